@@ -1,0 +1,209 @@
+#include "graph/snapshot.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_PATIENCE = 20000000 };
+
+static void copy_words(void *to, const void *from, size_t bytes)
+{
+    uint64_t *target = to;
+    const gn_shared64 *source = from;
+    for (size_t i = 0; i < bytes / sizeof *target; i++)
+        target[i] = atomic_load_explicit((gn_shared64 *)&source[i], memory_order_relaxed);
+}
+
+/* Copies one record that starts with its sequence number. */
+static void copy_record(struct gn_snapshot *s, void *to, void *from, size_t bytes, uint32_t patience)
+{
+    gn_shared32 *seq = from;
+    for (uint32_t tries = 0; tries < patience; tries++) {
+        uint32_t before = gn_seq_read_begin(seq);
+        copy_words(to, from, bytes);
+        if (gn_seq_read_good(seq, before))
+            return;
+        s->retries++;
+    }
+    s->torn++;
+}
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool node_is_sane(const struct gn_snapshot *s, const struct gn_node *node)
+{
+    return GN_GET(node->path) < s->frame_count && GN_GET(node->name) < s->name_count;
+}
+
+static void copy_nodes(struct gn_snapshot *s, struct gn_location_copy *copy, struct gn_location *from,
+                       uint32_t patience)
+{
+    for (uint32_t i = 0; i < copy->node_count; i++) {
+        copy_record(s, &copy->nodes[i], &from->nodes[i], sizeof from->nodes[i], patience);
+        if (!node_is_sane(s, &copy->nodes[i])) {
+            memset(&copy->nodes[i], 0, sizeof copy->nodes[i]); /* indices must stay: an empty node */
+            GN_SET(copy->nodes[i].activity, GN_ACTIVITY_OTHER);
+            s->dropped++;
+        }
+    }
+}
+
+static void copy_edges(struct gn_snapshot *s, struct gn_location_copy *copy, struct gn_location *from,
+                       uint32_t patience)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < copy->edge_count; i++) {
+        struct gn_edge *edge = &copy->edges[kept];
+        copy_record(s, edge, &from->edges[i], sizeof *edge, patience);
+        if (GN_GET(edge->from) < copy->node_count && GN_GET(edge->to) < copy->node_count)
+            kept++;
+        else
+            s->dropped++;
+    }
+    copy->edge_count = kept;
+}
+
+static void copy_peers(struct gn_snapshot *s, struct gn_location_copy *copy, struct gn_location *from,
+                       uint32_t patience)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < copy->peer_count; i++) {
+        struct gn_peer *peer = &copy->peers[kept];
+        copy_record(s, peer, &from->peers[i], sizeof *peer, patience);
+        if (GN_GET(peer->node) < copy->node_count)
+            kept++;
+        else
+            s->dropped++;
+    }
+    copy->peer_count = kept;
+}
+
+static void copy_head(struct gn_snapshot *s, struct gn_location_head *head, struct gn_location *from,
+                      uint32_t patience)
+{
+    for (uint32_t tries = 0;; tries++) {
+        uint32_t before = gn_seq_read_begin(&from->seq);
+        head->now_node = GN_GET(from->now_node);
+        head->now_inside = GN_GET(from->now_inside);
+        head->now_ticks = GN_GET(from->now_ticks);
+        if (gn_seq_read_good(&from->seq, before))
+            break;
+        if (tries == patience) {
+            s->torn++;
+            break;
+        }
+    }
+    head->thread_id = GN_GET(from->thread_id);
+    head->first_ticks = GN_GET(from->first_ticks);
+    head->events = GN_GET(from->events);
+    head->sampled_events = GN_GET(from->sampled_events);
+    head->sampled_ticks = GN_GET(from->sampled_ticks);
+    head->slow_events = GN_GET(from->slow_events);
+    head->slow_ticks = GN_GET(from->slow_ticks);
+    head->lost_nodes = GN_GET(from->lost_nodes);
+    head->lost_edges = GN_GET(from->lost_edges);
+    head->lost_peers = GN_GET(from->lost_peers);
+    head->lost_requests = GN_GET(from->lost_requests);
+    head->lost_paths = GN_GET(from->lost_paths);
+}
+
+/* Counts first, from what refers to what is referred to: a record seen later may only point to records that were
+ * published before it. */
+static int prepare(struct gn_location_copy *copy, struct gn_location *from)
+{
+    copy->peer_count = smaller(GN_OBSERVE(from->peer_count), GN_MAX_PEERS);
+    copy->edge_count = smaller(GN_OBSERVE(from->edge_count), GN_MAX_EDGES);
+    copy->node_count = smaller(GN_OBSERVE(from->node_count), GN_MAX_NODES);
+    copy->peers = calloc(copy->peer_count + 1u, sizeof *copy->peers);
+    copy->edges = calloc(copy->edge_count + 1u, sizeof *copy->edges);
+    copy->nodes = calloc(copy->node_count + 1u, sizeof *copy->nodes);
+    return copy->peers && copy->edges && copy->nodes ? 0 : -ENOMEM;
+}
+
+static void copy_frames(struct gn_snapshot *s, const struct gn_tag *shared)
+{
+    memcpy(s->frames, shared->frames, s->frame_count * sizeof *s->frames);
+    memcpy(s->modules, shared->modules, s->module_count * sizeof *s->modules);
+    memcpy(s->names, shared->names, s->name_count * sizeof *s->names);
+    for (uint32_t i = 0; i < s->frame_count; i++) {
+        if (i > 0 && s->frames[i].parent >= i) {
+            s->frames[i].parent = 0;
+            s->dropped++;
+        }
+        if (s->frames[i].module >= s->module_count)
+            s->frames[i].module = 0;
+    }
+    for (uint32_t i = 0; i < s->module_count; i++) {
+        s->modules[i].path[GN_PATH_BYTES - 1] = '\0';
+        s->modules[i].build_id_bytes = smaller(s->modules[i].build_id_bytes, GN_BUILD_ID_BYTES);
+    }
+    for (uint32_t i = 0; i < s->name_count; i++)
+        s->names[i][GN_NAME_BYTES - 1] = '\0';
+}
+
+static int take(struct gn_tag *shared, uint32_t patience, struct gn_snapshot *s)
+{
+    s->location_count = smaller(GN_OBSERVE(shared->location_count), shared->location_capacity);
+    s->locations = calloc(s->location_count + 1u, sizeof *s->locations);
+    if (!s->locations)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < s->location_count; i++)
+        if (prepare(&s->locations[i], &shared->locations[i]) != 0)
+            return -ENOMEM;
+    s->frame_count = smaller(GN_OBSERVE(shared->frame_count), GN_MAX_FRAMES);
+    s->module_count = smaller(GN_OBSERVE(shared->module_count), GN_MAX_MODULES);
+    s->name_count = smaller(GN_OBSERVE(shared->name_count), GN_MAX_NAMES);
+    s->frames = calloc(s->frame_count + 1u, sizeof *s->frames);
+    s->modules = calloc(s->module_count + 1u, sizeof *s->modules);
+    s->names = calloc(s->name_count + 1u, sizeof *s->names);
+    if (!s->frames || !s->modules || !s->names)
+        return -ENOMEM;
+    copy_frames(s, shared);
+    for (uint32_t i = 0; i < s->location_count; i++) {
+        copy_head(s, &s->locations[i].head, &shared->locations[i], patience);
+        copy_nodes(s, &s->locations[i], &shared->locations[i], patience);
+        copy_edges(s, &s->locations[i], &shared->locations[i], patience);
+        copy_peers(s, &s->locations[i], &shared->locations[i], patience);
+    }
+    copy_words(&s->head, shared, offsetof(struct gn_tag, modules));
+    s->head.flavour[sizeof s->head.flavour - 1] = '\0';
+    s->head.library[sizeof s->head.library - 1] = '\0';
+    s->head.exe[sizeof s->head.exe - 1] = '\0';
+    s->head.message[sizeof s->head.message - 1] = '\0';
+    return 0;
+}
+
+int gn_snapshot_take(struct gn_tag *shared, size_t segment_bytes, uint32_t patience, struct gn_snapshot **out,
+                     struct gn_error *err)
+{
+    if (segment_bytes < gn_tag_bytes(0) || shared->magic != GN_TAG_MAGIC || shared->version != GN_TAG_VERSION ||
+        shared->location_capacity > GN_MAX_LOCATIONS || gn_tag_bytes(shared->location_capacity) > segment_bytes)
+        return gn_fail(err, -EPROTO, "the shared memory is not a task activity graph of version %u",
+                       GN_TAG_VERSION);
+    struct gn_snapshot *s = calloc(1, sizeof *s);
+    if (!s || take(shared, patience ? patience : DEFAULT_PATIENCE, s) != 0) {
+        gn_snapshot_free(s);
+        return gn_fail(err, -ENOMEM, "no memory for a copy of the task activity graph");
+    }
+    *out = s;
+    return 0;
+}
+
+void gn_snapshot_free(struct gn_snapshot *s)
+{
+    if (!s)
+        return;
+    for (uint32_t i = 0; s->locations && i < s->location_count; i++) {
+        free(s->locations[i].nodes);
+        free(s->locations[i].edges);
+        free(s->locations[i].peers);
+    }
+    free(s->locations);
+    free(s->frames);
+    free(s->modules);
+    free(s->names);
+    free(s);
+}

@@ -1,0 +1,49 @@
+/*
+ * graph/snapshot — a consistent private copy of a process's task activity graph, taken from outside at any instant
+ * without stopping the writer (Sikora 2016, section 3.1.3, "optimistic sampling").
+ *
+ * Every record is consistent in itself; records may be a few events apart from each other. The memory belongs to
+ * another program that may have written nonsense into it: counts and indices are checked here, once, and what
+ * cannot be right is left out and counted, so that everybody downstream can rely on the copy.
+ */
+#ifndef GNOMON_GRAPH_SNAPSHOT_H
+#define GNOMON_GRAPH_SNAPSHOT_H
+
+#include "base/error.h"
+#include "graph/tag.h"
+
+struct gn_location_copy {
+    struct gn_location_head {
+        uint32_t thread_id, now_node, now_inside;
+        uint64_t now_ticks, first_ticks, events;
+        uint64_t sampled_events, sampled_ticks, slow_events, slow_ticks;
+        uint64_t lost_nodes, lost_edges, lost_peers, lost_requests, lost_paths;
+    } head;
+    uint32_t node_count, edge_count, peer_count;
+    struct gn_node *nodes;
+    struct gn_edge *edges;
+    struct gn_peer *peers;
+};
+
+struct gn_snapshot {
+    struct gn_tag head; /* the fixed part, without modules, frames and names */
+    uint32_t module_count, frame_count, name_count, location_count;
+    struct gn_module *modules;
+    struct gn_frame *frames;
+    char (*names)[GN_NAME_BYTES];
+    struct gn_location_copy *locations;
+    uint64_t retries; /* records read again because the writer was inside */
+    uint64_t torn;    /* records whose writer stopped inside (its process was killed): taken as they are */
+    uint64_t dropped; /* records with impossible contents, left out */
+};
+
+/*
+ * Copies `shared`, a mapping of segment_bytes bytes. patience is the number of times a record is read again before
+ * it counts as torn (0: a default that no running writer reaches). Caller frees with gn_snapshot_free.
+ * Errors: -EPROTO not a segment of this version, -ENOMEM.
+ */
+int gn_snapshot_take(struct gn_tag *shared, size_t segment_bytes, uint32_t patience, struct gn_snapshot **out,
+                     struct gn_error *err);
+void gn_snapshot_free(struct gn_snapshot *snapshot);
+
+#endif

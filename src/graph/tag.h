@@ -1,0 +1,219 @@
+/*
+ * graph/tag — the task activity graph (TAG) of one process, as it lies in shared memory.
+ *
+ * The paper's structure (Sikora 2016, sections 2.1, 3.1.3, 3.1.4): communication and control activities are
+ * nodes, what ran between two consecutive ones is an edge, both carry statistics; an observer reads
+ * them at any instant without stopping the process. Ours has one graph per location (thread), fixed arrays,
+ * 32-bit indices and no pointers, so that a copy at another address is valid as it is.
+ *
+ *   segment ┌ header: who, when, what state ──────────────────────────────┐
+ *           │ modules[]   executables and libraries that frames lie in    │ shared by the process's
+ *           │ frames[]    call paths as a trie; index = call path id      │ locations, append only
+ *           │ names[]     names of user regions                           │
+ *           ├ location 0: counters, nodes[], edges[], peers[] ────────────┤ one writer each
+ *           ├ location 1: …                                               │
+ *           └─────────────────────────────────────────────────────────────┘
+ *
+ * The segment is a sparse memory file: only what is used takes memory, and the size of what is used depends on
+ * the program's structure, never on how long it ran. Invariants:
+ *   1. frames[i].parent < i; frame 0 is the root (outside of all call paths).
+ *   2. node 0 is the start of the location, node 1 its end, node 2 stands for all nodes that found no room;
+ *      edge 0 likewise for edges. Indices below the published count are valid for ever.
+ *   3. In one consistent record: count*min <= total <= count*max, and the time histogram adds up to count.
+ *   4. Times are ticks of the location's clock domain.
+ */
+#ifndef GNOMON_GRAPH_TAG_H
+#define GNOMON_GRAPH_TAG_H
+
+#include "graph/seqlock.h"
+
+#include <stddef.h>
+
+#define GN_TAG_MAGIC 0x4741544e4f4e4731ull /* "1GNONTAG" in memory order, little endian */
+#define GN_TAG_VERSION 1u
+
+enum {
+    GN_MAX_MODULES = 512,
+    GN_MAX_FRAMES = 32768,
+    GN_MAX_NAMES = 1024,
+    GN_NAME_BYTES = 64,
+    GN_PATH_BYTES = 472,
+    GN_BUILD_ID_BYTES = 20,
+    GN_MAX_LOCATIONS = 128,
+    GN_MAX_NODES = 4096,
+    GN_MAX_EDGES = 16384,
+    GN_MAX_PEERS = 16384,
+    GN_BUCKETS = 48,
+};
+
+/* What a node stands for: an MPI call has its number of enum gn_call; the others follow. */
+enum gn_activity {
+    GN_ACTIVITY_START = 0x10000,
+    GN_ACTIVITY_END,
+    GN_ACTIVITY_OTHER,        /* the overflow node */
+    GN_ACTIVITY_REGION_BEGIN, /* flags of the node: index into names[] */
+    GN_ACTIVITY_REGION_END,   /* its time is the region's, begin to end, inclusive */
+    GN_ACTIVITY_OFF,          /* measurement switched off by MPI_Pcontrol */
+};
+
+enum gn_tag_state {
+    GN_STATE_EMPTY,    /* made by the agent, not yet taken */
+    GN_STATE_RUNNING,  /* MPI_Init was entered */
+    GN_STATE_FINAL,    /* MPI_Finalize has returned */
+    GN_STATE_EXITED,   /* the process ended in an orderly way (exit handlers ran) */
+};
+
+/* Statistics of durations, exact: the squares are summed in 128 bits, so that spread has no rounding. */
+struct gn_stats {
+    gn_shared64 count;
+    gn_shared64 total_ticks;
+    gn_shared64 min_ticks;
+    gn_shared64 max_ticks;
+    gn_shared64 squares_low; /* sum of ticks², low and high half */
+    gn_shared64 squares_high;
+};
+
+struct gn_node {
+    gn_shared32 seq;
+    gn_shared32 activity; /* enum gn_call or enum gn_activity */
+    gn_shared32 path;     /* index into frames[] */
+    gn_shared32 name;     /* index into names[] for regions, else 0 */
+    struct gn_stats time;
+    gn_shared64 errors;   /* calls that returned something other than MPI_SUCCESS */
+    gn_shared64 messages; /* messages or contributions with a known size */
+    gn_shared64 bytes;    /* their sum */
+    gn_shared64 time_log2[GN_BUCKETS]; /* [i]: durations of 2^(i-1) <= ticks < 2^i; [0]: zero; last: longer */
+    gn_shared64 size_log2[GN_BUCKETS]; /* likewise, bytes */
+};
+
+struct gn_edge {
+    gn_shared32 seq;
+    gn_shared32 from; /* node */
+    gn_shared32 to;   /* node */
+    gn_shared32 reserved;
+    struct gn_stats time;
+    gn_shared64 bytes;       /* moved by the calls this edge led to */
+    gn_shared64 probe_ticks; /* extraordinary cost of measuring inside this edge (first unwinding of a path) */
+};
+
+/* Messages between this location and one peer at one node. */
+struct gn_peer {
+    gn_shared32 seq;
+    gn_shared32 node;
+    gn_shared32 peer; /* rank in MPI_COMM_WORLD; GN_PEER_OUTSIDE: another world */
+    gn_shared32 reserved;
+    gn_shared64 sent_messages;
+    gn_shared64 sent_bytes;
+    gn_shared64 received_messages;
+    gn_shared64 received_bytes;
+};
+
+#define GN_PEER_OUTSIDE 0xffffffffu
+
+struct gn_location {
+    gn_shared32 seq;
+    gn_shared32 in_use; /* 1 once taken */
+    gn_shared32 thread_id;
+    gn_shared32 node_count;
+    gn_shared32 edge_count;
+    gn_shared32 peer_count;
+    gn_shared32 now_node;   /* the node being executed, or the last one executed */
+    gn_shared32 now_inside; /* 1: executing now_node; 0: computing after it */
+    gn_shared64 now_ticks;  /* since when */
+    gn_shared64 first_ticks;
+    gn_shared64 events;
+    /* The cost of measuring: every 64th event is timed in full (sampled), every slow one always. */
+    gn_shared64 sampled_events;
+    gn_shared64 sampled_ticks;
+    gn_shared64 slow_events;
+    gn_shared64 slow_ticks;
+    gn_shared64 lost_nodes; /* events that went to the overflow node */
+    gn_shared64 lost_edges;
+    gn_shared64 lost_peers;
+    gn_shared64 lost_requests; /* nonblocking receives whose completion could not be followed */
+    gn_shared64 lost_paths;    /* call paths cut because frames[] was full */
+    struct gn_node nodes[GN_MAX_NODES];
+    struct gn_edge edges[GN_MAX_EDGES];
+    struct gn_peer peers[GN_MAX_PEERS];
+};
+
+struct gn_frame {
+    uint32_t parent;
+    uint16_t module; /* index into modules[]; 0: unknown */
+    uint16_t folded; /* 1: a cycle of recursion was folded at this frame */
+    uint64_t offset; /* return address minus the module's load base */
+};
+
+struct gn_module {
+    uint64_t base; /* load base (dlpi_addr), for people; merging uses build id and offset */
+    uint64_t first_address, end_address;
+    uint32_t build_id_bytes;
+    uint8_t build_id[GN_BUILD_ID_BYTES];
+    char path[GN_PATH_BYTES];
+};
+
+struct gn_tag {
+    /* written by the agent before the segment is handed out */
+    uint64_t magic;
+    uint32_t version;
+    uint32_t header_bytes;
+    uint64_t segment_bytes;
+    uint32_t location_capacity;
+    uint32_t reserved;
+    /* written by the process */
+    gn_shared32 state; /* enum gn_tag_state */
+    gn_shared32 location_count;
+    gn_shared32 module_count;
+    gn_shared32 frame_count;
+    gn_shared32 name_count;
+    gn_shared32 partial; /* 1: capture stepped aside; message says why */
+    gn_shared32 missed_threads; /* threads that found no free location */
+    uint32_t pid;
+    int32_t rank;  /* in MPI_COMM_WORLD, -1 until known */
+    int32_t world; /* size of MPI_COMM_WORLD */
+    int32_t thread_level;
+    int32_t threads_reused;
+    char flavour[16]; /* "openmpi" or "mpich" */
+    char library[64]; /* MPI library version, first line */
+    char exe[GN_PATH_BYTES];
+    char message[256];
+    gn_shared64 start_ticks;      /* the process began (the library was loaded) */
+    gn_shared64 init_ticks;       /* MPI_Init was entered */
+    gn_shared64 finalized_ticks;  /* MPI_Finalize returned; 0: not */
+    gn_shared64 end_ticks;        /* orderly end of the process; 0: not */
+    uint64_t first_moment_ticks, first_moment_ns; /* struct gn_moment at MPI_Init */
+    struct gn_module modules[GN_MAX_MODULES];
+    struct gn_frame frames[GN_MAX_FRAMES];
+    char names[GN_MAX_NAMES][GN_NAME_BYTES];
+    struct gn_location locations[]; /* location_capacity of them */
+};
+
+static inline size_t gn_tag_bytes(uint32_t locations)
+{
+    return sizeof(struct gn_tag) + locations * sizeof(struct gn_location);
+}
+
+/* 0 for 0, else 1 + floor(log2(value)), capped at the last bucket. */
+static inline unsigned gn_bucket(uint64_t value)
+{
+    unsigned bucket = value ? 64u - (unsigned)__builtin_clzll(value) : 0u;
+    return bucket < GN_BUCKETS ? bucket : GN_BUCKETS - 1u;
+}
+
+static inline void gn_stats_add(struct gn_stats *stats, uint64_t ticks)
+{
+    uint64_t count = GN_GET(stats->count);
+    unsigned __int128 square = (unsigned __int128)ticks * ticks;
+    uint64_t low = GN_GET(stats->squares_low);
+    uint64_t new_low = low + (uint64_t)square;
+    GN_SET(stats->squares_low, new_low);
+    GN_ADD(stats->squares_high, (uint64_t)(square >> 64) + (new_low < low));
+    GN_ADD(stats->total_ticks, ticks);
+    if (count == 0 || ticks < GN_GET(stats->min_ticks))
+        GN_SET(stats->min_ticks, ticks);
+    if (ticks > GN_GET(stats->max_ticks))
+        GN_SET(stats->max_ticks, ticks);
+    GN_SET(stats->count, count + 1);
+}
+
+#endif
