@@ -1,0 +1,97 @@
+/*
+ * capture/classes — what each kind of MPI call tells besides its time: bytes, peers, requests.
+ *
+ * One function per class of event/mpi_api.txt, called by the generated wrappers: gn_before_X ahead of the real call
+ * (it may replace an ignored status by one of ours), gn_after_X when it has succeeded. Arguments are only
+ * looked at after success and only where the standard makes them significant: asking the library about an
+ * invalid datatype would raise an error that the program alone would not have seen.
+ *
+ * Bytes of a collective are this rank's own contribution (what it sends; for scatters what it receives).
+ */
+#ifndef GNOMON_CAPTURE_CLASSES_H
+#define GNOMON_CAPTURE_CLASSES_H
+
+#include "capture/flavour.h"
+#include "capture/recorder.h"
+
+#define GN_EXPORT __attribute__((visibility("default")))
+#define GN_ALIAS(name, target) extern __typeof__(target) name __attribute__((alias(#target), visibility("default")))
+#define GN_CALLER __builtin_return_address(0)
+#define GN_FRAME __builtin_frame_address(0)
+
+gn_handle gn_f2c_comm(int fortran);
+gn_handle gn_f2c_type(int fortran);
+gn_handle gn_f2c_win(int fortran);
+
+void gn_after_send(struct gn_call *call, int count, gn_handle type, int dest, gn_handle comm);
+void gn_after_send_init(struct gn_call *call, int count, gn_handle type, int dest, gn_handle comm, void *request);
+void gn_before_recv(struct gn_call *call, void **status);
+void gn_after_recv(struct gn_call *call, int source, gn_handle comm, void *status);
+void gn_after_irecv(struct gn_call *call, int source, gn_handle comm, void *request);
+void gn_after_recv_init(struct gn_call *call, int source, gn_handle comm, void *request);
+void gn_before_mrecv(struct gn_call *call, void **status);
+void gn_after_mrecv(struct gn_call *call, void *status);
+void gn_after_imrecv(struct gn_call *call, void *request);
+void gn_before_sendrecv(struct gn_call *call, void **status);
+void gn_after_sendrecv(struct gn_call *call, int count, gn_handle type, int dest, int source, gn_handle comm,
+                       void *status);
+void gn_before_sendrecv_replace(struct gn_call *call, void **status);
+void gn_after_sendrecv_replace(struct gn_call *call, int count, gn_handle type, int dest, int source,
+                               gn_handle comm, void *status);
+void gn_after_start(struct gn_call *call, void *request);
+void gn_after_startall(struct gn_call *call, int count, void *requests);
+
+void gn_before_wait(struct gn_call *call, void *request, void **status);
+void gn_after_wait(struct gn_call *call, void *status);
+void gn_before_test(struct gn_call *call, void *request, void **status);
+void gn_after_test(struct gn_call *call, const int *flag, void *status);
+void gn_before_waitall(struct gn_call *call, int count, void *requests, void **statuses);
+void gn_after_waitall(struct gn_call *call, void *statuses);
+void gn_before_testall(struct gn_call *call, int count, void *requests, void **statuses);
+void gn_after_testall(struct gn_call *call, const int *flag, void *statuses);
+void gn_before_waitany(struct gn_call *call, int count, void *requests, void **status);
+void gn_after_waitany(struct gn_call *call, const int *index, void *status);
+void gn_before_testany(struct gn_call *call, int count, void *requests, void **status);
+void gn_after_testany(struct gn_call *call, const int *flag, const int *index, void *status);
+void gn_before_waitsome(struct gn_call *call, int count, void *requests, void **statuses);
+void gn_after_waitsome(struct gn_call *call, const int *outcount, const int *indices, void *statuses);
+void gn_before_testsome(struct gn_call *call, int count, void *requests, void **statuses);
+void gn_after_testsome(struct gn_call *call, const int *outcount, const int *indices, void *statuses);
+void gn_before_request_free(struct gn_call *call, void *request);
+void gn_after_request_free(struct gn_call *call);
+void gn_after_cancel(struct gn_call *call);
+/* Requests held by a completion call that did not complete (or failed) are followed on. Called by gn_leave. */
+void gn_settle_requests(struct gn_call *call);
+
+void gn_after_bcast(struct gn_call *call, int count, gn_handle type, int root);
+void gn_after_local(struct gn_call *call, int count, gn_handle type);
+void gn_after_gather(struct gn_call *call, const void *sendbuf, int sendcount, gn_handle sendtype, int recvcount,
+                     gn_handle recvtype, int root);
+void gn_after_gatherv(struct gn_call *call, const void *sendbuf, int sendcount, gn_handle sendtype,
+                      const int *recvcounts, gn_handle recvtype, int root, gn_handle comm);
+void gn_after_allgather(struct gn_call *call, const void *sendbuf, int sendcount, gn_handle sendtype,
+                        int recvcount, gn_handle recvtype);
+void gn_after_allgatherv(struct gn_call *call, const void *sendbuf, int sendcount, gn_handle sendtype,
+                         const int *recvcounts, gn_handle recvtype, gn_handle comm);
+void gn_after_scatter(struct gn_call *call, const void *recvbuf, int recvcount, gn_handle recvtype, int root);
+void gn_after_alltoall(struct gn_call *call, const void *sendbuf, int sendcount, gn_handle sendtype,
+                       int recvcount, gn_handle recvtype, gn_handle comm);
+void gn_after_alltoallv(struct gn_call *call, const void *sendbuf, const int *sendcounts, gn_handle sendtype,
+                        const int *recvcounts, gn_handle recvtype, gn_handle comm);
+void gn_after_alltoallw(struct gn_call *call, const void *sendbuf, const int *sendcounts, const void *sendtypes,
+                        const int *recvcounts, const void *recvtypes, gn_handle comm);
+void gn_after_reduce_scatter(struct gn_call *call, const int *recvcounts, gn_handle type, gn_handle comm);
+void gn_after_reduce_scatter_block(struct gn_call *call, int recvcount, gn_handle type, gn_handle comm);
+void gn_after_neighbor_allgather(struct gn_call *call, int count, gn_handle type, gn_handle comm);
+void gn_after_neighbor_alltoall(struct gn_call *call, int count, gn_handle type, gn_handle comm);
+void gn_after_neighbor_alltoallv(struct gn_call *call, const int *counts, gn_handle type, gn_handle comm);
+void gn_after_neighbor_alltoallw(struct gn_call *call, const int *counts, const void *types, gn_handle comm);
+
+void gn_after_rma_put(struct gn_call *call, int count, gn_handle type, int target, gn_handle win);
+void gn_after_rma_get(struct gn_call *call, int count, gn_handle type, int target, gn_handle win);
+void gn_after_rma_fetch(struct gn_call *call, int count, gn_handle type, int target, gn_handle win);
+void gn_after_rma_op(struct gn_call *call, gn_handle type, int target, gn_handle win);
+void gn_after_io(struct gn_call *call, int count, gn_handle type);
+void gn_after_forget(struct gn_call *call);
+
+#endif

@@ -1,0 +1,165 @@
+#include "capture/facts.h"
+
+#include "capture/classes.h"
+#include "capture/real.h"
+
+#include <string.h>
+
+static void check_era(struct gn_recorder *r)
+{
+    uint32_t era = GN_GET(gn_era);
+    if (__builtin_expect(r->era == era, 1))
+        return;
+    r->era = era;
+    memset(r->types, 0, sizeof r->types);
+    memset(r->ranks, 0, sizeof r->ranks);
+}
+
+static uint32_t slot_of(gn_handle handle, uint32_t salt, uint32_t slots)
+{
+    return (uint32_t)(((handle ^ ((uint64_t)salt << 32)) * 0x9e3779b97f4a7c15ull) >> 40) & (slots - 1u);
+}
+
+uint64_t gn_type_size(struct gn_recorder *r, gn_handle type)
+{
+    type &= gn_flavour.handle_mask;
+    check_era(r);
+    struct gn_type_entry *entry = &r->types[slot_of(type, 0, GN_TYPE_CACHE)];
+    if (__builtin_expect(entry->type == type && type != 0, 1))
+        return entry->size;
+    int size = 0;
+    if (GN_PMPI(Type_size, (gn_handle, int *))(type, &size) != 0 || size < 0)
+        size = 0;
+    *entry = (struct gn_type_entry){type, (uint64_t)size};
+    return (uint64_t)size;
+}
+
+static gn_handle group_of_comm(gn_handle comm)
+{
+    int inter = 0;
+    gn_handle group = 0;
+    GN_PMPI(Comm_test_inter, (gn_handle, int *))(comm, &inter);
+    if (inter)
+        GN_PMPI(Comm_remote_group, (gn_handle, gn_handle *))(comm, &group);
+    else
+        GN_PMPI(Comm_group, (gn_handle, gn_handle *))(comm, &group);
+    return group;
+}
+
+static uint32_t translate(gn_handle group, int rank)
+{
+    gn_handle world = 0;
+    int result = gn_flavour.undefined;
+    GN_PMPI(Comm_group, (gn_handle, gn_handle *))(gn_flavour.comm_world, &world);
+    GN_PMPI(Group_translate_ranks, (gn_handle, int, const int *, gn_handle, int *))(group, 1, &rank, world, &result);
+    GN_PMPI(Group_free, (gn_handle *))(&world);
+    GN_PMPI(Group_free, (gn_handle *))(&group);
+    return result == gn_flavour.undefined || result < 0 ? GN_PEER_OUTSIDE : (uint32_t)result;
+}
+
+static uint32_t cached_rank(struct gn_recorder *r, gn_handle handle, int rank, gn_handle (*group)(gn_handle))
+{
+    check_era(r);
+    struct gn_rank_entry *entry = &r->ranks[slot_of(handle, (uint32_t)rank + 1, GN_RANK_CACHE)];
+    if (__builtin_expect(entry->comm == handle && entry->rank == rank && handle != 0, 1))
+        return entry->world;
+    *entry = (struct gn_rank_entry){handle, rank, translate(group(handle), rank)};
+    return entry->world;
+}
+
+uint32_t gn_world_rank(struct gn_recorder *r, gn_handle comm, int rank)
+{
+    comm &= gn_flavour.handle_mask;
+    if (comm == gn_flavour.comm_world)
+        return (uint32_t)rank;
+    return cached_rank(r, comm, rank, group_of_comm);
+}
+
+static gn_handle group_of_window(gn_handle win)
+{
+    gn_handle group = 0;
+    GN_PMPI(Win_get_group, (gn_handle, gn_handle *))(win, &group);
+    return group;
+}
+
+uint32_t gn_world_rank_of_window(struct gn_recorder *r, gn_handle win, int rank)
+{
+    return cached_rank(r, win & gn_flavour.handle_mask, rank, group_of_window);
+}
+
+int gn_comm_rank(gn_handle comm)
+{
+    int rank = 0;
+    GN_PMPI(Comm_rank, (gn_handle, int *))(comm, &rank);
+    return rank;
+}
+
+int gn_comm_partners(gn_handle comm)
+{
+    int inter = 0, size = 0;
+    GN_PMPI(Comm_test_inter, (gn_handle, int *))(comm, &inter);
+    if (inter)
+        GN_PMPI(Comm_remote_size, (gn_handle, int *))(comm, &size);
+    else
+        GN_PMPI(Comm_size, (gn_handle, int *))(comm, &size);
+    return size;
+}
+
+int gn_comm_neighbours(gn_handle comm)
+{
+    int topology = gn_flavour.undefined, count = 0, in = 0, weighted = 0;
+    GN_PMPI(Topo_test, (gn_handle, int *))(comm, &topology);
+    if (topology == gn_flavour.cart) {
+        GN_PMPI(Cartdim_get, (gn_handle, int *))(comm, &count);
+        return 2 * count;
+    }
+    if (topology == gn_flavour.graph)
+        GN_PMPI(Graph_neighbors_count, (gn_handle, int, int *))(comm, gn_comm_rank(comm), &count);
+    else if (topology == gn_flavour.dist_graph)
+        GN_PMPI(Dist_graph_neighbors_count, (gn_handle, int *, int *, int *))(comm, &in, &count, &weighted);
+    return count;
+}
+
+static bool handles_are_ints(void)
+{
+    return gn_flavour.handle_bytes == sizeof(int);
+}
+
+static gn_handle from_fortran(int fortran, unsigned helper)
+{
+    if (handles_are_ints())
+        return (uint32_t)fortran;
+    return ((gn_handle(*)(int))gn_helper(helper))(fortran);
+}
+
+gn_handle gn_f2c_comm(int fortran)
+{
+    return from_fortran(fortran, GN_HELPER_Comm_f2c);
+}
+
+gn_handle gn_f2c_type(int fortran)
+{
+    return from_fortran(fortran, GN_HELPER_Type_f2c);
+}
+
+gn_handle gn_f2c_win(int fortran)
+{
+    return from_fortran(fortran, GN_HELPER_Win_f2c);
+}
+
+static gn_handle handle_in(const struct gn_call *call, const void *array, uint32_t i, unsigned helper)
+{
+    if (call->fortran)
+        return from_fortran(((const int *)array)[i], helper);
+    return handles_are_ints() ? ((const uint32_t *)array)[i] : ((const gn_handle *)array)[i];
+}
+
+gn_handle gn_request_handle(const struct gn_call *call, const void *array, uint32_t i)
+{
+    return handle_in(call, array, i, GN_HELPER_Request_f2c);
+}
+
+gn_handle gn_type_handle(const struct gn_call *call, const void *array, uint32_t i)
+{
+    return handle_in(call, array, i, GN_HELPER_Type_f2c);
+}

@@ -1,0 +1,29 @@
+/*
+ * capture/facts — small questions about handles, answered from caches where asking MPI would cost a call.
+ * Answers are dropped when any communicator, window or datatype is freed (its handle may come back).
+ */
+#ifndef GNOMON_CAPTURE_FACTS_H
+#define GNOMON_CAPTURE_FACTS_H
+
+#include "capture/flavour.h"
+#include "capture/recorder.h"
+
+/* Size of a datatype in bytes; 0 when it cannot be told. */
+uint64_t gn_type_size(struct gn_recorder *recorder, gn_handle type);
+
+/* Rank in MPI_COMM_WORLD of a rank of comm (of its remote group when it is an intercommunicator), or
+ * GN_PEER_OUTSIDE. */
+uint32_t gn_world_rank(struct gn_recorder *recorder, gn_handle comm, int rank);
+uint32_t gn_world_rank_of_window(struct gn_recorder *recorder, gn_handle win, int rank);
+
+int gn_comm_rank(gn_handle comm);
+/* Ranks this one sends to in an all-to-all on comm: its size, or the remote size. */
+int gn_comm_partners(gn_handle comm);
+/* Neighbours this rank sends to in the process topology of comm; 0 when it has none. */
+int gn_comm_neighbours(gn_handle comm);
+
+/* The i-th handle of an array of the caller's binding. */
+gn_handle gn_request_handle(const struct gn_call *call, const void *array, uint32_t i);
+gn_handle gn_type_handle(const struct gn_call *call, const void *array, uint32_t i);
+
+#endif

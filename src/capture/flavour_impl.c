@@ -1,0 +1,40 @@
+/* Compiled once per MPI flavour with that flavour's mpi.h; see flavour.h. */
+#include <mpi.h>
+
+#include "capture/flavour.h"
+
+const struct gn_flavour GN_FLAVOUR_OBJECT = {
+#if defined(OPEN_MPI)
+    .name = "openmpi",
+    .mark = "ompi_mpi_comm_world",
+    .world_symbol = "ompi_mpi_comm_world",
+    .byte_symbol = "ompi_mpi_byte",
+    .handle_mask = ~(uintptr_t)0,
+    .fortran_first = true,
+#elif defined(MPICH_VERSION)
+    .name = "mpich",
+    .mark = "MPII_Version_string",
+    .comm_world = (uint32_t)MPI_COMM_WORLD,
+    .byte_type = (uint32_t)MPI_BYTE,
+    .handle_mask = 0xffffffffu,
+#else
+#error "neither Open MPI nor MPICH"
+#endif
+    .handle_bytes = sizeof(MPI_Request),
+    .proc_null = MPI_PROC_NULL,
+    .any_source = MPI_ANY_SOURCE,
+    .undefined = MPI_UNDEFINED,
+    .status_ignore = MPI_STATUS_IGNORE,
+    .statuses_ignore = MPI_STATUSES_IGNORE,
+    .in_place = MPI_IN_PLACE,
+    .status_bytes = sizeof(MPI_Status),
+    .source_offset = offsetof(MPI_Status, MPI_SOURCE),
+    .graph = MPI_GRAPH,
+    .cart = MPI_CART,
+    .dist_graph = MPI_DIST_GRAPH,
+};
+
+_Static_assert(sizeof(MPI_Status) <= sizeof(((struct gn_call *)0)->own_status), "own_status holds a status");
+_Static_assert(sizeof(MPI_Aint) == 8 && sizeof(MPI_Offset) == 8, "kind L of mpi_api.txt is 64 bits");
+_Static_assert(sizeof(MPI_Fint) == sizeof(int), "Fortran INTEGER is int");
+_Static_assert(MPI_SUCCESS == 0, "result 0 is success");

@@ -1,0 +1,311 @@
+/*
+ * capture/lifecycle — from MPI_Init to the end of the process: taking the segment, leaving the environment as it would
+ * have been, stepping aside when anything is missing.
+ *
+ *   loaded ──MPI_Init──► measuring ──MPI_Finalize──► final ──exit handlers──► closed
+ *      └────any failure────► aside: every call passes through, one line on standard error says why
+ */
+#include "capture/classes.h"
+#include "capture/real.h"
+#include "capture/requests.h"
+#include "capture/segment.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static uint64_t loaded_ticks;
+static _Atomic int begun;
+static enum { PCONTROL_SWITCH, PCONTROL_REGIONS, PCONTROL_NOTHING } pcontrol;
+
+__attribute__((constructor)) static void loaded(void)
+{
+    loaded_ticks = gn_ticks();
+}
+
+__attribute__((destructor)) static void unloaded(void)
+{
+    if (!GN_GET(gn_gate->open)) /* not measured, or a child process */
+        return;
+    uint64_t now = gn_ticks();
+    gn_record_end(now);
+    GN_SET(gn_segment->end_ticks, now);
+    GN_PUBLISH(gn_segment->state, GN_STATE_EXITED);
+    gn_recorder_close();
+}
+
+static void say(const char *text)
+{
+    char line[512];
+    int bytes = snprintf(line, sizeof line, "gnomon: process %d is not measured: %s\n", (int)getpid(), text);
+    if (bytes > 0) {
+        ssize_t ignored = write(STDERR_FILENO, line, (size_t)bytes < sizeof line ? (size_t)bytes : sizeof line - 1);
+        (void)ignored;
+    }
+}
+
+/* Cuts our entry out of LD_PRELOAD where it stands: setenv would use the program's malloc. */
+static void leave_preload(void)
+{
+    char *value = getenv("LD_PRELOAD"), *ours = value ? strstr(value, "libgnomon") : NULL;
+    if (!ours)
+        return;
+    char *begin = ours, *end = ours + strcspn(ours, ": ");
+    while (begin > value && begin[-1] != ':' && begin[-1] != ' ')
+        begin--;
+    if (*end)
+        end++;
+    else if (begin > value)
+        begin--;
+    memmove(begin, end, strlen(end) + 1);
+    if (!*value)
+        unsetenv("LD_PRELOAD");
+}
+
+static void read_settings(void)
+{
+    const char *dialect = getenv("GNOMON_PCONTROL");
+    if (dialect && strcmp(dialect, "regions") == 0)
+        pcontrol = PCONTROL_REGIONS;
+    else if (dialect && strcmp(dialect, "none") == 0)
+        pcontrol = PCONTROL_NOTHING;
+}
+
+static void describe(struct gn_tag *segment)
+{
+    struct gn_moment moment = gn_moment_now();
+    segment->first_moment_ticks = moment.ticks;
+    segment->first_moment_ns = moment.ns;
+    segment->pid = (uint32_t)getpid();
+    segment->rank = -1;
+    snprintf(segment->flavour, sizeof segment->flavour, "%s", gn_flavour.name);
+    ssize_t bytes = readlink("/proc/self/exe", segment->exe, sizeof segment->exe - 1);
+    segment->exe[bytes > 0 ? bytes : 0] = '\0';
+    GN_SET(segment->start_ticks, loaded_ticks);
+    GN_SET(segment->init_ticks, gn_ticks());
+}
+
+/* Called ahead of the real MPI_Init, whatever the binding. Nested and repeated calls do nothing. */
+static void begin(void)
+{
+    if (atomic_exchange(&begun, 1))
+        return;
+    char agent[108] = "", reason[256];
+    const char *name = getenv("GNOMON_AGENT");
+    if (name)
+        snprintf(agent, sizeof agent, "%s", name);
+    read_settings();
+    leave_preload();
+    unsetenv("GNOMON_AGENT");
+    unsetenv("GNOMON_PCONTROL");
+    if (!agent[0])
+        return; /* preloaded by hand, or a grandchild: nothing was asked for */
+    struct gn_tag *segment;
+    if (gn_flavour_find() != 0) {
+        say("its MPI library is neither Open MPI nor MPICH");
+        return;
+    }
+    if (gn_segment_take(agent, &segment, reason, sizeof reason) != 0) {
+        say(reason);
+        return;
+    }
+    describe(segment);
+    if (gn_requests_open() != 0 || gn_recorder_open(segment, loaded_ticks) != 0) {
+        say("no memory for the recorder");
+        return;
+    }
+    GN_PUBLISH(segment->state, GN_STATE_RUNNING);
+}
+
+/* After the real MPI_Init succeeded. */
+static void know_yourself(void)
+{
+    if (!GN_GET(gn_gate->open) || gn_segment->rank >= 0)
+        return;
+    int rank = -1, size = -1, level = -1, bytes = 0;
+    static char version[8192]; /* MPI_MAX_LIBRARY_VERSION_STRING of either flavour; large for a stack */
+    GN_PMPI(Comm_rank, (gn_handle, int *))(gn_flavour.comm_world, &rank);
+    GN_PMPI(Comm_size, (gn_handle, int *))(gn_flavour.comm_world, &size);
+    GN_PMPI(Query_thread, (int *))(&level);
+    GN_PMPI(Get_library_version, (char *, int *))(version, &bytes);
+    gn_segment->world = size;
+    gn_segment->thread_level = level;
+    snprintf(gn_segment->library, sizeof gn_segment->library, "%.*s", (int)strcspn(version, ",\n"), version);
+    gn_segment->rank = rank;
+}
+
+static void finalized(void)
+{
+    if (!GN_GET(gn_gate->open))
+        return;
+    GN_SET(gn_segment->finalized_ticks, gn_ticks());
+    GN_PUBLISH(gn_segment->state, GN_STATE_FINAL);
+}
+
+/* One recorded call with a hand-written body. CALL must set `result`. */
+#define RECORDED(id, bracket, CALL)                                                                              \
+    struct gn_call call;                                                                                         \
+    call.fortran = false;                                                                                        \
+    bool recorded = (bracket) && gn_enter(&call, id, GN_CALLER, GN_FRAME);                                       \
+    int result = 0;                                                                                              \
+    CALL;                                                                                                        \
+    if (recorded) {                                                                                              \
+        call.exit_ticks = gn_ticks();                                                                            \
+        gn_leave(&call, result);                                                                                 \
+    }
+
+#define FORTRAN_RESULT(ierror) (result = (ierror) ? *(ierror) : 0)
+
+GN_EXPORT int MPI_Init(int *argc, char ***argv)
+{
+    begin();
+    RECORDED(GN_CALL_INIT, true, result = ((int (*)(int *, char ***))gn_real(GN_C, GN_CALL_INIT))(argc, argv))
+    if (result == 0)
+        know_yourself();
+    return result;
+}
+
+GN_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    begin();
+    RECORDED(GN_CALL_INIT_THREAD, true,
+             result = ((int (*)(int *, char ***, int, int *))gn_real(GN_C, GN_CALL_INIT_THREAD))(
+                 argc, argv, required, provided))
+    if (result == 0)
+        know_yourself();
+    return result;
+}
+
+GN_EXPORT int MPI_Finalize(void)
+{
+    RECORDED(GN_CALL_FINALIZE, true, result = ((int (*)(void))gn_real(GN_C, GN_CALL_FINALIZE))())
+    if (result == 0)
+        finalized();
+    return result;
+}
+
+/* It does not come back; what remains visible is that this rank is inside MPI_Abort. */
+GN_EXPORT int MPI_Abort(gn_handle comm, int errorcode)
+{
+    RECORDED(GN_CALL_ABORT, true,
+             result = ((int (*)(gn_handle, int))gn_real(GN_C, GN_CALL_ABORT))(comm, errorcode))
+    return result;
+}
+
+#define FORTRAN_INIT(symbol, binding)                                                                            \
+    GN_EXPORT void symbol(int *ierror)                                                                           \
+    {                                                                                                            \
+        begin();                                                                                                 \
+        RECORDED(GN_CALL_INIT, gn_flavour.fortran_first,                                                         \
+                 ((void (*)(int *))gn_real(binding, GN_CALL_INIT))(ierror);                                      \
+                 FORTRAN_RESULT(ierror))                                                                         \
+        if (result == 0)                                                                                         \
+            know_yourself();                                                                                     \
+    }
+#define FORTRAN_INIT_THREAD(symbol, binding)                                                                     \
+    GN_EXPORT void symbol(int *required, int *provided, int *ierror)                                             \
+    {                                                                                                            \
+        begin();                                                                                                 \
+        RECORDED(GN_CALL_INIT_THREAD, gn_flavour.fortran_first,                                                  \
+                 ((void (*)(int *, int *, int *))gn_real(binding, GN_CALL_INIT_THREAD))(required, provided,      \
+                                                                                        ierror);                 \
+                 FORTRAN_RESULT(ierror))                                                                         \
+        if (result == 0)                                                                                         \
+            know_yourself();                                                                                     \
+    }
+#define FORTRAN_FINALIZE(symbol, binding)                                                                        \
+    GN_EXPORT void symbol(int *ierror)                                                                           \
+    {                                                                                                            \
+        RECORDED(GN_CALL_FINALIZE, gn_flavour.fortran_first,                                                     \
+                 ((void (*)(int *))gn_real(binding, GN_CALL_FINALIZE))(ierror);                                  \
+                 FORTRAN_RESULT(ierror))                                                                         \
+        if (result == 0)                                                                                         \
+            finalized();                                                                                         \
+    }
+#define FORTRAN_ABORT(symbol, binding)                                                                           \
+    GN_EXPORT void symbol(int *comm, int *errorcode, int *ierror)                                                \
+    {                                                                                                            \
+        RECORDED(GN_CALL_ABORT, gn_flavour.fortran_first,                                                        \
+                 ((void (*)(int *, int *, int *))gn_real(binding, GN_CALL_ABORT))(comm, errorcode, ierror);      \
+                 FORTRAN_RESULT(ierror))                                                                         \
+    }
+
+#define FORTRAN_NAMES(name, NAME, MACRO)                                                                         \
+    MACRO(mpi_##name##_, GN_F77)                                                                                 \
+    MACRO(mpi_##name##_f08_, GN_F08)                                                                             \
+    GN_ALIAS(mpi_##name, mpi_##name##_);                                                                         \
+    GN_ALIAS(mpi_##name##__, mpi_##name##_);                                                                     \
+    GN_ALIAS(MPI_##NAME, mpi_##name##_);
+
+FORTRAN_NAMES(init, INIT, FORTRAN_INIT)
+FORTRAN_NAMES(init_thread, INIT_THREAD, FORTRAN_INIT_THREAD)
+FORTRAN_NAMES(finalize, FINALIZE, FORTRAN_FINALIZE)
+FORTRAN_NAMES(abort, ABORT, FORTRAN_ABORT)
+
+/* ---- regions ---- */
+
+GN_EXPORT void gnomon_hook_region_begin(const char *name)
+{
+    gn_record_region(name, true, GN_CALLER, GN_FRAME);
+}
+
+GN_EXPORT void gnomon_hook_region_end(const char *name)
+{
+    gn_record_region(name, false, GN_CALLER, GN_FRAME);
+}
+
+/* The name in MPI_Pcontrol's variable arguments is there by convention only. Read it through the kernel, which
+ * answers an invalid address with an error. */
+static bool copy_name(const char *from, char *to, size_t size)
+{
+    for (size_t i = 0; i + 1 < size; i++) {
+        struct iovec local = {&to[i], 1}, remote = {(void *)(from + i), 1};
+        if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != 1)
+            return false;
+        if (to[i] == '\0')
+            return i > 0;
+    }
+    to[size - 1] = '\0';
+    return true;
+}
+
+static const char *readable_name(const char *name)
+{
+    static __thread const char *known[16] __attribute__((tls_model("initial-exec")));
+    static __thread char copy[GN_NAME_BYTES] __attribute__((tls_model("initial-exec")));
+    const char **slot = &known[((uintptr_t)name >> 3) % 16];
+    if (*slot == name)
+        return name;
+    if (!copy_name(name, copy, sizeof copy))
+        return NULL;
+    *slot = name;
+    return copy;
+}
+
+GN_EXPORT int MPI_Pcontrol(const int level, ...)
+{
+    if (GN_GET(gn_gate->open) && pcontrol == PCONTROL_SWITCH) {
+        gn_record_switch(level != 0, GN_CALLER, GN_FRAME);
+    } else if (GN_GET(gn_gate->open) && pcontrol == PCONTROL_REGIONS && (level == 1 || level == -1)) {
+        va_list arguments;
+        va_start(arguments, level);
+        const char *name = va_arg(arguments, const char *);
+        va_end(arguments);
+        gn_record_region(readable_name(name), level == 1, GN_CALLER, GN_FRAME);
+    }
+    return ((int (*)(int, ...))gn_helper(GN_HELPER_Pcontrol))(level);
+}
+
+GN_EXPORT void mpi_pcontrol_(int *level)
+{
+    if (pcontrol == PCONTROL_SWITCH)
+        gn_record_switch(*level != 0, GN_CALLER, GN_FRAME);
+}
+GN_EXPORT void mpi_pcontrol_f08_(int *level)
+{
+    if (pcontrol == PCONTROL_SWITCH)
+        gn_record_switch(*level != 0, GN_CALLER, GN_FRAME);
+}

@@ -1,0 +1,123 @@
+#include "capture/modules.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct query {
+    uintptr_t address;
+    struct gn_module *module; /* filled when found */
+};
+
+static void read_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) * notes, struct gn_module *module)
+{
+    const uint8_t *at = (const uint8_t *)(info->dlpi_addr + notes->p_vaddr);
+    const uint8_t *end = at + notes->p_memsz;
+    while (end - at >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
+        ElfW(Nhdr) note;
+        memcpy(&note, at, sizeof note);
+        size_t name_bytes = (note.n_namesz + 3u) & ~3u, desc_bytes = (note.n_descsz + 3u) & ~3u;
+        const uint8_t *name = at + sizeof note, *desc = name + name_bytes;
+        if (desc + desc_bytes > end)
+            return;
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(name, "GNU", 4) == 0) {
+            module->build_id_bytes =
+                note.n_descsz < GN_BUILD_ID_BYTES ? note.n_descsz : (uint32_t)GN_BUILD_ID_BYTES;
+            memcpy(module->build_id, desc, module->build_id_bytes);
+            return;
+        }
+        at = desc + desc_bytes;
+    }
+}
+
+static void read_path(const struct dl_phdr_info *info, struct gn_module *module)
+{
+    if (info->dlpi_name && info->dlpi_name[0]) {
+        snprintf(module->path, sizeof module->path, "%s", info->dlpi_name);
+        return;
+    }
+    ssize_t bytes = readlink("/proc/self/exe", module->path, sizeof module->path - 1);
+    module->path[bytes > 0 ? bytes : 0] = '\0';
+}
+
+static int match(struct dl_phdr_info *info, size_t size, void *argument)
+{
+    (void)size;
+    struct query *query = argument;
+    uintptr_t first = UINTPTR_MAX, end = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type != PT_LOAD)
+            continue;
+        uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        first = begin < first ? begin : first;
+        end = begin + info->dlpi_phdr[i].p_memsz > end ? begin + info->dlpi_phdr[i].p_memsz : end;
+    }
+    if (query->address < first || query->address >= end)
+        return 0;
+    memset(query->module, 0, sizeof *query->module);
+    query->module->base = info->dlpi_addr;
+    query->module->first_address = first;
+    query->module->end_address = end;
+    read_path(info, query->module);
+    for (int i = 0; i < info->dlpi_phnum && !query->module->build_id_bytes; i++)
+        if (info->dlpi_phdr[i].p_type == PT_NOTE)
+            read_build_id(info, &info->dlpi_phdr[i], query->module);
+    return 1;
+}
+
+static int count_unloads(struct dl_phdr_info *info, size_t size, void *argument)
+{
+    if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
+        *(unsigned long long *)argument = info->dlpi_subs;
+    return 1;
+}
+
+unsigned long long gn_modules_era(void)
+{
+    unsigned long long unloads = 0;
+    dl_iterate_phdr(count_unloads, &unloads);
+    return unloads;
+}
+
+uint16_t gn_module_at(struct gn_tag *segment, uintptr_t address)
+{
+    static unsigned long long era;
+    static uint32_t first_valid = 1; /* entries below were looked up before a library was unloaded */
+    unsigned long long now = gn_modules_era();
+    uint32_t count = GN_GET(segment->module_count);
+    if (now != era) {
+        era = now;
+        first_valid = count;
+    }
+    for (uint32_t i = first_valid; i < count; i++)
+        if (address >= segment->modules[i].first_address && address < segment->modules[i].end_address)
+            return (uint16_t)i;
+    if (count >= GN_MAX_MODULES)
+        return 0;
+    struct query query = {address, &segment->modules[count]};
+    if (!dl_iterate_phdr(match, &query))
+        return 0;
+    GN_PUBLISH(segment->module_count, count + 1);
+    return (uint16_t)count;
+}
+
+static const char *base_name(const struct gn_module *module)
+{
+    const char *slash = strrchr(module->path, '/');
+    return slash ? slash + 1 : module->path;
+}
+
+bool gn_module_is_mpi(const struct gn_module *module)
+{
+    const char *name = base_name(module);
+    return strncmp(name, "libmpi", 6) == 0 || strncmp(name, "libpmpi", 7) == 0;
+}
+
+bool gn_module_is_libc(const struct gn_module *module)
+{
+    const char *name = base_name(module);
+    return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-", 5) == 0 ||
+           strncmp(name, "libpthread", 10) == 0 || strncmp(name, "ld-linux", 8) == 0;
+}

@@ -1,0 +1,25 @@
+/*
+ * capture/modules — which executable or library an address lies in, written into the segment once for each.
+ * Identified by build id and offset, so that all ranks agree whatever the address space layout.
+ */
+#ifndef GNOMON_CAPTURE_MODULES_H
+#define GNOMON_CAPTURE_MODULES_H
+
+#include "graph/tag.h"
+
+#include <stdbool.h>
+
+/* Index into segment->modules of the module that contains `address`; 0 when there is none (generated
+ * code) or the table is full. Called under the trie lock. */
+uint16_t gn_module_at(struct gn_tag *segment, uintptr_t address);
+
+/* Whether the module belongs to an MPI library (its frames are not the user's call sites). */
+bool gn_module_is_mpi(const struct gn_module *module);
+
+/* Whether it is the C library or the dynamic loader (frames outside of main and of thread functions). */
+bool gn_module_is_libc(const struct gn_module *module);
+
+/* Changes whenever a library was unloaded: an address may mean something else from then on. */
+unsigned long long gn_modules_era(void);
+
+#endif

@@ -1,0 +1,506 @@
+#include "capture/recorder.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { SAMPLE_PERIOD = 64 };
+
+static struct gn_gate closed_gate;
+struct gn_gate *gn_gate = &closed_gate;
+struct gn_tag *gn_segment;
+gn_shared32 gn_era;
+
+/* The library is preloaded, so its thread-local storage has a fixed place: one load reaches it. */
+static __thread struct gn_recorder *self __attribute__((tls_model("initial-exec")));
+static __thread bool no_room __attribute__((tls_model("initial-exec")));
+static pthread_key_t thread_end;
+static bool have_thread_end;
+
+static uint32_t hash2(uint32_t a, uint32_t b)
+{
+    return (uint32_t)((((uint64_t)a << 32 | b) * 0x9e3779b97f4a7c15ull) >> 32);
+}
+
+/* ---- nodes ---- */
+
+static uint32_t add_node(struct gn_recorder *r, uint32_t activity, uint32_t path, uint32_t name)
+{
+    uint32_t index = GN_GET(r->location->node_count);
+    if (index == GN_MAX_NODES)
+        return GN_MAX_NODES;
+    struct gn_node *node = &r->location->nodes[index];
+    GN_SET(node->activity, activity);
+    GN_SET(node->path, path);
+    GN_SET(node->name, name);
+    GN_PUBLISH(r->location->node_count, index + 1);
+    return index;
+}
+
+static uint32_t find_node(struct gn_recorder *r, uint32_t activity, uint32_t path, uint32_t name)
+{
+    const uint32_t mask = 2 * GN_MAX_NODES - 1;
+    uint32_t slot = hash2(activity ^ (name << 20), path) & mask;
+    for (; r->node_table[slot]; slot = (slot + 1) & mask) {
+        struct gn_node *node = &r->location->nodes[r->node_table[slot] - 1];
+        if (GN_GET(node->activity) == activity && GN_GET(node->path) == path && GN_GET(node->name) == name)
+            return r->node_table[slot] - 1;
+    }
+    uint32_t index = add_node(r, activity, path, name);
+    if (index == GN_MAX_NODES) {
+        GN_LOST(r, nodes);
+        return 2;
+    }
+    r->node_table[slot] = index + 1;
+    return index;
+}
+
+/* Regions of different names at one place (a loop over names) are different activities to the memo. */
+static uint32_t memo_activity(uint32_t activity, uint32_t name)
+{
+    return activity ^ (name << 20);
+}
+
+static uint32_t unwind_node(struct gn_recorder *r, uint32_t activity, uint32_t name, void *caller, void *frame)
+{
+    gn_callpath_unwind(gn_segment, (uintptr_t)caller, frame, &r->unwound);
+    if (r->unwound.cut)
+        GN_LOST(r, paths);
+    uint32_t node = find_node(r, activity, r->unwound.path, name);
+    gn_memo_store(&r->memo, memo_activity(activity, name), (uintptr_t)caller, frame, node, &r->unwound);
+    return node;
+}
+
+static uint32_t control_node(struct gn_recorder *r, uint32_t activity, uint32_t name, void *caller, void *frame)
+{
+    uint32_t node = gn_memo_find(&r->memo, memo_activity(activity, name), (uintptr_t)caller, frame);
+    return node != UINT32_MAX ? node : unwind_node(r, activity, name, caller, frame);
+}
+
+/* ---- edges and peers ---- */
+
+static uint32_t find_edge(struct gn_recorder *r, uint32_t from, uint32_t to)
+{
+    const uint32_t mask = 2 * GN_MAX_EDGES - 1;
+    uint32_t slot = hash2(from, to) & mask;
+    for (; r->edge_table[slot]; slot = (slot + 1) & mask) {
+        struct gn_edge *edge = &r->location->edges[r->edge_table[slot] - 1];
+        if (GN_GET(edge->from) == from && GN_GET(edge->to) == to)
+            return r->edge_table[slot] - 1;
+    }
+    uint32_t index = GN_GET(r->location->edge_count);
+    if (index == GN_MAX_EDGES) {
+        GN_LOST(r, edges);
+        return 0;
+    }
+    GN_SET(r->location->edges[index].from, from);
+    GN_SET(r->location->edges[index].to, to);
+    GN_PUBLISH(r->location->edge_count, index + 1);
+    r->edge_table[slot] = index + 1;
+    return index;
+}
+
+static inline struct gn_edge *edge_to(struct gn_recorder *r, uint32_t to)
+{
+    uint32_t index = r->next_edge[r->previous_node];
+    struct gn_edge *edge = &r->location->edges[index];
+    if (__builtin_expect(GN_GET(edge->to) != to || GN_GET(edge->from) != r->previous_node, 0)) {
+        index = find_edge(r, r->previous_node, to);
+        r->next_edge[r->previous_node] = index;
+        edge = &r->location->edges[index];
+    }
+    return edge;
+}
+
+static struct gn_peer *find_peer(struct gn_recorder *r, uint32_t node, uint32_t peer)
+{
+    struct gn_peer *last = &r->location->peers[r->last_peer[node]];
+    if (GN_GET(last->node) == node && GN_GET(last->peer) == peer && GN_GET(r->location->peer_count))
+        return last;
+    const uint32_t mask = 2 * GN_MAX_PEERS - 1;
+    uint32_t slot = hash2(node, peer) & mask;
+    for (; r->peer_table[slot]; slot = (slot + 1) & mask) {
+        struct gn_peer *known = &r->location->peers[r->peer_table[slot] - 1];
+        if (GN_GET(known->node) == node && GN_GET(known->peer) == peer) {
+            r->last_peer[node] = r->peer_table[slot] - 1;
+            return known;
+        }
+    }
+    uint32_t index = GN_GET(r->location->peer_count);
+    if (index == GN_MAX_PEERS) {
+        GN_LOST(r, peers);
+        return NULL;
+    }
+    GN_SET(r->location->peers[index].node, node);
+    GN_SET(r->location->peers[index].peer, peer);
+    GN_PUBLISH(r->location->peer_count, index + 1);
+    r->peer_table[slot] = index + 1;
+    r->last_peer[node] = index;
+    return &r->location->peers[index];
+}
+
+void gn_record_sent(struct gn_recorder *r, uint32_t node, uint32_t peer, uint64_t bytes)
+{
+    struct gn_peer *record = find_peer(r, node, peer);
+    if (!record)
+        return;
+    gn_seq_begin(&record->seq);
+    GN_ADD(record->sent_messages, 1);
+    GN_ADD(record->sent_bytes, bytes);
+    gn_seq_end(&record->seq);
+}
+
+void gn_record_received(struct gn_recorder *r, uint32_t node, uint32_t peer, uint64_t bytes)
+{
+    struct gn_peer *record = find_peer(r, node, peer);
+    if (!record)
+        return;
+    gn_seq_begin(&record->seq);
+    GN_ADD(record->received_messages, 1);
+    GN_ADD(record->received_bytes, bytes);
+    gn_seq_end(&record->seq);
+}
+
+static inline void add_size(struct gn_node *node, uint64_t bytes)
+{
+    GN_ADD(node->messages, 1);
+    GN_ADD(node->bytes, bytes);
+    GN_ADD(node->size_log2[gn_bucket(bytes)], 1);
+}
+
+void gn_record_size(struct gn_recorder *r, uint32_t node, uint64_t bytes)
+{
+    struct gn_node *record = &r->location->nodes[node];
+    gn_seq_begin(&record->seq);
+    add_size(record, bytes);
+    gn_seq_end(&record->seq);
+}
+
+/* ---- locations ---- */
+
+static void start_graph(struct gn_recorder *r, uint64_t start_ticks)
+{
+    struct gn_location *location = r->location;
+    GN_SET(location->thread_id, (uint32_t)syscall(SYS_gettid));
+    if (GN_GET(location->node_count) == 0) {
+        add_node(r, GN_ACTIVITY_START, 0, 0);
+        add_node(r, GN_ACTIVITY_END, 0, 0);
+        add_node(r, GN_ACTIVITY_OTHER, 0, 0);
+        GN_SET(location->edges[0].from, 2);
+        GN_SET(location->edges[0].to, 2);
+        GN_SET(location->edge_count, 1);
+        GN_SET(location->first_ticks, start_ticks);
+    }
+    GN_SET(location->now_ticks, start_ticks);
+    r->previous_node = 0;
+    r->previous_exit_ticks = start_ticks;
+    GN_SET(location->now_node, 0);
+}
+
+/* A location whose thread has ended is free again: programs that make threads over and over keep a bounded
+ * number of graphs, each the sum of the threads that used it one after the other. */
+static struct gn_recorder *parked[GN_MAX_LOCATIONS];
+
+static void park(void *recorder)
+{
+    struct gn_recorder *r = recorder;
+    __atomic_store_n(&parked[r->location_index], r, __ATOMIC_RELEASE);
+}
+
+static struct gn_recorder *unpark(void)
+{
+    uint32_t count = GN_OBSERVE(gn_segment->location_count);
+    for (uint32_t i = 1; i < count && i < GN_MAX_LOCATIONS; i++)
+        if (__atomic_load_n(&parked[i], __ATOMIC_RELAXED)) {
+            struct gn_recorder *r = __atomic_exchange_n(&parked[i], NULL, __ATOMIC_ACQUIRE);
+            if (r)
+                return r;
+        }
+    return NULL;
+}
+
+static struct gn_recorder *make_recorder(void)
+{
+    uint32_t index = GN_GET(gn_segment->location_count);
+    do {
+        if (index >= gn_segment->location_capacity || index >= GN_MAX_LOCATIONS)
+            return NULL;
+    } while (!atomic_compare_exchange_weak(&gn_segment->location_count, &index, index + 1));
+    struct gn_recorder *r = mmap(NULL, sizeof *r, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (r == MAP_FAILED)
+        return NULL;
+    r->location = &gn_segment->locations[index];
+    r->location_index = index;
+    r->countdown = SAMPLE_PERIOD;
+    GN_SET(r->location->in_use, 1);
+    return r;
+}
+
+static struct gn_recorder *take_recorder(uint64_t start_ticks)
+{
+    struct gn_recorder *r = unpark();
+    if (!r)
+        r = make_recorder();
+    else
+        gn_segment->threads_reused++;
+    if (!r) {
+        no_room = true;
+        atomic_fetch_add(&gn_segment->missed_threads, 1);
+        return NULL;
+    }
+    start_graph(r, start_ticks);
+    if (have_thread_end && r->location_index > 0)
+        pthread_setspecific(thread_end, r);
+    self = r;
+    return r;
+}
+
+int gn_recorder_open(struct gn_tag *segment, uint64_t start_ticks)
+{
+    void *gate = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                      -1, 0);
+    if (gate == MAP_FAILED)
+        return -1;
+    if (madvise(gate, (size_t)sysconf(_SC_PAGESIZE), MADV_WIPEONFORK) != 0) {
+        munmap(gate, (size_t)sysconf(_SC_PAGESIZE));
+        return -1;
+    }
+    have_thread_end = pthread_key_create(&thread_end, park) == 0;
+    gn_segment = segment;
+    if (GN_GET(segment->frame_count) == 0)
+        GN_SET(segment->frame_count, 1); /* the root */
+    if (GN_GET(segment->module_count) == 0)
+        GN_SET(segment->module_count, 1);
+    if (GN_GET(segment->name_count) == 0)
+        GN_SET(segment->name_count, 1);
+    if (!take_recorder(start_ticks))
+        return -1;
+    gn_gate = gate;
+    GN_PUBLISH(gn_gate->open, 1);
+    return 0;
+}
+
+void gn_recorder_close(void)
+{
+    if (GN_GET(gn_gate->open))
+        GN_SET(gn_gate->open, 0);
+}
+
+/* ---- events ---- */
+
+static inline void show(struct gn_location *location, uint32_t node, uint32_t inside, uint64_t ticks)
+{
+    gn_seq_begin(&location->seq);
+    GN_SET(location->now_node, node);
+    GN_SET(location->now_inside, inside);
+    GN_SET(location->now_ticks, ticks);
+    gn_seq_end(&location->seq);
+}
+
+static bool begin_slow(struct gn_call *call, struct gn_recorder *r, uint32_t activity, void *caller, void *frame)
+{
+    uint64_t begin = gn_ticks();
+    call->node = unwind_node(r, activity, 0, caller, frame);
+    call->slow = true;
+    call->begin_ticks = begin;
+    return true;
+}
+
+/* Called when a call is already under way in this thread. Nested calls (an MPI library that uses its own public
+ * interface) are not recorded. But an error handler may have left the outer call by longjmp or an exception: then
+ * the stack has been unwound past the outer wrapper's frame, and that call is over. */
+static bool left_without_leave(struct gn_recorder *r, const void *frame)
+{
+    if ((uintptr_t)frame < (uintptr_t)r->inside_frame)
+        return false;
+    r->inside = false;
+    return true;
+}
+
+bool gn_enter(struct gn_call *call, uint32_t activity, void *caller, void *frame)
+{
+    if (__builtin_expect(!GN_GET(gn_gate->open), 0))
+        return false;
+    struct gn_recorder *r = self;
+    if (__builtin_expect(!r, 0)) {
+        if (no_room || !(r = take_recorder(gn_ticks())))
+            return false;
+    }
+    if (__builtin_expect(r->inside && !left_without_leave(r, frame), 0))
+        return false;
+    if (__builtin_expect(r->off, 0))
+        return false;
+    call->recorder = r;
+    call->slow = false;
+    call->sampled = --r->countdown == 0;
+    if (__builtin_expect(call->sampled, 0)) {
+        r->countdown = SAMPLE_PERIOD;
+        call->begin_ticks = gn_ticks();
+    }
+    call->bytes = 0;
+    call->messages = 0;
+    call->followed = 0;
+    call->node = gn_memo_find(&r->memo, activity, (uintptr_t)caller, frame);
+    if (__builtin_expect(call->node == UINT32_MAX, 0))
+        begin_slow(call, r, activity, caller, frame);
+    r->inside = true;
+    r->inside_frame = frame;
+    call->enter_ticks = gn_ticks();
+    show(r->location, call->node, 1, call->enter_ticks);
+    return true;
+}
+
+static inline void pass_edge(struct gn_recorder *r, uint32_t to, uint64_t enter_ticks, uint64_t bytes,
+                             uint64_t probe_ticks)
+{
+    struct gn_edge *edge = edge_to(r, to);
+    gn_seq_begin(&edge->seq);
+    gn_stats_add(&edge->time, enter_ticks - r->previous_exit_ticks);
+    GN_ADD(edge->bytes, bytes);
+    if (probe_ticks)
+        GN_ADD(edge->probe_ticks, probe_ticks);
+    gn_seq_end(&edge->seq);
+}
+
+static inline void pass_node(struct gn_node *node, uint64_t ticks)
+{
+    gn_stats_add(&node->time, ticks);
+    GN_ADD(node->time_log2[gn_bucket(ticks)], 1);
+}
+
+void gn_leave(struct gn_call *call, int result)
+{
+    struct gn_recorder *r = call->recorder;
+    struct gn_location *location = r->location;
+    uint64_t slow_ticks = call->slow ? call->enter_ticks - call->begin_ticks : 0;
+    pass_edge(r, call->node, call->enter_ticks, call->bytes, slow_ticks);
+    struct gn_node *node = &location->nodes[call->node];
+    gn_seq_begin(&node->seq);
+    pass_node(node, call->exit_ticks - call->enter_ticks);
+    if (call->messages)
+        add_size(node, call->bytes);
+    if (__builtin_expect(result != 0, 0))
+        GN_ADD(node->errors, 1);
+    gn_seq_end(&node->seq);
+    r->previous_node = call->node;
+    r->previous_exit_ticks = call->exit_ticks;
+    r->inside = false;
+    GN_ADD(location->events, 1);
+    show(location, call->node, 0, call->exit_ticks);
+    if (__builtin_expect(call->slow, 0)) {
+        GN_ADD(location->slow_events, 1);
+        GN_ADD(location->slow_ticks, slow_ticks);
+    } else if (__builtin_expect(call->sampled, 0)) {
+        GN_ADD(location->sampled_events, 1);
+        GN_ADD(location->sampled_ticks,
+               (call->enter_ticks - call->begin_ticks) + (gn_ticks() - call->exit_ticks));
+    }
+}
+
+/* ---- control activities ---- */
+
+static void pass_control(struct gn_recorder *r, uint32_t node, uint64_t begin_ticks, uint64_t duration_ticks)
+{
+    uint64_t now = gn_ticks();
+    pass_edge(r, node, begin_ticks, 0, 0);
+    struct gn_node *record = &r->location->nodes[node];
+    gn_seq_begin(&record->seq);
+    pass_node(record, duration_ticks);
+    gn_seq_end(&record->seq);
+    GN_ADD(r->location->events, 1);
+    r->previous_node = node;
+    r->previous_exit_ticks = now;
+    show(r->location, node, 0, now);
+}
+
+static uint32_t find_name(const char *name)
+{
+    uint32_t count = GN_OBSERVE(gn_segment->name_count);
+    for (uint32_t i = 1; i < count; i++)
+        if (strncmp(gn_segment->names[i], name, GN_NAME_BYTES - 1) == 0)
+            return i;
+    static _Atomic int adding;
+    int expected = 0;
+    if (count >= GN_MAX_NAMES || !atomic_compare_exchange_strong(&adding, &expected, 1))
+        return 0;
+    count = GN_OBSERVE(gn_segment->name_count);
+    strncpy(gn_segment->names[count], name, GN_NAME_BYTES - 1);
+    GN_PUBLISH(gn_segment->name_count, count + 1);
+    atomic_store(&adding, 0);
+    return count;
+}
+
+static struct gn_recorder *recorder_here(void)
+{
+    if (!GN_GET(gn_gate->open))
+        return NULL;
+    return self ? self : no_room ? NULL : take_recorder(gn_ticks());
+}
+
+void gn_record_region(const char *name, bool begin, void *caller, void *frame)
+{
+    struct gn_recorder *r = recorder_here();
+    if (!r || r->off || r->inside || !name)
+        return;
+    uint64_t ticks = gn_ticks(), duration_ticks = 0;
+    uint32_t id = find_name(name);
+    if (begin) {
+        if (r->region_depth < GN_MAX_REGION_DEPTH) {
+            r->regions[r->region_depth].name = id;
+            r->regions[r->region_depth].begin_ticks = ticks;
+        }
+        r->region_depth++;
+    } else {
+        if (r->region_depth == 0)
+            return;
+        r->region_depth--;
+        if (r->region_depth < GN_MAX_REGION_DEPTH)
+            duration_ticks = ticks - r->regions[r->region_depth].begin_ticks;
+    }
+    uint32_t activity = begin ? GN_ACTIVITY_REGION_BEGIN : GN_ACTIVITY_REGION_END;
+    uint32_t node = control_node(r, activity, id, caller, frame);
+    pass_control(r, node, ticks, duration_ticks);
+}
+
+void gn_record_switch(bool on, void *caller, void *frame)
+{
+    struct gn_recorder *r = recorder_here();
+    if (!r || r->off == !on)
+        return;
+    uint64_t ticks = gn_ticks();
+    if (!on) {
+        r->off_node = control_node(r, GN_ACTIVITY_OFF, 0, caller, frame);
+        pass_edge(r, r->off_node, ticks, 0, 0);
+        r->previous_node = r->off_node;
+        r->previous_exit_ticks = ticks;
+        show(r->location, r->off_node, 1, ticks);
+        r->off = true;
+        return;
+    }
+    r->off = false;
+    struct gn_node *record = &r->location->nodes[r->off_node];
+    gn_seq_begin(&record->seq);
+    pass_node(record, ticks - r->previous_exit_ticks);
+    gn_seq_end(&record->seq);
+    r->previous_exit_ticks = ticks;
+    show(r->location, r->off_node, 0, ticks);
+}
+
+void gn_record_end(uint64_t ticks)
+{
+    struct gn_recorder *r = self;
+    if (!GN_GET(gn_gate->open) || !r || r->inside)
+        return;
+    if (r->off)
+        gn_record_switch(true, __builtin_return_address(0), __builtin_frame_address(0));
+    pass_edge(r, 1, ticks, 0, 0);
+    struct gn_node *end = &r->location->nodes[1];
+    gn_seq_begin(&end->seq);
+    pass_node(end, 0);
+    gn_seq_end(&end->seq);
+    r->previous_node = 1;
+    show(r->location, 1, 0, ticks);
+}

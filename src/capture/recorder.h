@@ -1,0 +1,133 @@
+/*
+ * capture/recorder — writes one location's task activity graph while its thread runs.
+ *
+ * What happens at an MPI call (the hot path; no lock, no allocation, no system call):
+ *
+ *   gn_enter   call path → node (one memo look-up), publish "inside node", read the clock
+ *   real call
+ *   gn_leave   edge from the previous node, node statistics, publish "outside"
+ *
+ * The clock is read last before and first after the real call: our own work falls into the edges (the
+ * computation), where its cost is known and subtracted in compensated times; the nodes (MPI) are clean.
+ *
+ * All memory is taken with mmap when a thread makes its first call; when a table is full, the overflow node and
+ * edge take over and a counter says so. Nothing here touches the program's malloc.
+ */
+#ifndef GNOMON_CAPTURE_RECORDER_H
+#define GNOMON_CAPTURE_RECORDER_H
+
+#include "capture/callpath.h"
+#include "clock/ticks.h"
+#include "graph/tag.h"
+
+#include <stdbool.h>
+
+typedef uintptr_t gn_handle; /* any MPI handle of either flavour; see flavour.h */
+
+enum { GN_MAX_REGION_DEPTH = 64, GN_TYPE_CACHE = 64, GN_RANK_CACHE = 512 };
+
+struct gn_recorder;
+
+/* One MPI call under way; lives on the wrapper's stack. */
+struct gn_call {
+    struct gn_recorder *recorder;
+    uint64_t begin_ticks; /* wrapper entered; only when sampled */
+    uint64_t enter_ticks; /* just before the real call */
+    uint64_t exit_ticks;  /* just after it; the wrapper sets it */
+    uint64_t bytes;       /* filled by the class of the call */
+    uint32_t messages;
+    uint32_t node;
+    bool sampled;
+    bool slow; /* a path was unwound in full */
+    bool fortran;
+    /* for the classes that follow requests: see requests.h */
+    uint32_t followed;       /* requests of the list that we follow and have not settled yet */
+    uint32_t list_count;
+    void *requests;          /* the caller's array */
+    long long own_status[8]; /* stands in for MPI_STATUS_IGNORE */
+};
+
+/* The gate is closed before MPI_Init, after the end, and in every child process: it lies in a page that
+ * the kernel wipes on fork. */
+struct gn_gate {
+    gn_shared32 open;
+};
+extern struct gn_gate *gn_gate;
+
+/* The process's segment; NULL while there is none. */
+extern struct gn_tag *gn_segment;
+
+/* Opens recording into `segment` (mapped, taken from the agent); the calling thread becomes location 0, with
+ * its graph starting at start_ticks. Returns 0, or -ENOMEM with nothing changed. */
+int gn_recorder_open(struct gn_tag *segment, uint64_t start_ticks);
+void gn_recorder_close(void);
+
+/* Begins a call of activity `call` (enum gn_call) made from return address `caller`, with the frame address of
+ * the wrapper. False: not recorded, just call through (before MPI_Init, nested, switched off, no room). */
+bool gn_enter(struct gn_call *call, uint32_t activity, void *caller, void *frame);
+/* Ends it. result is the call's return code; 0 is success. */
+void gn_leave(struct gn_call *call, int result);
+
+/* Adds messages to or from `peer` (rank in MPI_COMM_WORLD or GN_PEER_OUTSIDE) at a node of this location. */
+void gn_record_sent(struct gn_recorder *recorder, uint32_t node, uint32_t peer, uint64_t bytes);
+void gn_record_received(struct gn_recorder *recorder, uint32_t node, uint32_t peer, uint64_t bytes);
+/* Adds a size to a node outside of its own call (a nonblocking receive that completed). */
+void gn_record_size(struct gn_recorder *recorder, uint32_t node, uint64_t bytes);
+
+/* Control activities. */
+void gn_record_region(const char *name, bool begin, void *caller, void *frame);
+void gn_record_switch(bool on, void *caller, void *frame);
+void gn_record_end(uint64_t ticks);
+
+/* Counts in the location of this call. */
+#define GN_LOST(recorder, what) GN_ADD((recorder)->location->lost_##what, 1)
+
+/* Small direct-mapped caches of facts that would cost a call into MPI; `era` of the cache is compared with
+ * gn_era, which moves on when a handle is freed and may be given out again. */
+extern gn_shared32 gn_era;
+
+struct gn_type_entry {
+    gn_handle type;
+    uint64_t size;
+};
+struct gn_rank_entry {
+    gn_handle comm;
+    int32_t rank;
+    uint32_t world;
+};
+
+struct gn_recorder {
+    struct gn_location *location;
+    uint32_t location_index;
+    uint32_t previous_node;
+    uint64_t previous_exit_ticks;
+    uint32_t last_edge;
+    uint32_t countdown; /* events until the next sampled one */
+    bool inside;
+    bool off;
+    void *inside_frame;
+    uint32_t off_node;
+    uint32_t region_depth;
+    struct {
+        uint32_t name;
+        uint64_t begin_ticks;
+    } regions[GN_MAX_REGION_DEPTH];
+    uint32_t era;
+    struct gn_type_entry types[GN_TYPE_CACHE];
+    struct gn_rank_entry ranks[GN_RANK_CACHE];
+    uint32_t next_edge[GN_MAX_NODES];      /* the edge last taken from each node */
+    uint32_t last_peer[GN_MAX_NODES];      /* the peer record last used at each node */
+    uint32_t node_table[2 * GN_MAX_NODES]; /* open addressing, index + 1 */
+    uint32_t edge_table[2 * GN_MAX_EDGES];
+    uint32_t peer_table[2 * GN_MAX_PEERS];
+    struct { /* working space for request lists, mapped at first need and grown */
+        uint32_t capacity;
+        int32_t *positions; /* of the caller's requests in the table of followed ones, -1: not followed */
+        gn_handle *handles;
+        char *statuses;
+    } list;
+    struct gn_unwound unwound; /* working space of the slow path */
+    struct gn_callpath_memo memo;
+};
+
+#endif

@@ -1,0 +1,100 @@
+#include "capture/requests.h"
+
+#include <sys/mman.h>
+
+enum { LINE = 8, LINES = 8192, BUSY = 1 };
+
+struct table {
+    _Atomic uintptr_t keys[LINES][LINE];
+    struct gn_request requests[LINES][LINE];
+};
+static struct table *table;
+static _Atomic uint32_t displaced; /* insertions that went to their second line, ever */
+
+int gn_requests_open(void)
+{
+    void *memory = mmap(NULL, sizeof *table, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return -1;
+    table = memory;
+    return 0;
+}
+
+static uint32_t line_of(gn_handle handle)
+{
+    return (uint32_t)((handle * 0x9e3779b97f4a7c15ull) >> 40) & (LINES - 1u);
+}
+
+static uint32_t second_line(uint32_t line)
+{
+    return (line * 5u + 1u) & (LINES - 1u);
+}
+
+static int32_t claim(uint32_t line)
+{
+    for (uint32_t i = 0; i < LINE; i++) {
+        uintptr_t expected = 0;
+        if (GN_GET(table->keys[line][i]) == 0 &&
+            atomic_compare_exchange_strong(&table->keys[line][i], &expected, BUSY))
+            return (int32_t)(line * LINE + i);
+    }
+    return -1;
+}
+
+bool gn_request_follow(gn_handle handle, const struct gn_request *request)
+{
+    uint32_t line = line_of(handle);
+    int32_t position = claim(line);
+    if (position < 0) {
+        position = claim(second_line(line));
+        atomic_fetch_add_explicit(&displaced, 1, memory_order_relaxed);
+    }
+    if (position < 0)
+        return false;
+    *gn_request_at(position) = *request;
+    gn_request_release(position, handle);
+    return true;
+}
+
+static int32_t find_in(uint32_t line, gn_handle handle)
+{
+    for (uint32_t i = 0; i < LINE; i++)
+        if (GN_OBSERVE(table->keys[line][i]) == handle)
+            return (int32_t)(line * LINE + i);
+    return -1;
+}
+
+int32_t gn_request_find(gn_handle handle)
+{
+    uint32_t line = line_of(handle);
+    int32_t position = find_in(line, handle);
+    if (position < 0 && __builtin_expect(GN_GET(displaced) != 0, 0))
+        position = find_in(second_line(line), handle);
+    return position;
+}
+
+struct gn_request *gn_request_at(int32_t position)
+{
+    return &table->requests[position / LINE][position % LINE];
+}
+
+static void set_key(int32_t position, uintptr_t key)
+{
+    GN_PUBLISH(table->keys[position / LINE][position % LINE], key);
+}
+
+void gn_request_hold(int32_t position)
+{
+    set_key(position, BUSY);
+}
+
+void gn_request_release(int32_t position, gn_handle handle)
+{
+    set_key(position, handle);
+}
+
+void gn_request_drop(int32_t position)
+{
+    set_key(position, 0);
+}

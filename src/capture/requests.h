@@ -1,0 +1,46 @@
+/*
+ * capture/requests — the requests whose completion tells something: nonblocking receives (source and size are
+ * known then) and persistent ones.
+ *
+ * One table for the process, because any thread may complete any request. No lock: 8 keys share a cache line,
+ * a look-up reads one line (two when the first was full at insertion), insertion claims a free key by
+ * compare-and-swap, removal stores zero. While a completion call holds a request, its key is "busy": the MPI
+ * library may give the same handle out again inside the call, and that one is a new request.
+ *
+ *   free ──follow──► followed ──hold (before Wait/Test)──► busy ──done──► free (persistent: followed)
+ *                        ▲                                   └─not yet──► followed
+ *                        └───────────────────────────────────────┘
+ */
+#ifndef GNOMON_CAPTURE_REQUESTS_H
+#define GNOMON_CAPTURE_REQUESTS_H
+
+#include "capture/recorder.h"
+
+enum gn_request_kind { GN_RECEIVE, GN_PERSISTENT_RECEIVE, GN_PERSISTENT_SEND };
+
+struct gn_request {
+    struct gn_recorder *recorder; /* who posted it */
+    gn_handle comm;
+    uint64_t bytes;  /* persistent send: per start */
+    uint32_t node;   /* of the posting call */
+    uint32_t peer;   /* persistent send: destination */
+    uint8_t kind;    /* enum gn_request_kind */
+    uint8_t active;  /* persistent: started and not completed */
+    uint8_t to_null; /* persistent: the peer is MPI_PROC_NULL */
+};
+
+/* Takes the table's memory. 0 or -1. */
+int gn_requests_open(void);
+
+/* Starts following handle. False when there is no room. */
+bool gn_request_follow(gn_handle handle, const struct gn_request *request);
+
+/* Position of a followed request, or -1; gn_request_at gives its record. */
+int32_t gn_request_find(gn_handle handle);
+struct gn_request *gn_request_at(int32_t position);
+
+void gn_request_hold(int32_t position);
+void gn_request_release(int32_t position, gn_handle handle); /* not completed, or persistent */
+void gn_request_drop(int32_t position);                      /* completed or freed */
+
+#endif

@@ -1,0 +1,18 @@
+/*
+ * capture/segment — obtains this process's shared segment from the agent of the host.
+ * The connection lasts for one exchange; no descriptor stays open in the user's process.
+ */
+#ifndef GNOMON_CAPTURE_SEGMENT_H
+#define GNOMON_CAPTURE_SEGMENT_H
+
+#include "capture/protocol.h"
+#include "graph/tag.h"
+
+/*
+ * Asks the agent whose abstract socket name is `agent` for a segment and maps it, not inherited by children.
+ * Gives up after a few seconds. Returns 0 and the segment, or a negative errno value with `reason` (size bytes)
+ * saying why.
+ */
+int gn_segment_take(const char *agent, struct gn_tag **segment, char *reason, unsigned long size);
+
+#endif
