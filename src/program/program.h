@@ -15,14 +15,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct gn_program; /* one module, opened */
+struct gn_program; /* one module, opened; for one thread at a time, as questions fill its caches */
 
 /* One source position. Strings belong to the gn_program and live until it is closed. */
 struct gn_place {
     const char *function; /* demangled C++, Fortran as written (module::procedure); NULL when unknown */
-    const char *file;     /* path as recorded by the compiler, made absolute where it can be; NULL when unknown */
-    int line;             /* 1-based; 0 when unknown */
-    bool inlined;         /* this function's body was inlined into the next place of the list */
+    const char *file; /* path as recorded by the compiler, made absolute where it can be; NULL when unknown */
+    int line;         /* 1-based; 0 when unknown */
+    bool inlined;     /* this function's body was inlined into the next place of the list */
 };
 
 /*
@@ -40,20 +40,27 @@ bool gn_program_has_lines(const struct gn_program *program);
 
 /*
  * Places of the code at `offset` (bytes from the load base; pass the return address minus one for a call),
- * innermost inlined function first, the physical function last. At most `max` (>= 1) are written. Returns the
- * number written; 0 when nothing at all is known. Without line information: one place with the symbol's name
- * and line 0; *symbol_offset (may be NULL) then receives offset minus the symbol's start.
+ * innermost inlined function first, the physical function last. At most `max` (>= 1) are written; a longer
+ * chain loses its outermost places, and the last one written then says inlined. Returns the number written; 0
+ * when nothing at all is known. Without line information: one place with the symbol's name and line 0;
+ * *symbol_offset (may be NULL) then receives offset minus the symbol's start; otherwise it receives 0.
  */
 size_t gn_program_places(struct gn_program *program, uint64_t offset, struct gn_place *places, size_t max,
                          uint64_t *symbol_offset);
 
 /*
  * The source place that best names what runs between two calls of one function: from the instruction after
- * the call that returns to `from` up to the call that returns to `to` (both offsets of return addresses).
- * Where control can only go forward (from < to and both in one function) it is the place, inside [from, to), of
- * the most deeply nested loop, else of the first non-trivial call, else of the first line after from's own; when
- * to <= from (a loop's back edge) the whole loop body that contains both is considered.
- * Returns 1 and fills *place, 0 when nothing better than the line of `from` is known.
+ * the call that returns to `from` up to the call that returns to `to` (both offsets of return addresses; the
+ * two calls may be the same one, in a loop).
+ * Considered is the code on the paths from the one to the other, whatever its addresses, that leads through
+ * no other MPI call; for to <= from that is the way round the loop that contains both. The answer is the most
+ * deeply nested loop there, where loops in called functions of this module (four levels down) count as nested
+ * in the loops around the call, as they do after inlining; else the first call that is neither MPI nor
+ * instrumentation; else the first line other than that of `from`. A loop is named by its smallest line (that
+ * of `for`) in the innermost function that holds it; standard headers are passed over in favour of their
+ * caller. Not looked into: other modules, calls through pointers. Needs line information, on x86-64 or
+ * AArch64. Returns 1 and fills *place (inlined is false), 0 when nothing better than the line of `from` is
+ * known.
  */
 int gn_program_between(struct gn_program *program, uint64_t from, uint64_t to, struct gn_place *place);
 

@@ -1,0 +1,311 @@
+#include "program/code.h"
+#include "program/imports.h"
+#include "program/names.h"
+
+#include <capstone.h>
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+    FUNCTION_BYTES_MAX = 2 << 20,
+    STUB_INSNS = 5,  /* instructions of one linkage-table entry, landing pads and tags included */
+    STUB_BYTES = 64, /* bytes that hold them */
+};
+
+struct gn_machine {
+    Elf *elf;
+    csh handle;
+    cs_insn *insn; /* scratch */
+    bool arm;
+    struct gn_imports imports;
+};
+
+static int open_disassembler(struct gn_machine *machine)
+{
+    GElf_Ehdr header;
+    if (!gelf_getehdr(machine->elf, &header) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+        (header.e_machine != EM_X86_64 && header.e_machine != EM_AARCH64))
+        return -ENOTSUP;
+    machine->arm = header.e_machine == EM_AARCH64;
+    cs_arch arch = machine->arm ? CS_ARCH_ARM64 : CS_ARCH_X86;
+    cs_mode mode = machine->arm ? CS_MODE_LITTLE_ENDIAN : CS_MODE_64;
+    if (cs_open(arch, mode, &machine->handle) != CS_ERR_OK) {
+        machine->handle = 0;
+        return -ENOTSUP;
+    }
+    cs_option(machine->handle, CS_OPT_DETAIL, CS_OPT_ON);
+    machine->insn = cs_malloc(machine->handle);
+    return machine->insn ? 0 : -ENOMEM;
+}
+
+int gn_machine_open(struct gn_machine **out, Elf *elf)
+{
+    struct gn_machine *machine = calloc(1, sizeof *machine);
+    if (!machine)
+        return -ENOMEM;
+    machine->elf = elf;
+    int rc = open_disassembler(machine);
+    if (rc == 0)
+        rc = gn_imports_read(&machine->imports, elf);
+    if (rc < 0) {
+        gn_machine_close(machine);
+        return rc;
+    }
+    *out = machine;
+    return 0;
+}
+
+void gn_machine_close(struct gn_machine *machine)
+{
+    if (!machine)
+        return;
+    if (machine->insn)
+        cs_free(machine->insn, 1);
+    if (machine->handle)
+        cs_close(&machine->handle);
+    gn_imports_clear(&machine->imports);
+    free(machine);
+}
+
+/* The file's bytes from address on, at most to the end of its segment; *bytes becomes their number. */
+static const uint8_t *bytes_at(struct gn_machine *machine, uint64_t address, size_t *bytes)
+{
+    size_t headers, file_bytes;
+    const char *file = elf_rawfile(machine->elf, &file_bytes);
+    if (!file || elf_getphdrnum(machine->elf, &headers) != 0)
+        return NULL;
+    for (size_t i = 0; i < headers; i++) {
+        GElf_Phdr segment;
+        if (!gelf_getphdr(machine->elf, (int)i, &segment) || segment.p_type != PT_LOAD ||
+            !(segment.p_flags & PF_X) || address < segment.p_vaddr ||
+            address - segment.p_vaddr >= segment.p_filesz)
+            continue;
+        uint64_t into = address - segment.p_vaddr;
+        if (segment.p_offset > file_bytes || into >= file_bytes - segment.p_offset)
+            return NULL;
+        uint64_t in_segment = segment.p_filesz - into, in_file = file_bytes - segment.p_offset - into;
+        *bytes = (size_t)(in_segment < in_file ? in_segment : in_file);
+        return (const uint8_t *)file + segment.p_offset + into;
+    }
+    return NULL;
+}
+
+static void set_import(struct gn_machine *machine, uint64_t slot, struct gn_insn *insn)
+{
+    const struct gn_import *import = gn_imports_find(&machine->imports, slot);
+    if (!import)
+        return;
+    insn->callee = import->name;
+    insn->target = import->address;
+}
+
+/* A call or jump of x86-64: to a fixed address, through a slot at a fixed address, or anywhere. */
+static void classify_x86_transfer(struct gn_machine *machine, const cs_insn *raw, struct gn_insn *insn)
+{
+    const cs_x86_op *operand = &raw->detail->x86.operands[0];
+    bool is_call = raw->id == X86_INS_CALL;
+    insn->kind = is_call ? GN_CODE_CALL : GN_CODE_SWITCH;
+    if (raw->detail->x86.op_count != 1)
+        return;
+    if (operand->type == X86_OP_IMM) {
+        insn->target = (uint64_t)operand->imm;
+        insn->kind = is_call ? GN_CODE_CALL : GN_CODE_JUMP;
+    } else if (operand->type == X86_OP_MEM && operand->mem.base == X86_REG_RIP) {
+        set_import(machine, raw->address + raw->size + (uint64_t)operand->mem.disp, insn);
+        if (!is_call && insn->callee)
+            insn->kind = GN_CODE_TAIL_CALL;
+    }
+}
+
+static void classify_x86(struct gn_machine *machine, const cs_insn *raw, struct gn_insn *insn)
+{
+    switch (raw->id) {
+    case X86_INS_CALL:
+    case X86_INS_JMP:
+        classify_x86_transfer(machine, raw, insn);
+        return;
+    case X86_INS_RET:
+    case X86_INS_RETF:
+    case X86_INS_RETFQ:
+        insn->kind = GN_CODE_RETURN;
+        return;
+    case X86_INS_HLT:
+    case X86_INS_UD2:
+    case X86_INS_INT3:
+        insn->kind = GN_CODE_STOP;
+        return;
+    default:
+        break;
+    }
+    if (!cs_insn_group(machine->handle, raw, CS_GRP_JUMP))
+        return;
+    insn->kind = GN_CODE_BRANCH;
+    if (raw->detail->x86.op_count > 0 && raw->detail->x86.operands[0].type == X86_OP_IMM)
+        insn->target = (uint64_t)raw->detail->x86.operands[0].imm;
+}
+
+static uint64_t last_immediate_arm(const cs_insn *raw)
+{
+    const cs_arm64 *arm = &raw->detail->arm64;
+    if (arm->op_count == 0 || arm->operands[arm->op_count - 1].type != ARM64_OP_IMM)
+        return 0;
+    return (uint64_t)arm->operands[arm->op_count - 1].imm;
+}
+
+static void classify_arm(const cs_insn *raw, struct gn_insn *insn)
+{
+    arm64_cc condition = raw->detail->arm64.cc;
+    insn->target = 0;
+    switch (raw->id) {
+    case ARM64_INS_B:
+        insn->kind =
+            condition == ARM64_CC_INVALID || condition == ARM64_CC_AL ? GN_CODE_JUMP : GN_CODE_BRANCH;
+        break;
+    case ARM64_INS_CBZ:
+    case ARM64_INS_CBNZ:
+    case ARM64_INS_TBZ:
+    case ARM64_INS_TBNZ:
+        insn->kind = GN_CODE_BRANCH;
+        break;
+    case ARM64_INS_BL:
+    case ARM64_INS_BLR:
+        insn->kind = GN_CODE_CALL;
+        break;
+    case ARM64_INS_BR:
+        insn->kind = GN_CODE_SWITCH;
+        break;
+    case ARM64_INS_RET:
+        insn->kind = GN_CODE_RETURN;
+        break;
+    case ARM64_INS_BRK:
+        insn->kind = GN_CODE_STOP;
+        break;
+    default:
+        return;
+    }
+    insn->target = last_immediate_arm(raw); /* none for BR, BLR and RET, whose operand is a register */
+}
+
+static struct gn_insn classify(struct gn_machine *machine)
+{
+    const cs_insn *raw = machine->insn;
+    struct gn_insn insn = {.address = raw->address, .size = raw->size, .kind = GN_CODE_PLAIN};
+    if (machine->arm)
+        classify_arm(raw, &insn);
+    else
+        classify_x86(machine, raw, &insn);
+    return insn;
+}
+
+static bool append(struct gn_code *code, struct gn_insn insn)
+{
+    if (code->count == code->room) {
+        size_t room = code->room ? code->room * 2 : 256;
+        struct gn_insn *items = realloc(code->items, room * sizeof *items);
+        if (!items)
+            return false;
+        code->items = items;
+        code->room = room;
+    }
+    code->items[code->count++] = insn;
+    return true;
+}
+
+int gn_code_read(struct gn_code *code, struct gn_machine *machine, uint64_t low, uint64_t high)
+{
+    size_t left = 0;
+    const uint8_t *bytes = bytes_at(machine, low, &left);
+    if (!bytes || high <= low || left < high - low)
+        return -ENOEXEC;
+    left = high - low;
+    if (left > FUNCTION_BYTES_MAX)
+        return -E2BIG;
+    uint64_t address = low;
+    while (left > 0) {
+        struct gn_insn insn;
+        if (cs_disasm_iter(machine->handle, &bytes, &left, &address, machine->insn)) {
+            insn = classify(machine);
+        } else {
+            size_t step = machine->arm && left >= 4 ? 4 : 1;
+            insn = (struct gn_insn){.address = address, .size = (uint32_t)step, .kind = GN_CODE_STOP};
+            address += step;
+            bytes += step;
+            left -= step;
+        }
+        if (!append(code, insn))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* ADRP x16, page; LDR x17, [x16, #offset]; ...; BR x17: remembers the page, then adds the offset. */
+static bool follow_arm_stub(const cs_insn *raw, uint64_t *slot)
+{
+    const cs_arm64 *arm = &raw->detail->arm64;
+    if (raw->id == ARM64_INS_ADRP)
+        *slot = last_immediate_arm(raw);
+    else if (raw->id == ARM64_INS_LDR && arm->op_count == 2 && arm->operands[1].type == ARM64_OP_MEM)
+        *slot += (uint64_t)(int64_t)arm->operands[1].mem.disp;
+    return raw->id == ARM64_INS_BR;
+}
+
+/* When target is a linkage-table entry, replaces it by what the entry leads to. */
+static void resolve_stub(struct gn_machine *machine, struct gn_insn *insn)
+{
+    size_t left = 0;
+    uint64_t address = insn->target, slot = 0;
+    const uint8_t *bytes = bytes_at(machine, address, &left);
+    if (!bytes)
+        return;
+    left = left < STUB_BYTES ? left : STUB_BYTES;
+    for (int i = 0; i < STUB_INSNS; i++) {
+        if (!cs_disasm_iter(machine->handle, &bytes, &left, &address, machine->insn))
+            return;
+        struct gn_insn step = classify(machine);
+        if (step.kind == GN_CODE_TAIL_CALL) {
+            insn->callee = step.callee;
+            insn->target = step.target;
+            return;
+        }
+        if (machine->arm && follow_arm_stub(machine->insn, &slot)) {
+            set_import(machine, slot, insn);
+            return;
+        }
+        if (step.kind != GN_CODE_PLAIN)
+            return;
+    }
+}
+
+size_t gn_code_at(const struct gn_code *code, uint64_t address)
+{
+    size_t low = 0, high = code->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (code->items[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < code->count && code->items[low].address == address ? low : GN_CODE_NONE;
+}
+
+void gn_code_finish(struct gn_code *code, struct gn_machine *machine)
+{
+    for (size_t i = 0; i < code->count; i++) {
+        struct gn_insn *insn = &code->items[i];
+        bool inside = insn->target && gn_code_at(code, insn->target) != GN_CODE_NONE;
+        if (insn->kind == GN_CODE_BRANCH && !inside)
+            insn->target = 0;
+        if (insn->kind == GN_CODE_JUMP && !inside)
+            insn->kind = GN_CODE_TAIL_CALL;
+        bool calls = insn->kind == GN_CODE_CALL || insn->kind == GN_CODE_TAIL_CALL;
+        if (calls && insn->target && !insn->callee)
+            resolve_stub(machine, insn);
+    }
+}
+
+void gn_code_clear(struct gn_code *code)
+{
+    free(code->items);
+    *code = (struct gn_code){0};
+}

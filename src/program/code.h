@@ -1,0 +1,56 @@
+/*
+ * program/code — the machine code of one function as a list of instructions, of which only the control flow
+ * is kept. x86-64 and AArch64.
+ */
+#ifndef GNOMON_PROGRAM_CODE_H
+#define GNOMON_PROGRAM_CODE_H
+
+#include <gelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gn_machine; /* a disassembler for one module, with its imported symbols */
+
+enum gn_code_kind {
+    GN_CODE_PLAIN,
+    GN_CODE_JUMP,      /* always, to target (in this function) */
+    GN_CODE_BRANCH,    /* perhaps, to target (in this function or 0) */
+    GN_CODE_SWITCH,    /* a jump to a computed address */
+    GN_CODE_CALL,      /* comes back */
+    GN_CODE_TAIL_CALL, /* a jump out of this function */
+    GN_CODE_RETURN,
+    GN_CODE_STOP, /* never continues: a trap, or bytes that are no instruction */
+};
+
+struct gn_insn {
+    uint64_t address; /* offset from the load base */
+    uint64_t target;  /* of a jump, branch or call; 0 when unknown */
+    const char
+        *callee; /* symbol called through the linkage table; NULL for a direct call until the owner sets it */
+    uint32_t size;
+    enum gn_code_kind kind;
+};
+
+struct gn_code {
+    struct gn_insn *items; /* ascending by address */
+    size_t count, room;
+};
+
+#define GN_CODE_NONE SIZE_MAX
+
+/* Returns 0, -ENOTSUP (another processor) or -ENOMEM. The machine reads elf until it is closed. */
+int gn_machine_open(struct gn_machine **out, Elf *elf);
+void gn_machine_close(struct gn_machine *machine);
+
+/* Appends the code of [low, high); pieces of one function are read in ascending order, then finished. Returns
+ * 0, -ENOEXEC (no such bytes in the file), -E2BIG (beyond any honest function) or -ENOMEM. */
+int gn_code_read(struct gn_code *code, struct gn_machine *machine, uint64_t low, uint64_t high);
+/* Tells jumps inside the function from jumps out of it, and looks up what is called. */
+void gn_code_finish(struct gn_code *code, struct gn_machine *machine);
+void gn_code_clear(struct gn_code *code);
+
+/* The index of the instruction that starts at address, or GN_CODE_NONE. */
+size_t gn_code_at(const struct gn_code *code, uint64_t address);
+
+#endif

@@ -1,0 +1,265 @@
+#include "program/names.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* libstdc++'s demangler, declared here because <cxxabi.h> is C++. */
+extern char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
+
+enum { MANGLED_MAX = 32 * 1024, EXPANSION_MAX = 64 * 1024 * 1024 };
+
+static size_t count_references(const char *mangled)
+{
+    size_t count = 0;
+    for (const char *p = mangled; *p; p++)
+        if ((*p == 'S' || *p == 'T') && p[1 + strspn(p + 1, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")] == '_')
+            count++;
+    return count;
+}
+
+/* Each back reference of a mangled name can double the text, so a few hundred bytes can ask for exabytes.
+ * Measured on libstdc++, LLVM and LAMMPS, fewer than 3 in 1000 honest names exceed this bound. */
+static bool expands_too_far(const char *mangled)
+{
+    size_t references = count_references(mangled);
+    return references > 24 || strlen(mangled) << references > EXPANSION_MAX;
+}
+
+/* The bytes of a plain nested name, _ZN1a1b2fooE, at the start of a mangled function; 0 when it is not one.
+ */
+static size_t nested_name_bytes(const char *mangled)
+{
+    if (strncmp(mangled, "_ZN", 3) != 0)
+        return 0;
+    const char *p = mangled + 3 + strspn(mangled + 3, "KVrRO");
+    while (isdigit((unsigned char)*p)) {
+        char *name;
+        unsigned long bytes = strtoul(p, &name, 10);
+        if (bytes > strlen(name))
+            return 0;
+        p = name + bytes;
+    }
+    return *p == 'E' ? (size_t)(p + 1 - mangled) : 0;
+}
+
+/* NULL when the symbol cannot be demangled. Of a name that expands too far, the parameters are not tried. */
+static char *demangle(const char *mangled)
+{
+    if (strncmp(mangled, "_Z", 2) != 0 || strlen(mangled) > MANGLED_MAX)
+        return NULL;
+    size_t bytes = expands_too_far(mangled) ? nested_name_bytes(mangled) : strlen(mangled);
+    char *part = bytes ? strndup(mangled, bytes) : NULL;
+    int status = 0;
+    char *text = part ? __cxa_demangle(part, NULL, NULL, &status) : NULL;
+    free(part);
+    return text;
+}
+
+static bool opens(char c)
+{
+    return c == '(' || c == '<' || c == '{' || c == '[';
+}
+
+static bool closes(char c)
+{
+    return c == ')' || c == '>' || c == '}' || c == ']';
+}
+
+/* "void f<int>(int) const" becomes "void f<int>". Text after the last ')' that is more than qualifiers means
+ * that the parenthesis belongs to the name itself ("(anonymous namespace)::x"). */
+static void cut_parameters(char *text)
+{
+    char *close = strrchr(text, ')');
+    if (!close || strpbrk(close, ">:}"))
+        return;
+    int depth = 0;
+    for (char *p = close; p > text; p--) {
+        depth += *p == ')';
+        depth -= *p == '(';
+        if (depth == 0) {
+            *p = '\0';
+            return;
+        }
+    }
+}
+
+/* Where the word "operator" starts outside all brackets (its own < or > would upset the count), or the end.
+ */
+static char *find_operator(char *text)
+{
+    static const char word[] = "operator";
+    int depth = 0;
+    char *p = text;
+    for (; *p; p++) {
+        bool starts = p == text || p[-1] == ':' || p[-1] == ' ';
+        if (depth == 0 && starts && strncmp(p, word, sizeof word - 1) == 0)
+            return p;
+        depth += opens(*p);
+        depth -= closes(*p);
+    }
+    return p;
+}
+
+/* "void f<int>" becomes "f<int>": the demangler writes return types for templates only. */
+static const char *skip_return_type(char *text)
+{
+    int depth = 0;
+    for (char *p = find_operator(text); p > text; p--) {
+        depth += closes(p[-1]);
+        depth -= opens(p[-1]);
+        if (depth == 0 && p[-1] == ' ')
+            return p;
+    }
+    return text;
+}
+
+static char *cpp_name(const char *mangled)
+{
+    char *text = demangle(mangled);
+    if (!text)
+        return NULL;
+    cut_parameters(text);
+    const char *name = skip_return_type(text);
+    memmove(text, name, strlen(name) + 1);
+    return text;
+}
+
+static char *join_module(const char *module, size_t module_bytes, const char *procedure,
+                         size_t procedure_bytes)
+{
+    if (module_bytes == 0 || procedure_bytes == 0)
+        return NULL;
+    char *text = malloc(module_bytes + procedure_bytes + 3);
+    if (!text)
+        return NULL;
+    memcpy(text, module, module_bytes);
+    memcpy(text + module_bytes, "::", 2);
+    memcpy(text + module_bytes + 2, procedure, procedure_bytes);
+    text[module_bytes + 2 + procedure_bytes] = '\0';
+    return text;
+}
+
+/* gfortran: __module_MOD_procedure; LLVM flang: _QMmodulePprocedure (names in lower case, so that a capital
+ * letter ends one). NULL when it is neither. */
+static char *fortran_name(const char *linkage)
+{
+    if (linkage[0] == '_' && linkage[1] == '_') {
+        const char *mark = strstr(linkage + 2, "_MOD_");
+        if (mark)
+            return join_module(linkage + 2, (size_t)(mark - linkage - 2), mark + 5, strcspn(mark + 5, "."));
+    }
+    if (strncmp(linkage, "_QM", 3) == 0) {
+        const char *module = linkage + 3;
+        const char *mark = strrchr(module, 'P');
+        if (mark)
+            return join_module(module, strcspn(module, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), mark + 1,
+                               strcspn(mark + 1, "."));
+    }
+    return NULL;
+}
+
+static bool is_fortran_external(const char *symbol, size_t bytes)
+{
+    if (bytes < 2 || symbol[0] == '_' || symbol[bytes - 1] != '_' || symbol[bytes - 2] == '_')
+        return false;
+    for (size_t i = 0; i < bytes; i++)
+        if (isupper((unsigned char)symbol[i]))
+            return false;
+    return true;
+}
+
+/* Bytes before the suffix of a compiler-made copy; a leading dot belongs to the name. */
+static size_t plain_bytes(const char *name)
+{
+    return name[0] == '.' ? strlen(name) : strcspn(name, ".");
+}
+
+char *gn_name_of_symbol(const char *symbol)
+{
+    char *name = fortran_name(symbol);
+    if (name)
+        return name;
+    size_t bytes = plain_bytes(symbol);
+    char *plain = strndup(symbol, bytes);
+    if (!plain)
+        return NULL;
+    name = cpp_name(plain);
+    if (name) {
+        free(plain);
+        return name;
+    }
+    if (is_fortran_external(plain, bytes))
+        plain[bytes - 1] = '\0';
+    return plain;
+}
+
+char *gn_name_of_function(const char *name, const char *linkage)
+{
+    char *result = linkage ? fortran_name(linkage) : NULL;
+    if (!result && linkage && strncmp(linkage, "_Z", 2) == 0)
+        result = gn_name_of_symbol(linkage);
+    return result ? result : strndup(name, plain_bytes(name));
+}
+
+static bool starts_with_any(const char *symbol, const char *const *prefixes)
+{
+    for (; *prefixes; prefixes++)
+        if (strncasecmp(symbol, *prefixes, strlen(*prefixes)) == 0)
+            return true;
+    return false;
+}
+
+bool gn_name_is_mpi(const char *symbol)
+{
+    static const char *const prefixes[] = {"MPI_", "PMPI_", NULL};
+    return starts_with_any(symbol, prefixes);
+}
+
+bool gn_name_is_mpi_query(const char *symbol)
+{
+    static const char *const prefixes[] = {"MPI_Wtime",     "MPI_Wtick",   "MPI_Comm_rank",
+                                           "MPI_Comm_size", "MPI_Get_",    "MPI_Initialized",
+                                           "MPI_Finalized", "MPI_Status_", NULL};
+    if (symbol[0] == 'P' || symbol[0] == 'p')
+        symbol++;
+    /* MPI_Get_accumulate moves data; all other MPI_Get_... are questions. */
+    return starts_with_any(symbol, prefixes) && strncasecmp(symbol, "MPI_Get_acc", 11) != 0;
+}
+
+bool gn_name_is_noreturn(const char *symbol)
+{
+    static const char *const names[] = {"exit",
+                                        "_exit",
+                                        "_Exit",
+                                        "abort",
+                                        "longjmp",
+                                        "__longjmp_chk",
+                                        "__chk_fail",
+                                        "__assert_fail",
+                                        "__stack_chk_fail",
+                                        "__cxa_throw",
+                                        "__cxa_rethrow",
+                                        "__cxa_bad_cast",
+                                        "_Unwind_Resume",
+                                        "_ZSt9terminatev",
+                                        "MPI_Abort",
+                                        "mpi_abort_",
+                                        NULL};
+    static const char *const prefixes[] = {"_gfortran_stop_", "_gfortran_error_stop",
+                                           "_gfortran_runtime_error", "_gfortran_os_error", NULL};
+    for (const char *const *name = names; *name; name++)
+        if (strcmp(symbol, *name) == 0)
+            return true;
+    bool std_throw = strncmp(symbol, "_ZSt", 4) == 0 && strstr(symbol, "__throw_");
+    return std_throw || starts_with_any(symbol, prefixes);
+}
+
+bool gn_name_is_instrumentation(const char *symbol)
+{
+    static const char *const prefixes[] = {
+        "__asan_",    "__ubsan_",    "__tsan_",      "__gcov", "__cyg_profile_func_", "mcount", "_mcount",
+        "__fentry__", "__stack_chk", "__x86.get_pc", NULL};
+    return starts_with_any(symbol, prefixes);
+}

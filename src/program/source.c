@@ -1,0 +1,110 @@
+#include "program/source.h"
+
+#include <string.h>
+
+enum { SAMPLES_MAX = 512 }; /* instructions asked for the function they come from, for one loop */
+
+static size_t frames_at(struct gn_program *program, uint64_t offset, struct gn_frame *frames)
+{
+    return gn_units_frames(program->units, offset + program->debug_shift, frames, GN_FRAMES_MAX);
+}
+
+/* Code of the standard library names nobody's work: what called it does. */
+static bool is_system_file(const char *file)
+{
+    return file && (strncmp(file, "/usr/include/", 13) == 0 || strncmp(file, "/usr/lib/", 9) == 0 ||
+                    strncmp(file, "/usr/lib64/", 11) == 0);
+}
+
+static const struct gn_frame *find_scope(const struct gn_frame *frames, size_t count, const void *scope)
+{
+    for (size_t i = 0; i < count; i++)
+        if (frames[i].die.addr == scope)
+            return &frames[i];
+    return NULL;
+}
+
+/* The instructions of a loop, thinned out when there are very many. */
+struct sample {
+    size_t items[SAMPLES_MAX];
+    size_t count;
+};
+
+static void take_sample(const struct gn_flow *flow, size_t loop, struct sample *sample)
+{
+    size_t members = 0, at = 0;
+    for (size_t i = 0; i < flow->code->count; i++)
+        members += flow->loop_of[i] == loop;
+    size_t stride = (members + SAMPLES_MAX - 1) / SAMPLES_MAX;
+    sample->count = 0;
+    for (size_t i = 0; i < flow->code->count; i++)
+        if (flow->loop_of[i] == loop && at++ % stride == 0)
+            sample->items[sample->count++] = i;
+}
+
+/* hits[k]: how many of the sample come from chain[k] or a function inlined into it. */
+static void count_scopes(struct gn_program *program, const struct gn_code *code, const struct sample *sample,
+                         const struct gn_frame *chain, size_t count, size_t *hits)
+{
+    struct gn_frame frames[GN_FRAMES_MAX];
+    for (size_t i = 0; i < sample->count; i++) {
+        size_t found = frames_at(program, code->items[sample->items[i]].address, frames);
+        for (size_t k = 0; k < count; k++)
+            hits[k] += find_scope(frames, found, chain[k].die.addr) != NULL;
+    }
+}
+
+/* The smallest line that the sample has in the function of `scope`: that of `for`, above the body, wherever
+ * the compiler put the test. Lines of other files (an included body) do not count. */
+static int first_line(struct gn_program *program, const struct gn_code *code, const struct sample *sample,
+                      const struct gn_frame *scope)
+{
+    struct gn_frame frames[GN_FRAMES_MAX];
+    int line = scope->line;
+    for (size_t i = 0; i < sample->count; i++) {
+        size_t found = frames_at(program, code->items[sample->items[i]].address, frames);
+        const struct gn_frame *same = find_scope(frames, found, scope->die.addr);
+        if (!same || same->line <= 0 || !same->file || strcmp(same->file, scope->file) != 0)
+            continue;
+        if (line == 0 || same->line < line)
+            line = same->line;
+    }
+    return line;
+}
+
+/*
+ * The function a loop belongs to is one that the branch back to its head comes from; of those inlined into
+ * each other, the innermost that holds three quarters of the loop: less is a helper called in the loop's
+ * condition, and more can never be asked, as optimisers mix in instructions from elsewhere.
+ */
+bool gn_source_of_loop(struct gn_program *program, const struct gn_flow *flow, const struct gn_loop *loop,
+                       struct gn_place *place)
+{
+    struct gn_frame chain[GN_FRAMES_MAX];
+    struct sample sample;
+    size_t hits[GN_FRAMES_MAX] = {0}, k = 0;
+    size_t count = frames_at(program, flow->code->items[loop->branch].address, chain);
+    take_sample(flow, (size_t)(loop - flow->loops), &sample);
+    count_scopes(program, flow->code, &sample, chain, count, hits);
+    while (k + 1 < count && (hits[k] * 4 < sample.count * 3 || is_system_file(chain[k].file)))
+        k++;
+    if (count == 0 || !chain[k].file)
+        return false;
+    chain[k].line = first_line(program, flow->code, &sample, &chain[k]);
+    if (chain[k].line == 0)
+        return false;
+    gn_program_set_place(program, &chain[k], false, place);
+    return true;
+}
+
+bool gn_source_frame(struct gn_program *program, uint64_t offset, struct gn_frame *frame)
+{
+    struct gn_frame frames[GN_FRAMES_MAX];
+    size_t count = frames_at(program, offset, frames), k = 0;
+    while (k + 1 < count && is_system_file(frames[k].file))
+        k++;
+    if (count == 0 || frames[k].line == 0 || !frames[k].file)
+        return false;
+    *frame = frames[k];
+    return true;
+}

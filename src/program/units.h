@@ -1,0 +1,57 @@
+/*
+ * program/units — debug information by address: which functions (inlined ones unfolded) and which source
+ * lines an address belongs to.
+ *
+ * libdw's own lookups are not used for this: dwarf_getscopes recurses as deep as the file says, does not find
+ * procedures contained in a Fortran procedure (their code lies outside of the parent's), and neither it nor
+ * the address table (.debug_aranges, which clang leaves out) remembers anything between calls. Here every
+ * compilation unit is walked at most once, with a fixed depth and a budget for the whole file.
+ *
+ * Addresses are those of the debug file ("pc"), not offsets from the load base.
+ */
+#ifndef GNOMON_PROGRAM_UNITS_H
+#define GNOMON_PROGRAM_UNITS_H
+
+#include <elfutils/libdw.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gn_units;
+
+enum { GN_FRAMES_MAX = 64, GN_FUNCTION_RANGES_MAX = 8 };
+
+/* One level of a (possibly inlined) call chain. Strings belong to the debug file. */
+struct gn_frame {
+    Dwarf_Die die;         /* DW_TAG_inlined_subroutine or DW_TAG_subprogram; die.addr NULL: no function */
+    const char *directory; /* of the compilation; NULL when unknown */
+    const char *file;      /* as recorded, may be relative to directory; NULL when unknown */
+    int line;              /* 0 when unknown */
+};
+
+/* The code of one physical function, which may be in several pieces (hot and cold). */
+struct gn_function {
+    Dwarf_Die die;
+    size_t range_count;
+    struct {
+        uint64_t low, high; /* [low, high), ascending and without overlap */
+    } ranges[GN_FUNCTION_RANGES_MAX];
+};
+
+/* Returns 0 or -ENOMEM; a damaged file gives what could be read of it. */
+int gn_units_open(struct gn_units **out, Dwarf *dwarf);
+void gn_units_close(struct gn_units *units);
+
+bool gn_units_have_lines(const struct gn_units *units);
+
+/* Innermost first; returns the number of frames written, 0 when the debug information does not know pc. A
+ * chain longer than max loses its outermost frames. */
+size_t gn_units_frames(struct gn_units *units, uint64_t pc, struct gn_frame *frames, size_t max);
+
+/* The physical function around pc. */
+bool gn_units_function(struct gn_units *units, uint64_t pc, struct gn_function *function);
+
+/* The function's name as a person writes it: a new string, or NULL when it has none or memory ran out. */
+char *gn_units_name(struct gn_units *units, Dwarf_Die *die);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * program/units_inside — what units.c (the index), frames.c (lookups) and qualified.c (names) share.
+ */
+#ifndef GNOMON_PROGRAM_UNITS_INSIDE_H
+#define GNOMON_PROGRAM_UNITS_INSIDE_H
+
+#include "program/spans.h"
+#include "program/units.h"
+
+/* Where a function's entry stands, for qualified names: libdw has no way from an entry to its parent. */
+struct gn_parent {
+    Dwarf_Off child, parent;
+};
+
+struct gn_unit {
+    Dwarf_Die die;  /* has the line table */
+    Dwarf_Die body; /* has the functions: die itself, or its other half in a .dwo file */
+    bool walked;
+    struct gn_spans functions; /* owner: index into dies */
+    Dwarf_Die *dies;
+    size_t die_count, die_room;
+    struct gn_parent *parents; /* ascending by child, as the walk meets them */
+    size_t parent_count, parent_room;
+};
+
+struct gn_units {
+    struct gn_unit *items;
+    size_t count, room;
+    struct gn_spans spans; /* owner: index into items */
+    long budget;
+    bool have_lines;
+};
+
+/* Indexes the functions of a unit; does nothing the second time. */
+void gn_unit_walk(struct gn_units *units, struct gn_unit *unit);
+
+/* The unit around pc, indexed, or NULL. */
+struct gn_unit *gn_unit_find(struct gn_units *units, uint64_t pc);
+
+/* The physical function around pc in an indexed unit, or NULL. */
+Dwarf_Die *gn_unit_function(struct gn_unit *unit, uint64_t pc);
+
+/* Moves to the next entry of the same level. A file may point backwards, which would never end; that counts
+ * as the last entry. */
+bool gn_unit_next_sibling(Dwarf_Die *die);
+
+#endif

@@ -1,0 +1,207 @@
+/*
+ * A called function counts like one that the compiler inlined: its loops are nested in those around the call.
+ * So the answer does not change with the optimisation level. At equal depth a loop of the function itself
+ * wins over one in a called function, and more code over less.
+ */
+#include "program/work.h"
+#include "program/names.h"
+#include "program/source.h"
+
+#include <dwarf.h>
+
+enum { CALL_LEVELS = 4 }; /* how far called functions are followed */
+
+static struct gn_finding study_function(struct gn_work *work, uint64_t entry, int level);
+
+bool gn_work_is_call(const struct gn_insn *insn)
+{
+    return insn->kind == GN_CODE_CALL || insn->kind == GN_CODE_TAIL_CALL;
+}
+
+/* The name of a function called directly. Debug information is asked first, because it is indexed. */
+static const char *symbol_of(struct gn_program *program, uint64_t target)
+{
+    struct gn_function function;
+    Dwarf_Attribute attribute;
+    if (gn_units_function(program->units, target + program->debug_shift, &function)) {
+        const char *linkage =
+            dwarf_formstring(dwarf_attr_integrate(&function.die, DW_AT_linkage_name, &attribute));
+        return linkage ? linkage : dwarf_diename(&function.die);
+    }
+    uint64_t from_start = 0;
+    const char *symbol = gn_program_symbol(program, target, &from_start);
+    return from_start == 0 ? symbol : NULL;
+}
+
+static void name_callees(struct gn_program *program, struct gn_code *code)
+{
+    for (size_t i = 0; i < code->count; i++) {
+        struct gn_insn *insn = &code->items[i];
+        if (!gn_work_is_call(insn))
+            continue;
+        if (!insn->callee && insn->target)
+            insn->callee = symbol_of(program, insn->target);
+        if (insn->callee && gn_name_is_noreturn(insn->callee))
+            insn->kind = GN_CODE_STOP;
+    }
+}
+
+bool gn_work_read(struct gn_program *program, uint64_t offset, struct gn_code *code)
+{
+    struct gn_function function;
+    *code = (struct gn_code){0};
+    if (!gn_units_function(program->units, offset + program->debug_shift, &function))
+        return false;
+    for (size_t i = 0; i < function.range_count; i++) {
+        uint64_t low = function.ranges[i].low - program->debug_shift;
+        uint64_t high = function.ranges[i].high - program->debug_shift;
+        if (gn_code_read(code, program->machine, low, high) < 0)
+            return false;
+    }
+    gn_code_finish(code, program->machine);
+    name_callees(program, code);
+    return code->count > 0;
+}
+
+static bool is_mpi_event(const struct gn_insn *insn)
+{
+    return gn_work_is_call(insn) && insn->callee && gn_name_is_mpi(insn->callee) &&
+           !gn_name_is_mpi_query(insn->callee);
+}
+
+void gn_work_block_mpi(struct gn_flow *flow)
+{
+    for (size_t i = 0; i < flow->code->count; i++)
+        if (flow->roles[i] == GN_FLOW_OPEN && is_mpi_event(&flow->code->items[i]))
+            flow->roles[i] = GN_FLOW_BLOCKED;
+}
+
+static struct gn_finding study_callee(struct gn_work *work, const struct gn_insn *insn, int level)
+{
+    struct gn_finding unknown = {.possible = true};
+    if (!gn_work_is_call(insn) || !insn->target || level >= CALL_LEVELS)
+        return unknown;
+    if (insn->callee && gn_name_is_mpi(insn->callee))
+        return unknown;
+    return study_function(work, insn->target, level + 1);
+}
+
+bool gn_work_block_calls(struct gn_work *work, struct gn_flow *flow, int level)
+{
+    bool blocked = false;
+    for (size_t i = 0; i < flow->code->count; i++) {
+        if (!flow->inside[i] || flow->roles[i] == GN_FLOW_BLOCKED)
+            continue;
+        /* A tail call is the goal of a called function, but one that never returns silently is none. */
+        bool ends = flow->roles[i] == GN_FLOW_GOAL && (level == 0 || !gn_work_is_call(&flow->code->items[i]));
+        if (ends || study_callee(work, &flow->code->items[i], level).possible)
+            continue;
+        flow->roles[i] = GN_FLOW_BLOCKED;
+        blocked = true;
+    }
+    return blocked;
+}
+
+static const struct gn_loop *better_loop(const struct gn_loop *a, const struct gn_loop *b)
+{
+    if (!a || b->depth != a->depth)
+        return !a || b->depth > a->depth ? b : a;
+    if (b->bytes != a->bytes)
+        return b->bytes > a->bytes ? b : a;
+    return b->head < a->head ? b : a;
+}
+
+static const struct gn_loop *deepest_loop(const struct gn_flow *flow)
+{
+    const struct gn_loop *best = NULL;
+    for (size_t i = 0; i < flow->loop_count; i++)
+        best = better_loop(best, &flow->loops[i]);
+    return best;
+}
+
+static int loop_depth_at(const struct gn_flow *flow, size_t insn)
+{
+    return flow->loop_of[insn] == GN_CODE_NONE ? 0 : flow->loops[flow->loop_of[insn]].depth;
+}
+
+size_t gn_work_nth(const struct gn_flow *flow, size_t n)
+{
+    return (flow->start + n) % flow->code->count;
+}
+
+/* Takes over the loops of called functions where they are nested deeper than what was found. */
+static void look_into_calls(struct gn_work *work, const struct gn_flow *flow, int level,
+                            struct gn_finding *finding)
+{
+    for (size_t n = 0; n < flow->code->count; n++) {
+        size_t i = gn_work_nth(flow, n);
+        if (!flow->inside[i] || (level == 0 && flow->roles[i] == GN_FLOW_GOAL))
+            continue;
+        struct gn_finding callee = study_callee(work, &flow->code->items[i], level);
+        int depth = callee.depth + loop_depth_at(flow, i);
+        if (callee.depth > 0 && depth > finding->depth) {
+            finding->depth = depth;
+            finding->place = callee.place;
+        }
+    }
+}
+
+struct gn_finding gn_work_find(struct gn_work *work, struct gn_flow *flow, int level)
+{
+    struct gn_finding finding = {.possible = true};
+    if (gn_flow_find_loops(flow) < 0)
+        return finding;
+    const struct gn_loop *loop = deepest_loop(flow);
+    if (loop && gn_source_of_loop(work->program, flow, loop, &finding.place))
+        finding.depth = loop->depth;
+    look_into_calls(work, flow, level, &finding);
+    return finding;
+}
+
+static struct gn_finding study_body(struct gn_work *work, struct gn_flow *flow, int level)
+{
+    struct gn_finding impossible = {.possible = false};
+    for (size_t i = 0; i < flow->code->count; i++) {
+        enum gn_code_kind kind = flow->code->items[i].kind;
+        if (kind == GN_CODE_RETURN || kind == GN_CODE_TAIL_CALL)
+            flow->roles[i] = is_mpi_event(&flow->code->items[i]) ? GN_FLOW_BLOCKED : GN_FLOW_GOAL;
+    }
+    gn_work_block_mpi(flow);
+    if (gn_flow_reach(flow) <= 0)
+        return impossible;
+    if (gn_work_block_calls(work, flow, level) && gn_flow_reach(flow) <= 0)
+        return impossible;
+    return gn_work_find(work, flow, level);
+}
+
+static struct gn_finding read_and_study(struct gn_work *work, uint64_t entry, int level)
+{
+    struct gn_finding finding = {.possible = true};
+    struct gn_code code;
+    struct gn_flow flow;
+    if (gn_work_read(work->program, entry, &code)) {
+        size_t start = gn_code_at(&code, entry);
+        if (start != GN_CODE_NONE && gn_flow_init(&flow, &code, start) == 0) {
+            finding = study_body(work, &flow, level);
+            gn_flow_clear(&flow);
+        }
+    }
+    gn_code_clear(&code);
+    return finding;
+}
+
+/* What a called function contains; each is read once, and a recursive call counts as empty. */
+static struct gn_finding study_function(struct gn_work *work, uint64_t entry, int level)
+{
+    struct gn_finding finding = {.possible = true};
+    for (size_t i = 0; i < work->seen_count; i++)
+        if (work->seen[i].entry == entry)
+            return work->seen[i].finding;
+    if (work->seen_count == GN_WORK_FUNCTIONS_MAX)
+        return finding;
+    size_t own = work->seen_count++;
+    work->seen[own].entry = entry;
+    work->seen[own].finding = finding;
+    work->seen[own].finding = read_and_study(work, entry, level);
+    return work->seen[own].finding;
+}

@@ -1,0 +1,46 @@
+/*
+ * program/work — the deepest loop in a piece of a function and in the functions called there.
+ */
+#ifndef GNOMON_PROGRAM_WORK_H
+#define GNOMON_PROGRAM_WORK_H
+
+#include "program/flow.h"
+#include "program/program_inside.h"
+
+enum { GN_WORK_FUNCTIONS_MAX = 48 }; /* called functions looked at for one answer */
+
+struct gn_finding {
+    bool possible; /* the function can be passed without an MPI call */
+    int depth;     /* of its deepest loop; 0: none, and place says nothing */
+    struct gn_place place;
+};
+
+/* One question and the called functions already studied for it; all zero but for program at first. */
+struct gn_work {
+    struct gn_program *program;
+    struct {
+        uint64_t entry;
+        struct gn_finding finding;
+    } seen[GN_WORK_FUNCTIONS_MAX];
+    size_t seen_count;
+};
+
+/* Reads the function around offset, calls named; the caller clears code in any case. */
+bool gn_work_read(struct gn_program *program, uint64_t offset, struct gn_code *code);
+
+bool gn_work_is_call(const struct gn_insn *insn);
+
+/* Closes the paths through MPI calls that a trace would show. */
+void gn_work_block_mpi(struct gn_flow *flow);
+
+/* Closes the paths through functions that cannot return without such a call. Returns whether there were any.
+ * level: 0 for the function asked about, one more for each call below it. */
+bool gn_work_block_calls(struct gn_work *work, struct gn_flow *flow, int level);
+
+/* The best loop among the instructions inside the flow; call once per flow. */
+struct gn_finding gn_work_find(struct gn_work *work, struct gn_flow *flow, int level);
+
+/* Step n of a walk over all instructions in address order, beginning at the start of the flow. */
+size_t gn_work_nth(const struct gn_flow *flow, size_t n);
+
+#endif

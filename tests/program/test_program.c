@@ -1,0 +1,486 @@
+/*
+ * Truth comes from two sides that know nothing of each other: fixtures run and print the return addresses of
+ * their calls; their sources carry MARK comments, whose line numbers are read here.
+ */
+#include "program/names.h"
+#include "program/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { EVENTS_MAX = 256, PLACES_MAX = 8 };
+
+struct event {
+    char scenario[64];
+    char label[64];
+    unsigned long offset; /* of the return address */
+    char module[PATH_MAX];
+};
+
+struct run {
+    struct event events[EVENTS_MAX];
+    size_t count;
+    struct gn_program *program; /* the module of the last event */
+};
+
+/* clang gives no instruction of a vectorised inner loop the line of its `for`, only that of the body, one
+ * below; and at -O3 it unrolls inner loops of 64 rounds completely, so that the outer loop, one above, is
+ * left. The fixtures come from the same compiler as this file. */
+#ifdef __clang__
+enum { LOOP_SLACK_LINES = 1 };
+#else
+enum { LOOP_SLACK_LINES = 0 };
+#endif
+
+static int line_of_mark(const char *source, const char *mark)
+{
+    char path[PATH_MAX], wanted[128], line[512];
+    snprintf(path, sizeof path, SOURCES "/%s", source);
+    snprintf(wanted, sizeof wanted, "MARK %s", mark);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    int number = 0, found = 0;
+    while (!found && fgets(line, sizeof line, file)) {
+        number++;
+        char *at = strstr(line, wanted);
+        if (at && strchr(" \n", at[strlen(wanted)]))
+            found = number;
+    }
+    fclose(file);
+    if (!found)
+        fail_msg("no mark %s in %s", mark, source);
+    return found;
+}
+
+static void read_events(FILE *output, struct run *run)
+{
+    char line[PATH_MAX + 128], scenario[64] = "";
+    while (fgets(line, sizeof line, output) && run->count < EVENTS_MAX) {
+        struct event *event = &run->events[run->count];
+        if (sscanf(line, "= %63s", scenario) == 1)
+            continue;
+        if (sscanf(line, "%63s %lx %4095s", event->label, &event->offset, event->module) != 3)
+            continue;
+        snprintf(event->scenario, sizeof event->scenario, "%s", scenario);
+        run->count++;
+    }
+}
+
+/* name: of an executable, or ending in ".so" of a library that the host runs. */
+static struct run *run_fixture(const char *name)
+{
+    char command[PATH_MAX];
+    struct run *run = calloc(1, sizeof *run);
+    assert_non_null(run);
+    bool library = strstr(name, ".so") != NULL;
+    snprintf(command, sizeof command, "%s" FIXTURES "/fixture_%s", library ? FIXTURES "/fixture_host " : "",
+             name);
+    FILE *output = popen(command, "r");
+    assert_non_null(output);
+    read_events(output, run);
+    assert_int_equal(pclose(output), 0);
+    assert_true(run->count > 0);
+    struct gn_error err = {""};
+    if (gn_program_open(&run->program, run->events[run->count - 1].module, NULL, 0, &err) != 0)
+        fail_msg("%s", err.text);
+    return run;
+}
+
+static void end_run(struct run *run)
+{
+    gn_program_close(run->program);
+    free(run);
+}
+
+static const struct event *find_event(const struct run *run, const char *label)
+{
+    for (size_t i = 0; i < run->count; i++)
+        if (strcmp(run->events[i].label, label) == 0)
+            return &run->events[i];
+    fail_msg("the fixture has no event %s", label);
+    return NULL;
+}
+
+static void assert_place(const struct gn_place *place, const char *function, const char *source,
+                         const char *mark)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, SOURCES "/%s", source);
+    if (!place->function || strcmp(place->function, function) != 0 || !place->file ||
+        strcmp(place->file, path) != 0 || place->line != line_of_mark(source, mark))
+        fail_msg("expected %s at %s:%d, got %s at %s:%d", function, path, line_of_mark(source, mark),
+                 place->function ? place->function : "NULL", place->file ? place->file : "NULL", place->line);
+}
+
+static size_t places_of(const struct run *run, const char *label, struct gn_place *places)
+{
+    return gn_program_places(run->program, find_event(run, label)->offset - 1, places, PLACES_MAX, NULL);
+}
+
+static void test_inlined_chain(void **state)
+{
+    struct run *run = run_fixture(*state);
+    struct gn_place places[PLACES_MAX];
+    assert_true(gn_program_has_lines(run->program));
+    assert_int_equal(places_of(run, "innermost", places), 3);
+    assert_place(&places[0], "innermost", "inlined.c", "innermost");
+    assert_place(&places[1], "middle", "inlined.c", "middle");
+    assert_place(&places[2], "physical", "inlined.c", "physical");
+    assert_true(places[0].inlined && places[1].inlined && !places[2].inlined);
+    assert_int_equal(places_of(run, "end", places), 1);
+    assert_place(&places[0], "main", "inlined.c", "end");
+    assert_false(places[0].inlined);
+    end_run(run);
+}
+
+static void test_max_keeps_the_innermost(void **state)
+{
+    struct run *run = run_fixture(*state);
+    struct gn_place places[2];
+    uint64_t offset = find_event(run, "innermost")->offset - 1;
+    assert_int_equal(gn_program_places(run->program, offset, places, 2, NULL), 2);
+    assert_string_equal(places[1].function, "middle");
+    assert_int_equal(gn_program_places(run->program, offset, places, 0, NULL), 0);
+    end_run(run);
+}
+
+static void test_names_cxx(void **state)
+{
+    static const char *const expected[][2] = {
+        {"method", "heat::Grid<double, 3>::sweep"},
+        {"operator", "heat::Grid<double, 3>::operator()"},
+        {"template", "heat::twice<double>"},
+        {"anonymous", "heat::(anonymous namespace)::hidden"},
+        {"inlined", "heat::(anonymous namespace)::unfolded"},
+        {"plain", "plain_c"},
+        {"lambda", "main::{lambda}::operator()"},
+    };
+    struct run *run = run_fixture(*state);
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        struct gn_place places[PLACES_MAX];
+        assert_true(places_of(run, expected[i][0], places) > 0);
+        assert_place(&places[0], expected[i][1], "names.cc", expected[i][0]);
+    }
+    struct gn_place places[PLACES_MAX];
+    assert_int_equal(places_of(run, "inlined", places), 2);
+    assert_place(&places[1], "local", "names.cc", "local");
+    end_run(run);
+}
+
+static void assert_symbol(const struct run *run, const char *label, const char *function)
+{
+    struct gn_place place;
+    uint64_t symbol_offset = UINT64_MAX, offset = find_event(run, label)->offset - 1;
+    assert_int_equal(gn_program_places(run->program, offset, &place, 1, &symbol_offset), 1);
+    assert_string_equal(place.function, function);
+    assert_int_equal(place.line, 0);
+    assert_null(place.file);
+    assert_true(symbol_offset > 0 && symbol_offset < 4096);
+    /* The place that the symbol and its offset name is the one that was asked for. */
+    uint64_t again;
+    assert_int_equal(gn_program_places(run->program, offset - symbol_offset, &place, 1, &again), 1);
+    assert_int_equal(again, 0);
+}
+
+static void test_symbols_only(void **state)
+{
+    (void)state;
+    struct run *run = run_fixture("names_cxx_nodebug");
+    assert_false(gn_program_has_lines(run->program));
+    assert_symbol(run, "method", "heat::Grid<double, 3>::sweep");
+    assert_symbol(run, "operator", "heat::Grid<double, 3>::operator()");
+    assert_symbol(run, "template", "heat::twice<double>");
+    assert_symbol(run, "anonymous", "heat::(anonymous namespace)::hidden");
+    assert_symbol(run, "inlined", "local");
+    assert_symbol(run, "plain", "plain_c");
+    end_run(run);
+    run = run_fixture("inlined_nodebug");
+    assert_symbol(run, "innermost", "physical");
+    end_run(run);
+}
+
+static void test_stripped_library(void **state)
+{
+    (void)state;
+    struct run *run = run_fixture("inlined_stripped.so");
+    assert_false(gn_program_has_lines(run->program));
+    assert_symbol(run, "end", "fixture_main");
+    struct gn_place place;
+    assert_int_equal(gn_program_between(run->program, run->events[0].offset, run->events[1].offset, &place),
+                     0);
+    end_run(run);
+}
+
+#ifdef HAVE_FORTRAN
+static void test_names_fortran(void **state)
+{
+    static const char *const expected[][2] = {{"module", "stencil::sweep"},
+                                              {"contained", "inner"},
+                                              {"program", "heat"},
+                                              {"external", "external_one"}};
+    struct run *run = run_fixture(*state);
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        struct gn_place places[PLACES_MAX];
+        assert_true(places_of(run, expected[i][0], places) > 0);
+        assert_place(&places[0], expected[i][1], "names.f90", expected[i][0]);
+    }
+    struct gn_place place;
+    assert_int_equal(gn_program_between(run->program, find_event(run, "MPI_Waitall")->offset,
+                                        find_event(run, "MPI_Allreduce")->offset, &place),
+                     1);
+    assert_place(&place, "stencil::sweep", "names.f90", "sweep");
+    end_run(run);
+}
+
+static void test_fortran_symbols_only(void **state)
+{
+    (void)state;
+    struct run *run = run_fixture("names_fortran_nodebug");
+    struct gn_place place;
+    static const char *const expected[][2] = {{"module", "stencil::sweep"}, {"external", "external_one"}};
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t offset = find_event(run, expected[i][0])->offset - 1;
+        assert_int_equal(gn_program_places(run->program, offset, &place, 1, NULL), 1);
+        assert_string_equal(place.function, expected[i][1]);
+    }
+    end_run(run);
+}
+#endif
+
+/* The `pair`-th event of a scenario (from 0) and the one after it. */
+static void assert_between(const struct run *run, const char *scenario, int pair, const char *function,
+                           const char *mark)
+{
+    size_t i = 0;
+    while (i + 1 < run->count && strcmp(run->events[i].scenario, scenario) != 0)
+        i++;
+    i += (size_t)pair;
+    assert_true(i + 1 < run->count);
+    assert_string_equal(run->events[i + 1].scenario, scenario);
+    struct gn_place place = {0};
+    int rc = gn_program_between(run->program, run->events[i].offset, run->events[i + 1].offset, &place);
+    if (rc != 1)
+        fail_msg("scenario %s: nothing found between events %d and %d", scenario, pair, pair + 1);
+    if (abs(place.line - line_of_mark("flow.c", mark)) <= LOOP_SLACK_LINES)
+        place.line = line_of_mark("flow.c", mark);
+    assert_place(&place, function, "flow.c", mark);
+}
+
+static void test_between(void **state)
+{
+    struct run *run = run_fixture(*state);
+    assert_between(run, "motivating", 0, "relax", "relax");
+    assert_between(run, "motivating", 1, "copy_back", "copy_back");
+    assert_between(run, "same_site", 0, "same_site", "same_site");
+    assert_between(run, "third_call", 0, "third_call", "third_call");
+    assert_between(run, "hidden_call", 0, "hidden_call", "hidden_call");
+    assert_between(run, "layers", 0, "kernel", "kernel");
+    assert_between(run, "timed", 0, "relax", "relax");
+    assert_between(run, "only_call", 0, "only_call", "only_call");
+    assert_between(run, "only_line", 0, "only_line", "only_line");
+    assert_between(run, "cases", 0, "cases", "cases");
+    assert_between(run, "helper_inside", 0, "helper_inside", "helper_inside");
+    assert_between(run, "do_while", 0, "do_while", "do_while");
+    end_run(run);
+}
+
+static void test_between_strangers(void **state)
+{
+    struct run *run = run_fixture(*state);
+    struct gn_place place;
+    uint64_t first = run->events[0].offset, last = run->events[run->count - 1].offset;
+    assert_int_equal(gn_program_between(run->program, 0, 0, &place), 0);
+    assert_int_equal(gn_program_between(run->program, first, UINT64_MAX, &place), 0);
+    assert_int_equal(gn_program_between(run->program, UINT64_MAX, last, &place), 0);
+    assert_int_equal(gn_program_between(run->program, first + 1, last, &place), 0);
+    end_run(run);
+}
+
+static void assert_name(const char *symbol, const char *expected)
+{
+    char *name = gn_name_of_symbol(symbol);
+    assert_non_null(name);
+    assert_string_equal(name, expected);
+    free(name);
+}
+
+static void test_symbol_names(void **state)
+{
+    (void)state;
+    assert_name("main", "main");
+    assert_name("relax.constprop.0", "relax");
+    assert_name("daxpy_", "daxpy");
+    assert_name("MAIN__", "MAIN__");
+    assert_name("Ctrailing_", "Ctrailing_");
+    assert_name("__stencil_MOD_sweep", "stencil::sweep");
+    assert_name("_QMstencilPsweep", "stencil::sweep");
+    assert_name("_ZN4heat5twiceIdEET_S1_", "heat::twice<double>");
+    assert_name("_ZlsRSoi", "operator<<");
+    assert_name("_ZlsIcEvT_", "operator<< <char>");
+    assert_name("_ZNK1AcvbEv", "A::operator bool");
+    assert_name("_ZN12_GLOBAL__N_11fEv.part.0", "(anonymous namespace)::f");
+    assert_name("_Z", "_Z");
+    assert_name("", "");
+}
+
+/* Each pair<S, S> doubles the text: 2^60 characters would be asked for. */
+static void test_symbol_bomb(void **state)
+{
+    (void)state;
+    char bomb[4096] = "_ZN1a1fE";
+    for (int i = 0; i < 60; i++) {
+        char part[32];
+        snprintf(part, sizeof part, "St4pairIS%.*s_S%.*s_E", i > 0, i > 0 ? "0" : "", i > 0,
+                 i > 0 ? "0" : "");
+        strcat(bomb, part);
+    }
+    assert_name(bomb, "a::f");
+}
+
+static void test_open_errors(void **state)
+{
+    (void)state;
+    struct gn_program *program;
+    struct gn_error err = {""};
+    static const uint8_t other[20] = {1, 2, 3};
+    assert_int_equal(gn_program_open(&program, "/nonexistent/program", NULL, 0, &err), -ENOENT);
+    assert_non_null(strstr(err.text, "/nonexistent/program"));
+    assert_int_equal(gn_program_open(&program, SOURCES "/flow.c", NULL, 0, &err), -ENOEXEC);
+    assert_int_equal(gn_program_open(&program, SOURCES, NULL, 0, &err), -ENOEXEC);
+    assert_int_equal(gn_program_open(&program, "/dev/zero", NULL, 0, NULL), -ENOEXEC);
+    assert_int_equal(gn_program_open(&program, FIXTURES "/fixture_flow_shared.so", other, sizeof other, &err),
+                     -ESTALE);
+    assert_null(program);
+    gn_program_close(program);
+}
+
+/* Reads the build id with another reader than the one under test. */
+static size_t read_build_id(const char *path, uint8_t *id, size_t max)
+{
+    char command[PATH_MAX + 64], hex[128] = "";
+    snprintf(command, sizeof command, "readelf -n %s | sed -n 's/.*Build ID: //p'", path);
+    FILE *output = popen(command, "r");
+    assert_non_null(output);
+    bool read = fgets(hex, sizeof hex, output) != NULL;
+    pclose(output);
+    size_t bytes = 0;
+    unsigned int value;
+    while (read && bytes < max && sscanf(hex + 2 * bytes, "%2x", &value) == 1)
+        id[bytes++] = (uint8_t)value;
+    return bytes;
+}
+
+static void test_build_id(void **state)
+{
+    (void)state;
+    static const char path[] = FIXTURES "/fixture_flow_shared.so";
+    uint8_t id[32];
+    size_t bytes = read_build_id(path, id, sizeof id);
+    if (bytes == 0)
+        skip(); /* a linker that writes none */
+    struct gn_program *program;
+    assert_int_equal(gn_program_open(&program, path, id, bytes, NULL), 0);
+    gn_program_close(program);
+    assert_int_equal(gn_program_open(&program, path, id, bytes - 1, NULL), -ESTALE);
+}
+
+static void use_program(const char *path, const struct run *run)
+{
+    struct gn_program *program;
+    if (gn_program_open(&program, path, NULL, 0, NULL) != 0)
+        return;
+    for (size_t i = 0; i + 1 < run->count; i++) {
+        struct gn_place places[PLACES_MAX];
+        gn_program_places(program, run->events[i].offset - 1, places, PLACES_MAX, NULL);
+        gn_program_between(program, run->events[i].offset, run->events[i + 1].offset, places);
+    }
+    gn_program_close(program);
+}
+
+static char *read_whole(const char *path, size_t *bytes)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    *bytes = (size_t)ftell(file);
+    rewind(file);
+    char *data = malloc(*bytes);
+    assert_non_null(data);
+    assert_int_equal(fread(data, 1, *bytes, file), *bytes);
+    fclose(file);
+    return data;
+}
+
+static void write_whole(const char *path, const char *data, size_t bytes)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, bytes, file), bytes);
+    fclose(file);
+}
+
+/* Cut short anywhere, a file gives errors or less, nothing worse. */
+static void test_truncated(void **state)
+{
+    struct run *run = run_fixture(*state);
+    static const char path[] = FIXTURES "/truncated";
+    size_t bytes;
+    char *data = read_whole(run->events[0].module, &bytes);
+    for (size_t part = 0; part < 40; part++) {
+        write_whole(path, data, bytes * part / 40);
+        use_program(path, run);
+    }
+    unlink(path);
+    free(data);
+    end_run(run);
+}
+
+#define FOR_LEVELS(test, name, suffix)                                                                       \
+    {name "_O0" suffix, test, NULL, NULL, name "_O0" suffix},                                                \
+        {name "_O2" suffix, test, NULL, NULL, name "_O2" suffix},                                            \
+    {                                                                                                        \
+        name "_O3" suffix, test, NULL, NULL, name "_O3" suffix                                               \
+    }
+#define FOR_ONE(test, name)                                                                                  \
+    {                                                                                                        \
+        name, test, NULL, NULL, name                                                                         \
+    }
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FOR_LEVELS(test_inlined_chain, "inlined", "_pie"),
+        FOR_LEVELS(test_inlined_chain, "inlined", "_nopie"),
+        cmocka_unit_test_prestate(test_max_keeps_the_innermost, "inlined_O2_pie"),
+        FOR_LEVELS(test_names_cxx, "names_cxx", ""),
+        cmocka_unit_test(test_symbols_only),
+        cmocka_unit_test(test_stripped_library),
+#ifdef HAVE_FORTRAN
+        FOR_LEVELS(test_names_fortran, "names_fortran", ""),
+        cmocka_unit_test(test_fortran_symbols_only),
+#endif
+        FOR_LEVELS(test_between, "flow", "_pie"),
+        FOR_LEVELS(test_between, "flow", "_nopie"),
+        FOR_ONE(test_between, "flow_shared.so"),
+        FOR_ONE(test_between, "flow_moved.so"),
+        FOR_ONE(test_between, "flow_noplt"),
+        FOR_ONE(test_between, "flow_dwarf4"),
+        FOR_ONE(test_between, "flow_split"),
+        cmocka_unit_test_prestate(test_between_strangers, "flow_O2_pie"),
+        cmocka_unit_test(test_symbol_names),
+        cmocka_unit_test(test_symbol_bomb),
+        cmocka_unit_test(test_open_errors),
+        cmocka_unit_test(test_build_id),
+        cmocka_unit_test_prestate(test_truncated, "flow_O2_pie"),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
