@@ -1,0 +1,217 @@
+#include "profile/profile.h"
+
+#include "profile/schema.h"
+#include "profile/statement.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int execute(sqlite3 *db, struct gn_error *err, const char *text)
+{
+    if (sqlite3_exec(db, text, NULL, NULL, NULL) == SQLITE_OK)
+        return 0;
+    return gn_fail(err, gn_sql_errno(db), "writing the profile failed: %s", sqlite3_errmsg(db));
+}
+
+int gn_profile_create(sqlite3 **db, const char *path, struct gn_error *err)
+{
+    if (sqlite3_open_v2(path, db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK) {
+        int code = gn_fail(err, -ENOENT, "cannot create the profile %s: %s", path, sqlite3_errmsg(*db));
+        sqlite3_close(*db);
+        return code;
+    }
+    char pragmas[128];
+    snprintf(pragmas, sizeof pragmas, "PRAGMA application_id=%d; PRAGMA user_version=%d;", GN_PROFILE_APPLICATION_ID,
+             GN_PROFILE_VERSION);
+    int code = execute(*db, err, pragmas);
+    if (code == 0)
+        code = execute(*db, err, gn_profile_schema);
+    if (code != 0)
+        sqlite3_close(*db);
+    return code;
+}
+
+static int check_identity(sqlite3 *db, const char *path, struct gn_error *err)
+{
+    /* the first read is what finds out whether this is a database at all */
+    sqlite3_int64 identity = gn_sql_value(db, -1, "PRAGMA application_id", "");
+    if (identity != GN_PROFILE_APPLICATION_ID)
+        return gn_fail(err, -EINVAL,
+                       "%s is not a gnomon profile (%s); expected the profile.db that `gnomon run` leaves in its folder",
+                       path, identity < 0 ? sqlite3_errmsg(db) : "another program's database");
+    sqlite3_int64 version = gn_sql_value(db, -1, "PRAGMA user_version", "");
+    if (version > GN_PROFILE_VERSION)
+        return gn_fail(err, -EINVAL,
+                       "%s was written by a newer gnomon (format %lld, this one reads up to %d); read it with that one",
+                       path, (long long)version, GN_PROFILE_VERSION);
+    if (version < 1 || gn_sql_value(db, -1, "SELECT count(*) FROM process", "") < 0)
+        return gn_fail(err, -EINVAL, "%s is damaged: %s", path, sqlite3_errmsg(db));
+    return 0;
+}
+
+int gn_profile_open(sqlite3 **db, const char *path, struct gn_error *err)
+{
+    if (access(path, R_OK) != 0)
+        return gn_fail(err, -errno, "cannot read the profile %s: %s", path, strerror(errno));
+    int code = 0;
+    if (sqlite3_open_v2(path, db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+        code = gn_fail(err, -EINVAL, "cannot open the profile %s: %s", path, sqlite3_errmsg(*db));
+    if (code == 0)
+        code = check_identity(*db, path, err);
+    if (code != 0) {
+        sqlite3_close(*db);
+        *db = NULL;
+    }
+    return code;
+}
+
+void gn_profile_close(sqlite3 *db)
+{
+    sqlite3_close_v2(db);
+}
+
+int gn_profile_set(sqlite3 *db, const char *key, const char *value, struct gn_error *err)
+{
+    return gn_sql(db, err, "INSERT OR REPLACE INTO run VALUES(?, ?)", "ss", key, value);
+}
+
+size_t gn_profile_get(sqlite3 *db, const char *key, char *value, size_t size)
+{
+    value[0] = '\0';
+    sqlite3_stmt *query = gn_sql_query(db, NULL, "SELECT value FROM run WHERE key = ?", "s", key);
+    if (query && sqlite3_step(query) == SQLITE_ROW && sqlite3_column_text(query, 0))
+        snprintf(value, size, "%s", (const char *)sqlite3_column_text(query, 0));
+    sqlite3_finalize(query);
+    return strlen(value);
+}
+
+static int backup(sqlite3 *db, const char *path, struct gn_error *err)
+{
+    sqlite3 *file = NULL;
+    int code = 0;
+    if (sqlite3_open_v2(path, &file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK)
+        code = gn_fail(err, gn_sql_errno(file), "cannot create %s: %s", path, sqlite3_errmsg(file));
+    sqlite3_backup *copy = code == 0 ? sqlite3_backup_init(file, "main", db, "main") : NULL;
+    if (copy) {
+        sqlite3_backup_step(copy, -1);
+        sqlite3_backup_finish(copy);
+    }
+    if (code == 0 && sqlite3_errcode(file) != SQLITE_OK)
+        code = gn_fail(err, gn_sql_errno(file), "cannot write %s: %s", path, sqlite3_errmsg(file));
+    if (sqlite3_close(file) != SQLITE_OK && code == 0)
+        code = gn_fail(err, -EIO, "cannot write %s", path);
+    return code;
+}
+
+int gn_profile_save(sqlite3 *db, const char *path, struct gn_error *err)
+{
+    char temporary[4096];
+    snprintf(temporary, sizeof temporary, "%s.%d.tmp", path, (int)getpid());
+    int code = backup(db, temporary, err);
+    if (code == 0 && rename(temporary, path) != 0)
+        code = gn_fail(err, -errno, "cannot write %s: %s", path, strerror(errno));
+    if (code != 0)
+        unlink(temporary);
+    return code;
+}
+
+/* ---- merging parts ---- */
+
+/* Each table of the part is copied with its ids replaced by ours. Things that several hosts share (modules, sites,
+ * call paths, activities) are found again by their natural keys, parents before children. */
+static const char *const merge_steps[] = {
+    "INSERT OR IGNORE INTO run SELECT * FROM part.run",
+    "INSERT OR IGNORE INTO host(name) SELECT name FROM part.host",
+    "INSERT OR IGNORE INTO module(path, build_id, has_lines) SELECT path, build_id, has_lines FROM part.module",
+    "CREATE TEMP TABLE m AS SELECT p.id AS part, o.id AS own FROM part.module p JOIN main.module o"
+    " ON o.path = p.path AND o.build_id = p.build_id",
+    "INSERT OR IGNORE INTO site(module, offset, resolved, function, file, line, symbol_offset)"
+    " SELECT m.own, s.offset, s.resolved, s.function, s.file, s.line, s.symbol_offset"
+    " FROM part.site s JOIN m ON m.part = s.module",
+    "CREATE TEMP TABLE s AS SELECT p.id AS part, o.id AS own FROM part.site p JOIN m ON m.part = p.module"
+    " JOIN main.site o ON o.module = m.own AND o.offset = p.offset",
+    "INSERT OR IGNORE INTO inlined SELECT s.own, i.depth, i.function, i.file, i.line FROM part.inlined i"
+    " JOIN s ON s.part = i.site",
+    "CREATE TEMP TABLE c(part INTEGER PRIMARY KEY, own INTEGER)",
+    "INSERT INTO c VALUES(0, 0)",
+};
+
+static int merge_callpaths(sqlite3 *db, struct gn_error *err)
+{
+    sqlite3_int64 depths = gn_sql_value(db, 0, "SELECT max(depth) FROM part.callpath", "");
+    int code = 0;
+    for (sqlite3_int64 depth = 1; depth <= depths && code == 0; depth++) {
+        code = gn_sql(db, err,
+                      "INSERT OR IGNORE INTO callpath(parent, site, depth, folded)"
+                      " SELECT c.own, s.own, p.depth, p.folded FROM part.callpath p"
+                      " JOIN c ON c.part = p.parent JOIN s ON s.part = p.site WHERE p.depth = ?",
+                      "i", (int64_t)depth);
+        if (code == 0)
+            code = gn_sql(db, err,
+                          "INSERT INTO c SELECT p.id, o.id FROM part.callpath p JOIN c ON c.part = p.parent"
+                          " JOIN s ON s.part = p.site JOIN main.callpath o ON o.parent = c.own AND o.site = s.own"
+                          " WHERE p.depth = ?",
+                          "i", (int64_t)depth);
+    }
+    return code;
+}
+
+static const char *const merge_rest[] = {
+    "INSERT OR IGNORE INTO activity(kind, name, call_group, callpath)"
+    " SELECT a.kind, a.name, a.call_group, c.own FROM part.activity a JOIN c ON c.part = a.callpath",
+    "CREATE TEMP TABLE a AS SELECT p.id AS part, o.id AS own FROM part.activity p JOIN c ON c.part = p.callpath"
+    " JOIN main.activity o ON o.kind = p.kind AND o.name = p.name AND o.callpath = c.own",
+    "CREATE TEMP TABLE base AS SELECT coalesce((SELECT max(id) FROM main.process), 0) AS process,"
+    " coalesce((SELECT max(id) FROM main.location), 0) AS location",
+    "INSERT INTO process SELECT p.id + base.process, p.rank, h.id, p.pid, p.exe, p.flavour, p.library, p.world,"
+    " p.thread_level, p.ended, p.exit_status, p.complete, p.message, p.tick_ns, p.elapsed_ns, p.init_ns,"
+    " p.finalized_ns FROM part.process p JOIN base JOIN part.host ph ON ph.id = p.host"
+    " JOIN main.host h ON h.name = ph.name",
+    "INSERT INTO location SELECT l.id + base.location, l.process + base.process, l.thread, l.thread_id, l.elapsed_ns,"
+    " l.events, l.probe_ns_per_event, l.probe_ns, a.own, l.last_inside, l.last_ns FROM part.location l JOIN base"
+    " LEFT JOIN a ON a.part = l.last_activity",
+    "INSERT INTO node SELECT n.location + base.location, a.own, count, total_ns, min_ns, max_ns, spread_ns, open_ns,"
+    " errors, messages, bytes, time_log2, size_log2 FROM part.node n JOIN base JOIN a ON a.part = n.activity",
+    "INSERT INTO edge SELECT e.location + base.location, f.own, t.own, count, total_ns, own_ns, min_ns, max_ns,"
+    " spread_ns, bytes FROM part.edge e JOIN base JOIN a f ON f.part = e.from_activity"
+    " JOIN a t ON t.part = e.to_activity",
+    "INSERT INTO peer SELECT p.location + base.location, a.own, p.peer, sent_messages, sent_bytes, received_messages,"
+    " received_bytes FROM part.peer p JOIN base JOIN a ON a.part = p.activity",
+    "INSERT OR IGNORE INTO computation SELECT f.own, t.own, function, file, line FROM part.computation p"
+    " JOIN a f ON f.part = p.from_activity JOIN a t ON t.part = p.to_activity",
+    "INSERT INTO lost SELECT l.process + base.process, what, count FROM part.lost l JOIN base",
+    "DROP TABLE temp.m", "DROP TABLE temp.s", "DROP TABLE temp.c", "DROP TABLE temp.a", "DROP TABLE temp.base",
+};
+
+static int run_steps(sqlite3 *db, struct gn_error *err, const char *const *steps, size_t count)
+{
+    int code = 0;
+    for (size_t i = 0; i < count && code == 0; i++)
+        code = execute(db, err, steps[i]);
+    return code;
+}
+
+int gn_profile_merge(sqlite3 *db, const char *part_path, struct gn_error *err)
+{
+    sqlite3 *part;
+    int code = gn_profile_open(&part, part_path, err);
+    if (code != 0)
+        return code;
+    gn_profile_close(part);
+    code = gn_sql(db, err, "ATTACH ? AS part", "s", part_path);
+    if (code != 0)
+        return code;
+    execute(db, NULL, "BEGIN");
+    code = run_steps(db, err, merge_steps, sizeof merge_steps / sizeof merge_steps[0]);
+    if (code == 0)
+        code = merge_callpaths(db, err);
+    if (code == 0)
+        code = run_steps(db, err, merge_rest, sizeof merge_rest / sizeof merge_rest[0]);
+    execute(db, NULL, code == 0 ? "COMMIT" : "ROLLBACK");
+    execute(db, NULL, "DETACH part");
+    return code;
+}

@@ -1,0 +1,200 @@
+/* profile/resolve — from (module, offset) to function, file and line, while the executables are at hand. */
+#include "profile/profile.h"
+
+#include "profile/statement.h"
+#include "program/program.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_INLINED = 32 };
+
+static size_t parse_build_id(const char *hex, uint8_t *bytes, size_t max)
+{
+    size_t count = 0;
+    unsigned value;
+    while (count < max && sscanf(hex + 2 * count, "%2x", &value) == 1)
+        bytes[count++] = (uint8_t)value;
+    return count;
+}
+
+static struct gn_program *open_module(const char *path, const char *build_id)
+{
+    struct gn_program *program = NULL;
+    uint8_t bytes[64];
+    size_t count = parse_build_id(build_id, bytes, sizeof bytes);
+    if (!path[0] || gn_program_open(&program, path, bytes, count, NULL) != 0)
+        return NULL;
+    return program;
+}
+
+static int store_places(sqlite3 *db, struct gn_error *err, int64_t site, const struct gn_place *places, size_t count,
+                        uint64_t symbol_offset)
+{
+    int code = gn_sql(db, err,
+                      "UPDATE site SET resolved = 1, function = ?, file = ?, line = ?, symbol_offset = ? WHERE id = ?",
+                      "ssiii", places[0].function, places[0].file, (int64_t)places[0].line, (int64_t)symbol_offset,
+                      site);
+    for (size_t i = 0; i < count && count > 1 && code == 0; i++)
+        code = gn_sql(db, err, "INSERT OR REPLACE INTO inlined VALUES(?, ?, ?, ?, ?)", "iissi", site, (int64_t)i,
+                      places[i].function, places[i].file, (int64_t)places[i].line);
+    return code;
+}
+
+static int resolve_sites(sqlite3 *db, struct gn_error *err, int64_t module, struct gn_program *program)
+{
+    int code = 0;
+    sqlite3_stmt *sites =
+        gn_sql_query(db, err, "SELECT id, offset FROM site WHERE module = ? AND resolved = 0", "i", module);
+    while (sites && code == 0 && sqlite3_step(sites) == SQLITE_ROW) {
+        struct gn_place places[MAX_INLINED];
+        uint64_t symbol_offset = 0;
+        /* a return address belongs to what follows the call; the call itself is just before */
+        size_t count = gn_program_places(program, (uint64_t)sqlite3_column_int64(sites, 1) - 1, places, MAX_INLINED,
+                                         &symbol_offset);
+        if (count > 0)
+            code = store_places(db, err, sqlite3_column_int64(sites, 0), places, count, symbol_offset);
+    }
+    sqlite3_finalize(sites);
+    return code;
+}
+
+/* ---- where the code of an edge is ---- */
+
+struct path_step {
+    int64_t module, offset, site;
+};
+
+enum { MAX_STEPS = 512 };
+
+/* Sites of a call path, outermost first. */
+static size_t read_path(sqlite3 *db, int64_t callpath, struct path_step *steps)
+{
+    size_t count = 0;
+    while (callpath != 0 && count < MAX_STEPS) {
+        sqlite3_stmt *q = gn_sql_query(db, NULL,
+                                       "SELECT c.parent, s.module, s.offset, s.id FROM callpath c JOIN site s"
+                                       " ON s.id = c.site WHERE c.id = ?",
+                                       "i", callpath);
+        callpath = 0;
+        if (q && sqlite3_step(q) == SQLITE_ROW) {
+            callpath = sqlite3_column_int64(q, 0);
+            steps[count++] = (struct path_step){sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 2),
+                                                sqlite3_column_int64(q, 3)};
+        }
+        sqlite3_finalize(q);
+    }
+    for (size_t i = 0; i < count / 2; i++) {
+        struct path_step swap = steps[i];
+        steps[i] = steps[count - 1 - i];
+        steps[count - 1 - i] = swap;
+    }
+    return count;
+}
+
+/* The code between two activities lies in the innermost procedure that both call paths have in common, between the two
+ * calls it makes on the way to them. */
+static bool common_procedure(sqlite3 *db, int64_t from, int64_t to, struct path_step *leave, struct path_step *arrive)
+{
+    struct path_step *a = calloc(2 * MAX_STEPS, sizeof *a), *b = a + MAX_STEPS;
+    if (!a)
+        return false;
+    size_t a_count = read_path(db, from, a), b_count = read_path(db, to, b), i = 0;
+    size_t shorter = a_count < b_count ? a_count : b_count;
+    while (i + 1 < shorter && a[i].site == b[i].site)
+        i++;
+    bool found = shorter > 0;
+    if (found) {
+        *leave = a[i];
+        *arrive = b[i];
+    }
+    free(a);
+    return found;
+}
+
+static int store_computation(sqlite3 *db, struct gn_error *err, int64_t from, int64_t to, const struct gn_place *place)
+{
+    return gn_sql(db, err, "INSERT OR REPLACE INTO computation VALUES(?, ?, ?, ?, ?)", "iissi", from, to,
+                  place->function, place->file, (int64_t)place->line);
+}
+
+/* Without anything better: the place of the call that the computation starts or ends at. */
+static int store_site(sqlite3 *db, struct gn_error *err, int64_t from, int64_t to, int64_t site)
+{
+    return gn_sql(db, err,
+                  "INSERT OR REPLACE INTO computation SELECT ?, ?, function, file, line FROM site WHERE id = ?", "iii",
+                  from, to, site);
+}
+
+struct open_module {
+    int64_t id;
+    struct gn_program *program;
+};
+
+static int resolve_edge(sqlite3 *db, struct gn_error *err, const struct open_module *modules, size_t count,
+                        int64_t from, int64_t to, int64_t from_path, int64_t to_path)
+{
+    struct path_step leave, arrive;
+    if (!common_procedure(db, from_path, to_path, &leave, &arrive)) {
+        struct path_step *steps = calloc(MAX_STEPS, sizeof *steps);
+        size_t depth = steps ? read_path(db, from_path ? from_path : to_path, steps) : 0;
+        int code = depth ? store_site(db, err, from, to, steps[0].site) : 0;
+        free(steps);
+        return code;
+    }
+    struct gn_place place;
+    for (size_t i = 0; i < count; i++)
+        if (modules[i].id == leave.module && leave.module == arrive.module && modules[i].program &&
+            gn_program_between(modules[i].program, (uint64_t)leave.offset, (uint64_t)arrive.offset, &place) == 1)
+            return store_computation(db, err, from, to, &place);
+    return store_site(db, err, from, to, leave.site);
+}
+
+static int resolve_edges(sqlite3 *db, struct gn_error *err, const struct open_module *modules, size_t count)
+{
+    int code = 0;
+    sqlite3_stmt *edges = gn_sql_query(
+        db, err,
+        "SELECT DISTINCT e.from_activity, e.to_activity, f.callpath, t.callpath FROM edge e"
+        " JOIN activity f ON f.id = e.from_activity JOIN activity t ON t.id = e.to_activity"
+        " WHERE NOT EXISTS (SELECT 1 FROM computation c WHERE c.from_activity = e.from_activity"
+        " AND c.to_activity = e.to_activity)",
+        "");
+    while (edges && code == 0 && sqlite3_step(edges) == SQLITE_ROW)
+        code = resolve_edge(db, err, modules, count, sqlite3_column_int64(edges, 0), sqlite3_column_int64(edges, 1),
+                            sqlite3_column_int64(edges, 2), sqlite3_column_int64(edges, 3));
+    sqlite3_finalize(edges);
+    return code;
+}
+
+int gn_profile_resolve(sqlite3 *db, struct gn_error *err)
+{
+    size_t count = 0, capacity = (size_t)gn_sql_value(db, 0, "SELECT count(*) FROM module", "");
+    struct open_module *modules = calloc(capacity + 1, sizeof *modules);
+    if (!modules)
+        return gn_fail(err, -ENOMEM, "no memory for %zu modules", capacity);
+    int code = gn_sql(db, err, "BEGIN", "");
+    sqlite3_stmt *query = gn_sql_query(db, err, "SELECT id, path, build_id FROM module", "");
+    while (query && code == 0 && count < capacity && sqlite3_step(query) == SQLITE_ROW) {
+        struct open_module *m = &modules[count++];
+        m->id = sqlite3_column_int64(query, 0);
+        m->program = open_module((const char *)sqlite3_column_text(query, 1), (const char *)sqlite3_column_text(query, 2));
+        if (!m->program)
+            continue;
+        code = resolve_sites(db, err, m->id, m->program);
+        if (code == 0)
+            code = gn_sql(db, err, "UPDATE module SET has_lines = ? WHERE id = ?", "ii",
+                          (int64_t)gn_program_has_lines(m->program), m->id);
+    }
+    sqlite3_finalize(query);
+    if (code == 0)
+        code = resolve_edges(db, err, modules, count);
+    gn_sql(db, code ? NULL : err, code ? "ROLLBACK" : "COMMIT", "");
+    for (size_t i = 0; i < count; i++)
+        gn_program_close(modules[i].program);
+    free(modules);
+    return code;
+}

@@ -1,0 +1,27 @@
+/*
+ * profile/statement — SQLite statements with less ceremony: prepare, bind by type letters, step, fail with a message.
+ *
+ *     gn_sql(db, err, "INSERT INTO host(name) VALUES(?)", "s", name)
+ *
+ * Letters: i int64_t, d double, s text (NULL allowed), b blob as (pointer, int bytes).
+ */
+#ifndef GNOMON_PROFILE_STATEMENT_H
+#define GNOMON_PROFILE_STATEMENT_H
+
+#include "base/error.h"
+
+#include <sqlite3.h>
+
+/* Runs a statement to its end. 0, or a negative errno value. */
+int gn_sql(sqlite3 *db, struct gn_error *err, const char *text, const char *types, ...);
+
+/* Runs a statement and returns the first column of its first row as an integer, or fallback. */
+sqlite3_int64 gn_sql_value(sqlite3 *db, sqlite3_int64 fallback, const char *text, const char *types, ...);
+
+/* Prepares a query for stepping; NULL on failure. Caller finalizes. */
+sqlite3_stmt *gn_sql_query(sqlite3 *db, struct gn_error *err, const char *text, const char *types, ...);
+
+/* The errno that fits the last failure of db (ENOSPC, EROFS, EIO, EINVAL), negative. */
+int gn_sql_errno(sqlite3 *db);
+
+#endif

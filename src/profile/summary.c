@@ -1,0 +1,413 @@
+#include "profile/summary.h"
+
+#include "profile/statement.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Every stretch of time of every thread, once: what it was, where, on which rank. %s is the edges' time column. */
+static const char pieces[] =
+    "WITH piece AS ("
+    " SELECT 'mpi' AS kind, a.name AS name, s.function AS function, s.file AS file, s.line AS line,"
+    "  a.id AS one, 0 AS two, p.rank AS rank, h.name AS host, n.total_ns + n.open_ns AS ns,"
+    "  n.count + (n.open_ns > 0) AS count, n.bytes AS bytes"
+    " FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN callpath c ON c.id = a.callpath"
+    " LEFT JOIN site s ON s.id = c.site JOIN location l ON l.id = n.location JOIN process p ON p.id = l.process"
+    " JOIN host h ON h.id = p.host WHERE a.kind = 'mpi'"
+    " UNION ALL"
+    " SELECT a.kind, a.name, s.function, s.file, s.line, a.id, 0, p.rank, h.name, n.total_ns + n.open_ns,"
+    "  n.count, n.bytes FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN callpath c ON c.id = a.callpath"
+    " LEFT JOIN site s ON s.id = c.site JOIN location l ON l.id = n.location JOIN process p ON p.id = l.process"
+    " JOIN host h ON h.id = p.host WHERE a.kind IN ('off', 'other') AND n.total_ns + n.open_ns > 0"
+    " UNION ALL"
+    " SELECT 'computation', CASE WHEN f.kind = 'start' AND t.kind = 'mpi' AND t.call_group = 'init'"
+    "  THEN 'before MPI_Init' WHEN t.kind = 'end' THEN 'after the last call' ELSE 'computation' END,"
+    "  x.function, x.file, x.line, e.from_activity, e.to_activity, p.rank, h.name, e.%s, e.count, 0"
+    " FROM edge e JOIN location l ON l.id = e.location JOIN process p ON p.id = l.process JOIN host h ON h.id = p.host"
+    " JOIN activity f ON f.id = e.from_activity JOIN activity t ON t.id = e.to_activity"
+    " LEFT JOIN computation x ON x.from_activity = e.from_activity AND x.to_activity = e.to_activity"
+    "), region AS ("
+    " SELECT 'region' AS kind, a.name AS name, s.function AS function, s.file AS file, s.line AS line, a.id AS one,"
+    "  0 AS two, p.rank AS rank, h.name AS host, n.total_ns AS ns, n.count AS count, 0 AS bytes"
+    " FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN callpath c ON c.id = a.callpath"
+    " LEFT JOIN site s ON s.id = c.site JOIN location l ON l.id = n.location JOIN process p ON p.id = l.process"
+    " JOIN host h ON h.id = p.host WHERE a.kind = 'region') ";
+
+/* The columns that make a row, by what is asked. */
+#define KEYS(kind, name, function, file, line, one, two)                                                         \
+    #kind " AS k1, " #name " AS k2, " #function " AS k3, " #file " AS k4, " #line " AS k5, " #one " AS k6, " #two   \
+          " AS k7"
+static const char *const keys[] = {
+    [GN_BY_ACTIVITY] = KEYS(kind, name, function, file, line, 0, 0),
+    [GN_BY_CALLPATH] = KEYS(kind, name, function, file, line, one, two),
+    [GN_BY_REGION] = KEYS(kind, name, NULL, NULL, 0, 0, 0),
+    [GN_BY_FUNCTION] = KEYS('function', coalesce(function, '(unknown)'), function, file, 0, 0, 0),
+    [GN_BY_LINE] = KEYS('line', coalesce(function, '(unknown)'), function, file, line, 0, 0),
+    [GN_BY_RANK] = KEYS('rank', 'rank ' || rank, NULL, NULL, 0, 0, 0),
+    [GN_BY_HOST] = KEYS('host', host, NULL, NULL, 0, 0, 0),
+};
+
+struct collector {
+    struct gn_summary *summary;
+    double total_ns; /* of all threads */
+    int ranks;
+    size_t capacity;
+    int64_t *values; /* of the current row, one for each rank seen */
+    int *value_ranks;
+    size_t value_count, value_capacity;
+};
+
+static char *copy(const void *text)
+{
+    return text ? strdup((const char *)text) : NULL;
+}
+
+static bool same_text(const char *a, const void *b)
+{
+    return (!a && !b) || (a && b && strcmp(a, b) == 0);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* All ranks' values of the row are here: the distribution over the ranks. */
+static void close_row(struct collector *c)
+{
+    if (c->summary->row_count == 0)
+        return;
+    struct gn_activity_row *row = &c->summary->rows[c->summary->row_count - 1];
+    size_t ranks = (size_t)c->ranks > c->value_count ? (size_t)c->ranks : c->value_count;
+    row->max_rank = -1;
+    for (size_t i = 0; i < c->value_count; i++) {
+        row->total_ns += c->values[i];
+        if (row->max_rank < 0 || c->values[i] > row->max_ns) {
+            row->max_ns = c->values[i];
+            row->max_rank = c->value_ranks[i];
+        }
+    }
+    qsort(c->values, c->value_count, sizeof *c->values, by_value);
+    size_t absent = ranks - c->value_count; /* as many zeros come first */
+    row->min_ns = absent ? 0 : c->value_count ? c->values[0] : 0;
+    size_t low = ranks ? (ranks - 1) / 2 : 0, high = ranks / 2;
+    int64_t low_value = low < absent ? 0 : c->values[low - absent];
+    int64_t high_value = ranks == 0 || high < absent ? 0 : c->values[high - absent];
+    row->median_ns = low_value / 2 + high_value / 2 + (low_value % 2 + high_value % 2) / 2;
+    row->mean_ns = ranks ? row->total_ns / (int64_t)ranks : 0;
+    row->share = c->total_ns > 0 ? (double)row->total_ns / c->total_ns : 0;
+    c->value_count = 0;
+}
+
+static bool belongs(const struct gn_activity_row *row, sqlite3_stmt *q)
+{
+    return same_text(row->kind, sqlite3_column_text(q, 0)) && same_text(row->name, sqlite3_column_text(q, 1)) &&
+           same_text(row->function, sqlite3_column_text(q, 2)) && same_text(row->file, sqlite3_column_text(q, 3)) &&
+           row->line == sqlite3_column_int(q, 4);
+}
+
+static struct gn_activity_row *new_row(struct collector *c, sqlite3_stmt *q)
+{
+    struct gn_summary *s = c->summary;
+    if (s->row_count == c->capacity) {
+        size_t capacity = c->capacity ? 2 * c->capacity : 64;
+        void *rows = realloc(s->rows, capacity * sizeof *s->rows);
+        if (!rows)
+            return NULL;
+        s->rows = rows;
+        c->capacity = capacity;
+    }
+    struct gn_activity_row *row = &s->rows[s->row_count++];
+    memset(row, 0, sizeof *row);
+    row->kind = copy(sqlite3_column_text(q, 0));
+    row->name = copy(sqlite3_column_text(q, 1));
+    row->function = copy(sqlite3_column_text(q, 2));
+    row->file = copy(sqlite3_column_text(q, 3));
+    row->line = sqlite3_column_int(q, 4);
+    return row;
+}
+
+static bool push_value(struct collector *c, int rank, int64_t value)
+{
+    if (c->value_count == c->value_capacity) {
+        size_t capacity = c->value_capacity ? 2 * c->value_capacity : 64;
+        void *values = realloc(c->values, capacity * sizeof *c->values);
+        c->values = values ? values : c->values;
+        void *ranks = realloc(c->value_ranks, capacity * sizeof *c->value_ranks);
+        c->value_ranks = ranks ? ranks : c->value_ranks;
+        if (!values || !ranks)
+            return false;
+        c->value_capacity = capacity;
+    }
+    c->values[c->value_count] = value;
+    c->value_ranks[c->value_count++] = rank;
+    return true;
+}
+
+/* "main > step > exchange" for a call path. */
+static char *path_text(sqlite3 *db, int64_t activity)
+{
+    char *text = NULL;
+    sqlite3_stmt *q = gn_sql_query(
+        db, NULL,
+        "WITH RECURSIVE up(id, parent, site, n) AS (SELECT c.id, c.parent, c.site, 0 FROM activity a JOIN callpath c"
+        " ON c.id = a.callpath WHERE a.id = ? UNION ALL SELECT c.id, c.parent, c.site, n + 1 FROM up"
+        " JOIN callpath c ON c.id = up.parent) SELECT group_concat(f, ' > ') FROM (SELECT"
+        " coalesce(s.function, '?') || CASE WHEN s.line > 0 THEN ':' || s.line ELSE '' END AS f FROM up"
+        " JOIN site s ON s.id = up.site ORDER BY n DESC)",
+        "i", activity);
+    if (q && sqlite3_step(q) == SQLITE_ROW)
+        text = copy(sqlite3_column_text(q, 0));
+    sqlite3_finalize(q);
+    return text;
+}
+
+static char *edge_text(sqlite3 *db, int64_t from, int64_t to)
+{
+    char *a = path_text(db, from), *b = path_text(db, to), *text = NULL;
+    if (!to)
+        text = a ? strdup(a) : NULL;
+    else if (asprintf(&text, "%s → %s", a ? a : "(start)", b ? b : "(end)") < 0)
+        text = NULL;
+    free(a);
+    free(b);
+    return text;
+}
+
+static int collect_rows(sqlite3 *db, enum gn_by by, bool raw, struct collector *c, struct gn_error *err)
+{
+    char head[sizeof pieces + 64], text[sizeof head + 1024];
+    snprintf(head, sizeof head, pieces, raw ? "total_ns" : "own_ns");
+    snprintf(text, sizeof text,
+             "%sSELECT k1, k2, k3, k4, k5, k6, k7, rank, sum(ns), sum(count), sum(bytes), sum(mpi) FROM (SELECT %s,"
+             " rank, ns, count, bytes, CASE WHEN kind = 'mpi' THEN ns ELSE 0 END AS mpi FROM %s)"
+             " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8",
+             head, keys[by], by == GN_BY_REGION ? "region" : "piece");
+    sqlite3_stmt *q = gn_sql_query(db, err, text, "");
+    if (!q)
+        return -EINVAL;
+    int64_t one = 0, two = 0;
+    struct gn_activity_row *row = NULL;
+    while (sqlite3_step(q) == SQLITE_ROW) {
+        int64_t new_one = sqlite3_column_int64(q, 5), new_two = sqlite3_column_int64(q, 6);
+        if (!row || !belongs(row, q) || one != new_one || two != new_two) {
+            close_row(c);
+            row = new_row(c, q);
+            one = new_one;
+            two = new_two;
+            if (row && by == GN_BY_CALLPATH)
+                row->path = edge_text(db, one, two);
+        }
+        if (!row || !push_value(c, sqlite3_column_int(q, 7), sqlite3_column_int64(q, 8)))
+            break;
+        row->count += sqlite3_column_int64(q, 9);
+        row->bytes += sqlite3_column_int64(q, 10);
+        row->mpi_ns += sqlite3_column_int64(q, 11);
+    }
+    close_row(c);
+    sqlite3_finalize(q);
+    return 0;
+}
+
+static int order_text(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "");
+}
+
+static int by_total(const void *a, const void *b)
+{
+    const struct gn_activity_row *x = a, *y = b;
+    if (x->total_ns != y->total_ns)
+        return x->total_ns < y->total_ns ? 1 : -1;
+    int order = order_text(x->name, y->name);
+    order = order ? order : order_text(x->file, y->file);
+    return order ? order : (x->line > y->line) - (x->line < y->line);
+}
+
+/* Messages are counted where they are known exactly: at the sender; at the receiver when the sender was not
+ * measured (its rank has no process here). */
+static void collect_pairs(sqlite3 *db, struct gn_summary *s)
+{
+    sqlite3_stmt *q = gn_sql_query(
+        db, NULL,
+        "SELECT f, t, sum(m), sum(b) FROM (SELECT p.rank AS f, x.peer AS t, x.sent_messages AS m, x.sent_bytes AS b"
+        " FROM peer x JOIN location l ON l.id = x.location JOIN process p ON p.id = l.process WHERE x.sent_messages > 0"
+        " UNION ALL SELECT x.peer, p.rank, x.received_messages, x.received_bytes FROM peer x JOIN location l"
+        " ON l.id = x.location JOIN process p ON p.id = l.process JOIN activity a ON a.id = x.activity"
+        " WHERE x.received_messages > 0 AND (a.call_group = 'rma' OR x.peer NOT IN (SELECT rank FROM process)))"
+        " GROUP BY f, t ORDER BY sum(b) DESC, f, t",
+        "");
+    size_t capacity = 0;
+    while (q && sqlite3_step(q) == SQLITE_ROW) {
+        if (s->pair_count == capacity) {
+            capacity = capacity ? 2 * capacity : 256;
+            void *pairs = realloc(s->pairs, capacity * sizeof *s->pairs);
+            if (!pairs)
+                break;
+            s->pairs = pairs;
+        }
+        s->pairs[s->pair_count++] = (struct gn_pair_row){sqlite3_column_int(q, 0), sqlite3_column_int(q, 1),
+                                                         sqlite3_column_int64(q, 2), sqlite3_column_int64(q, 3)};
+    }
+    sqlite3_finalize(q);
+}
+
+static void collect_troubles(sqlite3 *db, struct gn_summary *s)
+{
+    size_t capacity = (size_t)gn_sql_value(db, 0, "SELECT count(*) FROM process WHERE NOT complete", "");
+    s->troubles = calloc(capacity + 1, sizeof *s->troubles);
+    sqlite3_stmt *q = gn_sql_query(
+        db, NULL,
+        "SELECT p.rank, h.name, p.ended, p.exit_status, p.message, l.last_inside, l.last_ns,"
+        " CASE WHEN a.kind = 'mpi' THEN a.name || coalesce(' at ' || s.function, '') ||"
+        " CASE WHEN s.line > 0 THEN ' (' || s.file || ':' || s.line || ')' ELSE '' END ELSE NULL END, a.id"
+        " FROM process p JOIN host h ON h.id = p.host LEFT JOIN location l ON l.process = p.id AND l.thread = 0"
+        " LEFT JOIN activity a ON a.id = l.last_activity LEFT JOIN callpath c ON c.id = a.callpath"
+        " LEFT JOIN site s ON s.id = c.site WHERE NOT p.complete ORDER BY p.rank",
+        "");
+    while (q && s->troubles && s->trouble_count < capacity && sqlite3_step(q) == SQLITE_ROW) {
+        struct gn_trouble_row *t = &s->troubles[s->trouble_count++];
+        t->rank = sqlite3_column_int(q, 0);
+        t->host = copy(sqlite3_column_text(q, 1));
+        t->ended = copy(sqlite3_column_text(q, 2));
+        t->exit_status = sqlite3_column_int(q, 3);
+        t->message = copy(sqlite3_column_text(q, 4));
+        t->inside = sqlite3_column_int(q, 5) != 0;
+        t->last_s = (double)sqlite3_column_int64(q, 6) * 1e-9;
+        t->last = copy(sqlite3_column_text(q, 7));
+        char *path = t->last ? path_text(db, sqlite3_column_int64(q, 8)) : NULL, *with_path = NULL;
+        if (path && asprintf(&with_path, "%s, call path %s", t->last, path) > 0) {
+            free(t->last);
+            t->last = with_path;
+        }
+        free(path);
+    }
+    sqlite3_finalize(q);
+}
+
+static void collect_lost(sqlite3 *db, struct gn_summary *s)
+{
+    size_t capacity = (size_t)gn_sql_value(db, 0, "SELECT count(DISTINCT what) FROM lost", "");
+    s->lost = calloc(capacity + 1, sizeof *s->lost);
+    sqlite3_stmt *q = gn_sql_query(db, NULL, "SELECT what, sum(count) FROM lost GROUP BY what ORDER BY what", "");
+    while (q && s->lost && s->lost_count < capacity && sqlite3_step(q) == SQLITE_ROW)
+        s->lost[s->lost_count++] =
+            (struct gn_lost_row){copy(sqlite3_column_text(q, 0)), sqlite3_column_int64(q, 1)};
+    sqlite3_finalize(q);
+}
+
+/* "1-3,7" */
+static void list_missing(sqlite3 *db, struct gn_summary *s)
+{
+    size_t used = 0;
+    for (int rank = 0; rank < s->world && used < sizeof s->missing_ranks - 32; rank++) {
+        if (gn_sql_value(db, 0, "SELECT count(*) FROM process WHERE rank = ?", "i", (int64_t)rank) > 0)
+            continue;
+        int last = rank;
+        while (last + 1 < s->world &&
+               gn_sql_value(db, 0, "SELECT count(*) FROM process WHERE rank = ?", "i", (int64_t)last + 1) == 0)
+            last++;
+        used += (size_t)snprintf(s->missing_ranks + used, sizeof s->missing_ranks - used, last > rank ? "%s%d-%d" : "%s%d",
+                                 used ? "," : "", rank, last);
+        rank = last;
+    }
+}
+
+static void first_text(sqlite3 *db, const char *query, char *text, size_t size)
+{
+    sqlite3_stmt *q = gn_sql_query(db, NULL, query, "");
+    if (q && sqlite3_step(q) == SQLITE_ROW && sqlite3_column_text(q, 0))
+        snprintf(text, size, "%s", (const char *)sqlite3_column_text(q, 0));
+    sqlite3_finalize(q);
+}
+
+static double value(sqlite3 *db, const char *query)
+{
+    double result = 0;
+    sqlite3_stmt *q = gn_sql_query(db, NULL, query, "");
+    if (q && sqlite3_step(q) == SQLITE_ROW)
+        result = sqlite3_column_double(q, 0);
+    sqlite3_finalize(q);
+    return result;
+}
+
+static void describe(sqlite3 *db, struct gn_summary *s, double *total_ns)
+{
+    gn_profile_get(db, "program", s->exe, sizeof s->exe);
+    gn_profile_get(db, "command", s->command, sizeof s->command);
+    gn_profile_get(db, "gnomon", s->version, sizeof s->version);
+    gn_profile_get(db, "started", s->started, sizeof s->started);
+    first_text(db, "SELECT flavour FROM process WHERE flavour <> ''", s->flavour, sizeof s->flavour);
+    first_text(db, "SELECT library FROM process WHERE library <> ''", s->library, sizeof s->library);
+    first_text(db, "SELECT group_concat(name, ', ') FROM (SELECT name FROM host ORDER BY name)", s->host_names,
+               sizeof s->host_names);
+    /* the program itself or a library of the user's: call sites in it, and no lines */
+    first_text(db,
+               "SELECT m.path FROM module m JOIN site s ON s.module = m.id WHERE m.has_lines = 0 GROUP BY m.id"
+               " ORDER BY count(*) DESC",
+               s->no_lines_in, sizeof s->no_lines_in);
+    s->ranks = (int)value(db, "SELECT count(DISTINCT rank) FROM process WHERE elapsed_ns IS NOT NULL");
+    s->world = (int)value(db, "SELECT max(world) FROM process");
+    s->world = s->world > s->ranks ? s->world : s->ranks;
+    s->hosts = (int)value(db, "SELECT count(*) FROM host");
+    s->elapsed_s = value(db, "SELECT max(elapsed_ns) FROM process") * 1e-9;
+    s->complete = s->ranks == s->world && value(db, "SELECT count(*) FROM process WHERE NOT complete") == 0;
+    s->calls = (int64_t)value(db, "SELECT sum(events) FROM location");
+    *total_ns = value(db, "SELECT sum(elapsed_ns) FROM location");
+    double probes_ns = value(db, "SELECT sum(probe_ns) FROM location");
+    double mpi_ns = value(db, "SELECT sum(n.total_ns + n.open_ns) FROM node n JOIN activity a ON a.id = n.activity"
+                              " WHERE a.kind = 'mpi'");
+    s->probe_ns_per_call = s->calls ? probes_ns / (double)s->calls : 0;
+    s->cost_share = *total_ns > 0 ? probes_ns / *total_ns : 0;
+    s->mpi_share = *total_ns > 0 ? mpi_ns / *total_ns : 0;
+}
+
+int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, struct gn_error *err)
+{
+    struct collector c = {.summary = s};
+    memset(s, 0, sizeof *s);
+    describe(db, s, &c.total_ns);
+    c.ranks = s->ranks;
+    int code = 0;
+    if (by == GN_BY_PAIR)
+        collect_pairs(db, s);
+    else
+        code = collect_rows(db, by, raw, &c, err);
+    if (s->row_count)
+        qsort(s->rows, s->row_count, sizeof *s->rows, by_total);
+    collect_troubles(db, s);
+    collect_lost(db, s);
+    list_missing(db, s);
+    free(c.values);
+    free(c.value_ranks);
+    if (code != 0)
+        gn_summary_clear(s);
+    return code;
+}
+
+void gn_summary_clear(struct gn_summary *s)
+{
+    for (size_t i = 0; i < s->row_count; i++) {
+        free(s->rows[i].kind);
+        free(s->rows[i].name);
+        free(s->rows[i].function);
+        free(s->rows[i].file);
+        free(s->rows[i].path);
+    }
+    for (size_t i = 0; i < s->trouble_count; i++) {
+        free(s->troubles[i].host);
+        free(s->troubles[i].ended);
+        free(s->troubles[i].message);
+        free(s->troubles[i].last);
+    }
+    for (size_t i = 0; i < s->lost_count; i++)
+        free(s->lost[i].what);
+    free(s->rows);
+    free(s->pairs);
+    free(s->troubles);
+    free(s->lost);
+    memset(s, 0, sizeof *s);
+}
