@@ -1,0 +1,410 @@
+#include "live/agent.h"
+
+#include "live/channel.h"
+#include "live/finish.h"
+#include "live/watched.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LINGER_MS = 2000, HEARTBEAT_MS = 2000 };
+
+struct agent {
+    const struct gn_job *job;
+    const struct gn_agent_settings *settings;
+    int listener;
+    struct gn_watched_list watched;
+    struct gn_folder folder;
+    bool have_folder;
+    struct gn_finish finish;
+    char host[128];
+    int expected;        /* `gnomon run`s on this host, 0 unknown */
+    int enlisted;
+    uint64_t idle_since; /* ns; when the last watched process ended */
+};
+
+/* ---- requests ---- */
+
+static void open_folder(struct agent *a)
+{
+    if (a->have_folder)
+        return;
+    struct gn_error err;
+    bool several = a->job->world > 0 && a->job->local_count > 0 && a->job->local_count < a->job->world;
+    a->have_folder = true;
+    if (a->settings->into) {
+        snprintf(a->folder.path, sizeof a->folder.path, "%s", a->settings->into);
+        a->folder.shared = several;
+    } else if (gn_folder_open(&a->folder, a->settings->program, a->job->hash, several, &err) != 0) {
+        a->folder.path[0] = '\0';
+    }
+    if (a->folder.path[0])
+        gn_finish_announce(&a->finish);
+}
+
+static void hello_run(struct agent *a, const struct gn_message *hello, int pid, int error_output,
+                      struct gn_message *reply)
+{
+    struct gn_watched *w = gn_watched_add(&a->watched, pid);
+    if (!w) {
+        reply->status = -ESRCH;
+        snprintf(reply->text, sizeof reply->text, "process %d cannot be watched", pid);
+        if (error_output >= 0)
+            close(error_output);
+        return;
+    }
+    w->enlisted = true;
+    w->rank = hello->rank;
+    w->error_output = error_output;
+    a->enlisted++;
+}
+
+static int hello_rank(struct agent *a, int pid, struct gn_message *reply)
+{
+    struct gn_watched *w = gn_watched_add(&a->watched, pid);
+    if (!w || w->segment) { /* gone already, or asking twice */
+        reply->status = -EALREADY;
+        return -1;
+    }
+    reply->status = gn_watched_make_segment(w, a->settings->locations);
+    if (reply->status != 0) {
+        snprintf(reply->text, sizeof reply->text, "%s", strerror(-reply->status));
+        return -1;
+    }
+    int segment_file = w->segment_file;
+    struct gn_watched *ancestor = gn_watched_ancestor(&a->watched, pid);
+    if (ancestor) {
+        ancestor->covered = true;
+        w->rank = ancestor->rank;
+    }
+    open_folder(a);
+    snprintf(reply->text, sizeof reply->text, "%.500s", a->folder.path);
+    return segment_file;
+}
+
+static int attach(struct agent *a, int index, struct gn_message *reply)
+{
+    for (size_t i = 0; i < a->watched.count; i++)
+        if (a->watched.items[i].segment && index-- == 0) {
+            /* a second description of the same file, which its reader cannot write through */
+            char path[64];
+            snprintf(path, sizeof path, "/proc/self/fd/%d", a->watched.items[i].segment_file);
+            int file = open(path, O_RDONLY | O_CLOEXEC);
+            reply->status = file < 0 ? -errno : 0;
+            return file;
+        }
+    reply->status = -ENOENT;
+    return -1;
+}
+
+static void serve(struct agent *a, int connection)
+{
+    struct gn_message request, reply = {.magic = GN_PROTOCOL_MAGIC, .version = GN_PROTOCOL_VERSION, .kind = GN_REPLY};
+    int descriptor = -1, pid = 0, answer = -1;
+    reply.agent_pid = (int)getpid();
+    if (gn_channel_peer(connection, &pid) != 0 || gn_channel_receive(connection, &request, &descriptor) != 0)
+        return;
+    bool own_answer = false;
+    if (request.kind == GN_HELLO_RUN) {
+        hello_run(a, &request, pid, descriptor, &reply);
+        descriptor = -1;
+    } else if (request.kind == GN_HELLO_RANK) {
+        answer = hello_rank(a, pid, &reply);
+    } else if (request.kind == GN_ATTACH) {
+        answer = attach(a, request.rank, &reply);
+        own_answer = true;
+    } else {
+        reply.status = -EPROTO;
+    }
+    gn_channel_send(connection, &reply, answer);
+    if (descriptor >= 0)
+        close(descriptor);
+    if (own_answer && answer >= 0)
+        close(answer);
+}
+
+static void accept_all(struct agent *a)
+{
+    for (;;) {
+        int connection = accept4(a->listener, NULL, NULL, SOCK_CLOEXEC);
+        if (connection < 0)
+            return;
+        struct timeval patience = {.tv_sec = 1};
+        setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+        serve(a, connection);
+        close(connection);
+    }
+}
+
+/* ---- watching ---- */
+
+static size_t running(const struct agent *a)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < a->watched.count; i++)
+        count += a->watched.items[i].handle >= 0;
+    return count;
+}
+
+/* All have ended, and none can still be on its way: as many came as the launcher said, or none for a while. */
+static bool is_over(struct agent *a)
+{
+    if (a->enlisted == 0 || running(a) > 0) {
+        a->idle_since = 0;
+        return false;
+    }
+    if (a->expected > 0 && a->enlisted >= a->expected)
+        return true;
+    if (a->idle_since == 0)
+        a->idle_since = gn_monotonic_ns();
+    return gn_monotonic_ns() - a->idle_since > LINGER_MS * 1000000ull;
+}
+
+static void wait_for_events(struct agent *a, int timeout_ms)
+{
+    size_t count = a->watched.count + 1, used = 1;
+    struct pollfd *events = calloc(count, sizeof *events);
+    size_t *owner = calloc(count, sizeof *owner);
+    if (!events || !owner) {
+        free(events);
+        free(owner);
+        usleep(10000);
+        return;
+    }
+    events[0] = (struct pollfd){.fd = a->listener, .events = POLLIN};
+    for (size_t i = 0; i < a->watched.count; i++)
+        if (a->watched.items[i].handle >= 0) {
+            events[used] = (struct pollfd){.fd = a->watched.items[i].handle, .events = POLLIN};
+            owner[used++] = i;
+        }
+    int ready = poll(events, used, timeout_ms);
+    for (size_t i = 1; ready > 0 && i < used; i++)
+        if (events[i].revents)
+            gn_watched_ended(&a->watched.items[owner[i]]);
+    if (ready > 0 && events[0].revents)
+        accept_all(a);
+    free(events);
+    free(owner);
+}
+
+static void watch(struct agent *a)
+{
+    uint64_t last_heartbeat = gn_monotonic_ns(), started = last_heartbeat;
+    while (!is_over(a)) {
+        wait_for_events(a, a->idle_since ? 50 : HEARTBEAT_MS);
+        uint64_t now = gn_monotonic_ns();
+        if (a->folder.path[0] && now - last_heartbeat > HEARTBEAT_MS * 1000000ull) {
+            gn_finish_heartbeat(&a->finish);
+            last_heartbeat = now;
+        }
+        if (a->enlisted == 0 && now - started > 10000000000ull)
+            return; /* whoever started us never came */
+    }
+}
+
+/* ---- becoming the agent ---- */
+
+/* The launcher's own standard error: the place for the report when the ranks' pipes are no longer read. */
+static int open_launcher_error(void)
+{
+    static const char *const launchers[] = {"mpirun", "mpiexec", "orterun", "prterun", "hydra", "srun"};
+    int best = 0;
+    for (int pid = gn_parent_of((int)getpid()), up = 0; up < 6 && pid > 1; up++, pid = gn_parent_of(pid)) {
+        char path[64], name[64] = "";
+        snprintf(path, sizeof path, "/proc/%d/comm", pid);
+        FILE *file = fopen(path, "re");
+        if (file && fgets(name, sizeof name, file))
+            for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++)
+                if (strncmp(name, launchers[i], strlen(launchers[i])) == 0)
+                    best = pid;
+        if (file)
+            fclose(file);
+    }
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/2", best);
+    return best ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY) : -1;
+}
+
+/* Nothing of the launcher's or the program's may be held open by us: pipes, the process manager's sockets. */
+static void close_others(const int *keep, size_t count)
+{
+    int highest = 2;
+    for (size_t i = 0; i < count; i++)
+        highest = keep[i] > highest ? keep[i] : highest;
+    for (int fd = 3; fd <= highest; fd++) {
+        bool kept = false;
+        for (size_t i = 0; i < count; i++)
+            kept = kept || keep[i] == fd;
+        if (!kept)
+            close(fd);
+    }
+    syscall(SYS_close_range, (unsigned)highest + 1, ~0u, 0);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd <= 2 && null >= 0; fd++)
+        dup2(null, fd);
+}
+
+static void name_host(char *host, size_t size)
+{
+    if (gethostname(host, size) != 0)
+        snprintf(host, size, "unknown");
+    host[size - 1] = '\0';
+    for (char *c = host; *c; c++)
+        if (*c == '/')
+            *c = '_';
+    /* several network namespaces of one machine are several hosts to a job */
+    const char *given = getenv("GNOMON_HOST");
+    if (given && *given)
+        snprintf(host, size, "%s", given);
+}
+
+static _Noreturn void be_agent(const struct gn_job *job, const struct gn_agent_settings *settings, int listener,
+                               int launcher_error)
+{
+    static struct agent a;
+    int keep[] = {listener, launcher_error};
+    setsid();
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGTSTP, SIG_IGN);
+    close_others(keep, 2);
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) { /* a few descriptors per rank */
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    unsetenv("LD_PRELOAD");
+    a.job = job;
+    a.settings = settings;
+    a.listener = listener;
+    a.expected = job->local_count;
+    name_host(a.host, sizeof a.host);
+    a.finish = (struct gn_finish){.settings = settings,
+                                  .job = job,
+                                  .watched = &a.watched,
+                                  .folder = &a.folder,
+                                  .first_moment = gn_moment_now(),
+                                  .started = time(NULL),
+                                  .host = a.host,
+                                  .launcher_error = launcher_error};
+    watch(&a);
+    close(listener); /* a new job with the same name gets a new agent */
+    gn_finish(&a.finish);
+    _exit(0);
+}
+
+/* A grandchild, so that neither the program nor its launcher ever meets it in wait(). */
+static int start(const struct gn_job *job, const struct gn_agent_settings *settings, int listener)
+{
+    int launcher_error = open_launcher_error();
+    pid_t child = fork();
+    if (child == 0) {
+        if (fork() == 0)
+            be_agent(job, settings, listener, launcher_error);
+        _exit(0);
+    }
+    int status = 0;
+    if (child > 0)
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+            ;
+    if (launcher_error >= 0)
+        close(launcher_error);
+    return child > 0 ? 0 : -errno;
+}
+
+static int say_hello(int connection, const struct gn_job *job, const struct gn_agent_settings *settings)
+{
+    struct gn_message hello = {.magic = GN_PROTOCOL_MAGIC,
+                               .version = GN_PROTOCOL_VERSION,
+                               .kind = GN_HELLO_RUN,
+                               .pid = (int)getpid(),
+                               .rank = job->rank,
+                               .local_count = job->local_count,
+                               .world = job->world};
+    struct gn_message reply;
+    int descriptor;
+    snprintf(hello.text, sizeof hello.text, "%.500s", settings->program);
+    int code = gn_channel_send(connection, &hello, STDERR_FILENO);
+    if (code == -EBADF) /* the standard error is closed */
+        code = gn_channel_send(connection, &hello, -1);
+    if (code == 0)
+        code = gn_channel_receive(connection, &reply, &descriptor);
+    return code != 0 ? code : reply.status;
+}
+
+int gn_agent_enlist(const struct gn_job *job, const struct gn_agent_settings *settings, char socket_name[64],
+                    struct gn_error *err)
+{
+    gn_job_socket(job, socket_name);
+    int code = -ECONNREFUSED;
+    for (int tries = 0; tries < 100; tries++) {
+        int connection = gn_channel_connect(socket_name);
+        if (connection >= 0) {
+            code = say_hello(connection, job, settings);
+            close(connection);
+            if (code == 0)
+                return 0;
+        }
+        int listener = connection < 0 ? gn_channel_listen(socket_name) : -EAGAIN;
+        if (listener >= 0) {
+            code = start(job, settings, listener);
+            close(listener);
+            if (code != 0)
+                break;
+        } else if (connection < 0 && listener != -EADDRINUSE) {
+            code = listener;
+            break;
+        } else {
+            usleep(20000);
+        }
+    }
+    return gn_fail(err, code, "cannot start or reach gnomon's agent on this host: %s", strerror(-code));
+}
+
+int gn_agent_attach(const char *socket_name, int index, struct gn_tag **segment, unsigned long *bytes,
+                    struct gn_error *err)
+{
+    struct gn_message request = {
+        .magic = GN_PROTOCOL_MAGIC, .version = GN_PROTOCOL_VERSION, .kind = GN_ATTACH, .rank = index};
+    struct gn_message reply;
+    struct stat info;
+    int file = -1, connection = gn_channel_connect(socket_name);
+    if (connection < 0)
+        return gn_fail(err, connection, "no agent answers at %s: %s", socket_name, strerror(-connection));
+    int code = gn_channel_send(connection, &request, -1);
+    if (code == 0)
+        code = gn_channel_receive(connection, &reply, &file);
+    close(connection);
+    if (code == 0)
+        code = reply.status;
+    if (code == 0 && (file < 0 || fstat(file, &info) != 0))
+        code = -EPROTO;
+    void *memory = MAP_FAILED;
+    if (code == 0 && (memory = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED, file, 0)) == MAP_FAILED)
+        code = -errno;
+    if (file >= 0)
+        close(file);
+    if (code != 0)
+        return gn_fail(err, code, "the agent at %s gave no segment %d: %s", socket_name, index, strerror(-code));
+    *segment = memory;
+    *bytes = (unsigned long)info.st_size;
+    return 0;
+}

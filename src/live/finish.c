@@ -1,0 +1,326 @@
+#include "live/finish.h"
+
+#include "profile/profile.h"
+#include "profile/statement.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { STALE_SECONDS = 15, MAX_WAIT_SECONDS = 3600 };
+
+static void say(const struct gn_finish *f, const char *text)
+{
+    int output = f->launcher_error;
+    for (size_t i = 0; i < f->watched->count && output < 0; i++)
+        output = f->watched->items[i].error_output;
+    if (output >= 0 && !f->settings->quiet)
+        dprintf(output, "gnomon: %s\n", text);
+}
+
+/* ---- the host's mark in the folder ---- */
+
+static void mark_path(const struct gn_finish *f, const char *suffix, char *path, size_t size)
+{
+    snprintf(path, size, "%s/parts/%s.%s", f->folder->path, f->host, suffix);
+}
+
+void gn_finish_announce(const struct gn_finish *f)
+{
+    char path[4500];
+    snprintf(path, sizeof path, "%s/parts", f->folder->path);
+    mkdir(path, 0777);
+    mark_path(f, "open", path, sizeof path);
+    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (file >= 0)
+        close(file);
+}
+
+void gn_finish_heartbeat(const struct gn_finish *f)
+{
+    char path[4500];
+    mark_path(f, "open", path, sizeof path);
+    utimensat(AT_FDCWD, path, NULL, 0);
+}
+
+int gn_finish_hosts_open(const char *folder, const char *host)
+{
+    char path[4500];
+    int count = 0;
+    snprintf(path, sizeof path, "%s/parts", folder);
+    DIR *parts = opendir(path);
+    for (struct dirent *entry; parts && (entry = readdir(parts));) {
+        struct stat info;
+        size_t length = strlen(entry->d_name);
+        if (length < 6 || strcmp(entry->d_name + length - 5, ".open") != 0)
+            continue;
+        if (host && strncmp(entry->d_name, host, length - 5) == 0 && host[length - 5] == '\0')
+            continue;
+        if (fstatat(dirfd(parts), entry->d_name, &info, 0) == 0 && time(NULL) - info.st_mtime < STALE_SECONDS)
+            count++;
+    }
+    if (parts)
+        closedir(parts);
+    return count;
+}
+
+/* ---- this host's profile ---- */
+
+static double tick_length(const struct gn_finish *f)
+{
+    struct gn_moment now = gn_moment_now();
+    return now.ticks > f->first_moment.ticks
+               ? (double)(now.ns - f->first_moment.ns) / (double)(now.ticks - f->first_moment.ticks)
+               : 1;
+}
+
+static int add_all(const struct gn_finish *f, sqlite3 *db, struct gn_error *err)
+{
+    int code = 0;
+    struct gn_process_facts facts = {.host = f->host, .tick_ns = tick_length(f)};
+    for (size_t i = 0; i < f->watched->count && code == 0; i++) {
+        struct gn_watched *w = &f->watched->items[i];
+        struct gn_snapshot *snapshot;
+        facts.end_ticks = w->end_ticks ? w->end_ticks : gn_ticks();
+        facts.launcher_rank = w->rank;
+        facts.ended = w->ended;
+        facts.exit_status = w->exit_status;
+        if (w->segment && GN_GET(w->segment->state) != GN_STATE_EMPTY) {
+            code = gn_snapshot_take(w->segment, w->segment_bytes, 1000, &snapshot, err);
+            if (code == 0) {
+                code = gn_profile_add(db, &facts, snapshot, err);
+                gn_snapshot_free(snapshot);
+            }
+        } else if (w->enlisted && !w->covered) {
+            code = gn_profile_add_missing(db, &facts, "never called MPI_Init", err);
+        }
+    }
+    return code;
+}
+
+static void describe_run(const struct gn_finish *f, sqlite3 *db)
+{
+    char text[64];
+    struct tm utc;
+    gn_profile_set(db, "gnomon", GNOMON_VERSION, NULL);
+    gn_profile_set(db, "command", f->settings->command, NULL);
+    gn_profile_set(db, "program", f->settings->program, NULL);
+    gn_profile_set(db, "job", f->job->key, NULL);
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&f->started, &utc));
+    gn_profile_set(db, "started", text, NULL);
+}
+
+static bool any_mpi(const struct gn_finish *f)
+{
+    for (size_t i = 0; i < f->watched->count; i++)
+        if (f->watched->items[i].segment && GN_GET(f->watched->items[i].segment->state) != GN_STATE_EMPTY)
+            return true;
+    return false;
+}
+
+/* ---- several hosts ---- */
+
+static sqlite3_int64 ranks_in(sqlite3 *db)
+{
+    return gn_sql_value(db, 0, "SELECT count(DISTINCT rank) FROM process WHERE rank >= 0", "");
+}
+
+static bool all_here(sqlite3 *db)
+{
+    sqlite3_int64 world = gn_sql_value(db, 0, "SELECT max(world) FROM process", "");
+    return world > 0 && ranks_in(db) >= world;
+}
+
+static bool all_complete(sqlite3 *db)
+{
+    return all_here(db) && gn_sql_value(db, 1, "SELECT count(*) FROM process WHERE NOT complete", "") == 0;
+}
+
+/* Merges every part there is into a new profile in memory. */
+static sqlite3 *merge_parts(const struct gn_finish *f, struct gn_error *err)
+{
+    char path[4200], part[8400];
+    sqlite3 *db;
+    if (gn_profile_create(&db, ":memory:", err) != 0)
+        return NULL;
+    snprintf(path, sizeof path, "%s/parts", f->folder->path);
+    DIR *parts = opendir(path);
+    for (struct dirent *entry; parts && (entry = readdir(parts));) {
+        size_t length = strlen(entry->d_name);
+        if (length < 4 || strcmp(entry->d_name + length - 3, ".db") != 0)
+            continue;
+        snprintf(part, sizeof part, "%s/%s", path, entry->d_name);
+        struct gn_error ignored;
+        if (gn_profile_merge(db, part, &ignored) != 0)
+            say(f, ignored.text);
+    }
+    if (parts)
+        closedir(parts);
+    return db;
+}
+
+static int lock_folder(const struct gn_finish *f)
+{
+    char path[4200];
+    snprintf(path, sizeof path, "%s/parts/lock", f->folder->path);
+    int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (lock >= 0)
+        flock(lock, LOCK_EX);
+    return lock;
+}
+
+static void remove_parts(const struct gn_finish *f)
+{
+    char path[4200];
+    snprintf(path, sizeof path, "%s/parts", f->folder->path);
+    DIR *parts = opendir(path);
+    for (struct dirent *entry; parts && (entry = readdir(parts));)
+        if (entry->d_name[0] != '.')
+            unlinkat(dirfd(parts), entry->d_name, 0);
+    if (parts)
+        closedir(parts);
+    rmdir(path);
+}
+
+static bool has_rank_zero(const struct gn_finish *f)
+{
+    for (size_t i = 0; i < f->watched->count; i++)
+        if (f->watched->items[i].rank == 0)
+            return true;
+    return false;
+}
+
+/* Every host merges what is there when it finishes, so the last one leaves the whole; the host of rank 0 stays until
+ * the others have finished or gone silent, because it prints the report. */
+static sqlite3 *merge_hosts(const struct gn_finish *f, struct gn_error *err)
+{
+    char profile[4200];
+    snprintf(profile, sizeof profile, "%s/profile.db", f->folder->path);
+    time_t deadline = time(NULL) + MAX_WAIT_SECONDS;
+    for (;;) {
+        bool others = gn_finish_hosts_open(f->folder->path, f->host) > 0;
+        int lock = lock_folder(f);
+        sqlite3 *db = merge_parts(f, err);
+        if (db)
+            gn_profile_save(db, profile, err);
+        bool done = !db || all_here(db) || !others || !has_rank_zero(f) || time(NULL) > deadline;
+        if (db && all_complete(db))
+            remove_parts(f);
+        if (lock >= 0)
+            close(lock);
+        if (done)
+            return db;
+        gn_profile_close(db);
+        usleep(200000);
+    }
+}
+
+/* ---- saving ---- */
+
+static void write_config(const struct gn_finish *f)
+{
+    char path[4200];
+    snprintf(path, sizeof path, "%s/config", f->folder->path);
+    FILE *file = fopen(path, "we");
+    if (!file)
+        return;
+    fputs(f->settings->config, file);
+    fclose(file);
+}
+
+/* The own part: under parts/ when hosts share the folder, as the profile itself otherwise. A full or read-only disk
+ * moves the run elsewhere. */
+static int save_part(struct gn_finish *f, sqlite3 *db, struct gn_error *err)
+{
+    char path[4500];
+    if (f->folder->shared)
+        mark_path(f, "db", path, sizeof path);
+    else
+        snprintf(path, sizeof path, "%s/profile.db", f->folder->path);
+    int code = gn_profile_save(db, path, err);
+    if (code == 0)
+        return 0;
+    struct gn_error again;
+    char before[4096];
+    snprintf(before, sizeof before, "%s", f->folder->path);
+    if (gn_folder_elsewhere(f->folder, &again) != 0)
+        return code;
+    say(f, err->text);
+    f->folder->shared = false;
+    rmdir(before); /* only when it is empty */
+    snprintf(path, sizeof path, "%s/profile.db", f->folder->path);
+    return gn_profile_save(db, path, err);
+}
+
+static int report_output(const struct gn_finish *f, bool complete)
+{
+    int lowest = -1;
+    for (size_t i = 0; i < f->watched->count; i++) {
+        const struct gn_watched *w = &f->watched->items[i];
+        if (w->error_output >= 0 && (lowest < 0 || w->rank < f->watched->items[lowest].rank))
+            lowest = (int)i;
+    }
+    /* After a bad end nobody may be reading the ranks' pipes any more. */
+    if (!complete && f->launcher_error >= 0)
+        return f->launcher_error;
+    return lowest >= 0 ? f->watched->items[lowest].error_output : f->launcher_error;
+}
+
+static void finish_profile(struct gn_finish *f, sqlite3 *db)
+{
+    struct gn_error err = {""};
+    describe_run(f, db);
+    if (gn_profile_resolve(db, &err) != 0)
+        say(f, err.text);
+    int saved = save_part(f, db, &err);
+    if (saved != 0)
+        say(f, err.text);
+    write_config(f);
+    char mark[4500];
+    mark_path(f, "open", mark, sizeof mark);
+    unlink(mark);
+    sqlite3 *whole = db;
+    if (saved == 0 && f->folder->shared) {
+        whole = merge_hosts(f, &err);
+        if (f->folder->link[0])
+            unlink(f->folder->link);
+    } else if (all_complete(db)) {
+        remove_parts(f);
+    }
+    if (whole && !f->settings->quiet && (whole == db || has_rank_zero(f)))
+        f->settings->report(whole, saved == 0 ? f->folder->path : NULL, report_output(f, all_complete(whole)));
+    if (whole != db)
+        gn_profile_close(whole);
+}
+
+void gn_finish(struct gn_finish *f)
+{
+    struct gn_error err = {""};
+    sqlite3 *db;
+    if (!any_mpi(f)) {
+        char text[1200];
+        snprintf(text, sizeof text,
+                 "no MPI was seen in %.200s: it ran as it would without gnomon, and there is nothing to report (is it "
+                 "an MPI program, linked dynamically?)",
+                 f->settings->program);
+        say(f, text);
+        if (f->folder->path[0]) {
+            remove_parts(f);
+            rmdir(f->folder->path);
+        }
+        return;
+    }
+    if (gn_profile_create(&db, ":memory:", &err) != 0 || add_all(f, db, &err) != 0) {
+        say(f, err.text);
+        return;
+    }
+    finish_profile(f, db);
+    gn_profile_close(db);
+}

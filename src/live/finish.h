@@ -1,0 +1,33 @@
+/*
+ * live/finish — from ended processes to a finished run folder: final snapshots, profile, merging with the parts
+ * of other hosts, report.
+ */
+#ifndef GNOMON_LIVE_FINISH_H
+#define GNOMON_LIVE_FINISH_H
+
+#include "clock/ticks.h"
+#include "live/agent.h"
+#include "live/folder.h"
+#include "live/watched.h"
+
+struct gn_finish {
+    const struct gn_agent_settings *settings;
+    const struct gn_job *job;
+    struct gn_watched_list *watched;
+    struct gn_folder *folder;
+    struct gn_moment first_moment; /* when the agent began */
+    time_t started;                /* wall clock */
+    const char *host;
+    int launcher_error; /* the launcher's standard error, -1 when it could not be had */
+};
+
+/* Creates parts/<host>.open: this host takes part and has not finished. Refreshed by gn_finish_heartbeat. */
+void gn_finish_announce(const struct gn_finish *finish);
+void gn_finish_heartbeat(const struct gn_finish *finish);
+
+/* Hosts other than `host` that announced themselves and are alive. */
+int gn_finish_hosts_open(const char *folder, const char *host);
+
+void gn_finish(struct gn_finish *finish);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * live/folder — the run's folder gnomon-<exe>-<job>-<time>/, never overwritten, shared by the hosts of a job.
+ *
+ *   profile.db   the result            config   the effective settings
+ *   parts/       one profile per host while not all have arrived, kept when the run ended badly
+ *
+ * Where the working directory cannot be written, the folder is made in $TMPDIR or /tmp, and the run says so.
+ */
+#ifndef GNOMON_LIVE_FOLDER_H
+#define GNOMON_LIVE_FOLDER_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gn_folder {
+    char path[4096];
+    bool elsewhere; /* not in the working directory */
+    bool shared;    /* with other hosts */
+    char link[320]; /* the name by which other hosts find it, empty when none */
+};
+
+/*
+ * Finds or makes the folder. exe: the program's name (its base name is used); job_hash: the same on all hosts;
+ * shared: whether other hosts take part. Errors: negative errno when no place could be written.
+ */
+int gn_folder_open(struct gn_folder *folder, const char *exe, uint64_t job_hash, bool shared, struct gn_error *err);
+
+/* Tries again in the places for emergencies (the disk is full): the folder then lies there. */
+int gn_folder_elsewhere(struct gn_folder *folder, struct gn_error *err);
+
+/* The newest run folder below `where` that has a profile; -ENOENT when there is none. */
+int gn_folder_newest(const char *where, char *path, unsigned long size, struct gn_error *err);
+
+#endif

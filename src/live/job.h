@@ -1,0 +1,26 @@
+/*
+ * live/job — which parallel job this process belongs to, as its launcher says (environment and ancestors).
+ * Open MPI's mpirun (PMIx), MPICH's Hydra (PMI-1), Slurm's srun; anything else counts as a job of its own.
+ */
+#ifndef GNOMON_LIVE_JOB_H
+#define GNOMON_LIVE_JOB_H
+
+#include <stdint.h>
+
+struct gn_job {
+    char key[512];   /* the same on all hosts of the job, different for any other job */
+    uint64_t hash;   /* of key and user */
+    int rank;        /* in the job, -1 unknown */
+    int local_count; /* ranks of the job on this host, 0 unknown */
+    int world;       /* ranks of the job, 0 unknown */
+};
+
+void gn_job_detect(struct gn_job *job);
+
+/* The abstract socket name of the job's agent on this host (at most 64 bytes with the zero). */
+void gn_job_socket(const struct gn_job *job, char name[64]);
+
+/* The parent of pid, 0 when unknown. */
+int gn_parent_of(int pid);
+
+#endif

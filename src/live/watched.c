@@ -1,0 +1,116 @@
+#include "live/watched.h"
+
+#include "clock/ticks.h"
+#include "live/job.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct gn_watched *gn_watched_find(struct gn_watched_list *list, int pid)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].pid == pid && list->items[i].handle >= 0)
+            return &list->items[i];
+    return NULL;
+}
+
+struct gn_watched *gn_watched_add(struct gn_watched_list *list, int pid)
+{
+    struct gn_watched *known = gn_watched_find(list, pid);
+    if (known)
+        return known;
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 64;
+        void *items = realloc(list->items, capacity * sizeof *list->items);
+        if (!items)
+            return NULL;
+        list->items = items;
+        list->capacity = capacity;
+    }
+    int handle = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (handle < 0)
+        return NULL;
+    struct gn_watched *fresh = &list->items[list->count++];
+    *fresh = (struct gn_watched){.pid = pid,
+                                 .handle = handle,
+                                 .rank = -1,
+                                 .error_output = -1,
+                                 .segment_file = -1,
+                                 .ended = "running",
+                                 .exit_status = -1};
+    return fresh;
+}
+
+struct gn_watched *gn_watched_ancestor(struct gn_watched_list *list, int pid)
+{
+    for (int up = 0; up < 64 && pid > 1; up++, pid = gn_parent_of(pid)) {
+        struct gn_watched *watched = gn_watched_find(list, pid);
+        if (watched && watched->enlisted)
+            return watched;
+    }
+    return NULL;
+}
+
+int gn_watched_make_segment(struct gn_watched *watched, uint32_t locations)
+{
+    size_t bytes = gn_tag_bytes(locations);
+    int file = memfd_create("gnomon", MFD_CLOEXEC);
+    if (file < 0)
+        return -errno;
+    struct gn_tag *segment = MAP_FAILED;
+    if (ftruncate(file, (off_t)bytes) == 0)
+        segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (segment == MAP_FAILED) {
+        int code = -errno;
+        close(file);
+        return code;
+    }
+    segment->version = GN_TAG_VERSION;
+    segment->header_bytes = (uint32_t)sizeof *segment;
+    segment->segment_bytes = bytes;
+    segment->location_capacity = locations;
+    segment->rank = -1;
+    segment->magic = GN_TAG_MAGIC;
+    watched->segment = segment;
+    watched->segment_bytes = bytes;
+    watched->segment_file = file;
+    return 0;
+}
+
+/* The wait status of a process that is not our child can only be seen until its parent collects it. */
+static void read_status(struct gn_watched *watched)
+{
+    char path[64], text[2048];
+    snprintf(path, sizeof path, "/proc/%d/stat", watched->pid);
+    FILE *file = fopen(path, "re");
+    size_t bytes = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[bytes] = '\0';
+    char *state = strrchr(text, ')'), *last = strrchr(text, ' ');
+    watched->ended = "unknown";
+    if (!state || !last || state[1] != ' ' || (state[2] != 'Z' && state[2] != 'X'))
+        return;
+    int status = atoi(last + 1);
+    watched->ended = WIFSIGNALED(status) ? "signal" : "exit";
+    watched->exit_status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void gn_watched_ended(struct gn_watched *watched)
+{
+    watched->end_ticks = gn_ticks();
+    read_status(watched);
+    /* an orderly end is known from the inside even when the status is gone */
+    if (strcmp(watched->ended, "unknown") == 0 && watched->segment &&
+        GN_GET(watched->segment->state) == GN_STATE_EXITED)
+        watched->ended = "exit";
+    close(watched->handle);
+    watched->handle = -1;
+}
