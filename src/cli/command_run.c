@@ -1,0 +1,305 @@
+/*
+ * gnomon run — measures a program.
+ *
+ * After a launcher (mpirun -n 4 gnomon run ./app) each rank's `gnomon run` makes itself known to the host's agent, sets
+ * up the environment and becomes the program: same process, same signals, same exit status. Before one
+ * (gnomon run -- mpirun -n 4 ./app) it puts itself in front of the program in the launcher's command line and waits.
+ * Whatever fails on our side, the program runs.
+ */
+#include "cli/commands.h"
+#include "cli/launcher.h"
+#include "cli/report.h"
+#include "live/agent.h"
+#include "live/finish.h"
+#include "live/folder.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct arguments {
+    const char *into;
+    const char *pcontrol;
+    bool quiet;
+    int threads;
+    int program; /* index of its first word */
+};
+
+enum { KEY_INTO = 0x100, KEY_PCONTROL };
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    char *end;
+    switch (key) {
+    case KEY_INTO:
+        a->into = value;
+        break;
+    case KEY_PCONTROL:
+        if (strcmp(value, "switch") && strcmp(value, "regions") && strcmp(value, "none"))
+            argp_error(state, "--pcontrol %s: one of switch, regions, none is expected", value);
+        a->pcontrol = value;
+        break;
+    case 'q':
+        a->quiet = true;
+        break;
+    case 't':
+        a->threads = (int)strtol(value, &end, 10);
+        if (*end || end == value || a->threads < 1 || a->threads > GN_MAX_LOCATIONS)
+            argp_error(state, "--threads %s: a number from 1 to %d is expected", value, GN_MAX_LOCATIONS);
+        break;
+    case ARGP_KEY_ARG:
+        a->program = state->next - 1;
+        state->next = state->argc; /* the rest is the program's */
+        break;
+    case ARGP_KEY_END:
+        if (a->program == 0)
+            argp_error(state, "which program? (mpirun -n 4 gnomon run ./app, or gnomon run -- mpirun -n 4 ./app)");
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static const struct argp_option options[] = {
+    {"pcontrol", KEY_PCONTROL, "DIALECT", 0,
+     "What MPI_Pcontrol means: switch (0 off, else on; default), regions (1,\"name\" begins, -1,\"name\" ends) or none", 0},
+    {"threads", 't', "N", 0, "Threads per process to make room for (default 64)", 0},
+    {"quiet", 'q', NULL, 0, "No report after the run", 0},
+    {"into", KEY_INTO, "FOLDER", OPTION_HIDDEN, "The run's folder", 0},
+    {0}};
+
+/* ---- becoming the program ---- */
+
+static bool readable(const char *path)
+{
+    return access(path, R_OK) == 0;
+}
+
+/* The capture library beside this executable, in the build or installed. */
+static int find_library(char *path, size_t size)
+{
+    static const char *const places[] = {"%s/../lib/gnomon/libgnomon.so", "%s/../" GNOMON_LIBDIR "/gnomon/libgnomon.so"};
+    char self[3000];
+    ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (bytes <= 0)
+        return -ENOENT;
+    self[bytes] = '\0';
+    *strrchr(self, '/') = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        char candidate[4096];
+        snprintf(candidate, sizeof candidate, places[i], self);
+        if (readable(candidate) && realpath(candidate, path) && strlen(path) < size)
+            return 0;
+    }
+    return -ENOENT;
+}
+
+/* LD_PRELOAD splits at spaces and colons: a library below such a path is reached through a link without them. */
+static int without_spaces(char *path, size_t size)
+{
+    if (!strpbrk(path, " :"))
+        return 0;
+    char link[64];
+    snprintf(link, sizeof link, "/tmp/gnomon-%u-libgnomon.so", (unsigned)getuid());
+    unlink(link);
+    if (symlink(path, link) != 0)
+        return -errno;
+    snprintf(path, size, "%s", link);
+    return 0;
+}
+
+static int set_environment(const struct arguments *a, const char *agent, struct gn_error *err)
+{
+    char library[4096], preload[8192];
+    if (find_library(library, sizeof library) != 0)
+        return gn_fail(err, -ENOENT, "libgnomon.so is not beside this gnomon: it is installed in part only");
+    if (without_spaces(library, sizeof library) != 0)
+        return gn_fail(err, -EINVAL, "the path of %s has a space in it, and no link to it could be made", library);
+    const char *before = getenv("LD_PRELOAD");
+    snprintf(preload, sizeof preload, before && *before ? "%s:%s" : "%s", library, before);
+    setenv("LD_PRELOAD", preload, 1);
+    setenv("GNOMON_AGENT", agent, 1);
+    if (a->pcontrol)
+        setenv("GNOMON_PCONTROL", a->pcontrol, 1);
+    return 0;
+}
+
+static void join_words(char **words, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (; *words && used + 1 < size; words++)
+        used += (size_t)snprintf(text + used, size - used, used ? " %s" : "%s", *words);
+}
+
+static void write_settings(const struct arguments *a, const struct gn_job *job, const char *command, char *text,
+                           size_t size)
+{
+    snprintf(text, size, "gnomon %s\ncommand %s\njob %s\nthreads %d\npcontrol %s\n", GNOMON_VERSION, command, job->key,
+             a->threads, a->pcontrol ? a->pcontrol : "switch");
+}
+
+static int become(char **words)
+{
+    execvp(words[0], words);
+    int code = errno;
+    unsetenv("LD_PRELOAD");
+    fprintf(stderr, "gnomon run: cannot run %s: %s\n", words[0], strerror(code));
+    return 2;
+}
+
+static bool can_run(const char *program)
+{
+    if (strchr(program, '/'))
+        return access(program, X_OK) == 0;
+    const char *path = getenv("PATH");
+    for (const char *at = path ? path : ""; *at;) {
+        char candidate[4096];
+        int length = (int)strcspn(at, ":");
+        snprintf(candidate, sizeof candidate, "%.*s/%s", length, at, program);
+        if (access(candidate, X_OK) == 0)
+            return true;
+        at += length + (at[length] == ':');
+    }
+    return false;
+}
+
+static int run_here(const struct arguments *a, char **words)
+{
+    static char command[1024], config[4096], agent[64];
+    static struct gn_job job;
+    struct gn_error err;
+    if (!can_run(words[0])) /* before anything is started for it */
+        return become(words);
+    gn_job_detect(&job);
+    join_words(words, command, sizeof command);
+    write_settings(a, &job, command, config, sizeof config);
+    struct gn_agent_settings settings = {.command = command,
+                                         .program = words[0],
+                                         .into = a->into,
+                                         .quiet = a->quiet,
+                                         .locations = (uint32_t)a->threads,
+                                         .config = config,
+                                         .report = gn_report_after_run};
+    if (gn_agent_enlist(&job, &settings, agent, &err) != 0 || set_environment(a, agent, &err) != 0)
+        fprintf(stderr, "gnomon run: %s; %s runs unmeasured\n", err.text, words[0]);
+    return become(words);
+}
+
+/* ---- in front of a launcher ---- */
+
+static pid_t launched;
+
+static void pass_on(int signal_number)
+{
+    if (launched > 0)
+        kill(launched, signal_number);
+}
+
+/* The launcher has ended; the agents may still be at work. */
+static void wait_for_profile(const char *folder)
+{
+    char profile[4200];
+    snprintf(profile, sizeof profile, "%s/profile.db", folder);
+    for (int tenths = 0; tenths < 300; tenths++) {
+        bool open = gn_finish_hosts_open(folder, NULL) > 0;
+        if (!open && (readable(profile) || tenths > 5))
+            return;
+        usleep(100000);
+    }
+}
+
+static void print_report(const struct gn_folder *folder, const char *program)
+{
+    char profile[4200];
+    struct gn_error err;
+    sqlite3 *db;
+    snprintf(profile, sizeof profile, "%s/profile.db", folder->path);
+    if (!readable(profile)) {
+        fprintf(stderr,
+                "gnomon: nothing was measured: no MPI was seen in %s, or gnomon could not start on its hosts\n", program);
+        rmdir(folder->path);
+        return;
+    }
+    if (gn_profile_open(&db, profile, &err) != 0) {
+        fprintf(stderr, "gnomon: %s\n", err.text);
+        return;
+    }
+    gn_report_after_run(db, folder->path, STDERR_FILENO);
+    gn_profile_close(db);
+}
+
+static int wait_for(pid_t child)
+{
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return status;
+}
+
+/* Ends as the launcher ended, by the same signal too. */
+static int end_like(int status)
+{
+    if (!WIFSIGNALED(status))
+        return WEXITSTATUS(status);
+    signal(WTERMSIG(status), SIG_DFL);
+    kill(getpid(), WTERMSIG(status));
+    return 128 + WTERMSIG(status);
+}
+
+static int run_launcher(const struct arguments *a, char **words)
+{
+    char self[4096], threads[16];
+    ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[bytes > 0 ? bytes : 0] = '\0';
+    snprintf(threads, sizeof threads, "%d", a->threads);
+    struct gn_folder folder;
+    struct gn_error err;
+    const char *program;
+    char *prefix[] = {bytes > 0 ? self : "gnomon", "run",     "--quiet", "--threads",
+                      threads,                     "--pcontrol", (char *)(a->pcontrol ? a->pcontrol : "switch"),
+                      "--into",                    folder.path};
+    char **wrapped = gn_launcher_wrap(words, prefix, sizeof prefix / sizeof prefix[0], &program);
+    if (!wrapped) {
+        fprintf(stderr, "gnomon run: no program in the command line of %s\n", words[0]);
+        return 2;
+    }
+    if (gn_folder_open(&folder, program, (uint64_t)time(NULL) ^ ((uint64_t)getpid() << 20), false, &err) != 0) {
+        fprintf(stderr, "gnomon run: %s; %s runs unmeasured\n", err.text, program);
+        free(wrapped);
+        return become(words);
+    }
+    launched = fork();
+    if (launched == 0)
+        _exit(become(wrapped) == 2 ? 127 : 0);
+    static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+    for (size_t i = 0; launched > 0 && i < sizeof passed / sizeof passed[0]; i++)
+        signal(passed[i], pass_on);
+    int status = wait_for(launched);
+    launched = 0;
+    wait_for_profile(folder.path);
+    if (!a->quiet)
+        print_report(&folder, program);
+    free(wrapped);
+    return end_like(status);
+}
+
+int gn_command_run(int argc, char **argv)
+{
+    static const struct argp argp = {
+        options, parse, "PROGRAM [ARGUMENT...]\n-- LAUNCHER [OPTION...] PROGRAM [ARGUMENT...]",
+        "Measures an MPI program as it is.\vThe result is a folder gnomon-<program>-<job>-<time>/ and a report on "
+        "standard error when the run has ended; `gnomon report` shows it again.",
+        NULL, NULL, NULL};
+    struct arguments a = {.threads = 64};
+    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &a);
+    char **words = argv + a.program;
+    return gn_is_launcher(words[0]) ? run_launcher(&a, words) : run_here(&a, words);
+}

@@ -1,0 +1,11 @@
+/* cli/commands — the subcommands; each parses, calls and prints, and returns the exit status: 0 fine, 1 found a
+ * problem or failed, 2 bad usage or bad input. */
+#ifndef GNOMON_CLI_COMMANDS_H
+#define GNOMON_CLI_COMMANDS_H
+
+int gn_command_run(int argc, char **argv);
+int gn_command_report(int argc, char **argv);
+int gn_command_merge(int argc, char **argv);
+int gn_command_doctor(int argc, char **argv);
+
+#endif

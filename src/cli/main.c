@@ -1,0 +1,63 @@
+/*
+ * gnomon — performance of MPI programs, with bounds. The command table; each command has its file here, src/cli/.
+ */
+#include "cli/commands.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *purpose;
+} commands[] = {
+    {"run", gn_command_run, "measure a program: mpirun -n 4 gnomon run ./app"},
+    {"report", gn_command_report, "where the time went"},
+    {"merge", gn_command_merge, "join the parts of several hosts into one profile"},
+    {"doctor", gn_command_doctor, "what is missing on this machine"},
+};
+
+static void usage(FILE *out)
+{
+    fprintf(out, "Usage: gnomon COMMAND [OPTION...] [ARGUMENT...]\n\n"
+                 "Measures unmodified MPI programs and says where their time went.\n\nCommands:\n");
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].purpose);
+    fprintf(out, "\n`gnomon COMMAND --help` says more; so does `man gnomon-COMMAND`.\n");
+}
+
+static int unknown(const char *name)
+{
+    fprintf(stderr, "gnomon: there is no command \"%s\"", name);
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        if (name[0] == commands[i].name[0])
+            fprintf(stderr, "; did you mean \"%s\"?", commands[i].name);
+    fprintf(stderr, "\nTry `gnomon --help`.\n");
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    argp_err_exit_status = 2;
+    if (argc < 2) {
+        usage(stderr);
+        return 2;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        printf("gnomon %s\n", GNOMON_VERSION);
+        return 0;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+        usage(stdout);
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            static char name[64];
+            snprintf(name, sizeof name, "gnomon %s", commands[i].name);
+            argv[1] = name;
+            return commands[i].run(argc - 1, argv + 1);
+        }
+    return unknown(argv[1]);
+}

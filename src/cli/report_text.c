@@ -1,0 +1,331 @@
+#include "cli/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { MIN_WIDTH = 60, DEFAULT_WIDTH = 100 };
+
+struct page {
+    const struct gn_summary *s;
+    const struct gn_report_options *o;
+    FILE *out;
+};
+
+static const char *shade(const struct page *p, const char *code)
+{
+    return p->o->color ? code : "";
+}
+#define BOLD "\033[1m"
+#define DIM "\033[2m"
+#define RED "\033[31m"
+#define YELLOW "\033[33m"
+#define PLAIN "\033[0m"
+
+void gn_report_terminal(struct gn_report_options *o, int descriptor)
+{
+    struct winsize size;
+    const char *columns = getenv("COLUMNS"), *no_color = getenv("NO_COLOR");
+    o->color = isatty(descriptor) && !(no_color && *no_color);
+    o->width = 0;
+    if (ioctl(descriptor, TIOCGWINSZ, &size) == 0)
+        o->width = size.ws_col;
+    if (o->width == 0 && columns)
+        o->width = atoi(columns);
+    if (o->width < MIN_WIDTH)
+        o->width = o->width > 0 ? MIN_WIDTH : DEFAULT_WIDTH;
+}
+
+/* Three significant digits with a unit, eight columns at most. */
+static const char *seconds(double ns, char text[16])
+{
+    double value = fabs(ns);
+    const char *unit = value >= 1e9 ? "s" : value >= 1e6 ? "ms" : value >= 1e3 ? "us" : "ns";
+    double shown = value >= 1e9 ? ns / 1e9 : value >= 1e6 ? ns / 1e6 : value >= 1e3 ? ns / 1e3 : ns;
+    int digits = fabs(shown) >= 99.95 || shown == 0 ? 0 : fabs(shown) >= 9.995 ? 1 : 2;
+    snprintf(text, 16, "%.*f %s", digits, shown, unit);
+    return text;
+}
+
+static const char *grouped(int64_t number, char text[32])
+{
+    char digits[32];
+    int length = snprintf(digits, sizeof digits, "%" PRId64, number), out = 0;
+    for (int i = 0; i < length && out < 30; i++) {
+        if (i > 0 && (length - i) % 3 == 0 && digits[i - 1] != '-')
+            text[out++] = ',';
+        text[out++] = digits[i];
+    }
+    text[out] = '\0';
+    return text;
+}
+
+static const char *size_text(int64_t bytes, char text[16])
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double value = (double)bytes;
+    int unit = 0;
+    for (; value >= 1024 && unit < 4; unit++)
+        value /= 1024;
+    snprintf(text, 16, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+    return text;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : path ? path : "";
+}
+
+static void print_place(char *text, size_t size, const struct gn_activity_row *row)
+{
+    if (row->file && row->line > 0)
+        snprintf(text, size, "%s:%d", base_name(row->file), row->line);
+    else
+        snprintf(text, size, "%s", row->file ? base_name(row->file) : "");
+}
+
+/* Cuts to columns, counting bytes of UTF-8 sequences once. */
+static void print_cut(FILE *out, const char *text, int columns)
+{
+    int used = 0;
+    for (const char *c = text; *c; c++) {
+        bool continues = ((unsigned char)*c & 0xc0) == 0x80;
+        if (!continues && used++ >= columns - 1 && c[1]) {
+            fputs("…", out);
+            return;
+        }
+        fputc(*c, out);
+    }
+}
+
+static void header(const struct page *p)
+{
+    const struct gn_summary *s = p->s;
+    char elapsed[16];
+    fprintf(p->out, "%sgnomon%s · %s%s%s · %d rank%s on %d host%s (%s) · %s\n", shade(p, BOLD), shade(p, PLAIN),
+            shade(p, BOLD), base_name(s->exe), shade(p, PLAIN), s->ranks, s->ranks == 1 ? "" : "s", s->hosts,
+            s->hosts == 1 ? "" : "s", s->host_names, s->library);
+    fprintf(p->out, "%s elapsed · %.1f %% of the time in MPI%s\n", seconds(s->elapsed_s * 1e9, elapsed),
+            100 * s->mpi_share, p->o->raw ? " · raw times" : "");
+}
+
+static void how_it_ended(const struct gn_trouble_row *t, char *text, size_t size)
+{
+    if (t->ended && strcmp(t->ended, "signal") == 0)
+        snprintf(text, size, "was ended by signal %d (%s)", t->exit_status, strsignal(t->exit_status));
+    else if (t->ended && strcmp(t->ended, "exit") == 0 && t->exit_status > 0)
+        snprintf(text, size, "ended with exit status %d, without MPI_Finalize", t->exit_status);
+    else if (t->ended && strcmp(t->ended, "exit") == 0)
+        snprintf(text, size, "ended without MPI_Finalize");
+    else if (t->ended && strcmp(t->ended, "running") == 0)
+        snprintf(text, size, "is still running");
+    else
+        snprintf(text, size, "ended before MPI_Finalize");
+}
+
+static void print_trouble(const struct page *p, const struct gn_trouble_row *t)
+{
+    char end[160], how_long[16];
+    how_it_ended(t, end, sizeof end);
+    fprintf(p->out, "  rank %d on %s %s", t->rank, t->host ? t->host : "?", end);
+    if (t->message && t->message[0])
+        fprintf(p->out, ": %s", t->message);
+    if (t->last)
+        fprintf(p->out, "; %s %s%s%s", t->inside ? "inside" : "after", t->last,
+                t->last_s > 0.001 ? " for " : "", t->last_s > 0.001 ? seconds(t->last_s * 1e9, how_long) : "");
+    fputc('\n', p->out);
+}
+
+static int by_first_to_end(const void *a, const void *b)
+{
+    const struct gn_trouble_row *x = a, *y = b;
+    /* what happened to a rank by itself before what was done to the others when the job came down */
+    bool x_own = !x->inside, y_own = !y->inside;
+    if (x_own != y_own)
+        return x_own ? -1 : 1;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static void troubles(const struct page *p)
+{
+    const struct gn_summary *s = p->s;
+    if (s->complete)
+        return;
+    fprintf(p->out, "%sPARTIAL%s: the run did not end normally, or not all of it was measured.\n", shade(p, RED BOLD),
+            shade(p, PLAIN));
+    if (s->missing_ranks[0])
+        fprintf(p->out, "  nothing was received from rank%s %s\n", strpbrk(s->missing_ranks, ",-") ? "s" : "",
+                s->missing_ranks);
+    qsort(s->troubles, s->trouble_count, sizeof *s->troubles, by_first_to_end);
+    size_t shown = p->o->top && s->trouble_count > 8 ? 8 : s->trouble_count;
+    for (size_t i = 0; i < shown; i++)
+        print_trouble(p, &s->troubles[i]);
+    if (shown < s->trouble_count)
+        fprintf(p->out, "  … and %zu more ranks\n", s->trouble_count - shown);
+}
+
+static void activity_line(const struct page *p, const struct gn_activity_row *row)
+{
+    char min[16], median[16], max[16], count[32], place[256], what[1024];
+    print_place(place, sizeof place, row);
+    const char *color = row->share >= 0.25 ? RED : row->share >= 0.05 ? YELLOW : "";
+    fprintf(p->out, "%s%5.1f %%%s %9s %9s %9s  #%-4d %9s  ", shade(p, color), 100 * row->share, shade(p, PLAIN),
+            seconds((double)row->min_ns, min), seconds((double)row->median_ns, median),
+            seconds((double)row->max_ns, max), row->max_rank, grouped(row->count, count));
+    const char *name = row->path ? row->path : row->name;
+    bool own_function = row->function && strcmp(row->function, name) != 0 && !row->path;
+    snprintf(what, sizeof what, "%s%s%s%s%s", name, own_function ? " in " : "", own_function ? row->function : "",
+             place[0] && !row->path ? "  " : "", row->path ? "" : place);
+    int room = p->o->width - 60;
+    print_cut(p->out, what, room > 30 ? room : 30);
+    fputc('\n', p->out);
+}
+
+static void activity_table(const struct page *p)
+{
+    const struct gn_summary *s = p->s;
+    fprintf(p->out, "%s  share       min    median       max  rank      count  %s%s\n", shade(p, DIM),
+            p->o->by == GN_BY_REGION ? "region (its time includes what is nested in it)"
+                                     : "time per rank; activity and place",
+            shade(p, PLAIN));
+    size_t shown = p->o->top > 0 && (size_t)p->o->top < s->row_count ? (size_t)p->o->top : s->row_count;
+    double rest = 0;
+    for (size_t i = 0; i < s->row_count; i++)
+        if (i < shown)
+            activity_line(p, &s->rows[i]);
+        else
+            rest += s->rows[i].share;
+    if (shown < s->row_count)
+        fprintf(p->out, "%s%5.1f %% in %zu more (--top 0 shows all)%s\n", shade(p, DIM), 100 * rest,
+                s->row_count - shown, shade(p, PLAIN));
+    if (s->row_count == 0)
+        fprintf(p->out, "  nothing of this kind was recorded\n");
+}
+
+static void total_table(const struct page *p)
+{
+    char total[16], mpi[16], other[16], count[32];
+    fprintf(p->out, "%s  share     total       MPI     other      count%s\n", shade(p, DIM), shade(p, PLAIN));
+    for (size_t i = 0; i < p->s->row_count; i++) {
+        const struct gn_activity_row *row = &p->s->rows[i];
+        if (p->o->top > 0 && i >= (size_t)p->o->top)
+            break;
+        fprintf(p->out, "%5.1f %% %9s %9s %9s %10s  %s\n", 100 * row->share, seconds((double)row->total_ns, total),
+                seconds((double)row->mpi_ns, mpi), seconds((double)(row->total_ns - row->mpi_ns), other),
+                grouped(row->count, count), row->name);
+    }
+}
+
+static void pair_table(const struct page *p)
+{
+    char messages[32], bytes[16];
+    fprintf(p->out, "%s  from     to     messages        bytes%s\n", shade(p, DIM), shade(p, PLAIN));
+    for (size_t i = 0; i < p->s->pair_count; i++) {
+        const struct gn_pair_row *pair = &p->s->pairs[i];
+        if (p->o->top > 0 && i >= (size_t)p->o->top)
+            break;
+        fprintf(p->out, "%6d %6d %12s %12s\n", pair->from, pair->to, grouped(pair->messages, messages),
+                size_text(pair->bytes, bytes));
+    }
+    if (p->s->pair_count == 0)
+        fprintf(p->out, "  no messages between ranks\n");
+}
+
+/* The computation whose uneven distribution costs most: what the slowest rank takes beyond the mean. */
+static const struct gn_activity_row *worst_imbalance(const struct gn_summary *s)
+{
+    const struct gn_activity_row *worst = NULL;
+    for (size_t i = 0; i < s->row_count; i++) {
+        const struct gn_activity_row *row = &s->rows[i];
+        if (strcmp(row->kind, "computation") == 0 && strcmp(row->name, "computation") == 0 &&
+            (!worst || row->max_ns - row->mean_ns > worst->max_ns - worst->mean_ns))
+            worst = row;
+    }
+    return worst;
+}
+
+static void imbalance(const struct page *p)
+{
+    const struct gn_activity_row *row = worst_imbalance(p->s);
+    if (!row || p->s->ranks < 2)
+        return;
+    double cost_s = (double)(row->max_ns - row->mean_ns) * 1e-9;
+    if (cost_s < 0.01 * p->s->elapsed_s)
+        return;
+    char max[16], median[16], cost[16], place[256];
+    print_place(place, sizeof place, row);
+    fprintf(p->out, "%simbalance%s: rank %d takes %s in %s%s%s, the median rank %s; spread evenly it would take %s less"
+                    " (%.0f %% of the run)\n",
+            shade(p, BOLD), shade(p, PLAIN), row->max_rank, seconds((double)row->max_ns, max),
+            row->function ? row->function : "computation", place[0] ? " " : "", place,
+            seconds((double)row->median_ns, median), seconds(cost_s * 1e9, cost), 100 * cost_s / p->s->elapsed_s);
+}
+
+static void footer(const struct page *p)
+{
+    const struct gn_summary *s = p->s;
+    char calls[32];
+    fprintf(p->out, "%sgnomon's own cost%s: %s events, %.0f ns each, %.2f %% of the time%s\n", shade(p, DIM),
+            shade(p, PLAIN), grouped(s->calls, calls), s->probe_ns_per_call, 100 * s->cost_share,
+            p->o->raw ? " (contained in these times)" : " (subtracted; --raw keeps it)");
+    fprintf(p->out, "%sclocks%s: durations are each rank's own; no time is compared between %s\n", shade(p, DIM),
+            shade(p, PLAIN), s->hosts > 1 ? "hosts" : "ranks");
+    for (size_t i = 0; i < s->lost_count; i++)
+        fprintf(p->out, "%slost%s: %s: %s\n", shade(p, YELLOW), shade(p, PLAIN), s->lost[i].what,
+                grouped(s->lost[i].count, calls));
+    if (s->no_lines_in[0])
+        fprintf(p->out, "no source lines for %s: compile with -g, or install its debug symbols (-dbgsym)\n",
+                s->no_lines_in);
+    if (p->o->folder)
+        fprintf(p->out, "%snext%s: gnomon report %s --by callpath|region|function|line|rank|host|pair\n", shade(p, DIM),
+                shade(p, PLAIN), p->o->folder);
+    else
+        fprintf(p->out, "%sthis run could not be saved anywhere: there is only this report%s\n", shade(p, RED),
+                shade(p, PLAIN));
+}
+
+void gn_report_text(const struct gn_summary *s, const struct gn_report_options *o, FILE *out)
+{
+    struct page page = {s, o, out}, *p = &page;
+    header(p);
+    troubles(p);
+    fputc('\n', out);
+    if (o->by == GN_BY_PAIR)
+        pair_table(p);
+    else if (o->by == GN_BY_RANK || o->by == GN_BY_HOST)
+        total_table(p);
+    else
+        activity_table(p);
+    fputc('\n', out);
+    if (o->by == GN_BY_ACTIVITY)
+        imbalance(p);
+    footer(p);
+}
+
+void gn_report_after_run(sqlite3 *profile, const char *folder, int descriptor)
+{
+    struct gn_report_options options = {.by = GN_BY_ACTIVITY, .top = 10};
+    struct gn_summary summary;
+    struct gn_error err;
+    const char *cwd = getcwd((char[4096]){0}, 4096);
+    size_t length = cwd ? strlen(cwd) : 0;
+    /* a folder below the working directory is named as a person would type it */
+    options.folder = folder && cwd && strncmp(folder, cwd, length) == 0 && folder[length] == '/' ? folder + length + 1
+                                                                                                 : folder;
+    if (descriptor < 0 || gn_summarise(profile, options.by, false, &summary, &err) != 0)
+        return;
+    gn_report_terminal(&options, descriptor);
+    int copy = dup(descriptor);
+    FILE *out = copy >= 0 ? fdopen(copy, "w") : NULL;
+    if (out) {
+        fputc('\n', out);
+        gn_report_text(&summary, &options, out);
+        fclose(out);
+    }
+    gn_summary_clear(&summary);
+}
