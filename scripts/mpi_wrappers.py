@@ -140,7 +140,7 @@ def write_c(call, out):
     types = ", ".join(C_TYPES[k].strip() for k, _ in arguments) or "void"
     passed = ", ".join(n for _, n in arguments)
     real = f"((int (*)({types}))gn_real(GN_C, GN_CALL_{name.upper()}))({passed})"
-    out.write(f"GN_EXPORT int MPI_{name}({parameters})\n{{\n    struct gn_call call;\n    call.fortran = false;\n")
+    out.write(f"GN_EXPORT int MPI_{name}({parameters})\n{{\n    struct gn_call call;\n    call.binding = GN_C;\n")
     out.write(f"    if (!gn_enter(&call, GN_CALL_{name.upper()}, GN_CALLER, GN_FRAME))\n        return {real};\n")
     for line in body(call, c_argument, False):
         out.write(line.replace("REAL", f"    int result = {real};") + "\n")
@@ -154,8 +154,8 @@ def write_fortran(call, symbol, binding, out):
     parameters = ", ".join(["void *" + n for n in names] + ["size_t " + n for n in hidden])
     types = ", ".join(["void *"] * len(names) + ["size_t"] * len(hidden))
     real = f"((void (*)({types}))gn_real({binding}, GN_CALL_{name.upper()}))({', '.join(names + hidden)})"
-    out.write(f"GN_EXPORT void {symbol}({parameters})\n{{\n    struct gn_call call;\n    call.fortran = true;\n")
-    out.write(f"    if (!gn_flavour.fortran_first ||\n        "
+    out.write(f"GN_EXPORT void {symbol}({parameters})\n{{\n    struct gn_call call;\n    call.binding = {binding};\n")
+    out.write(f"    if (!gn_flavour.direct[{binding}] ||\n        "
               f"!gn_enter(&call, GN_CALL_{name.upper()}, GN_CALLER, GN_FRAME)) {{\n        {real};\n"
               "        return;\n    }\n")
     for line in body(call, fortran_argument, True):

@@ -12,8 +12,8 @@
  * tells which. A path with a frame of any other kind is unwound every time.
  *
  * Recursion is folded: when a procedure is met again further in, the frames between are dropped and the inner
- * occurrence takes the outer one's place (mutual recursion counts as one procedure; Li & Zhang, section 6). Every
- * procedure thus occurs at most once in a path, and the number of paths does not depend on the depth.
+ * occurrence takes the outer one's place (mutual recursion counts as one procedure; Li & Zhang, section 6).
+ * Every procedure thus occurs at most once in a path, and the number of paths does not depend on the depth.
  */
 #ifndef GNOMON_CAPTURE_CALLPATH_H
 #define GNOMON_CAPTURE_CALLPATH_H
@@ -30,8 +30,8 @@ struct gn_memo_slot {
 };
 
 struct gn_memo_entry {
-    uintptr_t caller;        /* 0: free */
-    const void *frame;       /* the wrapper's frame address stands for the stack pointer */
+    uintptr_t caller;  /* 0: free */
+    const void *frame; /* the wrapper's frame address stands for the stack pointer */
     uint32_t activity;
     uint32_t node;
     uint32_t first_slot;
@@ -74,8 +74,8 @@ struct gn_unwound {
 void gn_callpath_unwind(struct gn_tag *segment, uintptr_t caller, const void *frame,
                         struct gn_unwound *unwound);
 
-/* _Unwind_Backtrace, whatever happens inside it: see unwind_guard.c. step gets the unwinder's context and answers
- * with a _Unwind_Reason_Code. False: the unwinder gave up. */
+/* _Unwind_Backtrace, whatever happens inside it: see unwind_guard.c. step gets the unwinder's context and
+ * answers with a _Unwind_Reason_Code. False: the unwinder gave up. */
 bool gn_guarded_backtrace(int (*step)(void *context, void *argument), void *argument);
 
 /* Remembers node for (activity, caller, frame). Forgets everything first when there is no room. */

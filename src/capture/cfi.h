@@ -22,10 +22,10 @@ enum gn_cfa_kind {
 struct gn_frame_rule {
     enum gn_cfa_kind cfa;
     int64_t cfa_offset;
-    bool rbp_saved;            /* rbp of the caller is in memory … */
-    bool rbp_saved_from_rbp;   /* … at rbp + offset (else at CFA + offset) */
+    bool rbp_saved;          /* rbp of the caller is in memory … */
+    bool rbp_saved_from_rbp; /* … at rbp + offset (else at CFA + offset) */
     int64_t rbp_offset;
-    uintptr_t function_start;  /* 0 when unknown */
+    uintptr_t function_start; /* 0 when unknown */
 };
 
 /* The rule of the code around `pc` (an address inside the call instruction). */

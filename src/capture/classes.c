@@ -26,7 +26,7 @@ static void sent(struct gn_call *call, int count, gn_handle type, int dest, gn_h
 
 static bool is_ignored(const struct gn_call *call, const void *status)
 {
-    return status == (call->fortran ? gn_fortran_status_ignore : gn_flavour.status_ignore);
+    return status == gn_sentinels[call->binding].status_ignore;
 }
 
 static void own_status(struct gn_call *call, void **status)
@@ -56,7 +56,8 @@ static void received(struct gn_call *call, gn_handle comm, const void *status)
     if (source < 0 || bytes < 0) /* MPI_PROC_NULL, an empty status */
         return;
     add_bytes(call, (uint64_t)bytes);
-    gn_record_received(call->recorder, call->node, gn_world_rank(call->recorder, comm, source), (uint64_t)bytes);
+    gn_record_received(call->recorder, call->node, gn_world_rank(call->recorder, comm, source),
+                       (uint64_t)bytes);
 }
 
 void gn_after_send(struct gn_call *call, int count, gn_handle type, int dest, gn_handle comm)
@@ -125,7 +126,8 @@ static void follow(struct gn_call *call, gn_handle handle, struct gn_request req
 void gn_after_irecv(struct gn_call *call, int source, gn_handle comm, void *request)
 {
     if (source != gn_flavour.proc_null)
-        follow(call, gn_request_handle(call, request, 0), (struct gn_request){.comm = comm, .kind = GN_RECEIVE});
+        follow(call, gn_request_handle(call, request, 0),
+               (struct gn_request){.comm = comm, .kind = GN_RECEIVE});
 }
 
 void gn_after_imrecv(struct gn_call *call, void *request)
@@ -140,7 +142,8 @@ void gn_after_recv_init(struct gn_call *call, int source, gn_handle comm, void *
                .comm = comm, .kind = GN_PERSISTENT_RECEIVE, .to_null = source == gn_flavour.proc_null});
 }
 
-void gn_after_send_init(struct gn_call *call, int count, gn_handle type, int dest, gn_handle comm, void *request)
+void gn_after_send_init(struct gn_call *call, int count, gn_handle type, int dest, gn_handle comm,
+                        void *request)
 {
     struct gn_request persistent = {.kind = GN_PERSISTENT_SEND, .to_null = dest == gn_flavour.proc_null};
     if (!persistent.to_null) {
@@ -257,7 +260,8 @@ static void record_completion(struct gn_call *call, const struct gn_request *req
     int64_t bytes = was_cancelled(status) || source < 0 ? -1 : bytes_of(status);
     if (bytes < 0)
         return;
-    /* Only the owner of a location may write into it; another thread's completion counts where it happened. */
+    /* Only the owner of a location may write into it; another thread's completion counts where it happened.
+     */
     uint32_t node = request->recorder == r ? request->node : call->node;
     gn_record_size(r, node, (uint64_t)bytes);
     if (request->comm)
@@ -299,7 +303,7 @@ void gn_settle_requests(struct gn_call *call)
 
 static void own_statuses(struct gn_call *call, void **statuses)
 {
-    if (*statuses == (call->fortran ? gn_fortran_statuses_ignore : gn_flavour.statuses_ignore))
+    if (*statuses == gn_sentinels[call->binding].statuses_ignore)
         *statuses = call->recorder->list.statuses;
 }
 
@@ -363,7 +367,7 @@ void gn_before_waitany(struct gn_call *call, int count, void *requests, void **s
 void gn_after_waitany(struct gn_call *call, const int *index, void *status)
 {
     if (call->followed && *index != gn_flavour.undefined)
-        completed(call, (uint32_t)(*index - (call->fortran ? 1 : 0)), status);
+        completed(call, (uint32_t)(*index - (call->binding == GN_C ? 0 : 1)), status);
 }
 
 void gn_before_testany(struct gn_call *call, int count, void *requests, void **status)
@@ -387,7 +391,7 @@ void gn_after_waitsome(struct gn_call *call, const int *outcount, const int *ind
     if (!call->followed || *outcount == gn_flavour.undefined)
         return;
     for (int i = 0; i < *outcount; i++)
-        completed(call, (uint32_t)(indices[i] - (call->fortran ? 1 : 0)), status_in(statuses, i));
+        completed(call, (uint32_t)(indices[i] - (call->binding == GN_C ? 0 : 1)), status_in(statuses, i));
 }
 
 void gn_before_testsome(struct gn_call *call, int count, void *requests, void **statuses)
@@ -410,11 +414,11 @@ static void contribute(struct gn_call *call, int64_t count, gn_handle type)
 
 static bool in_place(const struct gn_call *call, const void *buffer)
 {
-    return buffer == (call->fortran ? gn_fortran_in_place : gn_flavour.in_place);
+    return buffer == gn_sentinels[call->binding].in_place;
 }
 
-/* On an intercommunicator the root's own arguments mean nothing, and its root is MPI_ROOT or MPI_PROC_NULL (both
- * negative in both flavours). */
+/* On an intercommunicator the root's own arguments mean nothing, and its root is MPI_ROOT or MPI_PROC_NULL
+ * (both negative in both flavours). */
 void gn_after_bcast(struct gn_call *call, int count, gn_handle type, int root)
 {
     (void)root;
@@ -427,8 +431,8 @@ void gn_after_local(struct gn_call *call, int count, gn_handle type)
     contribute(call, count, type);
 }
 
-void gn_after_gather(struct gn_call *call, const void *sendbuf, int sendcount, gn_handle sendtype, int recvcount,
-                     gn_handle recvtype, int root)
+void gn_after_gather(struct gn_call *call, const void *sendbuf, int sendcount, gn_handle sendtype,
+                     int recvcount, gn_handle recvtype, int root)
 {
     if (root >= 0 && in_place(call, sendbuf))
         contribute(call, recvcount, recvtype);
@@ -502,12 +506,13 @@ static void contribute_each(struct gn_call *call, const int *counts, const void 
     uint64_t bytes = 0;
     for (int i = 0; i < n; i++)
         if (counts[i] > 0)
-            bytes += (uint64_t)counts[i] * gn_type_size(call->recorder, gn_type_handle(call, types, (uint32_t)i));
+            bytes +=
+                (uint64_t)counts[i] * gn_type_size(call->recorder, gn_type_handle(call, types, (uint32_t)i));
     add_bytes(call, bytes);
 }
 
-void gn_after_alltoallw(struct gn_call *call, const void *sendbuf, const int *sendcounts, const void *sendtypes,
-                        const int *recvcounts, const void *recvtypes, gn_handle comm)
+void gn_after_alltoallw(struct gn_call *call, const void *sendbuf, const int *sendcounts,
+                        const void *sendtypes, const int *recvcounts, const void *recvtypes, gn_handle comm)
 {
     int partners = gn_comm_partners(comm);
     if (in_place(call, sendbuf))

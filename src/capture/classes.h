@@ -1,10 +1,10 @@
 /*
  * capture/classes — what each kind of MPI call tells besides its time: bytes, peers, requests.
  *
- * One function per class of event/mpi_api.txt, called by the generated wrappers: gn_before_X ahead of the real call
- * (it may replace an ignored status by one of ours), gn_after_X when it has succeeded. Arguments are only
- * looked at after success and only where the standard makes them significant: asking the library about an
- * invalid datatype would raise an error that the program alone would not have seen.
+ * One function per class of event/mpi_api.txt, called by the generated wrappers: gn_before_X ahead of the
+ * real call (it may replace an ignored status by one of ours), gn_after_X when it has succeeded. Arguments
+ * are only looked at after success and only where the standard makes them significant: asking the library
+ * about an invalid datatype would raise an error that the program alone would not have seen.
  *
  * Bytes of a collective are this rank's own contribution (what it sends; for scatters what it receives).
  */
@@ -15,7 +15,8 @@
 #include "capture/recorder.h"
 
 #define GN_EXPORT __attribute__((visibility("default")))
-#define GN_ALIAS(name, target) extern __typeof__(target) name __attribute__((alias(#target), visibility("default")))
+#define GN_ALIAS(name, target)                                                                               \
+    extern __typeof__(target) name __attribute__((alias(#target), visibility("default")))
 #define GN_CALLER __builtin_return_address(0)
 #define GN_FRAME __builtin_frame_address(0)
 
@@ -24,7 +25,8 @@ gn_handle gn_f2c_type(int fortran);
 gn_handle gn_f2c_win(int fortran);
 
 void gn_after_send(struct gn_call *call, int count, gn_handle type, int dest, gn_handle comm);
-void gn_after_send_init(struct gn_call *call, int count, gn_handle type, int dest, gn_handle comm, void *request);
+void gn_after_send_init(struct gn_call *call, int count, gn_handle type, int dest, gn_handle comm,
+                        void *request);
 void gn_before_recv(struct gn_call *call, void **status);
 void gn_after_recv(struct gn_call *call, int source, gn_handle comm, void *status);
 void gn_after_irecv(struct gn_call *call, int source, gn_handle comm, void *request);
@@ -60,13 +62,14 @@ void gn_after_testsome(struct gn_call *call, const int *outcount, const int *ind
 void gn_before_request_free(struct gn_call *call, void *request);
 void gn_after_request_free(struct gn_call *call);
 void gn_after_cancel(struct gn_call *call);
-/* Requests held by a completion call that did not complete (or failed) are followed on. Called by gn_leave. */
+/* Requests held by a completion call that did not complete (or failed) are followed on. Called by gn_leave.
+ */
 void gn_settle_requests(struct gn_call *call);
 
 void gn_after_bcast(struct gn_call *call, int count, gn_handle type, int root);
 void gn_after_local(struct gn_call *call, int count, gn_handle type);
-void gn_after_gather(struct gn_call *call, const void *sendbuf, int sendcount, gn_handle sendtype, int recvcount,
-                     gn_handle recvtype, int root);
+void gn_after_gather(struct gn_call *call, const void *sendbuf, int sendcount, gn_handle sendtype,
+                     int recvcount, gn_handle recvtype, int root);
 void gn_after_gatherv(struct gn_call *call, const void *sendbuf, int sendcount, gn_handle sendtype,
                       const int *recvcounts, gn_handle recvtype, int root, gn_handle comm);
 void gn_after_allgather(struct gn_call *call, const void *sendbuf, int sendcount, gn_handle sendtype,
@@ -78,8 +81,8 @@ void gn_after_alltoall(struct gn_call *call, const void *sendbuf, int sendcount,
                        int recvcount, gn_handle recvtype, gn_handle comm);
 void gn_after_alltoallv(struct gn_call *call, const void *sendbuf, const int *sendcounts, gn_handle sendtype,
                         const int *recvcounts, gn_handle recvtype, gn_handle comm);
-void gn_after_alltoallw(struct gn_call *call, const void *sendbuf, const int *sendcounts, const void *sendtypes,
-                        const int *recvcounts, const void *recvtypes, gn_handle comm);
+void gn_after_alltoallw(struct gn_call *call, const void *sendbuf, const int *sendcounts,
+                        const void *sendtypes, const int *recvcounts, const void *recvtypes, gn_handle comm);
 void gn_after_reduce_scatter(struct gn_call *call, const int *recvcounts, gn_handle type, gn_handle comm);
 void gn_after_reduce_scatter_block(struct gn_call *call, int recvcount, gn_handle type, gn_handle comm);
 void gn_after_neighbor_allgather(struct gn_call *call, int count, gn_handle type, gn_handle comm);

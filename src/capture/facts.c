@@ -51,7 +51,8 @@ static uint32_t translate(gn_handle group, int rank)
     gn_handle world = 0;
     int result = gn_flavour.undefined;
     GN_PMPI(Comm_group, (gn_handle, gn_handle *))(gn_flavour.comm_world, &world);
-    GN_PMPI(Group_translate_ranks, (gn_handle, int, const int *, gn_handle, int *))(group, 1, &rank, world, &result);
+    GN_PMPI(Group_translate_ranks, (gn_handle, int, const int *, gn_handle, int *))
+    (group, 1, &rank, world, &result);
     GN_PMPI(Group_free, (gn_handle *))(&world);
     GN_PMPI(Group_free, (gn_handle *))(&group);
     return result == gn_flavour.undefined || result < 0 ? GN_PEER_OUTSIDE : (uint32_t)result;
@@ -149,7 +150,7 @@ gn_handle gn_f2c_win(int fortran)
 
 static gn_handle handle_in(const struct gn_call *call, const void *array, uint32_t i, unsigned helper)
 {
-    if (call->fortran)
+    if (call->binding != GN_C)
         return from_fortran(((const int *)array)[i], helper);
     return handles_are_ints() ? ((const uint32_t *)array)[i] : ((const gn_handle *)array)[i];
 }

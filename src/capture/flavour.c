@@ -3,12 +3,23 @@
 #include "capture/real.h"
 
 struct gn_flavour gn_flavour;
-void *gn_fortran_status_ignore, *gn_fortran_statuses_ignore, *gn_fortran_in_place;
+struct gn_sentinels gn_sentinels[GN_BINDINGS];
 
-static void *value_of(const char *symbol)
+static void *sentinel(const char *symbol)
 {
-    void **object = gn_real_object(symbol);
-    return object ? *object : NULL;
+    void **object = symbol ? gn_real_object(symbol) : NULL;
+    return object && gn_flavour.status_symbols_point ? *object : object;
+}
+
+static void find_sentinels(void)
+{
+    gn_sentinels[GN_C] = gn_flavour.c;
+    for (int binding = GN_F77; binding < GN_BINDINGS; binding++) {
+        gn_sentinels[binding].status_ignore = sentinel(gn_flavour.status_symbols[binding][0]);
+        gn_sentinels[binding].statuses_ignore = sentinel(gn_flavour.status_symbols[binding][1]);
+        if (gn_flavour.in_place_symbol)
+            gn_sentinels[binding].in_place = gn_real_object(gn_flavour.in_place_symbol);
+    }
 }
 
 int gn_flavour_find(void)
@@ -22,9 +33,7 @@ int gn_flavour_find(void)
             gn_flavour.comm_world = (gn_handle)gn_real_object(gn_flavour.world_symbol);
             gn_flavour.byte_type = (gn_handle)gn_real_object(gn_flavour.byte_symbol);
         }
-        gn_fortran_in_place = gn_real_object("mpi_fortran_in_place_");
-        gn_fortran_status_ignore = value_of("MPI_F_STATUS_IGNORE");
-        gn_fortran_statuses_ignore = value_of("MPI_F_STATUSES_IGNORE");
+        find_sentinels();
         return 0;
     }
     return -1;

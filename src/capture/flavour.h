@@ -1,18 +1,23 @@
 /*
  * capture/flavour — what differs between MPI libraries, found when MPI_Init is called.
  *
- * One preload library serves both flavours: the wrappers carry handles as machine words and never look inside. On the
- * calling conventions of x86-64 and aarch64 an int handle (MPICH) and a pointer handle (Open MPI) travel alike in
- * a register or an 8-byte stack slot, and a callee that expects an int ignores the upper half. So a program can
- * never be given the library of the wrong flavour, and `gnomon run` has nothing to guess. The constants come from
- * each flavour's own mpi.h (flavour_impl.c, compiled once against each).
+ * One preload library serves both flavours: the wrappers carry handles as machine words and never look
+ * inside. On the calling conventions of x86-64 and aarch64 an int handle (MPICH) and a pointer handle (Open
+ * MPI) travel alike in a register or an 8-byte stack slot, and a callee that expects an int ignores the upper
+ * half. So a program can never be given the library of the wrong flavour, and `gnomon run` has nothing to
+ * guess. The constants come from each flavour's own mpi.h (flavour_impl.c, compiled once against each).
  */
 #ifndef GNOMON_CAPTURE_FLAVOUR_H
 #define GNOMON_CAPTURE_FLAVOUR_H
 
+#include "capture/real.h"
 #include "capture/recorder.h"
 
 #include <stddef.h>
+
+struct gn_sentinels {
+    void *status_ignore, *statuses_ignore, *in_place;
+};
 
 struct gn_flavour {
     const char *name;         /* "openmpi", "mpich" */
@@ -24,23 +29,26 @@ struct gn_flavour {
     gn_handle comm_world;
     gn_handle byte_type;
     int proc_null, any_source, undefined;
-    void *status_ignore, *statuses_ignore, *in_place;
+    struct gn_sentinels c;
     size_t status_bytes;
     size_t source_offset; /* of MPI_SOURCE in MPI_Status */
     int graph, cart, dist_graph;
-    /* Whether Fortran calls must be met at their own entry points (Open MPI: they go to PMPI directly). MPICH's go
-     * through the C entry points, where we meet them with C handles and C sentinels. */
-    bool fortran_first;
+    /* By enum gn_binding: whether calls must be met at these entry points because they go to PMPI from there.
+     * MPICH's mpif.h goes through the C entry points, where we meet it with C handles and C sentinels. */
+    bool direct[GN_BINDINGS];
+    const char *status_symbols[GN_BINDINGS][2]; /* the objects that stand for MPI_STATUS(ES)_IGNORE */
+    bool status_symbols_point;                  /* … or variables that hold their addresses */
+    const char *in_place_symbol;                /* Fortran's MPI_IN_PLACE */
 };
 
-extern const struct gn_flavour gn_flavour_openmpi __attribute__((weak)), gn_flavour_mpich __attribute__((weak));
+extern const struct gn_flavour gn_flavour_openmpi __attribute__((weak)),
+    gn_flavour_mpich __attribute__((weak));
 
 /* The flavour of the library loaded into this process; its name is NULL until gn_flavour_find succeeded. */
 extern struct gn_flavour gn_flavour;
 
-/* Fortran's sentinels, as addresses (Open MPI; MPICH's Fortran calls its C side, where C's hold). NULL when the
- * library has no Fortran. */
-extern void *gn_fortran_status_ignore, *gn_fortran_statuses_ignore, *gn_fortran_in_place;
+/* By enum gn_binding; NULL: has none. */
+extern struct gn_sentinels gn_sentinels[GN_BINDINGS];
 
 /* Returns 0, or -1 when the MPI library is of no flavour this library was built for. */
 int gn_flavour_find(void);

@@ -10,13 +10,19 @@ const struct gn_flavour GN_FLAVOUR_OBJECT = {
     .world_symbol = "ompi_mpi_comm_world",
     .byte_symbol = "ompi_mpi_byte",
     .handle_mask = ~(uintptr_t)0,
-    .fortran_first = true,
+    .direct = {true, true, true},
+    .status_symbols = {[GN_F77] = {"MPI_F_STATUS_IGNORE", "MPI_F_STATUSES_IGNORE"},
+                       [GN_F08] = {"MPI_F_STATUS_IGNORE", "MPI_F_STATUSES_IGNORE"}},
+    .status_symbols_point = true,
+    .in_place_symbol = "mpi_fortran_in_place_",
 #elif defined(MPICH_VERSION)
     .name = "mpich",
     .mark = "MPII_Version_string",
     .comm_world = (uint32_t)MPI_COMM_WORLD,
     .byte_type = (uint32_t)MPI_BYTE,
     .handle_mask = 0xffffffffu,
+    .direct = {[GN_C] = true, [GN_F08] = true},
+    .status_symbols = {[GN_F08] = {"MPIR_F08_MPI_STATUS_IGNORE_OBJ", "MPIR_F08_MPI_STATUSES_IGNORE_OBJ"}},
 #else
 #error "neither Open MPI nor MPICH"
 #endif
@@ -24,9 +30,7 @@ const struct gn_flavour GN_FLAVOUR_OBJECT = {
     .proc_null = MPI_PROC_NULL,
     .any_source = MPI_ANY_SOURCE,
     .undefined = MPI_UNDEFINED,
-    .status_ignore = MPI_STATUS_IGNORE,
-    .statuses_ignore = MPI_STATUSES_IGNORE,
-    .in_place = MPI_IN_PLACE,
+    .c = {MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE, MPI_IN_PLACE},
     .status_bytes = sizeof(MPI_Status),
     .source_offset = offsetof(MPI_Status, MPI_SOURCE),
     .graph = MPI_GRAPH,

@@ -1,6 +1,6 @@
 /*
- * capture/lifecycle — from MPI_Init to the end of the process: taking the segment, leaving the environment as it would
- * have been, stepping aside when anything is missing.
+ * capture/lifecycle — from MPI_Init to the end of the process: taking the segment, leaving the environment as
+ * it would have been, stepping aside when anything is missing.
  *
  *   loaded ──MPI_Init──► measuring ──MPI_Finalize──► final ──exit handlers──► closed
  *      └────any failure────► aside: every call passes through, one line on standard error says why
@@ -42,7 +42,8 @@ static void say(const char *text)
     char line[512];
     int bytes = snprintf(line, sizeof line, "gnomon: process %d is not measured: %s\n", (int)getpid(), text);
     if (bytes > 0) {
-        ssize_t ignored = write(STDERR_FILENO, line, (size_t)bytes < sizeof line ? (size_t)bytes : sizeof line - 1);
+        ssize_t ignored =
+            write(STDERR_FILENO, line, (size_t)bytes < sizeof line ? (size_t)bytes : sizeof line - 1);
         (void)ignored;
     }
 }
@@ -146,15 +147,15 @@ static void finalized(void)
 }
 
 /* One recorded call with a hand-written body. CALL must set `result`. */
-#define RECORDED(id, bracket, CALL)                                                                              \
-    struct gn_call call;                                                                                         \
-    call.fortran = false;                                                                                        \
-    bool recorded = (bracket) && gn_enter(&call, id, GN_CALLER, GN_FRAME);                                       \
-    int result = 0;                                                                                              \
-    CALL;                                                                                                        \
-    if (recorded) {                                                                                              \
-        call.exit_ticks = gn_ticks();                                                                            \
-        gn_leave(&call, result);                                                                                 \
+#define RECORDED(id, bracket, CALL)                                                                          \
+    struct gn_call call;                                                                                     \
+    call.binding = GN_C;                                                                                     \
+    bool recorded = (bracket) && gn_enter(&call, id, GN_CALLER, GN_FRAME);                                   \
+    int result = 0;                                                                                          \
+    CALL;                                                                                                    \
+    if (recorded) {                                                                                          \
+        call.exit_ticks = gn_ticks();                                                                        \
+        gn_leave(&call, result);                                                                             \
     }
 
 #define FORTRAN_RESULT(ierror) (result = (ierror) ? *(ierror) : 0)
@@ -195,49 +196,49 @@ GN_EXPORT int MPI_Abort(gn_handle comm, int errorcode)
     return result;
 }
 
-#define FORTRAN_INIT(symbol, binding)                                                                            \
-    GN_EXPORT void symbol(int *ierror)                                                                           \
-    {                                                                                                            \
-        begin();                                                                                                 \
-        RECORDED(GN_CALL_INIT, gn_flavour.fortran_first,                                                         \
-                 ((void (*)(int *))gn_real(binding, GN_CALL_INIT))(ierror);                                      \
-                 FORTRAN_RESULT(ierror))                                                                         \
-        if (result == 0)                                                                                         \
-            know_yourself();                                                                                     \
+#define FORTRAN_INIT(symbol, binding)                                                                        \
+    GN_EXPORT void symbol(int *ierror)                                                                       \
+    {                                                                                                        \
+        begin();                                                                                             \
+        RECORDED(GN_CALL_INIT, gn_flavour.direct[binding],                                                   \
+                 ((void (*)(int *))gn_real(binding, GN_CALL_INIT))(ierror);                                  \
+                 FORTRAN_RESULT(ierror))                                                                     \
+        if (result == 0)                                                                                     \
+            know_yourself();                                                                                 \
     }
-#define FORTRAN_INIT_THREAD(symbol, binding)                                                                     \
-    GN_EXPORT void symbol(int *required, int *provided, int *ierror)                                             \
-    {                                                                                                            \
-        begin();                                                                                                 \
-        RECORDED(GN_CALL_INIT_THREAD, gn_flavour.fortran_first,                                                  \
-                 ((void (*)(int *, int *, int *))gn_real(binding, GN_CALL_INIT_THREAD))(required, provided,      \
-                                                                                        ierror);                 \
-                 FORTRAN_RESULT(ierror))                                                                         \
-        if (result == 0)                                                                                         \
-            know_yourself();                                                                                     \
+#define FORTRAN_INIT_THREAD(symbol, binding)                                                                 \
+    GN_EXPORT void symbol(int *required, int *provided, int *ierror)                                         \
+    {                                                                                                        \
+        begin();                                                                                             \
+        RECORDED(GN_CALL_INIT_THREAD, gn_flavour.direct[binding],                                            \
+                 ((void (*)(int *, int *, int *))gn_real(binding, GN_CALL_INIT_THREAD))(required, provided,  \
+                                                                                        ierror);             \
+                 FORTRAN_RESULT(ierror))                                                                     \
+        if (result == 0)                                                                                     \
+            know_yourself();                                                                                 \
     }
-#define FORTRAN_FINALIZE(symbol, binding)                                                                        \
-    GN_EXPORT void symbol(int *ierror)                                                                           \
-    {                                                                                                            \
-        RECORDED(GN_CALL_FINALIZE, gn_flavour.fortran_first,                                                     \
-                 ((void (*)(int *))gn_real(binding, GN_CALL_FINALIZE))(ierror);                                  \
-                 FORTRAN_RESULT(ierror))                                                                         \
-        if (result == 0)                                                                                         \
-            finalized();                                                                                         \
+#define FORTRAN_FINALIZE(symbol, binding)                                                                    \
+    GN_EXPORT void symbol(int *ierror)                                                                       \
+    {                                                                                                        \
+        RECORDED(GN_CALL_FINALIZE, gn_flavour.direct[binding],                                               \
+                 ((void (*)(int *))gn_real(binding, GN_CALL_FINALIZE))(ierror);                              \
+                 FORTRAN_RESULT(ierror))                                                                     \
+        if (result == 0)                                                                                     \
+            finalized();                                                                                     \
     }
-#define FORTRAN_ABORT(symbol, binding)                                                                           \
-    GN_EXPORT void symbol(int *comm, int *errorcode, int *ierror)                                                \
-    {                                                                                                            \
-        RECORDED(GN_CALL_ABORT, gn_flavour.fortran_first,                                                        \
-                 ((void (*)(int *, int *, int *))gn_real(binding, GN_CALL_ABORT))(comm, errorcode, ierror);      \
-                 FORTRAN_RESULT(ierror))                                                                         \
+#define FORTRAN_ABORT(symbol, binding)                                                                       \
+    GN_EXPORT void symbol(int *comm, int *errorcode, int *ierror)                                            \
+    {                                                                                                        \
+        RECORDED(GN_CALL_ABORT, gn_flavour.direct[binding],                                                  \
+                 ((void (*)(int *, int *, int *))gn_real(binding, GN_CALL_ABORT))(comm, errorcode, ierror);  \
+                 FORTRAN_RESULT(ierror))                                                                     \
     }
 
-#define FORTRAN_NAMES(name, NAME, MACRO)                                                                         \
-    MACRO(mpi_##name##_, GN_F77)                                                                                 \
-    MACRO(mpi_##name##_f08_, GN_F08)                                                                             \
-    GN_ALIAS(mpi_##name, mpi_##name##_);                                                                         \
-    GN_ALIAS(mpi_##name##__, mpi_##name##_);                                                                     \
+#define FORTRAN_NAMES(name, NAME, MACRO)                                                                     \
+    MACRO(mpi_##name##_, GN_F77)                                                                             \
+    MACRO(mpi_##name##_f08_, GN_F08)                                                                         \
+    GN_ALIAS(mpi_##name, mpi_##name##_);                                                                     \
+    GN_ALIAS(mpi_##name##__, mpi_##name##_);                                                                 \
     GN_ALIAS(MPI_##NAME, mpi_##name##_);
 
 FORTRAN_NAMES(init, INIT, FORTRAN_INIT)
@@ -257,8 +258,8 @@ GN_EXPORT void gnomon_hook_region_end(const char *name)
     gn_record_region(name, false, GN_CALLER, GN_FRAME);
 }
 
-/* The name in MPI_Pcontrol's variable arguments is there by convention only. Read it through the kernel, which
- * answers an invalid address with an error. */
+/* The name in MPI_Pcontrol's variable arguments is there by convention only. Read it through the kernel,
+ * which answers an invalid address with an error. */
 static bool copy_name(const char *from, char *to, size_t size)
 {
     for (size_t i = 0; i + 1 < size; i++) {

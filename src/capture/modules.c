@@ -112,7 +112,8 @@ static const char *base_name(const struct gn_module *module)
 bool gn_module_is_mpi(const struct gn_module *module)
 {
     const char *name = base_name(module);
-    return strncmp(name, "libmpi", 6) == 0 || strncmp(name, "libpmpi", 7) == 0;
+    return strncmp(name, "libmpi", 6) == 0 || strncmp(name, "libpmpi", 7) == 0 ||
+           strncmp(name, "libgnomon", 9) == 0; /* between MPICH's Fortran and C entry points */
 }
 
 bool gn_module_is_libc(const struct gn_module *module)

@@ -1,9 +1,9 @@
 /*
  * capture/protocol — what a measured process, `gnomon run` and readers say to the agent of their host.
  *
- * One datagram-preserving local socket (AF_UNIX, SOCK_SEQPACKET, abstract name from GNOMON_AGENT), one request and
- * one reply per connection. The other end is checked by its credentials (same user), the message by magic,
- * version and size; whatever does not fit is dropped.
+ * One datagram-preserving local socket (AF_UNIX, SOCK_SEQPACKET, abstract name from GNOMON_AGENT), one
+ * request and one reply per connection. The other end is checked by its credentials (same user), the message
+ * by magic, version and size; whatever does not fit is dropped.
  *
  *   gnomon run → agent   GN_HELLO_RUN   "I am about to become the program"  (+ its standard error)
  *   capture    → agent   GN_HELLO_RANK  "MPI_Init was called here"          (reply: + the segment)

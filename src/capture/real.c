@@ -49,7 +49,8 @@ void *gn_real_object(const char *name)
     return object ? object : in_loaded_libraries(name);
 }
 
-/* MPI_ERR_UNKNOWN would differ between flavours; any non-zero value tells the caller that nothing was done. */
+/* MPI_ERR_UNKNOWN would differ between flavours; any non-zero value tells the caller that nothing was done.
+ */
 static int missing(void)
 {
     return 16;
@@ -61,17 +62,28 @@ static void *lookup_or_missing(const char *name)
     return function ? function : (void *)missing;
 }
 
-void *gn_real_resolve(enum gn_binding binding, unsigned call)
+static void spell(const char *pattern, enum gn_binding binding, unsigned call, char *name, size_t size)
 {
-    static const char *const pattern[GN_BINDINGS] = {"PMPI_%s", "pmpi_%s_", "pmpi_%s_f08_"};
-    char lower[64], name[96];
+    char lower[64];
     const char *spelled = gn_call_names[call] + 4; /* without MPI_ */
     size_t i = 0;
     for (; spelled[i] && i < sizeof lower - 1; i++)
         lower[i] = binding == GN_C ? spelled[i] : (char)tolower((unsigned char)spelled[i]);
     lower[i] = '\0';
-    snprintf(name, sizeof name, pattern[binding], lower);
-    void *function = lookup_or_missing(name);
+    snprintf(name, size, pattern, lower);
+}
+
+void *gn_real_resolve(enum gn_binding binding, unsigned call)
+{
+    static const char *const profiled[GN_BINDINGS] = {"PMPI_%s", "pmpi_%s_", "pmpi_%s_f08_"};
+    static const char *const public[GN_BINDINGS] = {"MPI_%s", "mpi_%s_", "mpi_%s_f08_"};
+    char name[96];
+    spell(profiled[binding], binding, call, name, sizeof name);
+    void *function = gn_real_symbol(name);
+    if (!function) { /* no second name (MPICH's mpi_f08): the definition after ours */
+        spell(public[binding], binding, call, name, sizeof name);
+        function = lookup_or_missing(name);
+    }
     __atomic_store_n(&gn_real_table[binding][call], function, __ATOMIC_RELAXED);
     return function;
 }

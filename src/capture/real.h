@@ -2,9 +2,9 @@
  * capture/real — the MPI library's own functions behind our wrappers.
  *
  * This library is preloaded into every process of the job and must not drag an MPI library into those
- * that have none, so it is linked against neither flavour: functions are looked up by name when they are first needed,
- * after us in the global scope or, for programs that load MPI late and locally (Python), in whatever MPI
- * library is loaded.
+ * that have none, so it is linked against neither flavour: functions are looked up by name when they are
+ * first needed, after us in the global scope or, for programs that load MPI late and locally (Python), in
+ * whatever MPI library is loaded.
  */
 #ifndef GNOMON_CAPTURE_REAL_H
 #define GNOMON_CAPTURE_REAL_H
@@ -16,29 +16,29 @@
 enum gn_binding { GN_C, GN_F77, GN_F08, GN_BINDINGS };
 
 /* Functions that we call on our own account. */
-#define GN_HELPERS(X)                                                                                            \
-    X(Type_size)                                                                                                 \
-    X(Comm_rank)                                                                                                 \
-    X(Comm_size)                                                                                                 \
-    X(Comm_group)                                                                                                \
-    X(Comm_remote_group)                                                                                         \
-    X(Comm_remote_size)                                                                                          \
-    X(Comm_test_inter)                                                                                           \
-    X(Win_get_group)                                                                                             \
-    X(Group_translate_ranks)                                                                                     \
-    X(Group_free)                                                                                                \
-    X(Get_count)                                                                                                 \
-    X(Test_cancelled)                                                                                            \
-    X(Topo_test)                                                                                                 \
-    X(Cartdim_get)                                                                                               \
-    X(Graph_neighbors_count)                                                                                     \
-    X(Dist_graph_neighbors_count)                                                                                \
-    X(Comm_f2c)                                                                                                  \
-    X(Type_f2c)                                                                                                  \
-    X(Win_f2c)                                                                                                   \
-    X(Request_f2c)                                                                                               \
-    X(Query_thread)                                                                                              \
-    X(Get_library_version)                                                                                       \
+#define GN_HELPERS(X)                                                                                        \
+    X(Type_size)                                                                                             \
+    X(Comm_rank)                                                                                             \
+    X(Comm_size)                                                                                             \
+    X(Comm_group)                                                                                            \
+    X(Comm_remote_group)                                                                                     \
+    X(Comm_remote_size)                                                                                      \
+    X(Comm_test_inter)                                                                                       \
+    X(Win_get_group)                                                                                         \
+    X(Group_translate_ranks)                                                                                 \
+    X(Group_free)                                                                                            \
+    X(Get_count)                                                                                             \
+    X(Test_cancelled)                                                                                        \
+    X(Topo_test)                                                                                             \
+    X(Cartdim_get)                                                                                           \
+    X(Graph_neighbors_count)                                                                                 \
+    X(Dist_graph_neighbors_count)                                                                            \
+    X(Comm_f2c)                                                                                              \
+    X(Type_f2c)                                                                                              \
+    X(Win_f2c)                                                                                               \
+    X(Request_f2c)                                                                                           \
+    X(Query_thread)                                                                                          \
+    X(Get_library_version)                                                                                   \
     X(Pcontrol)
 
 enum gn_helper {

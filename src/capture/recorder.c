@@ -63,7 +63,8 @@ static uint32_t memo_activity(uint32_t activity, uint32_t name)
     return activity ^ (name << 20);
 }
 
-static uint32_t unwind_node(struct gn_recorder *r, uint32_t activity, uint32_t name, void *caller, void *frame)
+static uint32_t unwind_node(struct gn_recorder *r, uint32_t activity, uint32_t name, void *caller,
+                            void *frame)
 {
     gn_callpath_unwind(gn_segment, (uintptr_t)caller, frame, &r->unwound);
     if (r->unwound.cut)
@@ -73,7 +74,8 @@ static uint32_t unwind_node(struct gn_recorder *r, uint32_t activity, uint32_t n
     return node;
 }
 
-static uint32_t control_node(struct gn_recorder *r, uint32_t activity, uint32_t name, void *caller, void *frame)
+static uint32_t control_node(struct gn_recorder *r, uint32_t activity, uint32_t name, void *caller,
+                             void *frame)
 {
     uint32_t node = gn_memo_find(&r->memo, memo_activity(activity, name), (uintptr_t)caller, frame);
     return node != UINT32_MAX ? node : unwind_node(r, activity, name, caller, frame);
@@ -228,8 +230,8 @@ static struct gn_recorder *make_recorder(void)
         if (index >= gn_segment->location_capacity || index >= GN_MAX_LOCATIONS)
             return NULL;
     } while (!atomic_compare_exchange_weak(&gn_segment->location_count, &index, index + 1));
-    struct gn_recorder *r = mmap(NULL, sizeof *r, PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    struct gn_recorder *r =
+        mmap(NULL, sizeof *r, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (r == MAP_FAILED)
         return NULL;
     r->location = &gn_segment->locations[index];
@@ -260,8 +262,8 @@ static struct gn_recorder *take_recorder(uint64_t start_ticks)
 
 int gn_recorder_open(struct gn_tag *segment, uint64_t start_ticks)
 {
-    void *gate = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                      -1, 0);
+    void *gate =
+        mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (gate == MAP_FAILED)
         return -1;
     if (madvise(gate, (size_t)sysconf(_SC_PAGESIZE), MADV_WIPEONFORK) != 0) {
@@ -300,7 +302,8 @@ static inline void show(struct gn_location *location, uint32_t node, uint32_t in
     gn_seq_end(&location->seq);
 }
 
-static bool begin_slow(struct gn_call *call, struct gn_recorder *r, uint32_t activity, void *caller, void *frame)
+static bool begin_slow(struct gn_call *call, struct gn_recorder *r, uint32_t activity, void *caller,
+                       void *frame)
 {
     uint64_t begin = gn_ticks();
     call->node = unwind_node(r, activity, 0, caller, frame);
@@ -309,9 +312,9 @@ static bool begin_slow(struct gn_call *call, struct gn_recorder *r, uint32_t act
     return true;
 }
 
-/* Called when a call is already under way in this thread. Nested calls (an MPI library that uses its own public
- * interface) are not recorded. But an error handler may have left the outer call by longjmp or an exception: then
- * the stack has been unwound past the outer wrapper's frame, and that call is over. */
+/* Called when a call is already under way in this thread. Nested calls (an MPI library that uses its own
+ * public interface) are not recorded. But an error handler may have left the outer call by longjmp or an
+ * exception: then the stack has been unwound past the outer wrapper's frame, and that call is over. */
 static bool left_without_leave(struct gn_recorder *r, const void *frame)
 {
     if ((uintptr_t)frame < (uintptr_t)r->inside_frame)

@@ -10,8 +10,8 @@
  * The clock is read last before and first after the real call: our own work falls into the edges (the
  * computation), where its cost is known and subtracted in compensated times; the nodes (MPI) are clean.
  *
- * All memory is taken with mmap when a thread makes its first call; when a table is full, the overflow node and
- * edge take over and a counter says so. Nothing here touches the program's malloc.
+ * All memory is taken with mmap when a thread makes its first call; when a table is full, the overflow node
+ * and edge take over and a counter says so. Nothing here touches the program's malloc.
  */
 #ifndef GNOMON_CAPTURE_RECORDER_H
 #define GNOMON_CAPTURE_RECORDER_H
@@ -38,10 +38,10 @@ struct gn_call {
     uint32_t messages;
     uint32_t node;
     bool sampled;
-    bool slow; /* a path was unwound in full */
-    bool fortran;
+    bool slow;       /* a path was unwound in full */
+    uint8_t binding; /* enum gn_binding of the entry point */
     /* for the classes that follow requests: see requests.h */
-    uint32_t followed;       /* requests of the list that we follow and have not settled yet */
+    uint32_t followed; /* requests of the list that we follow and have not settled yet */
     uint32_t list_count;
     void *requests;          /* the caller's array */
     long long own_status[8]; /* stands in for MPI_STATUS_IGNORE */
@@ -62,8 +62,8 @@ extern struct gn_tag *gn_segment;
 int gn_recorder_open(struct gn_tag *segment, uint64_t start_ticks);
 void gn_recorder_close(void);
 
-/* Begins a call of activity `call` (enum gn_call) made from return address `caller`, with the frame address of
- * the wrapper. False: not recorded, just call through (before MPI_Init, nested, switched off, no room). */
+/* Begins a call of activity `call` (enum gn_call) made from return address `caller`, with the frame address
+ * of the wrapper. False: not recorded, just call through (before MPI_Init, nested, switched off, no room). */
 bool gn_enter(struct gn_call *call, uint32_t activity, void *caller, void *frame);
 /* Ends it. result is the call's return code; 0 is success. */
 void gn_leave(struct gn_call *call, int result);

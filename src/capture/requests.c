@@ -13,8 +13,8 @@ static _Atomic uint32_t displaced; /* insertions that went to their second line,
 
 int gn_requests_open(void)
 {
-    void *memory = mmap(NULL, sizeof *table, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory =
+        mmap(NULL, sizeof *table, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return -1;
     table = memory;

@@ -71,8 +71,7 @@ static int map(int descriptor, struct gn_tag **segment)
     struct stat info;
     if (fstat(descriptor, &info) != 0 || (size_t)info.st_size < gn_tag_bytes(1))
         return -EPROTO;
-    struct gn_tag *tag =
-        mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    struct gn_tag *tag = mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     if (tag == MAP_FAILED)
         return -errno;
     if (tag->magic != GN_TAG_MAGIC || tag->version != GN_TAG_VERSION ||

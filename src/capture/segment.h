@@ -10,8 +10,8 @@
 
 /*
  * Asks the agent whose abstract socket name is `agent` for a segment and maps it, not inherited by children.
- * Gives up after a few seconds. Returns 0 and the segment, or a negative errno value with `reason` (size bytes)
- * saying why.
+ * Gives up after a few seconds. Returns 0 and the segment, or a negative errno value with `reason` (size
+ * bytes) saying why.
  */
 int gn_segment_take(const char *agent, struct gn_tag **segment, char *reason, unsigned long size);
 

@@ -1,9 +1,10 @@
 /*
  * capture/unwind_guard — keeps the unwinder that is linked into this library from harming the process.
  *
- * libgcc's unwinder calls abort() on unwind tables it does not understand and malloc() for frames registered by hand
- * (never here: our copy knows of none). The linker sends those calls here (--wrap): abort returns to the walk that
- * began, which then counts as not understood, and malloc gives nothing, which the unwinder accepts.
+ * libgcc's unwinder calls abort() on unwind tables it does not understand and malloc() for frames registered
+ * by hand (never here: our copy knows of none). The linker sends those calls here (--wrap): abort returns to
+ * the walk that began, which then counts as not understood, and malloc gives nothing, which the unwinder
+ * accepts.
  */
 #include "capture/callpath.h"
 

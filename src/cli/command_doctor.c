@@ -108,7 +108,8 @@ static void check_counter(struct finding *f)
 {
     f->what = "tick counter";
     f->fine = invariant_counter();
-    snprintf(f->detail, sizeof f->detail, f->fine ? "invariant" : "not known to be invariant: times may drift");
+    snprintf(f->detail, sizeof f->detail,
+             f->fine ? "invariant" : "not known to be invariant: times may drift");
     snprintf(f->mend, sizeof f->mend, "nothing to install; results name the uncertainty");
 }
 
@@ -116,7 +117,8 @@ static void check_folder(struct finding *f)
 {
     f->what = "working directory";
     f->fine = access(".", W_OK) == 0;
-    snprintf(f->detail, sizeof f->detail, f->fine ? "writable" : "not writable: run folders go to $TMPDIR or /tmp");
+    snprintf(f->detail, sizeof f->detail,
+             f->fine ? "writable" : "not writable: run folders go to $TMPDIR or /tmp");
     snprintf(f->mend, sizeof f->mend, "cd to a folder of your own");
 }
 
@@ -153,9 +155,16 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 int gn_command_doctor(int argc, char **argv)
 {
-    static const struct argp_option options[] = {{"format", 'f', "FORMAT", 0, "text (default) or json", 0}, {0}};
-    static const struct argp argp = {options, parse, NULL, "Says what gnomon misses on this machine, and the command that "
-                                     "mends it. Exit status 1 when something needed is missing.", NULL, NULL, NULL};
+    static const struct argp_option options[] = {{"format", 'f', "FORMAT", 0, "text (default) or json", 0},
+                                                 {0}};
+    static const struct argp argp = {options,
+                                     parse,
+                                     NULL,
+                                     "Says what gnomon misses on this machine, and the command that "
+                                     "mends it. Exit status 1 when something needed is missing.",
+                                     NULL,
+                                     NULL,
+                                     NULL};
     struct finding findings[7] = {{0}};
     const char *format = "text";
     bool bad = false;
@@ -167,7 +176,8 @@ int gn_command_doctor(int argc, char **argv)
     check_folder(&findings[4]);
     check_flavour(&findings[5], "Open MPI", "mpirun.openmpi", "orterun", "openmpi-bin libopenmpi-dev");
     check_flavour(&findings[6], "MPICH", "mpirun.mpich", "mpiexec.hydra", "mpich libmpich-dev");
-    findings[5].needed = findings[6].needed = !findings[5].fine && !findings[6].fine; /* one of them is enough */
+    findings[5].needed = findings[6].needed =
+        !findings[5].fine && !findings[6].fine; /* one of them is enough */
     for (size_t i = 0; i < 7; i++)
         bad = bad || (findings[i].needed && !findings[i].fine);
     if (strcmp(format, "json") == 0)

@@ -36,9 +36,14 @@ static const struct argp_option options[] = {{"output", 'o', "PROFILE", 0, "The 
 
 int gn_command_merge(int argc, char **argv)
 {
-    static const struct argp argp = {options, parse, "-o PROFILE PART...",
-                                     "Joins profiles of one run (profile.db or parts/*.db of each host) into one.", NULL,
-                                     NULL, NULL};
+    static const struct argp argp = {
+        options,
+        parse,
+        "-o PROFILE PART...",
+        "Joins profiles of one run (profile.db or parts/*.db of each host) into one.",
+        NULL,
+        NULL,
+        NULL};
     struct arguments a = {.output = NULL};
     struct gn_error err;
     sqlite3 *db;

@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char *const gn_by_names[] = {"activity", "callpath", "region", "function", "line", "rank", "host", "pair", NULL};
+const char *const gn_by_names[] = {"activity", "callpath", "region", "function", "line",
+                                   "rank",     "host",     "pair",   NULL};
 
 struct arguments {
     struct gn_report_options options;
@@ -23,7 +24,9 @@ static enum gn_by parse_by(const char *name, struct argp_state *state)
     for (int i = 0; gn_by_names[i]; i++)
         if (strcmp(name, gn_by_names[i]) == 0)
             return (enum gn_by)i;
-    argp_error(state, "--by %s: one of activity, callpath, region, function, line, rank, host, pair is expected", name);
+    argp_error(state,
+               "--by %s: one of activity, callpath, region, function, line, rank, host, pair is expected",
+               name);
     return GN_BY_ACTIVITY;
 }
 
@@ -60,7 +63,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-    {"by", 'b', "WHAT", 0, "Rows by activity (default), callpath, region, function, line, rank, host or pair", 0},
+    {"by", 'b', "WHAT", 0, "Rows by activity (default), callpath, region, function, line, rank, host or pair",
+     0},
     {"top", 't', "N", 0, "Show N rows; 0 shows all (default: 10 as text, all otherwise)", 0},
     {"raw", 'r', NULL, 0, "Times as they were, gnomon's own cost not subtracted", 0},
     {"format", 'f', "FORMAT", 0, "text (default), json or csv", 0},
@@ -87,11 +91,15 @@ static int locate(const char *run, char *folder, size_t folder_size, char *profi
 
 int gn_command_report(int argc, char **argv)
 {
-    static const struct argp argp = {
-        options, parse, "[RUN]",
-        "Where the time of a measured run went.\vRUN is a run's folder or its profile.db; without it, the newest run "
-        "folder here.",
-        NULL, NULL, NULL};
+    static const struct argp argp = {options,
+                                     parse,
+                                     "[RUN]",
+                                     "Where the time of a measured run went.\vRUN is a run's folder or its "
+                                     "profile.db; without it, the newest run "
+                                     "folder here.",
+                                     NULL,
+                                     NULL,
+                                     NULL};
     struct arguments a = {.options = {.by = GN_BY_ACTIVITY, .top = -1}, .format = "text"};
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     char folder[4096], profile[4200];

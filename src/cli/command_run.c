@@ -1,10 +1,10 @@
 /*
  * gnomon run — measures a program.
  *
- * After a launcher (mpirun -n 4 gnomon run ./app) each rank's `gnomon run` makes itself known to the host's agent, sets
- * up the environment and becomes the program: same process, same signals, same exit status. Before one
- * (gnomon run -- mpirun -n 4 ./app) it puts itself in front of the program in the launcher's command line and waits.
- * Whatever fails on our side, the program runs.
+ * After a launcher (mpirun -n 4 gnomon run ./app) each rank's `gnomon run` makes itself known to the host's
+ * agent, sets up the environment and becomes the program: same process, same signals, same exit status.
+ * Before one (gnomon run -- mpirun -n 4 ./app) it puts itself in front of the program in the launcher's
+ * command line and waits. Whatever fails on our side, the program runs.
  */
 #include "cli/commands.h"
 #include "cli/launcher.h"
@@ -59,7 +59,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
         break;
     case ARGP_KEY_END:
         if (a->program == 0)
-            argp_error(state, "which program? (mpirun -n 4 gnomon run ./app, or gnomon run -- mpirun -n 4 ./app)");
+            argp_error(state,
+                       "which program? (mpirun -n 4 gnomon run ./app, or gnomon run -- mpirun -n 4 ./app)");
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -69,7 +70,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 static const struct argp_option options[] = {
     {"pcontrol", KEY_PCONTROL, "DIALECT", 0,
-     "What MPI_Pcontrol means: switch (0 off, else on; default), regions (1,\"name\" begins, -1,\"name\" ends) or none", 0},
+     "What MPI_Pcontrol means: switch (0 off, else on; default), regions (1,\"name\" begins, -1,\"name\" "
+     "ends) or none",
+     0},
     {"threads", 't', "N", 0, "Threads per process to make room for (default 64)", 0},
     {"quiet", 'q', NULL, 0, "No report after the run", 0},
     {"into", KEY_INTO, "FOLDER", OPTION_HIDDEN, "The run's folder", 0},
@@ -85,7 +88,8 @@ static bool readable(const char *path)
 /* The capture library beside this executable, in the build or installed. */
 static int find_library(char *path, size_t size)
 {
-    static const char *const places[] = {"%s/../lib/gnomon/libgnomon.so", "%s/../" GNOMON_LIBDIR "/gnomon/libgnomon.so"};
+    static const char *const places[] = {"%s/../lib/gnomon/libgnomon.so",
+                                         "%s/../" GNOMON_LIBDIR "/gnomon/libgnomon.so"};
     char self[3000];
     ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
     if (bytes <= 0)
@@ -101,7 +105,8 @@ static int find_library(char *path, size_t size)
     return -ENOENT;
 }
 
-/* LD_PRELOAD splits at spaces and colons: a library below such a path is reached through a link without them. */
+/* LD_PRELOAD splits at spaces and colons: a library below such a path is reached through a link without them.
+ */
 static int without_spaces(char *path, size_t size)
 {
     if (!strpbrk(path, " :"))
@@ -121,7 +126,8 @@ static int set_environment(const struct arguments *a, const char *agent, struct 
     if (find_library(library, sizeof library) != 0)
         return gn_fail(err, -ENOENT, "libgnomon.so is not beside this gnomon: it is installed in part only");
     if (without_spaces(library, sizeof library) != 0)
-        return gn_fail(err, -EINVAL, "the path of %s has a space in it, and no link to it could be made", library);
+        return gn_fail(err, -EINVAL, "the path of %s has a space in it, and no link to it could be made",
+                       library);
     const char *before = getenv("LD_PRELOAD");
     snprintf(preload, sizeof preload, before && *before ? "%s:%s" : "%s", library, before);
     setenv("LD_PRELOAD", preload, 1);
@@ -139,11 +145,11 @@ static void join_words(char **words, char *text, size_t size)
         used += (size_t)snprintf(text + used, size - used, used ? " %s" : "%s", *words);
 }
 
-static void write_settings(const struct arguments *a, const struct gn_job *job, const char *command, char *text,
-                           size_t size)
+static void write_settings(const struct arguments *a, const struct gn_job *job, const char *command,
+                           char *text, size_t size)
 {
-    snprintf(text, size, "gnomon %s\ncommand %s\njob %s\nthreads %d\npcontrol %s\n", GNOMON_VERSION, command, job->key,
-             a->threads, a->pcontrol ? a->pcontrol : "switch");
+    snprintf(text, size, "gnomon %s\ncommand %s\njob %s\nthreads %d\npcontrol %s\n", GNOMON_VERSION, command,
+             job->key, a->threads, a->pcontrol ? a->pcontrol : "switch");
 }
 
 static int become(char **words)
@@ -223,8 +229,10 @@ static void print_report(const struct gn_folder *folder, const char *program)
     sqlite3 *db;
     snprintf(profile, sizeof profile, "%s/profile.db", folder->path);
     if (!readable(profile)) {
-        fprintf(stderr,
-                "gnomon: nothing was measured: no MPI was seen in %s, or gnomon could not start on its hosts\n", program);
+        fprintf(
+            stderr,
+            "gnomon: nothing was measured: no MPI was seen in %s, or gnomon could not start on its hosts\n",
+            program);
         rmdir(folder->path);
         return;
     }
@@ -263,15 +271,22 @@ static int run_launcher(const struct arguments *a, char **words)
     struct gn_folder folder;
     struct gn_error err;
     const char *program;
-    char *prefix[] = {bytes > 0 ? self : "gnomon", "run",     "--quiet", "--threads",
-                      threads,                     "--pcontrol", (char *)(a->pcontrol ? a->pcontrol : "switch"),
-                      "--into",                    folder.path};
+    char *prefix[] = {bytes > 0 ? self : "gnomon",
+                      "run",
+                      "--quiet",
+                      "--threads",
+                      threads,
+                      "--pcontrol",
+                      (char *)(a->pcontrol ? a->pcontrol : "switch"),
+                      "--into",
+                      folder.path};
     char **wrapped = gn_launcher_wrap(words, prefix, sizeof prefix / sizeof prefix[0], &program);
     if (!wrapped) {
         fprintf(stderr, "gnomon run: no program in the command line of %s\n", words[0]);
         return 2;
     }
-    if (gn_folder_open(&folder, program, (uint64_t)time(NULL) ^ ((uint64_t)getpid() << 20), false, &err) != 0) {
+    if (gn_folder_open(&folder, program, (uint64_t)time(NULL) ^ ((uint64_t)getpid() << 20), false, &err) !=
+        0) {
         fprintf(stderr, "gnomon run: %s; %s runs unmeasured\n", err.text, program);
         free(wrapped);
         return become(words);
@@ -293,11 +308,15 @@ static int run_launcher(const struct arguments *a, char **words)
 
 int gn_command_run(int argc, char **argv)
 {
-    static const struct argp argp = {
-        options, parse, "PROGRAM [ARGUMENT...]\n-- LAUNCHER [OPTION...] PROGRAM [ARGUMENT...]",
-        "Measures an MPI program as it is.\vThe result is a folder gnomon-<program>-<job>-<time>/ and a report on "
-        "standard error when the run has ended; `gnomon report` shows it again.",
-        NULL, NULL, NULL};
+    static const struct argp argp = {options,
+                                     parse,
+                                     "PROGRAM [ARGUMENT...]\n-- LAUNCHER [OPTION...] PROGRAM [ARGUMENT...]",
+                                     "Measures an MPI program as it is.\vThe result is a folder "
+                                     "gnomon-<program>-<job>-<time>/ and a report on "
+                                     "standard error when the run has ended; `gnomon report` shows it again.",
+                                     NULL,
+                                     NULL,
+                                     NULL};
     struct arguments a = {.threads = 64};
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &a);
     char **words = argv + a.program;

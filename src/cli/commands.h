@@ -1,5 +1,5 @@
-/* cli/commands — the subcommands; each parses, calls and prints, and returns the exit status: 0 fine, 1 found a
- * problem or failed, 2 bad usage or bad input. */
+/* cli/commands — the subcommands; each parses, calls and prints, and returns the exit status: 0 fine, 1 found
+ * a problem or failed, 2 bad usage or bad input. */
 #ifndef GNOMON_CLI_COMMANDS_H
 #define GNOMON_CLI_COMMANDS_H
 

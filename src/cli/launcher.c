@@ -21,26 +21,55 @@ bool gn_is_launcher(const char *word)
            strcmp(name, "prterun") == 0 || strcmp(name, "srun") == 0;
 }
 
-/* Options with values in words of their own, without their dashes: Open MPI takes one dash or two for most, Hydra one.
- * Both launchers go by the same names, so this is the union; no option differs in its number of values. */
+/* Options with values in words of their own, without their dashes: Open MPI takes one dash or two for most,
+ * Hydra one. Both launchers go by the same names, so this is the union; no option differs in its number of
+ * values. */
 static const char *const one_value[] = {
     "n", "np", "c", "N", "npernode", "npersocket", "map-by", "bind-to", "rank-by", "H", "host", "hostfile",
-    "machinefile", "machine", "x", "wdir", "wd", "path", "prefix", "tune", "am", "rf", "rankfile", "output-filename",
-    "stdin", "timeout", "report-uri", "app", "preload-files", "preload-files-dest-dir", "cpu-set", "cpu-list",
-    "slot-list", "xterm", "max-restarts", "personality", "ppr", "dvm", "ompi-server", "server-wait-time",
-    "cpus-per-proc", "cpus-per-rank", "launch-agent", "output-proctable", "stdin-target", "debugger",
+    "machinefile", "machine", "x", "wdir", "wd", "path", "prefix", "tune", "am", "rf", "rankfile",
+    "output-filename", "stdin", "timeout", "report-uri", "app", "preload-files", "preload-files-dest-dir",
+    "cpu-set", "cpu-list", "slot-list", "xterm", "max-restarts", "personality", "ppr", "dvm", "ompi-server",
+    "server-wait-time", "cpus-per-proc", "cpus-per-rank", "launch-agent", "output-proctable", "stdin-target",
+    "debugger",
     /* Hydra */
     "f", "hosts", "hostlist", "envlist", "genvlist", "configfile", "ppn", "perhost", "iface", "launcher",
     "launcher-exec", "bootstrap", "bootstrap-exec", "rmk", "binding", "membind", "topolib", "outfile-pattern",
     "errfile-pattern", "prepend-pattern", "demux", "usize", "order-nodes", "nameserver", "arch", "umask",
-    "gpus-per-proc", "localhost", "ckpoint-interval", "ckpoint-prefix", "ckpoint-num", "ckpointlib", "pmi-port-range"};
-static const char *const two_values[] = {"mca", "gmca", "pmca", "omca", "gpmixmca", "pmixmca", "prtemca", "env", "genv"};
+    "gpus-per-proc", "localhost", "ckpoint-interval", "ckpoint-prefix", "ckpoint-num", "ckpointlib",
+    "pmi-port-range"};
+static const char *const two_values[] = {"mca",     "gmca",    "pmca", "omca", "gpmixmca",
+                                         "pmixmca", "prtemca", "env",  "genv"};
 
-static const char *const srun_flags[] = {
-    "--exclusive", "--overcommit", "--overlap", "--label", "--unbuffered", "--pty", "--verbose", "--quiet", "--no-kill",
-    "--contiguous", "--disable-status", "--immediate", "--kill-on-bad-exit", "--multi-prog", "--no-allocate",
-    "--preserve-env", "--spread-job", "--use-min-nodes", "--wait-all-nodes", "--oversubscribe", "--exact", "--whole",
-    "--interactive", "--test-only", "--help", "--usage", "--version", "--het-group", "--resv-ports", "--slurmd-debug"};
+static const char *const srun_flags[] = {"--exclusive",
+                                         "--overcommit",
+                                         "--overlap",
+                                         "--label",
+                                         "--unbuffered",
+                                         "--pty",
+                                         "--verbose",
+                                         "--quiet",
+                                         "--no-kill",
+                                         "--contiguous",
+                                         "--disable-status",
+                                         "--immediate",
+                                         "--kill-on-bad-exit",
+                                         "--multi-prog",
+                                         "--no-allocate",
+                                         "--preserve-env",
+                                         "--spread-job",
+                                         "--use-min-nodes",
+                                         "--wait-all-nodes",
+                                         "--oversubscribe",
+                                         "--exact",
+                                         "--whole",
+                                         "--interactive",
+                                         "--test-only",
+                                         "--help",
+                                         "--usage",
+                                         "--version",
+                                         "--het-group",
+                                         "--resv-ports",
+                                         "--slurmd-debug"};
 
 static bool listed(const char *word, const char *const *list, size_t count)
 {

@@ -1,6 +1,6 @@
 /*
- * cli/launcher — command lines of mpirun, mpiexec and srun: where the launcher's options end and the program begins.
- * Open MPI, MPICH's Hydra and Slurm; several programs in one line (MPMD, separated by ":") too.
+ * cli/launcher — command lines of mpirun, mpiexec and srun: where the launcher's options end and the program
+ * begins. Open MPI, MPICH's Hydra and Slurm; several programs in one line (MPMD, separated by ":") too.
  */
 #ifndef GNOMON_CLI_LAUNCHER_H
 #define GNOMON_CLI_LAUNCHER_H
@@ -10,9 +10,9 @@
 bool gn_is_launcher(const char *word);
 
 /*
- * Copies argv with the `count` words of `prefix` put before each program. Returns a NULL-terminated array that the
- * caller frees (the words are argv's and prefix's), or NULL when no program was found. *program is the first one's
- * name.
+ * Copies argv with the `count` words of `prefix` put before each program. Returns a NULL-terminated array
+ * that the caller frees (the words are argv's and prefix's), or NULL when no program was found. *program is
+ * the first one's name.
  */
 char **gn_launcher_wrap(char **argv, char *const *prefix, int count, const char **program);
 

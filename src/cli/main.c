@@ -1,5 +1,6 @@
 /*
- * gnomon — performance of MPI programs, with bounds. The command table; each command has its file here, src/cli/.
+ * gnomon — performance of MPI programs, with bounds. The command table; each command has its file here,
+ * src/cli/.
  */
 #include "cli/commands.h"
 

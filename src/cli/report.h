@@ -10,7 +10,7 @@
 
 struct gn_report_options {
     enum gn_by by;
-    int top;            /* rows to show, 0: all */
+    int top; /* rows to show, 0: all */
     bool raw;
     bool color;
     int width;          /* columns */

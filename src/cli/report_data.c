@@ -16,21 +16,23 @@ static json_t *seconds(int64_t ns)
 
 static json_t *run_object(const struct gn_summary *s, const struct gn_report_options *o)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:f, s:f, s:b, s:o, s:o, s:o, s:b}", "exe", text(s->exe),
-                     "command", text(s->command), "started", text(s->started), "gnomon", text(s->version), "ranks",
-                     s->ranks, "world", s->world, "hosts", s->hosts, "host_names", text(s->host_names), "elapsed_s",
-                     s->elapsed_s, "mpi_share", s->mpi_share, "complete", s->complete, "flavour", text(s->flavour),
-                     "library", text(s->library), "missing_ranks", text(s->missing_ranks), "raw", o->raw);
+    return json_pack("{s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:f, s:f, s:b, s:o, s:o, s:o, s:b}", "exe",
+                     text(s->exe), "command", text(s->command), "started", text(s->started), "gnomon",
+                     text(s->version), "ranks", s->ranks, "world", s->world, "hosts", s->hosts, "host_names",
+                     text(s->host_names), "elapsed_s", s->elapsed_s, "mpi_share", s->mpi_share, "complete",
+                     s->complete, "flavour", text(s->flavour), "library", text(s->library), "missing_ranks",
+                     text(s->missing_ranks), "raw", o->raw);
 }
 
 static json_t *row_object(const struct gn_activity_row *r)
 {
-    json_t *object = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:f, s:o, s:o, s:o, s:o, s:i}", "kind", text(r->kind), "name",
-        text(r->name), "file", text(r->file), "line", r->line > 0 ? json_integer(r->line) : json_null(), "function",
-        text(r->function), "count", (json_int_t)r->count, "bytes", (json_int_t)r->bytes, "total_s", seconds(r->total_ns),
-        "share", r->share, "min_s", seconds(r->min_ns), "median_s", seconds(r->median_ns), "mean_s", seconds(r->mean_ns),
-        "max_s", seconds(r->max_ns), "max_rank", r->max_rank);
+    json_t *object =
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:f, s:o, s:o, s:o, s:o, s:i}", "kind",
+                  text(r->kind), "name", text(r->name), "file", text(r->file), "line",
+                  r->line > 0 ? json_integer(r->line) : json_null(), "function", text(r->function), "count",
+                  (json_int_t)r->count, "bytes", (json_int_t)r->bytes, "total_s", seconds(r->total_ns),
+                  "share", r->share, "min_s", seconds(r->min_ns), "median_s", seconds(r->median_ns), "mean_s",
+                  seconds(r->mean_ns), "max_s", seconds(r->max_ns), "max_rank", r->max_rank);
     if (object && r->path)
         json_object_set_new(object, "callpath", text(r->path));
     if (object && (strcmp(r->kind, "rank") == 0 || strcmp(r->kind, "host") == 0))
@@ -40,9 +42,9 @@ static json_t *row_object(const struct gn_activity_row *r)
 
 static json_t *trouble_object(const struct gn_trouble_row *t)
 {
-    return json_pack("{s:i, s:o, s:o, s:i, s:o, s:o, s:b, s:f}", "rank", t->rank, "host", text(t->host), "ended",
-                     text(t->ended), "exit_status", t->exit_status, "message", text(t->message), "last", text(t->last),
-                     "inside", t->inside, "last_s", t->last_s);
+    return json_pack("{s:i, s:o, s:o, s:i, s:o, s:o, s:b, s:f}", "rank", t->rank, "host", text(t->host),
+                     "ended", text(t->ended), "exit_status", t->exit_status, "message", text(t->message),
+                     "last", text(t->last), "inside", t->inside, "last_s", t->last_s);
 }
 
 static bool within(const struct gn_report_options *o, size_t i)
@@ -56,18 +58,18 @@ int gn_report_json(const struct gn_summary *s, const struct gn_report_options *o
     for (size_t i = 0; i < s->row_count && within(o, i); i++)
         json_array_append_new(activities, row_object(&s->rows[i]));
     for (size_t i = 0; i < s->pair_count && within(o, i); i++)
-        json_array_append_new(pairs, json_pack("{s:i, s:i, s:I, s:I}", "from", s->pairs[i].from, "to", s->pairs[i].to,
-                                               "messages", (json_int_t)s->pairs[i].messages, "bytes",
-                                               (json_int_t)s->pairs[i].bytes));
+        json_array_append_new(pairs, json_pack("{s:i, s:i, s:I, s:I}", "from", s->pairs[i].from, "to",
+                                               s->pairs[i].to, "messages", (json_int_t)s->pairs[i].messages,
+                                               "bytes", (json_int_t)s->pairs[i].bytes));
     for (size_t i = 0; i < s->trouble_count; i++)
         json_array_append_new(troubles, trouble_object(&s->troubles[i]));
     for (size_t i = 0; i < s->lost_count; i++)
         json_object_set_new(lost, s->lost[i].what, json_integer((json_int_t)s->lost[i].count));
     json_t *root =
-        json_pack("{s:i, s:s, s:o, s:{s:I, s:f, s:f}, s:o, s:o, s:o, s:o}", "version", 1, "by", gn_by_names[o->by],
-                  "run", run_object(s, o), "cost", "calls", (json_int_t)s->calls, "probe_ns_per_call",
-                  s->probe_ns_per_call, "share", s->cost_share, "activities", activities, "pairs", pairs, "troubles",
-                  troubles, "lost", lost);
+        json_pack("{s:i, s:s, s:o, s:{s:I, s:f, s:f}, s:o, s:o, s:o, s:o}", "version", 1, "by",
+                  gn_by_names[o->by], "run", run_object(s, o), "cost", "calls", (json_int_t)s->calls,
+                  "probe_ns_per_call", s->probe_ns_per_call, "share", s->cost_share, "activities", activities,
+                  "pairs", pairs, "troubles", troubles, "lost", lost);
     int code = root ? json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) : -1;
     fputc('\n', out);
     json_decref(root);
@@ -96,11 +98,12 @@ void gn_report_csv(const struct gn_summary *s, const struct gn_report_options *o
     if (o->by == GN_BY_PAIR) {
         fprintf(out, "from,to,messages,bytes\n");
         for (size_t i = 0; i < s->pair_count && within(o, i); i++)
-            fprintf(out, "%d,%d,%lld,%lld\n", s->pairs[i].from, s->pairs[i].to, (long long)s->pairs[i].messages,
-                    (long long)s->pairs[i].bytes);
+            fprintf(out, "%d,%d,%lld,%lld\n", s->pairs[i].from, s->pairs[i].to,
+                    (long long)s->pairs[i].messages, (long long)s->pairs[i].bytes);
         return;
     }
-    fprintf(out, "kind,name,function,file,line,callpath,count,bytes,total_s,share,min_s,median_s,mean_s,max_s,max_rank,"
+    fprintf(out, "kind,name,function,file,line,callpath,count,bytes,total_s,share,min_s,median_s,mean_s,max_"
+                 "s,max_rank,"
                  "mpi_s\n");
     for (size_t i = 0; i < s->row_count && within(o, i); i++) {
         const struct gn_activity_row *r = &s->rows[i];
@@ -110,8 +113,9 @@ void gn_report_csv(const struct gn_summary *s, const struct gn_report_options *o
         field(out, r->file, ',');
         fprintf(out, "%d,", r->line);
         field(out, r->path, ',');
-        fprintf(out, "%lld,%lld,%.9f,%.6f,%.9f,%.9f,%.9f,%.9f,%d,%.9f\n", (long long)r->count, (long long)r->bytes,
-                (double)r->total_ns * 1e-9, r->share, (double)r->min_ns * 1e-9, (double)r->median_ns * 1e-9,
-                (double)r->mean_ns * 1e-9, (double)r->max_ns * 1e-9, r->max_rank, (double)r->mpi_ns * 1e-9);
+        fprintf(out, "%lld,%lld,%.9f,%.6f,%.9f,%.9f,%.9f,%.9f,%d,%.9f\n", (long long)r->count,
+                (long long)r->bytes, (double)r->total_ns * 1e-9, r->share, (double)r->min_ns * 1e-9,
+                (double)r->median_ns * 1e-9, (double)r->mean_ns * 1e-9, (double)r->max_ns * 1e-9, r->max_rank,
+                (double)r->mpi_ns * 1e-9);
     }
 }

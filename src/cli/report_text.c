@@ -107,9 +107,9 @@ static void header(const struct page *p)
 {
     const struct gn_summary *s = p->s;
     char elapsed[16];
-    fprintf(p->out, "%sgnomon%s · %s%s%s · %d rank%s on %d host%s (%s) · %s\n", shade(p, BOLD), shade(p, PLAIN),
-            shade(p, BOLD), base_name(s->exe), shade(p, PLAIN), s->ranks, s->ranks == 1 ? "" : "s", s->hosts,
-            s->hosts == 1 ? "" : "s", s->host_names, s->library);
+    fprintf(p->out, "%sgnomon%s · %s%s%s · %d rank%s on %d host%s (%s) · %s\n", shade(p, BOLD),
+            shade(p, PLAIN), shade(p, BOLD), base_name(s->exe), shade(p, PLAIN), s->ranks,
+            s->ranks == 1 ? "" : "s", s->hosts, s->hosts == 1 ? "" : "s", s->host_names, s->library);
     fprintf(p->out, "%s elapsed · %.1f %% of the time in MPI%s\n", seconds(s->elapsed_s * 1e9, elapsed),
             100 * s->mpi_share, p->o->raw ? " · raw times" : "");
 }
@@ -137,7 +137,8 @@ static void print_trouble(const struct page *p, const struct gn_trouble_row *t)
         fprintf(p->out, ": %s", t->message);
     if (t->last)
         fprintf(p->out, "; %s %s%s%s", t->inside ? "inside" : "after", t->last,
-                t->last_s > 0.001 ? " for " : "", t->last_s > 0.001 ? seconds(t->last_s * 1e9, how_long) : "");
+                t->last_s > 0.001 ? " for " : "",
+                t->last_s > 0.001 ? seconds(t->last_s * 1e9, how_long) : "");
     fputc('\n', p->out);
 }
 
@@ -156,8 +157,8 @@ static void troubles(const struct page *p)
     const struct gn_summary *s = p->s;
     if (s->complete)
         return;
-    fprintf(p->out, "%sPARTIAL%s: the run did not end normally, or not all of it was measured.\n", shade(p, RED BOLD),
-            shade(p, PLAIN));
+    fprintf(p->out, "%sPARTIAL%s: the run did not end normally, or not all of it was measured.\n",
+            shade(p, RED BOLD), shade(p, PLAIN));
     if (s->missing_ranks[0])
         fprintf(p->out, "  nothing was received from rank%s %s\n", strpbrk(s->missing_ranks, ",-") ? "s" : "",
                 s->missing_ranks);
@@ -174,13 +175,13 @@ static void activity_line(const struct page *p, const struct gn_activity_row *ro
     char min[16], median[16], max[16], count[32], place[256], what[1024];
     print_place(place, sizeof place, row);
     const char *color = row->share >= 0.25 ? RED : row->share >= 0.05 ? YELLOW : "";
-    fprintf(p->out, "%s%5.1f %%%s %9s %9s %9s  #%-4d %9s  ", shade(p, color), 100 * row->share, shade(p, PLAIN),
-            seconds((double)row->min_ns, min), seconds((double)row->median_ns, median),
+    fprintf(p->out, "%s%5.1f %%%s %9s %9s %9s  #%-4d %9s  ", shade(p, color), 100 * row->share,
+            shade(p, PLAIN), seconds((double)row->min_ns, min), seconds((double)row->median_ns, median),
             seconds((double)row->max_ns, max), row->max_rank, grouped(row->count, count));
     const char *name = row->path ? row->path : row->name;
     bool own_function = row->function && strcmp(row->function, name) != 0 && !row->path;
-    snprintf(what, sizeof what, "%s%s%s%s%s", name, own_function ? " in " : "", own_function ? row->function : "",
-             place[0] && !row->path ? "  " : "", row->path ? "" : place);
+    snprintf(what, sizeof what, "%s%s%s%s%s", name, own_function ? " in " : "",
+             own_function ? row->function : "", place[0] && !row->path ? "  " : "", row->path ? "" : place);
     int room = p->o->width - 60;
     print_cut(p->out, what, room > 30 ? room : 30);
     fputc('\n', p->out);
@@ -215,9 +216,9 @@ static void total_table(const struct page *p)
         const struct gn_activity_row *row = &p->s->rows[i];
         if (p->o->top > 0 && i >= (size_t)p->o->top)
             break;
-        fprintf(p->out, "%5.1f %% %9s %9s %9s %10s  %s\n", 100 * row->share, seconds((double)row->total_ns, total),
-                seconds((double)row->mpi_ns, mpi), seconds((double)(row->total_ns - row->mpi_ns), other),
-                grouped(row->count, count), row->name);
+        fprintf(p->out, "%5.1f %% %9s %9s %9s %10s  %s\n", 100 * row->share,
+                seconds((double)row->total_ns, total), seconds((double)row->mpi_ns, mpi),
+                seconds((double)(row->total_ns - row->mpi_ns), other), grouped(row->count, count), row->name);
     }
 }
 
@@ -259,11 +260,13 @@ static void imbalance(const struct page *p)
         return;
     char max[16], median[16], cost[16], place[256];
     print_place(place, sizeof place, row);
-    fprintf(p->out, "%simbalance%s: rank %d takes %s in %s%s%s, the median rank %s; spread evenly it would take %s less"
-                    " (%.0f %% of the run)\n",
-            shade(p, BOLD), shade(p, PLAIN), row->max_rank, seconds((double)row->max_ns, max),
-            row->function ? row->function : "computation", place[0] ? " " : "", place,
-            seconds((double)row->median_ns, median), seconds(cost_s * 1e9, cost), 100 * cost_s / p->s->elapsed_s);
+    fprintf(
+        p->out,
+        "%simbalance%s: rank %d takes %s in %s%s%s, the median rank %s; spread evenly it would take %s less"
+        " (%.0f %% of the run)\n",
+        shade(p, BOLD), shade(p, PLAIN), row->max_rank, seconds((double)row->max_ns, max),
+        row->function ? row->function : "computation", place[0] ? " " : "", place,
+        seconds((double)row->median_ns, median), seconds(cost_s * 1e9, cost), 100 * cost_s / p->s->elapsed_s);
 }
 
 static void footer(const struct page *p)
@@ -273,8 +276,8 @@ static void footer(const struct page *p)
     fprintf(p->out, "%sgnomon's own cost%s: %s events, %.0f ns each, %.2f %% of the time%s\n", shade(p, DIM),
             shade(p, PLAIN), grouped(s->calls, calls), s->probe_ns_per_call, 100 * s->cost_share,
             p->o->raw ? " (contained in these times)" : " (subtracted; --raw keeps it)");
-    fprintf(p->out, "%sclocks%s: durations are each rank's own; no time is compared between %s\n", shade(p, DIM),
-            shade(p, PLAIN), s->hosts > 1 ? "hosts" : "ranks");
+    fprintf(p->out, "%sclocks%s: durations are each rank's own; no time is compared between %s\n",
+            shade(p, DIM), shade(p, PLAIN), s->hosts > 1 ? "hosts" : "ranks");
     for (size_t i = 0; i < s->lost_count; i++)
         fprintf(p->out, "%slost%s: %s: %s\n", shade(p, YELLOW), shade(p, PLAIN), s->lost[i].what,
                 grouped(s->lost[i].count, calls));
@@ -282,11 +285,11 @@ static void footer(const struct page *p)
         fprintf(p->out, "no source lines for %s: compile with -g, or install its debug symbols (-dbgsym)\n",
                 s->no_lines_in);
     if (p->o->folder)
-        fprintf(p->out, "%snext%s: gnomon report %s --by callpath|region|function|line|rank|host|pair\n", shade(p, DIM),
-                shade(p, PLAIN), p->o->folder);
+        fprintf(p->out, "%snext%s: gnomon report %s --by callpath|region|function|line|rank|host|pair\n",
+                shade(p, DIM), shade(p, PLAIN), p->o->folder);
     else
-        fprintf(p->out, "%sthis run could not be saved anywhere: there is only this report%s\n", shade(p, RED),
-                shade(p, PLAIN));
+        fprintf(p->out, "%sthis run could not be saved anywhere: there is only this report%s\n",
+                shade(p, RED), shade(p, PLAIN));
 }
 
 void gn_report_text(const struct gn_summary *s, const struct gn_report_options *o, FILE *out)
@@ -315,8 +318,9 @@ void gn_report_after_run(sqlite3 *profile, const char *folder, int descriptor)
     const char *cwd = getcwd((char[4096]){0}, 4096);
     size_t length = cwd ? strlen(cwd) : 0;
     /* a folder below the working directory is named as a person would type it */
-    options.folder = folder && cwd && strncmp(folder, cwd, length) == 0 && folder[length] == '/' ? folder + length + 1
-                                                                                                 : folder;
+    options.folder = folder && cwd && strncmp(folder, cwd, length) == 0 && folder[length] == '/'
+                         ? folder + length + 1
+                         : folder;
     if (descriptor < 0 || gn_summarise(profile, options.by, false, &summary, &err) != 0)
         return;
     gn_report_terminal(&options, descriptor);

@@ -110,8 +110,8 @@ static void copy_head(struct gn_snapshot *s, struct gn_location_head *head, stru
     head->lost_paths = GN_GET(from->lost_paths);
 }
 
-/* Counts first, from what refers to what is referred to: a record seen later may only point to records that were
- * published before it. */
+/* Counts first, from what refers to what is referred to: a record seen later may only point to records that
+ * were published before it. */
 static int prepare(struct gn_location_copy *copy, struct gn_location *from)
 {
     copy->peer_count = smaller(GN_OBSERVE(from->peer_count), GN_MAX_PEERS);
@@ -179,8 +179,9 @@ static int take(struct gn_tag *shared, uint32_t patience, struct gn_snapshot *s)
 int gn_snapshot_take(struct gn_tag *shared, size_t segment_bytes, uint32_t patience, struct gn_snapshot **out,
                      struct gn_error *err)
 {
-    if (segment_bytes < gn_tag_bytes(0) || shared->magic != GN_TAG_MAGIC || shared->version != GN_TAG_VERSION ||
-        shared->location_capacity > GN_MAX_LOCATIONS || gn_tag_bytes(shared->location_capacity) > segment_bytes)
+    if (segment_bytes < gn_tag_bytes(0) || shared->magic != GN_TAG_MAGIC ||
+        shared->version != GN_TAG_VERSION || shared->location_capacity > GN_MAX_LOCATIONS ||
+        gn_tag_bytes(shared->location_capacity) > segment_bytes)
         return gn_fail(err, -EPROTO, "the shared memory is not a task activity graph of version %u",
                        GN_TAG_VERSION);
     struct gn_snapshot *s = calloc(1, sizeof *s);

@@ -1,10 +1,10 @@
 /*
- * graph/snapshot — a consistent private copy of a process's task activity graph, taken from outside at any instant
- * without stopping the writer (Sikora 2016, section 3.1.3, "optimistic sampling").
+ * graph/snapshot — a consistent private copy of a process's task activity graph, taken from outside at any
+ * instant without stopping the writer (Sikora 2016, section 3.1.3, "optimistic sampling").
  *
- * Every record is consistent in itself; records may be a few events apart from each other. The memory belongs to
- * another program that may have written nonsense into it: counts and indices are checked here, once, and what
- * cannot be right is left out and counted, so that everybody downstream can rely on the copy.
+ * Every record is consistent in itself; records may be a few events apart from each other. The memory belongs
+ * to another program that may have written nonsense into it: counts and indices are checked here, once, and
+ * what cannot be right is left out and counted, so that everybody downstream can rely on the copy.
  */
 #ifndef GNOMON_GRAPH_SNAPSHOT_H
 #define GNOMON_GRAPH_SNAPSHOT_H
@@ -38,8 +38,8 @@ struct gn_snapshot {
 };
 
 /*
- * Copies `shared`, a mapping of segment_bytes bytes. patience is the number of times a record is read again before
- * it counts as torn (0: a default that no running writer reaches). Caller frees with gn_snapshot_free.
+ * Copies `shared`, a mapping of segment_bytes bytes. patience is the number of times a record is read again
+ * before it counts as torn (0: a default that no running writer reaches). Caller frees with gn_snapshot_free.
  * Errors: -EPROTO not a segment of this version, -ENOMEM.
  */
 int gn_snapshot_take(struct gn_tag *shared, size_t segment_bytes, uint32_t patience, struct gn_snapshot **out,

@@ -14,8 +14,8 @@
  *           ├ location 1: …                                               │
  *           └─────────────────────────────────────────────────────────────┘
  *
- * The segment is a sparse memory file: only what is used takes memory, and the size of what is used depends on
- * the program's structure, never on how long it ran. Invariants:
+ * The segment is a sparse memory file: only what is used takes memory, and the size of what is used depends
+ * on the program's structure, never on how long it ran. Invariants:
  *   1. frames[i].parent < i; frame 0 is the root (outside of all call paths).
  *   2. node 0 is the start of the location, node 1 its end, node 2 stands for all nodes that found no room;
  *      edge 0 likewise for edges. Indices below the published count are valid for ever.
@@ -57,10 +57,10 @@ enum gn_activity {
 };
 
 enum gn_tag_state {
-    GN_STATE_EMPTY,    /* made by the agent, not yet taken */
-    GN_STATE_RUNNING,  /* MPI_Init was entered */
-    GN_STATE_FINAL,    /* MPI_Finalize has returned */
-    GN_STATE_EXITED,   /* the process ended in an orderly way (exit handlers ran) */
+    GN_STATE_EMPTY,   /* made by the agent, not yet taken */
+    GN_STATE_RUNNING, /* MPI_Init was entered */
+    GN_STATE_FINAL,   /* MPI_Finalize has returned */
+    GN_STATE_EXITED,  /* the process ended in an orderly way (exit handlers ran) */
 };
 
 /* Statistics of durations, exact: the squares are summed in 128 bits, so that spread has no rounding. */
@@ -79,9 +79,9 @@ struct gn_node {
     gn_shared32 path;     /* index into frames[] */
     gn_shared32 name;     /* index into names[] for regions, else 0 */
     struct gn_stats time;
-    gn_shared64 errors;   /* calls that returned something other than MPI_SUCCESS */
-    gn_shared64 messages; /* messages or contributions with a known size */
-    gn_shared64 bytes;    /* their sum */
+    gn_shared64 errors;                /* calls that returned something other than MPI_SUCCESS */
+    gn_shared64 messages;              /* messages or contributions with a known size */
+    gn_shared64 bytes;                 /* their sum */
     gn_shared64 time_log2[GN_BUCKETS]; /* [i]: durations of 2^(i-1) <= ticks < 2^i; [0]: zero; last: longer */
     gn_shared64 size_log2[GN_BUCKETS]; /* likewise, bytes */
 };
@@ -92,8 +92,9 @@ struct gn_edge {
     gn_shared32 to;   /* node */
     gn_shared32 reserved;
     struct gn_stats time;
-    gn_shared64 bytes;       /* moved by the calls this edge led to */
-    gn_shared64 probe_ticks; /* extraordinary cost of measuring inside this edge (first unwinding of a path) */
+    gn_shared64 bytes; /* moved by the calls this edge led to */
+    gn_shared64
+        probe_ticks; /* extraordinary cost of measuring inside this edge (first unwinding of a path) */
 };
 
 /* Messages between this location and one peer at one node. */
@@ -166,7 +167,7 @@ struct gn_tag {
     gn_shared32 module_count;
     gn_shared32 frame_count;
     gn_shared32 name_count;
-    gn_shared32 partial; /* 1: capture stepped aside; message says why */
+    gn_shared32 partial;        /* 1: capture stepped aside; message says why */
     gn_shared32 missed_threads; /* threads that found no free location */
     uint32_t pid;
     int32_t rank;  /* in MPI_COMM_WORLD, -1 until known */
@@ -177,10 +178,10 @@ struct gn_tag {
     char library[64]; /* MPI library version, first line */
     char exe[GN_PATH_BYTES];
     char message[256];
-    gn_shared64 start_ticks;      /* the process began (the library was loaded) */
-    gn_shared64 init_ticks;       /* MPI_Init was entered */
-    gn_shared64 finalized_ticks;  /* MPI_Finalize returned; 0: not */
-    gn_shared64 end_ticks;        /* orderly end of the process; 0: not */
+    gn_shared64 start_ticks;                      /* the process began (the library was loaded) */
+    gn_shared64 init_ticks;                       /* MPI_Init was entered */
+    gn_shared64 finalized_ticks;                  /* MPI_Finalize returned; 0: not */
+    gn_shared64 end_ticks;                        /* orderly end of the process; 0: not */
     uint64_t first_moment_ticks, first_moment_ns; /* struct gn_moment at MPI_Init */
     struct gn_module modules[GN_MAX_MODULES];
     struct gn_frame frames[GN_MAX_FRAMES];

@@ -33,7 +33,7 @@ struct agent {
     bool have_folder;
     struct gn_finish finish;
     char host[128];
-    int expected;        /* `gnomon run`s on this host, 0 unknown */
+    int expected; /* `gnomon run`s on this host, 0 unknown */
     int enlisted;
     uint64_t idle_since; /* ns; when the last watched process ended */
 };
@@ -114,7 +114,8 @@ static int attach(struct agent *a, int index, struct gn_message *reply)
 
 static void serve(struct agent *a, int connection)
 {
-    struct gn_message request, reply = {.magic = GN_PROTOCOL_MAGIC, .version = GN_PROTOCOL_VERSION, .kind = GN_REPLY};
+    struct gn_message request,
+        reply = {.magic = GN_PROTOCOL_MAGIC, .version = GN_PROTOCOL_VERSION, .kind = GN_REPLY};
     int descriptor = -1, pid = 0, answer = -1;
     reply.agent_pid = (int)getpid();
     if (gn_channel_peer(connection, &pid) != 0 || gn_channel_receive(connection, &request, &descriptor) != 0)
@@ -162,7 +163,8 @@ static size_t running(const struct agent *a)
     return count;
 }
 
-/* All have ended, and none can still be on its way: as many came as the launcher said, or none for a while. */
+/* All have ended, and none can still be on its way: as many came as the launcher said, or none for a while.
+ */
 static bool is_over(struct agent *a)
 {
     if (a->enlisted == 0 || running(a) > 0) {
@@ -274,8 +276,8 @@ static void name_host(char *host, size_t size)
         snprintf(host, size, "%s", given);
 }
 
-static _Noreturn void be_agent(const struct gn_job *job, const struct gn_agent_settings *settings, int listener,
-                               int launcher_error)
+static _Noreturn void be_agent(const struct gn_job *job, const struct gn_agent_settings *settings,
+                               int listener, int launcher_error)
 {
     static struct agent a;
     int keep[] = {listener, launcher_error};
@@ -398,12 +400,14 @@ int gn_agent_attach(const char *socket_name, int index, struct gn_tag **segment,
     if (code == 0 && (file < 0 || fstat(file, &info) != 0))
         code = -EPROTO;
     void *memory = MAP_FAILED;
-    if (code == 0 && (memory = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED, file, 0)) == MAP_FAILED)
+    if (code == 0 &&
+        (memory = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED, file, 0)) == MAP_FAILED)
         code = -errno;
     if (file >= 0)
         close(file);
     if (code != 0)
-        return gn_fail(err, code, "the agent at %s gave no segment %d: %s", socket_name, index, strerror(-code));
+        return gn_fail(err, code, "the agent at %s gave no segment %d: %s", socket_name, index,
+                       strerror(-code));
     *segment = memory;
     *bytes = (unsigned long)info.st_size;
     return 0;

@@ -110,7 +110,8 @@ int gn_channel_receive(int fd, struct gn_message *message, int *descriptor)
     if (bytes < 0)
         return -errno;
     *descriptor = descriptor_in(&packet);
-    if (bytes == sizeof *message && message->magic == GN_PROTOCOL_MAGIC && message->version == GN_PROTOCOL_VERSION) {
+    if (bytes == sizeof *message && message->magic == GN_PROTOCOL_MAGIC &&
+        message->version == GN_PROTOCOL_VERSION) {
         message->text[sizeof message->text - 1] = '\0';
         return 0;
     }

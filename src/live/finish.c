@@ -197,8 +197,8 @@ static bool has_rank_zero(const struct gn_finish *f)
     return false;
 }
 
-/* Every host merges what is there when it finishes, so the last one leaves the whole; the host of rank 0 stays until
- * the others have finished or gone silent, because it prints the report. */
+/* Every host merges what is there when it finishes, so the last one leaves the whole; the host of rank 0
+ * stays until the others have finished or gone silent, because it prints the report. */
 static sqlite3 *merge_hosts(const struct gn_finish *f, struct gn_error *err)
 {
     char profile[4200];
@@ -235,8 +235,8 @@ static void write_config(const struct gn_finish *f)
     fclose(file);
 }
 
-/* The own part: under parts/ when hosts share the folder, as the profile itself otherwise. A full or read-only disk
- * moves the run elsewhere. */
+/* The own part: under parts/ when hosts share the folder, as the profile itself otherwise. A full or
+ * read-only disk moves the run elsewhere. */
 static int save_part(struct gn_finish *f, sqlite3 *db, struct gn_error *err)
 {
     char path[4500];
@@ -295,7 +295,8 @@ static void finish_profile(struct gn_finish *f, sqlite3 *db)
         remove_parts(f);
     }
     if (whole && !f->settings->quiet && (whole == db || has_rank_zero(f)))
-        f->settings->report(whole, saved == 0 ? f->folder->path : NULL, report_output(f, all_complete(whole)));
+        f->settings->report(whole, saved == 0 ? f->folder->path : NULL,
+                            report_output(f, all_complete(whole)));
     if (whole != db)
         gn_profile_close(whole);
 }
@@ -307,7 +308,8 @@ void gn_finish(struct gn_finish *f)
     if (!any_mpi(f)) {
         char text[1200];
         snprintf(text, sizeof text,
-                 "no MPI was seen in %.200s: it ran as it would without gnomon, and there is nothing to report (is it "
+                 "no MPI was seen in %.200s: it ran as it would without gnomon, and there is nothing to "
+                 "report (is it "
                  "an MPI program, linked dynamically?)",
                  f->settings->program);
         say(f, text);

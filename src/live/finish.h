@@ -1,6 +1,6 @@
 /*
- * live/finish — from ended processes to a finished run folder: final snapshots, profile, merging with the parts
- * of other hosts, report.
+ * live/finish — from ended processes to a finished run folder: final snapshots, profile, merging with the
+ * parts of other hosts, report.
  */
 #ifndef GNOMON_LIVE_FINISH_H
 #define GNOMON_LIVE_FINISH_H

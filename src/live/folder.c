@@ -65,10 +65,12 @@ int gn_folder_elsewhere(struct gn_folder *folder, struct gn_error *err)
                 folder->elsewhere = true;
                 return 0;
             }
-    return gn_fail(err, -EROFS, "no place to write the run's folder: neither here nor in $TMPDIR, /tmp or $HOME");
+    return gn_fail(err, -EROFS,
+                   "no place to write the run's folder: neither here nor in $TMPDIR, /tmp or $HOME");
 }
 
-/* Hosts agree on one folder by who makes the link first. A link to a finished run is left over from another job. */
+/* Hosts agree on one folder by who makes the link first. A link to a finished run is left over from another
+ * job. */
 static int join(struct gn_folder *folder, const char *where, const char *name, uint64_t job_hash)
 {
     char link[300], target[256], profile[4400];
@@ -100,7 +102,8 @@ static int join(struct gn_folder *folder, const char *where, const char *name, u
     return -EAGAIN;
 }
 
-int gn_folder_open(struct gn_folder *folder, const char *exe, uint64_t job_hash, bool shared, struct gn_error *err)
+int gn_folder_open(struct gn_folder *folder, const char *exe, uint64_t job_hash, bool shared,
+                   struct gn_error *err)
 {
     char name[256], where[3500];
     memset(folder, 0, sizeof *folder);
@@ -140,9 +143,10 @@ int gn_folder_newest(const char *where, char *path, unsigned long size, struct g
     if (directory)
         closedir(directory);
     if (!found)
-        return gn_fail(err, -ENOENT,
-                       "there is no run folder (gnomon-…/profile.db) in %s; measure one with `mpirun -n 4 gnomon run "
-                       "./app`, or name a folder",
-                       where);
+        return gn_fail(
+            err, -ENOENT,
+            "there is no run folder (gnomon-…/profile.db) in %s; measure one with `mpirun -n 4 gnomon run "
+            "./app`, or name a folder",
+            where);
     return 0;
 }

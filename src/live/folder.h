@@ -22,10 +22,11 @@ struct gn_folder {
 };
 
 /*
- * Finds or makes the folder. exe: the program's name (its base name is used); job_hash: the same on all hosts;
- * shared: whether other hosts take part. Errors: negative errno when no place could be written.
+ * Finds or makes the folder. exe: the program's name (its base name is used); job_hash: the same on all
+ * hosts; shared: whether other hosts take part. Errors: negative errno when no place could be written.
  */
-int gn_folder_open(struct gn_folder *folder, const char *exe, uint64_t job_hash, bool shared, struct gn_error *err);
+int gn_folder_open(struct gn_folder *folder, const char *exe, uint64_t job_hash, bool shared,
+                   struct gn_error *err);
 
 /* Tries again in the places for emergencies (the disk is full): the folder then lies there. */
 int gn_folder_elsewhere(struct gn_folder *folder, struct gn_error *err);

@@ -56,13 +56,13 @@ static unsigned long long start_time(int pid)
     char *after_name = strrchr(text, ')');
     unsigned long long start = 0;
     if (after_name)
-        sscanf(after_name + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-               &start);
+        sscanf(after_name + 1,
+               " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &start);
     return start;
 }
 
-/* Hydra gives its ranks no name of the job; but the proxy that started them was told where its mpiexec listens, the
- * same address on every host. */
+/* Hydra gives its ranks no name of the job; but the proxy that started them was told where its mpiexec
+ * listens, the same address on every host. */
 static int hydra_key(char *key, size_t size)
 {
     char arguments[4096];

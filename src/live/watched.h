@@ -10,16 +10,16 @@
 
 struct gn_watched {
     int pid;
-    int handle;        /* pidfd, -1 once it has ended */
-    bool enlisted;     /* a `gnomon run` became this process */
-    bool covered;      /* it or a process it started called MPI_Init */
-    int rank;          /* as the launcher said, -1 unknown */
-    int error_output;  /* its standard error, -1 when not given */
+    int handle;             /* pidfd, -1 once it has ended */
+    bool enlisted;          /* a `gnomon run` became this process */
+    bool covered;           /* it or a process it started called MPI_Init */
+    int rank;               /* as the launcher said, -1 unknown */
+    int error_output;       /* its standard error, -1 when not given */
     struct gn_tag *segment; /* NULL until MPI_Init */
     size_t segment_bytes;
     int segment_file;
-    uint64_t end_ticks;    /* 0 while it runs */
-    const char *ended;     /* "running", "exit", "signal", "unknown" */
+    uint64_t end_ticks; /* 0 while it runs */
+    const char *ended;  /* "running", "exit", "signal", "unknown" */
     int exit_status;
 };
 
@@ -28,14 +28,16 @@ struct gn_watched_list {
     size_t count, capacity;
 };
 
-/* The entry of pid, made when there is none; NULL when it cannot be watched (it is gone already, no memory). */
+/* The entry of pid, made when there is none; NULL when it cannot be watched (it is gone already, no memory).
+ */
 struct gn_watched *gn_watched_add(struct gn_watched_list *list, int pid);
 struct gn_watched *gn_watched_find(struct gn_watched_list *list, int pid);
 
 /* The enlisted process that pid descends from, or NULL: programs started by a script or an interpreter. */
 struct gn_watched *gn_watched_ancestor(struct gn_watched_list *list, int pid);
 
-/* Makes the segment of a process: a sparse memory file that no /dev/shm can fill. 0 or a negative errno value. */
+/* Makes the segment of a process: a sparse memory file that no /dev/shm can fill. 0 or a negative errno
+ * value. */
 int gn_watched_make_segment(struct gn_watched *watched, uint32_t locations);
 
 /* Notes that its handle became readable: it has ended. */

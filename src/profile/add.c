@@ -16,7 +16,7 @@ struct adder {
     const struct gn_process_facts *facts;
     const struct gn_snapshot *snapshot;
     int64_t process;
-    int64_t *modules;    /* ids by index in the snapshot */
+    int64_t *modules; /* ids by index in the snapshot */
     int64_t *callpaths;
     int64_t *activities; /* of the location at hand */
     double probe_ns;     /* per event, of the location at hand */
@@ -24,7 +24,7 @@ struct adder {
 };
 
 /* Runs a statement unless one has failed before. */
-#define RUN(adder, ...)                                                                                          \
+#define RUN(adder, ...)                                                                                      \
     ((adder)->code = (adder)->code ? (adder)->code : gn_sql((adder)->db, (adder)->err, __VA_ARGS__))
 
 static int64_t to_ns(const struct adder *a, uint64_t ticks)
@@ -69,13 +69,14 @@ static void add_callpaths(struct adder *a)
         const struct gn_frame *frame = &a->snapshot->frames[i];
         depth[i] = depth[frame->parent] + 1;
         int64_t module = a->modules[frame->module], parent = a->callpaths[frame->parent];
-        RUN(a, "INSERT OR IGNORE INTO site(module, offset) VALUES(?, ?)", "ii", module, (int64_t)frame->offset);
-        int64_t site = gn_sql_value(a->db, 0, "SELECT id FROM site WHERE module = ? AND offset = ?", "ii", module,
-                                    (int64_t)frame->offset);
-        RUN(a, "INSERT OR IGNORE INTO callpath(parent, site, depth, folded) VALUES(?, ?, ?, ?)", "iiii", parent, site,
-            (int64_t)depth[i], (int64_t)frame->folded);
-        a->callpaths[i] =
-            gn_sql_value(a->db, 0, "SELECT id FROM callpath WHERE parent = ? AND site = ?", "ii", parent, site);
+        RUN(a, "INSERT OR IGNORE INTO site(module, offset) VALUES(?, ?)", "ii", module,
+            (int64_t)frame->offset);
+        int64_t site = gn_sql_value(a->db, 0, "SELECT id FROM site WHERE module = ? AND offset = ?", "ii",
+                                    module, (int64_t)frame->offset);
+        RUN(a, "INSERT OR IGNORE INTO callpath(parent, site, depth, folded) VALUES(?, ?, ?, ?)", "iiii",
+            parent, site, (int64_t)depth[i], (int64_t)frame->folded);
+        a->callpaths[i] = gn_sql_value(a->db, 0, "SELECT id FROM callpath WHERE parent = ? AND site = ?",
+                                       "ii", parent, site);
     }
     free(depth);
 }
@@ -110,11 +111,11 @@ static void add_activities(struct adder *a, const struct gn_location_copy *locat
     for (uint32_t i = 0; i < location->node_count; i++) {
         struct description d = describe(a, &location->nodes[i]);
         int64_t callpath = a->callpaths[GN_GET(location->nodes[i].path)];
-        RUN(a, "INSERT OR IGNORE INTO activity(kind, name, call_group, callpath) VALUES(?, ?, ?, ?)", "sssi", d.kind,
-            d.name, d.group, callpath);
+        RUN(a, "INSERT OR IGNORE INTO activity(kind, name, call_group, callpath) VALUES(?, ?, ?, ?)", "sssi",
+            d.kind, d.name, d.group, callpath);
         a->activities[i] =
-            gn_sql_value(a->db, 0, "SELECT id FROM activity WHERE kind = ? AND name = ? AND callpath = ?", "ssi",
-                         d.kind, d.name, callpath);
+            gn_sql_value(a->db, 0, "SELECT id FROM activity WHERE kind = ? AND name = ? AND callpath = ?",
+                         "ssi", d.kind, d.name, callpath);
     }
 }
 
@@ -131,13 +132,15 @@ static double spread_ns(const struct adder *a, const struct gn_stats *stats)
     return variance > 0 ? (double)sqrtl(variance) * a->facts->tick_ns : 0;
 }
 
-static void add_node(struct adder *a, int64_t location, const struct gn_node *node, int64_t activity, int64_t open_ns)
+static void add_node(struct adder *a, int64_t location, const struct gn_node *node, int64_t activity,
+                     int64_t open_ns)
 {
     const struct gn_stats *t = &node->time;
     if (GN_GET(t->count) == 0 && open_ns == 0 && GN_GET(node->messages) == 0)
         return;
     RUN(a,
-        "INSERT INTO node VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count +"
+        "INSERT INTO node VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = "
+        "count +"
         " excluded.count, total_ns = total_ns + excluded.total_ns, min_ns = min(min_ns, excluded.min_ns),"
         " max_ns = max(max_ns, excluded.max_ns), messages = messages + excluded.messages,"
         " bytes = bytes + excluded.bytes",
@@ -154,12 +157,14 @@ static void insert_edge(struct adder *a, int64_t location, int64_t from, int64_t
     RUN(a,
         "INSERT INTO edge VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count +"
         " excluded.count, total_ns = total_ns + excluded.total_ns, own_ns = own_ns + excluded.own_ns,"
-        " min_ns = min(min_ns, excluded.min_ns), max_ns = max(max_ns, excluded.max_ns), bytes = bytes + excluded.bytes",
+        " min_ns = min(min_ns, excluded.min_ns), max_ns = max(max_ns, excluded.max_ns), bytes = bytes + "
+        "excluded.bytes",
         "iiiiiiiidi", location, from, to, (int64_t)GN_GET(t->count), to_ns(a, GN_GET(t->total_ticks)), own_ns,
         to_ns(a, GN_GET(t->min_ticks)), to_ns(a, GN_GET(t->max_ticks)), spread_ns(a, t), bytes);
 }
 
-/* Our own work around the calls lies in the edges; its mean cost is known, and the extraordinary part exactly. */
+/* Our own work around the calls lies in the edges; its mean cost is known, and the extraordinary part
+ * exactly. */
 static void add_edge(struct adder *a, int64_t location, const struct gn_edge *edge)
 {
     uint64_t count = GN_GET(edge->time.count);
@@ -175,15 +180,18 @@ static void add_peer(struct adder *a, int64_t location, const struct gn_peer *pe
 {
     int64_t rank = GN_GET(peer->peer) == GN_PEER_OUTSIDE ? -1 : (int64_t)GN_GET(peer->peer);
     RUN(a,
-        "INSERT INTO peer VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET sent_messages = sent_messages +"
+        "INSERT INTO peer VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET sent_messages = "
+        "sent_messages +"
         " excluded.sent_messages, sent_bytes = sent_bytes + excluded.sent_bytes, received_messages ="
-        " received_messages + excluded.received_messages, received_bytes = received_bytes + excluded.received_bytes",
+        " received_messages + excluded.received_messages, received_bytes = received_bytes + "
+        "excluded.received_bytes",
         "iiiiiii", location, a->activities[GN_GET(peer->node)], rank, (int64_t)GN_GET(peer->sent_messages),
         (int64_t)GN_GET(peer->sent_bytes), (int64_t)GN_GET(peer->received_messages),
         (int64_t)GN_GET(peer->received_bytes));
 }
 
-/* What the location was doing when its time ended: a call that did not return, or computing after the last one. */
+/* What the location was doing when its time ended: a call that did not return, or computing after the last
+ * one. */
 struct last_moment {
     uint32_t node;
     bool inside;
@@ -192,8 +200,10 @@ struct last_moment {
 
 static struct last_moment last_moment(const struct adder *a, const struct gn_location_copy *l, uint32_t index)
 {
-    struct last_moment last = {l->head.now_node < l->node_count ? l->head.now_node : 0, l->head.now_inside != 0, 0};
-    /* threads other than the first may have ended long before the process: only an open call is known to last */
+    struct last_moment last = {l->head.now_node < l->node_count ? l->head.now_node : 0,
+                               l->head.now_inside != 0, 0};
+    /* threads other than the first may have ended long before the process: only an open call is known to last
+     */
     if (index == 0 || last.inside)
         last.ns = between_ns(a, l->head.now_ticks, end_ticks(a));
     if (last.node == 1) /* the end was recorded */
@@ -235,8 +245,8 @@ static void add_location(struct adder *a, uint32_t index)
     struct last_moment last = last_moment(a, l, index);
     int64_t elapsed_ns = between_ns(a, l->head.first_ticks, l->head.now_ticks) + last.ns;
     int64_t cost_ns = (int64_t)((double)l->head.events * a->probe_ns) + to_ns(a, l->head.slow_ticks);
-    RUN(a, "INSERT INTO location VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", "iiiiidiiii", a->process, (int64_t)index,
-        (int64_t)l->head.thread_id, elapsed_ns, (int64_t)l->head.events, a->probe_ns, cost_ns,
+    RUN(a, "INSERT INTO location VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", "iiiiidiiii", a->process,
+        (int64_t)index, (int64_t)l->head.thread_id, elapsed_ns, (int64_t)l->head.events, a->probe_ns, cost_ns,
         a->activities[last.node], (int64_t)last.inside, last.ns);
     int64_t location = sqlite3_last_insert_rowid(a->db);
     for (uint32_t i = 0; i < l->node_count && a->code == 0; i++)
@@ -295,11 +305,12 @@ static void add_process(struct adder *a)
 {
     const struct gn_tag *h = &a->snapshot->head;
     uint64_t start = GN_GET(h->start_ticks);
-    RUN(a, "INSERT INTO process VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", "iiisssiisiisdiii",
-        (int64_t)(h->rank >= 0 ? h->rank : a->facts->launcher_rank), add_host(a), (int64_t)h->pid, h->exe, h->flavour,
-        h->library, (int64_t)h->world, (int64_t)h->thread_level, a->facts->ended, (int64_t)a->facts->exit_status,
-        (int64_t)is_complete(a->snapshot), h->message, a->facts->tick_ns, between_ns(a, start, end_ticks(a)),
-        between_ns(a, start, GN_GET(h->init_ticks)), between_ns(a, start, GN_GET(h->finalized_ticks)));
+    RUN(a, "INSERT INTO process VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "iiisssiisiisdiii", (int64_t)(h->rank >= 0 ? h->rank : a->facts->launcher_rank), add_host(a),
+        (int64_t)h->pid, h->exe, h->flavour, h->library, (int64_t)h->world, (int64_t)h->thread_level,
+        a->facts->ended, (int64_t)a->facts->exit_status, (int64_t)is_complete(a->snapshot), h->message,
+        a->facts->tick_ns, between_ns(a, start, end_ticks(a)), between_ns(a, start, GN_GET(h->init_ticks)),
+        between_ns(a, start, GN_GET(h->finalized_ticks)));
     a->process = sqlite3_last_insert_rowid(a->db);
 }
 
@@ -331,7 +342,8 @@ int gn_profile_add_missing(sqlite3 *db, const struct gn_process_facts *facts, co
                            struct gn_error *err)
 {
     struct adder a = {.db = db, .err = err, .facts = facts};
-    RUN(&a, "INSERT INTO process(rank, host, ended, exit_status, complete, message) VALUES(?, ?, ?, ?, 0, ?)", "iisis",
-        (int64_t)facts->launcher_rank, add_host(&a), facts->ended, (int64_t)facts->exit_status, message);
+    RUN(&a, "INSERT INTO process(rank, host, ended, exit_status, complete, message) VALUES(?, ?, ?, ?, 0, ?)",
+        "iisis", (int64_t)facts->launcher_rank, add_host(&a), facts->ended, (int64_t)facts->exit_status,
+        message);
     return a.code;
 }

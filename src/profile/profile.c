@@ -25,8 +25,8 @@ int gn_profile_create(sqlite3 **db, const char *path, struct gn_error *err)
         return code;
     }
     char pragmas[128];
-    snprintf(pragmas, sizeof pragmas, "PRAGMA application_id=%d; PRAGMA user_version=%d;", GN_PROFILE_APPLICATION_ID,
-             GN_PROFILE_VERSION);
+    snprintf(pragmas, sizeof pragmas, "PRAGMA application_id=%d; PRAGMA user_version=%d;",
+             GN_PROFILE_APPLICATION_ID, GN_PROFILE_VERSION);
     int code = execute(*db, err, pragmas);
     if (code == 0)
         code = execute(*db, err, gn_profile_schema);
@@ -40,14 +40,16 @@ static int check_identity(sqlite3 *db, const char *path, struct gn_error *err)
     /* the first read is what finds out whether this is a database at all */
     sqlite3_int64 identity = gn_sql_value(db, -1, "PRAGMA application_id", "");
     if (identity != GN_PROFILE_APPLICATION_ID)
-        return gn_fail(err, -EINVAL,
-                       "%s is not a gnomon profile (%s); expected the profile.db that `gnomon run` leaves in its folder",
-                       path, identity < 0 ? sqlite3_errmsg(db) : "another program's database");
+        return gn_fail(
+            err, -EINVAL,
+            "%s is not a gnomon profile (%s); expected the profile.db that `gnomon run` leaves in its folder",
+            path, identity < 0 ? sqlite3_errmsg(db) : "another program's database");
     sqlite3_int64 version = gn_sql_value(db, -1, "PRAGMA user_version", "");
     if (version > GN_PROFILE_VERSION)
-        return gn_fail(err, -EINVAL,
-                       "%s was written by a newer gnomon (format %lld, this one reads up to %d); read it with that one",
-                       path, (long long)version, GN_PROFILE_VERSION);
+        return gn_fail(
+            err, -EINVAL,
+            "%s was written by a newer gnomon (format %lld, this one reads up to %d); read it with that one",
+            path, (long long)version, GN_PROFILE_VERSION);
     if (version < 1 || gn_sql_value(db, -1, "SELECT count(*) FROM process", "") < 0)
         return gn_fail(err, -EINVAL, "%s is damaged: %s", path, sqlite3_errmsg(db));
     return 0;
@@ -121,12 +123,13 @@ int gn_profile_save(sqlite3 *db, const char *path, struct gn_error *err)
 
 /* ---- merging parts ---- */
 
-/* Each table of the part is copied with its ids replaced by ours. Things that several hosts share (modules, sites,
- * call paths, activities) are found again by their natural keys, parents before children. */
+/* Each table of the part is copied with its ids replaced by ours. Things that several hosts share (modules,
+ * sites, call paths, activities) are found again by their natural keys, parents before children. */
 static const char *const merge_steps[] = {
     "INSERT OR IGNORE INTO run SELECT * FROM part.run",
     "INSERT OR IGNORE INTO host(name) SELECT name FROM part.host",
-    "INSERT OR IGNORE INTO module(path, build_id, has_lines) SELECT path, build_id, has_lines FROM part.module",
+    "INSERT OR IGNORE INTO module(path, build_id, has_lines) SELECT path, build_id, has_lines FROM "
+    "part.module",
     "CREATE TEMP TABLE m AS SELECT p.id AS part, o.id AS own FROM part.module p JOIN main.module o"
     " ON o.path = p.path AND o.build_id = p.build_id",
     "INSERT OR IGNORE INTO site(module, offset, resolved, function, file, line, symbol_offset)"
@@ -151,11 +154,12 @@ static int merge_callpaths(sqlite3 *db, struct gn_error *err)
                       " JOIN c ON c.part = p.parent JOIN s ON s.part = p.site WHERE p.depth = ?",
                       "i", (int64_t)depth);
         if (code == 0)
-            code = gn_sql(db, err,
-                          "INSERT INTO c SELECT p.id, o.id FROM part.callpath p JOIN c ON c.part = p.parent"
-                          " JOIN s ON s.part = p.site JOIN main.callpath o ON o.parent = c.own AND o.site = s.own"
-                          " WHERE p.depth = ?",
-                          "i", (int64_t)depth);
+            code = gn_sql(
+                db, err,
+                "INSERT INTO c SELECT p.id, o.id FROM part.callpath p JOIN c ON c.part = p.parent"
+                " JOIN s ON s.part = p.site JOIN main.callpath o ON o.parent = c.own AND o.site = s.own"
+                " WHERE p.depth = ?",
+                "i", (int64_t)depth);
     }
     return code;
 }
@@ -163,28 +167,39 @@ static int merge_callpaths(sqlite3 *db, struct gn_error *err)
 static const char *const merge_rest[] = {
     "INSERT OR IGNORE INTO activity(kind, name, call_group, callpath)"
     " SELECT a.kind, a.name, a.call_group, c.own FROM part.activity a JOIN c ON c.part = a.callpath",
-    "CREATE TEMP TABLE a AS SELECT p.id AS part, o.id AS own FROM part.activity p JOIN c ON c.part = p.callpath"
+    "CREATE TEMP TABLE a AS SELECT p.id AS part, o.id AS own FROM part.activity p JOIN c ON c.part = "
+    "p.callpath"
     " JOIN main.activity o ON o.kind = p.kind AND o.name = p.name AND o.callpath = c.own",
     "CREATE TEMP TABLE base AS SELECT coalesce((SELECT max(id) FROM main.process), 0) AS process,"
     " coalesce((SELECT max(id) FROM main.location), 0) AS location",
-    "INSERT INTO process SELECT p.id + base.process, p.rank, h.id, p.pid, p.exe, p.flavour, p.library, p.world,"
+    "INSERT INTO process SELECT p.id + base.process, p.rank, h.id, p.pid, p.exe, p.flavour, p.library, "
+    "p.world,"
     " p.thread_level, p.ended, p.exit_status, p.complete, p.message, p.tick_ns, p.elapsed_ns, p.init_ns,"
     " p.finalized_ns FROM part.process p JOIN base JOIN part.host ph ON ph.id = p.host"
     " JOIN main.host h ON h.name = ph.name",
-    "INSERT INTO location SELECT l.id + base.location, l.process + base.process, l.thread, l.thread_id, l.elapsed_ns,"
-    " l.events, l.probe_ns_per_event, l.probe_ns, a.own, l.last_inside, l.last_ns FROM part.location l JOIN base"
+    "INSERT INTO location SELECT l.id + base.location, l.process + base.process, l.thread, l.thread_id, "
+    "l.elapsed_ns,"
+    " l.events, l.probe_ns_per_event, l.probe_ns, a.own, l.last_inside, l.last_ns FROM part.location l JOIN "
+    "base"
     " LEFT JOIN a ON a.part = l.last_activity",
-    "INSERT INTO node SELECT n.location + base.location, a.own, count, total_ns, min_ns, max_ns, spread_ns, open_ns,"
+    "INSERT INTO node SELECT n.location + base.location, a.own, count, total_ns, min_ns, max_ns, spread_ns, "
+    "open_ns,"
     " errors, messages, bytes, time_log2, size_log2 FROM part.node n JOIN base JOIN a ON a.part = n.activity",
-    "INSERT INTO edge SELECT e.location + base.location, f.own, t.own, count, total_ns, own_ns, min_ns, max_ns,"
+    "INSERT INTO edge SELECT e.location + base.location, f.own, t.own, count, total_ns, own_ns, min_ns, "
+    "max_ns,"
     " spread_ns, bytes FROM part.edge e JOIN base JOIN a f ON f.part = e.from_activity"
     " JOIN a t ON t.part = e.to_activity",
-    "INSERT INTO peer SELECT p.location + base.location, a.own, p.peer, sent_messages, sent_bytes, received_messages,"
+    "INSERT INTO peer SELECT p.location + base.location, a.own, p.peer, sent_messages, sent_bytes, "
+    "received_messages,"
     " received_bytes FROM part.peer p JOIN base JOIN a ON a.part = p.activity",
     "INSERT OR IGNORE INTO computation SELECT f.own, t.own, function, file, line FROM part.computation p"
     " JOIN a f ON f.part = p.from_activity JOIN a t ON t.part = p.to_activity",
     "INSERT INTO lost SELECT l.process + base.process, what, count FROM part.lost l JOIN base",
-    "DROP TABLE temp.m", "DROP TABLE temp.s", "DROP TABLE temp.c", "DROP TABLE temp.a", "DROP TABLE temp.base",
+    "DROP TABLE temp.m",
+    "DROP TABLE temp.s",
+    "DROP TABLE temp.c",
+    "DROP TABLE temp.a",
+    "DROP TABLE temp.base",
 };
 
 static int run_steps(sqlite3 *db, struct gn_error *err, const char *const *steps, size_t count)

@@ -1,9 +1,10 @@
 /*
  * profile — the result of a run: one SQLite database, readable from any language (docs/profile-format.md).
  *
- * Each host's agent fills one in memory from its ranks' snapshots, resolves source places while the executables are
- * at hand, and saves it; parts of several hosts have the same form and are merged into profile.db. Things are
- * merged by what they are — (module, offset) for call sites, the chain of sites for call paths — never by address.
+ * Each host's agent fills one in memory from its ranks' snapshots, resolves source places while the
+ * executables are at hand, and saves it; parts of several hosts have the same form and are merged into
+ * profile.db. Things are merged by what they are — (module, offset) for call sites, the chain of sites for
+ * call paths — never by address.
  */
 #ifndef GNOMON_PROFILE_H
 #define GNOMON_PROFILE_H
@@ -19,17 +20,18 @@
 /* What the agent knows about a process besides its snapshot. */
 struct gn_process_facts {
     const char *host;
-    double tick_ns;        /* length of a tick, measured over the run */
-    uint64_t end_ticks;    /* when the agent saw it end, 0: still running */
-    int launcher_rank;     /* rank as the launcher said; used when MPI_Init did not get that far; -1 unknown */
-    const char *ended;     /* "running", "exit", "signal", "unknown" */
-    int exit_status;       /* exit status or signal number, -1 unknown */
+    double tick_ns;     /* length of a tick, measured over the run */
+    uint64_t end_ticks; /* when the agent saw it end, 0: still running */
+    int launcher_rank;  /* rank as the launcher said; used when MPI_Init did not get that far; -1 unknown */
+    const char *ended;  /* "running", "exit", "signal", "unknown" */
+    int exit_status;    /* exit status or signal number, -1 unknown */
 };
 
 /* Creates an empty profile at path (":memory:" too). */
 int gn_profile_create(sqlite3 **db, const char *path, struct gn_error *err);
 
-/* Opens an existing profile for reading. -EINVAL: not a profile, or of a newer version; the message says which. */
+/* Opens an existing profile for reading. -EINVAL: not a profile, or of a newer version; the message says
+ * which. */
 int gn_profile_open(sqlite3 **db, const char *path, struct gn_error *err);
 void gn_profile_close(sqlite3 *db);
 
@@ -41,8 +43,8 @@ int gn_profile_add(sqlite3 *db, const struct gn_process_facts *facts, const stru
 int gn_profile_add_missing(sqlite3 *db, const struct gn_process_facts *facts, const char *message,
                            struct gn_error *err);
 
-/* Finds functions, files and lines for all call sites that have none yet. Modules that cannot be read any more leave
- * their sites without a place. */
+/* Finds functions, files and lines for all call sites that have none yet. Modules that cannot be read any
+ * more leave their sites without a place. */
 int gn_profile_resolve(sqlite3 *db, struct gn_error *err);
 
 /* Copies all of the profile at part_path into db. */
@@ -51,7 +53,8 @@ int gn_profile_merge(sqlite3 *db, const char *part_path, struct gn_error *err);
 /* Writes db to path: complete under that name, or not at all. Errors: negative errno (-ENOSPC, -EROFS, …). */
 int gn_profile_save(sqlite3 *db, const char *path, struct gn_error *err);
 
-/* Facts of the run as text. get returns the number of bytes written without the zero, 0 when there is none. */
+/* Facts of the run as text. get returns the number of bytes written without the zero, 0 when there is none.
+ */
 int gn_profile_set(sqlite3 *db, const char *key, const char *value, struct gn_error *err);
 size_t gn_profile_get(sqlite3 *db, const char *key, char *value, size_t size);
 

@@ -31,16 +31,16 @@ static struct gn_program *open_module(const char *path, const char *build_id)
     return program;
 }
 
-static int store_places(sqlite3 *db, struct gn_error *err, int64_t site, const struct gn_place *places, size_t count,
-                        uint64_t symbol_offset)
+static int store_places(sqlite3 *db, struct gn_error *err, int64_t site, const struct gn_place *places,
+                        size_t count, uint64_t symbol_offset)
 {
-    int code = gn_sql(db, err,
-                      "UPDATE site SET resolved = 1, function = ?, file = ?, line = ?, symbol_offset = ? WHERE id = ?",
-                      "ssiii", places[0].function, places[0].file, (int64_t)places[0].line, (int64_t)symbol_offset,
-                      site);
+    int code = gn_sql(
+        db, err,
+        "UPDATE site SET resolved = 1, function = ?, file = ?, line = ?, symbol_offset = ? WHERE id = ?",
+        "ssiii", places[0].function, places[0].file, (int64_t)places[0].line, (int64_t)symbol_offset, site);
     for (size_t i = 0; i < count && count > 1 && code == 0; i++)
-        code = gn_sql(db, err, "INSERT OR REPLACE INTO inlined VALUES(?, ?, ?, ?, ?)", "iissi", site, (int64_t)i,
-                      places[i].function, places[i].file, (int64_t)places[i].line);
+        code = gn_sql(db, err, "INSERT OR REPLACE INTO inlined VALUES(?, ?, ?, ?, ?)", "iissi", site,
+                      (int64_t)i, places[i].function, places[i].file, (int64_t)places[i].line);
     return code;
 }
 
@@ -53,8 +53,8 @@ static int resolve_sites(sqlite3 *db, struct gn_error *err, int64_t module, stru
         struct gn_place places[MAX_INLINED];
         uint64_t symbol_offset = 0;
         /* a return address belongs to what follows the call; the call itself is just before */
-        size_t count = gn_program_places(program, (uint64_t)sqlite3_column_int64(sites, 1) - 1, places, MAX_INLINED,
-                                         &symbol_offset);
+        size_t count = gn_program_places(program, (uint64_t)sqlite3_column_int64(sites, 1) - 1, places,
+                                         MAX_INLINED, &symbol_offset);
         if (count > 0)
             code = store_places(db, err, sqlite3_column_int64(sites, 0), places, count, symbol_offset);
     }
@@ -95,9 +95,10 @@ static size_t read_path(sqlite3 *db, int64_t callpath, struct path_step *steps)
     return count;
 }
 
-/* The code between two activities lies in the innermost procedure that both call paths have in common, between the two
- * calls it makes on the way to them. */
-static bool common_procedure(sqlite3 *db, int64_t from, int64_t to, struct path_step *leave, struct path_step *arrive)
+/* The code between two activities lies in the innermost procedure that both call paths have in common,
+ * between the two calls it makes on the way to them. */
+static bool common_procedure(sqlite3 *db, int64_t from, int64_t to, struct path_step *leave,
+                             struct path_step *arrive)
 {
     struct path_step *a = calloc(2 * MAX_STEPS, sizeof *a), *b = a + MAX_STEPS;
     if (!a)
@@ -115,7 +116,8 @@ static bool common_procedure(sqlite3 *db, int64_t from, int64_t to, struct path_
     return found;
 }
 
-static int store_computation(sqlite3 *db, struct gn_error *err, int64_t from, int64_t to, const struct gn_place *place)
+static int store_computation(sqlite3 *db, struct gn_error *err, int64_t from, int64_t to,
+                             const struct gn_place *place)
 {
     return gn_sql(db, err, "INSERT OR REPLACE INTO computation VALUES(?, ?, ?, ?, ?)", "iissi", from, to,
                   place->function, place->file, (int64_t)place->line);
@@ -124,9 +126,10 @@ static int store_computation(sqlite3 *db, struct gn_error *err, int64_t from, in
 /* Without anything better: the place of the call that the computation starts or ends at. */
 static int store_site(sqlite3 *db, struct gn_error *err, int64_t from, int64_t to, int64_t site)
 {
-    return gn_sql(db, err,
-                  "INSERT OR REPLACE INTO computation SELECT ?, ?, function, file, line FROM site WHERE id = ?", "iii",
-                  from, to, site);
+    return gn_sql(
+        db, err,
+        "INSERT OR REPLACE INTO computation SELECT ?, ?, function, file, line FROM site WHERE id = ?", "iii",
+        from, to, site);
 }
 
 struct open_module {
@@ -148,7 +151,8 @@ static int resolve_edge(sqlite3 *db, struct gn_error *err, const struct open_mod
     struct gn_place place;
     for (size_t i = 0; i < count; i++)
         if (modules[i].id == leave.module && leave.module == arrive.module && modules[i].program &&
-            gn_program_between(modules[i].program, (uint64_t)leave.offset, (uint64_t)arrive.offset, &place) == 1)
+            gn_program_between(modules[i].program, (uint64_t)leave.offset, (uint64_t)arrive.offset, &place) ==
+                1)
             return store_computation(db, err, from, to, &place);
     return store_site(db, err, from, to, leave.site);
 }
@@ -156,16 +160,17 @@ static int resolve_edge(sqlite3 *db, struct gn_error *err, const struct open_mod
 static int resolve_edges(sqlite3 *db, struct gn_error *err, const struct open_module *modules, size_t count)
 {
     int code = 0;
-    sqlite3_stmt *edges = gn_sql_query(
-        db, err,
-        "SELECT DISTINCT e.from_activity, e.to_activity, f.callpath, t.callpath FROM edge e"
-        " JOIN activity f ON f.id = e.from_activity JOIN activity t ON t.id = e.to_activity"
-        " WHERE NOT EXISTS (SELECT 1 FROM computation c WHERE c.from_activity = e.from_activity"
-        " AND c.to_activity = e.to_activity)",
-        "");
+    sqlite3_stmt *edges =
+        gn_sql_query(db, err,
+                     "SELECT DISTINCT e.from_activity, e.to_activity, f.callpath, t.callpath FROM edge e"
+                     " JOIN activity f ON f.id = e.from_activity JOIN activity t ON t.id = e.to_activity"
+                     " WHERE NOT EXISTS (SELECT 1 FROM computation c WHERE c.from_activity = e.from_activity"
+                     " AND c.to_activity = e.to_activity)",
+                     "");
     while (edges && code == 0 && sqlite3_step(edges) == SQLITE_ROW)
-        code = resolve_edge(db, err, modules, count, sqlite3_column_int64(edges, 0), sqlite3_column_int64(edges, 1),
-                            sqlite3_column_int64(edges, 2), sqlite3_column_int64(edges, 3));
+        code = resolve_edge(db, err, modules, count, sqlite3_column_int64(edges, 0),
+                            sqlite3_column_int64(edges, 1), sqlite3_column_int64(edges, 2),
+                            sqlite3_column_int64(edges, 3));
     sqlite3_finalize(edges);
     return code;
 }
@@ -181,7 +186,8 @@ int gn_profile_resolve(sqlite3 *db, struct gn_error *err)
     while (query && code == 0 && count < capacity && sqlite3_step(query) == SQLITE_ROW) {
         struct open_module *m = &modules[count++];
         m->id = sqlite3_column_int64(query, 0);
-        m->program = open_module((const char *)sqlite3_column_text(query, 1), (const char *)sqlite3_column_text(query, 2));
+        m->program = open_module((const char *)sqlite3_column_text(query, 1),
+                                 (const char *)sqlite3_column_text(query, 2));
         if (!m->program)
             continue;
         code = resolve_sites(db, err, m->id, m->program);

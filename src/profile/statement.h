@@ -1,5 +1,6 @@
 /*
- * profile/statement — SQLite statements with less ceremony: prepare, bind by type letters, step, fail with a message.
+ * profile/statement — SQLite statements with less ceremony: prepare, bind by type letters, step, fail with a
+ * message.
  *
  *     gn_sql(db, err, "INSERT INTO host(name) VALUES(?)", "s", name)
  *

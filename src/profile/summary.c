@@ -7,38 +7,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every stretch of time of every thread, once: what it was, where, on which rank. %s is the edges' time column. */
+/* Every stretch of time of every thread, once: what it was, where, on which rank. %s is the edges' time
+ * column. */
 static const char pieces[] =
     "WITH piece AS ("
     " SELECT 'mpi' AS kind, a.name AS name, s.function AS function, s.file AS file, s.line AS line,"
     "  a.id AS one, 0 AS two, p.rank AS rank, h.name AS host, n.total_ns + n.open_ns AS ns,"
     "  n.count + (n.open_ns > 0) AS count, n.bytes AS bytes"
     " FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN callpath c ON c.id = a.callpath"
-    " LEFT JOIN site s ON s.id = c.site JOIN location l ON l.id = n.location JOIN process p ON p.id = l.process"
+    " LEFT JOIN site s ON s.id = c.site JOIN location l ON l.id = n.location JOIN process p ON p.id = "
+    "l.process"
     " JOIN host h ON h.id = p.host WHERE a.kind = 'mpi'"
     " UNION ALL"
     " SELECT a.kind, a.name, s.function, s.file, s.line, a.id, 0, p.rank, h.name, n.total_ns + n.open_ns,"
-    "  n.count, n.bytes FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN callpath c ON c.id = a.callpath"
-    " LEFT JOIN site s ON s.id = c.site JOIN location l ON l.id = n.location JOIN process p ON p.id = l.process"
+    "  n.count, n.bytes FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN callpath c ON c.id = "
+    "a.callpath"
+    " LEFT JOIN site s ON s.id = c.site JOIN location l ON l.id = n.location JOIN process p ON p.id = "
+    "l.process"
     " JOIN host h ON h.id = p.host WHERE a.kind IN ('off', 'other') AND n.total_ns + n.open_ns > 0"
     " UNION ALL"
     " SELECT 'computation', CASE WHEN f.kind = 'start' AND t.kind = 'mpi' AND t.call_group = 'init'"
     "  THEN 'before MPI_Init' WHEN t.kind = 'end' THEN 'after the last call' ELSE 'computation' END,"
     "  x.function, x.file, x.line, e.from_activity, e.to_activity, p.rank, h.name, e.%s, e.count, 0"
-    " FROM edge e JOIN location l ON l.id = e.location JOIN process p ON p.id = l.process JOIN host h ON h.id = p.host"
+    " FROM edge e JOIN location l ON l.id = e.location JOIN process p ON p.id = l.process JOIN host h ON "
+    "h.id = p.host"
     " JOIN activity f ON f.id = e.from_activity JOIN activity t ON t.id = e.to_activity"
     " LEFT JOIN computation x ON x.from_activity = e.from_activity AND x.to_activity = e.to_activity"
     "), region AS ("
-    " SELECT 'region' AS kind, a.name AS name, s.function AS function, s.file AS file, s.line AS line, a.id AS one,"
+    " SELECT 'region' AS kind, a.name AS name, s.function AS function, s.file AS file, s.line AS line, a.id "
+    "AS one,"
     "  0 AS two, p.rank AS rank, h.name AS host, n.total_ns AS ns, n.count AS count, 0 AS bytes"
     " FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN callpath c ON c.id = a.callpath"
-    " LEFT JOIN site s ON s.id = c.site JOIN location l ON l.id = n.location JOIN process p ON p.id = l.process"
+    " LEFT JOIN site s ON s.id = c.site JOIN location l ON l.id = n.location JOIN process p ON p.id = "
+    "l.process"
     " JOIN host h ON h.id = p.host WHERE a.kind = 'region') ";
 
 /* The columns that make a row, by what is asked. */
-#define KEYS(kind, name, function, file, line, one, two)                                                         \
-    #kind " AS k1, " #name " AS k2, " #function " AS k3, " #file " AS k4, " #line " AS k5, " #one " AS k6, " #two   \
-          " AS k7"
+#define KEYS(kind, name, function, file, line, one, two)                                                     \
+#kind " AS k1, " #name " AS k2, " #function " AS k3, " #file " AS k4, " #line " AS k5, " #one            \
+          " AS k6, " #two " AS k7"
 static const char *const keys[] = {
     [GN_BY_ACTIVITY] = KEYS(kind, name, function, file, line, 0, 0),
     [GN_BY_CALLPATH] = KEYS(kind, name, function, file, line, one, two),
@@ -104,9 +111,10 @@ static void close_row(struct collector *c)
 
 static bool belongs(const struct gn_activity_row *row, sqlite3_stmt *q)
 {
-    return same_text(row->kind, sqlite3_column_text(q, 0)) && same_text(row->name, sqlite3_column_text(q, 1)) &&
-           same_text(row->function, sqlite3_column_text(q, 2)) && same_text(row->file, sqlite3_column_text(q, 3)) &&
-           row->line == sqlite3_column_int(q, 4);
+    return same_text(row->kind, sqlite3_column_text(q, 0)) &&
+           same_text(row->name, sqlite3_column_text(q, 1)) &&
+           same_text(row->function, sqlite3_column_text(q, 2)) &&
+           same_text(row->file, sqlite3_column_text(q, 3)) && row->line == sqlite3_column_int(q, 4);
 }
 
 static struct gn_activity_row *new_row(struct collector *c, sqlite3_stmt *q)
@@ -153,7 +161,8 @@ static char *path_text(sqlite3 *db, int64_t activity)
     char *text = NULL;
     sqlite3_stmt *q = gn_sql_query(
         db, NULL,
-        "WITH RECURSIVE up(id, parent, site, n) AS (SELECT c.id, c.parent, c.site, 0 FROM activity a JOIN callpath c"
+        "WITH RECURSIVE up(id, parent, site, n) AS (SELECT c.id, c.parent, c.site, 0 FROM activity a JOIN "
+        "callpath c"
         " ON c.id = a.callpath WHERE a.id = ? UNION ALL SELECT c.id, c.parent, c.site, n + 1 FROM up"
         " JOIN callpath c ON c.id = up.parent) SELECT group_concat(f, ' > ') FROM (SELECT"
         " coalesce(s.function, '?') || CASE WHEN s.line > 0 THEN ':' || s.line ELSE '' END AS f FROM up"
@@ -182,7 +191,8 @@ static int collect_rows(sqlite3 *db, enum gn_by by, bool raw, struct collector *
     char head[sizeof pieces + 64], text[sizeof head + 1024];
     snprintf(head, sizeof head, pieces, raw ? "total_ns" : "own_ns");
     snprintf(text, sizeof text,
-             "%sSELECT k1, k2, k3, k4, k5, k6, k7, rank, sum(ns), sum(count), sum(bytes), sum(mpi) FROM (SELECT %s,"
+             "%sSELECT k1, k2, k3, k4, k5, k6, k7, rank, sum(ns), sum(count), sum(bytes), sum(mpi) FROM "
+             "(SELECT %s,"
              " rank, ns, count, bytes, CASE WHEN kind = 'mpi' THEN ns ELSE 0 END AS mpi FROM %s)"
              " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8",
              head, keys[by], by == GN_BY_REGION ? "region" : "piece");
@@ -233,11 +243,14 @@ static void collect_pairs(sqlite3 *db, struct gn_summary *s)
 {
     sqlite3_stmt *q = gn_sql_query(
         db, NULL,
-        "SELECT f, t, sum(m), sum(b) FROM (SELECT p.rank AS f, x.peer AS t, x.sent_messages AS m, x.sent_bytes AS b"
-        " FROM peer x JOIN location l ON l.id = x.location JOIN process p ON p.id = l.process WHERE x.sent_messages > 0"
+        "SELECT f, t, sum(m), sum(b) FROM (SELECT p.rank AS f, x.peer AS t, x.sent_messages AS m, "
+        "x.sent_bytes AS b"
+        " FROM peer x JOIN location l ON l.id = x.location JOIN process p ON p.id = l.process WHERE "
+        "x.sent_messages > 0"
         " UNION ALL SELECT x.peer, p.rank, x.received_messages, x.received_bytes FROM peer x JOIN location l"
         " ON l.id = x.location JOIN process p ON p.id = l.process JOIN activity a ON a.id = x.activity"
-        " WHERE x.received_messages > 0 AND (a.call_group = 'rma' OR x.peer NOT IN (SELECT rank FROM process)))"
+        " WHERE x.received_messages > 0 AND (a.call_group = 'rma' OR x.peer NOT IN (SELECT rank FROM "
+        "process)))"
         " GROUP BY f, t ORDER BY sum(b) DESC, f, t",
         "");
     size_t capacity = 0;
@@ -249,8 +262,9 @@ static void collect_pairs(sqlite3 *db, struct gn_summary *s)
                 break;
             s->pairs = pairs;
         }
-        s->pairs[s->pair_count++] = (struct gn_pair_row){sqlite3_column_int(q, 0), sqlite3_column_int(q, 1),
-                                                         sqlite3_column_int64(q, 2), sqlite3_column_int64(q, 3)};
+        s->pairs[s->pair_count++] =
+            (struct gn_pair_row){sqlite3_column_int(q, 0), sqlite3_column_int(q, 1),
+                                 sqlite3_column_int64(q, 2), sqlite3_column_int64(q, 3)};
     }
     sqlite3_finalize(q);
 }
@@ -264,7 +278,8 @@ static void collect_troubles(sqlite3 *db, struct gn_summary *s)
         "SELECT p.rank, h.name, p.ended, p.exit_status, p.message, l.last_inside, l.last_ns,"
         " CASE WHEN a.kind = 'mpi' THEN a.name || coalesce(' at ' || s.function, '') ||"
         " CASE WHEN s.line > 0 THEN ' (' || s.file || ':' || s.line || ')' ELSE '' END ELSE NULL END, a.id"
-        " FROM process p JOIN host h ON h.id = p.host LEFT JOIN location l ON l.process = p.id AND l.thread = 0"
+        " FROM process p JOIN host h ON h.id = p.host LEFT JOIN location l ON l.process = p.id AND l.thread "
+        "= 0"
         " LEFT JOIN activity a ON a.id = l.last_activity LEFT JOIN callpath c ON c.id = a.callpath"
         " LEFT JOIN site s ON s.id = c.site WHERE NOT p.complete ORDER BY p.rank",
         "");
@@ -292,7 +307,8 @@ static void collect_lost(sqlite3 *db, struct gn_summary *s)
 {
     size_t capacity = (size_t)gn_sql_value(db, 0, "SELECT count(DISTINCT what) FROM lost", "");
     s->lost = calloc(capacity + 1, sizeof *s->lost);
-    sqlite3_stmt *q = gn_sql_query(db, NULL, "SELECT what, sum(count) FROM lost GROUP BY what ORDER BY what", "");
+    sqlite3_stmt *q =
+        gn_sql_query(db, NULL, "SELECT what, sum(count) FROM lost GROUP BY what ORDER BY what", "");
     while (q && s->lost && s->lost_count < capacity && sqlite3_step(q) == SQLITE_ROW)
         s->lost[s->lost_count++] =
             (struct gn_lost_row){copy(sqlite3_column_text(q, 0)), sqlite3_column_int64(q, 1)};
@@ -307,11 +323,11 @@ static void list_missing(sqlite3 *db, struct gn_summary *s)
         if (gn_sql_value(db, 0, "SELECT count(*) FROM process WHERE rank = ?", "i", (int64_t)rank) > 0)
             continue;
         int last = rank;
-        while (last + 1 < s->world &&
-               gn_sql_value(db, 0, "SELECT count(*) FROM process WHERE rank = ?", "i", (int64_t)last + 1) == 0)
+        while (last + 1 < s->world && gn_sql_value(db, 0, "SELECT count(*) FROM process WHERE rank = ?", "i",
+                                                   (int64_t)last + 1) == 0)
             last++;
-        used += (size_t)snprintf(s->missing_ranks + used, sizeof s->missing_ranks - used, last > rank ? "%s%d-%d" : "%s%d",
-                                 used ? "," : "", rank, last);
+        used += (size_t)snprintf(s->missing_ranks + used, sizeof s->missing_ranks - used,
+                                 last > rank ? "%s%d-%d" : "%s%d", used ? "," : "", rank, last);
         rank = last;
     }
 }
@@ -342,13 +358,14 @@ static void describe(sqlite3 *db, struct gn_summary *s, double *total_ns)
     gn_profile_get(db, "started", s->started, sizeof s->started);
     first_text(db, "SELECT flavour FROM process WHERE flavour <> ''", s->flavour, sizeof s->flavour);
     first_text(db, "SELECT library FROM process WHERE library <> ''", s->library, sizeof s->library);
-    first_text(db, "SELECT group_concat(name, ', ') FROM (SELECT name FROM host ORDER BY name)", s->host_names,
-               sizeof s->host_names);
+    first_text(db, "SELECT group_concat(name, ', ') FROM (SELECT name FROM host ORDER BY name)",
+               s->host_names, sizeof s->host_names);
     /* the program itself or a library of the user's: call sites in it, and no lines */
-    first_text(db,
-               "SELECT m.path FROM module m JOIN site s ON s.module = m.id WHERE m.has_lines = 0 GROUP BY m.id"
-               " ORDER BY count(*) DESC",
-               s->no_lines_in, sizeof s->no_lines_in);
+    first_text(
+        db,
+        "SELECT m.path FROM module m JOIN site s ON s.module = m.id WHERE m.has_lines = 0 GROUP BY m.id"
+        " ORDER BY count(*) DESC",
+        s->no_lines_in, sizeof s->no_lines_in);
     s->ranks = (int)value(db, "SELECT count(DISTINCT rank) FROM process WHERE elapsed_ns IS NOT NULL");
     s->world = (int)value(db, "SELECT max(world) FROM process");
     s->world = s->world > s->ranks ? s->world : s->ranks;
@@ -358,8 +375,9 @@ static void describe(sqlite3 *db, struct gn_summary *s, double *total_ns)
     s->calls = (int64_t)value(db, "SELECT sum(events) FROM location");
     *total_ns = value(db, "SELECT sum(elapsed_ns) FROM location");
     double probes_ns = value(db, "SELECT sum(probe_ns) FROM location");
-    double mpi_ns = value(db, "SELECT sum(n.total_ns + n.open_ns) FROM node n JOIN activity a ON a.id = n.activity"
-                              " WHERE a.kind = 'mpi'");
+    double mpi_ns =
+        value(db, "SELECT sum(n.total_ns + n.open_ns) FROM node n JOIN activity a ON a.id = n.activity"
+                  " WHERE a.kind = 'mpi'");
     s->probe_ns_per_call = s->calls ? probes_ns / (double)s->calls : 0;
     s->cost_share = *total_ns > 0 ? probes_ns / *total_ns : 0;
     s->mpi_share = *total_ns > 0 ? mpi_ns / *total_ns : 0;

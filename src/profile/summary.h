@@ -13,23 +13,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum gn_by { GN_BY_ACTIVITY, GN_BY_CALLPATH, GN_BY_REGION, GN_BY_FUNCTION, GN_BY_LINE, GN_BY_RANK, GN_BY_HOST, GN_BY_PAIR };
+enum gn_by {
+    GN_BY_ACTIVITY,
+    GN_BY_CALLPATH,
+    GN_BY_REGION,
+    GN_BY_FUNCTION,
+    GN_BY_LINE,
+    GN_BY_RANK,
+    GN_BY_HOST,
+    GN_BY_PAIR
+};
 
 struct gn_activity_row {
     char *kind;     /* "computation", "mpi", "region", "off", "other"; for ranks and hosts: "rank", "host" */
     char *name;     /* "computation", the MPI call, the region, "rank 3" */
     char *function; /* NULL when unknown */
     char *file;
-    char *path;     /* call path "main > step > exchange", for by callpath; else NULL */
+    char *path; /* call path "main > step > exchange", for by callpath; else NULL */
     int line;
     int64_t count;
     int64_t bytes;
     int64_t total_ns;
     int64_t min_ns, median_ns, max_ns;
-    int64_t mean_ns;  /* over the ranks */
-    int64_t mpi_ns;   /* ranks and hosts: of total */
-    int max_rank;     /* the rank with the largest time (the lowest such) */
-    double share;     /* of the time of all measured threads together */
+    int64_t mean_ns; /* over the ranks */
+    int64_t mpi_ns;  /* ranks and hosts: of total */
+    int max_rank;    /* the rank with the largest time (the lowest such) */
+    double share;    /* of the time of all measured threads together */
 };
 
 struct gn_pair_row {
@@ -41,9 +50,9 @@ struct gn_trouble_row { /* a process whose measurement is not whole */
     int rank;
     char *host, *ended, *message;
     int exit_status;
-    char *last;     /* what it did last, with place, or NULL */
-    bool inside;    /* it was inside of that call */
-    double last_s;  /* for how long */
+    char *last;    /* what it did last, with place, or NULL */
+    bool inside;   /* it was inside of that call */
+    double last_s; /* for how long */
 };
 
 struct gn_lost_row {
@@ -53,16 +62,16 @@ struct gn_lost_row {
 
 struct gn_summary {
     char exe[256], command[1024], version[32], started[32], flavour[16], library[64];
-    int ranks;      /* measured */
-    int world;      /* as MPI said; >= ranks */
+    int ranks; /* measured */
+    int world; /* as MPI said; >= ranks */
     int hosts;
     char host_names[512];
-    double elapsed_s;   /* of the longest process */
-    double mpi_share;   /* of the time of all threads */
+    double elapsed_s; /* of the longest process */
+    double mpi_share; /* of the time of all threads */
     bool complete;
-    int64_t calls;      /* recorded events */
+    int64_t calls; /* recorded events */
     double probe_ns_per_call;
-    double cost_share;  /* of the time of all threads */
+    double cost_share; /* of the time of all threads */
     int modules_without_lines;
     char no_lines_in[256]; /* the user's own module without line information, "" when there is none */
     char missing_ranks[256];
