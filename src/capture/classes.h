@@ -62,9 +62,6 @@ void gn_after_testsome(struct gn_call *call, const int *outcount, const int *ind
 void gn_before_request_free(struct gn_call *call, void *request);
 void gn_after_request_free(struct gn_call *call);
 void gn_after_cancel(struct gn_call *call);
-/* Requests held by a completion call that did not complete (or failed) are followed on. Called by gn_leave.
- */
-void gn_settle_requests(struct gn_call *call);
 
 void gn_after_bcast(struct gn_call *call, int count, gn_handle type, int root);
 void gn_after_local(struct gn_call *call, int count, gn_handle type);

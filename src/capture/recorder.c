@@ -374,10 +374,24 @@ static inline void pass_node(struct gn_node *node, uint64_t ticks)
     GN_ADD(node->time_log2[gn_bucket(ticks)], 1);
 }
 
+/* A sample a hundred times the smallest one is not our work but the scheduler's: the thread lost the
+ * processor while it was timed. Scaled up by the sampling period it would drown the real cost. */
+static void count_sample(struct gn_recorder *r, uint64_t ticks)
+{
+    if (r->smallest_sample == 0 || ticks < r->smallest_sample)
+        r->smallest_sample = ticks;
+    if (ticks > 100 * r->smallest_sample)
+        return;
+    GN_ADD(r->location->sampled_events, 1);
+    GN_ADD(r->location->sampled_ticks, ticks);
+}
+
 void gn_leave(struct gn_call *call, int result)
 {
     struct gn_recorder *r = call->recorder;
     struct gn_location *location = r->location;
+    if (call->followed)
+        gn_settle_requests(call);
     uint64_t slow_ticks = call->slow ? call->enter_ticks - call->begin_ticks : 0;
     pass_edge(r, call->node, call->enter_ticks, call->bytes, slow_ticks);
     struct gn_node *node = &location->nodes[call->node];
@@ -397,9 +411,7 @@ void gn_leave(struct gn_call *call, int result)
         GN_ADD(location->slow_events, 1);
         GN_ADD(location->slow_ticks, slow_ticks);
     } else if (__builtin_expect(call->sampled, 0)) {
-        GN_ADD(location->sampled_events, 1);
-        GN_ADD(location->sampled_ticks,
-               (call->enter_ticks - call->begin_ticks) + (gn_ticks() - call->exit_ticks));
+        count_sample(r, (call->enter_ticks - call->begin_ticks) + (gn_ticks() - call->exit_ticks));
     }
 }
 

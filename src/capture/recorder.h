@@ -68,6 +68,10 @@ bool gn_enter(struct gn_call *call, uint32_t activity, void *caller, void *frame
 /* Ends it. result is the call's return code; 0 is success. */
 void gn_leave(struct gn_call *call, int result);
 
+/* Requests held by a completion call that did not complete (or failed) are followed on. In classes.c; called
+ * by gn_leave. */
+void gn_settle_requests(struct gn_call *call);
+
 /* Adds messages to or from `peer` (rank in MPI_COMM_WORLD or GN_PEER_OUTSIDE) at a node of this location. */
 void gn_record_sent(struct gn_recorder *recorder, uint32_t node, uint32_t peer, uint64_t bytes);
 void gn_record_received(struct gn_recorder *recorder, uint32_t node, uint32_t peer, uint64_t bytes);
@@ -102,7 +106,8 @@ struct gn_recorder {
     uint32_t previous_node;
     uint64_t previous_exit_ticks;
     uint32_t last_edge;
-    uint32_t countdown; /* events until the next sampled one */
+    uint32_t countdown;       /* events until the next sampled one */
+    uint64_t smallest_sample; /* ticks; 0: none yet */
     bool inside;
     bool off;
     void *inside_frame;

@@ -132,8 +132,8 @@ static const char *const merge_steps[] = {
     "part.module",
     "CREATE TEMP TABLE m AS SELECT p.id AS part, o.id AS own FROM part.module p JOIN main.module o"
     " ON o.path = p.path AND o.build_id = p.build_id",
-    "INSERT OR IGNORE INTO site(module, offset, resolved, function, file, line, symbol_offset)"
-    " SELECT m.own, s.offset, s.resolved, s.function, s.file, s.line, s.symbol_offset"
+    "INSERT OR IGNORE INTO site(module, offset, resolved, function, file, line, symbol_offset, label)"
+    " SELECT m.own, s.offset, s.resolved, s.function, s.file, s.line, s.symbol_offset, s.label"
     " FROM part.site s JOIN m ON m.part = s.module",
     "CREATE TEMP TABLE s AS SELECT p.id AS part, o.id AS own FROM part.site p JOIN m ON m.part = p.module"
     " JOIN main.site o ON o.module = m.own AND o.offset = p.offset",

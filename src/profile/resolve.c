@@ -44,6 +44,18 @@ static int store_places(sqlite3 *db, struct gn_error *err, int64_t site, const s
     return code;
 }
 
+/* Without a line a place is still named as exactly as possible: function+offset, else module+offset. */
+static int label_sites(sqlite3 *db, struct gn_error *err, int64_t module, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = path[0] ? (slash ? slash + 1 : path) : "(generated code)";
+    return gn_sql(db, err,
+                  "UPDATE site SET label = CASE WHEN function IS NULL THEN printf('%s+0x%x', ?, offset)"
+                  " ELSE printf('%s+0x%x', function, symbol_offset) END"
+                  " WHERE module = ? AND label IS NULL AND coalesce(line, 0) = 0",
+                  "si", name, module);
+}
+
 static int resolve_sites(sqlite3 *db, struct gn_error *err, int64_t module, struct gn_program *program)
 {
     int code = 0;
@@ -126,10 +138,10 @@ static int store_computation(sqlite3 *db, struct gn_error *err, int64_t from, in
 /* Without anything better: the place of the call that the computation starts or ends at. */
 static int store_site(sqlite3 *db, struct gn_error *err, int64_t from, int64_t to, int64_t site)
 {
-    return gn_sql(
-        db, err,
-        "INSERT OR REPLACE INTO computation SELECT ?, ?, function, file, line FROM site WHERE id = ?", "iii",
-        from, to, site);
+    return gn_sql(db, err,
+                  "INSERT OR REPLACE INTO computation SELECT ?, ?, coalesce(label, function), file, line"
+                  " FROM site WHERE id = ?",
+                  "iii", from, to, site);
 }
 
 struct open_module {
@@ -188,9 +200,12 @@ int gn_profile_resolve(sqlite3 *db, struct gn_error *err)
         m->id = sqlite3_column_int64(query, 0);
         m->program = open_module((const char *)sqlite3_column_text(query, 1),
                                  (const char *)sqlite3_column_text(query, 2));
+        if (m->program)
+            code = resolve_sites(db, err, m->id, m->program);
+        if (code == 0)
+            code = label_sites(db, err, m->id, (const char *)sqlite3_column_text(query, 1));
         if (!m->program)
             continue;
-        code = resolve_sites(db, err, m->id, m->program);
         if (code == 0)
             code = gn_sql(db, err, "UPDATE module SET has_lines = ? WHERE id = ?", "ii",
                           (int64_t)gn_program_has_lines(m->program), m->id);

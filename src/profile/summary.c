@@ -11,7 +11,8 @@
  * column. */
 static const char pieces[] =
     "WITH piece AS ("
-    " SELECT 'mpi' AS kind, a.name AS name, s.function AS function, s.file AS file, s.line AS line,"
+    " SELECT 'mpi' AS kind, a.name AS name, coalesce(s.label, s.function) AS function, s.file AS file, "
+    "s.line AS line,"
     "  a.id AS one, 0 AS two, p.rank AS rank, h.name AS host, n.total_ns + n.open_ns AS ns,"
     "  n.count + (n.open_ns > 0) AS count, n.bytes AS bytes"
     " FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN callpath c ON c.id = a.callpath"
@@ -19,7 +20,8 @@ static const char pieces[] =
     "l.process"
     " JOIN host h ON h.id = p.host WHERE a.kind = 'mpi'"
     " UNION ALL"
-    " SELECT a.kind, a.name, s.function, s.file, s.line, a.id, 0, p.rank, h.name, n.total_ns + n.open_ns,"
+    " SELECT a.kind, a.name, coalesce(s.label, s.function), s.file, s.line, a.id, 0, p.rank, h.name, "
+    "n.total_ns + n.open_ns,"
     "  n.count, n.bytes FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN callpath c ON c.id = "
     "a.callpath"
     " LEFT JOIN site s ON s.id = c.site JOIN location l ON l.id = n.location JOIN process p ON p.id = "
@@ -34,7 +36,8 @@ static const char pieces[] =
     " JOIN activity f ON f.id = e.from_activity JOIN activity t ON t.id = e.to_activity"
     " LEFT JOIN computation x ON x.from_activity = e.from_activity AND x.to_activity = e.to_activity"
     "), region AS ("
-    " SELECT 'region' AS kind, a.name AS name, s.function AS function, s.file AS file, s.line AS line, a.id "
+    " SELECT 'region' AS kind, a.name AS name, coalesce(s.label, s.function) AS function, s.file AS file, "
+    "s.line AS line, a.id "
     "AS one,"
     "  0 AS two, p.rank AS rank, h.name AS host, n.total_ns AS ns, n.count AS count, 0 AS bytes"
     " FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN callpath c ON c.id = a.callpath"
@@ -165,7 +168,8 @@ static char *path_text(sqlite3 *db, int64_t activity)
         "callpath c"
         " ON c.id = a.callpath WHERE a.id = ? UNION ALL SELECT c.id, c.parent, c.site, n + 1 FROM up"
         " JOIN callpath c ON c.id = up.parent) SELECT group_concat(f, ' > ') FROM (SELECT"
-        " coalesce(s.function, '?') || CASE WHEN s.line > 0 THEN ':' || s.line ELSE '' END AS f FROM up"
+        " coalesce(s.label, s.function, '?') || CASE WHEN s.line > 0 THEN ':' || s.line ELSE '' END AS f "
+        "FROM up"
         " JOIN site s ON s.id = up.site ORDER BY n DESC)",
         "i", activity);
     if (q && sqlite3_step(q) == SQLITE_ROW)
@@ -227,9 +231,11 @@ static int order_text(const char *a, const char *b)
     return strcmp(a ? a : "", b ? b : "");
 }
 
-static int by_total(const void *a, const void *b)
+static int by_weight(const void *a, const void *b)
 {
     const struct gn_activity_row *x = a, *y = b;
+    if (x->max_ns != y->max_ns)
+        return x->max_ns < y->max_ns ? 1 : -1;
     if (x->total_ns != y->total_ns)
         return x->total_ns < y->total_ns ? 1 : -1;
     int order = order_text(x->name, y->name);
@@ -276,7 +282,7 @@ static void collect_troubles(sqlite3 *db, struct gn_summary *s)
     sqlite3_stmt *q = gn_sql_query(
         db, NULL,
         "SELECT p.rank, h.name, p.ended, p.exit_status, p.message, l.last_inside, l.last_ns,"
-        " CASE WHEN a.kind = 'mpi' THEN a.name || coalesce(' at ' || s.function, '') ||"
+        " CASE WHEN a.kind = 'mpi' THEN a.name || coalesce(' at ' || s.label, ' at ' || s.function, '') ||"
         " CASE WHEN s.line > 0 THEN ' (' || s.file || ':' || s.line || ')' ELSE '' END ELSE NULL END, a.id"
         " FROM process p JOIN host h ON h.id = p.host LEFT JOIN location l ON l.process = p.id AND l.thread "
         "= 0"
@@ -395,7 +401,7 @@ int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, str
     else
         code = collect_rows(db, by, raw, &c, err);
     if (s->row_count)
-        qsort(s->rows, s->row_count, sizeof *s->rows, by_total);
+        qsort(s->rows, s->row_count, sizeof *s->rows, by_weight);
     collect_troubles(db, s);
     collect_lost(db, s);
     list_missing(db, s);

@@ -85,7 +85,11 @@ struct gn_summary {
     size_t lost_count;
 };
 
-/* Fills *summary; rows are sorted by total time, largest first (ties: by name, file, line). Caller clears. */
+/*
+ * Fills *summary; rows are sorted by the time of the rank that spends most there, largest first (ties: total,
+ * name, file, line). By the total, the waiting of many ranks would stand above the one slow computation that
+ * they wait for. Caller clears.
+ */
 int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *summary, struct gn_error *err);
 void gn_summary_clear(struct gn_summary *summary);
 
