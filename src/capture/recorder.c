@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { SAMPLE_PERIOD = 64 };
+enum { SAMPLE_ALL_UNTIL = 64, SAMPLE_PERIOD = 64 };
 
 static struct gn_gate closed_gate;
 struct gn_gate *gn_gate = &closed_gate;
@@ -236,7 +236,7 @@ static struct gn_recorder *make_recorder(void)
         return NULL;
     r->location = &gn_segment->locations[index];
     r->location_index = index;
-    r->countdown = SAMPLE_PERIOD;
+    r->countdown = 1;
     GN_SET(r->location->in_use, 1);
     return r;
 }
@@ -340,7 +340,7 @@ bool gn_enter(struct gn_call *call, uint32_t activity, void *caller, void *frame
     call->slow = false;
     call->sampled = --r->countdown == 0;
     if (__builtin_expect(call->sampled, 0)) {
-        r->countdown = SAMPLE_PERIOD;
+        r->countdown = GN_GET(r->location->events) < SAMPLE_ALL_UNTIL ? 1 : SAMPLE_PERIOD;
         call->begin_ticks = gn_ticks();
     }
     call->bytes = 0;

@@ -142,14 +142,20 @@ static void print_trouble(const struct page *p, const struct gn_trouble_row *t)
     fputc('\n', p->out);
 }
 
-static int by_first_to_end(const void *a, const void *b)
+/* 0: called MPI_Abort; 1: ended by itself, outside of MPI; 2: inside a call, as ranks are that the launcher
+ * takes down. */
+static int blame(const struct gn_trouble_row *t)
+{
+    if (t->last && strncmp(t->last, "MPI_Abort", 9) == 0)
+        return 0;
+    return t->inside ? 2 : 1;
+}
+
+static int by_blame(const void *a, const void *b)
 {
     const struct gn_trouble_row *x = a, *y = b;
-    /* what happened to a rank by itself before what was done to the others when the job came down */
-    bool x_own = !x->inside, y_own = !y->inside;
-    if (x_own != y_own)
-        return x_own ? -1 : 1;
-    return (x->rank > y->rank) - (x->rank < y->rank);
+    int order = blame(x) - blame(y);
+    return order ? order : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
 static void troubles(const struct page *p)
@@ -162,7 +168,7 @@ static void troubles(const struct page *p)
     if (s->missing_ranks[0])
         fprintf(p->out, "  nothing was received from rank%s %s\n", strpbrk(s->missing_ranks, ",-") ? "s" : "",
                 s->missing_ranks);
-    qsort(s->troubles, s->trouble_count, sizeof *s->troubles, by_first_to_end);
+    qsort(s->troubles, s->trouble_count, sizeof *s->troubles, by_blame);
     size_t shown = p->o->top && s->trouble_count > 8 ? 8 : s->trouble_count;
     for (size_t i = 0; i < shown; i++)
         print_trouble(p, &s->troubles[i]);

@@ -222,25 +222,35 @@ static void watch(struct agent *a)
 
 /* ---- becoming the agent ---- */
 
-/* The launcher's own standard error: the place for the report when the ranks' pipes are no longer read. */
-static int open_launcher_error(void)
+static bool is_launcher(int pid)
 {
     static const char *const launchers[] = {"mpirun", "mpiexec", "orterun", "prterun", "hydra", "srun"};
-    int best = 0;
-    for (int pid = gn_parent_of((int)getpid()), up = 0; up < 6 && pid > 1; up++, pid = gn_parent_of(pid)) {
-        char path[64], name[64] = "";
-        snprintf(path, sizeof path, "/proc/%d/comm", pid);
-        FILE *file = fopen(path, "re");
-        if (file && fgets(name, sizeof name, file))
-            for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++)
-                if (strncmp(name, launchers[i], strlen(launchers[i])) == 0)
-                    best = pid;
-        if (file)
-            fclose(file);
-    }
+    char path[64], name[64] = "";
+    bool is = false;
+    snprintf(path, sizeof path, "/proc/%d/comm", pid);
+    FILE *file = fopen(path, "re");
+    if (file && fgets(name, sizeof name, file))
+        for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++)
+            is = is || strncmp(name, launchers[i], strlen(launchers[i])) == 0;
+    if (file)
+        fclose(file);
+    return is;
+}
+
+/* The launcher's own standard error: the place for the report when the ranks' pipes are no longer read. */
+static void find_launcher(int *error, int *handle)
+{
+    int launcher = 0;
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/fd/2", best);
-    return best ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY) : -1;
+    for (int pid = gn_parent_of((int)getpid()), up = 0; up < 6 && pid > 1; up++, pid = gn_parent_of(pid))
+        if (is_launcher(pid))
+            launcher = pid;
+    *error = *handle = -1;
+    if (!launcher)
+        return;
+    snprintf(path, sizeof path, "/proc/%d/fd/2", launcher);
+    *error = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+    *handle = (int)syscall(SYS_pidfd_open, launcher, 0);
 }
 
 /* Nothing of the launcher's or the program's may be held open by us: pipes, the process manager's sockets. */
@@ -277,17 +287,17 @@ static void name_host(char *host, size_t size)
 }
 
 static _Noreturn void be_agent(const struct gn_job *job, const struct gn_agent_settings *settings,
-                               int listener, int launcher_error)
+                               int listener, int launcher_error, int launcher_handle)
 {
     static struct agent a;
-    int keep[] = {listener, launcher_error};
+    int keep[] = {listener, launcher_error, launcher_handle};
     setsid();
     signal(SIGPIPE, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     signal(SIGTSTP, SIG_IGN);
-    close_others(keep, 2);
+    close_others(keep, sizeof keep / sizeof keep[0]);
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) { /* a few descriptors per rank */
         files.rlim_cur = files.rlim_max;
@@ -306,7 +316,8 @@ static _Noreturn void be_agent(const struct gn_job *job, const struct gn_agent_s
                                   .first_moment = gn_moment_now(),
                                   .started = time(NULL),
                                   .host = a.host,
-                                  .launcher_error = launcher_error};
+                                  .launcher_error = launcher_error,
+                                  .launcher_handle = launcher_handle};
     watch(&a);
     close(listener); /* a new job with the same name gets a new agent */
     gn_finish(&a.finish);
@@ -316,11 +327,12 @@ static _Noreturn void be_agent(const struct gn_job *job, const struct gn_agent_s
 /* A grandchild, so that neither the program nor its launcher ever meets it in wait(). */
 static int start(const struct gn_job *job, const struct gn_agent_settings *settings, int listener)
 {
-    int launcher_error = open_launcher_error();
+    int launcher_error, launcher_handle;
+    find_launcher(&launcher_error, &launcher_handle);
     pid_t child = fork();
     if (child == 0) {
         if (fork() == 0)
-            be_agent(job, settings, listener, launcher_error);
+            be_agent(job, settings, listener, launcher_error, launcher_handle);
         _exit(0);
     }
     int status = 0;
@@ -329,6 +341,8 @@ static int start(const struct gn_job *job, const struct gn_agent_settings *setti
             ;
     if (launcher_error >= 0)
         close(launcher_error);
+    if (launcher_handle >= 0)
+        close(launcher_handle);
     return child > 0 ? 0 : -errno;
 }
 

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -259,6 +260,15 @@ static int save_part(struct gn_finish *f, sqlite3 *db, struct gn_error *err)
     return gn_profile_save(db, path, err);
 }
 
+/* Whether the launcher ends within a moment, so that nobody reads the ranks' pipes any more. */
+static bool launcher_ends(const struct gn_finish *f)
+{
+    struct pollfd launcher = {.fd = f->launcher_handle, .events = POLLIN};
+    return f->launcher_handle >= 0 && poll(&launcher, 1, 500) == 1;
+}
+
+/* Where the report goes: the standard error of the lowest rank, which keeps the launcher waiting for us.
+ * After a bad end the launcher may be gone without having waited; then to its own standard error. */
 static int report_output(const struct gn_finish *f, bool complete)
 {
     int lowest = -1;
@@ -267,10 +277,9 @@ static int report_output(const struct gn_finish *f, bool complete)
         if (w->error_output >= 0 && (lowest < 0 || w->rank < f->watched->items[lowest].rank))
             lowest = (int)i;
     }
-    /* After a bad end nobody may be reading the ranks' pipes any more. */
-    if (!complete && f->launcher_error >= 0)
+    if (lowest < 0 || (!complete && f->launcher_error >= 0 && launcher_ends(f)))
         return f->launcher_error;
-    return lowest >= 0 ? f->watched->items[lowest].error_output : f->launcher_error;
+    return f->watched->items[lowest].error_output;
 }
 
 static void finish_profile(struct gn_finish *f, sqlite3 *db)

@@ -18,7 +18,8 @@ struct gn_finish {
     struct gn_moment first_moment; /* when the agent began */
     time_t started;                /* wall clock */
     const char *host;
-    int launcher_error; /* the launcher's standard error, -1 when it could not be had */
+    int launcher_error;  /* the launcher's standard error, -1 when it could not be had */
+    int launcher_handle; /* its pidfd, -1 likewise */
 };
 
 /* Creates parts/<host>.open: this host takes part and has not finished. Refreshed by gn_finish_heartbeat. */

@@ -356,6 +356,18 @@ static double value(sqlite3 *db, const char *query)
     return result;
 }
 
+/* "MPICH Version:\t4.0.2" as a person would write it. */
+static void tidy_library(char *text)
+{
+    char *version = strstr(text, " Version:");
+    if (version) {
+        const char *number = version + strlen(" Version:");
+        number += strspn(number, " \t");
+        version[0] = ' ';
+        memmove(version + 1, number, strlen(number) + 1);
+    }
+}
+
 static void describe(sqlite3 *db, struct gn_summary *s, double *total_ns)
 {
     gn_profile_get(db, "program", s->exe, sizeof s->exe);
@@ -364,6 +376,7 @@ static void describe(sqlite3 *db, struct gn_summary *s, double *total_ns)
     gn_profile_get(db, "started", s->started, sizeof s->started);
     first_text(db, "SELECT flavour FROM process WHERE flavour <> ''", s->flavour, sizeof s->flavour);
     first_text(db, "SELECT library FROM process WHERE library <> ''", s->library, sizeof s->library);
+    tidy_library(s->library);
     first_text(db, "SELECT group_concat(name, ', ') FROM (SELECT name FROM host ORDER BY name)",
                s->host_names, sizeof s->host_names);
     /* the program itself or a library of the user's: call sites in it, and no lines */
