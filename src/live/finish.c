@@ -17,11 +17,31 @@
 
 enum { STALE_SECONDS = 15, MAX_WAIT_SECONDS = 3600 };
 
+/* Whether the launcher ends within a moment, so that nobody reads the ranks' pipes any more. */
+static bool launcher_ends(const struct gn_finish *f)
+{
+    struct pollfd launcher = {.fd = f->launcher_handle, .events = POLLIN};
+    return f->launcher_handle >= 0 && poll(&launcher, 1, 500) == 1;
+}
+
+/* Where the report goes: the standard error of the lowest rank, which keeps the launcher waiting for us.
+ * After a bad end the launcher may be gone without having waited; then to its own standard error. */
+static int report_output(const struct gn_finish *f, bool complete)
+{
+    int lowest = -1;
+    for (size_t i = 0; i < f->watched->count; i++) {
+        const struct gn_watched *w = &f->watched->items[i];
+        if (w->error_output >= 0 && (lowest < 0 || w->rank < f->watched->items[lowest].rank))
+            lowest = (int)i;
+    }
+    if (lowest < 0 || (!complete && f->launcher_error >= 0 && launcher_ends(f)))
+        return f->launcher_error;
+    return f->watched->items[lowest].error_output;
+}
+
 static void say(const struct gn_finish *f, const char *text)
 {
-    int output = f->launcher_error;
-    for (size_t i = 0; i < f->watched->count && output < 0; i++)
-        output = f->watched->items[i].error_output;
+    int output = report_output(f, true);
     if (output >= 0 && !f->settings->quiet)
         dprintf(output, "gnomon: %s\n", text);
 }
@@ -258,28 +278,6 @@ static int save_part(struct gn_finish *f, sqlite3 *db, struct gn_error *err)
     rmdir(before); /* only when it is empty */
     snprintf(path, sizeof path, "%s/profile.db", f->folder->path);
     return gn_profile_save(db, path, err);
-}
-
-/* Whether the launcher ends within a moment, so that nobody reads the ranks' pipes any more. */
-static bool launcher_ends(const struct gn_finish *f)
-{
-    struct pollfd launcher = {.fd = f->launcher_handle, .events = POLLIN};
-    return f->launcher_handle >= 0 && poll(&launcher, 1, 500) == 1;
-}
-
-/* Where the report goes: the standard error of the lowest rank, which keeps the launcher waiting for us.
- * After a bad end the launcher may be gone without having waited; then to its own standard error. */
-static int report_output(const struct gn_finish *f, bool complete)
-{
-    int lowest = -1;
-    for (size_t i = 0; i < f->watched->count; i++) {
-        const struct gn_watched *w = &f->watched->items[i];
-        if (w->error_output >= 0 && (lowest < 0 || w->rank < f->watched->items[lowest].rank))
-            lowest = (int)i;
-    }
-    if (lowest < 0 || (!complete && f->launcher_error >= 0 && launcher_ends(f)))
-        return f->launcher_error;
-    return f->watched->items[lowest].error_output;
 }
 
 static void finish_profile(struct gn_finish *f, sqlite3 *db)
