@@ -27,12 +27,13 @@ static json_t *run_object(const struct gn_summary *s, const struct gn_report_opt
 static json_t *row_object(const struct gn_activity_row *r)
 {
     json_t *object =
-        json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:f, s:o, s:o, s:o, s:o, s:i}", "kind",
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:i}", "kind",
                   text(r->kind), "name", text(r->name), "file", text(r->file), "line",
                   r->line > 0 ? json_integer(r->line) : json_null(), "function", text(r->function), "count",
                   (json_int_t)r->count, "bytes", (json_int_t)r->bytes, "total_s", seconds(r->total_ns),
-                  "share", r->share, "min_s", seconds(r->min_ns), "median_s", seconds(r->median_ns), "mean_s",
-                  seconds(r->mean_ns), "max_s", seconds(r->max_ns), "max_rank", r->max_rank);
+                  "share", r->share, "weight_s", seconds(r->weight_ns), "min_s", seconds(r->min_ns),
+                  "median_s", seconds(r->median_ns), "mean_s", seconds(r->mean_ns), "max_s",
+                  seconds(r->max_ns), "max_rank", r->max_rank);
     if (object && r->path)
         json_object_set_new(object, "callpath", text(r->path));
     if (object && (strcmp(r->kind, "rank") == 0 || strcmp(r->kind, "host") == 0))
@@ -102,9 +103,11 @@ void gn_report_csv(const struct gn_summary *s, const struct gn_report_options *o
                     (long long)s->pairs[i].messages, (long long)s->pairs[i].bytes);
         return;
     }
-    fprintf(out, "kind,name,function,file,line,callpath,count,bytes,total_s,share,min_s,median_s,mean_s,max_"
-                 "s,max_rank,"
-                 "mpi_s\n");
+    fprintf(
+        out,
+        "kind,name,function,file,line,callpath,count,bytes,total_s,share,weight_s,min_s,median_s,mean_s,max_"
+        "s,max_rank,"
+        "mpi_s\n");
     for (size_t i = 0; i < s->row_count && within(o, i); i++) {
         const struct gn_activity_row *r = &s->rows[i];
         field(out, r->kind, ',');
@@ -113,9 +116,9 @@ void gn_report_csv(const struct gn_summary *s, const struct gn_report_options *o
         field(out, r->file, ',');
         fprintf(out, "%d,", r->line);
         field(out, r->path, ',');
-        fprintf(out, "%lld,%lld,%.9f,%.6f,%.9f,%.9f,%.9f,%.9f,%d,%.9f\n", (long long)r->count,
-                (long long)r->bytes, (double)r->total_ns * 1e-9, r->share, (double)r->min_ns * 1e-9,
-                (double)r->median_ns * 1e-9, (double)r->mean_ns * 1e-9, (double)r->max_ns * 1e-9, r->max_rank,
-                (double)r->mpi_ns * 1e-9);
+        fprintf(out, "%lld,%lld,%.9f,%.6f,%.9f,%.9f,%.9f,%.9f,%.9f,%d,%.9f\n", (long long)r->count,
+                (long long)r->bytes, (double)r->total_ns * 1e-9, r->share, (double)r->weight_ns * 1e-9,
+                (double)r->min_ns * 1e-9, (double)r->median_ns * 1e-9, (double)r->mean_ns * 1e-9,
+                (double)r->max_ns * 1e-9, r->max_rank, (double)r->mpi_ns * 1e-9);
     }
 }

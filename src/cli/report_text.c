@@ -176,19 +176,43 @@ static void troubles(const struct page *p)
         fprintf(p->out, "  … and %zu more ranks\n", s->trouble_count - shown);
 }
 
+static bool is_computation(const struct gn_activity_row *row)
+{
+    return strcmp(row->kind, "computation") == 0;
+}
+
+/* What the slowest rank takes beyond the mean: gone when the work is spread evenly. */
+static double imbalance_ns(const struct gn_activity_row *row)
+{
+    return (double)(row->max_ns - row->mean_ns);
+}
+
+static void what_and_where(const struct gn_activity_row *row, char *what, size_t size)
+{
+    char place[256];
+    print_place(place, sizeof place, row);
+    if (row->path) {
+        snprintf(what, size, "%s  %s", row->name, row->path);
+        return;
+    }
+    bool named = row->function && strcmp(row->function, row->name) != 0;
+    snprintf(what, size, "%s%s%s%s%s", row->name, named ? " in " : "", named ? row->function : "",
+             place[0] ? "  " : "", place);
+}
+
 static void activity_line(const struct page *p, const struct gn_activity_row *row)
 {
-    char min[16], median[16], max[16], count[32], place[256], what[1024];
-    print_place(place, sizeof place, row);
-    const char *color = row->share >= 0.25 ? RED : row->share >= 0.05 ? YELLOW : "";
-    fprintf(p->out, "%s%5.1f %%%s %9s %9s %9s  #%-4d %9s  ", shade(p, color), 100 * row->share,
-            shade(p, PLAIN), seconds((double)row->min_ns, min), seconds((double)row->median_ns, median),
-            seconds((double)row->max_ns, max), row->max_rank, grouped(row->count, count));
-    const char *name = row->path ? row->path : row->name;
-    bool own_function = row->function && strcmp(row->function, name) != 0 && !row->path;
-    snprintf(what, sizeof what, "%s%s%s%s%s", name, own_function ? " in " : "",
-             own_function ? row->function : "", place[0] && !row->path ? "  " : "", row->path ? "" : place);
-    int room = p->o->width - 60;
+    char min[16], median[16], max[16], rank[16], cost[16] = "", what[2048];
+    double run = p->s->elapsed_s > 0 ? (double)row->weight_ns * 1e-9 / p->s->elapsed_s : 0;
+    const char *color = run >= 0.25 ? RED : run >= 0.05 ? YELLOW : "";
+    if (is_computation(row) && imbalance_ns(row) > 0)
+        seconds(imbalance_ns(row), cost);
+    what_and_where(row, what, sizeof what);
+    snprintf(rank, sizeof rank, "#%d", row->max_rank);
+    fprintf(p->out, "%s%4.0f %%%s %5.1f %% %8s %8s %8s %-5s %8s  ", shade(p, color), 100 * run,
+            shade(p, PLAIN), 100 * row->share, seconds((double)row->min_ns, min),
+            seconds((double)row->median_ns, median), seconds((double)row->max_ns, max), rank, cost);
+    int room = p->o->width - 62;
     print_cut(p->out, what, room > 30 ? room : 30);
     fputc('\n', p->out);
 }
@@ -196,9 +220,8 @@ static void activity_line(const struct page *p, const struct gn_activity_row *ro
 static void activity_table(const struct page *p)
 {
     const struct gn_summary *s = p->s;
-    fprintf(p->out, "%s  share       min    median       max  rank      count  %s%s\n", shade(p, DIM),
-            p->o->by == GN_BY_REGION ? "region (its time includes what is nested in it)"
-                                     : "time per rank; activity and place",
+    fprintf(p->out, "%s   run   share      min   median      max rank   imbal.  %s%s\n", shade(p, DIM),
+            p->o->by == GN_BY_REGION ? "region (with all that is nested in it)" : "activity and place",
             shade(p, PLAIN));
     size_t shown = p->o->top > 0 && (size_t)p->o->top < s->row_count ? (size_t)p->o->top : s->row_count;
     double rest = 0;
@@ -208,7 +231,7 @@ static void activity_table(const struct page *p)
         else
             rest += s->rows[i].share;
     if (shown < s->row_count)
-        fprintf(p->out, "%s%5.1f %% in %zu more (--top 0 shows all)%s\n", shade(p, DIM), 100 * rest,
+        fprintf(p->out, "%s       %5.1f %% in %zu more (--top 0 shows all)%s\n", shade(p, DIM), 100 * rest,
                 s->row_count - shown, shade(p, PLAIN));
     if (s->row_count == 0)
         fprintf(p->out, "  nothing of this kind was recorded\n");
@@ -249,8 +272,7 @@ static const struct gn_activity_row *worst_imbalance(const struct gn_summary *s)
     const struct gn_activity_row *worst = NULL;
     for (size_t i = 0; i < s->row_count; i++) {
         const struct gn_activity_row *row = &s->rows[i];
-        if (strcmp(row->kind, "computation") == 0 && strcmp(row->name, "computation") == 0 &&
-            (!worst || row->max_ns - row->mean_ns > worst->max_ns - worst->mean_ns))
+        if (is_computation(row) && (!worst || imbalance_ns(row) > imbalance_ns(worst)))
             worst = row;
     }
     return worst;

@@ -108,6 +108,8 @@ static void close_row(struct collector *c)
     int64_t high_value = ranks == 0 || high < absent ? 0 : c->values[high - absent];
     row->median_ns = low_value / 2 + high_value / 2 + (low_value % 2 + high_value % 2) / 2;
     row->mean_ns = ranks ? row->total_ns / (int64_t)ranks : 0;
+    bool waits = strcmp(row->kind, "mpi") == 0 && strncmp(row->name, "MPI_File_", 9) != 0;
+    row->weight_ns = waits ? row->min_ns : row->max_ns;
     row->share = c->total_ns > 0 ? (double)row->total_ns / c->total_ns : 0;
     c->value_count = 0;
 }
@@ -234,8 +236,8 @@ static int order_text(const char *a, const char *b)
 static int by_weight(const void *a, const void *b)
 {
     const struct gn_activity_row *x = a, *y = b;
-    if (x->max_ns != y->max_ns)
-        return x->max_ns < y->max_ns ? 1 : -1;
+    if (x->weight_ns != y->weight_ns)
+        return x->weight_ns < y->weight_ns ? 1 : -1;
     if (x->total_ns != y->total_ns)
         return x->total_ns < y->total_ns ? 1 : -1;
     int order = order_text(x->name, y->name);

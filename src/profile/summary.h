@@ -35,10 +35,11 @@ struct gn_activity_row {
     int64_t bytes;
     int64_t total_ns;
     int64_t min_ns, median_ns, max_ns;
-    int64_t mean_ns; /* over the ranks */
-    int64_t mpi_ns;  /* ranks and hosts: of total */
-    int max_rank;    /* the rank with the largest time (the lowest such) */
-    double share;    /* of the time of all measured threads together */
+    int64_t mean_ns;   /* over the ranks */
+    int64_t weight_ns; /* what it accounts for of the run's length: see gn_summarise */
+    int64_t mpi_ns;    /* ranks and hosts: of total */
+    int max_rank;      /* the rank with the largest time (the lowest such) */
+    double share;      /* of the time of all measured threads together */
 };
 
 struct gn_pair_row {
@@ -86,9 +87,11 @@ struct gn_summary {
 };
 
 /*
- * Fills *summary; rows are sorted by the time of the rank that spends most there, largest first (ties: total,
- * name, file, line). By the total, the waiting of many ranks would stand above the one slow computation that
- * they wait for. Caller clears.
+ * Fills *summary. Rows are sorted by weight, what they account for of the run's length, largest first (ties:
+ * total, name, file, line). A computation or an input/output call weighs what its slowest rank takes; any
+ * other MPI call what its fastest rank takes, for what the others spend beyond that is waiting, mostly for a
+ * computation that is in the table already. By the total alone, the waiting of many ranks would stand above
+ * the one slow computation that they wait for. Caller clears.
  */
 int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *summary, struct gn_error *err);
 void gn_summary_clear(struct gn_summary *summary);
