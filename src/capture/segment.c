@@ -10,6 +10,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+/* Abstract names belong to nobody: only an agent of the same user is trusted with our memory. */
+static bool is_own_agent(int fd)
+{
+    struct ucred peer;
+    socklen_t bytes = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.uid == geteuid();
+}
+
 static int open_connection(const char *agent)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -28,6 +36,10 @@ static int open_connection(const char *agent)
         int code = -errno;
         close(fd);
         return code;
+    }
+    if (!is_own_agent(fd)) {
+        close(fd);
+        return -EPERM;
     }
     return fd;
 }

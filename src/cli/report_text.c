@@ -213,7 +213,10 @@ static void activity_line(const struct page *p, const struct gn_activity_row *ro
             shade(p, PLAIN), 100 * row->share, seconds((double)row->min_ns, min),
             seconds((double)row->median_ns, median), seconds((double)row->max_ns, max), rank, cost);
     int room = p->o->width - 62;
-    print_cut(p->out, what, room > 30 ? room : 30);
+    if (row->path) /* a call path is shown whole */
+        fputs(what, p->out);
+    else
+        print_cut(p->out, what, room > 30 ? room : 30);
     fputc('\n', p->out);
 }
 
@@ -235,6 +238,12 @@ static void activity_table(const struct page *p)
                 s->row_count - shown, shade(p, PLAIN));
     if (s->row_count == 0)
         fprintf(p->out, "  nothing of this kind was recorded\n");
+    if (p->o->by == GN_BY_ACTIVITY && s->ranks > 1)
+        fprintf(p->out,
+                "%srun: part of the run's length (a computation's slowest rank, an MPI call's fastest: the "
+                "rest is "
+                "waiting) · share: of all ranks' time · imbal.: slowest rank over the mean%s\n",
+                shade(p, DIM), shade(p, PLAIN));
 }
 
 static void total_table(const struct page *p)

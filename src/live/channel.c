@@ -128,5 +128,5 @@ int gn_channel_peer(int fd, int *pid)
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0)
         return -errno;
     *pid = (int)credentials.pid;
-    return credentials.uid == getuid() ? 0 : -EPERM;
+    return credentials.uid == geteuid() ? 0 : -EPERM;
 }

@@ -4,6 +4,7 @@
 #include "live/job.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,11 +62,13 @@ struct gn_watched *gn_watched_ancestor(struct gn_watched_list *list, int pid)
 int gn_watched_make_segment(struct gn_watched *watched, uint32_t locations)
 {
     size_t bytes = gn_tag_bytes(locations);
-    int file = memfd_create("gnomon", MFD_CLOEXEC);
+    int file = memfd_create("gnomon", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (file < 0)
         return -errno;
     struct gn_tag *segment = MAP_FAILED;
-    if (ftruncate(file, (off_t)bytes) == 0)
+    /* sealed: nobody can cut the file short under a mapping of ours */
+    if (ftruncate(file, (off_t)bytes) == 0 &&
+        fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
         segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (segment == MAP_FAILED) {
         int code = -errno;
