@@ -240,9 +240,8 @@ static void activity_table(const struct page *p)
         fprintf(p->out, "  nothing of this kind was recorded\n");
     if (p->o->by == GN_BY_ACTIVITY && s->ranks > 1)
         fprintf(p->out,
-                "%srun: part of the run's length (a computation's slowest rank, an MPI call's fastest: the "
-                "rest is "
-                "waiting) · share: of all ranks' time · imbal.: slowest rank over the mean%s\n",
+                "%srun: of the run's length (a computation's slowest rank; an MPI call's fastest, the rest\n"
+                "waits) · share: of all ranks' time · imbal.: the slowest rank over the mean%s\n",
                 shade(p, DIM), shade(p, PLAIN));
 }
 
