@@ -51,6 +51,8 @@ int gn_command_merge(int argc, char **argv)
     int code = gn_profile_create(&db, ":memory:", &err);
     for (int i = 0; i < a.count && code == 0; i++)
         code = gn_profile_merge(db, a.parts[i], &err);
+    if (code == 0) /* parts of a run that was never finished have no source places yet */
+        code = gn_profile_resolve(db, &err);
     if (code == 0)
         code = gn_profile_save(db, a.output, &err);
     if (code != 0)

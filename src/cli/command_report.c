@@ -86,6 +86,14 @@ static int locate(const char *run, char *folder, size_t folder_size, char *profi
     if (stat(run, &info) != 0)
         return gn_fail(err, -errno, "cannot read the run %s: %s", run, strerror(errno));
     snprintf(profile, profile_size, S_ISDIR(info.st_mode) ? "%s/profile.db" : "%s", run);
+    char parts[4200];
+    snprintf(parts, sizeof parts, "%s/parts", run);
+    if (access(profile, F_OK) != 0 && access(parts, F_OK) == 0)
+        return gn_fail(err, -ENOENT,
+                       "the run %s has no profile.db: it is still running, or its agent was killed; what was "
+                       "saved on the "
+                       "way can be joined with `gnomon merge -o %s/profile.db %s/parts/*.db`",
+                       run, run, run);
     return 0;
 }
 

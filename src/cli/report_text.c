@@ -123,7 +123,7 @@ static void how_it_ended(const struct gn_trouble_row *t, char *text, size_t size
     else if (t->ended && strcmp(t->ended, "exit") == 0)
         snprintf(text, size, "ended without MPI_Finalize");
     else if (t->ended && strcmp(t->ended, "running") == 0)
-        snprintf(text, size, "is still running");
+        snprintf(text, size, "was still running when this was saved");
     else
         snprintf(text, size, "ended before MPI_Finalize");
 }

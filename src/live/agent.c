@@ -22,7 +22,16 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINGER_MS = 2000, HEARTBEAT_MS = 2000 };
+enum { LINGER_MS = 2000, HEARTBEAT_MS = 2000, CHECKPOINT_MS = 60000 };
+
+/* Set by SIGTERM, which batch systems send ahead of the kill. */
+static volatile sig_atomic_t save_now;
+
+static void on_terminate(int signal_number)
+{
+    (void)signal_number;
+    save_now = 1;
+}
 
 struct agent {
     const struct gn_job *job;
@@ -35,7 +44,8 @@ struct agent {
     char host[128];
     int expected; /* `gnomon run`s on this host, 0 unknown */
     int enlisted;
-    uint64_t idle_since; /* ns; when the last watched process ended */
+    uint64_t idle_since;                      /* ns; when the last watched process ended */
+    uint64_t last_heartbeat, last_checkpoint; /* ns */
 };
 
 /* ---- requests ---- */
@@ -205,17 +215,30 @@ static void wait_for_events(struct agent *a, int timeout_ms)
     free(owner);
 }
 
+/* Signs of life, and what is measured so far. */
+static void keep_folder(struct agent *a, uint64_t now_ns)
+{
+    if (!a->folder.path[0])
+        return;
+    if (now_ns - a->last_heartbeat > HEARTBEAT_MS * 1000000ull) {
+        gn_finish_heartbeat(&a->finish);
+        a->last_heartbeat = now_ns;
+    }
+    if (save_now || now_ns - a->last_checkpoint > CHECKPOINT_MS * 1000000ull) {
+        save_now = 0;
+        gn_finish_checkpoint(&a->finish);
+        a->last_checkpoint = gn_monotonic_ns();
+    }
+}
+
 static void watch(struct agent *a)
 {
-    uint64_t last_heartbeat = gn_monotonic_ns(), started = last_heartbeat;
+    uint64_t started = gn_monotonic_ns();
+    a->last_heartbeat = a->last_checkpoint = started;
     while (!is_over(a)) {
         wait_for_events(a, a->idle_since ? 50 : HEARTBEAT_MS);
-        uint64_t now = gn_monotonic_ns();
-        if (a->folder.path[0] && now - last_heartbeat > HEARTBEAT_MS * 1000000ull) {
-            gn_finish_heartbeat(&a->finish);
-            last_heartbeat = now;
-        }
-        if (a->enlisted == 0 && now - started > 10000000000ull)
+        keep_folder(a, gn_monotonic_ns());
+        if (a->enlisted == 0 && gn_monotonic_ns() - started > 10000000000ull)
             return; /* whoever started us never came */
     }
 }
@@ -295,7 +318,7 @@ static _Noreturn void be_agent(const struct gn_job *job, const struct gn_agent_s
     signal(SIGPIPE, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     signal(SIGINT, SIG_IGN);
-    signal(SIGTERM, SIG_IGN);
+    signal(SIGTERM, on_terminate);
     signal(SIGTSTP, SIG_IGN);
     close_others(keep, sizeof keep / sizeof keep[0]);
     struct rlimit files;

@@ -59,9 +59,13 @@ void gn_finish_announce(const struct gn_finish *f)
     snprintf(path, sizeof path, "%s/parts", f->folder->path);
     mkdir(path, 0777);
     mark_path(f, "open", path, sizeof path);
-    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (file >= 0)
-        close(file);
+    FILE *file = fopen(path, "we");
+    if (!file)
+        return;
+    char socket_name[64];
+    gn_job_socket(f->job, socket_name);
+    fprintf(file, "agent %d\nsocket %s\n", (int)getpid(), socket_name);
+    fclose(file);
 }
 
 void gn_finish_heartbeat(const struct gn_finish *f)
@@ -136,6 +140,20 @@ static void describe_run(const struct gn_finish *f, sqlite3 *db)
     gn_profile_set(db, "job", f->job->key, NULL);
     strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&f->started, &utc));
     gn_profile_set(db, "started", text, NULL);
+}
+
+void gn_finish_checkpoint(const struct gn_finish *f)
+{
+    char path[4500];
+    sqlite3 *db;
+    if (gn_profile_create(&db, ":memory:", NULL) != 0)
+        return;
+    if (add_all(f, db, NULL) == 0) {
+        describe_run(f, db);
+        mark_path(f, "db", path, sizeof path);
+        gn_profile_save(db, path, NULL);
+    }
+    gn_profile_close(db);
 }
 
 static bool any_mpi(const struct gn_finish *f)

@@ -22,12 +22,17 @@ struct gn_finish {
     int launcher_handle; /* its pidfd, -1 likewise */
 };
 
-/* Creates parts/<host>.open: this host takes part and has not finished. Refreshed by gn_finish_heartbeat. */
+/* Creates parts/<host>.open: this host takes part and has not finished. It says how to reach the agent, for
+ * whoever wants to look at the running processes. Refreshed by gn_finish_heartbeat. */
 void gn_finish_announce(const struct gn_finish *finish);
 void gn_finish_heartbeat(const struct gn_finish *finish);
 
 /* Hosts other than `host` that announced themselves and are alive. */
 int gn_finish_hosts_open(const char *folder, const char *host);
+
+/* Saves what is measured so far as parts/<host>.db, without source places: what remains when this host, or
+ * the agent with all of its job, is killed. */
+void gn_finish_checkpoint(const struct gn_finish *finish);
 
 void gn_finish(struct gn_finish *finish);
 
