@@ -6,35 +6,44 @@
  *     …
  *     gnomon_region_end("assemble");
  *
- * Nothing to link: when the program runs without gnomon, each call is a test of a pointer and nothing else, so
- * they can stay in. Regions nest; begin and end belong to the same thread. A name is at most 63 bytes; at most 1023
- * different ones are kept. C and C++.
+ * Nothing of gnomon's to link (before glibc 2.34: -ldl). When the program runs without gnomon, each call is a test of
+ * two variables and nothing else, so they can stay in. Regions nest; begin and end belong to the same thread. A name is
+ * at most 63 bytes; at most 1023 different ones are kept. C and C++.
  */
 #ifndef GNOMON_H
 #define GNOMON_H
+
+#include <dlfcn.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Provided by gnomon's capture library when it is there. */
-extern void gnomon_hook_region_begin(const char *name) __attribute__((weak));
-extern void gnomon_hook_region_end(const char *name) __attribute__((weak));
+typedef void (*gnomon_hook_)(const char *name);
 
-/* Through a variable, so that an executable linked at a fixed address asks the loader and not the linker. */
-static void (*volatile const gnomon_begin_pointer_)(const char *) __attribute__((unused)) = gnomon_hook_region_begin;
-static void (*volatile const gnomon_end_pointer_)(const char *) __attribute__((unused)) = gnomon_hook_region_end;
+/* Asked of the loader once per source file: a weak reference would be settled by the linker when it makes an executable,
+ * before gnomon's library can be there. NULL is RTLD_DEFAULT. */
+static inline void gnomon_call_(int which, const char *name)
+{
+    static gnomon_hook_ hooks[2];
+    static int asked;
+    if (!__atomic_load_n(&asked, __ATOMIC_ACQUIRE)) {
+        *(void **)&hooks[0] = dlsym(NULL, "gnomon_hook_region_begin");
+        *(void **)&hooks[1] = dlsym(NULL, "gnomon_hook_region_end");
+        __atomic_store_n(&asked, 1, __ATOMIC_RELEASE);
+    }
+    if (hooks[which])
+        hooks[which](name);
+}
 
 static inline void gnomon_region_begin(const char *name)
 {
-    if (gnomon_begin_pointer_)
-        gnomon_begin_pointer_(name);
+    gnomon_call_(0, name);
 }
 
 static inline void gnomon_region_end(const char *name)
 {
-    if (gnomon_end_pointer_)
-        gnomon_end_pointer_(name);
+    gnomon_call_(1, name);
 }
 
 #ifdef __cplusplus
