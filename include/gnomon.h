@@ -6,9 +6,9 @@
  *     …
  *     gnomon_region_end("assemble");
  *
- * Nothing of gnomon's to link (before glibc 2.34: -ldl). When the program runs without gnomon, each call is a test of
- * two variables and nothing else, so they can stay in. Regions nest; begin and end belong to the same thread. A name is
- * at most 63 bytes; at most 1023 different ones are kept. C and C++.
+ * Nothing of gnomon's to link (before glibc 2.34: -ldl). When the program runs without gnomon, each call is a
+ * test of two variables and nothing else, so they can stay in. Regions nest; begin and end belong to the same
+ * thread. A name is at most 63 bytes; at most 1023 different ones are kept. C and C++.
  */
 #ifndef GNOMON_H
 #define GNOMON_H
@@ -21,15 +21,15 @@ extern "C" {
 
 typedef void (*gnomon_hook_)(const char *name);
 
-/* Asked of the loader once per source file: a weak reference would be settled by the linker when it makes an executable,
- * before gnomon's library can be there. NULL is RTLD_DEFAULT. */
+/* Asked of the loader once per source file: a weak reference would be settled by the linker when it makes an
+ * executable, before gnomon's library can be there. (void *)0 is RTLD_DEFAULT. */
 static inline void gnomon_call_(int which, const char *name)
 {
     static gnomon_hook_ hooks[2];
     static int asked;
     if (!__atomic_load_n(&asked, __ATOMIC_ACQUIRE)) {
-        *(void **)&hooks[0] = dlsym(NULL, "gnomon_hook_region_begin");
-        *(void **)&hooks[1] = dlsym(NULL, "gnomon_hook_region_end");
+        *(void **)&hooks[0] = dlsym((void *)0, "gnomon_hook_region_begin");
+        *(void **)&hooks[1] = dlsym((void *)0, "gnomon_hook_region_end");
         __atomic_store_n(&asked, 1, __ATOMIC_RELEASE);
     }
     if (hooks[which])

@@ -107,25 +107,25 @@ static size_t read_path(sqlite3 *db, int64_t callpath, struct path_step *steps)
     return count;
 }
 
-/* The code between two activities lies in the innermost procedure that both call paths have in common,
- * between the two calls it makes on the way to them. */
-static bool common_procedure(sqlite3 *db, int64_t from, int64_t to, struct path_step *leave,
-                             struct path_step *arrive)
+/* The call paths of both ends of an edge, and how much they have in common. */
+struct path_pair {
+    struct path_step from[MAX_STEPS], to[MAX_STEPS];
+    size_t from_count, to_count;
+    size_t parting; /* the first step in which they differ, or the last common one */
+};
+
+static struct path_pair *read_pair(sqlite3 *db, int64_t from, int64_t to)
 {
-    struct path_step *a = calloc(2 * MAX_STEPS, sizeof *a), *b = a + MAX_STEPS;
-    if (!a)
-        return false;
-    size_t a_count = read_path(db, from, a), b_count = read_path(db, to, b), i = 0;
-    size_t shorter = a_count < b_count ? a_count : b_count;
-    while (i + 1 < shorter && a[i].site == b[i].site)
-        i++;
-    bool found = shorter > 0;
-    if (found) {
-        *leave = a[i];
-        *arrive = b[i];
-    }
-    free(a);
-    return found;
+    struct path_pair *p = malloc(sizeof *p);
+    if (!p)
+        return NULL;
+    p->from_count = read_path(db, from, p->from);
+    p->to_count = read_path(db, to, p->to);
+    p->parting = 0;
+    size_t shorter = p->from_count < p->to_count ? p->from_count : p->to_count;
+    while (p->parting + 1 < shorter && p->from[p->parting].site == p->to[p->parting].site)
+        p->parting++;
+    return p;
 }
 
 static int store_computation(sqlite3 *db, struct gn_error *err, int64_t from, int64_t to,
@@ -149,24 +149,50 @@ struct open_module {
     struct gn_program *program;
 };
 
+static struct gn_program *program_of(const struct open_module *modules, size_t count, int64_t module)
+{
+    for (size_t i = 0; i < count; i++)
+        if (modules[i].id == module)
+            return modules[i].program;
+    return NULL;
+}
+
+/* The code between two activities lies in the innermost procedure that both call paths have in common,
+ * between the calls it makes on the way to them. When control cannot go from the first call to the second
+ * inside of it (no loop around them), that procedure was left and entered again: then it is a loop of one of
+ * its callers. */
+static bool find_between(const struct open_module *modules, size_t count, const struct path_pair *p,
+                         struct gn_place *place)
+{
+    for (size_t level = p->parting + 1; level-- > 0;) {
+        const struct path_step *from = &p->from[level], *to = &p->to[level];
+        struct gn_program *program = program_of(modules, count, from->module);
+        if (!program || from->module != to->module)
+            return false;
+        if (gn_program_between(program, (uint64_t)from->offset, (uint64_t)to->offset, place) == 1)
+            return true;
+        if (from->offset < to->offset) /* straight on, and nothing but the line itself is there */
+            return false;
+    }
+    return false;
+}
+
 static int resolve_edge(sqlite3 *db, struct gn_error *err, const struct open_module *modules, size_t count,
                         int64_t from, int64_t to, int64_t from_path, int64_t to_path)
 {
-    struct path_step leave, arrive;
-    if (!common_procedure(db, from_path, to_path, &leave, &arrive)) {
-        struct path_step *steps = calloc(MAX_STEPS, sizeof *steps);
-        size_t depth = steps ? read_path(db, from_path ? from_path : to_path, steps) : 0;
-        int code = depth ? store_site(db, err, from, to, steps[0].site) : 0;
-        free(steps);
-        return code;
-    }
+    struct path_pair *p = read_pair(db, from_path, to_path);
+    if (!p)
+        return gn_fail(err, -ENOMEM, "no memory for call paths");
     struct gn_place place;
-    for (size_t i = 0; i < count; i++)
-        if (modules[i].id == leave.module && leave.module == arrive.module && modules[i].program &&
-            gn_program_between(modules[i].program, (uint64_t)leave.offset, (uint64_t)arrive.offset, &place) ==
-                1)
-            return store_computation(db, err, from, to, &place);
-    return store_site(db, err, from, to, leave.site);
+    int code = 0;
+    if (p->from_count && p->to_count && find_between(modules, count, p, &place))
+        code = store_computation(db, err, from, to, &place);
+    else if (p->from_count)
+        code = store_site(db, err, from, to, p->from[p->to_count ? p->parting : 0].site);
+    else if (p->to_count)
+        code = store_site(db, err, from, to, p->to[0].site);
+    free(p);
+    return code;
 }
 
 static int resolve_edges(sqlite3 *db, struct gn_error *err, const struct open_module *modules, size_t count)
