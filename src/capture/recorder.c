@@ -276,8 +276,10 @@ int gn_recorder_open(struct gn_tag *segment, uint64_t start_ticks)
         GN_SET(segment->frame_count, 1); /* the root */
     if (GN_GET(segment->module_count) == 0)
         GN_SET(segment->module_count, 1);
-    if (GN_GET(segment->name_count) == 0)
+    if (GN_GET(segment->name_count) == 0) {
+        strcpy(segment->names[0], "(further regions)");
         GN_SET(segment->name_count, 1);
+    }
     if (!take_recorder(start_ticks))
         return -1;
     gn_gate = gate;
@@ -431,21 +433,35 @@ static void pass_control(struct gn_recorder *r, uint32_t node, uint64_t begin_ti
     show(r->location, node, 0, now);
 }
 
-static uint32_t find_name(const char *name)
+static uint32_t known_name(const char *name)
 {
     uint32_t count = GN_OBSERVE(gn_segment->name_count);
     for (uint32_t i = 1; i < count; i++)
         if (strncmp(gn_segment->names[i], name, GN_NAME_BYTES - 1) == 0)
             return i;
+    return 0;
+}
+
+/* Index of a region's name, added when it is new; 0, which stands for all others, when there is no room. */
+static uint32_t find_name(const char *name)
+{
     static _Atomic int adding;
-    int expected = 0;
-    if (count >= GN_MAX_NAMES || !atomic_compare_exchange_strong(&adding, &expected, 1))
-        return 0;
-    count = GN_OBSERVE(gn_segment->name_count);
-    strncpy(gn_segment->names[count], name, GN_NAME_BYTES - 1);
-    GN_PUBLISH(gn_segment->name_count, count + 1);
-    atomic_store(&adding, 0);
-    return count;
+    uint32_t index = known_name(name);
+    for (int spins = 0; !index && spins < 1000000; spins++) {
+        int expected = 0;
+        if (!atomic_compare_exchange_weak(&adding, &expected, 1))
+            continue;
+        uint32_t count = GN_OBSERVE(gn_segment->name_count);
+        index = known_name(name);
+        if (!index && count < GN_MAX_NAMES) {
+            strncpy(gn_segment->names[count], name, GN_NAME_BYTES - 1);
+            GN_PUBLISH(gn_segment->name_count, count + 1);
+            index = count;
+        }
+        atomic_store(&adding, 0);
+        break;
+    }
+    return index;
 }
 
 static struct gn_recorder *recorder_here(void)
