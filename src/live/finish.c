@@ -236,6 +236,21 @@ static bool has_rank_zero(const struct gn_finish *f)
     return false;
 }
 
+/* One look at the parts. Our own part is gone when another host has merged all of them and found the run
+ * complete: then its profile is the whole. */
+static sqlite3 *merge_once(const struct gn_finish *f, const char *profile, struct gn_error *err)
+{
+    char own[4500];
+    sqlite3 *db;
+    mark_path(f, "db", own, sizeof own);
+    if (access(own, F_OK) != 0)
+        return gn_profile_open(&db, profile, err) == 0 ? db : NULL;
+    db = merge_parts(f, err);
+    if (db && gn_profile_save(db, profile, err) == 0 && all_complete(db))
+        remove_parts(f);
+    return db;
+}
+
 /* Every host merges what is there when it finishes, so the last one leaves the whole; the host of rank 0
  * stays until the others have finished or gone silent, because it prints the report. */
 static sqlite3 *merge_hosts(const struct gn_finish *f, struct gn_error *err)
@@ -246,15 +261,10 @@ static sqlite3 *merge_hosts(const struct gn_finish *f, struct gn_error *err)
     for (;;) {
         bool others = gn_finish_hosts_open(f->folder->path, f->host) > 0;
         int lock = lock_folder(f);
-        sqlite3 *db = merge_parts(f, err);
-        if (db)
-            gn_profile_save(db, profile, err);
-        bool done = !db || all_here(db) || !others || !has_rank_zero(f) || time(NULL) > deadline;
-        if (db && all_complete(db))
-            remove_parts(f);
+        sqlite3 *db = merge_once(f, profile, err);
         if (lock >= 0)
             close(lock);
-        if (done)
+        if (!db || all_here(db) || !others || !has_rank_zero(f) || time(NULL) > deadline)
             return db;
         gn_profile_close(db);
         usleep(200000);
