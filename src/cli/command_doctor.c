@@ -1,5 +1,6 @@
 /* gnomon doctor — what is missing on this machine, and the command that mends it. */
 #include "cli/commands.h"
+#include "cli/find.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -19,36 +20,14 @@ struct finding {
     char detail[512], mend[256];
 };
 
-static bool in_path(const char *program)
-{
-    const char *path = getenv("PATH");
-    for (const char *at = path ? path : ""; *at;) {
-        char candidate[4096];
-        int length = (int)strcspn(at, ":");
-        snprintf(candidate, sizeof candidate, "%.*s/%s", length, at, program);
-        if (access(candidate, X_OK) == 0)
-            return true;
-        at += length + (at[length] == ':');
-    }
-    return false;
-}
-
 static void check_capture(struct finding *f)
 {
-    char self[4000];
-    ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
+    char path[4096];
     f->what = "capture library";
     f->needed = true;
-    if (bytes > 0) {
-        static const char *const places[] = {"%s/../lib/gnomon/libgnomon.so",
-                                             "%s/../" GNOMON_LIBDIR "/gnomon/libgnomon.so"};
-        self[bytes] = '\0';
-        *strrchr(self, '/') = '\0';
-        for (size_t i = 0; i < 2 && !f->fine; i++) {
-            snprintf(f->detail, sizeof f->detail, places[i], self);
-            f->fine = access(f->detail, R_OK) == 0;
-        }
-    }
+    f->fine = gn_find_capture(path, sizeof path) == 0;
+    snprintf(f->detail, sizeof f->detail, "%.500s",
+             f->fine ? path : "libgnomon.so is not beside this gnomon");
     snprintf(f->mend, sizeof f->mend, "install gnomon whole: cmake --install, or the .deb");
 }
 
@@ -56,7 +35,7 @@ static void check_flavour(struct finding *f, const char *what, const char *launc
                           const char *package)
 {
     f->what = what;
-    f->fine = in_path(launcher) || in_path(other);
+    f->fine = gn_find_program(launcher) || gn_find_program(other);
     snprintf(f->detail, sizeof f->detail, f->fine ? "%s found" : "%s not in PATH", launcher);
     snprintf(f->mend, sizeof f->mend, "apt-get install %s", package);
 }

@@ -7,6 +7,7 @@
  * command line and waits. Whatever fails on our side, the program runs.
  */
 #include "cli/commands.h"
+#include "cli/find.h"
 #include "cli/launcher.h"
 #include "cli/report.h"
 #include "live/agent.h"
@@ -85,26 +86,6 @@ static bool readable(const char *path)
     return access(path, R_OK) == 0;
 }
 
-/* The capture library beside this executable, in the build or installed. */
-static int find_library(char *path, size_t size)
-{
-    static const char *const places[] = {"%s/../lib/gnomon/libgnomon.so",
-                                         "%s/../" GNOMON_LIBDIR "/gnomon/libgnomon.so"};
-    char self[3000];
-    ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (bytes <= 0)
-        return -ENOENT;
-    self[bytes] = '\0';
-    *strrchr(self, '/') = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        char candidate[4096];
-        snprintf(candidate, sizeof candidate, places[i], self);
-        if (readable(candidate) && realpath(candidate, path) && strlen(path) < size)
-            return 0;
-    }
-    return -ENOENT;
-}
-
 /* LD_PRELOAD splits at spaces and colons: a library below such a path is reached through a link without them.
  */
 static int without_spaces(char *path, size_t size)
@@ -123,7 +104,7 @@ static int without_spaces(char *path, size_t size)
 static int set_environment(const struct arguments *a, const char *agent, struct gn_error *err)
 {
     char library[4096], preload[8192];
-    if (find_library(library, sizeof library) != 0)
+    if (gn_find_capture(library, sizeof library) != 0)
         return gn_fail(err, -ENOENT, "libgnomon.so is not beside this gnomon: it is installed in part only");
     if (without_spaces(library, sizeof library) != 0)
         return gn_fail(err, -EINVAL, "the path of %s has a space in it, and no link to it could be made",
@@ -161,28 +142,12 @@ static int become(char **words)
     return 2;
 }
 
-static bool can_run(const char *program)
-{
-    if (strchr(program, '/'))
-        return access(program, X_OK) == 0;
-    const char *path = getenv("PATH");
-    for (const char *at = path ? path : ""; *at;) {
-        char candidate[4096];
-        int length = (int)strcspn(at, ":");
-        snprintf(candidate, sizeof candidate, "%.*s/%s", length, at, program);
-        if (access(candidate, X_OK) == 0)
-            return true;
-        at += length + (at[length] == ':');
-    }
-    return false;
-}
-
 static int run_here(const struct arguments *a, char **words)
 {
     static char command[1024], config[4096], agent[64];
     static struct gn_job job;
     struct gn_error err;
-    if (!can_run(words[0])) /* before anything is started for it */
+    if (!gn_find_program(words[0])) /* before anything is started for it */
         return become(words);
     gn_job_detect(&job);
     join_words(words, command, sizeof command);

@@ -1,6 +1,6 @@
 #include "live/agent.h"
 
-#include "live/channel.h"
+#include "capture/channel.h"
 #include "live/finish.h"
 #include "live/watched.h"
 

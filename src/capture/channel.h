@@ -1,6 +1,9 @@
-/* live/channel — the local socket between agent, ranks and readers; messages of capture/protocol.h. */
-#ifndef GNOMON_LIVE_CHANNEL_H
-#define GNOMON_LIVE_CHANNEL_H
+/*
+ * capture/channel — the local socket between agent, ranks and readers; messages of capture/protocol.h. Part
+ * of the capture library too: takes no memory from the program.
+ */
+#ifndef GNOMON_CAPTURE_CHANNEL_H
+#define GNOMON_CAPTURE_CHANNEL_H
 
 #include "capture/protocol.h"
 

@@ -1,4 +1,4 @@
-#include "live/channel.h"
+#include "capture/channel.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -1,0 +1,44 @@
+#include "cli/find.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool gn_find_program(const char *program)
+{
+    if (strchr(program, '/'))
+        return access(program, X_OK) == 0;
+    const char *path = getenv("PATH");
+    for (const char *at = path ? path : ""; *at;) {
+        char candidate[PATH_MAX];
+        int length = (int)strcspn(at, ":");
+        snprintf(candidate, sizeof candidate, "%.*s/%s", length, at, program);
+        if (access(candidate, X_OK) == 0)
+            return true;
+        at += length + (at[length] == ':');
+    }
+    return false;
+}
+
+int gn_find_capture(char *path, size_t size)
+{
+    static const char *const places[] = {"../lib/gnomon/libgnomon.so",
+                                         "../" GNOMON_LIBDIR "/gnomon/libgnomon.so"};
+    char self[PATH_MAX], candidate[PATH_MAX + 128], resolved[PATH_MAX];
+    ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (bytes <= 0)
+        return -ENOENT;
+    self[bytes] = '\0';
+    *strrchr(self, '/') = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        snprintf(candidate, sizeof candidate, "%s/%s", self, places[i]);
+        if (access(candidate, R_OK) == 0 && realpath(candidate, resolved) && strlen(resolved) < size) {
+            strcpy(path, resolved);
+            return 0;
+        }
+    }
+    return -ENOENT;
+}

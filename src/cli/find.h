@@ -1,0 +1,14 @@
+/* cli/find — where things are: programs in PATH, the capture library beside this executable. */
+#ifndef GNOMON_CLI_FIND_H
+#define GNOMON_CLI_FIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Whether execvp would find an executable file for `program`. */
+bool gn_find_program(const char *program);
+
+/* Absolute path of libgnomon.so, in the build or installed. 0, or -ENOENT. */
+int gn_find_capture(char *path, size_t size);
+
+#endif
