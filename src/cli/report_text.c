@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { MIN_WIDTH = 60, DEFAULT_WIDTH = 100 };
+enum { MIN_WIDTH = 60, UNLIMITED = 1000 };
 
 struct page {
     const struct gn_summary *s;
@@ -37,7 +37,7 @@ void gn_report_terminal(struct gn_report_options *o, int descriptor)
     if (o->width == 0 && columns)
         o->width = atoi(columns);
     if (o->width < MIN_WIDTH)
-        o->width = o->width > 0 ? MIN_WIDTH : DEFAULT_WIDTH;
+        o->width = o->width > 0 ? MIN_WIDTH : UNLIMITED; /* a file or a pipe: nothing is cut */
 }
 
 /* Three significant digits with a unit, eight columns at most. */

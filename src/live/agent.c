@@ -64,7 +64,7 @@ static void open_folder(struct agent *a)
         a->folder.path[0] = '\0';
     }
     if (a->folder.path[0])
-        gn_finish_announce(&a->finish);
+        gn_finish_announce(&a->finish, "running");
 }
 
 static void hello_run(struct agent *a, const struct gn_message *hello, int pid, int error_output,

@@ -53,7 +53,7 @@ static void mark_path(const struct gn_finish *f, const char *suffix, char *path,
     snprintf(path, size, "%s/parts/%s.%s", f->folder->path, f->host, suffix);
 }
 
-void gn_finish_announce(const struct gn_finish *f)
+void gn_finish_announce(const struct gn_finish *f, const char *state)
 {
     char path[4500];
     snprintf(path, sizeof path, "%s/parts", f->folder->path);
@@ -64,7 +64,7 @@ void gn_finish_announce(const struct gn_finish *f)
         return;
     char socket_name[64];
     gn_job_socket(f->job, socket_name);
-    fprintf(file, "agent %d\nsocket %s\n", (int)getpid(), socket_name);
+    fprintf(file, "state %s\nagent %d\nsocket %s\n", state, (int)getpid(), socket_name);
     fclose(file);
 }
 
@@ -326,8 +326,8 @@ static void finish_profile(struct gn_finish *f, sqlite3 *db)
         whole = merge_hosts(f, &err);
         if (f->folder->link[0])
             unlink(f->folder->link);
-    } else if (all_complete(db)) {
-        remove_parts(f);
+    } else if (saved == 0) {
+        remove_parts(f); /* all of it is in the profile */
     }
     if (whole && !f->settings->quiet && (whole == db || has_rank_zero(f)))
         f->settings->report(whole, saved == 0 ? f->folder->path : NULL,
@@ -340,6 +340,8 @@ void gn_finish(struct gn_finish *f)
 {
     struct gn_error err = {""};
     sqlite3 *db;
+    if (f->folder->path[0])
+        gn_finish_announce(f, "finishing");
     if (!any_mpi(f)) {
         char text[1200];
         snprintf(text, sizeof text,

@@ -24,7 +24,7 @@ struct gn_finish {
 
 /* Creates parts/<host>.open: this host takes part and has not finished. It says how to reach the agent, for
  * whoever wants to look at the running processes. Refreshed by gn_finish_heartbeat. */
-void gn_finish_announce(const struct gn_finish *finish);
+void gn_finish_announce(const struct gn_finish *finish, const char *state); /* "running", "finishing" */
 void gn_finish_heartbeat(const struct gn_finish *finish);
 
 /* Hosts other than `host` that announced themselves and are alive. */

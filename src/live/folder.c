@@ -131,8 +131,11 @@ int gn_folder_newest(const char *where, char *path, unsigned long size, struct g
         if (strncmp(entry->d_name, "gnomon-", 7) != 0)
             continue;
         snprintf(candidate, sizeof candidate, "%s/%s/profile.db", where, entry->d_name);
-        if (stat(candidate, &info) != 0)
-            continue;
+        if (stat(candidate, &info) != 0) { /* not finished? */
+            snprintf(candidate, sizeof candidate, "%s/%s/parts", where, entry->d_name);
+            if (stat(candidate, &info) != 0)
+                continue;
+        }
         if (!found || info.st_mtim.tv_sec > best.tv_sec ||
             (info.st_mtim.tv_sec == best.tv_sec && info.st_mtim.tv_nsec > best.tv_nsec)) {
             best = info.st_mtim;

@@ -31,7 +31,7 @@ int gn_folder_open(struct gn_folder *folder, const char *exe, uint64_t job_hash,
 /* Tries again in the places for emergencies (the disk is full): the folder then lies there. */
 int gn_folder_elsewhere(struct gn_folder *folder, struct gn_error *err);
 
-/* The newest run folder below `where` that has a profile; -ENOENT when there is none. */
+/* The newest run folder below `where`, finished or not; -ENOENT when there is none. */
 int gn_folder_newest(const char *where, char *path, unsigned long size, struct gn_error *err);
 
 #endif

@@ -132,35 +132,97 @@ static double spread_ns(const struct adder *a, const struct gn_stats *stats)
     return variance > 0 ? (double)sqrtl(variance) * a->facts->tick_ns : 0;
 }
 
+/* ---- activities that occur twice in a location: call sites of a library that was unloaded and loaded again
+ * ---- */
+
+static void join_stats(struct gn_stats *into, const struct gn_stats *from)
+{
+    if (GN_GET(from->count) == 0)
+        return;
+    if (GN_GET(into->count) == 0 || GN_GET(from->min_ticks) < GN_GET(into->min_ticks))
+        GN_SET(into->min_ticks, GN_GET(from->min_ticks));
+    if (GN_GET(from->max_ticks) > GN_GET(into->max_ticks))
+        GN_SET(into->max_ticks, GN_GET(from->max_ticks));
+    uint64_t low = GN_GET(into->squares_low), new_low = low + GN_GET(from->squares_low);
+    GN_SET(into->squares_low, new_low);
+    GN_ADD(into->squares_high, GN_GET(from->squares_high) + (new_low < low));
+    GN_ADD(into->total_ticks, GN_GET(from->total_ticks));
+    GN_ADD(into->count, GN_GET(from->count));
+}
+
+/* Adds node `from` to node `into` of the private copy and empties it. */
+static void join_nodes(struct gn_location_copy *l, uint32_t into, uint32_t from)
+{
+    struct gn_node *a = &l->nodes[into], *b = &l->nodes[from];
+    join_stats(&a->time, &b->time);
+    GN_ADD(a->errors, GN_GET(b->errors));
+    GN_ADD(a->messages, GN_GET(b->messages));
+    GN_ADD(a->bytes, GN_GET(b->bytes));
+    for (int i = 0; i < GN_BUCKETS; i++) {
+        GN_ADD(a->time_log2[i], GN_GET(b->time_log2[i]));
+        GN_ADD(a->size_log2[i], GN_GET(b->size_log2[i]));
+    }
+    memset(b, 0, sizeof *b);
+    for (uint32_t i = 0; i < l->edge_count; i++) {
+        if (GN_GET(l->edges[i].from) == from)
+            GN_SET(l->edges[i].from, into);
+        if (GN_GET(l->edges[i].to) == from)
+            GN_SET(l->edges[i].to, into);
+    }
+    for (uint32_t i = 0; i < l->peer_count; i++)
+        if (GN_GET(l->peers[i].node) == from)
+            GN_SET(l->peers[i].node, into);
+    if (l->head.now_node == from)
+        l->head.now_node = into;
+}
+
+static void join_edges(struct gn_location_copy *l)
+{
+    for (uint32_t i = 0; i < l->edge_count; i++)
+        for (uint32_t j = i + 1; j < l->edge_count; j++) {
+            struct gn_edge *a = &l->edges[i], *b = &l->edges[j];
+            if (GN_GET(a->from) != GN_GET(b->from) || GN_GET(a->to) != GN_GET(b->to))
+                continue;
+            join_stats(&a->time, &b->time);
+            GN_ADD(a->bytes, GN_GET(b->bytes));
+            GN_ADD(a->probe_ticks, GN_GET(b->probe_ticks));
+            memset(&b->time, 0, sizeof b->time);
+        }
+}
+
+static void join_same(const struct adder *a, struct gn_location_copy *l)
+{
+    bool joined = false;
+    for (uint32_t i = 1; i < l->node_count; i++)
+        for (uint32_t j = 0; j < i; j++)
+            if (a->activities[i] == a->activities[j]) {
+                join_nodes(l, j, i);
+                joined = true;
+                break;
+            }
+    if (joined)
+        join_edges(l);
+}
+
 static void add_node(struct adder *a, int64_t location, const struct gn_node *node, int64_t activity,
                      int64_t open_ns)
 {
     const struct gn_stats *t = &node->time;
     if (GN_GET(t->count) == 0 && open_ns == 0 && GN_GET(node->messages) == 0)
         return;
-    RUN(a,
-        "INSERT INTO node VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = "
-        "count +"
-        " excluded.count, total_ns = total_ns + excluded.total_ns, min_ns = min(min_ns, excluded.min_ns),"
-        " max_ns = max(max_ns, excluded.max_ns), messages = messages + excluded.messages,"
-        " bytes = bytes + excluded.bytes",
-        "iiiiiidiiiibb", location, activity, (int64_t)GN_GET(t->count), to_ns(a, GN_GET(t->total_ticks)),
-        to_ns(a, GN_GET(t->min_ticks)), to_ns(a, GN_GET(t->max_ticks)), spread_ns(a, t), open_ns,
-        (int64_t)GN_GET(node->errors), (int64_t)GN_GET(node->messages), (int64_t)GN_GET(node->bytes),
-        (const void *)node->time_log2, (int)sizeof node->time_log2, (const void *)node->size_log2,
-        (int)sizeof node->size_log2);
+    RUN(a, "INSERT INTO node VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", "iiiiiidiiiibb", location,
+        activity, (int64_t)GN_GET(t->count), to_ns(a, GN_GET(t->total_ticks)), to_ns(a, GN_GET(t->min_ticks)),
+        to_ns(a, GN_GET(t->max_ticks)), spread_ns(a, t), open_ns, (int64_t)GN_GET(node->errors),
+        (int64_t)GN_GET(node->messages), (int64_t)GN_GET(node->bytes), (const void *)node->time_log2,
+        (int)sizeof node->time_log2, (const void *)node->size_log2, (int)sizeof node->size_log2);
 }
 
 static void insert_edge(struct adder *a, int64_t location, int64_t from, int64_t to, const struct gn_stats *t,
                         int64_t own_ns, int64_t bytes)
 {
-    RUN(a,
-        "INSERT INTO edge VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count +"
-        " excluded.count, total_ns = total_ns + excluded.total_ns, own_ns = own_ns + excluded.own_ns,"
-        " min_ns = min(min_ns, excluded.min_ns), max_ns = max(max_ns, excluded.max_ns), bytes = bytes + "
-        "excluded.bytes",
-        "iiiiiiiidi", location, from, to, (int64_t)GN_GET(t->count), to_ns(a, GN_GET(t->total_ticks)), own_ns,
-        to_ns(a, GN_GET(t->min_ticks)), to_ns(a, GN_GET(t->max_ticks)), spread_ns(a, t), bytes);
+    RUN(a, "INSERT INTO edge VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", "iiiiiiiidi", location, from, to,
+        (int64_t)GN_GET(t->count), to_ns(a, GN_GET(t->total_ticks)), own_ns, to_ns(a, GN_GET(t->min_ticks)),
+        to_ns(a, GN_GET(t->max_ticks)), spread_ns(a, t), bytes);
 }
 
 /* Our own work around the calls lies in the edges; its mean cost is known, and the extraordinary part
@@ -232,8 +294,8 @@ static double probe_ns(const struct adder *a, const struct gn_location_head *hea
 
 static void add_location(struct adder *a, uint32_t index)
 {
-    const struct gn_location_copy *l = &a->snapshot->locations[index];
-    if (l->node_count < 3) /* taken, but nothing recorded yet */
+    struct gn_location_copy *l = &a->snapshot->locations[index]; /* our copy: it may be tidied */
+    if (l->node_count < 3)                                       /* taken, but nothing recorded yet */
         return;
     a->activities = calloc(l->node_count, sizeof *a->activities);
     if (!a->activities) {
@@ -241,6 +303,7 @@ static void add_location(struct adder *a, uint32_t index)
         return;
     }
     add_activities(a, l);
+    join_same(a, l);
     a->probe_ns = probe_ns(a, &l->head);
     struct last_moment last = last_moment(a, l, index);
     int64_t elapsed_ns = between_ns(a, l->head.first_ticks, l->head.now_ticks) + last.ns;

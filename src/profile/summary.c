@@ -64,8 +64,11 @@ struct collector {
     double total_ns; /* of all threads */
     int ranks;
     size_t capacity;
-    int64_t *values; /* of the current row, one for each rank seen */
-    int *value_ranks;
+    struct rank_value { /* of the current row, one for each rank seen */
+        int rank;
+        int64_t ns, waiting_ns;
+    } * values;
+    bool one_rank; /* a row belongs to one rank or host: nothing to spread over the ranks */
     size_t value_count, value_capacity;
 };
 
@@ -81,8 +84,26 @@ static bool same_text(const char *a, const void *b)
 
 static int by_value(const void *a, const void *b)
 {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    int64_t x = ((const struct rank_value *)a)->ns, y = ((const struct rank_value *)b)->ns;
     return (x > y) - (x < y);
+}
+
+/* The i-th smallest of the ranks' values; as many zeros as there are ranks without one come first. */
+static int64_t value_at(const struct collector *c, size_t absent, size_t i)
+{
+    return i < absent || c->value_count == 0 ? 0 : c->values[i - absent].ns;
+}
+
+/* See gn_summarise: the largest time outside of waiting calls and the smallest inside of them. */
+static int64_t weight(const struct collector *c, size_t absent)
+{
+    int64_t work = 0, waiting = absent ? 0 : INT64_MAX;
+    for (size_t i = 0; i < c->value_count; i++) {
+        const struct rank_value *v = &c->values[i];
+        work = v->ns - v->waiting_ns > work ? v->ns - v->waiting_ns : work;
+        waiting = v->waiting_ns < waiting ? v->waiting_ns : waiting;
+    }
+    return work + (c->value_count ? waiting : 0);
 }
 
 /* All ranks' values of the row are here: the distribution over the ranks. */
@@ -91,25 +112,22 @@ static void close_row(struct collector *c)
     if (c->summary->row_count == 0)
         return;
     struct gn_activity_row *row = &c->summary->rows[c->summary->row_count - 1];
-    size_t ranks = (size_t)c->ranks > c->value_count ? (size_t)c->ranks : c->value_count;
+    size_t ranks = c->one_rank || (size_t)c->ranks < c->value_count ? c->value_count : (size_t)c->ranks;
+    size_t absent = ranks - c->value_count;
     row->max_rank = -1;
     for (size_t i = 0; i < c->value_count; i++) {
-        row->total_ns += c->values[i];
-        if (row->max_rank < 0 || c->values[i] > row->max_ns) {
-            row->max_ns = c->values[i];
-            row->max_rank = c->value_ranks[i];
+        row->total_ns += c->values[i].ns;
+        if (row->max_rank < 0 || c->values[i].ns > row->max_ns) {
+            row->max_ns = c->values[i].ns;
+            row->max_rank = c->values[i].rank;
         }
     }
     qsort(c->values, c->value_count, sizeof *c->values, by_value);
-    size_t absent = ranks - c->value_count; /* as many zeros come first */
-    row->min_ns = absent ? 0 : c->value_count ? c->values[0] : 0;
-    size_t low = ranks ? (ranks - 1) / 2 : 0, high = ranks / 2;
-    int64_t low_value = low < absent ? 0 : c->values[low - absent];
-    int64_t high_value = ranks == 0 || high < absent ? 0 : c->values[high - absent];
-    row->median_ns = low_value / 2 + high_value / 2 + (low_value % 2 + high_value % 2) / 2;
+    row->min_ns = value_at(c, absent, 0);
+    int64_t low = value_at(c, absent, ranks ? (ranks - 1) / 2 : 0), high = value_at(c, absent, ranks / 2);
+    row->median_ns = low + (high - low) / 2;
     row->mean_ns = ranks ? row->total_ns / (int64_t)ranks : 0;
-    bool waits = strcmp(row->kind, "mpi") == 0 && strncmp(row->name, "MPI_File_", 9) != 0;
-    row->weight_ns = waits ? row->min_ns : row->max_ns;
+    row->weight_ns = c->one_rank ? row->total_ns : weight(c, absent);
     row->share = c->total_ns > 0 ? (double)row->total_ns / c->total_ns : 0;
     c->value_count = 0;
 }
@@ -143,20 +161,17 @@ static struct gn_activity_row *new_row(struct collector *c, sqlite3_stmt *q)
     return row;
 }
 
-static bool push_value(struct collector *c, int rank, int64_t value)
+static bool push_value(struct collector *c, const struct rank_value *value)
 {
     if (c->value_count == c->value_capacity) {
         size_t capacity = c->value_capacity ? 2 * c->value_capacity : 64;
         void *values = realloc(c->values, capacity * sizeof *c->values);
-        c->values = values ? values : c->values;
-        void *ranks = realloc(c->value_ranks, capacity * sizeof *c->value_ranks);
-        c->value_ranks = ranks ? ranks : c->value_ranks;
-        if (!values || !ranks)
+        if (!values)
             return false;
+        c->values = values;
         c->value_capacity = capacity;
     }
-    c->values[c->value_count] = value;
-    c->value_ranks[c->value_count++] = rank;
+    c->values[c->value_count++] = *value;
     return true;
 }
 
@@ -197,9 +212,12 @@ static int collect_rows(sqlite3 *db, enum gn_by by, bool raw, struct collector *
     char head[sizeof pieces + 64], text[sizeof head + 1024];
     snprintf(head, sizeof head, pieces, raw ? "total_ns" : "own_ns");
     snprintf(text, sizeof text,
-             "%sSELECT k1, k2, k3, k4, k5, k6, k7, rank, sum(ns), sum(count), sum(bytes), sum(mpi) FROM "
+             "%sSELECT k1, k2, k3, k4, k5, k6, k7, rank, sum(ns), sum(count), sum(bytes), sum(mpi),"
+             " sum(waiting) FROM "
              "(SELECT %s,"
-             " rank, ns, count, bytes, CASE WHEN kind = 'mpi' THEN ns ELSE 0 END AS mpi FROM %s)"
+             " rank, ns, count, bytes, CASE WHEN kind = 'mpi' THEN ns ELSE 0 END AS mpi, CASE WHEN kind = "
+             "'mpi' AND"
+             " name NOT LIKE 'MPI_File_%%' THEN ns ELSE 0 END AS waiting FROM %s)"
              " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8",
              head, keys[by], by == GN_BY_REGION ? "region" : "piece");
     sqlite3_stmt *q = gn_sql_query(db, err, text, "");
@@ -217,7 +235,9 @@ static int collect_rows(sqlite3 *db, enum gn_by by, bool raw, struct collector *
             if (row && by == GN_BY_CALLPATH)
                 row->path = edge_text(db, one, two);
         }
-        if (!row || !push_value(c, sqlite3_column_int(q, 7), sqlite3_column_int64(q, 8)))
+        struct rank_value value = {sqlite3_column_int(q, 7), sqlite3_column_int64(q, 8),
+                                   sqlite3_column_int64(q, 12)};
+        if (!row || !push_value(c, &value))
             break;
         row->count += sqlite3_column_int64(q, 9);
         row->bytes += sqlite3_column_int64(q, 10);
@@ -410,6 +430,7 @@ int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, str
     memset(s, 0, sizeof *s);
     describe(db, s, &c.total_ns);
     c.ranks = s->ranks;
+    c.one_rank = by == GN_BY_RANK || by == GN_BY_HOST;
     int code = 0;
     if (by == GN_BY_PAIR)
         collect_pairs(db, s);
@@ -421,7 +442,6 @@ int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, str
     collect_lost(db, s);
     list_missing(db, s);
     free(c.values);
-    free(c.value_ranks);
     if (code != 0)
         gn_summary_clear(s);
     return code;

@@ -1,0 +1,84 @@
+# What people type. The build itself is CMake with presets (CMakePresets.json); here are only the commands.
+#
+#   make            builds          make demo       builds, measures an example, shows the report
+#   make help       says the rest   make check      everything a change has to pass
+#
+# GNOMON_SETUP=0 never installs packages, GNOMON_SETUP=1 always does; otherwise only when one is missing.
+
+PREFIX ?= /usr/local
+RELEASE := build/release
+SETUP := scripts/setup.sh
+MPI_ENV := . scripts/mpi_env.sh
+C_FILES = $(shell find src include examples tests bench -name '*.[ch]')
+# Sanitizers want the address space layout they were made for. Some containers do not allow to ask for it.
+PLAIN_LAYOUT = $(shell setarch -R true 2>/dev/null && echo setarch -R)
+
+.DEFAULT_GOAL := build
+.NOTPARALLEL:
+.PHONY: help setup build demo check check-format check-manual bench format install deb clean
+
+help:
+	@echo 'make build      release build in $(RELEASE) (the default)'
+	@echo 'make demo       measure an example with 4 ranks and show the report'
+	@echo 'make check      formatting, manual pages, tests: asan, tsan and ci builds'
+	@echo 'make bench      what measuring costs, against the same run without it'
+	@echo 'make setup      install the packages all of these need (scripts/packages.txt)'
+	@echo 'make format     apply .clang-format'
+	@echo 'make install    into PREFIX ($(PREFIX)), below DESTDIR when that is set'
+	@echo 'make deb        a Debian package in build/deb'
+	@echo 'make clean      remove build/'
+
+setup:
+	@$(SETUP) build demo test package
+
+build:
+	@$(SETUP) build
+	cmake --preset release
+	cmake --build --preset release
+
+demo:
+	@$(SETUP) build demo
+	cmake --preset release
+	cmake --build --preset release
+	@scripts/demo.sh $(RELEASE)
+
+# The ci preset comes last: it is the one that runs all tests, so the last lines are the whole result.
+check:
+	@$(SETUP) build demo test
+	@$(MAKE) --no-print-directory check-format check-manual
+	cmake --preset asan
+	cmake --build --preset asan
+	$(MPI_ENV); $(PLAIN_LAYOUT) ctest --preset asan
+	cmake --preset tsan
+	cmake --build --preset tsan
+	$(MPI_ENV); $(PLAIN_LAYOUT) ctest --preset tsan
+	cmake --preset ci
+	cmake --build --preset ci
+	$(MPI_ENV); ctest --preset ci
+
+check-format:
+	@clang-format --dry-run --Werror $(C_FILES)
+
+check-manual:
+	@mandoc -T lint -W warning man/*.[13]
+
+bench:
+	@$(SETUP) build demo test
+	cmake --preset release
+	cmake --build --preset release
+	@$(MPI_ENV); python3 scripts/bench.py $(RELEASE)
+
+format:
+	clang-format -i $(C_FILES)
+
+install: build
+	cmake --install $(RELEASE) --prefix "$(PREFIX)"
+
+deb:
+	@$(SETUP) build package
+	cmake --preset deb
+	cmake --build --preset deb
+	cd build/deb && cpack -G DEB
+
+clean:
+	rm -rf build
