@@ -127,6 +127,8 @@ def body(call, convert, fortran):
         lines.append(f"    gn_before_{klass}({', '.join(['&call'] + given)});")
     lines.append("REAL")
     lines.append("    call.exit_ticks = gn_ticks();")
+    # a callback inside the call may have forked: then this is a child, which has no segment
+    lines.append(f"    if (gn_is_closed())\n        return{'' if fortran else ' result'};")
     if after is not None:
         given = [convert(kinds[a], a) for a in after]
         lines.append(f"    if (result == 0)\n        gn_after_{klass}({', '.join(['&call'] + given)});")

@@ -196,6 +196,28 @@ void gn_callpath_unwind(struct gn_tag *segment, uintptr_t caller, const void *fr
     unwound->path = find_path(segment, unwound);
 }
 
+struct search {
+    uintptr_t caller_sp; /* what the stack pointer of the frame's caller was at the call */
+    uintptr_t caller;
+    bool found;
+};
+
+static int compare_frame(void *unwinder, void *argument)
+{
+    struct search *search = argument;
+    struct _Unwind_Context *context = unwinder;
+    uintptr_t sp = _Unwind_GetCFA(context);
+    search->found = sp == search->caller_sp && _Unwind_GetIP(context) == search->caller;
+    return sp < search->caller_sp ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+bool gn_stack_contains(const void *wrapper_frame, uintptr_t caller)
+{
+    struct search search = {(uintptr_t)wrapper_frame + 2 * sizeof(void *), caller, false};
+    gn_guarded_backtrace(compare_frame, &search);
+    return search.found;
+}
+
 void gn_memo_store(struct gn_callpath_memo *memo, uint32_t activity, uintptr_t caller, const void *frame,
                    uint32_t node, const struct gn_unwound *unwound)
 {

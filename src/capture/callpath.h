@@ -74,6 +74,11 @@ struct gn_unwound {
 void gn_callpath_unwind(struct gn_tag *segment, uintptr_t caller, const void *frame,
                         struct gn_unwound *unwound);
 
+/* Whether the wrapper with this frame address that was called from `caller` is still on the calling thread's
+ * stack: whether there is a frame with its caller's stack pointer that waits to be returned to at `caller`.
+ */
+bool gn_stack_contains(const void *wrapper_frame, uintptr_t caller);
+
 /* _Unwind_Backtrace, whatever happens inside it: see unwind_guard.c. step gets the unwinder's context and
  * answers with a _Unwind_Reason_Code. False: the unwinder gave up. */
 bool gn_guarded_backtrace(int (*step)(void *context, void *argument), void *argument);

@@ -315,11 +315,11 @@ static bool begin_slow(struct gn_call *call, struct gn_recorder *r, uint32_t act
 }
 
 /* Called when a call is already under way in this thread. Nested calls (an MPI library that uses its own
- * public interface) are not recorded. But an error handler may have left the outer call by longjmp or an
- * exception: then the stack has been unwound past the outer wrapper's frame, and that call is over. */
+ * public interface, callbacks) are not recorded. But an error handler may have left the outer call by longjmp
+ * or an exception: that call is over when its wrapper's frame is no longer on the stack. */
 static bool left_without_leave(struct gn_recorder *r, const void *frame)
 {
-    if ((uintptr_t)frame < (uintptr_t)r->inside_frame)
+    if ((uintptr_t)frame < (uintptr_t)r->inside_frame && gn_stack_contains(r->inside_frame, r->inside_caller))
         return false;
     r->inside = false;
     return true;
@@ -327,7 +327,7 @@ static bool left_without_leave(struct gn_recorder *r, const void *frame)
 
 bool gn_enter(struct gn_call *call, uint32_t activity, void *caller, void *frame)
 {
-    if (__builtin_expect(!GN_GET(gn_gate->open), 0))
+    if (gn_is_closed())
         return false;
     struct gn_recorder *r = self;
     if (__builtin_expect(!r, 0)) {
@@ -353,6 +353,7 @@ bool gn_enter(struct gn_call *call, uint32_t activity, void *caller, void *frame
         begin_slow(call, r, activity, caller, frame);
     r->inside = true;
     r->inside_frame = frame;
+    r->inside_caller = (uintptr_t)caller;
     call->enter_ticks = gn_ticks();
     show(r->location, call->node, 1, call->enter_ticks);
     return true;
@@ -392,6 +393,8 @@ void gn_leave(struct gn_call *call, int result)
 {
     struct gn_recorder *r = call->recorder;
     struct gn_location *location = r->location;
+    if (gn_is_closed()) /* a child made inside the call */
+        return;
     if (call->followed)
         gn_settle_requests(call);
     uint64_t slow_ticks = call->slow ? call->enter_ticks - call->begin_ticks : 0;

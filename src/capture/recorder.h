@@ -54,6 +54,11 @@ struct gn_gate {
 };
 extern struct gn_gate *gn_gate;
 
+static inline bool gn_is_closed(void)
+{
+    return __builtin_expect(!GN_GET(gn_gate->open), 0);
+}
+
 /* The process's segment; NULL while there is none. */
 extern struct gn_tag *gn_segment;
 
@@ -111,6 +116,7 @@ struct gn_recorder {
     bool inside;
     bool off;
     void *inside_frame;
+    uintptr_t inside_caller; /* where that call returns to */
     uint32_t off_node;
     uint32_t region_depth;
     struct {

@@ -44,6 +44,8 @@ static int32_t claim(uint32_t line)
 
 bool gn_request_follow(gn_handle handle, const struct gn_request *request)
 {
+    if (handle <= BUSY)
+        return false;
     uint32_t line = line_of(handle);
     int32_t position = claim(line);
     if (position < 0) {
@@ -67,6 +69,8 @@ static int32_t find_in(uint32_t line, gn_handle handle)
 
 int32_t gn_request_find(gn_handle handle)
 {
+    if (handle <= BUSY) /* our own marks; no library's handle */
+        return -1;
     uint32_t line = line_of(handle);
     int32_t position = find_in(line, handle);
     if (position < 0 && __builtin_expect(GN_GET(displaced) != 0, 0))

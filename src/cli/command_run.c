@@ -180,6 +180,8 @@ static void wait_for_profile(const char *folder)
     char profile[4200];
     snprintf(profile, sizeof profile, "%s/profile.db", folder);
     for (int tenths = 0; tenths < 300; tenths++) {
+        if (access(folder, F_OK) != 0) /* moved elsewhere; the agent says where */
+            return;
         bool open = gn_finish_hosts_open(folder, NULL) > 0;
         if (!open && (readable(profile) || tenths > 5))
             return;
@@ -193,6 +195,8 @@ static void print_report(const struct gn_folder *folder, const char *program)
     struct gn_error err;
     sqlite3 *db;
     snprintf(profile, sizeof profile, "%s/profile.db", folder->path);
+    if (access(folder->path, F_OK) != 0)
+        return;
     if (!readable(profile)) {
         fprintf(
             stderr,

@@ -1,10 +1,11 @@
 #include "graph/snapshot.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_PATIENCE = 20000000 };
+enum { DEFAULT_PATIENCE = 1000000, YIELD_EVERY = 1000, IMPATIENT = 10 };
 
 static void copy_words(void *to, const void *from, size_t bytes)
 {
@@ -14,23 +15,28 @@ static void copy_words(void *to, const void *from, size_t bytes)
         target[i] = atomic_load_explicit((gn_shared64 *)&source[i], memory_order_relaxed);
 }
 
-/* Copies one record that starts with its sequence number. */
-static void copy_record(struct gn_snapshot *s, void *to, void *from, size_t bytes, uint32_t patience)
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Copies one record that starts with its sequence number. A writer is inside of one record at a time: once
+ * one was found torn in a location, its writer is gone (or the memory is nonsense), and waiting for others is
+ * of no use. */
+static void copy_record(struct gn_snapshot *s, void *to, void *from, size_t bytes, uint32_t *patience)
 {
     gn_shared32 *seq = from;
-    for (uint32_t tries = 0; tries < patience; tries++) {
+    for (uint32_t tries = 0; tries < *patience; tries++) {
         uint32_t before = gn_seq_read_begin(seq);
         copy_words(to, from, bytes);
         if (gn_seq_read_good(seq, before))
             return;
         s->retries++;
+        if (tries % YIELD_EVERY == YIELD_EVERY - 1)
+            sched_yield(); /* the writer may wait for this processor */
     }
     s->torn++;
-}
-
-static uint32_t smaller(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
+    *patience = smaller(*patience, IMPATIENT);
 }
 
 static bool node_is_sane(const struct gn_snapshot *s, const struct gn_node *node)
@@ -39,7 +45,7 @@ static bool node_is_sane(const struct gn_snapshot *s, const struct gn_node *node
 }
 
 static void copy_nodes(struct gn_snapshot *s, struct gn_location_copy *copy, struct gn_location *from,
-                       uint32_t patience)
+                       uint32_t *patience)
 {
     for (uint32_t i = 0; i < copy->node_count; i++) {
         copy_record(s, &copy->nodes[i], &from->nodes[i], sizeof from->nodes[i], patience);
@@ -52,7 +58,7 @@ static void copy_nodes(struct gn_snapshot *s, struct gn_location_copy *copy, str
 }
 
 static void copy_edges(struct gn_snapshot *s, struct gn_location_copy *copy, struct gn_location *from,
-                       uint32_t patience)
+                       uint32_t *patience)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < copy->edge_count; i++) {
@@ -67,7 +73,7 @@ static void copy_edges(struct gn_snapshot *s, struct gn_location_copy *copy, str
 }
 
 static void copy_peers(struct gn_snapshot *s, struct gn_location_copy *copy, struct gn_location *from,
-                       uint32_t patience)
+                       uint32_t *patience)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < copy->peer_count; i++) {
@@ -82,7 +88,7 @@ static void copy_peers(struct gn_snapshot *s, struct gn_location_copy *copy, str
 }
 
 static void copy_head(struct gn_snapshot *s, struct gn_location_head *head, struct gn_location *from,
-                      uint32_t patience)
+                      uint32_t *patience)
 {
     for (uint32_t tries = 0;; tries++) {
         uint32_t before = gn_seq_read_begin(&from->seq);
@@ -91,8 +97,9 @@ static void copy_head(struct gn_snapshot *s, struct gn_location_head *head, stru
         head->now_ticks = GN_GET(from->now_ticks);
         if (gn_seq_read_good(&from->seq, before))
             break;
-        if (tries == patience) {
+        if (tries >= *patience) {
             s->torn++;
+            *patience = smaller(*patience, IMPATIENT);
             break;
         }
     }
@@ -163,10 +170,11 @@ static int take(struct gn_tag *shared, uint32_t patience, struct gn_snapshot *s)
         return -ENOMEM;
     copy_frames(s, shared);
     for (uint32_t i = 0; i < s->location_count; i++) {
-        copy_head(s, &s->locations[i].head, &shared->locations[i], patience);
-        copy_nodes(s, &s->locations[i], &shared->locations[i], patience);
-        copy_edges(s, &s->locations[i], &shared->locations[i], patience);
-        copy_peers(s, &s->locations[i], &shared->locations[i], patience);
+        uint32_t left = patience;
+        copy_head(s, &s->locations[i].head, &shared->locations[i], &left);
+        copy_nodes(s, &s->locations[i], &shared->locations[i], &left);
+        copy_edges(s, &s->locations[i], &shared->locations[i], &left);
+        copy_peers(s, &s->locations[i], &shared->locations[i], &left);
     }
     copy_words(&s->head, shared, offsetof(struct gn_tag, modules));
     s->head.flavour[sizeof s->head.flavour - 1] = '\0';

@@ -42,7 +42,7 @@ static int report_output(const struct gn_finish *f, bool complete)
 static void say(const struct gn_finish *f, const char *text)
 {
     int output = report_output(f, true);
-    if (output >= 0 && !f->settings->quiet)
+    if (output >= 0 && (!f->settings->quiet || f->moved))
         dprintf(output, "gnomon: %s\n", text);
 }
 
@@ -284,6 +284,23 @@ static void write_config(const struct gn_finish *f)
     fclose(file);
 }
 
+/* The run could not be kept where it was: leave that place as it was found. */
+static int save_elsewhere(struct gn_finish *f, sqlite3 *db, struct gn_error *err)
+{
+    struct gn_folder before = *f->folder, after = before;
+    char path[4500];
+    int code = gn_folder_elsewhere(&after, err);
+    if (code != 0)
+        return code;
+    remove_parts(f);
+    rmdir(before.path);
+    *f->folder = after;
+    f->folder->shared = false;
+    f->moved = true;
+    snprintf(path, sizeof path, "%s/profile.db", f->folder->path);
+    return gn_profile_save(db, path, err);
+}
+
 /* The own part: under parts/ when hosts share the folder, as the profile itself otherwise. A full or
  * read-only disk moves the run elsewhere. */
 static int save_part(struct gn_finish *f, sqlite3 *db, struct gn_error *err)
@@ -296,16 +313,8 @@ static int save_part(struct gn_finish *f, sqlite3 *db, struct gn_error *err)
     int code = gn_profile_save(db, path, err);
     if (code == 0)
         return 0;
-    struct gn_error again;
-    char before[4096];
-    snprintf(before, sizeof before, "%s", f->folder->path);
-    if (gn_folder_elsewhere(f->folder, &again) != 0)
-        return code;
     say(f, err->text);
-    f->folder->shared = false;
-    rmdir(before); /* only when it is empty */
-    snprintf(path, sizeof path, "%s/profile.db", f->folder->path);
-    return gn_profile_save(db, path, err);
+    return save_elsewhere(f, db, err);
 }
 
 static void finish_profile(struct gn_finish *f, sqlite3 *db)
@@ -329,7 +338,8 @@ static void finish_profile(struct gn_finish *f, sqlite3 *db)
     } else if (saved == 0) {
         remove_parts(f); /* all of it is in the profile */
     }
-    if (whole && !f->settings->quiet && (whole == db || has_rank_zero(f)))
+    bool quiet = f->settings->quiet && !f->moved; /* whoever asked for silence looks in the first place */
+    if (whole && !quiet && (whole == db || has_rank_zero(f)))
         f->settings->report(whole, saved == 0 ? f->folder->path : NULL,
                             report_output(f, all_complete(whole)));
     if (whole != db)

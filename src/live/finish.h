@@ -20,6 +20,7 @@ struct gn_finish {
     const char *host;
     int launcher_error;  /* the launcher's standard error, -1 when it could not be had */
     int launcher_handle; /* its pidfd, -1 likewise */
+    bool moved;          /* the folder was left for another place */
 };
 
 /* Creates parts/<host>.open: this host takes part and has not finished. It says how to reach the agent, for

@@ -150,10 +150,9 @@ static void join_stats(struct gn_stats *into, const struct gn_stats *from)
     GN_ADD(into->count, GN_GET(from->count));
 }
 
-/* Adds node `from` to node `into` of the private copy and empties it. */
-static void join_nodes(struct gn_location_copy *l, uint32_t into, uint32_t from)
+/* Adds node b to node a of the private copy and empties it; edges and peers follow in join_same. */
+static void join_nodes(struct gn_node *a, struct gn_node *b)
 {
-    struct gn_node *a = &l->nodes[into], *b = &l->nodes[from];
     join_stats(&a->time, &b->time);
     GN_ADD(a->errors, GN_GET(b->errors));
     GN_ADD(a->messages, GN_GET(b->messages));
@@ -163,45 +162,84 @@ static void join_nodes(struct gn_location_copy *l, uint32_t into, uint32_t from)
         GN_ADD(a->size_log2[i], GN_GET(b->size_log2[i]));
     }
     memset(b, 0, sizeof *b);
-    for (uint32_t i = 0; i < l->edge_count; i++) {
-        if (GN_GET(l->edges[i].from) == from)
-            GN_SET(l->edges[i].from, into);
-        if (GN_GET(l->edges[i].to) == from)
-            GN_SET(l->edges[i].to, into);
-    }
-    for (uint32_t i = 0; i < l->peer_count; i++)
-        if (GN_GET(l->peers[i].node) == from)
-            GN_SET(l->peers[i].node, into);
-    if (l->head.now_node == from)
-        l->head.now_node = into;
 }
 
+static int by_ends(const void *a, const void *b)
+{
+    const struct gn_edge *x = a, *y = b;
+    if (GN_GET(x->from) != GN_GET(y->from))
+        return GN_GET(x->from) < GN_GET(y->from) ? -1 : 1;
+    return (GN_GET(x->to) > GN_GET(y->to)) - (GN_GET(x->to) < GN_GET(y->to));
+}
+
+/* Edges between the same two nodes become one. */
 static void join_edges(struct gn_location_copy *l)
 {
-    for (uint32_t i = 0; i < l->edge_count; i++)
-        for (uint32_t j = i + 1; j < l->edge_count; j++) {
-            struct gn_edge *a = &l->edges[i], *b = &l->edges[j];
-            if (GN_GET(a->from) != GN_GET(b->from) || GN_GET(a->to) != GN_GET(b->to))
-                continue;
-            join_stats(&a->time, &b->time);
-            GN_ADD(a->bytes, GN_GET(b->bytes));
-            GN_ADD(a->probe_ticks, GN_GET(b->probe_ticks));
-            memset(&b->time, 0, sizeof b->time);
+    uint32_t kept = 0;
+    qsort(l->edges, l->edge_count, sizeof *l->edges, by_ends);
+    for (uint32_t i = 1; i < l->edge_count; i++) {
+        struct gn_edge *last = &l->edges[kept], *next = &l->edges[i];
+        if (by_ends(last, next) != 0) {
+            memmove(&l->edges[++kept], next, sizeof *next);
+            continue;
         }
+        join_stats(&last->time, &next->time);
+        GN_ADD(last->bytes, GN_GET(next->bytes));
+        GN_ADD(last->probe_ticks, GN_GET(next->probe_ticks));
+    }
+    if (l->edge_count)
+        l->edge_count = kept + 1;
+}
+
+struct numbered {
+    int64_t activity;
+    uint32_t node;
+};
+
+static int by_activity(const void *a, const void *b)
+{
+    const struct numbered *x = a, *y = b;
+    if (x->activity != y->activity)
+        return x->activity < y->activity ? -1 : 1;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+/* representative[i]: the first node of the same activity. False when all are different. */
+static bool find_same(const struct adder *a, struct gn_location_copy *l, uint32_t *representative)
+{
+    bool any = false;
+    struct numbered *order = calloc(l->node_count, sizeof *order);
+    for (uint32_t i = 0; order && i < l->node_count; i++)
+        order[i] = (struct numbered){a->activities[i], i};
+    if (order)
+        qsort(order, l->node_count, sizeof *order, by_activity);
+    for (uint32_t i = 0; order && i < l->node_count; i++) {
+        bool same = i > 0 && order[i].activity == order[i - 1].activity;
+        representative[order[i].node] = same ? representative[order[i - 1].node] : order[i].node;
+        any = any || same;
+    }
+    free(order);
+    return any;
 }
 
 static void join_same(const struct adder *a, struct gn_location_copy *l)
 {
-    bool joined = false;
-    for (uint32_t i = 1; i < l->node_count; i++)
-        for (uint32_t j = 0; j < i; j++)
-            if (a->activities[i] == a->activities[j]) {
-                join_nodes(l, j, i);
-                joined = true;
-                break;
-            }
-    if (joined)
+    uint32_t *to = calloc(l->node_count, sizeof *to);
+    if (to && find_same(a, l, to)) {
+        for (uint32_t i = 0; i < l->node_count; i++)
+            if (to[i] != i)
+                join_nodes(&l->nodes[to[i]], &l->nodes[i]);
+        for (uint32_t i = 0; i < l->edge_count; i++) {
+            GN_SET(l->edges[i].from, to[GN_GET(l->edges[i].from)]);
+            GN_SET(l->edges[i].to, to[GN_GET(l->edges[i].to)]);
+        }
+        for (uint32_t i = 0; i < l->peer_count; i++)
+            GN_SET(l->peers[i].node, to[GN_GET(l->peers[i].node)]);
+        if (l->head.now_node < l->node_count)
+            l->head.now_node = to[l->head.now_node];
         join_edges(l);
+    }
+    free(to);
 }
 
 static void add_node(struct adder *a, int64_t location, const struct gn_node *node, int64_t activity,

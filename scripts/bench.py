@@ -1,0 +1,413 @@
+#!/usr/bin/env python3
+"""What measuring costs, against the same program run without it.
+
+    bench.py BUILD_DIR [--quick] [--real] [--only calls|parts|real|size] [--rounds N] [--json FILE]
+
+Everything is compared in pairs: what is compared runs in turn, round after round, differences and ratios are
+taken within a round, and their median is quoted with the smallest and the largest. bench/README.md says how to
+read the tables. Times are never asserted: the exit status is 0 whatever they are.
+"""
+import argparse
+import glob
+import json
+import os
+import platform
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+AIM_NS = 60  # added per MPI call, at the median, with call paths
+SECTIONS = ["calls", "parts", "real", "size"]
+FLAVOURS = ["openmpi", "mpich"]
+VARIANTS = ["bare", "empty", "clock", "gnomon"]
+TITLES = {"empty": "empty wrapper", "clock": "two clock reads", "gnomon": "gnomon"}
+PATIENCE_S = 900
+
+LAMMPS_INPUT = """# Lennard-Jones melt, 32,000 atoms
+units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 20 0 20 0 20
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 1.44 87287 loop geom
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+neighbor 0.3 bin
+neigh_modify delay 0 every 20 check no
+fix 1 all nve
+thermo 100
+run 1500
+"""
+
+HPCC_INPUT = """HPLinpack benchmark input file
+written by gnomon's scripts/bench.py
+HPL.out      output file name (if any)
+8            device out (6=stdout,7=stderr,file)
+1            # of problems sizes (N)
+1500         Ns
+1            # of NBs
+80           NBs
+0            PMAP process mapping (0=Row-,1=Column-major)
+1            # of process grids (P x Q)
+1            Ps
+2            Qs
+16.0         threshold
+1            # of panel fact
+2            PFACTs (0=left, 1=Crout, 2=Right)
+1            # of recursive stopping criterium
+4            NBMINs (>= 1)
+1            # of panels in recursion
+2            NDIVs
+1            # of recursive panel fact.
+1            RFACTs (0=left, 1=Crout, 2=Right)
+1            # of broadcast
+1            BCASTs (0=1rg,1=1rM,2=2rg,3=2rM,4=Lng,5=LnM)
+1            # of lookahead depth
+1            DEPTHs (>=0)
+2            SWAP (0=bin-exch,1=long,2=mix)
+64           swapping threshold
+0            L1 in (0=transposed,1=no-transposed) form
+0            U  in (0=transposed,1=no-transposed) form
+1            Equilibration (0=no,1=yes)
+8            memory alignment in double (> 0)
+##### This line (no. 32) is ignored (it serves as a separator). ######
+0            Number of additional problem sizes for PTRANS
+1200         values of N
+0            number of additional blocking sizes for PTRANS
+40           values of NB
+"""
+
+# Real programs, on two ranks of Open MPI: Debian's are built for it. The first does nothing between MPI_Init and
+# MPI_Finalize: what a run costs once.
+PROGRAMS = [
+    {"name": "(nothing)", "command": ["calls.openmpi", "iterations", "1"], "inputs": {}, "rounds": 5, "aim": ""},
+    {"name": "lammps", "command": ["lmp", "-in", "in.lj"], "inputs": {"in.lj": LAMMPS_INPUT}, "rounds": 5,
+     "aim": "under 1 %"},
+    {"name": "hpcc", "command": ["hpcc"], "inputs": {"hpccinf.txt": HPCC_INPUT}, "rounds": 3,
+     "aim": "at most +50 %"},
+]
+
+
+class Failed(Exception):
+    """A run did not do what it should; the section says so and the next one goes on."""
+
+
+# ---- running ----
+
+def environment():
+    """As scripts/mpi_env.sh: more ranks than cores, containers, root; and one thread per rank."""
+    wanted = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
+              "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMP_NUM_THREADS": "1",
+              "OPENBLAS_NUM_THREADS": "1"}
+    if os.getuid() == 0:
+        wanted |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return wanted | os.environ
+
+
+class Runner:
+    def __init__(self, build, folder):
+        self.build = os.path.abspath(build)
+        self.folder = folder
+        self.runs = 0
+        self.flavours = [f for f in FLAVOURS
+                         if os.path.exists(self.path("bench", f"calls.{f}")) and shutil.which(f"mpirun.{f}")]
+
+    def path(self, *words):
+        return os.path.join(self.build, *words)
+
+    def prefix(self, variant, flavour):
+        """What stands between mpirun and the program."""
+        if variant == "gnomon":
+            return [self.path("bin", "gnomon"), "run", "--quiet"]
+        if variant == "bare":
+            return ["env"]
+        return ["env", "LD_PRELOAD=" + self.path("bench", f"{variant}.{flavour}.so")]
+
+    def run(self, variant, flavour, ranks, command, inputs=None):
+        """Runs in a folder of its own. Returns (output, wall seconds, the folder)."""
+        self.runs += 1
+        where = os.path.join(self.folder, str(self.runs))
+        os.mkdir(where)
+        for name, text in (inputs or {}).items():
+            with open(os.path.join(where, name), "w") as file:
+                file.write(text)
+        words = [f"mpirun.{flavour}", "-n", str(ranks)] + self.prefix(variant, flavour) + command
+        begin = time.perf_counter()
+        try:
+            done = subprocess.run(words, cwd=where, env=environment(), stdin=subprocess.DEVNULL, text=True,
+                                  capture_output=True, timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            raise Failed(f"{' '.join(words)}: not done after {PATIENCE_S} s") from None
+        seconds = time.perf_counter() - begin
+        if done.returncode != 0:
+            last = "\n".join((done.stderr or done.stdout).strip().splitlines()[-3:])
+            raise Failed(f"{' '.join(words)}: exit status {done.returncode}: {last}")
+        if variant == "gnomon":
+            self.profile(where)  # its agent is at work until then and would disturb the next run
+        return done.stdout, seconds, where
+
+    def profile(self, where):
+        for _ in range(300):
+            found = glob.glob(os.path.join(where, "gnomon-*", "profile.db"))
+            if found:
+                return found[0]
+            time.sleep(0.1)
+        raise Failed(f"gnomon left no profile.db in {where}")
+
+    def report(self, where):
+        done = subprocess.run([self.path("bin", "gnomon"), "report", "--format", "json", self.profile(where)],
+                              capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Failed(f"gnomon report: {done.stderr.strip()}")
+        return json.loads(done.stdout)
+
+
+# ---- numbers and tables ----
+
+def spread(values):
+    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
+
+
+def shown(s, form="{:.1f}", sign=""):
+    form = form.replace("{:", "{:" + sign)
+    return f"{form.format(s['median'])} ({form.format(s['min'])} … {form.format(s['max'])})"
+
+
+def table(rows, heads):
+    widths = [max(len(str(row[i])) for row in rows + [heads]) for i in range(len(heads))]
+    for row in [heads] + rows:
+        print("  " + "  ".join(str(cell).ljust(width) if i == 0 else str(cell).rjust(width)
+                               for i, (cell, width) in enumerate(zip(row, widths))))
+
+
+def title(text):
+    print(f"\n== {text} ==\n", flush=True)
+
+
+# ---- nanoseconds per call ----
+
+LINE = re.compile(r"(pattern|added|part) (.+?):?(?: calls (\d+))? iterations \d+ batches (\d+) "
+                  r"min (-?[\d.]+) q1 (-?[\d.]+) median (-?[\d.]+) q3 (-?[\d.]+)")
+
+
+def read_lines(output):
+    """{what: {name: {calls, batches, min, q1, median, q3}}} of what bench/calls.c and bench/parts.c print."""
+    found = {"pattern": {}, "added": {}, "part": {}}
+    for line in output.splitlines():
+        match = LINE.fullmatch(line)
+        if match:
+            numbers = dict(zip(["min", "q1", "median", "q3"], map(float, match.groups()[4:])))
+            found[match[1]][match[2]] = {"calls": int(match[3] or 1), "batches": int(match[4])} | numbers
+    if not any(found.values()):
+        raise Failed("a bench program printed no measurements")
+    return found
+
+
+def compare(rounds, name):
+    """What each variant adds to one pattern, and gnomon's ratios; pairs are of the same round."""
+    ns = {v: [r[v]["pattern"][name]["median"] for r in rounds] for v in VARIANTS}
+    inside = {v: [r[v]["added"][name]["median"] for r in rounds] for v in VARIANTS}
+    between = {v: [b - a for a, b in zip(ns["bare"], ns[v])] for v in VARIANTS}
+    quartiles = {v: {q: statistics.median(r[v]["pattern"][name][q] for r in rounds) for q in ["q1", "q3"]}
+                 for v in VARIANTS}
+    return {"pattern": name, "calls": rounds[0]["bare"]["pattern"][name]["calls"], "bare_ns": spread(ns["bare"]),
+            "added_ns": {v: spread(inside[v]) for v in VARIANTS},
+            "added_between_processes_ns": {v: spread(between[v]) for v in VARIANTS[1:]},
+            "gnomon_to": {v: spread([g / b for g, b in zip(ns["gnomon"], ns[v])]) for v in ["bare", "empty"]},
+            "batch_quartiles_ns": quartiles, "rounds_ns": ns, "rounds_added_ns": inside}
+
+
+def common_names(rounds):
+    """A pattern is missing where every batch of a run was disturbed."""
+    runs = [r[v]["pattern"] for r in rounds for v in VARIANTS]
+    return [name for name in runs[0] if all(name in run for run in runs)]
+
+
+def print_comparison(results):
+    rows = [[r["pattern"], r["calls"], shown(r["bare_ns"])]
+            + [shown(r["added_ns"][v], sign="+") for v in VARIANTS]
+            + [f"{r['added_between_processes_ns']['gnomon']['median']:+.1f}"]
+            + [f"{r['gnomon_to'][v]['median']:.2f}" for v in ["bare", "empty"]] for r in results]
+    table(rows, ["pattern", "calls", "bare, ns", "control"] + ["+ " + TITLES[v] for v in VARIANTS[1:]]
+          + ["between", "/bare", "/empty"])
+
+
+def print_aim(results):
+    added = [r["added_ns"]["gnomon"]["median"] for r in results]
+    if not added:
+        return
+    print(f"\n  gnomon adds {statistics.median(added):.0f} ns per call at the median of the patterns, "
+          f"{min(added):.0f} to {max(added):.0f} ns; aim: at most {AIM_NS} ns, call paths on")
+
+
+def bench_calls(runner, options):
+    title("Nanoseconds per MPI call")
+    print(f"  {options.rounds} rounds of bare program, empty PMPI wrapper, two clock reads, gnomon, in turn.\n"
+          "  +        ns added per call: batches through MPI_X less batches through PMPI_X of the same process;\n"
+          "           median (min … max) of the rounds. control: the same difference with no tool at all\n"
+          "  between  ns that gnomon's process takes per call more than the bare one's of the same round, median\n"
+          "  /bare    gnomon's time per call over the bare program's, /empty: over the empty wrapper's, medians\n"
+          "  calls    per iteration and rank; figures are per call", flush=True)
+    all_results = {}
+    for flavour in runner.flavours:
+        everything = []
+        for place, ranks in [("MPI_COMM_SELF, one rank", 1), ("two ranks", 2)]:
+            command = [runner.path("bench", f"calls.{flavour}"), "batches", str(options.batches)]
+            rounds = [{v: read_lines(runner.run(v, flavour, ranks, command)[0]) for v in VARIANTS}
+                      for _ in range(options.rounds)]
+            results = [compare(rounds, name) | {"place": place} for name in common_names(rounds)]
+            print(f"\n  {flavour}, {place}")
+            print_comparison(results)
+            for name in rounds[0]["bare"]["pattern"].keys() - {r["pattern"] for r in results}:
+                print(f"  {name}: not measured, too much else goes on in this machine")
+            sys.stdout.flush()
+            everything += results
+        print_aim(everything)
+        all_results[flavour] = everything
+    if not runner.flavours:
+        print("  skipped: no mpirun.openmpi or mpirun.mpich, or the build has no bench/")
+    return all_results
+
+
+# ---- where our time goes ----
+
+def bench_parts(runner, options):
+    title("Where our time goes")
+    done = subprocess.run([runner.path("bench", "parts"), str(options.batches)], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failed(f"bench/parts: {done.stderr.strip()}")
+    parts = read_lines(done.stdout)["part"]
+    print("  Steps of the capture core, each alone in a loop, without MPI; nanoseconds, quartiles of "
+          f"{options.batches} batches.\n  A call overlaps them: its cost is not their sum.\n")
+    table([[name] + [f"{p[q]:.1f}" for q in ["median", "q1", "q3", "min"]] for name, p in parts.items()],
+          ["part", "median", "q1", "q3", "min"])
+    return parts
+
+
+# ---- real programs ----
+
+def measure_program(runner, program, command):
+    runs = {"bare": [], "gnomon": []}
+    for _ in range(program["rounds"]):
+        for variant in runs:
+            _, seconds, where = runner.run(variant, "openmpi", 2, command, program["inputs"])
+            runs[variant].append(seconds)
+    cost = runner.report(where)["cost"]
+    pairs = list(zip(runs["bare"], runs["gnomon"]))
+    return {"bare_s": spread(runs["bare"]), "gnomon_s": spread(runs["gnomon"]),
+            "added": spread([g / b - 1 for b, g in pairs]), "added_s": spread([g - b for b, g in pairs]),
+            "added_to_fastest": min(runs["gnomon"]) / min(runs["bare"]) - 1, "calls": cost["calls"],
+            "probe_ns_per_call": cost["probe_ns_per_call"], "own_share": cost["share"], "aim": program["aim"],
+            "rounds_s": runs}
+
+
+def real_row(program, r):
+    percent = {k: 100 * v for k, v in r["added"].items()}
+    return [program["name"], program["rounds"], shown(r["bare_s"], "{:.2f}"), shown(r["added_s"], "{:.2f}", "+"),
+            shown(percent, "{:.1f}", "+"), f"{100 * r['added_to_fastest']:+.1f}", program["aim"],
+            f"{r['calls']:,}", f"{r['probe_ns_per_call']:.0f}", f"{100 * r['own_share']:.2f} %"]
+
+
+def bench_real(runner, _options):
+    title("Real programs, Open MPI, two ranks")
+    print("  Wall time of mpirun, bare and with gnomon in turn. + is of the same round, median (min … max); fastest:\n"
+          "  gnomon's fastest run against the bare program's, which a busy machine disturbs least. probe ns, own cost:\n"
+          "  what gnomon measures of itself per call, and its part of the time, subtracted from what it reports.\n",
+          flush=True)
+    results, rows = {}, []
+    for program in PROGRAMS:
+        command = [shutil.which(program["command"][0], path=runner.path("bench") + ":" + os.environ["PATH"])]
+        if not command[0] or not shutil.which("mpirun.openmpi"):
+            print(f"  {program['name']}: skipped, {program['command'][0]} or mpirun.openmpi is not installed")
+            continue
+        try:
+            results[program["name"]] = measure_program(runner, program, command + program["command"][1:])
+            rows.append(real_row(program, results[program["name"]]))
+        except Failed as why:
+            print(f"  {program['name']}: not measured: {why}")
+    if rows:
+        table(rows, ["program", "rounds", "bare, s", "+ s", "+ %", "fastest, %", "aim", "MPI calls", "probe ns",
+                     "own cost"])
+    return results
+
+
+# ---- size ----
+
+def bench_size(runner, _options):
+    title("Size of what is left behind")
+    few, many = 200, 2000000
+    results, rows = {}, []
+    for flavour in runner.flavours:
+        sizes = {}
+        for iterations in [few, many]:
+            command = [runner.path("bench", f"calls.{flavour}"), "iterations", str(iterations)]
+            _, _, where = runner.run("gnomon", flavour, 2, command)
+            sizes[iterations] = os.path.getsize(runner.profile(where))
+        results[flavour] = sizes
+        rows.append([flavour, f"{sizes[few]:,}", f"{sizes[many]:,}", f"{sizes[many] / sizes[few]:.2f}"])
+    if rows:
+        table(rows, ["profile.db, bytes", f"{few} iterations", f"{many:,} iterations", "ratio"])
+    return results
+
+
+# ---- all of it ----
+
+def machine():
+    name = "?"
+    for line in open("/proc/cpuinfo"):
+        if line.startswith("model name"):
+            name = line.split(":")[1].strip()
+    return {"cpu": name, "cores": os.cpu_count(), "kernel": platform.release(), "load": list(os.getloadavg()),
+            "started": time.strftime("%Y-%m-%dT%H:%M:%S%z")}
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", metavar="BUILD_DIR")
+    parser.add_argument("--quick", action="store_true", help="3 rounds, no real programs")
+    parser.add_argument("--real", action="store_true", help="the real programs, with --quick too")
+    parser.add_argument("--only", metavar="NAME", choices=SECTIONS, help="one of " + ", ".join(SECTIONS))
+    parser.add_argument("--rounds", type=int, help="rounds of the calls (default 7)")
+    parser.add_argument("--json", metavar="FILE", help="write all figures there too")
+    options = parser.parse_args()
+    options.rounds = max(1, options.rounds or (3 if options.quick else 7))
+    options.batches = 60 if options.quick else 100
+    return options
+
+
+def sections(options):
+    if options.only:
+        return [options.only]
+    return [s for s in SECTIONS if s != "real" or options.real or not options.quick]
+
+
+def main():
+    options = parse()
+    if not os.path.exists(os.path.join(options.build, "bench", "parts")):
+        sys.exit(f"bench.py: {options.build} has no bench/parts: is it built? (make build)")
+    here = machine()
+    print(f"{here['cpu']}, {here['cores']} cores, Linux {here['kernel']}, load {here['load'][0]:.2f} at the start")
+    results = {"machine": here, "aim_ns": AIM_NS}
+    with tempfile.TemporaryDirectory(prefix="gnomon-bench-") as folder:
+        runner = Runner(options.build, folder)
+        for section in sections(options):
+            try:
+                results[section] = globals()["bench_" + section](runner, options)
+            except Failed as why:
+                print(f"  not measured: {why}")
+    here["load_after"] = list(os.getloadavg())
+    print(f"\nload {here['load_after'][0]:.2f} at the end; two ranks on a busy machine of {here['cores']} cores "
+          "wait for their neighbours")
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(results, file, indent=2)
+
+
+if __name__ == "__main__":
+    main()
