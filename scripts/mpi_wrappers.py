@@ -34,8 +34,9 @@ CLASSES = {
                  ["outcount", "array_of_indices", "array_of_statuses"]),
     "testsome": (["incount", "array_of_requests", "*array_of_statuses"],
                  ["outcount", "array_of_indices", "array_of_statuses"]),
-    "request_free": (["request"], []),
+    "request_free": ([], None),
     "bcast": ([], ["count", "datatype", "root"]),
+    "reduce": ([], ["count", "datatype", "root"]),
     "local": ([], ["count", "datatype"]),
     "gather": ([], ["sendbuf", "sendcount", "sendtype", "recvcount", "recvtype", "root"]),
     "gatherv": ([], ["sendbuf", "sendcount", "sendtype", "recvcounts", "recvtype", "root", "comm"]),
@@ -57,7 +58,22 @@ CLASSES = {
     "rma_op": ([], ["datatype", "target_rank", "win"]),
     "io": ([], ["count", "datatype"]),
     "cancel": ([], []),
-    "forget": ([], []),
+    "forget": ([], None),
+    "comm_free": ([], None),
+}
+# class: what has to be done ahead of the real call whether it is recorded or not, so that a handle that the library gives
+# out again is never taken for what it was before.
+ALWAYS = {
+    "forget": "gn_forget_handles();",
+    "comm_free": "gn_forget_comm({binding}, {comm});",
+    "request_free": "gn_forget_requests({binding}, 1, {request});",
+}
+# class: what has to be done ahead of a call that is not recorded (number of requests, array).
+UNRECORDED = {
+    "wait": ("1", "request"), "test": ("1", "request"),
+    "waitall": ("count", "array_of_requests"), "testall": ("count", "array_of_requests"),
+    "waitany": ("count", "array_of_requests"), "testany": ("count", "array_of_requests"),
+    "waitsome": ("incount", "array_of_requests"), "testsome": ("incount", "array_of_requests"),
 }
 C_TYPES = {"P": "void *", "S": "void *", "I": "int ", "L": "int64_t ", "H": "gn_handle "}
 F2C = {"comm": "comm", "win": "win"}  # every other handle that a class looks at is a datatype
@@ -136,6 +152,20 @@ def body(call, convert, fortran):
     return lines
 
 
+def housekeeping(call, binding):
+    """Lines for all calls, and lines for calls that are not recorded."""
+    klass, kinds = call[2], dict((a[1], a[0]) for a in call[3])
+    convert = c_argument if binding == "GN_C" else fortran_argument
+    names = {a[1]: a[1] for a in call[3]}
+    always = "    " + ALWAYS[klass].format(binding=binding, **names) + "\n" if klass in ALWAYS else ""
+    unrecorded = ""
+    if klass in UNRECORDED:
+        count, array = UNRECORDED[klass]
+        count = convert(kinds[count], count) if count in kinds else count
+        unrecorded = f"        gn_forget_requests({binding}, {count}, {array});\n"
+    return always, unrecorded
+
+
 def write_c(call, out):
     name, _, klass, arguments = call
     parameters = ", ".join(C_TYPES[k] + n for k, n in arguments) or "void"
@@ -143,7 +173,10 @@ def write_c(call, out):
     passed = ", ".join(n for _, n in arguments)
     real = f"((int (*)({types}))gn_real(GN_C, GN_CALL_{name.upper()}))({passed})"
     out.write(f"GN_EXPORT int MPI_{name}({parameters})\n{{\n    struct gn_call call;\n    call.binding = GN_C;\n")
-    out.write(f"    if (!gn_enter(&call, GN_CALL_{name.upper()}, GN_CALLER, GN_FRAME))\n        return {real};\n")
+    always, unrecorded = housekeeping(call, "GN_C")
+    out.write(always)
+    out.write(f"    if (!gn_enter(&call, GN_CALL_{name.upper()}, GN_CALLER, GN_FRAME)) {{\n{unrecorded}"
+              f"        return {real};\n    }}\n")
     for line in body(call, c_argument, False):
         out.write(line.replace("REAL", f"    int result = {real};") + "\n")
     out.write("    return result;\n}\n\n")
@@ -157,8 +190,13 @@ def write_fortran(call, symbol, binding, out):
     types = ", ".join(["void *"] * len(names) + ["size_t"] * len(hidden))
     real = f"((void (*)({types}))gn_real({binding}, GN_CALL_{name.upper()}))({', '.join(names + hidden)})"
     out.write(f"GN_EXPORT void {symbol}({parameters})\n{{\n    struct gn_call call;\n    call.binding = {binding};\n")
+    always, unrecorded = housekeeping(call, binding)
+    if always:
+        out.write(f"    if (gn_flavour.direct[{binding}])\n    {always}")
+    if unrecorded:
+        unrecorded = f"        if (gn_flavour.direct[{binding}])\n    {unrecorded}"
     out.write(f"    if (!gn_flavour.direct[{binding}] ||\n        "
-              f"!gn_enter(&call, GN_CALL_{name.upper()}, GN_CALLER, GN_FRAME)) {{\n        {real};\n"
+              f"!gn_enter(&call, GN_CALL_{name.upper()}, GN_CALLER, GN_FRAME)) {{\n{unrecorded}        {real};\n"
               "        return;\n    }\n")
     for line in body(call, fortran_argument, True):
         out.write(line.replace("REAL", f"    {real};\n    int result = ierror ? *(int *)ierror : 0;") + "\n")

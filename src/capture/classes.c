@@ -14,12 +14,19 @@ static void add_bytes(struct gn_call *call, uint64_t bytes)
     call->messages++;
 }
 
+/* A datatype is only looked at when there are elements of it: some libraries accept MPI_DATATYPE_NULL with a
+ * count of 0, and would raise an error at our question. */
+static uint64_t bytes_in(struct gn_recorder *r, int64_t count, gn_handle type)
+{
+    return count > 0 ? (uint64_t)count * gn_type_size(r, type) : 0;
+}
+
 static void sent(struct gn_call *call, int count, gn_handle type, int dest, gn_handle comm)
 {
     if (dest == gn_flavour.proc_null || count < 0)
         return;
     struct gn_recorder *r = call->recorder;
-    uint64_t bytes = (uint64_t)count * gn_type_size(r, type);
+    uint64_t bytes = bytes_in(r, count, type);
     add_bytes(call, bytes);
     gn_record_sent(r, call->node, gn_world_rank(r, comm, dest), bytes);
 }
@@ -43,10 +50,11 @@ static int source_of(const void *status)
 /* Bytes that arrived, or -1. Fortran's status is the same memory in both flavours. */
 static int64_t bytes_of(const void *status)
 {
-    int count = -1;
-    if (GN_PMPI(Get_count, (const void *, gn_handle, int *))(status, gn_flavour.byte_type, &count) != 0)
+    int64_t bytes = -1; /* MPI_Count: more than an int holds */
+    if (GN_PMPI(Get_elements_x, (const void *, gn_handle, int64_t *))(status, gn_flavour.byte_type, &bytes) !=
+        0)
         return -1;
-    return count == gn_flavour.undefined ? -1 : count;
+    return bytes < 0 ? -1 : bytes;
 }
 
 static void received(struct gn_call *call, gn_handle comm, const void *status)
@@ -123,23 +131,36 @@ static void follow(struct gn_call *call, gn_handle handle, struct gn_request req
         GN_LOST(call->recorder, requests);
 }
 
+/* A named source is translated now, while its communicator surely exists. */
+static struct gn_request receive_from(struct gn_call *call, int source, gn_handle comm, uint8_t kind)
+{
+    struct gn_request request = {.kind = kind, .to_null = source == gn_flavour.proc_null};
+    if (source == gn_flavour.any_source)
+        request.comm = comm & gn_flavour.handle_mask;
+    else if (!request.to_null) {
+        request.peer = gn_world_rank(call->recorder, comm, source);
+        request.peer_known = 1;
+    }
+    return request;
+}
+
 void gn_after_irecv(struct gn_call *call, int source, gn_handle comm, void *request)
 {
     if (source != gn_flavour.proc_null)
-        follow(call, gn_request_handle(call, request, 0),
-               (struct gn_request){.comm = comm, .kind = GN_RECEIVE});
+        follow(call, gn_request_handle(call->binding, request, 0),
+               receive_from(call, source, comm, GN_RECEIVE));
 }
 
 void gn_after_imrecv(struct gn_call *call, void *request)
 {
-    follow(call, gn_request_handle(call, request, 0), (struct gn_request){.comm = 0, .kind = GN_RECEIVE});
+    follow(call, gn_request_handle(call->binding, request, 0),
+           (struct gn_request){.comm = 0, .kind = GN_RECEIVE});
 }
 
 void gn_after_recv_init(struct gn_call *call, int source, gn_handle comm, void *request)
 {
-    follow(call, gn_request_handle(call, request, 0),
-           (struct gn_request){
-               .comm = comm, .kind = GN_PERSISTENT_RECEIVE, .to_null = source == gn_flavour.proc_null});
+    follow(call, gn_request_handle(call->binding, request, 0),
+           receive_from(call, source, comm, GN_PERSISTENT_RECEIVE));
 }
 
 void gn_after_send_init(struct gn_call *call, int count, gn_handle type, int dest, gn_handle comm,
@@ -147,10 +168,10 @@ void gn_after_send_init(struct gn_call *call, int count, gn_handle type, int des
 {
     struct gn_request persistent = {.kind = GN_PERSISTENT_SEND, .to_null = dest == gn_flavour.proc_null};
     if (!persistent.to_null) {
-        persistent.bytes = (uint64_t)count * gn_type_size(call->recorder, type);
+        persistent.bytes = bytes_in(call->recorder, count, type);
         persistent.peer = gn_world_rank(call->recorder, comm, dest);
     }
-    follow(call, gn_request_handle(call, request, 0), persistent);
+    follow(call, gn_request_handle(call->binding, request, 0), persistent);
 }
 
 static void started(struct gn_call *call, gn_handle handle)
@@ -168,26 +189,24 @@ static void started(struct gn_call *call, gn_handle handle)
 
 void gn_after_start(struct gn_call *call, void *request)
 {
-    started(call, gn_request_handle(call, request, 0));
+    started(call, gn_request_handle(call->binding, request, 0));
 }
 
 void gn_after_startall(struct gn_call *call, int count, void *requests)
 {
     for (int i = 0; i < count; i++)
-        started(call, gn_request_handle(call, requests, (uint32_t)i));
+        started(call, gn_request_handle(call->binding, requests, (uint32_t)i));
 }
 
-void gn_before_request_free(struct gn_call *call, void *request)
+void gn_forget_requests(unsigned binding, int count, const void *requests)
 {
-    (void)call;
-    int32_t position = gn_request_find(gn_request_handle(call, request, 0));
-    if (position >= 0)
-        gn_request_drop(position);
-}
-
-void gn_after_request_free(struct gn_call *call)
-{
-    (void)call;
+    if (gn_is_closed())
+        return;
+    for (int i = 0; i < count; i++) {
+        int32_t position = gn_request_find(gn_request_handle(binding, requests, (uint32_t)i));
+        if (position >= 0)
+            gn_request_drop(position);
+    }
 }
 
 static gn_shared32 ever_cancelled;
@@ -241,15 +260,16 @@ static bool hold(struct gn_call *call, int count, void *requests)
     call->requests = requests;
     call->list_count = (uint32_t)count;
     for (uint32_t i = 0; i < call->list_count; i++) {
-        gn_handle handle = gn_request_handle(call, requests, i);
+        gn_handle handle = gn_request_handle(call->binding, requests, i);
         int32_t position = gn_request_find(handle);
         r->list.positions[i] = position;
+        r->list.handles[i] = handle;
         if (position < 0)
             continue;
-        r->list.handles[i] = handle;
         gn_request_hold(position);
         call->followed++;
     }
+    r->list.held = call->followed ? call->list_count : 0;
     return call->followed > 0;
 }
 
@@ -264,7 +284,9 @@ static void record_completion(struct gn_call *call, const struct gn_request *req
      */
     uint32_t node = request->recorder == r ? request->node : call->node;
     gn_record_size(r, node, (uint64_t)bytes);
-    if (request->comm)
+    if (request->peer_known)
+        gn_record_received(r, node, request->peer, (uint64_t)bytes);
+    else if (request->comm)
         gn_record_received(r, node, gn_world_rank(r, request->comm, source), (uint64_t)bytes);
 }
 
@@ -293,12 +315,38 @@ void gn_settle_requests(struct gn_call *call)
         int32_t position = r->list.positions[i];
         if (position < 0)
             continue;
-        if (gn_request_handle(call, call->requests, i) == r->list.handles[i])
+        if (gn_request_handle(call->binding, call->requests, i) == r->list.handles[i])
             gn_request_release(position, r->list.handles[i]);
         else
             gn_request_drop(position);
     }
     call->followed = 0;
+    r->list.held = 0;
+}
+
+void gn_drop_held(struct gn_recorder *r)
+{
+    for (uint32_t i = 0; i < r->list.held; i++)
+        if (r->list.positions[i] >= 0) {
+            gn_request_drop(r->list.positions[i]);
+            GN_LOST(r, requests);
+        }
+    r->list.held = 0;
+}
+
+/* Which request of the list completed. Fortran counts from 1, but MPICH's mpi_f08 hands out C's index: where
+ * the library left a trace (the handle is gone), that decides. */
+static uint32_t which(const struct gn_call *call, int index)
+{
+    int base = gn_flavour.first_index[call->binding];
+    const int tries[] = {index - base, index - 1 + base};
+    for (int t = 0; t < 2 && call->binding != GN_C; t++) {
+        uint32_t i = (uint32_t)tries[t];
+        if (tries[t] >= 0 && i < call->list_count &&
+            gn_request_handle(call->binding, call->requests, i) != call->recorder->list.handles[i])
+            return i;
+    }
+    return (uint32_t)(index - base);
 }
 
 static void own_statuses(struct gn_call *call, void **statuses)
@@ -367,7 +415,7 @@ void gn_before_waitany(struct gn_call *call, int count, void *requests, void **s
 void gn_after_waitany(struct gn_call *call, const int *index, void *status)
 {
     if (call->followed && *index != gn_flavour.undefined)
-        completed(call, (uint32_t)(*index - (call->binding == GN_C ? 0 : 1)), status);
+        completed(call, which(call, *index), status);
 }
 
 void gn_before_testany(struct gn_call *call, int count, void *requests, void **status)
@@ -391,7 +439,7 @@ void gn_after_waitsome(struct gn_call *call, const int *outcount, const int *ind
     if (!call->followed || *outcount == gn_flavour.undefined)
         return;
     for (int i = 0; i < *outcount; i++)
-        completed(call, (uint32_t)(indices[i] - (call->binding == GN_C ? 0 : 1)), status_in(statuses, i));
+        completed(call, which(call, indices[i]), status_in(statuses, i));
 }
 
 void gn_before_testsome(struct gn_call *call, int count, void *requests, void **statuses)
@@ -409,7 +457,7 @@ void gn_after_testsome(struct gn_call *call, const int *outcount, const int *ind
 static void contribute(struct gn_call *call, int64_t count, gn_handle type)
 {
     if (count >= 0)
-        add_bytes(call, (uint64_t)count * gn_type_size(call->recorder, type));
+        add_bytes(call, bytes_in(call->recorder, count, type));
 }
 
 static bool in_place(const struct gn_call *call, const void *buffer)
@@ -423,6 +471,13 @@ void gn_after_bcast(struct gn_call *call, int count, gn_handle type, int root)
 {
     (void)root;
     if (root != gn_flavour.proc_null)
+        contribute(call, count, type);
+}
+
+/* Only the senders contribute: not the root of an intercommunicator, whose datatype may mean nothing. */
+void gn_after_reduce(struct gn_call *call, int count, gn_handle type, int root)
+{
+    if (root >= 0)
         contribute(call, count, type);
 }
 
@@ -506,8 +561,8 @@ static void contribute_each(struct gn_call *call, const int *counts, const void 
     uint64_t bytes = 0;
     for (int i = 0; i < n; i++)
         if (counts[i] > 0)
-            bytes +=
-                (uint64_t)counts[i] * gn_type_size(call->recorder, gn_type_handle(call, types, (uint32_t)i));
+            bytes += (uint64_t)counts[i] *
+                     gn_type_size(call->recorder, gn_type_handle(call->binding, types, (uint32_t)i));
     add_bytes(call, bytes);
 }
 
@@ -563,7 +618,7 @@ void gn_after_rma_put(struct gn_call *call, int count, gn_handle type, int targe
     if (target == gn_flavour.proc_null)
         return;
     struct gn_recorder *r = call->recorder;
-    uint64_t bytes = (uint64_t)count * gn_type_size(r, type);
+    uint64_t bytes = bytes_in(r, count, type);
     add_bytes(call, bytes);
     gn_record_sent(r, call->node, gn_world_rank_of_window(r, win, target), bytes);
 }
@@ -573,7 +628,7 @@ void gn_after_rma_get(struct gn_call *call, int count, gn_handle type, int targe
     if (target == gn_flavour.proc_null)
         return;
     struct gn_recorder *r = call->recorder;
-    uint64_t bytes = (uint64_t)count * gn_type_size(r, type);
+    uint64_t bytes = bytes_in(r, count, type);
     add_bytes(call, bytes);
     gn_record_received(r, call->node, gn_world_rank_of_window(r, win, target), bytes);
 }
@@ -593,9 +648,14 @@ void gn_after_io(struct gn_call *call, int count, gn_handle type)
     contribute(call, count, type);
 }
 
-/* A freed handle may be given out again for something else. */
-void gn_after_forget(struct gn_call *call)
+void gn_forget_handles(void)
 {
-    (void)call;
     atomic_fetch_add_explicit(&gn_era, 1, memory_order_relaxed);
+}
+
+void gn_forget_comm(unsigned binding, void *comm)
+{
+    if (!gn_is_closed())
+        gn_requests_lose_comm(gn_comm_handle(binding, comm, 0));
+    gn_forget_handles();
 }

@@ -20,6 +20,14 @@
 #define GN_CALLER __builtin_return_address(0)
 #define GN_FRAME __builtin_frame_address(0)
 
+/* Ahead of calls, recorded or not, that end the life of a handle: it may be given out again for something
+ * else. */
+void gn_forget_handles(void); /* datatypes, windows: what was learnt about any */
+void gn_forget_comm(unsigned binding,
+                    void *comm); /* receives on it go on; their peers can no longer be asked for */
+/* Requests that complete or end in a call that is not recorded. count and array as the binding has them. */
+void gn_forget_requests(unsigned binding, int count, const void *requests);
+
 gn_handle gn_f2c_comm(int fortran);
 gn_handle gn_f2c_type(int fortran);
 gn_handle gn_f2c_win(int fortran);
@@ -59,11 +67,10 @@ void gn_before_waitsome(struct gn_call *call, int count, void *requests, void **
 void gn_after_waitsome(struct gn_call *call, const int *outcount, const int *indices, void *statuses);
 void gn_before_testsome(struct gn_call *call, int count, void *requests, void **statuses);
 void gn_after_testsome(struct gn_call *call, const int *outcount, const int *indices, void *statuses);
-void gn_before_request_free(struct gn_call *call, void *request);
-void gn_after_request_free(struct gn_call *call);
 void gn_after_cancel(struct gn_call *call);
 
 void gn_after_bcast(struct gn_call *call, int count, gn_handle type, int root);
+void gn_after_reduce(struct gn_call *call, int count, gn_handle type, int root);
 void gn_after_local(struct gn_call *call, int count, gn_handle type);
 void gn_after_gather(struct gn_call *call, const void *sendbuf, int sendcount, gn_handle sendtype,
                      int recvcount, gn_handle recvtype, int root);
@@ -92,6 +99,5 @@ void gn_after_rma_get(struct gn_call *call, int count, gn_handle type, int targe
 void gn_after_rma_fetch(struct gn_call *call, int count, gn_handle type, int target, gn_handle win);
 void gn_after_rma_op(struct gn_call *call, gn_handle type, int target, gn_handle win);
 void gn_after_io(struct gn_call *call, int count, gn_handle type);
-void gn_after_forget(struct gn_call *call);
 
 #endif

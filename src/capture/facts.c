@@ -27,8 +27,8 @@ uint64_t gn_type_size(struct gn_recorder *r, gn_handle type)
     struct gn_type_entry *entry = &r->types[slot_of(type, 0, GN_TYPE_CACHE)];
     if (__builtin_expect(entry->type == type && type != 0, 1))
         return entry->size;
-    int size = 0;
-    if (GN_PMPI(Type_size, (gn_handle, int *))(type, &size) != 0 || size < 0)
+    int64_t size = 0; /* MPI_Count */
+    if (GN_PMPI(Type_size_x, (gn_handle, int64_t *))(type, &size) != 0 || size < 0)
         size = 0;
     *entry = (struct gn_type_entry){type, (uint64_t)size};
     return (uint64_t)size;
@@ -148,19 +148,24 @@ gn_handle gn_f2c_win(int fortran)
     return from_fortran(fortran, GN_HELPER_Win_f2c);
 }
 
-static gn_handle handle_in(const struct gn_call *call, const void *array, uint32_t i, unsigned helper)
+static gn_handle handle_in(unsigned binding, const void *array, uint32_t i, unsigned helper)
 {
-    if (call->binding != GN_C)
+    if (binding != GN_C)
         return from_fortran(((const int *)array)[i], helper);
     return handles_are_ints() ? ((const uint32_t *)array)[i] : ((const gn_handle *)array)[i];
 }
 
-gn_handle gn_request_handle(const struct gn_call *call, const void *array, uint32_t i)
+gn_handle gn_request_handle(unsigned binding, const void *array, uint32_t i)
 {
-    return handle_in(call, array, i, GN_HELPER_Request_f2c);
+    return handle_in(binding, array, i, GN_HELPER_Request_f2c);
 }
 
-gn_handle gn_type_handle(const struct gn_call *call, const void *array, uint32_t i)
+gn_handle gn_type_handle(unsigned binding, const void *array, uint32_t i)
 {
-    return handle_in(call, array, i, GN_HELPER_Type_f2c);
+    return handle_in(binding, array, i, GN_HELPER_Type_f2c);
+}
+
+gn_handle gn_comm_handle(unsigned binding, const void *array, uint32_t i)
+{
+    return handle_in(binding, array, i, GN_HELPER_Comm_f2c);
 }

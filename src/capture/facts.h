@@ -22,8 +22,9 @@ int gn_comm_partners(gn_handle comm);
 /* Neighbours this rank sends to in the process topology of comm; 0 when it has none. */
 int gn_comm_neighbours(gn_handle comm);
 
-/* The i-th handle of an array of the caller's binding. */
-gn_handle gn_request_handle(const struct gn_call *call, const void *array, uint32_t i);
-gn_handle gn_type_handle(const struct gn_call *call, const void *array, uint32_t i);
+/* The i-th handle of an array as the binding (enum gn_binding) has it. */
+gn_handle gn_request_handle(unsigned binding, const void *array, uint32_t i);
+gn_handle gn_type_handle(unsigned binding, const void *array, uint32_t i);
+gn_handle gn_comm_handle(unsigned binding, const void *array, uint32_t i);
 
 #endif

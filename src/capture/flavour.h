@@ -38,6 +38,7 @@ struct gn_flavour {
     bool direct[GN_BINDINGS];
     const char *status_symbols[GN_BINDINGS][2]; /* the objects that stand for MPI_STATUS(ES)_IGNORE */
     bool status_symbols_point;                  /* … or variables that hold their addresses */
+    int first_index[GN_BINDINGS];               /* of Waitany's index and its relatives */
     const char *in_place_symbol;                /* Fortran's MPI_IN_PLACE */
 };
 

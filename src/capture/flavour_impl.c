@@ -11,6 +11,7 @@ const struct gn_flavour GN_FLAVOUR_OBJECT = {
     .byte_symbol = "ompi_mpi_byte",
     .handle_mask = ~(uintptr_t)0,
     .direct = {true, true, true},
+    .first_index = {0, 1, 1},
     .status_symbols = {[GN_F77] = {"MPI_F_STATUS_IGNORE", "MPI_F_STATUSES_IGNORE"},
                        [GN_F08] = {"MPI_F_STATUS_IGNORE", "MPI_F_STATUSES_IGNORE"}},
     .status_symbols_point = true,
@@ -22,6 +23,7 @@ const struct gn_flavour GN_FLAVOUR_OBJECT = {
     .byte_type = (uint32_t)MPI_BYTE,
     .handle_mask = 0xffffffffu,
     .direct = {[GN_C] = true, [GN_F08] = true},
+    .first_index = {0, 1, 0},
     .status_symbols = {[GN_F08] = {"MPIR_F08_MPI_STATUS_IGNORE_OBJ", "MPIR_F08_MPI_STATUSES_IGNORE_OBJ"}},
 #else
 #error "neither Open MPI nor MPICH"
@@ -39,6 +41,7 @@ const struct gn_flavour GN_FLAVOUR_OBJECT = {
 };
 
 _Static_assert(sizeof(MPI_Status) <= sizeof(((struct gn_call *)0)->own_status), "own_status holds a status");
-_Static_assert(sizeof(MPI_Aint) == 8 && sizeof(MPI_Offset) == 8, "kind L of mpi_api.txt is 64 bits");
+_Static_assert(sizeof(MPI_Count) == 8 && sizeof(MPI_Aint) == 8 && sizeof(MPI_Offset) == 8,
+               "kind L of mpi_api.txt is 64 bits");
 _Static_assert(sizeof(MPI_Fint) == sizeof(int), "Fortran INTEGER is int");
 _Static_assert(MPI_SUCCESS == 0, "result 0 is success");

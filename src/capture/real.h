@@ -17,7 +17,7 @@ enum gn_binding { GN_C, GN_F77, GN_F08, GN_BINDINGS };
 
 /* Functions that we call on our own account. */
 #define GN_HELPERS(X)                                                                                        \
-    X(Type_size)                                                                                             \
+    X(Type_size_x)                                                                                           \
     X(Comm_rank)                                                                                             \
     X(Comm_size)                                                                                             \
     X(Comm_group)                                                                                            \
@@ -27,7 +27,7 @@ enum gn_binding { GN_C, GN_F77, GN_F08, GN_BINDINGS };
     X(Win_get_group)                                                                                         \
     X(Group_translate_ranks)                                                                                 \
     X(Group_free)                                                                                            \
-    X(Get_count)                                                                                             \
+    X(Get_elements_x)                                                                                        \
     X(Test_cancelled)                                                                                        \
     X(Topo_test)                                                                                             \
     X(Cartdim_get)                                                                                           \

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { SAMPLE_ALL_UNTIL = 64, SAMPLE_PERIOD = 64 };
+enum { EXACT_EVENTS = 64, SAMPLE_PERIOD = 64 };
 
 static struct gn_gate closed_gate;
 struct gn_gate *gn_gate = &closed_gate;
@@ -22,6 +22,15 @@ static bool have_thread_end;
 static uint32_t hash2(uint32_t a, uint32_t b)
 {
     return (uint32_t)((((uint64_t)a << 32 | b) * 0x9e3779b97f4a7c15ull) >> 32);
+}
+
+static inline void show(struct gn_location *location, uint32_t node, uint32_t inside, uint64_t ticks)
+{
+    gn_seq_begin(&location->seq);
+    GN_SET(location->now_node, node);
+    GN_SET(location->now_inside, inside);
+    GN_SET(location->now_ticks, ticks);
+    gn_seq_end(&location->seq);
 }
 
 /* ---- nodes ---- */
@@ -67,6 +76,7 @@ static uint32_t unwind_node(struct gn_recorder *r, uint32_t activity, uint32_t n
                             void *frame)
 {
     gn_callpath_unwind(gn_segment, (uintptr_t)caller, frame, &r->unwound);
+    GN_ADD(r->location->unwound, 1);
     if (r->unwound.cut)
         GN_LOST(r, paths);
     uint32_t node = find_node(r, activity, r->unwound.path, name);
@@ -193,12 +203,15 @@ static void start_graph(struct gn_recorder *r, uint64_t start_ticks)
         GN_SET(location->edges[0].from, 2);
         GN_SET(location->edges[0].to, 2);
         GN_SET(location->edge_count, 1);
-        GN_SET(location->first_ticks, start_ticks);
     }
-    GN_SET(location->now_ticks, start_ticks);
     r->previous_node = 0;
     r->previous_exit_ticks = start_ticks;
-    GN_SET(location->now_node, 0);
+    r->owed_ticks = 0;
+    r->inside = r->off = false;
+    r->region_depth = r->regions_beyond = 0;
+    GN_SET(location->first_ticks, start_ticks);
+    GN_SET(location->in_use, 1);
+    show(location, 0, 0, start_ticks);
 }
 
 /* A location whose thread has ended is free again: programs that make threads over and over keep a bounded
@@ -208,6 +221,11 @@ static struct gn_recorder *parked[GN_MAX_LOCATIONS];
 static void park(void *recorder)
 {
     struct gn_recorder *r = recorder;
+    uint64_t now = gn_ticks();
+    gn_record_end(now);
+    GN_ADD(r->location->past_ticks, now - GN_GET(r->location->first_ticks));
+    GN_SET(r->location->in_use, 0);
+    self = NULL; /* a later destructor of this thread that calls MPI gets a location of its own */
     __atomic_store_n(&parked[r->location_index], r, __ATOMIC_RELEASE);
 }
 
@@ -237,7 +255,6 @@ static struct gn_recorder *make_recorder(void)
     r->location = &gn_segment->locations[index];
     r->location_index = index;
     r->countdown = 1;
-    GN_SET(r->location->in_use, 1);
     return r;
 }
 
@@ -247,7 +264,7 @@ static struct gn_recorder *take_recorder(uint64_t start_ticks)
     if (!r)
         r = make_recorder();
     else
-        gn_segment->threads_reused++;
+        atomic_fetch_add_explicit(&gn_segment->threads_reused, 1, memory_order_relaxed);
     if (!r) {
         no_room = true;
         atomic_fetch_add(&gn_segment->missed_threads, 1);
@@ -295,23 +312,12 @@ void gn_recorder_close(void)
 
 /* ---- events ---- */
 
-static inline void show(struct gn_location *location, uint32_t node, uint32_t inside, uint64_t ticks)
+static void enter_unknown(struct gn_call *call, uint32_t activity, void *caller, void *frame)
 {
-    gn_seq_begin(&location->seq);
-    GN_SET(location->now_node, node);
-    GN_SET(location->now_inside, inside);
-    GN_SET(location->now_ticks, ticks);
-    gn_seq_end(&location->seq);
-}
-
-static bool begin_slow(struct gn_call *call, struct gn_recorder *r, uint32_t activity, void *caller,
-                       void *frame)
-{
-    uint64_t begin = gn_ticks();
-    call->node = unwind_node(r, activity, 0, caller, frame);
-    call->slow = true;
-    call->begin_ticks = begin;
-    return true;
+    if (!call->sampled)
+        call->begin_ticks = gn_ticks();
+    call->node = unwind_node(call->recorder, activity, 0, caller, frame);
+    call->exact = true;
 }
 
 /* Called when a call is already under way in this thread. Nested calls (an MPI library that uses its own
@@ -321,6 +327,8 @@ static bool left_without_leave(struct gn_recorder *r, const void *frame)
 {
     if ((uintptr_t)frame < (uintptr_t)r->inside_frame && gn_stack_contains(r->inside_frame, r->inside_caller))
         return false;
+    gn_drop_held(r);
+    GN_LOST(r, calls);
     r->inside = false;
     return true;
 }
@@ -339,10 +347,11 @@ bool gn_enter(struct gn_call *call, uint32_t activity, void *caller, void *frame
     if (__builtin_expect(r->off, 0))
         return false;
     call->recorder = r;
-    call->slow = false;
+    call->exact = false;
     call->sampled = --r->countdown == 0;
     if (__builtin_expect(call->sampled, 0)) {
-        r->countdown = GN_GET(r->location->events) < SAMPLE_ALL_UNTIL ? 1 : SAMPLE_PERIOD;
+        call->exact = GN_GET(r->location->events) < EXACT_EVENTS;
+        r->countdown = call->exact ? 1 : SAMPLE_PERIOD;
         call->begin_ticks = gn_ticks();
     }
     call->bytes = 0;
@@ -350,7 +359,7 @@ bool gn_enter(struct gn_call *call, uint32_t activity, void *caller, void *frame
     call->followed = 0;
     call->node = gn_memo_find(&r->memo, activity, (uintptr_t)caller, frame);
     if (__builtin_expect(call->node == UINT32_MAX, 0))
-        begin_slow(call, r, activity, caller, frame);
+        enter_unknown(call, activity, caller, frame);
     r->inside = true;
     r->inside_frame = frame;
     r->inside_caller = (uintptr_t)caller;
@@ -359,15 +368,20 @@ bool gn_enter(struct gn_call *call, uint32_t activity, void *caller, void *frame
     return true;
 }
 
+/* exact: the cost of measuring inside this passage is known, probe_ticks. A counter that went back (cores
+ * that do not share it) gives 0, not an enormous time. */
 static inline void pass_edge(struct gn_recorder *r, uint32_t to, uint64_t enter_ticks, uint64_t bytes,
-                             uint64_t probe_ticks)
+                             bool exact, uint64_t probe_ticks)
 {
     struct gn_edge *edge = edge_to(r, to);
     gn_seq_begin(&edge->seq);
-    gn_stats_add(&edge->time, enter_ticks - r->previous_exit_ticks);
+    gn_stats_add(&edge->time,
+                 enter_ticks > r->previous_exit_ticks ? enter_ticks - r->previous_exit_ticks : 0);
     GN_ADD(edge->bytes, bytes);
-    if (probe_ticks)
+    if (__builtin_expect(exact, 0)) {
+        GN_ADD(edge->exact, 1);
         GN_ADD(edge->probe_ticks, probe_ticks);
+    }
     gn_seq_end(&edge->seq);
 }
 
@@ -397,11 +411,12 @@ void gn_leave(struct gn_call *call, int result)
         return;
     if (call->followed)
         gn_settle_requests(call);
-    uint64_t slow_ticks = call->slow ? call->enter_ticks - call->begin_ticks : 0;
-    pass_edge(r, call->node, call->enter_ticks, call->bytes, slow_ticks);
+    uint64_t before_ticks = call->exact ? call->enter_ticks - call->begin_ticks + r->owed_ticks : 0;
+    pass_edge(r, call->node, call->enter_ticks, call->bytes, call->exact, before_ticks);
+    r->owed_ticks = 0;
     struct gn_node *node = &location->nodes[call->node];
     gn_seq_begin(&node->seq);
-    pass_node(node, call->exit_ticks - call->enter_ticks);
+    pass_node(node, call->exit_ticks > call->enter_ticks ? call->exit_ticks - call->enter_ticks : 0);
     if (call->messages)
         add_size(node, call->bytes);
     if (__builtin_expect(result != 0, 0))
@@ -412,9 +427,10 @@ void gn_leave(struct gn_call *call, int result)
     r->inside = false;
     GN_ADD(location->events, 1);
     show(location, call->node, 0, call->exit_ticks);
-    if (__builtin_expect(call->slow, 0)) {
-        GN_ADD(location->slow_events, 1);
-        GN_ADD(location->slow_ticks, slow_ticks);
+    if (__builtin_expect(call->exact, 0)) {
+        r->owed_ticks = gn_ticks() - call->exit_ticks; /* falls into the next edge */
+        GN_ADD(location->exact_events, 1);
+        GN_ADD(location->exact_ticks, call->enter_ticks - call->begin_ticks + r->owed_ticks);
     } else if (__builtin_expect(call->sampled, 0)) {
         count_sample(r, (call->enter_ticks - call->begin_ticks) + (gn_ticks() - call->exit_ticks));
     }
@@ -425,7 +441,7 @@ void gn_leave(struct gn_call *call, int result)
 static void pass_control(struct gn_recorder *r, uint32_t node, uint64_t begin_ticks, uint64_t duration_ticks)
 {
     uint64_t now = gn_ticks();
-    pass_edge(r, node, begin_ticks, 0, 0);
+    pass_edge(r, node, begin_ticks, 0, false, 0);
     struct gn_node *record = &r->location->nodes[node];
     gn_seq_begin(&record->seq);
     pass_node(record, duration_ticks);
@@ -474,29 +490,43 @@ static struct gn_recorder *recorder_here(void)
     return self ? self : no_room ? NULL : take_recorder(gn_ticks());
 }
 
+/* The innermost open region of that name is closed, and with it whatever was begun inside of it and not
+ * ended. Returns how long it was open; no_region when there is none of that name. */
+static const uint64_t no_region = UINT64_MAX;
+
+static uint64_t close_region(struct gn_recorder *r, uint32_t name, uint64_t ticks)
+{
+    if (r->regions_beyond > 0) {
+        r->regions_beyond--;
+        return 0;
+    }
+    for (uint32_t depth = r->region_depth; depth-- > 0;)
+        if (r->regions[depth].name == name) {
+            r->region_depth = depth;
+            return ticks - r->regions[depth].begin_ticks;
+        }
+    return no_region;
+}
+
 void gn_record_region(const char *name, bool begin, void *caller, void *frame)
 {
     struct gn_recorder *r = recorder_here();
-    if (!r || r->off || r->inside || !name)
+    if (!r || r->inside || !name)
         return;
     uint64_t ticks = gn_ticks(), duration_ticks = 0;
     uint32_t id = find_name(name);
-    if (begin) {
-        if (r->region_depth < GN_MAX_REGION_DEPTH) {
-            r->regions[r->region_depth].name = id;
-            r->regions[r->region_depth].begin_ticks = ticks;
-        }
-        r->region_depth++;
-    } else {
-        if (r->region_depth == 0)
-            return;
-        r->region_depth--;
-        if (r->region_depth < GN_MAX_REGION_DEPTH)
-            duration_ticks = ticks - r->regions[r->region_depth].begin_ticks;
+    if (!begin && (duration_ticks = close_region(r, id, ticks)) == no_region)
+        return;
+    if (begin && r->region_depth == GN_MAX_REGION_DEPTH) {
+        r->regions_beyond++;
+    } else if (begin) {
+        r->regions[r->region_depth].name = id;
+        r->regions[r->region_depth++].begin_ticks = ticks;
     }
+    if (r->off) /* they nest all the same, but are not recorded */
+        return;
     uint32_t activity = begin ? GN_ACTIVITY_REGION_BEGIN : GN_ACTIVITY_REGION_END;
-    uint32_t node = control_node(r, activity, id, caller, frame);
-    pass_control(r, node, ticks, duration_ticks);
+    pass_control(r, control_node(r, activity, id, caller, frame), ticks, duration_ticks);
 }
 
 void gn_record_switch(bool on, void *caller, void *frame)
@@ -507,7 +537,7 @@ void gn_record_switch(bool on, void *caller, void *frame)
     uint64_t ticks = gn_ticks();
     if (!on) {
         r->off_node = control_node(r, GN_ACTIVITY_OFF, 0, caller, frame);
-        pass_edge(r, r->off_node, ticks, 0, 0);
+        pass_edge(r, r->off_node, ticks, 0, false, 0);
         r->previous_node = r->off_node;
         r->previous_exit_ticks = ticks;
         show(r->location, r->off_node, 1, ticks);
@@ -530,7 +560,7 @@ void gn_record_end(uint64_t ticks)
         return;
     if (r->off)
         gn_record_switch(true, __builtin_return_address(0), __builtin_frame_address(0));
-    pass_edge(r, 1, ticks, 0, 0);
+    pass_edge(r, 1, ticks, 0, false, 0);
     struct gn_node *end = &r->location->nodes[1];
     gn_seq_begin(&end->seq);
     pass_node(end, 0);

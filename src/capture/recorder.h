@@ -31,14 +31,14 @@ struct gn_recorder;
 /* One MPI call under way; lives on the wrapper's stack. */
 struct gn_call {
     struct gn_recorder *recorder;
-    uint64_t begin_ticks; /* wrapper entered; only when sampled */
+    uint64_t begin_ticks; /* wrapper entered; only when sampled or exact */
     uint64_t enter_ticks; /* just before the real call */
     uint64_t exit_ticks;  /* just after it; the wrapper sets it */
     uint64_t bytes;       /* filled by the class of the call */
     uint32_t messages;
     uint32_t node;
     bool sampled;
-    bool slow;       /* a path was unwound in full */
+    bool exact;      /* timed from begin_ticks on, and its cost booked as it was */
     uint8_t binding; /* enum gn_binding of the entry point */
     /* for the classes that follow requests: see requests.h */
     uint32_t followed; /* requests of the list that we follow and have not settled yet */
@@ -76,6 +76,8 @@ void gn_leave(struct gn_call *call, int result);
 /* Requests held by a completion call that did not complete (or failed) are followed on. In classes.c; called
  * by gn_leave. */
 void gn_settle_requests(struct gn_call *call);
+/* Requests held by a call that was left by a jump are followed no more. In classes.c. */
+void gn_drop_held(struct gn_recorder *recorder);
 
 /* Adds messages to or from `peer` (rank in MPI_COMM_WORLD or GN_PEER_OUTSIDE) at a node of this location. */
 void gn_record_sent(struct gn_recorder *recorder, uint32_t node, uint32_t peer, uint64_t bytes);
@@ -113,12 +115,14 @@ struct gn_recorder {
     uint32_t last_edge;
     uint32_t countdown;       /* events until the next sampled one */
     uint64_t smallest_sample; /* ticks; 0: none yet */
+    uint64_t owed_ticks;      /* cost after the last call, known exactly; lies in the next edge */
     bool inside;
     bool off;
     void *inside_frame;
     uintptr_t inside_caller; /* where that call returns to */
     uint32_t off_node;
     uint32_t region_depth;
+    uint32_t regions_beyond; /* begun deeper than the stack keeps */
     struct {
         uint32_t name;
         uint64_t begin_ticks;
@@ -133,6 +137,7 @@ struct gn_recorder {
     uint32_t peer_table[2 * GN_MAX_PEERS];
     struct { /* working space for request lists, mapped at first need and grown */
         uint32_t capacity;
+        uint32_t held;      /* length of the list while a call holds requests of it */
         int32_t *positions; /* of the caller's requests in the table of followed ones, -1: not followed */
         gn_handle *handles;
         char *statuses;

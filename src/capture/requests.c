@@ -47,7 +47,11 @@ bool gn_request_follow(gn_handle handle, const struct gn_request *request)
     if (handle <= BUSY)
         return false;
     uint32_t line = line_of(handle);
-    int32_t position = claim(line);
+    int32_t position = gn_request_find(handle);
+    if (position >= 0) /* its end was not seen; the handle has been given out again */
+        gn_request_hold(position);
+    else
+        position = claim(line);
     if (position < 0) {
         position = claim(second_line(line));
         atomic_fetch_add_explicit(&displaced, 1, memory_order_relaxed);
@@ -101,4 +105,12 @@ void gn_request_release(int32_t position, gn_handle handle)
 void gn_request_drop(int32_t position)
 {
     set_key(position, 0);
+}
+
+void gn_requests_lose_comm(gn_handle comm)
+{
+    for (int32_t position = 0; position < LINES * LINE; position++)
+        if (GN_OBSERVE(table->keys[position / LINE][position % LINE]) &&
+            gn_request_at(position)->comm == comm)
+            gn_request_at(position)->comm = 0;
 }

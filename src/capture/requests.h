@@ -20,13 +20,14 @@ enum gn_request_kind { GN_RECEIVE, GN_PERSISTENT_RECEIVE, GN_PERSISTENT_SEND };
 
 struct gn_request {
     struct gn_recorder *recorder; /* who posted it */
-    gn_handle comm;
-    uint64_t bytes;  /* persistent send: per start */
-    uint32_t node;   /* of the posting call */
-    uint32_t peer;   /* persistent send: destination */
-    uint8_t kind;    /* enum gn_request_kind */
-    uint8_t active;  /* persistent: started and not completed */
-    uint8_t to_null; /* persistent: the peer is MPI_PROC_NULL */
+    gn_handle comm;               /* receive from anybody: to ask who it was; 0 when that is gone */
+    uint64_t bytes;               /* persistent send: per start */
+    uint32_t node;                /* of the posting call */
+    uint32_t peer;                /* rank in MPI_COMM_WORLD of the named source or the destination */
+    uint8_t kind;                 /* enum gn_request_kind */
+    uint8_t active;               /* persistent: started and not completed */
+    uint8_t to_null;              /* persistent: the peer is MPI_PROC_NULL */
+    uint8_t peer_known;
 };
 
 /* Takes the table's memory. 0 or -1. */
@@ -38,6 +39,9 @@ bool gn_request_follow(gn_handle handle, const struct gn_request *request);
 /* Position of a followed request, or -1; gn_request_at gives its record. */
 int32_t gn_request_find(gn_handle handle);
 struct gn_request *gn_request_at(int32_t position);
+
+/* A communicator ends: receives from anybody on it can no longer be asked for their peer. */
+void gn_requests_lose_comm(gn_handle comm);
 
 void gn_request_hold(int32_t position);
 void gn_request_release(int32_t position, gn_handle handle); /* not completed, or persistent */

@@ -81,7 +81,9 @@ static const char *const one_value[] = {"n",
                                         /* Open MPI 5 */ "display",
                                         "output",
                                         "runtime-options",
-                                        "with-ft", /* Hydra */
+                                        "with-ft",
+                                        "add-hostfile",
+                                        "add-host", /* Hydra */
                                         "f",
                                         "hosts",
                                         "hostlist",

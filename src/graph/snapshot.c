@@ -105,16 +105,19 @@ static void copy_head(struct gn_snapshot *s, struct gn_location_head *head, stru
     }
     head->thread_id = GN_GET(from->thread_id);
     head->first_ticks = GN_GET(from->first_ticks);
+    head->in_use = GN_GET(from->in_use);
+    head->past_ticks = GN_GET(from->past_ticks);
     head->events = GN_GET(from->events);
     head->sampled_events = GN_GET(from->sampled_events);
     head->sampled_ticks = GN_GET(from->sampled_ticks);
-    head->slow_events = GN_GET(from->slow_events);
-    head->slow_ticks = GN_GET(from->slow_ticks);
+    head->exact_events = GN_GET(from->exact_events);
+    head->exact_ticks = GN_GET(from->exact_ticks);
     head->lost_nodes = GN_GET(from->lost_nodes);
     head->lost_edges = GN_GET(from->lost_edges);
     head->lost_peers = GN_GET(from->lost_peers);
     head->lost_requests = GN_GET(from->lost_requests);
     head->lost_paths = GN_GET(from->lost_paths);
+    head->lost_calls = GN_GET(from->lost_calls);
 }
 
 /* Counts first, from what refers to what is referred to: a record seen later may only point to records that
@@ -151,9 +154,9 @@ static void copy_frames(struct gn_snapshot *s, const struct gn_tag *shared)
         s->names[i][GN_NAME_BYTES - 1] = '\0';
 }
 
-static int take(struct gn_tag *shared, uint32_t patience, struct gn_snapshot *s)
+static int take(struct gn_tag *shared, uint32_t capacity, uint32_t patience, struct gn_snapshot *s)
 {
-    s->location_count = smaller(GN_OBSERVE(shared->location_count), shared->location_capacity);
+    s->location_count = smaller(GN_OBSERVE(shared->location_count), capacity);
     s->locations = calloc(s->location_count + 1u, sizeof *s->locations);
     if (!s->locations)
         return -ENOMEM;
@@ -187,13 +190,18 @@ static int take(struct gn_tag *shared, uint32_t patience, struct gn_snapshot *s)
 int gn_snapshot_take(struct gn_tag *shared, size_t segment_bytes, uint32_t patience, struct gn_snapshot **out,
                      struct gn_error *err)
 {
-    if (segment_bytes < gn_tag_bytes(0) || shared->magic != GN_TAG_MAGIC ||
-        shared->version != GN_TAG_VERSION || shared->location_capacity > GN_MAX_LOCATIONS ||
-        gn_tag_bytes(shared->location_capacity) > segment_bytes)
+    uint32_t capacity = 0; /* read once: it may change under our eyes */
+    bool fits = segment_bytes >= gn_tag_bytes(0);
+    if (fits) {
+        capacity = *(volatile uint32_t *)&shared->location_capacity;
+        fits = shared->magic == GN_TAG_MAGIC && shared->version == GN_TAG_VERSION &&
+               capacity <= GN_MAX_LOCATIONS && gn_tag_bytes(capacity) <= segment_bytes;
+    }
+    if (!fits)
         return gn_fail(err, -EPROTO, "the shared memory is not a task activity graph of version %u",
                        GN_TAG_VERSION);
     struct gn_snapshot *s = calloc(1, sizeof *s);
-    if (!s || take(shared, patience ? patience : DEFAULT_PATIENCE, s) != 0) {
+    if (!s || take(shared, capacity, patience ? patience : DEFAULT_PATIENCE, s) != 0) {
         gn_snapshot_free(s);
         return gn_fail(err, -ENOMEM, "no memory for a copy of the task activity graph");
     }

@@ -88,13 +88,12 @@ struct gn_node {
 
 struct gn_edge {
     gn_shared32 seq;
-    gn_shared32 from; /* node */
-    gn_shared32 to;   /* node */
-    gn_shared32 reserved;
+    gn_shared32 from;  /* node */
+    gn_shared32 to;    /* node */
+    gn_shared32 exact; /* passages whose cost of measuring is known exactly, in probe_ticks */
     struct gn_stats time;
-    gn_shared64 bytes; /* moved by the calls this edge led to */
-    gn_shared64
-        probe_ticks; /* extraordinary cost of measuring inside this edge (first unwinding of a path) */
+    gn_shared64 bytes;       /* moved by the calls this edge led to */
+    gn_shared64 probe_ticks; /* cost of measuring inside of the exact passages */
 };
 
 /* Messages between this location and one peer at one node. */
@@ -113,26 +112,30 @@ struct gn_peer {
 
 struct gn_location {
     gn_shared32 seq;
-    gn_shared32 in_use; /* 1 once taken */
+    gn_shared32 in_use; /* 1 while a thread owns it; threads may follow each other */
     gn_shared32 thread_id;
     gn_shared32 node_count;
     gn_shared32 edge_count;
     gn_shared32 peer_count;
-    gn_shared32 now_node;   /* the node being executed, or the last one executed */
-    gn_shared32 now_inside; /* 1: executing now_node; 0: computing after it */
-    gn_shared64 now_ticks;  /* since when */
-    gn_shared64 first_ticks;
+    gn_shared32 now_node;    /* the node being executed, or the last one executed */
+    gn_shared32 now_inside;  /* 1: executing now_node; 0: computing after it */
+    gn_shared64 now_ticks;   /* since when */
+    gn_shared64 first_ticks; /* the present (or last) owner began */
+    gn_shared64 past_ticks;  /* time of all owners that have ended */
     gn_shared64 events;
-    /* The cost of measuring: every 64th event is timed in full (sampled), every slow one always. */
+    /* The cost of measuring: the first events and all slow ones (a path unwound in full) are timed exactly,
+     * of the rest every 64th. */
     gn_shared64 sampled_events;
     gn_shared64 sampled_ticks;
-    gn_shared64 slow_events;
-    gn_shared64 slow_ticks;
+    gn_shared64 exact_events;
+    gn_shared64 exact_ticks;
+    gn_shared64 unwound;    /* stacks unwound in full; all other paths came from the memo */
     gn_shared64 lost_nodes; /* events that went to the overflow node */
     gn_shared64 lost_edges;
     gn_shared64 lost_peers;
     gn_shared64 lost_requests; /* nonblocking receives whose completion could not be followed */
     gn_shared64 lost_paths;    /* call paths cut because frames[] was full */
+    gn_shared64 lost_calls;    /* left by a jump out of them (an error handler's longjmp) */
     struct gn_node nodes[GN_MAX_NODES];
     struct gn_edge edges[GN_MAX_EDGES];
     struct gn_peer peers[GN_MAX_PEERS];
@@ -173,7 +176,7 @@ struct gn_tag {
     int32_t rank;  /* in MPI_COMM_WORLD, -1 until known */
     int32_t world; /* size of MPI_COMM_WORLD */
     int32_t thread_level;
-    int32_t threads_reused;
+    gn_shared32 threads_reused;
     char flavour[16]; /* "openmpi" or "mpich" */
     char library[64]; /* MPI library version, first line */
     char exe[GN_PATH_BYTES];

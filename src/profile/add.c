@@ -186,6 +186,7 @@ static void join_edges(struct gn_location_copy *l)
         join_stats(&last->time, &next->time);
         GN_ADD(last->bytes, GN_GET(next->bytes));
         GN_ADD(last->probe_ticks, GN_GET(next->probe_ticks));
+        GN_ADD(last->exact, GN_GET(next->exact));
     }
     if (l->edge_count)
         l->edge_count = kept + 1;
@@ -237,8 +238,8 @@ static void join_same(const struct adder *a, struct gn_location_copy *l)
             GN_SET(l->peers[i].node, to[GN_GET(l->peers[i].node)]);
         if (l->head.now_node < l->node_count)
             l->head.now_node = to[l->head.now_node];
-        join_edges(l);
     }
+    join_edges(l); /* memory that the program scribbled over may name an edge twice */
     free(to);
 }
 
@@ -270,7 +271,9 @@ static void add_edge(struct adder *a, int64_t location, const struct gn_edge *ed
     uint64_t count = GN_GET(edge->time.count);
     if (count == 0)
         return;
-    double probe = (double)count * a->probe_ns + (double)GN_GET(edge->probe_ticks) * a->facts->tick_ns;
+    uint64_t exact = GN_GET(edge->exact) < count ? GN_GET(edge->exact) : count;
+    double probe =
+        (double)(count - exact) * a->probe_ns + (double)GN_GET(edge->probe_ticks) * a->facts->tick_ns;
     int64_t own_ns = (int64_t)llround((double)GN_GET(edge->time.total_ticks) * a->facts->tick_ns - probe);
     insert_edge(a, location, a->activities[GN_GET(edge->from)], a->activities[GN_GET(edge->to)], &edge->time,
                 own_ns > 0 ? own_ns : 0, (int64_t)GN_GET(edge->bytes));
@@ -306,7 +309,7 @@ static struct last_moment last_moment(const struct adder *a, const struct gn_loc
      */
     if (index == 0 || last.inside)
         last.ns = between_ns(a, l->head.now_ticks, end_ticks(a));
-    if (last.node == 1) /* the end was recorded */
+    if (last.node == 1 || !l->head.in_use) /* the end was recorded */
         last.ns = 0;
     return last;
 }
@@ -344,8 +347,10 @@ static void add_location(struct adder *a, uint32_t index)
     join_same(a, l);
     a->probe_ns = probe_ns(a, &l->head);
     struct last_moment last = last_moment(a, l, index);
-    int64_t elapsed_ns = between_ns(a, l->head.first_ticks, l->head.now_ticks) + last.ns;
-    int64_t cost_ns = (int64_t)((double)l->head.events * a->probe_ns) + to_ns(a, l->head.slow_ticks);
+    int64_t elapsed_ns = to_ns(a, l->head.past_ticks) + last.ns +
+                         (l->head.in_use ? between_ns(a, l->head.first_ticks, l->head.now_ticks) : 0);
+    int64_t cost_ns = (int64_t)((double)(l->head.events - l->head.exact_events) * a->probe_ns) +
+                      to_ns(a, l->head.exact_ticks);
     RUN(a, "INSERT INTO location VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", "iiiiidiiii", a->process,
         (int64_t)index, (int64_t)l->head.thread_id, elapsed_ns, (int64_t)l->head.events, a->probe_ns, cost_ns,
         a->activities[last.node], (int64_t)last.inside, last.ns);
@@ -364,7 +369,7 @@ static void add_location(struct adder *a, uint32_t index)
 static void add_lost(struct adder *a)
 {
     const struct gn_snapshot *s = a->snapshot;
-    int64_t nodes = 0, edges = 0, peers = 0, requests = 0, paths = 0;
+    int64_t nodes = 0, edges = 0, peers = 0, requests = 0, paths = 0, calls = 0;
     for (uint32_t i = 0; i < s->location_count; i++) {
         const struct gn_location_copy *l = &s->locations[i];
         nodes += l->node_count > 2 ? (int64_t)GN_GET(l->nodes[2].time.count) : 0;
@@ -372,6 +377,7 @@ static void add_lost(struct adder *a)
         peers += (int64_t)l->head.lost_peers;
         requests += (int64_t)l->head.lost_requests;
         paths += (int64_t)l->head.lost_paths;
+        calls += (int64_t)l->head.lost_calls;
     }
     const struct {
         const char *what;
@@ -381,6 +387,7 @@ static void add_lost(struct adder *a)
                 {"messages missing from the communication matrix", peers},
                 {"nonblocking receives not followed to completion", requests},
                 {"call paths cut short", paths},
+                {"calls left by a jump out of them", calls},
                 {"threads not measured", (int64_t)GN_GET(s->head.missed_threads)},
                 {"records torn by the end of the process", (int64_t)s->torn},
                 {"records with impossible contents", (int64_t)s->dropped}};

@@ -343,21 +343,28 @@ static void collect_lost(sqlite3 *db, struct gn_summary *s)
     sqlite3_finalize(q);
 }
 
-/* "1-3,7" */
+static size_t name_range(struct gn_summary *s, size_t used, int first, int last)
+{
+    if (first > last || used >= sizeof s->missing_ranks - 32)
+        return used;
+    return used + (size_t)snprintf(s->missing_ranks + used, sizeof s->missing_ranks - used,
+                                   last > first ? "%s%d-%d" : "%s%d", used ? "," : "", first, last);
+}
+
+/* "1-3,7": the gaps between the ranks that are here. */
 static void list_missing(sqlite3 *db, struct gn_summary *s)
 {
     size_t used = 0;
-    for (int rank = 0; rank < s->world && used < sizeof s->missing_ranks - 32; rank++) {
-        if (gn_sql_value(db, 0, "SELECT count(*) FROM process WHERE rank = ?", "i", (int64_t)rank) > 0)
-            continue;
-        int last = rank;
-        while (last + 1 < s->world && gn_sql_value(db, 0, "SELECT count(*) FROM process WHERE rank = ?", "i",
-                                                   (int64_t)last + 1) == 0)
-            last++;
-        used += (size_t)snprintf(s->missing_ranks + used, sizeof s->missing_ranks - used,
-                                 last > rank ? "%s%d-%d" : "%s%d", used ? "," : "", rank, last);
-        rank = last;
+    int next = 0;
+    sqlite3_stmt *q =
+        gn_sql_query(db, NULL, "SELECT DISTINCT rank FROM process WHERE rank >= 0 AND rank < ? ORDER BY rank",
+                     "i", (int64_t)s->world);
+    while (q && sqlite3_step(q) == SQLITE_ROW) {
+        used = name_range(s, used, next, sqlite3_column_int(q, 0) - 1);
+        next = sqlite3_column_int(q, 0) + 1;
     }
+    sqlite3_finalize(q);
+    name_range(s, used, next, s->world - 1);
 }
 
 static void first_text(sqlite3 *db, const char *query, char *text, size_t size)

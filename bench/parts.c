@@ -1,0 +1,351 @@
+/*
+ * Where our time goes: the steps of capturing one MPI call, each timed alone in a loop.
+ *
+ * The capture core is linked into this program and works on a segment of its own; there is no MPI, the few
+ * questions that the core would ask it are answered here. Steps alone in a loop overlap with nothing, so
+ * their sum is not the cost of a call: `whole call` is the same work in one piece. One line each:
+ *
+ *   part NAME: iterations I batches B min NS q1 NS median NS q3 NS
+ */
+#include "deep.h"
+#include "timing.h"
+
+#include "capture/classes.h"
+#include "capture/facts.h"
+#include "capture/real.h"
+#include "capture/requests.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unwind.h>
+
+enum { BATCH_NS = 1000000, A_CALL = GN_CALL_IPROBE, SUBCOMM = 0x77, A_TYPE = 0x88, A_REQUEST = 0x9990 };
+
+#define KEEP(value) __asm__ volatile("" ::"r"(value) : "memory")
+
+/* The plain unwinder: the guarded one of capture/unwind_guard.c needs a linker's help. */
+bool gn_guarded_backtrace(int (*step)(void *context, void *argument), void *argument)
+{
+    _Unwind_Backtrace((_Unwind_Trace_Fn)(void *)step, argument);
+    return true;
+}
+
+/* ---- what MPI would answer ---- */
+
+struct fake_status {
+    int source, tag, error, count;
+};
+
+static int eight_bytes(void *type, int *size)
+{
+    (void)type;
+    *size = 8;
+    return 0;
+}
+
+static int no_group(void *comm, void **group)
+{
+    (void)comm;
+    *group = NULL;
+    return 0;
+}
+
+static int not_inter(void *comm, int *flag)
+{
+    (void)comm;
+    *flag = 0;
+    return 0;
+}
+
+static int same_ranks(void *group, int count, const int *ranks, void *other_group, int *result)
+{
+    (void)group, (void)other_group;
+    memcpy(result, ranks, (size_t)count * sizeof *ranks);
+    return 0;
+}
+
+static int free_nothing(void **group)
+{
+    (void)group;
+    return 0;
+}
+
+static int count_of(const struct fake_status *status, void *type, int *count)
+{
+    (void)type;
+    *count = status->count;
+    return 0;
+}
+
+static void answer_for_mpi(void)
+{
+    gn_helper_table[GN_HELPER_Type_size_x] = (void *)eight_bytes;
+    gn_helper_table[GN_HELPER_Comm_group] = (void *)no_group;
+    gn_helper_table[GN_HELPER_Comm_test_inter] = (void *)not_inter;
+    gn_helper_table[GN_HELPER_Group_translate_ranks] = (void *)same_ranks;
+    gn_helper_table[GN_HELPER_Group_free] = (void *)free_nothing;
+    gn_helper_table[GN_HELPER_Get_elements_x] = (void *)count_of;
+    gn_flavour = (struct gn_flavour){.name = "none",
+                                     .handle_mask = ~(uintptr_t)0,
+                                     .handle_bytes = sizeof(gn_handle),
+                                     .comm_world = 0x66,
+                                     .proc_null = -2,
+                                     .any_source = -1,
+                                     .undefined = -32766,
+                                     .status_bytes = sizeof(struct fake_status),
+                                     .source_offset = offsetof(struct fake_status, source)};
+}
+
+/* ---- the parts ---- */
+
+static struct gn_call prepared; /* an entered call, for the parts that are about its end */
+static struct gn_recorder *recorder;
+
+static __attribute__((noinline)) void part_loop(long iterations)
+{
+    for (long i = 0; i < iterations; i++)
+        KEEP(i);
+}
+
+static __attribute__((noinline)) void part_clock(long iterations)
+{
+    for (long i = 0; i < iterations; i++) {
+        uint64_t begin_ticks = gn_ticks();
+        KEEP(begin_ticks);
+        KEEP(gn_ticks() - begin_ticks);
+    }
+}
+
+/* Stands where a wrapper stands: its frame is the key of the memo. */
+static __attribute__((noinline)) void memo_wrapper(long iterations)
+{
+    static struct gn_unwound unwound;
+    void *caller = GN_CALLER, *frame = GN_FRAME;
+    if (gn_memo_find(&recorder->memo, A_CALL, (uintptr_t)caller, frame) == UINT32_MAX) {
+        gn_callpath_unwind(gn_segment, (uintptr_t)caller, frame, &unwound);
+        gn_memo_store(&recorder->memo, A_CALL, (uintptr_t)caller, frame, 2, &unwound);
+    }
+    for (long i = 0; i < iterations; i++)
+        KEEP(gn_memo_find(&recorder->memo, A_CALL, (uintptr_t)caller, frame));
+}
+
+static __attribute__((noinline)) void unwind_wrapper(long iterations)
+{
+    static struct gn_unwound unwound;
+    for (long i = 0; i < iterations; i++)
+        gn_callpath_unwind(gn_segment, (uintptr_t)GN_CALLER, GN_FRAME, &unwound);
+}
+
+/* Entering again without leaving is what follows a longjmp out of a call; it costs one comparison more. */
+static __attribute__((noinline)) void enter_wrapper(long iterations)
+{
+    prepared.binding = GN_C;
+    for (long i = 0; i < iterations; i++)
+        KEEP(gn_enter(&prepared, A_CALL, GN_CALLER, GN_FRAME));
+}
+
+static __attribute__((noinline)) void leave_wrapper(long iterations)
+{
+    gn_enter(&prepared, A_CALL, GN_CALLER, GN_FRAME);
+    prepared.enter_ticks = recorder->previous_exit_ticks;
+    for (long i = 0; i < iterations; i++) {
+        prepared.enter_ticks += 100;
+        prepared.exit_ticks = prepared.enter_ticks + 100;
+        gn_leave(&prepared, 0);
+        prepared.enter_ticks += 100;
+    }
+}
+
+static __attribute__((noinline)) int wrapper(void)
+{
+    struct gn_call call;
+    call.binding = GN_C;
+    if (!gn_enter(&call, A_CALL, GN_CALLER, GN_FRAME))
+        return 0;
+    call.exit_ticks = gn_ticks();
+    gn_leave(&call, 0);
+    return 0;
+}
+
+static __attribute__((noinline)) void whole_calls(long iterations)
+{
+    for (long i = 0; i < iterations; i++)
+        KEEP(wrapper());
+}
+
+/* A part whose wrapper is called from the 12th frame. */
+#define AT_12_FRAMES(part, wrapper)                                                                          \
+    static __attribute__((noinline)) void calls_##wrapper(long iterations)                                   \
+    {                                                                                                        \
+        wrapper(iterations);                                                                                 \
+        DEEP_BARRIER();                                                                                      \
+    }                                                                                                        \
+    static void part(long iterations)                                                                        \
+    {                                                                                                        \
+        deep_call(calls_##wrapper, iterations);                                                              \
+        DEEP_BARRIER();                                                                                      \
+    }
+
+AT_12_FRAMES(part_memo, memo_wrapper)
+AT_12_FRAMES(part_enter, enter_wrapper)
+AT_12_FRAMES(part_leave, leave_wrapper)
+AT_12_FRAMES(part_unwind, unwind_wrapper)
+
+static void part_whole(long iterations)
+{
+    deep_call(whole_calls, iterations);
+    DEEP_BARRIER();
+}
+
+static void part_show(long iterations)
+{
+    struct gn_location *location = recorder->location;
+    for (long i = 0; i < iterations; i++) {
+        gn_seq_begin(&location->seq);
+        GN_SET(location->now_node, 2);
+        GN_SET(location->now_inside, 1);
+        GN_SET(location->now_ticks, (uint64_t)i);
+        gn_seq_end(&location->seq);
+    }
+}
+
+static void part_stats(long iterations)
+{
+    struct gn_node *node = &recorder->location->nodes[2];
+    for (long i = 0; i < iterations; i++) {
+        gn_seq_begin(&node->seq);
+        gn_stats_add(&node->time, (uint64_t)i & 1023);
+        gn_seq_end(&node->seq);
+    }
+}
+
+static void part_type_size(long iterations)
+{
+    for (long i = 0; i < iterations; i++)
+        KEEP(gn_type_size(recorder, A_TYPE));
+}
+
+static void part_world_rank(long iterations)
+{
+    for (long i = 0; i < iterations; i++)
+        KEEP(gn_world_rank(recorder, SUBCOMM, 1));
+}
+
+static void part_peer(long iterations)
+{
+    for (long i = 0; i < iterations; i++)
+        gn_record_sent(recorder, 2, 1, 8);
+}
+
+static void part_size(long iterations)
+{
+    for (long i = 0; i < iterations; i++)
+        gn_record_size(recorder, 2, 8);
+}
+
+static void part_request(long iterations)
+{
+    const struct gn_request request = {.recorder = recorder, .node = 2, .kind = GN_RECEIVE};
+    for (long i = 0; i < iterations; i++) {
+        gn_request_follow(A_REQUEST, &request);
+        int32_t position = gn_request_find(A_REQUEST);
+        gn_request_hold(position);
+        gn_request_drop(position);
+    }
+}
+
+/* All that the wrappers of Irecv and Waitall do about the request, but for gn_enter and gn_leave. */
+static void part_receive(long iterations)
+{
+    struct gn_call call = {.recorder = recorder, .node = 2, .binding = GN_C};
+    struct fake_status status = {.source = 1, .count = 8}, *statuses = &status;
+    for (long i = 0; i < iterations; i++) {
+        gn_handle request = A_REQUEST;
+        gn_after_irecv(&call, 1, SUBCOMM, &request);
+        gn_before_waitall(&call, 1, &request, (void **)&statuses);
+        gn_after_waitall(&call, statuses);
+    }
+}
+
+static struct part {
+    const char *name;
+    void (*run)(long iterations);
+    long iterations;
+    double *batch_ns;
+} parts[] = {
+    {.name = "the loop itself", .run = part_loop},
+    {.name = "two clock readings", .run = part_clock},
+    {.name = "memo look-up, 12 frames", .run = part_memo},
+    {.name = "publishing the state, once", .run = part_show},
+    {.name = "statistics of one record", .run = part_stats},
+    {.name = "gn_enter: memo, clock, publish", .run = part_enter},
+    {.name = "gn_leave: edge, node, publish", .run = part_leave},
+    {.name = "whole call: enter, clock, leave", .run = part_whole},
+    {.name = "type size, cached", .run = part_type_size},
+    {.name = "world rank, cached", .run = part_world_rank},
+    {.name = "message to a peer", .run = part_peer},
+    {.name = "message size", .run = part_size},
+    {.name = "request: follow, find, drop", .run = part_request},
+    {.name = "receive: Irecv to Waitall", .run = part_receive},
+    {.name = "full unwinding, 12 frames", .run = part_unwind},
+};
+
+enum { PARTS = sizeof parts / sizeof parts[0] };
+
+/* ---- measuring ---- */
+
+static __attribute__((noinline)) double time_batch(const struct part *part, long iterations)
+{
+    double begin_ns = timing_now_ns();
+    part->run(iterations);
+    return timing_now_ns() - begin_ns;
+}
+
+static __attribute__((noinline)) void measure(int batches)
+{
+    for (int i = 0; i < PARTS; i++) {
+        parts[i].batch_ns = calloc((size_t)batches, sizeof(double));
+        for (parts[i].iterations = 16; time_batch(&parts[i], parts[i].iterations) < BATCH_NS / 2;)
+            parts[i].iterations *= 2;
+    }
+    for (int batch = 0; batch < batches; batch++)
+        for (int i = 0; i < PARTS; i++)
+            parts[i].batch_ns[batch] =
+                time_batch(&parts[i], parts[i].iterations) / (double)parts[i].iterations;
+    for (int i = 0; i < PARTS; i++) {
+        struct timing_summary s = timing_summarise(parts[i].batch_ns, batches);
+        printf("part %s: iterations %ld batches %d min %.2f q1 %.2f median %.2f q3 %.2f\n", parts[i].name,
+               parts[i].iterations, batches, s.min, s.q1, s.median, s.q3);
+        free(parts[i].batch_ns);
+    }
+}
+
+static int open_capture(void)
+{
+    struct gn_tag *segment = mmap(NULL, gn_tag_bytes(1), PROT_READ | PROT_WRITE,
+                                  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (segment == MAP_FAILED)
+        return -1;
+    segment->location_capacity = 1;
+    answer_for_mpi();
+    if (gn_requests_open() != 0 || gn_recorder_open(segment, gn_ticks()) != 0)
+        return -1;
+    prepared.binding = GN_C;
+    if (!gn_enter(&prepared, A_CALL, GN_CALLER, GN_FRAME))
+        return -1;
+    prepared.exit_ticks = gn_ticks();
+    gn_leave(&prepared, 0);
+    recorder = prepared.recorder;
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    int batches = argc > 1 ? atoi(argv[1]) : 200;
+    if (batches < 1 || batches > TIMING_MAX_BATCHES || open_capture() != 0) {
+        fprintf(stderr, "parts: 1 to %d batches, and memory for a segment\n", TIMING_MAX_BATCHES);
+        return 2;
+    }
+    measure(batches);
+    return 0;
+}

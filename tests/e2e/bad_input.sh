@@ -1,0 +1,66 @@
+# Wrong usage and wrong files: exit status 2 and a message that names them; never a crash.
+. "$(dirname "$0")/lib.sh"
+
+refused() { # WORD-IN-THE-MESSAGE ARGUMENT...
+    local word=$1
+    shift
+    run bad "$gnomon" "$@"
+    [ "$status" = 2 ] || fail "gnomon $*: exit status $status"
+    grep -q -e "$word" "$work/bad.err" || fail "gnomon $*: the message does not say $word"
+}
+
+refused Usage
+refused frobnicate frobnicate
+refused program run
+refused nonsense run --nonsense ./a
+refused pcontrol run --pcontrol=other ./a
+refused threads run --threads=0 ./a
+refused threads run --threads=1000000 ./a
+refused 'no run folder' report
+refused missing-run report missing-run
+refused nonsense report --nonsense
+refused frob report --by frob
+refused yaml report --format yaml
+refused -1 report --top=-1
+refused output merge
+
+: >empty.db
+refused empty.db report empty.db
+echo "this is no database at all, but it is long enough to have been one" >text.db
+refused text.db report text.db
+head -c 20000 /dev/urandom >random.db
+refused random.db report random.db
+python3 -c '
+import sqlite3
+db = sqlite3.connect("foreign.db"); db.execute("CREATE TABLE a(b)"); db.commit()'
+refused foreign.db report foreign.db
+mkdir nothing-in-it
+refused nothing-in-it report nothing-in-it
+
+run_gnomon good "$examples/crash.$FLAVOUR" ok
+good=$(folder_of good)/profile.db
+cp "$good" newer.db
+python3 -c '
+import sqlite3
+db = sqlite3.connect("newer.db"); db.execute("PRAGMA user_version = 99"); db.commit()'
+refused 'newer.db was written by a newer gnomon' report newer.db
+refused 'newer.db' merge -o out.db newer.db
+[ ! -e out.db ] || fail "merge left a file"
+
+# Cut and scribbled-over profiles: some message or some report, no crash.
+python3 - "$good" <<'EOF'
+import random, sys
+data = open(sys.argv[1], "rb").read()
+random.seed(1)
+for i in range(12):
+    bad = bytearray(data[: random.randrange(100, len(data))] if i % 2 else data)
+    for _ in range(0 if i % 2 else 200):
+        bad[random.randrange(100, len(bad))] = random.randrange(256)
+    open("damaged%d.db" % i, "wb").write(bad)
+EOF
+for i in 0 1 2 3 4 5 6 7 8 9 10 11; do
+    for by in activity callpath pair; do
+        run bad "$gnomon" report damaged$i.db --by $by
+        [ "$status" -le 2 ] || fail "damaged$i.db by $by: exit status $status"
+    done
+done
