@@ -114,6 +114,7 @@ static void begin(void)
         return;
     }
     describe(segment);
+    gn_real_resolve_all();
     if (gn_requests_open() != 0 || gn_recorder_open(segment, loaded_ticks) != 0) {
         say("no memory for the recorder");
         return;
@@ -259,31 +260,16 @@ GN_EXPORT void gnomon_hook_region_end(const char *name)
 }
 
 /* The name in MPI_Pcontrol's variable arguments is there by convention only. Read it through the kernel,
- * which answers an invalid address with an error. */
+ * which answers an invalid address with an error; page by page, for what follows the name may not be there.
+ */
 static bool copy_name(const char *from, char *to, size_t size)
 {
-    for (size_t i = 0; i + 1 < size; i++) {
-        struct iovec local = {&to[i], 1}, remote = {(void *)(from + i), 1};
-        if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != 1)
-            return false;
-        if (to[i] == '\0')
-            return i > 0;
-    }
-    to[size - 1] = '\0';
-    return true;
-}
-
-static const char *readable_name(const char *name)
-{
-    static __thread const char *known[16] __attribute__((tls_model("initial-exec")));
-    static __thread char copy[GN_NAME_BYTES] __attribute__((tls_model("initial-exec")));
-    const char **slot = &known[((uintptr_t)name >> 3) % 16];
-    if (*slot == name)
-        return name;
-    if (!copy_name(name, copy, sizeof copy))
-        return NULL;
-    *slot = name;
-    return copy;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), here = page - ((uintptr_t)from & (page - 1));
+    here = here < size - 1 ? here : size - 1;
+    struct iovec local = {to, size - 1},
+                 remote[] = {{(void *)from, here}, {(void *)(from + here), size - 1 - here}};
+    memset(to, 0, size);
+    return process_vm_readv(getpid(), &local, 1, remote, here < size - 1 ? 2 : 1, 0) > 0 && to[0] != '\0';
 }
 
 GN_EXPORT int MPI_Pcontrol(const int level, ...)
@@ -295,7 +281,9 @@ GN_EXPORT int MPI_Pcontrol(const int level, ...)
         va_start(arguments, level);
         const char *name = va_arg(arguments, const char *);
         va_end(arguments);
-        gn_record_region(readable_name(name), level == 1, GN_CALLER, GN_FRAME);
+        char copy[GN_NAME_BYTES];
+        if (copy_name(name, copy, sizeof copy))
+            gn_record_region(copy, level == 1, GN_CALLER, GN_FRAME);
     }
     return ((int (*)(int, ...))gn_helper(GN_HELPER_Pcontrol))(level);
 }

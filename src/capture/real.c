@@ -99,3 +99,11 @@ void *gn_helper_resolve(unsigned helper)
     __atomic_store_n(&gn_helper_table[helper], function, __ATOMIC_RELAXED);
     return function;
 }
+
+void gn_real_resolve_all(void)
+{
+    for (unsigned call = 0; call < GN_CALL_COUNT; call++)
+        gn_real(GN_C, call);
+    for (unsigned helper = 0; helper < GN_HELPER_COUNT; helper++)
+        gn_helper(helper);
+}

@@ -57,6 +57,8 @@ extern void *gn_real_table[GN_BINDINGS][GN_CALL_COUNT];
 extern void *gn_helper_table[GN_HELPER_COUNT];
 void *gn_real_resolve(enum gn_binding binding, unsigned call);
 void *gn_helper_resolve(unsigned helper);
+/* Looks up everything C programs need at once, while MPI_Init may still take the loader's lock. */
+void gn_real_resolve_all(void);
 
 /* The real function of a call; never NULL (a function that fails when the library has none). */
 static inline void *gn_real(enum gn_binding binding, unsigned call)

@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Abstract names belong to nobody: only an agent of the same user is trusted with our memory. */
+/* Abstract names belong to nobody: gn_channel_peer makes sure that the agent is of the same user before it is
+ * trusted with our memory. */
 static int exchange(int fd, struct gn_message *reply, int *descriptor)
 {
     struct gn_message hello = {.magic = GN_PROTOCOL_MAGIC,

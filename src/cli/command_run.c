@@ -92,11 +92,17 @@ static int without_spaces(char *path, size_t size)
 {
     if (!strpbrk(path, " :"))
         return 0;
-    char link[64];
+    char link[64], fresh[96];
     snprintf(link, sizeof link, "/tmp/gnomon-%u-libgnomon.so", (unsigned)getuid());
-    unlink(link);
-    if (symlink(path, link) != 0)
+    snprintf(fresh, sizeof fresh, "%s.%d", link,
+             (int)getpid()); /* other ranks do the same at the same time */
+    if (symlink(path, fresh) != 0)
         return -errno;
+    if (rename(fresh, link) != 0) {
+        int code = -errno;
+        unlink(fresh);
+        return code;
+    }
     snprintf(path, size, "%s", link);
     return 0;
 }
@@ -168,9 +174,12 @@ static int run_here(const struct arguments *a, char **words)
 
 static pid_t launched;
 
-static void pass_on(int signal_number)
+/* A terminal sends its signals (si_code SI_KERNEL) to the launcher too; passing them on would make one Ctrl-C
+ * two, which launchers take for "at once". */
+static void pass_on(int signal_number, siginfo_t *info, void *context)
 {
-    if (launched > 0)
+    (void)context;
+    if (launched > 0 && info->si_code != SI_KERNEL)
         kill(launched, signal_number);
 }
 
@@ -264,8 +273,9 @@ static int run_launcher(const struct arguments *a, char **words)
     if (launched == 0)
         _exit(become(wrapped) == 2 ? 127 : 0);
     static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+    struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
     for (size_t i = 0; launched > 0 && i < sizeof passed / sizeof passed[0]; i++)
-        signal(passed[i], pass_on);
+        sigaction(passed[i], &action, NULL);
     int status = wait_for(launched);
     launched = 0;
     wait_for_profile(folder.path);

@@ -272,7 +272,10 @@ static void find_launcher(int *error, int *handle)
     if (!launcher)
         return;
     snprintf(path, sizeof path, "/proc/%d/fd/2", launcher);
-    *error = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+    /* without O_NONBLOCK, opening a FIFO that nobody reads any more would wait for ever */
+    *error = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (*error >= 0)
+        fcntl(*error, F_SETFL, O_WRONLY | O_APPEND);
     *handle = (int)syscall(SYS_pidfd_open, launcher, 0);
 }
 

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STALE_SECONDS = 15, MAX_WAIT_SECONDS = 3600 };
+enum { STALE_SECONDS = 60, MAX_WAIT_SECONDS = 3600 };
 
 /* Whether the launcher ends within a moment, so that nobody reads the ranks' pipes any more. */
 static bool launcher_ends(const struct gn_finish *f)
@@ -321,8 +321,10 @@ static void finish_profile(struct gn_finish *f, sqlite3 *db)
 {
     struct gn_error err = {""};
     describe_run(f, db);
+    gn_finish_heartbeat(f);
     if (gn_profile_resolve(db, &err) != 0)
         say(f, err.text);
+    gn_finish_heartbeat(f);
     int saved = save_part(f, db, &err);
     if (saved != 0)
         say(f, err.text);

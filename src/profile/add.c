@@ -366,6 +366,19 @@ static void add_location(struct adder *a, uint32_t index)
     a->activities = NULL;
 }
 
+/* Processes that the program starts itself are started by MPI, past us. */
+static void add_spawned(struct adder *a)
+{
+    int64_t calls =
+        gn_sql_value(a->db, 0,
+                     "SELECT sum(n.count) FROM node n JOIN activity a ON a.id = n.activity JOIN location l"
+                     " ON l.id = n.location WHERE l.process = ? AND a.name LIKE 'MPI_Comm_spawn%'",
+                     "i", a->process);
+    if (calls > 0)
+        RUN(a, "INSERT INTO lost VALUES(?, 'calls of MPI_Comm_spawn, whose processes are not measured', ?)",
+            "ii", a->process, calls);
+}
+
 static void add_lost(struct adder *a)
 {
     const struct gn_snapshot *s = a->snapshot;
@@ -391,6 +404,7 @@ static void add_lost(struct adder *a)
                 {"threads not measured", (int64_t)GN_GET(s->head.missed_threads)},
                 {"records torn by the end of the process", (int64_t)s->torn},
                 {"records with impossible contents", (int64_t)s->dropped}};
+    add_spawned(a);
     for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++)
         if (lost[i].count > 0)
             RUN(a, "INSERT INTO lost VALUES(?, ?, ?)", "isi", a->process, lost[i].what, lost[i].count);

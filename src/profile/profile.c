@@ -65,7 +65,7 @@ int gn_profile_open(sqlite3 **db, const char *path, struct gn_error *err)
     if (code == 0)
         code = check_identity(*db, path, err);
     if (code != 0) {
-        sqlite3_close(*db);
+        gn_profile_close(*db);
         *db = NULL;
     }
     return code;
@@ -73,6 +73,7 @@ int gn_profile_open(sqlite3 **db, const char *path, struct gn_error *err)
 
 void gn_profile_close(sqlite3 *db)
 {
+    gn_sql_forget(db);
     sqlite3_close_v2(db);
 }
 
@@ -227,6 +228,7 @@ int gn_profile_merge(sqlite3 *db, const char *part_path, struct gn_error *err)
     if (code == 0)
         code = run_steps(db, err, merge_rest, sizeof merge_rest / sizeof merge_rest[0]);
     execute(db, NULL, code == 0 ? "COMMIT" : "ROLLBACK");
+    gn_sql_forget(db); /* a kept statement would keep the part attached */
     execute(db, NULL, "DETACH part");
     return code;
 }

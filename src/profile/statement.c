@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 int gn_sql_errno(sqlite3 *db)
 {
@@ -42,6 +43,24 @@ static void bind(sqlite3_stmt *statement, const char *types, va_list arguments)
     }
 }
 
+/* Statements of gn_sql and gn_sql_value are kept prepared: a profile is thousands of the same few. Keyed by
+ * the address of the text, which is a literal; another text at that address is noticed. One thread only. */
+enum { KEPT = 64 };
+static struct kept {
+    sqlite3 *db;
+    const char *text;
+    sqlite3_stmt *statement;
+} kept[KEPT];
+
+void gn_sql_forget(sqlite3 *db)
+{
+    for (int i = 0; i < KEPT; i++)
+        if (kept[i].db == db) {
+            sqlite3_finalize(kept[i].statement);
+            kept[i] = (struct kept){NULL, NULL, NULL};
+        }
+}
+
 static sqlite3_stmt *prepare(sqlite3 *db, struct gn_error *err, const char *text, const char *types,
                              va_list arguments)
 {
@@ -52,6 +71,22 @@ static sqlite3_stmt *prepare(sqlite3 *db, struct gn_error *err, const char *text
     }
     bind(statement, types, arguments);
     return statement;
+}
+
+static sqlite3_stmt *prepare_kept(sqlite3 *db, struct gn_error *err, const char *text, const char *types,
+                                  va_list arguments)
+{
+    struct kept *k = &kept[((uintptr_t)text >> 3) % KEPT];
+    if (k->db != db || k->text != text || strcmp(sqlite3_sql(k->statement), text) != 0) {
+        sqlite3_finalize(k->statement);
+        *k = (struct kept){db, text, prepare(db, err, text, "", arguments)};
+        if (!k->statement) {
+            *k = (struct kept){NULL, NULL, NULL};
+            return NULL;
+        }
+    }
+    bind(k->statement, types, arguments);
+    return k->statement;
 }
 
 sqlite3_stmt *gn_sql_query(sqlite3 *db, struct gn_error *err, const char *text, const char *types, ...)
@@ -67,7 +102,7 @@ int gn_sql(sqlite3 *db, struct gn_error *err, const char *text, const char *type
 {
     va_list arguments;
     va_start(arguments, types);
-    sqlite3_stmt *statement = prepare(db, err, text, types, arguments);
+    sqlite3_stmt *statement = prepare_kept(db, err, text, types, arguments);
     va_end(arguments);
     if (!statement)
         return gn_sql_errno(db);
@@ -77,7 +112,7 @@ int gn_sql(sqlite3 *db, struct gn_error *err, const char *text, const char *type
     int code = step == SQLITE_DONE ? 0 : gn_sql_errno(db);
     if (code != 0)
         gn_fail(err, code, "writing the profile failed: %s", sqlite3_errmsg(db));
-    sqlite3_finalize(statement);
+    sqlite3_reset(statement);
     return code;
 }
 
@@ -85,12 +120,12 @@ sqlite3_int64 gn_sql_value(sqlite3 *db, sqlite3_int64 fallback, const char *text
 {
     va_list arguments;
     va_start(arguments, types);
-    sqlite3_stmt *statement = prepare(db, NULL, text, types, arguments);
+    sqlite3_stmt *statement = prepare_kept(db, NULL, text, types, arguments);
     va_end(arguments);
     if (!statement)
         return fallback;
     if (sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_type(statement, 0) != SQLITE_NULL)
         fallback = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
+    sqlite3_reset(statement);
     return fallback;
 }

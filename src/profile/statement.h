@@ -22,6 +22,10 @@ sqlite3_int64 gn_sql_value(sqlite3 *db, sqlite3_int64 fallback, const char *text
 /* Prepares a query for stepping; NULL on failure. Caller finalizes. */
 sqlite3_stmt *gn_sql_query(sqlite3 *db, struct gn_error *err, const char *text, const char *types, ...);
 
+/* Gives up the statements kept for db; ahead of closing it, and of statements that change what they refer to.
+ */
+void gn_sql_forget(sqlite3 *db);
+
 /* The errno that fits the last failure of db (ENOSPC, EROFS, EIO, EINVAL), negative. */
 int gn_sql_errno(sqlite3 *db);
 

@@ -57,6 +57,7 @@ static struct gn_snapshot *make_process(int rank, uint64_t times, uint64_t base,
     t->frames[send] = (struct gn_frame){1, 1, 0, 0x200};
     t->frames[recv] = (struct gn_frame){1, 1, 0, 0x300};
     struct gn_location *l = &t->locations[0];
+    GN_SET(l->in_use, 1);
     GN_SET(l->first_ticks, 1);
     GN_SET(l->in_use, 1);
     GN_SET(l->now_node, 1);

@@ -212,7 +212,8 @@ static void end_without_begin_is_ignored(void **state)
     assert_int_equal(region_count("never begun", &unused), 0);
 }
 
-static void deep_regions_are_counted(void **state)
+/* Regions nested deeper than there is room have no time of their own; those around and after them are not disturbed. */
+static void deep_regions_do_not_disturb_others(void **state)
 {
     (void)state;
     uint64_t unused = 0;
@@ -223,7 +224,7 @@ static void deep_regions_are_counted(void **state)
 #pragma GCC unroll 1
     for (int i = 0; i < DEEP; i++)
         test_region("deep", false);
-    assert_int_equal(region_count("deep", &unused), DEEP);
+    assert_int_equal(region_count("deep", &unused), GN_MAX_REGION_DEPTH);
     test_region("after", true);
     test_region("after", false);
     assert_int_equal(region_count("after", &unused), 1);
@@ -319,7 +320,7 @@ int main(void)
         cmocka_unit_test(recording_goes_on_after_longjmp),
         cmocka_unit_test(regions_nest),
         cmocka_unit_test(end_without_begin_is_ignored),
-        cmocka_unit_test(deep_regions_are_counted),
+        cmocka_unit_test(deep_regions_do_not_disturb_others),
         cmocka_unit_test(names_are_cut_not_overrun),
         cmocka_unit_test(switched_off_records_nothing),
         cmocka_unit_test(where_it_is_can_be_seen),
