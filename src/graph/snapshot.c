@@ -1,11 +1,13 @@
 #include "graph/snapshot.h"
 
+#include "clock/ticks.h"
+
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { DEFAULT_PATIENCE = 1000000, YIELD_EVERY = 1000, IMPATIENT = 10 };
+enum { DEFAULT_PATIENCE_MS = 5000, BUSY_TRIES = 1000, NAP_US = 50 };
 
 static void copy_words(void *to, const void *from, size_t bytes)
 {
@@ -20,23 +22,38 @@ static uint32_t smaller(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* Copies one record that starts with its sequence number. A writer is inside of one record at a time: once
- * one was found torn in a location, its writer is gone (or the memory is nonsense), and waiting for others is
- * of no use. */
-static void copy_record(struct gn_snapshot *s, void *to, void *from, size_t bytes, uint32_t *patience)
+/* The right to read a record again, until a moment. A writer is inside of one record at a time: once one was
+ * found torn in a location, its writer is gone (or the memory is nonsense), and waiting for others is of no
+ * use. */
+struct patience {
+    uint64_t until_ns; /* 0: used up */
+};
+
+/* Whether to try once more; takes a nap when the writer seems to wait for a processor. */
+static bool once_more(struct gn_snapshot *s, struct patience *patience, uint32_t tries)
+{
+    s->retries++;
+    if (tries < BUSY_TRIES)
+        return true;
+    if (patience->until_ns == 0 || gn_monotonic_ns() > patience->until_ns) {
+        patience->until_ns = 0;
+        s->torn++;
+        return false;
+    }
+    usleep(NAP_US);
+    return true;
+}
+
+/* Copies one record that starts with its sequence number. */
+static void copy_record(struct gn_snapshot *s, void *to, void *from, size_t bytes, struct patience *patience)
 {
     gn_shared32 *seq = from;
-    for (uint32_t tries = 0; tries < *patience; tries++) {
+    for (uint32_t tries = 0;; tries++) {
         uint32_t before = gn_seq_read_begin(seq);
         copy_words(to, from, bytes);
-        if (gn_seq_read_good(seq, before))
+        if (gn_seq_read_good(seq, before) || !once_more(s, patience, tries))
             return;
-        s->retries++;
-        if (tries % YIELD_EVERY == YIELD_EVERY - 1)
-            sched_yield(); /* the writer may wait for this processor */
     }
-    s->torn++;
-    *patience = smaller(*patience, IMPATIENT);
 }
 
 static bool node_is_sane(const struct gn_snapshot *s, const struct gn_node *node)
@@ -45,7 +62,7 @@ static bool node_is_sane(const struct gn_snapshot *s, const struct gn_node *node
 }
 
 static void copy_nodes(struct gn_snapshot *s, struct gn_location_copy *copy, struct gn_location *from,
-                       uint32_t *patience)
+                       struct patience *patience)
 {
     for (uint32_t i = 0; i < copy->node_count; i++) {
         copy_record(s, &copy->nodes[i], &from->nodes[i], sizeof from->nodes[i], patience);
@@ -58,7 +75,7 @@ static void copy_nodes(struct gn_snapshot *s, struct gn_location_copy *copy, str
 }
 
 static void copy_edges(struct gn_snapshot *s, struct gn_location_copy *copy, struct gn_location *from,
-                       uint32_t *patience)
+                       struct patience *patience)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < copy->edge_count; i++) {
@@ -73,7 +90,7 @@ static void copy_edges(struct gn_snapshot *s, struct gn_location_copy *copy, str
 }
 
 static void copy_peers(struct gn_snapshot *s, struct gn_location_copy *copy, struct gn_location *from,
-                       uint32_t *patience)
+                       struct patience *patience)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < copy->peer_count; i++) {
@@ -88,20 +105,15 @@ static void copy_peers(struct gn_snapshot *s, struct gn_location_copy *copy, str
 }
 
 static void copy_head(struct gn_snapshot *s, struct gn_location_head *head, struct gn_location *from,
-                      uint32_t *patience)
+                      struct patience *patience)
 {
     for (uint32_t tries = 0;; tries++) {
         uint32_t before = gn_seq_read_begin(&from->seq);
         head->now_node = GN_GET(from->now_node);
         head->now_inside = GN_GET(from->now_inside);
         head->now_ticks = GN_GET(from->now_ticks);
-        if (gn_seq_read_good(&from->seq, before))
+        if (gn_seq_read_good(&from->seq, before) || !once_more(s, patience, tries))
             break;
-        if (tries >= *patience) {
-            s->torn++;
-            *patience = smaller(*patience, IMPATIENT);
-            break;
-        }
     }
     head->thread_id = GN_GET(from->thread_id);
     head->first_ticks = GN_GET(from->first_ticks);
@@ -154,7 +166,7 @@ static void copy_frames(struct gn_snapshot *s, const struct gn_tag *shared)
         s->names[i][GN_NAME_BYTES - 1] = '\0';
 }
 
-static int take(struct gn_tag *shared, uint32_t capacity, uint32_t patience, struct gn_snapshot *s)
+static int take(struct gn_tag *shared, uint32_t capacity, uint32_t patience_ms, struct gn_snapshot *s)
 {
     s->location_count = smaller(GN_OBSERVE(shared->location_count), capacity);
     s->locations = calloc(s->location_count + 1u, sizeof *s->locations);
@@ -173,7 +185,7 @@ static int take(struct gn_tag *shared, uint32_t capacity, uint32_t patience, str
         return -ENOMEM;
     copy_frames(s, shared);
     for (uint32_t i = 0; i < s->location_count; i++) {
-        uint32_t left = patience;
+        struct patience left = {gn_monotonic_ns() + patience_ms * 1000000ull};
         copy_head(s, &s->locations[i].head, &shared->locations[i], &left);
         copy_nodes(s, &s->locations[i], &shared->locations[i], &left);
         copy_edges(s, &s->locations[i], &shared->locations[i], &left);
@@ -187,8 +199,8 @@ static int take(struct gn_tag *shared, uint32_t capacity, uint32_t patience, str
     return 0;
 }
 
-int gn_snapshot_take(struct gn_tag *shared, size_t segment_bytes, uint32_t patience, struct gn_snapshot **out,
-                     struct gn_error *err)
+int gn_snapshot_take(struct gn_tag *shared, size_t segment_bytes, uint32_t patience_ms,
+                     struct gn_snapshot **out, struct gn_error *err)
 {
     uint32_t capacity = 0; /* read once: it may change under our eyes */
     bool fits = segment_bytes >= gn_tag_bytes(0);
@@ -201,7 +213,7 @@ int gn_snapshot_take(struct gn_tag *shared, size_t segment_bytes, uint32_t patie
         return gn_fail(err, -EPROTO, "the shared memory is not a task activity graph of version %u",
                        GN_TAG_VERSION);
     struct gn_snapshot *s = calloc(1, sizeof *s);
-    if (!s || take(shared, capacity, patience ? patience : DEFAULT_PATIENCE, s) != 0) {
+    if (!s || take(shared, capacity, patience_ms ? patience_ms : DEFAULT_PATIENCE_MS, s) != 0) {
         gn_snapshot_free(s);
         return gn_fail(err, -ENOMEM, "no memory for a copy of the task activity graph");
     }

@@ -38,12 +38,12 @@ struct gn_snapshot {
 };
 
 /*
- * Copies `shared`, a mapping of segment_bytes bytes. patience is the number of times a record is read again
- * before it counts as torn (0: a default that no running writer reaches). Caller frees with gn_snapshot_free.
- * Errors: -EPROTO not a segment of this version, -ENOMEM.
+ * Copies `shared`, a mapping of segment_bytes bytes. A record is read again while its writer is inside, per
+ * location for patience_ms at most (0: 5000, longer than a thread waits for a processor); then it counts as
+ * torn. Caller frees with gn_snapshot_free. Errors: -EPROTO not a segment of this version, -ENOMEM.
  */
-int gn_snapshot_take(struct gn_tag *shared, size_t segment_bytes, uint32_t patience, struct gn_snapshot **out,
-                     struct gn_error *err);
+int gn_snapshot_take(struct gn_tag *shared, size_t segment_bytes, uint32_t patience_ms,
+                     struct gn_snapshot **out, struct gn_error *err);
 void gn_snapshot_free(struct gn_snapshot *snapshot);
 
 #endif

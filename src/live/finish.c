@@ -118,7 +118,7 @@ static int add_all(const struct gn_finish *f, sqlite3 *db, struct gn_error *err)
         facts.ended = w->ended;
         facts.exit_status = w->exit_status;
         if (w->segment && GN_GET(w->segment->state) != GN_STATE_EMPTY) {
-            code = gn_snapshot_take(w->segment, w->segment_bytes, 1000, &snapshot, err);
+            code = gn_snapshot_take(w->segment, w->segment_bytes, w->end_ticks ? 1 : 1000, &snapshot, err);
             if (code == 0) {
                 code = gn_profile_add(db, &facts, snapshot, err);
                 gn_snapshot_free(snapshot);
