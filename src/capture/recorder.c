@@ -498,7 +498,7 @@ static uint64_t close_region(struct gn_recorder *r, uint32_t name, uint64_t tick
 {
     if (r->regions_beyond > 0) {
         r->regions_beyond--;
-        return 0;
+        return no_region;
     }
     for (uint32_t depth = r->region_depth; depth-- > 0;)
         if (r->regions[depth].name == name) {
