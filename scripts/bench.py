@@ -223,10 +223,16 @@ def compare(rounds, name):
             "batch_quartiles_ns": quartiles, "rounds_ns": ns, "rounds_added_ns": inside}
 
 
-def common_names(rounds):
-    """A pattern is missing where every batch of a run was disturbed."""
-    runs = [r[v]["pattern"] for r in rounds for v in VARIANTS]
-    return [name for name in runs[0] if all(name in run for run in runs)]
+def compare_all(rounds, place):
+    """Every pattern of the rounds that have it: it is missing where every batch of a run was disturbed."""
+    results = []
+    for name in {name: None for r in rounds for v in VARIANTS for name in r[v]["pattern"]}:
+        complete = [r for r in rounds if all(name in r[v]["pattern"] for v in VARIANTS)]
+        if complete:
+            results.append(compare(complete, name) | {"place": place, "rounds": len(complete)})
+        if len(complete) < len(rounds):
+            print(f"  {name}: only {len(complete)} of {len(rounds)} rounds, too much else goes on in this machine")
+    return results
 
 
 def print_comparison(results):
@@ -261,11 +267,9 @@ def bench_calls(runner, options):
             command = [runner.path("bench", f"calls.{flavour}"), "batches", str(options.batches)]
             rounds = [{v: read_lines(runner.run(v, flavour, ranks, command)[0]) for v in VARIANTS}
                       for _ in range(options.rounds)]
-            results = [compare(rounds, name) | {"place": place} for name in common_names(rounds)]
             print(f"\n  {flavour}, {place}")
+            results = compare_all(rounds, place)
             print_comparison(results)
-            for name in rounds[0]["bare"]["pattern"].keys() - {r["pattern"] for r in results}:
-                print(f"  {name}: not measured, too much else goes on in this machine")
             sys.stdout.flush()
             everything += results
         print_aim(everything)
