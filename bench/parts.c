@@ -36,7 +36,7 @@ struct fake_status {
     int source, tag, error, count;
 };
 
-static int eight_bytes(void *type, int *size)
+static int eight_bytes(void *type, int64_t *size)
 {
     (void)type;
     *size = 8;
@@ -70,7 +70,7 @@ static int free_nothing(void **group)
     return 0;
 }
 
-static int count_of(const struct fake_status *status, void *type, int *count)
+static int count_of(const struct fake_status *status, void *type, int64_t *count)
 {
     (void)type;
     *count = status->count;

@@ -1,6 +1,6 @@
 /*
- * What a test needs to drive the capture core without an MPI: a segment like the agent's, and a function that does
- * what a generated wrapper does, with a chosen duration instead of a real call.
+ * What a test needs to drive the capture core without an MPI: a segment like the agent's, and a function that
+ * does what a generated wrapper does, with a chosen duration instead of a real call.
  */
 #ifndef TESTS_CAPTURE_H
 #define TESTS_CAPTURE_H

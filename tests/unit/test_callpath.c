@@ -1,6 +1,6 @@
 /*
- * capture/callpath: which path a call is on. Whatever the frames look like, the remembered answer is the one that a
- * full unwinding gives, and different paths are different nodes.
+ * capture/callpath: which path a call is on. Whatever the frames look like, the remembered answer is the one
+ * that a full unwinding gives, and different paths are different nodes.
  */
 #include "capture.h"
 #include "tree.h"
@@ -357,8 +357,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Every kind of frame's rule is understood: on the same stack nothing is unwound again. A few entries of the memo may
- * have the same place by chance. */
+/* Every kind of frame's rule is understood: on the same stack nothing is unwound again. A few entries of the
+ * memo may have the same place by chance. */
 static void every_kind_is_remembered(void **state)
 {
     (void)state;
@@ -394,8 +394,9 @@ static void random_trees(void **state)
         tree_any()(TREE_MAX_DEPTH - 6);
         assert_int_equal(shadow_depth, 0);
     }
-    print_message("%u calls on %u frames, %u nodes; %llu events unwound\n", made, GN_GET(gn_segment->frame_count),
-                  GN_GET(test_location()->node_count), (unsigned long long)unwindings());
+    print_message("%u calls on %u frames, %u nodes; %llu events unwound\n", made,
+                  GN_GET(gn_segment->frame_count), GN_GET(test_location()->node_count),
+                  (unsigned long long)unwindings());
     assert_int_equal(GN_GET(test_location()->lost_paths), 0);
     assert_int_equal(GN_GET(test_location()->nodes[2].time.count), 0);
     assert_true(unwindings() < CALLS * 3 / 4); /* or nothing was remembered, and nothing tested */
@@ -422,12 +423,12 @@ static int open_recorder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_path_is_remembered),     cmocka_unit_test(other_caller_is_another_node),
+        cmocka_unit_test(same_path_is_remembered),        cmocka_unit_test(other_caller_is_another_node),
         cmocka_unit_test(other_activity_is_another_node), cmocka_unit_test(alloca_at_the_same_place),
-        cmocka_unit_test(realigned_at_the_same_place), cmocka_unit_test(recursion_is_folded),
-        cmocka_unit_test(mutual_recursion_is_folded),  cmocka_unit_test(order_of_procedures_matters),
-        cmocka_unit_test(folded_frame_says_so),        cmocka_unit_test(frames_have_modules),
-        cmocka_unit_test(every_kind_is_remembered),    cmocka_unit_test(random_trees),
+        cmocka_unit_test(realigned_at_the_same_place),    cmocka_unit_test(recursion_is_folded),
+        cmocka_unit_test(mutual_recursion_is_folded),     cmocka_unit_test(order_of_procedures_matters),
+        cmocka_unit_test(folded_frame_says_so),           cmocka_unit_test(frames_have_modules),
+        cmocka_unit_test(every_kind_is_remembered),       cmocka_unit_test(random_trees),
     };
     return cmocka_run_group_tests(tests, open_recorder, NULL);
 }

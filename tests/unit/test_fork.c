@@ -1,5 +1,5 @@
-/* A child of a recording process has no segment (MADV_DONTFORK) and a closed gate (MADV_WIPEONFORK): it records
- * nothing, and touching the segment would crash it. */
+/* A child of a recording process has no segment (MADV_DONTFORK) and a closed gate (MADV_WIPEONFORK): it
+ * records nothing, and touching the segment would crash it. */
 #include "capture.h"
 
 #include <setjmp.h>

@@ -1,6 +1,7 @@
 /*
- * graph/snapshot and profile/add against segments that another program has filled with nonsense: an error or a copy
- * whose indices are in range, never a crash. Fixed seeds; under AddressSanitizer this is a small fuzzer.
+ * graph/snapshot and profile/add against segments that another program has filled with nonsense: an error or
+ * a copy whose indices are in range, never a crash. Fixed seeds; under AddressSanitizer this is a small
+ * fuzzer.
  */
 #include "capture.h"
 #include "graph/snapshot.h"
@@ -40,7 +41,7 @@ static void scribble(size_t end, size_t bytes)
     segment->magic = GN_TAG_MAGIC;
     segment->version = GN_TAG_VERSION;
     segment->location_capacity = LOCATIONS;
-    segment->world = 2; /* has a test of its own */
+    segment->world = 2;                      /* has a test of its own */
     for (uint32_t i = 0; i < LOCATIONS; i++) /* or waiting for writers who never come takes its time */
         GN_SET(segment->locations[i].seq, 0);
 }
@@ -145,7 +146,8 @@ static void head_scribbled_over(void **state)
         random_state = seed * 0x9e3779b97f4a7c15ull;
         fill();
         scribble(offsetof(struct gn_tag, modules), 200);
-        GN_SET(segment->frame_count, GN_GET(segment->frame_count) % 200); /* not all of the table: takes long */
+        GN_SET(segment->frame_count,
+               GN_GET(segment->frame_count) % 200); /* not all of the table: takes long */
         take_and_use(true);
     }
 }
@@ -288,10 +290,14 @@ static int make(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(well_formed_is_taken_whole),     cmocka_unit_test(foreign_memory_is_refused),
-        cmocka_unit_test(writer_killed_inside_is_torn),   cmocka_unit_test(impossible_records_are_counted),
-        cmocka_unit_test(counts_of_everything_too_large), cmocka_unit_test(counts_of_nothing),
-        cmocka_unit_test(head_scribbled_over),            cmocka_unit_test(everything_scribbled_over),
+        cmocka_unit_test(well_formed_is_taken_whole),
+        cmocka_unit_test(foreign_memory_is_refused),
+        cmocka_unit_test(writer_killed_inside_is_torn),
+        cmocka_unit_test(impossible_records_are_counted),
+        cmocka_unit_test(counts_of_everything_too_large),
+        cmocka_unit_test(counts_of_nothing),
+        cmocka_unit_test(head_scribbled_over),
+        cmocka_unit_test(everything_scribbled_over),
         cmocka_unit_test(doubled_edge_is_no_reason_to_refuse),
         cmocka_unit_test(impossible_world_is_answered),
     };

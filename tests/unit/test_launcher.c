@@ -1,4 +1,5 @@
-/* cli/launcher: where the program begins in a launcher's command line. "G" stands for the words put before it. */
+/* cli/launcher: where the program begins in a launcher's command line. "G" stands for the words put before
+ * it. */
 #include "cli/launcher.h"
 
 #include <setjmp.h>
@@ -24,7 +25,8 @@ static void check(const char *line, const char *expected)
     words[count] = NULL;
     char **wrapped = gn_launcher_wrap(words, prefix, 1, &program);
     for (char **w = wrapped; w && *w; w++)
-        snprintf(result + strlen(result), sizeof result - strlen(result), "%s%s", w == wrapped ? "" : " ", *w);
+        snprintf(result + strlen(result), sizeof result - strlen(result), "%s%s", w == wrapped ? "" : " ",
+                 *w);
     free(wrapped);
     if (!expected)
         assert_null(wrapped);
@@ -50,8 +52,9 @@ static void check_all(const char *const *lines, size_t count)
 static void launchers_are_known(void **state)
 {
     (void)state;
-    static const char *const known[] = {"mpirun",  "/usr/bin/mpirun.openmpi", "mpiexec",    "mpiexec.hydra",
-                                        "orterun", "/opt/x/bin/mpiexec",      "mpirun.mpich", "srun", "prterun"};
+    static const char *const known[] = {"mpirun",  "/usr/bin/mpirun.openmpi", "mpiexec",      "mpiexec.hydra",
+                                        "orterun", "/opt/x/bin/mpiexec",      "mpirun.mpich", "srun",
+                                        "prterun"};
     static const char *const other[] = {"./a", "python3", "mpi", "/usr/mpirun/a.out", "bash", "./srun.sh"};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         assert_true(gn_is_launcher(known[i]));
@@ -89,13 +92,57 @@ static void open_mpi(void **state)
 static void every_open_mpi_option_with_a_value(void **state)
 {
     (void)state;
-    static const char *const options[] = {
-        "-am", "--bind-to", "-c", "-np", "--np", "-cf", "--cartofile", "-cpu-list", "--cpu-set", "-cpus-per-proc",
-        "--cpus-per-rank", "--debugger", "-default-hostfile", "--default-hostfile", "-H", "-host", "--host", "-hnp",
-        "--hnp", "-hostfile", "--launch-agent", "-machinefile", "--map-by", "-max-restarts", "--max-vm-size", "-N",
-        "-n", "--n", "-npernode", "--npersocket", "--ompi-server", "-output-filename", "--path", "-personality",
-        "--ppr", "--prefix", "--preload-files", "--rank-by", "--report-events", "--report-pid", "-report-uri",
-        "-rf", "--rankfile", "-stdin", "--timeout", "-tune", "--wd", "-wdir", "-x", "--xml-file", "-xterm"};
+    static const char *const options[] = {"-am",
+                                          "--bind-to",
+                                          "-c",
+                                          "-np",
+                                          "--np",
+                                          "-cf",
+                                          "--cartofile",
+                                          "-cpu-list",
+                                          "--cpu-set",
+                                          "-cpus-per-proc",
+                                          "--cpus-per-rank",
+                                          "--debugger",
+                                          "-default-hostfile",
+                                          "--default-hostfile",
+                                          "-H",
+                                          "-host",
+                                          "--host",
+                                          "-hnp",
+                                          "--hnp",
+                                          "-hostfile",
+                                          "--launch-agent",
+                                          "-machinefile",
+                                          "--map-by",
+                                          "-max-restarts",
+                                          "--max-vm-size",
+                                          "-N",
+                                          "-n",
+                                          "--n",
+                                          "-npernode",
+                                          "--npersocket",
+                                          "--ompi-server",
+                                          "-output-filename",
+                                          "--path",
+                                          "-personality",
+                                          "--ppr",
+                                          "--prefix",
+                                          "--preload-files",
+                                          "--rank-by",
+                                          "--report-events",
+                                          "--report-pid",
+                                          "-report-uri",
+                                          "-rf",
+                                          "--rankfile",
+                                          "-stdin",
+                                          "--timeout",
+                                          "-tune",
+                                          "--wd",
+                                          "-wdir",
+                                          "-x",
+                                          "--xml-file",
+                                          "-xterm"};
     char wrong[512] = "";
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         char *words[] = {(char *)"mpirun", (char *)options[i], (char *)"value", (char *)"./a", NULL};
@@ -164,7 +211,8 @@ static void several_programs(void **state)
 {
     (void)state;
     check("mpirun -n 1 ./a x : -n 2 ./b : ./c -n 1", "mpirun -n 1 G ./a x : -n 2 G ./b : G ./c -n 1");
-    check("mpiexec -genv A B -n 1 ./a : -env C D -n 2 ./b y", "mpiexec -genv A B -n 1 G ./a : -env C D -n 2 G ./b y");
+    check("mpiexec -genv A B -n 1 ./a : -env C D -n 2 ./b y",
+          "mpiexec -genv A B -n 1 G ./a : -env C D -n 2 G ./b y");
     check("srun -n1 ./a : -n2 ./b", "srun -n1 G ./a : -n2 G ./b");
 }
 
@@ -201,10 +249,16 @@ static void first_program_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(launchers_are_known), cmocka_unit_test(open_mpi),
-        cmocka_unit_test(every_open_mpi_option_with_a_value), cmocka_unit_test(open_mpi_5),
-        cmocka_unit_test(hydra), cmocka_unit_test(srun), cmocka_unit_test(several_programs),
-        cmocka_unit_test(end_of_options), cmocka_unit_test(no_program), cmocka_unit_test(first_program_is_named),
+        cmocka_unit_test(launchers_are_known),
+        cmocka_unit_test(open_mpi),
+        cmocka_unit_test(every_open_mpi_option_with_a_value),
+        cmocka_unit_test(open_mpi_5),
+        cmocka_unit_test(hydra),
+        cmocka_unit_test(srun),
+        cmocka_unit_test(several_programs),
+        cmocka_unit_test(end_of_options),
+        cmocka_unit_test(no_program),
+        cmocka_unit_test(first_program_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

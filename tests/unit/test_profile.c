@@ -51,7 +51,8 @@ static struct gn_snapshot *make_process(int rank, uint64_t times, uint64_t base,
     GN_SET(t->module_count, 2);
     GN_SET(t->name_count, 1);
     GN_SET(t->frame_count, 4);
-    t->modules[1] = (struct gn_module){.base = base, .build_id_bytes = 4, .build_id = {1, 2, 3, 4}, .path = "/nowhere/app"};
+    t->modules[1] = (struct gn_module){
+        .base = base, .build_id_bytes = 4, .build_id = {1, 2, 3, 4}, .path = "/nowhere/app"};
     uint32_t send = swapped ? 3 : 2, recv = swapped ? 2 : 3;
     t->frames[1] = (struct gn_frame){0, 1, 0, 0x100};
     t->frames[send] = (struct gn_frame){1, 1, 0, 0x200};
@@ -162,8 +163,9 @@ static void empty_is_refused(void **state)
 static void text_is_refused(void **state)
 {
     (void)state;
-    write_file(in_folder("text.db"), "a text that is certainly longer than the header of a database would be, as it has "
-                                     "more than a hundred letters\n");
+    write_file(in_folder("text.db"),
+               "a text that is certainly longer than the header of a database would be, as it has "
+               "more than a hundred letters\n");
     refused(in_folder("text.db"), -EINVAL, "not a gnomon profile");
 }
 
@@ -251,7 +253,8 @@ static void statistics_are_in_nanoseconds(void **state)
     (void)state;
     sqlite3 *db = create(":memory:");
     add(db, "h", 0, 5, 0, false);
-    static const char query[] = "SELECT %s FROM node n JOIN activity a ON a.id = n.activity WHERE a.name = 'MPI_Recv'";
+    static const char query[] =
+        "SELECT %s FROM node n JOIN activity a ON a.id = n.activity WHERE a.name = 'MPI_Recv'";
     static const struct {
         const char *column;
         int value;
@@ -307,18 +310,22 @@ static void merged_parts_add_up(void **state)
         {"SELECT sum(total_ns) FROM node", 3000 * (5 + 7 + 11)},
         {"SELECT sum(sent_bytes) FROM peer", 8 * (5 + 7 + 11)},
         {"SELECT sum(count) FROM edge", 2 * (5 + 7 + 11) + 3},
-        {"SELECT n.count FROM node n JOIN activity a ON a.id = n.activity JOIN location l ON l.id = n.location JOIN "
+        {"SELECT n.count FROM node n JOIN activity a ON a.id = n.activity JOIN location l ON l.id = "
+         "n.location JOIN "
          "process p ON p.id = l.process WHERE p.rank = 2 AND a.name = 'MPI_Send'",
          11},
-        {"SELECT s.offset FROM activity a JOIN callpath c ON c.id = a.callpath JOIN site s ON s.id = c.site WHERE "
+        {"SELECT s.offset FROM activity a JOIN callpath c ON c.id = a.callpath JOIN site s ON s.id = c.site "
+         "WHERE "
          "a.name = 'MPI_Send'",
          0x200},
-        {"SELECT count(*) FROM process p JOIN host h ON h.id = p.host WHERE h.name = 'second' AND p.rank = 2", 1},
+        {"SELECT count(*) FROM process p JOIN host h ON h.id = p.host WHERE h.name = 'second' AND p.rank = 2",
+         1},
         {"SELECT count(*) FROM sqlite_temp_master", 0},
     };
     make_parts();
     for (int order = 0; order < 2; order++) {
-        sqlite3 *db = merged(in_folder(order ? "second.db" : "first.db"), in_folder(order ? "first.db" : "second.db"));
+        sqlite3 *db =
+            merged(in_folder(order ? "second.db" : "first.db"), in_folder(order ? "first.db" : "second.db"));
         for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
             assert_int_equal(gn_sql_value(db, -1, facts[i].query, ""), facts[i].value);
         gn_profile_close(db);
@@ -344,7 +351,8 @@ static void summary_adds_up(void **state)
     struct gn_error err = {""};
     make_parts();
     sqlite3 *db = merged(in_folder("first.db"), in_folder("second.db"));
-    static const enum gn_by all[] = {GN_BY_ACTIVITY, GN_BY_CALLPATH, GN_BY_FUNCTION, GN_BY_LINE, GN_BY_RANK, GN_BY_HOST};
+    static const enum gn_by all[] = {GN_BY_ACTIVITY, GN_BY_CALLPATH, GN_BY_FUNCTION,
+                                     GN_BY_LINE,     GN_BY_RANK,     GN_BY_HOST};
     int64_t elapsed = gn_sql_value(db, -1, "SELECT sum(elapsed_ns) FROM location", "");
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         struct gn_summary s;
@@ -415,15 +423,24 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(created_is_opened),           cmocka_unit_test(facts_of_the_run_are_kept),
-        cmocka_unit_test(missing_is_refused),          cmocka_unit_test(empty_is_refused),
-        cmocka_unit_test(text_is_refused),             cmocka_unit_test(foreign_database_is_refused),
-        cmocka_unit_test(newer_is_refused),            cmocka_unit_test(cut_is_refused),
-        cmocka_unit_test(saved_is_complete),           cmocka_unit_test(saving_to_nowhere_fails),
-        cmocka_unit_test(failed_saving_leaves_nothing), cmocka_unit_test(sites_are_shared_by_ranks),
-        cmocka_unit_test(statistics_are_in_nanoseconds), cmocka_unit_test(merged_parts_add_up),
-        cmocka_unit_test(bad_part_changes_nothing),    cmocka_unit_test(summary_adds_up),
-        cmocka_unit_test(missing_rank_is_not_complete), cmocka_unit_test(distribution_over_ranks),
+        cmocka_unit_test(created_is_opened),
+        cmocka_unit_test(facts_of_the_run_are_kept),
+        cmocka_unit_test(missing_is_refused),
+        cmocka_unit_test(empty_is_refused),
+        cmocka_unit_test(text_is_refused),
+        cmocka_unit_test(foreign_database_is_refused),
+        cmocka_unit_test(newer_is_refused),
+        cmocka_unit_test(cut_is_refused),
+        cmocka_unit_test(saved_is_complete),
+        cmocka_unit_test(saving_to_nowhere_fails),
+        cmocka_unit_test(failed_saving_leaves_nothing),
+        cmocka_unit_test(sites_are_shared_by_ranks),
+        cmocka_unit_test(statistics_are_in_nanoseconds),
+        cmocka_unit_test(merged_parts_add_up),
+        cmocka_unit_test(bad_part_changes_nothing),
+        cmocka_unit_test(summary_adds_up),
+        cmocka_unit_test(missing_rank_is_not_complete),
+        cmocka_unit_test(distribution_over_ranks),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

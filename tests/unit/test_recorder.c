@@ -99,7 +99,6 @@ static void errors_are_counted(void **state)
     assert_int_equal(GN_GET(node_at(node)->time.count), 5);
 }
 
-
 static void cost_is_sampled(void **state)
 {
     (void)state;
@@ -212,7 +211,8 @@ static void end_without_begin_is_ignored(void **state)
     assert_int_equal(region_count("never begun", &unused), 0);
 }
 
-/* Regions nested deeper than there is room have no time of their own; those around and after them are not disturbed. */
+/* Regions nested deeper than there is room have no time of their own; those around and after them are not
+ * disturbed. */
 static void deep_regions_do_not_disturb_others(void **state)
 {
     (void)state;
@@ -330,4 +330,3 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-

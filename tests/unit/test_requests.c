@@ -64,7 +64,8 @@ static void released_is_followed_on(void **state)
     gn_request_drop(position);
 }
 
-/* Thousands at once, as pointers and as small integers: what is followed is found, what has no room is refused. */
+/* Thousands at once, as pointers and as small integers: what is followed is found, what has no room is
+ * refused. */
 static void many_at_once(void **state)
 {
     (void)state;

@@ -41,10 +41,7 @@
 
 #define FUNCTION static __attribute__((noipa)) void
 
-FUNCTION plain(uint32_t depth)
-{
-    BODY(0)
-}
+FUNCTION plain(uint32_t depth){BODY(0)}
 
 FUNCTION with_room(uint32_t depth)
 {
@@ -84,4 +81,5 @@ FUNCTION with_array(uint32_t depth)
     BODY(5)
 }
 
-tree_function *const NAME[TREE_FUNCTIONS] = {plain, with_room, with_alloca, realigned, realigned_alloca, with_array};
+tree_function *const NAME[TREE_FUNCTIONS] = {plain,     with_room,        with_alloca,
+                                             realigned, realigned_alloca, with_array};

@@ -1,6 +1,6 @@
 /*
- * Functions that call each other at random, compiled several times with different options (tree.c), so that call
- * paths of every kind of frame meet in one program. A shadow stack knows the truth.
+ * Functions that call each other at random, compiled several times with different options (tree.c), so that
+ * call paths of every kind of frame meet in one program. A shadow stack knows the truth.
  */
 #ifndef TESTS_TREE_H
 #define TESTS_TREE_H
@@ -22,7 +22,7 @@ void tree_pop(void);
 
 uint32_t tree_random(uint32_t below); /* decides about the tree */
 uint32_t tree_noise(uint32_t below);  /* decides about the frames' sizes: the same path at other places */
-tree_function *tree_any(void); /* one of all, at random */
+tree_function *tree_any(void);        /* one of all, at random */
 void tree_checked_call(uint32_t node, uint32_t path);
 
 #endif
