@@ -519,6 +519,7 @@ void gn_record_region(const char *name, bool begin, void *caller, void *frame)
         return;
     if (begin && r->region_depth == GN_MAX_REGION_DEPTH) {
         r->regions_beyond++;
+        GN_LOST(r, regions);
     } else if (begin) {
         r->regions[r->region_depth].name = id;
         r->regions[r->region_depth++].begin_ticks = ticks;
@@ -565,6 +566,6 @@ void gn_record_end(uint64_t ticks)
     gn_seq_begin(&end->seq);
     pass_node(end, 0);
     gn_seq_end(&end->seq);
+    show(r->location, r->previous_node, 2, ticks); /* what it did last stays to be seen */
     r->previous_node = 1;
-    show(r->location, 1, 0, ticks);
 }

@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -92,8 +93,13 @@ static int without_spaces(char *path, size_t size)
 {
     if (!strpbrk(path, " :"))
         return 0;
-    char link[64], fresh[96];
-    snprintf(link, sizeof link, "/tmp/gnomon-%u-libgnomon.so", (unsigned)getuid());
+    char link[128], fresh[160];
+    struct stat library;
+    if (stat(path, &library) != 0)
+        return -errno;
+    /* one name for each library: another gnomon may run at the same time */
+    snprintf(link, sizeof link, "/tmp/gnomon-%u-%llx-libgnomon.so", (unsigned)getuid(),
+             (unsigned long long)library.st_ino ^ ((unsigned long long)library.st_dev << 40));
     snprintf(fresh, sizeof fresh, "%s.%d", link,
              (int)getpid()); /* other ranks do the same at the same time */
     if (symlink(path, fresh) != 0)

@@ -130,6 +130,7 @@ static void copy_head(struct gn_snapshot *s, struct gn_location_head *head, stru
     head->lost_requests = GN_GET(from->lost_requests);
     head->lost_paths = GN_GET(from->lost_paths);
     head->lost_calls = GN_GET(from->lost_calls);
+    head->lost_regions = GN_GET(from->lost_regions);
 }
 
 /* Counts first, from what refers to what is referred to: a record seen later may only point to records that

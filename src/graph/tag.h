@@ -118,7 +118,7 @@ struct gn_location {
     gn_shared32 edge_count;
     gn_shared32 peer_count;
     gn_shared32 now_node;    /* the node being executed, or the last one executed */
-    gn_shared32 now_inside;  /* 1: executing now_node; 0: computing after it */
+    gn_shared32 now_inside;  /* 1: executing now_node; 0: computing after it; 2: ended after it */
     gn_shared64 now_ticks;   /* since when */
     gn_shared64 first_ticks; /* the present (or last) owner began */
     gn_shared64 past_ticks;  /* time of all owners that have ended */
@@ -136,6 +136,7 @@ struct gn_location {
     gn_shared64 lost_requests; /* nonblocking receives whose completion could not be followed */
     gn_shared64 lost_paths;    /* call paths cut because frames[] was full */
     gn_shared64 lost_calls;    /* left by a jump out of them (an error handler's longjmp) */
+    gn_shared64 lost_regions;  /* nested deeper than is kept */
     struct gn_node nodes[GN_MAX_NODES];
     struct gn_edge edges[GN_MAX_EDGES];
     struct gn_peer peers[GN_MAX_PEERS];

@@ -67,6 +67,25 @@ static void open_folder(struct agent *a)
         gn_finish_announce(&a->finish, "running");
 }
 
+/* The report needs one standard error, the lowest rank's. A launcher waits for the end of all of them. */
+static void keep_one_output(struct gn_watched_list *list)
+{
+    struct gn_watched *lowest = NULL;
+    for (size_t i = 0; i < list->count; i++) {
+        struct gn_watched *w = &list->items[i], *other = w;
+        if (w->error_output < 0)
+            continue;
+        if (!lowest || w->rank < lowest->rank) {
+            other = lowest;
+            lowest = w;
+        }
+        if (other) {
+            close(other->error_output);
+            other->error_output = -1;
+        }
+    }
+}
+
 static void hello_run(struct agent *a, const struct gn_message *hello, int pid, int error_output,
                       struct gn_message *reply)
 {
@@ -82,6 +101,7 @@ static void hello_run(struct agent *a, const struct gn_message *hello, int pid, 
     w->rank = hello->rank;
     w->error_output = error_output;
     a->enlisted++;
+    keep_one_output(&a->watched);
 }
 
 static int hello_rank(struct agent *a, int pid, struct gn_message *reply)
@@ -188,6 +208,22 @@ static bool is_over(struct agent *a)
     return gn_monotonic_ns() - a->idle_since > LINGER_MS * 1000000ull;
 }
 
+/* After a bad end the launcher takes the other ranks down, and the order in which it sees them end can decide
+ * the job's exit status: it must see the ends of their outputs when it would without us. The report then goes
+ * to the launcher's own standard error. */
+static void ended(struct agent *a, struct gn_watched *w)
+{
+    bool well = w->segment ? GN_GET(w->segment->finalized_ticks) != 0 : true;
+    gn_watched_ended(w);
+    if (well || a->finish.launcher_error < 0)
+        return;
+    for (size_t i = 0; i < a->watched.count; i++)
+        if (a->watched.items[i].error_output >= 0) {
+            close(a->watched.items[i].error_output);
+            a->watched.items[i].error_output = -1;
+        }
+}
+
 static void wait_for_events(struct agent *a, int timeout_ms)
 {
     size_t count = a->watched.count + 1, used = 1;
@@ -208,7 +244,7 @@ static void wait_for_events(struct agent *a, int timeout_ms)
     int ready = poll(events, used, timeout_ms);
     for (size_t i = 1; ready > 0 && i < used; i++)
         if (events[i].revents)
-            gn_watched_ended(&a->watched.items[owner[i]]);
+            ended(a, &a->watched.items[owner[i]]);
     if (ready > 0 && events[0].revents)
         accept_all(a);
     free(events);

@@ -106,23 +106,32 @@ static double tick_length(const struct gn_finish *f)
                : 1;
 }
 
+/* A process whose graph cannot be kept must not cost the others theirs: it is named with the reason. */
+static int add_measured(const struct gn_watched *w, sqlite3 *db, const struct gn_process_facts *facts,
+                        struct gn_error *err)
+{
+    struct gn_error reason = {""};
+    struct gn_snapshot *snapshot;
+    int code = gn_snapshot_take(w->segment, w->segment_bytes, w->end_ticks ? 1 : 1000, &snapshot, &reason);
+    if (code == 0) {
+        code = gn_profile_add(db, facts, snapshot, &reason);
+        gn_snapshot_free(snapshot);
+    }
+    return code == 0 ? 0 : gn_profile_add_missing(db, facts, reason.text, err);
+}
+
 static int add_all(const struct gn_finish *f, sqlite3 *db, struct gn_error *err)
 {
     int code = 0;
     struct gn_process_facts facts = {.host = f->host, .tick_ns = tick_length(f)};
     for (size_t i = 0; i < f->watched->count && code == 0; i++) {
         struct gn_watched *w = &f->watched->items[i];
-        struct gn_snapshot *snapshot;
         facts.end_ticks = w->end_ticks ? w->end_ticks : gn_ticks();
         facts.launcher_rank = w->rank;
         facts.ended = w->ended;
         facts.exit_status = w->exit_status;
         if (w->segment && GN_GET(w->segment->state) != GN_STATE_EMPTY) {
-            code = gn_snapshot_take(w->segment, w->segment_bytes, w->end_ticks ? 1 : 1000, &snapshot, err);
-            if (code == 0) {
-                code = gn_profile_add(db, &facts, snapshot, err);
-                gn_snapshot_free(snapshot);
-            }
+            code = add_measured(w, db, &facts, err);
         } else if (w->enlisted && !w->covered) {
             code = gn_profile_add_missing(db, &facts, "never called MPI_Init", err);
         }

@@ -304,19 +304,19 @@ struct last_moment {
 static struct last_moment last_moment(const struct adder *a, const struct gn_location_copy *l, uint32_t index)
 {
     struct last_moment last = {l->head.now_node < l->node_count ? l->head.now_node : 0,
-                               l->head.now_inside != 0, 0};
+                               l->head.now_inside == 1, 0};
     /* threads other than the first may have ended long before the process: only an open call is known to last
      */
     if (index == 0 || last.inside)
         last.ns = between_ns(a, l->head.now_ticks, end_ticks(a));
-    if (last.node == 1 || !l->head.in_use) /* the end was recorded */
+    if (l->head.now_inside == 2 || !l->head.in_use) /* the end was recorded */
         last.ns = 0;
     return last;
 }
 
 static void add_tail(struct adder *a, int64_t location, const struct last_moment *last)
 {
-    if (last->inside || last->node == 1 || last->ns == 0)
+    if (last->inside || last->ns == 0)
         return;
     struct gn_stats once = {.count = 1};
     uint64_t ticks = (uint64_t)((double)last->ns / a->facts->tick_ns);
@@ -382,7 +382,7 @@ static void add_spawned(struct adder *a)
 static void add_lost(struct adder *a)
 {
     const struct gn_snapshot *s = a->snapshot;
-    int64_t nodes = 0, edges = 0, peers = 0, requests = 0, paths = 0, calls = 0;
+    int64_t nodes = 0, edges = 0, peers = 0, requests = 0, paths = 0, calls = 0, regions = 0;
     for (uint32_t i = 0; i < s->location_count; i++) {
         const struct gn_location_copy *l = &s->locations[i];
         nodes += l->node_count > 2 ? (int64_t)GN_GET(l->nodes[2].time.count) : 0;
@@ -391,6 +391,7 @@ static void add_lost(struct adder *a)
         requests += (int64_t)l->head.lost_requests;
         paths += (int64_t)l->head.lost_paths;
         calls += (int64_t)l->head.lost_calls;
+        regions += (int64_t)l->head.lost_regions;
     }
     const struct {
         const char *what;
@@ -401,6 +402,7 @@ static void add_lost(struct adder *a)
                 {"nonblocking receives not followed to completion", requests},
                 {"call paths cut short", paths},
                 {"calls left by a jump out of them", calls},
+                {"regions nested too deep", regions},
                 {"threads not measured", (int64_t)GN_GET(s->head.missed_threads)},
                 {"records torn by the end of the process", (int64_t)s->torn},
                 {"records with impossible contents", (int64_t)s->dropped}};

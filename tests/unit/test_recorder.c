@@ -290,7 +290,7 @@ static void nothing_after_the_end(void **state)
 {
     (void)state;
     gn_record_end(gn_ticks());
-    assert_int_equal(GN_GET(test_location()->now_node), 1);
+    assert_int_equal(GN_GET(test_location()->now_inside), 2);
     gn_recorder_close();
     assert_int_equal(call_of(1, 1), UINT32_MAX);
 }
