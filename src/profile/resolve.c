@@ -220,7 +220,9 @@ int gn_profile_resolve(sqlite3 *db, struct gn_error *err)
     if (!modules)
         return gn_fail(err, -ENOMEM, "no memory for %zu modules", capacity);
     int code = gn_sql(db, err, "BEGIN", "");
-    sqlite3_stmt *query = gn_sql_query(db, err, "SELECT id, path, build_id FROM module", "");
+    sqlite3_stmt *query = gn_sql_query(
+        db, err,
+        "SELECT id, path, build_id FROM module m WHERE EXISTS (SELECT 1 FROM site WHERE module = m.id)", "");
     while (query && code == 0 && count < capacity && sqlite3_step(query) == SQLITE_ROW) {
         struct open_module *m = &modules[count++];
         m->id = sqlite3_column_int64(query, 0);
