@@ -61,6 +61,10 @@ CLASSES = {
     "forget": ([], None),
     "comm_free": ([], None),
 }
+# Classes that share the function of another, before or after the call.
+BEFORE_AS = {"mrecv": "recv", "sendrecv": "recv", "sendrecv_replace": "recv", "test": "wait", "testany": "waitany",
+             "testall": "waitall", "waitsome": "waitall", "testsome": "waitall"}
+AFTER_AS = {"sendrecv_replace": "sendrecv", "testsome": "waitsome", "rma_fetch": "rma_get"}
 # class: what has to be done ahead of the real call whether it is recorded or not, so that a handle that the library gives
 # out again is never taken for what it was before.
 ALWAYS = {
@@ -140,14 +144,14 @@ def body(call, convert, fortran):
     lines = []
     if before:
         given = ["&" + a[1:] if a[0] == "*" else convert(kinds[a], a) for a in before]
-        lines.append(f"    gn_before_{klass}({', '.join(['&call'] + given)});")
+        lines.append(f"    gn_before_{BEFORE_AS.get(klass, klass)}({', '.join(['&call'] + given)});")
     lines.append("REAL")
     lines.append("    call.exit_ticks = gn_ticks();")
     # a callback inside the call may have forked: then this is a child, which has no segment
     lines.append(f"    if (gn_is_closed())\n        return{'' if fortran else ' result'};")
     if after is not None:
         given = [convert(kinds[a], a) for a in after]
-        lines.append(f"    if (result == 0)\n        gn_after_{klass}({', '.join(['&call'] + given)});")
+        lines.append(f"    if (result == 0)\n        gn_after_{AFTER_AS.get(klass, klass)}({', '.join(['&call'] + given)});")
     lines.append("    gn_leave(&call, result);")
     return lines
 

@@ -84,11 +84,6 @@ void gn_after_recv(struct gn_call *call, int source, gn_handle comm, void *statu
         received(call, comm, status);
 }
 
-void gn_before_mrecv(struct gn_call *call, void **status)
-{
-    own_status(call, status);
-}
-
 /* The message handle does not tell its communicator: the size is known, the peer is not. */
 void gn_after_mrecv(struct gn_call *call, void *status)
 {
@@ -97,28 +92,12 @@ void gn_after_mrecv(struct gn_call *call, void *status)
         add_bytes(call, (uint64_t)bytes);
 }
 
-void gn_before_sendrecv(struct gn_call *call, void **status)
-{
-    own_status(call, status);
-}
-
 void gn_after_sendrecv(struct gn_call *call, int count, gn_handle type, int dest, int source, gn_handle comm,
                        void *status)
 {
     sent(call, count, type, dest, comm);
     if (source != gn_flavour.proc_null)
         received(call, comm, status);
-}
-
-void gn_before_sendrecv_replace(struct gn_call *call, void **status)
-{
-    own_status(call, status);
-}
-
-void gn_after_sendrecv_replace(struct gn_call *call, int count, gn_handle type, int dest, int source,
-                               gn_handle comm, void *status)
-{
-    gn_after_sendrecv(call, count, type, dest, source, comm, status);
 }
 
 /* ---- requests ---- */
@@ -372,11 +351,6 @@ void gn_after_wait(struct gn_call *call, void *status)
         completed(call, 0, status);
 }
 
-void gn_before_test(struct gn_call *call, void *request, void **status)
-{
-    gn_before_wait(call, request, status);
-}
-
 void gn_after_test(struct gn_call *call, const int *flag, void *status)
 {
     if (call->followed && *flag)
@@ -393,11 +367,6 @@ void gn_after_waitall(struct gn_call *call, void *statuses)
 {
     for (uint32_t i = 0; call->followed && i < call->list_count; i++)
         completed(call, i, status_in(statuses, (int)i));
-}
-
-void gn_before_testall(struct gn_call *call, int count, void *requests, void **statuses)
-{
-    gn_before_waitall(call, count, requests, statuses);
 }
 
 void gn_after_testall(struct gn_call *call, const int *flag, void *statuses)
@@ -418,20 +387,10 @@ void gn_after_waitany(struct gn_call *call, const int *index, void *status)
         completed(call, which(call, *index), status);
 }
 
-void gn_before_testany(struct gn_call *call, int count, void *requests, void **status)
-{
-    gn_before_waitany(call, count, requests, status);
-}
-
 void gn_after_testany(struct gn_call *call, const int *flag, const int *index, void *status)
 {
     if (call->followed && *flag)
         gn_after_waitany(call, index, status);
-}
-
-void gn_before_waitsome(struct gn_call *call, int count, void *requests, void **statuses)
-{
-    gn_before_waitall(call, count, requests, statuses);
 }
 
 void gn_after_waitsome(struct gn_call *call, const int *outcount, const int *indices, void *statuses)
@@ -440,16 +399,6 @@ void gn_after_waitsome(struct gn_call *call, const int *outcount, const int *ind
         return;
     for (int i = 0; i < *outcount; i++)
         completed(call, which(call, indices[i]), status_in(statuses, i));
-}
-
-void gn_before_testsome(struct gn_call *call, int count, void *requests, void **statuses)
-{
-    gn_before_waitall(call, count, requests, statuses);
-}
-
-void gn_after_testsome(struct gn_call *call, const int *outcount, const int *indices, void *statuses)
-{
-    gn_after_waitsome(call, outcount, indices, statuses);
 }
 
 /* ---- collectives ---- */
@@ -631,11 +580,6 @@ void gn_after_rma_get(struct gn_call *call, int count, gn_handle type, int targe
     uint64_t bytes = bytes_in(r, count, type);
     add_bytes(call, bytes);
     gn_record_received(r, call->node, gn_world_rank_of_window(r, win, target), bytes);
-}
-
-void gn_after_rma_fetch(struct gn_call *call, int count, gn_handle type, int target, gn_handle win)
-{
-    gn_after_rma_get(call, count, type, target, win);
 }
 
 void gn_after_rma_op(struct gn_call *call, gn_handle type, int target, gn_handle win)

@@ -39,34 +39,23 @@ void gn_before_recv(struct gn_call *call, void **status);
 void gn_after_recv(struct gn_call *call, int source, gn_handle comm, void *status);
 void gn_after_irecv(struct gn_call *call, int source, gn_handle comm, void *request);
 void gn_after_recv_init(struct gn_call *call, int source, gn_handle comm, void *request);
-void gn_before_mrecv(struct gn_call *call, void **status);
 void gn_after_mrecv(struct gn_call *call, void *status);
 void gn_after_imrecv(struct gn_call *call, void *request);
-void gn_before_sendrecv(struct gn_call *call, void **status);
 void gn_after_sendrecv(struct gn_call *call, int count, gn_handle type, int dest, int source, gn_handle comm,
                        void *status);
-void gn_before_sendrecv_replace(struct gn_call *call, void **status);
-void gn_after_sendrecv_replace(struct gn_call *call, int count, gn_handle type, int dest, int source,
-                               gn_handle comm, void *status);
 void gn_after_start(struct gn_call *call, void *request);
 void gn_after_startall(struct gn_call *call, int count, void *requests);
 
 void gn_before_wait(struct gn_call *call, void *request, void **status);
 void gn_after_wait(struct gn_call *call, void *status);
-void gn_before_test(struct gn_call *call, void *request, void **status);
 void gn_after_test(struct gn_call *call, const int *flag, void *status);
 void gn_before_waitall(struct gn_call *call, int count, void *requests, void **statuses);
 void gn_after_waitall(struct gn_call *call, void *statuses);
-void gn_before_testall(struct gn_call *call, int count, void *requests, void **statuses);
 void gn_after_testall(struct gn_call *call, const int *flag, void *statuses);
 void gn_before_waitany(struct gn_call *call, int count, void *requests, void **status);
 void gn_after_waitany(struct gn_call *call, const int *index, void *status);
-void gn_before_testany(struct gn_call *call, int count, void *requests, void **status);
 void gn_after_testany(struct gn_call *call, const int *flag, const int *index, void *status);
-void gn_before_waitsome(struct gn_call *call, int count, void *requests, void **statuses);
 void gn_after_waitsome(struct gn_call *call, const int *outcount, const int *indices, void *statuses);
-void gn_before_testsome(struct gn_call *call, int count, void *requests, void **statuses);
-void gn_after_testsome(struct gn_call *call, const int *outcount, const int *indices, void *statuses);
 void gn_after_cancel(struct gn_call *call);
 
 void gn_after_bcast(struct gn_call *call, int count, gn_handle type, int root);
@@ -96,7 +85,6 @@ void gn_after_neighbor_alltoallw(struct gn_call *call, const int *counts, const 
 
 void gn_after_rma_put(struct gn_call *call, int count, gn_handle type, int target, gn_handle win);
 void gn_after_rma_get(struct gn_call *call, int count, gn_handle type, int target, gn_handle win);
-void gn_after_rma_fetch(struct gn_call *call, int count, gn_handle type, int target, gn_handle win);
 void gn_after_rma_op(struct gn_call *call, gn_handle type, int target, gn_handle win);
 void gn_after_io(struct gn_call *call, int count, gn_handle type);
 
