@@ -48,7 +48,7 @@ CLASSES = {
     "alltoallw": ([], ["sendbuf", "sendcounts", "sendtypes", "recvcounts", "recvtypes", "comm"]),
     "reduce_scatter": ([], ["recvcounts", "datatype", "comm"]),
     "reduce_scatter_block": ([], ["recvcount", "datatype", "comm"]),
-    "neighbor_allgather": ([], ["sendcount", "sendtype", "comm"]),
+    "neighbor_allgather": ([], ["sendcount", "sendtype"]),
     "neighbor_alltoall": ([], ["sendcount", "sendtype", "comm"]),
     "neighbor_alltoallv": ([], ["sendcounts", "sendtype", "comm"]),
     "neighbor_alltoallw": ([], ["sendcounts", "sendtypes", "comm"]),
@@ -64,7 +64,7 @@ CLASSES = {
 # Classes that share the function of another, before or after the call.
 BEFORE_AS = {"mrecv": "recv", "sendrecv": "recv", "sendrecv_replace": "recv", "test": "wait", "testany": "waitany",
              "testall": "waitall", "waitsome": "waitall", "testsome": "waitall"}
-AFTER_AS = {"sendrecv_replace": "sendrecv", "testsome": "waitsome", "rma_fetch": "rma_get"}
+AFTER_AS = {"neighbor_allgather": "local", "sendrecv_replace": "sendrecv", "testsome": "waitsome", "rma_fetch": "rma_get"}
 # class: what has to be done ahead of the real call whether it is recorded or not, so that a handle that the library gives
 # out again is never taken for what it was before.
 ALWAYS = {

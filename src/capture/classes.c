@@ -539,12 +539,6 @@ void gn_after_reduce_scatter_block(struct gn_call *call, int recvcount, gn_handl
     contribute(call, (int64_t)size * recvcount, type);
 }
 
-void gn_after_neighbor_allgather(struct gn_call *call, int count, gn_handle type, gn_handle comm)
-{
-    (void)comm;
-    contribute(call, count, type);
-}
-
 void gn_after_neighbor_alltoall(struct gn_call *call, int count, gn_handle type, gn_handle comm)
 {
     contribute(call, (int64_t)gn_comm_neighbours(comm) * count, type);

@@ -78,7 +78,6 @@ void gn_after_alltoallw(struct gn_call *call, const void *sendbuf, const int *se
                         const void *sendtypes, const int *recvcounts, const void *recvtypes, gn_handle comm);
 void gn_after_reduce_scatter(struct gn_call *call, const int *recvcounts, gn_handle type, gn_handle comm);
 void gn_after_reduce_scatter_block(struct gn_call *call, int recvcount, gn_handle type, gn_handle comm);
-void gn_after_neighbor_allgather(struct gn_call *call, int count, gn_handle type, gn_handle comm);
 void gn_after_neighbor_alltoall(struct gn_call *call, int count, gn_handle type, gn_handle comm);
 void gn_after_neighbor_alltoallv(struct gn_call *call, const int *counts, gn_handle type, gn_handle comm);
 void gn_after_neighbor_alltoallw(struct gn_call *call, const int *counts, const void *types, gn_handle comm);

@@ -89,6 +89,14 @@ static void describe(struct gn_tag *segment)
     GN_SET(segment->init_ticks, gn_ticks());
 }
 
+/* The agent learns it too: the run is partial, and the report says why. */
+static void step_aside(struct gn_tag *segment, const char *reason)
+{
+    say(reason);
+    snprintf(segment->message, sizeof segment->message, "gnomon stepped aside: %s", reason);
+    GN_SET(segment->partial, 1);
+}
+
 /* Called ahead of the real MPI_Init, whatever the binding. Nested and repeated calls do nothing. */
 static void begin(void)
 {
@@ -115,10 +123,8 @@ static void begin(void)
     }
     describe(segment);
     gn_real_resolve_all();
-    if (gn_requests_open() != 0 || gn_recorder_open(segment, loaded_ticks) != 0) {
-        say("no memory for the recorder");
-        return;
-    }
+    if (gn_requests_open() != 0 || gn_recorder_open(segment, loaded_ticks) != 0)
+        step_aside(segment, "no memory for the recorder");
     GN_PUBLISH(segment->state, GN_STATE_RUNNING);
 }
 

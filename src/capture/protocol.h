@@ -21,14 +21,11 @@ enum gn_message_kind { GN_HELLO_RUN = 1, GN_HELLO_RANK, GN_ATTACH, GN_REPLY };
 
 struct gn_message {
     uint32_t magic, version, kind;
-    int32_t status;       /* reply: 0, or a negative errno value */
-    int32_t pid;          /* hello; checked against the socket's credentials */
-    int32_t rank;         /* hello run: rank as the launcher says, -1 unknown; attach: index of the segment */
-    int32_t local_count;  /* hello run: ranks on this host as the launcher says, 0 unknown */
-    int32_t world;        /* hello run: ranks of the job as the launcher says, 0 unknown */
-    int32_t agent_pid;    /* reply */
-    uint64_t start_ticks; /* hello run: when it began */
-    char text[512];       /* hello run: program; reply: run folder, or the reason of a refusal */
+    int32_t status;    /* reply: 0, or a negative errno value */
+    int32_t pid;       /* hello; checked against the socket's credentials */
+    int32_t rank;      /* hello run: rank as the launcher says, -1 unknown; attach: index of the segment */
+    int32_t agent_pid; /* reply */
+    char text[512];    /* hello run: program; reply: run folder, or the reason of a refusal */
 };
 
 #endif

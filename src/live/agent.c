@@ -414,9 +414,7 @@ static int say_hello(int connection, const struct gn_job *job, const struct gn_a
                                .version = GN_PROTOCOL_VERSION,
                                .kind = GN_HELLO_RUN,
                                .pid = (int)getpid(),
-                               .rank = job->rank,
-                               .local_count = job->local_count,
-                               .world = job->world};
+                               .rank = job->rank};
     struct gn_message reply;
     int descriptor;
     snprintf(hello.text, sizeof hello.text, "%.500s", settings->program);

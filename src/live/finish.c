@@ -133,7 +133,10 @@ static int add_all(const struct gn_finish *f, sqlite3 *db, struct gn_error *err)
         if (w->segment && GN_GET(w->segment->state) != GN_STATE_EMPTY) {
             code = add_measured(w, db, &facts, err);
         } else if (w->enlisted && !w->covered) {
-            code = gn_profile_add_missing(db, &facts, "never called MPI_Init", err);
+            code = gn_profile_add_missing(
+                db, &facts,
+                "it did not call MPI_Init, or gnomon stepped aside there (then its standard error says why)",
+                err);
         }
     }
     return code;

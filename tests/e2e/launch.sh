@@ -32,6 +32,19 @@ before_mpmd)
     run run "$gnomon" run "$MPIRUN" -n 1 "$program" ok : -n 1 "$program" ok
     measured run 2
     ;;
+aside) # one rank finds no agent: it runs all the same and says so once, and the run is partial
+    printf '#!/bin/sh\n[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ] && export GNOMON_AGENT=nobody\nexec "%s" ok\n' \
+        "$program" >lost.sh
+    chmod +x lost.sh
+    run_bare bare "$program" ok
+    run_gnomon run ./lost.sh
+    [ "$status" = 0 ] || fail "exit status $status"
+    diff "$work/bare.out" "$work/run.out" || fail "other output than without gnomon"
+    wait_for_report run
+    [ "$(grep -c 'is not measured: ' "$work/run.err")" = 1 ] || fail "not said exactly once"
+    json run "not r['run']['complete'] and [t['rank'] for t in troubles] == [1]" || fail "rank 1 is not named as missing"
+    json run "sum(x['count'] for x in rows if x['name'] == 'MPI_Allreduce') == 200" || fail "rank 0 was not measured"
+    ;;
 script)
     printf '#!/bin/sh\necho script\n"%s" "$@"\n' "$program" >wrapper.sh
     chmod +x wrapper.sh
