@@ -1,5 +1,6 @@
 #include "live/watched.h"
 
+#include "base/grow.h"
 #include "clock/ticks.h"
 #include "live/job.h"
 
@@ -27,14 +28,8 @@ struct gn_watched *gn_watched_add(struct gn_watched_list *list, int pid)
     struct gn_watched *known = gn_watched_find(list, pid);
     if (known)
         return known;
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? 2 * list->capacity : 64;
-        void *items = realloc(list->items, capacity * sizeof *list->items);
-        if (!items)
-            return NULL;
-        list->items = items;
-        list->capacity = capacity;
-    }
+    if (!gn_grow(&list->items, &list->capacity, list->count, sizeof *list->items))
+        return NULL;
     int handle = (int)syscall(SYS_pidfd_open, pid, 0);
     if (handle < 0)
         return NULL;

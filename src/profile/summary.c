@@ -1,5 +1,6 @@
 #include "profile/summary.h"
 
+#include "base/grow.h"
 #include "profile/statement.h"
 
 #include <errno.h>
@@ -143,14 +144,8 @@ static bool belongs(const struct gn_activity_row *row, sqlite3_stmt *q)
 static struct gn_activity_row *new_row(struct collector *c, sqlite3_stmt *q)
 {
     struct gn_summary *s = c->summary;
-    if (s->row_count == c->capacity) {
-        size_t capacity = c->capacity ? 2 * c->capacity : 64;
-        void *rows = realloc(s->rows, capacity * sizeof *s->rows);
-        if (!rows)
-            return NULL;
-        s->rows = rows;
-        c->capacity = capacity;
-    }
+    if (!gn_grow(&s->rows, &c->capacity, s->row_count, sizeof *s->rows))
+        return NULL;
     struct gn_activity_row *row = &s->rows[s->row_count++];
     memset(row, 0, sizeof *row);
     row->kind = copy(sqlite3_column_text(q, 0));
@@ -163,14 +158,8 @@ static struct gn_activity_row *new_row(struct collector *c, sqlite3_stmt *q)
 
 static bool push_value(struct collector *c, const struct rank_value *value)
 {
-    if (c->value_count == c->value_capacity) {
-        size_t capacity = c->value_capacity ? 2 * c->value_capacity : 64;
-        void *values = realloc(c->values, capacity * sizeof *c->values);
-        if (!values)
-            return false;
-        c->values = values;
-        c->value_capacity = capacity;
-    }
+    if (!gn_grow(&c->values, &c->value_capacity, c->value_count, sizeof *c->values))
+        return false;
     c->values[c->value_count++] = *value;
     return true;
 }
@@ -237,14 +226,17 @@ static int collect_rows(sqlite3 *db, enum gn_by by, bool raw, struct collector *
         }
         struct rank_value value = {sqlite3_column_int(q, 7), sqlite3_column_int64(q, 8),
                                    sqlite3_column_int64(q, 12)};
-        if (!row || !push_value(c, &value))
-            break;
+        if (!row || !push_value(c, &value)) {
+            sqlite3_finalize(q);
+            return gn_fail(err, -ENOMEM, "no memory for the rows of the report");
+        }
         row->count += sqlite3_column_int64(q, 9);
         row->bytes += sqlite3_column_int64(q, 10);
         row->mpi_ns += sqlite3_column_int64(q, 11);
     }
     close_row(c);
-    sqlite3_finalize(q);
+    if (sqlite3_finalize(q) != SQLITE_OK) /* a damaged file may fail half way */
+        return gn_fail(err, -EINVAL, "the profile cannot be read to its end: %s", sqlite3_errmsg(db));
     return 0;
 }
 
@@ -267,7 +259,7 @@ static int by_weight(const void *a, const void *b)
 
 /* Messages are counted where they are known exactly: at the sender; at the receiver when the sender was not
  * measured (its rank has no process here). */
-static void collect_pairs(sqlite3 *db, struct gn_summary *s)
+static int collect_pairs(sqlite3 *db, struct gn_summary *s, struct gn_error *err)
 {
     sqlite3_stmt *q = gn_sql_query(
         db, NULL,
@@ -283,18 +275,16 @@ static void collect_pairs(sqlite3 *db, struct gn_summary *s)
         "");
     size_t capacity = 0;
     while (q && sqlite3_step(q) == SQLITE_ROW) {
-        if (s->pair_count == capacity) {
-            capacity = capacity ? 2 * capacity : 256;
-            void *pairs = realloc(s->pairs, capacity * sizeof *s->pairs);
-            if (!pairs)
-                break;
-            s->pairs = pairs;
+        if (!gn_grow(&s->pairs, &capacity, s->pair_count, sizeof *s->pairs)) {
+            sqlite3_finalize(q);
+            return gn_fail(err, -ENOMEM, "no memory for the communication matrix");
         }
         s->pairs[s->pair_count++] =
             (struct gn_pair_row){sqlite3_column_int(q, 0), sqlite3_column_int(q, 1),
                                  sqlite3_column_int64(q, 2), sqlite3_column_int64(q, 3)};
     }
     sqlite3_finalize(q);
+    return 0;
 }
 
 static void collect_troubles(sqlite3 *db, struct gn_summary *s)
@@ -440,7 +430,7 @@ int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, str
     c.one_rank = by == GN_BY_RANK || by == GN_BY_HOST;
     int code = 0;
     if (by == GN_BY_PAIR)
-        collect_pairs(db, s);
+        code = collect_pairs(db, s, err);
     else
         code = collect_rows(db, by, raw, &c, err);
     if (s->row_count)

@@ -89,14 +89,7 @@ static bool reach_goal(struct gn_work *work, struct gn_flow *flow, size_t from_c
 /* The instruction after which control comes to `address`, or GN_CODE_NONE. */
 static size_t call_before(const struct gn_code *code, uint64_t address)
 {
-    size_t low = 0, high = code->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (code->items[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = gn_code_from(code, address);
     if (low == 0 || code->items[low - 1].address + code->items[low - 1].size != address)
         return GN_CODE_NONE;
     return low - 1;

@@ -276,7 +276,7 @@ static void resolve_stub(struct gn_machine *machine, struct gn_insn *insn)
     }
 }
 
-size_t gn_code_at(const struct gn_code *code, uint64_t address)
+size_t gn_code_from(const struct gn_code *code, uint64_t address)
 {
     size_t low = 0, high = code->count;
     while (low < high) {
@@ -286,7 +286,13 @@ size_t gn_code_at(const struct gn_code *code, uint64_t address)
         else
             high = middle;
     }
-    return low < code->count && code->items[low].address == address ? low : GN_CODE_NONE;
+    return low;
+}
+
+size_t gn_code_at(const struct gn_code *code, uint64_t address)
+{
+    size_t at = gn_code_from(code, address);
+    return at < code->count && code->items[at].address == address ? at : GN_CODE_NONE;
 }
 
 void gn_code_finish(struct gn_code *code, struct gn_machine *machine)

@@ -50,6 +50,9 @@ int gn_code_read(struct gn_code *code, struct gn_machine *machine, uint64_t low,
 void gn_code_finish(struct gn_code *code, struct gn_machine *machine);
 void gn_code_clear(struct gn_code *code);
 
+/* The index of the first instruction that starts at address or behind it; code->count when there is none. */
+size_t gn_code_from(const struct gn_code *code, uint64_t address);
+
 /* The index of the instruction that starts at address, or GN_CODE_NONE. */
 size_t gn_code_at(const struct gn_code *code, uint64_t address);
 
