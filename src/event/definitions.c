@@ -1,0 +1,272 @@
+#include "event/definitions.h"
+
+#include "base/grow.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* How to find a process's rank: members of most communicators are an arithmetic progression; of others the
+ * pairs are sorted at the first question. */
+struct inverse {
+    struct pair {
+        uint32_t process, rank;
+    } * pairs;
+    bool asked, regular;
+    uint32_t step;
+};
+
+struct gn_definitions_inside {
+    char **strings;
+    uint64_t *hashes;
+    uint32_t *table;          /* open addressing: string + 1 */
+    struct inverse *inverses; /* two per communicator: of the group, of the second group */
+    size_t string_count, string_capacity, hash_capacity, table_size, inverse_capacity;
+    size_t system_nodes, processes, locations, regions, paths, comms, windows; /* capacities */
+};
+
+/* ---- strings ---- */
+
+static bool rehash(struct gn_definitions_inside *in)
+{
+    if (in->table && 2 * (in->string_count + 1) <= in->table_size)
+        return true;
+    size_t size = in->table_size ? 2 * in->table_size : 256;
+    uint32_t *table = calloc(size, sizeof *table);
+    if (!table)
+        return false;
+    for (size_t i = 0; i < in->string_count; i++) {
+        size_t slot = in->hashes[i] & (size - 1);
+        while (table[slot])
+            slot = (slot + 1) & (size - 1);
+        table[slot] = (uint32_t)i + 1;
+    }
+    free(in->table);
+    in->table = table;
+    in->table_size = size;
+    return true;
+}
+
+uint32_t gn_define_string(struct gn_definitions *d, const char *text)
+{
+    struct gn_definitions_inside *in = d->inside;
+    if (!rehash(in))
+        return GN_NONE;
+    uint64_t hash = XXH3_64bits(text, strlen(text));
+    size_t slot = hash & (in->table_size - 1);
+    for (; in->table[slot]; slot = (slot + 1) & (in->table_size - 1)) {
+        uint32_t known = in->table[slot] - 1;
+        if (in->hashes[known] == hash && strcmp(in->strings[known], text) == 0)
+            return known;
+    }
+    if (!gn_grow(&in->strings, &in->string_capacity, in->string_count, sizeof *in->strings) ||
+        !gn_grow(&in->hashes, &in->hash_capacity, in->string_count, sizeof *in->hashes))
+        return GN_NONE;
+    char *copy = strdup(text);
+    if (!copy)
+        return GN_NONE;
+    in->strings[in->string_count] = copy;
+    in->hashes[in->string_count] = hash;
+    in->table[slot] = (uint32_t)++in->string_count;
+    return (uint32_t)in->string_count - 1;
+}
+
+const char *gn_string(const struct gn_definitions *d, uint32_t string)
+{
+    return string < d->inside->string_count ? d->inside->strings[string] : "";
+}
+
+size_t gn_string_count(const struct gn_definitions *d)
+{
+    return d->inside->string_count;
+}
+
+/* ---- the set ---- */
+
+struct gn_definitions *gn_definitions_new(void)
+{
+    struct gn_definitions *d = calloc(1, sizeof *d);
+    if (d)
+        d->inside = calloc(1, sizeof *d->inside);
+    if (!d || !d->inside || gn_define_string(d, "") == GN_NONE) {
+        gn_definitions_free(d);
+        return NULL;
+    }
+    return d;
+}
+
+static void free_strings(struct gn_definitions_inside *in)
+{
+    for (size_t i = 0; i < in->string_count; i++)
+        free(in->strings[i]);
+    free(in->strings);
+    free(in->hashes);
+    free(in->table);
+}
+
+void gn_definitions_free(struct gn_definitions *d)
+{
+    if (!d)
+        return;
+    for (size_t i = 0; i < d->comm_count; i++) {
+        free(d->comms[i].members);
+        free(d->inside->inverses[2 * i].pairs);
+        free(d->inside->inverses[2 * i + 1].pairs);
+    }
+    if (d->inside) {
+        free_strings(d->inside);
+        free(d->inside->inverses);
+    }
+    free(d->inside);
+    free(d->system_nodes);
+    free(d->processes);
+    free(d->locations);
+    free(d->regions);
+    free(d->paths);
+    free(d->comms);
+    free(d->windows);
+    free(d);
+}
+
+/* Appends *what to the array `items` of the set and returns its index. */
+#define APPEND(d, items, count, what)                                                                        \
+    (gn_grow(&(d)->items, &(d)->inside->items, (d)->count, sizeof *(d)->items)                               \
+         ? ((d)->items[(d)->count] = *(what), (uint32_t)(d)->count++)                                        \
+         : GN_NONE)
+
+uint32_t gn_define_system_node(struct gn_definitions *d, const struct gn_system_node *what)
+{
+    return APPEND(d, system_nodes, system_node_count, what);
+}
+
+uint32_t gn_define_process(struct gn_definitions *d, const struct gn_process *what)
+{
+    return APPEND(d, processes, process_count, what);
+}
+
+uint32_t gn_define_location(struct gn_definitions *d, const struct gn_location_def *what)
+{
+    uint32_t index = APPEND(d, locations, location_count, what);
+    if (index != GN_NONE && what->process < d->process_count &&
+        d->processes[what->process].main_location == GN_NONE)
+        d->processes[what->process].main_location = index;
+    return index;
+}
+
+uint32_t gn_define_region(struct gn_definitions *d, const struct gn_region_def *what)
+{
+    return APPEND(d, regions, region_count, what);
+}
+
+uint32_t gn_define_path(struct gn_definitions *d, const struct gn_path_def *what)
+{
+    return APPEND(d, paths, path_count, what);
+}
+
+uint32_t gn_define_window(struct gn_definitions *d, const struct gn_window_def *what)
+{
+    return APPEND(d, windows, window_count, what);
+}
+
+/* ---- communicators ---- */
+
+uint32_t gn_define_comm(struct gn_definitions *d, const struct gn_comm_def *what)
+{
+    struct gn_definitions_inside *in = d->inside;
+    size_t members = (size_t)what->member_count + what->other_count;
+    while (in->inverse_capacity < 2 * d->comm_count + 2)
+        if (!gn_grow(&in->inverses, &in->inverse_capacity, in->inverse_capacity, sizeof *in->inverses))
+            return GN_NONE;
+    struct gn_comm_def copy = *what;
+    copy.members = malloc(members ? members * sizeof *copy.members : 1);
+    if (!copy.members)
+        return GN_NONE;
+    if (members)
+        memcpy(copy.members, what->members, members * sizeof *copy.members);
+    uint32_t index = APPEND(d, comms, comm_count, &copy);
+    if (index == GN_NONE)
+        free(copy.members);
+    else
+        memset(&in->inverses[2 * index], 0, 2 * sizeof *in->inverses);
+    return index;
+}
+
+static int by_process(const void *a, const void *b)
+{
+    const struct pair *x = a, *y = b;
+    return x->process != y->process ? (x->process < y->process ? -1 : 1)
+                                    : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static void prepare(struct inverse *inverse, const uint32_t *members, uint32_t count)
+{
+    inverse->asked = true;
+    inverse->step = count > 1 && members[1] > members[0] ? members[1] - members[0] : 1;
+    inverse->regular = true;
+    for (uint32_t i = 1; i < count && inverse->regular; i++)
+        inverse->regular = members[i] == members[0] + (uint64_t)i * inverse->step;
+    if (inverse->regular)
+        return;
+    inverse->pairs = malloc(count * sizeof *inverse->pairs);
+    if (!inverse->pairs)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        inverse->pairs[i] = (struct pair){members[i], i};
+    qsort(inverse->pairs, count, sizeof *inverse->pairs, by_process);
+}
+
+static uint32_t rank_in(struct inverse *inverse, const uint32_t *members, uint32_t count, uint32_t process)
+{
+    if (!inverse->asked)
+        prepare(inverse, members, count);
+    if (inverse->regular) {
+        uint32_t rank = count && process >= members[0] ? (process - members[0]) / inverse->step : GN_NONE;
+        return rank < count && members[rank] == process ? rank : GN_NONE;
+    }
+    if (!inverse->pairs) { /* there was no memory for them */
+        for (uint32_t i = 0; i < count; i++)
+            if (members[i] == process)
+                return i;
+        return GN_NONE;
+    }
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (inverse->pairs[middle].process < process)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && inverse->pairs[low].process == process ? inverse->pairs[low].rank : GN_NONE;
+}
+
+uint32_t gn_comm_rank_of(const struct gn_definitions *d, uint32_t comm, uint32_t process, bool *second)
+{
+    if (second)
+        *second = false;
+    if (comm >= d->comm_count)
+        return GN_NONE;
+    const struct gn_comm_def *c = &d->comms[comm];
+    struct inverse *inverses = &d->inside->inverses[2 * comm];
+    uint32_t rank = rank_in(&inverses[0], c->members, c->member_count, process);
+    if (rank != GN_NONE || c->other_count == 0)
+        return rank;
+    if (second)
+        *second = true;
+    return rank_in(&inverses[1], c->members + c->member_count, c->other_count, process);
+}
+
+uint32_t gn_comm_peer(const struct gn_definitions *d, uint32_t comm, uint32_t process, uint32_t peer)
+{
+    if (comm >= d->comm_count)
+        return GN_NONE;
+    const struct gn_comm_def *c = &d->comms[comm];
+    bool second = false;
+    if (c->other_count == 0)
+        return peer < c->member_count ? c->members[peer] : GN_NONE;
+    if (gn_comm_rank_of(d, comm, process, &second) == GN_NONE)
+        return GN_NONE;
+    if (second)
+        return peer < c->member_count ? c->members[peer] : GN_NONE;
+    return peer < c->other_count ? c->members[c->member_count + peer] : GN_NONE;
+}

@@ -1,0 +1,122 @@
+/*
+ * event/definitions — what the numbers in events refer to: who ran (hosts, processes, locations), what was
+ * called (regions, call paths), and with whom (communicators, windows).
+ *
+ * Plain arrays indexed by the references in events, which only grow: what is there stays as it is, so that
+ * a live source can add to them while events flow. Strings are references into one interned store; string 0
+ * is the empty one. All memory belongs to the struct; readers may look at the arrays, gn_define_* adds to
+ * them.
+ *
+ *   system node (machine, host) ◄── process (a rank: OTF2's location group) ◄── location (a thread)
+ *   communicator: member processes in the order of their ranks         call path: parent, region, line
+ */
+#ifndef GNOMON_EVENT_DEFINITIONS_H
+#define GNOMON_EVENT_DEFINITIONS_H
+
+#include "event/event.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A node of the machine's description; its parent comes before it. */
+struct gn_system_node {
+    uint32_t name, class_name; /* strings: "node17", "node" */
+    uint32_t parent;           /* GN_NONE: a root */
+    bool is_domain;            /* locations below share a clock (OTF2: shared memory domain) */
+};
+
+struct gn_process {
+    uint32_t name;          /* string */
+    uint32_t system_node;   /* GN_NONE: unknown */
+    uint32_t main_location; /* the thread that messages are addressed to; GN_NONE until one is defined */
+    int32_t rank;           /* in MPI_COMM_WORLD; -1: not an MPI process */
+};
+
+struct gn_location_def {
+    uint32_t name;    /* string */
+    uint32_t process; /* index */
+    uint32_t domain;  /* clock domain: locations with the same number read the same clock */
+    uint64_t file_id; /* how the archive calls it (OTF2's location reference: sparse, up to 64 bits) */
+    uint64_t events;  /* how many, as the archive says; UINT64_MAX: unknown */
+};
+
+/* Roles as far as anything here depends on them. */
+enum gn_region_role { GN_ROLE_UNKNOWN, GN_ROLE_FUNCTION, GN_ROLE_MPI, GN_ROLE_USER };
+
+struct gn_region_def {
+    uint32_t name;        /* string */
+    uint32_t source_file; /* string; 0: unknown */
+    uint32_t begin_line, end_line;
+    uint8_t role; /* enum gn_region_role */
+    uint8_t op;   /* enum gn_collective of an MPI region, or GN_COLLECTIVE_UNKNOWN */
+};
+
+/* One call: region was called from (source_file, line) in the region of the parent. */
+struct gn_path_def {
+    uint32_t parent; /* GN_NONE: outermost; else smaller than its own index */
+    uint32_t region;
+    uint32_t source_file; /* string, of the call site; 0: unknown */
+    uint32_t line;
+};
+
+struct gn_comm_def {
+    uint32_t name;         /* string */
+    uint32_t parent;       /* communicator it was made from, or GN_NONE */
+    uint32_t member_count; /* processes of the (local) group */
+    uint32_t other_count;  /* of an intercommunicator: of the second group; 0: an intracommunicator */
+    uint32_t *members;     /* [member_count] processes in the order of their ranks, then [other_count] */
+};
+
+struct gn_window_def {
+    uint32_t name; /* string */
+    uint32_t comm;
+};
+
+struct gn_definitions {
+    struct gn_system_node *system_nodes;
+    struct gn_process *processes;
+    struct gn_location_def *locations;
+    struct gn_region_def *regions;
+    struct gn_path_def *paths;
+    struct gn_comm_def *comms;
+    struct gn_window_def *windows;
+    size_t system_node_count, process_count, location_count, region_count, path_count, comm_count,
+        window_count;
+    uint64_t ticks_per_second;
+    uint64_t first_ticks, length_ticks;   /* of the whole trace, as far as known; length 0: unknown */
+    uint64_t realtime_ns;                 /* Unix time at first_ticks; 0: unknown */
+    struct gn_definitions_inside *inside; /* interned strings, capacities */
+};
+
+/* An empty set: string 0, nothing else. NULL: no memory. Freed with everything in it by gn_definitions_free
+ * (NULL is allowed). */
+struct gn_definitions *gn_definitions_new(void);
+void gn_definitions_free(struct gn_definitions *definitions);
+
+/* The text of a string; "" for a number that is none. Valid until the next string is added. */
+const char *gn_string(const struct gn_definitions *definitions, uint32_t string);
+size_t gn_string_count(const struct gn_definitions *definitions);
+
+/* Each adds one definition (a copy of *what; the members of a communicator are copied, too) and returns its
+ * index; GN_NONE: no memory. A string that is known already keeps its number. The caller answers for
+ * references being valid. A location that is the first of its process becomes its main location. */
+uint32_t gn_define_string(struct gn_definitions *definitions, const char *text);
+uint32_t gn_define_system_node(struct gn_definitions *definitions, const struct gn_system_node *what);
+uint32_t gn_define_process(struct gn_definitions *definitions, const struct gn_process *what);
+uint32_t gn_define_location(struct gn_definitions *definitions, const struct gn_location_def *what);
+uint32_t gn_define_region(struct gn_definitions *definitions, const struct gn_region_def *what);
+uint32_t gn_define_path(struct gn_definitions *definitions, const struct gn_path_def *what);
+uint32_t gn_define_comm(struct gn_definitions *definitions, const struct gn_comm_def *what);
+uint32_t gn_define_window(struct gn_definitions *definitions, const struct gn_window_def *what);
+
+/* The rank of a process in a communicator (of an intercommunicator: in the group it belongs to, with *second
+ * set to whether that is the second one), or GN_NONE. second may be NULL. At most logarithmic time after the
+ * first question about a communicator. */
+uint32_t gn_comm_rank_of(const struct gn_definitions *definitions, uint32_t comm, uint32_t process,
+                         bool *second);
+/* The process that `process` means by rank `peer` of comm (of an intercommunicator: in the other group);
+ * GN_NONE: none. */
+uint32_t gn_comm_peer(const struct gn_definitions *definitions, uint32_t comm, uint32_t process,
+                      uint32_t peer);
+
+#endif

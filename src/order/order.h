@@ -1,0 +1,97 @@
+/*
+ * order/order — the on-the-fly topological sort (Kimelman & Zernik): events of many locations come in as they
+ * are delivered and go out in causal order, each as soon as all its predecessors are out.
+ *
+ * Predecessors of an event are the event before it at its location, and
+ *   - of a receive: its send (order/match.h says which);
+ *   - of a collective's end: the begins that its data, or a barrier, depend on. One node in between stands
+ * for an instance of a collective, so N ranks cost N and not N².
+ *
+ * An event is reported inside the very push that made it eligible. What is kept of it afterwards is a few
+ * words for successors that have not arrived, gone when the last of them has. The number of nodes of the
+ * paper's graph is counted exactly (gn_order_stats), though most events never become one in memory: one that
+ * finds its location's queue empty and waits for nobody goes straight through.
+ *
+ * Events that one push sets free come out in this order: first those of the pushed event's location, then
+ * those that a report set free, first freed first, each followed by what its own location had waiting.
+ *
+ * Nothing waits for ever. A location that ended, or lost events, releases whatever waits for it; such events
+ * come out marked (GN_PLACE_RELEASED) and are counted. Memory follows the window, not the trace.
+ */
+#ifndef GNOMON_ORDER_ORDER_H
+#define GNOMON_ORDER_ORDER_H
+
+#include "base/error.h"
+#include "event/definitions.h"
+#include "event/event.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct gn_order;
+
+enum {
+    GN_PLACE_RELEASED = 1,   /* a predecessor will never come: its location ended or lost it */
+    GN_PLACE_UNMATCHED = 2,  /* a receive without a send in the trace */
+    GN_PLACE_AMBIGUOUS = 4,  /* which predecessor it has could not be told with certainty */
+    GN_PLACE_CORRELATED = 8, /* sent_ticks and sender are set */
+};
+
+/* What the sort knows about an event at the moment it is reported. */
+struct gn_place {
+    uint64_t ticks; /* adjusted: never before the adjusted time of a predecessor (the paper, 2.6) */
+    uint64_t
+        sent_ticks;  /* raw time at which the message was sent; of a one-to-all: at which the root began */
+    uint32_t sender; /* location of that event */
+    uint32_t flags;  /* GN_PLACE_ */
+};
+
+struct gn_order_sink {
+    void *self;
+    /* 0, or a negative errno value, which the push that led here returns; the sort then takes no more. */
+    int (*report)(void *self, const struct gn_event *event, const struct gn_place *place);
+};
+
+struct gn_order_settings {
+    bool adjust;       /* fill place.ticks by the paper's section 2.6; else place.ticks is the event's own */
+    uint32_t patience; /* events of a location that may pile up while it is unclear which send a receive has,
+                          or which instance a nonblocking collective is; 0: a default. Only traces that do not
+                          say what a request was for ever make use of it. */
+};
+
+struct gn_order_stats {
+    uint64_t pushed, reported;
+    uint64_t nodes, unreported; /* the paper's figure 3, now: "Total" and "Unreported" */
+    uint64_t nodes_max, unreported_max;
+    double nodes_sum, unreported_sum; /* over all pushes: mean = sum / pushed */
+    uint64_t messages;                /* receives reported with their send */
+    uint64_t collectives;             /* instances of which all ends were reported */
+    uint64_t unmatched_sends, unmatched_receives, incomplete_collectives;
+    uint64_t released, ambiguous; /* events reported with that mark */
+    uint64_t lost;                /* as lost events say */
+    uint64_t adjusted;            /* events whose time moved */
+    uint64_t contradictions;      /* events that fit no definition or no earlier event: taken as local ones */
+};
+
+/* definitions may grow while events come in, and outlive the sort. settings may be NULL. 0 or -ENOMEM. */
+int gn_order_open(struct gn_order **order, const struct gn_definitions *definitions,
+                  const struct gn_order_settings *settings, const struct gn_order_sink *sink,
+                  struct gn_error *err);
+void gn_order_close(struct gn_order *order); /* NULL is allowed */
+
+/* The next event of event->location. 0, -ENOMEM, -EINVAL (a location that is not defined or has ended), or
+ * what the sink returned. */
+int gn_order_push(struct gn_order *order, const struct gn_event *event);
+
+/* For delivery that is not FIFO: sequence counts a location's events from 0. Events that come early are kept
+ * until those before them have come. -EEXIST: this number was there already. */
+int gn_order_push_numbered(struct gn_order *order, const struct gn_event *event, uint64_t sequence);
+
+/* The location has no more events: it finished, or died. */
+int gn_order_end(struct gn_order *order, uint32_t location);
+/* All have ended. Afterwards everything that was pushed has been reported. */
+int gn_order_finish(struct gn_order *order);
+
+const struct gn_order_stats *gn_order_stats(const struct gn_order *order);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * trace/reader — any OTF2 archive as a source of events.
+ *
+ * Events are read in batches per location as they are asked for: memory is bounded by what is open
+ * (locations, definitions, requests), not by the file. References are mapped to dense indices. A
+ * collective_begin is held until its end is read, so that it says which collective it is. What an archive
+ * gets wrong is repaired where the meaning is clear, and counted in the report; what gnomon does not know is
+ * skipped and counted.
+ */
+#ifndef GNOMON_TRACE_READER_H
+#define GNOMON_TRACE_READER_H
+
+#include "event/stream.h"
+
+/* What was found in the archive that is not as it should be. Final for a location when its last event is
+ * pulled. */
+struct gn_trace_report {
+    char creator[128]; /* as the archive says */
+    uint64_t events;   /* pulled */
+    uint64_t skipped;  /* records of kinds that are not events here */
+    /* counted repairs */
+    uint64_t backward;  /* timestamps before the one ahead of it at the same location: kept as they are */
+    uint64_t undefined; /* references to nothing: replaced by GN_NONE */
+    uint64_t redefined; /* definitions given twice: the first one counts */
+    uint64_t reused_requests;   /* started again while open: the first one never completes */
+    uint64_t unknown_requests;  /* completed without having been started */
+    uint64_t open_requests;     /* never completed */
+    uint64_t open_collectives;  /* begun and not ended */
+    uint64_t unbalanced_leaves; /* leaves without an enter; enters without a leave */
+    uint64_t beyond_end; /* events after the trace's end as its clock properties say, or after a thread's */
+    uint64_t missing_files; /* locations without an event file */
+    uint64_t truncated;     /* locations whose file ends in the middle */
+    uint64_t miscounted;    /* locations with another number of events than their definition says */
+};
+
+/*
+ * Opens the archive whose anchor file (traces.otf2, *.otf2) is at path, or the only one in the folder at path
+ * (or in its trace/ subfolder: a run's). The source is the caller's to close. *report stays valid until then.
+ * Returns 0 or a negative errno value with err saying what, where, and what to do.
+ */
+int gn_trace_open(struct gn_source *source, const struct gn_trace_report **report, const char *path,
+                  struct gn_error *err);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * trace/synth — traces with known truth: programs simulated event by event, seen through clocks that are
+ * wrong.
+ *
+ * Each pattern is a small program (who computes how long, who sends what to whom); a simulation in true time
+ * gives every event its true instant; each clock domain's clock (offset, rate, wander) turns that into the
+ * ticks that the event carries. Everything follows from the seed. Locations are simulated as far as they are
+ * pulled, so 10^10 events take no more memory than the window of messages under way.
+ */
+#ifndef GNOMON_TRACE_SYNTH_H
+#define GNOMON_TRACE_SYNTH_H
+
+#include "event/stream.h"
+
+enum gn_wander { GN_WANDER_NONE, GN_WANDER_SINE, GN_WANDER_RAMP, GN_WANDER_STEP };
+
+struct gn_synth_settings {
+    const char *pattern; /* a name of gn_synth_patterns() */
+    uint32_t locations;  /* 1 … 100000: ranks, one location each */
+    uint64_t events;     /* about as many in all, at least one iteration */
+    uint64_t seed;
+    uint32_t domains; /* clock domains; ranks are dealt to them in blocks */
+    double offset_ns; /* clocks start within ± this of the truth */
+    double rate_ppm;  /* and run within ± this of it */
+    enum gn_wander wander;
+    double wander_ppm; /* amplitude of the rate's wander */
+    double wander_period_s;
+    double
+        latency_ns; /* smallest transfer; each has an exponential delay on top, in the mean as long again */
+    double compute_ns; /* mean computation between calls */
+    double imbalance;  /* 0 … 1: share by which ranks differ in their computation */
+    double unmatched;  /* share of sends whose receive is missing */
+    double lost;       /* share of events that are lost, in bursts */
+};
+
+/* Settings that give a trace: ring, 4 locations, 10^5 events, seed 1, one domain with a perfect clock. */
+struct gn_synth_settings gn_synth_defaults(void);
+/* The patterns' names and one line about each, ending with {NULL, NULL}. */
+struct gn_synth_pattern {
+    const char *name, *about;
+};
+const struct gn_synth_pattern *gn_synth_patterns(void);
+
+/* 0, or -EINVAL or -ENOMEM with err set. */
+int gn_synth_open(struct gn_source *source, const struct gn_synth_settings *settings, struct gn_error *err);
+/* True times, in ns since the simulation's begin, of the events that the last pull of this location gave. */
+const double *gn_synth_truth(const struct gn_source *source, uint32_t location);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * trace/writer — an OTF2 archive from events: what gnomon writes, for anybody who reads OTF2.
+ *
+ * Events may come for any location in any order between locations. Definitions are written at the end, so a
+ * live source may still add to them; everything written until then is on disk at the latest a few seconds
+ * after gn_trace_flush, and is a readable archive as soon as somebody (gn_trace_finish, or another process
+ * after this one died) has written the definitions beside it.
+ */
+#ifndef GNOMON_TRACE_WRITER_H
+#define GNOMON_TRACE_WRITER_H
+
+#include "event/stream.h"
+
+struct gn_trace_writer;
+
+/*
+ * Creates the folder (which must not exist or be empty) with an archive folder/traces.otf2 to come in it.
+ * Returns 0 or a negative errno value.
+ */
+int gn_trace_create(struct gn_trace_writer **writer, const char *folder, struct gn_error *err);
+
+/* Writes one event of location event->location. file_id is what the archive will call the location (OTF2's
+ * location reference); it must be the same at each event of a location, and in the definitions at the end.
+ * Timestamps that go backward within a location are written as the one before and counted. */
+int gn_trace_write(struct gn_trace_writer *writer, uint64_t file_id, const struct gn_event *event,
+                   struct gn_error *err);
+
+/* Hands what is buffered to the operating system. */
+int gn_trace_flush(struct gn_trace_writer *writer, struct gn_error *err);
+
+/* Writes the definitions and closes the archive; the writer is gone in any case. */
+int gn_trace_finish(struct gn_trace_writer *writer, const struct gn_definitions *definitions,
+                    struct gn_error *err);
+/* Gives up: what is on disk stays. */
+void gn_trace_abandon(struct gn_trace_writer *writer);
+
+#endif
