@@ -83,7 +83,10 @@ struct gn_order {
     struct gn_order_sink sink;
     struct gn_order_settings settings;
     struct gn_order_stats stats;
-    uint64_t nodes_sum, unreported_sum;
+    /* of the statistics, those that change with every event; apart, so that one is not loaded together with
+     * another that was just stored */
+    uint64_t nodes, nodes_max, nodes_sum;
+    uint64_t unreported, unreported_max, unreported_sum;
     int stopped; /* what the sink returned, or -ENOMEM: nothing works any more */
     struct gn_place_state *locations;
     struct gn_process_state *processes;
