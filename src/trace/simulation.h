@@ -46,6 +46,7 @@ struct gn_sim_rank {
     uint64_t requests;     /* given out so far */
     uint64_t keep;         /* events until the next burst of losses */
     uint64_t lose, losses; /* still to lose in this one; lost in it so far */
+    uint64_t waiting;      /* records in the queue */
     struct gn_sim_record *write, *end;
     struct gn_sim_chunk *first, *last;
 };
@@ -75,7 +76,6 @@ struct gn_sim {
     uint32_t calls;
     size_t form_capacity, speed_capacity;
     uint32_t chunk_records;
-    uint64_t waiting; /* events in queues */
     struct gn_sim_chunk *free;
     uint32_t main_path, step_path;
     uint16_t main_call, step_call, init_call, finalize_call, split_call, free_call, stray_call;
