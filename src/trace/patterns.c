@@ -125,8 +125,11 @@ static void work(struct gn_sim *sim, struct master *m, uint32_t worker)
 
 static void master_begin(struct gn_sim *sim)
 {
-    for (uint32_t worker = 1; worker < sim->count; worker++)
+    for (uint32_t worker = 1; worker < sim->count; worker++) {
+        gn_sim_enter(sim, worker, sim->step_call);
         work(sim, sim->state, worker);
+        gn_sim_leave(sim, worker, sim->step_call);
+    }
 }
 
 /* Every other receive is posted first and waited for then: both ways say MPI_ANY_SOURCE. */
@@ -151,9 +154,12 @@ static uint32_t receive_any(struct gn_sim *sim, struct master *m)
 static void serve(struct gn_sim *sim, struct master *m, uint16_t send, uint16_t recv)
 {
     uint32_t worker = receive_any(sim, m);
-    gn_sim_recv(sim, worker, recv, 0, BYTES, gn_sim_send(sim, 0, send, worker, BYTES));
+    double arrival = gn_sim_send(sim, 0, send, worker, BYTES);
+    gn_sim_enter(sim, worker, sim->step_call);
+    gn_sim_recv(sim, worker, recv, 0, BYTES, arrival);
     if (send == m->work)
         work(sim, m, worker);
+    gn_sim_leave(sim, worker, sim->step_call);
 }
 
 /* One iteration is the master's: as many results as there are workers, but few enough for short queues. */
@@ -171,8 +177,10 @@ static void master_step(struct gn_sim *sim)
 static void master_finish(struct gn_sim *sim)
 {
     struct master *m = sim->state;
+    gn_sim_enter(sim, 0, sim->step_call);
     while (m->waiting > 0)
         serve(sim, m, m->stop, m->recv_stop);
+    gn_sim_leave(sim, 0, sim->step_call);
 }
 
 /* ---- the table ---- */

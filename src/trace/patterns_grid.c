@@ -69,7 +69,18 @@ static void find_neighbours(const struct gn_sim *sim, struct grid *grid)
     }
 }
 
-static struct grid *grid_new(struct gn_sim *sim, const char *recv, const char *send)
+static uint16_t link_call(struct gn_sim *sim, const char *name, uint32_t line, uint32_t tag, bool from_main)
+{
+    return gn_sim_call(sim, &(struct gn_sim_call){.name = name,
+                                                  .line = line,
+                                                  .comm = GN_SIM_COMM_WORLD,
+                                                  .tag = TAG + tag,
+                                                  .op = GN_COLLECTIVE_UNKNOWN,
+                                                  .from_main = from_main});
+}
+
+/* from_main: the calls named recv and send are made before the first step. */
+static struct grid *grid_new(struct gn_sim *sim, const char *recv, const char *send, bool from_main)
 {
     uint32_t directions = 2 * sim->pattern->dimensions;
     size_t links = (size_t)sim->count * directions, slots = links * sim->pattern->messages;
@@ -82,8 +93,8 @@ static struct grid *grid_new(struct gn_sim *sim, const char *recv, const char *s
     find_neighbours(sim, grid);
     grid->compute = gn_pattern_call(sim, "compute", 31, 0);
     for (uint32_t d = 0; d < directions; d++) {
-        grid->recv[d] = gn_pattern_call(sim, recv, 40 + d, TAG + (d ^ 1));
-        grid->send[d] = gn_pattern_call(sim, send, 50 + d, TAG + d);
+        grid->recv[d] = link_call(sim, recv, 40 + d, d ^ 1, from_main);
+        grid->send[d] = link_call(sim, send, 50 + d, d, from_main);
     }
     return grid;
 }
@@ -205,7 +216,7 @@ static void end_steps(struct gn_sim *sim, void (*wait)(const struct turn *))
 
 void gn_stencil_setup(struct gn_sim *sim)
 {
-    struct grid *grid = grid_new(sim, "MPI_Irecv", "MPI_Isend");
+    struct grid *grid = grid_new(sim, "MPI_Irecv", "MPI_Isend", false);
     if (grid)
         grid->wait = gn_pattern_call(sim, "MPI_Waitall", 60, 0);
 }
@@ -225,7 +236,7 @@ void gn_stencil_step(struct gn_sim *sim)
 
 void gn_nonblocking_setup(struct gn_sim *sim)
 {
-    struct grid *grid = grid_new(sim, "MPI_Irecv", "MPI_Isend");
+    struct grid *grid = grid_new(sim, "MPI_Irecv", "MPI_Isend", false);
     if (!grid)
         return;
     grid->wait = gn_pattern_call(sim, "MPI_Waitany", 60, 0);
@@ -327,12 +338,12 @@ void gn_nonblocking_step(struct gn_sim *sim)
 
 void gn_persistent_setup(struct gn_sim *sim)
 {
-    struct grid *grid = grid_new(sim, "MPI_Recv_init", "MPI_Send_init");
+    struct grid *grid = grid_new(sim, "MPI_Recv_init", "MPI_Send_init", true);
     if (!grid)
         return;
     grid->start = gn_pattern_call(sim, "MPI_Startall", 59, 0);
     grid->wait = gn_pattern_call(sim, "MPI_Waitall", 60, 0);
-    grid->free = gn_pattern_call(sim, "MPI_Request_free", 64, 0);
+    grid->free = link_call(sim, "MPI_Request_free", 64, 0, true);
 }
 
 static void empty_call(const struct turn *turn, uint16_t call)
@@ -390,7 +401,7 @@ void gn_persistent_finish(struct gn_sim *sim)
 
 void gn_wavefront_setup(struct gn_sim *sim)
 {
-    grid_new(sim, "MPI_Recv", "MPI_Send");
+    grid_new(sim, "MPI_Recv", "MPI_Send", false);
 }
 
 /* Everything that comes from one side of the rank, or goes to it. */

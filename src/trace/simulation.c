@@ -300,11 +300,11 @@ static bool room_for_call(struct gn_sim *sim)
 static uint32_t path_of(struct gn_sim *sim, const struct gn_sim_call *call, uint32_t region)
 {
     uint32_t file = gn_define_string(sim->definitions, "pattern.c");
-    uint32_t line = sim->step_path == GN_NONE ? 20 : call->line;
-    uint32_t parent = sim->step_path == GN_NONE ? sim->main_path : sim->step_path;
+    bool from_main = call->from_main || sim->step_path == GN_NONE;
+    uint32_t parent = from_main ? sim->main_path : sim->step_path;
     return gn_define_path(
         sim->definitions,
-        &(struct gn_path_def){.parent = parent, .region = region, .source_file = file, .line = line});
+        &(struct gn_path_def){.parent = parent, .region = region, .source_file = file, .line = call->line});
 }
 
 uint16_t gn_sim_call(struct gn_sim *sim, const struct gn_sim_call *what)

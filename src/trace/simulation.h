@@ -57,7 +57,8 @@ struct gn_sim_call {
     uint32_t line;
     uint32_t comm; /* GN_SIM_COMM_ */
     uint32_t tag;
-    uint8_t op; /* enum gn_collective */
+    uint8_t op;     /* enum gn_collective */
+    bool from_main; /* called by main() and not by step() */
 };
 
 struct gn_pattern;
