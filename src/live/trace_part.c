@@ -171,10 +171,12 @@ void gn_trace_part_finish(struct gn_trace_part *p, sqlite3 *profile)
     struct gn_error err = {""};
     uint32_t *map = NULL;
     set_clock(p);
-    if (gn_trace_paths(p->translate, profile, &map, &err) == 0)
-        gn_trace_finish(p->writer, p->translate->definitions, &err);
-    else
+    if (gn_trace_paths(p->translate, profile, &map, &err) == 0) {
+        struct gn_trace_local local = {.paths = {map, p->translate->node_count}};
+        gn_trace_finish_mapped(p->writer, p->translate->definitions, &local, &err);
+    } else {
         gn_trace_abandon(p->writer);
+    }
     free(map);
     if (profile)
         note_all(profile, p, err.text);
