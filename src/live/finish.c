@@ -306,6 +306,9 @@ static int save_elsewhere(struct gn_finish *f, sqlite3 *db, struct gn_error *err
         return code;
     remove_parts(f);
     rmdir(before.path);
+    /* events have been written to the first place all the time: a trace stays there */
+    gn_sql(db, NULL, "UPDATE run SET value = ? || '/' || value WHERE key GLOB 'trace/*/path'", "s",
+           before.path);
     *f->folder = after;
     f->folder->shared = false;
     f->moved = true;

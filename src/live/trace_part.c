@@ -153,7 +153,7 @@ static void note_number(sqlite3 *profile, const struct gn_trace_part *p, const c
 static void note_all(sqlite3 *profile, const struct gn_trace_part *p, const char *error)
 {
     const struct gn_drain_stats *s = gn_drain_stats(p->drain);
-    note(profile, p, "path", p->path);
+    note(profile, p, "path", strrchr(p->path, '/') + 1);
     note_number(profile, p, "events", s->events);
     note_number(profile, p, "bytes", size_of(p->path, 1));
     note_number(profile, p, "dropped", s->dropped);
