@@ -13,6 +13,26 @@
 
 struct gn_trace_writer;
 
+/* [number in events] = number of a definition, for all numbers below count; to = NULL: they are the same. */
+struct gn_trace_map {
+    const uint32_t *to;
+    size_t count;
+};
+
+/* A reading of a location's clock at which that clock and the trace's were compared. */
+struct gn_trace_offset {
+    uint64_t ticks;
+    int64_t offset_ticks; /* of the trace's clock minus the location's */
+};
+
+/* What is a location's own: numbers that its events were written with before the definitions were known, or
+ * before definitions of several writers were joined; and its clock. All zero: nothing. */
+struct gn_trace_local {
+    struct gn_trace_map regions, paths, comms, windows;
+    const struct gn_trace_offset *offsets;
+    size_t offset_count;
+};
+
 /*
  * Creates the folder (which must not exist or be empty) with an archive folder/traces.otf2 to come in it.
  * Returns 0 or a negative errno value.
@@ -25,13 +45,30 @@ int gn_trace_create(struct gn_trace_writer **writer, const char *folder, struct 
 int gn_trace_write(struct gn_trace_writer *writer, uint64_t file_id, const struct gn_event *event,
                    struct gn_error *err);
 
-/* Hands what is buffered to the operating system. */
+/* How many timestamps were written as the one before because they went backward. */
+uint64_t gn_trace_backward(const struct gn_trace_writer *writer);
+
+/* Has the operating system start writing what is new to the disk. What gn_trace_write returned from is in the
+ * operating system's hands anyway: this is for a machine that stops, not for a process that is killed. */
 int gn_trace_flush(struct gn_trace_writer *writer, struct gn_error *err);
 
 /* Writes the definitions and closes the archive; the writer is gone in any case. */
 int gn_trace_finish(struct gn_trace_writer *writer, const struct gn_definitions *definitions,
                     struct gn_error *err);
+/* The same, when events of all locations were written with numbers of their own. */
+int gn_trace_finish_mapped(struct gn_trace_writer *writer, const struct gn_definitions *definitions,
+                           const struct gn_trace_local *local, struct gn_error *err);
 /* Gives up: what is on disk stays. */
 void gn_trace_abandon(struct gn_trace_writer *writer);
+
+/*
+ * Makes an archive of what a writer that died left in its folder: ends each event file behind its last whole
+ * event, and writes the definitions. A location without an event file gets an empty one. May be done again.
+ * Not while a writer is writing. Returns 0 or a negative errno value.
+ */
+int gn_trace_recover(const char *folder, const struct gn_definitions *definitions, struct gn_error *err);
+/* The same, with what is each location's own: locals[i] of location i, or NULL. */
+int gn_trace_recover_mapped(const char *folder, const struct gn_definitions *definitions,
+                            const struct gn_trace_local *const *locals, struct gn_error *err);
 
 #endif
