@@ -1,6 +1,7 @@
 #include "cli/predicate.h"
 
 #include "base/grow.h"
+#include "cli/who.h"
 #include "event/fields.h"
 
 #include <ctype.h>
@@ -83,10 +84,8 @@ struct gn_predicate {
     const struct gn_origin *origin;
     struct step *steps;
     struct name *names;
-    uint32_t *threads;        /* per location: its place among its process's */
-    uint32_t *process_threads; /* per process: locations seen */
     size_t step_count, step_capacity, name_count, name_capacity;
-    size_t thread_count, thread_capacity, process_count, process_capacity;
+    struct gn_whos whos;
 };
 
 _Static_assert(GN_EVENT_KIND_COUNT <= 64 && GN_COLLECTIVE_COUNT <= 64, "sets of them are 64 bits");
@@ -190,8 +189,8 @@ static bool read_relation(struct reader *r, enum relation *relation)
     static const struct {
         const char *token;
         enum relation relation;
-    } relations[] = {{"==", EQUAL}, {"=", EQUAL}, {"!=", UNEQUAL}, {"<=", AT_MOST},
-                     {"<", LESS},   {">=", AT_LEAST}, {">", MORE},  {"~", LIKE}};
+    } relations[] = {{"==", EQUAL}, {"=", EQUAL},     {"!=", UNEQUAL}, {"<=", AT_MOST},
+                     {"<", LESS},   {">=", AT_LEAST}, {">", MORE},     {"~", LIKE}};
     for (size_t i = 0; i < sizeof relations / sizeof relations[0]; i++)
         if (take(r, relations[i].token)) {
             *relation = relations[i].relation;
@@ -305,8 +304,9 @@ static void compare_set(struct reader *r, enum field field, enum relation relati
         if (fits(v, relation == LIKE, field == FIELD_KIND ? gn_event_name(i) : gn_collective_name(i)))
             set |= (uint64_t)1 << i;
     if (!set) {
-        expected(r, v->at, field == FIELD_KIND ? "a kind of event (enter, leave, mpi_send, …)"
-                                               : "a collective operation (barrier, bcast, allreduce, …)");
+        expected(r, v->at,
+                 field == FIELD_KIND ? "a kind of event (enter, leave, mpi_send, …)"
+                                     : "a collective operation (barrier, bcast, allreduce, …)");
         return;
     }
     if (relation == UNEQUAL)
@@ -461,8 +461,9 @@ static void read_either(struct reader *r)
     read_chain(r, read_both, "||", JUMP_TRUE);
 }
 
-int gn_predicate_open(struct gn_predicate **predicate, const char *text, const struct gn_definitions *definitions,
-                      const struct gn_origin *origin, struct gn_predicate_error *error)
+int gn_predicate_open(struct gn_predicate **predicate, const char *text,
+                      const struct gn_definitions *definitions, const struct gn_origin *origin,
+                      struct gn_predicate_error *error)
 {
     *error = (struct gn_predicate_error){0};
     *predicate = calloc(1, sizeof **predicate);
@@ -472,6 +473,7 @@ int gn_predicate_open(struct gn_predicate **predicate, const char *text, const s
         return r.code;
     }
     (*predicate)->definitions = definitions;
+    (*predicate)->whos.definitions = definitions;
     (*predicate)->origin = origin;
     if (strlen(text) > MOST_TEXT)
         wrong(&r, -EINVAL, 0, "more than %d characters are too many", MOST_TEXT);
@@ -497,51 +499,11 @@ void gn_predicate_close(struct gn_predicate *p)
     }
     free(p->names);
     free(p->steps);
-    free(p->threads);
-    free(p->process_threads);
+    gn_whos_clear(&p->whos);
     free(p);
 }
 
 /* ---- asking ---- */
-
-static bool grow_zeroed(void *items, size_t *capacity, size_t *count, size_t wanted, size_t each)
-{
-    while (*count < wanted) {
-        if (!gn_grow(items, capacity, *count, each))
-            return false;
-        char *array;
-        memcpy(&array, items, sizeof array);
-        memset(array + *count * each, 0, (*capacity - *count) * each);
-        *count = *capacity < wanted ? *capacity : wanted;
-    }
-    return true;
-}
-
-static bool find_thread(struct gn_predicate *p, uint32_t location, uint64_t *thread)
-{
-    const struct gn_definitions *d = p->definitions;
-    if (!grow_zeroed(&p->process_threads, &p->process_capacity, &p->process_count, d->process_count,
-                     sizeof *p->process_threads))
-        return false;
-    while (p->thread_count < d->location_count) {
-        uint32_t process = d->locations[p->thread_count].process;
-        if (!gn_grow(&p->threads, &p->thread_capacity, p->thread_count, sizeof *p->threads))
-            return false;
-        p->threads[p->thread_count++] =
-            process < p->process_count ? p->process_threads[process]++ : GN_NONE;
-    }
-    *thread = location < p->thread_count ? p->threads[location] : GN_NONE;
-    return *thread != GN_NONE;
-}
-
-static bool find_rank(const struct gn_definitions *d, uint32_t location, uint64_t *rank)
-{
-    uint32_t process = location < d->location_count ? d->locations[location].process : GN_NONE;
-    if (process >= d->process_count || d->processes[process].rank < 0)
-        return false;
-    *rank = (uint64_t)d->processes[process].rank;
-    return true;
-}
 
 static bool find_comm(const struct gn_definitions *d, const struct gn_event *e, unsigned has, uint64_t *comm)
 {
@@ -557,7 +519,8 @@ static bool find_bytes(const struct gn_event *e, unsigned has, uint64_t *bytes)
     uint64_t sent = has & GN_FIELD_SENT ? e->bytes_sent : 0;
     uint64_t received = has & GN_FIELD_RECEIVED ? e->bytes_received : 0;
     *bytes = sent + received;
-    return has & (GN_FIELD_SENT | GN_FIELD_RECEIVED) && sent != GN_BYTES_UNKNOWN && received != GN_BYTES_UNKNOWN;
+    return has & (GN_FIELD_SENT | GN_FIELD_RECEIVED) && sent != GN_BYTES_UNKNOWN &&
+           received != GN_BYTES_UNKNOWN;
 }
 
 /* The value of a field that is a whole number; false: the event has none. */
@@ -566,12 +529,14 @@ static bool whole_of(struct gn_predicate *p, enum field field, const struct gn_e
     unsigned has = gn_event_fields(e->kind);
     switch (field) {
     case FIELD_RANK:
-        return find_rank(p->definitions, e->location, value);
+        *value = (uint64_t)gn_who_of(&p->whos, e->location).rank;
+        return *value <= INT32_MAX;
     case FIELD_LOCATION:
         *value = e->location;
         return true;
     case FIELD_THREAD:
-        return find_thread(p, e->location, value);
+        *value = gn_who_of(&p->whos, e->location).thread;
+        return true;
     case FIELD_REGION:
         *value = e->region;
         return has & GN_FIELD_REGION && e->region < p->definitions->region_count;
@@ -632,12 +597,12 @@ static bool has_field(struct gn_predicate *p, enum field field, const struct gn_
 }
 
 #define RELATE(relation, a, b)                                                                               \
-    ((relation) == EQUAL      ? (a) == (b)                                                                   \
-     : (relation) == UNEQUAL  ? (a) != (b)                                                                   \
-     : (relation) == LESS     ? (a) < (b)                                                                    \
-     : (relation) == AT_MOST  ? (a) <= (b)                                                                   \
-     : (relation) == MORE     ? (a) > (b)                                                                    \
-                              : (a) >= (b))
+    ((relation) == EQUAL     ? (a) == (b)                                                                    \
+     : (relation) == UNEQUAL ? (a) != (b)                                                                    \
+     : (relation) == LESS    ? (a) < (b)                                                                     \
+     : (relation) == AT_MOST ? (a) <= (b)                                                                    \
+     : (relation) == MORE    ? (a) > (b)                                                                     \
+                             : (a) >= (b))
 
 static const char *name_of(const struct gn_definitions *d, enum field field, size_t index)
 {
@@ -649,14 +614,18 @@ static const char *name_of(const struct gn_definitions *d, enum field field, siz
 static bool name_fits(struct gn_predicate *p, enum field field, struct name *name, size_t index)
 {
     const struct gn_definitions *d = p->definitions;
-    size_t count = field == FIELD_REGION ? d->region_count : field == FIELD_COMM ? d->comm_count : d->location_count;
+    size_t count = field == FIELD_REGION ? d->region_count
+                   : field == FIELD_COMM ? d->comm_count
+                                         : d->location_count;
     if (index >= count)
         return false;
     if (index < name->count && name->memo[index] != UNASKED)
         return name->memo[index] == FIT;
     const char *text = name_of(d, field, index);
     bool fit = name->pattern ? fnmatch(name->text, text, 0) == 0 : strcmp(name->text, text) == 0;
-    if (grow_zeroed(&name->memo, &name->capacity, &name->count, count, sizeof *name->memo))
+    while (name->count < count && gn_grow(&name->memo, &name->capacity, name->count, sizeof *name->memo))
+        name->memo[name->count++] = UNASKED;
+    if (index < name->count)
         name->memo[index] = fit ? FIT : MISFIT;
     return fit;
 }

@@ -106,8 +106,8 @@ static int put(struct gn_wire_writer *w, enum type type, const uint32_t *words, 
 }
 
 #define PUT(w, type, more, more_bytes, err, ...)                                                             \
-    put(w, type, (const uint32_t[]){__VA_ARGS__}, sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t),     \
-        more, more_bytes, err)
+    put(w, type, (const uint32_t[]){__VA_ARGS__},                                                            \
+        sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t), more, more_bytes, err)
 
 static int put_who(struct gn_wire_writer *w, struct counts *n, const struct counts *all, struct gn_error *err)
 {
@@ -136,7 +136,8 @@ static int put_who(struct gn_wire_writer *w, struct counts *n, const struct coun
     return code;
 }
 
-static int put_what(struct gn_wire_writer *w, struct counts *n, const struct counts *all, struct gn_error *err)
+static int put_what(struct gn_wire_writer *w, struct counts *n, const struct counts *all,
+                    struct gn_error *err)
 {
     const struct gn_definitions *d = w->definitions;
     int code = 0;
@@ -152,9 +153,8 @@ static int put_what(struct gn_wire_writer *w, struct counts *n, const struct cou
     }
     for (; code == 0 && n->comms < all->comms; n->comms++) {
         const struct gn_comm_def *x = &d->comms[n->comms];
-        code = PUT(w, TYPE_COMM, x->members,
-                   ((size_t)x->member_count + x->other_count) * sizeof *x->members, err, (uint32_t)n->comms,
-                   x->name, x->parent, x->member_count, x->other_count);
+        code = PUT(w, TYPE_COMM, x->members, ((size_t)x->member_count + x->other_count) * sizeof *x->members,
+                   err, (uint32_t)n->comms, x->name, x->parent, x->member_count, x->other_count, x->is_self);
     }
     for (; code == 0 && n->windows < all->windows; n->windows++) {
         const struct gn_window_def *x = &d->windows[n->windows];
@@ -339,8 +339,8 @@ uint64_t gn_wire_undefined(const struct gn_wire_reader *r)
 
 static int bad(struct gn_wire_reader *r, struct gn_error *err, const char *what)
 {
-    return gn_fail(err, -EINVAL, "%s: byte %llu: %s; this is not a gnomon event stream, or a damaged one", r->name,
-                   (unsigned long long)r->position, what);
+    return gn_fail(err, -EINVAL, "%s: byte %llu: %s; this is not a gnomon event stream, or a damaged one",
+                   r->name, (unsigned long long)r->position, what);
 }
 
 static int read_header(struct gn_wire_reader *r, const struct header *h, struct gn_error *err)
@@ -349,16 +349,16 @@ static int read_header(struct gn_wire_reader *r, const struct header *h, struct 
     if (memcmp(h->magic, MAGIC, sizeof h->magic) != 0)
         return bad(r, err, "it does not begin with " MAGIC);
     if (h->version != VERSION || h->header_bytes != sizeof *h)
-        return gn_fail(err, -EINVAL, "%s: an event stream of version %u; this gnomon reads version %d", r->name,
-                       h->version, VERSION);
+        return gn_fail(err, -EINVAL, "%s: an event stream of version %u; this gnomon reads version %d",
+                       r->name, h->version, VERSION);
     if (h->ticks_per_second == 0)
         return bad(r, err, "its clock stands still");
     if (d->ticks_per_second && d->ticks_per_second != h->ticks_per_second)
-        return gn_fail(err, -EINVAL,
-                       "%s: its clock has %llu ticks a second, that of the other streams %llu: they are not of one "
-                       "program",
-                       r->name, (unsigned long long)h->ticks_per_second,
-                       (unsigned long long)d->ticks_per_second);
+        return gn_fail(
+            err, -EINVAL,
+            "%s: its clock has %llu ticks a second, that of the other streams %llu: they are not of one "
+            "program",
+            r->name, (unsigned long long)h->ticks_per_second, (unsigned long long)d->ticks_per_second);
     d->ticks_per_second = h->ticks_per_second;
     if (!d->first_ticks)
         d->first_ticks = h->first_ticks;
@@ -448,7 +448,8 @@ static const char *read_location(struct gn_wire_reader *r, struct words w)
         return dangling;
     if (w.at[0] < d->location_count) {
         const struct gn_location_def *k = &d->locations[w.at[0]];
-        return k->name == x.name && k->process == x.process && k->domain == x.domain && k->file_id == x.file_id
+        return k->name == x.name && k->process == x.process && k->domain == x.domain &&
+                       k->file_id == x.file_id
                    ? NULL
                    : differs;
     }
@@ -482,8 +483,8 @@ static const char *read_path(struct gn_wire_reader *r, struct words w)
 {
     struct gn_definitions *d = r->definitions;
     struct gn_path_def x = {w.at[1], w.at[2], w.at[3], w.at[4]};
-    if ((x.parent != GN_NONE && x.parent >= w.at[0]) || (x.region != GN_NONE && x.region >= d->region_count) ||
-        !is_string(r, x.source_file))
+    if ((x.parent != GN_NONE && x.parent >= w.at[0]) ||
+        (x.region != GN_NONE && x.region >= d->region_count) || !is_string(r, x.source_file))
         return dangling;
     if (w.at[0] < d->path_count) {
         const struct gn_path_def *k = &d->paths[w.at[0]];
@@ -496,9 +497,9 @@ static const char *read_comm(struct gn_wire_reader *r, struct words w)
 {
     struct gn_definitions *d = r->definitions;
     uint64_t members = (uint64_t)w.at[3] + w.at[4];
-    if (members > w.count - 5)
+    if (members > w.count - 6)
         return "a communicator has fewer members than it says";
-    struct gn_comm_def x = {w.at[1], w.at[2], w.at[3], w.at[4], (uint32_t *)(w.at + 5)};
+    struct gn_comm_def x = {w.at[1], w.at[2], w.at[3], w.at[4], w.at[5] != 0, (uint32_t *)(w.at + 6)};
     if (!is_string(r, x.name) || (x.parent != GN_NONE && x.parent >= w.at[0]))
         return dangling;
     for (uint64_t i = 0; i < members; i++)
@@ -507,7 +508,7 @@ static const char *read_comm(struct gn_wire_reader *r, struct words w)
     if (w.at[0] < d->comm_count) {
         const struct gn_comm_def *k = &d->comms[w.at[0]];
         return k->name == x.name && k->parent == x.parent && k->member_count == x.member_count &&
-                       k->other_count == x.other_count &&
+                       k->other_count == x.other_count && k->is_self == x.is_self &&
                        memcmp(k->members, x.members, members * sizeof *x.members) == 0
                    ? NULL
                    : differs;
@@ -532,10 +533,10 @@ static int define(struct gn_wire_reader *r, uint32_t type, struct words w, struc
         const char *(*read)(struct gn_wire_reader *, struct words);
         size_t words; /* at least */
     } definitions[] = {
-        [TYPE_STRING] = {read_string, 2},     [TYPE_SYSTEM_NODE] = {read_system_node, 5},
-        [TYPE_PROCESS] = {read_process, 4},   [TYPE_LOCATION] = {read_location, 9},
-        [TYPE_REGION] = {read_region, 7},     [TYPE_PATH] = {read_path, 5},
-        [TYPE_COMM] = {read_comm, 5},         [TYPE_WINDOW] = {read_window, 3},
+        [TYPE_STRING] = {read_string, 2},   [TYPE_SYSTEM_NODE] = {read_system_node, 5},
+        [TYPE_PROCESS] = {read_process, 4}, [TYPE_LOCATION] = {read_location, 9},
+        [TYPE_REGION] = {read_region, 7},   [TYPE_PATH] = {read_path, 5},
+        [TYPE_COMM] = {read_comm, 6},       [TYPE_WINDOW] = {read_window, 3},
     };
     if (w.count < definitions[type].words)
         return bad(r, err, "a definition is too short");
@@ -563,8 +564,8 @@ static bool is_about_window(unsigned kind)
     return kind >= GN_EVENT_RMA_WIN_CREATE && kind <= GN_EVENT_RMA_SYNC;
 }
 
-static int read_event(struct gn_wire_reader *r, const struct gn_event *raw, const struct batch *batch, uint32_t i,
-                      struct gn_error *err)
+static int read_event(struct gn_wire_reader *r, const struct gn_event *raw, const struct batch *batch,
+                      uint32_t i, struct gn_error *err)
 {
     struct gn_event event = *raw;
     const struct gn_definitions *d = r->definitions;
@@ -641,7 +642,8 @@ static int read_record(struct gn_wire_reader *r, const struct record *record, co
 }
 
 /* Reads the first whole thing in *bytes; *used is how long it is, 0 when more has to come. */
-static int read_one(struct gn_wire_reader *r, const char *bytes, size_t count, size_t *used, struct gn_error *err)
+static int read_one(struct gn_wire_reader *r, const char *bytes, size_t count, size_t *used,
+                    struct gn_error *err)
 {
     struct record record;
     *used = 0;

@@ -24,7 +24,8 @@
 struct gn_wire_writer;
 
 /* Writes to fd, which stays the caller's. definitions may grow between events, and outlive the writer.
- * location: the only one that this stream carries; GN_NONE: all. Nothing is written before the first flush. */
+ * location: the only one that this stream carries; GN_NONE: all. Nothing is written before the first flush.
+ */
 int gn_wire_create(struct gn_wire_writer **writer, int fd, const struct gn_definitions *definitions,
                    uint32_t location, struct gn_error *err);
 
@@ -60,7 +61,7 @@ void gn_wire_close(struct gn_wire_reader *reader); /* NULL is allowed */
  * what came before; -ENOMEM; or what the sink returned. After an error the reader takes no more. */
 int gn_wire_feed(struct gn_wire_reader *reader, const void *bytes, size_t count, struct gn_error *err);
 
-bool gn_wire_is_complete(const struct gn_wire_reader *reader); /* its mark has been read */
+bool gn_wire_is_complete(const struct gn_wire_reader *reader);   /* its mark has been read */
 uint64_t gn_wire_undefined(const struct gn_wire_reader *reader); /* references to nothing, replaced */
 
 #endif

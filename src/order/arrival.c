@@ -33,8 +33,8 @@ struct gn_arrival {
     uint64_t random;
     struct lane *lanes;
     size_t lane_count, lane_capacity;
-    struct key *heap; /* recorded, delayed */
-    uint32_t *active; /* roundrobin, random: lanes that have not ended */
+    struct key *heap;                            /* recorded, delayed */
+    uint32_t *active;                            /* roundrobin, random: lanes that have not ended */
     size_t heap_capacity, active_capacity, open; /* open: lanes in heap or active */
     size_t turn;                                 /* roundrobin */
     size_t gone;                                 /* roundrobin: entries of active that have ended */
@@ -111,7 +111,8 @@ static const char *setting(struct gn_arrival_settings *s, struct spec *spec, con
         return fine && !value[spec->bytes] ? NULL : "buffer=EVENTS or buffer=BYTESB, at least 1";
     }
     if (length == 6 && strncmp(word, "record", 6) == 0)
-        return number(&value, &spec->record) && spec->record >= 1 && !*value ? NULL : "record=BYTES, at least 1";
+        return number(&value, &spec->record) && spec->record >= 1 && !*value ? NULL
+                                                                             : "record=BYTES, at least 1";
     if (length == 5 && strncmp(word, "flush", 5) == 0)
         return duration(&value, &s->flush_ns) && !*value ? NULL : "flush=TIME with ns, us, ms or s";
     if (length == 7 && strncmp(word, "latency", 7) == 0)
@@ -134,7 +135,8 @@ static int parse_delayed(struct gn_arrival_settings *s, const char *text, struct
         word[length] = '\0';
         const char *expected = setting(s, &spec, word);
         if (expected)
-            return gn_fail(err, -EINVAL, "\"%s\" in the arrival's description: %s is expected", word, expected);
+            return gn_fail(err, -EINVAL, "\"%s\" in the arrival's description: %s is expected", word,
+                           expected);
         text += length + (text[length] == ',');
     }
     double events = spec.bytes ? spec.buffer / spec.record : spec.buffer;
@@ -157,8 +159,9 @@ int gn_arrival_parse(struct gn_arrival_settings *s, const char *text, struct gn_
     }
     if (strncmp(text, "delayed", 7) == 0 && (!text[7] || text[7] == ':'))
         return parse_delayed(s, text + 7 + (text[7] == ':'), err);
-    return gn_fail(err, -EINVAL,
-                   "there is no arrival \"%s\": recorded, roundrobin, random:SEED or delayed:SPEC is expected", text);
+    return gn_fail(
+        err, -EINVAL,
+        "there is no arrival \"%s\": recorded, roundrobin, random:SEED or delayed:SPEC is expected", text);
 }
 
 /* ---- lanes ---- */

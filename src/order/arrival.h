@@ -27,12 +27,7 @@
 
 #include "event/stream.h"
 
-enum gn_arrival_kind {
-    GN_ARRIVAL_RECORDED,
-    GN_ARRIVAL_ROUNDROBIN,
-    GN_ARRIVAL_RANDOM,
-    GN_ARRIVAL_DELAYED
-};
+enum gn_arrival_kind { GN_ARRIVAL_RECORDED, GN_ARRIVAL_ROUNDROBIN, GN_ARRIVAL_RANDOM, GN_ARRIVAL_DELAYED };
 
 struct gn_arrival_settings {
     enum gn_arrival_kind kind;
