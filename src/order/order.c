@@ -250,6 +250,19 @@ static bool is_connected(unsigned kind)
     return kind < 64 && kinds >> kind & 1;
 }
 
+static bool is_plain(unsigned kind)
+{
+    return kind != GN_EVENT_MPI_IRECV_REQUEST && kind != GN_EVENT_MPI_REQUEST_CANCELLED &&
+           kind != GN_EVENT_LOST && !is_connected(kind);
+}
+
+static int go_through(struct gn_order *order, struct gn_place_state *location, const struct gn_event *event)
+{
+    struct gn_place place = {.sender = GN_NONE};
+    location->any = true;
+    return give(order, location, event, &place, 0);
+}
+
 /* Events without successors or predecessors elsewhere, though they may say something about those that have.
  */
 static int push_local(struct gn_order *order, struct gn_place_state *location, const struct gn_event *event)
@@ -267,10 +280,8 @@ static int push_local(struct gn_order *order, struct gn_place_state *location, c
         struct gn_vertex *vertex = make_vertex(order, event);
         return vertex ? push_vertex(order, location, vertex) : -ENOMEM;
     }
-    struct gn_place place = {.sender = GN_NONE};
-    location->any = true;
-    give(order, location, event, &place, 0);
-    return order->first_ready == GN_NONE ? order->stopped : settle_all(order);
+    code = go_through(order, location, event);
+    return order->first_ready == GN_NONE ? code : settle_all(order);
 }
 
 static int push_connected(struct gn_order *order, struct gn_place_state *location,
@@ -300,6 +311,12 @@ static bool know_processes(struct gn_order *order)
     return true;
 }
 
+static bool is_up_to_date(const struct gn_order *order)
+{
+    return order->definitions->location_count == order->location_count &&
+           order->definitions->process_count == order->process_count;
+}
+
 static bool know_locations(struct gn_order *order)
 {
     const struct gn_definitions *d = order->definitions;
@@ -307,16 +324,22 @@ static bool know_locations(struct gn_order *order)
         return false;
     if (d->location_count <= order->location_count)
         return true;
-    struct gn_place_state *all = reallocarray(order->locations, d->location_count, sizeof *all);
+    struct gn_place_state *all =
+        aligned_alloc(_Alignof(struct gn_place_state), d->location_count * sizeof *all);
     if (!all)
         return false;
-    memset(all + order->location_count, 0, (d->location_count - order->location_count) * sizeof *all);
+    memset(all, 0, d->location_count * sizeof *all);
+    if (order->location_count)
+        memcpy(all, order->locations, order->location_count * sizeof *all);
+    free(order->locations);
     order->locations = all;
     for (; order->location_count < d->location_count; order->location_count++) {
         uint32_t process = d->locations[order->location_count].process;
         all[order->location_count].process = process;
-        if (process < order->process_count)
+        if (process < order->process_count) {
+            order->processes[process].locations++;
             order->processes[process].alive++;
+        }
     }
     return true;
 }
@@ -325,13 +348,12 @@ int gn_order_push(struct gn_order *order, const struct gn_event *event)
 {
     if (order->stopped)
         return order->stopped;
-    if (!know_locations(order))
+    if (!is_up_to_date(order) && !know_locations(order))
         return order->stopped = -ENOMEM;
-    if (event->location >= order->location_count)
+    if (event->location >= order->location_count || order->locations[event->location].ended)
         return -EINVAL;
     struct gn_place_state *location = &order->locations[event->location];
-    if (location->ended)
-        return -EINVAL;
+    int code;
     followed(order, location);
     order->stats.nodes++;
     location->observed++;
@@ -339,10 +361,14 @@ int gn_order_push(struct gn_order *order, const struct gn_event *event)
         gn_receives_hurry(order, location);
     if (location->first_start)
         gn_collectives_hurry(order, location);
-    int code = is_connected(event->kind) ? push_connected(order, location, event)
-                                         : push_local(order, location, event);
+    if (is_plain(event->kind) && !location->head && order->first_ready == GN_NONE)
+        code = go_through(order, location, event); /* most events: see order.h */
+    else if (is_connected(event->kind))
+        code = push_connected(order, location, event);
+    else
+        code = push_local(order, location, event);
     count_step(order);
-    if (code != 0)
+    if (__builtin_expect(code != 0, 0))
         order->stopped = code;
     return code;
 }
