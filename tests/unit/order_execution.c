@@ -350,6 +350,19 @@ static bool rooted(unsigned op)
            order_check_depends(op, 0, 0, 1) != order_check_depends(op, 2, 0, 1);
 }
 
+/* Nobody receives what nobody sends; everybody receives from a root, or from all, what it sends. */
+static void balance(struct instance *in, uint32_t members)
+{
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < members; i++)
+        all += in->parts[i].bytes_sent;
+    if (in->op == GN_COLLECTIVE_SCATTERV)
+        all = in->parts[in->root].bytes_sent;
+    for (uint32_t i = 0; i < members && order_check_partial(in->op); i++)
+        if (all == 0 || in->op == GN_COLLECTIVE_GATHERV || in->op == GN_COLLECTIVE_ALLGATHERV)
+            in->parts[i].bytes_received = all ? 8 : 0;
+}
+
 static void new_instance(struct simulation *s)
 {
     struct instance *in = &s->instances[s->instance_count++];
@@ -372,6 +385,7 @@ static void new_instance(struct simulation *s)
         part->bytes_sent = !part->unknown && chance(s, zero) ? 0 : 8;
         part->bytes_received = chance(s, zero) ? 0 : 8;
     }
+    balance(in, s->d->comms[in->comm].member_count);
 }
 
 static void describe(struct gn_event *e, const struct instance *in)
