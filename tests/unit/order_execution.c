@@ -551,9 +551,10 @@ static bool confuses(const struct gn_event *open, const struct gn_event *later)
         return receives && (open->comm == GN_NONE || (open->comm == later->comm &&
                                                       (open->peer == GN_ANY || open->peer == later->peer) &&
                                                       (open->tag == GN_ANY || open->tag == later->tag)));
+    if (open->kind == GN_EVENT_RMA_COLLECTIVE_BEGIN)
+        return open->comm == GN_NONE && later->kind == GN_EVENT_RMA_COLLECTIVE_BEGIN;
     return open->comm == GN_NONE &&
-           (later->kind == GN_EVENT_COLLECTIVE_BEGIN || later->kind == GN_EVENT_NBC_REQUEST ||
-            later->kind == GN_EVENT_RMA_COLLECTIVE_BEGIN);
+           (later->kind == GN_EVENT_COLLECTIVE_BEGIN || later->kind == GN_EVENT_NBC_REQUEST);
 }
 
 /* Cuts a location so that nothing that is left depends on a request that never says what it was for. */

@@ -177,10 +177,10 @@ static struct begin begin_entry(const struct reference *r, uint32_t l, size_t in
     b.known = b.comm != GN_NONE;
     for (unsigned i = 0; i < r->tables->begin_count; i++) {
         const struct begin *before = &r->tables->begins[i];
-        if (before->where.location != l)
+        if (before->where.location != l || before->window != b.window)
             continue;
         b.known = b.known && before->known;
-        b.number += before->window == b.window && before->comm == b.comm;
+        b.number += before->comm == b.comm;
     }
     if (b.comm != GN_NONE)
         b.rank = gn_comm_rank_of(d, b.window ? d->windows[b.comm].comm : b.comm, process_of(r, l), NULL);

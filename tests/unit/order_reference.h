@@ -5,7 +5,7 @@
  *
  *   A receive's send is known once no request that its location posted earlier, and that might have taken
  *   the message, is open. A begin's instance is known once it and all begins before it at its location say
- *   their communicator, themselves or by their end.
+ *   their communicator (those of RMA: their window), themselves or by their end.
  *   An event is reported when it and everything it depends on is pushed, known and reported; or will never
  *   be pushed, because the process it would come from has ended.
  *   An event is kept while it is not reported, or while a successor may still come: the next event of its

@@ -340,45 +340,56 @@ static void holds(void **state)
         }
 }
 
-#define PLAIN .collectives = true, .windows = true, .wildcards = 0.3
-#define PROPERTY(name, ...) static struct property name = {__VA_ARGS__}
+#define WILD .wildcards = 0.3
+#define ALL .collectives = true, .windows = true, WILD
+#define CANCELLED .cancelled = 0.2
+#define UNKNOWN .unknown = 0.3
+#define CUT .cut = 0.5
 
-PROPERTY(messages, .settings = {.wildcards = 0.3}, .compare = REPORTED);
-PROPERTY(messages_cancelled, .settings = {.wildcards = 0.3, .cancelled = 0.3}, .compare = REPORTED);
-PROPERTY(messages_unknown, .settings = {.wildcards = 0.3, .cancelled = 0.2, .unknown = 0.4},
-         .compare = REPORTED);
-PROPERTY(everything, .settings = {PLAIN}, .compare = REPORTED);
-PROPERTY(everything_unknown, .settings = {PLAIN, .cancelled = 0.2, .unknown = 0.3}, .compare = REPORTED);
-PROPERTY(everything_cut, .settings = {PLAIN, .cancelled = 0.2, .unknown = 0.2, .cut = 0.5},
-         .compare = REPORTED);
-PROPERTY(unchanged, .settings = {PLAIN, .cancelled = 0.2, .unknown = 0.3}, .compare = EVENTS);
-PROPERTY(sizes_of_messages, .settings = {.wildcards = 0.3, .cancelled = 0.2}, .compare = SIZES);
-PROPERTY(sizes, .settings = {PLAIN, .cancelled = 0.2}, .compare = SIZES);
-PROPERTY(sizes_unknown, .settings = {PLAIN, .cancelled = 0.2, .unknown = 0.3}, .compare = SIZES);
-PROPERTY(sizes_cut, .settings = {PLAIN, .cancelled = 0.2, .unknown = 0.2, .cut = 0.5}, .compare = SIZES);
-PROPERTY(places, .settings = {PLAIN, .cancelled = 0.2, .unknown = 0.2}, .compare = PLACES);
-PROPERTY(places_cut, .settings = {PLAIN, .cancelled = 0.2, .unknown = 0.2, .cut = 0.5}, .compare = PLACES);
-PROPERTY(adjusted, .settings = {PLAIN, .cancelled = 0.2, .unknown = 0.2, .cut = 0.2}, .compare = PLACES,
-         .adjust = true);
-PROPERTY(stats, .settings = {PLAIN, .cancelled = 0.2, .unknown = 0.2}, .compare = STATS, .adjust = true);
-PROPERTY(stats_cut, .settings = {PLAIN, .cancelled = 0.2, .cut = 0.5}, .compare = STATS);
-PROPERTY(numbered, .settings = {PLAIN, .cancelled = 0.2, .unknown = 0.2}, .compare = REPORTED,
-         .numbered = true);
+/* X(name, settings of the execution, what is compared, otherwise) */
+#define PROPERTIES(X)                                                                                        \
+    X(messages, (WILD), REPORTED, )                                                                          \
+    X(messages_cancelled, (WILD, CANCELLED), REPORTED, )                                                     \
+    X(messages_unknown, (WILD, CANCELLED, UNKNOWN), REPORTED, )                                              \
+    X(everything, (ALL, CANCELLED), REPORTED, )                                                              \
+    X(everything_unknown, (ALL, CANCELLED, UNKNOWN), REPORTED, )                                             \
+    X(everything_cut, (ALL, CANCELLED, CUT), REPORTED, )                                                     \
+    X(everything_unknown_cut, (ALL, CANCELLED, UNKNOWN, CUT), REPORTED, )                                    \
+    X(unchanged, (ALL, CANCELLED), EVENTS, )                                                                 \
+    X(unchanged_unknown, (ALL, CANCELLED, UNKNOWN), EVENTS, )                                                \
+    X(sizes_of_messages, (WILD, CANCELLED), SIZES, )                                                         \
+    X(sizes, (ALL, CANCELLED), SIZES, )                                                                      \
+    X(sizes_unknown, (ALL, CANCELLED, UNKNOWN), SIZES, )                                                     \
+    X(sizes_cut, (ALL, CANCELLED, CUT), SIZES, )                                                             \
+    X(sizes_unknown_cut, (ALL, CANCELLED, UNKNOWN, CUT), SIZES, )                                            \
+    X(places_of_messages_cut, (WILD, CANCELLED, UNKNOWN, CUT), PLACES, )                                     \
+    X(places, (ALL, CANCELLED), PLACES, )                                                                    \
+    X(places_unknown, (ALL, CANCELLED, UNKNOWN), PLACES, )                                                   \
+    X(places_cut, (ALL, CANCELLED, CUT), PLACES, )                                                           \
+    X(adjusted, (ALL, CANCELLED), PLACES, .adjust = true)                                                    \
+    X(adjusted_unknown, (ALL, CANCELLED, UNKNOWN), PLACES, .adjust = true)                                   \
+    X(stats, (ALL, CANCELLED), STATS, .adjust = true)                                                        \
+    X(stats_unknown, (ALL, CANCELLED, UNKNOWN), STATS, .adjust = true)                                       \
+    X(stats_of_messages_cut, (WILD, CANCELLED, UNKNOWN, CUT), STATS, )                                       \
+    X(stats_cut, (ALL, CANCELLED, CUT), STATS, )                                                             \
+    X(numbered, (ALL, CANCELLED), REPORTED, .numbered = true)                                                \
+    X(numbered_unknown, (ALL, CANCELLED, UNKNOWN), REPORTED, .numbered = true)
 
-#define TEST(name)                                                                                           \
+#define BRACES(...)                                                                                          \
     {                                                                                                        \
-#name, holds, NULL, NULL, &name                                                                      \
+        __VA_ARGS__                                                                                          \
     }
+#define X(name, execution, what, ...)                                                                        \
+    static struct property name = {.settings = BRACES execution, .compare = what, __VA_ARGS__};
+PROPERTIES(X)
+#undef X
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(messages),      TEST(messages_cancelled), TEST(messages_unknown),
-        TEST(everything),    TEST(everything_unknown), TEST(everything_cut),
-        TEST(unchanged),     TEST(sizes_of_messages),  TEST(sizes),
-        TEST(sizes_unknown), TEST(sizes_cut),          TEST(places),
-        TEST(places_cut),    TEST(adjusted),           TEST(stats),
-        TEST(stats_cut),     TEST(numbered),
+#define X(name, ...) {#name, holds, NULL, NULL, &name},
+        PROPERTIES(X)
+#undef X
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
