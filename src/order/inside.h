@@ -45,18 +45,20 @@ struct gn_vertex {
 struct gn_post;
 struct gn_start;
 
-struct gn_place_state { /* a location's state */
-    struct gn_vertex *head, *tail;
+/* A location's state; what every event looks at comes first. */
+struct gn_place_state {
+    _Alignas(64) struct gn_vertex *head; /* events that wait, in local order */
+    struct gn_vertex *tail;
     struct gn_vertex *last; /* the vertex of the event observed last; NULL: it has none */
-    bool any;               /* an event was observed, and the last one still counts as a node */
+    uint64_t drift_ticks;   /* the paper's accumulated drift */
+    uint64_t observed;
+    bool any; /* an event was observed, and the last one still counts as a node */
     bool ended, is_ready;
     bool gave_up; /* on collectives whose ends did not come */
     uint32_t process;
     uint32_t next_ready;
-    uint64_t drift_ticks; /* the paper's accumulated drift */
-    uint64_t observed;
-    struct gn_post *first_post, *last_post; /* receives in posting order; receives.c */
     uint32_t deferred_receives;
+    struct gn_post *first_post, *last_post; /* receives in posting order; receives.c */
     uint64_t deferred_since;
     struct gn_start *first_start,
         *last_start; /* collectives not yet numbered, in starting order; collectives.c */
@@ -68,6 +70,7 @@ struct gn_place_state { /* a location's state */
 };
 
 struct gn_process_state {
+    uint32_t locations;          /* ever */
     uint32_t alive;              /* locations that have not ended */
     bool ended;                  /* all of them have */
     bool loose;                  /* lost events: counting its messages is over */
@@ -80,7 +83,10 @@ struct gn_order {
     struct gn_order_sink sink;
     struct gn_order_settings settings;
     struct gn_order_stats stats;
-    uint64_t nodes_sum, unreported_sum;
+    /* of the statistics, those that change with every event; apart, so that one is not loaded together with
+     * another that was just stored */
+    uint64_t nodes, nodes_max, nodes_sum;
+    uint64_t unreported, unreported_max, unreported_sum;
     int stopped; /* what the sink returned, or -ENOMEM: nothing works any more */
     struct gn_place_state *locations;
     struct gn_process_state *processes;
@@ -90,7 +96,8 @@ struct gn_order {
     void *slabs;
     struct gn_map channels; /* channels.c */
     struct gn_channel *spare_channels;
-    struct gn_map posts;      /* receives.c: open receive requests */
+    struct gn_map posts; /* receives.c: open receive requests that are not at the front of their list */
+    struct gn_post *spare_posts;
     struct gn_map starts;     /* collectives.c: open nonblocking collectives */
     struct gn_group **groups; /* collectives.c: by communicator, then by window */
     size_t comm_groups, window_groups;

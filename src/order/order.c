@@ -42,16 +42,21 @@ static struct gn_vertex *make_vertex(struct gn_order *order, const struct gn_eve
     struct gn_vertex *vertex = take_vertex(order);
     if (!vertex)
         return NULL;
-    memset(vertex, 0, offsetof(struct gn_vertex, event));
-    vertex->place.sender = GN_NONE;
+    /* the links to others are written when they are made */
+    vertex->receiver = NULL;
+    vertex->instance = NULL;
+    vertex->waits = 0;
     vertex->keeps = 1;
+    vertex->reported = vertex->queued = vertex->begins = vertex->held = false;
+    vertex->floor_ticks = 0;
+    vertex->place = (struct gn_place){.sender = GN_NONE};
     vertex->event = *event;
     return vertex;
 }
 
 static void drop_vertex(struct gn_order *order, struct gn_vertex *vertex)
 {
-    order->stats.nodes--;
+    order->nodes--;
     vertex->next = order->free_vertices;
     order->free_vertices = vertex;
 }
@@ -127,7 +132,7 @@ static int report(struct gn_order *order, struct gn_vertex *vertex)
     struct gn_place_state *location = &order->locations[vertex->event.location];
     int code = give(order, location, &vertex->event, &vertex->place, vertex->floor_ticks);
     vertex->reported = true;
-    order->stats.unreported--;
+    order->unreported--;
     if (vertex->receiver) {
         gn_vertex_after(vertex->receiver, vertex->place.ticks);
         gn_vertex_settled(order, vertex->receiver);
@@ -166,14 +171,13 @@ static int settle_all(struct gn_order *order)
 
 static void count_step(struct gn_order *order)
 {
-    struct gn_order_stats *s = &order->stats;
-    s->pushed++;
-    order->nodes_sum += s->nodes;
-    order->unreported_sum += s->unreported;
-    if (s->nodes > s->nodes_max)
-        s->nodes_max = s->nodes;
-    if (s->unreported > s->unreported_max)
-        s->unreported_max = s->unreported;
+    order->stats.pushed++;
+    order->nodes_sum += order->nodes;
+    order->unreported_sum += order->unreported;
+    if (order->nodes > order->nodes_max)
+        order->nodes_max = order->nodes;
+    if (order->unreported > order->unreported_max)
+        order->unreported_max = order->unreported;
 }
 
 /* The event observed last at this location has been followed by another one, or by the end. */
@@ -182,7 +186,7 @@ static void followed(struct gn_order *order, struct gn_place_state *location)
     if (location->last)
         gn_vertex_noticed(order, location->last);
     else if (location->any)
-        order->stats.nodes--;
+        order->nodes--;
     location->last = NULL;
     location->any = false;
 }
@@ -200,7 +204,7 @@ static void enqueue(struct gn_place_state *location, struct gn_vertex *vertex)
 static int push_vertex(struct gn_order *order, struct gn_place_state *location, struct gn_vertex *vertex)
 {
     location->last = vertex;
-    order->stats.unreported++;
+    order->unreported++;
     enqueue(location, vertex);
     if (location->head == vertex && vertex->waits == 0)
         make_ready(order, vertex->event.location);
@@ -250,6 +254,19 @@ static bool is_connected(unsigned kind)
     return kind < 64 && kinds >> kind & 1;
 }
 
+static bool is_plain(unsigned kind)
+{
+    return kind != GN_EVENT_MPI_IRECV_REQUEST && kind != GN_EVENT_MPI_REQUEST_CANCELLED &&
+           kind != GN_EVENT_LOST && !is_connected(kind);
+}
+
+static int go_through(struct gn_order *order, struct gn_place_state *location, const struct gn_event *event)
+{
+    struct gn_place place = {.sender = GN_NONE};
+    location->any = true;
+    return give(order, location, event, &place, 0);
+}
+
 /* Events without successors or predecessors elsewhere, though they may say something about those that have.
  */
 static int push_local(struct gn_order *order, struct gn_place_state *location, const struct gn_event *event)
@@ -267,10 +284,8 @@ static int push_local(struct gn_order *order, struct gn_place_state *location, c
         struct gn_vertex *vertex = make_vertex(order, event);
         return vertex ? push_vertex(order, location, vertex) : -ENOMEM;
     }
-    struct gn_place place = {.sender = GN_NONE};
-    location->any = true;
-    give(order, location, event, &place, 0);
-    return order->first_ready == GN_NONE ? order->stopped : settle_all(order);
+    code = go_through(order, location, event);
+    return order->first_ready == GN_NONE ? code : settle_all(order);
 }
 
 static int push_connected(struct gn_order *order, struct gn_place_state *location,
@@ -300,6 +315,12 @@ static bool know_processes(struct gn_order *order)
     return true;
 }
 
+static bool is_up_to_date(const struct gn_order *order)
+{
+    return order->definitions->location_count == order->location_count &&
+           order->definitions->process_count == order->process_count;
+}
+
 static bool know_locations(struct gn_order *order)
 {
     const struct gn_definitions *d = order->definitions;
@@ -307,16 +328,22 @@ static bool know_locations(struct gn_order *order)
         return false;
     if (d->location_count <= order->location_count)
         return true;
-    struct gn_place_state *all = reallocarray(order->locations, d->location_count, sizeof *all);
+    struct gn_place_state *all =
+        aligned_alloc(_Alignof(struct gn_place_state), d->location_count * sizeof *all);
     if (!all)
         return false;
-    memset(all + order->location_count, 0, (d->location_count - order->location_count) * sizeof *all);
+    memset(all, 0, d->location_count * sizeof *all);
+    if (order->location_count)
+        memcpy(all, order->locations, order->location_count * sizeof *all);
+    free(order->locations);
     order->locations = all;
     for (; order->location_count < d->location_count; order->location_count++) {
         uint32_t process = d->locations[order->location_count].process;
         all[order->location_count].process = process;
-        if (process < order->process_count)
+        if (process < order->process_count) {
+            order->processes[process].locations++;
             order->processes[process].alive++;
+        }
     }
     return true;
 }
@@ -325,24 +352,28 @@ int gn_order_push(struct gn_order *order, const struct gn_event *event)
 {
     if (order->stopped)
         return order->stopped;
-    if (!know_locations(order))
+    if (!is_up_to_date(order) && !know_locations(order))
         return order->stopped = -ENOMEM;
-    if (event->location >= order->location_count)
+    if (event->location >= order->location_count || order->locations[event->location].ended)
         return -EINVAL;
     struct gn_place_state *location = &order->locations[event->location];
-    if (location->ended)
-        return -EINVAL;
+    int code;
+    __builtin_prefetch(event + 6); /* events mostly come from arrays */
     followed(order, location);
-    order->stats.nodes++;
+    order->nodes++;
     location->observed++;
     if (location->deferred_receives)
         gn_receives_hurry(order, location);
     if (location->first_start)
         gn_collectives_hurry(order, location);
-    int code = is_connected(event->kind) ? push_connected(order, location, event)
-                                         : push_local(order, location, event);
+    if (is_plain(event->kind) && !location->head && order->first_ready == GN_NONE)
+        code = go_through(order, location, event); /* most events: see order.h */
+    else if (is_connected(event->kind))
+        code = push_connected(order, location, event);
+    else
+        code = push_local(order, location, event);
     count_step(order);
-    if (code != 0)
+    if (__builtin_expect(code != 0, 0))
         order->stopped = code;
     return code;
 }
@@ -463,7 +494,7 @@ int gn_order_end(struct gn_order *order, uint32_t index)
 /* Only a trace that contradicts itself can still hold something back: events that wait for each other. */
 static int release_rest(struct gn_order *order)
 {
-    for (uint32_t i = 0; i < order->location_count && order->stats.unreported > 0; i++)
+    for (uint32_t i = 0; i < order->location_count && order->unreported > 0; i++)
         while (order->locations[i].head && !order->stopped) {
             struct gn_vertex *head = order->locations[i].head;
             head->place.flags |= GN_PLACE_RELEASED;
@@ -531,10 +562,13 @@ void gn_order_close(struct gn_order *order)
     free(order);
 }
 
-const struct gn_order_stats *gn_order_stats(const struct gn_order *order)
+const struct gn_order_stats *gn_order_stats(struct gn_order *order)
 {
-    struct gn_order *mine = (struct gn_order *)order; /* the sums are kept in whole numbers */
-    mine->stats.nodes_sum = (double)order->nodes_sum;
-    mine->stats.unreported_sum = (double)order->unreported_sum;
-    return &mine->stats;
+    order->stats.nodes = order->nodes;
+    order->stats.nodes_max = order->nodes_max;
+    order->stats.nodes_sum = (double)order->nodes_sum;
+    order->stats.unreported = order->unreported;
+    order->stats.unreported_max = order->unreported_max;
+    order->stats.unreported_sum = (double)order->unreported_sum;
+    return &order->stats;
 }

@@ -138,16 +138,26 @@ static OTF2_CallbackCode left(struct gn_reader_location *l, uint64_t time, uint3
     return OTF2_CALLBACK_SUCCESS;
 }
 
+/* The call path that gnomon's writer adds to a region. */
+static uint32_t attached_path(struct gn_reader_location *l, const OTF2_AttributeList *list)
+{
+    uint32_t attribute = l->shared->maps.attribute_path, path;
+    if (attribute == GN_NONE || !OTF2_AttributeList_TestAttributeByID(list, attribute) ||
+        OTF2_AttributeList_GetCallingContextRef(list, attribute, &path) != OTF2_SUCCESS)
+        return GN_NONE;
+    return refer(l, &l->shared->maps.paths, path);
+}
+
 static OTF2_CallbackCode on_enter(COMMON, OTF2_RegionRef region)
 {
-    UNUSED_COMMON;
-    return entered(user, time, region_of(user, region), GN_NONE);
+    (void)file_id, (void)position;
+    return entered(user, time, region_of(user, region), attached_path(user, list));
 }
 
 static OTF2_CallbackCode on_leave(COMMON, OTF2_RegionRef region)
 {
-    UNUSED_COMMON;
-    return left(user, time, region_of(user, region), GN_NONE);
+    (void)file_id, (void)position;
+    return left(user, time, region_of(user, region), attached_path(user, list));
 }
 
 static uint32_t region_of_path(const struct gn_reader_location *l, uint32_t path)

@@ -352,6 +352,7 @@ static void find_own(struct gn_collected *c, struct gn_reader_maps *maps)
     maps->attribute_comm = id_of(c, c->attributes, count, "gnomon.comm");
     maps->attribute_peer = id_of(c, c->attributes, count, "gnomon.peer");
     maps->attribute_tag = id_of(c, c->attributes, count, "gnomon.tag");
+    maps->attribute_path = id_of(c, c->attributes, count, "gnomon.path");
     maps->attribute_op = id_of(c, c->attributes, count, "gnomon.op");
     maps->parameter_lost = id_of(c, c->parameters, c->parameter_table.count, "gnomon.lost");
 }

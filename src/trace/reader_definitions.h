@@ -18,7 +18,7 @@
 struct gn_reader_maps {
     struct gn_id_map regions, paths, comms, windows;
     /* attributes and parameter of gnomon's writer; GN_NONE: not in this archive */
-    uint32_t attribute_comm, attribute_peer, attribute_tag, attribute_op;
+    uint32_t attribute_comm, attribute_peer, attribute_tag, attribute_op, attribute_path;
     uint32_t parameter_lost;
     uint64_t end_ticks; /* of the whole trace; UINT64_MAX: unknown */
 };

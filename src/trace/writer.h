@@ -25,7 +25,11 @@ int gn_trace_create(struct gn_trace_writer **writer, const char *folder, struct 
 int gn_trace_write(struct gn_trace_writer *writer, uint64_t file_id, const struct gn_event *event,
                    struct gn_error *err);
 
-/* Hands what is buffered to the operating system. */
+/* How many timestamps were written as the one before because they went backward. */
+uint64_t gn_trace_backward(const struct gn_trace_writer *writer);
+
+/* Has the operating system start writing what is new to the disk. What gn_trace_write returned from is in the
+ * operating system's hands anyway: this is for a machine that stops, not for a process that is killed. */
 int gn_trace_flush(struct gn_trace_writer *writer, struct gn_error *err);
 
 /* Writes the definitions and closes the archive; the writer is gone in any case. */
@@ -33,5 +37,12 @@ int gn_trace_finish(struct gn_trace_writer *writer, const struct gn_definitions 
                     struct gn_error *err);
 /* Gives up: what is on disk stays. */
 void gn_trace_abandon(struct gn_trace_writer *writer);
+
+/*
+ * Makes an archive of what a writer that died left in its folder: ends each event file behind its last whole
+ * event, and writes the definitions. A location without an event file gets an empty one. May be done again.
+ * Not while a writer is writing. Returns 0 or a negative errno value.
+ */
+int gn_trace_recover(const char *folder, const struct gn_definitions *definitions, struct gn_error *err);
 
 #endif

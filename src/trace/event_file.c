@@ -1,0 +1,239 @@
+#include "trace/event_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Records of OTF2's buffers that are not events; the layout is in the header. */
+enum {
+    END_OF_CHUNK = 0,
+    END_OF_BUFFER = 1,
+    END_OF_FILE = 2,
+    CHUNK_HEADER = 3,
+    TIMESTAMP = 5,
+    ATTRIBUTES = 6
+};
+enum { BYTE_ORDER_MARK = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0x42 : 0x23 };
+enum { FIRST_EVENT_AT = 2, LAST_EVENT_AT = 10, RECORDS_AT = 18, TIMESTAMP_SIZE = 9 };
+
+enum { MARK_SIZE = 2, ROOM = GN_CHUNK_SIZE - MARK_SIZE /* for records */ };
+static const uint8_t end_mark[MARK_SIZE] = {END_OF_FILE, END_OF_BUFFER};
+
+static int failed(struct gn_error *err, int code, const char *doing, const char *path)
+{
+    return gn_fail(err, -code, "%s %s failed: %s", doing, path, strerror(code));
+}
+
+char *gn_event_file_path(const char *folder, uint64_t file_id)
+{
+    char *path = NULL;
+    return asprintf(&path, "%s/" GN_ARCHIVE_NAME "/%" PRIu64 ".evt", folder, file_id) < 0 ? NULL : path;
+}
+
+/* ---- writing ---- */
+
+static uint8_t *map_chunk(int fd, uint64_t offset)
+{
+    void *chunk = mmap(NULL, GN_CHUNK_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+    return chunk == MAP_FAILED ? NULL : chunk;
+}
+
+int gn_event_file_next(struct gn_event_file *file, struct gn_error *err)
+{
+    int fd = open(file->path, O_RDWR | O_CLOEXEC | (file->size ? 0 : O_CREAT | O_EXCL), 0666);
+    if (fd < 0)
+        return failed(err, errno, "opening the event file", file->path);
+    uint8_t *chunk = NULL;
+    int code = posix_fallocate(fd, (off_t)file->size, GN_CHUNK_SIZE);
+    if (code == 0 && !(chunk = map_chunk(fd, file->size)))
+        code = errno;
+    if (code && ftruncate(fd, (off_t)file->size) == 0 && file->size == 0)
+        unlink(file->path);
+    close(fd);
+    if (code)
+        return failed(err, code, "getting room for events in", file->path);
+    if (file->chunk)
+        munmap(file->chunk, GN_CHUNK_SIZE);
+    file->chunk = chunk;
+    file->size += GN_CHUNK_SIZE;
+    return 0;
+}
+
+int gn_event_file_hand_over(struct gn_event_file *file, struct gn_error *err)
+{
+    if (!file->chunk)
+        return 0;
+    int fd = open(file->path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return failed(err, errno, "opening the event file", file->path);
+    int code = sync_file_range(fd, (off_t)file->handed_over, 0, SYNC_FILE_RANGE_WRITE) == 0 ? 0 : errno;
+    close(fd);
+    if (code == ESPIPE || code == EINVAL ||
+        code == ENOSYS) /* a file system that cannot: it does it by itself */
+        code = 0;
+    if (code)
+        return failed(err, code, "writing", file->path);
+    file->handed_over = file->size - GN_CHUNK_SIZE;
+    return 0;
+}
+
+int gn_event_file_close(struct gn_event_file *file, struct gn_error *err)
+{
+    int code = 0;
+    if (file->chunk) {
+        uint64_t used = GN_CHUNK_SIZE;
+        while (used && file->chunk[used - 1] == 0) /* the end mark is the last byte that is not 0 */
+            used--;
+        munmap(file->chunk, GN_CHUNK_SIZE);
+        code = truncate(file->path, (off_t)(file->size - GN_CHUNK_SIZE + used)) == 0 ? 0 : errno;
+    }
+    int result = code ? failed(err, code, "closing", file->path) : 0;
+    free(file->path);
+    *file = (struct gn_event_file){0};
+    return result;
+}
+
+/* ---- repairing ---- */
+
+struct walk {
+    const uint8_t *chunk;
+    size_t at;
+    uint64_t events, ticks;
+    uint64_t first_ticks;
+    bool seen;
+};
+
+static uint64_t number_at(const uint8_t *at)
+{
+    uint64_t number;
+    memcpy(&number, at, sizeof number);
+    return number;
+}
+
+/* The bytes of the record at w->at, or 0: it is not complete, or not a record. Records of this writer are
+ * shorter than 255 bytes: there is no long form, and 255 is the one value that takes no further byte. */
+static size_t record_size(const struct walk *w)
+{
+    if (w->at >= ROOM || w->chunk[w->at] <= END_OF_FILE)
+        return 0;
+    size_t left = ROOM - w->at;
+    if (w->chunk[w->at] == TIMESTAMP)
+        return left < TIMESTAMP_SIZE ? 0 : TIMESTAMP_SIZE;
+    if (left < 2)
+        return 0;
+    size_t length = w->chunk[w->at + 1] == 255 ? 0 : w->chunk[w->at + 1];
+    return left < 2 + length ? 0 : 2 + length;
+}
+
+static void pass_timestamp(struct walk *w)
+{
+    w->ticks = number_at(w->chunk + w->at + 1);
+    if (!w->seen)
+        w->first_ticks = w->ticks;
+    w->seen = true;
+}
+
+/* Goes on to behind event number `last`, or as far as there are whole events. */
+static void walk_to(struct walk *w, uint64_t last)
+{
+    size_t behind = w->at;
+    uint64_t ticks = w->ticks;
+    while (w->events < last) {
+        size_t size = record_size(w);
+        if (!size)
+            break;
+        uint8_t type = w->chunk[w->at];
+        if (type == TIMESTAMP)
+            pass_timestamp(w);
+        w->at += size;
+        if (type != TIMESTAMP && type != ATTRIBUTES) {
+            w->events++;
+            behind = w->at;
+            ticks = w->ticks;
+        }
+    }
+    w->at = behind;
+    w->ticks = ticks;
+}
+
+/* The offset of the last chunk with a whole event, or of the first chunk; -1: none. A chunk may have got its
+ * room and nothing else. */
+static int64_t last_chunk(const uint8_t *bytes, uint64_t size)
+{
+    for (int64_t at = (int64_t)((size - 1) / GN_CHUNK_SIZE * GN_CHUNK_SIZE); at >= 0; at -= GN_CHUNK_SIZE)
+        if (bytes[at] == CHUNK_HEADER && (at == 0 || number_at(bytes + at + LAST_EVENT_AT)))
+            return at;
+    return -1;
+}
+
+/* Sets the end mark; returns the size that the file should have, or 0: nothing of an event file is here. */
+static uint64_t repair_bytes(uint8_t *bytes, uint64_t size, struct gn_event_summary *summary)
+{
+    int64_t offset = last_chunk(bytes, size);
+    if (offset < 0)
+        return 0;
+    uint8_t *chunk = bytes + offset;
+    uint64_t first = number_at(chunk + FIRST_EVENT_AT);
+    struct walk w = {.chunk = chunk, .at = RECORDS_AT, .events = first ? first - 1 : 0};
+    walk_to(&w, number_at(chunk + LAST_EVENT_AT));
+    struct walk start = {.chunk = bytes, .at = RECORDS_AT};
+    walk_to(&start, 1);
+    *summary = (struct gn_event_summary){w.events, start.first_ticks, w.ticks};
+    memcpy(chunk + LAST_EVENT_AT, &w.events, sizeof w.events);
+    memcpy(chunk + w.at, end_mark, MARK_SIZE);
+    return (uint64_t)offset + w.at + MARK_SIZE;
+}
+
+static int repair_file(int fd, const char *path, struct gn_event_summary *summary, struct gn_error *err)
+{
+    struct stat info;
+    if (fstat(fd, &info) < 0)
+        return failed(err, errno, "reading", path);
+    /* A file that was cut gets the rest of its chunk back, so that there is room for the mark. */
+    uint64_t size = ((uint64_t)info.st_size + GN_CHUNK_SIZE - 1) / GN_CHUNK_SIZE * GN_CHUNK_SIZE;
+    int code = size ? posix_fallocate(fd, 0, (off_t)size) : 0;
+    if (code)
+        return failed(err, code, "getting room in", path);
+    uint8_t *bytes = size ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : NULL;
+    if (bytes == MAP_FAILED)
+        return failed(err, errno, "mapping", path);
+    uint64_t wanted = size ? repair_bytes(bytes, size, summary) : 0;
+    if (size)
+        munmap(bytes, size);
+    if (!wanted)
+        return gn_fail(err, -ENODATA, "%s does not begin like an event file", path);
+    if (ftruncate(fd, (off_t)wanted) < 0)
+        return failed(err, errno, "cutting", path);
+    return 0;
+}
+
+int gn_event_file_repair(const char *path, struct gn_event_summary *summary, struct gn_error *err)
+{
+    *summary = (struct gn_event_summary){0};
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return failed(err, errno, "opening the event file", path);
+    int result = repair_file(fd, path, summary, err);
+    close(fd);
+    return result;
+}
+
+int gn_event_file_empty(const char *path, struct gn_error *err)
+{
+    const uint64_t first = 1;
+    uint8_t bytes[RECORDS_AT + MARK_SIZE] = {CHUNK_HEADER, BYTE_ORDER_MARK};
+    memcpy(bytes + FIRST_EVENT_AT, &first, sizeof first);
+    memcpy(bytes + RECORDS_AT, end_mark, MARK_SIZE);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return failed(err, errno, "creating the event file", path);
+    int code = write(fd, bytes, sizeof bytes) == sizeof bytes ? 0 : errno;
+    close(fd);
+    return code ? failed(err, code, "writing", path) : 0;
+}

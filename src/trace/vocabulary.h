@@ -1,0 +1,31 @@
+/*
+ * trace/vocabulary — what gnomon says in an OTF2 archive that OTF2 has no word for: names of attributes and
+ * of a parameter. docs/trace-format.md describes them for other readers.
+ */
+#ifndef GNOMON_TRACE_VOCABULARY_H
+#define GNOMON_TRACE_VOCABULARY_H
+
+/* X(ID, name, OTF2 type, description): the number of an attribute in gnomon's archives is its place here. */
+#define GN_ATTRIBUTES(X)                                                                                     \
+    X(PATH, "gnomon.path", OTF2_TYPE_CALLING_CONTEXT, "call path of an Enter or Leave")                      \
+    X(COMM, "gnomon.comm", OTF2_TYPE_COMM, "communicator of a request")                                      \
+    X(PEER, "gnomon.peer", OTF2_TYPE_UINT32, "sender a receive was posted for, or root of a collective")     \
+    X(TAG, "gnomon.tag", OTF2_TYPE_UINT32, "tag a receive was posted for")                                   \
+    X(OP, "gnomon.op", OTF2_TYPE_UINT32, "collective operation of a request")
+
+enum gn_attribute {
+#define X(ID, name, type, description) GN_ATTRIBUTE_##ID,
+    GN_ATTRIBUTES(X)
+#undef X
+        GN_ATTRIBUTE_COUNT
+};
+
+/* The parameter whose value is a number of events that are missing; its number in gnomon's archives. */
+#define GN_PARAMETER_LOST "gnomon.lost"
+enum { GN_PARAMETER_LOST_ID = 0 };
+
+/* The one handle that all MPI file operations are said to be on, as events do not say which file it is. */
+#define GN_IO_HANDLE "MPI file"
+enum { GN_IO_HANDLE_ID = 0 };
+
+#endif

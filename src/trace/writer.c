@@ -1,0 +1,305 @@
+#include "trace/writer.h"
+
+#include "base/grow.h"
+#include "trace/event_file.h"
+#include "trace/otf2_error.h"
+#include "trace/records.h"
+#include "trace/write_definitions.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct location {
+    OTF2_EvtWriter *writer;
+    struct gn_event_file file;
+    struct gn_event_summary summary;
+    uint64_t file_id;
+    bool fresh; /* written to since the last flush */
+};
+
+struct gn_trace_writer {
+    char *folder;
+    OTF2_Archive *archive; /* encodes; writes no files: see trace/event_file.h */
+    OTF2_AttributeList *attributes;
+    struct location **locations; /* by index; NULL: no event yet */
+    size_t location_capacity, location_count;
+    struct location *opening; /* whose buffer OTF2 is about to allocate */
+    struct gn_error trouble;  /* of a file, inside OTF2's calls */
+    int trouble_code;         /* negative errno value */
+    uint64_t backward;
+};
+
+/* ---- the memory that OTF2 encodes in ---- */
+
+static void *give_chunk(void *self, OTF2_FileType type, OTF2_LocationRef reference, void **of_buffer,
+                        uint64_t size)
+{
+    struct gn_trace_writer *writer = self;
+    (void)reference;
+    if (type != OTF2_FILETYPE_EVENTS || size != GN_CHUNK_SIZE)
+        return NULL;
+    if (!*of_buffer)
+        *of_buffer = writer->opening;
+    struct location *location = *of_buffer;
+    writer->trouble_code = gn_event_file_next(&location->file, &writer->trouble);
+    return writer->trouble_code ? NULL : location->file.chunk;
+}
+
+static void take_chunks(void *self, OTF2_FileType type, OTF2_LocationRef reference, void **of_buffer,
+                        bool final)
+{
+    struct gn_trace_writer *writer = self;
+    (void)type, (void)reference;
+    struct location *location = *of_buffer;
+    if (final && location) {
+        int code = gn_event_file_close(&location->file, &writer->trouble);
+        writer->trouble_code = code ? code : writer->trouble_code;
+    }
+}
+
+/* There is nothing to write: what is encoded is in the file. */
+static OTF2_FlushType never_write(void *self, OTF2_FileType type, OTF2_LocationRef reference, void *caller,
+                                  bool final)
+{
+    (void)self, (void)type, (void)reference, (void)caller, (void) final;
+    return OTF2_NO_FLUSH;
+}
+
+/* Why an OTF2 call failed: a file's trouble if there was one, else what OTF2 says. */
+static int fail(struct gn_trace_writer *writer, const char *doing, struct gn_error *err)
+{
+    if (writer->trouble_code)
+        return gn_fail(err, writer->trouble_code, "%s", writer->trouble.text);
+    return gn_fail(err, -EIO, "%s: %s", doing, gn_otf2_error_text());
+}
+
+/* ---- creating ---- */
+
+static int make_folder(const char *path, struct gn_error *err)
+{
+    if (mkdir(path, 0777) == 0)
+        return 0;
+    DIR *dir = errno == EEXIST ? opendir(path) : NULL;
+    if (!dir)
+        return gn_fail(err, -errno, "creating the folder %s of the trace failed: %s", path, strerror(errno));
+    size_t entries = 0;
+    for (struct dirent *entry; (entry = readdir(dir));)
+        entries += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    closedir(dir);
+    if (entries)
+        return gn_fail(err, -ENOTEMPTY, "the folder %s is not empty: a trace needs one of its own", path);
+    return 0;
+}
+
+static int make_folders(const char *folder, struct gn_error *err)
+{
+    int code = make_folder(folder, err);
+    if (code < 0)
+        return code;
+    char *events = NULL;
+    if (asprintf(&events, "%s/" GN_ARCHIVE_NAME, folder) < 0)
+        return gn_fail(err, -ENOMEM, "no memory to write a trace");
+    code = make_folder(events, err);
+    free(events);
+    return code;
+}
+
+static int open_archive(struct gn_trace_writer *writer, struct gn_error *err)
+{
+    static const OTF2_MemoryCallbacks memory = {give_chunk, take_chunks};
+    static const OTF2_FlushCallbacks flush = {.otf2_pre_flush = never_write};
+    gn_otf2_errors_catch();
+    writer->attributes = OTF2_AttributeList_New();
+    writer->archive =
+        OTF2_Archive_Open(writer->folder, GN_ARCHIVE_NAME, OTF2_FILEMODE_WRITE, GN_CHUNK_SIZE,
+                          OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, OTF2_SUBSTRATE_NONE, OTF2_COMPRESSION_NONE);
+    if (!writer->attributes || !writer->archive ||
+        OTF2_Archive_SetFlushCallbacks(writer->archive, &flush, writer) != OTF2_SUCCESS ||
+        OTF2_Archive_SetMemoryCallbacks(writer->archive, &memory, writer) != OTF2_SUCCESS ||
+        OTF2_Archive_SetSerialCollectiveCallbacks(writer->archive) != OTF2_SUCCESS ||
+        OTF2_Archive_OpenEvtFiles(writer->archive) != OTF2_SUCCESS)
+        return fail(writer, "opening a trace for writing", err);
+    return 0;
+}
+
+int gn_trace_create(struct gn_trace_writer **result, const char *folder, struct gn_error *err)
+{
+    struct gn_trace_writer *writer = calloc(1, sizeof *writer);
+    if (!writer || !(writer->folder = strdup(folder))) {
+        free(writer);
+        return gn_fail(err, -ENOMEM, "no memory to write a trace");
+    }
+    int code = make_folders(folder, err);
+    if (code == 0)
+        code = open_archive(writer, err);
+    if (code < 0)
+        gn_trace_abandon(writer);
+    else
+        *result = writer;
+    return code;
+}
+
+/* ---- events ---- */
+
+static int open_location(struct gn_trace_writer *writer, struct location **result, uint64_t file_id,
+                         struct gn_error *err)
+{
+    struct location *location = calloc(1, sizeof *location);
+    if (!location || !(location->file.path = gn_event_file_path(writer->folder, file_id))) {
+        free(location);
+        return gn_fail(err, -ENOMEM, "no memory to write a trace");
+    }
+    location->file_id = file_id;
+    gn_otf2_error_forget();
+    writer->trouble_code = 0;
+    writer->opening = location;
+    location->writer = OTF2_Archive_GetEvtWriter(writer->archive, file_id);
+    if (!location->writer) {
+        free(location->file.path);
+        free(location);
+        return fail(writer, "opening an event file", err);
+    }
+    *result = location;
+    return 0;
+}
+
+static int find_location(struct gn_trace_writer *writer, uint32_t index, uint64_t file_id,
+                         struct location **result, struct gn_error *err)
+{
+    while (index >= writer->location_count) {
+        if (!gn_grow(&writer->locations, &writer->location_capacity, writer->location_count,
+                     sizeof *writer->locations))
+            return gn_fail(err, -ENOMEM, "no memory to write a trace");
+        writer->locations[writer->location_count++] = NULL;
+    }
+    if (!writer->locations[index]) {
+        int code = open_location(writer, &writer->locations[index], file_id, err);
+        if (code < 0)
+            return code;
+    }
+    *result = writer->locations[index];
+    return 0;
+}
+
+int gn_trace_write(struct gn_trace_writer *writer, uint64_t file_id, const struct gn_event *event,
+                   struct gn_error *err)
+{
+    struct location *location =
+        event->location < writer->location_count ? writer->locations[event->location] : NULL;
+    if (__builtin_expect(!location, 0)) {
+        int code = find_location(writer, event->location, file_id, &location, err);
+        if (code < 0)
+            return code;
+    }
+    uint64_t ticks = event->ticks;
+    if (ticks < location->summary.last_ticks) {
+        ticks = location->summary.last_ticks;
+        writer->backward++;
+    }
+    if (__builtin_expect(gn_record_write(location->writer, writer->attributes, ticks, event) != OTF2_SUCCESS,
+                         0)) {
+        int code = fail(writer, "writing an event", err);
+        gn_otf2_error_forget();
+        return code;
+    }
+    if (location->summary.events++ == 0)
+        location->summary.first_ticks = ticks;
+    location->summary.last_ticks = ticks;
+    location->fresh = true;
+    gn_event_file_count(&location->file, location->summary.events);
+    return 0;
+}
+
+uint64_t gn_trace_backward(const struct gn_trace_writer *writer)
+{
+    return writer->backward;
+}
+
+int gn_trace_flush(struct gn_trace_writer *writer, struct gn_error *err)
+{
+    for (size_t i = 0; i < writer->location_count; i++) {
+        struct location *location = writer->locations[i];
+        if (!location || !location->fresh)
+            continue;
+        int code = gn_event_file_hand_over(&location->file, err);
+        if (code < 0)
+            return code;
+        location->fresh = false;
+    }
+    return 0;
+}
+
+/* ---- the end ---- */
+
+static int close_locations(struct gn_trace_writer *writer, struct gn_error *err)
+{
+    int code = 0;
+    writer->trouble_code = 0;
+    for (size_t i = 0; i < writer->location_count; i++) {
+        struct location *location = writer->locations[i];
+        if (location && OTF2_Archive_CloseEvtWriter(writer->archive, location->writer) != OTF2_SUCCESS)
+            code = -EIO;
+    }
+    return code || writer->trouble_code ? fail(writer, "closing the event files", err) : 0;
+}
+
+static void free_writer(struct gn_trace_writer *writer)
+{
+    if (writer->archive)
+        OTF2_Archive_Close(writer->archive);
+    if (writer->attributes)
+        OTF2_AttributeList_Delete(writer->attributes);
+    for (size_t i = 0; i < writer->location_count; i++)
+        free(writer->locations[i]);
+    free(writer->locations);
+    free(writer->folder);
+    free(writer);
+}
+
+/* A location without an event has an empty event file, which readers want to see. */
+static int open_silent_locations(struct gn_trace_writer *writer, const struct gn_definitions *definitions,
+                                 struct gn_error *err)
+{
+    int code = 0;
+    for (uint32_t i = 0; i < definitions->location_count && code == 0; i++) {
+        struct location *location;
+        code = find_location(writer, i, definitions->locations[i].file_id, &location, err);
+    }
+    return code;
+}
+
+static int write_definitions(const struct gn_trace_writer *writer, const struct gn_definitions *definitions,
+                             struct gn_error *err)
+{
+    struct gn_event_summary *summaries = calloc(definitions->location_count + 1, sizeof *summaries);
+    if (!summaries)
+        return gn_fail(err, -ENOMEM, "no memory to write a trace");
+    for (size_t i = 0; i < definitions->location_count; i++)
+        if (i < writer->location_count && writer->locations[i])
+            summaries[i] = writer->locations[i]->summary;
+    int code = gn_write_definitions(writer->folder, definitions, summaries, err);
+    free(summaries);
+    return code;
+}
+
+int gn_trace_finish(struct gn_trace_writer *writer, const struct gn_definitions *definitions,
+                    struct gn_error *err)
+{
+    int opened = open_silent_locations(writer, definitions, err);
+    int closed = close_locations(writer, opened < 0 ? NULL : err);
+    /* Even if that failed: definitions make what is there readable. */
+    int written = write_definitions(writer, definitions, opened < 0 || closed < 0 ? NULL : err);
+    free_writer(writer);
+    return opened < 0 ? opened : closed < 0 ? closed : written;
+}
+
+void gn_trace_abandon(struct gn_trace_writer *writer)
+{
+    if (writer->archive)
+        close_locations(writer, NULL);
+    free_writer(writer);
+}
