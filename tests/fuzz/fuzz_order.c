@@ -10,6 +10,8 @@
 #include "order/order.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +30,14 @@ struct run {
     uint64_t taken, out;
     bool numbered;
 };
+
+static void require(bool fact, const char *text)
+{
+    if (fact)
+        return;
+    fprintf(stderr, "not so: %s\n", text);
+    abort();
+}
 
 static uint8_t byte(struct bytes *in)
 {
@@ -56,12 +66,10 @@ static int report(void *self, const struct gn_event *event, const struct gn_plac
 {
     struct run *r = self;
     (void)place;
-    if (event->location >= MAX_LOCATIONS)
-        abort();
+    require(event->location < MAX_LOCATIONS, "a location that there is");
     if (event->reserved2 == 0 && event->kind == GN_EVENT_LOST && r->numbered)
         return 0; /* numbers that never came */
-    if (event->reserved2 != 1 + r->next[event->location])
-        abort();
+    require(event->reserved2 == 1 + r->next[event->location], "the next event of its location");
     r->next[event->location]++;
     r->out++;
     return 0;
@@ -76,7 +84,9 @@ static void define_comm(struct run *r, struct bytes *in, uint32_t processes)
         others = 1;
         count--;
     }
-    gn_define_comm(r->d, &(struct gn_comm_def){0, GN_NONE, count, others, members});
+    gn_define_comm(r->d,
+                   &(struct gn_comm_def){
+                       .parent = GN_NONE, .member_count = count, .other_count = others, .members = members});
 }
 
 static void define(struct run *r, struct bytes *in)
@@ -89,7 +99,7 @@ static void define(struct run *r, struct bytes *in)
     }
     for (uint32_t l = 0; l < locations; l++)
         gn_define_location(r->d, &(struct gn_location_def){0, l % processes, 0, l, UINT64_MAX});
-    gn_define_comm(r->d, &(struct gn_comm_def){0, GN_NONE, processes, 0, all});
+    gn_define_comm(r->d, &(struct gn_comm_def){.parent = GN_NONE, .member_count = processes, .members = all});
     for (uint32_t c = byte(in) % 3; c > 0; c--)
         define_comm(r, in, processes);
     for (uint32_t w = byte(in) % 3; w > 0; w--)
@@ -127,10 +137,8 @@ static int push(struct run *r, struct gn_event *e, bool swapped)
     int status = gn_order_push_numbered(r->order, &twin, sequence + 1);
     if (status < 0)
         return status;
-    if (gn_order_push_numbered(r->order, &twin, sequence + 1) != -EEXIST)
-        abort();
-    if (gn_order_push_numbered(r->order, e, sequence) != 0)
-        abort();
+    require(gn_order_push_numbered(r->order, &twin, sequence + 1) == -EEXIST, "a number comes once");
+    require(gn_order_push_numbered(r->order, e, sequence) == 0, "the number before it is taken");
     r->sequence[l]++;
     r->taken++;
     return 0;
@@ -147,8 +155,7 @@ static void step(struct run *r, struct bytes *in)
     if (e.location < MAX_LOCATIONS)
         e.reserved2 = (uint32_t)r->sequence[e.location] + 1;
     int status = push(r, &e, how % 4 == 0);
-    if (status != 0 && status != -EINVAL)
-        abort();
+    require(status == 0 || status == -EINVAL, "a push is taken or refused");
     if (status == 0) {
         r->sequence[e.location]++;
         r->taken++;
@@ -164,15 +171,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct gn_order_settings settings = {.adjust = how & 1, .patience = how & 2 ? 4 : 0};
     r.numbered = how & 4;
     define(&r, &in);
-    if (gn_order_open(&r.order, r.d, &settings, &sink, NULL) != 0)
-        abort();
+    require(gn_order_open(&r.order, r.d, &settings, &sink, NULL) == 0, "it opens");
     while (in.left > 0 && r.taken < MAX_TAKEN)
         step(&r, &in);
-    if (gn_order_finish(r.order) != 0 || r.out != r.taken)
-        abort();
+    require(gn_order_finish(r.order) == 0, "it finishes");
+    require(r.out == r.taken, "what was taken came out");
     const struct gn_order_stats *stats = gn_order_stats(r.order);
-    if (stats->nodes != 0 || stats->unreported != 0 || stats->reported != stats->pushed)
-        abort();
+    require(stats->reported == stats->pushed, "as many are reported as pushed");
+    require(stats->unreported == 0, "nothing is unreported");
+    require(stats->nodes == 0, "no node is left");
     gn_order_close(r.order);
     gn_definitions_free(r.d);
     return 0;

@@ -133,6 +133,9 @@ static bool judge(struct sorting *s, const char *arrival)
         printf("%s: %" PRIu64 " events missing, %" PRIu64 " foreign, %" PRIu64
                " receives before their send, %" PRIu64 " ends before a begin\n",
                arrival, v.missing, v.foreign, v.receives_before_send, v.ends_before_begin);
+    if (v.foreign)
+        printf("%s: the first foreign event is a %s of location %u at %" PRIu64 "\n", arrival,
+               gn_event_name(v.first_foreign.kind), v.first_foreign.location, v.first_foreign.ticks);
     return good;
 }
 

@@ -278,7 +278,8 @@ void order_check_reported(struct order_check *check, const struct gn_event *even
     struct stream *stream = stream_of(check, event->location);
     check->verdict.reported++;
     if (stream->reported >= stream->count || stream->hashes[stream->reported] != hash_of(event)) {
-        check->verdict.foreign++;
+        if (check->verdict.foreign++ == 0)
+            check->verdict.first_foreign = *event;
         return;
     }
     stream->positions[stream->reported] = check->reported++;

@@ -27,6 +27,7 @@ struct order_verdict {
     uint64_t receives_before_send; /* violations */
     uint64_t ends_before_begin;    /* violations */
     uint64_t excused;              /* receives and ends that promise no order */
+    struct gn_event first_foreign;
 };
 
 struct order_check *order_check_new(const struct gn_definitions *definitions);

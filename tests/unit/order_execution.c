@@ -100,7 +100,8 @@ static void define_comms(struct simulation *s, uint32_t processes)
             members[i] = members[j];
             members[j] = swapped;
         }
-        gn_define_comm(s->d, &(struct gn_comm_def){0, c ? 0 : GN_NONE, count, 0, members});
+        gn_define_comm(s->d, &(struct gn_comm_def){
+                                 .parent = c ? 0 : GN_NONE, .member_count = count, .members = members});
         if (chance(s, 0.5))
             gn_define_window(s->d, &(struct gn_window_def){0, c});
     }

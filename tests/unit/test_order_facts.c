@@ -259,6 +259,25 @@ static void peers_in_an_intercommunicator_are_of_the_other_group(void **state)
     close_scene(&s);
 }
 
+static void everybody_has_a_communicator_of_itself(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 2);
+    uint32_t self = gn_define_comm(s.d, &(struct gn_comm_def){.is_self = true});
+    PUSH(on(RECV(1, 0, 0), self), 0);
+    PUSH(on(SEND(0, 0, 0), self), 1);
+    PUSH(on(RECV(0, 0, 0), self), 1);
+    PUSH(on(BEGIN(0, BARRIER, GN_NONE), self), 1);
+    PUSH(on(END(0, BARRIER, GN_NONE), self), 1);
+    PUSH(on(BEGIN(0, BCAST, 0), self), 1);
+    PUSH(on(END(0, BCAST, 0), self), 1);
+    assert_int_equal(nodes(&s), 2);
+    assert_int_equal(gn_order_end(s.order, 0), 0);
+    assert_int_equal(gn_order_stats(s.order)->collectives, 2);
+    close_scene(&s);
+}
+
 static void a_receive_by_another_thread_of_the_process(void **state)
 {
     (void)state;
@@ -1149,6 +1168,7 @@ int main(void)
         cmocka_unit_test(a_message_to_oneself),
         cmocka_unit_test(peers_are_ranks_of_the_communicator),
         cmocka_unit_test(peers_in_an_intercommunicator_are_of_the_other_group),
+        cmocka_unit_test(everybody_has_a_communicator_of_itself),
         cmocka_unit_test(a_receive_by_another_thread_of_the_process),
         cmocka_unit_test(a_receive_is_an_event_when_it_completes),
         cmocka_unit_test(receives_match_in_posting_order_whatever_completes_first),
