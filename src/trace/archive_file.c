@@ -1,5 +1,6 @@
 #include "trace/archive_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -30,8 +31,8 @@ static int open_file(const char *folder, uint64_t location, const char *extensio
 static enum gn_file_state state_of(int file)
 {
     uint8_t end[2] = {0};
-    if (file < 0)
-        return GN_FILE_MISSING;
+    if (file < 0) /* why else it cannot be opened, the library will say */
+        return errno == ENOENT ? GN_FILE_MISSING : GN_FILE_WHOLE;
     bool is_whole = lseek(file, -(off_t)sizeof end, SEEK_END) >= 0 &&
                     read(file, end, sizeof end) == sizeof end && end[0] == END_OF_CHUNK &&
                     end[1] == END_OF_FILE;

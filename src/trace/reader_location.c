@@ -81,6 +81,15 @@ static bool look_at_files(struct gn_reader_location *l)
     return l->limit > 0;
 }
 
+/* Positions are counted from 1, and one behind the last record is an error: so to the last one that was read,
+ * and over it, while there are no callbacks. */
+static bool go_back(struct gn_reader_location *l)
+{
+    uint64_t records = 0;
+    return OTF2_EvtReader_Seek(l->otf2, l->records) == OTF2_SUCCESS &&
+           OTF2_Reader_ReadLocalEvents(l->shared->otf2, l->otf2, 1, &records) == OTF2_SUCCESS && records == 1;
+}
+
 int gn_reader_location_open(struct gn_reader_location *l, struct gn_error *err)
 {
     struct gn_reader_shared *s = l->shared;
@@ -97,10 +106,10 @@ int gn_reader_location_open(struct gn_reader_location *l, struct gn_error *err)
                        definition(l)->file_id, s->archive.folder, gn_otf2_error_text());
     /* raw readings: putting clocks on one scale is not the reader's business */
     OTF2_EvtReader_ApplyClockOffsets(l->otf2, false);
-    OTF2_Reader_RegisterEvtCallbacks(s->otf2, l->otf2, s->callbacks, l);
-    if (l->records && OTF2_EvtReader_Seek(l->otf2, l->records) != OTF2_SUCCESS)
+    if (l->records && !go_back(l))
         return gn_fail(err, -EIO, "cannot go back to event %" PRIu64 " of location %" PRIu64 " in %s: %s",
                        l->records, definition(l)->file_id, s->archive.folder, gn_otf2_error_text());
+    OTF2_Reader_RegisterEvtCallbacks(s->otf2, l->otf2, s->callbacks, l);
     return 0;
 }
 
@@ -167,6 +176,13 @@ static void finish(struct gn_reader_location *l)
     report->miscounted += d->events != UINT64_MAX && d->events != l->records;
 }
 
+/* Errors that are the machine's and not the file's. */
+static bool is_ours(OTF2_ErrorCode status)
+{
+    return status == OTF2_ERROR_EMFILE || status == OTF2_ERROR_ENFILE || status == OTF2_ERROR_ENOMEM ||
+           status == OTF2_ERROR_EACCES || status == OTF2_ERROR_EIO;
+}
+
 /* Reads one batch. What a broken file had until then counts. */
 static int read_batch(struct gn_reader_location *l, struct gn_error *err)
 {
@@ -181,6 +197,9 @@ static int read_batch(struct gn_reader_location *l, struct gn_error *err)
         records = l->count - before; /* it says less when it ends with an error */
     l->records += records;
     l->shared->report.skipped += records - (l->count - before);
+    if (is_ours(status))
+        return gn_fail(err, -EIO, "cannot read the events of location %" PRIu64 " in %s: %s",
+                       definition(l)->file_id, l->shared->archive.folder, gn_otf2_error_text());
     if (status != OTF2_SUCCESS && !l->is_cut)
         find_cut(l);
     if (status != OTF2_SUCCESS || records < l->shared->batch)
