@@ -96,7 +96,8 @@ static uint32_t rank_of(const struct instance *in, uint32_t member)
 static void record(struct gn_sim *sim, const struct instance *in, uint32_t member, enum gn_event_kind kind,
                    uint64_t request)
 {
-    uint32_t bytes = in->op->op == GN_COLLECTIVE_BARRIER || in->op == &handle ? 0 : BYTES;
+    bool none = in->op->op == GN_COLLECTIVE_BARRIER || in->op == &handle || kind == GN_EVENT_NBC_REQUEST;
+    uint32_t bytes = none ? 0 : BYTES;
     gn_sim_record(sim, rank_of(in, member), in->call, kind,
                   &(struct gn_sim_record){.peer = in->root,
                                           .request = request,
