@@ -145,8 +145,8 @@ struct gn_channel_key {
 /* The channel of a message event as seen from its location; false: the event fits no definition. */
 bool gn_channel_key_of(const struct gn_order *order, const struct gn_event *event, bool sends,
                        struct gn_channel_key *key);
-int gn_channel_send(struct gn_order *order, struct gn_vertex *send);
-int gn_channel_receive(struct gn_order *order, struct gn_vertex *receive, const struct gn_channel_key *key);
+int gn_channels_send(struct gn_order *order, struct gn_vertex *send);
+int gn_channels_receive(struct gn_order *order, struct gn_vertex *receive, const struct gn_channel_key *key);
 /* No send of this process will come, or none that could be counted: receives that wait for one are released.
  */
 void gn_channels_abandon(struct gn_order *order, uint32_t process);

@@ -232,7 +232,7 @@ static int connect(struct gn_order *order, struct gn_vertex *vertex)
     switch (vertex->event.kind) {
     case GN_EVENT_MPI_SEND:
     case GN_EVENT_MPI_ISEND:
-        return gn_channel_send(order, vertex);
+        return gn_channels_send(order, vertex);
     case GN_EVENT_MPI_RECV:
     case GN_EVENT_MPI_IRECV:
         return gn_receive_completed(order, vertex);
