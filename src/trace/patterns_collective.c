@@ -98,11 +98,9 @@ static void record(struct gn_sim *sim, const struct instance *in, uint32_t membe
 {
     bool none = in->op->op == GN_COLLECTIVE_BARRIER || in->op == &handle || kind == GN_EVENT_NBC_REQUEST;
     uint32_t bytes = none ? 0 : BYTES;
-    gn_sim_record(sim, rank_of(in, member), in->call, kind,
-                  &(struct gn_sim_record){.peer = in->root,
-                                          .request = request,
-                                          .sent = gives(sim, in, member) ? bytes * in->getters : 0,
-                                          .received = gets(sim, in, member) ? bytes * in->givers : 0});
+    gn_sim_take_part(sim, rank_of(in, member), in->call, kind, in->root, request,
+                     gives(sim, in, member) ? bytes * in->getters : 0,
+                     gets(sim, in, member) ? bytes * in->givers : 0);
 }
 
 static void begin(struct gn_sim *sim, struct instance *in, uint32_t member, enum gn_event_kind kind,
