@@ -29,6 +29,7 @@ struct member {
     struct gn_vertex *end;   /* PREFIX: waiting for lower ranks */
     uint64_t final_ticks;    /* PREFIX: the latest of the begins up to this rank */
     bool begun, settled, ended;
+    bool absent; /* will never begin */
 };
 
 struct gn_instance {
@@ -36,7 +37,8 @@ struct gn_instance {
     uint32_t number, root;
     enum shape shape;
     bool sparse;      /* a v or w variant */
-    bool incomplete;  /* a member will never take part */
+    bool incomplete;  /* a member will never begin, or never end */
+    uint32_t absent;  /* the lowest rank that will never begin; GN_NONE: none */
     uint32_t settled; /* members whose begin was reported, or need not be waited for */
     uint32_t ended, ended_xor;
     uint32_t waiting;
@@ -198,7 +200,8 @@ static bool is_needed(const struct gn_instance *i, uint32_t rank)
 static void inform(const struct gn_instance *i, uint32_t rank, struct gn_vertex *end)
 {
     end->instance = NULL;
-    if (i->incomplete)
+    if (i->shape == ONE_TO_ALL ? i->members[i->root].absent
+                               : i->absent < (i->shape == PREFIX ? rank : i->group->size))
         end->place.flags |= GN_PLACE_RELEASED;
     gn_vertex_after(end, i->shape == PREFIX ? i->members[rank - 1].final_ticks : i->final_ticks);
     if (i->shape == ONE_TO_ALL && i->root_location != GN_NONE)
@@ -328,8 +331,11 @@ static void leave(struct gn_order *order, struct gn_instance *i, uint32_t rank)
     struct member *member = &i->members[rank];
     if (!member->begun || !member->ended)
         i->incomplete = true;
-    if (!member->begun)
+    if (!member->begun) {
+        member->absent = true;
+        i->absent = rank < i->absent ? rank : i->absent;
         settle(order, i, rank, 0);
+    }
     member->begun = true;
     end_observed(order, i, rank);
 }
@@ -353,7 +359,7 @@ static struct gn_instance *make_instance(struct gn_order *order, struct gn_group
         i->shape = ALL_TO_ALL;
     }
     i->suffix = g->size;
-    i->root_location = GN_NONE;
+    i->absent = i->root_location = GN_NONE;
     for (size_t a = 0; a < g->absent_count; a++)
         leave(order, i, g->absent[a]);
     return i;
