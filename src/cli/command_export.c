@@ -1,6 +1,7 @@
 /* gnomon export — a trace in the formats of other programs. */
 #include "cli/commands.h"
 #include "cli/export.h"
+#include "cli/ordering.h"
 #include "order/arrival.h"
 #include "trace/reader.h"
 
@@ -90,61 +91,22 @@ static const struct argp_option options[] = {
 
 /* ---- the way of the events ---- */
 
-struct way {
-    struct gn_output output;
-    struct gn_error err; /* of the output */
-    uint64_t number;
-};
-
-static int report(void *self, const struct gn_event *event, const struct gn_place *place)
-{
-    struct way *way = self;
-    return way->output.put(way->output.self, way->number++, event, place, &way->err);
-}
-
-static int push_all(struct gn_order *order, const struct gn_arrived *arrived)
-{
-    int code = arrived->count ? 0 : gn_order_end(order, arrived->location);
-    for (uint32_t i = 0; i < arrived->count && code == 0; i++)
-        code = gn_order_push(order, &arrived->events[i]);
-    return code;
-}
-
-/* By timestamp into the sort, which knows where messages come from; it keeps the order but where a receive
- * would come before its send. */
-static int carry(struct gn_source *source, struct gn_order *order, struct gn_error *err)
+/* From the trace by timestamp, through the sort, which knows where messages come from and leaves the rest as
+ * it is. */
+static int carry(struct gn_source *source, struct gn_ordering *ordering, struct gn_error *err)
 {
     static const struct gn_arrival_settings recorded = {.kind = GN_ARRIVAL_RECORDED};
     struct gn_arrival *arrival;
     struct gn_arrived arrived;
     int code = gn_arrival_open(&arrival, source, &recorded, err);
-    if (code < 0)
-        return code;
-    while ((code = gn_arrival_next(arrival, &arrived, err)) == 1 || code == -EAGAIN)
-        if (code == 1 && (code = push_all(order, &arrived)) < 0)
-            break;
+    while (code == 0 && (code = gn_arrival_next(arrival, &arrived, err)) == 1) {
+        code = arrived.count ? 0 : gn_ordering_end(ordering, arrived.location, err);
+        for (uint32_t i = 0; i < arrived.count && code == 0; i++)
+            code = gn_ordering_push(ordering, &arrived.events[i], err);
+    }
     gn_arrival_close(arrival);
-    return code < 0 ? code : gn_order_finish(order);
+    return code == 0 ? gn_ordering_finish(ordering, err) : code;
 }
-
-static int export_events(struct gn_source *source, struct way *way, struct gn_error *err)
-{
-    const struct gn_order_sink sink = {way, report};
-    struct gn_order *order;
-    int code = gn_order_open(&order, source->definitions, NULL, &sink, err);
-    if (code < 0)
-        return code;
-    err->text[0] = '\0';
-    code = carry(source, order, err);
-    gn_order_close(order);
-    if (code < 0 && way->err.text[0])
-        *err = way->err;
-    else if (code < 0 && !err->text[0])
-        gn_fail(err, code, "sorting the events failed: %s", strerror(-code));
-    return code;
-}
-
-/* ---- the command ---- */
 
 static FILE *open_file(const struct arguments *a, struct gn_error *err)
 {
@@ -154,22 +116,31 @@ static FILE *open_file(const struct arguments *a, struct gn_error *err)
     return file;
 }
 
-static int export_trace(const struct arguments *a, struct gn_source *source, struct gn_error *err)
+static int export_to(FILE *file, const struct arguments *a, struct gn_source *source,
+                     struct gn_ordering *ordering, struct gn_error *err)
 {
-    const struct gn_definitions *d = source->definitions;
-    const struct gn_origin origin = {true, d->first_ticks, d->ticks_per_second ? d->ticks_per_second : 1};
-    struct way way = {.number = 0};
-    FILE *file = open_file(a, err);
-    if (!file)
-        return -EIO;
-    int code = a->format->open(&way.output, file, d, &origin, err);
+    struct gn_output output;
+    int code = a->format->open(&output, file, source->definitions, gn_ordering_origin(ordering), err);
     if (code < 0)
         return code;
-    code = export_events(source, &way, err);
+    gn_ordering_send_to(ordering, &output);
+    code = carry(source, ordering, err);
+    if (code == 0)
+        return output.finish(output.self, err);
+    output.close(output.self);
+    return code;
+}
+
+static int export_trace(const struct arguments *a, struct gn_source *source, struct gn_error *err)
+{
+    const struct gn_ordering_settings settings = {.definitions = source->definitions};
+    struct gn_ordering *ordering;
+    int code = gn_ordering_open(&ordering, &settings, err);
     if (code < 0)
-        way.output.close(way.output.self);
-    else
-        code = way.output.finish(way.output.self, err);
+        return code;
+    FILE *file = open_file(a, err);
+    code = file ? export_to(file, a, source, ordering, err) : -EIO;
+    gn_ordering_close(ordering);
     return code;
 }
 

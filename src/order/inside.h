@@ -28,7 +28,8 @@ struct gn_vertex {
     /* the process that still has to do something about it: whose send it waits for, or whose receive of it is
      * missing */
     struct gn_vertex **reference, *sibling;
-    struct gn_vertex *receiver; /* of a send: its receive, waiting */
+    struct gn_vertex *receiver; /* of a send: its receive, waiting for it */
+    struct gn_vertex *sender;   /* of that receive: the send */
     struct gn_channel *channel; /* that it stands in */
     struct gn_instance *instance;
     uint32_t member; /* rank in the instance */
@@ -45,18 +46,20 @@ struct gn_vertex {
 struct gn_post;
 struct gn_start;
 
-struct gn_place_state { /* a location's state */
-    struct gn_vertex *head, *tail;
+/* A location's state; what every event looks at comes first. */
+struct gn_place_state {
+    _Alignas(64) struct gn_vertex *head; /* events that wait, in local order */
+    struct gn_vertex *tail;
     struct gn_vertex *last; /* the vertex of the event observed last; NULL: it has none */
-    bool any;               /* an event was observed, and the last one still counts as a node */
+    uint64_t drift_ticks;   /* the paper's accumulated drift */
+    uint64_t observed;
+    bool any; /* an event was observed, and the last one still counts as a node */
     bool ended, is_ready;
     bool gave_up; /* on collectives whose ends did not come */
     uint32_t process;
     uint32_t next_ready;
-    uint64_t drift_ticks; /* the paper's accumulated drift */
-    uint64_t observed;
-    struct gn_post *first_post, *last_post; /* receives in posting order; receives.c */
     uint32_t deferred_receives;
+    struct gn_post *first_post, *last_post; /* receives in posting order; receives.c */
     uint64_t deferred_since;
     struct gn_start *first_start,
         *last_start; /* collectives not yet numbered, in starting order; collectives.c */
@@ -68,6 +71,7 @@ struct gn_place_state { /* a location's state */
 };
 
 struct gn_process_state {
+    uint32_t locations;          /* ever */
     uint32_t alive;              /* locations that have not ended */
     bool ended;                  /* all of them have */
     bool loose;                  /* lost events: counting its messages is over */
@@ -80,8 +84,12 @@ struct gn_order {
     struct gn_order_sink sink;
     struct gn_order_settings settings;
     struct gn_order_stats stats;
-    uint64_t nodes_sum, unreported_sum;
-    int stopped; /* what the sink returned, or -ENOMEM: nothing works any more */
+    /* of the statistics, those that change with every event; apart, so that one is not loaded together with
+     * another that was just stored */
+    uint64_t nodes, nodes_max, nodes_sum;
+    uint64_t unreported, unreported_max, unreported_sum;
+    uint64_t untangle_at; /* so many unreported events are worth a search for circles */
+    int stopped;          /* what the sink returned, or -ENOMEM: nothing works any more */
     struct gn_place_state *locations;
     struct gn_process_state *processes;
     size_t location_count, process_count;
@@ -90,7 +98,8 @@ struct gn_order {
     void *slabs;
     struct gn_map channels; /* channels.c */
     struct gn_channel *spare_channels;
-    struct gn_map posts;      /* receives.c: open receive requests */
+    struct gn_map posts; /* receives.c: open receive requests that are not at the front of their list */
+    struct gn_post *spare_posts;
     struct gn_map starts;     /* collectives.c: open nonblocking collectives */
     struct gn_group **groups; /* collectives.c: by communicator, then by window */
     size_t comm_groups, window_groups;
@@ -115,6 +124,10 @@ static inline void gn_vertex_correlate(struct gn_vertex *vertex, uint64_t sent_t
 void gn_vertex_settled(struct gn_order *order, struct gn_vertex *vertex);
 /* One of its successors was observed, or will never be. The vertex may be gone afterwards. */
 void gn_vertex_noticed(struct gn_order *order, struct gn_vertex *vertex);
+/* Waits for nothing any more, whatever it was; it is the head of its location. In tangles.c. */
+void gn_vertex_release(struct gn_order *order, struct gn_vertex *head);
+/* Releases one event of each circle of events that wait for each other. In tangles.c. */
+void gn_tangles_cut(struct gn_order *order);
 /* Enters the vertex into a process's list of those it has to do something about, and takes it out. */
 void gn_vertex_list(struct gn_vertex **list, struct gn_vertex *vertex);
 void gn_vertex_unlist(struct gn_vertex *vertex);
@@ -132,8 +145,8 @@ struct gn_channel_key {
 /* The channel of a message event as seen from its location; false: the event fits no definition. */
 bool gn_channel_key_of(const struct gn_order *order, const struct gn_event *event, bool sends,
                        struct gn_channel_key *key);
-int gn_channel_send(struct gn_order *order, struct gn_vertex *send);
-int gn_channel_receive(struct gn_order *order, struct gn_vertex *receive, const struct gn_channel_key *key);
+int gn_channels_send(struct gn_order *order, struct gn_vertex *send);
+int gn_channels_receive(struct gn_order *order, struct gn_vertex *receive, const struct gn_channel_key *key);
 /* No send of this process will come, or none that could be counted: receives that wait for one are released.
  */
 void gn_channels_abandon(struct gn_order *order, uint32_t process);
@@ -161,6 +174,11 @@ void gn_collective_reported(struct gn_order *order, struct gn_vertex *begin); /*
 void gn_collectives_hurry(struct gn_order *order, struct gn_place_state *location);
 /* Nothing that is begun at this location will end any more. */
 void gn_collectives_end(struct gn_order *order, uint32_t location);
+/* Of a waiting end: the location of the next begin, from *member on, that was observed and not reported;
+ * GN_NONE. */
+uint32_t gn_collective_blocker(const struct gn_vertex *end, uint32_t *member);
+/* The end is waited for no longer. */
+void gn_collective_release(struct gn_order *order, struct gn_vertex *end);
 /* The process takes part in no instance that it has not begun. */
 void gn_collectives_leave(struct gn_order *order, uint32_t process);
 /* … and what it has begun cannot be counted any more. */

@@ -16,8 +16,10 @@
  * for it), so there every open receive is in the way. It is so for settings.patience events of the location;
  * then the open ones are no longer considered and what they held up comes out marked ambiguous.
  */
+enum { FRONT = 8 }; /* receives of a location that are looked for one by one */
+
 struct gn_post {
-    struct gn_post *previous, *next; /* at its location, in posting order */
+    struct gn_post *previous, *next; /* at its location, in posting order; next: also among spare ones */
     uint64_t request;
     uint32_t location, process;
     uint32_t comm, tag;        /* GN_NONE, GN_ANY: see struct gn_event */
@@ -35,6 +37,44 @@ static struct gn_key map_key(uint32_t process, uint64_t request)
 static struct gn_place_state *home_of(struct gn_order *order, const struct gn_post *post)
 {
     return &order->locations[post->location];
+}
+
+/* The open receive with this request. Most complete in about the order in which they were posted, so it is
+ * near the front of its location's list. */
+static struct gn_post *find(const struct gn_order *order, uint32_t location, uint64_t request)
+{
+    const struct gn_place_state *here = &order->locations[location];
+    struct gn_post *post = here->first_post;
+    for (int i = 0; post && i < FRONT; post = post->next, i++)
+        if (post->request == request && !post->receive)
+            return post;
+    return gn_map_find(&order->posts, map_key(here->process, request));
+}
+
+static struct gn_post *make(struct gn_order *order, const struct gn_post *what)
+{
+    struct gn_post *post = order->spare_posts;
+    if (post)
+        order->spare_posts = post->next;
+    else if (!(post = malloc(sizeof *post)))
+        return NULL;
+    *post = *what;
+    return post;
+}
+
+static void unmake(struct gn_order *order, struct gn_post *post)
+{
+    post->next = order->spare_posts;
+    order->spare_posts = post;
+}
+
+static bool is_at_front(const struct gn_place_state *location)
+{
+    const struct gn_post *post = location->first_post;
+    for (int i = 0; i < FRONT; post = post->next, i++)
+        if (!post)
+            return true;
+    return false;
 }
 
 static void append(struct gn_place_state *location, struct gn_post *post)
@@ -69,7 +109,7 @@ static void forget(struct gn_order *order, struct gn_post *post)
     unlist(home_of(order, post), post);
     if (post->named)
         gn_map_remove(&order->posts, map_key(post->process, post->request));
-    free(post);
+    unmake(order, post);
 }
 
 /* Whether the earlier receive could have taken a message of the channel before the later one did. */
@@ -98,7 +138,7 @@ static int match_now(struct gn_order *order, struct gn_post *post)
     struct gn_vertex *receive = post->receive;
     struct gn_channel_key key = post->key;
     forget(order, post);
-    int code = gn_channel_receive(order, receive, &key);
+    int code = gn_channels_receive(order, receive, &key);
     gn_vertex_settled(order, receive);
     return code;
 }
@@ -120,45 +160,53 @@ static int resolve(struct gn_order *order, struct gn_place_state *location)
     return code;
 }
 
-static int defer(struct gn_order *order, struct gn_place_state *location)
+static void defer(struct gn_place_state *location)
 {
-    (void)order;
     if (location->deferred_receives++ == 0)
         location->deferred_since = location->observed;
-    return 0;
+}
+
+/* Its completion was never recorded, and its number has been given out again. */
+static int forget_earlier(struct gn_order *order, const struct gn_event *event)
+{
+    struct gn_post *known = find(order, event->location, event->request);
+    if (!known)
+        return 0;
+    struct gn_place_state *home = home_of(order, known);
+    forget(order, known);
+    return resolve(order, home);
+}
+
+static uint32_t source_of(const struct gn_order *order, const struct gn_event *event, uint32_t process)
+{
+    if (event->comm == GN_NONE || event->peer == GN_ANY)
+        return GN_ANY;
+    uint32_t from = gn_comm_peer(order->definitions, event->comm, process, event->peer);
+    return from == GN_NONE ? GN_ANY : from;
 }
 
 int gn_receive_posted(struct gn_order *order, const struct gn_event *event)
 {
-    uint32_t process = order->locations[event->location].process;
+    struct gn_place_state *location = &order->locations[event->location];
+    uint32_t process = location->process;
     if (process >= order->process_count)
         return 0;
-    struct gn_post *known = gn_map_find(&order->posts, map_key(process, event->request));
-    int code = 0;
-    if (known) { /* its completion was never recorded, and its number has been given out again */
-        struct gn_place_state *home = home_of(order, known);
-        forget(order, known);
-        code = resolve(order, home);
-    }
-    struct gn_post *post = malloc(sizeof *post);
+    int code = forget_earlier(order, event);
+    struct gn_post *post = make(order, &(struct gn_post){.request = event->request,
+                                                         .location = event->location,
+                                                         .process = process,
+                                                         .comm = event->comm,
+                                                         .tag = event->tag == GN_NONE ? GN_ANY : event->tag,
+                                                         .from = source_of(order, event, process)});
     if (!post)
         return -ENOMEM;
-    *post = (struct gn_post){.request = event->request,
-                             .location = event->location,
-                             .process = process,
-                             .comm = event->comm,
-                             .tag = event->tag == GN_NONE ? GN_ANY : event->tag,
-                             .from = GN_ANY,
-                             .named = true};
-    if (event->comm != GN_NONE && event->peer != GN_ANY) {
-        uint32_t from = gn_comm_peer(order->definitions, event->comm, process, event->peer);
-        post->from = from == GN_NONE ? GN_ANY : from;
-    }
-    if (!gn_map_add(&order->posts, map_key(process, event->request), post)) {
-        free(post);
+    /* another thread of the process may complete it */
+    post->named = order->processes[process].locations > 1 || !is_at_front(location);
+    if (post->named && !gn_map_add(&order->posts, map_key(process, event->request), post)) {
+        unmake(order, post);
         return -ENOMEM;
     }
-    append(&order->locations[event->location], post);
+    append(location, post);
     return code;
 }
 
@@ -168,14 +216,17 @@ static int complete_unposted(struct gn_order *order, struct gn_vertex *receive,
 {
     struct gn_place_state *location = &order->locations[receive->event.location];
     if (!location->first_post)
-        return gn_channel_receive(order, receive, key);
-    struct gn_post *post = malloc(sizeof *post);
+        return gn_channels_receive(order, receive, key);
+    struct gn_post *post =
+        make(order, &(struct gn_post){.location = receive->event.location, .receive = receive, .key = *key});
     if (!post)
         return -ENOMEM;
-    *post = (struct gn_post){.location = receive->event.location, .receive = receive, .key = *key};
     append(location, post);
     receive->waits++;
-    return is_deferred(post) ? defer(order, location) : match_now(order, post);
+    if (!is_deferred(post))
+        return match_now(order, post);
+    defer(location);
+    return 0;
 }
 
 static int complete_posted(struct gn_order *order, struct gn_post *post, struct gn_vertex *receive,
@@ -185,15 +236,16 @@ static int complete_posted(struct gn_order *order, struct gn_post *post, struct 
     if (!post->listed) { /* given up: others have passed it */
         receive->place.flags |= GN_PLACE_AMBIGUOUS;
         forget(order, post);
-        return gn_channel_receive(order, receive, key);
+        return gn_channels_receive(order, receive, key);
     }
-    gn_map_remove(&order->posts, map_key(post->process, post->request));
+    if (post->named)
+        gn_map_remove(&order->posts, map_key(post->process, post->request));
     post->named = false;
     post->receive = receive;
     post->key = *key;
     receive->waits++;
     if (is_deferred(post)) { /* it still stands in the way of its own channel only */
-        defer(order, location);
+        defer(location);
         return location->deferred_receives > 1 ? resolve(order, location) : 0;
     }
     int code = match_now(order, post);
@@ -207,10 +259,11 @@ int gn_receive_completed(struct gn_order *order, struct gn_vertex *receive)
     const struct gn_event *event = &receive->event;
     struct gn_post *post = NULL;
     if (event->kind == GN_EVENT_MPI_IRECV)
-        post = gn_map_find(&order->posts, map_key(order->locations[event->location].process, event->request));
+        post = find(order, event->location, event->request);
     if (!gn_channel_key_of(order, event, false, &key)) {
         order->stats.contradictions++;
-        gn_receive_cancelled(order, event); /* its post will not complete again */
+        if (post) /* it will not complete again */
+            gn_receive_cancelled(order, event);
         return 0;
     }
     return post ? complete_posted(order, post, receive, &key) : complete_unposted(order, receive, &key);
@@ -218,8 +271,7 @@ int gn_receive_completed(struct gn_order *order, struct gn_vertex *receive)
 
 void gn_receive_cancelled(struct gn_order *order, const struct gn_event *event)
 {
-    uint32_t process = order->locations[event->location].process;
-    struct gn_post *post = gn_map_find(&order->posts, map_key(process, event->request));
+    struct gn_post *post = find(order, event->location, event->request);
     if (!post)
         return;
     struct gn_place_state *home = home_of(order, post);
@@ -227,17 +279,26 @@ void gn_receive_cancelled(struct gn_order *order, const struct gn_event *event)
     resolve(order, home);
 }
 
-/* Takes open receives out of the list, so that they are in nobody's way. */
-static void give_up(struct gn_order *order, struct gn_place_state *location, bool keep_names)
+/* Out of the list, so that it is in nobody's way, but to be known when it completes after all. */
+static void pass_over(struct gn_order *order, struct gn_post *post)
+{
+    unlist(home_of(order, post), post);
+    if (!post->named && !gn_map_add(&order->posts, map_key(post->process, post->request), post))
+        unmake(order, post);
+    else
+        post->named = true;
+}
+
+static void give_up(struct gn_order *order, struct gn_place_state *location, bool is_over)
 {
     for (struct gn_post *post = location->first_post, *next; post; post = next) {
         next = post->next;
         if (post->receive)
             post->receive->place.flags |= GN_PLACE_AMBIGUOUS;
-        else if (keep_names)
-            unlist(location, post);
-        else
+        else if (is_over)
             forget(order, post);
+        else
+            pass_over(order, post);
     }
     resolve(order, location);
 }
@@ -245,32 +306,31 @@ static void give_up(struct gn_order *order, struct gn_place_state *location, boo
 void gn_receives_hurry(struct gn_order *order, struct gn_place_state *location)
 {
     if (location->observed - location->deferred_since > order->settings.patience)
-        give_up(order, location, true);
+        give_up(order, location, false);
 }
 
 void gn_receives_end(struct gn_order *order, uint32_t location)
 {
-    give_up(order, &order->locations[location], false);
+    give_up(order, &order->locations[location], true);
 }
 
-static bool free_post(void *value, void *with)
+static void free_list(struct gn_post *post)
 {
-    (void)with;
-    struct gn_post *post = value;
-    if (!post->listed)
+    for (struct gn_post *next; post; post = next) {
+        next = post->next;
         free(post);
-    return true;
+    }
 }
 
 void gn_receives_close(struct gn_order *order)
 {
-    for (size_t i = 0; i < order->posts.size; i++)
-        if (order->posts.slots[i].value)
-            free_post(order->posts.slots[i].value, NULL);
+    for (size_t i = 0; i < order->posts.size; i++) {
+        struct gn_post *post = order->posts.slots[i].value;
+        if (post && !post->listed)
+            free(post);
+    }
     gn_map_clear(&order->posts);
     for (size_t i = 0; i < order->location_count; i++)
-        for (struct gn_post *post = order->locations[i].first_post, *next; post; post = next) {
-            next = post->next;
-            free(post);
-        }
+        free_list(order->locations[i].first_post);
+    free_list(order->spare_posts);
 }
