@@ -299,7 +299,7 @@ void gn_after_improbe(struct gn_call *call, int source, int tag, gn_handle comm,
 void gn_before_imrecv(struct gn_call *call, void *message_handle)
 {
     call->id = 0;
-    if (!gn_rings)
+    if (!gn_ring_memory)
         return;
     int32_t position = gn_request_find(gn_message_handle(call->binding, message_handle, 0));
     if (position < 0 || gn_request_at(position)->kind != GN_MESSAGE)
@@ -897,7 +897,7 @@ void gn_traced_win_end(struct gn_call *call)
 
 uint32_t gn_made_window(unsigned binding, gn_handle comm, const void *window)
 {
-    return gn_is_closed() || !gn_rings ? GN_NONE : gn_window_define(gn_win_handle(binding, window, 0), comm);
+    return gn_is_closed() || !gn_ring_memory ? GN_NONE : gn_window_define(gn_win_handle(binding, window, 0), comm);
 }
 
 void gn_traced_made_window(struct gn_call *call, gn_handle comm, const void *window)
@@ -1001,7 +1001,7 @@ void gn_forget_handles(void)
 
 uint32_t gn_made_comm(unsigned binding, gn_handle parent, const void *comm, gn_handle like)
 {
-    return gn_is_closed() || !gn_rings ? GN_NONE
+    return gn_is_closed() || !gn_ring_memory ? GN_NONE
                                        : gn_comm_define(gn_comm_handle(binding, comm, 0), parent, like);
 }
 

@@ -113,15 +113,15 @@ static uint64_t hash_words(const uint32_t *words, uint32_t count, uint32_t other
 static bool same(const struct members *list, const uint32_t *words, uint32_t count, uint32_t others)
 {
     return list->count == count && list->others == others &&
-           memcmp(&gn_rings->words[list->first], words, (count + others) * sizeof *words) == 0;
+           memcmp(&gn_ring_memory->words[list->first], words, (count + others) * sizeof *words) == 0;
 }
 
 /* The list of what stands at the end of words[]; a new one if it is not there yet. GN_NONE: no room. */
 static uint32_t list_of_new_words(uint32_t count, uint32_t others)
 {
     const uint32_t mask = 2 * GN_RING_COMMS - 1;
-    uint32_t first = GN_GET(gn_rings->word_count);
-    const uint32_t *words = &gn_rings->words[first];
+    uint32_t first = GN_GET(gn_ring_memory->word_count);
+    const uint32_t *words = &gn_ring_memory->words[first];
     uint32_t slot = (uint32_t)hash_words(words, count, others) & mask;
     for (; tables->list_slots[slot]; slot = (slot + 1) & mask)
         if (same(&tables->lists[tables->list_slots[slot] - 1], words, count, others))
@@ -129,14 +129,14 @@ static uint32_t list_of_new_words(uint32_t count, uint32_t others)
     if (tables->list_count == GN_RING_COMMS)
         return GN_NONE;
     tables->lists[tables->list_count] = (struct members){.first = first, .count = count, .others = others};
-    GN_PUBLISH(gn_rings->word_count, first + count + others);
+    GN_PUBLISH(gn_ring_memory->word_count, first + count + others);
     tables->list_slots[slot] = ++tables->list_count;
     return tables->list_count - 1;
 }
 
 static bool room_for(uint64_t words)
 {
-    return words <= GN_RING_WORDS - GN_GET(gn_rings->word_count);
+    return words <= GN_RING_WORDS - GN_GET(gn_ring_memory->word_count);
 }
 
 /* Appends the world ranks of a group to words[], `after` words behind their end, and frees it. Their number,
@@ -149,7 +149,7 @@ static int64_t append_group(gn_handle group, uint32_t after)
     if (size > 0 && room_for((uint64_t)size + after)) {
         for (; tables->rank_count < (uint32_t)size; tables->rank_count++)
             tables->ranks[tables->rank_count] = (int32_t)tables->rank_count;
-        int *to = (int *)&gn_rings->words[GN_GET(gn_rings->word_count) + after];
+        int *to = (int *)&gn_ring_memory->words[GN_GET(gn_ring_memory->word_count) + after];
         result = gn_translate_to_world(group, size, tables->ranks, to) ? size : -1;
     }
     GN_PMPI(Group_free, (gn_handle *))(&group);
@@ -174,13 +174,13 @@ static uint32_t list_of_comm(gn_handle comm)
 
 static uint32_t add_comm(uint32_t list, uint32_t parent, const char *name)
 {
-    uint32_t number = GN_GET(gn_rings->comm_count);
+    uint32_t number = GN_GET(gn_ring_memory->comm_count);
     if (list == GN_NONE || number == GN_RING_COMMS) {
-        atomic_fetch_add(&gn_rings->lost_comms, 1);
+        atomic_fetch_add(&gn_ring_memory->lost_comms, 1);
         return GN_NONE;
     }
     struct members *members = &tables->lists[list];
-    struct gn_ring_comm *comm = &gn_rings->comms[number];
+    struct gn_ring_comm *comm = &gn_ring_memory->comms[number];
     comm->first_member = members->first;
     comm->member_count = members->count;
     comm->other_count = members->others;
@@ -188,19 +188,19 @@ static uint32_t add_comm(uint32_t list, uint32_t parent, const char *name)
     comm->parent = parent;
     strncpy(comm->name, name, sizeof comm->name - 1);
     tables->list_of[number] = list;
-    GN_PUBLISH(gn_rings->comm_count, number + 1);
+    GN_PUBLISH(gn_ring_memory->comm_count, number + 1);
     return number;
 }
 
 void gn_comms_begin(int rank, int size)
 {
-    if (!gn_rings || size <= 0 || !room_for((uint64_t)size + 1))
+    if (!gn_ring_memory || size <= 0 || !room_for((uint64_t)size + 1))
         return;
     pthread_mutex_lock(&lock);
     for (int i = 0; i < size; i++)
-        gn_rings->words[i] = (uint32_t)i;
+        gn_ring_memory->words[i] = (uint32_t)i;
     add_comm(list_of_new_words((uint32_t)size, 0), GN_NONE, "MPI_COMM_WORLD");
-    gn_rings->words[GN_GET(gn_rings->word_count)] = (uint32_t)rank;
+    gn_ring_memory->words[GN_GET(gn_ring_memory->word_count)] = (uint32_t)rank;
     add_comm(list_of_new_words(1, 0), GN_NONE, "MPI_COMM_SELF");
     remember(&tables->comms, gn_flavour.comm_world & gn_flavour.handle_mask, 0);
     remember(&tables->comms, gn_flavour.comm_self & gn_flavour.handle_mask, 1);
@@ -220,7 +220,7 @@ uint32_t gn_window_number(gn_handle window)
 uint32_t gn_comm_define(gn_handle comm, gn_handle parent, gn_handle like)
 {
     comm &= gn_flavour.handle_mask;
-    if (!gn_rings || comm == (gn_flavour.comm_null & gn_flavour.handle_mask))
+    if (!gn_ring_memory || comm == (gn_flavour.comm_null & gn_flavour.handle_mask))
         return GN_NONE;
     pthread_mutex_lock(&lock);
     uint32_t same_as = like ? gn_comm_number(like) : GN_NONE;
@@ -233,16 +233,16 @@ uint32_t gn_comm_define(gn_handle comm, gn_handle parent, gn_handle like)
 
 uint32_t gn_window_define(gn_handle window, gn_handle comm)
 {
-    if (!gn_rings)
+    if (!gn_ring_memory)
         return GN_NONE;
     pthread_mutex_lock(&lock);
-    uint32_t number = GN_GET(gn_rings->window_count), of = gn_comm_number(comm);
+    uint32_t number = GN_GET(gn_ring_memory->window_count), of = gn_comm_number(comm);
     if (of == GN_NONE || number == GN_RING_WINDOWS) {
         number = GN_NONE;
     } else {
-        gn_rings->windows[number].comm = of;
-        gn_rings->windows[number].instance = tables->lists[tables->list_of[of]].windows++;
-        GN_PUBLISH(gn_rings->window_count, number + 1);
+        gn_ring_memory->windows[number].comm = of;
+        gn_ring_memory->windows[number].instance = tables->lists[tables->list_of[of]].windows++;
+        GN_PUBLISH(gn_ring_memory->window_count, number + 1);
     }
     remember(&tables->windows, window & gn_flavour.handle_mask, number);
     pthread_mutex_unlock(&lock);
@@ -251,7 +251,7 @@ uint32_t gn_window_define(gn_handle window, gn_handle comm)
 
 void gn_comm_forget(gn_handle comm)
 {
-    uint32_t number = gn_rings ? gn_comm_number(comm) : 0;
+    uint32_t number = gn_ring_memory ? gn_comm_number(comm) : 0;
     if (number <= 1) /* the program may try to free these two, the library refuses */
         return;
     pthread_mutex_lock(&lock);
@@ -261,7 +261,7 @@ void gn_comm_forget(gn_handle comm)
 
 void gn_window_forget(gn_handle window)
 {
-    if (!gn_rings)
+    if (!gn_ring_memory)
         return;
     pthread_mutex_lock(&lock);
     forget(&tables->windows, window & gn_flavour.handle_mask);

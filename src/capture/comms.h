@@ -14,7 +14,7 @@
 
 #include "capture/recorder.h"
 
-/* Takes memory for gn_rings's communicators. 0 or -1. */
+/* Takes memory for gn_ring_memory's communicators. 0 or -1. */
 int gn_comms_open(void);
 /* After MPI_Init: MPI_COMM_WORLD and MPI_COMM_SELF. */
 void gn_comms_begin(int rank, int size);

@@ -127,12 +127,12 @@ static void begin(void)
         return;
     }
     describe(segment);
-    if (traced && gn_segment_take_rings(agent, &gn_rings, reason, sizeof reason) != 0)
+    if (traced && gn_segment_take_rings(agent, &gn_ring_memory, reason, sizeof reason) != 0)
         say("traced", reason);
     gn_real_resolve_all();
-    if (gn_rings && gn_comms_open() != 0)
-        gn_rings = NULL;
-    if (gn_requests_open(gn_rings != NULL) != 0 || gn_recorder_open(segment, loaded_ticks) != 0)
+    if (gn_ring_memory && gn_comms_open() != 0)
+        gn_ring_memory = NULL;
+    if (gn_requests_open(gn_ring_memory != NULL) != 0 || gn_recorder_open(segment, loaded_ticks) != 0)
         step_aside(segment, "no memory for the recorder");
     GN_PUBLISH(segment->state, GN_STATE_RUNNING);
 }

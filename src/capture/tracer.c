@@ -6,16 +6,16 @@
 
 enum { PATIENCE_S = 2, YIELDS = 100, NAP_NS = 50000 };
 
-struct gn_ring_segment *gn_rings;
+struct gn_ring_segment *gn_ring_memory;
 
 void gn_tracer_attach(struct gn_tracer *tracer, uint32_t location)
 {
-    if (!gn_rings || tracer->ring || location >= gn_rings->location_capacity)
+    if (!gn_ring_memory || tracer->ring || location >= gn_ring_memory->location_capacity)
         return;
-    struct gn_ring *ring = gn_ring_of(gn_rings, location, gn_rings->ring_events);
+    struct gn_ring *ring = gn_ring_of(gn_ring_memory, location, gn_ring_memory->ring_events);
     tracer->events = gn_ring_events(ring);
-    tracer->mask = gn_rings->ring_events - 1;
-    tracer->limit = gn_rings->ring_events;
+    tracer->mask = gn_ring_memory->ring_events - 1;
+    tracer->limit = gn_ring_memory->ring_events;
     tracer->location = location;
     tracer->ring = ring;
 }
@@ -41,12 +41,12 @@ static int64_t now_ns(void)
 /* An agent for which we have waited in vain is not waited for again before it moves. */
 static bool wait_for_room(struct gn_tracer *tracer, uint32_t slots)
 {
-    uint64_t alive = atomic_load_explicit(&gn_rings->alive, memory_order_relaxed);
+    uint64_t alive = atomic_load_explicit(&gn_ring_memory->alive, memory_order_relaxed);
     if (tracer->given_up_at == alive + 1)
         return false;
     int64_t since_ns = now_ns();
     for (uint32_t turn = 0; !has_room(tracer, slots); turn++) {
-        uint64_t now_alive = atomic_load_explicit(&gn_rings->alive, memory_order_relaxed);
+        uint64_t now_alive = atomic_load_explicit(&gn_ring_memory->alive, memory_order_relaxed);
         if (now_alive != alive) {
             alive = now_alive;
             since_ns = now_ns();
@@ -87,7 +87,7 @@ void gn_tracer_drop(struct gn_tracer *tracer, uint32_t events)
 bool gn_tracer_make_room(struct gn_tracer *tracer, uint32_t slots, uint32_t dropped)
 {
     uint32_t wanted = slots + (tracer->owed != 0);
-    if (!has_room(tracer, wanted) && !(gn_rings->block && wait_for_room(tracer, wanted))) {
+    if (!has_room(tracer, wanted) && !(gn_ring_memory->block && wait_for_room(tracer, wanted))) {
         gn_tracer_drop(tracer, dropped);
         return false;
     }

@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 /* The process's ring segment; NULL: not traced. */
-extern struct gn_ring_segment *gn_rings;
+extern struct gn_ring_segment *gn_ring_memory;
 
 /* What became of the call under way. */
 enum gn_traced { GN_UNTRACED, GN_TRACED, GN_DROPPED };
