@@ -118,6 +118,7 @@ class Communication:
 
     def step(self, location, event):
         kind = type(event).__name__
+        self.depth[location] += {"MpiCollectiveBegin": 1, "MpiCollectiveEnd": -1}.get(kind, 0)
         if getattr(event, "communicator", self) is None:  # with another world: only told to be there
             return
         if kind in ("MpiSend", "MpiIsend"):
@@ -127,11 +128,7 @@ class Communication:
             side, rank = self.rank(event.communicator, location)
             side = len(self.members[event.communicator]) - 1 - side  # the sender's
             self.received[event.communicator, side, event.sender, rank, event.msg_tag, event.msg_length] += 1
-        elif kind == "MpiCollectiveBegin":
-            self.depth[location] += 1
         elif kind in ("MpiCollectiveEnd", "NonBlockingCollectiveComplete"):
-            if kind == "MpiCollectiveEnd":
-                self.depth[location] -= 1
             self.collectives[event.communicator, kind, location.group][event.collective_op] += 1
 
     def end(self, allowed):
