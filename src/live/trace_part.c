@@ -115,6 +115,16 @@ static void set_clock(struct gn_trace_part *p)
     d->realtime_ns = (uint64_t)((int64_t)p->began_realtime.ns + (int64_t)since_ns);
 }
 
+/* Ranks that nothing was received from are members of communicators all the same: they have an empty location. */
+static void define_silent(struct gn_definitions *d)
+{
+    for (uint32_t i = 0; i < d->process_count; i++)
+        if (d->processes[i].main_location == GN_NONE)
+            gn_define_location(d, &(struct gn_location_def){.name = gn_define_string(d, "Master thread"),
+                                                            .process = i,
+                                                            .file_id = i});
+}
+
 /* Bytes of all files in a folder and one level below. */
 static uint64_t size_of(const char *path, int levels)
 {
@@ -171,6 +181,7 @@ void gn_trace_part_finish(struct gn_trace_part *p, sqlite3 *profile)
     struct gn_error err = {""};
     uint32_t *map = NULL;
     set_clock(p);
+    define_silent(p->translate->definitions);
     if (gn_trace_paths(p->translate, profile, &map, &err) == 0) {
         struct gn_trace_local local = {.paths = {map, p->translate->node_count}};
         gn_trace_finish_mapped(p->writer, p->translate->definitions, &local, &err);
