@@ -2,6 +2,7 @@
 
 #include "clock/ticks.h"
 #include "live/drain.h"
+#include "live/part_file.h"
 #include "live/trace_paths.h"
 #include "profile/profile.h"
 #include "trace/writer.h"
@@ -20,6 +21,7 @@ struct gn_trace_part {
     struct gn_trace_settings settings;
     char host[128];
     char path[4400];
+    bool several_hosts;
     struct gn_moment began, began_realtime;
     struct gn_translate *translate;
     struct gn_trace_writer *writer;
@@ -59,6 +61,7 @@ int gn_trace_part_open(struct gn_trace_part **part, const char *folder, const ch
         return gn_fail(err, -ENOMEM, "no memory for a trace");
     p->settings = *settings;
     snprintf(p->host, sizeof p->host, "%s", host);
+    p->several_hosts = several_hosts;
     snprintf(p->path, sizeof p->path, several_hosts ? "%s/trace-%s" : "%s/trace", folder, host);
     p->began = gn_moment_now();
     p->began_realtime = gn_moment_of(CLOCK_REALTIME);
@@ -115,7 +118,8 @@ static void set_clock(struct gn_trace_part *p)
     d->realtime_ns = (uint64_t)((int64_t)p->began_realtime.ns + (int64_t)since_ns);
 }
 
-/* Ranks that nothing was received from are members of communicators all the same: they have an empty location. */
+/* Ranks that nothing was received from are members of communicators all the same: they have an empty
+ * location. */
 static void define_silent(struct gn_definitions *d)
 {
     for (uint32_t i = 0; i < d->process_count; i++)
@@ -185,6 +189,9 @@ void gn_trace_part_finish(struct gn_trace_part *p, sqlite3 *profile)
     if (gn_trace_paths(p->translate, profile, &map, &err) == 0) {
         struct gn_trace_local local = {.paths = {map, p->translate->node_count}};
         gn_trace_finish_mapped(p->writer, p->translate->definitions, &local, &err);
+        struct gn_part part = {p->translate, map, p->began_realtime, gn_moment_of(CLOCK_REALTIME)};
+        if (p->several_hosts)
+            gn_part_save(&part, p->path, &err);
     } else {
         gn_trace_abandon(p->writer);
     }
