@@ -22,6 +22,7 @@ struct gn_trace_part {
     char host[128];
     char path[4400];
     bool several_hosts;
+    size_t known; /* definitions that were saved last */
     struct gn_moment began, began_realtime;
     struct gn_translate *translate;
     struct gn_trace_writer *writer;
@@ -37,9 +38,38 @@ static int write_event(void *self, const struct gn_event *event, struct gn_error
                           err);
 }
 
+static void set_clock(struct gn_trace_part *p)
+{
+    struct gn_definitions *d = p->translate->definitions;
+    struct gn_moment now = gn_moment_now();
+    uint64_t ticks = now.ticks - p->began.ticks, ns = now.ns - p->began.ns;
+    double per_second = ns > 0 ? (double)ticks * 1e9 / (double)ns : 1e9;
+    bool any = p->translate->first_ticks <= p->translate->last_ticks;
+    d->ticks_per_second = (uint64_t)(per_second + 0.5);
+    d->first_ticks = any ? p->translate->first_ticks : p->began.ticks;
+    d->length_ticks = any ? p->translate->last_ticks - d->first_ticks : 0;
+    double since_ns = ((double)d->first_ticks - (double)p->began_realtime.ticks) * 1e9 / per_second;
+    d->realtime_ns = (uint64_t)((int64_t)p->began_realtime.ns + (int64_t)since_ns);
+}
+
+/* What remains to say what the events mean, when this process is killed. */
+static void save_definitions(struct gn_trace_part *p)
+{
+    const struct gn_definitions *d = p->translate->definitions;
+    size_t known = d->location_count + d->region_count + d->comm_count + d->window_count +
+                   p->translate->node_count + gn_string_count(d);
+    if (known == p->known)
+        return;
+    struct gn_part part = {p->translate, NULL, p->began_realtime, gn_moment_of(CLOCK_REALTIME)};
+    set_clock(p);
+    if (gn_part_save(&part, p->path, NULL) == 0)
+        p->known = known;
+}
+
 static int flush(void *self, struct gn_error *err)
 {
     struct gn_trace_part *p = self;
+    save_definitions(p);
     return gn_trace_flush(p->writer, err);
 }
 
@@ -104,20 +134,6 @@ void gn_trace_part_stop(struct gn_trace_part *p)
 
 /* ---- the end ---- */
 
-static void set_clock(struct gn_trace_part *p)
-{
-    struct gn_definitions *d = p->translate->definitions;
-    struct gn_moment now = gn_moment_now();
-    uint64_t ticks = now.ticks - p->began.ticks, ns = now.ns - p->began.ns;
-    double per_second = ns > 0 ? (double)ticks * 1e9 / (double)ns : 1e9;
-    bool any = p->translate->first_ticks <= p->translate->last_ticks;
-    d->ticks_per_second = (uint64_t)(per_second + 0.5);
-    d->first_ticks = any ? p->translate->first_ticks : p->began.ticks;
-    d->length_ticks = any ? p->translate->last_ticks - d->first_ticks : 0;
-    double since_ns = ((double)d->first_ticks - (double)p->began_realtime.ticks) * 1e9 / per_second;
-    d->realtime_ns = (uint64_t)((int64_t)p->began_realtime.ns + (int64_t)since_ns);
-}
-
 /* Ranks that nothing was received from are members of communicators all the same: they have an empty
  * location. */
 static void define_silent(struct gn_definitions *d)
@@ -178,6 +194,17 @@ static void note_all(sqlite3 *profile, const struct gn_trace_part *p, const char
         note(profile, p, "error", s->error.text[0] ? s->error.text : error);
 }
 
+/* The file is for those who join the hosts' archives. */
+static void keep_part(const struct gn_trace_part *p, const struct gn_part *part, struct gn_error *err)
+{
+    char file[4500];
+    snprintf(file, sizeof file, "%s/" GN_PART_FILE, p->path);
+    if (p->several_hosts)
+        gn_part_save(part, p->path, err);
+    else
+        unlink(file);
+}
+
 void gn_trace_part_finish(struct gn_trace_part *p, sqlite3 *profile)
 {
     if (!p)
@@ -190,8 +217,7 @@ void gn_trace_part_finish(struct gn_trace_part *p, sqlite3 *profile)
         struct gn_trace_local local = {.paths = {map, p->translate->node_count}};
         gn_trace_finish_mapped(p->writer, p->translate->definitions, &local, &err);
         struct gn_part part = {p->translate, map, p->began_realtime, gn_moment_of(CLOCK_REALTIME)};
-        if (p->several_hosts)
-            gn_part_save(&part, p->path, &err);
+        keep_part(p, &part, &err);
     } else {
         gn_trace_abandon(p->writer);
     }

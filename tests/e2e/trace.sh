@@ -73,6 +73,32 @@ drop | block) # events faster than they can be taken
         json gnomon "r['trace']['dropped'] == $lost" || fail "the trace tells of $lost lost events"
     fi
     ;;
+agent) # the agent is killed with everything else: `gnomon merge` completes what it left
+    "$MPIRUN" -n "$n" "$gnomon" run --trace "$examples/crash.$FLAVOUR" hang --after 300 >/dev/null 2>"$work/gnomon.err" </dev/null &
+    launcher=$!
+    for _ in $(seq 100); do
+        [ -s "$(echo gnomon-*/trace/part)" ] && break
+        sleep 0.1
+    done
+    sleep 2
+    agent=$(sed -n 's/^agent //p' gnomon-*/parts/*.open)
+    kill -TERM "$agent" # saves the profile so far, as batch systems announce the kill
+    for _ in $(seq 50); do
+        ls gnomon-*/parts/*.db >/dev/null 2>&1 && break
+        sleep 0.1
+    done
+    kill -KILL "$agent"
+    kill -TERM $launcher
+    wait $launcher || :
+    folder=$(ls -d gnomon-*)
+    [ ! -e "$folder/trace/traces.otf2" ] || fail "there is an archive already"
+    "$gnomon" merge -o "$folder/profile.db" "$folder"/parts/*.db 2>"$work/merge.err" || fail "merge: $(cat "$work/merge.err")"
+    grep -q 'trace in .* was completed' "$work/merge.err" || fail "merge does not say that it completed the trace"
+    echo "next: gnomon report $folder --by callpath" >>"$work/gnomon.err"
+    records gnomon
+    [ "$(count gnomon MPI_COLLECTIVE_END)" -ge 600 ] || fail "events are missing: $(cat "$work/gnomon.records")"
+    grep -q 'CALLING_CONTEXT; "MPI_Allreduce@crash.c:' "$work/gnomon.events" || fail "no call path with its line"
+    ;;
 disk) # room for a part of the trace
     mount -t tmpfs -o size=4m none "$work/cwd"
     cd "$work/cwd"
@@ -81,6 +107,9 @@ disk) # room for a part of the trace
     [ "$status" = 0 ] || fail "exit status $status"
     wait_for_report gnomon
     json gnomon 'r["run"]["complete"]' || fail "the profile is not whole"
+    trace=$(ls -d "$PWD"/gnomon-*/trace)
+    otf2-print "$trace/traces.otf2" >"$work/events" 2>"$work/otf2.err" || fail "the part that was written is not readable"
+    json gnomon "r['trace']['events'] == $(grep -cE '^[A-Z_]+ +[0-9]+ +[0-9]+ ' "$work/events") > 1000" || fail "wrong count"
     json gnomon 'r["trace"]["unwritten"] > 0 and "No space" in r["trace"]["error"]' || fail "the loss is not counted"
     grep -q 'it is not whole: .*No space' "$work/gnomon.err" || fail "the report does not say why"
     ;;
