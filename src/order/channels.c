@@ -87,6 +87,7 @@ static void match(struct gn_order *order, struct gn_vertex *send, struct gn_vert
     order->stats.messages++;
     if (!send->reported) {
         send->receiver = receive;
+        receive->sender = send;
         return;
     }
     gn_vertex_after(receive, send->place.ticks);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLAB = 512, PATIENCE = 1000 };
+enum { SLAB = 512, PATIENCE = 1000, TANGLED = 65536 };
 
 struct gn_early {
     uint64_t sequence;
@@ -42,16 +42,21 @@ static struct gn_vertex *make_vertex(struct gn_order *order, const struct gn_eve
     struct gn_vertex *vertex = take_vertex(order);
     if (!vertex)
         return NULL;
-    memset(vertex, 0, offsetof(struct gn_vertex, event));
-    vertex->place.sender = GN_NONE;
+    /* the links to others are written when they are made */
+    vertex->receiver = vertex->sender = NULL;
+    vertex->instance = NULL;
+    vertex->waits = 0;
     vertex->keeps = 1;
+    vertex->reported = vertex->queued = vertex->begins = vertex->held = false;
+    vertex->floor_ticks = 0;
+    vertex->place = (struct gn_place){.sender = GN_NONE};
     vertex->event = *event;
     return vertex;
 }
 
 static void drop_vertex(struct gn_order *order, struct gn_vertex *vertex)
 {
-    order->stats.nodes--;
+    order->nodes--;
     vertex->next = order->free_vertices;
     order->free_vertices = vertex;
 }
@@ -127,8 +132,9 @@ static int report(struct gn_order *order, struct gn_vertex *vertex)
     struct gn_place_state *location = &order->locations[vertex->event.location];
     int code = give(order, location, &vertex->event, &vertex->place, vertex->floor_ticks);
     vertex->reported = true;
-    order->stats.unreported--;
+    order->unreported--;
     if (vertex->receiver) {
+        vertex->receiver->sender = NULL;
         gn_vertex_after(vertex->receiver, vertex->place.ticks);
         gn_vertex_settled(order, vertex->receiver);
         vertex->receiver = NULL;
@@ -166,14 +172,13 @@ static int settle_all(struct gn_order *order)
 
 static void count_step(struct gn_order *order)
 {
-    struct gn_order_stats *s = &order->stats;
-    s->pushed++;
-    order->nodes_sum += s->nodes;
-    order->unreported_sum += s->unreported;
-    if (s->nodes > s->nodes_max)
-        s->nodes_max = s->nodes;
-    if (s->unreported > s->unreported_max)
-        s->unreported_max = s->unreported;
+    order->stats.pushed++;
+    order->nodes_sum += order->nodes;
+    order->unreported_sum += order->unreported;
+    if (order->nodes > order->nodes_max)
+        order->nodes_max = order->nodes;
+    if (order->unreported > order->unreported_max)
+        order->unreported_max = order->unreported;
 }
 
 /* The event observed last at this location has been followed by another one, or by the end. */
@@ -182,7 +187,7 @@ static void followed(struct gn_order *order, struct gn_place_state *location)
     if (location->last)
         gn_vertex_noticed(order, location->last);
     else if (location->any)
-        order->stats.nodes--;
+        order->nodes--;
     location->last = NULL;
     location->any = false;
 }
@@ -200,7 +205,7 @@ static void enqueue(struct gn_place_state *location, struct gn_vertex *vertex)
 static int push_vertex(struct gn_order *order, struct gn_place_state *location, struct gn_vertex *vertex)
 {
     location->last = vertex;
-    order->stats.unreported++;
+    order->unreported++;
     enqueue(location, vertex);
     if (location->head == vertex && vertex->waits == 0)
         make_ready(order, vertex->event.location);
@@ -344,6 +349,17 @@ static bool know_locations(struct gn_order *order)
     return true;
 }
 
+/* Each time twice as many events wait as the last time: the search costs nothing in proportion. */
+static int untangle(struct gn_order *order, int code)
+{
+    order->untangle_at = 2 * order->unreported;
+    gn_tangles_cut(order);
+    int failed = settle_all(order);
+    if (2 * order->unreported < order->untangle_at) /* there were some; there may be more */
+        order->untangle_at = order->unreported < TANGLED ? TANGLED : 2 * order->unreported;
+    return code ? code : failed;
+}
+
 int gn_order_push(struct gn_order *order, const struct gn_event *event)
 {
     if (order->stopped)
@@ -354,8 +370,9 @@ int gn_order_push(struct gn_order *order, const struct gn_event *event)
         return -EINVAL;
     struct gn_place_state *location = &order->locations[event->location];
     int code;
+    __builtin_prefetch(event + 6); /* events mostly come from arrays */
     followed(order, location);
-    order->stats.nodes++;
+    order->nodes++;
     location->observed++;
     if (location->deferred_receives)
         gn_receives_hurry(order, location);
@@ -367,6 +384,8 @@ int gn_order_push(struct gn_order *order, const struct gn_event *event)
         code = push_connected(order, location, event);
     else
         code = push_local(order, location, event);
+    if (__builtin_expect(order->unreported > order->untangle_at, 0))
+        code = untangle(order, code);
     count_step(order);
     if (__builtin_expect(code != 0, 0))
         order->stopped = code;
@@ -489,14 +508,9 @@ int gn_order_end(struct gn_order *order, uint32_t index)
 /* Only a trace that contradicts itself can still hold something back: events that wait for each other. */
 static int release_rest(struct gn_order *order)
 {
-    for (uint32_t i = 0; i < order->location_count && order->stats.unreported > 0; i++)
+    for (uint32_t i = 0; i < order->location_count && order->unreported > 0; i++)
         while (order->locations[i].head && !order->stopped) {
-            struct gn_vertex *head = order->locations[i].head;
-            head->place.flags |= GN_PLACE_RELEASED;
-            order->locations[i].head = head->next;
-            head->queued = false;
-            report(order, head);
-            report_head(order, &order->locations[i]);
+            gn_vertex_release(order, order->locations[i].head);
             settle_all(order);
         }
     return order->stopped;
@@ -529,6 +543,7 @@ int gn_order_open(struct gn_order **result, const struct gn_definitions *definit
         order->settings = *settings;
     if (order->settings.patience == 0)
         order->settings.patience = PATIENCE;
+    order->untangle_at = TANGLED;
     order->first_ready = order->last_ready = GN_NONE;
     if (!know_locations(order)) {
         gn_order_close(order);
@@ -557,10 +572,13 @@ void gn_order_close(struct gn_order *order)
     free(order);
 }
 
-const struct gn_order_stats *gn_order_stats(const struct gn_order *order)
+const struct gn_order_stats *gn_order_stats(struct gn_order *order)
 {
-    struct gn_order *mine = (struct gn_order *)order; /* the sums are kept in whole numbers */
-    mine->stats.nodes_sum = (double)order->nodes_sum;
-    mine->stats.unreported_sum = (double)order->unreported_sum;
-    return &mine->stats;
+    order->stats.nodes = order->nodes;
+    order->stats.nodes_max = order->nodes_max;
+    order->stats.nodes_sum = (double)order->nodes_sum;
+    order->stats.unreported = order->unreported;
+    order->stats.unreported_max = order->unreported_max;
+    order->stats.unreported_sum = (double)order->unreported_sum;
+    return &order->stats;
 }

@@ -92,6 +92,7 @@ int gn_order_end(struct gn_order *order, uint32_t location);
 /* All have ended. Afterwards everything that was pushed has been reported. */
 int gn_order_finish(struct gn_order *order);
 
-const struct gn_order_stats *gn_order_stats(const struct gn_order *order);
+/* As of now; valid until the sort is closed, brought up to date by each call. */
+const struct gn_order_stats *gn_order_stats(struct gn_order *order);
 
 #endif

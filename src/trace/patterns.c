@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BYTES = 4096, TAG_HALO = 100 };
+enum { BYTES = 4096, TAG_RING = 100, TAG_RESULT = 200, TAG_WORK, TAG_STOP };
 
-static uint16_t message_call(struct gn_sim *sim, const char *name, uint32_t line, uint32_t tag)
+uint16_t gn_pattern_call(struct gn_sim *sim, const char *name, uint32_t line, uint32_t tag)
 {
     return gn_sim_call(
         sim,
@@ -20,8 +20,7 @@ static uint16_t message_call(struct gn_sim *sim, const char *name, uint32_t line
             .name = name, .line = line, .comm = GN_SIM_COMM_WORLD, .tag = tag, .op = GN_COLLECTIVE_UNKNOWN});
 }
 
-/* sim->state of `bytes` bytes, and behind it room for a number of doubles (zeros). */
-static void *make_state(struct gn_sim *sim, size_t bytes, size_t doubles)
+void *gn_pattern_state(struct gn_sim *sim, size_t bytes, size_t doubles)
 {
     sim->state = calloc(1, bytes + doubles * sizeof(double));
     sim->no_memory |= !sim->state;
@@ -37,12 +36,12 @@ struct ring {
 
 static void ring_setup(struct gn_sim *sim)
 {
-    struct ring *ring = make_state(sim, sizeof *ring, sim->count);
+    struct ring *ring = gn_pattern_state(sim, sizeof *ring, sim->count);
     if (!ring)
         return;
-    ring->compute = message_call(sim, "compute", 31, 0);
-    ring->send = message_call(sim, "MPI_Send", 32, TAG_HALO);
-    ring->recv = message_call(sim, "MPI_Recv", 33, TAG_HALO);
+    ring->compute = gn_pattern_call(sim, "compute", 31, 0);
+    ring->send = gn_pattern_call(sim, "MPI_Send", 32, TAG_RING);
+    ring->recv = gn_pattern_call(sim, "MPI_Recv", 33, TAG_RING);
 }
 
 static void ring_step(struct gn_sim *sim)
@@ -63,141 +62,125 @@ static void ring_step(struct gn_sim *sim)
     }
 }
 
-/* ---- grids: ranks in 1, 2 or 3 dimensions exchange with their neighbours ---- */
+/* ---- master: rank 0 hands out work to whoever's result arrives first ---- */
 
-enum { MAX_DIRECTIONS = 6, MAX_MESSAGES = 2, MAX_LINKS = MAX_DIRECTIONS * MAX_MESSAGES };
-
-struct grid {
-    uint32_t directions; /* 2d: down in dimension d; 2d + 1: up; the opposite of x is x ^ 1 */
-    uint32_t extent[3];
-    uint16_t compute, wait, start;
-    uint16_t recv[MAX_DIRECTIONS], send[MAX_DIRECTIONS];
-    uint32_t *neighbours; /* [rank * directions + direction], GN_NONE beyond the edge; behind arrivals */
-    double arrivals[];    /* [(rank * directions + direction) * messages + message] */
+struct master {
+    uint16_t compute, check, result, work, stop, recv, irecv, wait, recv_work, recv_stop;
+    uint32_t waiting;  /* workers whose result is under way or was not received: a heap by time of arrival */
+    uint32_t *heap;    /* [waiting] ranks; behind arrivals */
+    double arrivals[]; /* at the master, of each worker's result */
 };
 
-/* Extents as equal as they can be, the largest last. */
-static void balance(uint32_t count, uint32_t dimensions, uint32_t extent[3])
+static void master_setup(struct gn_sim *sim)
 {
-    extent[0] = extent[1] = extent[2] = 1;
-    for (uint32_t d = 0; d + 1 < dimensions; d++) {
-        uint32_t best = 1, left = dimensions - d;
-        for (uint32_t x = 1; x <= count; x++) {
-            uint64_t power = left == 3 ? (uint64_t)x * x * x : (uint64_t)x * x;
-            if (power > count)
-                break;
-            if (count % x == 0)
-                best = x;
-        }
-        extent[d] = best;
-        count /= best;
+    struct master *m = gn_pattern_state(sim, sizeof *m, sim->count + (sim->count + 1) / 2);
+    if (!m)
+        return;
+    m->heap = (uint32_t *)(void *)(m->arrivals + sim->count);
+    m->compute = gn_pattern_call(sim, "compute", 31, 0);
+    m->check = gn_pattern_call(sim, "check", 32, 0);
+    m->result = gn_pattern_call(sim, "MPI_Send", 33, TAG_RESULT);
+    m->work = gn_pattern_call(sim, "MPI_Send", 34, TAG_WORK);
+    m->stop = gn_pattern_call(sim, "MPI_Send", 35, TAG_STOP);
+    m->recv = gn_pattern_call(sim, "MPI_Recv", 36, TAG_RESULT);
+    m->irecv = gn_pattern_call(sim, "MPI_Irecv", 37, TAG_RESULT);
+    m->wait = gn_pattern_call(sim, "MPI_Wait", 38, 0);
+    m->recv_work = gn_pattern_call(sim, "MPI_Recv", 39, TAG_WORK);
+    m->recv_stop = gn_pattern_call(sim, "MPI_Recv", 39, TAG_STOP);
+}
+
+static bool arrives_before(const struct master *m, uint32_t a, uint32_t b)
+{
+    return m->arrivals[a] != m->arrivals[b] ? m->arrivals[a] < m->arrivals[b] : a < b;
+}
+
+static void heap_push(struct master *m, uint32_t rank)
+{
+    uint32_t place = m->waiting++;
+    for (; place > 0 && arrives_before(m, rank, m->heap[(place - 1) / 2]); place = (place - 1) / 2)
+        m->heap[place] = m->heap[(place - 1) / 2];
+    m->heap[place] = rank;
+}
+
+static uint32_t heap_pop(struct master *m)
+{
+    uint32_t first = m->heap[0], last = m->heap[--m->waiting], place = 0;
+    for (uint32_t child; (child = 2 * place + 1) < m->waiting; place = child) {
+        if (child + 1 < m->waiting && arrives_before(m, m->heap[child + 1], m->heap[child]))
+            child++;
+        if (!arrives_before(m, m->heap[child], last))
+            break;
+        m->heap[place] = m->heap[child];
     }
-    extent[dimensions - 1] = count;
+    m->heap[place] = last;
+    return first;
 }
 
-static void find_neighbours(const struct gn_sim *sim, struct grid *grid)
+static void work(struct gn_sim *sim, struct master *m, uint32_t worker)
 {
-    for (uint32_t rank = 0; rank < sim->count; rank++) {
-        uint32_t stride = 1, *of = &grid->neighbours[(size_t)rank * grid->directions];
-        for (uint32_t d = 0; 2 * d < grid->directions; d++) {
-            uint32_t place = rank / stride % grid->extent[d];
-            of[2 * d] = place > 0 ? rank - stride : GN_NONE;
-            of[2 * d + 1] = place + 1 < grid->extent[d] ? rank + stride : GN_NONE;
-            stride *= grid->extent[d];
-        }
-    }
+    gn_sim_compute(sim, worker, m->compute);
+    m->arrivals[worker] = gn_sim_send(sim, worker, m->result, 0, BYTES);
+    heap_push(m, worker);
 }
 
-static struct grid *grid_new(struct gn_sim *sim, const char *recv, const char *send)
+static void master_begin(struct gn_sim *sim)
 {
-    uint32_t directions = 2 * sim->pattern->dimensions;
-    size_t links = (size_t)sim->count * directions, slots = links * sim->pattern->messages;
-    struct grid *grid = make_state(sim, sizeof *grid, slots + (links + 1) / 2);
-    if (!grid)
-        return NULL;
-    grid->directions = directions;
-    grid->neighbours = (uint32_t *)(void *)(grid->arrivals + slots);
-    balance(sim->count, sim->pattern->dimensions, grid->extent);
-    find_neighbours(sim, grid);
-    grid->compute = message_call(sim, "compute", 31, 0);
-    for (uint32_t d = 0; d < directions; d++) { /* a message has the tag of the direction that it goes in */
-        grid->recv[d] = message_call(sim, recv, 40 + d, TAG_HALO + (d ^ 1));
-        grid->send[d] = message_call(sim, send, 50 + d, TAG_HALO + d);
-    }
-    return grid;
-}
-
-static double *slot_of(const struct gn_sim *sim, struct grid *grid, uint32_t rank, uint32_t direction)
-{
-    return &grid->arrivals[((size_t)rank * grid->directions + direction) * sim->pattern->messages];
-}
-
-/* ---- stencils: irecv and isend to all, waitall ---- */
-
-static void stencil_setup(struct gn_sim *sim)
-{
-    struct grid *grid = grid_new(sim, "MPI_Irecv", "MPI_Isend");
-    if (grid)
-        grid->wait = message_call(sim, "MPI_Waitall", 60, 0);
-}
-
-static void post_receives(struct gn_sim *sim, struct grid *grid, uint32_t rank, const uint32_t *neighbours)
-{
-    for (uint32_t d = 0; d < grid->directions; d++) {
-        if (neighbours[d] == GN_NONE)
-            continue;
-        gn_sim_enter(sim, rank, grid->recv[d]);
-        gn_sim_mark(sim, rank, grid->recv[d], GN_EVENT_MPI_IRECV_REQUEST, neighbours[d],
-                    ++sim->ranks[rank].requests);
-        gn_sim_leave(sim, rank, grid->recv[d]);
+    for (uint32_t worker = 1; worker < sim->count; worker++) {
+        gn_sim_enter(sim, worker, sim->step_call);
+        work(sim, sim->state, worker);
+        gn_sim_leave(sim, worker, sim->step_call);
     }
 }
 
-static void post_sends(struct gn_sim *sim, struct grid *grid, uint32_t rank, const uint32_t *neighbours)
+/* Every other receive is posted first and waited for then: both ways say MPI_ANY_SOURCE. */
+static uint32_t receive_any(struct gn_sim *sim, struct master *m)
 {
-    for (uint32_t d = 0; d < grid->directions; d++) {
-        if (neighbours[d] == GN_NONE)
-            continue;
-        gn_sim_enter(sim, rank, grid->send[d]);
-        *slot_of(sim, grid, neighbours[d], d ^ 1) =
-            gn_sim_sent(sim, rank, grid->send[d], neighbours[d], BYTES, ++sim->ranks[rank].requests, 0);
-        gn_sim_leave(sim, rank, grid->send[d]);
-        gn_sim_stray(sim, rank, neighbours[d]);
+    uint32_t worker = heap_pop(m);
+    if (sim->ranks[0].requests++ % 2 == 0) {
+        gn_sim_recv(sim, 0, m->recv, worker, BYTES, m->arrivals[worker]);
+        return worker;
     }
+    uint64_t request = sim->ranks[0].requests;
+    gn_sim_enter(sim, 0, m->irecv);
+    gn_sim_mark(sim, 0, m->irecv, GN_EVENT_MPI_IRECV_REQUEST, GN_ANY, request);
+    gn_sim_leave(sim, 0, m->irecv);
+    gn_sim_enter(sim, 0, m->wait);
+    gn_sim_wait_until(sim, 0, m->arrivals[worker]);
+    gn_sim_received(sim, 0, m->irecv, worker, BYTES, request);
+    gn_sim_leave(sim, 0, m->wait);
+    return worker;
 }
 
-static void wait_for_all(struct gn_sim *sim, struct grid *grid, uint32_t rank, const uint32_t *neighbours)
+static void serve(struct gn_sim *sim, struct master *m, uint16_t send, uint16_t recv)
 {
-    uint32_t partners = 0;
-    gn_sim_enter(sim, rank, grid->wait);
-    for (uint32_t d = 0; d < grid->directions; d++)
-        if (neighbours[d] != GN_NONE) {
-            partners++;
-            gn_sim_wait_until(sim, rank, *slot_of(sim, grid, rank, d));
-        }
-    uint64_t request = sim->ranks[rank].requests - 2 * partners;
-    for (uint32_t d = 0; d < grid->directions; d++)
-        if (neighbours[d] != GN_NONE)
-            gn_sim_received(sim, rank, grid->recv[d], neighbours[d], BYTES, ++request);
-    for (; partners > 0; partners--)
-        gn_sim_mark(sim, rank, grid->wait, GN_EVENT_MPI_ISEND_COMPLETE, GN_NONE, ++request);
-    gn_sim_leave(sim, rank, grid->wait);
+    uint32_t worker = receive_any(sim, m);
+    double arrival = gn_sim_send(sim, 0, send, worker, BYTES);
+    gn_sim_enter(sim, worker, sim->step_call);
+    gn_sim_recv(sim, worker, recv, 0, BYTES, arrival);
+    if (send == m->work)
+        work(sim, m, worker);
+    gn_sim_leave(sim, worker, sim->step_call);
 }
 
-static void stencil_step(struct gn_sim *sim)
+/* One iteration is the master's: as many results as there are workers, but few enough for short queues. */
+static void master_step(struct gn_sim *sim)
 {
-    struct grid *grid = sim->state;
-    const uint32_t *neighbours = grid->neighbours;
-    for (uint32_t i = 0; i < sim->count; i++) {
-        gn_sim_enter(sim, i, sim->step_call);
-        gn_sim_compute(sim, i, grid->compute);
-        post_receives(sim, grid, i, neighbours + (size_t)i * grid->directions);
-        post_sends(sim, grid, i, neighbours + (size_t)i * grid->directions);
-    }
-    for (uint32_t i = 0; i < sim->count; i++) {
-        wait_for_all(sim, grid, i, neighbours + (size_t)i * grid->directions);
-        gn_sim_leave(sim, i, sim->step_call);
-    }
+    enum { MOST = 256 };
+    struct master *m = sim->state;
+    gn_sim_enter(sim, 0, sim->step_call);
+    gn_sim_compute(sim, 0, m->check);
+    for (uint32_t i = 0; i < MOST && i + 1 < sim->count; i++)
+        serve(sim, m, m->work, m->recv_work);
+    gn_sim_leave(sim, 0, sim->step_call);
+}
+
+static void master_finish(struct gn_sim *sim)
+{
+    struct master *m = sim->state;
+    gn_sim_enter(sim, 0, sim->step_call);
+    while (m->waiting > 0)
+        serve(sim, m, m->stop, m->recv_stop);
+    gn_sim_leave(sim, 0, sim->step_call);
 }
 
 /* ---- the table ---- */
@@ -207,20 +190,65 @@ static const struct gn_pattern patterns[] = {
      .setup = ring_setup,
      .step = ring_step},
     {.shown = {"stencil1", "exchange with the neighbours on a line: irecv, isend, waitall"},
-     .setup = stencil_setup,
-     .step = stencil_step,
+     .setup = gn_stencil_setup,
+     .step = gn_stencil_step,
      .dimensions = 1,
      .messages = 1},
     {.shown = {"stencil2", "the same on a plane"},
-     .setup = stencil_setup,
-     .step = stencil_step,
+     .setup = gn_stencil_setup,
+     .step = gn_stencil_step,
      .dimensions = 2,
      .messages = 1},
     {.shown = {"stencil3", "the same in space"},
-     .setup = stencil_setup,
-     .step = stencil_step,
+     .setup = gn_stencil_setup,
+     .step = gn_stencil_step,
      .dimensions = 3,
      .messages = 1},
+    {.shown = {"wavefront", "a plane swept from one corner and back: receive, compute, send on"},
+     .setup = gn_wavefront_setup,
+     .step = gn_wavefront_step,
+     .dimensions = 2,
+     .messages = 1},
+    {.shown = {"master", "workers, and a master that receives from MPI_ANY_SOURCE"},
+     .setup = master_setup,
+     .begin = master_begin,
+     .step = master_step,
+     .finish = master_finish},
+    {.shown = {"collectives", "every blocking collective, on all ranks and on split communicators"},
+     .setup = gn_collectives_setup,
+     .begin = gn_collectives_begin,
+     .step = gn_collectives_step,
+     .finish = gn_collectives_finish,
+     .split = true},
+    {.shown = {"nbc", "nonblocking collectives, three at a time, complete in any order"},
+     .setup = gn_nbc_setup,
+     .begin = gn_collectives_begin,
+     .step = gn_nbc_step,
+     .finish = gn_collectives_finish,
+     .split = true},
+    {.shown = {"nonblocking",
+               "two messages to each neighbour; waitany, tests, wildcards, cancelled receives"},
+     .setup = gn_nonblocking_setup,
+     .step = gn_nonblocking_step,
+     .dimensions = 2,
+     .messages = 2},
+    {.shown = {"persistent", "stencil2 with persistent requests"},
+     .setup = gn_persistent_setup,
+     .begin = gn_persistent_begin,
+     .step = gn_persistent_step,
+     .finish = gn_persistent_finish,
+     .dimensions = 2,
+     .messages = 1},
+    {.shown = {"unmatched", "ring; one send in ten is never received"},
+     .setup = ring_setup,
+     .step = ring_step,
+     .unmatched = 0.1},
+    {.shown = {"lost", "stencil2; one event in a hundred is lost"},
+     .setup = gn_stencil_setup,
+     .step = gn_stencil_step,
+     .dimensions = 2,
+     .messages = 1,
+     .lost = 0.01},
 };
 
 enum { PATTERNS = sizeof patterns / sizeof *patterns };

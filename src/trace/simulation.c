@@ -52,7 +52,7 @@ uint32_t gn_sim_take(struct gn_sim *sim, uint32_t index, struct gn_sim_chunk **t
         rank->last = NULL;
         rank->write = rank->end = NULL;
     }
-    sim->waiting -= records;
+    rank->waiting -= records;
     *taken = chunk;
     return records;
 }
@@ -70,7 +70,7 @@ static void put(struct gn_sim *sim, struct gn_sim_rank *rank, const struct gn_si
         return;
     }
     *rank->write++ = *record;
-    sim->waiting++;
+    rank->waiting++;
 }
 
 /* ---- losses: bursts of events, in whose place one event says how many ---- */
@@ -300,11 +300,11 @@ static bool room_for_call(struct gn_sim *sim)
 static uint32_t path_of(struct gn_sim *sim, const struct gn_sim_call *call, uint32_t region)
 {
     uint32_t file = gn_define_string(sim->definitions, "pattern.c");
-    uint32_t line = sim->step_path == GN_NONE ? 20 : call->line;
-    uint32_t parent = sim->step_path == GN_NONE ? sim->main_path : sim->step_path;
+    bool from_main = call->from_main || sim->step_path == GN_NONE;
+    uint32_t parent = from_main ? sim->main_path : sim->step_path;
     return gn_define_path(
         sim->definitions,
-        &(struct gn_path_def){.parent = parent, .region = region, .source_file = file, .line = line});
+        &(struct gn_path_def){.parent = parent, .region = region, .source_file = file, .line = call->line});
 }
 
 uint16_t gn_sim_call(struct gn_sim *sim, const struct gn_sim_call *what)
@@ -322,27 +322,26 @@ uint16_t gn_sim_call(struct gn_sim *sim, const struct gn_sim_call *what)
     return (uint16_t)sim->calls++;
 }
 
-static uint16_t named(struct gn_sim *sim, const char *name, uint32_t line, uint8_t op)
+static uint16_t named(struct gn_sim *sim, const char *name, uint32_t line, uint8_t op, uint32_t comm)
 {
-    return gn_sim_call(
-        sim, &(struct gn_sim_call){
-                 .name = name, .line = line, .comm = GN_SIM_COMM_WORLD, .tag = GN_SIM_TAG_STRAY, .op = op});
+    return gn_sim_call(sim, &(struct gn_sim_call){
+                                .name = name, .line = line, .comm = comm, .tag = GN_SIM_TAG_STRAY, .op = op});
 }
 
 static void define_calls(struct gn_sim *sim)
 {
     sim->main_path = sim->step_path = GN_NONE;
-    sim->main_call = named(sim, "main", 10, GN_COLLECTIVE_UNKNOWN);
+    sim->main_call = named(sim, "main", 10, GN_COLLECTIVE_UNKNOWN, GN_SIM_COMM_WORLD);
     sim->main_path = (uint32_t)sim->definitions->path_count - 1;
-    sim->init_call = named(sim, "MPI_Init", 12, GN_COLLECTIVE_UNKNOWN);
-    sim->finalize_call = named(sim, "MPI_Finalize", 18, GN_COLLECTIVE_UNKNOWN);
+    sim->init_call = named(sim, "MPI_Init", 12, GN_COLLECTIVE_UNKNOWN, GN_SIM_COMM_WORLD);
+    sim->finalize_call = named(sim, "MPI_Finalize", 18, GN_COLLECTIVE_UNKNOWN, GN_SIM_COMM_WORLD);
     if (sim->split) {
-        sim->split_call = named(sim, "MPI_Comm_split", 13, GN_COLLECTIVE_CREATE_HANDLE);
-        sim->free_call = named(sim, "MPI_Comm_free", 17, GN_COLLECTIVE_DESTROY_HANDLE);
+        sim->split_call = named(sim, "MPI_Comm_split", 13, GN_COLLECTIVE_CREATE_HANDLE, GN_SIM_COMM_WORLD);
+        sim->free_call = named(sim, "MPI_Comm_free", 17, GN_COLLECTIVE_DESTROY_HANDLE, GN_SIM_COMM_OWN);
     }
-    sim->step_call = named(sim, "step", 15, GN_COLLECTIVE_UNKNOWN);
+    sim->step_call = named(sim, "step", 15, GN_COLLECTIVE_UNKNOWN, GN_SIM_COMM_WORLD);
     sim->step_path = (uint32_t)sim->definitions->path_count - 1;
-    sim->stray_call = named(sim, "MPI_Send", 90, GN_COLLECTIVE_UNKNOWN);
+    sim->stray_call = named(sim, "MPI_Send", 90, GN_COLLECTIVE_UNKNOWN, GN_SIM_COMM_WORLD);
     sim->pattern->setup(sim);
 }
 

@@ -46,6 +46,7 @@ struct gn_sim_rank {
     uint64_t requests;     /* given out so far */
     uint64_t keep;         /* events until the next burst of losses */
     uint64_t lose, losses; /* still to lose in this one; lost in it so far */
+    uint64_t waiting;      /* records in the queue */
     struct gn_sim_record *write, *end;
     struct gn_sim_chunk *first, *last;
 };
@@ -56,7 +57,8 @@ struct gn_sim_call {
     uint32_t line;
     uint32_t comm; /* GN_SIM_COMM_ */
     uint32_t tag;
-    uint8_t op; /* enum gn_collective */
+    uint8_t op;     /* enum gn_collective */
+    bool from_main; /* called by main() and not by step() */
 };
 
 struct gn_pattern;
@@ -75,7 +77,6 @@ struct gn_sim {
     uint32_t calls;
     size_t form_capacity, speed_capacity;
     uint32_t chunk_records;
-    uint64_t waiting; /* events in queues */
     struct gn_sim_chunk *free;
     uint32_t main_path, step_path;
     uint16_t main_call, step_call, init_call, finalize_call, split_call, free_call, stray_call;

@@ -9,17 +9,20 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { LONGEST_BATCH = 16384 };
+
 /* What the last pull of a location gave; made at the first one. */
 struct batch {
-    double *truth; /* [chunk_records], behind the events */
+    struct gn_event *events;
+    double *truth;
+    uint32_t capacity; /* a multiple of the simulation's chunk_records */
     uint64_t last_ticks;
-    struct gn_event events[];
 };
 
 struct synth {
     struct gn_sim sim;
     struct gn_skew *skews; /* [domain] */
-    struct batch **batches;
+    struct batch *batches; /* [location] */
 };
 
 struct gn_synth_settings gn_synth_defaults(void)
@@ -94,19 +97,20 @@ static int check(const struct gn_synth_settings *s, struct gn_error *err)
 
 /* ---- events ---- */
 
-static struct batch *batch_of(struct synth *synth, uint32_t location)
+/* Makes batches longer where a location has fallen behind the others, so that pulls in turn bound queues. */
+static bool make_room(struct synth *synth, struct batch *batch, uint64_t waiting)
 {
-    struct batch *batch = synth->batches[location];
-    size_t records = synth->sim.chunk_records;
-    if (batch)
-        return batch;
-    batch = malloc(sizeof *batch + records * (sizeof *batch->events + sizeof *batch->truth));
-    if (!batch)
-        return NULL;
-    batch->truth = (double *)(void *)(batch->events + records);
-    batch->last_ticks = 0;
-    synth->batches[location] = batch;
-    return batch;
+    uint32_t capacity = batch->capacity ? batch->capacity : synth->sim.chunk_records;
+    while (waiting > 4 * (uint64_t)capacity && capacity < LONGEST_BATCH)
+        capacity *= 2;
+    if (capacity == batch->capacity)
+        return true;
+    free(batch->events);
+    free(batch->truth);
+    batch->events = malloc(capacity * sizeof *batch->events);
+    batch->truth = malloc(capacity * sizeof *batch->truth);
+    batch->capacity = batch->events && batch->truth ? capacity : 0;
+    return batch->capacity > 0;
 }
 
 /* A clock's reading never goes back: rounding could make it, by one tick between events that are closer. */
@@ -118,15 +122,16 @@ static uint64_t reading(struct batch *batch, const struct gn_skew *skew, double 
     return batch->last_ticks = ticks;
 }
 
-static void fill(struct synth *synth, uint32_t location, struct batch *batch,
-                 const struct gn_sim_record *records, uint32_t count)
+static void fill(struct synth *synth, uint32_t location, uint32_t filled, const struct gn_sim_record *records,
+                 uint32_t count)
 {
     const struct gn_sim *sim = &synth->sim;
     const struct gn_skew *skew = &synth->skews[sim->definitions->locations[location].domain];
+    struct batch *batch = &synth->batches[location];
     uint32_t own = sim->split ? 1 + location % sim->split : GN_NONE;
     for (uint32_t i = 0; i < count; i++) {
         const struct gn_sim_record *record = &records[i];
-        struct gn_event *event = &batch->events[i];
+        struct gn_event *event = &batch->events[filled + i];
         *event = sim->forms[record->form];
         event->ticks = reading(batch, skew, record->true_ns);
         event->location = location;
@@ -136,25 +141,36 @@ static void fill(struct synth *synth, uint32_t location, struct batch *batch,
         event->bytes_received = record->received;
         if (event->comm == GN_SIM_COMM_OWN)
             event->comm = own;
-        batch->truth[i] = record->true_ns;
+        batch->truth[filled + i] = record->true_ns;
     }
+}
+
+/* Chunk after chunk, as long as another one is sure to fit. */
+static uint32_t fill_batch(struct synth *synth, uint32_t location)
+{
+    struct gn_sim *sim = &synth->sim;
+    struct gn_sim_chunk *chunk;
+    uint32_t filled = 0, count;
+    while (filled + sim->chunk_records <= synth->batches[location].capacity &&
+           (count = gn_sim_take(sim, location, &chunk)) > 0) {
+        fill(synth, location, filled, chunk->records, count);
+        gn_sim_give_back(sim, chunk);
+        filled += count;
+    }
+    return filled;
 }
 
 static int64_t pull(void *self, uint32_t location, const struct gn_event **events, struct gn_error *err)
 {
     struct synth *synth = self;
-    struct gn_sim_chunk *chunk;
-    uint32_t count;
-    struct batch *batch = batch_of(synth, location);
-    while (batch && (count = gn_sim_take(&synth->sim, location, &chunk)) == 0 && !synth->sim.no_memory)
-        if (!gn_sim_advance(&synth->sim))
+    struct gn_sim *sim = &synth->sim;
+    while (sim->ranks[location].waiting == 0 && !sim->no_memory)
+        if (!gn_sim_advance(sim))
             return 0;
-    if (!batch || synth->sim.no_memory)
+    if (sim->no_memory || !make_room(synth, &synth->batches[location], sim->ranks[location].waiting))
         return gn_fail(err, -ENOMEM, "no memory for more events of the simulation");
-    fill(synth, location, batch, chunk->records, count);
-    gn_sim_give_back(&synth->sim, chunk);
-    *events = batch->events;
-    return count;
+    *events = synth->batches[location].events;
+    return fill_batch(synth, location);
 }
 
 /* ---- open and close ---- */
@@ -162,8 +178,10 @@ static int64_t pull(void *self, uint32_t location, const struct gn_event **event
 static void synth_close(void *self)
 {
     struct synth *synth = self;
-    for (uint32_t i = 0; synth->batches && i < synth->sim.count; i++)
-        free(synth->batches[i]);
+    for (uint32_t i = 0; synth->batches && i < synth->sim.count; i++) {
+        free(synth->batches[i].events);
+        free(synth->batches[i].truth);
+    }
     free(synth->batches);
     free(synth->skews);
     gn_sim_close(&synth->sim);
@@ -176,7 +194,7 @@ static int set_up(struct synth *synth, const struct gn_synth_settings *settings,
     if (code != 0)
         return code;
     synth->skews = malloc(settings->domains * sizeof *synth->skews);
-    synth->batches = calloc(settings->locations, sizeof(struct batch *));
+    synth->batches = calloc(settings->locations, sizeof *synth->batches);
     if (!synth->skews || !synth->batches)
         return gn_fail(err, -ENOMEM, "no memory for %u simulated locations", settings->locations);
     for (uint32_t i = 0; i < settings->domains; i++)
@@ -206,11 +224,14 @@ int gn_synth_open(struct gn_source *source, const struct gn_synth_settings *sett
 const double *gn_synth_truth(const struct gn_source *source, uint32_t location)
 {
     const struct synth *synth = source->self;
-    return synth->batches[location] ? synth->batches[location]->truth : NULL;
+    return synth->batches[location].truth;
 }
 
 uint64_t gn_synth_waiting(const struct gn_source *source)
 {
     const struct synth *synth = source->self;
-    return synth->sim.waiting;
+    uint64_t waiting = 0;
+    for (uint32_t i = 0; i < synth->sim.count; i++)
+        waiting += synth->sim.ranks[i].waiting;
+    return waiting;
 }
