@@ -1,10 +1,10 @@
 /* gnomon order — the events of a run in causal order. */
+#include "cli/arrival_spec.h"
 #include "cli/commands.h"
 #include "cli/joined.h"
 #include "cli/live.h"
 #include "cli/order_report.h"
 #include "cli/output.h"
-#include "order/arrival.h"
 
 #include <argp.h>
 #include <errno.h>

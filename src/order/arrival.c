@@ -3,11 +3,8 @@
 #include "base/grow.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MOST_BUFFERED = 1 << 20 };
 
 /* One location's way here. */
 struct lane {
@@ -40,129 +37,6 @@ struct gn_arrival {
     size_t gone;                                 /* roundrobin: entries of active that have ended */
     bool pending;                                /* the heap's first lane was handed out and has no key yet */
 };
-
-/* ---- the words ---- */
-
-static bool number(const char **text, double *value)
-{
-    char *end;
-    if (!strchr("0123456789.", **text) || !**text)
-        return false;
-    *value = strtod(*text, &end);
-    bool fine = end != *text && isfinite(*value);
-    *text = end;
-    return fine;
-}
-
-static bool duration(const char **text, uint64_t *ns)
-{
-    static const struct {
-        const char *name;
-        double ns;
-    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-    double value;
-    if (!number(text, &value))
-        return false;
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        size_t length = strlen(units[i].name);
-        if (strncmp(*text, units[i].name, length) == 0) {
-            *text += length;
-            *ns = value * units[i].ns < 1e18 ? (uint64_t)(value * units[i].ns + 0.5) : (uint64_t)1e18;
-            return true;
-        }
-    }
-    *ns = 0;
-    return value == 0;
-}
-
-static bool whole(const char *text, uint64_t *value)
-{
-    char *end;
-    errno = 0;
-    *value = strtoull(text, &end, 10);
-    return *text >= '0' && *text <= '9' && !*end && errno == 0;
-}
-
-/* What a SPEC says, before bytes are turned into events. */
-struct spec {
-    double buffer, record;
-    bool bytes;
-};
-
-static bool latency(struct gn_arrival_settings *s, const char *text)
-{
-    if (!duration(&text, &s->latency_min_ns))
-        return false;
-    s->latency_max_ns = s->latency_min_ns;
-    if (strncmp(text, "..", 2) == 0 && (text += 2, !duration(&text, &s->latency_max_ns)))
-        return false;
-    return !*text && s->latency_min_ns <= s->latency_max_ns;
-}
-
-/* One WHAT=VALUE; what is expected instead when it is wrong, else NULL. */
-static const char *setting(struct gn_arrival_settings *s, struct spec *spec, const char *word)
-{
-    const char *value = strchr(word, '=');
-    size_t length = value ? (size_t)(value - word) : strlen(word);
-    value = value ? value + 1 : "";
-    if (length == 6 && strncmp(word, "buffer", 6) == 0) {
-        bool fine = number(&value, &spec->buffer) && spec->buffer >= 1;
-        spec->bytes = *value == 'B';
-        return fine && !value[spec->bytes] ? NULL : "buffer=EVENTS or buffer=BYTESB, at least 1";
-    }
-    if (length == 6 && strncmp(word, "record", 6) == 0)
-        return number(&value, &spec->record) && spec->record >= 1 && !*value ? NULL
-                                                                             : "record=BYTES, at least 1";
-    if (length == 5 && strncmp(word, "flush", 5) == 0)
-        return duration(&value, &s->flush_ns) && !*value ? NULL : "flush=TIME with ns, us, ms or s";
-    if (length == 7 && strncmp(word, "latency", 7) == 0)
-        return latency(s, value) ? NULL : "latency=TIME or latency=TIME..TIME with ns, us, ms or s";
-    if (length == 4 && strncmp(word, "seed", 4) == 0)
-        return whole(value, &s->seed) ? NULL : "seed=NUMBER";
-    return "buffer=, record=, flush=, latency= or seed=";
-}
-
-static int parse_delayed(struct gn_arrival_settings *s, const char *text, struct gn_error *err)
-{
-    struct spec spec = {.buffer = 100, .record = 25, .bytes = true};
-    *s = (struct gn_arrival_settings){.kind = GN_ARRIVAL_DELAYED, .seed = 1, .latency_max_ns = 1000000};
-    while (*text) {
-        char word[128];
-        size_t length = strcspn(text, ",");
-        if (length >= sizeof word)
-            return gn_fail(err, -EINVAL, "a part of the arrival's description is too long");
-        memcpy(word, text, length);
-        word[length] = '\0';
-        const char *expected = setting(s, &spec, word);
-        if (expected)
-            return gn_fail(err, -EINVAL, "\"%s\" in the arrival's description: %s is expected", word,
-                           expected);
-        text += length + (text[length] == ',');
-    }
-    double events = spec.bytes ? spec.buffer / spec.record : spec.buffer;
-    s->buffer_events = events < 1 ? 1 : events > MOST_BUFFERED ? MOST_BUFFERED : (uint32_t)events;
-    return 0;
-}
-
-int gn_arrival_parse(struct gn_arrival_settings *s, const char *text, struct gn_error *err)
-{
-    *s = (struct gn_arrival_settings){.kind = GN_ARRIVAL_RECORDED, .seed = 1};
-    if (strcmp(text, "recorded") == 0)
-        return 0;
-    if (strcmp(text, "roundrobin") == 0) {
-        s->kind = GN_ARRIVAL_ROUNDROBIN;
-        return 0;
-    }
-    if (strncmp(text, "random", 6) == 0 && (!text[6] || (text[6] == ':' && whole(text + 7, &s->seed)))) {
-        s->kind = GN_ARRIVAL_RANDOM;
-        return 0;
-    }
-    if (strncmp(text, "delayed", 7) == 0 && (!text[7] || text[7] == ':'))
-        return parse_delayed(s, text + 7 + (text[7] == ':'), err);
-    return gn_fail(
-        err, -EINVAL,
-        "there is no arrival \"%s\": recorded, roundrobin, random:SEED or delayed:SPEC is expected", text);
-}
 
 /* ---- lanes ---- */
 
