@@ -17,11 +17,19 @@ struct lane {
     uint64_t arrival_ticks; /* delayed: when it arrives; never before the buffer ahead of it */
 };
 
-/* recorded and delayed take the lane with the smallest key; ties go to the smaller location. */
-struct key {
-    uint64_t ticks;
-    uint32_t location;
-};
+/* recorded and delayed take the lane with the smallest key: ticks, and below them the location. One number,
+ * so that comparing needs no branch: which lane is next cannot be predicted. */
+typedef unsigned __int128 lane_key;
+
+static lane_key key_of(uint64_t ticks, uint32_t location)
+{
+    return (lane_key)ticks << 32 | location;
+}
+
+static uint32_t location_of(lane_key key)
+{
+    return (uint32_t)key;
+}
 
 struct gn_arrival {
     struct gn_source *source;
@@ -30,7 +38,7 @@ struct gn_arrival {
     uint64_t random;
     struct lane *lanes;
     size_t lane_count, lane_capacity;
-    struct key *heap;                            /* recorded, delayed */
+    lane_key *heap;                              /* recorded, delayed */
     uint32_t *active;                            /* roundrobin, random: lanes that have not ended */
     size_t heap_capacity, active_capacity, open; /* open: lanes in heap or active */
     size_t turn;                                 /* roundrobin */
@@ -111,28 +119,23 @@ static int fill(struct gn_arrival *a, uint32_t location, struct gn_error *err)
 
 /* ---- recorded and delayed: a heap ---- */
 
-static bool before(const struct key *a, const struct key *b)
+static void sift_down(lane_key *heap, size_t count, size_t at)
 {
-    return a->ticks != b->ticks ? a->ticks < b->ticks : a->location < b->location;
-}
-
-static void sift_down(struct key *heap, size_t count, size_t at)
-{
-    struct key moving = heap[at];
+    lane_key moving = heap[at];
     for (size_t child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && before(&heap[child + 1], &heap[child]))
-            child++;
-        if (!before(&heap[child], &moving))
+        if (child + 1 < count)
+            child += heap[child + 1] < heap[child];
+        if (heap[child] > moving)
             break;
         heap[at] = heap[child];
     }
     heap[at] = moving;
 }
 
-static void sift_up(struct key *heap, size_t at)
+static void sift_up(lane_key *heap, size_t at)
 {
-    struct key moving = heap[at];
-    for (; at && before(&moving, &heap[(at - 1) / 2]); at = (at - 1) / 2)
+    lane_key moving = heap[at];
+    for (; at && moving < heap[(at - 1) / 2]; at = (at - 1) / 2)
         heap[at] = heap[(at - 1) / 2];
     heap[at] = moving;
 }
@@ -141,16 +144,18 @@ static void sift_up(struct key *heap, size_t at)
  * once: what waits for it should not wait longer. */
 static int settle(struct gn_arrival *a, struct gn_error *err)
 {
-    struct key *first = &a->heap[0];
-    struct lane *lane = &a->lanes[first->location];
+    uint32_t location = location_of(a->heap[0]);
+    struct lane *lane = &a->lanes[location];
+    uint64_t ticks = 0;
     bool delayed = a->settings.kind == GN_ARRIVAL_DELAYED;
-    int code = delayed ? fill(a, first->location, err) : pull(a, first->location, err);
+    int code = delayed ? fill(a, location, err) : pull(a, location, err);
     if (code < 0)
         return code;
-    if (delayed)
-        first->ticks = lane->buffered ? lane->arrival_ticks : 0;
-    else
-        first->ticks = lane->ended ? 0 : lane->events->ticks;
+    if (delayed && lane->buffered)
+        ticks = lane->arrival_ticks;
+    else if (!delayed && !lane->ended)
+        ticks = lane->events->ticks;
+    a->heap[0] = key_of(ticks, location);
     a->pending = false;
     sift_down(a->heap, a->open, 0);
     return 0;
@@ -167,11 +172,11 @@ static uint32_t run_length(const struct gn_arrival *a, const struct lane *lane)
 {
     if (a->open == 1)
         return lane->left;
-    const struct key *limit = &a->heap[1];
-    if (a->open > 2 && before(&a->heap[2], limit))
-        limit = &a->heap[2];
-    uint32_t location = a->heap[0].location, count = 1;
-    uint64_t last_ticks = limit->ticks - (location > limit->location);
+    lane_key limit = a->heap[1];
+    if (a->open > 2 && a->heap[2] < limit)
+        limit = a->heap[2];
+    uint32_t count = 1;
+    uint64_t last_ticks = (uint64_t)(limit >> 32) - (location_of(a->heap[0]) > location_of(limit));
     while (count < lane->left && lane->events[count].ticks <= last_ticks)
         count++;
     return count;
@@ -184,8 +189,8 @@ static int next_of_heap(struct gn_arrival *a, struct gn_arrived *arrived, struct
         if (code < 0)
             return code;
     }
-    struct lane *lane = &a->lanes[a->heap[0].location];
-    *arrived = (struct gn_arrived){.location = a->heap[0].location};
+    struct lane *lane = &a->lanes[location_of(a->heap[0])];
+    *arrived = (struct gn_arrived){.location = location_of(a->heap[0])};
     if (a->settings.kind == GN_ARRIVAL_DELAYED) {
         arrived->count = (uint32_t)lane->buffered;
         arrived->events = lane->buffer;
@@ -289,9 +294,9 @@ static int admit(struct gn_arrival *a, struct gn_error *err)
         a->active[a->open++] = location;
         return 0;
     }
-    a->heap[a->open++] = (struct key){0, location};
+    a->heap[a->open++] = key_of(0, location);
     if (a->open > 1) {
-        struct key new = a->heap[a->open - 1];
+        lane_key new = a->heap[a->open - 1];
         a->heap[a->open - 1] = a->heap[0];
         sift_up(a->heap, a->open - 1);
         a->heap[0] = new;
