@@ -247,7 +247,7 @@ static void part_request(long iterations)
 {
     const struct gn_request request = {.recorder = recorder, .node = 2, .kind = GN_RECEIVE};
     for (long i = 0; i < iterations; i++) {
-        gn_request_follow(A_REQUEST, &request);
+        gn_request_follow(A_REQUEST, &request, NULL, NULL);
         int32_t position = gn_request_find(A_REQUEST);
         gn_request_hold(position);
         gn_request_drop(position);
@@ -261,7 +261,7 @@ static void part_receive(long iterations)
     struct fake_status status = {.source = 1, .count = 8}, *statuses = &status;
     for (long i = 0; i < iterations; i++) {
         gn_handle request = A_REQUEST;
-        gn_after_irecv(&call, 1, SUBCOMM, &request);
+        gn_after_irecv(&call, 1, 0, SUBCOMM, &request);
         gn_before_waitall(&call, 1, &request, (void **)&statuses);
         gn_after_waitall(&call, statuses);
     }
@@ -328,7 +328,7 @@ static int open_capture(void)
         return -1;
     segment->location_capacity = 1;
     answer_for_mpi();
-    if (gn_requests_open() != 0 || gn_recorder_open(segment, gn_ticks()) != 0)
+    if (gn_requests_open(false) != 0 || gn_recorder_open(segment, gn_ticks()) != 0)
         return -1;
     prepared.binding = GN_C;
     if (!gn_enter(&prepared, A_CALL, GN_CALLER, GN_FRAME))

@@ -46,16 +46,27 @@ static gn_handle group_of_comm(gn_handle comm)
     return group;
 }
 
-static uint32_t translate(gn_handle group, int rank)
+bool gn_translate_to_world(gn_handle group, int n, const int *ranks, int *world_ranks)
 {
     gn_handle world = 0;
-    int result = gn_flavour.undefined;
+    for (int i = 0; i < n; i++)
+        world_ranks[i] = gn_flavour.undefined;
     GN_PMPI(Comm_group, (gn_handle, gn_handle *))(gn_flavour.comm_world, &world);
     GN_PMPI(Group_translate_ranks, (gn_handle, int, const int *, gn_handle, int *))
-    (group, 1, &rank, world, &result);
+    (group, n, ranks, world, world_ranks);
     GN_PMPI(Group_free, (gn_handle *))(&world);
+    for (int i = 0; i < n; i++)
+        if (world_ranks[i] == gn_flavour.undefined || world_ranks[i] < 0)
+            return false;
+    return true;
+}
+
+static uint32_t translate(gn_handle group, int rank)
+{
+    int result;
+    bool inside = gn_translate_to_world(group, 1, &rank, &result);
     GN_PMPI(Group_free, (gn_handle *))(&group);
-    return result == gn_flavour.undefined || result < 0 ? GN_PEER_OUTSIDE : (uint32_t)result;
+    return inside ? (uint32_t)result : GN_PEER_OUTSIDE;
 }
 
 static uint32_t cached_rank(struct gn_recorder *r, gn_handle handle, int rank, gn_handle (*group)(gn_handle))
@@ -121,6 +132,56 @@ int gn_comm_neighbours(gn_handle comm)
     return count;
 }
 
+static bool cart_neighbours(gn_handle comm, struct gn_neighbours *n)
+{
+    int dimensions = 0;
+    GN_PMPI(Cartdim_get, (gn_handle, int *))(comm, &dimensions);
+    if (dimensions > GN_MAX_NEIGHBOURS / 2)
+        return false;
+    for (int d = 0; d < dimensions; d++) {
+        int *pair = &n->in[2 * d];
+        GN_PMPI(Cart_shift, (gn_handle, int, int, int *, int *))(comm, d, 1, &pair[0], &pair[1]);
+    }
+    n->in_count = n->out_count = 2 * dimensions;
+    memcpy(n->out, n->in, (size_t)n->in_count * sizeof *n->in);
+    return true;
+}
+
+static bool graph_neighbours(gn_handle comm, struct gn_neighbours *n)
+{
+    int rank = gn_comm_rank(comm), count = 0;
+    GN_PMPI(Graph_neighbors_count, (gn_handle, int, int *))(comm, rank, &count);
+    if (count > GN_MAX_NEIGHBOURS)
+        return false;
+    GN_PMPI(Graph_neighbors, (gn_handle, int, int, int *))(comm, rank, count, n->in);
+    n->in_count = n->out_count = count;
+    memcpy(n->out, n->in, (size_t)count * sizeof *n->in);
+    return true;
+}
+
+static bool dist_graph_neighbours(gn_handle comm, struct gn_neighbours *n)
+{
+    int weighted = 0;
+    n->in_count = n->out_count = 0;
+    GN_PMPI(Dist_graph_neighbors_count, (gn_handle, int *, int *, int *))
+    (comm, &n->in_count, &n->out_count, &weighted);
+    if (n->in_count > GN_MAX_NEIGHBOURS || n->out_count > GN_MAX_NEIGHBOURS)
+        return false;
+    GN_PMPI(Dist_graph_neighbors, (gn_handle, int, int *, int *, int, int *, int *))
+    (comm, n->in_count, n->in, n->weights, n->out_count, n->out, n->weights);
+    return true;
+}
+
+bool gn_neighbours_of(gn_handle comm, struct gn_neighbours *neighbours)
+{
+    int topology = gn_flavour.undefined;
+    GN_PMPI(Topo_test, (gn_handle, int *))(comm, &topology);
+    return topology == gn_flavour.cart         ? cart_neighbours(comm, neighbours)
+           : topology == gn_flavour.graph      ? graph_neighbours(comm, neighbours)
+           : topology == gn_flavour.dist_graph ? dist_graph_neighbours(comm, neighbours)
+                                               : false;
+}
+
 static bool handles_are_ints(void)
 {
     return gn_flavour.handle_bytes == sizeof(int);
@@ -158,6 +219,16 @@ static gn_handle handle_in(unsigned binding, const void *array, uint32_t i, unsi
 gn_handle gn_request_handle(unsigned binding, const void *array, uint32_t i)
 {
     return handle_in(binding, array, i, GN_HELPER_Request_f2c);
+}
+
+gn_handle gn_message_handle(unsigned binding, const void *array, uint32_t i)
+{
+    return handle_in(binding, array, i, GN_HELPER_Message_f2c);
+}
+
+gn_handle gn_win_handle(unsigned binding, const void *array, uint32_t i)
+{
+    return handle_in(binding, array, i, GN_HELPER_Win_f2c);
 }
 
 gn_handle gn_type_handle(unsigned binding, const void *array, uint32_t i)

@@ -15,6 +15,8 @@ uint64_t gn_type_size(struct gn_recorder *recorder, gn_handle type);
  * GN_PEER_OUTSIDE. */
 uint32_t gn_world_rank(struct gn_recorder *recorder, gn_handle comm, int rank);
 uint32_t gn_world_rank_of_window(struct gn_recorder *recorder, gn_handle win, int rank);
+/* World ranks of n ranks of a group. False when one is outside of this world. */
+bool gn_translate_to_world(gn_handle group, int n, const int *ranks, int *world_ranks);
 
 int gn_comm_rank(gn_handle comm);
 /* Ranks this one sends to in an all-to-all on comm: its size, or the remote size. */
@@ -22,8 +24,14 @@ int gn_comm_partners(gn_handle comm);
 /* Neighbours this rank sends to in the process topology of comm; 0 when it has none. */
 int gn_comm_neighbours(gn_handle comm);
 
+/* Ranks that this one receives from and sends to in the process topology of comm, MPI_PROC_NULL among them.
+ * False when there are more than GN_MAX_NEIGHBOURS of either, or no topology. */
+bool gn_neighbours_of(gn_handle comm, struct gn_neighbours *neighbours);
+
 /* The i-th handle of an array as the binding (enum gn_binding) has it. */
 gn_handle gn_request_handle(unsigned binding, const void *array, uint32_t i);
+gn_handle gn_message_handle(unsigned binding, const void *array, uint32_t i);
+gn_handle gn_win_handle(unsigned binding, const void *array, uint32_t i);
 gn_handle gn_type_handle(unsigned binding, const void *array, uint32_t i);
 gn_handle gn_comm_handle(unsigned binding, const void *array, uint32_t i);
 

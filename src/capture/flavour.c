@@ -31,6 +31,8 @@ int gn_flavour_find(void)
         gn_flavour = *known[i];
         if (gn_flavour.world_symbol) {
             gn_flavour.comm_world = (gn_handle)gn_real_object(gn_flavour.world_symbol);
+            gn_flavour.comm_self = (gn_handle)gn_real_object(gn_flavour.self_symbol);
+            gn_flavour.comm_null = (gn_handle)gn_real_object(gn_flavour.null_symbol);
             gn_flavour.byte_type = (gn_handle)gn_real_object(gn_flavour.byte_symbol);
         }
         find_sentinels();

@@ -22,16 +22,21 @@ struct gn_sentinels {
 struct gn_flavour {
     const char *name;         /* "openmpi", "mpich" */
     const char *mark;         /* a symbol only this flavour's library has */
-    const char *world_symbol; /* NULL: comm_world and byte_type are values; else names of objects */
+    const char *world_symbol; /* NULL: the handles below are values; else names of objects */
     const char *byte_symbol;
+    const char *self_symbol;
+    const char *null_symbol;
     uintptr_t handle_mask; /* the bits of a handle that mean something */
     size_t handle_bytes;   /* of one handle in an array */
     gn_handle comm_world;
+    gn_handle comm_self;
+    gn_handle comm_null;
     gn_handle byte_type;
-    int proc_null, any_source, undefined;
+    int proc_null, any_source, any_tag, root, undefined;
     struct gn_sentinels c;
     size_t status_bytes;
     size_t source_offset; /* of MPI_SOURCE in MPI_Status */
+    size_t tag_offset;
     int graph, cart, dist_graph;
     /* By enum gn_binding: whether calls must be met at these entry points because they go to PMPI from there.
      * MPICH's mpif.h goes through the C entry points, where we meet it with C handles and C sentinels. */

@@ -6,6 +6,7 @@
  *      └────any failure────► aside: every call passes through, one line on standard error says why
  */
 #include "capture/classes.h"
+#include "capture/comms.h"
 #include "capture/real.h"
 #include "capture/requests.h"
 #include "capture/segment.h"
@@ -19,6 +20,7 @@
 
 static uint64_t loaded_ticks;
 static _Atomic int begun;
+static bool traced;
 static enum { PCONTROL_SWITCH, PCONTROL_REGIONS, PCONTROL_NOTHING } pcontrol;
 
 __attribute__((constructor)) static void loaded(void)
@@ -37,10 +39,10 @@ __attribute__((destructor)) static void unloaded(void)
     gn_recorder_close();
 }
 
-static void say(const char *text)
+static void say(const char *what, const char *text)
 {
     char line[512];
-    int bytes = snprintf(line, sizeof line, "gnomon: process %d is not measured: %s\n", (int)getpid(), text);
+    int bytes = snprintf(line, sizeof line, "gnomon: process %d is not %s: %s\n", (int)getpid(), what, text);
     if (bytes > 0) {
         ssize_t ignored =
             write(STDERR_FILENO, line, (size_t)bytes < sizeof line ? (size_t)bytes : sizeof line - 1);
@@ -73,6 +75,8 @@ static void read_settings(void)
         pcontrol = PCONTROL_REGIONS;
     else if (dialect && strcmp(dialect, "none") == 0)
         pcontrol = PCONTROL_NOTHING;
+    const char *trace = getenv("GNOMON_TRACE");
+    traced = trace && strcmp(trace, "1") == 0;
 }
 
 static void describe(struct gn_tag *segment)
@@ -92,7 +96,7 @@ static void describe(struct gn_tag *segment)
 /* The agent learns it too: the run is partial, and the report says why. */
 static void step_aside(struct gn_tag *segment, const char *reason)
 {
-    say(reason);
+    say("measured", reason);
     snprintf(segment->message, sizeof segment->message, "gnomon stepped aside: %s", reason);
     GN_SET(segment->partial, 1);
 }
@@ -110,20 +114,25 @@ static void begin(void)
     leave_preload();
     unsetenv("GNOMON_AGENT");
     unsetenv("GNOMON_PCONTROL");
+    unsetenv("GNOMON_TRACE");
     if (!agent[0])
         return; /* preloaded by hand, or a grandchild: nothing was asked for */
     struct gn_tag *segment;
     if (gn_flavour_find() != 0) {
-        say("its MPI library is neither Open MPI nor MPICH");
+        say("measured", "its MPI library is neither Open MPI nor MPICH");
         return;
     }
     if (gn_segment_take(agent, &segment, reason, sizeof reason) != 0) {
-        say(reason);
+        say("measured", reason);
         return;
     }
     describe(segment);
+    if (traced && gn_segment_take_rings(agent, &gn_ring_memory, reason, sizeof reason) != 0)
+        say("traced", reason);
     gn_real_resolve_all();
-    if (gn_requests_open() != 0 || gn_recorder_open(segment, loaded_ticks) != 0)
+    if (gn_ring_memory && gn_comms_open() != 0)
+        gn_ring_memory = NULL;
+    if (gn_requests_open(gn_ring_memory != NULL) != 0 || gn_recorder_open(segment, loaded_ticks) != 0)
         step_aside(segment, "no memory for the recorder");
     GN_PUBLISH(segment->state, GN_STATE_RUNNING);
 }
@@ -142,6 +151,7 @@ static void know_yourself(void)
     gn_segment->world = size;
     gn_segment->thread_level = level;
     snprintf(gn_segment->library, sizeof gn_segment->library, "%.*s", (int)strcspn(version, ",\n"), version);
+    gn_comms_begin(rank, size);
     gn_segment->rank = rank;
 }
 

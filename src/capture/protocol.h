@@ -7,6 +7,7 @@
  *
  *   gnomon run → agent   GN_HELLO_RUN   "I am about to become the program"  (+ its standard error)
  *   capture    → agent   GN_HELLO_RANK  "MPI_Init was called here"          (reply: + the segment)
+ *   capture    → agent   GN_HELLO_TRACE "and I am to be traced"             (reply: + the ring segment)
  *   reader     → agent   GN_ATTACH      "give me the i-th segment"          (reply: + the segment)
  */
 #ifndef GNOMON_CAPTURE_PROTOCOL_H
@@ -17,7 +18,7 @@
 #define GN_PROTOCOL_MAGIC 0x4e474147u
 #define GN_PROTOCOL_VERSION 1u
 
-enum gn_message_kind { GN_HELLO_RUN = 1, GN_HELLO_RANK, GN_ATTACH, GN_REPLY };
+enum gn_message_kind { GN_HELLO_RUN = 1, GN_HELLO_RANK, GN_ATTACH, GN_REPLY, GN_HELLO_TRACE };
 
 struct gn_message {
     uint32_t magic, version, kind;

@@ -26,8 +26,13 @@ enum gn_binding { GN_C, GN_F77, GN_F08, GN_BINDINGS };
     X(Comm_test_inter)                                                                                       \
     X(Win_get_group)                                                                                         \
     X(Group_translate_ranks)                                                                                 \
+    X(Group_size)                                                                                            \
     X(Group_free)                                                                                            \
     X(Get_elements_x)                                                                                        \
+    X(Cart_shift)                                                                                            \
+    X(Graph_neighbors)                                                                                       \
+    X(Dist_graph_neighbors)                                                                                  \
+    X(Message_f2c)                                                                                           \
     X(Test_cancelled)                                                                                        \
     X(Topo_test)                                                                                             \
     X(Cartdim_get)                                                                                           \

@@ -190,6 +190,15 @@ void gn_record_size(struct gn_recorder *r, uint32_t node, uint64_t bytes)
     gn_seq_end(&record->seq);
 }
 
+static void trace_control(struct gn_recorder *r, enum gn_event_kind kind, uint64_t request, uint64_t ticks)
+{
+    if (!r->tracer.ring)
+        return;
+    struct gn_event event = gn_event_bare(kind, r->location_index, ticks);
+    event.request = request;
+    gn_tracer_put(&r->tracer, &event);
+}
+
 /* ---- locations ---- */
 
 static void start_graph(struct gn_recorder *r, uint64_t start_ticks)
@@ -211,6 +220,9 @@ static void start_graph(struct gn_recorder *r, uint64_t start_ticks)
     r->region_depth = r->regions_beyond = 0;
     GN_SET(location->first_ticks, start_ticks);
     GN_SET(location->in_use, 1);
+    gn_tracer_attach(&r->tracer, r->location_index);
+    if (r->location_index == 0)
+        trace_control(r, GN_EVENT_PROGRAM_BEGIN, 0, start_ticks);
     show(location, 0, 0, start_ticks);
 }
 
@@ -330,6 +342,8 @@ static bool left_without_leave(struct gn_recorder *r, const void *frame)
     gn_drop_held(r);
     GN_LOST(r, calls);
     r->inside = false;
+    if (r->tracer.in_call)
+        gn_tracer_leave(&r->tracer, gn_ticks());
     return true;
 }
 
@@ -363,7 +377,14 @@ bool gn_enter(struct gn_call *call, uint32_t activity, void *caller, void *frame
     r->inside = true;
     r->inside_frame = frame;
     r->inside_caller = (uintptr_t)caller;
+    call->traced = GN_UNTRACED;
+    if (r->tracer.ring)
+        call->traced = gn_tracer_enter(&r->tracer, activity, GN_GET(r->location->nodes[call->node].path))
+                           ? GN_TRACED
+                           : GN_DROPPED;
     call->enter_ticks = gn_ticks();
+    if (call->traced == GN_TRACED)
+        gn_tracer_stamp(&r->tracer, call->enter_ticks);
     show(r->location, call->node, 1, call->enter_ticks);
     return true;
 }
@@ -424,6 +445,10 @@ void gn_leave(struct gn_call *call, int result)
     gn_seq_end(&node->seq);
     r->previous_node = call->node;
     r->previous_exit_ticks = call->exit_ticks;
+    if (call->traced == GN_TRACED)
+        gn_tracer_leave(&r->tracer, call->exit_ticks);
+    else if (call->traced == GN_DROPPED)
+        gn_tracer_drop(&r->tracer, 1);
     r->inside = false;
     GN_ADD(location->events, 1);
     show(location, call->node, 0, call->exit_ticks);
@@ -494,6 +519,12 @@ static struct gn_recorder *recorder_here(void)
  * ended. Returns how long it was open; no_region when there is none of that name. */
 static const uint64_t no_region = UINT64_MAX;
 
+static void trace_region_end(struct gn_recorder *r, uint32_t depth, uint64_t ticks)
+{
+    if (r->regions[depth].traced)
+        gn_tracer_region_end(&r->tracer, r->regions[depth].name, ticks);
+}
+
 static uint64_t close_region(struct gn_recorder *r, uint32_t name, uint64_t ticks)
 {
     if (r->regions_beyond > 0) {
@@ -502,7 +533,8 @@ static uint64_t close_region(struct gn_recorder *r, uint32_t name, uint64_t tick
     }
     for (uint32_t depth = r->region_depth; depth-- > 0;)
         if (r->regions[depth].name == name) {
-            r->region_depth = depth;
+            while (r->region_depth > depth)
+                trace_region_end(r, --r->region_depth, ticks);
             return ticks - r->regions[depth].begin_ticks;
         }
     return no_region;
@@ -522,6 +554,7 @@ void gn_record_region(const char *name, bool begin, void *caller, void *frame)
         GN_LOST(r, regions);
     } else if (begin) {
         r->regions[r->region_depth].name = id;
+        r->regions[r->region_depth].traced = r->tracer.ring && gn_tracer_region_begin(&r->tracer, id, ticks);
         r->regions[r->region_depth++].begin_ticks = ticks;
     }
     if (r->off) /* they nest all the same, but are not recorded */
@@ -543,9 +576,11 @@ void gn_record_switch(bool on, void *caller, void *frame)
         r->previous_exit_ticks = ticks;
         show(r->location, r->off_node, 1, ticks);
         r->off = true;
+        trace_control(r, GN_EVENT_MEASUREMENT, 0, ticks);
         return;
     }
     r->off = false;
+    trace_control(r, GN_EVENT_MEASUREMENT, 1, ticks);
     struct gn_node *record = &r->location->nodes[r->off_node];
     gn_seq_begin(&record->seq);
     pass_node(record, ticks - r->previous_exit_ticks);
@@ -561,6 +596,10 @@ void gn_record_end(uint64_t ticks)
         return;
     if (r->off)
         gn_record_switch(true, __builtin_return_address(0), __builtin_frame_address(0));
+    while (r->region_depth > 0) /* in the trace what begins also ends */
+        trace_region_end(r, --r->region_depth, ticks);
+    if (r->location_index == 0)
+        trace_control(r, GN_EVENT_PROGRAM_END, 0, ticks);
     pass_edge(r, 1, ticks, 0, false, 0);
     struct gn_node *end = &r->location->nodes[1];
     gn_seq_begin(&end->seq);

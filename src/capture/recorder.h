@@ -17,6 +17,7 @@
 #define GNOMON_CAPTURE_RECORDER_H
 
 #include "capture/callpath.h"
+#include "capture/tracer.h"
 #include "clock/ticks.h"
 #include "graph/tag.h"
 
@@ -24,7 +25,7 @@
 
 typedef uintptr_t gn_handle; /* any MPI handle of either flavour; see flavour.h */
 
-enum { GN_MAX_REGION_DEPTH = 64, GN_TYPE_CACHE = 64, GN_RANK_CACHE = 512 };
+enum { GN_MAX_REGION_DEPTH = 64, GN_TYPE_CACHE = 64, GN_RANK_CACHE = 512, GN_MAX_NEIGHBOURS = 1024 };
 
 struct gn_recorder;
 
@@ -40,10 +41,15 @@ struct gn_call {
     bool sampled;
     bool exact;      /* timed from begin_ticks on, and its cost booked as it was */
     uint8_t binding; /* enum gn_binding of the entry point */
+    uint8_t traced;  /* enum gn_traced */
+    uint8_t op;      /* enum gn_collective, of a traced window's call */
     /* for the classes that follow requests: see requests.h */
     uint32_t followed; /* requests of the list that we follow and have not settled yet */
     uint32_t list_count;
-    void *requests;          /* the caller's array */
+    void *requests; /* the caller's array */
+    /* for the trace */
+    uint64_t id;             /* of the message that a matched probe found */
+    uint32_t number;         /* of a communicator or window that the call is about */
     long long own_status[8]; /* stands in for MPI_STATUS_IGNORE */
 };
 
@@ -90,6 +96,9 @@ void gn_record_region(const char *name, bool begin, void *caller, void *frame);
 void gn_record_switch(bool on, void *caller, void *frame);
 void gn_record_end(uint64_t ticks);
 
+/* An event of the call under way, if the run is traced and the call was not dropped. */
+static inline void gn_record_event(struct gn_call *call, const struct gn_event *event);
+
 /* Counts in the location of this call. */
 #define GN_LOST(recorder, what) GN_ADD((recorder)->location->lost_##what, 1)
 
@@ -107,8 +116,21 @@ struct gn_rank_entry {
     uint32_t world;
 };
 
+/* Neighbours in a process topology: ranks, MPI_PROC_NULL among them. */
+struct gn_neighbours {
+    int in_count, out_count;
+    int in[GN_MAX_NEIGHBOURS], out[GN_MAX_NEIGHBOURS];
+    int weights[GN_MAX_NEIGHBOURS]; /* MPI insists on telling them */
+};
+/* A message of a neighbourhood collective. */
+struct gn_part {
+    uint32_t peer;
+    uint64_t bytes;
+};
+
 struct gn_recorder {
     struct gn_location *location;
+    struct gn_tracer tracer;
     uint32_t location_index;
     uint32_t previous_node;
     uint64_t previous_exit_ticks;
@@ -125,6 +147,7 @@ struct gn_recorder {
     uint32_t regions_beyond; /* begun deeper than the stack keeps */
     struct {
         uint32_t name;
+        bool traced;
         uint64_t begin_ticks;
     } regions[GN_MAX_REGION_DEPTH];
     uint32_t era;
@@ -142,8 +165,18 @@ struct gn_recorder {
         gn_handle *handles;
         char *statuses;
     } list;
+    struct gn_neighbours neighbours; /* working space for neighbourhood collectives */
+    struct gn_part parts[GN_MAX_NEIGHBOURS];
     struct gn_unwound unwound; /* working space of the slow path */
     struct gn_callpath_memo memo;
 };
+
+static inline void gn_record_event(struct gn_call *call, const struct gn_event *event)
+{
+    if (call->traced == GN_TRACED)
+        gn_tracer_put(&call->recorder->tracer, event);
+    else if (call->traced == GN_DROPPED)
+        gn_tracer_drop(&call->recorder->tracer, 1);
+}
 
 #endif

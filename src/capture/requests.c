@@ -1,5 +1,6 @@
 #include "capture/requests.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 enum { LINE = 8, LINES = 8192, BUSY = 1 };
@@ -9,16 +10,25 @@ struct table {
     struct gn_request requests[LINES][LINE];
 };
 static struct table *table;
+static struct { /* when the run is traced */
+    struct gn_request_trace requests[LINES * LINE];
+    struct gn_part parts[LINES * LINE][GN_REQUEST_PARTS];
+} * traces;
 static _Atomic uint32_t displaced; /* insertions that went to their second line, ever */
 
-int gn_requests_open(void)
+static void *take(size_t bytes)
 {
     void *memory =
-        mmap(NULL, sizeof *table, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
-        return -1;
-    table = memory;
-    return 0;
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+int gn_requests_open(bool traced)
+{
+    table = take(sizeof *table);
+    if (traced)
+        traces = take(sizeof *traces);
+    return table && (traces || !traced) ? 0 : -1;
 }
 
 static uint32_t line_of(gn_handle handle)
@@ -42,7 +52,8 @@ static int32_t claim(uint32_t line)
     return -1;
 }
 
-bool gn_request_follow(gn_handle handle, const struct gn_request *request)
+bool gn_request_follow(gn_handle handle, const struct gn_request *request,
+                       const struct gn_request_trace *trace, const struct gn_part *parts)
 {
     if (handle <= BUSY)
         return false;
@@ -59,6 +70,11 @@ bool gn_request_follow(gn_handle handle, const struct gn_request *request)
     if (position < 0)
         return false;
     *gn_request_at(position) = *request;
+    gn_request_at(position)->traced = trace != NULL;
+    if (trace)
+        *gn_request_trace_at(position) = *trace;
+    if (parts)
+        memcpy(gn_request_parts_at(position), parts, trace->parts * sizeof *parts);
     gn_request_release(position, handle);
     return true;
 }
@@ -85,6 +101,16 @@ int32_t gn_request_find(gn_handle handle)
 struct gn_request *gn_request_at(int32_t position)
 {
     return &table->requests[position / LINE][position % LINE];
+}
+
+struct gn_request_trace *gn_request_trace_at(int32_t position)
+{
+    return &traces->requests[position];
+}
+
+struct gn_part *gn_request_parts_at(int32_t position)
+{
+    return traces->parts[position];
 }
 
 static void set_key(int32_t position, uintptr_t key)

@@ -1,6 +1,6 @@
 /*
  * capture/requests — the requests whose completion tells something: nonblocking receives (source and size are
- * known then) and persistent ones.
+ * known then), persistent ones, and when the run is traced all others too.
  *
  * One table for the process, because any thread may complete any request. No lock: 8 keys share a cache line,
  * a look-up reads one line (two when the first was full at insertion), insertion claims a free key by
@@ -16,7 +16,18 @@
 
 #include "capture/recorder.h"
 
-enum gn_request_kind { GN_RECEIVE, GN_PERSISTENT_RECEIVE, GN_PERSISTENT_SEND };
+/* The first three are always followed, the others when the run is traced. */
+enum gn_request_kind {
+    GN_RECEIVE,
+    GN_PERSISTENT_RECEIVE,
+    GN_PERSISTENT_SEND,
+    GN_SEND,
+    GN_COLLECTIVE,
+    GN_NEIGHBOURS, /* a neighbourhood collective */
+    GN_ONE_SIDED,
+    GN_FILE,
+    GN_MESSAGE, /* matched by a probe and not yet received; its handle is an MPI_Message */
+};
 
 struct gn_request {
     struct gn_recorder *recorder; /* who posted it */
@@ -28,17 +39,37 @@ struct gn_request {
     uint8_t active;               /* persistent: started and not completed */
     uint8_t to_null;              /* persistent: the peer is MPI_PROC_NULL */
     uint8_t peer_known;
+    uint8_t traced; /* it has a gn_request_trace */
 };
 
-/* Takes the table's memory. 0 or -1. */
-int gn_requests_open(void);
+/* What the events about a request have in common. */
+struct gn_request_trace {
+    uint64_t id; /* 0: a persistent one that is not active */
+    uint64_t bytes_sent, bytes_received;
+    uint32_t comm; /* number, or a window's */
+    uint32_t peer, tag;
+    uint32_t root;
+    uint32_t parts; /* messages that a neighbourhood collective receives */
+    uint8_t op;
+};
 
-/* Starts following handle. False when there is no room. */
-bool gn_request_follow(gn_handle handle, const struct gn_request *request);
+enum { GN_REQUEST_PARTS = 32 };
+
+/* Takes the table's memory. 0 or -1. */
+int gn_requests_open(bool traced);
+
+/* Starts following handle. trace and parts (GN_REQUEST_PARTS at most) may be NULL. False when there is no
+ * room.
+ */
+bool gn_request_follow(gn_handle handle, const struct gn_request *request,
+                       const struct gn_request_trace *trace, const struct gn_part *parts);
 
 /* Position of a followed request, or -1; gn_request_at gives its record. */
 int32_t gn_request_find(gn_handle handle);
 struct gn_request *gn_request_at(int32_t position);
+/* Of a traced one. */
+struct gn_request_trace *gn_request_trace_at(int32_t position);
+struct gn_part *gn_request_parts_at(int32_t position);
 
 /* A communicator ends: receives from anybody on it can no longer be asked for their peer. */
 void gn_requests_lose_comm(gn_handle comm);

@@ -3,6 +3,7 @@
 #include "capture/channel.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,39 +12,57 @@
 
 /* Abstract names belong to nobody: gn_channel_peer makes sure that the agent is of the same user before it is
  * trusted with our memory. */
-static int exchange(int fd, struct gn_message *reply, int *descriptor)
+static int exchange(int fd, enum gn_message_kind kind, struct gn_message *reply, int *descriptor)
 {
     struct gn_message hello = {.magic = GN_PROTOCOL_MAGIC,
                                .version = GN_PROTOCOL_VERSION,
-                               .kind = GN_HELLO_RANK,
+                               .kind = kind,
                                .pid = (int32_t)getpid(),
                                .rank = -1};
     int agent;
     int code = gn_channel_peer(fd, &agent);
     if (code == 0)
         code = gn_channel_send(fd, &hello, -1);
-    return code != 0 ? code : gn_channel_receive(fd, reply, descriptor);
+    if (code == 0)
+        code = gn_channel_receive(fd, reply, descriptor);
+    return code == 0 ? reply->status : code;
 }
 
-static int map(int descriptor, struct gn_tag **segment)
+static bool is_tag(const void *memory, size_t bytes)
+{
+    const struct gn_tag *tag = memory;
+    return bytes >= gn_tag_bytes(1) && tag->magic == GN_TAG_MAGIC && tag->version == GN_TAG_VERSION &&
+           gn_tag_bytes(tag->location_capacity) <= bytes;
+}
+
+static bool is_rings(const void *memory, size_t bytes)
+{
+    const struct gn_ring_segment *rings = memory;
+    return bytes >= sizeof *rings && rings->magic == GN_RING_MAGIC && rings->version == GN_RING_VERSION &&
+           rings->ring_events >= GN_RING_MIN_EVENTS && (rings->ring_events & (rings->ring_events - 1)) == 0 &&
+           gn_ring_segment_bytes(rings->location_capacity, rings->ring_events) <= bytes;
+}
+
+static int map(int descriptor, bool (*is_right)(const void *, size_t), void **segment)
 {
     struct stat info;
-    if (fstat(descriptor, &info) != 0 || (size_t)info.st_size < gn_tag_bytes(1))
+    if (descriptor < 0 || fstat(descriptor, &info) != 0 || info.st_size <= 0)
         return -EPROTO;
-    struct gn_tag *tag = mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-    if (tag == MAP_FAILED)
+    size_t bytes = (size_t)info.st_size;
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    if (memory == MAP_FAILED)
         return -errno;
-    if (tag->magic != GN_TAG_MAGIC || tag->version != GN_TAG_VERSION ||
-        gn_tag_bytes(tag->location_capacity) > (size_t)info.st_size) {
-        munmap(tag, (size_t)info.st_size);
+    if (!is_right(memory, bytes)) {
+        munmap(memory, bytes);
         return -EPROTO;
     }
-    madvise(tag, (size_t)info.st_size, MADV_DONTFORK); /* a child must not write into its parent's graph */
-    *segment = tag;
+    madvise(memory, bytes, MADV_DONTFORK); /* a child must not write into its parent's graph */
+    *segment = memory;
     return 0;
 }
 
-int gn_segment_take(const char *agent, struct gn_tag **segment, char *reason, unsigned long size)
+static int take(const char *agent, enum gn_message_kind kind, bool (*is_right)(const void *, size_t),
+                void **segment, char *reason, size_t size)
 {
     struct gn_message reply = {.magic = 0};
     int descriptor = -1;
@@ -52,16 +71,33 @@ int gn_segment_take(const char *agent, struct gn_tag **segment, char *reason, un
         snprintf(reason, size, "no agent answers on this host (%s)", strerror(-fd));
         return fd;
     }
-    int code = exchange(fd, &reply, &descriptor);
+    int code = exchange(fd, kind, &reply, &descriptor);
     close(fd);
-    if (code == 0 && reply.status != 0)
-        code = reply.status;
     if (code == 0)
-        code = descriptor >= 0 ? map(descriptor, segment) : -EPROTO;
+        code = map(descriptor, is_right, segment);
     if (code != 0)
         snprintf(reason, size, "the agent of this host gave no memory: %s%s%s", strerror(-code),
                  reply.text[0] ? ", " : "", reply.text);
     if (descriptor >= 0)
         close(descriptor);
+    return code;
+}
+
+int gn_segment_take(const char *agent, struct gn_tag **segment, char *reason, unsigned long size)
+{
+    void *memory;
+    int code = take(agent, GN_HELLO_RANK, is_tag, &memory, reason, size);
+    if (code == 0)
+        *segment = memory;
+    return code;
+}
+
+int gn_segment_take_rings(const char *agent, struct gn_ring_segment **segment, char *reason,
+                          unsigned long size)
+{
+    void *memory;
+    int code = take(agent, GN_HELLO_TRACE, is_rings, &memory, reason, size);
+    if (code == 0)
+        *segment = memory;
     return code;
 }

@@ -6,6 +6,7 @@
 #define GNOMON_CAPTURE_SEGMENT_H
 
 #include "capture/protocol.h"
+#include "event/ring.h"
 #include "graph/tag.h"
 
 /*
@@ -14,5 +15,9 @@
  * bytes) saying why.
  */
 int gn_segment_take(const char *agent, struct gn_tag **segment, char *reason, unsigned long size);
+
+/* The same for the segment that a traced process's events go into; asked for after the other one. */
+int gn_segment_take_rings(const char *agent, struct gn_ring_segment **segment, char *reason,
+                          unsigned long size);
 
 #endif

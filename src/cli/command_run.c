@@ -10,6 +10,7 @@
 #include "cli/find.h"
 #include "cli/launcher.h"
 #include "cli/report.h"
+#include "event/event.h"
 #include "live/agent.h"
 #include "live/finish.h"
 #include "live/folder.h"
@@ -29,10 +30,40 @@ struct arguments {
     const char *pcontrol;
     bool quiet;
     int threads;
-    int program; /* index of its first word */
+    struct gn_trace_settings trace;
+    bool trace_full; /* was given */
+    int program;     /* index of its first word */
 };
 
-enum { KEY_INTO = 0x100, KEY_PCONTROL };
+enum { KEY_INTO = 0x100, KEY_PCONTROL, KEY_TRACE, KEY_TRACE_FULL };
+
+enum { TRACE_MIN_KIB = 64, TRACE_DEFAULT_KIB = 16 << 10, TRACE_MAX_KIB = 4 << 20 };
+
+/* "64K", "16M", "1G": KiB, or 0 when it is not a size that a ring can have. */
+static uint64_t parse_kib(const char *text)
+{
+    char *unit;
+    unsigned long long number = strtoull(text, &unit, 10);
+    unsigned shift = *unit == 'K' || *unit == 'k' ? 0 : *unit == 'M' || *unit == 'm' ? 10 : 20;
+    bool known = strchr("KkMmGg", *unit) && *unit && (unit[1] == '\0' || strcmp(unit + 1, "iB") == 0);
+    if (*text < '0' || *text > '9' || !known || number > TRACE_MAX_KIB)
+        return 0;
+    uint64_t kib = (uint64_t)number << shift;
+    return kib < TRACE_MIN_KIB || kib > TRACE_MAX_KIB ? 0 : kib;
+}
+
+static uint32_t ring_events(uint64_t kib)
+{
+    uint64_t events = TRACE_MIN_KIB * 1024u / sizeof(struct gn_event);
+    while (events * sizeof(struct gn_event) < kib * 1024)
+        events *= 2;
+    return (uint32_t)events;
+}
+
+static unsigned ring_kib(uint32_t events)
+{
+    return (unsigned)(events * sizeof(struct gn_event) / 1024);
+}
 
 static error_t parse(int key, char *value, struct argp_state *state)
 {
@@ -47,6 +78,19 @@ static error_t parse(int key, char *value, struct argp_state *state)
             argp_error(state, "--pcontrol %s: one of switch, regions, none is expected", value);
         a->pcontrol = value;
         break;
+    case KEY_TRACE: {
+        uint64_t kib = value ? parse_kib(value) : TRACE_DEFAULT_KIB;
+        if (kib == 0)
+            argp_error(state, "--trace=%s: a size from 64K to 4G is expected, with its unit", value);
+        a->trace.ring_events = ring_events(kib);
+        break;
+    }
+    case KEY_TRACE_FULL:
+        if (strcmp(value, "drop") && strcmp(value, "block"))
+            argp_error(state, "--trace-full %s: one of drop, block is expected", value);
+        a->trace.block = strcmp(value, "block") == 0;
+        a->trace_full = true;
+        break;
     case 'q':
         a->quiet = true;
         break;
@@ -60,6 +104,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
         state->next = state->argc; /* the rest is the program's */
         break;
     case ARGP_KEY_END:
+        if (a->trace_full && a->trace.ring_events == 0)
+            argp_error(state, "--trace-full says what happens to a trace: --trace is missing");
         if (a->program == 0)
             argp_error(state,
                        "which program? (mpirun -n 4 gnomon run ./app, or gnomon run -- mpirun -n 4 ./app)");
@@ -76,6 +122,14 @@ static const struct argp_option options[] = {
      "ends) or none",
      0},
     {"threads", 't', "N", 0, "Threads per process to make room for (default 64)", 0},
+    {"trace", KEY_TRACE, "SIZE", OPTION_ARG_OPTIONAL,
+     "Keep every event, too: in an OTF2 archive trace/ in the run's folder. SIZE: buffer per thread, 64K to "
+     "4G "
+     "(default 16M)",
+     0},
+    {"trace-full", KEY_TRACE_FULL, "WHAT", 0,
+     "When a buffer is full: drop events and count them (default), or block the program until there is room",
+     0},
     {"quiet", 'q', NULL, 0, "No report after the run", 0},
     {"into", KEY_INTO, "FOLDER", OPTION_HIDDEN, "The run's folder", 0},
     {0}};
@@ -127,6 +181,8 @@ static int set_environment(const struct arguments *a, const char *agent, struct 
     setenv("GNOMON_AGENT", agent, 1);
     if (a->pcontrol)
         setenv("GNOMON_PCONTROL", a->pcontrol, 1);
+    if (a->trace.ring_events)
+        setenv("GNOMON_TRACE", "1", 1);
     return 0;
 }
 
@@ -141,8 +197,11 @@ static void join_words(char **words, char *text, size_t size)
 static void write_settings(const struct arguments *a, const struct gn_job *job, const char *command,
                            char *text, size_t size)
 {
-    snprintf(text, size, "gnomon %s\ncommand %s\njob %s\nthreads %d\npcontrol %s\n", GNOMON_VERSION, command,
-             job->key, a->threads, a->pcontrol ? a->pcontrol : "switch");
+    int used = snprintf(text, size, "gnomon %s\ncommand %s\njob %s\nthreads %d\npcontrol %s\n",
+                        GNOMON_VERSION, command, job->key, a->threads, a->pcontrol ? a->pcontrol : "switch");
+    if (a->trace.ring_events && used > 0 && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used, "trace %uK\ntrace-full %s\n",
+                 ring_kib(a->trace.ring_events), a->trace.block ? "block" : "drop");
 }
 
 static int become(char **words)
@@ -169,6 +228,7 @@ static int run_here(const struct arguments *a, char **words)
                                          .into = a->into,
                                          .quiet = a->quiet,
                                          .locations = (uint32_t)a->threads,
+                                         .trace = a->trace,
                                          .config = config,
                                          .report = gn_report_after_run};
     if (gn_agent_enlist(&job, &settings, agent, &err) != 0 || set_environment(a, agent, &err) != 0)
@@ -248,10 +308,11 @@ static int end_like(int status)
 
 static int run_launcher(const struct arguments *a, char **words)
 {
-    char self[4096], threads[16];
+    char self[4096], threads[16], trace[32];
     ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
     self[bytes > 0 ? bytes : 0] = '\0';
     snprintf(threads, sizeof threads, "%d", a->threads);
+    snprintf(trace, sizeof trace, "--trace=%uK", ring_kib(a->trace.ring_events));
     struct gn_folder folder;
     struct gn_error err;
     const char *program;
@@ -263,8 +324,12 @@ static int run_launcher(const struct arguments *a, char **words)
                       "--pcontrol",
                       (char *)(a->pcontrol ? a->pcontrol : "switch"),
                       "--into",
-                      folder.path};
-    char **wrapped = gn_launcher_wrap(words, prefix, sizeof prefix / sizeof prefix[0], &program);
+                      folder.path,
+                      trace,
+                      "--trace-full",
+                      a->trace.block ? "block" : "drop"};
+    size_t count = sizeof prefix / sizeof prefix[0];
+    char **wrapped = gn_launcher_wrap(words, prefix, a->trace.ring_events ? count : count - 3, &program);
     if (!wrapped) {
         fprintf(stderr, "gnomon run: no program in the command line of %s\n", words[0]);
         return 2;

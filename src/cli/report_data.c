@@ -48,6 +48,17 @@ static json_t *trouble_object(const struct gn_trouble_row *t)
                      "last", text(t->last), "inside", t->inside, "last_s", t->last_s);
 }
 
+static json_t *trace_object(const struct gn_trace_facts *t)
+{
+    if (!t->asked)
+        return json_null();
+    return json_pack("{s:i, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "archives", t->archives, "path",
+                     text(t->path), "events", (json_int_t)t->events, "bytes", (json_int_t)t->bytes, "dropped",
+                     (json_int_t)t->dropped, "unwritten", (json_int_t)t->unwritten, "garbled",
+                     (json_int_t)t->garbled, "lost_communicators", (json_int_t)t->lost_comms, "error",
+                     text(t->error));
+}
+
 static bool within(const struct gn_report_options *o, size_t i)
 {
     return o->top <= 0 || i < (size_t)o->top;
@@ -67,10 +78,10 @@ int gn_report_json(const struct gn_summary *s, const struct gn_report_options *o
     for (size_t i = 0; i < s->lost_count; i++)
         json_object_set_new(lost, s->lost[i].what, json_integer((json_int_t)s->lost[i].count));
     json_t *root =
-        json_pack("{s:i, s:s, s:o, s:{s:I, s:f, s:f}, s:o, s:o, s:o, s:o}", "version", 1, "by",
+        json_pack("{s:i, s:s, s:o, s:{s:I, s:f, s:f}, s:o, s:o, s:o, s:o, s:o}", "version", 1, "by",
                   gn_by_names[o->by], "run", run_object(s, o), "cost", "calls", (json_int_t)s->calls,
                   "probe_ns_per_call", s->probe_ns_per_call, "share", s->cost_share, "activities", activities,
-                  "pairs", pairs, "troubles", troubles, "lost", lost);
+                  "pairs", pairs, "troubles", troubles, "lost", lost, "trace", trace_object(&s->trace));
     int code = root ? json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) : -1;
     fputc('\n', out);
     json_decref(root);

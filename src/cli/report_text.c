@@ -305,6 +305,48 @@ static void imbalance(const struct page *p)
         seconds((double)row->median_ns, median), seconds(cost_s * 1e9, cost), 100 * cost_s / p->s->elapsed_s);
 }
 
+static const char *trace_place(const struct page *p, char *text, size_t size)
+{
+    const char *path = p->s->trace.path;
+    if (path[0] == '/' || !p->o->folder)
+        snprintf(text, size, "%s", path);
+    else
+        snprintf(text, size, "%s/%s", p->o->folder, path);
+    return text;
+}
+
+static void trace_line(const struct page *p)
+{
+    const struct gn_trace_facts *t = &p->s->trace;
+    char events[32], bytes[16], lost[32], place[4800];
+    int64_t missing = t->dropped + t->unwritten;
+    if (!t->asked)
+        return;
+    fprintf(p->out, "%strace%s: ", shade(p, missing || t->error[0] ? YELLOW : DIM), shade(p, PLAIN));
+    if (t->archives == 0) {
+        fprintf(p->out, "there is none: %s\n", t->error);
+        return;
+    }
+    fprintf(p->out, "%s events, %s, %s lost", grouped(t->events, events), size_text(t->bytes, bytes),
+            missing ? grouped(missing, lost) : "none");
+    if (t->dropped)
+        fprintf(p->out, " (%s because a buffer was full: --trace=SIZE, --trace-full=block)",
+                t->unwritten ? grouped(t->dropped, lost) : "all");
+    if (t->archives > 1)
+        fprintf(p->out, " · one archive for each of %d hosts, such as %s\n", t->archives,
+                trace_place(p, place, sizeof place));
+    else
+        fprintf(p->out, " · gnomon order %s\n", trace_place(p, place, sizeof place));
+    if (t->error[0])
+        fprintf(p->out, "  it is not whole: %s\n", t->error);
+    if (t->lost_comms)
+        fprintf(p->out, "  %s communicators found no room: messages on them are not in it\n",
+                grouped(t->lost_comms, lost));
+    if (t->garbled)
+        fprintf(p->out, "  %s references made no sense: did the program write where it should not?\n",
+                grouped(t->garbled, lost));
+}
+
 static void footer(const struct page *p)
 {
     const struct gn_summary *s = p->s;
@@ -317,6 +359,7 @@ static void footer(const struct page *p)
     for (size_t i = 0; i < s->lost_count; i++)
         fprintf(p->out, "%slost%s: %s: %s\n", shade(p, YELLOW), shade(p, PLAIN), s->lost[i].what,
                 grouped(s->lost[i].count, calls));
+    trace_line(p);
     if (s->no_lines_in[0])
         fprintf(p->out, "no source lines for %s: compile with -g, or install its debug symbols (-dbgsym)\n",
                 s->no_lines_in);

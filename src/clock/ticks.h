@@ -11,11 +11,16 @@
 #include <stdint.h>
 #include <time.h>
 
-static inline uint64_t gn_monotonic_ns(void)
+static inline uint64_t gn_clock_ns(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t gn_monotonic_ns(void)
+{
+    return gn_clock_ns(CLOCK_MONOTONIC_RAW);
 }
 
 static inline uint64_t gn_ticks(void)
@@ -34,17 +39,17 @@ static inline uint64_t gn_ticks(void)
 /* One moment read on both clocks; two of them, some time apart, give the length of a tick. */
 struct gn_moment {
     uint64_t ticks;
-    uint64_t ns; /* CLOCK_MONOTONIC_RAW */
+    uint64_t ns; /* CLOCK_MONOTONIC_RAW, unless something else is said */
 };
 
 /* The tick reading is bracketed by two clock readings; the tightest of a few tries is kept. */
-static inline struct gn_moment gn_moment_now(void)
+static inline struct gn_moment gn_moment_of(clockid_t clock)
 {
     struct gn_moment best = {0, 0};
     uint64_t best_width_ticks = UINT64_MAX;
     for (int i = 0; i < 5; i++) {
         uint64_t before = gn_ticks();
-        uint64_t ns = gn_monotonic_ns();
+        uint64_t ns = gn_clock_ns(clock);
         uint64_t after = gn_ticks();
         if (after - before < best_width_ticks) {
             best_width_ticks = after - before;
@@ -52,6 +57,11 @@ static inline struct gn_moment gn_moment_now(void)
         }
     }
     return best;
+}
+
+static inline struct gn_moment gn_moment_now(void)
+{
+    return gn_moment_of(CLOCK_MONOTONIC_RAW);
 }
 
 #endif

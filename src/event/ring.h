@@ -31,6 +31,7 @@
 #define GN_RING_NAME 0x10000u
 
 enum { GN_RING_COMMS = 65536, GN_RING_WINDOWS = 4096, GN_RING_WORDS = 1 << 22, GN_RING_NAME_BYTES = 64 };
+enum { GN_RING_MIN_EVENTS = 256 }; /* ring_events at least: the calls of a thread, and what lies open, fit */
 
 /* Where a communicator or window is made, all its members make it, in the same order relative to others with
  * the same members (the standard's rule for collective calls). So (members, how many with the same members

@@ -127,6 +127,37 @@ static int hello_rank(struct agent *a, int pid, struct gn_message *reply)
     return segment_file;
 }
 
+/* The first process that asks begins the trace. Why there is none is told in the report. */
+static int open_trace(struct agent *a)
+{
+    struct gn_finish *f = &a->finish;
+    if (a->settings->trace.ring_events == 0)
+        return -ENOENT;
+    if (f->trace || f->no_trace.text[0])
+        return f->trace ? 0 : -ENOENT;
+    if (!a->folder.path[0])
+        return gn_fail(&f->no_trace, -ENOENT, "there is no folder to write it in");
+    return gn_trace_part_open(&f->trace, a->folder.path, a->host, a->folder.shared, &a->settings->trace,
+                              &f->no_trace);
+}
+
+static int hello_trace(struct agent *a, int pid, struct gn_message *reply)
+{
+    struct gn_watched *w = gn_watched_find(&a->watched, pid);
+    if (!w || !w->segment || w->traced) {
+        reply->status = -EALREADY;
+        return -1;
+    }
+    int answer = open_trace(a);
+    if (answer == 0)
+        answer = gn_trace_part_add(a->finish.trace, w);
+    w->traced = answer >= 0;
+    reply->status = answer < 0 ? answer : 0;
+    if (answer < 0)
+        snprintf(reply->text, sizeof reply->text, "%.500s", a->finish.no_trace.text);
+    return answer;
+}
+
 static int attach(struct agent *a, int index, struct gn_message *reply)
 {
     for (size_t i = 0; i < a->watched.count; i++)
@@ -156,6 +187,9 @@ static void serve(struct agent *a, int connection)
         descriptor = -1;
     } else if (request.kind == GN_HELLO_RANK) {
         answer = hello_rank(a, pid, &reply);
+    } else if (request.kind == GN_HELLO_TRACE) {
+        answer = hello_trace(a, pid, &reply);
+        own_answer = true;
     } else if (request.kind == GN_ATTACH) {
         answer = attach(a, request.rank, &reply);
         own_answer = true;
@@ -359,6 +393,7 @@ static _Noreturn void be_agent(const struct gn_job *job, const struct gn_agent_s
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, on_terminate);
     signal(SIGTSTP, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a trace that grows beyond `ulimit -f` gets an error */
     close_others(keep, sizeof keep / sizeof keep[0]);
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) { /* a few descriptors per rank */

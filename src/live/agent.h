@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "live/job.h"
+#include "live/trace_part.h"
 
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -25,7 +26,8 @@ struct gn_agent_settings {
     const char *into;    /* run folder given by the front `gnomon run`, or NULL */
     bool quiet;          /* print no report */
     uint32_t locations;  /* threads per process that can be measured */
-    const char *config;  /* effective settings as text, kept in the folder */
+    struct gn_trace_settings trace;
+    const char *config; /* effective settings as text, kept in the folder */
     /* Prints the report of a profile to a descriptor. The folder is for the reader to name in the next
      * command. */
     void (*report)(sqlite3 *profile, const char *folder, int descriptor);

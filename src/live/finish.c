@@ -306,6 +306,9 @@ static int save_elsewhere(struct gn_finish *f, sqlite3 *db, struct gn_error *err
         return code;
     remove_parts(f);
     rmdir(before.path);
+    /* events have been written to the first place all the time: a trace stays there */
+    gn_sql(db, NULL, "UPDATE run SET value = ? || '/' || value WHERE key GLOB 'trace/*/path'", "s",
+           before.path);
     *f->folder = after;
     f->folder->shared = false;
     f->moved = true;
@@ -329,6 +332,18 @@ static int save_part(struct gn_finish *f, sqlite3 *db, struct gn_error *err)
     return save_elsewhere(f, db, err);
 }
 
+/* The profile is complete but for what is known of the trace. */
+static void finish_trace(struct gn_finish *f, sqlite3 *db)
+{
+    gn_trace_part_finish(f->trace, db);
+    f->trace = NULL;
+    if (f->no_trace.text[0] && db) {
+        char key[200];
+        snprintf(key, sizeof key, "trace/%s/error", f->host);
+        gn_profile_set(db, key, f->no_trace.text, NULL);
+    }
+}
+
 static void finish_profile(struct gn_finish *f, sqlite3 *db)
 {
     struct gn_error err = {""};
@@ -337,6 +352,7 @@ static void finish_profile(struct gn_finish *f, sqlite3 *db)
     if (gn_profile_resolve(db, &err) != 0)
         say(f, err.text);
     gn_finish_heartbeat(f);
+    finish_trace(f, db);
     int saved = save_part(f, db, &err);
     if (saved != 0)
         say(f, err.text);
@@ -366,6 +382,7 @@ void gn_finish(struct gn_finish *f)
     sqlite3 *db;
     if (f->folder->path[0])
         gn_finish_announce(f, "finishing");
+    gn_trace_part_stop(f->trace);
     if (!any_mpi(f)) {
         char text[1200];
         snprintf(text, sizeof text,
@@ -382,6 +399,7 @@ void gn_finish(struct gn_finish *f)
     }
     if (gn_profile_create(&db, ":memory:", &err) != 0 || add_all(f, db, &err) != 0) {
         say(f, err.text);
+        finish_trace(f, NULL);
         return;
     }
     finish_profile(f, db);

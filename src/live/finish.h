@@ -8,6 +8,7 @@
 #include "clock/ticks.h"
 #include "live/agent.h"
 #include "live/folder.h"
+#include "live/trace_part.h"
 #include "live/watched.h"
 
 struct gn_finish {
@@ -18,9 +19,11 @@ struct gn_finish {
     struct gn_moment first_moment; /* when the agent began */
     time_t started;                /* wall clock */
     const char *host;
-    int launcher_error;  /* the launcher's standard error, -1 when it could not be had */
-    int launcher_handle; /* its pidfd, -1 likewise */
-    bool moved;          /* the folder was left for another place */
+    int launcher_error;          /* the launcher's standard error, -1 when it could not be had */
+    int launcher_handle;         /* its pidfd, -1 likewise */
+    struct gn_trace_part *trace; /* NULL: none */
+    struct gn_error no_trace;    /* why there is none though one was asked for; empty otherwise */
+    bool moved;                  /* the folder was left for another place */
 };
 
 /* Creates parts/<host>.open: this host takes part and has not finished. It says how to reach the agent, for

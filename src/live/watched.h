@@ -13,6 +13,7 @@ struct gn_watched {
     int handle;             /* pidfd, -1 once it has ended */
     bool enlisted;          /* a `gnomon run` became this process */
     bool covered;           /* it or a process it started called MPI_Init */
+    bool traced;            /* it has rings for its events */
     int rank;               /* as the launcher said, -1 unknown */
     int error_output;       /* its standard error, -1 when not given */
     struct gn_tag *segment; /* NULL until MPI_Init */

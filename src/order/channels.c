@@ -87,13 +87,14 @@ static void match(struct gn_order *order, struct gn_vertex *send, struct gn_vert
     order->stats.messages++;
     if (!send->reported) {
         send->receiver = receive;
+        receive->sender = send;
         return;
     }
     gn_vertex_after(receive, send->place.ticks);
     gn_vertex_settled(order, receive);
 }
 
-int gn_channel_send(struct gn_order *order, struct gn_vertex *send)
+int gn_channels_send(struct gn_order *order, struct gn_vertex *send)
 {
     struct gn_channel_key key;
     if (!gn_channel_key_of(order, &send->event, true, &key)) {
@@ -134,7 +135,7 @@ static void receive_loosely(struct gn_order *order, struct gn_channel *channel, 
 }
 
 /* `receive` is the next one of the channel in posting order. */
-int gn_channel_receive(struct gn_order *order, struct gn_vertex *receive, const struct gn_channel_key *key)
+int gn_channels_receive(struct gn_order *order, struct gn_vertex *receive, const struct gn_channel_key *key)
 {
     struct gn_process_state *from = gn_process_of(order, key->from);
     struct gn_channel *channel = find_channel(order, key);

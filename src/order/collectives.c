@@ -194,6 +194,7 @@ static bool is_needed(const struct gn_instance *i, uint32_t rank)
 
 static void inform(const struct gn_instance *i, uint32_t rank, struct gn_vertex *end)
 {
+    end->instance = NULL;
     if (i->incomplete)
         end->place.flags |= GN_PLACE_RELEASED;
     gn_vertex_after(end, i->shape == PREFIX ? i->members[rank - 1].final_ticks : i->final_ticks);
@@ -419,6 +420,7 @@ static void instance_end(struct gn_order *order, struct gn_instance *i, uint32_t
             inform(i, rank, end);
         } else {
             end->waits++;
+            end->instance = i;
             i->waiting++;
             end->after = NULL;
             if (i->shape == PREFIX)
@@ -656,6 +658,38 @@ void gn_collective_reported(struct gn_order *order, struct gn_vertex *begin)
     if (!begin->held)
         i->members[rank].begin = NULL;
     settle(order, i, rank, begin->place.ticks);
+    close_if_over(order, i);
+}
+
+uint32_t gn_collective_blocker(const struct gn_vertex *end, uint32_t *member)
+{
+    const struct gn_instance *i = end->instance;
+    uint32_t last = i->shape == PREFIX ? end->member : i->group->size;
+    while (*member < last) {
+        uint32_t rank = (*member)++;
+        const struct gn_vertex *begin = i->members[rank].begin;
+        if (begin && !begin->reported && !i->members[rank].settled &&
+            (i->shape != ONE_TO_ALL || rank == i->root))
+            return begin->event.location;
+    }
+    return GN_NONE;
+}
+
+void gn_collective_release(struct gn_order *order, struct gn_vertex *end)
+{
+    struct gn_instance *i = end->instance;
+    end->instance = NULL;
+    i->waiting--;
+    if (i->shape == PREFIX) {
+        i->members[end->member].end = NULL;
+    } else {
+        struct gn_vertex **link = &i->first_waiting, *previous = NULL;
+        for (; *link != end; link = &previous->after)
+            previous = *link;
+        *link = end->after;
+        if (i->last_waiting == end)
+            i->last_waiting = previous;
+    }
     close_if_over(order, i);
 }
 

@@ -28,7 +28,8 @@ struct gn_vertex {
     /* the process that still has to do something about it: whose send it waits for, or whose receive of it is
      * missing */
     struct gn_vertex **reference, *sibling;
-    struct gn_vertex *receiver; /* of a send: its receive, waiting */
+    struct gn_vertex *receiver; /* of a send: its receive, waiting for it */
+    struct gn_vertex *sender;   /* of that receive: the send */
     struct gn_channel *channel; /* that it stands in */
     struct gn_instance *instance;
     uint32_t member; /* rank in the instance */
@@ -87,7 +88,8 @@ struct gn_order {
      * another that was just stored */
     uint64_t nodes, nodes_max, nodes_sum;
     uint64_t unreported, unreported_max, unreported_sum;
-    int stopped; /* what the sink returned, or -ENOMEM: nothing works any more */
+    uint64_t untangle_at; /* so many unreported events are worth a search for circles */
+    int stopped;          /* what the sink returned, or -ENOMEM: nothing works any more */
     struct gn_place_state *locations;
     struct gn_process_state *processes;
     size_t location_count, process_count;
@@ -122,6 +124,10 @@ static inline void gn_vertex_correlate(struct gn_vertex *vertex, uint64_t sent_t
 void gn_vertex_settled(struct gn_order *order, struct gn_vertex *vertex);
 /* One of its successors was observed, or will never be. The vertex may be gone afterwards. */
 void gn_vertex_noticed(struct gn_order *order, struct gn_vertex *vertex);
+/* Waits for nothing any more, whatever it was; it is the head of its location. In tangles.c. */
+void gn_vertex_release(struct gn_order *order, struct gn_vertex *head);
+/* Releases one event of each circle of events that wait for each other. In tangles.c. */
+void gn_tangles_cut(struct gn_order *order);
 /* Enters the vertex into a process's list of those it has to do something about, and takes it out. */
 void gn_vertex_list(struct gn_vertex **list, struct gn_vertex *vertex);
 void gn_vertex_unlist(struct gn_vertex *vertex);
@@ -139,8 +145,8 @@ struct gn_channel_key {
 /* The channel of a message event as seen from its location; false: the event fits no definition. */
 bool gn_channel_key_of(const struct gn_order *order, const struct gn_event *event, bool sends,
                        struct gn_channel_key *key);
-int gn_channel_send(struct gn_order *order, struct gn_vertex *send);
-int gn_channel_receive(struct gn_order *order, struct gn_vertex *receive, const struct gn_channel_key *key);
+int gn_channels_send(struct gn_order *order, struct gn_vertex *send);
+int gn_channels_receive(struct gn_order *order, struct gn_vertex *receive, const struct gn_channel_key *key);
 /* No send of this process will come, or none that could be counted: receives that wait for one are released.
  */
 void gn_channels_abandon(struct gn_order *order, uint32_t process);
@@ -168,6 +174,11 @@ void gn_collective_reported(struct gn_order *order, struct gn_vertex *begin); /*
 void gn_collectives_hurry(struct gn_order *order, struct gn_place_state *location);
 /* Nothing that is begun at this location will end any more. */
 void gn_collectives_end(struct gn_order *order, uint32_t location);
+/* Of a waiting end: the location of the next begin, from *member on, that was observed and not reported;
+ * GN_NONE. */
+uint32_t gn_collective_blocker(const struct gn_vertex *end, uint32_t *member);
+/* The end is waited for no longer. */
+void gn_collective_release(struct gn_order *order, struct gn_vertex *end);
 /* The process takes part in no instance that it has not begun. */
 void gn_collectives_leave(struct gn_order *order, uint32_t process);
 /* … and what it has begun cannot be counted any more. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLAB = 512, PATIENCE = 1000 };
+enum { SLAB = 512, PATIENCE = 1000, TANGLED = 65536 };
 
 struct gn_early {
     uint64_t sequence;
@@ -43,7 +43,7 @@ static struct gn_vertex *make_vertex(struct gn_order *order, const struct gn_eve
     if (!vertex)
         return NULL;
     /* the links to others are written when they are made */
-    vertex->receiver = NULL;
+    vertex->receiver = vertex->sender = NULL;
     vertex->instance = NULL;
     vertex->waits = 0;
     vertex->keeps = 1;
@@ -134,6 +134,7 @@ static int report(struct gn_order *order, struct gn_vertex *vertex)
     vertex->reported = true;
     order->unreported--;
     if (vertex->receiver) {
+        vertex->receiver->sender = NULL;
         gn_vertex_after(vertex->receiver, vertex->place.ticks);
         gn_vertex_settled(order, vertex->receiver);
         vertex->receiver = NULL;
@@ -231,7 +232,7 @@ static int connect(struct gn_order *order, struct gn_vertex *vertex)
     switch (vertex->event.kind) {
     case GN_EVENT_MPI_SEND:
     case GN_EVENT_MPI_ISEND:
-        return gn_channel_send(order, vertex);
+        return gn_channels_send(order, vertex);
     case GN_EVENT_MPI_RECV:
     case GN_EVENT_MPI_IRECV:
         return gn_receive_completed(order, vertex);
@@ -348,6 +349,17 @@ static bool know_locations(struct gn_order *order)
     return true;
 }
 
+/* Each time twice as many events wait as the last time: the search costs nothing in proportion. */
+static int untangle(struct gn_order *order, int code)
+{
+    order->untangle_at = 2 * order->unreported;
+    gn_tangles_cut(order);
+    int failed = settle_all(order);
+    if (2 * order->unreported < order->untangle_at) /* there were some; there may be more */
+        order->untangle_at = order->unreported < TANGLED ? TANGLED : 2 * order->unreported;
+    return code ? code : failed;
+}
+
 int gn_order_push(struct gn_order *order, const struct gn_event *event)
 {
     if (order->stopped)
@@ -372,6 +384,8 @@ int gn_order_push(struct gn_order *order, const struct gn_event *event)
         code = push_connected(order, location, event);
     else
         code = push_local(order, location, event);
+    if (__builtin_expect(order->unreported > order->untangle_at, 0))
+        code = untangle(order, code);
     count_step(order);
     if (__builtin_expect(code != 0, 0))
         order->stopped = code;
@@ -496,12 +510,7 @@ static int release_rest(struct gn_order *order)
 {
     for (uint32_t i = 0; i < order->location_count && order->unreported > 0; i++)
         while (order->locations[i].head && !order->stopped) {
-            struct gn_vertex *head = order->locations[i].head;
-            head->place.flags |= GN_PLACE_RELEASED;
-            order->locations[i].head = head->next;
-            head->queued = false;
-            report(order, head);
-            report_head(order, &order->locations[i]);
+            gn_vertex_release(order, order->locations[i].head);
             settle_all(order);
         }
     return order->stopped;
@@ -534,6 +543,7 @@ int gn_order_open(struct gn_order **result, const struct gn_definitions *definit
         order->settings = *settings;
     if (order->settings.patience == 0)
         order->settings.patience = PATIENCE;
+    order->untangle_at = TANGLED;
     order->first_ready = order->last_ready = GN_NONE;
     if (!know_locations(order)) {
         gn_order_close(order);

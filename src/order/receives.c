@@ -138,7 +138,7 @@ static int match_now(struct gn_order *order, struct gn_post *post)
     struct gn_vertex *receive = post->receive;
     struct gn_channel_key key = post->key;
     forget(order, post);
-    int code = gn_channel_receive(order, receive, &key);
+    int code = gn_channels_receive(order, receive, &key);
     gn_vertex_settled(order, receive);
     return code;
 }
@@ -216,7 +216,7 @@ static int complete_unposted(struct gn_order *order, struct gn_vertex *receive,
 {
     struct gn_place_state *location = &order->locations[receive->event.location];
     if (!location->first_post)
-        return gn_channel_receive(order, receive, key);
+        return gn_channels_receive(order, receive, key);
     struct gn_post *post =
         make(order, &(struct gn_post){.location = receive->event.location, .receive = receive, .key = *key});
     if (!post)
@@ -236,7 +236,7 @@ static int complete_posted(struct gn_order *order, struct gn_post *post, struct 
     if (!post->listed) { /* given up: others have passed it */
         receive->place.flags |= GN_PLACE_AMBIGUOUS;
         forget(order, post);
-        return gn_channel_receive(order, receive, key);
+        return gn_channels_receive(order, receive, key);
     }
     if (post->named)
         gn_map_remove(&order->posts, map_key(post->process, post->request));

@@ -421,6 +421,28 @@ static void describe(sqlite3 *db, struct gn_summary *s, double *total_ns)
     s->mpi_share = *total_ns > 0 ? mpi_ns / *total_ns : 0;
 }
 
+static int64_t sum_of_hosts(sqlite3 *db, const char *what)
+{
+    return gn_sql_value(db, 0, "SELECT sum(CAST(value AS INTEGER)) FROM run WHERE key GLOB 'trace/*/' || ?",
+                        "s", what);
+}
+
+static void collect_trace(sqlite3 *db, struct gn_trace_facts *t)
+{
+    t->asked = value(db, "SELECT count(*) FROM run WHERE key GLOB 'trace/*'") > 0;
+    t->archives = (int)value(db, "SELECT count(DISTINCT value) FROM run WHERE key GLOB 'trace/*/path'");
+    first_text(db, "SELECT value FROM run WHERE key GLOB 'trace/*/path' ORDER BY key", t->path,
+               sizeof t->path);
+    first_text(db, "SELECT value FROM run WHERE key GLOB 'trace/*/error' ORDER BY key", t->error,
+               sizeof t->error);
+    t->events = sum_of_hosts(db, "events");
+    t->bytes = sum_of_hosts(db, "bytes");
+    t->dropped = sum_of_hosts(db, "dropped");
+    t->unwritten = sum_of_hosts(db, "unwritten");
+    t->garbled = sum_of_hosts(db, "garbled");
+    t->lost_comms = sum_of_hosts(db, "lost_comms");
+}
+
 int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, struct gn_error *err)
 {
     struct collector c = {.summary = s};
@@ -437,6 +459,7 @@ int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, str
         qsort(s->rows, s->row_count, sizeof *s->rows, by_weight);
     collect_troubles(db, s);
     collect_lost(db, s);
+    collect_trace(db, &s->trace);
     list_missing(db, s);
     free(c.values);
     if (code != 0)

@@ -61,6 +61,18 @@ struct gn_lost_row {
     int64_t count;
 };
 
+struct gn_trace_facts { /* of the archive of all events, when one was asked for */
+    bool asked;
+    int archives;   /* 0: none could be made; more than 1: one per host */
+    char path[512]; /* of (one of) them: in the run's folder, or absolute */
+    int64_t events, bytes;
+    int64_t dropped;    /* lost, because a buffer was full */
+    int64_t unwritten;  /* lost, because the archive could not be written: error says why */
+    int64_t garbled;    /* references that made no sense */
+    int64_t lost_comms; /* communicators whose messages are not in the trace */
+    char error[512];
+};
+
 struct gn_summary {
     char exe[256], command[1024], version[32], started[32], flavour[16], library[64];
     int ranks; /* measured */
@@ -76,6 +88,7 @@ struct gn_summary {
     int modules_without_lines;
     char no_lines_in[256]; /* the user's own module without line information, "" when there is none */
     char missing_ranks[256];
+    struct gn_trace_facts trace;
     struct gn_activity_row *rows;
     size_t row_count;
     struct gn_pair_row *pairs;

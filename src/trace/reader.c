@@ -8,13 +8,15 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-/* An open location costs a file descriptor and two chunks of the archive's chunk size (1 MiB with most
- * tools). */
+/* An open location costs a file descriptor and a chunk of the archive's chunk size (1 MiB with most tools).
+ * One that is closed for others costs reading half a chunk in vain when it is asked again: then larger
+ * batches pay. */
 #define OPEN_BYTES ((uint64_t)1 << 30)
 enum { OPEN_MOST = 4096, OPEN_LEAST = 2 };
-/* Events of a location that are read at once, and what all batches together may take. */
+/* Events of a location that are read at once (256: they stay in the first-level cache), and what all batches
+ * together may take. */
 #define BATCH_BYTES ((uint64_t)1 << 30)
-enum { BATCH_MOST = 1024, BATCH_LEAST = 64 };
+enum { BATCH_LEAST = 64, BATCH = 256, BATCH_MOST = 4096 };
 
 struct reader {
     struct gn_reader_shared shared;
@@ -98,8 +100,10 @@ static int prepare_locations(struct reader *r, struct gn_error *err)
     for (size_t i = 0; i < d->location_count; i++) {
         struct process *process = &r->processes[d->locations[i].process];
         process->requests.several = process->locations_left++ > 0;
-        r->locations[i] = (struct gn_reader_location){
-            .shared = &r->shared, .requests = &process->requests, .index = (uint32_t)i};
+        r->locations[i] = (struct gn_reader_location){.shared = &r->shared,
+                                                      .requests = &process->requests,
+                                                      .index = (uint32_t)i,
+                                                      .bare = gn_event_bare(0, (uint32_t)i, 0)};
     }
     return 0;
 }
@@ -110,16 +114,23 @@ static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
 }
 
 /* How much may be in memory at a time. */
-static int prepare_limits(struct reader *r, struct gn_error *err)
+static void tell_limits(struct reader *r)
 {
     uint64_t chunk = 1 << 20, definition_chunk, locations = r->shared.definitions->location_count + 1;
     struct rlimit files = {.rlim_cur = 256};
     getrlimit(RLIMIT_NOFILE, &files);
     OTF2_Reader_GetChunkSize(r->shared.otf2, &chunk, &definition_chunk);
-    uint64_t limit = clamp(OPEN_BYTES / (2 * chunk + 1), OPEN_LEAST, OPEN_MOST);
-    r->open_limit = (uint32_t)clamp(limit, OPEN_LEAST, clamp(files.rlim_cur / 2, OPEN_LEAST, OPEN_MOST));
-    r->shared.batch =
-        (uint32_t)clamp(BATCH_BYTES / sizeof(struct gn_event) / locations, BATCH_LEAST, BATCH_MOST);
+    uint64_t most = clamp(files.rlim_cur / 2, OPEN_LEAST, OPEN_MOST);
+    r->open_limit = (uint32_t)clamp(OPEN_BYTES / (chunk + 1), OPEN_LEAST, most);
+    r->shared.batch = BATCH;
+    if (locations > r->open_limit)
+        r->shared.batch =
+            (uint32_t)clamp(BATCH_BYTES / sizeof(struct gn_event) / locations, BATCH_LEAST, BATCH_MOST);
+}
+
+static int prepare_limits(struct reader *r, struct gn_error *err)
+{
+    tell_limits(r);
     r->open = malloc(r->open_limit * sizeof *r->open);
     if (!r->open)
         return gn_fail(err, -ENOMEM, "no memory to open the trace");

@@ -35,6 +35,7 @@ struct gn_reader_location {
     struct gn_reader_shared *shared;
     struct gn_open_requests *requests; /* of the process */
     uint32_t index;                    /* of the definition */
+    struct gn_event bare;              /* what all events of this location have in common */
     OTF2_EvtReader *otf2;              /* NULL: not open (yet, at the moment, or any more) */
     uint64_t records;                  /* read so far; where to go on after it has been parked */
     bool has_begun, at_end;            /* at_end: nothing more to read; the last events may still be here */

@@ -20,6 +20,12 @@ static int recover_location(const char *folder, uint64_t file_id, struct gn_even
 
 int gn_trace_recover(const char *folder, const struct gn_definitions *definitions, struct gn_error *err)
 {
+    return gn_trace_recover_mapped(folder, definitions, NULL, err);
+}
+
+int gn_trace_recover_mapped(const char *folder, const struct gn_definitions *definitions,
+                            const struct gn_trace_local *const *locals, struct gn_error *err)
+{
     struct gn_event_summary *summaries = calloc(definitions->location_count + 1, sizeof *summaries);
     if (!summaries)
         return gn_fail(err, -ENOMEM, "no memory to recover a trace");
@@ -27,7 +33,7 @@ int gn_trace_recover(const char *folder, const struct gn_definitions *definition
     for (size_t i = 0; i < definitions->location_count && code == 0; i++)
         code = recover_location(folder, definitions->locations[i].file_id, &summaries[i], err);
     if (code == 0)
-        code = gn_write_definitions(folder, definitions, summaries, err);
+        code = gn_write_definitions(folder, definitions, summaries, locals, err);
     free(summaries);
     return code;
 }

@@ -376,24 +376,59 @@ static void write_global(struct out *out)
     free(out->ranks);
 }
 
-/* Readers ask for the definitions of each location; ours are all global, and these say so. */
-static OTF2_ErrorCode write_local(OTF2_Archive *archive, const struct gn_definitions *d)
+/* ---- what is a location's own ---- */
+
+static OTF2_ErrorCode write_map(OTF2_DefWriter *writer, OTF2_MappingType type, const struct gn_trace_map *map)
+{
+    if (!map->to || map->count == 0)
+        return OTF2_SUCCESS;
+    OTF2_IdMap *ids = OTF2_IdMap_CreateFromUint32Array(map->count, map->to, false);
+    OTF2_ErrorCode status =
+        ids ? OTF2_DefWriter_WriteMappingTable(writer, type, ids) : OTF2_ERROR_MEM_ALLOC_FAILED;
+    OTF2_IdMap_Free(ids);
+    return status;
+}
+
+static OTF2_ErrorCode write_own(OTF2_DefWriter *writer, const struct gn_trace_local *local)
+{
+    OTF2_ErrorCode status = write_map(writer, OTF2_MAPPING_REGION, &local->regions);
+    if (status == OTF2_SUCCESS)
+        status = write_map(writer, OTF2_MAPPING_CALLING_CONTEXT, &local->paths);
+    if (status == OTF2_SUCCESS)
+        status = write_map(writer, OTF2_MAPPING_COMM, &local->comms);
+    if (status == OTF2_SUCCESS)
+        status = write_map(writer, OTF2_MAPPING_RMA_WIN, &local->windows);
+    for (size_t i = 0; i < local->offset_count && status == OTF2_SUCCESS; i++)
+        status = OTF2_DefWriter_WriteClockOffset(writer, local->offsets[i].ticks,
+                                                 local->offsets[i].offset_ticks, 0);
+    return status;
+}
+
+/* Readers ask for the definitions of each location, also where all of them are global. */
+static OTF2_ErrorCode write_local(OTF2_Archive *archive, const struct gn_definitions *d,
+                                  const struct gn_trace_local *const *locals)
 {
     OTF2_ErrorCode status = OTF2_Archive_OpenDefFiles(archive);
     for (size_t i = 0; i < d->location_count && status == OTF2_SUCCESS; i++) {
         OTF2_DefWriter *writer = OTF2_Archive_GetDefWriter(archive, d->locations[i].file_id);
-        status = writer ? OTF2_Archive_CloseDefWriter(archive, writer) : OTF2_ERROR_MEM_ALLOC_FAILED;
+        if (!writer)
+            return OTF2_ERROR_MEM_ALLOC_FAILED;
+        if (locals && locals[i])
+            status = write_own(writer, locals[i]);
+        OTF2_ErrorCode closed = OTF2_Archive_CloseDefWriter(archive, writer);
+        status = status == OTF2_SUCCESS ? closed : status;
     }
     return status == OTF2_SUCCESS ? OTF2_Archive_CloseDefFiles(archive) : status;
 }
 
 static OTF2_ErrorCode write_all(OTF2_Archive *archive, const struct gn_definitions *d,
-                                const struct gn_event_summary *summaries)
+                                const struct gn_event_summary *summaries,
+                                const struct gn_trace_local *const *locals)
 {
     OTF2_Archive_SetCreator(archive, "gnomon " GNOMON_VERSION);
     if (d->system_node_count)
         OTF2_Archive_SetMachineName(archive, gn_string(d, d->system_nodes[0].name));
-    OTF2_ErrorCode status = write_local(archive, d);
+    OTF2_ErrorCode status = write_local(archive, d, locals);
     if (status != OTF2_SUCCESS)
         return status;
     struct out out = {.d = d, .summaries = summaries, .next_group = GROUP_FIRST};
@@ -405,11 +440,21 @@ static OTF2_ErrorCode write_all(OTF2_Archive *archive, const struct gn_definitio
     return out.status;
 }
 
-/* The largest definition, a group of all locations, must fit into one chunk. */
-static uint64_t definition_chunk_size(size_t locations)
+static uint64_t larger(uint64_t a, uint64_t b)
 {
-    uint64_t size = OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT;
-    while (size < 10 * (uint64_t)locations + 4096 && size < OTF2_CHUNK_SIZE_MAX)
+    return a > b ? a : b;
+}
+
+/* The largest definition, a group of all locations or a map, must fit into one chunk. */
+static uint64_t definition_chunk_size(const struct gn_definitions *d,
+                                      const struct gn_trace_local *const *locals)
+{
+    uint64_t size = OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, largest = d->location_count;
+    for (size_t i = 0; locals && i < d->location_count; i++)
+        if (locals[i])
+            largest = larger(largest, larger(larger(locals[i]->regions.count, locals[i]->paths.count),
+                                             larger(locals[i]->comms.count, locals[i]->windows.count)));
+    while (size < 10 * largest + 4096 && size < OTF2_CHUNK_SIZE_MAX)
         size *= 2;
     return size;
 }
@@ -422,19 +467,20 @@ static OTF2_FlushType always_write(void *self, OTF2_FileType type, OTF2_Location
 }
 
 static int write_archive(const char *folder, const struct gn_definitions *definitions,
-                         const struct gn_event_summary *summaries, struct gn_error *err)
+                         const struct gn_event_summary *summaries, const struct gn_trace_local *const *locals,
+                         struct gn_error *err)
 {
     gn_otf2_errors_catch();
     gn_otf2_error_forget();
     OTF2_Archive *archive = OTF2_Archive_Open(folder, GN_ARCHIVE_NAME, OTF2_FILEMODE_WRITE, GN_CHUNK_SIZE,
-                                              definition_chunk_size(definitions->location_count),
+                                              definition_chunk_size(definitions, locals),
                                               OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
     OTF2_ErrorCode status = archive ? OTF2_Archive_SetSerialCollectiveCallbacks(archive) : OTF2_ERROR_INVALID;
     static const OTF2_FlushCallbacks flush = {.otf2_pre_flush = always_write};
     if (status == OTF2_SUCCESS)
         status = OTF2_Archive_SetFlushCallbacks(archive, &flush, NULL);
     if (status == OTF2_SUCCESS)
-        status = write_all(archive, definitions, summaries);
+        status = write_all(archive, definitions, summaries, locals);
     OTF2_ErrorCode closed = archive ? OTF2_Archive_Close(archive) : status;
     if (status != OTF2_SUCCESS || closed != OTF2_SUCCESS)
         return gn_fail(err, -EIO, "writing the definitions of the trace to %s: %s", folder,
@@ -482,14 +528,15 @@ static int remove_entry(const char *path, const struct stat *info, int type, str
 }
 
 int gn_write_definitions(const char *folder, const struct gn_definitions *definitions,
-                         const struct gn_event_summary *summaries, struct gn_error *err)
+                         const struct gn_event_summary *summaries, const struct gn_trace_local *const *locals,
+                         struct gn_error *err)
 {
     enum { OPEN_FOLDERS = 4 };
     char *fresh = NULL;
     if (asprintf(&fresh, "%s/" FRESH, folder) < 0)
         return gn_fail(err, -ENOMEM, "no memory to write a trace");
     nftw(fresh, remove_entry, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS); /* of somebody who was killed here */
-    int code = write_archive(fresh, definitions, summaries, err);
+    int code = write_archive(fresh, definitions, summaries, locals, err);
     if (code == 0)
         code = move_all(folder, definitions, err);
     nftw(fresh, remove_entry, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);

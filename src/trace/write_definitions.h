@@ -4,10 +4,13 @@
 
 #include "event/definitions.h"
 #include "trace/event_file.h"
+#include "trace/writer.h"
 
-/* summaries: one per location of definitions: what is in its event file. Returns 0 or a negative errno value.
+/* summaries: one per location of definitions: what is in its event file. locals likewise: what is its own, or
+ * NULL; itself NULL when no location has anything. Returns 0 or a negative errno value.
  */
 int gn_write_definitions(const char *folder, const struct gn_definitions *definitions,
-                         const struct gn_event_summary *summaries, struct gn_error *err);
+                         const struct gn_event_summary *summaries, const struct gn_trace_local *const *locals,
+                         struct gn_error *err);
 
 #endif

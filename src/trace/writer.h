@@ -13,6 +13,26 @@
 
 struct gn_trace_writer;
 
+/* [number in events] = number of a definition, for all numbers below count; to = NULL: they are the same. */
+struct gn_trace_map {
+    const uint32_t *to;
+    size_t count;
+};
+
+/* A reading of a location's clock at which that clock and the trace's were compared. */
+struct gn_trace_offset {
+    uint64_t ticks;
+    int64_t offset_ticks; /* of the trace's clock minus the location's */
+};
+
+/* What is a location's own: numbers that its events were written with before the definitions were known, or
+ * before definitions of several writers were joined; and its clock. All zero: nothing. */
+struct gn_trace_local {
+    struct gn_trace_map regions, paths, comms, windows;
+    const struct gn_trace_offset *offsets;
+    size_t offset_count;
+};
+
 /*
  * Creates the folder (which must not exist or be empty) with an archive folder/traces.otf2 to come in it.
  * Returns 0 or a negative errno value.
@@ -35,6 +55,9 @@ int gn_trace_flush(struct gn_trace_writer *writer, struct gn_error *err);
 /* Writes the definitions and closes the archive; the writer is gone in any case. */
 int gn_trace_finish(struct gn_trace_writer *writer, const struct gn_definitions *definitions,
                     struct gn_error *err);
+/* The same, when events of all locations were written with numbers of their own. */
+int gn_trace_finish_mapped(struct gn_trace_writer *writer, const struct gn_definitions *definitions,
+                           const struct gn_trace_local *local, struct gn_error *err);
 /* Gives up: what is on disk stays. */
 void gn_trace_abandon(struct gn_trace_writer *writer);
 
@@ -44,5 +67,8 @@ void gn_trace_abandon(struct gn_trace_writer *writer);
  * Not while a writer is writing. Returns 0 or a negative errno value.
  */
 int gn_trace_recover(const char *folder, const struct gn_definitions *definitions, struct gn_error *err);
+/* The same, with what is each location's own: locals[i] of location i, or NULL. */
+int gn_trace_recover_mapped(const char *folder, const struct gn_definitions *definitions,
+                            const struct gn_trace_local *const *locals, struct gn_error *err);
 
 #endif

@@ -26,7 +26,7 @@ static void null_is_not_found(void **state)
 static void followed_is_found(void **state)
 {
     (void)state;
-    assert_true(gn_request_follow(0x1000, &receive));
+    assert_true(gn_request_follow(0x1000, &receive, NULL, NULL));
     int32_t position = gn_request_find(0x1000);
     assert_true(position >= 0);
     assert_int_equal(gn_request_at(position)->node, 42);
@@ -39,11 +39,11 @@ static void held_handle_may_come_again(void **state)
 {
     (void)state;
     struct gn_request again = {.kind = GN_RECEIVE, .node = 43};
-    assert_true(gn_request_follow(0x2000, &receive));
+    assert_true(gn_request_follow(0x2000, &receive, NULL, NULL));
     int32_t first = gn_request_find(0x2000);
     gn_request_hold(first);
     assert_int_equal(gn_request_find(0x2000), -1);
-    assert_true(gn_request_follow(0x2000, &again));
+    assert_true(gn_request_follow(0x2000, &again, NULL, NULL));
     int32_t second = gn_request_find(0x2000);
     assert_int_not_equal(first, second);
     assert_int_equal(gn_request_at(first)->node, 42);
@@ -56,7 +56,7 @@ static void held_handle_may_come_again(void **state)
 static void released_is_followed_on(void **state)
 {
     (void)state;
-    assert_true(gn_request_follow(0x3000, &receive));
+    assert_true(gn_request_follow(0x3000, &receive, NULL, NULL));
     int32_t position = gn_request_find(0x3000);
     gn_request_hold(position);
     gn_request_release(position, 0x3000);
@@ -76,7 +76,7 @@ static void many_at_once(void **state)
         for (uint32_t i = 0; i < COUNT; i++) {
             gn_handle handle = kind ? 0x98000000u + i : 0x7f0000001000ull + 0x2c0ull * i;
             struct gn_request request = {.kind = GN_RECEIVE, .node = i};
-            followed[i] = gn_request_follow(handle, &request);
+            followed[i] = gn_request_follow(handle, &request, NULL, NULL);
             refused += !followed[i];
         }
         assert_true(refused < COUNT / 100);
@@ -99,12 +99,12 @@ static void full_table_refuses(void **state)
     static int32_t positions[MORE];
     uint32_t followed = 0;
     for (gn_handle i = 0; i < MORE; i++)
-        if (gn_request_follow(0x10000 + 64 * i, &receive))
+        if (gn_request_follow(0x10000 + 64 * i, &receive, NULL, NULL))
             positions[followed++] = gn_request_find(0x10000 + 64 * i);
     assert_true(followed < MORE && followed >= 60000);
     for (uint32_t i = 0; i < followed; i++)
         gn_request_drop(positions[i]);
-    assert_true(gn_request_follow(0x5000, &receive));
+    assert_true(gn_request_follow(0x5000, &receive, NULL, NULL));
     gn_request_drop(gn_request_find(0x5000));
 }
 
@@ -114,7 +114,7 @@ static void *follow_and_drop(void *number)
     for (uint32_t i = 0; i < 20000; i++) {
         gn_handle handle = own << 32 | (64 * (i + 1));
         struct gn_request request = {.kind = GN_PERSISTENT_RECEIVE, .node = i, .peer = (uint32_t)own};
-        if (!gn_request_follow(handle, &request)) {
+        if (!gn_request_follow(handle, &request, NULL, NULL)) {
             wrong++;
             continue;
         }
@@ -145,7 +145,7 @@ static void threads_do_not_disturb_each_other(void **state)
 static int open_table(void **state)
 {
     (void)state;
-    return gn_requests_open();
+    return gn_requests_open(false);
 }
 
 int main(void)

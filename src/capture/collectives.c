@@ -1,0 +1,214 @@
+/*
+ * capture/collectives — what collectives tell the trace: who takes part, and how many bytes of this rank go
+ * in and come out. One table says it for all operations; no call is a special case.
+ *
+ * Bytes are those of this rank's buffers, each counted once: a broadcast's root sends its buffer, everybody
+ * else receives one; what the library makes of it on the way is its own affair.
+ */
+#include "capture/classes.h"
+
+#include "capture/facts.h"
+#include "capture/real.h"
+
+/* Which of the ranks. On an intercommunicator the root is no member of the group that does the rest. */
+enum who { NOBODY, MEMBER, ROOT, OTHERS /* members that are not the root */ };
+/* How much of a buffer with a count, or an array of them, for each rank. */
+enum much { NOTHING, ONE, ONE_EACH, ALL_COUNTS, ALL_COUNTS_AND_TYPES, MY_COUNT };
+
+static const struct rule {
+    uint8_t sender, sent, receiver, received;
+} rules[GN_COLLECTIVE_COUNT] = {
+    [GN_COLLECTIVE_BARRIER] = {NOBODY, NOTHING, NOBODY, NOTHING},
+    [GN_COLLECTIVE_BCAST] = {ROOT, ONE, OTHERS, ONE},
+    [GN_COLLECTIVE_GATHER] = {MEMBER, ONE, ROOT, ONE_EACH},
+    [GN_COLLECTIVE_GATHERV] = {MEMBER, ONE, ROOT, ALL_COUNTS},
+    [GN_COLLECTIVE_SCATTER] = {ROOT, ONE_EACH, MEMBER, ONE},
+    [GN_COLLECTIVE_SCATTERV] = {ROOT, ALL_COUNTS, MEMBER, ONE},
+    [GN_COLLECTIVE_ALLGATHER] = {MEMBER, ONE, MEMBER, ONE_EACH},
+    [GN_COLLECTIVE_ALLGATHERV] = {MEMBER, ONE, MEMBER, ALL_COUNTS},
+    [GN_COLLECTIVE_ALLTOALL] = {MEMBER, ONE_EACH, MEMBER, ONE_EACH},
+    [GN_COLLECTIVE_ALLTOALLV] = {MEMBER, ALL_COUNTS, MEMBER, ALL_COUNTS},
+    [GN_COLLECTIVE_ALLTOALLW] = {MEMBER, ALL_COUNTS_AND_TYPES, MEMBER, ALL_COUNTS_AND_TYPES},
+    [GN_COLLECTIVE_ALLREDUCE] = {MEMBER, ONE, MEMBER, ONE},
+    [GN_COLLECTIVE_REDUCE] = {MEMBER, ONE, ROOT, ONE},
+    [GN_COLLECTIVE_REDUCE_SCATTER] = {MEMBER, ALL_COUNTS, MEMBER, MY_COUNT},
+    [GN_COLLECTIVE_REDUCE_SCATTER_BLOCK] = {MEMBER, ONE_EACH, MEMBER, ONE},
+    [GN_COLLECTIVE_SCAN] = {MEMBER, ONE, MEMBER, ONE},
+    [GN_COLLECTIVE_EXSCAN] = {MEMBER, ONE, MEMBER, ONE},
+};
+
+/* One side's buffer. */
+struct side {
+    int count;
+    const int *counts;
+    gn_handle type;
+    const void *types;
+};
+
+static uint64_t size_of(const struct gn_call *call, int64_t count, gn_handle type)
+{
+    return count > 0 ? (uint64_t)count * gn_type_size(call->recorder, type) : 0;
+}
+
+static uint64_t part_of(const struct gn_call *call, const struct side *side, int i)
+{
+    gn_handle type = side->type;
+    int count = side->counts ? side->counts[i] : side->count;
+    if (side->types && count > 0)
+        type = gn_type_handle(call->binding, side->types, (uint32_t)i);
+    return size_of(call, count, type);
+}
+
+static uint64_t bytes_of(const struct gn_call *call, enum much much, const struct side *side, gn_handle comm)
+{
+    uint64_t bytes = 0;
+    switch (much) {
+    case NOTHING:
+        break;
+    case ONE:
+        bytes = size_of(call, side->count, side->type);
+        break;
+    case MY_COUNT:
+        bytes = part_of(call, side, gn_comm_rank(comm));
+        break;
+    case ONE_EACH:
+        bytes = size_of(call, (int64_t)side->count * gn_comm_partners(comm), side->type);
+        break;
+    case ALL_COUNTS:
+    case ALL_COUNTS_AND_TYPES:
+        for (int i = 0, n = gn_comm_partners(comm); i < n; i++)
+            bytes += part_of(call, side, i);
+    }
+    return bytes;
+}
+
+/* Bits 1 << enum who. */
+static unsigned role_in(gn_handle comm, int root)
+{
+    int inter = 0;
+    if (root == GN_NO_ROOT)
+        return 1u << MEMBER;
+    if (root == gn_flavour.root)
+        return 1u << ROOT;
+    if (root < 0) /* MPI_PROC_NULL */
+        return 0;
+    GN_PMPI(Comm_test_inter, (gn_handle, int *))(comm, &inter);
+    bool is_root = !inter && gn_comm_rank(comm) == root;
+    return 1u << MEMBER | 1u << (is_root ? ROOT : OTHERS);
+}
+
+static uint32_t root_number(int root)
+{
+    return root == GN_NO_ROOT             ? GN_NONE
+           : root == gn_flavour.root      ? GN_ROOT_SELF
+           : root == gn_flavour.proc_null ? GN_ROOT_NONE
+                                          : (uint32_t)root;
+}
+
+static struct gn_event collective(const struct gn_call *call, enum gn_event_kind kind, enum gn_collective op,
+                                  gn_handle comm, int root, uint64_t ticks)
+{
+    struct gn_event event = gn_event_bare(kind, call->recorder->location_index, ticks);
+    event.op = (uint8_t)op;
+    event.comm = gn_comm_number(comm);
+    event.peer = root_number(root);
+    return event;
+}
+
+/* Fills in both numbers of bytes. In place, what a rank sends stands where it receives. */
+static void measure(const struct gn_call *call, struct gn_event *event, gn_handle comm, int root,
+                    const struct gn_buffers *b)
+{
+    const struct rule *rule = &rules[event->op];
+    const void *in_place = gn_sentinels[call->binding].in_place;
+    struct side in = {b->recvcount, b->recvcounts, b->recvtype, b->recvtypes}, out = in;
+    enum much sent = rule->sent;
+    unsigned role = role_in(comm, root);
+    if (!b->sendbuf || b->sendbuf != in_place)
+        out = (struct side){b->sendcount, b->sendcounts, b->sendtype, b->sendtypes};
+    else if (sent == ONE && b->recvcounts)
+        sent = MY_COUNT;
+    if (role & 1u << rule->sender)
+        event->bytes_sent = bytes_of(call, sent, &out, comm);
+    if (role & 1u << rule->receiver && !(b->recvbuf && b->recvbuf == in_place))
+        event->bytes_received = bytes_of(call, rule->received, &in, comm);
+}
+
+void gn_traced_begin(struct gn_call *call, enum gn_collective op, gn_handle comm, int root)
+{
+    struct gn_event event = collective(call, GN_EVENT_COLLECTIVE_BEGIN, op, comm, root, call->enter_ticks);
+    gn_record_event(call, &event);
+}
+
+void gn_traced_end(struct gn_call *call, enum gn_collective op, gn_handle comm, int root,
+                   const struct gn_buffers *buffers)
+{
+    struct gn_event event = collective(call, GN_EVENT_COLLECTIVE_END, op, comm, root, call->exit_ticks);
+    if (buffers)
+        measure(call, &event, comm, root, buffers);
+    gn_record_event(call, &event);
+}
+
+void gn_traced_start(struct gn_call *call, enum gn_collective op, gn_handle comm, int root,
+                     const struct gn_buffers *buffers, const void *request)
+{
+    struct gn_event event = collective(call, GN_EVENT_NBC_REQUEST, op, comm, root, call->enter_ticks);
+    struct gn_event total = event;
+    measure(call, &total, comm, root, buffers);
+    gn_traced_request(call, gn_request_handle(call->binding, request, 0), GN_COLLECTIVE, &event,
+                      (struct gn_request_trace){.comm = event.comm,
+                                                .op = event.op,
+                                                .root = event.peer,
+                                                .bytes_sent = total.bytes_sent,
+                                                .bytes_received = total.bytes_received});
+}
+
+/* ---- neighbourhoods ---- */
+
+static void trace_out(struct gn_call *call, uint32_t comm, const struct side *side,
+                      const struct gn_neighbours *n)
+{
+    for (int i = 0; i < n->out_count; i++) {
+        uint64_t bytes = n->out[i] == gn_flavour.proc_null ? 0 : part_of(call, side, i);
+        if (bytes == 0)
+            continue;
+        struct gn_event event =
+            gn_event_bare(GN_EVENT_MPI_SEND, call->recorder->location_index, call->enter_ticks);
+        event.comm = comm;
+        event.peer = (uint32_t)n->out[i];
+        event.tag = GN_TAG_NEIGHBOUR;
+        event.bytes_sent = bytes;
+        gn_record_event(call, &event);
+    }
+}
+
+static uint32_t parts_in(struct gn_call *call, const struct side *side, const struct gn_neighbours *n,
+                         struct gn_part *parts)
+{
+    uint32_t count = 0;
+    for (int i = 0; i < n->in_count; i++) {
+        uint64_t bytes = n->in[i] == gn_flavour.proc_null ? 0 : part_of(call, side, i);
+        if (bytes > 0)
+            parts[count++] = (struct gn_part){(uint32_t)n->in[i], bytes};
+    }
+    return count;
+}
+
+void gn_traced_neighbours(struct gn_call *call, gn_handle comm, const struct gn_buffers *b,
+                          const void *request)
+{
+    struct gn_recorder *r = call->recorder;
+    struct side out = {b->sendcount, b->sendcounts, b->sendtype, b->sendtypes};
+    struct side in = {b->recvcount, b->recvcounts, b->recvtype, b->recvtypes};
+    uint32_t number = gn_comm_number(comm);
+    if (!gn_neighbours_of(comm, &r->neighbours)) {
+        gn_tracer_drop(&r->tracer, 1);
+        return;
+    }
+    trace_out(call, number, &out, &r->neighbours);
+    uint32_t parts = parts_in(call, &in, &r->neighbours, r->parts);
+    if (request)
+        gn_traced_parts_later(call, gn_request_handle(call->binding, request, 0), number, r->parts, parts);
+    else
+        gn_traced_parts(call, number, r->parts, parts);
+}

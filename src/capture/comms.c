@@ -1,0 +1,269 @@
+#include "capture/comms.h"
+
+#include "capture/facts.h"
+#include "capture/real.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { SLOTS = 1 << 17, GONE = 1 };
+
+/* Handles and their numbers: open addressing, with marks where a handle is gone and the search goes on. */
+struct handles {
+    _Atomic gn_handle keys[SLOTS];
+    uint32_t numbers[SLOTS];
+    uint32_t used; /* slots that are not empty */
+};
+
+/* A list of members, and how many communicators and windows with these members were made. */
+struct members {
+    uint32_t first, count, others;
+    uint32_t comms, windows;
+};
+
+struct tables {
+    struct handles comms, windows;
+    struct members lists[GN_RING_COMMS];
+    uint32_t list_count;
+    uint32_t list_slots[2 * GN_RING_COMMS]; /* by hash of the words, index + 1 */
+    uint32_t list_of[GN_RING_COMMS];        /* by number of a communicator */
+    int32_t ranks[GN_RING_WORDS];           /* 0, 1, 2, … as far as they were needed */
+    uint32_t rank_count;
+};
+
+static struct tables *tables;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+int gn_comms_open(void)
+{
+    void *memory = mmap(NULL, sizeof *tables, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return -1;
+    tables = memory;
+    return 0;
+}
+
+/* ---- handles ---- */
+
+static uint32_t slot_of(gn_handle handle)
+{
+    return (uint32_t)((handle * 0x9e3779b97f4a7c15ull) >> 40) & (SLOTS - 1u);
+}
+
+static uint32_t find(struct handles *handles, gn_handle handle)
+{
+    if (handle <= GONE)
+        return SLOTS;
+    for (uint32_t slot = slot_of(handle);; slot = (slot + 1) & (SLOTS - 1u)) {
+        gn_handle key = GN_OBSERVE(handles->keys[slot]);
+        if (key == handle)
+            return slot;
+        if (key == 0)
+            return SLOTS;
+    }
+}
+
+static uint32_t number_of(struct handles *handles, gn_handle handle)
+{
+    uint32_t slot = find(handles, handle);
+    return slot < SLOTS ? handles->numbers[slot] : GN_NONE;
+}
+
+/* Under the lock, like all that follows. */
+static void remember(struct handles *handles, gn_handle handle, uint32_t number)
+{
+    if (handle <= GONE || handles->used > SLOTS / 2)
+        return;
+    uint32_t slot = find(handles, handle); /* there still: its end was not seen */
+    if (slot == SLOTS)
+        for (slot = slot_of(handle); GN_GET(handles->keys[slot]) > GONE; slot = (slot + 1) & (SLOTS - 1u))
+            ;
+    handles->used += GN_GET(handles->keys[slot]) == 0;
+    handles->numbers[slot] = number;
+    GN_PUBLISH(handles->keys[slot], handle);
+}
+
+/* Marks behind which nothing follows are taken away: they would pile up. */
+static void forget(struct handles *handles, gn_handle handle)
+{
+    uint32_t slot = find(handles, handle);
+    if (slot == SLOTS)
+        return;
+    GN_PUBLISH(handles->keys[slot], GONE);
+    if (GN_GET(handles->keys[(slot + 1) & (SLOTS - 1u)]) != 0)
+        return;
+    for (; GN_GET(handles->keys[slot]) == GONE; slot = (slot - 1) & (SLOTS - 1u)) {
+        GN_PUBLISH(handles->keys[slot], 0);
+        handles->used--;
+    }
+}
+
+/* ---- members ---- */
+
+static uint64_t hash_words(const uint32_t *words, uint32_t count, uint32_t others)
+{
+    uint64_t hash = ((uint64_t)count << 32 | others) * 0x9e3779b97f4a7c15ull;
+    for (uint32_t i = 0; i < count + others; i++)
+        hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ull;
+    return hash ^ hash >> 29;
+}
+
+static bool same(const struct members *list, const uint32_t *words, uint32_t count, uint32_t others)
+{
+    return list->count == count && list->others == others &&
+           memcmp(&gn_ring_memory->words[list->first], words, (count + others) * sizeof *words) == 0;
+}
+
+/* The list of what stands at the end of words[]; a new one if it is not there yet. GN_NONE: no room. */
+static uint32_t list_of_new_words(uint32_t count, uint32_t others)
+{
+    const uint32_t mask = 2 * GN_RING_COMMS - 1;
+    uint32_t first = GN_GET(gn_ring_memory->word_count);
+    const uint32_t *words = &gn_ring_memory->words[first];
+    uint32_t slot = (uint32_t)hash_words(words, count, others) & mask;
+    for (; tables->list_slots[slot]; slot = (slot + 1) & mask)
+        if (same(&tables->lists[tables->list_slots[slot] - 1], words, count, others))
+            return tables->list_slots[slot] - 1;
+    if (tables->list_count == GN_RING_COMMS)
+        return GN_NONE;
+    tables->lists[tables->list_count] = (struct members){.first = first, .count = count, .others = others};
+    GN_PUBLISH(gn_ring_memory->word_count, first + count + others);
+    tables->list_slots[slot] = ++tables->list_count;
+    return tables->list_count - 1;
+}
+
+static bool room_for(uint64_t words)
+{
+    return words <= GN_RING_WORDS - GN_GET(gn_ring_memory->word_count);
+}
+
+/* Appends the world ranks of a group to words[], `after` words behind their end, and frees it. Their number,
+ * or -1 when one is not of this world. */
+static int64_t append_group(gn_handle group, uint32_t after)
+{
+    int size = 0;
+    int64_t result = -1;
+    GN_PMPI(Group_size, (gn_handle, int *))(group, &size);
+    if (size > 0 && room_for((uint64_t)size + after)) {
+        for (; tables->rank_count < (uint32_t)size; tables->rank_count++)
+            tables->ranks[tables->rank_count] = (int32_t)tables->rank_count;
+        int *to = (int *)&gn_ring_memory->words[GN_GET(gn_ring_memory->word_count) + after];
+        result = gn_translate_to_world(group, size, tables->ranks, to) ? size : -1;
+    }
+    GN_PMPI(Group_free, (gn_handle *))(&group);
+    return result;
+}
+
+static uint32_t list_of_comm(gn_handle comm)
+{
+    gn_handle group = 0;
+    int inter = 0;
+    GN_PMPI(Comm_test_inter, (gn_handle, int *))(comm, &inter);
+    GN_PMPI(Comm_group, (gn_handle, gn_handle *))(comm, &group);
+    int64_t count = append_group(group, 0), others = 0;
+    if (inter && count > 0) {
+        GN_PMPI(Comm_remote_group, (gn_handle, gn_handle *))(comm, &group);
+        others = append_group(group, (uint32_t)count);
+    }
+    return count < 0 || others < 0 ? GN_NONE : list_of_new_words((uint32_t)count, (uint32_t)others);
+}
+
+/* ---- communicators and windows ---- */
+
+static uint32_t add_comm(uint32_t list, uint32_t parent, const char *name)
+{
+    uint32_t number = GN_GET(gn_ring_memory->comm_count);
+    if (list == GN_NONE || number == GN_RING_COMMS) {
+        atomic_fetch_add(&gn_ring_memory->lost_comms, 1);
+        return GN_NONE;
+    }
+    struct members *members = &tables->lists[list];
+    struct gn_ring_comm *comm = &gn_ring_memory->comms[number];
+    comm->first_member = members->first;
+    comm->member_count = members->count;
+    comm->other_count = members->others;
+    comm->instance = members->comms++;
+    comm->parent = parent;
+    strncpy(comm->name, name, sizeof comm->name - 1);
+    tables->list_of[number] = list;
+    GN_PUBLISH(gn_ring_memory->comm_count, number + 1);
+    return number;
+}
+
+void gn_comms_begin(int rank, int size)
+{
+    if (!gn_ring_memory || size <= 0 || !room_for((uint64_t)size + 1))
+        return;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < size; i++)
+        gn_ring_memory->words[i] = (uint32_t)i;
+    add_comm(list_of_new_words((uint32_t)size, 0), GN_NONE, "MPI_COMM_WORLD");
+    gn_ring_memory->words[GN_GET(gn_ring_memory->word_count)] = (uint32_t)rank;
+    add_comm(list_of_new_words(1, 0), GN_NONE, "MPI_COMM_SELF");
+    remember(&tables->comms, gn_flavour.comm_world & gn_flavour.handle_mask, 0);
+    remember(&tables->comms, gn_flavour.comm_self & gn_flavour.handle_mask, 1);
+    pthread_mutex_unlock(&lock);
+}
+
+uint32_t gn_comm_number(gn_handle comm)
+{
+    return number_of(&tables->comms, comm & gn_flavour.handle_mask);
+}
+
+uint32_t gn_window_number(gn_handle window)
+{
+    return number_of(&tables->windows, window & gn_flavour.handle_mask);
+}
+
+uint32_t gn_comm_define(gn_handle comm, gn_handle parent, gn_handle like)
+{
+    comm &= gn_flavour.handle_mask;
+    if (!gn_ring_memory || comm == (gn_flavour.comm_null & gn_flavour.handle_mask))
+        return GN_NONE;
+    pthread_mutex_lock(&lock);
+    uint32_t same_as = like ? gn_comm_number(like) : GN_NONE;
+    uint32_t list = like ? same_as == GN_NONE ? GN_NONE : tables->list_of[same_as] : list_of_comm(comm);
+    uint32_t number = add_comm(list, parent ? gn_comm_number(parent) : GN_NONE, "");
+    remember(&tables->comms, comm, number);
+    pthread_mutex_unlock(&lock);
+    return number;
+}
+
+uint32_t gn_window_define(gn_handle window, gn_handle comm)
+{
+    if (!gn_ring_memory)
+        return GN_NONE;
+    pthread_mutex_lock(&lock);
+    uint32_t number = GN_GET(gn_ring_memory->window_count), of = gn_comm_number(comm);
+    if (of == GN_NONE || number == GN_RING_WINDOWS) {
+        number = GN_NONE;
+    } else {
+        gn_ring_memory->windows[number].comm = of;
+        gn_ring_memory->windows[number].instance = tables->lists[tables->list_of[of]].windows++;
+        GN_PUBLISH(gn_ring_memory->window_count, number + 1);
+    }
+    remember(&tables->windows, window & gn_flavour.handle_mask, number);
+    pthread_mutex_unlock(&lock);
+    return number;
+}
+
+void gn_comm_forget(gn_handle comm)
+{
+    uint32_t number = gn_ring_memory ? gn_comm_number(comm) : 0;
+    if (number <= 1) /* the program may try to free these two, the library refuses */
+        return;
+    pthread_mutex_lock(&lock);
+    forget(&tables->comms, comm & gn_flavour.handle_mask);
+    pthread_mutex_unlock(&lock);
+}
+
+void gn_window_forget(gn_handle window)
+{
+    if (!gn_ring_memory)
+        return;
+    pthread_mutex_lock(&lock);
+    forget(&tables->windows, window & gn_flavour.handle_mask);
+    pthread_mutex_unlock(&lock);
+}

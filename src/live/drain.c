@@ -1,0 +1,259 @@
+#include "live/drain.h"
+
+#include "base/grow.h"
+#include "clock/ticks.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    BATCH = 512, /* events: 32 KiB, as much as stays in the nearest cache */
+    SHORTEST_US = 100,
+    LONGEST_US = 5000,
+    PRIORITY = -10
+};
+#define FLUSH_NS 1000000000ull
+
+struct drained {
+    struct gn_rings rings;
+    struct gn_tag *tag;
+    size_t tag_bytes;
+    int launcher_rank, pid;
+    struct gn_local *local; /* NULL until its rank is known */
+};
+
+struct gn_drain {
+    struct gn_translate *translate;
+    struct gn_drain_output output;
+    pthread_t thread;
+    atomic_bool stop;
+    pthread_mutex_t lock; /* of processes: the agent adds */
+    struct drained **processes;
+    size_t process_count, process_capacity;
+    bool failed;         /* the output */
+    bool unflushed;      /* events since the last flush */
+    uint64_t last_flush; /* ns */
+    unsigned pause_us;   /* the next sleep */
+    bool pressed;        /* in this round, a ring was half full or more */
+    struct gn_drain_stats stats;
+    struct gn_event batch[BATCH];
+};
+
+/* ---- one process ---- */
+
+static void write_event(struct gn_drain *d, const struct gn_event *event)
+{
+    if (!d->failed && d->output.write(d->output.self, event, &d->stats.error) != 0)
+        d->failed = true;
+    if (d->failed) {
+        d->stats.unwritten += event->kind == GN_EVENT_LOST ? 0 : 1;
+    } else {
+        d->stats.events += event->kind == GN_EVENT_LOST ? 0 : 1;
+        d->translate->definitions->locations[event->location].events++;
+        d->unflushed = true;
+    }
+}
+
+static void write_batch(struct gn_drain *d, struct drained *p, uint32_t location, size_t count)
+{
+    uint64_t now_ticks = gn_ticks();
+    for (size_t i = 0; i < count; i++)
+        if (gn_local_event(p->local, location, &d->batch[i], now_ticks))
+            write_event(d, &d->batch[i]);
+}
+
+/* What was dropped last, with nothing after it that could have told. */
+static void write_untold(struct gn_drain *d, struct drained *p, uint32_t location)
+{
+    uint64_t untold = gn_rings_untold(&p->rings, location);
+    if (untold == 0)
+        return;
+    uint64_t now_ticks = gn_ticks();
+    struct gn_event event = gn_event_bare(GN_EVENT_LOST, 0, now_ticks);
+    event.request = untold;
+    if (gn_local_event(p->local, location, &event, now_ticks))
+        write_event(d, &event);
+}
+
+/* One ring: as much as fits into it, which is all that was there. */
+static size_t drain_ring(struct gn_drain *d, struct drained *p, uint32_t location, bool last)
+{
+    size_t taken = 0, waiting;
+    do {
+        size_t count = gn_rings_take(&p->rings, location, d->batch, BATCH, &waiting);
+        d->pressed = d->pressed || waiting > p->rings.ring_events / 2;
+        write_batch(d, p, location, count);
+        taken += count;
+    } while (waiting > BATCH && taken < p->rings.ring_events);
+    if (last)
+        write_untold(d, p, location);
+    return taken;
+}
+
+/* Events carry the rank in their location's name: nothing can be written ahead of it. */
+static bool know(struct gn_drain *d, struct drained *p, bool last)
+{
+    if (p->local)
+        return true;
+    int rank = __atomic_load_n(&p->tag->rank, __ATOMIC_ACQUIRE);
+    if (rank < 0 && !last)
+        return false;
+    p->local = gn_local_new(d->translate, p->tag, p->tag_bytes, p->rings.segment, p->rings.locations,
+                            rank >= 0 ? rank : p->launcher_rank,
+                            __atomic_load_n(&p->tag->world, __ATOMIC_RELAXED), p->pid);
+    return p->local != NULL;
+}
+
+static size_t drain_process(struct gn_drain *d, struct drained *p, bool last)
+{
+    size_t taken = 0;
+    gn_rings_alive(&p->rings);
+    if (!know(d, p, last))
+        return 0;
+    uint32_t locations = GN_OBSERVE(p->tag->location_count);
+    for (uint32_t i = 0; i < locations && i < p->rings.locations; i++)
+        taken += drain_ring(d, p, i, last);
+    return taken;
+}
+
+/* ---- the thread ---- */
+
+static size_t drain_all(struct gn_drain *d, bool last)
+{
+    size_t taken = 0;
+    d->pressed = false;
+    pthread_mutex_lock(&d->lock);
+    size_t count = d->process_count;
+    pthread_mutex_unlock(&d->lock);
+    for (size_t i = 0; i < count; i++) {
+        pthread_mutex_lock(&d->lock);
+        struct drained *p = d->processes[i];
+        pthread_mutex_unlock(&d->lock);
+        taken += drain_process(d, p, last);
+    }
+    return taken;
+}
+
+static void flush(struct gn_drain *d, uint64_t now_ns)
+{
+    if (!d->unflushed || now_ns - d->last_flush < FLUSH_NS)
+        return;
+    d->last_flush = now_ns;
+    d->unflushed = false;
+    if (!d->failed && d->output.flush(d->output.self, &d->stats.error) != 0)
+        d->failed = true;
+}
+
+static void rest(struct gn_drain *d, size_t taken)
+{
+    if (d->pressed) {
+        d->pause_us = SHORTEST_US;
+        return;
+    }
+    d->pause_us = taken > 0 ? SHORTEST_US : 2 * d->pause_us;
+    if (d->pause_us > LONGEST_US)
+        d->pause_us = LONGEST_US;
+    nanosleep(&(struct timespec){.tv_nsec = d->pause_us * 1000L}, NULL);
+}
+
+static void *run(void *self)
+{
+    struct gn_drain *d = self;
+    pthread_setname_np(pthread_self(), "gnomon-drain");
+    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), PRIORITY); /* where it may */
+    while (!atomic_load(&d->stop)) {
+        size_t taken = drain_all(d, false);
+        flush(d, gn_monotonic_ns());
+        rest(d, taken);
+    }
+    drain_all(d, true);
+    return NULL;
+}
+
+int gn_drain_start(struct gn_drain **drain, struct gn_translate *translate,
+                   const struct gn_drain_output *output, struct gn_error *err)
+{
+    struct gn_drain *d = calloc(1, sizeof *d);
+    if (!d)
+        return gn_fail(err, -ENOMEM, "no memory to take events in");
+    d->translate = translate;
+    d->output = *output;
+    d->pause_us = SHORTEST_US;
+    pthread_mutex_init(&d->lock, NULL);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the agent's */
+    int code = pthread_create(&d->thread, NULL, run, d);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (code != 0) {
+        pthread_mutex_destroy(&d->lock);
+        free(d);
+        return gn_fail(err, -code, "cannot start a thread for the trace: %s", strerror(code));
+    }
+    *drain = d;
+    return 0;
+}
+
+int gn_drain_add(struct gn_drain *d, const struct gn_rings *rings, struct gn_tag *tag, size_t tag_bytes,
+                 int launcher_rank, int pid)
+{
+    struct drained *p = malloc(sizeof *p);
+    if (!p)
+        return -ENOMEM;
+    *p = (struct drained){*rings, tag, tag_bytes, launcher_rank, pid, NULL};
+    pthread_mutex_lock(&d->lock);
+    bool room = gn_grow(&d->processes, &d->process_capacity, d->process_count, sizeof *d->processes);
+    if (room)
+        d->processes[d->process_count++] = p;
+    pthread_mutex_unlock(&d->lock);
+    if (!room)
+        free(p);
+    return room ? 0 : -ENOMEM;
+}
+
+static void count_lost(struct gn_drain *d, const struct drained *p)
+{
+    for (uint32_t i = 0; i < p->rings.locations; i++) {
+        d->stats.dropped += p->rings.places[i].announced;
+        d->stats.garbled += p->rings.places[i].skipped;
+    }
+    d->stats.lost_comms += GN_GET(p->rings.segment->lost_comms);
+    d->stats.garbled += p->local ? gn_local_garbled(p->local) : 0;
+}
+
+void gn_drain_stop(struct gn_drain *d)
+{
+    atomic_store(&d->stop, true);
+    pthread_join(d->thread, NULL);
+    for (size_t i = 0; i < d->process_count; i++) {
+        count_lost(d, d->processes[i]);
+        if (d->processes[i]->local)
+            gn_local_names(d->processes[i]->local);
+    }
+}
+
+const struct gn_drain_stats *gn_drain_stats(const struct gn_drain *d)
+{
+    return &d->stats;
+}
+
+void gn_drain_free(struct gn_drain *d)
+{
+    if (!d)
+        return;
+    for (size_t i = 0; i < d->process_count; i++) {
+        gn_local_free(d->processes[i]->local);
+        gn_rings_close(&d->processes[i]->rings);
+        free(d->processes[i]);
+    }
+    free(d->processes);
+    pthread_mutex_destroy(&d->lock);
+    free(d);
+}

@@ -1,0 +1,59 @@
+/*
+ * live/drain — empties the rings of the host's measured processes, in a thread of its own, into the trace.
+ *
+ * At ten million events a second a 16 MiB ring is full after 26 ms, on a machine whose cores are all busy
+ * with ranks: nobody else's work may stand in between, so the thread does nothing but copy, translate and
+ * write. It looks again at once while much is there, sleeps longer and longer while there is nothing (at most
+ * 5 ms, which costs a thousandth of a core), and asks for a better priority, which it gets where the user may
+ * have it.
+ *
+ *   gn_drain_add (agent) ──► rings ──take──► translate ──► output (trace/writer)
+ *
+ * The rings outlive their processes: what was pushed before a kill is taken. When the output fails (the disk
+ * is full), events are taken and counted as lost all the same, so that no process waits for room.
+ */
+#ifndef GNOMON_LIVE_DRAIN_H
+#define GNOMON_LIVE_DRAIN_H
+
+#include "base/error.h"
+#include "live/rings.h"
+#include "live/translate.h"
+
+struct gn_drain_output {
+    void *self;
+    /* Both: 0, or a negative errno value with err set, after which neither is called again. */
+    int (*write)(void *self, const struct gn_event *event, struct gn_error *err);
+    int (*flush)(void *self, struct gn_error *err); /* about once a second while events come */
+};
+
+struct gn_drain_stats {
+    uint64_t events;       /* written */
+    uint64_t dropped;      /* by the processes, because a ring was full */
+    uint64_t unwritten;    /* taken and lost: the output had failed */
+    uint64_t garbled;      /* events and references that made no sense, rings that were overwritten */
+    uint64_t lost_comms;   /* communicators that found no room in a process's table */
+    struct gn_error error; /* why the output failed; empty: it did not */
+};
+
+struct gn_drain;
+
+/* Starts the thread. translate and output outlive it. 0 or a negative errno value. */
+int gn_drain_start(struct gn_drain **drain, struct gn_translate *translate,
+                   const struct gn_drain_output *output, struct gn_error *err);
+
+/*
+ * Takes over the rings of a process, to be closed at the end. Its rank is waited for (it is known when
+ * MPI_Init returns); launcher_rank counts when it never comes. tag outlives the drain. 0 or a negative errno
+ * value: then the rings stay the caller's.
+ */
+int gn_drain_add(struct gn_drain *drain, const struct gn_rings *rings, struct gn_tag *tag, size_t tag_bytes,
+                 int launcher_rank, int pid);
+
+/* Takes what is left of all processes and ends the thread. */
+void gn_drain_stop(struct gn_drain *drain);
+
+/* After gn_drain_stop. */
+const struct gn_drain_stats *gn_drain_stats(const struct gn_drain *drain);
+void gn_drain_free(struct gn_drain *drain); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,184 @@
+#include "live/trace_part.h"
+
+#include "clock/ticks.h"
+#include "live/drain.h"
+#include "live/trace_paths.h"
+#include "profile/profile.h"
+#include "trace/writer.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+struct gn_trace_part {
+    struct gn_trace_settings settings;
+    char host[128];
+    char path[4400];
+    struct gn_moment began, began_realtime;
+    struct gn_translate *translate;
+    struct gn_trace_writer *writer;
+    struct gn_drain *drain;
+};
+
+/* ---- the archive, as the drain's output ---- */
+
+static int write_event(void *self, const struct gn_event *event, struct gn_error *err)
+{
+    struct gn_trace_part *p = self;
+    return gn_trace_write(p->writer, p->translate->definitions->locations[event->location].file_id, event,
+                          err);
+}
+
+static int flush(void *self, struct gn_error *err)
+{
+    struct gn_trace_part *p = self;
+    return gn_trace_flush(p->writer, err);
+}
+
+/* ---- life ---- */
+
+static void free_part(struct gn_trace_part *p)
+{
+    gn_drain_free(p->drain);
+    gn_translate_free(p->translate);
+    free(p);
+}
+
+int gn_trace_part_open(struct gn_trace_part **part, const char *folder, const char *host, bool several_hosts,
+                       const struct gn_trace_settings *settings, struct gn_error *err)
+{
+    struct gn_trace_part *p = calloc(1, sizeof *p);
+    struct utsname machine;
+    if (!p)
+        return gn_fail(err, -ENOMEM, "no memory for a trace");
+    p->settings = *settings;
+    snprintf(p->host, sizeof p->host, "%s", host);
+    snprintf(p->path, sizeof p->path, several_hosts ? "%s/trace-%s" : "%s/trace", folder, host);
+    p->began = gn_moment_now();
+    p->began_realtime = gn_moment_of(CLOCK_REALTIME);
+    p->translate = gn_translate_new(uname(&machine) == 0 ? machine.sysname : "machine", host);
+    int code = p->translate ? gn_trace_create(&p->writer, p->path, err)
+                            : gn_fail(err, -ENOMEM, "no memory for a trace");
+    struct gn_drain_output output = {p, write_event, flush};
+    if (code == 0 && (code = gn_drain_start(&p->drain, p->translate, &output, err)) != 0)
+        gn_trace_abandon(p->writer);
+    if (code != 0) {
+        free_part(p);
+        return code;
+    }
+    *part = p;
+    return 0;
+}
+
+int gn_trace_part_add(struct gn_trace_part *p, const struct gn_watched *watched)
+{
+    struct gn_rings rings;
+    int file;
+    int code = gn_rings_make(&rings, watched->segment->location_capacity, p->settings.ring_events,
+                             p->settings.block, &file);
+    if (code != 0)
+        return code;
+    code =
+        gn_drain_add(p->drain, &rings, watched->segment, watched->segment_bytes, watched->rank, watched->pid);
+    if (code == 0)
+        return file;
+    close(file);
+    gn_rings_close(&rings);
+    return code;
+}
+
+void gn_trace_part_stop(struct gn_trace_part *p)
+{
+    if (p)
+        gn_drain_stop(p->drain);
+}
+
+/* ---- the end ---- */
+
+static void set_clock(struct gn_trace_part *p)
+{
+    struct gn_definitions *d = p->translate->definitions;
+    struct gn_moment now = gn_moment_now();
+    uint64_t ticks = now.ticks - p->began.ticks, ns = now.ns - p->began.ns;
+    double per_second = ns > 0 ? (double)ticks * 1e9 / (double)ns : 1e9;
+    bool any = p->translate->first_ticks <= p->translate->last_ticks;
+    d->ticks_per_second = (uint64_t)(per_second + 0.5);
+    d->first_ticks = any ? p->translate->first_ticks : p->began.ticks;
+    d->length_ticks = any ? p->translate->last_ticks - d->first_ticks : 0;
+    double since_ns = ((double)d->first_ticks - (double)p->began_realtime.ticks) * 1e9 / per_second;
+    d->realtime_ns = (uint64_t)((int64_t)p->began_realtime.ns + (int64_t)since_ns);
+}
+
+/* Bytes of all files in a folder and one level below. */
+static uint64_t size_of(const char *path, int levels)
+{
+    uint64_t bytes = 0;
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        char name[4700];
+        struct stat info;
+        snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
+        if (entry->d_name[0] == '.' || lstat(name, &info) != 0)
+            continue;
+        if (S_ISDIR(info.st_mode) && levels > 0)
+            bytes += size_of(name, levels - 1);
+        else if (S_ISREG(info.st_mode))
+            bytes += (uint64_t)info.st_size;
+    }
+    if (folder)
+        closedir(folder);
+    return bytes;
+}
+
+static void note(sqlite3 *profile, const struct gn_trace_part *p, const char *what, const char *value)
+{
+    char key[256];
+    snprintf(key, sizeof key, "trace/%s/%s", p->host, what);
+    gn_profile_set(profile, key, value, NULL);
+}
+
+static void note_number(sqlite3 *profile, const struct gn_trace_part *p, const char *what, uint64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    note(profile, p, what, text);
+}
+
+static void note_all(sqlite3 *profile, const struct gn_trace_part *p, const char *error)
+{
+    const struct gn_drain_stats *s = gn_drain_stats(p->drain);
+    note(profile, p, "path", strrchr(p->path, '/') + 1);
+    note_number(profile, p, "events", s->events);
+    note_number(profile, p, "bytes", size_of(p->path, 1));
+    note_number(profile, p, "dropped", s->dropped);
+    note_number(profile, p, "unwritten", s->unwritten);
+    note_number(profile, p, "garbled", s->garbled);
+    note_number(profile, p, "lost_comms", s->lost_comms);
+    if (s->error.text[0] || error[0])
+        note(profile, p, "error", s->error.text[0] ? s->error.text : error);
+}
+
+void gn_trace_part_finish(struct gn_trace_part *p, sqlite3 *profile)
+{
+    if (!p)
+        return;
+    struct gn_error err = {""};
+    uint32_t *map = NULL;
+    set_clock(p);
+    if (gn_trace_paths(p->translate, profile, &map, &err) == 0) {
+        struct gn_trace_local local = {.paths = {map, p->translate->node_count}};
+        gn_trace_finish_mapped(p->writer, p->translate->definitions, &local, &err);
+    } else {
+        gn_trace_abandon(p->writer);
+    }
+    free(map);
+    if (profile)
+        note_all(profile, p, err.text);
+    free_part(p);
+}

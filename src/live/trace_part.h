@@ -1,0 +1,43 @@
+/*
+ * live/trace_part — this host's part of the run's trace: from rings to an archive in the run folder.
+ *
+ *   open ──► add (each process that asks) … ──► stop (all have ended) ──► finish: definitions, facts of the
+ * run
+ *
+ * The archive is RUN/trace, where this host is the only one, else RUN/trace-<host>. While the run lasts it
+ * holds events only; what they refer to is written at the end, when the profile knows the source places.
+ */
+#ifndef GNOMON_LIVE_TRACE_PART_H
+#define GNOMON_LIVE_TRACE_PART_H
+
+#include "base/error.h"
+#include "live/watched.h"
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+struct gn_trace_settings {
+    uint32_t ring_events; /* per location, a power of two; 0: no trace */
+    bool block;           /* a full ring makes the program wait */
+};
+
+struct gn_trace_part;
+
+/* folder: the run's. 0 or a negative errno value. */
+int gn_trace_part_open(struct gn_trace_part **part, const char *folder, const char *host, bool several_hosts,
+                       const struct gn_trace_settings *settings, struct gn_error *err);
+
+/* Makes rings for a process that has its segment. Returns a descriptor for the process, which the caller
+ * closes, or a negative errno value. */
+int gn_trace_part_add(struct gn_trace_part *part, const struct gn_watched *watched);
+
+/* Takes the last events. */
+void gn_trace_part_stop(struct gn_trace_part *part);
+
+/*
+ * Completes the archive and writes into the profile how many events there are, how many are missing, and why:
+ * see docs/profile-format.md. profile: with its sites resolved. Frees part, which may be NULL.
+ */
+void gn_trace_part_finish(struct gn_trace_part *part, sqlite3 *profile);
+
+#endif

@@ -1,0 +1,598 @@
+#include "live/translate.h"
+
+#include "base/grow.h"
+#include "base/lookup.h"
+#include "calls.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum { MAX_WORLD = 1 << 20, UNKNOWN = UINT32_MAX - 1 /* not asked for yet */ };
+#define BESIDE_WORLD 0x80000000u /* in file ids, where the rank of others is */
+
+struct gn_translate_inside {
+    size_t node_capacity, module_capacity;
+    struct gn_lookup node_lookup, module_lookup, comm_lookup, window_lookup;
+    uint32_t calls[GN_CALL_COUNT]; /* regions of MPI calls */
+    uint32_t *comm_instances;      /* by communicator */
+    uint32_t *window_instances;
+    size_t comm_capacity, window_capacity;
+    bool *rank_taken; /* [world] */
+    uint32_t world;
+};
+
+/* A frame, and the region that is called from it: nearly always the same one. */
+struct frame {
+    uint32_t node, region, leaf;
+};
+
+struct gn_local {
+    struct gn_translate *shared;
+    struct gn_tag *tag;
+    struct gn_ring_segment *rings;
+    uint32_t process;
+    int rank;
+    uint32_t file_rank;   /* low half of its locations' file ids */
+    uint64_t start_ticks; /* the process began: no event can be earlier */
+    uint64_t garbled;
+    uint32_t location_capacity;
+    uint32_t *locations; /* definitions, or UNKNOWN */
+    struct frame *frames;
+    size_t frame_count, frame_capacity;
+    uint32_t *comms; /* definitions, GN_NONE for nonsense */
+    size_t comm_count, comm_capacity;
+    uint32_t windows[GN_RING_WINDOWS];
+    uint32_t names[GN_MAX_NAMES];
+    uint32_t modules[GN_MAX_MODULES];
+    uint32_t *members; /* working space */
+    size_t member_capacity;
+};
+
+/* ---- the host's ---- */
+
+static void fill(uint32_t *array, size_t count, uint32_t value)
+{
+    for (size_t i = 0; i < count; i++)
+        array[i] = value;
+}
+
+struct gn_translate *gn_translate_new(const char *machine, const char *host)
+{
+    struct gn_translate *t = calloc(1, sizeof *t);
+    if (t)
+        t->inside = calloc(1, sizeof *t->inside);
+    if (t)
+        t->definitions = gn_definitions_new();
+    if (!t || !t->inside || !t->definitions) {
+        gn_translate_free(t);
+        return NULL;
+    }
+    struct gn_definitions *d = t->definitions;
+    uint32_t top =
+        gn_define_system_node(d, &(struct gn_system_node){gn_define_string(d, machine),
+                                                          gn_define_string(d, "machine"), GN_NONE, false});
+    t->host = gn_define_system_node(
+        d, &(struct gn_system_node){gn_define_string(d, host), gn_define_string(d, "node"), top, true});
+    t->first_ticks = UINT64_MAX;
+    fill(t->inside->calls, GN_CALL_COUNT, UNKNOWN);
+    return t;
+}
+
+void gn_translate_free(struct gn_translate *t)
+{
+    if (!t)
+        return;
+    if (t->inside) {
+        gn_lookup_clear(&t->inside->node_lookup);
+        gn_lookup_clear(&t->inside->module_lookup);
+        gn_lookup_clear(&t->inside->comm_lookup);
+        gn_lookup_clear(&t->inside->window_lookup);
+        free(t->inside->comm_instances);
+        free(t->inside->window_instances);
+        free(t->inside->rank_taken);
+    }
+    gn_definitions_free(t->definitions);
+    free(t->nodes);
+    free(t->modules);
+    free(t->inside);
+    free(t);
+}
+
+static void define_world(struct gn_translate *t, uint32_t world)
+{
+    struct gn_translate_inside *in = t->inside;
+    bool *taken = world > in->world ? realloc(in->rank_taken, world) : NULL;
+    if (!taken)
+        return;
+    in->rank_taken = taken;
+    for (; in->world < world; in->world++) {
+        char name[32];
+        snprintf(name, sizeof name, "Rank %u", in->world);
+        struct gn_process process = {gn_define_string(t->definitions, name), GN_NONE, GN_NONE,
+                                     (int32_t)in->world};
+        if (gn_define_process(t->definitions, &process) == GN_NONE)
+            return;
+        in->rank_taken[in->world] = false;
+    }
+}
+
+struct node_key {
+    const struct gn_translate *t;
+    struct gn_path_node node;
+};
+
+static bool same_node(const void *context, uint32_t value)
+{
+    const struct node_key *wanted = context;
+    const struct gn_path_node *known = &wanted->t->nodes[value];
+    return known->parent == wanted->node.parent && known->module == wanted->node.module &&
+           known->what == wanted->node.what;
+}
+
+static uint32_t node_of(struct gn_translate *t, uint32_t parent, uint32_t module, uint64_t what)
+{
+    struct gn_translate_inside *in = t->inside;
+    struct node_key wanted = {t, {parent, module, what}};
+    uint64_t hash = XXH3_64bits(&wanted.node, sizeof wanted.node);
+    int64_t known = gn_lookup_find(&in->node_lookup, hash, same_node, &wanted);
+    if (known != GN_LOOKUP_NOTHING)
+        return (uint32_t)known;
+    if (!gn_grow(&t->nodes, &in->node_capacity, t->node_count, sizeof *t->nodes) ||
+        !gn_lookup_add(&in->node_lookup, hash, (uint32_t)t->node_count))
+        return GN_NONE;
+    t->nodes[t->node_count] = wanted.node;
+    return (uint32_t)t->node_count++;
+}
+
+struct module_key {
+    const struct gn_translate *t;
+    const struct gn_trace_module *module;
+};
+
+static bool same_module(const void *context, uint32_t value)
+{
+    const struct module_key *wanted = context;
+    const struct gn_trace_module *known = &wanted->t->modules[value];
+    return strcmp(known->path, wanted->module->path) == 0 &&
+           strcmp(known->build_id, wanted->module->build_id) == 0;
+}
+
+static uint32_t module_of(struct gn_translate *t, const struct gn_trace_module *module)
+{
+    struct gn_translate_inside *in = t->inside;
+    struct module_key wanted = {t, module};
+    uint64_t hash = XXH3_64bits(module, sizeof *module);
+    int64_t known = gn_lookup_find(&in->module_lookup, hash, same_module, &wanted);
+    if (known != GN_LOOKUP_NOTHING)
+        return (uint32_t)known;
+    if (!gn_grow(&t->modules, &in->module_capacity, t->module_count, sizeof *t->modules) ||
+        !gn_lookup_add(&in->module_lookup, hash, (uint32_t)t->module_count))
+        return GN_NONE;
+    t->modules[t->module_count] = *module;
+    return (uint32_t)t->module_count++;
+}
+
+/* MPI_Allreduce and MPI_Iallreduce are allreduce; MPI_Send is none. */
+static uint8_t collective_of(const char *call)
+{
+    char name[64];
+    size_t length = 0;
+    for (const char *c = call + strlen("MPI_"); *c && length + 1 < sizeof name; c++)
+        name[length++] = (char)tolower((unsigned char)*c);
+    name[length] = '\0';
+    for (unsigned op = 0; op < GN_COLLECTIVE_COUNT; op++)
+        if (strcmp(name, gn_collective_name(op)) == 0 ||
+            (name[0] == 'i' && strcmp(name + 1, gn_collective_name(op)) == 0))
+            return (uint8_t)op;
+    return GN_COLLECTIVE_UNKNOWN;
+}
+
+static uint32_t region_of_call(struct gn_translate *t, uint32_t call)
+{
+    uint32_t *known = &t->inside->calls[call];
+    if (*known == UNKNOWN)
+        *known = gn_define_region(t->definitions,
+                                  &(struct gn_region_def){
+                                      .name = gn_define_string(t->definitions, gn_call_names[call]),
+                                      .role = GN_ROLE_MPI,
+                                      .op = collective_of(gn_call_names[call]),
+                                  });
+    return *known;
+}
+
+static uint32_t region_of_name(struct gn_translate *t, const char *name)
+{
+    struct gn_definitions *d = t->definitions;
+    uint32_t string = gn_define_string(d, name);
+    for (uint32_t i = 0; i < d->region_count; i++)
+        if (d->regions[i].name == string && d->regions[i].role == GN_ROLE_USER)
+            return i;
+    return gn_define_region(
+        d, &(struct gn_region_def){.name = string, .role = GN_ROLE_USER, .op = GN_COLLECTIVE_UNKNOWN});
+}
+
+/* ---- a process ---- */
+
+static uint32_t define_process(struct gn_translate *t, int rank, uint32_t world, int pid, uint32_t *file_rank)
+{
+    struct gn_translate_inside *in = t->inside;
+    define_world(t, world);
+    if (rank >= 0 && (uint32_t)rank < in->world && !in->rank_taken[rank]) {
+        in->rank_taken[rank] = true;
+        t->definitions->processes[rank].system_node = t->host;
+        *file_rank = (uint32_t)rank;
+        return (uint32_t)rank;
+    }
+    char name[64];
+    if (rank >= 0)
+        snprintf(name, sizeof name, "Rank %d, process %d", rank, pid);
+    else
+        snprintf(name, sizeof name, "Process %d", pid);
+    *file_rank = BESIDE_WORLD | (uint32_t)pid;
+    return gn_define_process(
+        t->definitions, &(struct gn_process){gn_define_string(t->definitions, name), t->host, GN_NONE, rank});
+}
+
+struct gn_local *gn_local_new(struct gn_translate *translate, struct gn_tag *tag, size_t tag_bytes,
+                              struct gn_ring_segment *rings, uint32_t locations, int rank, int world, int pid)
+{
+    struct gn_local *l = calloc(1, sizeof *l);
+    if (!l || tag_bytes < sizeof *tag || !(l->locations = calloc(locations, sizeof *l->locations))) {
+        free(l);
+        return NULL;
+    }
+    l->shared = translate;
+    l->tag = tag;
+    l->rings = rings;
+    l->rank = rank;
+    l->start_ticks = GN_GET(tag->start_ticks);
+    l->location_capacity = locations;
+    fill(l->locations, locations, UNKNOWN);
+    fill(l->windows, GN_RING_WINDOWS, UNKNOWN);
+    fill(l->names, GN_MAX_NAMES, UNKNOWN);
+    fill(l->modules, GN_MAX_MODULES, UNKNOWN);
+    l->process = define_process(translate, rank, world > 0 && world <= MAX_WORLD ? (uint32_t)world : 0, pid,
+                                &l->file_rank);
+    if (l->process == GN_NONE || gn_local_location(l, 0) == GN_NONE) { /* 0: the one that messages go to */
+        gn_local_free(l);
+        return NULL;
+    }
+    return l;
+}
+
+void gn_local_free(struct gn_local *l)
+{
+    if (!l)
+        return;
+    free(l->locations);
+    free(l->frames);
+    free(l->comms);
+    free(l->members);
+    free(l);
+}
+
+uint64_t gn_local_garbled(const struct gn_local *l)
+{
+    return l->garbled;
+}
+
+uint32_t gn_local_location(struct gn_local *l, uint32_t location)
+{
+    if (location >= l->location_capacity)
+        return GN_NONE;
+    if (l->locations[location] != UNKNOWN)
+        return l->locations[location];
+    struct gn_definitions *d = l->shared->definitions;
+    char name[32] = "Master thread";
+    if (location > 0)
+        snprintf(name, sizeof name, "Thread %u", location + 1);
+    struct gn_location_def def = {.name = gn_define_string(d, name),
+                                  .process = l->process,
+                                  .domain = 0,
+                                  .file_id = l->file_rank | (uint64_t)location << 32};
+    return l->locations[location] = gn_define_location(d, &def);
+}
+
+static uint32_t garbled(struct gn_local *l)
+{
+    l->garbled++;
+    return GN_NONE;
+}
+
+/* ---- call paths ---- */
+
+static uint32_t find_module(struct gn_local *l, uint32_t index)
+{
+    if (index >= GN_MAX_MODULES || index >= GN_OBSERVE(l->tag->module_count))
+        return GN_NONE;
+    if (l->modules[index] != UNKNOWN)
+        return l->modules[index];
+    const struct gn_module *from = &l->tag->modules[index];
+    struct gn_trace_module module;
+    memset(&module, 0, sizeof module); /* compared as a whole by its hash */
+    snprintf(module.path, sizeof module.path, "%.*s", GN_PATH_BYTES - 1, from->path);
+    uint32_t bytes = from->build_id_bytes;
+    for (uint32_t i = 0; i < bytes && i < GN_BUILD_ID_BYTES; i++)
+        snprintf(module.build_id + 2 * i, 3, "%02x", from->build_id[i]);
+    return l->modules[index] = module_of(l->shared, &module);
+}
+
+/* Frames are only ever added, each after its parent: those up to `index` are looked at in their order. */
+static bool know_frames(struct gn_local *l, uint32_t index)
+{
+    uint32_t published = GN_OBSERVE(l->tag->frame_count);
+    if (index >= GN_MAX_FRAMES || index >= published)
+        return false;
+    while (l->frame_count <= index) {
+        if (!gn_grow(&l->frames, &l->frame_capacity, l->frame_count, sizeof *l->frames))
+            return false;
+        uint32_t i = (uint32_t)l->frame_count;
+        struct gn_frame frame;
+        memcpy(&frame, &l->tag->frames[i], sizeof frame);
+        uint32_t node = GN_NONE, module = find_module(l, frame.module);
+        if (i > 0 && frame.parent < i && module != GN_NONE)
+            node = node_of(l->shared, l->frames[frame.parent].node, module, frame.offset);
+        else if (i > 0)
+            garbled(l);
+        l->frames[l->frame_count++] = (struct frame){node, UNKNOWN, GN_NONE};
+    }
+    return true;
+}
+
+static uint32_t find_path(struct gn_local *l, uint32_t index, uint32_t region)
+{
+    if (index >= l->frame_count && !know_frames(l, index))
+        return garbled(l);
+    struct frame *f = &l->frames[index];
+    if (region == GN_NONE)
+        return f->node;
+    if (f->region != region) {
+        f->region = region;
+        f->leaf = node_of(l->shared, f->node, GN_NONE, region);
+    }
+    return f->leaf;
+}
+
+static uint32_t find_region(struct gn_local *l, uint32_t region)
+{
+    if (region < GN_CALL_COUNT)
+        return region_of_call(l->shared, region);
+    uint32_t name = region - GN_RING_NAME;
+    if (region < GN_RING_NAME || name >= GN_MAX_NAMES || name >= GN_OBSERVE(l->tag->name_count))
+        return garbled(l);
+    if (l->names[name] == UNKNOWN) {
+        char text[GN_NAME_BYTES];
+        snprintf(text, sizeof text, "%.*s", GN_NAME_BYTES - 1, l->tag->names[name]);
+        l->names[name] = region_of_name(l->shared, text);
+    }
+    return l->names[name];
+}
+
+/* ---- communicators and windows ---- */
+
+/* What tells a communicator from all others. */
+struct comm_key {
+    const struct gn_translate *t;
+    const uint32_t *members;
+    uint32_t member_count, other_count, instance;
+};
+
+static bool same_comm(const void *context, uint32_t value)
+{
+    const struct comm_key *wanted = context;
+    const struct gn_comm_def *known = &wanted->t->definitions->comms[value];
+    return known->member_count == wanted->member_count && known->other_count == wanted->other_count &&
+           wanted->t->inside->comm_instances[value] == wanted->instance &&
+           memcmp(known->members, wanted->members,
+                  ((size_t)known->member_count + known->other_count) * sizeof *known->members) == 0;
+}
+
+/* A rank of MPI_COMM_WORLD as a process. */
+static uint32_t process_of(const struct gn_local *l, uint32_t rank)
+{
+    if (l->rank >= 0 && rank == (uint32_t)l->rank)
+        return l->process;
+    return rank < l->shared->inside->world ? rank : GN_NONE;
+}
+
+/* The members as processes in l->members; of an intercommunicator the group with the smaller first process
+ * stands first, for both sides to mean the same. */
+static bool read_members(struct gn_local *l, struct gn_ring_comm *comm)
+{
+    uint64_t count = (uint64_t)comm->member_count + comm->other_count;
+    uint64_t words = GN_OBSERVE(l->rings->word_count);
+    if (count == 0 || words > GN_RING_WORDS || comm->first_member + count > words)
+        return false;
+    while (l->member_capacity < count)
+        if (!gn_grow(&l->members, &l->member_capacity, l->member_capacity, sizeof *l->members))
+            return false;
+    const uint32_t *from = &l->rings->words[comm->first_member];
+    bool swap = comm->other_count > 0 && comm->member_count > 0 && from[comm->member_count] < from[0];
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t to = !swap ? i : i < comm->member_count ? comm->other_count + i : i - comm->member_count;
+        l->members[to] = process_of(l, from[i]);
+        if (l->members[to] == GN_NONE)
+            return false;
+    }
+    if (swap) {
+        uint32_t first = comm->other_count;
+        comm->other_count = comm->member_count;
+        comm->member_count = first;
+    }
+    return true;
+}
+
+static uint32_t define_comm(struct gn_local *l, const struct comm_key *key, const struct gn_ring_comm *comm,
+                            uint64_t hash)
+{
+    struct gn_translate_inside *in = l->shared->inside;
+    struct gn_definitions *d = l->shared->definitions;
+    char name[sizeof comm->name];
+    snprintf(name, sizeof name, "%.*s", (int)sizeof name - 1, comm->name);
+    struct gn_comm_def def = {.name = gn_define_string(d, name),
+                              .parent = comm->parent < l->comm_count ? l->comms[comm->parent] : GN_NONE,
+                              .member_count = key->member_count,
+                              .other_count = key->other_count,
+                              .members = l->members};
+    if (!gn_grow(&in->comm_instances, &in->comm_capacity, d->comm_count, sizeof *in->comm_instances))
+        return GN_NONE;
+    uint32_t index = gn_define_comm(d, &def);
+    if (index == GN_NONE || !gn_lookup_add(&in->comm_lookup, hash, index))
+        return GN_NONE;
+    in->comm_instances[index] = key->instance;
+    return index;
+}
+
+static uint32_t take_comm(struct gn_local *l, uint32_t index)
+{
+    struct gn_ring_comm comm;
+    memcpy(&comm, &l->rings->comms[index], sizeof comm);
+    if (!read_members(l, &comm))
+        return garbled(l);
+    struct comm_key key = {l->shared, l->members, comm.member_count, comm.other_count, comm.instance};
+    uint64_t seed = ((uint64_t)comm.member_count << 32) ^ comm.instance;
+    uint64_t hash = XXH3_64bits_withSeed(
+        l->members, ((size_t)comm.member_count + comm.other_count) * sizeof *l->members, seed);
+    int64_t known = gn_lookup_find(&l->shared->inside->comm_lookup, hash, same_comm, &key);
+    return known != GN_LOOKUP_NOTHING ? (uint32_t)known : define_comm(l, &key, &comm, hash);
+}
+
+/* Communicators are only ever added: those up to `index` are looked at in their order. */
+static uint32_t find_comm(struct gn_local *l, uint32_t index)
+{
+    if (index < l->comm_count)
+        return l->comms[index];
+    if (index >= GN_RING_COMMS || index >= GN_OBSERVE(l->rings->comm_count))
+        return garbled(l);
+    while (l->comm_count <= index) {
+        if (!gn_grow(&l->comms, &l->comm_capacity, l->comm_count, sizeof *l->comms))
+            return GN_NONE;
+        uint32_t comm = take_comm(l, (uint32_t)l->comm_count);
+        l->comms[l->comm_count++] = comm;
+    }
+    return l->comms[index];
+}
+
+void gn_local_names(struct gn_local *l)
+{
+    struct gn_definitions *d = l->shared->definitions;
+    for (uint32_t i = 0; i < l->comm_count; i++) {
+        char name[sizeof l->rings->comms[i].name];
+        snprintf(name, sizeof name, "%.*s", (int)sizeof name - 1, l->rings->comms[i].name);
+        if (l->comms[i] != GN_NONE && name[0] && d->comms[l->comms[i]].name == 0)
+            d->comms[l->comms[i]].name = gn_define_string(d, name);
+    }
+}
+
+struct window_key {
+    const struct gn_translate *t;
+    uint32_t comm, instance;
+};
+
+static bool same_window(const void *context, uint32_t value)
+{
+    const struct window_key *wanted = context;
+    return wanted->t->definitions->windows[value].comm == wanted->comm &&
+           wanted->t->inside->window_instances[value] == wanted->instance;
+}
+
+static uint32_t take_window(struct gn_local *l, uint32_t index)
+{
+    struct gn_translate_inside *in = l->shared->inside;
+    struct gn_definitions *d = l->shared->definitions;
+    struct gn_ring_window window;
+    memcpy(&window, &l->rings->windows[index], sizeof window);
+    struct window_key key = {l->shared, find_comm(l, window.comm), window.instance};
+    if (key.comm == GN_NONE)
+        return GN_NONE;
+    uint64_t hash = XXH3_64bits_withSeed(&key.comm, sizeof key.comm, key.instance);
+    int64_t known = gn_lookup_find(&in->window_lookup, hash, same_window, &key);
+    if (known != GN_LOOKUP_NOTHING)
+        return (uint32_t)known;
+    char name[32];
+    snprintf(name, sizeof name, "window %zu", d->window_count);
+    if (!gn_grow(&in->window_instances, &in->window_capacity, d->window_count, sizeof *in->window_instances))
+        return GN_NONE;
+    uint32_t fresh = gn_define_window(d, &(struct gn_window_def){gn_define_string(d, name), key.comm});
+    if (fresh == GN_NONE || !gn_lookup_add(&in->window_lookup, hash, fresh))
+        return GN_NONE;
+    in->window_instances[fresh] = key.instance;
+    return fresh;
+}
+
+static uint32_t find_window(struct gn_local *l, uint32_t index)
+{
+    if (index >= GN_RING_WINDOWS || index >= GN_OBSERVE(l->rings->window_count))
+        return garbled(l);
+    if (l->windows[index] == UNKNOWN)
+        l->windows[index] = take_window(l, index);
+    return l->windows[index];
+}
+
+/* ---- an event ---- */
+
+static bool is_rma(unsigned kind)
+{
+    return kind >= GN_EVENT_RMA_WIN_CREATE && kind <= GN_EVENT_RMA_SYNC;
+}
+
+/* A peer or root is a rank of the communicator's other group, where it has one; of its own in a few cases. */
+static bool is_rank(const struct gn_definitions *d, uint32_t comm, uint32_t peer)
+{
+    if (peer >= GN_ROOT_NONE || comm == GN_NONE) /* GN_NONE, GN_ANY, GN_ROOT_SELF, GN_ROOT_NONE */
+        return true;
+    const struct gn_comm_def *c = &d->comms[comm];
+    return peer < c->member_count || peer < c->other_count;
+}
+
+static void translate_comm(struct gn_local *l, struct gn_event *e)
+{
+    const struct gn_definitions *d = l->shared->definitions;
+    uint32_t comm;
+    if (is_rma(e->kind)) {
+        e->comm = find_window(l, e->comm);
+        comm = e->comm != GN_NONE ? d->windows[e->comm].comm : GN_NONE;
+    } else {
+        comm = e->comm = find_comm(l, e->comm);
+    }
+    if (!is_rank(d, comm, e->peer))
+        e->peer = garbled(l);
+}
+
+/* The counter of all cores is one and the same: what is later than now was not written by us. */
+static void translate_ticks(struct gn_local *l, struct gn_event *e, uint64_t now_ticks)
+{
+    struct gn_translate *t = l->shared;
+    if (e->ticks > now_ticks || e->ticks < l->start_ticks) {
+        garbled(l);
+        e->ticks = t->last_ticks ? t->last_ticks : now_ticks;
+    }
+    if (e->ticks < t->first_ticks)
+        t->first_ticks = e->ticks;
+    if (e->ticks > t->last_ticks)
+        t->last_ticks = e->ticks;
+}
+
+bool gn_local_event(struct gn_local *l, uint32_t location, struct gn_event *e, uint64_t now_ticks)
+{
+    e->location = gn_local_location(l, location);
+    if (e->kind >= GN_EVENT_KIND_COUNT || e->location == GN_NONE) {
+        garbled(l);
+        return false;
+    }
+    translate_ticks(l, e, now_ticks);
+    if (e->op >= GN_COLLECTIVE_COUNT && e->op != GN_COLLECTIVE_UNKNOWN) {
+        garbled(l);
+        e->op = GN_COLLECTIVE_UNKNOWN;
+    }
+    if (e->region != GN_NONE)
+        e->region = find_region(l, e->region);
+    if (e->path != GN_NONE)
+        e->path = find_path(l, e->path, e->region);
+    if (e->comm != GN_NONE)
+        translate_comm(l, e);
+    return true;
+}

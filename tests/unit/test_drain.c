@@ -1,0 +1,463 @@
+/* Rings filled by hand, as a measured process fills them, taken and translated: what comes out, and that
+ * nothing a broken program can write does harm. */
+#include "calls.h"
+#include "clock/ticks.h"
+#include "live/drain.h"
+#include "live/trace_paths.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { LOCATIONS = 4, EVENTS = 1024, WORLD = 4, TAKEN_MAX = 100000 };
+
+/* A process as the agent sees it. */
+struct fake {
+    struct gn_tag *tag;
+    struct gn_rings rings;
+};
+
+static struct gn_event taken[TAKEN_MAX];
+static size_t taken_count;
+static int write_code, write_from; /* fail with this, from this event on */
+
+static int take(void *self, const struct gn_event *event, struct gn_error *err)
+{
+    (void)self;
+    if (write_code && taken_count >= (size_t)write_from)
+        return gn_fail(err, write_code, "the disk is full");
+    assert_in_range(taken_count, 0, TAKEN_MAX - 1);
+    taken[taken_count++] = *event;
+    return 0;
+}
+
+static int flush(void *self, struct gn_error *err)
+{
+    (void)self, (void)err;
+    return 0;
+}
+
+static const struct gn_drain_output output = {NULL, take, flush};
+
+static struct fake make(int rank, bool block)
+{
+    struct fake f;
+    int file;
+    size_t bytes = gn_tag_bytes(LOCATIONS);
+    f.tag = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_ptr_not_equal(f.tag, MAP_FAILED);
+    assert_int_equal(gn_rings_make(&f.rings, LOCATIONS, EVENTS, block, &file), 0);
+    close(file);
+    f.tag->location_capacity = LOCATIONS;
+    GN_SET(f.tag->location_count, 1);
+    GN_SET(f.tag->start_ticks, 1);
+    f.tag->world = WORLD;
+    f.tag->rank = rank;
+    snprintf(f.tag->modules[1].path, GN_PATH_BYTES, "/nowhere/app");
+    GN_SET(f.tag->module_count, 2);
+    f.tag->frames[1] = (struct gn_frame){0, 1, 0, 0x1000};
+    f.tag->frames[2] = (struct gn_frame){1, 1, 0, 0x2000};
+    GN_SET(f.tag->frame_count, 3);
+    snprintf(f.tag->names[0], GN_NAME_BYTES, "solve");
+    GN_SET(f.tag->name_count, 1);
+    for (uint32_t i = 0; i < WORLD; i++)
+        f.rings.segment->words[i] = i;
+    f.rings.segment->words[WORLD] = (uint32_t)rank;
+    GN_SET(f.rings.segment->word_count, WORLD + 1);
+    f.rings.segment->comms[0] = (struct gn_ring_comm){0, WORLD, 0, 0, GN_NONE, "MPI_COMM_WORLD"};
+    f.rings.segment->comms[1] = (struct gn_ring_comm){WORLD, 1, 0, 0, GN_NONE, "MPI_COMM_SELF"};
+    GN_SET(f.rings.segment->comm_count, 2);
+    return f;
+}
+
+static void drop_fake(struct fake *f)
+{
+    munmap(f->tag, gn_tag_bytes(LOCATIONS));
+}
+
+static void push(struct fake *f, uint32_t location, const struct gn_event *event)
+{
+    struct gn_ring *ring = gn_ring_of(f->rings.segment, location, EVENTS);
+    uint64_t head = atomic_load(&ring->head);
+    gn_ring_events(ring)[head & (EVENTS - 1)] = *event;
+    atomic_store(&ring->head, head + 1);
+}
+
+static struct gn_event call(enum gn_event_kind kind, uint32_t region, uint32_t path)
+{
+    struct gn_event event = gn_event_bare(kind, 0, gn_ticks());
+    event.region = region;
+    event.path = path;
+    return event;
+}
+
+static struct gn_event message(uint32_t comm, uint32_t peer)
+{
+    struct gn_event event = gn_event_bare(GN_EVENT_MPI_SEND, 0, gn_ticks());
+    event.comm = comm;
+    event.peer = peer;
+    event.tag = 7;
+    event.bytes_sent = 8;
+    return event;
+}
+
+/* Drains the processes as they are; the caller frees the result, the definitions are in *translate. */
+static struct gn_drain *drain(struct fake *fakes, size_t count, struct gn_translate **translate)
+{
+    struct gn_drain *d;
+    struct gn_error err;
+    taken_count = 0;
+    *translate = gn_translate_new("Linux", "here");
+    assert_non_null(*translate);
+    assert_int_equal(gn_drain_start(&d, *translate, &output, &err), 0);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(gn_drain_add(d, &fakes[i].rings, fakes[i].tag, gn_tag_bytes(LOCATIONS), -1, 4242),
+                         0);
+    gn_drain_stop(d);
+    return d;
+}
+
+static void finish(struct gn_drain *d, struct gn_translate *t, struct fake *fakes, size_t count)
+{
+    gn_drain_free(d);
+    gn_translate_free(t);
+    for (size_t i = 0; i < count; i++)
+        drop_fake(&fakes[i]);
+    write_code = 0;
+}
+
+static void takes_events_in_order(void **state)
+{
+    (void)state;
+    struct fake f = make(2, false);
+    struct gn_translate *t;
+    struct gn_event enter = call(GN_EVENT_ENTER, GN_CALL_SEND, 2), send = message(0, 3),
+                    leave = call(GN_EVENT_LEAVE, GN_CALL_SEND, 2);
+    push(&f, 0, &enter);
+    push(&f, 0, &send);
+    push(&f, 0, &leave);
+    struct gn_drain *d = drain(&f, 1, &t);
+    assert_int_equal(taken_count, 3);
+    const struct gn_definitions *defs = t->definitions;
+    assert_int_equal(taken[0].kind, GN_EVENT_ENTER);
+    assert_string_equal(gn_string(defs, defs->regions[taken[0].region].name), "MPI_Send");
+    assert_int_equal(taken[0].ticks, enter.ticks);
+    assert_int_equal(taken[1].kind, GN_EVENT_MPI_SEND);
+    assert_string_equal(gn_string(defs, defs->comms[taken[1].comm].name), "MPI_COMM_WORLD");
+    assert_int_equal(taken[1].peer, 3);
+    assert_int_equal(taken[2].path, taken[0].path);
+    const struct gn_location_def *l = &defs->locations[taken[0].location];
+    assert_int_equal(l->file_id, 2);
+    assert_int_equal(l->events, 3);
+    assert_int_equal(defs->processes[l->process].rank, 2);
+    assert_string_equal(gn_string(defs, defs->processes[l->process].name), "Rank 2");
+    assert_int_equal(gn_drain_stats(d)->events, 3);
+    assert_int_equal(gn_drain_stats(d)->garbled, 0);
+    assert_true(atomic_load(&f.rings.segment->alive) > 0);
+    finish(d, t, &f, 1);
+}
+
+static void paths_are_chains_of_frames(void **state)
+{
+    (void)state;
+    struct fake f = make(0, false);
+    struct gn_translate *t;
+    struct gn_error err;
+    uint32_t *map;
+    struct gn_event event = call(GN_EVENT_ENTER, GN_CALL_BARRIER, 2);
+    push(&f, 0, &event);
+    struct gn_drain *d = drain(&f, 1, &t);
+    assert_int_equal(gn_trace_paths(t, NULL, &map, &err), 0);
+    const struct gn_definitions *defs = t->definitions;
+    const struct gn_path_def *path = &defs->paths[map[taken[0].path]];
+    assert_int_equal(path->region, taken[0].region);
+    assert_string_equal(gn_string(defs, defs->regions[defs->paths[path->parent].region].name), "[app]");
+    assert_int_equal(defs->paths[defs->paths[path->parent].parent].parent, GN_NONE);
+    free(map);
+    finish(d, t, &f, 1);
+}
+
+static void processes_share_what_is_the_same(void **state)
+{
+    (void)state;
+    struct fake f[2] = {make(0, false), make(1, false)};
+    struct gn_translate *t;
+    f[1].tag->frames[3] = f[1].tag->frames[2]; /* the same frame under another number */
+    f[1].tag->frames[2] = (struct gn_frame){1, 1, 0, 0x3000};
+    GN_SET(f[1].tag->frame_count, 4);
+    struct gn_event here = call(GN_EVENT_ENTER, GN_CALL_BARRIER, 2),
+                    there = call(GN_EVENT_ENTER, GN_CALL_BARRIER, 3);
+    struct gn_event world = message(0, 1), self = message(1, 0);
+    for (int i = 0; i < 2; i++) {
+        push(&f[i], 0, i == 0 ? &here : &there);
+        push(&f[i], 0, &world);
+        push(&f[i], 0, &self);
+    }
+    struct gn_drain *d = drain(f, 2, &t);
+    assert_int_equal(taken_count, 6);
+    assert_int_equal(taken[0].path, taken[3].path);
+    assert_int_equal(taken[1].comm, taken[4].comm);
+    assert_int_not_equal(taken[2].comm, taken[5].comm); /* each its own MPI_COMM_SELF */
+    assert_int_equal(t->definitions->comm_count, 3);
+    assert_int_equal(t->definitions->process_count, WORLD);
+    finish(d, t, f, 2);
+}
+
+static void both_sides_mean_one_intercommunicator(void **state)
+{
+    (void)state;
+    struct fake f[2] = {make(0, false), make(3, false)};
+    struct gn_translate *t;
+    for (int i = 0; i < 2; i++) { /* ranks 0, 1 and 2, 3, each side's own group first */
+        struct gn_ring_segment *s = f[i].rings.segment;
+        for (uint32_t w = 0; w < 4; w++)
+            s->words[WORLD + 1 + w] = i == 0 ? w : (w + 2) % 4;
+        GN_SET(s->word_count, WORLD + 5);
+        s->comms[2] = (struct gn_ring_comm){WORLD + 1, 2, 2, 0, 0, ""};
+        GN_SET(s->comm_count, 3);
+        struct gn_event event = message(2, 1);
+        push(&f[i], 0, &event);
+    }
+    struct gn_drain *d = drain(f, 2, &t);
+    assert_int_equal(taken[0].comm, taken[1].comm);
+    assert_int_equal(gn_comm_peer(t->definitions, taken[0].comm, 0, 1), 3);
+    assert_int_equal(gn_comm_peer(t->definitions, taken[1].comm, 3, 1), 1);
+    finish(d, t, f, 2);
+}
+
+static void windows_and_names(void **state)
+{
+    (void)state;
+    struct fake f = make(0, false);
+    struct gn_translate *t;
+    f.rings.segment->windows[0] = (struct gn_ring_window){0, 0};
+    f.rings.segment->windows[1] = (struct gn_ring_window){0, 1};
+    GN_SET(f.rings.segment->window_count, 2);
+    struct gn_event put = gn_event_bare(GN_EVENT_RMA_PUT, 0, gn_ticks());
+    put.peer = 1;
+    for (put.comm = 0; put.comm < 2; put.comm++)
+        push(&f, 0, &put);
+    struct gn_event region = call(GN_EVENT_REGION_BEGIN, GN_RING_NAME, GN_NONE);
+    push(&f, 0, &region);
+    struct gn_drain *d = drain(&f, 1, &t);
+    assert_int_not_equal(taken[0].comm, taken[1].comm);
+    assert_int_equal(t->definitions->window_count, 2);
+    assert_string_equal(gn_string(t->definitions, t->definitions->regions[taken[2].region].name), "solve");
+    finish(d, t, &f, 1);
+}
+
+static void a_full_ring_is_taken_whole(void **state)
+{
+    (void)state;
+    struct fake f = make(0, true);
+    struct gn_translate *t;
+    struct gn_ring *ring = gn_ring_of(f.rings.segment, 0, EVENTS);
+    struct gn_event event = call(GN_EVENT_ENTER, GN_CALL_BARRIER, GN_NONE);
+    f.rings.places[0].tail = 700; /* goes round the end */
+    atomic_store(&ring->tail, 700);
+    atomic_store(&ring->head, 700);
+    for (int i = 0; i < EVENTS; i++)
+        push(&f, 0, &event);
+    struct gn_drain *d = drain(&f, 1, &t);
+    assert_int_equal(taken_count, EVENTS);
+    assert_int_equal(atomic_load(&ring->tail), 700 + EVENTS);
+    finish(d, t, &f, 1);
+}
+
+static void dropped_events_are_told_once(void **state)
+{
+    (void)state;
+    struct fake f = make(0, false);
+    struct gn_translate *t;
+    struct gn_event lost = gn_event_bare(GN_EVENT_LOST, 0, gn_ticks());
+    lost.request = 5;
+    push(&f, 0, &lost);
+    atomic_store(&gn_ring_of(f.rings.segment, 0, EVENTS)->dropped, 12); /* 7 after the last that found room */
+    struct gn_drain *d = drain(&f, 1, &t);
+    assert_int_equal(taken_count, 2);
+    assert_int_equal(taken[0].request, 5);
+    assert_int_equal(taken[1].kind, GN_EVENT_LOST);
+    assert_int_equal(taken[1].request, 7);
+    assert_int_equal(gn_drain_stats(d)->dropped, 12);
+    assert_int_equal(gn_drain_stats(d)->events, 0);
+    finish(d, t, &f, 1);
+}
+
+static void a_failed_output_is_counted(void **state)
+{
+    (void)state;
+    struct fake f = make(0, true);
+    struct gn_translate *t;
+    struct gn_event event = call(GN_EVENT_ENTER, GN_CALL_BARRIER, GN_NONE);
+    for (int i = 0; i < 10; i++)
+        push(&f, 0, &event);
+    write_code = -28;
+    write_from = 4;
+    struct gn_drain *d = drain(&f, 1, &t);
+    assert_int_equal(gn_drain_stats(d)->events, 4);
+    assert_int_equal(gn_drain_stats(d)->unwritten, 6);
+    assert_string_equal(gn_drain_stats(d)->error.text, "the disk is full");
+    assert_int_equal(atomic_load(&gn_ring_of(f.rings.segment, 0, EVENTS)->tail), 10);
+    finish(d, t, &f, 1);
+}
+
+static void two_of_one_rank_stay_apart(void **state)
+{
+    (void)state;
+    struct fake f[2] = {make(1, false), make(1, false)};
+    struct gn_translate *t;
+    struct gn_event event = call(GN_EVENT_ENTER, GN_CALL_BARRIER, GN_NONE);
+    push(&f[0], 0, &event);
+    push(&f[1], 0, &event);
+    struct gn_drain *d = drain(f, 2, &t);
+    const struct gn_location_def *l = t->definitions->locations;
+    assert_int_not_equal(l[taken[0].location].file_id, l[taken[1].location].file_id);
+    assert_int_not_equal(l[taken[0].location].process, l[taken[1].location].process);
+    finish(d, t, f, 2);
+}
+
+static void without_a_rank_nothing_is_lost(void **state)
+{
+    (void)state;
+    struct fake f = make(-1, false);
+    struct gn_translate *t;
+    struct gn_event event = call(GN_EVENT_ENTER, GN_CALL_INIT, GN_NONE);
+    push(&f, 0, &event);
+    struct gn_drain *d = drain(&f, 1, &t);
+    assert_int_equal(taken_count, 1);
+    finish(d, t, &f, 1);
+}
+
+/* ---- garbage ---- */
+
+static void nonsense_is_counted(void **state)
+{
+    (void)state;
+    struct fake f = make(0, false);
+    struct gn_translate *t;
+    struct gn_event bad[] = {call(GN_EVENT_KIND_COUNT, 0, GN_NONE),
+                             call(GN_EVENT_ENTER, GN_CALL_COUNT, 1),
+                             call(GN_EVENT_ENTER, GN_RING_NAME + 1, 1),
+                             call(GN_EVENT_ENTER, 0, 3),
+                             call(GN_EVENT_ENTER, 0, 0x7fffffff),
+                             message(2, 0),
+                             message(0x7fffffff, 0),
+                             message(0, WORLD)};
+    size_t count = sizeof bad / sizeof bad[0];
+    for (size_t i = 0; i < count; i++)
+        push(&f, 0, &bad[i]);
+    struct gn_drain *d = drain(&f, 1, &t);
+    assert_int_equal(taken_count, count - 1); /* one is no event at all */
+    assert_int_equal(gn_drain_stats(d)->garbled, count);
+    assert_int_equal(taken[0].region, GN_NONE);
+    assert_int_equal(taken[2].path, GN_NONE);
+    assert_int_equal(taken[4].comm, GN_NONE);
+    assert_int_equal(taken[6].peer, GN_NONE);
+    finish(d, t, &f, 1);
+}
+
+static void impossible_times_do_not_stretch_the_trace(void **state)
+{
+    (void)state;
+    struct fake f = make(0, false);
+    struct gn_translate *t;
+    GN_SET(f.tag->start_ticks, 1000);
+    struct gn_event events[] = {call(GN_EVENT_ENTER, 0, GN_NONE), call(GN_EVENT_LEAVE, 0, GN_NONE),
+                                call(GN_EVENT_ENTER, 0, GN_NONE)};
+    events[1].ticks = UINT64_MAX;
+    events[2].ticks = 3;
+    for (int i = 0; i < 3; i++)
+        push(&f, 0, &events[i]);
+    struct gn_drain *d = drain(&f, 1, &t);
+    assert_int_equal(t->first_ticks, events[0].ticks);
+    assert_int_equal(t->last_ticks, events[0].ticks);
+    assert_int_equal(gn_drain_stats(d)->garbled, 2);
+    finish(d, t, &f, 1);
+}
+
+static void a_wild_head_costs_one_ring(void **state)
+{
+    (void)state;
+    struct fake f = make(0, false);
+    struct gn_translate *t;
+    GN_SET(f.tag->location_count, 1000); /* four there are */
+    atomic_store(&gn_ring_of(f.rings.segment, 0, EVENTS)->head, UINT64_MAX / 2);
+    struct gn_event event = call(GN_EVENT_ENTER, 0, GN_NONE);
+    push(&f, 1, &event);
+    struct gn_drain *d = drain(&f, 1, &t);
+    assert_int_equal(taken_count, 1);
+    assert_true(gn_drain_stats(d)->garbled > 0);
+    finish(d, t, &f, 1);
+}
+
+/* Everything that is shared, random: whatever comes out refers to what is defined. */
+static void random_memory_does_no_harm(void **state)
+{
+    (void)state;
+    unsigned seed = (unsigned)getpid();
+    print_message("seed %u\n", seed);
+    srandom(seed);
+    for (int round = 0; round < 20; round++) {
+        struct fake f = make(0, false);
+        struct gn_translate *t;
+        struct gn_ring_segment *s = f.rings.segment;
+        for (size_t i = 0; i < 64; i++) {
+            ((uint32_t *)s->comms)[random() % 256] = (uint32_t)random() % 64;
+            ((uint32_t *)s->windows)[random() % 16] = (uint32_t)random() % 8;
+            ((uint32_t *)f.tag->frames)[random() % 64] = (uint32_t)random();
+            s->words[random() % 64] = (uint32_t)random() % 16;
+        }
+        GN_SET(s->comm_count, (uint32_t)random() % 80000);
+        GN_SET(s->window_count, (uint32_t)random() % 8000);
+        GN_SET(s->word_count, (uint32_t)random());
+        GN_SET(f.tag->frame_count, (uint32_t)random() % 70000);
+        GN_SET(f.tag->module_count, (uint32_t)random() % 4);
+        for (int i = 0; i < EVENTS; i++) {
+            struct gn_event event;
+            uint32_t *words = (uint32_t *)&event;
+            for (size_t w = 0; w < sizeof event / sizeof *words; w++)
+                words[w] = (uint32_t)random() % (random() % 2 ? 16 : 1 << 30);
+            event.kind = (uint16_t)(random() % (GN_EVENT_KIND_COUNT + 2));
+            push(&f, 0, &event);
+        }
+        struct gn_drain *d = drain(&f, 1, &t);
+        for (size_t i = 0; i < taken_count; i++) {
+            const struct gn_event *e = &taken[i];
+            bool rma = e->kind >= GN_EVENT_RMA_WIN_CREATE && e->kind <= GN_EVENT_RMA_SYNC;
+            assert_in_range(e->location, 0, t->definitions->location_count - 1);
+            assert_true(e->region == GN_NONE || e->region < t->definitions->region_count);
+            assert_true(e->path == GN_NONE || e->path < t->node_count);
+            assert_true(e->comm == GN_NONE ||
+                        e->comm < (rma ? t->definitions->window_count : t->definitions->comm_count));
+        }
+        finish(d, t, &f, 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(takes_events_in_order),
+        cmocka_unit_test(paths_are_chains_of_frames),
+        cmocka_unit_test(processes_share_what_is_the_same),
+        cmocka_unit_test(both_sides_mean_one_intercommunicator),
+        cmocka_unit_test(windows_and_names),
+        cmocka_unit_test(a_full_ring_is_taken_whole),
+        cmocka_unit_test(dropped_events_are_told_once),
+        cmocka_unit_test(a_failed_output_is_counted),
+        cmocka_unit_test(two_of_one_rank_stay_apart),
+        cmocka_unit_test(without_a_rank_nothing_is_lost),
+        cmocka_unit_test(nonsense_is_counted),
+        cmocka_unit_test(impossible_times_do_not_stretch_the_trace),
+        cmocka_unit_test(a_wild_head_costs_one_ring),
+        cmocka_unit_test(random_memory_does_no_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
