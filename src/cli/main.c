@@ -16,6 +16,8 @@ static const struct command {
     {"run", gn_command_run, "measure a program: mpirun -n 4 gnomon run ./app"},
     {"report", gn_command_report, "where the time went"},
     {"merge", gn_command_merge, "join the parts of several hosts into one profile"},
+    {"order", gn_command_order, "a trace's events in causal order"},
+    {"export", gn_command_export, "a trace in the format of another program"},
     {"doctor", gn_command_doctor, "what is missing on this machine"},
 };
 

@@ -247,6 +247,8 @@ uint32_t gn_comm_rank_of(const struct gn_definitions *d, uint32_t comm, uint32_t
     if (comm >= d->comm_count)
         return GN_NONE;
     const struct gn_comm_def *c = &d->comms[comm];
+    if (c->is_self)
+        return 0;
     struct inverse *inverses = &d->inside->inverses[2 * comm];
     uint32_t rank = rank_in(&inverses[0], c->members, c->member_count, process);
     if (rank != GN_NONE || c->other_count == 0)
@@ -262,6 +264,8 @@ uint32_t gn_comm_peer(const struct gn_definitions *d, uint32_t comm, uint32_t pr
         return GN_NONE;
     const struct gn_comm_def *c = &d->comms[comm];
     bool second = false;
+    if (c->is_self)
+        return peer == 0 ? process : GN_NONE;
     if (c->other_count == 0)
         return peer < c->member_count ? c->members[peer] : GN_NONE;
     if (gn_comm_rank_of(d, comm, process, &second) == GN_NONE)

@@ -64,7 +64,9 @@ struct gn_comm_def {
     uint32_t parent;       /* communicator it was made from, or GN_NONE */
     uint32_t member_count; /* processes of the (local) group */
     uint32_t other_count;  /* of an intercommunicator: of the second group; 0: an intracommunicator */
-    uint32_t *members;     /* [member_count] processes in the order of their ranks, then [other_count] */
+    bool is_self; /* MPI_COMM_SELF and its like: for each process the one with itself as the only member; it
+                     has no members here */
+    uint32_t *members; /* [member_count] processes in the order of their ranks, then [other_count] */
 };
 
 struct gn_window_def {

@@ -12,8 +12,8 @@
  * paper's graph is counted exactly (gn_order_stats), though most events never become one in memory: one that
  * finds its location's queue empty and waits for nobody goes straight through.
  *
- * Events that one push sets free come out in this order: first those of the pushed event's location, then
- * those that a report set free, first freed first, each followed by what its own location had waiting.
+ * What one push sets free comes out in the order in which locations became able to go on, each followed by
+ * what it had waiting: deterministic, whatever memory looks like.
  *
  * Nothing waits for ever. A location that ended, or lost events, releases whatever waits for it; such events
  * come out marked (GN_PLACE_RELEASED) and are counted. Memory follows the window, not the trace.
@@ -92,6 +92,7 @@ int gn_order_end(struct gn_order *order, uint32_t location);
 /* All have ended. Afterwards everything that was pushed has been reported. */
 int gn_order_finish(struct gn_order *order);
 
-const struct gn_order_stats *gn_order_stats(const struct gn_order *order);
+/* As of now; valid until the sort is closed, brought up to date by each call. */
+const struct gn_order_stats *gn_order_stats(struct gn_order *order);
 
 #endif

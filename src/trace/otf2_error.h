@@ -1,22 +1,21 @@
 /*
- * trace/otf2_error — what the OTF2 library complains about becomes the text of our errors.
+ * trace/otf2_error — what the OTF2 library has to say goes into our messages, not to stderr.
  *
- * OTF2 reports through one callback of the process and by default prints to standard error. Here the first
- * complaint of a failing call is kept per thread: the later ones only say who passed it on.
+ * The library tells its errors through one callback for the whole process. From the first
+ * gn_otf2_errors_catch on it keeps silent, and the first text of the thread since its last
+ * gn_otf2_error_forget (the cause; what follows are consequences) can be asked for.
  */
 #ifndef GNOMON_TRACE_OTF2_ERROR_H
 #define GNOMON_TRACE_OTF2_ERROR_H
 
-#include "base/error.h"
+/* May be called any number of times. */
+void gn_otf2_errors_catch(void);
 
-/* From now on OTF2 prints nothing. May be called any number of times. */
-void gn_otf2_catch(void);
+/* The thread's next error is a first one. */
+void gn_otf2_error_forget(void);
 
-/* Forgets what this thread's OTF2 calls have complained about so far. */
-void gn_otf2_forget(void);
-
-/* Returns code with err saying `doing` (what was being done, to which file), and why it failed in OTF2's
- * words. */
-int gn_otf2_fail(struct gn_error *err, int code, const char *doing);
+/* The first error of this thread since it was forgotten: "file can not be opened: …"; never NULL, valid until
+ * the next call into the library. */
+const char *gn_otf2_error_text(void);
 
 #endif

@@ -27,10 +27,14 @@ struct gn_synth_settings {
     double wander_period_s;
     double
         latency_ns; /* smallest transfer; each has an exponential delay on top, in the mean as long again */
-    double compute_ns; /* mean computation between calls */
-    double imbalance;  /* 0 … 1: share by which ranks differ in their computation */
-    double unmatched;  /* share of sends whose receive is missing */
-    double lost;       /* share of events that are lost, in bursts */
+    double compute_ns;       /* mean computation between calls */
+    double imbalance;        /* 0 … 1: share by which ranks differ in their computation */
+    double unmatched;        /* 0 … 0.5: share of sends whose receive is missing */
+    double lost;             /* 0 … 0.9: share of events that are lost, in bursts */
+    const char *fast_region; /* computes faster than the others by fast_percent at fast_rank (GN_NONE: at all
+                                ranks), everything else and all random numbers being the same; NULL: none */
+    uint32_t fast_rank;
+    double fast_percent;
 };
 
 /* Settings that give a trace: ring, 4 locations, 10^5 events, seed 1, one domain with a perfect clock. */
@@ -45,5 +49,7 @@ const struct gn_synth_pattern *gn_synth_patterns(void);
 int gn_synth_open(struct gn_source *source, const struct gn_synth_settings *settings, struct gn_error *err);
 /* True times, in ns since the simulation's begin, of the events that the last pull of this location gave. */
 const double *gn_synth_truth(const struct gn_source *source, uint32_t location);
+/* Events simulated and not yet pulled: what memory follows. */
+uint64_t gn_synth_waiting(const struct gn_source *source);
 
 #endif

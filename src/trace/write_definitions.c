@@ -301,12 +301,9 @@ static void write_world(struct out *out)
     free(locations);
 }
 
-/* The group of some members of a communicator; one without members is each process's own. */
 static uint32_t group_of(struct out *out, const uint32_t *members, uint32_t count)
 {
-    if (count == 0)
-        return GROUP_SELF;
-    uint64_t *numbers = malloc(count * sizeof *numbers);
+    uint64_t *numbers = malloc((count + 1) * sizeof *numbers);
     if (!numbers) {
         note(out, OTF2_ERROR_MEM_ALLOC_FAILED);
         return GROUP_SELF;
@@ -325,7 +322,7 @@ static void write_comms(struct out *out)
 {
     for (uint32_t i = 0; i < out->d->comm_count && out->status == OTF2_SUCCESS; i++) {
         const struct gn_comm_def *comm = &out->d->comms[i];
-        uint32_t group = group_of(out, comm->members, comm->member_count);
+        uint32_t group = comm->is_self ? GROUP_SELF : group_of(out, comm->members, comm->member_count);
         /* One that was made from another one has events that say so, as MPI's own have not. */
         OTF2_CommFlag flags =
             comm->parent == GN_NONE ? OTF2_COMM_FLAG_NONE : OTF2_COMM_FLAG_CREATE_DESTROY_EVENTS;
@@ -473,7 +470,8 @@ static int write_archive(const char *folder, const struct gn_definitions *defini
                          const struct gn_event_summary *summaries, const struct gn_trace_local *const *locals,
                          struct gn_error *err)
 {
-    gn_otf2_catch();
+    gn_otf2_errors_catch();
+    gn_otf2_error_forget();
     OTF2_Archive *archive = OTF2_Archive_Open(folder, GN_ARCHIVE_NAME, OTF2_FILEMODE_WRITE, GN_CHUNK_SIZE,
                                               definition_chunk_size(definitions, locals),
                                               OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
@@ -485,7 +483,8 @@ static int write_archive(const char *folder, const struct gn_definitions *defini
         status = write_all(archive, definitions, summaries, locals);
     OTF2_ErrorCode closed = archive ? OTF2_Archive_Close(archive) : status;
     if (status != OTF2_SUCCESS || closed != OTF2_SUCCESS)
-        return gn_otf2_fail(err, -EIO, "writing the definitions of the trace");
+        return gn_fail(err, -EIO, "writing the definitions of the trace to %s: %s", folder,
+                       gn_otf2_error_text());
     return 0;
 }
 

@@ -74,7 +74,7 @@ static int fail(struct gn_trace_writer *writer, const char *doing, struct gn_err
 {
     if (writer->trouble_code)
         return gn_fail(err, writer->trouble_code, "%s", writer->trouble.text);
-    return gn_otf2_fail(err, -EIO, doing);
+    return gn_fail(err, -EIO, "%s: %s", doing, gn_otf2_error_text());
 }
 
 /* ---- creating ---- */
@@ -112,7 +112,7 @@ static int open_archive(struct gn_trace_writer *writer, struct gn_error *err)
 {
     static const OTF2_MemoryCallbacks memory = {give_chunk, take_chunks};
     static const OTF2_FlushCallbacks flush = {.otf2_pre_flush = never_write};
-    gn_otf2_catch();
+    gn_otf2_errors_catch();
     writer->attributes = OTF2_AttributeList_New();
     writer->archive =
         OTF2_Archive_Open(writer->folder, GN_ARCHIVE_NAME, OTF2_FILEMODE_WRITE, GN_CHUNK_SIZE,
@@ -122,7 +122,7 @@ static int open_archive(struct gn_trace_writer *writer, struct gn_error *err)
         OTF2_Archive_SetMemoryCallbacks(writer->archive, &memory, writer) != OTF2_SUCCESS ||
         OTF2_Archive_SetSerialCollectiveCallbacks(writer->archive) != OTF2_SUCCESS ||
         OTF2_Archive_OpenEvtFiles(writer->archive) != OTF2_SUCCESS)
-        return gn_otf2_fail(err, -EIO, "opening a trace for writing");
+        return fail(writer, "opening a trace for writing", err);
     return 0;
 }
 
@@ -154,7 +154,7 @@ static int open_location(struct gn_trace_writer *writer, struct location **resul
         return gn_fail(err, -ENOMEM, "no memory to write a trace");
     }
     location->file_id = file_id;
-    gn_otf2_forget();
+    gn_otf2_error_forget();
     writer->trouble_code = 0;
     writer->opening = location;
     location->writer = OTF2_Archive_GetEvtWriter(writer->archive, file_id);
@@ -203,7 +203,7 @@ int gn_trace_write(struct gn_trace_writer *writer, uint64_t file_id, const struc
     if (__builtin_expect(gn_record_write(location->writer, writer->attributes, ticks, event) != OTF2_SUCCESS,
                          0)) {
         int code = fail(writer, "writing an event", err);
-        gn_otf2_forget();
+        gn_otf2_error_forget();
         return code;
     }
     if (location->summary.events++ == 0)

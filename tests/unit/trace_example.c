@@ -41,9 +41,20 @@ static void define_what(struct gn_definitions *d)
 static void define_with_whom(struct gn_definitions *d, bool intercomm)
 {
     uint32_t both[] = {0, 1};
-    gn_define_comm(d, &(struct gn_comm_def){string(d, "MPI_COMM_WORLD"), GN_NONE, 2, 0, both});
-    gn_define_comm(d, &(struct gn_comm_def){string(d, "half"), 0, 1, 0, both + 1});
-    gn_define_comm(d, &(struct gn_comm_def){string(d, "between"), 0, 1, intercomm, both});
+    const uint32_t world = 0;
+    gn_define_comm(
+        d, &(struct gn_comm_def){
+               .name = string(d, "MPI_COMM_WORLD"), .parent = GN_NONE, .member_count = 2, .members = both});
+    gn_define_comm(d,
+                   &(struct gn_comm_def){
+                       .name = string(d, "half"), .parent = world, .member_count = 1, .members = both + 1});
+    gn_define_comm(d, &(struct gn_comm_def){.name = string(d, "between"),
+                                            .parent = world,
+                                            .member_count = 1,
+                                            .other_count = intercomm,
+                                            .members = both});
+    gn_define_comm(
+        d, &(struct gn_comm_def){.name = string(d, "MPI_COMM_SELF"), .parent = GN_NONE, .is_self = true});
     gn_define_window(d, &(struct gn_window_def){string(d, "window"), 0});
 }
 

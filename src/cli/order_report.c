@@ -1,0 +1,196 @@
+#include "cli/order_report.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stddef.h>
+
+/* Counts that are only worth a line when there are any. */
+struct line {
+    size_t offset; /* of a uint64_t in the struct */
+    const char *name, *text;
+};
+
+#define LINE(type, field, words)                                                                             \
+    {                                                                                                        \
+        offsetof(struct type, field), #field, words                                                          \
+    }
+
+static const struct line trace_lines[] = {
+    LINE(gn_trace_report, skipped, "records of kinds that gnomon does not know, skipped"),
+    LINE(gn_trace_report, backward, "timestamps before the one ahead of them at the same location, kept"),
+    LINE(gn_trace_report, undefined, "references to nothing, taken as unknown"),
+    LINE(gn_trace_report, redefined, "definitions given twice, the first one counts"),
+    LINE(gn_trace_report, reused_requests,
+         "requests started again while open, the first one never completes"),
+    LINE(gn_trace_report, unknown_requests, "requests completed without having been started"),
+    LINE(gn_trace_report, open_requests, "requests that never complete"),
+    LINE(gn_trace_report, open_collectives, "collectives begun and not ended"),
+    LINE(gn_trace_report, unbalanced_leaves, "enters and leaves without their counterpart"),
+    LINE(gn_trace_report, beyond_end, "events after the trace's or a thread's end"),
+    LINE(gn_trace_report, missing_files, "locations without an event file"),
+    LINE(gn_trace_report, truncated, "locations whose file ends in the middle"),
+    LINE(gn_trace_report, miscounted, "locations with another number of events than the trace says"),
+};
+
+static const struct line sort_lines[] = {
+    LINE(gn_order_stats, released, "events reported although a predecessor never came"),
+    LINE(gn_order_stats, unmatched_sends, "sends without a receive"),
+    LINE(gn_order_stats, unmatched_receives, "receives without a send"),
+    LINE(gn_order_stats, incomplete_collectives, "collectives that not all members took part in"),
+    LINE(gn_order_stats, ambiguous, "events whose predecessor could not be told with certainty"),
+    LINE(gn_order_stats, lost, "events lost while the program was measured"),
+    LINE(gn_order_stats, adjusted, "events moved to a later time, behind their predecessors"),
+    LINE(gn_order_stats, contradictions, "events that fit no definition or no earlier event, taken as local"),
+};
+
+static const struct line live_lines[] = {
+    LINE(gn_live_counts, died, "streams that ended without saying so"),
+    LINE(gn_live_counts, broken, "of them because something else than events came"),
+    LINE(gn_live_counts, duplicates, "events that came twice, taken once"),
+    LINE(gn_live_counts, undefined, "references to nothing, taken as unknown"),
+};
+
+#define COUNT(lines) (sizeof(lines) / sizeof(lines)[0])
+
+static uint64_t value_of(const void *from, const struct line *line)
+{
+    return *(const uint64_t *)((const char *)from + line->offset);
+}
+
+static double mean(double sum, uint64_t count)
+{
+    return count ? sum / (double)count : 0;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* ---- text ---- */
+
+static void print_lines(const void *from, const struct line *lines, size_t count, FILE *out)
+{
+    for (size_t i = 0; i < count; i++)
+        if (value_of(from, &lines[i]))
+            fprintf(out, "  %" PRIu64 " %s\n", value_of(from, &lines[i]), lines[i].text);
+}
+
+static void print_section(const char *title, const void *from, const struct line *lines, size_t count,
+                          FILE *out)
+{
+    for (size_t i = 0; i < count; i++)
+        if (value_of(from, &lines[i])) {
+            fprintf(out, "%s\n", title);
+            print_lines(from, lines, count, out);
+            return;
+        }
+}
+
+static void print_backward(const struct gn_order_report *r, FILE *out)
+{
+    const struct gn_measured *m = &r->measured;
+    fprintf(out, "messages that go backward, of %" PRIu64 "\n", m->receives);
+    fprintf(out, "  %" PRIu64 " (%.1f %%) merged by timestamp: received at an earlier time than sent\n",
+            m->backward_timestamps, percent(m->backward_timestamps, m->receives));
+    fprintf(out, "  %" PRIu64 " (%.1f %%) in the order of arrival (%s)\n", m->backward_arrived,
+            percent(m->backward_arrived, m->receives), r->arrival);
+    fprintf(out, "  %" PRIu64 " in the order that came out\n", m->backward_reported);
+}
+
+static void print_sort(const struct gn_order_report *r, FILE *out)
+{
+    const struct gn_order_stats *s = r->stats;
+    fprintf(out,
+            "%" PRIu64 " events of %" PRIu64 " locations, %" PRIu64 " messages, %" PRIu64 " collectives\n",
+            s->reported, r->locations, s->messages, s->collectives);
+    fprintf(out, "mean window %.1f (paper 3.6), mean unreported %.1f (paper 0.6)\n",
+            mean(s->nodes_sum, s->pushed), mean(s->unreported_sum, s->pushed));
+    fprintf(out, "largest window %" PRIu64 ", largest unreported %" PRIu64 "\n", s->nodes_max,
+            s->unreported_max);
+    fprintf(out,
+            "from observation to report: mean %.2f pushes, largest %" PRIu64 ", %" PRIu64
+            " events (%.1f %%) waited\n",
+            mean(r->measured.delay_sum, s->reported), r->measured.delay_max, r->measured.delayed,
+            percent(r->measured.delayed, s->reported));
+    print_backward(r, out);
+    print_section("not everything was there", s, sort_lines, COUNT(sort_lines), out);
+}
+
+void gn_order_report_text(const struct gn_order_report *r, FILE *out)
+{
+    if (r->stats)
+        print_sort(r, out);
+    if (r->asked)
+        fprintf(out, "%" PRIu64 " events match%s\n", r->matches, r->stopped ? "; the rest was not read" : "");
+    if (r->trace)
+        print_section("what the trace got wrong", r->trace, trace_lines, COUNT(trace_lines), out);
+    if (r->live)
+        print_section("what the streams got wrong", r->live, live_lines, COUNT(live_lines), out);
+}
+
+/* ---- JSON ---- */
+
+static void set(json_t *object, const char *name, uint64_t value)
+{
+    json_object_set_new(object, name, json_integer((json_int_t)value));
+}
+
+static void set_real(json_t *object, const char *name, double value)
+{
+    json_object_set_new(object, name, json_real(value));
+}
+
+static void set_lines(json_t *object, const void *from, const struct line *lines, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        set(object, lines[i].name, value_of(from, &lines[i]));
+}
+
+static json_t *sort_json(const struct gn_order_report *r)
+{
+    const struct gn_order_stats *s = r->stats;
+    const struct gn_measured *m = &r->measured;
+    json_t *sort = json_object();
+    set(sort, "events", s->reported);
+    set(sort, "messages", s->messages);
+    set(sort, "collectives", s->collectives);
+    set_real(sort, "window_mean", mean(s->nodes_sum, s->pushed));
+    set(sort, "window_max", s->nodes_max);
+    set_real(sort, "unreported_mean", mean(s->unreported_sum, s->pushed));
+    set(sort, "unreported_max", s->unreported_max);
+    set_real(sort, "delay_mean_pushes", mean(m->delay_sum, s->reported));
+    set(sort, "delay_max_pushes", m->delay_max);
+    set(sort, "delayed", m->delayed);
+    set(sort, "receives", m->receives);
+    set(sort, "backward_by_timestamp", m->backward_timestamps);
+    set(sort, "backward_in_arrival", m->backward_arrived);
+    set(sort, "backward_in_output", m->backward_reported);
+    set_lines(sort, s, sort_lines, COUNT(sort_lines));
+    return sort;
+}
+
+void gn_order_report_json(const struct gn_order_report *r, FILE *out)
+{
+    json_t *all = json_object();
+    json_object_set_new(all, "arrival", json_string(r->arrival));
+    set(all, "locations", r->locations);
+    if (r->stats)
+        json_object_set_new(all, "sort", sort_json(r));
+    if (r->asked)
+        set(all, "matches", r->matches);
+    if (r->trace) {
+        json_t *trace = json_object();
+        set_lines(trace, r->trace, trace_lines, COUNT(trace_lines));
+        json_object_set_new(all, "trace", trace);
+    }
+    if (r->live) {
+        json_t *live = json_object();
+        set(live, "streams", r->live->streams);
+        set_lines(live, r->live, live_lines, COUNT(live_lines));
+        json_object_set_new(all, "live", live);
+    }
+    json_dumpf(all, out, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+    fputc('\n', out);
+    json_decref(all);
+}

@@ -1,0 +1,24 @@
+/* cli/who — where a location is, in the words that people use: its rank, and which thread of it. */
+#ifndef GNOMON_CLI_WHO_H
+#define GNOMON_CLI_WHO_H
+
+#include "event/definitions.h"
+
+struct gn_who {
+    int32_t rank;    /* -1: none */
+    uint32_t thread; /* 0: the first location of its process */
+};
+
+/* All zero but definitions, which may grow. Freed by gn_whos_clear. */
+struct gn_whos {
+    const struct gn_definitions *definitions;
+    struct gn_who *locations;
+    uint32_t *threads; /* per process: locations so far */
+    size_t location_count, location_capacity, thread_count, thread_capacity;
+};
+
+/* Of a location that is not defined, or without memory: rank -1, thread 0. */
+struct gn_who gn_who_of(struct gn_whos *whos, uint32_t location);
+void gn_whos_clear(struct gn_whos *whos);
+
+#endif

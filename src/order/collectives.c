@@ -1,0 +1,901 @@
+#include "order/inside.h"
+
+#include "base/grow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * The n-th collective that each member of a communicator starts is the same instance. An instance stands
+ * between the begins and the ends of its members: N begins settle it, N ends ask it, and no pair is ever
+ * written down.
+ *
+ *   shape           an end depends on                    ops
+ *   ALL_TO_ALL      the begins of all others             barrier, all…, reduce_scatter…, handles
+ *   ONE_TO_ALL      the root's begin, unless it is it    bcast, scatter…
+ *   ALL_TO_ONE      the root's on the begins of all      gather…, reduce
+ *   PREFIX          the begins of all lower ranks        scan, exscan
+ *
+ * In v and w variants a member that received nothing depends on nobody, and one that is known to send nothing
+ * is nobody's predecessor. On an intercommunicator collectives impose no order here.
+ *
+ * A trace may say only at its end which collective a begin was. Until then the begin is a start without a
+ * number, and so are those that its location starts after it.
+ */
+enum shape { ALL_TO_ALL, ONE_TO_ALL, ALL_TO_ONE, PREFIX };
+
+struct member {
+    struct gn_vertex *begin; /* while its dependent ends have not all been observed, or it is not reported */
+    struct gn_vertex *end;   /* PREFIX: waiting for lower ranks */
+    uint64_t final_ticks;    /* PREFIX: the latest of the begins up to this rank */
+    bool begun, settled, ended;
+    bool absent; /* will never begin */
+};
+
+struct gn_instance {
+    struct gn_group *group;
+    uint32_t number, root;
+    enum shape shape;
+    bool sparse;      /* a v or w variant */
+    bool incomplete;  /* a member will never begin, or never end */
+    uint32_t absent;  /* the lowest rank that will never begin; GN_NONE: none */
+    uint32_t settled; /* members whose begin was reported, or need not be waited for */
+    uint32_t ended, ended_xor;
+    uint32_t waiting;
+    uint32_t prefix;      /* all ranks below have settled */
+    uint32_t suffix;      /* all ranks from here on have ended */
+    uint64_t final_ticks; /* the latest adjusted time of a begin (ONE_TO_ALL: the root's) */
+    uint64_t root_ticks;
+    uint32_t root_location;
+    struct gn_vertex *first_waiting, *last_waiting;
+    struct member members[];
+};
+
+/* A communicator's, or a window's, collectives. */
+struct gn_group {
+    uint32_t comm, size;
+    uint32_t *begun;               /* [size] instances each member has begun */
+    struct gn_instance **open;     /* [count] from number `base` on; NULL: over, or not begun */
+    size_t first, count, capacity; /* open[first … first + count) are in use */
+    uint32_t base;
+    uint32_t *absent; /* members that take part no more */
+    size_t absent_count, absent_capacity;
+    struct gn_instance *spare;
+};
+
+/* A collective that a location has begun. */
+struct gn_start {
+    struct gn_start *next; /* among those of its location that have no number yet */
+    uint64_t request;
+    uint32_t location, comm, root;
+    uint8_t op;
+    bool rma, listed;
+    bool named;                    /* nonblocking: in the table of requests */
+    bool dissolved;                /* it is part of no instance */
+    bool given_up;                 /* others were numbered before it although it came first */
+    struct gn_vertex *begin, *end; /* not told to the instance yet */
+    bool has_ended;                /* … with an end that waits for nobody */
+    uint64_t bytes_sent;
+    struct gn_instance *instance;
+    uint32_t member;
+};
+
+static const struct {
+    uint8_t shape, sparse;
+} ops[GN_COLLECTIVE_COUNT] = {
+    [GN_COLLECTIVE_BCAST] = {ONE_TO_ALL, 0},     [GN_COLLECTIVE_GATHER] = {ALL_TO_ONE, 0},
+    [GN_COLLECTIVE_GATHERV] = {ALL_TO_ONE, 1},   [GN_COLLECTIVE_SCATTER] = {ONE_TO_ALL, 0},
+    [GN_COLLECTIVE_SCATTERV] = {ONE_TO_ALL, 1},  [GN_COLLECTIVE_ALLGATHERV] = {ALL_TO_ALL, 1},
+    [GN_COLLECTIVE_ALLTOALLV] = {ALL_TO_ALL, 1}, [GN_COLLECTIVE_ALLTOALLW] = {ALL_TO_ALL, 1},
+    [GN_COLLECTIVE_REDUCE] = {ALL_TO_ONE, 0},    [GN_COLLECTIVE_REDUCE_SCATTER] = {ALL_TO_ALL, 1},
+    [GN_COLLECTIVE_SCAN] = {PREFIX, 0},          [GN_COLLECTIVE_EXSCAN] = {PREFIX, 0},
+};
+
+static struct gn_key map_key(uint32_t process, uint64_t request)
+{
+    return (struct gn_key){request, process};
+}
+
+/* ---- groups ---- */
+
+static struct gn_group *make_group(struct gn_order *order, uint32_t comm)
+{
+    const struct gn_comm_def *def = &order->definitions->comms[comm];
+    struct gn_group *group = calloc(1, sizeof *group);
+    if (!group)
+        return NULL;
+    group->comm = comm;
+    group->size = def->other_count ? 0 : def->member_count;
+    group->begun = calloc(group->size ? group->size : 1, sizeof *group->begun);
+    if (!group->begun) {
+        free(group);
+        return NULL;
+    }
+    for (uint32_t rank = 0; rank < group->size; rank++) {
+        uint32_t process = def->members[rank];
+        if (process >= order->process_count || order->processes[process].ended ||
+            order->processes[process].loose)
+            if (gn_grow(&group->absent, &group->absent_capacity, group->absent_count, sizeof *group->absent))
+                group->absent[group->absent_count++] = rank;
+    }
+    return group;
+}
+
+/* The group of a communicator, or of a window when rma is set. NULL with *code = 0: there is none. */
+static struct gn_group *find_group(struct gn_order *order, uint32_t comm, bool rma, int *code)
+{
+    const struct gn_definitions *d = order->definitions;
+    *code = 0;
+    if (comm >= (rma ? d->window_count : d->comm_count))
+        return NULL;
+    uint32_t members = rma ? d->windows[comm].comm : comm;
+    if (members >= d->comm_count)
+        return NULL;
+    struct gn_group ***groups = rma ? &order->window_group_array : &order->groups;
+    size_t *count = rma ? &order->window_groups : &order->comm_groups;
+    if (comm >= *count) {
+        size_t wanted = rma ? d->window_count : d->comm_count;
+        struct gn_group **larger = reallocarray(*groups, wanted, sizeof *larger);
+        if (!larger) {
+            *code = -ENOMEM;
+            return NULL;
+        }
+        memset(larger + *count, 0, (wanted - *count) * sizeof *larger);
+        *groups = larger;
+        *count = wanted;
+    }
+    if (!(*groups)[comm] && !((*groups)[comm] = make_group(order, members)))
+        *code = -ENOMEM;
+    return (*groups)[comm];
+}
+
+/* ---- what an instance tells its vertices ---- */
+
+static bool depends(enum shape shape, uint32_t root, uint32_t rank)
+{
+    switch (shape) {
+    case ALL_TO_ALL:
+        return true;
+    case ONE_TO_ALL:
+        return rank != root;
+    case ALL_TO_ONE:
+        return rank == root;
+    case PREFIX:
+        return rank > 0;
+    }
+    return false;
+}
+
+static bool is_satisfied(const struct gn_instance *i, uint32_t rank)
+{
+    switch (i->shape) {
+    case ALL_TO_ALL:
+    case ALL_TO_ONE:
+        return i->settled == i->group->size;
+    case ONE_TO_ALL:
+        return i->members[i->root].settled;
+    case PREFIX:
+        return i->prefix >= rank;
+    }
+    return true;
+}
+
+/* Ends other than its own that depend on this begin and have not been observed. */
+static bool is_needed(const struct gn_instance *i, uint32_t rank)
+{
+    uint32_t others = i->group->size - i->ended - !i->members[rank].ended;
+    switch (i->shape) {
+    case ALL_TO_ALL:
+        return others > 0;
+    case ONE_TO_ALL:
+        return rank == i->root && others > 0;
+    case ALL_TO_ONE:
+        return rank != i->root && !i->members[i->root].ended;
+    case PREFIX:
+        return i->suffix > rank + 1;
+    }
+    return false;
+}
+
+static void inform(const struct gn_instance *i, uint32_t rank, struct gn_vertex *end)
+{
+    end->instance = NULL;
+    if (i->shape == ONE_TO_ALL ? i->members[i->root].absent
+                               : i->absent < (i->shape == PREFIX ? rank : i->group->size))
+        end->place.flags |= GN_PLACE_RELEASED;
+    gn_vertex_after(end, i->shape == PREFIX ? i->members[rank - 1].final_ticks : i->final_ticks);
+    if (i->shape == ONE_TO_ALL && i->root_location != GN_NONE)
+        gn_vertex_correlate(end, i->root_ticks, i->root_location);
+}
+
+static void wake_all(struct gn_order *order, struct gn_instance *i)
+{
+    struct gn_vertex *end = i->first_waiting;
+    i->first_waiting = NULL;
+    while (end) {
+        struct gn_vertex *next = end->after;
+        inform(i, end->member, end);
+        i->waiting--;
+        gn_vertex_settled(order, end);
+        end = next;
+    }
+}
+
+static void advance_prefix(struct gn_order *order, struct gn_instance *i)
+{
+    for (; i->prefix < i->group->size && i->members[i->prefix].settled; i->prefix++) {
+        struct member *member = &i->members[i->prefix];
+        if (i->prefix > 0 && member[-1].final_ticks > member->final_ticks)
+            member->final_ticks = member[-1].final_ticks;
+        if (i->prefix + 1 == i->group->size || !member[1].end)
+            continue;
+        struct gn_vertex *end = member[1].end;
+        member[1].end = NULL;
+        inform(i, i->prefix + 1, end);
+        i->waiting--;
+        gn_vertex_settled(order, end);
+    }
+}
+
+static void settle(struct gn_order *order, struct gn_instance *i, uint32_t rank, uint64_t final_ticks)
+{
+    if (i->members[rank].settled)
+        return;
+    i->members[rank].settled = true;
+    i->members[rank].final_ticks = final_ticks;
+    i->settled++;
+    if (i->shape == ONE_TO_ALL ? rank == i->root : final_ticks > i->final_ticks)
+        i->final_ticks = final_ticks;
+    if (i->shape == PREFIX)
+        advance_prefix(order, i);
+    else if (i->shape == ONE_TO_ALL ? rank == i->root : i->settled == i->group->size)
+        wake_all(order, i);
+}
+
+static void release(struct gn_order *order, struct gn_instance *i, uint32_t rank)
+{
+    struct gn_vertex *begin = i->members[rank].begin;
+    if (!begin || !begin->held || is_needed(i, rank))
+        return;
+    begin->held = false;
+    if (begin->reported)
+        i->members[rank].begin = NULL;
+    gn_vertex_noticed(order, begin);
+}
+
+static void end_observed(struct gn_order *order, struct gn_instance *i, uint32_t rank)
+{
+    const uint32_t size = i->group->size;
+    if (i->members[rank].ended)
+        return;
+    i->members[rank].ended = true;
+    i->ended++;
+    i->ended_xor ^= rank;
+    if (i->shape == PREFIX) {
+        uint32_t before = i->suffix;
+        while (i->suffix > 0 && i->members[i->suffix - 1].ended)
+            i->suffix--;
+        for (uint32_t r = before; r-- > 0 && r + 1 >= i->suffix;)
+            release(order, i, r);
+    } else if (i->shape == ALL_TO_ONE ? rank == i->root : i->ended == size) {
+        for (uint32_t r = 0; r < size; r++)
+            release(order, i, r);
+    } else if (i->shape == ONE_TO_ALL) {
+        release(order, i, i->root);
+    } else if (i->shape == ALL_TO_ALL && i->ended == size - 1) {
+        uint32_t all = 0;         /* the one whose end is missing: its begin has no other successor left */
+        switch ((size - 1) & 3) { /* 0 ^ 1 ^ … ^ (size − 1) */
+        case 0:
+            all = size - 1;
+            break;
+        case 1:
+            all = 1;
+            break;
+        case 2:
+            all = size;
+            break;
+        default:
+            all = 0;
+        }
+        release(order, i, all ^ i->ended_xor);
+    }
+}
+
+/* ---- instances ---- */
+
+static void close_if_over(struct gn_order *order, struct gn_instance *i)
+{
+    struct gn_group *g = i->group;
+    if (i->ended < g->size || i->settled < g->size || i->waiting > 0)
+        return;
+    if (i->incomplete)
+        order->stats.incomplete_collectives++;
+    else
+        order->stats.collectives++;
+    g->open[g->first + (i->number - g->base)] = NULL;
+    if (g->spare)
+        free(i);
+    else
+        g->spare = i;
+    while (g->count > 0 && !g->open[g->first]) {
+        g->first++;
+        g->count--;
+        g->base++;
+    }
+    if (g->count == 0)
+        g->first = 0;
+}
+
+static void leave(struct gn_order *order, struct gn_instance *i, uint32_t rank)
+{
+    struct member *member = &i->members[rank];
+    if (!member->begun || !member->ended)
+        i->incomplete = true;
+    if (!member->begun) {
+        member->absent = true;
+        i->absent = rank < i->absent ? rank : i->absent;
+        settle(order, i, rank, 0);
+    }
+    member->begun = true;
+    end_observed(order, i, rank);
+}
+
+static struct gn_instance *make_instance(struct gn_order *order, struct gn_group *g, uint32_t number,
+                                         const struct gn_start *start)
+{
+    size_t bytes = sizeof(struct gn_instance) + g->size * sizeof(struct member);
+    struct gn_instance *i = g->spare ? g->spare : malloc(bytes);
+    if (!i)
+        return NULL;
+    g->spare = NULL;
+    memset(i, 0, bytes);
+    i->group = g;
+    i->number = number;
+    i->shape = start->op < GN_COLLECTIVE_COUNT ? ops[start->op].shape : ALL_TO_ALL;
+    i->sparse = start->op < GN_COLLECTIVE_COUNT && ops[start->op].sparse;
+    i->root = start->root;
+    if ((i->shape == ONE_TO_ALL || i->shape == ALL_TO_ONE) && i->root >= g->size) {
+        order->stats.contradictions++;
+        i->shape = ALL_TO_ALL;
+    }
+    i->suffix = g->size;
+    i->absent = i->root_location = GN_NONE;
+    for (size_t a = 0; a < g->absent_count; a++)
+        leave(order, i, g->absent[a]);
+    return i;
+}
+
+/* Room for instance `number`, which is at least g->base. */
+static bool reserve(struct gn_group *g, uint32_t number)
+{
+    size_t wanted = (size_t)(number - g->base) + 1;
+    if (g->first > 0 && g->first + wanted > g->capacity) {
+        memmove(g->open, g->open + g->first, g->count * sizeof *g->open);
+        g->first = 0;
+    }
+    while (g->capacity < g->first + wanted)
+        if (!gn_grow(&g->open, &g->capacity, g->capacity, sizeof *g->open))
+            return false;
+    for (; g->count < wanted; g->count++)
+        g->open[g->first + g->count] = NULL;
+    return true;
+}
+
+static struct gn_instance *find_instance(struct gn_order *order, struct gn_group *g, uint32_t number,
+                                         const struct gn_start *start)
+{
+    if (number < g->base || !reserve(g, number))
+        return NULL;
+    struct gn_instance **slot = &g->open[g->first + (number - g->base)];
+    if (!*slot)
+        *slot = make_instance(order, g, number, start);
+    return *slot;
+}
+
+static void instance_begin(struct gn_order *order, struct gn_instance *i, struct gn_start *start)
+{
+    struct member *member = &i->members[start->member];
+    struct gn_vertex *begin = start->begin;
+    member->begun = true;
+    if (!begin || (i->sparse && start->bytes_sent == 0)) { /* nobody will ask for it */
+        settle(order, i, start->member, 0);
+        return;
+    }
+    if (i->shape == ONE_TO_ALL && start->member == i->root) {
+        i->root_ticks = begin->event.ticks;
+        i->root_location = begin->event.location;
+    }
+    begin->instance = i;
+    begin->member = start->member;
+    if (is_needed(i, start->member)) {
+        begin->held = true;
+        begin->keeps++;
+    }
+    if (!begin->reported || begin->held)
+        member->begin = begin;
+    if (begin->reported)
+        settle(order, i, start->member, begin->place.ticks);
+}
+
+static void instance_end(struct gn_order *order, struct gn_instance *i, uint32_t rank, struct gn_vertex *end)
+{
+    bool silent = i->sparse && end->event.bytes_received == 0;
+    end->member = rank;
+    if (depends(i->shape, i->root, rank) && !silent) {
+        if (is_satisfied(i, rank)) {
+            inform(i, rank, end);
+        } else {
+            end->waits++;
+            end->instance = i;
+            i->waiting++;
+            end->after = NULL;
+            if (i->shape == PREFIX)
+                i->members[rank].end = end;
+            else if (i->first_waiting)
+                i->last_waiting = i->last_waiting->after = end;
+            else
+                i->first_waiting = i->last_waiting = end;
+        }
+    }
+    end_observed(order, i, rank);
+}
+
+/* ---- starts ---- */
+
+/* What the start is in its collective, whichever instance that is. False: that cannot be told. */
+struct role {
+    enum shape shape;
+    bool sparse;
+    uint32_t root, rank, size;
+};
+
+static bool role_of(const struct gn_order *order, const struct gn_start *start, struct role *role)
+{
+    const struct gn_definitions *d = order->definitions;
+    uint32_t comm = start->comm;
+    if (start->rma)
+        comm = comm < d->window_count ? d->windows[comm].comm : GN_NONE;
+    if (start->op >= GN_COLLECTIVE_COUNT || comm >= d->comm_count || d->comms[comm].other_count)
+        return false;
+    *role = (struct role){ops[start->op].shape, ops[start->op].sparse, start->root,
+                          gn_comm_rank_of(d, comm, order->locations[start->location].process, NULL),
+                          d->comms[comm].member_count};
+    bool is_rooted = role->shape == ONE_TO_ALL || role->shape == ALL_TO_ONE;
+    return role->rank < role->size && !(is_rooted && role->root >= role->size);
+}
+
+static bool waits_for_nobody(const struct role *role, uint64_t bytes_received)
+{
+    return role->size == 1 || (role->sparse && bytes_received == 0) ||
+           !depends(role->shape, role->root, role->rank);
+}
+
+static bool is_awaited_by_nobody(const struct role *role, uint64_t bytes_sent)
+{
+    if (role->size == 1 || (role->sparse && bytes_sent == 0))
+        return true;
+    switch (role->shape) {
+    case ALL_TO_ALL:
+        return false;
+    case ONE_TO_ALL:
+        return role->rank != role->root;
+    case ALL_TO_ONE:
+        return role->rank == role->root;
+    case PREFIX:
+        return role->rank + 1 == role->size;
+    }
+    return false;
+}
+
+/* The begin of the start need not be kept for others. */
+static void let_go(struct gn_order *order, struct gn_start *start)
+{
+    struct role role;
+    struct gn_vertex *begin = start->begin;
+    if (!role_of(order, start, &role) || !is_awaited_by_nobody(&role, start->bytes_sent))
+        return;
+    start->begin = NULL;
+    gn_vertex_noticed(order, begin);
+}
+
+static bool is_known(const struct gn_start *start)
+{
+    return start->comm != GN_NONE && start->op != GN_COLLECTIVE_UNKNOWN;
+}
+
+/* Its end has come, or never will: the location's next blocking collective, or the next one with this
+ * request, is another one. */
+static void unname(struct gn_order *order, struct gn_start *start)
+{
+    struct gn_place_state *location = &order->locations[start->location];
+    if (location->blocking == start)
+        location->blocking = NULL;
+    if (location->blocking_rma == start)
+        location->blocking_rma = NULL;
+    if (start->named)
+        gn_map_remove(&order->starts, map_key(location->process, start->request));
+    start->named = false;
+}
+
+static void free_start(struct gn_order *order, struct gn_start *start)
+{
+    unname(order, start);
+    free(start);
+}
+
+/* Without an instance: the begin and the end are local events. */
+static void dissolve(struct gn_order *order, struct gn_start *start)
+{
+    struct gn_vertex *begin = start->begin, *end = start->end;
+    start->begin = start->end = NULL;
+    start->dissolved = true;
+    if (begin)
+        gn_vertex_noticed(order, begin);
+    if (end)
+        gn_vertex_settled(order, end);
+}
+
+static struct gn_instance *number(struct gn_order *order, struct gn_start *start, int *code)
+{
+    struct gn_place_state *location = &order->locations[start->location];
+    struct gn_group *g = find_group(order, start->comm, start->rma, code);
+    if (!g || g->size == 0 || order->processes[location->process].loose)
+        return NULL;
+    start->member = gn_comm_rank_of(order->definitions, g->comm, location->process, NULL);
+    if (start->member >= g->size)
+        return NULL;
+    struct gn_instance *i = find_instance(order, g, g->begun[start->member], start);
+    if (!i) {
+        *code = -ENOMEM;
+        return NULL;
+    }
+    g->begun[start->member]++;
+    return i;
+}
+
+/* The start has all it needs to be counted: it becomes part of its instance. Gone when its end was there,
+ * too. */
+static int join(struct gn_order *order, struct gn_start *start)
+{
+    int code;
+    struct gn_instance *i = number(order, start, &code);
+    struct gn_vertex *begin = start->begin, *end = start->end;
+    start->instance = i;
+    start->listed = false;
+    if (!i) {
+        if (start->comm >= order->definitions->comm_count && !start->rma)
+            order->stats.contradictions++;
+        dissolve(order, start);
+    } else {
+        instance_begin(order, i, start);
+        start->begin = NULL;
+        if (begin)
+            gn_vertex_noticed(order, begin); /* it was kept because nobody knew */
+    }
+    if (i && start->has_ended) {
+        end_observed(order, i, start->member);
+        close_if_over(order, i);
+    }
+    if (i && end) {
+        if (start->given_up)
+            end->place.flags |= GN_PLACE_AMBIGUOUS;
+        instance_end(order, i, start->member, end);
+        gn_vertex_settled(order, end);
+        close_if_over(order, i);
+    }
+    if (end || start->has_ended)
+        free_start(order, start);
+    return code;
+}
+
+/* Numbers what can be numbered, in starting order. */
+static int drain(struct gn_order *order, struct gn_place_state *location)
+{
+    int code = 0;
+    while (location->first_start && is_known(location->first_start)) {
+        struct gn_start *start = location->first_start;
+        location->first_start = start->next;
+        location->starts_since = location->observed;
+        int failed = join(order, start);
+        code = code ? code : failed;
+    }
+    return code;
+}
+
+static int append(struct gn_order *order, struct gn_place_state *location, struct gn_start *start)
+{
+    start->listed = true;
+    start->next = NULL;
+    if (location->first_start) {
+        location->last_start->next = start;
+    } else {
+        location->first_start = start;
+        location->starts_since = location->observed;
+    }
+    location->last_start = start;
+    return drain(order, location);
+}
+
+/* A start whose end never came: it will not be heard of again. */
+static void forget(struct gn_order *order, struct gn_place_state *location, struct gn_start *start)
+{
+    if (start->listed) {
+        struct gn_start **link = &location->first_start, *previous = NULL;
+        while (*link != start) {
+            previous = *link;
+            link = &previous->next;
+        }
+        *link = start->next;
+        if (location->last_start == start)
+            location->last_start = previous;
+    }
+    dissolve(order, start);
+    free_start(order, start);
+}
+
+static bool is_loose(const struct gn_order *order, uint32_t process)
+{
+    return process < order->process_count && order->processes[process].loose;
+}
+
+static bool is_rma(const struct gn_event *event)
+{
+    return event->kind == GN_EVENT_RMA_COLLECTIVE_BEGIN || event->kind == GN_EVENT_RMA_COLLECTIVE_END;
+}
+
+int gn_collective_begin(struct gn_order *order, struct gn_vertex *begin)
+{
+    const struct gn_event *event = &begin->event;
+    struct gn_place_state *location = &order->locations[event->location];
+    if (location->process >= order->process_count) {
+        order->stats.contradictions++;
+        return 0;
+    }
+    if (order->processes[location->process].loose)
+        return 0;
+    struct gn_start **blocking = is_rma(event) ? &location->blocking_rma : &location->blocking;
+    bool nonblocking = event->kind == GN_EVENT_NBC_REQUEST;
+    struct gn_start *known =
+        nonblocking ? gn_map_find(&order->starts, map_key(location->process, event->request)) : *blocking;
+    if (known) /* it never ended */
+        forget(order, &order->locations[known->location], known);
+    struct gn_start *start = malloc(sizeof *start);
+    if (!start)
+        return -ENOMEM;
+    *start = (struct gn_start){.request = event->request,
+                               .location = event->location,
+                               .comm = event->comm,
+                               .root = event->peer,
+                               .op = event->op,
+                               .rma = is_rma(event),
+                               .begin = begin,
+                               .bytes_sent = event->bytes_sent};
+    if (nonblocking && !gn_map_add(&order->starts, map_key(location->process, event->request), start)) {
+        free(start);
+        return -ENOMEM;
+    }
+    start->named = nonblocking;
+    if (!nonblocking)
+        *blocking = start;
+    begin->begins = true;
+    begin->keeps++; /* until it is known who its successors are */
+    let_go(order, start);
+    if (start->rma) /* one at a time: nothing that came before it can be unknown */
+        return is_known(start) ? join(order, start) : 0;
+    return append(order, location, start);
+}
+
+int gn_collective_end(struct gn_order *order, struct gn_vertex *end)
+{
+    const struct gn_event *event = &end->event;
+    struct gn_place_state *location = &order->locations[event->location];
+    struct gn_start *start = is_rma(event) ? location->blocking_rma : location->blocking;
+    if (event->kind == GN_EVENT_NBC_COMPLETE)
+        start = gn_map_find(&order->starts, map_key(location->process, event->request));
+    if (!start) {
+        order->stats.contradictions += !is_loose(order, location->process);
+        return 0;
+    }
+    unname(order, start);
+    end->waits++;
+    start->end = end;
+    if (start->instance) {
+        struct gn_instance *i = start->instance;
+        instance_end(order, i, start->member, end);
+        gn_vertex_settled(order, end);
+        free_start(order, start);
+        close_if_over(order, i);
+        return 0;
+    }
+    if (start->dissolved) {
+        gn_vertex_settled(order, end);
+        free_start(order, start);
+        return 0;
+    }
+    if (!is_known(start)) {
+        start->comm = event->comm;
+        start->op = event->op == GN_COLLECTIVE_UNKNOWN ? GN_COLLECTIVE_BARRIER : event->op;
+        start->root = event->peer;
+        start->bytes_sent = event->bytes_sent;
+        let_go(order, start);
+    }
+    if (start->comm == GN_NONE) { /* not even its end says on which communicator */
+        order->stats.contradictions++;
+        struct gn_place_state *home = &order->locations[start->location];
+        forget(order, home, start);
+        return drain(order, home);
+    }
+    struct role role;
+    if (role_of(order, start, &role) && waits_for_nobody(&role, event->bytes_received)) {
+        start->end = NULL;
+        start->has_ended = true;
+        gn_vertex_settled(order, end);
+    }
+    if (start->given_up || start->rma)
+        return join(order, start);
+    return drain(order, &order->locations[start->location]);
+}
+
+void gn_collective_reported(struct gn_order *order, struct gn_vertex *begin)
+{
+    struct gn_instance *i = begin->instance;
+    if (!i)
+        return;
+    uint32_t rank = begin->member;
+    if (!begin->held)
+        i->members[rank].begin = NULL;
+    settle(order, i, rank, begin->place.ticks);
+    close_if_over(order, i);
+}
+
+uint32_t gn_collective_blocker(const struct gn_vertex *end, uint32_t *member)
+{
+    const struct gn_instance *i = end->instance;
+    uint32_t last = i->shape == PREFIX ? end->member : i->group->size;
+    while (*member < last) {
+        uint32_t rank = (*member)++;
+        const struct gn_vertex *begin = i->members[rank].begin;
+        if (begin && !begin->reported && !i->members[rank].settled &&
+            (i->shape != ONE_TO_ALL || rank == i->root))
+            return begin->event.location;
+    }
+    return GN_NONE;
+}
+
+void gn_collective_release(struct gn_order *order, struct gn_vertex *end)
+{
+    struct gn_instance *i = end->instance;
+    end->instance = NULL;
+    i->waiting--;
+    if (i->shape == PREFIX) {
+        i->members[end->member].end = NULL;
+    } else {
+        struct gn_vertex **link = &i->first_waiting, *previous = NULL;
+        for (; *link != end; link = &previous->after)
+            previous = *link;
+        *link = end->after;
+        if (i->last_waiting == end)
+            i->last_waiting = previous;
+    }
+    close_if_over(order, i);
+}
+
+/* What is at the front and unknown is counted later, out of order, when its end comes after all. */
+static void give_up(struct gn_order *order, struct gn_place_state *location)
+{
+    while (location->first_start && !is_known(location->first_start)) {
+        struct gn_start *start = location->first_start;
+        location->first_start = start->next;
+        start->listed = false;
+        start->given_up = location->gave_up = true;
+    }
+    drain(order, location);
+}
+
+void gn_collectives_hurry(struct gn_order *order, struct gn_place_state *location)
+{
+    if (location->observed - location->starts_since > 100ull * order->settings.patience)
+        give_up(order, location);
+}
+
+static bool is_dead(void *value, void *with)
+{
+    const struct gn_start *start = value;
+    return start->given_up && !start->instance && start->location == *(uint32_t *)with;
+}
+
+/* The process of a location counts no longer, or the location is over: what it began is not heard of again.
+ */
+void gn_collectives_end(struct gn_order *order, uint32_t location)
+{
+    struct gn_place_state *state = &order->locations[location];
+    while (state->first_start)
+        forget(order, state, state->first_start);
+    if (state->blocking)
+        forget(order, state, state->blocking);
+    if (state->blocking_rma)
+        forget(order, state, state->blocking_rma);
+    for (size_t i = 0; state->gave_up && i < order->starts.size; i++)
+        if (order->starts.slots[i].value && is_dead(order->starts.slots[i].value, &location)) {
+            forget(order, state, order->starts.slots[i].value);
+            i = (size_t)-1; /* taking one out moves others */
+        }
+    state->gave_up = false;
+}
+
+static int leave_group(struct gn_order *order, struct gn_group *g, uint32_t process)
+{
+    uint32_t rank = g->size ? gn_comm_rank_of(order->definitions, g->comm, process, NULL) : GN_NONE;
+    if (rank >= g->size)
+        return 0;
+    if (!gn_grow(&g->absent, &g->absent_capacity, g->absent_count, sizeof *g->absent))
+        return -ENOMEM;
+    g->absent[g->absent_count++] = rank;
+    for (uint32_t number = g->base, end = g->base + (uint32_t)g->count; number != end; number++) {
+        struct gn_instance *i = number >= g->base && g->count ? g->open[g->first + (number - g->base)] : NULL;
+        if (!i)
+            continue;
+        leave(order, i, rank);
+        close_if_over(order, i);
+    }
+    return 0;
+}
+
+static bool belongs_to(void *value, void *with)
+{
+    const struct gn_start *start = value;
+    const struct gn_order *order = ((void **)with)[0];
+    const uint32_t *process = ((void **)with)[1];
+    if (order->locations[start->location].process != *process)
+        return false;
+    free(value);
+    return true;
+}
+
+void gn_collectives_leave(struct gn_order *order, uint32_t process)
+{
+    for (size_t i = 0; i < order->comm_groups; i++)
+        if (order->groups[i] && leave_group(order, order->groups[i], process) != 0)
+            order->stopped = -ENOMEM;
+    for (size_t i = 0; i < order->window_groups; i++)
+        if (order->window_group_array[i] && leave_group(order, order->window_group_array[i], process) != 0)
+            order->stopped = -ENOMEM;
+}
+
+void gn_collectives_lose(struct gn_order *order, uint32_t process)
+{
+    for (size_t i = 0; i < order->location_count; i++)
+        if (order->locations[i].process == process)
+            gn_collectives_end(order, (uint32_t)i);
+    if (order->starts.count > 0)
+        gn_map_sweep(&order->starts, belongs_to, (void *[]){order, &process});
+    gn_collectives_leave(order, process);
+}
+
+static void free_group(struct gn_group *g)
+{
+    if (!g)
+        return;
+    for (size_t i = 0; i < g->count; i++)
+        free(g->open[g->first + i]);
+    free(g->open);
+    free(g->begun);
+    free(g->absent);
+    free(g->spare);
+    free(g);
+}
+
+void gn_collectives_close(struct gn_order *order)
+{
+    for (size_t i = 0; i < order->location_count; i++)
+        gn_collectives_end(order, (uint32_t)i);
+    for (size_t i = 0; i < order->starts.size; i++)
+        free(order->starts.slots[i].value);
+    gn_map_clear(&order->starts);
+    for (size_t i = 0; i < order->comm_groups; i++)
+        free_group(order->groups[i]);
+    for (size_t i = 0; i < order->window_groups; i++)
+        free_group(order->window_group_array[i]);
+    free(order->groups);
+    free(order->window_group_array);
+}

@@ -1,0 +1,188 @@
+/*
+ * order/inside — what the files of the sort share. Not for anybody else.
+ *
+ * A vertex is an event that had to be kept: because it waits for predecessors, or because successors at other
+ * locations have not been observed (pushed) yet. All other events go straight through and are only counted.
+ *
+ *   vertex, by what is missing:
+ *     waits > 0            in its location's queue, cannot be reported
+ *     waits = 0, queued    can be reported as soon as it is the head of the queue
+ *     reported, keeps > 0  successors are missing: its times are needed, and it counts as a node
+ *     reported, keeps = 0  gone
+ *
+ *   keeps = 1 (the next event of the location, or its end) + 1 (a receive, or the ends of a collective)
+ */
+#ifndef GNOMON_ORDER_INSIDE_H
+#define GNOMON_ORDER_INSIDE_H
+
+#include "base/map.h"
+#include "order/order.h"
+
+#include <errno.h>
+
+struct gn_instance;
+
+struct gn_vertex {
+    struct gn_vertex *next;  /* in its location's queue; in the list of free ones */
+    struct gn_vertex *after; /* in a channel, or among an instance's waiting ends */
+    /* the process that still has to do something about it: whose send it waits for, or whose receive of it is
+     * missing */
+    struct gn_vertex **reference, *sibling;
+    struct gn_vertex *receiver; /* of a send: its receive, waiting for it */
+    struct gn_vertex *sender;   /* of that receive: the send */
+    struct gn_channel *channel; /* that it stands in */
+    struct gn_instance *instance;
+    uint32_t member; /* rank in the instance */
+    uint32_t waits;  /* predecessors at other locations that are not reported or not known */
+    uint32_t keeps;  /* successors that have not been observed */
+    bool reported, queued;
+    bool begins;          /* a collective's begin */
+    bool held;            /* … with ends still to be observed */
+    uint64_t floor_ticks; /* adjusted time of its latest predecessor elsewhere */
+    struct gn_place place;
+    struct gn_event event;
+};
+
+struct gn_post;
+struct gn_start;
+
+/* A location's state; what every event looks at comes first. */
+struct gn_place_state {
+    _Alignas(64) struct gn_vertex *head; /* events that wait, in local order */
+    struct gn_vertex *tail;
+    struct gn_vertex *last; /* the vertex of the event observed last; NULL: it has none */
+    uint64_t drift_ticks;   /* the paper's accumulated drift */
+    uint64_t observed;
+    bool any; /* an event was observed, and the last one still counts as a node */
+    bool ended, is_ready;
+    bool gave_up; /* on collectives whose ends did not come */
+    uint32_t process;
+    uint32_t next_ready;
+    uint32_t deferred_receives;
+    struct gn_post *first_post, *last_post; /* receives in posting order; receives.c */
+    uint64_t deferred_since;
+    struct gn_start *first_start,
+        *last_start; /* collectives not yet numbered, in starting order; collectives.c */
+    struct gn_start *blocking, *blocking_rma; /* the call the location is in */
+    uint64_t starts_since;
+    struct gn_early *early; /* delivered ahead of its turn; order.c */
+    size_t early_count, early_capacity;
+    uint64_t expected;
+};
+
+struct gn_process_state {
+    uint32_t locations;          /* ever */
+    uint32_t alive;              /* locations that have not ended */
+    bool ended;                  /* all of them have */
+    bool loose;                  /* lost events: counting its messages is over */
+    struct gn_vertex *expected;  /* receives that wait for a send of this process */
+    struct gn_vertex *unclaimed; /* sends to this process without a receive so far */
+};
+
+struct gn_order {
+    const struct gn_definitions *definitions;
+    struct gn_order_sink sink;
+    struct gn_order_settings settings;
+    struct gn_order_stats stats;
+    /* of the statistics, those that change with every event; apart, so that one is not loaded together with
+     * another that was just stored */
+    uint64_t nodes, nodes_max, nodes_sum;
+    uint64_t unreported, unreported_max, unreported_sum;
+    uint64_t untangle_at; /* so many unreported events are worth a search for circles */
+    int stopped;          /* what the sink returned, or -ENOMEM: nothing works any more */
+    struct gn_place_state *locations;
+    struct gn_process_state *processes;
+    size_t location_count, process_count;
+    uint32_t first_ready, last_ready; /* locations whose head can be reported; GN_NONE: none */
+    struct gn_vertex *free_vertices;
+    void *slabs;
+    struct gn_map channels; /* channels.c */
+    struct gn_channel *spare_channels;
+    struct gn_map posts; /* receives.c: open receive requests that are not at the front of their list */
+    struct gn_post *spare_posts;
+    struct gn_map starts;     /* collectives.c: open nonblocking collectives */
+    struct gn_group **groups; /* collectives.c: by communicator, then by window */
+    size_t comm_groups, window_groups;
+    struct gn_group **window_group_array;
+};
+
+/* ---- order.c ---- */
+
+/* A predecessor of `vertex` elsewhere was reported: `final_ticks` is its adjusted time. */
+static inline void gn_vertex_after(struct gn_vertex *vertex, uint64_t final_ticks)
+{
+    if (final_ticks > vertex->floor_ticks)
+        vertex->floor_ticks = final_ticks;
+}
+static inline void gn_vertex_correlate(struct gn_vertex *vertex, uint64_t sent_ticks, uint32_t sender)
+{
+    vertex->place.sent_ticks = sent_ticks;
+    vertex->place.sender = sender;
+    vertex->place.flags |= GN_PLACE_CORRELATED;
+}
+/* One of what the vertex waits for is settled. */
+void gn_vertex_settled(struct gn_order *order, struct gn_vertex *vertex);
+/* One of its successors was observed, or will never be. The vertex may be gone afterwards. */
+void gn_vertex_noticed(struct gn_order *order, struct gn_vertex *vertex);
+/* Waits for nothing any more, whatever it was; it is the head of its location. In tangles.c. */
+void gn_vertex_release(struct gn_order *order, struct gn_vertex *head);
+/* Releases one event of each circle of events that wait for each other. In tangles.c. */
+void gn_tangles_cut(struct gn_order *order);
+/* Enters the vertex into a process's list of those it has to do something about, and takes it out. */
+void gn_vertex_list(struct gn_vertex **list, struct gn_vertex *vertex);
+void gn_vertex_unlist(struct gn_vertex *vertex);
+
+static inline struct gn_process_state *gn_process_of(struct gn_order *order, uint32_t process)
+{
+    return &order->processes[process];
+}
+
+/* ---- channels.c: sends and receives that are known to belong together ---- */
+
+struct gn_channel_key {
+    uint32_t comm, from, to, tag; /* from, to: processes */
+};
+/* The channel of a message event as seen from its location; false: the event fits no definition. */
+bool gn_channel_key_of(const struct gn_order *order, const struct gn_event *event, bool sends,
+                       struct gn_channel_key *key);
+int gn_channels_send(struct gn_order *order, struct gn_vertex *send);
+int gn_channels_receive(struct gn_order *order, struct gn_vertex *receive, const struct gn_channel_key *key);
+/* No send of this process will come, or none that could be counted: receives that wait for one are released.
+ */
+void gn_channels_abandon(struct gn_order *order, uint32_t process);
+/* No receive will come for sends to this process. */
+void gn_channels_unclaim(struct gn_order *order, uint32_t process);
+void gn_channels_close(struct gn_order *order);
+
+/* ---- receives.c: which receive is the next one of its channel ---- */
+
+int gn_receive_posted(struct gn_order *order, const struct gn_event *event);
+int gn_receive_completed(struct gn_order *order, struct gn_vertex *receive);
+void gn_receive_cancelled(struct gn_order *order, const struct gn_event *event);
+/* Called at each event of a location with deferred receives. */
+void gn_receives_hurry(struct gn_order *order, struct gn_place_state *location);
+/* Nothing that is open at this location will complete any more. */
+void gn_receives_end(struct gn_order *order, uint32_t location);
+void gn_receives_close(struct gn_order *order);
+
+/* ---- collectives.c: instances of collectives ---- */
+
+int gn_collective_begin(struct gn_order *order, struct gn_vertex *begin);
+int gn_collective_end(struct gn_order *order, struct gn_vertex *end);
+void gn_collective_reported(struct gn_order *order, struct gn_vertex *begin); /* a begin was */
+/* Called at each event of a location with collectives that have no number yet. */
+void gn_collectives_hurry(struct gn_order *order, struct gn_place_state *location);
+/* Nothing that is begun at this location will end any more. */
+void gn_collectives_end(struct gn_order *order, uint32_t location);
+/* Of a waiting end: the location of the next begin, from *member on, that was observed and not reported;
+ * GN_NONE. */
+uint32_t gn_collective_blocker(const struct gn_vertex *end, uint32_t *member);
+/* The end is waited for no longer. */
+void gn_collective_release(struct gn_order *order, struct gn_vertex *end);
+/* The process takes part in no instance that it has not begun. */
+void gn_collectives_leave(struct gn_order *order, uint32_t process);
+/* … and what it has begun cannot be counted any more. */
+void gn_collectives_lose(struct gn_order *order, uint32_t process);
+void gn_collectives_close(struct gn_order *order);
+
+#endif

@@ -1,0 +1,336 @@
+#include "order/inside.h"
+
+#include <stdlib.h>
+
+/*
+ * Messages of a channel are taken by receives in the order in which these were posted, not in which they
+ * complete. So a completed receive has its place in its channel only when no receive that was posted before
+ * it, and is still open, could have taken a message of the same channel:
+ *
+ *   posted   r1(any source)   r2(source 3)          r3(source 4)
+ *   done                      r2: deferred, r1      r3: r1 could, too: deferred
+ *   done     r1(source 4)     …                     now r1 is the first of channel 4, r2 the first of 3, r3
+ * the second of 4
+ *
+ * gnomon's own traces say at the post which messages it can take; other archives do not (OTF2 has no field
+ * for it), so there every open receive is in the way. It is so for settings.patience events of the location;
+ * then the open ones are no longer considered and what they held up comes out marked ambiguous.
+ */
+enum { FRONT = 8 }; /* receives of a location that are looked for one by one */
+
+struct gn_post {
+    struct gn_post *previous, *next; /* at its location, in posting order; next: also among spare ones */
+    uint64_t request;
+    uint32_t location, process;
+    uint32_t comm, tag;        /* GN_NONE, GN_ANY: see struct gn_event */
+    uint32_t from;             /* process, or GN_ANY */
+    struct gn_vertex *receive; /* completed, not matched yet */
+    struct gn_channel_key key; /* of receive */
+    bool listed, named;        /* in the list of its location; in the map by its request */
+};
+
+static struct gn_key map_key(uint32_t process, uint64_t request)
+{
+    return (struct gn_key){request, process};
+}
+
+static struct gn_place_state *home_of(struct gn_order *order, const struct gn_post *post)
+{
+    return &order->locations[post->location];
+}
+
+/* The open receive with this request. Most complete in about the order in which they were posted, so it is
+ * near the front of its location's list. */
+static struct gn_post *find(const struct gn_order *order, uint32_t location, uint64_t request)
+{
+    const struct gn_place_state *here = &order->locations[location];
+    struct gn_post *post = here->first_post;
+    for (int i = 0; post && i < FRONT; post = post->next, i++)
+        if (post->request == request && !post->receive)
+            return post;
+    return gn_map_find(&order->posts, map_key(here->process, request));
+}
+
+static struct gn_post *make(struct gn_order *order, const struct gn_post *what)
+{
+    struct gn_post *post = order->spare_posts;
+    if (post)
+        order->spare_posts = post->next;
+    else if (!(post = malloc(sizeof *post)))
+        return NULL;
+    *post = *what;
+    return post;
+}
+
+static void unmake(struct gn_order *order, struct gn_post *post)
+{
+    post->next = order->spare_posts;
+    order->spare_posts = post;
+}
+
+static bool is_at_front(const struct gn_place_state *location)
+{
+    const struct gn_post *post = location->first_post;
+    for (int i = 0; i < FRONT; post = post->next, i++)
+        if (!post)
+            return true;
+    return false;
+}
+
+static void append(struct gn_place_state *location, struct gn_post *post)
+{
+    post->listed = true;
+    post->next = NULL;
+    post->previous = location->last_post;
+    if (location->last_post)
+        location->last_post->next = post;
+    else
+        location->first_post = post;
+    location->last_post = post;
+}
+
+static void unlist(struct gn_place_state *location, struct gn_post *post)
+{
+    if (!post->listed)
+        return;
+    post->listed = false;
+    if (post->previous)
+        post->previous->next = post->next;
+    else
+        location->first_post = post->next;
+    if (post->next)
+        post->next->previous = post->previous;
+    else
+        location->last_post = post->previous;
+}
+
+static void forget(struct gn_order *order, struct gn_post *post)
+{
+    unlist(home_of(order, post), post);
+    if (post->named)
+        gn_map_remove(&order->posts, map_key(post->process, post->request));
+    unmake(order, post);
+}
+
+/* Whether the earlier receive could have taken a message of the channel before the later one did. */
+static bool is_in_the_way(const struct gn_post *earlier, const struct gn_channel_key *key)
+{
+    if (earlier->receive)
+        return earlier->key.comm == key->comm && earlier->key.from == key->from &&
+               earlier->key.to == key->to && earlier->key.tag == key->tag;
+    return (earlier->comm == GN_NONE || earlier->comm == key->comm) &&
+           (earlier->from == GN_ANY || earlier->from == key->from) &&
+           (earlier->tag == GN_ANY || earlier->tag == key->tag);
+}
+
+static bool is_deferred(const struct gn_post *post)
+{
+    for (const struct gn_post *earlier = post->previous; earlier; earlier = earlier->previous)
+        if (is_in_the_way(earlier, &post->key))
+            return true;
+    return false;
+}
+
+/* Gives the receive its place in the channel; the post is gone. The receive still counts one wait for this.
+ */
+static int match_now(struct gn_order *order, struct gn_post *post)
+{
+    struct gn_vertex *receive = post->receive;
+    struct gn_channel_key key = post->key;
+    forget(order, post);
+    int code = gn_channels_receive(order, receive, &key);
+    gn_vertex_settled(order, receive);
+    return code;
+}
+
+/* Something left the list: receives after it may have their place now. */
+static int resolve(struct gn_order *order, struct gn_place_state *location)
+{
+    int code = 0;
+    for (struct gn_post *post = location->first_post, *next; post && location->deferred_receives;
+         post = next) {
+        next = post->next;
+        if (!post->receive || is_deferred(post))
+            continue;
+        location->deferred_receives--;
+        location->deferred_since = location->observed;
+        int failed = match_now(order, post);
+        code = code ? code : failed;
+    }
+    return code;
+}
+
+static void defer(struct gn_place_state *location)
+{
+    if (location->deferred_receives++ == 0)
+        location->deferred_since = location->observed;
+}
+
+/* Its completion was never recorded, and its number has been given out again. */
+static int forget_earlier(struct gn_order *order, const struct gn_event *event)
+{
+    struct gn_post *known = find(order, event->location, event->request);
+    if (!known)
+        return 0;
+    struct gn_place_state *home = home_of(order, known);
+    forget(order, known);
+    return resolve(order, home);
+}
+
+static uint32_t source_of(const struct gn_order *order, const struct gn_event *event, uint32_t process)
+{
+    if (event->comm == GN_NONE || event->peer == GN_ANY)
+        return GN_ANY;
+    uint32_t from = gn_comm_peer(order->definitions, event->comm, process, event->peer);
+    return from == GN_NONE ? GN_ANY : from;
+}
+
+int gn_receive_posted(struct gn_order *order, const struct gn_event *event)
+{
+    struct gn_place_state *location = &order->locations[event->location];
+    uint32_t process = location->process;
+    if (process >= order->process_count)
+        return 0;
+    int code = forget_earlier(order, event);
+    struct gn_post *post = make(order, &(struct gn_post){.request = event->request,
+                                                         .location = event->location,
+                                                         .process = process,
+                                                         .comm = event->comm,
+                                                         .tag = event->tag == GN_NONE ? GN_ANY : event->tag,
+                                                         .from = source_of(order, event, process)});
+    if (!post)
+        return -ENOMEM;
+    /* another thread of the process may complete it */
+    post->named = order->processes[process].locations > 1 || !is_at_front(location);
+    if (post->named && !gn_map_add(&order->posts, map_key(process, event->request), post)) {
+        unmake(order, post);
+        return -ENOMEM;
+    }
+    append(location, post);
+    return code;
+}
+
+/* A receive that was never posted, as far as we know: a blocking one, or one whose post was lost. */
+static int complete_unposted(struct gn_order *order, struct gn_vertex *receive,
+                             const struct gn_channel_key *key)
+{
+    struct gn_place_state *location = &order->locations[receive->event.location];
+    if (!location->first_post)
+        return gn_channels_receive(order, receive, key);
+    struct gn_post *post =
+        make(order, &(struct gn_post){.location = receive->event.location, .receive = receive, .key = *key});
+    if (!post)
+        return -ENOMEM;
+    append(location, post);
+    receive->waits++;
+    if (!is_deferred(post))
+        return match_now(order, post);
+    defer(location);
+    return 0;
+}
+
+static int complete_posted(struct gn_order *order, struct gn_post *post, struct gn_vertex *receive,
+                           const struct gn_channel_key *key)
+{
+    struct gn_place_state *location = home_of(order, post);
+    if (!post->listed) { /* given up: others have passed it */
+        receive->place.flags |= GN_PLACE_AMBIGUOUS;
+        forget(order, post);
+        return gn_channels_receive(order, receive, key);
+    }
+    if (post->named)
+        gn_map_remove(&order->posts, map_key(post->process, post->request));
+    post->named = false;
+    post->receive = receive;
+    post->key = *key;
+    receive->waits++;
+    if (is_deferred(post)) { /* it still stands in the way of its own channel only */
+        defer(location);
+        return location->deferred_receives > 1 ? resolve(order, location) : 0;
+    }
+    int code = match_now(order, post);
+    int failed = resolve(order, location);
+    return code ? code : failed;
+}
+
+int gn_receive_completed(struct gn_order *order, struct gn_vertex *receive)
+{
+    struct gn_channel_key key;
+    const struct gn_event *event = &receive->event;
+    struct gn_post *post = NULL;
+    if (event->kind == GN_EVENT_MPI_IRECV)
+        post = find(order, event->location, event->request);
+    if (!gn_channel_key_of(order, event, false, &key)) {
+        order->stats.contradictions++;
+        if (post) /* it will not complete again */
+            gn_receive_cancelled(order, event);
+        return 0;
+    }
+    return post ? complete_posted(order, post, receive, &key) : complete_unposted(order, receive, &key);
+}
+
+void gn_receive_cancelled(struct gn_order *order, const struct gn_event *event)
+{
+    struct gn_post *post = find(order, event->location, event->request);
+    if (!post)
+        return;
+    struct gn_place_state *home = home_of(order, post);
+    forget(order, post);
+    resolve(order, home);
+}
+
+/* Out of the list, so that it is in nobody's way, but to be known when it completes after all. */
+static void pass_over(struct gn_order *order, struct gn_post *post)
+{
+    unlist(home_of(order, post), post);
+    if (!post->named && !gn_map_add(&order->posts, map_key(post->process, post->request), post))
+        unmake(order, post);
+    else
+        post->named = true;
+}
+
+static void give_up(struct gn_order *order, struct gn_place_state *location, bool is_over)
+{
+    for (struct gn_post *post = location->first_post, *next; post; post = next) {
+        next = post->next;
+        if (post->receive)
+            post->receive->place.flags |= GN_PLACE_AMBIGUOUS;
+        else if (is_over)
+            forget(order, post);
+        else
+            pass_over(order, post);
+    }
+    resolve(order, location);
+}
+
+void gn_receives_hurry(struct gn_order *order, struct gn_place_state *location)
+{
+    if (location->observed - location->deferred_since > order->settings.patience)
+        give_up(order, location, false);
+}
+
+void gn_receives_end(struct gn_order *order, uint32_t location)
+{
+    give_up(order, &order->locations[location], true);
+}
+
+static void free_list(struct gn_post *post)
+{
+    for (struct gn_post *next; post; post = next) {
+        next = post->next;
+        free(post);
+    }
+}
+
+void gn_receives_close(struct gn_order *order)
+{
+    for (size_t i = 0; i < order->posts.size; i++) {
+        struct gn_post *post = order->posts.slots[i].value;
+        if (post && !post->listed)
+            free(post);
+    }
+    gn_map_clear(&order->posts);
+    for (size_t i = 0; i < order->location_count; i++)
+        free_list(order->locations[i].first_post);
+    free_list(order->spare_posts);
+}

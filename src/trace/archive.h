@@ -1,0 +1,27 @@
+/* trace/archive — where the anchor file of an OTF2 archive is, and whether it is one. */
+#ifndef GNOMON_TRACE_ARCHIVE_H
+#define GNOMON_TRACE_ARCHIVE_H
+
+#include "base/error.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gn_archive {
+    char anchor[PATH_MAX]; /* …/traces.otf2 */
+    char folder[PATH_MAX]; /* …/traces: one file per location */
+};
+
+/*
+ * Finds the anchor file: path itself, or the only *.otf2 in the folder at path, or in its trace/ subfolder.
+ * Returns 0 or a negative errno value: there is none, there are several, or it is no anchor file.
+ */
+int gn_archive_find(struct gn_archive *archive, const char *path, struct gn_error *err);
+
+/* What can be told about a location's event file without the library, which reads what is not there as well.
+ */
+enum gn_event_file { GN_EVENT_FILE_WHOLE, GN_EVENT_FILE_TRUNCATED, GN_EVENT_FILE_MISSING };
+enum gn_event_file gn_archive_event_file(const struct gn_archive *archive, uint64_t location);
+
+#endif

@@ -1,0 +1,195 @@
+#include "trace/reader_location.h"
+
+#include "trace/otf2_error.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HELD = 4096 };
+
+static const struct gn_location_def *definition(const struct gn_reader_location *l)
+{
+    return &l->shared->definitions->locations[l->index];
+}
+
+/* ---- the library's side ---- */
+
+/* Local definitions say how a location's events are numbered. A file that is not there means that they are
+ * numbered like the global ones; one that is broken, that what could be read of it counts. */
+static void read_local_definitions(struct gn_reader_shared *s, uint64_t id)
+{
+    uint64_t count = 0;
+    OTF2_DefReader *reader = OTF2_Reader_GetDefReader(s->otf2, id);
+    if (!reader)
+        return;
+    OTF2_Reader_ReadAllLocalDefinitions(s->otf2, reader, &count);
+    OTF2_Reader_CloseDefReader(s->otf2, reader);
+}
+
+int gn_reader_select(struct gn_reader_shared *s, struct gn_error *err)
+{
+    const struct gn_definitions *d = s->definitions;
+    for (size_t i = 0; i < d->location_count; i++)
+        if (OTF2_Reader_SelectLocation(s->otf2, d->locations[i].file_id) != OTF2_SUCCESS)
+            return gn_fail(err, -EIO, "cannot read location %" PRIu64 " of the trace %s: %s",
+                           d->locations[i].file_id, s->archive.anchor, gn_otf2_error_text());
+    if (OTF2_Reader_OpenDefFiles(s->otf2) == OTF2_SUCCESS) {
+        for (size_t i = 0; i < d->location_count; i++)
+            read_local_definitions(s, d->locations[i].file_id);
+        OTF2_Reader_CloseDefFiles(s->otf2);
+    }
+    if (OTF2_Reader_OpenEvtFiles(s->otf2) != OTF2_SUCCESS)
+        return gn_fail(err, -EIO, "cannot read the events of the trace %s: %s", s->archive.anchor,
+                       gn_otf2_error_text());
+    return 0;
+}
+
+static bool look_at_file(struct gn_reader_location *l)
+{
+    l->has_begun = true;
+    switch (gn_archive_event_file(&l->shared->archive, definition(l)->file_id)) {
+    case GN_EVENT_FILE_MISSING:
+        l->shared->report.missing_files++;
+        return false;
+    case GN_EVENT_FILE_TRUNCATED:
+        l->shared->report.truncated++;
+        return true;
+    case GN_EVENT_FILE_WHOLE:
+        break;
+    }
+    return true;
+}
+
+int gn_reader_location_open(struct gn_reader_location *l, struct gn_error *err)
+{
+    struct gn_reader_shared *s = l->shared;
+    if (l->otf2 || l->at_end)
+        return 0;
+    if (!l->has_begun && !look_at_file(l)) {
+        l->at_end = true;
+        return 0;
+    }
+    gn_otf2_error_forget();
+    l->otf2 = OTF2_Reader_GetEvtReader(s->otf2, definition(l)->file_id);
+    if (!l->otf2)
+        return gn_fail(err, -EIO, "cannot open the events of location %" PRIu64 " in %s: %s",
+                       definition(l)->file_id, s->archive.folder, gn_otf2_error_text());
+    /* raw readings: putting clocks on one scale is not the reader's business */
+    OTF2_EvtReader_ApplyClockOffsets(l->otf2, false);
+    OTF2_Reader_RegisterEvtCallbacks(s->otf2, l->otf2, s->callbacks, l);
+    if (l->records && OTF2_EvtReader_Seek(l->otf2, l->records) != OTF2_SUCCESS)
+        return gn_fail(err, -EIO, "cannot go back to event %" PRIu64 " of location %" PRIu64 " in %s: %s",
+                       l->records, definition(l)->file_id, s->archive.folder, gn_otf2_error_text());
+    return 0;
+}
+
+void gn_reader_location_park(struct gn_reader_location *l)
+{
+    if (l->otf2)
+        OTF2_Reader_CloseEvtReader(l->shared->otf2, l->otf2);
+    l->otf2 = NULL;
+}
+
+/* ---- batches ---- */
+
+static bool make_room(struct gn_reader_location *l)
+{
+    size_t wanted = l->count + l->shared->batch;
+    if (wanted <= l->capacity)
+        return true;
+    struct gn_event *events = reallocarray(l->events, wanted, sizeof *events);
+    if (!events)
+        return false;
+    l->events = events;
+    l->capacity = wanted;
+    return true;
+}
+
+/* Forgets what was handed out. */
+static void move_up(struct gn_reader_location *l)
+{
+    uint32_t gone = (uint32_t)l->handed_out;
+    if (gone == 0)
+        return;
+    l->count -= gone;
+    memmove(l->events, l->events + gone, l->count * sizeof *l->events);
+    l->mpi.index -= l->mpi.is_open ? gone : 0;
+    l->rma.index -= l->rma.is_open ? gone : 0;
+    l->handed_out = 0;
+}
+
+/* How many of the events may go out. */
+static size_t ready(struct gn_reader_location *l)
+{
+    struct gn_reader_pending *pending[] = {&l->mpi, &l->rma};
+    size_t count = l->count;
+    for (int i = 0; i < 2; i++) {
+        if (pending[i]->is_open && l->count - pending[i]->index > HELD) {
+            pending[i]->is_open = false;
+            l->shared->report.open_collectives++;
+        }
+        if (pending[i]->is_open && pending[i]->index < count)
+            count = pending[i]->index;
+    }
+    return count;
+}
+
+static void finish(struct gn_reader_location *l)
+{
+    struct gn_trace_report *report = &l->shared->report;
+    const struct gn_location_def *d = definition(l);
+    l->at_end = true;
+    gn_reader_location_park(l);
+    report->open_collectives += (uint64_t)l->mpi.is_open + l->rma.is_open;
+    l->mpi.is_open = l->rma.is_open = false;
+    report->unbalanced_leaves += l->depth;
+    report->miscounted += d->events != UINT64_MAX && d->events != l->records;
+}
+
+/* Reads one batch. What a broken file had until then counts. */
+static int read_batch(struct gn_reader_location *l, struct gn_error *err)
+{
+    uint64_t records = 0;
+    size_t before = l->count;
+    if (!make_room(l))
+        return gn_fail(err, -ENOMEM, "no memory for the events of location %" PRIu64, definition(l)->file_id);
+    gn_otf2_error_forget();
+    OTF2_ErrorCode status = OTF2_Reader_ReadLocalEvents(l->shared->otf2, l->otf2, l->shared->batch, &records);
+    l->records += records;
+    l->shared->report.skipped += records - (l->count - before);
+    if (status != OTF2_SUCCESS)
+        l->shared->report.truncated++;
+    if (status != OTF2_SUCCESS || records < l->shared->batch)
+        finish(l);
+    return 0;
+}
+
+int64_t gn_reader_location_pull(struct gn_reader_location *l, const struct gn_event **events,
+                                struct gn_error *err)
+{
+    size_t count;
+    move_up(l);
+    while ((count = ready(l)) == 0 && !l->at_end) {
+        int status = read_batch(l, err);
+        if (status < 0)
+            return status;
+    }
+    l->handed_out = count;
+    l->shared->report.events += count;
+    *events = l->events;
+    if (count == 0) {
+        free(l->events);
+        l->events = NULL;
+        l->capacity = 0;
+    }
+    return (int64_t)count;
+}
+
+void gn_reader_location_close(struct gn_reader_location *l)
+{
+    gn_reader_location_park(l);
+    free(l->events);
+    l->events = NULL;
+}
