@@ -20,7 +20,8 @@
  *
  * A neighbourhood collective is the messages it consists of, with the tag GN_TAG_NEIGHBOUR. The message
  * events of a call lie between its enter and its leave; a completion lies inside of the Wait or Test that
- * found it.
+ * found it, or of the call that started it where that was over at once. Bytes of a collective are those of
+ * this rank's buffers, each counted once.
  */
 #ifndef GNOMON_EVENT_EVENT_H
 #define GNOMON_EVENT_EVENT_H
