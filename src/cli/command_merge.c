@@ -1,9 +1,11 @@
 /* gnomon merge — joins the parts of hosts that do not share a file system. */
 #include "cli/commands.h"
+#include "live/trace_complete.h"
 #include "profile/profile.h"
 
 #include <argp.h>
 #include <stdio.h>
+#include <string.h>
 
 struct arguments {
     const char *output;
@@ -34,6 +36,18 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 static const struct argp_option options[] = {{"output", 'o', "PROFILE", 0, "The profile to write", 0}, {0}};
 
+/* The run's folder is where its profile is. */
+static int complete_traces(const char *output, sqlite3 *db, struct gn_error *err)
+{
+    char folder[4096];
+    const char *slash = strrchr(output, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - output) : 1, slash ? output : ".");
+    int count = gn_trace_complete(folder, db, err);
+    if (count > 0)
+        fprintf(stderr, "gnomon merge: the trace in %s was completed\n", folder);
+    return count < 0 ? count : 0;
+}
+
 int gn_command_merge(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -55,6 +69,8 @@ int gn_command_merge(int argc, char **argv)
         code = gn_profile_resolve(db, &err);
     if (code == 0)
         code = gn_profile_save(db, a.output, &err);
+    if (code == 0)
+        code = complete_traces(a.output, db, &err);
     if (code != 0)
         fprintf(stderr, "gnomon merge: %s\n", err.text);
     gn_profile_close(db);

@@ -66,7 +66,9 @@ static double quantity(struct argp_state *state, const char *option, const char 
 static uint32_t count(struct argp_state *state, const char *option, const char *text)
 {
     double value = quantity(state, option, text, GN_QUANTITY_COUNT);
-    return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+    if (value > INT32_MAX)
+        argp_error(state, "--%s %s: that is too much", option, text);
+    return (uint32_t)value;
 }
 
 static uint64_t seed(struct argp_state *state, const char *text)

@@ -9,5 +9,6 @@ int gn_command_merge(int argc, char **argv);
 int gn_command_order(int argc, char **argv);
 int gn_command_synth(int argc, char **argv);
 int gn_command_doctor(int argc, char **argv);
+int gn_command_export(int argc, char **argv);
 
 #endif

@@ -1,30 +1,23 @@
 #include "cli/output.h"
 
-#include "base/grow.h"
+#include "cli/quoted.h"
 #include "cli/who.h"
 #include "event/fields.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { BUFFER = 1 << 16, MOST_LINE = 1024 }; /* a line without its names */
 
-/* Names as JSON strings, per definition; quoted once. */
-struct quoted {
-    char **texts;
-    size_t count, capacity;
-};
-
 struct jsonl {
     int fd;
     const struct gn_definitions *definitions;
     const struct gn_origin *origin;
     struct gn_whos whos;
-    struct quoted regions, comms;
+    struct gn_quoted regions, comms;
     size_t length;
     char buffer[BUFFER];
 };
@@ -88,58 +81,25 @@ static void seconds(struct jsonl *j, const char *name, uint64_t ticks)
     digits(j, size_ns % 1000000000u, 9);
 }
 
-/* Text that is not UTF-8, byte by byte as Latin-1, which any byte is. NULL: no memory. */
-static char *from_latin1(const char *raw)
-{
-    char *utf8 = malloc(2 * strlen(raw) + 1), *to = utf8;
-    for (; utf8 && *raw; raw++) {
-        unsigned char byte = (unsigned char)*raw;
-        if (byte >= 0x80)
-            *to++ = (char)(0xc0 | byte >> 6);
-        *to++ = (char)(byte < 0x80 ? byte : 0x80 | (byte & 0x3f));
-    }
-    if (utf8)
-        *to = '\0';
-    return utf8;
-}
-
-/* The text as a JSON string, to be freed; NULL: no memory. */
-static char *quote(const char *raw)
-{
-    json_t *value = json_string(raw);
-    if (!value) {
-        char *utf8 = from_latin1(raw);
-        value = utf8 ? json_string(utf8) : NULL;
-        free(utf8);
-    }
-    char *quoted = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
-    json_decref(value);
-    return quoted;
-}
-
 static int room(struct jsonl *j, size_t bytes, struct gn_error *err)
 {
     return j->length + bytes > BUFFER ? flush(j, err) : 0;
 }
 
-static int name(struct jsonl *j, struct quoted *names, const char *key, uint32_t index, uint32_t string,
+static int name(struct jsonl *j, struct gn_quoted *names, const char *key, uint32_t index, uint32_t string,
                 struct gn_error *err)
 {
-    while (names->count <= index) {
-        if (!gn_grow(&names->texts, &names->capacity, names->count, sizeof *names->texts))
-            return gn_fail(err, -ENOMEM, "no memory for names");
-        names->texts[names->count++] = NULL;
-    }
-    if (!names->texts[index] && !(names->texts[index] = quote(gn_string(j->definitions, string))))
+    const char *quoted = gn_quoted_get(names, index, gn_string(j->definitions, string));
+    if (!quoted)
         return gn_fail(err, -ENOMEM, "no memory for names");
-    size_t length = strlen(names->texts[index]);
+    size_t length = strlen(quoted);
     text(j, key);
     if (length + MOST_LINE > BUFFER) { /* a name that fits nowhere */
         int code = flush(j, err);
-        return code == 0 ? write_all(j, names->texts[index], length, err) : code;
+        return code == 0 ? write_all(j, quoted, length, err) : code;
     }
     int code = room(j, length + MOST_LINE, err);
-    text(j, names->texts[index]);
+    text(j, quoted);
     return code;
 }
 
@@ -247,12 +207,8 @@ static int put(void *self, uint64_t n, const struct gn_event *e, const struct gn
 static void close_output(void *self)
 {
     struct jsonl *j = self;
-    struct quoted *names[] = {&j->regions, &j->comms};
-    for (int k = 0; k < 2; k++) {
-        for (size_t i = 0; i < names[k]->count; i++)
-            free(names[k]->texts[i]);
-        free(names[k]->texts);
-    }
+    gn_quoted_clear(&j->regions);
+    gn_quoted_clear(&j->comms);
     if (j->fd != STDOUT_FILENO)
         close(j->fd);
     gn_whos_clear(&j->whos);

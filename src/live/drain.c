@@ -15,6 +15,7 @@
 
 enum {
     BATCH = 512, /* events: 32 KiB, as much as stays in the nearest cache */
+    TURNS = 8,   /* in which a full ring is emptied */
     SHORTEST_US = 100,
     LONGEST_US = 5000,
     PRIORITY = -10
@@ -82,16 +83,17 @@ static void write_untold(struct gn_drain *d, struct drained *p, uint32_t locatio
         write_event(d, &event);
 }
 
-/* One ring: as much as fits into it, which is all that was there. */
+/* One ring: all that was there at the end, which is no more than fits into it; before, a part of that, so
+ * that no ring overflows while another one is emptied. */
 static size_t drain_ring(struct gn_drain *d, struct drained *p, uint32_t location, bool last)
 {
-    size_t taken = 0, waiting;
+    size_t taken = 0, waiting, most = last ? p->rings.ring_events : p->rings.ring_events / TURNS;
     do {
         size_t count = gn_rings_take(&p->rings, location, d->batch, BATCH, &waiting);
         d->pressed = d->pressed || waiting > p->rings.ring_events / 2;
         write_batch(d, p, location, count);
         taken += count;
-    } while (waiting > BATCH && taken < p->rings.ring_events);
+    } while (waiting > BATCH && taken < most);
     if (last)
         write_untold(d, p, location);
     return taken;

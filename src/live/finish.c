@@ -1,5 +1,6 @@
 #include "live/finish.h"
 
+#include "live/trace_join.h"
 #include "profile/profile.h"
 #include "profile/statement.h"
 
@@ -248,6 +249,18 @@ static bool has_rank_zero(const struct gn_finish *f)
     return false;
 }
 
+/* When all hosts are here, their traces become one. Whoever comes later finds that done. */
+static void join_traces(const struct gn_finish *f, sqlite3 *db)
+{
+    char joined[4200];
+    struct gn_error err = {""};
+    snprintf(joined, sizeof joined, "%s/trace/traces.otf2", f->folder->path);
+    if (gn_trace_join(f->folder->path, &err) < 0)
+        gn_profile_set(db, "trace/all/error", err.text, NULL);
+    if (access(joined, F_OK) == 0)
+        gn_sql(db, NULL, "UPDATE run SET value = 'trace' WHERE key GLOB 'trace/*/path'", "");
+}
+
 /* One look at the parts. Our own part is gone when another host has merged all of them and found the run
  * complete: then its profile is the whole. */
 static sqlite3 *merge_once(const struct gn_finish *f, const char *profile, struct gn_error *err)
@@ -258,6 +271,8 @@ static sqlite3 *merge_once(const struct gn_finish *f, const char *profile, struc
     if (access(own, F_OK) != 0)
         return gn_profile_open(&db, profile, err) == 0 ? db : NULL;
     db = merge_parts(f, err);
+    if (db && all_here(db))
+        join_traces(f, db);
     if (db && gn_profile_save(db, profile, err) == 0 && all_complete(db))
         remove_parts(f);
     return db;

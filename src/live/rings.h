@@ -13,8 +13,6 @@
 
 #include <stdbool.h>
 
-enum { GN_RINGS_MIN_EVENTS = 1024 }; /* per location: 64 KiB */
-
 struct gn_rings {
     struct gn_ring_segment *segment;
     size_t bytes;

@@ -2,6 +2,7 @@
 
 #include "clock/ticks.h"
 #include "live/drain.h"
+#include "live/part_file.h"
 #include "live/trace_paths.h"
 #include "profile/profile.h"
 #include "trace/writer.h"
@@ -20,6 +21,8 @@ struct gn_trace_part {
     struct gn_trace_settings settings;
     char host[128];
     char path[4400];
+    bool several_hosts;
+    size_t known; /* definitions that were saved last */
     struct gn_moment began, began_realtime;
     struct gn_translate *translate;
     struct gn_trace_writer *writer;
@@ -35,9 +38,38 @@ static int write_event(void *self, const struct gn_event *event, struct gn_error
                           err);
 }
 
+static void set_clock(struct gn_trace_part *p)
+{
+    struct gn_definitions *d = p->translate->definitions;
+    struct gn_moment now = gn_moment_now();
+    uint64_t ticks = now.ticks - p->began.ticks, ns = now.ns - p->began.ns;
+    double per_second = ns > 0 ? (double)ticks * 1e9 / (double)ns : 1e9;
+    bool any = p->translate->first_ticks <= p->translate->last_ticks;
+    d->ticks_per_second = (uint64_t)(per_second + 0.5);
+    d->first_ticks = any ? p->translate->first_ticks : p->began.ticks;
+    d->length_ticks = any ? p->translate->last_ticks - d->first_ticks : 0;
+    double since_ns = ((double)d->first_ticks - (double)p->began_realtime.ticks) * 1e9 / per_second;
+    d->realtime_ns = (uint64_t)((int64_t)p->began_realtime.ns + (int64_t)since_ns);
+}
+
+/* What remains to say what the events mean, when this process is killed. */
+static void save_definitions(struct gn_trace_part *p)
+{
+    const struct gn_definitions *d = p->translate->definitions;
+    size_t known = d->location_count + d->region_count + d->comm_count + d->window_count +
+                   p->translate->node_count + gn_string_count(d);
+    if (known == p->known)
+        return;
+    struct gn_part part = {p->translate, NULL, p->began_realtime, gn_moment_of(CLOCK_REALTIME)};
+    set_clock(p);
+    if (gn_part_save(&part, p->path, NULL) == 0)
+        p->known = known;
+}
+
 static int flush(void *self, struct gn_error *err)
 {
     struct gn_trace_part *p = self;
+    save_definitions(p);
     return gn_trace_flush(p->writer, err);
 }
 
@@ -59,6 +91,7 @@ int gn_trace_part_open(struct gn_trace_part **part, const char *folder, const ch
         return gn_fail(err, -ENOMEM, "no memory for a trace");
     p->settings = *settings;
     snprintf(p->host, sizeof p->host, "%s", host);
+    p->several_hosts = several_hosts;
     snprintf(p->path, sizeof p->path, several_hosts ? "%s/trace-%s" : "%s/trace", folder, host);
     p->began = gn_moment_now();
     p->began_realtime = gn_moment_of(CLOCK_REALTIME);
@@ -101,18 +134,15 @@ void gn_trace_part_stop(struct gn_trace_part *p)
 
 /* ---- the end ---- */
 
-static void set_clock(struct gn_trace_part *p)
+/* Ranks that nothing was received from are members of communicators all the same: they have an empty
+ * location. */
+static void define_silent(struct gn_definitions *d)
 {
-    struct gn_definitions *d = p->translate->definitions;
-    struct gn_moment now = gn_moment_now();
-    uint64_t ticks = now.ticks - p->began.ticks, ns = now.ns - p->began.ns;
-    double per_second = ns > 0 ? (double)ticks * 1e9 / (double)ns : 1e9;
-    bool any = p->translate->first_ticks <= p->translate->last_ticks;
-    d->ticks_per_second = (uint64_t)(per_second + 0.5);
-    d->first_ticks = any ? p->translate->first_ticks : p->began.ticks;
-    d->length_ticks = any ? p->translate->last_ticks - d->first_ticks : 0;
-    double since_ns = ((double)d->first_ticks - (double)p->began_realtime.ticks) * 1e9 / per_second;
-    d->realtime_ns = (uint64_t)((int64_t)p->began_realtime.ns + (int64_t)since_ns);
+    for (uint32_t i = 0; i < d->process_count; i++)
+        if (d->processes[i].main_location == GN_NONE)
+            gn_define_location(d, &(struct gn_location_def){.name = gn_define_string(d, "Master thread"),
+                                                            .process = i,
+                                                            .file_id = i});
 }
 
 /* Bytes of all files in a folder and one level below. */
@@ -164,6 +194,17 @@ static void note_all(sqlite3 *profile, const struct gn_trace_part *p, const char
         note(profile, p, "error", s->error.text[0] ? s->error.text : error);
 }
 
+/* The file is for those who join the hosts' archives. */
+static void keep_part(const struct gn_trace_part *p, const struct gn_part *part, struct gn_error *err)
+{
+    char file[4500];
+    snprintf(file, sizeof file, "%s/" GN_PART_FILE, p->path);
+    if (p->several_hosts)
+        gn_part_save(part, p->path, err);
+    else
+        unlink(file);
+}
+
 void gn_trace_part_finish(struct gn_trace_part *p, sqlite3 *profile)
 {
     if (!p)
@@ -171,9 +212,12 @@ void gn_trace_part_finish(struct gn_trace_part *p, sqlite3 *profile)
     struct gn_error err = {""};
     uint32_t *map = NULL;
     set_clock(p);
+    define_silent(p->translate->definitions);
     if (gn_trace_paths(p->translate, profile, &map, &err) == 0) {
         struct gn_trace_local local = {.paths = {map, p->translate->node_count}};
         gn_trace_finish_mapped(p->writer, p->translate->definitions, &local, &err);
+        struct gn_part part = {p->translate, map, p->began_realtime, gn_moment_of(CLOCK_REALTIME)};
+        keep_part(p, &part, &err);
     } else {
         gn_trace_abandon(p->writer);
     }

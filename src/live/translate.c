@@ -59,7 +59,7 @@ static void fill(uint32_t *array, size_t count, uint32_t value)
         array[i] = value;
 }
 
-struct gn_translate *gn_translate_new(const char *machine, const char *host)
+struct gn_translate *gn_translate_empty(void)
 {
     struct gn_translate *t = calloc(1, sizeof *t);
     if (t)
@@ -70,15 +70,41 @@ struct gn_translate *gn_translate_new(const char *machine, const char *host)
         gn_translate_free(t);
         return NULL;
     }
+    t->first_ticks = UINT64_MAX;
+    fill(t->inside->calls, GN_CALL_COUNT, UNKNOWN);
+    return t;
+}
+
+struct gn_translate *gn_translate_new(const char *machine, const char *host)
+{
+    struct gn_translate *t = gn_translate_empty();
+    if (!t)
+        return NULL;
     struct gn_definitions *d = t->definitions;
     uint32_t top =
         gn_define_system_node(d, &(struct gn_system_node){gn_define_string(d, machine),
                                                           gn_define_string(d, "machine"), GN_NONE, false});
     t->host = gn_define_system_node(
         d, &(struct gn_system_node){gn_define_string(d, host), gn_define_string(d, "node"), top, true});
-    t->first_ticks = UINT64_MAX;
-    fill(t->inside->calls, GN_CALL_COUNT, UNKNOWN);
     return t;
+}
+
+const uint32_t *gn_translate_comm_instances(const struct gn_translate *t)
+{
+    return t->inside->comm_instances;
+}
+
+const uint32_t *gn_translate_window_instances(const struct gn_translate *t)
+{
+    return t->inside->window_instances;
+}
+
+void gn_translate_set_instances(struct gn_translate *t, uint32_t *of_comms, uint32_t *of_windows)
+{
+    free(t->inside->comm_instances);
+    free(t->inside->window_instances);
+    t->inside->comm_instances = of_comms;
+    t->inside->window_instances = of_windows;
 }
 
 void gn_translate_free(struct gn_translate *t)

@@ -49,7 +49,14 @@ struct gn_local;
 
 /* NULL: no memory. */
 struct gn_translate *gn_translate_new(const char *machine, const char *host);
+struct gn_translate *gn_translate_empty(void); /* to be filled from a file */
 void gn_translate_free(struct gn_translate *translate);
+
+/* The instances (event/ring.h) of all communicators and windows, by their indices; set takes the arrays over.
+ */
+const uint32_t *gn_translate_comm_instances(const struct gn_translate *translate);
+const uint32_t *gn_translate_window_instances(const struct gn_translate *translate);
+void gn_translate_set_instances(struct gn_translate *translate, uint32_t *of_comms, uint32_t *of_windows);
 
 /*
  * Begins with a process: it is `rank` of MPI_COMM_WORLD, or unknown (-1), or there is another with this rank

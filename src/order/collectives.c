@@ -29,6 +29,7 @@ struct member {
     struct gn_vertex *end;   /* PREFIX: waiting for lower ranks */
     uint64_t final_ticks;    /* PREFIX: the latest of the begins up to this rank */
     bool begun, settled, ended;
+    bool absent; /* will never begin */
 };
 
 struct gn_instance {
@@ -36,7 +37,8 @@ struct gn_instance {
     uint32_t number, root;
     enum shape shape;
     bool sparse;      /* a v or w variant */
-    bool incomplete;  /* a member will never take part */
+    bool incomplete;  /* a member will never begin, or never end */
+    uint32_t absent;  /* the lowest rank that will never begin; GN_NONE: none */
     uint32_t settled; /* members whose begin was reported, or need not be waited for */
     uint32_t ended, ended_xor;
     uint32_t waiting;
@@ -67,9 +69,12 @@ struct gn_start {
     uint64_t request;
     uint32_t location, comm, root;
     uint8_t op;
-    bool rma, nonblocking, listed;
+    bool rma, listed;
+    bool named;                    /* nonblocking: in the table of requests */
+    bool dissolved;                /* it is part of no instance */
     bool given_up;                 /* others were numbered before it although it came first */
     struct gn_vertex *begin, *end; /* not told to the instance yet */
+    bool has_ended;                /* … with an end that waits for nobody */
     uint64_t bytes_sent;
     struct gn_instance *instance;
     uint32_t member;
@@ -146,15 +151,15 @@ static struct gn_group *find_group(struct gn_order *order, uint32_t comm, bool r
 
 /* ---- what an instance tells its vertices ---- */
 
-static bool depends(const struct gn_instance *i, uint32_t rank)
+static bool depends(enum shape shape, uint32_t root, uint32_t rank)
 {
-    switch (i->shape) {
+    switch (shape) {
     case ALL_TO_ALL:
         return true;
     case ONE_TO_ALL:
-        return rank != i->root;
+        return rank != root;
     case ALL_TO_ONE:
-        return rank == i->root;
+        return rank == root;
     case PREFIX:
         return rank > 0;
     }
@@ -195,7 +200,8 @@ static bool is_needed(const struct gn_instance *i, uint32_t rank)
 static void inform(const struct gn_instance *i, uint32_t rank, struct gn_vertex *end)
 {
     end->instance = NULL;
-    if (i->incomplete)
+    if (i->shape == ONE_TO_ALL ? i->members[i->root].absent
+                               : i->absent < (i->shape == PREFIX ? rank : i->group->size))
         end->place.flags |= GN_PLACE_RELEASED;
     gn_vertex_after(end, i->shape == PREFIX ? i->members[rank - 1].final_ticks : i->final_ticks);
     if (i->shape == ONE_TO_ALL && i->root_location != GN_NONE)
@@ -325,8 +331,11 @@ static void leave(struct gn_order *order, struct gn_instance *i, uint32_t rank)
     struct member *member = &i->members[rank];
     if (!member->begun || !member->ended)
         i->incomplete = true;
-    if (!member->begun)
+    if (!member->begun) {
+        member->absent = true;
+        i->absent = rank < i->absent ? rank : i->absent;
         settle(order, i, rank, 0);
+    }
     member->begun = true;
     end_observed(order, i, rank);
 }
@@ -350,7 +359,7 @@ static struct gn_instance *make_instance(struct gn_order *order, struct gn_group
         i->shape = ALL_TO_ALL;
     }
     i->suffix = g->size;
-    i->root_location = GN_NONE;
+    i->absent = i->root_location = GN_NONE;
     for (size_t a = 0; a < g->absent_count; a++)
         leave(order, i, g->absent[a]);
     return i;
@@ -387,27 +396,24 @@ static void instance_begin(struct gn_order *order, struct gn_instance *i, struct
 {
     struct member *member = &i->members[start->member];
     struct gn_vertex *begin = start->begin;
-    uint64_t sent = begin->event.bytes_sent;
     member->begun = true;
-    begin->instance = i;
-    begin->member = start->member;
-    start->begin = NULL;
+    if (!begin || (i->sparse && start->bytes_sent == 0)) { /* nobody will ask for it */
+        settle(order, i, start->member, 0);
+        return;
+    }
     if (i->shape == ONE_TO_ALL && start->member == i->root) {
         i->root_ticks = begin->event.ticks;
         i->root_location = begin->event.location;
     }
-    bool silent = i->sparse && sent == 0;
-    if (silent)
-        begin->instance = NULL;
-    if (!silent && is_needed(i, start->member)) {
+    begin->instance = i;
+    begin->member = start->member;
+    if (is_needed(i, start->member)) {
         begin->held = true;
         begin->keeps++;
     }
-    if (!silent && (!begin->reported || begin->held))
+    if (!begin->reported || begin->held)
         member->begin = begin;
-    if (silent)
-        settle(order, i, start->member, 0);
-    else if (begin->reported)
+    if (begin->reported)
         settle(order, i, start->member, begin->place.ticks);
 }
 
@@ -415,7 +421,7 @@ static void instance_end(struct gn_order *order, struct gn_instance *i, uint32_t
 {
     bool silent = i->sparse && end->event.bytes_received == 0;
     end->member = rank;
-    if (depends(i, rank) && !silent) {
+    if (depends(i->shape, i->root, rank) && !silent) {
         if (is_satisfied(i, rank)) {
             inform(i, rank, end);
         } else {
@@ -436,20 +442,84 @@ static void instance_end(struct gn_order *order, struct gn_instance *i, uint32_t
 
 /* ---- starts ---- */
 
+/* What the start is in its collective, whichever instance that is. False: that cannot be told. */
+struct role {
+    enum shape shape;
+    bool sparse;
+    uint32_t root, rank, size;
+};
+
+static bool role_of(const struct gn_order *order, const struct gn_start *start, struct role *role)
+{
+    const struct gn_definitions *d = order->definitions;
+    uint32_t comm = start->comm;
+    if (start->rma)
+        comm = comm < d->window_count ? d->windows[comm].comm : GN_NONE;
+    if (start->op >= GN_COLLECTIVE_COUNT || comm >= d->comm_count || d->comms[comm].other_count)
+        return false;
+    *role = (struct role){ops[start->op].shape, ops[start->op].sparse, start->root,
+                          gn_comm_rank_of(d, comm, order->locations[start->location].process, NULL),
+                          d->comms[comm].member_count};
+    bool is_rooted = role->shape == ONE_TO_ALL || role->shape == ALL_TO_ONE;
+    return role->rank < role->size && !(is_rooted && role->root >= role->size);
+}
+
+static bool waits_for_nobody(const struct role *role, uint64_t bytes_received)
+{
+    return role->size == 1 || (role->sparse && bytes_received == 0) ||
+           !depends(role->shape, role->root, role->rank);
+}
+
+static bool is_awaited_by_nobody(const struct role *role, uint64_t bytes_sent)
+{
+    if (role->size == 1 || (role->sparse && bytes_sent == 0))
+        return true;
+    switch (role->shape) {
+    case ALL_TO_ALL:
+        return false;
+    case ONE_TO_ALL:
+        return role->rank != role->root;
+    case ALL_TO_ONE:
+        return role->rank == role->root;
+    case PREFIX:
+        return role->rank + 1 == role->size;
+    }
+    return false;
+}
+
+/* The begin of the start need not be kept for others. */
+static void let_go(struct gn_order *order, struct gn_start *start)
+{
+    struct role role;
+    struct gn_vertex *begin = start->begin;
+    if (!role_of(order, start, &role) || !is_awaited_by_nobody(&role, start->bytes_sent))
+        return;
+    start->begin = NULL;
+    gn_vertex_noticed(order, begin);
+}
+
 static bool is_known(const struct gn_start *start)
 {
     return start->comm != GN_NONE && start->op != GN_COLLECTIVE_UNKNOWN;
 }
 
-static void free_start(struct gn_order *order, struct gn_start *start)
+/* Its end has come, or never will: the location's next blocking collective, or the next one with this
+ * request, is another one. */
+static void unname(struct gn_order *order, struct gn_start *start)
 {
     struct gn_place_state *location = &order->locations[start->location];
     if (location->blocking == start)
         location->blocking = NULL;
     if (location->blocking_rma == start)
         location->blocking_rma = NULL;
-    if (start->nonblocking)
+    if (start->named)
         gn_map_remove(&order->starts, map_key(location->process, start->request));
+    start->named = false;
+}
+
+static void free_start(struct gn_order *order, struct gn_start *start)
+{
+    unname(order, start);
     free(start);
 }
 
@@ -458,6 +528,7 @@ static void dissolve(struct gn_order *order, struct gn_start *start)
 {
     struct gn_vertex *begin = start->begin, *end = start->end;
     start->begin = start->end = NULL;
+    start->dissolved = true;
     if (begin)
         gn_vertex_noticed(order, begin);
     if (end)
@@ -497,7 +568,13 @@ static int join(struct gn_order *order, struct gn_start *start)
         dissolve(order, start);
     } else {
         instance_begin(order, i, start);
-        gn_vertex_noticed(order, begin); /* it was kept because nobody knew */
+        start->begin = NULL;
+        if (begin)
+            gn_vertex_noticed(order, begin); /* it was kept because nobody knew */
+    }
+    if (i && start->has_ended) {
+        end_observed(order, i, start->member);
+        close_if_over(order, i);
     }
     if (i && end) {
         if (start->given_up)
@@ -506,7 +583,7 @@ static int join(struct gn_order *order, struct gn_start *start)
         gn_vertex_settled(order, end);
         close_if_over(order, i);
     }
-    if (end)
+    if (end || start->has_ended)
         free_start(order, start);
     return code;
 }
@@ -591,19 +668,21 @@ int gn_collective_begin(struct gn_order *order, struct gn_vertex *begin)
                                .root = event->peer,
                                .op = event->op,
                                .rma = is_rma(event),
-                               .begin = begin};
+                               .begin = begin,
+                               .bytes_sent = event->bytes_sent};
     if (nonblocking && !gn_map_add(&order->starts, map_key(location->process, event->request), start)) {
         free(start);
         return -ENOMEM;
     }
-    start->nonblocking = nonblocking;
+    start->named = nonblocking;
     if (!nonblocking)
         *blocking = start;
     begin->begins = true;
     begin->keeps++; /* until it is known who its successors are */
-    int code = append(order, location, start);
-    int failed = drain(order, location);
-    return code ? code : failed;
+    let_go(order, start);
+    if (start->rma) /* one at a time: nothing that came before it can be unknown */
+        return is_known(start) ? join(order, start) : 0;
+    return append(order, location, start);
 }
 
 int gn_collective_end(struct gn_order *order, struct gn_vertex *end)
@@ -617,6 +696,7 @@ int gn_collective_end(struct gn_order *order, struct gn_vertex *end)
         order->stats.contradictions += !is_loose(order, location->process);
         return 0;
     }
+    unname(order, start);
     end->waits++;
     start->end = end;
     if (start->instance) {
@@ -627,7 +707,7 @@ int gn_collective_end(struct gn_order *order, struct gn_vertex *end)
         close_if_over(order, i);
         return 0;
     }
-    if (!start->listed && !start->begin) { /* dissolved */
+    if (start->dissolved) {
         gn_vertex_settled(order, end);
         free_start(order, start);
         return 0;
@@ -636,7 +716,8 @@ int gn_collective_end(struct gn_order *order, struct gn_vertex *end)
         start->comm = event->comm;
         start->op = event->op == GN_COLLECTIVE_UNKNOWN ? GN_COLLECTIVE_BARRIER : event->op;
         start->root = event->peer;
-        start->begin->event.bytes_sent = event->bytes_sent;
+        start->bytes_sent = event->bytes_sent;
+        let_go(order, start);
     }
     if (start->comm == GN_NONE) { /* not even its end says on which communicator */
         order->stats.contradictions++;
@@ -644,7 +725,13 @@ int gn_collective_end(struct gn_order *order, struct gn_vertex *end)
         forget(order, home, start);
         return drain(order, home);
     }
-    if (start->given_up)
+    struct role role;
+    if (role_of(order, start, &role) && waits_for_nobody(&role, event->bytes_received)) {
+        start->end = NULL;
+        start->has_ended = true;
+        gn_vertex_settled(order, end);
+    }
+    if (start->given_up || start->rma)
         return join(order, start);
     return drain(order, &order->locations[start->location]);
 }

@@ -3,13 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char magic[] = {3, 'B', 'O', 'T', 'F', '2'}; /* or 'L': little endian */
+static const char magic[] = {3, 'B', 'O', 'T', 'F', '2'}; /* or 'L': the other byte order */
 
 /* The anchor files in a folder: how many, and the first one. */
 static size_t anchors_in(const char *folder, char first[PATH_MAX])
@@ -88,20 +87,4 @@ int gn_archive_find(struct gn_archive *archive, const char *path, struct gn_erro
     strcpy(archive->folder, archive->anchor);
     *strrchr(archive->folder, '.') = '\0';
     return 0;
-}
-
-/* An event file is whole when it ends with the mark for that: anything may be missing before it, but what was
- * cut off in the middle of a write, as by a crash or a full disk, has no such mark. */
-enum gn_event_file gn_archive_event_file(const struct gn_archive *archive, uint64_t location)
-{
-    enum { END_OF_FILE = 1 };
-    char path[PATH_MAX + 32], last = 0;
-    snprintf(path, sizeof path, "%s/%" PRIu64 ".evt", archive->folder, location);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return GN_EVENT_FILE_MISSING;
-    if (lseek(file, -1, SEEK_END) < 0 || read(file, &last, 1) != 1)
-        last = 0;
-    close(file);
-    return last == END_OF_FILE ? GN_EVENT_FILE_WHOLE : GN_EVENT_FILE_TRUNCATED;
 }

@@ -73,6 +73,7 @@ refused 'one pattern at a time' ring stencil1 -o bad
 refused 'not empty' ring -o perfect
 refused 'nowhere' ring -o nowhere/bad
 refused '0 locations' ring -n 0 -o bad
+refused 'too much' ring -n 4294967297 -o bad
 refused 'a whole number' ring -n 2.5 -o bad
 refused 'a whole number' ring -e -5 -o bad
 refused 'clock domains' ring -n 2 --domains 3 -o bad

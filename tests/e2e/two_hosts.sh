@@ -44,6 +44,27 @@ grep -q "4 ranks on 2 hosts (left, right)" "$work/gnomon.err" || fail "not 4 ran
 on_left front "$gnomon run -- $launch $examples/pool.$FLAVOUR --iterations 40"
 grep -q "4 ranks on 2 hosts (left, right)" "$work/front.err" || fail "from in front: not 4 ranks on the two hosts"
 
+# One trace of both: every rank's events, on one clock, and one MPI_COMM_WORLD.
+rm -rf gnomon-*
+on_left trace "$launch $gnomon run --trace $examples/heat.$FLAVOUR"
+wait_for_report trace
+trace=$(folder_of trace)/trace
+[ -z "$(ls -d "$trace"-* 2>/dev/null)" ] || fail "traces of single hosts were left: $(ls -d "$trace"-*)"
+json trace 'r["trace"]["archives"] == 1 and r["trace"]["error"] is None' || fail "the traces were not joined"
+if command -v otf2-print >/dev/null; then
+    otf2-print "$trace/traces.otf2" >"$work/events" 2>"$work/otf2.err" || fail "otf2-print cannot read it"
+    [ ! -s "$work/otf2.err" ] || fail "otf2-print warns: $(head -5 "$work/otf2.err")"
+    ! grep -q INVALID "$work/events" || fail "undefined references: $(grep -m3 INVALID "$work/events")"
+    json trace "r['trace']['events'] == $(grep -cE '^[A-Z_]+ +[0-9]+ +[0-9]+ ' "$work/events")" || fail "not all events"
+    for rank in 0 1 2 3; do
+        grep -qE "^MPI_COLLECTIVE_END +$rank " "$work/events" || fail "no events of rank $rank"
+    done
+    otf2-print -G "$trace/traces.otf2" >"$work/definitions"
+    [ "$(grep -c '^COMM .*"MPI_COMM_WORLD"' "$work/definitions")" = 1 ] || fail "not one MPI_COMM_WORLD"
+    [ "$(grep -c '^REGION .*"MPI_Waitall"' "$work/definitions")" = 1 ] || fail "not one MPI_Waitall"
+    grep -q 'LOCATION_GROUP .*"Rank 3".*"node::right"' "$work/definitions" || fail "rank 3 is not on the other host"
+fi
+
 rm -rf gnomon-*
 on_left crash "$launch $gnomon run $examples/crash.$FLAVOUR kill --rank 3"
 wait_for_report crash
