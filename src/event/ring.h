@@ -59,7 +59,7 @@ struct gn_ring {
 
 struct gn_ring_segment {
     /* written by the agent before the segment is handed out */
-    uint64_t magic;
+    _Alignas(64) uint64_t magic; /* so that rings behind it lie on cache lines */
     uint32_t version;
     uint32_t location_capacity;
     uint64_t segment_bytes;
@@ -70,7 +70,8 @@ struct gn_ring_segment {
     _Atomic uint32_t comm_count;
     _Atomic uint32_t window_count;
     _Atomic uint32_t word_count;
-    _Atomic uint32_t lost_comms; /* communicators that found no room: events on them have comm = GN_NONE */
+    _Atomic uint32_t lost_comms; /* that found no room, or have members outside of MPI_COMM_WORLD:
+                                    events on them have comm = GN_NONE */
     struct gn_ring_comm comms[GN_RING_COMMS]; /* 0: MPI_COMM_WORLD, 1: MPI_COMM_SELF */
     struct gn_ring_window windows[GN_RING_WINDOWS];
     uint32_t words[GN_RING_WORDS];
@@ -97,6 +98,7 @@ static inline struct gn_event *gn_ring_events(struct gn_ring *ring)
     return (struct gn_event *)(ring + 1);
 }
 
-_Static_assert(sizeof(struct gn_ring) % 64 == 0, "events lie on cache lines");
+_Static_assert(sizeof(struct gn_ring_segment) % 64 == 0 && sizeof(struct gn_ring) % 64 == 0,
+               "rings and events lie on cache lines");
 
 #endif

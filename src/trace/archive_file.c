@@ -40,9 +40,9 @@ static enum gn_file_state state_of(int file)
     return is_whole ? GN_FILE_WHOLE : GN_FILE_CUT;
 }
 
-enum gn_file_state gn_archive_file_state(const char *folder, uint64_t location, const char *extension)
+enum gn_file_state gn_archive_events_state(const char *folder, uint64_t location)
 {
-    return state_of(open_file(folder, location, extension));
+    return state_of(open_file(folder, location, "evt"));
 }
 
 enum gn_file_state gn_archive_definitions_state(const char *folder)
@@ -120,20 +120,96 @@ static uint64_t count_records(const uint8_t *bytes, uint64_t size, uint64_t chun
     return records;
 }
 
-uint64_t gn_archive_file_records(const char *folder, uint64_t location, uint64_t chunk)
+/* The bytes of a file for reading; NULL: none. */
+static const uint8_t *map_file(int file, size_t *size)
 {
     struct stat is;
-    uint64_t records = 0;
-    int file = open_file(folder, location, "evt");
-    if (file < 0)
+    void *bytes = MAP_FAILED;
+    if (file >= 0 && fstat(file, &is) == 0 && is.st_size > 0)
+        bytes = mmap(NULL, *size = (size_t)is.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (file >= 0)
+        close(file);
+    return bytes == MAP_FAILED ? NULL : bytes;
+}
+
+uint64_t gn_archive_file_records(const char *folder, uint64_t location, uint64_t chunk)
+{
+    size_t size;
+    const uint8_t *bytes = chunk ? map_file(open_file(folder, location, "evt"), &size) : NULL;
+    if (!bytes)
         return 0;
-    if (fstat(file, &is) == 0 && is.st_size > 0 && chunk > 0) {
-        void *bytes = mmap(NULL, (size_t)is.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-        if (bytes != MAP_FAILED) {
-            records = count_records(bytes, (uint64_t)is.st_size, chunk);
-            munmap(bytes, (size_t)is.st_size);
-        }
-    }
-    close(file);
+    uint64_t records = count_records(bytes, size, chunk);
+    munmap((void *)bytes, size);
     return records;
+}
+
+/* ---- local definitions ---- */
+
+static bool read_number(struct rest *rest, uint64_t *value)
+{
+    *value = 0;
+    if (rest->size == 0 || rest->at[0] > 8 || rest->at[0] >= rest->size)
+        return false;
+    int count = rest->at[0];
+    for (int i = 0; i < count; i++)
+        *value |= (uint64_t)rest->at[1 + i] << 8 * (rest->is_big_endian ? count - 1 - i : i);
+    return skip(rest, 1 + (uint64_t)count);
+}
+
+/* Whether the table's numbers are there: each takes a byte at least. */
+static bool mapping_fits(struct rest table)
+{
+    uint64_t count;
+    if (!skip(&table, 1) || !read_number(&table, &count) || table.size == 0)
+        return false;
+    uint64_t least = table.at[0] ? 2 : 1;
+    return count <= (table.size - 1) / least;
+}
+
+static bool skip_definition(struct rest *rest, uint8_t *type)
+{
+    enum { MAPPING_TABLE = 5 };
+    if (rest->size == 0)
+        return false;
+    *type = rest->at[0];
+    if (*type == CHUNK_HEADER || *type == END_OF_CHUNK || *type == END_OF_FILE)
+        return skip_record(rest, type);
+    skip(rest, 1);
+    struct rest record = *rest;
+    if (!skip_with_length(rest))
+        return false;
+    skip(&record, record.at[0] == 255 ? 9 : 1);
+    record.size -= rest->size;
+    return *type != MAPPING_TABLE || mapping_fits(record);
+}
+
+static bool mappings_fit(const uint8_t *bytes, uint64_t size, uint64_t chunk)
+{
+    for (uint64_t begin = 0; begin < size; begin += chunk) {
+        struct rest rest = {.at = bytes + begin, .size = size - begin < chunk ? size - begin : chunk};
+        uint8_t type = 0;
+        while (skip_definition(&rest, &type))
+            ;
+        if (type == END_OF_FILE)
+            return true;
+        if (type != END_OF_CHUNK)
+            return false;
+        if (rest.size && rest.at[0] == END_OF_FILE)
+            return true;
+    }
+    return false;
+}
+
+enum gn_file_state gn_archive_mappings_state(const char *folder, uint64_t location, uint64_t chunk)
+{
+    size_t size;
+    enum gn_file_state state = state_of(open_file(folder, location, "def"));
+    if (state != GN_FILE_WHOLE)
+        return state;
+    const uint8_t *bytes = chunk ? map_file(open_file(folder, location, "def"), &size) : NULL;
+    if (!bytes)
+        return GN_FILE_CUT;
+    bool fit = mappings_fit(bytes, size, chunk);
+    munmap((void *)bytes, size);
+    return fit ? GN_FILE_WHOLE : GN_FILE_CUT;
 }

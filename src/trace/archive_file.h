@@ -17,8 +17,13 @@
 
 enum gn_file_state { GN_FILE_WHOLE, GN_FILE_CUT, GN_FILE_MISSING };
 
-/* Whether folder/<location>.<extension> ("evt", "def") is there, and ends as it should. */
-enum gn_file_state gn_archive_file_state(const char *folder, uint64_t location, const char *extension);
+/* Whether the event file folder/<location>.evt is there, and ends as it should. */
+enum gn_file_state gn_archive_events_state(const char *folder, uint64_t location);
+
+/* The same of the location's own definitions, folder/<location>.def. Broken ones count as cut, too: the
+ * library takes the length of a mapping table from them as it is, and writes to where there is no memory.
+ * chunk: bytes. */
+enum gn_file_state gn_archive_mappings_state(const char *folder, uint64_t location, uint64_t chunk);
 
 /* The same of the global definitions, <folder>.def. */
 enum gn_file_state gn_archive_definitions_state(const char *folder);

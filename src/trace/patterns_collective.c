@@ -96,7 +96,7 @@ static uint32_t rank_of(const struct instance *in, uint32_t member)
 static void record(struct gn_sim *sim, const struct instance *in, uint32_t member, enum gn_event_kind kind,
                    uint64_t request)
 {
-    bool none = in->op->op == GN_COLLECTIVE_BARRIER || in->op == &handle || kind == GN_EVENT_NBC_REQUEST;
+    bool none = in->op->op == GN_COLLECTIVE_BARRIER || in->op == &handle;
     uint32_t bytes = none ? 0 : BYTES;
     gn_sim_take_part(sim, rank_of(in, member), in->call, kind, in->root, request,
                      gives(sim, in, member) ? bytes * in->getters : 0,

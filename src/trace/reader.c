@@ -49,6 +49,7 @@ static void close_reader(void *self)
     free(r->locations);
     free(r->processes);
     free(r->open);
+    free(r->shared.has_no_numbers);
     free(r);
 }
 
@@ -117,11 +118,12 @@ static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
 /* How much may be in memory at a time. */
 static void tell_limits(struct reader *r)
 {
-    uint64_t chunk = 1 << 20, definition_chunk, locations = r->shared.definitions->location_count + 1;
+    uint64_t chunk = 1 << 20, definition_chunk = 0, locations = r->shared.definitions->location_count + 1;
     struct rlimit files = {.rlim_cur = 256};
     getrlimit(RLIMIT_NOFILE, &files);
     OTF2_Reader_GetChunkSize(r->shared.otf2, &chunk, &definition_chunk);
     r->shared.event_chunk = chunk;
+    r->shared.definition_chunk = definition_chunk;
     uint64_t most = clamp(files.rlim_cur / 2, OPEN_LEAST, OPEN_MOST);
     r->open_limit = (uint32_t)clamp(OPEN_BYTES / (chunk + 1), OPEN_LEAST, most);
     r->shared.batch = BATCH;

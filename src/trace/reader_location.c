@@ -20,10 +20,14 @@ static const struct gn_location_def *definition(const struct gn_reader_location 
 /* Local definitions say how a location's events are numbered. A file that is not there means that they are
  * numbered like the global ones; of one that was cut off nobody knows, and the location's events are left
  * out. */
-static void read_local_definitions(struct gn_reader_shared *s, uint64_t id)
+static void read_local_definitions(struct gn_reader_shared *s, size_t location)
 {
-    uint64_t count = 0;
-    if (s->has_plain_files && gn_archive_file_state(s->archive.folder, id, "def") != GN_FILE_WHOLE)
+    uint64_t count = 0, id = s->definitions->locations[location].file_id;
+    enum gn_file_state state = GN_FILE_WHOLE;
+    if (s->has_plain_files)
+        state = gn_archive_mappings_state(s->archive.folder, id, s->definition_chunk);
+    s->has_no_numbers[location] = state == GN_FILE_CUT;
+    if (state != GN_FILE_WHOLE)
         return;
     OTF2_DefReader *reader = OTF2_Reader_GetDefReader(s->otf2, id);
     if (!reader)
@@ -35,13 +39,16 @@ static void read_local_definitions(struct gn_reader_shared *s, uint64_t id)
 int gn_reader_select(struct gn_reader_shared *s, struct gn_error *err)
 {
     const struct gn_definitions *d = s->definitions;
+    s->has_no_numbers = calloc(d->location_count + 1, sizeof *s->has_no_numbers);
+    if (!s->has_no_numbers)
+        return gn_fail(err, -ENOMEM, "no memory for the %zu locations of the trace", d->location_count);
     for (size_t i = 0; i < d->location_count; i++)
         if (OTF2_Reader_SelectLocation(s->otf2, d->locations[i].file_id) != OTF2_SUCCESS)
             return gn_fail(err, -EIO, "cannot read location %" PRIu64 " of the trace %s: %s",
                            d->locations[i].file_id, s->archive.anchor, gn_otf2_error_text());
     if (OTF2_Reader_OpenDefFiles(s->otf2) == OTF2_SUCCESS) {
         for (size_t i = 0; i < d->location_count; i++)
-            read_local_definitions(s, d->locations[i].file_id);
+            read_local_definitions(s, i);
         OTF2_Reader_CloseDefFiles(s->otf2);
     }
     if (OTF2_Reader_OpenEvtFiles(s->otf2) != OTF2_SUCCESS)
@@ -65,12 +72,12 @@ static bool look_at_files(struct gn_reader_location *l)
     l->limit = UINT64_MAX;
     if (!s->has_plain_files)
         return true;
-    enum gn_file_state events = gn_archive_file_state(s->archive.folder, id, "evt");
+    enum gn_file_state events = gn_archive_events_state(s->archive.folder, id);
     if (events == GN_FILE_MISSING) {
         s->report.missing_files++;
         return false;
     }
-    if (gn_archive_file_state(s->archive.folder, id, "def") == GN_FILE_CUT) {
+    if (s->has_no_numbers[l->index]) {
         find_cut(l);
         return false;
     }

@@ -22,8 +22,9 @@ struct gn_reader_shared {
     struct gn_reader_maps maps;
     struct gn_trace_report report;
     struct gn_archive archive;
-    uint32_t batch;       /* events read at once */
-    uint64_t event_chunk; /* bytes */
+    uint32_t batch;                         /* events read at once */
+    uint64_t event_chunk, definition_chunk; /* bytes */
+    bool *has_no_numbers;                   /* [location_count] its local definitions are broken */
     bool has_plain_files; /* neither compressed nor in a container: can be looked at without the library */
 };
 
