@@ -19,7 +19,14 @@
 #include <sys/mman.h>
 #include <unwind.h>
 
-enum { BATCH_NS = 1000000, A_CALL = GN_CALL_IPROBE, SUBCOMM = 0x77, A_TYPE = 0x88, A_REQUEST = 0x9990 };
+enum {
+    BATCH_NS = 1000000,
+    A_CALL = GN_CALL_IPROBE,
+    SUBCOMM = 0x77,
+    A_TYPE = 0x88,
+    A_REQUEST = 0x9990,
+    RING_EVENTS = 1 << 18
+};
 
 #define KEEP(value) __asm__ volatile("" ::"r"(value) : "memory")
 
@@ -267,6 +274,46 @@ static void part_receive(long iterations)
     }
 }
 
+static __attribute__((noinline)) void send_wrapper(void)
+{
+    struct gn_call call;
+    call.binding = GN_C;
+    if (!gn_enter(&call, A_CALL, GN_CALLER, GN_FRAME))
+        return;
+    call.exit_ticks = gn_ticks();
+    gn_after_send(&call, 1, A_TYPE, 1, 0, SUBCOMM);
+    gn_leave(&call, 0);
+}
+
+static void part_send(long iterations)
+{
+    for (long i = 0; i < iterations; i++)
+        send_wrapper();
+}
+
+/* A ring as large as usual, so that it does not lie in a cache; we play the agent, which takes all at once.
+ */
+static void traced(void (*part)(long iterations), long iterations)
+{
+    enum { LOOK = 4096 };
+    gn_tracer_attach(&recorder->tracer, 0);
+    for (; iterations > 0; iterations -= LOOK) {
+        part(iterations < LOOK ? iterations : LOOK);
+        atomic_store(&recorder->tracer.ring->tail, recorder->tracer.head);
+    }
+    recorder->tracer.ring = NULL;
+}
+
+static void part_traced_call(long iterations)
+{
+    traced(part_whole, iterations);
+}
+
+static void part_traced_send(long iterations)
+{
+    traced(part_send, iterations);
+}
+
 static struct part {
     const char *name;
     void (*run)(long iterations);
@@ -281,6 +328,9 @@ static struct part {
     {.name = "gn_enter: memo, clock, publish", .run = part_enter},
     {.name = "gn_leave: edge, node, publish", .run = part_leave},
     {.name = "whole call: enter, clock, leave", .run = part_whole},
+    {.name = "whole call, traced: 2 events", .run = part_traced_call},
+    {.name = "send: call, size, peer", .run = part_send},
+    {.name = "send, traced: 3 events", .run = part_traced_send},
     {.name = "type size, cached", .run = part_type_size},
     {.name = "world rank, cached", .run = part_world_rank},
     {.name = "message to a peer", .run = part_peer},
@@ -327,8 +377,15 @@ static int open_capture(void)
     if (segment == MAP_FAILED)
         return -1;
     segment->location_capacity = 1;
+    size_t rings_bytes = gn_ring_segment_bytes(1, RING_EVENTS);
+    struct gn_ring_segment *rings =
+        mmap(NULL, rings_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (rings == MAP_FAILED)
+        return -1;
+    rings->location_capacity = 1;
+    rings->ring_events = RING_EVENTS;
     answer_for_mpi();
-    if (gn_requests_open(false) != 0 || gn_recorder_open(segment, gn_ticks()) != 0)
+    if (gn_comms_open() != 0 || gn_requests_open(false) != 0 || gn_recorder_open(segment, gn_ticks()) != 0)
         return -1;
     prepared.binding = GN_C;
     if (!gn_enter(&prepared, A_CALL, GN_CALLER, GN_FRAME))
@@ -336,6 +393,7 @@ static int open_capture(void)
     prepared.exit_ticks = gn_ticks();
     gn_leave(&prepared, 0);
     recorder = prepared.recorder;
+    gn_ring_memory = rings;
     return 0;
 }
 

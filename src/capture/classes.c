@@ -897,7 +897,8 @@ void gn_traced_win_end(struct gn_call *call)
 
 uint32_t gn_made_window(unsigned binding, gn_handle comm, const void *window)
 {
-    return gn_is_closed() || !gn_ring_memory ? GN_NONE : gn_window_define(gn_win_handle(binding, window, 0), comm);
+    return gn_is_closed() || !gn_ring_memory ? GN_NONE
+                                             : gn_window_define(gn_win_handle(binding, window, 0), comm);
 }
 
 void gn_traced_made_window(struct gn_call *call, gn_handle comm, const void *window)
@@ -1002,7 +1003,7 @@ void gn_forget_handles(void)
 uint32_t gn_made_comm(unsigned binding, gn_handle parent, const void *comm, gn_handle like)
 {
     return gn_is_closed() || !gn_ring_memory ? GN_NONE
-                                       : gn_comm_define(gn_comm_handle(binding, comm, 0), parent, like);
+                                             : gn_comm_define(gn_comm_handle(binding, comm, 0), parent, like);
 }
 
 static void trace_comm(struct gn_call *call, enum gn_event_kind kind, uint32_t comm)

@@ -185,7 +185,7 @@ static uint32_t add_comm(uint32_t list, uint32_t parent, const char *name)
     comm->member_count = members->count;
     comm->other_count = members->others;
     comm->instance = members->comms++;
-    comm->parent = parent;
+    comm->parent = members->others ? GN_NONE : parent; /* the two sides come from different ones */
     strncpy(comm->name, name, sizeof comm->name - 1);
     tables->list_of[number] = list;
     GN_PUBLISH(gn_ring_memory->comm_count, number + 1);

@@ -70,7 +70,8 @@ struct gn_ring_segment {
     _Atomic uint32_t comm_count;
     _Atomic uint32_t window_count;
     _Atomic uint32_t word_count;
-    _Atomic uint32_t lost_comms; /* communicators that found no room: events on them have comm = GN_NONE */
+    _Atomic uint32_t lost_comms; /* that found no room, or have members outside of MPI_COMM_WORLD:
+                                    events on them have comm = GN_NONE */
     struct gn_ring_comm comms[GN_RING_COMMS]; /* 0: MPI_COMM_WORLD, 1: MPI_COMM_SELF */
     struct gn_ring_window windows[GN_RING_WINDOWS];
     uint32_t words[GN_RING_WORDS];

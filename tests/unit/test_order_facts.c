@@ -65,8 +65,8 @@ static void open_scene(struct scene *s, uint32_t processes)
 /* Ends everything: whatever happened before, all that was pushed has been reported then. */
 static void close_scene(struct scene *s)
 {
-    const struct gn_order_stats *stats = gn_order_stats(s->order);
     assert_int_equal(gn_order_finish(s->order), 0);
+    const struct gn_order_stats *stats = gn_order_stats(s->order);
     assert_int_equal(s->reported, stats->pushed);
     assert_int_equal(stats->reported, stats->pushed);
     assert_int_equal(stats->nodes, 0);

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Whether a trace of a program that ran to its end is whole and fits together across ranks.
+
+    check_trace.py traces.otf2 [--unmatched-tags TAG,...]
+
+One line for each fact that does not hold; exit status 1 if there is one, 77 if this Python cannot read OTF2.
+Messages with the tags given may be sent without being received (what an MPI error threw away).
+"""
+import collections
+import sys
+
+try:
+    import otf2
+    from otf2 import events
+except ImportError:
+    sys.exit(77)
+
+
+second_groups = {}  # of intercommunicators
+
+
+def construct_inter_comm(cls, registry, ref, name, group_a, group_b, parent, flags):
+    """python3-otf2 3.0.2 takes each field of an intercommunicator for another one."""
+    comm = otf2.definitions.Comm(registry._registry_for_type(cls), ref,
+                                 registry._get(otf2.definitions.String, name),
+                                 registry._get(otf2.definitions.Group, group_a))
+    second_groups[comm] = registry._get(otf2.definitions.Group, group_b)
+    return comm
+
+
+otf2.definitions.InterComm._construct = classmethod(construct_inter_comm)
+
+wrong = []
+
+
+def say(text):
+    wrong.append(text)
+
+
+class Location:
+    """What one thread did, in order."""
+
+    def __init__(self, location):
+        self.name = f"location {location.name} of {location.group.name}"
+        self.stack = []
+        self.time = 0
+
+    def step(self, event):
+        if event.time < self.time:
+            say(f"{self.name}: time goes backward at {event.time}")
+        self.time = event.time
+        if isinstance(event, events.Enter):
+            self.stack.append(event.region)
+        elif isinstance(event, events.Leave):
+            if not self.stack or self.stack.pop() is not event.region:
+                say(f"{self.name}: leaves {event.region.name} without entering it")
+
+    def end(self):
+        if self.stack:
+            say(f"{self.name}: never leaves {[r.name for r in self.stack]}")
+
+
+class Requests:
+    """Each starts once and completes once, in one process."""
+
+    STARTS = {"MpiIsend": "send", "MpiIrecvRequest": "receive", "NonBlockingCollectiveRequest": "collective"}
+    ENDS = {"MpiIsendComplete": "send", "MpiIrecv": "receive", "NonBlockingCollectiveComplete": "collective"}
+
+    def __init__(self):
+        self.open = {}
+        self.started = collections.Counter()
+
+    def step(self, location, event):
+        kind = type(event).__name__
+        if kind in self.STARTS:
+            key = (location.group, event.request_id)
+            if key in self.open:
+                say(f"{location.group.name}: request {event.request_id} starts twice")
+            self.open[key] = self.STARTS[kind]
+            self.started[self.STARTS[kind]] += 1
+        elif kind in self.ENDS or kind == "MpiRequestCancelled":
+            what = self.open.pop((location.group, event.request_id), None)
+            if what is None or what != self.ENDS.get(kind, what):
+                say(f"{location.group.name}: {kind} of request {event.request_id}, which is {what}")
+
+    def end(self):
+        for (group, number), what in self.open.items():
+            say(f"{group.name}: request {number} ({what}) never completes")
+
+
+def name_of(comm):
+    return f"communicator {comm._ref} {comm.name}"
+
+
+def sides(comm):
+    """The members of a communicator, or of both groups of an intercommunicator, as lists of processes."""
+    groups = [comm.group] + ([second_groups[comm]] if comm in second_groups else [])
+    return [[member.group for member in group.members] for group in groups]
+
+
+class Communication:
+    def __init__(self):
+        self.sent = collections.Counter()
+        self.received = collections.Counter()
+        self.collectives = collections.defaultdict(collections.Counter)
+        self.depth = collections.Counter()
+        self.members = {}
+
+    def rank(self, comm, location):
+        """Which side a location is on, and its rank there."""
+        if comm not in self.members:
+            self.members[comm] = sides(comm)
+        for side, members in enumerate(self.members[comm]):
+            if location.group in members:
+                return side, members.index(location.group)
+        say(f"{location.name} is no member of {name_of(comm)}")
+        return 0, -1
+
+    def step(self, location, event):
+        kind = type(event).__name__
+        self.depth[location] += {"MpiCollectiveBegin": 1, "MpiCollectiveEnd": -1}.get(kind, 0)
+        if getattr(event, "communicator", self) is None:  # with another world: only told to be there
+            return
+        if kind in ("MpiSend", "MpiIsend"):
+            side, rank = self.rank(event.communicator, location)
+            self.sent[event.communicator, side, rank, event.receiver, event.msg_tag, event.msg_length] += 1
+        elif kind in ("MpiRecv", "MpiIrecv"):
+            side, rank = self.rank(event.communicator, location)
+            side = len(self.members[event.communicator]) - 1 - side  # the sender's
+            self.received[event.communicator, side, event.sender, rank, event.msg_tag, event.msg_length] += 1
+        elif kind in ("MpiCollectiveEnd", "NonBlockingCollectiveComplete"):
+            self.collectives[event.communicator, kind, location.group][event.collective_op] += 1
+
+    def end(self, allowed):
+        for key in self.sent.keys() | self.received.keys():
+            comm, _, source, target, tag, length = key
+            sent, received = self.sent[key], self.received[key]
+            if sent != received and not (sent > received and tag in allowed):
+                say(f"{name_of(comm)}: {source} sends {sent} messages of {length} bytes with tag {tag} to {target}, "
+                    f"which receives {received}")
+        for location, depth in self.depth.items():
+            if depth:
+                say(f"{location.name}: {depth} collectives without an end")
+        for comm, kind, _ in list(self.collectives):
+            for side in sides(comm):
+                done = [self.collectives.get((comm, kind, member)) for member in side]
+                if any(d != done[0] for d in done):
+                    say(f"{name_of(comm)}: members disagree on {kind}: {done}")
+
+
+def main():
+    allowed = {int(t) for t in sys.argv[3].split(",")} if len(sys.argv) > 3 else set()
+    requests, communication, locations, kinds = Requests(), Communication(), {}, collections.Counter()
+    with otf2.reader.open(sys.argv[1]) as trace:
+        for location, event in trace.events:
+            kinds[type(event).__name__] += 1
+            locations.setdefault(location, Location(location)).step(event)
+            requests.step(location, event)
+            communication.step(location, event)
+    for location in locations.values():
+        location.end()
+    requests.end()
+    communication.end(allowed)
+    for line in sorted(set(wrong)):
+        print(line)
+    print(", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items())))
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
