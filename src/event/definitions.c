@@ -219,6 +219,8 @@ static uint32_t rank_in(struct inverse *inverse, const uint32_t *members, uint32
 {
     if (!inverse->asked)
         prepare(inverse, members, count);
+    if (inverse->regular && inverse->step == 1) /* MPI_COMM_WORLD, most others too */
+        return process - members[0] < count && process >= members[0] ? process - members[0] : GN_NONE;
     if (inverse->regular) {
         uint32_t rank = count && process >= members[0] ? (process - members[0]) / inverse->step : GN_NONE;
         return rank < count && members[rank] == process ? rank : GN_NONE;

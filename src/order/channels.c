@@ -25,7 +25,8 @@ bool gn_channel_key_of(const struct gn_order *order, const struct gn_event *even
 {
     uint32_t here = order->locations[event->location].process;
     uint32_t there = gn_comm_peer(order->definitions, event->comm, here, event->peer);
-    if (here >= order->process_count || there >= order->process_count)
+    if (here >= order->process_count || there >= order->process_count ||
+        gn_comm_rank_of(order->definitions, event->comm, here, NULL) == GN_NONE)
         return false;
     *key = (struct gn_channel_key){event->comm, sends ? here : there, sends ? there : here, event->tag};
     return true;
