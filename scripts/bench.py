@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What measuring costs, against the same program run without it.
 
-    bench.py BUILD_DIR [--quick] [--real] [--only calls|parts|real|size] [--rounds N] [--json FILE]
+    bench.py BUILD_DIR [--quick] [--real] [--only calls|parts|real|size|trace] [--rounds N] [--json FILE]
 
 Everything is compared in pairs: what is compared runs in turn, round after round, differences and ratios are
 taken within a round, and their median is quoted with the smallest and the largest. bench/README.md says how to
@@ -21,7 +21,8 @@ import tempfile
 import time
 
 AIM_NS = 60  # added per MPI call, at the median, with call paths
-SECTIONS = ["calls", "parts", "real", "size"]
+SECTIONS = ["calls", "parts", "real", "size", "trace"]
+TRACE_AIM = {"seconds": 0.197, "bytes": 51e6}  # for a million events
 FLAVOURS = ["openmpi", "mpich"]
 VARIANTS = ["bare", "empty", "clock", "gnomon"]
 TITLES = {"empty": "empty wrapper", "clock": "two clock reads", "gnomon": "gnomon"}
@@ -125,6 +126,8 @@ class Runner:
         """What stands between mpirun and the program."""
         if variant == "gnomon":
             return [self.path("bin", "gnomon"), "run", "--quiet"]
+        if variant == "trace":
+            return [self.path("bin", "gnomon"), "run", "--quiet", "--trace", "--trace-full=block"]
         if variant == "bare":
             return ["env"]
         return ["env", "LD_PRELOAD=" + self.path("bench", f"{variant}.{flavour}.so")]
@@ -148,7 +151,7 @@ class Runner:
         if done.returncode != 0:
             last = "\n".join((done.stderr or done.stdout).strip().splitlines()[-3:])
             raise Failed(f"{' '.join(words)}: exit status {done.returncode}: {last}")
-        if variant == "gnomon":
+        if variant in ["gnomon", "trace"]:
             self.profile(where)  # its agent is at work until then and would disturb the next run
         return done.stdout, seconds, where
 
@@ -358,6 +361,34 @@ def bench_size(runner, _options):
         rows.append([flavour, f"{sizes[few]:,}", f"{sizes[many]:,}", f"{sizes[many] / sizes[few]:.2f}"])
     if rows:
         table(rows, ["profile.db, bytes", f"{few} iterations", f"{many:,} iterations", "ratio"])
+    return results
+
+
+# ---- a million events ----
+
+def bench_trace(runner, _options):
+    title("A million events in a trace")
+    print("  A ring of MPI_Irecv, MPI_Isend and MPI_Waitall of one rank on MPI_COMM_SELF, ten events a turn, --trace-full=\n"
+          "  block. + s: wall time of mpirun more than that of the bare program of the same round, median (min … max).\n"
+          f"  Aim: at most {1000 * TRACE_AIM['seconds']:.0f} ms and {TRACE_AIM['bytes'] / 1e6:.0f} MB.\n", flush=True)
+    results, rows = {}, []
+    for flavour in runner.flavours:
+        command = [runner.path("bench", f"calls.{flavour}"), "iterations", "100000"]
+        seconds = {"bare": [], "gnomon": [], "trace": []}
+        for turn in range(5):
+            for variant in sorted(seconds, reverse=turn % 2 == 1):
+                _, wall, where = runner.run(variant, flavour, 1, command)
+                seconds[variant].append(wall)
+                if variant == "trace":
+                    facts = runner.report(where)["trace"]
+        added = {v: spread([s - b for b, s in zip(seconds["bare"], seconds[v])]) for v in ["gnomon", "trace"]}
+        results[flavour] = {"added_s": added, "trace": facts, "rounds_s": seconds}
+        rows.append([flavour, f"{facts['events']:,}", shown(spread(seconds["bare"]), "{:.3f}"),
+                     shown(added["gnomon"], "{:.3f}", "+"), shown(added["trace"], "{:.3f}", "+"),
+                     f"{facts['bytes'] / 1e6:.1f}", f"{facts['bytes'] / max(1, facts['events']):.1f}",
+                     f"{facts['dropped'] + facts['unwritten']:,}"])
+    if rows:
+        table(rows, ["flavour", "events", "bare, s", "+ s, profile", "+ s, with trace", "MB", "bytes/event", "lost"])
     return results
 
 

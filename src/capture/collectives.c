@@ -153,14 +153,14 @@ void gn_traced_start(struct gn_call *call, enum gn_collective op, gn_handle comm
                      const struct gn_buffers *buffers, const void *request)
 {
     struct gn_event event = collective(call, GN_EVENT_NBC_REQUEST, op, comm, root, call->enter_ticks);
-    struct gn_event total = event;
-    measure(call, &total, comm, root, buffers);
+    event.bytes_sent = event.bytes_received = 0;
+    measure(call, &event, comm, root, buffers);
     gn_traced_request(call, gn_request_handle(call->binding, request, 0), GN_COLLECTIVE, &event,
                       (struct gn_request_trace){.comm = event.comm,
                                                 .op = event.op,
                                                 .root = event.peer,
-                                                .bytes_sent = total.bytes_sent,
-                                                .bytes_received = total.bytes_received});
+                                                .bytes_sent = event.bytes_sent,
+                                                .bytes_received = event.bytes_received});
 }
 
 /* ---- neighbourhoods ---- */

@@ -1,10 +1,10 @@
 /* gnomon order — the events of a run in causal order. */
+#include "cli/arrival_spec.h"
 #include "cli/commands.h"
 #include "cli/joined.h"
 #include "cli/live.h"
 #include "cli/order_report.h"
 #include "cli/output.h"
-#include "order/arrival.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -309,7 +309,7 @@ static int finish_output(struct use *u, struct gn_error *err)
     return u->output.finish(u->output.self, err);
 }
 
-/* Status 1: it worked, and found a problem. */
+/* Status 1: it worked, and found a problem; 2: a stream turned out to be something else. */
 static int verdict(const struct use *u)
 {
     const struct arguments *a = u->arguments;
@@ -321,6 +321,8 @@ static int verdict(const struct use *u)
     if (a->count && gn_ordering_matches(u->ordering) < a->count)
         fprintf(stderr, "gnomon order: only %llu events match\n",
                 (unsigned long long)gn_ordering_matches(u->ordering));
+    if (u->live.broken)
+        return 2;
     return backward || u->live.died || (a->count && gn_ordering_matches(u->ordering) < a->count);
 }
 

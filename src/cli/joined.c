@@ -8,8 +8,12 @@
 
 struct gn_joined {
     size_t count;
-    uint32_t *at; /* per location: the part that is read */
-    size_t at_count, at_capacity;
+    char **paths;
+    struct place {     /* per location */
+        uint32_t part; /* that is read */
+        uint64_t last_ticks;
+    } * places;
+    size_t place_count, place_capacity;
     struct part {
         struct gn_source source;
         const struct gn_trace_report *report;
@@ -93,20 +97,39 @@ static int check_shared(const struct gn_definitions *a, const struct gn_definiti
 
 /* ---- as one source ---- */
 
+/* The next part has to go on where the one before ended. */
+static int check_follows(const struct gn_joined *j, uint32_t location, const struct gn_event *first,
+                         struct gn_error *err)
+{
+    const struct place *place = &j->places[location];
+    if (first->ticks >= place->last_ticks)
+        return 0;
+    return gn_fail(
+        err, -EINVAL,
+        "%s does not go on where the traces before it end: its location %u begins at an earlier time; "
+        "name parts of one run in their order, and each once",
+        j->paths[place->part], location);
+}
+
 static int64_t pull(void *self, uint32_t location, const struct gn_event **events, struct gn_error *err)
 {
     struct gn_joined *j = self;
-    while (j->at_count <= location) {
-        if (!gn_grow(&j->at, &j->at_capacity, j->at_count, sizeof *j->at))
+    while (j->place_count <= location) {
+        if (!gn_grow(&j->places, &j->place_capacity, j->place_count, sizeof *j->places))
             return gn_fail(err, -ENOMEM, "no memory for location %u", location);
-        j->at[j->at_count++] = 0;
+        j->places[j->place_count++] = (struct place){0};
     }
-    while (j->at[location] < j->count) {
-        struct gn_source *part = &j->parts[j->at[location]].source;
+    struct place *place = &j->places[location];
+    for (bool next = false; place->part < j->count; place->part++, next = true) {
+        struct gn_source *part = &j->parts[place->part].source;
         int64_t count = part->pull(part->self, location, events, err);
+        int code = next && count > 0 ? check_follows(j, location, *events, err) : 0;
+        if (code < 0)
+            return code;
+        if (count > 0)
+            place->last_ticks = (*events)[count - 1].ticks;
         if (count != 0)
             return count;
-        j->at[location]++;
     }
     return 0;
 }
@@ -116,7 +139,7 @@ static void close_joined(void *self)
     struct gn_joined *j = self;
     for (size_t i = 0; i < j->count; i++)
         j->parts[i].source.close(j->parts[i].source.self);
-    free(j->at);
+    free(j->places);
     free(j);
 }
 
@@ -125,6 +148,8 @@ int gn_joined_open(struct gn_source *source, struct gn_joined **joined, char **p
 {
     struct gn_joined *j = calloc(1, sizeof *j + count * sizeof j->parts[0]);
     int code = j ? 0 : gn_fail(err, -ENOMEM, "no memory for %zu traces", count);
+    if (j)
+        j->paths = paths;
     for (size_t i = 0; i < count && code == 0; i++) {
         code = gn_trace_open(&j->parts[i].source, &j->parts[i].report, paths[i], err);
         j->count += code == 0;

@@ -9,8 +9,9 @@ struct gn_joined;
 
 /*
  * Opens the archives at paths (trace/reader.h says what a path may be). All must have the same definitions:
- * then a location's events are those of the first archive, then of the next, … *source is the caller's to
- * close; *joined lives as long as it does. 0 or a negative errno value.
+ * then a location's events are those of the first archive, then of the next, … which must not go back in
+ * time. *source is the caller's to close, *joined lives as long as it does, and paths have to. 0 or a
+ * negative errno value.
  */
 int gn_joined_open(struct gn_source *source, struct gn_joined **joined, char **paths, size_t count,
                    struct gn_error *err);

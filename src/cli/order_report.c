@@ -39,7 +39,6 @@ static const struct line sort_lines[] = {
     LINE(gn_order_stats, incomplete_collectives, "collectives that not all members took part in"),
     LINE(gn_order_stats, ambiguous, "events whose predecessor could not be told with certainty"),
     LINE(gn_order_stats, lost, "events lost while the program was measured"),
-    LINE(gn_order_stats, adjusted, "events moved to a later time, behind their predecessors"),
     LINE(gn_order_stats, contradictions, "events that fit no definition or no earlier event, taken as local"),
 };
 
@@ -73,7 +72,7 @@ static void print_lines(const void *from, const struct line *lines, size_t count
 {
     for (size_t i = 0; i < count; i++)
         if (value_of(from, &lines[i]))
-            fprintf(out, "  %" PRIu64 " %s\n", value_of(from, &lines[i]), lines[i].text);
+            fprintf(out, "  %s: %" PRIu64 "\n", lines[i].text, value_of(from, &lines[i]));
 }
 
 static void print_section(const char *title, const void *from, const struct line *lines, size_t count,
@@ -114,6 +113,9 @@ static void print_sort(const struct gn_order_report *r, FILE *out)
             mean(r->measured.delay_sum, s->reported), r->measured.delay_max, r->measured.delayed,
             percent(r->measured.delayed, s->reported));
     print_backward(r, out);
+    if (s->adjusted)
+        fprintf(out, "%" PRIu64 " events (%.1f %%) were moved to a later time, behind their predecessors\n",
+                s->adjusted, percent(s->adjusted, s->reported));
     print_section("not everything was there", s, sort_lines, COUNT(sort_lines), out);
 }
 
@@ -122,7 +124,8 @@ void gn_order_report_text(const struct gn_order_report *r, FILE *out)
     if (r->stats)
         print_sort(r, out);
     if (r->asked)
-        fprintf(out, "%" PRIu64 " events match%s\n", r->matches, r->stopped ? "; the rest was not read" : "");
+        fprintf(out, "events that match: %" PRIu64 "%s\n", r->matches,
+                r->stopped ? "; the rest was not read" : "");
     if (r->trace)
         print_section("what the trace got wrong", r->trace, trace_lines, COUNT(trace_lines), out);
     if (r->live)
@@ -166,6 +169,7 @@ static json_t *sort_json(const struct gn_order_report *r)
     set(sort, "backward_by_timestamp", m->backward_timestamps);
     set(sort, "backward_in_arrival", m->backward_arrived);
     set(sort, "backward_in_output", m->backward_reported);
+    set(sort, "adjusted", s->adjusted);
     set_lines(sort, s, sort_lines, COUNT(sort_lines));
     return sort;
 }

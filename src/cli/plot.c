@@ -70,11 +70,11 @@ static void axes(const struct gn_plot *p, const struct scale *s, uint64_t most, 
     fprintf(out, "<g stroke=\"#888\" stroke-width=\"1\" fill=\"none\"><path d=\"M%d %dV%dH%d\"/></g>\n", LEFT,
             TOP, BOTTOM, RIGHT);
     fprintf(out, "<g font-family=\"sans-serif\" font-size=\"12\" fill=\"#222\">\n");
-    for (uint64_t at = 0; at <= p->pushes; at += step)
+    for (uint64_t k = 0, at = 0; k <= p->pushes / step; at = ++k * step)
         fprintf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%" PRIu64 "</text>\n",
                 x_of(s, (double)at), BOTTOM + 18, at);
     step = step_for(most);
-    for (uint64_t at = 0; at <= most; at += step)
+    for (uint64_t k = 0, at = 0; k <= most / step; at = ++k * step)
         fprintf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%" PRIu64 "</text>\n", LEFT - 8,
                 y_of(s, (double)at) + 4, at);
     fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">events pushed</text>\n", (LEFT + RIGHT) / 2,

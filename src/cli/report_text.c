@@ -343,7 +343,8 @@ static void trace_line(const struct page *p)
         fprintf(p->out, "  %s communicators found no room: messages on them are not in it\n",
                 grouped(t->lost_comms, lost));
     if (t->garbled)
-        fprintf(p->out, "  %s references made no sense: did the program write where it should not?\n",
+        fprintf(p->out,
+                "  %s references in it made no sense, such as ranks that its communicator does not have\n",
                 grouped(t->garbled, lost));
 }
 

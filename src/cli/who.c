@@ -16,10 +16,10 @@ static bool next_thread(struct gn_whos *w, uint32_t process, uint32_t *thread)
     return true;
 }
 
-struct gn_who gn_who_of(struct gn_whos *w, uint32_t location)
+void gn_whos_extend(struct gn_whos *w)
 {
     const struct gn_definitions *d = w->definitions;
-    while (location >= w->location_count && w->location_count < d->location_count) {
+    while (w->location_count < d->location_count) {
         uint32_t process = d->locations[w->location_count].process;
         struct gn_who who = {-1, 0};
         if (!gn_grow(&w->locations, &w->location_capacity, w->location_count, sizeof *w->locations))
@@ -31,7 +31,6 @@ struct gn_who gn_who_of(struct gn_whos *w, uint32_t location)
         }
         w->locations[w->location_count++] = who;
     }
-    return location < w->location_count ? w->locations[location] : (struct gn_who){-1, 0};
 }
 
 void gn_whos_clear(struct gn_whos *w)

@@ -17,8 +17,17 @@ struct gn_whos {
     size_t location_count, location_capacity, thread_count, thread_capacity;
 };
 
+/* Looks at what has been defined since the last time; gn_who_of does so when it has to. */
+void gn_whos_extend(struct gn_whos *whos);
+
 /* Of a location that is not defined, or without memory: rank -1, thread 0. */
-struct gn_who gn_who_of(struct gn_whos *whos, uint32_t location);
+static inline struct gn_who gn_who_of(struct gn_whos *whos, uint32_t location)
+{
+    if (location >= whos->location_count)
+        gn_whos_extend(whos);
+    return location < whos->location_count ? whos->locations[location] : (struct gn_who){-1, 0};
+}
+
 void gn_whos_clear(struct gn_whos *whos);
 
 #endif

@@ -142,9 +142,18 @@ _Static_assert(sizeof(struct gn_event) == 64, "an event is a cache line");
 const char *gn_event_name(unsigned kind);
 const char *gn_collective_name(unsigned op);
 
-/* An event with nothing in it but its kind, place and time: references are GN_NONE. */
+/* Begins of collectives, which may not know their bytes. */
+static inline int gn_event_begins(unsigned kind)
+{
+    return kind == GN_EVENT_COLLECTIVE_BEGIN || kind == GN_EVENT_NBC_REQUEST ||
+           kind == GN_EVENT_RMA_COLLECTIVE_BEGIN;
+}
+
+/* An event with nothing in it but its kind, place and time: references are GN_NONE, bytes of begins unknown.
+ */
 static inline struct gn_event gn_event_bare(enum gn_event_kind kind, uint32_t location, uint64_t ticks)
 {
+    const uint64_t bytes = gn_event_begins(kind) ? GN_BYTES_UNKNOWN : 0;
     return (struct gn_event){.ticks = ticks,
                              .location = location,
                              .kind = (uint16_t)kind,
@@ -153,7 +162,9 @@ static inline struct gn_event gn_event_bare(enum gn_event_kind kind, uint32_t lo
                              .path = GN_NONE,
                              .comm = GN_NONE,
                              .peer = GN_NONE,
-                             .tag = GN_NONE};
+                             .tag = GN_NONE,
+                             .bytes_sent = bytes,
+                             .bytes_received = bytes};
 }
 
 #endif

@@ -8,7 +8,7 @@ enum {
     RMA_COLLECTIVE = GN_FIELD_OP | GN_FIELD_WINDOW | GN_FIELD_ROOT | BYTES,
 };
 
-static const uint16_t fields[GN_EVENT_KIND_COUNT] = {
+const uint16_t gn_event_field_table[GN_EVENT_KIND_COUNT] = {
     [GN_EVENT_ENTER] = GN_FIELD_REGION,
     [GN_EVENT_LEAVE] = GN_FIELD_REGION,
     [GN_EVENT_REGION_BEGIN] = GN_FIELD_REGION,
@@ -41,8 +41,3 @@ static const uint16_t fields[GN_EVENT_KIND_COUNT] = {
     [GN_EVENT_MEASUREMENT] = GN_FIELD_COUNT,
     [GN_EVENT_LOST] = GN_FIELD_COUNT,
 };
-
-unsigned gn_event_fields(unsigned kind)
-{
-    return kind < GN_EVENT_KIND_COUNT ? fields[kind] : 0;
-}

@@ -19,8 +19,13 @@ enum gn_field {
     GN_FIELD_COUNT = 1024, /* request is a number of something: lost events, or on and off */
 };
 
+extern const uint16_t gn_event_field_table[GN_EVENT_KIND_COUNT];
+
 /* Bits of enum gn_field; 0 for a number that is no kind. A field that is there may still be unknown in an
  * event: GN_NONE. */
-unsigned gn_event_fields(unsigned kind);
+static inline unsigned gn_event_fields(unsigned kind)
+{
+    return kind < GN_EVENT_KIND_COUNT ? gn_event_field_table[kind] : 0;
+}
 
 #endif

@@ -59,7 +59,7 @@ struct gn_ring {
 
 struct gn_ring_segment {
     /* written by the agent before the segment is handed out */
-    _Alignas(64) uint64_t magic; /* and so the rings behind it */
+    _Alignas(64) uint64_t magic; /* so that rings behind it lie on cache lines */
     uint32_t version;
     uint32_t location_capacity;
     uint64_t segment_bytes;
@@ -98,7 +98,7 @@ static inline struct gn_event *gn_ring_events(struct gn_ring *ring)
     return (struct gn_event *)(ring + 1);
 }
 
-_Static_assert(sizeof(struct gn_ring) % 64 == 0 && sizeof(struct gn_ring_segment) % 64 == 0,
-               "events lie on cache lines");
+_Static_assert(sizeof(struct gn_ring_segment) % 64 == 0 && sizeof(struct gn_ring) % 64 == 0,
+               "rings and events lie on cache lines");
 
 #endif

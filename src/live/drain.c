@@ -42,7 +42,7 @@ struct gn_drain {
     bool unflushed;      /* events since the last flush */
     uint64_t last_flush; /* ns */
     unsigned pause_us;   /* the next sleep */
-    bool pressed;        /* in this round, a ring was half full or more */
+    double fill;         /* of the fullest ring in this round */
     struct gn_drain_stats stats;
     struct gn_event batch[BATCH];
 };
@@ -85,18 +85,18 @@ static void write_untold(struct gn_drain *d, struct drained *p, uint32_t locatio
 
 /* One ring: all that was there at the end, which is no more than fits into it; before, a part of that, so
  * that no ring overflows while another one is emptied. */
-static size_t drain_ring(struct gn_drain *d, struct drained *p, uint32_t location, bool last)
+static void drain_ring(struct gn_drain *d, struct drained *p, uint32_t location, bool last)
 {
     size_t taken = 0, waiting, most = last ? p->rings.ring_events : p->rings.ring_events / TURNS;
     do {
         size_t count = gn_rings_take(&p->rings, location, d->batch, BATCH, &waiting);
-        d->pressed = d->pressed || waiting > p->rings.ring_events / 2;
+        double fill = (double)waiting / p->rings.ring_events;
+        d->fill = fill > d->fill ? fill : d->fill;
         write_batch(d, p, location, count);
         taken += count;
     } while (waiting > BATCH && taken < most);
     if (last)
         write_untold(d, p, location);
-    return taken;
 }
 
 /* Events carry the rank in their location's name: nothing can be written ahead of it. */
@@ -113,24 +113,21 @@ static bool know(struct gn_drain *d, struct drained *p, bool last)
     return p->local != NULL;
 }
 
-static size_t drain_process(struct gn_drain *d, struct drained *p, bool last)
+static void drain_process(struct gn_drain *d, struct drained *p, bool last)
 {
-    size_t taken = 0;
     gn_rings_alive(&p->rings);
     if (!know(d, p, last))
-        return 0;
+        return;
     uint32_t locations = GN_OBSERVE(p->tag->location_count);
     for (uint32_t i = 0; i < locations && i < p->rings.locations; i++)
-        taken += drain_ring(d, p, i, last);
-    return taken;
+        drain_ring(d, p, i, last);
 }
 
 /* ---- the thread ---- */
 
-static size_t drain_all(struct gn_drain *d, bool last)
+static void drain_all(struct gn_drain *d, bool last)
 {
-    size_t taken = 0;
-    d->pressed = false;
+    d->fill = 0;
     pthread_mutex_lock(&d->lock);
     size_t count = d->process_count;
     pthread_mutex_unlock(&d->lock);
@@ -138,9 +135,8 @@ static size_t drain_all(struct gn_drain *d, bool last)
         pthread_mutex_lock(&d->lock);
         struct drained *p = d->processes[i];
         pthread_mutex_unlock(&d->lock);
-        taken += drain_process(d, p, last);
+        drain_process(d, p, last);
     }
-    return taken;
 }
 
 static void flush(struct gn_drain *d, uint64_t now_ns)
@@ -153,15 +149,19 @@ static void flush(struct gn_drain *d, uint64_t now_ns)
         d->failed = true;
 }
 
-static void rest(struct gn_drain *d, size_t taken)
+/* As long as it takes to fill a small part of the fullest ring, going by this round. */
+static void rest(struct gn_drain *d)
 {
-    if (d->pressed) {
-        d->pause_us = SHORTEST_US;
+    if (d->fill > 0.5) /* no time to lose */
         return;
-    }
-    d->pause_us = taken > 0 ? SHORTEST_US : 2 * d->pause_us;
+    if (d->fill < 0.02)
+        d->pause_us *= 2;
+    else if (d->fill > 0.1)
+        d->pause_us /= 2;
     if (d->pause_us > LONGEST_US)
         d->pause_us = LONGEST_US;
+    if (d->pause_us < SHORTEST_US)
+        d->pause_us = SHORTEST_US;
     nanosleep(&(struct timespec){.tv_nsec = d->pause_us * 1000L}, NULL);
 }
 
@@ -171,9 +171,9 @@ static void *run(void *self)
     pthread_setname_np(pthread_self(), "gnomon-drain");
     setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), PRIORITY); /* where it may */
     while (!atomic_load(&d->stop)) {
-        size_t taken = drain_all(d, false);
+        drain_all(d, false);
         flush(d, gn_monotonic_ns());
-        rest(d, taken);
+        rest(d);
     }
     drain_all(d, true);
     return NULL;

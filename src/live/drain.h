@@ -3,9 +3,10 @@
  *
  * At ten million events a second a 16 MiB ring is full after 26 ms, on a machine whose cores are all busy
  * with ranks: nobody else's work may stand in between, so the thread does nothing but copy, translate and
- * write. It looks again at once while much is there, sleeps longer and longer while there is nothing (at most
- * 5 ms, which costs a thousandth of a core), and asks for a better priority, which it gets where the user may
- * have it.
+ * write. It sleeps as long as it takes to fill a small part of a ring (at most 5 ms, which costs less than a
+ * hundredth of a core), not at all while one is half full, and asks for a better priority, which it gets
+ * where the user may have it. Measured on two busy cores, it takes about eight million events a second: what
+ * all ranks of a host together exceed that by for long fills the rings.
  *
  *   gn_drain_add (agent) ──► rings ──take──► translate ──► output (trace/writer)
  *

@@ -3,11 +3,8 @@
 #include "base/grow.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MOST_BUFFERED = 1 << 20 };
 
 /* One location's way here. */
 struct lane {
@@ -20,11 +17,19 @@ struct lane {
     uint64_t arrival_ticks; /* delayed: when it arrives; never before the buffer ahead of it */
 };
 
-/* recorded and delayed take the lane with the smallest key; ties go to the smaller location. */
-struct key {
-    uint64_t ticks;
-    uint32_t location;
-};
+/* recorded and delayed take the lane with the smallest key: ticks, and below them the location. One number,
+ * so that comparing needs no branch: which lane is next cannot be predicted. */
+typedef unsigned __int128 lane_key;
+
+static lane_key key_of(uint64_t ticks, uint32_t location)
+{
+    return (lane_key)ticks << 32 | location;
+}
+
+static uint32_t location_of(lane_key key)
+{
+    return (uint32_t)key;
+}
 
 struct gn_arrival {
     struct gn_source *source;
@@ -33,136 +38,13 @@ struct gn_arrival {
     uint64_t random;
     struct lane *lanes;
     size_t lane_count, lane_capacity;
-    struct key *heap;                            /* recorded, delayed */
+    lane_key *heap;                              /* recorded, delayed */
     uint32_t *active;                            /* roundrobin, random: lanes that have not ended */
     size_t heap_capacity, active_capacity, open; /* open: lanes in heap or active */
     size_t turn;                                 /* roundrobin */
     size_t gone;                                 /* roundrobin: entries of active that have ended */
     bool pending;                                /* the heap's first lane was handed out and has no key yet */
 };
-
-/* ---- the words ---- */
-
-static bool number(const char **text, double *value)
-{
-    char *end;
-    if (!strchr("0123456789.", **text) || !**text)
-        return false;
-    *value = strtod(*text, &end);
-    bool fine = end != *text && isfinite(*value);
-    *text = end;
-    return fine;
-}
-
-static bool duration(const char **text, uint64_t *ns)
-{
-    static const struct {
-        const char *name;
-        double ns;
-    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-    double value;
-    if (!number(text, &value))
-        return false;
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        size_t length = strlen(units[i].name);
-        if (strncmp(*text, units[i].name, length) == 0) {
-            *text += length;
-            *ns = value * units[i].ns < 1e18 ? (uint64_t)(value * units[i].ns + 0.5) : (uint64_t)1e18;
-            return true;
-        }
-    }
-    *ns = 0;
-    return value == 0;
-}
-
-static bool whole(const char *text, uint64_t *value)
-{
-    char *end;
-    errno = 0;
-    *value = strtoull(text, &end, 10);
-    return *text >= '0' && *text <= '9' && !*end && errno == 0;
-}
-
-/* What a SPEC says, before bytes are turned into events. */
-struct spec {
-    double buffer, record;
-    bool bytes;
-};
-
-static bool latency(struct gn_arrival_settings *s, const char *text)
-{
-    if (!duration(&text, &s->latency_min_ns))
-        return false;
-    s->latency_max_ns = s->latency_min_ns;
-    if (strncmp(text, "..", 2) == 0 && (text += 2, !duration(&text, &s->latency_max_ns)))
-        return false;
-    return !*text && s->latency_min_ns <= s->latency_max_ns;
-}
-
-/* One WHAT=VALUE; what is expected instead when it is wrong, else NULL. */
-static const char *setting(struct gn_arrival_settings *s, struct spec *spec, const char *word)
-{
-    const char *value = strchr(word, '=');
-    size_t length = value ? (size_t)(value - word) : strlen(word);
-    value = value ? value + 1 : "";
-    if (length == 6 && strncmp(word, "buffer", 6) == 0) {
-        bool fine = number(&value, &spec->buffer) && spec->buffer >= 1;
-        spec->bytes = *value == 'B';
-        return fine && !value[spec->bytes] ? NULL : "buffer=EVENTS or buffer=BYTESB, at least 1";
-    }
-    if (length == 6 && strncmp(word, "record", 6) == 0)
-        return number(&value, &spec->record) && spec->record >= 1 && !*value ? NULL
-                                                                             : "record=BYTES, at least 1";
-    if (length == 5 && strncmp(word, "flush", 5) == 0)
-        return duration(&value, &s->flush_ns) && !*value ? NULL : "flush=TIME with ns, us, ms or s";
-    if (length == 7 && strncmp(word, "latency", 7) == 0)
-        return latency(s, value) ? NULL : "latency=TIME or latency=TIME..TIME with ns, us, ms or s";
-    if (length == 4 && strncmp(word, "seed", 4) == 0)
-        return whole(value, &s->seed) ? NULL : "seed=NUMBER";
-    return "buffer=, record=, flush=, latency= or seed=";
-}
-
-static int parse_delayed(struct gn_arrival_settings *s, const char *text, struct gn_error *err)
-{
-    struct spec spec = {.buffer = 100, .record = 25, .bytes = true};
-    *s = (struct gn_arrival_settings){.kind = GN_ARRIVAL_DELAYED, .seed = 1, .latency_max_ns = 1000000};
-    while (*text) {
-        char word[128];
-        size_t length = strcspn(text, ",");
-        if (length >= sizeof word)
-            return gn_fail(err, -EINVAL, "a part of the arrival's description is too long");
-        memcpy(word, text, length);
-        word[length] = '\0';
-        const char *expected = setting(s, &spec, word);
-        if (expected)
-            return gn_fail(err, -EINVAL, "\"%s\" in the arrival's description: %s is expected", word,
-                           expected);
-        text += length + (text[length] == ',');
-    }
-    double events = spec.bytes ? spec.buffer / spec.record : spec.buffer;
-    s->buffer_events = events < 1 ? 1 : events > MOST_BUFFERED ? MOST_BUFFERED : (uint32_t)events;
-    return 0;
-}
-
-int gn_arrival_parse(struct gn_arrival_settings *s, const char *text, struct gn_error *err)
-{
-    *s = (struct gn_arrival_settings){.kind = GN_ARRIVAL_RECORDED, .seed = 1};
-    if (strcmp(text, "recorded") == 0)
-        return 0;
-    if (strcmp(text, "roundrobin") == 0) {
-        s->kind = GN_ARRIVAL_ROUNDROBIN;
-        return 0;
-    }
-    if (strncmp(text, "random", 6) == 0 && (!text[6] || (text[6] == ':' && whole(text + 7, &s->seed)))) {
-        s->kind = GN_ARRIVAL_RANDOM;
-        return 0;
-    }
-    if (strncmp(text, "delayed", 7) == 0 && (!text[7] || text[7] == ':'))
-        return parse_delayed(s, text + 7 + (text[7] == ':'), err);
-    return gn_fail(
-        err, -EINVAL,
-        "there is no arrival \"%s\": recorded, roundrobin, random:SEED or delayed:SPEC is expected", text);
-}
 
 /* ---- lanes ---- */
 
@@ -237,28 +119,23 @@ static int fill(struct gn_arrival *a, uint32_t location, struct gn_error *err)
 
 /* ---- recorded and delayed: a heap ---- */
 
-static bool before(const struct key *a, const struct key *b)
+static void sift_down(lane_key *heap, size_t count, size_t at)
 {
-    return a->ticks != b->ticks ? a->ticks < b->ticks : a->location < b->location;
-}
-
-static void sift_down(struct key *heap, size_t count, size_t at)
-{
-    struct key moving = heap[at];
+    lane_key moving = heap[at];
     for (size_t child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && before(&heap[child + 1], &heap[child]))
-            child++;
-        if (!before(&heap[child], &moving))
+        if (child + 1 < count)
+            child += heap[child + 1] < heap[child];
+        if (heap[child] > moving)
             break;
         heap[at] = heap[child];
     }
     heap[at] = moving;
 }
 
-static void sift_up(struct key *heap, size_t at)
+static void sift_up(lane_key *heap, size_t at)
 {
-    struct key moving = heap[at];
-    for (; at && before(&moving, &heap[(at - 1) / 2]); at = (at - 1) / 2)
+    lane_key moving = heap[at];
+    for (; at && moving < heap[(at - 1) / 2]; at = (at - 1) / 2)
         heap[at] = heap[(at - 1) / 2];
     heap[at] = moving;
 }
@@ -267,16 +144,18 @@ static void sift_up(struct key *heap, size_t at)
  * once: what waits for it should not wait longer. */
 static int settle(struct gn_arrival *a, struct gn_error *err)
 {
-    struct key *first = &a->heap[0];
-    struct lane *lane = &a->lanes[first->location];
+    uint32_t location = location_of(a->heap[0]);
+    struct lane *lane = &a->lanes[location];
+    uint64_t ticks = 0;
     bool delayed = a->settings.kind == GN_ARRIVAL_DELAYED;
-    int code = delayed ? fill(a, first->location, err) : pull(a, first->location, err);
+    int code = delayed ? fill(a, location, err) : pull(a, location, err);
     if (code < 0)
         return code;
-    if (delayed)
-        first->ticks = lane->buffered ? lane->arrival_ticks : 0;
-    else
-        first->ticks = lane->ended ? 0 : lane->events->ticks;
+    if (delayed && lane->buffered)
+        ticks = lane->arrival_ticks;
+    else if (!delayed && !lane->ended)
+        ticks = lane->events->ticks;
+    a->heap[0] = key_of(ticks, location);
     a->pending = false;
     sift_down(a->heap, a->open, 0);
     return 0;
@@ -293,11 +172,11 @@ static uint32_t run_length(const struct gn_arrival *a, const struct lane *lane)
 {
     if (a->open == 1)
         return lane->left;
-    const struct key *limit = &a->heap[1];
-    if (a->open > 2 && before(&a->heap[2], limit))
-        limit = &a->heap[2];
-    uint32_t location = a->heap[0].location, count = 1;
-    uint64_t last_ticks = limit->ticks - (location > limit->location);
+    lane_key limit = a->heap[1];
+    if (a->open > 2 && a->heap[2] < limit)
+        limit = a->heap[2];
+    uint32_t count = 1;
+    uint64_t last_ticks = (uint64_t)(limit >> 32) - (location_of(a->heap[0]) > location_of(limit));
     while (count < lane->left && lane->events[count].ticks <= last_ticks)
         count++;
     return count;
@@ -310,8 +189,8 @@ static int next_of_heap(struct gn_arrival *a, struct gn_arrived *arrived, struct
         if (code < 0)
             return code;
     }
-    struct lane *lane = &a->lanes[a->heap[0].location];
-    *arrived = (struct gn_arrived){.location = a->heap[0].location};
+    struct lane *lane = &a->lanes[location_of(a->heap[0])];
+    *arrived = (struct gn_arrived){.location = location_of(a->heap[0])};
     if (a->settings.kind == GN_ARRIVAL_DELAYED) {
         arrived->count = (uint32_t)lane->buffered;
         arrived->events = lane->buffer;
@@ -415,9 +294,9 @@ static int admit(struct gn_arrival *a, struct gn_error *err)
         a->active[a->open++] = location;
         return 0;
     }
-    a->heap[a->open++] = (struct key){0, location};
+    a->heap[a->open++] = key_of(0, location);
     if (a->open > 1) {
-        struct key new = a->heap[a->open - 1];
+        lane_key new = a->heap[a->open - 1];
         a->heap[a->open - 1] = a->heap[0];
         sift_up(a->heap, a->open - 1);
         a->heap[0] = new;

@@ -2,23 +2,13 @@
  * order/arrival — in which order the events of a source reach the sort.
  *
  * A trace on disk has lost how its events would have been delivered. These are the ways to deliver them
- * again; each keeps the order within a location, and gives the same order for the same source and words:
+ * again; each keeps the order within a location, and gives the same order for the same source and settings:
  *
- *   recorded         by timestamp, ties by location: the merge that needs clocks that agree
- *   roundrobin       one event of each location in turn
- *   random:SEED      one event of a random location each time
- *   delayed:SPEC     as monitors deliver them: each location fills a buffer, which is sent when it is full
- *                    and arrives some time later (Kimelman & Zernik, section 3)
- *
- * SPEC is a list of WHAT=VALUE, separated by commas; what is left out has the value shown here:
- *
- *   buffer=100B      size of the buffer: events, or bytes with a B behind the number
- *   record=25        bytes that an event takes in it (PICL's records are about that long); with buffer=…B
- *   flush=0          a buffer is also sent when its first event is that old; 0: only when it is full
- *   latency=0..1ms   from sending to arrival, by the events' timestamps: fixed, or uniform between two times
- *   seed=1           for the latencies
- *
- * Times are numbers with ns, us, ms or s behind. Buffers of one location arrive in order.
+ *   recorded     by timestamp, ties by location: the merge that needs clocks that agree
+ *   roundrobin   one event of each location in turn
+ *   random       one event of a random location each time
+ *   delayed      as monitors deliver them: each location fills a buffer, which is sent when it is full and
+ *                arrives some time later (Kimelman & Zernik, section 3); those of one location in order
  *
  * Events come in slices of what the source gave, so that recorded and roundrobin cost a few ns an event.
  */
@@ -31,14 +21,11 @@ enum gn_arrival_kind { GN_ARRIVAL_RECORDED, GN_ARRIVAL_ROUNDROBIN, GN_ARRIVAL_RA
 
 struct gn_arrival_settings {
     enum gn_arrival_kind kind;
-    uint64_t seed;
+    uint64_t seed;          /* of random and delayed */
     uint32_t buffer_events; /* ≥ 1; this and those below: of delayed only */
-    uint64_t flush_ns;      /* 0: never */
-    uint64_t latency_min_ns, latency_max_ns;
+    uint64_t flush_ns;      /* a buffer is also sent when its first event is that old; 0: only when full */
+    uint64_t latency_min_ns, latency_max_ns; /* from sending to arrival, by the events' timestamps: uniform */
 };
-
-/* Reads what is described above. 0, or -EINVAL with err saying what is wrong and what may stand there. */
-int gn_arrival_parse(struct gn_arrival_settings *settings, const char *text, struct gn_error *err);
 
 /* Some events of a location that arrive one after the other; none: the location has ended. */
 struct gn_arrived {

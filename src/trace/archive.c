@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
-#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static const char magic[] = {3, 'B', 'O', 'T', 'F', '2'}; /* or 'L': little endian */
 
 /* The anchor files in a folder: how many, and the first one. */
 static size_t anchors_in(const char *folder, char first[PATH_MAX])
@@ -48,28 +48,97 @@ static int find_in_folder(struct gn_archive *archive, const char *folder, struct
     return 0;
 }
 
-static int check_anchor(const char *anchor, struct gn_error *err)
+/* What is left of an anchor file. */
+struct rest {
+    const unsigned char *at;
+    size_t size;
+};
+
+static bool skip(struct rest *rest, size_t bytes)
 {
-    char begin[sizeof magic] = {0};
-    const char *dot = strrchr(anchor, '.');
-    int file = open(anchor, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return gn_fail(err, -errno, "cannot open the trace %s: %s", anchor, strerror(errno));
-    ssize_t length = read(file, begin, sizeof begin);
-    close(file);
-    if (begin[1] == 'L')
-        begin[1] = 'B';
-    if (length != sizeof begin || memcmp(begin, magic, sizeof magic) != 0)
+    if (bytes > rest->size)
+        return false;
+    rest->at += bytes;
+    rest->size -= bytes;
+    return true;
+}
+
+static bool skip_string(struct rest *rest)
+{
+    const unsigned char *end = rest->size ? memchr(rest->at, 0, rest->size) : NULL;
+    return end && skip(rest, (size_t)(end - rest->at) + 1);
+}
+
+static uint32_t number(const unsigned char *bytes, bool is_other_order)
+{
+    uint32_t value;
+    memcpy(&value, bytes, sizeof value);
+    return is_other_order ? __builtin_bswap32(value) : value;
+}
+
+/*
+ * The library believes how many properties an anchor file says it has, and writes them into memory of a size
+ * that has wrapped around. So they are counted ahead:
+ *
+ *   3, byte order, "OTF2", 0 │ 5 bytes of versions │ 2 chunk sizes │ 2 bytes │ 2 numbers │ 3 strings │ count:
+ * 4 bytes │ name, value … │ …
+ */
+static bool has_its_properties(const unsigned char *bytes, size_t size)
+{
+    struct rest rest = {bytes, size};
+    if (!skip(&rest, 7 + 5 + 2 * 8 + 2 + 2 * 8))
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (!skip_string(&rest))
+            return false;
+    if (rest.size < 4)
+        return false;
+    uint32_t count = number(rest.at, bytes[1] != 'B');
+    skip(&rest, 4);
+    if (count > rest.size / 2)
+        return false;
+    for (uint64_t i = 0; i < 2 * (uint64_t)count; i++)
+        if (!skip_string(&rest))
+            return false;
+    return true;
+}
+
+static int check_content(const unsigned char *bytes, size_t size, const char *anchor, struct gn_error *err)
+{
+    if (size < 7 || bytes[0] != 3 || (bytes[1] != 'B' && bytes[1] != 'L') ||
+        memcmp(bytes + 2, "OTF2", 5) != 0)
         return gn_fail(err, -EINVAL,
                        "%s is no OTF2 anchor file: it does not begin like one; name the *.otf2 file of an "
                        "archive or the folder it is in",
                        anchor);
+    if (!has_its_properties(bytes, size))
+        return gn_fail(err, -EINVAL,
+                       "the OTF2 anchor file %s is broken: it says that it has more in it than it has; copy "
+                       "it again from where it was written",
+                       anchor);
+    return 0;
+}
+
+static int check_anchor(const char *anchor, struct gn_error *err)
+{
+    enum { MOST = 1 << 20 };
+    const char *dot = strrchr(anchor, '.');
     if (!dot || strchr(dot, '/') || dot == anchor)
         return gn_fail(err, -EINVAL,
                        "the name of the anchor file %s has no extension, so the folder of its events is "
                        "not known: give it back its name (*.otf2)",
                        anchor);
-    return 0;
+    int file = open(anchor, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return gn_fail(err, -errno, "cannot open the trace %s: %s", anchor, strerror(errno));
+    unsigned char *bytes = malloc(MOST);
+    ssize_t size = bytes ? read(file, bytes, MOST) : -1;
+    int code = bytes ? errno : ENOMEM;
+    close(file);
+    int status = size < 0 ? gn_fail(err, -code, "cannot read the trace %s: %s", anchor, strerror(code))
+                          : check_content(bytes, (size_t)size, anchor, err);
+    free(bytes);
+    return status;
 }
 
 int gn_archive_find(struct gn_archive *archive, const char *path, struct gn_error *err)
@@ -88,20 +157,4 @@ int gn_archive_find(struct gn_archive *archive, const char *path, struct gn_erro
     strcpy(archive->folder, archive->anchor);
     *strrchr(archive->folder, '.') = '\0';
     return 0;
-}
-
-/* An event file is whole when it ends with the mark for that: anything may be missing before it, but what was
- * cut off in the middle of a write, as by a crash or a full disk, has no such mark. */
-enum gn_event_file gn_archive_event_file(const struct gn_archive *archive, uint64_t location)
-{
-    enum { END_OF_FILE = 1 };
-    char path[PATH_MAX + 32], last = 0;
-    snprintf(path, sizeof path, "%s/%" PRIu64 ".evt", archive->folder, location);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return GN_EVENT_FILE_MISSING;
-    if (lseek(file, -1, SEEK_END) < 0 || read(file, &last, 1) != 1)
-        last = 0;
-    close(file);
-    return last == END_OF_FILE ? GN_EVENT_FILE_WHOLE : GN_EVENT_FILE_TRUNCATED;
 }

@@ -5,8 +5,6 @@
 #include "base/error.h"
 
 #include <limits.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct gn_archive {
     char anchor[PATH_MAX]; /* …/traces.otf2 */
@@ -18,10 +16,5 @@ struct gn_archive {
  * Returns 0 or a negative errno value: there is none, there are several, or it is no anchor file.
  */
 int gn_archive_find(struct gn_archive *archive, const char *path, struct gn_error *err);
-
-/* What can be told about a location's event file without the library, which reads what is not there as well.
- */
-enum gn_event_file { GN_EVENT_FILE_WHOLE, GN_EVENT_FILE_TRUNCATED, GN_EVENT_FILE_MISSING };
-enum gn_event_file gn_archive_event_file(const struct gn_archive *archive, uint64_t location);
 
 #endif

@@ -96,12 +96,11 @@ static uint32_t rank_of(const struct instance *in, uint32_t member)
 static void record(struct gn_sim *sim, const struct instance *in, uint32_t member, enum gn_event_kind kind,
                    uint64_t request)
 {
-    uint32_t bytes = in->op->op == GN_COLLECTIVE_BARRIER || in->op == &handle ? 0 : BYTES;
-    gn_sim_record(sim, rank_of(in, member), in->call, kind,
-                  &(struct gn_sim_record){.peer = in->root,
-                                          .request = request,
-                                          .sent = gives(sim, in, member) ? bytes * in->getters : 0,
-                                          .received = gets(sim, in, member) ? bytes * in->givers : 0});
+    bool none = in->op->op == GN_COLLECTIVE_BARRIER || in->op == &handle;
+    uint32_t bytes = none ? 0 : BYTES;
+    gn_sim_take_part(sim, rank_of(in, member), in->call, kind, in->root, request,
+                     gives(sim, in, member) ? bytes * in->getters : 0,
+                     gets(sim, in, member) ? bytes * in->givers : 0);
 }
 
 static void begin(struct gn_sim *sim, struct instance *in, uint32_t member, enum gn_event_kind kind,

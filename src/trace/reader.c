@@ -1,5 +1,6 @@
 #include "trace/reader.h"
 
+#include "trace/archive_file.h"
 #include "trace/otf2_error.h"
 #include "trace/reader_location.h"
 
@@ -48,6 +49,7 @@ static void close_reader(void *self)
     free(r->locations);
     free(r->processes);
     free(r->open);
+    free(r->shared.has_no_numbers);
     free(r);
 }
 
@@ -116,10 +118,12 @@ static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
 /* How much may be in memory at a time. */
 static void tell_limits(struct reader *r)
 {
-    uint64_t chunk = 1 << 20, definition_chunk, locations = r->shared.definitions->location_count + 1;
+    uint64_t chunk = 1 << 20, definition_chunk = 0, locations = r->shared.definitions->location_count + 1;
     struct rlimit files = {.rlim_cur = 256};
     getrlimit(RLIMIT_NOFILE, &files);
     OTF2_Reader_GetChunkSize(r->shared.otf2, &chunk, &definition_chunk);
+    r->shared.event_chunk = chunk;
+    r->shared.definition_chunk = definition_chunk;
     uint64_t most = clamp(files.rlim_cur / 2, OPEN_LEAST, OPEN_MOST);
     r->open_limit = (uint32_t)clamp(OPEN_BYTES / (chunk + 1), OPEN_LEAST, most);
     r->shared.batch = BATCH;
@@ -147,6 +151,35 @@ static void tell_creator(struct reader *r)
     free(creator);
 }
 
+static void tell_form(struct reader *r)
+{
+    OTF2_Compression compression = OTF2_COMPRESSION_UNDEFINED;
+    OTF2_FileSubstrate substrate = OTF2_SUBSTRATE_UNDEFINED;
+    OTF2_Reader_GetCompression(r->shared.otf2, &compression);
+    OTF2_Reader_GetFileSubstrate(r->shared.otf2, &substrate);
+    r->shared.has_plain_files = compression == OTF2_COMPRESSION_NONE && substrate == OTF2_SUBSTRATE_POSIX;
+}
+
+/* Of definitions that were cut off the library reads what was in memory before. */
+static int check_definitions(const struct gn_reader_shared *s, struct gn_error *err)
+{
+    if (!s->has_plain_files)
+        return 0;
+    switch (gn_archive_definitions_state(s->archive.folder)) {
+    case GN_FILE_MISSING:
+        return gn_fail(err, -ENOENT, "the trace %s has no definitions: %s.def is missing", s->archive.anchor,
+                       s->archive.folder);
+    case GN_FILE_CUT:
+        return gn_fail(err, -EINVAL,
+                       "the definitions of the trace are not complete: %s.def was cut off; was it still "
+                       "being written or copied, or was the disk full?",
+                       s->archive.folder);
+    case GN_FILE_WHOLE:
+        break;
+    }
+    return 0;
+}
+
 static int open_archive(struct reader *r, struct gn_error *err)
 {
     struct gn_reader_shared *s = &r->shared;
@@ -160,7 +193,10 @@ static int open_archive(struct reader *r, struct gn_error *err)
     if (!s->otf2 || OTF2_Reader_SetSerialCollectiveCallbacks(s->otf2) != OTF2_SUCCESS)
         return gn_fail(err, -EINVAL, "cannot open the trace %s: %s", s->archive.anchor, gn_otf2_error_text());
     tell_creator(r);
-    int status = gn_reader_definitions(s->otf2, s->definitions, &s->maps, &s->report, err);
+    tell_form(r);
+    int status = check_definitions(s, err);
+    if (status == 0)
+        status = gn_reader_definitions(s->otf2, s->definitions, &s->maps, &s->report, err);
     if (status == 0)
         status = prepare_limits(r, err);
     if (status == 0)

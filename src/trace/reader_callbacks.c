@@ -93,7 +93,8 @@ static OTF2_CallbackCode begin(struct gn_reader_location *l, struct gn_reader_pe
                                enum gn_event_kind kind, uint64_t ticks)
 {
     give_up(l, pending);
-    add(l, kind, ticks);
+    struct gn_event *event = add(l, kind, ticks);
+    event->bytes_sent = event->bytes_received = GN_BYTES_UNKNOWN; /* until its end is read */
     *pending = (struct gn_reader_pending){(uint32_t)l->count - 1, l->depth, true};
     return OTF2_CALLBACK_SUCCESS;
 }
@@ -275,7 +276,9 @@ static OTF2_CallbackCode on_irecv_request(COMMON, uint64_t request)
 static OTF2_CallbackCode on_nbc_request(COMMON, uint64_t request)
 {
     (void)file_id, (void)position;
-    read_posted(user, list, add_request(user, GN_EVENT_NBC_REQUEST, time, request, 1));
+    struct gn_event *event = add_request(user, GN_EVENT_NBC_REQUEST, time, request, 1);
+    event->bytes_sent = event->bytes_received = GN_BYTES_UNKNOWN;
+    read_posted(user, list, event);
     return OTF2_CALLBACK_SUCCESS;
 }
 

@@ -94,6 +94,10 @@ static OTF2_CallbackCode on_location(void *user, OTF2_LocationRef id, OTF2_Strin
                                      OTF2_LocationType type, uint64_t events, OTF2_LocationGroupRef process)
 {
     (void)type;
+    if (id == OTF2_UNDEFINED_LOCATION) {
+        ((struct gn_collected *)user)->report->undefined++;
+        return OTF2_CALLBACK_SUCCESS;
+    }
     ADD(location, locations, id, id, events, name, process);
 }
 

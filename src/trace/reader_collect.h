@@ -18,7 +18,8 @@ struct gn_collected_table {
 struct gn_collected {
     struct gn_definitions *definitions; /* gets the strings */
     struct gn_trace_report *report;
-    bool no_memory;
+    bool no_memory, too_many_members;
+    uint64_t members; /* of all communicators */
     bool has_clock;
     uint64_t ticks_per_second, first_ticks, length_ticks, realtime_ns;
 

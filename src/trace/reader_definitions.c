@@ -9,6 +9,10 @@
 #include <string.h>
 #include <strings.h>
 
+/* A few bytes in an archive make another communicator of all processes: there must be an end to it. (4 GiB)
+ */
+#define MEMBERS_MOST ((uint64_t)1 << 30)
+
 void gn_reader_maps_free(struct gn_reader_maps *maps)
 {
     gn_id_map_free(&maps->regions);
@@ -281,6 +285,10 @@ static void define_comm(struct gn_collected *c, const struct gn_collected_comm *
                                .other_count = other->count};
     if (what.is_self)
         what.member_count = what.other_count = 0;
+    c->members += (uint64_t)what.member_count + what.other_count;
+    c->too_many_members |= c->members > MEMBERS_MOST;
+    if (c->too_many_members)
+        return;
     what.members = malloc(((size_t)what.member_count + what.other_count + 1) * sizeof *what.members);
     if (!what.members) {
         c->no_memory = true;
@@ -383,7 +391,11 @@ int gn_reader_definitions(OTF2_Reader *otf2, struct gn_definitions *definitions,
         define_regions(&c);
         define_paths(&c);
         define_comms(&c);
-        if (c.no_memory) {
+        if (c.too_many_members) {
+            status =
+                gn_fail(err, -E2BIG, "the communicators of the trace have more than %llu members together",
+                        (unsigned long long)MEMBERS_MOST);
+        } else if (c.no_memory) {
             status = gn_fail(err, -ENOMEM, "no memory for the definitions of the trace");
         } else {
             tell_ranks(&c);

@@ -1,5 +1,6 @@
 #include "trace/reader_location.h"
 
+#include "trace/archive_file.h"
 #include "trace/otf2_error.h"
 
 #include <errno.h>
@@ -17,10 +18,17 @@ static const struct gn_location_def *definition(const struct gn_reader_location 
 /* ---- the library's side ---- */
 
 /* Local definitions say how a location's events are numbered. A file that is not there means that they are
- * numbered like the global ones; one that is broken, that what could be read of it counts. */
-static void read_local_definitions(struct gn_reader_shared *s, uint64_t id)
+ * numbered like the global ones; of one that was cut off nobody knows, and the location's events are left
+ * out. */
+static void read_local_definitions(struct gn_reader_shared *s, size_t location)
 {
-    uint64_t count = 0;
+    uint64_t count = 0, id = s->definitions->locations[location].file_id;
+    enum gn_file_state state = GN_FILE_WHOLE;
+    if (s->has_plain_files)
+        state = gn_archive_mappings_state(s->archive.folder, id, s->definition_chunk);
+    s->has_no_numbers[location] = state == GN_FILE_CUT;
+    if (state != GN_FILE_WHOLE)
+        return;
     OTF2_DefReader *reader = OTF2_Reader_GetDefReader(s->otf2, id);
     if (!reader)
         return;
@@ -31,13 +39,16 @@ static void read_local_definitions(struct gn_reader_shared *s, uint64_t id)
 int gn_reader_select(struct gn_reader_shared *s, struct gn_error *err)
 {
     const struct gn_definitions *d = s->definitions;
+    s->has_no_numbers = calloc(d->location_count + 1, sizeof *s->has_no_numbers);
+    if (!s->has_no_numbers)
+        return gn_fail(err, -ENOMEM, "no memory for the %zu locations of the trace", d->location_count);
     for (size_t i = 0; i < d->location_count; i++)
         if (OTF2_Reader_SelectLocation(s->otf2, d->locations[i].file_id) != OTF2_SUCCESS)
             return gn_fail(err, -EIO, "cannot read location %" PRIu64 " of the trace %s: %s",
                            d->locations[i].file_id, s->archive.anchor, gn_otf2_error_text());
     if (OTF2_Reader_OpenDefFiles(s->otf2) == OTF2_SUCCESS) {
         for (size_t i = 0; i < d->location_count; i++)
-            read_local_definitions(s, d->locations[i].file_id);
+            read_local_definitions(s, i);
         OTF2_Reader_CloseDefFiles(s->otf2);
     }
     if (OTF2_Reader_OpenEvtFiles(s->otf2) != OTF2_SUCCESS)
@@ -46,20 +57,44 @@ int gn_reader_select(struct gn_reader_shared *s, struct gn_error *err)
     return 0;
 }
 
-static bool look_at_file(struct gn_reader_location *l)
+static void find_cut(struct gn_reader_location *l)
 {
+    l->is_cut = true;
+    l->shared->report.truncated++;
+}
+
+/* Before the first event: how many there are that can be read. False: none. */
+static bool look_at_files(struct gn_reader_location *l)
+{
+    struct gn_reader_shared *s = l->shared;
+    uint64_t id = definition(l)->file_id;
     l->has_begun = true;
-    switch (gn_archive_event_file(&l->shared->archive, definition(l)->file_id)) {
-    case GN_EVENT_FILE_MISSING:
-        l->shared->report.missing_files++;
-        return false;
-    case GN_EVENT_FILE_TRUNCATED:
-        l->shared->report.truncated++;
+    l->limit = UINT64_MAX;
+    if (!s->has_plain_files)
         return true;
-    case GN_EVENT_FILE_WHOLE:
-        break;
+    enum gn_file_state events = gn_archive_events_state(s->archive.folder, id);
+    if (events == GN_FILE_MISSING) {
+        s->report.missing_files++;
+        return false;
     }
-    return true;
+    if (s->has_no_numbers[l->index]) {
+        find_cut(l);
+        return false;
+    }
+    if (events == GN_FILE_CUT) {
+        find_cut(l);
+        l->limit = gn_archive_file_records(s->archive.folder, id, s->event_chunk);
+    }
+    return l->limit > 0;
+}
+
+/* Positions are counted from 1, and one behind the last record is an error: so to the last one that was read,
+ * and over it, while there are no callbacks. */
+static bool go_back(struct gn_reader_location *l)
+{
+    uint64_t records = 0;
+    return OTF2_EvtReader_Seek(l->otf2, l->records) == OTF2_SUCCESS &&
+           OTF2_Reader_ReadLocalEvents(l->shared->otf2, l->otf2, 1, &records) == OTF2_SUCCESS && records == 1;
 }
 
 int gn_reader_location_open(struct gn_reader_location *l, struct gn_error *err)
@@ -67,7 +102,7 @@ int gn_reader_location_open(struct gn_reader_location *l, struct gn_error *err)
     struct gn_reader_shared *s = l->shared;
     if (l->otf2 || l->at_end)
         return 0;
-    if (!l->has_begun && !look_at_file(l)) {
+    if (!l->has_begun && !look_at_files(l)) {
         l->at_end = true;
         return 0;
     }
@@ -78,10 +113,10 @@ int gn_reader_location_open(struct gn_reader_location *l, struct gn_error *err)
                        definition(l)->file_id, s->archive.folder, gn_otf2_error_text());
     /* raw readings: putting clocks on one scale is not the reader's business */
     OTF2_EvtReader_ApplyClockOffsets(l->otf2, false);
-    OTF2_Reader_RegisterEvtCallbacks(s->otf2, l->otf2, s->callbacks, l);
-    if (l->records && OTF2_EvtReader_Seek(l->otf2, l->records) != OTF2_SUCCESS)
+    if (l->records && !go_back(l))
         return gn_fail(err, -EIO, "cannot go back to event %" PRIu64 " of location %" PRIu64 " in %s: %s",
                        l->records, definition(l)->file_id, s->archive.folder, gn_otf2_error_text());
+    OTF2_Reader_RegisterEvtCallbacks(s->otf2, l->otf2, s->callbacks, l);
     return 0;
 }
 
@@ -148,19 +183,32 @@ static void finish(struct gn_reader_location *l)
     report->miscounted += d->events != UINT64_MAX && d->events != l->records;
 }
 
+/* Errors that are the machine's and not the file's. */
+static bool is_ours(OTF2_ErrorCode status)
+{
+    return status == OTF2_ERROR_EMFILE || status == OTF2_ERROR_ENFILE || status == OTF2_ERROR_ENOMEM ||
+           status == OTF2_ERROR_EACCES || status == OTF2_ERROR_EIO;
+}
+
 /* Reads one batch. What a broken file had until then counts. */
 static int read_batch(struct gn_reader_location *l, struct gn_error *err)
 {
-    uint64_t records = 0;
+    uint64_t records = 0, wanted = l->shared->batch;
     size_t before = l->count;
+    if (wanted > l->limit - l->records)
+        wanted = l->limit - l->records;
     if (!make_room(l))
         return gn_fail(err, -ENOMEM, "no memory for the events of location %" PRIu64, definition(l)->file_id);
-    gn_otf2_error_forget();
-    OTF2_ErrorCode status = OTF2_Reader_ReadLocalEvents(l->shared->otf2, l->otf2, l->shared->batch, &records);
+    OTF2_ErrorCode status = OTF2_Reader_ReadLocalEvents(l->shared->otf2, l->otf2, wanted, &records);
+    if (records < l->count - before)
+        records = l->count - before; /* it says less when it ends with an error */
     l->records += records;
     l->shared->report.skipped += records - (l->count - before);
-    if (status != OTF2_SUCCESS)
-        l->shared->report.truncated++;
+    if (is_ours(status))
+        return gn_fail(err, -EIO, "cannot read the events of location %" PRIu64 " in %s: %s",
+                       definition(l)->file_id, l->shared->archive.folder, gn_otf2_error_text());
+    if (status != OTF2_SUCCESS && !l->is_cut)
+        find_cut(l);
     if (status != OTF2_SUCCESS || records < l->shared->batch)
         finish(l);
     return 0;

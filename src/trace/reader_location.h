@@ -22,7 +22,10 @@ struct gn_reader_shared {
     struct gn_reader_maps maps;
     struct gn_trace_report report;
     struct gn_archive archive;
-    uint32_t batch; /* events read at once */
+    uint32_t batch;                         /* events read at once */
+    uint64_t event_chunk, definition_chunk; /* bytes */
+    bool *has_no_numbers;                   /* [location_count] its local definitions are broken */
+    bool has_plain_files; /* neither compressed nor in a container: can be looked at without the library */
 };
 
 /* A collective that has begun; index: of its begin in events[]. */
@@ -38,9 +41,11 @@ struct gn_reader_location {
     struct gn_event bare;              /* what all events of this location have in common */
     OTF2_EvtReader *otf2;              /* NULL: not open (yet, at the moment, or any more) */
     uint64_t records;                  /* read so far; where to go on after it has been parked */
+    uint64_t limit;                    /* records that there are at most */
     bool has_begun, at_end;            /* at_end: nothing more to read; the last events may still be here */
     bool has_ended;                    /* the process knows */
     bool thread_has_ended;
+    bool is_cut;    /* counted as truncated */
     uint32_t depth; /* regions entered */
     uint64_t last_ticks;
     struct gn_event *events;

@@ -63,14 +63,15 @@ void gn_sim_give_back(struct gn_sim *sim, struct gn_sim_chunk *chunk)
     sim->free = chunk;
 }
 
-static void put(struct gn_sim *sim, struct gn_sim_rank *rank, const struct gn_sim_record *record)
+/* Room for one more record; NULL: no memory. */
+static inline struct gn_sim_record *next_record(struct gn_sim *sim, struct gn_sim_rank *rank)
 {
     if (__builtin_expect(rank->write == rank->end, 0) && !add_chunk(sim, rank)) {
         sim->no_memory = true;
-        return;
+        return NULL;
     }
-    *rank->write++ = *record;
     rank->waiting++;
+    return rank->write++;
 }
 
 /* ---- losses: bursts of events, in whose place one event says how many ---- */
@@ -84,13 +85,14 @@ static void next_burst(const struct gn_sim *sim, struct gn_sim_rank *rank)
 
 static void end_burst(struct gn_sim *sim, struct gn_sim_rank *rank, double true_ns)
 {
-    struct gn_sim_record record = {.true_ns = true_ns,
-                                   .request = rank->losses,
-                                   .peer = GN_NONE,
-                                   .form = GN_EVENT_LOST}; /* of call 0, like any */
+    struct gn_sim_record *record = next_record(sim, rank);
+    if (record)
+        *record = (struct gn_sim_record){.true_ns = true_ns,
+                                         .request = rank->losses,
+                                         .peer = GN_NONE,
+                                         .form = GN_EVENT_LOST}; /* of call 0, like any */
     rank->losses = 0;
     next_burst(sim, rank);
-    put(sim, rank, &record);
 }
 
 /* true: the event is lost. The event in a burst's place has the time of the last one lost. */
@@ -108,26 +110,38 @@ static bool lose(struct gn_sim *sim, struct gn_sim_rank *rank, double true_ns)
 
 /* ---- events ---- */
 
-static void emit(struct gn_sim *sim, uint32_t index, struct gn_sim_record record)
+/* What an event is about, where it is about anything. */
+struct about {
+    uint64_t request;
+    uint32_t peer, sent, received;
+};
+
+/* Inlined, so that the fields go straight into the queue: copied as a whole they would wait for themselves.
+ */
+static inline __attribute__((always_inline)) void emit(struct gn_sim *sim, uint32_t index, uint16_t call,
+                                                       enum gn_event_kind kind, struct about about)
 {
     struct gn_sim_rank *rank = &sim->ranks[index];
-    record.true_ns = rank->now_ns;
+    double true_ns = rank->now_ns;
     rank->now_ns += EVENT_NS;
     sim->emitted++;
-    if (sim->settings.lost > 0 && lose(sim, rank, record.true_ns))
+    if (sim->settings.lost > 0 && lose(sim, rank, true_ns))
         return;
-    put(sim, rank, &record);
-}
-
-static uint16_t form_of(uint16_t call, enum gn_event_kind kind)
-{
-    return (uint16_t)(call * GN_EVENT_KIND_COUNT + kind);
+    struct gn_sim_record *record = next_record(sim, rank);
+    if (!record)
+        return;
+    record->true_ns = true_ns;
+    record->request = about.request;
+    record->peer = about.peer;
+    record->sent = about.sent;
+    record->received = about.received;
+    record->form = (uint16_t)(call * GN_EVENT_KIND_COUNT + kind);
 }
 
 void gn_sim_mark(struct gn_sim *sim, uint32_t rank, uint16_t call, enum gn_event_kind kind, uint32_t peer,
                  uint64_t request)
 {
-    emit(sim, rank, (struct gn_sim_record){.form = form_of(call, kind), .peer = peer, .request = request});
+    emit(sim, rank, call, kind, (struct about){.peer = peer, .request = request});
 }
 
 void gn_sim_enter(struct gn_sim *sim, uint32_t rank, uint16_t call)
@@ -140,12 +154,11 @@ void gn_sim_leave(struct gn_sim *sim, uint32_t rank, uint16_t call)
     gn_sim_mark(sim, rank, call, GN_EVENT_LEAVE, GN_NONE, 0);
 }
 
-void gn_sim_record(struct gn_sim *sim, uint32_t rank, uint16_t call, enum gn_event_kind kind,
-                   const struct gn_sim_record *what)
+void gn_sim_take_part(struct gn_sim *sim, uint32_t rank, uint16_t call, enum gn_event_kind kind,
+                      uint32_t root, uint64_t request, uint32_t sent, uint32_t received)
 {
-    struct gn_sim_record record = *what;
-    record.form = form_of(call, kind);
-    emit(sim, rank, record);
+    emit(sim, rank, call, kind,
+         (struct about){.peer = root, .request = request, .sent = sent, .received = received});
 }
 
 /* ---- time ---- */
@@ -189,22 +202,16 @@ double gn_sim_sent(struct gn_sim *sim, uint32_t rank, uint16_t call, uint32_t to
                    uint64_t request, double not_before)
 {
     double arrival = sim->ranks[rank].now_ns + gn_sim_transfer(sim, rank);
-    emit(sim, rank,
-         (struct gn_sim_record){.form = form_of(call, request ? GN_EVENT_MPI_ISEND : GN_EVENT_MPI_SEND),
-                                .peer = to,
-                                .request = request,
-                                .sent = bytes});
+    emit(sim, rank, call, request ? GN_EVENT_MPI_ISEND : GN_EVENT_MPI_SEND,
+         (struct about){.peer = to, .request = request, .sent = bytes});
     return arrival < not_before ? not_before : arrival;
 }
 
 void gn_sim_received(struct gn_sim *sim, uint32_t rank, uint16_t call, uint32_t from, uint32_t bytes,
                      uint64_t request)
 {
-    emit(sim, rank,
-         (struct gn_sim_record){.form = form_of(call, request ? GN_EVENT_MPI_IRECV : GN_EVENT_MPI_RECV),
-                                .peer = from,
-                                .request = request,
-                                .received = bytes});
+    emit(sim, rank, call, request ? GN_EVENT_MPI_IRECV : GN_EVENT_MPI_RECV,
+         (struct about){.peer = from, .request = request, .received = bytes});
 }
 
 void gn_sim_stray(struct gn_sim *sim, uint32_t rank, uint32_t to)

@@ -107,9 +107,9 @@ void gn_sim_leave(struct gn_sim *sim, uint32_t rank, uint16_t call);
 /* A record inside of a call, now; the rank's time moves on a little. */
 void gn_sim_mark(struct gn_sim *sim, uint32_t rank, uint16_t call, enum gn_event_kind kind, uint32_t peer,
                  uint64_t request);
-/* The same for a record with bytes; form and true_ns of *what do not matter. */
-void gn_sim_record(struct gn_sim *sim, uint32_t rank, uint16_t call, enum gn_event_kind kind,
-                   const struct gn_sim_record *what);
+/* The same for a part in a collective. */
+void gn_sim_take_part(struct gn_sim *sim, uint32_t rank, uint16_t call, enum gn_event_kind kind,
+                      uint32_t root, uint64_t request, uint32_t sent, uint32_t received);
 /* Nothing happens at the rank before this. */
 void gn_sim_wait_until(struct gn_sim *sim, uint32_t rank, double ns);
 void gn_sim_compute(struct gn_sim *sim, uint32_t rank, uint16_t call);

@@ -137,8 +137,10 @@ static void fill(struct synth *synth, uint32_t location, uint32_t filled, const 
         event->location = location;
         event->peer = record->peer;
         event->request = record->request;
-        event->bytes_sent = record->sent;
-        event->bytes_received = record->received;
+        if (event->kind != GN_EVENT_NBC_REQUEST) { /* an archive has no place for its bytes */
+            event->bytes_sent = record->sent;
+            event->bytes_received = record->received;
+        }
         if (event->comm == GN_SIM_COMM_OWN)
             event->comm = own;
         batch->truth[filled + i] = record->true_ns;

@@ -47,25 +47,23 @@ static void write_strings(struct out *out)
         add_string(out, gn_string(out->d, out->next_string));
 }
 
-/* The time that the trace covers: as the definitions say, or what the events take. */
+/* The time that the trace covers: as the definitions say, and in any case what the events take. */
 static void write_clock(struct out *out)
 {
     const struct gn_definitions *d = out->d;
-    uint64_t first = d->first_ticks, length = d->length_ticks;
-    if (length == 0) {
-        uint64_t low = UINT64_MAX, high = 0;
-        for (size_t i = 0; i < d->location_count; i++) {
-            const struct gn_event_summary *summary = &out->summaries[i];
-            if (summary->events && summary->first_ticks < low)
-                low = summary->first_ticks;
-            if (summary->events && summary->last_ticks > high)
-                high = summary->last_ticks;
-        }
-        if (low <= high) {
-            first = first && first < low ? first : low;
-            length = high - first;
-        }
+    bool said = d->length_ticks > 0;
+    uint64_t first = said || d->first_ticks ? d->first_ticks : UINT64_MAX;
+    uint64_t last = said ? d->first_ticks + d->length_ticks : 0;
+    for (size_t i = 0; i < d->location_count; i++) {
+        const struct gn_event_summary *summary = &out->summaries[i];
+        if (summary->events && summary->first_ticks < first)
+            first = summary->first_ticks;
+        if (summary->events && summary->last_ticks > last)
+            last = summary->last_ticks;
     }
+    uint64_t length = last > first ? last - first : 0;
+    if (first == UINT64_MAX)
+        first = 0;
     uint64_t realtime = d->realtime_ns ? d->realtime_ns : OTF2_UNDEFINED_TIMESTAMP;
     uint64_t rate = d->ticks_per_second ? d->ticks_per_second : 1000000000;
     note(out, OTF2_GlobalDefWriter_WriteClockProperties(out->writer, rate, first, length, realtime));

@@ -16,6 +16,12 @@ refused nonsense run --nonsense ./a
 refused pcontrol run --pcontrol=other ./a
 refused threads run --threads=0 ./a
 refused threads run --threads=1000000 ./a
+refused 'size from 64K' run --trace=1K ./a
+refused 'size from 64K' run --trace=16 ./a
+refused 'size from 64K' run --trace=999999999999999999999G ./a
+refused 'size from 64K' run --trace=-1M ./a
+refused drop run --trace --trace-full=perhaps ./a
+refused 'trace is missing' run --trace-full=block ./a
 refused 'no run folder' report
 refused missing-run report missing-run
 refused nonsense report --nonsense

@@ -77,9 +77,9 @@ static int report(void *self, const struct gn_event *event, const struct gn_plac
 
 static void define_comm(struct run *r, struct bytes *in, uint32_t processes)
 {
-    uint32_t members[2 * MAX_LOCATIONS], count = byte(in) % (processes + 1), others = 0;
+    uint32_t members[MAX_LOCATIONS], count = byte(in) % (processes + 1), others = 0, first = byte(in);
     for (uint32_t i = 0; i < count; i++)
-        members[i] = (byte(in) % 16 ? i + byte(in) : i) % processes; /* perhaps twice */
+        members[i] = (first + i) % processes;
     if (byte(in) % 8 == 0 && count > 1) {
         others = 1;
         count--;

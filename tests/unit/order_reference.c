@@ -231,13 +231,24 @@ static int end_predecessors(const struct reference *r, const struct begin *b, st
     return count;
 }
 
+/* Whether anybody's end depends on this begin, whichever instance it turns out to be. */
+static bool may_be_needed(const struct reference *r, const struct begin *b)
+{
+    if (b->comm == GN_NONE)
+        return true;
+    for (uint32_t rank = 0; rank < members_of(r, b)->member_count; rank++)
+        if (order_check_depends(b->last->op, b->last->peer, rank, b->rank))
+            return true;
+    return false;
+}
+
 /* Whether an end may still come that depends on this begin. */
 static bool begin_needed(const struct reference *r, const struct begin *b)
 {
     if (sends_nothing(b))
         return false;
     if (!b->known)
-        return !r->ended[b->where.location];
+        return may_be_needed(r, b) && !r->ended[b->where.location];
     for (uint32_t rank = 0; rank < members_of(r, b)->member_count; rank++) {
         const struct begin *other = other_begin(r, b, rank);
         if (order_check_depends(b->last->op, b->last->peer, rank, b->rank) &&

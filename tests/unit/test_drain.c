@@ -3,6 +3,7 @@
 #include "calls.h"
 #include "clock/ticks.h"
 #include "live/drain.h"
+#include "live/part_file.h"
 #include "live/trace_paths.h"
 
 #include <setjmp.h>
@@ -441,6 +442,118 @@ static void random_memory_does_no_harm(void **state)
     }
 }
 
+/* ---- what is left for others ---- */
+
+static char folder[64];
+
+static char *part_path(void)
+{
+    static char path[128];
+    snprintf(path, sizeof path, "%s/" GN_PART_FILE, folder);
+    return path;
+}
+
+/* A part with one of everything. */
+static struct gn_drain *make_part(struct fake *f, struct gn_part *part)
+{
+    *f = make(0, false);
+    f->rings.segment->windows[0] = (struct gn_ring_window){0, 0};
+    GN_SET(f->rings.segment->window_count, 1);
+    struct gn_event events[] = {call(GN_EVENT_ENTER, GN_CALL_SEND, 2), message(0, 1),
+                                gn_event_bare(GN_EVENT_RMA_PUT, 0, gn_ticks())};
+    events[2].comm = 0;
+    for (int i = 0; i < 3; i++)
+        push(f, 0, &events[i]);
+    *part = (struct gn_part){.began = {1, 2}, .ended = {3, 4}};
+    struct gn_drain *d = drain(f, 1, &part->translate);
+    assert_int_equal(gn_trace_paths(part->translate, NULL, &part->paths, NULL), 0);
+    snprintf(folder, sizeof folder, "/tmp/gnomon-test-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    return d;
+}
+
+static void drop_part(struct gn_drain *d, struct fake *f, struct gn_part *part)
+{
+    unlink(part_path());
+    rmdir(folder);
+    free(part->paths);
+    finish(d, part->translate, f, 1);
+}
+
+static void a_part_is_read_as_it_was_written(void **state)
+{
+    (void)state;
+    struct gn_part part, copy;
+    struct gn_error err;
+    struct fake f;
+    struct gn_drain *d = make_part(&f, &part);
+    assert_int_equal(gn_part_save(&part, folder, &err), 0);
+    assert_int_equal(gn_part_load(&copy, folder, &err), 0);
+    const struct gn_definitions *a = part.translate->definitions, *b = copy.translate->definitions;
+    assert_int_equal(a->location_count, b->location_count);
+    assert_int_equal(a->path_count, b->path_count);
+    assert_memory_equal(a->paths, b->paths, a->path_count * sizeof *a->paths);
+    assert_memory_equal(a->processes, b->processes, a->process_count * sizeof *a->processes);
+    assert_int_equal(a->comm_count, b->comm_count);
+    assert_memory_equal(a->comms[0].members, b->comms[0].members, WORLD * sizeof *a->comms[0].members);
+    assert_int_equal(b->window_count, 1);
+    assert_string_equal(gn_string(a, a->regions[0].name), gn_string(b, b->regions[0].name));
+    assert_int_equal(copy.translate->node_count, part.translate->node_count);
+    assert_memory_equal(copy.paths, part.paths, part.translate->node_count * sizeof *part.paths);
+    assert_int_equal(copy.ended.ns, 4);
+    gn_part_clear(&copy);
+    drop_part(d, &f, &part);
+}
+
+static void a_part_that_is_not_whole_is_refused(void **state)
+{
+    (void)state;
+    struct gn_part part, copy;
+    struct gn_error err;
+    struct fake f;
+    struct gn_drain *d = make_part(&f, &part);
+    assert_int_equal(gn_part_save(&part, folder, &err), 0);
+    FILE *file = fopen(part_path(), "r");
+    fseek(file, 0, SEEK_END);
+    long bytes = ftell(file);
+    fclose(file);
+    for (long length = bytes - 1; length >= 0; length -= 1 + length / 200) {
+        assert_int_equal(truncate(part_path(), length), 0);
+        assert_true(gn_part_load(&copy, folder, &err) < 0);
+    }
+    drop_part(d, &f, &part);
+}
+
+/* Wherever a byte is wrong: refused, or everything refers to what is there. */
+static void a_wrong_byte_does_no_harm(void **state)
+{
+    (void)state;
+    struct gn_part part, copy;
+    struct gn_error err;
+    struct fake f;
+    struct gn_drain *d = make_part(&f, &part);
+    srandom(7);
+    for (int round = 0; round < 2000; round++) {
+        assert_int_equal(gn_part_save(&part, folder, &err), 0);
+        FILE *file = fopen(part_path(), "r+");
+        fseek(file, 0, SEEK_END);
+        long bytes = ftell(file);
+        fseek(file, random() % bytes, SEEK_SET);
+        fputc((int)(random() % 256), file);
+        fclose(file);
+        if (gn_part_load(&copy, folder, &err) != 0)
+            continue;
+        const struct gn_definitions *b = copy.translate->definitions;
+        for (size_t i = 0; i < copy.translate->node_count; i++)
+            assert_true(!copy.paths || copy.paths[i] == GN_NONE || copy.paths[i] < b->path_count);
+        for (size_t i = 0; i < b->comm_count; i++)
+            for (size_t m = 0; m < b->comms[i].member_count + (size_t)b->comms[i].other_count; m++)
+                assert_in_range(b->comms[i].members[m], 0, b->process_count - 1);
+        gn_part_clear(&copy);
+    }
+    drop_part(d, &f, &part);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -458,6 +571,9 @@ int main(void)
         cmocka_unit_test(impossible_times_do_not_stretch_the_trace),
         cmocka_unit_test(a_wild_head_costs_one_ring),
         cmocka_unit_test(random_memory_does_no_harm),
+        cmocka_unit_test(a_part_is_read_as_it_was_written),
+        cmocka_unit_test(a_part_that_is_not_whole_is_refused),
+        cmocka_unit_test(a_wrong_byte_does_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,8 +65,8 @@ static void open_scene(struct scene *s, uint32_t processes)
 /* Ends everything: whatever happened before, all that was pushed has been reported then. */
 static void close_scene(struct scene *s)
 {
-    const struct gn_order_stats *stats = gn_order_stats(s->order);
     assert_int_equal(gn_order_finish(s->order), 0);
+    const struct gn_order_stats *stats = gn_order_stats(s->order);
     assert_int_equal(s->reported, stats->pushed);
     assert_int_equal(stats->reported, stats->pushed);
     assert_int_equal(stats->nodes, 0);
@@ -274,7 +274,6 @@ static void everybody_has_a_communicator_of_itself(void **state)
     PUSH(on(END(0, BCAST, 0), self), 1);
     assert_int_equal(nodes(&s), 2);
     assert_int_equal(gn_order_end(s.order, 0), 0);
-    assert_int_equal(gn_order_stats(s.order)->collectives, 2);
     close_scene(&s);
 }
 

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <errno.h>
 #include <unistd.h>
 
@@ -310,6 +311,41 @@ static void a_killed_writer_loses_nothing(void **state)
     }
 }
 
+/* Killed at any instant: what gn_trace_write has returned from is there, and at most one more. */
+static void a_writer_is_killed_at_any_instant(void **state)
+{
+    (void)state;
+    uint64_t *written =
+        mmap(NULL, sizeof *written, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(written != MAP_FAILED);
+    for (unsigned i = 0; i < 20; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "instant%u", i);
+        *written = 0;
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            struct gn_trace_writer *writer = create(name);
+            for (uint64_t n = 0;; n++) {
+                struct gn_event event = gn_event_bare(n % 2 ? GN_EVENT_LEAVE : GN_EVENT_ENTER, 1, 5000 + n);
+                event.region = event.path = 0;
+                if (gn_trace_write(writer, example_file_ids[1], &event, &err) != 0)
+                    _exit(1);
+                __atomic_store_n(written, n + 1, __ATOMIC_RELEASE);
+            }
+        }
+        while (__atomic_load_n(written, __ATOMIC_ACQUIRE) < 1000 * i + 1)
+            ;
+        kill(child, SIGKILL);
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        recover(name);
+        struct found found = read_archive(inside(name));
+        assert_in_range(found.events, *written, *written + 1);
+        assert_int_equal(found.events, found.announced);
+    }
+    munmap(written, sizeof *written);
+}
+
 /* Whatever a file was cut or overwritten to, an archive comes of it or an error. */
 static void a_damaged_file_is_cut_to_whole_events(void **state)
 {
@@ -325,6 +361,29 @@ static void a_damaged_file_is_cut_to_whole_events(void **state)
         assert_true(found.events <= 1000);
         assert_int_equal(found.events, found.announced);
     }
+}
+
+/* Bytes from anywhere are no reason to crash, whatever comes of them. */
+static void a_file_of_nonsense_is_survived(void **state)
+{
+    (void)state;
+    struct gn_definitions *definitions = example_definitions(true);
+    killed_after("nonsense", 1000, false);
+    char file[300];
+    snprintf(file, sizeof file, "%s/traces/%llu.evt", inside("nonsense"),
+             (unsigned long long)example_file_ids[1]);
+    srand(1);
+    for (unsigned i = 0; i < 300; i++) {
+        FILE *stream = fopen(file, "r+");
+        assert_non_null(stream);
+        for (unsigned n = 0; n < 20; n++) {
+            fseek(stream, rand() % (n % 2 ? 18 : 5000), SEEK_SET);
+            putc(rand(), stream);
+        }
+        fclose(stream);
+        gn_trace_recover(inside("nonsense"), definitions, &err);
+    }
+    gn_definitions_free(definitions);
 }
 
 static void a_writer_that_gives_up_can_be_recovered(void **state)
@@ -398,6 +457,8 @@ int main(void)
         cmocka_unit_test(time_that_goes_back_is_held),
         cmocka_unit_test(many_chunks_are_written),
         cmocka_unit_test(a_killed_writer_loses_nothing),
+        cmocka_unit_test(a_writer_is_killed_at_any_instant),
+        cmocka_unit_test(a_file_of_nonsense_is_survived),
         cmocka_unit_test(a_damaged_file_is_cut_to_whole_events),
         cmocka_unit_test(a_writer_that_gives_up_can_be_recovered),
         cmocka_unit_test(a_used_folder_is_refused),

@@ -1,0 +1,310 @@
+/* gnomon synth — a trace of a simulated program, seen through wrong clocks, and the truth beside it. */
+#include "cli/commands.h"
+#include "cli/quantity.h"
+#include "trace/synth.h"
+#include "trace/truth.h"
+#include "trace/writer.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    KEY_PATTERN = 256,
+    KEY_SEED,
+    KEY_DOMAINS,
+    KEY_OFFSET,
+    KEY_RATE,
+    KEY_WANDER,
+    KEY_LATENCY,
+    KEY_COMPUTE,
+    KEY_IMBALANCE,
+    KEY_UNMATCHED,
+    KEY_LOST,
+    KEY_FASTER,
+    KEY_LIST,
+};
+
+struct arguments {
+    struct gn_synth_settings settings;
+    const char *pattern, *output;
+};
+
+static const struct argp_option options[] = {
+    {"pattern", KEY_PATTERN, "PATTERN", 0, "The same as the argument", 0},
+    {"locations", 'n', "COUNT", 0, "Ranks, with one location each (4)", 0},
+    {"events", 'e', "COUNT", 0, "About as many in all (1e5)", 0},
+    {"output", 'o', "FOLDER", 0, "The archive to write, and true-times beside it", 0},
+    {"seed", KEY_SEED, "NUMBER", 0, "Another trace of the same kind (1)", 0},
+    {"latency", KEY_LATENCY, "TIME", 0, "Of the fastest message; in the mean twice that (2us)", 0},
+    {"compute", KEY_COMPUTE, "TIME", 0, "Of a computation between calls, in the mean (20us)", 0},
+    {"imbalance", KEY_IMBALANCE, "SHARE", 0, "By which ranks differ in that (10%)", 0},
+    {"faster", KEY_FASTER, "REGION:PERCENT[@RANK]", 0,
+     "Have a region compute in less time, the rest the same", 0},
+    {"unmatched", KEY_UNMATCHED, "SHARE", 0, "Sends that nobody receives (0)", 0},
+    {"lost", KEY_LOST, "SHARE", 0, "Events that are lost, in bursts (0)", 0},
+    {"domains", KEY_DOMAINS, "COUNT", 0, "Clock domains (1)", 1},
+    {"offset", KEY_OFFSET, "TIME", 0, "Clocks start within ± this (0)", 1},
+    {"rate", KEY_RATE, "RATE", 0, "and run within ± this of the truth (0)", 1},
+    {"wander", KEY_WANDER, "KIND:RATE:PERIOD", 0, "Rates change: sine, ramp or step, e.g. sine:5ppm:10s", 1},
+    {"list", KEY_LIST, NULL, 0, "List the patterns", 2},
+    {0}};
+
+/* ---- options ---- */
+
+static double quantity(struct argp_state *state, const char *option, const char *text, enum gn_quantity kind)
+{
+    double value = 0;
+    if (gn_quantity(text, kind, &value) != 0)
+        argp_error(state, "--%s %s: %s", option, text, gn_quantity_hint(kind));
+    return value;
+}
+
+static uint32_t count(struct argp_state *state, const char *option, const char *text)
+{
+    double value = quantity(state, option, text, GN_QUANTITY_COUNT);
+    if (value > INT32_MAX)
+        argp_error(state, "--%s %s: that is too much", option, text);
+    return (uint32_t)value;
+}
+
+static uint64_t seed(struct argp_state *state, const char *text)
+{
+    char *end;
+    errno = 0;
+    uint64_t value = strtoull(text, &end, 0);
+    if (*end || end == text || errno || *text == '-')
+        argp_error(state, "--seed %s: a number from 0 to 2^64 - 1 is expected", text);
+    return value;
+}
+
+static void wander(struct argp_state *state, struct gn_synth_settings *settings, const char *text)
+{
+    static const char *const kinds[] = {
+        [GN_WANDER_SINE] = "sine", [GN_WANDER_RAMP] = "ramp", [GN_WANDER_STEP] = "step"};
+    char kind[8], rate[32], period[32];
+    if (sscanf(text, "%7[^:]:%31[^:]:%31s", kind, rate, period) != 3)
+        argp_error(state, "--wander %s: KIND:RATE:PERIOD is expected, such as sine:5ppm:10s", text);
+    for (int i = GN_WANDER_SINE; i <= GN_WANDER_STEP; i++)
+        if (strcmp(kind, kinds[i]) == 0)
+            settings->wander = (enum gn_wander)i;
+    if (settings->wander == GN_WANDER_NONE)
+        argp_error(state, "--wander %s: sine, ramp or step is expected before the first colon", text);
+    settings->wander_ppm = quantity(state, "wander", rate, GN_QUANTITY_RATE_PPM);
+    settings->wander_period_s = quantity(state, "wander", period, GN_QUANTITY_TIME_NS) / 1e9;
+}
+
+static void faster(struct argp_state *state, struct gn_synth_settings *settings, char *text)
+{
+    char *percent = strrchr(text, ':'), *rank = strrchr(text, '@');
+    if (!percent || percent == text)
+        argp_error(state, "--faster %s: REGION:PERCENT is expected, such as compute:20%% or compute:20%%@3",
+                   text);
+    *percent++ = '\0';
+    if (rank)
+        *rank++ = '\0';
+    settings->fast_region = text;
+    settings->fast_percent = 100 * quantity(state, "faster", percent, GN_QUANTITY_SHARE);
+    settings->fast_rank = rank ? count(state, "faster", rank) : GN_NONE;
+}
+
+static void list(void)
+{
+    for (const struct gn_synth_pattern *p = gn_synth_patterns(); p->name; p++)
+        printf("%-12s %s\n", p->name, p->about);
+    exit(0);
+}
+
+static void pattern(struct argp_state *state, struct arguments *a, const char *name)
+{
+    if (a->pattern)
+        argp_error(state, "one pattern at a time: %s is too much", name);
+    a->pattern = name;
+}
+
+static error_t parse_clocks(int key, char *value, struct argp_state *state)
+{
+    struct gn_synth_settings *s = &((struct arguments *)state->input)->settings;
+    switch (key) {
+    case KEY_DOMAINS:
+        s->domains = count(state, "domains", value);
+        break;
+    case KEY_OFFSET:
+        s->offset_ns = quantity(state, "offset", value, GN_QUANTITY_TIME_NS);
+        break;
+    case KEY_RATE:
+        s->rate_ppm = quantity(state, "rate", value, GN_QUANTITY_RATE_PPM);
+        break;
+    case KEY_WANDER:
+        wander(state, s, value);
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static error_t parse_program(int key, char *value, struct argp_state *state)
+{
+    struct gn_synth_settings *s = &((struct arguments *)state->input)->settings;
+    switch (key) {
+    case 'n':
+        s->locations = count(state, "locations", value);
+        break;
+    case 'e':
+        s->events = (uint64_t)quantity(state, "events", value, GN_QUANTITY_COUNT);
+        break;
+    case KEY_SEED:
+        s->seed = seed(state, value);
+        break;
+    case KEY_LATENCY:
+        s->latency_ns = quantity(state, "latency", value, GN_QUANTITY_TIME_NS);
+        break;
+    case KEY_COMPUTE:
+        s->compute_ns = quantity(state, "compute", value, GN_QUANTITY_TIME_NS);
+        break;
+    case KEY_IMBALANCE:
+        s->imbalance = quantity(state, "imbalance", value, GN_QUANTITY_SHARE);
+        break;
+    case KEY_FASTER:
+        faster(state, s, value);
+        break;
+    case KEY_UNMATCHED:
+        s->unmatched = quantity(state, "unmatched", value, GN_QUANTITY_SHARE);
+        break;
+    case KEY_LOST:
+        s->lost = quantity(state, "lost", value, GN_QUANTITY_SHARE);
+        break;
+    default:
+        return parse_clocks(key, value, state);
+    }
+    return 0;
+}
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case KEY_LIST:
+        list();
+        break;
+    case KEY_PATTERN:
+    case ARGP_KEY_ARG:
+        pattern(state, a, value);
+        break;
+    case 'o':
+        a->output = value;
+        break;
+    case ARGP_KEY_END:
+        if (!a->output)
+            argp_error(state, "a folder to write to (-o) is expected");
+        if (a->pattern)
+            a->settings.pattern = a->pattern;
+        break;
+    default:
+        return parse_program(key, value, state);
+    }
+    return 0;
+}
+
+/* ---- writing ---- */
+
+struct output {
+    struct gn_source source;
+    struct gn_trace_writer *writer;
+    struct gn_truth *truth;
+    uint64_t events, lost;
+    double last_ns;
+};
+
+static int write_batch(struct output *out, uint32_t location, const struct gn_event *events, int64_t number,
+                       struct gn_error *err)
+{
+    uint64_t file_id = out->source.definitions->locations[location].file_id;
+    const double *truth = gn_synth_truth(&out->source, location);
+    int code = 0;
+    for (int64_t i = 0; i < number && code == 0; i++) {
+        code = gn_trace_write(out->writer, file_id, &events[i], err);
+        if (events[i].kind == GN_EVENT_LOST)
+            out->lost += events[i].request;
+    }
+    out->events += (uint64_t)number;
+    if (truth[number - 1] > out->last_ns)
+        out->last_ns = truth[number - 1];
+    return code == 0 ? gn_truth_write(out->truth, file_id, truth, (uint64_t)number, err) : code;
+}
+
+/* Locations in turn: what is waiting stays little. */
+static int write_events(struct output *out, struct gn_error *err)
+{
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t i = 0; i < out->source.definitions->location_count; i++) {
+            const struct gn_event *events;
+            int64_t number = out->source.pull(out->source.self, i, &events, err);
+            int code = number > 0 ? write_batch(out, i, events, number, err) : (int)number;
+            if (code != 0)
+                return code;
+            more |= number > 0;
+        }
+    }
+    return 0;
+}
+
+static int write_trace(struct output *out, const char *folder, struct gn_error *err)
+{
+    int code = gn_truth_create(&out->truth, folder, err);
+    if (code != 0) {
+        gn_trace_abandon(out->writer);
+        return code;
+    }
+    code = write_events(out, err);
+    if (code != 0) {
+        gn_truth_finish(out->truth, NULL);
+        gn_trace_abandon(out->writer);
+        return code;
+    }
+    code = gn_truth_finish(out->truth, err);
+    int finished = gn_trace_finish(out->writer, out->source.definitions, code == 0 ? err : NULL);
+    return code == 0 ? finished : code;
+}
+
+static void report(const struct output *out, const struct arguments *a)
+{
+    printf("%s: %llu events of %u locations, %.6f s", a->output, (unsigned long long)out->events,
+           a->settings.locations, out->last_ns / 1e9);
+    if (out->lost > 0)
+        printf(", %llu more events lost", (unsigned long long)out->lost);
+    printf("\n");
+}
+
+int gn_command_synth(int argc, char **argv)
+{
+    static const struct argp argp = {options,
+                                     parse,
+                                     "PATTERN -o FOLDER",
+                                     "Simulates an MPI program and writes its trace (OTF2) with the readings "
+                                     "of clocks that are wrong, and "
+                                     "beside it the true time of each event.",
+                                     NULL,
+                                     NULL,
+                                     NULL};
+    struct arguments a = {.settings = gn_synth_defaults()};
+    struct output out = {.events = 0};
+    struct gn_error err = {""};
+    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    int status = 2;
+    if (gn_synth_open(&out.source, &a.settings, &err) == 0) {
+        if (gn_trace_create(&out.writer, a.output, &err) == 0)
+            status = write_trace(&out, a.output, &err) == 0 ? 0 : 1;
+        out.source.close(out.source.self);
+    }
+    if (status == 0)
+        report(&out, &a);
+    else
+        fprintf(stderr, "gnomon synth: %s\n", err.text);
+    return status;
+}

@@ -1,0 +1,35 @@
+/*
+ * trace/archive_file — what can be told about a location's files without the library.
+ *
+ * The library reads a file chunk by chunk into memory that it does not clear, and takes the end of a chunk
+ * from what it finds there. Of a file that was cut off (a crash, a full disk) it reads on into what was in
+ * that memory before: events of another location, perhaps. So it must be told how many records there are;
+ * only their outermost form is needed for that:
+ *
+ *   chunk: 3, byte order, 16 bytes │ record … │ 2 …       the last one ends with 2, 1
+ *   record: 5, time: 8 bytes │ 6 (attributes), length, … │ 12 or 13 (enter, leave), n, n bytes │ type,
+ * length, … length: a byte, or 255 and 8 bytes
+ */
+#ifndef GNOMON_TRACE_ARCHIVE_FILE_H
+#define GNOMON_TRACE_ARCHIVE_FILE_H
+
+#include <stdint.h>
+
+enum gn_file_state { GN_FILE_WHOLE, GN_FILE_CUT, GN_FILE_MISSING };
+
+/* Whether the event file folder/<location>.evt is there, and ends as it should. */
+enum gn_file_state gn_archive_events_state(const char *folder, uint64_t location);
+
+/* The same of the location's own definitions, folder/<location>.def. Broken ones count as cut, too: the
+ * library takes the length of a mapping table from them as it is, and writes to where there is no memory.
+ * chunk: bytes. */
+enum gn_file_state gn_archive_mappings_state(const char *folder, uint64_t location, uint64_t chunk);
+
+/* The same of the global definitions, <folder>.def. */
+enum gn_file_state gn_archive_definitions_state(const char *folder);
+
+/* How many records an event file has that are complete; chunk: its chunks' size in bytes. 0 if it cannot be
+ * read. */
+uint64_t gn_archive_file_records(const char *folder, uint64_t location, uint64_t chunk);
+
+#endif

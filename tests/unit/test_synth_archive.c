@@ -1,0 +1,132 @@
+/* A simulated trace, written as an OTF2 archive and read again, is the same trace, whatever is in it. */
+#include "trace/reader.h"
+#include "trace/synth.h"
+#include "trace/writer.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static char base[64];
+static struct gn_error err;
+
+static struct gn_synth_settings settings_of(const char *pattern)
+{
+    struct gn_synth_settings settings = gn_synth_defaults();
+    settings.pattern = pattern;
+    settings.locations = 7;
+    settings.events = 5000;
+    settings.domains = 3;
+    settings.offset_ns = 1e6;
+    settings.unmatched = 0.05;
+    settings.lost = strcmp(pattern, "ring") == 0 ? 0.02 : 0;
+    return settings;
+}
+
+static void write_archive(const struct gn_synth_settings *settings, const char *folder)
+{
+    struct gn_source source;
+    struct gn_trace_writer *writer;
+    const struct gn_event *events;
+    int64_t count;
+    assert_int_equal(gn_synth_open(&source, settings, &err), 0);
+    assert_int_equal(gn_trace_create(&writer, folder, &err), 0);
+    for (uint32_t i = 0; i < settings->locations; i++)
+        while ((count = source.pull(source.self, i, &events, &err)) > 0)
+            for (int64_t k = 0; k < count; k++)
+                assert_int_equal(gn_trace_write(writer, i, &events[k], &err), 0);
+    assert_int_equal(gn_trace_finish(writer, source.definitions, &err), 0);
+    source.close(source.self);
+}
+
+/* A location of a source, event by event. */
+struct cursor {
+    struct gn_source source;
+    const struct gn_event *events;
+    int64_t left;
+};
+
+static const struct gn_event *next(struct cursor *cursor, uint32_t location)
+{
+    if (cursor->left == 0)
+        cursor->left = cursor->source.pull(cursor->source.self, location, &cursor->events, &err);
+    if (cursor->left <= 0)
+        return NULL;
+    cursor->left--;
+    return cursor->events++;
+}
+
+static void compare(struct cursor *simulated, struct cursor *read, uint32_t location)
+{
+    const struct gn_event *wanted, *got;
+    do {
+        wanted = next(simulated, location);
+        got = next(read, location);
+        assert_int_equal(!wanted, !got);
+        if (wanted)
+            assert_memory_equal(got, wanted, sizeof *wanted);
+    } while (wanted);
+    assert_int_equal(simulated->left, 0);
+    assert_int_equal(read->left, 0);
+}
+
+static void compare_definitions(const struct gn_definitions *a, const struct gn_definitions *b)
+{
+    assert_int_equal(a->location_count, b->location_count);
+    assert_int_equal(a->comm_count, b->comm_count);
+    for (size_t i = 1; i < a->location_count; i++) /* who shares a clock, by whatever number */
+        assert_int_equal(a->locations[i].domain == a->locations[i - 1].domain,
+                         b->locations[i].domain == b->locations[i - 1].domain);
+    for (size_t i = 0; i < a->comm_count; i++) {
+        assert_int_equal(a->comms[i].member_count, b->comms[i].member_count);
+        assert_memory_equal(a->comms[i].members, b->comms[i].members,
+                            a->comms[i].member_count * sizeof *a->comms[i].members);
+    }
+}
+
+static void test_an_archive_is_the_same_trace(void **state)
+{
+    (void)state;
+    for (const struct gn_synth_pattern *p = gn_synth_patterns(); p->name; p++) {
+        struct gn_synth_settings settings = settings_of(p->name);
+        struct cursor simulated = {.left = 0}, read = {.left = 0};
+        const struct gn_trace_report *report;
+        char folder[128];
+        snprintf(folder, sizeof folder, "%s/%s", base, p->name);
+        write_archive(&settings, folder);
+        assert_int_equal(gn_synth_open(&simulated.source, &settings, &err), 0);
+        assert_int_equal(gn_trace_open(&read.source, &report, folder, &err), 0);
+        compare_definitions(simulated.source.definitions, read.source.definitions);
+        for (uint32_t i = 0; i < settings.locations; i++)
+            compare(&simulated, &read, i);
+        simulated.source.close(simulated.source.self);
+        read.source.close(read.source.self);
+    }
+}
+
+static int make_base(void **state)
+{
+    (void)state;
+    const char *tmp = getenv("TMPDIR");
+    snprintf(base, sizeof base, "%.40s/gnomon-XXXXXX", tmp ? tmp : "/tmp");
+    return mkdtemp(base) ? 0 : -1;
+}
+
+static int remove_base(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", base);
+    return system(command);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_archive_is_the_same_trace),
+    };
+    return cmocka_run_group_tests(tests, make_base, remove_base);
+}
