@@ -45,11 +45,16 @@ enum gn_file_state gn_archive_events_state(const char *folder, uint64_t location
     return state_of(open_file(folder, location, "evt"));
 }
 
-enum gn_file_state gn_archive_definitions_state(const char *folder)
+static int open_definitions(const char *folder)
 {
     char path[PATH_MAX + 8];
     snprintf(path, sizeof path, "%s.def", folder);
-    return state_of(open(path, O_RDONLY | O_CLOEXEC));
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+enum gn_file_state gn_archive_definitions_state(const char *folder)
+{
+    return state_of(open_definitions(folder));
 }
 
 /* What is left of a chunk. */
@@ -164,6 +169,33 @@ static bool mapping_fits(struct rest table)
         return false;
     uint64_t least = table.at[0] ? 2 : 1;
     return count <= (table.size - 1) / least;
+}
+
+static bool skip_global_definition(struct rest *rest, uint8_t *type)
+{
+    if (rest->size == 0)
+        return false;
+    *type = rest->at[0];
+    if (*type == CHUNK_HEADER || *type == END_OF_CHUNK || *type == END_OF_FILE)
+        return skip_record(rest, type);
+    return skip(rest, 1) && skip_with_length(rest);
+}
+
+uint64_t gn_archive_definitions_count(const char *folder, uint64_t chunk)
+{
+    size_t size;
+    uint64_t count = 0;
+    uint8_t type = END_OF_CHUNK;
+    const uint8_t *bytes = chunk ? map_file(open_definitions(folder), &size) : NULL;
+    if (!bytes)
+        return 0;
+    for (uint64_t begin = 0; begin < size && type == END_OF_CHUNK; begin += chunk) {
+        struct rest rest = {.at = bytes + begin, .size = size - begin < chunk ? size - begin : chunk};
+        while (skip_global_definition(&rest, &type))
+            count += type != CHUNK_HEADER;
+    }
+    munmap((void *)bytes, size);
+    return count;
 }
 
 static bool skip_definition(struct rest *rest, uint8_t *type)

@@ -28,6 +28,10 @@ enum gn_file_state gn_archive_mappings_state(const char *folder, uint64_t locati
 /* The same of the global definitions, <folder>.def. */
 enum gn_file_state gn_archive_definitions_state(const char *folder);
 
+/* How many global definitions there are; 0 if they cannot be read. (The library reads as many as the anchor
+ * file says, however much longer than the file that is.) chunk: bytes. */
+uint64_t gn_archive_definitions_count(const char *folder, uint64_t chunk);
+
 /* How many records an event file has that are complete; chunk: its chunks' size in bytes. 0 if it cannot be
  * read. */
 uint64_t gn_archive_file_records(const char *folder, uint64_t location, uint64_t chunk);

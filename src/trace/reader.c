@@ -180,6 +180,14 @@ static int check_definitions(const struct gn_reader_shared *s, struct gn_error *
     return 0;
 }
 
+static uint64_t definitions_limit(const struct gn_reader_shared *s)
+{
+    uint64_t events, chunk = 0;
+    if (!s->has_plain_files || OTF2_Reader_GetChunkSize(s->otf2, &events, &chunk) != OTF2_SUCCESS)
+        return UINT64_MAX;
+    return gn_archive_definitions_count(s->archive.folder, chunk);
+}
+
 static int open_archive(struct reader *r, struct gn_error *err)
 {
     struct gn_reader_shared *s = &r->shared;
@@ -196,7 +204,8 @@ static int open_archive(struct reader *r, struct gn_error *err)
     tell_form(r);
     int status = check_definitions(s, err);
     if (status == 0)
-        status = gn_reader_definitions(s->otf2, s->definitions, &s->maps, &s->report, err);
+        status =
+            gn_reader_definitions(s->otf2, definitions_limit(s), s->definitions, &s->maps, &s->report, err);
     if (status == 0)
         status = prepare_limits(r, err);
     if (status == 0)

@@ -198,9 +198,10 @@ static void set_callbacks(OTF2_GlobalDefReaderCallbacks *callbacks)
 #undef SET
 }
 
-int gn_collect(struct gn_collected *c, OTF2_Reader *otf2, struct gn_error *err)
+int gn_collect(struct gn_collected *c, OTF2_Reader *otf2, uint64_t limit, struct gn_error *err)
 {
-    uint64_t count = 0;
+    uint64_t count = 0, said = limit;
+    OTF2_Reader_GetNumberOfGlobalDefinitions(otf2, &said);
     OTF2_GlobalDefReader *reader = OTF2_Reader_GetGlobalDefReader(otf2);
     OTF2_GlobalDefReaderCallbacks *callbacks = OTF2_GlobalDefReaderCallbacks_New();
     OTF2_ErrorCode status = OTF2_ERROR_MEM_FAULT;
@@ -209,7 +210,7 @@ int gn_collect(struct gn_collected *c, OTF2_Reader *otf2, struct gn_error *err)
         status = OTF2_Reader_RegisterGlobalDefCallbacks(otf2, reader, callbacks, c);
     }
     if (status == OTF2_SUCCESS)
-        status = OTF2_Reader_ReadAllGlobalDefinitions(otf2, reader, &count);
+        status = OTF2_Reader_ReadGlobalDefinitions(otf2, reader, said < limit ? said : limit, &count);
     OTF2_GlobalDefReaderCallbacks_Delete(callbacks);
     if (reader)
         OTF2_Reader_CloseGlobalDefReader(otf2, reader);

@@ -64,8 +64,8 @@ struct gn_collected {
     size_t domain_count, domain_capacity;
 };
 
-/* Reads all of them. The caller frees in any case. Returns 0 or a negative errno value. */
-int gn_collect(struct gn_collected *collected, OTF2_Reader *otf2, struct gn_error *err);
+/* Reads all of them, limit at most. The caller frees in any case. Returns 0 or a negative errno value. */
+int gn_collect(struct gn_collected *collected, OTF2_Reader *otf2, uint64_t limit, struct gn_error *err);
 void gn_collected_free(struct gn_collected *collected);
 
 #endif

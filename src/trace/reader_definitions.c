@@ -377,11 +377,11 @@ static void hand_over(struct gn_collected *c, struct gn_reader_maps *maps)
     }
 }
 
-int gn_reader_definitions(OTF2_Reader *otf2, struct gn_definitions *definitions, struct gn_reader_maps *maps,
-                          struct gn_trace_report *report, struct gn_error *err)
+int gn_reader_definitions(OTF2_Reader *otf2, uint64_t limit, struct gn_definitions *definitions,
+                          struct gn_reader_maps *maps, struct gn_trace_report *report, struct gn_error *err)
 {
     struct gn_collected c = {.definitions = definitions, .report = report};
-    int status = gn_collect(&c, otf2, err);
+    int status = gn_collect(&c, otf2, limit, err);
     if (status == 0) {
         define_clock(&c, maps);
         uint32_t *nodes = define_nodes(&c);

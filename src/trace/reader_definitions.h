@@ -25,9 +25,9 @@ struct gn_reader_maps {
 
 void gn_reader_maps_free(struct gn_reader_maps *maps);
 
-/* Reads all global definitions. definitions is empty; maps is zero, and freed by the caller in any case.
- * Returns 0 or a negative errno value. */
-int gn_reader_definitions(OTF2_Reader *otf2, struct gn_definitions *definitions, struct gn_reader_maps *maps,
-                          struct gn_trace_report *report, struct gn_error *err);
+/* Reads all global definitions, limit at most. definitions is empty; maps is zero, and freed by the caller in
+ * any case. Returns 0 or a negative errno value. */
+int gn_reader_definitions(OTF2_Reader *otf2, uint64_t limit, struct gn_definitions *definitions,
+                          struct gn_reader_maps *maps, struct gn_trace_report *report, struct gn_error *err);
 
 #endif
