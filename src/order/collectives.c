@@ -113,7 +113,8 @@ static struct gn_group *make_group(struct gn_order *order, uint32_t comm)
     }
     for (uint32_t rank = 0; rank < group->size; rank++) {
         uint32_t process = def->members[rank];
-        if (process >= order->process_count || order->processes[process].ended ||
+        bool is_second = gn_comm_rank_of(order->definitions, comm, process, NULL) != rank; /* named twice */
+        if (is_second || process >= order->process_count || order->processes[process].ended ||
             order->processes[process].loose)
             if (gn_grow(&group->absent, &group->absent_capacity, group->absent_count, sizeof *group->absent))
                 group->absent[group->absent_count++] = rank;
@@ -542,8 +543,10 @@ static struct gn_instance *number(struct gn_order *order, struct gn_start *start
     if (!g || g->size == 0 || order->processes[location->process].loose)
         return NULL;
     start->member = gn_comm_rank_of(order->definitions, g->comm, location->process, NULL);
-    if (start->member >= g->size)
+    if (start->member >= g->size) {
+        order->stats.contradictions++;
         return NULL;
+    }
     struct gn_instance *i = find_instance(order, g, g->begun[start->member], start);
     if (!i) {
         *code = -ENOMEM;
