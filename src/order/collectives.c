@@ -17,7 +17,9 @@
  *   PREFIX          the begins of all lower ranks        scan, exscan
  *
  * In v and w variants a member that received nothing depends on nobody, and one that is known to send nothing
- * is nobody's predecessor. On an intercommunicator collectives impose no order here.
+ * is nobody's predecessor. On an intercommunicator data goes from one group to the other: an end depends on
+ * begins of the other group only. Its members are numbered through, first one group (side 0), then the other
+ * (side 1); a communicator has one side, which is its own other side.
  *
  * A trace may say only at its end which collective a begin was. Until then the begin is a start without a
  * number, and so are those that its location starts after it.
@@ -34,26 +36,33 @@ struct member {
 
 struct gn_instance {
     struct gn_group *group;
-    uint32_t number, root;
+    uint32_t number;
+    uint32_t root; /* GN_NONE: not known yet (intercommunicator) */
     enum shape shape;
-    bool sparse;      /* a v or w variant */
-    bool incomplete;  /* a member will never begin, or never end */
-    uint32_t absent;  /* the lowest rank that will never begin; GN_NONE: none */
-    uint32_t settled; /* members whose begin was reported, or need not be waited for */
-    uint32_t ended, ended_xor;
+    bool sparse;     /* a v or w variant */
+    bool incomplete; /* a member will never begin, or never end */
+    uint8_t root_side;
+    uint32_t settled, ended; /* of all sides */
+    uint32_t ended_xor;
     uint32_t waiting;
-    uint32_t prefix;      /* all ranks below have settled */
-    uint32_t suffix;      /* all ranks from here on have ended */
-    uint64_t final_ticks; /* the latest adjusted time of a begin (ONE_TO_ALL: the root's) */
+    uint32_t prefix; /* all ranks below have settled */
+    uint32_t suffix; /* all ranks from here on have ended */
     uint64_t root_ticks;
     uint32_t root_location;
-    struct gn_vertex *first_waiting, *last_waiting;
+    struct {
+        uint32_t settled; /* members whose begin was reported, or need not be waited for */
+        uint32_t ended;
+        uint32_t absent;      /* the lowest rank that will never begin; GN_NONE: none */
+        uint64_t final_ticks; /* the latest adjusted time of a begin (ONE_TO_ALL: the root's) */
+        struct gn_vertex *first_waiting, *last_waiting; /* ends that wait for begins of this side */
+    } sides[2];
     struct member members[];
 };
 
 /* A communicator's, or a window's, collectives. */
 struct gn_group {
     uint32_t comm, size;
+    uint32_t split;                /* members from here on are on side 1; size: there is one side */
     uint32_t *begun;               /* [size] instances each member has begun */
     struct gn_instance **open;     /* [count] from number `base` on; NULL: over, or not begun */
     size_t first, count, capacity; /* open[first … first + count) are in use */
@@ -98,28 +107,57 @@ static struct gn_key map_key(uint32_t process, uint64_t request)
 
 /* ---- groups ---- */
 
+static uint32_t side_of(const struct gn_group *g, uint32_t member)
+{
+    return member >= g->split;
+}
+
+static uint32_t other_side(const struct gn_group *g, uint32_t member)
+{
+    return g->split == g->size ? 0 : !side_of(g, member);
+}
+
+static uint32_t side_size(const struct gn_group *g, uint32_t side)
+{
+    return side == 0 ? g->split : g->size - g->split;
+}
+
+/* Which member a process is; GN_NONE: none. */
+static uint32_t member_of(const struct gn_order *order, const struct gn_group *g, uint32_t process)
+{
+    bool second;
+    uint32_t rank = gn_comm_rank_of(order->definitions, g->comm, process, &second);
+    return rank == GN_NONE || g->size == 0 ? GN_NONE : rank + (second ? g->split : 0);
+}
+
+static void note_absent(struct gn_order *order, struct gn_group *g)
+{
+    const uint32_t *members = order->definitions->comms[g->comm].members;
+    for (uint32_t m = 0; m < g->size; m++) {
+        bool is_second = member_of(order, g, members[m]) != m; /* named twice */
+        if (is_second || members[m] >= order->process_count || order->processes[members[m]].ended ||
+            order->processes[members[m]].loose)
+            if (gn_grow(&g->absent, &g->absent_capacity, g->absent_count, sizeof *g->absent))
+                g->absent[g->absent_count++] = m;
+    }
+}
+
 static struct gn_group *make_group(struct gn_order *order, uint32_t comm)
 {
     const struct gn_comm_def *def = &order->definitions->comms[comm];
-    struct gn_group *group = calloc(1, sizeof *group);
-    if (!group)
+    struct gn_group *g = calloc(1, sizeof *g);
+    if (!g)
         return NULL;
-    group->comm = comm;
-    group->size = def->other_count ? 0 : def->member_count;
-    group->begun = calloc(group->size ? group->size : 1, sizeof *group->begun);
-    if (!group->begun) {
-        free(group);
+    g->comm = comm;
+    g->split = def->member_count;
+    g->size = def->member_count + def->other_count;
+    g->begun = calloc(g->size ? g->size : 1, sizeof *g->begun);
+    if (!g->begun) {
+        free(g);
         return NULL;
     }
-    for (uint32_t rank = 0; rank < group->size; rank++) {
-        uint32_t process = def->members[rank];
-        bool is_second = gn_comm_rank_of(order->definitions, comm, process, NULL) != rank; /* named twice */
-        if (is_second || process >= order->process_count || order->processes[process].ended ||
-            order->processes[process].loose)
-            if (gn_grow(&group->absent, &group->absent_capacity, group->absent_count, sizeof *group->absent))
-                group->absent[group->absent_count++] = rank;
-    }
-    return group;
+    note_absent(order, g);
+    return g;
 }
 
 /* The group of a communicator, or of a window when rma is set. NULL with *code = 0: there is none. */
@@ -167,52 +205,67 @@ static bool depends(enum shape shape, uint32_t root, uint32_t rank)
     return false;
 }
 
-static bool is_satisfied(const struct gn_instance *i, uint32_t rank)
+static bool instance_depends(const struct gn_instance *i, uint32_t member)
 {
+    if (i->group->split < i->group->size && i->shape == ONE_TO_ALL)
+        return side_of(i->group, member) != i->root_side;
+    return depends(i->shape, i->root, member);
+}
+
+static bool is_satisfied(const struct gn_instance *i, uint32_t member)
+{
+    uint32_t side = other_side(i->group, member);
     switch (i->shape) {
     case ALL_TO_ALL:
     case ALL_TO_ONE:
-        return i->settled == i->group->size;
+        return i->sides[side].settled == side_size(i->group, side);
     case ONE_TO_ALL:
-        return i->members[i->root].settled;
+        return i->root != GN_NONE && i->members[i->root].settled;
     case PREFIX:
-        return i->prefix >= rank;
+        return i->prefix >= member;
     }
     return true;
 }
 
 /* Ends other than its own that depend on this begin and have not been observed. */
-static bool is_needed(const struct gn_instance *i, uint32_t rank)
+static bool is_needed(const struct gn_instance *i, uint32_t member)
 {
-    uint32_t others = i->group->size - i->ended - !i->members[rank].ended;
+    const struct gn_group *g = i->group;
+    uint32_t side = other_side(g, member);
+    uint32_t others = side_size(g, side) - i->sides[side].ended;
+    if (side == side_of(g, member))
+        others -= !i->members[member].ended;
     switch (i->shape) {
     case ALL_TO_ALL:
         return others > 0;
     case ONE_TO_ALL:
-        return rank == i->root && others > 0;
+        return member == i->root && others > 0;
     case ALL_TO_ONE:
-        return rank != i->root && !i->members[i->root].ended;
+        return member != i->root && i->root != GN_NONE && side == side_of(g, i->root) &&
+               !i->members[i->root].ended;
     case PREFIX:
-        return i->suffix > rank + 1;
+        return i->suffix > member + 1;
     }
     return false;
 }
 
-static void inform(const struct gn_instance *i, uint32_t rank, struct gn_vertex *end)
+static void inform(const struct gn_instance *i, uint32_t member, struct gn_vertex *end)
 {
+    uint32_t side = other_side(i->group, member);
     end->instance = NULL;
     if (i->shape == ONE_TO_ALL ? i->members[i->root].absent
-                               : i->absent < (i->shape == PREFIX ? rank : i->group->size))
+                               : i->sides[side].absent < (i->shape == PREFIX ? member : i->group->size))
         end->place.flags |= GN_PLACE_RELEASED;
-    gn_vertex_after(end, i->shape == PREFIX ? i->members[rank - 1].final_ticks : i->final_ticks);
+    gn_vertex_after(end,
+                    i->shape == PREFIX ? i->members[member - 1].final_ticks : i->sides[side].final_ticks);
     if (i->shape == ONE_TO_ALL && i->root_location != GN_NONE)
         gn_vertex_correlate(end, i->root_ticks, i->root_location);
 }
 
-static void wake_all(struct gn_order *order, struct gn_instance *i)
+static void wake_all(struct gn_order *order, struct gn_instance *i, uint32_t side)
 {
-    struct gn_vertex *end = i->first_waiting;
-    i->first_waiting = NULL;
+    struct gn_vertex *end = i->sides[side].first_waiting;
+    i->sides[side].first_waiting = NULL;
     while (end) {
         struct gn_vertex *next = end->after;
         inform(i, end->member, end);
@@ -238,19 +291,21 @@ static void advance_prefix(struct gn_order *order, struct gn_instance *i)
     }
 }
 
-static void settle(struct gn_order *order, struct gn_instance *i, uint32_t rank, uint64_t final_ticks)
+static void settle(struct gn_order *order, struct gn_instance *i, uint32_t member, uint64_t final_ticks)
 {
-    if (i->members[rank].settled)
+    uint32_t side = side_of(i->group, member);
+    if (i->members[member].settled)
         return;
-    i->members[rank].settled = true;
-    i->members[rank].final_ticks = final_ticks;
+    i->members[member].settled = true;
+    i->members[member].final_ticks = final_ticks;
     i->settled++;
-    if (i->shape == ONE_TO_ALL ? rank == i->root : final_ticks > i->final_ticks)
-        i->final_ticks = final_ticks;
+    i->sides[side].settled++;
+    if (i->shape == ONE_TO_ALL ? member == i->root : final_ticks > i->sides[side].final_ticks)
+        i->sides[side].final_ticks = final_ticks;
     if (i->shape == PREFIX)
         advance_prefix(order, i);
-    else if (i->shape == ONE_TO_ALL ? rank == i->root : i->settled == i->group->size)
-        wake_all(order, i);
+    else if (i->shape == ONE_TO_ALL ? member == i->root : i->sides[side].settled == side_size(i->group, side))
+        wake_all(order, i, side);
 }
 
 static void release(struct gn_order *order, struct gn_instance *i, uint32_t rank)
@@ -264,42 +319,47 @@ static void release(struct gn_order *order, struct gn_instance *i, uint32_t rank
     gn_vertex_noticed(order, begin);
 }
 
-static void end_observed(struct gn_order *order, struct gn_instance *i, uint32_t rank)
+static void release_all(struct gn_order *order, struct gn_instance *i)
 {
-    const uint32_t size = i->group->size;
-    if (i->members[rank].ended)
+    for (uint32_t m = 0; m < i->group->size; m++)
+        release(order, i, m);
+}
+
+/* 0 ^ 1 ^ … ^ last */
+static uint32_t xor_up_to(uint32_t last)
+{
+    const uint32_t all[] = {last, 1, last + 1, 0};
+    return all[last & 3];
+}
+
+static void lower_suffix(struct gn_order *order, struct gn_instance *i)
+{
+    uint32_t before = i->suffix;
+    while (i->suffix > 0 && i->members[i->suffix - 1].ended)
+        i->suffix--;
+    for (uint32_t m = before; m-- > 0 && m + 1 >= i->suffix;)
+        release(order, i, m);
+}
+
+static void end_observed(struct gn_order *order, struct gn_instance *i, uint32_t member)
+{
+    const struct gn_group *g = i->group;
+    uint32_t side = side_of(g, member);
+    if (i->members[member].ended)
         return;
-    i->members[rank].ended = true;
+    i->members[member].ended = true;
     i->ended++;
-    i->ended_xor ^= rank;
-    if (i->shape == PREFIX) {
-        uint32_t before = i->suffix;
-        while (i->suffix > 0 && i->members[i->suffix - 1].ended)
-            i->suffix--;
-        for (uint32_t r = before; r-- > 0 && r + 1 >= i->suffix;)
-            release(order, i, r);
-    } else if (i->shape == ALL_TO_ONE ? rank == i->root : i->ended == size) {
-        for (uint32_t r = 0; r < size; r++)
-            release(order, i, r);
-    } else if (i->shape == ONE_TO_ALL) {
+    i->sides[side].ended++;
+    i->ended_xor ^= member;
+    if (i->shape == PREFIX)
+        lower_suffix(order, i);
+    else if (i->shape == ONE_TO_ALL && i->root != GN_NONE)
         release(order, i, i->root);
-    } else if (i->shape == ALL_TO_ALL && i->ended == size - 1) {
-        uint32_t all = 0;         /* the one whose end is missing: its begin has no other successor left */
-        switch ((size - 1) & 3) { /* 0 ^ 1 ^ … ^ (size − 1) */
-        case 0:
-            all = size - 1;
-            break;
-        case 1:
-            all = 1;
-            break;
-        case 2:
-            all = size;
-            break;
-        default:
-            all = 0;
-        }
-        release(order, i, all ^ i->ended_xor);
-    }
+    else if (i->shape == ALL_TO_ONE ? member == i->root : i->sides[side].ended == side_size(g, side))
+        release_all(order, i);
+    else if (i->shape == ALL_TO_ALL &&
+             i->ended == g->size - 1) /* the begin whose end is missing has no other one */
+        release(order, i, xor_up_to(g->size - 1) ^ i->ended_xor);
 }
 
 /* ---- instances ---- */
@@ -333,12 +393,35 @@ static void leave(struct gn_order *order, struct gn_instance *i, uint32_t rank)
     if (!member->begun || !member->ended)
         i->incomplete = true;
     if (!member->begun) {
+        uint32_t *absent = &i->sides[side_of(i->group, rank)].absent;
         member->absent = true;
-        i->absent = rank < i->absent ? rank : i->absent;
+        *absent = rank < *absent ? rank : *absent;
         settle(order, i, rank, 0);
     }
     member->begun = true;
     end_observed(order, i, rank);
+}
+
+/* Who the root is. On an intercommunicator the members of the root's own group do not say. */
+static void learn_root(struct gn_order *order, struct gn_instance *i, const struct gn_start *start)
+{
+    const struct gn_group *g = i->group;
+    uint32_t side = side_of(g, start->member);
+    if (i->root != GN_NONE || i->shape == ALL_TO_ALL || i->shape == PREFIX)
+        return;
+    bool in_own_group = start->root == GN_ROOT_SELF || start->root == GN_ROOT_NONE;
+    if (g->split < g->size && in_own_group) {
+        i->root_side = (uint8_t)side;
+        i->root = start->root == GN_ROOT_SELF ? start->member : GN_NONE;
+        return;
+    }
+    i->root_side = (uint8_t)other_side(g, start->member);
+    if (start->root < side_size(g, i->root_side)) {
+        i->root = start->root + (i->root_side ? g->split : 0);
+    } else {
+        order->stats.contradictions++;
+        i->shape = ALL_TO_ALL;
+    }
 }
 
 static struct gn_instance *make_instance(struct gn_order *order, struct gn_group *g, uint32_t number,
@@ -354,13 +437,12 @@ static struct gn_instance *make_instance(struct gn_order *order, struct gn_group
     i->number = number;
     i->shape = start->op < GN_COLLECTIVE_COUNT ? ops[start->op].shape : ALL_TO_ALL;
     i->sparse = start->op < GN_COLLECTIVE_COUNT && ops[start->op].sparse;
-    i->root = start->root;
-    if ((i->shape == ONE_TO_ALL || i->shape == ALL_TO_ONE) && i->root >= g->size) {
-        order->stats.contradictions++;
+    i->root = GN_NONE;
+    if (i->shape == PREFIX && g->split < g->size) /* MPI has none between groups */
         i->shape = ALL_TO_ALL;
-    }
+    learn_root(order, i, start);
     i->suffix = g->size;
-    i->absent = i->root_location = GN_NONE;
+    i->sides[0].absent = i->sides[1].absent = i->root_location = GN_NONE;
     for (size_t a = 0; a < g->absent_count; a++)
         leave(order, i, g->absent[a]);
     return i;
@@ -398,6 +480,7 @@ static void instance_begin(struct gn_order *order, struct gn_instance *i, struct
     struct member *member = &i->members[start->member];
     struct gn_vertex *begin = start->begin;
     member->begun = true;
+    learn_root(order, i, start);
     if (!begin || (i->sparse && start->bytes_sent == 0)) { /* nobody will ask for it */
         settle(order, i, start->member, 0);
         return;
@@ -422,7 +505,7 @@ static void instance_end(struct gn_order *order, struct gn_instance *i, uint32_t
 {
     bool silent = i->sparse && end->event.bytes_received == 0;
     end->member = rank;
-    if (depends(i->shape, i->root, rank) && !silent) {
+    if (instance_depends(i, rank) && !silent) {
         if (is_satisfied(i, rank)) {
             inform(i, rank, end);
         } else {
@@ -430,12 +513,13 @@ static void instance_end(struct gn_order *order, struct gn_instance *i, uint32_t
             end->instance = i;
             i->waiting++;
             end->after = NULL;
+            uint32_t side = other_side(i->group, rank);
             if (i->shape == PREFIX)
                 i->members[rank].end = end;
-            else if (i->first_waiting)
-                i->last_waiting = i->last_waiting->after = end;
+            else if (i->sides[side].first_waiting)
+                i->sides[side].last_waiting = i->sides[side].last_waiting->after = end;
             else
-                i->first_waiting = i->last_waiting = end;
+                i->sides[side].first_waiting = i->sides[side].last_waiting = end;
         }
     }
     end_observed(order, i, rank);
@@ -542,7 +626,7 @@ static struct gn_instance *number(struct gn_order *order, struct gn_start *start
     struct gn_group *g = find_group(order, start->comm, start->rma, code);
     if (!g || g->size == 0 || order->processes[location->process].loose)
         return NULL;
-    start->member = gn_comm_rank_of(order->definitions, g->comm, location->process, NULL);
+    start->member = member_of(order, g, location->process);
     if (start->member >= g->size) {
         order->stats.contradictions++;
         return NULL;
@@ -755,10 +839,11 @@ uint32_t gn_collective_blocker(const struct gn_vertex *end, uint32_t *member)
 {
     const struct gn_instance *i = end->instance;
     uint32_t last = i->shape == PREFIX ? end->member : i->group->size;
+    uint32_t side = other_side(i->group, end->member);
     while (*member < last) {
         uint32_t rank = (*member)++;
         const struct gn_vertex *begin = i->members[rank].begin;
-        if (begin && !begin->reported && !i->members[rank].settled &&
+        if (side_of(i->group, rank) == side && begin && !begin->reported && !i->members[rank].settled &&
             (i->shape != ONE_TO_ALL || rank == i->root))
             return begin->event.location;
     }
@@ -773,12 +858,13 @@ void gn_collective_release(struct gn_order *order, struct gn_vertex *end)
     if (i->shape == PREFIX) {
         i->members[end->member].end = NULL;
     } else {
-        struct gn_vertex **link = &i->first_waiting, *previous = NULL;
+        uint32_t side = other_side(i->group, end->member);
+        struct gn_vertex **link = &i->sides[side].first_waiting, *previous = NULL;
         for (; *link != end; link = &previous->after)
             previous = *link;
         *link = end->after;
-        if (i->last_waiting == end)
-            i->last_waiting = previous;
+        if (i->sides[side].last_waiting == end)
+            i->sides[side].last_waiting = previous;
     }
     close_if_over(order, i);
 }
@@ -828,7 +914,7 @@ void gn_collectives_end(struct gn_order *order, uint32_t location)
 
 static int leave_group(struct gn_order *order, struct gn_group *g, uint32_t process)
 {
-    uint32_t rank = g->size ? gn_comm_rank_of(order->definitions, g->comm, process, NULL) : GN_NONE;
+    uint32_t rank = member_of(order, g, process);
     if (rank >= g->size)
         return 0;
     if (!gn_grow(&g->absent, &g->absent_capacity, g->absent_count, sizeof *g->absent))

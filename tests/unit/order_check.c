@@ -42,6 +42,7 @@ struct begin {
     size_t index, end; /* in the location's stream; end SIZE_MAX: none */
     uint8_t op;
     bool sends, receives;
+    bool between, second; /* on an intercommunicator; of its second group */
 };
 
 struct order_check {
@@ -393,14 +394,26 @@ static void number_begins(struct order_check *check)
         uint32_t comm = begin->comm;
         if (begin->space == 1)
             comm = comm < d->window_count ? d->windows[comm].comm : GN_NONE;
-        begin->rank = gn_comm_rank_of(d, comm, process_of(check, begin->location), NULL);
+        begin->rank = gn_comm_rank_of(d, comm, process_of(check, begin->location), &begin->second);
+        begin->between = comm < d->comm_count && d->comms[comm].other_count > 0;
     }
+}
+
+/* Between groups, what one group's ends depend on are begins of the other group; the root says that it is it.
+ */
+static bool depends_between(const struct begin *one, const struct begin *other)
+{
+    bool to_root = order_check_depends(one->op, 0, 0, 1) && !order_check_depends(one->op, 0, 1, 2);
+    bool from_root = order_check_depends(one->op, 0, 1, 0) && !order_check_depends(one->op, 0, 1, 2);
+    return one->second != other->second && (!to_root || one->root == GN_ROOT_SELF) &&
+           (!from_root || other->root == GN_ROOT_SELF);
 }
 
 /* Whether the end of one begin came out before another begin that it depends on. */
 static bool violates(const struct order_check *check, const struct begin *one, const struct begin *other)
 {
-    if (!order_check_depends(one->op, one->root, one->rank, other->rank) ||
+    if (!(one->between ? depends_between(one, other)
+                       : order_check_depends(one->op, one->root, one->rank, other->rank)) ||
         (order_check_partial(one->op) && (!one->receives || !other->sends)))
         return false;
     return position(check, other->location, other->index) >= position(check, one->location, one->end);

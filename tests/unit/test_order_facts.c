@@ -494,7 +494,7 @@ static void the_root_is_a_rank_of_the_communicator(void **state)
     close_scene(&s);
 }
 
-static void collectives_on_an_intercommunicator_impose_no_order(void **state)
+static void the_root_of_an_intercommunicator_is_in_the_other_group(void **state)
 {
     (void)state;
     struct scene s;
@@ -504,8 +504,28 @@ static void collectives_on_an_intercommunicator_impose_no_order(void **state)
     PUSH(on(BEGIN(0, BCAST, GN_ROOT_NONE), inter), 1);
     PUSH(on(END(0, BCAST, GN_ROOT_NONE), inter), 1);
     PUSH(on(BEGIN(2, BCAST, 1), inter), 1);
-    PUSH(on(END(2, BCAST, 1), inter), 1);
-    PUSH(on(BEGIN(1, BCAST, GN_ROOT_SELF), inter), 1);
+    PUSH(on(END(2, BCAST, 1), inter), 0);
+    PUSH(on(BEGIN(1, BCAST, GN_ROOT_SELF), inter), 2);
+    close_scene(&s);
+}
+
+static void an_intercommunicator_s_groups_wait_for_each_other(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 3);
+    uint32_t inter = gn_define_comm(
+        s.d, &(struct gn_comm_def){.member_count = 2, .other_count = 1, .members = (uint32_t[]){0, 1, 2}});
+    PUSH(on(BEGIN(0, ALLREDUCE, GN_NONE), inter), 1);
+    PUSH(on(END(0, ALLREDUCE, GN_NONE), inter), 0);
+    PUSH(on(BEGIN(2, ALLREDUCE, GN_NONE), inter), 2); /* 1 need not have begun */
+    PUSH(on(END(2, ALLREDUCE, GN_NONE), inter), 0);
+    PUSH(on(BEGIN(1, ALLREDUCE, GN_NONE), inter), 2);
+    PUSH(on(BEGIN(2, REDUCE, GN_ROOT_SELF), inter), 1);
+    PUSH(on(END(2, REDUCE, GN_ROOT_SELF), inter), 0);
+    PUSH(on(END(1, ALLREDUCE, GN_NONE), inter), 1);
+    PUSH(on(BEGIN(1, REDUCE, 0), inter), 1);
+    PUSH(on(BEGIN(0, REDUCE, 0), inter), 2);
     close_scene(&s);
 }
 
@@ -1180,7 +1200,8 @@ int main(void)
         cmocka_unit_test(patience_ends),
         cmocka_unit_test(a_collective_of_one),
         cmocka_unit_test(the_root_is_a_rank_of_the_communicator),
-        cmocka_unit_test(collectives_on_an_intercommunicator_impose_no_order),
+        cmocka_unit_test(the_root_of_an_intercommunicator_is_in_the_other_group),
+        cmocka_unit_test(an_intercommunicator_s_groups_wait_for_each_other),
         cmocka_unit_test(who_receives_nothing_waits_for_nobody),
         cmocka_unit_test(nobody_waits_for_who_sends_nothing),
         cmocka_unit_test(an_empty_broadcast_is_still_a_broadcast),

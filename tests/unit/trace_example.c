@@ -32,8 +32,8 @@ static void define_what(struct gn_definitions *d)
     gn_define_region(d, &(struct gn_region_def){string(d, "MPI_Send"), 0, 0, 0, GN_ROLE_MPI, none});
     gn_define_region(
         d, &(struct gn_region_def){string(d, "MPI_Bcast"), 0, 0, 0, GN_ROLE_MPI, GN_COLLECTIVE_BCAST});
-    gn_define_region(
-        d, &(struct gn_region_def){string(d, "a \"part\", named\n"), 0, 0, 0, GN_ROLE_USER, none});
+    gn_define_region(d,
+                     &(struct gn_region_def){string(d, "a \"part\", named\n"), 0, 0, 0, GN_ROLE_USER, none});
     gn_define_path(d, &(struct gn_path_def){GN_NONE, 0, 0, 0});
     gn_define_path(d, &(struct gn_path_def){0, 1, file, 42});
     gn_define_path(d, &(struct gn_path_def){0, 2, file, 43});
