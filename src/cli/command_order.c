@@ -1,5 +1,6 @@
 /* gnomon order — the events of a run in causal order. */
 #include "cli/arrival_spec.h"
+#include "event/ahead.h"
 #include "cli/commands.h"
 #include "cli/joined.h"
 #include "cli/live.h"
@@ -248,6 +249,8 @@ static int order_traces(struct use *u, struct gn_error *err)
 {
     struct gn_arrival *arrival;
     struct gn_arrived arrived;
+    if (!u->arguments->stop)
+        gn_source_ahead(&u->source); /* without it, it only takes longer */
     int code = gn_arrival_open(&arrival, &u->source, &u->arguments->arrival, err);
     while (code == 0 && (code = gn_arrival_next(arrival, &arrived, err)) == 1)
         code = push_arrived(u, &arrived, err);
