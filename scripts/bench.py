@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What measuring costs, against the same program run without it.
 
-    bench.py BUILD_DIR [--quick] [--real] [--only calls|parts|real|size|trace] [--rounds N] [--json FILE]
+    bench.py BUILD_DIR [--quick] [--real] [--only calls|parts|real|size|trace|order|files] [--rounds N] [--json FILE]
 
 Everything is compared in pairs: what is compared runs in turn, round after round, differences and ratios are
 taken within a round, and their median is quoted with the smallest and the largest. bench/README.md says how to
@@ -21,11 +21,16 @@ import tempfile
 import time
 
 AIM_NS = 60  # added per MPI call, at the median, with call paths
-SECTIONS = ["calls", "parts", "real", "size", "trace"]
+SECTIONS = ["calls", "parts", "real", "size", "trace", "order", "files"]
 TRACE_AIM = {"seconds": 0.197, "bytes": 51e6}  # for a million events
 FLAVOURS = ["openmpi", "mpich"]
-VARIANTS = ["bare", "empty", "clock", "gnomon"]
-TITLES = {"empty": "empty wrapper", "clock": "two clock reads", "gnomon": "gnomon"}
+VARIANTS = ["bare", "empty", "clock", "gnomon", "trace"]
+TITLES = {"empty": "empty wrapper", "clock": "two clock reads", "gnomon": "gnomon", "trace": "gnomon --trace"}
+# Events of a call in a trace: enter and leave, and what it communicates.
+EVENTS_PER_CALL = {"iprobe, 12 frames": 2, "sendrecv 8 B": 4, "ping-pong 8 B": 3, "isend/irecv/waitall": 10 / 3,
+                   "allreduce 8 B": 4}
+EVENT_AIM_NS = 40  # added per event by --trace
+FILE_AIM = 1.3     # gnomon order over the OTF2 library's reading
 PATIENCE_S = 900
 
 LAMMPS_INPUT = """# Lennard-Jones melt, 32,000 atoms
@@ -255,9 +260,19 @@ def print_aim(results):
           f"{min(added):.0f} to {max(added):.0f} ns; aim: at most {AIM_NS} ns, call paths on")
 
 
+def print_events(results):
+    """What an event of a trace adds to the plain profile."""
+    per_event = [(r["pattern"], statistics.median([t - g for t, g in zip(r["rounds_added_ns"]["trace"],
+                                                                        r["rounds_added_ns"]["gnomon"])])
+                  / EVENTS_PER_CALL[r["pattern"]]) for r in results if r["pattern"] in EVENTS_PER_CALL]
+    if per_event:
+        print("  --trace adds " + ", ".join(f"{ns:.0f} ns ({name})" for name, ns in per_event)
+              + f" per event; aim: at most {EVENT_AIM_NS} ns")
+
+
 def bench_calls(runner, options):
     title("Nanoseconds per MPI call")
-    print(f"  {options.rounds} rounds of bare program, empty PMPI wrapper, two clock reads, gnomon, in turn.\n"
+    print(f"  {options.rounds} rounds of bare program, empty PMPI wrapper, two clock reads, gnomon, gnomon --trace, in turn.\n"
           "  +        ns added per call: batches through MPI_X less batches through PMPI_X of the same process;\n"
           "           median (min … max) of the rounds. control: the same difference with no tool at all\n"
           "  between  ns that gnomon's process takes per call more than the bare one's of the same round, median\n"
@@ -276,6 +291,7 @@ def bench_calls(runner, options):
             sys.stdout.flush()
             everything += results
         print_aim(everything)
+        print_events(everything)
         all_results[flavour] = everything
     if not runner.flavours:
         print("  skipped: no mpirun.openmpi or mpirun.mpich, or the build has no bench/")
@@ -390,6 +406,53 @@ def bench_trace(runner, _options):
     if rows:
         table(rows, ["flavour", "events", "bare, s", "+ s, profile", "+ s, with trace", "MB", "bytes/event", "lost"])
     return results
+
+
+# ---- the causal sort ----
+
+def show(runner, program, *arguments):
+    """Runs a program of bench/ that prints its own table."""
+    done = subprocess.run([runner.path("bench", program), *map(str, arguments)], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failed(f"bench/{program}: {done.stderr.strip()}")
+    print("  " + done.stdout.strip().replace("\n", "\n  "), flush=True)
+    return done.stdout.splitlines()
+
+
+def bench_order(runner, options):
+    title("Events in causal order")
+    print("  Events of a synthetic 2-D stencil in memory: copied; merged by timestamp with a heap; sorted causally.\n"
+          "  Aims: sort/merge at most 1; 20 million events/s at 64 locations; 10^9 events below 64 MiB.\n", flush=True)
+    return {"order": show(runner, "order"), "window": show(runner, "window", 1e7 if options.quick else 1e9)}
+
+
+def seconds_of(words):
+    begin = time.perf_counter()
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failed(f"{words[0]}: {done.stderr.strip()}")
+    return time.perf_counter() - begin
+
+
+def bench_files(runner, options):
+    title("gnomon order on an archive, against the OTF2 library alone")
+    events = 1000000 if options.quick else 10000000
+    archive = os.path.join(runner.folder, "archive")
+    print(f"  A synthetic 2-D stencil of 64 locations, {events:,} events. local: the library reads location after location,\n"
+          "  global: it merges them by timestamp; callbacks do nothing. Wall time in turn, median (min … max).\n"
+          f"  Aim: at most {FILE_AIM}.\n", flush=True)
+    gnomon = runner.path("bin", "gnomon")
+    seconds_of([gnomon, "synth", "stencil2", "-n", "64", "-e", str(events), "-o", archive])
+    ways = {"local": [runner.path("bench", "read_otf2"), archive + "/traces.otf2", "local"],
+            "global": [runner.path("bench", "read_otf2"), archive + "/traces.otf2", "global"],
+            "gnomon order": [gnomon, "order", archive],
+            "gnomon order --to none": [gnomon, "order", "--to", "none", archive]}
+    rounds = [{name: seconds_of(words) for name, words in ways.items()} for _ in range(options.rounds)]
+    table([[name, shown(spread([r[name] for r in rounds]), "{:.2f}")]
+           + [f"{statistics.median(r[name] / r[base] for r in rounds):.2f}" for base in ["local", "global"]]
+           for name in ways], ["", "s", "/local", "/global"])
+    shutil.rmtree(archive)
+    return rounds
 
 
 # ---- all of it ----
