@@ -95,7 +95,7 @@ static OTF2_CallbackCode begin(struct gn_reader_location *l, struct gn_reader_pe
     give_up(l, pending);
     struct gn_event *event = add(l, kind, ticks);
     event->bytes_sent = event->bytes_received = GN_BYTES_UNKNOWN; /* until its end is read */
-    *pending = (struct gn_reader_pending){(uint32_t)l->count - 1, l->depth, true};
+    *pending = (struct gn_reader_pending){(uint32_t)l->count - 1, l->entered.depth, true};
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -121,7 +121,7 @@ static OTF2_CallbackCode entered(struct gn_reader_location *l, uint64_t time, ui
     struct gn_event *event = add(l, GN_EVENT_ENTER, time);
     event->region = region;
     event->path = path;
-    l->depth++;
+    gn_path_stack_enter(&l->entered, path);
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -130,37 +130,51 @@ static OTF2_CallbackCode left(struct gn_reader_location *l, uint64_t time, uint3
     struct gn_event *event = add(l, GN_EVENT_LEAVE, time);
     event->region = region;
     event->path = path;
-    if (l->depth)
-        l->depth--;
-    else
-        l->shared->report.unbalanced_leaves++;
-    if (l->mpi.is_open && l->depth < l->mpi.depth)
+    if (l->mpi.is_open && l->entered.depth < l->mpi.depth)
         give_up(l, &l->mpi);
-    if (l->rma.is_open && l->depth < l->rma.depth)
+    if (l->rma.is_open && l->entered.depth < l->rma.depth)
         give_up(l, &l->rma);
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* The call path that gnomon's writer adds to a region. */
-static uint32_t attached_path(struct gn_reader_location *l, const OTF2_AttributeList *list)
+/* The call path that gnomon's writer adds to a region, or `otherwise`. */
+static uint32_t attached_path(struct gn_reader_location *l, const OTF2_AttributeList *list,
+                              uint32_t otherwise)
 {
-    uint32_t attribute = l->shared->maps.attribute_path, path;
-    if (attribute == GN_NONE || !OTF2_AttributeList_TestAttributeByID(list, attribute) ||
-        OTF2_AttributeList_GetCallingContextRef(list, attribute, &path) != OTF2_SUCCESS)
-        return GN_NONE;
-    return refer(l, &l->shared->maps.paths, path);
+    uint32_t attribute = l->shared->maps.attribute_path;
+    uint32_t count = attribute == GN_NONE ? 0 : OTF2_AttributeList_GetNumberOfElements(list);
+    for (uint32_t i = 0; i < count; i++) { /* mostly the only one: looking it up by its number takes longer */
+        OTF2_AttributeRef found;
+        OTF2_Type type;
+        OTF2_AttributeValue value;
+        if (OTF2_AttributeList_GetAttributeByIndex(list, i, &found, &type, &value) != OTF2_SUCCESS ||
+            found != attribute || type != OTF2_TYPE_CALLING_CONTEXT)
+            continue;
+        uint32_t path = value.callingContextRef;
+        return path == OTF2_UNDEFINED_CALLING_CONTEXT ? GN_NONE : refer(l, &l->shared->maps.paths, path);
+    }
+    return otherwise;
+}
+
+/* What every leave does, whatever record it is. */
+static uint32_t path_of_enter(struct gn_reader_location *l)
+{
+    if (l->entered.depth == 0)
+        l->shared->report.unbalanced_leaves++;
+    return gn_path_stack_leave(&l->entered);
 }
 
 static OTF2_CallbackCode on_enter(COMMON, OTF2_RegionRef region)
 {
     (void)file_id, (void)position;
-    return entered(user, time, region_of(user, region), attached_path(user, list));
+    return entered(user, time, region_of(user, region), attached_path(user, list, GN_NONE));
 }
 
 static OTF2_CallbackCode on_leave(COMMON, OTF2_RegionRef region)
 {
     (void)file_id, (void)position;
-    return left(user, time, region_of(user, region), attached_path(user, list));
+    uint32_t path = path_of_enter(user);
+    return left(user, time, region_of(user, region), attached_path(user, list, path));
 }
 
 static uint32_t region_of_path(const struct gn_reader_location *l, uint32_t path)
@@ -181,6 +195,7 @@ static OTF2_CallbackCode on_context_leave(COMMON, OTF2_CallingContextRef context
     UNUSED_COMMON;
     struct gn_reader_location *l = user;
     uint32_t path = refer(l, &l->shared->maps.paths, context);
+    path_of_enter(l);
     return left(l, time, region_of_path(l, path), path);
 }
 

@@ -179,7 +179,7 @@ static void finish(struct gn_reader_location *l)
     gn_reader_location_park(l);
     report->open_collectives += (uint64_t)l->mpi.is_open + l->rma.is_open;
     l->mpi.is_open = l->rma.is_open = false;
-    report->unbalanced_leaves += l->depth;
+    report->unbalanced_leaves += l->entered.depth;
     report->miscounted += d->events != UINT64_MAX && d->events != l->records;
 }
 
@@ -240,4 +240,5 @@ void gn_reader_location_close(struct gn_reader_location *l)
     gn_reader_location_park(l);
     free(l->events);
     l->events = NULL;
+    gn_path_stack_free(&l->entered);
 }

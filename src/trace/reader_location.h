@@ -12,6 +12,7 @@
 
 #include "trace/archive.h"
 #include "trace/open_requests.h"
+#include "trace/path_stack.h"
 #include "trace/reader_definitions.h"
 
 /* What all locations of an archive share. */
@@ -45,8 +46,8 @@ struct gn_reader_location {
     bool has_begun, at_end;            /* at_end: nothing more to read; the last events may still be here */
     bool has_ended;                    /* the process knows */
     bool thread_has_ended;
-    bool is_cut;    /* counted as truncated */
-    uint32_t depth; /* regions entered */
+    bool is_cut; /* counted as truncated */
+    struct gn_path_stack entered;
     uint64_t last_ticks;
     struct gn_event *events;
     size_t count, handed_out, capacity;

@@ -22,7 +22,8 @@ RECORD(enter)
 
 RECORD(leave)
 {
-    add_path(a, e);
+    if (e->path != GN_PATH_OF_ENTER) /* OTF2's undefined context is GN_NONE */
+        OTF2_AttributeList_AddCallingContextRef(a, GN_ATTRIBUTE_PATH, e->path);
     return OTF2_EvtWriter_Leave(w, a, t, e->region);
 }
 

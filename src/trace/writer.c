@@ -3,6 +3,7 @@
 #include "base/grow.h"
 #include "trace/event_file.h"
 #include "trace/otf2_error.h"
+#include "trace/path_stack.h"
 #include "trace/records.h"
 #include "trace/write_definitions.h"
 
@@ -19,6 +20,7 @@ struct location {
     struct gn_event_summary summary;
     uint64_t file_id;
     bool fresh; /* written to since the last flush */
+    struct gn_path_stack entered;
 };
 
 struct gn_trace_writer {
@@ -185,6 +187,21 @@ static int find_location(struct gn_trace_writer *writer, uint32_t index, uint64_
     return 0;
 }
 
+/* Leaves mostly have the path of their enter, which then need not be written. */
+static OTF2_ErrorCode write_record(struct gn_trace_writer *writer, struct location *location, uint64_t ticks,
+                                   const struct gn_event *event)
+{
+    if (event->kind == GN_EVENT_ENTER || event->kind == GN_EVENT_REGION_BEGIN) {
+        gn_path_stack_enter(&location->entered, event->path);
+    } else if (event->kind == GN_EVENT_LEAVE || event->kind == GN_EVENT_REGION_END) {
+        struct gn_event leave = *event;
+        if (gn_path_stack_leave(&location->entered) == leave.path)
+            leave.path = GN_PATH_OF_ENTER;
+        return gn_record_write(location->writer, writer->attributes, ticks, &leave);
+    }
+    return gn_record_write(location->writer, writer->attributes, ticks, event);
+}
+
 int gn_trace_write(struct gn_trace_writer *writer, uint64_t file_id, const struct gn_event *event,
                    struct gn_error *err)
 {
@@ -200,8 +217,7 @@ int gn_trace_write(struct gn_trace_writer *writer, uint64_t file_id, const struc
         ticks = location->summary.last_ticks;
         writer->backward++;
     }
-    if (__builtin_expect(gn_record_write(location->writer, writer->attributes, ticks, event) != OTF2_SUCCESS,
-                         0)) {
+    if (__builtin_expect(write_record(writer, location, ticks, event) != OTF2_SUCCESS, 0)) {
         int code = fail(writer, "writing an event", err);
         gn_otf2_error_forget();
         return code;
@@ -253,8 +269,11 @@ static void free_writer(struct gn_trace_writer *writer)
         OTF2_Archive_Close(writer->archive);
     if (writer->attributes)
         OTF2_AttributeList_Delete(writer->attributes);
-    for (size_t i = 0; i < writer->location_count; i++)
+    for (size_t i = 0; i < writer->location_count; i++) {
+        if (writer->locations[i])
+            gn_path_stack_free(&writer->locations[i]->entered);
         free(writer->locations[i]);
+    }
     free(writer->locations);
     free(writer->folder);
     free(writer);
