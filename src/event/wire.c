@@ -64,12 +64,28 @@ struct gn_wire_writer {
     uint64_t *sequences; /* per location: events so far */
     size_t sequence_count, sequence_capacity;
     size_t batch_at; /* the open batch's record in the buffer; SIZE_MAX: none */
+    bool held;
     char *buffer;
-    size_t length, capacity;
+    size_t sent, length, capacity; /* buffer[sent, length) waits to be written */
 };
+
+/* Forgets what was sent where that is a good part of the buffer; records stay aligned. */
+static void forget_sent(struct gn_wire_writer *w)
+{
+    size_t sent = w->sent & ~(size_t)7;
+    if (sent < w->capacity / 4)
+        return;
+    memmove(w->buffer, w->buffer + sent, w->length - sent);
+    w->sent -= sent;
+    w->length -= sent;
+    if (w->batch_at != SIZE_MAX)
+        w->batch_at -= sent;
+}
 
 static bool append(struct gn_wire_writer *w, const void *bytes, size_t count)
 {
+    if (w->capacity - w->length < count && w->sent)
+        forget_sent(w);
     if (w->capacity - w->length < count) {
         size_t wanted = 2 * w->capacity > w->length + count ? 2 * w->capacity : w->length + count;
         char *larger = realloc(w->buffer, wanted);
@@ -247,7 +263,7 @@ int gn_wire_write(struct gn_wire_writer *w, const struct gn_event *event, struct
     ((struct record *)(w->buffer + w->batch_at))->bytes += (uint32_t)sizeof *event;
     if (!append(w, event, sizeof *event))
         return no_memory(err);
-    return w->length >= BUFFERED ? gn_wire_flush(w, err) : 0;
+    return w->length >= BUFFERED && !w->held ? gn_wire_flush(w, err) : 0;
 }
 
 int gn_wire_end(struct gn_wire_writer *w, uint32_t location, struct gn_error *err)
@@ -258,18 +274,27 @@ int gn_wire_end(struct gn_wire_writer *w, uint32_t location, struct gn_error *er
 
 int gn_wire_flush(struct gn_wire_writer *w, struct gn_error *err)
 {
-    size_t done = 0;
     w->batch_at = SIZE_MAX;
-    while (done < w->length) {
-        ssize_t count = write(w->fd, w->buffer + done, w->length - done);
+    while (w->sent < w->length) {
+        ssize_t count = write(w->fd, w->buffer + w->sent, w->length - w->sent);
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0)
             return gn_fail(err, -errno, "cannot write the event stream: %s", strerror(errno));
-        done += (size_t)count;
+        w->sent += (size_t)count;
     }
-    w->length = 0;
+    w->sent = w->length = 0;
     return 0;
+}
+
+void gn_wire_hold(struct gn_wire_writer *w)
+{
+    w->held = true;
+}
+
+size_t gn_wire_waiting(const struct gn_wire_writer *w)
+{
+    return w->length - w->sent;
 }
 
 int gn_wire_finish(struct gn_wire_writer *w, struct gn_error *err)
