@@ -196,15 +196,16 @@ static int put_definitions(struct gn_wire_writer *w, struct gn_error *err)
     return code == 0 ? put_what(w, n, &all, err) : code;
 }
 
+static struct header header_of(const struct gn_definitions *d)
+{
+    return (struct header){MAGIC,          VERSION,       sizeof(struct header), d->ticks_per_second,
+                           d->first_ticks, d->realtime_ns};
+}
+
 int gn_wire_create(struct gn_wire_writer **writer, int fd, const struct gn_definitions *definitions,
                    uint32_t location, struct gn_error *err)
 {
-    struct header header = {MAGIC,
-                            VERSION,
-                            sizeof header,
-                            definitions->ticks_per_second,
-                            definitions->first_ticks,
-                            definitions->realtime_ns};
+    struct header header = header_of(definitions);
     struct gn_wire_writer *w = *writer = calloc(1, sizeof *w);
     if (!w)
         return no_memory(err);
@@ -215,6 +216,31 @@ int gn_wire_create(struct gn_wire_writer **writer, int fd, const struct gn_defin
         *writer = NULL;
         return no_memory(err);
     }
+    return 0;
+}
+
+int gn_wire_copy(struct gn_wire_writer **copy, int fd, const struct gn_wire_writer *from,
+                 struct gn_error *err)
+{
+    struct header header = header_of(from->definitions);
+    struct gn_wire_writer *w = *copy = malloc(sizeof *w);
+    if (!w)
+        return no_memory(err);
+    *w = *from;
+    w->fd = fd;
+    w->sequence_capacity = w->sequence_count;
+    w->capacity = w->length;
+    w->buffer = malloc(w->capacity);
+    w->sequences = malloc(w->sequence_count * sizeof *w->sequences + 1);
+    if (!w->buffer || !w->sequences) {
+        gn_wire_writer_close(w);
+        *copy = NULL;
+        return no_memory(err);
+    }
+    memcpy(w->buffer, from->buffer, w->length);
+    memcpy(w->buffer, &header, sizeof header);
+    if (w->sequence_count)
+        memcpy(w->sequences, from->sequences, w->sequence_count * sizeof *w->sequences);
     return 0;
 }
 

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BACKLOG = 16 << 20, PIECE = 1 << 16 };
+enum { BACKLOG = 16 << 20, BEGIN = BACKLOG / 2, PIECE = 1 << 16 };
 
 /* A place goes free → asked by the agent, asked → open → free by the rings' thread (after that has ended: by
  * the agent). */
@@ -38,6 +38,8 @@ struct past {
 
 struct gn_readers {
     struct gn_readers_program program;
+    struct gn_wire_writer *begin; /* the stream so far, flushed to nobody; NULL: too long, or not begun */
+    bool begun;
     struct past *past; /* by location */
     size_t past_count, past_capacity;
     struct reader readers[GN_READERS_MAX];
@@ -69,6 +71,7 @@ void gn_readers_free(struct gn_readers *all)
     for (int i = 0; i < GN_READERS_MAX; i++)
         if (atomic_load(&all->readers[i].state) != FREE)
             close_reader(&all->readers[i]);
+    gn_wire_writer_close(all->begin);
     free(all->past);
     free(all);
 }
@@ -184,12 +187,38 @@ static int open_reader(struct gn_readers *all, struct reader *r)
     all->program.set_clock(all->program.self);
     r->tried = 0;
     r->full = false;
-    int code = gn_wire_create(&r->writer, r->fd, all->program.definitions, GN_NONE, NULL);
+    int code = all->begin ? gn_wire_copy(&r->writer, r->fd, all->begin, NULL)
+                          : gn_wire_create(&r->writer, r->fd, all->program.definitions, GN_NONE, NULL);
     if (code != 0)
         return code;
     gn_wire_hold(r->writer);
     atomic_store(&r->state, OPEN);
-    return give_past(all, r);
+    return all->begin ? 0 : give_past(all, r);
+}
+
+/* ---- the program's begin ---- */
+
+static void forget_begin(struct gn_readers *all)
+{
+    gn_wire_writer_close(all->begin);
+    all->begin = NULL;
+}
+
+static void keep_event(struct gn_readers *all, const struct gn_event *event)
+{
+    if (!all->begun) {
+        all->begun = true;
+        if (gn_wire_create(&all->begin, -1, all->program.definitions, GN_NONE, NULL) == 0)
+            gn_wire_hold(all->begin);
+    }
+    if (all->begin && (gn_wire_waiting(all->begin) > BEGIN || gn_wire_write(all->begin, event, NULL) != 0))
+        forget_begin(all);
+}
+
+static void keep_end(struct gn_readers *all, uint32_t location)
+{
+    if (all->begin && gn_wire_end(all->begin, location, NULL) != 0)
+        forget_begin(all);
 }
 
 /* ---- the rings' thread ---- */
@@ -218,6 +247,7 @@ void gn_readers_event(struct gn_readers *all, const struct gn_event *event)
     past->last_ticks = event->ticks;
     struct gn_event shown = *event;
     shown.path = GN_NONE;
+    keep_event(all, &shown);
     for (int i = 0; i < GN_READERS_MAX; i++)
         if (is_open(&all->readers[i]) && give(&all->readers[i], &shown) != 0)
             close_reader(&all->readers[i]);
@@ -229,6 +259,7 @@ void gn_readers_end(struct gn_readers *all, uint32_t location)
     if (!past || past->ended)
         return;
     past->ended = true;
+    keep_end(all, location);
     for (int i = 0; i < GN_READERS_MAX; i++)
         if (is_open(&all->readers[i]) && give_end(all, &all->readers[i], location) != 0)
             close_reader(&all->readers[i]);
@@ -251,6 +282,7 @@ void gn_readers_round(struct gn_readers *all)
 void gn_readers_finish(struct gn_readers *all)
 {
     gn_readers_round(all);
+    forget_begin(all);
     for (uint32_t i = 0; i < all->program.definitions->location_count; i++)
         gn_readers_end(all, i);
     for (int i = 0; i < GN_READERS_MAX; i++) {

@@ -5,7 +5,8 @@
  * The events come from the thread that empties the rings, which must not wait for anybody. So a reader's
  * descriptor does not block, what it does not take at once waits in memory, and when BACKLOG bytes wait the
  * events that follow are left out until half of that has gone: the reader sees a `lost` event with their
- * number in their place. It sees the same in place of what was before it came. Who goes away is forgotten.
+ * number in their place. The stream's begin is kept in memory up to BEGIN bytes: whoever comes as early as
+ * that gets everything, who comes later `lost` events for what was before. Who goes away is forgotten.
  *
  *   agent:  gn_readers_add ──► asked ──┐           the rings' thread:
  *                                      └─► round: open, tell what is gone ──► event, end … ──► finish

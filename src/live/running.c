@@ -2,9 +2,9 @@
 
 #include "capture/channel.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,60 +14,77 @@
 enum { PIPE_BYTES = 1 << 20, ASK_TIMES = 50 };
 
 /* The line `socket NAME` of a mark. */
-static bool read_socket(const char *mark, char name[64])
+static bool read_socket(int folder, const char *mark, char name[64])
 {
     char line[256];
     bool found = false;
-    FILE *file = fopen(mark, "re");
+    int fd = openat(folder, mark, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
     while (file && !found && fgets(line, sizeof line, file))
         found = sscanf(line, "socket %63s", name) == 1;
     if (file)
         fclose(file);
+    else if (fd >= 0)
+        close(fd);
     return found;
+}
+
+static bool is_mark(const char *name)
+{
+    size_t length = strlen(name);
+    return length > strlen(".open") && strcmp(name + length - strlen(".open"), ".open") == 0;
 }
 
 /* A connection to the agent of a run; -ENOENT: none answers. */
 static int connect_to_run(const char *run)
 {
-    char pattern[4200], name[64];
-    glob_t marks;
+    char path[4200], name[64];
     int connection = -ENOENT;
-    snprintf(pattern, sizeof pattern, "%.4000s/parts/*.open", run);
-    if (glob(pattern, 0, NULL, &marks) != 0)
-        return -ENOENT;
-    for (size_t i = 0; i < marks.gl_pathc && connection < 0; i++)
-        if (read_socket(marks.gl_pathv[i], name))
+    snprintf(path, sizeof path, "%s/parts", run);
+    DIR *parts = opendir(path);
+    for (struct dirent *entry; parts && connection < 0 && (entry = readdir(parts));)
+        if (is_mark(entry->d_name) && read_socket(dirfd(parts), entry->d_name, name))
             connection = gn_channel_connect(name);
-    globfree(&marks);
+    if (parts)
+        closedir(parts);
     return connection >= 0 ? connection : -ENOENT;
+}
+
+static bool is_later(struct timespec a, struct timespec b)
+{
+    return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec);
+}
+
+/* When a run's folder was last added to, where its agent answers; else 0. */
+static struct timespec running_since(const char *run)
+{
+    struct stat info;
+    int connection = connect_to_run(run);
+    if (connection >= 0)
+        close(connection);
+    return connection >= 0 && stat(run, &info) == 0 ? info.st_mtim : (struct timespec){0, 0};
 }
 
 int gn_running_newest(char *path, size_t size, struct gn_error *err)
 {
     struct timespec best = {0, 0};
-    glob_t runs;
-    bool found = false;
-    int code = glob("gnomon-*", GLOB_ONLYDIR, NULL, &runs);
-    for (size_t i = 0; code == 0 && i < runs.gl_pathc; i++) {
-        struct stat info;
-        int connection = connect_to_run(runs.gl_pathv[i]);
-        if (connection < 0)
-            continue;
-        close(connection);
-        if (stat(runs.gl_pathv[i], &info) == 0 &&
-            (!found || info.st_mtim.tv_sec > best.tv_sec ||
-             (info.st_mtim.tv_sec == best.tv_sec && info.st_mtim.tv_nsec > best.tv_nsec))) {
-            best = info.st_mtim;
-            found = true;
-            snprintf(path, size, "%s", runs.gl_pathv[i]);
+    DIR *here = opendir(".");
+    for (struct dirent *entry; here && (entry = readdir(here));) {
+        struct timespec since = {0, 0};
+        if (strncmp(entry->d_name, "gnomon-", strlen("gnomon-")) == 0)
+            since = running_since(entry->d_name);
+        if (is_later(since, best)) {
+            best = since;
+            snprintf(path, size, "%s", entry->d_name);
         }
     }
-    if (code == 0)
-        globfree(&runs);
-    return found ? 0
-                 : gn_fail(err, -ENOENT,
-                           "nothing runs here: there is no run folder (gnomon-…) of a program that goes on; "
-                           "start one with `mpirun -n 4 gnomon run --trace ./app`, or name its folder");
+    if (here)
+        closedir(here);
+    return best.tv_sec
+               ? 0
+               : gn_fail(err, -ENOENT,
+                         "nothing runs here: there is no run folder (gnomon-…) of a program that goes "
+                         "on; start one with `mpirun -n 4 gnomon run --trace ./app`, or name its folder");
 }
 
 /* One question and its answer. */
