@@ -82,18 +82,26 @@ static void forget_sent(struct gn_wire_writer *w)
         w->batch_at -= sent;
 }
 
-static bool append(struct gn_wire_writer *w, const void *bytes, size_t count)
+/* Room for that many bytes more; may move what is in the buffer, and the open batch with it. */
+static bool make_room(struct gn_wire_writer *w, size_t count)
 {
     if (w->capacity - w->length < count && w->sent)
         forget_sent(w);
-    if (w->capacity - w->length < count) {
-        size_t wanted = 2 * w->capacity > w->length + count ? 2 * w->capacity : w->length + count;
-        char *larger = realloc(w->buffer, wanted);
-        if (!larger)
-            return false;
-        w->buffer = larger;
-        w->capacity = wanted;
-    }
+    if (w->capacity - w->length >= count)
+        return true;
+    size_t wanted = 2 * w->capacity > w->length + count ? 2 * w->capacity : w->length + count;
+    char *larger = realloc(w->buffer, wanted);
+    if (!larger)
+        return false;
+    w->buffer = larger;
+    w->capacity = wanted;
+    return true;
+}
+
+static bool append(struct gn_wire_writer *w, const void *bytes, size_t count)
+{
+    if (!make_room(w, count))
+        return false;
     if (count)
         memcpy(w->buffer + w->length, bytes, count);
     w->length += count;
@@ -255,9 +263,11 @@ static bool next_sequence(struct gn_wire_writer *w, uint32_t location, uint64_t 
     return true;
 }
 
-/* The open batch when the event belongs there, else a new one; NULL: no memory. */
+/* The open batch when the event belongs there, else a new one, with room for the event; NULL: no memory. */
 static struct batch *batch_for(struct gn_wire_writer *w, uint32_t location, uint64_t sequence)
 {
+    if (!make_room(w, sizeof(struct record) + sizeof(struct batch) + sizeof(struct gn_event)))
+        return NULL;
     if (w->batch_at != SIZE_MAX) {
         struct batch *open = (struct batch *)(w->buffer + w->batch_at + sizeof(struct record));
         if (open->location == location && open->count < MOST_BATCH)
