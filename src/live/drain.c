@@ -127,10 +127,12 @@ static void drain_process(struct gn_drain *d, struct drained *p, bool last)
         drain_ring(d, p, i, last);
 }
 
-/* Its rings are not written any more, so what is taken now is the rest. */
+/* Its rings are not written any more, so what is taken now is the rest. One that never had a rank is left for
+ * the end: its place in the world may be another's. */
 static void drain_ended(struct gn_drain *d, struct drained *p)
 {
-    drain_process(d, p, true);
+    if (know(d, p, false))
+        drain_process(d, p, true);
     p->told = true;
     for (uint32_t i = 0; p->local && d->output.readers && i < p->rings.locations; i++)
         if (gn_local_knows(p->local, i))

@@ -40,6 +40,7 @@ struct gn_readers {
     struct gn_readers_program program;
     struct gn_wire_writer *begin; /* the stream so far, flushed to nobody; NULL: too long, or not begun */
     bool begun;
+    bool watched;      /* somebody was there in the last round */
     struct past *past; /* by location */
     size_t past_count, past_capacity;
     struct reader readers[GN_READERS_MAX];
@@ -248,7 +249,7 @@ void gn_readers_event(struct gn_readers *all, const struct gn_event *event)
     struct gn_event shown = *event;
     shown.path = GN_NONE;
     keep_event(all, &shown);
-    for (int i = 0; i < GN_READERS_MAX; i++)
+    for (int i = 0; i < GN_READERS_MAX && all->watched; i++)
         if (is_open(&all->readers[i]) && give(&all->readers[i], &shown) != 0)
             close_reader(&all->readers[i]);
 }
@@ -267,6 +268,7 @@ void gn_readers_end(struct gn_readers *all, uint32_t location)
 
 void gn_readers_round(struct gn_readers *all)
 {
+    bool watched = false;
     for (int i = 0; i < GN_READERS_MAX; i++) {
         struct reader *r = &all->readers[i];
         int state = atomic_load(&r->state), code = 0;
@@ -276,7 +278,9 @@ void gn_readers_round(struct gn_readers *all)
             code = flush(r);
         if (code != 0)
             close_reader(r);
+        watched |= is_open(r);
     }
+    all->watched = watched;
 }
 
 void gn_readers_finish(struct gn_readers *all)
