@@ -9,6 +9,8 @@
  *   capture    → agent   GN_HELLO_RANK  "MPI_Init was called here"          (reply: + the segment)
  *   capture    → agent   GN_HELLO_TRACE "and I am to be traced"             (reply: + the ring segment)
  *   reader     → agent   GN_ATTACH      "give me the i-th segment"          (reply: + the segment)
+ *   reader     → agent   GN_STREAM      "write me the events"               (+ a pipe's or socket's end to
+ * write to)
  */
 #ifndef GNOMON_CAPTURE_PROTOCOL_H
 #define GNOMON_CAPTURE_PROTOCOL_H
@@ -18,7 +20,7 @@
 #define GN_PROTOCOL_MAGIC 0x4e474147u
 #define GN_PROTOCOL_VERSION 1u
 
-enum gn_message_kind { GN_HELLO_RUN = 1, GN_HELLO_RANK, GN_ATTACH, GN_REPLY, GN_HELLO_TRACE };
+enum gn_message_kind { GN_HELLO_RUN = 1, GN_HELLO_RANK, GN_ATTACH, GN_REPLY, GN_HELLO_TRACE, GN_STREAM };
 
 struct gn_message {
     uint32_t magic, version, kind;

@@ -6,6 +6,7 @@
 #include "cli/live.h"
 #include "cli/order_report.h"
 #include "cli/output.h"
+#include "live/running.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -53,7 +54,8 @@ static const struct argp_option options[] = {
     {"plot", KEY_PLOT, "FILE", 0, "Draw the size of the graph over time as SVG", 0},
     {"adjust", KEY_ADJUST, NULL, 0, "Move times that are before those of their predecessors", 0},
     {"unsorted", KEY_UNSORTED, NULL, 0, "Hand events on as they arrive: what there was before the sort", 0},
-    {"live", KEY_LIVE, NULL, 0, "Read event streams: FIFOs, sockets, files, - for standard input", 0},
+    {"live", KEY_LIVE, NULL, 0,
+     "While a run goes on: its folder, or event streams in FIFOs, sockets, files, -", 0},
     {0}};
 
 static enum to parse_to(const char *value, struct argp_state *state)
@@ -79,8 +81,8 @@ static uint64_t parse_count(const char *value, struct argp_state *state)
 
 static void check(struct arguments *a, struct argp_state *state)
 {
-    if (a->input_count == 0)
-        argp_error(state, a->live ? "which event streams?" : "which trace? (a folder, or its traces.otf2)");
+    if (a->input_count == 0 && !a->live)
+        argp_error(state, "which trace? (a folder, or its traces.otf2)");
     if ((a->stop || a->count) && !a->when)
         argp_error(state, "--stop and --count need a --when");
     if (a->to == TO_OTF2 && !a->output)
@@ -263,8 +265,12 @@ static int order(struct use *u, struct gn_error *err)
     const struct arguments *a = u->arguments;
     if (!a->live)
         return order_traces(u, err);
-    return gn_live_run(a->inputs, a->input_count, u->own_definitions, u->ordering,
-                       u->has_output ? &u->output : NULL, &u->live, err);
+    char newest[4096], *found = newest;
+    int code = a->input_count == 0 ? gn_running_newest(newest, sizeof newest, err) : 0;
+    return code != 0 ? code
+                     : gn_live_run(a->input_count ? a->inputs : &found, a->input_count ? a->input_count : 1,
+                                   u->own_definitions, u->ordering, u->has_output ? &u->output : NULL,
+                                   &u->live, err);
 }
 
 static int write_plot(const struct use *u, struct gn_error *err)
@@ -370,9 +376,11 @@ int gn_command_order(int argc, char **argv)
     static const struct argp argp = {
         options,
         parse,
-        "TRACE...\n--live STREAM...",
+        "TRACE...\n--live [RUN]\n--live STREAM...",
         "The events of a run in causal order: none before those it depends on.\vTRACE is an OTF2 archive: a "
-        "run's folder, a folder with one .otf2 file, or that file. Several are read as parts of one run.",
+        "run's folder, a folder with one .otf2 file, or that file. Several are read as parts of one run. RUN "
+        "is "
+        "the folder of a program that runs with `gnomon run --trace`; without it, the newest here.",
         NULL,
         NULL,
         NULL};

@@ -1,5 +1,6 @@
 /* gnomon synth — a trace of a simulated program, seen through wrong clocks, and the truth beside it. */
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/quantity.h"
 #include "trace/synth.h"
 #include "trace/truth.h"
@@ -26,11 +27,13 @@ enum {
     KEY_LOST,
     KEY_FASTER,
     KEY_LIST,
+    KEY_TO,
 };
 
 struct arguments {
     struct gn_synth_settings settings;
     const char *pattern, *output;
+    bool to_stream;
 };
 
 static const struct argp_option options[] = {
@@ -38,6 +41,7 @@ static const struct argp_option options[] = {
     {"locations", 'n', "COUNT", 0, "Ranks, with one location each (4)", 0},
     {"events", 'e', "COUNT", 0, "About as many in all (1e5)", 0},
     {"output", 'o', "FOLDER", 0, "The archive to write, and true-times beside it", 0},
+    {"to", KEY_TO, "FORMAT", 0, "otf2 (default), or stream: an event stream to a file or standard output", 0},
     {"seed", KEY_SEED, "NUMBER", 0, "Another trace of the same kind (1)", 0},
     {"latency", KEY_LATENCY, "TIME", 0, "Of the fastest message; in the mean twice that (2us)", 0},
     {"compute", KEY_COMPUTE, "TIME", 0, "Of a computation between calls, in the mean (20us)", 0},
@@ -184,6 +188,24 @@ static error_t parse_program(int key, char *value, struct argp_state *state)
     return 0;
 }
 
+static void to(struct argp_state *state, struct arguments *a, const char *format)
+{
+    a->to_stream = strcmp(format, "stream") == 0;
+    if (!a->to_stream && strcmp(format, "otf2") != 0)
+        argp_error(state, "--to %s: otf2 or stream is expected", format);
+}
+
+/* What is not said. */
+static void complete(struct argp_state *state, struct arguments *a)
+{
+    if (!a->output && !a->to_stream)
+        argp_error(state, "a folder to write to (-o) is expected");
+    if (!a->output)
+        a->output = "-";
+    if (a->pattern)
+        a->settings.pattern = a->pattern;
+}
+
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     struct arguments *a = state->input;
@@ -198,11 +220,11 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case 'o':
         a->output = value;
         break;
+    case KEY_TO:
+        to(state, a, value);
+        break;
     case ARGP_KEY_END:
-        if (!a->output)
-            argp_error(state, "a folder to write to (-o) is expected");
-        if (a->pattern)
-            a->settings.pattern = a->pattern;
+        complete(state, a);
         break;
     default:
         return parse_program(key, value, state);
@@ -214,27 +236,46 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 struct output {
     struct gn_source source;
-    struct gn_trace_writer *writer;
+    struct gn_trace_writer *writer; /* of an archive, with its truth */
     struct gn_truth *truth;
+    struct gn_output *stream; /* or this */
     uint64_t events, lost;
     double last_ns;
 };
 
+static int write_records(struct output *out, uint32_t location, const struct gn_event *events,
+                         const double *truth, int64_t number, struct gn_error *err)
+{
+    uint64_t file_id = out->source.definitions->locations[location].file_id;
+    int code = 0;
+    for (int64_t i = 0; i < number && code == 0; i++)
+        code = gn_trace_write(out->writer, file_id, &events[i], err);
+    return code == 0 ? gn_truth_write(out->truth, file_id, truth, (uint64_t)number, err) : code;
+}
+
+static int send(struct output *out, const struct gn_event *events, int64_t number, struct gn_error *err)
+{
+    int code = 0;
+    for (int64_t i = 0; i < number && code == 0; i++) {
+        struct gn_place place = {.ticks = events[i].ticks, .sender = GN_NONE};
+        code = out->stream->put(out->stream->self, out->events + (uint64_t)i, &events[i], &place, err);
+    }
+    return code;
+}
+
 static int write_batch(struct output *out, uint32_t location, const struct gn_event *events, int64_t number,
                        struct gn_error *err)
 {
-    uint64_t file_id = out->source.definitions->locations[location].file_id;
     const double *truth = gn_synth_truth(&out->source, location);
-    int code = 0;
-    for (int64_t i = 0; i < number && code == 0; i++) {
-        code = gn_trace_write(out->writer, file_id, &events[i], err);
+    int code = out->stream ? send(out, events, number, err)
+                           : write_records(out, location, events, truth, number, err);
+    for (int64_t i = 0; i < number; i++)
         if (events[i].kind == GN_EVENT_LOST)
             out->lost += events[i].request;
-    }
     out->events += (uint64_t)number;
     if (truth[number - 1] > out->last_ns)
         out->last_ns = truth[number - 1];
-    return code == 0 ? gn_truth_write(out->truth, file_id, truth, (uint64_t)number, err) : code;
+    return code;
 }
 
 /* Locations in turn: what is waiting stays little. */
@@ -272,20 +313,45 @@ static int write_trace(struct output *out, const char *folder, struct gn_error *
     return code == 0 ? finished : code;
 }
 
+/* Status 2: it could not be begun; 1: not finished. */
+static int simulate_trace(struct output *out, const char *folder, struct gn_error *err)
+{
+    if (gn_trace_create(&out->writer, folder, err) != 0)
+        return 2;
+    return write_trace(out, folder, err) == 0 ? 0 : 1;
+}
+
+static int simulate_stream(struct output *out, const char *path, struct gn_error *err)
+{
+    struct gn_output stream;
+    if (gn_output_stream(&stream, path, out->source.definitions, err) != 0)
+        return 2;
+    out->stream = &stream;
+    int code = write_events(out, err);
+    if (code == 0)
+        code = stream.finish(stream.self, err);
+    else
+        stream.close(stream.self);
+    return code == 0 ? 0 : 1;
+}
+
+/* Beside events on standard output, to standard error. */
 static void report(const struct output *out, const struct arguments *a)
 {
-    printf("%s: %llu events of %u locations, %.6f s", a->output, (unsigned long long)out->events,
-           a->settings.locations, out->last_ns / 1e9);
+    bool taken = a->to_stream && strcmp(a->output, "-") == 0;
+    FILE *to = taken ? stderr : stdout;
+    fprintf(to, "%s: %llu events of %u locations, %.6f s", taken ? "standard output" : a->output,
+            (unsigned long long)out->events, a->settings.locations, out->last_ns / 1e9);
     if (out->lost > 0)
-        printf(", %llu more events lost", (unsigned long long)out->lost);
-    printf("\n");
+        fprintf(to, ", %llu more events lost", (unsigned long long)out->lost);
+    fprintf(to, "\n");
 }
 
 int gn_command_synth(int argc, char **argv)
 {
     static const struct argp argp = {options,
                                      parse,
-                                     "PATTERN -o FOLDER",
+                                     "PATTERN -o FOLDER\nPATTERN --to stream [-o FILE]",
                                      "Simulates an MPI program and writes its trace (OTF2) with the readings "
                                      "of clocks that are wrong, and "
                                      "beside it the true time of each event.",
@@ -298,8 +364,7 @@ int gn_command_synth(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     int status = 2;
     if (gn_synth_open(&out.source, &a.settings, &err) == 0) {
-        if (gn_trace_create(&out.writer, a.output, &err) == 0)
-            status = write_trace(&out, a.output, &err) == 0 ? 0 : 1;
+        status = a.to_stream ? simulate_stream(&out, a.output, &err) : simulate_trace(&out, a.output, &err);
         out.source.close(out.source.self);
     }
     if (status == 0)

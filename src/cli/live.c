@@ -2,6 +2,7 @@
 
 #include "base/grow.h"
 #include "event/wire.h"
+#include "live/running.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -106,16 +107,14 @@ static int open_fd(const char *path, struct gn_error *err)
     struct stat info;
     if (strcmp(path, "-") == 0)
         return STDIN_FILENO;
-    if (stat(path, &info) == 0 && S_ISSOCK(info.st_mode))
+    bool exists = stat(path, &info) == 0;
+    if (exists && S_ISSOCK(info.st_mode))
         return connect_to(path, err);
+    if (exists && S_ISDIR(info.st_mode))
+        return gn_running_stream(path, err);
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return gn_fail(err, -errno, "cannot read the event stream %s: %s", path, strerror(errno));
-    if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
-        close(fd);
-        return gn_fail(err, -EISDIR, "%s is a folder; --live reads event streams (gnomon order --to stream)",
-                       path);
-    }
     return fd;
 }
 

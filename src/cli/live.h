@@ -1,4 +1,5 @@
-/* cli/live — orders event streams (event/wire.h) as they arrive through pipes, sockets and files. */
+/* cli/live — orders event streams (event/wire.h) as they arrive from running programs, through pipes, sockets
+ * and files. */
 #ifndef GNOMON_CLI_LIVE_H
 #define GNOMON_CLI_LIVE_H
 
@@ -14,7 +15,9 @@ struct gn_live_counts {
 };
 
 /*
- * Reads the streams called names (a FIFO, a file, a UNIX socket to connect to, or "-": standard input) until
+ * Reads the streams called names (the folder of a running program, a FIFO, a file, a UNIX socket to connect
+ * to, or
+ * "-": standard input) until
  * all have ended, and pushes their events as they come; after whatever has arrived at once the output is
  * flushed. definitions are those that the ordering was opened with. A stream that breaks off is an error of
  * that stream only, told on standard error. 0; -ECANCELED: the ordering has enough; other negative values

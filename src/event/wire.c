@@ -64,20 +64,44 @@ struct gn_wire_writer {
     uint64_t *sequences; /* per location: events so far */
     size_t sequence_count, sequence_capacity;
     size_t batch_at; /* the open batch's record in the buffer; SIZE_MAX: none */
+    bool held;
     char *buffer;
-    size_t length, capacity;
+    size_t sent, length, capacity; /* buffer[sent, length) waits to be written */
 };
+
+/* Forgets what was sent where that is a good part of the buffer; records stay aligned. */
+static void forget_sent(struct gn_wire_writer *w)
+{
+    size_t sent = w->sent & ~(size_t)7;
+    if (sent < w->capacity / 4)
+        return;
+    memmove(w->buffer, w->buffer + sent, w->length - sent);
+    w->sent -= sent;
+    w->length -= sent;
+    if (w->batch_at != SIZE_MAX)
+        w->batch_at -= sent;
+}
+
+/* Room for that many bytes more; may move what is in the buffer, and the open batch with it. */
+static bool make_room(struct gn_wire_writer *w, size_t count)
+{
+    if (w->capacity - w->length < count && w->sent)
+        forget_sent(w);
+    if (w->capacity - w->length >= count)
+        return true;
+    size_t wanted = 2 * w->capacity > w->length + count ? 2 * w->capacity : w->length + count;
+    char *larger = realloc(w->buffer, wanted);
+    if (!larger)
+        return false;
+    w->buffer = larger;
+    w->capacity = wanted;
+    return true;
+}
 
 static bool append(struct gn_wire_writer *w, const void *bytes, size_t count)
 {
-    if (w->capacity - w->length < count) {
-        size_t wanted = 2 * w->capacity > w->length + count ? 2 * w->capacity : w->length + count;
-        char *larger = realloc(w->buffer, wanted);
-        if (!larger)
-            return false;
-        w->buffer = larger;
-        w->capacity = wanted;
-    }
+    if (!make_room(w, count))
+        return false;
     if (count)
         memcpy(w->buffer + w->length, bytes, count);
     w->length += count;
@@ -180,15 +204,16 @@ static int put_definitions(struct gn_wire_writer *w, struct gn_error *err)
     return code == 0 ? put_what(w, n, &all, err) : code;
 }
 
+static struct header header_of(const struct gn_definitions *d)
+{
+    return (struct header){MAGIC,          VERSION,       sizeof(struct header), d->ticks_per_second,
+                           d->first_ticks, d->realtime_ns};
+}
+
 int gn_wire_create(struct gn_wire_writer **writer, int fd, const struct gn_definitions *definitions,
                    uint32_t location, struct gn_error *err)
 {
-    struct header header = {MAGIC,
-                            VERSION,
-                            sizeof header,
-                            definitions->ticks_per_second,
-                            definitions->first_ticks,
-                            definitions->realtime_ns};
+    struct header header = header_of(definitions);
     struct gn_wire_writer *w = *writer = calloc(1, sizeof *w);
     if (!w)
         return no_memory(err);
@@ -199,6 +224,31 @@ int gn_wire_create(struct gn_wire_writer **writer, int fd, const struct gn_defin
         *writer = NULL;
         return no_memory(err);
     }
+    return 0;
+}
+
+int gn_wire_copy(struct gn_wire_writer **copy, int fd, const struct gn_wire_writer *from,
+                 struct gn_error *err)
+{
+    struct header header = header_of(from->definitions);
+    struct gn_wire_writer *w = *copy = malloc(sizeof *w);
+    if (!w)
+        return no_memory(err);
+    *w = *from;
+    w->fd = fd;
+    w->sequence_capacity = w->sequence_count;
+    w->capacity = w->length;
+    w->buffer = malloc(w->capacity);
+    w->sequences = malloc(w->sequence_count * sizeof *w->sequences + 1);
+    if (!w->buffer || !w->sequences) {
+        gn_wire_writer_close(w);
+        *copy = NULL;
+        return no_memory(err);
+    }
+    memcpy(w->buffer, from->buffer, w->length);
+    memcpy(w->buffer, &header, sizeof header);
+    if (w->sequence_count)
+        memcpy(w->sequences, from->sequences, w->sequence_count * sizeof *w->sequences);
     return 0;
 }
 
@@ -213,9 +263,11 @@ static bool next_sequence(struct gn_wire_writer *w, uint32_t location, uint64_t 
     return true;
 }
 
-/* The open batch when the event belongs there, else a new one; NULL: no memory. */
+/* The open batch when the event belongs there, else a new one, with room for the event; NULL: no memory. */
 static struct batch *batch_for(struct gn_wire_writer *w, uint32_t location, uint64_t sequence)
 {
+    if (!make_room(w, sizeof(struct record) + sizeof(struct batch) + sizeof(struct gn_event)))
+        return NULL;
     if (w->batch_at != SIZE_MAX) {
         struct batch *open = (struct batch *)(w->buffer + w->batch_at + sizeof(struct record));
         if (open->location == location && open->count < MOST_BATCH)
@@ -247,7 +299,7 @@ int gn_wire_write(struct gn_wire_writer *w, const struct gn_event *event, struct
     ((struct record *)(w->buffer + w->batch_at))->bytes += (uint32_t)sizeof *event;
     if (!append(w, event, sizeof *event))
         return no_memory(err);
-    return w->length >= BUFFERED ? gn_wire_flush(w, err) : 0;
+    return w->length >= BUFFERED && !w->held ? gn_wire_flush(w, err) : 0;
 }
 
 int gn_wire_end(struct gn_wire_writer *w, uint32_t location, struct gn_error *err)
@@ -258,18 +310,27 @@ int gn_wire_end(struct gn_wire_writer *w, uint32_t location, struct gn_error *er
 
 int gn_wire_flush(struct gn_wire_writer *w, struct gn_error *err)
 {
-    size_t done = 0;
     w->batch_at = SIZE_MAX;
-    while (done < w->length) {
-        ssize_t count = write(w->fd, w->buffer + done, w->length - done);
+    while (w->sent < w->length) {
+        ssize_t count = write(w->fd, w->buffer + w->sent, w->length - w->sent);
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0)
             return gn_fail(err, -errno, "cannot write the event stream: %s", strerror(errno));
-        done += (size_t)count;
+        w->sent += (size_t)count;
     }
-    w->length = 0;
+    w->sent = w->length = 0;
     return 0;
+}
+
+void gn_wire_hold(struct gn_wire_writer *w)
+{
+    w->held = true;
+}
+
+size_t gn_wire_waiting(const struct gn_wire_writer *w)
+{
+    return w->length - w->sent;
 }
 
 int gn_wire_finish(struct gn_wire_writer *w, struct gn_error *err)

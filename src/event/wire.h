@@ -36,6 +36,16 @@ int gn_wire_end(struct gn_wire_writer *writer, uint32_t location, struct gn_erro
 int gn_wire_flush(struct gn_wire_writer *writer, struct gn_error *err);
 /* Says that the stream is complete, and hands everything to the operating system. */
 int gn_wire_finish(struct gn_wire_writer *writer, struct gn_error *err);
+
+/* For an fd that does not wait (O_NONBLOCK): events stay in memory until a flush, which hands on what fd
+ * takes and returns -EAGAIN when something is left, for the next one. */
+void gn_wire_hold(struct gn_wire_writer *writer);
+/* Another stream with all that was written to `from`, of which nothing has been flushed yet; the header says
+ * what definitions say now. */
+int gn_wire_copy(struct gn_wire_writer **copy, int fd, const struct gn_wire_writer *from,
+                 struct gn_error *err);
+size_t gn_wire_waiting(const struct gn_wire_writer *writer); /* bytes in memory */
+
 void gn_wire_writer_close(struct gn_wire_writer *writer); /* NULL is allowed; flushes nothing */
 
 /* ---- reading ---- */

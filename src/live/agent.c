@@ -173,6 +173,26 @@ static int attach(struct agent *a, int index, struct gn_message *reply)
     return -1;
 }
 
+/* True: the descriptor is the trace's now. */
+static bool show(struct agent *a, int descriptor, struct gn_message *reply)
+{
+    const char *refused = NULL;
+    if (a->settings->trace.ring_events == 0)
+        refused = "the run is not traced: its events are kept with `gnomon run --trace`";
+    else if (a->folder.shared) /* streams of several hosts do not share their numbers */
+        refused = "the run is on several hosts: their events can be ordered when it has ended";
+    else if (a->finish.no_trace.text[0])
+        refused = a->finish.no_trace.text;
+    reply->status = refused ? -ENOTSUP : !a->finish.trace ? -EAGAIN : 0;
+    if (reply->status == 0)
+        reply->status = gn_trace_part_show(a->finish.trace, descriptor);
+    if (reply->status == -EBUSY)
+        refused = "the run has as many readers as it can have";
+    if (reply->status != 0)
+        snprintf(reply->text, sizeof reply->text, "%.500s", refused ? refused : strerror(-reply->status));
+    return reply->status == 0;
+}
+
 static void serve(struct agent *a, int connection)
 {
     struct gn_message request,
@@ -193,6 +213,9 @@ static void serve(struct agent *a, int connection)
     } else if (request.kind == GN_ATTACH) {
         answer = attach(a, request.rank, &reply);
         own_answer = true;
+    } else if (request.kind == GN_STREAM) {
+        if (show(a, descriptor, &reply))
+            descriptor = -1;
     } else {
         reply.status = -EPROTO;
     }
@@ -249,6 +272,8 @@ static void ended(struct agent *a, struct gn_watched *w)
 {
     bool well = w->segment ? GN_GET(w->segment->finalized_ticks) != 0 : true;
     gn_watched_ended(w);
+    if (w->traced && a->finish.trace)
+        gn_trace_part_ended(a->finish.trace, w->pid);
     if (well || a->finish.launcher_error < 0)
         return;
     for (size_t i = 0; i < a->watched.count; i++)
@@ -418,6 +443,7 @@ static _Noreturn void be_agent(const struct gn_job *job, const struct gn_agent_s
     watch(&a);
     close(listener); /* a new job with the same name gets a new agent */
     gn_finish(&a.finish);
+    gn_finish_readers(&a.finish);
     _exit(0);
 }
 

@@ -28,6 +28,8 @@ struct drained {
     size_t tag_bytes;
     int launcher_rank, pid;
     struct gn_local *local; /* NULL until its rank is known */
+    atomic_bool ended;
+    bool told; /* to the readers */
 };
 
 struct gn_drain {
@@ -51,6 +53,8 @@ struct gn_drain {
 
 static void write_event(struct gn_drain *d, const struct gn_event *event)
 {
+    if (d->output.readers)
+        gn_readers_event(d->output.readers, event);
     if (!d->failed && d->output.write(d->output.self, event, &d->stats.error) != 0)
         d->failed = true;
     if (d->failed) {
@@ -123,6 +127,18 @@ static void drain_process(struct gn_drain *d, struct drained *p, bool last)
         drain_ring(d, p, i, last);
 }
 
+/* Its rings are not written any more, so what is taken now is the rest. One that never had a rank is left for
+ * the end: its place in the world may be another's. */
+static void drain_ended(struct gn_drain *d, struct drained *p)
+{
+    if (know(d, p, false))
+        drain_process(d, p, true);
+    p->told = true;
+    for (uint32_t i = 0; p->local && d->output.readers && i < p->rings.locations; i++)
+        if (gn_local_knows(p->local, i))
+            gn_readers_end(d->output.readers, gn_local_location(p->local, i));
+}
+
 /* ---- the thread ---- */
 
 static void drain_all(struct gn_drain *d, bool last)
@@ -135,7 +151,10 @@ static void drain_all(struct gn_drain *d, bool last)
         pthread_mutex_lock(&d->lock);
         struct drained *p = d->processes[i];
         pthread_mutex_unlock(&d->lock);
-        drain_process(d, p, last);
+        if (atomic_load(&p->ended) && !p->told)
+            drain_ended(d, p);
+        else
+            drain_process(d, p, last);
     }
 }
 
@@ -173,9 +192,13 @@ static void *run(void *self)
     while (!atomic_load(&d->stop)) {
         drain_all(d, false);
         flush(d, gn_monotonic_ns());
+        if (d->output.readers)
+            gn_readers_round(d->output.readers);
         rest(d);
     }
     drain_all(d, true);
+    if (d->output.readers)
+        gn_readers_finish(d->output.readers);
     return NULL;
 }
 
@@ -209,7 +232,8 @@ int gn_drain_add(struct gn_drain *d, const struct gn_rings *rings, struct gn_tag
     struct drained *p = malloc(sizeof *p);
     if (!p)
         return -ENOMEM;
-    *p = (struct drained){*rings, tag, tag_bytes, launcher_rank, pid, NULL};
+    *p = (struct drained){
+        .rings = *rings, .tag = tag, .tag_bytes = tag_bytes, .launcher_rank = launcher_rank, .pid = pid};
     pthread_mutex_lock(&d->lock);
     bool room = gn_grow(&d->processes, &d->process_capacity, d->process_count, sizeof *d->processes);
     if (room)
@@ -218,6 +242,15 @@ int gn_drain_add(struct gn_drain *d, const struct gn_rings *rings, struct gn_tag
     if (!room)
         free(p);
     return room ? 0 : -ENOMEM;
+}
+
+void gn_drain_ended(struct gn_drain *d, int pid)
+{
+    pthread_mutex_lock(&d->lock);
+    for (size_t i = 0; i < d->process_count; i++)
+        if (d->processes[i]->pid == pid)
+            atomic_store(&d->processes[i]->ended, true);
+    pthread_mutex_unlock(&d->lock);
 }
 
 static void count_lost(struct gn_drain *d, const struct drained *p)

@@ -8,7 +8,8 @@
  * where the user may have it. Measured on two busy cores, it takes about eight million events a second: what
  * all ranks of a host together exceed that by for long fills the rings.
  *
- *   gn_drain_add (agent) ──► rings ──take──► translate ──► output (trace/writer)
+ *   gn_drain_add (agent) ──► rings ──take──► translate ─┬─► output (trace/writer)
+ *                                                       └─► readers (live/readers)
  *
  * The rings outlive their processes: what was pushed before a kill is taken. When the output fails (the disk
  * is full), events are taken and counted as lost all the same, so that no process waits for room.
@@ -17,6 +18,7 @@
 #define GNOMON_LIVE_DRAIN_H
 
 #include "base/error.h"
+#include "live/readers.h"
 #include "live/rings.h"
 #include "live/translate.h"
 
@@ -25,6 +27,8 @@ struct gn_drain_output {
     /* Both: 0, or a negative errno value with err set, after which neither is called again. */
     int (*write)(void *self, const struct gn_event *event, struct gn_error *err);
     int (*flush)(void *self, struct gn_error *err); /* about once a second while events come */
+    struct gn_readers
+        *readers; /* get every event, too, whatever becomes of the output; NULL: there are none */
 };
 
 struct gn_drain_stats {
@@ -50,7 +54,11 @@ int gn_drain_start(struct gn_drain **drain, struct gn_translate *translate,
 int gn_drain_add(struct gn_drain *drain, const struct gn_rings *rings, struct gn_tag *tag, size_t tag_bytes,
                  int launcher_rank, int pid);
 
-/* Takes what is left of all processes and ends the thread. */
+/* A process of gn_drain_add has ended: what is left in its rings is taken, and readers are told that its
+ * locations have no more. */
+void gn_drain_ended(struct gn_drain *drain, int pid);
+
+/* Takes what is left of all processes, finishes the readers' streams and ends the thread. */
 void gn_drain_stop(struct gn_drain *drain);
 
 /* After gn_drain_stop. */

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STALE_SECONDS = 60, MAX_WAIT_SECONDS = 3600 };
+enum { STALE_SECONDS = 60, MAX_WAIT_SECONDS = 3600, PATIENCE_MS = 5000 };
 
 /* Whether the launcher ends within a moment, so that nobody reads the ranks' pipes any more. */
 static bool launcher_ends(const struct gn_finish *f)
@@ -350,7 +350,7 @@ static int save_part(struct gn_finish *f, sqlite3 *db, struct gn_error *err)
 /* The profile is complete but for what is known of the trace. */
 static void finish_trace(struct gn_finish *f, sqlite3 *db)
 {
-    gn_trace_part_finish(f->trace, db);
+    f->readers = gn_trace_part_finish(f->trace, db);
     f->trace = NULL;
     if (f->no_trace.text[0] && db) {
         char key[200];
@@ -389,6 +389,29 @@ static void finish_profile(struct gn_finish *f, sqlite3 *db)
                             report_output(f, all_complete(whole)));
     if (whole != db)
         gn_profile_close(whole);
+}
+
+/* Whoever waits for our end, or for the end of what we write to, waits no longer. */
+static void let_go(struct gn_finish *f)
+{
+    for (size_t i = 0; i < f->watched->count; i++)
+        if (f->watched->items[i].error_output >= 0) {
+            close(f->watched->items[i].error_output);
+            f->watched->items[i].error_output = -1;
+        }
+    if (f->launcher_error >= 0)
+        close(f->launcher_error);
+    f->launcher_error = -1;
+}
+
+void gn_finish_readers(struct gn_finish *f)
+{
+    if (!f->readers)
+        return;
+    let_go(f);
+    gn_readers_wait(f->readers, PATIENCE_MS);
+    gn_readers_free(f->readers);
+    f->readers = NULL;
 }
 
 void gn_finish(struct gn_finish *f)

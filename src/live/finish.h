@@ -22,6 +22,7 @@ struct gn_finish {
     int launcher_error;          /* the launcher's standard error, -1 when it could not be had */
     int launcher_handle;         /* its pidfd, -1 likewise */
     struct gn_trace_part *trace; /* NULL: none */
+    struct gn_readers *readers;  /* after the end: who has not got all of the trace; NULL: nobody */
     struct gn_error no_trace;    /* why there is none though one was asked for; empty otherwise */
     bool moved;                  /* the folder was left for another place */
 };
@@ -39,5 +40,8 @@ int gn_finish_hosts_open(const char *folder, const char *host);
 void gn_finish_checkpoint(const struct gn_finish *finish);
 
 void gn_finish(struct gn_finish *finish);
+
+/* Afterwards, when nobody waits for this process any more: gives readers the rest of their streams. */
+void gn_finish_readers(struct gn_finish *finish);
 
 #endif

@@ -27,6 +27,7 @@ struct gn_trace_part {
     struct gn_translate *translate;
     struct gn_trace_writer *writer;
     struct gn_drain *drain;
+    struct gn_readers *readers;
 };
 
 /* ---- the archive, as the drain's output ---- */
@@ -38,8 +39,9 @@ static int write_event(void *self, const struct gn_event *event, struct gn_error
                           err);
 }
 
-static void set_clock(struct gn_trace_part *p)
+static void set_clock(void *self)
 {
+    struct gn_trace_part *p = self;
     struct gn_definitions *d = p->translate->definitions;
     struct gn_moment now = gn_moment_now();
     uint64_t ticks = now.ticks - p->began.ticks, ns = now.ns - p->began.ns;
@@ -78,8 +80,27 @@ static int flush(void *self, struct gn_error *err)
 static void free_part(struct gn_trace_part *p)
 {
     gn_drain_free(p->drain);
+    gn_readers_free(p->readers);
     gn_translate_free(p->translate);
     free(p);
+}
+
+/* From rings to the archive and to readers. */
+static int start(struct gn_trace_part *p, const char *machine, struct gn_error *err)
+{
+    p->translate = gn_translate_new(machine, p->host);
+    if (p->translate)
+        p->readers = gn_readers_new(&(struct gn_readers_program){p->translate->definitions, p, set_clock});
+    if (!p->readers)
+        return gn_fail(err, -ENOMEM, "no memory for a trace");
+    int code = gn_trace_create(&p->writer, p->path, err);
+    if (code != 0)
+        return code;
+    struct gn_drain_output output = {p, write_event, flush, p->readers};
+    code = gn_drain_start(&p->drain, p->translate, &output, err);
+    if (code != 0)
+        gn_trace_abandon(p->writer);
+    return code;
 }
 
 int gn_trace_part_open(struct gn_trace_part **part, const char *folder, const char *host, bool several_hosts,
@@ -95,12 +116,7 @@ int gn_trace_part_open(struct gn_trace_part **part, const char *folder, const ch
     snprintf(p->path, sizeof p->path, several_hosts ? "%s/trace-%s" : "%s/trace", folder, host);
     p->began = gn_moment_now();
     p->began_realtime = gn_moment_of(CLOCK_REALTIME);
-    p->translate = gn_translate_new(uname(&machine) == 0 ? machine.sysname : "machine", host);
-    int code = p->translate ? gn_trace_create(&p->writer, p->path, err)
-                            : gn_fail(err, -ENOMEM, "no memory for a trace");
-    struct gn_drain_output output = {p, write_event, flush};
-    if (code == 0 && (code = gn_drain_start(&p->drain, p->translate, &output, err)) != 0)
-        gn_trace_abandon(p->writer);
+    int code = start(p, uname(&machine) == 0 ? machine.sysname : "machine", err);
     if (code != 0) {
         free_part(p);
         return code;
@@ -124,6 +140,16 @@ int gn_trace_part_add(struct gn_trace_part *p, const struct gn_watched *watched)
     close(file);
     gn_rings_close(&rings);
     return code;
+}
+
+void gn_trace_part_ended(struct gn_trace_part *p, int pid)
+{
+    gn_drain_ended(p->drain, pid);
+}
+
+int gn_trace_part_show(struct gn_trace_part *p, int descriptor)
+{
+    return gn_readers_add(p->readers, descriptor);
 }
 
 void gn_trace_part_stop(struct gn_trace_part *p)
@@ -205,10 +231,10 @@ static void keep_part(const struct gn_trace_part *p, const struct gn_part *part,
         unlink(file);
 }
 
-void gn_trace_part_finish(struct gn_trace_part *p, sqlite3 *profile)
+struct gn_readers *gn_trace_part_finish(struct gn_trace_part *p, sqlite3 *profile)
 {
     if (!p)
-        return;
+        return NULL;
     struct gn_error err = {""};
     uint32_t *map = NULL;
     set_clock(p);
@@ -224,5 +250,8 @@ void gn_trace_part_finish(struct gn_trace_part *p, sqlite3 *profile)
     free(map);
     if (profile)
         note_all(profile, p, err.text);
+    struct gn_readers *readers = p->readers;
+    p->readers = NULL;
     free_part(p);
+    return readers;
 }

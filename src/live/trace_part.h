@@ -11,6 +11,7 @@
 #define GNOMON_LIVE_TRACE_PART_H
 
 #include "base/error.h"
+#include "live/readers.h"
 #include "live/watched.h"
 
 #include <sqlite3.h>
@@ -31,13 +32,20 @@ int gn_trace_part_open(struct gn_trace_part **part, const char *folder, const ch
  * closes, or a negative errno value. */
 int gn_trace_part_add(struct gn_trace_part *part, const struct gn_watched *watched);
 
+/* A process that was added has ended. */
+void gn_trace_part_ended(struct gn_trace_part *part, int pid);
+
+/* Lets somebody watch: live/readers.h says what through which descriptors, and the errors. */
+int gn_trace_part_show(struct gn_trace_part *part, int descriptor);
+
 /* Takes the last events. */
 void gn_trace_part_stop(struct gn_trace_part *part);
 
 /*
  * Completes the archive and writes into the profile how many events there are, how many are missing, and why:
- * see docs/profile-format.md. profile: with its sites resolved. Frees part, which may be NULL.
+ * see docs/profile-format.md. profile: with its sites resolved. Frees part, which may be NULL, but for its
+ * readers, whose streams may not have gone out: they are returned (NULL: there were none).
  */
-void gn_trace_part_finish(struct gn_trace_part *part, sqlite3 *profile);
+struct gn_readers *gn_trace_part_finish(struct gn_trace_part *part, sqlite3 *profile);
 
 #endif

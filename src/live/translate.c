@@ -322,6 +322,12 @@ uint32_t gn_local_location(struct gn_local *l, uint32_t location)
     return l->locations[location] = gn_define_location(d, &def);
 }
 
+bool gn_local_knows(const struct gn_local *l, uint32_t location)
+{
+    return location < l->location_capacity && l->locations[location] != UNKNOWN &&
+           l->locations[location] != GN_NONE;
+}
+
 static uint32_t garbled(struct gn_local *l)
 {
     l->garbled++;

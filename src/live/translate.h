@@ -68,8 +68,9 @@ struct gn_local *gn_local_new(struct gn_translate *translate, struct gn_tag *tag
                               int pid);
 void gn_local_free(struct gn_local *local);
 
-/* The definition of one of its locations; GN_NONE: no memory. */
+/* The definition of one of its locations, made when it is asked for first; GN_NONE: no memory. */
 uint32_t gn_local_location(struct gn_local *local, uint32_t location);
+bool gn_local_knows(const struct gn_local *local, uint32_t location); /* whether it was */
 
 /* Translates an event of a location in place. now_ticks: no event can be later. False: it is no event. */
 bool gn_local_event(struct gn_local *local, uint32_t location, struct gn_event *event, uint64_t now_ticks);

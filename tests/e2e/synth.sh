@@ -65,7 +65,20 @@ cmp perfect/traces/1.evt again/traces/1.evt || fail "two runs differ"
 run other "$gnomon" synth --pattern ring -n 3 -e 1000 --seed 2 -o other
 cmp -s perfect/true-times other/true-times && fail "another seed changes nothing"
 
+# ---- the same as an event stream ----
+
+run whole "$gnomon" synth --pattern ring -n 3 -e 1000 --to stream -o ring.gn
+[ "$status" = 0 ] || fail "--to stream: exit status $status"
+"$gnomon" synth --pattern ring -n 3 -e 1000 --to stream 2>"$work/piped.err" >piped.gn || fail "--to stream does not pipe"
+cmp ring.gn piped.gn || fail "two streams differ"
+[ "$(sed 's/.*: //' "$work/whole.out")" = "$(sed 's/.*: //' "$work/piped.err")" ] || fail "both tell different things"
+"$gnomon" order ring.gn --live --to jsonl -o ring.jsonl || fail "the stream is none"
+[ "$(wc -l <ring.jsonl)" = "$(sed 's/.*: \([0-9]*\) events.*/\1/' "$work/perfect.out")" ] || fail "the stream has other events"
+
 # ---- wrong usage ----
+
+refused 'otf2 or stream' ring --to jsonl -o bad
+refused 'nowhere' ring --to stream -o nowhere/bad
 
 refused 'there is no pattern "rings"' rings -o bad
 refused 'a folder to write to' ring

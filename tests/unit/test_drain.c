@@ -45,7 +45,7 @@ static int flush(void *self, struct gn_error *err)
     return 0;
 }
 
-static const struct gn_drain_output output = {NULL, take, flush};
+static const struct gn_drain_output output = {NULL, take, flush, NULL};
 
 static struct fake make(int rank, bool block)
 {
