@@ -217,12 +217,14 @@ static void prepare(struct inverse *inverse, const uint32_t *members, uint32_t c
 
 static uint32_t rank_in(struct inverse *inverse, const uint32_t *members, uint32_t count, uint32_t process)
 {
+    if (count == 0)
+        return GN_NONE;
     if (!inverse->asked)
         prepare(inverse, members, count);
     if (inverse->regular && inverse->step == 1) /* MPI_COMM_WORLD, most others too */
         return process - members[0] < count && process >= members[0] ? process - members[0] : GN_NONE;
     if (inverse->regular) {
-        uint32_t rank = count && process >= members[0] ? (process - members[0]) / inverse->step : GN_NONE;
+        uint32_t rank = process >= members[0] ? (process - members[0]) / inverse->step : GN_NONE;
         return rank < count && members[rank] == process ? rank : GN_NONE;
     }
     if (!inverse->pairs) { /* there was no memory for them */
