@@ -48,6 +48,7 @@ struct gn_instance {
     uint64_t root_ticks;
     uint32_t root_location;
     struct gn_vertex *first_waiting, *last_waiting;
+    struct gn_inquiry inquiry;
     struct member members[];
 };
 
@@ -105,7 +106,7 @@ static struct gn_group *make_group(struct gn_order *order, uint32_t comm)
     if (!group)
         return NULL;
     group->comm = comm;
-    group->size = def->other_count ? 0 : def->member_count;
+    group->size = def->other_count || def->is_self ? 0 : def->member_count;
     group->begun = calloc(group->size ? group->size : 1, sizeof *group->begun);
     if (!group->begun) {
         free(group);
@@ -382,10 +383,11 @@ static bool reserve(struct gn_group *g, uint32_t number)
     return true;
 }
 
+/* number: at least g->base. */
 static struct gn_instance *find_instance(struct gn_order *order, struct gn_group *g, uint32_t number,
                                          const struct gn_start *start)
 {
-    if (number < g->base || !reserve(g, number))
+    if (!reserve(g, number))
         return NULL;
     struct gn_instance **slot = &g->open[g->first + (number - g->base)];
     if (!*slot)
@@ -547,12 +549,14 @@ static struct gn_instance *number(struct gn_order *order, struct gn_start *start
         order->stats.contradictions++;
         return NULL;
     }
-    struct gn_instance *i = find_instance(order, g, g->begun[start->member], start);
-    if (!i) {
-        *code = -ENOMEM;
+    uint32_t next = g->begun[start->member]++;
+    if (next < g->base) /* the others are through with it: the member had left */
         return NULL;
-    }
-    g->begun[start->member]++;
+    struct gn_instance *i = find_instance(order, g, next, start);
+    if (!i)
+        *code = -ENOMEM;
+    else if (i->members[start->member].begun) /* the same: it may be over at any moment */
+        return NULL;
     return i;
 }
 
@@ -751,6 +755,17 @@ void gn_collective_reported(struct gn_order *order, struct gn_vertex *begin)
     close_if_over(order, i);
 }
 
+struct gn_inquiry *gn_collective_inquiry(const struct gn_vertex *end)
+{
+    return &end->instance->inquiry;
+}
+
+bool gn_collective_waits_for(const struct gn_vertex *end, uint32_t member)
+{
+    const struct gn_instance *i = end->instance;
+    return i->shape == PREFIX ? member < end->member : i->shape != ONE_TO_ALL || member == i->root;
+}
+
 uint32_t gn_collective_blocker(const struct gn_vertex *end, uint32_t *member)
 {
     const struct gn_instance *i = end->instance;
@@ -758,8 +773,7 @@ uint32_t gn_collective_blocker(const struct gn_vertex *end, uint32_t *member)
     while (*member < last) {
         uint32_t rank = (*member)++;
         const struct gn_vertex *begin = i->members[rank].begin;
-        if (begin && !begin->reported && !i->members[rank].settled &&
-            (i->shape != ONE_TO_ALL || rank == i->root))
+        if (begin && !begin->reported && !i->members[rank].settled && gn_collective_waits_for(end, rank))
             return begin->event.location;
     }
     return GN_NONE;

@@ -89,6 +89,7 @@ struct gn_order {
     uint64_t nodes, nodes_max, nodes_sum;
     uint64_t unreported, unreported_max, unreported_sum;
     uint64_t untangle_at; /* so many unreported events are worth a search for circles */
+    uint64_t searches;    /* for circles, so far */
     int stopped;          /* what the sink returned, or -ENOMEM: nothing works any more */
     struct gn_place_state *locations;
     struct gn_process_state *processes;
@@ -174,6 +175,16 @@ void gn_collective_reported(struct gn_order *order, struct gn_vertex *begin); /*
 void gn_collectives_hurry(struct gn_order *order, struct gn_place_state *location);
 /* Nothing that is begun at this location will end any more. */
 void gn_collectives_end(struct gn_order *order, uint32_t location);
+/* How far a search for circles has come with the members of an instance. In tangles.c. */
+struct gn_inquiry {
+    uint64_t search;
+    uint32_t by, answer; /* the location that asked last, and the location it was told */
+    uint32_t next;       /* the member that is looked at next */
+};
+/* The one of the instance that an end waits in. */
+struct gn_inquiry *gn_collective_inquiry(const struct gn_vertex *end);
+/* Whether a waiting end depends on the begin of a member. */
+bool gn_collective_waits_for(const struct gn_vertex *end, uint32_t member);
 /* Of a waiting end: the location of the next begin, from *member on, that was observed and not reported;
  * GN_NONE. */
 uint32_t gn_collective_blocker(const struct gn_vertex *end, uint32_t *member);

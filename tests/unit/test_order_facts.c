@@ -1063,6 +1063,149 @@ static void definitions_may_come_later(void **state)
     close_scene(&s);
 }
 
+/* ---- what no sane trace does ---- */
+
+/* Everybody else has ended the instance that this location is told to have taken no part in. */
+static void a_thread_of_a_process_that_ended_begins_a_collective(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 3);
+    PUSH(BEGIN(0, BARRIER, GN_NONE), 1);
+    assert_int_equal(gn_order_end(s.order, 1), 0);
+    uint32_t thread = add_location(&s, 1);
+    PUSH(RECV(thread, 2, 0), 0);
+    PUSH(BEGIN(thread, BARRIER, GN_NONE), 0);
+    PUSH(END(0, BARRIER, GN_NONE), 0);
+    PUSH(BEGIN(2, BARRIER, GN_NONE), 2);
+    PUSH(END(2, BARRIER, GN_NONE), 1);
+    PUSH(SEND(2, 1, 0), 3);
+    PUSH(END(thread, BARRIER, GN_NONE), 1);
+    PUSH(BEGIN(thread, BARRIER, GN_NONE), 1);
+    PUSH(END(thread, BARRIER, GN_NONE), 1);
+    close_scene(&s);
+}
+
+static void a_thread_of_a_process_that_ended_is_behind_the_others(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 2);
+    assert_int_equal(gn_order_end(s.order, 1), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        PUSH(BEGIN(0, BARRIER, GN_NONE), 1);
+        PUSH(END(0, BARRIER, GN_NONE), 1);
+    }
+    uint32_t thread = add_location(&s, 1);
+    PUSH(BEGIN(thread, BARRIER, GN_NONE), 1);
+    PUSH(END(thread, BARRIER, GN_NONE), 1);
+    close_scene(&s);
+}
+
+static void a_communicator_without_members(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 2);
+    uint32_t empty = add_comm(&s, 0, NULL);
+    PUSH(on(SEND(0, 1, 0), empty), 1);
+    PUSH(on(BEGIN(0, BARRIER, GN_NONE), empty), 1);
+    PUSH(on(END(0, BARRIER, GN_NONE), empty), 1);
+    assert_int_not_equal(gn_order_stats(s.order)->contradictions, 0);
+    close_scene(&s);
+}
+
+/* 0 and 1 wait for each other; 2 waits for 0, and 3 for 2: only the circle is cut. */
+static void only_circles_are_cut(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 5);
+    PUSH(RECV(0, 1, 0), 0);
+    PUSH(RECV(1, 0, 0), 0);
+    PUSH(RECV(2, 0, 1), 0);
+    PUSH(RECV(3, 2, 0), 0);
+    PUSH(SEND(0, 1, 0), 0);
+    PUSH(SEND(0, 2, 1), 0);
+    PUSH(SEND(1, 0, 0), 0);
+    PUSH(SEND(2, 3, 0), 0);
+    for (unsigned i = 0; s.reported == 0 && i < MILLION; i++)
+        push(&s, ENTER(3));
+    assert_in_range(s.reported, 9, MILLION);
+    assert_int_equal(gn_order_stats(s.order)->released, 1);
+    close_scene(&s);
+}
+
+/* The same from a start outside of the circle: locations are searched from the first one on. */
+static void what_leads_to_a_circle_is_not_cut(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 5);
+    PUSH(RECV(0, 2, 1), 0);
+    PUSH(RECV(1, 0, 0), 0);
+    PUSH(RECV(2, 3, 0), 0);
+    PUSH(RECV(3, 2, 0), 0);
+    PUSH(SEND(0, 1, 0), 0);
+    PUSH(SEND(2, 3, 0), 0);
+    PUSH(SEND(3, 2, 0), 0);
+    PUSH(SEND(2, 0, 1), 0);
+    for (unsigned i = 0; s.reported == 0 && i < MILLION; i++)
+        push(&s, ENTER(3));
+    assert_in_range(s.reported, 9, MILLION);
+    assert_int_equal(gn_order_stats(s.order)->released, 1);
+    close_scene(&s);
+}
+
+/* A late member of a barrier, and everybody else waiting: no circle, and no search that takes for ever. */
+static void very_many_wait_for_one(void **state)
+{
+    enum { MANY = 70000 };
+    (void)state;
+    struct scene s;
+    uint32_t *members = malloc(MANY * sizeof *members);
+    assert_non_null(members);
+    open_scene(&s, 1);
+    members[0] = 0;
+    for (uint32_t p = 1; p < MANY; p++) {
+        members[p] = gn_define_process(s.d, &(struct gn_process){0, GN_NONE, GN_NONE, (int32_t)p});
+        add_location(&s, p);
+    }
+    uint32_t all = add_comm(&s, MANY, members);
+    free(members);
+    PUSH(RECV(0, 0, 0), 0);
+    for (uint32_t l = 0; l < MANY; l++)
+        PUSH(on(BEGIN(l, BARRIER, GN_NONE), all), l > 0);
+    for (uint32_t l = 0; l < MANY; l++)
+        PUSH(on(END(l, BARRIER, GN_NONE), all), 0);
+    assert_int_equal(gn_order_stats(s.order)->released, 0);
+    close_scene(&s);
+}
+
+/* Two collectives begun in different orders by two members. */
+static void a_circle_through_collectives_is_cut(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 3);
+    uint32_t other = add_comm(&s, 3, (uint32_t[]){0, 1, 2});
+    PUSH(BEGIN(0, SCAN, GN_NONE), 1);
+    PUSH(on(BEGIN(1, BARRIER, GN_NONE), other), 1);
+    PUSH(END(0, SCAN, GN_NONE), 1);
+    PUSH(BEGIN(2, SCAN, GN_NONE), 1);
+    PUSH(END(2, SCAN, GN_NONE), 0);
+    PUSH(on(BEGIN(2, BARRIER, GN_NONE), other), 0);
+    PUSH(on(BEGIN(0, BARRIER, GN_NONE), other), 1);
+    PUSH(on(END(0, BARRIER, GN_NONE), other), 0);
+    PUSH(on(END(1, BARRIER, GN_NONE), other), 0);
+    PUSH(BEGIN(1, SCAN, GN_NONE), 0);
+    for (unsigned i = 0; s.reported == 5 && i < MILLION; i++)
+        push(&s, ENTER(1));
+    assert_in_range(s.reported, 10, MILLION);
+    assert_int_equal(gn_order_stats(s.order)->released, 1);
+    close_scene(&s);
+}
+
 /* ---- size ---- */
 
 static void a_million_events_behind_one_receive(void **state)
@@ -1220,6 +1363,13 @@ int main(void)
         cmocka_unit_test(closing_reports_nothing),
         cmocka_unit_test(closing_nothing),
         cmocka_unit_test(definitions_may_come_later),
+        cmocka_unit_test(a_thread_of_a_process_that_ended_begins_a_collective),
+        cmocka_unit_test(a_thread_of_a_process_that_ended_is_behind_the_others),
+        cmocka_unit_test(a_communicator_without_members),
+        cmocka_unit_test(only_circles_are_cut),
+        cmocka_unit_test(what_leads_to_a_circle_is_not_cut),
+        cmocka_unit_test(very_many_wait_for_one),
+        cmocka_unit_test(a_circle_through_collectives_is_cut),
         cmocka_unit_test(a_million_events_behind_one_receive),
         cmocka_unit_test(a_chain_of_messages_set_free_by_one_push),
         cmocka_unit_test(a_chain_of_barriers_set_free_by_one_push),
