@@ -66,7 +66,8 @@ struct gn_group {
 
 /* A collective that a location has begun. */
 struct gn_start {
-    struct gn_start *next; /* among those of its location that have no number yet */
+    struct gn_start *next;     /* among those of its location that have no number yet, or were given up */
+    struct gn_start *previous; /* among those given up */
     uint64_t request;
     uint32_t location, comm, root;
     uint8_t op;
@@ -520,8 +521,30 @@ static void unname(struct gn_order *order, struct gn_start *start)
     start->named = false;
 }
 
+static void list_given_up(struct gn_place_state *location, struct gn_start *start)
+{
+    start->given_up = true;
+    start->previous = NULL;
+    start->next = location->given_up;
+    if (start->next)
+        start->next->previous = start;
+    location->given_up = start;
+}
+
+static void unlist_given_up(struct gn_place_state *location, struct gn_start *start)
+{
+    if (start->previous)
+        start->previous->next = start->next;
+    else
+        location->given_up = start->next;
+    if (start->next)
+        start->next->previous = start->previous;
+}
+
 static void free_start(struct gn_order *order, struct gn_start *start)
 {
+    if (start->given_up)
+        unlist_given_up(&order->locations[start->location], start);
     unname(order, start);
     free(start);
 }
@@ -804,7 +827,7 @@ static void give_up(struct gn_order *order, struct gn_place_state *location)
         struct gn_start *start = location->first_start;
         location->first_start = start->next;
         start->listed = false;
-        start->given_up = location->gave_up = true;
+        list_given_up(location, start);
     }
     drain(order, location);
 }
@@ -813,12 +836,6 @@ void gn_collectives_hurry(struct gn_order *order, struct gn_place_state *locatio
 {
     if (location->observed - location->starts_since > 100ull * order->settings.patience)
         give_up(order, location);
-}
-
-static bool is_dead(void *value, void *with)
-{
-    const struct gn_start *start = value;
-    return start->given_up && !start->instance && start->location == *(uint32_t *)with;
 }
 
 /* The process of a location counts no longer, or the location is over: what it began is not heard of again.
@@ -832,12 +849,8 @@ void gn_collectives_end(struct gn_order *order, uint32_t location)
         forget(order, state, state->blocking);
     if (state->blocking_rma)
         forget(order, state, state->blocking_rma);
-    for (size_t i = 0; state->gave_up && i < order->starts.size; i++)
-        if (order->starts.slots[i].value && is_dead(order->starts.slots[i].value, &location)) {
-            forget(order, state, order->starts.slots[i].value);
-            i = (size_t)-1; /* taking one out moves others */
-        }
-    state->gave_up = false;
+    while (state->given_up)
+        forget(order, state, state->given_up);
 }
 
 static int leave_group(struct gn_order *order, struct gn_group *g, uint32_t process)
@@ -881,9 +894,9 @@ void gn_collectives_leave(struct gn_order *order, uint32_t process)
 
 void gn_collectives_lose(struct gn_order *order, uint32_t process)
 {
-    for (size_t i = 0; i < order->location_count; i++)
-        if (order->locations[i].process == process)
-            gn_collectives_end(order, (uint32_t)i);
+    for (uint32_t l = gn_process_of(order, process)->last_location; l != GN_NONE;
+         l = order->locations[l].next_of_process)
+        gn_collectives_end(order, l);
     if (order->starts.count > 0)
         gn_map_sweep(&order->starts, belongs_to, (void *[]){order, &process});
     gn_collectives_leave(order, process);

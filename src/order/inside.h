@@ -55,8 +55,7 @@ struct gn_place_state {
     uint64_t observed;
     bool any; /* an event was observed, and the last one still counts as a node */
     bool ended, is_ready;
-    bool gave_up; /* on collectives whose ends did not come */
-    uint32_t process;
+    uint32_t process, next_of_process; /* the next location of the same process; GN_NONE: no further one */
     uint32_t next_ready;
     uint32_t deferred_receives;
     struct gn_post *first_post, *last_post; /* receives in posting order; receives.c */
@@ -64,6 +63,7 @@ struct gn_place_state {
     struct gn_start *first_start,
         *last_start; /* collectives not yet numbered, in starting order; collectives.c */
     struct gn_start *blocking, *blocking_rma; /* the call the location is in */
+    struct gn_start *given_up;                /* whose ends did not come; collectives.c */
     uint64_t starts_since;
     struct gn_early *early; /* delivered ahead of its turn; order.c */
     size_t early_count, early_capacity;
@@ -72,6 +72,7 @@ struct gn_place_state {
 
 struct gn_process_state {
     uint32_t locations;          /* ever */
+    uint32_t last_location;      /* the one defined last, when there is one */
     uint32_t alive;              /* locations that have not ended */
     bool ended;                  /* all of them have */
     bool loose;                  /* lost events: counting its messages is over */
@@ -97,7 +98,9 @@ struct gn_order {
     uint32_t first_ready, last_ready; /* locations whose head can be reported; GN_NONE: none */
     struct gn_vertex *free_vertices;
     void *slabs;
+    struct gn_map early;    /* order.c: (location, sequence) of events delivered ahead of their turn */
     struct gn_map channels; /* channels.c */
+    size_t new_channels;    /* since empty ones were swept away */
     struct gn_channel *spare_channels;
     struct gn_map posts; /* receives.c: open receive requests that are not at the front of their list */
     struct gn_post *spare_posts;

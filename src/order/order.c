@@ -341,7 +341,11 @@ static bool know_locations(struct gn_order *order)
     for (; order->location_count < d->location_count; order->location_count++) {
         uint32_t process = d->locations[order->location_count].process;
         all[order->location_count].process = process;
+        all[order->location_count].next_of_process = GN_NONE;
         if (process < order->process_count) {
+            if (order->processes[process].locations > 0)
+                all[order->location_count].next_of_process = order->processes[process].last_location;
+            order->processes[process].last_location = (uint32_t)order->location_count;
             order->processes[process].locations++;
             order->processes[process].alive++;
         }
@@ -403,7 +407,12 @@ static void sift_up(struct gn_early *heap, size_t at)
     }
 }
 
-static struct gn_early take_earliest(struct gn_place_state *location)
+static struct gn_key early_key(uint32_t location, uint64_t sequence)
+{
+    return (struct gn_key){sequence, location};
+}
+
+static struct gn_early take_earliest(struct gn_order *order, struct gn_place_state *location)
 {
     struct gn_early *heap = location->early, first = heap[0], last = heap[--location->early_count];
     size_t at = 0;
@@ -415,15 +424,23 @@ static struct gn_early take_earliest(struct gn_place_state *location)
         heap[at] = heap[child];
     }
     heap[at] = last;
+    gn_map_remove(&order->early, early_key(first.event.location, first.sequence));
     return first;
 }
 
-static bool is_early(const struct gn_place_state *location, uint64_t sequence)
+static int keep_early(struct gn_order *order, const struct gn_event *event, uint64_t sequence)
 {
-    for (size_t i = 0; i < location->early_count; i++)
-        if (location->early[i].sequence == sequence)
-            return true;
-    return false;
+    struct gn_place_state *location = &order->locations[event->location];
+    struct gn_key key = early_key(event->location, sequence);
+    if (gn_map_find(&order->early, key))
+        return -EEXIST;
+    if (!gn_grow(&location->early, &location->early_capacity, location->early_count,
+                 sizeof *location->early) ||
+        !gn_map_add(&order->early, key, order))
+        return -ENOMEM;
+    location->early[location->early_count] = (struct gn_early){sequence, *event};
+    sift_up(location->early, location->early_count++);
+    return 0;
 }
 
 static int push_due(struct gn_order *order, uint32_t index)
@@ -431,7 +448,7 @@ static int push_due(struct gn_order *order, uint32_t index)
     int code = 0;
     struct gn_place_state *location = &order->locations[index];
     while (code == 0 && location->early_count > 0 && location->early[0].sequence == location->expected) {
-        struct gn_early due = take_earliest(location);
+        struct gn_early due = take_earliest(order, location);
         location->expected++;
         code = gn_order_push(order, &due.event);
         location = &order->locations[index];
@@ -448,18 +465,14 @@ int gn_order_push_numbered(struct gn_order *order, const struct gn_event *event,
     if (event->location >= order->location_count || order->locations[event->location].ended)
         return -EINVAL;
     struct gn_place_state *location = &order->locations[event->location];
-    if (sequence < location->expected || is_early(location, sequence))
+    if (sequence < location->expected)
         return -EEXIST;
     if (sequence == location->expected) {
         location->expected++;
         int code = gn_order_push(order, event);
         return code ? code : push_due(order, event->location);
     }
-    if (!gn_grow(&location->early, &location->early_capacity, location->early_count, sizeof *location->early))
-        return -ENOMEM;
-    location->early[location->early_count] = (struct gn_early){sequence, *event};
-    sift_up(location->early, location->early_count++);
-    return 0;
+    return keep_early(order, event, sequence);
 }
 
 /* Numbers that never came are lost events. */
@@ -563,6 +576,7 @@ void gn_order_close(struct gn_order *order)
     gn_channels_close(order);
     for (size_t i = 0; i < order->location_count; i++)
         free(order->locations[i].early);
+    gn_map_clear(&order->early);
     for (struct slab *slab = order->slabs, *next; slab; slab = next) {
         next = slab->next;
         free(slab);

@@ -1268,6 +1268,52 @@ static void a_million_unmatched_receives_released_by_one_end(void **state)
     close_scene(&s);
 }
 
+/* Backwards, so that each is looked for among all that came before. */
+static void a_hundred_thousand_events_ahead_of_their_turn(void **state)
+{
+    enum { MANY = MILLION / 10 };
+    (void)state;
+    struct scene s;
+    open_scene(&s, 1);
+    for (uint64_t i = MANY; i-- > 1;)
+        assert_int_equal(gn_order_push_numbered(s.order, &(struct gn_event){.kind = GN_EVENT_ENTER}, i), 0);
+    assert_int_equal(gn_order_push_numbered(s.order, &(struct gn_event){.kind = GN_EVENT_ENTER}, MANY / 2),
+                     -EEXIST);
+    assert_int_equal(s.reported, 0);
+    assert_int_equal(gn_order_push_numbered(s.order, &(struct gn_event){.kind = GN_EVENT_ENTER}, 0), 0);
+    assert_int_equal(s.reported, MANY);
+    close_scene(&s);
+}
+
+/* Half of the table of channels is in use; others come and go. */
+static void channels_come_and_go_beside_many_that_stay(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 2);
+    for (unsigned i = 0; i < (1 << 19) - 2; i++)
+        PUSH(SEND(0, 1, i), 1);
+    for (unsigned i = MILLION; i < MILLION + 20000; i++) {
+        PUSH(SEND(0, 1, i), 1);
+        PUSH(RECV(1, 0, i), 1);
+    }
+    assert_int_equal(gn_order_stats(s.order)->messages, 20000);
+    close_scene(&s);
+}
+
+static void starts_given_up_by_the_thousand(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_with(&s, 2, &(struct gn_order_settings){.patience = 1});
+    for (unsigned i = 0; i < MILLION / 5; i++)
+        PUSH(of(make(&s, GN_EVENT_NBC_REQUEST, 0), i), 1);
+    PUSH(COMPLETE(0, 5, BARRIER, GN_NONE), 0);
+    assert_int_equal(gn_order_end(s.order, 0), 0);
+    PUSH(ENTER(1), 1);
+    close_scene(&s);
+}
+
 #define OPERATIONS(X)                                                                                        \
     X(BARRIER, ALL_TO_ALL)                                                                                   \
     X(BCAST, ONE_TO_ALL)                                                                                     \
@@ -1374,6 +1420,9 @@ int main(void)
         cmocka_unit_test(a_chain_of_messages_set_free_by_one_push),
         cmocka_unit_test(a_chain_of_barriers_set_free_by_one_push),
         cmocka_unit_test(a_million_unmatched_receives_released_by_one_end),
+        cmocka_unit_test(a_hundred_thousand_events_ahead_of_their_turn),
+        cmocka_unit_test(channels_come_and_go_beside_many_that_stay),
+        cmocka_unit_test(starts_given_up_by_the_thousand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
