@@ -112,7 +112,8 @@ static int give(struct gn_order *order, struct gn_place_state *location, const s
     if (order->settings.adjust) {
         if (floor_ticks > event->ticks && floor_ticks - event->ticks > location->drift_ticks)
             location->drift_ticks = floor_ticks - event->ticks;
-        place->ticks += location->drift_ticks;
+        if (__builtin_add_overflow(event->ticks, location->drift_ticks, &place->ticks))
+            place->ticks = UINT64_MAX;
         order->stats.adjusted += location->drift_ticks > 0;
     }
     if (place->flags) {

@@ -888,6 +888,18 @@ static void an_end_is_moved_to_the_last_begin(void **state)
     close_scene(&s);
 }
 
+static void time_is_not_moved_beyond_the_last_there_is(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_with(&s, 2, &(struct gn_order_settings){.adjust = true});
+    PUSH(at(SEND(0, 1, 0), UINT64_MAX), 1);
+    PUSH(at(RECV(1, 0, 0), 0), 1);
+    PUSH(at(ENTER(1), 10), 1);
+    assert_true(last_place(&s)->ticks == UINT64_MAX);
+    close_scene(&s);
+}
+
 static void time_in_order_is_not_moved(void **state)
 {
     (void)state;
@@ -1396,6 +1408,7 @@ int main(void)
         cmocka_unit_test(a_number_that_never_comes_is_a_lost_event),
         cmocka_unit_test(a_receive_is_moved_to_its_send),
         cmocka_unit_test(an_end_is_moved_to_the_last_begin),
+        cmocka_unit_test(time_is_not_moved_beyond_the_last_there_is),
         cmocka_unit_test(time_in_order_is_not_moved),
         cmocka_unit_test(nothing_is_moved_unasked),
         cmocka_unit_test(a_receive_knows_who_sent_when),
