@@ -763,6 +763,7 @@ int gn_collective_end(struct gn_order *order, struct gn_vertex *end)
     }
     if (start->given_up || start->rma)
         return join(order, start);
+    location->waits_elsewhere |= start->location != event->location;
     return drain(order, &order->locations[start->location]);
 }
 

@@ -55,6 +55,7 @@ struct gn_place_state {
     uint64_t observed;
     bool any; /* an event was observed, and the last one still counts as a node */
     bool ended, is_ready;
+    bool waits_elsewhere; /* perhaps: for requests that other locations of the process have opened */
     uint32_t process, next_of_process; /* the next location of the same process; GN_NONE: no further one */
     uint32_t next_ready;
     uint32_t deferred_receives;
@@ -162,6 +163,8 @@ void gn_channels_close(struct gn_order *order);
 
 int gn_receive_posted(struct gn_order *order, const struct gn_event *event);
 int gn_receive_completed(struct gn_order *order, struct gn_vertex *receive);
+/* The process of this location, which was its only one, has another one now. False: no memory. */
+bool gn_receives_share(struct gn_order *order, uint32_t location);
 void gn_receive_cancelled(struct gn_order *order, const struct gn_event *event);
 /* Called at each event of a location with deferred receives. */
 void gn_receives_hurry(struct gn_order *order, struct gn_place_state *location);

@@ -323,6 +323,23 @@ static bool is_up_to_date(const struct gn_order *order)
            order->definitions->process_count == order->process_count;
 }
 
+static bool know_location(struct gn_order *order, uint32_t index)
+{
+    struct gn_place_state *location = &order->locations[index];
+    location->process = order->definitions->locations[index].process;
+    location->next_of_process = GN_NONE;
+    if (location->process >= order->process_count)
+        return true;
+    struct gn_process_state *process = gn_process_of(order, location->process);
+    if (process->locations == 1 && !gn_receives_share(order, process->last_location))
+        return false;
+    if (process->locations++ > 0)
+        location->next_of_process = process->last_location;
+    process->last_location = index;
+    process->alive++;
+    return true;
+}
+
 static bool know_locations(struct gn_order *order)
 {
     const struct gn_definitions *d = order->definitions;
@@ -339,18 +356,9 @@ static bool know_locations(struct gn_order *order)
         memcpy(all, order->locations, order->location_count * sizeof *all);
     free(order->locations);
     order->locations = all;
-    for (; order->location_count < d->location_count; order->location_count++) {
-        uint32_t process = d->locations[order->location_count].process;
-        all[order->location_count].process = process;
-        all[order->location_count].next_of_process = GN_NONE;
-        if (process < order->process_count) {
-            if (order->processes[process].locations > 0)
-                all[order->location_count].next_of_process = order->processes[process].last_location;
-            order->processes[process].last_location = (uint32_t)order->location_count;
-            order->processes[process].locations++;
-            order->processes[process].alive++;
-        }
-    }
+    for (; order->location_count < d->location_count; order->location_count++)
+        if (!know_location(order, (uint32_t)order->location_count))
+            return false;
     return true;
 }
 
@@ -363,6 +371,30 @@ static int untangle(struct gn_order *order, int code)
     if (2 * order->unreported < order->untangle_at) /* there were some; there may be more */
         order->untangle_at = order->unreported < TANGLED ? TANGLED : 2 * order->unreported;
     return code ? code : failed;
+}
+
+static void hurry(struct gn_order *order, struct gn_place_state *location)
+{
+    if (location->deferred_receives)
+        gn_receives_hurry(order, location);
+    if (location->first_start)
+        gn_collectives_hurry(order, location);
+}
+
+/* Another thread has opened what this one waits for, and may itself be silent: its patience ends here, too.
+ */
+static void hurry_others(struct gn_order *order, struct gn_place_state *location)
+{
+    location->waits_elsewhere = false;
+    for (uint32_t l = gn_process_of(order, location->process)->last_location; l != GN_NONE;
+         l = order->locations[l].next_of_process) {
+        struct gn_place_state *other = &order->locations[l];
+        if (other == location || (!other->deferred_receives && !other->first_start))
+            continue;
+        location->waits_elsewhere = true;
+        other->observed++;
+        hurry(order, other);
+    }
 }
 
 int gn_order_push(struct gn_order *order, const struct gn_event *event)
@@ -379,10 +411,9 @@ int gn_order_push(struct gn_order *order, const struct gn_event *event)
     followed(order, location);
     order->nodes++;
     location->observed++;
-    if (location->deferred_receives)
-        gn_receives_hurry(order, location);
-    if (location->first_start)
-        gn_collectives_hurry(order, location);
+    hurry(order, location);
+    if (__builtin_expect(location->waits_elsewhere, 0))
+        hurry_others(order, location);
     if (is_plain(event->kind) && !location->head && order->first_ready == GN_NONE)
         code = go_through(order, location, event); /* most events: see order.h */
     else if (is_connected(event->kind))

@@ -413,6 +413,59 @@ static void patience_ends(void **state)
     close_scene(&s);
 }
 
+static void a_thread_that_is_defined_later_completes_an_earlier_request(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 2);
+    PUSH(SEND(0, 1, 0), 1);
+    PUSH(POST_UNKNOWN(1, 1), 1);
+    uint32_t thread = add_location(&s, 1);
+    PUSH(IRECV(thread, 1, 0, 0), 1);
+    PUSH(SEND(0, 1, 0), 1);
+    PUSH(RECV(1, 0, 0), 1);
+    close_scene(&s);
+}
+
+/* Its requests were opened by a thread that does nothing any more. */
+static void patience_ends_in_another_thread(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_with(&s, 2, &(struct gn_order_settings){.patience = 8});
+    uint32_t thread = add_location(&s, 1);
+    PUSH(SEND(0, 1, 0), 1);
+    PUSH(POST_UNKNOWN(1, 1), 1);
+    PUSH(POST_UNKNOWN(1, 2), 1);
+    PUSH(IRECV(thread, 2, 0, 0), 0);
+    for (unsigned i = 0; i < 40; i++)
+        push(&s, ENTER(thread));
+    assert_int_equal(gn_order_stats(s.order)->unreported, 0);
+    assert_int_equal(gn_order_stats(s.order)->ambiguous, 1);
+    close_scene(&s);
+}
+
+static void patience_with_starts_ends_in_another_thread(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_with(&s, 1, &(struct gn_order_settings){.patience = 1});
+    uint32_t thread = add_location(&s, 0);
+    PUSH(of(make(&s, GN_EVENT_NBC_REQUEST, 0), 1), 1);
+    PUSH(of(make(&s, GN_EVENT_NBC_REQUEST, 0), 2), 1);
+    struct gn_event end = of(make(&s, GN_EVENT_NBC_COMPLETE, thread), 2);
+    end.op = GN_COLLECTIVE_SCAN;
+    uint32_t other = gn_define_process(s.d, &(struct gn_process){0, GN_NONE, GN_NONE, 1});
+    uint32_t pair = add_comm(&s, 2, (uint32_t[]){other, 0});
+    add_location(&s, other);
+    PUSH(on(collective(&s, GN_EVENT_COLLECTIVE_BEGIN, 2, GN_COLLECTIVE_SCAN, GN_NONE), pair), 1);
+    PUSH(on(end, pair), 0);
+    for (unsigned i = 0; i < 400; i++)
+        push(&s, ENTER(thread));
+    assert_int_equal(gn_order_stats(s.order)->unreported, 0);
+    close_scene(&s);
+}
+
 /* ---- collectives ---- */
 
 enum shape { ALL_TO_ALL, ONE_TO_ALL, ALL_TO_ONE, PREFIX };
@@ -1379,6 +1432,9 @@ int main(void)
         cmocka_unit_test(a_cancelled_receive_takes_no_message),
         cmocka_unit_test(a_request_may_be_used_again),
         cmocka_unit_test(patience_ends),
+        cmocka_unit_test(a_thread_that_is_defined_later_completes_an_earlier_request),
+        cmocka_unit_test(patience_ends_in_another_thread),
+        cmocka_unit_test(patience_with_starts_ends_in_another_thread),
         cmocka_unit_test(a_collective_of_one),
         cmocka_unit_test(the_root_is_a_rank_of_the_communicator),
         cmocka_unit_test(collectives_on_an_intercommunicator_impose_no_order),
