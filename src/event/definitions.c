@@ -1,6 +1,7 @@
 #include "event/definitions.h"
 
 #include "base/grow.h"
+#include "base/lookup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,57 +19,41 @@ struct inverse {
 
 struct gn_definitions_inside {
     char **strings;
-    uint64_t *hashes;
-    uint32_t *table;          /* open addressing: string + 1 */
+    struct gn_lookup numbers; /* of the strings */
     struct inverse *inverses; /* two per communicator: of the group, of the second group */
-    size_t string_count, string_capacity, hash_capacity, table_size, inverse_capacity;
+    size_t string_count, string_capacity, inverse_capacity;
     size_t system_nodes, processes, locations, regions, paths, comms, windows; /* capacities */
 };
 
 /* ---- strings ---- */
 
-static bool rehash(struct gn_definitions_inside *in)
+struct text {
+    char **strings;
+    const char *text;
+};
+
+static bool is_text(const void *context, uint32_t string)
 {
-    if (in->table && 2 * (in->string_count + 1) <= in->table_size)
-        return true;
-    size_t size = in->table_size ? 2 * in->table_size : 256;
-    uint32_t *table = calloc(size, sizeof *table);
-    if (!table)
-        return false;
-    for (size_t i = 0; i < in->string_count; i++) {
-        size_t slot = in->hashes[i] & (size - 1);
-        while (table[slot])
-            slot = (slot + 1) & (size - 1);
-        table[slot] = (uint32_t)i + 1;
-    }
-    free(in->table);
-    in->table = table;
-    in->table_size = size;
-    return true;
+    const struct text *wanted = context;
+    return strcmp(wanted->strings[string], wanted->text) == 0;
 }
 
 uint32_t gn_define_string(struct gn_definitions *d, const char *text)
 {
     struct gn_definitions_inside *in = d->inside;
-    if (!rehash(in))
-        return GN_NONE;
     uint64_t hash = XXH3_64bits(text, strlen(text));
-    size_t slot = hash & (in->table_size - 1);
-    for (; in->table[slot]; slot = (slot + 1) & (in->table_size - 1)) {
-        uint32_t known = in->table[slot] - 1;
-        if (in->hashes[known] == hash && strcmp(in->strings[known], text) == 0)
-            return known;
-    }
-    if (!gn_grow(&in->strings, &in->string_capacity, in->string_count, sizeof *in->strings) ||
-        !gn_grow(&in->hashes, &in->hash_capacity, in->string_count, sizeof *in->hashes))
+    int64_t known = gn_lookup_find(&in->numbers, hash, is_text, &(struct text){in->strings, text});
+    if (known != GN_LOOKUP_NOTHING)
+        return (uint32_t)known;
+    if (!gn_grow(&in->strings, &in->string_capacity, in->string_count, sizeof *in->strings))
         return GN_NONE;
     char *copy = strdup(text);
-    if (!copy)
+    if (!copy || !gn_lookup_add(&in->numbers, hash, (uint32_t)in->string_count)) {
+        free(copy);
         return GN_NONE;
+    }
     in->strings[in->string_count] = copy;
-    in->hashes[in->string_count] = hash;
-    in->table[slot] = (uint32_t)++in->string_count;
-    return (uint32_t)in->string_count - 1;
+    return (uint32_t)in->string_count++;
 }
 
 const char *gn_string(const struct gn_definitions *d, uint32_t string)
@@ -100,8 +85,7 @@ static void free_strings(struct gn_definitions_inside *in)
     for (size_t i = 0; i < in->string_count; i++)
         free(in->strings[i]);
     free(in->strings);
-    free(in->hashes);
-    free(in->table);
+    gn_lookup_clear(&in->numbers);
 }
 
 void gn_definitions_free(struct gn_definitions *d)
@@ -217,12 +201,14 @@ static void prepare(struct inverse *inverse, const uint32_t *members, uint32_t c
 
 static uint32_t rank_in(struct inverse *inverse, const uint32_t *members, uint32_t count, uint32_t process)
 {
+    if (count == 0)
+        return GN_NONE;
     if (!inverse->asked)
         prepare(inverse, members, count);
     if (inverse->regular && inverse->step == 1) /* MPI_COMM_WORLD, most others too */
         return process - members[0] < count && process >= members[0] ? process - members[0] : GN_NONE;
     if (inverse->regular) {
-        uint32_t rank = count && process >= members[0] ? (process - members[0]) / inverse->step : GN_NONE;
+        uint32_t rank = process >= members[0] ? (process - members[0]) / inverse->step : GN_NONE;
         return rank < count && members[rank] == process ? rank : GN_NONE;
     }
     if (!inverse->pairs) { /* there was no memory for them */

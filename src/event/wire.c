@@ -759,7 +759,7 @@ int gn_wire_feed(struct gn_wire_reader *r, const void *bytes, size_t count, stru
         r->position += used;
     }
     r->length -= done;
-    if (r->length)
+    if (done && r->length)
         memmove(r->buffer, r->buffer + done, r->length);
     r->failed = code != 0;
     return code;

@@ -6,7 +6,7 @@
  * One channel per (communicator, sending process, receiving process, tag): sends that no receive has taken,
  * or receives that no send has come for; never both. The n-th send meets the n-th receive because both lists
  * are in order. A channel with nothing in it says nothing, so empty ones are swept away before the table
- * grows.
+ * grows, unless that was done only a few channels ago and so found few.
  */
 struct gn_channel {
     struct gn_channel_key key;
@@ -43,13 +43,22 @@ static bool drop_if_empty(void *value, void *with)
     return true;
 }
 
+static void sweep_when_full(struct gn_order *order)
+{
+    const struct gn_map *channels = &order->channels;
+    if (channels->size < 1024 || 2 * (channels->count + 1) <= channels->size ||
+        order->new_channels < channels->size / 8)
+        return;
+    order->new_channels = 0;
+    gn_map_sweep(&order->channels, drop_if_empty, order);
+}
+
 static struct gn_channel *find_channel(struct gn_order *order, const struct gn_channel_key *key)
 {
     struct gn_channel *channel = gn_map_find(&order->channels, map_key(key));
     if (channel)
         return channel;
-    if (2 * (order->channels.count + 1) > order->channels.size && order->channels.size >= 1024)
-        gn_map_sweep(&order->channels, drop_if_empty, order);
+    sweep_when_full(order);
     if (order->spare_channels) {
         channel = order->spare_channels;
         order->spare_channels = channel->spare;
@@ -57,6 +66,7 @@ static struct gn_channel *find_channel(struct gn_order *order, const struct gn_c
         return NULL;
     }
     *channel = (struct gn_channel){.key = *key};
+    order->new_channels++;
     if (gn_map_add(&order->channels, map_key(key), channel))
         return channel;
     free(channel);

@@ -55,6 +55,7 @@ struct gn_instance {
         uint32_t absent;      /* the lowest rank that will never begin; GN_NONE: none */
         uint64_t final_ticks; /* the latest adjusted time of a begin (ONE_TO_ALL: the root's) */
         struct gn_vertex *first_waiting, *last_waiting; /* ends that wait for begins of this side */
+        struct gn_inquiry inquiry;
     } sides[2];
     struct member members[];
 };
@@ -74,7 +75,8 @@ struct gn_group {
 
 /* A collective that a location has begun. */
 struct gn_start {
-    struct gn_start *next; /* among those of its location that have no number yet */
+    struct gn_start *next;     /* among those of its location that have no number yet, or were given up */
+    struct gn_start *previous; /* among those given up */
     uint64_t request;
     uint32_t location, comm, root;
     uint8_t op;
@@ -149,8 +151,8 @@ static struct gn_group *make_group(struct gn_order *order, uint32_t comm)
     if (!g)
         return NULL;
     g->comm = comm;
-    g->split = def->member_count;
-    g->size = def->member_count + def->other_count;
+    g->split = def->is_self ? 0 : def->member_count;
+    g->size = def->is_self ? 0 : def->member_count + def->other_count;
     g->begun = calloc(g->size ? g->size : 1, sizeof *g->begun);
     if (!g->begun) {
         free(g);
@@ -464,10 +466,11 @@ static bool reserve(struct gn_group *g, uint32_t number)
     return true;
 }
 
+/* number: at least g->base. */
 static struct gn_instance *find_instance(struct gn_order *order, struct gn_group *g, uint32_t number,
                                          const struct gn_start *start)
 {
-    if (number < g->base || !reserve(g, number))
+    if (!reserve(g, number))
         return NULL;
     struct gn_instance **slot = &g->open[g->first + (number - g->base)];
     if (!*slot)
@@ -602,8 +605,30 @@ static void unname(struct gn_order *order, struct gn_start *start)
     start->named = false;
 }
 
+static void list_given_up(struct gn_place_state *location, struct gn_start *start)
+{
+    start->given_up = true;
+    start->previous = NULL;
+    start->next = location->given_up;
+    if (start->next)
+        start->next->previous = start;
+    location->given_up = start;
+}
+
+static void unlist_given_up(struct gn_place_state *location, struct gn_start *start)
+{
+    if (start->previous)
+        start->previous->next = start->next;
+    else
+        location->given_up = start->next;
+    if (start->next)
+        start->next->previous = start->previous;
+}
+
 static void free_start(struct gn_order *order, struct gn_start *start)
 {
+    if (start->given_up)
+        unlist_given_up(&order->locations[start->location], start);
     unname(order, start);
     free(start);
 }
@@ -631,12 +656,14 @@ static struct gn_instance *number(struct gn_order *order, struct gn_start *start
         order->stats.contradictions++;
         return NULL;
     }
-    struct gn_instance *i = find_instance(order, g, g->begun[start->member], start);
-    if (!i) {
-        *code = -ENOMEM;
+    uint32_t next = g->begun[start->member]++;
+    if (next < g->base) /* the others are through with it: the member had left */
         return NULL;
-    }
-    g->begun[start->member]++;
+    struct gn_instance *i = find_instance(order, g, next, start);
+    if (!i)
+        *code = -ENOMEM;
+    else if (i->members[start->member].begun) /* the same: it may be over at any moment */
+        return NULL;
     return i;
 }
 
@@ -820,6 +847,7 @@ int gn_collective_end(struct gn_order *order, struct gn_vertex *end)
     }
     if (start->given_up || start->rma)
         return join(order, start);
+    location->waits_elsewhere |= start->location != event->location;
     return drain(order, &order->locations[start->location]);
 }
 
@@ -835,16 +863,28 @@ void gn_collective_reported(struct gn_order *order, struct gn_vertex *begin)
     close_if_over(order, i);
 }
 
+struct gn_inquiry *gn_collective_inquiry(const struct gn_vertex *end)
+{
+    return &end->instance->sides[other_side(end->instance->group, end->member)].inquiry;
+}
+
+bool gn_collective_waits_for(const struct gn_vertex *end, uint32_t member)
+{
+    const struct gn_instance *i = end->instance;
+    if (i->shape == PREFIX)
+        return member < end->member;
+    return side_of(i->group, member) == other_side(i->group, end->member) &&
+           (i->shape != ONE_TO_ALL || member == i->root);
+}
+
 uint32_t gn_collective_blocker(const struct gn_vertex *end, uint32_t *member)
 {
     const struct gn_instance *i = end->instance;
     uint32_t last = i->shape == PREFIX ? end->member : i->group->size;
-    uint32_t side = other_side(i->group, end->member);
     while (*member < last) {
         uint32_t rank = (*member)++;
         const struct gn_vertex *begin = i->members[rank].begin;
-        if (side_of(i->group, rank) == side && begin && !begin->reported && !i->members[rank].settled &&
-            (i->shape != ONE_TO_ALL || rank == i->root))
+        if (begin && !begin->reported && !i->members[rank].settled && gn_collective_waits_for(end, rank))
             return begin->event.location;
     }
     return GN_NONE;
@@ -876,7 +916,7 @@ static void give_up(struct gn_order *order, struct gn_place_state *location)
         struct gn_start *start = location->first_start;
         location->first_start = start->next;
         start->listed = false;
-        start->given_up = location->gave_up = true;
+        list_given_up(location, start);
     }
     drain(order, location);
 }
@@ -885,12 +925,6 @@ void gn_collectives_hurry(struct gn_order *order, struct gn_place_state *locatio
 {
     if (location->observed - location->starts_since > 100ull * order->settings.patience)
         give_up(order, location);
-}
-
-static bool is_dead(void *value, void *with)
-{
-    const struct gn_start *start = value;
-    return start->given_up && !start->instance && start->location == *(uint32_t *)with;
 }
 
 /* The process of a location counts no longer, or the location is over: what it began is not heard of again.
@@ -904,12 +938,8 @@ void gn_collectives_end(struct gn_order *order, uint32_t location)
         forget(order, state, state->blocking);
     if (state->blocking_rma)
         forget(order, state, state->blocking_rma);
-    for (size_t i = 0; state->gave_up && i < order->starts.size; i++)
-        if (order->starts.slots[i].value && is_dead(order->starts.slots[i].value, &location)) {
-            forget(order, state, order->starts.slots[i].value);
-            i = (size_t)-1; /* taking one out moves others */
-        }
-    state->gave_up = false;
+    while (state->given_up)
+        forget(order, state, state->given_up);
 }
 
 static int leave_group(struct gn_order *order, struct gn_group *g, uint32_t process)
@@ -953,9 +983,9 @@ void gn_collectives_leave(struct gn_order *order, uint32_t process)
 
 void gn_collectives_lose(struct gn_order *order, uint32_t process)
 {
-    for (size_t i = 0; i < order->location_count; i++)
-        if (order->locations[i].process == process)
-            gn_collectives_end(order, (uint32_t)i);
+    for (uint32_t l = gn_process_of(order, process)->last_location; l != GN_NONE;
+         l = order->locations[l].next_of_process)
+        gn_collectives_end(order, l);
     if (order->starts.count > 0)
         gn_map_sweep(&order->starts, belongs_to, (void *[]){order, &process});
     gn_collectives_leave(order, process);

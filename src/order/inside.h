@@ -55,8 +55,8 @@ struct gn_place_state {
     uint64_t observed;
     bool any; /* an event was observed, and the last one still counts as a node */
     bool ended, is_ready;
-    bool gave_up; /* on collectives whose ends did not come */
-    uint32_t process;
+    bool waits_elsewhere; /* perhaps: for requests that other locations of the process have opened */
+    uint32_t process, next_of_process; /* the next location of the same process; GN_NONE: no further one */
     uint32_t next_ready;
     uint32_t deferred_receives;
     struct gn_post *first_post, *last_post; /* receives in posting order; receives.c */
@@ -64,6 +64,7 @@ struct gn_place_state {
     struct gn_start *first_start,
         *last_start; /* collectives not yet numbered, in starting order; collectives.c */
     struct gn_start *blocking, *blocking_rma; /* the call the location is in */
+    struct gn_start *given_up;                /* whose ends did not come; collectives.c */
     uint64_t starts_since;
     struct gn_early *early; /* delivered ahead of its turn; order.c */
     size_t early_count, early_capacity;
@@ -72,6 +73,7 @@ struct gn_place_state {
 
 struct gn_process_state {
     uint32_t locations;          /* ever */
+    uint32_t last_location;      /* the one defined last, when there is one */
     uint32_t alive;              /* locations that have not ended */
     bool ended;                  /* all of them have */
     bool loose;                  /* lost events: counting its messages is over */
@@ -89,6 +91,7 @@ struct gn_order {
     uint64_t nodes, nodes_max, nodes_sum;
     uint64_t unreported, unreported_max, unreported_sum;
     uint64_t untangle_at; /* so many unreported events are worth a search for circles */
+    uint64_t searches;    /* for circles, so far */
     int stopped;          /* what the sink returned, or -ENOMEM: nothing works any more */
     struct gn_place_state *locations;
     struct gn_process_state *processes;
@@ -96,7 +99,9 @@ struct gn_order {
     uint32_t first_ready, last_ready; /* locations whose head can be reported; GN_NONE: none */
     struct gn_vertex *free_vertices;
     void *slabs;
+    struct gn_map early;    /* order.c: (location, sequence) of events delivered ahead of their turn */
     struct gn_map channels; /* channels.c */
+    size_t new_channels;    /* since empty ones were swept away */
     struct gn_channel *spare_channels;
     struct gn_map posts; /* receives.c: open receive requests that are not at the front of their list */
     struct gn_post *spare_posts;
@@ -158,6 +163,8 @@ void gn_channels_close(struct gn_order *order);
 
 int gn_receive_posted(struct gn_order *order, const struct gn_event *event);
 int gn_receive_completed(struct gn_order *order, struct gn_vertex *receive);
+/* The process of this location, which was its only one, has another one now. False: no memory. */
+bool gn_receives_share(struct gn_order *order, uint32_t location);
 void gn_receive_cancelled(struct gn_order *order, const struct gn_event *event);
 /* Called at each event of a location with deferred receives. */
 void gn_receives_hurry(struct gn_order *order, struct gn_place_state *location);
@@ -174,6 +181,16 @@ void gn_collective_reported(struct gn_order *order, struct gn_vertex *begin); /*
 void gn_collectives_hurry(struct gn_order *order, struct gn_place_state *location);
 /* Nothing that is begun at this location will end any more. */
 void gn_collectives_end(struct gn_order *order, uint32_t location);
+/* How far a search for circles has come with the members of an instance. In tangles.c. */
+struct gn_inquiry {
+    uint64_t search;
+    uint32_t by, answer; /* the location that asked last, and the location it was told */
+    uint32_t next;       /* the member that is looked at next */
+};
+/* The one of the instance that an end waits in. */
+struct gn_inquiry *gn_collective_inquiry(const struct gn_vertex *end);
+/* Whether a waiting end depends on the begin of a member. */
+bool gn_collective_waits_for(const struct gn_vertex *end, uint32_t member);
 /* Of a waiting end: the location of the next begin, from *member on, that was observed and not reported;
  * GN_NONE. */
 uint32_t gn_collective_blocker(const struct gn_vertex *end, uint32_t *member);

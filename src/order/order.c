@@ -112,7 +112,8 @@ static int give(struct gn_order *order, struct gn_place_state *location, const s
     if (order->settings.adjust) {
         if (floor_ticks > event->ticks && floor_ticks - event->ticks > location->drift_ticks)
             location->drift_ticks = floor_ticks - event->ticks;
-        place->ticks += location->drift_ticks;
+        if (__builtin_add_overflow(event->ticks, location->drift_ticks, &place->ticks))
+            place->ticks = UINT64_MAX;
         order->stats.adjusted += location->drift_ticks > 0;
     }
     if (place->flags) {
@@ -322,6 +323,23 @@ static bool is_up_to_date(const struct gn_order *order)
            order->definitions->process_count == order->process_count;
 }
 
+static bool know_location(struct gn_order *order, uint32_t index)
+{
+    struct gn_place_state *location = &order->locations[index];
+    location->process = order->definitions->locations[index].process;
+    location->next_of_process = GN_NONE;
+    if (location->process >= order->process_count)
+        return true;
+    struct gn_process_state *process = gn_process_of(order, location->process);
+    if (process->locations == 1 && !gn_receives_share(order, process->last_location))
+        return false;
+    if (process->locations++ > 0)
+        location->next_of_process = process->last_location;
+    process->last_location = index;
+    process->alive++;
+    return true;
+}
+
 static bool know_locations(struct gn_order *order)
 {
     const struct gn_definitions *d = order->definitions;
@@ -338,14 +356,9 @@ static bool know_locations(struct gn_order *order)
         memcpy(all, order->locations, order->location_count * sizeof *all);
     free(order->locations);
     order->locations = all;
-    for (; order->location_count < d->location_count; order->location_count++) {
-        uint32_t process = d->locations[order->location_count].process;
-        all[order->location_count].process = process;
-        if (process < order->process_count) {
-            order->processes[process].locations++;
-            order->processes[process].alive++;
-        }
-    }
+    for (; order->location_count < d->location_count; order->location_count++)
+        if (!know_location(order, (uint32_t)order->location_count))
+            return false;
     return true;
 }
 
@@ -358,6 +371,30 @@ static int untangle(struct gn_order *order, int code)
     if (2 * order->unreported < order->untangle_at) /* there were some; there may be more */
         order->untangle_at = order->unreported < TANGLED ? TANGLED : 2 * order->unreported;
     return code ? code : failed;
+}
+
+static void hurry(struct gn_order *order, struct gn_place_state *location)
+{
+    if (location->deferred_receives)
+        gn_receives_hurry(order, location);
+    if (location->first_start)
+        gn_collectives_hurry(order, location);
+}
+
+/* Another thread has opened what this one waits for, and may itself be silent: its patience ends here, too.
+ */
+static void hurry_others(struct gn_order *order, struct gn_place_state *location)
+{
+    location->waits_elsewhere = false;
+    for (uint32_t l = gn_process_of(order, location->process)->last_location; l != GN_NONE;
+         l = order->locations[l].next_of_process) {
+        struct gn_place_state *other = &order->locations[l];
+        if (other == location || (!other->deferred_receives && !other->first_start))
+            continue;
+        location->waits_elsewhere = true;
+        other->observed++;
+        hurry(order, other);
+    }
 }
 
 int gn_order_push(struct gn_order *order, const struct gn_event *event)
@@ -374,10 +411,9 @@ int gn_order_push(struct gn_order *order, const struct gn_event *event)
     followed(order, location);
     order->nodes++;
     location->observed++;
-    if (location->deferred_receives)
-        gn_receives_hurry(order, location);
-    if (location->first_start)
-        gn_collectives_hurry(order, location);
+    hurry(order, location);
+    if (__builtin_expect(location->waits_elsewhere, 0))
+        hurry_others(order, location);
     if (is_plain(event->kind) && !location->head && order->first_ready == GN_NONE)
         code = go_through(order, location, event); /* most events: see order.h */
     else if (is_connected(event->kind))
@@ -403,7 +439,12 @@ static void sift_up(struct gn_early *heap, size_t at)
     }
 }
 
-static struct gn_early take_earliest(struct gn_place_state *location)
+static struct gn_key early_key(uint32_t location, uint64_t sequence)
+{
+    return (struct gn_key){sequence, location};
+}
+
+static struct gn_early take_earliest(struct gn_order *order, struct gn_place_state *location)
 {
     struct gn_early *heap = location->early, first = heap[0], last = heap[--location->early_count];
     size_t at = 0;
@@ -415,15 +456,23 @@ static struct gn_early take_earliest(struct gn_place_state *location)
         heap[at] = heap[child];
     }
     heap[at] = last;
+    gn_map_remove(&order->early, early_key(first.event.location, first.sequence));
     return first;
 }
 
-static bool is_early(const struct gn_place_state *location, uint64_t sequence)
+static int keep_early(struct gn_order *order, const struct gn_event *event, uint64_t sequence)
 {
-    for (size_t i = 0; i < location->early_count; i++)
-        if (location->early[i].sequence == sequence)
-            return true;
-    return false;
+    struct gn_place_state *location = &order->locations[event->location];
+    struct gn_key key = early_key(event->location, sequence);
+    if (gn_map_find(&order->early, key))
+        return -EEXIST;
+    if (!gn_grow(&location->early, &location->early_capacity, location->early_count,
+                 sizeof *location->early) ||
+        !gn_map_add(&order->early, key, order))
+        return -ENOMEM;
+    location->early[location->early_count] = (struct gn_early){sequence, *event};
+    sift_up(location->early, location->early_count++);
+    return 0;
 }
 
 static int push_due(struct gn_order *order, uint32_t index)
@@ -431,7 +480,7 @@ static int push_due(struct gn_order *order, uint32_t index)
     int code = 0;
     struct gn_place_state *location = &order->locations[index];
     while (code == 0 && location->early_count > 0 && location->early[0].sequence == location->expected) {
-        struct gn_early due = take_earliest(location);
+        struct gn_early due = take_earliest(order, location);
         location->expected++;
         code = gn_order_push(order, &due.event);
         location = &order->locations[index];
@@ -448,18 +497,14 @@ int gn_order_push_numbered(struct gn_order *order, const struct gn_event *event,
     if (event->location >= order->location_count || order->locations[event->location].ended)
         return -EINVAL;
     struct gn_place_state *location = &order->locations[event->location];
-    if (sequence < location->expected || is_early(location, sequence))
+    if (sequence < location->expected)
         return -EEXIST;
     if (sequence == location->expected) {
         location->expected++;
         int code = gn_order_push(order, event);
         return code ? code : push_due(order, event->location);
     }
-    if (!gn_grow(&location->early, &location->early_capacity, location->early_count, sizeof *location->early))
-        return -ENOMEM;
-    location->early[location->early_count] = (struct gn_early){sequence, *event};
-    sift_up(location->early, location->early_count++);
-    return 0;
+    return keep_early(order, event, sequence);
 }
 
 /* Numbers that never came are lost events. */
@@ -563,6 +608,7 @@ void gn_order_close(struct gn_order *order)
     gn_channels_close(order);
     for (size_t i = 0; i < order->location_count; i++)
         free(order->locations[i].early);
+    gn_map_clear(&order->early);
     for (struct slab *slab = order->slabs, *next; slab; slab = next) {
         next = slab->next;
         free(slab);

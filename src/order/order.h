@@ -37,7 +37,8 @@ enum {
     GN_PLACE_CORRELATED = 8, /* sent_ticks and sender are set */
 };
 
-/* What the sort knows about an event at the moment it is reported. */
+/* What the sort knows about an event at the moment it is reported. Times are in ticks, see struct gn_event.
+ */
 struct gn_place {
     uint64_t ticks; /* adjusted: never before the adjusted time of a predecessor (the paper, 2.6) */
     uint64_t
@@ -48,15 +49,18 @@ struct gn_place {
 
 struct gn_order_sink {
     void *self;
-    /* 0, or a negative errno value, which the push that led here returns; the sort then takes no more. */
+    /* event and place are valid until it returns; it does not call the sort that it is called by. 0, or a
+     * negative errno value, which the push that led here returns; the sort then takes no more. */
     int (*report)(void *self, const struct gn_event *event, const struct gn_place *place);
 };
 
 struct gn_order_settings {
     bool adjust;       /* fill place.ticks by the paper's section 2.6; else place.ticks is the event's own */
-    uint32_t patience; /* events of a location that may pile up while it is unclear which send a receive has,
-                          or which instance a nonblocking collective is; 0: a default. Only traces that do not
-                          say what a request was for ever make use of it. */
+    uint32_t patience; /* events of a location that may pile up while an open request is in the way of a
+                          receive that has completed; and, a hundred times as many, while it is unclear which
+                          instance a nonblocking collective is. 0: a default. Then the open ones are passed
+                          over, and what they held up is marked ambiguous. Mostly traces that do not say what
+                          a request was for make use of it. */
 };
 
 struct gn_order_stats {
@@ -73,21 +77,26 @@ struct gn_order_stats {
     uint64_t contradictions;      /* events that fit no definition or no earlier event: taken as local ones */
 };
 
-/* definitions may grow while events come in, and outlive the sort. settings may be NULL. 0 or -ENOMEM. */
+/* definitions may grow while events come in, and outlive the sort, as sink->self does; *settings (NULL: none)
+ * and *sink are copied. 0: *order is the caller's, to be closed; -ENOMEM with err set: it is not set. */
 int gn_order_open(struct gn_order **order, const struct gn_definitions *definitions,
                   const struct gn_order_settings *settings, const struct gn_order_sink *sink,
                   struct gn_error *err);
-void gn_order_close(struct gn_order *order); /* NULL is allowed */
+/* Reports nothing more: see gn_order_finish. NULL is allowed. */
+void gn_order_close(struct gn_order *order);
 
-/* The next event of event->location. 0, -ENOMEM, -EINVAL (a location that is not defined or has ended), or
- * what the sink returned. */
+/* The next event of event->location, of which a copy is kept where it has to wait. 0; -EINVAL (a location
+ * that is not defined or has ended; nothing changed); -ENOMEM, or what the sink returned: then, and from then
+ * on. */
 int gn_order_push(struct gn_order *order, const struct gn_event *event);
 
-/* For delivery that is not FIFO: sequence counts a location's events from 0. Events that come early are kept
- * until those before them have come. -EEXIST: this number was there already. */
+/* The same for delivery that is not FIFO: sequence counts a location's events from 0. Events that come early
+ * are kept, however many, until those before them have come, or the location ends: numbers that have not come
+ * by then become LOST events. -EEXIST: this number was there already; nothing changed. A location is pushed
+ * with numbers or without. */
 int gn_order_push_numbered(struct gn_order *order, const struct gn_event *event, uint64_t sequence);
 
-/* The location has no more events: it finished, or died. */
+/* The location has no more events: it finished, or died. This and the next return what a push does. */
 int gn_order_end(struct gn_order *order, uint32_t location);
 /* All have ended. Afterwards everything that was pushed has been reported. */
 int gn_order_finish(struct gn_order *order);

@@ -210,6 +210,18 @@ int gn_receive_posted(struct gn_order *order, const struct gn_event *event)
     return code;
 }
 
+bool gn_receives_share(struct gn_order *order, uint32_t location)
+{
+    for (struct gn_post *post = order->locations[location].first_post; post; post = post->next) {
+        if (post->named || post->receive)
+            continue;
+        if (!gn_map_add(&order->posts, map_key(post->process, post->request), post))
+            return false;
+        post->named = true;
+    }
+    return true;
+}
+
 /* A receive that was never posted, as far as we know: a blocking one, or one whose post was lost. */
 static int complete_unposted(struct gn_order *order, struct gn_vertex *receive,
                              const struct gn_channel_key *key)
@@ -245,6 +257,8 @@ static int complete_posted(struct gn_order *order, struct gn_post *post, struct 
     post->key = *key;
     receive->waits++;
     if (is_deferred(post)) { /* it still stands in the way of its own channel only */
+        order->locations[receive->event.location].waits_elsewhere |=
+            post->location != receive->event.location;
         defer(location);
         return location->deferred_receives > 1 ? resolve(order, location) : 0;
     }

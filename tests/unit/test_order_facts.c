@@ -413,6 +413,59 @@ static void patience_ends(void **state)
     close_scene(&s);
 }
 
+static void a_thread_that_is_defined_later_completes_an_earlier_request(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 2);
+    PUSH(SEND(0, 1, 0), 1);
+    PUSH(POST_UNKNOWN(1, 1), 1);
+    uint32_t thread = add_location(&s, 1);
+    PUSH(IRECV(thread, 1, 0, 0), 1);
+    PUSH(SEND(0, 1, 0), 1);
+    PUSH(RECV(1, 0, 0), 1);
+    close_scene(&s);
+}
+
+/* Its requests were opened by a thread that does nothing any more. */
+static void patience_ends_in_another_thread(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_with(&s, 2, &(struct gn_order_settings){.patience = 8});
+    uint32_t thread = add_location(&s, 1);
+    PUSH(SEND(0, 1, 0), 1);
+    PUSH(POST_UNKNOWN(1, 1), 1);
+    PUSH(POST_UNKNOWN(1, 2), 1);
+    PUSH(IRECV(thread, 2, 0, 0), 0);
+    for (unsigned i = 0; i < 40; i++)
+        push(&s, ENTER(thread));
+    assert_int_equal(gn_order_stats(s.order)->unreported, 0);
+    assert_int_equal(gn_order_stats(s.order)->ambiguous, 1);
+    close_scene(&s);
+}
+
+static void patience_with_starts_ends_in_another_thread(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_with(&s, 1, &(struct gn_order_settings){.patience = 1});
+    uint32_t thread = add_location(&s, 0);
+    PUSH(of(make(&s, GN_EVENT_NBC_REQUEST, 0), 1), 1);
+    PUSH(of(make(&s, GN_EVENT_NBC_REQUEST, 0), 2), 1);
+    struct gn_event end = of(make(&s, GN_EVENT_NBC_COMPLETE, thread), 2);
+    end.op = GN_COLLECTIVE_SCAN;
+    uint32_t other = gn_define_process(s.d, &(struct gn_process){0, GN_NONE, GN_NONE, 1});
+    uint32_t pair = add_comm(&s, 2, (uint32_t[]){other, 0});
+    add_location(&s, other);
+    PUSH(on(collective(&s, GN_EVENT_COLLECTIVE_BEGIN, 2, GN_COLLECTIVE_SCAN, GN_NONE), pair), 1);
+    PUSH(on(end, pair), 0);
+    for (unsigned i = 0; i < 400; i++)
+        push(&s, ENTER(thread));
+    assert_int_equal(gn_order_stats(s.order)->unreported, 0);
+    close_scene(&s);
+}
+
 /* ---- collectives ---- */
 
 enum shape { ALL_TO_ALL, ONE_TO_ALL, ALL_TO_ONE, PREFIX };
@@ -908,6 +961,18 @@ static void an_end_is_moved_to_the_last_begin(void **state)
     close_scene(&s);
 }
 
+static void time_is_not_moved_beyond_the_last_there_is(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_with(&s, 2, &(struct gn_order_settings){.adjust = true});
+    PUSH(at(SEND(0, 1, 0), UINT64_MAX), 1);
+    PUSH(at(RECV(1, 0, 0), 0), 1);
+    PUSH(at(ENTER(1), 10), 1);
+    assert_true(last_place(&s)->ticks == UINT64_MAX);
+    close_scene(&s);
+}
+
 static void time_in_order_is_not_moved(void **state)
 {
     (void)state;
@@ -1083,6 +1148,149 @@ static void definitions_may_come_later(void **state)
     close_scene(&s);
 }
 
+/* ---- what no sane trace does ---- */
+
+/* Everybody else has ended the instance that this location is told to have taken no part in. */
+static void a_thread_of_a_process_that_ended_begins_a_collective(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 3);
+    PUSH(BEGIN(0, BARRIER, GN_NONE), 1);
+    assert_int_equal(gn_order_end(s.order, 1), 0);
+    uint32_t thread = add_location(&s, 1);
+    PUSH(RECV(thread, 2, 0), 0);
+    PUSH(BEGIN(thread, BARRIER, GN_NONE), 0);
+    PUSH(END(0, BARRIER, GN_NONE), 0);
+    PUSH(BEGIN(2, BARRIER, GN_NONE), 2);
+    PUSH(END(2, BARRIER, GN_NONE), 1);
+    PUSH(SEND(2, 1, 0), 3);
+    PUSH(END(thread, BARRIER, GN_NONE), 1);
+    PUSH(BEGIN(thread, BARRIER, GN_NONE), 1);
+    PUSH(END(thread, BARRIER, GN_NONE), 1);
+    close_scene(&s);
+}
+
+static void a_thread_of_a_process_that_ended_is_behind_the_others(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 2);
+    assert_int_equal(gn_order_end(s.order, 1), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        PUSH(BEGIN(0, BARRIER, GN_NONE), 1);
+        PUSH(END(0, BARRIER, GN_NONE), 1);
+    }
+    uint32_t thread = add_location(&s, 1);
+    PUSH(BEGIN(thread, BARRIER, GN_NONE), 1);
+    PUSH(END(thread, BARRIER, GN_NONE), 1);
+    close_scene(&s);
+}
+
+static void a_communicator_without_members(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 2);
+    uint32_t empty = add_comm(&s, 0, NULL);
+    PUSH(on(SEND(0, 1, 0), empty), 1);
+    PUSH(on(BEGIN(0, BARRIER, GN_NONE), empty), 1);
+    PUSH(on(END(0, BARRIER, GN_NONE), empty), 1);
+    assert_int_not_equal(gn_order_stats(s.order)->contradictions, 0);
+    close_scene(&s);
+}
+
+/* 0 and 1 wait for each other; 2 waits for 0, and 3 for 2: only the circle is cut. */
+static void only_circles_are_cut(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 5);
+    PUSH(RECV(0, 1, 0), 0);
+    PUSH(RECV(1, 0, 0), 0);
+    PUSH(RECV(2, 0, 1), 0);
+    PUSH(RECV(3, 2, 0), 0);
+    PUSH(SEND(0, 1, 0), 0);
+    PUSH(SEND(0, 2, 1), 0);
+    PUSH(SEND(1, 0, 0), 0);
+    PUSH(SEND(2, 3, 0), 0);
+    for (unsigned i = 0; s.reported == 0 && i < MILLION; i++)
+        push(&s, ENTER(3));
+    assert_in_range(s.reported, 9, MILLION);
+    assert_int_equal(gn_order_stats(s.order)->released, 1);
+    close_scene(&s);
+}
+
+/* The same from a start outside of the circle: locations are searched from the first one on. */
+static void what_leads_to_a_circle_is_not_cut(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 5);
+    PUSH(RECV(0, 2, 1), 0);
+    PUSH(RECV(1, 0, 0), 0);
+    PUSH(RECV(2, 3, 0), 0);
+    PUSH(RECV(3, 2, 0), 0);
+    PUSH(SEND(0, 1, 0), 0);
+    PUSH(SEND(2, 3, 0), 0);
+    PUSH(SEND(3, 2, 0), 0);
+    PUSH(SEND(2, 0, 1), 0);
+    for (unsigned i = 0; s.reported == 0 && i < MILLION; i++)
+        push(&s, ENTER(3));
+    assert_in_range(s.reported, 9, MILLION);
+    assert_int_equal(gn_order_stats(s.order)->released, 1);
+    close_scene(&s);
+}
+
+/* A late member of a barrier, and everybody else waiting: no circle, and no search that takes for ever. */
+static void very_many_wait_for_one(void **state)
+{
+    enum { MANY = 70000 };
+    (void)state;
+    struct scene s;
+    uint32_t *members = malloc(MANY * sizeof *members);
+    assert_non_null(members);
+    open_scene(&s, 1);
+    members[0] = 0;
+    for (uint32_t p = 1; p < MANY; p++) {
+        members[p] = gn_define_process(s.d, &(struct gn_process){0, GN_NONE, GN_NONE, (int32_t)p});
+        add_location(&s, p);
+    }
+    uint32_t all = add_comm(&s, MANY, members);
+    free(members);
+    PUSH(RECV(0, 0, 0), 0);
+    for (uint32_t l = 0; l < MANY; l++)
+        PUSH(on(BEGIN(l, BARRIER, GN_NONE), all), l > 0);
+    for (uint32_t l = 0; l < MANY; l++)
+        PUSH(on(END(l, BARRIER, GN_NONE), all), 0);
+    assert_int_equal(gn_order_stats(s.order)->released, 0);
+    close_scene(&s);
+}
+
+/* Two collectives begun in different orders by two members. */
+static void a_circle_through_collectives_is_cut(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 3);
+    uint32_t other = add_comm(&s, 3, (uint32_t[]){0, 1, 2});
+    PUSH(BEGIN(0, SCAN, GN_NONE), 1);
+    PUSH(on(BEGIN(1, BARRIER, GN_NONE), other), 1);
+    PUSH(END(0, SCAN, GN_NONE), 1);
+    PUSH(BEGIN(2, SCAN, GN_NONE), 1);
+    PUSH(END(2, SCAN, GN_NONE), 0);
+    PUSH(on(BEGIN(2, BARRIER, GN_NONE), other), 0);
+    PUSH(on(BEGIN(0, BARRIER, GN_NONE), other), 1);
+    PUSH(on(END(0, BARRIER, GN_NONE), other), 0);
+    PUSH(on(END(1, BARRIER, GN_NONE), other), 0);
+    PUSH(BEGIN(1, SCAN, GN_NONE), 0);
+    for (unsigned i = 0; s.reported == 5 && i < MILLION; i++)
+        push(&s, ENTER(1));
+    assert_in_range(s.reported, 10, MILLION);
+    assert_int_equal(gn_order_stats(s.order)->released, 1);
+    close_scene(&s);
+}
+
 /* ---- size ---- */
 
 static void a_million_events_behind_one_receive(void **state)
@@ -1145,6 +1353,52 @@ static void a_million_unmatched_receives_released_by_one_end(void **state)
     close_scene(&s);
 }
 
+/* Backwards, so that each is looked for among all that came before. */
+static void a_hundred_thousand_events_ahead_of_their_turn(void **state)
+{
+    enum { MANY = MILLION / 10 };
+    (void)state;
+    struct scene s;
+    open_scene(&s, 1);
+    for (uint64_t i = MANY; i-- > 1;)
+        assert_int_equal(gn_order_push_numbered(s.order, &(struct gn_event){.kind = GN_EVENT_ENTER}, i), 0);
+    assert_int_equal(gn_order_push_numbered(s.order, &(struct gn_event){.kind = GN_EVENT_ENTER}, MANY / 2),
+                     -EEXIST);
+    assert_int_equal(s.reported, 0);
+    assert_int_equal(gn_order_push_numbered(s.order, &(struct gn_event){.kind = GN_EVENT_ENTER}, 0), 0);
+    assert_int_equal(s.reported, MANY);
+    close_scene(&s);
+}
+
+/* Half of the table of channels is in use; others come and go. */
+static void channels_come_and_go_beside_many_that_stay(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 2);
+    for (unsigned i = 0; i < (1 << 19) - 2; i++)
+        PUSH(SEND(0, 1, i), 1);
+    for (unsigned i = MILLION; i < MILLION + 20000; i++) {
+        PUSH(SEND(0, 1, i), 1);
+        PUSH(RECV(1, 0, i), 1);
+    }
+    assert_int_equal(gn_order_stats(s.order)->messages, 20000);
+    close_scene(&s);
+}
+
+static void starts_given_up_by_the_thousand(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_with(&s, 2, &(struct gn_order_settings){.patience = 1});
+    for (unsigned i = 0; i < MILLION / 5; i++)
+        PUSH(of(make(&s, GN_EVENT_NBC_REQUEST, 0), i), 1);
+    PUSH(COMPLETE(0, 5, BARRIER, GN_NONE), 0);
+    assert_int_equal(gn_order_end(s.order, 0), 0);
+    PUSH(ENTER(1), 1);
+    close_scene(&s);
+}
+
 #define OPERATIONS(X)                                                                                        \
     X(BARRIER, ALL_TO_ALL)                                                                                   \
     X(BCAST, ONE_TO_ALL)                                                                                     \
@@ -1198,6 +1452,9 @@ int main(void)
         cmocka_unit_test(a_cancelled_receive_takes_no_message),
         cmocka_unit_test(a_request_may_be_used_again),
         cmocka_unit_test(patience_ends),
+        cmocka_unit_test(a_thread_that_is_defined_later_completes_an_earlier_request),
+        cmocka_unit_test(patience_ends_in_another_thread),
+        cmocka_unit_test(patience_with_starts_ends_in_another_thread),
         cmocka_unit_test(a_collective_of_one),
         cmocka_unit_test(the_root_is_a_rank_of_the_communicator),
         cmocka_unit_test(the_root_of_an_intercommunicator_is_in_the_other_group),
@@ -1228,6 +1485,7 @@ int main(void)
         cmocka_unit_test(a_number_that_never_comes_is_a_lost_event),
         cmocka_unit_test(a_receive_is_moved_to_its_send),
         cmocka_unit_test(an_end_is_moved_to_the_last_begin),
+        cmocka_unit_test(time_is_not_moved_beyond_the_last_there_is),
         cmocka_unit_test(time_in_order_is_not_moved),
         cmocka_unit_test(nothing_is_moved_unasked),
         cmocka_unit_test(a_receive_knows_who_sent_when),
@@ -1241,10 +1499,20 @@ int main(void)
         cmocka_unit_test(closing_reports_nothing),
         cmocka_unit_test(closing_nothing),
         cmocka_unit_test(definitions_may_come_later),
+        cmocka_unit_test(a_thread_of_a_process_that_ended_begins_a_collective),
+        cmocka_unit_test(a_thread_of_a_process_that_ended_is_behind_the_others),
+        cmocka_unit_test(a_communicator_without_members),
+        cmocka_unit_test(only_circles_are_cut),
+        cmocka_unit_test(what_leads_to_a_circle_is_not_cut),
+        cmocka_unit_test(very_many_wait_for_one),
+        cmocka_unit_test(a_circle_through_collectives_is_cut),
         cmocka_unit_test(a_million_events_behind_one_receive),
         cmocka_unit_test(a_chain_of_messages_set_free_by_one_push),
         cmocka_unit_test(a_chain_of_barriers_set_free_by_one_push),
         cmocka_unit_test(a_million_unmatched_receives_released_by_one_end),
+        cmocka_unit_test(a_hundred_thousand_events_ahead_of_their_turn),
+        cmocka_unit_test(channels_come_and_go_beside_many_that_stay),
+        cmocka_unit_test(starts_given_up_by_the_thousand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
