@@ -209,8 +209,11 @@ gn_handle gn_f2c_win(int fortran)
     return from_fortran(fortran, GN_HELPER_Win_f2c);
 }
 
+/* Ahead of the real call the array may be a null pointer: MPI has an error for that, and no handle is 0. */
 static gn_handle handle_in(unsigned binding, const void *array, uint32_t i, unsigned helper)
 {
+    if (__builtin_expect(!array, 0))
+        return 0;
     if (binding != GN_C)
         return from_fortran(((const int *)array)[i], helper);
     return handles_are_ints() ? ((const uint32_t *)array)[i] : ((const gn_handle *)array)[i];

@@ -28,7 +28,8 @@ int gn_comm_neighbours(gn_handle comm);
  * False when there are more than GN_MAX_NEIGHBOURS of either, or no topology. */
 bool gn_neighbours_of(gn_handle comm, struct gn_neighbours *neighbours);
 
-/* The i-th handle of an array as the binding (enum gn_binding) has it. */
+/* The i-th handle of an array as the binding (enum gn_binding) has it; 0 where the array is a null pointer.
+ */
 gn_handle gn_request_handle(unsigned binding, const void *array, uint32_t i);
 gn_handle gn_message_handle(unsigned binding, const void *array, uint32_t i);
 gn_handle gn_win_handle(unsigned binding, const void *array, uint32_t i);
