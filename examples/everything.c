@@ -589,6 +589,29 @@ static void intercommunicator(void)
     MPI_Comm_free(&side);
 }
 
+/* Rank 0 on one side, all others on the other one: each side gets the sums of the other's vectors, of as many
+ * numbers as there are others. */
+static void unequal_intercommunicator(void)
+{
+    MPI_Comm side, inter;
+    int alone = rank == 0, members, vector[64], counts[64], in[64];
+
+    MPI_Comm_split(WORLD, alone, rank, &side);
+    MPI_Comm_size(side, &members);
+    MPI_Intercomm_create(side, 0, WORLD, alone ? 1 : 0, 20, &inter);
+    int each = (size - 1) / members, sum = alone ? size - 1 : 1; /* of those who send to us */
+    for (int i = 0; i < 64; i++) {
+        vector[i] = 1;
+        counts[i] = each;
+    }
+    MPI_Reduce_scatter(vector, in, counts, MPI_INT, MPI_SUM, inter);
+    expect("Reduce_scatter, intercommunicator", in[each - 1], sum);
+    MPI_Reduce_scatter_block(vector, in, each, MPI_INT, MPI_SUM, inter);
+    expect("Reduce_scatter_block, intercommunicator", in[each - 1], sum);
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&side);
+}
+
 /* ---- one-sided ---- */
 
 /*
@@ -904,6 +927,8 @@ static void everything(void)
     communicators();
     cartesian();
     intercommunicator();
+    if (size <= 64)
+        unequal_intercommunicator();
     window_fence();
     window_pscw();
     window_locks();

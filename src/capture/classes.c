@@ -845,16 +845,12 @@ void gn_after_alltoallw(struct gn_call *call, const void *sendbuf, const int *se
 
 void gn_after_reduce_scatter(struct gn_call *call, const int *recvcounts, gn_handle type, gn_handle comm)
 {
-    int size = 0;
-    GN_PMPI(Comm_size, (gn_handle, int *))(comm, &size);
-    contribute(call, sum(recvcounts, size), type);
+    contribute(call, sum(recvcounts, gn_comm_size(comm)), type);
 }
 
 void gn_after_reduce_scatter_block(struct gn_call *call, int recvcount, gn_handle type, gn_handle comm)
 {
-    int size = 0;
-    GN_PMPI(Comm_size, (gn_handle, int *))(comm, &size);
-    contribute(call, (int64_t)size * recvcount, type);
+    contribute(call, (int64_t)gn_comm_size(comm) * recvcount, type);
 }
 
 void gn_after_neighbor_alltoall(struct gn_call *call, int count, gn_handle type, gn_handle comm)

@@ -106,14 +106,20 @@ int gn_comm_rank(gn_handle comm)
     return rank;
 }
 
+int gn_comm_size(gn_handle comm)
+{
+    int size = 0;
+    GN_PMPI(Comm_size, (gn_handle, int *))(comm, &size);
+    return size;
+}
+
 int gn_comm_partners(gn_handle comm)
 {
     int inter = 0, size = 0;
     GN_PMPI(Comm_test_inter, (gn_handle, int *))(comm, &inter);
-    if (inter)
-        GN_PMPI(Comm_remote_size, (gn_handle, int *))(comm, &size);
-    else
-        GN_PMPI(Comm_size, (gn_handle, int *))(comm, &size);
+    if (!inter)
+        return gn_comm_size(comm);
+    GN_PMPI(Comm_remote_size, (gn_handle, int *))(comm, &size);
     return size;
 }
 

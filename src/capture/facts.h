@@ -19,6 +19,7 @@ uint32_t gn_world_rank_of_window(struct gn_recorder *recorder, gn_handle win, in
 bool gn_translate_to_world(gn_handle group, int n, const int *ranks, int *world_ranks);
 
 int gn_comm_rank(gn_handle comm);
+int gn_comm_size(gn_handle comm); /* of the own group */
 /* Ranks this one sends to in an all-to-all on comm: its size, or the remote size. */
 int gn_comm_partners(gn_handle comm);
 /* Neighbours this rank sends to in the process topology of comm; 0 when it has none. */

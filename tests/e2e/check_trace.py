@@ -103,6 +103,7 @@ class Communication:
         self.sent = collections.Counter()
         self.received = collections.Counter()
         self.collectives = collections.defaultdict(collections.Counter)
+        self.vectors = collections.Counter()
         self.depth = collections.Counter()
         self.members = {}
 
@@ -130,6 +131,8 @@ class Communication:
             self.received[event.communicator, side, event.sender, rank, event.msg_tag, event.msg_length] += 1
         elif kind in ("MpiCollectiveEnd", "NonBlockingCollectiveComplete"):
             self.collectives[event.communicator, kind, location.group][event.collective_op] += 1
+            if event.collective_op in (otf2.CollectiveOp.REDUCE_SCATTER, otf2.CollectiveOp.REDUCE_SCATTER_BLOCK):
+                self.vectors[event.communicator, location.group] += event.size_sent
 
     def end(self, allowed):
         for key in self.sent.keys() | self.received.keys():
@@ -146,6 +149,10 @@ class Communication:
                 done = [self.collectives.get((comm, kind, member)) for member in side]
                 if any(d != done[0] for d in done):
                     say(f"{name_of(comm)}: members disagree on {kind}: {done}")
+        for comm in {comm for comm, _ in self.vectors}:  # both sides of an intercommunicator have vectors of one length
+            lengths = [self.vectors[comm, member] for side in sides(comm) for member in side]
+            if len(set(lengths)) > 1:
+                say(f"{name_of(comm)}: bytes that members send to scatter a reduction differ: {lengths}")
 
 
 def main():
