@@ -256,7 +256,7 @@ static void part_request(long iterations)
     for (long i = 0; i < iterations; i++) {
         gn_request_follow(A_REQUEST, &request, NULL, NULL);
         int32_t position = gn_request_find(A_REQUEST);
-        gn_request_hold(position);
+        gn_request_hold(position, A_REQUEST);
         gn_request_drop(position);
     }
 }

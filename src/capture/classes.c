@@ -301,10 +301,10 @@ void gn_before_imrecv(struct gn_call *call, void *message_handle)
     call->id = 0;
     if (!gn_ring_memory)
         return;
-    int32_t position = gn_request_find(gn_message_handle(call->binding, message_handle, 0));
-    if (position < 0 || gn_request_at(position)->kind != GN_MESSAGE)
+    gn_handle handle = gn_message_handle(call->binding, message_handle, 0);
+    int32_t position = gn_request_find(handle);
+    if (position < 0 || gn_request_at(position)->kind != GN_MESSAGE || !gn_request_hold(position, handle))
         return;
-    gn_request_hold(position);
     if (gn_request_at(position)->traced) {
         call->id = gn_request_trace_at(position)->id;
         call->number = gn_request_trace_at(position)->comm;
@@ -462,12 +462,11 @@ static bool hold(struct gn_call *call, int count, void *requests)
     for (uint32_t i = 0; i < call->list_count; i++) {
         gn_handle handle = gn_request_handle(call->binding, requests, i);
         int32_t position = gn_request_find(handle);
+        if (position >= 0 && !gn_request_hold(position, handle))
+            position = -1;
         r->list.positions[i] = position;
         r->list.handles[i] = handle;
-        if (position < 0)
-            continue;
-        gn_request_hold(position);
-        call->followed++;
+        call->followed += position >= 0;
     }
     r->list.held = call->followed ? call->list_count : 0;
     return call->followed > 0;
@@ -550,10 +549,10 @@ static void trace_completed(struct gn_call *call, int32_t position, const void *
 
 void gn_before_request_free(struct gn_call *call, void *request)
 {
-    int32_t position = gn_request_find(gn_request_handle(call->binding, request, 0));
-    if (position < 0)
+    gn_handle handle = gn_request_handle(call->binding, request, 0);
+    int32_t position = gn_request_find(handle);
+    if (position < 0 || !gn_request_hold(position, handle))
         return;
-    gn_request_hold(position);
     call->exit_ticks = call->enter_ticks;
     trace_end_of_request(call, position, false);
     gn_request_drop(position);
