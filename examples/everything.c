@@ -430,6 +430,33 @@ static void scans(void)
     expect("Iexscan", rank ? before : -1, rank - 1);
 }
 
+/* The first to begin is the last to complete, and its messages are longer. */
+static void overlapping_neighbourhoods(MPI_Comm row)
+{
+    int out[4] = {rank, rank, rank, rank}, in[4] = {-1, -1, -1, -1}, short_in[2] = {-1, -1};
+    MPI_Request request;
+    MPI_Ineighbor_alltoall(out, 2, MPI_INT, in, 2, MPI_INT, row, &request);
+    MPI_Neighbor_allgather(&rank, 1, MPI_INT, short_in, 1, MPI_INT, row);
+    finish(&request);
+    expect("Neighbor_allgather within Ineighbor_alltoall, lower", in[0], rank - 1);
+    expect("the same, upper", in[3], rank < size - 1 ? rank + 1 : -1);
+    expect("the inner one, lower", short_in[0], rank - 1);
+}
+
+/* A ring in which more goes upward than downward. Of two ranks each is the other's lower and upper neighbour.
+ */
+static void closed_neighbourhood(void)
+{
+    MPI_Comm ring;
+    int closed = 1, out[3] = {rank, rank, rank}, in[3] = {-1, -1, -1};
+    int down_up[2] = {1, 2}, from_down_up[2] = {2, 1}, send_at[2] = {0, 1}, receive_at[2] = {0, 2};
+    MPI_Cart_create(WORLD, 1, &size, &closed, 0, &ring);
+    MPI_Neighbor_alltoallv(out, down_up, send_at, MPI_INT, in, from_down_up, receive_at, MPI_INT, ring);
+    expect("ring, from below", in[1], left);
+    expect("ring, from above", in[2], right);
+    MPI_Comm_free(&ring);
+}
+
 /* Ranks in a row that is not closed, so that the ends have a neighbour PROC_NULL, whose slot stays -1. */
 static void neighbourhoods(void)
 {
@@ -483,7 +510,12 @@ static void neighbourhoods(void)
         expect("neighbourhood, lower", in[0], below);
         expect("neighbourhood, upper", in[1], above);
     }
+    overlapping_neighbourhoods(row);
     MPI_Comm_free(&row);
+#ifdef MPICH_VERSION
+    if (size > 2)
+#endif
+        closed_neighbourhood();
 }
 
 static void graph_neighbourhood(void)

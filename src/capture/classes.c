@@ -217,7 +217,13 @@ void gn_traced_parts_later(struct gn_call *call, gn_handle handle, uint32_t comm
         gn_tracer_drop(&call->recorder->tracer, count - trace.parts);
     if (trace.parts == 0)
         return;
-    trace.id = gn_tracer_new_id(&call->recorder->tracer);
+    for (uint32_t i = 0; i < trace.parts; i++) {
+        struct gn_event event =
+            message(call, GN_EVENT_MPI_IRECV_REQUEST, comm, parts[i].peer, GN_TAG_NEIGHBOUR);
+        event.request = gn_tracer_new_id(&call->recorder->tracer);
+        trace.id = i == 0 ? event.request : trace.id;
+        gn_record_event(call, &event);
+    }
     follow_to_the_end(call, handle, GN_NEIGHBOURS, &trace, parts);
 }
 
@@ -474,10 +480,13 @@ static bool hold(struct gn_call *call, int count, void *requests)
 
 /* ---- what completions tell the trace ---- */
 
-void gn_traced_parts(struct gn_call *call, uint32_t comm, const struct gn_part *parts, uint32_t count)
+void gn_traced_parts(struct gn_call *call, uint32_t comm, const struct gn_part *parts, uint32_t count,
+                     uint64_t first_id)
 {
+    enum gn_event_kind kind = first_id ? GN_EVENT_MPI_IRECV : GN_EVENT_MPI_RECV;
     for (uint32_t i = 0; i < count; i++) {
-        struct gn_event event = message(call, GN_EVENT_MPI_RECV, comm, parts[i].peer, GN_TAG_NEIGHBOUR);
+        struct gn_event event = message(call, kind, comm, parts[i].peer, GN_TAG_NEIGHBOUR);
+        event.request = first_id ? first_id + i : 0;
         event.bytes_received = parts[i].bytes;
         gn_record_event(call, &event);
     }
@@ -494,7 +503,7 @@ static void trace_completion(struct gn_call *call, uint8_t kind, const struct gn
         [GN_FILE] = GN_EVENT_IO_COMPLETE,
     };
     if (kind == GN_NEIGHBOURS) {
-        gn_traced_parts(call, trace->comm, parts, trace->parts);
+        gn_traced_parts(call, trace->comm, parts, trace->parts, trace->id);
         return;
     }
     struct gn_event event = completion(call, kinds[kind], trace);

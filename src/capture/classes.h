@@ -145,9 +145,11 @@ void gn_traced_io(struct gn_call *call, const void *request);
 /* A request begins: `start` is its event, and gets its id. It is followed to its completion. */
 void gn_traced_request(struct gn_call *call, gn_handle handle, enum gn_request_kind kind,
                        const struct gn_event *start, struct gn_request_trace trace);
-/* The receives of a neighbourhood collective, now or when the request completes. */
+/* The receives of a neighbourhood collective: posted now, to arrive when the request completes; or arrived
+ * now. first_id: of the first one's post, the others follow; 0: not posted before. */
 void gn_traced_parts_later(struct gn_call *call, gn_handle handle, uint32_t comm, const struct gn_part *parts,
                            uint32_t count);
-void gn_traced_parts(struct gn_call *call, uint32_t comm, const struct gn_part *parts, uint32_t count);
+void gn_traced_parts(struct gn_call *call, uint32_t comm, const struct gn_part *parts, uint32_t count,
+                     uint64_t first_id);
 
 #endif

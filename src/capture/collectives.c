@@ -188,10 +188,12 @@ void gn_traced_start(struct gn_call *call, enum gn_collective op, gn_handle comm
 
 /* ---- neighbourhoods ---- */
 
+/* In the order in which the receivers take them where two ranks are neighbours more than once. */
 static void trace_out(struct gn_call *call, uint32_t comm, const struct side *side,
                       const struct gn_neighbours *n)
 {
-    for (int i = 0; i < n->out_count; i++) {
+    for (int k = 0; k < n->out_count; k++) {
+        int i = n->pairs ? k ^ 1 : k;
         uint64_t bytes = n->out[i] == gn_flavour.proc_null ? 0 : part_of(call, side, i);
         if (bytes == 0)
             continue;
@@ -233,5 +235,5 @@ void gn_traced_neighbours(struct gn_call *call, gn_handle comm, const struct gn_
     if (request)
         gn_traced_parts_later(call, gn_request_handle(call->binding, request, 0), number, r->parts, parts);
     else
-        gn_traced_parts(call, number, r->parts, parts);
+        gn_traced_parts(call, number, r->parts, parts, 0);
 }

@@ -182,6 +182,7 @@ bool gn_neighbours_of(gn_handle comm, struct gn_neighbours *neighbours)
 {
     int topology = gn_flavour.undefined;
     GN_PMPI(Topo_test, (gn_handle, int *))(comm, &topology);
+    neighbours->pairs = topology == gn_flavour.cart;
     return topology == gn_flavour.cart         ? cart_neighbours(comm, neighbours)
            : topology == gn_flavour.graph      ? graph_neighbours(comm, neighbours)
            : topology == gn_flavour.dist_graph ? dist_graph_neighbours(comm, neighbours)
