@@ -11,6 +11,7 @@
 #include "timing.h"
 
 #include "capture/classes.h"
+#include "capture/comms.h"
 #include "capture/facts.h"
 #include "capture/real.h"
 #include "capture/requests.h"

@@ -5,7 +5,7 @@
  * Bytes are those of this rank's buffers, each counted once: a broadcast's root sends its buffer, everybody
  * else receives one; what the library makes of it on the way is its own affair.
  */
-#include "capture/classes.h"
+#include "capture/traced.h"
 
 #include "capture/facts.h"
 #include "capture/real.h"

@@ -250,3 +250,27 @@ gn_handle gn_comm_handle(unsigned binding, const void *array, uint32_t i)
 {
     return handle_in(binding, array, i, GN_HELPER_Comm_f2c);
 }
+
+int64_t gn_status_bytes(const void *status)
+{
+    int64_t bytes = -1; /* MPI_Count: more than an int holds */
+    if (GN_PMPI(Get_elements_x, (const void *, gn_handle, int64_t *))(status, gn_flavour.byte_type, &bytes) !=
+        0)
+        return -1;
+    return bytes < 0 ? -1 : bytes;
+}
+
+static gn_shared32 ever_cancelled;
+
+void gn_cancel_seen(void)
+{
+    GN_SET(ever_cancelled, 1);
+}
+
+bool gn_status_cancelled(const void *status)
+{
+    int flag = 0;
+    if (GN_GET(ever_cancelled))
+        GN_PMPI(Test_cancelled, (const void *, int *))(status, &flag);
+    return flag != 0;
+}

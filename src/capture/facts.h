@@ -37,4 +37,19 @@ gn_handle gn_win_handle(unsigned binding, const void *array, uint32_t i);
 gn_handle gn_type_handle(unsigned binding, const void *array, uint32_t i);
 gn_handle gn_comm_handle(unsigned binding, const void *array, uint32_t i);
 
+/* Of a status of either flavour; Fortran's is the same memory. */
+static inline int gn_status_source(const void *status)
+{
+    return *(const int *)((const char *)status + gn_flavour.source_offset);
+}
+static inline int gn_status_tag(const void *status)
+{
+    return *(const int *)((const char *)status + gn_flavour.tag_offset);
+}
+/* Bytes that arrived, or -1. */
+int64_t gn_status_bytes(const void *status);
+bool gn_status_cancelled(const void *status);
+/* From now on statuses may say so. */
+void gn_cancel_seen(void);
+
 #endif
