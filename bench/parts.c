@@ -11,6 +11,7 @@
 #include "timing.h"
 
 #include "capture/classes.h"
+#include "capture/comms.h"
 #include "capture/facts.h"
 #include "capture/real.h"
 #include "capture/requests.h"
@@ -256,7 +257,7 @@ static void part_request(long iterations)
     for (long i = 0; i < iterations; i++) {
         gn_request_follow(A_REQUEST, &request, NULL, NULL);
         int32_t position = gn_request_find(A_REQUEST);
-        gn_request_hold(position);
+        gn_request_hold(position, A_REQUEST);
         gn_request_drop(position);
     }
 }

@@ -98,6 +98,25 @@ static __attribute__((noinline)) void wrong_arguments(void)
                MPI_Allreduce(MPI_IN_PLACE, &x, 1, MPI_DATATYPE_NULL, MPI_SUM, MPI_COMM_WORLD));
 }
 
+/* Which class it is differs between MPIs; it must come back. */
+static void note_refused(const char *call, int error)
+{
+    note("  %-28s %s\n", call, error == MPI_SUCCESS ? "SUCCESS" : "refused");
+}
+
+static __attribute__((noinline)) void null_pointers(void)
+{
+    int index, count, flag, indices[1];
+    MPI_Status status;
+    note(" null pointers\n");
+    note_refused("Wait", MPI_Wait(NULL, &status));
+    note_refused("Test", MPI_Test(NULL, &flag, MPI_STATUS_IGNORE));
+    note_refused("Waitall", MPI_Waitall(1, NULL, MPI_STATUSES_IGNORE));
+    note_refused("Waitany", MPI_Waitany(1, NULL, &index, &status));
+    note_refused("Waitsome", MPI_Waitsome(1, NULL, &count, indices, &status));
+    note_refused("Request_free", MPI_Request_free(NULL));
+}
+
 static __attribute__((noinline)) void truncations(void)
 {
     int small[2], other[4];
@@ -317,6 +336,7 @@ int main(int argc, char **argv)
         stop = 0;
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
         wrong_arguments();
+        null_pointers();
         truncations();
         blocking_receives();
         probes();

@@ -430,6 +430,33 @@ static void scans(void)
     expect("Iexscan", rank ? before : -1, rank - 1);
 }
 
+/* The first to begin is the last to complete, and its messages are longer. */
+static void overlapping_neighbourhoods(MPI_Comm row)
+{
+    int out[4] = {rank, rank, rank, rank}, in[4] = {-1, -1, -1, -1}, short_in[2] = {-1, -1};
+    MPI_Request request;
+    MPI_Ineighbor_alltoall(out, 2, MPI_INT, in, 2, MPI_INT, row, &request);
+    MPI_Neighbor_allgather(&rank, 1, MPI_INT, short_in, 1, MPI_INT, row);
+    finish(&request);
+    expect("Neighbor_allgather within Ineighbor_alltoall, lower", in[0], rank - 1);
+    expect("the same, upper", in[3], rank < size - 1 ? rank + 1 : -1);
+    expect("the inner one, lower", short_in[0], rank - 1);
+}
+
+/* A ring in which more goes upward than downward. Of two ranks each is the other's lower and upper neighbour.
+ */
+static void closed_neighbourhood(void)
+{
+    MPI_Comm ring;
+    int closed = 1, out[3] = {rank, rank, rank}, in[3] = {-1, -1, -1};
+    int down_up[2] = {1, 2}, from_down_up[2] = {2, 1}, send_at[2] = {0, 1}, receive_at[2] = {0, 2};
+    MPI_Cart_create(WORLD, 1, &size, &closed, 0, &ring);
+    MPI_Neighbor_alltoallv(out, down_up, send_at, MPI_INT, in, from_down_up, receive_at, MPI_INT, ring);
+    expect("ring, from below", in[1], left);
+    expect("ring, from above", in[2], right);
+    MPI_Comm_free(&ring);
+}
+
 /* Ranks in a row that is not closed, so that the ends have a neighbour PROC_NULL, whose slot stays -1. */
 static void neighbourhoods(void)
 {
@@ -483,7 +510,12 @@ static void neighbourhoods(void)
         expect("neighbourhood, lower", in[0], below);
         expect("neighbourhood, upper", in[1], above);
     }
+    overlapping_neighbourhoods(row);
     MPI_Comm_free(&row);
+#ifdef MPICH_VERSION
+    if (size > 2)
+#endif
+        closed_neighbourhood();
 }
 
 static void graph_neighbourhood(void)
@@ -585,6 +617,29 @@ static void intercommunicator(void)
     MPI_Barrier(inter);
     MPI_Intercomm_merge(inter, odd, &merged);
     expect_members("Intercomm_merge", &merged, size);
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&side);
+}
+
+/* Rank 0 on one side, all others on the other one: each side gets the sums of the other's vectors, of as many
+ * numbers as there are others. */
+static void unequal_intercommunicator(void)
+{
+    MPI_Comm side, inter;
+    int alone = rank == 0, members, vector[64], counts[64], in[64];
+
+    MPI_Comm_split(WORLD, alone, rank, &side);
+    MPI_Comm_size(side, &members);
+    MPI_Intercomm_create(side, 0, WORLD, alone ? 1 : 0, 20, &inter);
+    int each = (size - 1) / members, sum = alone ? size - 1 : 1; /* of those who send to us */
+    for (int i = 0; i < 64; i++) {
+        vector[i] = 1;
+        counts[i] = each;
+    }
+    MPI_Reduce_scatter(vector, in, counts, MPI_INT, MPI_SUM, inter);
+    expect("Reduce_scatter, intercommunicator", in[each - 1], sum);
+    MPI_Reduce_scatter_block(vector, in, each, MPI_INT, MPI_SUM, inter);
+    expect("Reduce_scatter_block, intercommunicator", in[each - 1], sum);
     MPI_Comm_free(&inter);
     MPI_Comm_free(&side);
 }
@@ -904,6 +959,8 @@ static void everything(void)
     communicators();
     cartesian();
     intercommunicator();
+    if (size <= 64)
+        unequal_intercommunicator();
     window_fence();
     window_pscw();
     window_locks();

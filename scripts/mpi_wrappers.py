@@ -103,6 +103,7 @@ MADE = {
 
 # What a traced call tells: statements ahead of the real call, after it whatever its result, and after success, in the
 # order in which they are made. {buffers} is a struct gn_buffers of those arguments that say something about its data.
+# They are written by hand in src/capture/traced.c and collectives.c.
 TRACES = {
     "collective": ("gn_traced_begin(&call, {op}, {comm}, {root});", [],
                    "gn_traced_end(&call, {op}, {comm}, {root}, result == 0 ? {buffers} : NULL);"),
@@ -316,7 +317,7 @@ def write_fortran(call, symbol, binding, out):
 
 def write_wrappers(calls, out):
     out.write("/* Written by scripts/mpi_wrappers.py from event/mpi_api.txt. */\n")
-    out.write('#include "capture/classes.h"\n#include "capture/real.h"\n\n')
+    out.write('#include "capture/classes.h"\n#include "capture/real.h"\n#include "capture/traced.h"\n\n')
     for call in calls:
         if call[2] == "hand":
             continue

@@ -1,7 +1,9 @@
 #include "capture/classes.h"
 
+#include "capture/comms.h"
 #include "capture/facts.h"
 #include "capture/real.h"
+#include "capture/traced.h"
 
 #include <sys/mman.h>
 
@@ -32,28 +34,6 @@ static bool sent(struct gn_call *call, int count, gn_handle type, int dest, gn_h
     return true;
 }
 
-/* The message events of the trace: what is sent or posted has the time of the call's enter, what has arrived
- * or is complete that of its leave. comm is a number. */
-static struct gn_event message(const struct gn_call *call, enum gn_event_kind kind, uint32_t comm,
-                               uint32_t peer, uint32_t tag)
-{
-    bool at_exit = kind == GN_EVENT_MPI_RECV || kind == GN_EVENT_MPI_IRECV;
-    struct gn_event event =
-        gn_event_bare(kind, call->recorder->location_index, at_exit ? call->exit_ticks : call->enter_ticks);
-    event.comm = comm;
-    event.peer = peer;
-    event.tag = tag;
-    return event;
-}
-
-static void trace_sent(struct gn_call *call, gn_handle comm, int dest, int tag, uint64_t bytes)
-{
-    struct gn_event event =
-        message(call, GN_EVENT_MPI_SEND, gn_comm_number(comm), (uint32_t)dest, (uint32_t)tag);
-    event.bytes_sent = bytes;
-    gn_record_event(call, &event);
-}
-
 static bool is_ignored(const struct gn_call *call, const void *status)
 {
     return status == gn_sentinels[call->binding].status_ignore;
@@ -65,38 +45,18 @@ static void own_status(struct gn_call *call, void **status)
         *status = call->own_status;
 }
 
-static int source_of(const void *status)
-{
-    return *(const int *)((const char *)status + gn_flavour.source_offset);
-}
-
-static int tag_of(const void *status)
-{
-    return *(const int *)((const char *)status + gn_flavour.tag_offset);
-}
-
-/* Bytes that arrived, or -1. Fortran's status is the same memory in both flavours. */
-static int64_t bytes_of(const void *status)
-{
-    int64_t bytes = -1; /* MPI_Count: more than an int holds */
-    if (GN_PMPI(Get_elements_x, (const void *, gn_handle, int64_t *))(status, gn_flavour.byte_type, &bytes) !=
-        0)
-        return -1;
-    return bytes < 0 ? -1 : bytes;
-}
-
 static void received(struct gn_call *call, gn_handle comm, const void *status)
 {
-    int source = source_of(status);
-    int64_t bytes = bytes_of(status);
+    int source = gn_status_source(status);
+    int64_t bytes = gn_status_bytes(status);
     if (source < 0 || bytes < 0) /* MPI_PROC_NULL, an empty status */
         return;
     add_bytes(call, (uint64_t)bytes);
     gn_record_received(call->recorder, call->node, gn_world_rank(call->recorder, comm, source),
                        (uint64_t)bytes);
     if (call->traced) {
-        struct gn_event event = message(call, GN_EVENT_MPI_RECV, gn_comm_number(comm), (uint32_t)source,
-                                        (uint32_t)tag_of(status));
+        struct gn_event event = gn_traced_message(call, GN_EVENT_MPI_RECV, gn_comm_number(comm),
+                                                  (uint32_t)source, (uint32_t)gn_status_tag(status));
         event.bytes_received = (uint64_t)bytes;
         gn_record_event(call, &event);
     }
@@ -105,7 +65,7 @@ static void received(struct gn_call *call, gn_handle comm, const void *status)
 void gn_after_send(struct gn_call *call, int count, gn_handle type, int dest, int tag, gn_handle comm)
 {
     if (sent(call, count, type, dest, comm) && call->traced)
-        trace_sent(call, comm, dest, tag, call->bytes);
+        gn_traced_sent(call, comm, dest, tag, call->bytes);
 }
 
 void gn_before_recv(struct gn_call *call, void **status)
@@ -119,40 +79,30 @@ void gn_after_recv(struct gn_call *call, int source, gn_handle comm, void *statu
         received(call, comm, status);
 }
 
-static void trace_arrived(struct gn_call *call, uint64_t id, uint32_t comm, const void *status,
-                          uint64_t bytes)
-{
-    struct gn_event event =
-        message(call, GN_EVENT_MPI_IRECV, comm, (uint32_t)source_of(status), (uint32_t)tag_of(status));
-    event.request = id;
-    event.bytes_received = bytes;
-    gn_record_event(call, &event);
-}
-
 /* The message handle does not tell its communicator: the size is known, the peer is not. */
 void gn_after_mrecv(struct gn_call *call, void *status)
 {
-    int64_t bytes = source_of(status) >= 0 ? bytes_of(status) : -1;
+    int64_t bytes = gn_status_source(status) >= 0 ? gn_status_bytes(status) : -1;
     if (bytes < 0)
         return;
     add_bytes(call, (uint64_t)bytes);
     if (call->traced && call->id)
-        trace_arrived(call, call->id, call->number, status, (uint64_t)bytes);
+        gn_traced_arrived(call, call->id, call->number, status, (uint64_t)bytes);
 }
 
 void gn_after_sendrecv(struct gn_call *call, int count, gn_handle type, int dest, int tag, int source,
                        gn_handle comm, void *status)
 {
     if (sent(call, count, type, dest, comm) && call->traced)
-        trace_sent(call, comm, dest, tag, call->bytes);
+        gn_traced_sent(call, comm, dest, tag, call->bytes);
     if (source != gn_flavour.proc_null)
         received(call, comm, status);
 }
 
 /* ---- requests ---- */
 
-static bool follow(struct gn_call *call, gn_handle handle, struct gn_request request,
-                   const struct gn_request_trace *trace, const struct gn_part *parts)
+bool gn_follow(struct gn_call *call, gn_handle handle, struct gn_request request,
+               const struct gn_request_trace *trace, const struct gn_part *parts)
 {
     request.recorder = call->recorder;
     request.node = call->node;
@@ -162,82 +112,16 @@ static bool follow(struct gn_call *call, gn_handle handle, struct gn_request req
     return followed;
 }
 
-static struct gn_event completion(const struct gn_call *call, enum gn_event_kind kind,
-                                  const struct gn_request_trace *trace)
-{
-    struct gn_event event = gn_event_bare(kind, call->recorder->location_index, call->exit_ticks);
-    event.request = trace->id;
-    return event;
-}
-
-static void trace_completion(struct gn_call *call, uint8_t kind, const struct gn_request_trace *trace,
-                             const struct gn_part *parts);
-
-/* For small sends (and collectives of one rank) both libraries hand out one and the same handle, of a request
- * that is complete: which of them a Wait is for cannot be told. While one of them is followed, the others are
- * over at once. */
-static bool is_shared(gn_handle handle)
-{
-    int32_t position = gn_request_find(handle);
-    if (position < 0)
-        return false;
-    uint8_t kind = gn_request_at(position)->kind;
-    return kind >= GN_SEND && kind != GN_MESSAGE;
-}
-
-static void follow_to_the_end(struct gn_call *call, gn_handle handle, enum gn_request_kind kind,
-                              const struct gn_request_trace *trace, const struct gn_part *parts)
-{
-    if (is_shared(handle) || !follow(call, handle, (struct gn_request){.kind = kind}, trace, parts))
-        trace_completion(call, kind, trace, parts);
-}
-
-void gn_traced_request(struct gn_call *call, gn_handle handle, enum gn_request_kind kind,
-                       const struct gn_event *start, struct gn_request_trace trace)
-{
-    if (call->traced != GN_TRACED) {
-        gn_record_event(call, start);
-        return;
-    }
-    struct gn_event event = *start;
-    trace.id = event.request = gn_tracer_new_id(&call->recorder->tracer);
-    gn_record_event(call, &event);
-    follow_to_the_end(call, handle, kind, &trace, NULL);
-}
-
-void gn_traced_parts_later(struct gn_call *call, gn_handle handle, uint32_t comm, const struct gn_part *parts,
-                           uint32_t count)
-{
-    struct gn_request_trace trace = {.comm = comm, .parts = count};
-    if (count > GN_REQUEST_PARTS)
-        trace.parts = GN_REQUEST_PARTS;
-    if (call->traced != GN_TRACED)
-        trace.parts = 0;
-    if (count > trace.parts)
-        gn_tracer_drop(&call->recorder->tracer, count - trace.parts);
-    if (trace.parts == 0)
-        return;
-    trace.id = gn_tracer_new_id(&call->recorder->tracer);
-    follow_to_the_end(call, handle, GN_NEIGHBOURS, &trace, parts);
-}
-
 void gn_after_isend(struct gn_call *call, int count, gn_handle type, int dest, int tag, gn_handle comm,
                     void *request)
 {
     if (!sent(call, count, type, dest, comm) || !call->traced)
         return;
     struct gn_event event =
-        message(call, GN_EVENT_MPI_ISEND, gn_comm_number(comm), (uint32_t)dest, (uint32_t)tag);
+        gn_traced_message(call, GN_EVENT_MPI_ISEND, gn_comm_number(comm), (uint32_t)dest, (uint32_t)tag);
     event.bytes_sent = call->bytes;
     gn_traced_request(call, gn_request_handle(call->binding, request, 0), GN_SEND, &event,
                       (struct gn_request_trace){.comm = event.comm});
-}
-
-static struct gn_event posted(const struct gn_call *call, int source, int tag, gn_handle comm)
-{
-    return message(call, GN_EVENT_MPI_IRECV_REQUEST, gn_comm_number(comm),
-                   source == gn_flavour.any_source ? GN_ANY : (uint32_t)source,
-                   tag == gn_flavour.any_tag ? GN_ANY : (uint32_t)tag);
 }
 
 /* Follows a receive that is under way from now on. */
@@ -248,7 +132,7 @@ static void follow_receive(struct gn_call *call, gn_handle handle, struct gn_req
     if (call->traced == GN_TRACED)
         trace.id = event->request = gn_tracer_new_id(&call->recorder->tracer);
     gn_record_event(call, event);
-    follow(call, handle, request, trace.id ? &trace : NULL, NULL);
+    gn_follow(call, handle, request, trace.id ? &trace : NULL, NULL);
 }
 
 /* A named source is translated now, while its communicator surely exists. */
@@ -271,10 +155,10 @@ void gn_after_irecv(struct gn_call *call, int source, int tag, gn_handle comm, v
     gn_handle handle = gn_request_handle(call->binding, request, 0);
     struct gn_request receive = receive_from(call, source, comm, GN_RECEIVE);
     if (__builtin_expect(call->traced, 0)) {
-        struct gn_event event = posted(call, source, tag, comm);
+        struct gn_event event = gn_traced_posted(call, source, tag, comm);
         follow_receive(call, handle, receive, &event);
     } else {
-        follow(call, handle, receive, NULL, NULL);
+        gn_follow(call, handle, receive, NULL, NULL);
     }
 }
 
@@ -284,7 +168,7 @@ void gn_after_mprobe(struct gn_call *call, int source, int tag, gn_handle comm, 
 {
     if (!call->traced || source == gn_flavour.proc_null)
         return;
-    struct gn_event event = posted(call, source, tag, comm);
+    struct gn_event event = gn_traced_posted(call, source, tag, comm);
     follow_receive(call, gn_message_handle(call->binding, message_handle, 0),
                    (struct gn_request){.kind = GN_MESSAGE}, &event);
 }
@@ -301,10 +185,10 @@ void gn_before_imrecv(struct gn_call *call, void *message_handle)
     call->id = 0;
     if (!gn_ring_memory)
         return;
-    int32_t position = gn_request_find(gn_message_handle(call->binding, message_handle, 0));
-    if (position < 0 || gn_request_at(position)->kind != GN_MESSAGE)
+    gn_handle handle = gn_message_handle(call->binding, message_handle, 0);
+    int32_t position = gn_request_find(handle);
+    if (position < 0 || gn_request_at(position)->kind != GN_MESSAGE || !gn_request_hold(position, handle))
         return;
-    gn_request_hold(position);
     if (gn_request_at(position)->traced) {
         call->id = gn_request_trace_at(position)->id;
         call->number = gn_request_trace_at(position)->comm;
@@ -321,8 +205,8 @@ void gn_before_mrecv(struct gn_call *call, void *message_handle, void **status)
 void gn_after_imrecv(struct gn_call *call, void *request)
 {
     struct gn_request_trace trace = {.id = call->id, .comm = call->number};
-    follow(call, gn_request_handle(call->binding, request, 0),
-           (struct gn_request){.comm = 0, .kind = GN_RECEIVE}, call->id ? &trace : NULL, NULL);
+    gn_follow(call, gn_request_handle(call->binding, request, 0),
+              (struct gn_request){.comm = 0, .kind = GN_RECEIVE}, call->id ? &trace : NULL, NULL);
 }
 
 /* Has no id before it is started. */
@@ -340,11 +224,11 @@ static const struct gn_request_trace *persistent_trace(const struct gn_call *cal
 void gn_after_recv_init(struct gn_call *call, int source, int tag, gn_handle comm, void *request)
 {
     struct gn_request_trace trace;
-    follow(call, gn_request_handle(call->binding, request, 0),
-           receive_from(call, source, comm, GN_PERSISTENT_RECEIVE),
-           persistent_trace(call, comm, source == gn_flavour.any_source ? (int)GN_ANY : source,
-                            tag == gn_flavour.any_tag ? (int)GN_ANY : tag, 0, &trace),
-           NULL);
+    gn_follow(call, gn_request_handle(call->binding, request, 0),
+              receive_from(call, source, comm, GN_PERSISTENT_RECEIVE),
+              persistent_trace(call, comm, source == gn_flavour.any_source ? (int)GN_ANY : source,
+                               tag == gn_flavour.any_tag ? (int)GN_ANY : tag, 0, &trace),
+              NULL);
 }
 
 void gn_after_send_init(struct gn_call *call, int count, gn_handle type, int dest, int tag, gn_handle comm,
@@ -356,20 +240,8 @@ void gn_after_send_init(struct gn_call *call, int count, gn_handle type, int des
         persistent.bytes = bytes_in(call->recorder, count, type);
         persistent.peer = gn_world_rank(call->recorder, comm, dest);
     }
-    follow(call, gn_request_handle(call->binding, request, 0), persistent,
-           persistent_trace(call, comm, dest, tag, persistent.bytes, &trace), NULL);
-}
-
-static void trace_started(struct gn_call *call, const struct gn_request *request,
-                          struct gn_request_trace *trace)
-{
-    bool receive = request->kind == GN_PERSISTENT_RECEIVE;
-    struct gn_event event = message(call, receive ? GN_EVENT_MPI_IRECV_REQUEST : GN_EVENT_MPI_ISEND,
-                                    trace->comm, trace->peer, trace->tag);
-    event.bytes_sent = trace->bytes_sent;
-    trace->id = call->traced == GN_TRACED ? gn_tracer_new_id(&call->recorder->tracer) : 0;
-    event.request = trace->id;
-    gn_record_event(call, &event);
+    gn_follow(call, gn_request_handle(call->binding, request, 0), persistent,
+              persistent_trace(call, comm, dest, tag, persistent.bytes, &trace), NULL);
 }
 
 static void started(struct gn_call *call, gn_handle handle)
@@ -380,7 +252,7 @@ static void started(struct gn_call *call, gn_handle handle)
     struct gn_request *request = gn_request_at(position);
     request->active = 1;
     if (request->traced && !request->to_null)
-        trace_started(call, request, gn_request_trace_at(position));
+        gn_traced_started(call, request, gn_request_trace_at(position));
     if (request->kind != GN_PERSISTENT_SEND || request->to_null)
         return;
     add_bytes(call, request->bytes);
@@ -409,20 +281,10 @@ void gn_forget_requests(unsigned binding, int count, const void *requests)
     }
 }
 
-static gn_shared32 ever_cancelled;
-
 void gn_after_cancel(struct gn_call *call)
 {
     (void)call;
-    GN_SET(ever_cancelled, 1);
-}
-
-static bool was_cancelled(const void *status)
-{
-    int flag = 0;
-    if (GN_GET(ever_cancelled))
-        GN_PMPI(Test_cancelled, (const void *, int *))(status, &flag);
-    return flag != 0;
+    gn_cancel_seen();
 }
 
 /* Working space for a list of count requests. The status array is used when the caller ignores statuses. */
@@ -462,100 +324,24 @@ static bool hold(struct gn_call *call, int count, void *requests)
     for (uint32_t i = 0; i < call->list_count; i++) {
         gn_handle handle = gn_request_handle(call->binding, requests, i);
         int32_t position = gn_request_find(handle);
+        if (position >= 0 && !gn_request_hold(position, handle))
+            position = -1;
         r->list.positions[i] = position;
         r->list.handles[i] = handle;
-        if (position < 0)
-            continue;
-        gn_request_hold(position);
-        call->followed++;
+        call->followed += position >= 0;
     }
     r->list.held = call->followed ? call->list_count : 0;
     return call->followed > 0;
 }
 
-/* ---- what completions tell the trace ---- */
-
-void gn_traced_parts(struct gn_call *call, uint32_t comm, const struct gn_part *parts, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        struct gn_event event = message(call, GN_EVENT_MPI_RECV, comm, parts[i].peer, GN_TAG_NEIGHBOUR);
-        event.bytes_received = parts[i].bytes;
-        gn_record_event(call, &event);
-    }
-}
-
-static void trace_completion(struct gn_call *call, uint8_t kind, const struct gn_request_trace *trace,
-                             const struct gn_part *parts)
-{
-    static const enum gn_event_kind kinds[] = {
-        [GN_PERSISTENT_SEND] = GN_EVENT_MPI_ISEND_COMPLETE,
-        [GN_SEND] = GN_EVENT_MPI_ISEND_COMPLETE,
-        [GN_COLLECTIVE] = GN_EVENT_NBC_COMPLETE,
-        [GN_ONE_SIDED] = GN_EVENT_RMA_COMPLETE,
-        [GN_FILE] = GN_EVENT_IO_COMPLETE,
-    };
-    if (kind == GN_NEIGHBOURS) {
-        gn_traced_parts(call, trace->comm, parts, trace->parts);
-        return;
-    }
-    struct gn_event event = completion(call, kinds[kind], trace);
-    if (kind == GN_COLLECTIVE || kind == GN_ONE_SIDED)
-        event.comm = trace->comm;
-    if (kind == GN_COLLECTIVE) {
-        event.op = trace->op;
-        event.peer = trace->root;
-    }
-    if (kind == GN_COLLECTIVE || kind == GN_FILE) {
-        event.bytes_sent = trace->bytes_sent;
-        event.bytes_received = trace->bytes_received;
-    }
-    gn_record_event(call, &event);
-}
-
-/* Nothing more will be known of it: it was cancelled or freed, or failed. Of a send that was freed the
- * message goes its way; for the program it is complete. */
-static void trace_end_of_request(struct gn_call *call, int32_t position, bool cancelled)
-{
-    const struct gn_request *request = gn_request_at(position);
-    if (!request->traced || !call->traced || !gn_request_trace_at(position)->id)
-        return;
-    struct gn_request_trace *trace = gn_request_trace_at(position);
-    bool receive =
-        request->kind == GN_RECEIVE || request->kind == GN_PERSISTENT_RECEIVE || request->kind == GN_MESSAGE;
-    if (receive || cancelled) {
-        struct gn_event event = completion(call, GN_EVENT_MPI_REQUEST_CANCELLED, trace);
-        gn_record_event(call, &event);
-    } else {
-        trace_completion(call, request->kind, trace, gn_request_parts_at(position));
-    }
-    trace->id = 0;
-}
-
-static void trace_completed(struct gn_call *call, int32_t position, const void *status)
-{
-    const struct gn_request *request = gn_request_at(position);
-    struct gn_request_trace *trace = gn_request_trace_at(position);
-    bool receive = request->kind == GN_RECEIVE || request->kind == GN_PERSISTENT_RECEIVE;
-    int64_t bytes = -1;
-    if (!trace->id)
-        return;
-    if (was_cancelled(status))
-        trace_end_of_request(call, position, true);
-    else if (receive && source_of(status) >= 0 && (bytes = bytes_of(status)) >= 0)
-        trace_arrived(call, trace->id, trace->comm, status, (uint64_t)bytes);
-    else
-        trace_end_of_request(call, position, false);
-    trace->id = 0;
-}
-
 void gn_before_request_free(struct gn_call *call, void *request)
 {
-    int32_t position = gn_request_find(gn_request_handle(call->binding, request, 0));
-    if (position < 0)
+    gn_handle handle = gn_request_handle(call->binding, request, 0);
+    int32_t position = gn_request_find(handle);
+    if (position < 0 || !gn_request_hold(position, handle))
         return;
-    gn_request_hold(position);
     call->exit_ticks = call->enter_ticks;
-    trace_end_of_request(call, position, false);
+    gn_traced_end_of_request(call, position, false);
     gn_request_drop(position);
 }
 
@@ -564,8 +350,8 @@ void gn_before_request_free(struct gn_call *call, void *request)
 static void record_completion(struct gn_call *call, const struct gn_request *request, const void *status)
 {
     struct gn_recorder *r = call->recorder;
-    int source = source_of(status);
-    int64_t bytes = was_cancelled(status) || source < 0 ? -1 : bytes_of(status);
+    int source = gn_status_source(status);
+    int64_t bytes = gn_status_cancelled(status) || source < 0 ? -1 : gn_status_bytes(status);
     if (bytes < 0)
         return;
     /* Only the owner of a location may write into it; another thread's completion counts where it happened.
@@ -593,7 +379,7 @@ static void completed(struct gn_call *call, uint32_t i, const void *status)
     if (request->kind == GN_RECEIVE || (request->kind == GN_PERSISTENT_RECEIVE && request->active))
         record_completion(call, request, status);
     if (request->traced && call->traced)
-        trace_completed(call, position, status);
+        gn_traced_completed(call, position, status);
     request->active = 0;
     if (is_persistent(request))
         gn_request_release(position, r->list.handles[i]);
@@ -614,7 +400,7 @@ void gn_settle_requests(struct gn_call *call)
             gn_request_release(position, r->list.handles[i]);
             continue;
         }
-        trace_end_of_request(call, position, false);
+        gn_traced_end_of_request(call, position, false);
         gn_request_drop(position);
     }
     call->followed = 0;
@@ -845,16 +631,12 @@ void gn_after_alltoallw(struct gn_call *call, const void *sendbuf, const int *se
 
 void gn_after_reduce_scatter(struct gn_call *call, const int *recvcounts, gn_handle type, gn_handle comm)
 {
-    int size = 0;
-    GN_PMPI(Comm_size, (gn_handle, int *))(comm, &size);
-    contribute(call, sum(recvcounts, size), type);
+    contribute(call, sum(recvcounts, gn_comm_size(comm)), type);
 }
 
 void gn_after_reduce_scatter_block(struct gn_call *call, int recvcount, gn_handle type, gn_handle comm)
 {
-    int size = 0;
-    GN_PMPI(Comm_size, (gn_handle, int *))(comm, &size);
-    contribute(call, (int64_t)size * recvcount, type);
+    contribute(call, (int64_t)gn_comm_size(comm) * recvcount, type);
 }
 
 void gn_after_neighbor_alltoall(struct gn_call *call, int count, gn_handle type, gn_handle comm)
@@ -874,44 +656,6 @@ void gn_after_neighbor_alltoallw(struct gn_call *call, const int *counts, const 
 
 /* ---- one-sided, files, handles ---- */
 
-static void trace_window(struct gn_call *call, enum gn_event_kind kind, uint32_t window, uint64_t ticks)
-{
-    struct gn_event event = gn_event_bare(kind, call->recorder->location_index, ticks);
-    event.comm = window;
-    if (kind == GN_EVENT_RMA_COLLECTIVE_BEGIN || kind == GN_EVENT_RMA_COLLECTIVE_END)
-        event.op = call->op;
-    gn_record_event(call, &event);
-}
-
-void gn_traced_win_begin(struct gn_call *call, uint8_t op, uint32_t window)
-{
-    call->op = op;
-    call->number = window;
-    trace_window(call, GN_EVENT_RMA_COLLECTIVE_BEGIN, window, call->enter_ticks);
-}
-
-void gn_traced_win_end(struct gn_call *call)
-{
-    trace_window(call, GN_EVENT_RMA_COLLECTIVE_END, call->number, call->exit_ticks);
-}
-
-uint32_t gn_made_window(unsigned binding, gn_handle comm, const void *window)
-{
-    return gn_is_closed() || !gn_ring_memory ? GN_NONE
-                                             : gn_window_define(gn_win_handle(binding, window, 0), comm);
-}
-
-void gn_traced_made_window(struct gn_call *call, gn_handle comm, const void *window)
-{
-    call->number = gn_made_window(call->binding, comm, window);
-    trace_window(call, GN_EVENT_RMA_WIN_CREATE, call->number, call->exit_ticks);
-}
-
-void gn_traced_window_gone(struct gn_call *call)
-{
-    trace_window(call, GN_EVENT_RMA_WIN_DESTROY, call->number, call->exit_ticks);
-}
-
 void gn_forget_window(unsigned binding, const void *window)
 {
     if (!gn_is_closed())
@@ -925,44 +669,6 @@ void gn_before_win_free(struct gn_call *call, const void *window)
         gn_traced_win_begin(call, GN_COLLECTIVE_DESTROY_HANDLE,
                             gn_window_number(gn_win_handle(call->binding, window, 0)));
     gn_forget_window(call->binding, window);
-}
-
-void gn_traced_win_sync(struct gn_call *call, gn_handle window)
-{
-    trace_window(call, GN_EVENT_RMA_SYNC, gn_window_number(window), call->exit_ticks);
-}
-
-void gn_traced_rma(struct gn_call *call, enum gn_event_kind kind, int target, gn_handle window,
-                   const void *request)
-{
-    if (target == gn_flavour.proc_null)
-        return;
-    struct gn_event event = message(call, kind, gn_window_number(window), (uint32_t)target, GN_NONE);
-    event.bytes_sent = kind == GN_EVENT_RMA_GET ? 0 : call->bytes;
-    event.bytes_received = kind == GN_EVENT_RMA_PUT ? 0 : call->bytes;
-    if (request)
-        gn_traced_request(call, gn_request_handle(call->binding, request, 0), GN_ONE_SIDED, &event,
-                          (struct gn_request_trace){.comm = event.comm});
-    else
-        gn_record_event(call, &event);
-}
-
-/* Split collectives end with their begin: what their end call does is seen as time only. */
-void gn_traced_io(struct gn_call *call, const void *request)
-{
-    struct gn_event event =
-        gn_event_bare(GN_EVENT_IO_BEGIN, call->recorder->location_index, call->enter_ticks);
-    event.bytes_sent = call->bytes;
-    if (request) {
-        gn_traced_request(call, gn_request_handle(call->binding, request, 0), GN_FILE, &event,
-                          (struct gn_request_trace){.bytes_sent = call->bytes});
-        return;
-    }
-    event.request = call->traced == GN_TRACED ? gn_tracer_new_id(&call->recorder->tracer) : 0;
-    gn_record_event(call, &event);
-    event.kind = GN_EVENT_IO_COMPLETE;
-    event.ticks = call->exit_ticks;
-    gn_record_event(call, &event);
 }
 
 void gn_after_rma_put(struct gn_call *call, int count, gn_handle type, int target, gn_handle win)
@@ -1000,25 +706,6 @@ void gn_forget_handles(void)
     atomic_fetch_add_explicit(&gn_era, 1, memory_order_relaxed);
 }
 
-uint32_t gn_made_comm(unsigned binding, gn_handle parent, const void *comm, gn_handle like)
-{
-    return gn_is_closed() || !gn_ring_memory ? GN_NONE
-                                             : gn_comm_define(gn_comm_handle(binding, comm, 0), parent, like);
-}
-
-static void trace_comm(struct gn_call *call, enum gn_event_kind kind, uint32_t comm)
-{
-    struct gn_event event = gn_event_bare(kind, call->recorder->location_index, call->exit_ticks);
-    event.comm = comm;
-    if (comm != GN_NONE)
-        gn_record_event(call, &event);
-}
-
-void gn_traced_made_comm(struct gn_call *call, gn_handle parent, const void *comm, gn_handle like)
-{
-    trace_comm(call, GN_EVENT_COMM_CREATE, gn_made_comm(call->binding, parent, comm, like));
-}
-
 void gn_before_comm_free(struct gn_call *call, void *comm)
 {
     if (call->traced)
@@ -1029,7 +716,7 @@ void gn_before_comm_free(struct gn_call *call, void *comm)
 void gn_after_comm_free(struct gn_call *call)
 {
     if (call->traced)
-        trace_comm(call, GN_EVENT_COMM_DESTROY, call->number);
+        gn_traced_comm(call, GN_EVENT_COMM_DESTROY, call->number);
 }
 
 void gn_forget_comm(unsigned binding, void *comm)

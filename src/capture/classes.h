@@ -12,7 +12,6 @@
 #define GNOMON_CAPTURE_CLASSES_H
 
 #include "capture/flavour.h"
-#include "capture/comms.h"
 #include "capture/recorder.h"
 #include "capture/requests.h"
 
@@ -101,53 +100,9 @@ void gn_before_comm_free(struct gn_call *call, void *comm);
 void gn_after_comm_free(struct gn_call *call);
 void gn_after_io(struct gn_call *call, int count, gn_handle type);
 
-/* ---- of traced runs ---- */
-
-/* What the program's arguments say about the data of a collective; what a call does not have is 0 or NULL.
- * Where there is only one count or type, it stands on both sides. */
-struct gn_buffers {
-    const void *sendbuf, *recvbuf;
-    int sendcount, recvcount;
-    const int *sendcounts, *recvcounts;
-    gn_handle sendtype, recvtype;
-    const void *sendtypes, *recvtypes; /* arrays as the binding has them */
-};
-
-enum { GN_NO_ROOT = INT32_MIN };
-
-/* Ahead of a blocking collective: comm is only looked up in our own table. */
-void gn_traced_begin(struct gn_call *call, enum gn_collective op, gn_handle comm, int root);
-/* After it. buffers is NULL when it failed, and was one all the same: others may be in it. */
-void gn_traced_end(struct gn_call *call, enum gn_collective op, gn_handle comm, int root,
-                   const struct gn_buffers *buffers);
-/* After the start of a nonblocking one. */
-void gn_traced_start(struct gn_call *call, enum gn_collective op, gn_handle comm, int root,
-                     const struct gn_buffers *buffers, const void *request);
-/* After a neighbourhood collective; request is NULL for a blocking one. */
-void gn_traced_neighbours(struct gn_call *call, gn_handle comm, const struct gn_buffers *buffers,
-                          const void *request);
-
-/* What a call made: the new handle stands in *comm or *window. `like` as in capture/comms.h. gn_made_… also
- * for calls that are not recorded; they give the number. */
-uint32_t gn_made_comm(unsigned binding, gn_handle parent, const void *comm, gn_handle like);
-uint32_t gn_made_window(unsigned binding, gn_handle comm, const void *window);
-void gn_traced_made_comm(struct gn_call *call, gn_handle parent, const void *comm, gn_handle like);
-void gn_traced_made_window(struct gn_call *call, gn_handle comm, const void *window);
-void gn_traced_window_gone(struct gn_call *call);
-
-void gn_traced_win_begin(struct gn_call *call, uint8_t op, uint32_t window);
-void gn_traced_win_end(struct gn_call *call);
-void gn_traced_win_sync(struct gn_call *call, gn_handle window);
-void gn_traced_rma(struct gn_call *call, enum gn_event_kind kind, int target, gn_handle window,
-                   const void *request);
-void gn_traced_io(struct gn_call *call, const void *request);
-
-/* A request begins: `start` is its event, and gets its id. It is followed to its completion. */
-void gn_traced_request(struct gn_call *call, gn_handle handle, enum gn_request_kind kind,
-                       const struct gn_event *start, struct gn_request_trace trace);
-/* The receives of a neighbourhood collective, now or when the request completes. */
-void gn_traced_parts_later(struct gn_call *call, gn_handle handle, uint32_t comm, const struct gn_part *parts,
-                           uint32_t count);
-void gn_traced_parts(struct gn_call *call, uint32_t comm, const struct gn_part *parts, uint32_t count);
+/* Follows a request that this call has started, to its completion. trace and parts may be NULL. False: there
+ * is no room, which is counted. */
+bool gn_follow(struct gn_call *call, gn_handle handle, struct gn_request request,
+               const struct gn_request_trace *trace, const struct gn_part *parts);
 
 #endif

@@ -5,15 +5,25 @@
  * Bytes are those of this rank's buffers, each counted once: a broadcast's root sends its buffer, everybody
  * else receives one; what the library makes of it on the way is its own affair.
  */
-#include "capture/classes.h"
+#include "capture/traced.h"
 
 #include "capture/facts.h"
 #include "capture/real.h"
 
 /* Which of the ranks. On an intercommunicator the root is no member of the group that does the rest. */
 enum who { NOBODY, MEMBER, ROOT, OTHERS /* members that are not the root */ };
-/* How much of a buffer with a count, or an array of them, for each rank. */
-enum much { NOTHING, ONE, ONE_EACH, ALL_COUNTS, ALL_COUNTS_AND_TYPES, MY_COUNT };
+/* How much of a buffer with a count, or an array of them, for each rank that is talked to: of an
+ * intercommunicator those of the other group, but to scatter a reduction the members of the own one. */
+enum much {
+    NOTHING,
+    ONE,
+    ONE_EACH,
+    ALL_COUNTS,
+    ALL_COUNTS_AND_TYPES,
+    MY_COUNT,
+    ONE_PER_MEMBER,
+    MEMBER_COUNTS
+};
 
 static const struct rule {
     uint8_t sender, sent, receiver, received;
@@ -31,8 +41,8 @@ static const struct rule {
     [GN_COLLECTIVE_ALLTOALLW] = {MEMBER, ALL_COUNTS_AND_TYPES, MEMBER, ALL_COUNTS_AND_TYPES},
     [GN_COLLECTIVE_ALLREDUCE] = {MEMBER, ONE, MEMBER, ONE},
     [GN_COLLECTIVE_REDUCE] = {MEMBER, ONE, ROOT, ONE},
-    [GN_COLLECTIVE_REDUCE_SCATTER] = {MEMBER, ALL_COUNTS, MEMBER, MY_COUNT},
-    [GN_COLLECTIVE_REDUCE_SCATTER_BLOCK] = {MEMBER, ONE_EACH, MEMBER, ONE},
+    [GN_COLLECTIVE_REDUCE_SCATTER] = {MEMBER, MEMBER_COUNTS, MEMBER, MY_COUNT},
+    [GN_COLLECTIVE_REDUCE_SCATTER_BLOCK] = {MEMBER, ONE_PER_MEMBER, MEMBER, ONE},
     [GN_COLLECTIVE_SCAN] = {MEMBER, ONE, MEMBER, ONE},
     [GN_COLLECTIVE_EXSCAN] = {MEMBER, ONE, MEMBER, ONE},
 };
@@ -59,6 +69,14 @@ static uint64_t part_of(const struct gn_call *call, const struct side *side, int
     return size_of(call, count, type);
 }
 
+static uint64_t parts_of(const struct gn_call *call, const struct side *side, int n)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < n; i++)
+        bytes += part_of(call, side, i);
+    return bytes;
+}
+
 static uint64_t bytes_of(const struct gn_call *call, enum much much, const struct side *side, gn_handle comm)
 {
     uint64_t bytes = 0;
@@ -76,8 +94,13 @@ static uint64_t bytes_of(const struct gn_call *call, enum much much, const struc
         break;
     case ALL_COUNTS:
     case ALL_COUNTS_AND_TYPES:
-        for (int i = 0, n = gn_comm_partners(comm); i < n; i++)
-            bytes += part_of(call, side, i);
+        bytes = parts_of(call, side, gn_comm_partners(comm));
+        break;
+    case ONE_PER_MEMBER:
+        bytes = size_of(call, (int64_t)side->count * gn_comm_size(comm), side->type);
+        break;
+    case MEMBER_COUNTS:
+        bytes = parts_of(call, side, gn_comm_size(comm));
     }
     return bytes;
 }
@@ -165,10 +188,12 @@ void gn_traced_start(struct gn_call *call, enum gn_collective op, gn_handle comm
 
 /* ---- neighbourhoods ---- */
 
+/* In the order in which the receivers take them where two ranks are neighbours more than once. */
 static void trace_out(struct gn_call *call, uint32_t comm, const struct side *side,
                       const struct gn_neighbours *n)
 {
-    for (int i = 0; i < n->out_count; i++) {
+    for (int k = 0; k < n->out_count; k++) {
+        int i = n->pairs ? k ^ 1 : k;
         uint64_t bytes = n->out[i] == gn_flavour.proc_null ? 0 : part_of(call, side, i);
         if (bytes == 0)
             continue;
@@ -210,5 +235,5 @@ void gn_traced_neighbours(struct gn_call *call, gn_handle comm, const struct gn_
     if (request)
         gn_traced_parts_later(call, gn_request_handle(call->binding, request, 0), number, r->parts, parts);
     else
-        gn_traced_parts(call, number, r->parts, parts);
+        gn_traced_parts(call, number, r->parts, parts, 0);
 }

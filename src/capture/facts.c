@@ -106,14 +106,20 @@ int gn_comm_rank(gn_handle comm)
     return rank;
 }
 
+int gn_comm_size(gn_handle comm)
+{
+    int size = 0;
+    GN_PMPI(Comm_size, (gn_handle, int *))(comm, &size);
+    return size;
+}
+
 int gn_comm_partners(gn_handle comm)
 {
     int inter = 0, size = 0;
     GN_PMPI(Comm_test_inter, (gn_handle, int *))(comm, &inter);
-    if (inter)
-        GN_PMPI(Comm_remote_size, (gn_handle, int *))(comm, &size);
-    else
-        GN_PMPI(Comm_size, (gn_handle, int *))(comm, &size);
+    if (!inter)
+        return gn_comm_size(comm);
+    GN_PMPI(Comm_remote_size, (gn_handle, int *))(comm, &size);
     return size;
 }
 
@@ -176,6 +182,7 @@ bool gn_neighbours_of(gn_handle comm, struct gn_neighbours *neighbours)
 {
     int topology = gn_flavour.undefined;
     GN_PMPI(Topo_test, (gn_handle, int *))(comm, &topology);
+    neighbours->pairs = topology == gn_flavour.cart;
     return topology == gn_flavour.cart         ? cart_neighbours(comm, neighbours)
            : topology == gn_flavour.graph      ? graph_neighbours(comm, neighbours)
            : topology == gn_flavour.dist_graph ? dist_graph_neighbours(comm, neighbours)
@@ -209,8 +216,11 @@ gn_handle gn_f2c_win(int fortran)
     return from_fortran(fortran, GN_HELPER_Win_f2c);
 }
 
+/* Ahead of the real call the array may be a null pointer: MPI has an error for that, and no handle is 0. */
 static gn_handle handle_in(unsigned binding, const void *array, uint32_t i, unsigned helper)
 {
+    if (__builtin_expect(!array, 0))
+        return 0;
     if (binding != GN_C)
         return from_fortran(((const int *)array)[i], helper);
     return handles_are_ints() ? ((const uint32_t *)array)[i] : ((const gn_handle *)array)[i];
@@ -239,4 +249,28 @@ gn_handle gn_type_handle(unsigned binding, const void *array, uint32_t i)
 gn_handle gn_comm_handle(unsigned binding, const void *array, uint32_t i)
 {
     return handle_in(binding, array, i, GN_HELPER_Comm_f2c);
+}
+
+int64_t gn_status_bytes(const void *status)
+{
+    int64_t bytes = -1; /* MPI_Count: more than an int holds */
+    if (GN_PMPI(Get_elements_x, (const void *, gn_handle, int64_t *))(status, gn_flavour.byte_type, &bytes) !=
+        0)
+        return -1;
+    return bytes < 0 ? -1 : bytes;
+}
+
+static gn_shared32 ever_cancelled;
+
+void gn_cancel_seen(void)
+{
+    GN_SET(ever_cancelled, 1);
+}
+
+bool gn_status_cancelled(const void *status)
+{
+    int flag = 0;
+    if (GN_GET(ever_cancelled))
+        GN_PMPI(Test_cancelled, (const void *, int *))(status, &flag);
+    return flag != 0;
 }

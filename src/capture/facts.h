@@ -19,6 +19,7 @@ uint32_t gn_world_rank_of_window(struct gn_recorder *recorder, gn_handle win, in
 bool gn_translate_to_world(gn_handle group, int n, const int *ranks, int *world_ranks);
 
 int gn_comm_rank(gn_handle comm);
+int gn_comm_size(gn_handle comm); /* of the own group */
 /* Ranks this one sends to in an all-to-all on comm: its size, or the remote size. */
 int gn_comm_partners(gn_handle comm);
 /* Neighbours this rank sends to in the process topology of comm; 0 when it has none. */
@@ -28,11 +29,27 @@ int gn_comm_neighbours(gn_handle comm);
  * False when there are more than GN_MAX_NEIGHBOURS of either, or no topology. */
 bool gn_neighbours_of(gn_handle comm, struct gn_neighbours *neighbours);
 
-/* The i-th handle of an array as the binding (enum gn_binding) has it. */
+/* The i-th handle of an array as the binding (enum gn_binding) has it; 0 where the array is a null pointer.
+ */
 gn_handle gn_request_handle(unsigned binding, const void *array, uint32_t i);
 gn_handle gn_message_handle(unsigned binding, const void *array, uint32_t i);
 gn_handle gn_win_handle(unsigned binding, const void *array, uint32_t i);
 gn_handle gn_type_handle(unsigned binding, const void *array, uint32_t i);
 gn_handle gn_comm_handle(unsigned binding, const void *array, uint32_t i);
+
+/* Of a status of either flavour; Fortran's is the same memory. */
+static inline int gn_status_source(const void *status)
+{
+    return *(const int *)((const char *)status + gn_flavour.source_offset);
+}
+static inline int gn_status_tag(const void *status)
+{
+    return *(const int *)((const char *)status + gn_flavour.tag_offset);
+}
+/* Bytes that arrived, or -1. */
+int64_t gn_status_bytes(const void *status);
+bool gn_status_cancelled(const void *status);
+/* From now on statuses may say so. */
+void gn_cancel_seen(void);
 
 #endif

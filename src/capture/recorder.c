@@ -226,6 +226,16 @@ static void start_graph(struct gn_recorder *r, uint64_t start_ticks)
     show(location, 0, 0, start_ticks);
 }
 
+/* The call under way will not come back to its wrapper. */
+static void abandon_call(struct gn_recorder *r, uint64_t ticks)
+{
+    gn_drop_held(r);
+    GN_LOST(r, calls);
+    r->inside = false;
+    if (r->tracer.in_call)
+        gn_tracer_leave(&r->tracer, ticks);
+}
+
 /* A location whose thread has ended is free again: programs that make threads over and over keep a bounded
  * number of graphs, each the sum of the threads that used it one after the other. */
 static struct gn_recorder *parked[GN_MAX_LOCATIONS];
@@ -234,6 +244,10 @@ static void park(void *recorder)
 {
     struct gn_recorder *r = recorder;
     uint64_t now = gn_ticks();
+    if (gn_is_closed()) /* a child made by this thread: it has no segment */
+        return;
+    if (r->inside) /* cancelled in the call */
+        abandon_call(r, now);
     gn_record_end(now);
     GN_ADD(r->location->past_ticks, now - GN_GET(r->location->first_ticks));
     GN_SET(r->location->in_use, 0);
@@ -339,11 +353,7 @@ static bool left_without_leave(struct gn_recorder *r, const void *frame)
 {
     if ((uintptr_t)frame < (uintptr_t)r->inside_frame && gn_stack_contains(r->inside_frame, r->inside_caller))
         return false;
-    gn_drop_held(r);
-    GN_LOST(r, calls);
-    r->inside = false;
-    if (r->tracer.in_call)
-        gn_tracer_leave(&r->tracer, gn_ticks());
+    abandon_call(r, gn_ticks());
     return true;
 }
 

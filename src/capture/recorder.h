@@ -118,6 +118,7 @@ struct gn_rank_entry {
 
 /* Neighbours in a process topology: ranks, MPI_PROC_NULL among them. */
 struct gn_neighbours {
+    bool pairs; /* a grid: what goes to out[2 d] arrives from in[2 d + 1] and the other way round */
     int in_count, out_count;
     int in[GN_MAX_NEIGHBOURS], out[GN_MAX_NEIGHBOURS];
     int weights[GN_MAX_NEIGHBOURS]; /* MPI insists on telling them */

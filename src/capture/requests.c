@@ -59,9 +59,8 @@ bool gn_request_follow(gn_handle handle, const struct gn_request *request,
         return false;
     uint32_t line = line_of(handle);
     int32_t position = gn_request_find(handle);
-    if (position >= 0) /* its end was not seen; the handle has been given out again */
-        gn_request_hold(position);
-    else
+    /* found: its end was not seen; the handle has been given out again */
+    if (position < 0 || !gn_request_hold(position, handle))
         position = claim(line);
     if (position < 0) {
         position = claim(second_line(line));
@@ -118,9 +117,15 @@ static void set_key(int32_t position, uintptr_t key)
     GN_PUBLISH(table->keys[position / LINE][position % LINE], key);
 }
 
-void gn_request_hold(int32_t position)
+/* Shared handles are only followed when the run is traced; any other is one thread's to complete. */
+bool gn_request_hold(int32_t position, gn_handle handle)
 {
+    uintptr_t expected = handle;
+    if (traces)
+        return atomic_compare_exchange_strong(&table->keys[position / LINE][position % LINE], &expected,
+                                              BUSY);
     set_key(position, BUSY);
+    return true;
 }
 
 void gn_request_release(int32_t position, gn_handle handle)

@@ -74,7 +74,9 @@ struct gn_part *gn_request_parts_at(int32_t position);
 /* A communicator ends: receives from anybody on it can no longer be asked for their peer. */
 void gn_requests_lose_comm(gn_handle comm);
 
-void gn_request_hold(int32_t position);
+/* False: another thread holds or has completed it. Where the library gives several requests one handle, both
+ * may have found it. */
+bool gn_request_hold(int32_t position, gn_handle handle);
 void gn_request_release(int32_t position, gn_handle handle); /* not completed, or persistent */
 void gn_request_drop(int32_t position);                      /* completed or freed */
 

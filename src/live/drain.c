@@ -119,9 +119,9 @@ static bool know(struct gn_drain *d, struct drained *p, bool last)
 
 static void drain_process(struct gn_drain *d, struct drained *p, bool last)
 {
-    gn_rings_alive(&p->rings);
     if (!know(d, p, last))
         return;
+    gn_rings_alive(&p->rings); /* not before: a process must not wait for somebody who takes nothing */
     uint32_t locations = GN_OBSERVE(p->tag->location_count);
     for (uint32_t i = 0; i < locations && i < p->rings.locations; i++)
         drain_ring(d, p, i, last);

@@ -103,6 +103,10 @@ class Communication:
         self.sent = collections.Counter()
         self.received = collections.Counter()
         self.collectives = collections.defaultdict(collections.Counter)
+        self.vectors = collections.Counter()
+        self.posted = {}  # when, by process and request
+        self.channels = collections.defaultdict(lambda: ([], [], set()))  # lengths sent, received, and who did
+        self.now = 0
         self.depth = collections.Counter()
         self.members = {}
 
@@ -118,18 +122,30 @@ class Communication:
 
     def step(self, location, event):
         kind = type(event).__name__
+        self.now += 1
+        if kind == "MpiIrecvRequest":
+            self.posted[location.group, event.request_id] = self.now
         self.depth[location] += {"MpiCollectiveBegin": 1, "MpiCollectiveEnd": -1}.get(kind, 0)
         if getattr(event, "communicator", self) is None:  # with another world: only told to be there
             return
         if kind in ("MpiSend", "MpiIsend"):
             side, rank = self.rank(event.communicator, location)
             self.sent[event.communicator, side, rank, event.receiver, event.msg_tag, event.msg_length] += 1
+            channel = self.channels[event.communicator, side, rank, event.receiver, event.msg_tag]
+            channel[0].append(event.msg_length)
+            channel[2].add(location)
         elif kind in ("MpiRecv", "MpiIrecv"):
             side, rank = self.rank(event.communicator, location)
             side = len(self.members[event.communicator]) - 1 - side  # the sender's
             self.received[event.communicator, side, event.sender, rank, event.msg_tag, event.msg_length] += 1
+            when = self.posted[location.group, event.request_id] if kind == "MpiIrecv" else self.now
+            channel = self.channels[event.communicator, side, event.sender, rank, event.msg_tag]
+            channel[1].append((when, event.msg_length))
+            channel[2].add(location)
         elif kind in ("MpiCollectiveEnd", "NonBlockingCollectiveComplete"):
             self.collectives[event.communicator, kind, location.group][event.collective_op] += 1
+            if event.collective_op in (otf2.CollectiveOp.REDUCE_SCATTER, otf2.CollectiveOp.REDUCE_SCATTER_BLOCK):
+                self.vectors[event.communicator, location.group] += event.size_sent
 
     def end(self, allowed):
         for key in self.sent.keys() | self.received.keys():
@@ -138,6 +154,10 @@ class Communication:
             if sent != received and not (sent > received and tag in allowed):
                 say(f"{name_of(comm)}: {source} sends {sent} messages of {length} bytes with tag {tag} to {target}, "
                     f"which receives {received}")
+        for (comm, _, source, target, tag), (lengths, posts, locations) in self.channels.items():
+            taken = [length for _, length in sorted(posts)]
+            if lengths != taken and sorted(lengths) == sorted(taken) and len(locations) <= 2:
+                say(f"{name_of(comm)}: {source} sends lengths {lengths} with tag {tag} to {target}, which posts {taken}")
         for location, depth in self.depth.items():
             if depth:
                 say(f"{location.name}: {depth} collectives without an end")
@@ -146,6 +166,10 @@ class Communication:
                 done = [self.collectives.get((comm, kind, member)) for member in side]
                 if any(d != done[0] for d in done):
                     say(f"{name_of(comm)}: members disagree on {kind}: {done}")
+        for comm in {comm for comm, _ in self.vectors}:  # both sides of an intercommunicator have vectors of one length
+            lengths = [self.vectors[comm, member] for side in sides(comm) for member in side]
+            if len(set(lengths)) > 1:
+                say(f"{name_of(comm)}: bytes that members send to scatter a reduction differ: {lengths}")
 
 
 def main():

@@ -165,6 +165,24 @@ static void takes_events_in_order(void **state)
     finish(d, t, &f, 1);
 }
 
+/* A process must not wait for room in a ring that nobody empties. */
+static void nobody_is_alive_for_an_unknown_rank(void **state)
+{
+    (void)state;
+    struct fake unknown = make(-1, true), known = make(0, true);
+    struct gn_translate *t = gn_translate_new("Linux", "here");
+    struct gn_drain *d;
+    struct gn_error err;
+    assert_int_equal(gn_drain_start(&d, t, &output, &err), 0);
+    assert_int_equal(gn_drain_add(d, &unknown.rings, unknown.tag, gn_tag_bytes(LOCATIONS), -1, 1), 0);
+    assert_int_equal(gn_drain_add(d, &known.rings, known.tag, gn_tag_bytes(LOCATIONS), -1, 2), 0);
+    while (atomic_load(&known.rings.segment->alive) < 3)
+        usleep(100);
+    assert_int_equal(atomic_load(&unknown.rings.segment->alive), 0);
+    gn_drain_stop(d);
+    finish(d, t, (struct fake[]){unknown, known}, 2);
+}
+
 static void paths_are_chains_of_frames(void **state)
 {
     (void)state;
@@ -558,6 +576,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_events_in_order),
+        cmocka_unit_test(nobody_is_alive_for_an_unknown_rank),
         cmocka_unit_test(paths_are_chains_of_frames),
         cmocka_unit_test(processes_share_what_is_the_same),
         cmocka_unit_test(both_sides_mean_one_intercommunicator),

@@ -2,6 +2,7 @@
  * records nothing, and touching the segment would crash it. */
 #include "capture.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -82,6 +83,23 @@ static void child_made_within_a_call_survives(void **state)
     assert_int_equal(status_of(child), 0);
 }
 
+static void *fork_in_thread(void *child)
+{
+    call_here();
+    fork_here(child);
+    return NULL; /* of the child: the only thread it has */
+}
+
+static void thread_of_a_child_may_end(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    pid_t child = -1;
+    assert_int_equal(pthread_create(&thread, NULL, fork_in_thread, &child), 0);
+    pthread_join(thread, NULL);
+    assert_false(WIFSIGNALED(status_of(child))); /* its exit status may be a leak checker's */
+}
+
 static int open_recorder(void **state)
 {
     (void)state;
@@ -94,10 +112,9 @@ static int open_recorder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(child_records_nothing),
-        cmocka_unit_test(parent_goes_on),
-        cmocka_unit_test(grandchild_records_nothing),
-        cmocka_unit_test(child_made_within_a_call_survives),
+        cmocka_unit_test(child_records_nothing),      cmocka_unit_test(parent_goes_on),
+        cmocka_unit_test(grandchild_records_nothing), cmocka_unit_test(child_made_within_a_call_survives),
+        cmocka_unit_test(thread_of_a_child_may_end),
     };
     return cmocka_run_group_tests(tests, open_recorder, NULL);
 }

@@ -41,7 +41,7 @@ static void held_handle_may_come_again(void **state)
     struct gn_request again = {.kind = GN_RECEIVE, .node = 43};
     assert_true(gn_request_follow(0x2000, &receive, NULL, NULL));
     int32_t first = gn_request_find(0x2000);
-    gn_request_hold(first);
+    assert_true(gn_request_hold(first, 0x2000));
     assert_int_equal(gn_request_find(0x2000), -1);
     assert_true(gn_request_follow(0x2000, &again, NULL, NULL));
     int32_t second = gn_request_find(0x2000);
@@ -58,10 +58,22 @@ static void released_is_followed_on(void **state)
     (void)state;
     assert_true(gn_request_follow(0x3000, &receive, NULL, NULL));
     int32_t position = gn_request_find(0x3000);
-    gn_request_hold(position);
+    assert_true(gn_request_hold(position, 0x3000));
     gn_request_release(position, 0x3000);
     assert_int_equal(gn_request_find(0x3000), position);
     gn_request_drop(position);
+}
+
+/* Several requests may have one handle: of the threads that find it, one gets it. */
+static void one_thread_holds_a_shared_handle(void **state)
+{
+    (void)state;
+    assert_true(gn_request_follow(0x4000, &receive, NULL, NULL));
+    int32_t mine = gn_request_find(0x4000), another_threads = gn_request_find(0x4000);
+    assert_true(gn_request_hold(mine, 0x4000));
+    assert_false(gn_request_hold(another_threads, 0x4000));
+    gn_request_drop(mine);
+    assert_false(gn_request_hold(another_threads, 0x4000));
 }
 
 /* Thousands at once, as pointers and as small integers: what is followed is found, what has no room is
@@ -123,7 +135,7 @@ static void *follow_and_drop(void *number)
             wrong++;
             continue;
         }
-        gn_request_hold(position);
+        wrong += !gn_request_hold(position, handle);
         gn_request_drop(position);
     }
     return (void *)wrong;
@@ -145,7 +157,7 @@ static void threads_do_not_disturb_each_other(void **state)
 static int open_table(void **state)
 {
     (void)state;
-    return gn_requests_open(false);
+    return gn_requests_open(true);
 }
 
 int main(void)
@@ -155,6 +167,7 @@ int main(void)
         cmocka_unit_test(followed_is_found),
         cmocka_unit_test(held_handle_may_come_again),
         cmocka_unit_test(released_is_followed_on),
+        cmocka_unit_test(one_thread_holds_a_shared_handle),
         cmocka_unit_test(threads_do_not_disturb_each_other),
         cmocka_unit_test(many_at_once),
         cmocka_unit_test(full_table_refuses),

@@ -131,6 +131,42 @@ static void no_region_loses_its_name(void **state)
     assert_int_equal(nameless, 0);
 }
 
+static void end_here(void *unused)
+{
+    (void)unused;
+    pthread_exit(NULL);
+}
+
+static void *end_in_a_call(void *unused)
+{
+    (void)unused;
+    test_call_around(2, end_here, NULL);
+    return NULL;
+}
+
+static uint64_t abandoned_calls(void)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 1; i < GN_GET(gn_segment->location_count); i++)
+        sum += GN_GET(gn_segment->locations[i].lost_calls);
+    return sum;
+}
+
+/* As a thread does that is cancelled: its call is counted, and whoever gets the location begins outside. */
+static void thread_may_end_in_a_call(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, end_in_a_call, NULL), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(abandoned_calls(), 1);
+    uint64_t before = events_of_threads();
+    assert_int_equal(pthread_create(&thread, NULL, one_call, NULL), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(events_of_threads(), before + 1);
+    assert_int_equal(abandoned_calls(), 1);
+}
+
 static int open_recorder(void **state)
 {
     (void)state;
@@ -141,10 +177,9 @@ static int open_recorder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(locations_are_used_again),
-        cmocka_unit_test(too_many_threads_are_counted),
-        cmocka_unit_test(reuse_is_safe_and_counted),
-        cmocka_unit_test(no_region_loses_its_name),
+        cmocka_unit_test(locations_are_used_again),  cmocka_unit_test(too_many_threads_are_counted),
+        cmocka_unit_test(reuse_is_safe_and_counted), cmocka_unit_test(no_region_loses_its_name),
+        cmocka_unit_test(thread_may_end_in_a_call),
     };
     return cmocka_run_group_tests(tests, open_recorder, NULL);
 }

@@ -1,0 +1,288 @@
+#include "capture/traced.h"
+
+#include "capture/facts.h"
+
+/* ---- messages ---- */
+
+struct gn_event gn_traced_message(const struct gn_call *call, enum gn_event_kind kind, uint32_t comm,
+                                  uint32_t peer, uint32_t tag)
+{
+    bool at_exit = kind == GN_EVENT_MPI_RECV || kind == GN_EVENT_MPI_IRECV;
+    struct gn_event event =
+        gn_event_bare(kind, call->recorder->location_index, at_exit ? call->exit_ticks : call->enter_ticks);
+    event.comm = comm;
+    event.peer = peer;
+    event.tag = tag;
+    return event;
+}
+
+void gn_traced_sent(struct gn_call *call, gn_handle comm, int dest, int tag, uint64_t bytes)
+{
+    struct gn_event event =
+        gn_traced_message(call, GN_EVENT_MPI_SEND, gn_comm_number(comm), (uint32_t)dest, (uint32_t)tag);
+    event.bytes_sent = bytes;
+    gn_record_event(call, &event);
+}
+
+struct gn_event gn_traced_posted(const struct gn_call *call, int source, int tag, gn_handle comm)
+{
+    return gn_traced_message(call, GN_EVENT_MPI_IRECV_REQUEST, gn_comm_number(comm),
+                             source == gn_flavour.any_source ? GN_ANY : (uint32_t)source,
+                             tag == gn_flavour.any_tag ? GN_ANY : (uint32_t)tag);
+}
+
+void gn_traced_arrived(struct gn_call *call, uint64_t id, uint32_t comm, const void *status, uint64_t bytes)
+{
+    struct gn_event event = gn_traced_message(
+        call, GN_EVENT_MPI_IRECV, comm, (uint32_t)gn_status_source(status), (uint32_t)gn_status_tag(status));
+    event.request = id;
+    event.bytes_received = bytes;
+    gn_record_event(call, &event);
+}
+
+/* ---- requests ---- */
+
+void gn_traced_parts(struct gn_call *call, uint32_t comm, const struct gn_part *parts, uint32_t count,
+                     uint64_t first_id)
+{
+    enum gn_event_kind kind = first_id ? GN_EVENT_MPI_IRECV : GN_EVENT_MPI_RECV;
+    for (uint32_t i = 0; i < count; i++) {
+        struct gn_event event = gn_traced_message(call, kind, comm, parts[i].peer, GN_TAG_NEIGHBOUR);
+        event.request = first_id ? first_id + i : 0;
+        event.bytes_received = parts[i].bytes;
+        gn_record_event(call, &event);
+    }
+}
+
+static struct gn_event completion(const struct gn_call *call, enum gn_event_kind kind,
+                                  const struct gn_request_trace *trace)
+{
+    struct gn_event event = gn_event_bare(kind, call->recorder->location_index, call->exit_ticks);
+    event.request = trace->id;
+    return event;
+}
+
+static void trace_completion(struct gn_call *call, uint8_t kind, const struct gn_request_trace *trace,
+                             const struct gn_part *parts)
+{
+    static const enum gn_event_kind kinds[] = {
+        [GN_PERSISTENT_SEND] = GN_EVENT_MPI_ISEND_COMPLETE,
+        [GN_SEND] = GN_EVENT_MPI_ISEND_COMPLETE,
+        [GN_COLLECTIVE] = GN_EVENT_NBC_COMPLETE,
+        [GN_ONE_SIDED] = GN_EVENT_RMA_COMPLETE,
+        [GN_FILE] = GN_EVENT_IO_COMPLETE,
+    };
+    if (kind == GN_NEIGHBOURS) {
+        gn_traced_parts(call, trace->comm, parts, trace->parts, trace->id);
+        return;
+    }
+    struct gn_event event = completion(call, kinds[kind], trace);
+    if (kind == GN_COLLECTIVE || kind == GN_ONE_SIDED)
+        event.comm = trace->comm;
+    if (kind == GN_COLLECTIVE) {
+        event.op = trace->op;
+        event.peer = trace->root;
+    }
+    if (kind == GN_COLLECTIVE || kind == GN_FILE) {
+        event.bytes_sent = trace->bytes_sent;
+        event.bytes_received = trace->bytes_received;
+    }
+    gn_record_event(call, &event);
+}
+
+/* For small sends (and collectives of one rank) both libraries hand out one and the same handle, of a request
+ * that is complete: which of them a Wait is for cannot be told. While one of them is followed, the others are
+ * over at once. */
+static bool is_shared(gn_handle handle)
+{
+    int32_t position = gn_request_find(handle);
+    if (position < 0)
+        return false;
+    uint8_t kind = gn_request_at(position)->kind;
+    return kind >= GN_SEND && kind != GN_MESSAGE;
+}
+
+static void follow_to_the_end(struct gn_call *call, gn_handle handle, enum gn_request_kind kind,
+                              const struct gn_request_trace *trace, const struct gn_part *parts)
+{
+    if (is_shared(handle) || !gn_follow(call, handle, (struct gn_request){.kind = kind}, trace, parts))
+        trace_completion(call, kind, trace, parts);
+}
+
+void gn_traced_request(struct gn_call *call, gn_handle handle, enum gn_request_kind kind,
+                       const struct gn_event *start, struct gn_request_trace trace)
+{
+    if (call->traced != GN_TRACED) {
+        gn_record_event(call, start);
+        return;
+    }
+    struct gn_event event = *start;
+    trace.id = event.request = gn_tracer_new_id(&call->recorder->tracer);
+    gn_record_event(call, &event);
+    follow_to_the_end(call, handle, kind, &trace, NULL);
+}
+
+void gn_traced_parts_later(struct gn_call *call, gn_handle handle, uint32_t comm, const struct gn_part *parts,
+                           uint32_t count)
+{
+    struct gn_request_trace trace = {.comm = comm, .parts = count};
+    if (count > GN_REQUEST_PARTS)
+        trace.parts = GN_REQUEST_PARTS;
+    if (call->traced != GN_TRACED)
+        trace.parts = 0;
+    if (count > trace.parts)
+        gn_tracer_drop(&call->recorder->tracer, count - trace.parts);
+    if (trace.parts == 0)
+        return;
+    for (uint32_t i = 0; i < trace.parts; i++) {
+        struct gn_event event =
+            gn_traced_message(call, GN_EVENT_MPI_IRECV_REQUEST, comm, parts[i].peer, GN_TAG_NEIGHBOUR);
+        event.request = gn_tracer_new_id(&call->recorder->tracer);
+        trace.id = i == 0 ? event.request : trace.id;
+        gn_record_event(call, &event);
+    }
+    follow_to_the_end(call, handle, GN_NEIGHBOURS, &trace, parts);
+}
+
+void gn_traced_started(struct gn_call *call, const struct gn_request *request, struct gn_request_trace *trace)
+{
+    bool receive = request->kind == GN_PERSISTENT_RECEIVE;
+    struct gn_event event = gn_traced_message(call, receive ? GN_EVENT_MPI_IRECV_REQUEST : GN_EVENT_MPI_ISEND,
+                                              trace->comm, trace->peer, trace->tag);
+    event.bytes_sent = trace->bytes_sent;
+    trace->id = call->traced == GN_TRACED ? gn_tracer_new_id(&call->recorder->tracer) : 0;
+    event.request = trace->id;
+    gn_record_event(call, &event);
+}
+
+void gn_traced_end_of_request(struct gn_call *call, int32_t position, bool cancelled)
+{
+    const struct gn_request *request = gn_request_at(position);
+    if (!request->traced || !call->traced || !gn_request_trace_at(position)->id)
+        return;
+    struct gn_request_trace *trace = gn_request_trace_at(position);
+    bool receive =
+        request->kind == GN_RECEIVE || request->kind == GN_PERSISTENT_RECEIVE || request->kind == GN_MESSAGE;
+    if (receive || cancelled) {
+        struct gn_event event = completion(call, GN_EVENT_MPI_REQUEST_CANCELLED, trace);
+        gn_record_event(call, &event);
+    } else {
+        trace_completion(call, request->kind, trace, gn_request_parts_at(position));
+    }
+    trace->id = 0;
+}
+
+void gn_traced_completed(struct gn_call *call, int32_t position, const void *status)
+{
+    const struct gn_request *request = gn_request_at(position);
+    struct gn_request_trace *trace = gn_request_trace_at(position);
+    bool receive = request->kind == GN_RECEIVE || request->kind == GN_PERSISTENT_RECEIVE;
+    int64_t bytes = -1;
+    if (!trace->id)
+        return;
+    if (gn_status_cancelled(status))
+        gn_traced_end_of_request(call, position, true);
+    else if (receive && gn_status_source(status) >= 0 && (bytes = gn_status_bytes(status)) >= 0)
+        gn_traced_arrived(call, trace->id, trace->comm, status, (uint64_t)bytes);
+    else
+        gn_traced_end_of_request(call, position, false);
+    trace->id = 0;
+}
+
+/* ---- one-sided, files, communicators ---- */
+
+static void trace_window(struct gn_call *call, enum gn_event_kind kind, uint32_t window, uint64_t ticks)
+{
+    struct gn_event event = gn_event_bare(kind, call->recorder->location_index, ticks);
+    event.comm = window;
+    if (kind == GN_EVENT_RMA_COLLECTIVE_BEGIN || kind == GN_EVENT_RMA_COLLECTIVE_END)
+        event.op = call->op;
+    gn_record_event(call, &event);
+}
+
+void gn_traced_win_begin(struct gn_call *call, uint8_t op, uint32_t window)
+{
+    call->op = op;
+    call->number = window;
+    trace_window(call, GN_EVENT_RMA_COLLECTIVE_BEGIN, window, call->enter_ticks);
+}
+
+void gn_traced_win_end(struct gn_call *call)
+{
+    trace_window(call, GN_EVENT_RMA_COLLECTIVE_END, call->number, call->exit_ticks);
+}
+
+uint32_t gn_made_window(unsigned binding, gn_handle comm, const void *window)
+{
+    return gn_is_closed() || !gn_ring_memory ? GN_NONE
+                                             : gn_window_define(gn_win_handle(binding, window, 0), comm);
+}
+
+void gn_traced_made_window(struct gn_call *call, gn_handle comm, const void *window)
+{
+    call->number = gn_made_window(call->binding, comm, window);
+    trace_window(call, GN_EVENT_RMA_WIN_CREATE, call->number, call->exit_ticks);
+}
+
+void gn_traced_window_gone(struct gn_call *call)
+{
+    trace_window(call, GN_EVENT_RMA_WIN_DESTROY, call->number, call->exit_ticks);
+}
+
+void gn_traced_win_sync(struct gn_call *call, gn_handle window)
+{
+    trace_window(call, GN_EVENT_RMA_SYNC, gn_window_number(window), call->exit_ticks);
+}
+
+void gn_traced_rma(struct gn_call *call, enum gn_event_kind kind, int target, gn_handle window,
+                   const void *request)
+{
+    if (target == gn_flavour.proc_null)
+        return;
+    struct gn_event event =
+        gn_traced_message(call, kind, gn_window_number(window), (uint32_t)target, GN_NONE);
+    event.bytes_sent = kind == GN_EVENT_RMA_GET ? 0 : call->bytes;
+    event.bytes_received = kind == GN_EVENT_RMA_PUT ? 0 : call->bytes;
+    if (request)
+        gn_traced_request(call, gn_request_handle(call->binding, request, 0), GN_ONE_SIDED, &event,
+                          (struct gn_request_trace){.comm = event.comm});
+    else
+        gn_record_event(call, &event);
+}
+
+/* Split collectives end with their begin: what their end call does is seen as time only. */
+void gn_traced_io(struct gn_call *call, const void *request)
+{
+    struct gn_event event =
+        gn_event_bare(GN_EVENT_IO_BEGIN, call->recorder->location_index, call->enter_ticks);
+    event.bytes_sent = call->bytes;
+    if (request) {
+        gn_traced_request(call, gn_request_handle(call->binding, request, 0), GN_FILE, &event,
+                          (struct gn_request_trace){.bytes_sent = call->bytes});
+        return;
+    }
+    event.request = call->traced == GN_TRACED ? gn_tracer_new_id(&call->recorder->tracer) : 0;
+    gn_record_event(call, &event);
+    event.kind = GN_EVENT_IO_COMPLETE;
+    event.ticks = call->exit_ticks;
+    gn_record_event(call, &event);
+}
+
+uint32_t gn_made_comm(unsigned binding, gn_handle parent, const void *comm, gn_handle like)
+{
+    return gn_is_closed() || !gn_ring_memory ? GN_NONE
+                                             : gn_comm_define(gn_comm_handle(binding, comm, 0), parent, like);
+}
+
+void gn_traced_comm(struct gn_call *call, enum gn_event_kind kind, uint32_t comm)
+{
+    struct gn_event event = gn_event_bare(kind, call->recorder->location_index, call->exit_ticks);
+    event.comm = comm;
+    if (comm != GN_NONE)
+        gn_record_event(call, &event);
+}
+
+void gn_traced_made_comm(struct gn_call *call, gn_handle parent, const void *comm, gn_handle like)
+{
+    gn_traced_comm(call, GN_EVENT_COMM_CREATE, gn_made_comm(call->binding, parent, comm, like));
+}
