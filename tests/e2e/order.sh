@@ -133,5 +133,7 @@ refused 'xml' --to xml ring
 refused 'FOLDER' --to otf2 ring
 refused 'need a --when' --stop ring
 refused missing missing
+echo "anything but a trace" >anything
+refused 'no OTF2 anchor file' anything
 refused 'not parts of one run' ring other
 refused 'go on' ring ring
