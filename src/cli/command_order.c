@@ -49,7 +49,7 @@ static const struct argp_option options[] = {
     {"when", KEY_WHEN, "PREDICATE", 0, "Only events that match, as jsonl: 'kind=mpi_recv && bytes>1e6'", 0},
     {"stop", KEY_STOP, NULL, 0, "End at the first event that matches", 0},
     {"count", KEY_COUNT, "N", 0, "End at the Nth event that matches", 0},
-    {"stats", KEY_STATS, NULL, 0, "Say how the sort went (default without --to and --when)", 0},
+    {"stats", KEY_STATS, NULL, 0, "Say how the sort went (default when nothing else is said)", 0},
     {"format", 'f', "FORMAT", 0, "Of what --stats says: text (default) or json", 0},
     {"plot", KEY_PLOT, "FILE", 0, "Draw the size of the graph over time as SVG", 0},
     {"adjust", KEY_ADJUST, NULL, 0, "Move times that are before those of their predecessors", 0},
@@ -157,7 +157,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
 static void complete(struct arguments *a)
 {
     bool says_nothing = a->to == TO_UNSAID && !a->when && !a->output;
-    if (says_nothing && !a->unsorted)
+    if ((says_nothing || (a->when && a->to == TO_NONE)) && !a->unsorted)
         a->stats = true;
     if (a->to == TO_UNSAID)
         a->to = says_nothing && !a->unsorted ? TO_NONE : TO_JSONL;

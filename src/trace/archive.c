@@ -119,15 +119,22 @@ static int check_content(const unsigned char *bytes, size_t size, const char *an
     return 0;
 }
 
+/* The folder of the events has the anchor file's name without its extension. */
+static int check_name(const char *anchor, struct gn_error *err)
+{
+    const char *dot = strrchr(anchor, '.');
+    if (dot && !strchr(dot, '/') && dot != anchor)
+        return 0;
+    return gn_fail(
+        err, -EINVAL,
+        "the name of the anchor file %s has no extension, so the folder of its events is not known: "
+        "give it back its name (*.otf2)",
+        anchor);
+}
+
 static int check_anchor(const char *anchor, struct gn_error *err)
 {
     enum { MOST = 1 << 20 };
-    const char *dot = strrchr(anchor, '.');
-    if (!dot || strchr(dot, '/') || dot == anchor)
-        return gn_fail(err, -EINVAL,
-                       "the name of the anchor file %s has no extension, so the folder of its events is "
-                       "not known: give it back its name (*.otf2)",
-                       anchor);
     int file = open(anchor, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return gn_fail(err, -errno, "cannot open the trace %s: %s", anchor, strerror(errno));
@@ -138,7 +145,7 @@ static int check_anchor(const char *anchor, struct gn_error *err)
     int status = size < 0 ? gn_fail(err, -code, "cannot read the trace %s: %s", anchor, strerror(code))
                           : check_content(bytes, (size_t)size, anchor, err);
     free(bytes);
-    return status;
+    return status == 0 ? check_name(anchor, err) : status;
 }
 
 int gn_archive_find(struct gn_archive *archive, const char *path, struct gn_error *err)

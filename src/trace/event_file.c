@@ -38,9 +38,11 @@ char *gn_event_file_path(const char *folder, uint64_t file_id)
 
 /* ---- writing ---- */
 
-static uint8_t *map_chunk(int fd, uint64_t offset)
+/* at: where, replacing what is mapped there; NULL: anywhere. */
+static uint8_t *map_chunk(int fd, uint64_t offset, uint8_t *at)
 {
-    void *chunk = mmap(NULL, GN_CHUNK_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+    void *chunk =
+        mmap(at, GN_CHUNK_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), fd, (off_t)offset);
     return chunk == MAP_FAILED ? NULL : chunk;
 }
 
@@ -51,7 +53,7 @@ int gn_event_file_next(struct gn_event_file *file, struct gn_error *err)
         return failed(err, errno, "opening the event file", file->path);
     uint8_t *chunk = NULL;
     int code = posix_fallocate(fd, (off_t)file->size, GN_CHUNK_SIZE);
-    if (code == 0 && !(chunk = map_chunk(fd, file->size)))
+    if (code == 0 && !(chunk = map_chunk(fd, file->size, NULL)))
         code = errno;
     if (code && ftruncate(fd, (off_t)file->size) == 0 && file->size == 0)
         unlink(file->path);
@@ -63,6 +65,36 @@ int gn_event_file_next(struct gn_event_file *file, struct gn_error *err)
     file->chunk = chunk;
     file->size += GN_CHUNK_SIZE;
     return 0;
+}
+
+/* What keeps the addresses of parked chunks is one mapping to the kernel where they lie side by side. */
+int gn_event_file_park(struct gn_event_file *file, struct gn_error *err)
+{
+    if (mmap(file->chunk, GN_CHUNK_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+             -1, 0) == MAP_FAILED)
+        return failed(err, errno, "unmapping the event file", file->path);
+    file->parked = true;
+    return 0;
+}
+
+int gn_event_file_wake(struct gn_event_file *file, struct gn_error *err)
+{
+    int fd = open(file->path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return failed(err, errno, "opening the event file", file->path);
+    uint8_t *chunk = map_chunk(fd, file->size - GN_CHUNK_SIZE, file->chunk);
+    int code = chunk ? 0 : errno;
+    close(fd);
+    if (code)
+        return failed(err, code, "mapping the event file", file->path);
+    file->parked = false;
+    return 0;
+}
+
+bool gn_event_file_detach(struct gn_event_file *file)
+{
+    file->parked = mprotect(file->chunk, GN_CHUNK_SIZE, PROT_READ | PROT_WRITE) != 0;
+    return !file->parked;
 }
 
 int gn_event_file_hand_over(struct gn_event_file *file, struct gn_error *err)

@@ -21,6 +21,7 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@ struct gn_event_file {
     uint8_t *chunk;       /* the one being written; NULL: none yet */
     uint64_t size;        /* of the file, with the chunk being written */
     uint64_t handed_over; /* bytes from the start that were given to the disk already */
+    bool parked;          /* nothing is mapped at chunk, but the address is kept */
 };
 
 /* What is in an event file. */
@@ -49,6 +51,15 @@ char *gn_event_file_path(const char *folder, uint64_t file_id);
 /* Adds an empty chunk to the file, which is created with the first one, and stops writing the one before.
  * Returns 0, or a negative errno value with everything as before. */
 int gn_event_file_next(struct gn_event_file *file, struct gn_error *err);
+
+/* Unmaps the chunk being written, which nobody may touch until gn_event_file_wake has mapped it again at the
+ * same address: a process has 65530 mappings and no more. 0, or a negative errno value with everything as
+ * before. */
+int gn_event_file_park(struct gn_event_file *file, struct gn_error *err);
+int gn_event_file_wake(struct gn_event_file *file, struct gn_error *err);
+/* For a file that cannot be mapped again: OTF2 may write to the chunk, and it goes nowhere. false: it may
+ * not. */
+bool gn_event_file_detach(struct gn_event_file *file);
 
 /* Says that `events` events are completely written, counted from the start of the file. */
 static inline void gn_event_file_count(struct gn_event_file *file, uint64_t events)

@@ -13,6 +13,7 @@ struct gn_pattern {
     uint32_t dimensions, messages;      /* on a grid: how many, and to each neighbour */
     bool split;                         /* has split communicators */
     double unmatched, lost;             /* where the settings have none */
+    const char *computes;               /* a region that does, beside "compute"; or NULL */
 };
 
 const struct gn_pattern *gn_pattern_find(const char *name); /* NULL: there is none */

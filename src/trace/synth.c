@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { LONGEST_BATCH = 16384 };
 
@@ -56,9 +57,18 @@ static int check_shares(const struct gn_synth_settings *s, struct gn_error *err)
         return gn_fail(err, -EINVAL, "lost %g: a share between 0 and 0.9 is expected", s->lost);
     if (!within(s->fast_percent, 0, 100))
         return gn_fail(err, -EINVAL, "faster by %g %%: 0 to 100 is expected", s->fast_percent);
+    return 0;
+}
+
+static int check_faster(const struct gn_synth_settings *s, struct gn_error *err)
+{
+    const char *other = gn_pattern_find(s->pattern)->computes, *region = s->fast_region;
     if (s->fast_rank != GN_NONE && s->fast_rank >= s->locations)
         return gn_fail(err, -EINVAL, "faster at rank %u: there are only ranks 0 to %u", s->fast_rank,
                        s->locations - 1);
+    if (region && strcmp(region, "compute") != 0 && (!other || strcmp(region, other) != 0))
+        return gn_fail(err, -EINVAL, "faster in \"%s\": the regions of %s that compute are compute%s%s",
+                       region, s->pattern, other ? " and " : "", other ? other : "");
     return 0;
 }
 
@@ -92,7 +102,9 @@ static int check(const struct gn_synth_settings *s, struct gn_error *err)
         return gn_fail(err, -EINVAL, "%u clock domains for %u locations: 1 to %u are expected", s->domains,
                        s->locations, s->locations);
     int code = check_times(s, err);
-    return code != 0 ? code : check_shares(s, err);
+    if (code == 0)
+        code = check_shares(s, err);
+    return code != 0 ? code : check_faster(s, err);
 }
 
 /* ---- events ---- */

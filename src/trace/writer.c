@@ -14,6 +14,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* A quarter of the mappings that Linux lets a process have (vm.max_map_count): parked ones between others
+ * take some, too. */
+enum { MOST_AWAKE = 16384 };
+
 struct location {
     OTF2_EvtWriter *writer;
     struct gn_event_file file;
@@ -29,6 +33,8 @@ struct gn_trace_writer {
     OTF2_AttributeList *attributes;
     struct location **locations; /* by index; NULL: no event yet */
     size_t location_capacity, location_count;
+    size_t awake, most_awake; /* locations whose files are mapped: by give_chunk, until take_chunks */
+    size_t hand;              /* where to look for the next one to park */
     struct location *opening; /* whose buffer OTF2 is about to allocate */
     struct gn_error trouble;  /* of a file, inside OTF2's calls */
     int trouble_code;         /* negative errno value */
@@ -47,7 +53,9 @@ static void *give_chunk(void *self, OTF2_FileType type, OTF2_LocationRef referen
     if (!*of_buffer)
         *of_buffer = writer->opening;
     struct location *location = *of_buffer;
+    bool is_first = !location->file.chunk;
     writer->trouble_code = gn_event_file_next(&location->file, &writer->trouble);
+    writer->awake += is_first && !writer->trouble_code;
     return writer->trouble_code ? NULL : location->file.chunk;
 }
 
@@ -58,6 +66,7 @@ static void take_chunks(void *self, OTF2_FileType type, OTF2_LocationRef referen
     (void)type, (void)reference;
     struct location *location = *of_buffer;
     if (final && location) {
+        writer->awake -= location->file.chunk != NULL;
         int code = gn_event_file_close(&location->file, &writer->trouble);
         writer->trouble_code = code ? code : writer->trouble_code;
     }
@@ -77,6 +86,40 @@ static int fail(struct gn_trace_writer *writer, const char *doing, struct gn_err
     if (writer->trouble_code)
         return gn_fail(err, writer->trouble_code, "%s", writer->trouble.text);
     return gn_fail(err, -EIO, "%s: %s", doing, gn_otf2_error_text());
+}
+
+/* ---- mappings ---- */
+
+void gn_trace_map_at_most(struct gn_trace_writer *writer, size_t most)
+{
+    writer->most_awake = most;
+}
+
+/* Parks locations in turn until another one may be mapped: nearly always the one mapped the longest ago. */
+static int make_room(struct gn_trace_writer *writer, struct gn_error *err)
+{
+    while (writer->awake >= writer->most_awake) {
+        struct location *location = writer->locations[writer->hand];
+        writer->hand = (writer->hand + 1) % writer->location_count;
+        if (!location || !location->file.chunk || location->file.parked)
+            continue;
+        int code = gn_event_file_park(&location->file, err);
+        if (code < 0)
+            return code;
+        writer->awake--;
+    }
+    return 0;
+}
+
+static int wake(struct gn_trace_writer *writer, struct location *location, struct gn_error *err)
+{
+    if (!location->file.parked)
+        return 0;
+    int code = make_room(writer, err);
+    if (code == 0)
+        code = gn_event_file_wake(&location->file, err);
+    writer->awake += code == 0;
+    return code;
 }
 
 /* ---- creating ---- */
@@ -135,6 +178,7 @@ int gn_trace_create(struct gn_trace_writer **result, const char *folder, struct 
         free(writer);
         return gn_fail(err, -ENOMEM, "no memory to write a trace");
     }
+    writer->most_awake = MOST_AWAKE;
     int code = make_folders(folder, err);
     if (code == 0)
         code = open_archive(writer, err);
@@ -179,12 +223,14 @@ static int find_location(struct gn_trace_writer *writer, uint32_t index, uint64_
         writer->locations[writer->location_count++] = NULL;
     }
     if (!writer->locations[index]) {
-        int code = open_location(writer, &writer->locations[index], file_id, err);
+        int code = make_room(writer, err);
+        if (code == 0)
+            code = open_location(writer, &writer->locations[index], file_id, err);
         if (code < 0)
             return code;
     }
     *result = writer->locations[index];
-    return 0;
+    return wake(writer, *result, err);
 }
 
 /* Leaves mostly have the path of their enter, which then need not be written. */
@@ -207,7 +253,7 @@ int gn_trace_write(struct gn_trace_writer *writer, uint64_t file_id, const struc
 {
     struct location *location =
         event->location < writer->location_count ? writer->locations[event->location] : NULL;
-    if (__builtin_expect(!location, 0)) {
+    if (__builtin_expect(!location || location->file.parked, 0)) {
         int code = find_location(writer, event->location, file_id, &location, err);
         if (code < 0)
             return code;
@@ -251,12 +297,29 @@ int gn_trace_flush(struct gn_trace_writer *writer, struct gn_error *err)
 
 /* ---- the end ---- */
 
+/* OTF2 writes the end of a chunk: there has to be memory for it, even if it is no longer the file's. false:
+ * there is none, and OTF2 must not be asked to close anything. */
+static bool prepare_to_close(struct gn_trace_writer *writer, struct location *location)
+{
+    int code = wake(writer, location, &writer->trouble);
+    if (code == 0)
+        return true;
+    writer->trouble_code = code;
+    if (gn_event_file_detach(&location->file))
+        writer->awake++;
+    else
+        writer->archive = NULL;
+    return writer->archive != NULL;
+}
+
 static int close_locations(struct gn_trace_writer *writer, struct gn_error *err)
 {
     int code = 0;
     writer->trouble_code = 0;
     for (size_t i = 0; i < writer->location_count; i++) {
         struct location *location = writer->locations[i];
+        if (location && !prepare_to_close(writer, location))
+            break;
         if (location && OTF2_Archive_CloseEvtWriter(writer->archive, location->writer) != OTF2_SUCCESS)
             code = -EIO;
     }
@@ -285,8 +348,9 @@ static int open_silent_locations(struct gn_trace_writer *writer, const struct gn
 {
     int code = 0;
     for (uint32_t i = 0; i < definitions->location_count && code == 0; i++) {
-        struct location *location;
-        code = find_location(writer, i, definitions->locations[i].file_id, &location, err);
+        struct location *location = i < writer->location_count ? writer->locations[i] : NULL;
+        if (!location)
+            code = find_location(writer, i, definitions->locations[i].file_id, &location, err);
     }
     return code;
 }

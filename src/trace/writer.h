@@ -39,6 +39,10 @@ struct gn_trace_local {
  */
 int gn_trace_create(struct gn_trace_writer **writer, const char *folder, struct gn_error *err);
 
+/* Has the event files of at most so many locations mapped at a time, 1 or more; 16384 if not said, so that
+ * there may be more locations than mappings in a process. */
+void gn_trace_map_at_most(struct gn_trace_writer *writer, size_t most);
+
 /* Writes one event of location event->location. file_id is what the archive will call the location (OTF2's
  * location reference); it must be the same at each event of a location, and in the definitions at the end.
  * Timestamps that go backward within a location are written as the one before and counted. */

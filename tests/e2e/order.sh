@@ -91,6 +91,8 @@ order stop --when 'region~MPI_* && rank>2' --stop ring
 [ "$(wc -l <"$work/stop.out")" = 1 ] || fail "--stop does not stop"
 order count --when 'kind=mpi_send' --count 7 ring
 [ "$(wc -l <"$work/count.out")" = 7 ] || fail "--count 7 does not print 7"
+order counted --when 'kind=mpi_send' --to none --format json ring
+json counted "s['matches'] == o['messages']"
 run never "$gnomon" order --when 'rank=99' --stop ring
 [ "$status" = 1 ] || fail "--stop that finds nothing: exit status $status"
 refused rnk --when 'rnk==3' ring
@@ -133,5 +135,7 @@ refused 'xml' --to xml ring
 refused 'FOLDER' --to otf2 ring
 refused 'need a --when' --stop ring
 refused missing missing
+echo "anything but a trace" >anything
+refused 'no OTF2 anchor file' anything
 refused 'not parts of one run' ring other
 refused 'go on' ring ring

@@ -98,6 +98,7 @@ refused 'period' ring --wander sine:5ppm:0 -o bad
 refused 'a share' ring --lost many -o bad
 refused 'between 0 and 0.5' ring --unmatched 0.9 -o bad
 refused 'REGION:PERCENT' ring --faster compute -o bad
+refused 'faster in "cmopute"' ring --faster cmopute:10% -o bad
 refused 'faster at rank 9' ring --faster compute:10%@9 -o bad
 refused 'seed' ring --seed x -o bad
 [ ! -e bad ] || fail "bad usage left a folder"

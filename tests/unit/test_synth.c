@@ -341,6 +341,8 @@ static void test_bad_settings_are_told(void **state)
     BAD(lost, 1, "lost");
     BAD(fast_percent, 101, "faster");
     BAD(fast_rank, 4, "rank 4");
+    BAD(fast_region, "MPI_Send", "compute");
+    BAD(fast_region, "check", "compute"); /* only a master checks */
     struct gn_synth_settings still = gn_synth_defaults();
     still.wander = GN_WANDER_SINE;
     still.wander_period_s = 0;

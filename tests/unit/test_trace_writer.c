@@ -269,6 +269,56 @@ static void many_chunks_are_written(void **state)
     assert_int_equal(found.backward, 0);
 }
 
+/* ---- more locations than mappings ---- */
+
+/* Some events of each location in turn. */
+static int write_in_turn(struct gn_trace_writer *writer, uint64_t count)
+{
+    int code = 0;
+    for (uint64_t n = 0; n < count && code == 0; n++) {
+        uint32_t location = (uint32_t)(n / 10 % EXAMPLE_LOCATIONS);
+        struct gn_event event = gn_event_bare(n % 2 ? GN_EVENT_LEAVE : GN_EVENT_ENTER, location, 5000 + n);
+        event.region = event.path = 0;
+        code = gn_trace_write(writer, example_file_ids[location], &event, &err);
+    }
+    return code;
+}
+
+static void locations_share_a_mapping(void **state)
+{
+    (void)state;
+    for (size_t most = 1; most <= EXAMPLE_LOCATIONS; most++) {
+        char name[32];
+        snprintf(name, sizeof name, "mapped%zu", most);
+        struct gn_trace_writer *writer = create(name);
+        gn_trace_map_at_most(writer, most);
+        assert_int_equal(write_in_turn(writer, 60000), 0); /* more than one chunk of each */
+        finish(writer);
+        struct found found = read_archive(inside(name));
+        assert_int_equal(found.events, 60000);
+        assert_int_equal(found.announced, 60000);
+        assert_int_equal(found.enters, 30000);
+        assert_int_equal(found.backward, 0);
+    }
+}
+
+static void a_file_that_cannot_be_mapped_again_is_an_error(void **state)
+{
+    (void)state;
+    char path[64];
+    struct gn_trace_writer *writer = create("vanished");
+    gn_trace_map_at_most(writer, 1);
+    assert_int_equal(write_in_turn(writer, 30), 0);
+    snprintf(path, sizeof path, "vanished/traces/%llu.evt", (unsigned long long)example_file_ids[0]);
+    assert_int_equal(unlink(inside(path)), 0);
+    assert_int_equal(write_in_turn(writer, 1), -ENOENT);
+    assert_non_null(strstr(err.text, path));
+    struct gn_definitions *definitions = example_definitions(true);
+    assert_int_equal(gn_trace_finish(writer, definitions, &err), -ENOENT);
+    assert_non_null(strstr(err.text, path));
+    gn_definitions_free(definitions);
+}
+
 /* ---- killed ---- */
 
 static void killed_after(const char *name, uint64_t count, bool flush)
@@ -456,6 +506,8 @@ int main(void)
         cmocka_unit_test(python_reads_it),
         cmocka_unit_test(time_that_goes_back_is_held),
         cmocka_unit_test(many_chunks_are_written),
+        cmocka_unit_test(locations_share_a_mapping),
+        cmocka_unit_test(a_file_that_cannot_be_mapped_again_is_an_error),
         cmocka_unit_test(a_killed_writer_loses_nothing),
         cmocka_unit_test(a_writer_is_killed_at_any_instant),
         cmocka_unit_test(a_file_of_nonsense_is_survived),
