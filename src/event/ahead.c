@@ -19,7 +19,8 @@ struct lane {
     uint8_t filling;             /* the batch that the thread fills, or has filled */
     bool is_full;
     bool has_ended;
-    uint32_t next; /* in the queue */
+    int64_t failure; /* of the inner source, after events that were good; 0: none */
+    uint32_t next;   /* in the queue */
 };
 
 struct ahead {
@@ -47,6 +48,7 @@ static int64_t fill(struct ahead *a, uint32_t location, struct lane *lane, struc
         int64_t count = a->inner.pull(a->inner.self, location, &events, err);
         if (count <= 0) {
             lane->has_ended = count == 0;
+            lane->failure = count;
             return filled ? filled : count;
         }
         if ((uint64_t)count > a->capacity - filled) { /* larger than any batch of ours */
@@ -76,11 +78,12 @@ static void fill_first(struct ahead *a)
     struct lane *lane = &a->lanes[location];
     a->first = lane->next;
     pthread_mutex_unlock(&a->lock);
-    int64_t count = lane->has_ended       ? 0
-                    : make_batch(a, lane) ? fill(a, location, lane, &err)
-                                          : gn_fail(&err, -ENOMEM, "no memory to read ahead");
+    int64_t count = lane->failure;
+    if (count == 0 && !lane->has_ended)
+        count = make_batch(a, lane) ? fill(a, location, lane, &err)
+                                    : gn_fail(&err, -ENOMEM, "no memory to read ahead");
     pthread_mutex_lock(&a->lock);
-    if (count < 0 && !a->err.text[0])
+    if (err.text[0] && !a->err.text[0])
         a->err = err;
     lane->counts[lane->filling] = count;
     lane->is_full = true;

@@ -113,7 +113,14 @@ static int64_t fail_after_one(void *self, uint32_t location, const struct gn_eve
     static const struct gn_event event;
     (void)location;
     *events = &event;
-    return (*(int *)self)++ == 0 ? 1 : gn_fail(err, -EIO, "the disk is gone");
+    switch ((*(int *)self)++) {
+    case 0:
+        return 1;
+    case 1:
+        return gn_fail(err, -EIO, "the disk is gone");
+    default: /* a source need not say it again */
+        return 0;
+    }
 }
 
 static void close_nothing(void *self)
@@ -134,6 +141,7 @@ static void an_error_comes_after_what_came_before_it(void **state)
     assert_int_equal(source.pull(source.self, 0, &events, &err), 1);
     assert_int_equal(source.pull(source.self, 0, &events, &err), -EIO);
     assert_string_equal(err.text, "the disk is gone");
+    assert_int_equal(source.pull(source.self, 0, &events, &err), -EIO);
     source.close(source.self);
     gn_definitions_free(d);
 }
