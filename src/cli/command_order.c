@@ -4,7 +4,7 @@
 #include "cli/joined.h"
 #include "cli/live.h"
 #include "cli/order_report.h"
-#include "cli/output.h"
+#include "trace/output.h"
 
 #include <argp.h>
 #include <errno.h>
