@@ -1,6 +1,6 @@
 /* gnomon export — a trace in the formats of other programs. */
 #include "cli/commands.h"
-#include "cli/export.h"
+#include "trace/export.h"
 #include "cli/ordering.h"
 #include "order/arrival.h"
 #include "trace/reader.h"

@@ -5,8 +5,8 @@
 #include "cli/joined.h"
 #include "cli/live.h"
 #include "cli/order_report.h"
-#include "cli/output.h"
 #include "live/running.h"
+#include "trace/output.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -9,8 +9,8 @@
 #ifndef GNOMON_CLI_ORDERING_H
 #define GNOMON_CLI_ORDERING_H
 
-#include "cli/origin.h"
-#include "cli/output.h"
+#include "trace/origin.h"
+#include "trace/output.h"
 #include "cli/plot.h"
 #include "cli/predicate.h"
 #include "order/backward.h"

@@ -1,7 +1,7 @@
 #include "cli/predicate.h"
 
 #include "base/grow.h"
-#include "cli/who.h"
+#include "trace/who.h"
 #include "event/fields.h"
 
 #include <ctype.h>

@@ -17,7 +17,7 @@
 #ifndef GNOMON_CLI_PREDICATE_H
 #define GNOMON_CLI_PREDICATE_H
 
-#include "cli/origin.h"
+#include "trace/origin.h"
 #include "event/definitions.h"
 #include "order/order.h"
 

@@ -49,7 +49,7 @@ P
 perfetto() {
     command -v protoc >/dev/null || skip "no protoc"
     export_to perfetto
-    protoc --decode=perfetto.protos.Trace --proto_path="$SOURCE/src/cli" perfetto.proto \
+    protoc --decode=perfetto.protos.Trace --proto_path="$SOURCE/src/trace" perfetto.proto \
         <"$work/heat.perfetto" >"$work/heat.text" 2>"$work/protoc.err" || fail "not a Perfetto trace"
     begins=$(grep -c TYPE_SLICE_BEGIN "$work/heat.text") ends=$(grep -c TYPE_SLICE_END "$work/heat.text")
     [ "$begins" = "$ends" ] && [ "$begins" -gt 100 ] || fail "$begins slices begin, $ends end"

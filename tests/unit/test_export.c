@@ -1,5 +1,5 @@
 /* Every kind of event in the formats of other programs, read back. */
-#include "cli/export.h"
+#include "trace/export.h"
 
 #include "perfetto.pb-c.h"
 #include "trace_example.h"

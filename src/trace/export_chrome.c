@@ -1,6 +1,6 @@
-#include "cli/export.h"
+#include "trace/export.h"
 
-#include "cli/quoted.h"
+#include "trace/quoted.h"
 #include "event/fields.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* cli/who — where a location is, in the words that people use: its rank, and which thread of it. */
-#ifndef GNOMON_CLI_WHO_H
-#define GNOMON_CLI_WHO_H
+/* trace/who — where a location is, in the words that people use: its rank, and which thread of it. */
+#ifndef GNOMON_TRACE_WHO_H
+#define GNOMON_TRACE_WHO_H
 
 #include "event/definitions.h"
 

@@ -1,4 +1,4 @@
-#include "cli/quoted.h"
+#include "trace/quoted.h"
 
 #include "base/grow.h"
 

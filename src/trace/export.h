@@ -1,11 +1,11 @@
 /*
- * cli/export — ordered events in the formats of other programs: outputs like those of cli/output.h, for
+ * trace/export — ordered events in the formats of other programs: outputs like those of trace/output.h, for
  * traces that have ended.
  */
-#ifndef GNOMON_CLI_EXPORT_H
-#define GNOMON_CLI_EXPORT_H
+#ifndef GNOMON_TRACE_EXPORT_H
+#define GNOMON_TRACE_EXPORT_H
 
-#include "cli/output.h"
+#include "trace/output.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
-/* cli/quoted — names as JSON strings, quoted once each. */
-#ifndef GNOMON_CLI_QUOTED_H
-#define GNOMON_CLI_QUOTED_H
+/* trace/quoted — names as JSON strings, quoted once each. */
+#ifndef GNOMON_TRACE_QUOTED_H
+#define GNOMON_TRACE_QUOTED_H
 
 #include <stddef.h>
 #include <stdint.h>

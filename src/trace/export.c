@@ -1,4 +1,4 @@
-#include "cli/export.h"
+#include "trace/export.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "cli/who.h"
+#include "trace/who.h"
 
 #include "base/grow.h"
 

@@ -1,4 +1,4 @@
-#include "cli/output.h"
+#include "trace/output.h"
 
 #include "event/wire.h"
 

@@ -1,7 +1,7 @@
-#include "cli/output.h"
+#include "trace/output.h"
 
-#include "cli/quoted.h"
-#include "cli/who.h"
+#include "trace/quoted.h"
+#include "trace/who.h"
 #include "event/fields.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "cli/export.h"
+#include "trace/export.h"
 
 #include "event/fields.h"
 #include "perfetto.pb-c.h"

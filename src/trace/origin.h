@@ -1,7 +1,7 @@
-/* cli/origin — the instant that times are counted from when they are shown: the begin of the trace, as far as
- * its definitions say when that was, else the first event that came out. */
-#ifndef GNOMON_CLI_ORIGIN_H
-#define GNOMON_CLI_ORIGIN_H
+/* trace/origin — the instant that times are counted from when they are shown: the begin of the trace, as far
+ * as its definitions say when that was, else the first event that came out. */
+#ifndef GNOMON_TRACE_ORIGIN_H
+#define GNOMON_TRACE_ORIGIN_H
 
 #include <stdbool.h>
 #include <stdint.h>

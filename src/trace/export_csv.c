@@ -1,6 +1,6 @@
-#include "cli/export.h"
+#include "trace/export.h"
 
-#include "cli/who.h"
+#include "trace/who.h"
 #include "event/fields.h"
 
 #include <errno.h>

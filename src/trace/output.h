@@ -1,11 +1,11 @@
 /*
- * cli/output — where ordered events go: lines of JSON, an OTF2 archive, an event stream. Each is opened by a
- * function of its own and used the same way.
+ * trace/output — where ordered events go: lines of JSON, an OTF2 archive, an event stream. Each is opened by
+ * a function of its own and used the same way.
  */
-#ifndef GNOMON_CLI_OUTPUT_H
-#define GNOMON_CLI_OUTPUT_H
+#ifndef GNOMON_TRACE_OUTPUT_H
+#define GNOMON_TRACE_OUTPUT_H
 
-#include "cli/origin.h"
+#include "trace/origin.h"
 #include "event/definitions.h"
 #include "order/order.h"
 
