@@ -1,6 +1,6 @@
 /* gnomon synth — a trace of a simulated program, seen through wrong clocks, and the truth beside it. */
 #include "cli/commands.h"
-#include "cli/output.h"
+#include "trace/output.h"
 #include "cli/quantity.h"
 #include "trace/synth.h"
 #include "trace/truth.h"
