@@ -1,105 +1,26 @@
-#include "order/inside.h"
-
-#include "base/grow.h"
+#include "order/instances.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /*
- * The n-th collective that each member of a communicator starts is the same instance. An instance stands
- * between the begins and the ends of its members: N begins settle it, N ends ask it, and no pair is ever
- * written down.
- *
- *   shape           an end depends on                    ops
- *   ALL_TO_ALL      the begins of all others             barrier, all…, reduce_scatter…, handles
- *   ONE_TO_ALL      the root's begin, unless it is it    bcast, scatter…
- *   ALL_TO_ONE      the root's on the begins of all      gather…, reduce
- *   PREFIX          the begins of all lower ranks        scan, exscan
- *
- * In v and w variants a member that received nothing depends on nobody, and one that is known to send nothing
- * is nobody's predecessor. On an intercommunicator data goes from one group to the other: an end depends on
- * begins of the other group only. Its members are numbered through, first one group (side 0), then the other
- * (side 1); a communicator has one side, which is its own other side.
- *
- * A trace may say only at its end which collective a begin was. Until then the begin is a start without a
- * number, and so are those that its location starts after it.
+ * Which instance a location's collectives belong to. A trace may say only at its end which collective a begin
+ * was. Until then the begin is a start without a number, and so are those that its location starts after it.
  */
-enum shape { ALL_TO_ALL, ONE_TO_ALL, ALL_TO_ONE, PREFIX };
-
-struct member {
-    struct gn_vertex *begin; /* while its dependent ends have not all been observed, or it is not reported */
-    struct gn_vertex *end;   /* PREFIX: waiting for lower ranks */
-    uint64_t final_ticks;    /* PREFIX: the latest of the begins up to this rank */
-    bool begun, settled, ended;
-    bool absent; /* will never begin */
-};
-
-struct gn_instance {
-    struct gn_group *group;
-    uint32_t number;
-    uint32_t root; /* GN_NONE: not known yet (intercommunicator) */
-    enum shape shape;
-    bool sparse;     /* a v or w variant */
-    bool incomplete; /* a member will never begin, or never end */
-    uint8_t root_side;
-    uint32_t settled, ended; /* of all sides */
-    uint32_t ended_xor;
-    uint32_t waiting;
-    uint32_t prefix; /* all ranks below have settled */
-    uint32_t suffix; /* all ranks from here on have ended */
-    uint64_t root_ticks;
-    uint32_t root_location;
-    struct {
-        uint32_t settled; /* members whose begin was reported, or need not be waited for */
-        uint32_t ended;
-        uint32_t absent;      /* the lowest rank that will never begin; GN_NONE: none */
-        uint64_t final_ticks; /* the latest adjusted time of a begin (ONE_TO_ALL: the root's) */
-        struct gn_vertex *first_waiting, *last_waiting; /* ends that wait for begins of this side */
-        struct gn_inquiry inquiry;
-    } sides[2];
-    struct member members[];
-};
-
-/* A communicator's, or a window's, collectives. */
-struct gn_group {
-    uint32_t comm, size;
-    uint32_t split;                /* members from here on are on side 1; size: there is one side */
-    uint32_t *begun;               /* [size] instances each member has begun */
-    struct gn_instance **open;     /* [count] from number `base` on; NULL: over, or not begun */
-    size_t first, count, capacity; /* open[first … first + count) are in use */
-    uint32_t base;
-    uint32_t *absent; /* members that take part no more */
-    size_t absent_count, absent_capacity;
-    struct gn_instance *spare;
-};
 
 /* A collective that a location has begun. */
 struct gn_start {
     struct gn_start *next;     /* among those of its location that have no number yet, or were given up */
     struct gn_start *previous; /* among those given up */
     uint64_t request;
-    uint32_t location, comm, root;
-    uint8_t op;
-    bool rma, listed;
-    bool named;                    /* nonblocking: in the table of requests */
-    bool dissolved;                /* it is part of no instance */
-    bool given_up;                 /* others were numbered before it although it came first */
-    struct gn_vertex *begin, *end; /* not told to the instance yet */
-    bool has_ended;                /* … with an end that waits for nobody */
-    uint64_t bytes_sent;
+    uint32_t location;
+    struct gn_part part; /* its begin: not told to the instance yet */
+    bool listed;
+    bool named;            /* nonblocking: in the table of requests */
+    bool dissolved;        /* it is part of no instance */
+    bool given_up;         /* others were numbered before it although it came first */
+    struct gn_vertex *end; /* not told to the instance yet */
+    bool has_ended;        /* … with an end that waits for nobody */
     struct gn_instance *instance;
-    uint32_t member;
-};
-
-static const struct {
-    uint8_t shape, sparse;
-} ops[GN_COLLECTIVE_COUNT] = {
-    [GN_COLLECTIVE_BCAST] = {ONE_TO_ALL, 0},     [GN_COLLECTIVE_GATHER] = {ALL_TO_ONE, 0},
-    [GN_COLLECTIVE_GATHERV] = {ALL_TO_ONE, 1},   [GN_COLLECTIVE_SCATTER] = {ONE_TO_ALL, 0},
-    [GN_COLLECTIVE_SCATTERV] = {ONE_TO_ALL, 1},  [GN_COLLECTIVE_ALLGATHERV] = {ALL_TO_ALL, 1},
-    [GN_COLLECTIVE_ALLTOALLV] = {ALL_TO_ALL, 1}, [GN_COLLECTIVE_ALLTOALLW] = {ALL_TO_ALL, 1},
-    [GN_COLLECTIVE_REDUCE] = {ALL_TO_ONE, 0},    [GN_COLLECTIVE_REDUCE_SCATTER] = {ALL_TO_ALL, 1},
-    [GN_COLLECTIVE_SCAN] = {PREFIX, 0},          [GN_COLLECTIVE_EXSCAN] = {PREFIX, 0},
 };
 
 static struct gn_key map_key(uint32_t process, uint64_t request)
@@ -107,488 +28,21 @@ static struct gn_key map_key(uint32_t process, uint64_t request)
     return (struct gn_key){request, process};
 }
 
-/* ---- groups ---- */
-
-static uint32_t side_of(const struct gn_group *g, uint32_t member)
-{
-    return member >= g->split;
-}
-
-static uint32_t other_side(const struct gn_group *g, uint32_t member)
-{
-    return g->split == g->size ? 0 : !side_of(g, member);
-}
-
-static uint32_t side_size(const struct gn_group *g, uint32_t side)
-{
-    return side == 0 ? g->split : g->size - g->split;
-}
-
-/* Which member a process is; GN_NONE: none. */
-static uint32_t member_of(const struct gn_order *order, const struct gn_group *g, uint32_t process)
-{
-    bool second;
-    uint32_t rank = gn_comm_rank_of(order->definitions, g->comm, process, &second);
-    return rank == GN_NONE || g->size == 0 ? GN_NONE : rank + (second ? g->split : 0);
-}
-
-static void note_absent(struct gn_order *order, struct gn_group *g)
-{
-    const uint32_t *members = order->definitions->comms[g->comm].members;
-    for (uint32_t m = 0; m < g->size; m++) {
-        bool is_second = member_of(order, g, members[m]) != m; /* named twice */
-        if (is_second || members[m] >= order->process_count || order->processes[members[m]].ended ||
-            order->processes[members[m]].loose)
-            if (gn_grow(&g->absent, &g->absent_capacity, g->absent_count, sizeof *g->absent))
-                g->absent[g->absent_count++] = m;
-    }
-}
-
-static struct gn_group *make_group(struct gn_order *order, uint32_t comm)
-{
-    const struct gn_comm_def *def = &order->definitions->comms[comm];
-    struct gn_group *g = calloc(1, sizeof *g);
-    if (!g)
-        return NULL;
-    g->comm = comm;
-    g->split = def->is_self ? 0 : def->member_count;
-    g->size = def->is_self ? 0 : def->member_count + def->other_count;
-    g->begun = calloc(g->size ? g->size : 1, sizeof *g->begun);
-    if (!g->begun) {
-        free(g);
-        return NULL;
-    }
-    note_absent(order, g);
-    return g;
-}
-
-/* The group of a communicator, or of a window when rma is set. NULL with *code = 0: there is none. */
-static struct gn_group *find_group(struct gn_order *order, uint32_t comm, bool rma, int *code)
-{
-    const struct gn_definitions *d = order->definitions;
-    *code = 0;
-    if (comm >= (rma ? d->window_count : d->comm_count))
-        return NULL;
-    uint32_t members = rma ? d->windows[comm].comm : comm;
-    if (members >= d->comm_count)
-        return NULL;
-    struct gn_group ***groups = rma ? &order->window_group_array : &order->groups;
-    size_t *count = rma ? &order->window_groups : &order->comm_groups;
-    if (comm >= *count) {
-        size_t wanted = rma ? d->window_count : d->comm_count;
-        struct gn_group **larger = reallocarray(*groups, wanted, sizeof *larger);
-        if (!larger) {
-            *code = -ENOMEM;
-            return NULL;
-        }
-        memset(larger + *count, 0, (wanted - *count) * sizeof *larger);
-        *groups = larger;
-        *count = wanted;
-    }
-    if (!(*groups)[comm] && !((*groups)[comm] = make_group(order, members)))
-        *code = -ENOMEM;
-    return (*groups)[comm];
-}
-
-/* ---- what an instance tells its vertices ---- */
-
-static bool depends(enum shape shape, uint32_t root, uint32_t rank)
-{
-    switch (shape) {
-    case ALL_TO_ALL:
-        return true;
-    case ONE_TO_ALL:
-        return rank != root;
-    case ALL_TO_ONE:
-        return rank == root;
-    case PREFIX:
-        return rank > 0;
-    }
-    return false;
-}
-
-static bool instance_depends(const struct gn_instance *i, uint32_t member)
-{
-    if (i->group->split < i->group->size && i->shape == ONE_TO_ALL)
-        return side_of(i->group, member) != i->root_side;
-    return depends(i->shape, i->root, member);
-}
-
-static bool is_satisfied(const struct gn_instance *i, uint32_t member)
-{
-    uint32_t side = other_side(i->group, member);
-    switch (i->shape) {
-    case ALL_TO_ALL:
-    case ALL_TO_ONE:
-        return i->sides[side].settled == side_size(i->group, side);
-    case ONE_TO_ALL:
-        return i->root != GN_NONE && i->members[i->root].settled;
-    case PREFIX:
-        return i->prefix >= member;
-    }
-    return true;
-}
-
-/* Ends other than its own that depend on this begin and have not been observed. */
-static bool is_needed(const struct gn_instance *i, uint32_t member)
-{
-    const struct gn_group *g = i->group;
-    uint32_t side = other_side(g, member);
-    uint32_t others = side_size(g, side) - i->sides[side].ended;
-    if (side == side_of(g, member))
-        others -= !i->members[member].ended;
-    switch (i->shape) {
-    case ALL_TO_ALL:
-        return others > 0;
-    case ONE_TO_ALL:
-        return member == i->root && others > 0;
-    case ALL_TO_ONE:
-        return member != i->root && i->root != GN_NONE && side == side_of(g, i->root) &&
-               !i->members[i->root].ended;
-    case PREFIX:
-        return i->suffix > member + 1;
-    }
-    return false;
-}
-
-static void inform(const struct gn_instance *i, uint32_t member, struct gn_vertex *end)
-{
-    uint32_t side = other_side(i->group, member);
-    end->instance = NULL;
-    if (i->shape == ONE_TO_ALL ? i->members[i->root].absent
-                               : i->sides[side].absent < (i->shape == PREFIX ? member : i->group->size))
-        end->place.flags |= GN_PLACE_RELEASED;
-    gn_vertex_after(end,
-                    i->shape == PREFIX ? i->members[member - 1].final_ticks : i->sides[side].final_ticks);
-    if (i->shape == ONE_TO_ALL && i->root_location != GN_NONE)
-        gn_vertex_correlate(end, i->root_ticks, i->root_location);
-}
-
-static void wake_all(struct gn_order *order, struct gn_instance *i, uint32_t side)
-{
-    struct gn_vertex *end = i->sides[side].first_waiting;
-    i->sides[side].first_waiting = NULL;
-    while (end) {
-        struct gn_vertex *next = end->after;
-        inform(i, end->member, end);
-        i->waiting--;
-        gn_vertex_settled(order, end);
-        end = next;
-    }
-}
-
-static void advance_prefix(struct gn_order *order, struct gn_instance *i)
-{
-    for (; i->prefix < i->group->size && i->members[i->prefix].settled; i->prefix++) {
-        struct member *member = &i->members[i->prefix];
-        if (i->prefix > 0 && member[-1].final_ticks > member->final_ticks)
-            member->final_ticks = member[-1].final_ticks;
-        if (i->prefix + 1 == i->group->size || !member[1].end)
-            continue;
-        struct gn_vertex *end = member[1].end;
-        member[1].end = NULL;
-        inform(i, i->prefix + 1, end);
-        i->waiting--;
-        gn_vertex_settled(order, end);
-    }
-}
-
-static void settle(struct gn_order *order, struct gn_instance *i, uint32_t member, uint64_t final_ticks)
-{
-    uint32_t side = side_of(i->group, member);
-    if (i->members[member].settled)
-        return;
-    i->members[member].settled = true;
-    i->members[member].final_ticks = final_ticks;
-    i->settled++;
-    i->sides[side].settled++;
-    if (i->shape == ONE_TO_ALL ? member == i->root : final_ticks > i->sides[side].final_ticks)
-        i->sides[side].final_ticks = final_ticks;
-    if (i->shape == PREFIX)
-        advance_prefix(order, i);
-    else if (i->shape == ONE_TO_ALL ? member == i->root : i->sides[side].settled == side_size(i->group, side))
-        wake_all(order, i, side);
-}
-
-static void release(struct gn_order *order, struct gn_instance *i, uint32_t rank)
-{
-    struct gn_vertex *begin = i->members[rank].begin;
-    if (!begin || !begin->held || is_needed(i, rank))
-        return;
-    begin->held = false;
-    if (begin->reported)
-        i->members[rank].begin = NULL;
-    gn_vertex_noticed(order, begin);
-}
-
-static void release_all(struct gn_order *order, struct gn_instance *i)
-{
-    for (uint32_t m = 0; m < i->group->size; m++)
-        release(order, i, m);
-}
-
-/* 0 ^ 1 ^ … ^ last */
-static uint32_t xor_up_to(uint32_t last)
-{
-    const uint32_t all[] = {last, 1, last + 1, 0};
-    return all[last & 3];
-}
-
-static void lower_suffix(struct gn_order *order, struct gn_instance *i)
-{
-    uint32_t before = i->suffix;
-    while (i->suffix > 0 && i->members[i->suffix - 1].ended)
-        i->suffix--;
-    for (uint32_t m = before; m-- > 0 && m + 1 >= i->suffix;)
-        release(order, i, m);
-}
-
-static void end_observed(struct gn_order *order, struct gn_instance *i, uint32_t member)
-{
-    const struct gn_group *g = i->group;
-    uint32_t side = side_of(g, member);
-    if (i->members[member].ended)
-        return;
-    i->members[member].ended = true;
-    i->ended++;
-    i->sides[side].ended++;
-    i->ended_xor ^= member;
-    if (i->shape == PREFIX)
-        lower_suffix(order, i);
-    else if (i->shape == ONE_TO_ALL && i->root != GN_NONE)
-        release(order, i, i->root);
-    else if (i->shape == ALL_TO_ONE ? member == i->root : i->sides[side].ended == side_size(g, side))
-        release_all(order, i);
-    else if (i->shape == ALL_TO_ALL &&
-             i->ended == g->size - 1) /* the begin whose end is missing has no other one */
-        release(order, i, xor_up_to(g->size - 1) ^ i->ended_xor);
-}
-
-/* ---- instances ---- */
-
-static void close_if_over(struct gn_order *order, struct gn_instance *i)
-{
-    struct gn_group *g = i->group;
-    if (i->ended < g->size || i->settled < g->size || i->waiting > 0)
-        return;
-    if (i->incomplete)
-        order->stats.incomplete_collectives++;
-    else
-        order->stats.collectives++;
-    g->open[g->first + (i->number - g->base)] = NULL;
-    if (g->spare)
-        free(i);
-    else
-        g->spare = i;
-    while (g->count > 0 && !g->open[g->first]) {
-        g->first++;
-        g->count--;
-        g->base++;
-    }
-    if (g->count == 0)
-        g->first = 0;
-}
-
-static void leave(struct gn_order *order, struct gn_instance *i, uint32_t rank)
-{
-    struct member *member = &i->members[rank];
-    if (!member->begun || !member->ended)
-        i->incomplete = true;
-    if (!member->begun) {
-        uint32_t *absent = &i->sides[side_of(i->group, rank)].absent;
-        member->absent = true;
-        *absent = rank < *absent ? rank : *absent;
-        settle(order, i, rank, 0);
-    }
-    member->begun = true;
-    end_observed(order, i, rank);
-}
-
-/* Who the root is. On an intercommunicator the members of the root's own group do not say. */
-static void learn_root(struct gn_order *order, struct gn_instance *i, const struct gn_start *start)
-{
-    const struct gn_group *g = i->group;
-    uint32_t side = side_of(g, start->member);
-    if (i->root != GN_NONE || i->shape == ALL_TO_ALL || i->shape == PREFIX)
-        return;
-    bool in_own_group = start->root == GN_ROOT_SELF || start->root == GN_ROOT_NONE;
-    if (g->split < g->size && in_own_group) {
-        i->root_side = (uint8_t)side;
-        i->root = start->root == GN_ROOT_SELF ? start->member : GN_NONE;
-        return;
-    }
-    i->root_side = (uint8_t)other_side(g, start->member);
-    if (start->root < side_size(g, i->root_side)) {
-        i->root = start->root + (i->root_side ? g->split : 0);
-    } else {
-        order->stats.contradictions++;
-        i->shape = ALL_TO_ALL;
-    }
-}
-
-static struct gn_instance *make_instance(struct gn_order *order, struct gn_group *g, uint32_t number,
-                                         const struct gn_start *start)
-{
-    size_t bytes = sizeof(struct gn_instance) + g->size * sizeof(struct member);
-    struct gn_instance *i = g->spare ? g->spare : malloc(bytes);
-    if (!i)
-        return NULL;
-    g->spare = NULL;
-    memset(i, 0, bytes);
-    i->group = g;
-    i->number = number;
-    i->shape = start->op < GN_COLLECTIVE_COUNT ? ops[start->op].shape : ALL_TO_ALL;
-    i->sparse = start->op < GN_COLLECTIVE_COUNT && ops[start->op].sparse;
-    i->root = GN_NONE;
-    if (i->shape == PREFIX && g->split < g->size) /* MPI has none between groups */
-        i->shape = ALL_TO_ALL;
-    learn_root(order, i, start);
-    i->suffix = g->size;
-    i->sides[0].absent = i->sides[1].absent = i->root_location = GN_NONE;
-    for (size_t a = 0; a < g->absent_count; a++)
-        leave(order, i, g->absent[a]);
-    return i;
-}
-
-/* Room for instance `number`, which is at least g->base. */
-static bool reserve(struct gn_group *g, uint32_t number)
-{
-    size_t wanted = (size_t)(number - g->base) + 1;
-    if (g->first > 0 && g->first + wanted > g->capacity) {
-        memmove(g->open, g->open + g->first, g->count * sizeof *g->open);
-        g->first = 0;
-    }
-    while (g->capacity < g->first + wanted)
-        if (!gn_grow(&g->open, &g->capacity, g->capacity, sizeof *g->open))
-            return false;
-    for (; g->count < wanted; g->count++)
-        g->open[g->first + g->count] = NULL;
-    return true;
-}
-
-/* number: at least g->base. */
-static struct gn_instance *find_instance(struct gn_order *order, struct gn_group *g, uint32_t number,
-                                         const struct gn_start *start)
-{
-    if (!reserve(g, number))
-        return NULL;
-    struct gn_instance **slot = &g->open[g->first + (number - g->base)];
-    if (!*slot)
-        *slot = make_instance(order, g, number, start);
-    return *slot;
-}
-
-static void instance_begin(struct gn_order *order, struct gn_instance *i, struct gn_start *start)
-{
-    struct member *member = &i->members[start->member];
-    struct gn_vertex *begin = start->begin;
-    member->begun = true;
-    learn_root(order, i, start);
-    if (!begin || (i->sparse && start->bytes_sent == 0)) { /* nobody will ask for it */
-        settle(order, i, start->member, 0);
-        return;
-    }
-    if (i->shape == ONE_TO_ALL && start->member == i->root) {
-        i->root_ticks = begin->event.ticks;
-        i->root_location = begin->event.location;
-    }
-    begin->instance = i;
-    begin->member = start->member;
-    if (is_needed(i, start->member)) {
-        begin->held = true;
-        begin->keeps++;
-    }
-    if (!begin->reported || begin->held)
-        member->begin = begin;
-    if (begin->reported)
-        settle(order, i, start->member, begin->place.ticks);
-}
-
-static void instance_end(struct gn_order *order, struct gn_instance *i, uint32_t rank, struct gn_vertex *end)
-{
-    bool silent = i->sparse && end->event.bytes_received == 0;
-    end->member = rank;
-    if (instance_depends(i, rank) && !silent) {
-        if (is_satisfied(i, rank)) {
-            inform(i, rank, end);
-        } else {
-            end->waits++;
-            end->instance = i;
-            i->waiting++;
-            end->after = NULL;
-            uint32_t side = other_side(i->group, rank);
-            if (i->shape == PREFIX)
-                i->members[rank].end = end;
-            else if (i->sides[side].first_waiting)
-                i->sides[side].last_waiting = i->sides[side].last_waiting->after = end;
-            else
-                i->sides[side].first_waiting = i->sides[side].last_waiting = end;
-        }
-    }
-    end_observed(order, i, rank);
-}
-
 /* ---- starts ---- */
-
-/* What the start is in its collective, whichever instance that is. False: that cannot be told. */
-struct role {
-    enum shape shape;
-    bool sparse;
-    uint32_t root, rank, size;
-};
-
-static bool role_of(const struct gn_order *order, const struct gn_start *start, struct role *role)
-{
-    const struct gn_definitions *d = order->definitions;
-    uint32_t comm = start->comm;
-    if (start->rma)
-        comm = comm < d->window_count ? d->windows[comm].comm : GN_NONE;
-    if (start->op >= GN_COLLECTIVE_COUNT || comm >= d->comm_count || d->comms[comm].other_count)
-        return false;
-    *role = (struct role){ops[start->op].shape, ops[start->op].sparse, start->root,
-                          gn_comm_rank_of(d, comm, order->locations[start->location].process, NULL),
-                          d->comms[comm].member_count};
-    bool is_rooted = role->shape == ONE_TO_ALL || role->shape == ALL_TO_ONE;
-    return role->rank < role->size && !(is_rooted && role->root >= role->size);
-}
-
-static bool waits_for_nobody(const struct role *role, uint64_t bytes_received)
-{
-    return role->size == 1 || (role->sparse && bytes_received == 0) ||
-           !depends(role->shape, role->root, role->rank);
-}
-
-static bool is_awaited_by_nobody(const struct role *role, uint64_t bytes_sent)
-{
-    if (role->size == 1 || (role->sparse && bytes_sent == 0))
-        return true;
-    switch (role->shape) {
-    case ALL_TO_ALL:
-        return false;
-    case ONE_TO_ALL:
-        return role->rank != role->root;
-    case ALL_TO_ONE:
-        return role->rank == role->root;
-    case PREFIX:
-        return role->rank + 1 == role->size;
-    }
-    return false;
-}
 
 /* The begin of the start need not be kept for others. */
 static void let_go(struct gn_order *order, struct gn_start *start)
 {
-    struct role role;
-    struct gn_vertex *begin = start->begin;
-    if (!role_of(order, start, &role) || !is_awaited_by_nobody(&role, start->bytes_sent))
+    struct gn_vertex *begin = start->part.begin;
+    if (!gn_part_is_awaited_by_nobody(order, &start->part))
         return;
-    start->begin = NULL;
+    start->part.begin = NULL;
     gn_vertex_noticed(order, begin);
 }
 
 static bool is_known(const struct gn_start *start)
 {
-    return start->comm != GN_NONE && start->op != GN_COLLECTIVE_UNKNOWN;
+    return start->part.comm != GN_NONE && start->part.op != GN_COLLECTIVE_UNKNOWN;
 }
 
 /* Its end has come, or never will: the location's next blocking collective, or the next one with this
@@ -636,8 +90,8 @@ static void free_start(struct gn_order *order, struct gn_start *start)
 /* Without an instance: the begin and the end are local events. */
 static void dissolve(struct gn_order *order, struct gn_start *start)
 {
-    struct gn_vertex *begin = start->begin, *end = start->end;
-    start->begin = start->end = NULL;
+    struct gn_vertex *begin = start->part.begin, *end = start->end;
+    start->part.begin = start->end = NULL;
     start->dissolved = true;
     if (begin)
         gn_vertex_noticed(order, begin);
@@ -645,58 +99,29 @@ static void dissolve(struct gn_order *order, struct gn_start *start)
         gn_vertex_settled(order, end);
 }
 
-static struct gn_instance *number(struct gn_order *order, struct gn_start *start, int *code)
-{
-    struct gn_place_state *location = &order->locations[start->location];
-    struct gn_group *g = find_group(order, start->comm, start->rma, code);
-    if (!g || g->size == 0 || order->processes[location->process].loose)
-        return NULL;
-    start->member = member_of(order, g, location->process);
-    if (start->member >= g->size) {
-        order->stats.contradictions++;
-        return NULL;
-    }
-    uint32_t next = g->begun[start->member]++;
-    if (next < g->base) /* the others are through with it: the member had left */
-        return NULL;
-    struct gn_instance *i = find_instance(order, g, next, start);
-    if (!i)
-        *code = -ENOMEM;
-    else if (i->members[start->member].begun) /* the same: it may be over at any moment */
-        return NULL;
-    return i;
-}
-
 /* The start has all it needs to be counted: it becomes part of its instance. Gone when its end was there,
  * too. */
 static int join(struct gn_order *order, struct gn_start *start)
 {
     int code;
-    struct gn_instance *i = number(order, start, &code);
-    struct gn_vertex *begin = start->begin, *end = start->end;
+    struct gn_instance *i = gn_instance_of(order, &start->part, &code);
+    struct gn_vertex *begin = start->part.begin, *end = start->end;
     start->instance = i;
     start->listed = false;
     if (!i) {
-        if (start->comm >= order->definitions->comm_count && !start->rma)
+        if (start->part.comm >= order->definitions->comm_count && !start->part.rma)
             order->stats.contradictions++;
         dissolve(order, start);
     } else {
-        instance_begin(order, i, start);
-        start->begin = NULL;
+        gn_instance_begin(order, i, &start->part);
+        start->part.begin = NULL;
         if (begin)
             gn_vertex_noticed(order, begin); /* it was kept because nobody knew */
     }
-    if (i && start->has_ended) {
-        end_observed(order, i, start->member);
-        close_if_over(order, i);
-    }
-    if (i && end) {
-        if (start->given_up)
-            end->place.flags |= GN_PLACE_AMBIGUOUS;
-        instance_end(order, i, start->member, end);
-        gn_vertex_settled(order, end);
-        close_if_over(order, i);
-    }
+    if (i && end && start->given_up)
+        end->place.flags |= GN_PLACE_AMBIGUOUS;
+    if (i && (end || start->has_ended))
+        gn_instance_end(order, i, start->part.member, end);
     if (end || start->has_ended)
         free_start(order, start);
     return code;
@@ -778,12 +203,13 @@ int gn_collective_begin(struct gn_order *order, struct gn_vertex *begin)
         return -ENOMEM;
     *start = (struct gn_start){.request = event->request,
                                .location = event->location,
-                               .comm = event->comm,
-                               .root = event->peer,
-                               .op = event->op,
-                               .rma = is_rma(event),
-                               .begin = begin,
-                               .bytes_sent = event->bytes_sent};
+                               .part = {.comm = event->comm,
+                                        .root = event->peer,
+                                        .op = event->op,
+                                        .rma = is_rma(event),
+                                        .process = location->process,
+                                        .bytes_sent = event->bytes_sent,
+                                        .begin = begin}};
     if (nonblocking && !gn_map_add(&order->starts, map_key(location->process, event->request), start)) {
         free(start);
         return -ENOMEM;
@@ -794,7 +220,7 @@ int gn_collective_begin(struct gn_order *order, struct gn_vertex *begin)
     begin->begins = true;
     begin->keeps++; /* until it is known who its successors are */
     let_go(order, start);
-    if (start->rma) /* one at a time: nothing that came before it can be unknown */
+    if (start->part.rma) /* one at a time: nothing that came before it can be unknown */
         return is_known(start) ? join(order, start) : 0;
     return append(order, location, start);
 }
@@ -814,11 +240,8 @@ int gn_collective_end(struct gn_order *order, struct gn_vertex *end)
     end->waits++;
     start->end = end;
     if (start->instance) {
-        struct gn_instance *i = start->instance;
-        instance_end(order, i, start->member, end);
-        gn_vertex_settled(order, end);
+        gn_instance_end(order, start->instance, start->part.member, end);
         free_start(order, start);
-        close_if_over(order, i);
         return 0;
     }
     if (start->dissolved) {
@@ -827,86 +250,27 @@ int gn_collective_end(struct gn_order *order, struct gn_vertex *end)
         return 0;
     }
     if (!is_known(start)) {
-        start->comm = event->comm;
-        start->op = event->op == GN_COLLECTIVE_UNKNOWN ? GN_COLLECTIVE_BARRIER : event->op;
-        start->root = event->peer;
-        start->bytes_sent = event->bytes_sent;
+        start->part.comm = event->comm;
+        start->part.op = event->op == GN_COLLECTIVE_UNKNOWN ? GN_COLLECTIVE_BARRIER : event->op;
+        start->part.root = event->peer;
+        start->part.bytes_sent = event->bytes_sent;
         let_go(order, start);
     }
-    if (start->comm == GN_NONE) { /* not even its end says on which communicator */
+    if (start->part.comm == GN_NONE) { /* not even its end says on which communicator */
         order->stats.contradictions++;
         struct gn_place_state *home = &order->locations[start->location];
         forget(order, home, start);
         return drain(order, home);
     }
-    struct role role;
-    if (role_of(order, start, &role) && waits_for_nobody(&role, event->bytes_received)) {
+    if (gn_part_waits_for_nobody(order, &start->part, event->bytes_received)) {
         start->end = NULL;
         start->has_ended = true;
         gn_vertex_settled(order, end);
     }
-    if (start->given_up || start->rma)
+    if (start->given_up || start->part.rma)
         return join(order, start);
     location->waits_elsewhere |= start->location != event->location;
     return drain(order, &order->locations[start->location]);
-}
-
-void gn_collective_reported(struct gn_order *order, struct gn_vertex *begin)
-{
-    struct gn_instance *i = begin->instance;
-    if (!i)
-        return;
-    uint32_t rank = begin->member;
-    if (!begin->held)
-        i->members[rank].begin = NULL;
-    settle(order, i, rank, begin->place.ticks);
-    close_if_over(order, i);
-}
-
-struct gn_inquiry *gn_collective_inquiry(const struct gn_vertex *end)
-{
-    return &end->instance->sides[other_side(end->instance->group, end->member)].inquiry;
-}
-
-bool gn_collective_waits_for(const struct gn_vertex *end, uint32_t member)
-{
-    const struct gn_instance *i = end->instance;
-    if (i->shape == PREFIX)
-        return member < end->member;
-    return side_of(i->group, member) == other_side(i->group, end->member) &&
-           (i->shape != ONE_TO_ALL || member == i->root);
-}
-
-uint32_t gn_collective_blocker(const struct gn_vertex *end, uint32_t *member)
-{
-    const struct gn_instance *i = end->instance;
-    uint32_t last = i->shape == PREFIX ? end->member : i->group->size;
-    while (*member < last) {
-        uint32_t rank = (*member)++;
-        const struct gn_vertex *begin = i->members[rank].begin;
-        if (begin && !begin->reported && !i->members[rank].settled && gn_collective_waits_for(end, rank))
-            return begin->event.location;
-    }
-    return GN_NONE;
-}
-
-void gn_collective_release(struct gn_order *order, struct gn_vertex *end)
-{
-    struct gn_instance *i = end->instance;
-    end->instance = NULL;
-    i->waiting--;
-    if (i->shape == PREFIX) {
-        i->members[end->member].end = NULL;
-    } else {
-        uint32_t side = other_side(i->group, end->member);
-        struct gn_vertex **link = &i->sides[side].first_waiting, *previous = NULL;
-        for (; *link != end; link = &previous->after)
-            previous = *link;
-        *link = end->after;
-        if (i->sides[side].last_waiting == end)
-            i->sides[side].last_waiting = previous;
-    }
-    close_if_over(order, i);
 }
 
 /* What is at the front and unknown is counted later, out of order, when its end comes after all. */
@@ -942,24 +306,6 @@ void gn_collectives_end(struct gn_order *order, uint32_t location)
         forget(order, state, state->given_up);
 }
 
-static int leave_group(struct gn_order *order, struct gn_group *g, uint32_t process)
-{
-    uint32_t rank = member_of(order, g, process);
-    if (rank >= g->size)
-        return 0;
-    if (!gn_grow(&g->absent, &g->absent_capacity, g->absent_count, sizeof *g->absent))
-        return -ENOMEM;
-    g->absent[g->absent_count++] = rank;
-    for (uint32_t number = g->base, end = g->base + (uint32_t)g->count; number != end; number++) {
-        struct gn_instance *i = number >= g->base && g->count ? g->open[g->first + (number - g->base)] : NULL;
-        if (!i)
-            continue;
-        leave(order, i, rank);
-        close_if_over(order, i);
-    }
-    return 0;
-}
-
 static bool belongs_to(void *value, void *with)
 {
     const struct gn_start *start = value;
@@ -969,16 +315,6 @@ static bool belongs_to(void *value, void *with)
         return false;
     free(value);
     return true;
-}
-
-void gn_collectives_leave(struct gn_order *order, uint32_t process)
-{
-    for (size_t i = 0; i < order->comm_groups; i++)
-        if (order->groups[i] && leave_group(order, order->groups[i], process) != 0)
-            order->stopped = -ENOMEM;
-    for (size_t i = 0; i < order->window_groups; i++)
-        if (order->window_group_array[i] && leave_group(order, order->window_group_array[i], process) != 0)
-            order->stopped = -ENOMEM;
 }
 
 void gn_collectives_lose(struct gn_order *order, uint32_t process)
@@ -991,19 +327,6 @@ void gn_collectives_lose(struct gn_order *order, uint32_t process)
     gn_collectives_leave(order, process);
 }
 
-static void free_group(struct gn_group *g)
-{
-    if (!g)
-        return;
-    for (size_t i = 0; i < g->count; i++)
-        free(g->open[g->first + i]);
-    free(g->open);
-    free(g->begun);
-    free(g->absent);
-    free(g->spare);
-    free(g);
-}
-
 void gn_collectives_close(struct gn_order *order)
 {
     for (size_t i = 0; i < order->location_count; i++)
@@ -1011,10 +334,5 @@ void gn_collectives_close(struct gn_order *order)
     for (size_t i = 0; i < order->starts.size; i++)
         free(order->starts.slots[i].value);
     gn_map_clear(&order->starts);
-    for (size_t i = 0; i < order->comm_groups; i++)
-        free_group(order->groups[i]);
-    for (size_t i = 0; i < order->window_groups; i++)
-        free_group(order->window_group_array[i]);
-    free(order->groups);
-    free(order->window_group_array);
+    gn_instances_close(order);
 }

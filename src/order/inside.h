@@ -106,7 +106,7 @@ struct gn_order {
     struct gn_map posts; /* receives.c: open receive requests that are not at the front of their list */
     struct gn_post *spare_posts;
     struct gn_map starts;     /* collectives.c: open nonblocking collectives */
-    struct gn_group **groups; /* collectives.c: by communicator, then by window */
+    struct gn_group **groups; /* instances.c: by communicator, then by window */
     size_t comm_groups, window_groups;
     struct gn_group **window_group_array;
 };
@@ -172,7 +172,7 @@ void gn_receives_hurry(struct gn_order *order, struct gn_place_state *location);
 void gn_receives_end(struct gn_order *order, uint32_t location);
 void gn_receives_close(struct gn_order *order);
 
-/* ---- collectives.c: instances of collectives ---- */
+/* ---- collectives.c: which instance a location's collectives belong to; instances.c: what that does ---- */
 
 int gn_collective_begin(struct gn_order *order, struct gn_vertex *begin);
 int gn_collective_end(struct gn_order *order, struct gn_vertex *end);
