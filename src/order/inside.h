@@ -59,6 +59,7 @@ struct gn_place_state {
     uint32_t process, next_of_process; /* the next location of the same process; GN_NONE: no further one */
     uint32_t next_ready;
     uint32_t deferred_receives;
+    uint32_t vague_receives;                /* open ones that could take messages of several channels */
     struct gn_post *first_post, *last_post; /* receives in posting order; receives.c */
     uint64_t deferred_since;
     struct gn_start *first_start,

@@ -55,12 +55,14 @@ struct gn_order_sink {
 };
 
 struct gn_order_settings {
-    bool adjust;       /* fill place.ticks by the paper's section 2.6; else place.ticks is the event's own */
-    uint32_t patience; /* events of a location that may pile up while an open request is in the way of a
-                          receive that has completed; and, a hundred times as many, while it is unclear which
-                          instance a nonblocking collective is. 0: a default. Then the open ones are passed
-                          over, and what they held up is marked ambiguous. Mostly traces that do not say what
-                          a request was for make use of it. */
+    bool adjust; /* fill place.ticks by the paper's section 2.6; else place.ticks is the event's own */
+    uint32_t
+        patience; /* events of a location that may pile up while an open request is in the way of a
+                     receive that has completed; and, a hundred times as many, while all open requests are
+                     known to be for one channel each, or while it is unclear which instance a nonblocking
+                     collective is. 0: a default. Then the open ones are passed
+                     over, and what they held up is marked ambiguous. Mostly traces that do not say what
+                     a request was for make use of it. */
 };
 
 struct gn_order_stats {

@@ -77,8 +77,15 @@ static bool is_at_front(const struct gn_place_state *location)
     return false;
 }
 
+/* Open, and not known to be for one channel only. */
+static bool is_vague(const struct gn_post *post)
+{
+    return !post->receive && (post->comm == GN_NONE || post->from == GN_ANY || post->tag == GN_ANY);
+}
+
 static void append(struct gn_place_state *location, struct gn_post *post)
 {
+    location->vague_receives += is_vague(post);
     post->listed = true;
     post->next = NULL;
     post->previous = location->last_post;
@@ -93,6 +100,7 @@ static void unlist(struct gn_place_state *location, struct gn_post *post)
 {
     if (!post->listed)
         return;
+    location->vague_receives -= is_vague(post);
     post->listed = false;
     if (post->previous)
         post->previous->next = post->next;
@@ -253,6 +261,7 @@ static int complete_posted(struct gn_order *order, struct gn_post *post, struct 
     if (post->named)
         gn_map_remove(&order->posts, map_key(post->process, post->request));
     post->named = false;
+    location->vague_receives -= is_vague(post);
     post->receive = receive;
     post->key = *key;
     receive->waits++;
@@ -319,7 +328,11 @@ static void give_up(struct gn_order *order, struct gn_place_state *location, boo
 
 void gn_receives_hurry(struct gn_order *order, struct gn_place_state *location)
 {
-    if (location->observed - location->deferred_since > order->settings.patience)
+    uint64_t patience = order->settings.patience;
+    if (location->vague_receives ==
+        0) /* all know what they wait for: only one that never completes is a reason */
+        patience *= 100;
+    if (location->observed - location->deferred_since > patience)
         give_up(order, location, false);
 }
 

@@ -413,6 +413,23 @@ static void patience_ends(void **state)
     close_scene(&s);
 }
 
+static void requests_that_say_what_they_are_for_have_more_patience(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_with(&s, 2, &(struct gn_order_settings){.patience = 8});
+    PUSH(POST(1, 1, 0, 0), 1);
+    PUSH(POST(1, 2, 0, 0), 1);
+    PUSH(SEND(0, 1, 0), 1);
+    PUSH(SEND(0, 1, 0), 1);
+    PUSH(IRECV(1, 2, 0, 0), 0);
+    for (unsigned i = 0; i < 40; i++)
+        push(&s, ENTER(1));
+    PUSH(IRECV(1, 1, 0, 0), 42);
+    assert_int_equal(gn_order_stats(s.order)->ambiguous, 0);
+    close_scene(&s);
+}
+
 static void a_thread_that_is_defined_later_completes_an_earlier_request(void **state)
 {
     (void)state;
@@ -1452,6 +1469,7 @@ int main(void)
         cmocka_unit_test(a_cancelled_receive_takes_no_message),
         cmocka_unit_test(a_request_may_be_used_again),
         cmocka_unit_test(patience_ends),
+        cmocka_unit_test(requests_that_say_what_they_are_for_have_more_patience),
         cmocka_unit_test(a_thread_that_is_defined_later_completes_an_earlier_request),
         cmocka_unit_test(patience_ends_in_another_thread),
         cmocka_unit_test(patience_with_starts_ends_in_another_thread),
