@@ -1,7 +1,7 @@
 # Every event of a trace comes out of the sort exactly once, no receive before its send, no end of a collective before
 # the begins it depends on, whatever order the events arrive in. check_order decides that by rules of its own.
 #
-#   causal_order.sh archive|synth|examples|real|eztrace
+#   causal_order.sh archive|synth|examples|real|eztrace|paper
 . "$(dirname "$0")/lib.sh"
 
 check_order=$BUILD/tests/unit/check_order
@@ -70,6 +70,21 @@ run 100
 END
     traced lmp lmp -in in.melt
     check lmp "$archive" 500
+    ;;
+paper) # the experiment of Kimelman and Zernik: a ring, monitored through buffers of 100 bytes
+    have ring_f77 || skip "no ring_f77"
+    n=4
+    [ "$FLAVOUR" = openmpi ] || n=2
+    traced ring "$examples/ring_f77.$FLAVOUR"
+    "$gnomon" order --arrival delayed:buffer=100B --format json "$archive" >"$work/order.out"
+    python3 - "$work/order.out" <<'END' || fail "the sort shows messages backward, or the arrival does not: $(cat "$work/order.out")"
+import json, sys
+sort = json.load(open(sys.argv[1]))["sort"]
+assert sort["receives"] >= 500, sort
+assert sort["backward_in_arrival"] > 0, sort
+assert sort["backward_in_output"] == 0, sort
+assert sort["window_mean"] < 100, sort
+END
     ;;
 eztrace)
     command -v eztrace >/dev/null || skip "no eztrace"
