@@ -49,7 +49,7 @@ static bool is_known(const struct gn_start *start)
  * request, is another one. */
 static void unname(struct gn_order *order, struct gn_start *start)
 {
-    struct gn_place_state *location = &order->locations[start->location];
+    struct gn_location_state *location = &order->locations[start->location];
     if (location->blocking == start)
         location->blocking = NULL;
     if (location->blocking_rma == start)
@@ -59,7 +59,7 @@ static void unname(struct gn_order *order, struct gn_start *start)
     start->named = false;
 }
 
-static void list_given_up(struct gn_place_state *location, struct gn_start *start)
+static void list_given_up(struct gn_location_state *location, struct gn_start *start)
 {
     start->given_up = true;
     start->previous = NULL;
@@ -69,7 +69,7 @@ static void list_given_up(struct gn_place_state *location, struct gn_start *star
     location->given_up = start;
 }
 
-static void unlist_given_up(struct gn_place_state *location, struct gn_start *start)
+static void unlist_given_up(struct gn_location_state *location, struct gn_start *start)
 {
     if (start->previous)
         start->previous->next = start->next;
@@ -128,7 +128,7 @@ static int join(struct gn_order *order, struct gn_start *start)
 }
 
 /* Numbers what can be numbered, in starting order. */
-static int drain(struct gn_order *order, struct gn_place_state *location)
+static int drain(struct gn_order *order, struct gn_location_state *location)
 {
     int code = 0;
     while (location->first_start && is_known(location->first_start)) {
@@ -141,7 +141,7 @@ static int drain(struct gn_order *order, struct gn_place_state *location)
     return code;
 }
 
-static int append(struct gn_order *order, struct gn_place_state *location, struct gn_start *start)
+static int append(struct gn_order *order, struct gn_location_state *location, struct gn_start *start)
 {
     start->listed = true;
     start->next = NULL;
@@ -156,7 +156,7 @@ static int append(struct gn_order *order, struct gn_place_state *location, struc
 }
 
 /* A start whose end never came: it will not be heard of again. */
-static void forget(struct gn_order *order, struct gn_place_state *location, struct gn_start *start)
+static void forget(struct gn_order *order, struct gn_location_state *location, struct gn_start *start)
 {
     if (start->listed) {
         struct gn_start **link = &location->first_start, *previous = NULL;
@@ -185,7 +185,7 @@ static bool is_rma(const struct gn_event *event)
 int gn_collective_begin(struct gn_order *order, struct gn_vertex *begin)
 {
     const struct gn_event *event = &begin->event;
-    struct gn_place_state *location = &order->locations[event->location];
+    struct gn_location_state *location = &order->locations[event->location];
     if (location->process >= order->process_count) {
         order->stats.contradictions++;
         return 0;
@@ -228,7 +228,7 @@ int gn_collective_begin(struct gn_order *order, struct gn_vertex *begin)
 int gn_collective_end(struct gn_order *order, struct gn_vertex *end)
 {
     const struct gn_event *event = &end->event;
-    struct gn_place_state *location = &order->locations[event->location];
+    struct gn_location_state *location = &order->locations[event->location];
     struct gn_start *start = is_rma(event) ? location->blocking_rma : location->blocking;
     if (event->kind == GN_EVENT_NBC_COMPLETE)
         start = gn_map_find(&order->starts, map_key(location->process, event->request));
@@ -258,7 +258,7 @@ int gn_collective_end(struct gn_order *order, struct gn_vertex *end)
     }
     if (start->part.comm == GN_NONE) { /* not even its end says on which communicator */
         order->stats.contradictions++;
-        struct gn_place_state *home = &order->locations[start->location];
+        struct gn_location_state *home = &order->locations[start->location];
         forget(order, home, start);
         return drain(order, home);
     }
@@ -274,7 +274,7 @@ int gn_collective_end(struct gn_order *order, struct gn_vertex *end)
 }
 
 /* What is at the front and unknown is counted later, out of order, when its end comes after all. */
-static void give_up(struct gn_order *order, struct gn_place_state *location)
+static void give_up(struct gn_order *order, struct gn_location_state *location)
 {
     while (location->first_start && !is_known(location->first_start)) {
         struct gn_start *start = location->first_start;
@@ -285,7 +285,7 @@ static void give_up(struct gn_order *order, struct gn_place_state *location)
     drain(order, location);
 }
 
-void gn_collectives_hurry(struct gn_order *order, struct gn_place_state *location)
+void gn_collectives_hurry(struct gn_order *order, struct gn_location_state *location)
 {
     if (location->observed - location->starts_since > 100ull * order->settings.patience)
         give_up(order, location);
@@ -295,7 +295,7 @@ void gn_collectives_hurry(struct gn_order *order, struct gn_place_state *locatio
  */
 void gn_collectives_end(struct gn_order *order, uint32_t location)
 {
-    struct gn_place_state *state = &order->locations[location];
+    struct gn_location_state *state = &order->locations[location];
     while (state->first_start)
         forget(order, state, state->first_start);
     if (state->blocking)

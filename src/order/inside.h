@@ -47,7 +47,7 @@ struct gn_post;
 struct gn_start;
 
 /* A location's state; what every event looks at comes first. */
-struct gn_place_state {
+struct gn_location_state {
     _Alignas(64) struct gn_vertex *head; /* events that wait, in local order */
     struct gn_vertex *tail;
     struct gn_vertex *last; /* the vertex of the event observed last; NULL: it has none */
@@ -94,7 +94,7 @@ struct gn_order {
     uint64_t untangle_at; /* so many unreported events are worth a search for circles */
     uint64_t searches;    /* for circles, so far */
     int stopped;          /* what the sink returned, or -ENOMEM: nothing works any more */
-    struct gn_place_state *locations;
+    struct gn_location_state *locations;
     struct gn_process_state *processes;
     size_t location_count, process_count;
     uint32_t first_ready, last_ready; /* locations whose head can be reported; GN_NONE: none */
@@ -168,7 +168,7 @@ int gn_receive_completed(struct gn_order *order, struct gn_vertex *receive);
 bool gn_receives_share(struct gn_order *order, uint32_t location);
 void gn_receive_cancelled(struct gn_order *order, const struct gn_event *event);
 /* Called at each event of a location with deferred receives. */
-void gn_receives_hurry(struct gn_order *order, struct gn_place_state *location);
+void gn_receives_hurry(struct gn_order *order, struct gn_location_state *location);
 /* Nothing that is open at this location will complete any more. */
 void gn_receives_end(struct gn_order *order, uint32_t location);
 void gn_receives_close(struct gn_order *order);
@@ -179,7 +179,7 @@ int gn_collective_begin(struct gn_order *order, struct gn_vertex *begin);
 int gn_collective_end(struct gn_order *order, struct gn_vertex *end);
 void gn_collective_reported(struct gn_order *order, struct gn_vertex *begin); /* a begin was */
 /* Called at each event of a location with collectives that have no number yet. */
-void gn_collectives_hurry(struct gn_order *order, struct gn_place_state *location);
+void gn_collectives_hurry(struct gn_order *order, struct gn_location_state *location);
 /* Nothing that is begun at this location will end any more. */
 void gn_collectives_end(struct gn_order *order, uint32_t location);
 /* How far a search for circles has come with the members of an instance. In tangles.c. */

@@ -85,7 +85,7 @@ void gn_vertex_unlist(struct gn_vertex *vertex)
 
 static void make_ready(struct gn_order *order, uint32_t index)
 {
-    struct gn_place_state *location = &order->locations[index];
+    struct gn_location_state *location = &order->locations[index];
     if (location->is_ready)
         return;
     location->is_ready = true;
@@ -105,7 +105,7 @@ void gn_vertex_settled(struct gn_order *order, struct gn_vertex *vertex)
 
 /* ---- reporting ---- */
 
-static int give(struct gn_order *order, struct gn_place_state *location, const struct gn_event *event,
+static int give(struct gn_order *order, struct gn_location_state *location, const struct gn_event *event,
                 struct gn_place *place, uint64_t floor_ticks)
 {
     place->ticks = event->ticks;
@@ -130,7 +130,7 @@ static int give(struct gn_order *order, struct gn_place_state *location, const s
 
 static int report(struct gn_order *order, struct gn_vertex *vertex)
 {
-    struct gn_place_state *location = &order->locations[vertex->event.location];
+    struct gn_location_state *location = &order->locations[vertex->event.location];
     int code = give(order, location, &vertex->event, &vertex->place, vertex->floor_ticks);
     vertex->reported = true;
     order->unreported--;
@@ -147,7 +147,7 @@ static int report(struct gn_order *order, struct gn_vertex *vertex)
     return code;
 }
 
-static void report_head(struct gn_order *order, struct gn_place_state *location)
+static void report_head(struct gn_order *order, struct gn_location_state *location)
 {
     while (location->head && location->head->waits == 0 && !order->stopped) {
         struct gn_vertex *vertex = location->head;
@@ -161,7 +161,7 @@ static void report_head(struct gn_order *order, struct gn_place_state *location)
 static int settle_all(struct gn_order *order)
 {
     while (order->first_ready != GN_NONE && !order->stopped) {
-        struct gn_place_state *location = &order->locations[order->first_ready];
+        struct gn_location_state *location = &order->locations[order->first_ready];
         order->first_ready = location->next_ready;
         location->is_ready = false;
         report_head(order, location);
@@ -183,7 +183,7 @@ static void count_step(struct gn_order *order)
 }
 
 /* The event observed last at this location has been followed by another one, or by the end. */
-static void followed(struct gn_order *order, struct gn_place_state *location)
+static void followed(struct gn_order *order, struct gn_location_state *location)
 {
     if (location->last)
         gn_vertex_noticed(order, location->last);
@@ -193,7 +193,7 @@ static void followed(struct gn_order *order, struct gn_place_state *location)
     location->any = false;
 }
 
-static void enqueue(struct gn_place_state *location, struct gn_vertex *vertex)
+static void enqueue(struct gn_location_state *location, struct gn_vertex *vertex)
 {
     vertex->queued = true;
     vertex->next = NULL;
@@ -203,7 +203,7 @@ static void enqueue(struct gn_place_state *location, struct gn_vertex *vertex)
         location->head = location->tail = vertex;
 }
 
-static int push_vertex(struct gn_order *order, struct gn_place_state *location, struct gn_vertex *vertex)
+static int push_vertex(struct gn_order *order, struct gn_location_state *location, struct gn_vertex *vertex)
 {
     location->last = vertex;
     order->unreported++;
@@ -262,7 +262,8 @@ static bool is_plain(unsigned kind)
            kind != GN_EVENT_LOST && !is_connected(kind);
 }
 
-static int go_through(struct gn_order *order, struct gn_place_state *location, const struct gn_event *event)
+static int go_through(struct gn_order *order, struct gn_location_state *location,
+                      const struct gn_event *event)
 {
     struct gn_place place = {.sender = GN_NONE};
     location->any = true;
@@ -271,7 +272,8 @@ static int go_through(struct gn_order *order, struct gn_place_state *location, c
 
 /* Events without successors or predecessors elsewhere, though they may say something about those that have.
  */
-static int push_local(struct gn_order *order, struct gn_place_state *location, const struct gn_event *event)
+static int push_local(struct gn_order *order, struct gn_location_state *location,
+                      const struct gn_event *event)
 {
     int code = 0;
     if (event->kind == GN_EVENT_MPI_IRECV_REQUEST)
@@ -290,7 +292,7 @@ static int push_local(struct gn_order *order, struct gn_place_state *location, c
     return order->first_ready == GN_NONE ? code : settle_all(order);
 }
 
-static int push_connected(struct gn_order *order, struct gn_place_state *location,
+static int push_connected(struct gn_order *order, struct gn_location_state *location,
                           const struct gn_event *event)
 {
     struct gn_vertex *vertex = make_vertex(order, event);
@@ -325,7 +327,7 @@ static bool is_up_to_date(const struct gn_order *order)
 
 static bool know_location(struct gn_order *order, uint32_t index)
 {
-    struct gn_place_state *location = &order->locations[index];
+    struct gn_location_state *location = &order->locations[index];
     location->process = order->definitions->locations[index].process;
     location->next_of_process = GN_NONE;
     if (location->process >= order->process_count)
@@ -347,8 +349,8 @@ static bool know_locations(struct gn_order *order)
         return false;
     if (d->location_count <= order->location_count)
         return true;
-    struct gn_place_state *all =
-        aligned_alloc(_Alignof(struct gn_place_state), d->location_count * sizeof *all);
+    struct gn_location_state *all =
+        aligned_alloc(_Alignof(struct gn_location_state), d->location_count * sizeof *all);
     if (!all)
         return false;
     memset(all, 0, d->location_count * sizeof *all);
@@ -373,7 +375,7 @@ static int untangle(struct gn_order *order, int code)
     return code ? code : failed;
 }
 
-static void hurry(struct gn_order *order, struct gn_place_state *location)
+static void hurry(struct gn_order *order, struct gn_location_state *location)
 {
     if (location->deferred_receives)
         gn_receives_hurry(order, location);
@@ -383,12 +385,12 @@ static void hurry(struct gn_order *order, struct gn_place_state *location)
 
 /* Another thread has opened what this one waits for, and may itself be silent: its patience ends here, too.
  */
-static void hurry_others(struct gn_order *order, struct gn_place_state *location)
+static void hurry_others(struct gn_order *order, struct gn_location_state *location)
 {
     location->waits_elsewhere = false;
     for (uint32_t l = gn_process_of(order, location->process)->last_location; l != GN_NONE;
          l = order->locations[l].next_of_process) {
-        struct gn_place_state *other = &order->locations[l];
+        struct gn_location_state *other = &order->locations[l];
         if (other == location || (!other->deferred_receives && !other->first_start))
             continue;
         location->waits_elsewhere = true;
@@ -405,7 +407,7 @@ int gn_order_push(struct gn_order *order, const struct gn_event *event)
         return order->stopped = -ENOMEM;
     if (event->location >= order->location_count || order->locations[event->location].ended)
         return -EINVAL;
-    struct gn_place_state *location = &order->locations[event->location];
+    struct gn_location_state *location = &order->locations[event->location];
     int code;
     __builtin_prefetch(event + 6); /* events mostly come from arrays */
     followed(order, location);
@@ -444,7 +446,7 @@ static struct gn_key early_key(uint32_t location, uint64_t sequence)
     return (struct gn_key){sequence, location};
 }
 
-static struct gn_early take_earliest(struct gn_order *order, struct gn_place_state *location)
+static struct gn_early take_earliest(struct gn_order *order, struct gn_location_state *location)
 {
     struct gn_early *heap = location->early, first = heap[0], last = heap[--location->early_count];
     size_t at = 0;
@@ -462,7 +464,7 @@ static struct gn_early take_earliest(struct gn_order *order, struct gn_place_sta
 
 static int keep_early(struct gn_order *order, const struct gn_event *event, uint64_t sequence)
 {
-    struct gn_place_state *location = &order->locations[event->location];
+    struct gn_location_state *location = &order->locations[event->location];
     struct gn_key key = early_key(event->location, sequence);
     if (gn_map_find(&order->early, key))
         return -EEXIST;
@@ -478,7 +480,7 @@ static int keep_early(struct gn_order *order, const struct gn_event *event, uint
 static int push_due(struct gn_order *order, uint32_t index)
 {
     int code = 0;
-    struct gn_place_state *location = &order->locations[index];
+    struct gn_location_state *location = &order->locations[index];
     while (code == 0 && location->early_count > 0 && location->early[0].sequence == location->expected) {
         struct gn_early due = take_earliest(order, location);
         location->expected++;
@@ -496,7 +498,7 @@ int gn_order_push_numbered(struct gn_order *order, const struct gn_event *event,
         return order->stopped = -ENOMEM;
     if (event->location >= order->location_count || order->locations[event->location].ended)
         return -EINVAL;
-    struct gn_place_state *location = &order->locations[event->location];
+    struct gn_location_state *location = &order->locations[event->location];
     if (sequence < location->expected)
         return -EEXIST;
     if (sequence == location->expected) {
@@ -512,7 +514,7 @@ static int push_early(struct gn_order *order, uint32_t index)
 {
     int code = 0;
     while (code == 0 && order->locations[index].early_count > 0) {
-        struct gn_place_state *location = &order->locations[index];
+        struct gn_location_state *location = &order->locations[index];
         struct gn_event lost = gn_event_bare(GN_EVENT_LOST, index, location->early[0].event.ticks);
         lost.request = location->early[0].sequence - location->expected;
         location->expected = location->early[0].sequence;
@@ -532,7 +534,7 @@ int gn_order_end(struct gn_order *order, uint32_t index)
     if (index >= order->location_count || order->locations[index].ended)
         return -EINVAL;
     int code = order->stopped ? order->stopped : push_early(order, index);
-    struct gn_place_state *location = &order->locations[index];
+    struct gn_location_state *location = &order->locations[index];
     location->ended = true;
     followed(order, location);
     gn_receives_end(order, index);

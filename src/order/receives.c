@@ -34,7 +34,7 @@ static struct gn_key map_key(uint32_t process, uint64_t request)
     return (struct gn_key){request, process};
 }
 
-static struct gn_place_state *home_of(struct gn_order *order, const struct gn_post *post)
+static struct gn_location_state *home_of(struct gn_order *order, const struct gn_post *post)
 {
     return &order->locations[post->location];
 }
@@ -43,7 +43,7 @@ static struct gn_place_state *home_of(struct gn_order *order, const struct gn_po
  * near the front of its location's list. */
 static struct gn_post *find(const struct gn_order *order, uint32_t location, uint64_t request)
 {
-    const struct gn_place_state *here = &order->locations[location];
+    const struct gn_location_state *here = &order->locations[location];
     struct gn_post *post = here->first_post;
     for (int i = 0; post && i < FRONT; post = post->next, i++)
         if (post->request == request && !post->receive)
@@ -68,7 +68,7 @@ static void unmake(struct gn_order *order, struct gn_post *post)
     order->spare_posts = post;
 }
 
-static bool is_at_front(const struct gn_place_state *location)
+static bool is_at_front(const struct gn_location_state *location)
 {
     const struct gn_post *post = location->first_post;
     for (int i = 0; i < FRONT; post = post->next, i++)
@@ -83,7 +83,7 @@ static bool is_vague(const struct gn_post *post)
     return !post->receive && (post->comm == GN_NONE || post->from == GN_ANY || post->tag == GN_ANY);
 }
 
-static void append(struct gn_place_state *location, struct gn_post *post)
+static void append(struct gn_location_state *location, struct gn_post *post)
 {
     location->vague_receives += is_vague(post);
     post->listed = true;
@@ -96,7 +96,7 @@ static void append(struct gn_place_state *location, struct gn_post *post)
     location->last_post = post;
 }
 
-static void unlist(struct gn_place_state *location, struct gn_post *post)
+static void unlist(struct gn_location_state *location, struct gn_post *post)
 {
     if (!post->listed)
         return;
@@ -152,7 +152,7 @@ static int match_now(struct gn_order *order, struct gn_post *post)
 }
 
 /* Something left the list: receives after it may have their place now. */
-static int resolve(struct gn_order *order, struct gn_place_state *location)
+static int resolve(struct gn_order *order, struct gn_location_state *location)
 {
     int code = 0;
     for (struct gn_post *post = location->first_post, *next; post && location->deferred_receives;
@@ -168,7 +168,7 @@ static int resolve(struct gn_order *order, struct gn_place_state *location)
     return code;
 }
 
-static void defer(struct gn_place_state *location)
+static void defer(struct gn_location_state *location)
 {
     if (location->deferred_receives++ == 0)
         location->deferred_since = location->observed;
@@ -180,7 +180,7 @@ static int forget_earlier(struct gn_order *order, const struct gn_event *event)
     struct gn_post *known = find(order, event->location, event->request);
     if (!known)
         return 0;
-    struct gn_place_state *home = home_of(order, known);
+    struct gn_location_state *home = home_of(order, known);
     forget(order, known);
     return resolve(order, home);
 }
@@ -195,7 +195,7 @@ static uint32_t source_of(const struct gn_order *order, const struct gn_event *e
 
 int gn_receive_posted(struct gn_order *order, const struct gn_event *event)
 {
-    struct gn_place_state *location = &order->locations[event->location];
+    struct gn_location_state *location = &order->locations[event->location];
     uint32_t process = location->process;
     if (process >= order->process_count)
         return 0;
@@ -234,7 +234,7 @@ bool gn_receives_share(struct gn_order *order, uint32_t location)
 static int complete_unposted(struct gn_order *order, struct gn_vertex *receive,
                              const struct gn_channel_key *key)
 {
-    struct gn_place_state *location = &order->locations[receive->event.location];
+    struct gn_location_state *location = &order->locations[receive->event.location];
     if (!location->first_post)
         return gn_channels_receive(order, receive, key);
     struct gn_post *post =
@@ -252,7 +252,7 @@ static int complete_unposted(struct gn_order *order, struct gn_vertex *receive,
 static int complete_posted(struct gn_order *order, struct gn_post *post, struct gn_vertex *receive,
                            const struct gn_channel_key *key)
 {
-    struct gn_place_state *location = home_of(order, post);
+    struct gn_location_state *location = home_of(order, post);
     if (!post->listed) { /* given up: others have passed it */
         receive->place.flags |= GN_PLACE_AMBIGUOUS;
         forget(order, post);
@@ -297,7 +297,7 @@ void gn_receive_cancelled(struct gn_order *order, const struct gn_event *event)
     struct gn_post *post = find(order, event->location, event->request);
     if (!post)
         return;
-    struct gn_place_state *home = home_of(order, post);
+    struct gn_location_state *home = home_of(order, post);
     forget(order, post);
     resolve(order, home);
 }
@@ -312,7 +312,7 @@ static void pass_over(struct gn_order *order, struct gn_post *post)
         post->named = true;
 }
 
-static void give_up(struct gn_order *order, struct gn_place_state *location, bool is_over)
+static void give_up(struct gn_order *order, struct gn_location_state *location, bool is_over)
 {
     for (struct gn_post *post = location->first_post, *next; post; post = next) {
         next = post->next;
@@ -326,7 +326,7 @@ static void give_up(struct gn_order *order, struct gn_place_state *location, boo
     resolve(order, location);
 }
 
-void gn_receives_hurry(struct gn_order *order, struct gn_place_state *location)
+void gn_receives_hurry(struct gn_order *order, struct gn_location_state *location)
 {
     uint64_t patience = order->settings.patience;
     if (location->vague_receives ==
