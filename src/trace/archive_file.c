@@ -11,9 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A chunk ends with END_OF_CHUNK and zeros or, when it is quite full, with nothing; the last one with the
+ * last two of these. */
 enum {
+    END_OF_CHUNK = 0,
     END_OF_FILE = 1,
-    END_OF_CHUNK = 2,
+    END_OF_LAST_CHUNK = 2,
     CHUNK_HEADER = 3,
     TIME = 5,
     ATTRIBUTES = 6,
@@ -34,7 +37,7 @@ static enum gn_file_state state_of(int file)
     if (file < 0) /* why else it cannot be opened, the library will say */
         return errno == ENOENT ? GN_FILE_MISSING : GN_FILE_WHOLE;
     bool is_whole = lseek(file, -(off_t)sizeof end, SEEK_END) >= 0 &&
-                    read(file, end, sizeof end) == sizeof end && end[0] == END_OF_CHUNK &&
+                    read(file, end, sizeof end) == sizeof end && end[0] == END_OF_LAST_CHUNK &&
                     end[1] == END_OF_FILE;
     close(file);
     return is_whole ? GN_FILE_WHOLE : GN_FILE_CUT;
@@ -95,8 +98,9 @@ static bool skip_record(struct rest *rest, uint8_t *type)
     *type = rest->at[0];
     skip(rest, 1);
     switch (*type) {
-    case END_OF_FILE:
     case END_OF_CHUNK:
+    case END_OF_FILE:
+    case END_OF_LAST_CHUNK:
         return false;
     case CHUNK_HEADER:
         rest->is_big_endian = rest->size && rest->at[0] != 'B';
@@ -119,7 +123,7 @@ static uint64_t count_records(const uint8_t *bytes, uint64_t size, uint64_t chun
         uint8_t type = 0;
         while (skip_record(&rest, &type))
             records += type != CHUNK_HEADER && type != TIME && type != ATTRIBUTES;
-        if (type != END_OF_CHUNK)
+        if (rest.size && type != END_OF_CHUNK)
             break;
     }
     return records;
@@ -176,7 +180,7 @@ static bool skip_global_definition(struct rest *rest, uint8_t *type)
     if (rest->size == 0)
         return false;
     *type = rest->at[0];
-    if (*type == CHUNK_HEADER || *type == END_OF_CHUNK || *type == END_OF_FILE)
+    if (*type <= CHUNK_HEADER)
         return skip_record(rest, type);
     return skip(rest, 1) && skip_with_length(rest);
 }
@@ -185,14 +189,16 @@ uint64_t gn_archive_definitions_count(const char *folder, uint64_t chunk)
 {
     size_t size;
     uint64_t count = 0;
-    uint8_t type = END_OF_CHUNK;
     const uint8_t *bytes = chunk ? map_file(open_definitions(folder), &size) : NULL;
     if (!bytes)
         return 0;
-    for (uint64_t begin = 0; begin < size && type == END_OF_CHUNK; begin += chunk) {
+    for (uint64_t begin = 0; begin < size; begin += chunk) {
         struct rest rest = {.at = bytes + begin, .size = size - begin < chunk ? size - begin : chunk};
+        uint8_t type = END_OF_CHUNK;
         while (skip_global_definition(&rest, &type))
             count += type != CHUNK_HEADER;
+        if (rest.size && type != END_OF_CHUNK)
+            break;
     }
     munmap((void *)bytes, size);
     return count;
@@ -204,7 +210,7 @@ static bool skip_definition(struct rest *rest, uint8_t *type)
     if (rest->size == 0)
         return false;
     *type = rest->at[0];
-    if (*type == CHUNK_HEADER || *type == END_OF_CHUNK || *type == END_OF_FILE)
+    if (*type <= CHUNK_HEADER)
         return skip_record(rest, type);
     skip(rest, 1);
     struct rest record = *rest;
@@ -219,15 +225,14 @@ static bool mappings_fit(const uint8_t *bytes, uint64_t size, uint64_t chunk)
 {
     for (uint64_t begin = 0; begin < size; begin += chunk) {
         struct rest rest = {.at = bytes + begin, .size = size - begin < chunk ? size - begin : chunk};
-        uint8_t type = 0;
-        while (skip_definition(&rest, &type))
-            ;
-        if (type == END_OF_FILE)
-            return true;
-        if (type != END_OF_CHUNK)
+        uint8_t type = END_OF_CHUNK;
+        bool fits = true;
+        while (fits && rest.size)
+            fits = skip_definition(&rest, &type);
+        if (type == END_OF_FILE || type == END_OF_LAST_CHUNK)
+            return type == END_OF_FILE || (rest.size && rest.at[0] == END_OF_FILE);
+        if (!fits && type != END_OF_CHUNK)
             return false;
-        if (rest.size && rest.at[0] == END_OF_FILE)
-            return true;
     }
     return false;
 }

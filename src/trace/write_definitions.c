@@ -443,16 +443,20 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* The largest definition, a group of all locations or a map, must fit into one chunk. */
+/* The largest definition, a group of all locations, a map or a text, must fit into one chunk. No larger than
+ * that: OTF2 clears a chunk for each location. */
 static uint64_t definition_chunk_size(const struct gn_definitions *d,
                                       const struct gn_trace_local *const *locals)
 {
-    uint64_t size = OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, largest = d->location_count;
+    uint64_t size = OTF2_CHUNK_SIZE_MIN, largest = d->location_count;
     for (size_t i = 0; locals && i < d->location_count; i++)
         if (locals[i])
             largest = larger(largest, larger(larger(locals[i]->regions.count, locals[i]->paths.count),
                                              larger(locals[i]->comms.count, locals[i]->windows.count)));
-    while (size < 10 * largest + 4096 && size < OTF2_CHUNK_SIZE_MAX)
+    largest *= 10; /* bytes */
+    for (size_t i = 0; i < gn_string_count(d); i++)
+        largest = larger(largest, strlen(gn_string(d, (uint32_t)i)));
+    while (size < largest + 4096 && size < OTF2_CHUNK_SIZE_MAX)
         size *= 2;
     return size;
 }

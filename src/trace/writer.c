@@ -312,11 +312,12 @@ static bool prepare_to_close(struct gn_trace_writer *writer, struct location *lo
     return writer->archive != NULL;
 }
 
+/* The newest first: OTF2 has its writers in a list that begins with that one, and searches it. */
 static int close_locations(struct gn_trace_writer *writer, struct gn_error *err)
 {
     int code = 0;
     writer->trouble_code = 0;
-    for (size_t i = 0; i < writer->location_count; i++) {
+    for (size_t i = writer->location_count; i-- > 0;) {
         struct location *location = writer->locations[i];
         if (location && !prepare_to_close(writer, location))
             break;

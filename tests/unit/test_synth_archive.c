@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static char base[64];
@@ -107,6 +108,57 @@ static void test_an_archive_is_the_same_trace(void **state)
     }
 }
 
+/* Writes a trace with so many more strings than it needs, and reads its events. */
+static uint64_t events_with_strings(const char *folder, uint32_t strings, bool cut)
+{
+    struct gn_synth_settings settings = gn_synth_defaults();
+    struct gn_source source;
+    struct gn_trace_writer *writer;
+    const struct gn_trace_report *report;
+    const struct gn_event *events;
+    char text[160];
+    uint64_t sum = 0;
+    int64_t count;
+    settings.locations = 1;
+    settings.events = 50000; /* several chunks */
+    assert_int_equal(gn_synth_open(&source, &settings, &err), 0);
+    struct gn_definitions *definitions = (struct gn_definitions *)(uintptr_t)source.definitions;
+    for (uint32_t i = 0; i < strings; i++) {
+        snprintf(text, sizeof text, "%0100u", i);
+        assert_int_not_equal(gn_define_string(definitions, text), GN_NONE);
+    }
+    assert_int_equal(gn_trace_create(&writer, folder, &err), 0);
+    while ((count = source.pull(source.self, 0, &events, &err)) > 0)
+        for (int64_t i = 0; i < count; i++)
+            assert_int_equal(gn_trace_write(writer, 0, &events[i], &err), 0);
+    assert_int_equal(gn_trace_finish(writer, definitions, &err), 0);
+    source.close(source.self);
+    snprintf(text, sizeof text, "%s/traces/0.evt", folder);
+    if (cut)
+        assert_int_equal(truncate(text, 3 * 256 * 1024 + 100), 0);
+    assert_int_equal(gn_trace_open(&source, &report, folder, &err), 0);
+    assert_int_equal(source.definitions->location_count, 1);
+    while ((count = source.pull(source.self, 0, &events, &err)) > 0)
+        sum += (uint64_t)count;
+    assert_int_equal(count, 0);
+    source.close(source.self);
+    return sum;
+}
+
+/* What is read does not end with the first chunk. */
+static void test_files_may_have_several_chunks(void **state)
+{
+    (void)state;
+    char folder[128];
+    snprintf(folder, sizeof folder, "%s/few", base);
+    uint64_t whole = events_with_strings(folder, 0, false);
+    assert_in_range(whole, 50000, 51000);
+    snprintf(folder, sizeof folder, "%s/several", base);
+    assert_int_equal(events_with_strings(folder, 10000, false), whole); /* a MB of definitions */
+    snprintf(folder, sizeof folder, "%s/cut", base);
+    assert_in_range(events_with_strings(folder, 10000, true), whole / 2, whole - 1);
+}
+
 static int make_base(void **state)
 {
     (void)state;
@@ -127,6 +179,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_archive_is_the_same_trace),
+        cmocka_unit_test(test_files_may_have_several_chunks),
     };
     return cmocka_run_group_tests(tests, make_base, remove_base);
 }

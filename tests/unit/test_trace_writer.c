@@ -269,6 +269,24 @@ static void many_chunks_are_written(void **state)
     assert_int_equal(found.backward, 0);
 }
 
+static void a_name_may_be_long(void **state)
+{
+    (void)state;
+    enum { LONG = 1 << 20 };
+    char *name = malloc(LONG);
+    assert_non_null(name);
+    memset(name, 'x', LONG - 1);
+    name[LONG - 1] = '\0';
+    struct gn_trace_writer *writer = create("long");
+    write_many(writer, 10);
+    struct gn_definitions *definitions = example_definitions(true);
+    assert_int_not_equal(gn_define_string(definitions, name), GN_NONE);
+    assert_int_equal(gn_trace_finish(writer, definitions, &err), 0);
+    assert_int_equal(read_archive(inside("long")).events, 10);
+    gn_definitions_free(definitions);
+    free(name);
+}
+
 /* ---- more locations than mappings ---- */
 
 /* Some events of each location in turn. */
@@ -506,6 +524,7 @@ int main(void)
         cmocka_unit_test(python_reads_it),
         cmocka_unit_test(time_that_goes_back_is_held),
         cmocka_unit_test(many_chunks_are_written),
+        cmocka_unit_test(a_name_may_be_long),
         cmocka_unit_test(locations_share_a_mapping),
         cmocka_unit_test(a_file_that_cannot_be_mapped_again_is_an_error),
         cmocka_unit_test(a_killed_writer_loses_nothing),
