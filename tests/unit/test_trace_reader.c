@@ -581,7 +581,7 @@ static void assert_survives(const char *what)
     assert_true(child >= 0);
     if (child == 0) {
         struct gn_error err = {0};
-#ifndef __SANITIZE_ADDRESS__
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ /* they reserve more than that */
         setrlimit(RLIMIT_AS, &(struct rlimit){1u << 30, 1u << 30});
 #endif
         alarm(20);
