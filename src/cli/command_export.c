@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "trace/export.h"
 #include "cli/ordering.h"
+#include "live/folder.h"
 #include "order/arrival.h"
 #include "trace/reader.h"
 
@@ -52,8 +53,8 @@ static const struct format *find_format(const char *name)
 
 static void parse_end(const struct arguments *a, struct argp_state *state)
 {
-    if (!a->trace || !a->format)
-        argp_error(state, "a trace and a format (--to) are expected");
+    if (!a->format)
+        argp_error(state, "a format is expected: --to perfetto, chrome, csv or jsonl");
     if (a->format && a->format->is_binary && !a->path && isatty(STDOUT_FILENO))
         argp_error(state, "%s is binary: name a file for it with -o", a->format->name);
 }
@@ -149,9 +150,9 @@ int gn_command_export(int argc, char **argv)
     static const struct argp argp = {
         options,
         parse,
-        "--to FORMAT [-o FILE] TRACE",
-        "Writes the events of a trace (an OTF2 archive, or a run with one) in the format of "
-        "another program.",
+        "--to FORMAT [-o FILE] [TRACE]",
+        "Writes the events of a trace (an OTF2 archive, or a run with one; without it, the newest run "
+        "here) in the format of another program.",
         NULL,
         NULL,
         NULL};
@@ -160,7 +161,9 @@ int gn_command_export(int argc, char **argv)
     struct gn_source source;
     struct gn_error err = {{0}};
     argp_parse(&argp, argc, argv, 0, NULL, &a);
-    if (gn_trace_open(&source, &found, a.trace, &err) < 0) {
+    char newest[4096];
+    int missing = a.trace ? 0 : gn_folder_newest(".", newest, sizeof newest, &err);
+    if (missing || gn_trace_open(&source, &found, a.trace ? a.trace : newest, &err) < 0) {
         fprintf(stderr, "gnomon export: %s\n", err.text);
         return BAD_INPUT;
     }

@@ -5,6 +5,7 @@
 #include "cli/joined.h"
 #include "cli/live.h"
 #include "cli/order_report.h"
+#include "live/folder.h"
 #include "live/running.h"
 #include "trace/output.h"
 
@@ -81,8 +82,6 @@ static uint64_t parse_count(const char *value, struct argp_state *state)
 
 static void check(struct arguments *a, struct argp_state *state)
 {
-    if (a->input_count == 0 && !a->live)
-        argp_error(state, "which trace? (a folder, or its traces.otf2)");
     if ((a->stop || a->count) && !a->when)
         argp_error(state, "--stop and --count need a --when");
     if (a->to == TO_OTF2 && !a->output)
@@ -178,13 +177,19 @@ struct use {
     bool has_output;
     struct gn_plot *plot;
     struct gn_live_counts live;
+    char newest[4096], *found; /* the run that is taken when none is named */
 };
 
 static int open_input(struct use *u, struct gn_error *err)
 {
     const struct arguments *a = u->arguments;
-    if (!a->live)
+    if (!a->live && a->input_count > 0)
         return gn_joined_open(&u->source, &u->joined, a->inputs, a->input_count, err);
+    if (!a->live) {
+        int code = gn_folder_newest(".", u->newest, sizeof u->newest, err);
+        u->found = u->newest;
+        return code != 0 ? code : gn_joined_open(&u->source, &u->joined, &u->found, 1, err);
+    }
     u->own_definitions = gn_definitions_new();
     return u->own_definitions ? 0 : gn_fail(err, -ENOMEM, "no memory for definitions");
 }
@@ -376,11 +381,13 @@ int gn_command_order(int argc, char **argv)
     static const struct argp argp = {
         options,
         parse,
-        "TRACE...\n--live [RUN]\n--live STREAM...",
+        "[TRACE...]\n--live [RUN]\n--live STREAM...",
         "The events of a run in causal order: none before those it depends on.\vTRACE is an OTF2 archive: a "
-        "run's folder, a folder with one .otf2 file, or that file. Several are read as parts of one run. RUN "
-        "is "
-        "the folder of a program that runs with `gnomon run --trace`; without it, the newest here.",
+        "run's folder, a folder with one .otf2 file, or that file; without it, the newest run here. Several "
+        "are "
+        "read as parts of one run. RUN is the folder of a program that runs with `gnomon run --trace`; "
+        "without "
+        "it, the newest here.",
         NULL,
         NULL,
         NULL};

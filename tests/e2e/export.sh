@@ -72,7 +72,7 @@ errors() {
     expect 2 --to csv "$work/nowhere"
     expect 2 --to tables "$trace"
     expect 2 "$trace"
-    expect 2 --to csv
+    (mkdir none && cd none && expect 2 --to csv)
     expect 2 --to csv "$trace" "$trace"
     expect 1 --to csv -o "$work/no/such/folder" "$trace"
     for format in csv jsonl chrome perfetto; do

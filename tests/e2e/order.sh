@@ -126,7 +126,7 @@ refused 'one program' --live split/0.gn "$(
 )"
 
 # Words and traces that are wrong.
-refused 'which trace'
+refused 'run folder'
 refused nonsense --nonsense ring
 refused yaml --format yaml ring
 refused wide --arrival wide ring
