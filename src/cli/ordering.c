@@ -268,11 +268,6 @@ void gn_ordering_send_to(struct gn_ordering *o, const struct gn_output *output)
     o->output = output;
 }
 
-uint64_t gn_ordering_reported(const struct gn_ordering *o)
-{
-    return o->reported;
-}
-
 uint64_t gn_ordering_matches(const struct gn_ordering *o)
 {
     return o->matches;

@@ -57,7 +57,6 @@ int gn_ordering_push_numbered(struct gn_ordering *ordering, const struct gn_even
 int gn_ordering_end(struct gn_ordering *ordering, uint32_t location, struct gn_error *err);
 int gn_ordering_finish(struct gn_ordering *ordering, struct gn_error *err);
 
-uint64_t gn_ordering_reported(const struct gn_ordering *ordering);
 uint64_t gn_ordering_matches(const struct gn_ordering *ordering); /* of the predicate */
 struct gn_measured gn_ordering_measured(const struct gn_ordering *ordering);
 const struct gn_order_stats *gn_ordering_stats(const struct gn_ordering *ordering); /* NULL: unsorted */
