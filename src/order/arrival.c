@@ -1,6 +1,7 @@
 #include "order/arrival.h"
 
 #include "base/grow.h"
+#include "base/mix.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -48,18 +49,9 @@ struct gn_arrival {
 
 /* ---- lanes ---- */
 
-/* splitmix64 */
-static uint64_t next_random(struct gn_arrival *a)
-{
-    uint64_t z = a->random += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 static uint64_t below(struct gn_arrival *a, uint64_t limit)
 {
-    return (uint64_t)(((unsigned __int128)next_random(a) * limit) >> 64);
+    return (uint64_t)(((unsigned __int128)gn_mix_next(&a->random) * limit) >> 64);
 }
 
 static int pull(struct gn_arrival *a, uint32_t location, struct gn_error *err)

@@ -2,7 +2,7 @@
 
 #include "event/fields.h"
 #include "perfetto.pb-c.h"
-#include "trace/mix.h"
+#include "base/mix.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * everybody can end. In bytes, every pair of one who gives and one who gets counts once, one's own part
  * included.
  */
-#include "trace/mix.h"
+#include "base/mix.h"
 #include "trace/patterns.h"
 
 #include <ctype.h>

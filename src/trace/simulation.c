@@ -1,7 +1,7 @@
 #include "trace/simulation.h"
 
 #include "base/grow.h"
-#include "trace/mix.h"
+#include "base/mix.h"
 #include "trace/patterns.h"
 
 #include <errno.h>

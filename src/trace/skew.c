@@ -1,6 +1,6 @@
 #include "trace/skew.h"
 
-#include "trace/mix.h"
+#include "base/mix.h"
 
 static double spread(const struct gn_synth_settings *settings, uint32_t domain, unsigned what)
 {

@@ -1,6 +1,6 @@
-/* trace/mix — random numbers that follow from a seed: splitmix64 (Steele, Lea & Flood 2014). */
-#ifndef GNOMON_TRACE_MIX_H
-#define GNOMON_TRACE_MIX_H
+/* base/mix — random numbers that follow from a seed: splitmix64 (Steele, Lea & Flood 2014). */
+#ifndef GNOMON_BASE_MIX_H
+#define GNOMON_BASE_MIX_H
 
 #include <math.h>
 #include <stdint.h>
