@@ -5,37 +5,10 @@
  * nanoseconds on the parent's time line. What they have in common is a straight line, or two: all of them
  * assume that the rate between the two clocks does not change.
  *
- *   GN_FIT_REGRESSION   Duda et al. 1987. The line of least squares through the pairs of readings of all
- * messages, of both directions together. Assumes that delays are alike in both. A point. Flaw: where they are
- * not, it is off by half of the difference, and one late message pulls it; nothing is said of the error, and
- * effects may come before their causes. GN_FIT_HULL         Duda et al. 1987. Messages there lie above the
- * true line, messages back below it; the line is the mean of the steepest and of the flattest one that keeps
- * to that. A point. Flaw: nothing is said of the error; no line at all when the rate has changed.
- *   GN_FIT_HULL_LP      Poirier, Roy & Dagenais 2010, the accuracy-reporting hull. Bounds of a reading are
- * the extremes over all lines of that corridor; its authors solve a linear program for each bound of each
- * reading, and so is done here (corridor.h). Flaw: its cost; and the same assumption, so there is no result,
- * or a wrong one, when the rate changes. GN_FIT_TWO_POINTS   Scalasca (Becker 2010), and others. Two offsets,
- * each from the shortest round trip of a burst, at the beginning and at the end; between them the offset
- * changes linearly. A point. Assumes that delays are alike in both directions. Flaw: says nothing of its
- * error; blind to what happens between the two ends. GN_FIT_FREEZER_AS_PUBLISHED Benavides et al. 2019,
- * sections 3.1, 3.2 and 4.3. The rate lies between quotients of durations of which, by cause and effect, one
- * contains the other (first and last exchange); the zero is a reading of one clock trapped between two of the
- * other. Flaws, kept: the lower bound always takes the lower rate and the upper bound the upper one (4.3),
- * which before the zero turns them around; and the zero's interval is one of the child's clock (algorithm 4)
- * that is added to the parent's (4.3), so that its ticks count as the parent's: too few where the parent's
- * clock ticks faster. Its formula cannot be taken by the letter (it subtracts a reading of the parent's clock
- * from one of the child's); this is the reading of it that converts at all, with the middle of the interval
- * for the zero, as 3.2 has it. Readings are taken for exact. GN_FIT_FREEZER      The same, mended: the sign
- * of (reading − zero) decides which rate belongs to which bound; the lower bound starts from the way back of
- * the zero's exchange, the upper one from its way there. Flaw: uses two or three of all exchanges, and a rate
- * that was bounded over a window says nothing about moments of it when the rate wanders.
- *
- * The zero of both FreeZers is the exchange with the shortest round trip: the paper does not say which, and
- * no other one is better. FREEZER and HULL_LP allow for granularity and round outward, so they are right
- * wherever their assumption is; points are rounded to the nearest ns and have lo = hi.
- *
- * Readings of one clock may be 2^62 ticks apart. Arithmetic is exact in 128 bits; only regression and the
- * ticks' length use long double, relative to a point in the middle.
+ * Points are rounded to the nearest ns and have lo = hi. GN_FIT_HULL_LP and GN_FIT_FREEZER allow for
+ * granularity and round outward, so they are right wherever their assumption is. Readings of one clock may be
+ * 2^61 ticks from the exchanges. Products have 128 bits; long double is only used relative to a point in the
+ * middle, and what it loses is on the safe side.
  */
 #ifndef GNOMON_CLOCK_FITS_H
 #define GNOMON_CLOCK_FITS_H
@@ -50,12 +23,52 @@
 #include <stdint.h>
 
 enum gn_fit_kind {
+    /* Duda, Harrus, Haddad & Bernard 1987. The line of least squares through the pairs of readings of all
+     * messages, of both directions together. A point. Assumes that delays are alike in both directions. Flaw:
+     * where they are not, it is off by half of the difference, and a late message pulls it; nothing is said
+     * of the error, and effects may come before their causes. */
     GN_FIT_REGRESSION,
+
+    /* Duda et al. 1987. Messages there lie above the true line and messages back below it; taken is the mean
+     * of the steepest and of the flattest line that keep to that. A point. Flaw: nothing is said of the
+     * error, which is that of regression where delays differ; and no line at all when the rate has changed.
+     */
     GN_FIT_HULL,
+
+    /* Poirier, Roy & Dagenais 2010, the accuracy-reporting hull. Bounds of a reading are its extremes over
+     * all lines of that corridor; its authors solve a linear program for each bound of each reading, and so
+     * does this (corridor.h). Flaw: its cost; and the same assumption, so that there is no result, or a wrong
+     * one, when the rate changes. */
     GN_FIT_HULL_LP,
+
+    /* Scalasca (Becker 2010) and others. Two offsets, each from the shortest round trip of a burst, the first
+     * and the last; between them the offset changes linearly. A point. Assumes that delays are alike in both
+     * directions. Flaw: nothing is said of the error, and it is blind to what happens between the ends. */
     GN_FIT_TWO_POINTS,
+
+    /*
+     * Benavides, Vora & Gupta 2019, sections 3.1, 3.2 and 4.3. The rate lies between two quotients of
+     * durations of which, by cause and effect, one contains the other (first and last exchange); the zero is
+     * a reading of one clock trapped between two of the other (here of the exchange with the shortest round
+     * trip: the paper does not say which, and no other one is better). Readings are taken for exact. Two
+     * flaws are kept:
+     *
+     * The lower bound takes the lower rate and the upper bound the upper one, always (4.3). Before the zero
+     * that narrows the interval, and further away turns it around: lo > hi, in this fit only.
+     *
+     * The zero's interval is one of the child's clock (algorithm 4), but is added on the parent's (4.3): its
+     * ticks count as the parent's, too few where that clock ticks faster. By the letter the formula even
+     * subtracts a reading of the parent's clock from one of the child's, which does not convert at all; this
+     * is the nearest that does, with the middle of the interval for the zero, as 3.2 says.
+     */
     GN_FIT_FREEZER_AS_PUBLISHED,
+
+    /* The same, mended: the sign of (reading − zero) decides which rate belongs to which bound; and the lower
+     * bound starts from the zero's way back, the upper one from its way there, both on the parent's clock.
+     * Flaw: it knows three exchanges only, and a rate that was bounded over a window says nothing of the
+     * moments in it when the rate wanders. */
     GN_FIT_FREEZER,
+
     GN_FIT_KINDS
 };
 
