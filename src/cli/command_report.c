@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *const gn_by_names[] = {"activity", "callpath", "region", "function", "line",
                                    "rank",     "host",     "pair",   NULL};
