@@ -69,5 +69,9 @@ rm -rf gnomon-*
 on_left crash "$launch $gnomon run $examples/crash.$FLAVOUR kill --rank 3"
 wait_for_report crash
 grep -q PARTIAL "$work/crash.err" || fail "a killed rank is not told"
-grep -q "rank 3 on right was ended by signal 9" "$work/crash.err" || fail "rank 3 on right is not named"
+how="was ended by signal 9"
+kernel=$(uname -r)
+# what the launcher has already collected, only Linux 6.15 and later still tell
+[ "$(printf '%s\n' 6.15 "$kernel" | sort -V | head -1)" = 6.15 ] || how="(was ended by signal 9|ended before MPI_Finalize)"
+grep -qE "rank 3 on right $how" "$work/crash.err" || fail "rank 3 on right is not named"
 [ "$(sqlite3 gnomon-*/profile.db 'SELECT count(DISTINCT rank) FROM process')" = 4 ] || fail "not all ranks are kept"
