@@ -20,6 +20,7 @@ struct envoy {
     char folder[512];
     char why_not[512];
     int rank;
+    bool all; /* the hosts that meet have all ranks of the job */
 };
 
 /* ---- the agent ---- */
@@ -73,7 +74,7 @@ static int take_sheet(const char *agent, int rank, int world, struct envoy *envo
 
 static void tell_agent(const char *agent, const struct envoy *envoy, int hosts)
 {
-    struct gn_message met = {.kind = GN_MET, .rank = hosts}, reply;
+    struct gn_message met = {.kind = GN_MET, .rank = hosts, .status = envoy->all}, reply;
     int descriptor = -1;
     snprintf(met.text, sizeof met.text, "%s", envoy->why_not);
     ask_agent(agent, &met, &reply, &descriptor);
@@ -97,11 +98,17 @@ static bool makes_sense(const struct gn_mark *marks, int count, const struct env
     return true;
 }
 
-static void name_absent(struct envoy *envoy, const struct gn_mark *marks, int count)
+static int ranks_of(const struct gn_mark *marks, int count)
 {
-    int ranks = 0;
+    int64_t ranks = 0;
     for (int i = 0; i < count; i++)
         ranks += marks[i].local;
+    return ranks > INT32_MAX ? INT32_MAX : (int)ranks;
+}
+
+static void name_absent(struct envoy *envoy, const struct gn_mark *marks, int count)
+{
+    int ranks = ranks_of(marks, count);
     snprintf(
         envoy->why_not, sizeof envoy->why_not,
         "only %d of %d ranks were seen in %.300s within %d s: the other hosts do not share that folder, or "
@@ -131,6 +138,7 @@ static int agree(struct envoy *envoy, struct gn_mark *marks)
     if (envoy->why_not[0])
         return 0;
     sheet->own = (uint32_t)own;
+    envoy->all = ranks_of(marks, count) == sheet->world;
     return count;
 }
 

@@ -35,7 +35,8 @@ enum gn_message_kind {
 
 struct gn_message {
     uint32_t magic, version, kind;
-    int32_t status;    /* reply: 0, or a negative errno value */
+    int32_t status;    /* reply: 0, or a negative errno value; meet: size of MPI_COMM_WORLD; met: 1 when the
+                          ranks of the hosts in the table are all there are */
     int32_t pid;       /* hello; checked against the socket's credentials */
     int32_t rank;      /* hello run: rank as the launcher says, -1 unknown; attach: index of the segment;
                           meet: rank in MPI_COMM_WORLD; reply to hello rank: 1 when the job may be on several

@@ -238,6 +238,8 @@ static void serve(struct agent *a, int connection)
         own_answer = true;
     } else if (request.kind == GN_MET) {
         gn_host_clock_met(&a->clock, request.rank, request.text);
+        if (request.status == 1 && a->expected == 0) /* those who have come are all */
+            a->expected = a->enlisted;
     } else if (request.kind == GN_STREAM) {
         if (show(a, descriptor, &reply))
             descriptor = -1;
