@@ -33,8 +33,7 @@ __attribute__((constructor)) static void loaded(void)
 {
     loaded_at.ns = gn_monotonic_ns();
 #ifdef GN_PROCESSOR_COUNTER
-    if (gn_ticks_readable())
-        loaded_at.ticks = gn_ticks_of_processor();
+    loaded_at.ticks = gn_ticks_of_processor();
 #endif
 }
 
@@ -103,12 +102,11 @@ static void describe(struct gn_tag *segment)
     GN_SET(segment->init_ticks, gn_ticks());
 }
 
-/* All readings that meet must be of one counter, and the agent has chosen. False: we cannot read that one. */
-static bool take_counter(const struct gn_tag *segment)
+/* All readings that meet must be of one counter, and the agent has chosen. */
+static void take_counter(const struct gn_tag *segment)
 {
     gn_ticks_from_kernel = segment->counter != GN_TICKS_PROCESSOR;
     loaded_ticks = gn_ticks_from_kernel ? loaded_at.ns : loaded_at.ticks;
-    return gn_ticks_from_kernel || gn_ticks_readable();
 }
 
 /* The agent learns it too: the run is partial, and the report says why. */
@@ -144,11 +142,7 @@ static void begin(void)
         say("measured", reason);
         return;
     }
-    if (!take_counter(segment)) {
-        step_aside(segment, "it is forbidden to read the processor's counter (GNOMON_COUNTER=monotonic_raw "
-                            "measures it)");
-        return;
-    }
+    take_counter(segment);
     describe(segment);
     if (traced && gn_segment_take_rings(agent, &gn_ring_memory, reason, sizeof reason) != 0)
         say("traced", reason);

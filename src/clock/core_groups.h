@@ -7,8 +7,8 @@
  *   core j                └─► received r, sent p
  *
  * Each throw proves one thing and needs nothing of the other: D >= s − r, D <= q − p (up to the counter's
- * granularity). The cores share the counter when D = 0 fits all that was proved in both directions: no reading
- * was received before it was sent. Nothing is assumed of a core that could not be tried in time.
+ * granularity). The cores share the counter when D = 0 fits all that was proved in both directions: no
+ * reading was received before it was sent. Nothing is assumed of a core that could not be tried in time.
  *
  * The time it takes a line to travel (some 50 ns) is what remains unknown of D. An offset smaller than that
  * can never be seen by cores that talk through memory.
@@ -25,8 +25,8 @@ struct gn_core_groups {
     int *group;
     int cores, group_count;
     int tried, untried; /* cores that we may use; the first counts as tried */
-    double width_ns;    /* widest interval of D between cores of one group: how well it is known that D is 0 */
-    double offset_ns;   /* largest |D| that is certain between two groups, 0 with one group */
+    double width_ns;  /* widest interval of D between cores of one group: how well it is known that D is 0 */
+    double offset_ns; /* largest |D| that is certain between two groups, 0 with one group */
 };
 
 /*

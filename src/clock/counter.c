@@ -9,8 +9,7 @@ enum {
     RATE_MS = 10,
     RATE_TRIES = 50,
     DIFFERENCES = 4096,
-    SWEEP = 512,        /* waits between two readings, in turns of an empty loop */
-    WINDOW_TICKS = 192, /* above the smallest difference: well within the sweep */
+    WINDOW_TICKS = 192, /* above the smallest difference: where the gaps are looked at */
     SAMPLES = 1 << 14,
     COARSE_MS = 20,
     COST_READINGS = 1000,
@@ -64,21 +63,26 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
+/*
+ * Steps of p ticks, rounded down: differences are floor(mp) and ceil(mp), m = 0, 1, …, so that their gaps are
+ * longer than p − 2, and the true count is ahead of a reading by less than p + 1: gap + 3.
+ */
 uint64_t gn_counter_granularity(const unsigned char *seen, size_t count)
 {
-    size_t last = 0;
-    while (last < count && !seen[last])
-        last++;
-    size_t end = last + WINDOW_TICKS;
-    uint64_t gap = 0, divisor = last;
-    for (size_t d = last + 1; d < count && last < end; d++) {
+    size_t first = 0;
+    while (first < count && !seen[first])
+        first++;
+    uint64_t gap = 0, divisor = first;
+    for (size_t d = first + 1, last = first; d < count; d++) {
         if (!seen[d])
             continue;
         divisor = common_divisor(divisor, d);
-        gap = d - last > gap ? d - last : gap;
+        if (last < first + WINDOW_TICKS && d - last > gap)
+            gap = d - last;
         last = d;
     }
-    return gap == 0 || gap == divisor ? gap : gap + 1;
+    bool equal_steps = gap == divisor && gap > 1;
+    return gap == 0 || equal_steps ? gap : gap + 3;
 }
 
 /* A counter whose steps are so long that all small differences are 0. */
@@ -90,17 +94,40 @@ static uint64_t coarse_granularity(void)
         if (now > last && now - last < least)
             least = now - last;
     }
-    return least == UINT64_MAX ? 1000000 : least + 1;
+    return least == UINT64_MAX ? COARSE_MS * 1000000u : least + 3;
+}
+
+static uint64_t difference_after(int turns)
+{
+    uint64_t before = gn_ticks();
+    for (; turns > 0; turns--)
+        __asm__ volatile("");
+    return gn_ticks() - before;
+}
+
+/* How long to wait at most, so that differences go twice as far as is looked at, on a processor of any speed.
+ */
+static int sweep_turns(void)
+{
+    int turns = 256;
+    for (; turns < 1 << 16; turns *= 2) {
+        uint64_t least = UINT64_MAX;
+        for (int i = 0; i < 8; i++) {
+            uint64_t difference = difference_after(turns);
+            least = difference < least ? difference : least;
+        }
+        if (least > 2 * WINDOW_TICKS)
+            break;
+    }
+    return turns;
 }
 
 static uint64_t measure_granularity(void)
 {
     unsigned char seen[DIFFERENCES] = {0};
+    int sweep = sweep_turns();
     for (int i = 0; i < SAMPLES; i++) {
-        uint64_t before = gn_ticks();
-        for (int wait = i % SWEEP; wait > 0; wait--)
-            __asm__ volatile("");
-        uint64_t difference = gn_ticks() - before;
+        uint64_t difference = difference_after(i % sweep);
         if (difference < DIFFERENCES)
             seen[difference] = 1;
     }

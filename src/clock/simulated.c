@@ -9,7 +9,7 @@
 
 enum {
     FRACTION = GN_SIMULATED_FRACTION_BITS,
-    RATE_BITS = 64, /* of the fraction of a rate */
+    RATE_BITS = 64,  /* of the fraction of a rate */
     RAMP_BITS = 120, /* of the fraction of a rate per tick */
     RAMP_ERA_BITS = 52
 };

@@ -13,8 +13,8 @@
  * so the rate beyond nominal is rate + sine·sin(2πu/period) + ramp·u, until the ramp alone has come to 10 %,
  * where it stays (or 2^52 ticks from the origin). This is evaluated in integers but for the cosine, whose
  * amplitude is small: the same everywhere on a machine, exact to 2^-12 of a tick 10^15 ticks from the origin,
- * and rising with t, since the three rates together slow it down by 30 % at most. (A clock is the doubles below;
- * what is rounded on the way from the text to them is not an error.)
+ * and rising with t, since the three rates together slow it down by 30 % at most. (A clock is the doubles
+ * below; what is rounded on the way from the text to them is not an error.)
  */
 #ifndef GNOMON_CLOCK_SIMULATED_H
 #define GNOMON_CLOCK_SIMULATED_H
@@ -40,14 +40,14 @@ struct gn_simulated_clock {
 
 /*
  * spec NULL or empty: the identity. Times in the unit given (ns, us, ms, s) at hz true ticks per second.
- * origin is part of the spec ("origin=123456" true ticks, 0 when left out), so that every process that is told
- * the same has the same clock. offset, rate, ramp and step may have a sign. Errors: -EINVAL, the clock is the
- * identity then.
+ * origin is part of the spec ("origin=123456" true ticks, 0 when left out), so that every process that is
+ * told the same has the same clock. offset, rate, ramp and step may have a sign. Errors: -EINVAL, the clock
+ * is the identity then.
  */
 int gn_simulated_parse(struct gn_simulated_clock *clock, const char *spec, double hz, struct gn_error *err);
 
-/* The reading at true counter `ticks` (below 2^63, as in 97 years at 3 GHz); 0 before the simulated clock's zero. Rises with ticks except at a step
- * back. */
+/* The reading at true counter `ticks` (below 2^63, as in 97 years at 3 GHz); 0 before the simulated clock's
+ * zero. Rises with ticks except at a step back. */
 uint64_t gn_simulated_reading(const struct gn_simulated_clock *clock, uint64_t ticks);
 
 /* Before the floor, in 2^-GN_SIMULATED_FRACTION_BITS of a tick, for checks of bounds. */

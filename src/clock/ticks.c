@@ -1,9 +1,9 @@
 /*
  * The choice between the processor's counter and the kernel's clock, for programs of gnomon.
  *
- * That the counter ticks at one rate in all states of the processor is what the processor says of itself; that
- * it has done so until now, on all cores alike, is what the kernel's watchdog knows: a counter that it has
- * found wanting disappears from the list of available clock sources. Where that list cannot be read (a
+ * That the counter ticks at one rate in all states of the processor is what the processor says of itself;
+ * that it has done so until now, on all cores alike, is what the kernel's watchdog knows: a counter that it
+ * has found wanting disappears from the list of available clock sources. Where that list cannot be read (a
  * container without /sys) nobody knows, and the kernel's clock is right in any case.
  */
 #include "clock/ticks.h"
@@ -78,8 +78,6 @@ static const char *reason_against(void)
     const char *wish = getenv("GNOMON_COUNTER");
     if (wish && strcmp(wish, "monotonic_raw") == 0)
         return "GNOMON_COUNTER=monotonic_raw";
-    if (!gn_ticks_readable())
-        return "this process is forbidden to read it (PR_SET_TSC)";
     if (wish && strcmp(wish, GN_PROCESSOR_COUNTER) == 0)
         return NULL;
     if (wish && *wish)

@@ -1,8 +1,8 @@
 /*
  * clock/ticks — the cheapest monotonic counter there is, raw.
  *
- * The processor's own counter where it can be relied on, CLOCK_MONOTONIC_RAW otherwise (in ns, then). Which of
- * them is decided once per host, by the agent, and everybody obeys: programs of gnomon decide before main
+ * The processor's own counter where it can be relied on, CLOCK_MONOTONIC_RAW otherwise (in ns, then). Which
+ * of them is decided once per host, by the agent, and everybody obeys: programs of gnomon decide before main
  * (ticks.c), the capture library does as the segment's header says, since nothing may be looked up in other
  * people's processes and readings of two counters must never meet. GNOMON_COUNTER in the agent's environment
  * overrides the rule.
@@ -15,7 +15,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/prctl.h>
 #include <time.h>
 
 enum gn_tick_source { GN_TICKS_PROCESSOR, GN_TICKS_KERNEL };
@@ -50,13 +49,8 @@ static inline uint64_t gn_monotonic_ns(void)
 
 #define GN_PROCESSOR_COUNTER "tsc"
 
-/* A process can be forbidden to read it (PR_SET_TSC): reading is deadly then. */
-static inline bool gn_ticks_readable(void)
-{
-    int mode = PR_TSC_ENABLE;
-    return prctl(PR_GET_TSC, &mode) != 0 || mode == PR_TSC_ENABLE;
-}
-
+/* A process can be forbidden to read it (PR_SET_TSC). Nothing asks for that: the loader and clock_gettime
+ * read it, too, and such a process dies of them. */
 static inline uint64_t gn_ticks_of_processor(void)
 {
     return __builtin_ia32_rdtsc();
@@ -75,11 +69,6 @@ static inline uint64_t gn_ticks_of_processor_ordered(void)
 
 #define GN_PROCESSOR_COUNTER "cntvct"
 
-static inline bool gn_ticks_readable(void)
-{
-    return true; /* where it is forbidden the kernel answers in the processor's stead */
-}
-
 static inline uint64_t gn_ticks_of_processor(void)
 {
     uint64_t ticks;
@@ -93,13 +82,6 @@ static inline uint64_t gn_ticks_of_processor_ordered(void)
     uint64_t ticks;
     __asm__ volatile("dsb ishld\n\tisb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(ticks)::"memory");
     return ticks;
-}
-
-#else
-
-static inline bool gn_ticks_readable(void)
-{
-    return false;
 }
 
 #endif
@@ -125,7 +107,8 @@ static inline uint64_t gn_ticks_ordered(void)
         return gn_ticks_of_processor_ordered();
 #endif
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    uint64_t ns = gn_monotonic_ns(); /* orders its own reading of the processor's counter after earlier loads */
+    uint64_t ns =
+        gn_monotonic_ns(); /* orders its own reading of the processor's counter after earlier loads */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return ns;
 }
@@ -141,6 +124,10 @@ static inline struct gn_moment gn_moment_of(clockid_t clock)
 {
     struct gn_moment best = {0, 0};
     uint64_t best_width_ticks = UINT64_MAX;
+    if (gn_ticks_from_kernel && clock == CLOCK_MONOTONIC_RAW) { /* one clock: the same reading */
+        best.ticks = best.ns = gn_monotonic_ns();
+        return best;
+    }
     for (int i = 0; i < 5; i++) {
         uint64_t before = gn_ticks();
         uint64_t ns = gn_clock_ns(clock);

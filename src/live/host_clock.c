@@ -1,5 +1,6 @@
 #include "live/host_clock.h"
 
+#include "clock/core_groups.h"
 #include "clock/counter.h"
 #include "clock/simulated.h"
 #include "clock/ticks.h"
@@ -137,7 +138,7 @@ static void verify_cores(struct gn_clock_row *row, const struct gn_counter *coun
     bool bound = sched_getaffinity(0, sizeof before, &before) == 0;
     memset(&all, 0xff, sizeof all);
     sched_setaffinity(0, sizeof all, &all);
-    if (!counter->why_not && gn_core_groups_find(&groups, CORES_PATIENCE_MS, NULL) == 0) {
+    if (!counter->why_not && gn_core_groups_find(&groups, counter->hz, CORES_PATIENCE_MS, NULL) == 0) {
         row->shared = groups.group_count == 1 && groups.untried == 0;
         row->cores = (unsigned)groups.tried;
         row->shared_width_ns = groups.width_ns;
