@@ -321,6 +321,42 @@ static void readings_out_of_reach_are_not_known(void **state)
     gn_fit_free(fit);
 }
 
+/* Messages that take no time leave nothing between the bounds but the grain of the readings: a tick that is
+ * dropped, or rounded inward, shows. */
+static void bounds_hold_to_the_last_tick(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        struct world w = usual();
+        w.there_ns = w.back_ns = w.noise_ns = 0;
+        w.rate_ppb = (int64_t)seed * 40000 - 180000;
+        w.child_hz = seed % 3 ? 2.1e9 : 1e7; /* or a grain of 100 ns */
+        for (int kind = GN_FIT_HULL_LP; kind <= GN_FIT_FREEZER; kind += GN_FIT_FREEZER - GN_FIT_HULL_LP) {
+            struct outcome o = within(w, kind);
+            assert_int_equal(o.outside, 0);
+            assert_true(o.width_ns < (seed % 3 ? 10 : 400));
+        }
+    }
+}
+
+/* Two clocks of 3 GHz that agree, with grains of 5 and 7 ticks: at the zero the lower bound is that of a
+ * grain of the child's before, the upper one that of both grains later, which is seldom a whole ns. */
+static void bounds_are_rounded_outward(void **state)
+{
+    (void)state;
+    for (uint64_t tick = 0; tick < 6; tick++) {
+        const uint64_t a = 3000000 + tick, b = a + 600000000;
+        const struct gn_exchange e[] = {{a, a, a, a, true, true, false}, {b, b, b, b, true, true, false}};
+        struct gn_fit_pair pair = {e, 2, {3e9, 5}, {3e9, 7}, 3000000, 0};
+        struct gn_fit *fit = gn_fit_new(GN_FIT_FREEZER, &pair, NULL);
+        struct gn_interval at = gn_fit_convert(fit, a);
+        assert_true(3 * at.lo_ns <= (int64_t)tick - 5);
+        assert_true(3 * at.hi_ns >= (int64_t)tick + 12);
+        assert_true(3 * (at.hi_ns - at.lo_ns) <= 17 + 6);
+        gn_fit_free(fit);
+    }
+}
+
 /* ---- what there is no fit of ---- */
 
 static void half_an_exchange_is_a_message(void **state)
@@ -382,6 +418,8 @@ int main(void)
         cmocka_unit_test(large_readings_lose_nothing),
         cmocka_unit_test(bounds_hold_after_twelve_days),
         cmocka_unit_test(readings_out_of_reach_are_not_known),
+        cmocka_unit_test(bounds_hold_to_the_last_tick),
+        cmocka_unit_test(bounds_are_rounded_outward),
         cmocka_unit_test(half_an_exchange_is_a_message),
         cmocka_unit_test(no_fit_of_too_little),
     };
