@@ -23,6 +23,7 @@ struct gn_ordering_settings {
     const char *when;     /* a predicate; NULL: all events */
     uint64_t stop_after;  /* matches; 0: never */
     struct gn_plot *plot; /* NULL: none */
+    const struct gn_event_bounds *bounds; /* NULL: none */
     const struct gn_definitions *definitions;
 };
 

@@ -3,6 +3,7 @@
 #include "base/grow.h"
 #include "base/lookup.h"
 #include "live/part_file.h"
+#include "trace/clock_offsets.h"
 #include "trace/writer.h"
 
 #include <dirent.h>
@@ -23,7 +24,7 @@ struct host {
     struct gn_part part;
     uint32_t *regions, *paths, *comms, *windows, *processes, *nodes; /* by number in the part */
     uint32_t *path_map;                                              /* what its events call a path */
-    struct gn_trace_offset offsets[2];
+    struct gn_clock_offset offsets[2];
     struct gn_trace_local local;
 };
 
@@ -155,6 +156,7 @@ static int join_locations(struct joiner *j, struct host *h, uint32_t domain)
         location.name = string_of(j, h, location.name);
         location.process = h->processes[location.process];
         location.domain = domain;
+        location.clock = 0;
         if (!gn_grow(&j->locals, &j->local_capacity, j->d->location_count, sizeof *j->locals) ||
             gn_define_location(j->d, &location) == GN_NONE)
             return -ENOMEM;
@@ -310,10 +312,10 @@ static uint64_t first_host_ticks(const struct joiner *j, uint64_t realtime_ns)
            (uint64_t)(int64_t)(ns * (double)first->translate->definitions->ticks_per_second * 1e-9);
 }
 
-static struct gn_trace_offset offset_at(const struct joiner *j, const struct gn_moment *moment)
+static struct gn_clock_offset offset_at(const struct joiner *j, const struct gn_moment *moment)
 {
-    return (struct gn_trace_offset){moment->ticks,
-                                    (int64_t)(first_host_ticks(j, moment->ns) - moment->ticks)};
+    return (struct gn_clock_offset){moment->ticks, (int64_t)(first_host_ticks(j, moment->ns) - moment->ticks),
+                                    GN_DEVIATION_UNKNOWN};
 }
 
 static void place(struct joiner *j, struct host *h)
