@@ -50,7 +50,9 @@ struct gn_clock_report {
     uint32_t unreached, refuted; /* clocks */
     double elapsed_s;            /* of the reference */
     int64_t missing_ranks;       /* of the run: not in the profile, and so their hosts' clocks */
-    char folder[4096];           /* the run's, empty: there is none */
+    bool from_trace;             /* bounds come from the program's own messages: */
+    uint64_t messages, collectives, uncertain, exchanged; /* used, used, left out; gnomon's own among them */
+    char folder[4096];                                    /* the run's, empty: there is none */
     double most_ns,
         mean_ns; /* times of any two can be compared to ± this; < 0: there is nothing to compare */
 };

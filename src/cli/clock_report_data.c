@@ -126,6 +126,11 @@ int gn_clock_report_json(const struct gn_clock_report *r, FILE *out)
         r->assumption.nominal_ppb / 1e3, "wander_ppm", r->assumption.wander_ppb / 1e3, "comparable_ns",
         "mean", known(r->mean_ns), "most", known(r->most_ns), "refuted", (int)r->refuted, "unreached",
         (int)r->unreached, "clocks", hosts, "pairs", pairs);
+    if (root && r->from_trace)
+        json_object_set_new(root, "trace",
+                            json_pack("{s:I, s:I, s:I, s:I}", "messages", (json_int_t)r->messages,
+                                      "collectives", (json_int_t)r->collectives, "uncertain",
+                                      (json_int_t)r->uncertain, "exchanged", (json_int_t)r->exchanged));
     int code = root ? json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : -1;
     fputc('\n', out);
     json_decref(root);

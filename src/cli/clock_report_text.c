@@ -114,7 +114,9 @@ static void shared_answer(const struct page *p)
 {
     const struct gn_clock_row *row = p->r->hosts[0].row;
     char width[16];
-    if (row->shared)
+    if (p->r->from_trace)
+        fprintf(p->out, "All of this trace is on one clock: there is nothing to compare\n");
+    else if (row->shared)
         fprintf(p->out,
                 "There is one host, and its %u core%s share one counter: times can be compared to ± %s\n",
                 row->cores, plural(row->cores), duration(ceil(row->shared_width_ns / 2), width));
@@ -164,6 +166,8 @@ static void answer(const struct page *p)
 
 static void exchanges(const struct page *p, const struct gn_clock_row *row)
 {
+    if (p->r->from_trace)
+        return;
     char answered[48], narrowed[24];
     snprintf(answered, sizeof answered, "%" PRIu64 "/%" PRIu64, row->answered, row->asked);
     snprintf(narrowed, sizeof narrowed, "%" PRIu64, row->narrowed);
@@ -219,9 +223,11 @@ static void clock_table(const struct page *p)
     const struct gn_clock_report *r = p->r;
     int name_columns = longest_name(r);
     uint32_t most = p->o->pairs || r->count <= 2 * FEW_CLOCKS ? r->count : 2 * FEW_CLOCKS;
-    fprintf(p->out, "\n%s  %*s%*s%*s%10s%9s%9s%9s%6s%12s%9s%s\n", shade(p, DIM), -name_columns, "clock",
-            OFFSET_COLUMNS, "ahead by", RATE_COLUMNS, "faster by", "least", "mean", "most", "floor", "/",
-            "answered", "stamped", shade(p, PLAIN));
+    fprintf(p->out, "\n%s  %*s%*s%*s%10s%9s%9s%9s%6s", shade(p, DIM), -name_columns, "clock", OFFSET_COLUMNS,
+            "ahead by", RATE_COLUMNS, "faster by", "least", "mean", "most", "floor", "/");
+    if (!r->from_trace)
+        fprintf(p->out, "%12s%9s", "answered", "stamped");
+    fprintf(p->out, "%s\n", shade(p, PLAIN));
     for (uint32_t i = 0; i < most; i++)
         clock_line(p, &r->hosts[i], name_columns);
     if (most < r->count)
@@ -291,6 +297,16 @@ static void assumption_words(const struct gn_assumption *a, enum gn_assumption_k
         snprintf(text, size, "clocks never go back");
 }
 
+static void from_messages(const struct page *p)
+{
+    const struct gn_clock_report *r = p->r;
+    if (r->from_trace && r->count > 1)
+        fprintf(p->out,
+                "\n%sfrom%s the program's own communication between them: %" PRIu64 " messages, %" PRIu64
+                " collective calls; %" PRIu64 " left out as uncertain\n",
+                shade(p, DIM), shade(p, PLAIN), r->messages, r->collectives, r->uncertain);
+}
+
 static void assumption(const struct page *p)
 {
     const struct gn_clock_report *r = p->r;
@@ -303,7 +319,7 @@ static void assumption(const struct page *p)
         fprintf(p->out, "%srefuted for %u clock%s%s\n", shade(p, RED), r->refuted, plural(r->refuted),
                 shade(p, PLAIN));
     else
-        fprintf(p->out, "nothing in the exchanges contradicts it\n");
+        fprintf(p->out, "nothing contradicts it\n");
 }
 
 static void refutation(const struct page *p, const struct gn_clock_host *h, const struct gn_refutation *f)
@@ -358,7 +374,9 @@ __attribute__((format(printf, 3, 4))) static void note(const struct page *p, con
 
 static void advise_on_unreached(const struct page *p, const struct gn_clock_host *h)
 {
-    if (h->row->asked == 0)
+    if (p->r->from_trace)
+        note(p, h, "no messages in both directions connect it with the reference");
+    else if (h->row->asked == 0)
         note(p, h, "it has not asked anybody for the time");
     else if (h->row->answered == 0)
         note(p, h,
@@ -469,10 +487,12 @@ static void legend(const struct page *p)
             "most: the\n"
             "width, during the run, of the interval that surely holds a reading's true time · floor: what "
             "the fastest\n"
-            "messages there and back allow; / least by floor · answered: its questions to its parent; "
-            "stamped: those\n"
-            "that time stamps of the kernel have narrowed%s\n",
-            shade(p, DIM), shade(p, PLAIN));
+            "messages there and back allow; / least by floor",
+            shade(p, DIM));
+    if (!p->r->from_trace)
+        fprintf(p->out, " · answered: its questions to its parent; stamped: those\n"
+                        "that time stamps of the kernel have narrowed");
+    fprintf(p->out, "%s\n", shade(p, PLAIN));
 }
 
 void gn_clock_report_text(const struct gn_clock_report *r, const struct gn_clock_report_options *o, FILE *out)
@@ -483,9 +503,10 @@ void gn_clock_report_text(const struct gn_clock_report *r, const struct gn_clock
         return;
     if (r->count > 1)
         clock_table(p);
-    else
+    else if (!r->from_trace)
         one_clock(p);
     pair_table(p);
+    from_messages(p);
     assumption(p);
     refutations(p);
     legend(p);

@@ -5,6 +5,7 @@
 #include "cli/clock_compare.h"
 #include "cli/clock_measure.h"
 #include "cli/clock_report.h"
+#include "cli/clock_trace.h"
 #include "cli/commands.h"
 #include "cli/locate.h"
 #include "base/quantity.h"
@@ -259,6 +260,33 @@ static int show_run(const struct arguments *a, struct gn_error *err)
     return code != 0 ? code : show_profile(a, profile, folder, err);
 }
 
+/* ---- a trace ---- */
+
+static int show_trace(const struct arguments *a, struct gn_error *err)
+{
+    struct gn_clock_trace read;
+    struct gn_clock_report report;
+    if (a->compare)
+        return gn_fail(err, -EINVAL,
+                       "--compare needs exchanges, which a run's profile has and a trace has not");
+    int code = gn_clock_trace_read(&read, a->run, &a->assumption, err);
+    if (code != 0)
+        return code;
+    code = gn_clock_report_make(&report, read.trace.clocks, read.rows, &a->assumption, err);
+    if (code == 0) {
+        report.from_trace = true;
+        report.messages = read.trace.facts.messages;
+        report.collectives = read.trace.facts.collectives;
+        report.uncertain = read.trace.facts.uncertain;
+        report.exchanged = read.trace.exchanged;
+        snprintf(report.folder, sizeof report.folder, "%s", a->run);
+        code = print(a, &report);
+        gn_clock_report_clear(&report);
+    }
+    gn_clock_trace_clear(&read);
+    return code;
+}
+
 /* ---- measuring ---- */
 
 static const char *as_typed(const char *folder)
@@ -309,10 +337,11 @@ int gn_command_clock(int argc, char **argv)
     static const struct argp argp = {
         options,
         parse,
-        "[RUN]",
+        "[RUN|TRACE]",
         "How well times of different hosts can be compared: the clocks of a job's hosts, measured "
         "(mpirun -n 4 gnomon clock), or those of a finished run.\vRUN is a run's folder or its "
-        "profile.db. Without RUN and without a launcher, this host's clock is measured. Exit status 1: a "
+        "profile.db; TRACE an OTF2 archive, whose hosts are compared by the program's own messages. Without "
+        "RUN and without a launcher, this host's clock is measured. Exit status 1: a "
         "host could "
         "not be reached, or what was assumed is refuted.",
         NULL,
@@ -327,9 +356,10 @@ int gn_command_clock(int argc, char **argv)
     a.options.kept = a.measuring.keep;
     gn_job_detect(&job);
     a.launched = job.rank >= 0;
-    int code = a.run || a.last ? show_run(&a, &err)
-               : !a.launched   ? measure_here(&a, &job, &err)
-                               : measure(&a, &job, &err);
+    int code = a.run && gn_clock_trace_named(a.run) ? show_trace(&a, &err)
+               : a.run || a.last                    ? show_run(&a, &err)
+               : !a.launched                        ? measure_here(&a, &job, &err)
+                                                    : measure(&a, &job, &err);
     if (code >= 0)
         return code;
     fprintf(stderr, "gnomon clock: %s\n", err.text);

@@ -83,6 +83,7 @@ void gn_clocks_free(struct gn_clocks *clocks);
 /* Domain 0 is the reference. Returns the domain's number, UINT32_MAX when there is no memory. */
 uint32_t gn_clocks_add(struct gn_clocks *clocks, const struct gn_clock_def *def);
 uint32_t gn_clocks_count(const struct gn_clocks *clocks);
+const struct gn_clock_def *gn_clocks_def(const struct gn_clocks *clocks, uint32_t domain);
 
 /* The reading of the reference that is 0 ns. 0 unless set; before solving. */
 void gn_clocks_set_epoch(struct gn_clocks *clocks, uint64_t epoch_ticks);

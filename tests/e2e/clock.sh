@@ -115,6 +115,21 @@ run)
     ended_with 2
     grep -q "no exchanges were kept" "$work/again.err" || fail "why there is no comparison is not told"
     ;;
+trace)
+    # bounds from a program's messages alone; the simulation's offsets are within 1 ms, so two differ by 2 at most
+    "$gnomon" synth stencil2 -n 16 --domains 4 --offset 1ms --rate 20ppm -o synthetic >/dev/null
+    run trace "$gnomon" clock synthetic --format json
+    ended_with 0
+    holds trace 'len(clocks) == 4 and len(pairs) == 6 and r["trace"]["messages"] > 100'
+    holds trace 'all(abs(bound) < 3e6 for p in pairs for bound in p["offset_ns"])'
+    run trace "$gnomon" clock synthetic
+    head -1 "$work/trace.out" | grep -q "^Times of 4 hosts can be compared" || fail "no answer"
+    run trace "$gnomon" clock "$SOURCE/tests/data/scorep-misc-4ranks"
+    ended_with 0
+    grep -q "on one clock" "$work/trace.out" || fail "a trace of one host"
+    run trace "$gnomon" clock synthetic --compare
+    ended_with 2
+    ;;
 library)
     run library "$MPIRUN" -n 1 "$gnomon" clock --seconds 0.2 --mpi /no/such/library.so
     [ "$status" != 0 ] || fail "exit status 0 without an MPI library"
