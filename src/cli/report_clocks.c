@@ -27,13 +27,20 @@ static const char *assuming(const struct gn_summary *s, const char *rests_on, ch
     return text;
 }
 
+/* " of 96": some could not be tried. */
+static const char *of_all(const struct gn_clock_fact *clock, char text[24])
+{
+    snprintf(text, 24, clock->untried ? " of %d" : "", clock->cores + clock->untried);
+    return text;
+}
+
 static void one_host(const struct gn_clock_fact *clock, FILE *out)
 {
-    char width[24];
+    char width[24], all[24];
     fprintf(out, "one counter (%s)", clock->counter);
     if (clock->shared)
-        fprintf(out, ", verified to be shared by %d cores to \302\261 %s\n", clock->cores,
-                length(clock->shared_width_ns / 2, width));
+        fprintf(out, ", verified to be shared by %d%s cores to \302\261 %s\n", clock->cores,
+                of_all(clock, all), length(clock->shared_width_ns / 2, width));
     else if (strncmp(clock->counter, "monotonic_raw", 13) == 0)
         fprintf(out, ", the kernel's\n");
     else if (clock->cores == 1)

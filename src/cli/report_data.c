@@ -4,6 +4,7 @@
 #include "profile/clock.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 
 static json_t *text(const char *value)
@@ -61,21 +62,23 @@ static json_t *trace_object(const struct gn_trace_facts *t)
                      text(t->error));
 }
 
+/* JSON has no infinity. */
 static json_t *number_or_null(bool known, double number)
 {
-    return known ? json_real(number) : json_null();
+    return known && isfinite(number) ? json_real(number) : json_null();
 }
 
 static json_t *clock_object(const struct gn_clock_fact *c)
 {
     json_t *refuted = !c->refuted ? json_null()
-                                  : json_pack("{s:s, s:f, s:f}", "assumption", c->refuted, "seen_ppb",
-                                              c->seen_ppb, "allowed_ppb", c->allowed_ppb);
+                                  : json_pack("{s:s, s:o, s:o}", "assumption", c->refuted, "seen_ppb",
+                                              number_or_null(true, c->seen_ppb), "allowed_ppb",
+                                              number_or_null(true, c->allowed_ppb));
     return json_pack(
-        "{s:o, s:o, s:o, s:b, s:i, s:f, s:b, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:o}", "host",
-        text(c->domain), "parent", text(c->parent), "counter", text(c->counter), "shared", c->shared, "cores",
-        c->cores, "shared_width_ns", c->shared_width_ns, "compared", c->reached, "rests_on",
-        c->reached ? text(c->rests_on) : json_null(), "rate_lo_ppb",
+        "{s:o, s:o, s:o, s:b, s:i, s:i, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:o}",
+        "host", text(c->domain), "parent", text(c->parent), "counter", text(c->counter), "shared", c->shared,
+        "cores", c->cores, "untried", c->untried, "shared_width_ns", number_or_null(true, c->shared_width_ns),
+        "compared", c->reached, "rests_on", c->reached ? text(c->rests_on) : json_null(), "rate_lo_ppb",
         number_or_null(c->reached, c->rate_lo_ppb), "rate_hi_ppb", number_or_null(c->reached, c->rate_hi_ppb),
         "width_ns", c->reached ? json_integer((json_int_t)c->width_ns) : json_null(), "width_at_s",
         number_or_null(c->reached, c->width_at_s), "asked", (json_int_t)c->asked, "answered",

@@ -131,16 +131,23 @@ void gn_host_clock_end(struct gn_host_clock *c)
 }
 
 /* The launcher may have bound us to the cores of the rank that started us. */
-static void verify_cores(struct gn_clock_row *row, const struct gn_counter *counter)
+static void verify_cores(struct gn_host_clock *c, struct gn_clock_row *row, const struct gn_counter *counter)
 {
     struct gn_core_groups groups;
     cpu_set_t before, all;
     bool bound = sched_getaffinity(0, sizeof before, &before) == 0;
     memset(&all, 0xff, sizeof all);
     sched_setaffinity(0, sizeof all, &all);
-    if (!counter->why_not && gn_core_groups_find(&groups, counter->hz, CORES_PATIENCE_MS, NULL) == 0) {
-        row->shared = groups.group_count == 1 && groups.untried == 0;
+    if (!counter->why_not && gn_core_groups_find(&groups, row->def.hz, CORES_PATIENCE_MS, NULL) == 0) {
+        row->shared = groups.group_count == 1 && groups.tried > 1;
         row->cores = (unsigned)groups.tried;
+        row->untried = (unsigned)groups.untried;
+        if (groups.group_count > 1 && !c->problem.text[0])
+            gn_fail(
+                &c->problem, 0,
+                "its cores do not share the counter, they are at least %.0f ns apart: gnomon's bounds do not "
+                "hold for it; GNOMON_COUNTER=monotonic_raw reads the kernel's clock instead",
+                groups.offset_ns);
         row->shared_width_ns = groups.width_ns;
         gn_core_groups_clear(&groups);
     }
@@ -149,10 +156,10 @@ static void verify_cores(struct gn_clock_row *row, const struct gn_counter *coun
 }
 
 /* The counter's readings as they stand in exchanges and traces: simulated in tests. */
-static int simulate(const struct gn_counter *counter, struct gn_clock_row *row, struct gn_error *err)
+static int simulate(struct gn_clock_row *row, struct gn_error *err)
 {
     struct gn_simulated_clock simulated;
-    int code = gn_simulated_parse(&simulated, getenv("GNOMON_TEST_CLOCK"), counter->hz, err);
+    int code = gn_simulated_parse(&simulated, getenv("GNOMON_TEST_CLOCK"), row->def.hz, err);
     if (code != 0 || !simulated.active)
         return code;
     row->epoch_ticks = gn_simulated_reading(&simulated, row->epoch_ticks);
@@ -163,10 +170,6 @@ static int simulate(const struct gn_counter *counter, struct gn_clock_row *row, 
 /* What the exchanges say of themselves. */
 static void compared(const struct gn_host_clock *c, struct gn_clock_row *row)
 {
-    if (c->exchanges) { /* the same numbers that the other hosts were told */
-        row->def.hz = gn_exchanges_endpoint(c->exchanges)->hz;
-        row->def.granularity_ticks = gn_exchanges_endpoint(c->exchanges)->granularity_ticks;
-    }
     if (c->problem.text[0])
         row->problem = c->problem.text;
     if (!c->began)
@@ -178,7 +181,8 @@ static void compared(const struct gn_host_clock *c, struct gn_clock_row *row)
     row->answered = report->answered;
     row->narrowed = report->narrowed;
     row->refused = report->refused;
-    row->problem = report->problem;
+    if (report->problem)
+        row->problem = report->problem;
 }
 
 int gn_host_clock_save(struct gn_host_clock *c, sqlite3 *db, struct gn_error *err)
@@ -191,9 +195,13 @@ int gn_host_clock_save(struct gn_host_clock *c, sqlite3 *db, struct gn_error *er
                                .def = {counter.hz, counter.granularity_ticks},
                                .epoch_ticks = c->first_ticks,
                                .counter = name};
-    verify_cores(&row, &counter);
+    if (c->exchanges) { /* the same numbers that the other hosts were told */
+        row.def.hz = gn_exchanges_endpoint(c->exchanges)->hz;
+        row.def.granularity_ticks = gn_exchanges_endpoint(c->exchanges)->granularity_ticks;
+    }
+    verify_cores(c, &row, &counter);
     row.last_ticks = gn_ticks();
-    int simulated = simulate(&counter, &row, err);
+    int simulated = simulate(&row, err);
     if (simulated < 0)
         return simulated;
     snprintf(name, sizeof name, "%s%s", counter.name, simulated ? " (simulated)" : "");

@@ -54,12 +54,13 @@ static int add_row(sqlite3 *db, const struct gn_clock_row *row, struct gn_error 
         db, err,
         "INSERT INTO clock_domain(name, host, parent, counter, hz, granularity_ticks, epoch_ticks, "
         "last_ticks,"
-        " shared, cores, shared_width_ns, asked, answered, narrowed, refused, problem)"
-        " VALUES(?, (SELECT id FROM host WHERE name = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        "ssssdiiiiidiiiis", row->domain, row->host, row->parent, row->counter, row->def.hz,
+        " shared, cores, untried, shared_width_ns, asked, answered, narrowed, refused, problem)"
+        " VALUES(?, (SELECT id FROM host WHERE name = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "ssssdiiiiiidiiiis", row->domain, row->host, row->parent, row->counter, row->def.hz,
         (int64_t)row->def.granularity_ticks, (int64_t)row->epoch_ticks, (int64_t)row->last_ticks,
-        (int64_t)row->shared, (int64_t)row->cores, row->shared_width_ns, (int64_t)row->asked,
-        (int64_t)row->answered, (int64_t)row->narrowed, (int64_t)row->refused, row->problem);
+        (int64_t)row->shared, (int64_t)row->cores, (int64_t)row->untried, row->shared_width_ns,
+        (int64_t)row->asked, (int64_t)row->answered, (int64_t)row->narrowed, (int64_t)row->refused,
+        row->problem);
 }
 
 static int64_t id_of(sqlite3 *db, const char *domain)
@@ -134,7 +135,7 @@ static const char ordered_domains[] =
     "  UNION SELECT d.id, d.name, tree.depth + 1 FROM tree JOIN clock_domain d ON d.parent = tree.name)"
     " SELECT d.id, d.name, d.parent, h.name, d.counter, d.hz, d.granularity_ticks, d.epoch_ticks,"
     "  d.last_ticks, d.shared, d.cores, d.shared_width_ns, d.asked, d.answered, d.narrowed, d.refused,"
-    "  d.problem"
+    "  d.problem, d.untried"
     " FROM clock_domain d LEFT JOIN host h ON h.id = d.host LEFT JOIN tree t ON t.id = d.id"
     " ORDER BY t.depth IS NULL, t.depth, d.id";
 
@@ -170,7 +171,8 @@ static int check_row(sqlite3_stmt *query, struct gn_error *err)
         return damaged(err, name, "a granularity below 1");
     if (sqlite3_column_int64(query, 7) < 0 || sqlite3_column_int64(query, 8) < sqlite3_column_int64(query, 7))
         return damaged(err, name, "negative readings, or readings that end before they begin");
-    if (!(width_ns >= 0) || isinf(width_ns) || sqlite3_column_int64(query, 10) < 0)
+    if (!(width_ns >= 0) || isinf(width_ns) || sqlite3_column_int64(query, 10) < 0 ||
+        sqlite3_column_int64(query, 17) < 0)
         return damaged(err, name, "cores that make no sense");
     for (int column = 12; column <= 15; column++)
         if (sqlite3_column_int64(query, column) < 0)
@@ -190,6 +192,7 @@ static void take_row(sqlite3_stmt *query, struct gn_clock_row *row)
                                  .last_ticks = (uint64_t)sqlite3_column_int64(query, 8),
                                  .shared = sqlite3_column_int(query, 9) != 0,
                                  .cores = (unsigned)sqlite3_column_int(query, 10),
+                                 .untried = (unsigned)sqlite3_column_int(query, 17),
                                  .shared_width_ns = sqlite3_column_double(query, 11),
                                  .asked = (uint64_t)sqlite3_column_int64(query, 12),
                                  .answered = (uint64_t)sqlite3_column_int64(query, 13),

@@ -22,7 +22,8 @@ struct gn_clock_row {
     uint64_t last_ticks;    /* reading when this was written: all events lie between the two */
     const char *counter;    /* "tsc", "cntvct", "monotonic_raw"; with " (simulated)" in tests */
     bool shared;            /* the cores were verified to share the counter */
-    unsigned cores;         /* how many */
+    unsigned cores;         /* how many of them */
+    unsigned untried;       /* how many could not be tried in time */
     double shared_width_ns; /* how well */
     uint64_t asked, answered, narrowed, refused;
     const char *problem; /* NULL: none */

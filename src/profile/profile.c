@@ -206,8 +206,9 @@ static const char *const merge_rest[] = {
 /* Clocks are known by their names. A profile of format 1 has none. Bounds are made anew from the messages. */
 static const char *const merge_clocks[] = {
     "INSERT OR IGNORE INTO clock_domain(name, host, parent, counter, hz, granularity_ticks, epoch_ticks,"
-    " last_ticks, shared, cores, shared_width_ns, asked, answered, narrowed, refused, problem)"
-    " SELECT d.name, h.id, parent, counter, hz, granularity_ticks, epoch_ticks, last_ticks, shared, cores,"
+    " last_ticks, shared, cores, untried, shared_width_ns, asked, answered, narrowed, refused, problem)"
+    " SELECT d.name, h.id, parent, counter, hz, granularity_ticks, epoch_ticks, last_ticks, shared, cores, "
+    "untried,"
     " shared_width_ns, asked, answered, narrowed, refused, problem FROM part.clock_domain d"
     " JOIN part.host ph ON ph.id = d.host JOIN main.host h ON h.name = ph.name",
     "CREATE TEMP TABLE d AS SELECT p.id AS part, o.id AS own FROM part.clock_domain p"

@@ -77,7 +77,7 @@ struct gn_trace_facts { /* of the archive of all events, when one was asked for 
 struct gn_clock_fact { /* of a clock domain; docs/profile-format.md, clock_domain */
     char *domain, *parent, *counter, *problem, *rests_on;
     bool shared, reached;
-    int cores;
+    int cores, untried;
     double shared_width_ns, rate_lo_ppb, rate_hi_ppb;
     int64_t asked, answered, narrowed, refused;
     int64_t width_ns; /* at its widest */

@@ -18,7 +18,7 @@ static const char domains[] =
     "SELECT d.name, d.parent, d.counter, d.problem, d.rests_on, d.shared, d.cores, d.shared_width_ns, "
     "d.reached,"
     " d.rate_lo_ppb, d.rate_hi_ppb, d.asked, d.answered, d.narrowed, d.refused, d.width_ns,"
-    " (d.width_at_ticks - d.epoch_ticks) / d.hz, r.assumption, r.seen_ppb, r.allowed_ppb"
+    " (d.width_at_ticks - d.epoch_ticks) / d.hz, r.assumption, r.seen_ppb, r.allowed_ppb, d.untried"
     " FROM clock_domain d LEFT JOIN (SELECT domain, assumption, min(seen_ppb) AS seen_ppb, allowed_ppb"
     " FROM clock_refuted GROUP BY domain) r ON r.domain = d.id"
     " ORDER BY d.reached DESC, d.parent IS NOT NULL, d.name";
@@ -32,6 +32,7 @@ static void take(sqlite3_stmt *q, struct gn_clock_fact *fact)
                                    .rests_on = copy(q, 4),
                                    .shared = sqlite3_column_int(q, 5) != 0,
                                    .cores = sqlite3_column_int(q, 6),
+                                   .untried = sqlite3_column_int(q, 20),
                                    .shared_width_ns = sqlite3_column_double(q, 7),
                                    .reached = sqlite3_column_int(q, 8) != 0,
                                    .rate_lo_ppb = sqlite3_column_double(q, 9),
