@@ -62,7 +62,8 @@ static bool append_reading(struct points *p, const struct gn_clock_range *range,
 static bool collect(struct points *p, const struct gn_clock_range *range)
 {
     const struct gn_breakpoint *known;
-    const size_t count = gn_bounds_breakpoints(range->bounds, &known, NULL);
+    struct gn_outside outside;
+    const size_t count = gn_bounds_breakpoints(range->bounds, &known, &outside);
     const uint64_t first = range->first_ticks, last = range->last_ticks;
     bool room = append_reading(p, range, first);
     if (first < known[0].ticks && known[0].ticks <= last)
