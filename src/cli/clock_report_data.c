@@ -81,15 +81,16 @@ static json_t *host_object(const struct gn_clock_host *h)
     for (int i = 0; i < state->refuted_count; i++)
         json_array_append_new(refuted, refutation(h, &state->refuted[i]));
     json_t *object = json_pack(
-        "{s:o, s:o, s:o, s:b, s:{s:o, s:f, s:I, s:b, s:i, s:f}, s:{s:I, s:I, s:I, s:I, s:I, s:I}, "
+        "{s:o, s:o, s:o, s:b, s:{s:o, s:f, s:I, s:b, s:i, s:i, s:f}, s:{s:I, s:I, s:I, s:I, s:I, s:I}, "
         "s:s, s:o, s:o}",
         "clock", text(row->domain), "host", text(row->host), "parent", text(row->parent), "reached",
         state->reached, "counter", "name", text(row->counter), "hz", row->def.hz, "granularity_ticks",
-        (json_int_t)row->def.granularity_ticks, "shared", row->shared, "cores", (int)row->cores,
-        "shared_width_ns", row->shared_width_ns, "exchanges", "asked", (json_int_t)row->asked, "answered",
-        (json_int_t)row->answered, "narrowed", (json_int_t)row->narrowed, "refused", (json_int_t)row->refused,
-        "used_there", (json_int_t)state->used_there, "used_back", (json_int_t)state->used_back, "rests_on",
-        gn_assumption_name(state->rests_on), "refuted", refuted, "problem", text(row->problem));
+        (json_int_t)row->def.granularity_ticks, "shared", row->shared, "cores", (int)row->cores, "untried",
+        (int)row->untried, "shared_width_ns", row->shared_width_ns, "exchanges", "asked",
+        (json_int_t)row->asked, "answered", (json_int_t)row->answered, "narrowed", (json_int_t)row->narrowed,
+        "refused", (json_int_t)row->refused, "used_there", (json_int_t)state->used_there, "used_back",
+        (json_int_t)state->used_back, "rests_on", gn_assumption_name(state->rests_on), "refuted", refuted,
+        "problem", text(row->problem));
     if (!object || !state->reached)
         return object;
     json_object_set_new(object, "rate_ppm", range(h->rate_ppb, 1e-3));

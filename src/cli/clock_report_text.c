@@ -420,7 +420,11 @@ static int notes_of(const struct page *p, const struct gn_clock_host *h)
         note(p, h,
              "that its %u cores share one counter is not certain: times of its own ranks may differ, too.\n"
              "  → `gnomon doctor` on that host says more",
-             row->cores);
+             row->cores + row->untried);
+    if (row->shared && row->untried > 0 && ++lines)
+        note(p, h,
+             "%u of its %u cores could not be tried in time: whether they share the counter is not known",
+             row->untried, row->cores + row->untried);
     if (row->refused > 0 && ++lines)
         note(p, h, "%" PRIu64 " packets were not of this run or came twice; they changed nothing",
              row->refused);

@@ -356,6 +356,8 @@ int gn_command_clock(int argc, char **argv)
     a.options.kept = a.measuring.keep;
     gn_job_detect(&job);
     a.launched = job.rank >= 0;
+    if (gn_ticks_problem() && job.rank <= 0 && !a.run && !a.last)
+        fprintf(stderr, "gnomon clock: %s; the setting is ignored\n", gn_ticks_problem());
     int code = a.run && gn_clock_trace_named(a.run) ? show_trace(&a, &err)
                : a.run || a.last                    ? show_run(&a, &err)
                : !a.launched                        ? measure_here(&a, &job, &err)
