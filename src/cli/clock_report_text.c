@@ -114,7 +114,9 @@ static void shared_answer(const struct page *p)
 {
     const struct gn_clock_row *row = p->r->hosts[0].row;
     char width[16];
-    if (p->r->from_trace)
+    if (p->r->missing_ranks > 0)
+        fprintf(p->out, "Of one host only there is a clock: nothing can be compared with it\n");
+    else if (p->r->from_trace)
         fprintf(p->out, "All of this trace is on one clock: there is nothing to compare\n");
     else if (row->shared)
         fprintf(p->out,
@@ -442,8 +444,8 @@ static void notes(const struct page *p)
                 p->r->count - i);
     if (p->r->missing_ranks > 0)
         fprintf(p->out,
-                "  → hosts leave their parts in the run's folder, in the working directory: it must be on a "
-                "file system that they share (or see gnomon-merge(1))\n");
+                "  → hosts meet in the run's folder, in the working directory: start where all of them have "
+                "the same one\n");
 }
 
 /* ---- other methods ---- */

@@ -130,6 +130,21 @@ trace)
     run trace "$gnomon" clock synthetic --compare
     ended_with 2
     ;;
+apart)
+    # hosts that share no folder cannot meet
+    mkdir a b
+    set -- "$gnomon" clock --seconds 0.2
+    case $FLAVOUR in
+    openmpi) run apart "$MPIRUN" --bind-to none -n 1 -x GNOMON_HOST=one sh -c "cd a; exec $*" : \
+        -n 1 -x GNOMON_HOST=two sh -c "cd b; exec $*" ;;
+    *) run apart "$MPIRUN" -n 1 -env GNOMON_HOST one sh -c "cd a; exec $*" : \
+        -n 1 -env GNOMON_HOST two sh -c "cd b; exec $*" ;;
+    esac
+    ended_with 1
+    grep -q "^MISSING: the clocks of 1 ranks" "$work/apart.out" || fail "the missing host is not told"
+    grep -q "working directory" "$work/apart.out" || fail "what to do is not told"
+    [ -z "$(ls -A a)" ] || fail "left behind: $(ls -A a)"
+    ;;
 library)
     run library "$MPIRUN" -n 1 "$gnomon" clock --seconds 0.2 --mpi /no/such/library.so
     [ "$status" != 0 ] || fail "exit status 0 without an MPI library"
