@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { EXCHANGES = 200, MESSAGES = 100, FITS = GN_COMPARED_METHODS - GN_FIT_KINDS };
+enum { EXCHANGES = 200, MESSAGES = 100, FITS = GN_COMPARED_METHODS - GN_FIT_KINDS, CONSTANT = FITS - 1 };
 static const int64_t second = 1000000000;
 
 static struct world usual(void)
@@ -134,6 +134,27 @@ static void widths_are_at_least_the_floor(void **state)
     assert_true(lp->exchange_width_ns < freezer->exchange_width_ns);
     assert_true(lp->width_ns < freezer->width_ns);
     free(s.exchanges);
+}
+
+/* The program is the best there is for a constant rate; the model with hulls and tangents has to come to the
+ * same, but for its roundings. */
+static void the_constant_model_is_as_tight_as_the_program(void **state)
+{
+    (void)state;
+    struct gn_comparison rows[GN_COMPARED_METHODS];
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        struct setting s;
+        struct world w = usual();
+        w.seed = seed;
+        w.noise_ns = seed % 2 ? 3000 : 300000;
+        make(&s, w);
+        compare(&s, rows);
+        const struct gn_comparison *model = &rows[CONSTANT], *program = &rows[FITS + GN_FIT_HULL_LP];
+        assert_string_equal(model->method, "gnomon, rate constant");
+        assert_true(model->width_ns >= program->width_ns - 1);
+        assert_true(model->width_ns <= program->width_ns + 5);
+        free(s.exchanges);
+    }
 }
 
 static void width_is_infinite_where_nothing_is_known(void **state)
@@ -296,6 +317,7 @@ int main(void)
         cmocka_unit_test(bounds_contain_the_truth),
         cmocka_unit_test(a_point_is_wrong_almost_everywhere),
         cmocka_unit_test(widths_are_at_least_the_floor),
+        cmocka_unit_test(the_constant_model_is_as_tight_as_the_program),
         cmocka_unit_test(width_is_infinite_where_nothing_is_known),
         cmocka_unit_test(early_points_invert_messages),
         cmocka_unit_test(a_fast_send_need_not_be_an_inversion),
