@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MOST = 2048, PAST = 64, SEEN = 1 << 16, LET_THROUGH = 100 };
+enum { MOST = 2048, PAST = 1024, SEEN = 1 << 16, LET_THROUGH = 100 };
 
 struct datagram {
     uint8_t bytes[MOST];

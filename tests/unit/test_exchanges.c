@@ -350,7 +350,7 @@ static void doubled_datagrams_are_refused(void **state)
     (void)state;
     check_meddling(GN_DOUBLE);
     assert_true(report(0)->refused >= report(0)->served);
-    assert_true(report(1)->refused > 0);
+    assert_true(report(1)->refused >= report(1)->answered);
     assert_true(report(0)->served <= report(1)->asked);
 }
 
@@ -377,6 +377,7 @@ static void forged_datagrams_change_nothing(void **state)
 static void replayed_datagrams_change_nothing(void **state)
 {
     (void)state;
+    settings.interval_ms = 1; /* so many that numbers meet in the places for questions */
     check_meddling(GN_REPLAY);
     assert_true(report(0)->refused > 0 && report(1)->refused > 0);
     assert_true(report(0)->served <= report(1)->asked);
