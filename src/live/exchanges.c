@@ -91,7 +91,7 @@ static int open_endpoint(struct gn_exchanges *x, const char *host, struct gn_err
         return code;
     if (x->line.simulated.active && x->line.simulated.grain_ticks > e->granularity_ticks)
         e->granularity_ticks = x->line.simulated.grain_ticks;
-    code = gn_stamped_socket_open(&x->line.socket, e->hz, !x->settings.no_kernel_stamps, err);
+    code = gn_stamped_socket_open(&x->line.socket, &counter, !x->settings.no_kernel_stamps, err);
     if (code != 0)
         return code;
     e->port = x->line.socket.port;

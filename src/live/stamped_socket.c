@@ -65,7 +65,8 @@ static void ask_for_stamps(struct gn_stamped_socket *s)
         s->why_not = errno == EPERM ? "not permitted" : "not supported by this kernel";
 }
 
-int gn_stamped_socket_open(struct gn_stamped_socket *s, double hz, bool kernel, struct gn_error *err)
+int gn_stamped_socket_open(struct gn_stamped_socket *s, const struct gn_counter *counter, bool kernel,
+                           struct gn_error *err)
 {
     memset(s, 0, sizeof *s);
     int code = bind_any(s);
@@ -79,7 +80,7 @@ int gn_stamped_socket_open(struct gn_stamped_socket *s, double hz, bool kernel, 
     }
     if (kernel)
         ask_for_stamps(s);
-    gn_kernel_clock_open(&s->clock, hz);
+    gn_kernel_clock_open(&s->clock, counter->hz, counter->hz_error_ppb);
     return 0;
 }
 

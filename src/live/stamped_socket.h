@@ -14,6 +14,7 @@
 #define GNOMON_LIVE_STAMPED_SOCKET_H
 
 #include "base/error.h"
+#include "clock/counter.h"
 #include "live/kernel_clock.h"
 
 #include <netinet/in.h>
@@ -44,8 +45,9 @@ struct gn_stamped_socket {
     struct gn_kernel_clock clock;
 };
 
-/* Any address, any port. hz: of the counter. Errors: negative errno. */
-int gn_stamped_socket_open(struct gn_stamped_socket *socket, double hz, bool kernel, struct gn_error *err);
+/* Any address, any port. counter: measured. Errors: negative errno. */
+int gn_stamped_socket_open(struct gn_stamped_socket *socket, const struct gn_counter *counter, bool kernel,
+                           struct gn_error *err);
 void gn_stamped_socket_close(struct gn_stamped_socket *socket);
 
 /* left NULL: nobody wants to know when. 0, or a negative errno value. Does not wait, but for a stamp that is

@@ -46,7 +46,7 @@ static int tear_down(void **state)
         gn_exchanges_free(hosts[i]);
     memset(hosts, 0, sizeof hosts);
     if (meddler)
-        meddler_end(meddler);
+        meddler_free(meddler);
     unsetenv("GNOMON_TEST_CLOCK");
     return 0;
 }
@@ -86,6 +86,8 @@ static void run_pair(unsigned meddling, const char *parent_clock, const char *ch
     begin_host(1, 2, key);
     usleep(RUN_US);
     end_hosts(2);
+    if (meddling)
+        meddler_end(meddler);
 }
 
 /* ---- truth ---- */
