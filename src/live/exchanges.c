@@ -171,11 +171,13 @@ static void exchange_done(void *context, const struct gn_exchange *e)
 /* ---- the thread ---- */
 
 static bool hear(struct gn_exchanges *x, const uint8_t *bytes, size_t size, const struct gn_peer *from,
-                 const struct gn_reading *arrived)
+                 struct gn_reading *arrived)
 {
     struct gn_datagram d;
     if (!gn_datagram_open(&d, bytes, size, x->line.key) || d.to != x->line.own)
         return false;
+    if (d.kind == GN_QUESTION || d.kind == GN_ANSWER)
+        gn_stamped_socket_narrow(&x->line.socket, arrived);
     if (d.kind == GN_QUESTION || d.kind == GN_GOODBYE)
         return gn_answering_hear(&x->answering, &x->line, &d, from, arrived);
     return x->has_parent && gn_asking_hear(&x->asking, &x->line, &d, arrived, gn_monotonic_ns());

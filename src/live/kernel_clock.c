@@ -10,7 +10,7 @@
 #include <sys/timex.h>
 #include <unistd.h>
 
-enum { AT_ONCE = 12, FAR_NS = 1000000000, NOMINAL_TICK_US = 10000 };
+enum { AT_ONCE = 6, FAR_NS = 1000000000, NOMINAL_TICK_US = 10000 };
 
 /* How far the rate may be from what the kernel says, beyond what is not known of the counter's frequency: the
  * last unit of the kernel's multiplier comes and goes. */

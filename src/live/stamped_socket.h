@@ -25,6 +25,7 @@
 /* Of one datagram. Departures: narrow >= plain, arrivals: narrow <= plain; equal without a stamp. */
 struct gn_reading {
     uint64_t plain_ticks, narrow_ticks;
+    int64_t stamp_ns; /* the kernel's, of an arrival that is not narrowed yet; 0: none */
 };
 
 /* The other end, and which of our addresses it knows us by. */
@@ -58,6 +59,9 @@ int gn_stamped_socket_send(struct gn_stamped_socket *socket, const struct gn_pee
 /* The length of the datagram, which may be more than was there to take; -EAGAIN: there is none. */
 long gn_stamped_socket_receive(struct gn_stamped_socket *socket, struct gn_peer *from, void *bytes,
                                size_t size, struct gn_reading *arrived);
+
+/* To be done soon after receiving, with datagrams that are worth it. */
+void gn_stamped_socket_narrow(struct gn_stamped_socket *socket, struct gn_reading *arrived);
 
 /* Stamps that came too late are thrown away, so that poll() does not tell of them again. */
 void gn_stamped_socket_discard(struct gn_stamped_socket *socket);
