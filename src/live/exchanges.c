@@ -106,6 +106,7 @@ int gn_exchanges_open(struct gn_exchanges **exchanges, const char *host,
     if (!x)
         return gn_fail(err, -ENOMEM, "no memory for exchanges of clock readings");
     apply_defaults(&x->settings, settings);
+    x->report.parent = UINT32_MAX;
     x->line.socket.fd = -1;
     x->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     int code = x->wake < 0 ? gn_fail(err, -errno, "cannot make an eventfd: %s", strerror(errno))
@@ -351,7 +352,6 @@ int gn_exchanges_begin(struct gn_exchanges *x, const uint8_t key[GN_KEY_BYTES],
     if (x->hosts)
         memcpy(x->hosts, hosts, count * sizeof *hosts);
     x->kept = (struct kept){.most = x->settings.keep, .stride = 1};
-    x->report.parent = UINT32_MAX;
     code = x->hosts ? begin_children(x) : -ENOMEM;
     if (code == 0 && own > 0)
         code = begin_parent(x);

@@ -75,9 +75,9 @@ int gn_exchanges_begin(struct gn_exchanges *exchanges, const uint8_t key[GN_KEY_
 /* The last burst, and a while of serving for children that have not had theirs: bounded by patience_ms. */
 void gn_exchanges_end(struct gn_exchanges *exchanges, unsigned patience_ms);
 
-/* After the end. clocks: domain 0 is the parent, 1 this host; NULL for the reference, and when the parent takes
- * no part. kept: the exchanges
- * that were to be kept, in the order of asking. All stay the exchanges'. */
+/* After the end. clocks: domain 0 is the parent, 1 this host; NULL for the reference, and when the parent
+ * takes no part. kept: the exchanges that were to be kept, in the order of asking. All stay the exchanges'.
+ */
 const struct gn_exchange_report *gn_exchanges_report(const struct gn_exchanges *exchanges);
 const struct gn_clocks *gn_exchanges_clocks(const struct gn_exchanges *exchanges);
 const struct gn_exchange *gn_exchanges_kept(const struct gn_exchanges *exchanges, size_t *count);
