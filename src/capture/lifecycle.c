@@ -18,6 +18,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+bool gn_ticks_from_kernel; /* clock/ticks.h: as the segment says */
+
+static struct gn_moment loaded_at; /* on both counters: which one counts is not known yet */
 static uint64_t loaded_ticks;
 static _Atomic int begun;
 static bool traced;
@@ -25,7 +28,10 @@ static enum { PCONTROL_SWITCH, PCONTROL_REGIONS, PCONTROL_NOTHING } pcontrol;
 
 __attribute__((constructor)) static void loaded(void)
 {
-    loaded_ticks = gn_ticks();
+    loaded_at.ns = gn_monotonic_ns();
+#ifdef GN_PROCESSOR_COUNTER
+    loaded_at.ticks = gn_ticks_of_processor();
+#endif
 }
 
 __attribute__((destructor)) static void unloaded(void)
@@ -93,6 +99,13 @@ static void describe(struct gn_tag *segment)
     GN_SET(segment->init_ticks, gn_ticks());
 }
 
+/* All readings that meet must be of one counter, and the agent has chosen. */
+static void take_counter(const struct gn_tag *segment)
+{
+    gn_ticks_from_kernel = segment->counter != GN_TICKS_PROCESSOR;
+    loaded_ticks = gn_ticks_from_kernel ? loaded_at.ns : loaded_at.ticks;
+}
+
 /* The agent learns it too: the run is partial, and the report says why. */
 static void step_aside(struct gn_tag *segment, const char *reason)
 {
@@ -126,6 +139,7 @@ static void begin(void)
         say("measured", reason);
         return;
     }
+    take_counter(segment);
     describe(segment);
     if (traced && gn_segment_take_rings(agent, &gn_ring_memory, reason, sizeof reason) != 0)
         say("traced", reason);

@@ -1,6 +1,6 @@
 #include "cli/arrival_spec.h"
 
-#include "cli/quantity.h"
+#include "base/quantity.h"
 
 #include <errno.h>
 #include <stdlib.h>

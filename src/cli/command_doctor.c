@@ -1,6 +1,9 @@
 /* gnomon doctor — what is missing on this machine, and the command that mends it. */
 #include "cli/commands.h"
 #include "cli/find.h"
+#include "clock/core_groups.h"
+#include "clock/counter.h"
+#include "clock/ticks.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -18,7 +21,10 @@ struct finding {
     const char *what;
     bool fine, needed;
     char detail[512], mend[256];
+    json_t *facts; /* what detail says, in numbers; NULL where it has none */
 };
+
+enum { FINDINGS = 8, CORES_PATIENCE_MS = 1000 };
 
 static void check_capture(struct finding *f)
 {
@@ -64,32 +70,65 @@ static void check_watching(struct finding *f)
         close(handle);
 }
 
-static bool invariant_counter(void)
+static void check_counter(struct finding *f, struct gn_counter *counter)
 {
-#if defined(__x86_64__)
-    char line[8192];
-    bool constant = false;
-    FILE *info = fopen("/proc/cpuinfo", "re");
-    while (info && fgets(line, sizeof line, info))
-        if (strncmp(line, "flags", 5) == 0) {
-            constant = strstr(line, " constant_tsc") && strstr(line, " nonstop_tsc");
-            break;
-        }
-    if (info)
-        fclose(info);
-    return constant;
-#else
-    return true;
-#endif
+    char hz[32];
+    gn_counter_measure(counter);
+    f->what = "tick counter";
+    f->fine = !counter->why_not && !gn_ticks_problem();
+    snprintf(hz, sizeof hz, counter->hz_error_ppb > 0 ? "%.3f MHz" : "%.0f MHz", counter->hz / 1e6);
+    snprintf(f->detail, sizeof f->detail, "%s, %s, granularity %llu tick%s, %.0f ns a reading%s%s%s%s",
+             counter->name, hz, (unsigned long long)counter->granularity_ticks,
+             counter->granularity_ticks == 1 ? "" : "s", counter->cost_ns,
+             counter->why_not ? "; not the processor's: " : "", counter->why_not ? counter->why_not : "",
+             gn_ticks_problem() ? "; " : "", gn_ticks_problem() ? gn_ticks_problem() : "");
+    snprintf(f->mend, sizeof f->mend,
+             gn_ticks_problem() ? "unset GNOMON_COUNTER"
+                                : "nothing needs to be done: times are right, readings cost more");
+    f->facts =
+        json_pack("{s:s, s:s?, s:f, s:f, s:I, s:f}", "name", counter->name, "why_not", counter->why_not, "hz",
+                  counter->hz, "hz_error_ppb", counter->hz_error_ppb, "granularity_ticks",
+                  (json_int_t)counter->granularity_ticks, "cost_ns", counter->cost_ns);
 }
 
-static void check_counter(struct finding *f)
+static void describe_cores(struct finding *f, const struct gn_core_groups *g)
 {
-    f->what = "tick counter";
-    f->fine = invariant_counter();
-    snprintf(f->detail, sizeof f->detail,
-             f->fine ? "invariant" : "not known to be invariant: times may drift");
-    snprintf(f->mend, sizeof f->mend, "nothing to install; results name the uncertainty");
+    size_t size = sizeof f->detail;
+    int used;
+    if (g->group_count > 1)
+        used = snprintf(f->detail, size, "%d groups of cores, which differ by %.0f ns or more",
+                        g->group_count, g->offset_ns);
+    else if (g->tried > 1)
+        used = snprintf(f->detail, size, "%d cores do, as closely as can be seen (%.0f ns)", g->tried,
+                        g->width_ns);
+    else
+        used = snprintf(f->detail, size, "only one core %s", g->untried > 0 ? "was tried" : "may be used");
+    if (g->untried > 0)
+        snprintf(f->detail + used, size - (size_t)used, "; %d could not be tried in time", g->untried);
+}
+
+/* Nothing is assumed of cores that were not tried: not knowing is a finding, too. */
+static void check_cores(struct finding *f, const struct gn_counter *counter)
+{
+    struct gn_core_groups groups;
+    struct gn_error err;
+    f->what = "cores share the counter";
+    if (gn_core_groups_find(&groups, counter->hz, CORES_PATIENCE_MS, &err) != 0) {
+        snprintf(f->detail, sizeof f->detail, "%.500s", err.text);
+        snprintf(f->mend, sizeof f->mend, "see sched_setaffinity(2), and unset GNOMON_TEST_DOMAIN");
+        return;
+    }
+    f->fine = groups.group_count == 1 && groups.untried == 0;
+    describe_cores(f, &groups);
+    snprintf(f->mend, sizeof f->mend,
+             groups.group_count > 1
+                 ? "bind processes to cores of one group; or another clock source for the kernel, and "
+                   "GNOMON_COUNTER=monotonic_raw"
+                 : "gnomon doctor, when the cores have less to do");
+    f->facts =
+        json_pack("{s:i, s:i, s:i, s:f, s:f}", "tried", groups.tried, "untried", groups.untried, "groups",
+                  groups.group_count, "width_ns", groups.width_ns, "offset_ns", groups.offset_ns);
+    gn_core_groups_clear(&groups);
 }
 
 static void check_folder(struct finding *f)
@@ -103,18 +142,22 @@ static void check_folder(struct finding *f)
 
 static void print_text(const struct finding *f)
 {
-    printf("%-5s %-22s %s\n", f->fine ? "ok" : f->needed ? "BAD" : "note", f->what, f->detail);
+    printf("%-5s %-23s %s\n", f->fine ? "ok" : f->needed ? "BAD" : "note", f->what, f->detail);
     if (!f->fine)
-        printf("      %-22s → %s\n", "", f->mend);
+        printf("      %-23s → %s\n", "", f->mend);
 }
 
 static int print_json(const struct finding *findings, size_t count)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, json_pack("{s:s, s:b, s:b, s:s, s:s}", "what", findings[i].what, "fine",
-                                              findings[i].fine, "needed", findings[i].needed, "detail",
-                                              findings[i].detail, "mend", findings[i].mend));
+    for (size_t i = 0; i < count; i++) {
+        const struct finding *f = &findings[i];
+        json_t *item = json_pack("{s:s, s:b, s:b, s:s, s:s}", "what", f->what, "fine", f->fine, "needed",
+                                 f->needed, "detail", f->detail, "mend", f->mend);
+        if (f->facts)
+            json_object_set_new(item, "facts", f->facts);
+        json_array_append_new(list, item);
+    }
     json_dumpf(list, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(list);
@@ -144,25 +187,27 @@ int gn_command_doctor(int argc, char **argv)
                                      NULL,
                                      NULL,
                                      NULL};
-    struct finding findings[7] = {{0}};
+    struct finding findings[FINDINGS] = {{0}};
+    struct gn_counter counter;
     const char *format = "text";
     bool bad = false;
     argp_parse(&argp, argc, argv, 0, NULL, &format);
     check_capture(&findings[0]);
     check_memory(&findings[1]);
     check_watching(&findings[2]);
-    check_counter(&findings[3]);
-    check_folder(&findings[4]);
-    check_flavour(&findings[5], "Open MPI", "mpirun.openmpi", "orterun", "openmpi-bin libopenmpi-dev");
-    check_flavour(&findings[6], "MPICH", "mpirun.mpich", "mpiexec.hydra", "mpich libmpich-dev");
-    findings[5].needed = findings[6].needed =
-        !findings[5].fine && !findings[6].fine; /* one of them is enough */
-    for (size_t i = 0; i < 7; i++)
+    check_counter(&findings[3], &counter);
+    check_cores(&findings[4], &counter);
+    check_folder(&findings[5]);
+    check_flavour(&findings[6], "Open MPI", "mpirun.openmpi", "orterun", "openmpi-bin libopenmpi-dev");
+    check_flavour(&findings[7], "MPICH", "mpirun.mpich", "mpiexec.hydra", "mpich libmpich-dev");
+    findings[6].needed = findings[7].needed =
+        !findings[6].fine && !findings[7].fine; /* one of them is enough */
+    for (size_t i = 0; i < FINDINGS; i++)
         bad = bad || (findings[i].needed && !findings[i].fine);
     if (strcmp(format, "json") == 0)
-        print_json(findings, 7);
+        print_json(findings, FINDINGS);
     else
-        for (size_t i = 0; i < 7; i++)
+        for (size_t i = 0; i < FINDINGS; i++)
             print_text(&findings[i]);
     return bad ? 1 : 0;
 }

@@ -10,6 +10,7 @@
 #include "cli/find.h"
 #include "cli/launcher.h"
 #include "cli/report.h"
+#include "clock/ticks.h"
 #include "event/event.h"
 #include "live/agent.h"
 #include "live/finish.h"
@@ -370,5 +371,7 @@ int gn_command_run(int argc, char **argv)
     struct arguments a = {.threads = 64};
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &a);
     char **words = argv + a.program;
+    if (gn_ticks_problem() && !a.into) /* into: the gnomon in front of the launcher has said it */
+        fprintf(stderr, "gnomon run: %s; the setting is ignored\n", gn_ticks_problem());
     return gn_is_launcher(words[0]) ? run_launcher(&a, words) : run_here(&a, words);
 }

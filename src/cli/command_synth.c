@@ -1,7 +1,7 @@
 /* gnomon synth — a trace of a simulated program, seen through wrong clocks, and the truth beside it. */
 #include "cli/commands.h"
 #include "trace/output.h"
-#include "cli/quantity.h"
+#include "base/quantity.h"
 #include "trace/synth.h"
 #include "trace/truth.h"
 #include "trace/writer.h"

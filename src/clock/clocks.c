@@ -24,7 +24,8 @@ struct link {
 struct domain {
     struct gn_clock_def def;
     struct gn_clock_state state;
-    struct gn_bounds *bounds;
+    struct gn_bounds *bounds; /* of which one side may mean nothing yet */
+    bool has_lo, has_hi;
     struct link *links;
     size_t link_count, link_capacity;
 };
@@ -53,6 +54,7 @@ static void forget_bounds(struct domain *d)
 {
     gn_bounds_free(d->bounds);
     d->bounds = NULL;
+    d->has_lo = d->has_hi = false;
     memset(&d->state, 0, sizeof d->state);
     d->state.rests_on = GN_RATE_UNKNOWN;
 }
@@ -128,7 +130,7 @@ static struct gn_pair *new_pair(struct gn_clocks *clocks, uint32_t from, uint32_
     }
     gn_pair_begin(pair, clocks->domains[from].def.hz / clocks->domains[to].def.hz, TOLERANCE,
                   clocks->capacity);
-    clocks->link_count += !out->from_other;
+    clocks->link_count += !out->from_other; /* pairs with messages, whichever way */
     out->to_other = pair;
     in->from_other = pair;
     return pair;
@@ -193,19 +195,19 @@ static bool collect(const struct gn_clocks *clocks, const struct domain *d, stru
         return false;
     for (size_t i = 0; i < d->link_count; i++) {
         const struct link *link = &d->links[i];
-        const struct gn_bounds *other = clocks->domains[link->other].bounds;
-        for (size_t k = 0; other && link->from_other && k < link->from_other->count; k++) {
+        const struct domain *other = &clocks->domains[link->other];
+        for (size_t k = 0; other->has_lo && link->from_other && k < link->from_other->count; k++) {
             /* here it showed less than the reading and its granularity when the other showed `sent` or more
              */
             const struct gn_kept *kept = &link->from_other->kept[k];
-            struct gn_interval sent = gn_bounds_convert(other, kept->sent_ticks);
+            struct gn_interval sent = gn_bounds_convert(other->bounds, kept->sent_ticks);
             if (sent.lo_ns > INT64_MIN / 2 && kept->received_ticks <= UINT64_MAX - d->def.granularity_ticks)
                 points->lower[points->lower_count++] =
                     (struct gn_point){kept->received_ticks + d->def.granularity_ticks, sent.lo_ns};
         }
-        for (size_t k = 0; other && link->to_other && k < link->to_other->count; k++) {
+        for (size_t k = 0; other->has_hi && link->to_other && k < link->to_other->count; k++) {
             const struct gn_kept *kept = &link->to_other->kept[k];
-            struct gn_interval received = gn_bounds_convert(other, kept->received_ticks);
+            struct gn_interval received = gn_bounds_convert(other->bounds, kept->received_ticks);
             if (received.hi_ns < INT64_MAX / 2)
                 points->upper[points->upper_count++] = (struct gn_point){kept->sent_ticks, received.hi_ns};
         }
@@ -291,6 +293,7 @@ static void keep(struct attempt *t, enum gn_assumption_kind kind, struct gn_boun
 {
     gn_bounds_free(t->d->bounds);
     t->d->bounds = bounds;
+    t->d->has_lo = t->d->has_hi = true;
     t->d->state.reached = true;
     t->d->state.rests_on = kind;
     t->d->state.rate_lo_ppb = ppb_beyond(rate_lo, t->nominal);
@@ -379,8 +382,8 @@ static int steady(struct attempt *t, enum gn_assumption_kind kind, double wander
     return bounds ? 1 : -ENOMEM;
 }
 
-static int solve_domain(struct domain *d, const struct gn_points *points,
-                        const struct gn_assumption *assumption, struct gn_error *err)
+static struct attempt begin(struct domain *d, const struct gn_points *points,
+                            const struct gn_assumption *assumption)
 {
     struct attempt t = {.d = d, .points = points, .nominal = 1e9 / d->def.hz};
     t.nominal_ppb = fmin(assumption->nominal_ppb, MAX_ASSUMED_PPB);
@@ -388,6 +391,13 @@ static int solve_domain(struct domain *d, const struct gn_points *points,
     t.shift = gn_shift_for(t.nominal * 4);
     t.lo = gn_mantissa_below(t.nominal * (1 - t.nominal_ppb * 1e-9), t.shift);
     t.hi = gn_mantissa_above(t.nominal * (1 + t.nominal_ppb * 1e-9), t.shift);
+    return t;
+}
+
+static int solve_two_sided(struct domain *d, const struct gn_points *points,
+                           const struct gn_assumption *assumption, struct gn_error *err)
+{
+    struct attempt t = begin(d, points, assumption);
     struct gn_rates nominal = {t.lo, t.hi, t.shift, false}, unknown = {0, 0, t.shift, true};
     int code = 0;
     if (!gn_points_slopes(points, &t.slopes))
@@ -403,6 +413,29 @@ static int solve_domain(struct domain *d, const struct gn_points *points,
     return code < 0 ? code : 0;
 }
 
+/* Messages of one direction only, as in a ring: one bound is known, and others may come to know their second
+ * from it. The missing side is filled with what is there, for a table that can be made, and is never read. */
+static int solve_one_sided(struct domain *d, struct gn_points *points, const struct gn_assumption *assumption,
+                           struct gn_error *err)
+{
+    struct attempt t = begin(d, points, assumption);
+    struct gn_rates nominal = {t.lo, t.hi, t.shift, false};
+    bool is_lower = points->lower_count > 0;
+    gn_points_prune(points, &nominal);
+    struct gn_points both = *points;
+    if (is_lower) {
+        both.upper = both.lower;
+        both.upper_count = both.lower_count;
+    } else {
+        both.lower = both.upper;
+        both.lower_count = both.upper_count;
+    }
+    d->bounds = gn_model_within(&both, &nominal, d->def.granularity_ticks, err);
+    d->has_lo = d->bounds && is_lower;
+    d->has_hi = d->bounds && !is_lower;
+    return d->bounds ? 0 : -ENOMEM;
+}
+
 static int solve_one(struct gn_clocks *clocks, size_t i, const struct gn_assumption *assumption,
                      struct gn_error *err)
 {
@@ -411,9 +444,12 @@ static int solve_one(struct gn_clocks *clocks, size_t i, const struct gn_assumpt
     int code = 0;
     if (!collect(clocks, d, &points)) {
         code = gn_fail(err, -ENOMEM, "no memory for the messages of a clock");
-    } else if (points.lower_count > 0 && points.upper_count > 0) {
+    } else if (points.lower_count + points.upper_count > 0) {
         forget_bounds(d);
-        code = solve_domain(d, &points, assumption, err);
+        if (points.lower_count > 0 && points.upper_count > 0)
+            code = solve_two_sided(d, &points, assumption, err);
+        else if (assumption->kind != GN_RATE_UNKNOWN)
+            code = solve_one_sided(d, &points, assumption, err);
     }
     clear(&points);
     return code;
@@ -422,49 +458,81 @@ static int solve_one(struct gn_clocks *clocks, size_t i, const struct gn_assumpt
 static int solve_reference(struct gn_clocks *clocks, struct gn_error *err)
 {
     struct domain *d = &clocks->domains[0];
-    forget_bounds(d);
     d->bounds = gn_bounds_reference(d->def.hz, d->def.granularity_ticks, clocks->epoch_ticks, err);
     if (!d->bounds)
         return -ENOMEM;
-    d->state.reached = true;
+    d->has_lo = d->has_hi = d->state.reached = true;
     d->state.bounds = d->bounds;
     return 0;
 }
 
-/* First along the shortest ways from the reference, each domain once. Where there is more than one way
- * between domains, each is looked at twice more, with all that is known of the others by then: forth and
- * back. */
-int gn_clocks_solve(struct gn_clocks *clocks, const struct gn_assumption *assumption, struct gn_error *err)
+/* The domains by their distance from the reference, along messages of any direction. Returns how many. */
+static size_t find_order(const struct gn_clocks *clocks, uint32_t *order, bool *seen)
 {
-    if (clocks->count == 0)
-        return 0;
-    int code = solve_reference(clocks, err);
-    uint32_t *order = malloc(clocks->count * sizeof *order);
-    bool *seen = calloc(clocks->count, sizeof *seen);
-    size_t found = 0;
-    if (!order || !seen)
-        code = gn_fail(err, -ENOMEM, "no memory for %zu clocks", clocks->count);
-    for (size_t i = 1; i < clocks->count; i++)
-        forget_bounds(&clocks->domains[i]);
-    if (code == 0) {
-        order[found++] = 0;
-        seen[0] = true;
-    }
-    for (size_t done = 0; done < found && code == 0; done++) {
+    size_t found = 1;
+    order[0] = 0;
+    seen[0] = true;
+    for (size_t done = 0; done < found; done++) {
         const struct domain *d = &clocks->domains[order[done]];
-        if (done > 0)
-            code = solve_one(clocks, order[done], assumption, err);
         for (size_t i = 0; i < d->link_count; i++)
             if (!seen[d->links[i].other]) {
                 seen[d->links[i].other] = true;
                 order[found++] = d->links[i].other;
             }
     }
-    bool is_tree = clocks->link_count / 2 + 1 <= clocks->count;
-    for (size_t i = 1; i < found && code == 0 && !is_tree; i++)
-        code = solve_one(clocks, order[i], assumption, err);
-    for (size_t i = found; i-- > 1 && code == 0 && !is_tree;)
-        code = solve_one(clocks, order[i], assumption, err);
+    return found;
+}
+
+/* No two ways between any two domains, and every way goes both ways: then one look at each is enough. */
+static bool is_tree(const struct gn_clocks *clocks)
+{
+    for (size_t i = 0; i < clocks->count; i++)
+        for (size_t k = 0; k < clocks->domains[i].link_count; k++)
+            if (!clocks->domains[i].links[k].to_other || !clocks->domains[i].links[k].from_other)
+                return false;
+    return clocks->link_count < clocks->count;
+}
+
+static size_t sides_known(const struct gn_clocks *clocks)
+{
+    size_t known = 0;
+    for (size_t i = 0; i < clocks->count; i++)
+        known += clocks->domains[i].has_lo + (size_t)clocks->domains[i].has_hi;
+    return known;
+}
+
+/* From the reference outward and back again, as long as bounds are found that were not known at all, and once
+ * more: what is known of a domain tightens those that it has messages with. Sound wherever it stops. */
+static int sweep(struct gn_clocks *clocks, const uint32_t *order, size_t count,
+                 const struct gn_assumption *assumption, struct gn_error *err)
+{
+    int code = 0;
+    size_t before;
+    do {
+        before = sides_known(clocks);
+        for (size_t i = 1; i < count && code == 0; i++)
+            code = solve_one(clocks, order[i], assumption, err);
+        if (is_tree(clocks))
+            break;
+        for (size_t i = count; i-- > 1 && code == 0;)
+            code = solve_one(clocks, order[i], assumption, err);
+    } while (code == 0 && sides_known(clocks) > before);
+    return code;
+}
+
+int gn_clocks_solve(struct gn_clocks *clocks, const struct gn_assumption *assumption, struct gn_error *err)
+{
+    if (clocks->count == 0)
+        return 0;
+    for (size_t i = 0; i < clocks->count; i++)
+        forget_bounds(&clocks->domains[i]);
+    int code = solve_reference(clocks, err);
+    uint32_t *order = malloc(clocks->count * sizeof *order);
+    bool *seen = calloc(clocks->count, sizeof *seen);
+    if (code == 0 && (!order || !seen))
+        code = gn_fail(err, -ENOMEM, "no memory for %zu clocks", clocks->count);
+    if (code == 0)
+        code = sweep(clocks, order, find_order(clocks, order, seen), assumption, err);
     free(order);
     free(seen);
     return code;

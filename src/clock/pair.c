@@ -81,7 +81,7 @@ static double height(const struct gn_pair *p, double rate, size_t i)
            rate * (double)(k->received_ticks - first->received_ticks);
 }
 
-/* Leaves at most half of the capacity, or a little more when the hull is large. */
+/* Leaves at most three quarters of the capacity. */
 static bool thin_out(struct gn_pair *p)
 {
     uint32_t *hull = malloc(2 * p->count * sizeof *hull), *keep = hull + p->count;
@@ -91,13 +91,16 @@ static bool thin_out(struct gn_pair *p)
     if (hull_count > p->capacity / 4)
         hull_count = 0;
     const double rate = overall_rate(p);
-    uint64_t first = p->kept[0].received_ticks;
-    uint64_t cell_ticks = (p->kept[p->count - 1].received_ticks - first) / (p->capacity / 4) + 1;
+    uint64_t span = p->kept[p->count - 1].received_ticks - p->kept[0].received_ticks;
+    unsigned cell =
+        0; /* its length is a power of two, so that the cells of an earlier time lie in one each */
+    while ((span >> cell) + 2 > p->capacity / 2)
+        cell++;
     for (size_t i = 0; i < p->count;) {
-        uint64_t cell = (p->kept[i].received_ticks - first) / cell_ticks;
         size_t best = i, end = i;
         double best_height = height(p, rate, i);
-        for (; end < p->count && (p->kept[end].received_ticks - first) / cell_ticks == cell; end++) {
+        for (; end < p->count && p->kept[end].received_ticks >> cell == p->kept[i].received_ticks >> cell;
+             end++) {
             double h = height(p, rate, end);
             if (h > best_height) {
                 best = end;

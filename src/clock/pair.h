@@ -7,7 +7,7 @@
  * ascends in both readings (DESIGN: monotone stack, amortised constant time for messages in order). [a, b] is
  * as wide as any assumption that is made later, so nothing is dropped that a narrower one would need.
  *
- * When the memory is full, time is cut into cells of equal length, and of each cell the message with the
+ * When the memory is full, time is cut into cells of one length, and of each cell the message with the
  * least delay is kept, beside the vertices of the hull, which carry the rate. Dropping is always sound.
  */
 #ifndef GNOMON_CLOCK_PAIR_H

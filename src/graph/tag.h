@@ -164,7 +164,7 @@ struct gn_tag {
     uint32_t header_bytes;
     uint64_t segment_bytes;
     uint32_t location_capacity;
-    uint32_t reserved;
+    uint32_t counter; /* enum gn_tick_source: what all ticks in here are readings of */
     /* written by the process */
     gn_shared32 state; /* enum gn_tag_state */
     gn_shared32 location_count;

@@ -74,6 +74,7 @@ int gn_watched_make_segment(struct gn_watched *watched, uint32_t locations)
     segment->header_bytes = (uint32_t)sizeof *segment;
     segment->segment_bytes = bytes;
     segment->location_capacity = locations;
+    segment->counter = gn_tick_source();
     segment->rank = -1;
     segment->magic = GN_TAG_MAGIC;
     watched->segment = segment;

@@ -28,6 +28,7 @@ struct gn_tag *test_segment(uint32_t locations)
     segment->header_bytes = (uint32_t)sizeof *segment;
     segment->segment_bytes = gn_tag_bytes(locations);
     segment->location_capacity = locations;
+    segment->counter = gn_tick_source();
     segment->rank = -1;
     return segment;
 }

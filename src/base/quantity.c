@@ -1,10 +1,11 @@
-#include "cli/quantity.h"
+#include "base/quantity.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +43,7 @@ int gn_quantity(const char *text, enum gn_quantity kind, double *value)
         bool fits = units[i].kind == kind && strcmp(units[i].name, end) == 0;
         if (!fits && !(kind != GN_QUANTITY_COUNT && units[i].kind == kind && number == 0 && *end == '\0'))
             continue;
-        if (kind == GN_QUANTITY_COUNT && (number != floor(number) || number > 1e18))
+        if (kind == GN_QUANTITY_COUNT && (number > 1e18 || number != (double)(uint64_t)number))
             return -EINVAL;
         *value = number * units[i].value;
         return 0;

@@ -1,6 +1,6 @@
-/* cli/quantity — numbers with units in options: 20us, 5ppm, 1e9, 1%. */
-#ifndef GNOMON_CLI_QUANTITY_H
-#define GNOMON_CLI_QUANTITY_H
+/* base/quantity — numbers with units as people write them: 20us, 5ppm, 1e9, 1%. */
+#ifndef GNOMON_BASE_QUANTITY_H
+#define GNOMON_BASE_QUANTITY_H
 
 enum gn_quantity {
     GN_QUANTITY_COUNT,    /* a whole number: 64, 1e9 */

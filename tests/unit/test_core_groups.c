@@ -1,0 +1,221 @@
+/* clock/core_groups: cores with other counters are found, and nothing is assumed of those that were not
+ * tried. */
+#include "clock/core_groups.h"
+#include "clock/ticks.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { PATIENCE_MS = 20000, CORES = 1024 };
+static const double HZ = 1e9; /* so that a tick is 1 ns */
+
+static cpu_set_t ours;
+
+static int core_number(int index)
+{
+    int core = 0;
+    while (!CPU_ISSET(core, &ours) || index-- > 0)
+        core++;
+    return core;
+}
+
+static int last_core(void)
+{
+    return core_number(CPU_COUNT(&ours) - 1);
+}
+
+static struct gn_core_groups find(unsigned patience_ms)
+{
+    struct gn_core_groups groups;
+    struct gn_error err;
+    if (gn_core_groups_find(&groups, HZ, patience_ms, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(groups.tried + groups.untried, CPU_COUNT(&ours));
+    return groups;
+}
+
+static void force(int core, long long ticks)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%d:%+lld", core, ticks);
+    setenv("GNOMON_TEST_DOMAIN", text, 1);
+}
+
+static int restore(void **state)
+{
+    (void)state;
+    unsetenv("GNOMON_TEST_DOMAIN");
+    return sched_setaffinity(0, sizeof ours, &ours);
+}
+
+static void need_two_cores(void)
+{
+    if (CPU_COUNT(&ours) < 2)
+        skip();
+}
+
+static void cores_share_the_counter(void **state)
+{
+    (void)state;
+    struct gn_core_groups groups = find(PATIENCE_MS);
+    assert_int_equal(groups.untried, 0);
+    assert_int_equal(groups.group_count, 1);
+    assert_true(groups.offset_ns == 0);
+    for (int core = 0; core < groups.cores; core++)
+        assert_int_equal(groups.group[core], CPU_ISSET(core, &ours) ? 0 : GN_CORE_NOT_OURS);
+    gn_core_groups_clear(&groups);
+}
+
+static void what_is_known_is_not_nothing(void **state)
+{
+    (void)state;
+    need_two_cores();
+    struct gn_core_groups groups = find(PATIENCE_MS);
+    assert_true(groups.width_ns > 0); /* a line takes its time */
+    gn_core_groups_clear(&groups);
+}
+
+static void another_counter_is_found(long long ticks)
+{
+    need_two_cores();
+    int last = last_core();
+    force(last, ticks);
+    struct gn_core_groups groups = find(PATIENCE_MS);
+    assert_int_equal(groups.group_count, 2);
+    for (int core = 0; core < last; core++)
+        assert_int_equal(groups.group[core], CPU_ISSET(core, &ours) ? 0 : GN_CORE_NOT_OURS);
+    assert_int_equal(groups.group[last], 1);
+    assert_true(groups.offset_ns > 0 && groups.offset_ns <= 1e9);
+    gn_core_groups_clear(&groups);
+}
+
+static void a_counter_ahead_is_found(void **state)
+{
+    (void)state;
+    another_counter_is_found(1000000000);
+}
+
+static void a_counter_behind_is_found(void **state)
+{
+    (void)state;
+    another_counter_is_found(-1000000000);
+}
+
+static void equal_offsets_are_one_group(void **state)
+{
+    (void)state;
+    char text[CORES * 24] = "";
+    for (int i = 0, used = 0; i < CPU_COUNT(&ours); i++)
+        used += snprintf(text + used, sizeof text - (size_t)used, "%s%d:-77777777", used ? "," : "",
+                         core_number(i));
+    setenv("GNOMON_TEST_DOMAIN", text, 1);
+    struct gn_core_groups groups = find(PATIENCE_MS);
+    assert_int_equal(groups.group_count, 1);
+    gn_core_groups_clear(&groups);
+}
+
+static void cores_that_are_not_ours_are_left_alone(void **state)
+{
+    (void)state;
+    cpu_set_t all = ours;
+    int last = last_core();
+    CPU_ZERO(&ours);
+    CPU_SET(last, &ours);
+    assert_int_equal(sched_setaffinity(0, sizeof ours, &ours), 0);
+    struct gn_core_groups groups = find(PATIENCE_MS);
+    ours = all;
+    assert_int_equal(groups.tried, 1);
+    assert_int_equal(groups.group_count, 1);
+    assert_int_equal(groups.group[last], 0);
+    for (int core = 0; core < last; core++)
+        assert_int_equal(groups.group[core], GN_CORE_NOT_OURS);
+    gn_core_groups_clear(&groups);
+}
+
+static void without_patience_nothing_is_assumed(void **state)
+{
+    (void)state;
+    struct gn_core_groups groups = find(0);
+    assert_int_equal(groups.tried, 1);
+    for (int i = 1; i < CPU_COUNT(&ours); i++)
+        assert_int_equal(groups.group[core_number(i)], GN_CORE_UNTRIED);
+    gn_core_groups_clear(&groups);
+}
+
+static void our_own_affinity_stays(void **state)
+{
+    (void)state;
+    cpu_set_t after;
+    struct gn_core_groups groups = find(PATIENCE_MS);
+    gn_core_groups_clear(&groups);
+    assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
+    assert_true(CPU_EQUAL(&after, &ours));
+}
+
+static atomic_bool quiet;
+
+static void *make_noise(void *argument)
+{
+    while (!atomic_load_explicit(&quiet, memory_order_relaxed))
+        ;
+    return argument;
+}
+
+static void busy_cores_are_not_taken_for_others(void **state)
+{
+    (void)state;
+    enum { NOISES = 4 };
+    pthread_t threads[NOISES];
+    atomic_store(&quiet, false);
+    for (int i = 0; i < NOISES; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, make_noise, NULL), 0);
+    struct gn_core_groups groups = find(500);
+    atomic_store(&quiet, true);
+    for (int i = 0; i < NOISES; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(groups.group_count, 1);
+    gn_core_groups_clear(&groups);
+}
+
+static void nonsense_is_refused(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"x",   "1",       "1:",   ":5",    "1:5x",
+                                        "1;5", "1:5;2:3", "-1:5", "1:5,x", "one:5"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct gn_core_groups groups;
+        struct gn_error err = {""};
+        setenv("GNOMON_TEST_DOMAIN", texts[i], 1);
+        if (gn_core_groups_find(&groups, HZ, 0, &err) != -EINVAL || !strstr(err.text, "expected"))
+            fail_msg("%s was taken", texts[i]);
+        assert_null(groups.group);
+    }
+}
+
+int main(void)
+{
+    if (sched_getaffinity(0, sizeof ours, &ours) != 0)
+        return 77;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cores_share_the_counter),
+        cmocka_unit_test(what_is_known_is_not_nothing),
+        cmocka_unit_test_teardown(a_counter_ahead_is_found, restore),
+        cmocka_unit_test_teardown(a_counter_behind_is_found, restore),
+        cmocka_unit_test_teardown(equal_offsets_are_one_group, restore),
+        cmocka_unit_test_teardown(cores_that_are_not_ours_are_left_alone, restore),
+        cmocka_unit_test(without_patience_nothing_is_assumed),
+        cmocka_unit_test(our_own_affinity_stays),
+        cmocka_unit_test(busy_cores_are_not_taken_for_others),
+        cmocka_unit_test_teardown(nonsense_is_refused, restore),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
