@@ -87,8 +87,8 @@ mutation sign-corner model.c 'gn_wide left = least_rise(rates, at), right = rise
 # The zero's interval: on the wrong side, and on the wrong clock.
 mutation zero-side-lower clocks.c 'sent.lo_ns};' 'sent.hi_ns};'
 mutation zero-side-upper clocks.c 'received.hi_ns};' 'received.lo_ns};'
-mutation zero-clock clocks.c 'gn_bounds_convert(other, kept->received_ticks)' \
-    'gn_bounds_convert(other, kept->received_ticks - 1000)'
+mutation zero-clock clocks.c 'gn_bounds_convert(other->bounds, kept->received_ticks)' \
+    'gn_bounds_convert(other->bounds, kept->received_ticks - 1000)'
 
 # An average rate taken for the rate at every moment.
 mutation average-rate clocks.c '.lo = below(t, &t->slopes.least, 2 * wander)' '.lo = below(t, &t->slopes.least, 0)'
