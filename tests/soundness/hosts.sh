@@ -89,7 +89,7 @@ specs=()
 for i in $(seq 0 $((number - 1))); do
     spec="origin=$now,offset=$((i * 7 + 3))s,rate=$(((i * 37 + 11) % 80 - 40))ppm"
     [ "$ppb" = 0 ] || spec="$spec,sine=$(python3 -c "print($ppb * 0.499 / 1000)")ppm/$((i + 1))s"
-    [ "$wander" = violated ] && [ $i = $((number - 1)) ] && spec="$spec,step=20ms@3s"
+    [ "$wander" = violated ] && [ $i = $((number - 1)) ] && spec="$spec,ramp=10000ppm/s"
     echo "$spec" >"$work/clock.host$i"
     specs+=("host$i=$spec")
     echo "10.78.0.$((i + 1)) slots=1" >>"$work/slots"
