@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MOST = 2048, PAST = 64, SEEN = 1 << 16, LET_THROUGH = 100 };
+enum { MOST = 2048, PAST = 1024, SEEN = 1 << 16, LET_THROUGH = 100 };
 
 struct datagram {
     uint8_t bytes[MOST];
@@ -214,6 +214,10 @@ void meddler_end(struct meddler *m)
 {
     atomic_store(&m->stop, true);
     pthread_join(m->thread, NULL);
+}
+
+void meddler_free(struct meddler *m)
+{
     close(m->sockets[0]);
     close(m->sockets[1]);
     free(m->seen);
