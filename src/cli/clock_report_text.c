@@ -159,8 +159,7 @@ static void answer(const struct page *p)
                 shade(p, RED), r->unreached, r->count, shade(p, PLAIN));
     if (r->missing_ranks > 0)
         fprintf(p->out,
-                "%sMISSING: the hosts of %" PRId64
-                " ranks%s: they have written nothing to the run's folder\n",
+                "%sMISSING: the clocks of %" PRId64 " ranks%s: nothing of them is in the run's folder\n",
                 shade(p, RED), r->missing_ranks, shade(p, PLAIN));
 }
 
