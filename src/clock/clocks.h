@@ -69,9 +69,11 @@ struct gn_clock_state {
     enum gn_assumption_kind rests_on; /* what its bounds assume */
     int refuted_count;
     struct gn_refutation refuted[3];
-    double rate_lo_ppb, rate_hi_ppb; /* its rate against the reference beyond what the frequencies say */
-    uint64_t used_there, used_back;  /* points that the bounds are made of: from it, to it */
-    const struct gn_bounds *bounds;  /* owned by the clocks, NULL when not reached */
+    /* Rates are of the reference's time per tick: how much more than its frequency says. A fast clock's are
+     * negative. */
+    double rate_lo_ppb, rate_hi_ppb;
+    uint64_t used_there, used_back; /* points that the bounds are made of: from it, to it */
+    const struct gn_bounds *bounds; /* owned by the clocks, NULL when not reached */
 };
 
 struct gn_clocks;
