@@ -26,12 +26,14 @@ struct gn_flavour {
     const char *byte_symbol;
     const char *self_symbol;
     const char *null_symbol;
+    const char *errors_return_symbol;
     uintptr_t handle_mask; /* the bits of a handle that mean something */
     size_t handle_bytes;   /* of one handle in an array */
     gn_handle comm_world;
     gn_handle comm_self;
     gn_handle comm_null;
     gn_handle byte_type;
+    gn_handle errors_return;
     int proc_null, any_source, any_tag, root, undefined;
     struct gn_sentinels c;
     size_t status_bytes;

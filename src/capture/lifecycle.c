@@ -7,6 +7,7 @@
  */
 #include "capture/classes.h"
 #include "capture/comms.h"
+#include "capture/envoy.h"
 #include "capture/real.h"
 #include "capture/requests.h"
 #include "capture/segment.h"
@@ -24,6 +25,8 @@ static struct gn_moment loaded_at; /* on both counters: which one counts is not 
 static uint64_t loaded_ticks;
 static _Atomic int begun;
 static bool traced;
+static char agent[108]; /* its socket */
+static bool several;    /* hosts, perhaps */
 static enum { PCONTROL_SWITCH, PCONTROL_REGIONS, PCONTROL_NOTHING } pcontrol;
 
 __attribute__((constructor)) static void loaded(void)
@@ -119,7 +122,7 @@ static void begin(void)
 {
     if (atomic_exchange(&begun, 1))
         return;
-    char agent[108] = "", reason[256];
+    char reason[256];
     const char *name = getenv("GNOMON_AGENT");
     if (name)
         snprintf(agent, sizeof agent, "%s", name);
@@ -135,7 +138,7 @@ static void begin(void)
         say("measured", "its MPI library is neither Open MPI nor MPICH");
         return;
     }
-    if (gn_segment_take(agent, &segment, reason, sizeof reason) != 0) {
+    if (gn_segment_take(agent, &segment, &several, reason, sizeof reason) != 0) {
         say("measured", reason);
         return;
     }
@@ -169,6 +172,11 @@ static void know_yourself(void)
     snprintf(gn_segment->library, sizeof gn_segment->library, "%.*s", (int)strcspn(version, ",\n"), version);
     gn_comms_begin(rank, size);
     gn_segment->rank = rank;
+    if (several) {
+        uint64_t begin_ticks = gn_ticks();
+        gn_envoy_meet(agent, rank, size);
+        gn_record_own_work(gn_ticks() - begin_ticks);
+    }
 }
 
 static void finalized(void)

@@ -42,6 +42,14 @@ enum gn_binding { GN_C, GN_F77, GN_F08, GN_BINDINGS };
     X(Type_f2c)                                                                                              \
     X(Win_f2c)                                                                                               \
     X(Request_f2c)                                                                                           \
+    X(Group_incl)                                                                                            \
+    X(Comm_create_group)                                                                                     \
+    X(Comm_free)                                                                                             \
+    X(Comm_get_errhandler)                                                                                   \
+    X(Comm_set_errhandler)                                                                                   \
+    X(Errhandler_free)                                                                                       \
+    X(Bcast)                                                                                                 \
+    X(Allgather)                                                                                             \
     X(Query_thread)                                                                                          \
     X(Get_library_version)                                                                                   \
     X(Pcontrol)

@@ -550,6 +550,14 @@ static uint64_t close_region(struct gn_recorder *r, uint32_t name, uint64_t tick
     return no_region;
 }
 
+void gn_record_own_work(uint64_t ticks)
+{
+    struct gn_recorder *r = self;
+    if (!r || !r->location)
+        return;
+    r->owed_ticks += ticks;
+}
+
 void gn_record_region(const char *name, bool begin, void *caller, void *frame)
 {
     struct gn_recorder *r = recorder_here();

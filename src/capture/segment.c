@@ -62,41 +62,44 @@ static int map(int descriptor, bool (*is_right)(const void *, size_t), void **se
 }
 
 static int take(const char *agent, enum gn_message_kind kind, bool (*is_right)(const void *, size_t),
-                void **segment, char *reason, size_t size)
+                void **segment, struct gn_message *reply, char *reason, size_t size)
 {
-    struct gn_message reply = {.magic = 0};
     int descriptor = -1;
     int fd = gn_channel_connect(agent);
     if (fd < 0) {
         snprintf(reason, size, "no agent answers on this host (%s)", strerror(-fd));
         return fd;
     }
-    int code = exchange(fd, kind, &reply, &descriptor);
+    int code = exchange(fd, kind, reply, &descriptor);
     close(fd);
     if (code == 0)
         code = map(descriptor, is_right, segment);
     if (code != 0)
         snprintf(reason, size, "the agent of this host gave no memory: %s%s%s", strerror(-code),
-                 reply.text[0] ? ", " : "", reply.text);
+                 reply->text[0] ? ", " : "", reply->text);
     if (descriptor >= 0)
         close(descriptor);
     return code;
 }
 
-int gn_segment_take(const char *agent, struct gn_tag **segment, char *reason, unsigned long size)
+int gn_segment_take(const char *agent, struct gn_tag **segment, bool *several, char *reason,
+                    unsigned long size)
 {
+    struct gn_message reply = {.magic = 0};
     void *memory;
-    int code = take(agent, GN_HELLO_RANK, is_tag, &memory, reason, size);
+    int code = take(agent, GN_HELLO_RANK, is_tag, &memory, &reply, reason, size);
     if (code == 0)
         *segment = memory;
+    *several = code == 0 && reply.rank > 0;
     return code;
 }
 
 int gn_segment_take_rings(const char *agent, struct gn_ring_segment **segment, char *reason,
                           unsigned long size)
 {
+    struct gn_message reply = {.magic = 0};
     void *memory;
-    int code = take(agent, GN_HELLO_TRACE, is_rings, &memory, reason, size);
+    int code = take(agent, GN_HELLO_TRACE, is_rings, &memory, &reply, reason, size);
     if (code == 0)
         *segment = memory;
     return code;

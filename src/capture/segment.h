@@ -9,12 +9,15 @@
 #include "event/ring.h"
 #include "graph/tag.h"
 
+#include <stdbool.h>
+
 /*
  * Asks the agent whose abstract socket name is `agent` for a segment and maps it, not inherited by children.
- * Gives up after a few seconds. Returns 0 and the segment, or a negative errno value with `reason` (size
- * bytes) saying why.
+ * Gives up after a few seconds. *several: the job may be on several hosts. Returns 0 and the segment, or a
+ * negative errno value with `reason` (size bytes) saying why.
  */
-int gn_segment_take(const char *agent, struct gn_tag **segment, char *reason, unsigned long size);
+int gn_segment_take(const char *agent, struct gn_tag **segment, bool *several, char *reason,
+                    unsigned long size);
 
 /* The same for the segment that a traced process's events go into; asked for after the other one. */
 int gn_segment_take_rings(const char *agent, struct gn_ring_segment **segment, char *reason,

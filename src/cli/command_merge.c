@@ -1,6 +1,7 @@
 /* gnomon merge — joins the parts of hosts that do not share a file system. */
 #include "cli/commands.h"
 #include "live/trace_complete.h"
+#include "profile/clock.h"
 #include "profile/profile.h"
 
 #include <argp.h>
@@ -67,6 +68,9 @@ int gn_command_merge(int argc, char **argv)
         code = gn_profile_merge(db, a.parts[i], &err);
     if (code == 0) /* parts of a run that was never finished have no source places yet */
         code = gn_profile_resolve(db, &err);
+    struct gn_assumption assumption = gn_assumption_default();
+    if (code == 0)
+        code = gn_profile_solve_clocks(db, &assumption, &err);
     if (code == 0)
         code = gn_profile_save(db, a.output, &err);
     if (code == 0)

@@ -32,11 +32,20 @@ struct arguments {
     bool quiet;
     int threads;
     struct gn_trace_settings trace;
+    struct gn_exchange_settings exchange;
     bool trace_full; /* was given */
     int program;     /* index of its first word */
 };
 
-enum { KEY_INTO = 0x100, KEY_PCONTROL, KEY_TRACE, KEY_TRACE_FULL };
+enum {
+    KEY_INTO = 0x100,
+    KEY_PCONTROL,
+    KEY_TRACE,
+    KEY_TRACE_FULL,
+    KEY_CLOCK_INTERVAL,
+    KEY_CLOCK_BRANCHING,
+    KEY_KEEP_EXCHANGES
+};
 
 enum { TRACE_MIN_KIB = 64, TRACE_DEFAULT_KIB = 16 << 10, TRACE_MAX_KIB = 4 << 20 };
 
@@ -66,6 +75,16 @@ static unsigned ring_kib(uint32_t events)
     return (unsigned)(events * sizeof(struct gn_event) / 1024);
 }
 
+static unsigned long positive(const struct argp_state *state, const char *option, const char *value,
+                              unsigned long largest)
+{
+    char *end;
+    unsigned long number = strtoul(value, &end, 10);
+    if (*end || *value < '0' || *value > '9' || number < 1 || number > largest)
+        argp_error(state, "--%s %s: a number from 1 to %lu is expected", option, value, largest);
+    return number;
+}
+
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     struct arguments *a = state->input;
@@ -91,6 +110,15 @@ static error_t parse(int key, char *value, struct argp_state *state)
             argp_error(state, "--trace-full %s: one of drop, block is expected", value);
         a->trace.block = strcmp(value, "block") == 0;
         a->trace_full = true;
+        break;
+    case KEY_CLOCK_INTERVAL:
+        a->exchange.interval_ms = (unsigned)positive(state, "clock-interval", value, 3600000);
+        break;
+    case KEY_CLOCK_BRANCHING:
+        a->exchange.branching = (unsigned)positive(state, "clock-branching", value, 1000);
+        break;
+    case KEY_KEEP_EXCHANGES:
+        a->exchange.keep = positive(state, "keep-exchanges", value, 100000000);
         break;
     case 'q':
         a->quiet = true;
@@ -132,6 +160,9 @@ static const struct argp_option options[] = {
      "When a buffer is full: drop events and count them (default), or block the program until there is room",
      0},
     {"quiet", 'q', NULL, 0, "No report after the run", 0},
+    {"clock-interval", KEY_CLOCK_INTERVAL, "MS", OPTION_HIDDEN, "Between comparisons of hosts' clocks", 0},
+    {"clock-branching", KEY_CLOCK_BRANCHING, "N", OPTION_HIDDEN, "Hosts that compare with the same one", 0},
+    {"keep-exchanges", KEY_KEEP_EXCHANGES, "N", OPTION_HIDDEN, "Keep so many comparisons one by one", 0},
     {"into", KEY_INTO, "FOLDER", OPTION_HIDDEN, "The run's folder", 0},
     {0}};
 
@@ -230,6 +261,7 @@ static int run_here(const struct arguments *a, char **words)
                                          .quiet = a->quiet,
                                          .locations = (uint32_t)a->threads,
                                          .trace = a->trace,
+                                         .exchange = a->exchange,
                                          .config = config,
                                          .report = gn_report_after_run};
     if (gn_agent_enlist(&job, &settings, agent, &err) != 0 || set_environment(a, agent, &err) != 0)
@@ -309,28 +341,37 @@ static int end_like(int status)
 
 static int run_launcher(const struct arguments *a, char **words)
 {
-    char self[4096], threads[16], trace[32];
+    char self[4096], threads[16], trace[32], interval[40], branching[40], keep[40];
     ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
     self[bytes > 0 ? bytes : 0] = '\0';
     snprintf(threads, sizeof threads, "%d", a->threads);
     snprintf(trace, sizeof trace, "--trace=%uK", ring_kib(a->trace.ring_events));
+    snprintf(interval, sizeof interval, "--clock-interval=%u", a->exchange.interval_ms);
+    snprintf(branching, sizeof branching, "--clock-branching=%u", a->exchange.branching);
+    snprintf(keep, sizeof keep, "--keep-exchanges=%zu", a->exchange.keep);
     struct gn_folder folder;
     struct gn_error err;
     const char *program;
-    char *prefix[] = {bytes > 0 ? self : "gnomon",
-                      "run",
-                      "--quiet",
-                      "--threads",
-                      threads,
-                      "--pcontrol",
-                      (char *)(a->pcontrol ? a->pcontrol : "switch"),
-                      "--into",
-                      folder.path,
-                      trace,
-                      "--trace-full",
-                      a->trace.block ? "block" : "drop"};
-    size_t count = sizeof prefix / sizeof prefix[0];
-    char **wrapped = gn_launcher_wrap(words, prefix, a->trace.ring_events ? count : count - 3, &program);
+    char *prefix[16] = {bytes > 0 ? self : "gnomon",
+                        "run",
+                        "--quiet",
+                        "--threads",
+                        threads,
+                        "--pcontrol",
+                        (char *)(a->pcontrol ? a->pcontrol : "switch"),
+                        "--into",
+                        folder.path,
+                        a->trace.block ? "--trace-full=block" : "--trace-full=drop"};
+    size_t count = a->trace.ring_events ? 10 : 9; /* without a trace there is nothing to be full */
+    if (a->trace.ring_events)
+        prefix[count++] = trace;
+    if (a->exchange.interval_ms)
+        prefix[count++] = interval;
+    if (a->exchange.branching)
+        prefix[count++] = branching;
+    if (a->exchange.keep)
+        prefix[count++] = keep;
+    char **wrapped = gn_launcher_wrap(words, prefix, count, &program);
     if (!wrapped) {
         fprintf(stderr, "gnomon run: no program in the command line of %s\n", words[0]);
         return 2;

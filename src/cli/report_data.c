@@ -1,7 +1,10 @@
 /* cli/report_data — the report for programs: JSON (documented in docs/report-format.md, stable) and CSV. */
 #include "cli/report.h"
 
+#include "profile/clock.h"
+
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 
 static json_t *text(const char *value)
@@ -59,6 +62,42 @@ static json_t *trace_object(const struct gn_trace_facts *t)
                      text(t->error));
 }
 
+/* JSON has no infinity. */
+static json_t *number_or_null(bool known, double number)
+{
+    return known && isfinite(number) ? json_real(number) : json_null();
+}
+
+static json_t *clock_object(const struct gn_clock_fact *c)
+{
+    json_t *refuted = !c->refuted ? json_null()
+                                  : json_pack("{s:s, s:o, s:o}", "assumption", c->refuted, "seen_ppb",
+                                              number_or_null(true, c->seen_ppb), "allowed_ppb",
+                                              number_or_null(true, c->allowed_ppb));
+    return json_pack(
+        "{s:o, s:o, s:o, s:b, s:i, s:i, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:o}",
+        "host", text(c->domain), "parent", text(c->parent), "counter", text(c->counter), "shared", c->shared,
+        "cores", c->cores, "untried", c->untried, "shared_width_ns", number_or_null(true, c->shared_width_ns),
+        "compared", c->reached, "rests_on", c->reached ? text(c->rests_on) : json_null(), "rate_lo_ppb",
+        number_or_null(c->reached, c->rate_lo_ppb), "rate_hi_ppb", number_or_null(c->reached, c->rate_hi_ppb),
+        "width_ns", c->reached ? json_integer((json_int_t)c->width_ns) : json_null(), "width_at_s",
+        number_or_null(c->reached, c->width_at_s), "asked", (json_int_t)c->asked, "answered",
+        (json_int_t)c->answered, "narrowed", (json_int_t)c->narrowed, "refused", (json_int_t)c->refused,
+        "problem", text(c->problem), "refuted", refuted);
+}
+
+static json_t *clocks_object(const struct gn_summary *s)
+{
+    if (s->clock_count == 0)
+        return json_null();
+    json_t *domains = json_array();
+    for (size_t i = 0; i < s->clock_count; i++)
+        json_array_append_new(domains, clock_object(&s->clocks[i]));
+    return json_pack("{s:s, s:I, s:I, s:o}", "assumption", gn_assumption_name(s->assumption.kind),
+                     "nominal_ppb", (json_int_t)s->assumption.nominal_ppb, "wander_ppb",
+                     (json_int_t)s->assumption.wander_ppb, "domains", domains);
+}
+
 static bool within(const struct gn_report_options *o, size_t i)
 {
     return o->top <= 0 || i < (size_t)o->top;
@@ -77,11 +116,11 @@ int gn_report_json(const struct gn_summary *s, const struct gn_report_options *o
         json_array_append_new(troubles, trouble_object(&s->troubles[i]));
     for (size_t i = 0; i < s->lost_count; i++)
         json_object_set_new(lost, s->lost[i].what, json_integer((json_int_t)s->lost[i].count));
-    json_t *root =
-        json_pack("{s:i, s:s, s:o, s:{s:I, s:f, s:f}, s:o, s:o, s:o, s:o, s:o}", "version", 1, "by",
-                  gn_by_names[o->by], "run", run_object(s, o), "cost", "calls", (json_int_t)s->calls,
-                  "probe_ns_per_call", s->probe_ns_per_call, "share", s->cost_share, "activities", activities,
-                  "pairs", pairs, "troubles", troubles, "lost", lost, "trace", trace_object(&s->trace));
+    json_t *root = json_pack("{s:i, s:s, s:o, s:{s:I, s:f, s:f}, s:o, s:o, s:o, s:o, s:o, s:o}", "version", 1,
+                             "by", gn_by_names[o->by], "run", run_object(s, o), "cost", "calls",
+                             (json_int_t)s->calls, "probe_ns_per_call", s->probe_ns_per_call, "share",
+                             s->cost_share, "activities", activities, "pairs", pairs, "troubles", troubles,
+                             "lost", lost, "trace", trace_object(&s->trace), "clocks", clocks_object(s));
     int code = root ? json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) : -1;
     fputc('\n', out);
     json_decref(root);

@@ -1,5 +1,7 @@
 #include "cli/report.h"
 
+#include "cli/report_clocks.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -355,8 +357,8 @@ static void footer(const struct page *p)
     fprintf(p->out, "%sgnomon's own cost%s: %s events, %.0f ns each, %.2f %% of the time%s\n", shade(p, DIM),
             shade(p, PLAIN), grouped(s->calls, calls), s->probe_ns_per_call, 100 * s->cost_share,
             p->o->raw ? " (contained in these times)" : " (subtracted; --raw keeps it)");
-    fprintf(p->out, "%sclocks%s: durations are each rank's own; no time is compared between %s\n",
-            shade(p, DIM), shade(p, PLAIN), s->hosts > 1 ? "hosts" : "ranks");
+    fprintf(p->out, "%sclocks%s: ", shade(p, gn_report_clocks_trouble(s) ? YELLOW : DIM), shade(p, PLAIN));
+    gn_report_clocks(s, p->out);
     for (size_t i = 0; i < s->lost_count; i++)
         fprintf(p->out, "%slost%s: %s: %s\n", shade(p, YELLOW), shade(p, PLAIN), s->lost[i].what,
                 grouped(s->lost[i].count, calls));

@@ -41,7 +41,8 @@ struct agent {
     struct gn_folder folder;
     bool have_folder;
     struct gn_finish finish;
-    char host[128];
+    struct gn_host_clock clock;
+    char host[64];
     int expected; /* `gnomon run`s on this host, 0 unknown */
     int enlisted;
     uint64_t idle_since;                      /* ns; when the last watched process ended */
@@ -55,12 +56,11 @@ static void open_folder(struct agent *a)
     if (a->have_folder)
         return;
     struct gn_error err;
-    bool several = a->job->world > 0 && a->job->local_count > 0 && a->job->local_count < a->job->world;
     a->have_folder = true;
     if (a->settings->into) {
         snprintf(a->folder.path, sizeof a->folder.path, "%s", a->settings->into);
-        a->folder.shared = several;
-    } else if (gn_folder_open(&a->folder, a->settings->program, a->job->hash, several, &err) != 0) {
+        a->folder.shared = a->job->several;
+    } else if (gn_folder_open(&a->folder, a->settings->program, a->job->hash, a->job->several, &err) != 0) {
         a->folder.path[0] = '\0';
     }
     if (a->folder.path[0])
@@ -123,8 +123,28 @@ static int hello_rank(struct agent *a, int pid, struct gn_message *reply)
         w->rank = ancestor->rank;
     }
     open_folder(a);
+    if (a->job->several && a->folder.path[0]) {
+        gn_host_clock_open(&a->clock, &a->settings->exchange);
+        reply->rank = 1;
+    }
     snprintf(reply->text, sizeof reply->text, "%.500s", a->folder.path);
     return segment_file;
+}
+
+/* Of the job's own world only: not of another one that a rank started. */
+static int meet(struct agent *a, const struct gn_message *request, int pid, struct gn_message *reply)
+{
+    struct gn_watched *w = gn_watched_find(&a->watched, pid);
+    int lowest = request->rank;
+    for (size_t i = 0; i < a->watched.count; i++)
+        if (a->watched.items[i].enlisted && a->watched.items[i].rank >= 0 &&
+            a->watched.items[i].rank < lowest)
+            lowest = a->watched.items[i].rank;
+    bool ours = w && w->segment && w->rank == request->rank && request->status == a->job->world;
+    int sheet = ours ? gn_host_clock_sheet(&a->clock, a->job->world, a->enlisted, lowest) : -ENOTSUP;
+    reply->status = sheet < 0 ? sheet : 0;
+    snprintf(reply->text, sizeof reply->text, "%.500s", a->folder.path);
+    return sheet;
 }
 
 /* The first process that asks begins the trace. Why there is none is told in the report. */
@@ -213,6 +233,13 @@ static void serve(struct agent *a, int connection)
     } else if (request.kind == GN_ATTACH) {
         answer = attach(a, request.rank, &reply);
         own_answer = true;
+    } else if (request.kind == GN_MEET) {
+        answer = meet(a, &request, pid, &reply);
+        own_answer = true;
+    } else if (request.kind == GN_MET) {
+        gn_host_clock_met(&a->clock, request.rank, request.text);
+        if (request.status == 1 && a->expected == 0) /* those who have come are all */
+            a->expected = a->enlisted;
     } else if (request.kind == GN_STREAM) {
         if (show(a, descriptor, &reply))
             descriptor = -1;
@@ -393,18 +420,18 @@ static void close_others(const int *keep, size_t count)
         dup2(null, fd);
 }
 
-static void name_host(char *host, size_t size)
+static void name_host(const struct gn_job *job, char *host, size_t size)
 {
+    if (job->host[0]) {
+        snprintf(host, size, "%s", job->host);
+        return;
+    }
     if (gethostname(host, size) != 0)
         snprintf(host, size, "unknown");
     host[size - 1] = '\0';
     for (char *c = host; *c; c++)
         if (*c == '/')
             *c = '_';
-    /* several network namespaces of one machine are several hosts to a job */
-    const char *given = getenv("GNOMON_HOST");
-    if (given && *given)
-        snprintf(host, size, "%s", given);
 }
 
 static _Noreturn void be_agent(const struct gn_job *job, const struct gn_agent_settings *settings,
@@ -430,12 +457,15 @@ static _Noreturn void be_agent(const struct gn_job *job, const struct gn_agent_s
     a.settings = settings;
     a.listener = listener;
     a.expected = job->local_count;
-    name_host(a.host, sizeof a.host);
+    name_host(job, a.host, sizeof a.host);
+    struct gn_moment first_moment = gn_moment_now();
+    a.clock = (struct gn_host_clock){.host = a.host, .first_ticks = first_moment.ticks};
     a.finish = (struct gn_finish){.settings = settings,
                                   .job = job,
                                   .watched = &a.watched,
                                   .folder = &a.folder,
-                                  .first_moment = gn_moment_now(),
+                                  .first_moment = first_moment,
+                                  .clock = &a.clock,
                                   .started = time(NULL),
                                   .host = a.host,
                                   .launcher_error = launcher_error,

@@ -14,6 +14,7 @@
 #define GNOMON_LIVE_AGENT_H
 
 #include "base/error.h"
+#include "live/exchanges.h"
 #include "live/job.h"
 #include "live/trace_part.h"
 
@@ -27,6 +28,7 @@ struct gn_agent_settings {
     bool quiet;          /* print no report */
     uint32_t locations;  /* threads per process that can be measured */
     struct gn_trace_settings trace;
+    struct gn_exchange_settings exchange;
     const char *config; /* effective settings as text, kept in the folder */
     /* Prints the report of a profile to a descriptor. The folder is for the reader to name in the next
      * command. */

@@ -1,6 +1,7 @@
 #include "live/finish.h"
 
 #include "live/trace_join.h"
+#include "profile/clock.h"
 #include "profile/profile.h"
 #include "profile/statement.h"
 
@@ -261,6 +262,14 @@ static void join_traces(const struct gn_finish *f, sqlite3 *db)
         gn_sql(db, NULL, "UPDATE run SET value = 'trace' WHERE key GLOB 'trace/*/path'", "");
 }
 
+static void solve_clocks(const struct gn_finish *f, sqlite3 *db)
+{
+    struct gn_error err = {""};
+    struct gn_assumption assumption = gn_assumption_default();
+    if (gn_profile_solve_clocks(db, &assumption, &err) != 0)
+        say(f, err.text);
+}
+
 /* One look at the parts. Our own part is gone when another host has merged all of them and found the run
  * complete: then its profile is the whole. */
 static sqlite3 *merge_once(const struct gn_finish *f, const char *profile, struct gn_error *err)
@@ -273,6 +282,8 @@ static sqlite3 *merge_once(const struct gn_finish *f, const char *profile, struc
     db = merge_parts(f, err);
     if (db && all_here(db))
         join_traces(f, db);
+    if (db)
+        solve_clocks(f, db);
     if (db && gn_profile_save(db, profile, err) == 0 && all_complete(db))
         remove_parts(f);
     return db;
@@ -368,6 +379,10 @@ static void finish_profile(struct gn_finish *f, sqlite3 *db)
         say(f, err.text);
     gn_finish_heartbeat(f);
     finish_trace(f, db);
+    if (gn_host_clock_save(f->clock, db, &err) != 0)
+        say(f, err.text);
+    if (!f->folder->shared)
+        solve_clocks(f, db);
     int saved = save_part(f, db, &err);
     if (saved != 0)
         say(f, err.text);
@@ -421,6 +436,7 @@ void gn_finish(struct gn_finish *f)
     if (f->folder->path[0])
         gn_finish_announce(f, "finishing");
     gn_trace_part_stop(f->trace);
+    gn_host_clock_end(f->clock);
     if (!any_mpi(f)) {
         char text[1200];
         snprintf(text, sizeof text,

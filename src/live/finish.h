@@ -8,6 +8,7 @@
 #include "clock/ticks.h"
 #include "live/agent.h"
 #include "live/folder.h"
+#include "live/host_clock.h"
 #include "live/trace_part.h"
 #include "live/watched.h"
 
@@ -19,8 +20,9 @@ struct gn_finish {
     struct gn_moment first_moment; /* when the agent began */
     time_t started;                /* wall clock */
     const char *host;
-    int launcher_error;          /* the launcher's standard error, -1 when it could not be had */
-    int launcher_handle;         /* its pidfd, -1 likewise */
+    int launcher_error;  /* the launcher's standard error, -1 when it could not be had */
+    int launcher_handle; /* its pidfd, -1 likewise */
+    struct gn_host_clock *clock;
     struct gn_trace_part *trace; /* NULL: none */
     struct gn_readers *readers;  /* after the end: who has not got all of the trace; NULL: nobody */
     struct gn_error no_trace;    /* why there is none though one was asked for; empty otherwise */

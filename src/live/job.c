@@ -86,6 +86,21 @@ static void single_key(struct gn_job *job)
     snprintf(job->key, sizeof job->key, "process:%d:%llu", (int)getpid(), start_time((int)getpid()));
 }
 
+static void name_host(struct gn_job *job)
+{
+    const char *given = getenv("GNOMON_HOST");
+    if (!given || !*given)
+        return;
+    snprintf(job->host, sizeof job->host, "%s", given);
+    for (char *c = job->host; *c; c++)
+        if (*c == '/' || *c <= ' ')
+            *c = '_';
+    if (job->world > 1) {
+        job->several = true;
+        job->local_count = 0;
+    }
+}
+
 void gn_job_detect(struct gn_job *job)
 {
     memset(job, 0, sizeof *job);
@@ -111,10 +126,14 @@ void gn_job_detect(struct gn_job *job)
         single_key(job);
         job->local_count = 1;
     }
+    const char *nodes = getenv("SLURM_STEP_NUM_NODES");
+    job->several = job->local_count > 0 ? job->local_count < job->world : nodes && atoi(nodes) > 1;
+    name_host(job);
     job->hash = XXH64(job->key, strlen(job->key), (unsigned long long)getuid());
 }
 
 void gn_job_socket(const struct gn_job *job, char name[64])
 {
-    snprintf(name, 64, "gnomon-%u-%016llx", (unsigned)getuid(), (unsigned long long)job->hash);
+    uint64_t here = job->host[0] ? XXH64(job->host, strlen(job->host), 0) : 0;
+    snprintf(name, 64, "gnomon-%u-%016llx", (unsigned)getuid(), (unsigned long long)(job->hash ^ here));
 }

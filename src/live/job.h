@@ -5,6 +5,7 @@
 #ifndef GNOMON_LIVE_JOB_H
 #define GNOMON_LIVE_JOB_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct gn_job {
@@ -13,8 +14,12 @@ struct gn_job {
     int rank;        /* in the job, -1 unknown */
     int local_count; /* ranks of the job on this host, 0 unknown */
     int world;       /* ranks of the job, 0 unknown */
+    bool several;    /* it is, or may be, on several hosts */
+    char host[64];   /* what GNOMON_HOST calls this host, empty when it says nothing */
 };
 
+/* GNOMON_HOST makes hosts of what the launcher takes for one (network namespaces; in tests, some ranks of one
+ * machine): each has an agent of its own, and how many ranks are on it is not known. */
 void gn_job_detect(struct gn_job *job);
 
 /* The abstract socket name of the job's agent on this host (at most 64 bytes with the zero). */

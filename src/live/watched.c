@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -83,21 +84,48 @@ int gn_watched_make_segment(struct gn_watched *watched, uint32_t locations)
     return 0;
 }
 
-/* The wait status of a process that is not our child can only be seen until its parent collects it. */
-static void read_status(struct gn_watched *watched)
+/* What Linux 6.15 and later tell of a process by its handle; the headers of older systems lack it. */
+struct pidfd_info_of_615 {
+    uint64_t mask, cgroup;
+    uint32_t pids_and_owners[11];
+    int32_t exit_code; /* a wait status */
+};
+#define PIDFD_GET_INFO_OF_615 _IOWR(0xFF, 11, struct pidfd_info_of_615)
+#define PIDFD_INFO_EXIT_OF_615 (UINT64_C(1) << 3)
+
+static bool status_by_handle(int handle, int *status)
+{
+    struct pidfd_info_of_615 info = {.mask = PIDFD_INFO_EXIT_OF_615};
+    if (ioctl(handle, PIDFD_GET_INFO_OF_615, &info) != 0 || !(info.mask & PIDFD_INFO_EXIT_OF_615))
+        return false;
+    *status = info.exit_code;
+    return true;
+}
+
+static bool status_by_proc(int pid, int *status)
 {
     char path[64], text[2048];
-    snprintf(path, sizeof path, "/proc/%d/stat", watched->pid);
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
     FILE *file = fopen(path, "re");
     size_t bytes = file ? fread(text, 1, sizeof text - 1, file) : 0;
     if (file)
         fclose(file);
     text[bytes] = '\0';
     char *state = strrchr(text, ')'), *last = strrchr(text, ' ');
-    watched->ended = "unknown";
     if (!state || !last || state[1] != ' ' || (state[2] != 'Z' && state[2] != 'X'))
+        return false;
+    *status = atoi(last + 1);
+    return true;
+}
+
+/* The wait status of a process that is not our child: /proc has it until its parent collects it, the handle
+ * from then on. */
+static void read_status(struct gn_watched *watched)
+{
+    int status = 0;
+    watched->ended = "unknown";
+    if (!status_by_proc(watched->pid, &status) && !status_by_handle(watched->handle, &status))
         return;
-    int status = atoi(last + 1);
     watched->ended = WIFSIGNALED(status) ? "signal" : "exit";
     watched->exit_status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
 }

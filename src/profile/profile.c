@@ -203,6 +203,23 @@ static const char *const merge_rest[] = {
     "DROP TABLE temp.base",
 };
 
+/* Clocks are known by their names. A profile of format 1 has none. Bounds are made anew from the messages. */
+static const char *const merge_clocks[] = {
+    "INSERT OR IGNORE INTO clock_domain(name, host, parent, counter, hz, granularity_ticks, epoch_ticks,"
+    " last_ticks, shared, cores, untried, shared_width_ns, asked, answered, narrowed, refused, problem)"
+    " SELECT d.name, h.id, parent, counter, hz, granularity_ticks, epoch_ticks, last_ticks, shared, cores, "
+    "untried,"
+    " shared_width_ns, asked, answered, narrowed, refused, problem FROM part.clock_domain d"
+    " JOIN part.host ph ON ph.id = d.host JOIN main.host h ON h.name = ph.name",
+    "CREATE TEMP TABLE d AS SELECT p.id AS part, o.id AS own FROM part.clock_domain p"
+    " JOIN main.clock_domain o ON o.name = p.name",
+    "INSERT OR IGNORE INTO clock_message SELECT d.own, m.to_parent, m.sent_ticks, m.received_ticks"
+    " FROM part.clock_message m JOIN d ON d.part = m.domain",
+    "INSERT OR IGNORE INTO clock_exchange SELECT d.own, x.number, x.asked_ticks, x.heard_ticks,"
+    " x.answered_ticks, x.received_ticks, x.kernel FROM part.clock_exchange x JOIN d ON d.part = x.domain",
+    "DROP TABLE temp.d",
+};
+
 static int run_steps(sqlite3 *db, struct gn_error *err, const char *const *steps, size_t count)
 {
     int code = 0;
@@ -227,6 +244,9 @@ int gn_profile_merge(sqlite3 *db, const char *part_path, struct gn_error *err)
         code = merge_callpaths(db, err);
     if (code == 0)
         code = run_steps(db, err, merge_rest, sizeof merge_rest / sizeof merge_rest[0]);
+    if (code == 0 &&
+        gn_sql_value(db, 0, "SELECT count(*) FROM part.sqlite_master WHERE name GLOB 'clock_*'", ""))
+        code = run_steps(db, err, merge_clocks, sizeof merge_clocks / sizeof merge_clocks[0]);
     execute(db, NULL, code == 0 ? "COMMIT" : "ROLLBACK");
     gn_sql_forget(db); /* a kept statement would keep the part attached */
     execute(db, NULL, "DETACH part");

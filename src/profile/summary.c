@@ -460,6 +460,7 @@ int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, str
     collect_troubles(db, s);
     collect_lost(db, s);
     collect_trace(db, &s->trace);
+    gn_summarise_clocks(db, s);
     list_missing(db, s);
     free(c.values);
     if (code != 0)
@@ -469,6 +470,7 @@ int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, str
 
 void gn_summary_clear(struct gn_summary *s)
 {
+    gn_summary_clear_clocks(s);
     for (size_t i = 0; i < s->row_count; i++) {
         free(s->rows[i].kind);
         free(s->rows[i].name);

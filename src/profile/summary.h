@@ -7,6 +7,7 @@
 #ifndef GNOMON_PROFILE_SUMMARY_H
 #define GNOMON_PROFILE_SUMMARY_H
 
+#include "clock/clocks.h"
 #include "profile/profile.h"
 
 #include <stdbool.h>
@@ -73,6 +74,18 @@ struct gn_trace_facts { /* of the archive of all events, when one was asked for 
     char error[512];
 };
 
+struct gn_clock_fact { /* of a clock domain; docs/profile-format.md, clock_domain */
+    char *domain, *parent, *counter, *problem, *rests_on;
+    bool shared, reached;
+    int cores, untried;
+    double shared_width_ns, rate_lo_ppb, rate_hi_ppb;
+    int64_t asked, answered, narrowed, refused;
+    int64_t width_ns; /* at its widest */
+    double width_at_s;
+    char *refuted; /* an assumption, NULL: none */
+    double seen_ppb, allowed_ppb;
+};
+
 struct gn_summary {
     char exe[256], command[1024], version[32], started[32], flavour[16], library[64];
     int ranks; /* measured */
@@ -89,6 +102,9 @@ struct gn_summary {
     char no_lines_in[256]; /* the user's own module without line information, "" when there is none */
     char missing_ranks[256];
     struct gn_trace_facts trace;
+    struct gn_clock_fact *clocks; /* those that can be compared first, the reference ahead of them */
+    size_t clock_count;
+    struct gn_assumption assumption;
     struct gn_activity_row *rows;
     size_t row_count;
     struct gn_pair_row *pairs;
@@ -107,6 +123,9 @@ struct gn_summary {
  * the one slow computation that they wait for. Caller clears.
  */
 int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *summary, struct gn_error *err);
+/* Parts of these two. */
+void gn_summarise_clocks(sqlite3 *db, struct gn_summary *summary);
+void gn_summary_clear_clocks(struct gn_summary *summary);
 void gn_summary_clear(struct gn_summary *summary);
 
 #endif

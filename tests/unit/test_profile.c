@@ -183,7 +183,9 @@ static void newer_is_refused(void **state)
 {
     (void)state;
     sqlite3 *db = create(in_folder("newer.db"));
-    sqlite3_exec(db, "PRAGMA user_version = 2", NULL, NULL, NULL);
+    char pragma[64];
+    snprintf(pragma, sizeof pragma, "PRAGMA user_version = %d", GN_PROFILE_VERSION + 1);
+    sqlite3_exec(db, pragma, NULL, NULL, NULL);
     gn_profile_close(db);
     refused(in_folder("newer.db"), -EINVAL, "newer gnomon");
 }

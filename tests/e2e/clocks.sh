@@ -1,0 +1,154 @@
+# Hosts meet, their clocks are compared, and whatever is missing, nothing hangs. Two ranks each of one machine are a
+# host here (GNOMON_HOST): both count the same ticks, so the same reading must be the same moment on both.
+. "$(dirname "$0")/lib.sh"
+n=4
+program=$examples/crash.$FLAVOUR
+[ "$FLAVOUR" = openmpi ] && MPIRUN="$MPIRUN --bind-to none --oversubscribe"
+
+cat >on_hosts.sh <<'END' # ranks 0 and 1 are one host, 2 and 3 the other
+#!/bin/sh
+export GNOMON_HOST=h$((${OMPI_COMM_WORLD_RANK:-$PMI_RANK} / 2))
+exec "$@"
+END
+chmod +x on_hosts.sh
+
+on_hosts() { # NAME WORD...
+    local name=$1
+    shift
+    run "$name" $MPIRUN -n 4 ./on_hosts.sh "$@"
+    [ "$status" = 0 ] || fail "$name: exit status $status"
+    wait_for_report "$name"
+}
+
+clocks() { # NAME EXPRESSION: over c, the report's member clocks, and d, its domains by host
+    json "$1" "(lambda c, d: $2)(r['clocks'], {x['host']: x for x in r['clocks']['domains']})"
+}
+
+same_output() {
+    run bare $MPIRUN -n 4 "$program" ok
+    diff "$work/bare.out" "$work/$1.out" || fail "other output than without gnomon"
+}
+
+compared() { # NAME
+    clocks "$1" "sorted(d) == ['h0', 'h1'] and all(x['compared'] for x in d.values())" || fail "not both are compared"
+    clocks "$1" "d['h0']['parent'] is None and d['h1']['parent'] == 'h0'" || fail "the reference is not rank 0's host"
+    clocks "$1" "d['h1']['answered'] > 0 and 0 < d['h1']['width_ns'] < 10**9" || fail "no exchanges, or bounds of no use"
+    grep -q 'clocks.*: 2 hosts compared to ± .* exchanges' "$work/$1.err" || fail "the report does not say so"
+}
+
+case $1 in
+compared)
+    on_hosts run "$gnomon" run --keep-exchanges 100 "$program" ok
+    same_output run
+    compared run
+    [ "$(ls -d gnomon-* | wc -l)" = 1 ] || fail "more than one run folder"
+    [ ! -e gnomon-*/parts ] || fail "the parts of a whole run were kept"
+    [ "$(sql run "SELECT count(*) > 0 FROM clock_message")" = 1 ] || fail "no messages in the profile"
+    [ "$(sql run "SELECT count(*) BETWEEN 1 AND 100 FROM clock_exchange")" = 1 ] || fail "exchanges were not kept"
+    ;;
+document) # the example of docs/profile-format.md: the same reading is the same moment on both hosts
+    on_hosts run "$gnomon" run "$program" ok
+    sed -n '/^## When was that/,$ { /^```python/,/^```$/ { /^```/d; p } }' "$SOURCE/docs/profile-format.md" >example.py
+    [ -s example.py ] || fail "there is no example in docs/profile-format.md"
+    cd "$(folder_of run)"
+    python3 ../example.py >"$work/example.out" 2>"$work/example.err" || fail "the example does not run"
+    [ "$(grep -c measured "$work/example.out")" = 2 ] || fail "the example does not know both hosts"
+    cat >>../example.py <<'END'
+left, right = Clock(db, "h0"), Clock(db, "h1")
+first, last = db.execute("SELECT min(epoch_ticks), max(last_ticks) FROM clock_domain").fetchone()
+length = last - first
+for i in range(-1000, 2001): # from long before to long after
+    ticks = first + length * i // 1000
+    a, b = left.interval(ticks), right.interval(ticks)
+    assert a[0] <= a[1] and b[0] <= b[1], (ticks, a, b)
+    assert a[0] <= b[1] and b[0] <= a[1], ("not the same moment", ticks, a, b)
+for clock in left, right:
+    for ticks, lo, hi in clock.rows:
+        assert clock.interval(ticks) == (lo, hi), ticks
+END
+    python3 ../example.py >/dev/null 2>"$work/example.err" || fail "the example gets other bounds"
+    ;;
+launcher) # from in front of it
+    run run "$gnomon" run --clock-interval 20 -- $MPIRUN -n 4 ./on_hosts.sh "$program" ok
+    # GNOMON_HOST comes too late for gnomon, which is ahead of the script: one host
+    wait_for_report run
+    clocks run "len(d) == 1 and c['domains'][0]['compared']" || fail "not one clock"
+    ;;
+one_host) # no MPI call of ours, and one clock
+    compile libspy.so fixtures/spy.c -shared -fPIC -ldl
+    run run $MPIRUN -n 2 env LD_PRELOAD="$PWD/libspy.so" "$gnomon" run "$program" ok
+    [ "$status" = 0 ] || fail "exit status $status"
+    wait_for_report run
+    ! grep -q spy: "$work/run.err" || fail "gnomon has made a communicator for one host"
+    clocks run "len(d) == 1 and c['domains'][0]['compared'] and c['domains'][0]['parent'] is None" || fail "not one clock"
+    grep -q 'clocks.*: one counter (' "$work/run.err" || fail "the report does not say so"
+    ;;
+two_make_one) # communicator, by the two envoys
+    compile libspy.so fixtures/spy.c -shared -fPIC -ldl
+    on_hosts run env LD_PRELOAD="$PWD/libspy.so" "$gnomon" run "$program" ok
+    [ "$(grep -c spy: "$work/run.err")" = 2 ] || fail "not two envoys: $(grep -c spy: "$work/run.err")"
+    ;;
+mpi_fails | mpi_raises) # the job goes on, and the report says that there is no comparison
+    compile libspy.so fixtures/spy.c -shared -fPIC -ldl
+    mode=fail
+    [ "$1" = mpi_raises ] && mode=raise
+    on_hosts run env SPY=$mode LD_PRELOAD="$PWD/libspy.so" "$gnomon" run "$program" ok
+    same_output run
+    json run "r['run']['complete']" || fail "not complete"
+    clocks run "[x['compared'] for x in c['domains']].count(True) == 1" || fail "something was compared"
+    clocks run "'could not connect' in d['h1']['problem']" || fail "the reason is not told"
+    grep -q 'could not connect 2 hosts' "$work/run.err" || fail "the report does not say why"
+    ;;
+mpmd) # a rank runs without gnomon, on a host where another is measured: the hosts meet all the same
+    run run $MPIRUN -n 1 ./on_hosts.sh "$gnomon" run "$program" ok : -n 1 "$program" ok : \
+        -n 2 ./on_hosts.sh "$gnomon" run "$program" ok
+    [ "$status" = 0 ] || fail "exit status $status"
+    same_output run
+    wait_for_report run
+    compared run
+    ;;
+mpmd_host) # no rank of a host runs with gnomon
+    run run $MPIRUN -n 2 ./on_hosts.sh "$gnomon" run "$program" ok : -n 2 "$program" ok
+    [ "$status" = 0 ] || fail "exit status $status"
+    same_output run
+    wait_for_report run
+    clocks run "list(d) == ['h0'] and 'only 2 of 4 ranks were seen' in d['h0']['problem']" || fail "the reason is not told"
+    ;;
+aside) # the rank that the other host would have sent finds no agent; the next one goes
+    cat >aside.sh <<'END'
+#!/bin/sh
+[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 2 ] && export GNOMON_AGENT=nobody
+exec "$@"
+END
+    chmod +x aside.sh
+    on_hosts run "$gnomon" run ./aside.sh "$program" ok
+    same_output run
+    compared run
+    ;;
+unshared) # each host has a folder of its own
+    mkdir h0 h1
+    sed -i 's/^exec/cd $GNOMON_HOST; exec/' on_hosts.sh
+    on_hosts run "$gnomon" run "$program" ok
+    same_output run
+    cd h0
+    clocks run "'do not share that folder' in d['h0']['problem']" || fail "the reason is not told"
+    cd ..
+    [ "$(ls -d h0/gnomon-*/profile.db h1/gnomon-*/profile.db | wc -l)" = 2 ] || fail "not a profile of each host"
+    "$gnomon" merge -o whole.db h?/gnomon-*/profile.db || fail "they cannot be merged"
+    "$gnomon" report whole.db >"$work/whole.err" || fail "the whole cannot be shown"
+    grep -q 'h1 is not compared with the others' "$work/whole.err" || fail "the report of the whole does not say so"
+    ;;
+killed) # a rank of the other host: what was compared until then is there
+    run run $MPIRUN -n 4 ./on_hosts.sh "$gnomon" run "$program" kill --rank 3
+    wait_for_report run
+    grep -q PARTIAL "$work/run.err" || fail "not PARTIAL"
+    clocks run "sorted(d) == ['h0', 'h1']" || fail "not both clocks are in the profile"
+    ;;
+bad_option)
+    for option in --clock-interval=0 --clock-branching=x --keep-exchanges=-1; do
+        run bad "$gnomon" run $option "$program" ok
+        [ "$status" != 0 ] && grep -q -- "${option%=*}" "$work/bad.err" || fail "$option is not refused"
+    done
+    ;;
+*) fail "which? $1" ;;
+esac
