@@ -15,13 +15,15 @@ PLAIN_LAYOUT = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: help setup build demo check check-format check-manual bench format install deb clean
+.PHONY: help setup build demo check check-format check-manual bench table2 soundness format install deb clean
 
 help:
 	@echo 'make build      release build in $(RELEASE) (the default)'
 	@echo 'make demo       measure an example with 4 ranks and show the report'
 	@echo 'make check      formatting, manual pages, tests: asan, tsan and ci builds'
 	@echo 'make bench      what measuring costs, against the same run without it'
+	@echo 'make table2     fast sends by method of clock conversion, on two emulated hosts'
+	@echo 'make soundness  whether any bound between clocks is ever wrong, over 10^8 of them'
 	@echo 'make setup      install the packages all of these need (scripts/packages.txt)'
 	@echo 'make format     apply .clang-format'
 	@echo 'make install    into PREFIX ($(PREFIX)), below DESTDIR when that is set'
@@ -67,6 +69,18 @@ bench:
 	cmake --preset release
 	cmake --build --preset release
 	@$(MPI_ENV); python3 scripts/bench.py $(RELEASE)
+
+table2:
+	@$(SETUP) build demo test
+	cmake --preset release
+	cmake --build --preset release
+	@bench/table2.sh $(RELEASE)
+
+soundness:
+	@$(SETUP) build demo test
+	cmake --preset release
+	cmake --build --preset release
+	@BUILD=$(CURDIR)/$(RELEASE) SOURCE=$(CURDIR) tests/soundness/all.sh
 
 format:
 	clang-format -i $(C_FILES)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What measuring costs, against the same program run without it.
 
-    bench.py BUILD_DIR [--quick] [--real] [--only calls|parts|real|size|trace|order|files] [--rounds N] [--json FILE]
+    bench.py BUILD_DIR [--quick] [--real] [--only calls|parts|real|size|trace|order|files|fits] [--rounds N] [--json FILE]
 
 Everything is compared in pairs: what is compared runs in turn, round after round, differences and ratios are
 taken within a round, and their median is quoted with the smallest and the largest. bench/README.md says how to
@@ -21,7 +21,7 @@ import tempfile
 import time
 
 AIM_NS = 60  # added per MPI call, at the median, with call paths
-SECTIONS = ["calls", "parts", "real", "size", "trace", "order", "files"]
+SECTIONS = ["calls", "parts", "real", "size", "trace", "order", "files", "fits"]
 TRACE_AIM = {"seconds": 0.197, "bytes": 51e6}  # for a million events
 FLAVOURS = ["openmpi", "mpich"]
 VARIANTS = ["bare", "empty", "clock", "gnomon", "trace"]
@@ -455,6 +455,17 @@ def bench_files(runner, options):
            for name in ways], ["", "s", "/local", "/global"])
     shutil.rmtree(archive)
     return rounds
+
+
+# ---- clock baselines ----
+
+def bench_fits(runner, options):
+    title("Clock baselines")
+    print("  What it takes to convert a reading by each method, from the same exchanges. Ratios are to linear regression, to\n"
+          "  FreeZer as published and to gnomon's own bounds, of the same run. In the paper FreeZer ran at 0.35 to 0.39 of\n"
+          "  regression's speed (a ratio of 2.6 to 2.9), and the hull's linear program took 57 times FreeZer's at 10,000.\n",
+          flush=True)
+    return show(runner, "fits", *([1000, 10000] if options.quick else []))
 
 
 # ---- all of it ----

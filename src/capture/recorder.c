@@ -501,10 +501,13 @@ static uint32_t find_name(const char *name)
 {
     static _Atomic int adding;
     uint32_t index = known_name(name);
-    for (int spins = 0; !index && spins < 1000000; spins++) {
+    for (int tries = 0; !index && tries < 100000; tries++) {
         int expected = 0;
-        if (!atomic_compare_exchange_weak(&adding, &expected, 1))
+        if (!atomic_compare_exchange_weak(&adding, &expected, 1)) {
+            if (tries > 1000) /* whoever adds one lost the processor meanwhile */
+                sched_yield();
             continue;
+        }
         uint32_t count = GN_OBSERVE(gn_segment->name_count);
         index = known_name(name);
         if (!index && count < GN_MAX_NAMES) {

@@ -59,12 +59,13 @@ static void compared(const struct gn_summary *s, size_t reached, FILE *out)
             worst = &s->clocks[i];
         exchanges += s->clocks[i].answered;
     }
-    fprintf(out,
-            "%zu hosts compared to \302\261 %s (the worst, %s, at its worst moment, after %s), %s; %lld "
-            "exchanges\n",
-            reached, length((double)worst->width_ns / 2, width), worst->domain,
-            length(worst->width_at_s * 1e9, when), assuming(s, worst->rests_on, rests_on),
-            (long long)exchanges);
+    bool begin = worst->width_at_s < 1e-3;
+    fprintf(
+        out,
+        "%zu hosts compared to \302\261 %s (the worst, %s, at its worst moment, %s%s), %s; %lld exchanges\n",
+        reached, length((double)worst->width_ns / 2, width), worst->domain, begin ? "its begin" : "after ",
+        begin ? "" : length(worst->width_at_s * 1e9, when), assuming(s, worst->rests_on, rests_on),
+        (long long)exchanges);
 }
 
 /* What the user should know of a host, on a line of its own. */

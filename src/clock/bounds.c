@@ -174,13 +174,13 @@ struct gn_bounds *gn_bounds_reference(double hz, uint64_t granularity_ticks, uin
                                       struct gn_error *err)
 {
     struct gn_rates rates;
-    struct gn_outside outside = {1e9 / hz, 1e9 / hz};
     if (!(hz >= 1) || hz > 1e12) {
         gn_fail(err, 0, "no clock has %g ticks per second", hz);
         return NULL;
     }
     /* to a 1024th of a Hz, so that a tick's length is one exact fraction */
     uint64_t frequency = (uint64_t)llround(hz * 1024);
+    struct gn_outside outside = {1e9 * 1024 / (double)frequency, 1e9 * 1024 / (double)frequency};
     rates.shift = gn_shift_for(outside.rate_hi * 1.01);
     rates.lo = (uint64_t)((((gn_uwide)1000000000u * 1024) << rates.shift) / frequency);
     rates.hi = rates.lo + 1;

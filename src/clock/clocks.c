@@ -50,13 +50,20 @@ struct gn_clocks *gn_clocks_new(size_t capacity)
     return clocks;
 }
 
-static void forget_bounds(struct domain *d)
+static void drop_bounds(struct domain *d)
 {
     gn_bounds_free(d->bounds);
     d->bounds = NULL;
     d->has_lo = d->has_hi = false;
-    memset(&d->state, 0, sizeof d->state);
+    d->state.reached = false;
+    d->state.bounds = NULL;
     d->state.rests_on = GN_RATE_UNKNOWN;
+}
+
+static void forget_bounds(struct domain *d)
+{
+    memset(&d->state, 0, sizeof d->state);
+    drop_bounds(d);
 }
 
 void gn_clocks_free(struct gn_clocks *clocks)
@@ -116,8 +123,11 @@ static struct link *link_of(struct gn_clocks *clocks, uint32_t from, uint32_t to
             return &d->links[i];
     if (!gn_grow(&d->links, &d->link_capacity, d->link_count, sizeof *d->links))
         return NULL;
-    d->links[d->link_count] = (struct link){.other = to};
-    return &d->links[d->link_count++];
+    size_t at = d->link_count++; /* by number, so that solving does not depend on who talked first */
+    for (; at > 0 && d->links[at - 1].other > to; at--)
+        d->links[at] = d->links[at - 1];
+    d->links[at] = (struct link){.other = to};
+    return &d->links[at];
 }
 
 static struct gn_pair *new_pair(struct gn_clocks *clocks, uint32_t from, uint32_t to)
@@ -320,6 +330,11 @@ static int within(struct attempt *t, enum gn_assumption_kind kind, const struct 
         clear(&points);
         return 0;
     }
+    if (rates->unbounded &&
+        points.lower[0].ticks > points.upper[points.upper_count - 1].ticks - t->d->def.granularity_ticks) {
+        clear(&points); /* no reading has a bound on either side */
+        return 1;
+    }
     struct gn_bounds *bounds = gn_model_within(&points, rates, t->d->def.granularity_ticks, err);
     if (bounds)
         keep(t, kind, bounds, ldexp((double)rates->lo, -(int)rates->shift),
@@ -436,6 +451,40 @@ static int solve_one_sided(struct domain *d, struct gn_points *points, const str
     return d->bounds ? 0 : -ENOMEM;
 }
 
+/* Of two kinds, the one that claims less. */
+static enum gn_assumption_kind weaker(enum gn_assumption_kind a, enum gn_assumption_kind b)
+{
+    static const int claims[] = {
+        [GN_RATE_CONSTANT] = 3, [GN_RATE_WANDERS] = 2, [GN_RATE_WITHIN] = 1, [GN_RATE_UNKNOWN] = 0};
+    return claims[a] < claims[b] ? a : b;
+}
+
+/* A domain that is known through another one whose assumption was refuted cannot refute its own: the other's
+ * bounds are too wide for that. Its own must not claim more than the other's do. */
+static enum gn_assumption_kind tenable(const struct gn_clocks *clocks, const struct domain *d,
+                                       enum gn_assumption_kind kind)
+{
+    for (size_t i = 0; i < d->link_count; i++) {
+        const struct domain *other = &clocks->domains[d->links[i].other];
+        if (d->links[i].other != 0 && other->state.reached)
+            kind = weaker(kind, other->state.rests_on);
+    }
+    return kind;
+}
+
+/* What was refuted stays said when the bounds are made anew under what is tenable. */
+static int solve_tenable(struct gn_clocks *clocks, struct domain *d, const struct gn_points *points,
+                         const struct gn_assumption *assumption, struct gn_error *err)
+{
+    struct gn_assumption own = *assumption;
+    own.kind = tenable(clocks, d, own.kind);
+    int code = solve_two_sided(d, points, assumption, err);
+    if (code < 0 || weaker(own.kind, d->state.rests_on) == d->state.rests_on)
+        return code;
+    drop_bounds(d);
+    return solve_two_sided(d, points, &own, err);
+}
+
 static int solve_one(struct gn_clocks *clocks, size_t i, const struct gn_assumption *assumption,
                      struct gn_error *err)
 {
@@ -447,7 +496,7 @@ static int solve_one(struct gn_clocks *clocks, size_t i, const struct gn_assumpt
     } else if (points.lower_count + points.upper_count > 0) {
         forget_bounds(d);
         if (points.lower_count > 0 && points.upper_count > 0)
-            code = solve_two_sided(d, &points, assumption, err);
+            code = solve_tenable(clocks, d, &points, assumption, err);
         else if (assumption->kind != GN_RATE_UNKNOWN)
             code = solve_one_sided(d, &points, assumption, err);
     }

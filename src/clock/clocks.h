@@ -9,10 +9,10 @@
  *      message ──► gn_pair (i → j) ──┐
  *      message ──► gn_pair (j → k) ──┼──► solve: points ──► fit ──► gn_bounds of j, of k
  *
- * What a message proves. Domain i reads g_i(t), floored to multiples of its granularity. A message that left
- * i at reading s or later and was in j at reading r or earlier says that i's clock showed at least s when j's
- * showed r + granularity, and nothing else. All that is concluded beyond that rests on an assumption on
- * rates, which is printed with the result and refuted when the messages contradict it:
+ * What a message proves. A reading is at most the true count, and less than a granularity behind it. A
+ * message that left i at reading s or later and was in j at reading r or earlier says that i's clock showed
+ * at least s when j's showed r + granularity, and nothing else. All that is concluded beyond that rests on an
+ * assumption on rates, which is printed with the result and refuted when the messages contradict it:
  *
  *   A  constant   the rate between any two clocks does not change (the papers' assumption)
  *   B  within     it stays within nominal_ppb of what the two frequencies say
@@ -52,7 +52,7 @@ static inline struct gn_assumption gn_assumption_default(void)
 /* A clock domain: locations that share a counter. */
 struct gn_clock_def {
     double hz;                  /* nominal ticks per second, positive */
-    uint64_t granularity_ticks; /* readings are multiples of it, at least 1 */
+    uint64_t granularity_ticks; /* the true count is less than this ahead of a reading; at least 1 */
 };
 
 /* What contradicts an assumption, in the words of the exchanges: four readings of two messages between the

@@ -222,7 +222,8 @@ static int compare_models(const struct work *work, struct gn_comparison *rows, s
 static void spread_readings(struct work *work, const struct gn_exchange *first,
                             const struct gn_exchange *last)
 {
-    uint64_t span_ticks = last->received_ticks - first->asked_ticks;
+    uint64_t span_ticks =
+        last->received_ticks > first->asked_ticks ? last->received_ticks - first->asked_ticks : 0;
     for (size_t i = 0; i < work->count; i++)
         work->readings[i] =
             work->input->readings

@@ -294,9 +294,10 @@ static struct gn_interval convert_by_program(const struct gn_fit *fit, uint64_t 
 {
     struct gn_corridor_line line;
     struct gn_interval all = {INT64_MIN, INT64_MAX};
-    int64_t x = since(fit->child_ticks, ticks), end = x + (int64_t)fit->grain_ticks;
-    if (x <= -GN_CORRIDOR_REACH || end >= GN_CORRIDOR_REACH)
+    int64_t x = since(fit->child_ticks, ticks), grain = (int64_t)fit->grain_ticks, end;
+    if (x <= -GN_CORRIDOR_REACH || x >= GN_CORRIDOR_REACH - grain)
         return all;
+    end = x + grain;
     if (gn_corridor_find(fit->points, fit->count, GN_LOWEST, x, &line))
         all.lo_ns = ns_of(fit, gn_corridor_line_at(&line, x, false), DOWN);
     if (gn_corridor_find(fit->points, fit->count, GN_HIGHEST, end, &line))
@@ -318,7 +319,7 @@ static int rates_between(const struct gn_exchange *first, const struct gn_exchan
     int64_t child_outer = since(first->asked_ticks, last->received_ticks) + child_grain;
     int64_t parent_outer = since(first->answered_ticks, last->heard_ticks) + parent_grain;
     int64_t child_inner = since(first->received_ticks, last->asked_ticks) - child_grain;
-    if (child_inner <= 0 || parent_inner < 0)
+    if (child_inner <= 0 || child_outer <= 0 || parent_inner < 0 || parent_outer <= 0)
         return gn_fail(err, -EINVAL, "rates need two exchanges of which one ends before the other begins");
     rates->lo = (long double)parent_inner / (long double)child_outer;
     rates->hi = (long double)parent_outer / (long double)child_inner;
@@ -339,7 +340,7 @@ static int freezer_rates(struct gn_fit *fit, const struct gn_fit_pair *pair, int
     const struct gn_exchange *begin = pair->exchanges, *end = begin + pair->count - 1;
     int code =
         rates_between(complete(begin, end), complete(end, begin), child_grain, parent_grain, rates, err);
-    return code ? code : set_shift(fit, rates->hi, err);
+    return code ? code : set_shift(fit, fmaxl(rates->lo, rates->hi), err);
 }
 
 /* The lower bound with the lower rate and the upper one with the upper on both sides of the zero, and the
@@ -403,14 +404,16 @@ static int build(struct gn_fit *fit, const struct gn_fit_pair *pair, struct gn_e
 
 static bool near(uint64_t origin_ticks, uint64_t ticks)
 {
-    return llabs(since(origin_ticks, ticks)) < GN_CORRIDOR_REACH / 2;
+    const uint64_t reach = GN_CORRIDOR_REACH / 2;
+    return ticks - origin_ticks + reach - 1 < 2 * reach - 1;
 }
 
 static int check(const struct gn_fit *fit, const struct gn_fit_pair *pair, struct gn_error *err)
 {
-    if (!(pair->parent.hz > 0) || pair->child.granularity_ticks >= UINT32_MAX ||
+    if (!(pair->parent.hz >= 1 && pair->parent.hz <= 1e15) || pair->child.granularity_ticks >= UINT32_MAX ||
         pair->parent.granularity_ticks >= UINT32_MAX)
-        return gn_fail(err, -EINVAL, "a clock needs a positive frequency and a granularity below 2^32");
+        return gn_fail(err, -EINVAL,
+                       "a clock needs a frequency of 1 to 10^15 Hz and a granularity below 2^32");
     for (size_t i = 0; i < pair->count; i++) {
         const struct gn_exchange *e = &pair->exchanges[i];
         if ((e->there &&
@@ -425,8 +428,10 @@ static int check(const struct gn_fit *fit, const struct gn_fit_pair *pair, struc
 
 struct gn_fit *gn_fit_new(enum gn_fit_kind kind, const struct gn_fit_pair *pair, struct gn_error *err)
 {
-    const struct gn_exchange *first = shortest(pair->exchanges, pair->count);
-    if (!first) {
+    const struct gn_exchange *first = pair->exchanges, *end = first + pair->count;
+    while (first < end && !(first->there && first->back))
+        first++;
+    if (first == end) {
         gn_fail(err, -EINVAL, "not one exchange has all of its four readings");
         return NULL;
     }

@@ -56,13 +56,10 @@ static inline uint64_t gn_ticks_of_processor(void)
     return __builtin_ia32_rdtsc();
 }
 
-/* The first lfence lets all earlier instructions complete, the second holds all later ones back. */
-static inline uint64_t gn_ticks_of_processor_ordered(void)
+/* Earlier instructions have completed, later ones have not begun. */
+static inline void gn_ticks_fence(void)
 {
     __asm__ volatile("lfence" ::: "memory");
-    uint64_t ticks = __builtin_ia32_rdtsc();
-    __asm__ volatile("lfence" ::: "memory");
-    return ticks;
 }
 
 #elif defined(__aarch64__)
@@ -77,11 +74,16 @@ static inline uint64_t gn_ticks_of_processor(void)
 }
 
 /* isb alone does not wait for earlier loads. */
-static inline uint64_t gn_ticks_of_processor_ordered(void)
+static inline void gn_ticks_fence(void)
 {
-    uint64_t ticks;
-    __asm__ volatile("dsb ishld\n\tisb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(ticks)::"memory");
-    return ticks;
+    __asm__ volatile("dsb ishld\n\tisb" ::: "memory");
+}
+
+#else
+
+static inline void gn_ticks_fence(void)
+{
+    __sync_synchronize();
 }
 
 #endif
@@ -102,15 +104,10 @@ static inline uint64_t gn_ticks(void)
  */
 static inline uint64_t gn_ticks_ordered(void)
 {
-#ifdef GN_PROCESSOR_COUNTER
-    if (__builtin_expect(!gn_ticks_from_kernel, 1))
-        return gn_ticks_of_processor_ordered();
-#endif
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    uint64_t ns =
-        gn_monotonic_ns(); /* orders its own reading of the processor's counter after earlier loads */
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    return ns;
+    gn_ticks_fence();
+    uint64_t ticks = gn_ticks();
+    gn_ticks_fence();
+    return ticks;
 }
 
 /* One moment read on both clocks; two of them, some time apart, give the length of a tick. */

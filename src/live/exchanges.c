@@ -91,7 +91,7 @@ static int open_endpoint(struct gn_exchanges *x, const char *host, struct gn_err
         return code;
     if (x->line.simulated.active && x->line.simulated.grain_ticks > e->granularity_ticks)
         e->granularity_ticks = x->line.simulated.grain_ticks;
-    code = gn_stamped_socket_open(&x->line.socket, e->hz, !x->settings.no_kernel_stamps, err);
+    code = gn_stamped_socket_open(&x->line.socket, &counter, !x->settings.no_kernel_stamps, err);
     if (code != 0)
         return code;
     e->port = x->line.socket.port;
@@ -106,6 +106,7 @@ int gn_exchanges_open(struct gn_exchanges **exchanges, const char *host,
     if (!x)
         return gn_fail(err, -ENOMEM, "no memory for exchanges of clock readings");
     apply_defaults(&x->settings, settings);
+    x->report.parent = UINT32_MAX;
     x->line.socket.fd = -1;
     x->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     int code = x->wake < 0 ? gn_fail(err, -errno, "cannot make an eventfd: %s", strerror(errno))
@@ -171,11 +172,13 @@ static void exchange_done(void *context, const struct gn_exchange *e)
 /* ---- the thread ---- */
 
 static bool hear(struct gn_exchanges *x, const uint8_t *bytes, size_t size, const struct gn_peer *from,
-                 const struct gn_reading *arrived)
+                 struct gn_reading *arrived)
 {
     struct gn_datagram d;
     if (!gn_datagram_open(&d, bytes, size, x->line.key) || d.to != x->line.own)
         return false;
+    if (d.kind == GN_QUESTION || d.kind == GN_ANSWER)
+        gn_stamped_socket_narrow(&x->line.socket, arrived);
     if (d.kind == GN_QUESTION || d.kind == GN_GOODBYE)
         return gn_answering_hear(&x->answering, &x->line, &d, from, arrived);
     return x->has_parent && gn_asking_hear(&x->asking, &x->line, &d, arrived, gn_monotonic_ns());
@@ -349,7 +352,6 @@ int gn_exchanges_begin(struct gn_exchanges *x, const uint8_t key[GN_KEY_BYTES],
     if (x->hosts)
         memcpy(x->hosts, hosts, count * sizeof *hosts);
     x->kept = (struct kept){.most = x->settings.keep, .stride = 1};
-    x->report.parent = UINT32_MAX;
     code = x->hosts ? begin_children(x) : -ENOMEM;
     if (code == 0 && own > 0)
         code = begin_parent(x);

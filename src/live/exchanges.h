@@ -9,12 +9,12 @@
  *
  *   child                                  parent
  *     QUESTION (number) ───────────────────►  heard
- *     received  ◄─────────────────────────── ANSWER (number, which answer)
- *               ◄─────────────────────────── READINGS (number, which answer, heard, answered)
+ *     received  ◄─────────────────────────── ANSWER (number)
+ *               ◄─────────────────────────── READINGS (number, heard, answered)
  *
  * READINGS follow on their own, so that `answered` can be read as late as possible, by the kernel where it
- * can. Which answer: a question that the network doubled is answered twice, and readings of one answer must
- * not be taken for the other's. See docs/clocks.md.
+ * can. A question is answered once, however often it comes: readings of one answer cannot be taken for
+ * another's. See docs/clock-exchanges.md.
  */
 #ifndef GNOMON_LIVE_EXCHANGES_H
 #define GNOMON_LIVE_EXCHANGES_H
@@ -75,8 +75,9 @@ int gn_exchanges_begin(struct gn_exchanges *exchanges, const uint8_t key[GN_KEY_
 /* The last burst, and a while of serving for children that have not had theirs: bounded by patience_ms. */
 void gn_exchanges_end(struct gn_exchanges *exchanges, unsigned patience_ms);
 
-/* After the end. clocks: domain 0 is the parent, 1 this host; NULL for the reference. kept: the exchanges
- * that were to be kept, in the order of asking. All stay the exchanges'. */
+/* After the end. clocks: domain 0 is the parent, 1 this host; NULL for the reference, and when the parent
+ * takes no part. kept: the exchanges that were to be kept, in the order of asking. All stay the exchanges'.
+ */
 const struct gn_exchange_report *gn_exchanges_report(const struct gn_exchanges *exchanges);
 const struct gn_clocks *gn_exchanges_clocks(const struct gn_exchanges *exchanges);
 const struct gn_exchange *gn_exchanges_kept(const struct gn_exchanges *exchanges, size_t *count);

@@ -10,11 +10,11 @@
 #include <sys/timex.h>
 #include <unistd.h>
 
-enum { AT_ONCE = 12, FAR_NS = 1000000000, NOMINAL_TICK_US = 10000 };
+enum { AT_ONCE = 6, FAR_NS = 1000000000, NOMINAL_TICK_US = 10000 };
 
-/* How far the rate may be from what the kernel says: the counter's nominal frequency was measured for some
- * ms; and the last unit of the kernel's multiplier comes and goes. */
-#define TOLD_SLACK 60e-6
+/* How far the rate may be from what the kernel says, beyond what is not known of the counter's frequency: the
+ * last unit of the kernel's multiplier comes and goes. */
+#define TOLD_SLACK 10e-6
 
 /* When it has just been steered differently, or does not say: NTP may by 500 ppm, adjtime() by another 500.
  */
@@ -56,7 +56,7 @@ static bool settled(const struct gn_kernel_clock *clock)
 static void look_at_steering(struct gn_kernel_clock *clock)
 {
     struct timex now = {0}, once = {.modes = ADJ_OFFSET_SS_READ};
-    clock->steering.slack = UNTOLD_SLACK;
+    clock->steering.slack = UNTOLD_SLACK + clock->nominal_error;
     if (adjtimex(&now) < 0 || adjtimex(&once) < 0)
         return;
     if (now.freq != clock->freq || now.tick != clock->tick) {
@@ -65,7 +65,7 @@ static void look_at_steering(struct gn_kernel_clock *clock)
         clock->same_since_ticks = clock->since_ticks;
     }
     if (once.offset == 0 && settled(clock))
-        clock->steering.slack = TOLD_SLACK;
+        clock->steering.slack = TOLD_SLACK + clock->nominal_error;
     clock->steering.slack += offset_slack(&now);
 }
 
@@ -98,10 +98,11 @@ void gn_kernel_clock_check(struct gn_kernel_clock *clock)
     look_at_steering(clock);
 }
 
-void gn_kernel_clock_open(struct gn_kernel_clock *clock, double hz)
+void gn_kernel_clock_open(struct gn_kernel_clock *clock, double hz, double hz_error_ppb)
 {
     memset(clock, 0, sizeof *clock);
     clock->nominal_ticks_per_ns = clock->steering.ticks_per_ns = hz / 1e9;
+    clock->nominal_error = hz_error_ppb * 1e-9;
     clock->timer = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     watch_for_steps(clock);
     look_at_steering(clock);

@@ -40,7 +40,7 @@ struct gn_steering {
 enum { GN_BRACKETS = 48 };
 
 struct gn_kernel_clock {
-    double nominal_ticks_per_ns;
+    double nominal_ticks_per_ns, nominal_error; /* the error is relative */
     struct gn_steering steering;
     long freq, tick;           /* the kernel's words for it */
     uint64_t same_since_ticks; /* since when they have been the same; 0: always */
@@ -51,8 +51,8 @@ struct gn_kernel_clock {
     unsigned count; /* of all brackets since since_ticks; the last GN_BRACKETS are there */
 };
 
-/* hz: of the counter. */
-void gn_kernel_clock_open(struct gn_kernel_clock *clock, double hz);
+/* hz: of the counter, and how well that is known. */
+void gn_kernel_clock_open(struct gn_kernel_clock *clock, double hz, double hz_error_ppb);
 void gn_kernel_clock_close(struct gn_kernel_clock *clock);
 
 /* Takes brackets of now. Notices when they contradict those from before. */

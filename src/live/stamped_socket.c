@@ -65,7 +65,8 @@ static void ask_for_stamps(struct gn_stamped_socket *s)
         s->why_not = errno == EPERM ? "not permitted" : "not supported by this kernel";
 }
 
-int gn_stamped_socket_open(struct gn_stamped_socket *s, double hz, bool kernel, struct gn_error *err)
+int gn_stamped_socket_open(struct gn_stamped_socket *s, const struct gn_counter *counter, bool kernel,
+                           struct gn_error *err)
 {
     memset(s, 0, sizeof *s);
     int code = bind_any(s);
@@ -79,7 +80,7 @@ int gn_stamped_socket_open(struct gn_stamped_socket *s, double hz, bool kernel, 
     }
     if (kernel)
         ask_for_stamps(s);
-    gn_kernel_clock_open(&s->clock, hz);
+    gn_kernel_clock_open(&s->clock, counter->hz, counter->hz_error_ppb);
     return 0;
 }
 
@@ -277,10 +278,10 @@ static void take_name(const struct gn_stamped_socket *s, const void *name, struc
 }
 
 /* The datagram was there at the stamp. */
-static void narrow_arrival(struct gn_stamped_socket *s, int64_t stamp_ns, struct gn_reading *arrived)
+void gn_stamped_socket_narrow(struct gn_stamped_socket *s, struct gn_reading *arrived)
 {
     struct gn_tick_range range;
-    if (locate(s, stamp_ns, &range) && range.hi_ticks < arrived->plain_ticks)
+    if (arrived->stamp_ns && locate(s, arrived->stamp_ns, &range) && range.hi_ticks < arrived->plain_ticks)
         arrived->narrow_ticks = range.hi_ticks;
 }
 
@@ -296,18 +297,16 @@ long gn_stamped_socket_receive(struct gn_stamped_socket *s, struct gn_peer *from
                              .msg_iovlen = 1,
                              .msg_control = &control,
                              .msg_controllen = sizeof control};
-    int64_t stamp_ns = 0;
     long length = recvmsg(s->fd, &message, MSG_DONTWAIT | MSG_TRUNC);
     if (length < 0)
         return -errno;
     arrived->plain_ticks = arrived->narrow_ticks = gn_ticks_ordered();
+    arrived->stamp_ns = 0;
     memset(from, 0, sizeof *from);
     take_name(s, &name, from);
     for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
         take_local(c, from);
-        take_stamp(c, &stamp_ns);
+        take_stamp(c, &arrived->stamp_ns);
     }
-    if (stamp_ns && size >= (size_t)length)
-        narrow_arrival(s, stamp_ns, arrived);
     return length;
 }

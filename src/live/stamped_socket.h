@@ -14,6 +14,7 @@
 #define GNOMON_LIVE_STAMPED_SOCKET_H
 
 #include "base/error.h"
+#include "clock/counter.h"
 #include "live/kernel_clock.h"
 
 #include <netinet/in.h>
@@ -24,6 +25,7 @@
 /* Of one datagram. Departures: narrow >= plain, arrivals: narrow <= plain; equal without a stamp. */
 struct gn_reading {
     uint64_t plain_ticks, narrow_ticks;
+    int64_t stamp_ns; /* the kernel's, of an arrival that is not narrowed yet; 0: none */
 };
 
 /* The other end, and which of our addresses it knows us by. */
@@ -44,8 +46,9 @@ struct gn_stamped_socket {
     struct gn_kernel_clock clock;
 };
 
-/* Any address, any port. hz: of the counter. Errors: negative errno. */
-int gn_stamped_socket_open(struct gn_stamped_socket *socket, double hz, bool kernel, struct gn_error *err);
+/* Any address, any port. counter: measured. Errors: negative errno. */
+int gn_stamped_socket_open(struct gn_stamped_socket *socket, const struct gn_counter *counter, bool kernel,
+                           struct gn_error *err);
 void gn_stamped_socket_close(struct gn_stamped_socket *socket);
 
 /* left NULL: nobody wants to know when. 0, or a negative errno value. Does not wait, but for a stamp that is
@@ -56,6 +59,9 @@ int gn_stamped_socket_send(struct gn_stamped_socket *socket, const struct gn_pee
 /* The length of the datagram, which may be more than was there to take; -EAGAIN: there is none. */
 long gn_stamped_socket_receive(struct gn_stamped_socket *socket, struct gn_peer *from, void *bytes,
                                size_t size, struct gn_reading *arrived);
+
+/* To be done soon after receiving, with datagrams that are worth it. */
+void gn_stamped_socket_narrow(struct gn_stamped_socket *socket, struct gn_reading *arrived);
 
 /* Stamps that came too late are thrown away, so that poll() does not tell of them again. */
 void gn_stamped_socket_discard(struct gn_stamped_socket *socket);

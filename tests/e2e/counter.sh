@@ -23,6 +23,7 @@ kernel) # all times of a trace are readings of CLOCK_MONOTONIC_RAW
     [ "$status" = 0 ] || fail "exit status $status"
     wait_for_report run
     after=$(raw_ns)
+    json run 'r["trace"]["dropped"] == r["trace"]["garbled"] == 0' || fail "events make no sense to the agent"
     trace=$(folder_of run)/trace/traces.otf2
     otf2-print -G "$trace" >"$work/definitions"
     grep -q '^CLOCK_PROPERTIES .*Ticks per Seconds: 1000000000,' "$work/definitions" ||

@@ -214,6 +214,10 @@ void meddler_end(struct meddler *m)
 {
     atomic_store(&m->stop, true);
     pthread_join(m->thread, NULL);
+}
+
+void meddler_free(struct meddler *m)
+{
     close(m->sockets[0]);
     close(m->sockets[1]);
     free(m->seen);

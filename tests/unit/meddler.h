@@ -26,9 +26,11 @@ struct meddler;
 /* In front of the parent: *instead is the parent's endpoint as the child is to see it. */
 struct meddler *meddler_begin(const struct gn_endpoint *parent, unsigned meddling, uint64_t seed,
                               struct gn_endpoint *instead);
+/* Meddles no more. */
 void meddler_end(struct meddler *meddler);
+void meddler_free(struct meddler *meddler);
 
-/* Whether the parent itself said this: a pair of readings. */
+/* After the end: whether the parent itself said this, a pair of readings. */
 bool meddler_saw(const struct meddler *meddler, uint64_t heard_ticks, uint64_t answered_ticks);
 
 #endif

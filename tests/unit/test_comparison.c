@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { EXCHANGES = 200, MESSAGES = 100, FITS = GN_COMPARED_METHODS - GN_FIT_KINDS };
+enum { EXCHANGES = 200, MESSAGES = 100, FITS = GN_COMPARED_METHODS - GN_FIT_KINDS, CONSTANT = FITS - 1 };
 static const int64_t second = 1000000000;
 
 static struct world usual(void)
@@ -136,6 +136,27 @@ static void widths_are_at_least_the_floor(void **state)
     free(s.exchanges);
 }
 
+/* The program is the best there is for a constant rate; the model with hulls and tangents has to come to the
+ * same, but for its roundings. */
+static void the_constant_model_is_as_tight_as_the_program(void **state)
+{
+    (void)state;
+    struct gn_comparison rows[GN_COMPARED_METHODS];
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        struct setting s;
+        struct world w = usual();
+        w.seed = seed;
+        w.noise_ns = seed % 2 ? 3000 : 300000;
+        make(&s, w);
+        compare(&s, rows);
+        const struct gn_comparison *model = &rows[CONSTANT], *program = &rows[FITS + GN_FIT_HULL_LP];
+        assert_string_equal(model->method, "gnomon, rate constant");
+        assert_true(model->width_ns >= program->width_ns - 1);
+        assert_true(model->width_ns <= program->width_ns + 5);
+        free(s.exchanges);
+    }
+}
+
 static void width_is_infinite_where_nothing_is_known(void **state)
 {
     (void)state;
@@ -248,6 +269,47 @@ static void nothing_to_compare_is_an_error(void **state)
     free(s.exchanges);
 }
 
+/* Mostly plausible readings, some that are anything. */
+static uint64_t some_reading(uint64_t *seed, uint64_t at)
+{
+    uint64_t bits = gn_mix_next(seed);
+    return bits % 16 == 0 ? gn_mix_next(seed) : bits % 16 == 1 ? at << bits % 64 : at + (bits >> 40);
+}
+
+/* What comes from a file may be anything: no method may trip over it. */
+static void nonsense_is_harmless(void **state)
+{
+    (void)state;
+    struct gn_comparison rows[GN_COMPARED_METHODS];
+    struct gn_exchange e[12];
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        uint64_t s = seed;
+        for (size_t i = 0; i < sizeof e / sizeof *e; i++)
+            e[i] = (struct gn_exchange){some_reading(&s, i << 30),
+                                        some_reading(&s, i << 30),
+                                        some_reading(&s, i << 30),
+                                        some_reading(&s, i << 30),
+                                        gn_mix_next(&s) % 8 > 0,
+                                        gn_mix_next(&s) % 8 > 0,
+                                        false};
+        struct gn_compared_message messages[] = {{some_reading(&s, 0), some_reading(&s, 0), true},
+                                                 {some_reading(&s, 0), some_reading(&s, 0), false}};
+        struct gn_comparison_input input = {
+            .pair = {e, 1 + seed % 12, {1e9, 1}, {1e9, 1 + seed % 5}, e[0].heard_ticks, 0},
+            .assumption = gn_assumption_default(),
+            .readings = &e[0].asked_ticks,
+            .reading_count = 1,
+            .messages = messages,
+            .message_count = 2,
+            .least_ns = -1};
+        if (gn_compare(&input, rows, NULL) == 0)
+            assert_non_null(rows[GN_COMPARED_METHODS - 1].method);
+        input.readings = NULL;
+        if (seed % 10 == 0)
+            gn_compare(&input, rows, NULL);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,12 +317,14 @@ int main(void)
         cmocka_unit_test(bounds_contain_the_truth),
         cmocka_unit_test(a_point_is_wrong_almost_everywhere),
         cmocka_unit_test(widths_are_at_least_the_floor),
+        cmocka_unit_test(the_constant_model_is_as_tight_as_the_program),
         cmocka_unit_test(width_is_infinite_where_nothing_is_known),
         cmocka_unit_test(early_points_invert_messages),
         cmocka_unit_test(a_fast_send_need_not_be_an_inversion),
         cmocka_unit_test(half_of_the_shortest_round_trip_is_the_least),
         cmocka_unit_test(a_method_that_fails_says_why),
         cmocka_unit_test(nothing_to_compare_is_an_error),
+        cmocka_unit_test(nonsense_is_harmless),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,6 +151,24 @@ static void without_patience_nothing_is_assumed(void **state)
     gn_core_groups_clear(&groups);
 }
 
+/* Stacks larger than any address space: no thread can be started. */
+static void cores_that_cannot_be_tried_are_counted(void **state)
+{
+    (void)state;
+    pthread_attr_t before, huge;
+    assert_int_equal(pthread_getattr_default_np(&before), 0);
+    assert_int_equal(pthread_attr_init(&huge), 0);
+    assert_int_equal(pthread_attr_setstacksize(&huge, (size_t)1 << 56), 0);
+    assert_int_equal(pthread_setattr_default_np(&huge), 0);
+    struct gn_core_groups groups = find(PATIENCE_MS);
+    assert_int_equal(pthread_setattr_default_np(&before), 0);
+    assert_int_equal(groups.tried, 1);
+    assert_int_equal(groups.group_count, 1);
+    for (int i = 1; i < CPU_COUNT(&ours); i++)
+        assert_int_equal(groups.group[core_number(i)], GN_CORE_UNTRIED);
+    gn_core_groups_clear(&groups);
+}
+
 static void our_own_affinity_stays(void **state)
 {
     (void)state;
@@ -213,6 +231,7 @@ int main(void)
         cmocka_unit_test_teardown(equal_offsets_are_one_group, restore),
         cmocka_unit_test_teardown(cores_that_are_not_ours_are_left_alone, restore),
         cmocka_unit_test(without_patience_nothing_is_assumed),
+        cmocka_unit_test(cores_that_cannot_be_tried_are_counted),
         cmocka_unit_test(our_own_affinity_stays),
         cmocka_unit_test(busy_cores_are_not_taken_for_others),
         cmocka_unit_test_teardown(nonsense_is_refused, restore),

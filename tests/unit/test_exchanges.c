@@ -9,6 +9,7 @@
 #include "meddler.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +47,7 @@ static int tear_down(void **state)
         gn_exchanges_free(hosts[i]);
     memset(hosts, 0, sizeof hosts);
     if (meddler)
-        meddler_end(meddler);
+        meddler_free(meddler);
     unsetenv("GNOMON_TEST_CLOCK");
     return 0;
 }
@@ -86,6 +87,8 @@ static void run_pair(unsigned meddling, const char *parent_clock, const char *ch
     begin_host(1, 2, key);
     usleep(RUN_US);
     end_hosts(2);
+    if (meddling)
+        meddler_end(meddler);
 }
 
 /* ---- truth ---- */
@@ -210,6 +213,31 @@ static void a_parent_answers_all_its_children(void **state)
         check_facts(i, 0);
 }
 
+static void *end_parent(void *unused)
+{
+    gn_exchanges_end(hosts[0], 10000);
+    return unused;
+}
+
+static void a_parent_serves_until_its_children_are_done(void **state)
+{
+    pthread_t thread;
+    size_t count;
+    (void)state;
+    open_host(0, "");
+    open_host(1, "");
+    begin_host(0, 2, key);
+    begin_host(1, 2, key);
+    usleep(RUN_US);
+    uint64_t ended_ticks = gn_ticks();
+    assert_int_equal(pthread_create(&thread, NULL, end_parent, NULL), 0);
+    usleep(RUN_US);
+    gn_exchanges_end(hosts[1], 500);
+    pthread_join(thread, NULL);
+    const struct gn_exchange *all = gn_exchanges_kept(hosts[1], &count);
+    assert_true(count > 0 && all[count - 1].heard_ticks > ended_ticks);
+}
+
 static void keeping_is_bounded(void **state)
 {
     size_t count;
@@ -273,6 +301,7 @@ static void an_unreachable_parent_is_named(void **state)
     assert_non_null(report(1)->problem);
     assert_non_null(strstr(report(1)->problem, "no answer from host host0 at "));
     assert_non_null(strstr(report(1)->problem, "firewall"));
+    assert_true(report(1)->asked < 1000); /* it does not spin */
 }
 
 static void a_parent_that_takes_no_part_is_named(void **state)
@@ -437,6 +466,7 @@ int main(void)
         TEST(clocks_get_both_halves),
         TEST(each_host_asks_its_parent),
         TEST(a_parent_answers_all_its_children),
+        TEST(a_parent_serves_until_its_children_are_done),
         TEST(keeping_is_bounded),
         TEST(dead_addresses_are_passed_over),
         TEST(ipv6_works),

@@ -96,7 +96,7 @@ static void the_real_clock_is_located(void **state)
     struct gn_tick_range range;
     (void)state;
     gn_counter_measure(&counter);
-    gn_kernel_clock_open(&clock, counter.hz);
+    gn_kernel_clock_open(&clock, counter.hz, counter.hz_error_ppb);
     for (int i = 0, located = 0; i < 2000 || located == 0; i++) {
         uint64_t before_ticks = gn_ticks_ordered();
         int64_t stamp_ns = (int64_t)gn_clock_ns(CLOCK_REALTIME);
