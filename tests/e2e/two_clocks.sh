@@ -52,3 +52,10 @@ open(sys.argv[1], "wb").write(data.replace(b"GNOMON::CLOCK_BOUNDS", b"GNOMON::CL
 ' "$work/alone/traces.otf2"
 "$gnomon" export --to csv --bounds -o "$work/messages.csv" "$work/alone" || fail "bounds from messages"
 check "$work/messages.csv" 100000000
+
+# With the profile beside it, the exchanges count again.
+mkdir "$work/run"
+cp -r "$work/alone" "$work/run/trace"
+cp "$run/profile.db" "$work/run/"
+"$gnomon" export --to csv --bounds -o "$work/both.csv" "$work/run" || fail "bounds from messages and exchanges"
+check "$work/both.csv" 1000000
