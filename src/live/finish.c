@@ -128,7 +128,7 @@ static int add_all(const struct gn_finish *f, sqlite3 *db, struct gn_error *err)
     struct gn_process_facts facts = {.host = f->host, .tick_ns = tick_length(f)};
     for (size_t i = 0; i < f->watched->count && code == 0; i++) {
         struct gn_watched *w = &f->watched->items[i];
-        facts.end_ticks = w->end_ticks ? w->end_ticks : gn_ticks();
+        facts.end_ticks = w->end_ticks ? w->end_ticks : gn_host_clock_now(f->clock, w->core_group);
         facts.launcher_rank = w->rank;
         facts.ended = w->ended;
         facts.exit_status = w->exit_status;
@@ -140,6 +140,20 @@ static int add_all(const struct gn_finish *f, sqlite3 *db, struct gn_error *err)
                 "it did not call MPI_Init, or gnomon stepped aside there (then its standard error says why)",
                 err);
         }
+    }
+    return code;
+}
+
+/* On which clock the times of each process are. */
+static int name_clocks(const struct gn_finish *f, sqlite3 *db, struct gn_error *err)
+{
+    int code = 0;
+    char name[GN_DOMAIN_BYTES];
+    for (size_t i = 0; i < f->watched->count && code == 0; i++) {
+        const struct gn_watched *w = &f->watched->items[i];
+        if (w->segment)
+            code = gn_profile_set_process_clock(db, f->host, (int)w->segment->pid,
+                                                gn_host_clock_domain(f->clock, w->core_group, name), err);
     }
     return code;
 }
@@ -163,6 +177,8 @@ void gn_finish_checkpoint(const struct gn_finish *f)
     if (gn_profile_create(&db, ":memory:", NULL) != 0)
         return;
     if (add_all(f, db, NULL) == 0) {
+        if (gn_host_clock_checkpoint(f->clock, db, NULL) == 0)
+            name_clocks(f, db, NULL);
         describe_run(f, db);
         mark_path(f, "db", path, sizeof path);
         gn_profile_save(db, path, NULL);
@@ -379,7 +395,7 @@ static void finish_profile(struct gn_finish *f, sqlite3 *db)
         say(f, err.text);
     gn_finish_heartbeat(f);
     finish_trace(f, db);
-    if (gn_host_clock_save(f->clock, db, &err) != 0)
+    if (gn_host_clock_save(f->clock, db, &err) != 0 || name_clocks(f, db, &err) != 0)
         say(f, err.text);
     if (!f->folder->shared)
         solve_clocks(f, db);

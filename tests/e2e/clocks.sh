@@ -36,6 +36,46 @@ compared() { # NAME
     grep -q 'clocks.*: 2 hosts compared to ± .* exchanges' "$work/$1.err" || fail "the report does not say so"
 }
 
+# Makes example.py of the example in docs/profile-format.md: class Clock, and db, the profile in this folder.
+take_example() {
+    sed -n '/^## When was that/,$ { /^```python/,/^```$/ { /^```/d; p } }' "$SOURCE/docs/profile-format.md" >example.py
+    [ -s example.py ] || fail "there is no example in docs/profile-format.md"
+}
+
+# same_moment NAME LEFT RIGHT SHIFT: when LEFT's counter shows t, RIGHT's shows t + SHIFT: a moment on both is one moment,
+# from long before the run to long after it.
+same_moment() {
+    take_example
+    cat >>example.py <<END
+left, right, shift = Clock(db, "$2"), Clock(db, "$3"), $4
+first, last = db.execute("SELECT min(epoch_ticks), max(last_ticks) FROM clock_domain WHERE name = '$2'").fetchone()
+for i in range(-1000, 2001):
+    ticks = first + (last - first) * i // 1000
+    a, b = left.interval(ticks), right.interval(ticks + shift)
+    assert a[0] <= a[1] and b[0] <= b[1], (ticks, a, b)
+    assert a[0] <= b[1] and b[0] <= a[1], ("not the same moment", ticks, a, b)
+END
+    (cd "$(folder_of "$1")" && python3 ../example.py >/dev/null 2>"$work/example.err") || fail "bounds of $2 and $3 are wrong"
+}
+
+# Hosts h0 and h1; on h1, where rank 2 is bound to the first core, the last core's counter is ahead of the others'.
+two_counters() { # last|both: the cores of rank 3
+    [ "$(nproc)" -ge 2 ] || skip "one core"
+    first=$(python3 -c 'import os; print(min(os.sched_getaffinity(0)))')
+    last=$(python3 -c 'import os; print(max(os.sched_getaffinity(0)))')
+    ahead=1000000000000
+    [ "$1" = last ] && its=$last || its=$first,$last
+    cat >on_hosts.sh <<END
+#!/bin/sh
+rank=\${OMPI_COMM_WORLD_RANK:-\$PMI_RANK}
+export GNOMON_HOST=h\$((rank / 2))
+[ \$rank -lt 2 ] || export GNOMON_TEST_DOMAIN=$last:+$ahead
+[ \$rank != 2 ] || exec taskset -c $first "\$@"
+[ \$rank != 3 ] || exec taskset -c $its "\$@"
+exec "\$@"
+END
+}
+
 case $1 in
 compared)
     on_hosts run "$gnomon" run --keep-exchanges 100 "$program" ok
@@ -48,8 +88,7 @@ compared)
     ;;
 document) # the example of docs/profile-format.md: the same reading is the same moment on both hosts
     on_hosts run "$gnomon" run "$program" ok
-    sed -n '/^## When was that/,$ { /^```python/,/^```$/ { /^```/d; p } }' "$SOURCE/docs/profile-format.md" >example.py
-    [ -s example.py ] || fail "there is no example in docs/profile-format.md"
+    take_example
     cd "$(folder_of run)"
     python3 ../example.py >"$work/example.out" 2>"$work/example.err" || fail "the example does not run"
     [ "$(grep -c measured "$work/example.out")" = 2 ] || fail "the example does not know both hosts"
@@ -67,6 +106,39 @@ for clock in left, right:
         assert clock.interval(ticks) == (lo, hi), ticks
 END
     python3 ../example.py >/dev/null 2>"$work/example.err" || fail "the example gets other bounds"
+    ;;
+counters) # a group of cores that has a counter of its own is a clock domain, compared through the host's first one
+    two_counters last
+    on_hosts run "$gnomon" run "$program" ok
+    same_output run
+    clocks run "[x['domain'] for x in c['domains']] == ['h0', 'h1', 'h1/2'] and all(x['compared'] for x in c['domains'])" ||
+        fail "not three clocks"
+    [ "$(sql run 'SELECT rank, clock_domain FROM process ORDER BY rank' | tr '\n' ' ')" = "0 h0 1 h0 2 h1 3 h1/2 " ] ||
+        fail "ranks are on other clocks: $(sql run 'SELECT rank, clock_domain FROM process')"
+    clocks run "c['ranks_without'] == ''" || fail "ranks without a clock"
+    same_moment run h0 h1 0
+    same_moment run h1 h1/2 $ahead
+    same_moment run h0 h1/2 $ahead
+    grep -q 'clocks.*: 3 counters of 2 hosts compared to ± ' "$work/run.err" || fail "the report does not say so"
+    ;;
+astride) # a rank that may run on cores with different counters has no clock
+    two_counters both
+    on_hosts run "$gnomon" run "$program" ok
+    same_output run
+    [ "$(sql run 'SELECT rank, clock_domain FROM process ORDER BY rank' | tr '\n' ' ')" = "0 h0 1 h0 2 h1 3 None " ] ||
+        fail "ranks are on other clocks: $(sql run 'SELECT rank, clock_domain FROM process')"
+    clocks run "c['ranks_without'] == '3'" || fail "the rank is not named in JSON"
+    grep -q 'rank 3: not comparable with others in time' "$work/run.err" || fail "the report does not say so"
+    ;;
+unbound) # whoever did not look at the begin knows nothing of any time of the host
+    [ "$(nproc)" -ge 2 ] || skip "one core"
+    export GNOMON_TEST_DOMAIN=$(python3 -c 'import os; print(max(os.sched_getaffinity(0)))'):+1000000000000
+    run run $MPIRUN -n 2 "$gnomon" run "$program" ok
+    wait_for_report run
+    clocks run "[x['compared'] for x in c['domains']] == [False]" || fail "there is a clock"
+    clocks run "'do not share the counter' in c['domains'][0]['problem']" || fail "the reason is not told"
+    grep -q 'no time is compared between ranks' "$work/run.err" || fail "the report does not say so"
+    [ "$(sql run 'SELECT count(*) FROM clock_bound')" = 0 ] || fail "there are bounds"
     ;;
 launcher) # from in front of it
     run run "$gnomon" run --clock-interval 20 -- $MPIRUN -n 4 ./on_hosts.sh "$program" ok
