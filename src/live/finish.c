@@ -77,7 +77,8 @@ void gn_finish_heartbeat(const struct gn_finish *f)
     utimensat(AT_FDCWD, path, NULL, 0);
 }
 
-int gn_finish_hosts_open(const char *folder, const char *host)
+/* Marks of others that are refreshed, or of those that are not any more. */
+static int count_marks(const char *folder, const char *host, bool fresh)
 {
     char path[4500];
     int count = 0;
@@ -90,12 +91,18 @@ int gn_finish_hosts_open(const char *folder, const char *host)
             continue;
         if (host && strncmp(entry->d_name, host, length - 5) == 0 && host[length - 5] == '\0')
             continue;
-        if (fstatat(dirfd(parts), entry->d_name, &info, 0) == 0 && time(NULL) - info.st_mtime < STALE_SECONDS)
+        if (fstatat(dirfd(parts), entry->d_name, &info, 0) == 0 &&
+            (time(NULL) - info.st_mtime < STALE_SECONDS) == fresh)
             count++;
     }
     if (parts)
         closedir(parts);
     return count;
+}
+
+int gn_finish_hosts_open(const char *folder, const char *host)
+{
+    return count_marks(folder, host, true);
 }
 
 /* ---- this host's profile ---- */
@@ -266,6 +273,16 @@ static bool has_rank_zero(const struct gn_finish *f)
     return false;
 }
 
+/* Rank 0's host prints the report. When its agent has died, whoever finishes last does. */
+static bool prints(const struct gn_finish *f, sqlite3 *whole)
+{
+    return has_rank_zero(f) ||
+           (count_marks(f->folder->path, f->host, false) > 0 &&
+            gn_finish_hosts_open(f->folder->path, f->host) == 0 &&
+            gn_sql_value(whole, 0, "SELECT count(*) FROM process WHERE rank = 0 AND ended != 'running'",
+                         "") == 0);
+}
+
 /* When all hosts are here, their traces become one. Whoever comes later finds that done. */
 static void join_traces(const struct gn_finish *f, sqlite3 *db)
 {
@@ -415,7 +432,7 @@ static void finish_profile(struct gn_finish *f, sqlite3 *db)
         remove_parts(f); /* all of it is in the profile */
     }
     bool quiet = f->settings->quiet && !f->moved; /* whoever asked for silence looks in the first place */
-    if (whole && !quiet && (whole == db || has_rank_zero(f)))
+    if (whole && !quiet && (whole == db || prints(f, whole)))
         f->settings->report(whole, saved == 0 ? f->folder->path : NULL,
                             report_output(f, all_complete(whole)));
     if (whole != db)

@@ -216,6 +216,54 @@ killed) # a rank of the other host: what was compared until then is there
     grep -q PARTIAL "$work/run.err" || fail "not PARTIAL"
     clocks run "sorted(d) == ['h0', 'h1']" || fail "not both clocks are in the profile"
     ;;
+host_dies | reference_dies | reference_lost) # an agent, with kill -9: in the middle of the run, or before it was saved
+    compile until fixtures/until.c
+    dead=h1 alive=h0
+    [ "$1" = host_dies ] || dead=h0 alive=h1
+    timeout -k 5 120 $MPIRUN -n 4 ./on_hosts.sh "$gnomon" run ./until stop >"$work/run.out" 2>"$work/run.err" </dev/null &
+    launcher=$!
+    within_20_s() { # COMMAND...: comes true
+        for _ in $(seq 100); do
+            "$@" 2>/dev/null && return 0
+            sleep 0.2
+        done
+        fail "within 20 s not: $*"
+    }
+    saved() { # batch systems announce the end with SIGTERM: then what is known is saved
+        kill -TERM $(sed -n 's/^agent //p' gnomon-*/parts/$1.open) &&
+            [ "$(python3 -c 'import glob, sqlite3, sys
+print(*sqlite3.connect(glob.glob("gnomon-*/parts/%s.db" % sys.argv[1])[0]).execute(sys.argv[2]).fetchone())' $1 \
+                "$2")" = 1 ]
+    }
+    compared_by_now="SELECT max(received_ticks) > 0 FROM clock_message" # in h1's part, who asks
+    within_20_s saved h1 "$compared_by_now"
+    [ "$1" = reference_lost ] || within_20_s saved $dead "SELECT count(*) FROM clock_domain"
+    kill -KILL $(sed -n 's/^agent //p' gnomon-*/parts/$dead.open)
+    touch -d '5 minutes ago' gnomon-*/parts/$dead.open # or the others wait for a minute whether it comes back
+    sleep 2.5 # without it
+    touch stop
+    wait $launcher || fail "exit status $?"
+    [ "$(cat "$work/run.out")" = over ] || fail "other output"
+    wait_for_report run
+    grep -q PARTIAL "$work/run.err" || fail "not PARTIAL"
+    if [ "$1" = reference_lost ]; then
+        clocks run "list(d) == ['h1'] and not d['h1']['compared']" || fail "compared with a clock that is not known"
+        [ "$(sql run 'SELECT count(*) FROM clock_bound')" = 0 ] || fail "there are bounds"
+        exit 0
+    fi
+    clocks run "sorted(d) == ['h0', 'h1'] and all(x['compared'] for x in d.values())" || fail "not both are compared"
+    clocks run "'did not live' in d['$dead']['problem']" || fail "it is not told that the agent has died"
+    same_moment run h0 h1 0
+    cat >>example.py <<END
+# without a question for so long, bounds are wider by as much as rates may differ: 2 × 5 ppm at least
+heard = db.execute("SELECT max(received_ticks) FROM clock_message").fetchone()[0]
+hz, over = db.execute("SELECT hz, last_ticks FROM clock_domain WHERE name = '$alive'").fetchone()
+silence_ns = (over - heard) / hz * 1e9
+lo, hi = right.interval(over)
+assert silence_ns > 2e9 and hi - lo > silence_ns * 9e-6, (silence_ns, lo, hi)
+END
+    (cd "$(folder_of run)" && python3 ../example.py >/dev/null 2>"$work/example.err") || fail "bounds did not get wider"
+    ;;
 bad_option)
     for option in --clock-interval=0 --clock-branching=x --keep-exchanges=-1; do
         run bad "$gnomon" run $option "$program" ok
