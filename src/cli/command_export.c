@@ -1,6 +1,7 @@
 /* gnomon export — a trace in the formats of other programs. */
 #include "cli/commands.h"
 #include "trace/export.h"
+#include "cli/known_bounds.h"
 #include "cli/ordering.h"
 #include "live/folder.h"
 #include "order/arrival.h"
@@ -30,17 +31,18 @@ static int open_jsonl(struct gn_output *output, FILE *file, const struct gn_defi
 
 static const struct format {
     const char *name;
-    bool is_binary;
+    bool is_binary, has_bounds;
     int (*open)(struct gn_output *output, FILE *file, const struct gn_definitions *definitions,
                 const struct gn_origin *origin, struct gn_error *err);
-} formats[] = {{"perfetto", true, gn_export_perfetto},
-               {"chrome", false, gn_export_chrome},
-               {"csv", false, gn_export_csv},
-               {"jsonl", false, open_jsonl}};
+} formats[] = {{"perfetto", true, false, gn_export_perfetto},
+               {"chrome", false, false, gn_export_chrome},
+               {"csv", false, true, gn_export_csv},
+               {"jsonl", false, true, open_jsonl}};
 
 struct arguments {
     const char *trace, *path; /* path NULL: standard output */
     const struct format *format;
+    bool bounds;
 };
 
 static const struct format *find_format(const char *name)
@@ -57,6 +59,8 @@ static void parse_end(const struct arguments *a, struct argp_state *state)
         argp_error(state, "a format is expected: --to perfetto, chrome, csv or jsonl");
     if (a->format && a->format->is_binary && !a->path && isatty(STDOUT_FILENO))
         argp_error(state, "%s is binary: name a file for it with -o", a->format->name);
+    if (a->format && a->bounds && !a->format->has_bounds)
+        argp_error(state, "--bounds goes with csv and jsonl: %s has no place for them", a->format->name);
 }
 
 static error_t parse(int key, char *value, struct argp_state *state)
@@ -70,6 +74,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         break;
     case 'o':
         a->path = strcmp(value, "-") == 0 ? NULL : value;
+        break;
+    case 'b':
+        a->bounds = true;
         break;
     case ARGP_KEY_ARG:
         if (a->trace)
@@ -87,6 +94,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 static const struct argp_option options[] = {
     {"to", 't', "FORMAT", 0, "perfetto, chrome, csv or jsonl", 0},
+    {"bounds", 'b', NULL, 0,
+     "With csv and jsonl: between which times each event was, by one clock (lo_ns, hi_ns)", 0},
     {"output", 'o', "FILE", 0, "Where to write; - or nothing: standard output", 0},
     {0}};
 
@@ -132,9 +141,10 @@ static int export_to(FILE *file, const struct arguments *a, struct gn_source *so
     return code;
 }
 
-static int export_trace(const struct arguments *a, struct gn_source *source, struct gn_error *err)
+static int export_with(const struct arguments *a, struct gn_source *source,
+                       const struct gn_event_bounds *bounds, struct gn_error *err)
 {
-    const struct gn_ordering_settings settings = {.definitions = source->definitions};
+    const struct gn_ordering_settings settings = {.definitions = source->definitions, .bounds = bounds};
     struct gn_ordering *ordering;
     int code = gn_ordering_open(&ordering, &settings, err);
     if (code < 0)
@@ -145,12 +155,27 @@ static int export_trace(const struct arguments *a, struct gn_source *source, str
     return code;
 }
 
+static int export_trace(const struct arguments *a, const char *path, struct gn_source *source,
+                        struct gn_error *err)
+{
+    struct gn_known_bounds known;
+    if (!a->bounds)
+        return export_with(a, source, NULL, err);
+    int code = gn_known_bounds(&known, path, source->definitions, err);
+    if (code < 0)
+        return code;
+    gn_known_bounds_tell(&known, "export");
+    code = export_with(a, source, &known.events, err);
+    gn_known_bounds_clear(&known);
+    return code;
+}
+
 int gn_command_export(int argc, char **argv)
 {
     static const struct argp argp = {
         options,
         parse,
-        "--to FORMAT [-o FILE] [TRACE]",
+        "--to FORMAT [--bounds] [-o FILE] [TRACE]",
         "Writes the events of a trace (an OTF2 archive, or a run with one; without it, the newest run "
         "here) in the format of another program.",
         NULL,
@@ -163,13 +188,14 @@ int gn_command_export(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     char newest[4096];
     int missing = a.trace ? 0 : gn_folder_newest(".", newest, sizeof newest, &err);
-    if (missing || gn_trace_open(&source, &found, a.trace ? a.trace : newest, &err) < 0) {
+    const char *path = a.trace ? a.trace : newest;
+    if (missing || gn_trace_open(&source, &found, path, &err) < 0) {
         fprintf(stderr, "gnomon export: %s\n", err.text);
         return BAD_INPUT;
     }
     signal(SIGPIPE,
            SIG_IGN); /* a reader that has seen enough, like head: an error of write, which is told below */
-    int code = export_trace(&a, &source, &err);
+    int code = export_trace(&a, path, &source, &err);
     if (code < 0 && code != -EPIPE)
         fprintf(stderr, "gnomon export: %s\n", err.text);
     if (found->truncated || found->missing_files)

@@ -1,14 +1,12 @@
 /* gnomon report — where the time went. */
 #include "cli/commands.h"
+#include "cli/locate.h"
 #include "cli/report.h"
-#include "live/folder.h"
 
 #include <argp.h>
 #include <errno.h>
-#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 const char *const gn_by_names[] = {"activity", "callpath", "region", "function", "line",
@@ -71,59 +69,6 @@ static const struct argp_option options[] = {
     {"format", 'f', "FORMAT", 0, "text (default), json or csv", 0},
     {0}};
 
-/* An agent that has seen the last process end needs a moment to write the profile: a launcher that was
- * killed, or that killed its ranks, does not wait for it. */
-static void wait_for_agent(const char *run, const char *profile)
-{
-    char pattern[4200], line[64];
-    for (int tenths = 0; tenths < 300 && access(profile, F_OK) != 0; tenths++) {
-        glob_t marks;
-        bool finishing = false;
-        snprintf(pattern, sizeof pattern, "%s/parts/*.open", run);
-        if (glob(pattern, 0, NULL, &marks) != 0)
-            return;
-        for (size_t i = 0; i < marks.gl_pathc; i++) {
-            FILE *mark = fopen(marks.gl_pathv[i], "re");
-            finishing = finishing ||
-                        (mark && fgets(line, sizeof line, mark) && strcmp(line, "state finishing\n") == 0);
-            if (mark)
-                fclose(mark);
-        }
-        globfree(&marks);
-        if (!finishing)
-            return;
-        usleep(100000);
-    }
-}
-
-/* A folder, or the profile itself. */
-static int locate(const char *run, char *folder, size_t folder_size, char *profile, size_t profile_size,
-                  struct gn_error *err)
-{
-    struct stat info;
-    if (!run) {
-        int code = gn_folder_newest(".", folder, folder_size, err);
-        if (code != 0)
-            return code;
-        run = folder;
-    } else {
-        snprintf(folder, folder_size, "%s", run);
-    }
-    if (stat(run, &info) != 0)
-        return gn_fail(err, -errno, "cannot read the run %s: %s", run, strerror(errno));
-    snprintf(profile, profile_size, S_ISDIR(info.st_mode) ? "%s/profile.db" : "%s", run);
-    char parts[4200];
-    snprintf(parts, sizeof parts, "%s/parts", run);
-    wait_for_agent(run, profile);
-    if (access(profile, F_OK) != 0 && access(parts, F_OK) == 0)
-        return gn_fail(err, -ENOENT,
-                       "the run %s has no profile.db: it is still running, or its agent was killed; what was "
-                       "saved on the "
-                       "way can be joined with `gnomon merge -o %s/profile.db %s/parts/*.db`",
-                       run, run, run);
-    return 0;
-}
-
 int gn_command_report(int argc, char **argv)
 {
     static const struct argp argp = {options,
@@ -143,7 +88,7 @@ int gn_command_report(int argc, char **argv)
     sqlite3 *db = NULL;
     if (a.options.top < 0)
         a.options.top = strcmp(a.format, "text") == 0 ? 10 : 0;
-    if (locate(a.run, folder, sizeof folder, profile, sizeof profile, &err) != 0 ||
+    if (gn_locate_profile(a.run, folder, sizeof folder, profile, sizeof profile, &err) != 0 ||
         gn_profile_open(&db, profile, &err) != 0 ||
         gn_summarise(db, a.options.by, a.options.raw, &summary, &err) != 0) {
         fprintf(stderr, "gnomon report: %s\n", err.text);

@@ -10,6 +10,7 @@
 #include "cli/find.h"
 #include "cli/launcher.h"
 #include "cli/report.h"
+#include "cli/start.h"
 #include "clock/ticks.h"
 #include "event/event.h"
 #include "live/agent.h"
@@ -21,7 +22,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -173,51 +173,6 @@ static bool readable(const char *path)
     return access(path, R_OK) == 0;
 }
 
-/* LD_PRELOAD splits at spaces and colons: a library below such a path is reached through a link without them.
- */
-static int without_spaces(char *path, size_t size)
-{
-    if (!strpbrk(path, " :"))
-        return 0;
-    char link[128], fresh[160];
-    struct stat library;
-    if (stat(path, &library) != 0)
-        return -errno;
-    /* one name for each library: another gnomon may run at the same time */
-    snprintf(link, sizeof link, "/tmp/gnomon-%u-%llx-libgnomon.so", (unsigned)getuid(),
-             (unsigned long long)library.st_ino ^ ((unsigned long long)library.st_dev << 40));
-    snprintf(fresh, sizeof fresh, "%s.%d", link,
-             (int)getpid()); /* other ranks do the same at the same time */
-    if (symlink(path, fresh) != 0)
-        return -errno;
-    if (rename(fresh, link) != 0) {
-        int code = -errno;
-        unlink(fresh);
-        return code;
-    }
-    snprintf(path, size, "%s", link);
-    return 0;
-}
-
-static int set_environment(const struct arguments *a, const char *agent, struct gn_error *err)
-{
-    char library[4096], preload[8192];
-    if (gn_find_capture(library, sizeof library) != 0)
-        return gn_fail(err, -ENOENT, "libgnomon.so is not beside this gnomon: it is installed in part only");
-    if (without_spaces(library, sizeof library) != 0)
-        return gn_fail(err, -EINVAL, "the path of %s has a space in it, and no link to it could be made",
-                       library);
-    const char *before = getenv("LD_PRELOAD");
-    snprintf(preload, sizeof preload, before && *before ? "%s:%s" : "%s", library, before);
-    setenv("LD_PRELOAD", preload, 1);
-    setenv("GNOMON_AGENT", agent, 1);
-    if (a->pcontrol)
-        setenv("GNOMON_PCONTROL", a->pcontrol, 1);
-    if (a->trace.ring_events)
-        setenv("GNOMON_TRACE", "1", 1);
-    return 0;
-}
-
 static void join_words(char **words, char *text, size_t size)
 {
     size_t used = 0;
@@ -247,7 +202,7 @@ static int become(char **words)
 
 static int run_here(const struct arguments *a, char **words)
 {
-    static char command[1024], config[4096], agent[64];
+    static char command[1024], config[4096];
     static struct gn_job job;
     struct gn_error err;
     if (!gn_find_program(words[0])) /* before anything is started for it */
@@ -264,7 +219,7 @@ static int run_here(const struct arguments *a, char **words)
                                          .exchange = a->exchange,
                                          .config = config,
                                          .report = gn_report_after_run};
-    if (gn_agent_enlist(&job, &settings, agent, &err) != 0 || set_environment(a, agent, &err) != 0)
+    if (gn_start_measured(&job, &settings, a->pcontrol, &err) != 0)
         fprintf(stderr, "gnomon run: %s; %s runs unmeasured\n", err.text, words[0]);
     return become(words);
 }

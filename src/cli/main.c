@@ -11,7 +11,7 @@
 static const struct command {
     const char *name;
     int (*run)(int argc, char **argv);
-    const char *purpose;
+    const char *purpose; /* NULL: not for users */
 } commands[] = {
     {"run", gn_command_run, "measure a program: mpirun -n 4 gnomon run ./app"},
     {"report", gn_command_report, "where the time went"},
@@ -19,7 +19,9 @@ static const struct command {
     {"order", gn_command_order, "a trace's events in causal order"},
     {"synth", gn_command_synth, "a trace of a simulated program, with the truth beside it"},
     {"export", gn_command_export, "a trace in the format of another program"},
+    {"clock", gn_command_clock, "how well times of different hosts can be compared"},
     {"doctor", gn_command_doctor, "what is missing on this machine"},
+    {"clock-wait", gn_command_clock_wait, NULL},
 };
 
 static void usage(FILE *out)
@@ -27,7 +29,8 @@ static void usage(FILE *out)
     fprintf(out, "Usage: gnomon COMMAND [OPTION...] [ARGUMENT...]\n\n"
                  "Measures unmodified MPI programs and says where their time went.\n\nCommands:\n");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
-        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].purpose);
+        if (commands[i].purpose)
+            fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].purpose);
     fprintf(out, "\n`gnomon COMMAND --help` says more; so does `man gnomon-COMMAND`.\n");
 }
 
@@ -35,7 +38,7 @@ static int unknown(const char *name)
 {
     fprintf(stderr, "gnomon: there is no command \"%s\"", name);
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
-        if (name[0] == commands[i].name[0])
+        if (commands[i].purpose && name[0] == commands[i].name[0])
             fprintf(stderr, "; did you mean \"%s\"?", commands[i].name);
     fprintf(stderr, "\nTry `gnomon --help`.\n");
     return 2;

@@ -101,7 +101,7 @@ static int report(void *self, const struct gn_event *event, const struct gn_plac
     if (!o->origin.known) {
         const struct gn_definitions *d = o->settings.definitions;
         o->origin = (struct gn_origin){true, d->first_ticks ? d->first_ticks : place->ticks,
-                                       d->ticks_per_second ? d->ticks_per_second : 1};
+                                       d->ticks_per_second ? d->ticks_per_second : 1, o->settings.bounds};
     }
     if (o->settings.measure) {
         measure_delay(o, event->location);
@@ -232,6 +232,7 @@ int gn_ordering_open(struct gn_ordering **ordering, const struct gn_ordering_set
         return no_memory(err);
     o->settings = *settings;
     o->pushing = GN_NONE;
+    o->origin.bounds = settings->bounds;
     o->arrived = gn_backward_open(settings->definitions);
     o->came_out = gn_backward_open(settings->definitions);
     int code = o->arrived && o->came_out ? open_predicate(o, err) : no_memory(err);

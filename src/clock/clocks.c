@@ -103,6 +103,11 @@ uint32_t gn_clocks_count(const struct gn_clocks *clocks)
     return (uint32_t)clocks->count;
 }
 
+const struct gn_clock_def *gn_clocks_def(const struct gn_clocks *clocks, uint32_t domain)
+{
+    return &clocks->domains[domain].def;
+}
+
 void gn_clocks_set_epoch(struct gn_clocks *clocks, uint64_t epoch_ticks)
 {
     clocks->epoch_ticks = epoch_ticks;

@@ -69,9 +69,11 @@ struct gn_clock_state {
     enum gn_assumption_kind rests_on; /* what its bounds assume */
     int refuted_count;
     struct gn_refutation refuted[3];
-    double rate_lo_ppb, rate_hi_ppb; /* its rate against the reference beyond what the frequencies say */
-    uint64_t used_there, used_back;  /* points that the bounds are made of: from it, to it */
-    const struct gn_bounds *bounds;  /* owned by the clocks, NULL when not reached */
+    /* Rates are of the reference's time per tick: how much more than its frequency says. A fast clock's are
+     * negative. */
+    double rate_lo_ppb, rate_hi_ppb;
+    uint64_t used_there, used_back; /* points that the bounds are made of: from it, to it */
+    const struct gn_bounds *bounds; /* owned by the clocks, NULL when not reached */
 };
 
 struct gn_clocks;
@@ -83,6 +85,7 @@ void gn_clocks_free(struct gn_clocks *clocks);
 /* Domain 0 is the reference. Returns the domain's number, UINT32_MAX when there is no memory. */
 uint32_t gn_clocks_add(struct gn_clocks *clocks, const struct gn_clock_def *def);
 uint32_t gn_clocks_count(const struct gn_clocks *clocks);
+const struct gn_clock_def *gn_clocks_def(const struct gn_clocks *clocks, uint32_t domain);
 
 /* The reading of the reference that is 0 ns. 0 unless set; before solving. */
 void gn_clocks_set_epoch(struct gn_clocks *clocks, uint64_t epoch_ticks);

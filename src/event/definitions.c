@@ -22,7 +22,7 @@ struct gn_definitions_inside {
     struct gn_lookup numbers; /* of the strings */
     struct inverse *inverses; /* two per communicator: of the group, of the second group */
     size_t string_count, string_capacity, inverse_capacity;
-    size_t system_nodes, processes, locations, regions, paths, comms, windows; /* capacities */
+    size_t system_nodes, processes, locations, regions, paths, comms, windows, clocks; /* capacities */
 };
 
 /* ---- strings ---- */
@@ -73,7 +73,8 @@ struct gn_definitions *gn_definitions_new(void)
     struct gn_definitions *d = calloc(1, sizeof *d);
     if (d)
         d->inside = calloc(1, sizeof *d->inside);
-    if (!d || !d->inside || gn_define_string(d, "") == GN_NONE) {
+    if (!d || !d->inside || gn_define_string(d, "") == GN_NONE ||
+        gn_define_clock(d, &(struct gn_offsets_def){NULL, 0}) == GN_NONE) {
         gn_definitions_free(d);
         return NULL;
     }
@@ -97,6 +98,8 @@ void gn_definitions_free(struct gn_definitions *d)
         free(d->inside->inverses[2 * i].pairs);
         free(d->inside->inverses[2 * i + 1].pairs);
     }
+    for (size_t i = 0; i < d->clock_count; i++)
+        free(d->clocks[i].offsets);
     if (d->inside) {
         free_strings(d->inside);
         free(d->inside->inverses);
@@ -109,6 +112,7 @@ void gn_definitions_free(struct gn_definitions *d)
     free(d->paths);
     free(d->comms);
     free(d->windows);
+    free(d->clocks);
     free(d);
 }
 
@@ -150,6 +154,31 @@ uint32_t gn_define_path(struct gn_definitions *d, const struct gn_path_def *what
 uint32_t gn_define_window(struct gn_definitions *d, const struct gn_window_def *what)
 {
     return APPEND(d, windows, window_count, what);
+}
+
+static bool same_offsets(const struct gn_offsets_def *a, const struct gn_offsets_def *b)
+{
+    bool same = a->count == b->count;
+    for (size_t i = 0; i < a->count && same; i++)
+        same = a->offsets[i].ticks == b->offsets[i].ticks &&
+               a->offsets[i].offset_ticks == b->offsets[i].offset_ticks &&
+               a->offsets[i].deviation_ticks == b->offsets[i].deviation_ticks;
+    return same;
+}
+
+uint32_t gn_define_clock(struct gn_definitions *d, const struct gn_offsets_def *what)
+{
+    if (d->clock_count && same_offsets(what, &d->clocks[d->clock_count - 1]))
+        return (uint32_t)d->clock_count - 1;
+    struct gn_offsets_def copy = {malloc(what->count * sizeof *copy.offsets + 1), what->count};
+    if (!copy.offsets)
+        return GN_NONE;
+    if (what->count)
+        memcpy(copy.offsets, what->offsets, what->count * sizeof *copy.offsets);
+    uint32_t index = APPEND(d, clocks, clock_count, &copy);
+    if (index == GN_NONE)
+        free(copy.offsets);
+    return index;
 }
 
 /* ---- communicators ---- */

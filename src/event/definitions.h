@@ -32,12 +32,26 @@ struct gn_process {
     int32_t rank;           /* in MPI_COMM_WORLD; -1: not an MPI process */
 };
 
+/* A reading of a clock at which it was compared with the trace's, the one that first_ticks and length_ticks
+ * of the definitions are on. trace/clock_offsets.h says when offset ± deviation are bounds. */
+struct gn_clock_offset {
+    uint64_t ticks;
+    int64_t offset_ticks; /* of the trace's clock minus this one */
+    double deviation_ticks;
+};
+
+struct gn_offsets_def {
+    struct gn_clock_offset *offsets; /* ascending readings */
+    size_t count;
+};
+
 struct gn_location_def {
     uint32_t name;    /* string */
     uint32_t process; /* index */
     uint32_t domain;  /* clock domain: locations with the same number read the same clock */
     uint64_t file_id; /* how the archive calls it (OTF2's location reference: sparse, up to 64 bits) */
     uint64_t events;  /* how many, as the archive says; UINT64_MAX: unknown */
+    uint32_t clock;   /* its offsets from the trace's clock; 0: they are not known */
 };
 
 /* Roles as far as anything here depends on them. */
@@ -82,6 +96,9 @@ struct gn_definitions {
     struct gn_path_def *paths;
     struct gn_comm_def *comms;
     struct gn_window_def *windows;
+    struct gn_offsets_def *clocks; /* the first one is empty */
+    size_t clock_count;
+    uint32_t clock_bounds; /* string: what guarantees the clocks' bounds (docs/trace-format.md); 0: nothing */
     size_t system_node_count, process_count, location_count, region_count, path_count, comm_count,
         window_count;
     uint64_t ticks_per_second;
@@ -110,6 +127,8 @@ uint32_t gn_define_region(struct gn_definitions *definitions, const struct gn_re
 uint32_t gn_define_path(struct gn_definitions *definitions, const struct gn_path_def *what);
 uint32_t gn_define_comm(struct gn_definitions *definitions, const struct gn_comm_def *what);
 uint32_t gn_define_window(struct gn_definitions *definitions, const struct gn_window_def *what);
+/* Equal to the clock added last: that one's index. */
+uint32_t gn_define_clock(struct gn_definitions *definitions, const struct gn_offsets_def *what);
 
 /* The rank of a process in a communicator (of an intercommunicator: in the group it belongs to, with *second
  * set to whether that is the second one), or GN_NONE. second may be NULL. At most logarithmic time after the

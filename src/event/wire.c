@@ -503,8 +503,8 @@ static const char *read_process(struct gn_wire_reader *r, struct words w)
 static const char *read_location(struct gn_wire_reader *r, struct words w)
 {
     struct gn_definitions *d = r->definitions;
-    struct gn_location_def x = {w.at[1], w.at[2], w.at[3], w.at[4] | (uint64_t)w.at[5] << 32,
-                                w.at[6] | (uint64_t)w.at[7] << 32};
+    struct gn_location_def x = {
+        w.at[1], w.at[2], w.at[3], w.at[4] | (uint64_t)w.at[5] << 32, w.at[6] | (uint64_t)w.at[7] << 32, 0};
     if (!is_string(r, x.name) || x.process >= d->process_count)
         return dangling;
     if (w.at[0] < d->location_count) {

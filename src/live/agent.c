@@ -158,8 +158,10 @@ static int open_trace(struct agent *a)
         return f->trace ? 0 : -ENOENT;
     if (!a->folder.path[0])
         return gn_fail(&f->no_trace, -ENOENT, "there is no folder to write it in");
-    return gn_trace_part_open(&f->trace, a->folder.path, a->host, a->folder.shared, &a->settings->trace,
-                              &f->no_trace);
+    struct gn_trace_settings settings = a->settings->trace;
+    if (a->clock.exchanges)
+        settings.hz = gn_exchanges_endpoint(a->clock.exchanges)->hz;
+    return gn_trace_part_open(&f->trace, a->folder.path, a->host, a->folder.shared, &settings, &f->no_trace);
 }
 
 static int hello_trace(struct agent *a, int pid, struct gn_message *reply)
@@ -489,8 +491,9 @@ static _Noreturn void be_agent(const struct gn_job *job, const struct gn_agent_s
 /* A grandchild, so that neither the program nor its launcher ever meets it in wait(). */
 static int start(const struct gn_job *job, const struct gn_agent_settings *settings, int listener)
 {
-    int launcher_error, launcher_handle;
-    find_launcher(&launcher_error, &launcher_handle);
+    int launcher_error = -1, launcher_handle = -1;
+    if (!settings->output) /* somebody waits at the other end of it, however the ranks end */
+        find_launcher(&launcher_error, &launcher_handle);
     pid_t child = fork();
     if (child == 0) {
         if (fork() == 0)
@@ -518,7 +521,7 @@ static int say_hello(int connection, const struct gn_job *job, const struct gn_a
     struct gn_message reply;
     int descriptor;
     snprintf(hello.text, sizeof hello.text, "%.500s", settings->program);
-    int code = gn_channel_send(connection, &hello, STDERR_FILENO);
+    int code = gn_channel_send(connection, &hello, settings->output ? settings->output : STDERR_FILENO);
     if (code == -EBADF) /* the standard error is closed */
         code = gn_channel_send(connection, &hello, -1);
     if (code == 0)

@@ -26,6 +26,7 @@ struct gn_agent_settings {
     const char *program; /* its name */
     const char *into;    /* run folder given by the front `gnomon run`, or NULL */
     bool quiet;          /* print no report */
+    int output;          /* where the report and messages go, a descriptor; 0: standard error */
     uint32_t locations;  /* threads per process that can be measured */
     struct gn_trace_settings trace;
     struct gn_exchange_settings exchange;

@@ -12,14 +12,15 @@ struct lane {
     const struct gn_event *events; /* pulled and not handed out: left of them */
     uint32_t left;
     bool ended;
+    uint64_t zero_ticks;     /* aligned: what is taken off its readings; wraps around */
     struct gn_event *buffer; /* delayed: what arrives next, buffered of them; they are copies, because they
                                 may come from several pulls */
     size_t buffered, buffer_capacity;
     uint64_t arrival_ticks; /* delayed: when it arrives; never before the buffer ahead of it */
 };
 
-/* recorded and delayed take the lane with the smallest key: ticks, and below them the location. One number,
- * so that comparing needs no branch: which lane is next cannot be predicted. */
+/* recorded, aligned and delayed take the lane with the smallest key: ticks, and below them the location. One
+ * number, so that comparing needs no branch: which lane is next cannot be predicted. */
 typedef unsigned __int128 lane_key;
 
 static lane_key key_of(uint64_t ticks, uint32_t location)
@@ -37,9 +38,14 @@ struct gn_arrival {
     struct gn_arrival_settings settings;
     uint64_t flush_ticks, latency_min_ticks, latency_span_ticks;
     uint64_t random;
+    struct zero {
+        uint64_t ticks;
+        bool known;
+    } * zeros; /* aligned: by clock domain */
+    size_t zero_count, zero_capacity;
     struct lane *lanes;
     size_t lane_count, lane_capacity;
-    lane_key *heap;                              /* recorded, delayed */
+    lane_key *heap;                              /* recorded, aligned, delayed */
     uint32_t *active;                            /* roundrobin, random: lanes that have not ended */
     size_t heap_capacity, active_capacity, open; /* open: lanes in heap or active */
     size_t turn;                                 /* roundrobin */
@@ -109,7 +115,7 @@ static int fill(struct gn_arrival *a, uint32_t location, struct gn_error *err)
     return 0;
 }
 
-/* ---- recorded and delayed: a heap ---- */
+/* ---- recorded, aligned and delayed: a heap ---- */
 
 static void sift_down(lane_key *heap, size_t count, size_t at)
 {
@@ -132,6 +138,24 @@ static void sift_up(lane_key *heap, size_t at)
     heap[at] = moving;
 }
 
+/* A domain's clock begins in the middle of all readings with the first one that is seen of it: the others of
+ * its locations may be earlier. */
+static int align(struct gn_arrival *a, uint32_t location, struct gn_error *err)
+{
+    const uint32_t domain = a->source->definitions->locations[location].domain;
+    struct lane *lane = &a->lanes[location];
+    while (a->zero_count <= domain) {
+        if (!gn_grow(&a->zeros, &a->zero_capacity, a->zero_count, sizeof *a->zeros))
+            return gn_fail(err, -ENOMEM, "no memory for clock domain %u", domain);
+        a->zeros[a->zero_count++] = (struct zero){0, false};
+    }
+    struct zero *zero = &a->zeros[domain];
+    if (!zero->known && lane->left)
+        *zero = (struct zero){lane->events->ticks - UINT64_MAX / 2, true};
+    lane->zero_ticks = zero->ticks;
+    return 0;
+}
+
 /* Finds out what the heap's first lane has next, and gives the lane its place. A lane that has ended comes at
  * once: what waits for it should not wait longer. */
 static int settle(struct gn_arrival *a, struct gn_error *err)
@@ -141,12 +165,14 @@ static int settle(struct gn_arrival *a, struct gn_error *err)
     uint64_t ticks = 0;
     bool delayed = a->settings.kind == GN_ARRIVAL_DELAYED;
     int code = delayed ? fill(a, location, err) : pull(a, location, err);
+    if (code == 0 && a->settings.kind == GN_ARRIVAL_ALIGNED)
+        code = align(a, location, err);
     if (code < 0)
         return code;
     if (delayed && lane->buffered)
         ticks = lane->arrival_ticks;
     else if (!delayed && !lane->ended)
-        ticks = lane->events->ticks;
+        ticks = lane->events->ticks - lane->zero_ticks;
     a->heap[0] = key_of(ticks, location);
     a->pending = false;
     sift_down(a->heap, a->open, 0);
@@ -169,7 +195,7 @@ static uint32_t run_length(const struct gn_arrival *a, const struct lane *lane)
         limit = a->heap[2];
     uint32_t count = 1;
     uint64_t last_ticks = (uint64_t)(limit >> 32) - (location_of(a->heap[0]) > location_of(limit));
-    while (count < lane->left && lane->events[count].ticks <= last_ticks)
+    while (count < lane->left && lane->events[count].ticks - lane->zero_ticks <= last_ticks)
         count++;
     return count;
 }
@@ -269,7 +295,8 @@ static int next_at_random(struct gn_arrival *a, struct gn_arrived *arrived, stru
 
 static bool by_heap(const struct gn_arrival *a)
 {
-    return a->settings.kind == GN_ARRIVAL_RECORDED || a->settings.kind == GN_ARRIVAL_DELAYED;
+    return a->settings.kind == GN_ARRIVAL_RECORDED || a->settings.kind == GN_ARRIVAL_ALIGNED ||
+           a->settings.kind == GN_ARRIVAL_DELAYED;
 }
 
 /* Takes the next location of the source in. In a heap it becomes the first one, to be settled: a location
@@ -352,6 +379,7 @@ void gn_arrival_close(struct gn_arrival *a)
     for (size_t i = 0; i < a->lane_count; i++)
         free(a->lanes[i].buffer);
     free(a->lanes);
+    free(a->zeros);
     free(a->heap);
     free(a->active);
     free(a);

@@ -5,6 +5,7 @@
  * again; each keeps the order within a location, and gives the same order for the same source and settings:
  *
  *   recorded     by timestamp, ties by location: the merge that needs clocks that agree
+ *   aligned      the same with each clock domain's readings counted from its first one: clocks need not agree
  *   roundrobin   one event of each location in turn
  *   random       one event of a random location each time
  *   delayed      as monitors deliver them: each location fills a buffer, which is sent when it is full and
@@ -17,7 +18,13 @@
 
 #include "event/stream.h"
 
-enum gn_arrival_kind { GN_ARRIVAL_RECORDED, GN_ARRIVAL_ROUNDROBIN, GN_ARRIVAL_RANDOM, GN_ARRIVAL_DELAYED };
+enum gn_arrival_kind {
+    GN_ARRIVAL_RECORDED,
+    GN_ARRIVAL_ROUNDROBIN,
+    GN_ARRIVAL_RANDOM,
+    GN_ARRIVAL_DELAYED,
+    GN_ARRIVAL_ALIGNED
+};
 
 struct gn_arrival_settings {
     enum gn_arrival_kind kind;

@@ -17,7 +17,7 @@ struct csv {
 
 static const char titles[] =
     "time_ns,ticks,location,rank,thread,kind,region,site,op,comm,window,peer,root,tag,"
-    "request,count,bytes_sent,bytes_received,sender,sent_ns\r\n";
+    "request,count,bytes_sent,bytes_received,sender,sent_ns";
 
 /* A field with text; quotes only where they are needed. */
 static void text(FILE *file, const char *value)
@@ -96,6 +96,21 @@ static void numbers(struct csv *c, unsigned has, const struct gn_event *e)
     number(c->file, has & GN_FIELD_RECEIVED && e->bytes_received != GN_BYTES_UNKNOWN, e->bytes_received);
 }
 
+static void bound(FILE *file, bool is_known, int64_t ns)
+{
+    if (is_known)
+        fprintf(file, ",%" PRId64, ns);
+    else
+        putc(',', file);
+}
+
+static void bounds_of(struct csv *c, const struct gn_event *e)
+{
+    const struct gn_interval interval = gn_origin_interval(c->origin, e);
+    bound(c->file, interval.lo_ns != INT64_MIN, interval.lo_ns);
+    bound(c->file, interval.hi_ns != INT64_MAX, interval.hi_ns);
+}
+
 static int put(void *self, uint64_t n, const struct gn_event *e, const struct gn_place *place,
                struct gn_error *err)
 {
@@ -106,10 +121,12 @@ static int put(void *self, uint64_t n, const struct gn_event *e, const struct gn
     names(c, has, e);
     numbers(c, has, e);
     if (place->flags & GN_PLACE_CORRELATED)
-        fprintf(c->file, ",%" PRIu32 ",%" PRId64 "\r\n", place->sender,
-                gn_origin_ns(c->origin, place->sent_ticks));
+        fprintf(c->file, ",%" PRIu32 ",%" PRId64, place->sender, gn_origin_ns(c->origin, place->sent_ticks));
     else
-        fputs(",,\r\n", c->file);
+        fputs(",,", c->file);
+    if (c->origin->bounds)
+        bounds_of(c, e);
+    fputs("\r\n", c->file);
     return gn_export_check(c->file, err);
 }
 
@@ -143,7 +160,7 @@ int gn_export_csv(struct gn_output *output, FILE *file, const struct gn_definiti
     c->file = file;
     c->definitions = c->whos.definitions = definitions;
     c->origin = origin;
-    fputs(titles, file);
+    fprintf(file, "%s%s\r\n", titles, origin->bounds ? ",lo_ns,hi_ns" : "");
     *output =
         (struct gn_output){.self = c, .put = put, .flush = flush, .finish = finish, .close = close_output};
     return 0;

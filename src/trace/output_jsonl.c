@@ -81,6 +81,14 @@ static void seconds(struct jsonl *j, const char *name, uint64_t ticks)
     digits(j, size_ns % 1000000000u, 9);
 }
 
+static void signed_number(struct jsonl *j, const char *name, int64_t value)
+{
+    text(j, name);
+    if (value < 0)
+        j->buffer[j->length++] = '-';
+    digits(j, value < 0 ? -(uint64_t)value : (uint64_t)value, 1);
+}
+
 static int room(struct jsonl *j, size_t bytes, struct gn_error *err)
 {
     return j->length + bytes > BUFFER ? flush(j, err) : 0;
@@ -174,6 +182,15 @@ static void numbers_of(struct jsonl *j, unsigned has, const struct gn_event *e)
         number(j, ",\"bytes_received\":", e->bytes_received);
 }
 
+static void bounds_of(struct jsonl *j, const struct gn_event *e)
+{
+    const struct gn_interval interval = gn_origin_interval(j->origin, e);
+    if (interval.lo_ns != INT64_MIN)
+        signed_number(j, ",\"lo_ns\":", interval.lo_ns);
+    if (interval.hi_ns != INT64_MAX)
+        signed_number(j, ",\"hi_ns\":", interval.hi_ns);
+}
+
 static void place_of(struct jsonl *j, const struct gn_place *place)
 {
     if (place->flags & GN_PLACE_CORRELATED) {
@@ -200,6 +217,7 @@ static int put(void *self, uint64_t n, const struct gn_event *e, const struct gn
     where(j, n, e, place);
     code = names_of(j, has, e, err);
     numbers_of(j, has, e);
+    bounds_of(j, e);
     place_of(j, place);
     return code;
 }

@@ -3,6 +3,7 @@
 #include "trace/archive_file.h"
 #include "trace/otf2_error.h"
 #include "trace/reader_location.h"
+#include "trace/vocabulary.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -151,6 +152,17 @@ static void tell_creator(struct reader *r)
     free(creator);
 }
 
+static void tell_clocks(struct reader *r)
+{
+    char *bounds = NULL;
+    if (OTF2_Reader_GetProperty(r->shared.otf2, GN_PROPERTY_CLOCK_BOUNDS, &bounds) == OTF2_SUCCESS && bounds)
+        r->shared.definitions->clock_bounds = gn_define_string(r->shared.definitions, bounds);
+    free(bounds);
+    if (r->shared.definitions->clock_bounds == GN_NONE)
+        r->shared.definitions->clock_bounds = 0;
+    gn_otf2_error_forget(); /* most archives do not have it */
+}
+
 static void tell_form(struct reader *r)
 {
     OTF2_Compression compression = OTF2_COMPRESSION_UNDEFINED;
@@ -201,6 +213,7 @@ static int open_archive(struct reader *r, struct gn_error *err)
     if (!s->otf2 || OTF2_Reader_SetSerialCollectiveCallbacks(s->otf2) != OTF2_SUCCESS)
         return gn_fail(err, -EINVAL, "cannot open the trace %s: %s", s->archive.anchor, gn_otf2_error_text());
     tell_creator(r);
+    tell_clocks(r);
     tell_form(r);
     int status = check_definitions(s, err);
     if (status == 0)

@@ -71,7 +71,7 @@ static struct gn_event *add(struct gn_reader_location *l, enum gn_event_kind kin
     event->ticks = ticks;
     event->kind = (uint16_t)kind;
     report->backward += ticks < l->last_ticks;
-    report->beyond_end += ticks > l->shared->maps.end_ticks || l->thread_has_ended;
+    report->beyond_end += ticks > l->end_ticks || l->thread_has_ended;
     l->last_ticks = ticks;
     return event;
 }

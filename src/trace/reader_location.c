@@ -1,5 +1,6 @@
 #include "trace/reader_location.h"
 
+#include "base/grow.h"
 #include "trace/archive_file.h"
 #include "trace/otf2_error.h"
 
@@ -17,10 +18,35 @@ static const struct gn_location_def *definition(const struct gn_reader_location 
 
 /* ---- the library's side ---- */
 
+/* The clock offsets of one location. What finds no memory is not known. */
+struct offsets {
+    struct gn_clock_offset *offsets;
+    size_t count, capacity;
+    bool no_memory;
+};
+
+static OTF2_CallbackCode on_offset(void *user, OTF2_TimeStamp time, int64_t offset, double deviation)
+{
+    struct offsets *o = user;
+    o->no_memory |= !gn_grow(&o->offsets, &o->capacity, o->count, sizeof *o->offsets);
+    if (!o->no_memory)
+        o->offsets[o->count++] = (struct gn_clock_offset){time, offset, deviation};
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static void define_clock(struct gn_reader_shared *s, size_t location, const struct offsets *offsets)
+{
+    uint32_t clock =
+        gn_define_clock(s->definitions, &(struct gn_offsets_def){offsets->offsets, offsets->count});
+    if (clock != GN_NONE)
+        s->definitions->locations[location].clock = clock;
+}
+
 /* Local definitions say how a location's events are numbered. A file that is not there means that they are
  * numbered like the global ones; of one that was cut off nobody knows, and the location's events are left
  * out. */
-static void read_local_definitions(struct gn_reader_shared *s, size_t location)
+static void read_local_definitions(struct gn_reader_shared *s, const OTF2_DefReaderCallbacks *callbacks,
+                                   size_t location)
 {
     uint64_t count = 0, id = s->definitions->locations[location].file_id;
     enum gn_file_state state = GN_FILE_WHOLE;
@@ -32,8 +58,13 @@ static void read_local_definitions(struct gn_reader_shared *s, size_t location)
     OTF2_DefReader *reader = OTF2_Reader_GetDefReader(s->otf2, id);
     if (!reader)
         return;
+    struct offsets offsets = {.offsets = NULL};
+    OTF2_Reader_RegisterDefCallbacks(s->otf2, reader, callbacks, &offsets);
     OTF2_Reader_ReadAllLocalDefinitions(s->otf2, reader, &count);
     OTF2_Reader_CloseDefReader(s->otf2, reader);
+    if (!offsets.no_memory && offsets.count)
+        define_clock(s, location, &offsets);
+    free(offsets.offsets);
 }
 
 int gn_reader_select(struct gn_reader_shared *s, struct gn_error *err)
@@ -46,11 +77,16 @@ int gn_reader_select(struct gn_reader_shared *s, struct gn_error *err)
         if (OTF2_Reader_SelectLocation(s->otf2, d->locations[i].file_id) != OTF2_SUCCESS)
             return gn_fail(err, -EIO, "cannot read location %" PRIu64 " of the trace %s: %s",
                            d->locations[i].file_id, s->archive.anchor, gn_otf2_error_text());
+    OTF2_DefReaderCallbacks *callbacks = OTF2_DefReaderCallbacks_New();
+    if (!callbacks)
+        return gn_fail(err, -ENOMEM, "no memory to read the trace %s", s->archive.anchor);
+    OTF2_DefReaderCallbacks_SetClockOffsetCallback(callbacks, on_offset);
     if (OTF2_Reader_OpenDefFiles(s->otf2) == OTF2_SUCCESS) {
         for (size_t i = 0; i < d->location_count; i++)
-            read_local_definitions(s, i);
+            read_local_definitions(s, callbacks, i);
         OTF2_Reader_CloseDefFiles(s->otf2);
     }
+    OTF2_DefReaderCallbacks_Delete(callbacks);
     if (OTF2_Reader_OpenEvtFiles(s->otf2) != OTF2_SUCCESS)
         return gn_fail(err, -EIO, "cannot read the events of the trace %s: %s", s->archive.anchor,
                        gn_otf2_error_text());
@@ -106,6 +142,7 @@ int gn_reader_location_open(struct gn_reader_location *l, struct gn_error *err)
         l->at_end = true;
         return 0;
     }
+    l->end_ticks = definition(l)->clock ? UINT64_MAX : s->maps.end_ticks;
     gn_otf2_error_forget();
     l->otf2 = OTF2_Reader_GetEvtReader(s->otf2, definition(l)->file_id);
     if (!l->otf2)

@@ -49,6 +49,7 @@ struct gn_reader_location {
     bool is_cut; /* counted as truncated */
     struct gn_path_stack entered;
     uint64_t last_ticks;
+    uint64_t end_ticks; /* of the trace, where the location's clock is the trace's */
     struct gn_event *events;
     size_t count, handed_out, capacity;
     struct gn_reader_pending mpi, rma;

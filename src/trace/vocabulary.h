@@ -24,6 +24,10 @@ enum gn_attribute {
 #define GN_PARAMETER_LOST "gnomon.lost"
 enum { GN_PARAMETER_LOST_ID = 0 };
 
+/* The archive's property that says what the clock offsets' deviations are worth. */
+#define GN_PROPERTY_CLOCK_BOUNDS "GNOMON::CLOCK_BOUNDS"
+#define GN_CLOCK_BOUNDS_COARSE "coarse" /* nothing: clocks were compared by their hosts' time of day */
+
 /* The one handle that all MPI file operations are said to be on, as events do not say which file it is. */
 #define GN_IO_HANDLE "MPI file"
 enum { GN_IO_HANDLE_ID = 0 };

@@ -16,6 +16,7 @@
 struct out {
     const struct gn_definitions *d;
     const struct gn_event_summary *summaries;
+    const struct gn_trace_local *const *locals;
     OTF2_GlobalDefWriter *writer;
     OTF2_ErrorCode status;
     uint32_t next_string, next_group;
@@ -47,6 +48,12 @@ static void write_strings(struct out *out)
         add_string(out, gn_string(out->d, out->next_string));
 }
 
+/* Whether a location's readings are those of the trace's clock. */
+static bool is_on_clock(const struct out *out, size_t location)
+{
+    return !out->locals || !out->locals[location] || out->locals[location]->offset_count == 0;
+}
+
 /* The time that the trace covers: as the definitions say, and in any case what the events take. */
 static void write_clock(struct out *out)
 {
@@ -56,6 +63,8 @@ static void write_clock(struct out *out)
     uint64_t last = said ? d->first_ticks + d->length_ticks : 0;
     for (size_t i = 0; i < d->location_count; i++) {
         const struct gn_event_summary *summary = &out->summaries[i];
+        if (!is_on_clock(out, i))
+            continue;
         if (summary->events && summary->first_ticks < first)
             first = summary->first_ticks;
         if (summary->events && summary->last_ticks > last)
@@ -397,8 +406,9 @@ static OTF2_ErrorCode write_own(OTF2_DefWriter *writer, const struct gn_trace_lo
     if (status == OTF2_SUCCESS)
         status = write_map(writer, OTF2_MAPPING_RMA_WIN, &local->windows);
     for (size_t i = 0; i < local->offset_count && status == OTF2_SUCCESS; i++)
-        status = OTF2_DefWriter_WriteClockOffset(writer, local->offsets[i].ticks,
-                                                 local->offsets[i].offset_ticks, 0);
+        status =
+            OTF2_DefWriter_WriteClockOffset(writer, local->offsets[i].ticks, local->offsets[i].offset_ticks,
+                                            local->offsets[i].deviation_ticks);
     return status;
 }
 
@@ -426,10 +436,15 @@ static OTF2_ErrorCode write_all(OTF2_Archive *archive, const struct gn_definitio
     OTF2_Archive_SetCreator(archive, "gnomon " GNOMON_VERSION);
     if (d->system_node_count)
         OTF2_Archive_SetMachineName(archive, gn_string(d, d->system_nodes[0].name));
-    OTF2_ErrorCode status = write_local(archive, d, locals);
+    OTF2_ErrorCode status = OTF2_SUCCESS;
+    if (locals && d->clock_bounds)
+        status =
+            OTF2_Archive_SetProperty(archive, GN_PROPERTY_CLOCK_BOUNDS, gn_string(d, d->clock_bounds), true);
+    if (status == OTF2_SUCCESS)
+        status = write_local(archive, d, locals);
     if (status != OTF2_SUCCESS)
         return status;
-    struct out out = {.d = d, .summaries = summaries, .next_group = GROUP_FIRST};
+    struct out out = {.d = d, .summaries = summaries, .locals = locals, .next_group = GROUP_FIRST};
     out.writer = OTF2_Archive_GetGlobalDefWriter(archive);
     if (!out.writer)
         return OTF2_ERROR_MEM_ALLOC_FAILED;

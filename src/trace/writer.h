@@ -19,17 +19,11 @@ struct gn_trace_map {
     size_t count;
 };
 
-/* A reading of a location's clock at which that clock and the trace's were compared. */
-struct gn_trace_offset {
-    uint64_t ticks;
-    int64_t offset_ticks; /* of the trace's clock minus the location's */
-};
-
 /* What is a location's own: numbers that its events were written with before the definitions were known, or
  * before definitions of several writers were joined; and its clock. All zero: nothing. */
 struct gn_trace_local {
     struct gn_trace_map regions, paths, comms, windows;
-    const struct gn_trace_offset *offsets;
+    const struct gn_clock_offset *offsets;
     size_t offset_count;
 };
 

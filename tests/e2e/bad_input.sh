@@ -29,6 +29,20 @@ refused frob report --by frob
 refused yaml report --format yaml
 refused -1 report --top=-1
 refused output merge
+refused nonsense clock --nonsense
+refused '0.1 to 86400' clock --seconds 0
+refused '0.1 to 86400' clock --seconds nan
+refused xml clock --format xml
+refused sometimes clock --assume sometimes
+refused 'rate of at most' clock --wander -1
+refused 'rate of at most' clock --nominal 1e9
+refused 'belongs to' clock --assume constant --wander 5
+refused 'is too much' clock one another
+refused 'for measuring' clock run --seconds 3
+refused 'no run folder' clock --last
+refused 'launcher' clock --compare
+refused missing-run clock missing-run
+refused 'part of' clock-wait
 
 : >empty.db
 refused empty.db report empty.db
@@ -36,12 +50,16 @@ echo "this is no database at all, but it is long enough to have been one" >text.
 refused text.db report text.db
 head -c 20000 /dev/urandom >random.db
 refused random.db report random.db
+refused random.db clock random.db
+refused empty.db clock empty.db
 python3 -c '
 import sqlite3
 db = sqlite3.connect("foreign.db"); db.execute("CREATE TABLE a(b)"); db.commit()'
 refused foreign.db report foreign.db
 mkdir nothing-in-it
 refused nothing-in-it report nothing-in-it
+refused foreign.db clock foreign.db
+refused nothing-in-it clock nothing-in-it
 
 run_gnomon good "$examples/crash.$FLAVOUR" ok
 good=$(folder_of good)/profile.db
@@ -50,6 +68,19 @@ python3 -c '
 import sqlite3
 db = sqlite3.connect("newer.db"); db.execute("PRAGMA user_version = 99"); db.commit()'
 refused 'newer.db was written by a newer gnomon' report newer.db
+refused 'newer.db was written by a newer gnomon' clock newer.db
+cp "$good" clockless.db
+python3 -c '
+import sqlite3
+db = sqlite3.connect("clockless.db"); db.execute("DELETE FROM clock_domain"); db.commit()'
+refused 'clockless.db says nothing of clocks' clock clockless.db
+python3 -c '
+import sqlite3
+db = sqlite3.connect("clockless.db")
+for table in db.execute("SELECT name FROM sqlite_master WHERE name GLOB \"clock_*\" AND type = \"table\"").fetchall():
+    db.execute("DROP TABLE " + table[0])
+db.execute("PRAGMA user_version = 1"); db.commit()'
+refused 'clockless.db says nothing of clocks' clock clockless.db
 refused 'newer.db' merge -o out.db newer.db
 [ ! -e out.db ] || fail "merge left a file"
 
@@ -69,4 +100,6 @@ for i in 0 1 2 3 4 5 6 7 8 9 10 11; do
         run bad "$gnomon" report damaged$i.db --by $by
         [ "$status" -le 2 ] || fail "damaged$i.db by $by: exit status $status"
     done
+    run bad "$gnomon" clock damaged$i.db --format json
+    [ "$status" -le 2 ] || fail "clocks of damaged$i.db: exit status $status"
 done

@@ -98,7 +98,7 @@ static void define(struct run *r, struct bytes *in)
         all[p] = p;
     }
     for (uint32_t l = 0; l < locations; l++)
-        gn_define_location(r->d, &(struct gn_location_def){0, l % processes, 0, l, UINT64_MAX});
+        gn_define_location(r->d, &(struct gn_location_def){0, l % processes, 0, l, UINT64_MAX, 0});
     gn_define_comm(r->d, &(struct gn_comm_def){.parent = GN_NONE, .member_count = processes, .members = all});
     for (uint32_t c = byte(in) % 3; c > 0; c--)
         define_comm(r, in, processes);

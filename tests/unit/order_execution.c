@@ -113,7 +113,7 @@ static void define(struct simulation *s)
     for (uint32_t p = 0; p < processes; p++) {
         gn_define_process(s->d, &(struct gn_process){0, GN_NONE, GN_NONE, (int32_t)p});
         for (uint32_t threads = 1 + (below(s, 4) == 0); threads > 0; threads--) {
-            gn_define_location(s->d, &(struct gn_location_def){0, p, 0, 0, UINT64_MAX});
+            gn_define_location(s->d, &(struct gn_location_def){0, p, 0, 0, UINT64_MAX, 0});
             s->blocked[s->x->location_count++] = -1;
         }
     }

@@ -17,7 +17,7 @@ typedef int open_function(struct gn_output *, FILE *, const struct gn_definition
                           struct gn_error *);
 
 static struct gn_definitions *definitions;
-static const struct gn_origin origin = {true, 1000, 2500000000};
+static const struct gn_origin origin = {true, 1000, 2500000000, NULL};
 
 /* The first message of the example is the one whose send is known. */
 static struct gn_place place_of(const struct gn_event *event)

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 static struct gn_definitions *definitions;
-static const struct gn_origin origin = {true, 1000, 1000000000};
+static const struct gn_origin origin = {true, 1000, 1000000000, NULL};
 
 static int set_up(void **state)
 {

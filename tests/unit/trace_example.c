@@ -21,7 +21,7 @@ static void define_who(struct gn_definitions *d)
     const char *const names[EXAMPLE_LOCATIONS] = {"main thread 0", "main thread 1", "thread, second"};
     for (uint32_t i = 0; i < EXAMPLE_LOCATIONS; i++)
         gn_define_location(d, &(struct gn_location_def){string(d, names[i]), processes[i], processes[i],
-                                                        example_file_ids[i], UINT64_MAX});
+                                                        example_file_ids[i], UINT64_MAX, 0});
 }
 
 static void define_what(struct gn_definitions *d)

@@ -1,0 +1,17 @@
+/* cli/locate — the profile of the run that a command names. */
+#ifndef GNOMON_CLI_LOCATE_H
+#define GNOMON_CLI_LOCATE_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+
+/*
+ * run: a run's folder or its profile.db; NULL: the newest folder here. Waits for the agent of a run that has
+ * just ended. The folder (or the profile, when that was named) and the profile's path come back in the
+ * caller's buffers. Errors: negative errno.
+ */
+int gn_locate_profile(const char *run, char *folder, size_t folder_size, char *profile, size_t profile_size,
+                      struct gn_error *err);
+
+#endif
