@@ -368,7 +368,10 @@ static int save(struct saving *s)
     const struct gn_core_groups *cores = several(c) || !s->last.group_count ? &c->groups : &s->last;
     if (cores->group_count > 0)
         describe_cores(&s->row, cores, 0);
-    s->row.shared = s->row.shared && !c->mixed;
+    if (c->mixed) {
+        s->row.shared = false;
+        s->row.cores = (unsigned)cores->tried;
+    }
     s->row.epoch_ticks = shown(s, c->first_ticks);
     s->row.last_ticks = shown(s, gn_ticks());
     code = save_seen(s);

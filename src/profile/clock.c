@@ -145,7 +145,9 @@ static const char ordered_domains[] =
     "  UNION SELECT d.id, d.name, tree.depth + 1 FROM tree JOIN clock_domain d ON d.parent = tree.name)"
     " SELECT d.id, d.name, d.parent, h.name, d.counter, d.hz, d.granularity_ticks, d.epoch_ticks,"
     "  d.last_ticks, d.shared, d.cores, d.shared_width_ns, d.asked, d.answered, d.narrowed, d.refused,"
-    "  d.problem, d.untried, d.mixed"
+    "  d.problem, d.untried, d.mixed,"
+    "  NOT d.mixed AND NOT EXISTS (SELECT 1 FROM process p JOIN location l ON l.process = p.id"
+    "   WHERE p.host = d.host AND p.clock_domain IS NOT d.name)"
     " FROM clock_domain d LEFT JOIN host h ON h.id = d.host LEFT JOIN tree t ON t.id = d.id"
     " ORDER BY t.depth IS NULL, t.depth, d.id";
 
@@ -209,7 +211,8 @@ static void take_row(sqlite3_stmt *query, struct gn_clock_row *row)
                                  .narrowed = (uint64_t)sqlite3_column_int64(query, 14),
                                  .refused = (uint64_t)sqlite3_column_int64(query, 15),
                                  .problem = copy_text(query, 16),
-                                 .mixed = sqlite3_column_int(query, 18) != 0};
+                                 .mixed = sqlite3_column_int(query, 18) != 0,
+                                 .whole = sqlite3_column_int(query, 19) != 0};
 }
 
 static struct gn_key key_of(sqlite3_stmt *query, int column)

@@ -29,6 +29,7 @@ struct gn_clock_row {
     const char *problem; /* NULL: none */
     /* Which of several counters was read is not known: what was measured is kept, nothing follows from it. */
     bool mixed;
+    bool whole; /* read: all processes of the host that were measured have their times on it */
 };
 
 /* Adds a domain with the messages that `clocks` kept between its parent (0) and it (1); clocks may be NULL.

@@ -58,8 +58,8 @@ END
     (cd "$(folder_of "$1")" && python3 ../example.py >/dev/null 2>"$work/example.err") || fail "bounds of $2 and $3 are wrong"
 }
 
-# Hosts h0 and h1; on h1, where rank 2 is bound to the first core, the last core's counter is ahead of the others'.
-two_counters() { # last|both: the cores of rank 3
+# Hosts h0 and h1. On one of them the last core's counter is ahead of the others'; its first rank is bound to the first core.
+two_counters() { # last|both RANK: the cores of its second rank, and its first one
     [ "$(nproc)" -ge 2 ] || skip "one core"
     first=$(python3 -c 'import os; print(min(os.sched_getaffinity(0)))')
     last=$(python3 -c 'import os; print(max(os.sched_getaffinity(0)))')
@@ -69,9 +69,9 @@ two_counters() { # last|both: the cores of rank 3
 #!/bin/sh
 rank=\${OMPI_COMM_WORLD_RANK:-\$PMI_RANK}
 export GNOMON_HOST=h\$((rank / 2))
-[ \$rank -lt 2 ] || export GNOMON_TEST_DOMAIN=$last:+$ahead
-[ \$rank != 2 ] || exec taskset -c $first "\$@"
-[ \$rank != 3 ] || exec taskset -c $its "\$@"
+[ \$((rank / 2 * 2)) != $2 ] || export GNOMON_TEST_DOMAIN=$last:+$ahead
+[ \$rank != $2 ] || exec taskset -c $first "\$@"
+[ \$rank != $(($2 + 1)) ] || exec taskset -c $its "\$@"
 exec "\$@"
 END
 }
@@ -108,7 +108,7 @@ END
     python3 ../example.py >/dev/null 2>"$work/example.err" || fail "the example gets other bounds"
     ;;
 counters) # a group of cores that has a counter of its own is a clock domain, compared through the host's first one
-    two_counters last
+    two_counters last 2
     on_hosts run "$gnomon" run "$program" ok
     same_output run
     clocks run "[x['domain'] for x in c['domains']] == ['h0', 'h1', 'h1/2'] and all(x['compared'] for x in c['domains'])" ||
@@ -121,8 +121,23 @@ counters) # a group of cores that has a counter of its own is a clock domain, co
     same_moment run h0 h1/2 $ahead
     grep -q 'clocks.*: 3 counters of 2 hosts compared to ± ' "$work/run.err" || fail "the report does not say so"
     ;;
+counters_traced) # an archive does not say on which counter an event is: those of such a host have no bounds
+    for torn in 2 0; do
+        two_counters last $torn
+        on_hosts $torn "$gnomon" run --trace "$program" ok
+        "$gnomon" export --to csv --bounds -o events.csv "$(folder_of $torn)/trace" 2>"$work/export.err" || fail "no export"
+        grep -q 'does not bound the clocks of 2 of its 4 locations' "$work/export.err" || fail "it is not told"
+        python3 - events.csv $torn <<'END' >"$work/events.err" 2>&1 || fail "other events have bounds"
+import csv, sys
+bounded = {}
+for row in csv.DictReader(open(sys.argv[1])):
+    bounded.setdefault(int(row["rank"]), set()).add(row["lo_ns"] != "")
+assert bounded == {rank: {rank // 2 * 2 != int(sys.argv[2])} for rank in range(4)}, bounded
+END
+    done
+    ;;
 astride) # a rank that may run on cores with different counters has no clock
-    two_counters both
+    two_counters both 2
     on_hosts run "$gnomon" run "$program" ok
     same_output run
     [ "$(sql run 'SELECT rank, clock_domain FROM process ORDER BY rank' | tr '\n' ' ')" = "0 h0 1 h0 2 h1 3 None " ] ||
