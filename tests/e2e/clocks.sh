@@ -76,6 +76,32 @@ exec "\$@"
 END
 }
 
+within_20_s() { # COMMAND...: waits until it succeeds
+    for _ in $(seq 100); do
+        "$@" 2>/dev/null && return 0
+        sleep 0.2
+    done
+    fail "within 20 s not: $*"
+}
+
+# Begins program `until` with gnomon on both hosts, in the background. `touch stop` ends it.
+begin_until() {
+    compile until fixtures/until.c
+    timeout -k 5 120 $MPIRUN -n 4 ./on_hosts.sh "$gnomon" run ./until stop >"$work/run.out" 2>"$work/run.err" </dev/null &
+    launcher=$!
+}
+
+end_until() {
+    touch stop
+    wait $launcher || fail "exit status $?"
+    [ "$(cat "$work/run.out")" = over ] || fail "other output"
+    wait_for_report run
+}
+
+agent_of() { # HOST, while it runs
+    sed -n 's/^agent //p' gnomon-*/parts/$1.open
+}
+
 case $1 in
 compared)
     on_hosts run "$gnomon" run --keep-exchanges 100 "$program" ok
@@ -135,6 +161,22 @@ for row in csv.DictReader(open(sys.argv[1])):
 assert bounded == {rank: {rank // 2 * 2 != int(sys.argv[2])} for rank in range(4)}, bounded
 END
     done
+    ;;
+counters_agent) # the agent of such a host reads one counter only; others' may run where they like
+    two_counters last 2
+    begin_until
+    cores_of() {
+        grep -h Cpus_allowed_list: /proc/$(agent_of $1)/task/*/status | sort -u
+    }
+    comparing() {
+        grep -q gnomon-clock /proc/$(agent_of $1)/task/*/comm
+    }
+    within_20_s comparing h1
+    within_20_s comparing h0
+    left=$(cores_of h0) right=$(cores_of h1)
+    end_until
+    [ "$left" = "$(grep Cpus_allowed_list: /proc/self/status)" ] || fail "an agent was bound without need: $left"
+    [ "$right" = "$(taskset -c 0-$((last - 1)) grep Cpus_allowed_list: /proc/self/status)" ] || fail "not bound: $right"
     ;;
 astride) # a rank that may run on cores with different counters has no clock
     two_counters both 2
@@ -232,20 +274,11 @@ killed) # a rank of the other host: what was compared until then is there
     clocks run "sorted(d) == ['h0', 'h1']" || fail "not both clocks are in the profile"
     ;;
 host_dies | reference_dies | reference_lost) # an agent, with kill -9: in the middle of the run, or before it was saved
-    compile until fixtures/until.c
     dead=h1 alive=h0
     [ "$1" = host_dies ] || dead=h0 alive=h1
-    timeout -k 5 120 $MPIRUN -n 4 ./on_hosts.sh "$gnomon" run ./until stop >"$work/run.out" 2>"$work/run.err" </dev/null &
-    launcher=$!
-    within_20_s() { # COMMAND...: comes true
-        for _ in $(seq 100); do
-            "$@" 2>/dev/null && return 0
-            sleep 0.2
-        done
-        fail "within 20 s not: $*"
-    }
+    begin_until
     saved() { # batch systems announce the end with SIGTERM: then what is known is saved
-        kill -TERM $(sed -n 's/^agent //p' gnomon-*/parts/$1.open) &&
+        kill -TERM $(agent_of $1) &&
             [ "$(python3 -c 'import glob, sqlite3, sys
 print(*sqlite3.connect(glob.glob("gnomon-*/parts/%s.db" % sys.argv[1])[0]).execute(sys.argv[2]).fetchone())' $1 \
                 "$2")" = 1 ]
@@ -253,13 +286,10 @@ print(*sqlite3.connect(glob.glob("gnomon-*/parts/%s.db" % sys.argv[1])[0]).execu
     compared_by_now="SELECT max(received_ticks) > 0 FROM clock_message" # in h1's part, who asks
     within_20_s saved h1 "$compared_by_now"
     [ "$1" = reference_lost ] || within_20_s saved $dead "SELECT count(*) FROM clock_domain"
-    kill -KILL $(sed -n 's/^agent //p' gnomon-*/parts/$dead.open)
+    kill -KILL $(agent_of $dead)
     touch -d '5 minutes ago' gnomon-*/parts/$dead.open # or the others wait for a minute whether it comes back
     sleep 2.5 # without it
-    touch stop
-    wait $launcher || fail "exit status $?"
-    [ "$(cat "$work/run.out")" = over ] || fail "other output"
-    wait_for_report run
+    end_until
     grep -q PARTIAL "$work/run.err" || fail "not PARTIAL"
     if [ "$1" = reference_lost ]; then
         clocks run "list(d) == ['h1'] and not d['h1']['compared']" || fail "compared with a clock that is not known"
