@@ -227,7 +227,7 @@ static void describe_host(struct gn_clock_report *r, const struct gn_clocks *clo
                                    .last_ticks = span.last,
                                    .offset_ns = {-INFINITY, INFINITY},
                                    .floor_ns = -1};
-    r->unreached += !host->state->reached;
+    r->unreached += !host->state->reached || rows[i].mixed;
     r->refuted += host->state->refuted_count > 0;
     if (!host->state->reached)
         return;

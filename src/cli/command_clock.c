@@ -320,7 +320,9 @@ static int measure_here(const struct arguments *a, const struct gn_job *job, str
             err, -EINVAL,
             "--compare and --keep are for several hosts: put a launcher in front (mpirun -n 4 gnomon clock)");
     gethostname(host, sizeof host - 1);
-    struct gn_host_clock clock = {.host = job->host[0] ? job->host : host, .first_ticks = gn_ticks()};
+    struct gn_host_clock clock = {.host = job->host[0] ? job->host : host};
+    gn_host_clock_begin(&clock);
+    clock.first_ticks = gn_ticks();
     int code = gn_profile_create(&db, ":memory:", err);
     if (code != 0)
         return code;

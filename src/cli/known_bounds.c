@@ -39,7 +39,8 @@ static int solve(struct gn_known_bounds *k, const char *path, const struct gn_de
     const struct gn_assumption assumption = gn_assumption_default();
     int code = gn_trace_clocks(&k->clocks, path, &assumption, err);
     for (size_t i = 0; code == 0 && i < d->location_count && i < k->clocks.location_count; i++)
-        k->events.of[i] = gn_clocks_state(k->clocks.clocks, k->clocks.domain_of[i])->bounds;
+        if (k->clocks.domain_of[i] != GN_NONE)
+            k->events.of[i] = gn_clocks_state(k->clocks.clocks, k->clocks.domain_of[i])->bounds;
     return code;
 }
 
@@ -79,8 +80,9 @@ void gn_known_bounds_tell(const struct gn_known_bounds *known, const char *comma
     for (uint32_t i = 0; i < known->clocks.count; i++)
         tell_domain(known, i, command);
     size_t missing = 0;
-    for (size_t i = 0; known->own && i < known->events.count; i++)
-        missing += known->events.of[i] == NULL;
+    for (size_t i = 0; i < known->events.count; i++)
+        missing += known->own ? known->events.of[i] == NULL
+                              : i < known->clocks.location_count && known->clocks.domain_of[i] == GN_NONE;
     if (missing)
         fprintf(stderr, "gnomon %s: the trace does not bound the clocks of %zu of its %zu locations\n",
                 command, missing, known->events.count);

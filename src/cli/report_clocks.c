@@ -37,6 +37,10 @@ static const char *of_all(const struct gn_clock_fact *clock, char text[24])
 static void one_host(const struct gn_clock_fact *clock, FILE *out)
 {
     char width[24], all[24];
+    if (clock->mixed) {
+        fprintf(out, "no time is compared between ranks\n");
+        return;
+    }
     fprintf(out, "one counter (%s)", clock->counter);
     if (clock->shared)
         fprintf(out, ", verified to be shared by %d%s cores to \302\261 %s\n", clock->cores,
@@ -49,23 +53,35 @@ static void one_host(const struct gn_clock_fact *clock, FILE *out)
         fprintf(out, "; that the cores share it could not be verified\n");
 }
 
+/* "3 hosts"; "4 counters of 3 hosts" where cores have counters of their own. */
+static const char *whose(const struct gn_summary *s, size_t reached, char text[48])
+{
+    size_t hosts = 0;
+    for (size_t i = 0; i < reached; i++)
+        hosts += strcmp(s->clocks[i].domain, s->clocks[i].host) == 0;
+    if (hosts == reached)
+        snprintf(text, 48, "%zu hosts", hosts);
+    else
+        snprintf(text, 48, "%zu counters of %zu host%s", reached, hosts, hosts == 1 ? "" : "s");
+    return text;
+}
+
 static void compared(const struct gn_summary *s, size_t reached, FILE *out)
 {
     const struct gn_clock_fact *worst = &s->clocks[1];
     int64_t exchanges = 0;
-    char width[24], when[24], rests_on[96];
+    char width[24], when[24], rests_on[96], all[48];
     for (size_t i = 1; i < reached; i++) {
         if (s->clocks[i].width_ns > worst->width_ns)
             worst = &s->clocks[i];
         exchanges += s->clocks[i].answered;
     }
     bool begin = worst->width_at_s < 1e-3;
-    fprintf(
-        out,
-        "%zu hosts compared to \302\261 %s (the worst, %s, at its worst moment, %s%s), %s; %lld exchanges\n",
-        reached, length((double)worst->width_ns / 2, width), worst->domain, begin ? "its begin" : "after ",
-        begin ? "" : length(worst->width_at_s * 1e9, when), assuming(s, worst->rests_on, rests_on),
-        (long long)exchanges);
+    fprintf(out,
+            "%s compared to \302\261 %s (the worst, %s, at its worst moment, %s%s), %s; %lld exchanges\n",
+            whose(s, reached, all), length((double)worst->width_ns / 2, width), worst->domain,
+            begin ? "its begin" : "after ", begin ? "" : length(worst->width_at_s * 1e9, when),
+            assuming(s, worst->rests_on, rests_on), (long long)exchanges);
 }
 
 /* What the user should know of a host, on a line of its own. */
@@ -90,7 +106,7 @@ bool gn_report_clocks_trouble(const struct gn_summary *s)
     for (size_t i = 0; i < s->clock_count; i++)
         if (s->clocks[i].problem || s->clocks[i].refuted || !s->clocks[i].reached)
             return true;
-    return false;
+    return s->ranks_without_clock[0] != '\0';
 }
 
 void gn_report_clocks(const struct gn_summary *s, FILE *out)
@@ -110,4 +126,8 @@ void gn_report_clocks(const struct gn_summary *s, FILE *out)
         fprintf(out, "no time is compared between hosts\n");
     for (size_t i = 0; i < s->clock_count; i++)
         remark(&s->clocks[i], several && !(reached == 1 && i == 0 && s->clock_count > 1), out);
+    if (s->ranks_without_clock[0])
+        fprintf(out,
+                "  rank%s %s: not comparable with others in time, cores with different counters run them\n",
+                strchr(s->ranks_without_clock, ',') ? "s" : "", s->ranks_without_clock);
 }

@@ -74,16 +74,18 @@ static json_t *clock_object(const struct gn_clock_fact *c)
                                   : json_pack("{s:s, s:o, s:o}", "assumption", c->refuted, "seen_ppb",
                                               number_or_null(true, c->seen_ppb), "allowed_ppb",
                                               number_or_null(true, c->allowed_ppb));
-    return json_pack(
-        "{s:o, s:o, s:o, s:b, s:i, s:i, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:o}",
-        "host", text(c->domain), "parent", text(c->parent), "counter", text(c->counter), "shared", c->shared,
-        "cores", c->cores, "untried", c->untried, "shared_width_ns", number_or_null(true, c->shared_width_ns),
-        "compared", c->reached, "rests_on", c->reached ? text(c->rests_on) : json_null(), "rate_lo_ppb",
-        number_or_null(c->reached, c->rate_lo_ppb), "rate_hi_ppb", number_or_null(c->reached, c->rate_hi_ppb),
-        "width_ns", c->reached ? json_integer((json_int_t)c->width_ns) : json_null(), "width_at_s",
-        number_or_null(c->reached, c->width_at_s), "asked", (json_int_t)c->asked, "answered",
-        (json_int_t)c->answered, "narrowed", (json_int_t)c->narrowed, "refused", (json_int_t)c->refused,
-        "problem", text(c->problem), "refuted", refuted);
+    return json_pack("{s:o, s:o, s:o, s:o, s:b, s:i, s:i, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, "
+                     "s:I, s:o, s:o}",
+                     "host", text(c->host), "domain", text(c->domain), "parent", text(c->parent), "counter",
+                     text(c->counter), "shared", c->shared, "cores", c->cores, "untried", c->untried,
+                     "shared_width_ns", number_or_null(true, c->shared_width_ns), "compared", c->reached,
+                     "rests_on", c->reached ? text(c->rests_on) : json_null(), "rate_lo_ppb",
+                     number_or_null(c->reached, c->rate_lo_ppb), "rate_hi_ppb",
+                     number_or_null(c->reached, c->rate_hi_ppb), "width_ns",
+                     c->reached ? json_integer((json_int_t)c->width_ns) : json_null(), "width_at_s",
+                     number_or_null(c->reached, c->width_at_s), "asked", (json_int_t)c->asked, "answered",
+                     (json_int_t)c->answered, "narrowed", (json_int_t)c->narrowed, "refused",
+                     (json_int_t)c->refused, "problem", text(c->problem), "refuted", refuted);
 }
 
 static json_t *clocks_object(const struct gn_summary *s)
@@ -93,9 +95,10 @@ static json_t *clocks_object(const struct gn_summary *s)
     json_t *domains = json_array();
     for (size_t i = 0; i < s->clock_count; i++)
         json_array_append_new(domains, clock_object(&s->clocks[i]));
-    return json_pack("{s:s, s:I, s:I, s:o}", "assumption", gn_assumption_name(s->assumption.kind),
+    return json_pack("{s:s, s:I, s:I, s:s, s:o}", "assumption", gn_assumption_name(s->assumption.kind),
                      "nominal_ppb", (json_int_t)s->assumption.nominal_ppb, "wander_ppb",
-                     (json_int_t)s->assumption.wander_ppb, "domains", domains);
+                     (json_int_t)s->assumption.wander_ppb, "ranks_without", s->ranks_without_clock, "domains",
+                     domains);
 }
 
 static bool within(const struct gn_report_options *o, size_t i)

@@ -212,6 +212,16 @@ static int with_source(const char *path, struct gn_trace_clocks *c,
     return code;
 }
 
+/* Archives do not say on which of a host's counters a process was. */
+static void forget_torn_hosts(struct gn_trace_clocks *c)
+{
+    for (size_t i = 0; i < c->location_count; i++) {
+        const struct gn_clock_row *row = row_of(&c->run, c->names[c->domain_of[i]]);
+        if (row && !row->whole)
+            c->domain_of[i] = GN_NONE;
+    }
+}
+
 static int learn(struct gn_trace_clocks *c, struct gn_source *source, struct gn_error *err)
 {
     return gn_clock_facts(source, c->domain_of, c->clocks, &c->facts, err);
@@ -225,6 +235,8 @@ int gn_trace_clocks(struct gn_trace_clocks *clocks, const char *path, const stru
     int code = with_source(path, clocks, prepare, err);
     if (code == 0)
         code = add_run(clocks, err);
+    if (code == 0)
+        forget_torn_hosts(clocks);
     if (code == 0 && clocks->count > 1)
         code = with_source(path, clocks, learn, err);
     if (code == 0)

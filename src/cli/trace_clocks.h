@@ -15,7 +15,8 @@ struct gn_trace_clocks {
     struct gn_clocks *clocks; /* solved; domain 0 is the reference: rank 0's host */
     uint32_t count;           /* of domains */
     char **names;             /* [count] of the host, or of the process where each has a clock of its own */
-    uint32_t *domain_of;      /* [location_count] domain of each location of the trace */
+    uint32_t *domain_of;      /* [location_count] domain of each location of the trace; GN_NONE: the host's
+                                 processes have different counters, nothing is known of its times */
     size_t location_count;
     uint64_t first_ticks;
     struct gn_profile_clocks run;      /* of the run that the trace belongs to; empty: none */

@@ -2,11 +2,13 @@
 
 #include "clock/ticks.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdalign.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +35,7 @@ struct game {
         int64_t shift_ticks;
         /* results, complete when both have ended */
         int64_t most_ticks; /* sent − received, at most 0 when the counter is one */
+        struct gn_core_throw most;
         uint32_t received;
     } players[2];
 };
@@ -66,15 +69,23 @@ static int64_t read_counter(const struct player *p)
     return (int64_t)gn_ticks_ordered() + p->shift_ticks;
 }
 
+static void note_throw(struct player *p, int64_t sent_ticks, int64_t received_ticks)
+{
+    int64_t ticks = sent_ticks - received_ticks;
+    p->received++;
+    if (ticks < p->most_ticks)
+        return;
+    p->most_ticks = ticks;
+    p->most = (struct gn_core_throw){(uint64_t)sent_ticks, (uint64_t)received_ticks};
+}
+
 static void play(struct player *p)
 {
     struct game *g = p->game;
     for (uint32_t number = p->side; number < THROWS && wait_for_throw(g, number); number += 2) {
         int64_t received_ticks = read_counter(p);
         if (number > 0) {
-            int64_t ticks = g->reading_ticks - received_ticks;
-            p->most_ticks = ticks > p->most_ticks ? ticks : p->most_ticks;
-            p->received++;
+            note_throw(p, g->reading_ticks, received_ticks);
         }
         g->reading_ticks = read_counter(p);
         atomic_store_explicit(&g->throws, number + 1, memory_order_release);
@@ -130,7 +141,8 @@ static struct game *new_game(uint64_t until_ns)
 static int start_player(struct game *g, uint32_t side, int core, int64_t shift_ticks)
 {
     struct player *p = &g->players[side];
-    *p = (struct player){g, side, core, shift_ticks, INT64_MIN, 0};
+    *p = (struct player){
+        .game = g, .side = side, .core = core, .shift_ticks = shift_ticks, .most_ticks = INT64_MIN};
     size_t bytes = CPU_ALLOC_SIZE((size_t)core + 1);
     cpu_set_t *only = CPU_ALLOC((size_t)core + 1);
     if (!only)
@@ -167,9 +179,10 @@ static bool wait_for_end(struct game *g)
     return both;
 }
 
-/* Interval of (counter of the first core − counter of the second). */
+/* Interval of (counter of the first core − counter of the second), and the throws that say so. */
 struct offset {
     int64_t lo_ticks, hi_ticks;
+    struct gn_core_throw there, back;
 };
 
 /* False: nothing is known, there was no time or no way. */
@@ -183,7 +196,8 @@ static bool try_pair(const int cores[2], const int64_t shifts_ticks[2], uint64_t
                  start_player(g, 1, cores[1], shifts_ticks[1]) == 0 && wait_for_end(g) &&
                  g->players[0].received && g->players[1].received;
     if (known)
-        *offset = (struct offset){g->players[1].most_ticks, -g->players[0].most_ticks};
+        *offset = (struct offset){g->players[1].most_ticks, -g->players[0].most_ticks, g->players[1].most,
+                                  g->players[0].most};
     atomic_store(&g->stop, true);
     let_go(g);
     return known;
@@ -194,20 +208,19 @@ static bool try_pair(const int cores[2], const int64_t shifts_ticks[2], uint64_t
 struct search {
     struct gn_core_groups *groups;
     int64_t *shift_ticks; /* per core, for tests */
-    int *first;           /* a core of each group */
     double ns_per_tick;
     uint64_t until_ns;
 };
 
 /* CPU_ALLOC'ed; the kernel wants room for all cores that it might have. */
-static int allowed_cores(cpu_set_t **set, size_t *bytes)
+static int cores_of_thread(int thread, cpu_set_t **set, size_t *bytes)
 {
     for (int cores = 1024;; cores *= 2) {
         *set = CPU_ALLOC((size_t)cores);
         *bytes = CPU_ALLOC_SIZE((size_t)cores);
         if (!*set)
             return -ENOMEM;
-        if (sched_getaffinity(0, *bytes, *set) == 0)
+        if (sched_getaffinity(thread, *bytes, *set) == 0)
             return cores;
         int code = -errno;
         CPU_FREE(*set);
@@ -220,7 +233,7 @@ static int list_cores(struct gn_core_groups *groups)
 {
     cpu_set_t *set;
     size_t bytes;
-    int room = allowed_cores(&set, &bytes);
+    int room = cores_of_thread(0, &set, &bytes);
     if (room < 0)
         return room;
     groups->group = malloc((size_t)room * sizeof *groups->group);
@@ -256,7 +269,7 @@ static void join_group(struct search *s, int core, int group)
     struct gn_core_groups *groups = s->groups;
     groups->group[core] = group;
     if (group == groups->group_count)
-        s->first[groups->group_count++] = core;
+        groups->groups[groups->group_count++].first = core;
     groups->tried++;
     groups->untried--;
 }
@@ -282,8 +295,9 @@ static void place(struct search *s, int core, uint64_t until_ns)
     struct gn_core_groups *groups = s->groups;
     double apart_ns = 0;
     bool all = true;
+    struct offset to_first = {.lo_ticks = 0};
     for (int group = 0; group < groups->group_count; group++) {
-        int cores[2] = {s->first[group], core};
+        int cores[2] = {groups->groups[group].first, core};
         int64_t shifts_ticks[2] = {s->shift_ticks[cores[0]], s->shift_ticks[core]};
         struct offset offset;
         if (!try_pair(cores, shifts_ticks, until_ns, &offset)) {
@@ -292,9 +306,14 @@ static void place(struct search *s, int core, uint64_t until_ns)
             join_group(s, core, group);
             return;
         }
+        if (group == 0)
+            to_first = offset;
     }
     if (!all)
         return;
+    struct gn_core_group *fresh = &groups->groups[groups->group_count];
+    fresh->from_first = to_first.there;
+    fresh->to_first = to_first.back;
     join_group(s, core, groups->group_count);
     if (apart_ns > groups->offset_ns)
         groups->offset_ns = apart_ns;
@@ -332,24 +351,99 @@ int gn_core_groups_find(struct gn_core_groups *groups, double hz, unsigned patie
         return gn_fail(err, code, "cannot list the cores that may be used: %s", strerror(-code));
     struct search s = {.groups = groups,
                        .shift_ticks = calloc((size_t)groups->cores, sizeof *s.shift_ticks),
-                       .first = calloc((size_t)groups->cores, sizeof *s.first),
                        .ns_per_tick = 1e9 / hz,
                        .until_ns = gn_monotonic_ns() + patience_ms * 1000000ull};
-    code = s.shift_ticks && s.first ? read_shifts(s.shift_ticks, groups->cores, err)
-                                    : gn_fail(err, -ENOMEM, "no memory for %d cores", groups->cores);
+    groups->groups = calloc((size_t)groups->cores, sizeof *groups->groups);
+    code = s.shift_ticks && groups->groups ? read_shifts(s.shift_ticks, groups->cores, err)
+                                           : gn_fail(err, -ENOMEM, "no memory for %d cores", groups->cores);
     if (code == 0) {
         place_first(&s);
         place_all(&s);
     }
     free(s.shift_ticks);
-    free(s.first);
     if (code != 0)
         gn_core_groups_clear(groups);
+    return code;
+}
+
+/* Each group of `a` has one of `b`, as far as cores say that were tried in both. */
+static bool maps(const struct gn_core_groups *a, const struct gn_core_groups *b, int *image)
+{
+    bool fits = true;
+    memset(image, 0xff, (size_t)a->group_count * sizeof *image);
+    for (int core = 0; core < a->cores && core < b->cores; core++) {
+        int from = a->group[core], to = b->group[core];
+        if (from < 0 || to < 0)
+            continue;
+        fits = fits && (image[from] < 0 || image[from] == to);
+        image[from] = to;
+    }
+    return fits;
+}
+
+bool gn_core_groups_agree(const struct gn_core_groups *a, const struct gn_core_groups *b)
+{
+    int most = a->group_count > b->group_count ? a->group_count : b->group_count;
+    int *image = malloc((size_t)(most + 1) * sizeof *image);
+    bool agree = image && maps(a, b, image) && maps(b, a, image);
+    free(image);
+    return agree;
+}
+
+/* ---- processes ---- */
+
+static int group_of_thread(const struct gn_core_groups *groups, int thread)
+{
+    cpu_set_t *set;
+    size_t bytes;
+    int room = cores_of_thread(thread, &set, &bytes), group = GN_CORE_NOT_OURS;
+    if (room < 0)
+        return room == -ESRCH ? GN_CORE_NOT_OURS : GN_CORE_UNTRIED;
+    for (int core = 0; core < room && group != GN_CORE_UNTRIED; core++) {
+        if (!CPU_ISSET_S((size_t)core, bytes, set))
+            continue;
+        int its = core < groups->cores ? groups->group[core] : GN_CORE_UNTRIED;
+        group = its >= 0 && (group < 0 || group == its) ? its : GN_CORE_UNTRIED;
+    }
+    CPU_FREE(set);
+    return group;
+}
+
+int gn_core_groups_of_process(const struct gn_core_groups *groups, int pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    DIR *threads = opendir(path);
+    int group = threads || errno == ENOENT ? GN_CORE_NOT_OURS : GN_CORE_UNTRIED;
+    for (struct dirent *entry; threads && (entry = readdir(threads)) && group != GN_CORE_UNTRIED;) {
+        int thread = atoi(entry->d_name);
+        int its = thread > 0 ? group_of_thread(groups, thread) : GN_CORE_NOT_OURS; /* "." or gone */
+        if (its != GN_CORE_NOT_OURS)
+            group = group < 0 || group == its ? its : GN_CORE_UNTRIED;
+    }
+    if (threads)
+        closedir(threads);
+    return group;
+}
+
+int gn_core_groups_bind(const struct gn_core_groups *groups, int group)
+{
+    size_t bytes = CPU_ALLOC_SIZE((size_t)groups->cores);
+    cpu_set_t *set = CPU_ALLOC((size_t)groups->cores);
+    if (!set)
+        return -ENOMEM;
+    CPU_ZERO_S(bytes, set);
+    for (int core = 0; core < groups->cores; core++)
+        if (groups->group[core] == group)
+            CPU_SET_S((size_t)core, bytes, set);
+    int code = sched_setaffinity(0, bytes, set) == 0 ? 0 : -errno;
+    CPU_FREE(set);
     return code;
 }
 
 void gn_core_groups_clear(struct gn_core_groups *groups)
 {
     free(groups->group);
+    free(groups->groups);
     *groups = (struct gn_core_groups){0};
 }

@@ -18,6 +18,15 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A throw between the first group's counter and another's: sent before it left, received after it was there.
+ */
+struct gn_core_throw {
+    uint64_t sent_ticks, received_ticks;
+};
+
 enum { GN_CORE_NOT_OURS = -1, GN_CORE_UNTRIED = -2 };
 
 /* group[core] for core < cores: its group, counted from 0, or one of the above. */
@@ -27,6 +36,12 @@ struct gn_core_groups {
     int tried, untried; /* cores that we may use; the first counts as tried */
     double width_ns;  /* widest interval of D between cores of one group: how well it is known that D is 0 */
     double offset_ns; /* largest |D| that is certain between two groups, 0 with one group */
+    /* For each group: a core of it; and the throws that tell most of its counter and the first group's. Those
+     * of the first group itself are nothing. */
+    struct gn_core_group {
+        int first;
+        struct gn_core_throw to_first, from_first;
+    } * groups;
 };
 
 /*
@@ -35,6 +50,18 @@ struct gn_core_groups {
  * tests. Errors: -EINVAL (that variable), -ENOMEM, what sched_getaffinity says; groups are empty then.
  */
 int gn_core_groups_find(struct gn_core_groups *groups, double hz, unsigned patience_ms, struct gn_error *err);
+
+/* Whether two findings can both be right: cores that share a counter in one and were tried in the other share
+ * it there, too, and the other way round. */
+bool gn_core_groups_agree(const struct gn_core_groups *a, const struct gn_core_groups *b);
+
+/* The group of all cores on which the threads of a process may run now; GN_CORE_UNTRIED: of several groups,
+ * on cores that were not tried, or that cannot be found out; GN_CORE_NOT_OURS: there is no such process. */
+int gn_core_groups_of_process(const struct gn_core_groups *groups, int pid);
+
+/* Binds this thread, and those that it starts from now on, to the cores of a group. 0 or a negative errno. */
+int gn_core_groups_bind(const struct gn_core_groups *groups, int group);
+
 void gn_core_groups_clear(struct gn_core_groups *groups);
 
 #endif

@@ -116,6 +116,7 @@ static int hello_rank(struct agent *a, int pid, struct gn_message *reply)
         snprintf(reply->text, sizeof reply->text, "%s", strerror(-reply->status));
         return -1;
     }
+    gn_host_clock_watch(&a->clock, pid, &w->core_group);
     int segment_file = w->segment_file;
     struct gn_watched *ancestor = gn_watched_ancestor(&a->watched, pid);
     if (ancestor) {
@@ -301,6 +302,8 @@ static void ended(struct agent *a, struct gn_watched *w)
 {
     bool well = w->segment ? GN_GET(w->segment->finalized_ticks) != 0 : true;
     gn_watched_ended(w);
+    if (w->core_group > 0)
+        w->end_ticks = gn_host_clock_now(&a->clock, w->core_group);
     if (w->traced && a->finish.trace)
         gn_trace_part_ended(a->finish.trace, w->pid);
     if (well || a->finish.launcher_error < 0)
@@ -346,6 +349,9 @@ static void keep_folder(struct agent *a, uint64_t now_ns)
         return;
     if (now_ns - a->last_heartbeat > HEARTBEAT_MS * 1000000ull) {
         gn_finish_heartbeat(&a->finish);
+        for (size_t i = 0; i < a->watched.count; i++)
+            if (a->watched.items[i].handle >= 0 && a->watched.items[i].segment)
+                gn_host_clock_watch(&a->clock, a->watched.items[i].pid, &a->watched.items[i].core_group);
         a->last_heartbeat = now_ns;
     }
     if (save_now || now_ns - a->last_checkpoint > CHECKPOINT_MS * 1000000ull) {
@@ -460,8 +466,11 @@ static _Noreturn void be_agent(const struct gn_job *job, const struct gn_agent_s
     a.listener = listener;
     a.expected = job->local_count;
     name_host(job, a.host, sizeof a.host);
+    a.clock = (struct gn_host_clock){.host = a.host};
+    if (job->several || settings->trace.ring_events)
+        gn_host_clock_begin(&a.clock);
     struct gn_moment first_moment = gn_moment_now();
-    a.clock = (struct gn_host_clock){.host = a.host, .first_ticks = first_moment.ticks};
+    a.clock.first_ticks = first_moment.ticks;
     a.finish = (struct gn_finish){.settings = settings,
                                   .job = job,
                                   .watched = &a.watched,

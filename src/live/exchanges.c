@@ -54,8 +54,9 @@ struct gn_exchanges {
 
     pthread_t thread;
     bool running;
-    int wake;        /* eventfd */
-    atomic_int what; /* GO_ON, END or STOP, from the caller */
+    pthread_mutex_t mutex; /* what the thread writes: held by it but for its rests */
+    int wake;              /* eventfd */
+    atomic_int what;       /* GO_ON, END or STOP, from the caller */
     atomic_uint patience_ms;
     uint64_t end_ns;   /* CLOCK_MONOTONIC_RAW: the patience is over; 0: not ending yet */
     uint64_t refusing; /* line.refused when it was last looked at */
@@ -108,6 +109,7 @@ int gn_exchanges_open(struct gn_exchanges **exchanges, const char *host,
     apply_defaults(&x->settings, settings);
     x->report.parent = UINT32_MAX;
     x->line.socket.fd = -1;
+    pthread_mutex_init(&x->mutex, NULL);
     x->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     int code = x->wake < 0 ? gn_fail(err, -errno, "cannot make an eventfd: %s", strerror(errno))
                : sodium_init() < 0
@@ -217,10 +219,12 @@ static void rest(struct gn_exchanges *x, uint64_t then_ns, bool hearing)
         return;
     if (!hearing)
         return;
+    pthread_mutex_lock(&x->mutex);
     if (fds[1].revents & POLLERR)
         gn_stamped_socket_discard(&x->line.socket);
     if (fds[1].revents & POLLIN)
         hear_all(x);
+    pthread_mutex_unlock(&x->mutex);
 }
 
 /* Whoever sends rubbish gets a bounded share of this thread's time: a hundredth or so. */
@@ -263,8 +267,10 @@ static void *run(void *context)
     pthread_setname_np(pthread_self(), "gnomon-clock");
     while (atomic_load(&x->what) != STOP) {
         uint64_t now_ns = gn_monotonic_ns();
+        pthread_mutex_lock(&x->mutex);
         begin_end(x, now_ns);
         uint64_t next_ns = next_time(x, now_ns);
+        pthread_mutex_unlock(&x->mutex);
         if (next_ns == 0)
             break;
         rest(x, next_ns, true);
@@ -434,17 +440,22 @@ static void tell_stamps(struct gn_exchanges *x)
              s->clock.steps, s->clock.steps == 1 ? "" : "s");
 }
 
+static void count_all(const struct gn_exchanges *x, struct gn_exchange_report *r)
+{
+    r->asked = x->asking.asked;
+    r->answered = x->asking.answered;
+    r->narrowed = x->asking.narrowed;
+    r->served = x->answering.served;
+    r->refused = x->line.refused;
+}
+
 static void finish(struct gn_exchanges *x)
 {
     struct gn_exchange_report *r = &x->report;
     if (x->has_parent)
         gn_asking_settle(&x->asking, &x->line);
     keep_last(&x->kept);
-    r->asked = x->asking.asked;
-    r->answered = x->asking.answered;
-    r->narrowed = x->asking.narrowed;
-    r->served = x->answering.served;
-    r->refused = x->line.refused;
+    count_all(x, r);
     if (r->parent != UINT32_MAX)
         tell_parent(x);
     if (r->asked || r->served)
@@ -492,6 +503,70 @@ const struct gn_exchange *gn_exchanges_kept(const struct gn_exchanges *x, size_t
     return x->kept.all;
 }
 
+/* ---- in the middle ---- */
+
+struct copying {
+    struct gn_clocks *to;
+    uint32_t sender;
+    int code;
+};
+
+static void copy_message(void *context, uint64_t sent_ticks, uint64_t received_ticks)
+{
+    struct copying *c = context;
+    if (c->code == 0)
+        c->code = gn_clocks_message(c->to, c->sender, sent_ticks, !c->sender, received_ticks);
+}
+
+static int copy_clocks(const struct gn_exchanges *x, struct gn_clocks **copy)
+{
+    const struct gn_endpoint *theirs = &x->hosts[x->report.parent];
+    struct gn_clock_def defs[2] = {{theirs->hz, theirs->granularity_ticks},
+                                   {x->endpoint.hz, x->endpoint.granularity_ticks}};
+    *copy = gn_clocks_new(0);
+    if (!*copy || gn_clocks_add(*copy, &defs[0]) != 0 || gn_clocks_add(*copy, &defs[1]) != 1)
+        return -ENOMEM;
+    struct copying c = {.to = *copy};
+    for (; c.sender < 2; c.sender++)
+        gn_clocks_each_kept(x->clocks, c.sender, !c.sender, copy_message, &c);
+    return c.code;
+}
+
+static int copy_kept(const struct kept *from, struct gn_exchange_snapshot *s)
+{
+    if (from->count == 0)
+        return 0;
+    s->kept = malloc(from->count * sizeof *s->kept);
+    if (!s->kept)
+        return -ENOMEM;
+    memcpy(s->kept, from->all, from->count * sizeof *s->kept);
+    s->kept_count = from->count;
+    return 0;
+}
+
+int gn_exchanges_snapshot(struct gn_exchanges *x, struct gn_exchange_snapshot *s)
+{
+    *s = (struct gn_exchange_snapshot){.clocks = NULL};
+    pthread_mutex_lock(&x->mutex);
+    s->report = x->report;
+    s->report.problem = NULL;
+    count_all(x, &s->report);
+    int code = x->clocks ? copy_clocks(x, &s->clocks) : 0;
+    if (code == 0)
+        code = copy_kept(&x->kept, s);
+    pthread_mutex_unlock(&x->mutex);
+    if (code != 0)
+        gn_exchange_snapshot_clear(s);
+    return code;
+}
+
+void gn_exchange_snapshot_clear(struct gn_exchange_snapshot *s)
+{
+    gn_clocks_free(s->clocks);
+    free(s->kept);
+    *s = (struct gn_exchange_snapshot){.clocks = NULL};
+}
+
 void gn_exchanges_free(struct gn_exchanges *x)
 {
     if (!x)
@@ -506,5 +581,6 @@ void gn_exchanges_free(struct gn_exchanges *x)
     sodium_memzero(x->line.key, sizeof x->line.key);
     free(x->kept.all);
     free(x->hosts);
+    pthread_mutex_destroy(&x->mutex);
     free(x);
 }

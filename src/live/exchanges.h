@@ -82,6 +82,17 @@ const struct gn_exchange_report *gn_exchanges_report(const struct gn_exchanges *
 const struct gn_clocks *gn_exchanges_clocks(const struct gn_exchanges *exchanges);
 const struct gn_exchange *gn_exchanges_kept(const struct gn_exchanges *exchanges, size_t *count);
 
+/* What the above give, in the middle of it all: a copy, but for a problem that is only told at the end. Holds
+ * the exchanges up for less than a millisecond. 0 or -ENOMEM; the caller clears. */
+struct gn_exchange_snapshot {
+    struct gn_exchange_report report;
+    struct gn_clocks *clocks;
+    struct gn_exchange *kept;
+    size_t kept_count;
+};
+int gn_exchanges_snapshot(struct gn_exchanges *exchanges, struct gn_exchange_snapshot *snapshot);
+void gn_exchange_snapshot_clear(struct gn_exchange_snapshot *snapshot);
+
 void gn_exchanges_free(struct gn_exchanges *exchanges);
 
 #endif

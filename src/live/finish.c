@@ -77,7 +77,8 @@ void gn_finish_heartbeat(const struct gn_finish *f)
     utimensat(AT_FDCWD, path, NULL, 0);
 }
 
-int gn_finish_hosts_open(const char *folder, const char *host)
+/* Marks of others that are refreshed, or of those that are not any more. */
+static int count_marks(const char *folder, const char *host, bool fresh)
 {
     char path[4500];
     int count = 0;
@@ -90,12 +91,18 @@ int gn_finish_hosts_open(const char *folder, const char *host)
             continue;
         if (host && strncmp(entry->d_name, host, length - 5) == 0 && host[length - 5] == '\0')
             continue;
-        if (fstatat(dirfd(parts), entry->d_name, &info, 0) == 0 && time(NULL) - info.st_mtime < STALE_SECONDS)
+        if (fstatat(dirfd(parts), entry->d_name, &info, 0) == 0 &&
+            (time(NULL) - info.st_mtime < STALE_SECONDS) == fresh)
             count++;
     }
     if (parts)
         closedir(parts);
     return count;
+}
+
+int gn_finish_hosts_open(const char *folder, const char *host)
+{
+    return count_marks(folder, host, true);
 }
 
 /* ---- this host's profile ---- */
@@ -128,7 +135,7 @@ static int add_all(const struct gn_finish *f, sqlite3 *db, struct gn_error *err)
     struct gn_process_facts facts = {.host = f->host, .tick_ns = tick_length(f)};
     for (size_t i = 0; i < f->watched->count && code == 0; i++) {
         struct gn_watched *w = &f->watched->items[i];
-        facts.end_ticks = w->end_ticks ? w->end_ticks : gn_ticks();
+        facts.end_ticks = w->end_ticks ? w->end_ticks : gn_host_clock_now(f->clock, w->core_group);
         facts.launcher_rank = w->rank;
         facts.ended = w->ended;
         facts.exit_status = w->exit_status;
@@ -140,6 +147,20 @@ static int add_all(const struct gn_finish *f, sqlite3 *db, struct gn_error *err)
                 "it did not call MPI_Init, or gnomon stepped aside there (then its standard error says why)",
                 err);
         }
+    }
+    return code;
+}
+
+/* On which clock the times of each process are. */
+static int name_clocks(const struct gn_finish *f, sqlite3 *db, struct gn_error *err)
+{
+    int code = 0;
+    char name[GN_DOMAIN_BYTES];
+    for (size_t i = 0; i < f->watched->count && code == 0; i++) {
+        const struct gn_watched *w = &f->watched->items[i];
+        if (w->segment)
+            code = gn_profile_set_process_clock(db, f->host, (int)w->segment->pid,
+                                                gn_host_clock_domain(f->clock, w->core_group, name), err);
     }
     return code;
 }
@@ -163,6 +184,8 @@ void gn_finish_checkpoint(const struct gn_finish *f)
     if (gn_profile_create(&db, ":memory:", NULL) != 0)
         return;
     if (add_all(f, db, NULL) == 0) {
+        if (gn_host_clock_checkpoint(f->clock, db, NULL) == 0)
+            name_clocks(f, db, NULL);
         describe_run(f, db);
         mark_path(f, "db", path, sizeof path);
         gn_profile_save(db, path, NULL);
@@ -248,6 +271,16 @@ static bool has_rank_zero(const struct gn_finish *f)
         if (f->watched->items[i].rank == 0)
             return true;
     return false;
+}
+
+/* Rank 0's host prints the report. When its agent has died, whoever finishes last does. */
+static bool prints(const struct gn_finish *f, sqlite3 *whole)
+{
+    return has_rank_zero(f) ||
+           (count_marks(f->folder->path, f->host, false) > 0 &&
+            gn_finish_hosts_open(f->folder->path, f->host) == 0 &&
+            gn_sql_value(whole, 0, "SELECT count(*) FROM process WHERE rank = 0 AND ended != 'running'",
+                         "") == 0);
 }
 
 /* When all hosts are here, their traces become one. Whoever comes later finds that done. */
@@ -379,7 +412,7 @@ static void finish_profile(struct gn_finish *f, sqlite3 *db)
         say(f, err.text);
     gn_finish_heartbeat(f);
     finish_trace(f, db);
-    if (gn_host_clock_save(f->clock, db, &err) != 0)
+    if (gn_host_clock_save(f->clock, db, &err) != 0 || name_clocks(f, db, &err) != 0)
         say(f, err.text);
     if (!f->folder->shared)
         solve_clocks(f, db);
@@ -399,7 +432,7 @@ static void finish_profile(struct gn_finish *f, sqlite3 *db)
         remove_parts(f); /* all of it is in the profile */
     }
     bool quiet = f->settings->quiet && !f->moved; /* whoever asked for silence looks in the first place */
-    if (whole && !quiet && (whole == db || has_rank_zero(f)))
+    if (whole && !quiet && (whole == db || prints(f, whole)))
         f->settings->report(whole, saved == 0 ? f->folder->path : NULL,
                             report_output(f, all_complete(whole)));
     if (whole != db)

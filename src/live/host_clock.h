@@ -5,17 +5,24 @@
  *   open ──► sheet ──► begin ──► end ──► save
  *      │       (the envoy meets the others: docs/clock-meeting.md)
  *      └───────────────────────────────► save     one host, or the hosts did not meet
+ *
+ * Where cores have counters of their own, each group of cores that shares one is a clock domain: "host" for
+ * the group of the first core, whose counter the agent reads, "host/2" and so on for the others. A process
+ * whose threads may run on cores of several groups has none (docs/clocks.md).
  */
 #ifndef GNOMON_LIVE_HOST_CLOCK_H
 #define GNOMON_LIVE_HOST_CLOCK_H
 
 #include "base/error.h"
 #include "capture/protocol.h"
+#include "clock/core_groups.h"
 #include "live/exchanges.h"
 
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+enum { GN_DOMAIN_BYTES = 80 };
 
 struct gn_host_clock {
     const char *host;
@@ -27,8 +34,24 @@ struct gn_host_clock {
     struct gn_endpoint *hosts; /* of all hosts that have met, NULL: they have not */
     uint32_t count, own;
     bool began;
-    struct gn_error problem; /* why this host is not compared, empty: it is, or there is no other */
+    struct gn_core_groups groups; /* at the begin; none: they were not looked for */
+    bool mixed;                   /* several were found too late: nothing is known of any time of this host */
+    struct gn_error problem;      /* why this host is not compared, empty: it is, or there is no other */
 };
+
+/* Ahead of all else, when times of several processes are going to be compared: finds out whether the cores
+ * share the counter, in 20 ms or a little more, and binds this thread to cores that do. */
+void gn_host_clock_begin(struct gn_host_clock *clock);
+
+/* Notes on which group of cores a process may run now; *group is GN_CORE_NOT_OURS before the first time. Once
+ * in a while, since programs change that. */
+void gn_host_clock_watch(const struct gn_host_clock *clock, int pid, int *group);
+
+/* The reading of that group's counter, in this thread. */
+uint64_t gn_host_clock_now(const struct gn_host_clock *clock, int group);
+
+/* The domain that times of processes of that group are on; NULL: none. Known after save. */
+const char *gn_host_clock_domain(const struct gn_host_clock *clock, int group, char name[GN_DOMAIN_BYTES]);
 
 /* The job is on several hosts: opens the exchanges. Once. */
 void gn_host_clock_open(struct gn_host_clock *clock, const struct gn_exchange_settings *settings);
@@ -45,6 +68,9 @@ void gn_host_clock_end(struct gn_host_clock *clock);
 
 /* Writes what is known into a profile. Tries all cores for 50 ms at most: after the end of the program. */
 int gn_host_clock_save(struct gn_host_clock *clock, sqlite3 *db, struct gn_error *err);
+
+/* The same in the middle of the run, for the case that this is the last that is heard of this host. */
+int gn_host_clock_checkpoint(struct gn_host_clock *clock, sqlite3 *db, struct gn_error *err);
 
 void gn_host_clock_clear(struct gn_host_clock *clock);
 

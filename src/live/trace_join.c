@@ -27,6 +27,7 @@ struct host {
     uint32_t *regions, *paths, *comms, *windows, *processes, *nodes; /* by number in the part */
     uint32_t *path_map;                                              /* what its events call a path */
     const struct gn_clock_state *clock;                              /* NULL: nothing is known of it */
+    bool torn;                                                       /* its processes have several */
     struct gn_clock_offset *offsets;
     size_t offset_count;
     struct gn_trace_local local;
@@ -340,9 +341,12 @@ static int read_clocks(struct joiner *j, sqlite3 *profile, struct gn_error *err)
     gn_clocks_set_epoch(clocks->clocks, clocks->rows[0].epoch_ticks);
     code = gn_clocks_solve(clocks->clocks, &assumption, err);
     for (uint32_t i = 0; i < clocks->count && code == 0; i++) {
-        struct host *h = host_named(j, clocks->rows[i].host);
+        const struct gn_clock_row *row = &clocks->rows[i];
+        struct host *h = strcmp(row->domain, row->host) == 0 ? host_named(j, row->host) : NULL;
         const struct gn_clock_state *state = gn_clocks_state(clocks->clocks, i);
-        if (h && state->bounds)
+        if (h)
+            h->torn = !row->whole;
+        if (h && row->whole && state->bounds)
             h->clock = state;
     }
     return code;
@@ -376,21 +380,22 @@ static uint64_t reference_ticks(const struct joiner *j, uint64_t realtime_ns)
     return part->began.ticks + (uint64_t)(int64_t)(ns * (double)rate_of(j->reference) * 1e-9);
 }
 
-static struct gn_clock_offset coarse_offset(const struct joiner *j, const struct gn_moment *moment)
+static struct gn_clock_offset coarse_offset(const struct joiner *j, const struct host *h,
+                                            const struct gn_moment *moment)
 {
-    return (struct gn_clock_offset){moment->ticks, (int64_t)(reference_ticks(j, moment->ns) - moment->ticks),
-                                    GN_DEVIATION_UNKNOWN};
+    uint64_t there = h == j->reference ? moment->ticks : reference_ticks(j, moment->ns);
+    return (struct gn_clock_offset){moment->ticks, (int64_t)(there - moment->ticks), GN_DEVIATION_UNKNOWN};
 }
 
 static int place_coarsely(const struct joiner *j, struct host *h)
 {
-    if (h == j->reference)
+    if (h == j->reference && !h->torn)
         return 0;
     h->offsets = calloc(2, sizeof *h->offsets);
     if (!h->offsets)
         return -ENOMEM;
-    h->offsets[0] = coarse_offset(j, &h->part.began);
-    h->offsets[1] = coarse_offset(j, &h->part.ended);
+    h->offsets[0] = coarse_offset(j, h, &h->part.began);
+    h->offsets[1] = coarse_offset(j, h, &h->part.ended);
     h->offset_count = 2;
     return 0;
 }

@@ -1,6 +1,7 @@
 #include "live/watched.h"
 
 #include "base/grow.h"
+#include "clock/core_groups.h"
 #include "clock/ticks.h"
 #include "live/job.h"
 
@@ -37,6 +38,7 @@ struct gn_watched *gn_watched_add(struct gn_watched_list *list, int pid)
     struct gn_watched *fresh = &list->items[list->count++];
     *fresh = (struct gn_watched){.pid = pid,
                                  .handle = handle,
+                                 .core_group = GN_CORE_NOT_OURS,
                                  .rank = -1,
                                  .error_output = -1,
                                  .segment_file = -1,

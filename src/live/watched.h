@@ -14,6 +14,7 @@ struct gn_watched {
     bool enlisted;          /* a `gnomon run` became this process */
     bool covered;           /* it or a process it started called MPI_Init */
     bool traced;            /* it has rings for its events */
+    int core_group;         /* on which cores it may run: host_clock.h */
     int rank;               /* as the launcher said, -1 unknown */
     int error_output;       /* its standard error, -1 when not given */
     struct gn_tag *segment; /* NULL until MPI_Init */

@@ -429,7 +429,7 @@ static void add_process(struct adder *a)
 {
     const struct gn_tag *h = &a->snapshot->head;
     uint64_t start = GN_GET(h->start_ticks);
-    RUN(a, "INSERT INTO process VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    RUN(a, "INSERT INTO process VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
         "iiisssiisiisdiii", (int64_t)(h->rank >= 0 ? h->rank : a->facts->launcher_rank), add_host(a),
         (int64_t)h->pid, h->exe, h->flavour, h->library, (int64_t)h->world, (int64_t)h->thread_level,
         a->facts->ended, (int64_t)a->facts->exit_status, (int64_t)is_complete(a->snapshot), h->message,

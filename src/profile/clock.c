@@ -54,13 +54,14 @@ static int add_row(sqlite3 *db, const struct gn_clock_row *row, struct gn_error 
         db, err,
         "INSERT INTO clock_domain(name, host, parent, counter, hz, granularity_ticks, epoch_ticks, "
         "last_ticks,"
-        " shared, cores, untried, shared_width_ns, asked, answered, narrowed, refused, problem)"
-        " VALUES(?, (SELECT id FROM host WHERE name = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        "ssssdiiiiiidiiiis", row->domain, row->host, row->parent, row->counter, row->def.hz,
+        " shared, cores, untried, shared_width_ns, asked, answered, narrowed, refused, problem,"
+        " mixed)"
+        " VALUES(?, (SELECT id FROM host WHERE name = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "ssssdiiiiiidiiiisi", row->domain, row->host, row->parent, row->counter, row->def.hz,
         (int64_t)row->def.granularity_ticks, (int64_t)row->epoch_ticks, (int64_t)row->last_ticks,
         (int64_t)row->shared, (int64_t)row->cores, (int64_t)row->untried, row->shared_width_ns,
         (int64_t)row->asked, (int64_t)row->answered, (int64_t)row->narrowed, (int64_t)row->refused,
-        row->problem);
+        row->problem, (int64_t)row->mixed);
 }
 
 static int64_t id_of(sqlite3 *db, const char *domain)
@@ -84,6 +85,15 @@ int gn_profile_add_clock(sqlite3 *db, const struct gn_clock_row *row, const stru
     }
     gn_sql(db, NULL, w.code ? "ROLLBACK" : "COMMIT", "");
     return w.code;
+}
+
+int gn_profile_set_process_clock(sqlite3 *db, const char *host, int pid, const char *domain,
+                                 struct gn_error *err)
+{
+    return gn_sql(db, err,
+                  "UPDATE process SET clock_domain = ? WHERE pid = ? AND"
+                  " host = (SELECT id FROM host WHERE name = ?)",
+                  "sis", domain, (int64_t)pid, host);
 }
 
 static int add_exchange(sqlite3 *db, int64_t domain, int64_t number, const struct gn_exchange *x,
@@ -135,7 +145,9 @@ static const char ordered_domains[] =
     "  UNION SELECT d.id, d.name, tree.depth + 1 FROM tree JOIN clock_domain d ON d.parent = tree.name)"
     " SELECT d.id, d.name, d.parent, h.name, d.counter, d.hz, d.granularity_ticks, d.epoch_ticks,"
     "  d.last_ticks, d.shared, d.cores, d.shared_width_ns, d.asked, d.answered, d.narrowed, d.refused,"
-    "  d.problem, d.untried"
+    "  d.problem, d.untried, d.mixed,"
+    "  NOT d.mixed AND NOT EXISTS (SELECT 1 FROM process p JOIN location l ON l.process = p.id"
+    "   WHERE p.host = d.host AND p.clock_domain IS NOT d.name)"
     " FROM clock_domain d LEFT JOIN host h ON h.id = d.host LEFT JOIN tree t ON t.id = d.id"
     " ORDER BY t.depth IS NULL, t.depth, d.id";
 
@@ -198,7 +210,9 @@ static void take_row(sqlite3_stmt *query, struct gn_clock_row *row)
                                  .answered = (uint64_t)sqlite3_column_int64(query, 13),
                                  .narrowed = (uint64_t)sqlite3_column_int64(query, 14),
                                  .refused = (uint64_t)sqlite3_column_int64(query, 15),
-                                 .problem = copy_text(query, 16)};
+                                 .problem = copy_text(query, 16),
+                                 .mixed = sqlite3_column_int(query, 18) != 0,
+                                 .whole = sqlite3_column_int(query, 19) != 0};
 }
 
 static struct gn_key key_of(sqlite3_stmt *query, int column)
@@ -264,6 +278,7 @@ static int read_messages(struct reader *r)
         gn_sql_query(r->db, r->err,
                      "SELECT d.id, p.id, m.to_parent, m.sent_ticks, m.received_ticks FROM clock_message m"
                      " JOIN clock_domain d ON d.id = m.domain JOIN clock_domain p ON p.name = d.parent"
+                     " WHERE NOT d.mixed AND NOT p.mixed"
                      " ORDER BY m.domain, m.to_parent, m.received_ticks, m.sent_ticks",
                      "");
     int code = query ? 0 : -EINVAL, step = SQLITE_DONE;
@@ -371,18 +386,18 @@ static int write_state(sqlite3 *db, const struct gn_clock_row *row, const struct
                        struct gn_error *err)
 {
     int64_t id = id_of(db, row->domain);
-    int code =
-        gn_sql(db, err,
-               "UPDATE clock_domain SET reached = ?, rests_on = ?, rate_lo_ppb = ?, rate_hi_ppb = ?,"
-               " used_there = ?, used_back = ? WHERE id = ?",
-               "isddiii", (int64_t)state->reached, gn_assumption_name(state->rests_on), state->rate_lo_ppb,
-               state->rate_hi_ppb, (int64_t)state->used_there, (int64_t)state->used_back, id);
+    bool reached = state->reached && !row->mixed; /* a reference is reached without a message */
+    int code = gn_sql(db, err,
+                      "UPDATE clock_domain SET reached = ?, rests_on = ?, rate_lo_ppb = ?, rate_hi_ppb = ?,"
+                      " used_there = ?, used_back = ? WHERE id = ?",
+                      "isddiii", (int64_t)reached, gn_assumption_name(state->rests_on), state->rate_lo_ppb,
+                      state->rate_hi_ppb, (int64_t)state->used_there, (int64_t)state->used_back, id);
     for (int i = 0; i < state->refuted_count && code == 0; i++)
         code = gn_sql(db, err, "INSERT OR IGNORE INTO clock_refuted VALUES(?, ?, ?, ?, ?, ?)", "isiidd", id,
                       gn_assumption_name(state->refuted[i].kind), (int64_t)state->refuted[i].first_ticks,
                       (int64_t)state->refuted[i].last_ticks, state->refuted[i].seen_ppb,
                       state->refuted[i].allowed_ppb);
-    if (code == 0 && state->reached && state->bounds)
+    if (code == 0 && reached && state->bounds)
         code = write_bounds(db, id, state->bounds, row, err);
     return code;
 }

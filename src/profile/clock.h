@@ -27,20 +27,26 @@ struct gn_clock_row {
     double shared_width_ns; /* how well */
     uint64_t asked, answered, narrowed, refused;
     const char *problem; /* NULL: none */
+    /* Which of several counters was read is not known: what was measured is kept, nothing follows from it. */
+    bool mixed;
+    bool whole; /* read: all processes of the host that were measured have their times on it */
 };
 
 /* Adds a domain with the messages that `clocks` kept between its parent (0) and it (1); clocks may be NULL.
  */
 int gn_profile_add_clock(sqlite3 *db, const struct gn_clock_row *row, const struct gn_clocks *clocks,
                          struct gn_error *err);
+/* Times of the process are on this domain; NULL: on none that is known. */
+int gn_profile_set_process_clock(sqlite3 *db, const char *host, int pid, const char *domain,
+                                 struct gn_error *err);
 int gn_profile_add_exchanges(sqlite3 *db, const char *domain, const struct gn_exchange *exchanges,
                              size_t count, struct gn_error *err);
 
-/* Reads all domains and their messages. The reference is 0 (the one without a parent; of several, which were
- * never compared, the one of the host with the lowest rank), the others are in order of their distance from
- * it; those that nothing connects with it come last. -ENODATA: the profile has none, or the part with the
- * reference is missing; -EINVAL: it makes no
- * sense, and err says what. */
+/* Reads all domains and their messages, except those of domains that are mixed. The reference is 0 (the one
+ * without a parent; of several, which were never compared, the one of the host with the lowest rank), the
+ * others are in order of their distance from it; those that nothing connects with it come last. -ENODATA: the
+ * profile has none, or the part with the reference is missing; -EINVAL: it makes no sense, and err says what.
+ */
 struct gn_profile_clocks {
     struct gn_clocks *clocks; /* not solved */
     struct gn_clock_row *rows;

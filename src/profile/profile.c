@@ -176,7 +176,7 @@ static const char *const merge_rest[] = {
     "INSERT INTO process SELECT p.id + base.process, p.rank, h.id, p.pid, p.exe, p.flavour, p.library, "
     "p.world,"
     " p.thread_level, p.ended, p.exit_status, p.complete, p.message, p.tick_ns, p.elapsed_ns, p.init_ns,"
-    " p.finalized_ns FROM part.process p JOIN base JOIN part.host ph ON ph.id = p.host"
+    " p.finalized_ns, NULL FROM part.process p JOIN base JOIN part.host ph ON ph.id = p.host"
     " JOIN main.host h ON h.name = ph.name",
     "INSERT INTO location SELECT l.id + base.location, l.process + base.process, l.thread, l.thread_id, "
     "l.elapsed_ns,"
@@ -200,16 +200,16 @@ static const char *const merge_rest[] = {
     "DROP TABLE temp.s",
     "DROP TABLE temp.c",
     "DROP TABLE temp.a",
-    "DROP TABLE temp.base",
 };
 
 /* Clocks are known by their names. A profile of format 1 has none. Bounds are made anew from the messages. */
 static const char *const merge_clocks[] = {
     "INSERT OR IGNORE INTO clock_domain(name, host, parent, counter, hz, granularity_ticks, epoch_ticks,"
-    " last_ticks, shared, cores, untried, shared_width_ns, asked, answered, narrowed, refused, problem)"
+    " last_ticks, shared, cores, untried, shared_width_ns, asked, answered, narrowed, refused, problem,"
+    " mixed)"
     " SELECT d.name, h.id, parent, counter, hz, granularity_ticks, epoch_ticks, last_ticks, shared, cores, "
     "untried,"
-    " shared_width_ns, asked, answered, narrowed, refused, problem FROM part.clock_domain d"
+    " shared_width_ns, asked, answered, narrowed, refused, problem, mixed FROM part.clock_domain d"
     " JOIN part.host ph ON ph.id = d.host JOIN main.host h ON h.name = ph.name",
     "CREATE TEMP TABLE d AS SELECT p.id AS part, o.id AS own FROM part.clock_domain p"
     " JOIN main.clock_domain o ON o.name = p.name",
@@ -218,6 +218,8 @@ static const char *const merge_clocks[] = {
     "INSERT OR IGNORE INTO clock_exchange SELECT d.own, x.number, x.asked_ticks, x.heard_ticks,"
     " x.answered_ticks, x.received_ticks, x.kernel FROM part.clock_exchange x JOIN d ON d.part = x.domain",
     "DROP TABLE temp.d",
+    "UPDATE process SET clock_domain = (SELECT p.clock_domain FROM part.process p JOIN base"
+    " WHERE p.id + base.process = main.process.id) WHERE id > (SELECT process FROM base)",
 };
 
 static int run_steps(sqlite3 *db, struct gn_error *err, const char *const *steps, size_t count)
@@ -247,6 +249,8 @@ int gn_profile_merge(sqlite3 *db, const char *part_path, struct gn_error *err)
     if (code == 0 &&
         gn_sql_value(db, 0, "SELECT count(*) FROM part.sqlite_master WHERE name GLOB 'clock_*'", ""))
         code = run_steps(db, err, merge_clocks, sizeof merge_clocks / sizeof merge_clocks[0]);
+    if (code == 0)
+        code = execute(db, err, "DROP TABLE temp.base");
     execute(db, NULL, code == 0 ? "COMMIT" : "ROLLBACK");
     gn_sql_forget(db); /* a kept statement would keep the part attached */
     execute(db, NULL, "DETACH part");

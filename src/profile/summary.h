@@ -75,8 +75,8 @@ struct gn_trace_facts { /* of the archive of all events, when one was asked for 
 };
 
 struct gn_clock_fact { /* of a clock domain; docs/profile-format.md, clock_domain */
-    char *domain, *parent, *counter, *problem, *rests_on;
-    bool shared, reached;
+    char *domain, *host, *parent, *counter, *problem, *rests_on;
+    bool shared, reached, mixed;
     int cores, untried;
     double shared_width_ns, rate_lo_ppb, rate_hi_ppb;
     int64_t asked, answered, narrowed, refused;
@@ -104,6 +104,7 @@ struct gn_summary {
     struct gn_trace_facts trace;
     struct gn_clock_fact *clocks; /* those that can be compared first, the reference ahead of them */
     size_t clock_count;
+    char ranks_without_clock[256]; /* they may run on cores with different counters; "" none */
     struct gn_assumption assumption;
     struct gn_activity_row *rows;
     size_t row_count;

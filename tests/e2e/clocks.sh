@@ -36,6 +36,72 @@ compared() { # NAME
     grep -q 'clocks.*: 2 hosts compared to ± .* exchanges' "$work/$1.err" || fail "the report does not say so"
 }
 
+# Makes example.py of the example in docs/profile-format.md: class Clock, and db, the profile in this folder.
+take_example() {
+    sed -n '/^## When was that/,$ { /^```python/,/^```$/ { /^```/d; p } }' "$SOURCE/docs/profile-format.md" >example.py
+    [ -s example.py ] || fail "there is no example in docs/profile-format.md"
+}
+
+# same_moment NAME LEFT RIGHT SHIFT: when LEFT's counter shows t, RIGHT's shows t + SHIFT: a moment on both is one moment,
+# from long before the run to long after it.
+same_moment() {
+    take_example
+    cat >>example.py <<END
+left, right, shift = Clock(db, "$2"), Clock(db, "$3"), $4
+first, last = db.execute("SELECT min(epoch_ticks), max(last_ticks) FROM clock_domain WHERE name = '$2'").fetchone()
+for i in range(-1000, 2001):
+    ticks = first + (last - first) * i // 1000
+    a, b = left.interval(ticks), right.interval(ticks + shift)
+    assert a[0] <= a[1] and b[0] <= b[1], (ticks, a, b)
+    assert a[0] <= b[1] and b[0] <= a[1], ("not the same moment", ticks, a, b)
+END
+    (cd "$(folder_of "$1")" && python3 ../example.py >/dev/null 2>"$work/example.err") || fail "bounds of $2 and $3 are wrong"
+}
+
+# Hosts h0 and h1. On one of them the last core's counter is ahead of the others'; its first rank is bound to the first core.
+two_counters() { # last|both RANK: the cores of its second rank, and its first one
+    [ "$(nproc)" -ge 2 ] || skip "one core"
+    first=$(python3 -c 'import os; print(min(os.sched_getaffinity(0)))')
+    last=$(python3 -c 'import os; print(max(os.sched_getaffinity(0)))')
+    ahead=1000000000000
+    [ "$1" = last ] && its=$last || its=$first,$last
+    cat >on_hosts.sh <<END
+#!/bin/sh
+rank=\${OMPI_COMM_WORLD_RANK:-\$PMI_RANK}
+export GNOMON_HOST=h\$((rank / 2))
+[ \$((rank / 2 * 2)) != $2 ] || export GNOMON_TEST_DOMAIN=$last:+$ahead
+[ \$rank != $2 ] || exec taskset -c $first "\$@"
+[ \$rank != $(($2 + 1)) ] || exec taskset -c $its "\$@"
+exec "\$@"
+END
+}
+
+within_20_s() { # COMMAND...: waits until it succeeds
+    for _ in $(seq 100); do
+        "$@" 2>/dev/null && return 0
+        sleep 0.2
+    done
+    fail "within 20 s not: $*"
+}
+
+# Begins program `until` with gnomon on both hosts, in the background. `touch stop` ends it.
+begin_until() {
+    compile until fixtures/until.c
+    timeout -k 5 120 $MPIRUN -n 4 ./on_hosts.sh "$gnomon" run ./until stop >"$work/run.out" 2>"$work/run.err" </dev/null &
+    launcher=$!
+}
+
+end_until() {
+    touch stop
+    wait $launcher || fail "exit status $?"
+    [ "$(cat "$work/run.out")" = over ] || fail "other output"
+    wait_for_report run
+}
+
+agent_of() { # HOST, while it runs
+    sed -n 's/^agent //p' gnomon-*/parts/$1.open
+}
+
 case $1 in
 compared)
     on_hosts run "$gnomon" run --keep-exchanges 100 "$program" ok
@@ -48,8 +114,7 @@ compared)
     ;;
 document) # the example of docs/profile-format.md: the same reading is the same moment on both hosts
     on_hosts run "$gnomon" run "$program" ok
-    sed -n '/^## When was that/,$ { /^```python/,/^```$/ { /^```/d; p } }' "$SOURCE/docs/profile-format.md" >example.py
-    [ -s example.py ] || fail "there is no example in docs/profile-format.md"
+    take_example
     cd "$(folder_of run)"
     python3 ../example.py >"$work/example.out" 2>"$work/example.err" || fail "the example does not run"
     [ "$(grep -c measured "$work/example.out")" = 2 ] || fail "the example does not know both hosts"
@@ -67,6 +132,70 @@ for clock in left, right:
         assert clock.interval(ticks) == (lo, hi), ticks
 END
     python3 ../example.py >/dev/null 2>"$work/example.err" || fail "the example gets other bounds"
+    ;;
+counters) # a group of cores that has a counter of its own is a clock domain, compared through the host's first one
+    two_counters last 2
+    on_hosts run "$gnomon" run "$program" ok
+    same_output run
+    clocks run "[x['domain'] for x in c['domains']] == ['h0', 'h1', 'h1/2'] and all(x['compared'] for x in c['domains'])" ||
+        fail "not three clocks"
+    [ "$(sql run 'SELECT rank, clock_domain FROM process ORDER BY rank' | tr '\n' ' ')" = "0 h0 1 h0 2 h1 3 h1/2 " ] ||
+        fail "ranks are on other clocks: $(sql run 'SELECT rank, clock_domain FROM process')"
+    clocks run "c['ranks_without'] == ''" || fail "ranks without a clock"
+    same_moment run h0 h1 0
+    same_moment run h1 h1/2 $ahead
+    same_moment run h0 h1/2 $ahead
+    grep -q 'clocks.*: 3 counters of 2 hosts compared to ± ' "$work/run.err" || fail "the report does not say so"
+    ;;
+counters_traced) # an archive does not say on which counter an event is: those of such a host have no bounds
+    for torn in 2 0; do
+        two_counters last $torn
+        on_hosts $torn "$gnomon" run --trace "$program" ok
+        "$gnomon" export --to csv --bounds -o events.csv "$(folder_of $torn)/trace" 2>"$work/export.err" || fail "no export"
+        grep -q 'does not bound the clocks of 2 of its 4 locations' "$work/export.err" || fail "it is not told"
+        python3 - events.csv $torn <<'END' >"$work/events.err" 2>&1 || fail "other events have bounds"
+import csv, sys
+bounded = {}
+for row in csv.DictReader(open(sys.argv[1])):
+    bounded.setdefault(int(row["rank"]), set()).add(row["lo_ns"] != "")
+assert bounded == {rank: {rank // 2 * 2 != int(sys.argv[2])} for rank in range(4)}, bounded
+END
+    done
+    ;;
+counters_agent) # the agent of such a host reads one counter only; others' may run where they like
+    two_counters last 2
+    begin_until
+    cores_of() {
+        grep -h Cpus_allowed_list: /proc/$(agent_of $1)/task/*/status | sort -u
+    }
+    comparing() {
+        grep -q gnomon-clock /proc/$(agent_of $1)/task/*/comm
+    }
+    within_20_s comparing h1
+    within_20_s comparing h0
+    left=$(cores_of h0) right=$(cores_of h1)
+    end_until
+    [ "$left" = "$(grep Cpus_allowed_list: /proc/self/status)" ] || fail "an agent was bound without need: $left"
+    [ "$right" = "$(taskset -c 0-$((last - 1)) grep Cpus_allowed_list: /proc/self/status)" ] || fail "not bound: $right"
+    ;;
+astride) # a rank that may run on cores with different counters has no clock
+    two_counters both 2
+    on_hosts run "$gnomon" run "$program" ok
+    same_output run
+    [ "$(sql run 'SELECT rank, clock_domain FROM process ORDER BY rank' | tr '\n' ' ')" = "0 h0 1 h0 2 h1 3 None " ] ||
+        fail "ranks are on other clocks: $(sql run 'SELECT rank, clock_domain FROM process')"
+    clocks run "c['ranks_without'] == '3'" || fail "the rank is not named in JSON"
+    grep -q 'rank 3: not comparable with others in time' "$work/run.err" || fail "the report does not say so"
+    ;;
+unbound) # whoever did not look at the begin knows nothing of any time of the host
+    [ "$(nproc)" -ge 2 ] || skip "one core"
+    export GNOMON_TEST_DOMAIN=$(python3 -c 'import os; print(max(os.sched_getaffinity(0)))'):+1000000000000
+    run run $MPIRUN -n 2 "$gnomon" run "$program" ok
+    wait_for_report run
+    clocks run "[x['compared'] for x in c['domains']] == [False]" || fail "there is a clock"
+    clocks run "'do not share the counter' in c['domains'][0]['problem']" || fail "the reason is not told"
+    grep -q 'no time is compared between ranks' "$work/run.err" || fail "the report does not say so"
+    [ "$(sql run 'SELECT count(*) FROM clock_bound')" = 0 ] || fail "there are bounds"
     ;;
 launcher) # from in front of it
     run run "$gnomon" run --clock-interval 20 -- $MPIRUN -n 4 ./on_hosts.sh "$program" ok
@@ -143,6 +272,42 @@ killed) # a rank of the other host: what was compared until then is there
     wait_for_report run
     grep -q PARTIAL "$work/run.err" || fail "not PARTIAL"
     clocks run "sorted(d) == ['h0', 'h1']" || fail "not both clocks are in the profile"
+    ;;
+host_dies | reference_dies | reference_lost) # an agent, with kill -9: in the middle of the run, or before it was saved
+    dead=h1 alive=h0
+    [ "$1" = host_dies ] || dead=h0 alive=h1
+    begin_until
+    saved() { # batch systems announce the end with SIGTERM: then what is known is saved
+        kill -TERM $(agent_of $1) &&
+            [ "$(python3 -c 'import glob, sqlite3, sys
+print(*sqlite3.connect(glob.glob("gnomon-*/parts/%s.db" % sys.argv[1])[0]).execute(sys.argv[2]).fetchone())' $1 \
+                "$2")" = 1 ]
+    }
+    compared_by_now="SELECT max(received_ticks) > 0 FROM clock_message" # in h1's part, who asks
+    within_20_s saved h1 "$compared_by_now"
+    [ "$1" = reference_lost ] || within_20_s saved $dead "SELECT count(*) FROM clock_domain"
+    kill -KILL $(agent_of $dead)
+    touch -d '5 minutes ago' gnomon-*/parts/$dead.open # or the others wait for a minute whether it comes back
+    sleep 2.5 # without it
+    end_until
+    grep -q PARTIAL "$work/run.err" || fail "not PARTIAL"
+    if [ "$1" = reference_lost ]; then
+        clocks run "list(d) == ['h1'] and not d['h1']['compared']" || fail "compared with a clock that is not known"
+        [ "$(sql run 'SELECT count(*) FROM clock_bound')" = 0 ] || fail "there are bounds"
+        exit 0
+    fi
+    clocks run "sorted(d) == ['h0', 'h1'] and all(x['compared'] for x in d.values())" || fail "not both are compared"
+    clocks run "'did not live' in d['$dead']['problem']" || fail "it is not told that the agent has died"
+    same_moment run h0 h1 0
+    cat >>example.py <<END
+# without a question for so long, bounds are wider by as much as rates may differ: 2 × 5 ppm at least
+heard = db.execute("SELECT max(received_ticks) FROM clock_message").fetchone()[0]
+hz, over = db.execute("SELECT hz, last_ticks FROM clock_domain WHERE name = '$alive'").fetchone()
+silence_ns = (over - heard) / hz * 1e9
+lo, hi = right.interval(over)
+assert silence_ns > 2e9 and hi - lo > silence_ns * 9e-6, (silence_ns, lo, hi)
+END
+    (cd "$(folder_of run)" && python3 ../example.py >/dev/null 2>"$work/example.err") || fail "bounds did not get wider"
     ;;
 bad_option)
     for option in --clock-interval=0 --clock-branching=x --keep-exchanges=-1; do

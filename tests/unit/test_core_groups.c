@@ -4,14 +4,19 @@
 #include "clock/ticks.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -19,6 +24,7 @@ enum { PATIENCE_MS = 20000, CORES = 1024 };
 static const double HZ = 1e9; /* so that a tick is 1 ns */
 
 static cpu_set_t ours;
+static atomic_bool quiet;
 
 static int core_number(int index)
 {
@@ -48,6 +54,37 @@ static void force(int core, long long ticks)
     char text[64];
     snprintf(text, sizeof text, "%d:%+lld", core, ticks);
     setenv("GNOMON_TEST_DOMAIN", text, 1);
+}
+
+/* Of cores 0 … count − 1. */
+static struct gn_core_groups made_up(int count, int *group, int groups)
+{
+    return (struct gn_core_groups){.group = group, .cores = count, .group_count = groups};
+}
+
+static void findings_agree(int *left, int lefts, int *right, int rights, int count, bool agree)
+{
+    struct gn_core_groups a = made_up(count, left, lefts), b = made_up(count, right, rights);
+    assert_int_equal(gn_core_groups_agree(&a, &b), agree);
+    assert_int_equal(gn_core_groups_agree(&b, &a), agree);
+}
+
+static void other_numbers_are_no_contradiction(void **state)
+{
+    (void)state;
+    findings_agree((int[]){0, 1, 1, 2}, 3, (int[]){1, 0, 0, 2}, 3, 4, true);
+}
+
+static void cores_that_were_not_tried_twice_contradict_nothing(void **state)
+{
+    (void)state;
+    findings_agree((int[]){0, 1, GN_CORE_UNTRIED}, 2, (int[]){0, GN_CORE_UNTRIED, 0}, 1, 3, true);
+}
+
+static void cores_that_part_contradict(void **state)
+{
+    (void)state;
+    findings_agree((int[]){0, 0, 1}, 2, (int[]){0, 1, 2}, 3, 3, false);
 }
 
 static int restore(void **state)
@@ -108,6 +145,90 @@ static void a_counter_behind_is_found(void **state)
 {
     (void)state;
     another_counter_is_found(-1000000000);
+}
+
+static void throws_between_groups_come_along(void **state)
+{
+    (void)state;
+    need_two_cores();
+    enum { AHEAD = 1000000000 };
+    uint64_t before = gn_ticks_ordered();
+    force(last_core(), AHEAD);
+    struct gn_core_groups groups = find(PATIENCE_MS);
+    uint64_t after = gn_ticks_ordered();
+    const struct gn_core_throw *to = &groups.groups[1].to_first, *from = &groups.groups[1].from_first;
+    assert_int_equal(groups.groups[0].first, core_number(0));
+    assert_int_equal(groups.groups[1].first, last_core());
+    /* on one counter, which these cores really have: before < sent <= received < after */
+    assert_true(before < to->sent_ticks - AHEAD && to->sent_ticks - AHEAD <= to->received_ticks);
+    assert_true(before < from->sent_ticks && from->sent_ticks <= from->received_ticks - AHEAD);
+    assert_true(to->received_ticks < after && from->received_ticks - AHEAD < after);
+    gn_core_groups_clear(&groups);
+}
+
+/* Another program, since sanitizers have threads of their own in this one. */
+static int group_of_program(const struct gn_core_groups *groups, int bound_to)
+{
+    int started[2], status;
+    char nothing;
+    assert_int_equal(pipe2(started, O_CLOEXEC), 0);
+    pid_t program = fork();
+    if (program == 0) {
+        if (bound_to >= 0)
+            gn_core_groups_bind(groups, bound_to);
+        execlp("sleep", "sleep", "60", NULL);
+        _exit(1);
+    }
+    close(started[1]);
+    assert_int_equal(read(started[0], &nothing, 1), 0);
+    close(started[0]);
+    int group = gn_core_groups_of_process(groups, program);
+    kill(program, SIGKILL);
+    assert_int_equal(waitpid(program, &status, 0), program);
+    return group;
+}
+
+static void a_process_has_the_group_of_all_its_cores(void **state)
+{
+    (void)state;
+    need_two_cores();
+    force(last_core(), 1000000000);
+    struct gn_core_groups groups = find(PATIENCE_MS);
+    assert_int_equal(group_of_program(&groups, -1), GN_CORE_UNTRIED);
+    assert_int_equal(group_of_program(&groups, 0), 0);
+    assert_int_equal(group_of_program(&groups, 1), 1);
+    gn_core_groups_clear(&groups);
+}
+
+static void *wait_for_quiet(void *argument);
+
+static void every_thread_counts(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip(); /* it has one of its own */
+#endif
+    need_two_cores();
+    pthread_t thread;
+    force(last_core(), 1000000000);
+    struct gn_core_groups groups = find(PATIENCE_MS);
+    assert_int_equal(gn_core_groups_bind(&groups, 1), 0);
+    atomic_store(&quiet, false);
+    assert_int_equal(pthread_create(&thread, NULL, wait_for_quiet, NULL), 0);
+    assert_int_equal(gn_core_groups_of_process(&groups, getpid()), 1);
+    assert_int_equal(gn_core_groups_bind(&groups, 0), 0); /* this thread alone */
+    assert_int_equal(gn_core_groups_of_process(&groups, getpid()), GN_CORE_UNTRIED);
+    atomic_store(&quiet, true);
+    pthread_join(thread, NULL);
+    gn_core_groups_clear(&groups);
+}
+
+static void a_process_that_is_gone_has_none(void **state)
+{
+    (void)state;
+    struct gn_core_groups groups = find(0);
+    assert_int_equal(gn_core_groups_of_process(&groups, INT_MAX), GN_CORE_NOT_OURS);
+    gn_core_groups_clear(&groups);
 }
 
 static void equal_offsets_are_one_group(void **state)
@@ -179,7 +300,12 @@ static void our_own_affinity_stays(void **state)
     assert_true(CPU_EQUAL(&after, &ours));
 }
 
-static atomic_bool quiet;
+static void *wait_for_quiet(void *argument)
+{
+    while (!atomic_load(&quiet))
+        usleep(1000);
+    return argument;
+}
 
 static void *make_noise(void *argument)
 {
@@ -228,6 +354,13 @@ int main(void)
         cmocka_unit_test(what_is_known_is_not_nothing),
         cmocka_unit_test_teardown(a_counter_ahead_is_found, restore),
         cmocka_unit_test_teardown(a_counter_behind_is_found, restore),
+        cmocka_unit_test_teardown(throws_between_groups_come_along, restore),
+        cmocka_unit_test_teardown(a_process_has_the_group_of_all_its_cores, restore),
+        cmocka_unit_test_teardown(every_thread_counts, restore),
+        cmocka_unit_test(a_process_that_is_gone_has_none),
+        cmocka_unit_test(other_numbers_are_no_contradiction),
+        cmocka_unit_test(cores_that_were_not_tried_twice_contradict_nothing),
+        cmocka_unit_test(cores_that_part_contradict),
         cmocka_unit_test_teardown(equal_offsets_are_one_group, restore),
         cmocka_unit_test_teardown(cores_that_are_not_ours_are_left_alone, restore),
         cmocka_unit_test(without_patience_nothing_is_assumed),

@@ -182,6 +182,69 @@ static void clocks_get_both_halves(void **state)
     assert_null(gn_exchanges_clocks(hosts[0]));
 }
 
+static void check_copied(void *child_sends, uint64_t sent_ticks, uint64_t received_ticks)
+{
+    int from = child_sends ? 1 : 0;
+    check_fact(from, sent_ticks, !from, received_ticks);
+}
+
+/* Again and again while it runs, so that a copy in the middle of a change would be seen under a sanitizer. */
+static void what_is_known_so_far_is_true(void **state)
+{
+    (void)state;
+    struct gn_exchange_snapshot s = {.clocks = NULL};
+    open_host(0, "");
+    open_host(1, "offset=3s,rate=40ppm");
+    begin_host(0, 2, key);
+    begin_host(1, 2, key);
+    for (uint64_t answered = 0; answered < 100;) {
+        gn_exchange_snapshot_clear(&s);
+        assert_int_equal(gn_exchanges_snapshot(hosts[1], &s), 0);
+        assert_true(s.report.answered >= answered && s.report.answered <= s.report.asked);
+        answered = s.report.answered;
+        usleep(1000);
+    }
+    end_hosts(2);
+    assert_true(gn_clocks_messages(s.clocks, 1, 0) > 0 && gn_clocks_messages(s.clocks, 0, 1) > 0);
+    gn_clocks_each_kept(s.clocks, 1, 0, check_copied, &s);
+    gn_clocks_each_kept(s.clocks, 0, 1, check_copied, NULL);
+    assert_true(s.kept_count >= 100 && s.kept_count <= report(1)->answered);
+    gn_exchange_snapshot_clear(&s);
+}
+
+static void add_up(void *sum, uint64_t sent_ticks, uint64_t received_ticks)
+{
+    *(uint64_t *)sum = *(uint64_t *)sum * 31 + sent_ticks * 7 + received_ticks;
+}
+
+static void the_copy_is_the_same(void **state)
+{
+    (void)state;
+    struct gn_exchange_snapshot s;
+    run_pair(0, "", "");
+    assert_int_equal(gn_exchanges_snapshot(hosts[1], &s), 0);
+    for (uint32_t from = 0; from < 2; from++) {
+        uint64_t copied = 0, own = 0;
+        gn_clocks_each_kept(s.clocks, from, !from, add_up, &copied);
+        gn_clocks_each_kept(gn_exchanges_clocks(hosts[1]), from, !from, add_up, &own);
+        assert_true(own == copied && own != 0);
+    }
+    gn_exchange_snapshot_clear(&s);
+}
+
+static void the_reference_has_nothing_to_copy(void **state)
+{
+    (void)state;
+    struct gn_exchange_snapshot s;
+    open_host(0, "");
+    open_host(1, "");
+    begin_host(0, 2, key);
+    assert_int_equal(gn_exchanges_snapshot(hosts[0], &s), 0);
+    assert_null(s.clocks);
+    assert_int_equal(s.report.parent, UINT32_MAX);
+    gn_exchange_snapshot_clear(&s);
+}
+
 static void each_host_asks_its_parent(void **state)
 {
     (void)state;
@@ -464,6 +527,9 @@ int main(void)
         TEST(facts_without_kernel_stamps_are_true),
         TEST(facts_of_different_clocks_are_true),
         TEST(clocks_get_both_halves),
+        TEST(what_is_known_so_far_is_true),
+        TEST(the_copy_is_the_same),
+        TEST(the_reference_has_nothing_to_copy),
         TEST(each_host_asks_its_parent),
         TEST(a_parent_answers_all_its_children),
         TEST(a_parent_serves_until_its_children_are_done),

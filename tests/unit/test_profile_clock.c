@@ -262,6 +262,66 @@ static void of_two_references_the_lowest_rank_counts(void **state)
     gn_profile_close(db);
 }
 
+/* The domain with that name has read nobody knows which counter: nothing follows, however it is connected. */
+static void mix(sqlite3 *db, const char *name)
+{
+    gn_sql(db, NULL, "UPDATE clock_domain SET mixed = 1 WHERE name = ?", "s", name);
+    assert_int_equal(solve(db), 0);
+}
+
+static void a_mixed_child_is_not_compared(void **state)
+{
+    (void)state;
+    sqlite3 *db = two_hosts();
+    add(db, "third", "right");
+    mix(db, "right");
+    assert_int_equal(value(db, "SELECT reached FROM clock_domain WHERE name = 'left'"), 1);
+    assert_int_equal(value(db, "SELECT sum(reached) FROM clock_domain WHERE name != 'left'"), 0);
+    assert_null(gn_profile_bounds(db, "right", NULL));
+    assert_null(gn_profile_bounds(db, "third", NULL));
+    gn_profile_close(db);
+}
+
+static void nothing_is_compared_with_a_mixed_reference(void **state)
+{
+    (void)state;
+    sqlite3 *db = two_hosts();
+    mix(db, "left");
+    assert_int_equal(value(db, "SELECT sum(reached) FROM clock_domain"), 0);
+    assert_int_equal(value(db, "SELECT count(*) FROM clock_bound"), 0);
+    gn_profile_close(db);
+}
+
+static void merged_processes_keep_their_clocks(void **state)
+{
+    (void)state;
+    char path[100];
+    snprintf(path, sizeof path, "%s/processes.db", folder);
+    sqlite3 *part = create(), *db = create();
+    for (int i = 0; i < 2; i++)
+        add(part, i ? "right/2" : "right", i ? "right" : NULL);
+    gn_sql(part, NULL, "INSERT INTO process(rank, pid, host, ended, complete) VALUES(0, 10, 1, 'exit', 1)",
+           "");
+    gn_sql(part, NULL, "INSERT INTO process(rank, pid, host, ended, complete) VALUES(1, 11, 1, 'exit', 1)",
+           "");
+    gn_sql(part, NULL, "INSERT INTO process(rank, pid, host, ended, complete) VALUES(2, 12, 1, 'exit', 1)",
+           "");
+    assert_int_equal(gn_profile_set_process_clock(part, "right", 10, "right", NULL), 0);
+    assert_int_equal(gn_profile_set_process_clock(part, "right", 11, "right/2", NULL), 0);
+    assert_int_equal(gn_profile_set_process_clock(part, "left", 12, "left", NULL), 0); /* another's */
+    assert_int_equal(gn_profile_save(part, path, NULL), 0);
+    add(db, "left", NULL);
+    gn_sql(db, NULL, "INSERT INTO process(rank, pid, host, ended, complete) VALUES(7, 10, 1, 'exit', 1)", "");
+    assert_int_equal(gn_profile_set_process_clock(db, "left", 10, "left", NULL), 0);
+    assert_int_equal(gn_profile_merge(db, path, NULL), 0);
+    assert_int_equal(value(db, "SELECT count(*) FROM process WHERE (rank, clock_domain) IN"
+                               " (VALUES(0, 'right'), (1, 'right/2'), (7, 'left'))"),
+                     3);
+    assert_int_equal(value(db, "SELECT clock_domain IS NULL FROM process WHERE rank = 2"), 1);
+    gn_profile_close(part);
+    gn_profile_close(db);
+}
+
 static void format_1_has_no_clocks(void **state)
 {
     (void)state;
@@ -275,6 +335,7 @@ static void format_1_has_no_clocks(void **state)
         snprintf(drop, sizeof drop, "DROP TABLE %s", tables[i]);
         assert_int_equal(sqlite3_exec(old, drop, NULL, NULL, NULL), SQLITE_OK);
     }
+    assert_int_equal(sqlite3_exec(old, "ALTER TABLE process DROP COLUMN clock_domain", NULL, NULL, NULL), 0);
     struct gn_profile_clocks list;
     assert_int_equal(gn_profile_read_clocks(old, &list, NULL), -ENODATA);
     assert_int_equal(solve(old), 0);
@@ -370,6 +431,9 @@ int main(void)
         cmocka_unit_test(a_host_without_messages_has_no_bounds),
         cmocka_unit_test(merged_parts_are_solved),
         cmocka_unit_test(of_two_references_the_lowest_rank_counts),
+        cmocka_unit_test(a_mixed_child_is_not_compared),
+        cmocka_unit_test(nothing_is_compared_with_a_mixed_reference),
+        cmocka_unit_test(merged_processes_keep_their_clocks),
         cmocka_unit_test(format_1_has_no_clocks),
         cmocka_unit_test(damaged_rows_are_refused),
         cmocka_unit_test(a_ring_of_parents_ends),
