@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -426,9 +427,8 @@ static void name_host(const struct gn_job *job, char *host, size_t size)
         snprintf(host, size, "%s", job->host);
         return;
     }
-    if (gethostname(host, size) != 0)
-        snprintf(host, size, "unknown");
-    host[size - 1] = '\0';
+    struct utsname system; /* gethostname fails when all 64 bytes of a name do not fit */
+    snprintf(host, size, "%.63s", uname(&system) == 0 ? system.nodename : "unknown");
     for (char *c = host; *c; c++)
         if (*c == '/')
             *c = '_';

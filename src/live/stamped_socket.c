@@ -159,8 +159,11 @@ void gn_stamped_socket_discard(struct gn_stamped_socket *s)
 {
     uint32_t number;
     int64_t stamp_ns;
+    int error;
+    socklen_t size = sizeof error;
     while (next_stamp(s, &number, &stamp_ns) >= 0)
         ;
+    getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &error, &size); /* as long as it stands, poll() does not wait */
 }
 
 static bool locate(struct gn_stamped_socket *s, int64_t stamp_ns, struct gn_tick_range *range)
