@@ -162,6 +162,13 @@ static double least_delay_between(const struct gn_clock_report *r, const struct 
     return d.least_ns;
 }
 
+static double grain_ns(const struct gn_clock_host *host)
+{
+    return (double)host->row->def.granularity_ticks * 1e9 / host->row->def.hz;
+}
+
+/* A message can have been received as much as a granularity after the reading says: nobody can know its delay
+ * better than that. */
 static void find_floor(struct gn_clock_report *r, const struct gn_clocks *clocks, uint32_t i)
 {
     struct gn_clock_host *host = &r->hosts[i];
@@ -172,7 +179,8 @@ static void find_floor(struct gn_clock_report *r, const struct gn_clocks *clocks
     double there = least_delay_between(r, clocks, i, host->parent),
            back = least_delay_between(r, clocks, host->parent, i);
     if (isfinite(there) && isfinite(back))
-        host->floor_ns = r->hosts[host->parent].floor_ns + fmax(there + back, 0);
+        host->floor_ns = r->hosts[host->parent].floor_ns + fmax(there + back, 0) + grain_ns(host) +
+                         grain_ns(&r->hosts[host->parent]);
 }
 
 /* ---- all of them ---- */

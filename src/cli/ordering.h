@@ -19,10 +19,10 @@
 struct gn_ordering_settings {
     bool unsorted; /* events go out as they arrive */
     bool adjust;
-    bool measure;         /* fill struct gn_measured */
-    const char *when;     /* a predicate; NULL: all events */
-    uint64_t stop_after;  /* matches; 0: never */
-    struct gn_plot *plot; /* NULL: none */
+    bool measure;                         /* fill struct gn_measured */
+    const char *when;                     /* a predicate; NULL: all events */
+    uint64_t stop_after;                  /* matches; 0: never */
+    struct gn_plot *plot;                 /* NULL: none */
     const struct gn_event_bounds *bounds; /* NULL: none */
     const struct gn_definitions *definitions;
 };

@@ -1,11 +1,15 @@
 #include "cli/trace_clocks.h"
 
+#include "profile/clock.h"
+#include "profile/profile.h"
 #include "trace/archive.h"
 #include "trace/reader.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- domains ---- */
 
@@ -75,6 +79,22 @@ static uint64_t smallest_step(const struct gn_event *events, int64_t count, uint
     return smallest;
 }
 
+static const struct gn_clock_row *row_of(const struct gn_profile_clocks *run, const char *host)
+{
+    for (uint32_t i = 0; i < run->count; i++)
+        if (strcmp(run->rows[i].host, host) == 0)
+            return &run->rows[i];
+    return NULL;
+}
+
+/* What the run knows of the host's counter, else what the archive says, and its events show. */
+static struct gn_clock_def def_of(const struct gn_trace_clocks *c, const struct gn_definitions *d,
+                                  uint32_t domain, uint64_t step)
+{
+    const struct gn_clock_row *row = row_of(&c->run, c->names[domain]);
+    return row ? row->def : (struct gn_clock_def){(double)d->ticks_per_second, step};
+}
+
 /* From the first events of each location. Adds the domains. */
 static int add_domains(struct gn_trace_clocks *c, struct gn_source *source, struct gn_error *err)
 {
@@ -89,11 +109,68 @@ static int add_domains(struct gn_trace_clocks *c, struct gn_source *source, stru
         if (count > 0)
             steps[c->domain_of[l]] = smallest_step(events, count, steps[c->domain_of[l]]);
     }
-    for (uint32_t i = 0; i < c->count && count >= 0; i++)
-        if (gn_clocks_add(c->clocks, &(struct gn_clock_def){(double)d->ticks_per_second, steps[i]}) != i)
+    for (uint32_t i = 0; i < c->count && count >= 0; i++) {
+        const struct gn_clock_def def = def_of(c, d, i, steps[i]);
+        if (gn_clocks_add(c->clocks, &def) != i)
             count = no_memory(err);
+    }
     free(steps);
     return count < 0 ? (int)count : 0;
+}
+
+/* ---- the run's exchanges ---- */
+
+/* RUN/trace/traces.otf2 has RUN/profile.db beside it. A profile that cannot be read says nothing. */
+static void read_run(struct gn_trace_clocks *c, const char *path)
+{
+    struct gn_archive archive;
+    sqlite3 *db;
+    char profile[PATH_MAX + 16];
+    if (gn_archive_find(&archive, path, NULL) != 0)
+        return;
+    char *file = strrchr(archive.anchor, '/');
+    snprintf(profile, sizeof profile, "%.*s/../profile.db", file ? (int)(file - archive.anchor) : 1,
+             file ? archive.anchor : ".");
+    if (access(profile, R_OK) != 0 || gn_profile_open(&db, profile, NULL) != 0)
+        return;
+    if (gn_profile_read_clocks(db, &c->run, NULL) != 0)
+        c->run = (struct gn_profile_clocks){NULL, NULL, 0};
+    gn_profile_close(db);
+}
+
+struct exchanged {
+    struct gn_trace_clocks *c;
+    uint32_t from, to;
+    int code;
+};
+
+static void add_exchanged(void *context, uint64_t sent_ticks, uint64_t received_ticks)
+{
+    struct exchanged *x = context;
+    int code = gn_clocks_message(x->c->clocks, x->from, sent_ticks, x->to, received_ticks);
+    x->code = x->code ? x->code : code;
+    x->c->exchanged++;
+}
+
+static uint32_t domain_named(const struct gn_trace_clocks *c, const char *host)
+{
+    for (uint32_t i = 0; i < c->count; i++)
+        if (strcmp(c->names[i], host) == 0)
+            return i;
+    return GN_NONE;
+}
+
+static int add_run(struct gn_trace_clocks *c, struct gn_error *err)
+{
+    struct exchanged x = {.c = c};
+    for (uint32_t from = 0; from < c->run.count; from++)
+        for (uint32_t to = 0; to < c->run.count; to++) {
+            x.from = domain_named(c, c->run.rows[from].host);
+            x.to = domain_named(c, c->run.rows[to].host);
+            if (x.from != x.to && x.from != GN_NONE && x.to != GN_NONE)
+                gn_clocks_each_kept(c->run.clocks, from, to, add_exchanged, &x);
+        }
+    return x.code ? no_memory(err) : 0;
 }
 
 /* ---- all ---- */
@@ -144,7 +221,10 @@ int gn_trace_clocks(struct gn_trace_clocks *clocks, const char *path, const stru
                     struct gn_error *err)
 {
     *clocks = (struct gn_trace_clocks){0};
+    read_run(clocks, path);
     int code = with_source(path, clocks, prepare, err);
+    if (code == 0)
+        code = add_run(clocks, err);
     if (code == 0 && clocks->count > 1)
         code = with_source(path, clocks, learn, err);
     if (code == 0)
@@ -161,5 +241,6 @@ void gn_trace_clocks_clear(struct gn_trace_clocks *clocks)
     free(clocks->names);
     free(clocks->domain_of);
     gn_clocks_free(clocks->clocks);
+    gn_profile_clocks_clear(&clocks->run);
     *clocks = (struct gn_trace_clocks){0};
 }

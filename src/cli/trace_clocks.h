@@ -8,15 +8,17 @@
 
 #include "clock/clocks.h"
 #include "order/clock_facts.h"
+#include "profile/clock.h"
 
 /* 0 ns is first_ticks on the reference's clock: the begin of the trace, as in all that gnomon shows of it. */
 struct gn_trace_clocks {
-    struct gn_clocks *clocks; /* solved; domain 0 is the reference: where the profile says, or rank 0's */
+    struct gn_clocks *clocks; /* solved; domain 0 is the reference: rank 0's host */
     uint32_t count;           /* of domains */
     char **names;             /* [count] of the host, or of the process where each has a clock of its own */
     uint32_t *domain_of;      /* [location_count] domain of each location of the trace */
     size_t location_count;
     uint64_t first_ticks;
+    struct gn_profile_clocks run;      /* of the run that the trace belongs to; empty: none */
     uint64_t exchanged;                /* messages of gnomon's own exchanges among those that were used */
     struct gn_clock_facts_stats facts; /* what the program's messages gave */
 };

@@ -8,7 +8,8 @@
  * right, too.
  *
  * The interval contains the reference's time of the moment at which the reading was taken. Arithmetic is
- * 64-bit integers with 128-bit products; no floating point comes near a result.
+ * 64-bit integers with 128-bit products; many at a time are converted in doubles whose error is added
+ * outward.
  */
 #ifndef GNOMON_CLOCK_BOUNDS_H
 #define GNOMON_CLOCK_BOUNDS_H

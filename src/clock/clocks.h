@@ -42,7 +42,7 @@ struct gn_assumption {
     uint32_t wander_ppb;  /* C */
 };
 
-enum { GN_NOMINAL_PPB = 200000, GN_WANDER_PPB = 5000 }; /* what is assumed when nothing else is said: C */
+enum { GN_NOMINAL_PPB = 200000, GN_WANDER_PPB = 2000 }; /* what is assumed when nothing else is said: C */
 
 static inline struct gn_assumption gn_assumption_default(void)
 {

@@ -154,32 +154,6 @@ static size_t place_of(const struct gn_pair *p, uint64_t received_ticks)
     return low;
 }
 
-/* Within a burst of messages each either is implied by the one before or implies it, and which of the two is
- * as random as the network: no branch may depend on it. */
-static inline bool replace_last(struct gn_pair *p, uint64_t sent_ticks, uint64_t received_ticks)
-{
-    struct gn_kept *last = &p->kept[p->count - 1];
-    uint64_t run = received_ticks - last->received_ticks;
-    int64_t rise = (int64_t)(sent_ticks - last->sent_ticks);
-    bool implied = rise <= (int64_t)gn_product_floor(run, p->lo, SHIFT);
-    bool implies = rise >= (int64_t)gn_product_ceil(run, p->hi, SHIFT);
-    if (!(implied | implies))
-        return false;
-    uint64_t keep = -(uint64_t)implied;
-    last->received_ticks = (last->received_ticks & keep) | (received_ticks & ~keep);
-    last->sent_ticks = (last->sent_ticks & keep) | (sent_ticks & ~keep);
-    return true;
-}
-
-/* What replace_last left undone: a last one that got better may imply some before it. */
-static void settle_last(struct gn_pair *p)
-{
-    while (p->count > 1 && implied_by_later(p, &p->kept[p->count - 2], &p->kept[p->count - 1])) {
-        p->kept[p->count - 2] = p->kept[p->count - 1];
-        p->count--;
-    }
-}
-
 static bool is_implied(const struct gn_pair *p, size_t at, const struct gn_kept *fresh)
 {
     return (at > 0 && implied_by_earlier(p, &p->kept[at - 1], fresh)) ||
@@ -191,7 +165,6 @@ static __attribute__((noinline)) bool add_anywhere(struct gn_pair *p, uint64_t s
                                                    uint64_t received_ticks)
 {
     const struct gn_kept fresh = {received_ticks, sent_ticks};
-    settle_last(p);
     size_t at = place_of(p, received_ticks);
     if (is_implied(p, at, &fresh))
         return true;
@@ -206,16 +179,48 @@ static __attribute__((noinline)) bool add_anywhere(struct gn_pair *p, uint64_t s
     return true;
 }
 
+/* How far a message lies above a line of this rate through the origin, in 2^-32 ticks, exactly. A later
+ * message is implied by an earlier one when it is not higher above the line of the least rate, and implies it
+ * when it is not lower above that of the greatest. */
+static inline gn_wide above_line(uint64_t rate, uint64_t sent_ticks, uint64_t received_ticks)
+{
+    return ((gn_wide)sent_ticks << SHIFT) - (gn_wide)((gn_uwide)received_ticks * rate);
+}
+
+static bool add_apart(struct gn_pair *p, uint64_t sent_ticks, uint64_t received_ticks)
+{
+    bool added = add_anywhere(p, sent_ticks, received_ticks);
+    if (p->count > 0) {
+        const struct gn_kept *last = &p->kept[p->count - 1];
+        p->last_above_lo = above_line(p->lo, last->sent_ticks, last->received_ticks);
+        p->last_above_hi = above_line(p->hi, last->sent_ticks, last->received_ticks);
+    }
+    return added;
+}
+
+/*
+ * Within a burst of messages each either is implied by the one before or implies it, and which of the two is
+ * as random as the network; and nobody can tell when the next burst begins. No branch depends on either, and
+ * no multiplication on the message before. That a fresh one also implies some before the last is rare, and
+ * left to those who use the points.
+ */
 bool gn_pair_add(struct gn_pair *pair, uint64_t sent_ticks, uint64_t received_ticks)
 {
     pair->messages++;
-    if (pair->count == 0 || received_ticks < pair->kept[pair->count - 1].received_ticks)
-        return add_anywhere(pair, sent_ticks, received_ticks);
-    if (replace_last(pair, sent_ticks, received_ticks))
-        return true;
-    if (pair->count == pair->room || pair->count == pair->capacity)
-        return add_anywhere(pair, sent_ticks, received_ticks);
-    settle_last(pair);
-    pair->kept[pair->count++] = (struct gn_kept){received_ticks, sent_ticks};
+    if (pair->count == 0)
+        return add_apart(pair, sent_ticks, received_ticks);
+    struct gn_kept *last = &pair->kept[pair->count - 1];
+    if (pair->count == pair->room || pair->count == pair->capacity || received_ticks < last->received_ticks)
+        return add_apart(pair, sent_ticks, received_ticks);
+    gn_wide above_lo = above_line(pair->lo, sent_ticks, received_ticks);
+    gn_wide above_hi = above_line(pair->hi, sent_ticks, received_ticks);
+    bool implied = above_lo <= pair->last_above_lo, implies = above_hi >= pair->last_above_hi;
+    uint64_t keep = -(uint64_t)implied;
+    bool fresh = !(implied | implies);
+    last[fresh] = (struct gn_kept){(last->received_ticks & keep) | (received_ticks & ~keep),
+                                   (last->sent_ticks & keep) | (sent_ticks & ~keep)};
+    pair->last_above_lo = implied ? pair->last_above_lo : above_lo;
+    pair->last_above_hi = implied ? pair->last_above_hi : above_hi;
+    pair->count += fresh;
     return true;
 }

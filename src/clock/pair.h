@@ -13,6 +13,8 @@
 #ifndef GNOMON_CLOCK_PAIR_H
 #define GNOMON_CLOCK_PAIR_H
 
+#include "clock/fixed.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +28,7 @@ struct gn_pair {
     struct gn_kept *kept; /* by reading of the receiver */
     size_t count, room, capacity;
     uint64_t messages;
+    gn_wide last_above_lo, last_above_hi; /* of the last kept: how far above lines of the rates */
 };
 
 /* rates: the sender's frequency over the receiver's, and how far it may be off, as a share. */

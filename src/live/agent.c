@@ -158,8 +158,10 @@ static int open_trace(struct agent *a)
         return f->trace ? 0 : -ENOENT;
     if (!a->folder.path[0])
         return gn_fail(&f->no_trace, -ENOENT, "there is no folder to write it in");
-    return gn_trace_part_open(&f->trace, a->folder.path, a->host, a->folder.shared, &a->settings->trace,
-                              &f->no_trace);
+    struct gn_trace_settings settings = a->settings->trace;
+    if (a->clock.exchanges)
+        settings.hz = gn_exchanges_endpoint(a->clock.exchanges)->hz;
+    return gn_trace_part_open(&f->trace, a->folder.path, a->host, a->folder.shared, &settings, &f->no_trace);
 }
 
 static int hello_trace(struct agent *a, int pid, struct gn_message *reply)

@@ -24,7 +24,7 @@
 
 enum {
     BRANCHING = 4,
-    INTERVAL_MS = 250,
+    INTERVAL_MS = 100,
     BURST = 8,
     AT_ONCE = 64,         /* datagrams taken before something else is looked at */
     REFUSED_AT_ONCE = 64, /* then somebody sends rubbish, and is given less attention: */

@@ -45,7 +45,7 @@ struct gn_endpoint {
 
 struct gn_exchange_settings {
     unsigned branching;   /* children per host, 0: 4; 1 makes a chain */
-    unsigned interval_ms; /* between bursts in the long run, 0: 250 */
+    unsigned interval_ms; /* between bursts in the long run, 0: 100 */
     unsigned burst;       /* questions per burst, 0: 8 */
     size_t keep;          /* exchanges to keep one by one for comparisons, 0: none */
     bool no_kernel_stamps;

@@ -243,7 +243,7 @@ static void join_traces(const struct gn_finish *f, sqlite3 *db)
     char joined[4200];
     struct gn_error err = {""};
     snprintf(joined, sizeof joined, "%s/trace/traces.otf2", f->folder->path);
-    if (gn_trace_join(f->folder->path, &err) < 0)
+    if (gn_trace_join(f->folder->path, db, &err) < 0)
         gn_profile_set(db, "trace/all/error", err.text, NULL);
     if (access(joined, F_OK) == 0)
         gn_sql(db, NULL, "UPDATE run SET value = 'trace' WHERE key GLOB 'trace/*/path'", "");

@@ -72,6 +72,6 @@ int gn_trace_complete(const char *folder, sqlite3 *profile, struct gn_error *err
     }
     if (run)
         closedir(run);
-    int joined = code == 0 && count > 0 ? gn_trace_join(folder, err) : code;
+    int joined = code == 0 && count > 0 ? gn_trace_join(folder, profile, err) : code;
     return joined < 0 ? joined : count;
 }

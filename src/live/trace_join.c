@@ -3,7 +3,9 @@
 #include "base/grow.h"
 #include "base/lookup.h"
 #include "live/part_file.h"
+#include "profile/clock.h"
 #include "trace/clock_offsets.h"
+#include "trace/vocabulary.h"
 #include "trace/writer.h"
 
 #include <dirent.h>
@@ -24,7 +26,9 @@ struct host {
     struct gn_part part;
     uint32_t *regions, *paths, *comms, *windows, *processes, *nodes; /* by number in the part */
     uint32_t *path_map;                                              /* what its events call a path */
-    struct gn_clock_offset offsets[2];
+    const struct gn_clock_state *clock;                              /* NULL: nothing is known of it */
+    struct gn_clock_offset *offsets;
+    size_t offset_count;
     struct gn_trace_local local;
 };
 
@@ -38,6 +42,9 @@ struct joiner {
     const struct gn_trace_local **locals; /* by united location */
     size_t local_capacity;
     struct gn_lookup regions, paths, comms;
+    struct gn_profile_clocks clocks;
+    struct host *reference; /* whose counter is the trace's clock */
+    struct gn_trace_scale scale;
     uint64_t first_ticks, last_ticks;
 };
 
@@ -303,51 +310,132 @@ static int make_maps(struct host *h)
 
 /* ---- clocks ---- */
 
-/* The reading of the first host's counter at the moment when real time was realtime_ns. */
-static uint64_t first_host_ticks(const struct joiner *j, uint64_t realtime_ns)
+/* What the host's folder is called: trace-<host>. */
+static struct host *host_named(const struct joiner *j, const char *name)
 {
-    const struct gn_part *first = &j->hosts[0].part;
-    double ns = (double)(int64_t)(realtime_ns - first->began.ns);
-    return first->began.ticks +
-           (uint64_t)(int64_t)(ns * (double)first->translate->definitions->ticks_per_second * 1e-9);
+    for (size_t i = 0; i < j->host_count; i++)
+        if (strcmp(j->hosts[i].name + strlen("trace-"), name) == 0)
+            return &j->hosts[i];
+    return NULL;
 }
 
-static struct gn_clock_offset offset_at(const struct joiner *j, const struct gn_moment *moment)
+static uint64_t rate_of(const struct host *h)
 {
-    return (struct gn_clock_offset){moment->ticks, (int64_t)(first_host_ticks(j, moment->ns) - moment->ticks),
+    return h->part.translate->definitions->ticks_per_second;
+}
+
+/* A profile without clocks, or whose reference has no trace, is no error: clocks are bounded by nothing then.
+ */
+static int read_clocks(struct joiner *j, sqlite3 *profile, struct gn_error *err)
+{
+    const struct gn_assumption assumption = gn_assumption_default();
+    struct gn_profile_clocks *clocks = &j->clocks;
+    j->reference = &j->hosts[0];
+    int code = profile ? gn_profile_read_clocks(profile, clocks, err) : -ENODATA;
+    struct host *reference = code == 0 && clocks->count ? host_named(j, clocks->rows[0].host) : NULL;
+    if (!reference)
+        return code == -ENODATA ? 0 : code;
+    j->reference = reference;
+    j->scale = (struct gn_trace_scale){clocks->rows[0].epoch_ticks, (uint64_t)(clocks->rows[0].def.hz + 0.5)};
+    gn_clocks_set_epoch(clocks->clocks, clocks->rows[0].epoch_ticks);
+    code = gn_clocks_solve(clocks->clocks, &assumption, err);
+    for (uint32_t i = 0; i < clocks->count && code == 0; i++) {
+        struct host *h = host_named(j, clocks->rows[i].host);
+        const struct gn_clock_state *state = gn_clocks_state(clocks->clocks, i);
+        if (h && state->bounds)
+            h->clock = state;
+    }
+    return code;
+}
+
+/* What the bounds rest on, in the words of docs/trace-format.md. */
+static void describe_clocks(struct joiner *j)
+{
+    const struct gn_assumption assumption = gn_assumption_default();
+    enum gn_assumption_kind kind = GN_RATE_UNKNOWN;
+    bool any = false;
+    char text[128];
+    for (size_t i = 0; i < j->host_count; i++) {
+        const struct host *h = &j->hosts[i];
+        any |= h->clock != NULL;
+        /* the strongest: constant, wanders, within, unknown */
+        if (h->clock && h != j->reference && h->clock->rests_on != GN_RATE_UNKNOWN &&
+            (kind == GN_RATE_UNKNOWN || kind == GN_RATE_WITHIN || h->clock->rests_on == GN_RATE_CONSTANT))
+            kind = h->clock->rests_on;
+    }
+    snprintf(text, sizeof text, "%s nominal_ppb=%" PRIu32 " wander_ppb=%" PRIu32, gn_assumption_name(kind),
+             assumption.nominal_ppb, assumption.wander_ppb);
+    j->d->clock_bounds = gn_define_string(j->d, any ? text : GN_CLOCK_BOUNDS_COARSE);
+}
+
+/* The reading of the reference's counter at the moment when real time was realtime_ns. */
+static uint64_t reference_ticks(const struct joiner *j, uint64_t realtime_ns)
+{
+    const struct gn_part *part = &j->reference->part;
+    double ns = (double)(int64_t)(realtime_ns - part->began.ns);
+    return part->began.ticks + (uint64_t)(int64_t)(ns * (double)rate_of(j->reference) * 1e-9);
+}
+
+static struct gn_clock_offset coarse_offset(const struct joiner *j, const struct gn_moment *moment)
+{
+    return (struct gn_clock_offset){moment->ticks, (int64_t)(reference_ticks(j, moment->ns) - moment->ticks),
                                     GN_DEVIATION_UNKNOWN};
 }
 
-static void place(struct joiner *j, struct host *h)
+static int place_coarsely(const struct joiner *j, struct host *h)
+{
+    if (h == j->reference)
+        return 0;
+    h->offsets = calloc(2, sizeof *h->offsets);
+    if (!h->offsets)
+        return -ENOMEM;
+    h->offsets[0] = coarse_offset(j, &h->part.began);
+    h->offsets[1] = coarse_offset(j, &h->part.ended);
+    h->offset_count = 2;
+    return 0;
+}
+
+static int place_within_bounds(const struct joiner *j, struct host *h)
 {
     const struct gn_translate *t = h->part.translate;
-    bool first = h == &j->hosts[0];
-    h->offsets[0] = offset_at(j, &h->part.began);
-    h->offsets[1] = offset_at(j, &h->part.ended);
+    const struct gn_clock_range range = {h->clock->bounds, t->first_ticks, t->last_ticks};
+    if (t->first_ticks > t->last_ticks)
+        return 0; /* nothing happened here */
+    h->offset_count = gn_clock_offsets(&h->offsets, &range, &j->scale, GN_CLOCK_OFFSETS);
+    return h->offset_count ? 0 : -ENOMEM;
+}
+
+static int place(struct joiner *j, struct host *h)
+{
+    const struct gn_translate *t = h->part.translate;
+    int code = h->clock ? place_within_bounds(j, h) : place_coarsely(j, h);
     h->local = (struct gn_trace_local){.regions = {h->regions, t->definitions->region_count},
                                        .paths = {h->path_map, t->node_count},
                                        .comms = {h->comms, t->definitions->comm_count},
                                        .windows = {h->windows, t->definitions->window_count},
                                        .offsets = h->offsets,
-                                       .offset_count = first ? 0 : 2};
-    if (t->first_ticks > t->last_ticks)
-        return;
-    uint64_t begin = t->first_ticks + (uint64_t)(first ? 0 : h->offsets[0].offset_ticks);
-    uint64_t end = t->last_ticks + (uint64_t)(first ? 0 : h->offsets[1].offset_ticks);
+                                       .offset_count = h->offset_count};
+    if (code != 0 || t->first_ticks > t->last_ticks)
+        return code;
+    const struct gn_clock_offset none = {0, 0, 0}, *offsets = h->offset_count ? h->offsets : &none;
+    const size_t last = h->offset_count ? h->offset_count - 1 : 0;
+    uint64_t begin = t->first_ticks + (uint64_t)offsets[0].offset_ticks;
+    uint64_t end = t->last_ticks + (uint64_t)offsets[last].offset_ticks;
     j->first_ticks = begin < j->first_ticks ? begin : j->first_ticks;
     j->last_ticks = end > j->last_ticks ? end : j->last_ticks;
+    return 0;
 }
 
 static void set_clock(struct joiner *j)
 {
-    const struct gn_part *first = &j->hosts[0].part;
-    double rate = (double)first->translate->definitions->ticks_per_second;
-    j->d->ticks_per_second = first->translate->definitions->ticks_per_second;
-    j->d->first_ticks = j->first_ticks <= j->last_ticks ? j->first_ticks : first->began.ticks;
+    const struct gn_part *part = &j->reference->part;
+    j->d->ticks_per_second = j->scale.ticks_per_second ? j->scale.ticks_per_second : rate_of(j->reference);
+    const double rate = (double)j->d->ticks_per_second;
+    j->d->first_ticks = j->first_ticks <= j->last_ticks ? j->first_ticks : part->began.ticks;
     j->d->length_ticks = j->first_ticks <= j->last_ticks ? j->last_ticks - j->first_ticks : 0;
     j->d->realtime_ns =
-        first->began.ns +
-        (uint64_t)(int64_t)((double)(int64_t)(j->d->first_ticks - first->began.ticks) * 1e9 / rate);
+        part->began.ns +
+        (uint64_t)(int64_t)((double)(int64_t)(j->d->first_ticks - part->began.ticks) * 1e9 / rate);
 }
 
 static int unite(struct joiner *j, struct gn_error *err)
@@ -372,9 +460,10 @@ static int unite(struct joiner *j, struct gn_error *err)
             h->comms[c] = join_comm(j, h, c);
         for (uint32_t w = 0; w < from->window_count; w++)
             h->windows[w] = join_window(j, h, w);
-        place(j, h);
+        code = code ? code : place(j, h);
     }
     set_clock(j);
+    describe_clocks(j);
     return code == 0 ? 0 : gn_fail(err, code, "no memory to join the traces of %zu hosts", j->host_count);
 }
 
@@ -449,21 +538,25 @@ static void clear(struct joiner *j)
         free(h->windows);
         free(h->processes);
         free(h->nodes);
+        free(h->offsets);
     }
     free(j->hosts);
     free(j->comm_instances);
     free(j->window_instances);
     free(j->locals);
+    gn_profile_clocks_clear(&j->clocks);
     gn_lookup_clear(&j->regions);
     gn_lookup_clear(&j->paths);
     gn_lookup_clear(&j->comms);
     gn_definitions_free(j->d);
 }
 
-int gn_trace_join(const char *folder, struct gn_error *err)
+int gn_trace_join(const char *folder, sqlite3 *profile, struct gn_error *err)
 {
     struct joiner j = {.folder = folder, .d = gn_definitions_new()};
     int code = j.d ? find_parts(&j, err) : gn_fail(err, -ENOMEM, "no memory to join traces");
+    if (code == 0 && j.host_count > 0)
+        code = read_clocks(&j, profile, err);
     if (code == 0 && j.host_count > 0)
         code = unite(&j, err);
     if (code == 0 && j.host_count > 0)

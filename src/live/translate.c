@@ -598,10 +598,13 @@ static void translate_comm(struct gn_local *l, struct gn_event *e)
 static void translate_ticks(struct gn_local *l, struct gn_event *e, uint64_t now_ticks)
 {
     struct gn_translate *t = l->shared;
-    if (e->ticks > now_ticks || e->ticks < l->start_ticks) {
+    const bool wrong = e->ticks > now_ticks || e->ticks < l->start_ticks;
+    if (wrong)
         garbled(l);
-        e->ticks = t->last_ticks ? t->last_ticks : now_ticks;
-    }
+    if (wrong && t->last_ticks)
+        e->ticks = t->last_ticks;
+    else
+        e->ticks = gn_simulated_reading(&t->clock, wrong ? now_ticks : e->ticks);
     if (e->ticks < t->first_ticks)
         t->first_ticks = e->ticks;
     if (e->ticks > t->last_ticks)

@@ -17,6 +17,7 @@
 #ifndef GNOMON_LIVE_TRANSLATE_H
 #define GNOMON_LIVE_TRANSLATE_H
 
+#include "clock/simulated.h"
 #include "event/definitions.h"
 #include "event/ring.h"
 #include "graph/tag.h"
@@ -41,6 +42,7 @@ struct gn_translate {
     size_t node_count, module_count;
     uint32_t host;                    /* system node */
     uint64_t first_ticks, last_ticks; /* of all events; first > last: there are none */
+    struct gn_simulated_clock clock;  /* that events are put on in tests; inactive: they stay */
     struct gn_translate_inside *inside;
 };
 

@@ -247,6 +247,8 @@ static bool is_unknown(const struct gn_clock_offset *o)
 
 static struct gn_breakpoint breakpoint_of(const struct gn_definitions *d, const struct gn_clock_offset *o)
 {
+    if (is_unknown(o)) /* an archive may say anything there */
+        return (struct gn_breakpoint){o->ticks, INT64_MIN, INT64_MAX};
     const __int128 middle = (__int128)o->ticks + o->offset_ticks - d->first_ticks;
     const __int128 deviation = (__int128)ceil(o->deviation_ticks);
     const uint64_t rate = d->ticks_per_second ? d->ticks_per_second : NS_PER_SECOND;

@@ -39,12 +39,21 @@ check() {
         fail "$1: clocks that start at zero in each process are not one clock"
 }
 
+# Each process has a clock of its own; the program's messages bound it, and nothing contradicts that.
+bounds() {
+    "$BUILD/bin/gnomon" export --to csv --bounds -o bounds.csv "$trace" 2>bounds.err || fail "$1: no bounds"
+    [ ! -s bounds.err ] || fail "$1: $(head -1 bounds.err)"
+    ! tail -n +2 bounds.csv | grep -q ',,.$' || fail "$1: events without bounds"
+}
+
 trace heat
 check heat
+bounds heat
 [ "$(count report.reused_requests)" -gt 1000 ] || fail "requests that were used again were not counted"
 [ "$(count report.open_requests)" -gt 0 ] || fail "receives that never complete were not counted"
 [ "$(count report.open_collectives)" = 0 ] || fail "a collective's begin and end were not put together"
 
 trace pool
 check pool
+bounds pool
 [ "$(count report.open_requests)" = 0 ] || fail "requests where there are none"

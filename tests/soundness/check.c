@@ -198,9 +198,14 @@ static void check_batch(struct trial *trial, uint32_t domain, const struct gn_bo
     trial->tally->conversions += BATCH;
 }
 
+/* Widths of a rate that is known, from more than a few messages: others say nothing about the models. */
 static void add_widths(struct trial *trial, uint32_t domain, const struct batch *batch)
 {
+    const struct gn_clock_state *state = gn_clocks_state(trial->clocks, domain);
     struct tally *tally = trial->tally;
+    if ((state->rests_on != GN_RATE_CONSTANT && state->rests_on != GN_RATE_WANDERS) ||
+        state->used_there < 10 || state->used_back < 10)
+        return;
     double floor_ns = trial->world->floor_ns[domain];
     for (int i = 0; i < BATCH; i++) {
         double width = (double)batch->interval[i].hi_ns - (double)batch->interval[i].lo_ns;
