@@ -130,8 +130,10 @@ static int agree(struct envoy *envoy, struct gn_mark *marks)
     else if (count < 2)
         name_absent(envoy, marks, count);
     else if (own == (size_t)count)
-        snprintf(envoy->why_not, sizeof envoy->why_not, "this host came %d s later than others",
-                 PATIENCE_MS / 1000);
+        snprintf(
+            envoy->why_not, sizeof envoy->why_not,
+            "this host came %d s later than others, or a run that was killed left its agreement in %.300s",
+            PATIENCE_MS / 1000, envoy->folder);
     else if (!makes_sense(marks, count, envoy, own))
         snprintf(envoy->why_not, sizeof envoy->why_not, "the agreement in %.300s makes no sense",
                  envoy->folder);
@@ -210,6 +212,9 @@ static int meet(struct envoy *envoy, struct gn_mark *marks)
 void gn_envoy_meet(const char *agent, int rank, int world)
 {
     struct envoy envoy;
+    /* an error with anything that was not found would end the job, and a promise would be given before it */
+    if (!gn_flavour.comm_world || !gn_flavour.errors_return || !gn_flavour.byte_type)
+        return;
     if (take_sheet(agent, rank, world, &envoy) != 0)
         return;
     size_t bytes = (size_t)world * sizeof(struct gn_mark);

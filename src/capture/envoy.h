@@ -10,7 +10,7 @@
 /*
  * After the real MPI_Init returned, in every rank: offers this one to the agent whose abstract socket name is
  * `agent` as its envoy; the agent takes the first that asks. Takes at most 2 seconds where hosts or ranks are
- * missing (4 where the run's folder cannot be written), milliseconds otherwise. Whatever fails, the run goes
+ * missing (6 where the run's folder cannot be written), milliseconds otherwise. Whatever fails, the run goes
  * on without a comparison of clocks, and the agent is told why.
  */
 void gn_envoy_meet(const char *agent, int rank, int world);

@@ -91,9 +91,10 @@ void gn_record_received(struct gn_recorder *recorder, uint32_t node, uint32_t pe
 /* Adds a size to a node outside of its own call (a nonblocking receive that completed). */
 void gn_record_size(struct gn_recorder *recorder, uint32_t node, uint64_t bytes);
 
-/* Control activities. */
 /* The calling thread's last `ticks` were our own work, not the program's. */
 void gn_record_own_work(uint64_t ticks);
+
+/* Control activities. */
 void gn_record_region(const char *name, bool begin, void *caller, void *frame);
 void gn_record_switch(bool on, void *caller, void *frame);
 void gn_record_end(uint64_t ticks);

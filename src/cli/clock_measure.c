@@ -1,8 +1,8 @@
 #include "cli/clock_measure.h"
 
 #include "cli/start.h"
+#include "live/folder.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -24,14 +24,7 @@ void gn_clock_measure_forget(const char *folder)
 {
     static const char *const names[] = {"profile.db", "config"};
     char path[4400];
-    snprintf(path, sizeof path, "%s/parts", folder);
-    DIR *parts = opendir(path); /* of hosts that did not meet: they say nothing together, either */
-    for (struct dirent *entry; parts && (entry = readdir(parts));)
-        if (entry->d_name[0] != '.')
-            unlinkat(dirfd(parts), entry->d_name, 0);
-    if (parts)
-        closedir(parts);
-    rmdir(path);
+    gn_folder_remove_parts(folder); /* of hosts that did not meet: they say nothing together, either */
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);
         unlink(path);

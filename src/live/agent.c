@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -434,9 +435,8 @@ static void name_host(const struct gn_job *job, char *host, size_t size)
         snprintf(host, size, "%s", job->host);
         return;
     }
-    if (gethostname(host, size) != 0)
-        snprintf(host, size, "unknown");
-    host[size - 1] = '\0';
+    struct utsname system; /* gethostname fails when all 64 bytes of a name do not fit */
+    snprintf(host, size, "%.63s", uname(&system) == 0 ? system.nodename : "unknown");
     for (char *c = host; *c; c++)
         if (*c == '/')
             *c = '_';
@@ -519,9 +519,12 @@ static int say_hello(int connection, const struct gn_job *job, const struct gn_a
                                .pid = (int)getpid(),
                                .rank = job->rank};
     struct gn_message reply;
-    int descriptor;
+    int descriptor, peer;
     snprintf(hello.text, sizeof hello.text, "%.500s", settings->program);
-    int code = gn_channel_send(connection, &hello, settings->output ? settings->output : STDERR_FILENO);
+    /* names of sockets can be guessed: another user's would get a descriptor of our terminal */
+    int code = gn_channel_peer(connection, &peer);
+    if (code == 0)
+        code = gn_channel_send(connection, &hello, settings->output ? settings->output : STDERR_FILENO);
     if (code == -EBADF) /* the standard error is closed */
         code = gn_channel_send(connection, &hello, -1);
     if (code == 0)
@@ -541,6 +544,10 @@ int gn_agent_enlist(const struct gn_job *job, const struct gn_agent_settings *se
             close(connection);
             if (code == 0)
                 return 0;
+            if (code == -EPERM)
+                return gn_fail(err, code,
+                               "another user has taken the name of gnomon's agent on this host, %s",
+                               socket_name);
         }
         int listener = connection < 0 ? gn_channel_listen(socket_name) : -EAGAIN;
         if (listener >= 0) {
@@ -568,7 +575,9 @@ int gn_agent_attach(const char *socket_name, int index, struct gn_tag **segment,
     int file = -1, connection = gn_channel_connect(socket_name);
     if (connection < 0)
         return gn_fail(err, connection, "no agent answers at %s: %s", socket_name, strerror(-connection));
-    int code = gn_channel_send(connection, &request, -1);
+    int peer, code = gn_channel_peer(connection, &peer);
+    if (code == 0)
+        code = gn_channel_send(connection, &request, -1);
     if (code == 0)
         code = gn_channel_receive(connection, &reply, &file);
     close(connection);

@@ -252,19 +252,6 @@ static int lock_folder(const struct gn_finish *f)
     return lock;
 }
 
-static void remove_parts(const struct gn_finish *f)
-{
-    char path[4200];
-    snprintf(path, sizeof path, "%s/parts", f->folder->path);
-    DIR *parts = opendir(path);
-    for (struct dirent *entry; parts && (entry = readdir(parts));)
-        if (entry->d_name[0] != '.')
-            unlinkat(dirfd(parts), entry->d_name, 0);
-    if (parts)
-        closedir(parts);
-    rmdir(path);
-}
-
 static bool has_rank_zero(const struct gn_finish *f)
 {
     for (size_t i = 0; i < f->watched->count; i++)
@@ -318,7 +305,7 @@ static sqlite3 *merge_once(const struct gn_finish *f, const char *profile, struc
     if (db)
         solve_clocks(f, db);
     if (db && gn_profile_save(db, profile, err) == 0 && all_complete(db))
-        remove_parts(f);
+        gn_folder_remove_parts(f->folder->path);
     return db;
 }
 
@@ -363,7 +350,7 @@ static int save_elsewhere(struct gn_finish *f, sqlite3 *db, struct gn_error *err
     int code = gn_folder_elsewhere(&after, err);
     if (code != 0)
         return code;
-    remove_parts(f);
+    gn_folder_remove_parts(f->folder->path);
     rmdir(before.path);
     /* events have been written to the first place all the time: a trace stays there */
     gn_sql(db, NULL, "UPDATE run SET value = ? || '/' || value WHERE key GLOB 'trace/*/path'", "s",
@@ -429,7 +416,7 @@ static void finish_profile(struct gn_finish *f, sqlite3 *db)
         if (f->folder->link[0])
             unlink(f->folder->link);
     } else if (saved == 0) {
-        remove_parts(f); /* all of it is in the profile */
+        gn_folder_remove_parts(f->folder->path); /* all of it is in the profile */
     }
     bool quiet = f->settings->quiet && !f->moved; /* whoever asked for silence looks in the first place */
     if (whole && !quiet && (whole == db || prints(f, whole)))
@@ -479,7 +466,7 @@ void gn_finish(struct gn_finish *f)
                  f->settings->program);
         say(f, text);
         if (f->folder->path[0]) {
-            remove_parts(f);
+            gn_folder_remove_parts(f->folder->path);
             rmdir(f->folder->path);
         }
         return;

@@ -120,6 +120,18 @@ int gn_folder_open(struct gn_folder *folder, const char *exe, uint64_t job_hash,
     return gn_folder_elsewhere(folder, err);
 }
 
+void gn_folder_remove_parts(const char *path)
+{
+    char name[4200];
+    snprintf(name, sizeof name, "%.4096s/parts", path);
+    DIR *parts = opendir(name);
+    for (struct dirent *entry; parts && (entry = readdir(parts));)
+        unlinkat(dirfd(parts), entry->d_name, 0); /* not . and .., which are no files */
+    if (parts)
+        closedir(parts);
+    rmdir(name);
+}
+
 int gn_folder_newest(const char *where, char *path, unsigned long size, struct gn_error *err)
 {
     DIR *directory = opendir(where);

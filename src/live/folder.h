@@ -31,6 +31,10 @@ int gn_folder_open(struct gn_folder *folder, const char *exe, uint64_t job_hash,
 /* Tries again in the places for emergencies (the disk is full): the folder then lies there. */
 int gn_folder_elsewhere(struct gn_folder *folder, struct gn_error *err);
 
+/* Removes the parts of a run, with all that hosts left there when they met. Only files: nobody else makes
+ * any. */
+void gn_folder_remove_parts(const char *path);
+
 /* The newest run folder below `where`, finished or not; -ENOENT when there is none. */
 int gn_folder_newest(const char *where, char *path, unsigned long size, struct gn_error *err);
 

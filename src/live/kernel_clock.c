@@ -47,15 +47,24 @@ static void set_steering(struct gn_kernel_clock *clock, const struct timex *t)
     clock->steering.ticks_per_ns = clock->nominal_ticks_per_ns / (rate > 0 ? rate : 1);
 }
 
-static bool settled(const struct gn_kernel_clock *clock)
+static bool long_ago(const struct gn_kernel_clock *clock, uint64_t ticks)
 {
-    double ticks = (double)(int64_t)(gn_ticks() - clock->same_since_ticks);
-    return clock->same_since_ticks == 0 || ticks > clock->nominal_ticks_per_ns * 1e9 * SETTLED_S;
+    return (double)(int64_t)(gn_ticks() - ticks) > clock->nominal_ticks_per_ns * 1e9 * SETTLED_S;
+}
+
+/* The kernel says what is left of an offset; what it took from it goes on for a while after it is gone. */
+static void hold_offset(struct gn_kernel_clock *clock, double slack)
+{
+    if (slack < clock->offset_slack && !long_ago(clock, clock->offset_since_ticks))
+        return;
+    clock->offset_slack = slack;
+    clock->offset_since_ticks = gn_ticks_ordered();
 }
 
 static void look_at_steering(struct gn_kernel_clock *clock)
 {
     struct timex now = {0}, once = {.modes = ADJ_OFFSET_SS_READ};
+    double before = clock->steering.slack;
     clock->steering.slack = UNTOLD_SLACK + clock->nominal_error;
     if (adjtimex(&now) < 0 || adjtimex(&once) < 0)
         return;
@@ -64,9 +73,14 @@ static void look_at_steering(struct gn_kernel_clock *clock)
         lose_faith(clock);
         clock->same_since_ticks = clock->since_ticks;
     }
-    if (once.offset == 0 && settled(clock))
+    if (once.offset != 0)
+        clock->same_since_ticks = gn_ticks_ordered();
+    if (long_ago(clock, clock->same_since_ticks))
         clock->steering.slack = TOLD_SLACK + clock->nominal_error;
-    clock->steering.slack += offset_slack(&now);
+    hold_offset(clock, offset_slack(&now));
+    clock->steering.slack += clock->offset_slack;
+    if (clock->steering.slack > before) /* since when is not known */
+        lose_faith(clock);
 }
 
 /* ---- whether it was set ---- */
@@ -105,8 +119,7 @@ void gn_kernel_clock_open(struct gn_kernel_clock *clock, double hz, double hz_er
     clock->nominal_error = hz_error_ppb * 1e-9;
     clock->timer = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     watch_for_steps(clock);
-    look_at_steering(clock);
-    clock->same_since_ticks = clock->since_ticks = 0;
+    clock->same_since_ticks = gn_ticks_ordered();
     gn_kernel_clock_check(clock);
 }
 

@@ -42,11 +42,13 @@ enum { GN_BRACKETS = 48 };
 struct gn_kernel_clock {
     double nominal_ticks_per_ns, nominal_error; /* the error is relative */
     struct gn_steering steering;
-    long freq, tick;           /* the kernel's words for it */
-    uint64_t same_since_ticks; /* since when they have been the same; 0: always */
-    int timer;                 /* cancelled when the clock is set; -1: there is none */
-    unsigned steps;            /* how often it was set */
-    uint64_t since_ticks;      /* nothing before this can be told from stamps */
+    long freq, tick;             /* the kernel's words for it */
+    uint64_t same_since_ticks;   /* since when they have been the same, for all we know */
+    double offset_slack;         /* what an offset that is worked off adds to the slack, */
+    uint64_t offset_since_ticks; /* told then */
+    int timer;                   /* cancelled when the clock is set; -1: there is none */
+    unsigned steps;              /* how often it was set */
+    uint64_t since_ticks;        /* nothing before this can be told from stamps */
     struct gn_bracket brackets[GN_BRACKETS];
     unsigned count; /* of all brackets since since_ticks; the last GN_BRACKETS are there */
 };

@@ -131,12 +131,16 @@ static int next_stamp(struct gn_stamped_socket *s, uint32_t *number, int64_t *st
     return has_stamp && has_number;
 }
 
+/* A higher number than was wanted: the kernel has counted a datagram that it did not send. The stamp is of
+ * this datagram or an earlier one: never too late. */
 static bool find_stamp(struct gn_stamped_socket *s, uint32_t wanted, int64_t *stamp_ns)
 {
     uint32_t number;
     for (int got; (got = next_stamp(s, &number, stamp_ns)) >= 0;)
-        if (got && number == wanted)
+        if (got && (int32_t)(number - wanted) >= 0) {
+            s->next_stamp = number + 1;
             return true;
+        }
     return false;
 }
 
@@ -155,8 +159,11 @@ void gn_stamped_socket_discard(struct gn_stamped_socket *s)
 {
     uint32_t number;
     int64_t stamp_ns;
+    int error;
+    socklen_t size = sizeof error;
     while (next_stamp(s, &number, &stamp_ns) >= 0)
         ;
+    getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &error, &size); /* as long as it stands, poll() does not wait */
 }
 
 static bool locate(struct gn_stamped_socket *s, int64_t stamp_ns, struct gn_tick_range *range)

@@ -63,7 +63,8 @@ long gn_stamped_socket_receive(struct gn_stamped_socket *socket, struct gn_peer 
 /* To be done soon after receiving, with datagrams that are worth it. */
 void gn_stamped_socket_narrow(struct gn_stamped_socket *socket, struct gn_reading *arrived);
 
-/* Stamps that came too late are thrown away, so that poll() does not tell of them again. */
+/* Stamps that came too late are thrown away, and an error of the socket, so that poll() does not tell of them
+ * again. */
 void gn_stamped_socket_discard(struct gn_stamped_socket *socket);
 
 /* Asks the kernel whether the readings since this was last called may be believed. */

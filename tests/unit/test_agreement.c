@@ -155,16 +155,20 @@ static void refused(const char *agreement)
 static void an_agreement_of_nonsense_is_refused(void **state)
 {
     (void)state;
-    refused("hello\n");
-    refused("1 0 2 host0");
-    refused("1 0 2\n");
-    refused("1 -1 2 host0\n");
-    refused("1 0 99999999999 host0\n");
-    refused("1 0 2 0123456789012345678901234567890123456789012345678901234567890123456789\n");
-    char many[WORLD * 16 + 64] = "";
+    refused("hello\nend\n");
+    refused("1 0 2 7 1 host0");
+    refused("1 0 2 7 1 host0\n"); /* may be cut off */
+    refused("1 0 2 7 1 host0\nen");
+    refused("1 0 2 7 1 host0\nend\n1 0 2 7 1 host1\n");
+    refused("1 0 2 7 1\nend\n");
+    refused("1 -1 2 7 1 host0\nend\n");
+    refused("1 0 99999999999 7 1 host0\nend\n");
+    refused("1 0 2 99999999999999999999 1 host0\nend\n");
+    refused("1 0 2 7 1 0123456789012345678901234567890123456789012345678901234567890123456789\nend\n");
+    char many[WORLD * 20 + 64] = "";
     for (int i = 0; i <= WORLD; i++)
-        strcat(many, "1 0 2 host0\n");
-    refused(many);
+        strcat(many, "1 0 2 7 1 host0\n");
+    refused(strcat(many, "end\n"));
 }
 
 static void marks_of_nonsense_are_not_seen(void **state)
@@ -173,11 +177,72 @@ static void marks_of_nonsense_are_not_seen(void **state)
     struct host host;
     prepare(&host, 1, SHORT_MS);
     leave("bad.envoy", "1 0");
-    leave(".hidden.envoy", "1 0 2 hidden\n");
+    leave(".hidden.envoy", "1 0 2 7 1 hidden\nend\n");
+    leave("other.envoy", "1 0 2 7 1 name\nend\n");
     leave("empty.envoy", "");
     come(&host);
     assert_int_equal(host.count, 1);
     assert_string_equal(host.marks[0].host, "host0");
+}
+
+/* A run that was killed left them, and a requeued job has its folder: nobody would come. */
+static void old_marks_are_nobodys(void **state)
+{
+    (void)state;
+    struct host hosts[HOSTS];
+    prepare(hosts, HOSTS, 300);
+    leave("host4.envoy", "3 2 2 7 1 host4\nend\n");
+    leave("host5.envoy", "1 0 2 7 1 host5\nend\n");
+    all_come(hosts, HOSTS - 2);
+    for (int i = 0; i < HOSTS - 2; i++) {
+        assert_int_equal(hosts[i].count, HOSTS - 2);
+        assert_true(hosts[i].own < HOSTS - 2);
+        assert_int_equal(hosts[i].marks[0].first, 4);
+    }
+}
+
+static void nobody_is_in_an_old_agreement(void **state)
+{
+    (void)state;
+    struct host hosts[2];
+    prepare(hosts, 2, SHORT_MS);
+    leave("meeting", "9 8 2 7 1 host1\n11 10 2 8 1 host0\nend\n");
+    all_come(hosts, 2);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(hosts[i].count, 2);
+        assert_int_equal(hosts[i].own, 2);
+    }
+}
+
+/* So that nobody counts on one who has gone already. */
+static void who_comes_too_late_leaves_no_mark(void **state)
+{
+    (void)state;
+    struct host host;
+    prepare(&host, 1, SHORT_MS);
+    leave("meeting", "1 0 2 7 1 host9\nend\n");
+    come(&host);
+    assert_int_equal(host.own, host.count);
+    char path[200];
+    snprintf(path, sizeof path, "%s/host0.envoy", parts);
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
+/* No proposal can be written, as on a full disk: others that saw the mark do not wait for its envoy. */
+static void who_cannot_propose_is_alone(void **state)
+{
+    (void)state;
+    struct host hosts[2];
+    char path[200];
+    prepare(hosts, 2, SHORT_MS);
+    snprintf(path, sizeof path, "%s/.host0.proposal", parts);
+    assert_int_equal(mkdir(path, 0777), 0);
+    come(&hosts[0]);
+    assert_int_equal(hosts[0].count, 1);
+    assert_int_equal(hosts[0].own, 0);
+    come(&hosts[1]);
+    assert_int_equal(hosts[1].count, 1);
+    assert_int_equal(hosts[1].own, 1);
 }
 
 static void without_a_folder_nobody_agrees(void **state)
@@ -193,9 +258,16 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        TEST(everybody_meets_lowest_rank_first),   TEST(a_missing_host_is_not_waited_for),
-        TEST(who_comes_later_is_not_one_of_them),  TEST(never_two_lists),
-        TEST(an_agreement_of_nonsense_is_refused), TEST(marks_of_nonsense_are_not_seen),
+        TEST(everybody_meets_lowest_rank_first),
+        TEST(a_missing_host_is_not_waited_for),
+        TEST(who_comes_later_is_not_one_of_them),
+        TEST(never_two_lists),
+        TEST(an_agreement_of_nonsense_is_refused),
+        TEST(marks_of_nonsense_are_not_seen),
+        TEST(old_marks_are_nobodys),
+        TEST(nobody_is_in_an_old_agreement),
+        TEST(who_comes_too_late_leaves_no_mark),
+        TEST(who_cannot_propose_is_alone),
         TEST(without_a_folder_nobody_agrees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,8 +4,10 @@
  */
 #include "live/exchanges.h"
 
+#include "clock/counter.h"
 #include "clock/simulated.h"
 #include "clock/ticks.h"
+#include "live/addresses.h"
 #include "meddler.h"
 
 #include <errno.h>
@@ -315,6 +317,29 @@ static void keeping_is_bounded(void **state)
         assert_true(all[i - 1].asked_ticks < all[i].asked_ticks);
 }
 
+/* The kernel may count what it then does not send. */
+static void a_failed_send_costs_no_other_stamps(void **state)
+{
+    struct gn_counter counter;
+    struct gn_stamped_socket socket;
+    struct gn_error err;
+    struct gn_reading left;
+    (void)state;
+    gn_counter_measure(&counter);
+    assert_int_equal(gn_stamped_socket_open(&socket, &counter, true, &err), 0);
+    if (!socket.kernel)
+        skip();
+    struct gn_endpoint self = {.port = socket.port, .address_count = 1, .addresses = {{4, {127, 0, 0, 1}}}};
+    struct gn_peer peer;
+    assert_true(gn_addresses_peer(&self, 0, socket.only_v4, &peer));
+    socket.next_stamp = (uint32_t)-3; /* as if it had counted three more */
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(gn_stamped_socket_send(&socket, &peer, "x", 1, &left), 0);
+        assert_int_equal(socket.missing, 0);
+    }
+    gn_stamped_socket_close(&socket);
+}
+
 static void dead_addresses_are_passed_over(void **state)
 {
     (void)state;
@@ -534,6 +559,7 @@ int main(void)
         TEST(a_parent_answers_all_its_children),
         TEST(a_parent_serves_until_its_children_are_done),
         TEST(keeping_is_bounded),
+        TEST(a_failed_send_costs_no_other_stamps),
         TEST(dead_addresses_are_passed_over),
         TEST(ipv6_works),
         TEST(an_unreachable_parent_is_named),

@@ -11,6 +11,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#include <sys/syscall.h>
+#include <sys/timex.h>
+#include <unistd.h>
+
 #include <cmocka.h>
 
 enum { CASES = 20000 };
@@ -88,6 +92,106 @@ static void steps_contradict_brackets(void **state)
     assert_false(gn_brackets_agree(&a, &b, &steering));
 }
 
+/* What the kernel says of its clock, when a test says it. */
+static bool scripted;
+static struct timex said;
+static long said_once;
+
+int adjtimex(struct timex *t)
+{
+    if (!scripted)
+        return (int)syscall(SYS_adjtimex, t);
+    if (t->modes == ADJ_OFFSET_SS_READ)
+        t->offset = said_once;
+    else
+        *t = said;
+    return 0;
+}
+
+/* Nothing has been steered for long. */
+static void open_steady(struct gn_kernel_clock *clock)
+{
+    scripted = true;
+    said = (struct timex){.tick = 10000, .status = STA_NANO, .constant = 0};
+    said_once = 0;
+    gn_kernel_clock_open(clock, 1e9, 0);
+    clock->same_since_ticks = clock->offset_since_ticks = 0;
+    gn_kernel_clock_check(clock);
+    assert_true(clock->steering.slack < 20e-6);
+}
+
+static bool loses_faith(struct gn_kernel_clock *clock)
+{
+    uint64_t before_ticks = gn_ticks_ordered();
+    gn_kernel_clock_check(clock);
+    return clock->since_ticks >= before_ticks;
+}
+
+static int no_script(void **state)
+{
+    (void)state;
+    scripted = false;
+    return 0;
+}
+
+static void the_same_steering_is_believed(void **state)
+{
+    struct gn_kernel_clock clock;
+    (void)state;
+    open_steady(&clock);
+    assert_false(loses_faith(&clock));
+    said.freq = 1;
+    assert_true(loses_faith(&clock));
+    assert_false(loses_faith(&clock));
+    gn_kernel_clock_close(&clock);
+}
+
+/* adjtime() changes neither frequency nor tick. */
+static void what_was_narrowed_when_slewing_began_is_not_used(void **state)
+{
+    struct gn_kernel_clock clock;
+    (void)state;
+    open_steady(&clock);
+    said_once = 300;
+    assert_true(loses_faith(&clock));
+    assert_true(clock.steering.slack >= 500e-6);
+    gn_kernel_clock_close(&clock);
+}
+
+static void what_was_narrowed_when_an_offset_came_is_not_used(void **state)
+{
+    struct gn_kernel_clock clock;
+    (void)state;
+    open_steady(&clock);
+    said.offset = 4000000; /* ns: a quarter of it in the next second */
+    assert_true(loses_faith(&clock));
+    assert_true(clock.steering.slack >= 1000e-6);
+    gn_kernel_clock_close(&clock);
+}
+
+/* The kernel takes a second's worth of what is left, and says that nothing is left while that goes on. */
+static void the_last_of_an_offset_goes_on(void **state)
+{
+    struct gn_kernel_clock clock;
+    (void)state;
+    open_steady(&clock);
+    said_once = 300;
+    gn_kernel_clock_check(&clock);
+    said_once = 0;
+    gn_kernel_clock_check(&clock);
+    assert_true(clock.steering.slack >= 500e-6);
+    clock.same_since_ticks = 0;
+    said.offset = 4000000;
+    gn_kernel_clock_check(&clock);
+    said.offset = 0;
+    gn_kernel_clock_check(&clock);
+    assert_true(clock.steering.slack >= 1000e-6);
+    clock.offset_since_ticks = 0; /* long ago */
+    gn_kernel_clock_check(&clock);
+    assert_true(clock.steering.slack < 20e-6);
+    gn_kernel_clock_close(&clock);
+}
+
 /* What the clock of day showed between two readings of the counter is located there. */
 static void the_real_clock_is_located(void **state)
 {
@@ -119,6 +223,10 @@ int main(void)
         cmocka_unit_test(a_bracket_next_to_a_stamp_tells_nearly_all),
         cmocka_unit_test(stamps_far_away_tell_nothing),
         cmocka_unit_test(steps_contradict_brackets),
+        cmocka_unit_test_teardown(the_same_steering_is_believed, no_script),
+        cmocka_unit_test_teardown(what_was_narrowed_when_slewing_began_is_not_used, no_script),
+        cmocka_unit_test_teardown(what_was_narrowed_when_an_offset_came_is_not_used, no_script),
+        cmocka_unit_test_teardown(the_last_of_an_offset_goes_on, no_script),
         cmocka_unit_test(the_real_clock_is_located),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
