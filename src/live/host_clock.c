@@ -155,16 +155,17 @@ static void verify_cores(struct gn_host_clock *c, struct gn_clock_row *row, cons
         sched_setaffinity(0, sizeof before, &before);
 }
 
-/* The counter's readings as they stand in exchanges and traces: simulated in tests. */
-static int simulate(struct gn_clock_row *row, struct gn_error *err)
+/* The counter's readings as they stand in exchanges and traces: simulated in tests. A setting that makes no
+ * sense has been told, when the exchanges were opened. */
+static bool simulate(struct gn_clock_row *row)
 {
     struct gn_simulated_clock simulated;
-    int code = gn_simulated_parse(&simulated, getenv("GNOMON_TEST_CLOCK"), row->def.hz, err);
-    if (code != 0 || !simulated.active)
-        return code;
+    if (gn_simulated_parse(&simulated, getenv("GNOMON_TEST_CLOCK"), row->def.hz, NULL) != 0 ||
+        !simulated.active)
+        return false;
     row->epoch_ticks = gn_simulated_reading(&simulated, row->epoch_ticks);
     row->last_ticks = gn_simulated_reading(&simulated, row->last_ticks);
-    return 1;
+    return true;
 }
 
 /* What the exchanges say of themselves. */
@@ -201,11 +202,14 @@ int gn_host_clock_save(struct gn_host_clock *c, sqlite3 *db, struct gn_error *er
     }
     verify_cores(c, &row, &counter);
     row.last_ticks = gn_ticks();
-    int simulated = simulate(&row, err);
-    if (simulated < 0)
-        return simulated;
+    bool simulated = simulate(&row);
     snprintf(name, sizeof name, "%s%s", counter.name, simulated ? " (simulated)" : "");
     compared(c, &row);
+    struct gn_error setting;
+    if (gn_ticks_problem() && !row.problem) {
+        gn_fail(&setting, 0, "%s; the setting is ignored", gn_ticks_problem());
+        row.problem = setting.text;
+    }
     int code = gn_profile_add_clock(db, &row, c->began ? gn_exchanges_clocks(c->exchanges) : NULL, err);
     size_t kept = 0;
     const struct gn_exchange *exchanges = c->began ? gn_exchanges_kept(c->exchanges, &kept) : NULL;
