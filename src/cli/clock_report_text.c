@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEW_PAIRS = 10, FEW_CLOCKS = 8, FEW_NOTES = 8, OFFSET_COLUMNS = 30, RATE_COLUMNS = 22 };
+enum { FEW_PAIRS = 10, FEW_CLOCKS = 8, FEW_NOTES = 8 };
 
 struct page {
     const struct gn_clock_report *r;
     const struct gn_clock_report_options *o;
     FILE *out;
+    int name_columns, offset_columns, rate_columns; /* of the tables */
 };
 
 #define BOLD "\033[1m"
@@ -51,6 +52,7 @@ static const char *offset(struct gn_range r, char text[64])
     double middle = r.lo / 2 + r.hi / 2, size = fabs(middle);
     if (!isfinite(middle))
         return strcpy(text, "unknown");
+    middle = size < 0.5 ? 0 : middle; /* no "-0" */
     duration(ceil((r.hi - r.lo) / 2), half);
     if (size >= 1e9)
         snprintf(text, 64, "%+.9f s ± %s", middle / 1e9, half);
@@ -59,7 +61,7 @@ static const char *offset(struct gn_range r, char text[64])
     else if (size >= 1e4)
         snprintf(text, 64, "%+.3f us ± %s", middle / 1e3, half);
     else
-        snprintf(text, 64, "%+.0f ns ± %s", middle, half);
+        snprintf(text, 64, middle == 0 ? "%.0f ns ± %s" : "%+.0f ns ± %s", middle, half);
     return text;
 }
 
@@ -70,7 +72,10 @@ static const char *rate(struct gn_range ppb, char text[64])
     int digits = half >= 10 ? 0 : half >= 1 ? 1 : half >= 0.1 ? 2 : 3;
     if (!isfinite(middle) || half > 1e5)
         return strcpy(text, "unknown");
-    snprintf(text, 64, "%+.*f ± %.*f ppm", digits, middle, digits, half + 0.5 * pow(10, -digits));
+    double last = pow(10, -digits);
+    bool zero = fabs(middle) < last / 2; /* no "-0" */
+    snprintf(text, 64, zero ? "%.*f ± %.*f ppm" : "%+.*f ± %.*f ppm", digits, zero ? 0 : middle, digits,
+             half + last / 2);
     return text;
 }
 
@@ -185,16 +190,16 @@ static const char *against_floor(const struct gn_clock_host *h, char text[16])
     return text;
 }
 
-static void clock_line(const struct page *p, const struct gn_clock_host *h, int name_columns)
+static void clock_line(const struct page *p, const struct gn_clock_host *h)
 {
     char off[64], speed[64], least[16], mean[16], most[16], floor[16], ratio[16];
     fputs("  ", p->out);
-    cell(p->out, -name_columns, h->row->domain);
+    cell(p->out, -p->name_columns, h->row->domain);
     if (h == p->r->hosts) {
         fputs("  the reference", p->out);
     } else if (h->state->reached) {
-        cell(p->out, OFFSET_COLUMNS, offset(h->offset_ns, off));
-        cell(p->out, RATE_COLUMNS, rate(h->rate_ppb, speed));
+        cell(p->out, p->offset_columns, offset(h->offset_ns, off));
+        cell(p->out, p->rate_columns, rate(h->rate_ppb, speed));
         cell(p->out, 10, duration(h->least_ns, least));
         cell(p->out, 9, duration(h->mean_ns, mean));
         cell(p->out, 9, duration(h->most_ns, most));
@@ -203,34 +208,54 @@ static void clock_line(const struct page *p, const struct gn_clock_host *h, int 
         exchanges(p, h->row);
     } else {
         fprintf(p->out, "  %s", shade(p, RED));
-        cell(p->out, -(OFFSET_COLUMNS + RATE_COLUMNS + 43 - 2), "not reached");
+        cell(p->out, -(p->offset_columns + p->rate_columns + 43 - 2), "not reached");
         exchanges(p, h->row);
         fputs(shade(p, PLAIN), p->out);
     }
     fprintf(p->out, "%s\n", h->state->refuted_count ? "  REFUTED" : "");
 }
 
-static int longest_name(const struct gn_clock_report *r)
+static int longer(int columns, const char *text)
 {
-    int longest = 5;
-    for (uint32_t i = 0; i < r->count; i++)
-        if (columns_of(r->hosts[i].row->domain) > longest)
-            longest = columns_of(r->hosts[i].row->domain);
-    return longest < 40 ? longest : 40;
+    return columns_of(text) > columns ? columns_of(text) : columns;
+}
+
+/* As wide as what stands in them: counters of hosts can be days apart or nanoseconds. */
+static void measure_columns(struct page *p)
+{
+    const struct gn_clock_report *r = p->r;
+    char text[64];
+    p->name_columns = columns_of("clock");
+    p->offset_columns = columns_of(r->pair_count > 1 ? "second ahead by" : "ahead by");
+    p->rate_columns = columns_of("faster by");
+    for (uint32_t i = 0; i < r->count; i++) {
+        p->name_columns = longer(p->name_columns, r->hosts[i].row->domain);
+        if (i > 0 && r->hosts[i].state->reached) {
+            p->offset_columns = longer(p->offset_columns, offset(r->hosts[i].offset_ns, text));
+            p->rate_columns = longer(p->rate_columns, rate(r->hosts[i].rate_ppb, text));
+        }
+    }
+    for (size_t i = 0; i < r->pair_count; i++) {
+        p->offset_columns = longer(p->offset_columns, offset(r->pairs[i].offset_ns, text));
+        p->rate_columns = longer(p->rate_columns, rate(r->pairs[i].rate_ppb, text));
+    }
+    p->name_columns = p->name_columns < 40 ? p->name_columns : 40;
+    p->offset_columns += 2;
+    p->rate_columns += 2;
 }
 
 static void clock_table(const struct page *p)
 {
     const struct gn_clock_report *r = p->r;
-    int name_columns = longest_name(r);
     uint32_t most = p->o->pairs || r->count <= 2 * FEW_CLOCKS ? r->count : 2 * FEW_CLOCKS;
-    fprintf(p->out, "\n%s  %*s%*s%*s%10s%9s%9s%9s%6s", shade(p, DIM), -name_columns, "clock", OFFSET_COLUMNS,
-            "ahead by", RATE_COLUMNS, "faster by", "least", "mean", "most", "floor", "/");
+    fprintf(p->out, "\n%s  %*s%*s%*s%10s%9s%9s%9s%6s", shade(p, DIM), -p->name_columns, "clock",
+            p->offset_columns, "ahead by", p->rate_columns, "faster by", "least", "mean", "most", "floor",
+            "/");
     if (!r->from_trace)
         fprintf(p->out, "%12s%9s", "answered", "stamped");
     fprintf(p->out, "%s\n", shade(p, PLAIN));
     for (uint32_t i = 0; i < most; i++)
-        clock_line(p, &r->hosts[i], name_columns);
+        clock_line(p, &r->hosts[i]);
     if (most < r->count)
         fprintf(p->out, "%s  … and %u more (--pairs shows all)%s\n", shade(p, DIM), r->count - most,
                 shade(p, PLAIN));
@@ -246,15 +271,15 @@ static void one_clock(const struct page *p)
 
 /* ---- pairs ---- */
 
-static void pair_line(const struct page *p, const struct gn_clock_pair *pair, int name_columns)
+static void pair_line(const struct page *p, const struct gn_clock_pair *pair)
 {
     char off[64], speed[64], mean[16], most[16];
     fputs("  ", p->out);
-    cell(p->out, -name_columns, p->r->hosts[pair->a].row->domain);
+    cell(p->out, -p->name_columns, p->r->hosts[pair->a].row->domain);
     fputs("  ", p->out);
-    cell(p->out, -name_columns, p->r->hosts[pair->b].row->domain);
-    cell(p->out, OFFSET_COLUMNS, offset(pair->offset_ns, off));
-    cell(p->out, RATE_COLUMNS, rate(pair->rate_ppb, speed));
+    cell(p->out, -p->name_columns, p->r->hosts[pair->b].row->domain);
+    cell(p->out, p->offset_columns, offset(pair->offset_ns, off));
+    cell(p->out, p->rate_columns, rate(pair->rate_ppb, speed));
     cell(p->out, 10, duration(ceil(pair->mean_ns / 2), mean));
     cell(p->out, 9, duration(ceil(pair->most_ns / 2), most));
     fputc('\n', p->out);
@@ -263,7 +288,6 @@ static void pair_line(const struct page *p, const struct gn_clock_pair *pair, in
 static void pair_table(const struct page *p)
 {
     const struct gn_clock_report *r = p->r;
-    int name_columns = longest_name(r);
     if (!p->o->pairs && (r->count < 3 || r->count > FEW_CLOCKS)) {
         if (r->count > FEW_CLOCKS)
             fprintf(p->out, "\n%s%zu pairs: --pairs shows them, the worst first%s\n", shade(p, DIM),
@@ -272,11 +296,11 @@ static void pair_table(const struct page *p)
     }
     size_t shown = p->o->pairs || r->pair_count <= FEW_PAIRS ? r->pair_count : FEW_PAIRS;
     if (shown > 0)
-        fprintf(p->out, "\n%s  %*s  %*s%*s%*s%10s%9s%s\n", shade(p, DIM), -name_columns, "pair",
-                -name_columns, "", OFFSET_COLUMNS, "second ahead by", RATE_COLUMNS, "faster by", "± mean",
-                "± most", shade(p, PLAIN));
+        fprintf(p->out, "\n%s  %*s  %*s%*s%*s%10s%9s%s\n", shade(p, DIM), -p->name_columns, "pair",
+                -p->name_columns, "", p->offset_columns, "second ahead by", p->rate_columns, "faster by",
+                "± mean", "± most", shade(p, PLAIN));
     for (size_t i = 0; i < shown; i++)
-        pair_line(p, &r->pairs[i], name_columns);
+        pair_line(p, &r->pairs[i]);
     if (shown < r->pair_count)
         fprintf(p->out, "%s  … and %zu pairs that are better (--pairs shows all)%s\n", shade(p, DIM),
                 r->pair_count - shown, shade(p, PLAIN));
@@ -306,6 +330,8 @@ static void from_messages(const struct page *p)
                 "\n%sfrom%s the program's own communication between them: %" PRIu64 " messages, %" PRIu64
                 " collective calls; %" PRIu64 " left out as uncertain\n",
                 shade(p, DIM), shade(p, PLAIN), r->messages, r->collectives, r->uncertain);
+    if (r->from_trace && r->exchanged > 0)
+        fprintf(p->out, "and from %" PRIu64 " messages that gnomon exchanged while it ran\n", r->exchanged);
 }
 
 static void assumption(const struct page *p)
@@ -414,9 +440,10 @@ static int notes_of(const struct page *p, const struct gn_clock_host *h)
              "only %" PRIu64 " of %" PRIu64 " questions were answered: the network loses packets or is full",
              row->answered, row->asked);
     if (kernels_clock(row) && ++lines)
-        note(p, h,
-             "its processor's counter cannot be used; the kernel's clock is, which takes longer to read.\n"
-             "  → `gnomon doctor` on that host says why");
+        note(
+            p, h,
+            "its times are readings of the kernel's clock, which takes longer than the processor's counter.\n"
+            "  → `gnomon doctor` on that host says why");
     if (!row->shared && row->cores > 1 && !kernels_clock(row) && ++lines)
         note(p, h,
              "that its %u cores share one counter is not certain: times of its own ranks may differ, too.\n"
@@ -502,7 +529,8 @@ static void legend(const struct page *p)
 
 void gn_clock_report_text(const struct gn_clock_report *r, const struct gn_clock_report_options *o, FILE *out)
 {
-    struct page page = {r, o, out}, *p = &page;
+    struct page page = {.r = r, .o = o, .out = out}, *p = &page;
+    measure_columns(&page);
     answer(p);
     if (r->count == 0)
         return;

@@ -200,7 +200,10 @@ static struct gn_assumption assumption_for(const struct arguments *a, sqlite3 *d
 static int64_t missing_ranks(sqlite3 *db)
 {
     int64_t world = gn_sql_value(db, 0, "SELECT max(world) FROM process", "");
-    int64_t here = gn_sql_value(db, 0, "SELECT count(DISTINCT rank) FROM process WHERE rank >= 0", "");
+    int64_t here = gn_sql_value(db, 0,
+                                "SELECT count(DISTINCT rank) FROM process WHERE rank >= 0 AND host IN "
+                                "(SELECT host FROM clock_domain)",
+                                "");
     return world > here ? world - here : 0;
 }
 
@@ -358,8 +361,6 @@ int gn_command_clock(int argc, char **argv)
     a.options.kept = a.measuring.keep;
     gn_job_detect(&job);
     a.launched = job.rank >= 0;
-    if (gn_ticks_problem() && job.rank <= 0 && !a.run && !a.last)
-        fprintf(stderr, "gnomon clock: %s; the setting is ignored\n", gn_ticks_problem());
     int code = a.run && gn_clock_trace_named(a.run) ? show_trace(&a, &err)
                : a.run || a.last                    ? show_run(&a, &err)
                : !a.launched                        ? measure_here(&a, &job, &err)

@@ -204,10 +204,12 @@ static int read_setting(struct gn_simulated_clock *clock, const char *word, doub
             continue;
         if (word[length] == '=' && settings[i].read(clock, word + length + 1, hz))
             return 0;
-        return gn_fail(err, -EINVAL, "simulated clock: %s: expected is %s", word, settings[i].expected);
+        return gn_fail(err, -EINVAL, "simulated clock (GNOMON_TEST_CLOCK): %s: expected is %s", word,
+                       settings[i].expected);
     }
     return gn_fail(err, -EINVAL,
-                   "simulated clock: %s: one of offset, rate, sine, ramp, step, grain, origin is expected",
+                   "simulated clock (GNOMON_TEST_CLOCK): %s: one of offset, rate, sine, ramp, step, grain, "
+                   "origin is expected",
                    word);
 }
 
@@ -219,7 +221,8 @@ int gn_simulated_parse(struct gn_simulated_clock *clock, const char *spec, doubl
         return 0;
     char words[512], *rest = words, *word;
     if (strlen(spec) >= sizeof words)
-        return gn_fail(err, -EINVAL, "simulated clock: more than %zu characters", sizeof words - 1);
+        return gn_fail(err, -EINVAL, "simulated clock (GNOMON_TEST_CLOCK): more than %zu characters",
+                       sizeof words - 1);
     strcpy(words, spec);
     while ((word = strsep(&rest, ",")))
         if (read_setting(&fresh, word, hz, err) != 0)

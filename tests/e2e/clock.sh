@@ -2,7 +2,8 @@
 # truth is known: both read the same counter. Standard output is the report's alone.
 . "$(dirname "$0")/lib.sh"
 
-# on_two NAME CLOCK OPTION...: CLOCK is what the second host pretends to have (GNOMON_TEST_CLOCK).
+# on_two NAME CLOCK OPTION...: CLOCK is what the second host pretends to have (GNOMON_TEST_CLOCK). For a second, unless
+# OPTION says more.
 on_two() {
     local name=$1 clock=$2 with=-x is==
     shift 2
@@ -73,6 +74,31 @@ refuted)
     ended_with 1
     holds refuted 'r["refuted"] == 1 and clocks[1]["refuted"][0]["assumption"] == "wanders"'
     holds refuted 'clocks[1]["rests_on"] != "wanders"'
+    nothing_left
+    ;;
+stepped) # as after a suspended machine: a jump is told, and its bounds rest on less
+    export GNOMON_COUNTER=monotonic_raw # on both: ticks are ns, so that it is known when the jump is
+    now=$(python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW))')
+    on_two stepped "step=50ms@3s,origin=$now" --format json --seconds 6
+    ended_with 1
+    holds stepped 'r["refuted"] == 1 and clocks[1]["rests_on"] == "unknown"'
+    holds stepped 'inside(0, clocks[1]["offset_ns"]) or inside(50e6, clocks[1]["offset_ns"])'
+    ;;
+stopped) # an agent that gets no time for a while: nothing is known of that while, and bounds are as right
+    on_two stopped "" --format json --seconds 4 &
+    for _ in $(seq 100); do
+        agent=$(sed -n 's/^agent //p' gnomon-clock-*/parts/two.open 2>/dev/null) || :
+        [ -z "$agent" ] || break
+        sleep 0.1
+    done
+    [ -n "$agent" ] || fail "there is no agent of the other host"
+    sleep 1
+    kill -STOP "$agent"
+    sleep 1.5
+    kill -CONT "$agent"
+    wait $! || fail "it did not end"
+    holds stopped 'clocks[1]["reached"] and r["refuted"] == 0'
+    holds stopped 'inside(0, clocks[1]["offset_ns"]) and inside(0, clocks[1]["rate_ppm"])'
     nothing_left
     ;;
 keep)

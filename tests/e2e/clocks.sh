@@ -309,6 +309,35 @@ assert silence_ns > 2e9 and hi - lo > silence_ns * 9e-6, (silence_ns, lo, hi)
 END
     (cd "$(folder_of run)" && python3 ../example.py >/dev/null 2>"$work/example.err") || fail "bounds did not get wider"
     ;;
+no_stamps) # the kernel gives no time stamps: readings of this process do, wider and as right, and the report says so
+    compile no_stamps.so fixtures/no_stamps.c -shared -fPIC -ldl
+    on_hosts run env LD_PRELOAD="$PWD/no_stamps.so" "$gnomon" run "$program" ok
+    same_output run
+    compared run
+    clocks run "d['h1']['narrowed'] == 0" || fail "stamps that nobody gave were used"
+    grep -q 'h1: .*time stamps' "$work/run.err" || fail "the report does not say that there are no stamps"
+    ;;
+two_counters) # one host reads the processor's counter, the other the kernel's clock: ticks of different lengths
+    sed -i 's/^exec/[ $GNOMON_HOST = h0 ] || export GNOMON_COUNTER=monotonic_raw\nexec/' on_hosts.sh
+    on_hosts run "$gnomon" run "$program" ok
+    same_output run
+    compared run
+    clocks run "d['h1']['counter'] == 'monotonic_raw'" || fail "h1 does not read the kernel's clock"
+    clocks run "d['h1']['rate_lo_ppb'] <= 200000 and d['h1']['rate_hi_ppb'] >= -200000" || fail "their rates do not fit"
+    ;;
+nonsense) # settings of one host that make no sense are told with its name, and the program is measured all the same
+    for setting in GNOMON_TEST_CLOCK=sundial GNOMON_COUNTER=sundial; do
+        sed "s/^exec/[ \$GNOMON_HOST = h0 ] || export $setting\nexec/" on_hosts.sh >nonsense.sh
+        chmod +x nonsense.sh
+        run run $MPIRUN -n 4 ./nonsense.sh "$gnomon" run "$program" ok
+        [ "$status" = 0 ] || fail "$setting: exit status $status"
+        wait_for_report run
+        same_output run
+        json run "r['run']['complete']" || fail "$setting: not complete"
+        clocks run "sorted(d) == ['h0', 'h1']" || fail "$setting: not both hosts are in the profile"
+        grep -q "h1.*${setting%=*}" "$work/run.err" || fail "$setting: the report names neither"
+    done
+    ;;
 bad_option)
     for option in --clock-interval=0 --clock-branching=x --keep-exchanges=-1; do
         run bad "$gnomon" run $option "$program" ok
