@@ -300,12 +300,13 @@ print(*sqlite3.connect(glob.glob("gnomon-*/parts/%s.db" % sys.argv[1])[0]).execu
     clocks run "'did not live' in d['$dead']['problem']" || fail "it is not told that the agent has died"
     same_moment run h0 h1 0
     cat >>example.py <<END
-# without a question for so long, bounds are wider by as much as rates may differ: 2 × 5 ppm at least
+# without a question for so long, bounds are wider by as much as the rate may wander to either side
 heard = db.execute("SELECT max(received_ticks) FROM clock_message").fetchone()[0]
 hz, over = db.execute("SELECT hz, last_ticks FROM clock_domain WHERE name = '$alive'").fetchone()
 silence_ns = (over - heard) / hz * 1e9
 lo, hi = right.interval(over)
-assert silence_ns > 2e9 and hi - lo > silence_ns * 9e-6, (silence_ns, lo, hi)
+wander_ppb = int(db.execute("SELECT value FROM run WHERE key = 'clock/wander_ppb'").fetchone()[0])
+assert silence_ns > 2e9 and hi - lo > silence_ns * 1.8e-9 * wander_ppb, (silence_ns, lo, hi)
 END
     (cd "$(folder_of run)" && python3 ../example.py >/dev/null 2>"$work/example.err") || fail "bounds did not get wider"
     ;;

@@ -40,6 +40,7 @@ heard, = db.execute("SELECT max(received_ticks) FROM clock_message").fetchone()
 hz, over = db.execute("SELECT hz, last_ticks FROM clock_domain WHERE name = 'right'").fetchone()
 lo, hi = right.interval(over)
 silence_ns = (over - heard) / hz * 1e9
-assert silence_ns > 3e9 and hi - lo > silence_ns * 9e-6, ("not wider", silence_ns, lo, hi)
+wander_ppb = int(db.execute("SELECT value FROM run WHERE key = 'clock/wander_ppb'").fetchone()[0])
+assert silence_ns > 3e9 and hi - lo > silence_ns * 1.8e-9 * wander_ppb, ("not wider", silence_ns, lo, hi)
 END
 (cd "$(folder_of run)" && python3 ../example.py >/dev/null 2>"$work/example.err") || fail "bounds are wrong, or not wider"
