@@ -155,7 +155,7 @@ static void verify_cores(struct gn_host_clock *c, struct gn_clock_row *row, cons
         sched_setaffinity(0, sizeof before, &before);
 }
 
-/* The counter's readings as they stand in exchanges: simulated in tests. 1: they are. */
+/* The counter's readings as they stand in exchanges and traces: simulated in tests. 1: they are. */
 static int simulate(struct gn_clock_row *row, struct gn_error *err)
 {
     struct gn_simulated_clock simulated;
