@@ -196,6 +196,12 @@ void gn_clocks_each_kept(const struct gn_clocks *clocks, uint32_t from, uint32_t
 
 /* ---- solving ---- */
 
+/* What the products of model.c have room for, and more than any clock needs: 97 years at 3 GHz, and 146. */
+static bool has_room(uint64_t ticks, int64_t ns)
+{
+    return ticks <= INT64_MAX && ns > INT64_MIN / 2 && ns < INT64_MAX / 2;
+}
+
 /* Everything that the messages with domains of known bounds say about this one. False: no memory. */
 static bool collect(const struct gn_clocks *clocks, const struct domain *d, struct gn_points *points)
 {
@@ -216,14 +222,15 @@ static bool collect(const struct gn_clocks *clocks, const struct domain *d, stru
              */
             const struct gn_kept *kept = &link->from_other->kept[k];
             struct gn_interval sent = gn_bounds_convert(other->bounds, kept->sent_ticks);
-            if (sent.lo_ns > INT64_MIN / 2 && kept->received_ticks <= UINT64_MAX - d->def.granularity_ticks)
+            if (has_room(kept->received_ticks, sent.lo_ns) &&
+                has_room(kept->received_ticks + d->def.granularity_ticks, sent.lo_ns))
                 points->lower[points->lower_count++] =
                     (struct gn_point){kept->received_ticks + d->def.granularity_ticks, sent.lo_ns};
         }
         for (size_t k = 0; other->has_hi && link->to_other && k < link->to_other->count; k++) {
             const struct gn_kept *kept = &link->to_other->kept[k];
             struct gn_interval received = gn_bounds_convert(other->bounds, kept->received_ticks);
-            if (received.hi_ns < INT64_MAX / 2)
+            if (has_room(kept->sent_ticks, received.hi_ns))
                 points->upper[points->upper_count++] = (struct gn_point){kept->sent_ticks, received.hi_ns};
         }
     }
@@ -318,7 +325,13 @@ static void keep(struct attempt *t, enum gn_assumption_kind kind, struct gn_boun
     t->d->state.bounds = bounds;
 }
 
-/* 1: bounds were made; 0: the points contradict the rates; negative: no memory. */
+/* What a model came to: a clock of which nothing can be said is no error. */
+static int made(int code)
+{
+    return code == 0 || code == -ERANGE ? 1 : code;
+}
+
+/* 1: bounds were made, or there are none; 0: the points contradict the rates; negative: no memory. */
 static int within(struct attempt *t, enum gn_assumption_kind kind, const struct gn_rates *rates,
                   double allowed_ppb, struct gn_error *err)
 {
@@ -335,17 +348,13 @@ static int within(struct attempt *t, enum gn_assumption_kind kind, const struct 
         clear(&points);
         return 0;
     }
-    if (rates->unbounded &&
-        points.lower[0].ticks > points.upper[points.upper_count - 1].ticks - t->d->def.granularity_ticks) {
-        clear(&points); /* no reading has a bound on either side */
-        return 1;
-    }
-    struct gn_bounds *bounds = gn_model_within(&points, rates, t->d->def.granularity_ticks, err);
+    struct gn_bounds *bounds;
+    int code = gn_model_within(&bounds, &points, rates, t->d->def.granularity_ticks, err);
     if (bounds)
         keep(t, kind, bounds, ldexp((double)rates->lo, -(int)rates->shift),
              rates->unbounded ? (double)INFINITY : ldexp((double)rates->hi, -(int)rates->shift), &points);
     clear(&points);
-    return bounds ? 1 : -ENOMEM;
+    return made(code);
 }
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -396,10 +405,11 @@ static int steady(struct attempt *t, enum gn_assumption_kind kind, double wander
     }
     if (kind != GN_RATE_CONSTANT || rates.lo == t->lo || rates.hi == t->hi)
         return within(t, kind, &rates, 2 * wander_ppb, err);
-    struct gn_bounds *bounds = gn_model_constant(t->points, &t->slopes, t->d->def.granularity_ticks, err);
+    struct gn_bounds *bounds;
+    int code = gn_model_constant(&bounds, t->points, &t->slopes, t->d->def.granularity_ticks, err);
     if (bounds)
         keep(t, kind, bounds, slope_of(&t->slopes.least), slope_of(&t->slopes.most), t->points);
-    return bounds ? 1 : -ENOMEM;
+    return made(code);
 }
 
 static struct attempt begin(struct domain *d, const struct gn_points *points,
@@ -450,10 +460,10 @@ static int solve_one_sided(struct domain *d, struct gn_points *points, const str
         both.lower = both.upper;
         both.lower_count = both.upper_count;
     }
-    d->bounds = gn_model_within(&both, &nominal, d->def.granularity_ticks, err);
+    int code = gn_model_within(&d->bounds, &both, &nominal, d->def.granularity_ticks, err);
     d->has_lo = d->bounds && is_lower;
     d->has_hi = d->bounds && !is_lower;
-    return d->bounds ? 0 : -ENOMEM;
+    return made(code) < 0 ? code : 0;
 }
 
 /* Of two kinds, the one that claims less. */
