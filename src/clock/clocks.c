@@ -202,8 +202,25 @@ static bool has_room(uint64_t ticks, int64_t ns)
     return ticks <= INT64_MAX && ns > INT64_MIN / 2 && ns < INT64_MAX / 2;
 }
 
-/* Everything that the messages with domains of known bounds say about this one. False: no memory. */
-static bool collect(const struct gn_clocks *clocks, const struct domain *d, struct gn_points *points)
+/* Of two kinds, the one that claims less. */
+static enum gn_assumption_kind weaker(enum gn_assumption_kind a, enum gn_assumption_kind b)
+{
+    static const int claims[] = {
+        [GN_RATE_CONSTANT] = 3, [GN_RATE_WANDERS] = 2, [GN_RATE_WITHIN] = 1, [GN_RATE_UNKNOWN] = 0};
+    return claims[a] < claims[b] ? a : b;
+}
+
+/* Whether what a domain's bounds rest on claims no less than `kind` does. */
+static bool bears(const struct gn_clocks *clocks, uint32_t domain, enum gn_assumption_kind kind)
+{
+    const struct gn_clock_state *state = &clocks->domains[domain].state;
+    return domain == 0 || !state->reached || weaker(kind, state->rests_on) == kind;
+}
+
+/* Everything that the messages with domains of known bounds say about this one; of those only that bear this
+ * kind of assumption, GN_RATE_UNKNOWN: of all. False: no memory. */
+static bool collect(const struct gn_clocks *clocks, const struct domain *d, enum gn_assumption_kind kind,
+                    struct gn_points *points)
 {
     size_t lower = 0, upper = 0;
     for (size_t i = 0; i < d->link_count; i++) {
@@ -217,6 +234,8 @@ static bool collect(const struct gn_clocks *clocks, const struct domain *d, stru
     for (size_t i = 0; i < d->link_count; i++) {
         const struct link *link = &d->links[i];
         const struct domain *other = &clocks->domains[link->other];
+        if (kind != GN_RATE_UNKNOWN && !bears(clocks, link->other, kind))
+            continue;
         for (size_t k = 0; other->has_lo && link->from_other && k < link->from_other->count; k++) {
             /* here it showed less than the reading and its granularity when the other showed `sent` or more
              */
@@ -466,14 +485,6 @@ static int solve_one_sided(struct domain *d, struct gn_points *points, const str
     return made(code) < 0 ? code : 0;
 }
 
-/* Of two kinds, the one that claims less. */
-static enum gn_assumption_kind weaker(enum gn_assumption_kind a, enum gn_assumption_kind b)
-{
-    static const int claims[] = {
-        [GN_RATE_CONSTANT] = 3, [GN_RATE_WANDERS] = 2, [GN_RATE_WITHIN] = 1, [GN_RATE_UNKNOWN] = 0};
-    return claims[a] < claims[b] ? a : b;
-}
-
 /* A domain that is known through another one whose assumption was refuted cannot refute its own: the other's
  * bounds are too wide for that. Its own must not claim more than the other's do. */
 static enum gn_assumption_kind tenable(const struct gn_clocks *clocks, const struct domain *d,
@@ -500,22 +511,46 @@ static int solve_tenable(struct gn_clocks *clocks, struct domain *d, const struc
     return solve_two_sided(d, points, &own, err);
 }
 
+/* Messages with domains that bear the assumption suffice: the others may refute it, for bounds that fell back
+ * to something weaker are right for that, but neither widen the bounds nor lower what they claim. */
+static int solve_apart(struct domain *d, const struct gn_points *all, const struct gn_points *sure,
+                       const struct gn_assumption *assumption, struct gn_error *err)
+{
+    int code = solve_two_sided(d, all, assumption, err);
+    if (code < 0 || d->state.refuted_count > 0 || !d->state.reached)
+        return code;
+    drop_bounds(d);
+    return solve_two_sided(d, sure, assumption, err);
+}
+
+static int solve_points(struct gn_clocks *clocks, struct domain *d, struct gn_points *all,
+                        const struct gn_points *sure, const struct gn_assumption *assumption,
+                        struct gn_error *err)
+{
+    if (all->lower_count == 0 || all->upper_count == 0)
+        return assumption->kind == GN_RATE_UNKNOWN ? 0 : solve_one_sided(d, all, assumption, err);
+    bool some_left_out = false;
+    for (size_t i = 0; i < d->link_count; i++)
+        some_left_out |= !bears(clocks, d->links[i].other, assumption->kind);
+    if (some_left_out && sure->lower_count > 0 && sure->upper_count > 0)
+        return solve_apart(d, all, sure, assumption, err);
+    return solve_tenable(clocks, d, all, assumption, err);
+}
+
 static int solve_one(struct gn_clocks *clocks, size_t i, const struct gn_assumption *assumption,
                      struct gn_error *err)
 {
     struct domain *d = &clocks->domains[i];
-    struct gn_points points;
+    struct gn_points all = {0}, sure = {0};
     int code = 0;
-    if (!collect(clocks, d, &points)) {
+    if (!collect(clocks, d, GN_RATE_UNKNOWN, &all) || !collect(clocks, d, assumption->kind, &sure)) {
         code = gn_fail(err, -ENOMEM, "no memory for the messages of a clock");
-    } else if (points.lower_count + points.upper_count > 0) {
+    } else if (all.lower_count + all.upper_count > 0) {
         forget_bounds(d);
-        if (points.lower_count > 0 && points.upper_count > 0)
-            code = solve_tenable(clocks, d, &points, assumption, err);
-        else if (assumption->kind != GN_RATE_UNKNOWN)
-            code = solve_one_sided(d, &points, assumption, err);
+        code = solve_points(clocks, d, &all, &sure, assumption, err);
     }
-    clear(&points);
+    clear(&all);
+    clear(&sure);
     return code;
 }
 

@@ -499,6 +499,27 @@ static void test_a_ring_of_one_way_messages_bounds_all(void **state)
 }
 
 /* A second way to a domain tightens what the first one said. */
+/* 2 steps, 1 talks with it and with the reference: 1 is none the worse for it. */
+static void test_a_step_elsewhere_in_a_mesh_refutes_nothing_here(void **state)
+{
+    (void)state;
+    struct gn_clocks *clocks = clocks_of(3, 0);
+    for (uint64_t t = 1000000; t < 20000000; t += 100000) {
+        uint64_t step = t < 10000000 ? 0 : 1000000;
+        for (uint32_t i = 0; i < 3; i++)
+            for (uint32_t k = 0; k < 3; k++)
+                if (i != k)
+                    gn_clocks_message(clocks, i, t + (i == 2 ? step : 0), k, t + 100 + (k == 2 ? step : 0));
+    }
+    solve(clocks, GN_RATE_WANDERS, GN_NOMINAL_PPB, GN_WANDER_PPB);
+    assert_true(gn_clocks_state(clocks, 2)->refuted_count > 0);
+    assert_int_equal(gn_clocks_state(clocks, 1)->refuted_count, 0);
+    assert_int_equal(gn_clocks_state(clocks, 1)->rests_on, GN_RATE_WANDERS);
+    struct gn_interval at = bounds_at(clocks, 1, 10000000);
+    assert_in_range(at.hi_ns - at.lo_ns, 190, 210);
+    gn_clocks_free(clocks);
+}
+
 static void test_a_better_way_around_is_used(void **state)
 {
     (void)state;
@@ -551,6 +572,7 @@ int main(void)
         cmocka_unit_test(test_what_is_kept_is_all_that_is_needed),
         cmocka_unit_test(test_widths_add_up_along_a_chain),
         cmocka_unit_test(test_a_ring_of_one_way_messages_bounds_all),
+        cmocka_unit_test(test_a_step_elsewhere_in_a_mesh_refutes_nothing_here),
         cmocka_unit_test(test_a_better_way_around_is_used),
         cmocka_unit_test(test_verdicts),
     };
