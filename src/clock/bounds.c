@@ -30,10 +30,14 @@ struct gn_bounds {
     struct piece *pieces;
 };
 
+/* Rates and times that no clock has, but a damaged table may: they are what the products have room for. */
+static const double STEEPEST = 1e12;              /* ns per tick */
+static const int64_t FARTHEST = INT64_C(1) << 62; /* ns */
+
 static bool is_orderly(const struct gn_breakpoint *b, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (b[i].lo_ns > b[i].hi_ns ||
+        if (b[i].lo_ns > b[i].hi_ns || b[i].lo_ns < -FARTHEST || b[i].hi_ns > FARTHEST ||
             (i > 0 &&
              (b[i].ticks <= b[i - 1].ticks || b[i].lo_ns < b[i - 1].lo_ns || b[i].hi_ns < b[i - 1].hi_ns)))
             return false;
@@ -98,7 +102,8 @@ static uint64_t reach_of(const struct gn_bounds *bounds, size_t piece)
     const struct piece *p = &bounds->pieces[piece];
     if (piece + 1 == bounds->count && bounds->unbounded)
         return 0;
-    double reach = p->hi_rate ? 0x1p47 / ldexp((double)p->hi_rate, -(int)bounds->shift) : 0x1p51;
+    uint64_t rate = p->hi_rate > p->lo_rate ? p->hi_rate : p->lo_rate;
+    double reach = rate ? 0x1p47 / ldexp((double)rate, -(int)bounds->shift) : 0x1p51;
     uint64_t limit = reach < 0x1p51 ? (uint64_t)reach : (uint64_t)1 << 51;
     if (piece + 1 < bounds->count && limit > p[1].ticks - p->ticks)
         limit = p[1].ticks - p->ticks;
@@ -154,12 +159,16 @@ struct gn_bounds *gn_bounds_new(const struct gn_breakpoint *breakpoints, size_t 
         gn_fail(err, 0, "%zu breakpoints of a clock are not in order", count);
         return NULL;
     }
-    if (!(outside->rate_lo >= 0) || !(outside->rate_hi >= outside->rate_lo) ||
-        (!rates.unbounded && outside->rate_hi > 1e12)) {
+    if (!(outside->rate_lo >= 0) || !(outside->rate_hi >= outside->rate_lo) || outside->rate_lo > STEEPEST ||
+        (!rates.unbounded && outside->rate_hi > STEEPEST)) {
         gn_fail(err, 0, "no clock has rates from %g to %g ns per tick", outside->rate_lo, outside->rate_hi);
         return NULL;
     }
     double most = steepest(breakpoints, count);
+    if (most > STEEPEST) {
+        gn_fail(err, 0, "no clock has a rate of %g ns per tick", most);
+        return NULL;
+    }
     rates.shift =
         gn_shift_for(fmax(most, rates.unbounded ? outside->rate_lo : outside->rate_hi) * 1.01 + 1e-9);
     rates.lo = gn_mantissa_below(outside->rate_lo, rates.shift);
