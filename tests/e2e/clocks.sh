@@ -144,6 +144,20 @@ killed) # a rank of the other host: what was compared until then is there
     grep -q PARTIAL "$work/run.err" || fail "not PARTIAL"
     clocks run "sorted(d) == ['h0', 'h1']" || fail "not both clocks are in the profile"
     ;;
+interrupted) # Ctrl-C: what was compared until then is there
+    $MPIRUN -n 4 ./on_hosts.sh "$gnomon" run "$examples/heat.$FLAVOUR" --iterations 10000000 \
+        >"$work/run.out" 2>"$work/run.err" &
+    for _ in $(seq 100); do
+        [ "$(ls gnomon-*/parts/*.open 2>/dev/null | wc -l)" = 2 ] && [ -e gnomon-*/parts/meeting ] && break
+        sleep 0.1
+    done
+    sleep 1
+    kill -INT $!
+    wait $! && fail "it ended well"
+    wait_for_report run
+    grep -q PARTIAL "$work/run.err" || fail "not PARTIAL"
+    compared run
+    ;;
 no_stamps) # the kernel gives no time stamps: readings of this process do, wider and as right, and the report says so
     compile no_stamps.so fixtures/no_stamps.c -shared -fPIC -ldl
     on_hosts run env LD_PRELOAD="$PWD/no_stamps.so" "$gnomon" run "$program" ok
