@@ -30,14 +30,12 @@ struct gn_bounds {
     struct piece *pieces;
 };
 
-/* Rates and times that no clock has, but a damaged table may: they are what the products have room for. */
-static const double STEEPEST = 1e12;              /* ns per tick */
-static const int64_t FARTHEST = INT64_C(1) << 62; /* ns */
+static const double STEEPEST = 1e12; /* ns per tick outside of the table: no clock has more */
 
 static bool is_orderly(const struct gn_breakpoint *b, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (b[i].lo_ns > b[i].hi_ns || b[i].lo_ns < -FARTHEST || b[i].hi_ns > FARTHEST ||
+        if (b[i].lo_ns > b[i].hi_ns ||
             (i > 0 &&
              (b[i].ticks <= b[i - 1].ticks || b[i].lo_ns < b[i - 1].lo_ns || b[i].hi_ns < b[i - 1].hi_ns)))
             return false;
@@ -100,7 +98,8 @@ static bool make_buckets(struct gn_bounds *bounds)
 static uint64_t reach_of(const struct gn_bounds *bounds, size_t piece)
 {
     const struct piece *p = &bounds->pieces[piece];
-    if (piece + 1 == bounds->count && bounds->unbounded)
+    const int64_t far = INT64_C(1) << 62; /* a sum of 64 bits has no room for more: "nothing is known" */
+    if ((piece + 1 == bounds->count && bounds->unbounded) || p->lo_ns < -far || p->hi_ns > far)
         return 0;
     uint64_t rate = p->hi_rate > p->lo_rate ? p->hi_rate : p->lo_rate;
     double reach = rate ? 0x1p47 / ldexp((double)rate, -(int)bounds->shift) : 0x1p51;
@@ -165,10 +164,6 @@ struct gn_bounds *gn_bounds_new(const struct gn_breakpoint *breakpoints, size_t 
         return NULL;
     }
     double most = steepest(breakpoints, count);
-    if (most > STEEPEST) {
-        gn_fail(err, 0, "no clock has a rate of %g ns per tick", most);
-        return NULL;
-    }
     rates.shift =
         gn_shift_for(fmax(most, rates.unbounded ? outside->rate_lo : outside->rate_hi) * 1.01 + 1e-9);
     rates.lo = gn_mantissa_below(outside->rate_lo, rates.shift);
@@ -244,8 +239,8 @@ static inline struct gn_interval inside(const struct gn_bounds *bounds, const st
 {
     uint64_t distance = ticks - piece->ticks;
     return (struct gn_interval){
-        piece->lo_ns + (int64_t)gn_product_floor(distance, piece->lo_rate, bounds->shift),
-        piece->hi_ns + (int64_t)gn_product_ceil(distance, piece->hi_rate, bounds->shift)};
+        gn_saturate(piece->lo_ns + gn_product_floor(distance, piece->lo_rate, bounds->shift)),
+        gn_saturate(piece->hi_ns + gn_product_ceil(distance, piece->hi_rate, bounds->shift))};
 }
 
 static inline size_t find(const struct gn_bounds *bounds, uint64_t ticks)

@@ -153,19 +153,32 @@ static void test_a_batch_counts_on_neither_bound_being_the_flatter(void **state)
 }
 
 /* As a damaged profile may have them. */
-static void test_rates_and_times_beyond_all_clocks_are_refused(void **state)
+/* A table may say that nothing is known. */
+static void test_a_batch_of_what_is_not_known_saturates(void **state)
 {
     (void)state;
-    struct gn_breakpoint one[] = {{10, 0, 1}}, far[] = {{10, INT64_MIN, INT64_MAX}},
-                         steep[] = {{10, 0, 1}, {12, 0, INT64_C(1) << 61}};
+    struct gn_breakpoint points[] = {{0, INT64_MIN, INT64_MAX}, {1000, INT64_MIN, INT64_MAX}};
+    struct gn_bounds *bounds = gn_bounds_new(points, 2, &(struct gn_outside){0, (double)INFINITY}, NULL);
+    uint64_t ticks[64];
+    struct gn_interval all[64];
+    for (uint64_t i = 0; i < 64; i++)
+        ticks[i] = i;
+    gn_bounds_convert_all(bounds, ticks, all, 64);
+    for (int i = 0; i < 64; i++)
+        assert_interval(all[i], INT64_MIN, INT64_MAX);
+    gn_bounds_free(bounds);
+}
+
+static void test_rates_beyond_all_clocks_are_refused(void **state)
+{
+    (void)state;
+    struct gn_breakpoint one[] = {{10, 0, 1}};
     struct gn_outside endless = {(double)INFINITY, (double)INFINITY}, huge = {1e300, (double)INFINITY},
-                      nothing = {(double)NAN, 1}, usual = {1, 1};
+                      nothing = {(double)NAN, 1};
     struct gn_error err;
     assert_null(gn_bounds_new(one, 1, &endless, &err));
     assert_null(gn_bounds_new(one, 1, &huge, &err));
     assert_null(gn_bounds_new(one, 1, &nothing, &err));
-    assert_null(gn_bounds_new(far, 1, &usual, &err));
-    assert_null(gn_bounds_new(steep, 2, &usual, &err));
 }
 
 static void test_the_reference_is_its_own_time(void **state)
@@ -555,7 +568,8 @@ int main(void)
         cmocka_unit_test(test_far_readings_saturate),
         cmocka_unit_test(test_a_batch_contains_the_single_conversion),
         cmocka_unit_test(test_a_batch_counts_on_neither_bound_being_the_flatter),
-        cmocka_unit_test(test_rates_and_times_beyond_all_clocks_are_refused),
+        cmocka_unit_test(test_rates_beyond_all_clocks_are_refused),
+        cmocka_unit_test(test_a_batch_of_what_is_not_known_saturates),
         cmocka_unit_test(test_the_reference_is_its_own_time),
         cmocka_unit_test(test_at_an_exchange_the_bounds_are_as_wide_as_its_delays),
         cmocka_unit_test(test_between_exchanges_the_rate_widens_them),
