@@ -307,7 +307,13 @@ void gn_clock_report_clear(struct gn_clock_report *r)
     *r = (struct gn_clock_report){.hosts = NULL};
 }
 
+bool gn_clock_report_comparable(const struct gn_clock_report *r)
+{
+    return r->most_ns >= 0 && r->most_ns <= 1e17;
+}
+
 int gn_clock_report_status(const struct gn_clock_report *r)
 {
-    return r->unreached > 0 || r->refuted > 0 || r->missing_ranks > 0;
+    return r->unreached > 0 || r->refuted > 0 || r->missing_ranks > 0 ||
+           (r->count > 1 && !gn_clock_report_comparable(r));
 }

@@ -78,7 +78,12 @@ int gn_clock_report_json(const struct gn_clock_report *report, FILE *out);
 /* One line for each pair. */
 void gn_clock_report_csv(const struct gn_clock_report *report, FILE *out);
 
-/* 0, or 1: something that was assumed is refuted, or a host's clock could not be reached. */
+/* Whether times of every two clocks that are reached can be compared: of one clock, and where no width is
+ * known or it is years, they cannot. */
+bool gn_clock_report_comparable(const struct gn_clock_report *report);
+
+/* 0, or 1: something that was assumed is refuted, a host's clock could not be reached, or nothing can be
+ * compared. */
 int gn_clock_report_status(const struct gn_clock_report *report);
 
 #endif

@@ -153,7 +153,7 @@ static void answer(const struct page *p)
     fputs(shade(p, BOLD), p->out);
     if (r->count == 1)
         shared_answer(p);
-    else if (r->most_ns < 0 || !isfinite(r->most_ns) || r->most_ns > 1e17)
+    else if (!gn_clock_report_comparable(r))
         fprintf(p->out, "Times of these %s cannot be compared\n", what(r, r->count, clocks));
     else
         fprintf(p->out, "Times of %s can be compared to ± %s at any moment, ± %s on average\n",

@@ -67,8 +67,9 @@ static int name_domains(struct gn_trace_clocks *c, const struct gn_definitions *
 
 /* ---- how fine a clock is ---- */
 
-/* Two readings of a clock that differ do so by a step of it at least: the smallest difference is no smaller
- * than its granularity, whatever unit the archive gives its times in. */
+/* Two readings of a clock that differ do so by a step of it at least. In the archive's unit they may have
+ * been rounded down from a finer one or a coarser one: the difference can be short by less than one, and the
+ * later reading behind its moment by less than another. */
 static uint64_t smallest_step(const struct gn_event *events, int64_t count, uint64_t smallest)
 {
     for (int64_t i = 1; i < count; i++) {
@@ -92,7 +93,7 @@ static struct gn_clock_def def_of(const struct gn_trace_clocks *c, const struct 
                                   uint32_t domain, uint64_t step)
 {
     const struct gn_clock_row *row = row_of(&c->run, c->names[domain]);
-    return row ? row->def : (struct gn_clock_def){(double)d->ticks_per_second, step};
+    return row ? row->def : (struct gn_clock_def){(double)d->ticks_per_second, step + 2};
 }
 
 /* From the first events of each location. Adds the domains. */

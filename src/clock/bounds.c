@@ -30,6 +30,8 @@ struct gn_bounds {
     struct piece *pieces;
 };
 
+static const double STEEPEST = 1e12; /* ns per tick outside of the table: no clock has more */
+
 static bool is_orderly(const struct gn_breakpoint *b, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -96,9 +98,11 @@ static bool make_buckets(struct gn_bounds *bounds)
 static uint64_t reach_of(const struct gn_bounds *bounds, size_t piece)
 {
     const struct piece *p = &bounds->pieces[piece];
-    if (piece + 1 == bounds->count && bounds->unbounded)
+    const int64_t far = INT64_C(1) << 62; /* a sum of 64 bits has no room for more: "nothing is known" */
+    if ((piece + 1 == bounds->count && bounds->unbounded) || p->lo_ns < -far || p->hi_ns > far)
         return 0;
-    double reach = p->hi_rate ? 0x1p47 / ldexp((double)p->hi_rate, -(int)bounds->shift) : 0x1p51;
+    uint64_t rate = p->hi_rate > p->lo_rate ? p->hi_rate : p->lo_rate;
+    double reach = rate ? 0x1p47 / ldexp((double)rate, -(int)bounds->shift) : 0x1p51;
     uint64_t limit = reach < 0x1p51 ? (uint64_t)reach : (uint64_t)1 << 51;
     if (piece + 1 < bounds->count && limit > p[1].ticks - p->ticks)
         limit = p[1].ticks - p->ticks;
@@ -154,8 +158,8 @@ struct gn_bounds *gn_bounds_new(const struct gn_breakpoint *breakpoints, size_t 
         gn_fail(err, 0, "%zu breakpoints of a clock are not in order", count);
         return NULL;
     }
-    if (!(outside->rate_lo >= 0) || !(outside->rate_hi >= outside->rate_lo) ||
-        (!rates.unbounded && outside->rate_hi > 1e12)) {
+    if (!(outside->rate_lo >= 0) || !(outside->rate_hi >= outside->rate_lo) || outside->rate_lo > STEEPEST ||
+        (!rates.unbounded && outside->rate_hi > STEEPEST)) {
         gn_fail(err, 0, "no clock has rates from %g to %g ns per tick", outside->rate_lo, outside->rate_hi);
         return NULL;
     }
@@ -235,8 +239,8 @@ static inline struct gn_interval inside(const struct gn_bounds *bounds, const st
 {
     uint64_t distance = ticks - piece->ticks;
     return (struct gn_interval){
-        piece->lo_ns + (int64_t)gn_product_floor(distance, piece->lo_rate, bounds->shift),
-        piece->hi_ns + (int64_t)gn_product_ceil(distance, piece->hi_rate, bounds->shift)};
+        gn_saturate(piece->lo_ns + gn_product_floor(distance, piece->lo_rate, bounds->shift)),
+        gn_saturate(piece->hi_ns + gn_product_ceil(distance, piece->hi_rate, bounds->shift))};
 }
 
 static inline size_t find(const struct gn_bounds *bounds, uint64_t ticks)

@@ -196,8 +196,31 @@ void gn_clocks_each_kept(const struct gn_clocks *clocks, uint32_t from, uint32_t
 
 /* ---- solving ---- */
 
-/* Everything that the messages with domains of known bounds say about this one. False: no memory. */
-static bool collect(const struct gn_clocks *clocks, const struct domain *d, struct gn_points *points)
+/* What the products of model.c have room for, and more than any clock needs: 97 years at 3 GHz, and 146. */
+static bool has_room(uint64_t ticks, int64_t ns)
+{
+    return ticks <= INT64_MAX && ns > INT64_MIN / 2 && ns < INT64_MAX / 2;
+}
+
+/* Of two kinds, the one that claims less. */
+static enum gn_assumption_kind weaker(enum gn_assumption_kind a, enum gn_assumption_kind b)
+{
+    static const int claims[] = {
+        [GN_RATE_CONSTANT] = 3, [GN_RATE_WANDERS] = 2, [GN_RATE_WITHIN] = 1, [GN_RATE_UNKNOWN] = 0};
+    return claims[a] < claims[b] ? a : b;
+}
+
+/* Whether what a domain's bounds rest on claims no less than `kind` does. */
+static bool bears(const struct gn_clocks *clocks, uint32_t domain, enum gn_assumption_kind kind)
+{
+    const struct gn_clock_state *state = &clocks->domains[domain].state;
+    return domain == 0 || !state->reached || weaker(kind, state->rests_on) == kind;
+}
+
+/* Everything that the messages with domains of known bounds say about this one; of those only that bear this
+ * kind of assumption, GN_RATE_UNKNOWN: of all. False: no memory. */
+static bool collect(const struct gn_clocks *clocks, const struct domain *d, enum gn_assumption_kind kind,
+                    struct gn_points *points)
 {
     size_t lower = 0, upper = 0;
     for (size_t i = 0; i < d->link_count; i++) {
@@ -211,19 +234,22 @@ static bool collect(const struct gn_clocks *clocks, const struct domain *d, stru
     for (size_t i = 0; i < d->link_count; i++) {
         const struct link *link = &d->links[i];
         const struct domain *other = &clocks->domains[link->other];
+        if (kind != GN_RATE_UNKNOWN && !bears(clocks, link->other, kind))
+            continue;
         for (size_t k = 0; other->has_lo && link->from_other && k < link->from_other->count; k++) {
             /* here it showed less than the reading and its granularity when the other showed `sent` or more
              */
             const struct gn_kept *kept = &link->from_other->kept[k];
             struct gn_interval sent = gn_bounds_convert(other->bounds, kept->sent_ticks);
-            if (sent.lo_ns > INT64_MIN / 2 && kept->received_ticks <= UINT64_MAX - d->def.granularity_ticks)
+            if (has_room(kept->received_ticks, sent.lo_ns) &&
+                has_room(kept->received_ticks + d->def.granularity_ticks, sent.lo_ns))
                 points->lower[points->lower_count++] =
                     (struct gn_point){kept->received_ticks + d->def.granularity_ticks, sent.lo_ns};
         }
         for (size_t k = 0; other->has_hi && link->to_other && k < link->to_other->count; k++) {
             const struct gn_kept *kept = &link->to_other->kept[k];
             struct gn_interval received = gn_bounds_convert(other->bounds, kept->received_ticks);
-            if (received.hi_ns < INT64_MAX / 2)
+            if (has_room(kept->sent_ticks, received.hi_ns))
                 points->upper[points->upper_count++] = (struct gn_point){kept->sent_ticks, received.hi_ns};
         }
     }
@@ -318,7 +344,13 @@ static void keep(struct attempt *t, enum gn_assumption_kind kind, struct gn_boun
     t->d->state.bounds = bounds;
 }
 
-/* 1: bounds were made; 0: the points contradict the rates; negative: no memory. */
+/* What a model came to: a clock of which nothing can be said is no error. */
+static int made(int code)
+{
+    return code == 0 || code == -ERANGE ? 1 : code;
+}
+
+/* 1: bounds were made, or there are none; 0: the points contradict the rates; negative: no memory. */
 static int within(struct attempt *t, enum gn_assumption_kind kind, const struct gn_rates *rates,
                   double allowed_ppb, struct gn_error *err)
 {
@@ -335,17 +367,13 @@ static int within(struct attempt *t, enum gn_assumption_kind kind, const struct 
         clear(&points);
         return 0;
     }
-    if (rates->unbounded &&
-        points.lower[0].ticks > points.upper[points.upper_count - 1].ticks - t->d->def.granularity_ticks) {
-        clear(&points); /* no reading has a bound on either side */
-        return 1;
-    }
-    struct gn_bounds *bounds = gn_model_within(&points, rates, t->d->def.granularity_ticks, err);
+    struct gn_bounds *bounds;
+    int code = gn_model_within(&bounds, &points, rates, t->d->def.granularity_ticks, err);
     if (bounds)
         keep(t, kind, bounds, ldexp((double)rates->lo, -(int)rates->shift),
              rates->unbounded ? (double)INFINITY : ldexp((double)rates->hi, -(int)rates->shift), &points);
     clear(&points);
-    return bounds ? 1 : -ENOMEM;
+    return made(code);
 }
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -396,10 +424,11 @@ static int steady(struct attempt *t, enum gn_assumption_kind kind, double wander
     }
     if (kind != GN_RATE_CONSTANT || rates.lo == t->lo || rates.hi == t->hi)
         return within(t, kind, &rates, 2 * wander_ppb, err);
-    struct gn_bounds *bounds = gn_model_constant(t->points, &t->slopes, t->d->def.granularity_ticks, err);
+    struct gn_bounds *bounds;
+    int code = gn_model_constant(&bounds, t->points, &t->slopes, t->d->def.granularity_ticks, err);
     if (bounds)
         keep(t, kind, bounds, slope_of(&t->slopes.least), slope_of(&t->slopes.most), t->points);
-    return bounds ? 1 : -ENOMEM;
+    return made(code);
 }
 
 static struct attempt begin(struct domain *d, const struct gn_points *points,
@@ -450,18 +479,10 @@ static int solve_one_sided(struct domain *d, struct gn_points *points, const str
         both.lower = both.upper;
         both.lower_count = both.upper_count;
     }
-    d->bounds = gn_model_within(&both, &nominal, d->def.granularity_ticks, err);
+    int code = gn_model_within(&d->bounds, &both, &nominal, d->def.granularity_ticks, err);
     d->has_lo = d->bounds && is_lower;
     d->has_hi = d->bounds && !is_lower;
-    return d->bounds ? 0 : -ENOMEM;
-}
-
-/* Of two kinds, the one that claims less. */
-static enum gn_assumption_kind weaker(enum gn_assumption_kind a, enum gn_assumption_kind b)
-{
-    static const int claims[] = {
-        [GN_RATE_CONSTANT] = 3, [GN_RATE_WANDERS] = 2, [GN_RATE_WITHIN] = 1, [GN_RATE_UNKNOWN] = 0};
-    return claims[a] < claims[b] ? a : b;
+    return made(code) < 0 ? code : 0;
 }
 
 /* A domain that is known through another one whose assumption was refuted cannot refute its own: the other's
@@ -490,22 +511,46 @@ static int solve_tenable(struct gn_clocks *clocks, struct domain *d, const struc
     return solve_two_sided(d, points, &own, err);
 }
 
+/* Messages with domains that bear the assumption suffice: the others may refute it, for bounds that fell back
+ * to something weaker are right for that, but neither widen the bounds nor lower what they claim. */
+static int solve_apart(struct domain *d, const struct gn_points *all, const struct gn_points *sure,
+                       const struct gn_assumption *assumption, struct gn_error *err)
+{
+    int code = solve_two_sided(d, all, assumption, err);
+    if (code < 0 || d->state.refuted_count > 0 || !d->state.reached)
+        return code;
+    drop_bounds(d);
+    return solve_two_sided(d, sure, assumption, err);
+}
+
+static int solve_points(struct gn_clocks *clocks, struct domain *d, struct gn_points *all,
+                        const struct gn_points *sure, const struct gn_assumption *assumption,
+                        struct gn_error *err)
+{
+    if (all->lower_count == 0 || all->upper_count == 0)
+        return assumption->kind == GN_RATE_UNKNOWN ? 0 : solve_one_sided(d, all, assumption, err);
+    bool some_left_out = false;
+    for (size_t i = 0; i < d->link_count; i++)
+        some_left_out |= !bears(clocks, d->links[i].other, assumption->kind);
+    if (some_left_out && sure->lower_count > 0 && sure->upper_count > 0)
+        return solve_apart(d, all, sure, assumption, err);
+    return solve_tenable(clocks, d, all, assumption, err);
+}
+
 static int solve_one(struct gn_clocks *clocks, size_t i, const struct gn_assumption *assumption,
                      struct gn_error *err)
 {
     struct domain *d = &clocks->domains[i];
-    struct gn_points points;
+    struct gn_points all = {0}, sure = {0};
     int code = 0;
-    if (!collect(clocks, d, &points)) {
+    if (!collect(clocks, d, GN_RATE_UNKNOWN, &all) || !collect(clocks, d, assumption->kind, &sure)) {
         code = gn_fail(err, -ENOMEM, "no memory for the messages of a clock");
-    } else if (points.lower_count + points.upper_count > 0) {
+    } else if (all.lower_count + all.upper_count > 0) {
         forget_bounds(d);
-        if (points.lower_count > 0 && points.upper_count > 0)
-            code = solve_tenable(clocks, d, &points, assumption, err);
-        else if (assumption->kind != GN_RATE_UNKNOWN)
-            code = solve_one_sided(d, &points, assumption, err);
+        code = solve_points(clocks, d, &all, &sure, assumption, err);
     }
-    clear(&points);
+    clear(&all);
+    clear(&sure);
     return code;
 }
 

@@ -16,7 +16,7 @@
  *
  *   A  constant   the rate between any two clocks does not change (the papers' assumption)
  *   B  within     it stays within nominal_ppb of what the two frequencies say
- *   C  wanders    it stays within wander_ppb of a rate that is not known, itself within B
+ *   C  wanders    it stays within B, and within wander_ppb of a rate that is not known
  *
  * An assumption that is refuted is not used: C gives way to B, B to "clocks never go back", which needs none.
  * Rates are always those against the reference, so bounds do not grow with the number of domains in between

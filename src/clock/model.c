@@ -1,5 +1,6 @@
 #include "clock/model.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -238,7 +239,7 @@ static struct gn_point lower_corner(const struct gn_point *a, const struct gn_po
     }
     gn_wide left = least_rise(rates, at), right = rise - greatest_rise(rates, run - at);
     gn_wide value = left < right ? left : right;
-    return (struct gn_point){a->ticks + at, a->ns + (int64_t)(value < 0 ? 0 : value)};
+    return (struct gn_point){a->ticks + at, gn_saturate(a->ns + (value < 0 ? 0 : value))};
 }
 
 static struct gn_point upper_corner(const struct gn_point *a, const struct gn_point *b,
@@ -253,7 +254,9 @@ static struct gn_point upper_corner(const struct gn_point *a, const struct gn_po
     }
     gn_wide left = greatest_rise(rates, at), right = rise - least_rise(rates, run - at);
     gn_wide value = left > right ? left : right;
-    return (struct gn_point){a->ticks + at, a->ns + (int64_t)(value > rise ? rise : value)};
+    if (at == 1 && value > rise) /* no reading lies before it, whose line would be too low */
+        value = rise;
+    return (struct gn_point){a->ticks + at, gn_saturate(a->ns + value)};
 }
 
 typedef struct gn_point corner(const struct gn_point *, const struct gn_point *, const struct gn_rates *);
@@ -331,11 +334,12 @@ static void make_monotone(struct table *t)
             t->items[i].hi_ns = t->items[i - 1].hi_ns;
 }
 
-static struct gn_bounds *assemble(struct chain *lower, struct chain *upper, const struct gn_rates *rates,
-                                  uint64_t granularity, struct gn_error *err)
+static int assemble(struct gn_bounds **bounds, struct chain *lower, struct chain *upper,
+                    const struct gn_rates *rates, uint64_t granularity, struct gn_error *err)
 {
-    struct gn_bounds *bounds = NULL;
+    int code = 0;
     struct table table = {NULL, 0};
+    *bounds = NULL;
     if (lower->knots && upper->knots)
         table = merge(lower, upper, rates, granularity);
     if (table.items && table.count > 0) {
@@ -344,24 +348,24 @@ static struct gn_bounds *assemble(struct chain *lower, struct chain *upper, cons
                                          ? (double)INFINITY
                                          : ldexp((double)rates->hi, -(int)rates->shift) * (1 + 0x1p-52)};
         make_monotone(&table);
-        bounds = gn_bounds_new(table.items, table.count, &outside, err);
+        *bounds = gn_bounds_new(table.items, table.count, &outside, err);
+        code = *bounds ? 0 : -ERANGE;
     } else {
-        gn_fail(err, 0, "%s",
-                table.items ? "the messages of a clock are too far apart"
-                            : "no memory for the bounds of a clock");
+        code = table.items ? gn_fail(err, -ERANGE, "the messages of a clock are too far apart")
+                           : gn_fail(err, -ENOMEM, "no memory for the bounds of a clock");
     }
     free(table.items);
     free(lower->knots);
     free(upper->knots);
-    return bounds;
+    return code;
 }
 
-struct gn_bounds *gn_model_within(const struct gn_points *points, const struct gn_rates *rates,
-                                  uint64_t granularity_ticks, struct gn_error *err)
+int gn_model_within(struct gn_bounds **bounds, const struct gn_points *points, const struct gn_rates *rates,
+                    uint64_t granularity_ticks, struct gn_error *err)
 {
     struct chain lower = chain_of(points->lower, points->lower_count, lower_corner, rates);
     struct chain upper = chain_of(points->upper, points->upper_count, upper_corner, rates);
-    return assemble(&lower, &upper, rates, granularity_ticks, err);
+    return assemble(bounds, &lower, &upper, rates, granularity_ticks, err);
 }
 
 /* The hull's vertices between those where lines of the steeper and of the flatter slope touch it. */
@@ -397,8 +401,8 @@ static struct chain touched_hull(const struct view *v, const struct gn_slope *st
     return chain;
 }
 
-struct gn_bounds *gn_model_constant(const struct gn_points *points, const struct gn_slopes *slopes,
-                                    uint64_t granularity_ticks, struct gn_error *err)
+int gn_model_constant(struct gn_bounds **bounds, const struct gn_points *points,
+                      const struct gn_slopes *slopes, uint64_t granularity_ticks, struct gn_error *err)
 {
     struct view lower_view = {points->lower, points->lower_count, 1},
                 upper_view = {points->upper, points->upper_count, -1};
@@ -411,5 +415,5 @@ struct gn_bounds *gn_model_constant(const struct gn_points *points, const struct
     rates.hi = gn_quotient_ceil((uint64_t)slopes->most.rise_ns, slopes->most.run_ticks, rates.shift);
     struct chain lower = touched_hull(&lower_view, &slopes->most, &slopes->least);
     struct chain upper = touched_hull(&upper_view, &not_least, &not_most);
-    return assemble(&lower, &upper, &rates, granularity_ticks, err);
+    return assemble(bounds, &lower, &upper, &rates, granularity_ticks, err);
 }

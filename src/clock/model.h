@@ -58,12 +58,14 @@ bool gn_points_contradict(const struct gn_points *points, const struct gn_rates 
                           size_t *upper);
 
 /* Bounds from pruned points of both sides that do not contradict the rates. granularity_ticks: readings are
- * floored to it. NULL: no memory, or beyond what 64 bits of ns can hold; the reason is in err. */
-struct gn_bounds *gn_model_within(const struct gn_points *points, const struct gn_rates *rates,
-                                  uint64_t granularity_ticks, struct gn_error *err);
+ * floored to it. 0; -ERANGE: there is no reading of which they say anything that 64 bits of ns can hold; or
+ * -ENOMEM. *bounds is NULL unless it is 0, and the reason in err. Ticks and granularity are below 2^63, ns
+ * between -2^62 and 2^62. */
+int gn_model_within(struct gn_bounds **bounds, const struct gn_points *points, const struct gn_rates *rates,
+                    uint64_t granularity_ticks, struct gn_error *err);
 
 /* Bounds when the rate is constant: slopes as gn_points_slopes gave them, least <= most. */
-struct gn_bounds *gn_model_constant(const struct gn_points *points, const struct gn_slopes *slopes,
-                                    uint64_t granularity_ticks, struct gn_error *err);
+int gn_model_constant(struct gn_bounds **bounds, const struct gn_points *points,
+                      const struct gn_slopes *slopes, uint64_t granularity_ticks, struct gn_error *err);
 
 #endif

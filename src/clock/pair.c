@@ -11,8 +11,9 @@ enum { SHIFT = 32 };
 
 void gn_pair_begin(struct gn_pair *pair, double rate, double tolerance, size_t capacity)
 {
-    *pair = (struct gn_pair){.lo = gn_mantissa_below(rate * (1 - tolerance), SHIFT),
-                             .hi = gn_mantissa_above(rate * (1 + tolerance), SHIFT),
+    double most = 0x1p30; /* two clocks further apart only lose more than they have to */
+    *pair = (struct gn_pair){.lo = gn_mantissa_below(fmin(rate * (1 - tolerance), most), SHIFT),
+                             .hi = gn_mantissa_above(fmin(rate * (1 + tolerance), 2 * most), SHIFT),
                              .capacity = capacity};
 }
 

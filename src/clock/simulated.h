@@ -2,9 +2,8 @@
  * clock/simulated — a clock made up for tests: x = floor(G(t)) of the true counter t, with everything known.
  *
  * GNOMON_TEST_CLOCK="offset=-5s,rate=20ppm,sine=1ppm/30s,ramp=0.1ppm/s,step=1ms@2s,grain=8" on a host makes
- * its agent read the simulated clock in exchanges, and the profile tell when it was measured on it; events
- * stay on the true counter. All machines of a test share that, so the true conversion between any two is
- * known exactly. Never set for users.
+ * its agent read the simulated clock in exchanges, and puts its trace's events on it. All machines of a test
+ * share the true counter, so the true conversion between any two is known exactly. Never set for users.
  *
  * With u = t − origin, in ticks:
  *

@@ -116,7 +116,9 @@ void gn_job_detect(struct gn_job *job)
         job->local_count = number("MPI_LOCALNRANKS", 0);
         job->world = number("PMI_SIZE", 0);
     } else if (getenv("SLURM_JOB_ID") && getenv("SLURM_PROCID") && getenv("SLURM_STEP_ID")) {
-        snprintf(job->key, sizeof job->key, "slurm:%s.%s", getenv("SLURM_JOB_ID"), getenv("SLURM_STEP_ID"));
+        const char *restarts = getenv("SLURM_RESTART_COUNT"); /* a requeued job keeps its number */
+        snprintf(job->key, sizeof job->key, "slurm:%s.%s.%s", getenv("SLURM_JOB_ID"), getenv("SLURM_STEP_ID"),
+                 restarts ? restarts : "0");
         job->rank = number("SLURM_PROCID", -1);
         job->world = number("SLURM_NTASKS", 0);
         /* "4(x2),3": only the simple form says how many are here */

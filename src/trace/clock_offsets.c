@@ -301,7 +301,13 @@ struct gn_bounds *gn_clock_offsets_bounds(const struct gn_definitions *definitio
         return NULL;
     }
     straighten(def->offsets, points, def->count);
-    struct gn_bounds *bounds = gn_bounds_new(points, def->count, &outside, err);
+    /* nothing is known before the first lower bound and after the last upper one: that is what is outside */
+    size_t first = 0, end = def->count;
+    while (first + 1 < end && points[first].lo_ns == INT64_MIN)
+        first++;
+    while (end > first + 1 && points[end - 1].hi_ns == INT64_MAX)
+        end--;
+    struct gn_bounds *bounds = gn_bounds_new(points + first, end - first, &outside, err);
     free(points);
     return bounds;
 }

@@ -123,6 +123,12 @@ keep)
     [ "$(wc -l <"$work/again.out")" = 2 ] || fail "not one pair as CSV"
     run again "$gnomon" report "$folder"
     ended_with 0
+    python3 -c 'import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute("UPDATE clock_domain SET granularity_ticks = 1 << 62"); db.commit()' "$folder/profile.db"
+    run again "$gnomon" clock "$folder"
+    ended_with 1 # nothing is known of such counters
+    grep -q "^Times of these 2 hosts cannot be compared" "$work/again.out" || fail "something was compared"
     ;;
 run)
     # what a measured program's run says

@@ -15,6 +15,9 @@ trap 'rm -f "$log"' EXIT
 "$here/mutations.sh" || failed=1
 for flavour in openmpi mpich; do
     command -v "mpirun.$flavour" >/dev/null || { echo "no $flavour here"; continue; }
+    if [ "$flavour" = openmpi ]; then # long enough for the step to come between exchanges, whenever the job begins
+        FLAVOUR=$flavour timeout 300 "$here/hosts.sh" step quiet two 500000 15 || { [ $? = 77 ] || failed=1; }
+    fi
     for wander in constant 0.1ppm 1ppm 5ppm violated; do
         for network in quiet loaded asymmetric; do
             for hosts in two chain tree; do

@@ -7,8 +7,9 @@
  *
  * Two ways: the messages of the profile solved under the assumption given, and the bounds that are written in
  * it. COUNT random moments of each domain: during the run, before, after and far from it. Prints a line per
- * domain; ends with 1 when a truth is outside of its bounds and nothing on its way to the reference was
- * reported as refuted.
+ * domain; ends with 1 when a truth is outside of its bounds, unless somebody on its way to the reference was
+ * reported as refuted and what it fell back to is not true, either; and when a clock that steps or whose rate
+ * runs away was not reported.
  */
 #include "base/mix.h"
 #include "clock/simulated.h"
@@ -75,7 +76,7 @@ static uint64_t moment(struct checker *c)
 }
 
 /* Returns how many are outside. */
-static uint64_t try_bounds(struct checker *c, uint32_t domain, const struct gn_bounds *bounds, bool refuted,
+static uint64_t try_bounds(struct checker *c, uint32_t domain, const struct gn_bounds *bounds, bool excused,
                            const char *which)
 {
     uint64_t wrong = 0, inside = 0;
@@ -89,26 +90,58 @@ static uint64_t try_bounds(struct checker *c, uint32_t domain, const struct gn_b
         }
         if (bound.lo_ns <= exact.lo_ns && exact.hi_ns <= bound.hi_ns)
             continue;
-        if (wrong++ == 0 && !refuted)
+        if (wrong++ == 0 && !excused)
             printf("WRONG: %s: reading %" PRIu64 ": truth %" PRIi64 ", bounds %" PRIi64 " to %" PRIi64 "\n",
                    c->list.rows[domain].host, ticks, exact.lo_ns, bound.lo_ns, bound.hi_ns);
     }
     printf("%-10s %-8s %9" PRIu64 " readings %6" PRIu64 " outside%s, width in the run %.0f ns\n",
-           c->list.rows[domain].host, which, c->count, wrong, refuted ? " (refuted)" : "",
+           c->list.rows[domain].host, which, c->count, wrong, excused ? " (refuted)" : "",
            width / (double)inside);
-    return refuted ? 0 : wrong;
+    return excused ? 0 : wrong;
 }
 
-/* Whether this domain or one that it is known through was reported. */
-static bool is_refuted(const struct checker *c, uint32_t domain)
+/* Rates and sines are within what is assumed. */
+static bool misbehaves(const struct gn_simulated_clock *clock)
+{
+    return clock->ramp_ppb_per_tick != 0 || clock->step_ticks != 0;
+}
+
+static bool holds(const struct checker *c, uint32_t domain, enum gn_assumption_kind kind)
+{
+    if (kind == GN_RATE_UNKNOWN)
+        return c->clocks[domain].step_ticks >= 0 && c->clocks[0].step_ticks >= 0;
+    return !misbehaves(&c->clocks[domain]) && !misbehaves(&c->clocks[0]);
+}
+
+/* Whether this domain or one that it is known through was reported, and rests on what is not true. */
+static bool is_excused(const struct checker *c, uint32_t domain)
 {
     const char *parent = c->list.rows[domain].parent;
-    if (gn_clocks_state(c->list.clocks, domain)->refuted_count > 0)
+    const struct gn_clock_state *state = gn_clocks_state(c->list.clocks, domain);
+    if (state->refuted_count > 0 && !holds(c, domain, state->rests_on))
         return true;
     for (uint32_t i = 0; parent && i < c->list.count; i++)
         if (strcmp(c->list.rows[i].domain, parent) == 0)
-            return is_refuted(c, i);
+            return is_excused(c, i);
     return false;
+}
+
+/* A clock that misbehaves in the middle of the run has to be reported. */
+static uint64_t try_refutation(const struct checker *c, uint32_t domain)
+{
+    const struct gn_simulated_clock *clock = &c->clocks[domain];
+    uint64_t margin = (uint64_t)(c->list.rows[0].def.hz / 4);
+    uint64_t at = clock->origin_ticks + (uint64_t)clock->step_at_ticks;
+    if (!misbehaves(clock))
+        return 0;
+    if (clock->step_ticks != 0 && (at < c->first + margin || at + margin > c->last)) {
+        printf("WRONG: %s steps when no exchanges are made\n", c->list.rows[domain].host);
+        return 1;
+    }
+    if (gn_clocks_state(c->list.clocks, domain)->refuted_count > 0)
+        return 0;
+    printf("WRONG: %s is not reported\n", c->list.rows[domain].host);
+    return 1;
 }
 
 static uint64_t try_domains(struct checker *c, const struct gn_assumption *assumption, sqlite3 *db)
@@ -119,6 +152,7 @@ static uint64_t try_domains(struct checker *c, const struct gn_assumption *assum
         fail("cannot solve", err.text);
     for (uint32_t i = 0; i < c->list.count; i++) {
         const struct gn_clock_state *state = gn_clocks_state(c->list.clocks, i);
+        wrong += try_refutation(c, i);
         struct gn_bounds *written = db ? gn_profile_bounds(db, c->list.rows[i].domain, &err) : NULL;
         if (!state->reached) {
             printf("WRONG: %s is not reached\n", c->list.rows[i].host);
@@ -126,9 +160,9 @@ static uint64_t try_domains(struct checker *c, const struct gn_assumption *assum
             continue;
         }
         if (db && written)
-            wrong += try_bounds(c, i, written, is_refuted(c, i), "written");
+            wrong += try_bounds(c, i, written, is_excused(c, i), "written");
         if (!db)
-            wrong += try_bounds(c, i, state->bounds, is_refuted(c, i), "solved");
+            wrong += try_bounds(c, i, state->bounds, is_excused(c, i), "solved");
         gn_bounds_free(written);
     }
     return wrong;

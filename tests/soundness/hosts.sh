@@ -4,7 +4,7 @@
 #
 #     BUILD=… SOURCE=… FLAVOUR=openmpi|mpich hosts.sh WANDER NETWORK HOSTS [COUNT [SECONDS]]
 #
-#     WANDER   constant, 0.1ppm, 1ppm, 5ppm, violated      NETWORK  quiet, loaded, asymmetric
+#     WANDER   constant, 0.1ppm, 1ppm, 5ppm, violated, step NETWORK  quiet, loaded, asymmetric
 #     HOSTS    two, chain, tree                            COUNT    moments per host and way of checking
 #
 # Ends with 0, 1 (a bound was wrong, or the run failed) or 77 (cannot be done here).
@@ -29,7 +29,7 @@ case $hosts in two) number=2 branching=4 ;; chain) number=4 branching=1 ;; tree)
 case $wander in
 constant) kind=constant ppb=0 ;;
 0.1ppm) kind=wanders ppb=100 ;;
-1ppm | violated) kind=wanders ppb=1000 ;;
+1ppm | violated | step) kind=wanders ppb=1000 ;;
 5ppm) kind=wanders ppb=5000 ;;
 *) exit 2 ;;
 esac
@@ -90,6 +90,7 @@ for i in $(seq 0 $((number - 1))); do
     spec="origin=$now,offset=$((i * 7 + 3))s,rate=$(((i * 37 + 11) % 80 - 40))ppm"
     [ "$ppb" = 0 ] || spec="$spec,sine=$(python3 -c "print($ppb * 0.499 / 1000)")ppm/$((i + 1))s"
     [ "$wander" = violated ] && [ $i = $((number - 1)) ] && spec="$spec,ramp=10000ppm/s"
+    [ "$wander" = step ] && [ $i = $((number - 1)) ] && spec="$spec,step=50ms@8s" # from now: SECONDS is more than that
     echo "$spec" >"$work/clock.host$i"
     specs+=("host$i=$spec")
     echo "10.78.0.$((i + 1)) slots=1" >>"$work/slots"

@@ -2,6 +2,7 @@
  * large by tests/soundness; here is one fact per test, with numbers that can be checked by hand. */
 #include "base/mix.h"
 #include "clock/clocks.h"
+#include "clock/model.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -128,6 +129,58 @@ static void test_a_batch_contains_the_single_conversion(void **state)
     free(batch);
 }
 
+/* The lower bound may rise where the upper one does not: it decides how far doubles reach, too. */
+static void test_a_batch_counts_on_neither_bound_being_the_flatter(void **state)
+{
+    (void)state;
+    enum { COUNT = 64 };
+    struct gn_breakpoint points[] = {{0, 0, INT64_C(1) << 53},
+                                     {UINT64_C(1) << 51, INT64_C(1) << 53, INT64_C(1) << 53}};
+    struct gn_outside outside = {0, 4};
+    struct gn_bounds *bounds = gn_bounds_new(points, 2, &outside, NULL);
+    uint64_t ticks[COUNT];
+    struct gn_interval all[COUNT];
+    assert_non_null(bounds);
+    for (int i = 0; i < COUNT; i++)
+        ticks[i] = (UINT64_C(1) << 51) - 1000 + (uint64_t)i;
+    gn_bounds_convert_all(bounds, ticks, all, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        struct gn_interval one = gn_bounds_convert(bounds, ticks[i]);
+        assert_in_range(one.lo_ns - all[i].lo_ns, 0, 2);
+        assert_in_range(all[i].hi_ns - one.hi_ns, 0, 2);
+    }
+    gn_bounds_free(bounds);
+}
+
+/* As a damaged profile may have them. */
+/* A table may say that nothing is known. */
+static void test_a_batch_of_what_is_not_known_saturates(void **state)
+{
+    (void)state;
+    struct gn_breakpoint points[] = {{0, INT64_MIN, INT64_MAX}, {1000, INT64_MIN, INT64_MAX}};
+    struct gn_bounds *bounds = gn_bounds_new(points, 2, &(struct gn_outside){0, (double)INFINITY}, NULL);
+    uint64_t ticks[64];
+    struct gn_interval all[64];
+    for (uint64_t i = 0; i < 64; i++)
+        ticks[i] = i;
+    gn_bounds_convert_all(bounds, ticks, all, 64);
+    for (int i = 0; i < 64; i++)
+        assert_interval(all[i], INT64_MIN, INT64_MAX);
+    gn_bounds_free(bounds);
+}
+
+static void test_rates_beyond_all_clocks_are_refused(void **state)
+{
+    (void)state;
+    struct gn_breakpoint one[] = {{10, 0, 1}};
+    struct gn_outside endless = {(double)INFINITY, (double)INFINITY}, huge = {1e300, (double)INFINITY},
+                      nothing = {(double)NAN, 1};
+    struct gn_error err;
+    assert_null(gn_bounds_new(one, 1, &endless, &err));
+    assert_null(gn_bounds_new(one, 1, &huge, &err));
+    assert_null(gn_bounds_new(one, 1, &nothing, &err));
+}
+
 static void test_the_reference_is_its_own_time(void **state)
 {
     (void)state;
@@ -211,6 +264,53 @@ static void test_wander_is_allowed_for_twice(void **state)
     assert_true(known->rate_lo_ppb < -2000 && known->rate_lo_ppb > -2001);
     assert_true(known->rate_hi_ppb > 2000 && known->rate_hi_ppb < 2001);
     gn_clocks_free(clocks);
+}
+
+/* Rates from 500 to 1500 ns a tick: from reading 100 on 1500 for 3.1 ticks, then 500. */
+static void test_corners_of_wide_rates_stay_outside(void **state)
+{
+    (void)state;
+    struct gn_point lower[] = {{100, 0}}, upper[] = {{100, 0}, {105, 5600}};
+    struct gn_points points = {lower, upper, 1, 2};
+    struct gn_rates rates = {500, 1500, 0, false};
+    struct gn_bounds *bounds;
+    struct gn_error err;
+    assert_int_equal(gn_model_within(&bounds, &points, &rates, 1, &err), 0);
+    assert_true(gn_bounds_convert(bounds, 102).hi_ns >= 4500); /* it may be as late as reading 103 */
+    gn_bounds_free(bounds);
+}
+
+/* What is no clock's: frequencies and readings as far apart as the numbers go. */
+static void test_extremes_are_survived(void **state)
+{
+    (void)state;
+    static const double hz[] = {1, 1e9, 1e12};
+    static const uint64_t ticks[] = {
+        0, 1, INT64_MAX - 1, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX - 1, UINT64_MAX};
+    uint64_t seed = 5;
+    for (int i = 0; i < 3000; i++) {
+        struct gn_clocks *clocks = gn_clocks_new(16);
+        for (int k = 0; k < 3; k++) {
+            struct gn_clock_def def = {hz[gn_mix_next(&seed) % 3],
+                                       1 + (gn_mix_next(&seed) >> gn_mix_next(&seed) % 64)};
+            gn_clocks_add(clocks, &def);
+        }
+        gn_clocks_set_epoch(clocks, gn_mix_next(&seed) % 2 ? ticks[gn_mix_next(&seed) % 7] : 0);
+        for (int k = 0; k < 40; k++) {
+            uint32_t from = (uint32_t)(gn_mix_next(&seed) % 3);
+            uint64_t sent = ticks[gn_mix_next(&seed) % 7] - gn_mix_next(&seed) % 3;
+            gn_clocks_message(clocks, from, sent, (from + 1 + (uint32_t)(gn_mix_next(&seed) % 2)) % 3,
+                              gn_mix_next(&seed) >> gn_mix_next(&seed) % 64);
+        }
+        solve(clocks, (enum gn_assumption_kind)(gn_mix_next(&seed) % 4), GN_NOMINAL_PPB, GN_WANDER_PPB);
+        for (uint32_t k = 0; k < 3; k++)
+            if (gn_clocks_state(clocks, k)->reached)
+                for (int t = 0; t < 7; t++) {
+                    struct gn_interval at = bounds_at(clocks, k, ticks[t]);
+                    assert_true(at.lo_ns <= at.hi_ns);
+                }
+        gn_clocks_free(clocks);
+    }
 }
 
 static void test_a_step_refutes_and_is_told_where(void **state)
@@ -412,6 +512,27 @@ static void test_a_ring_of_one_way_messages_bounds_all(void **state)
 }
 
 /* A second way to a domain tightens what the first one said. */
+/* 2 steps, 1 talks with it and with the reference: 1 is none the worse for it. */
+static void test_a_step_elsewhere_in_a_mesh_refutes_nothing_here(void **state)
+{
+    (void)state;
+    struct gn_clocks *clocks = clocks_of(3, 0);
+    for (uint64_t t = 1000000; t < 20000000; t += 100000) {
+        uint64_t step = t < 10000000 ? 0 : 1000000;
+        for (uint32_t i = 0; i < 3; i++)
+            for (uint32_t k = 0; k < 3; k++)
+                if (i != k)
+                    gn_clocks_message(clocks, i, t + (i == 2 ? step : 0), k, t + 100 + (k == 2 ? step : 0));
+    }
+    solve(clocks, GN_RATE_WANDERS, GN_NOMINAL_PPB, GN_WANDER_PPB);
+    assert_true(gn_clocks_state(clocks, 2)->refuted_count > 0);
+    assert_int_equal(gn_clocks_state(clocks, 1)->refuted_count, 0);
+    assert_int_equal(gn_clocks_state(clocks, 1)->rests_on, GN_RATE_WANDERS);
+    struct gn_interval at = bounds_at(clocks, 1, 10000000);
+    assert_in_range(at.hi_ns - at.lo_ns, 190, 210);
+    gn_clocks_free(clocks);
+}
+
 static void test_a_better_way_around_is_used(void **state)
 {
     (void)state;
@@ -446,11 +567,16 @@ int main(void)
         cmocka_unit_test(test_disorderly_breakpoints_are_refused),
         cmocka_unit_test(test_far_readings_saturate),
         cmocka_unit_test(test_a_batch_contains_the_single_conversion),
+        cmocka_unit_test(test_a_batch_counts_on_neither_bound_being_the_flatter),
+        cmocka_unit_test(test_rates_beyond_all_clocks_are_refused),
+        cmocka_unit_test(test_a_batch_of_what_is_not_known_saturates),
         cmocka_unit_test(test_the_reference_is_its_own_time),
         cmocka_unit_test(test_at_an_exchange_the_bounds_are_as_wide_as_its_delays),
         cmocka_unit_test(test_between_exchanges_the_rate_widens_them),
         cmocka_unit_test(test_a_constant_rate_is_bounded_by_the_hulls),
         cmocka_unit_test(test_wander_is_allowed_for_twice),
+        cmocka_unit_test(test_corners_of_wide_rates_stay_outside),
+        cmocka_unit_test(test_extremes_are_survived),
         cmocka_unit_test(test_a_step_refutes_and_is_told_where),
         cmocka_unit_test(test_a_rate_beyond_nominal_refutes_it),
         cmocka_unit_test(test_one_direction_alone_reaches_nothing),
@@ -460,6 +586,7 @@ int main(void)
         cmocka_unit_test(test_what_is_kept_is_all_that_is_needed),
         cmocka_unit_test(test_widths_add_up_along_a_chain),
         cmocka_unit_test(test_a_ring_of_one_way_messages_bounds_all),
+        cmocka_unit_test(test_a_step_elsewhere_in_a_mesh_refutes_nothing_here),
         cmocka_unit_test(test_a_better_way_around_is_used),
         cmocka_unit_test(test_verdicts),
     };

@@ -389,10 +389,12 @@ static void damaged_bounds_are_refused(void **state)
 {
     (void)state;
     static const char *const damages[] = {
-        "UPDATE clock_bound SET lo_ns = hi_ns + 1", "UPDATE clock_bound SET lo_ns = -lo_ns, hi_ns = -hi_ns",
+        "UPDATE clock_bound SET lo_ns = hi_ns + 1",
+        "UPDATE clock_bound SET lo_ns = -lo_ns, hi_ns = -hi_ns",
         "INSERT INTO clock_bound SELECT id, -5, 0, 0 FROM clock_domain WHERE name = 'right'",
         "UPDATE clock_domain SET outside_lo_ns_per_tick = -1",
-        "UPDATE clock_domain SET outside_hi_ns_per_tick = 0"};
+        "UPDATE clock_domain SET outside_hi_ns_per_tick = 0",
+        "UPDATE clock_domain SET outside_lo_ns_per_tick = 9e999, outside_hi_ns_per_tick = NULL"};
     for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
         sqlite3 *db = two_hosts();
         struct gn_error err = {""};
