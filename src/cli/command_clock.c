@@ -44,7 +44,7 @@ enum {
     KEY_PAIRS
 };
 
-static const double LONGEST_S = 86400, SHORTEST_S = 0.1, MOST_PPM = 100000;
+static const double LONGEST_S = 86400, SHORTEST_S = 0.1, MOST_PPM = 1000; /* as pair.h keeps them */
 
 static uint32_t parse_ppb(const char *option, const char *text, struct argp_state *state)
 {
@@ -54,7 +54,7 @@ static uint32_t parse_ppb(const char *option, const char *text, struct argp_stat
     if (gn_quantity(text, GN_QUANTITY_RATE_PPM, &ppm) != 0)
         gn_quantity(with_unit, GN_QUANTITY_RATE_PPM, &ppm);
     if (!(ppm >= 0 && ppm <= MOST_PPM))
-        argp_error(state, "%s %s: a rate of at most 10%% is expected, such as 5ppm", option, text);
+        argp_error(state, "%s %s: a rate of at most 1000ppm is expected, such as 5ppm", option, text);
     return (uint32_t)(ppm * 1e3 + 0.5);
 }
 

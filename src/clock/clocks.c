@@ -592,30 +592,35 @@ static bool is_tree(const struct gn_clocks *clocks)
     return clocks->link_count < clocks->count;
 }
 
-static size_t sides_known(const struct gn_clocks *clocks)
+/* What is known of all: changes when a side comes to be known, or an assumption to be refuted. */
+static size_t known_of_all(const struct gn_clocks *clocks)
 {
     size_t known = 0;
-    for (size_t i = 0; i < clocks->count; i++)
-        known += clocks->domains[i].has_lo + (size_t)clocks->domains[i].has_hi;
+    for (size_t i = 0; i < clocks->count; i++) {
+        const struct domain *d = &clocks->domains[i];
+        known = known * 31 + d->has_lo + 2 * (size_t)d->has_hi + 4 * (size_t)d->state.rests_on;
+    }
     return known;
 }
 
-/* From the reference outward and back again, as long as bounds are found that were not known at all, and once
- * more: what is known of a domain tightens those that it has messages with. Sound wherever it stops. */
+/* From the reference outward and back again, until nothing new comes to be known at all; what is known of a
+ * domain tightens those that it has messages with. Sound wherever it stops, but for bounds that were made
+ * from those of a domain whose assumption was refuted after that: hence the rounds, as many as a refutation
+ * can need to get about. */
 static int sweep(struct gn_clocks *clocks, const uint32_t *order, size_t count,
                  const struct gn_assumption *assumption, struct gn_error *err)
 {
     int code = 0;
-    size_t before;
+    size_t before, rounds = 0;
     do {
-        before = sides_known(clocks);
+        before = known_of_all(clocks);
         for (size_t i = 1; i < count && code == 0; i++)
             code = solve_one(clocks, order[i], assumption, err);
         if (is_tree(clocks))
             break;
         for (size_t i = count; i-- > 1 && code == 0;)
             code = solve_one(clocks, order[i], assumption, err);
-    } while (code == 0 && sides_known(clocks) > before);
+    } while (code == 0 && known_of_all(clocks) != before && ++rounds < count + 2);
     return code;
 }
 
