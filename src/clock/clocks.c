@@ -404,7 +404,7 @@ static uint64_t above(const struct attempt *t, const struct gn_slope *slope, dou
     return rate < t->hi ? rate : t->hi;
 }
 
-/* The rate is constant, or stays within `wander` of one that is not known (DESIGN: models A and C). Average
+/* The rate is constant, or stays within `wander` of one that is not known (models A and C). Average
  * rates are within `wander` of it, and so is every rate: together twice that. */
 static int steady(struct attempt *t, enum gn_assumption_kind kind, double wander_ppb, struct gn_error *err)
 {

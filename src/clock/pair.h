@@ -4,7 +4,7 @@
  * A message (sent, received) proves that the sender's clock showed at least `sent` when the receiver's showed
  * `received`. Under rates within [a, b] it is implied by a neighbour when it lies below the line of slope a
  * that goes on from one before it, or of slope b that leads to one after it; then it is dropped. What remains
- * ascends in both readings (DESIGN: monotone stack, amortised constant time for messages in order). [a, b] is
+ * ascends in both readings (a monotone stack: amortised constant time for messages in order). [a, b] is
  * as wide as any assumption that is made later, so nothing is dropped that a narrower one would need.
  *
  * When the memory is full, time is cut into cells of one length, and of each cell the message with the
