@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A constant makes the products cheap. What is implied need not be known to the last bit. */
-enum { SHIFT = 32 };
+/* A constant makes the products cheap. What is implied need not be known to the last bit, and 64 bits hold
+ * differences of messages that are a month apart. */
+enum { SHIFT = 20 };
 
 void gn_pair_begin(struct gn_pair *pair, double rate, double tolerance, size_t capacity)
 {
@@ -180,12 +181,12 @@ static __attribute__((noinline)) bool add_anywhere(struct gn_pair *p, uint64_t s
     return true;
 }
 
-/* How far a message lies above a line of this rate through the origin, in 2^-32 ticks, exactly. A later
- * message is implied by an earlier one when it is not higher above the line of the least rate, and implies it
- * when it is not lower above that of the greatest. */
-static inline gn_wide above_line(uint64_t rate, uint64_t sent_ticks, uint64_t received_ticks)
+/* How far a message lies above a line of this rate through the origin, in 2^-20 ticks, of which 64 bits are
+ * kept: only differences count. A later message is implied by an earlier one when it is not higher above the
+ * line of the least rate, and implies it when it is not lower above that of the greatest. */
+static inline uint64_t above_line(uint64_t rate, uint64_t sent_ticks, uint64_t received_ticks)
 {
-    return ((gn_wide)sent_ticks << SHIFT) - (gn_wide)((gn_uwide)received_ticks * rate);
+    return (sent_ticks << SHIFT) - received_ticks * rate;
 }
 
 static bool add_apart(struct gn_pair *p, uint64_t sent_ticks, uint64_t received_ticks)
@@ -213,9 +214,10 @@ bool gn_pair_add(struct gn_pair *pair, uint64_t sent_ticks, uint64_t received_ti
     struct gn_kept *last = &pair->kept[pair->count - 1];
     if (pair->count == pair->room || pair->count == pair->capacity || received_ticks < last->received_ticks)
         return add_apart(pair, sent_ticks, received_ticks);
-    gn_wide above_lo = above_line(pair->lo, sent_ticks, received_ticks);
-    gn_wide above_hi = above_line(pair->hi, sent_ticks, received_ticks);
-    bool implied = above_lo <= pair->last_above_lo, implies = above_hi >= pair->last_above_hi;
+    uint64_t above_lo = above_line(pair->lo, sent_ticks, received_ticks);
+    uint64_t above_hi = above_line(pair->hi, sent_ticks, received_ticks);
+    bool implied = (int64_t)(above_lo - pair->last_above_lo) <= 0;
+    bool implies = (int64_t)(above_hi - pair->last_above_hi) >= 0;
     uint64_t keep = -(uint64_t)implied;
     bool fresh = !(implied | implies);
     last[fresh] = (struct gn_kept){(last->received_ticks & keep) | (received_ticks & ~keep),

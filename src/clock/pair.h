@@ -13,8 +13,6 @@
 #ifndef GNOMON_CLOCK_PAIR_H
 #define GNOMON_CLOCK_PAIR_H
 
-#include "clock/fixed.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,11 +22,11 @@ struct gn_kept {
 };
 
 struct gn_pair {
-    uint64_t lo, hi;      /* [a, b]: sender's ticks per receiver's tick, in 2^-32 */
+    uint64_t lo, hi;      /* [a, b]: sender's ticks per receiver's tick, in 2^-20 */
     struct gn_kept *kept; /* by reading of the receiver */
     size_t count, room, capacity;
     uint64_t messages;
-    gn_wide last_above_lo, last_above_hi; /* of the last kept: how far above lines of the rates */
+    uint64_t last_above_lo, last_above_hi; /* of the last kept: how far above lines of the rates */
 };
 
 /* rates: the sender's frequency over the receiver's, and how far it may be off, as a share. */
