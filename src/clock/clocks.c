@@ -624,6 +624,77 @@ static int sweep(struct gn_clocks *clocks, const uint32_t *order, size_t count,
     return code;
 }
 
+/* ---- the reference itself ---- */
+
+static size_t kept_between(const struct link *link)
+{
+    size_t there = link->to_other ? link->to_other->count : 0,
+           back = link->from_other ? link->from_other->count : 0;
+    return there < back ? there : back;
+}
+
+/* Whether most of what is known of the reference at first hand refutes the assumption: then it is the
+ * reference that breaks it, and those whose messages are too few to show it must not go on as if it did not.
+ * Returns what is left to assume then, else the assumption's own kind. */
+static enum gn_assumption_kind left_to_assume(const struct gn_clocks *clocks, enum gn_assumption_kind kind)
+{
+    const struct domain *reference = &clocks->domains[0];
+    enum gn_assumption_kind left = kind;
+    size_t all = 0, against = 0;
+    for (size_t i = 0; i < reference->link_count; i++) {
+        const struct domain *other = &clocks->domains[reference->links[i].other];
+        size_t weight = kept_between(&reference->links[i]);
+        all += weight;
+        if (other->state.refuted_count == 0)
+            continue;
+        against += weight;
+        left = weaker(left, other->state.reached ? other->state.rests_on : GN_RATE_UNKNOWN);
+    }
+    return 2 * against > all ? left : kind;
+}
+
+/* What was refuted of more than `kind` stays said, ahead of what is refuted now. */
+static void say_again(struct gn_clock_state *now, const struct gn_clock_state *before,
+                      enum gn_assumption_kind kind)
+{
+    struct gn_clock_state both = *now;
+    int room = (int)(sizeof both.refuted / sizeof both.refuted[0]);
+    both.refuted_count = 0;
+    for (int i = 0; i < before->refuted_count; i++)
+        if (before->refuted[i].kind != kind && weaker(before->refuted[i].kind, kind) == kind)
+            both.refuted[both.refuted_count++] = before->refuted[i];
+    for (int i = 0; i < now->refuted_count && both.refuted_count < room; i++)
+        both.refuted[both.refuted_count++] = now->refuted[i];
+    *now = both;
+}
+
+static int solve_under(struct gn_clocks *clocks, const uint32_t *order, size_t count,
+                       const struct gn_assumption *less, struct gn_error *err)
+{
+    struct gn_clock_state *before = malloc(clocks->count * sizeof *before);
+    if (!before)
+        return gn_fail(err, -ENOMEM, "no memory for %zu clocks", clocks->count);
+    for (size_t i = 0; i < clocks->count; i++)
+        before[i] = clocks->domains[i].state;
+    for (size_t i = 1; i < clocks->count; i++)
+        forget_bounds(&clocks->domains[i]);
+    int code = sweep(clocks, order, count, less, err);
+    for (size_t i = 1; i < clocks->count; i++)
+        say_again(&clocks->domains[i].state, &before[i], less->kind);
+    free(before);
+    return code;
+}
+
+static int solve_all(struct gn_clocks *clocks, uint32_t *order, bool *seen,
+                     const struct gn_assumption *assumption, struct gn_error *err)
+{
+    size_t count = find_order(clocks, order, seen);
+    int code = sweep(clocks, order, count, assumption, err);
+    struct gn_assumption less = *assumption;
+    less.kind = left_to_assume(clocks, assumption->kind);
+    return code == 0 && less.kind != assumption->kind ? solve_under(clocks, order, count, &less, err) : code;
+}
+
 int gn_clocks_solve(struct gn_clocks *clocks, const struct gn_assumption *assumption, struct gn_error *err)
 {
     if (clocks->count == 0)
@@ -636,7 +707,7 @@ int gn_clocks_solve(struct gn_clocks *clocks, const struct gn_assumption *assump
     if (code == 0 && (!order || !seen))
         code = gn_fail(err, -ENOMEM, "no memory for %zu clocks", clocks->count);
     if (code == 0)
-        code = sweep(clocks, order, find_order(clocks, order, seen), assumption, err);
+        code = solve_all(clocks, order, seen, assumption, err);
     free(order);
     free(seen);
     return code;

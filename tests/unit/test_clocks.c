@@ -551,6 +551,31 @@ static void test_a_better_way_around_is_used(void **state)
     gn_clocks_free(clocks);
 }
 
+/* The reference steps. Host 2 has too few messages with it to show that, but what host 1 has seen is enough:
+ * host 2 is not known as if nothing had happened. */
+static void test_a_reference_that_steps_is_trusted_by_none(void **state)
+{
+    (void)state;
+    struct gn_clocks *clocks = clocks_of(3, 0);
+    for (uint64_t s = 0; s < 20; s++) {
+        uint64_t t = s * 1000000000, step = s >= 10 ? 5000000 : 0;
+        gn_clocks_message(clocks, 1, t, 0, t + 100 + step);
+        gn_clocks_message(clocks, 0, t + 110 + step, 1, t + 210);
+        gn_clocks_message(clocks, 2, t, 1, t + 100);
+        gn_clocks_message(clocks, 1, t + 110, 2, t + 210);
+        if (s < 2) {
+            gn_clocks_message(clocks, 2, t, 0, t + 100);
+            gn_clocks_message(clocks, 0, t + 110, 2, t + 210);
+        }
+    }
+    solve(clocks, GN_RATE_WANDERS, 200000, 1000);
+    assert_int_equal(gn_clocks_state(clocks, 1)->refuted[0].kind, GN_RATE_WANDERS);
+    assert_int_equal(gn_clocks_state(clocks, 2)->rests_on, GN_RATE_UNKNOWN);
+    struct gn_interval at = bounds_at(clocks, 2, 15000000000);
+    assert_true(at.lo_ns <= 15005000000 && at.hi_ns >= 15005000000);
+    gn_clocks_free(clocks);
+}
+
 static void test_verdicts(void **state)
 {
     (void)state;
@@ -588,6 +613,7 @@ int main(void)
         cmocka_unit_test(test_a_ring_of_one_way_messages_bounds_all),
         cmocka_unit_test(test_a_step_elsewhere_in_a_mesh_refutes_nothing_here),
         cmocka_unit_test(test_a_better_way_around_is_used),
+        cmocka_unit_test(test_a_reference_that_steps_is_trusted_by_none),
         cmocka_unit_test(test_verdicts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
