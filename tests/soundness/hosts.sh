@@ -42,7 +42,7 @@ clean_up() {
     for pid in $started; do kill "$pid" 2>/dev/null || :; done
     for i in $(seq 0 $((number - 1))) net; do ip netns del "$prefix-$i" 2>/dev/null || :; done
     cd /
-    rm -rf "$work"
+    rm -rf "$work" 2>/dev/null || :
     exit $code
 }
 trap clean_up EXIT
@@ -123,10 +123,10 @@ fi
 measured="$work/clocked $gnomon run --clock-interval=100 --clock-branching=$branching $work/idle"
 
 # Hydra's ranks do not always get out of MPI_Finalize between network namespaces, with or without gnomon: again, then.
-cd "$work"
 for attempt in 1 2 3 4 5; do
     status=0
-    rm -rf gnomon-*
+    mkdir "$work/$attempt" # agents of an attempt before may still be at work
+    cd "$work/$attempt"
     timeout -k 5 $((seconds + 20)) ip netns exec "$prefix-0" unshare -u bash -c \
         "hostname host0; $(echo $launch) $measured $seconds" >out 2>err </dev/null || status=$?
     [ $status = 0 ] && break
