@@ -17,6 +17,7 @@ struct piece {
 struct gn_bounds {
     size_t count;
     unsigned shift; /* of all rates */
+    bool saturates; /* some of it means "nothing is known": lines there lead out of 64 bits */
     bool unbounded; /* nothing limits hi after the last piece and lo before the first */
     /* Readings this far from the ends cannot overflow. */
     uint64_t safe_ticks;
@@ -31,6 +32,8 @@ struct gn_bounds {
 };
 
 static const double STEEPEST = 1e12; /* ns per tick outside of the table: no clock has more */
+/* Times further away than this (146 years) are not times. */
+static const int64_t FARTHEST = INT64_C(1) << 62; /* ns */
 
 static bool is_orderly(const struct gn_breakpoint *b, size_t count)
 {
@@ -140,6 +143,7 @@ static struct gn_bounds *build(const struct gn_breakpoint *breakpoints, size_t c
     double safe =
         bounds->hi_rate ? ldexp((double)far, (int)bounds->shift) / (double)bounds->hi_rate * 0.9 : 1e19;
     bounds->safe_ticks = safe < 1 ? 0 : safe < 9e18 ? (uint64_t)safe : (uint64_t)1 << 62;
+    bounds->saturates = copy[0].lo_ns < -FARTHEST || copy[count - 1].hi_ns > FARTHEST;
     make_pieces(bounds, copy);
     for (size_t i = 0; i < count; i++)
         bounds->pieces[i].reach_ticks = reach_of(bounds, i);
@@ -238,9 +242,11 @@ static inline struct gn_interval inside(const struct gn_bounds *bounds, const st
                                         uint64_t ticks)
 {
     uint64_t distance = ticks - piece->ticks;
-    return (struct gn_interval){
-        gn_saturate(piece->lo_ns + gn_product_floor(distance, piece->lo_rate, bounds->shift)),
-        gn_saturate(piece->hi_ns + gn_product_ceil(distance, piece->hi_rate, bounds->shift))};
+    gn_wide lo = gn_product_floor(distance, piece->lo_rate, bounds->shift);
+    gn_wide hi = gn_product_ceil(distance, piece->hi_rate, bounds->shift);
+    if (__builtin_expect(!bounds->saturates, 1))
+        return (struct gn_interval){piece->lo_ns + (int64_t)lo, piece->hi_ns + (int64_t)hi};
+    return (struct gn_interval){gn_saturate(piece->lo_ns + lo), gn_saturate(piece->hi_ns + hi)};
 }
 
 static inline size_t find(const struct gn_bounds *bounds, uint64_t ticks)
