@@ -112,10 +112,10 @@ mutation rounding-product-down fixed.h '(((gn_uwide)difference * mantissa) >> sh
 mutation rounding-quotient-up fixed.h '<< shift) + denominator - 1) / denominator' '<< shift)) / denominator'
 mutation rounding-quotient-down fixed.h '(uint64_t)(((gn_uwide)numerator << shift) / denominator)' \
     '((uint64_t)(((gn_uwide)numerator << shift) / denominator) + 1)'
-mutation rounding-nearest-up bounds.c 'piece->hi_ns + gn_product_ceil(distance, piece->hi_rate, bounds->shift)' \
-    'piece->hi_ns + gn_product_floor(distance + 0, piece->hi_rate, bounds->shift)'
-mutation rounding-nearest-down bounds.c 'piece->lo_ns + gn_product_floor(distance, piece->lo_rate, bounds->shift)' \
-    'piece->lo_ns + gn_product_ceil(distance, piece->lo_rate, bounds->shift)'
+mutation rounding-nearest-up bounds.c 'hi = gn_product_ceil(distance, piece->hi_rate, bounds->shift)' \
+    'hi = gn_product_floor(distance, piece->hi_rate, bounds->shift)'
+mutation rounding-nearest-down bounds.c 'lo = gn_product_floor(distance, piece->lo_rate, bounds->shift)' \
+    'lo = gn_product_ceil(distance, piece->lo_rate, bounds->shift)'
 
 mutation rounding-many-up bounds.c 'distance * hi_rate + 0.75' 'distance * hi_rate - 0.25'
 mutation rounding-many-down bounds.c 'distance * lo_rate - 0.75' 'distance * lo_rate + 0.25'
