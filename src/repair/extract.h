@@ -1,0 +1,51 @@
+/*
+ * repair/extract — from a location's events to its ops: which message of its channel a send or a receive is,
+ * and which instance of which collective a begin or an end belongs to.
+ *
+ * Everything is told from the events of one process alone:
+ *   - the n-th send of a process on (communicator, receiver, tag) is message n of that channel (from 0);
+ *   - the n-th receive of it in *posting* order is for message n. A receive is posted by its
+ *     mpi_irecv_request, or when mpi_recv says that it is complete. One that was cancelled takes no number.
+ *     While an earlier one is open that might take a message of the same channel, the number is left open and
+ *     written into the op later; one that stays in the way of 65536 others is passed over, and counted;
+ *   - the n-th collective that a process begins on a communicator or window is its instance n, in starting
+ *     order, nonblocking ones too. Which communicator a nonblocking one is on, some tools say only when it
+ *     completes: then numbers wait for it.
+ * What a begin contributes is known at its end: GN_OP_GIVES is set then.
+ *
+ * After a lost event, or while its measurement is off, nothing of a process can be counted: its remaining
+ * events are internal ones, and GN_OP_LEFT says so. Point-to-point on the communicators of one process with
+ * itself are internal, too (its clock cannot disagree with itself), unless it has several locations.
+ *
+ * OpenMP (where the trace has them): thread_fork gives to the begins of its team, the ends of a team give to
+ * thread_join, and a barrier of a team is a collective of the team's threads: groups with is_team.
+ */
+#ifndef GNOMON_REPAIR_EXTRACT_H
+#define GNOMON_REPAIR_EXTRACT_H
+
+#include "event/stream.h"
+#include "repair/op_store.h"
+#include "repair/presync.h"
+
+struct gn_extract_stats {
+    uint64_t events, ops;
+    uint64_t sends, receives, collectives; /* collectives: begins */
+    uint64_t uncounted;                    /* communication after something was lost */
+    uint64_t ambiguous;              /* receives whose number is a guess: one before them never completed */
+    uint64_t unfit;                  /* events that fit no definition, or no earlier event */
+    int64_t first_ticks, last_ticks; /* of all events, presynchronised */
+};
+
+/*
+ * Pulls all events of the locations of a process (index of the definitions; each location to its end, several
+ * in the order of their timestamps) and appends their ops. Called once per process, in any order. 0 or a
+ * negative errno value with err set.
+ */
+struct gn_extract;
+int gn_extract_open(struct gn_extract **extract, struct gn_source *source, const struct gn_presync *presync,
+                    struct gn_op_store *store, struct gn_error *err);
+int gn_extract_process(struct gn_extract *extract, uint32_t process, struct gn_error *err);
+const struct gn_extract_stats *gn_extract_stats(const struct gn_extract *extract);
+void gn_extract_close(struct gn_extract *extract);
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * repair/op — what of a location's events takes part in repairing timestamps: the ends of messages, whether
+ * the program sent them or they follow from what a collective means (Becker 2009, section 4: logical events).
+ *
+ *   reader ──events──► extract ──ops──► replay (forward) ──► amortize (backward) ──knots──► trace/retime
+ *
+ * All other events are internal ones: nothing depends on them but their neighbours, so they are counted here
+ * and get their new times when the archive is rewritten. Ops are kept in files (repair/op_store.h): memory
+ * follows what is being looked at, not the trace.
+ *
+ * Times are signed ticks of the archive, presynchronised (repair/presync.h). shift is how far the corrected
+ * time LC' is ahead of that: never negative.
+ */
+#ifndef GNOMON_REPAIR_OP_H
+#define GNOMON_REPAIR_OP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum gn_op_kind {
+    GN_OP_LOCAL,   /* takes part in nothing: what a match could not be told of, the end of a very long row */
+    GN_OP_SEND,    /* link: channel; number: of the message on it */
+    GN_OP_RECEIVE, /* the same: it is after the send with this number */
+    GN_OP_BEGIN,   /* of a collective; link: group; number: instance */
+    GN_OP_END,
+    GN_OP_LEFT, /* from here on nothing of this location's process can be counted: it ended, or lost events.
+                   Its last op; every process has one, on its main location; ticks: of its last event */
+};
+
+/* What an end of a collective depends on; order/instances.h has the table of operations. */
+enum gn_shape { GN_SHAPE_ALL_TO_ALL, GN_SHAPE_ONE_TO_ALL, GN_SHAPE_ALL_TO_ONE, GN_SHAPE_PREFIX };
+
+enum gn_op_flag {
+    GN_OP_GIVES = 1,      /* a begin that others wait for: it contributes data, or it is of a barrier */
+    GN_OP_GETS = 2,       /* an end that waits for others */
+    GN_OP_VAGUE = 4,      /* of alltoallv and alltoallw: who waits for whom among them is not known */
+    GN_OP_JUMP = 8,       /* set by the replay: it was put forward because of its predecessor elsewhere */
+    GN_OP_SECOND = 16,    /* a member of the second group of an intercommunicator */
+    GN_OP_UNMATCHED = 32, /* set by the replay: its partner is not in the trace, or was passed by */
+};
+
+struct gn_op {
+    int64_t ticks; /* presynchronised */
+    int64_t shift; /* ticks, ≥ 0 */
+    /* of sends and begins: the latest corrected time that they may get before a successor elsewhere is
+     * reached, INT64_MAX: any; of receives and ends: the replay's own */
+    int64_t limit;
+    uint32_t records; /* it is this many records of the location's file after the op before (or after the
+                         file's begin: then the first record is 1); 0: the same record */
+    uint32_t steps; /* between the op before (or the first event) and this one, time went on so many times */
+    uint32_t link, number;
+    uint32_t root; /* of ONE_TO_ALL and ALL_TO_ONE: rank in the group that has it; GN_NONE, GN_ROOT_… */
+    uint8_t kind, shape, flags, reserved;
+};
+
+_Static_assert(sizeof(struct gn_op) == 48, "an op is three quarters of a cache line");
+
+/* What links of SEND and RECEIVE mean. Processes are those of the definitions. */
+struct gn_op_channel {
+    uint32_t comm, from, to, tag;
+};
+
+/* What links of BEGIN and END mean. */
+struct gn_op_group {
+    uint32_t comm;           /* or window */
+    bool is_window, is_team; /* is_team: the threads of process `comm`, in OpenMP */
+};
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * repair/retiming — the new time of each record of a location: presynchronised, and moved by its knots; and
+ * how far that has changed the distances and positions of its events (Becker 2009, section 6.2, table 4).
+ */
+#ifndef GNOMON_REPAIR_RETIMING_H
+#define GNOMON_REPAIR_RETIMING_H
+
+#include "repair/presync.h"
+#include "repair/repair.h"
+
+enum { GN_DEVIATIONS = 6 }; /* above 0, 0.01, 0.1, 1, 10, 100 % */
+
+/* All sums; those of several locations and processes can be added up. */
+struct gn_deviation {
+    uint64_t events, moved;            /* moved: the new time is not the presynchronised one */
+    uint64_t intervals;                /* between neighbours at a location, longer than 0 */
+    double interval_ticks;             /* their lengths */
+    double deviation_ticks;            /* |change of length| */
+    uint64_t above[GN_DEVIATIONS];     /* intervals whose length changed by more than … */
+    double above_ticks[GN_DEVIATIONS]; /* and their lengths before */
+    double largest_distance;           /* relative change of an interval, 1 = 100 %; a maximum */
+    double largest_position; /* relative change of the time since the location's first event; a maximum */
+    int64_t largest_position_ticks; /* absolute; a maximum */
+    double steepest; /* largest (new − old length) / old length of an interval of 1 us or more; a maximum */
+    uint64_t outside; /* events that were moved out of their guaranteed bounds */
+    uint64_t bounded; /* events that have guaranteed bounds */
+};
+
+struct gn_retiming {
+    struct gn_presync_map map;
+    const struct gn_knot_row *knots; /* NULL: none */
+    double ticks_per_second;
+    struct gn_deviation *deviation;
+    uint64_t next; /* knot that is not behind */
+    /* of the record before */
+    bool any;
+    int64_t first_old, first_new, old_ticks, new_ticks;
+    uint32_t steps; /* since the last knot that is an op */
+};
+
+struct gn_retiming gn_retiming_begin(const struct gn_presync *presync, uint32_t location,
+                                     const struct gn_knot_row *knots, struct gn_deviation *deviation);
+
+/* The new time of the next record, and its part in the deviation. A struct gn_retimer's time
+ * (trace/retime.h). */
+uint64_t gn_retiming_time(void *retiming, uint64_t record, uint64_t ticks);
+
+void gn_deviation_add(struct gn_deviation *sum, const struct gn_deviation *more);
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * trace/retime — an OTF2 archive again, with other timestamps and everything else as it was.
+ *
+ * Event files are copied record by record as bytes: kinds of records that nobody here knows, attributes and
+ * the order of everything stay. Only timestamps change, and with them where chunks end. Definitions are
+ * copied, too, but for what says how to correct clocks (the new times are corrected) and from when to when
+ * the trace is.
+ *
+ * The new archive is made under another name beside its place, and gets its own when it is complete: there is
+ * never half an archive. Several processes may write locations of one archive, each its own.
+ */
+#ifndef GNOMON_TRACE_RETIME_H
+#define GNOMON_TRACE_RETIME_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gn_retime;
+
+/* What the new archive says of itself. Times are ticks of the archive's clock. */
+struct gn_retime_range {
+    uint64_t first_ticks, last_ticks; /* of all events */
+};
+
+/* A location's times: called for each record of its event file that is an event, in order (record: from 1),
+ * with the old timestamp; returns the new one, which never decreases. */
+struct gn_retimer {
+    void *self;
+    uint64_t (*time)(void *self, uint64_t record, uint64_t ticks);
+};
+
+/*
+ * path: as for gn_trace_open (trace/reader.h). out: the folder of the new archive, which must not be there
+ * yet (or be empty); its anchor gets the name of the old one. maker: whether this process makes the
+ * unfinished folder (and later names it); the others find it: they open after it has. 0 or a negative errno
+ * value with err set: no archive, compressed or in a container, out exists, no permission, no room …
+ */
+int gn_retime_open(struct gn_retime **retime, const char *path, const char *out, bool maker,
+                   struct gn_error *err);
+
+/* Writes the event file of a location (as the archive calls it: gn_location_def.file_id). What of it cannot
+ * be read as records (it was cut off) is left out, and the file ends in order. retimer NULL: the same
+ * timestamps, the same bytes. *events: how many records that are events. A location without a file gets none.
+ */
+int gn_retime_location(struct gn_retime *retime, uint64_t file_id, const struct gn_retimer *retimer,
+                       uint64_t *events, struct gn_error *err);
+
+/* Everything but event files: anchor, definitions, markers, whatever else belongs to the archive. Clock
+ * offsets are left out when drop_offsets. Markers and snapshots: see docs/repair.md. By one process, the
+ * maker. */
+int gn_retime_rest(struct gn_retime *retime, const struct gn_retime_range *range, bool drop_offsets,
+                   struct gn_error *err);
+
+/* By the maker, after all processes are done: the archive gets its name. */
+int gn_retime_finish(struct gn_retime *retime, struct gn_error *err);
+
+/* Unless it was finished, the maker removes what was written. NULL is allowed. */
+void gn_retime_close(struct gn_retime *retime);
+
+#endif
