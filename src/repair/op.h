@@ -58,6 +58,7 @@ _Static_assert(sizeof(struct gn_op) == 48, "an op is three quarters of a cache l
 /* What links of SEND and RECEIVE mean. Processes are those of the definitions. */
 struct gn_op_channel {
     uint32_t comm, from, to, tag;
+    uint32_t sends; /* how many sends of it there are among the store's ops: their numbers are below this */
 };
 
 /* What links of BEGIN and END mean. */
