@@ -32,6 +32,7 @@ struct gn_extract_location {
     uint64_t record, op_record;                       /* of the last event; of the last op */
     uint64_t steps;                                   /* since the last op */
     struct gn_extract_start *blocking, *blocking_rma; /* the collective it is in */
+    bool is_blind; /* it is not known which collective it began: nor what those after it are */
 };
 
 /* A receive that was posted, in the order of posting. */
