@@ -17,6 +17,7 @@ static const struct command {
     {"report", gn_command_report, "where the time went"},
     {"merge", gn_command_merge, "join the parts of several hosts into one profile"},
     {"order", gn_command_order, "a trace's events in causal order"},
+    {"sync", gn_command_sync, "a trace again, with timestamps that do not break causality"},
     {"synth", gn_command_synth, "a trace of a simulated program, with the truth beside it"},
     {"export", gn_command_export, "a trace in the format of another program"},
     {"clock", gn_command_clock, "how well times of different hosts can be compared"},
