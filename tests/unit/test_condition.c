@@ -776,6 +776,7 @@ static void draw(uint64_t seed)
     for (uint32_t m = 0; m < size; m++) {
         drawn[m] = (struct drawn){50 + chance(&seed, 60), 80 + chance(&seed, 60), chance(&seed, 3),
                                   chance(&seed, 3)};
+        drawn[m].sent += m == 0; /* something is sent by somebody */
         begin(&s, call, m, (uint64_t)drawn[m].begin);
         end_with(&s, call, m, (uint64_t)drawn[m].end, drawn[m].sent, drawn[m].received);
     }
