@@ -26,6 +26,7 @@ struct sync {
     char folder[PATH_MAX]; /* where the ops are kept: beside the new archive */
     struct gn_op_store store;
     bool has_store;
+    struct gn_repair_settings repair_settings;
     struct gn_repair *repair;
     struct gn_retime *retime;
     struct gn_retime_range range;
@@ -260,7 +261,8 @@ static double apart_ppm(const struct gn_presync *presync)
 static int repair_with(struct sync *s, const struct gn_latency *given, struct gn_error *err)
 {
     const struct gn_sync_settings *set = s->settings;
-    const struct gn_repair_settings settings = {
+    struct gn_repair_result *result = &s->report->repair;
+    s->repair_settings = (struct gn_repair_settings){
         .gamma = set->gamma,
         .slope = set->slope,
         .longest_ticks = ticks_of(s, set->longest_ns),
@@ -270,8 +272,12 @@ static int repair_with(struct sync *s, const struct gn_latency *given, struct gn
         .progress = on_repair,
         .self = s,
     };
-    return gn_repair(&s->repair, s->definitions, &s->store, s->transport, s->owner, &settings,
-                     &s->report->repair, err);
+    int code = gn_repair(&s->repair, s->definitions, &s->store, s->transport, s->owner, &s->repair_settings,
+                         result, err);
+    s->repair_settings.latency = NULL; /* from here on it is in the result */
+    if (code < 0)
+        *result = (struct gn_repair_result){.pass_count = 0};
+    return code;
 }
 
 /* The others may be waiting in the middle of it: who fails ends the job. */
@@ -375,14 +381,16 @@ static int write_location(struct sync *s, uint32_t location, struct writing *wri
 {
     const struct gn_location_def *l = &s->definitions->locations[location];
     struct gn_sync_report *r = s->report;
+    struct gn_knot_row knots;
     uint64_t events = 0;
+    int code = gn_repair_knots(s->repair, location, &knots, err);
+    if (code < 0)
+        return code;
     writing->events = 0;
     writing->expected = l->events == UINT64_MAX ? 0 : l->events;
-    writing->retiming =
-        gn_retiming_begin(&r->clocks.presync, location,
-                          r->repair.pass_count ? gn_repair_knots(s->repair, location) : NULL, &r->deviation);
+    writing->retiming = gn_retiming_begin(&r->clocks.presync, location, &knots, &r->deviation);
     const struct gn_retimer retimer = {writing, new_time};
-    int code = gn_retime_location(s->retime, l->file_id, r->is_unchanged ? NULL : &retimer, &events, err);
+    code = gn_retime_location(s->retime, l->file_id, r->is_unchanged ? NULL : &retimer, &events, err);
     widen(s, &writing->retiming);
     r->written += events;
     return code;
@@ -484,8 +492,8 @@ static int write_trace(struct sync *s, struct gn_error *err)
         code = settled(s, is_first(s) ? finish_output(s, err) : 0, err);
     gn_interrupted_clean(NULL, NULL);
     remove_unfinished(s);
-    s->report->seconds[GN_SYNC_WRITE] = now_s() - begin;
-    return code;
+    s->report->seconds[GN_SYNC_WRITE] = now_s() - begin - s->report->repair.seconds_backward;
+    return code < 0 ? code : gn_repair_agree(s->repair, &s->report->repair, err);
 }
 
 /* ---- the verifier ---- */
