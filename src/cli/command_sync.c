@@ -20,7 +20,7 @@ struct arguments {
     bool json;
 };
 
-enum { KEY_PRESYNC = 256, KEY_GAMMA, KEY_AMORTIZE, KEY_LATENCY, KEY_THRESHOLD, KEY_VERIFY };
+enum { KEY_PRESYNC = 256, KEY_GAMMA, KEY_AMORTIZE, KEY_LATENCY, KEY_THRESHOLD, KEY_VERIFY, KEY_KEEP_GOING };
 
 static const struct argp_option options[] = {
     {"output", 'o', "FOLDER", 0, "The new archive: a folder that is not there yet", 0},
@@ -38,6 +38,8 @@ static const struct argp_option options[] = {
     {"threshold", KEY_THRESHOLD, "TIME", 0,
      "The largest shift that is no reason for another pass (default: three times the largest violation)", 0},
     {"verify", KEY_VERIFY, NULL, 0, "Check the new archive; exit status 1 when it violates the condition", 0},
+    {"keep-going", KEY_KEEP_GOING, NULL, 0,
+     "Repair what there is, although event files are missing or are of no location", 0},
     {"format", 'f', "FORMAT", 0, "Of the summary: text (default) or json", 0},
     {0}};
 
@@ -127,6 +129,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         break;
     case KEY_VERIFY:
         a->settings.verify = true;
+        break;
+    case KEY_KEEP_GOING:
+        a->settings.keeps_going = true;
         break;
     case 'f':
         format(state, a, value);

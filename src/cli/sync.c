@@ -1,13 +1,12 @@
 #include "cli/sync.h"
 
 #include "cli/interrupted.h"
-#include "trace/archive.h"
+#include "cli/sync_split.h"
 #include "trace/reader.h"
 #include "trace/retime.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +20,11 @@ struct sync {
     struct gn_sync_report *report;
     const struct gn_definitions *definitions;
     const struct gn_trace_report *found;
-    uint64_t *bytes;       /* [location_count] of their event files */
-    uint32_t *owner;       /* [process_count] rank */
+    struct gn_sync_split split;
     char folder[PATH_MAX]; /* where the ops are kept: beside the new archive */
     struct gn_op_store store;
     bool has_store;
+    struct gn_repair_settings repair_settings;
     struct gn_repair *repair;
     struct gn_retime *retime;
     struct gn_retime_range range;
@@ -132,57 +131,15 @@ static int open_trace(struct sync *s, struct gn_error *err)
 
 /* ---- who has what ---- */
 
-static int measure_files(struct sync *s, struct gn_error *err)
-{
-    struct gn_archive archive;
-    char path[PATH_MAX + 32];
-    struct stat status;
-    int code = gn_archive_find(&archive, s->settings->trace, err);
-    if (code < 0)
-        return code;
-    for (size_t i = 0; i < s->definitions->location_count; i++) {
-        snprintf(path, sizeof path, "%s/%" PRIu64 ".evt", archive.folder,
-                 s->definitions->locations[i].file_id);
-        s->bytes[i] = stat(path, &status) == 0 ? (uint64_t)status.st_size + 1 : 1;
-    }
-    return 0;
-}
-
-/* Neighbouring processes to one rank, about as many bytes for each. */
-static void give_out(struct sync *s, uint64_t *weights)
-{
-    const struct gn_definitions *d = s->definitions;
-    double all = 0, before = 0;
-    for (size_t i = 0; i < d->location_count; i++)
-        weights[d->locations[i].process] += s->bytes[i];
-    for (size_t i = 0; i < d->process_count; i++)
-        all += (double)weights[i];
-    for (size_t i = 0; i < d->process_count; i++) {
-        const double middle = before + (double)weights[i] / 2;
-        const uint32_t rank = all > 0 ? (uint32_t)(middle / all * s->transport->size) : 0;
-        s->owner[i] = rank < s->transport->size ? rank : s->transport->size - 1;
-        before += (double)weights[i];
-    }
-}
-
 static int split(struct sync *s, struct gn_error *err)
 {
-    const struct gn_definitions *d = s->definitions;
-    uint64_t *weights = calloc(d->process_count + 1, sizeof *weights);
-    s->bytes = calloc(d->location_count + 1, sizeof *s->bytes);
-    s->owner = calloc(d->process_count + 1, sizeof *s->owner);
-    int code = weights && s->bytes && s->owner
-                   ? measure_files(s, err)
-                   : gn_fail(err, -ENOMEM, "no memory for the processes of the trace");
-    if (code == 0)
-        give_out(s, weights);
-    free(weights);
-    return code;
+    return gn_sync_split(&s->split, s->settings->trace, s->definitions, s->transport->size,
+                         s->settings->keeps_going, err);
 }
 
 static bool is_mine(const struct sync *s, uint32_t process)
 {
-    return s->owner[process] == s->transport->rank;
+    return s->split.owner[process] == s->transport->rank;
 }
 
 /* ---- from events to ops ---- */
@@ -260,7 +217,8 @@ static double apart_ppm(const struct gn_presync *presync)
 static int repair_with(struct sync *s, const struct gn_latency *given, struct gn_error *err)
 {
     const struct gn_sync_settings *set = s->settings;
-    const struct gn_repair_settings settings = {
+    struct gn_repair_result *result = &s->report->repair;
+    s->repair_settings = (struct gn_repair_settings){
         .gamma = set->gamma,
         .slope = set->slope,
         .longest_ticks = ticks_of(s, set->longest_ns),
@@ -270,8 +228,12 @@ static int repair_with(struct sync *s, const struct gn_latency *given, struct gn
         .progress = on_repair,
         .self = s,
     };
-    return gn_repair(&s->repair, s->definitions, &s->store, s->transport, s->owner, &settings,
-                     &s->report->repair, err);
+    int code = gn_repair(&s->repair, s->definitions, &s->store, s->transport, s->split.owner,
+                         &s->repair_settings, result, err);
+    s->repair_settings.latency = NULL; /* from here on it is in the result */
+    if (code < 0)
+        *result = (struct gn_repair_result){.pass_count = 0};
+    return code;
 }
 
 /* The others may be waiting in the middle of it: who fails ends the job. */
@@ -375,14 +337,16 @@ static int write_location(struct sync *s, uint32_t location, struct writing *wri
 {
     const struct gn_location_def *l = &s->definitions->locations[location];
     struct gn_sync_report *r = s->report;
+    struct gn_knot_row knots;
     uint64_t events = 0;
+    int code = gn_repair_knots(s->repair, location, &knots, err);
+    if (code < 0)
+        return code;
     writing->events = 0;
     writing->expected = l->events == UINT64_MAX ? 0 : l->events;
-    writing->retiming =
-        gn_retiming_begin(&r->clocks.presync, location,
-                          r->repair.pass_count ? gn_repair_knots(s->repair, location) : NULL, &r->deviation);
+    writing->retiming = gn_retiming_begin(&r->clocks.presync, location, &knots, &r->deviation);
     const struct gn_retimer retimer = {writing, new_time};
-    int code = gn_retime_location(s->retime, l->file_id, r->is_unchanged ? NULL : &retimer, &events, err);
+    code = gn_retime_location(s->retime, l->file_id, r->is_unchanged ? NULL : &retimer, &events, err);
     widen(s, &writing->retiming);
     r->written += events;
     return code;
@@ -394,12 +358,12 @@ static int write_locations(struct sync *s, struct gn_error *err)
     double all = 0;
     int code = 0;
     for (size_t i = 0; i < s->definitions->location_count; i++)
-        all += is_mine(s, s->definitions->locations[i].process) ? (double)s->bytes[i] : 0;
+        all += is_mine(s, s->definitions->locations[i].process) ? (double)s->split.bytes[i] : 0;
     for (uint32_t i = 0; i < s->definitions->location_count && code == 0; i++) {
         if (!is_mine(s, s->definitions->locations[i].process))
             continue;
         show(s, "writing", writing.share);
-        writing.weight = (double)s->bytes[i] / all;
+        writing.weight = all > 0 ? (double)s->split.bytes[i] / all : 0;
         code = write_location(s, i, &writing, err);
         writing.share += writing.weight;
     }
@@ -484,8 +448,8 @@ static int write_trace(struct sync *s, struct gn_error *err)
         code = settled(s, is_first(s) ? finish_output(s, err) : 0, err);
     gn_interrupted_clean(NULL, NULL);
     remove_unfinished(s);
-    s->report->seconds[GN_SYNC_WRITE] = now_s() - begin;
-    return code;
+    s->report->seconds[GN_SYNC_WRITE] = now_s() - begin - s->report->repair.seconds_backward;
+    return code < 0 ? code : gn_repair_agree(s->repair, &s->report->repair, err);
 }
 
 /* ---- the verifier ---- */
@@ -554,8 +518,7 @@ static void close_all(struct sync *s)
         gn_repair_close(s->repair); /* the latency stays with the report */
     if (s->has_store)
         gn_op_store_close(&s->store);
-    free(s->bytes);
-    free(s->owner);
+    gn_sync_split_clear(&s->split);
     gn_progress_end(s->settings->progress);
 }
 

@@ -24,6 +24,7 @@ struct gn_sync_settings {
     double threshold_ns; /* 0: three times the largest violation */
     struct gn_latency_spec latency;
     bool verify;
+    bool keeps_going; /* although event files are missing, or are of no location */
     const struct gn_transport *transport;
     struct gn_progress *progress;
 };

@@ -188,7 +188,6 @@ static json_t *seconds(const struct gn_sync_report *r)
     set(object, "read", number(r->seconds[GN_SYNC_READ]));
     set(object, "measure", number(r->repair.seconds_measure));
     set(object, "forward", number(r->repair.seconds_forward));
-    set(object, "limits", number(r->repair.seconds_limits));
     set(object, "backward", number(r->repair.seconds_backward));
     set(object, "write", number(r->seconds[GN_SYNC_WRITE]));
     set(object, "verify", number(r->seconds[GN_SYNC_VERIFY]));

@@ -161,10 +161,9 @@ static void print_deviation(const struct gn_sync_report *r, FILE *out)
 static void print_time(const struct gn_sync_report *r, FILE *out)
 {
     const struct gn_repair_result *s = &r->repair;
-    fprintf(out,
-            "seconds: %.2f reading, %.2f measuring, %.2f forward, %.2f limits, %.2f backward, %.2f writing",
-            r->seconds[GN_SYNC_READ], s->seconds_measure, s->seconds_forward, s->seconds_limits,
-            s->seconds_backward, r->seconds[GN_SYNC_WRITE]);
+    fprintf(out, "seconds: %.2f reading, %.2f measuring, %.2f forward, %.2f backward, %.2f writing",
+            r->seconds[GN_SYNC_READ], s->seconds_measure, s->seconds_forward, s->seconds_backward,
+            r->seconds[GN_SYNC_WRITE]);
     if (r->was_verified)
         fprintf(out, ", %.2f verifying", r->seconds[GN_SYNC_VERIFY]);
     fputc('\n', out);
