@@ -129,7 +129,8 @@ struct gn_event {
     uint32_t comm; /* communicator; of RMA events the window */
     uint32_t peer; /* rank in comm: the other end of a message, the root of a collective, the target */
     uint32_t tag;
-    uint32_t reserved2;
+    uint32_t record; /* which record of the location's event file it is, from 1 (low 32 bits), counting those
+                        that are no events here, too; 0: it does not come from a file */
     uint64_t
         request; /* identifies a request from its start to its completion, within the location's process */
     uint64_t bytes_sent;
