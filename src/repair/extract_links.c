@@ -106,6 +106,15 @@ int64_t gn_extract_group(struct gn_extract *x, uint32_t comm, bool is_window)
     return state->rank == GN_NONE ? GN_LINK_UNFIT : link;
 }
 
+int64_t gn_extract_team(struct gn_extract *x, uint32_t kind)
+{
+    enum { TEAMS = 2 }; /* after communicators and windows */
+    const struct gn_key key = {x->process, TEAMS + kind};
+    const void *known = gn_map_find(&x->groups, key);
+    return known ? index_of(known)
+                 : make_group(x, key, &(struct gn_op_group){.comm = x->process, .is_team = true});
+}
+
 void gn_extract_links_close(struct gn_extract *x)
 {
     gn_map_clear(&x->channels);

@@ -2,6 +2,7 @@
  * were. GNOMON_TEST_SEED=n runs one seed of those. */
 #include "repair/extract.h"
 
+#include "archive_maker.h"
 #include "order_check.h"
 #include "order_execution.h"
 #include "trace/reader.h"
@@ -915,6 +916,186 @@ static void a_request_may_complete_at_another_thread(void **state)
     close_scene(&s);
 }
 
+/* ---- teams of threads ---- */
+
+/* Process 0 has three threads, whose team is communicator `team`; region 0 is a barrier, region 1 is none. */
+static uint32_t open_team(struct scene *s, uint32_t *first, uint32_t *second)
+{
+    open_scene(s, 2);
+    *first = add_location(s, 0);
+    *second = add_location(s, 0);
+    gn_define_region(s->script.d, &(struct gn_region_def){.role = GN_ROLE_BARRIER});
+    gn_define_region(s->script.d, &(struct gn_region_def){.role = GN_ROLE_FUNCTION});
+    return add_comm(s, 3, (uint32_t[]){0, 0, 0}, 0);
+}
+
+static struct gn_event *threads(struct scene *s, enum gn_event_kind kind, uint32_t location, uint32_t team)
+{
+    struct gn_event *e = make(s, kind, location);
+    e->comm = team;
+    return e;
+}
+
+static void in_region(struct scene *s, uint32_t location, uint32_t region)
+{
+    make(s, GN_EVENT_ENTER, location)->region = region;
+    make(s, GN_EVENT_ENTER, location)->region = 1;
+    make(s, GN_EVENT_LEAVE, location)->region = 1;
+    make(s, GN_EVENT_LEAVE, location)->region = region;
+}
+
+#define FORK(l) make(&s, GN_EVENT_THREAD_FORK, l)
+#define JOIN(l) make(&s, GN_EVENT_THREAD_JOIN, l)
+#define TEAM_BEGIN(l) threads(&s, GN_EVENT_THREAD_BEGIN, l, team)
+#define TEAM_END(l) threads(&s, GN_EVENT_THREAD_END, l, team)
+
+static void assert_team_op(const struct gn_op *op, unsigned kind, unsigned shape, uint32_t number,
+                           uint32_t begins)
+{
+    assert_int_equal(op->kind, kind);
+    assert_int_equal(op->shape, shape);
+    assert_int_equal(op->number, number);
+    assert_int_equal(op->root, begins);
+    assert_int_equal(op->flags, kind == GN_OP_BEGIN ? GN_OP_GIVES : begins ? GN_OP_GETS : 0);
+}
+
+static void a_team_is_forked_meets_and_joins(void **state)
+{
+    (void)state;
+    struct scene s;
+    uint32_t threads_of[3] = {0}, team = open_team(&s, &threads_of[1], &threads_of[2]);
+    for (uint32_t round = 0; round < 2; round++) {
+        FORK(0);
+        for (uint32_t i = 0; i < 3; i++)
+            TEAM_BEGIN(threads_of[i]);
+        for (uint32_t i = 0; i < 3; i++) {
+            in_region(&s, threads_of[i], 0);
+            in_region(&s, threads_of[i], 1);
+            in_region(&s, threads_of[i], 0);
+            TEAM_END(threads_of[i]);
+        }
+        JOIN(0);
+    }
+    extract(&s);
+    enum { MASTER = 6, OTHER = 6 };
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < 3; i++) {
+            const uint32_t l = threads_of[i], at = round * (i ? OTHER : MASTER);
+            if (i == 0)
+                assert_team_op(OP(l, at), GN_OP_BEGIN, GN_SHAPE_ONE_TO_ALL, round, 1);
+            else
+                assert_team_op(OP(l, at), GN_OP_END, GN_SHAPE_ONE_TO_ALL, round, 1);
+            for (uint32_t k = 0; k < 2; k++) {
+                assert_team_op(OP(l, at + 1 + 2 * k), GN_OP_BEGIN, GN_SHAPE_ALL_TO_ALL, 2 * round + k, 3);
+                assert_team_op(OP(l, at + 2 + 2 * k), GN_OP_END, GN_SHAPE_ALL_TO_ALL, 2 * round + k, 3);
+            }
+            assert_team_op(OP(l, at + 5), i ? GN_OP_BEGIN : GN_OP_END, GN_SHAPE_ALL_TO_ONE, round, 2);
+        }
+    }
+    assert_int_equal(s.store.group_count, 3);
+    for (size_t g = 0; g < 3; g++) {
+        assert_true(s.store.groups[g].is_team);
+        assert_int_equal(s.store.groups[g].comm, 0);
+    }
+    assert_int_equal(OP(0, 0)->link, OP(threads_of[1], 0)->link);
+    assert_int_not_equal(OP(0, 0)->link, OP(0, 5)->link);
+    assert_int_equal(op_count(&s, 0), 2 * MASTER + 1);
+    assert_int_equal(stats(&s)->collectives, 2 * (1 + 6 + 2));
+    assert_int_equal(stats(&s)->unfit, 0);
+    close_scene(&s);
+}
+
+/* Clocks that are wrong do not change who belongs together. */
+static void teams_are_counted_and_not_timed(void **state)
+{
+    (void)state;
+    struct scene s;
+    uint32_t first, second, team = open_team(&s, &first, &second);
+    for (uint64_t round = 0; round < 3; round++) {
+        FORK(0)->ticks = 1000 + 100 * round;
+        TEAM_BEGIN(0)->ticks = 1000 + 100 * round;
+        TEAM_BEGIN(first)->ticks = 1 + 2 * round;
+        TEAM_BEGIN(second)->ticks = 5000 + round;
+        TEAM_END(0)->ticks = 1010 + 100 * round;
+        TEAM_END(first)->ticks = 2 + 2 * round;
+        TEAM_END(second)->ticks = 5000 + round;
+        JOIN(0)->ticks = 1020 + 100 * round;
+    }
+    extract(&s);
+    for (uint32_t round = 0; round < 3; round++) {
+        assert_int_equal(OP(0, 2 * round)->kind, GN_OP_BEGIN);
+        assert_int_equal(OP(first, 2 * round)->kind, GN_OP_END);
+        assert_int_equal(OP(0, 2 * round)->number, round);
+        assert_int_equal(OP(first, 2 * round)->number, round);
+        assert_int_equal(OP(second, 2 * round)->number, round);
+        assert_int_equal(OP(first, 2 * round + 1)->number, OP(0, 2 * round + 1)->number);
+        assert_int_equal(OP(second, 2 * round + 1)->number, OP(0, 2 * round + 1)->number);
+        assert_int_equal(OP(0, 2 * round + 1)->root, 2);
+    }
+    close_scene(&s);
+}
+
+static void who_is_missing_in_a_team_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct scene s;
+    uint32_t first, second, team = open_team(&s, &first, &second);
+    FORK(0);
+    TEAM_BEGIN(0);
+    TEAM_BEGIN(first);
+    make(&s, GN_EVENT_ENTER, first)->region = 0; /* cut off in a barrier; the third never comes */
+    in_region(&s, 0, 0);
+    TEAM_END(0);
+    JOIN(0);
+    JOIN(0);            /* of something else */
+    TEAM_BEGIN(second); /* of a fork that is not there: it is the same instance */
+    TEAM_END(second);
+    TEAM_BEGIN(second); /* of one that nobody has forked */
+    TEAM_END(0);        /* it is in none */
+    extract(&s);
+    assert_team_op(OP(0, 0), GN_OP_BEGIN, GN_SHAPE_ONE_TO_ALL, 0, 1);
+    assert_team_op(OP(0, 1), GN_OP_BEGIN, GN_SHAPE_ALL_TO_ALL, 0, 2);
+    assert_team_op(OP(0, 2), GN_OP_END, GN_SHAPE_ALL_TO_ALL, 0, 2);
+    assert_team_op(OP(0, 3), GN_OP_END, GN_SHAPE_ALL_TO_ONE, 0, 1);
+    assert_team_op(OP(first, 0), GN_OP_END, GN_SHAPE_ONE_TO_ALL, 0, 1);
+    assert_team_op(OP(second, 0), GN_OP_END, GN_SHAPE_ONE_TO_ALL, 0, 1);
+    assert_team_op(OP(second, 1), GN_OP_BEGIN, GN_SHAPE_ALL_TO_ONE, 0, 1);
+    assert_team_op(OP(second, 2), GN_OP_END, GN_SHAPE_ONE_TO_ALL, 1, 0);
+    assert_int_equal(OP(0, 4)->kind, GN_OP_LEFT);
+    assert_int_equal(stats(&s)->unfit, 1);
+    close_scene(&s);
+}
+
+static void a_thread_that_was_created_alone_is_in_no_team(void **state)
+{
+    (void)state;
+    struct scene s;
+    uint32_t first, second, team = open_team(&s, &first, &second);
+    FORK(0);
+    threads(&s, GN_EVENT_THREAD_BEGIN, first, GN_NONE);
+    in_region(&s, first, 0);
+    threads(&s, GN_EVENT_THREAD_END, first, GN_NONE);
+    JOIN(0);
+    FORK(0); /* of a team inside of which there is another one */
+    TEAM_BEGIN(0);
+    FORK(0);
+    TEAM_BEGIN(0);
+    TEAM_BEGIN(first);
+    TEAM_END(first);
+    TEAM_END(0);
+    JOIN(0);
+    TEAM_END(0);
+    JOIN(0);
+    extract(&s);
+    assert_int_equal(OP(0, 0)->kind, GN_OP_LOCAL);
+    assert_team_op(OP(0, 1), GN_OP_BEGIN, GN_SHAPE_ONE_TO_ALL, 0, 1);
+    assert_team_op(OP(0, 2), GN_OP_BEGIN, GN_SHAPE_ONE_TO_ALL, 1, 1);
+    assert_team_op(OP(first, 0), GN_OP_END, GN_SHAPE_ONE_TO_ALL, 0, 1);
+    assert_int_equal(op_count(&s, first), 2);
+    assert_int_equal(stats(&s)->unfit, 0);
+    close_scene(&s);
+}
+
 static void assert_refused(struct scene *s, int code, const char *why)
 {
     struct gn_error err = {0};
@@ -1149,6 +1330,85 @@ static void an_archive_of_score_p_is_matched(void **state)
     assert_true(instances > 10);
 }
 
+/* ---- an archive of a process with two threads ---- */
+
+static void write_threads(struct maker *maker, uint64_t counts[2])
+{
+    OTF2_EvtWriter *master = maker_begin(maker, 0);
+    OTF2_EvtWriter_ThreadFork(master, NULL, 10, OTF2_PARADIGM_OPENMP, 2);
+    OTF2_EvtWriter_ThreadTeamBegin(master, NULL, 11, 1);
+    OTF2_EvtWriter_BufferFlush(master, NULL, 12, 13); /* none of our kinds */
+    OTF2_EvtWriter_Enter(master, NULL, 14, 1);
+    OTF2_EvtWriter_Leave(master, NULL, 20, 1);
+    OTF2_EvtWriter_ThreadTeamEnd(master, NULL, 21, 1);
+    OTF2_EvtWriter_ThreadJoin(master, NULL, 25, OTF2_PARADIGM_OPENMP);
+    counts[0] = maker_end(maker, master);
+    OTF2_EvtWriter *other = maker_begin(maker, 1);
+    OTF2_EvtWriter_ThreadTeamBegin(other, NULL, 3, 1); /* its clock is behind */
+    OTF2_EvtWriter_Enter(other, NULL, 4, 1);
+    OTF2_EvtWriter_Leave(other, NULL, 5, 1);
+    OTF2_EvtWriter_ThreadTeamEnd(other, NULL, 6, 1);
+    counts[1] = maker_end(maker, other);
+}
+
+static void define_threads(OTF2_GlobalDefWriter *d, const uint64_t counts[2])
+{
+    static const uint64_t locations[] = {0, 1}, members[] = {0, 1};
+    OTF2_GlobalDefWriter_WriteSystemTreeNode(d, 0, TEXT_HOST, TEXT_NODE, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
+    OTF2_GlobalDefWriter_WriteLocationGroup(d, 0, TEXT_PROCESS, OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
+                                            OTF2_UNDEFINED_LOCATION_GROUP);
+    for (uint32_t l = 0; l < 2; l++)
+        OTF2_GlobalDefWriter_WriteLocation(d, l, TEXT_THREAD, OTF2_LOCATION_TYPE_CPU_THREAD, counts[l], 0);
+    for (uint32_t r = 0; r < 2; r++)
+        OTF2_GlobalDefWriter_WriteRegion(d, r, TEXT_ENTERED, TEXT_ENTERED, TEXT_EMPTY,
+                                         r ? OTF2_REGION_ROLE_IMPLICIT_BARRIER : OTF2_REGION_ROLE_FUNCTION,
+                                         OTF2_PARADIGM_OPENMP, OTF2_REGION_FLAG_NONE, TEXT_EMPTY, 0, 0);
+    OTF2_GlobalDefWriter_WriteGroup(d, 0, TEXT_EMPTY, OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_OPENMP,
+                                    OTF2_GROUP_FLAG_NONE, 2, locations);
+    OTF2_GlobalDefWriter_WriteGroup(d, 1, TEXT_EMPTY, OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_OPENMP,
+                                    OTF2_GROUP_FLAG_NONE, 2, members);
+    OTF2_GlobalDefWriter_WriteComm(d, 1, TEXT_WORLD, 1, OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE);
+}
+
+static void threads_of_an_archive_are_teams(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/gnomon-extract.XXXXXX", command[64];
+    static const uint64_t locations[] = {0, 1};
+    struct maker maker;
+    uint64_t counts[2];
+    struct scene s = {0};
+    struct gn_error err;
+    assert_non_null(mkdtemp(folder));
+    maker_open(&maker, folder, 256 << 10);
+    write_threads(&maker, counts);
+    maker_definitions(&maker, locations, 2, 100);
+    define_threads(maker.definitions, counts);
+    maker_close(&maker);
+    const struct gn_trace_report *report;
+    assert_int_equal(gn_trace_open(&s.source, &report, folder, &err), 0);
+    s.presync = (struct gn_presync){.kind = GN_PRESYNC_NONE, .definitions = s.source.definitions};
+    assert_int_equal(gn_op_store_open(&s.store, 2, NULL, &err), 0);
+    assert_int_equal(gn_extract_open(&s.extract, &s.source, &s.presync, &s.store, &err), 0);
+    assert_int_equal(gn_extract_process(s.extract, 0, &err), 0);
+    assert_int_equal(report->undefined, 0);
+    assert_team_op(OP(0, 0), GN_OP_BEGIN, GN_SHAPE_ONE_TO_ALL, 0, 1);
+    assert_team_op(OP(0, 1), GN_OP_BEGIN, GN_SHAPE_ALL_TO_ALL, 0, 2);
+    assert_team_op(OP(0, 2), GN_OP_END, GN_SHAPE_ALL_TO_ALL, 0, 2);
+    assert_team_op(OP(0, 3), GN_OP_END, GN_SHAPE_ALL_TO_ONE, 0, 1);
+    assert_team_op(OP(1, 0), GN_OP_END, GN_SHAPE_ONE_TO_ALL, 0, 1);
+    assert_team_op(OP(1, 3), GN_OP_BEGIN, GN_SHAPE_ALL_TO_ONE, 0, 1);
+    assert_int_equal(OP(0, 0)->records, 1);
+    assert_int_equal(OP(0, 1)->records, 3);
+    assert_int_equal(op_count(&s, 0), 5);
+    assert_int_equal(op_count(&s, 1), 4);
+    s.source.close(s.source.self);
+    gn_extract_close(s.extract);
+    gn_op_store_close(&s.store);
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    assert_int_equal(system(command), 0);
+}
+
 static void simulated_runs_are_matched(void **state)
 {
     (void)state;
@@ -1206,6 +1466,11 @@ int main(void)
         cmocka_unit_test(after_a_loss_nothing_is_counted),
         cmocka_unit_test(threads_are_taken_in_the_order_of_time),
         cmocka_unit_test(a_request_may_complete_at_another_thread),
+        cmocka_unit_test(a_team_is_forked_meets_and_joins),
+        cmocka_unit_test(teams_are_counted_and_not_timed),
+        cmocka_unit_test(who_is_missing_in_a_team_is_not_waited_for),
+        cmocka_unit_test(a_thread_that_was_created_alone_is_in_no_team),
+        cmocka_unit_test(threads_of_an_archive_are_teams),
         cmocka_unit_test(what_cannot_be_repaired_is_refused),
         cmocka_unit_test(executions_are_matched_as_they_were),
         cmocka_unit_test(an_archive_of_score_p_is_matched),
