@@ -1089,7 +1089,7 @@ static void a_thread_that_was_created_alone_is_in_no_team(void **state)
     extract(&s);
     assert_int_equal(OP(0, 0)->kind, GN_OP_LOCAL);
     assert_team_op(OP(0, 1), GN_OP_BEGIN, GN_SHAPE_ONE_TO_ALL, 0, 1);
-    assert_team_op(OP(0, 2), GN_OP_BEGIN, GN_SHAPE_ONE_TO_ALL, 1, 1);
+    assert_team_op(OP(0, 2), GN_OP_BEGIN, GN_SHAPE_ONE_TO_ALL, 1, 0);
     assert_team_op(OP(first, 0), GN_OP_END, GN_SHAPE_ONE_TO_ALL, 0, 1);
     assert_int_equal(op_count(&s, first), 2);
     assert_int_equal(stats(&s)->unfit, 0);
