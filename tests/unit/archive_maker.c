@@ -27,6 +27,7 @@ static OTF2_TimeStamp after_flush(void *user, OTF2_FileType type, OTF2_LocationR
 void maker_open(struct maker *maker, const char *folder, uint64_t event_chunk)
 {
     static const OTF2_FlushCallbacks flush = {before_flush, after_flush};
+    *maker = (struct maker){.archive = NULL};
     maker->archive = OTF2_Archive_Open(folder, "traces", OTF2_FILEMODE_WRITE, event_chunk, 256 << 10,
                                        OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
     must(maker->archive != NULL, "create an archive");
@@ -56,6 +57,16 @@ void maker_string(struct maker *maker, uint32_t id, const char *text)
     OTF2_GlobalDefWriter_WriteString(maker->definitions, id, text);
 }
 
+static void local_definitions(struct maker *maker, uint64_t location)
+{
+    OTF2_DefWriter *writer = OTF2_Archive_GetDefWriter(maker->archive, location);
+    for (size_t i = 0; i < maker->offset_count; i++)
+        if (maker->offsets[i].location == location)
+            OTF2_DefWriter_WriteClockOffset(writer, maker->offsets[i].ticks, maker->offsets[i].offset_ticks,
+                                            maker->offsets[i].deviation_ticks);
+    OTF2_Archive_CloseDefWriter(maker->archive, writer);
+}
+
 void maker_definitions(struct maker *maker, const uint64_t *locations, uint32_t count, uint64_t length)
 {
     static const char *const texts[TEXTS] = {"",       "node",           "host",   "process",
@@ -63,7 +74,7 @@ void maker_definitions(struct maker *maker, const uint64_t *locations, uint32_t 
     OTF2_Archive_CloseEvtFiles(maker->archive);
     OTF2_Archive_OpenDefFiles(maker->archive);
     for (uint32_t i = 0; i < count; i++)
-        OTF2_Archive_CloseDefWriter(maker->archive, OTF2_Archive_GetDefWriter(maker->archive, locations[i]));
+        local_definitions(maker, locations[i]);
     OTF2_Archive_CloseDefFiles(maker->archive);
     maker->definitions = OTF2_Archive_GetGlobalDefWriter(maker->archive);
     must(maker->definitions != NULL, "write definitions");

@@ -8,9 +8,18 @@
 /* Strings that every archive has. */
 enum { TEXT_EMPTY, TEXT_NODE, TEXT_HOST, TEXT_PROCESS, TEXT_THREAD, TEXT_WORLD, TEXT_ENTERED, TEXTS };
 
+/* A clock offset of a location. */
+struct maker_offset {
+    uint64_t location, ticks;
+    int64_t offset_ticks;
+    double deviation_ticks;
+};
+
 struct maker {
     OTF2_Archive *archive;
     OTF2_GlobalDefWriter *definitions;
+    const struct maker_offset *offsets; /* [offset_count], set before maker_definitions when there are any */
+    size_t offset_count;
 };
 
 /* Creates folder/traces.otf2; exits the test program when that fails. */
