@@ -20,6 +20,7 @@ static const struct command {
     {"sync", gn_command_sync, "a trace again, with timestamps that do not break causality"},
     {"synth", gn_command_synth, "a trace of a simulated program, with the truth beside it"},
     {"export", gn_command_export, "a trace in the format of another program"},
+    {"check", gn_command_check, "whether a trace's timestamps keep cause and effect in order"},
     {"clock", gn_command_clock, "how well times of different hosts can be compared"},
     {"doctor", gn_command_doctor, "what is missing on this machine"},
     {"clock-wait", gn_command_clock_wait, NULL},

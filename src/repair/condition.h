@@ -34,7 +34,8 @@ struct gn_condition {
     struct gn_condition_count collectives; /* logical messages */
     /* logical messages that may not exist: of alltoallv and alltoallw, where who sends to whom is not
      * recorded; of collectives on windows, and those that make and free handles and memory, of which MPI does
-     * not say that they synchronise; of operations that are not known */
+     * not say that they synchronise; of those in which nobody sent or received anything, though they are no
+     * barriers; of operations that are not known */
     struct gn_condition_count uncertain;
     uint64_t events, backward; /* backward: an event before its predecessor at its location */
     /* What could not be checked. unmatched: sends and receives without the other, and members of collectives

@@ -211,6 +211,16 @@ static int add_side(struct gn_condition_collectives *c, struct gn_pair_list *lis
     return 0;
 }
 
+/* Where nobody has sent or received anything, MPI libraries do not make anybody wait. But some tools do not
+ * record lengths. */
+static bool is_empty(const struct instance *i)
+{
+    for (uint32_t m = 0; m < i->group->size; m++)
+        if (i->parts[m].ended && (i->parts[m].bytes_sent || i->parts[m].bytes_received))
+            return false;
+    return i->op != GN_COLLECTIVE_BARRIER;
+}
+
 struct range {
     uint32_t first, end; /* members */
 };
@@ -232,7 +242,7 @@ static int count_between(struct gn_condition_collectives *c, const struct instan
             code = add_side(c, &pairs->getters, i->parts[m].end_ticks, m, i->parts[m].end_location);
     if (code != 0)
         return code;
-    const bool vague = what->vague || i->group->number >= c->d->comm_count;
+    const bool vague = what->vague || i->group->number >= c->d->comm_count || is_empty(i);
     return gn_pairs_count(pairs, vague ? &all->uncertain : &all->collectives, vague ? NULL : all);
 }
 

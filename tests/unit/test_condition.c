@@ -468,6 +468,26 @@ static void nothing_sent_or_received_is_no_message_where_lengths_vary(void **sta
         nobody(&between[i], INTER);
 }
 
+static void nothing_at_all_may_be_no_message(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++) {
+        const struct matrix *m = &matrices[i];
+        struct scene s = scene_of(FOUR, 2);
+        for (uint32_t p = 0; p < FOUR; p++) {
+            const struct call call = {BLOCKING, WORLD, m->root, m->op, 0};
+            begin(&s, call, p, 100);
+            end_with(&s, call, p, 90, 0, 0);
+        }
+        check(&s, NULL);
+        const uint64_t all = m->sparse ? 0 : dependencies(m);
+        const bool certain = m->op == GN_COLLECTIVE_BARRIER;
+        assert_int_equal(s.found.collectives.reversed, certain ? all : 0);
+        assert_int_equal(s.found.uncertain.reversed, certain ? 0 : all);
+        close_scene(&s);
+    }
+}
+
 /* ---- µ of collectives ---- */
 
 static void logical_messages_take_their_time(void **state)
@@ -756,6 +776,7 @@ static void draw(uint64_t seed)
     for (uint32_t m = 0; m < size; m++) {
         drawn[m] = (struct drawn){50 + chance(&seed, 60), 80 + chance(&seed, 60), chance(&seed, 3),
                                   chance(&seed, 3)};
+        drawn[m].sent += m == 0; /* something is sent by somebody */
         begin(&s, call, m, (uint64_t)drawn[m].begin);
         end_with(&s, call, m, (uint64_t)drawn[m].end, drawn[m].sent, drawn[m].received);
     }
@@ -842,6 +863,7 @@ int main(void)
         cmocka_unit_test(an_end_is_after_the_begins_it_depends_on),
         cmocka_unit_test(between_groups_data_goes_to_the_other_one),
         cmocka_unit_test(nothing_sent_or_received_is_no_message_where_lengths_vary),
+        cmocka_unit_test(nothing_at_all_may_be_no_message),
         cmocka_unit_test(logical_messages_take_their_time),
         cmocka_unit_test(nonblocking_ones_count_from_when_they_start),
         cmocka_unit_test(windows_and_communicators_count_apart),
