@@ -23,10 +23,9 @@ bool gn_find_program(const char *program)
     return false;
 }
 
-int gn_find_capture(char *path, size_t size)
+int gn_find_library(const char *name, char *path, size_t size)
 {
-    static const char *const places[] = {"../lib/gnomon/libgnomon.so",
-                                         "../" GNOMON_LIBDIR "/gnomon/libgnomon.so"};
+    static const char *const places[] = {"../lib/gnomon", "../" GNOMON_LIBDIR "/gnomon"};
     char self[PATH_MAX], candidate[PATH_MAX + 128], resolved[PATH_MAX];
     ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
     if (bytes <= 0)
@@ -34,11 +33,16 @@ int gn_find_capture(char *path, size_t size)
     self[bytes] = '\0';
     *strrchr(self, '/') = '\0';
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        snprintf(candidate, sizeof candidate, "%s/%s", self, places[i]);
+        snprintf(candidate, sizeof candidate, "%s/%s/%s", self, places[i], name);
         if (access(candidate, R_OK) == 0 && realpath(candidate, resolved) && strlen(resolved) < size) {
             strcpy(path, resolved);
             return 0;
         }
     }
     return -ENOENT;
+}
+
+int gn_find_capture(char *path, size_t size)
+{
+    return gn_find_library("libgnomon.so", path, size);
 }

@@ -72,3 +72,10 @@ int gn_mpi_library_load(const char *wanted, struct gn_error *err)
                    "into LD_LIBRARY_PATH",
                    last ? last : "no reason given");
 }
+
+const char *gn_mpi_library_flavour(void)
+{
+    if (!dlsym(RTLD_DEFAULT, "MPI_Init"))
+        return NULL;
+    return dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world") ? "openmpi" : "mpich";
+}

@@ -12,4 +12,8 @@
  */
 int gn_mpi_library_load(const char *wanted, struct gn_error *err);
 
+/* Of the MPI library that is loaded: "openmpi" or "mpich", which is what others' binary interfaces are like,
+ * too; NULL: none is. */
+const char *gn_mpi_library_flavour(void);
+
 #endif

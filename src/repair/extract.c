@@ -81,7 +81,7 @@ static int sent(struct gn_extract *x, struct gn_extract_location *l, const struc
     if (!op)
         return gn_extract_failed();
     op->link = (uint32_t)link;
-    op->number = x->channel_states[link].sent++;
+    op->number = x->store->channels[link].sends++;
     x->stats.sends++;
     return 0;
 }

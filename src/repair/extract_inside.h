@@ -101,7 +101,7 @@ struct gn_extract {
     /* links */
     struct gn_map channels; /* to index + 1 */
     struct gn_extract_channel {
-        uint32_t sent, received;
+        uint32_t received;
     } * channel_states; /* [store->channel_count] */
     size_t channel_capacity;
     struct gn_map groups;

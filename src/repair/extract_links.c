@@ -42,7 +42,7 @@ static int64_t channel_between(struct gn_extract *x, uint32_t comm, uint32_t fro
         return GN_LINK_INTERNAL;
     struct gn_key key = channel_key(comm, from, to, tag);
     const void *known = gn_map_find(&x->channels, key);
-    return known ? index_of(known) : make_channel(x, key, &(struct gn_op_channel){comm, from, to, tag});
+    return known ? index_of(known) : make_channel(x, key, &(struct gn_op_channel){comm, from, to, tag, 0});
 }
 
 int64_t gn_extract_channel_from(struct gn_extract *x, uint32_t comm, uint32_t from, uint32_t tag)

@@ -1,6 +1,6 @@
 /*
  * repair/repair — the controlled logical clock of a whole trace: measure, forward until the error is small
- * enough, limits, backward.
+ * enough, backward.
  */
 #ifndef GNOMON_REPAIR_REPAIR_H
 #define GNOMON_REPAIR_REPAIR_H
@@ -15,7 +15,7 @@ struct gn_repair_settings {
     double slope; /* gn_amortize_settings */
     int64_t longest_ticks;
     int64_t threshold_ticks; /* largest shift that is not a reason for another pass; 0: three times the
-                                largest violation */
+                                largest violation, or what smaller γ do not make smaller */
     double apart_ppm;        /* gn_latency_sample_new */
     const struct gn_latency *latency; /* given; NULL: estimated */
     /* Told what is going on, at least now and then; NULL: nobody. share: 0 … 1 of the phase. */
@@ -38,22 +38,30 @@ struct gn_repair_result {
     int64_t threshold_ticks;
     struct gn_amortize_stats amortized; /* of all processes */
     struct gn_latency latency;          /* µ that was used in the last pass; the caller closes it */
-    double seconds_measure, seconds_forward, seconds_limits, seconds_backward;
+    double seconds_measure, seconds_forward, seconds_backward;
 };
 
-/* The knots of a location; after gn_repair, by the process that has it. */
+/* The knots of a location. */
 struct gn_knot_row {
     struct gn_knot *knots; /* [count] */
     uint64_t count;
 };
 
+/* Measures and passes forward, by all processes of the transport together; all that is passed outlives the
+ * result. 0 or a negative errno value with err set. */
 struct gn_repair;
-/* By all processes of the transport together. 0 or a negative errno value with err set. */
 int gn_repair(struct gn_repair **repair, const struct gn_definitions *definitions, struct gn_op_store *store,
               const struct gn_transport *transport, const uint32_t *owner,
               const struct gn_repair_settings *settings, struct gn_repair_result *result,
               struct gn_error *err);
-const struct gn_knot_row *gn_repair_knots(const struct gn_repair *repair, uint32_t location);
+
+/* Backward amortization of a location, once each, by the process that has it; *row is valid until the next
+ * call: memory is that of one location. NULL knots: nothing moves. 0 or a negative errno value. */
+int gn_repair_knots(struct gn_repair *repair, uint32_t location, struct gn_knot_row *row,
+                    struct gn_error *err);
+
+/* When all have asked for their knots: result->amortized and seconds_backward, of all processes. */
+int gn_repair_agree(struct gn_repair *repair, struct gn_repair_result *result, struct gn_error *err);
 void gn_repair_close(struct gn_repair *repair);
 
 #endif

@@ -58,14 +58,11 @@ int gn_replay_open(struct gn_replay **replay, const struct gn_definitions *defin
 void gn_replay_close(struct gn_replay *replay);
 
 /* One pass, by all processes of the transport together, from the beginning; stats (of all processes, the same
- * everywhere). sample: gets the messages, when not NULL (of this process's receives). 0 or a negative errno
- * value with err set. */
+ * everywhere). sample: gets the messages, when not NULL (of this process's receives). Unless it only
+ * measures, sets op.shift of all ops and op.limit of all sends and begins (section 4.2): the smallest LC' − µ
+ * of what depends on them. 0 or a negative errno value with err set; then processes that did not fail may
+ * wait for ever. */
 int gn_replay_forward(struct gn_replay *replay, const struct gn_replay_settings *settings,
                       struct gn_latency_sample *sample, struct gn_replay_stats *stats, struct gn_error *err);
-
-/* After a forward pass: sets op.limit of all sends and begins (section 4.2): the smallest LC' − µ of what
- * depends on them. By all processes together. */
-int gn_replay_limits(struct gn_replay *replay, const struct gn_replay_settings *settings,
-                     struct gn_error *err);
 
 #endif

@@ -1,0 +1,433 @@
+#include "repair/replay_inside.h"
+
+#include "repair/amortize.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TURN = 2048,           /* ops of a location before the next one has its turn */
+    KEEP = 2 * GN_OP_BLOCK /* behind the location, ops that limits may still be written to without a detour */
+};
+
+/* ---- who can go on ---- */
+
+void gn_replay_ready(struct gn_replay *replay, uint32_t location)
+{
+    struct gn_replay_location *at = &replay->locations[location];
+    if (at->queued)
+        return;
+    at->queued = true;
+    at->after = GN_NONE;
+    if (replay->first_ready == GN_NONE)
+        replay->first_ready = location;
+    else
+        replay->locations[replay->last_ready].after = location;
+    replay->last_ready = location;
+}
+
+void gn_replay_wait(struct gn_replay *replay, uint32_t *waiting, uint32_t location)
+{
+    replay->locations[location].blocked = true;
+    replay->locations[location].after = *waiting;
+    *waiting = location;
+}
+
+void gn_replay_wake(struct gn_replay *replay, uint32_t *waiting)
+{
+    uint32_t location = *waiting;
+    *waiting = GN_NONE;
+    for (uint32_t next; location != GN_NONE; location = next) {
+        next = replay->locations[location].after;
+        replay->locations[location].blocked = false;
+        gn_replay_ready(replay, location);
+    }
+}
+
+void gn_replay_unwait(struct gn_replay *replay, uint32_t location)
+{
+    const struct gn_op *op = gn_op_at(replay->store, location, replay->locations[location].next);
+    if (op->kind == GN_OP_RECEIVE)
+        gn_replay_wake(replay, &replay->channels[op->link].waiting);
+    else
+        gn_gatherings_wake(replay, location, op);
+}
+
+/* ---- the clock ---- */
+
+/* LC' of the op, as far as the location alone is concerned. */
+static int64_t local_time(const struct gn_replay *replay, const struct gn_replay_location *at,
+                          const struct gn_op *op)
+{
+    int64_t shift = 0;
+    if (at->jump_shift > 0) {
+        const int64_t since = op->ticks - at->jump_ticks;
+        shift = at->jump_shift - (since > 0 ? gn_decay(replay->settings->gamma_loss, since) : 0);
+    }
+    int64_t time = op->ticks + (shift > 0 ? shift : 0);
+    if (at->any && time < at->corrected + op->steps)
+        time = at->corrected + op->steps;
+    return time;
+}
+
+/* The op has its time; jumped: because of a predecessor elsewhere. */
+static void settle(struct gn_replay *replay, struct gn_replay_location *at, struct gn_op *op, int64_t time,
+                   bool jumped)
+{
+    at->corrected = time;
+    at->any = true;
+    if (jumped) {
+        at->jump_ticks = op->ticks;
+        at->jump_shift = time - op->ticks;
+    }
+    if (replay->settings->measure)
+        return;
+    op->shift = time - op->ticks;
+    op->flags = (uint8_t)((op->flags & ~GN_OP_JUMP) | (jumped ? GN_OP_JUMP : 0));
+    if (op->shift > replay->stats.largest_shift_ticks)
+        replay->stats.largest_shift_ticks = op->shift;
+}
+
+/* ticks: received − sent; missing: to sent + µ, ≤ 0: nothing. */
+static void count(struct gn_replay_count *counts, int64_t ticks, int64_t missing, bool corrected)
+{
+    counts->messages++;
+    counts->corrected += corrected;
+    counts->violating += missing > 0;
+    if (missing > counts->worst_ticks)
+        counts->worst_ticks = missing;
+    if (ticks >= 0)
+        return;
+    counts->reversed++;
+    counts->error_ticks_sum += (uint64_t)-ticks;
+    if (-ticks > counts->error_ticks_max)
+        counts->error_ticks_max = -ticks;
+}
+
+static void sample(struct gn_replay *replay, uint32_t from, uint32_t to, int64_t sent, int64_t received)
+{
+    if (replay->sample && gn_latency_sample_message(replay->sample, from, to, sent, received) != 0)
+        replay->failed = -ENOMEM;
+}
+
+/* ---- ops ---- */
+
+static void do_send(struct gn_replay *replay, uint32_t location, struct gn_op *op)
+{
+    struct gn_replay_location *at = &replay->locations[location];
+    settle(replay, at, op, local_time(replay, at, op), false);
+    if (!replay->settings->measure)
+        op->limit = INT64_MAX;
+    replay->sends++;
+    gn_parcels_send(replay, op, &(struct gn_parcel){at->corrected, at->next, location, 1});
+}
+
+static void tell_limit(struct gn_replay *replay, const struct gn_replay_channel *channel,
+                       const struct gn_parcel *parcel, int64_t limit)
+{
+    if (channel->from_rank == replay->transport->rank)
+        gn_op_at(replay->store, parcel->location, parcel->index)->limit = limit;
+    else
+        gn_mail_post(replay, channel->from_rank,
+                     &(struct gn_mail){
+                         .kind = GN_MAIL_LIMIT, .a = parcel->location, .index = parcel->index, .time = limit},
+                     NULL);
+}
+
+/* Nobody will answer: the op is an internal event. */
+static void pass_by(struct gn_replay *replay, struct gn_replay_location *at, struct gn_op *op)
+{
+    at->release = false;
+    settle(replay, at, op, local_time(replay, at, op), false);
+    if (!replay->settings->measure)
+        op->flags |= GN_OP_UNMATCHED;
+}
+
+static bool do_receive(struct gn_replay *replay, uint32_t location, struct gn_op *op)
+{
+    struct gn_replay_location *at = &replay->locations[location];
+    struct gn_replay_channel *channel = &replay->channels[op->link];
+    const struct gn_parcel *parcel = gn_parcels_peek(replay, op);
+    if (!parcel && (at->release || !gn_parcels_will_come(replay, op))) {
+        replay->stats.unmatched_receives++;
+        pass_by(replay, at, op);
+        return true;
+    }
+    if (!parcel) {
+        gn_replay_wait(replay, &channel->waiting, location);
+        return false;
+    }
+    at->release = false;
+    const uint32_t from = replay->definitions->locations[parcel->location].domain;
+    const int64_t arrival = parcel->time + gn_replay_delay(replay, from, at->domain);
+    const int64_t own = local_time(replay, at, op), time = arrival > own ? arrival : own;
+    if (replay->settings->measure) {
+        settle(replay, at, op, op->ticks, false);
+        count(&replay->stats.messages, op->ticks - parcel->time, arrival - op->ticks, false);
+        sample(replay, from, at->domain, parcel->time, op->ticks);
+    } else {
+        settle(replay, at, op, time, arrival > own);
+        op->flags &= (uint8_t)~GN_OP_UNMATCHED;
+        count(&replay->stats.messages, time - parcel->time, arrival - own, arrival > own);
+        tell_limit(replay, channel, parcel, time - (arrival - parcel->time));
+    }
+    replay->receives++;
+    gn_parcels_take(replay, op);
+    return true;
+}
+
+static void do_begin(struct gn_replay *replay, uint32_t location, struct gn_op *op)
+{
+    struct gn_replay_location *at = &replay->locations[location];
+    settle(replay, at, op, replay->settings->measure ? op->ticks : local_time(replay, at, op), false);
+    if (!replay->settings->measure)
+        op->limit = INT64_MAX;
+    gn_gatherings_begin(replay, location, op, at->corrected);
+}
+
+static bool do_end(struct gn_replay *replay, uint32_t location, struct gn_op *op)
+{
+    struct gn_replay_location *at = &replay->locations[location];
+    struct gn_latest_entry which[2];
+    int64_t after = INT64_MIN;
+    const bool released = at->release;
+    if (!gn_gatherings_ready(replay, location, op, released, &after, which))
+        return false;
+    if (released) {
+        replay->stats.incomplete_collectives++;
+        pass_by(replay, at, op);
+        gn_gatherings_end(replay, location, op, at->corrected, false);
+        return true;
+    }
+    const bool measure = replay->settings->measure, vague = op->flags & GN_OP_VAGUE;
+    const int64_t own = measure ? op->ticks : local_time(replay, at, op);
+    /* what alltoallv and alltoallw would need more than clocks can be wrong by was no dependence */
+    const bool believed = !vague || after == INT64_MIN || after - own <= replay->settings->believed_ticks;
+    const bool jumps = !measure && believed && after > own;
+    if (after != INT64_MIN)
+        count(vague ? &replay->stats.uncertain : &replay->stats.collectives, own - which[0].time, after - own,
+              jumps);
+    for (int i = 0; i < 2 && measure && after != INT64_MIN && !vague; i++)
+        if (which[i].time != INT64_MIN)
+            sample(replay, which[i].domain, at->domain, which[i].time, op->ticks);
+    settle(replay, at, op, jumps ? after : own, jumps);
+    if (!measure)
+        op->flags &= (uint8_t)~GN_OP_UNMATCHED;
+    gn_gatherings_end(replay, location, op, at->corrected, believed && op->flags & GN_OP_GETS);
+    return true;
+}
+
+/* False: the location waits for something. */
+static bool do_op(struct gn_replay *replay, uint32_t location, struct gn_op *op)
+{
+    struct gn_replay_location *at = &replay->locations[location];
+    const bool is_bystander = (op->kind == GN_OP_BEGIN || op->kind == GN_OP_END) && op->root == GN_ROOT_NONE;
+    switch (is_bystander ? GN_OP_LOCAL : (enum gn_op_kind)op->kind) {
+    case GN_OP_SEND:
+        do_send(replay, location, op);
+        return true;
+    case GN_OP_RECEIVE:
+        return do_receive(replay, location, op);
+    case GN_OP_BEGIN:
+        do_begin(replay, location, op);
+        return true;
+    case GN_OP_END:
+        return do_end(replay, location, op);
+    case GN_OP_LOCAL:
+    case GN_OP_LEFT:
+        break;
+    }
+    settle(replay, at, op, replay->settings->measure ? op->ticks : local_time(replay, at, op), false);
+    return true;
+}
+
+/* ---- locations ---- */
+
+void gn_replay_leave(struct gn_replay *replay, uint32_t process)
+{
+    replay->left[process] = true;
+    gn_gatherings_leave(replay, process);
+}
+
+/* Whoever waits for a message of the process waits for nothing. */
+static void wake_receivers(struct gn_replay *replay, uint32_t process)
+{
+    for (size_t i = 0; i < replay->store->channel_count; i++)
+        if (replay->store->channels[i].from == process && replay->channels[i].waiting != GN_NONE)
+            gn_replay_wake(replay, &replay->channels[i].waiting);
+}
+
+static void location_done(struct gn_replay *replay, uint32_t location)
+{
+    const uint32_t process = replay->locations[location].process;
+    replay->locations_open--;
+    if (--replay->rows_open[process] > 0)
+        return;
+    gn_replay_leave(replay, process);
+    wake_receivers(replay, process);
+}
+
+static void take_turn(struct gn_replay *replay, uint32_t location)
+{
+    struct gn_replay_location *at = &replay->locations[location];
+    const uint64_t count = replay->store->rows[location].count;
+    const uint64_t end = count - at->next < TURN ? count : at->next + TURN;
+    const uint64_t before = at->next;
+    while (at->next < end && do_op(replay, location, gn_op_at(replay->store, location, at->next)))
+        at->next++;
+    replay->ops_done += at->next - before;
+    if (at->next > KEEP)
+        gn_op_rest(replay->store, location, at->next - KEEP);
+    if (at->next == count)
+        location_done(replay, location);
+    else if (!at->blocked)
+        gn_replay_ready(replay, location);
+}
+
+void gn_replay_run(struct gn_replay *replay)
+{
+    while (replay->first_ready != GN_NONE && !replay->failed) {
+        const uint32_t location = replay->first_ready;
+        replay->first_ready = replay->locations[location].after;
+        replay->locations[location].queued = false;
+        take_turn(replay, location);
+    }
+}
+
+/* ---- a pass ---- */
+
+static bool is_ours(const struct gn_replay *replay, uint32_t process)
+{
+    return replay->owner[process] == replay->transport->rank;
+}
+
+static void begin_pass(struct gn_replay *replay)
+{
+    const struct gn_definitions *d = replay->definitions;
+    replay->stats = (struct gn_replay_stats){0};
+    replay->sends = replay->receives = replay->ops_done = 0;
+    replay->first_ready = replay->last_ready = GN_NONE;
+    replay->somebody_left = false;
+    memset(replay->left, 0, d->process_count * sizeof *replay->left);
+    memset(replay->rows_open, 0, d->process_count * sizeof *replay->rows_open);
+    gn_parcels_reset(replay);
+    gn_gatherings_reset(replay);
+    replay->locations_open = 0;
+    for (uint32_t i = 0; i < d->location_count; i++) {
+        const struct gn_location_def *def = &d->locations[i];
+        replay->locations[i] = (struct gn_replay_location){.process = def->process, .domain = def->domain};
+        if (!is_ours(replay, def->process) || replay->store->rows[i].count == 0)
+            continue;
+        gn_op_rest(replay->store, i, 0);
+        replay->rows_open[def->process]++;
+        replay->locations_open++;
+        gn_replay_ready(replay, i);
+    }
+    for (uint32_t p = 0; p < d->process_count; p++)
+        if (is_ours(replay, p) && replay->rows_open[p] == 0)
+            gn_replay_leave(replay, p);
+}
+
+/* The same numbers everywhere: of all ranks. */
+static int agree_on(struct gn_replay *replay, struct gn_replay_stats *all)
+{
+    const struct gn_transport *t = replay->transport;
+    struct gn_replay_count *counts[] = {&all->messages, &all->collectives, &all->uncertain};
+    *all = replay->stats;
+    int64_t sums[3 * 5 + 5], largest[3 * 2 + 1];
+    size_t s = 0, m = 0;
+    for (int i = 0; i < 3; i++) {
+        const struct gn_replay_count *c = counts[i];
+        const uint64_t add[] = {c->messages, c->reversed, c->violating, c->corrected, c->error_ticks_sum};
+        for (size_t k = 0; k < 5; k++)
+            sums[s++] = (int64_t)add[k];
+        largest[m++] = c->worst_ticks;
+        largest[m++] = c->error_ticks_max;
+    }
+    largest[m++] = all->largest_shift_ticks;
+    sums[s++] = (int64_t)replay->sends;
+    sums[s++] = (int64_t)replay->receives;
+    sums[s++] = (int64_t)all->unmatched_receives;
+    sums[s++] = (int64_t)all->incomplete_collectives;
+    sums[s++] = (int64_t)all->cut;
+    int code = t->agree(t->self, GN_AGREE_SUM, sums, s);
+    if (code == 0)
+        code = t->agree(t->self, GN_AGREE_MAX, largest, m);
+    s = m = 0;
+    for (int i = 0; i < 3; i++) {
+        *counts[i] = (struct gn_replay_count){.messages = (uint64_t)sums[s],
+                                              .reversed = (uint64_t)sums[s + 1],
+                                              .violating = (uint64_t)sums[s + 2],
+                                              .corrected = (uint64_t)sums[s + 3],
+                                              .error_ticks_sum = (uint64_t)sums[s + 4],
+                                              .worst_ticks = largest[m],
+                                              .error_ticks_max = largest[m + 1]};
+        s += 5;
+        m += 2;
+    }
+    all->largest_shift_ticks = largest[m];
+    all->unmatched_sends = (uint64_t)(sums[s] - sums[s + 1]);
+    all->unmatched_receives = (uint64_t)sums[s + 2];
+    all->incomplete_collectives = (uint64_t)sums[s + 3];
+    all->cut = (uint64_t)sums[s + 4];
+    return code;
+}
+
+int gn_replay_forward(struct gn_replay *replay, const struct gn_replay_settings *settings,
+                      struct gn_latency_sample *sample, struct gn_replay_stats *stats, struct gn_error *err)
+{
+    replay->settings = settings;
+    replay->sample = sample;
+    begin_pass(replay);
+    if (!replay->has_announced)
+        gn_parcels_announce(replay);
+    replay->has_announced = true;
+    gn_stillness_reach(replay);
+    if (!replay->failed && !settings->measure) {
+        gn_gatherings_flush(replay);
+        gn_stillness_reach(replay);
+    }
+    if (!replay->failed)
+        replay->failed = agree_on(replay, stats);
+    if (replay->failed)
+        return gn_fail(err, replay->failed, "replaying the communication failed: %s",
+                       strerror(-replay->failed));
+    return 0;
+}
+
+int gn_replay_open(struct gn_replay **replay, const struct gn_definitions *definitions,
+                   struct gn_op_store *store, const struct gn_transport *transport, const uint32_t *owner,
+                   struct gn_error *err)
+{
+    struct gn_replay *r = calloc(1, sizeof *r);
+    if (!r)
+        return gn_fail(err, -ENOMEM, "no memory");
+    r->definitions = definitions;
+    r->store = store;
+    r->transport = transport;
+    r->owner = owner;
+    r->locations = calloc(definitions->location_count + 1, sizeof *r->locations);
+    r->left = calloc(definitions->process_count + 1, sizeof *r->left);
+    r->rows_open = calloc(definitions->process_count + 1, sizeof *r->rows_open);
+    if (!r->locations || !r->left || !r->rows_open || gn_parcels_open(r) || gn_gatherings_open(r) ||
+        gn_mail_open(r)) {
+        gn_replay_close(r);
+        return gn_fail(err, -ENOMEM, "no memory for %zu locations", definitions->location_count);
+    }
+    *replay = r;
+    return 0;
+}
+
+void gn_replay_close(struct gn_replay *replay)
+{
+    if (!replay)
+        return;
+    gn_mail_shut(replay);
+    gn_gatherings_shut(replay);
+    gn_parcels_shut(replay);
+    free(replay->locations);
+    free(replay->left);
+    free(replay->rows_open);
+    free(replay);
+}
