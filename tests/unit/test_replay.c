@@ -1,0 +1,513 @@
+/*
+ * The forward pass against its equations, solved one op after the other in an order in which the program
+ * could have run; alone, and by several processes together.
+ */
+#include "threads_transport.h"
+
+#include "base/mix.h"
+#include "repair/amortize.h"
+#include "repair/replay.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MOST = 12, DOMAINS = 3, MOST_RANKS = 5 };
+
+/* ---- a program that runs as it likes, in true time, with ops that know what they follow ---- */
+
+struct op_ref {
+    uint32_t location;
+    uint64_t index;
+};
+
+struct made {
+    struct op_ref at;
+    struct op_ref *after; /* sends and begins that the op is after */
+    size_t after_count;
+    struct gn_op op;
+    bool unmatched;
+    int64_t corrected, limit; /* as they should be */
+};
+
+struct program {
+    uint64_t random;
+    uint32_t size; /* processes, each with one location */
+    struct gn_definitions *d;
+    struct made *made;
+    size_t made_count;
+    int64_t now[MOST], skew[MOST], last_ticks[MOST];
+    uint64_t ops[MOST];
+    bool stopped[MOST];
+    uint32_t channels, groups;
+    struct gn_op_channel channel[512];
+    uint32_t sent[512], received[512]; /* by channel */
+    struct gn_op_group group[8];
+    uint32_t started[8];
+    struct pending {
+        struct op_ref send;
+        uint32_t channel, number;
+        int64_t true_time;
+        bool taken;
+    } * pending;
+    size_t pending_count;
+};
+
+static uint64_t below(struct program *p, uint64_t n)
+{
+    return gn_mix_next(&p->random) % n;
+}
+
+static struct made *add(struct program *p, uint32_t location, struct gn_op op)
+{
+    struct made *made = &p->made[p->made_count++];
+    int64_t ticks = 1000000 + p->now[location] + p->skew[location];
+    if (ticks < p->last_ticks[location])
+        ticks = p->last_ticks[location];
+    op.ticks = ticks;
+    op.records = 1;
+    op.steps = ticks > p->last_ticks[location]
+                   ? 1 + (uint32_t)below(p, (uint64_t)(ticks - p->last_ticks[location]) < 3
+                                                ? (uint64_t)(ticks - p->last_ticks[location])
+                                                : 3)
+                   : 0;
+    if (p->ops[location] == 0)
+        op.steps = 0;
+    op.limit = INT64_MAX;
+    p->last_ticks[location] = ticks;
+    *made = (struct made){.at = {location, p->ops[location]++}, .op = op};
+    return made;
+}
+
+static void follow(struct made *made, struct op_ref ref)
+{
+    made->after = realloc(made->after, (made->after_count + 1) * sizeof ref);
+    made->after[made->after_count++] = ref;
+}
+
+static uint32_t channel_of(struct program *p, uint32_t from, uint32_t to, uint32_t tag)
+{
+    for (uint32_t i = 0; i < p->channels; i++)
+        if (p->channel[i].from == from && p->channel[i].to == to && p->channel[i].tag == tag)
+            return i;
+    p->channel[p->channels] = (struct gn_op_channel){0, from, to, tag, 0};
+    return p->channels++;
+}
+
+static void step_send(struct program *p)
+{
+    const uint32_t from = (uint32_t)below(p, p->size), to = (uint32_t)below(p, p->size);
+    if (p->stopped[from] || from == to)
+        return;
+    const uint32_t channel = channel_of(p, from, to, (uint32_t)below(p, 2));
+    p->now[from] += (int64_t)below(p, 40);
+    const struct made *made =
+        add(p, from, (struct gn_op){.kind = GN_OP_SEND, .link = channel, .number = p->sent[channel]});
+    p->pending[p->pending_count++] =
+        (struct pending){made->at, channel, p->sent[channel]++, p->now[from], false};
+}
+
+static void step_receive(struct program *p)
+{
+    if (p->pending_count == 0)
+        return;
+    struct pending *message = &p->pending[below(p, p->pending_count)];
+    const uint32_t to = p->channel[message->channel].to;
+    if (message->taken || p->stopped[to])
+        return;
+    message->taken = true;
+    p->now[to] += (int64_t)below(p, 40);
+    if (p->now[to] < message->true_time + 5)
+        p->now[to] = message->true_time + 5 + (int64_t)below(p, 5);
+    follow(add(p, to,
+               (struct gn_op){.kind = GN_OP_RECEIVE, .link = message->channel, .number = message->number}),
+           message->send);
+}
+
+/* A receive of something that is never sent; it is only known to be so at the end. */
+static void step_unmatched(struct program *p)
+{
+    const uint32_t from = (uint32_t)below(p, p->size), to = (uint32_t)below(p, p->size);
+    if (p->stopped[to] || from == to || below(p, 20) != 0)
+        return;
+    const uint32_t channel = channel_of(p, from, to, 7);
+    add(p, to, (struct gn_op){.kind = GN_OP_RECEIVE, .link = channel, .number = p->received[channel]++})
+        ->unmatched = true;
+}
+
+static bool depends(const struct gn_comm_def *comm, uint8_t shape, uint32_t root, uint8_t root_side,
+                    uint32_t i, uint32_t j) /* the end of member i on the begin of member j */
+{
+    const uint32_t n = comm->member_count;
+    const bool inter = comm->other_count > 0;
+    const uint8_t side_i = i >= n, side_j = j >= n;
+    if (i == j || (inter && side_i == side_j))
+        return false;
+    switch (shape) {
+    case GN_SHAPE_ONE_TO_ALL:
+        return j == root && (!inter || side_i != root_side);
+    case GN_SHAPE_ALL_TO_ONE:
+        return i == root && (!inter || side_j != root_side);
+    case GN_SHAPE_PREFIX:
+        return j < i;
+    default:
+        return true;
+    }
+}
+
+static void step_collective(struct program *p)
+{
+    const uint32_t group = (uint32_t)below(p, p->groups);
+    const struct gn_comm_def *comm = &p->d->comms[p->group[group].comm];
+    const uint32_t all = comm->member_count + comm->other_count;
+    const uint8_t shape = (uint8_t)below(p, comm->other_count ? 3 : 4);
+    const uint32_t root = (uint32_t)below(p, all);
+    const uint8_t root_side = root >= comm->member_count;
+    const bool inter = comm->other_count > 0, variable = below(p, 3) == 0;
+    const bool rooted = shape == GN_SHAPE_ONE_TO_ALL || shape == GN_SHAPE_ALL_TO_ONE;
+    struct made *begins[MOST] = {0};
+    const uint32_t number = p->started[group]++;
+    if (rooted && p->stopped[comm->members[root]])
+        return;
+    bool gives[MOST], gets[MOST];
+    struct gn_op ops[MOST];
+    for (uint32_t i = 0; i < all; i++) {
+        const uint8_t side = i >= comm->member_count;
+        gives[i] = gets[i] = false;
+        for (uint32_t j = 0; j < all; j++) {
+            gets[i] |= depends(comm, shape, root, root_side, i, j);
+            gives[i] |= depends(comm, shape, root, root_side, j, i);
+        }
+        if (variable && !(rooted && i == root)) {
+            gives[i] &= below(p, 3) != 0;
+            gets[i] &= below(p, 3) != 0;
+        }
+        uint32_t named = !rooted ? GN_NONE : !inter ? root : side == root_side ? GN_ROOT_NONE : root;
+        if (inter && rooted && i == root)
+            named = GN_ROOT_SELF;
+        else if (inter && rooted && side != root_side)
+            named = root_side ? root - comm->member_count : root;
+        ops[i] = (struct gn_op){.shape = shape,
+                                .link = group,
+                                .number = number,
+                                .root = named,
+                                .flags = (uint8_t)((gives[i] ? GN_OP_GIVES : 0) | (gets[i] ? GN_OP_GETS : 0) |
+                                                   (side ? GN_OP_SECOND : 0))};
+    }
+    for (uint32_t i = 0; i < all; i++) {
+        const uint32_t process = comm->members[i];
+        if (p->stopped[process])
+            continue;
+        p->now[process] += (int64_t)below(p, 60);
+        ops[i].kind = GN_OP_BEGIN;
+        begins[i] = add(p, process, ops[i]);
+    }
+    for (uint32_t i = 0; i < all; i++) {
+        const uint32_t process = comm->members[i];
+        if (p->stopped[process])
+            continue;
+        int64_t earliest = p->now[process];
+        for (uint32_t j = 0; j < all; j++)
+            if (begins[j] && gets[i] && gives[j] && depends(comm, shape, root, root_side, i, j) &&
+                p->now[comm->members[j]] + 5 > earliest)
+                earliest = p->now[comm->members[j]] + 5;
+        p->now[process] = earliest + (int64_t)below(p, 4);
+        ops[i].kind = GN_OP_END;
+        struct made *end = add(p, process, ops[i]);
+        for (uint32_t j = 0; j < all; j++)
+            if (begins[j] && gets[i] && gives[j] && depends(comm, shape, root, root_side, i, j))
+                follow(end, begins[j]->at);
+    }
+}
+
+static void define(struct program *p)
+{
+    p->d = gn_definitions_new();
+    p->d->ticks_per_second = 1000000000;
+    uint32_t members[MOST];
+    for (uint32_t i = 0; i < p->size; i++) {
+        members[i] = i;
+        gn_define_process(p->d, &(struct gn_process){.main_location = GN_NONE, .rank = (int32_t)i});
+        gn_define_location(p->d,
+                           &(struct gn_location_def){.process = i, .domain = i % DOMAINS, .file_id = i});
+    }
+    for (uint32_t i = p->size; i > 1; i--) { /* ranks of a communicator are not processes in order */
+        const uint32_t j = (uint32_t)below(p, i), was = members[i - 1];
+        members[i - 1] = members[j];
+        members[j] = was;
+    }
+    const uint32_t half = p->size / 2;
+    const struct gn_comm_def comms[] = {
+        {.parent = GN_NONE, .member_count = p->size, .members = members},
+        {.parent = GN_NONE, .member_count = p->size - half, .members = members + half},
+        {.parent = GN_NONE, .member_count = half, .other_count = p->size - half, .members = members}};
+    for (uint32_t i = 0; i < 3; i++)
+        p->group[p->groups++].comm = gn_define_comm(p->d, &comms[i]);
+}
+
+static struct program *run_program(uint64_t seed, uint32_t size, uint32_t steps, bool broken)
+{
+    struct program *p = calloc(1, sizeof *p);
+    p->random = seed;
+    p->size = size;
+    p->made = calloc((size_t)steps * 2 * MOST + 8, sizeof *p->made);
+    p->pending = calloc(steps, sizeof *p->pending);
+    define(p);
+    for (uint32_t i = 0; i < size; i++)
+        p->skew[i] = (int64_t)(i % DOMAINS) * 100 + (int64_t)below(p, below(p, 2) ? 200 : 1);
+    for (uint32_t s = 0; s < steps; s++) {
+        const uint64_t which = below(p, 10);
+        if (which < 4)
+            step_send(p);
+        else if (which < 8)
+            step_receive(p);
+        else if (which < 9)
+            step_collective(p);
+        else if (broken)
+            step_unmatched(p);
+        if (broken && below(p, steps) < 2 && size > 3)
+            p->stopped[below(p, size)] = true;
+    }
+    return p;
+}
+
+static void free_program(struct program *p)
+{
+    for (size_t i = 0; i < p->made_count; i++)
+        free(p->made[i].after);
+    free(p->made);
+    free(p->pending);
+    gn_definitions_free(p->d);
+    free(p);
+}
+
+/* ---- the equations ---- */
+
+static int64_t delay_of(const struct gn_latency *latency, const struct made *of, uint32_t from, uint32_t to)
+{
+    const int64_t own = gn_latency_of(latency, from, to);
+    if (of->op.kind == GN_OP_RECEIVE)
+        return own;
+    return from != to || own > latency->between_ticks ? latency->between_ticks : own;
+}
+
+static struct made *made_at(struct program *p, struct made **index[MOST], struct op_ref ref)
+{
+    (void)p;
+    return index[ref.location][ref.index];
+}
+
+static void solve(struct program *p, const struct gn_latency *latency, uint64_t loss)
+{
+    struct made **index[MOST];
+    int64_t corrected[MOST], jump_ticks[MOST] = {0}, jump_shift[MOST] = {0};
+    for (uint32_t i = 0; i < p->size; i++)
+        index[i] = calloc(p->ops[i] + 1, sizeof **index);
+    for (size_t i = 0; i < p->made_count; i++)
+        index[p->made[i].at.location][p->made[i].at.index] = &p->made[i];
+    for (size_t i = 0; i < p->made_count; i++) {
+        struct made *m = &p->made[i];
+        const uint32_t l = m->at.location;
+        const struct gn_op *op = &m->op;
+        int64_t shift = jump_shift[l] - gn_decay(loss, op->ticks - jump_ticks[l]);
+        int64_t time = op->ticks + (jump_shift[l] && shift > 0 ? shift : 0), needed = INT64_MIN;
+        if (m->at.index > 0 && corrected[l] + op->steps > time)
+            time = corrected[l] + op->steps;
+        for (size_t k = 0; k < m->after_count; k++) {
+            const struct made *send = made_at(p, index, m->after[k]);
+            const int64_t after =
+                send->corrected + delay_of(latency, m, send->at.location % DOMAINS, l % DOMAINS);
+            if (after > needed)
+                needed = after;
+        }
+        if (needed > time) {
+            time = needed;
+            jump_ticks[l] = op->ticks;
+            jump_shift[l] = time - op->ticks;
+        }
+        m->corrected = corrected[l] = time;
+        m->limit = INT64_MAX;
+    }
+    for (size_t i = 0; i < p->made_count; i++)
+        for (size_t k = 0; k < p->made[i].after_count; k++) {
+            const struct made *m = &p->made[i];
+            struct made *send = made_at(p, index, m->after[k]);
+            const int64_t limit =
+                m->corrected - delay_of(latency, m, send->at.location % DOMAINS, m->at.location % DOMAINS);
+            if (limit < send->limit)
+                send->limit = limit;
+        }
+    for (uint32_t i = 0; i < p->size; i++)
+        free(index[i]);
+}
+
+/* ---- the replay, by one or several ---- */
+
+struct job {
+    struct program *p;
+    struct gn_transport transport;
+    uint32_t owner[MOST];
+    struct gn_op_store store;
+    const struct gn_replay_settings *settings;
+    struct gn_replay_stats stats;
+    bool measured;
+};
+
+static void fill(struct job *job)
+{
+    struct gn_op_store *store = &job->store;
+    struct gn_error err;
+    assert_int_equal(gn_op_store_open(store, job->p->size, NULL, &err), 0);
+    store->channels = calloc(job->p->channels + 1, sizeof *store->channels);
+    memcpy(store->channels, job->p->channel, job->p->channels * sizeof *store->channels);
+    store->channel_count = job->p->channels;
+    for (uint32_t i = 0; i < job->p->channels; i++)
+        store->channels[i].sends =
+            job->owner[job->p->channel[i].from] == job->transport.rank ? job->p->sent[i] : 0;
+    store->groups = calloc(job->p->groups, sizeof *store->groups);
+    memcpy(store->groups, job->p->group, job->p->groups * sizeof *store->groups);
+    store->group_count = job->p->groups;
+    for (size_t i = 0; i < job->p->made_count; i++)
+        if (job->owner[job->p->made[i].at.location] == job->transport.rank)
+            *gn_op_add(store, job->p->made[i].at.location) = job->p->made[i].op;
+}
+
+static void *work(void *argument)
+{
+    struct job *job = argument;
+    struct gn_replay *replay;
+    struct gn_error err;
+    fill(job);
+    assert_int_equal(gn_replay_open(&replay, job->p->d, &job->store, &job->transport, job->owner, &err), 0);
+    if (job->measured) {
+        const struct gn_replay_settings measure = {.latency = job->settings->latency, .measure = true};
+        assert_int_equal(gn_replay_forward(replay, &measure, NULL, &job->stats, &err), 0);
+    }
+    assert_int_equal(gn_replay_forward(replay, job->settings, NULL, &job->stats, &err), 0);
+    gn_replay_close(replay);
+    return NULL;
+}
+
+static struct gn_replay_stats check(struct program *p, const struct gn_replay_settings *settings,
+                                    uint32_t ranks, bool measured, bool compare)
+{
+    struct threads_world *world = threads_world_new(ranks);
+    struct job *jobs = calloc(ranks, sizeof *jobs);
+    pthread_t threads[MOST_RANKS];
+    for (uint32_t r = 0; r < ranks; r++) {
+        jobs[r] = (struct job){
+            .p = p, .transport = threads_transport(world, r), .settings = settings, .measured = measured};
+        for (uint32_t i = 0; i < p->size; i++)
+            jobs[r].owner[i] = (uint32_t)(gn_mix_at(7, ranks, i) % ranks);
+    }
+    for (uint32_t r = 1; r < ranks; r++)
+        pthread_create(&threads[r], NULL, work, &jobs[r]);
+    work(&jobs[0]);
+    for (uint32_t r = 1; r < ranks; r++)
+        pthread_join(threads[r], NULL);
+    for (size_t i = 0; i < p->made_count && compare; i++) {
+        const struct made *m = &p->made[i];
+        const struct gn_op *op =
+            gn_op_at(&jobs[jobs[0].owner[m->at.location]].store, m->at.location, m->at.index);
+        if (op->ticks + op->shift != m->corrected || op->limit != m->limit)
+            print_error("ranks %u: op %zu of location %u, kind %d shape %d group %d: %lld instead of %lld, "
+                        "limit %lld "
+                        "instead of %lld\n",
+                        ranks, (size_t)m->at.index, m->at.location, op->kind, op->shape, op->link,
+                        (long long)(op->ticks + op->shift), (long long)m->corrected, (long long)op->limit,
+                        (long long)m->limit);
+        assert_int_equal(op->ticks + op->shift, m->corrected);
+        assert_int_equal(op->limit, m->limit);
+    }
+    const struct gn_replay_stats stats = jobs[0].stats;
+    for (uint32_t r = 0; r < ranks; r++) {
+        assert_memory_equal(&jobs[r].stats, &stats, sizeof stats);
+        gn_op_store_close(&jobs[r].store);
+    }
+    free(jobs);
+    threads_world_free(world);
+    return stats;
+}
+
+static void with_latency(struct gn_latency *latency, int64_t within, int64_t between)
+{
+    struct gn_error err;
+    assert_int_equal(gn_latency_open(latency, DOMAINS, &err), 0);
+    for (uint32_t i = 0; i < DOMAINS * DOMAINS; i++)
+        latency->ticks[i] = i / DOMAINS == i % DOMAINS ? within : between + (int64_t)(i % 3);
+    latency->between_ticks = between;
+}
+
+static void each_program(bool broken, uint32_t programs)
+{
+    struct gn_latency latency;
+    with_latency(&latency, 1, 3);
+    const struct gn_replay_settings settings = {
+        .latency = &latency, .gamma_loss = (uint64_t)(0.03 * 0x1p64), .believed_ticks = INT64_MAX / 4};
+    for (uint64_t seed = 1; seed <= programs; seed++) {
+        struct program *p =
+            run_program(seed + (broken ? 100000 : 0), 2 + (uint32_t)(seed % (MOST - 1)), 300, broken);
+        solve(p, &latency, settings.gamma_loss);
+        for (uint32_t ranks = 1; ranks <= MOST_RANKS; ranks += 1 + (seed & 1)) {
+            const struct gn_replay_stats stats = check(p, &settings, ranks, seed % 3 == 0, true);
+            assert_int_equal(stats.cut, 0);
+            if (!broken)
+                assert_int_equal(stats.unmatched_receives + stats.incomplete_collectives, 0);
+        }
+        free_program(p);
+    }
+    gn_latency_close(&latency);
+}
+
+static void every_program_is_solved(void **state)
+{
+    (void)state;
+    each_program(false, 60);
+}
+
+/* Processes that stop in the middle, receives without a send, sends without a receive. */
+static void broken_traces_are_solved(void **state)
+{
+    (void)state;
+    each_program(true, 60);
+}
+
+/* Two that wait for each other before they send: the earlier one is passed by, whoever has them. */
+static void circles_are_cut(void **state)
+{
+    (void)state;
+    const struct gn_replay_settings settings = {.gamma_loss = UINT64_MAX / 100};
+    struct program *p = run_program(5, 4, 0, false);
+    for (uint32_t i = 0; i < 2; i++) {
+        p->now[i] += 100 + i;
+        add(p, i, (struct gn_op){.kind = GN_OP_RECEIVE, .link = channel_of(p, 1 - i, i, 0)});
+        p->now[i] += 10;
+        add(p, i, (struct gn_op){.kind = GN_OP_SEND, .link = channel_of(p, i, 1 - i, 0)});
+        p->sent[channel_of(p, i, 1 - i, 0)] = 1;
+    }
+    int64_t largest = 0;
+    for (uint32_t ranks = 1; ranks <= 3; ranks++) {
+        const struct gn_replay_stats stats = check(p, &settings, ranks, false, false);
+        assert_int_equal(stats.cut, 1);
+        assert_int_equal(stats.unmatched_receives, 1);
+        assert_int_equal(stats.messages.messages, 1);
+        assert_true(ranks == 1 || largest == stats.largest_shift_ticks);
+        largest = stats.largest_shift_ticks;
+    }
+    free_program(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_program_is_solved),
+        cmocka_unit_test(broken_traces_are_solved),
+        cmocka_unit_test(circles_are_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
