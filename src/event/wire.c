@@ -528,7 +528,7 @@ static const char *read_region(struct gn_wire_reader *r, struct words w)
     struct gn_region_def x = {w.at[1], w.at[2], w.at[3], w.at[4], (uint8_t)w.at[5], (uint8_t)w.at[6]};
     if (!is_string(r, x.name) || !is_string(r, x.source_file))
         return dangling;
-    if (x.role > GN_ROLE_USER)
+    if (x.role > GN_ROLE_BARRIER)
         x.role = GN_ROLE_UNKNOWN;
     if (x.op >= GN_COLLECTIVE_COUNT)
         x.op = GN_COLLECTIVE_UNKNOWN;

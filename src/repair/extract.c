@@ -59,8 +59,10 @@ static void go_on(struct gn_extract *x, struct gn_extract_location *l, const str
 static int lose(struct gn_extract *x)
 {
     int code = x->is_lost ? 0 : gn_extract_receives_end(x);
-    if (!x->is_lost)
+    if (!x->is_lost) {
         gn_extract_collectives_end(x);
+        gn_extract_teams_end(x);
+    }
     x->is_lost = true;
     return code;
 }
@@ -79,7 +81,7 @@ static int sent(struct gn_extract *x, struct gn_extract_location *l, const struc
     if (!op)
         return gn_extract_failed();
     op->link = (uint32_t)link;
-    op->number = x->channel_states[link].sent++;
+    op->number = x->store->channels[link].sends++;
     x->stats.sends++;
     return 0;
 }
@@ -105,6 +107,13 @@ static int communicated(struct gn_extract *x, struct gn_extract_location *l, con
     case GN_EVENT_NBC_COMPLETE:
     case GN_EVENT_RMA_COLLECTIVE_END:
         return gn_extract_ended(x, l, event);
+    case GN_EVENT_ENTER:
+    case GN_EVENT_LEAVE:
+    case GN_EVENT_THREAD_FORK:
+    case GN_EVENT_THREAD_JOIN:
+    case GN_EVENT_THREAD_BEGIN:
+    case GN_EVENT_THREAD_END:
+        return gn_extract_in_team(x, l, event);
     case GN_EVENT_MEASUREMENT:
         return event->request == 0 ? lose(x) : 0;
     case GN_EVENT_LOST:
@@ -279,6 +288,7 @@ int gn_extract_process(struct gn_extract *x, uint32_t process, struct gn_error *
         code = x->location_count == 1 ? run_alone(x, err) : run_several(x, err);
     int failed = gn_extract_receives_end(x);
     gn_extract_collectives_end(x);
+    gn_extract_teams_end(x);
     if (code == 0 && failed == 0)
         failed = leave(x);
     return code ? code : failed ? fail(x, failed, err) : 0;

@@ -15,6 +15,7 @@ enum { GIVEN_UP_MOST = 65536 };
 struct gn_extract_start {
     struct gn_extract_start *next; /* without a number */
     uint64_t request;
+    struct gn_extract_location *location;
     struct gn_op *begin, *end; /* NULL: it is nobody's business; its end has not come */
     uint32_t comm, root;
     uint8_t op;
@@ -273,6 +274,7 @@ static struct gn_extract_start *new_start(struct gn_extract *x, struct gn_extrac
         return NULL;
     *start = (struct gn_extract_start){
         .request = event->request,
+        .location = l,
         .comm = event->comm,
         .root = event->peer,
         .op = event->op < GN_COLLECTIVE_COUNT ? event->op : GN_COLLECTIVE_UNKNOWN,
@@ -380,10 +382,14 @@ int gn_extract_ended(struct gn_extract *x, struct gn_extract_location *l, const 
 void gn_extract_collectives_end(struct gn_extract *x)
 {
     struct gn_extract_collectives *c = &x->collectives;
-    while (c->first) { /* what is before the others is not known: neither are their numbers */
+    while (c->first) {
         struct gn_extract_start *start = take_first(c);
-        if (!start->is_settled)
+        const bool is_known = start->is_settled || start->comm != GN_NONE;
+        start->location->is_blind |= !is_known;
+        if (!start->is_settled && start->location->is_blind)
             dissolve(start);
+        else if (!start->is_settled)
+            number(x, start);
         free_if_over(x, start);
     }
     for (size_t i = 0; i < x->location_count; i++) {

@@ -5,6 +5,7 @@
  *   extract_links.c         channels and groups
  *   extract_receives.c      which message of its channel a receive is for
  *   extract_collectives.c   which instance of its group a collective is
+ *   extract_teams.c         the same of threads' forks, joins and barriers
  *
  * What a process has open is kept while its events are pulled, and only then. Ops never move, so a number
  * that is known later is written into an op that has long been added.
@@ -19,6 +20,8 @@
 enum { GN_EXTRACT_PATIENCE = 65536 };
 
 struct gn_extract_start;
+struct gn_extract_frame;
+struct gn_extract_gathering;
 
 /* A location of the process that is being extracted. */
 struct gn_extract_location {
@@ -32,6 +35,12 @@ struct gn_extract_location {
     uint64_t record, op_record;                       /* of the last event; of the last op */
     uint64_t steps;                                   /* since the last op */
     struct gn_extract_start *blocking, *blocking_rma; /* the collective it is in */
+    bool is_blind; /* it is not known which collective it began: nor what those after it are */
+    struct gn_extract_frame *frames; /* teams that it is in, the innermost last */
+    size_t frame_count, frame_capacity;
+    struct gn_op *fork; /* that no team has begun after */
+    bool joins;         /* it was a team's master, whose end has come: the join is next */
+    uint32_t join_team, join_instance;
 };
 
 /* A receive that was posted, in the order of posting. */
@@ -70,6 +79,18 @@ struct gn_extract_collectives {
     struct gn_map by_request; /* nonblocking ones that have not ended */
 };
 
+enum { GN_EXTRACT_GATHERINGS = 3 };
+
+struct gn_extract_teams {
+    struct gn_map gatherings;                  /* that are not complete */
+    struct gn_extract_gathering *first, *last; /* … in the order in which they began */
+    size_t count;
+    uint32_t numbers[GN_EXTRACT_GATHERINGS];
+    struct gn_map begun_index; /* of (team, location), + 1, in: */
+    uint32_t *begun;           /* how often */
+    size_t begun_count, begun_capacity;
+};
+
 struct gn_extract {
     struct gn_source *source;
     const struct gn_definitions *definitions;
@@ -80,7 +101,7 @@ struct gn_extract {
     /* links */
     struct gn_map channels; /* to index + 1 */
     struct gn_extract_channel {
-        uint32_t sent, received;
+        uint32_t received;
     } * channel_states; /* [store->channel_count] */
     size_t channel_capacity;
     struct gn_map groups;
@@ -98,6 +119,7 @@ struct gn_extract {
     bool is_lost; /* nothing can be counted any more */
     struct gn_extract_receives receives;
     struct gn_extract_collectives collectives;
+    struct gn_extract_teams teams;
     struct gn_extract_memo { /* channels that were used last */
         uint32_t comm, peer, tag, link;
         bool sends, used;
@@ -121,6 +143,8 @@ int64_t gn_extract_channel(struct gn_extract *x, uint32_t comm, uint32_t peer, u
 int64_t gn_extract_channel_from(struct gn_extract *x, uint32_t comm, uint32_t from, uint32_t tag);
 /* The group of a communicator, or of a window, with group_states[link] of this process. */
 int64_t gn_extract_group(struct gn_extract *x, uint32_t comm, bool is_window);
+/* The group of this process's forks, joins or barriers: kind tells them apart. */
+int64_t gn_extract_team(struct gn_extract *x, uint32_t kind);
 void gn_extract_links_close(struct gn_extract *x);
 
 /* ---- receives. 0 or a negative errno value ---- */
@@ -136,5 +160,11 @@ int gn_extract_receives_end(struct gn_extract *x);
 int gn_extract_begun(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event);
 int gn_extract_ended(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event);
 void gn_extract_collectives_end(struct gn_extract *x);
+
+/* ---- teams of threads. 0 or a negative errno value ---- */
+
+/* Enters, leaves, and events of threads. */
+int gn_extract_in_team(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event);
+void gn_extract_teams_end(struct gn_extract *x);
 
 #endif

@@ -42,7 +42,7 @@ static int64_t channel_between(struct gn_extract *x, uint32_t comm, uint32_t fro
         return GN_LINK_INTERNAL;
     struct gn_key key = channel_key(comm, from, to, tag);
     const void *known = gn_map_find(&x->channels, key);
-    return known ? index_of(known) : make_channel(x, key, &(struct gn_op_channel){comm, from, to, tag});
+    return known ? index_of(known) : make_channel(x, key, &(struct gn_op_channel){comm, from, to, tag, 0});
 }
 
 int64_t gn_extract_channel_from(struct gn_extract *x, uint32_t comm, uint32_t from, uint32_t tag)
@@ -104,6 +104,15 @@ int64_t gn_extract_group(struct gn_extract *x, uint32_t comm, bool is_window)
         state->rank = gn_comm_rank_of(d, members, x->process, &state->second);
     }
     return state->rank == GN_NONE ? GN_LINK_UNFIT : link;
+}
+
+int64_t gn_extract_team(struct gn_extract *x, uint32_t kind)
+{
+    enum { TEAMS = 2 }; /* after communicators and windows */
+    const struct gn_key key = {x->process, TEAMS + kind};
+    const void *known = gn_map_find(&x->groups, key);
+    return known ? index_of(known)
+                 : make_group(x, key, &(struct gn_op_group){.comm = x->process, .is_team = true});
 }
 
 void gn_extract_links_close(struct gn_extract *x)

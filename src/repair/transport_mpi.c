@@ -19,7 +19,8 @@ enum {
     SETTLEMENT,
     IN_FLIGHT = 64,        /* batches that MPI knows of */
     SLOTS = IN_FLIGHT + 8, /* and settlements: they wait for no batch */
-    SPINS = 32,            /* questions before the first nap */
+    POLITE = 16,           /* questions before others get the core in between */
+    SPINS = 256,           /* questions before the first nap: longer than a message takes between hosts */
     LONGEST_NAP_US = 200,
     MOST_BATCH = 1 << 30,
     PIECE = 1 << 30,       /* of what is shared: MPI counts in int */
@@ -100,7 +101,7 @@ static bool wait_a_little(struct waiting *waiting)
     if (left <= 0)
         return false;
     if (++waiting->asked < SPINS) {
-        if (waiting->asked > SPINS / 2)
+        if (waiting->asked > POLITE)
             sched_yield(); /* whom we wait for may need this core */
         return true;
     }

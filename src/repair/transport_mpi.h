@@ -4,19 +4,19 @@
  * gnomon is linked with no MPI, and MPI libraries differ in their binary interface: this is built once per
  * flavour as a module, which finds MPI's functions in the library that is loaded before it
  * (cli/job_transport). What it is made of:
+ *   - batches: MPI_Isend of a copy, some at a time; what is more waits in a queue for its turn, so that the
+ *     library never has to search through many. Whoever waits for anything moves this on;
+ *   - a settlement: sums go up a binary tree of the processes and the result goes down again, as messages of
+ *     their own tag. (With MPI_Iallreduce it would be left to the library how many messages that takes: of
+ *     simulated ones it is the square of the processes.);
+ *   - waiting: asks again and again, at first at once, then letting others run in between, then after naps
+ *     that get longer up to 200 us. MPI's own waiting takes a whole core, which is somebody else's where
+ *     there are more processes than cores.
  *
- *   batches     MPI_Isend of a copy, some at a time; what is more waits in a queue for its turn, so that the
- *               library never has to search through many. Whoever waits for anything moves this on.
- *   settlement  sums go up a binary tree of the processes and the result goes down again, as messages of
- * their own tag. (With MPI_Iallreduce it would be left to the library how many messages that takes: of
- * simulated ones it is the square of the processes.) waiting     asks again and again: at first at once, then
- * after naps that get longer up to 200 us. MPI's own waiting takes a whole core, which is somebody else's
- * where there are more processes than cores.
- *
- * With GNOMON_SIMULATED_TIME it is for SimGrid's SMPI. There asking costs simulated time and naps pass it, so
- * that waiting is left to MPI: receives are posted, and MPI_Waitany says which came. Batches are then at most
- * GN_TRANSPORT_MOST_SIMULATED bytes, and below smpi/send-is-detached-thresh: they are sent by MPI_Send, which
- * must not wait for the receiver.
+ * With GNOMON_SIMULATED_TIME it is for SimGrid's SMPI, where asking and naps pass simulated time (asking: as
+ * much as smpi/test says). Who waits for as long as it takes leaves that to MPI there: receives are posted,
+ * and MPI_Waitany says which came. Batches are then at most GN_TRANSPORT_MOST_SIMULATED bytes, and below
+ * smpi/send-is-detached-thresh: they are sent by MPI_Send, which must not wait for the receiver.
  *
  * All calls come from one thread.
  */

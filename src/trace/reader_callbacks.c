@@ -555,15 +555,15 @@ static OTF2_CallbackCode on_thread_wait(COMMON, OTF2_CommRef contingent, uint64_
 
 static OTF2_CallbackCode on_team_begin(COMMON, OTF2_CommRef team)
 {
-    AT_RECORD, (void)team;
-    add(user, GN_EVENT_THREAD_BEGIN, time);
+    AT_RECORD;
+    add(user, GN_EVENT_THREAD_BEGIN, time)->comm = comm_of(user, team);
     return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_team_end(COMMON, OTF2_CommRef team)
 {
-    AT_RECORD, (void)team;
-    add(user, GN_EVENT_THREAD_END, time);
+    AT_RECORD;
+    add(user, GN_EVENT_THREAD_END, time)->comm = comm_of(user, team);
     return OTF2_CALLBACK_SUCCESS;
 }
 
