@@ -128,6 +128,8 @@ struct gn_mail_sides {
 struct gn_outbox {
     uint8_t *bytes;
     size_t size, capacity;
+    uint32_t next; /* with mail in it; GN_NONE */
+    bool listed;   /* among them */
 };
 
 struct gn_peer {
@@ -160,6 +162,7 @@ struct gn_replay {
     bool *left;                  /* [process_count] the process sends and begins nothing more */
     bool others_left;            /* processes of other ranks are among them */
     struct gn_peer *peers;       /* [transport->size] */
+    uint32_t first_outbox;       /* with mail in it: of a thousand peers few are written to at a time */
     int64_t mails_out, mails_in; /* batches */
     uint64_t sends, receives, ops_done;
     int failed; /* -ENOMEM, or the transport's; nothing works any more */

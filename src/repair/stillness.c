@@ -62,13 +62,14 @@ static int64_t run_still(struct gn_replay *replay)
         receive_some(replay, 0);
         if (replay->first_ready != GN_NONE)
             continue;
+        gn_mail_flush(replay); /* what came may have had to be handed on */
         const bool is_done = replay->locations_open == 0;
         if (is_done)
             ask(replay, &still);
         if (answered(replay, &still, &open))
             break;
         const int64_t before = replay->mails_in;
-        receive_some(replay, still.asked ? -1 : PATIENCE_US);
+        receive_some(replay, still.asked ? -1 : is_done ? 0 : PATIENCE_US);
         if (replay->mails_in == before)
             ask(replay, &still);
     }
