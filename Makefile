@@ -15,7 +15,7 @@ PLAIN_LAYOUT = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: help setup build demo check check-format check-manual bench table2 soundness format install deb clean
+.PHONY: help setup build demo check check-format check-manual bench table2 soundness fidelity format install deb clean
 
 help:
 	@echo 'make build      release build in $(RELEASE) (the default)'
@@ -24,6 +24,7 @@ help:
 	@echo 'make bench      what measuring costs, against the same run without it'
 	@echo 'make table2     fast sends by method of clock conversion, on two emulated hosts'
 	@echo 'make soundness  whether any bound between clocks is ever wrong, over 10^8 of them'
+	@echo 'make fidelity   whether repaired timestamps are to be believed, against the truth'
 	@echo 'make setup      install the packages all of these need (scripts/packages.txt)'
 	@echo 'make format     apply .clang-format'
 	@echo 'make install    into PREFIX ($(PREFIX)), below DESTDIR when that is set'
@@ -81,6 +82,12 @@ soundness:
 	cmake --preset release
 	cmake --build --preset release
 	@BUILD=$(CURDIR)/$(RELEASE) SOURCE=$(CURDIR) tests/soundness/all.sh
+
+fidelity:
+	@$(SETUP) build
+	cmake --preset release
+	cmake --build --preset release
+	@scripts/fidelity.py $(RELEASE)
 
 format:
 	clang-format -i $(C_FILES)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What measuring costs, against the same program run without it.
 
-    bench.py BUILD_DIR [--quick] [--real] [--only calls|parts|real|size|trace|order|files|clock|fits] [--rounds N] [--json FILE]
+    bench.py BUILD_DIR [--quick] [--real] [--only calls|parts|real|size|trace|order|files|sync|clock|fits] [--rounds N] [--json FILE]
 
 Everything is compared in pairs: what is compared runs in turn, round after round, differences and ratios are
 taken within a round, and their median is quoted with the smallest and the largest. bench/README.md says how to
@@ -21,7 +21,7 @@ import tempfile
 import time
 
 AIM_NS = 60  # added per MPI call, at the median, with call paths
-SECTIONS = ["calls", "parts", "real", "size", "trace", "order", "files", "clock", "fits"]
+SECTIONS = ["calls", "parts", "real", "size", "trace", "order", "files", "sync", "clock", "fits"]
 TRACE_AIM = {"seconds": 0.197, "bytes": 51e6}  # for a million events
 FLAVOURS = ["openmpi", "mpich"]
 VARIANTS = ["bare", "empty", "clock", "gnomon", "trace"]
@@ -31,6 +31,7 @@ EVENTS_PER_CALL = {"iprobe, 12 frames": 2, "sendrecv 8 B": 4, "ping-pong 8 B": 3
                    "allreduce 8 B": 4}
 EVENT_AIM_NS = 40  # added per event by --trace
 FILE_AIM = 1.3     # gnomon order over the OTF2 library's reading
+SYNC_AIM = 1.5     # gnomon sync over the OTF2 library's reading and writing
 PATIENCE_S = 900
 
 LAMMPS_INPUT = """# Lennard-Jones melt, 32,000 atoms
@@ -455,6 +456,58 @@ def bench_files(runner, options):
            for name in ways], ["", "s", "/local", "/global"])
     shutil.rmtree(archive)
     return rounds
+
+
+# ---- repairing timestamps ----
+
+SYNC_CLOCKS = {"right": [], "skewed": ["--offset", "50us", "--rate", "1ppm", "--wander", "sine:1ppm:10s"]}
+
+
+def seconds_into(words, folder):
+    """Of a command that makes the folder; the disk's caches get no credit for what the last one left there."""
+    shutil.rmtree(folder, ignore_errors=True)
+    os.sync()
+    return seconds_of(words)
+
+
+def sync_rounds(runner, archive, count):
+    out = os.path.join(runner.folder, "repaired")
+    ways = {"copy": [runner.path("bench", "copy_otf2"), archive + "/traces.otf2", out],
+            "sync": [runner.path("bin", "gnomon"), "sync", archive, "-o", out, "--presync", "none"]}
+    rounds = []
+    for turn in range(count):
+        order = sorted(ways, reverse=turn % 2 == 1)
+        rounds.append({name: seconds_into(ways[name], out) for name in order})
+    shutil.rmtree(out, ignore_errors=True)
+    return rounds
+
+
+def sync_row(pattern, events, clocks, rounds):
+    ratio = spread([r["sync"] / r["copy"] for r in rounds])
+    return [f"{pattern}, {clocks}", f"{events / 1e6:.0f}", shown(spread([r["copy"] for r in rounds]), "{:.2f}"),
+            shown(spread([r["sync"] for r in rounds]), "{:.2f}"), shown(ratio, "{:.2f}")]
+
+
+def bench_sync(runner, options):
+    title("gnomon sync, against the OTF2 library reading and writing the same archive")
+    print("  Synthetic archives of 64 locations on 16 nodes, whose clocks are right, or up to 50 us and 1 ppm wrong (which\n"
+          "  violates the clock condition). copy: the library alone, event by event. Wall time of the processes in turn, median\n"
+          f"  (min … max); the ratio is of the same round. Aim: at most {SYNC_AIM}.\n", flush=True)
+    results, rows = {}, []
+    archive = os.path.join(runner.folder, "archive")
+    for pattern in ["ring", "stencil3", "multigrid"]:
+        for events in [1e6] if options.quick else [4e6, 10e6]:
+            for clocks, words in SYNC_CLOCKS.items():
+                seconds_of([runner.path("bin", "gnomon"), "synth", pattern, "-n", "64", "-e", str(int(events)), "--domains",
+                            "16", "--latency", "5us", "--latency-within", "1us", *words, "-o", archive])
+                rounds = sync_rounds(runner, archive, options.rounds)
+                shutil.rmtree(archive)
+                results[f"{pattern} {events:.0f} {clocks}"] = rounds
+                rows.append(sync_row(pattern, events, clocks, rounds))
+    table(rows, ["", "million events", "copy, s", "sync, s", "sync/copy"])
+    print("\n  In memory, on one core, by the share of all events that are receives before their sends; aim: 10 million events/s\n"
+          "  whatever the share.\n", flush=True)
+    return {"archives": results, "memory": show(runner, "repair", 1e6 if options.quick else 4e6)}
 
 
 # ---- clocks ----

@@ -20,7 +20,10 @@ enum {
     KEY_OFFSET,
     KEY_RATE,
     KEY_WANDER,
+    KEY_MEASURE,
     KEY_LATENCY,
+    KEY_WITHIN,
+    KEY_QUIET,
     KEY_COMPUTE,
     KEY_IMBALANCE,
     KEY_UNMATCHED,
@@ -44,8 +47,10 @@ static const struct argp_option options[] = {
     {"to", KEY_TO, "FORMAT", 0, "otf2 (default), or stream: an event stream to a file or standard output", 0},
     {"seed", KEY_SEED, "NUMBER", 0, "Another trace of the same kind (1)", 0},
     {"latency", KEY_LATENCY, "TIME", 0, "Of the fastest message; in the mean twice that (2us)", 0},
+    {"latency-within", KEY_WITHIN, "TIME", 0, "The same between ranks of one clock domain (the latency)", 0},
     {"compute", KEY_COMPUTE, "TIME", 0, "Of a computation between calls, in the mean (20us)", 0},
     {"imbalance", KEY_IMBALANCE, "SHARE", 0, "By which ranks differ in that (10%)", 0},
+    {"quiet", KEY_QUIET, "TIME", 0, "Sleep before the first iteration, and after the last (0)", 0},
     {"faster", KEY_FASTER, "REGION:PERCENT[@RANK]", 0,
      "Have a region compute in less time, the rest the same", 0},
     {"unmatched", KEY_UNMATCHED, "SHARE", 0, "Sends that nobody receives (0)", 0},
@@ -54,6 +59,9 @@ static const struct argp_option options[] = {
     {"offset", KEY_OFFSET, "TIME", 0, "Clocks start within ± this (0)", 1},
     {"rate", KEY_RATE, "RATE", 0, "and run within ± this of the truth (0)", 1},
     {"wander", KEY_WANDER, "KIND:RATE:PERIOD", 0, "Rates change: sine, ramp or step, e.g. sine:5ppm:10s", 1},
+    {"measure-offsets", KEY_MEASURE, "ERROR[:PERIOD]", 0,
+     "The archive has clock offsets, measured to ± ERROR at the begin and the end; or bounds, every PERIOD",
+     1},
     {"list", KEY_LIST, NULL, 0, "List the patterns", 2},
     {0}};
 
@@ -101,6 +109,20 @@ static void wander(struct argp_state *state, struct gn_synth_settings *settings,
     settings->wander_period_s = quantity(state, "wander", period, GN_QUANTITY_TIME_NS) / 1e9;
 }
 
+static void measure(struct argp_state *state, struct gn_synth_settings *settings, char *text)
+{
+    char *period = strchr(text, ':');
+    if (period)
+        *period++ = '\0';
+    settings->measured = true;
+    settings->measure_error_ns = quantity(state, "measure-offsets", text, GN_QUANTITY_TIME_NS);
+    if (!period)
+        return;
+    settings->measure_period_s = quantity(state, "measure-offsets", period, GN_QUANTITY_TIME_NS) / 1e9;
+    if (settings->measure_period_s <= 0)
+        argp_error(state, "--measure-offsets %s:%s: a period longer than that is expected", text, period);
+}
+
 static void faster(struct argp_state *state, struct gn_synth_settings *settings, char *text)
 {
     char *percent = strrchr(text, ':'), *rank = strrchr(text, '@');
@@ -145,6 +167,9 @@ static error_t parse_clocks(int key, char *value, struct argp_state *state)
     case KEY_WANDER:
         wander(state, s, value);
         break;
+    case KEY_MEASURE:
+        measure(state, s, value);
+        break;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -166,6 +191,12 @@ static error_t parse_program(int key, char *value, struct argp_state *state)
         break;
     case KEY_LATENCY:
         s->latency_ns = quantity(state, "latency", value, GN_QUANTITY_TIME_NS);
+        break;
+    case KEY_WITHIN:
+        s->within_latency_ns = quantity(state, "latency-within", value, GN_QUANTITY_TIME_NS);
+        break;
+    case KEY_QUIET:
+        s->quiet_ns = quantity(state, "quiet", value, GN_QUANTITY_TIME_NS);
         break;
     case KEY_COMPUTE:
         s->compute_ns = quantity(state, "compute", value, GN_QUANTITY_TIME_NS);
@@ -200,6 +231,8 @@ static void complete(struct argp_state *state, struct arguments *a)
 {
     if (!a->output && !a->to_stream)
         argp_error(state, "a folder to write to (-o) is expected");
+    if (a->to_stream && a->settings.measured)
+        argp_error(state, "--measure-offsets: an event stream has no clock offsets");
     if (!a->output)
         a->output = "-";
     if (a->pattern)
@@ -295,7 +328,29 @@ static int write_events(struct output *out, struct gn_error *err)
     return 0;
 }
 
-static int write_trace(struct output *out, const char *folder, struct gn_error *err)
+/* Definitions and, as far as they were measured, clock offsets. */
+static int finish_archive(struct output *out, bool measured, struct gn_error *err)
+{
+    const struct gn_definitions *d = out->source.definitions;
+    int code = measured ? gn_synth_measure(&out->source, err) : 0;
+    struct gn_trace_local *own = calloc(d->clock_count, sizeof *own);
+    const struct gn_trace_local **locals = calloc(d->location_count, sizeof *locals);
+    if (code == 0 && (!own || !locals))
+        code = gn_fail(err, -ENOMEM, "no memory for the offsets of clocks");
+    for (size_t i = 0; i < d->clock_count && code == 0; i++)
+        own[i] = (struct gn_trace_local){.offsets = d->clocks[i].offsets, .offset_count = d->clocks[i].count};
+    for (size_t i = 0; i < d->location_count && code == 0; i++)
+        locals[i] = &own[d->locations[i].clock];
+    if (code == 0)
+        code = gn_trace_finish_each(out->writer, d, locals, err);
+    else
+        gn_trace_abandon(out->writer);
+    free(own);
+    free(locals);
+    return code;
+}
+
+static int write_trace(struct output *out, const char *folder, bool measured, struct gn_error *err)
 {
     int code = gn_truth_create(&out->truth, folder, err);
     if (code != 0) {
@@ -309,16 +364,16 @@ static int write_trace(struct output *out, const char *folder, struct gn_error *
         return code;
     }
     code = gn_truth_finish(out->truth, err);
-    int finished = gn_trace_finish(out->writer, out->source.definitions, code == 0 ? err : NULL);
+    int finished = finish_archive(out, measured && code == 0, code == 0 ? err : NULL);
     return code == 0 ? finished : code;
 }
 
 /* Status 2: it could not be begun; 1: not finished. */
-static int simulate_trace(struct output *out, const char *folder, struct gn_error *err)
+static int simulate_trace(struct output *out, const char *folder, bool measured, struct gn_error *err)
 {
     if (gn_trace_create(&out->writer, folder, err) != 0)
         return 2;
-    return write_trace(out, folder, err) == 0 ? 0 : 1;
+    return write_trace(out, folder, measured, err) == 0 ? 0 : 1;
 }
 
 static int simulate_stream(struct output *out, const char *path, struct gn_error *err)
@@ -364,7 +419,8 @@ int gn_command_synth(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     int status = 2;
     if (gn_synth_open(&out.source, &a.settings, &err) == 0) {
-        status = a.to_stream ? simulate_stream(&out, a.output, &err) : simulate_trace(&out, a.output, &err);
+        status = a.to_stream ? simulate_stream(&out, a.output, &err)
+                             : simulate_trace(&out, a.output, a.settings.measured, &err);
         out.source.close(out.source.self);
     }
     if (status == 0)

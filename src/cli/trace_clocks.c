@@ -41,7 +41,7 @@ static uint32_t number_domains(const struct gn_definitions *d, uint32_t *number)
     return count;
 }
 
-static const char *domain_name(const struct gn_definitions *d, uint32_t domain)
+const char *gn_domain_name(const struct gn_definitions *d, uint32_t domain)
 {
     return gn_string(d, domain < d->system_node_count ? d->system_nodes[domain].name
                                                       : d->processes[domain - d->system_node_count].name);
@@ -57,7 +57,7 @@ static int name_domains(struct gn_trace_clocks *c, const struct gn_definitions *
         uint32_t domain = number[d->locations[i].domain];
         c->domain_of[i] = domain;
         if (!c->names[domain])
-            c->names[domain] = strdup(domain_name(d, d->locations[i].domain));
+            c->names[domain] = strdup(gn_domain_name(d, d->locations[i].domain));
         if (!c->names[domain])
             return -ENOMEM;
     }

@@ -33,4 +33,7 @@ int gn_trace_clocks(struct gn_trace_clocks *clocks, const char *path, const stru
                     struct gn_error *err);
 void gn_trace_clocks_clear(struct gn_trace_clocks *clocks);
 
+/* What a clock domain (of gn_location_def) is called: the host, or the process where each has a clock. */
+const char *gn_domain_name(const struct gn_definitions *definitions, uint32_t domain);
+
 #endif

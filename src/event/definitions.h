@@ -55,7 +55,13 @@ struct gn_location_def {
 };
 
 /* Roles as far as anything here depends on them. */
-enum gn_region_role { GN_ROLE_UNKNOWN, GN_ROLE_FUNCTION, GN_ROLE_MPI, GN_ROLE_USER };
+enum gn_region_role {
+    GN_ROLE_UNKNOWN,
+    GN_ROLE_FUNCTION,
+    GN_ROLE_MPI,
+    GN_ROLE_USER,
+    GN_ROLE_BARRIER /* of a team of threads (OpenMP), also one that another construct implies */
+};
 
 struct gn_region_def {
     uint32_t name;        /* string */

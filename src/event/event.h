@@ -59,8 +59,8 @@
     X(IO_COMPLETE, io_complete)   /* bytes, request */                                                       \
     X(THREAD_FORK, thread_fork)                                                                              \
     X(THREAD_JOIN, thread_join)                                                                              \
-    X(THREAD_BEGIN, thread_begin)                                                                            \
-    X(THREAD_END, thread_end)                                                                                \
+    X(THREAD_BEGIN, thread_begin) /* comm: of its team (OpenMP); GN_NONE: a thread that was created alone */ \
+    X(THREAD_END, thread_end)     /* the same */                                                             \
     X(REGION_BEGIN, region_begin) /* region: a name the user gave a part of the program */                   \
     X(REGION_END, region_end)     /* region */                                                               \
     X(MEASUREMENT, measurement)   /* request 0: off from here, 1: on again */                                \
@@ -129,7 +129,8 @@ struct gn_event {
     uint32_t comm; /* communicator; of RMA events the window */
     uint32_t peer; /* rank in comm: the other end of a message, the root of a collective, the target */
     uint32_t tag;
-    uint32_t reserved2;
+    uint32_t record; /* which record of the location's event file it is, from 1 (low 32 bits), counting those
+                        that are no events here, too; 0: it does not come from a file */
     uint64_t
         request; /* identifies a request from its start to its completion, within the location's process */
     uint64_t bytes_sent;

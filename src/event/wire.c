@@ -297,7 +297,9 @@ int gn_wire_write(struct gn_wire_writer *w, const struct gn_event *event, struct
         return no_memory(err);
     batch->count++;
     ((struct record *)(w->buffer + w->batch_at))->bytes += (uint32_t)sizeof *event;
-    if (!append(w, event, sizeof *event))
+    struct gn_event here = *event;
+    here.record = 0; /* of a file that the reader of the stream does not have */
+    if (!append(w, &here, sizeof here))
         return no_memory(err);
     return w->length >= BUFFERED && !w->held ? gn_wire_flush(w, err) : 0;
 }
@@ -526,7 +528,7 @@ static const char *read_region(struct gn_wire_reader *r, struct words w)
     struct gn_region_def x = {w.at[1], w.at[2], w.at[3], w.at[4], (uint8_t)w.at[5], (uint8_t)w.at[6]};
     if (!is_string(r, x.name) || !is_string(r, x.source_file))
         return dangling;
-    if (x.role > GN_ROLE_USER)
+    if (x.role > GN_ROLE_BARRIER)
         x.role = GN_ROLE_UNKNOWN;
     if (x.op >= GN_COLLECTIVE_COUNT)
         x.op = GN_COLLECTIVE_UNKNOWN;
@@ -635,7 +637,7 @@ static int read_event(struct gn_wire_reader *r, const struct gn_event *raw, cons
     if (event.op >= GN_COLLECTIVE_COUNT)
         event.op = GN_COLLECTIVE_UNKNOWN;
     event.reserved = 0;
-    event.reserved2 = 0;
+    event.record = 0;
     check_reference(r, &event.region, d->region_count);
     check_reference(r, &event.path, d->path_count);
     check_reference(r, &event.comm, is_about_window(event.kind) ? d->window_count : d->comm_count);

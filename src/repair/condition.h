@@ -23,17 +23,25 @@ struct gn_condition_count {
     int64_t error_ticks_max;
 };
 
+struct gn_condition_message {
+    uint32_t from, to;                  /* locations */
+    int64_t sent_ticks, received_ticks; /* presynchronised */
+    bool is_collective;
+};
+
 struct gn_condition {
     struct gn_condition_count messages;    /* point to point */
     struct gn_condition_count collectives; /* logical messages */
-    struct gn_condition_count uncertain;   /* logical messages of alltoallv and alltoallw: may not exist */
-    uint64_t events, backward;             /* backward: an event before its predecessor at its location */
-    uint64_t unmatched, ambiguous;         /* messages that could not be checked */
-    struct {
-        uint32_t from, to; /* locations */
-        int64_t sent_ticks, received_ticks;
-        bool is_collective;
-    } worst; /* the message that misses most; from == GN_NONE: there is none */
+    /* logical messages that may not exist: of alltoallv and alltoallw, where who sends to whom is not
+     * recorded; of collectives on windows, and those that make and free handles and memory, of which MPI does
+     * not say that they synchronise; of those in which nobody sent or received anything, though they are no
+     * barriers; of operations that are not known */
+    struct gn_condition_count uncertain;
+    uint64_t events, backward; /* backward: an event before its predecessor at its location */
+    /* What could not be checked. unmatched: sends and receives without the other, and members of collectives
+     * whose begin or end is missing, or who disagree; ambiguous: receives whose send is a guess */
+    uint64_t unmatched, ambiguous;
+    struct gn_condition_message worst; /* the one that misses most; from == GN_NONE: there is none */
 };
 
 /* Pulls all events. latency NULL: µ = 0. presync: what makes times of timestamps. 0 or a negative errno value
@@ -41,6 +49,13 @@ struct gn_condition {
 int gn_condition_check(struct gn_source *source, const struct gn_presync *presync,
                        const struct gn_latency *latency, struct gn_condition *condition,
                        struct gn_error *err);
+
+/* What is missing to worst; 0: nothing. */
+static inline int64_t gn_condition_worst_ticks(const struct gn_condition *condition)
+{
+    const int64_t message = condition->messages.worst_ticks, logical = condition->collectives.worst_ticks;
+    return message > logical ? message : logical;
+}
 
 /* No certain message violates it, and no location goes back in time. */
 static inline bool gn_condition_holds(const struct gn_condition *condition)

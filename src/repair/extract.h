@@ -18,7 +18,12 @@
  * itself are internal, too (its clock cannot disagree with itself), unless it has several locations.
  *
  * OpenMP (where the trace has them): thread_fork gives to the begins of its team, the ends of a team give to
- * thread_join, and a barrier of a team is a collective of the team's threads: groups with is_team.
+ * thread_join, and a barrier of a team is a collective of the team's threads: groups with is_team. A thread
+ * that has no events of the team is no member.
+ *
+ * Not used: locks, of OpenMP and of windows (who was first would be told by the timestamps alone, which are
+ * what is in doubt); post, start, complete and wait on windows (OTF2 has one record for all four, and MPI
+ * lets all but wait return before the other side has come).
  */
 #ifndef GNOMON_REPAIR_EXTRACT_H
 #define GNOMON_REPAIR_EXTRACT_H
@@ -29,7 +34,7 @@
 
 struct gn_extract_stats {
     uint64_t events, ops;
-    uint64_t sends, receives, collectives; /* collectives: begins */
+    uint64_t sends, receives, collectives; /* collectives: begins, those of teams, too */
     uint64_t uncounted;                    /* communication after something was lost */
     uint64_t ambiguous;              /* receives whose number is a guess: one before them never completed */
     uint64_t unfit;                  /* events that fit no definition, or no earlier event */

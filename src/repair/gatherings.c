@@ -87,6 +87,8 @@ static uint32_t add_group(struct gn_replay *replay, const struct gn_op_group *wh
             return GN_NONE;
     }
     const uint32_t index = (uint32_t)(replay->group_count - 1);
+    if (what->is_team) /* nobody asks for it by name: its threads are all here */
+        return index;
     return gn_map_add(&replay->group_links, group_key(what), (void *)(uintptr_t)(index + 1)) ? index
                                                                                              : GN_NONE;
 }
@@ -240,29 +242,22 @@ static void post_down(struct gn_replay *replay, const struct gn_gathering *g, en
         post(replay, g, rank_at(&tree, tree.position + step), kind, 0, sides);
 }
 
-/* Whether all members of the ranks from position on, as far as its subtree goes, have left. */
-static bool subtree_left(const struct gn_replay *replay, const struct gn_gathering *g,
-                         const struct tree *tree, uint32_t position)
-{
-    const struct gn_comm_def *comm = comm_of(replay, &replay->groups[g->group]);
-    const uint32_t end = position + reach_of(tree, position);
-    for (size_t i = 0; comm && i < (size_t)comm->member_count + comm->other_count; i++) {
-        const uint32_t at = position_of(tree, replay->owner[comm->members[i]]);
-        if (at != GN_NONE && at >= position && at < end && !replay->left[comm->members[i]])
-            return false;
-    }
-    return true;
-}
-
-/* Whether each child has sent its part, or never will. */
-static bool children_done(const struct gn_replay *replay, const struct gn_gathering *g,
-                          const struct tree *tree, uint32_t parts)
+/* Whether each child has sent its part. One whose members have all left may not know that there is anything
+ * to send a part of: once somebody is known to have left, those who are missing are asked. */
+static bool children_done(struct gn_replay *replay, struct gn_gathering *g, const struct tree *tree,
+                          uint32_t parts)
 {
     const uint32_t reach = reach_of(tree, tree->position);
-    for (uint32_t step = 1; step < reach; step *= 2)
-        if (!(parts & step) && !(replay->others_left && subtree_left(replay, g, tree, tree->position + step)))
-            return false;
-    return true;
+    bool done = true;
+    for (uint32_t step = 1; step < reach; step *= 2) {
+        if (parts & step)
+            continue;
+        done = false;
+        if (replay->somebody_left && !g->asked)
+            post(replay, g, rank_at(tree, tree->position + step), GN_MAIL_ASK, 0, g->begins);
+    }
+    g->asked |= !done && replay->somebody_left;
+    return done;
 }
 
 /* ---- instances ---- */
@@ -302,7 +297,7 @@ static bool takes_part(const struct gn_replay *replay, const struct gn_gathering
     return !rooted || !group->is_intercomm || second == far_side(group, g) || process == g->root;
 }
 
-/* How many of our processes take part; of a team: its threads. */
+/* How many of our processes take part; of a team: threads that begin, of a fork those that end. */
 static uint32_t ours_in(const struct gn_replay *replay, const struct gn_gathering *g, bool of_those_left)
 {
     const struct gn_replay_group *group = &replay->groups[g->group];
@@ -767,6 +762,8 @@ void gn_gatherings_mail(struct gn_replay *replay, const struct gn_mail *mail,
         if (!g->limited)
             post_down(replay, g, GN_MAIL_LIMITS, g->ends);
         g->limited = true;
+        break;
+    case GN_MAIL_ASK: /* being there is enough */
         break;
     default:
         take_prefix(replay, g, mail);

@@ -93,8 +93,10 @@ static void take_channel(struct gn_replay *replay, struct gn_peer *peer, const s
         }
     for (size_t i = before; i < peer->link_capacity; i++)
         peer->links[i] = GN_NONE;
-    const struct gn_op_channel what = {mail->a, mail->b, mail->c, mail->d};
-    peer->links[mail->link] = gn_parcels_link(replay, &what);
+    const struct gn_op_channel what = {mail->a, mail->b, mail->c, mail->d, 0};
+    const uint32_t link = peer->links[mail->link] = gn_parcels_link(replay, &what);
+    if (link != GN_NONE)
+        gn_parcels_announced(replay, link, mail->number);
 }
 
 static void take_send(struct gn_replay *replay, const struct gn_peer *peer, const struct gn_mail *mail)

@@ -23,8 +23,10 @@ enum gn_op_kind {
     GN_OP_RECEIVE, /* the same: it is after the send with this number */
     GN_OP_BEGIN,   /* of a collective; link: group; number: instance */
     GN_OP_END,
-    GN_OP_LEFT, /* from here on nothing of this location's process can be counted: it ended, or lost events.
-                   Its last op; every process has one, on its main location; ticks: of its last event */
+    /* Nothing more of this location's process can be counted: it ended, or lost events. The last op of its
+     * main location, every process has one; ticks: of the location's last event. The process's other
+     * locations may still have ops to come: it has left when all its rows are at their ends. */
+    GN_OP_LEFT,
 };
 
 /* What an end of a collective depends on; order/instances.h has the table of operations. */
@@ -40,16 +42,19 @@ enum gn_op_flag {
 };
 
 struct gn_op {
-    int64_t ticks; /* presynchronised */
+    int64_t ticks; /* presynchronised; where timestamps go back, that of the latest event before */
     int64_t shift; /* ticks, ≥ 0 */
     /* of sends and begins: the latest corrected time that they may get before a successor elsewhere is
      * reached, INT64_MAX: any; of receives and ends: the replay's own */
     int64_t limit;
     uint32_t records; /* it is this many records of the location's file after the op before (or after the
                          file's begin: then the first record is 1); 0: the same record */
-    uint32_t steps; /* between the op before (or the first event) and this one, time went on so many times */
+    uint32_t steps;   /* between the op before (or the first event) and this one, time went on so many times:
+                         events later than all before them */
     uint32_t link, number;
-    uint32_t root; /* of ONE_TO_ALL and ALL_TO_ONE: rank in the group that has it; GN_NONE, GN_ROOT_… */
+    /* of ONE_TO_ALL and ALL_TO_ONE: rank in the group that has it; GN_NONE, GN_ROOT_…; of a team: how many
+     * BEGINs this instance has, of a fork how many ENDs */
+    uint32_t root;
     uint8_t kind, shape, flags, reserved;
 };
 
@@ -58,12 +63,18 @@ _Static_assert(sizeof(struct gn_op) == 48, "an op is three quarters of a cache l
 /* What links of SEND and RECEIVE mean. Processes are those of the definitions. */
 struct gn_op_channel {
     uint32_t comm, from, to, tag;
+    uint32_t sends; /* how many sends of it there are among the store's ops: their numbers are below this */
 };
 
 /* What links of BEGIN and END mean. */
 struct gn_op_group {
-    uint32_t comm;           /* or window */
-    bool is_window, is_team; /* is_team: the threads of process `comm`, in OpenMP */
+    uint32_t comm; /* or window */
+    bool is_window;
+    /* Forks, joins, or barriers (three groups) of the threads of process `comm`, in OpenMP. All BEGINs and
+     * ENDs of an instance are at locations of that process, and whatever its shape is, each END with GETS
+     * depends on all BEGINs of it (a fork has one, of the master; a join those of all others; a barrier one
+     * of each thread). The process has no rank in such a group. */
+    bool is_team;
 };
 
 #endif

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How many messages there are, before the sender's rank has told. */
+#define UNKNOWN UINT32_MAX
+
 /* Communicators and processes have fewer than 2^32; so a key is exact. */
 static struct gn_key key_of(const struct gn_op_channel *channel)
 {
@@ -21,6 +24,8 @@ int gn_parcels_open(struct gn_replay *replay)
         const struct gn_op_channel *what = &store->channels[i];
         replay->channels[i] = (struct gn_replay_channel){
             .to_rank = replay->owner[what->to], .from_rank = replay->owner[what->from], .waiting = GN_NONE};
+        replay->channels[i].sends =
+            replay->channels[i].from_rank == replay->transport->rank ? what->sends : UNKNOWN;
         if (replay->transport->size > 1 && replay->channels[i].to_rank == replay->transport->rank &&
             !gn_map_add(&replay->channel_links, key_of(what), (void *)(i + 1)))
             return -ENOMEM;
@@ -86,21 +91,10 @@ void gn_parcels_put(struct gn_replay *replay, uint32_t link, uint32_t number, co
 void gn_parcels_send(struct gn_replay *replay, const struct gn_op *op, const struct gn_parcel *parcel)
 {
     struct gn_replay_channel *channel = &replay->channels[op->link];
-    const struct gn_op_channel *what = &replay->store->channels[op->link];
     if (channel->to_rank == replay->transport->rank) {
         gn_parcels_put(replay, op->link, op->number, parcel);
         return;
     }
-    if (!channel->announced)
-        gn_mail_post(replay, channel->to_rank,
-                     &(struct gn_mail){.kind = GN_MAIL_CHANNEL,
-                                       .link = op->link,
-                                       .a = what->comm,
-                                       .b = what->from,
-                                       .c = what->to,
-                                       .d = what->tag},
-                     NULL);
-    channel->announced = true;
     gn_mail_post(replay, channel->to_rank,
                  &(struct gn_mail){.kind = GN_MAIL_SEND,
                                    .link = op->link,
@@ -118,6 +112,55 @@ const struct gn_parcel *gn_parcels_peek(const struct gn_replay *replay, const st
         return NULL;
     const struct gn_parcel *parcel = &channel->parcels[op->number & (channel->capacity - 1)];
     return parcel->state == 1 ? parcel : NULL;
+}
+
+void gn_parcels_announce(struct gn_replay *replay)
+{
+    for (size_t i = 0; i < replay->store->channel_count; i++) {
+        const struct gn_op_channel *what = &replay->store->channels[i];
+        if (replay->owner[what->from] == replay->transport->rank &&
+            replay->owner[what->to] != replay->transport->rank)
+            gn_mail_post(replay, replay->owner[what->to],
+                         &(struct gn_mail){.kind = GN_MAIL_CHANNEL,
+                                           .link = (uint32_t)i,
+                                           .number = what->sends,
+                                           .a = what->comm,
+                                           .b = what->from,
+                                           .c = what->to,
+                                           .d = what->tag},
+                         NULL);
+    }
+}
+
+void gn_parcels_announced(struct gn_replay *replay, uint32_t link, uint32_t sends)
+{
+    replay->channels[link].sends = sends;
+    gn_replay_wake(replay, &replay->channels[link].waiting);
+}
+
+bool gn_parcels_will_come(const struct gn_replay *replay, const struct gn_op *op)
+{
+    return !replay->left[replay->store->channels[op->link].from] &&
+           op->number < replay->channels[op->link].sends;
+}
+
+static bool waits_in_vain(const struct gn_replay *replay, const struct gn_replay_channel *channel)
+{
+    for (uint32_t i = channel->waiting; i != GN_NONE; i = replay->locations[i].after)
+        if (!gn_parcels_will_come(replay, gn_op_at(replay->store, i, replay->locations[i].next)))
+            return true;
+    return false;
+}
+
+void gn_parcels_reconsider(struct gn_replay *replay)
+{
+    for (size_t i = 0; i < replay->store->channel_count; i++) {
+        struct gn_replay_channel *channel = &replay->channels[i];
+        if (channel->sends == UNKNOWN)
+            channel->sends = 0;
+        if (waits_in_vain(replay, channel))
+            gn_replay_wake(replay, &channel->waiting);
+    }
 }
 
 void gn_parcels_take(struct gn_replay *replay, const struct gn_op *op)

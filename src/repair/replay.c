@@ -148,9 +148,8 @@ static bool do_receive(struct gn_replay *replay, uint32_t location, struct gn_op
 {
     struct gn_replay_location *at = &replay->locations[location];
     struct gn_replay_channel *channel = &replay->channels[op->link];
-    const struct gn_op_channel *what = &replay->store->channels[op->link];
     const struct gn_parcel *parcel = gn_parcels_peek(replay, op);
-    if (!parcel && (at->release || replay->left[what->from])) {
+    if (!parcel && (at->release || !gn_parcels_will_come(replay, op))) {
         replay->stats.unmatched_receives++;
         pass_by(replay, at, op);
         return true;
@@ -309,7 +308,7 @@ static void begin_pass(struct gn_replay *replay)
     replay->stats = (struct gn_replay_stats){0};
     replay->sends = replay->receives = replay->ops_done = 0;
     replay->first_ready = replay->last_ready = GN_NONE;
-    replay->others_left = false;
+    replay->somebody_left = false;
     memset(replay->left, 0, d->process_count * sizeof *replay->left);
     memset(replay->rows_open, 0, d->process_count * sizeof *replay->rows_open);
     gn_parcels_reset(replay);
@@ -381,6 +380,9 @@ int gn_replay_forward(struct gn_replay *replay, const struct gn_replay_settings 
     replay->settings = settings;
     replay->sample = sample;
     begin_pass(replay);
+    if (!replay->has_announced)
+        gn_parcels_announce(replay);
+    replay->has_announced = true;
     gn_stillness_reach(replay);
     if (!replay->failed && !settings->measure) {
         gn_gatherings_flush(replay);

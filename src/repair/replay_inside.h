@@ -43,7 +43,7 @@ struct gn_parcel { /* a message under way */
 
 struct gn_replay_channel {
     uint32_t to_rank, from_rank;
-    bool announced;            /* the receiver's rank knows what our number for it means */
+    uint32_t sends;            /* how many there are; UINT32_MAX: not known yet */
     struct gn_parcel *parcels; /* a ring: message n is at n & (capacity − 1), first ≤ n < first + capacity */
     uint32_t first, capacity;
     uint32_t waiting; /* locations; GN_NONE */
@@ -70,6 +70,7 @@ struct gn_gathering {                         /* an instance, as this rank sees 
     uint8_t shape, root_side;
     bool known;                          /* what ends depend on is complete */
     bool passed_up;                      /* our part of the begins went to the parent */
+    bool asked;                          /* children that are missing were told so */
     bool ends_passed_up, limited;        /* the same of the ends; their limits are set */
     uint32_t ended, gone;                /* of our members; gone: left before they had begun */
     uint32_t parts, end_parts;           /* children that have sent theirs, as bits */
@@ -105,6 +106,7 @@ enum gn_mail_kind {
     GN_MAIL_BEGINS,       /* of a gathering, upward: begins of a subtree */
     GN_MAIL_KNOWN,        /* … downward: begins of all */
     GN_MAIL_ENDS,         /* … upward */
+    GN_MAIL_ASK,          /* … downward: the part of a child is missing */
     GN_MAIL_LIMITS,       /* … downward, or to anybody: ends of all, or some */
     GN_MAIL_PREFIX_BEGIN, /* of a member of a prefix reduction: a: rank, b: domain, c: process, time */
     GN_MAIL_PREFIX_END,
@@ -160,11 +162,12 @@ struct gn_replay {
     uint64_t gatherings_open;
     uint32_t *rows_open;         /* [process_count] locations of a process of ours with ops left */
     bool *left;                  /* [process_count] the process sends and begins nothing more */
-    bool others_left;            /* processes of other ranks are among them */
+    bool somebody_left;          /* as all ranks know */
     struct gn_peer *peers;       /* [transport->size] */
     uint32_t first_outbox;       /* with mail in it: of a thousand peers few are written to at a time */
     int64_t mails_out, mails_in; /* batches */
     uint64_t sends, receives, ops_done;
+    bool has_announced;
     int failed; /* -ENOMEM, or the transport's; nothing works any more */
 };
 
@@ -189,6 +192,12 @@ void gn_parcels_put(struct gn_replay *replay, uint32_t link, uint32_t number, co
 void gn_parcels_send(struct gn_replay *replay, const struct gn_op *op, const struct gn_parcel *parcel);
 /* The message of a receive, NULL: it is not there. Valid until the next put. */
 const struct gn_parcel *gn_parcels_peek(const struct gn_replay *replay, const struct gn_op *op);
+/* Tells the ranks that receive from us how many messages there are. Once: before the first pass. */
+void gn_parcels_announce(struct gn_replay *replay);
+void gn_parcels_announced(struct gn_replay *replay, uint32_t link, uint32_t sends);
+bool gn_parcels_will_come(const struct gn_replay *replay, const struct gn_op *op);
+/* All ranks know who has left, and all have announced what they send: whoever waits looks again. */
+void gn_parcels_reconsider(struct gn_replay *replay);
 void gn_parcels_take(struct gn_replay *replay, const struct gn_op *op);
 /* Our link of a channel whose receives are ours; GN_NONE: there are none. */
 uint32_t gn_parcels_link(const struct gn_replay *replay, const struct gn_op_channel *channel);

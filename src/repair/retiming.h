@@ -5,6 +5,7 @@
 #ifndef GNOMON_REPAIR_RETIMING_H
 #define GNOMON_REPAIR_RETIMING_H
 
+#include "repair/line.h"
 #include "repair/presync.h"
 #include "repair/repair.h"
 
@@ -28,21 +29,35 @@ struct gn_deviation {
 
 struct gn_retiming {
     struct gn_presync_map map;
-    const struct gn_knot_row *knots; /* NULL: none */
-    double ticks_per_second;
     struct gn_deviation *deviation;
+    bool is_raw, is_bounded; /* presynchronised times are timestamps; they have bounds */
+    double microsecond_ticks;
+    struct gn_knot_row knots;
     uint64_t next; /* knot that is not behind */
-    /* of the record before */
+    bool is_still; /* between the knot before and that one nothing moves; otherwise the shift is: */
+    struct gn_line line;
+    int64_t right_ticks, right_shift; /* where it ends; from there on */
+    uint64_t next_op;                 /* from `next` on, the first knot that is an op; the count: none */
+    int64_t op_new;                   /* its time */
+    /* of the records before: */
     bool any;
     int64_t first_old, first_new, old_ticks, new_ticks;
-    uint32_t steps; /* since the last knot that is an op */
+    int64_t latest_old; /* timestamps may go back */
+    uint64_t steps; /* time went on so many times since the last knot that is an op, or the first record */
 };
 
+/* knots: NULL or without any: nothing moves; they and the presync outlive it. What is counted is added to
+ * *deviation. */
 struct gn_retiming gn_retiming_begin(const struct gn_presync *presync, uint32_t location,
                                      const struct gn_knot_row *knots, struct gn_deviation *deviation);
 
-/* The new time of the next record, and its part in the deviation. A struct gn_retimer's time
- * (trace/retime.h). */
+/*
+ * The new time of the next record, and its part in the deviation. A struct gn_retimer's time
+ * (trace/retime.h). record: ascending, from 1, but not each of them has to be asked for.
+ *
+ * New times never decrease, and where presynchronised time goes on so does the new one, unless two ops with
+ * too little room between them do not let it. Timestamps above INT64_MAX / 2 are no ticks: they stay.
+ */
 uint64_t gn_retiming_time(void *retiming, uint64_t record, uint64_t ticks);
 
 void gn_deviation_add(struct gn_deviation *sum, const struct gn_deviation *more);

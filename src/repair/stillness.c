@@ -3,14 +3,14 @@
 #include <string.h>
 
 /* How long a rank that waits for others does before it asks whether all do. */
-enum { PATIENCE_US = 20000 };
+enum { PATIENCE_US = 5000 };
 
 /* What a rank says when it has nothing to do: batches sent and received, locations with ops left. When a
  * second sum finds as many received as the first found sent, nobody was at work in between (Mattern's four
  * counters). */
 struct still {
     bool asked, has_first;
-    int64_t first_sent;
+    int64_t first_received, quiet_since; /* quiet_since: mails_in at the last question */
 };
 
 static void receive_some(struct gn_replay *replay, int64_t timeout_us)
@@ -31,6 +31,7 @@ static void ask(struct gn_replay *replay, struct still *still)
     if (!still->asked)
         replay->failed = replay->transport->settle_begin(replay->transport->self, values);
     still->asked = true;
+    still->quiet_since = replay->mails_in;
 }
 
 /* Whether all ranks are known to have nothing to do; *open: locations with ops left. */
@@ -44,8 +45,8 @@ static bool answered(struct gn_replay *replay, struct still *still, int64_t *ope
     if (!done || replay->failed)
         return false;
     still->asked = false;
-    const bool is_still = still->has_first && sums[1] == still->first_sent;
-    still->first_sent = sums[0];
+    const bool is_still = still->has_first && sums[0] == still->first_received;
+    still->first_received = sums[1];
     still->has_first = true;
     *open = sums[2];
     return is_still;
@@ -60,16 +61,15 @@ static int64_t run_still(struct gn_replay *replay)
         gn_replay_run(replay);
         gn_mail_flush(replay);
         receive_some(replay, 0);
+        gn_mail_flush(replay); /* what came may have asked for answers */
         if (replay->first_ready != GN_NONE)
             continue;
-        gn_mail_flush(replay); /* what came may have had to be handed on */
-        const bool is_done = replay->locations_open == 0;
-        if (is_done)
-            ask(replay, &still);
         if (answered(replay, &still, &open))
             break;
+        if (replay->locations_open == 0 || (still.has_first && still.quiet_since == replay->mails_in))
+            ask(replay, &still);
         const int64_t before = replay->mails_in;
-        receive_some(replay, still.asked ? -1 : is_done ? 0 : PATIENCE_US);
+        receive_some(replay, still.asked ? -1 : PATIENCE_US);
         if (replay->mails_in == before)
             ask(replay, &still);
     }
@@ -89,13 +89,11 @@ static bool tell_left(struct gn_replay *replay)
         if (!replay->failed)
             replay->failed = replay->transport->agree(replay->transport->self, GN_AGREE_MAX, part, count);
         for (size_t i = 0; i < count && !replay->failed; i++) {
-            replay->others_left |= part[i] && !replay->left[first + i];
+            replay->somebody_left |= part[i] != 0;
             replay->left[first + i] = part[i];
         }
     }
-    for (size_t i = 0; i < replay->store->channel_count; i++)
-        if (replay->channels[i].waiting != GN_NONE && replay->left[replay->store->channels[i].from])
-            gn_replay_wake(replay, &replay->channels[i].waiting);
+    gn_parcels_reconsider(replay);
     gn_gatherings_reconsider(replay);
     /* mail for others may make somebody there go on: they have to look at it before anything is passed by */
     int64_t active = replay->first_ready != GN_NONE;

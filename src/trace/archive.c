@@ -48,74 +48,19 @@ static int find_in_folder(struct gn_archive *archive, const char *folder, struct
     return 0;
 }
 
-/* What is left of an anchor file. */
-struct rest {
-    const unsigned char *at;
-    size_t size;
-};
-
-static bool skip(struct rest *rest, size_t bytes)
+static int check_content(struct gn_archive *archive, const unsigned char *bytes, size_t size,
+                         struct gn_error *err)
 {
-    if (bytes > rest->size)
-        return false;
-    rest->at += bytes;
-    rest->size -= bytes;
-    return true;
-}
-
-static bool skip_string(struct rest *rest)
-{
-    const unsigned char *end = rest->size ? memchr(rest->at, 0, rest->size) : NULL;
-    return end && skip(rest, (size_t)(end - rest->at) + 1);
-}
-
-static uint32_t number(const unsigned char *bytes, bool is_other_order)
-{
-    uint32_t value;
-    memcpy(&value, bytes, sizeof value);
-    return is_other_order ? __builtin_bswap32(value) : value;
-}
-
-/*
- * The library believes how many properties an anchor file says it has, and writes them into memory of a size
- * that has wrapped around. So they are counted ahead:
- *
- *   3, byte order, "OTF2", 0 │ 5 bytes of versions │ 2 chunk sizes │ 2 bytes │ 2 numbers │ 3 strings │ count:
- * 4 bytes │ name, value … │ …
- */
-static bool has_its_properties(const unsigned char *bytes, size_t size)
-{
-    struct rest rest = {bytes, size};
-    if (!skip(&rest, 7 + 5 + 2 * 8 + 2 + 2 * 8))
-        return false;
-    for (int i = 0; i < 3; i++)
-        if (!skip_string(&rest))
-            return false;
-    if (rest.size < 4)
-        return false;
-    uint32_t count = number(rest.at, bytes[1] != 'B');
-    skip(&rest, 4);
-    if (count > rest.size / 2)
-        return false;
-    for (uint64_t i = 0; i < 2 * (uint64_t)count; i++)
-        if (!skip_string(&rest))
-            return false;
-    return true;
-}
-
-static int check_content(const unsigned char *bytes, size_t size, const char *anchor, struct gn_error *err)
-{
-    if (size < 7 || bytes[0] != 3 || (bytes[1] != 'B' && bytes[1] != 'L') ||
-        memcmp(bytes + 2, "OTF2", 5) != 0)
+    if (!gn_anchor_begins(bytes, size))
         return gn_fail(err, -EINVAL,
                        "%s is no OTF2 anchor file: it does not begin like one; name the *.otf2 file of an "
                        "archive or the folder it is in",
-                       anchor);
-    if (!has_its_properties(bytes, size))
+                       archive->anchor);
+    if (!gn_anchor_parse(&archive->content, bytes, size))
         return gn_fail(err, -EINVAL,
                        "the OTF2 anchor file %s is broken: it says that it has more in it than it has; copy "
                        "it again from where it was written",
-                       anchor);
+                       archive->anchor);
     return 0;
 }
 
@@ -132,18 +77,18 @@ static int check_name(const char *anchor, struct gn_error *err)
         anchor);
 }
 
-static int check_anchor(const char *anchor, struct gn_error *err)
+static int check_anchor(struct gn_archive *archive, struct gn_error *err)
 {
-    enum { MOST = 1 << 20 };
+    const char *anchor = archive->anchor;
     int file = open(anchor, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return gn_fail(err, -errno, "cannot open the trace %s: %s", anchor, strerror(errno));
-    unsigned char *bytes = malloc(MOST);
-    ssize_t size = bytes ? read(file, bytes, MOST) : -1;
+    unsigned char *bytes = malloc(GN_ANCHOR_MOST);
+    ssize_t size = bytes ? read(file, bytes, GN_ANCHOR_MOST) : -1;
     int code = bytes ? errno : ENOMEM;
     close(file);
     int status = size < 0 ? gn_fail(err, -code, "cannot read the trace %s: %s", anchor, strerror(code))
-                          : check_content(bytes, (size_t)size, anchor, err);
+                          : check_content(archive, bytes, (size_t)size, err);
     free(bytes);
     return status == 0 ? check_name(anchor, err) : status;
 }
@@ -158,7 +103,7 @@ int gn_archive_find(struct gn_archive *archive, const char *path, struct gn_erro
     strcpy(archive->anchor, path);
     int status = S_ISDIR(is.st_mode) ? find_in_folder(archive, path, err) : 0;
     if (status == 0)
-        status = check_anchor(archive->anchor, err);
+        status = check_anchor(archive, err);
     if (status < 0)
         return status;
     strcpy(archive->folder, archive->anchor);

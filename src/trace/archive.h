@@ -3,13 +3,18 @@
 #define GNOMON_TRACE_ARCHIVE_H
 
 #include "base/error.h"
+#include "trace/anchor.h"
 
 #include <limits.h>
 
 struct gn_archive {
     char anchor[PATH_MAX]; /* …/traces.otf2 */
     char folder[PATH_MAX]; /* …/traces: one file per location */
+    struct gn_anchor content;
 };
+
+/* Bytes of an anchor file that are looked at; they have a few hundred. */
+enum { GN_ANCHOR_MOST = 1 << 20 };
 
 /*
  * Finds the anchor file: path itself, or the only *.otf2 in the folder at path, or in its trace/ subfolder.

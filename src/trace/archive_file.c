@@ -1,5 +1,7 @@
 #include "trace/archive_file.h"
 
+#include "trace/file_record.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,19 +12,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* A chunk ends with END_OF_CHUNK and zeros or, when it is quite full, with nothing; the last one with the
- * last two of these. */
-enum {
-    END_OF_CHUNK = 0,
-    END_OF_FILE = 1,
-    END_OF_LAST_CHUNK = 2,
-    CHUNK_HEADER = 3,
-    TIME = 5,
-    ATTRIBUTES = 6,
-    ENTER = 12,
-    LEAVE = 13
-};
 
 static int open_file(const char *folder, uint64_t location, const char *extension)
 {
@@ -37,8 +26,8 @@ static enum gn_file_state state_of(int file)
     if (file < 0) /* why else it cannot be opened, the library will say */
         return errno == ENOENT ? GN_FILE_MISSING : GN_FILE_WHOLE;
     bool is_whole = lseek(file, -(off_t)sizeof end, SEEK_END) >= 0 &&
-                    read(file, end, sizeof end) == sizeof end && end[0] == END_OF_LAST_CHUNK &&
-                    end[1] == END_OF_FILE;
+                    read(file, end, sizeof end) == sizeof end && end[0] == GN_RECORD_END_OF_LAST_CHUNK &&
+                    end[1] == GN_RECORD_END_OF_FILE;
     close(file);
     return is_whole ? GN_FILE_WHOLE : GN_FILE_CUT;
 }
@@ -64,7 +53,7 @@ enum gn_file_state gn_archive_definitions_state(const char *folder)
 struct rest {
     const uint8_t *at;
     uint64_t size;
-    bool is_big_endian;
+    bool is_other_order;
 };
 
 static bool skip(struct rest *rest, uint64_t bytes)
@@ -76,54 +65,32 @@ static bool skip(struct rest *rest, uint64_t bytes)
     return true;
 }
 
-static bool skip_with_length(struct rest *rest)
+/* Behind the header of the chunk at `begin`; false: there is none. */
+static bool enter_chunk(struct rest *rest, const uint8_t *bytes, uint64_t size, uint64_t begin,
+                        uint64_t chunk)
 {
-    uint64_t length = 0;
-    if (rest->size == 0)
-        return false;
-    if (rest->at[0] != 255)
-        return skip(rest, 1 + (uint64_t)rest->at[0]);
-    if (rest->size < 9)
-        return false;
-    for (int i = 0; i < 8; i++)
-        length |= (uint64_t)rest->at[1 + i] << 8 * (rest->is_big_endian ? 7 - i : i);
-    return skip(rest, 9) && skip(rest, length);
+    *rest = (struct rest){.at = bytes + begin, .size = size - begin < chunk ? size - begin : chunk};
+    return gn_is_chunk(rest->at, rest->size, &rest->is_other_order) && skip(rest, GN_CHUNK_HEADER_SIZE);
 }
 
-/* Goes over the next record; false: there is none, or not all of it. */
-static bool skip_record(struct rest *rest, uint8_t *type)
+/* Whether records go on in the next chunk. It is an end, too, when a chunk is quite full. */
+static bool goes_on(const struct rest *rest)
 {
-    if (rest->size == 0)
-        return false;
-    *type = rest->at[0];
-    skip(rest, 1);
-    switch (*type) {
-    case END_OF_CHUNK:
-    case END_OF_FILE:
-    case END_OF_LAST_CHUNK:
-        return false;
-    case CHUNK_HEADER:
-        rest->is_big_endian = rest->size && rest->at[0] != 'B';
-        return skip(rest, 1 + 16);
-    case TIME:
-        return skip(rest, 8);
-    case ENTER: /* a compressed number: how many bytes, and the bytes; 255: undefined */
-    case LEAVE:
-        return rest->size && skip(rest, 1 + (rest->at[0] == 255 ? 0 : (uint64_t)rest->at[0]));
-    default:
-        return skip_with_length(rest);
-    }
+    return rest->size == 0 || rest->at[0] == GN_RECORD_END_OF_CHUNK;
 }
 
 static uint64_t count_records(const uint8_t *bytes, uint64_t size, uint64_t chunk)
 {
-    uint64_t records = 0;
+    uint64_t records = 0, bytes_of;
+    struct rest rest;
     for (uint64_t begin = 0; begin < size; begin += chunk) {
-        struct rest rest = {.at = bytes + begin, .size = size - begin < chunk ? size - begin : chunk};
-        uint8_t type = 0;
-        while (skip_record(&rest, &type))
-            records += type != CHUNK_HEADER && type != TIME && type != ATTRIBUTES;
-        if (rest.size && type != END_OF_CHUNK)
+        if (!enter_chunk(&rest, bytes, size, begin, chunk))
+            break;
+        while ((bytes_of = gn_event_record_size(rest.at, rest.size, rest.is_other_order))) {
+            records += gn_is_event(rest.at[0]);
+            skip(&rest, bytes_of);
+        }
+        if (!goes_on(&rest))
             break;
     }
     return records;
@@ -160,8 +127,9 @@ static bool read_number(struct rest *rest, uint64_t *value)
     if (rest->size == 0 || rest->at[0] > 8 || rest->at[0] >= rest->size)
         return false;
     int count = rest->at[0];
+    bool is_big_endian = rest->is_other_order != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
     for (int i = 0; i < count; i++)
-        *value |= (uint64_t)rest->at[1 + i] << 8 * (rest->is_big_endian ? count - 1 - i : i);
+        *value |= (uint64_t)rest->at[1 + i] << 8 * (is_big_endian ? count - 1 - i : i);
     return skip(rest, 1 + (uint64_t)count);
 }
 
@@ -175,14 +143,19 @@ static bool mapping_fits(struct rest table)
     return count <= (table.size - 1) / least;
 }
 
-static bool skip_global_definition(struct rest *rest, uint8_t *type)
+static uint64_t count_definitions(const uint8_t *bytes, uint64_t size, uint64_t chunk)
 {
-    if (rest->size == 0)
-        return false;
-    *type = rest->at[0];
-    if (*type <= CHUNK_HEADER)
-        return skip_record(rest, type);
-    return skip(rest, 1) && skip_with_length(rest);
+    uint64_t count = 0, bytes_of;
+    struct rest rest;
+    for (uint64_t begin = 0; begin < size; begin += chunk) {
+        if (!enter_chunk(&rest, bytes, size, begin, chunk))
+            break;
+        for (; (bytes_of = gn_definition_size(rest.at, rest.size, rest.is_other_order)); count++)
+            skip(&rest, bytes_of);
+        if (!goes_on(&rest))
+            break;
+    }
+    return count;
 }
 
 uint64_t gn_archive_definitions_count(const char *folder, uint64_t chunk)
@@ -192,47 +165,36 @@ uint64_t gn_archive_definitions_count(const char *folder, uint64_t chunk)
     const uint8_t *bytes = chunk ? map_file(open_definitions(folder), &size) : NULL;
     if (!bytes)
         return 0;
-    for (uint64_t begin = 0; begin < size; begin += chunk) {
-        struct rest rest = {.at = bytes + begin, .size = size - begin < chunk ? size - begin : chunk};
-        uint8_t type = END_OF_CHUNK;
-        while (skip_global_definition(&rest, &type))
-            count += type != CHUNK_HEADER;
-        if (rest.size && type != END_OF_CHUNK)
-            break;
-    }
+    count = count_definitions(bytes, size, chunk);
     munmap((void *)bytes, size);
     return count;
 }
 
-static bool skip_definition(struct rest *rest, uint8_t *type)
+static bool definition_fits(const struct rest *rest, uint64_t bytes)
 {
     enum { MAPPING_TABLE = 5 };
-    if (rest->size == 0)
-        return false;
-    *type = rest->at[0];
-    if (*type <= CHUNK_HEADER)
-        return skip_record(rest, type);
-    skip(rest, 1);
-    struct rest record = *rest;
-    if (!skip_with_length(rest))
-        return false;
-    skip(&record, record.at[0] == 255 ? 9 : 1);
-    record.size -= rest->size;
-    return *type != MAPPING_TABLE || mapping_fits(record);
+    struct rest record = {rest->at, bytes, rest->is_other_order};
+    if (record.at[0] != MAPPING_TABLE)
+        return true;
+    skip(&record, record.at[1] == 255 ? 10 : 2);
+    return mapping_fits(record);
 }
 
 static bool mappings_fit(const uint8_t *bytes, uint64_t size, uint64_t chunk)
 {
+    struct rest rest;
+    uint64_t bytes_of;
     for (uint64_t begin = 0; begin < size; begin += chunk) {
-        struct rest rest = {.at = bytes + begin, .size = size - begin < chunk ? size - begin : chunk};
-        uint8_t type = END_OF_CHUNK;
-        bool fits = true;
-        while (fits && rest.size)
-            fits = skip_definition(&rest, &type);
-        if (type == END_OF_FILE || type == END_OF_LAST_CHUNK)
-            return type == END_OF_FILE || (rest.size && rest.at[0] == END_OF_FILE);
-        if (!fits && type != END_OF_CHUNK)
+        if (!enter_chunk(&rest, bytes, size, begin, chunk))
             return false;
+        while ((bytes_of = gn_definition_size(rest.at, rest.size, rest.is_other_order))) {
+            if (!definition_fits(&rest, bytes_of))
+                return false;
+            skip(&rest, bytes_of);
+        }
+        if (!goes_on(&rest))
+            return rest.size >= GN_END_SIZE && rest.at[0] == GN_RECORD_END_OF_LAST_CHUNK &&
+                   rest.at[1] == GN_RECORD_END_OF_FILE;
     }
     return false;
 }

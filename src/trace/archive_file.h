@@ -4,11 +4,7 @@
  * The library reads a file chunk by chunk into memory that it does not clear, and takes the end of a chunk
  * from what it finds there. Of a file that was cut off (a crash, a full disk) it reads on into what was in
  * that memory before: events of another location, perhaps. So it must be told how many records there are;
- * only their outermost form is needed for that:
- *
- *   chunk: 3, byte order, 16 bytes │ record … │ 2 …       the last one ends with 2, 1
- *   record: 5, time: 8 bytes │ 6 (attributes), length, … │ 12 or 13 (enter, leave), n, n bytes │ type,
- * length, … length: a byte, or 255 and 8 bytes
+ * only their outermost form (trace/file_record.h) is needed for that.
  */
 #ifndef GNOMON_TRACE_ARCHIVE_FILE_H
 #define GNOMON_TRACE_ARCHIVE_FILE_H

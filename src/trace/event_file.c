@@ -1,5 +1,7 @@
 #include "trace/event_file.h"
 
+#include "trace/file_record.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,20 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Records of OTF2's buffers that are not events; the layout is in the header. */
-enum {
-    END_OF_CHUNK = 0,
-    END_OF_BUFFER = 1,
-    END_OF_FILE = 2,
-    CHUNK_HEADER = 3,
-    TIMESTAMP = 5,
-    ATTRIBUTES = 6
-};
-enum { BYTE_ORDER_MARK = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0x42 : 0x23 };
-enum { FIRST_EVENT_AT = 2, LAST_EVENT_AT = 10, RECORDS_AT = 18, TIMESTAMP_SIZE = 9 };
-
-enum { MARK_SIZE = 2, ROOM = GN_CHUNK_SIZE - MARK_SIZE /* for records */ };
-static const uint8_t end_mark[MARK_SIZE] = {END_OF_FILE, END_OF_BUFFER};
+enum { ROOM = GN_CHUNK_SIZE - GN_END_SIZE /* for records */ };
+static const uint8_t end_mark[GN_END_SIZE] = {GN_RECORD_END_OF_LAST_CHUNK, GN_RECORD_END_OF_FILE};
 
 static int failed(struct gn_error *err, int code, const char *doing, const char *path)
 {
@@ -141,26 +131,16 @@ struct walk {
     bool seen;
 };
 
+/* This writer's own files have this machine's byte order. */
 static uint64_t number_at(const uint8_t *at)
 {
-    uint64_t number;
-    memcpy(&number, at, sizeof number);
-    return number;
+    return gn_file_number(at, false);
 }
 
-/* The bytes of the record at w->at, or 0: it is not complete, or not a record. Records of this writer are
- * shorter than 255 bytes: there is no long form, and 255 is the one value that takes no further byte. */
+/* The bytes of the record at w->at, or 0: it is not complete, or not a record. */
 static size_t record_size(const struct walk *w)
 {
-    if (w->at >= ROOM || w->chunk[w->at] <= END_OF_FILE)
-        return 0;
-    size_t left = ROOM - w->at;
-    if (w->chunk[w->at] == TIMESTAMP)
-        return left < TIMESTAMP_SIZE ? 0 : TIMESTAMP_SIZE;
-    if (left < 2)
-        return 0;
-    size_t length = w->chunk[w->at + 1] == 255 ? 0 : w->chunk[w->at + 1];
-    return left < 2 + length ? 0 : 2 + length;
+    return w->at < ROOM ? gn_event_record_size(w->chunk + w->at, ROOM - w->at, false) : 0;
 }
 
 static void pass_timestamp(struct walk *w)
@@ -181,10 +161,10 @@ static void walk_to(struct walk *w, uint64_t last)
         if (!size)
             break;
         uint8_t type = w->chunk[w->at];
-        if (type == TIMESTAMP)
+        if (type == GN_RECORD_TIME)
             pass_timestamp(w);
         w->at += size;
-        if (type != TIMESTAMP && type != ATTRIBUTES) {
+        if (gn_is_event(type)) {
             w->events++;
             behind = w->at;
             ticks = w->ticks;
@@ -199,7 +179,7 @@ static void walk_to(struct walk *w, uint64_t last)
 static int64_t last_chunk(const uint8_t *bytes, uint64_t size)
 {
     for (int64_t at = (int64_t)((size - 1) / GN_CHUNK_SIZE * GN_CHUNK_SIZE); at >= 0; at -= GN_CHUNK_SIZE)
-        if (bytes[at] == CHUNK_HEADER && (at == 0 || number_at(bytes + at + LAST_EVENT_AT)))
+        if (bytes[at] == GN_RECORD_CHUNK && (at == 0 || number_at(bytes + at + GN_LAST_EVENT_AT)))
             return at;
     return -1;
 }
@@ -211,15 +191,15 @@ static uint64_t repair_bytes(uint8_t *bytes, uint64_t size, struct gn_event_summ
     if (offset < 0)
         return 0;
     uint8_t *chunk = bytes + offset;
-    uint64_t first = number_at(chunk + FIRST_EVENT_AT);
-    struct walk w = {.chunk = chunk, .at = RECORDS_AT, .events = first ? first - 1 : 0};
-    walk_to(&w, number_at(chunk + LAST_EVENT_AT));
-    struct walk start = {.chunk = bytes, .at = RECORDS_AT};
+    uint64_t first = number_at(chunk + GN_FIRST_EVENT_AT);
+    struct walk w = {.chunk = chunk, .at = GN_CHUNK_HEADER_SIZE, .events = first ? first - 1 : 0};
+    walk_to(&w, number_at(chunk + GN_LAST_EVENT_AT));
+    struct walk start = {.chunk = bytes, .at = GN_CHUNK_HEADER_SIZE};
     walk_to(&start, 1);
     *summary = (struct gn_event_summary){w.events, start.first_ticks, w.ticks};
-    memcpy(chunk + LAST_EVENT_AT, &w.events, sizeof w.events);
-    memcpy(chunk + w.at, end_mark, MARK_SIZE);
-    return (uint64_t)offset + w.at + MARK_SIZE;
+    memcpy(chunk + GN_LAST_EVENT_AT, &w.events, sizeof w.events);
+    memcpy(chunk + w.at, end_mark, GN_END_SIZE);
+    return (uint64_t)offset + w.at + GN_END_SIZE;
 }
 
 static int repair_file(int fd, const char *path, struct gn_event_summary *summary, struct gn_error *err)
@@ -259,9 +239,9 @@ int gn_event_file_repair(const char *path, struct gn_event_summary *summary, str
 int gn_event_file_empty(const char *path, struct gn_error *err)
 {
     const uint64_t first = 1;
-    uint8_t bytes[RECORDS_AT + MARK_SIZE] = {CHUNK_HEADER, BYTE_ORDER_MARK};
-    memcpy(bytes + FIRST_EVENT_AT, &first, sizeof first);
-    memcpy(bytes + RECORDS_AT, end_mark, MARK_SIZE);
+    uint8_t bytes[GN_CHUNK_HEADER_SIZE + GN_END_SIZE] = {GN_RECORD_CHUNK, GN_BYTE_ORDER_MARK};
+    memcpy(bytes + GN_FIRST_EVENT_AT, &first, sizeof first);
+    memcpy(bytes + GN_CHUNK_HEADER_SIZE, end_mark, GN_END_SIZE);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return failed(err, errno, "creating the event file", path);

@@ -25,6 +25,8 @@ uint16_t gn_pattern_call(struct gn_sim *sim, const char *name, uint32_t line, ui
 void *gn_pattern_state(struct gn_sim *sim, size_t bytes, size_t doubles);
 
 /* trace/patterns_grid.c: ranks in 1, 2 or 3 dimensions exchange with their neighbours */
+/* How many ranks there are along each dimension: about as many along all of them. */
+void gn_grid_extents(uint32_t *extent, uint32_t count, uint32_t dimensions);
 void gn_stencil_setup(struct gn_sim *sim);
 void gn_stencil_step(struct gn_sim *sim);
 void gn_nonblocking_setup(struct gn_sim *sim);
@@ -35,6 +37,10 @@ void gn_persistent_step(struct gn_sim *sim);
 void gn_persistent_finish(struct gn_sim *sim);
 void gn_wavefront_setup(struct gn_sim *sim);
 void gn_wavefront_step(struct gn_sim *sim);
+
+/* trace/patterns_multigrid.c */
+void gn_multigrid_setup(struct gn_sim *sim);
+void gn_multigrid_step(struct gn_sim *sim);
 
 /* trace/patterns_collective.c */
 void gn_collectives_setup(struct gn_sim *sim);

@@ -116,7 +116,7 @@ static void begin(struct gn_sim *sim, struct instance *in, uint32_t member, enum
 static void can_end(struct gn_sim *sim, struct instance *in, uint32_t member, double begun_ns)
 {
     uint32_t rank = rank_of(in, member);
-    double known_ns = begun_ns + gn_sim_transfer(sim, rank);
+    double known_ns = begun_ns + gn_sim_transfer(sim, rank, GN_NONE);
     if (gets(sim, in, member) && begun_ns > 0 && in->times[rank] < known_ns)
         in->times[rank] = known_ns;
 }

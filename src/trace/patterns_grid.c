@@ -47,13 +47,13 @@ static uint32_t fair_divisor(uint32_t count, uint32_t power)
     return best;
 }
 
-static void set_extents(struct grid *grid, uint32_t count, uint32_t dimensions)
+void gn_grid_extents(uint32_t *extent, uint32_t count, uint32_t dimensions)
 {
     for (uint32_t d = 0; d + 1 < dimensions; d++) {
-        grid->extent[d] = fair_divisor(count, dimensions - d);
-        count /= grid->extent[d];
+        extent[d] = fair_divisor(count, dimensions - d);
+        count /= extent[d];
     }
-    grid->extent[dimensions - 1] = count;
+    extent[dimensions - 1] = count;
 }
 
 static void find_neighbours(const struct gn_sim *sim, struct grid *grid)
@@ -89,7 +89,7 @@ static struct grid *grid_new(struct gn_sim *sim, const char *recv, const char *s
         return NULL;
     grid->directions = directions;
     grid->neighbours = (uint32_t *)(void *)(grid->arrivals + slots);
-    set_extents(grid, sim->count, sim->pattern->dimensions);
+    gn_grid_extents(grid->extent, sim->count, sim->pattern->dimensions);
     find_neighbours(sim, grid);
     grid->compute = gn_pattern_call(sim, "compute", 31, 0);
     for (uint32_t d = 0; d < directions; d++) {

@@ -4,10 +4,10 @@
 
 #include "base/grow.h"
 
-/* What each callback gets first. */
+/* What each callback gets first, and does first: which record of the file this is goes into the event. */
 #define COMMON                                                                                               \
     OTF2_LocationRef file_id, OTF2_TimeStamp time, uint64_t position, void *user, OTF2_AttributeList *list
-#define UNUSED_COMMON (void)file_id, (void)position, (void)list
+#define AT_RECORD (void)file_id, (void)list, ((struct gn_reader_location *)user)->position = position
 
 /* ---- references ---- */
 
@@ -70,6 +70,7 @@ static struct gn_event *add(struct gn_reader_location *l, enum gn_event_kind kin
     *event = l->bare; /* made once: making one here takes as long as reading the record */
     event->ticks = ticks;
     event->kind = (uint16_t)kind;
+    event->record = (uint32_t)l->position;
     report->backward += ticks < l->last_ticks;
     report->beyond_end += ticks > l->end_ticks || l->thread_has_ended;
     l->last_ticks = ticks;
@@ -166,13 +167,13 @@ static uint32_t path_of_enter(struct gn_reader_location *l)
 
 static OTF2_CallbackCode on_enter(COMMON, OTF2_RegionRef region)
 {
-    (void)file_id, (void)position;
+    AT_RECORD;
     return entered(user, time, region_of(user, region), attached_path(user, list, GN_NONE));
 }
 
 static OTF2_CallbackCode on_leave(COMMON, OTF2_RegionRef region)
 {
-    (void)file_id, (void)position;
+    AT_RECORD;
     uint32_t path = path_of_enter(user);
     return left(user, time, region_of(user, region), attached_path(user, list, path));
 }
@@ -184,7 +185,7 @@ static uint32_t region_of_path(const struct gn_reader_location *l, uint32_t path
 
 static OTF2_CallbackCode on_context_enter(COMMON, OTF2_CallingContextRef context, uint32_t unwind_distance)
 {
-    UNUSED_COMMON, (void)unwind_distance;
+    AT_RECORD, (void)unwind_distance;
     struct gn_reader_location *l = user;
     uint32_t path = refer(l, &l->shared->maps.paths, context);
     return entered(l, time, region_of_path(l, path), path);
@@ -192,7 +193,7 @@ static OTF2_CallbackCode on_context_enter(COMMON, OTF2_CallingContextRef context
 
 static OTF2_CallbackCode on_context_leave(COMMON, OTF2_CallingContextRef context)
 {
-    UNUSED_COMMON;
+    AT_RECORD;
     struct gn_reader_location *l = user;
     uint32_t path = refer(l, &l->shared->maps.paths, context);
     path_of_enter(l);
@@ -213,7 +214,7 @@ static struct gn_event *add_message(struct gn_reader_location *l, enum gn_event_
 
 static OTF2_CallbackCode on_send(COMMON, uint32_t receiver, OTF2_CommRef comm, uint32_t tag, uint64_t bytes)
 {
-    UNUSED_COMMON;
+    AT_RECORD;
     add_message(user, GN_EVENT_MPI_SEND, time, receiver, comm, tag)->bytes_sent = bytes;
     return OTF2_CALLBACK_SUCCESS;
 }
@@ -221,7 +222,7 @@ static OTF2_CallbackCode on_send(COMMON, uint32_t receiver, OTF2_CommRef comm, u
 static OTF2_CallbackCode on_isend(COMMON, uint32_t receiver, OTF2_CommRef comm, uint32_t tag, uint64_t bytes,
                                   uint64_t request)
 {
-    UNUSED_COMMON;
+    AT_RECORD;
     struct gn_event *event = add_message(user, GN_EVENT_MPI_ISEND, time, receiver, comm, tag);
     event->bytes_sent = bytes;
     event->request = request;
@@ -231,7 +232,7 @@ static OTF2_CallbackCode on_isend(COMMON, uint32_t receiver, OTF2_CommRef comm, 
 
 static OTF2_CallbackCode on_recv(COMMON, uint32_t sender, OTF2_CommRef comm, uint32_t tag, uint64_t bytes)
 {
-    UNUSED_COMMON;
+    AT_RECORD;
     add_message(user, GN_EVENT_MPI_RECV, time, sender, comm, tag)->bytes_received = bytes;
     return OTF2_CALLBACK_SUCCESS;
 }
@@ -239,7 +240,7 @@ static OTF2_CallbackCode on_recv(COMMON, uint32_t sender, OTF2_CommRef comm, uin
 static OTF2_CallbackCode on_irecv(COMMON, uint32_t sender, OTF2_CommRef comm, uint32_t tag, uint64_t bytes,
                                   uint64_t request)
 {
-    UNUSED_COMMON;
+    AT_RECORD;
     struct gn_event *event = add_message(user, GN_EVENT_MPI_IRECV, time, sender, comm, tag);
     event->bytes_received = bytes;
     event->request = request;
@@ -283,14 +284,14 @@ static void read_posted(struct gn_reader_location *l, const OTF2_AttributeList *
 
 static OTF2_CallbackCode on_irecv_request(COMMON, uint64_t request)
 {
-    (void)file_id, (void)position;
+    AT_RECORD;
     read_posted(user, list, add_request(user, GN_EVENT_MPI_IRECV_REQUEST, time, request, 1));
     return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_nbc_request(COMMON, uint64_t request)
 {
-    (void)file_id, (void)position;
+    AT_RECORD;
     struct gn_event *event = add_request(user, GN_EVENT_NBC_REQUEST, time, request, 1);
     event->bytes_sent = event->bytes_received = GN_BYTES_UNKNOWN;
     read_posted(user, list, event);
@@ -299,21 +300,21 @@ static OTF2_CallbackCode on_nbc_request(COMMON, uint64_t request)
 
 static OTF2_CallbackCode on_isend_complete(COMMON, uint64_t request)
 {
-    UNUSED_COMMON;
+    AT_RECORD;
     add_request(user, GN_EVENT_MPI_ISEND_COMPLETE, time, request, -1);
     return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_request_test(COMMON, uint64_t request)
 {
-    UNUSED_COMMON;
+    AT_RECORD;
     add_request(user, GN_EVENT_MPI_REQUEST_TEST, time, request, 0);
     return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_request_cancelled(COMMON, uint64_t request)
 {
-    UNUSED_COMMON;
+    AT_RECORD;
     add_request(user, GN_EVENT_MPI_REQUEST_CANCELLED, time, request, -1);
     return OTF2_CALLBACK_SUCCESS;
 }
@@ -335,7 +336,7 @@ static struct gn_event *add_collective(struct gn_reader_location *l, enum gn_eve
 
 static OTF2_CallbackCode on_collective_begin(COMMON)
 {
-    UNUSED_COMMON;
+    AT_RECORD;
     struct gn_reader_location *l = user;
     return begin(l, &l->mpi, GN_EVENT_COLLECTIVE_BEGIN, time);
 }
@@ -343,7 +344,7 @@ static OTF2_CallbackCode on_collective_begin(COMMON)
 static OTF2_CallbackCode on_collective_end(COMMON, OTF2_CollectiveOp op, OTF2_CommRef comm, uint32_t root,
                                            uint64_t sent, uint64_t received)
 {
-    UNUSED_COMMON;
+    AT_RECORD;
     struct gn_reader_location *l = user;
     end(l, &l->mpi,
         add_collective(l, GN_EVENT_COLLECTIVE_END, time, op, comm_of(l, comm), root, sent, received));
@@ -353,7 +354,7 @@ static OTF2_CallbackCode on_collective_end(COMMON, OTF2_CollectiveOp op, OTF2_Co
 static OTF2_CallbackCode on_nbc_complete(COMMON, OTF2_CollectiveOp op, OTF2_CommRef comm, uint32_t root,
                                          uint64_t sent, uint64_t received, uint64_t request)
 {
-    UNUSED_COMMON;
+    AT_RECORD;
     add_collective(user, GN_EVENT_NBC_COMPLETE, time, op, comm_of(user, comm), root, sent, received)
         ->request = request;
     change_request(user, request, -1);
@@ -369,13 +370,13 @@ static OTF2_CallbackCode add_comm(struct gn_reader_location *l, enum gn_event_ki
 
 static OTF2_CallbackCode on_comm_create(COMMON, OTF2_CommRef comm)
 {
-    UNUSED_COMMON;
+    AT_RECORD;
     return add_comm(user, GN_EVENT_COMM_CREATE, time, comm_of(user, comm));
 }
 
 static OTF2_CallbackCode on_comm_destroy(COMMON, OTF2_CommRef comm)
 {
-    UNUSED_COMMON;
+    AT_RECORD;
     return add_comm(user, GN_EVENT_COMM_DESTROY, time, comm_of(user, comm));
 }
 
@@ -383,19 +384,19 @@ static OTF2_CallbackCode on_comm_destroy(COMMON, OTF2_CommRef comm)
 
 static OTF2_CallbackCode on_window_create(COMMON, OTF2_RmaWinRef window)
 {
-    UNUSED_COMMON;
+    AT_RECORD;
     return add_comm(user, GN_EVENT_RMA_WIN_CREATE, time, window_of(user, window));
 }
 
 static OTF2_CallbackCode on_window_destroy(COMMON, OTF2_RmaWinRef window)
 {
-    UNUSED_COMMON;
+    AT_RECORD;
     return add_comm(user, GN_EVENT_RMA_WIN_DESTROY, time, window_of(user, window));
 }
 
 static OTF2_CallbackCode on_rma_begin(COMMON)
 {
-    UNUSED_COMMON;
+    AT_RECORD;
     struct gn_reader_location *l = user;
     return begin(l, &l->rma, GN_EVENT_RMA_COLLECTIVE_BEGIN, time);
 }
@@ -403,7 +404,7 @@ static OTF2_CallbackCode on_rma_begin(COMMON)
 static OTF2_CallbackCode on_rma_end(COMMON, OTF2_CollectiveOp op, OTF2_RmaSyncLevel level,
                                     OTF2_RmaWinRef window, uint32_t root, uint64_t sent, uint64_t received)
 {
-    UNUSED_COMMON, (void)level;
+    AT_RECORD, (void)level;
     struct gn_reader_location *l = user;
     end(l, &l->rma,
         add_collective(l, GN_EVENT_RMA_COLLECTIVE_END, time, op, window_of(l, window), root, sent, received));
@@ -425,27 +426,27 @@ static OTF2_CallbackCode add_rma(struct gn_reader_location *l, enum gn_event_kin
 
 static OTF2_CallbackCode on_put(COMMON, OTF2_RmaWinRef window, uint32_t remote, uint64_t bytes, uint64_t id)
 {
-    UNUSED_COMMON;
+    AT_RECORD;
     return add_rma(user, GN_EVENT_RMA_PUT, time, window, remote, bytes, 0, id);
 }
 
 static OTF2_CallbackCode on_get(COMMON, OTF2_RmaWinRef window, uint32_t remote, uint64_t bytes, uint64_t id)
 {
-    UNUSED_COMMON;
+    AT_RECORD;
     return add_rma(user, GN_EVENT_RMA_GET, time, window, remote, 0, bytes, id);
 }
 
 static OTF2_CallbackCode on_atomic(COMMON, OTF2_RmaWinRef window, uint32_t remote, OTF2_RmaAtomicType type,
                                    uint64_t sent, uint64_t received, uint64_t id)
 {
-    UNUSED_COMMON, (void)type;
+    AT_RECORD, (void)type;
     return add_rma(user, GN_EVENT_RMA_ATOMIC, time, window, remote, sent, received, id);
 }
 
 /* Blocking, nonblocking and remote completions have the same record. */
 static OTF2_CallbackCode on_rma_complete(COMMON, OTF2_RmaWinRef window, uint64_t id)
 {
-    UNUSED_COMMON;
+    AT_RECORD;
     return add_rma(user, GN_EVENT_RMA_COMPLETE, time, window, OTF2_UNDEFINED_UINT32, 0, 0, id);
 }
 
@@ -458,7 +459,7 @@ static OTF2_CallbackCode add_sync(struct gn_reader_location *l, uint64_t time, u
 static OTF2_CallbackCode on_group_sync(COMMON, OTF2_RmaSyncLevel level, OTF2_RmaWinRef window,
                                        OTF2_GroupRef group)
 {
-    UNUSED_COMMON, (void)level, (void)group;
+    AT_RECORD, (void)level, (void)group;
     return add_sync(user, time, window, OTF2_UNDEFINED_UINT32);
 }
 
@@ -466,25 +467,25 @@ static OTF2_CallbackCode on_group_sync(COMMON, OTF2_RmaSyncLevel level, OTF2_Rma
 static OTF2_CallbackCode on_lock(COMMON, OTF2_RmaWinRef window, uint32_t remote, uint64_t lock,
                                  OTF2_LockType type)
 {
-    UNUSED_COMMON, (void)lock, (void)type;
+    AT_RECORD, (void)lock, (void)type;
     return add_sync(user, time, window, remote);
 }
 
 static OTF2_CallbackCode on_unlock(COMMON, OTF2_RmaWinRef window, uint32_t remote, uint64_t lock)
 {
-    UNUSED_COMMON, (void)lock;
+    AT_RECORD, (void)lock;
     return add_sync(user, time, window, remote);
 }
 
 static OTF2_CallbackCode on_sync(COMMON, OTF2_RmaWinRef window, uint32_t remote, OTF2_RmaSyncType type)
 {
-    UNUSED_COMMON, (void)type;
+    AT_RECORD, (void)type;
     return add_sync(user, time, window, remote);
 }
 
 static OTF2_CallbackCode on_wait_change(COMMON, OTF2_RmaWinRef window)
 {
-    UNUSED_COMMON;
+    AT_RECORD;
     return add_sync(user, time, window, OTF2_UNDEFINED_UINT32);
 }
 
@@ -493,7 +494,7 @@ static OTF2_CallbackCode on_wait_change(COMMON, OTF2_RmaWinRef window)
 static OTF2_CallbackCode on_io_begin(COMMON, OTF2_IoHandleRef handle, OTF2_IoOperationMode mode,
                                      OTF2_IoOperationFlag flags, uint64_t bytes, uint64_t id)
 {
-    UNUSED_COMMON, (void)handle, (void)flags;
+    AT_RECORD, (void)handle, (void)flags;
     struct gn_event *event = add_request(user, GN_EVENT_IO_BEGIN, time, id, 0);
     *(mode == OTF2_IO_OPERATION_MODE_READ ? &event->bytes_received : &event->bytes_sent) = bytes;
     return OTF2_CALLBACK_SUCCESS;
@@ -502,7 +503,7 @@ static OTF2_CallbackCode on_io_begin(COMMON, OTF2_IoHandleRef handle, OTF2_IoOpe
 /* The record does not say which way the bytes went: both fields have them. */
 static OTF2_CallbackCode on_io_complete(COMMON, OTF2_IoHandleRef handle, uint64_t bytes, uint64_t id)
 {
-    UNUSED_COMMON, (void)handle;
+    AT_RECORD, (void)handle;
     struct gn_event *event = add_request(user, GN_EVENT_IO_COMPLETE, time, id, 0);
     event->bytes_sent = event->bytes_received = bytes;
     return OTF2_CALLBACK_SUCCESS;
@@ -512,63 +513,63 @@ static OTF2_CallbackCode on_io_complete(COMMON, OTF2_IoHandleRef handle, uint64_
 
 static OTF2_CallbackCode on_fork(COMMON, OTF2_Paradigm model, uint32_t threads)
 {
-    UNUSED_COMMON, (void)model, (void)threads;
+    AT_RECORD, (void)model, (void)threads;
     add(user, GN_EVENT_THREAD_FORK, time);
     return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_join(COMMON, OTF2_Paradigm model)
 {
-    UNUSED_COMMON, (void)model;
+    AT_RECORD, (void)model;
     add(user, GN_EVENT_THREAD_JOIN, time);
     return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_omp_fork(COMMON, uint32_t threads)
 {
-    UNUSED_COMMON, (void)threads;
+    AT_RECORD, (void)threads;
     add(user, GN_EVENT_THREAD_FORK, time);
     return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_omp_join(COMMON)
 {
-    UNUSED_COMMON;
+    AT_RECORD;
     add(user, GN_EVENT_THREAD_JOIN, time);
     return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_thread_create(COMMON, OTF2_CommRef contingent, uint64_t sequence)
 {
-    UNUSED_COMMON, (void)contingent, (void)sequence;
+    AT_RECORD, (void)contingent, (void)sequence;
     add(user, GN_EVENT_THREAD_FORK, time);
     return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_thread_wait(COMMON, OTF2_CommRef contingent, uint64_t sequence)
 {
-    UNUSED_COMMON, (void)contingent, (void)sequence;
+    AT_RECORD, (void)contingent, (void)sequence;
     add(user, GN_EVENT_THREAD_JOIN, time);
     return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_team_begin(COMMON, OTF2_CommRef team)
 {
-    UNUSED_COMMON, (void)team;
-    add(user, GN_EVENT_THREAD_BEGIN, time);
+    AT_RECORD;
+    add(user, GN_EVENT_THREAD_BEGIN, time)->comm = comm_of(user, team);
     return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_team_end(COMMON, OTF2_CommRef team)
 {
-    UNUSED_COMMON, (void)team;
-    add(user, GN_EVENT_THREAD_END, time);
+    AT_RECORD;
+    add(user, GN_EVENT_THREAD_END, time)->comm = comm_of(user, team);
     return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_thread_begin(COMMON, OTF2_CommRef contingent, uint64_t sequence)
 {
-    UNUSED_COMMON, (void)contingent, (void)sequence;
+    AT_RECORD, (void)contingent, (void)sequence;
     struct gn_reader_location *l = user;
     l->thread_has_ended = false; /* locations may be used again */
     add(l, GN_EVENT_THREAD_BEGIN, time);
@@ -577,7 +578,7 @@ static OTF2_CallbackCode on_thread_begin(COMMON, OTF2_CommRef contingent, uint64
 
 static OTF2_CallbackCode on_thread_end(COMMON, OTF2_CommRef contingent, uint64_t sequence)
 {
-    UNUSED_COMMON, (void)contingent, (void)sequence;
+    AT_RECORD, (void)contingent, (void)sequence;
     struct gn_reader_location *l = user;
     add(l, GN_EVENT_THREAD_END, time);
     l->thread_has_ended = true;
@@ -588,7 +589,7 @@ static OTF2_CallbackCode on_thread_end(COMMON, OTF2_CommRef contingent, uint64_t
 
 static OTF2_CallbackCode on_measurement(COMMON, OTF2_MeasurementMode mode)
 {
-    UNUSED_COMMON;
+    AT_RECORD;
     add(user, GN_EVENT_MEASUREMENT, time)->request = mode != OTF2_MEASUREMENT_OFF;
     return OTF2_CALLBACK_SUCCESS;
 }
@@ -596,14 +597,14 @@ static OTF2_CallbackCode on_measurement(COMMON, OTF2_MeasurementMode mode)
 static OTF2_CallbackCode on_program_begin(COMMON, OTF2_StringRef name, uint32_t arguments,
                                           const OTF2_StringRef *values)
 {
-    UNUSED_COMMON, (void)name, (void)arguments, (void)values;
+    AT_RECORD, (void)name, (void)arguments, (void)values;
     add(user, GN_EVENT_PROGRAM_BEGIN, time);
     return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_program_end(COMMON, int64_t exit_status)
 {
-    UNUSED_COMMON, (void)exit_status;
+    AT_RECORD, (void)exit_status;
     add(user, GN_EVENT_PROGRAM_END, time);
     return OTF2_CALLBACK_SUCCESS;
 }
@@ -611,7 +612,7 @@ static OTF2_CallbackCode on_program_end(COMMON, int64_t exit_status)
 /* OTF2 has no record for lost events: gnomon's writer uses a parameter. */
 static OTF2_CallbackCode on_parameter(COMMON, OTF2_ParameterRef parameter, uint64_t value)
 {
-    UNUSED_COMMON;
+    AT_RECORD;
     struct gn_reader_location *l = user;
     if (parameter == l->shared->maps.parameter_lost && parameter != GN_NONE)
         add(l, GN_EVENT_LOST, time)->request = value;

@@ -186,6 +186,9 @@ static void tell_role(struct gn_region_def *region, const struct gn_collected_re
         region->role = GN_ROLE_MPI;
     } else if (from->paradigm == OTF2_PARADIGM_USER) {
         region->role = GN_ROLE_USER;
+    } else if (from->paradigm == OTF2_PARADIGM_OPENMP &&
+               (from->role == OTF2_REGION_ROLE_BARRIER || from->role == OTF2_REGION_ROLE_IMPLICIT_BARRIER)) {
+        region->role = GN_ROLE_BARRIER;
     } else {
         region->role = from->role == OTF2_REGION_ROLE_UNKNOWN ? GN_ROLE_UNKNOWN : GN_ROLE_FUNCTION;
     }

@@ -48,6 +48,7 @@ struct gn_reader_location {
     bool thread_has_ended;
     bool is_cut; /* counted as truncated */
     struct gn_path_stack entered;
+    uint64_t position; /* of the record that is being read, from 1: among all of the file's that are events */
     uint64_t last_ticks;
     uint64_t end_ticks; /* of the trace, where the location's clock is the trace's */
     struct gn_event *events;

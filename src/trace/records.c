@@ -238,13 +238,15 @@ RECORD(thread_join)
 
 RECORD(thread_begin)
 {
-    (void)e;
+    if (e->comm != GN_NONE)
+        return OTF2_EvtWriter_ThreadTeamBegin(w, a, t, e->comm);
     return OTF2_EvtWriter_ThreadBegin(w, a, t, OTF2_UNDEFINED_COMM, 0);
 }
 
 RECORD(thread_end)
 {
-    (void)e;
+    if (e->comm != GN_NONE)
+        return OTF2_EvtWriter_ThreadTeamEnd(w, a, t, e->comm);
     return OTF2_EvtWriter_ThreadEnd(w, a, t, OTF2_UNDEFINED_COMM, 0);
 }
 

@@ -190,9 +190,17 @@ void gn_sim_compute(struct gn_sim *sim, uint32_t rank, uint16_t call)
     gn_sim_leave(sim, rank, call);
 }
 
-double gn_sim_transfer(struct gn_sim *sim, uint32_t rank)
+static bool is_within_domain(const struct gn_sim *sim, uint32_t rank, uint32_t to)
+{
+    const struct gn_location_def *locations = sim->definitions->locations;
+    return to == GN_NONE ? sim->settings.domains == 1 : locations[rank].domain == locations[to].domain;
+}
+
+double gn_sim_transfer(struct gn_sim *sim, uint32_t rank, uint32_t to)
 {
     double latency_ns = sim->settings.latency_ns;
+    if (sim->settings.within_latency_ns > 0 && is_within_domain(sim, rank, to))
+        latency_ns = sim->settings.within_latency_ns;
     return latency_ns + gn_mix_exponential(gn_mix_next(&sim->ranks[rank].random), latency_ns);
 }
 
@@ -201,7 +209,7 @@ double gn_sim_transfer(struct gn_sim *sim, uint32_t rank)
 double gn_sim_sent(struct gn_sim *sim, uint32_t rank, uint16_t call, uint32_t to, uint32_t bytes,
                    uint64_t request, double not_before)
 {
-    double arrival = sim->ranks[rank].now_ns + gn_sim_transfer(sim, rank);
+    double arrival = sim->ranks[rank].now_ns + gn_sim_transfer(sim, rank, to);
     emit(sim, rank, call, request ? GN_EVENT_MPI_ISEND : GN_EVENT_MPI_SEND,
          (struct about){.peer = to, .request = request, .sent = bytes});
     return arrival < not_before ? not_before : arrival;
@@ -325,7 +333,9 @@ uint16_t gn_sim_call(struct gn_sim *sim, const struct gn_sim_call *what)
     uint32_t path = path_of(sim, what, region);
     sim->no_memory |= region == GN_NONE || path == GN_NONE;
     fill_forms(&sim->forms[sim->calls * GN_EVENT_KIND_COUNT], what, region, path);
-    sim->speed[sim->calls] = fast && strcmp(fast, what->name) == 0 ? 1 - sim->settings.fast_percent / 100 : 1;
+    double share = what->share > 0 ? what->share : 1;
+    bool is_fast = fast && strcmp(fast, what->name) == 0;
+    sim->speed[sim->calls] = is_fast ? share * (1 - sim->settings.fast_percent / 100) : share;
     return (uint16_t)sim->calls++;
 }
 
@@ -342,6 +352,8 @@ static void define_calls(struct gn_sim *sim)
     sim->main_path = (uint32_t)sim->definitions->path_count - 1;
     sim->init_call = named(sim, "MPI_Init", 12, GN_COLLECTIVE_UNKNOWN, GN_SIM_COMM_WORLD);
     sim->finalize_call = named(sim, "MPI_Finalize", 18, GN_COLLECTIVE_UNKNOWN, GN_SIM_COMM_WORLD);
+    if (sim->settings.quiet_ns > 0)
+        sim->sleep_call = named(sim, "sleep", 14, GN_COLLECTIVE_UNKNOWN, GN_SIM_COMM_WORLD);
     if (sim->split) {
         sim->split_call = named(sim, "MPI_Comm_split", 13, GN_COLLECTIVE_CREATE_HANDLE, GN_SIM_COMM_WORLD);
         sim->free_call = named(sim, "MPI_Comm_free", 17, GN_COLLECTIVE_DESTROY_HANDLE, GN_SIM_COMM_OWN);
@@ -496,6 +508,15 @@ static void whole_call(struct gn_sim *sim, uint32_t rank, uint16_t call)
     gn_sim_leave(sim, rank, call);
 }
 
+static void sleep_quietly(struct gn_sim *sim, uint32_t rank)
+{
+    if (sim->settings.quiet_ns <= 0)
+        return;
+    gn_sim_enter(sim, rank, sim->sleep_call);
+    sim->ranks[rank].now_ns += sim->settings.quiet_ns;
+    gn_sim_leave(sim, rank, sim->sleep_call);
+}
+
 static void begin_program(struct gn_sim *sim)
 {
     for (uint32_t i = 0; i < sim->count; i++) {
@@ -503,6 +524,7 @@ static void begin_program(struct gn_sim *sim)
         gn_sim_mark(sim, i, 0, GN_EVENT_PROGRAM_BEGIN, GN_NONE, 0);
         gn_sim_enter(sim, i, sim->main_call);
         whole_call(sim, i, sim->init_call);
+        sleep_quietly(sim, i);
     }
     if (sim->pattern->begin)
         sim->pattern->begin(sim);
@@ -514,6 +536,7 @@ static void end_program(struct gn_sim *sim)
     if (sim->pattern->finish)
         sim->pattern->finish(sim);
     for (uint32_t i = 0; i < sim->count; i++) {
+        sleep_quietly(sim, i);
         whole_call(sim, i, sim->finalize_call);
         gn_sim_leave(sim, i, sim->main_call);
         gn_sim_mark(sim, i, 0, GN_EVENT_PROGRAM_END, GN_NONE, 0);

@@ -10,7 +10,8 @@
  *   pattern ── send, receive, … ──► rank: now, random numbers ──► queue of records ──► trace/synth: events
  *
  * Queues are lists of chunks from one pool: memory follows the number of waiting events, whoever they are of.
- * Sends are eager. Transfers take latency_ns and an exponential delay; a channel does not reorder.
+ * Sends are eager. Transfers take the latency (between domains or within one) and an exponential delay; a
+ * channel does not reorder.
  */
 #ifndef GNOMON_TRACE_SIMULATION_H
 #define GNOMON_TRACE_SIMULATION_H
@@ -57,6 +58,7 @@ struct gn_sim_call {
     uint32_t line;
     uint32_t comm; /* GN_SIM_COMM_ */
     uint32_t tag;
+    double share;   /* of a computation's time that it takes; 0: all of it */
     uint8_t op;     /* enum gn_collective */
     bool from_main; /* called by main() and not by step() */
 };
@@ -79,7 +81,7 @@ struct gn_sim {
     uint32_t chunk_records;
     struct gn_sim_chunk *free;
     uint32_t main_path, step_path;
-    uint16_t main_call, step_call, init_call, finalize_call, split_call, free_call, stray_call;
+    uint16_t main_call, step_call, init_call, finalize_call, split_call, free_call, stray_call, sleep_call;
     void *state; /* the pattern's; freed with free() */
 };
 
@@ -97,8 +99,9 @@ void gn_sim_give_back(struct gn_sim *sim, struct gn_sim_chunk *chunk);
 
 /* ---- for patterns ---- */
 
-/* How long a message or a signal sent by this rank is under way. */
-double gn_sim_transfer(struct gn_sim *sim, uint32_t rank);
+/* How long a message sent by this rank is under way; to == GN_NONE: of a collective, whose members may be in
+ * any domain. */
+double gn_sim_transfer(struct gn_sim *sim, uint32_t rank, uint32_t to);
 double gn_sim_uniform(struct gn_sim *sim, uint32_t rank); /* 0 ≤ u < 1, of the rank's own sequence */
 uint64_t gn_sim_hash(const struct gn_sim *sim, uint64_t what, uint64_t which); /* the same for all ranks */
 

@@ -32,6 +32,21 @@ static double triangle(double periods)
     return part < 0.5 ? part : 1 - part;
 }
 
+double gn_skew_bend(const struct gn_skew *skew, double ns)
+{
+    double amplitude = fabs(skew->amplitude), period = skew->period_ns;
+    switch (skew->wander) {
+    case GN_WANDER_SINE: /* by its curvature, but not by more than it moves at all */
+        return fmin(amplitude * 2 * M_PI / period * ns * ns / 8, amplitude * period / M_PI);
+    case GN_WANDER_RAMP:
+        return amplitude / period * ns * ns / 8;
+    case GN_WANDER_STEP:
+        return fmin(amplitude * ns / 2, amplitude * period / 2);
+    default:
+        return 0;
+    }
+}
+
 double gn_skew_wandered(const struct gn_skew *skew, double ns)
 {
     double turn = 2 * M_PI;

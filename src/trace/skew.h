@@ -22,6 +22,9 @@ struct gn_skew {
 /* The clock of a domain as the settings and their seed have it. */
 struct gn_skew gn_skew_of(const struct gn_synth_settings *settings, uint32_t domain);
 
+/* How far the clock may be, at most, from the straight line between two of its readings that are ns apart. */
+double gn_skew_bend(const struct gn_skew *skew, double ns);
+
 /* How much further the clock is by wander alone, after true_ns. */
 double gn_skew_wandered(const struct gn_skew *skew, double true_ns);
 

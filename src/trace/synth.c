@@ -1,12 +1,14 @@
 /* trace/synth — the source: settings checked, simulation driven, records turned into events. */
 #include "trace/synth.h"
 
+#include "base/mix.h"
 #include "trace/patterns.h"
 #include "trace/simulation.h"
 #include "trace/skew.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +20,7 @@ struct batch {
     double *truth;
     uint32_t capacity; /* a multiple of the simulation's chunk_records */
     uint64_t last_ticks;
+    double first_ns, last_ns; /* of all that was pulled */
 };
 
 struct synth {
@@ -82,6 +85,16 @@ static int check_times(const struct gn_synth_settings *s, struct gn_error *err)
     if (!within(s->rate_ppm, 0, 1e5) || !within(s->wander_ppm, 0, 1e5))
         return gn_fail(err, -EINVAL, "rate %g ppm, wander %g ppm: 0 to 100000 ppm (10 %%) are expected",
                        s->rate_ppm, s->wander_ppm);
+    if (!within(s->within_latency_ns, 0, 1e12) || !within(s->quiet_ns, 0, 1e14))
+        return gn_fail(
+            err, -EINVAL,
+            "latency within a domain %g ns, quiet for %g ns: 0 to 1000 s and 0 to 100000 s are expected",
+            s->within_latency_ns, s->quiet_ns);
+    if (!within(s->measure_error_ns, 0, 1e12) ||
+        (s->measure_period_s != 0 && !within(s->measure_period_s, 1e-6, 1e9)))
+        return gn_fail(err, -EINVAL,
+                       "offsets measured to %g ns every %g s: 0 to 1000 s and 1 us to 1e9 s are expected",
+                       s->measure_error_ns, s->measure_period_s);
     if (s->wander > GN_WANDER_STEP)
         return gn_fail(err, -EINVAL, "wander %u: there is no such kind", (unsigned)s->wander);
     if (s->wander != GN_WANDER_NONE && !within(s->wander_period_s, 1e-6, 1e9))
@@ -157,6 +170,9 @@ static void fill(struct synth *synth, uint32_t location, uint32_t filled, const 
             event->comm = own;
         batch->truth[filled + i] = record->true_ns;
     }
+    if (batch->last_ns < 0)
+        batch->first_ns = records[0].true_ns;
+    batch->last_ns = records[count - 1].true_ns;
 }
 
 /* Chunk after chunk, as long as another one is sure to fit. */
@@ -187,6 +203,96 @@ static int64_t pull(void *self, uint32_t location, const struct gn_event **event
     return fill_batch(synth, location);
 }
 
+/* ---- measured offsets ---- */
+
+enum { MOST_OFFSETS = 1024 };
+
+/* When a domain's first and last event happened. */
+static void domain_span(const struct synth *synth, uint32_t domain, double *first_ns, double *last_ns)
+{
+    *first_ns = INFINITY;
+    *last_ns = 0;
+    for (uint32_t i = 0; i < synth->sim.count; i++) {
+        if (synth->sim.definitions->locations[i].domain != domain)
+            continue;
+        *first_ns = fmin(*first_ns, synth->batches[i].first_ns);
+        *last_ns = fmax(*last_ns, synth->batches[i].last_ns);
+    }
+}
+
+/* How many measurements, at equal distances. */
+static size_t measurements(const struct gn_synth_settings *s, double span_ns)
+{
+    double intervals = s->measure_period_s > 0 ? ceil(span_ns / (s->measure_period_s * 1e9)) : 1;
+    return 1 + (size_t)fmax(1, fmin(intervals, MOST_OFFSETS - 1));
+}
+
+/* Of the first domain's clock minus this one's, at one instant; rounding both readings is an error, too. */
+static struct gn_clock_offset measure(const struct synth *synth, uint32_t domain, size_t number, double ns,
+                                      double bend_ns)
+{
+    const struct gn_synth_settings *s = &synth->sim.settings;
+    uint64_t ticks = gn_skew_ticks(&synth->skews[domain], ns);
+    double error = 2 * gn_mix_unit(gn_mix_at(s->seed, 0x6d656173u + domain, number)) - 1;
+    int64_t offset = (int64_t)(gn_skew_ticks(&synth->skews[0], ns) - ticks);
+    if (domain == 0)
+        return (struct gn_clock_offset){ticks, 0, 0};
+    return (struct gn_clock_offset){ticks, offset + llround(error * s->measure_error_ns),
+                                    s->measure_error_ns + bend_ns + 2};
+}
+
+static int measure_domain(struct synth *synth, uint32_t domain, double first_ns, double last_ns)
+{
+    const struct gn_synth_settings *s = &synth->sim.settings;
+    struct gn_definitions *d = synth->sim.definitions;
+    size_t count = measurements(s, last_ns - first_ns);
+    double step_ns = (last_ns - first_ns) / (double)(count - 1), bend_ns = 0;
+    struct gn_clock_offset *offsets = malloc(count * sizeof *offsets);
+    if (!offsets)
+        return -ENOMEM;
+    if (s->measure_period_s > 0) /* a little more: the line is one over readings and not over true time */
+        bend_ns =
+            1.01 * (gn_skew_bend(&synth->skews[domain], step_ns) + gn_skew_bend(&synth->skews[0], step_ns));
+    for (size_t i = 0; i < count; i++)
+        offsets[i] =
+            measure(synth, domain, i, i + 1 < count ? first_ns + (double)i * step_ns : last_ns, bend_ns);
+    uint32_t clock = gn_define_clock(d, &(struct gn_offsets_def){offsets, count});
+    free(offsets);
+    for (uint32_t i = 0; i < synth->sim.count; i++)
+        if (d->locations[i].domain == domain)
+            d->locations[i].clock = clock;
+    return clock == GN_NONE ? -ENOMEM : 0;
+}
+
+/* What the bounds rest on. */
+static void name_bounds(struct synth *synth)
+{
+    const struct gn_synth_settings *s = &synth->sim.settings;
+    char text[96];
+    double wander = s->wander == GN_WANDER_NONE ? 0 : s->wander_ppm;
+    snprintf(text, sizeof text, "within nominal_ppb=%.0f wander_ppb=%.0f",
+             ceil((s->rate_ppm + wander) * 1000), ceil(wander * 1000));
+    synth->sim.definitions->clock_bounds = gn_define_string(synth->sim.definitions, text);
+}
+
+int gn_synth_measure(struct gn_source *source, struct gn_error *err)
+{
+    struct synth *synth = source->self;
+    struct gn_definitions *d = synth->sim.definitions;
+    double first_ns, last_ns, end_ns = 0;
+    int code = 0;
+    for (uint32_t i = 0; i < synth->sim.settings.domains && code == 0; i++) {
+        domain_span(synth, i, &first_ns, &last_ns);
+        end_ns = fmax(end_ns, last_ns);
+        code = measure_domain(synth, i, first_ns, last_ns);
+    }
+    d->length_ticks = gn_skew_ticks(&synth->skews[0], end_ns) +
+                      (uint64_t)ceil(synth->sim.settings.measure_error_ns) + 1 - d->first_ticks;
+    if (code == 0 && synth->sim.settings.measure_period_s > 0)
+        name_bounds(synth);
+    return code == 0 && d->clock_bounds != GN_NONE ? 0 : gn_fail(err, -ENOMEM, "no memory for clock offsets");
+}
+
 /* ---- open and close ---- */
 
 static void synth_close(void *self)
@@ -213,8 +319,11 @@ static int set_up(struct synth *synth, const struct gn_synth_settings *settings,
         return gn_fail(err, -ENOMEM, "no memory for %u simulated locations", settings->locations);
     for (uint32_t i = 0; i < settings->domains; i++)
         synth->skews[i] = gn_skew_of(settings, i);
+    for (uint32_t i = 0; i < settings->locations; i++)
+        synth->batches[i].last_ns = -1;
     synth->sim.definitions->ticks_per_second = 1000000000;
-    synth->sim.definitions->first_ticks = GN_SKEW_BASE_TICKS - (uint64_t)ceil(settings->offset_ns);
+    synth->sim.definitions->first_ticks =
+        GN_SKEW_BASE_TICKS - (uint64_t)ceil(settings->offset_ns + settings->measure_error_ns);
     return 0;
 }
 

@@ -27,14 +27,19 @@ struct gn_synth_settings {
     double wander_period_s;
     double
         latency_ns; /* smallest transfer; each has an exponential delay on top, in the mean as long again */
-    double compute_ns;       /* mean computation between calls */
-    double imbalance;        /* 0 … 1: share by which ranks differ in their computation */
-    double unmatched;        /* 0 … 0.5: share of sends whose receive is missing */
-    double lost;             /* 0 … 0.9: share of events that are lost, in bursts */
-    const char *fast_region; /* computes faster than the others by fast_percent at fast_rank (GN_NONE: at all
-                                ranks), everything else and all random numbers being the same; NULL: none */
+    double within_latency_ns; /* the same between ranks of one domain; 0: no less than between domains */
+    double compute_ns;        /* mean computation between calls */
+    double quiet_ns;          /* the program sleeps so long before its first iteration and after its last */
+    double imbalance;         /* 0 … 1: share by which ranks differ in their computation */
+    double unmatched;         /* 0 … 0.5: share of sends whose receive is missing */
+    double lost;              /* 0 … 0.9: share of events that are lost, in bursts */
+    const char *fast_region;  /* computes faster than the others by fast_percent at fast_rank (GN_NONE: at all
+                                 ranks), everything else and all random numbers being the same; NULL: none */
     uint32_t fast_rank;
     double fast_percent;
+    bool measured;           /* clocks were compared with the first domain's: gn_synth_measure */
+    double measure_error_ns; /* each time to within ± this */
+    double measure_period_s; /* as often as this, too; 0: only at the begin and at the end */
 };
 
 /* Settings that give a trace: ring, 4 locations, 10^5 events, seed 1, one domain with a perfect clock. */
@@ -49,6 +54,13 @@ const struct gn_synth_pattern *gn_synth_patterns(void);
 int gn_synth_open(struct gn_source *source, const struct gn_synth_settings *settings, struct gn_error *err);
 /* True times, in ns since the simulation's begin, of the events that the last pull of this location gave. */
 const double *gn_synth_truth(const struct gn_source *source, uint32_t location);
+/* After all events were pulled, where clocks were measured: puts the clock offsets that a tool would have
+ * found into the source's definitions, and when the trace begins and ends on the first domain's clock.
+ *   - measure_period_s 0: two offsets, at the first and at the last event of the domain, whose deviation is
+ *     the error. What the clock does in between nobody knows.
+ *   - otherwise they are guaranteed bounds (definitions->clock_bounds, docs/trace-format.md).
+ * 0, or -ENOMEM with err set. */
+int gn_synth_measure(struct gn_source *source, struct gn_error *err);
 /* Events simulated and not yet pulled: what memory follows. */
 uint64_t gn_synth_waiting(const struct gn_source *source);
 

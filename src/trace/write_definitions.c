@@ -195,6 +195,9 @@ static OTF2_RegionRole role_of(const struct gn_region_def *region, OTF2_Paradigm
     case GN_ROLE_USER:
         *paradigm = OTF2_PARADIGM_USER;
         return OTF2_REGION_ROLE_CODE;
+    case GN_ROLE_BARRIER:
+        *paradigm = OTF2_PARADIGM_OPENMP;
+        return OTF2_REGION_ROLE_BARRIER;
     case GN_ROLE_FUNCTION:
         *paradigm = OTF2_PARADIGM_COMPILER;
         return OTF2_REGION_ROLE_FUNCTION;

@@ -357,21 +357,17 @@ static int open_silent_locations(struct gn_trace_writer *writer, const struct gn
 }
 
 static int write_definitions(const struct gn_trace_writer *writer, const struct gn_definitions *definitions,
-                             const struct gn_trace_local *local, struct gn_error *err)
+                             const struct gn_trace_local *const *locals, struct gn_error *err)
 {
     size_t count = definitions->location_count;
     struct gn_event_summary *summaries = calloc(count + 1, sizeof *summaries);
-    const struct gn_trace_local **locals = calloc(count + 1, sizeof *locals);
-    int code = summaries && locals ? 0 : gn_fail(err, -ENOMEM, "no memory to write a trace");
-    for (size_t i = 0; i < count && code == 0; i++) {
-        locals[i] = local;
+    if (!summaries)
+        return gn_fail(err, -ENOMEM, "no memory to write a trace");
+    for (size_t i = 0; i < count; i++)
         if (i < writer->location_count && writer->locations[i])
             summaries[i] = writer->locations[i]->summary;
-    }
-    if (code == 0)
-        code = gn_write_definitions(writer->folder, definitions, summaries, locals, err);
+    int code = gn_write_definitions(writer->folder, definitions, summaries, locals, err);
     free(summaries);
-    free(locals);
     return code;
 }
 
@@ -384,10 +380,22 @@ int gn_trace_finish(struct gn_trace_writer *writer, const struct gn_definitions 
 int gn_trace_finish_mapped(struct gn_trace_writer *writer, const struct gn_definitions *definitions,
                            const struct gn_trace_local *local, struct gn_error *err)
 {
+    const struct gn_trace_local **locals = calloc(definitions->location_count + 1, sizeof *locals);
+    int missing = locals ? 0 : gn_fail(err, -ENOMEM, "no memory to write a trace");
+    for (size_t i = 0; locals && i < definitions->location_count; i++)
+        locals[i] = local;
+    int code = gn_trace_finish_each(writer, definitions, locals, missing < 0 ? NULL : err);
+    free(locals);
+    return missing < 0 ? missing : code;
+}
+
+int gn_trace_finish_each(struct gn_trace_writer *writer, const struct gn_definitions *definitions,
+                         const struct gn_trace_local *const *locals, struct gn_error *err)
+{
     int opened = open_silent_locations(writer, definitions, err);
     int closed = close_locations(writer, opened < 0 ? NULL : err);
     /* Even if that failed: definitions make what is there readable. */
-    int written = write_definitions(writer, definitions, local, opened < 0 || closed < 0 ? NULL : err);
+    int written = write_definitions(writer, definitions, locals, opened < 0 || closed < 0 ? NULL : err);
     free_writer(writer);
     return opened < 0 ? opened : closed < 0 ? closed : written;
 }

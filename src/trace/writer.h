@@ -56,6 +56,9 @@ int gn_trace_finish(struct gn_trace_writer *writer, const struct gn_definitions 
 /* The same, when events of all locations were written with numbers of their own. */
 int gn_trace_finish_mapped(struct gn_trace_writer *writer, const struct gn_definitions *definitions,
                            const struct gn_trace_local *local, struct gn_error *err);
+/* The same, with what is each location's own: locals[i] of location i, or NULL. */
+int gn_trace_finish_each(struct gn_trace_writer *writer, const struct gn_definitions *definitions,
+                         const struct gn_trace_local *const *locals, struct gn_error *err);
 /* Gives up: what is on disk stays. */
 void gn_trace_abandon(struct gn_trace_writer *writer);
 

@@ -57,6 +57,30 @@ run everything "$gnomon" synth stencil3 -n 27 -e 1e4 --seed 7 --domains 9 --offs
 grep -q 'more events lost' "$work/everything.out" || fail "lost events are not told"
 check everything 21000 everything || fail "all options: the true times do not belong to the archive"
 
+# ---- clocks that were measured ----
+
+# offsets FOLDER: location, reading, offset and deviation of each clock offset.
+offsets() {
+    otf2-print -C "$1/traces.otf2" 2>"$work/print.err" |
+        sed -n 's/^CLOCK_OFFSET *\([0-9]*\) *Time: \([0-9]*\), Offset: +\{0,1\}\([-0-9]*\), StdDev: \(.*\)/\1 \2 \3 \4/p'
+    [ ! -s "$work/print.err" ] || fail "otf2-print complains about $1"
+}
+
+run quiet "$gnomon" synth multigrid -n 8 -e 1e4 --domains 4 --offset 1ms --rate 5ppm --wander sine:0.5ppm:900s \
+    --latency 5us --latency-within 1us --quiet 600s --measure-offsets 1us -o quiet
+[ "$status" = 0 ] || fail "measured offsets: exit status $status"
+check quiet 8e6 quiet || fail "quiet: the true times do not belong to the archive"
+offsets quiet >offsets.txt
+[ "$(wc -l <offsets.txt)" = 16 ] || fail "$(wc -l <offsets.txt) clock offsets, and not two of each location"
+awk '{ deviation = $1 < 2 ? 0 : 1002; if ($4 != deviation || ($1 < 2 && $3 != 0)) exit 1 }' offsets.txt ||
+    fail "the offsets' deviations are not the error of the measurement"
+"$gnomon" order quiet --to none >/dev/null || fail "gnomon order does not read an archive with offsets"
+
+run bounded "$gnomon" synth multigrid -n 8 -e 1e4 --domains 4 --offset 1ms --rate 5ppm --wander sine:0.5ppm:900s \
+    --quiet 600s --measure-offsets 1us:10s -o bounded
+[ "$(offsets bounded | wc -l)" -gt 900 ] || fail "there are fewer bounds than asked for"
+"$gnomon" export bounded --bounds --to csv -o bounded.csv || fail "the archive's bounds are none"
+
 # ---- the same trace for the same seed ----
 
 run again "$gnomon" synth --pattern ring -n 3 -e 1000 -o again
@@ -95,6 +119,11 @@ refused 'a rate is expected' ring --rate 5us -o bad
 refused 'KIND:RATE:PERIOD' ring --wander sine -o bad
 refused 'sine, ramp or step' ring --wander sinus:5ppm:1s -o bad
 refused 'period' ring --wander sine:5ppm:0 -o bad
+refused 'a time is expected' ring --quiet 5 -o bad
+refused 'a time is expected' ring --latency-within 5 -o bad
+refused 'a time is expected' ring --measure-offsets 5 -o bad
+refused 'a period longer' ring --measure-offsets 5us:0s -o bad
+refused 'has no clock offsets' ring --measure-offsets 5us --to stream -o bad
 refused 'a share' ring --lost many -o bad
 refused 'between 0 and 0.5' ring --unmatched 0.9 -o bad
 refused 'REGION:PERCENT' ring --faster compute -o bad

@@ -67,9 +67,9 @@ static int report(void *self, const struct gn_event *event, const struct gn_plac
     struct run *r = self;
     (void)place;
     require(event->location < MAX_LOCATIONS, "a location that there is");
-    if (event->reserved2 == 0 && event->kind == GN_EVENT_LOST && r->numbered)
+    if (event->record == 0 && event->kind == GN_EVENT_LOST && r->numbered)
         return 0; /* numbers that never came */
-    require(event->reserved2 == 1 + r->next[event->location], "the next event of its location");
+    require(event->record == 1 + r->next[event->location], "the next event of its location");
     r->next[event->location]++;
     r->out++;
     return 0;
@@ -133,7 +133,7 @@ static int push(struct run *r, struct gn_event *e, bool swapped)
     uint64_t sequence = r->sequence[l];
     if (!swapped)
         return gn_order_push_numbered(r->order, e, sequence);
-    twin.reserved2++;
+    twin.record++;
     int status = gn_order_push_numbered(r->order, &twin, sequence + 1);
     if (status < 0)
         return status;
@@ -153,7 +153,7 @@ static void step(struct run *r, struct bytes *in)
         return;
     }
     if (e.location < MAX_LOCATIONS)
-        e.reserved2 = (uint32_t)r->sequence[e.location] + 1;
+        e.record = (uint32_t)r->sequence[e.location] + 1;
     int status = push(r, &e, how % 4 == 0);
     require(status == 0 || status == -EINVAL, "a push is taken or refused");
     if (status == 0) {

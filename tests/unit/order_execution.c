@@ -142,6 +142,7 @@ static struct gn_event *event(struct simulation *s, uint32_t location, enum gn_e
     *event = gn_event_bare(kind, location, s->ticks[location]);
     event->region = (uint32_t)index;
     s->x->sends[location][index] = (struct where){GN_NONE, 0};
+    s->x->instances[location][index] = GN_NONE;
     return event;
 }
 
@@ -411,6 +412,7 @@ static void begin(struct simulation *s, uint32_t location, int which)
                               : in->nonblocking     ? GN_EVENT_NBC_REQUEST
                                                     : GN_EVENT_COLLECTIVE_BEGIN;
     struct gn_event *e = event(s, location, kind);
+    s->x->instances[location][e->region] = (uint32_t)which;
     e->bytes_sent = e->bytes_received = GN_BYTES_UNKNOWN;
     if (!part->unknown)
         describe(e, in);
@@ -435,6 +437,7 @@ static void end(struct simulation *s, uint32_t location, int which)
                               : in->nonblocking     ? GN_EVENT_NBC_COMPLETE
                                                     : GN_EVENT_COLLECTIVE_END;
     struct gn_event *e = event(s, location, kind);
+    s->x->instances[location][e->region] = (uint32_t)which;
     describe(e, in);
     e->request = in->parts[rank].request;
     e->bytes_sent = in->parts[rank].bytes_sent;

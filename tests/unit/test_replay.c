@@ -95,7 +95,7 @@ static uint32_t channel_of(struct program *p, uint32_t from, uint32_t to, uint32
     for (uint32_t i = 0; i < p->channels; i++)
         if (p->channel[i].from == from && p->channel[i].to == to && p->channel[i].tag == tag)
             return i;
-    p->channel[p->channels] = (struct gn_op_channel){0, from, to, tag};
+    p->channel[p->channels] = (struct gn_op_channel){0, from, to, tag, 0};
     return p->channels++;
 }
 
@@ -255,7 +255,7 @@ static struct program *run_program(uint64_t seed, uint32_t size, uint32_t steps,
     struct program *p = calloc(1, sizeof *p);
     p->random = seed;
     p->size = size;
-    p->made = calloc((size_t)steps * 2 * MOST + 1, sizeof *p->made);
+    p->made = calloc((size_t)steps * 2 * MOST + 8, sizeof *p->made);
     p->pending = calloc(steps, sizeof *p->pending);
     define(p);
     for (uint32_t i = 0; i < size; i++)
@@ -366,6 +366,9 @@ static void fill(struct job *job)
     store->channels = calloc(job->p->channels + 1, sizeof *store->channels);
     memcpy(store->channels, job->p->channel, job->p->channels * sizeof *store->channels);
     store->channel_count = job->p->channels;
+    for (uint32_t i = 0; i < job->p->channels; i++)
+        store->channels[i].sends =
+            job->owner[job->p->channel[i].from] == job->transport.rank ? job->p->sent[i] : 0;
     store->groups = calloc(job->p->groups, sizeof *store->groups);
     memcpy(store->groups, job->p->group, job->p->groups * sizeof *store->groups);
     store->group_count = job->p->groups;
@@ -412,9 +415,10 @@ static struct gn_replay_stats check(struct program *p, const struct gn_replay_se
         const struct gn_op *op =
             gn_op_at(&jobs[jobs[0].owner[m->at.location]].store, m->at.location, m->at.index);
         if (op->ticks + op->shift != m->corrected || op->limit != m->limit)
-            print_error("op %zu of location %u, kind %d shape %d group %d: %lld instead of %lld, limit %lld "
+            print_error("ranks %u: op %zu of location %u, kind %d shape %d group %d: %lld instead of %lld, "
+                        "limit %lld "
                         "instead of %lld\n",
-                        (size_t)m->at.index, m->at.location, op->kind, op->shape, op->link,
+                        ranks, (size_t)m->at.index, m->at.location, op->kind, op->shape, op->link,
                         (long long)(op->ticks + op->shift), (long long)m->corrected, (long long)op->limit,
                         (long long)m->limit);
         assert_int_equal(op->ticks + op->shift, m->corrected);
@@ -484,6 +488,7 @@ static void circles_are_cut(void **state)
         add(p, i, (struct gn_op){.kind = GN_OP_RECEIVE, .link = channel_of(p, 1 - i, i, 0)});
         p->now[i] += 10;
         add(p, i, (struct gn_op){.kind = GN_OP_SEND, .link = channel_of(p, i, 1 - i, 0)});
+        p->sent[channel_of(p, i, 1 - i, 0)] = 1;
     }
     int64_t largest = 0;
     for (uint32_t ranks = 1; ranks <= 3; ranks++) {

@@ -241,6 +241,173 @@ static void test_wander_has_its_amplitude(void **state)
     }
 }
 
+/* Within a domain messages take less; between domains and in collectives they do not. */
+static void test_messages_within_a_domain_may_be_faster(void **state)
+{
+    (void)state;
+    struct gn_synth_settings settings = settings_of("multigrid", 16, 40000);
+    settings.domains = 4;
+    settings.latency_ns = 50000;
+    struct trace slow = trace_open(&settings, IN_TURN);
+    settings.within_latency_ns = 500;
+    struct trace fast = trace_open(&settings, IN_TURN);
+    check_messages(&fast);
+    check_collectives(&fast);
+    double slow_ns = slow.streams[0].truth[slow.streams[0].count - 1];
+    double fast_ns = fast.streams[0].truth[fast.streams[0].count - 1];
+    assert_true(fast_ns < 0.95 * slow_ns);
+    trace_close(&slow);
+    trace_close(&fast);
+}
+
+static void test_the_program_may_sleep_at_both_ends(void **state)
+{
+    (void)state;
+    const double quiet_ns = 600e9;
+    for (const struct gn_synth_pattern *p = gn_synth_patterns(); p->name; p++) {
+        if (strcmp(p->name, "lost") == 0)
+            continue;
+        struct gn_synth_settings settings = settings_of(p->name, 5, 5000);
+        settings.quiet_ns = quiet_ns;
+        struct trace trace = trace_open(&settings, IN_TURN);
+        check_well_formed(&trace);
+        check_messages(&trace);
+        for (uint32_t i = 0; i < 5; i++) {
+            const struct stream *s = &trace.streams[i];
+            int slept = 0;
+            for (size_t k = 1; k < s->count; k++)
+                slept += s->truth[k] - s->truth[k - 1] >= quiet_ns;
+            assert_int_equal(slept, 2);
+            assert_true(s->truth[s->count - 1] < 2 * quiet_ns + 10e9);
+        }
+        trace_close(&trace);
+    }
+}
+
+/* ---- measured offsets ---- */
+
+static struct gn_synth_settings wandering(enum gn_wander wander)
+{
+    struct gn_synth_settings settings = settings_of("multigrid", 8, 20000);
+    settings.domains = 4;
+    settings.quiet_ns = 100e9;
+    settings.offset_ns = 1e6;
+    settings.rate_ppm = 20;
+    settings.wander = wander;
+    settings.wander_ppm = wander == GN_WANDER_NONE ? 0 : 0.5;
+    settings.wander_period_s = 170;
+    settings.measured = true;
+    settings.measure_error_ns = 700;
+    return settings;
+}
+
+static struct trace measured_trace(const struct gn_synth_settings *settings)
+{
+    struct gn_error err = {""};
+    struct trace trace = trace_open(settings, IN_TURN);
+    assert_int_equal(gn_synth_measure(&trace.source, &err), 0);
+    return trace;
+}
+
+static const struct gn_offsets_def *offsets_of(const struct trace *trace, uint32_t location)
+{
+    const struct gn_definitions *d = trace->source.definitions;
+    return &d->clocks[d->locations[location].clock];
+}
+
+/* Two of them for each clock, at its domain's first and last event, wrong by at most what is said. */
+static void test_offsets_are_measured_at_both_ends(void **state)
+{
+    (void)state;
+    struct gn_synth_settings settings = wandering(GN_WANDER_SINE);
+    struct trace trace = measured_trace(&settings);
+    struct gn_skew reference = gn_skew_of(&settings, 0);
+    double worst_ns = 0;
+    assert_int_equal(trace.source.definitions->clock_bounds, 0);
+    for (uint32_t i = 0; i < 8; i++) {
+        const struct gn_offsets_def *clock = offsets_of(&trace, i);
+        struct gn_skew skew = gn_skew_of(&settings, i / 2);
+        uint32_t first = i & ~1u, second = first + 1;
+        double begin_ns = fmin(trace.streams[first].truth[0], trace.streams[second].truth[0]);
+        double end_ns = fmax(trace.streams[first].truth[trace.streams[first].count - 1],
+                             trace.streams[second].truth[trace.streams[second].count - 1]);
+        assert_int_equal(clock->count, 2);
+        for (int k = 0; k < 2; k++) {
+            double ns = k ? end_ns : begin_ns;
+            assert_int_equal(clock->offsets[k].ticks, gn_skew_ticks(&skew, ns));
+            double error = (double)(clock->offsets[k].offset_ticks + (int64_t)gn_skew_ticks(&skew, ns) -
+                                    (int64_t)gn_skew_ticks(&reference, ns));
+            worst_ns = fmax(worst_ns, fabs(error));
+            assert_true(fabs(error) <= clock->offsets[k].deviation_ticks);
+        }
+    }
+    assert_true(worst_ns > 100 && worst_ns <= 702);
+    trace_close(&trace);
+}
+
+/* Where an offset and its deviation are at a reading: on a straight line. */
+static void interpolate(const struct gn_offsets_def *clock, uint64_t ticks, double *offset, double *deviation)
+{
+    size_t i = 0;
+    while (i + 2 < clock->count && clock->offsets[i + 1].ticks <= ticks)
+        i++;
+    const struct gn_clock_offset *a = &clock->offsets[i], *b = a + 1;
+    double part = (double)(int64_t)(ticks - a->ticks) / (double)(b->ticks - a->ticks);
+    *offset = (double)a->offset_ticks + part * (double)(b->offset_ticks - a->offset_ticks);
+    *deviation = a->deviation_ticks + part * (b->deviation_ticks - a->deviation_ticks);
+}
+
+/* Readings all over the run, not only those of events: the largest miss, as a share of what is allowed. */
+static double largest_miss(const struct trace *trace, uint32_t location)
+{
+    const struct gn_synth_settings *s = &trace->settings;
+    const struct gn_offsets_def *clock = offsets_of(trace, location);
+    struct gn_skew skew = gn_skew_of(s, location / 2), reference = gn_skew_of(s, 0);
+    double end_ns = trace->streams[location].truth[trace->streams[location].count - 1], largest = 0;
+    for (double ns = trace->streams[location].truth[0]; ns < end_ns; ns += end_ns / 100000) {
+        double offset, deviation;
+        uint64_t ticks = gn_skew_ticks(&skew, ns);
+        interpolate(clock, ticks, &offset, &deviation);
+        double miss = fabs(offset - (double)(int64_t)(gn_skew_ticks(&reference, ns) - ticks));
+        if (location >= 2)
+            largest = fmax(largest, miss / deviation);
+        else
+            assert_true(miss < 1e-9 && deviation < 1e-9);
+    }
+    return largest;
+}
+
+static void test_offsets_with_a_period_are_bounds(void **state)
+{
+    (void)state;
+    for (int wander = GN_WANDER_NONE; wander <= GN_WANDER_STEP; wander++)
+        for (double period_s = 3; period_s < 300; period_s *= 4) {
+            struct gn_synth_settings settings = wandering((enum gn_wander)wander);
+            settings.measure_period_s = period_s;
+            struct trace trace = measured_trace(&settings);
+            const struct gn_definitions *d = trace.source.definitions;
+            double largest = 0;
+            assert_true(strncmp(gn_string(d, d->clock_bounds), "within nominal_ppb=2", 20) == 0);
+            for (uint32_t i = 0; i < 8; i++) {
+                assert_in_range(offsets_of(&trace, i)->count, 2 + 190 / (size_t)period_s, 2 + 201 / period_s);
+                largest = fmax(largest, largest_miss(&trace, i));
+            }
+            assert_true(largest > 0.05 && largest <= 1);
+            trace_close(&trace);
+        }
+}
+
+static void test_there_are_not_too_many_bounds(void **state)
+{
+    (void)state;
+    struct gn_synth_settings settings = wandering(GN_WANDER_STEP);
+    settings.measure_period_s = 0.001;
+    struct trace trace = measured_trace(&settings);
+    assert_int_equal(offsets_of(&trace, 7)->count, 1024);
+    assert_true(largest_miss(&trace, 7) <= 1);
+    trace_close(&trace);
+}
+
 /* ---- memory and size ---- */
 
 static void test_pulls_in_turn_bound_what_waits(void **state)
@@ -329,6 +496,10 @@ static void test_bad_settings_are_told(void **state)
     BAD(domains, 5, "domains");
     BAD(latency_ns, -1, "latency");
     BAD(compute_ns, NAN, "computation");
+    BAD(within_latency_ns, -1, "within a domain");
+    BAD(quiet_ns, NAN, "quiet");
+    BAD(measure_error_ns, -1, "measured");
+    BAD(measure_period_s, 1e-9, "measured");
     BAD(compute_ns, INFINITY, "computation");
     BAD(offset_ns, -5, "offset");
     BAD(offset_ns, 1e300, "offset");
@@ -387,6 +558,11 @@ int main(void)
         cmocka_unit_test(test_a_perfect_clock_shows_the_truth),
         cmocka_unit_test(test_wrong_clocks_are_as_wrong_as_said),
         cmocka_unit_test(test_wander_has_its_amplitude),
+        cmocka_unit_test(test_messages_within_a_domain_may_be_faster),
+        cmocka_unit_test(test_the_program_may_sleep_at_both_ends),
+        cmocka_unit_test(test_offsets_are_measured_at_both_ends),
+        cmocka_unit_test(test_offsets_with_a_period_are_bounds),
+        cmocka_unit_test(test_there_are_not_too_many_bounds),
         cmocka_unit_test(test_pulls_in_turn_bound_what_waits),
         cmocka_unit_test(test_a_hundred_thousand_locations),
         cmocka_unit_test(test_about_as_many_events_as_wanted),

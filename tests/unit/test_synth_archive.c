@@ -60,15 +60,24 @@ static const struct gn_event *next(struct cursor *cursor, uint32_t location)
     return cursor->events++;
 }
 
+/* Only what was read says which record it was. */
 static void compare(struct cursor *simulated, struct cursor *read, uint32_t location)
 {
     const struct gn_event *wanted, *got;
+    uint32_t record = 0;
     do {
         wanted = next(simulated, location);
         got = next(read, location);
         assert_int_equal(!wanted, !got);
-        if (wanted)
-            assert_memory_equal(got, wanted, sizeof *wanted);
+        if (wanted) {
+            struct gn_event event = *got;
+            assert_int_equal(event.record, ++record);
+            event.record = 0;
+            assert_memory_equal(&event, wanted, sizeof event);
+            struct gn_event in_file = *wanted;
+            in_file.record = ++record;
+            assert_memory_equal(got, &in_file, sizeof in_file);
+        }
     } while (wanted);
     assert_int_equal(simulated->left, 0);
     assert_int_equal(read->left, 0);
@@ -106,6 +115,53 @@ static void test_an_archive_is_the_same_trace(void **state)
         simulated.source.close(simulated.source.self);
         read.source.close(read.source.self);
     }
+}
+
+/* Measured offsets go into the archive as those of the location that has the clock, and come out of it. */
+static void test_offsets_are_those_of_each_location(void **state)
+{
+    (void)state;
+    struct gn_synth_settings settings = settings_of("multigrid");
+    struct gn_trace_local own[8] = {{.offset_count = 0}};
+    const struct gn_trace_local *locals[7];
+    const struct gn_trace_report *report;
+    struct gn_trace_writer *writer;
+    struct gn_source simulated, read;
+    const struct gn_event *events;
+    char folder[128];
+    int64_t count;
+    settings.measured = true;
+    settings.measure_error_ns = 100;
+    settings.measure_period_s = 0.0001;
+    snprintf(folder, sizeof folder, "%s/measured", base);
+    assert_int_equal(gn_synth_open(&simulated, &settings, &err), 0);
+    assert_int_equal(gn_trace_create(&writer, folder, &err), 0);
+    for (uint32_t i = 0; i < settings.locations; i++)
+        while ((count = simulated.pull(simulated.self, i, &events, &err)) > 0)
+            for (int64_t k = 0; k < count; k++)
+                assert_int_equal(gn_trace_write(writer, i, &events[k], &err), 0);
+    assert_int_equal(gn_synth_measure(&simulated, &err), 0);
+    const struct gn_definitions *d = simulated.definitions;
+    assert_in_range(d->clock_count, 4, 8);
+    for (size_t i = 0; i < d->clock_count; i++)
+        own[i] = (struct gn_trace_local){.offsets = d->clocks[i].offsets, .offset_count = d->clocks[i].count};
+    for (uint32_t i = 0; i < settings.locations; i++)
+        locals[i] = i == 1 ? NULL : &own[d->locations[i].clock];
+    assert_int_equal(gn_trace_finish_each(writer, d, locals, &err), 0);
+    assert_int_equal(gn_trace_open(&read, &report, folder, &err), 0);
+    assert_string_equal(gn_string(read.definitions, read.definitions->clock_bounds),
+                        gn_string(d, d->clock_bounds));
+    assert_int_equal(read.definitions->first_ticks, d->first_ticks);
+    assert_int_equal(read.definitions->length_ticks, d->length_ticks);
+    for (uint32_t i = 0; i < settings.locations; i++) {
+        const struct gn_offsets_def *was = &d->clocks[d->locations[i].clock];
+        const struct gn_offsets_def *is = &read.definitions->clocks[read.definitions->locations[i].clock];
+        assert_int_equal(is->count, i == 1 ? 0 : was->count);
+        if (i != 1)
+            assert_memory_equal(is->offsets, was->offsets, was->count * sizeof *was->offsets);
+    }
+    simulated.close(simulated.self);
+    read.close(read.self);
 }
 
 /* Writes a trace with so many more strings than it needs, and reads its events. */
@@ -179,6 +235,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_archive_is_the_same_trace),
+        cmocka_unit_test(test_offsets_are_those_of_each_location),
         cmocka_unit_test(test_files_may_have_several_chunks),
     };
     return cmocka_run_group_tests(tests, make_base, remove_base);

@@ -62,6 +62,15 @@ static void keep(struct opened *o, const struct gn_event *events, int64_t count)
         o->counts[events[i].kind]++;
 }
 
+/* Where every record is an event. */
+static void assert_all_records(const struct opened *o)
+{
+    for (size_t i = 0; i < o->count; i++) {
+        bool is_first = i == 0 || o->events[i].location != o->events[i - 1].location;
+        assert_int_equal(o->events[i].record, is_first ? 1 : o->events[i - 1].record + 1);
+    }
+}
+
 static void read_all(struct opened *o, const char *path)
 {
     struct gn_error err = {0};
@@ -142,6 +151,7 @@ static void events_are_counted_as_otf2_print_does(void **state)
     assert_int_equal(o.report->skipped, 0);
     assert_int_equal(faults(o.report), 0);
     assert_string_equal(o.report->creator, "Score-P 8.4");
+    assert_all_records(&o);
     close_archive(&o);
 }
 
@@ -310,7 +320,72 @@ static void a_begin_is_held_over_many_batches(void **state)
     assert_int_equal(o.events[500].bytes_received, 9);
     for (size_t i = 0; i + 1 < o.count; i++)
         assert_true(o.events[i].ticks <= o.events[i + 1].ticks);
+    assert_all_records(&o);
     close_archive(&o);
+}
+
+enum { STRANGE = 0x5a5a, UNKNOWN_RECORD = 240 };
+
+/* Kinds that are no events here, kinds with attributes, a begin that is held: times are numbers of records.
+ */
+static void write_every_sort(OTF2_EvtWriter *w)
+{
+    OTF2_AttributeList *list = OTF2_AttributeList_New();
+    for (uint64_t t = 0; t < 60000;) {
+        OTF2_AttributeList_AddUint32(list, 0, 5);
+        OTF2_EvtWriter_Enter(w, list, ++t, 0);
+        OTF2_EvtWriter_BufferFlush(w, NULL, ++t, 70000);
+        OTF2_EvtWriter_Metric(w, NULL, ++t, 0, 1, (OTF2_Type[]){OTF2_TYPE_UINT64},
+                              (OTF2_MetricValue[]){{.unsigned_int = 7}});
+        OTF2_EvtWriter_MpiCollectiveBegin(w, NULL, ++t);
+        OTF2_EvtWriter_IoSeek(w, NULL, ++t, 0, 1, OTF2_IO_SEEK_FROM_START, 1);
+        OTF2_EvtWriter_CallingContextSample(w, NULL, ++t, 0, 1, 0);
+        OTF2_EvtWriter_ThreadTaskCreate(w, NULL, ++t, 0, 0, 0);
+        OTF2_EvtWriter_MpiCollectiveEnd(w, NULL, ++t, OTF2_COLLECTIVE_OP_BARRIER, 0,
+                                        OTF2_COLLECTIVE_ROOT_NONE, 0, 0);
+        OTF2_AttributeList_AddUint32(list, 0, 6);
+        OTF2_EvtWriter_ParameterString(w, list, ++t, STRANGE, 0);
+        OTF2_EvtWriter_Leave(w, NULL, ++t, 0);
+    }
+    OTF2_AttributeList_Delete(list);
+}
+
+/* Some of them become records of a kind that this version of the library does not know either. */
+static void make_unknown(void)
+{
+    static const uint8_t parameter[] = {2, STRANGE & 0xff, STRANGE >> 8};
+    struct packed_archive archive;
+    size_t made = 0;
+    packed_load(&archive, folder);
+    for (size_t i = 0; i < archive.count; i++) {
+        struct packed_file *file = &archive.files[i];
+        for (size_t at = 2; strcmp(file->name, "traces/0.evt") == 0 && at + 3 < file->size; at++)
+            if (memcmp(file->bytes + at, parameter, sizeof parameter) == 0 && at % 2) {
+                file->bytes[at - 2] = UNKNOWN_RECORD;
+                made++;
+            }
+        packed_put_file(file, folder);
+    }
+    assert_in_range(made, 100, 60000);
+    packed_free(&archive);
+}
+
+static void events_say_which_record_they_are(void **state)
+{
+    (void)state;
+    for (int unknown = 0; unknown < 2; unknown++) {
+        struct opened o;
+        craft(write_every_sort, NULL, 0);
+        if (unknown)
+            make_unknown();
+        read_all(&o, folder);
+        assert_int_equal(o.count, 4 * 6000);
+        assert_int_equal(o.report->skipped, 6 * 6000);
+        for (size_t i = 0; i < o.count; i++)
+            assert_int_equal(o.events[i].record, o.events[i].ticks);
+        close_archive(&o);
+        assert_int_equal(remove_folder(NULL), 0);
+    }
 }
 
 static void write_bad_requests(OTF2_EvtWriter *w)
@@ -483,8 +558,11 @@ static void many_locations_take_turns(void **state)
     maker_open(&maker, folder, 256 << 10);
     for (uint32_t l = 0; l < LOCATIONS; l++) {
         OTF2_EvtWriter *w = maker_begin(&maker, ids[l] = l);
-        for (uint64_t i = 0; i < STEPS; i++)
+        for (uint64_t i = 0; i < STEPS; i++) {
             OTF2_EvtWriter_MpiSend(w, NULL, 1000 * i + l, 0, 0, (uint32_t)i, 1);
+            if (i % 5 == 4)
+                OTF2_EvtWriter_BufferFlush(w, NULL, 1000 * i + l, 1000 * i + l);
+        }
         counts[l] = maker_end(&maker, w);
     }
     maker_definitions(&maker, ids, LOCATIONS, 0);
@@ -504,6 +582,7 @@ static void many_locations_take_turns(void **state)
             for (int64_t i = 0; i < count; i++, next[l]++) {
                 assert_int_equal(events[i].tag, next[l]);
                 assert_int_equal(events[i].ticks, 1000 * next[l] + l);
+                assert_int_equal(events[i].record, next[l] + next[l] / 5 + 1);
             }
             more |= count > 0;
         }
@@ -635,6 +714,7 @@ static void a_cut_event_file_is_read_to_its_end(void **state)
     assert_int_equal(o.report->undefined, 0);
     assert_int_equal(o.report->backward, 0);
     assert_in_range(o.count, 634 * 3 / 4, 633);
+    assert_all_records(&o);
     close_archive(&o);
     packed_free(&archive);
 }
@@ -674,6 +754,7 @@ int main(void)
         TEST(a_begin_says_what_its_end_says),
         TEST(begins_without_ends_are_let_go),
         TEST(a_begin_is_held_over_many_batches),
+        TEST(events_say_which_record_they_are),
         TEST(requests_are_counted),
         TEST(oddities_are_repaired_and_counted),
         TEST(posted_operations_are_known),

@@ -17,7 +17,7 @@ struct seat { /* of a rank */
     struct threads_world *world;
     uint32_t rank;
     struct batch *first, *last, *shown;
-    uint64_t settlements; /* begun by this rank */
+    uint64_t settlements, collected; /* begun by this rank, and those whose sums it has */
 };
 
 struct threads_world {
@@ -91,9 +91,9 @@ static int64_t receive_batch(void *self, uint32_t *from, const void **bytes, int
     until.tv_sec += ns / 1000000000;
     until.tv_nsec = ns % 1000000000;
     pthread_mutex_lock(&world->lock);
-    const bool settles = seat->settlements > world->settled;
     int waited = 0;
-    while (!seat->first && timeout_us != 0 && waited == 0 && settles == (seat->settlements > world->settled))
+    while (!seat->first && timeout_us != 0 && waited == 0 &&
+           !(seat->settlements > seat->collected && seat->settlements == world->settled))
         waited = timeout_us < 0 ? pthread_cond_wait(&world->news, &world->lock)
                                 : pthread_cond_timedwait(&world->news, &world->lock, &until);
     struct batch *batch = seat->first;
@@ -133,6 +133,8 @@ static int settle_test(void *self, bool *done, int64_t sums[3])
     struct seat *seat = self;
     pthread_mutex_lock(&seat->world->lock);
     *done = seat->settlements == seat->world->settled;
+    if (*done)
+        seat->collected = seat->settlements;
     memcpy(sums, seat->world->last, sizeof seat->world->last);
     pthread_mutex_unlock(&seat->world->lock);
     return 0;

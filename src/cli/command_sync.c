@@ -1,0 +1,221 @@
+/* gnomon sync — a trace again, with timestamps that do not break causality. */
+#include "cli/commands.h"
+
+#include "base/quantity.h"
+#include "cli/interrupted.h"
+#include "cli/job_transport.h"
+#include "cli/sync.h"
+#include "cli/sync_report.h"
+#include "live/folder.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BAD_INPUT = 2 };
+
+struct arguments {
+    struct gn_sync_settings settings;
+    bool json;
+};
+
+enum { KEY_PRESYNC = 256, KEY_GAMMA, KEY_AMORTIZE, KEY_LATENCY, KEY_THRESHOLD, KEY_VERIFY, KEY_KEEP_GOING };
+
+static const struct argp_option options[] = {
+    {"output", 'o', "FOLDER", 0, "The new archive: a folder that is not there yet", 0},
+    {"presync", KEY_PRESYNC, "KIND", 0,
+     "What to start from: none, linear (the archive's clock offsets) or bounds (gnomon's); default: the best "
+     "that is there",
+     0},
+    {"gamma", KEY_GAMMA, "SHARE", 0,
+     "How much of an interval is kept while a clock goes back to its own time (0.99)", 0},
+    {"amortize", KEY_AMORTIZE, "SLOPE[,LONGEST]", 0,
+     "How jumps are built up before them: the steepest, and the longest time (1%,100ms); none: not at all",
+     0},
+    {"latency", KEY_LATENCY, "auto|TIME|FILE", 0,
+     "The least that messages between clocks take: estimated (default), one time, or a file of them", 0},
+    {"threshold", KEY_THRESHOLD, "TIME", 0,
+     "The largest shift that is no reason for another pass (default: three times the largest violation)", 0},
+    {"verify", KEY_VERIFY, NULL, 0, "Check the new archive; exit status 1 when it violates the condition", 0},
+    {"keep-going", KEY_KEEP_GOING, NULL, 0,
+     "Repair what there is, although event files are missing or are of no location", 0},
+    {"format", 'f', "FORMAT", 0, "Of the summary: text (default) or json", 0},
+    {0}};
+
+/* ---- options ---- */
+
+static double quantity(struct argp_state *state, const char *option, const char *text, enum gn_quantity kind)
+{
+    double value = 0;
+    if (gn_quantity(text, kind, &value) != 0)
+        argp_error(state, "--%s %s: %s", option, text, gn_quantity_hint(kind));
+    return value;
+}
+
+static enum gn_sync_presync presync(struct argp_state *state, const char *text)
+{
+    static const char *const names[] = {
+        [GN_SYNC_NONE] = "none", [GN_SYNC_LINEAR] = "linear", [GN_SYNC_BOUNDS] = "bounds"};
+    for (enum gn_sync_presync kind = GN_SYNC_NONE; kind <= GN_SYNC_BOUNDS; kind++)
+        if (strcmp(text, names[kind]) == 0)
+            return kind;
+    argp_error(state, "--presync %s: none, linear or bounds is expected", text);
+    return GN_SYNC_AUTO;
+}
+
+static double gamma_of(struct argp_state *state, const char *text)
+{
+    double gamma = quantity(state, "gamma", text, GN_QUANTITY_SHARE);
+    if (!(gamma > 0 && gamma < 1))
+        argp_error(state, "--gamma %s: more than 0 and less than 1 is expected, such as 0.99", text);
+    return gamma;
+}
+
+static void amortize(struct argp_state *state, struct gn_sync_settings *settings, char *text)
+{
+    char *longest = strchr(text, ',');
+    settings->slope = 0;
+    if (strcmp(text, "none") == 0)
+        return;
+    if (longest)
+        *longest++ = '\0';
+    settings->slope = quantity(state, "amortize", text, GN_QUANTITY_SHARE);
+    if (!(settings->slope > 0 && settings->slope <= 1))
+        argp_error(state, "--amortize %s: a slope above 0 and up to 1 is expected, such as 1%%, or none",
+                   text);
+    if (longest)
+        settings->longest_ns = quantity(state, "amortize", longest, GN_QUANTITY_TIME_NS);
+}
+
+static error_t parse_repair(int key, char *value, struct argp_state *state)
+{
+    struct gn_sync_settings *s = &((struct arguments *)state->input)->settings;
+    switch (key) {
+    case KEY_PRESYNC:
+        s->presync = presync(state, value);
+        break;
+    case KEY_GAMMA:
+        s->gamma = gamma_of(state, value);
+        break;
+    case KEY_AMORTIZE:
+        amortize(state, s, value);
+        break;
+    case KEY_LATENCY:
+        gn_latency_parse(&s->latency, value);
+        break;
+    case KEY_THRESHOLD:
+        s->threshold_ns = quantity(state, "threshold", value, GN_QUANTITY_TIME_NS);
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static void format(struct argp_state *state, struct arguments *a, const char *text)
+{
+    a->json = strcmp(text, "json") == 0;
+    if (!a->json && strcmp(text, "text") != 0)
+        argp_error(state, "--format %s: text or json is expected", text);
+}
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case 'o':
+        a->settings.out = value;
+        break;
+    case KEY_VERIFY:
+        a->settings.verify = true;
+        break;
+    case KEY_KEEP_GOING:
+        a->settings.keeps_going = true;
+        break;
+    case 'f':
+        format(state, a, value);
+        break;
+    case ARGP_KEY_ARG:
+        if (a->settings.trace)
+            argp_error(state, "one trace is expected, \"%s\" is a second one", value);
+        a->settings.trace = value;
+        break;
+    case ARGP_KEY_END:
+        if (!a->settings.out || !*a->settings.out)
+            argp_error(state, "a folder for the new archive is expected: -o FOLDER");
+        break;
+    default:
+        return parse_repair(key, value, state);
+    }
+    return 0;
+}
+
+/* ---- the command ---- */
+
+static void complain(const char *command, const struct gn_error *err)
+{
+    if (err->text[0]) /* else another process has something to say */
+        fprintf(stderr, "%s: %s\n", command, err->text);
+}
+
+static int print(const struct arguments *a, struct gn_sync_report *report)
+{
+    const bool fails = report->was_verified && !gn_condition_holds(&report->condition);
+    if (a->settings.transport->rank > 0)
+        return fails;
+    if (report->clocks.has_known)
+        gn_known_bounds_tell(&report->clocks.known, "sync");
+    (a->json ? gn_sync_report_json : gn_sync_report_text)(report, stdout);
+    return fflush(stdout) != 0 || ferror(stdout) ? 1 : fails;
+}
+
+static int sync_together(struct arguments *a)
+{
+    struct gn_sync_report report;
+    struct gn_error err = {{0}};
+    struct gn_progress progress = gn_progress_begin(a->settings.transport->rank == 0);
+    a->settings.progress = &progress;
+    int code = gn_sync(&a->settings, &report, &err);
+    if (code < 0) {
+        complain("gnomon sync", &err);
+        return report.is_bad_input ? BAD_INPUT : 1;
+    }
+    int status = print(a, &report);
+    gn_sync_report_clear(&report);
+    return status;
+}
+
+int gn_command_sync(int argc, char **argv)
+{
+    static const struct argp argp = {
+        options,
+        parse,
+        "-o FOLDER [TRACE]",
+        "Repairs the timestamps of a trace (an OTF2 archive, or a run with one; without it, the newest run "
+        "here): no message is received before it was sent, with the controlled logical clock. The new "
+        "archive "
+        "is the same in everything else. Under mpirun, the processes do it together.",
+        NULL,
+        NULL,
+        NULL};
+    struct arguments a = {.settings = {.gamma = 0.99, .slope = 0.01, .longest_ns = 100e6}};
+    struct gn_transport transport;
+    struct gn_error err = {{0}};
+    char newest[4096];
+    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    if (!a.settings.trace && gn_folder_newest(".", newest, sizeof newest, &err) != 0) {
+        complain("gnomon sync", &err);
+        return BAD_INPUT;
+    }
+    a.settings.trace = a.settings.trace ? a.settings.trace : newest;
+    gn_interrupted_begin();
+    if (gn_job_transport_open(&transport, NULL, &err) < 0) {
+        complain("gnomon sync", &err);
+        return 1;
+    }
+    a.settings.transport = &transport;
+    int status = sync_together(&a);
+    transport.close(transport.self);
+    return status;
+}

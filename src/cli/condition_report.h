@@ -1,0 +1,23 @@
+/* cli/condition_report — whether a trace satisfies the clock condition (repair/condition.h), as text for a
+ * person and as JSON for programs (docs/repair-check.md). */
+#ifndef GNOMON_CLI_CONDITION_REPORT_H
+#define GNOMON_CLI_CONDITION_REPORT_H
+
+#include "repair/condition.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+struct gn_condition_report {
+    const char *trace; /* as it was named; NULL: not to be named */
+    const struct gn_definitions *definitions;
+    const struct gn_condition *condition;
+    const struct gn_latency *latency; /* NULL: 0 */
+    enum gn_presync_kind presync;
+};
+
+void gn_condition_report_text(const struct gn_condition_report *report, FILE *out);
+/* A new reference: the object that docs/repair-check.md describes; NULL: no memory. */
+json_t *gn_condition_report_json(const struct gn_condition_report *report);
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * cli/sync — repairs the timestamps of a trace: reads it, runs the controlled logical clock over it
+ * (repair/repair.h), and writes it again with the new times (trace/retime.h). By one process, or by those of
+ * an MPI job together; each has the events of some processes of the trace.
+ */
+#ifndef GNOMON_CLI_SYNC_H
+#define GNOMON_CLI_SYNC_H
+
+#include "cli/latency_spec.h"
+#include "cli/progress.h"
+#include "cli/sync_clocks.h"
+#include "repair/condition.h"
+#include "repair/extract.h"
+#include "repair/repair.h"
+#include "repair/retiming.h"
+
+struct gn_sync_settings {
+    const char *trace; /* as for gn_trace_open */
+    const char *out;   /* folder of the new archive, which is not there yet or empty */
+    enum gn_sync_presync presync;
+    double gamma;        /* 0 … 1 */
+    double slope;        /* of the backward amortization; 0: none */
+    double longest_ns;   /* of its windows */
+    double threshold_ns; /* 0: three times the largest violation */
+    struct gn_latency_spec latency;
+    bool verify;
+    bool keeps_going; /* although event files are missing, or are of no location */
+    const struct gn_transport *transport;
+    struct gn_progress *progress;
+};
+
+enum gn_sync_phase { /* that gnomon sync measures itself; the rest is in the result */
+                     GN_SYNC_READ,
+                     GN_SYNC_REPAIR,
+                     GN_SYNC_WRITE,
+                     GN_SYNC_VERIFY,
+                     GN_SYNC_PHASES
+};
+
+/* The same in all processes, but for the times. Times are ticks of the archive. */
+struct gn_sync_report {
+    const char *trace, *out;
+    const struct gn_definitions *definitions;
+    struct gn_sync_clocks clocks;
+    struct gn_extract_stats events;
+    struct gn_repair_result repair;
+    bool is_unchanged;             /* nothing violated the clock condition: all timestamps are as they were */
+    uint64_t written;              /* events */
+    struct gn_deviation deviation; /* of changed ones */
+    bool was_verified;
+    struct gn_condition condition; /* of the new archive */
+    uint64_t truncated, missing_files;
+    uint32_t ranks; /* processes that worked together */
+    double seconds[GN_SYNC_PHASES];
+    bool is_bad_input;       /* after an error: it is the trace's, or that of where OUT is to be */
+    struct gn_source source; /* what definitions and clocks belong to */
+};
+
+/*
+ * By all processes of the transport together. 0, and the caller clears the report; or a negative errno value
+ * with err saying what; empty: another process says it. Then there is no new archive: what was written of it
+ * is removed, and only is_bad_input is set.
+ */
+int gn_sync(const struct gn_sync_settings *settings, struct gn_sync_report *report, struct gn_error *err);
+void gn_sync_report_clear(struct gn_sync_report *report);
+
+#endif

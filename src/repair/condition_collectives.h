@@ -1,0 +1,40 @@
+/*
+ * repair/condition_collectives — which begins and ends of collectives belong together, by counting: the n-th
+ * collective that a process begins on a communicator or window is its instance n, in starting order,
+ * nonblocking ones too. Where a begin does not say on which communicator it is, it and those after it wait
+ * for its end.
+ *
+ * When all members of an instance have ended it, its logical messages are counted and it is gone: memory
+ * follows the instances that are open. A process that ended, or of which something was lost, is waited for no
+ * longer; its part in what is open then is missing, which is counted.
+ *
+ * Which end depends on which begin: order/instances.h has the table. Whoever sent nothing in a v or w variant
+ * is waited for by nobody, and whoever received nothing waits for nobody.
+ */
+#ifndef GNOMON_REPAIR_CONDITION_COLLECTIVES_H
+#define GNOMON_REPAIR_CONDITION_COLLECTIVES_H
+
+#include "repair/condition.h"
+
+struct gn_condition_collectives;
+
+/* All outlive it. latency NULL: µ = 0. NULL: no memory. */
+struct gn_condition_collectives *gn_condition_collectives_new(const struct gn_definitions *definitions,
+                                                              const struct gn_latency *latency,
+                                                              struct gn_condition *condition);
+
+/* The next event of its location, at presynchronised ticks; kinds other than begins and ends of collectives
+ * are no matter. 0 or -ENOMEM. */
+int gn_condition_collectives_event(struct gn_condition_collectives *collectives,
+                                   const struct gn_event *event);
+
+/* Nothing of this process can be counted from here on. May be said twice. 0 or -ENOMEM. */
+int gn_condition_collectives_leave(struct gn_condition_collectives *collectives, uint32_t process);
+
+/* Whether no instance is open: so it is when all processes have left, unless memory was short. */
+bool gn_condition_collectives_all_counted(const struct gn_condition_collectives *collectives);
+
+/* Frees everything (NULL is allowed). What is open is not counted: all processes should have left. */
+void gn_condition_collectives_free(struct gn_condition_collectives *collectives);
+
+#endif

@@ -1,0 +1,170 @@
+/*
+ * repair/extract_inside — what the files of the extraction share. Not for anybody else.
+ *
+ *   extract.c               pulls events in the order of their times, keeps the time, adds ops
+ *   extract_links.c         channels and groups
+ *   extract_receives.c      which message of its channel a receive is for
+ *   extract_collectives.c   which instance of its group a collective is
+ *   extract_teams.c         the same of threads' forks, joins and barriers
+ *
+ * What a process has open is kept while its events are pulled, and only then. Ops never move, so a number
+ * that is known later is written into an op that has long been added.
+ */
+#ifndef GNOMON_REPAIR_EXTRACT_INSIDE_H
+#define GNOMON_REPAIR_EXTRACT_INSIDE_H
+
+#include "base/map.h"
+#include "repair/extract.h"
+
+/* How many others may wait for what stays open. */
+enum { GN_EXTRACT_PATIENCE = 65536 };
+
+struct gn_extract_start;
+struct gn_extract_frame;
+struct gn_extract_gathering;
+
+/* A location of the process that is being extracted. */
+struct gn_extract_location {
+    uint32_t index;
+    const struct gn_event *events; /* the batch; [next … count) are still to come */
+    int64_t next, count;
+    struct gn_presync_map map;
+    int64_t next_ticks; /* of the next event */
+    int64_t ticks;      /* of the last event, or of an earlier one that was later */
+    bool any;
+    uint64_t record, op_record;                       /* of the last event; of the last op */
+    uint64_t steps;                                   /* since the last op */
+    struct gn_extract_start *blocking, *blocking_rma; /* the collective it is in */
+    bool is_blind; /* it is not known which collective it began: nor what those after it are */
+    struct gn_extract_frame *frames; /* teams that it is in, the innermost last */
+    size_t frame_count, frame_capacity;
+    struct gn_op *fork; /* that no team has begun after */
+    bool joins;         /* it was a team's master, whose end has come: the join is next */
+    uint32_t join_team, join_instance;
+};
+
+/* A receive that was posted, in the order of posting. */
+struct gn_extract_post {
+    uint64_t request;
+    struct gn_op *op;   /* DONE: gets its number when all before it have one */
+    uint32_t comm, tag; /* OPEN: as posted; GN_NONE and GN_ANY: not known, or any */
+    uint32_t from;      /* process, or GN_ANY */
+    enum { GN_POST_OPEN, GN_POST_DONE, GN_POST_VOID } state;
+    bool named; /* in the table of requests */
+};
+
+/* A receive that stayed open for too long: its messages were counted without it. */
+struct gn_extract_passed {
+    uint64_t request;
+    uint32_t comm, tag, from;
+    uint32_t link, number; /* reserved for it, when its post said which channel; link GN_NONE: it did not */
+};
+
+enum { GN_EXTRACT_VAGUE = 64 };
+
+struct gn_extract_receives {
+    struct gn_extract_post *posts; /* a ring of `size`; the next one is number `end` */
+    size_t size;
+    uint64_t first, end;
+    uint64_t waiting;         /* DONE ones among them */
+    struct gn_map by_request; /* to ordinal + 1 of those that were not near the front when posted */
+    struct gn_map passed;     /* to struct gn_extract_passed */
+    const struct gn_extract_passed *vague[GN_EXTRACT_VAGUE]; /* passed over, without a number */
+    size_t vague_listed, vague_count;
+};
+
+struct gn_extract_collectives {
+    struct gn_extract_start *first, *last; /* without a number, in starting order */
+    size_t waiting, given_up;
+    struct gn_map by_request; /* nonblocking ones that have not ended */
+};
+
+enum { GN_EXTRACT_GATHERINGS = 3 };
+
+struct gn_extract_teams {
+    struct gn_map gatherings;                  /* that are not complete */
+    struct gn_extract_gathering *first, *last; /* … in the order in which they began */
+    size_t count;
+    uint32_t numbers[GN_EXTRACT_GATHERINGS];
+    struct gn_map begun_index; /* of (team, location), + 1, in: */
+    uint32_t *begun;           /* how often */
+    size_t begun_count, begun_capacity;
+};
+
+struct gn_extract {
+    struct gn_source *source;
+    const struct gn_definitions *definitions;
+    const struct gn_presync *presync;
+    struct gn_op_store *store;
+    struct gn_extract_stats stats;
+    uint32_t *first_location, *next_location; /* of each process; of each location the next one of its own */
+    /* links */
+    struct gn_map channels; /* to index + 1 */
+    struct gn_extract_channel {
+        uint32_t received;
+    } * channel_states; /* [store->channel_count] */
+    size_t channel_capacity;
+    struct gn_map groups;
+    struct gn_extract_group {
+        uint32_t process; /* what follows is about it */
+        uint32_t begun;
+        uint32_t rank; /* GN_NONE: it is no member */
+        bool second;
+    } * group_states; /* [store->group_count] */
+    size_t group_capacity;
+    /* the process that is being extracted */
+    uint32_t process;
+    struct gn_extract_location *locations;
+    size_t location_count, location_capacity;
+    bool is_lost; /* nothing can be counted any more */
+    struct gn_extract_receives receives;
+    struct gn_extract_collectives collectives;
+    struct gn_extract_teams teams;
+    struct gn_extract_memo { /* channels that were used last */
+        uint32_t comm, peer, tag, link;
+        bool sends, used;
+    } memo[256];
+};
+
+/* Adds an op at the location's present event. NULL: no memory, or no room on the disk; errno says which. */
+struct gn_op *gn_extract_op(struct gn_extract *x, struct gn_extract_location *l, enum gn_op_kind kind);
+
+/* What errno says, as a negative value; of what leaves it alone: no memory. */
+int gn_extract_failed(void);
+
+/* ---- links: extract_links.c ---- */
+
+/* Instead of a link: nobody's business but this location's; it fits no definition; no memory. */
+enum { GN_LINK_INTERNAL = -1, GN_LINK_UNFIT = -2, GN_LINK_NO_MEMORY = -3 };
+
+/* The channel of a message between this process and rank peer of comm. */
+int64_t gn_extract_channel(struct gn_extract *x, uint32_t comm, uint32_t peer, uint32_t tag, bool sends);
+/* The same of messages from a process to this one. */
+int64_t gn_extract_channel_from(struct gn_extract *x, uint32_t comm, uint32_t from, uint32_t tag);
+/* The group of a communicator, or of a window, with group_states[link] of this process. */
+int64_t gn_extract_group(struct gn_extract *x, uint32_t comm, bool is_window);
+/* The group of this process's forks, joins or barriers: kind tells them apart. */
+int64_t gn_extract_team(struct gn_extract *x, uint32_t kind);
+void gn_extract_links_close(struct gn_extract *x);
+
+/* ---- receives. 0 or a negative errno value ---- */
+
+int gn_extract_posted(struct gn_extract *x, const struct gn_event *event);
+int gn_extract_received(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event);
+int gn_extract_cancelled(struct gn_extract *x, const struct gn_event *event);
+/* Nothing that is open will complete any more; forgets everything. */
+int gn_extract_receives_end(struct gn_extract *x);
+
+/* ---- collectives. 0 or a negative errno value ---- */
+
+int gn_extract_begun(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event);
+int gn_extract_ended(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event);
+void gn_extract_collectives_end(struct gn_extract *x);
+
+/* ---- teams of threads. 0 or a negative errno value ---- */
+
+/* Enters, leaves, and events of threads. */
+int gn_extract_in_team(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event);
+void gn_extract_teams_end(struct gn_extract *x);
+
+#endif

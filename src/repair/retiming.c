@@ -1,0 +1,196 @@
+#include "repair/retiming.h"
+
+static const double thresholds[GN_DEVIATIONS] = {0, 0.0001, 0.001, 0.01, 0.1, 1};
+
+/* ---- new times ---- */
+
+static bool is_behind(const struct gn_knot *knot, uint64_t record, int64_t ticks)
+{
+    return knot->record ? knot->record < record : knot->ticks <= ticks;
+}
+
+static void find_op(struct gn_retiming *r)
+{
+    const struct gn_knot_row *row = &r->knots;
+    r->next_op = r->next_op > r->next ? r->next_op : r->next;
+    while (r->next_op < row->count && row->knots[r->next_op].record == 0)
+        r->next_op++;
+    if (r->next_op < row->count)
+        r->op_new = row->knots[r->next_op].ticks + row->knots[r->next_op].shift;
+}
+
+/* From the knot before `next` to it. */
+static void find_line(struct gn_retiming *r)
+{
+    find_op(r);
+    r->is_still = true;
+    if (r->next == 0 || r->next >= r->knots.count)
+        return;
+    const struct gn_knot *right = &r->knots.knots[r->next], *left = right - 1;
+    r->is_still = (left->shift | right->shift) == 0;
+    r->right_ticks = right->ticks;
+    /* At one timestamp, what is before an op goes with it; but not over a point that keeps it back. */
+    r->right_shift = left->record || left->ticks < right->ticks ? right->shift : left->shift;
+    r->line.x = INT64_MAX; /* none */
+    if (left->ticks < right->ticks)
+        r->line = gn_line(left->ticks, left->shift, right->ticks, right->shift);
+}
+
+static void look_ahead(struct gn_retiming *r, uint64_t record, int64_t ticks)
+{
+    const uint64_t before = r->next;
+    while (r->next < r->knots.count && is_behind(&r->knots.knots[r->next], record, ticks))
+        r->next++;
+    if (r->next != before)
+        find_line(r);
+}
+
+/* The op's own time, when this record is the next one; a record that is several has that of the last. */
+static bool is_op(struct gn_retiming *r, uint64_t record, int64_t *new)
+{
+    const struct gn_knot_row *row = &r->knots;
+    bool is = false;
+    for (uint64_t i = r->next; i < row->count && row->knots[i].record <= record; i++)
+        if (row->knots[i].record == record) {
+            *new = row->knots[i].ticks + row->knots[i].shift;
+            is = true;
+        }
+    if (is)
+        r->steps = 0;
+    return is;
+}
+
+static int64_t moved(struct gn_retiming *r, uint64_t record, int64_t old, bool goes_on)
+{
+    const int64_t ticks = old > r->latest_old ? old : r->latest_old;
+    int64_t new = old;
+    look_ahead(r, record, ticks);
+    if (r->next == r->next_op && r->next < r->knots.count && is_op(r, record, &new))
+        return new;
+    if (!r->is_still) {
+        const bool is_line = ticks >= r->line.x && ticks < r->right_ticks;
+        new = ticks + (is_line ? gn_line_at(&r->line, ticks) : r->right_shift);
+    }
+    if (r->any && new < r->new_ticks + goes_on)
+        new = r->new_ticks + goes_on;
+    if (r->next_op < r->knots.count) {
+        const uint64_t steps = r->knots.knots[r->next_op].steps;
+        const int64_t most = r->op_new - (int64_t)(steps > r->steps ? steps - r->steps : 0);
+        new = new < most ? new : most;
+    }
+    return new;
+}
+
+/* ---- how far that is from the old ones ---- */
+
+static void count_change(const struct gn_retiming *r, int64_t length, int64_t change)
+{
+    struct gn_deviation *d = r->deviation;
+    const double size = fabs((double)change), relative = size / (double)length;
+    d->deviation_ticks += size;
+    for (int i = 0; i < GN_DEVIATIONS && relative > thresholds[i]; i++) {
+        d->above[i]++;
+        d->above_ticks[i] += (double)length;
+    }
+    d->largest_distance = fmax(d->largest_distance, relative);
+    if (change > 0 && relative > d->steepest && (double)length >= r->microsecond_ticks)
+        d->steepest = relative;
+}
+
+static void count_position(const struct gn_retiming *r, int64_t elapsed, int64_t change)
+{
+    struct gn_deviation *d = r->deviation;
+    const int64_t size = change < 0 ? -change : change;
+    if (size > d->largest_position_ticks)
+        d->largest_position_ticks = size;
+    if (elapsed > 0 && (double)size > d->largest_position * (double)elapsed)
+        d->largest_position = (double)size / (double)elapsed;
+}
+
+static void count(const struct gn_retiming *r, int64_t old, int64_t new)
+{
+    struct gn_deviation *d = r->deviation;
+    d->events++;
+    d->moved += new != old;
+    if (!r->any)
+        return;
+    const int64_t length = old - r->old_ticks, change = new - r->new_ticks - length;
+    if (length > 0) {
+        d->intervals++;
+        d->interval_ticks += (double)length;
+        if (change)
+            count_change(r, length, change);
+    }
+    const int64_t elapsed = old - r->first_old, away = new - r->first_new - elapsed;
+    if (away)
+        count_position(r, elapsed, away);
+}
+
+static void count_bounds(struct gn_retiming *r, uint64_t ticks, int64_t old, int64_t new)
+{
+    int64_t low, high;
+    if (!gn_presync_bounds(&r->map, ticks, &low, &high))
+        return;
+    r->deviation->bounded++;
+    r->deviation->outside += new != old && (new < low || new > high);
+}
+
+struct gn_retiming gn_retiming_begin(const struct gn_presync *presync, uint32_t location,
+                                     const struct gn_knot_row *knots, struct gn_deviation *deviation)
+{
+    const uint64_t rate = presync->definitions ? presync->definitions->ticks_per_second : 0;
+    struct gn_retiming r = {.map = gn_presync_map(presync, location),
+                            .deviation = deviation,
+                            .is_raw = !gn_presync_moves(presync, location),
+                            .is_bounded = presync->kind == GN_PRESYNC_BOUNDS,
+                            .microsecond_ticks = (rate ? (double)rate : 1e9) * 1e-6,
+                            .is_still = true};
+    if (knots && knots->count > 0)
+        r.knots = *knots;
+    if (r.knots.count > 0)
+        find_line(&r);
+    return r;
+}
+
+uint64_t gn_retiming_time(void *retiming, uint64_t record, uint64_t ticks)
+{
+    struct gn_retiming *r = retiming;
+    if (ticks > INT64_MAX / 2)
+        return ticks;
+    const int64_t old = r->is_raw ? (int64_t)ticks : gn_presync_ticks(&r->map, ticks);
+    const bool goes_on = r->any && old > r->latest_old;
+    r->steps += goes_on;
+    int64_t new = r->knots.count > 0 ? moved(r, record, old, goes_on) : old;
+    if (r->any && new < r->new_ticks)
+        new = r->new_ticks;
+    if (!r->any)
+        r->first_old = old, r->first_new = new;
+    count(r, old, new);
+    if (r->is_bounded)
+        count_bounds(r, ticks, old, new);
+    r->any = true;
+    r->old_ticks = old;
+    r->new_ticks = new;
+    r->latest_old = old > r->latest_old ? old : r->latest_old;
+    return (uint64_t) new;
+}
+
+void gn_deviation_add(struct gn_deviation *sum, const struct gn_deviation *more)
+{
+    sum->events += more->events;
+    sum->moved += more->moved;
+    sum->intervals += more->intervals;
+    sum->interval_ticks += more->interval_ticks;
+    sum->deviation_ticks += more->deviation_ticks;
+    for (int i = 0; i < GN_DEVIATIONS; i++) {
+        sum->above[i] += more->above[i];
+        sum->above_ticks[i] += more->above_ticks[i];
+    }
+    sum->largest_distance = fmax(sum->largest_distance, more->largest_distance);
+    sum->largest_position = fmax(sum->largest_position, more->largest_position);
+    if (more->largest_position_ticks > sum->largest_position_ticks)
+        sum->largest_position_ticks = more->largest_position_ticks;
+    sum->steepest = fmax(sum->steepest, more->steepest);
+    sum->outside += more->outside;
+    sum->bounded += more->bounded;
+}
