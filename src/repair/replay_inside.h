@@ -142,6 +142,8 @@ struct gn_mail_sides {
 struct gn_outbox {
     uint8_t *bytes;
     size_t size, capacity;
+    uint32_t next; /* with mail in it; GN_NONE */
+    bool listed;   /* among them */
 };
 
 struct gn_peer {
@@ -174,6 +176,7 @@ struct gn_replay {
     bool *left;                  /* [process_count] the process sends and begins nothing more */
     bool somebody_left;          /* as all ranks know */
     struct gn_peer *peers;       /* [transport->size] */
+    uint32_t first_outbox;       /* with mail in it: of a thousand peers few are written to at a time */
     int64_t mails_out, mails_in; /* batches */
     uint64_t sends, receives, ops_done;
     uint64_t ahead; /* only measuring: receives that were passed before their messages came */
