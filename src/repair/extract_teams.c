@@ -42,8 +42,9 @@ struct gn_extract_frame {
 
 static void close_gathering(struct gn_extract_teams *t, struct gn_extract_gathering *g)
 {
+    const bool is_fork = g->key.b >> 32 == FORK;
     for (size_t i = 0; i < g->count; i++) {
-        g->ops[i]->root = g->begins;
+        g->ops[i]->root = is_fork && g->begins ? (uint32_t)g->count - g->begins : g->begins;
         if (g->begins == 0)
             g->ops[i]->flags = 0;
     }

@@ -87,6 +87,8 @@ static uint32_t add_group(struct gn_replay *replay, const struct gn_op_group *wh
             return GN_NONE;
     }
     const uint32_t index = (uint32_t)(replay->group_count - 1);
+    if (what->is_team) /* nobody asks for it by name: its threads are all here */
+        return index;
     return gn_map_add(&replay->group_links, group_key(what), (void *)(uintptr_t)(index + 1)) ? index
                                                                                              : GN_NONE;
 }
@@ -295,7 +297,7 @@ static bool takes_part(const struct gn_replay *replay, const struct gn_gathering
     return !rooted || !group->is_intercomm || second == far_side(group, g) || process == g->root;
 }
 
-/* How many of our processes take part; of a team: its threads. */
+/* How many of our processes take part; of a team: threads that begin, of a fork those that end. */
 static uint32_t ours_in(const struct gn_replay *replay, const struct gn_gathering *g, bool of_those_left)
 {
     const struct gn_replay_group *group = &replay->groups[g->group];

@@ -53,7 +53,7 @@ struct gn_op {
                          events later than all before them */
     uint32_t link, number;
     /* of ONE_TO_ALL and ALL_TO_ONE: rank in the group that has it; GN_NONE, GN_ROOT_…; of a team: how many
-     * BEGINs this instance has */
+     * BEGINs this instance has, of a fork how many ENDs */
     uint32_t root;
     uint8_t kind, shape, flags, reserved;
 };
@@ -72,8 +72,8 @@ struct gn_op_group {
     bool is_window;
     /* Forks, joins, or barriers (three groups) of the threads of process `comm`, in OpenMP. All BEGINs and
      * ENDs of an instance are at locations of that process, and whatever its shape is, each END with GETS
-     * depends on all op.root BEGINs of it (a fork has one, of the master; a join those of all others; a
-     * barrier one of each thread). The process has no rank in such a group. */
+     * depends on all BEGINs of it (a fork has one, of the master; a join those of all others; a barrier one
+     * of each thread). The process has no rank in such a group. */
     bool is_team;
 };
 

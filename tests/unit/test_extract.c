@@ -982,9 +982,9 @@ static void a_team_is_forked_meets_and_joins(void **state)
         for (uint32_t i = 0; i < 3; i++) {
             const uint32_t l = threads_of[i], at = round * (i ? OTHER : MASTER);
             if (i == 0)
-                assert_team_op(OP(l, at), GN_OP_BEGIN, GN_SHAPE_ONE_TO_ALL, round, 1);
+                assert_team_op(OP(l, at), GN_OP_BEGIN, GN_SHAPE_ONE_TO_ALL, round, 2);
             else
-                assert_team_op(OP(l, at), GN_OP_END, GN_SHAPE_ONE_TO_ALL, round, 1);
+                assert_team_op(OP(l, at), GN_OP_END, GN_SHAPE_ONE_TO_ALL, round, 2);
             for (uint32_t k = 0; k < 2; k++) {
                 assert_team_op(OP(l, at + 1 + 2 * k), GN_OP_BEGIN, GN_SHAPE_ALL_TO_ALL, 2 * round + k, 3);
                 assert_team_op(OP(l, at + 2 + 2 * k), GN_OP_END, GN_SHAPE_ALL_TO_ALL, 2 * round + k, 3);
@@ -1053,12 +1053,12 @@ static void who_is_missing_in_a_team_is_not_waited_for(void **state)
     TEAM_BEGIN(second); /* of one that nobody has forked */
     TEAM_END(0);        /* it is in none */
     extract(&s);
-    assert_team_op(OP(0, 0), GN_OP_BEGIN, GN_SHAPE_ONE_TO_ALL, 0, 1);
+    assert_team_op(OP(0, 0), GN_OP_BEGIN, GN_SHAPE_ONE_TO_ALL, 0, 2);
     assert_team_op(OP(0, 1), GN_OP_BEGIN, GN_SHAPE_ALL_TO_ALL, 0, 2);
     assert_team_op(OP(0, 2), GN_OP_END, GN_SHAPE_ALL_TO_ALL, 0, 2);
     assert_team_op(OP(0, 3), GN_OP_END, GN_SHAPE_ALL_TO_ONE, 0, 1);
-    assert_team_op(OP(first, 0), GN_OP_END, GN_SHAPE_ONE_TO_ALL, 0, 1);
-    assert_team_op(OP(second, 0), GN_OP_END, GN_SHAPE_ONE_TO_ALL, 0, 1);
+    assert_team_op(OP(first, 0), GN_OP_END, GN_SHAPE_ONE_TO_ALL, 0, 2);
+    assert_team_op(OP(second, 0), GN_OP_END, GN_SHAPE_ONE_TO_ALL, 0, 2);
     assert_team_op(OP(second, 1), GN_OP_BEGIN, GN_SHAPE_ALL_TO_ONE, 0, 1);
     assert_team_op(OP(second, 2), GN_OP_END, GN_SHAPE_ONE_TO_ALL, 1, 0);
     assert_int_equal(OP(0, 4)->kind, GN_OP_LEFT);
@@ -1089,7 +1089,7 @@ static void a_thread_that_was_created_alone_is_in_no_team(void **state)
     extract(&s);
     assert_int_equal(OP(0, 0)->kind, GN_OP_LOCAL);
     assert_team_op(OP(0, 1), GN_OP_BEGIN, GN_SHAPE_ONE_TO_ALL, 0, 1);
-    assert_team_op(OP(0, 2), GN_OP_BEGIN, GN_SHAPE_ONE_TO_ALL, 1, 1);
+    assert_team_op(OP(0, 2), GN_OP_BEGIN, GN_SHAPE_ONE_TO_ALL, 1, 0);
     assert_team_op(OP(first, 0), GN_OP_END, GN_SHAPE_ONE_TO_ALL, 0, 1);
     assert_int_equal(op_count(&s, first), 2);
     assert_int_equal(stats(&s)->unfit, 0);
