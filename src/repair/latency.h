@@ -45,16 +45,18 @@ struct gn_latency_sample;
 struct gn_latency_sample *gn_latency_sample_new(uint32_t domains, double ticks_per_second, double apart_ppm);
 void gn_latency_sample_free(struct gn_latency_sample *sample);
 
-/* A message between two domains, or within one. -ENOMEM, or 0. Memory is bounded; the order does not matter.
- */
+/* A message between two domains, or within one; its time is that of the receive. -ENOMEM, -EINVAL (there is
+ * no such domain), or 0. Memory is bounded; the order does not matter. */
 int gn_latency_sample_message(struct gn_latency_sample *sample, uint32_t from, uint32_t to,
                               int64_t sent_ticks, int64_t received_ticks);
 
-/* For several processes: what was sampled as bytes (to be freed), and taking such bytes in. */
+/* For several processes: what was sampled as bytes (to be freed), and taking such bytes in: it comes to the
+ * same as one sample of all messages. -ENOMEM, -EINVAL (not bytes of a sample like this one), or 0. */
 int gn_latency_sample_pack(const struct gn_latency_sample *sample, void **bytes, size_t *size);
 int gn_latency_sample_unpack(struct gn_latency_sample *sample, const void *bytes, size_t size);
 
-/* The estimate. -ENOMEM, or 0. */
+/* The estimate, into a latency that was opened for as many domains. Within a domain without messages it is 0,
+ * between two without messages what it is between others at least. -ENOMEM, or 0. */
 int gn_latency_estimate(const struct gn_latency_sample *sample, struct gn_latency *latency);
 
 #endif

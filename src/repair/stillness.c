@@ -10,7 +10,7 @@ enum { PATIENCE_US = 5000 };
  * counters). */
 struct still {
     bool asked, has_first;
-    int64_t first_sent, quiet_since; /* quiet_since: mails_in at the last question */
+    int64_t first_received, quiet_since; /* quiet_since: mails_in at the last question */
 };
 
 static void receive_some(struct gn_replay *replay, int64_t timeout_us)
@@ -45,8 +45,8 @@ static bool answered(struct gn_replay *replay, struct still *still, int64_t *ope
     if (!done || replay->failed)
         return false;
     still->asked = false;
-    const bool is_still = still->has_first && sums[1] == still->first_sent;
-    still->first_sent = sums[0];
+    const bool is_still = still->has_first && sums[0] == still->first_received;
+    still->first_received = sums[1];
     still->has_first = true;
     *open = sums[2];
     return is_still;
@@ -138,4 +138,10 @@ void gn_stillness_reach(struct gn_replay *replay)
     while (run_still(replay) > 0 && !replay->failed)
         if (!tell_left(replay))
             cut(replay);
+}
+
+void gn_stillness_after_leaving(struct gn_replay *replay)
+{
+    while (!replay->failed && tell_left(replay))
+        gn_stillness_reach(replay);
 }
