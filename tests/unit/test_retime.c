@@ -24,6 +24,13 @@
 
 enum { CHUNK = 256 << 10, HEADER = 18, LOCATION = 5 };
 
+/* The library does not free everything of an archive that it writes. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libopen-trace-format2";
+}
+
 /* ---- folders and files ---- */
 
 static char folder[64];
