@@ -39,8 +39,9 @@ SCALING_RANKS = [64, 128, 256, 512, 1024]
 SCALING_ITERATIONS = 100
 # os, or, ois: what a message costs its sender and its receiver beside the network. async-small-thresh,
 # send-is-detached-thresh: no batch waits for its receiver. test: a look whether something has come. Factors of 1: the
-# platform says what the network does; SMPI's own ones are those of Gigabit Ethernet.
-SMPI_OPTIONS = ["smpi/simulate-computation:no", "smpi/display-timing:no", "smpi/os:0:5e-7:0", "smpi/or:0:5e-7:0",
+# platform says what the network does; SMPI's own ones are those of Gigabit Ethernet. coll-selector: as MPICH does
+# collectives; SMPI's own ones are linear in the number of ranks.
+SMPI_OPTIONS = ["smpi/simulate-computation:no", "smpi/coll-selector:mpich", "smpi/display-timing:no", "smpi/os:0:5e-7:0", "smpi/or:0:5e-7:0",
                 "smpi/ois:0:5e-7:0", "smpi/async-small-thresh:1048576", "smpi/send-is-detached-thresh:1048576",
                 "smpi/test:1e-7", "smpi/grow-injected-times:no", "smpi/bw-factor:0:1", "smpi/lat-factor:0:1",
                 "contexts/stack-size:512"]
