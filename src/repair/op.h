@@ -62,9 +62,13 @@ _Static_assert(sizeof(struct gn_op) == 48, "an op is three quarters of a cache l
 
 /* What links of SEND and RECEIVE mean. Processes are those of the definitions. */
 struct gn_op_channel {
-    uint32_t comm, from, to, tag;
+    uint32_t comm, from, to, tag; /* GN_OP_TAG_EPOCH: comm is a window */
     uint32_t sends; /* how many sends of it there are among the store's ops: their numbers are below this */
 };
+
+/* No tag that MPI has: the messages are of epochs on a window, from whoever completes one to whoever waits.
+ */
+#define GN_OP_TAG_EPOCH 0xfffffff0u
 
 /* What links of BEGIN and END mean. */
 struct gn_op_group {
