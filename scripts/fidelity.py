@@ -2,7 +2,7 @@
 """Whether repaired timestamps are to be believed: the experiment of Becker et al. 2009, section 6, on simulated runs
 whose truth is known.
 
-    fidelity.py BUILD_DIR [--quick] [--json FILE]
+    fidelity.py BUILD_DIR [--quick] [--ranks COUNT ...] [--json FILE] [--sync OPTIONS]
 
 A multigrid solver runs in the middle of twenty quiet minutes; clocks drift and wander, and were compared only at the
 begin and at the end. Two tables: by how much repairing changes distances of events (the paper's table 4), and how far
@@ -18,7 +18,8 @@ import sys
 import tempfile
 
 RANKS_PER_NODE = 4
-EVENTS_PER_RANK = 16000
+EVENTS_PER_RANK = 64000
+SIZES = [16, 64, 128]
 SEEDS = [1, 2, 3]
 # What is left of the clocks' wander between two measurements 20 minutes apart: as much as in the paper (a few percent
 # of the messages reversed, by some microseconds), and four times as much.
@@ -40,7 +41,8 @@ def run(words):
 
 
 class Experiment:
-    def __init__(self, build, folder):
+    def __init__(self, build, folder, words):
+        self.words = words
         self.gnomon = os.path.join(build, "bin", "gnomon")
         self.judge = os.path.join(build, "tests", "fidelity", "fidelity")
         self.folder = folder
@@ -54,24 +56,30 @@ class Experiment:
         return archive
 
     def sync(self, archive, presync):
+        """Where the repaired archive is, and what gnomon sync says of it."""
         out = f"{archive}.{presync}"
-        run([self.gnomon, "sync", archive, "-o", out, "--presync", presync])
-        return f"{presync}={out}"
+        said = run([self.gnomon, "sync", archive, "-o", out, "--presync", presync, "--verify", "--format", "json",
+                    *self.words])
+        return f"{presync}={out}", json.loads(said)
+
+    def judged(self, archive, presyncs):
+        """{times: figures}, with what gnomon sync says beside those of repaired archives."""
+        repaired = [self.sync(archive, presync) for presync in presyncs]
+        lines = run([self.judge, archive, *(place for place, _ in repaired)]).splitlines()
+        found = {figures["times"]: figures for figures in map(json.loads, lines)}
+        for presync, (_, said) in zip(presyncs, repaired):
+            found[presync]["sync"] = said
+        return found
 
     def measure(self, ranks, wander, seed):
         """{way: figures}"""
         ends = self.synth("ends", ranks, wander, seed, "1us")
-        bounds = self.synth("bounds", ranks, wander, seed, "1us:10s")
-        found = [json.loads(line) for line in
-                 run([self.judge, ends, self.sync(ends, "none"), self.sync(ends, "linear")]).splitlines()]
-        others = [json.loads(line) for line in run([self.judge, bounds, self.sync(bounds, "bounds")]).splitlines()]
-        for figures in others:
-            if figures["times"] == "offsets":
-                figures["times"] = "middle"
-        found += [figures for figures in others if figures["times"] in ["middle", "bounds"]]
+        bounds = self.synth("bounds", ranks, wander, seed, "20us:60s")
+        found = self.judged(ends, ["none", "linear"])
+        others = self.judged(bounds, ["bounds"])
         for name in os.listdir(self.folder):
             shutil.rmtree(os.path.join(self.folder, name))
-        return {figures["times"]: figures for figures in found}
+        return found | {"middle": others["offsets"], "bounds": others["bounds"]}
 
 
 def largest(runs, way, name):
@@ -124,6 +132,25 @@ def against_truth(results):
     table(heads, [[str(cell) for cell in row] for row in rows])
 
 
+def said(results):
+    """What gnomon sync reports of its own work, and of the bounds that were there."""
+    rows = []
+    for size, runs in results.items():
+        for way in ["none", "linear", "bounds"]:
+            reports = [r[way]["sync"] for r in runs]
+            counts = [report["messages"]["point_to_point"] for report in reports]
+            share = {name: 100 * sum(c[name] for c in counts) / max(1, sum(c["messages"] for c in counts))
+                     for name in ["reversed", "violating", "corrected"]}
+            shift = max(report["amortization"]["largest_shift_ns"] for report in reports) / 1000
+            outside = sum(report["bounds"]["outside"] for report in reports)
+            bounded = sum(report["bounds"]["bounded"] for report in reports)
+            rows.append([str(size), WAYS[way][0], *(f"{share[name]:.2f}" for name in share),
+                         str(max(len(report["passes"]) for report in reports)), f"{shift:.1f}",
+                         f"{100 * outside / bounded:.3f}" if bounded else "-"])
+    table(["ranks", "times", "reversed, %", "violating, %", "corrected, %", "passes", "largest shift, us",
+           "moved out of bounds, %"], rows)
+
+
 def exceeded(results):
     wrong = []
     for size, runs in results.items():
@@ -134,6 +161,9 @@ def exceeded(results):
                   for name, most in LIMITS.items() if not values[name] <= most]
         wrong += [f"{size} ranks: {way}: messages go backward after the repair" for way in ["none", "linear", "bounds"]
                   if largest(runs, way, "reversed") > 0]
+        wrong += [f"{size} ranks: {way}: gnomon sync --verify finds violations, or it did not converge"
+                  for way in ["none", "linear", "bounds"] for r in runs
+                  if not (r[way]["sync"]["verified"]["holds"] and r[way]["sync"]["converged"])]
     return wrong
 
 
@@ -141,15 +171,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", metavar="BUILD_DIR")
     parser.add_argument("--quick", action="store_true", help="16 ranks, one run of each kind")
+    parser.add_argument("--ranks", metavar="COUNT", type=int, nargs="+", help="instead of 16, 64 and 128")
     parser.add_argument("--json", metavar="FILE", help="write all figures there too")
+    parser.add_argument("--sync", metavar="WORDS", default="", help="options for gnomon sync, such as '--gamma 0.999'")
     options = parser.parse_args()
     build = os.path.abspath(options.build)
     if not os.path.exists(os.path.join(build, "tests", "fidelity", "fidelity")):
         sys.exit(f"fidelity.py: {build} has no tests/fidelity/fidelity: is it built? (make build)")
-    sizes, seeds = ([16], SEEDS[:1]) if options.quick else ([16, 64, 128], SEEDS)
+    sizes, seeds = ([16], SEEDS[:1]) if options.quick else (SIZES, SEEDS)
+    sizes = options.ranks or sizes
     everything, wrong = {}, []
     with tempfile.TemporaryDirectory(prefix="gnomon-fidelity-") as folder:
-        experiment = Experiment(build, folder)
+        experiment = Experiment(build, folder, options.sync.split())
         for title, wander in WANDERS.items():
             print(f"\n== What the clocks wander: {title} ({wander}) ==\n", flush=True)
             results = {size: [experiment.measure(size, wander, seed) for seed in seeds] for size in sizes}
@@ -157,6 +190,8 @@ def main():
             distances(results, "linear")
             print("  Against the truth; means over the runs, and the largest of all\n")
             against_truth(results)
+            print("  What gnomon sync says; of all messages of the runs\n")
+            said(results)
             if wander == WANDERS["as in the paper"]:
                 wrong += exceeded(results)
             everything[title] = results

@@ -437,11 +437,10 @@ static int write_trace(struct sync *s, struct gn_error *err)
 {
     const double begin = now_s();
     s->report->is_unchanged = s->report->repair.pass_count == 0 && s->report->clocks.is_seen;
+    gn_interrupted_clean(remove_unfinished, s); /* before there is anything: it cannot come too late */
     int code = open_output(s, err);
-    if (code == 0) {
-        gn_interrupted_clean(remove_unfinished, s);
+    if (code == 0)
         code = settled(s, write_locations(s, err), err);
-    }
     if (code == 0)
         code = share_written(s, err);
     if (code == 0)

@@ -303,33 +303,34 @@ static double since_begin(const struct trace *trace, uint64_t ticks)
     return (double)(int64_t)(ticks - trace->d->first_ticks);
 }
 
-static struct times presynchronised(const struct trace *trace, enum gn_presync_kind kind)
+/* ticks: times of `of`, which has the same events as the trace. */
+static struct times presynchronised(const struct trace *trace, const struct trace *of,
+                                    enum gn_presync_kind kind)
 {
-    struct gn_presync presync = {.kind = kind, .definitions = trace->d};
+    struct gn_presync presync = {.kind = kind, .definitions = of->d};
     struct times times = new_times(trace);
     for (uint32_t i = 0; i < trace->d->location_count; i++) {
         struct gn_presync_map map = gn_presync_map(&presync, i);
         for (size_t k = 0; k < trace->rows[i].count; k++)
-            times.ticks[i][k] = since_begin(trace, (uint64_t)gn_presync_ticks(&map, trace->rows[i].raw[k]));
+            times.ticks[i][k] = since_begin(trace, (uint64_t)gn_presync_ticks(&map, of->rows[i].raw[k]));
     }
     return times;
 }
 
-/* Of a repaired archive, which has the same events. */
+/* Of a repaired archive, which has the same events, as any reader sees it: where nothing had to be moved, the
+ * offsets may still be there. */
 static struct times times_of(const struct trace *trace, const char *folder)
 {
     struct trace repaired = {.d = NULL};
     read_trace(&repaired, folder, false);
-    struct times times = new_times(trace);
     if (repaired.d->location_count != trace->d->location_count)
         fail("%s has other locations", folder);
     for (uint32_t i = 0; i < trace->d->location_count; i++) {
         const struct row *old = &trace->rows[i], *new = &repaired.rows[i];
         if (new->count != old->count || memcmp(new->kinds, old->kinds, old->count * sizeof *old->kinds) != 0)
             fail("%s has other events", folder);
-        for (size_t k = 0; k < old->count; k++)
-            times.ticks[i][k] = since_begin(trace, new->raw[k]);
     }
+    struct times times = presynchronised(trace, &repaired, GN_PRESYNC_LINEAR);
     close_trace(&repaired);
     return times;
 }
@@ -506,8 +507,8 @@ int main(int argc, char **argv)
     }
     read_trace(&trace, argv[1], true);
     match(&trace);
-    struct times reference = reference_times(&trace), raw = presynchronised(&trace, GN_PRESYNC_NONE),
-                 offsets = presynchronised(&trace, GN_PRESYNC_LINEAR);
+    struct times reference = reference_times(&trace), raw = presynchronised(&trace, &trace, GN_PRESYNC_NONE),
+                 offsets = presynchronised(&trace, &trace, GN_PRESYNC_LINEAR);
     print(&trace, "raw", &raw, &reference, NULL);
     print(&trace, "offsets", &offsets, &reference, NULL);
     for (int i = 2; i < argc; i++) {

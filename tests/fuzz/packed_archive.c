@@ -67,6 +67,7 @@ void packed_load(struct packed_archive *archive, const char *folder)
     load_matching(archive, folder, "*.otf2");
     load_matching(archive, folder, "*.def");
     load_matching(archive, folder, "*/*.def");
+    load_matching(archive, folder, "*.marker");
     load_matching(archive, folder, "*/*.evt");
     if (archive->count == 0) {
         fprintf(stderr, "no archive in %s\n", folder);

@@ -42,6 +42,9 @@ void packed_remove(const struct packed_archive *archive, const char *folder);
 /* Breaks some of the bytes of a file, or its length; the same for the same state of the generator. */
 void packed_mutate(struct packed_file *file, uint64_t *random);
 
+/* Of packed_main.c: does what is tested with the archive in a folder, and leaves the folder as it was. */
+void packed_target(const char *folder);
+
 /* Opens the archive in a folder, and reads all of it: 0, or the negative errno value of the first error. */
 int packed_check(const char *folder, struct gn_error *err);
 

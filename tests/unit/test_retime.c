@@ -1,5 +1,6 @@
 /* An archive again with other timestamps: against archives that OTF2's library wrote, and a naive decoder of
  * event files here that shares nothing with what is tested. */
+#include "base/grow.h"
 #include "trace/retime.h"
 
 #include <otf2/otf2.h>
@@ -123,7 +124,7 @@ struct event {
 struct decoded {
     struct bytes file;
     struct event *events;
-    size_t count, chunks, times;
+    size_t count, capacity, chunks, times;
 };
 
 static uint64_t number_at(const uint8_t *at, size_t size, bool big)
@@ -166,8 +167,7 @@ static size_t decode_chunk(struct decoded *d, size_t begin)
             d->times++;
             unit = at + size;
         } else if (bytes[at] != 6) {
-            d->events = realloc(d->events, (d->count + 1) * sizeof *d->events);
-            assert_non_null(d->events);
+            assert_true(gn_grow(&d->events, &d->capacity, d->count, sizeof *d->events));
             d->events[d->count++] = (struct event){ticks, unit, at + size - unit, bytes[at]};
             unit = at + size;
         }
@@ -273,11 +273,15 @@ static void write_metric(OTF2_EvtWriter *w, uint64_t ticks)
     OTF2_EvtWriter_Metric(w, NULL, ticks, 0, 200, types, values);
 }
 
+/* Kinds that are not written any more are read for ever. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 /* Event i: every kind of form that records have, some of them with undefined numbers (a byte 255). */
 static void write_event(OTF2_EvtWriter *w, uint64_t i, uint64_t ticks)
 {
     OTF2_AttributeList *list = i % 5 == 0 ? some_attributes(i) : NULL;
-    switch (i % 11) {
+    switch (i % 16) {
     case 0:
         OTF2_EvtWriter_Enter(w, list, ticks, (uint32_t)i);
         break;
@@ -294,7 +298,7 @@ static void write_event(OTF2_EvtWriter *w, uint64_t i, uint64_t ticks)
         OTF2_EvtWriter_Leave(w, list, ticks, UINT32_MAX);
         break;
     case 5:
-        if (i % 33 == 5) {
+        if (i % 48 == 5) {
             write_metric(w, ticks);
             break;
         } /* fall through */
@@ -310,12 +314,29 @@ static void write_event(OTF2_EvtWriter *w, uint64_t i, uint64_t ticks)
     case 9:
         OTF2_EvtWriter_MpiRequestTest(w, list, ticks, UINT64_MAX);
         break;
+    case 10:
+        OTF2_EvtWriter_MpiRequestCancelled(w, list, ticks, i % 3 ? i : UINT64_MAX);
+        break;
+    case 11:
+        OTF2_EvtWriter_OmpFork(w, list, ticks, i % 3 ? 8 : UINT32_MAX);
+        break;
+    case 12:
+        OTF2_EvtWriter_OmpTaskCreate(w, list, ticks, UINT64_MAX);
+        break;
+    case 13:
+        OTF2_EvtWriter_OmpTaskSwitch(w, list, ticks, UINT64_MAX);
+        break;
+    case 14:
+        OTF2_EvtWriter_OmpTaskComplete(w, list, ticks, UINT64_MAX);
+        break;
     default:
         OTF2_EvtWriter_RmaPut(w, list, ticks, 1, 2, 3, 4);
     }
     if (list)
         OTF2_AttributeList_Delete(list);
 }
+
+#pragma GCC diagnostic pop
 
 static void write_events(OTF2_Archive *a, uint64_t events)
 {
@@ -518,6 +539,52 @@ static void chunks_of_all_fills_are_continued(void **state)
         retime("in", "b", &ends);
         assert_retimed("in/traces/5.evt", "b/traces/5.evt", &ends);
         assert_int_equal(run("rm -r %s/in %s/a %s/b", folder, folder, folder), 0);
+    }
+}
+
+/* Two chunks by hand, the first with `left` bytes behind its last event, for what ends it. OTF2's writer
+ * leaves one at least. Returns how many events there are. */
+static uint64_t write_full_chunk(size_t left)
+{
+    uint8_t *bytes = calloc(1, CHUNK + 64);
+    uint64_t events = 0, last;
+    assert_non_null(bytes);
+    memcpy(bytes, "\3\102\1", 3);
+    memcpy(bytes + HEADER, "\5\350\3", 3); /* the time is 1000 */
+    size_t at = HEADER + 9, end = CHUNK - left;
+    for (; at < end; events++) {
+        size_t size = (end - at) % 3 == 0 ? 3 : 4;
+        memcpy(bytes + at, size == 3 ? "\14\1\7" : "\14\2\7\1", size);
+        at += size;
+    }
+    assert_int_equal(at, end);
+    memcpy(bytes + 10, &events, 8);
+    memcpy(bytes + CHUNK, "\3\102", 2);
+    last = events + 1;
+    memcpy(bytes + CHUNK + 2, &last, 8);
+    memcpy(bytes + CHUNK + 10, &last, 8);
+    memcpy(bytes + CHUNK + HEADER, "\5\350\3\0\0\0\0\0\0\14\1\7\2\1", 14);
+    write_file("in/traces/5.evt", bytes, CHUNK + HEADER + 14);
+    free(bytes);
+    return events + 1;
+}
+
+static void a_full_chunk_is_continued(void **state)
+{
+    (void)state;
+    write_archive(300);
+    for (size_t left = 1; left < 32; left++) {
+        uint64_t events = write_full_chunk(left);
+        for (uint64_t from = events - 3; from <= events; from++) {
+            struct rule later = {.from = from, .group = 1}, same = {.from = UINT64_MAX};
+            assert_int_equal(retime("in", "a", &later), events);
+            assert_retimed("in/traces/5.evt", "a/traces/5.evt", &later);
+            assert_int_equal(truncate(in_folder("in/traces/5.evt"), CHUNK), 0); /* all of the first chunk */
+            assert_int_equal(retime("in", "b", &same), events - 1);
+            assert_retimed("b/traces/5.evt", "b/traces/5.evt", &(struct rule){.from = UINT64_MAX});
+            write_full_chunk(left);
+            assert_int_equal(run("rm -r %s/a %s/b", folder, folder), 0);
+        }
     }
 }
 
@@ -1025,7 +1092,7 @@ static void what_a_killed_run_left_is_replaced(void **state)
     write_file("out.unfinished/precious", (const uint8_t *)"x", 1);
     assert_int_equal(open_code("in", "out", &err), -EEXIST); /* not known to be ours */
     assert_true(exists("out.unfinished/precious"));
-    write_file("out.unfinished/.gnomon-unfinished", NULL, 0);
+    write_file("out.unfinished/.gnomon-unfinished", (const uint8_t *)"", 0);
     retime("in", "out", NULL);
     assert_false(exists("out/precious") || exists("out.unfinished"));
 }
@@ -1054,7 +1121,7 @@ static void the_old_archive_may_not_be_where_the_new_one_is_made(void **state)
     struct gn_error err = {0};
     write_archive(300);
     assert_int_equal(rename(in_folder("in"), in_folder("out.unfinished")), 0);
-    write_file("out.unfinished/.gnomon-unfinished", NULL, 0);
+    write_file("out.unfinished/.gnomon-unfinished", (const uint8_t *)"", 0);
     assert_int_equal(open_code("out.unfinished", "out", &err), -EINVAL);
     assert_true(exists("out.unfinished/traces/5.evt"));
 }
@@ -1141,6 +1208,7 @@ int main(void)
         TEST(chunks_end_where_they_are_full),
         TEST_ON_DISK(any_event_may_be_the_first_that_changes),
         TEST(chunks_of_all_fills_are_continued),
+        TEST(a_full_chunk_is_continued),
         TEST(otf2_finds_events_by_number),
         TEST(a_flush_ends_between_the_same_events),
         TEST(the_other_byte_order_stays),

@@ -66,7 +66,9 @@ static char *stream(size_t *length, uint32_t only)
     for (uint32_t open = LOCATIONS, l = 0, ended[LOCATIONS] = {0}; open; l = (l + 1) % LOCATIONS) {
         int64_t count = ended[l] ? -1 : source.pull(source.self, l, &events, &err);
         for (int64_t i = 0; i < count && (only == GN_NONE || only == l); i++) {
-            assert_int_equal(gn_wire_write(writer, &events[i], &err), 0);
+            struct gn_event in_file = events[i]; /* the reader of the stream does not have the file */
+            in_file.record = (uint32_t)i + 1;
+            assert_int_equal(gn_wire_write(writer, &in_file, &err), 0);
             event(&written, &events[i], written.sequences[l], &err);
         }
         if (count == 0) {

@@ -1,0 +1,317 @@
+# gnomon sync: 0 violations afterwards, everything else as it was, and nothing at all changed where nothing is wrong; the
+# same bytes by any number of processes; what is wrong is said, and leaves the input and the place of the output alone.
+#
+#   sync.sh skewed|perfect|scorep|together|input|full|killed|eztrace|hosts
+. "$(dirname "$0")/lib.sh"
+[ "$1" = full ] && need_mounts "$@"
+otf2_print() { command -v otf2-print >/dev/null || skip "no otf2-print"; }
+
+# anchor FOLDER: its archive's anchor file
+anchor() { ls "$1"/*.otf2; }
+
+# value REPORT EXPRESSION: a Python expression over the JSON summary r; a truth value becomes the exit status
+value() {
+    python3 -c '
+import json, sys
+r = json.load(open(sys.argv[1]))
+value = eval("(" + sys.argv[2] + ")")
+if isinstance(value, bool):
+    sys.exit(0 if value else 1)
+print(value)' "$1" "$2"
+}
+
+# sync NAME TRACE [OPTION...]: to NAME.repaired, verified; the summary in NAME.json
+sync() {
+    local name=$1 trace=$2
+    shift 2
+    run "$name" "$gnomon" sync "$trace" -o "$name.repaired" --verify --format json "$@"
+    [ "$status" = 0 ] || fail "$name: exit status $status: $(tail -20 "$work/$name.out")"
+    cp "$work/$name.out" "$name.json"
+    [ ! -e "$name.repaired.unfinished" ] || fail "$name: an unfinished archive was left"
+    value "$name.json" 'r["verified"]["holds"] and r["verified"]["backward"] == 0 and
+        r["verified"]["point_to_point"]["violating"] == r["verified"]["collectives"]["violating"] == 0' ||
+        fail "$name: the clock condition does not hold"
+}
+
+# same NAME TRACE unchanged|moved: nothing but times differs
+same() {
+    python3 "$here/same_events.py" "$(anchor "$2")" "$(anchor "$1.repaired")" "$3" >"$work/same.out" 2>"$work/same.err" ||
+        fail "$1: $(tail -1 "$work/same.err")"
+}
+
+checksum() { find "$1" -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum; }
+
+# refused STATUS WORD ARGUMENT...: nothing is left under the name bad.repaired
+refused() {
+    local expected=$1 word=$2
+    shift 2
+    run bad "$gnomon" sync -o bad.repaired "$@"
+    [ "$status" = "$expected" ] || fail "gnomon sync $*: exit status $status"
+    grep -q -e "$word" "$work/bad.err" || fail "gnomon sync $*: the message does not say $word: $(cat "$work/bad.err")"
+    [ ! -e bad.repaired ] && [ ! -e bad.repaired.unfinished ] || fail "gnomon sync $*: something was left"
+}
+
+patterns() { "$gnomon" synth --list | awk '{ print $1 }'; }
+
+case $1 in
+skewed)
+    otf2_print
+    for pattern in $(patterns); do
+        "$gnomon" synth $pattern -n 8 -e 4000 --domains 4 --offset 20us --rate 1ppm --wander sine:1ppm:10s \
+            -o $pattern >synth.out || fail "$pattern: no trace"
+        sync $pattern $pattern
+        [ "$(value $pattern.json 'r["presync"]["kind"]')" = none ] || [ $pattern = smg ] || fail "$pattern: presynchronised"
+        value $pattern.json 'not r["unchanged"] and r["moved"] > 0 and len(r["passes"]) > 0' ||
+            fail "$pattern: there was something to repair"
+        value $pattern.json 'r["amortization"]["largest_shift_ns"] <= 3 * 2 * 21000' || fail "$pattern: moved too far"
+        same $pattern $pattern moved
+    done
+    # µ as given, and as a file says
+    "$gnomon" synth ring -n 4 -e 4000 --domains 2 --offset 20us -o given >synth.out
+    sync zero given --latency 0
+    value zero.json 'r["latency"]["between_most_ns"] == 0' || fail "µ is not 0"
+    sync fixed given --latency 500ns
+    value fixed.json 'r["latency"]["between_least_ns"] == 500 and r["latency"]["within_most_ns"] == 0' || fail "µ is not 500 ns"
+    names=$("$gnomon" clock given --format json 2>/dev/null | python3 -c '
+import json, sys
+print(*[c["clock"] for c in json.load(sys.stdin)["clocks"]])')
+    set -- $names
+    printf '# slower back\n* * 300ns\n\n%s %s 700ns\n' "$2" "$1" >latencies
+    sync file given --latency latencies
+    value file.json 'r["latency"]["between_least_ns"] == 300 and r["latency"]["between_most_ns"] == 700' || fail "µ of the file"
+    # each step can be left out
+    sync steep given --amortize none
+    value steep.json 'r["amortization"]["jumps"] > 0' || fail "no jumps"
+    ;;
+perfect)
+    for pattern in $(patterns); do
+        "$gnomon" synth $pattern -n 6 -e 4000 --unmatched 0 --lost 0 -o $pattern >synth.out || fail "$pattern: no trace"
+        sync $pattern $pattern
+        value $pattern.json 'r["unchanged"] and r["moved"] == 0 and r["passes"] == []' || fail "$pattern: was changed"
+        for file in $pattern/traces/*.evt $pattern/traces/*.def; do
+            cmp "$file" "$pattern.repaired/traces/${file##*/}" || fail "$pattern: other bytes"
+        done
+    done
+    # clocks that agree although they are several
+    "$gnomon" synth ring -n 6 -e 4000 --domains 3 -o agreed >synth.out
+    sync agreed agreed
+    value agreed.json 'r["unchanged"]' || fail "clocks that agree were changed"
+    cmp agreed/traces/1.evt agreed.repaired/traces/1.evt || fail "clocks that agree: other bytes"
+    ;;
+scorep)
+    otf2_print
+    trace=$SOURCE/tests/data/scorep-misc-4ranks
+    before=$(checksum "$trace")
+    sync scorep "$trace"
+    [ "$(value scorep.json 'r["presync"]["kind"]')" = linear ] || fail "Score-P's clock offsets are not used"
+    if value scorep.json 'r["unchanged"]'; then mode=unchanged; else mode=moved; fi
+    same scorep "$trace" $mode
+    sync raw "$trace" --presync none
+    value raw.json 'r["presync"]["kind"] == "none" and not r["presync"]["chosen"]' || fail "--presync none"
+    [ "$before" = "$(checksum "$trace")" ] || fail "the input was written to"
+    ;;
+together)
+    have_transport=$(ls "$BUILD"/lib*/gnomon/libgnomon-transport.$FLAVOUR.so 2>/dev/null || :)
+    [ -n "$have_transport" ] || skip "no transport for $FLAVOUR"
+    for pattern in ring stencil2 collectives; do
+        "$gnomon" synth $pattern -n 9 -e 20000 --domains 3 --offset 20us --rate 1ppm -o $pattern >synth.out ||
+            fail "$pattern: no trace"
+        run alone "$gnomon" sync $pattern -o alone.$pattern --verify --format json
+        [ "$status" = 0 ] || fail "alone: exit status $status"
+        cp "$work/alone.out" alone.json
+        for ranks in 1 2 3; do
+            run together "$MPIRUN" -n $ranks "$gnomon" sync $pattern -o together.$ranks.$pattern --verify --format json
+            [ "$status" = 0 ] || fail "$pattern, $ranks processes: exit status $status"
+            diff -r alone.$pattern together.$ranks.$pattern || fail "$pattern: $ranks processes make other bytes than one"
+            cp "$work/together.out" together.json
+            value together.json "r['ranks'] == $ranks" || fail "$pattern: not $ranks processes"
+            python3 -c '
+import json
+a, b = json.load(open("alone.json")), json.load(open("together.json"))
+for r in a, b:
+    for name in "ranks", "seconds", "output": del r[name]
+assert a == b, [(k, a[k], b[k]) for k in a if a[k] != b[k]]' || fail "$pattern, $ranks processes: another summary"
+        done
+    done
+    # an error that one process has is an error of all
+    run together "$MPIRUN" -n 2 "$gnomon" sync ring -o alone.ring
+    [ "$status" != 0 ] || fail "the output is there already, and nobody minds"
+    [ "$(grep -c 'alone.ring is there already' "$work/together.err")" -ge 1 ] || fail "nobody says so"
+    run together "$MPIRUN" -n 2 "$gnomon" sync nowhere -o new
+    [ "$status" != 0 ] && [ ! -e new ] || fail "a trace that is not there"
+    ;;
+input)
+    "$gnomon" synth ring -n 4 -e 20000 --domains 4 --offset 20us -o ring >synth.out
+    before=$(checksum ring)
+    refused 2 nowhere nowhere
+    echo "no archive" >text.otf2
+    refused 2 text.otf2 text.otf2
+    mkdir empty
+    refused 2 empty empty
+    mkdir there && echo mine >there/file
+    run there "$gnomon" sync ring -o there
+    [ "$status" = 2 ] && [ "$(cat there/file)" = mine ] || fail "a folder that is there"
+    grep -q 'there is there already' "$work/there.err" || fail "a folder that is there is not named"
+    run file "$gnomon" sync ring -o text.otf2
+    [ "$status" = 2 ] && [ "$(cat text.otf2)" = "no archive" ] || fail "a file in the place of the output"
+    run itself "$gnomon" sync ring -o ring
+    [ "$status" = 2 ] || fail "a trace into itself"
+    run nowhere "$gnomon" sync ring -o no/where
+    [ "$status" = 2 ] || fail "a folder in one that is not there"
+    refused 2 'linear or bounds' ring --presync all
+    refused 2 'less than 1' ring --gamma 1
+    refused 2 'a share' ring --gamma -1
+    refused 2 'slope' ring --amortize 0
+    refused 2 'slope' ring --amortize 200%
+    refused 2 'a time' ring --amortize 1%,5
+    refused 2 'a time' ring --threshold 5
+    refused 2 xml ring --format xml
+    refused 1 'cannot read nothing' ring --latency nothing
+    echo 'a b' >bad.latency
+    refused 1 'line 1: FROM TO TIME' ring --latency bad.latency
+    echo 'nobody * 1us' >bad.latency
+    refused 1 'nobody' ring --latency bad.latency
+    run missing "$gnomon" sync ring
+    [ "$status" = 2 ] || fail "no output is named"
+
+    # one more definition than files, one more file than definitions, a file that was cut, one that is no event file
+    cp -r ring lacking && rm lacking/traces/2.evt
+    refused 2 '1 of the 4 locations.*2.evt' lacking
+    run lacking "$gnomon" sync lacking -o lacking.repaired --keep-going --verify
+    [ "$status" = 0 ] && [ ! -e lacking.repaired/traces/2.evt ] || fail "--keep-going without a file"
+    grep -q '1 locations without an event file' "$work/lacking.out" || fail "a missing file is not told"
+    cp -r ring more && cp ring/traces/2.evt more/traces/77.evt
+    refused 2 '77.evt' more
+    run more "$gnomon" sync more -o more.repaired --keep-going --verify
+    [ "$status" = 0 ] || fail "--keep-going with one file too many"
+    cp -r ring cut && truncate -s 60% cut/traces/2.evt 2>/dev/null ||
+        head -c $(($(stat -c %s ring/traces/2.evt) * 6 / 10)) ring/traces/2.evt >cut/traces/2.evt
+    run cut "$gnomon" sync cut -o cut.repaired --verify
+    [ "$status" = 0 ] || fail "a file that was cut off: exit status $status"
+    grep -q '1 locations whose file ends in the middle' "$work/cut.out" || fail "a cut is not told"
+    grep -q 'sends without a receive\|receives without a send' "$work/cut.out" || fail "what lost its partner is not told"
+    cp -r ring noise && head -c 50000 /dev/urandom >noise/traces/2.evt
+    run noise "$gnomon" sync noise -o noise.repaired
+    [ "$status" -lt 3 ] || fail "noise: exit status $status"
+    [ "$before" = "$(checksum ring)" ] || fail "the input was written to"
+    [ -z "$(ls -d *.unfinished gnomon-ops-* 2>/dev/null)" ] || fail "something was left"
+
+    # lost events and sends that nobody receives
+    "$gnomon" synth stencil2 -n 4 -e 20000 --domains 4 --offset 20us --unmatched 0.02 --lost 0.001 -o lossy >synth.out
+    sync lossy lossy
+    value lossy.json 'r["left_out"]["uncounted"] + r["left_out"]["unmatched_sends"] > 0' || fail "nothing was passed by"
+    ;;
+full) # the disk is full half way: after the ops, or after a part of the files
+    "$gnomon" synth ring -n 4 -e 1e5 --domains 4 --offset 20us -o ring >synth.out
+    before=$(checksum ring)
+    size=$(du -sb ring/traces | cut -f1)
+    mkdir small
+    failed=0
+    for percent in 2 20 60 90 120 150 180; do
+        mount -t tmpfs -o size=$((size * percent / 100)) none small
+        run full "$gnomon" sync ring -o small/out
+        if [ "$status" != 0 ]; then
+            failed=$((failed + 1))
+            [ "$status" -lt 3 ] || fail "$percent %: exit status $status"
+            grep -qi 'no space\|no room' "$work/full.err" || fail "$percent %: the message is $(cat "$work/full.err")"
+            [ -z "$(ls -A small)" ] || fail "$percent %: something was left: $(ls -A small)"
+        fi
+        umount small
+    done
+    [ $failed -ge 3 ] || fail "the disk was hardly ever full"
+    [ "$before" = "$(checksum ring)" ] || fail "the input was written to"
+    ;;
+killed) # by a signal, in the middle of writing
+    events=1000000
+    make() {
+        rm -rf ring whole
+        "$gnomon" synth ring -n 4 -e $events --domains 4 --offset 20us -o ring >synth.out
+        "$gnomon" sync ring -o whole >whole.out || fail "undisturbed"
+        before=$(checksum ring)
+    }
+    ranks_of() { # ranks_of PID: the gnomons below it
+        local child
+        for child in $(pgrep -P "$1"); do
+            [ "$(cat /proc/$child/comm 2>/dev/null)" = gnomon ] && echo $child || ranks_of $child
+        done
+    }
+    hit() { # hit SIGNAL COMMAND...: once the unfinished archive is there
+        local signal=$1 child
+        shift
+        for _ in 1 2 3 4; do
+            rm -rf out out.unfinished*
+            "$@" >"$work/killed.out" 2>"$work/killed.err" &
+            child=$!
+            while [ ! -e out.unfinished ] && kill -0 $child 2>/dev/null; do :; done
+            victim=$child
+            [ "$1" = "$gnomon" ] || victim=$(ranks_of $child | tail -1)
+            kill -$signal $victim 2>/dev/null || :
+            status=0
+            wait $child || status=$?
+            [ $status = 0 ] || return 0
+            events=$((events * 3)) # it was done before
+            make
+        done
+        skip "too fast to be killed"
+    }
+    make
+    for signal in TERM HUP; do # a shell has what it starts in the background ignore INT
+        hit $signal "$gnomon" sync ring -o out
+        [ ! -e out ] || diff -r out whole || fail "$signal: half an archive"
+        [ ! -e out.unfinished ] || fail "$signal: something was left"
+    done
+    hit KILL "$gnomon" sync ring -o out
+    [ ! -e out ] || diff -r out whole || fail "KILL: half an archive"
+    rm -rf out
+    run after "$gnomon" sync ring -o out --verify # what it left is in nobody's way
+    [ $status = 0 ] && [ ! -e out.unfinished ] || fail "after KILL: exit status $status"
+    if [ -n "$(ls "$BUILD"/lib*/gnomon/libgnomon-transport.$FLAVOUR.so 2>/dev/null)" ]; then
+        hit KILL "$MPIRUN" -n 2 "$gnomon" sync ring -o out
+        [ ! -e out ] || diff -r out whole || fail "a process of the job was killed: half an archive"
+    fi
+    [ "$before" = "$(checksum ring)" ] || fail "the input was written to"
+    ;;
+eztrace | hosts)
+    otf2_print
+    right_env="GNOMON_TEST_CLOCK=offset=-5s,rate=20ppm,sine=1ppm/2s"
+    . "$here/hosts.sh"
+    on_left bare "$launch $examples/pool.$FLAVOUR --iterations 40"
+    [ $status = 0 ] || skip "two emulated hosts do not work here even without gnomon"
+    ;;&
+eztrace)
+    command -v eztrace >/dev/null || skip "no eztrace"
+    for program in heat pool; do
+        on_left $program "$launch eztrace -t openmpi $examples/$program.$FLAVOUR"
+        trace=$PWD/$program.${FLAVOUR}_trace
+        [ -e "$trace/eztrace_log.otf2" ] || skip "eztrace writes nothing here"
+        before=$(checksum "$trace")
+        sync $program "$trace"
+        value $program.json 'r["messages"]["point_to_point"]["messages"] > 0 and r["locations"] == 4' ||
+            fail "$program: messages are missing"
+        if value $program.json 'r["unchanged"]'; then mode=unchanged; else mode=moved; fi
+        same $program "$trace" $mode
+        [ "$before" = "$(checksum "$trace")" ] || fail "the input was written to"
+    done
+    ;;
+hosts) # five seconds apart, and drifting
+    on_left trace "$launch $gnomon run --trace $examples/heat.$FLAVOUR"
+    [ $status = 0 ] || fail "exit status $status"
+    wait_for_report trace
+    run=$(folder_of trace)
+    sync bounds "$run"
+    value bounds.json 'r["presync"]["kind"] == "bounds" and r["presync"]["chosen"] and r["bounds"]["bounded"] > 0 or r["unchanged"]' ||
+        fail "the archive's bounds are not used"
+    if value bounds.json 'r["unchanged"]'; then mode=unchanged; else mode=moved; fi
+    same bounds "$run/trace" $mode
+    # seconds apart, it is all to be done by the messages
+    sync none "$run" --presync none
+    value none.json 'not r["unchanged"] and r["messages"]["point_to_point"]["reversed"] > 0' || fail "nothing was reversed"
+    # the archive's word on its bounds taken away, it has offsets like others
+    cp -r "$run/trace" offsets
+    sed -i 's/GNOMON::CLOCK_BOUNDS/GNOMON::CLOCK_BOUNDZ/' offsets/traces.otf2
+    sync linear offsets
+    value linear.json 'r["presync"]["kind"] == "linear"' || fail "the archive's offsets are not used"
+    sync messages offsets --presync bounds
+    value messages.json 'r["presync"]["kind"] == "bounds" and r["bounds"]["bounded"] > 0' || fail "bounds from messages"
+    ;;
+esac
