@@ -256,14 +256,12 @@ static void write_shifts(struct amortizer *a, const struct window *w)
 {
     const struct gate *gate = &a->string.gates[a->string.count - 1];
     const struct gn_op *next = op_at(a, w->last);
-    int64_t highest_of_equals = next->shift;
     for (uint64_t i = w->last; i-- > w->first;) {
         struct gn_op *op = op_at(a, i);
-        for (; gate->ticks > op->ticks; gate--)
-            highest_of_equals = INT64_MAX;
+        while (gate->ticks > op->ticks)
+            gate--;
         const int64_t high = highest(op);
-        highest_of_equals = high < highest_of_equals ? high : highest_of_equals;
-        int64_t shift = gate->low < highest_of_equals ? gate->low : highest_of_equals;
+        int64_t shift = gate->low < high ? gate->low : high;
         const int64_t in_order = next->ticks + next->shift - next->steps - op->ticks;
         shift = shift < in_order ? shift : in_order;
         op->shift = shift > op->shift ? shift : op->shift;

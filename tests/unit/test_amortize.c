@@ -279,6 +279,33 @@ static void test_equal_timestamps_rise_together(void **state)
     close_row(&row);
 }
 
+/* The same with a path that goes on behind them; and the highest of equals holds it up. */
+static void test_equal_timestamps_in_a_path(void **state)
+{
+    (void)state;
+    struct row row = row_with(0.1, 100000, 1);
+    add(&row, GN_OP_SEND, 1000, 0, INT64_MAX);
+    add(&row, GN_OP_SEND, 1500, 0, INT64_MAX);
+    add(&row, GN_OP_SEND, 2000, 0, 2030);
+    add_jump(&row, 2000, 100);
+    gn_op_at(&row.store, 1, 3)->steps = 0;
+    add(&row, GN_OP_SEND, 2500, 100, INT64_MAX);
+    add_jump(&row, 3000, 300);
+    run(&row);
+    check_shifts(&row, (int64_t[]){0, 15, 30, 100, 200, 300}, 6);
+    close_row(&row);
+    row = row_with(0.05, 1000, 1);
+    add(&row, GN_OP_SEND, 1500, 0, INT64_MAX);
+    add(&row, GN_OP_LOCAL, 2000, 0, INT64_MAX);
+    add_jump(&row, 2000, 100);
+    gn_op_at(&row.store, 1, 2)->steps = 0;
+    add(&row, GN_OP_LOCAL, 2200, 100, INT64_MAX);
+    add_jump(&row, 3000, 150);
+    run(&row);
+    check_shifts(&row, (int64_t[]){50, 100, 100, 110, 150}, 5);
+    close_row(&row);
+}
+
 static void test_slope_0_leaves_all_but_the_knots(void **state)
 {
     (void)state;
@@ -686,6 +713,7 @@ int main(void)
         cmocka_unit_test(test_long_window_takes_in_what_waits),
         cmocka_unit_test(test_windows_are_no_longer_than_longest),
         cmocka_unit_test(test_equal_timestamps_rise_together),
+        cmocka_unit_test(test_equal_timestamps_in_a_path),
         cmocka_unit_test(test_slope_0_leaves_all_but_the_knots),
         cmocka_unit_test(test_steps_keep_their_room),
         cmocka_unit_test(test_times_that_go_back),
