@@ -2,7 +2,7 @@
 """Whether repaired timestamps are to be believed: the experiment of Becker et al. 2009, section 6, on simulated runs
 whose truth is known.
 
-    fidelity.py BUILD_DIR [--quick] [--json FILE] [--sync OPTIONS]
+    fidelity.py BUILD_DIR [--quick] [--ranks COUNT ...] [--json FILE] [--sync OPTIONS]
 
 A multigrid solver runs in the middle of twenty quiet minutes; clocks drift and wander, and were compared only at the
 begin and at the end. Two tables: by how much repairing changes distances of events (the paper's table 4), and how far
@@ -19,6 +19,7 @@ import tempfile
 
 RANKS_PER_NODE = 4
 EVENTS_PER_RANK = 64000
+SIZES = [16, 64, 128]
 SEEDS = [1, 2, 3]
 # What is left of the clocks' wander between two measurements 20 minutes apart: as much as in the paper (a few percent
 # of the messages reversed, by some microseconds), and four times as much.
@@ -170,13 +171,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", metavar="BUILD_DIR")
     parser.add_argument("--quick", action="store_true", help="16 ranks, one run of each kind")
+    parser.add_argument("--ranks", metavar="COUNT", type=int, nargs="+", help="instead of 16, 64 and 128")
     parser.add_argument("--json", metavar="FILE", help="write all figures there too")
     parser.add_argument("--sync", metavar="WORDS", default="", help="options for gnomon sync, such as '--gamma 0.999'")
     options = parser.parse_args()
     build = os.path.abspath(options.build)
     if not os.path.exists(os.path.join(build, "tests", "fidelity", "fidelity")):
         sys.exit(f"fidelity.py: {build} has no tests/fidelity/fidelity: is it built? (make build)")
-    sizes, seeds = ([16], SEEDS[:1]) if options.quick else ([16, 64, 128], SEEDS)
+    sizes, seeds = ([16], SEEDS[:1]) if options.quick else (SIZES, SEEDS)
+    sizes = options.ranks or sizes
     everything, wrong = {}, []
     with tempfile.TemporaryDirectory(prefix="gnomon-fidelity-") as folder:
         experiment = Experiment(build, folder, options.sync.split())

@@ -8,10 +8,10 @@
  * SMPI would take the computing between two MPI calls for as long as it takes here, where a thousand ranks
  * share one core and its cache with whatever else runs. So that the result can be had again, computing is
  * counted instead of timed: the replay is compiled with -fsanitize-coverage=trace-pc, which calls a function
- * in each basic block. What a block takes, on average, is measured with one process and without that
- * (replay_alone says nanoseconds per op; the same program with counting, replay_counted, blocks per op).
- * Copying and handling messages inside of MPI is not counted: the platform's overheads per message stand for
- * that (scripts/bench.py).
+ * in each basic block. What a block takes, on average, is measured with one process (its processor time) and
+ * without that (replay_alone says nanoseconds per op; the same program with counting, replay_counted, blocks
+ * per op). Copying and handling messages inside of MPI is not counted: the platform's overheads per message
+ * stand for that (scripts/bench.py).
  */
 #include "repair/replay.h"
 #include "workload.h"
@@ -93,7 +93,7 @@ static double now_s(void)
     return MPI_Wtime();
 #else
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now); /* others may want this core, too */
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 #endif
 }

@@ -243,7 +243,7 @@ static bool do_end(struct gn_replay *replay, uint32_t location, struct gn_op *op
     }
     const bool vague = op->flags & GN_OP_VAGUE;
     const int64_t own = local_time(replay, at, op);
-    /* what alltoallv and alltoallw would need more than clocks can be wrong by was no dependence */
+    /* what would need more than clocks are known to be wrong by was no dependence */
     const bool believed = !vague || after == INT64_MIN || after - own <= replay->settings->believed_ticks;
     const bool jumps = believed && after > own;
     if (after != INT64_MIN)
