@@ -15,13 +15,14 @@ PLAIN_LAYOUT = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: help setup build demo check check-format check-manual bench table2 soundness fidelity format install deb clean
+.PHONY: help setup build demo check check-format check-manual bench bench-scaling table2 soundness fidelity format install deb clean
 
 help:
 	@echo 'make build      release build in $(RELEASE) (the default)'
 	@echo 'make demo       measure an example with 4 ranks and show the report'
 	@echo 'make check      formatting, manual pages, tests: asan, tsan and ci builds'
 	@echo 'make bench      what measuring costs, against the same run without it'
+	@echo 'make bench-scaling  how the replay scales, on simulated machines of up to 1024 ranks'
 	@echo 'make table2     fast sends by method of clock conversion, on two emulated hosts'
 	@echo 'make soundness  whether any bound between clocks is ever wrong, over 10^8 of them'
 	@echo 'make fidelity   whether repaired timestamps are to be believed, against the truth'
@@ -70,6 +71,12 @@ bench:
 	cmake --preset release
 	cmake --build --preset release
 	@$(MPI_ENV); python3 scripts/bench.py $(RELEASE)
+
+bench-scaling:
+	@$(SETUP) build demo test
+	cmake --preset release
+	cmake --build --preset release
+	@$(MPI_ENV); python3 scripts/bench.py $(RELEASE) --only scaling
 
 table2:
 	@$(SETUP) build demo test

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What measuring costs, against the same program run without it.
 
-    bench.py BUILD_DIR [--quick] [--real] [--only calls|parts|real|size|trace|order|files|sync|clock|fits] [--rounds N] [--json FILE]
+    bench.py BUILD_DIR [--quick] [--real] [--only calls|parts|real|size|trace|order|files|sync|scaling|clock|fits] [--rounds N] [--json FILE]
 
 Everything is compared in pairs: what is compared runs in turn, round after round, differences and ratios are
 taken within a round, and their median is quoted with the smallest and the largest. bench/README.md says how to
@@ -22,7 +22,7 @@ import tempfile
 import time
 
 AIM_NS = 60  # added per MPI call, at the median, with call paths
-SECTIONS = ["calls", "parts", "real", "size", "trace", "order", "files", "sync", "clock", "fits"]
+SECTIONS = ["calls", "parts", "real", "size", "trace", "order", "files", "sync", "scaling", "clock", "fits"]
 TRACE_AIM = {"seconds": 0.197, "bytes": 51e6}  # for a million events
 FLAVOURS = ["openmpi", "mpich"]
 VARIANTS = ["bare", "empty", "clock", "gnomon", "trace"]
@@ -34,6 +34,17 @@ EVENT_AIM_NS = 40  # added per event by --trace
 FILE_AIM = 1.3     # gnomon order over the OTF2 library's reading
 SYNC_AIM = 1.5     # gnomon sync over the OTF2 library's reading and writing
 PATIENCE_S = 900
+SCALING_AIM = 1.5  # simulated time per event with 1024 ranks over that with 64
+SCALING_RANKS = [64, 128, 256, 512, 1024]
+SCALING_ITERATIONS = 100
+# os, or, ois: what a message costs its sender and its receiver beside the network. async-small-thresh,
+# send-is-detached-thresh: no batch waits for its receiver. test: a look whether something has come. Factors of 1: the
+# platform says what the network does; SMPI's own ones are those of Gigabit Ethernet. coll-selector: as MPICH does
+# collectives; SMPI's own ones are linear in the number of ranks.
+SMPI_OPTIONS = ["smpi/simulate-computation:no", "smpi/coll-selector:mpich", "smpi/display-timing:no", "smpi/os:0:5e-7:0", "smpi/or:0:5e-7:0",
+                "smpi/ois:0:5e-7:0", "smpi/async-small-thresh:1048576", "smpi/send-is-detached-thresh:1048576",
+                "smpi/test:1e-7", "smpi/grow-injected-times:no", "smpi/bw-factor:0:1", "smpi/lat-factor:0:1",
+                "contexts/stack-size:512"]
 
 LAMMPS_INPUT = """# Lennard-Jones melt, 32,000 atoms
 units lj
@@ -518,6 +529,68 @@ def bench_sync(runner, options):
     print("\n  In memory, on one core, by the share of all events that are receives before their sends; aim: 10 million events/s\n"
           "  whatever the share.\n", flush=True)
     return {"archives": results, "memory": show(runner, "repair", 1e6 if options.quick else 4e6)}
+
+
+# ---- the replay on many processes ----
+
+def replay_line(words, patience=PATIENCE_S):
+    """What bench/smpi/scaling.c tells in its last line, as a dictionary."""
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=patience, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{' '.join(words)}: not done after {patience} s") from None
+    lines = [line.split() for line in done.stdout.splitlines() if line.startswith("processes ")]
+    if done.returncode != 0 or not lines:  # a deadlock is no failure for smpirun
+        raise Failed(f"{' '.join(words)}: {done.stderr.strip()[-300:]}")
+    names, values = lines[-1][::2], lines[-1][1::2]
+    facts = {n: v if n == "digest" else float(v) if n.endswith("_s") else int(v) for n, v in zip(names, values)}
+    if facts["unmatched"] or facts["cut"]:
+        raise Failed(f"{' '.join(words)}: not everything was matched")
+    return facts
+
+
+def cost_of_block(runner):
+    """Nanoseconds of a basic block of the replay, with one process: of the fastest round, which neighbours disturbed least; and of an op."""
+    alone = [runner.path("bench", "replay_alone"), "64", "1000"]
+    counted = replay_line([runner.path("bench", "replay_counted"), "64", "1000"])
+    blocks = counted["measure_blocks"] + counted["forward_blocks"]
+    seconds = min(facts["measure_s"] + facts["forward_s"] for facts in (replay_line(alone) for _ in range(9)))
+    return seconds * 1e9 / blocks, seconds * 1e9 / counted["ops"]
+
+
+def simulate(runner, ranks, ns_per_block):
+    platform_file = os.path.join(os.path.dirname(__file__), "..", "bench", "smpi", "cluster.xml")
+    hosts = os.path.join(runner.folder, "hosts")
+    with open(hosts, "w") as file:
+        file.writelines(f"node{i}\n" for i in range(ranks))
+    return replay_line(["smpirun", "-np", str(ranks), "-no-privatize", "-platform", platform_file, "-hostfile", hosts,
+                        runner.path("bench", "replay_smpi")] + ["--cfg=" + o for o in SMPI_OPTIONS]
+                       + ["--log=root.thres:critical", str(SCALING_ITERATIONS), f"{ns_per_block:.3f}"], 4 * PATIENCE_S)
+
+
+def bench_scaling(runner, options):
+    title("The replay on many processes, simulated")
+    if not os.path.exists(runner.path("bench", "replay_smpi")) or not shutil.which("smpirun"):
+        raise Failed("no SimGrid (libsimgrid-dev)")
+    ns_per_block, ns_per_op = cost_of_block(runner)
+    print(f"  SimGrid's SMPI: a fat tree of 10 Gb/s and 1 to 2 us, a rank per node, {SCALING_ITERATIONS} iterations per rank of a\n"
+          "  program like SMG2000 (bench/smpi). Computing is counted, not timed; with one process it takes "
+          f"{ns_per_op:.1f} ns per op,\n  {ns_per_block:.2f} ns per counted block. Results are compared with those of one process."
+          f" Aim: time per event\n  at {SCALING_RANKS[-1]} ranks at most {SCALING_AIM} times that at {SCALING_RANKS[0]}.\n", flush=True)
+    results, rows = {"ns_per_block": ns_per_block, "ns_per_op": ns_per_op}, []
+    for ranks in SCALING_RANKS[:2] if options.quick else SCALING_RANKS:
+        facts = simulate(runner, ranks, ns_per_block)
+        alone = replay_line([runner.path("bench", "replay_alone"), str(ranks), str(SCALING_ITERATIONS)])
+        if facts["digest"] != alone["digest"]:
+            raise Failed(f"{ranks} ranks find something else than one process")
+        events = facts["ops"] * facts["events_per_op"] / ranks
+        facts["ns_per_event"] = 1e9 * (facts["measure_s"] + facts["forward_s"]) / events
+        results[ranks] = facts
+        rows.append([str(ranks), f"{facts['ops']:,}", f"{100 * facts['violating'] / facts['messages']:.1f} %",
+                     f"{1e3 * facts['measure_s']:.3f}", f"{1e3 * facts['forward_s']:.3f}", f"{facts['ns_per_event']:.0f}",
+                     f"{facts['ns_per_event'] / results[SCALING_RANKS[0]]['ns_per_event']:.2f}"])
+    table(rows, ["ranks", "ops", "violating", "measure, ms", "forward, ms", "ns/event/rank", f"/{SCALING_RANKS[0]}"])
+    return results
 
 
 # ---- clocks ----

@@ -124,6 +124,7 @@ static int add_message(struct program *program, uint32_t from, uint32_t to, uint
         return -ENOMEM;
     op->link = link;
     op->number = number;
+    program->store->channels[link].sends += is_send;
     return 0;
 }
 

@@ -125,7 +125,7 @@ static void print_verdict(const struct gn_condition_report *r, FILE *out)
     if (gn_condition_holds(r->condition))
         fprintf(out, "the clock condition holds\n");
     else if (r->trace)
-        fprintf(out, "the clock condition is violated\nnext: gnomon sync %s\n", r->trace);
+        fprintf(out, "the clock condition is violated\nnext: gnomon sync %s -o FOLDER\n", r->trace);
     else
         fprintf(out, "the clock condition is violated\n");
 }

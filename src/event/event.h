@@ -54,7 +54,8 @@
     X(RMA_GET, rma_get)           /* window in comm, peer = target, bytes_received, request */               \
     X(RMA_ATOMIC, rma_atomic)     /* window in comm, peer = target, both bytes, request */                   \
     X(RMA_COMPLETE, rma_complete) /* window in comm, request: an operation is complete */                    \
-    X(RMA_SYNC, rma_sync)         /* window in comm: any other synchronisation, lock, unlock */              \
+    X(RMA_SYNC, rma_sync)         /* window in comm: any other synchronisation, lock, unlock; tag: of post,  \
+                                     start, complete, wait a communicator of their group, where known */     \
     X(IO_BEGIN, io_begin)         /* bytes, request */                                                       \
     X(IO_COMPLETE, io_complete)   /* bytes, request */                                                       \
     X(THREAD_FORK, thread_fork)                                                                              \

@@ -35,6 +35,7 @@ struct window {
  * above `high` where it has to rise between events of one timestamp. */
 struct gate {
     int64_t ticks, low, high;
+    bool is_low; /* the low end can matter: it is above where the one before falls to */
 };
 
 struct point {
@@ -151,7 +152,8 @@ static void pull(struct string *s, size_t from, size_t to)
     for (size_t i = from + 1; i < to; i++) {
         if (s->gates[i].high != INT64_MAX)
             widen(s, UPPER, i);
-        widen(s, LOWER, i);
+        if (s->gates[i].is_low)
+            widen(s, LOWER, i);
     }
     widen(s, UPPER, to);
     for (const struct chain *path = &s->chains[UPPER]; path->begin < path->end; s->chains[UPPER].begin++) {
@@ -177,11 +179,11 @@ static bool reserve_chains(struct string *s)
     return true;
 }
 
-static bool add_gate(struct string *s, int64_t ticks, int64_t low, int64_t high)
+static bool add_gate(struct string *s, int64_t ticks, int64_t low, int64_t high, bool is_low)
 {
     if (!gn_grow(&s->gates, &s->capacity, s->count, sizeof *s->gates) || !reserve_chains(s))
         return false;
-    s->gates[s->count++] = (struct gate){ticks, low, high};
+    s->gates[s->count++] = (struct gate){ticks, low, high, is_low};
     return true;
 }
 
@@ -223,23 +225,26 @@ static bool pull_through(struct amortizer *a, const struct window *w)
     struct string *s = &a->string;
     const struct point begin = beginning(a, w);
     s->count = 0;
-    if (!add_gate(s, begin.x, begin.y, begin.y))
+    if (!add_gate(s, begin.x, begin.y, begin.y, true))
         return false;
+    const struct gn_op *before = w->first > 0 ? op_at(a, w->first - 1) : NULL;
     size_t from = 0;
-    for (uint64_t i = w->first; i <= w->last; i++) {
+    for (uint64_t i = w->first; i <= w->last; before = op_at(a, i++)) {
         const struct gn_op *op = op_at(a, i);
         const int64_t low = op->shift, high = i == w->last ? low : highest(op);
+        const bool is_low = low > (before ? fallen(a, before->shift, op->ticks - before->ticks) : 0);
         struct gate *gate = &s->gates[s->count - 1];
         if (op->ticks == gate->ticks) {
             gate->low = low > gate->low ? low : gate->low;
             gate->high = high < gate->high ? high : gate->high;
+            gate->is_low |= is_low;
             continue;
         }
         if (gate->low > gate->high) {
             pull(s, from, s->count - 1);
             from = s->count - 1;
         }
-        if (!add_gate(s, op->ticks, low, high))
+        if (!add_gate(s, op->ticks, low, high, is_low))
             return false;
     }
     pull(s, from, s->count - 1);
@@ -274,8 +279,9 @@ static int take(struct amortizer *a, const struct gn_knot *knot)
     struct gn_amortize_stats *stats = a->stats;
     if (a->any && knot->shift > a->last.shift) {
         const int64_t ticks = knot->ticks - a->last.ticks;
-        const double rise = (double)(knot->shift - a->last.shift) / (double)(ticks > 0 ? ticks : 1);
-        stats->steepest = rise > stats->steepest ? rise : stats->steepest;
+        const double rise = (double)(knot->shift - a->last.shift), width = (double)(ticks > 0 ? ticks : 1);
+        if (rise > stats->steepest * width)
+            stats->steepest = rise / width;
     }
     stats->largest_shift_ticks =
         knot->shift > stats->largest_shift_ticks ? knot->shift : stats->largest_shift_ticks;

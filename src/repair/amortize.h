@@ -6,7 +6,8 @@
  * that falls slowly (by 1 − γ) and jumps up at corrected receives. The amortized shifts
  *   - are nowhere smaller (events only move forward), and the same outside of the windows before jumps;
  *   - nowhere larger than what the successors elsewhere of sends and begins allow (op.limit);
- *   - rise as gently as these two permit: between them the function is the shortest path, a taut string.
+ *   - rise as gently as these two permit: between them the function is the shortest path, a taut string,
+ *     rounded down; where it follows the fall of the forward pass, which is rounded itself, to within a tick.
  * Before a single jump that is the straight line of the paper, or, where limits of sends are below it, its
  * piecewise line; where windows overlap, one path serves all jumps, in linear time. The window before a jump
  * of size Δ is Δ / slope long, and at most `longest`.
@@ -44,7 +45,7 @@ static inline int64_t gn_decay(uint64_t gamma_loss, int64_t ticks)
 struct gn_amortize_stats {
     uint64_t jumps;
     int64_t largest_jump_ticks;
-    double steepest;  /* largest rise between two ops, shift per tick */
+    double steepest;  /* largest rise between two knots, shift per tick; of equal ticks: as if in one */
     uint64_t limited; /* sends and begins whose limit the path touches */
     int64_t largest_shift_ticks;
 };
@@ -57,8 +58,9 @@ struct gn_knot_sink {
 
 /*
  * Turns the shifts of a location's ops from those of the forward pass into the final ones, and tells the
- * knots. On entry each op satisfies ticks + shift ≤ limit, and between two ops time goes on by at least
- * `steps`; both hold afterwards. Adds to *stats. 0 or a negative errno value with err set.
+ * knots. Ops whose time goes back are given that of the op before, and as much less shift. On entry each op
+ * satisfies ticks + shift ≤ limit, and between two ops time goes on by at least `steps`; both hold
+ * afterwards. Adds to *stats. 0 or a negative errno value with err set.
  */
 int gn_amortize(struct gn_op_store *store, uint32_t location, const struct gn_amortize_settings *settings,
                 const struct gn_knot_sink *sink, struct gn_amortize_stats *stats, struct gn_error *err);

@@ -88,6 +88,7 @@ static int sent(struct gn_extract *x, struct gn_extract_location *l, const struc
 
 static int communicated(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event)
 {
+    int code;
     switch (event->kind) {
     case GN_EVENT_MPI_SEND:
     case GN_EVENT_MPI_ISEND:
@@ -109,6 +110,10 @@ static int communicated(struct gn_extract *x, struct gn_extract_location *l, con
         return gn_extract_ended(x, l, event);
     case GN_EVENT_ENTER:
     case GN_EVENT_LEAVE:
+        code = x->epochs.calls ? gn_extract_in_epoch(x, l, event) : 0;
+        return code ? code : gn_extract_in_team(x, l, event);
+    case GN_EVENT_RMA_SYNC:
+        return x->epochs.calls ? gn_extract_in_epoch(x, l, event) : 0;
     case GN_EVENT_THREAD_FORK:
     case GN_EVENT_THREAD_JOIN:
     case GN_EVENT_THREAD_BEGIN:
@@ -282,6 +287,8 @@ int gn_extract_process(struct gn_extract *x, uint32_t process, struct gn_error *
         return gn_fail(err, -EINVAL, "there is no process %" PRIu32, process);
     x->process = process;
     x->is_lost = false;
+    x->epochs.count = 0;
+    x->epochs.is_broken = false;
     memset(x->memo, 0, sizeof x->memo);
     int code = find_locations(x, err);
     if (code == 0 && x->location_count)
@@ -324,7 +331,7 @@ int gn_extract_open(struct gn_extract **extract, struct gn_source *source, const
     x->definitions = source->definitions;
     x->presync = presync;
     x->store = store;
-    if (!list_locations(x)) {
+    if (!list_locations(x) || !gn_extract_epochs_open(x)) {
         gn_extract_close(x);
         return gn_fail(err, -ENOMEM, "no memory to match the messages of %zu locations",
                        source->definitions->location_count);
@@ -343,6 +350,7 @@ void gn_extract_close(struct gn_extract *x)
     if (!x)
         return;
     gn_extract_links_close(x);
+    gn_extract_epochs_close(x);
     free(x->first_location);
     free(x->next_location);
     free(x->locations);

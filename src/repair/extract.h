@@ -21,9 +21,14 @@
  * thread_join, and a barrier of a team is a collective of the team's threads: groups with is_team. A thread
  * that has no events of the team is no member.
  *
- * Not used: locks, of OpenMP and of windows (who was first would be told by the timestamps alone, which are
- * what is in doubt); post, start, complete and wait on windows (OTF2 has one record for all four, and MPI
- * lets all but wait return before the other side has come).
+ * Epochs on windows between post, start, complete and wait: MPI promises only that wait
+ * returns after all that it waits for have called complete; the other three may return before the
+ * other side has come. So the enter of MPI_Win_complete is a send to each process of the group, and the leave
+ * of MPI_Win_wait a receive from each. OTF2 has one record for all four, so that needs enters and leaves, and
+ * the group's members.
+ *
+ * Not used: locks, of OpenMP and of windows. Who was first would be told by the timestamps alone, which are
+ * what is in doubt.
  */
 #ifndef GNOMON_REPAIR_EXTRACT_H
 #define GNOMON_REPAIR_EXTRACT_H

@@ -110,6 +110,16 @@ static struct part part_of(struct gn_extract *x, const struct gn_extract_start *
     return part;
 }
 
+/* Whether its members may go on without each other, for all that MPI says: what makes and frees handles,
+ * calls on windows (a fence need not wait when it is told that nothing came before), what moves nothing (some
+ * tools do not record how much), and what does not say who sends to whom. */
+static bool is_vague(const struct gn_extract_start *start)
+{
+    return start->op == GN_COLLECTIVE_ALLTOALLV || start->op == GN_COLLECTIVE_ALLTOALLW || start->is_window ||
+           (start->op >= GN_COLLECTIVE_CREATE_HANDLE && start->op < GN_COLLECTIVE_COUNT) ||
+           (start->op != GN_COLLECTIVE_BARRIER && start->bytes_sent == 0 && start->bytes_received == 0);
+}
+
 static void write_part(struct gn_op *op, const struct part *part, uint8_t flags)
 {
     op->shape = part->shape;
@@ -124,8 +134,7 @@ static void describe(struct gn_extract *x, struct gn_extract_start *start)
     if (start->op == GN_COLLECTIVE_UNKNOWN)
         return;
     const struct part part = part_of(x, start, group);
-    const bool is_vague = start->op == GN_COLLECTIVE_ALLTOALLV || start->op == GN_COLLECTIVE_ALLTOALLW;
-    const uint8_t flags = (uint8_t)((is_vague ? GN_OP_VAGUE : 0) | (group->second ? GN_OP_SECOND : 0));
+    const uint8_t flags = (uint8_t)((is_vague(start) ? GN_OP_VAGUE : 0) | (group->second ? GN_OP_SECOND : 0));
     write_part(start->begin, &part, (uint8_t)(flags | (part.gives ? GN_OP_GIVES : 0)));
     if (start->end)
         write_part(start->end, &part, (uint8_t)(flags | (part.gets ? GN_OP_GETS : 0)));

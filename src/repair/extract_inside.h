@@ -5,6 +5,7 @@
  *   extract_links.c         channels and groups
  *   extract_receives.c      which message of its channel a receive is for
  *   extract_collectives.c   which instance of its group a collective is
+ *   extract_epochs.c        who waits for whom on windows
  *   extract_teams.c         the same of threads' forks, joins and barriers
  *
  * What a process has open is kept while its events are pulled, and only then. Ops never move, so a number
@@ -41,6 +42,9 @@ struct gn_extract_location {
     struct gn_op *fork; /* that no team has begun after */
     bool joins;         /* it was a team's master, whose end has come: the join is next */
     uint32_t join_team, join_instance;
+    uint8_t epoch_call; /* about an epoch on a window, that it is in */
+    bool is_sent;       /* of complete: with its messages */
+    uint32_t epoch_region, epoch_window, epoch_group;
 };
 
 /* A receive that was posted, in the order of posting. */
@@ -77,6 +81,17 @@ struct gn_extract_collectives {
     struct gn_extract_start *first, *last; /* without a number, in starting order */
     size_t waiting, given_up;
     struct gn_map by_request; /* nonblocking ones that have not ended */
+};
+
+struct gn_extract_epochs {
+    uint8_t *calls; /* [region_count]; NULL: there are no windows */
+    struct gn_extract_epoch {
+        uint32_t window, group;
+        uint32_t location; /* where it was started, with an op for each of the group */
+        uint64_t first;
+    } * open; /* started and not complete */
+    size_t count, capacity;
+    bool is_broken; /* it cannot be told any more which epoch is which */
 };
 
 enum { GN_EXTRACT_GATHERINGS = 3 };
@@ -120,6 +135,7 @@ struct gn_extract {
     struct gn_extract_receives receives;
     struct gn_extract_collectives collectives;
     struct gn_extract_teams teams;
+    struct gn_extract_epochs epochs;
     struct gn_extract_memo { /* channels that were used last */
         uint32_t comm, peer, tag, link;
         bool sends, used;
@@ -139,8 +155,9 @@ enum { GN_LINK_INTERNAL = -1, GN_LINK_UNFIT = -2, GN_LINK_NO_MEMORY = -3 };
 
 /* The channel of a message between this process and rank peer of comm. */
 int64_t gn_extract_channel(struct gn_extract *x, uint32_t comm, uint32_t peer, uint32_t tag, bool sends);
-/* The same of messages from a process to this one. */
-int64_t gn_extract_channel_from(struct gn_extract *x, uint32_t comm, uint32_t from, uint32_t tag);
+/* The same of messages from a process to this one, or from this one to a process. */
+int64_t gn_extract_channel_between(struct gn_extract *x, uint32_t comm, uint32_t from, uint32_t to,
+                                   uint32_t tag);
 /* The group of a communicator, or of a window, with group_states[link] of this process. */
 int64_t gn_extract_group(struct gn_extract *x, uint32_t comm, bool is_window);
 /* The group of this process's forks, joins or barriers: kind tells them apart. */
@@ -160,6 +177,13 @@ int gn_extract_receives_end(struct gn_extract *x);
 int gn_extract_begun(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event);
 int gn_extract_ended(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event);
 void gn_extract_collectives_end(struct gn_extract *x);
+
+/* ---- epochs on windows. 0 or a negative errno value ---- */
+
+bool gn_extract_epochs_open(struct gn_extract *x);
+void gn_extract_epochs_close(struct gn_extract *x);
+/* Enters, leaves, and synchronisations of windows. */
+int gn_extract_in_epoch(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event);
 
 /* ---- teams of threads. 0 or a negative errno value ---- */
 

@@ -36,18 +36,14 @@ static int64_t make_channel(struct gn_extract *x, struct gn_key key, const struc
     return (int64_t)index;
 }
 
-static int64_t channel_between(struct gn_extract *x, uint32_t comm, uint32_t from, uint32_t to, uint32_t tag)
+int64_t gn_extract_channel_between(struct gn_extract *x, uint32_t comm, uint32_t from, uint32_t to,
+                                   uint32_t tag)
 {
     if (from == to && x->location_count == 1)
         return GN_LINK_INTERNAL;
     struct gn_key key = channel_key(comm, from, to, tag);
     const void *known = gn_map_find(&x->channels, key);
     return known ? index_of(known) : make_channel(x, key, &(struct gn_op_channel){comm, from, to, tag, 0});
-}
-
-int64_t gn_extract_channel_from(struct gn_extract *x, uint32_t comm, uint32_t from, uint32_t tag)
-{
-    return channel_between(x, comm, from, x->process, tag);
 }
 
 int64_t gn_extract_channel(struct gn_extract *x, uint32_t comm, uint32_t peer, uint32_t tag, bool sends)
@@ -60,7 +56,7 @@ int64_t gn_extract_channel(struct gn_extract *x, uint32_t comm, uint32_t peer, u
     if (there >= x->definitions->process_count ||
         gn_comm_rank_of(x->definitions, comm, here, NULL) == GN_NONE)
         return GN_LINK_UNFIT;
-    int64_t link = channel_between(x, comm, sends ? here : there, sends ? there : here, tag);
+    int64_t link = gn_extract_channel_between(x, comm, sends ? here : there, sends ? there : here, tag);
     if (link >= 0)
         *memo = (struct gn_extract_memo){comm, peer, tag, (uint32_t)link, sends, true};
     return link;

@@ -123,7 +123,7 @@ static int pass_over(struct gn_extract *x, struct gn_extract_post *post)
     int64_t link = GN_LINK_UNFIT;
     close_post(r, post, GN_POST_VOID);
     if (post->comm != GN_NONE && post->from != GN_ANY && post->tag != GN_ANY)
-        link = gn_extract_channel_from(x, post->comm, post->from, post->tag);
+        link = gn_extract_channel_between(x, post->comm, post->from, x->process, post->tag);
     if (link == GN_LINK_INTERNAL)
         return 0;
     if (link == GN_LINK_NO_MEMORY)

@@ -107,6 +107,7 @@ static void free_chain(struct gn_gathering *chain)
         next = chain->next_free;
         free(chain->begun);
         free(chain->prefix);
+        free(chain->awaiting);
         free(chain);
     }
 }
@@ -320,7 +321,9 @@ static struct gn_gathering *new_gathering(struct gn_replay *replay)
     *g = (struct gn_gathering){.begun = g->begun,
                                .begun_capacity = g->begun_capacity,
                                .prefix = g->prefix,
-                               .prefix_size = g->prefix_size};
+                               .prefix_size = g->prefix_size,
+                               .awaiting = g->awaiting,
+                               .awaiting_capacity = g->awaiting_capacity};
     return g;
 }
 
@@ -386,10 +389,11 @@ static struct gn_gathering *gathering_of(struct gn_replay *replay, const struct 
 static void maybe_over(struct gn_replay *replay, struct gn_gathering *g)
 {
     struct gn_replay_group *group = &replay->groups[g->group];
-    const bool passed_on = g->known || g->passed_up || g->shape == GN_SHAPE_PREFIX;
+    const bool passed_on =
+        g->known || g->shape == GN_SHAPE_PREFIX || (g->passed_up && g->shape == GN_SHAPE_ALL_TO_ONE);
     const bool is_join = group->comm == GN_NONE && g->shape == GN_SHAPE_ALL_TO_ONE; /* of threads: one end */
     if (g->ended + g->gone < (is_join ? 1 : ours_in(replay, g, false)) || !passed_on ||
-        g->waiting != GN_NONE || !(replay->settings->measure || g->limited))
+        g->waiting != GN_NONE || g->awaiting_count > 0 || !(replay->settings->measure || g->limited))
         return;
     struct gn_gathering **at = slot_of(group, g->number);
     struct gn_gathering **slot = at;
@@ -403,11 +407,67 @@ static void maybe_over(struct gn_replay *replay, struct gn_gathering *g)
         group->ring[group->first++ & (group->capacity - 1)] = NULL;
 }
 
+/* ---- times ---- */
+
+static struct gn_latest_delay delay_for(const struct gn_replay *replay, uint32_t domain)
+{
+    if (!replay->settings->latency)
+        return (struct gn_latest_delay){0, 0};
+    const int64_t within = gn_replay_delay(replay, domain, domain);
+    const int64_t between = replay->settings->latency->between_ticks;
+    return (struct gn_latest_delay){within < between ? within : between, between};
+}
+
+/* What the end of a member depends on, or NULL: nothing. side: the member's, rank: in the communicator, of a
+ * prefix reduction. */
+static const struct gn_latest *before_end(const struct gn_replay *replay, const struct gn_gathering *g,
+                                          uint8_t side, uint32_t rank)
+{
+    if (g->shape == GN_SHAPE_PREFIX)
+        return rank < g->prefix_size ? &g->prefix[rank].lower : NULL;
+    return &g->begins[replay->groups[g->group].is_intercomm ? !side : 0];
+}
+
+/* When the end of a member may be at the earliest (INT64_MIN: any time), and because of whom: as
+ * gn_gatherings_ready says it. */
+static int64_t earliest_end(const struct gn_replay *replay, const struct gn_latest *latest, uint32_t member,
+                            uint32_t domain, struct gn_latest_entry which[2])
+{
+    if (!latest)
+        return INT64_MIN;
+    which[0] = *gn_latest_but(latest, member);
+    which[1] = which[0].domain == domain ? latest->other : GN_LATEST_NONE.first;
+    return gn_latest_for(latest, member, domain, delay_for(replay, domain));
+}
+
+static void measure_end(struct gn_replay *replay, const struct gn_gathering *g, const struct gn_awaiting *end)
+{
+    struct gn_latest_entry which[2];
+    const int64_t after =
+        earliest_end(replay, before_end(replay, g, end->side, end->rank), end->member, end->domain, which);
+    gn_replay_measure_end(replay, end->domain, end->vague, end->ticks, after, which);
+}
+
 /* ---- begins ---- */
+
+/* Ends that were measured too early, and now are not. */
+static void measure_awaiting(struct gn_replay *replay, struct gn_gathering *g)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < g->awaiting_count; i++) {
+        const struct gn_awaiting end = g->awaiting[i];
+        if (g->shape == GN_SHAPE_PREFIX ? g->prefix_known < end.rank : !g->known)
+            g->awaiting[left++] = end;
+        else
+            measure_end(replay, g, &end);
+    }
+    g->awaiting_count = left;
+}
 
 static void became_known(struct gn_replay *replay, struct gn_gathering *g)
 {
     g->known = true;
+    measure_awaiting(replay, g);
     post_down(replay, g, GN_MAIL_KNOWN, g->begins);
     gn_replay_wake(replay, &g->waiting);
 }
@@ -425,6 +485,7 @@ static void consider_begins(struct gn_replay *replay, struct gn_gathering *g)
             became_known(replay, g);
         } else {
             g->known = true; /* only the root, which is here, wants to know */
+            measure_awaiting(replay, g);
             gn_replay_wake(replay, &g->waiting);
         }
         return;
@@ -446,8 +507,10 @@ static void consider_prefix(struct gn_replay *replay, struct gn_gathering *g)
             gn_latest_add(&g->prefix[g->prefix_known].lower, &at->begin);
         }
     }
-    if (g->prefix_known > before)
+    if (g->prefix_known > before) {
+        measure_awaiting(replay, g);
         gn_replay_wake(replay, &g->waiting);
+    }
 }
 
 static void prefix_begun(struct gn_replay *replay, struct gn_gathering *g, uint32_t rank,
@@ -556,26 +619,12 @@ void gn_gatherings_begin(struct gn_replay *replay, uint32_t location, struct gn_
 
 /* ---- ends ---- */
 
-static struct gn_latest_delay delay_for(const struct gn_replay *replay, uint32_t domain)
+/* Of a member of a prefix reduction; else 0. */
+static uint32_t rank_in(const struct gn_replay *replay, const struct gn_gathering *g, uint32_t process)
 {
-    if (!replay->settings->latency)
-        return (struct gn_latest_delay){0, 0};
-    const int64_t within = gn_replay_delay(replay, domain, domain);
-    const int64_t between = replay->settings->latency->between_ticks;
-    return (struct gn_latest_delay){within < between ? within : between, between};
-}
-
-/* What the end of a member depends on, or NULL: nothing. */
-static const struct gn_latest *before_end(const struct gn_replay *replay, const struct gn_gathering *g,
-                                          const struct gn_op *op, uint32_t process)
-{
-    if (g->shape == GN_SHAPE_PREFIX) {
-        const uint32_t rank =
-            gn_comm_rank_of(replay->definitions, replay->groups[g->group].comm, process, NULL);
-        return rank < g->prefix_size ? &g->prefix[rank].lower : NULL;
-    }
-    const uint8_t side = (op->flags & GN_OP_SECOND) != 0;
-    return &g->begins[replay->groups[g->group].is_intercomm ? !side : 0];
+    return g->shape != GN_SHAPE_PREFIX
+               ? 0
+               : gn_comm_rank_of(replay->definitions, replay->groups[g->group].comm, process, NULL);
 }
 
 static bool end_is_known(const struct gn_replay *replay, const struct gn_gathering *g, uint32_t process)
@@ -601,12 +650,8 @@ bool gn_gatherings_ready(struct gn_replay *replay, uint32_t location, const stru
         gn_replay_wait(replay, &g->waiting, location);
         return false;
     }
-    const struct gn_latest *latest = before_end(replay, g, op, member.id);
-    if (!latest)
-        return true;
-    *after = gn_latest_for(latest, member.id, member.domain, delay_for(replay, member.domain));
-    which[0] = *gn_latest_but(latest, member.id);
-    which[1] = which[0].domain == member.domain ? latest->other : GN_LATEST_NONE.first;
+    *after = earliest_end(replay, before_end(replay, g, member.side, rank_in(replay, g, member.id)),
+                          member.id, member.domain, which);
     return true;
 }
 
@@ -668,6 +713,30 @@ static void consider_ends(struct gn_replay *replay, struct gn_gathering *g)
         set_limits(replay, g);
     }
     g->limited = tree.position == 0 || g->shape == GN_SHAPE_ONE_TO_ALL;
+}
+
+void gn_gatherings_measure(struct gn_replay *replay, uint32_t location, const struct gn_op *op)
+{
+    const struct member member = member_of(replay, location, op);
+    struct gn_gathering *g = gathering_at(replay, location, op);
+    if (!g || replay->failed)
+        return;
+    const struct gn_awaiting end = {op->ticks,
+                                    location,
+                                    member.id,
+                                    member.domain,
+                                    rank_in(replay, g, replay->locations[location].process),
+                                    member.side,
+                                    op->flags & GN_OP_VAGUE};
+    if (op->flags & GN_OP_GETS &&
+        !gn_grow(&g->awaiting, &g->awaiting_capacity, g->awaiting_count, sizeof end)) {
+        replay->failed = -ENOMEM;
+        return;
+    }
+    if (op->flags & GN_OP_GETS)
+        g->awaiting[g->awaiting_count++] = end;
+    measure_awaiting(replay, g);
+    gn_gatherings_end(replay, location, op, op->ticks, false);
 }
 
 void gn_gatherings_end(struct gn_replay *replay, uint32_t location, const struct gn_op *op, int64_t time,

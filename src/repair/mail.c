@@ -10,6 +10,7 @@ enum { FULL = 32 * 1024 }; /* bytes that are worth a message */
 
 int gn_mail_open(struct gn_replay *replay)
 {
+    replay->first_outbox = GN_NONE;
     replay->peers = calloc(replay->transport->size, sizeof *replay->peers);
     return replay->peers ? 0 : -ENOMEM;
 }
@@ -31,6 +32,16 @@ static void send_box(struct gn_replay *replay, uint32_t to)
     replay->failed = replay->transport->send(replay->transport->self, to, out->bytes, out->size);
     replay->mails_out++;
     out->size = 0;
+}
+
+static void list(struct gn_replay *replay, uint32_t to)
+{
+    struct gn_outbox *out = &replay->peers[to].out;
+    if (out->listed)
+        return;
+    out->listed = true;
+    out->next = replay->first_outbox;
+    replay->first_outbox = to;
 }
 
 static bool has_sides(const struct gn_mail *mail)
@@ -57,14 +68,19 @@ void gn_mail_post(struct gn_replay *replay, uint32_t to, const struct gn_mail *m
     if (sides)
         memcpy(out->bytes + out->size + sizeof *mail, sides, sizeof *sides);
     out->size += size;
+    list(replay, to);
     if (out->size >= FULL)
         send_box(replay, to);
 }
 
 void gn_mail_flush(struct gn_replay *replay)
 {
-    for (uint32_t i = 0; i < replay->transport->size; i++)
-        send_box(replay, i);
+    while (replay->first_outbox != GN_NONE) {
+        const uint32_t to = replay->first_outbox;
+        replay->first_outbox = replay->peers[to].out.next;
+        replay->peers[to].out.listed = false;
+        send_box(replay, to);
+    }
 }
 
 static void take_channel(struct gn_replay *replay, struct gn_peer *peer, const struct gn_mail *mail)

@@ -35,7 +35,7 @@ enum gn_shape { GN_SHAPE_ALL_TO_ALL, GN_SHAPE_ONE_TO_ALL, GN_SHAPE_ALL_TO_ONE, G
 enum gn_op_flag {
     GN_OP_GIVES = 1,      /* a begin that others wait for: it contributes data, or it is of a barrier */
     GN_OP_GETS = 2,       /* an end that waits for others */
-    GN_OP_VAGUE = 4,      /* of alltoallv and alltoallw: who waits for whom among them is not known */
+    GN_OP_VAGUE = 4,      /* who waits for whom is not known, or MPI does not say that anybody does */
     GN_OP_JUMP = 8,       /* set by the replay: it was put forward because of its predecessor elsewhere */
     GN_OP_SECOND = 16,    /* a member of the second group of an intercommunicator */
     GN_OP_UNMATCHED = 32, /* set by the replay: its partner is not in the trace, or was passed by */
@@ -62,9 +62,13 @@ _Static_assert(sizeof(struct gn_op) == 48, "an op is three quarters of a cache l
 
 /* What links of SEND and RECEIVE mean. Processes are those of the definitions. */
 struct gn_op_channel {
-    uint32_t comm, from, to, tag;
+    uint32_t comm, from, to, tag; /* GN_OP_TAG_EPOCH: comm is a window */
     uint32_t sends; /* how many sends of it there are among the store's ops: their numbers are below this */
 };
+
+/* No tag that MPI has: the messages are of epochs on a window, from whoever completes one to whoever waits.
+ */
+#define GN_OP_TAG_EPOCH 0xfffffff0u
 
 /* What links of BEGIN and END mean. */
 struct gn_op_group {

@@ -4,14 +4,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Rows take blocks from extents, which are mapped whole: a process has 65530 mappings and no more. */
-enum { EXTENT_BLOCKS = 256 };
+/* Rows take blocks from extents, which are mapped whole: a process has 65530 mappings and no more. The first
+ * ones are memory: most traces need no more, and pages of a file cost the kernel as much as all that is done
+ * to the ops. */
+enum { EXTENT_BLOCKS = 85, EXTENTS_IN_MEMORY = 8 }; /* 16 MiB each */
 static const size_t block_size = GN_OP_BLOCK * sizeof(struct gn_op);
 
 struct gn_op_file {
@@ -21,7 +24,7 @@ struct gn_op_file {
     size_t used; /* blocks of the last extent */
 };
 
-static int open_unnamed(const char *folder, struct gn_error *err)
+static int open_unnamed(const char *folder)
 {
     int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     char *path = NULL;
@@ -31,17 +34,15 @@ static int open_unnamed(const char *folder, struct gn_error *err)
             unlink(path);
         free(path);
     }
-    if (fd < 0)
-        gn_fail(err, -errno, "cannot make a temporary file in %s: %s", folder, strerror(errno));
     return fd;
 }
 
 int gn_op_store_open(struct gn_op_store *store, size_t row_count, const char *folder, struct gn_error *err)
 {
     *store = (struct gn_op_store){.row_count = row_count};
-    int fd = folder ? open_unnamed(folder, err) : -1;
+    int fd = folder ? open_unnamed(folder) : -1;
     if (folder && fd < 0)
-        return -EIO;
+        return gn_fail(err, -errno, "cannot make a temporary file in %s: %s", folder, strerror(errno));
     store->file = calloc(1, sizeof *store->file);
     store->rows = calloc(row_count ? row_count : 1, sizeof *store->rows);
     if (store->file)
@@ -76,16 +77,27 @@ void gn_op_store_close(struct gn_op_store *store)
 static uint8_t *new_extent(struct gn_op_file *file)
 {
     const size_t size = EXTENT_BLOCKS * block_size;
-    const off_t at = (off_t)(file->extent_count * size);
-    int code = file->fd < 0 ? 0 : posix_fallocate(file->fd, at, (off_t)size);
+    const bool in_memory = file->fd < 0 || file->extent_count < EXTENTS_IN_MEMORY;
+    const off_t at = in_memory ? 0 : (off_t)((file->extent_count - EXTENTS_IN_MEMORY) * size);
+    int code = in_memory ? 0 : posix_fallocate(file->fd, at, (off_t)size);
     if (code) {
         errno = code;
         return NULL;
     }
     void *extent = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                        file->fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED, file->fd,
-                        file->fd < 0 ? 0 : at);
+                        in_memory ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED,
+                        in_memory ? -1 : file->fd, at);
     return extent == MAP_FAILED ? NULL : extent;
+}
+
+/* What is memory would be lost. */
+static bool may_rest(const struct gn_op_file *file, const struct gn_op *block)
+{
+    bool in_memory = file->fd < 0;
+    for (size_t i = 0; i < file->extent_count && i < EXTENTS_IN_MEMORY; i++)
+        in_memory |= (const uint8_t *)block >= file->extents[i] &&
+                     (const uint8_t *)block < file->extents[i] + EXTENT_BLOCKS * block_size;
+    return !in_memory;
 }
 
 static struct gn_op *new_block(struct gn_op_file *file)
@@ -122,6 +134,9 @@ void gn_op_rest(struct gn_op_store *store, uint32_t location, uint64_t index)
     struct gn_op_row *row = &store->rows[location];
     if (index == 0)
         row->released = 0;
-    for (; store->file->fd >= 0 && row->released + GN_OP_BLOCK <= index; row->released += GN_OP_BLOCK)
-        madvise(row->blocks[row->released / GN_OP_BLOCK], block_size, MADV_DONTNEED);
+    for (; row->released + GN_OP_BLOCK <= index; row->released += GN_OP_BLOCK) {
+        struct gn_op *block = row->blocks[row->released / GN_OP_BLOCK];
+        if (may_rest(store->file, block))
+            madvise(block, block_size, MADV_DONTNEED);
+    }
 }

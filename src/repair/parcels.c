@@ -76,6 +76,14 @@ static bool make_room(struct gn_replay_channel *channel, uint32_t number)
     return true;
 }
 
+static void take(struct gn_replay_channel *channel, uint32_t number)
+{
+    channel->parcels[number & (channel->capacity - 1)].state = 2;
+    for (struct gn_parcel *parcel;
+         (parcel = &channel->parcels[channel->first & (channel->capacity - 1)])->state == 2; channel->first++)
+        parcel->state = 0;
+}
+
 void gn_parcels_put(struct gn_replay *replay, uint32_t link, uint32_t number, const struct gn_parcel *parcel)
 {
     struct gn_replay_channel *channel = &replay->channels[link];
@@ -83,8 +91,16 @@ void gn_parcels_put(struct gn_replay *replay, uint32_t link, uint32_t number, co
         replay->failed = -ENOMEM;
         return;
     }
-    if (number - channel->first < channel->capacity)
-        channel->parcels[number & (channel->capacity - 1)] = *parcel;
+    if (number - channel->first < channel->capacity) {
+        struct gn_parcel *slot = &channel->parcels[number & (channel->capacity - 1)];
+        const struct gn_parcel awaited = *slot;
+        *slot = *parcel;
+        if (awaited.state == 3) {
+            gn_replay_measure_receive(replay, parcel, awaited.location, awaited.time);
+            replay->ahead--;
+            take(channel, number);
+        }
+    }
     gn_replay_wake(replay, &channel->waiting);
 }
 
@@ -163,11 +179,20 @@ void gn_parcels_reconsider(struct gn_replay *replay)
     }
 }
 
+bool gn_parcels_await(struct gn_replay *replay, uint32_t location, const struct gn_op *op)
+{
+    enum { MOST_AHEAD = 1 << 22 };
+    struct gn_replay_channel *channel = &replay->channels[op->link];
+    if (replay->ahead >= MOST_AHEAD || op->number - channel->first >= UINT32_MAX / 2 ||
+        (op->number - channel->first >= channel->capacity && !make_room(channel, op->number)))
+        return false;
+    channel->parcels[op->number & (channel->capacity - 1)] =
+        (struct gn_parcel){.time = op->ticks, .location = location, .state = 3};
+    replay->ahead++;
+    return true;
+}
+
 void gn_parcels_take(struct gn_replay *replay, const struct gn_op *op)
 {
-    struct gn_replay_channel *channel = &replay->channels[op->link];
-    channel->parcels[op->number & (channel->capacity - 1)].state = 2;
-    for (struct gn_parcel *parcel;
-         (parcel = &channel->parcels[channel->first & (channel->capacity - 1)])->state == 2; channel->first++)
-        parcel->state = 0;
+    take(&replay->channels[op->link], op->number);
 }

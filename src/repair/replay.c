@@ -111,6 +111,29 @@ static void sample(struct gn_replay *replay, uint32_t from, uint32_t to, int64_t
         replay->failed = -ENOMEM;
 }
 
+void gn_replay_measure_receive(struct gn_replay *replay, const struct gn_parcel *parcel, uint32_t location,
+                               int64_t ticks)
+{
+    const uint32_t from = replay->definitions->locations[parcel->location].domain;
+    const uint32_t to = replay->locations[location].domain;
+    count(&replay->stats.messages, ticks - parcel->time,
+          parcel->time + gn_replay_delay(replay, from, to) - ticks, false);
+    sample(replay, from, to, parcel->time, ticks);
+    replay->receives++;
+}
+
+void gn_replay_measure_end(struct gn_replay *replay, uint32_t domain, bool vague, int64_t ticks,
+                           int64_t after, const struct gn_latest_entry which[2])
+{
+    if (after == INT64_MIN)
+        return;
+    count(vague ? &replay->stats.uncertain : &replay->stats.collectives, ticks - which[0].time, after - ticks,
+          false);
+    for (int i = 0; i < 2 && !vague; i++)
+        if (which[i].time != INT64_MIN)
+            sample(replay, which[i].domain, domain, which[i].time, ticks);
+}
+
 /* ---- ops ---- */
 
 static void do_send(struct gn_replay *replay, uint32_t location, struct gn_op *op)
@@ -144,10 +167,29 @@ static void pass_by(struct gn_replay *replay, struct gn_replay_location *at, str
         op->flags |= GN_OP_UNMATCHED;
 }
 
+/* Measuring, nobody's time depends on another's: nobody waits. False: too many messages are awaited. */
+static bool measure_receive(struct gn_replay *replay, uint32_t location, const struct gn_op *op)
+{
+    const struct gn_parcel *parcel = gn_parcels_peek(replay, op);
+    if (parcel) {
+        gn_replay_measure_receive(replay, parcel, location, op->ticks);
+        gn_parcels_take(replay, op);
+        return true;
+    }
+    if (gn_parcels_will_come(replay, op))
+        return gn_parcels_await(replay, location, op);
+    replay->stats.unmatched_receives++;
+    return true;
+}
+
 static bool do_receive(struct gn_replay *replay, uint32_t location, struct gn_op *op)
 {
     struct gn_replay_location *at = &replay->locations[location];
     struct gn_replay_channel *channel = &replay->channels[op->link];
+    if (replay->settings->measure && measure_receive(replay, location, op)) {
+        settle(replay, at, op, op->ticks, false);
+        return true;
+    }
     const struct gn_parcel *parcel = gn_parcels_peek(replay, op);
     if (!parcel && (at->release || !gn_parcels_will_come(replay, op))) {
         replay->stats.unmatched_receives++;
@@ -162,16 +204,10 @@ static bool do_receive(struct gn_replay *replay, uint32_t location, struct gn_op
     const uint32_t from = replay->definitions->locations[parcel->location].domain;
     const int64_t arrival = parcel->time + gn_replay_delay(replay, from, at->domain);
     const int64_t own = local_time(replay, at, op), time = arrival > own ? arrival : own;
-    if (replay->settings->measure) {
-        settle(replay, at, op, op->ticks, false);
-        count(&replay->stats.messages, op->ticks - parcel->time, arrival - op->ticks, false);
-        sample(replay, from, at->domain, parcel->time, op->ticks);
-    } else {
-        settle(replay, at, op, time, arrival > own);
-        op->flags &= (uint8_t)~GN_OP_UNMATCHED;
-        count(&replay->stats.messages, time - parcel->time, arrival - own, arrival > own);
-        tell_limit(replay, channel, parcel, time - (arrival - parcel->time));
-    }
+    settle(replay, at, op, time, arrival > own);
+    op->flags &= (uint8_t)~GN_OP_UNMATCHED;
+    count(&replay->stats.messages, time - parcel->time, arrival - own, arrival > own);
+    tell_limit(replay, channel, parcel, time - (arrival - parcel->time));
     replay->receives++;
     gn_parcels_take(replay, op);
     return true;
@@ -192,6 +228,11 @@ static bool do_end(struct gn_replay *replay, uint32_t location, struct gn_op *op
     struct gn_latest_entry which[2];
     int64_t after = INT64_MIN;
     const bool released = at->release;
+    if (replay->settings->measure) {
+        settle(replay, at, op, op->ticks, false);
+        gn_gatherings_measure(replay, location, op);
+        return true;
+    }
     if (!gn_gatherings_ready(replay, location, op, released, &after, which))
         return false;
     if (released) {
@@ -200,20 +241,16 @@ static bool do_end(struct gn_replay *replay, uint32_t location, struct gn_op *op
         gn_gatherings_end(replay, location, op, at->corrected, false);
         return true;
     }
-    const bool measure = replay->settings->measure, vague = op->flags & GN_OP_VAGUE;
-    const int64_t own = measure ? op->ticks : local_time(replay, at, op);
-    /* what alltoallv and alltoallw would need more than clocks can be wrong by was no dependence */
+    const bool vague = op->flags & GN_OP_VAGUE;
+    const int64_t own = local_time(replay, at, op);
+    /* what would need more than clocks are known to be wrong by was no dependence */
     const bool believed = !vague || after == INT64_MIN || after - own <= replay->settings->believed_ticks;
-    const bool jumps = !measure && believed && after > own;
+    const bool jumps = believed && after > own;
     if (after != INT64_MIN)
         count(vague ? &replay->stats.uncertain : &replay->stats.collectives, own - which[0].time, after - own,
               jumps);
-    for (int i = 0; i < 2 && measure && after != INT64_MIN && !vague; i++)
-        if (which[i].time != INT64_MIN)
-            sample(replay, which[i].domain, at->domain, which[i].time, op->ticks);
     settle(replay, at, op, jumps ? after : own, jumps);
-    if (!measure)
-        op->flags &= (uint8_t)~GN_OP_UNMATCHED;
+    op->flags &= (uint8_t)~GN_OP_UNMATCHED;
     gn_gatherings_end(replay, location, op, at->corrected, believed && op->flags & GN_OP_GETS);
     return true;
 }
@@ -306,7 +343,7 @@ static void begin_pass(struct gn_replay *replay)
 {
     const struct gn_definitions *d = replay->definitions;
     replay->stats = (struct gn_replay_stats){0};
-    replay->sends = replay->receives = replay->ops_done = 0;
+    replay->sends = replay->receives = replay->ops_done = replay->ahead = 0;
     replay->first_ready = replay->last_ready = GN_NONE;
     replay->somebody_left = false;
     memset(replay->left, 0, d->process_count * sizeof *replay->left);
@@ -388,6 +425,9 @@ int gn_replay_forward(struct gn_replay *replay, const struct gn_replay_settings 
         gn_gatherings_flush(replay);
         gn_stillness_reach(replay);
     }
+    if (!replay->failed && settings->measure)
+        gn_stillness_after_leaving(replay);
+    replay->stats.unmatched_receives += replay->ahead;
     if (!replay->failed)
         replay->failed = agree_on(replay, stats);
     if (replay->failed)

@@ -28,7 +28,7 @@
 struct gn_replay_settings {
     const struct gn_latency *latency; /* by domain of gn_location_def; NULL: 0 */
     uint64_t gamma_loss;              /* (1 − γ) · 2^64, repair/amortize.h */
-    int64_t believed_ticks; /* of alltoallv and alltoallw, only violations up to this are taken for one */
+    int64_t believed_ticks; /* of ends with GN_OP_VAGUE, only violations up to this are taken for one */
     bool measure;           /* the shifts are left alone: only statistics, as if nothing moved */
 };
 
@@ -43,7 +43,7 @@ struct gn_replay_count {
 struct gn_replay_stats {
     struct gn_replay_count messages;    /* point to point */
     struct gn_replay_count collectives; /* instances' ends, each against its latest predecessor */
-    struct gn_replay_count uncertain;   /* ends of alltoallv and alltoallw */
+    struct gn_replay_count uncertain;   /* ends with GN_OP_VAGUE */
     uint64_t unmatched_sends, unmatched_receives, incomplete_collectives;
     uint64_t cut; /* passed by because all waited for each other */
     int64_t largest_shift_ticks;

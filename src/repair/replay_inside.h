@@ -32,13 +32,15 @@ struct gn_replay_location {
     int64_t jump_ticks, jump_shift; /* where the shift began to fall, and what it was */
 };
 
-/* ---- parcels.c  ---- */
+/* ---- parcels.c ---- */
 
 struct gn_parcel { /* a message under way */
     int64_t time;
     uint64_t index;
     uint32_t location; /* of the send: with index, its op */
-    uint32_t state;    /* 0: not sent, 1: sent, 2: received */
+    /* 0: not sent, 1: sent, 2: received; when only measuring 3: received (where and when is said), not sent
+     */
+    uint32_t state;
 };
 
 struct gn_replay_channel {
@@ -64,6 +66,14 @@ struct gn_prefix {
     bool begun;
 };
 
+/* An end that was measured before what it depends on was known. */
+struct gn_awaiting {
+    int64_t ticks;
+    uint32_t location, member, domain, rank; /* rank: in the communicator, of a prefix reduction */
+    uint8_t side;
+    bool vague;
+};
+
 struct gn_gathering {                         /* an instance, as this rank sees it */
     struct gn_gathering *variant, *next_free; /* the same number, but another operation: a broken trace */
     uint32_t group, number, root;             /* root: process; GN_NONE */
@@ -77,6 +87,8 @@ struct gn_gathering {                         /* an instance, as this rank sees 
     struct gn_latest begins[2], ends[2]; /* by side; ends with negated times */
     struct gn_begun *begun;
     size_t begun_count, begun_capacity;
+    struct gn_awaiting *awaiting; /* only measuring */
+    size_t awaiting_count, awaiting_capacity;
     struct gn_prefix *prefix;
     uint32_t prefix_size, prefix_known, prefix_ended;
     uint32_t waiting; /* locations; GN_NONE */
@@ -130,6 +142,8 @@ struct gn_mail_sides {
 struct gn_outbox {
     uint8_t *bytes;
     size_t size, capacity;
+    uint32_t next; /* with mail in it; GN_NONE */
+    bool listed;   /* among them */
 };
 
 struct gn_peer {
@@ -162,8 +176,10 @@ struct gn_replay {
     bool *left;                  /* [process_count] the process sends and begins nothing more */
     bool somebody_left;          /* as all ranks know */
     struct gn_peer *peers;       /* [transport->size] */
+    uint32_t first_outbox;       /* with mail in it: of a thousand peers few are written to at a time */
     int64_t mails_out, mails_in; /* batches */
     uint64_t sends, receives, ops_done;
+    uint64_t ahead; /* only measuring: receives that were passed before their messages came */
     bool has_announced;
     int failed; /* -ENOMEM, or the transport's; nothing works any more */
 };
@@ -181,7 +197,13 @@ void gn_replay_unwait(struct gn_replay *replay, uint32_t location);
 void gn_replay_run(struct gn_replay *replay); /* until nobody can go on */
 void gn_replay_leave(struct gn_replay *replay, uint32_t process);
 
-/* parcels.c  */
+/* A receive, and an end of a collective, in presynchronised time. */
+void gn_replay_measure_receive(struct gn_replay *replay, const struct gn_parcel *parcel, uint32_t location,
+                               int64_t ticks);
+void gn_replay_measure_end(struct gn_replay *replay, uint32_t domain, bool vague, int64_t ticks,
+                           int64_t after, const struct gn_latest_entry which[2]);
+
+/* parcels.c */
 int gn_parcels_open(struct gn_replay *replay);
 void gn_parcels_shut(struct gn_replay *replay);
 void gn_parcels_reset(struct gn_replay *replay);
@@ -195,6 +217,8 @@ void gn_parcels_announced(struct gn_replay *replay, uint32_t link, uint32_t send
 bool gn_parcels_will_come(const struct gn_replay *replay, const struct gn_op *op);
 /* All ranks know who has left, and all have announced what they send: whoever waits looks again. */
 void gn_parcels_reconsider(struct gn_replay *replay);
+/* When only measuring: the receive is over, its message to come. False: no memory, or too many such. */
+bool gn_parcels_await(struct gn_replay *replay, uint32_t location, const struct gn_op *op);
 void gn_parcels_take(struct gn_replay *replay, const struct gn_op *op);
 /* Our link of a channel whose receives are ours; GN_NONE: there are none. */
 uint32_t gn_parcels_link(const struct gn_replay *replay, const struct gn_op_channel *channel);
@@ -211,6 +235,8 @@ bool gn_gatherings_ready(struct gn_replay *replay, uint32_t location, const stru
                          int64_t *after, struct gn_latest_entry which[2]);
 /* The location waits for the instance of this end: all that do go on. */
 void gn_gatherings_wake(struct gn_replay *replay, uint32_t location, const struct gn_op *op);
+/* The end of a collective when only measuring: nobody waits. */
+void gn_gatherings_measure(struct gn_replay *replay, uint32_t location, const struct gn_op *op);
 /* The end has its time; counts: others' begins have to respect it. */
 void gn_gatherings_end(struct gn_replay *replay, uint32_t location, const struct gn_op *op, int64_t time,
                        bool counts);
@@ -232,5 +258,7 @@ void gn_mail_take(struct gn_replay *replay, uint32_t from, const uint8_t *bytes,
 
 /* stillness.c */
 void gn_stillness_reach(struct gn_replay *replay); /* runs, and comes back when all ranks are done */
+/* All are done: what is still open because nobody was told who had left is settled. */
+void gn_stillness_after_leaving(struct gn_replay *replay);
 
 #endif

@@ -139,3 +139,9 @@ void gn_stillness_reach(struct gn_replay *replay)
         if (!tell_left(replay))
             cut(replay);
 }
+
+void gn_stillness_after_leaving(struct gn_replay *replay)
+{
+    while (!replay->failed && tell_left(replay))
+        gn_stillness_reach(replay);
+}

@@ -338,11 +338,11 @@ static int take_settlements(struct peers *peers)
 static int64_t take(struct peers *peers, uint32_t *from, const void **bytes, bool wait)
 {
     MPI_Status status;
-    int which = MPI_UNDEFINED, here = 1, count = 0;
+    int which = BATCH, here = 1, count = 0;
     int code = post(peers);
     if (code == 0)
         code = failed(wait ? MPI_Waitany(2, peers->posted, &which, &status)
-                           : MPI_Testany(2, peers->posted, &which, &here, &status));
+                           : MPI_Test(&peers->posted[BATCH], &here, &status));
     if (code != 0)
         return code;
     if (!here || which == MPI_UNDEFINED)
@@ -417,13 +417,13 @@ static int64_t receive(void *self, uint32_t *from, const void **bytes, int64_t t
     struct waiting waiting = begin_waiting(timeout_us);
     do {
         const bool settled = peers->settlement.done;
-        int64_t size = take(peers, from, bytes, MPI_WAITS && timeout_us < 0 && !settled);
+        int64_t size = take(peers, from, bytes, MPI_WAITS && timeout_us != 0 && !settled);
         if (size != -EAGAIN)
             return size;
         int code = send_on(peers);
         if (code != 0 || peers->settlement.done)
             return code != 0 ? code : -EAGAIN;
-    } while ((MPI_WAITS && timeout_us < 0) || wait_a_little(&waiting));
+    } while (MPI_WAITS ? timeout_us != 0 : wait_a_little(&waiting));
     return -EAGAIN;
 }
 

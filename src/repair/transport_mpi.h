@@ -13,10 +13,11 @@
  *     that get longer up to 200 us. MPI's own waiting takes a whole core, which is somebody else's where
  *     there are more processes than cores.
  *
- * With GNOMON_SIMULATED_TIME it is for SimGrid's SMPI, where asking and naps pass simulated time (asking: as
- * much as smpi/test says). Who waits for as long as it takes leaves that to MPI there: receives are posted,
- * and MPI_Waitany says which came. Batches are then at most GN_TRANSPORT_MOST_SIMULATED bytes, and below
- * smpi/send-is-detached-thresh: they are sent by MPI_Send, which must not wait for the receiver.
+ * With GNOMON_SIMULATED_TIME it is for SimGrid's SMPI. There each question is an event of the simulation, so
+ * waiting is left to MPI: receives are posted, and MPI_Waitany says which came. A timeout above 0 then never
+ * runs out: where something is missing, the simulation ends with a deadlock. Batches are at most
+ * GN_TRANSPORT_MOST_SIMULATED bytes, and below smpi/send-is-detached-thresh: they are sent by MPI_Send, which
+ * must not wait for the receiver.
  *
  * All calls come from one thread.
  */

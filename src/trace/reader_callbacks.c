@@ -459,8 +459,13 @@ static OTF2_CallbackCode add_sync(struct gn_reader_location *l, uint64_t time, u
 static OTF2_CallbackCode on_group_sync(COMMON, OTF2_RmaSyncLevel level, OTF2_RmaWinRef window,
                                        OTF2_GroupRef group)
 {
-    AT_RECORD, (void)level, (void)group;
-    return add_sync(user, time, window, OTF2_UNDEFINED_UINT32);
+    AT_RECORD, (void)level;
+    struct gn_reader_location *l = user;
+    const uint32_t members = refer(l, &l->shared->maps.groups, group);
+    add_sync(l, time, window, OTF2_UNDEFINED_UINT32);
+    if (members < l->shared->definitions->comm_count)
+        l->events[l->count - 1].tag = members;
+    return OTF2_CALLBACK_SUCCESS;
 }
 
 /* Requested, acquired or tried: the same record. */

@@ -18,6 +18,7 @@ void gn_reader_maps_free(struct gn_reader_maps *maps)
     gn_id_map_free(&maps->regions);
     gn_id_map_free(&maps->paths);
     gn_id_map_free(&maps->comms);
+    gn_id_map_free(&maps->groups);
     gn_id_map_free(&maps->windows);
 }
 
@@ -274,20 +275,14 @@ static void fill_members(struct gn_collected *c, const struct gn_collected_group
     }
 }
 
-static void define_comm(struct gn_collected *c, const struct gn_collected_comm *comm)
+/* The communicator `what`, with the members of a group, and of a second one when there is one. */
+static void define_members(struct gn_collected *c, const struct gn_comm_def *comm,
+                           const struct gn_collected_group *group, const struct gn_collected_group *other)
 {
-    static const struct gn_collected_group nobody;
-    uint32_t first = refer(c, &c->group_table.ids, comm->group);
-    uint32_t second = refer(c, &c->group_table.ids, comm->other_group);
-    const struct gn_collected_group *group = first == GN_NONE ? &nobody : &c->groups[first];
-    const struct gn_collected_group *other = second == GN_NONE ? &nobody : &c->groups[second];
-    struct gn_comm_def what = {.name = string(c, comm->name),
-                               .parent = refer(c, &c->comm_table.ids, comm->parent),
-                               .is_self = group->type == OTF2_GROUP_TYPE_COMM_SELF,
-                               .member_count = group->count,
-                               .other_count = other->count};
-    if (what.is_self)
-        what.member_count = what.other_count = 0;
+    struct gn_comm_def what = *comm;
+    what.is_self = group->type == OTF2_GROUP_TYPE_COMM_SELF;
+    what.member_count = what.is_self ? 0 : group->count;
+    what.other_count = what.is_self || !other ? 0 : other->count;
     c->members += (uint64_t)what.member_count + what.other_count;
     c->too_many_members |= c->members > MEMBERS_MOST;
     if (c->too_many_members)
@@ -305,6 +300,17 @@ static void define_comm(struct gn_collected *c, const struct gn_collected_comm *
     free(what.members);
 }
 
+static void define_comm(struct gn_collected *c, const struct gn_collected_comm *comm)
+{
+    static const struct gn_collected_group nobody;
+    uint32_t first = refer(c, &c->group_table.ids, comm->group);
+    uint32_t second = refer(c, &c->group_table.ids, comm->other_group);
+    const struct gn_comm_def what = {.name = string(c, comm->name),
+                                     .parent = refer(c, &c->comm_table.ids, comm->parent)};
+    define_members(c, &what, first == GN_NONE ? &nobody : &c->groups[first],
+                   second == GN_NONE ? &nobody : &c->groups[second]);
+}
+
 /* The locations that MPI's ranks are addressed by, in the order of the ranks. */
 static void tell_ranks(struct gn_collected *c)
 {
@@ -319,6 +325,34 @@ static void tell_ranks(struct gn_collected *c)
             process->main_location = location;
         }
     }
+}
+
+/* Groups that epochs of windows are between (post, start): events have room for communicators only, so a
+ * group that is not one's becomes one without a name. */
+static void define_groups(struct gn_collected *c, struct gn_reader_maps *maps)
+{
+    const size_t count = c->group_table.count;
+    uint32_t *comms = malloc((count + 1) * sizeof *comms);
+    c->no_memory |= !comms;
+    for (size_t i = 0; comms && i < count; i++)
+        comms[i] = GN_ANY;
+    for (size_t i = c->comm_table.count; comms && i-- > 0;) {
+        uint32_t group = gn_id_map_find(&c->group_table.ids, c->comms[i].group);
+        if (group != GN_NONE && c->comms[i].other_group == GN_NONE)
+            comms[group] = (uint32_t)i;
+    }
+    for (size_t i = 0; !c->no_memory && c->window_table.count && i < count; i++)
+        if (comms[i] == GN_ANY && c->groups[i].type == OTF2_GROUP_TYPE_COMM_GROUP &&
+            c->groups[i].paradigm == OTF2_PARADIGM_MPI) {
+            comms[i] = (uint32_t)c->definitions->comm_count;
+            define_members(c, &(struct gn_comm_def){.parent = GN_NONE}, &c->groups[i], NULL);
+        }
+    if (comms) {
+        gn_id_map_renumber(&c->group_table.ids, comms);
+        maps->groups = c->group_table.ids;
+        c->group_table.ids = (struct gn_id_map){0};
+    }
+    free(comms);
 }
 
 static void define_comms(struct gn_collected *c)
@@ -394,6 +428,8 @@ int gn_reader_definitions(OTF2_Reader *otf2, uint64_t limit, struct gn_definitio
         define_regions(&c);
         define_paths(&c);
         define_comms(&c);
+        if (!c.too_many_members)
+            define_groups(&c, maps);
         if (c.too_many_members) {
             status =
                 gn_fail(err, -E2BIG, "the communicators of the trace have more than %llu members together",

@@ -17,6 +17,7 @@
 /* From the archive's numbers to our indices, and what gnomon's own additions are called in this archive. */
 struct gn_reader_maps {
     struct gn_id_map regions, paths, comms, windows;
+    struct gn_id_map groups; /* to a communicator with the same members; others than processes': to none */
     /* attributes and parameter of gnomon's writer; GN_NONE: not in this archive */
     uint32_t attribute_comm, attribute_peer, attribute_tag, attribute_op, attribute_path;
     uint32_t parameter_lost;

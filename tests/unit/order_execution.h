@@ -28,7 +28,8 @@ struct execution {
     size_t counts[MAX_LOCATIONS];
     struct gn_event events[MAX_LOCATIONS][MAX_EVENTS];
     struct where sends[MAX_LOCATIONS][MAX_EVENTS]; /* of a receive: its send */
-    uint32_t instances[MAX_LOCATIONS][MAX_EVENTS]; /* of a collective's begin or end; GN_NONE: it is neither */
+    uint32_t instances[MAX_LOCATIONS]
+                      [MAX_EVENTS]; /* of a collective's begin or end; GN_NONE: it is neither */
 };
 
 struct execution_settings {

@@ -669,6 +669,24 @@ static void members_who_disagree_are_not_believed(void **state)
     close_scene(&s);
 }
 
+static void a_member_that_is_named_twice_counts_once(void **state)
+{
+    (void)state;
+    struct scene s = scene_of(2, 2);
+    uint32_t members[] = {0, 1, 1};
+    const struct call barrier = {
+        BLOCKING, gn_define_comm(s.d, &(struct gn_comm_def){.member_count = 3, .members = members}), GN_NONE,
+        GN_COLLECTIVE_BARRIER, 0};
+    for (uint32_t m = 0; m < 2; m++) {
+        begin(&s, barrier, m, 100);
+        end(&s, barrier, m, 90);
+    }
+    check(&s, NULL);
+    assert_int_equal(s.found.collectives.reversed, 2);
+    assert_int_equal(s.found.unmatched, 1);
+    close_scene(&s);
+}
+
 /* A collective of which nobody ever says where it was makes everything after it unknown; nothing hangs. */
 static void what_never_ends_holds_up_nobody(void **state)
 {
@@ -684,7 +702,7 @@ static void what_never_ends_holds_up_nobody(void **state)
         }
     check(&s, NULL);
     assert_int_equal(s.found.collectives.messages, 0);
-    assert_int_equal(s.found.unmatched >= 70000, true);
+    assert_true(s.found.unmatched > 70000); /* members of instances; and begins that were not looked at */
     close_scene(&s);
 }
 
@@ -871,6 +889,7 @@ int main(void)
         cmocka_unit_test(what_is_missing_is_counted),
         cmocka_unit_test(what_comes_after_a_loss_does_not_count),
         cmocka_unit_test(members_who_disagree_are_not_believed),
+        cmocka_unit_test(a_member_that_is_named_twice_counts_once),
         cmocka_unit_test(what_never_ends_holds_up_nobody),
         cmocka_unit_test(an_instance_is_gone_when_all_have_ended_it),
         cmocka_unit_test(counts_are_those_of_all_pairs),

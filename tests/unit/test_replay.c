@@ -354,7 +354,7 @@ struct job {
     uint32_t owner[MOST];
     struct gn_op_store store;
     const struct gn_replay_settings *settings;
-    struct gn_replay_stats stats;
+    struct gn_replay_stats stats, before;
     bool measured;
 };
 
@@ -386,11 +386,45 @@ static void *work(void *argument)
     assert_int_equal(gn_replay_open(&replay, job->p->d, &job->store, &job->transport, job->owner, &err), 0);
     if (job->measured) {
         const struct gn_replay_settings measure = {.latency = job->settings->latency, .measure = true};
-        assert_int_equal(gn_replay_forward(replay, &measure, NULL, &job->stats, &err), 0);
+        assert_int_equal(gn_replay_forward(replay, &measure, NULL, &job->before, &err), 0);
     }
     assert_int_equal(gn_replay_forward(replay, job->settings, NULL, &job->stats, &err), 0);
     gn_replay_close(replay);
     return NULL;
+}
+
+/* What measuring counts: messages, and ends of collectives with the predecessor that misses most. */
+static struct gn_replay_count measured_as(struct program *p, const struct gn_latency *latency, bool messages)
+{
+    struct gn_replay_count count = {0};
+    for (size_t i = 0; i < p->made_count; i++) {
+        const struct made *m = &p->made[i];
+        int64_t missing = INT64_MIN, latest = INT64_MIN;
+        for (size_t k = 0; k < m->after_count; k++) {
+            size_t at = 0;
+            while (p->made[at].at.location != m->after[k].location ||
+                   p->made[at].at.index != m->after[k].index)
+                at++;
+            const int64_t sent = p->made[at].op.ticks;
+            const int64_t needs =
+                sent - m->op.ticks +
+                delay_of(latency, m, m->after[k].location % DOMAINS, m->at.location % DOMAINS);
+            missing = needs > missing ? needs : missing;
+            latest = sent > latest ? sent : latest;
+        }
+        if (m->after_count == 0 || (m->op.kind == GN_OP_RECEIVE) != messages)
+            continue;
+        count.messages++;
+        count.violating += missing > 0;
+        count.worst_ticks = missing > count.worst_ticks ? missing : count.worst_ticks;
+        count.reversed += latest > m->op.ticks;
+        if (latest > m->op.ticks) {
+            count.error_ticks_sum += (uint64_t)(latest - m->op.ticks);
+            if (latest - m->op.ticks > count.error_ticks_max)
+                count.error_ticks_max = latest - m->op.ticks;
+        }
+    }
+    return count;
 }
 
 static struct gn_replay_stats check(struct program *p, const struct gn_replay_settings *settings,
@@ -423,6 +457,14 @@ static struct gn_replay_stats check(struct program *p, const struct gn_replay_se
                         (long long)m->limit);
         assert_int_equal(op->ticks + op->shift, m->corrected);
         assert_int_equal(op->limit, m->limit);
+    }
+    if (measured) {
+        const struct gn_replay_count messages = measured_as(p, settings->latency, true);
+        const struct gn_replay_count ends = measured_as(p, settings->latency, false);
+        assert_memory_equal(&jobs[0].before.messages, &messages, sizeof messages);
+        assert_memory_equal(&jobs[0].before.collectives, &ends, sizeof ends);
+        assert_int_equal(jobs[0].before.cut, 0);
+        assert_int_equal(jobs[0].before.unmatched_receives, jobs[0].stats.unmatched_receives);
     }
     const struct gn_replay_stats stats = jobs[0].stats;
     for (uint32_t r = 0; r < ranks; r++) {

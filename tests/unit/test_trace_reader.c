@@ -493,6 +493,40 @@ static void posted_operations_are_known(void **state)
     close_archive(&o);
 }
 
+static void write_epochs(OTF2_EvtWriter *w)
+{
+    OTF2_EvtWriter_RmaGroupSync(w, NULL, 1, OTF2_RMA_SYNC_LEVEL_PROCESS, 0, 1);
+    OTF2_EvtWriter_RmaGroupSync(w, NULL, 2, OTF2_RMA_SYNC_LEVEL_PROCESS, 0, 7);
+    OTF2_EvtWriter_RmaGroupSync(w, NULL, 3, OTF2_RMA_SYNC_LEVEL_PROCESS, 0, 0); /* of locations */
+    OTF2_EvtWriter_RmaGroupSync(w, NULL, 4, OTF2_RMA_SYNC_LEVEL_PROCESS, 0, 8);
+}
+
+static void define_epochs(OTF2_GlobalDefWriter *d)
+{
+    static const uint64_t second[] = {1};
+    OTF2_GlobalDefWriter_WriteGroup(d, 7, TEXT_EMPTY, OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_MPI,
+                                    OTF2_GROUP_FLAG_NONE, 1, second);
+    OTF2_GlobalDefWriter_WriteRmaWin(d, 0, TEXT_EMPTY, 0, OTF2_RMA_WIN_FLAG_NONE);
+}
+
+static void groups_of_epochs_are_known(void **state)
+{
+    (void)state;
+    struct opened o;
+    craft(write_epochs, define_epochs, 0);
+    read_all(&o, folder);
+    assert_int_equal(o.counts[GN_EVENT_RMA_SYNC], 4);
+    assert_int_equal(o.events[0].tag, 0); /* that of MPI_COMM_WORLD */
+    assert_int_equal(o.events[1].tag, 1);
+    assert_int_equal(o.events[2].tag, GN_NONE);
+    assert_int_equal(o.events[3].tag, GN_NONE);
+    assert_int_equal(o.report->undefined, 1);
+    assert_int_equal(o.source.definitions->comm_count, 2);
+    assert_int_equal(o.source.definitions->comms[1].member_count, 1);
+    assert_int_equal(o.source.definitions->comms[1].members[0], 1);
+    close_archive(&o);
+}
+
 static void write_contexts(OTF2_EvtWriter *w)
 {
     OTF2_EvtWriter_CallingContextEnter(w, NULL, 1, 5, 1);
@@ -758,6 +792,7 @@ int main(void)
         TEST(requests_are_counted),
         TEST(oddities_are_repaired_and_counted),
         TEST(posted_operations_are_known),
+        TEST(groups_of_epochs_are_known),
         TEST(contradictions_are_resolved),
         TEST(many_locations_take_turns),
         TEST(what_is_no_archive_is_refused),

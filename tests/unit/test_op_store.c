@@ -1,0 +1,75 @@
+/* Ops stay what they are and where they are, whatever the kernel is told about their memory. */
+#include "repair/op_store.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include <cmocka.h>
+
+/* More than is kept in memory: the last ones are in the file. */
+enum { ROWS = 3, OPS = 4000000 };
+
+static void ops_stay(void **state)
+{
+    (void)state;
+    struct gn_op_store store;
+    struct gn_error err;
+    assert_int_equal(gn_op_store_open(&store, ROWS, ".", &err), 0);
+    struct gn_op *first = gn_op_add(&store, 1);
+    for (uint32_t i = 1; i < OPS; i++) {
+        struct gn_op *op = gn_op_add(&store, i % ROWS);
+        assert_non_null(op);
+        assert_true(op->limit == INT64_MAX && op->shift == 0);
+        op->ticks = i;
+    }
+    assert_ptr_equal(first, gn_op_at(&store, 1, 0));
+    for (uint32_t row = 0; row < ROWS; row++)
+        gn_op_rest(&store, row, store.rows[row].count);
+    for (uint32_t i = 3; i < OPS; i++) {
+        const struct gn_op *op = gn_op_at(&store, i % ROWS, i / ROWS - (i % ROWS == 0) + (i % ROWS == 1));
+        assert_int_equal(op->ticks, i);
+    }
+    gn_op_store_close(&store);
+}
+
+static void a_folder_that_is_none_is_an_error(void **state)
+{
+    (void)state;
+    struct gn_op_store store;
+    struct gn_error err = {0};
+    assert_int_equal(gn_op_store_open(&store, 1, "there/is/no/such/folder", &err), -ENOENT);
+    assert_non_null(strstr(err.text, "there/is/no/such/folder"));
+}
+
+/* A file that may not grow: an error, no signal. */
+static void no_room_is_an_error(void **state)
+{
+    (void)state;
+    struct gn_op_store store;
+    struct gn_error err;
+    const struct rlimit small = {1 << 20, RLIM_INFINITY};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(gn_op_store_open(&store, 1, ".", &err), 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    uint32_t i = 0;
+    while (i < OPS && gn_op_add(&store, 0))
+        i++;
+    assert_true(i < OPS);
+    assert_int_equal(errno, EFBIG);
+    gn_op_store_close(&store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ops_stay),
+        cmocka_unit_test(a_folder_that_is_none_is_an_error),
+        cmocka_unit_test(no_room_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
