@@ -51,7 +51,7 @@ class Experiment:
         """The same run whatever was measured of its clocks."""
         archive = os.path.join(self.folder, name)
         run([self.gnomon, "synth", "multigrid", "-n", str(ranks), "-e", str(ranks * EVENTS_PER_RANK), "--seed", str(seed),
-             "--domains", str(ranks // RANKS_PER_NODE), "--latency", "5us", "--latency-within", "1us", "--quiet", "600s",
+             "--domains", str(ranks // RANKS_PER_NODE), "--latency", "5us", "--latency-within", "1us", "--spacing", "250ns", "--quiet", "600s",
              "--offset", "1ms", "--rate", "5ppm", "--wander", wander, "--measure-offsets", measure, "-o", archive])
         return archive
 

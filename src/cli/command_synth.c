@@ -24,6 +24,7 @@ enum {
     KEY_LATENCY,
     KEY_WITHIN,
     KEY_QUIET,
+    KEY_SPACING,
     KEY_COMPUTE,
     KEY_IMBALANCE,
     KEY_UNMATCHED,
@@ -50,6 +51,7 @@ static const struct argp_option options[] = {
     {"latency-within", KEY_WITHIN, "TIME", 0, "The same between ranks of one clock domain (the latency)", 0},
     {"compute", KEY_COMPUTE, "TIME", 0, "Of a computation between calls, in the mean (20us)", 0},
     {"imbalance", KEY_IMBALANCE, "SHARE", 0, "By which ranks differ in that (10%)", 0},
+    {"spacing", KEY_SPACING, "TIME", 0, "Between two events of a rank, at least (40ns)", 0},
     {"quiet", KEY_QUIET, "TIME", 0, "Sleep before the first iteration, and after the last (0)", 0},
     {"faster", KEY_FASTER, "REGION:PERCENT[@RANK]", 0,
      "Have a region compute in less time, the rest the same", 0},
@@ -194,6 +196,9 @@ static error_t parse_program(int key, char *value, struct argp_state *state)
         break;
     case KEY_WITHIN:
         s->within_latency_ns = quantity(state, "latency-within", value, GN_QUANTITY_TIME_NS);
+        break;
+    case KEY_SPACING:
+        s->event_ns = quantity(state, "spacing", value, GN_QUANTITY_TIME_NS);
         break;
     case KEY_QUIET:
         s->quiet_ns = quantity(state, "quiet", value, GN_QUANTITY_TIME_NS);

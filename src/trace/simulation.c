@@ -10,7 +10,6 @@
 #include <string.h>
 
 enum {
-    EVENT_NS = 40,    /* between two events of a rank, at least */
     BURST = 16,       /* events lost in one go, in the mean */
     LONG_CHUNK = 64,  /* records */
     SHORT_CHUNK = 16, /* … where the many ranks' last chunks, partly empty, would cost more than speed */
@@ -123,7 +122,7 @@ static inline __attribute__((always_inline)) void emit(struct gn_sim *sim, uint3
 {
     struct gn_sim_rank *rank = &sim->ranks[index];
     double true_ns = rank->now_ns;
-    rank->now_ns += EVENT_NS;
+    rank->now_ns += sim->settings.event_ns;
     sim->emitted++;
     if (sim->settings.lost > 0 && lose(sim, rank, true_ns))
         return;

@@ -38,6 +38,7 @@ struct gn_synth_settings gn_synth_defaults(void)
                                       .domains = 1,
                                       .latency_ns = 2000,
                                       .compute_ns = 20000,
+                                      .event_ns = 40,
                                       .imbalance = 0.1,
                                       .wander_period_s = 10,
                                       .fast_rank = GN_NONE};
@@ -90,6 +91,8 @@ static int check_times(const struct gn_synth_settings *s, struct gn_error *err)
             err, -EINVAL,
             "latency within a domain %g ns, quiet for %g ns: 0 to 1000 s and 0 to 100000 s are expected",
             s->within_latency_ns, s->quiet_ns);
+    if (!within(s->event_ns, 1, 1e9))
+        return gn_fail(err, -EINVAL, "%g ns between events: 1 ns to 1 s are expected", s->event_ns);
     if (!within(s->measure_error_ns, 0, 1e12) ||
         (s->measure_period_s != 0 && !within(s->measure_period_s, 1e-6, 1e9)))
         return gn_fail(err, -EINVAL,

@@ -29,6 +29,7 @@ struct gn_synth_settings {
         latency_ns; /* smallest transfer; each has an exponential delay on top, in the mean as long again */
     double within_latency_ns; /* the same between ranks of one domain; 0: no less than between domains */
     double compute_ns;        /* mean computation between calls */
+    double event_ns;          /* between two events of a rank, at least: what recording one takes; 40 */
     double quiet_ns;          /* the program sleeps so long before its first iteration and after its last */
     double imbalance;         /* 0 … 1: share by which ranks differ in their computation */
     double unmatched;         /* 0 … 0.5: share of sends whose receive is missing */

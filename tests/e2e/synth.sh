@@ -120,6 +120,7 @@ refused 'KIND:RATE:PERIOD' ring --wander sine -o bad
 refused 'sine, ramp or step' ring --wander sinus:5ppm:1s -o bad
 refused 'period' ring --wander sine:5ppm:0 -o bad
 refused 'a time is expected' ring --quiet 5 -o bad
+refused 'between events' ring --spacing 0s -o bad
 refused 'a time is expected' ring --latency-within 5 -o bad
 refused 'a time is expected' ring --measure-offsets 5 -o bad
 refused 'a period longer' ring --measure-offsets 5us:0s -o bad

@@ -498,6 +498,7 @@ static void test_bad_settings_are_told(void **state)
     BAD(compute_ns, NAN, "computation");
     BAD(within_latency_ns, -1, "within a domain");
     BAD(quiet_ns, NAN, "quiet");
+    BAD(event_ns, 0, "between events");
     BAD(measure_error_ns, -1, "measured");
     BAD(measure_period_s, 1e-9, "measured");
     BAD(compute_ns, INFINITY, "computation");
