@@ -67,16 +67,21 @@ static void print_messages(const struct gn_sync_report *r, FILE *out)
     print_row(r, "uncertain", &before->uncertain, &after->uncertain, out);
 }
 
+static void print_range(double least_ns, double most_ns, const char *where, FILE *out)
+{
+    char least[16], most[16];
+    if (most_ns > least_ns)
+        fprintf(out, "%s to ", duration(least_ns, least));
+    fprintf(out, "%s %s", duration(most_ns, most), where);
+}
+
 static void print_latency(const struct gn_sync_report *r, FILE *out)
 {
     const struct gn_sync_latency l = gn_sync_latency(r);
-    char least[16], most[16];
+    fputs("latency: ", out);
     if (l.has_between)
-        fprintf(out, "latency: %s to %s between clocks", duration(l.between_least_ns, least),
-                duration(l.between_most_ns, most));
-    fprintf(out, "%s%s to %s within one\n",
-            l.has_between ? ", " : "latency: ", duration(l.within_least_ns, least),
-            duration(l.within_most_ns, most));
+        print_range(l.between_least_ns, l.between_most_ns, "between clocks, ", out);
+    print_range(l.within_least_ns, l.within_most_ns, "within one\n", out);
 }
 
 struct line {

@@ -1,7 +1,7 @@
 # gnomon sync: 0 violations afterwards, everything else as it was, and nothing at all changed where nothing is wrong; the
 # same bytes by any number of processes; what is wrong is said, and leaves the input and the place of the output alone.
 #
-#   sync.sh skewed|perfect|scorep|together|input|full|killed|eztrace|hosts
+#   sync.sh skewed|offsets|perfect|scorep|together|input|full|killed|eztrace|hosts
 . "$(dirname "$0")/lib.sh"
 [ "$1" = full ] && need_mounts "$@"
 otf2_print() { command -v otf2-print >/dev/null || skip "no otf2-print"; }
@@ -82,6 +82,29 @@ print(*[c["clock"] for c in json.load(sys.stdin)["clocks"]])')
     # each step can be left out
     sync steep given --amortize none
     value steep.json 'r["amortization"]["jumps"] > 0' || fail "no jumps"
+    ;;
+offsets) # clocks that were compared at the begin and the end, and that have bounds
+    otf2_print
+    skew="-n 8 -e 20000 --domains 4 --offset 20ms --rate 20ppm --wander sine:1ppm:10s"
+    "$gnomon" synth stencil2 $skew --measure-offsets 5us -o linear >synth.out || fail "no offsets"
+    sync linear linear
+    value linear.json 'r["presync"]["kind"] == "linear" and r["presync"]["chosen"] and not r["unchanged"]' || fail "linear"
+    same linear linear moved
+    value linear.json 'r["amortization"]["largest_shift_ns"] < 100e3' || fail "the offsets are not applied"
+    sync raw linear --presync none
+    value raw.json 'r["amortization"]["largest_shift_ns"] > 1e6' || fail "the offsets are applied nevertheless"
+    "$gnomon" synth stencil2 $skew --measure-offsets 5us:100us -o bounds >synth.out || fail "no bounds"
+    sync bounds bounds
+    value bounds.json 'r["presync"]["kind"] == "bounds" and r["bounds"]["bounded"] >= r["events"] > 0' || fail "bounds"
+    same bounds bounds moved
+    # what offsets repair already stays as it is, offsets and all
+    "$gnomon" synth ring -n 4 -e 4000 --domains 4 --offset 20ms --measure-offsets 0 -o repaired >synth.out || fail "no offsets"
+    sync repaired repaired
+    value repaired.json 'r["unchanged"] and r["presync"]["kind"] == "linear"' || fail "exact offsets do not repair it"
+    for file in repaired/traces/*; do
+        cmp "$file" "repaired.repaired/traces/${file##*/}" || fail "other bytes where nothing is wrong"
+    done
+    same repaired repaired unchanged
     ;;
 perfect)
     for pattern in $(patterns); do
