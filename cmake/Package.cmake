@@ -2,6 +2,7 @@
 #
 #   /usr/bin/gnomon                         finds its library relative to itself, so it works below any prefix
 #   /usr/lib/<multiarch>/gnomon/libgnomon.so   preloaded into measured programs; private, no soname to link with
+#   /usr/lib/<multiarch>/gnomon/libgnomon-transport.*.so   one per MPI, for several processes that repair one trace
 #   /usr/include/gnomon.h                   for programs that name their own regions
 #   /usr/share/man, /usr/share/doc/gnomon
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What measuring costs, against the same program run without it.
 
-    bench.py BUILD_DIR [--quick] [--real] [--only calls|parts|real|size|trace|order|files|sync|scaling|clock|fits] [--rounds N] [--json FILE]
+    bench.py BUILD_DIR [--quick] [--real] [--only calls|parts|real|size|trace|order|files|sync|processes|scaling|clock|fits] [--rounds N] [--json FILE]
 
 Everything is compared in pairs: what is compared runs in turn, round after round, differences and ratios are
 taken within a round, and their median is quoted with the smallest and the largest. bench/README.md says how to
@@ -22,7 +22,7 @@ import tempfile
 import time
 
 AIM_NS = 60  # added per MPI call, at the median, with call paths
-SECTIONS = ["calls", "parts", "real", "size", "trace", "order", "files", "sync", "scaling", "clock", "fits"]
+SECTIONS = ["calls", "parts", "real", "size", "trace", "order", "files", "sync", "processes", "scaling", "clock", "fits"]
 TRACE_AIM = {"seconds": 0.197, "bytes": 51e6}  # for a million events
 FLAVOURS = ["openmpi", "mpich"]
 VARIANTS = ["bare", "empty", "clock", "gnomon", "trace"]
@@ -443,7 +443,7 @@ def bench_order(runner, options):
 
 def seconds_of(words):
     begin = time.perf_counter()
-    done = subprocess.run(words, capture_output=True, text=True)
+    done = subprocess.run(words, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode != 0:
         raise Failed(f"{words[0]}: {done.stderr.strip()}")
     return time.perf_counter() - begin
@@ -529,6 +529,28 @@ def bench_sync(runner, options):
     print("\n  In memory, on one core, by the share of all events that are receives before their sends; aim: 10 million events/s\n"
           "  whatever the share.\n", flush=True)
     return {"archives": results, "memory": show(runner, "repair", 1e6 if options.quick else 4e6)}
+
+
+# ---- gnomon sync with several processes ----
+
+def bench_processes(runner, options):
+    title("gnomon sync with one and two processes")
+    events = 1000000 if options.quick else 10000000
+    archive, out = os.path.join(runner.folder, "archive"), os.path.join(runner.folder, "repaired")
+    print(f"  A synthetic multigrid solver of 64 locations on 16 nodes with skewed clocks, {events:,} events. Wall time of mpirun in\n"
+          "  turn, median (min ... max); ratios are to one process without mpirun of the same round.\n", flush=True)
+    seconds_of([runner.path("bin", "gnomon"), "synth", "multigrid", "-n", "64", "-e", str(events), "--domains", "16",
+                "--latency", "5us", "--latency-within", "1us", *SYNC_CLOCKS["skewed"], "-o", archive])
+    sync = [runner.path("bin", "gnomon"), "sync", archive, "-o", out, "--presync", "none"]
+    ways = {"alone": sync}
+    for flavour in runner.flavours:
+        ways.update({f"{flavour}, {n}": [f"mpirun.{flavour}", "-n", str(n), *sync] for n in [1, 2]})
+    rounds = [{name: seconds_into(words, out)["wall"] for name, words in ways.items()} for _ in range(options.rounds)]
+    shutil.rmtree(archive)
+    shutil.rmtree(out, ignore_errors=True)
+    table([[name, shown(spread([r[name] for r in rounds]), "{:.2f}"),
+            shown(spread([r[name] / r["alone"] for r in rounds]), "{:.2f}")] for name in ways], ["", "s", "/alone"])
+    return rounds
 
 
 # ---- the replay on many processes ----
