@@ -428,6 +428,15 @@ static int agree_on(struct gn_replay *replay, struct gn_replay_stats *all)
     return code;
 }
 
+/* Whether some rank has instances or messages that did not come to an end: nearly never. */
+static bool is_anything_open(struct gn_replay *replay)
+{
+    int64_t open = replay->gatherings_open > 0 || replay->ahead > 0;
+    if (!replay->failed)
+        replay->failed = replay->transport->agree(replay->transport->self, GN_AGREE_MAX, &open, 1);
+    return open && !replay->failed;
+}
+
 int gn_replay_forward(struct gn_replay *replay, const struct gn_replay_settings *settings,
                       struct gn_latency_sample *sample, struct gn_replay_stats *stats, struct gn_error *err)
 {
@@ -440,11 +449,13 @@ int gn_replay_forward(struct gn_replay *replay, const struct gn_replay_settings 
         gn_parcels_announce(replay);
     replay->has_announced = true;
     gn_stillness_reach(replay);
-    if (!replay->failed && !replay->moves)
-        gn_stillness_after_leaving(replay);
-    if (!replay->failed && replay->limits) {
-        gn_gatherings_flush(replay);
-        gn_stillness_reach(replay);
+    if (is_anything_open(replay)) {
+        if (!replay->moves)
+            gn_stillness_after_leaving(replay);
+        if (!replay->failed && replay->limits) {
+            gn_gatherings_flush(replay);
+            gn_stillness_reach(replay);
+        }
     }
     replay->stats.unmatched_receives += replay->ahead;
     if (!replay->failed)
