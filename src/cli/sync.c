@@ -226,6 +226,7 @@ static int repair_with(struct sync *s, const struct gn_latency *given, struct gn
         .threshold_ticks = ticks_of(s, set->threshold_ns),
         .apart_ppm = apart_ppm(&s->report->clocks.presync),
         .latency = given,
+        .bounded = s->report->clocks.presync.kind == GN_PRESYNC_BOUNDS,
         .progress = on_repair,
         .self = s,
     };
