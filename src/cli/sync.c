@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,7 +204,7 @@ static int64_t ticks_of(const struct sync *s, double ns)
 {
     const uint64_t rate = s->definitions->ticks_per_second;
     const double ticks = ns / 1e9 * (double)(rate ? rate : 1000000000);
-    return ticks < 0x1p60 ? (int64_t)ticks : INT64_C(1) << 60;
+    return ticks < 0x1p60 ? llround(ticks) : INT64_C(1) << 60;
 }
 
 /* What clocks may drift from each other: as they are, and with their rates corrected as far as they are
@@ -225,6 +226,7 @@ static int repair_with(struct sync *s, const struct gn_latency *given, struct gn
         .threshold_ticks = ticks_of(s, set->threshold_ns),
         .apart_ppm = apart_ppm(&s->report->clocks.presync),
         .latency = given,
+        .bounded = s->report->clocks.presync.kind == GN_PRESYNC_BOUNDS,
         .progress = on_repair,
         .self = s,
     };

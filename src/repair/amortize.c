@@ -191,9 +191,11 @@ static bool add_gate(struct string *s, int64_t ticks, int64_t low, int64_t high,
 
 static int64_t highest(const struct gn_op *op)
 {
-    if ((op->kind != GN_OP_SEND && op->kind != GN_OP_BEGIN) || op->limit == INT64_MAX)
+    const bool is_limited = op->kind == GN_OP_SEND || op->kind == GN_OP_BEGIN;
+    const int64_t latest = is_limited && op->limit < op->high ? op->limit : op->high;
+    if (latest == INT64_MAX)
         return INT64_MAX;
-    const int64_t most = op->limit - op->ticks;
+    const int64_t most = latest - op->ticks;
     return most > op->shift ? most : op->shift;
 }
 
@@ -300,7 +302,7 @@ static int take_between(struct amortizer *a, int64_t ticks, int64_t shift)
 static int tell_end_of_decay(struct amortizer *a, int64_t end)
 {
     const uint64_t loss = a->settings->gamma_loss;
-    if (a->before.shift == 0 || fallen(a, a->before.shift, end - a->before.ticks) > 0)
+    if (a->before.shift <= 0 || fallen(a, a->before.shift, end - a->before.ticks) > 0)
         return 0;
     const unsigned __int128 ticks = ((unsigned __int128)(uint64_t)a->before.shift << 64) + loss - 1;
     const int64_t at = a->before.ticks + (int64_t)(ticks / loss);
@@ -339,7 +341,7 @@ static int tell(struct amortizer *a, const struct gn_op *op, bool is_inside, con
 static int tell_last_decay(struct amortizer *a)
 {
     const int64_t end = INT64_MAX / 2;
-    if (a->before.shift == 0 || a->before.ticks >= end)
+    if (a->before.shift <= 0 || a->before.ticks >= end)
         return 0;
     int code = tell_end_of_decay(a, end);
     const int64_t shift = fallen(a, a->before.shift, end - a->before.ticks);

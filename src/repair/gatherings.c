@@ -393,7 +393,7 @@ static void maybe_over(struct gn_replay *replay, struct gn_gathering *g)
         g->known || g->shape == GN_SHAPE_PREFIX || (g->passed_up && g->shape == GN_SHAPE_ALL_TO_ONE);
     const bool is_join = group->comm == GN_NONE && g->shape == GN_SHAPE_ALL_TO_ONE; /* of threads: one end */
     if (g->ended + g->gone < (is_join ? 1 : ours_in(replay, g, false)) || !passed_on ||
-        g->waiting != GN_NONE || g->awaiting_count > 0 || !(replay->settings->measure || g->limited))
+        g->waiting != GN_NONE || g->awaiting_count > 0 || (replay->limits && !g->limited))
         return;
     struct gn_gathering **at = slot_of(group, g->number);
     struct gn_gathering **slot = at;
@@ -591,6 +591,9 @@ static void post_prefix(struct gn_replay *replay, const struct gn_gathering *g, 
             gn_mail_post(replay, group->party[2].ranks[i], &mail, NULL);
 }
 
+static void consider_ends(struct gn_replay *replay, struct gn_gathering *g);
+static void set_limits(struct gn_replay *replay, struct gn_gathering *g);
+
 void gn_gatherings_begin(struct gn_replay *replay, uint32_t location, struct gn_op *op, int64_t time)
 {
     struct gn_gathering *g = gathering_at(replay, location, op);
@@ -611,9 +614,12 @@ void gn_gatherings_begin(struct gn_replay *replay, uint32_t location, struct gn_
         return;
     }
     gn_latest_add(&g->begins[member.side], &entry);
+    if (g->limited) /* where nobody waits, the root's end may have come first */
+        set_limits(replay, g);
     if (g->shape == GN_SHAPE_ONE_TO_ALL && gives)
         became_known(replay, g);
     consider_begins(replay, g);
+    consider_ends(replay, g);
     maybe_over(replay, g);
 }
 
@@ -689,7 +695,7 @@ static void set_limits(struct gn_replay *replay, struct gn_gathering *g)
 
 static void consider_ends(struct gn_replay *replay, struct gn_gathering *g)
 {
-    if (g->limited || replay->settings->measure)
+    if (g->limited || !replay->limits)
         return;
     if (g->shape == GN_SHAPE_PREFIX) {
         if (g->prefix_ended == g->prefix_size) {
@@ -721,6 +727,11 @@ void gn_gatherings_measure(struct gn_replay *replay, uint32_t location, const st
     struct gn_gathering *g = gathering_at(replay, location, op);
     if (!g || replay->failed)
         return;
+    if (replay->settings->ceilings) {
+        const bool counts = op->flags & GN_OP_GETS && !(op->flags & GN_OP_VAGUE) && op->high != INT64_MAX;
+        gn_gatherings_end(replay, location, op, op->high, counts);
+        return;
+    }
     const struct gn_awaiting end = {op->ticks,
                                     location,
                                     member.id,
@@ -751,7 +762,7 @@ void gn_gatherings_end(struct gn_replay *replay, uint32_t location, const struct
     gn_latest_add(&g->ends[member.side], &entry);
     if (g->shape == GN_SHAPE_PREFIX) {
         member.rank = gn_comm_rank_of(replay->definitions, replay->groups[g->group].comm, member.id, NULL);
-        if (!replay->settings->measure)
+        if (replay->limits)
             post_prefix(replay, g, GN_MAIL_PREFIX_END, &member, time, counts);
         if (member.rank < g->prefix_size)
             g->prefix[member.rank].end = entry;
@@ -760,7 +771,7 @@ void gn_gatherings_end(struct gn_replay *replay, uint32_t location, const struct
     const uint32_t process = replay->locations[location].process;
     const bool is_root =
         replay->groups[g->group].comm == GN_NONE ? op->flags & GN_OP_GETS : process == g->root;
-    if (g->shape == GN_SHAPE_ALL_TO_ONE && is_root && !replay->settings->measure) {
+    if (g->shape == GN_SHAPE_ALL_TO_ONE && is_root && replay->limits) {
         post_down(replay, g, GN_MAIL_LIMITS, g->ends);
         set_limits(replay, g);
         g->limited = true;

@@ -96,7 +96,7 @@ void gn_parcels_put(struct gn_replay *replay, uint32_t link, uint32_t number, co
         const struct gn_parcel awaited = *slot;
         *slot = *parcel;
         if (awaited.state == 3) {
-            gn_replay_measure_receive(replay, parcel, awaited.location, awaited.time);
+            gn_replay_measure_receive(replay, link, parcel, awaited.location, awaited.time);
             replay->ahead--;
             take(channel, number);
         }
@@ -179,7 +179,7 @@ void gn_parcels_reconsider(struct gn_replay *replay)
     }
 }
 
-bool gn_parcels_await(struct gn_replay *replay, uint32_t location, const struct gn_op *op)
+bool gn_parcels_await(struct gn_replay *replay, uint32_t location, const struct gn_op *op, int64_t time)
 {
     enum { MOST_AHEAD = 1 << 22 };
     struct gn_replay_channel *channel = &replay->channels[op->link];
@@ -187,7 +187,7 @@ bool gn_parcels_await(struct gn_replay *replay, uint32_t location, const struct 
         (op->number - channel->first >= channel->capacity && !make_room(channel, op->number)))
         return false;
     channel->parcels[op->number & (channel->capacity - 1)] =
-        (struct gn_parcel){.time = op->ticks, .location = location, .state = 3};
+        (struct gn_parcel){.time = time, .location = location, .state = 3};
     replay->ahead++;
     return true;
 }

@@ -9,6 +9,9 @@
 #include "repair/replay.h"
 
 enum { GN_REPAIR_PASSES = 4 }; /* most forward passes */
+enum {
+    GN_REPAIR_CEILINGS = 64
+}; /* most passes for guaranteed bounds: messages one after the other that they go back along */
 
 struct gn_repair_settings {
     double gamma; /* 0 < γ < 1 of the first pass; 0.99 in the paper */
@@ -18,6 +21,7 @@ struct gn_repair_settings {
                                 largest violation, or what smaller γ do not make smaller */
     double apart_ppm;        /* gn_latency_sample_new */
     const struct gn_latency *latency; /* given; NULL: estimated */
+    bool bounded; /* ops have guaranteed bounds: corrected times stay inside wherever that is possible */
     /* Told what is going on, at least now and then; NULL: nobody. share: 0 … 1 of the phase. */
     void (*progress)(void *self, const char *phase, double share);
     void *self;

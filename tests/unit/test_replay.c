@@ -6,7 +6,7 @@
 
 #include "base/mix.h"
 #include "repair/amortize.h"
-#include "repair/replay.h"
+#include "repair/repair.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -35,6 +35,7 @@ struct made {
     size_t after_count;
     struct gn_op op;
     bool unmatched;
+    int64_t true_ticks;
     int64_t corrected, limit; /* as they should be */
 };
 
@@ -81,9 +82,11 @@ static struct made *add(struct program *p, uint32_t location, struct gn_op op)
                    : 0;
     if (p->ops[location] == 0)
         op.steps = 0;
-    op.limit = INT64_MAX;
+    op.limit = op.high = INT64_MAX;
+    op.start = INT64_MIN;
     p->last_ticks[location] = ticks;
-    *made = (struct made){.at = {location, p->ops[location]++}, .op = op};
+    *made = (struct made){
+        .at = {location, p->ops[location]++}, .op = op, .true_ticks = 1000000 + p->now[location]};
     return made;
 }
 
@@ -645,6 +648,96 @@ static void late_batches_change_nothing(void **state)
     most_delay_us = 0;
 }
 
+/* ---- inside bounds ---- */
+
+/* Clocks whose bounds are known, and hold: presynchronised to their middle. Each location's are as wide as
+ * they like, on both sides of the truth. */
+static void bound(struct program *p)
+{
+    int64_t before[MOST], after[MOST], last[MOST] = {0};
+    for (uint32_t i = 0; i < p->size; i++) {
+        before[i] = (int64_t)below(p, 300);
+        after[i] = below(p, 3) ? (int64_t)below(p, 300) : 0;
+    }
+    for (size_t i = 0; i < p->made_count; i++) {
+        struct gn_op *op = &p->made[i].op;
+        const uint32_t l = p->made[i].at.location;
+        op->start = p->made[i].true_ticks - before[l];
+        op->high = p->made[i].true_ticks + after[l];
+        op->ticks = op->start + (op->high - op->start) / 2;
+        op->steps = p->made[i].at.index > 0 && op->ticks > last[l];
+        last[l] = op->ticks;
+    }
+}
+
+static void *repair_bounded(void *argument)
+{
+    struct job *job = argument;
+    struct gn_latency latency;
+    with_latency(&latency, 1, 0);
+    const struct gn_repair_settings settings = {
+        .gamma = 0.99, .slope = 0.01, .longest_ticks = 100000, .latency = &latency, .bounded = true};
+    struct gn_repair_result result;
+    struct gn_repair *repair;
+    struct gn_error err;
+    fill(job);
+    assert_int_equal(
+        gn_repair(&repair, job->p->d, &job->store, &job->transport, job->owner, &settings, &result, &err), 0);
+    for (uint32_t i = 0; i < job->p->size; i++) {
+        struct gn_knot_row row;
+        assert_int_equal(gn_repair_knots(repair, i, &row, &err), 0);
+    }
+    gn_repair_close(repair);
+    gn_latency_close(&result.latency);
+    gn_latency_close(&latency);
+    return NULL;
+}
+
+static int64_t time_in(const struct job *jobs, struct op_ref ref)
+{
+    const struct gn_op *op = gn_op_at(&jobs[jobs[0].owner[ref.location]].store, ref.location, ref.index);
+    return op->ticks + op->shift;
+}
+
+static void check_bounded(struct program *p, uint32_t ranks)
+{
+    struct threads_world *world = threads_world_new(ranks);
+    struct job jobs[MOST_RANKS] = {0};
+    pthread_t threads[MOST_RANKS];
+    for (uint32_t r = 0; r < ranks; r++) {
+        jobs[r] = (struct job){.p = p, .transport = threads_transport(world, r)};
+        for (uint32_t i = 0; i < p->size; i++)
+            jobs[r].owner[i] = i % ranks;
+    }
+    for (uint32_t r = 1; r < ranks; r++)
+        pthread_create(&threads[r], NULL, repair_bounded, &jobs[r]);
+    repair_bounded(&jobs[0]);
+    for (uint32_t r = 1; r < ranks; r++)
+        pthread_join(threads[r], NULL);
+    for (size_t i = 0; i < p->made_count; i++) {
+        const struct made *m = &p->made[i];
+        const int64_t time = time_in(jobs, m->at);
+        assert_in_range(time, m->op.start, m->op.high);
+        for (size_t k = 0; k < m->after_count; k++)
+            assert_true(time_in(jobs, m->after[k]) <= time);
+    }
+    for (uint32_t r = 0; r < ranks; r++)
+        gn_op_store_close(&jobs[r].store);
+    threads_world_free(world);
+}
+
+/* The truth is inside all bounds and satisfies the clock condition: so there is a way, and it is found. */
+static void corrected_times_stay_inside_bounds(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct program *p = run_program(seed, DOMAINS + (uint32_t)(seed % (MOST - DOMAINS + 1)), 300, false);
+        bound(p);
+        check_bounded(p, 1 + (uint32_t)(seed % MOST_RANKS));
+        free_program(p);
+    }
+}
+
 /* test_replay SEED PROGRAMS DELAY_US: as many more as one likes, from a seed on. */
 static int stress(char **arguments)
 {
@@ -669,6 +762,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(circles_are_cut),
         cmocka_unit_test(circles_are_cut_by_all_alike),
         cmocka_unit_test(late_batches_change_nothing),
+        cmocka_unit_test(corrected_times_stay_inside_bounds),
     };
     return count == 4 ? stress(arguments) : cmocka_run_group_tests(tests, NULL, NULL);
 }
