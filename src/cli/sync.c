@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,7 +204,7 @@ static int64_t ticks_of(const struct sync *s, double ns)
 {
     const uint64_t rate = s->definitions->ticks_per_second;
     const double ticks = ns / 1e9 * (double)(rate ? rate : 1000000000);
-    return ticks < 0x1p60 ? (int64_t)ticks : INT64_C(1) << 60;
+    return ticks < 0x1p60 ? llround(ticks) : INT64_C(1) << 60;
 }
 
 /* Whether some clock is as it is in C: nothing says how it runs. */
