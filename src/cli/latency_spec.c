@@ -4,6 +4,7 @@
 #include "cli/trace_clocks.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@ uint32_t gn_latency_domains(const struct gn_definitions *definitions)
 static int64_t ticks_of(const struct gn_definitions *d, double ns)
 {
     const double ticks = ns / 1e9 * (double)(d->ticks_per_second ? d->ticks_per_second : 1000000000);
-    return ticks < 0x1p60 ? (int64_t)ticks : INT64_C(1) << 60;
+    return ticks < 0x1p60 ? llround(ticks) : INT64_C(1) << 60;
 }
 
 static void set(struct gn_latency *latency, uint32_t from, uint32_t to, int64_t ticks)

@@ -5,7 +5,8 @@
  * Looked at over the presynchronised time C, the shifts of a location after the forward pass are a function
  * that falls slowly (by 1 − γ) and jumps up at corrected receives. The amortized shifts
  *   - are nowhere smaller (events only move forward), and the same outside of the windows before jumps;
- *   - nowhere larger than what the successors elsewhere of sends and begins allow (op.limit);
+ *   - nowhere larger than what the successors elsewhere of sends and begins allow (op.limit), and not moved
+ *     beyond guaranteed bounds (op.high);
  *   - rise as gently as these two permit: between them the function is the shortest path, a taut string,
  *     rounded down; where it follows the fall of the forward pass, which is rounded itself, to within a tick.
  * Before a single jump that is the straight line of the paper, or, where limits of sends are below it, its
@@ -25,8 +26,8 @@
 struct gn_knot {
     uint64_t record; /* of the location's file, from 1, when this is an op; 0: a point between two of them */
     int64_t ticks;   /* presynchronised time, ascending (equal ones: in this order) */
-    int64_t shift;   /* ≥ 0 */
-    uint32_t steps;  /* of an op: as in struct gn_op */
+    int64_t shift;
+    uint32_t steps; /* of an op: as in struct gn_op */
     uint32_t reserved;
 };
 

@@ -26,6 +26,7 @@ struct gn_op *gn_extract_op(struct gn_extract *x, struct gn_extract_location *l,
         return NULL;
     op->kind = (uint8_t)kind;
     op->ticks = l->ticks;
+    gn_presync_bounds(&l->map, l->raw_ticks, &op->start, &op->high);
     op->records = (uint32_t)(l->record - l->op_record);
     op->steps = (uint32_t)l->steps;
     op->root = GN_NONE;
@@ -45,6 +46,7 @@ static void go_on(struct gn_extract *x, struct gn_extract_location *l, const str
     if (!l->any || ticks > l->ticks) {
         l->steps += l->any;
         l->ticks = ticks;
+        l->raw_ticks = event->ticks;
     }
     l->any = true;
     if (s->events++ == 0 || ticks < s->first_ticks)

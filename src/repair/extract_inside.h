@@ -31,6 +31,7 @@ struct gn_extract_location {
     int64_t next, count;
     struct gn_presync_map map;
     int64_t next_ticks; /* of the next event */
+    uint64_t raw_ticks; /* that `ticks` was made of */
     int64_t ticks;      /* of the last event, or of an earlier one that was later */
     bool any;
     uint64_t record, op_record;                       /* of the last event; of the last op */

@@ -393,7 +393,7 @@ static void maybe_over(struct gn_replay *replay, struct gn_gathering *g)
         g->known || g->shape == GN_SHAPE_PREFIX || (g->passed_up && g->shape == GN_SHAPE_ALL_TO_ONE);
     const bool is_join = group->comm == GN_NONE && g->shape == GN_SHAPE_ALL_TO_ONE; /* of threads: one end */
     if (g->ended + g->gone < (is_join ? 1 : ours_in(replay, g, false)) || !passed_on ||
-        g->waiting != GN_NONE || g->awaiting_count > 0 || !(replay->settings->measure || g->limited))
+        g->waiting != GN_NONE || g->awaiting_count > 0 || (replay->limits && !g->limited))
         return;
     struct gn_gathering **at = slot_of(group, g->number);
     struct gn_gathering **slot = at;
@@ -453,15 +453,9 @@ static void measure_end(struct gn_replay *replay, const struct gn_gathering *g, 
 /* Ends that were measured too early, and now are not. */
 static void measure_awaiting(struct gn_replay *replay, struct gn_gathering *g)
 {
-    size_t left = 0;
-    for (size_t i = 0; i < g->awaiting_count; i++) {
-        const struct gn_awaiting end = g->awaiting[i];
-        if (g->shape == GN_SHAPE_PREFIX ? g->prefix_known < end.rank : !g->known)
-            g->awaiting[left++] = end;
-        else
-            measure_end(replay, g, &end);
-    }
-    g->awaiting_count = left;
+    for (size_t i = 0; i < g->awaiting_count; i++)
+        measure_end(replay, g, &g->awaiting[i]);
+    g->awaiting_count = 0;
 }
 
 static void became_known(struct gn_replay *replay, struct gn_gathering *g)
@@ -507,10 +501,11 @@ static void consider_prefix(struct gn_replay *replay, struct gn_gathering *g)
             gn_latest_add(&g->prefix[g->prefix_known].lower, &at->begin);
         }
     }
-    if (g->prefix_known > before) {
-        measure_awaiting(replay, g);
+    if (g->prefix_known > before)
         gn_replay_wake(replay, &g->waiting);
-    }
+    if (g->prefix_known ==
+        g->prefix_size) /* not before: looking at all of them at each step takes too long */
+        measure_awaiting(replay, g);
 }
 
 static void prefix_begun(struct gn_replay *replay, struct gn_gathering *g, uint32_t rank,
@@ -591,6 +586,9 @@ static void post_prefix(struct gn_replay *replay, const struct gn_gathering *g, 
             gn_mail_post(replay, group->party[2].ranks[i], &mail, NULL);
 }
 
+static void consider_ends(struct gn_replay *replay, struct gn_gathering *g);
+static void set_limits(struct gn_replay *replay, struct gn_gathering *g);
+
 void gn_gatherings_begin(struct gn_replay *replay, uint32_t location, struct gn_op *op, int64_t time)
 {
     struct gn_gathering *g = gathering_at(replay, location, op);
@@ -611,9 +609,12 @@ void gn_gatherings_begin(struct gn_replay *replay, uint32_t location, struct gn_
         return;
     }
     gn_latest_add(&g->begins[member.side], &entry);
+    if (g->limited) /* where nobody waits, the root's end may have come first */
+        set_limits(replay, g);
     if (g->shape == GN_SHAPE_ONE_TO_ALL && gives)
         became_known(replay, g);
     consider_begins(replay, g);
+    consider_ends(replay, g);
     maybe_over(replay, g);
 }
 
@@ -689,7 +690,7 @@ static void set_limits(struct gn_replay *replay, struct gn_gathering *g)
 
 static void consider_ends(struct gn_replay *replay, struct gn_gathering *g)
 {
-    if (g->limited || replay->settings->measure)
+    if (g->limited || !replay->limits)
         return;
     if (g->shape == GN_SHAPE_PREFIX) {
         if (g->prefix_ended == g->prefix_size) {
@@ -721,6 +722,11 @@ void gn_gatherings_measure(struct gn_replay *replay, uint32_t location, const st
     struct gn_gathering *g = gathering_at(replay, location, op);
     if (!g || replay->failed)
         return;
+    if (replay->settings->ceilings) {
+        const bool counts = op->flags & GN_OP_GETS && !(op->flags & GN_OP_VAGUE) && op->high != INT64_MAX;
+        gn_gatherings_end(replay, location, op, op->high, counts);
+        return;
+    }
     const struct gn_awaiting end = {op->ticks,
                                     location,
                                     member.id,
@@ -728,14 +734,16 @@ void gn_gatherings_measure(struct gn_replay *replay, uint32_t location, const st
                                     rank_in(replay, g, replay->locations[location].process),
                                     member.side,
                                     op->flags & GN_OP_VAGUE};
-    if (op->flags & GN_OP_GETS &&
-        !gn_grow(&g->awaiting, &g->awaiting_capacity, g->awaiting_count, sizeof end)) {
+    const bool gets = op->flags & GN_OP_GETS;
+    const bool is_early = g->shape == GN_SHAPE_PREFIX ? g->prefix_known < end.rank : !g->known;
+    if (gets && !is_early)
+        measure_end(replay, g, &end);
+    if (gets && is_early && !gn_grow(&g->awaiting, &g->awaiting_capacity, g->awaiting_count, sizeof end)) {
         replay->failed = -ENOMEM;
         return;
     }
-    if (op->flags & GN_OP_GETS)
+    if (gets && is_early)
         g->awaiting[g->awaiting_count++] = end;
-    measure_awaiting(replay, g);
     gn_gatherings_end(replay, location, op, op->ticks, false);
 }
 
@@ -751,7 +759,7 @@ void gn_gatherings_end(struct gn_replay *replay, uint32_t location, const struct
     gn_latest_add(&g->ends[member.side], &entry);
     if (g->shape == GN_SHAPE_PREFIX) {
         member.rank = gn_comm_rank_of(replay->definitions, replay->groups[g->group].comm, member.id, NULL);
-        if (!replay->settings->measure)
+        if (replay->limits)
             post_prefix(replay, g, GN_MAIL_PREFIX_END, &member, time, counts);
         if (member.rank < g->prefix_size)
             g->prefix[member.rank].end = entry;
@@ -760,7 +768,7 @@ void gn_gatherings_end(struct gn_replay *replay, uint32_t location, const struct
     const uint32_t process = replay->locations[location].process;
     const bool is_root =
         replay->groups[g->group].comm == GN_NONE ? op->flags & GN_OP_GETS : process == g->root;
-    if (g->shape == GN_SHAPE_ALL_TO_ONE && is_root && !replay->settings->measure) {
+    if (g->shape == GN_SHAPE_ALL_TO_ONE && is_root && replay->limits) {
         post_down(replay, g, GN_MAIL_LIMITS, g->ends);
         set_limits(replay, g);
         g->limited = true;
@@ -844,12 +852,26 @@ void gn_gatherings_mail(struct gn_replay *replay, const struct gn_mail *mail,
 
 /* ---- those who leave ---- */
 
+/* Processes leave in about the order in which they began, or the other way round: so it is near the last one
+ * that was looked for. */
+static bool has_begun(struct gn_gathering *g, uint32_t process)
+{
+    const size_t count = g->begun_count, middle = g->begun_hint < count ? g->begun_hint : count;
+    for (size_t away = 0; away <= count; away++) {
+        const size_t above = middle + away, below = middle - away;
+        const bool is_above = above < count && g->begun[above].member == process;
+        const bool is_below = away <= middle && below < count && g->begun[below].member == process;
+        if (is_above || is_below) {
+            g->begun_hint = is_above ? above : below;
+            return true;
+        }
+    }
+    return false;
+}
+
 static void missed_by(struct gn_replay *replay, struct gn_gathering *g, uint32_t process)
 {
-    bool has_begun = !takes_part(replay, g, process);
-    for (size_t i = 0; i < g->begun_count && !has_begun; i++)
-        has_begun = g->begun[i].member == process;
-    g->gone += !has_begun;
+    g->gone += takes_part(replay, g, process) && !has_begun(g, process);
 }
 
 /* Looks at all open instances again; left: the process that has just left, GN_NONE: none of ours. */

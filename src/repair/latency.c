@@ -7,6 +7,11 @@
  * but lower it: so each slice is asked whether it has a circle whose mean is below what is known, by Bellman
  * and Ford's algorithm on differences minus that. Nearly always there is none, which a few passes tell; when
  * there is one, its mean is the next bound, as in Newton's method.
+ *
+ * Where messages are few, the fast ones may close a circle only over several slices, and in one slice there
+ * are but circles of slow ones. So slices are doubled as long as it can matter. The differences of a longer
+ * one tell less, as clocks drift meanwhile: what they could is added there, so that drift alone never lowers
+ * the estimate. What it may be too large by is then less than clocks go back in such a time (1 − γ).
  */
 #include "repair/latency.h"
 
@@ -185,14 +190,17 @@ struct packed {
     /* int64_t within[domains]; struct entry entries[count]; */
 };
 
+static int by_pair(const struct entry *a, const struct entry *b)
+{
+    if (a->from != b->from)
+        return a->from < b->from ? -1 : 1;
+    return (a->to > b->to) - (a->to < b->to);
+}
+
 static int by_slice(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
-    if (x->slice != y->slice)
-        return x->slice < y->slice ? -1 : 1;
-    if (x->from != y->from)
-        return x->from < y->from ? -1 : 1;
-    return (x->to > y->to) - (x->to < y->to);
+    return x->slice != y->slice ? (x->slice < y->slice ? -1 : 1) : by_pair(x, y);
 }
 
 int gn_latency_sample_pack(const struct gn_latency_sample *sample, void **bytes, size_t *size)
@@ -358,29 +366,101 @@ static bool lower(struct circles *c, const struct entry *edges, size_t count)
     return false;
 }
 
-static int find_circles(const struct gn_latency_sample *s, struct circles *c)
+/* What clocks could drift from each other in a slice that was doubled so often. */
+static int64_t drift_of(const struct gn_latency_sample *s, uint32_t doublings)
 {
-    struct entry *edges = malloc((s->count + 1) * sizeof *edges);
-    c->nodes = calloc((size_t)s->domains + 1, sizeof *c->nodes);
-    c->touched = malloc(((size_t)s->domains + 1) * sizeof *c->touched);
-    if (!edges || !c->nodes || !c->touched) {
-        free(edges);
-        return -ENOMEM;
-    }
-    if (s->count > 0)
-        memcpy(edges, s->entries, s->count * sizeof *edges);
-    qsort(edges, s->count, sizeof *edges, by_slice);
-    c->bound = INT64_MIN;
-    for (size_t i = 0; i < s->count; i++)
-        c->bound = edges[i].smallest >= c->bound ? edges[i].smallest + 1 : c->bound;
-    for (size_t first = 0, end; first < s->count; first = end) {
-        for (end = first + 1; end < s->count && edges[end].slice == edges[first].slice;)
+    const double drift = ceil(s->apart * ldexp((double)s->base_ticks, (int)doublings));
+    return drift < 0x1p62 ? (int64_t)drift : (int64_t)1 << 62;
+}
+
+/* Of slices one after the other. */
+static void look_through(struct circles *c, const struct entry *edges, size_t count)
+{
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && edges[end].slice == edges[first].slice;)
             end++;
         while (lower(c, edges + first, end - first))
             ;
     }
+}
+
+/* Two neighbouring slices, [first, middle) and [middle, end), become one. Returns how many entries it has. */
+static size_t unite(struct entry *to, const struct entry *first, const struct entry *middle,
+                    const struct entry *end, int64_t slice)
+{
+    struct entry *const begin = to;
+    for (const struct entry *a = first, *b = middle; a < middle || b < end; to++) {
+        const int order = a == middle ? 1 : b == end ? -1 : by_pair(a, b);
+        *to = order > 0 ? *b : *a;
+        to->slice = slice;
+        if (order == 0 && b->smallest < to->smallest)
+            to->smallest = b->smallest;
+        a += order <= 0;
+        b += order >= 0;
+    }
+    return (size_t)(to - begin);
+}
+
+/* What is in order stays so. Returns how many entries there are. */
+static size_t double_slices(struct entry *to, const struct entry *from, size_t count)
+{
+    size_t made = 0;
+    for (size_t first = 0, middle, end; first < count; first = end) {
+        const int64_t slice = from[first].slice >> 1;
+        for (middle = first; middle < count && from[middle].slice == from[first].slice;)
+            middle++;
+        for (end = middle; end < count && from[end].slice >> 1 == slice;)
+            end++;
+        made += unite(to + made, from + first, from + middle, from + end, slice);
+    }
+    return made;
+}
+
+/* Circles of longer slices. edges, spare: [count] each. */
+static void look_further(const struct gn_latency_sample *s, struct circles *c, struct entry *edges,
+                         struct entry *spare, size_t count)
+{
+    int64_t smallest = INT64_MAX, most = c->bound - drift_of(s, s->doublings);
+    for (size_t i = 0; i < count; i++)
+        smallest = edges[i].smallest < smallest ? edges[i].smallest : smallest;
+    most = most > 0 ? most : 0;
+    for (uint32_t k = s->doublings + 1; k <= MOST_DOUBLINGS && edges[0].slice != edges[count - 1].slice;
+         k++) {
+        const int64_t drift = drift_of(s, k);
+        if (most == 0 || most - drift <= smallest) /* no mean is below all differences */
+            break;
+        struct entry *const longer = spare;
+        count = double_slices(longer, edges, count);
+        spare = edges;
+        edges = longer;
+        c->bound = most - drift;
+        look_through(c, edges, count);
+        most = c->bound + drift > 0 ? c->bound + drift : 0;
+    }
+    c->bound = most;
+}
+
+/* c->bound: the estimate, when there is any circle. */
+static int find_circles(const struct gn_latency_sample *s, struct circles *c)
+{
+    struct entry *edges = malloc((s->count + 1) * sizeof *edges);
+    struct entry *spare = malloc((s->count + 1) * sizeof *spare);
+    c->nodes = calloc((size_t)s->domains + 1, sizeof *c->nodes);
+    c->touched = malloc(((size_t)s->domains + 1) * sizeof *c->touched);
+    const bool fits = edges && spare && c->nodes && c->touched;
+    if (fits && s->count > 0) {
+        memcpy(edges, s->entries, s->count * sizeof *edges);
+        qsort(edges, s->count, sizeof *edges, by_slice);
+        c->bound = INT64_MIN;
+        for (size_t i = 0; i < s->count; i++)
+            c->bound = edges[i].smallest >= c->bound ? edges[i].smallest + 1 : c->bound;
+        look_through(c, edges, s->count);
+        if (c->any)
+            look_further(s, c, edges, spare, s->count);
+    }
     free(edges);
-    return 0;
+    free(spare);
+    return fits ? 0 : -ENOMEM;
 }
 
 /* ---- the estimate ---- */
@@ -401,11 +481,15 @@ static int64_t smallest_of_pairs(const struct gn_latency_sample *s, int64_t *tic
     return smallest;
 }
 
-/* What is left of the mean of a circle when its clocks drift from each other for a slice. */
-static int64_t without_drift(const struct gn_latency_sample *s, int64_t mean)
+/* Never above the means of circles; nor, where messages are reversed, above the most that clocks are proven
+ * to be wrong by: receivers that were busy whenever messages came make all circles slow, and a message would
+ * be put forward by that. */
+static int64_t most_between(const struct circles *c, int64_t smallest)
 {
-    const double drift = ceil(s->apart * ldexp((double)s->base_ticks, (int)s->doublings));
-    return mean > 0 && drift < (double)mean ? mean - (int64_t)drift : 0;
+    if (smallest >= 0)
+        return c->any ? c->bound : smallest;
+    const int64_t wrong = smallest > -INT64_MAX ? -smallest : INT64_MAX;
+    return !c->any ? 0 : c->bound < wrong ? c->bound : wrong;
 }
 
 static int64_t between_domains(const struct gn_latency_sample *s, int64_t *ticks, int64_t most)
@@ -435,8 +519,7 @@ int gn_latency_estimate(const struct gn_latency_sample *sample, struct gn_latenc
     if (code)
         return code;
     const int64_t smallest = smallest_of_pairs(sample, latency->ticks);
-    const int64_t most = c.any ? without_drift(sample, c.bound) : smallest > 0 ? smallest : 0;
-    latency->between_ticks = between_domains(sample, latency->ticks, most);
+    latency->between_ticks = between_domains(sample, latency->ticks, most_between(&c, smallest));
     for (uint32_t i = 0; i < sample->domains; i++) {
         int64_t within = sample->within[i] == INT64_MAX || sample->within[i] < 0 ? 0 : sample->within[i];
         if (sample->count > 0 && within > latency->between_ticks)

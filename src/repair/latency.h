@@ -9,8 +9,11 @@
  *   - between domains, the largest µ for which constant corrections of the clocks exist that leave every
  * message at least µ: the smallest mean of a circle in the graph of smallest differences. Because clocks
  * drift, such graphs are made per slice of time, and what clocks could drift apart in a slice is taken off;
- * and it is not above the smallest difference of a pair of domains where that is positive. Where the trace
- * does not tell, µ is 0: the clock condition without a latency.
+ * longer slices lower it where the fast messages close circles only there. It is not above the smallest
+ * difference of a pair of domains where that is positive; nor, where one is negative, above the most that the
+ * clocks are proven to be wrong by: means tell how long messages lay before receivers took them, too, and so
+ * no message is put forward by more than twice what is proven. Where the trace does not tell, µ is 0: the
+ * clock condition without a latency.
  */
 #ifndef GNOMON_REPAIR_LATENCY_H
 #define GNOMON_REPAIR_LATENCY_H

@@ -34,6 +34,7 @@ static void send_box(struct gn_replay *replay, uint32_t to)
     out->size = 0;
 }
 
+/* What was written to last goes out first: of a tree's children that is the one with most below it. */
 static void list(struct gn_replay *replay, uint32_t to)
 {
     struct gn_outbox *out = &replay->peers[to].out;

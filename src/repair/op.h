@@ -9,7 +9,7 @@
  * follows what is being looked at, not the trace.
  *
  * Times are signed ticks of the archive, presynchronised (repair/presync.h). shift is how far the corrected
- * time LC' is ahead of that: never negative.
+ * time LC' is ahead of that.
  */
 #ifndef GNOMON_REPAIR_OP_H
 #define GNOMON_REPAIR_OP_H
@@ -43,12 +43,20 @@ enum gn_op_flag {
 
 struct gn_op {
     int64_t ticks; /* presynchronised; where timestamps go back, that of the latest event before */
-    int64_t shift; /* ticks, ≥ 0 */
+    int64_t shift; /* ticks; negative only where ceilings are */
     /* of sends and begins: the latest corrected time that they may get before a successor elsewhere is
      * reached, INT64_MAX: any; of receives and ends: the replay's own */
     int64_t limit;
+    /* the latest time that guaranteed bounds allow, INT64_MAX: any; it comes down to what successors
+     * elsewhere leave of it (repair/ceilings.h) */
+    int64_t high;
+    /* the lower one of these bounds, INT64_MIN: there is none; when ceilings have been settled, the time that
+     * the clock starts from */
+    int64_t start;
     uint32_t records; /* it is this many records of the location's file after the op before (or after the
-                         file's begin: then the first record is 1); 0: the same record */
+                         file's begin: then the first record is 1); 0: the same record, which has one time:
+                         its ops do not wait for each other's successors, they are all sends and begins, or
+                         all receives and ends (or LOCAL and LEFT) */
     uint32_t steps;   /* between the op before (or the first event) and this one, time went on so many times:
                          events later than all before them */
     uint32_t link, number;
@@ -58,7 +66,7 @@ struct gn_op {
     uint8_t kind, shape, flags, reserved;
 };
 
-_Static_assert(sizeof(struct gn_op) == 48, "an op is three quarters of a cache line");
+_Static_assert(sizeof(struct gn_op) == 64, "an op is a cache line");
 
 /* What links of SEND and RECEIVE mean. Processes are those of the definitions. */
 struct gn_op_channel {

@@ -14,7 +14,7 @@
 /* Rows take blocks from extents, which are mapped whole: a process has 65530 mappings and no more. The first
  * ones are memory: most traces need no more, and pages of a file cost the kernel as much as all that is done
  * to the ops. */
-enum { EXTENT_BLOCKS = 85, EXTENTS_IN_MEMORY = 8 }; /* 16 MiB each */
+enum { EXTENT_BLOCKS = 64, EXTENTS_IN_MEMORY = 8 }; /* 16 MiB each */
 static const size_t block_size = GN_OP_BLOCK * sizeof(struct gn_op);
 
 struct gn_op_file {
@@ -125,7 +125,8 @@ struct gn_op *gn_op_add(struct gn_op_store *store, uint32_t location)
             return NULL;
     }
     struct gn_op *op = gn_op_at(store, location, row->count++);
-    op->limit = INT64_MAX;
+    op->limit = op->high = INT64_MAX;
+    op->start = INT64_MIN;
     return op;
 }
 

@@ -38,8 +38,8 @@ struct gn_op_store {
 int gn_op_store_open(struct gn_op_store *store, size_t row_count, const char *folder, struct gn_error *err);
 void gn_op_store_close(struct gn_op_store *store);
 
-/* Adds an op that is all zero but for shift 0 and limit INT64_MAX, and returns it; NULL: no memory, or no
- * room on the disk (errno says which). */
+/* Adds an op that is all zero but for limit and high INT64_MAX, start INT64_MIN, and returns it; NULL: no
+ * memory, or no room on the disk (errno says which). */
 struct gn_op *gn_op_add(struct gn_op_store *store, uint32_t location);
 
 static inline struct gn_op *gn_op_at(const struct gn_op_store *store, uint32_t location, uint64_t index)

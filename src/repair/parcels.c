@@ -17,13 +17,20 @@ static struct gn_key key_of(const struct gn_op_channel *channel)
 int gn_parcels_open(struct gn_replay *replay)
 {
     const struct gn_op_store *store = replay->store;
+    const size_t processes = replay->definitions->process_count;
     replay->channels = calloc(store->channel_count + 1, sizeof *replay->channels);
-    if (!replay->channels)
+    replay->first_channel = malloc((processes + 1) * sizeof *replay->first_channel);
+    if (!replay->channels || !replay->first_channel)
         return -ENOMEM;
+    for (size_t i = 0; i < processes; i++)
+        replay->first_channel[i] = GN_NONE;
     for (size_t i = 0; i < store->channel_count; i++) {
         const struct gn_op_channel *what = &store->channels[i];
-        replay->channels[i] = (struct gn_replay_channel){
-            .to_rank = replay->owner[what->to], .from_rank = replay->owner[what->from], .waiting = GN_NONE};
+        replay->channels[i] = (struct gn_replay_channel){.to_rank = replay->owner[what->to],
+                                                         .from_rank = replay->owner[what->from],
+                                                         .waiting = GN_NONE,
+                                                         .next = replay->first_channel[what->from]};
+        replay->first_channel[what->from] = (uint32_t)i;
         replay->channels[i].sends =
             replay->channels[i].from_rank == replay->transport->rank ? what->sends : UNKNOWN;
         if (replay->transport->size > 1 && replay->channels[i].to_rank == replay->transport->rank &&
@@ -38,6 +45,7 @@ void gn_parcels_shut(struct gn_replay *replay)
     for (size_t i = 0; replay->channels && i < replay->store->channel_count; i++)
         free(replay->channels[i].parcels);
     free(replay->channels);
+    free(replay->first_channel);
     gn_map_clear(&replay->channel_links);
 }
 
@@ -96,7 +104,7 @@ void gn_parcels_put(struct gn_replay *replay, uint32_t link, uint32_t number, co
         const struct gn_parcel awaited = *slot;
         *slot = *parcel;
         if (awaited.state == 3) {
-            gn_replay_measure_receive(replay, parcel, awaited.location, awaited.time);
+            gn_replay_measure_receive(replay, link, parcel, awaited.location, awaited.time);
             replay->ahead--;
             take(channel, number);
         }
@@ -179,7 +187,7 @@ void gn_parcels_reconsider(struct gn_replay *replay)
     }
 }
 
-bool gn_parcels_await(struct gn_replay *replay, uint32_t location, const struct gn_op *op)
+bool gn_parcels_await(struct gn_replay *replay, uint32_t location, const struct gn_op *op, int64_t time)
 {
     enum { MOST_AHEAD = 1 << 22 };
     struct gn_replay_channel *channel = &replay->channels[op->link];
@@ -187,7 +195,7 @@ bool gn_parcels_await(struct gn_replay *replay, uint32_t location, const struct 
         (op->number - channel->first >= channel->capacity && !make_room(channel, op->number)))
         return false;
     channel->parcels[op->number & (channel->capacity - 1)] =
-        (struct gn_parcel){.time = op->ticks, .location = location, .state = 3};
+        (struct gn_parcel){.time = time, .location = location, .state = 3};
     replay->ahead++;
     return true;
 }

@@ -1,6 +1,7 @@
 #include "repair/repair.h"
 
 #include "base/grow.h"
+#include "repair/ceilings.h"
 
 #include <errno.h>
 #include <math.h>
@@ -74,6 +75,13 @@ static int estimate(struct gn_repair *repair, struct gn_latency_sample *sample, 
     int code = collect(t, sample);
     if (code == 0 && t->rank == 0)
         code = gn_latency_estimate(sample, latency);
+    /* bounds say more of clocks than a common latency that they would have to be bent for */
+    for (uint32_t i = 0; code == 0 && repair->settings->bounded && i < latency->domains * latency->domains;
+         i++)
+        if (i / latency->domains != i % latency->domains)
+            latency->ticks[i] = 0;
+    if (repair->settings->bounded)
+        latency->between_ticks = 0;
     if (code == 0)
         code = t->share(t->self, 0, latency->ticks,
                         (size_t)latency->domains * latency->domains * sizeof *latency->ticks);
@@ -160,6 +168,30 @@ static bool is_enough(const struct gn_repair *repair, uint32_t index, bool *conv
     return *converged || index + 1 == GN_REPAIR_PASSES;
 }
 
+/* ---- bounds ---- */
+
+/* Lowers what is above all that its successors leave, one step of messages in each pass. */
+static int settle_ceilings(struct gn_repair *repair, struct gn_error *err)
+{
+    const struct gn_replay_settings settings = {.latency = &repair->result->latency, .ceilings = true};
+    const struct gn_transport *t = repair->transport;
+    struct gn_replay_stats stats;
+    int64_t lowered = 1;
+    int code = 0;
+    for (uint32_t pass = 0; code == 0 && lowered > 0 && pass < GN_REPAIR_CEILINGS; pass++) {
+        tell(repair, "bounds", (double)pass / GN_REPAIR_CEILINGS);
+        code = gn_replay_forward(repair->replay, &settings, NULL, &stats, err);
+        lowered = 0;
+        for (uint32_t i = 0; i < repair->store->row_count && code == 0; i++)
+            lowered += (int64_t)gn_ceilings_lower(repair->store, i);
+        if (code == 0 && (code = t->agree(t->self, GN_AGREE_SUM, &lowered, 1)) != 0)
+            gn_fail(err, code, "agreeing on bounds failed: %s", strerror(-code));
+    }
+    for (uint32_t i = 0; i < repair->store->row_count && code == 0; i++)
+        gn_ceilings_settle(repair->store, i, repair->settings->slope);
+    return code;
+}
+
 static int go_forward(struct gn_repair *repair, struct gn_error *err)
 {
     struct gn_repair_result *result = repair->result;
@@ -169,7 +201,9 @@ static int go_forward(struct gn_repair *repair, struct gn_error *err)
     result->converged = true;
     if (result->before.messages.violating + result->before.collectives.violating == 0)
         return 0;
-    int code;
+    int code = repair->settings->bounded ? settle_ceilings(repair, err) : 0;
+    if (code)
+        return code;
     do {
         tell(repair, "forward", (double)result->pass_count / GN_REPAIR_PASSES);
         code = forward(repair, result->pass_count++, err);

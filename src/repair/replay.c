@@ -60,15 +60,26 @@ void gn_replay_unwait(struct gn_replay *replay, uint32_t location)
 static int64_t local_time(const struct gn_replay *replay, const struct gn_replay_location *at,
                           const struct gn_op *op)
 {
-    int64_t shift = 0;
-    if (at->jump_shift > 0) {
+    int64_t time = op->start == INT64_MIN ? op->ticks : op->start;
+    if (at->has_jumped) {
         const int64_t since = op->ticks - at->jump_ticks;
-        shift = at->jump_shift - (since > 0 ? gn_decay(replay->settings->gamma_loss, since) : 0);
+        const int64_t left =
+            op->ticks + at->jump_shift - (since > 0 ? gn_decay(replay->settings->gamma_loss, since) : 0);
+        const int64_t most = left < op->high ? left : op->high; /* bounds may close faster than it falls */
+        time = most > time ? most : time;
     }
-    int64_t time = op->ticks + (shift > 0 ? shift : 0);
     if (at->any && time < at->corrected + op->steps)
         time = at->corrected + op->steps;
     return time;
+}
+
+/* What the op itself says in this pass. */
+static int64_t own_time(const struct gn_replay *replay, const struct gn_replay_location *at,
+                        const struct gn_op *op)
+{
+    if (replay->moves)
+        return local_time(replay, at, op);
+    return replay->settings->ceilings ? op->high : op->ticks;
 }
 
 /* The op has its time; jumped: because of a predecessor elsewhere. */
@@ -78,10 +89,11 @@ static void settle(struct gn_replay *replay, struct gn_replay_location *at, stru
     at->corrected = time;
     at->any = true;
     if (jumped) {
+        at->has_jumped = true;
         at->jump_ticks = op->ticks;
         at->jump_shift = time - op->ticks;
     }
-    if (replay->settings->measure)
+    if (!replay->moves)
         return;
     op->shift = time - op->ticks;
     op->flags = (uint8_t)((op->flags & ~GN_OP_JUMP) | (jumped ? GN_OP_JUMP : 0));
@@ -111,15 +123,31 @@ static void sample(struct gn_replay *replay, uint32_t from, uint32_t to, int64_t
         replay->failed = -ENOMEM;
 }
 
-void gn_replay_measure_receive(struct gn_replay *replay, const struct gn_parcel *parcel, uint32_t location,
-                               int64_t ticks)
+static void tell_limit(struct gn_replay *replay, uint32_t link, const struct gn_parcel *parcel, int64_t limit)
+{
+    const uint32_t from_rank = replay->channels[link].from_rank;
+    if (from_rank == replay->transport->rank)
+        gn_op_at(replay->store, parcel->location, parcel->index)->limit = limit;
+    else
+        gn_mail_post(replay, from_rank,
+                     &(struct gn_mail){
+                         .kind = GN_MAIL_LIMIT, .a = parcel->location, .index = parcel->index, .time = limit},
+                     NULL);
+}
+
+void gn_replay_measure_receive(struct gn_replay *replay, uint32_t link, const struct gn_parcel *parcel,
+                               uint32_t location, int64_t ticks)
 {
     const uint32_t from = replay->definitions->locations[parcel->location].domain;
     const uint32_t to = replay->locations[location].domain;
-    count(&replay->stats.messages, ticks - parcel->time,
-          parcel->time + gn_replay_delay(replay, from, to) - ticks, false);
-    sample(replay, from, to, parcel->time, ticks);
+    const int64_t delay = gn_replay_delay(replay, from, to);
     replay->receives++;
+    if (replay->settings->ceilings) {
+        tell_limit(replay, link, parcel, ticks == INT64_MAX ? ticks : ticks - delay);
+        return;
+    }
+    count(&replay->stats.messages, ticks - parcel->time, parcel->time + delay - ticks, false);
+    sample(replay, from, to, parcel->time, ticks);
 }
 
 void gn_replay_measure_end(struct gn_replay *replay, uint32_t domain, bool vague, int64_t ticks,
@@ -139,23 +167,11 @@ void gn_replay_measure_end(struct gn_replay *replay, uint32_t domain, bool vague
 static void do_send(struct gn_replay *replay, uint32_t location, struct gn_op *op)
 {
     struct gn_replay_location *at = &replay->locations[location];
-    settle(replay, at, op, local_time(replay, at, op), false);
-    if (!replay->settings->measure)
+    settle(replay, at, op, own_time(replay, at, op), false);
+    if (replay->limits)
         op->limit = INT64_MAX;
     replay->sends++;
     gn_parcels_send(replay, op, &(struct gn_parcel){at->corrected, at->next, location, 1});
-}
-
-static void tell_limit(struct gn_replay *replay, const struct gn_replay_channel *channel,
-                       const struct gn_parcel *parcel, int64_t limit)
-{
-    if (channel->from_rank == replay->transport->rank)
-        gn_op_at(replay->store, parcel->location, parcel->index)->limit = limit;
-    else
-        gn_mail_post(replay, channel->from_rank,
-                     &(struct gn_mail){
-                         .kind = GN_MAIL_LIMIT, .a = parcel->location, .index = parcel->index, .time = limit},
-                     NULL);
 }
 
 /* Nobody will answer: the op is an internal event. */
@@ -163,7 +179,7 @@ static void pass_by(struct gn_replay *replay, struct gn_replay_location *at, str
 {
     at->release = false;
     settle(replay, at, op, local_time(replay, at, op), false);
-    if (!replay->settings->measure)
+    if (replay->moves)
         op->flags |= GN_OP_UNMATCHED;
 }
 
@@ -172,12 +188,13 @@ static bool measure_receive(struct gn_replay *replay, uint32_t location, const s
 {
     const struct gn_parcel *parcel = gn_parcels_peek(replay, op);
     if (parcel) {
-        gn_replay_measure_receive(replay, parcel, location, op->ticks);
+        gn_replay_measure_receive(replay, op->link, parcel, location,
+                                  own_time(replay, &replay->locations[location], op));
         gn_parcels_take(replay, op);
         return true;
     }
     if (gn_parcels_will_come(replay, op))
-        return gn_parcels_await(replay, location, op);
+        return gn_parcels_await(replay, location, op, own_time(replay, &replay->locations[location], op));
     replay->stats.unmatched_receives++;
     return true;
 }
@@ -186,8 +203,8 @@ static bool do_receive(struct gn_replay *replay, uint32_t location, struct gn_op
 {
     struct gn_replay_location *at = &replay->locations[location];
     struct gn_replay_channel *channel = &replay->channels[op->link];
-    if (replay->settings->measure && measure_receive(replay, location, op)) {
-        settle(replay, at, op, op->ticks, false);
+    if (!replay->moves && measure_receive(replay, location, op)) {
+        settle(replay, at, op, own_time(replay, at, op), false);
         return true;
     }
     const struct gn_parcel *parcel = gn_parcels_peek(replay, op);
@@ -207,7 +224,7 @@ static bool do_receive(struct gn_replay *replay, uint32_t location, struct gn_op
     settle(replay, at, op, time, arrival > own);
     op->flags &= (uint8_t)~GN_OP_UNMATCHED;
     count(&replay->stats.messages, time - parcel->time, arrival - own, arrival > own);
-    tell_limit(replay, channel, parcel, time - (arrival - parcel->time));
+    tell_limit(replay, op->link, parcel, time - (arrival - parcel->time));
     replay->receives++;
     gn_parcels_take(replay, op);
     return true;
@@ -216,8 +233,8 @@ static bool do_receive(struct gn_replay *replay, uint32_t location, struct gn_op
 static void do_begin(struct gn_replay *replay, uint32_t location, struct gn_op *op)
 {
     struct gn_replay_location *at = &replay->locations[location];
-    settle(replay, at, op, replay->settings->measure ? op->ticks : local_time(replay, at, op), false);
-    if (!replay->settings->measure)
+    settle(replay, at, op, own_time(replay, at, op), false);
+    if (replay->limits)
         op->limit = INT64_MAX;
     gn_gatherings_begin(replay, location, op, at->corrected);
 }
@@ -228,8 +245,8 @@ static bool do_end(struct gn_replay *replay, uint32_t location, struct gn_op *op
     struct gn_latest_entry which[2];
     int64_t after = INT64_MIN;
     const bool released = at->release;
-    if (replay->settings->measure) {
-        settle(replay, at, op, op->ticks, false);
+    if (!replay->moves) {
+        settle(replay, at, op, own_time(replay, at, op), false);
         gn_gatherings_measure(replay, location, op);
         return true;
     }
@@ -275,7 +292,7 @@ static bool do_op(struct gn_replay *replay, uint32_t location, struct gn_op *op)
     case GN_OP_LEFT:
         break;
     }
-    settle(replay, at, op, replay->settings->measure ? op->ticks : local_time(replay, at, op), false);
+    settle(replay, at, op, own_time(replay, at, op), false);
     return true;
 }
 
@@ -290,9 +307,8 @@ void gn_replay_leave(struct gn_replay *replay, uint32_t process)
 /* Whoever waits for a message of the process waits for nothing. */
 static void wake_receivers(struct gn_replay *replay, uint32_t process)
 {
-    for (size_t i = 0; i < replay->store->channel_count; i++)
-        if (replay->store->channels[i].from == process && replay->channels[i].waiting != GN_NONE)
-            gn_replay_wake(replay, &replay->channels[i].waiting);
+    for (uint32_t i = replay->first_channel[process]; i != GN_NONE; i = replay->channels[i].next)
+        gn_replay_wake(replay, &replay->channels[i].waiting);
 }
 
 static void location_done(struct gn_replay *replay, uint32_t location)
@@ -411,22 +427,35 @@ static int agree_on(struct gn_replay *replay, struct gn_replay_stats *all)
     return code;
 }
 
+/* Whether some rank has instances or messages that did not come to an end: nearly never. */
+static bool is_anything_open(struct gn_replay *replay)
+{
+    int64_t open = replay->gatherings_open > 0 || replay->ahead > 0;
+    if (!replay->failed)
+        replay->failed = replay->transport->agree(replay->transport->self, GN_AGREE_MAX, &open, 1);
+    return open && !replay->failed;
+}
+
 int gn_replay_forward(struct gn_replay *replay, const struct gn_replay_settings *settings,
                       struct gn_latency_sample *sample, struct gn_replay_stats *stats, struct gn_error *err)
 {
     replay->settings = settings;
     replay->sample = sample;
+    replay->moves = !settings->measure && !settings->ceilings;
+    replay->limits = !settings->measure;
     begin_pass(replay);
     if (!replay->has_announced)
         gn_parcels_announce(replay);
     replay->has_announced = true;
     gn_stillness_reach(replay);
-    if (!replay->failed && !settings->measure) {
-        gn_gatherings_flush(replay);
-        gn_stillness_reach(replay);
+    if (is_anything_open(replay)) {
+        if (!replay->moves)
+            gn_stillness_after_leaving(replay);
+        if (!replay->failed && replay->limits) {
+            gn_gatherings_flush(replay);
+            gn_stillness_reach(replay);
+        }
     }
-    if (!replay->failed && settings->measure)
-        gn_stillness_after_leaving(replay);
     replay->stats.unmatched_receives += replay->ahead;
     if (!replay->failed)
         replay->failed = agree_on(replay, stats);

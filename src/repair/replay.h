@@ -5,7 +5,7 @@
  *   LC'(e) = max( LC'(send) + µ,                                    of receives and ends of collectives
  *                 LC'(event before) + δ,                            δ = 1 tick where time went on, else 0
  *                 C(e) + D − (1 − γ)(C(e) − C(jump)),               D: the shift at the last jump
- *                 C(e) )
+ *                 C(e) )                            or earlier, where guaranteed bounds ask for that
  *
  * The third line is the paper's γ · interval summed up since the last jump: no rounding piles up. Each
  * location goes on until something that it needs from elsewhere is missing. What comes out is the least
@@ -30,6 +30,8 @@ struct gn_replay_settings {
     uint64_t gamma_loss;              /* (1 − γ) · 2^64, repair/amortize.h */
     int64_t believed_ticks; /* of ends with GN_OP_VAGUE, only violations up to this are taken for one */
     bool measure;           /* the shifts are left alone: only statistics, as if nothing moved */
+    bool ceilings; /* as measure, but limits are set: the smallest op.high − µ of what depends on a send or
+                      begin */
 };
 
 struct gn_replay_count {

@@ -24,6 +24,7 @@
 struct gn_replay_location {
     uint64_t next; /* op */
     bool any;      /* an op is behind */
+    bool has_jumped;
     bool queued, blocked;
     bool release; /* the op that it is blocked at is passed by */
     uint32_t process, domain;
@@ -49,6 +50,7 @@ struct gn_replay_channel {
     struct gn_parcel *parcels; /* a ring: message n is at n & (capacity − 1), first ≤ n < first + capacity */
     uint32_t first, capacity;
     uint32_t waiting; /* locations; GN_NONE */
+    uint32_t next;    /* channel from the same process; GN_NONE */
 };
 
 /* ---- gatherings.c ---- */
@@ -86,8 +88,8 @@ struct gn_gathering {                         /* an instance, as this rank sees 
     uint32_t parts, end_parts;           /* children that have sent theirs, as bits */
     struct gn_latest begins[2], ends[2]; /* by side; ends with negated times */
     struct gn_begun *begun;
-    size_t begun_count, begun_capacity;
-    struct gn_awaiting *awaiting; /* only measuring */
+    size_t begun_count, begun_capacity, begun_hint; /* hint: who was looked for last */
+    struct gn_awaiting *awaiting;                   /* only measuring */
     size_t awaiting_count, awaiting_capacity;
     struct gn_prefix *prefix;
     uint32_t prefix_size, prefix_known, prefix_ended;
@@ -160,12 +162,14 @@ struct gn_replay {
     const struct gn_transport *transport;
     const uint32_t *owner;
     const struct gn_replay_settings *settings; /* of this pass */
+    bool moves, limits; /* it gives ops new times, and waits for those of others; it sets op.limit */
     struct gn_latency_sample *sample;
     struct gn_replay_stats stats; /* of this rank */
     struct gn_replay_location *locations;
     uint32_t first_ready, last_ready;
     uint64_t locations_open; /* that have ops left */
     struct gn_replay_channel *channels;
+    uint32_t *first_channel;     /* [process_count] from it; GN_NONE */
     struct gn_map channel_links; /* key → link + 1 */
     struct gn_replay_group *groups;
     size_t group_count, group_capacity;
@@ -198,8 +202,8 @@ void gn_replay_run(struct gn_replay *replay); /* until nobody can go on */
 void gn_replay_leave(struct gn_replay *replay, uint32_t process);
 
 /* A receive, and an end of a collective, in presynchronised time. */
-void gn_replay_measure_receive(struct gn_replay *replay, const struct gn_parcel *parcel, uint32_t location,
-                               int64_t ticks);
+void gn_replay_measure_receive(struct gn_replay *replay, uint32_t link, const struct gn_parcel *parcel,
+                               uint32_t location, int64_t ticks);
 void gn_replay_measure_end(struct gn_replay *replay, uint32_t domain, bool vague, int64_t ticks,
                            int64_t after, const struct gn_latest_entry which[2]);
 
@@ -218,7 +222,7 @@ bool gn_parcels_will_come(const struct gn_replay *replay, const struct gn_op *op
 /* All ranks know who has left, and all have announced what they send: whoever waits looks again. */
 void gn_parcels_reconsider(struct gn_replay *replay);
 /* When only measuring: the receive is over, its message to come. False: no memory, or too many such. */
-bool gn_parcels_await(struct gn_replay *replay, uint32_t location, const struct gn_op *op);
+bool gn_parcels_await(struct gn_replay *replay, uint32_t location, const struct gn_op *op, int64_t time);
 void gn_parcels_take(struct gn_replay *replay, const struct gn_op *op);
 /* Our link of a channel whose receives are ours; GN_NONE: there are none. */
 uint32_t gn_parcels_link(const struct gn_replay *replay, const struct gn_op_channel *channel);

@@ -52,6 +52,12 @@ static bool answered(struct gn_replay *replay, struct still *still, int64_t *ope
     return is_still;
 }
 
+/* Nothing is left to do or to wait for: as it should be at the end of a pass. */
+static bool is_through(const struct gn_replay *replay)
+{
+    return replay->locations_open == 0 && replay->gatherings_open == 0 && replay->ahead == 0;
+}
+
 /* Runs until all ranks have nothing to do; returns how many locations are left. */
 static int64_t run_still(struct gn_replay *replay)
 {
@@ -66,7 +72,7 @@ static int64_t run_still(struct gn_replay *replay)
             continue;
         if (answered(replay, &still, &open))
             break;
-        if (replay->locations_open == 0 || (still.has_first && still.quiet_since == replay->mails_in))
+        if (is_through(replay) || (still.has_first && still.quiet_since == replay->mails_in))
             ask(replay, &still);
         const int64_t before = replay->mails_in;
         receive_some(replay, still.asked ? -1 : PATIENCE_US);

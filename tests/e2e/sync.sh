@@ -72,6 +72,8 @@ skewed)
     value zero.json 'r["latency"]["between_most_ns"] == 0' || fail "µ is not 0"
     sync fixed given --latency 500ns
     value fixed.json 'r["latency"]["between_least_ns"] == 500 and r["latency"]["within_most_ns"] == 0' || fail "µ is not 500 ns"
+    sync odd given --latency 32383ns # not a whole number any more, as a part of a second and back
+    value odd.json 'abs(r["latency"]["between_least_ns"] - 32383) < 0.5' || fail "µ is not 32383 ns"
     names=$("$gnomon" clock given --format json 2>/dev/null | python3 -c '
 import json, sys
 print(*[c["clock"] for c in json.load(sys.stdin)["clocks"]])')

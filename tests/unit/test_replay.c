@@ -6,7 +6,7 @@
 
 #include "base/mix.h"
 #include "repair/amortize.h"
-#include "repair/replay.h"
+#include "repair/repair.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -18,6 +18,9 @@
 #include <cmocka.h>
 
 enum { MOST = 12, DOMAINS = 3, MOST_RANKS = 5 };
+
+static uint64_t first_seed = 1;
+static uint32_t most_delay_us; /* of the transport */
 
 /* ---- a program that runs as it likes, in true time, with ops that know what they follow ---- */
 
@@ -32,6 +35,7 @@ struct made {
     size_t after_count;
     struct gn_op op;
     bool unmatched;
+    int64_t true_ticks;
     int64_t corrected, limit; /* as they should be */
 };
 
@@ -78,9 +82,11 @@ static struct made *add(struct program *p, uint32_t location, struct gn_op op)
                    : 0;
     if (p->ops[location] == 0)
         op.steps = 0;
-    op.limit = INT64_MAX;
+    op.limit = op.high = INT64_MAX;
+    op.start = INT64_MIN;
     p->last_ticks[location] = ticks;
-    *made = (struct made){.at = {location, p->ops[location]++}, .op = op};
+    *made = (struct made){
+        .at = {location, p->ops[location]++}, .op = op, .true_ticks = 1000000 + p->now[location]};
     return made;
 }
 
@@ -427,12 +433,14 @@ static struct gn_replay_count measured_as(struct program *p, const struct gn_lat
     return count;
 }
 
-static struct gn_replay_stats check(struct program *p, const struct gn_replay_settings *settings,
-                                    uint32_t ranks, bool measured, bool compare)
+static struct job *run_jobs(struct program *p, const struct gn_replay_settings *settings, uint32_t ranks,
+                            bool measured)
 {
     struct threads_world *world = threads_world_new(ranks);
     struct job *jobs = calloc(ranks, sizeof *jobs);
     pthread_t threads[MOST_RANKS];
+    if (most_delay_us)
+        threads_world_delay(world, most_delay_us, p->random ^ ranks);
     for (uint32_t r = 0; r < ranks; r++) {
         jobs[r] = (struct job){
             .p = p, .transport = threads_transport(world, r), .settings = settings, .measured = measured};
@@ -444,10 +452,33 @@ static struct gn_replay_stats check(struct program *p, const struct gn_replay_se
     work(&jobs[0]);
     for (uint32_t r = 1; r < ranks; r++)
         pthread_join(threads[r], NULL);
+    threads_world_free(world);
+    return jobs;
+}
+
+static const struct gn_op *op_of(struct job *jobs, const struct made *m)
+{
+    return gn_op_at(&jobs[jobs[0].owner[m->at.location]].store, m->at.location, m->at.index);
+}
+
+static struct gn_replay_stats end_jobs(struct job *jobs, uint32_t ranks)
+{
+    const struct gn_replay_stats stats = jobs[0].stats;
+    for (uint32_t r = 0; r < ranks; r++) {
+        assert_memory_equal(&jobs[r].stats, &stats, sizeof stats);
+        gn_op_store_close(&jobs[r].store);
+    }
+    free(jobs);
+    return stats;
+}
+
+static struct gn_replay_stats check(struct program *p, const struct gn_replay_settings *settings,
+                                    uint32_t ranks, bool measured, bool compare)
+{
+    struct job *jobs = run_jobs(p, settings, ranks, measured);
     for (size_t i = 0; i < p->made_count && compare; i++) {
         const struct made *m = &p->made[i];
-        const struct gn_op *op =
-            gn_op_at(&jobs[jobs[0].owner[m->at.location]].store, m->at.location, m->at.index);
+        const struct gn_op *op = op_of(jobs, m);
         if (op->ticks + op->shift != m->corrected || op->limit != m->limit)
             print_error("ranks %u: op %zu of location %u, kind %d shape %d group %d: %lld instead of %lld, "
                         "limit %lld "
@@ -466,14 +497,7 @@ static struct gn_replay_stats check(struct program *p, const struct gn_replay_se
         assert_int_equal(jobs[0].before.cut, 0);
         assert_int_equal(jobs[0].before.unmatched_receives, jobs[0].stats.unmatched_receives);
     }
-    const struct gn_replay_stats stats = jobs[0].stats;
-    for (uint32_t r = 0; r < ranks; r++) {
-        assert_memory_equal(&jobs[r].stats, &stats, sizeof stats);
-        gn_op_store_close(&jobs[r].store);
-    }
-    free(jobs);
-    threads_world_free(world);
-    return stats;
+    return end_jobs(jobs, ranks);
 }
 
 static void with_latency(struct gn_latency *latency, int64_t within, int64_t between)
@@ -485,15 +509,19 @@ static void with_latency(struct gn_latency *latency, int64_t within, int64_t bet
     latency->between_ticks = between;
 }
 
+static struct program *program_of(uint64_t seed, uint32_t steps, bool broken)
+{
+    return run_program(seed + (broken ? 100000 : 0), 2 + (uint32_t)(seed % (MOST - 1)), steps, broken);
+}
+
 static void each_program(bool broken, uint32_t programs)
 {
     struct gn_latency latency;
     with_latency(&latency, 1, 3);
     const struct gn_replay_settings settings = {
         .latency = &latency, .gamma_loss = (uint64_t)(0.03 * 0x1p64), .believed_ticks = INT64_MAX / 4};
-    for (uint64_t seed = 1; seed <= programs; seed++) {
-        struct program *p =
-            run_program(seed + (broken ? 100000 : 0), 2 + (uint32_t)(seed % (MOST - 1)), 300, broken);
+    for (uint64_t seed = first_seed; seed < first_seed + programs; seed++) {
+        struct program *p = program_of(seed, 300, broken);
         solve(p, &latency, settings.gamma_loss);
         for (uint32_t ranks = 1; ranks <= MOST_RANKS; ranks += 1 + (seed & 1)) {
             const struct gn_replay_stats stats = check(p, &settings, ranks, seed % 3 == 0, true);
@@ -544,12 +572,197 @@ static void circles_are_cut(void **state)
     free_program(p);
 }
 
-int main(void)
+/* Ops of a location that came after each other change places, as in a file that was damaged: then there are
+ * all kinds of circles. What a channel or a group counts stays in order. */
+static void scramble(struct program *p)
+{
+    struct made *last[MOST] = {NULL};
+    for (size_t i = 0; i < p->made_count; i++) {
+        struct made *m = &p->made[i], *before = last[m->at.location];
+        last[m->at.location] = m;
+        if (!before || below(p, 8) != 0 || (before->op.link == m->op.link && before->op.kind == m->op.kind) ||
+            (before->op.kind == GN_OP_BEGIN && m->op.kind == GN_OP_END))
+            continue;
+        const struct gn_op was = m->op;
+        m->op = before->op;
+        before->op = was;
+        before->op.ticks = m->op.ticks;
+        before->op.steps = m->op.steps;
+        m->op.ticks = was.ticks;
+        m->op.steps = was.steps;
+    }
+}
+
+static void compare_jobs(struct program *p, struct job *one, struct job *more)
+{
+    for (size_t i = 0; i < p->made_count; i++) {
+        const struct gn_op *a = op_of(one, &p->made[i]), *b = op_of(more, &p->made[i]);
+        if (a->shift != b->shift || a->limit != b->limit || a->flags != b->flags)
+            print_error("op %zu of location %u, kind %d shape %d: shift %lld and %lld, limit %lld and %lld\n",
+                        (size_t)p->made[i].at.index, p->made[i].at.location, a->kind, a->shape,
+                        (long long)a->shift, (long long)b->shift, (long long)a->limit, (long long)b->limit);
+        assert_int_equal(a->shift, b->shift);
+        assert_int_equal(a->limit, b->limit);
+        assert_int_equal(a->flags, b->flags);
+    }
+}
+
+/* How many were cut. */
+static uint64_t every_circle_is_cut_alike(uint32_t programs)
+{
+    struct gn_latency latency;
+    uint64_t cuts = 0;
+    with_latency(&latency, 1, 3);
+    const struct gn_replay_settings settings = {
+        .latency = &latency, .gamma_loss = (uint64_t)(0.03 * 0x1p64), .believed_ticks = 200};
+    for (uint64_t seed = first_seed; seed < first_seed + programs; seed++) {
+        struct program *p = program_of(seed, 200, seed % 2);
+        scramble(p);
+        struct job *one = run_jobs(p, &settings, 1, false);
+        for (uint32_t ranks = 2; ranks <= MOST_RANKS; ranks++) {
+            struct job *more = run_jobs(p, &settings, ranks, seed % 3 == 0);
+            compare_jobs(p, one, more);
+            assert_memory_equal(&one[0].stats, &more[0].stats, sizeof one[0].stats);
+            end_jobs(more, ranks);
+        }
+        cuts += end_jobs(one, 1).cut;
+        free_program(p);
+    }
+    gn_latency_close(&latency);
+    return cuts;
+}
+
+static void circles_are_cut_by_all_alike(void **state)
+{
+    (void)state;
+    assert_true(every_circle_is_cut_alike(60) > 0);
+}
+
+static void late_batches_change_nothing(void **state)
+{
+    (void)state;
+    most_delay_us = 400;
+    each_program(false, 4);
+    each_program(true, 8);
+    every_circle_is_cut_alike(4);
+    most_delay_us = 0;
+}
+
+/* ---- inside bounds ---- */
+
+/* Clocks whose bounds are known, and hold: presynchronised to their middle. Each location's are as wide as
+ * they like, on both sides of the truth. */
+static void bound(struct program *p)
+{
+    int64_t before[MOST], after[MOST], last[MOST] = {0};
+    for (uint32_t i = 0; i < p->size; i++) {
+        before[i] = (int64_t)below(p, 300);
+        after[i] = below(p, 3) ? (int64_t)below(p, 300) : 0;
+    }
+    for (size_t i = 0; i < p->made_count; i++) {
+        struct gn_op *op = &p->made[i].op;
+        const uint32_t l = p->made[i].at.location;
+        op->start = p->made[i].true_ticks - before[l];
+        op->high = p->made[i].true_ticks + after[l];
+        op->ticks = op->start + (op->high - op->start) / 2;
+        op->steps = p->made[i].at.index > 0 && op->ticks > last[l];
+        last[l] = op->ticks;
+    }
+}
+
+static void *repair_bounded(void *argument)
+{
+    struct job *job = argument;
+    struct gn_latency latency;
+    with_latency(&latency, 1, 0);
+    const struct gn_repair_settings settings = {
+        .gamma = 0.99, .slope = 0.01, .longest_ticks = 100000, .latency = &latency, .bounded = true};
+    struct gn_repair_result result;
+    struct gn_repair *repair;
+    struct gn_error err;
+    fill(job);
+    assert_int_equal(
+        gn_repair(&repair, job->p->d, &job->store, &job->transport, job->owner, &settings, &result, &err), 0);
+    for (uint32_t i = 0; i < job->p->size; i++) {
+        struct gn_knot_row row;
+        assert_int_equal(gn_repair_knots(repair, i, &row, &err), 0);
+    }
+    gn_repair_close(repair);
+    gn_latency_close(&result.latency);
+    gn_latency_close(&latency);
+    return NULL;
+}
+
+static int64_t time_in(const struct job *jobs, struct op_ref ref)
+{
+    const struct gn_op *op = gn_op_at(&jobs[jobs[0].owner[ref.location]].store, ref.location, ref.index);
+    return op->ticks + op->shift;
+}
+
+static void check_bounded(struct program *p, uint32_t ranks)
+{
+    struct threads_world *world = threads_world_new(ranks);
+    struct job jobs[MOST_RANKS] = {0};
+    pthread_t threads[MOST_RANKS];
+    for (uint32_t r = 0; r < ranks; r++) {
+        jobs[r] = (struct job){.p = p, .transport = threads_transport(world, r)};
+        for (uint32_t i = 0; i < p->size; i++)
+            jobs[r].owner[i] = i % ranks;
+    }
+    for (uint32_t r = 1; r < ranks; r++)
+        pthread_create(&threads[r], NULL, repair_bounded, &jobs[r]);
+    repair_bounded(&jobs[0]);
+    for (uint32_t r = 1; r < ranks; r++)
+        pthread_join(threads[r], NULL);
+    for (size_t i = 0; i < p->made_count; i++) {
+        const struct made *m = &p->made[i];
+        const int64_t time = time_in(jobs, m->at);
+        assert_in_range(time, m->op.start, m->op.high);
+        for (size_t k = 0; k < m->after_count; k++)
+            assert_true(time_in(jobs, m->after[k]) <= time);
+    }
+    for (uint32_t r = 0; r < ranks; r++)
+        gn_op_store_close(&jobs[r].store);
+    threads_world_free(world);
+}
+
+/* The truth is inside all bounds and satisfies the clock condition: so there is a way, and it is found. */
+static void corrected_times_stay_inside_bounds(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct program *p = run_program(seed, DOMAINS + (uint32_t)(seed % (MOST - DOMAINS + 1)), 300, false);
+        bound(p);
+        check_bounded(p, 1 + (uint32_t)(seed % MOST_RANKS));
+        free_program(p);
+    }
+}
+
+/* test_replay SEED PROGRAMS DELAY_US: as many more as one likes, from a seed on. */
+static int stress(char **arguments)
+{
+    const uint32_t programs = (uint32_t)strtoul(arguments[2], NULL, 10);
+    most_delay_us = (uint32_t)strtoul(arguments[3], NULL, 10);
+    for (uint64_t seed = strtoull(arguments[1], NULL, 10), end = seed + programs; seed < end; seed++) {
+        first_seed = seed;
+        printf("seed %llu\n", (unsigned long long)seed);
+        fflush(stdout);
+        each_program(false, 1);
+        each_program(true, 1);
+        every_circle_is_cut_alike(4);
+    }
+    return 0;
+}
+
+int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_program_is_solved),
         cmocka_unit_test(broken_traces_are_solved),
         cmocka_unit_test(circles_are_cut),
+        cmocka_unit_test(circles_are_cut_by_all_alike),
+        cmocka_unit_test(late_batches_change_nothing),
+        cmocka_unit_test(corrected_times_stay_inside_bounds),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return count == 4 ? stress(arguments) : cmocka_run_group_tests(tests, NULL, NULL);
 }
