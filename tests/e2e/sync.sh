@@ -99,6 +99,14 @@ print(*[c["clock"] for c in json.load(sys.stdin)["clocks"]])')
     printf '# slower back\n* * 300ns\n\n%s %s 700ns\n' "$2" "$1" >latencies
     sync file given --latency latencies
     value file.json 'r["latency"]["between_least_ns"] == 300 and r["latency"]["between_most_ns"] == 700' || fail "µ of the file"
+    sync gamma given --gamma 0.9 --threshold 10s
+    value gamma.json '[p["gamma"] for p in r["passes"]] == [0.9] and r["threshold_ns"] == 10e9 and r["converged"]' ||
+        fail "gamma and threshold as given"
+    sync strict given --threshold 1ns
+    value strict.json 'r["threshold_ns"] == 1 and len(r["passes"]) > 1' || fail "no other pass above the threshold"
+    sync gentle given --amortize 0.5%,1ms
+    sync sudden given --amortize 100%,1us
+    [ "$(value gentle.json 'r["moved"]')" -gt "$(value sudden.json 'r["moved"]')" ] || fail "windows as long as given"
     # each step can be left out
     sync steep given --amortize none
     value steep.json 'r["amortization"]["jumps"] > 0' || fail "no jumps"
