@@ -29,9 +29,11 @@ static const struct argp_option options[] = {
      "that is there",
      0},
     {"gamma", KEY_GAMMA, "SHARE", 0,
-     "How much of an interval is kept while a clock goes back to its own time (0.99)", 0},
+     "How much of an interval is kept while a clock goes back to its own time (0.999999; of raw clocks "
+     "0.9999)",
+     0},
     {"amortize", KEY_AMORTIZE, "SLOPE[,LONGEST]", 0,
-     "How jumps are built up before them: the steepest, and the longest time (1%,100ms); none: not at all",
+     "How jumps are built up before them: the steepest, and the longest time (0.5%,200ms); none: not at all",
      0},
     {"latency", KEY_LATENCY, "auto|TIME|FILE", 0,
      "The least that messages between clocks take: estimated (default), one time, or a file of them", 0},
@@ -70,7 +72,7 @@ static double gamma_of(struct argp_state *state, const char *text)
 {
     double gamma = quantity(state, "gamma", text, GN_QUANTITY_SHARE);
     if (!(gamma > 0 && gamma < 1))
-        argp_error(state, "--gamma %s: more than 0 and less than 1 is expected, such as 0.99", text);
+        argp_error(state, "--gamma %s: more than 0 and less than 1 is expected, such as 0.9999", text);
     return gamma;
 }
 
@@ -201,7 +203,7 @@ int gn_command_sync(int argc, char **argv)
         NULL,
         NULL,
         NULL};
-    struct arguments a = {.settings = {.gamma = 0.99, .slope = 0.01, .longest_ns = 100e6}};
+    struct arguments a = {.settings = {.slope = GN_REPAIR_SLOPE, .longest_ns = GN_REPAIR_LONGEST_NS}};
     struct gn_transport transport;
     struct gn_error err = {{0}};
     char newest[4096];

@@ -207,12 +207,32 @@ static int64_t ticks_of(const struct sync *s, double ns)
     return ticks < 0x1p60 ? llround(ticks) : INT64_C(1) << 60;
 }
 
+/* Whether some clock is as it is in C: nothing says how it runs. */
+static bool has_raw_clock(const struct gn_sync_clocks *clocks)
+{
+    switch (clocks->presync.kind) {
+    case GN_PRESYNC_LINEAR:
+        return clocks->seen.kind == GN_PRESYNC_NONE;
+    case GN_PRESYNC_BOUNDS:
+        return clocks->bounded < clocks->presync.definitions->location_count;
+    default:
+        return true;
+    }
+}
+
 /* What clocks may drift from each other: as they are, and with their rates corrected as far as they are
  * known. */
-static double apart_ppm(const struct gn_presync *presync)
+static double apart_ppm(const struct gn_sync_clocks *clocks)
 {
     enum { RAW_PPM = 200, CORRECTED_PPM = 20 };
-    return presync->kind == GN_PRESYNC_NONE ? RAW_PPM : CORRECTED_PPM;
+    return has_raw_clock(clocks) ? RAW_PPM : CORRECTED_PPM;
+}
+
+static double gamma_of(const struct sync *s)
+{
+    if (s->settings->gamma > 0)
+        return s->settings->gamma;
+    return has_raw_clock(&s->report->clocks) ? GN_REPAIR_GAMMA_RAW : GN_REPAIR_GAMMA;
 }
 
 static int repair_with(struct sync *s, const struct gn_latency *given, struct gn_error *err)
@@ -220,11 +240,11 @@ static int repair_with(struct sync *s, const struct gn_latency *given, struct gn
     const struct gn_sync_settings *set = s->settings;
     struct gn_repair_result *result = &s->report->repair;
     s->repair_settings = (struct gn_repair_settings){
-        .gamma = set->gamma,
+        .gamma = gamma_of(s),
         .slope = set->slope,
         .longest_ticks = ticks_of(s, set->longest_ns),
         .threshold_ticks = ticks_of(s, set->threshold_ns),
-        .apart_ppm = apart_ppm(&s->report->clocks.presync),
+        .apart_ppm = apart_ppm(&s->report->clocks),
         .latency = given,
         .bounded = s->report->clocks.presync.kind == GN_PRESYNC_BOUNDS,
         .progress = on_repair,

@@ -9,12 +9,20 @@
 #include "repair/replay.h"
 
 enum { GN_REPAIR_PASSES = 4 }; /* most forward passes */
+
+/* Good values where nothing else is known (docs/repair-fidelity.md). γ: of presynchronised clocks, and of raw
+ * ones; 1 − γ is more than such clocks drift apart. */
+#define GN_REPAIR_GAMMA 0.999999
+#define GN_REPAIR_GAMMA_RAW 0.9999
+#define GN_REPAIR_SLOPE 0.005
+#define GN_REPAIR_LONGEST_NS 200e6
+
 enum {
     GN_REPAIR_CEILINGS = 64
 }; /* most passes for guaranteed bounds: messages one after the other that they go back along */
 
 struct gn_repair_settings {
-    double gamma; /* 0 < γ < 1 of the first pass; 0.99 in the paper */
+    double gamma; /* 0 < γ < 1 of the first pass */
     double slope; /* gn_amortize_settings */
     int64_t longest_ticks;
     int64_t threshold_ticks; /* largest shift that is not a reason for another pass; 0: the largest violation
