@@ -51,10 +51,10 @@ check:
 	@$(SETUP) build demo test
 	@$(MAKE) --no-print-directory check-format check-manual
 	cmake --preset asan
-	cmake --build --preset asan
+	cmake --build --preset asan --target checked_asan
 	$(MPI_ENV); $(PLAIN_LAYOUT) ctest --preset asan
 	cmake --preset tsan
-	cmake --build --preset tsan
+	cmake --build --preset tsan --target checked_tsan
 	$(MPI_ENV); $(PLAIN_LAYOUT) ctest --preset tsan
 	cmake --preset ci
 	cmake --build --preset ci

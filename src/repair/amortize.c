@@ -189,10 +189,15 @@ static bool add_gate(struct string *s, int64_t ticks, int64_t low, int64_t high,
 
 /* ---- windows ---- */
 
-static int64_t highest(const struct gn_op *op)
+static int64_t latest_of(const struct gn_op *op)
 {
     const bool is_limited = op->kind == GN_OP_SEND || op->kind == GN_OP_BEGIN;
-    const int64_t latest = is_limited && op->limit < op->high ? op->limit : op->high;
+    return is_limited && op->limit < op->high ? op->limit : op->high;
+}
+
+static int64_t highest(const struct gn_op *op)
+{
+    const int64_t latest = latest_of(op);
     if (latest == INT64_MAX)
         return INT64_MAX;
     const int64_t most = latest - op->ticks;
@@ -487,12 +492,29 @@ static void straighten(struct gn_op *op, int64_t ticks)
     op->ticks = ticks;
 }
 
+/* A record has one time: the ops from `first` on that are of one record keep to the earliest of their limits.
+ */
+static void share_limits(struct amortizer *a, uint64_t first, uint64_t count)
+{
+    int64_t latest = INT64_MAX;
+    uint64_t end = first;
+    do {
+        const struct gn_op *op = op_at(a, end++);
+        const int64_t limit = latest_of(op);
+        latest = limit < latest ? limit : latest;
+    } while (end < count && op_at(a, end)->records == 0);
+    for (uint64_t i = first; i < end && end - first > 1; i++)
+        op_at(a, i)->high = latest;
+}
+
 static int amortize(struct amortizer *a, uint64_t count)
 {
     int64_t ticks = INT64_MIN, shift = 0; /* of the op before, after the forward pass */
     int code = 0;
     for (uint64_t i = 0; i < count && !code; i++) {
         struct gn_op *op = op_at(a, i);
+        if ((op->records > 0 || i == 0) && i + 1 < count && op_at(a, i + 1)->records == 0)
+            share_limits(a, i, count);
         if (op->ticks < ticks)
             straighten(op, ticks);
         const int64_t after = op->shift;

@@ -3,6 +3,7 @@
 #include "order/arrival.h"
 #include "order/order.h"
 #include "repair/condition_collectives.h"
+#include "repair/condition_teams.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -20,6 +21,7 @@ struct check {
     const struct gn_latency *latency;
     struct gn_condition *condition;
     struct gn_condition_collectives *collectives;
+    struct gn_condition_teams *teams;
     struct gn_order *order;
     struct place *places; /* by location */
     uint32_t *alive;      /* by process: locations that have not ended */
@@ -102,9 +104,13 @@ static int push(struct check *c, const struct gn_event *event, struct gn_error *
     see(c, &e);
     if (e.kind == GN_EVENT_MEASUREMENT)
         e = gn_event_bare(GN_EVENT_LOST, e.location, e.ticks);
-    int code = e.kind == GN_EVENT_LOST
-                   ? gn_condition_collectives_leave(c->collectives, c->d->locations[e.location].process)
-                   : gn_condition_collectives_event(c->collectives, &e);
+    const uint32_t process = c->d->locations[e.location].process;
+    if (e.kind == GN_EVENT_LOST)
+        gn_condition_teams_leave(c->teams, process);
+    int code = e.kind == GN_EVENT_LOST ? gn_condition_collectives_leave(c->collectives, process)
+                                       : gn_condition_collectives_event(c->collectives, &e);
+    if (code == 0)
+        code = gn_condition_teams_event(c->teams, &e);
     if (code == 0)
         code = gn_order_push(c->order, &e);
     return code == 0 ? 0 : gn_fail(err, code, "cannot match the messages of the trace: %s", strerror(-code));
@@ -132,7 +138,8 @@ static int open_check(struct check *c, const struct gn_presync *presync, struct 
     c->places = calloc(c->d->location_count + 1, sizeof *c->places);
     c->alive = calloc(c->d->process_count + 1, sizeof *c->alive);
     c->collectives = gn_condition_collectives_new(c->d, c->latency, c->condition);
-    if (!c->places || !c->alive || !c->collectives)
+    c->teams = gn_condition_teams_new(c->d, c->latency, c->condition);
+    if (!c->places || !c->alive || !c->collectives || !c->teams)
         return no_memory(err);
     for (uint32_t l = 0; l < c->d->location_count; l++) {
         c->places[l].map = gn_presync_map(presync, l);
@@ -146,6 +153,7 @@ static void close_check(struct check *c)
 {
     gn_order_close(c->order);
     gn_condition_collectives_free(c->collectives);
+    gn_condition_teams_free(c->teams);
     free(c->places);
     free(c->alive);
 }
@@ -169,7 +177,8 @@ static int carry(struct check *c, struct gn_source *source, struct gn_error *err
 
 static int finish(struct check *c, struct gn_error *err)
 {
-    if (gn_order_finish(c->order) != 0 || !gn_condition_collectives_all_counted(c->collectives))
+    if (gn_order_finish(c->order) != 0 || !gn_condition_collectives_all_counted(c->collectives) ||
+        gn_condition_teams_finish(c->teams) != 0)
         return no_memory(err);
     c->condition->unmatched += gn_order_stats(c->order)->unmatched_sends;
     return 0;

@@ -5,7 +5,8 @@
  * any reader of the archive sees them.
  *
  * For a receive: its send's time + µ ≤ its own. For the end of a collective: the same with each begin that it
- * depends on; each such pair is a logical message of the paper's figure 5.
+ * depends on; each such pair is a logical message of the paper's figure 5. Forks, joins and barriers of
+ * threads are collectives, too. Not checked: epochs on windows between post, start, complete and wait.
  */
 #ifndef GNOMON_REPAIR_CONDITION_H
 #define GNOMON_REPAIR_CONDITION_H

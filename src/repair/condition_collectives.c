@@ -98,6 +98,7 @@ struct process {
     struct start *first, *last; /* without a number, in starting order */
     uint32_t waiting;
     uint32_t locations; /* the first one; GN_NONE */
+    uint32_t named;     /* of its starts */
     bool left;
 };
 
@@ -364,6 +365,7 @@ static void unname(struct gn_condition_collectives *c, struct start *s)
         l->blocking_rma = NULL;
     if (s->named)
         gn_map_remove(&c->starts, s->request);
+    c->processes[s->request.b].named -= s->named;
     s->named = false;
 }
 
@@ -483,6 +485,7 @@ static struct start *make_start(struct gn_condition_collectives *c, const struct
         free(s);
         return NULL;
     }
+    c->processes[s->request.b].named += s->named;
     struct location *l = &c->locations[e->location];
     if (!s->named)
         *(is_window ? &l->blocking_rma : &l->blocking) = s;
@@ -571,8 +574,9 @@ static void free_starts(struct gn_condition_collectives *c, uint32_t process)
         free(c->locations[l].blocking_rma);
         c->locations[l].blocking = c->locations[l].blocking_rma = NULL;
     }
-    if (c->starts.count > 0)
+    if (p->named > 0)
         gn_map_sweep(&c->starts, is_start_of, c);
+    p->named = 0;
 }
 
 static bool is_over_without(void *value, void *with)

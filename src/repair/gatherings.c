@@ -453,15 +453,9 @@ static void measure_end(struct gn_replay *replay, const struct gn_gathering *g, 
 /* Ends that were measured too early, and now are not. */
 static void measure_awaiting(struct gn_replay *replay, struct gn_gathering *g)
 {
-    size_t left = 0;
-    for (size_t i = 0; i < g->awaiting_count; i++) {
-        const struct gn_awaiting end = g->awaiting[i];
-        if (g->shape == GN_SHAPE_PREFIX ? g->prefix_known < end.rank : !g->known)
-            g->awaiting[left++] = end;
-        else
-            measure_end(replay, g, &end);
-    }
-    g->awaiting_count = left;
+    for (size_t i = 0; i < g->awaiting_count; i++)
+        measure_end(replay, g, &g->awaiting[i]);
+    g->awaiting_count = 0;
 }
 
 static void became_known(struct gn_replay *replay, struct gn_gathering *g)
@@ -507,10 +501,11 @@ static void consider_prefix(struct gn_replay *replay, struct gn_gathering *g)
             gn_latest_add(&g->prefix[g->prefix_known].lower, &at->begin);
         }
     }
-    if (g->prefix_known > before) {
-        measure_awaiting(replay, g);
+    if (g->prefix_known > before)
         gn_replay_wake(replay, &g->waiting);
-    }
+    if (g->prefix_known ==
+        g->prefix_size) /* not before: looking at all of them at each step takes too long */
+        measure_awaiting(replay, g);
 }
 
 static void prefix_begun(struct gn_replay *replay, struct gn_gathering *g, uint32_t rank,
@@ -739,14 +734,16 @@ void gn_gatherings_measure(struct gn_replay *replay, uint32_t location, const st
                                     rank_in(replay, g, replay->locations[location].process),
                                     member.side,
                                     op->flags & GN_OP_VAGUE};
-    if (op->flags & GN_OP_GETS &&
-        !gn_grow(&g->awaiting, &g->awaiting_capacity, g->awaiting_count, sizeof end)) {
+    const bool gets = op->flags & GN_OP_GETS;
+    const bool is_early = g->shape == GN_SHAPE_PREFIX ? g->prefix_known < end.rank : !g->known;
+    if (gets && !is_early)
+        measure_end(replay, g, &end);
+    if (gets && is_early && !gn_grow(&g->awaiting, &g->awaiting_capacity, g->awaiting_count, sizeof end)) {
         replay->failed = -ENOMEM;
         return;
     }
-    if (op->flags & GN_OP_GETS)
+    if (gets && is_early)
         g->awaiting[g->awaiting_count++] = end;
-    measure_awaiting(replay, g);
     gn_gatherings_end(replay, location, op, op->ticks, false);
 }
 
@@ -855,12 +852,26 @@ void gn_gatherings_mail(struct gn_replay *replay, const struct gn_mail *mail,
 
 /* ---- those who leave ---- */
 
+/* Processes leave in about the order in which they began, or the other way round: so it is near the last one
+ * that was looked for. */
+static bool has_begun(struct gn_gathering *g, uint32_t process)
+{
+    const size_t count = g->begun_count, middle = g->begun_hint < count ? g->begun_hint : count;
+    for (size_t away = 0; away <= count; away++) {
+        const size_t above = middle + away, below = middle - away;
+        const bool is_above = above < count && g->begun[above].member == process;
+        const bool is_below = away <= middle && below < count && g->begun[below].member == process;
+        if (is_above || is_below) {
+            g->begun_hint = is_above ? above : below;
+            return true;
+        }
+    }
+    return false;
+}
+
 static void missed_by(struct gn_replay *replay, struct gn_gathering *g, uint32_t process)
 {
-    bool has_begun = !takes_part(replay, g, process);
-    for (size_t i = 0; i < g->begun_count && !has_begun; i++)
-        has_begun = g->begun[i].member == process;
-    g->gone += !has_begun;
+    g->gone += takes_part(replay, g, process) && !has_begun(g, process);
 }
 
 /* Looks at all open instances again; left: the process that has just left, GN_NONE: none of ours. */

@@ -54,7 +54,9 @@ struct gn_op {
      * the clock starts from */
     int64_t start;
     uint32_t records; /* it is this many records of the location's file after the op before (or after the
-                         file's begin: then the first record is 1); 0: the same record */
+                         file's begin: then the first record is 1); 0: the same record, which has one time:
+                         its ops do not wait for each other's successors, they are all sends and begins, or
+                         all receives and ends (or LOCAL and LEFT) */
     uint32_t steps;   /* between the op before (or the first event) and this one, time went on so many times:
                          events later than all before them */
     uint32_t link, number;

@@ -17,13 +17,20 @@ static struct gn_key key_of(const struct gn_op_channel *channel)
 int gn_parcels_open(struct gn_replay *replay)
 {
     const struct gn_op_store *store = replay->store;
+    const size_t processes = replay->definitions->process_count;
     replay->channels = calloc(store->channel_count + 1, sizeof *replay->channels);
-    if (!replay->channels)
+    replay->first_channel = malloc((processes + 1) * sizeof *replay->first_channel);
+    if (!replay->channels || !replay->first_channel)
         return -ENOMEM;
+    for (size_t i = 0; i < processes; i++)
+        replay->first_channel[i] = GN_NONE;
     for (size_t i = 0; i < store->channel_count; i++) {
         const struct gn_op_channel *what = &store->channels[i];
-        replay->channels[i] = (struct gn_replay_channel){
-            .to_rank = replay->owner[what->to], .from_rank = replay->owner[what->from], .waiting = GN_NONE};
+        replay->channels[i] = (struct gn_replay_channel){.to_rank = replay->owner[what->to],
+                                                         .from_rank = replay->owner[what->from],
+                                                         .waiting = GN_NONE,
+                                                         .next = replay->first_channel[what->from]};
+        replay->first_channel[what->from] = (uint32_t)i;
         replay->channels[i].sends =
             replay->channels[i].from_rank == replay->transport->rank ? what->sends : UNKNOWN;
         if (replay->transport->size > 1 && replay->channels[i].to_rank == replay->transport->rank &&
@@ -38,6 +45,7 @@ void gn_parcels_shut(struct gn_replay *replay)
     for (size_t i = 0; replay->channels && i < replay->store->channel_count; i++)
         free(replay->channels[i].parcels);
     free(replay->channels);
+    free(replay->first_channel);
     gn_map_clear(&replay->channel_links);
 }
 

@@ -307,9 +307,8 @@ void gn_replay_leave(struct gn_replay *replay, uint32_t process)
 /* Whoever waits for a message of the process waits for nothing. */
 static void wake_receivers(struct gn_replay *replay, uint32_t process)
 {
-    for (size_t i = 0; i < replay->store->channel_count; i++)
-        if (replay->store->channels[i].from == process && replay->channels[i].waiting != GN_NONE)
-            gn_replay_wake(replay, &replay->channels[i].waiting);
+    for (uint32_t i = replay->first_channel[process]; i != GN_NONE; i = replay->channels[i].next)
+        gn_replay_wake(replay, &replay->channels[i].waiting);
 }
 
 static void location_done(struct gn_replay *replay, uint32_t location)

@@ -50,6 +50,7 @@ struct gn_replay_channel {
     struct gn_parcel *parcels; /* a ring: message n is at n & (capacity − 1), first ≤ n < first + capacity */
     uint32_t first, capacity;
     uint32_t waiting; /* locations; GN_NONE */
+    uint32_t next;    /* channel from the same process; GN_NONE */
 };
 
 /* ---- gatherings.c ---- */
@@ -87,8 +88,8 @@ struct gn_gathering {                         /* an instance, as this rank sees 
     uint32_t parts, end_parts;           /* children that have sent theirs, as bits */
     struct gn_latest begins[2], ends[2]; /* by side; ends with negated times */
     struct gn_begun *begun;
-    size_t begun_count, begun_capacity;
-    struct gn_awaiting *awaiting; /* only measuring */
+    size_t begun_count, begun_capacity, begun_hint; /* hint: who was looked for last */
+    struct gn_awaiting *awaiting;                   /* only measuring */
     size_t awaiting_count, awaiting_capacity;
     struct gn_prefix *prefix;
     uint32_t prefix_size, prefix_known, prefix_ended;
@@ -168,6 +169,7 @@ struct gn_replay {
     uint32_t first_ready, last_ready;
     uint64_t locations_open; /* that have ops left */
     struct gn_replay_channel *channels;
+    uint32_t *first_channel;     /* [process_count] from it; GN_NONE */
     struct gn_map channel_links; /* key → link + 1 */
     struct gn_replay_group *groups;
     size_t group_count, group_capacity;

@@ -306,6 +306,27 @@ static void test_equal_timestamps_in_a_path(void **state)
     close_row(&row);
 }
 
+/* Three sends of one record, which has one time: it keeps to the earliest of their limits, also where the
+ * string has to rise behind it. */
+static void test_ops_of_one_record(void **state)
+{
+    (void)state;
+    static const int64_t limits[][3] = {{2010, 2020, 2040}, {2040, 2020, 2010}, {2020, 2010, 2040}};
+    for (int i = 0; i < 3; i++) {
+        struct row row = row_with(0.1, 100000, 1);
+        add(&row, GN_OP_SEND, 1500, 0, INT64_MAX);
+        for (int k = 0; k < 3; k++) {
+            struct gn_op *op = add(&row, GN_OP_SEND, 2000, 0, limits[i][k]);
+            op->records = op->steps = k == 0;
+        }
+        add_jump(&row, 2000, 100);
+        gn_op_at(&row.store, 1, 4)->steps = 0;
+        run(&row);
+        check_shifts(&row, (int64_t[]){5, 10, 10, 10, 100}, 5);
+        close_row(&row);
+    }
+}
+
 static void test_slope_0_leaves_all_but_the_knots(void **state)
 {
     (void)state;
@@ -435,7 +456,7 @@ static void fill(struct row *row, const struct kind_of_row *kind)
         else if (what < kind->limits)
             op->kind = what < kind->limits / 2 ? GN_OP_SEND : GN_OP_BEGIN,
             op->limit = unit(&seed) < 0.2 ? INT64_MAX : time + up_to(&seed, kind->slack);
-        op->records = (uint32_t)up_to(&seed, 5) + (i == 0);
+        op->records = 1 + (uint32_t)up_to(&seed, 4);
         op->steps = (uint32_t)steps;
     }
 }
@@ -714,6 +735,7 @@ int main(void)
         cmocka_unit_test(test_windows_are_no_longer_than_longest),
         cmocka_unit_test(test_equal_timestamps_rise_together),
         cmocka_unit_test(test_equal_timestamps_in_a_path),
+        cmocka_unit_test(test_ops_of_one_record),
         cmocka_unit_test(test_slope_0_leaves_all_but_the_knots),
         cmocka_unit_test(test_steps_keep_their_room),
         cmocka_unit_test(test_times_that_go_back),

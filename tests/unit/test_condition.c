@@ -870,9 +870,112 @@ static void many_members_are_not_looked_at_in_pairs(void **state)
     }
 }
 
+/* ---- teams of threads ---- */
+
+/* All three locations are threads of process 0; region 0 is a barrier, region 1 none. */
+static struct scene threads_scene(void)
+{
+    struct scene s = scene_of(3, 1);
+    s.d->locations[1].process = s.d->locations[2].process = 0;
+    gn_define_region(s.d, &(struct gn_region_def){.role = GN_ROLE_BARRIER});
+    gn_define_region(s.d, &(struct gn_region_def){.role = GN_ROLE_FUNCTION});
+    return s;
+}
+
+static void in_team(struct scene *s, enum gn_event_kind kind, uint32_t location, uint64_t ticks)
+{
+    struct gn_event e = make(kind, location, ticks);
+    e.comm = WORLD;
+    add(s, e);
+}
+
+static void in_region(struct scene *s, uint32_t location, uint32_t region, uint64_t begin, uint64_t end)
+{
+    struct gn_event enter = make(GN_EVENT_ENTER, location, begin),
+                    leave = make(GN_EVENT_LEAVE, location, end);
+    enter.region = leave.region = region;
+    add(s, enter);
+    add(s, leave);
+}
+
+/* Forked at 100, joined at 305; one begin is 10 too early, one end 5 too late, and location 0 leaves the
+ * barrier 5 before location 2 comes to it. begins, ends: three locations. */
+static void add_team(struct scene *s, uint64_t at)
+{
+    static const uint64_t begins[] = {101, 90, 120}, enters[] = {200, 210, 230}, leaves[] = {225, 240, 240},
+                          ends[] = {300, 310, 290};
+    in_team(s, GN_EVENT_THREAD_FORK, 0, at + 100);
+    for (uint32_t l = 0; l < 3; l++) {
+        in_team(s, GN_EVENT_THREAD_BEGIN, l, at + begins[l]);
+        in_region(s, l, 1, at + begins[l] + 1, at + begins[l] + 2);
+        in_region(s, l, 0, at + enters[l], at + leaves[l]);
+        in_team(s, GN_EVENT_THREAD_END, l, at + ends[l]);
+    }
+    in_team(s, GN_EVENT_THREAD_JOIN, 0, at + 305);
+}
+
+static void a_team_forks_meets_and_joins(void **state)
+{
+    (void)state;
+    struct scene s = threads_scene();
+    for (uint64_t round = 0; round < 3; round++)
+        add_team(&s, 1000 * round);
+    check(&s, NULL);
+    assert_int_equal(s.found.collectives.messages, 3 * (2 + 6 + 2));
+    assert_int_equal(s.found.collectives.reversed, 3 * 3);
+    assert_int_equal(s.found.collectives.violating, 3 * 3);
+    assert_int_equal(s.found.collectives.worst_ticks, 10);
+    assert_true(s.found.collectives.error_ticks_sum == 3 * 20);
+    assert_int_equal(s.found.worst.from, 0);
+    assert_int_equal(s.found.worst.to, 1);
+    assert_int_equal(s.found.unmatched, 0);
+    assert_false(gn_condition_holds(&s.found));
+    close_scene(&s);
+}
+
+/* Who never ends, or is joined by nobody, has begun nevertheless; after a loss nothing is told. */
+static void teams_without_an_end(void **state)
+{
+    (void)state;
+    struct scene s = threads_scene();
+    in_team(&s, GN_EVENT_THREAD_FORK, 0, 100);
+    for (uint32_t l = 0; l < 3; l++)
+        in_team(&s, GN_EVENT_THREAD_BEGIN, l, l == 2 ? 80 : 110);
+    in_team(&s, GN_EVENT_THREAD_END, 1, 200);
+    in_team(&s, GN_EVENT_THREAD_JOIN, 0, 150);
+    check(&s, NULL);
+    assert_int_equal(s.found.collectives.messages, 2);
+    assert_int_equal(s.found.collectives.worst_ticks, 20);
+    close_scene(&s);
+    s = threads_scene();
+    add(&s, make(GN_EVENT_LOST, 1, 1));
+    add_team(&s, 1000);
+    check(&s, NULL);
+    assert_int_equal(s.found.collectives.messages, 0);
+    close_scene(&s);
+}
+
+/* More threads than the team's definition has members; ends of teams that nobody is in. */
+static void teams_that_are_larger_than_they_say(void **state)
+{
+    (void)state;
+    struct scene s = threads_scene();
+    s.d->comms[WORLD].member_count = 1;
+    add_team(&s, 0);
+    in_team(&s, GN_EVENT_THREAD_END, 1, 500);
+    in_team(&s, GN_EVENT_THREAD_JOIN, 2, 500);
+    in_region(&s, 2, 0, 600, 601);
+    check(&s, NULL);
+    assert_true(s.found.collectives.messages > 0);
+    close_scene(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_team_forks_meets_and_joins),
+        cmocka_unit_test(teams_without_an_end),
+        cmocka_unit_test(teams_that_are_larger_than_they_say),
         cmocka_unit_test(a_message_is_after_its_send),
         cmocka_unit_test(receives_count_in_posting_order),
         cmocka_unit_test(a_message_takes_its_time),

@@ -1,5 +1,7 @@
 #include "threads_transport.h"
 
+#include "base/mix.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,6 +11,7 @@
 struct batch {
     struct batch *next;
     uint32_t from;
+    int64_t due_ns; /* when it arrives */
     size_t size;
     _Alignas(16) char bytes[];
 };
@@ -18,12 +21,14 @@ struct seat { /* of a rank */
     uint32_t rank;
     struct batch *first, *last, *shown;
     uint64_t settlements, collected; /* begun by this rank, and those whose sums it has */
+    uint64_t random;                 /* for delays */
+    int64_t *due_ns;                 /* [size] of the last batch to each of the others */
 };
 
 struct threads_world {
     pthread_mutex_t lock;
     pthread_cond_t news;
-    uint32_t size;
+    uint32_t size, most_us; /* most_us: longest delay */
     struct seat *seats;
     /* the settlement that is being made, and the last one */
     uint32_t settlers;
@@ -43,8 +48,15 @@ struct threads_world *threads_world_new(uint32_t size)
     world->size = size;
     world->seats = calloc(size, sizeof *world->seats);
     for (uint32_t i = 0; i < size; i++)
-        world->seats[i] = (struct seat){.world = world, .rank = i};
+        world->seats[i] = (struct seat){.world = world, .rank = i, .due_ns = calloc(size, sizeof(int64_t))};
     return world;
+}
+
+void threads_world_delay(struct threads_world *world, uint32_t most_us, uint64_t seed)
+{
+    world->most_us = most_us;
+    for (uint32_t i = 0; i < world->size; i++)
+        world->seats[i].random = gn_mix_at(seed, 1, i);
 }
 
 void threads_world_free(struct threads_world *world)
@@ -52,6 +64,7 @@ void threads_world_free(struct threads_world *world)
     for (uint32_t i = 0; i < world->size; i++) {
         struct seat *seat = &world->seats[i];
         free(seat->shown);
+        free(seat->due_ns);
         for (struct batch *next; seat->first; seat->first = next) {
             next = seat->first->next;
             free(seat->first);
@@ -63,12 +76,60 @@ void threads_world_free(struct threads_world *world)
     free(world);
 }
 
+/* ---- delays ---- */
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec * (int64_t)1000000000 + now.tv_nsec;
+}
+
+static struct timespec time_of(int64_t ns)
+{
+    return (struct timespec){ns / 1000000000, ns % 1000000000};
+}
+
+static int64_t delay_ns(struct seat *seat)
+{
+    const uint64_t most_ns = (uint64_t)seat->world->most_us * 1000;
+    return most_ns ? (int64_t)(gn_mix_next(&seat->random) % most_ns) : 0;
+}
+
+static void dawdle(struct seat *seat)
+{
+    if (seat->world->most_us == 0 || gn_mix_next(&seat->random) % 8 != 0)
+        return;
+    const struct timespec nap = time_of(delay_ns(seat));
+    nanosleep(&nap, NULL);
+}
+
+/* Where the pointer to the first batch is that has arrived; *next_ns: when the next one will, if none has. */
+static struct batch **arrived(struct seat *seat, int64_t *next_ns)
+{
+    const int64_t now = seat->world->most_us ? now_ns() : INT64_MAX;
+    *next_ns = INT64_MAX;
+    for (struct batch **at = &seat->first; *at; at = &(*at)->next) {
+        if ((*at)->due_ns <= now)
+            return at;
+        if ((*at)->due_ns < *next_ns)
+            *next_ns = (*at)->due_ns;
+    }
+    return NULL;
+}
+
+/* ---- batches ---- */
+
 static int send_batch(void *self, uint32_t to, const void *bytes, size_t size)
 {
-    const struct seat *seat = self;
+    struct seat *seat = self;
     struct seat *there = &seat->world->seats[to];
     struct batch *batch = malloc(sizeof *batch + size);
-    *batch = (struct batch){.from = seat->rank, .size = size};
+    const int64_t due_ns = seat->world->most_us ? now_ns() + delay_ns(seat) : 0;
+    if (due_ns > seat->due_ns[to])
+        seat->due_ns[to] = due_ns;
+    *batch = (struct batch){.from = seat->rank, .size = size, .due_ns = seat->due_ns[to]};
+    dawdle(seat);
     memcpy(batch->bytes, bytes, size);
     pthread_mutex_lock(&seat->world->lock);
     if (there->first)
@@ -85,20 +146,27 @@ static int64_t receive_batch(void *self, uint32_t *from, const void **bytes, int
 {
     struct seat *seat = self;
     struct threads_world *world = seat->world;
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    const int64_t ns = until.tv_nsec + (timeout_us < 0 ? 0 : timeout_us) * 1000;
-    until.tv_sec += ns / 1000000000;
-    until.tv_nsec = ns % 1000000000;
+    const int64_t until_ns = timeout_us < 0 ? INT64_MAX : now_ns() + timeout_us * 1000;
+    int64_t next_ns;
+    struct batch **at;
+    dawdle(seat);
     pthread_mutex_lock(&world->lock);
-    int waited = 0;
-    while (!seat->first && timeout_us != 0 && waited == 0 &&
-           !(seat->settlements > seat->collected && seat->settlements == world->settled))
-        waited = timeout_us < 0 ? pthread_cond_wait(&world->news, &world->lock)
-                                : pthread_cond_timedwait(&world->news, &world->lock, &until);
-    struct batch *batch = seat->first;
-    if (batch)
-        seat->first = batch->next;
+    while (!(at = arrived(seat, &next_ns)) && timeout_us != 0 && (timeout_us < 0 || now_ns() < until_ns) &&
+           !(seat->settlements > seat->collected && seat->settlements == world->settled)) {
+        const int64_t wake_ns = next_ns < until_ns ? next_ns : until_ns;
+        const struct timespec wake = time_of(wake_ns);
+        if (wake_ns == INT64_MAX)
+            pthread_cond_wait(&world->news, &world->lock);
+        else
+            pthread_cond_timedwait(&world->news, &world->lock, &wake);
+    }
+    struct batch *batch = at ? *at : NULL;
+    if (batch) {
+        *at = batch->next;
+        if (seat->last == batch)
+            for (seat->last = seat->first; seat->last && seat->last->next;)
+                seat->last = seat->last->next;
+    }
     pthread_mutex_unlock(&world->lock);
     if (!batch)
         return -EAGAIN;
@@ -113,6 +181,7 @@ static int settle_begin(void *self, const int64_t values[3])
 {
     struct seat *seat = self;
     struct threads_world *world = seat->world;
+    dawdle(seat);
     pthread_mutex_lock(&world->lock);
     seat->settlements++;
     for (int i = 0; i < 3; i++)
@@ -143,7 +212,9 @@ static int settle_test(void *self, bool *done, int64_t sums[3])
 /* Everybody adds its values to the first one's; when all have, everybody takes them. */
 static int agree(void *self, enum gn_agreement how, int64_t *values, size_t count)
 {
-    struct threads_world *world = ((struct seat *)self)->world;
+    struct seat *seat = self;
+    struct threads_world *world = seat->world;
+    dawdle(seat);
     pthread_mutex_lock(&world->lock);
     while (world->leaving > 0)
         pthread_cond_wait(&world->news, &world->lock);
