@@ -114,6 +114,8 @@ static int copy_latency(struct gn_latency *to, const struct gn_latency *from, st
 
 /* ---- passes ---- */
 
+enum { FIRST_WITHOUT_LATENCY = 2 }; /* index of a pass */
+
 static int64_t worst_of(const struct gn_replay_stats *stats)
 {
     return stats->messages.worst_ticks > stats->collectives.worst_ticks ? stats->messages.worst_ticks
@@ -164,6 +166,9 @@ static int forward(struct gn_repair *repair, uint32_t index, struct gn_error *er
     const int steps = index >= 2 && !repair->settings->latency ? (int)index - 1 : (int)index;
     pass->gamma = 1 - fmin((1 - repair->settings->gamma) * pow(10, steps), 0.5);
     pass->no_latency = index >= 2 && !repair->settings->latency;
+    /* the paper: a smaller γ in each further pass; µ is only an estimate, and the next suspect */
+    pass->gamma = 1 - fmin((1 - repair->settings->gamma) * pow(10, index), 0.5);
+    pass->no_latency = index >= FIRST_WITHOUT_LATENCY && !repair->settings->latency;
     repair->pass = (struct gn_replay_settings){.latency = pass->no_latency ? NULL : &result->latency,
                                                .gamma_loss = loss_of(pass->gamma),
                                                .believed_ticks = worst_of(&result->before)};
@@ -178,7 +183,8 @@ static bool is_enough(const struct gn_repair *repair, uint32_t index, bool *conv
 {
     const struct gn_repair_pass *pass = &repair->result->passes[index];
     *converged = pass->largest_shift_ticks <= repair->result->threshold_ticks;
-    if (!*converged && index > 0 && repair->settings->threshold_ticks == 0)
+    /* before γ is surely small enough, and µ out of suspicion, another pass may yet help */
+    if (!*converged && index >= FIRST_WITHOUT_LATENCY && repair->settings->threshold_ticks == 0)
         *converged = (double)pass->largest_shift_ticks > 0.9 * (double)pass[-1].largest_shift_ticks;
     return *converged || index + 1 == GN_REPAIR_PASSES;
 }
