@@ -260,8 +260,9 @@ static bool do_end(struct gn_replay *replay, uint32_t location, struct gn_op *op
     }
     const bool vague = op->flags & GN_OP_VAGUE;
     const int64_t own = local_time(replay, at, op);
-    /* what would need more than clocks are known to be wrong by was no dependence */
-    const bool believed = !vague || after == INT64_MIN || after - own <= replay->settings->believed_ticks;
+    /* what would need more than clocks are known to be wrong by, or can be, was no dependence */
+    const bool believed = !vague || after == INT64_MIN ||
+                          (after - own <= replay->settings->believed_ticks && after <= op->high);
     const bool jumps = believed && after > own;
     if (after != INT64_MIN)
         count(vague ? &replay->stats.uncertain : &replay->stats.collectives, own - which[0].time, after - own,

@@ -62,6 +62,15 @@ static bool is_op(struct gn_retiming *r, uint64_t record, int64_t *new)
     return is;
 }
 
+/* Bounds are no straight lines between ops, and are rounded by themselves. Where ops could not but leave
+ * them, so does what is between. */
+static int64_t inside(const struct gn_retiming *r, int64_t new)
+{
+    if (r->is_outside)
+        return new;
+    return new > r->high ? r->high : new < r->low ? r->low : new;
+}
+
 static int64_t moved(struct gn_retiming *r, uint64_t record, int64_t old, bool goes_on)
 {
     const int64_t ticks = old > r->latest_old ? old : r->latest_old;
@@ -72,6 +81,7 @@ static int64_t moved(struct gn_retiming *r, uint64_t record, int64_t old, bool g
     if (!r->is_still) {
         const bool is_line = ticks >= r->line.x && ticks < r->right_ticks;
         new = ticks + (is_line ? gn_line_at(&r->line, ticks) : r->right_shift);
+        new = inside(r, new);
     }
     if (r->any && new < r->new_ticks + goes_on)
         new = r->new_ticks + goes_on;
@@ -128,13 +138,12 @@ static void count(const struct gn_retiming *r, int64_t old, int64_t new)
         count_position(r, elapsed, away);
 }
 
-static void count_bounds(struct gn_retiming *r, uint64_t ticks, int64_t old, int64_t new)
+static void find_bounds(struct gn_retiming *r, uint64_t ticks)
 {
-    int64_t low, high;
-    if (!gn_presync_bounds(&r->map, ticks, &low, &high))
-        return;
-    r->deviation->bounded++;
-    r->deviation->outside += new != old && (new < low || new > high);
+    r->low = INT64_MIN;
+    r->high = INT64_MAX;
+    if (r->is_bounded)
+        r->deviation->bounded += gn_presync_bounds(&r->map, ticks, &r->low, &r->high);
 }
 
 struct gn_retiming gn_retiming_begin(const struct gn_presync *presync, uint32_t location,
@@ -161,6 +170,7 @@ uint64_t gn_retiming_time(void *retiming, uint64_t record, uint64_t ticks)
         return ticks;
     const int64_t old = r->is_raw ? (int64_t)ticks : gn_presync_ticks(&r->map, ticks);
     const bool goes_on = r->any && old > r->latest_old;
+    find_bounds(r, ticks);
     r->steps += goes_on;
     int64_t new = r->knots.count > 0 ? moved(r, record, old, goes_on) : old;
     if (r->any && new < r->new_ticks)
@@ -168,8 +178,8 @@ uint64_t gn_retiming_time(void *retiming, uint64_t record, uint64_t ticks)
     if (!r->any)
         r->first_old = old, r->first_new = new;
     count(r, old, new);
-    if (r->is_bounded)
-        count_bounds(r, ticks, old, new);
+    r->is_outside = new != old && (new < r->low || new > r->high);
+    r->deviation->outside += r->is_outside;
     r->any = true;
     r->old_ticks = old;
     r->new_ticks = new;

@@ -1,7 +1,7 @@
 # gnomon sync: 0 violations afterwards, everything else as it was, and nothing at all changed where nothing is wrong; the
 # same bytes by any number of processes; what is wrong is said, and leaves the input and the place of the output alone.
 #
-#   sync.sh skewed|offsets|perfect|scorep|together|input|full|killed|eztrace|hosts
+#   sync.sh skewed|offsets|inside|drifting|perfect|scorep|together|input|full|killed|eztrace|hosts
 . "$(dirname "$0")/lib.sh"
 [ "$1" = full ] && need_mounts "$@"
 python=$(python3 -c 'import sys; print(sys.executable)') # python3 may be a script that looks for it each time
@@ -133,6 +133,46 @@ offsets) # clocks that were compared at the begin and the end, and that have bou
         cmp "$file" "repaired.repaired/traces/${file##*/}" || fail "other bytes where nothing is wrong"
     done
     same repaired repaired unchanged
+    ;;
+inside) # the truth is inside all bounds and violates nothing: so must be what is written, and there is room for it
+    for pattern in ring multigrid stencil2 collectives nbc; do
+        for measured in 20us:1ms 5us:10ms 20us:60s; do
+            rm -rf bounded bounds.repaired
+            "$gnomon" synth $pattern -n 16 -e 40000 --domains 4 --offset 1ms --rate 5ppm --wander sine:1ppm:1s \
+                --measure-offsets $measured -o bounded >synth.out || fail "$pattern: no trace"
+            sync bounds bounded --presync bounds
+            value bounds.json 'r["bounds"]["bounded"] == r["events"] > 0 and not r["unchanged"]' ||
+                fail "$pattern, $measured: nothing was bounded, or moved"
+            value bounds.json 'sum(r["messages"][kind]["reversed"] for kind in r["messages"]) > 20' ||
+                fail "$pattern, $measured: nothing to repair"
+            value bounds.json 'r["bounds"]["outside"] == 0' ||
+                fail "$pattern, $measured: $(value bounds.json 'r["bounds"]["outside"]') events are outside of their bounds"
+            # bounds hold the truth, too: not farther apart than they are wide
+            "$BUILD/tests/fidelity/fidelity" bounded bounds=bounds.repaired | tail -1 >truth.json || fail "no truth"
+            value truth.json "r['times'] == 'bounds' and r['error_max_us'] <= 2 * ${measured%%us*} + 0.1" ||
+                fail "$pattern, $measured: $(value truth.json 'r["error_max_us"]') us from the truth"
+            value bounds.json 'r["verified"]["uncertain"]["violating"] == 0' || fail "$pattern, $measured: uncertain ones"
+            value bounds.json '{pass_["gamma"] for pass_ in r["passes"]} == {0.999999}' || fail "another gamma"
+        done
+    done
+    ;;
+drifting) # messages too rare to tell a latency, on clocks that offsets do not make run alike: shifts must not pile up
+    "$gnomon" synth ring -n 16 -e 4e5 --domains 16 --offset 20us --wander step:20ppm:1s --measure-offsets 1us \
+        --spacing 50us -o rare >synth.out || fail "no trace"
+    for presync in none linear; do
+        sync $presync rare --presync $presync
+        value $presync.json 'r["converged"] and r["messages"]["point_to_point"]["reversed"] > 100' || fail "$presync: nothing to repair"
+        value $presync.json 'r["amortization"]["largest_shift_ns"] <= 3 * r["messages"]["point_to_point"]["error_max_ns"]' ||
+            fail "$presync: shifts of $(value $presync.json 'r["amortization"]["largest_shift_ns"]') ns"
+    done
+    # what gamma it starts with: clocks without offsets run as they like, whatever is asked for
+    value none.json 'r["passes"][0]["gamma"] == 0.9999' || fail "none: another gamma"
+    value linear.json 'r["passes"][0]["gamma"] == 0.999999' || fail "linear: another gamma"
+    "$gnomon" synth ring -n 4 -e 4000 --domains 4 --offset 20us -o bare >synth.out
+    sync asked bare --presync linear
+    value asked.json 'r["presync"]["kind"] == "linear" and r["passes"][0]["gamma"] == 0.9999' || fail "no offsets: another gamma"
+    sync given bare --gamma 0.99
+    value given.json 'r["passes"][0]["gamma"] == 0.99' || fail "given: another gamma"
     ;;
 perfect)
     for pattern in $(patterns); do
