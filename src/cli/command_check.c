@@ -10,7 +10,6 @@
 
 #include <argp.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { BAD_INPUT = 2, KEY_PRESYNC = 256, KEY_LATENCY };
@@ -33,25 +32,14 @@ static const struct argp_option options[] = {
     {"format", 'f', "FORMAT", 0, "text (default) or json", 0},
     {0}};
 
-static enum gn_sync_presync parse_presync(const char *value, struct argp_state *state)
-{
-    static const struct {
-        const char *name;
-        enum gn_sync_presync presync;
-    } known[] = {{"none", GN_SYNC_NONE}, {"linear", GN_SYNC_LINEAR}, {"bounds", GN_SYNC_BOUNDS}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i].name, value) == 0)
-            return known[i].presync;
-    argp_error(state, "--presync %s: linear, none or bounds is expected", value);
-    return GN_SYNC_LINEAR;
-}
-
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
     case KEY_PRESYNC:
-        a->presync = parse_presync(value, state);
+        a->presync = gn_sync_presync_of(value);
+        if (a->presync == GN_SYNC_AUTO)
+            argp_error(state, "--presync %s: linear, none or bounds is expected", value);
         break;
     case KEY_LATENCY:
         gn_latency_parse(&a->latency, value);

@@ -24,7 +24,7 @@ struct finding {
     json_t *facts; /* what detail says, in numbers; NULL where it has none */
 };
 
-enum { FINDINGS = 8, CORES_PATIENCE_MS = 1000 };
+enum { FINDINGS = 9, CORES_PATIENCE_MS = 1000 };
 
 static void check_capture(struct finding *f)
 {
@@ -44,6 +44,27 @@ static void check_flavour(struct finding *f, const char *what, const char *launc
     f->fine = gn_find_program(launcher) || gn_find_program(other);
     snprintf(f->detail, sizeof f->detail, f->fine ? "%s found" : "%s not in PATH", launcher);
     snprintf(f->mend, sizeof f->mend, "apt-get install %s", package);
+}
+
+/* Not needed: one process of gnomon sync does the same, only later. */
+static void check_together(struct finding *f)
+{
+    static const char *const flavours[] = {"openmpi", "mpich"};
+    char path[4096], name[64];
+    int used = 0;
+    f->what = "gnomon sync by several";
+    for (size_t i = 0; i < sizeof flavours / sizeof *flavours; i++) {
+        snprintf(name, sizeof name, "libgnomon-transport.%s.so", flavours[i]);
+        if (gn_find_library(name, path, sizeof path) == 0)
+            used += snprintf(f->detail + used, sizeof f->detail - (size_t)used, "%s%s",
+                             used ? " and " : "under mpirun of ", flavours[i]);
+    }
+    f->fine = used > 0;
+    if (!f->fine)
+        snprintf(f->detail, sizeof f->detail,
+                 "no libgnomon-transport.*.so beside this gnomon: one process only");
+    snprintf(f->mend, sizeof f->mend,
+             "build gnomon where mpicc.openmpi or mpicc.mpich is, and install it whole");
 }
 
 static void check_memory(struct finding *f)
@@ -200,6 +221,7 @@ int gn_command_doctor(int argc, char **argv)
     check_folder(&findings[5]);
     check_flavour(&findings[6], "Open MPI", "mpirun.openmpi", "orterun", "openmpi-bin libopenmpi-dev");
     check_flavour(&findings[7], "MPICH", "mpirun.mpich", "mpiexec.hydra", "mpich libmpich-dev");
+    check_together(&findings[8]);
     findings[6].needed = findings[7].needed =
         !findings[6].fine && !findings[7].fine; /* one of them is enough */
     for (size_t i = 0; i < FINDINGS; i++)

@@ -9,7 +9,6 @@
 #include "live/folder.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +37,9 @@ static const struct argp_option options[] = {
     {"latency", KEY_LATENCY, "auto|TIME|FILE", 0,
      "The least that messages between clocks take: estimated (default), one time, or a file of them", 0},
     {"threshold", KEY_THRESHOLD, "TIME", 0,
-     "The largest shift that is no reason for another pass (default: three times the largest violation)", 0},
+     "The largest shift that is no reason for another pass (default: 3 times the largest violation, or more "
+     "of many clocks)",
+     0},
     {"verify", KEY_VERIFY, NULL, 0, "Check the new archive; exit status 1 when it violates the condition", 0},
     {"keep-going", KEY_KEEP_GOING, NULL, 0,
      "Repair what there is, although event files are missing or are of no location", 0},
@@ -57,13 +58,10 @@ static double quantity(struct argp_state *state, const char *option, const char 
 
 static enum gn_sync_presync presync(struct argp_state *state, const char *text)
 {
-    static const char *const names[] = {
-        [GN_SYNC_NONE] = "none", [GN_SYNC_LINEAR] = "linear", [GN_SYNC_BOUNDS] = "bounds"};
-    for (enum gn_sync_presync kind = GN_SYNC_NONE; kind <= GN_SYNC_BOUNDS; kind++)
-        if (strcmp(text, names[kind]) == 0)
-            return kind;
-    argp_error(state, "--presync %s: none, linear or bounds is expected", text);
-    return GN_SYNC_AUTO;
+    enum gn_sync_presync kind = gn_sync_presync_of(text);
+    if (kind == GN_SYNC_AUTO)
+        argp_error(state, "--presync %s: none, linear or bounds is expected", text);
+    return kind;
 }
 
 static double gamma_of(struct argp_state *state, const char *text)
@@ -196,8 +194,10 @@ int gn_command_sync(int argc, char **argv)
         "-o FOLDER [TRACE]",
         "Repairs the timestamps of a trace (an OTF2 archive, or a run with one; without it, the newest run "
         "here): no message is received before it was sent, with the controlled logical clock. The new "
-        "archive "
-        "is the same in everything else. Under mpirun, the processes do it together.",
+        "archive is the same in everything else. Under mpirun, the processes do it together.\v"
+        "Before: gnomon check TRACE, whether there is anything to repair. Exit status 1: it could not be "
+        "written, or "
+        "--verify found a violation; 2: wrong usage, or a trace that cannot be read.",
         NULL,
         NULL,
         NULL};

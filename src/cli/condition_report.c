@@ -4,7 +4,6 @@
 #include "trace/who.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 static double ticks_per_second(const struct gn_definitions *d)
 {

@@ -43,8 +43,7 @@ static opening *load(const char *mpi, struct gn_error *err)
     if (gn_find_library(name, path, sizeof path) != 0) {
         gn_fail(err, -ENOENT,
                 "cannot find %s in ../lib/gnomon beside this gnomon: it was built without the headers of "
-                "that MPI; "
-                "run one process, or build it with them",
+                "that MPI; run one process, or build it with them",
                 name);
         return NULL;
     }

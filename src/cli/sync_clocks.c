@@ -15,6 +15,17 @@ const char *gn_sync_presync_name(enum gn_presync_kind kind)
     return names[kind];
 }
 
+enum gn_sync_presync gn_sync_presync_of(const char *name)
+{
+    static const enum gn_sync_presync asked[] = {[GN_PRESYNC_NONE] = GN_SYNC_NONE,
+                                                 [GN_PRESYNC_LINEAR] = GN_SYNC_LINEAR,
+                                                 [GN_PRESYNC_BOUNDS] = GN_SYNC_BOUNDS};
+    for (enum gn_presync_kind kind = GN_PRESYNC_NONE; kind <= GN_PRESYNC_BOUNDS; kind++)
+        if (strcmp(name, gn_sync_presync_name(kind)) == 0)
+            return asked[kind];
+    return GN_SYNC_AUTO;
+}
+
 /* ---- what the trace has ---- */
 
 static bool moves(const struct gn_presync *presync)

@@ -30,7 +30,8 @@ int gn_sync_clocks(struct gn_sync_clocks *clocks, enum gn_sync_presync asked, co
                    const struct gn_definitions *definitions, struct gn_error *err);
 void gn_sync_clocks_clear(struct gn_sync_clocks *clocks);
 
-/* "none", "linear", "bounds" */
+/* "none", "linear", "bounds"; and the other way round: GN_SYNC_AUTO when it is none of them. */
 const char *gn_sync_presync_name(enum gn_presync_kind kind);
+enum gn_sync_presync gn_sync_presync_of(const char *name);
 
 #endif

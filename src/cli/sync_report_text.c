@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 /* Three significant digits with a unit. */
 static const char *duration(double ns, char into[16])
@@ -33,8 +32,8 @@ static const char *share(double percent, char into[16])
 static void print_what(const struct gn_sync_report *r, FILE *out)
 {
     const struct gn_definitions *d = r->definitions;
-    fprintf(out, "%" PRIu64 " events of %zu locations, %zu processes", r->events.events, d->location_count,
-            d->process_count);
+    fprintf(out, "%" PRIu64 " events of %zu location%s, %zu process%s", r->events.events, d->location_count,
+            d->location_count == 1 ? "" : "s", d->process_count, d->process_count == 1 ? "" : "es");
     if (r->ranks > 1)
         fprintf(out, "; by %u ranks together", r->ranks);
     fprintf(out, "\npresynchronised: %s (%s)\n", gn_sync_presync_name(r->clocks.presync.kind), r->clocks.why);
@@ -86,27 +85,33 @@ static void print_latency(const struct gn_sync_report *r, FILE *out)
 
 struct line {
     uint64_t count;
-    const char *text;
+    const char *one, *many;
 };
 
 static void print_left_out(const struct gn_sync_report *r, FILE *out)
 {
     const struct gn_replay_stats *s = &r->repair.before;
     const struct line lines[] = {
-        {s->unmatched_sends, "sends without a receive"},
-        {s->unmatched_receives, "receives without a send"},
-        {s->incomplete_collectives, "collectives that not all members took part in"},
-        {s->cut, "events passed by because all waited for each other"},
-        {r->events.ambiguous, "receives whose message could not be told with certainty"},
-        {r->events.uncounted, "sends, receives and collectives after something was lost"},
-        {r->events.unfit, "events that fit no definition or no earlier event"},
-        {r->truncated, "locations whose file ends in the middle"},
-        {r->missing_files, "locations without an event file"},
+        {s->unmatched_sends, "send without a receive", "sends without a receive"},
+        {s->unmatched_receives, "receive without a send", "receives without a send"},
+        {s->incomplete_collectives, "collective that not all members took part in",
+         "collectives that not all members took part in"},
+        {s->cut, "event passed by because all waited for each other",
+         "events passed by because all waited for each other"},
+        {r->events.ambiguous, "receive whose message could not be told with certainty",
+         "receives whose message could not be told with certainty"},
+        {r->events.uncounted, "send, receive or collective after something was lost",
+         "sends, receives and collectives after something was lost"},
+        {r->events.unfit, "event that fits no definition or no earlier event",
+         "events that fit no definition or no earlier event"},
+        {r->truncated, "location whose file ends in the middle", "locations whose file ends in the middle"},
+        {r->missing_files, "location without an event file", "locations without an event file"},
     };
     bool any = false;
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         if (lines[i].count)
-            fprintf(out, "%s  %" PRIu64 " %s\n", any ? "" : "passed by:\n", lines[i].count, lines[i].text);
+            fprintf(out, "%s  %" PRIu64 " %s\n", any ? "" : "passed by:\n", lines[i].count,
+                    lines[i].count == 1 ? lines[i].one : lines[i].many);
         any |= lines[i].count > 0;
     }
 }
@@ -182,7 +187,8 @@ static void print_verified(const struct gn_sync_report *r, FILE *out)
         return;
     fprintf(out,
             "verified: %" PRIu64 " of %" PRIu64 " messages and %" PRIu64 " of %" PRIu64
-            " of collectives violate the clock condition, %" PRIu64 " of %" PRIu64 " events go back\n",
+            " logical ones of collectives violate the clock condition, %" PRIu64 " of %" PRIu64
+            " events go back\n",
             c->messages.violating, c->messages.messages, c->collectives.violating, c->collectives.messages,
             c->backward, c->events);
     if (!gn_condition_holds(c) && c->worst.from != GN_NONE)

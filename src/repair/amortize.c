@@ -4,7 +4,7 @@
  *   2. pull a string through each of them: gates at ops, from the shift that the forward pass has made up to
  *      the limit. The shortest path through the gates is found by the funnel algorithm (Lee & Preparata
  *      1984): the paths from the last fixed point (apex) to the upper and to the lower end of the latest
- * gate, of which one bends only upwards and the other only downwards;
+ *      gate, of which one bends only upwards and the other only downwards;
  *   3. tell the knots.
  *
  * Why no order at the location breaks: where the string falls, its steepest piece starts at a lower end, p,
@@ -18,6 +18,7 @@
 #include "repair/line.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -21,8 +21,6 @@
 
 #include "repair/op_store.h"
 
-#include <math.h>
-
 struct gn_knot {
     uint64_t record; /* of the location's file, from 1, when this is an op; 0: a point between two of them */
     int64_t ticks;   /* presynchronised time, ascending (equal ones: in this order) */

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* So many collectives of a process may wait for one that does not say which it is. */
 enum { UNKNOWN_MOST = 1 << 16 };

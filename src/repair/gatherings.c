@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* In the ring: an instance that is over. */
 static struct gn_gathering over;

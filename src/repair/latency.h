@@ -7,7 +7,7 @@
  *   - within a domain, the smallest difference of receive and send (one clock: it is a fact); 0 if that is
  *     negative, and never more than between domains;
  *   - between domains, the largest µ for which constant corrections of the clocks exist that leave every
- * message at least µ: the smallest mean of a circle in the graph of smallest differences. Because clocks
+ *     message at least µ: the smallest mean of a circle in the graph of smallest differences. Because clocks
  * drift, such graphs are made per slice of time, and what clocks could drift apart in a slice is taken off;
  * longer slices lower it where the fast messages close circles only there. It is not above the smallest
  * difference of a pair of domains where that is positive; nor, where one is negative, above the most that the

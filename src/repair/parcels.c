@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* How many messages there are, before the sender's rank has told. */
 #define UNKNOWN UINT32_MAX

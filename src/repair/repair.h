@@ -1,6 +1,22 @@
 /*
  * repair/repair — the controlled logical clock of a whole trace: measure, forward until the error is small
  * enough, backward.
+ *
+ * What this folder is for: timestamps of a trace that keep the order of cause and effect (Becker 2009;
+ * docs/repair.md), for `gnomon sync`, and whether they do, for `gnomon check`. Nothing in it knows an
+ * archive: events come in (event/stream.h), and new times of records go out (repair/retiming.h, which
+ * trace/retime asks). The way of the data, a noun each:
+ *
+ *   presync             the first corrected time C of a timestamp
+ *   extract             events → ops: what a message or a collective begins or ends with (op.h, op_store.h)
+ *   replay              ops → shifts, forward. Inside (replay_inside.h): a message under way is a parcel, an
+ *                       instance of a collective is a gathering, mail is what goes to other processes of the
+ *                       job, and stillness is when none of them can go on
+ *   transport           how these processes talk: transport_alone, transport_mpi
+ *   latency             µ: sampled while measuring, estimated, or given
+ *   amortize            shifts → knots of a location, backward
+ *   retiming            knots → the time of each record, and how much that differs
+ *   condition           the verifier: events again, and nothing of the above but presync and latency
  */
 #ifndef GNOMON_REPAIR_REPAIR_H
 #define GNOMON_REPAIR_REPAIR_H
@@ -25,8 +41,9 @@ struct gn_repair_settings {
     double gamma; /* 0 < γ < 1 of the first pass */
     double slope; /* gn_amortize_settings */
     int64_t longest_ticks;
-    int64_t threshold_ticks; /* largest shift that is not a reason for another pass; 0: three times the
-                                largest violation, or what smaller γ do not make smaller */
+    int64_t threshold_ticks; /* largest shift that is not a reason for another pass; 0: the largest violation
+                                times three, or times the number of clocks − 1 where that is more; or what
+                                smaller γ do not make smaller */
     double apart_ppm;        /* gn_latency_sample_new */
     const struct gn_latency *latency; /* given; NULL: estimated */
     bool bounded; /* ops have guaranteed bounds: corrected times stay inside wherever that is possible */

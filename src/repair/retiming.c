@@ -1,5 +1,7 @@
 #include "repair/retiming.h"
 
+#include <math.h>
+
 static const double thresholds[GN_DEVIATIONS] = {0, 0.0001, 0.001, 0.01, 0.1, 1};
 
 /* ---- new times ---- */

@@ -1,7 +1,5 @@
 #include "repair/replay_inside.h"
 
-#include <string.h>
-
 /* How long a rank that waits for others does before it asks whether all do. */
 enum { PATIENCE_US = 5000 };
 

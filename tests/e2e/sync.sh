@@ -4,6 +4,7 @@
 #   sync.sh skewed|offsets|inside|drifting|perfect|scorep|together|input|full|killed|eztrace|hosts
 . "$(dirname "$0")/lib.sh"
 [ "$1" = full ] && need_mounts "$@"
+python=$(python3 -c 'import sys; print(sys.executable)') # python3 may be a script that looks for it each time
 otf2_print() { command -v otf2-print >/dev/null || skip "no otf2-print"; }
 
 # anchor FOLDER: its archive's anchor file
@@ -11,7 +12,7 @@ anchor() { ls "$1"/*.otf2; }
 
 # value REPORT EXPRESSION: a Python expression over the JSON summary r; a truth value becomes the exit status
 value() {
-    python3 -c '
+    "$python" -c '
 import json, sys
 r = json.load(open(sys.argv[1]))
 value = eval("(" + sys.argv[2] + ")")
@@ -35,8 +36,26 @@ sync() {
 
 # same NAME TRACE unchanged|moved|bounded: nothing but times differs
 same() {
-    python3 "$here/same_events.py" "$(anchor "$2")" "$(anchor "$1.repaired")" "$3" >"$work/same.out" 2>"$work/same.err" ||
+    "$python" "$here/same_events.py" "$(anchor "$2")" "$(anchor "$1.repaired")" "$3" >"$work/same.out" 2>"$work/same.err" ||
         fail "$1: $(tail -1 "$work/same.err")"
+}
+
+# documented JSON DOCUMENT: each member of the tables there is here, and no other than those named around them
+documented() {
+    "$python" - "$1" "$2" <<'END'
+import json, re, sys
+def members(value):
+    for inner in value if isinstance(value, list) else value.values() if isinstance(value, dict) else ():
+        yield from members(inner)
+    if isinstance(value, dict):
+        yield from value
+section = next(s for s in open(sys.argv[2]).read().split("\n## ") if "| member |" in s)
+name = r"`([a-z_]+)`"
+named, rows = set(re.findall(name, section)), set(re.findall(name, " ".join(re.findall(r"^\| (`.*?) \|", section, re.M))))
+printed = set(members(json.load(open(sys.argv[1]))))
+print("not documented:", *sorted(printed - named), "; not printed:", *sorted(rows - printed), file=sys.stderr)
+sys.exit(not rows <= printed <= named)
+END
 }
 
 checksum() { find "$1" -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum; }
@@ -60,10 +79,9 @@ skewed)
         "$gnomon" synth $pattern -n 8 -e 4000 --domains 4 --offset 20us --rate 1ppm --wander sine:1ppm:10s \
             -o $pattern >synth.out || fail "$pattern: no trace"
         sync $pattern $pattern
-        [ "$(value $pattern.json 'r["presync"]["kind"]')" = none ] || fail "$pattern: presynchronised"
-        value $pattern.json 'not r["unchanged"] and r["moved"] > 0 and len(r["passes"]) > 0' ||
-            fail "$pattern: there was something to repair"
-        value $pattern.json 'r["amortization"]["largest_shift_ns"] <= 3 * 2 * 21000' || fail "$pattern: moved too far"
+        value $pattern.json 'r["presync"]["kind"] == "none" and not r["unchanged"] and r["moved"] > 0 and
+            len(r["passes"]) > 0 and r["amortization"]["largest_shift_ns"] <= 3 * 2 * 21000' ||
+            fail "$pattern: presynchronised, or not repaired, or moved too far"
         same $pattern $pattern moved
     done
     # µ as given, and as a file says
@@ -81,6 +99,14 @@ print(*[c["clock"] for c in json.load(sys.stdin)["clocks"]])')
     printf '# slower back\n* * 300ns\n\n%s %s 700ns\n' "$2" "$1" >latencies
     sync file given --latency latencies
     value file.json 'r["latency"]["between_least_ns"] == 300 and r["latency"]["between_most_ns"] == 700' || fail "µ of the file"
+    sync gamma given --gamma 0.9 --threshold 10s
+    value gamma.json '[p["gamma"] for p in r["passes"]] == [0.9] and r["threshold_ns"] == 10e9 and r["converged"]' ||
+        fail "gamma and threshold as given"
+    sync strict given --threshold 1ns
+    value strict.json 'r["threshold_ns"] == 1 and len(r["passes"]) > 1' || fail "no other pass above the threshold"
+    sync gentle given --amortize 0.5%,1ms
+    sync sudden given --amortize 100%,1us
+    [ "$(value gentle.json 'r["moved"]')" -gt "$(value sudden.json 'r["moved"]')" ] || fail "windows as long as given"
     # each step can be left out
     sync steep given --amortize none
     value steep.json 'r["amortization"]["jumps"] > 0' || fail "no jumps"
@@ -169,6 +195,11 @@ scorep)
     before=$(checksum "$trace")
     sync scorep "$trace"
     [ "$(value scorep.json 'r["presync"]["kind"]')" = linear ] || fail "Score-P's clock offsets are not used"
+    "$gnomon" synth ring -n 4 -e 4000 --domains 4 --offset 20us -o ring >synth.out
+    sync ring ring
+    documented ring.json "$SOURCE/docs/repair.md" || fail "the summary of a repair is not as documented"
+    run check "$gnomon" check --format json ring
+    documented "$work/check.out" "$SOURCE/docs/repair-check.md" || fail "the report of gnomon check is not as documented"
     if value scorep.json 'r["unchanged"]'; then mode=unchanged; else mode=moved; fi
     same scorep "$trace" $mode
     sync raw "$trace" --presync none
@@ -190,7 +221,7 @@ together)
             diff -r alone.$pattern together.$ranks.$pattern || fail "$pattern: $ranks processes make other bytes than one"
             cp "$work/together.out" together.json
             value together.json "r['ranks'] == $ranks" || fail "$pattern: not $ranks processes"
-            python3 -c '
+            "$python" -c '
 import json
 a, b = json.load(open("alone.json")), json.load(open("together.json"))
 for r in a, b:
@@ -244,7 +275,7 @@ input)
     refused 2 '1 of the 4 locations.*2.evt' lacking
     run lacking "$gnomon" sync lacking -o lacking.repaired --keep-going --verify
     [ "$status" = 0 ] && [ ! -e lacking.repaired/traces/2.evt ] || fail "--keep-going without a file"
-    grep -q '1 locations without an event file' "$work/lacking.out" || fail "a missing file is not told"
+    grep -q '1 location without an event file' "$work/lacking.out" || fail "a missing file is not told"
     cp -r ring more && cp ring/traces/2.evt more/traces/77.evt
     refused 2 '77.evt' more
     run more "$gnomon" sync more -o more.repaired --keep-going --verify
@@ -253,8 +284,8 @@ input)
         head -c $(($(stat -c %s ring/traces/2.evt) * 6 / 10)) ring/traces/2.evt >cut/traces/2.evt
     run cut "$gnomon" sync cut -o cut.repaired --verify
     [ "$status" = 0 ] || fail "a file that was cut off: exit status $status"
-    grep -q '1 locations whose file ends in the middle' "$work/cut.out" || fail "a cut is not told"
-    grep -q 'sends without a receive\|receives without a send' "$work/cut.out" || fail "what lost its partner is not told"
+    grep -q '1 location whose file ends in the middle' "$work/cut.out" || fail "a cut is not told"
+    grep -q 'sends\? without a receive\|receives\? without a send' "$work/cut.out" || fail "what lost its partner is not told"
     cp -r ring noise && head -c 50000 /dev/urandom >noise/traces/2.evt
     run noise "$gnomon" sync noise -o noise.repaired
     [ "$status" -lt 3 ] || fail "noise: exit status $status"

@@ -20,7 +20,7 @@ print(max(abs(shown[i] - 10**15 - first[i]) for i in first))
 END
 }
 
-for seed in 1 2 3 4 5 6; do
+for seed in 1 2 3; do
     "$gnomon" synth ring -n 4 -e 1e6 --domains 4 --offset 20us --seed $seed -o skewed >/dev/null || fail "synth"
     run seed$seed "$gnomon" sync skewed -o repaired --presync none --verify --format json
     [ "$status" = 0 ] || fail "seed $seed: exit status $status"

@@ -16,8 +16,8 @@ traffic)
     for ranks in 1 2 3 5; do together $ranks $ranks traffic 400 $ranks; done
     ;;
 flood)
-    together two 2 flood 100000 2
-    together three 3 flood 100000 3
+    together two 2 flood 40000 2
+    together three 3 flood 40000 3
     together large 3 large 0 3
     ;;
 settle)

@@ -738,6 +738,65 @@ static void corrected_times_stay_inside_bounds(void **state)
     }
 }
 
+/* ---- how many passes ---- */
+
+static void add_op(struct gn_op_store *store, uint32_t location, enum gn_op_kind kind, uint32_t link,
+                   uint32_t number, int64_t ticks)
+{
+    struct gn_op *op = gn_op_add(store, location);
+    assert_non_null(op);
+    op->kind = (uint8_t)kind;
+    op->link = link;
+    op->number = number;
+    op->ticks = ticks;
+    op->records = op->steps = 1;
+}
+
+/* Messages go along a chain of clocks, each 20 us behind the one before: the last one has to be put forward
+ * by what is missing to all of them, and that is no reason for clocks that run back faster. */
+static void a_chain_of_clocks_needs_one_pass(void **state)
+{
+    (void)state;
+    enum { CLOCKS = 16, ROUNDS = 50, HOP = 30000, TAKES = 2000, BEHIND = 20000 };
+    struct gn_definitions *d = gn_definitions_new();
+    struct gn_op_store store;
+    uint32_t owner[CLOCKS] = {0};
+    assert_non_null(d);
+    assert_int_equal(gn_op_store_open(&store, CLOCKS, NULL, NULL), 0);
+    store.channels = calloc(CLOCKS, sizeof *store.channels);
+    store.channel_count = CLOCKS - 1;
+    for (uint32_t i = 0; i < CLOCKS; i++) {
+        gn_define_process(d, &(struct gn_process){0, GN_NONE, GN_NONE, (int32_t)i});
+        gn_define_location(d, &(struct gn_location_def){.process = i, .domain = i + 1, .file_id = i});
+        if (i + 1 < CLOCKS)
+            store.channels[i] = (struct gn_op_channel){.from = i, .to = i + 1, .sends = ROUNDS};
+        for (uint32_t round = 0; round < ROUNDS; round++) {
+            const int64_t at = 1000000 * (round + 1) + (HOP - BEHIND) * (int64_t)i;
+            if (i > 0)
+                add_op(&store, i, GN_OP_RECEIVE, i - 1, round, at);
+            if (i + 1 < CLOCKS)
+                add_op(&store, i, GN_OP_SEND, i, round, at + HOP - TAKES);
+        }
+    }
+    struct threads_world *world = threads_world_new(1);
+    const struct gn_transport transport = threads_transport(world, 0);
+    const struct gn_repair_settings settings = {.gamma = 0.99, .slope = 0.01, .longest_ticks = 100000};
+    struct gn_repair_result result;
+    struct gn_repair *repair;
+    struct gn_error err;
+    assert_int_equal(gn_repair(&repair, d, &store, &transport, owner, &settings, &result, &err), 0);
+    assert_int_equal(result.before.messages.worst_ticks, BEHIND - TAKES);
+    assert_int_equal(result.threshold_ticks, (CLOCKS - 1) * (BEHIND - TAKES));
+    assert_int_equal(result.pass_count, 1);
+    assert_true(result.converged);
+    assert_in_range(result.passes[0].largest_shift_ticks, 200000, result.threshold_ticks);
+    gn_repair_close(repair);
+    gn_latency_close(&result.latency);
+    gn_op_store_close(&store);
+    threads_world_free(world);
+    gn_definitions_free(d);
+}
+
 /* test_replay SEED PROGRAMS DELAY_US: as many more as one likes, from a seed on. */
 static int stress(char **arguments)
 {
@@ -757,11 +816,9 @@ static int stress(char **arguments)
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_program_is_solved),
-        cmocka_unit_test(broken_traces_are_solved),
-        cmocka_unit_test(circles_are_cut),
-        cmocka_unit_test(circles_are_cut_by_all_alike),
-        cmocka_unit_test(late_batches_change_nothing),
+        cmocka_unit_test(a_chain_of_clocks_needs_one_pass),   cmocka_unit_test(every_program_is_solved),
+        cmocka_unit_test(broken_traces_are_solved),           cmocka_unit_test(circles_are_cut),
+        cmocka_unit_test(circles_are_cut_by_all_alike),       cmocka_unit_test(late_batches_change_nothing),
         cmocka_unit_test(corrected_times_stay_inside_bounds),
     };
     return count == 4 ? stress(arguments) : cmocka_run_group_tests(tests, NULL, NULL);
