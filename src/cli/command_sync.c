@@ -1,9 +1,9 @@
 /* gnomon sync — a trace again, with timestamps that do not break causality. */
 #include "cli/commands.h"
 
-#include "base/quantity.h"
 #include "cli/interrupted.h"
 #include "cli/job_transport.h"
+#include "cli/quantity_option.h"
 #include "cli/sync.h"
 #include "cli/sync_report.h"
 #include "live/folder.h"
@@ -46,14 +46,6 @@ static const struct argp_option options[] = {
 
 /* ---- options ---- */
 
-static double quantity(struct argp_state *state, const char *option, const char *text, enum gn_quantity kind)
-{
-    double value = 0;
-    if (gn_quantity(text, kind, &value) != 0)
-        argp_error(state, "--%s %s: %s", option, text, gn_quantity_hint(kind));
-    return value;
-}
-
 static enum gn_sync_presync presync(struct argp_state *state, const char *text)
 {
     enum gn_sync_presync kind = gn_sync_presync_of(text);
@@ -64,7 +56,7 @@ static enum gn_sync_presync presync(struct argp_state *state, const char *text)
 
 static double gamma_of(struct argp_state *state, const char *text)
 {
-    double gamma = quantity(state, "gamma", text, GN_QUANTITY_SHARE);
+    double gamma = gn_quantity_option(state, "gamma", text, GN_QUANTITY_SHARE);
     if (!(gamma > 0 && gamma < 1))
         argp_error(state, "--gamma %s: more than 0 and less than 1 is expected, such as 0.9999", text);
     return gamma;
@@ -78,12 +70,12 @@ static void amortize(struct argp_state *state, struct gn_sync_settings *settings
         return;
     if (longest)
         *longest++ = '\0';
-    settings->slope = quantity(state, "amortize", text, GN_QUANTITY_SHARE);
+    settings->slope = gn_quantity_option(state, "amortize", text, GN_QUANTITY_SHARE);
     if (!(settings->slope > 0 && settings->slope <= 1))
         argp_error(state, "--amortize %s: a slope above 0 and up to 1 is expected, such as 1%%, or none",
                    text);
     if (longest)
-        settings->longest_ns = quantity(state, "amortize", longest, GN_QUANTITY_TIME_NS);
+        settings->longest_ns = gn_quantity_option(state, "amortize", longest, GN_QUANTITY_TIME_NS);
 }
 
 static error_t parse_repair(int key, char *value, struct argp_state *state)
@@ -103,7 +95,7 @@ static error_t parse_repair(int key, char *value, struct argp_state *state)
         gn_latency_parse(&s->latency, value);
         break;
     case KEY_THRESHOLD:
-        s->threshold_ns = quantity(state, "threshold", value, GN_QUANTITY_TIME_NS);
+        s->threshold_ns = gn_quantity_option(state, "threshold", value, GN_QUANTITY_TIME_NS);
         break;
     default:
         return ARGP_ERR_UNKNOWN;
