@@ -789,10 +789,10 @@ static void a_whole_file_with_other_things_in_it_is_refused(void **state)
 {
     (void)state;
     struct gn_error err = {0};
-    struct rule rule = {.shift = 1};
     struct decoded d;
     /* a record that is none; and what looks like the end of a chunk, of the file, and of the last chunk */
     for (uint8_t kind = 0; kind <= 3; kind++) {
+        struct rule rule = {.shift = 1};
         write_archive(3000);
         decode(&d, "in/traces/5.evt");
         d.file.at[d.events[1500].at] = kind;
