@@ -1,9 +1,9 @@
 /* gnomon sync — a trace again, with timestamps that do not break causality. */
 #include "cli/commands.h"
 
-#include "base/quantity.h"
 #include "cli/interrupted.h"
 #include "cli/job_transport.h"
+#include "cli/quantity_option.h"
 #include "cli/sync.h"
 #include "cli/sync_report.h"
 #include "live/folder.h"
@@ -37,9 +37,7 @@ static const struct argp_option options[] = {
     {"latency", KEY_LATENCY, "auto|TIME|FILE", 0,
      "The least that messages between clocks take: estimated (default), one time, or a file of them", 0},
     {"threshold", KEY_THRESHOLD, "TIME", 0,
-     "The largest shift that is no reason for another pass (default: 3 times the largest violation, or more "
-     "of many clocks)",
-     0},
+     "The largest shift that is no reason for another pass (default: 3 times the largest violation)", 0},
     {"verify", KEY_VERIFY, NULL, 0, "Check the new archive; exit status 1 when it violates the condition", 0},
     {"keep-going", KEY_KEEP_GOING, NULL, 0,
      "Repair what there is, although event files are missing or are of no location", 0},
@@ -47,14 +45,6 @@ static const struct argp_option options[] = {
     {0}};
 
 /* ---- options ---- */
-
-static double quantity(struct argp_state *state, const char *option, const char *text, enum gn_quantity kind)
-{
-    double value = 0;
-    if (gn_quantity(text, kind, &value) != 0)
-        argp_error(state, "--%s %s: %s", option, text, gn_quantity_hint(kind));
-    return value;
-}
 
 static enum gn_sync_presync presync(struct argp_state *state, const char *text)
 {
@@ -66,7 +56,7 @@ static enum gn_sync_presync presync(struct argp_state *state, const char *text)
 
 static double gamma_of(struct argp_state *state, const char *text)
 {
-    double gamma = quantity(state, "gamma", text, GN_QUANTITY_SHARE);
+    double gamma = gn_quantity_option(state, "gamma", text, GN_QUANTITY_SHARE);
     if (!(gamma > 0 && gamma < 1))
         argp_error(state, "--gamma %s: more than 0 and less than 1 is expected, such as 0.9999", text);
     return gamma;
@@ -80,12 +70,12 @@ static void amortize(struct argp_state *state, struct gn_sync_settings *settings
         return;
     if (longest)
         *longest++ = '\0';
-    settings->slope = quantity(state, "amortize", text, GN_QUANTITY_SHARE);
+    settings->slope = gn_quantity_option(state, "amortize", text, GN_QUANTITY_SHARE);
     if (!(settings->slope > 0 && settings->slope <= 1))
         argp_error(state, "--amortize %s: a slope above 0 and up to 1 is expected, such as 1%%, or none",
                    text);
     if (longest)
-        settings->longest_ns = quantity(state, "amortize", longest, GN_QUANTITY_TIME_NS);
+        settings->longest_ns = gn_quantity_option(state, "amortize", longest, GN_QUANTITY_TIME_NS);
 }
 
 static error_t parse_repair(int key, char *value, struct argp_state *state)
@@ -105,7 +95,7 @@ static error_t parse_repair(int key, char *value, struct argp_state *state)
         gn_latency_parse(&s->latency, value);
         break;
     case KEY_THRESHOLD:
-        s->threshold_ns = quantity(state, "threshold", value, GN_QUANTITY_TIME_NS);
+        s->threshold_ns = gn_quantity_option(state, "threshold", value, GN_QUANTITY_TIME_NS);
         break;
     default:
         return ARGP_ERR_UNKNOWN;

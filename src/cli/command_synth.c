@@ -1,7 +1,7 @@
 /* gnomon synth — a trace of a simulated program, seen through wrong clocks, and the truth beside it. */
 #include "cli/commands.h"
+#include "cli/quantity_option.h"
 #include "trace/output.h"
-#include "base/quantity.h"
 #include "trace/synth.h"
 #include "trace/truth.h"
 #include "trace/writer.h"
@@ -69,17 +69,9 @@ static const struct argp_option options[] = {
 
 /* ---- options ---- */
 
-static double quantity(struct argp_state *state, const char *option, const char *text, enum gn_quantity kind)
-{
-    double value = 0;
-    if (gn_quantity(text, kind, &value) != 0)
-        argp_error(state, "--%s %s: %s", option, text, gn_quantity_hint(kind));
-    return value;
-}
-
 static uint32_t count(struct argp_state *state, const char *option, const char *text)
 {
-    double value = quantity(state, option, text, GN_QUANTITY_COUNT);
+    double value = gn_quantity_option(state, option, text, GN_QUANTITY_COUNT);
     if (value > INT32_MAX)
         argp_error(state, "--%s %s: that is too much", option, text);
     return (uint32_t)value;
@@ -107,8 +99,8 @@ static void wander(struct argp_state *state, struct gn_synth_settings *settings,
             settings->wander = (enum gn_wander)i;
     if (settings->wander == GN_WANDER_NONE)
         argp_error(state, "--wander %s: sine, ramp or step is expected before the first colon", text);
-    settings->wander_ppm = quantity(state, "wander", rate, GN_QUANTITY_RATE_PPM);
-    settings->wander_period_s = quantity(state, "wander", period, GN_QUANTITY_TIME_NS) / 1e9;
+    settings->wander_ppm = gn_quantity_option(state, "wander", rate, GN_QUANTITY_RATE_PPM);
+    settings->wander_period_s = gn_quantity_option(state, "wander", period, GN_QUANTITY_TIME_NS) / 1e9;
 }
 
 static void measure(struct argp_state *state, struct gn_synth_settings *settings, char *text)
@@ -117,10 +109,11 @@ static void measure(struct argp_state *state, struct gn_synth_settings *settings
     if (period)
         *period++ = '\0';
     settings->measured = true;
-    settings->measure_error_ns = quantity(state, "measure-offsets", text, GN_QUANTITY_TIME_NS);
+    settings->measure_error_ns = gn_quantity_option(state, "measure-offsets", text, GN_QUANTITY_TIME_NS);
     if (!period)
         return;
-    settings->measure_period_s = quantity(state, "measure-offsets", period, GN_QUANTITY_TIME_NS) / 1e9;
+    settings->measure_period_s =
+        gn_quantity_option(state, "measure-offsets", period, GN_QUANTITY_TIME_NS) / 1e9;
     if (settings->measure_period_s <= 0)
         argp_error(state, "--measure-offsets %s:%s: a period longer than that is expected", text, period);
 }
@@ -135,7 +128,7 @@ static void faster(struct argp_state *state, struct gn_synth_settings *settings,
     if (rank)
         *rank++ = '\0';
     settings->fast_region = text;
-    settings->fast_percent = 100 * quantity(state, "faster", percent, GN_QUANTITY_SHARE);
+    settings->fast_percent = 100 * gn_quantity_option(state, "faster", percent, GN_QUANTITY_SHARE);
     settings->fast_rank = rank ? count(state, "faster", rank) : GN_NONE;
 }
 
@@ -161,10 +154,10 @@ static error_t parse_clocks(int key, char *value, struct argp_state *state)
         s->domains = count(state, "domains", value);
         break;
     case KEY_OFFSET:
-        s->offset_ns = quantity(state, "offset", value, GN_QUANTITY_TIME_NS);
+        s->offset_ns = gn_quantity_option(state, "offset", value, GN_QUANTITY_TIME_NS);
         break;
     case KEY_RATE:
-        s->rate_ppm = quantity(state, "rate", value, GN_QUANTITY_RATE_PPM);
+        s->rate_ppm = gn_quantity_option(state, "rate", value, GN_QUANTITY_RATE_PPM);
         break;
     case KEY_WANDER:
         wander(state, s, value);
@@ -186,37 +179,37 @@ static error_t parse_program(int key, char *value, struct argp_state *state)
         s->locations = count(state, "locations", value);
         break;
     case 'e':
-        s->events = (uint64_t)quantity(state, "events", value, GN_QUANTITY_COUNT);
+        s->events = (uint64_t)gn_quantity_option(state, "events", value, GN_QUANTITY_COUNT);
         break;
     case KEY_SEED:
         s->seed = seed(state, value);
         break;
     case KEY_LATENCY:
-        s->latency_ns = quantity(state, "latency", value, GN_QUANTITY_TIME_NS);
+        s->latency_ns = gn_quantity_option(state, "latency", value, GN_QUANTITY_TIME_NS);
         break;
     case KEY_WITHIN:
-        s->within_latency_ns = quantity(state, "latency-within", value, GN_QUANTITY_TIME_NS);
+        s->within_latency_ns = gn_quantity_option(state, "latency-within", value, GN_QUANTITY_TIME_NS);
         break;
     case KEY_SPACING:
-        s->event_ns = quantity(state, "spacing", value, GN_QUANTITY_TIME_NS);
+        s->event_ns = gn_quantity_option(state, "spacing", value, GN_QUANTITY_TIME_NS);
         break;
     case KEY_QUIET:
-        s->quiet_ns = quantity(state, "quiet", value, GN_QUANTITY_TIME_NS);
+        s->quiet_ns = gn_quantity_option(state, "quiet", value, GN_QUANTITY_TIME_NS);
         break;
     case KEY_COMPUTE:
-        s->compute_ns = quantity(state, "compute", value, GN_QUANTITY_TIME_NS);
+        s->compute_ns = gn_quantity_option(state, "compute", value, GN_QUANTITY_TIME_NS);
         break;
     case KEY_IMBALANCE:
-        s->imbalance = quantity(state, "imbalance", value, GN_QUANTITY_SHARE);
+        s->imbalance = gn_quantity_option(state, "imbalance", value, GN_QUANTITY_SHARE);
         break;
     case KEY_FASTER:
         faster(state, s, value);
         break;
     case KEY_UNMATCHED:
-        s->unmatched = quantity(state, "unmatched", value, GN_QUANTITY_SHARE);
+        s->unmatched = gn_quantity_option(state, "unmatched", value, GN_QUANTITY_SHARE);
         break;
     case KEY_LOST:
-        s->lost = quantity(state, "lost", value, GN_QUANTITY_SHARE);
+        s->lost = gn_quantity_option(state, "lost", value, GN_QUANTITY_SHARE);
         break;
     default:
         return parse_clocks(key, value, state);
