@@ -347,7 +347,7 @@ static double held_by(const struct gn_op_store *store, const struct run *run)
 static struct gn_repair_settings settings_of(void)
 {
     return (struct gn_repair_settings){
-        .gamma = 0.99, .slope = 0.01, .longest_ticks = 100000000, .apart_ppm = 10};
+        .gamma = GN_REPAIR_GAMMA_RAW, .slope = GN_REPAIR_SLOPE, .longest_ticks = 200000000, .apart_ppm = 10};
 }
 
 static void repair_once(struct trace *trace, struct run *run)

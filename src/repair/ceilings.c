@@ -47,6 +47,8 @@ void gn_ceilings_settle(struct gn_op_store *store, uint32_t location, double slo
         dip = behind < op->shift ? behind : op->shift;
         if (op->start == INT64_MIN || op->ticks + dip > op->start)
             op->start = op->ticks + dip;
+        if (op->start < 0) /* no time: ticks are not below it */
+            op->start = 0;
         if (op->start > op->ticks) /* the lower bound of an op whose timestamp went back */
             op->start = op->ticks;
         op->shift = 0;

@@ -10,7 +10,8 @@
  *                  high(what depends on e elsewhere) − µ,      told by gn_replay_forward, settings.ceilings
  *                  high(the op after e) − steps )
  *
- * Who waited for whom in an uncertain collective (GN_OP_VAGUE) is believed as far as bounds do not disprove it.
+ * Who waited for whom in an uncertain collective (GN_OP_VAGUE) is believed as far as bounds do not disprove
+ * it.
  *
  * Starting at or below these, the least solution stays below them: inside the bounds wherever that is
  * possible. Where a ceiling is below the presynchronised time, the clock starts from the ceiling, and comes

@@ -18,6 +18,22 @@ int gn_extract_failed(void)
 
 /* ---- time and ops ---- */
 
+/* No time is below 0, whatever a clock's bounds say of it. */
+static int64_t as_time(int64_t bound, int64_t none)
+{
+    const int64_t latest = INT64_MAX / 2;
+    return bound == none ? none : bound < 0 ? 0 : bound > latest ? latest : bound;
+}
+
+static void keep_bounds(struct gn_op *op, struct gn_extract_location *l)
+{
+    int64_t low, high;
+    if (!gn_presync_bounds(&l->map, l->raw_ticks, &low, &high))
+        return;
+    op->start = as_time(low, INT64_MIN);
+    op->high = as_time(high, INT64_MAX);
+}
+
 struct gn_op *gn_extract_op(struct gn_extract *x, struct gn_extract_location *l, enum gn_op_kind kind)
 {
     errno = 0;
@@ -26,7 +42,7 @@ struct gn_op *gn_extract_op(struct gn_extract *x, struct gn_extract_location *l,
         return NULL;
     op->kind = (uint8_t)kind;
     op->ticks = l->ticks;
-    gn_presync_bounds(&l->map, l->raw_ticks, &op->start, &op->high);
+    keep_bounds(op, l);
     op->records = (uint32_t)(l->record - l->op_record);
     op->steps = (uint32_t)l->steps;
     op->root = GN_NONE;

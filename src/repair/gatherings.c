@@ -37,18 +37,32 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The ranks that the members first … end − 1 belong to; *local: how many are ours. */
-static bool meet(struct gn_replay *replay, struct gn_party *party, const struct gn_comm_def *comm,
-                 size_t first, size_t end, uint32_t *local)
+/* Whether the member is a process, and no other one: a broken trace may name none, or one twice. */
+static bool is_somebody(const struct gn_replay *replay, uint32_t comm, size_t member)
+{
+    const struct gn_definitions *d = replay->definitions;
+    const uint32_t process = d->comms[comm].members[member];
+    bool second = false;
+    return process < d->process_count &&
+           gn_comm_rank_of(d, comm, process, &second) + (second ? d->comms[comm].member_count : 0) == member;
+}
+
+/* The ranks that the members first … end − 1 belong to; *local: how many are ours, *left: and have left
+ * before anybody has named the group here. */
+static bool meet(struct gn_replay *replay, struct gn_party *party, uint32_t comm, size_t first, size_t end,
+                 uint32_t *local, uint32_t *left)
 {
     bool *there = calloc(replay->transport->size, sizeof *there);
     bool fits = there != NULL;
     for (size_t i = first; fits && i < end; i++) {
-        const uint32_t rank = replay->owner[comm->members[i]];
+        if (!is_somebody(replay, comm, i))
+            continue;
+        const uint32_t process = replay->definitions->comms[comm].members[i];
+        const uint32_t rank = replay->owner[process];
         fits = add_rank(party, rank, there);
         there[rank] = true;
-        if (local)
-            *local += rank == replay->transport->rank;
+        *local += rank == replay->transport->rank;
+        *left += rank == replay->transport->rank && replay->left[process];
     }
     free(there);
     if (fits && party->count > 1)
@@ -79,10 +93,11 @@ static uint32_t add_group(struct gn_replay *replay, const struct gn_op_group *wh
     replay->group_count++; /* what there is of it is freed with the others */
     if (comm) {
         const size_t first = comm->member_count, all = first + comm->other_count;
+        uint32_t local = 0, left = 0; /* of both: nobody asks */
         group->is_intercomm = comm->other_count > 0;
-        if (!meet(replay, &group->party[0], comm, 0, first, &group->local[0]) ||
-            !meet(replay, &group->party[1], comm, first, all, &group->local[1]) ||
-            !meet(replay, &group->party[2], comm, 0, all, NULL))
+        if (!meet(replay, &group->party[0], group->comm, 0, first, &group->local[0], &group->left[0]) ||
+            !meet(replay, &group->party[1], group->comm, first, all, &group->local[1], &group->left[1]) ||
+            !meet(replay, &group->party[2], group->comm, 0, all, &local, &left))
             return GN_NONE;
     }
     const uint32_t index = (uint32_t)(replay->group_count - 1);
@@ -491,9 +506,10 @@ static void consider_begins(struct gn_replay *replay, struct gn_gathering *g)
 static void consider_prefix(struct gn_replay *replay, struct gn_gathering *g)
 {
     const struct gn_comm_def *comm = comm_of(replay, &replay->groups[g->group]);
-    const uint32_t before = g->prefix_known;
+    const uint32_t index = replay->groups[g->group].comm, before = g->prefix_known;
     while (g->prefix_known < g->prefix_size &&
-           (g->prefix[g->prefix_known].begun || replay->left[comm->members[g->prefix_known]])) {
+           (g->prefix[g->prefix_known].begun || !is_somebody(replay, index, g->prefix_known) ||
+            replay->left[comm->members[g->prefix_known]])) {
         const struct gn_prefix *at = &g->prefix[g->prefix_known++];
         if (g->prefix_known < g->prefix_size) {
             g->prefix[g->prefix_known].lower = at->lower;
@@ -562,7 +578,8 @@ static struct gn_gathering *gathering_at(struct gn_replay *replay, uint32_t loca
     struct which which = {.group = op->link, .number = op->number, .shape = op->shape};
     which.root = root_process(replay, group, op, replay->locations[location].process, &which.root_side);
     const bool rooted = op->shape == GN_SHAPE_ONE_TO_ALL || op->shape == GN_SHAPE_ALL_TO_ONE;
-    if (which.root == GN_NONE && (rooted || group->comm == GN_NONE))
+    const bool is_team = group->comm == GN_NONE;
+    if (is_team ? which.root == GN_NONE : rooted && which.root >= replay->definitions->process_count)
         return NULL;
     return gathering_of(replay, &which);
 }

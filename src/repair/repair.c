@@ -17,7 +17,6 @@ struct gn_repair {
     struct gn_repair_result *result;
     struct gn_replay_settings pass; /* of the last forward pass */
     uint32_t domains;
-    int64_t clocks; /* domains that locations have */
     struct gn_knot *knots;
     size_t knot_count, knot_capacity;
 };
@@ -42,19 +41,6 @@ static uint32_t count_domains(const struct gn_definitions *definitions)
         if (definitions->locations[i].domain >= most)
             most = definitions->locations[i].domain + 1;
     return most;
-}
-
-/* Not all numbers below the largest one need to be in use. */
-static int64_t count_clocks(const struct gn_definitions *definitions, uint32_t domains)
-{
-    bool *seen = calloc((size_t)domains + 1, sizeof *seen);
-    int64_t count = 0;
-    for (size_t i = 0; seen && i < definitions->location_count; i++) {
-        count += !seen[definitions->locations[i].domain];
-        seen[definitions->locations[i].domain] = true;
-    }
-    free(seen);
-    return count;
 }
 
 /* ---- µ ---- */
@@ -162,10 +148,6 @@ static int forward(struct gn_repair *repair, uint32_t index, struct gn_error *er
 {
     struct gn_repair_result *result = repair->result;
     struct gn_repair_pass *pass = &result->passes[index];
-    /* the paper: a smaller γ in each further pass; but before intervals are halved, µ is only an estimate */
-    const int steps = index >= 2 && !repair->settings->latency ? (int)index - 1 : (int)index;
-    pass->gamma = 1 - fmin((1 - repair->settings->gamma) * pow(10, steps), 0.5);
-    pass->no_latency = index >= 2 && !repair->settings->latency;
     /* the paper: a smaller γ in each further pass; µ is only an estimate, and the next suspect */
     pass->gamma = 1 - fmin((1 - repair->settings->gamma) * pow(10, index), 0.5);
     pass->no_latency = index >= FIRST_WITHOUT_LATENCY && !repair->settings->latency;
@@ -213,21 +195,12 @@ static int settle_ceilings(struct gn_repair *repair, struct gn_error *err)
     return code;
 }
 
-/* What clocks that are wrong by constants may ask for: along a chain in which each is behind the one before,
- * a violation for each clock but the first. More than that comes from going around in circles. */
-static int64_t asked_for(const struct gn_repair *repair)
-{
-    const int64_t worst = worst_of(&repair->result->before), chain = repair->clocks - 1;
-    const int64_t most = chain > 3 ? chain : 3;
-    return worst > INT64_MAX / most ? INT64_MAX : most * worst;
-}
-
 static int go_forward(struct gn_repair *repair, struct gn_error *err)
 {
     struct gn_repair_result *result = repair->result;
     result->threshold_ticks = repair->settings->threshold_ticks;
     if (result->threshold_ticks == 0)
-        result->threshold_ticks = asked_for(repair);
+        result->threshold_ticks = 3 * worst_of(&result->before);
     result->converged = true;
     if (result->before.messages.violating + result->before.collectives.violating == 0)
         return 0;
@@ -260,7 +233,6 @@ int gn_repair(struct gn_repair **repair, const struct gn_definitions *definition
                             .settings = settings,
                             .result = result,
                             .domains = count_domains(definitions)};
-    r->clocks = count_clocks(definitions, r->domains);
     double begin_s = now_s();
     tell(r, "measure", 0);
     int code = gn_latency_open(&result->latency, r->domains, err);

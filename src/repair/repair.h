@@ -41,9 +41,8 @@ struct gn_repair_settings {
     double gamma; /* 0 < γ < 1 of the first pass */
     double slope; /* gn_amortize_settings */
     int64_t longest_ticks;
-    int64_t threshold_ticks; /* largest shift that is not a reason for another pass; 0: the largest violation
-                                times three, or times the number of clocks − 1 where that is more; or what
-                                smaller γ do not make smaller */
+    int64_t threshold_ticks; /* largest shift that is not a reason for another pass; 0: three times the
+                                largest violation, or what neither a smaller γ nor µ = 0 makes smaller */
     double apart_ppm;        /* gn_latency_sample_new */
     const struct gn_latency *latency; /* given; NULL: estimated */
     bool bounded; /* ops have guaranteed bounds: corrected times stay inside wherever that is possible */

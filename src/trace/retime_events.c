@@ -155,7 +155,11 @@ static enum end end_of(const struct pass *p, const uint8_t *at)
     bool is_full = p->in.bytes_size == p->in.chunk;
     if (at == limit || at[0] == GN_RECORD_END_OF_CHUNK)
         return is_full ? GOES_ON : CUT;
-    return at[0] == GN_RECORD_END_OF_FILE || at[0] == GN_RECORD_END_OF_LAST_CHUNK ? ENDED : CUT;
+    if (at[0] != GN_RECORD_END_OF_FILE && at[0] != GN_RECORD_END_OF_LAST_CHUNK)
+        return CUT;
+    /* what looks like an end in the middle of a file that has one is damage: events would be lost */
+    bool is_last = limit - at == GN_END_SIZE && p->in.offset + p->in.bytes_size == p->in.size;
+    return !p->is_whole || is_last ? ENDED : CUT;
 }
 
 static int pass_chunk(struct pass *p, enum end *end)

@@ -34,7 +34,7 @@ sync() {
         fail "$name: the clock condition does not hold"
 }
 
-# same NAME TRACE unchanged|moved: nothing but times differs
+# same NAME TRACE unchanged|moved|bounded: nothing but times differs
 same() {
     "$python" "$here/same_events.py" "$(anchor "$2")" "$(anchor "$1.repaired")" "$3" >"$work/same.out" 2>"$work/same.err" ||
         fail "$1: $(tail -1 "$work/same.err")"
@@ -124,7 +124,7 @@ offsets) # clocks that were compared at the begin and the end, and that have bou
     "$gnomon" synth stencil2 $skew --measure-offsets 5us:100us -o bounds >synth.out || fail "no bounds"
     sync bounds bounds
     value bounds.json 'r["presync"]["kind"] == "bounds" and r["bounds"]["bounded"] >= r["events"] > 0' || fail "bounds"
-    same bounds bounds moved
+    same bounds bounds bounded
     # what offsets repair already stays as it is, offsets and all
     "$gnomon" synth ring -n 4 -e 4000 --domains 4 --offset 20ms --measure-offsets 0 -o repaired >synth.out || fail "no offsets"
     sync repaired repaired
@@ -399,7 +399,7 @@ hosts) # five seconds apart, and drifting
     sync bounds "$run"
     value bounds.json 'r["presync"]["kind"] == "bounds" and r["presync"]["chosen"] and r["bounds"]["bounded"] > 0 or r["unchanged"]' ||
         fail "the archive's bounds are not used"
-    if value bounds.json 'r["unchanged"]'; then mode=unchanged; else mode=moved; fi
+    if value bounds.json 'r["unchanged"]'; then mode=unchanged; else mode=bounded; fi
     same bounds "$run/trace" $mode
     # seconds apart, it is all to be done by the messages
     sync none "$run" --presync none

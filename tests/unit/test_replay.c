@@ -364,23 +364,43 @@ struct job {
     bool measured;
 };
 
+/* The number of a link in a store that has but those of its ops: *known of them, of which the program's are
+ * in `numbers`. */
+static uint32_t link_in(uint32_t *numbers, size_t *known, uint32_t link)
+{
+    for (uint32_t i = 0; i < *known; i++)
+        if (numbers[i] == link)
+            return i;
+    numbers[(*known)++] = link;
+    return (uint32_t)(*known - 1);
+}
+
 static void fill(struct job *job)
 {
     struct gn_op_store *store = &job->store;
     struct gn_error err;
+    uint32_t channels[512], groups[8];
     assert_int_equal(gn_op_store_open(store, job->p->size, NULL, &err), 0);
-    store->channels = calloc(job->p->channels + 1, sizeof *store->channels);
-    memcpy(store->channels, job->p->channel, job->p->channels * sizeof *store->channels);
-    store->channel_count = job->p->channels;
-    for (uint32_t i = 0; i < job->p->channels; i++)
+    for (size_t i = 0; i < job->p->made_count; i++) {
+        struct made *made = &job->p->made[i];
+        if (job->owner[made->at.location] != job->transport.rank)
+            continue;
+        struct gn_op *op = gn_op_add(store, made->at.location);
+        *op = made->op;
+        if (op->kind == GN_OP_SEND || op->kind == GN_OP_RECEIVE)
+            op->link = link_in(channels, &store->channel_count, op->link);
+        else if (op->kind == GN_OP_BEGIN || op->kind == GN_OP_END)
+            op->link = link_in(groups, &store->group_count, op->link);
+    }
+    store->channels = calloc(store->channel_count + 1, sizeof *store->channels);
+    for (size_t i = 0; i < store->channel_count; i++) {
+        store->channels[i] = job->p->channel[channels[i]];
         store->channels[i].sends =
-            job->owner[job->p->channel[i].from] == job->transport.rank ? job->p->sent[i] : 0;
-    store->groups = calloc(job->p->groups, sizeof *store->groups);
-    memcpy(store->groups, job->p->group, job->p->groups * sizeof *store->groups);
-    store->group_count = job->p->groups;
-    for (size_t i = 0; i < job->p->made_count; i++)
-        if (job->owner[job->p->made[i].at.location] == job->transport.rank)
-            *gn_op_add(store, job->p->made[i].at.location) = job->p->made[i].op;
+            job->owner[store->channels[i].from] == job->transport.rank ? job->p->sent[channels[i]] : 0;
+    }
+    store->groups = calloc(store->group_count + 1, sizeof *store->groups);
+    for (size_t i = 0; i < store->group_count; i++)
+        store->groups[i] = job->p->group[groups[i]];
 }
 
 static void *work(void *argument)
@@ -572,6 +592,39 @@ static void circles_are_cut(void **state)
     free_program(p);
 }
 
+/* A communicator of a broken trace: nobody waits for members that are no process, or that are named again. */
+static void members_that_are_none_are_not_waited_for(void **state)
+{
+    (void)state;
+    const struct gn_replay_settings settings = {.gamma_loss = UINT64_MAX / 100,
+                                                .believed_ticks = INT64_MAX / 4};
+    for (uint8_t shape = GN_SHAPE_ALL_TO_ALL; shape <= GN_SHAPE_PREFIX; shape++) {
+        struct program *p = run_program(5, 4, 0, false);
+        uint32_t members[] = {0, GN_NONE, 1, 0, 99, 2};
+        p->group[0].comm = gn_define_comm(
+            p->d, &(struct gn_comm_def){.parent = GN_NONE, .member_count = 6, .members = members});
+        for (uint32_t i = 0; i < 3; i++) {
+            const bool gives = shape == GN_SHAPE_ONE_TO_ALL ? i == 0 : shape != GN_SHAPE_ALL_TO_ONE || i > 0;
+            const bool gets = shape == GN_SHAPE_ALL_TO_ONE ? i == 0 : shape != GN_SHAPE_ONE_TO_ALL || i > 0;
+            struct gn_op op = {.kind = GN_OP_BEGIN, .shape = shape, .flags = gives ? GN_OP_GIVES : 0};
+            p->skew[i] = 0;
+            p->now[i] = 100 - i * 10;
+            add(p, i, op);
+            op.kind = GN_OP_END;
+            op.flags = gets ? GN_OP_GETS : 0;
+            p->now[i]++;
+            add(p, i, op);
+        }
+        for (uint32_t ranks = 1; ranks <= 3; ranks++) {
+            const struct gn_replay_stats stats = check(p, &settings, ranks, false, false);
+            assert_int_equal(stats.cut, 0);
+            assert_int_equal(stats.incomplete_collectives, 0);
+            assert_true(stats.collectives.messages > 0);
+        }
+        free_program(p);
+    }
+}
+
 /* Ops of a location that came after each other change places, as in a file that was damaged: then there are
  * all kinds of circles. What a channel or a group counts stays in order. */
 static void scramble(struct program *p)
@@ -753,8 +806,8 @@ static void add_op(struct gn_op_store *store, uint32_t location, enum gn_op_kind
 }
 
 /* Messages go along a chain of clocks, each 20 us behind the one before: the last one has to be put forward
- * by what is missing to all of them, and that is no reason for clocks that run back faster. */
-static void a_chain_of_clocks_needs_one_pass(void **state)
+ * by what is missing to all of them. Further passes do not help, which is no failure. */
+static void a_chain_of_clocks_converges(void **state)
 {
     (void)state;
     enum { CLOCKS = 16, ROUNDS = 50, HOP = 30000, TAKES = 2000, BEHIND = 20000 };
@@ -780,16 +833,15 @@ static void a_chain_of_clocks_needs_one_pass(void **state)
     }
     struct threads_world *world = threads_world_new(1);
     const struct gn_transport transport = threads_transport(world, 0);
-    const struct gn_repair_settings settings = {.gamma = 0.99, .slope = 0.01, .longest_ticks = 100000};
+    const struct gn_repair_settings settings = {.gamma = 0.999999, .slope = 0.01, .longest_ticks = 100000};
     struct gn_repair_result result;
     struct gn_repair *repair;
     struct gn_error err;
     assert_int_equal(gn_repair(&repair, d, &store, &transport, owner, &settings, &result, &err), 0);
     assert_int_equal(result.before.messages.worst_ticks, BEHIND - TAKES);
-    assert_int_equal(result.threshold_ticks, (CLOCKS - 1) * (BEHIND - TAKES));
-    assert_int_equal(result.pass_count, 1);
     assert_true(result.converged);
-    assert_in_range(result.passes[0].largest_shift_ticks, 200000, result.threshold_ticks);
+    assert_int_equal(result.pass_count, 3);
+    assert_in_range(result.after.largest_shift_ticks, 200000, (CLOCKS - 1) * (BEHIND - TAKES));
     gn_repair_close(repair);
     gn_latency_close(&result.latency);
     gn_op_store_close(&store);
@@ -816,9 +868,13 @@ static int stress(char **arguments)
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_chain_of_clocks_needs_one_pass),   cmocka_unit_test(every_program_is_solved),
-        cmocka_unit_test(broken_traces_are_solved),           cmocka_unit_test(circles_are_cut),
-        cmocka_unit_test(circles_are_cut_by_all_alike),       cmocka_unit_test(late_batches_change_nothing),
+        cmocka_unit_test(a_chain_of_clocks_converges),
+        cmocka_unit_test(every_program_is_solved),
+        cmocka_unit_test(broken_traces_are_solved),
+        cmocka_unit_test(members_that_are_none_are_not_waited_for),
+        cmocka_unit_test(circles_are_cut),
+        cmocka_unit_test(circles_are_cut_by_all_alike),
+        cmocka_unit_test(late_batches_change_nothing),
         cmocka_unit_test(corrected_times_stay_inside_bounds),
     };
     return count == 4 ? stress(arguments) : cmocka_run_group_tests(tests, NULL, NULL);

@@ -789,15 +789,19 @@ static void a_whole_file_with_other_things_in_it_is_refused(void **state)
 {
     (void)state;
     struct gn_error err = {0};
-    struct rule rule = {.shift = 1};
     struct decoded d;
-    write_archive(3000);
-    decode(&d, "in/traces/5.evt");
-    d.file.at[d.events[1500].at] = 3;
-    write_file("in/traces/5.evt", d.file.at, d.file.size);
-    assert_int_equal(retime_code("in", &rule, &err), -EBADMSG);
-    assert_non_null(strstr(err.text, "what follows event 1500"));
-    release(&d);
+    /* a record that is none; and what looks like the end of a chunk, of the file, and of the last chunk */
+    for (uint8_t kind = 0; kind <= 3; kind++) {
+        struct rule rule = {.shift = 1};
+        write_archive(3000);
+        decode(&d, "in/traces/5.evt");
+        d.file.at[d.events[1500].at] = kind;
+        write_file("in/traces/5.evt", d.file.at, d.file.size);
+        assert_int_equal(retime_code("in", &rule, &err), -EBADMSG);
+        assert_non_null(strstr(err.text, "what follows event 1500"));
+        release(&d);
+        assert_int_equal(run("rm -r %s/in", folder), 0);
+    }
 }
 
 static void a_location_without_a_file_gets_none(void **state)
