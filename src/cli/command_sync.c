@@ -37,7 +37,7 @@ static const struct argp_option options[] = {
     {"latency", KEY_LATENCY, "auto|TIME|FILE", 0,
      "The least that messages between clocks take: estimated (default), one time, or a file of them", 0},
     {"threshold", KEY_THRESHOLD, "TIME", 0,
-     "The largest shift that is no reason for another pass (default: 3 times the largest violation)", 0},
+     "The largest shift that is no reason for another pass (default: 3 times the largest reversal)", 0},
     {"verify", KEY_VERIFY, NULL, 0, "Check the new archive; exit status 1 when it violates the condition", 0},
     {"keep-going", KEY_KEEP_GOING, NULL, 0,
      "Repair what there is, although event files are missing or are of no location", 0},

@@ -159,6 +159,16 @@ static int forward(struct gn_repair *repair, uint32_t index, struct gn_error *er
     return code;
 }
 
+/* How wrong clocks are for certain: by reversals, where µ is only an estimate. */
+static int64_t proven_wrong(const struct gn_repair *repair)
+{
+    const struct gn_replay_stats *before = &repair->result->before;
+    const int64_t messages = before->messages.error_ticks_max,
+                  collectives = before->collectives.error_ticks_max;
+    const int64_t reversed = messages > collectives ? messages : collectives;
+    return reversed > 0 && !repair->settings->latency ? reversed : worst_of(before);
+}
+
 /* Whether another pass is not worth it; *converged: because the error is small, or asked for by the clocks.
  */
 static bool is_enough(const struct gn_repair *repair, uint32_t index, bool *converged)
@@ -200,7 +210,7 @@ static int go_forward(struct gn_repair *repair, struct gn_error *err)
     struct gn_repair_result *result = repair->result;
     result->threshold_ticks = repair->settings->threshold_ticks;
     if (result->threshold_ticks == 0)
-        result->threshold_ticks = 3 * worst_of(&result->before);
+        result->threshold_ticks = 3 * proven_wrong(repair);
     result->converged = true;
     if (result->before.messages.violating + result->before.collectives.violating == 0)
         return 0;

@@ -42,7 +42,8 @@ struct gn_repair_settings {
     double slope; /* gn_amortize_settings */
     int64_t longest_ticks;
     int64_t threshold_ticks; /* largest shift that is not a reason for another pass; 0: three times the
-                                largest violation, or what neither a smaller γ nor µ = 0 makes smaller */
+                                largest reversal (of given µ: violation), or what neither a smaller γ nor µ =
+                                0 makes smaller */
     double apart_ppm;        /* gn_latency_sample_new */
     const struct gn_latency *latency; /* given; NULL: estimated */
     bool bounded; /* ops have guaranteed bounds: corrected times stay inside wherever that is possible */

@@ -252,8 +252,11 @@ static void define(struct program *p)
         {.parent = GN_NONE, .member_count = p->size, .members = members},
         {.parent = GN_NONE, .member_count = p->size - half, .members = members + half},
         {.parent = GN_NONE, .member_count = half, .other_count = p->size - half, .members = members}};
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 3; i++) {
         p->group[p->groups++].comm = gn_define_comm(p->d, &comms[i]);
+        /* the first question makes a table: processes that are threads here share it */
+        gn_comm_rank_of(p->d, p->group[i].comm, 0, NULL);
+    }
 }
 
 static struct program *run_program(uint64_t seed, uint32_t size, uint32_t steps, bool broken)
