@@ -138,7 +138,7 @@ uint32_t gn_define_clock(struct gn_definitions *definitions, const struct gn_off
 
 /* The rank of a process in a communicator (of an intercommunicator: in the group it belongs to, with *second
  * set to whether that is the second one), or GN_NONE. second may be NULL. At most logarithmic time after the
- * first question about a communicator. */
+ * first question about a communicator, which must not come from several threads at a time. */
 uint32_t gn_comm_rank_of(const struct gn_definitions *definitions, uint32_t comm, uint32_t process,
                          bool *second);
 /* The process that `process` means by rank `peer` of comm (of an intercommunicator: in the other group);

@@ -252,11 +252,8 @@ static void define(struct program *p)
         {.parent = GN_NONE, .member_count = p->size, .members = members},
         {.parent = GN_NONE, .member_count = p->size - half, .members = members + half},
         {.parent = GN_NONE, .member_count = half, .other_count = p->size - half, .members = members}};
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++)
         p->group[p->groups++].comm = gn_define_comm(p->d, &comms[i]);
-        /* the first question makes a table: processes that are threads here share it */
-        gn_comm_rank_of(p->d, p->group[i].comm, 0, NULL);
-    }
 }
 
 static struct program *run_program(uint64_t seed, uint32_t size, uint32_t steps, bool broken)
@@ -456,12 +453,20 @@ static struct gn_replay_count measured_as(struct program *p, const struct gn_lat
     return count;
 }
 
+/* The first question about a communicator writes to the definitions: not by several threads at a time. */
+static void ask_first(const struct program *p)
+{
+    for (uint32_t i = 0; i < p->d->comm_count; i++)
+        gn_comm_rank_of(p->d, i, GN_NONE, NULL); /* nobody: it looks in both groups */
+}
+
 static struct job *run_jobs(struct program *p, const struct gn_replay_settings *settings, uint32_t ranks,
                             bool measured)
 {
     struct threads_world *world = threads_world_new(ranks);
     struct job *jobs = calloc(ranks, sizeof *jobs);
     pthread_t threads[MOST_RANKS];
+    ask_first(p);
     if (most_delay_us)
         threads_world_delay(world, most_delay_us, p->random ^ ranks);
     for (uint32_t r = 0; r < ranks; r++) {
@@ -760,6 +765,7 @@ static void check_bounded(struct program *p, uint32_t ranks)
     struct threads_world *world = threads_world_new(ranks);
     struct job jobs[MOST_RANKS] = {0};
     pthread_t threads[MOST_RANKS];
+    ask_first(p);
     for (uint32_t r = 0; r < ranks; r++) {
         jobs[r] = (struct job){.p = p, .transport = threads_transport(world, r)};
         for (uint32_t i = 0; i < p->size; i++)
