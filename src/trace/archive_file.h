@@ -28,6 +28,9 @@ enum gn_file_state gn_archive_definitions_state(const char *folder);
  * file says, however much longer than the file that is.) chunk: bytes. */
 uint64_t gn_archive_definitions_count(const char *folder, uint64_t chunk);
 
+/* More events than a location's file of this size can have; UINT64_MAX: it cannot be told. */
+uint64_t gn_archive_most_records(const char *folder, uint64_t location);
+
 /* How many records an event file has that are complete; chunk: its chunks' size in bytes. 0 if it cannot be
  * read. */
 uint64_t gn_archive_file_records(const char *folder, uint64_t location, uint64_t chunk);
