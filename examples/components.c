@@ -7,7 +7,7 @@
  * of iterations depends on the number of ranks and threads, nor on `--straggler`, which makes one rank's part
  * cost several times as much.
  *
- * Regions: "propagate" is the work, of all threads of a rank at a time; "exchange" is what ends the
+ * Regions: "propagate" is the work, of every thread; "exchange" is what ends the
  * iteration.
  */
 #include <mpi.h>
@@ -61,8 +61,10 @@ static void propagate(void *program, struct member *me)
     const struct graph *g = labels->graph;
     long first, end;
     graph_share(g, me->team->threads, me->index, &first, &end);
+    member_begin(me, "propagate");
     straggle(labels, me, first, end, member_extra(me, g->offset[end] - g->offset[first]));
     take_smallest(labels, me, first, end);
+    member_end(me, "propagate");
 }
 
 static void exchange(struct labels *labels, long threads)
@@ -82,7 +84,9 @@ static void exchange(struct labels *labels, long threads)
 static __attribute__((noinline)) long iterate(struct labels *labels, struct team *team, long iterations)
 {
     for (long i = 1; i <= iterations; i++) {
-        team_run(team, "propagate", propagate, labels);
+        gnomon_region_begin("propagate");
+        team_run(team, propagate, labels);
+        gnomon_region_end("propagate");
         exchange(labels, team->threads);
         if (labels->all_changed == 0)
             return i;
@@ -137,7 +141,7 @@ static void print_result(const struct labels *labels, long iterations)
 
 static void solve(struct graph *graph, struct team *team, long iterations, int rank, int size)
 {
-    static struct labels labels;
+    struct labels labels = {0};
     if (graph_create(graph, rank, size) != 0 || labels_create(&labels, graph) != 0) {
         fprintf(stderr, "components: rank %d: no memory for 2^%ld vertices\n", rank, graph->scale);
         MPI_Abort(MPI_COMM_WORLD, 1);
@@ -158,8 +162,8 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
 
-    struct graph graph = {.scale = 15, .edges_per_vertex = 2, .seed = 1, .both_ways = 1};
-    struct team team = TEAM_DEFAULTS(2000);
+    struct graph graph = {.scale = 15, .edges_per_vertex = 1, .seed = 1, .both_ways = 1};
+    struct team team = TEAM_DEFAULTS(4000);
     long iterations = 1000;
     const struct option_spec specs[] = {
         GRAPH_OPTIONS(&graph),

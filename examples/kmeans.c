@@ -6,7 +6,7 @@
  * the others wait for it in every MPI_Allreduce. Coordinates are integers: sums are exact, and the result
  * does not depend on the number of ranks and threads.
  *
- * Regions: "assign" is the work, of all threads of a rank at a time; "exchange" is what ends the iteration.
+ * Regions: "assign" is the work, of every thread; "exchange" is what ends the iteration.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -117,8 +117,10 @@ static void assign_points(void *program, struct member *me)
     struct search *search = program;
     long count = search->cloud->count, threads = me->team->threads;
     long first = count * me->index / threads, end = count * (me->index + 1) / threads;
+    member_begin(me, "assign");
     straggle(search, me, first, end, member_extra(me, end - first));
     assign_share(search, me, first, end);
+    member_end(me, "assign");
 }
 
 static void add_sums(const struct search *search, long threads, struct sums *mine)
@@ -151,7 +153,9 @@ static __attribute__((noinline)) long iterate(struct search *search, struct team
                                               struct sums *all)
 {
     for (long i = 1; i <= iterations; i++) {
-        team_run(team, "assign", assign_points, search);
+        gnomon_region_begin("assign");
+        team_run(team, assign_points, search);
+        gnomon_region_end("assign");
         exchange(search, team->threads, all);
         if (all->changed == 0)
             return i;
@@ -181,14 +185,13 @@ static void first_centres(double centre[CENTRES][DIMENSIONS], long seed)
 static void cluster(struct team *team, long points, long iterations, long seed, int rank, int size)
 {
     struct cloud cloud;
-    static struct search search;
+    struct search search = {.cloud = &cloud};
     struct sums all;
     long first = points * rank / size, end = points * (rank + 1) / size;
     if (cloud_create(&cloud, first, end - first, seed) != 0) {
         fprintf(stderr, "kmeans: rank %d: no memory for %ld points\n", rank, end - first);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    search.cloud = &cloud;
     first_centres(search.centre, seed);
     team_start(team);
     long done = iterate(&search, team, iterations, &all);
@@ -206,7 +209,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
 
     struct team team = TEAM_DEFAULTS(1000);
-    long points = 80000, iterations = 80, seed = 1;
+    long points = 50000, iterations = 80, seed = 1;
     const struct option_spec specs[] = {
         {OPTION_NUMBER, "points", &points, CENTRES, 1e9, 0, "points, split over the ranks"},
         {OPTION_NUMBER, "iterations", &iterations, 1, 1e9, 0, "iterations at most"},

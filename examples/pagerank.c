@@ -6,7 +6,7 @@
  * are counted in whole numbers: the result does not depend on the number of ranks and threads, nor on
  * `--straggler`, which makes one rank's collecting cost several times as much.
  *
- * Regions: "rank" is the work, of all threads of a rank at a time; "exchange" is what ends the iteration.
+ * Regions: "rank" is the work, of every thread; "exchange" is what ends the iteration.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -26,40 +26,36 @@ struct ranking {
     struct graph *graph;
     int64_t *visits; /* of own vertices */
     int64_t *passed; /* of all vertices: what each passes on along each of its edges */
+    int64_t *next;   /* of own vertices: what they will pass on; others still read `passed` */
     struct totals all;
     struct totals totals[TEAM_MAX]; /* of each thread */
 };
 
-static int64_t passed_on(const struct ranking *ranking, long own)
+static void set_visits(struct ranking *ranking, long own, int64_t visits, struct totals *totals)
 {
+    int64_t before = ranking->visits[own];
     int32_t edges = ranking->graph->out_degree[ranking->graph->first + own];
-    return edges > 0 ? ranking->visits[own] / edges : 0;
+    ranking->visits[own] = visits;
+    ranking->next[own] = edges > 0 ? visits / edges : 0;
+    totals->changed += visits > before ? visits - before : before - visits;
+    totals->stranded += edges > 0 ? 0 : visits;
 }
 
-static void add_vertex(const struct ranking *ranking, long own, int64_t before, struct totals *totals)
-{
-    int64_t now = ranking->visits[own];
-    totals->changed += now > before ? now - before : before - now;
-    if (ranking->graph->out_degree[ranking->graph->first + own] == 0)
-        totals->stranded += now;
-}
-
-/* New visits of own vertices [first, end); `passed` is not touched, others still read it. */
+/* New visits of own vertices [first, end). */
 static __attribute__((noinline)) void collect(struct ranking *ranking, struct member *me, long first,
                                               long end)
 {
     const struct graph *g = ranking->graph;
-    struct totals *totals = &ranking->totals[me->index];
-    *totals = (struct totals){0, 0};
+    struct totals totals = {0, 0};
     int64_t anywhere = VISITS / 100 * (100 - FOLLOWED) + ranking->all.stranded / 100 * FOLLOWED;
     for (long own = first; own < end; own++) {
-        int64_t sum = 0, before = ranking->visits[own];
+        int64_t sum = 0;
         for (long i = g->offset[own]; i < g->offset[own + 1]; i++)
             sum += ranking->passed[g->neighbour[i]];
-        ranking->visits[own] = anywhere / g->vertices + sum * FOLLOWED / 100;
-        add_vertex(ranking, own, before, totals);
+        set_visits(ranking, own, anywhere / g->vertices + sum * FOLLOWED / 100, &totals);
         member_did(me, g->offset[own + 1] - g->offset[own]);
     }
+    ranking->totals[me->index] = totals;
 }
 
 /* The same edges without keeping anything, `items` of them: nothing but work. */
@@ -82,24 +78,24 @@ static void rank_vertices(void *program, struct member *me)
     const struct graph *g = ranking->graph;
     long first, end;
     graph_share(g, me->team->threads, me->index, &first, &end);
+    member_begin(me, "rank");
     straggle(ranking, me, first, end, member_extra(me, g->offset[end] - g->offset[first]));
     collect(ranking, me, first, end);
+    member_end(me, "rank");
 }
 
 static void exchange(struct ranking *ranking, long threads)
 {
-    struct graph *g = ranking->graph;
+    const struct graph *g = ranking->graph;
     struct totals mine = {0, 0};
     gnomon_region_begin("exchange");
     for (long t = 0; t < threads; t++) {
         mine.changed += ranking->totals[t].changed;
         mine.stranded += ranking->totals[t].stranded;
     }
-    for (long v = g->first; v < g->end; v++)
-        ranking->passed[v] = passed_on(ranking, v - g->first);
     MPI_Allreduce(&mine, &ranking->all, 2, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
-    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, ranking->passed, g->count, g->start, MPI_INT64_T,
-                   MPI_COMM_WORLD);
+    MPI_Allgatherv(ranking->next, (int)(g->end - g->first), MPI_INT64_T, ranking->passed, g->count, g->start,
+                   MPI_INT64_T, MPI_COMM_WORLD);
     gnomon_region_end("exchange");
 }
 
@@ -108,7 +104,9 @@ static __attribute__((noinline)) long iterate(struct ranking *ranking, struct te
                                               int64_t tolerance)
 {
     for (long i = 1; i <= iterations; i++) {
-        team_run(team, "rank", rank_vertices, ranking);
+        gnomon_region_begin("rank");
+        team_run(team, rank_vertices, ranking);
+        gnomon_region_end("rank");
         exchange(ranking, team->threads);
         if (ranking->all.changed <= tolerance)
             return i;
@@ -122,7 +120,8 @@ static int ranking_create(struct ranking *ranking, struct graph *g)
     ranking->graph = g;
     ranking->visits = calloc((size_t)(g->end - g->first) + 1, sizeof *ranking->visits);
     ranking->passed = calloc((size_t)g->vertices, sizeof *ranking->passed);
-    if (!ranking->visits || !ranking->passed)
+    ranking->next = calloc((size_t)(g->end - g->first) + 1, sizeof *ranking->next);
+    if (!ranking->visits || !ranking->passed || !ranking->next)
         return -1;
     for (long v = 0; v < g->end - g->first; v++)
         ranking->visits[v] = VISITS / g->vertices;
@@ -139,6 +138,7 @@ static void ranking_destroy(struct ranking *ranking)
 {
     free(ranking->visits);
     free(ranking->passed);
+    free(ranking->next);
 }
 
 /* Everything in one number: the sum of visits times a random number of the vertex. */
@@ -174,7 +174,7 @@ static void print_result(const struct ranking *ranking, long iterations, int ran
 static void solve(struct graph *graph, struct team *team, long iterations, long tolerance_ppb, int rank,
                   int size)
 {
-    static struct ranking ranking;
+    struct ranking ranking = {0};
     if (graph_create(graph, rank, size) != 0 || ranking_create(&ranking, graph) != 0) {
         fprintf(stderr, "pagerank: rank %d: no memory for 2^%ld vertices\n", rank, graph->scale);
         MPI_Abort(MPI_COMM_WORLD, 1);
@@ -196,7 +196,7 @@ int main(int argc, char **argv)
 
     struct graph graph = {.scale = 14, .edges_per_vertex = 8, .seed = 1};
     struct team team = TEAM_DEFAULTS(1000);
-    long iterations = 100, tolerance_ppb = 1000;
+    long iterations = 100, tolerance_ppb = 10;
     const struct option_spec specs[] = {
         GRAPH_OPTIONS(&graph),
         {OPTION_NUMBER, "iterations", &iterations, 1, 1e9, 0, "iterations at most"},

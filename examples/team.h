@@ -26,8 +26,8 @@
 #include "options.h"
 
 #define TEAM_MAX 64
-#define TEAM_SLEEP_NS 1000000 /* due time from one sleep to the next: far above what sleeping itself costs   \
-                               */
+/* Due time from one sleep to the next: far above what sleeping itself costs. */
+#define TEAM_SLEEP_NS 1000000
 
 struct team;
 
@@ -42,6 +42,7 @@ struct member {
     double extra;     /* straggler: items without result, per item of the share */
 };
 
+/* A share of the work, between member_begin and member_end. */
 typedef void team_work(void *program, struct member *me);
 
 struct team {
@@ -53,35 +54,25 @@ struct team {
 
     struct member members[TEAM_MAX];
     pthread_barrier_t begin, end; /* of the shares */
-    const char *region;
-    team_work *work; /* NULL: the threads end */
+    team_work *work;              /* NULL: the threads end */
     void *program;
     int rank;
     double start_s; /* MPI_Wtime */
 };
 
-#define TEAM_DEFAULTS(item_ns)                                                                               \
-    {                                                                                                        \
-        .threads = 1, .pace_ns = (item_ns), .straggler = -1, .straggler_work = 3                             \
-    }
+/* clang-format takes initializers in macros for code. */
+/* clang-format off */
+#define TEAM_DEFAULTS(item_ns) {.threads = 1, .pace_ns = (item_ns), .straggler = -1, .straggler_work = 3}
 
-/* Lines of a program's table of options. */
-#define TEAM_OPTIONS(team, size, item)                                                                         \
-    {OPTION_NUMBER, "threads", &(team)->threads, 1, TEAM_MAX, 0, "threads of each rank"},                      \
-        {OPTION_NUMBER, "pace", &(team)->pace_ns, 0, 1e9, 0, "ns that " item " takes; 0: as fast as it goes"}, \
-        {OPTION_MAYBE_NUMBER,        "straggler", &(team)->straggler, 0, (size)-1, (size)-1,                   \
-         "rank N (the last) is slow"},                                                                         \
-        {OPTION_REAL,                                                                                          \
-         "straggler-work",                                                                                     \
-         &(team)->straggler_work,                                                                              \
-         1,                                                                                                    \
-         1000,                                                                                                 \
-         0,                                                                                                    \
-         "how many times the work it does"},                                                                   \
-        {OPTION_FLAG, "balanced", &(team)->balanced, 0, 0, 0, "no straggler after all"},                       \
-    {                                                                                                          \
-        OPTION_FLAG, "time", &(team)->with_time, 0, 0, 0, "also print the run time"                            \
-    }
+/* Lines of a program's table of options; `item` is what takes pace_ns. */
+#define TEAM_OPTIONS(team, size, item) \
+    {OPTION_NUMBER, "threads", &(team)->threads, 1, TEAM_MAX, 0, "threads of each rank"}, \
+    {OPTION_NUMBER, "pace", &(team)->pace_ns, 0, 1e9, 0, "ns that " item " takes; 0: as fast as it goes"}, \
+    {OPTION_MAYBE_NUMBER, "straggler", &(team)->straggler, 0, (size) - 1, (size) - 1, "rank N (the last) is slow"}, \
+    {OPTION_REAL, "straggler-work", &(team)->straggler_work, 1, 1000, 0, "how many times the work it does"}, \
+    {OPTION_FLAG, "balanced", &(team)->balanced, 0, 0, 0, "no straggler after all"}, \
+    {OPTION_FLAG, "time", &(team)->with_time, 0, 0, 0, "also print the run time"}
+/* clang-format on */
 
 static inline int64_t team_now_ns(void)
 {
@@ -90,15 +81,13 @@ static inline int64_t team_now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static inline void member_sleep(struct member *me)
+/* Until what is done is due. EINTR: a signal came first. */
+static inline int member_sleep(struct member *me)
 {
-    if (me->team->pace_ns == 0)
-        return;
     int64_t due_ns = me->start_ns + me->items * me->team->pace_ns;
     struct timespec due = {.tv_sec = due_ns / 1000000000, .tv_nsec = due_ns % 1000000000};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL) == EINTR)
-        continue;
     me->next = me->items + me->per_sleep;
+    return clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
 }
 
 /* How many items without result a share of `items` brings with it. */
@@ -107,7 +96,7 @@ static inline long member_extra(const struct member *me, long items)
     return (long)(me->extra * (double)items);
 }
 
-/* To be called as the work goes on. */
+/* To be called as the work goes on. What an interrupted sleep leaves out is slept later. */
 static inline void member_did(struct member *me, long items)
 {
     me->items += items;
@@ -115,13 +104,22 @@ static inline void member_did(struct member *me, long items)
         member_sleep(me);
 }
 
-static inline void member_work(struct member *me)
+/* Around a share. The main thread's lies in the region around the call of team_run. */
+static inline void member_begin(struct member *me, const char *region)
 {
-    me->start_ns = team_now_ns();
+    if (me->index > 0)
+        gnomon_region_begin(region);
     me->items = 0;
     me->next = me->per_sleep;
-    me->team->work(me->team->program, me);
-    member_sleep(me);
+    me->start_ns = team_now_ns();
+}
+
+static inline void member_end(struct member *me, const char *region)
+{
+    while (me->team->pace_ns > 0 && member_sleep(me) == EINTR)
+        continue;
+    if (me->index > 0)
+        gnomon_region_end(region);
 }
 
 static inline void *member_run(void *argument)
@@ -132,24 +130,20 @@ static inline void *member_run(void *argument)
         pthread_barrier_wait(&team->begin);
         if (!team->work)
             return NULL;
-        gnomon_region_begin(team->region);
-        member_work(me);
-        gnomon_region_end(team->region);
+        team->work(team->program, me);
         pthread_barrier_wait(&team->end);
     }
 }
 
-/* Each thread does work(program, itself), once; returns when all have. */
-static inline void team_run(struct team *team, const char *region, team_work *work, void *program)
+/* Each thread does work(program, itself), once; returns when all have. Inlined, for the main thread's call of
+ * `work` to be one that tools can follow. */
+static inline __attribute__((always_inline)) void team_run(struct team *team, team_work *work, void *program)
 {
-    team->region = region;
     team->work = work;
     team->program = program;
-    gnomon_region_begin(region);
     pthread_barrier_wait(&team->begin);
-    member_work(&team->members[0]);
+    work(program, &team->members[0]);
     pthread_barrier_wait(&team->end);
-    gnomon_region_end(region);
 }
 
 static inline void team_fail(const struct team *team, const char *what)
