@@ -32,8 +32,8 @@
 struct gn_activity {
     uint32_t parent; /* activity of the enclosing region; GN_NONE: there is none */
     uint32_t region; /* innermost open region; GN_NONE: no region is open */
-    uint32_t path;   /* region == GN_NONE: of the call that ends it, GN_NONE: the program's end; else of the
-                        region's enter, where that is known */
+    uint32_t call;   /* region == GN_NONE: region of the call that ends it; GN_NONE: the program's end does */
+    uint32_t path;   /* of that call, or of the region's enter, where it is known */
 };
 
 /* Computation of an activity before a call, outside of all calls; ns on the reference clock. */
@@ -57,12 +57,17 @@ struct gn_call {
     struct gn_interval enter, leave; /* lo ≤ hi; enter.lo ≤ leave.lo, enter.hi ≤ leave.hi */
     uint64_t enter_ticks, leave_ticks;
     uint32_t location;
-    uint32_t before;       /* the call before it at its location; GN_NONE: it is a BEGIN */
+    uint32_t before; /* the call before it at its location; GN_NONE: it is a BEGIN */
+    uint32_t
+        waits_from; /* the call in which the waiting began: itself, or the first of polls just before it */
     uint32_t region, path; /* GN_NONE: BEGIN, END */
     uint32_t flags;
     uint32_t first_piece, piece_count;
     uint32_t first_take, take_count; /* what it waited for besides its own enter */
-    uint32_t first_part, part_count; /* parts of collectives that it begins (gn_part by index `order`) */
+    uint32_t first_part, part_count; /* parts of collectives that it begins: part_order[first_part …] */
+    /* from times: its own enter may be what it was left for; else that was so much earlier, at least */
+    bool is_tight;
+    double extra_ns;
 };
 
 /* Something that a call took: it was left only after that had come. */
@@ -74,10 +79,11 @@ enum gn_take_kind {
 struct gn_take {
     uint32_t call, from, member;
     uint8_t kind;
-    /* What follows from times, history/slack: reductions are how much earlier something is, ns */
+    /* What follows from times: reductions are how much earlier something is, ns */
     bool is_tight;   /* it may be what the call was left for */
-    double extra_ns; /* the call is left at least by so much later than when this alone were there: ≥ 0 */
-    double room_ns;  /* the call is left at most by so much later than this was given: ≥ 0 */
+    bool is_certain; /* it was waited for; else only perhaps */
+    double extra_ns; /* it could have come so much later and the call been left when it was: ≥ 0 */
+    double room_ns;  /* the call was left at most so long after it was given: ≥ 0 */
 };
 
 /* Instance of a collective. Who gives to whom: order/instances.h. */
