@@ -51,8 +51,8 @@ struct gn_span gn_enter_to_enter(const struct gn_history *h, uint32_t from, uint
 
 struct gn_span gn_call_length(const struct gn_history *h, uint32_t call)
 {
-    const struct gn_call *c = &h->calls[call];
-    return tightened(h, between(c->enter, c->leave), c->enter_ticks, c->leave_ticks);
+    const struct gn_call *c = &h->calls[call], *first = &h->calls[c->waits_from];
+    return tightened(h, between(first->enter, c->leave), first->enter_ticks, c->leave_ticks);
 }
 
 /* Whether `a` was entered before `b` for certain. */
@@ -64,26 +64,15 @@ static bool is_before(const struct gn_history *h, uint32_t a, uint32_t b)
 
 /* ---- gatherings ---- */
 
-/* Whether what the part gave was for the member. */
+/* Whether what the part gave was for the member. Of intercommunicators, which are vague, no more is told. */
 static bool is_for(const struct gn_history *h, const struct gn_gathering *g, uint32_t part, uint32_t member)
 {
     const struct gn_part *p = &h->parts[part];
-    const struct gn_comm_def *comm =
-        g->comm < h->definitions->comm_count ? &h->definitions->comms[g->comm] : NULL;
     if (!p->gives || p->call == GN_NONE)
         return false;
     if (g->shape == GN_GATHER_FROM_ROOT)
         return g->root == GN_NONE || part == g->root;
-    if (g->shape == GN_GATHER_PREFIX)
-        return p->member < member;
-    return !comm || !comm->other_count || (p->member < comm->member_count) != (member < comm->member_count);
-}
-
-/* Each member has its own givers; of the others, all have the same but for themselves. */
-static bool has_same_for_all(const struct gn_history *h, const struct gn_gathering *g)
-{
-    return g->shape != GN_GATHER_PREFIX &&
-           (g->comm >= h->definitions->comm_count || !h->definitions->comms[g->comm].other_count);
+    return g->shape != GN_GATHER_PREFIX || p->member < member;
 }
 
 /* ---- the last ones ---- */
@@ -151,9 +140,10 @@ static int collect_parts(struct gn_givers *s, uint32_t gathering, uint32_t membe
 
 static int add(struct gn_givers *s, uint32_t waiter, uint32_t call, uint32_t gathering, bool is_sure)
 {
-    if (call == GN_NONE || s->history->calls[call].location == s->history->calls[waiter].location)
+    const struct gn_call *c = &s->history->calls[waiter];
+    if (call == GN_NONE || s->history->calls[call].location == c->location)
         return 0;
-    const struct gn_span later = gn_enter_to_enter(s->history, waiter, call);
+    const struct gn_span later = gn_enter_to_enter(s->history, c->waits_from, call);
     if (later.hi_ns <= 0)
         return 0;
     if (!gn_grow(&s->list, &s->capacity, s->count, sizeof *s->list))
@@ -162,11 +152,16 @@ static int add(struct gn_givers *s, uint32_t waiter, uint32_t call, uint32_t gat
     return 0;
 }
 
+static bool is_take_sure(const struct gn_history *h, const struct gn_take *take)
+{
+    return take->is_certain && !(h->calls[take->call].flags & GN_CALL_UNSURE);
+}
+
 static int add_parts(struct gn_givers *s, uint32_t waiter, const struct gn_take *take, size_t first,
                      size_t count)
 {
     const struct gn_history *h = s->history;
-    const bool is_sure = !h->gatherings[take->from].is_vague && !(h->calls[waiter].flags & GN_CALL_UNSURE);
+    const bool is_sure = is_take_sure(h, take);
     int code = 0;
     for (size_t i = first; i < first + count && code == 0; i++)
         code = add(s, waiter, h->parts[s->parts[i]].call, take->from, is_sure);
@@ -177,7 +172,7 @@ static int add_gathering(struct gn_givers *s, uint32_t waiter, const struct gn_t
 {
     const struct gn_gathering *g = &s->history->gatherings[take->from];
     struct gn_last_parts *last = &s->last[take->from];
-    const bool is_kept = has_same_for_all(s->history, g);
+    const bool is_kept = g->shape != GN_GATHER_PREFIX;
     const size_t first = s->part_count;
     const uint32_t member = take->member == GN_NONE ? GN_NONE : s->history->parts[take->member].member;
     int code = 0;
@@ -206,13 +201,13 @@ static bool is_synchronous(const struct gn_history *h, uint32_t call)
 
 static int add_take(struct gn_givers *s, uint32_t waiter, const struct gn_take *take)
 {
-    const bool is_sure = !(s->history->calls[waiter].flags & GN_CALL_UNSURE);
     if (take->from == GN_NONE)
         return 0;
     if (take->kind == GN_TAKE_GATHERING)
         return add_gathering(s, waiter, take);
     return add(s, waiter, take->from, GN_NONE,
-               is_sure && (take->kind == GN_TAKE_MESSAGE || is_synchronous(s->history, waiter)));
+               is_take_sure(s->history, take) ||
+                   (take->kind == GN_TAKE_RECEIVER && is_synchronous(s->history, waiter)));
 }
 
 /* Only those stay that no sure one comes after for certain. */

@@ -13,14 +13,14 @@ struct gn_span {
 
 /* From the enter of call `from` to that of `to`; negative where it was the other way round. */
 struct gn_span gn_enter_to_enter(const struct gn_history *history, uint32_t from, uint32_t to);
-/* From a call's enter to its leave. */
+/* From the enter of the call, or of the polls that it ends, to its leave. */
 struct gn_span gn_call_length(const struct gn_history *history, uint32_t call);
 
 struct gn_giver {
     uint32_t call;
     uint32_t gathering;   /* GN_NONE: a message, or a receiver */
     bool is_sure;         /* that the call was not left before this had been given */
-    struct gn_span later; /* than the enter of the one that waits */
+    struct gn_span later; /* than the one that waits began to */
 };
 
 struct gn_givers {

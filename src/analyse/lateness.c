@@ -68,9 +68,9 @@ static struct gn_span waited_since(const struct look *l, uint32_t call, uint32_t
     const struct gn_span all = l->waited[call];
     if (level == GN_NONE || all.hi_ns <= 0)
         return all;
-    const struct gn_span before = gn_enter_to_enter(l->h, call, level);
-    return (struct gn_span){fmax(0, all.lo_ns - fmax(before.hi_ns, 0)),
-                            fmax(0, all.hi_ns - fmax(before.lo_ns, 0))};
+    const struct gn_span until = gn_enter_to_enter(l->h, l->h->calls[call].waits_from, level);
+    return (struct gn_span){fmax(0, all.lo_ns - fmax(until.hi_ns, 0)),
+                            fmax(0, all.hi_ns - fmax(until.lo_ns, 0))};
 }
 
 static void add_waited(struct gn_lateness *out, uint32_t call, struct gn_span waited)
@@ -111,6 +111,12 @@ static void add_inside(struct look *l, uint32_t call)
 
 /* ---- looking back ---- */
 
+/* Polls are one with the call that ends them. */
+static uint32_t before(const struct gn_history *h, uint32_t call)
+{
+    return h->calls[h->calls[call].waits_from].before;
+}
+
 /* Whether the side has come to where the two were level. */
 static bool is_past(const struct gn_history *h, const struct side *side)
 {
@@ -125,12 +131,12 @@ static void step_giver(struct look *l, struct side *giver, struct side *waiter, 
                                                    : GN_NONE;
     add_waited(l->out, call, waited_since(l, call, level));
     add_inside(l, call);
-    giver->call = call == giver->since ? GN_NONE : l->h->calls[call].before;
+    giver->call = call == giver->since ? GN_NONE : before(l->h, call);
     if (level != GN_NONE) {
         waiter->since = level;
         giver->call = GN_NONE; /* it went on from there */
     } else if (giver->call != GN_NONE) {
-        add_pieces(l, call);
+        add_pieces(l, l->h->calls[call].waits_from);
     }
 }
 
@@ -142,7 +148,7 @@ static void step_waiter(struct look *l, struct side *waiter, struct side *giver,
     const struct gn_span waited = waited_since(l, call, level);
     l->out->of_waiter.lo_ns += waited.lo_ns;
     l->out->of_waiter.hi_ns += waited.hi_ns;
-    waiter->call = call == waiter->since ? GN_NONE : l->h->calls[call].before;
+    waiter->call = call == waiter->since ? GN_NONE : before(l->h, call);
     if (level != GN_NONE) {
         giver->since = level;
         waiter->call = GN_NONE;
@@ -177,7 +183,7 @@ void gn_lateness_of(struct gn_lateness *lateness, const struct gn_history *h, co
 {
     const uint32_t waits = h->calls[waiter].location, gives = h->calls[giver].location;
     struct look l = {h, waited, lateness, 0};
-    struct side from = {h->calls[waiter].before, GN_NONE}, to = {h->calls[giver].before, GN_NONE};
+    struct side from = {before(h, waiter), GN_NONE}, to = {h->calls[giver].before, GN_NONE};
     *lateness = (struct gn_lateness){.activity = GN_NONE, .inside = GN_NONE};
     add_pieces(&l, giver);
     for (int i = 0; i < GN_LATENESS_STEPS && !(is_past(h, &from) && is_past(h, &to)); i++) {
