@@ -35,6 +35,8 @@ struct maker {
     const struct gn_states_settings *s;
     struct mark *marks; /* of one group */
     size_t mark_count, mark_capacity, stage_count, stage_capacity;
+    bool is_one_clock;      /* the group's */
+    uint32_t own_domain;    /* first number that is no clock domain: of groups with several */
     bool *has_say;          /* [location_count] */
     struct member *members; /* [location_count] */
     uint32_t *chain;        /* calls of a location, from its last one back */
@@ -190,13 +192,11 @@ static int by_ticks(const void *left, const void *right)
 static int by_time(const void *left, const void *right)
 {
     const struct mark *a = left, *b = right;
-    if (a->location == b->location)
-        return by_ticks(left, right);
     if (a->at.lo_ns != b->at.lo_ns)
         return a->at.lo_ns < b->at.lo_ns ? -1 : 1;
     if (a->at.hi_ns != b->at.hi_ns)
         return a->at.hi_ns < b->at.hi_ns ? -1 : 1;
-    return a->location < b->location ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
 }
 
 /* Of several clocks, the order of marks whose bounds overlap is not known: each of them may have been at any
@@ -216,13 +216,13 @@ static void widen_overlapping(struct mark *marks, size_t count)
 static void order_marks(struct maker *m)
 {
     const struct gn_location_def *locations = m->h->definitions->locations;
-    bool is_one_clock = true;
+    m->is_one_clock = true;
     for (size_t i = 1; i < m->mark_count; i++)
-        is_one_clock =
-            is_one_clock && locations[m->marks[i].location].domain == locations[m->marks[0].location].domain;
+        m->is_one_clock = m->is_one_clock &&
+                          locations[m->marks[i].location].domain == locations[m->marks[0].location].domain;
     if (m->mark_count)
-        qsort(m->marks, m->mark_count, sizeof *m->marks, is_one_clock ? by_ticks : by_time);
-    if (!is_one_clock)
+        qsort(m->marks, m->mark_count, sizeof *m->marks, m->is_one_clock ? by_ticks : by_time);
+    if (!m->is_one_clock)
         widen_overlapping(m->marks, m->mark_count);
 }
 
@@ -298,11 +298,11 @@ static uint8_t state_of_all(const struct tally *t)
     return t->running && t->waiting == t->running ? GN_STATE_A : GN_STATE_OTHER;
 }
 
-static int add_stage(struct maker *m, struct gn_states *states, struct gn_interval at, uint8_t state)
+static int add_stage(struct maker *m, struct gn_states *states, const struct mark *at, uint8_t state)
 {
     if (!gn_grow(&states->stages, &m->stage_capacity, m->stage_count, sizeof *states->stages))
         return -ENOMEM;
-    states->stages[m->stage_count++] = (struct gn_stage){at, state};
+    states->stages[m->stage_count++] = (struct gn_stage){at->at, state, m->is_one_clock ? at->ticks : 0};
     return 0;
 }
 
@@ -331,12 +331,14 @@ static int add_stages(struct maker *m, struct gn_states *states, uint32_t group)
         const bool is_last = i + 1 == m->mark_count;
         if (code == 0 && (state_of_all(&tally) != state || is_last)) {
             state = is_last ? GN_STATE_OTHER : state_of_all(&tally);
-            code = add_stage(m, states, k->at, state);
+            code = add_stage(m, states, k, state);
         }
     }
     keep_ascending(states->stages + first, m->stage_count - first);
     states->of[group].count = m->stage_count - first;
-    states->of[group].domain = m->mark_count ? m->h->definitions->locations[m->marks[0].location].domain : 0;
+    states->of[group].domain = m->mark_count && m->is_one_clock
+                                   ? m->h->definitions->locations[m->marks[0].location].domain
+                                   : m->own_domain + group;
     return code;
 }
 
@@ -412,6 +414,9 @@ int gn_states_make(struct gn_states *states, const struct gn_history *history, c
                       .has_say = calloc(locations + 1, sizeof *m.has_say),
                       .members = calloc(locations + 1, sizeof *m.members)};
     *states = (struct gn_states){.of = calloc(count_of + 1, sizeof *states->of), .count = count_of};
+    for (size_t l = 0; l < locations; l++)
+        if (history->definitions->locations[l].domain >= m.own_domain)
+            m.own_domain = history->definitions->locations[l].domain + 1;
     int code = m.has_say && m.members && states->of ? make_all(&m, states, group_of) : -ENOMEM;
     free(m.marks);
     free(m.has_say);

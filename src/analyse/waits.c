@@ -54,7 +54,7 @@ static bool is_same(const void *context, uint32_t index)
     const struct asked *asked = context;
     const struct gn_cause *a = &asked->cause, *b = &asked->causes[index];
     return a->location == b->location && a->activity == b->activity && a->inside == b->inside &&
-           a->call_path == b->call_path;
+           a->call_region == b->call_region && a->call_path == b->call_path;
 }
 
 /* GN_NONE: no memory. */
@@ -64,7 +64,7 @@ static uint32_t cause_of(struct finder *f, uint32_t giver, const struct gn_laten
     const struct asked asked = {
         f->out->causes,
         {.location = c->location, .activity = late->activity, .inside = late->inside, .call_path = c->path}};
-    const uint64_t hash = gn_mix_at(gn_mix_at(c->location, c->path, late->activity), late->inside, 0);
+    const uint64_t hash = gn_mix_at(gn_mix_at(c->location, c->path, late->activity), late->inside, c->region);
     const int64_t known = gn_lookup_find(&f->causes, hash, is_same, &asked);
     if (known != GN_LOOKUP_NOTHING)
         return (uint32_t)known;
@@ -254,6 +254,8 @@ static int compare_causes(const void *left, const void *right)
         return a->location < b->location ? -1 : 1;
     if (a->call_path != b->call_path)
         return a->call_path < b->call_path ? -1 : 1;
+    if (a->call_region != b->call_region)
+        return a->call_region < b->call_region ? -1 : 1;
     if (a->activity != b->activity)
         return a->activity < b->activity ? -1 : 1;
     return a->inside < b->inside ? -1 : a->inside > b->inside;
