@@ -79,6 +79,7 @@ enum gn_take_kind {
 struct gn_take {
     uint32_t call, from, member;
     uint8_t kind;
+    struct gn_interval given; /* when: of a gathering, by the last of the parts that this depends on */
     /* What follows from times: reductions are how much earlier something is, ns */
     bool is_tight;   /* it may be what the call was left for */
     bool is_certain; /* it was waited for; else only perhaps */
@@ -121,8 +122,8 @@ struct gn_track {
 struct gn_history_settings {
     const struct gn_bounds *const *bounds; /* [location_count]; NULL where nothing is known of the clock */
     bool refuted;                          /* an assumption on a clock was refuted: kept with the results */
-    double longest_ns; /* no message that was there when it was asked for had taken longer; 0: three times the
-                          longest that is seen of those that were waited for */
+    double longest_ns; /* no message that was there when it was asked for had taken longer; 0: what
+                          follows from those that were waited for */
     bool has_tracks;   /* fill tracks */
 };
 
@@ -148,7 +149,8 @@ struct gn_history {
     /* what the results rest on, or do without */
     bool refuted;
     uint64_t unmatched, ambiguous, lost, unbounded; /* receives; receives; events; locations */
-    uint64_t tightened;                             /* bounds of calls that messages moved */
+    uint64_t any_source; /* receives by a call that did not say from whom, and got it from several */
+    uint64_t tightened;  /* bounds of calls that messages moved */
 };
 
 /*
