@@ -73,6 +73,7 @@ struct amortizer {
     uint64_t settled;      /* ops before it are done */
     struct gn_knot before; /* the op before that one, which may be a knot; record 0: none */
     bool is_told;          /* it is one */
+    bool tells_still;      /* ops that do not move are told, too */
     struct gn_knot last;   /* that was told */
     bool any;
 };
@@ -331,16 +332,16 @@ static int tell_between(struct amortizer *a, const struct gn_op *op, const struc
 static int tell(struct amortizer *a, const struct gn_op *op, bool is_inside, const struct point *begin)
 {
     const struct gn_knot knot = {a->before.record + op->records, op->ticks, op->shift, op->steps, 0};
-    const bool is_moved = a->before.shift || op->shift;
+    const bool is_moved = a->before.shift || op->shift, is_told = is_moved || a->tells_still;
     int code = 0;
     if (is_moved && !a->is_told && a->before.record)
         code = take(a, &a->before);
     if (is_moved && !code && !is_inside)
         code = tell_between(a, op, begin);
-    if (is_moved && !code)
+    if (is_told && !code)
         code = take(a, &knot);
     a->before = knot;
-    a->is_told = is_moved;
+    a->is_told = is_told;
     return code;
 }
 
@@ -362,7 +363,7 @@ static int pass(struct amortizer *a, uint64_t end)
     int code = 0;
     for (; a->settled < end && !code; a->settled++) {
         const struct gn_op *op = op_at(a, a->settled);
-        if ((op->shift | a->before.shift) == 0) {
+        if ((op->shift | a->before.shift) == 0 && !a->tells_still) {
             a->before = (struct gn_knot){a->before.record + op->records, op->ticks, 0, op->steps, 0};
             a->is_told = false;
         } else {
@@ -550,15 +551,21 @@ static bool nothing_moves(struct gn_op_store *store, uint32_t location)
 int gn_amortize(struct gn_op_store *store, uint32_t location, const struct gn_amortize_settings *settings,
                 const struct gn_knot_sink *sink, struct gn_amortize_stats *stats, struct gn_error *err)
 {
+    const bool tells_still = store->rows[location].has_gaps;
     gn_op_rest(store, location, 0);
-    if (nothing_moves(store, location))
+    if (!tells_still && nothing_moves(store, location))
         return 0;
     gn_op_rest(store, location, 0);
     struct gn_amortize_settings bounded = *settings;
     if (bounded.longest_ticks > farthest)
         bounded.longest_ticks = farthest;
-    struct amortizer a = {
-        .store = store, .location = location, .settings = &bounded, .sink = sink, .stats = stats, .err = err};
+    struct amortizer a = {.store = store,
+                          .location = location,
+                          .settings = &bounded,
+                          .sink = sink,
+                          .stats = stats,
+                          .err = err,
+                          .tells_still = tells_still};
     int code = amortize(&a, store->rows[location].count);
     free(a.windows);
     free(a.string.gates);

@@ -281,7 +281,7 @@ int gn_repair_knots(struct gn_repair *repair, uint32_t location, struct gn_knot_
                     struct gn_error *err)
 {
     *row = (struct gn_knot_row){0};
-    if (repair->result->pass_count == 0)
+    if (repair->result->pass_count == 0 && !repair->store->rows[location].has_gaps)
         return 0;
     const struct gn_amortize_settings settings = {.slope = repair->settings->slope,
                                                   .longest_ticks = repair->settings->longest_ticks,

@@ -85,7 +85,8 @@ int gn_repair(struct gn_repair **repair, const struct gn_definitions *definition
               struct gn_error *err);
 
 /* Backward amortization of a location, once each, by the process that has it; *row is valid until the next
- * call: memory is that of one location. NULL knots: nothing moves. 0 or a negative errno value. */
+ * call: memory is that of one location. NULL knots: nothing moves, nor is there what could be pushed. 0 or a
+ * negative errno value. */
 int gn_repair_knots(struct gn_repair *repair, uint32_t location, struct gn_knot_row *row,
                     struct gn_error *err);
 
