@@ -355,23 +355,32 @@ static void widen(struct sync *s, const struct gn_retiming *retiming)
     s->has_range = true;
 }
 
-static int write_location(struct sync *s, uint32_t location, struct writing *writing, struct gn_error *err)
+static int write_with(struct sync *s, uint32_t location, struct writing *writing, struct gn_error *err)
 {
     const struct gn_location_def *l = &s->definitions->locations[location];
+    const struct gn_retimer retimer = {writing, new_time};
     struct gn_sync_report *r = s->report;
-    struct gn_knot_row knots;
     uint64_t events = 0;
-    int code = gn_repair_knots(s->repair, location, &knots, err);
-    if (code < 0)
-        return code;
     writing->events = 0;
     writing->expected = l->events == UINT64_MAX ? 0 : l->events;
-    writing->retiming = gn_retiming_begin(&r->clocks.presync, location, &knots, &r->deviation);
-    const struct gn_retimer retimer = {writing, new_time};
-    code = gn_retime_location(s->retime, l->file_id, r->is_unchanged ? NULL : &retimer, &events, err);
+    int code = gn_retime_location(s->retime, l->file_id, r->is_unchanged ? NULL : &retimer, &events, err);
     widen(s, &writing->retiming);
     r->written += events;
     return code;
+}
+
+static int write_location(struct sync *s, uint32_t location, struct writing *writing, struct gn_error *err)
+{
+    struct gn_sync_report *r = s->report;
+    struct gn_knots *knots;
+    int code = gn_repair_knots(s->repair, location, &knots, err);
+    if (code < 0)
+        return code;
+    const struct gn_knot_source source = knots ? gn_knots_source(knots) : (struct gn_knot_source){0};
+    writing->retiming = gn_retiming_begin(&r->clocks.presync, location, &source, &r->deviation);
+    code = write_with(s, location, writing, err);
+    const int lost = gn_repair_knots_close(s->repair, knots, code < 0 ? NULL : err);
+    return code < 0 ? code : lost;
 }
 
 static int write_locations(struct sync *s, struct gn_error *err)
