@@ -28,6 +28,7 @@ uint64_t gn_ceilings_lower(struct gn_op_store *store, uint32_t location)
             high = op->limit;
         if (next && next->high != INT64_MAX && next->high - next->steps < high)
             high = next->high - next->steps;
+        high = high > 0 ? high : 0; /* no time is below */
         lowered += high < op->high;
         op->high = high;
         if (next && next->records == 0 && (op->records > 0 || i == 0))

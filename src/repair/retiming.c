@@ -219,6 +219,8 @@ uint64_t gn_retiming_time(void *retiming, uint64_t record, uint64_t ticks)
     int64_t new = r->knots.count > 0 ? moved(r, record, old, goes_on) : old;
     if (r->any && new < r->new_ticks)
         new = r->new_ticks;
+    r->is_late |= new > INT64_MAX / 2;
+    new = new < INT64_MAX / 2 ? new : INT64_MAX / 2;
     if (!r->any)
         r->first_old = old, r->first_new = new;
     count(r, old, new);

@@ -156,6 +156,19 @@ static void test_what_is_no_event_pushes_nothing(void **state)
     check(still, LENGTH(still), first, (uint64_t[]){18, 18, 20}, LENGTH(first));
 }
 
+static void test_new_times_end_somewhere(void **state)
+{
+    (void)state;
+    const struct gn_knot knots[] = {{1, 10, 1000, 0, 0}, {0, INT64_MAX / 2, 1000, 0, 0}};
+    struct gn_deviation deviation;
+    struct gn_retiming r = begin(knots, LENGTH(knots), &deviation);
+    assert_int_equal(gn_retiming_time(&r, 1, 10), 1010);
+    assert_int_equal(gn_retiming_time(&r, 2, INT64_MAX / 2 - 1000), INT64_MAX / 2);
+    assert_false(r.is_late);
+    assert_int_equal(gn_retiming_time(&r, 3, INT64_MAX / 2 - 1), INT64_MAX / 2);
+    assert_true(r.is_late);
+}
+
 static void test_disordered_input_never_goes_back(void **state)
 {
     (void)state;
@@ -380,6 +393,7 @@ int main(void)
         cmocka_unit_test(test_one_record_as_several_ops),
         cmocka_unit_test(test_time_goes_on_between_ops),
         cmocka_unit_test(test_what_is_no_event_pushes_nothing),
+        cmocka_unit_test(test_new_times_end_somewhere),
         cmocka_unit_test(test_disordered_input_never_goes_back),
         cmocka_unit_test(test_from_forward_pass_to_new_times),
         cmocka_unit_test(test_deviations_add_up),
