@@ -4,11 +4,13 @@
 #include "cli/interrupted.h"
 #include "cli/job_transport.h"
 #include "cli/quantity_option.h"
+#include "cli/standard_streams.h"
 #include "cli/sync.h"
 #include "cli/sync_report.h"
 #include "live/folder.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,7 +159,11 @@ static int print(const struct arguments *a, struct gn_sync_report *report)
     if (report->clocks.has_known)
         gn_known_bounds_tell(&report->clocks.known, "sync");
     (a->json ? gn_sync_report_json : gn_sync_report_text)(report, stdout);
-    return fflush(stdout) != 0 || ferror(stdout) ? 1 : fails;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return fails;
+    fprintf(stderr, "gnomon sync: %s is written, but its summary cannot be: %s\n", a->settings.out,
+            strerror(errno));
+    return 1;
 }
 
 static int sync_together(struct arguments *a)
@@ -186,8 +192,8 @@ int gn_command_sync(int argc, char **argv)
         "here): no message is received before it was sent, with the controlled logical clock. The new "
         "archive is the same in everything else. Under mpirun, the processes do it together.\v"
         "Before: gnomon check TRACE, whether there is anything to repair. Exit status 1: it could not be "
-        "written, or "
-        "--verify found a violation; 2: wrong usage, or a trace that cannot be read.",
+        "written, or --verify found a violation; 2: wrong usage, or a trace or a file of latencies that "
+        "cannot be read.",
         NULL,
         NULL,
         NULL};
@@ -201,6 +207,7 @@ int gn_command_sync(int argc, char **argv)
         return BAD_INPUT;
     }
     a.settings.trace = a.settings.trace ? a.settings.trace : newest;
+    gn_standard_streams();
     gn_interrupted_begin();
     if (gn_job_transport_open(&transport, NULL, &err) < 0) {
         complain("gnomon sync", &err);

@@ -52,7 +52,7 @@ struct gn_sync_report {
     uint64_t truncated, missing_files;
     uint32_t ranks; /* processes that worked together */
     double seconds[GN_SYNC_PHASES];
-    bool is_bad_input;       /* after an error: it is the trace's, or that of where OUT is to be */
+    bool is_bad_input; /* after an error: of the trace, of where OUT is to be, or of a file that is named */
     struct gn_source source; /* what definitions and clocks belong to */
 };
 
