@@ -8,6 +8,7 @@
 
 enum {
     TURN = 2048,           /* ops of a location before the next one has its turn */
+    STEP = 256,            /* ops of an average location before those that are behind come first */
     KEEP = 2 * GN_OP_BLOCK /* behind the location, ops that limits may still be written to without a detour */
 };
 
@@ -362,7 +363,6 @@ static void raise_until(struct gn_replay *replay)
     }
 }
 
-/* Such that an average step is a turn of each location. */
 static void begin_together(struct gn_replay *replay)
 {
     const struct gn_op_store *store = replay->store;
@@ -377,7 +377,7 @@ static void begin_together(struct gn_replay *replay)
         ops += (double)count;
         rows++;
     }
-    const double step = ops > 0 ? longest * TURN * rows / ops : 0;
+    const double step = ops > 0 ? longest * STEP * rows / ops : 0;
     replay->step_ticks = step < 0x1p60 ? (int64_t)step : INT64_C(1) << 60;
     replay->until_ticks = replay->step_ticks;
     replay->first_far = GN_NONE;
