@@ -1,0 +1,44 @@
+/*
+ * analyse/waits — who waited for whom, call by call: at each call that was left for something from elsewhere,
+ * from its enter until the last of what it took had been given.
+ *
+ * The cause is the location that gave last, and what it computed before that: collectives make all ranks
+ * equally slow, so it is not the one that waits, nor the one whose calls take long, but the one whose own
+ * work was longest. Where several may have been last (their bounds overlap), the wait is possible for each of
+ * them and certain for none.
+ */
+#ifndef GNOMON_ANALYSE_WAITS_H
+#define GNOMON_ANALYSE_WAITS_H
+
+#include "analyse/history.h"
+
+/* What a location has made others wait, or waited. */
+struct gn_blame {
+    double lo_ns, hi_ns; /* sum over the locations that waited */
+};
+
+/* Of one cause: a location's activity before the call in which it gave last. */
+struct gn_cause {
+    uint32_t location, activity;
+    uint32_t call_path; /* of the calls in which it came last */
+    struct gn_blame caused;
+    uint64_t times; /* calls (collectives: instances) it was certainly last in */
+};
+
+enum { GN_WAITS_SLICES = 20 };
+
+struct gn_waits {
+    struct gn_blame *caused; /* [location_count] */
+    struct gn_blame *waited; /* [location_count] */
+    struct gn_cause *causes; /* [cause_count] by caused.lo_ns descending */
+    size_t cause_count;
+    uint64_t last_certain, last_possible; /* waits whose cause is certain; of which several may be */
+    /* of the run in equal slices of time, certain ns that each location caused: [location * SLICES + slice]
+     */
+    double *slices;
+};
+
+int gn_waits_find(struct gn_waits *waits, const struct gn_history *history, struct gn_error *err);
+void gn_waits_clear(struct gn_waits *waits);
+
+#endif
