@@ -21,7 +21,16 @@ struct arguments {
     bool json;
 };
 
-enum { KEY_PRESYNC = 256, KEY_GAMMA, KEY_AMORTIZE, KEY_LATENCY, KEY_THRESHOLD, KEY_VERIFY, KEY_KEEP_GOING };
+enum {
+    KEY_PRESYNC = 256,
+    KEY_GAMMA,
+    KEY_AMORTIZE,
+    KEY_LATENCY,
+    KEY_THRESHOLD,
+    KEY_VERIFY,
+    KEY_KEEP_GOING,
+    KEY_MEMORY
+};
 
 static const struct argp_option options[] = {
     {"output", 'o', "FOLDER", 0, "The new archive: a folder that is not there yet", 0},
@@ -43,6 +52,10 @@ static const struct argp_option options[] = {
     {"verify", KEY_VERIFY, NULL, 0, "Check the new archive; exit status 1 when it violates the condition", 0},
     {"keep-going", KEY_KEEP_GOING, NULL, 0,
      "Repair what there is, although event files are missing or are of no location", 0},
+    {"memory", KEY_MEMORY, "SIZE", 0,
+     "What sends and receives may take of it, in each process, before a file beside the new archive is used "
+     "(128MiB)",
+     0},
     {"format", 'f', "FORMAT", 0, "Of the summary: text (default) or json", 0},
     {0}};
 
@@ -80,6 +93,12 @@ static void amortize(struct argp_state *state, struct gn_sync_settings *settings
         settings->longest_ns = gn_quantity_option(state, "amortize", longest, GN_QUANTITY_TIME_NS);
 }
 
+static uint64_t memory(struct argp_state *state, const char *text)
+{
+    double bytes = gn_quantity_option(state, "memory", text, GN_QUANTITY_BYTES);
+    return bytes < 0x1p62 ? (uint64_t)bytes : UINT64_C(1) << 62;
+}
+
 static error_t parse_repair(int key, char *value, struct argp_state *state)
 {
     struct gn_sync_settings *s = &((struct arguments *)state->input)->settings;
@@ -98,6 +117,9 @@ static error_t parse_repair(int key, char *value, struct argp_state *state)
         break;
     case KEY_THRESHOLD:
         s->threshold_ns = gn_quantity_option(state, "threshold", value, GN_QUANTITY_TIME_NS);
+        break;
+    case KEY_MEMORY:
+        s->memory_bytes = memory(state, value);
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -197,7 +219,9 @@ int gn_command_sync(int argc, char **argv)
         NULL,
         NULL,
         NULL};
-    struct arguments a = {.settings = {.slope = GN_REPAIR_SLOPE, .longest_ns = GN_REPAIR_LONGEST_NS}};
+    struct arguments a = {.settings = {.slope = GN_REPAIR_SLOPE,
+                                       .longest_ns = GN_REPAIR_LONGEST_NS,
+                                       .memory_bytes = GN_OP_MEMORY_BYTES}};
     struct gn_transport transport;
     struct gn_error err = {{0}};
     char newest[4096];

@@ -166,6 +166,7 @@ static int extract(struct sync *s, struct gn_error *err)
     if (code < 0)
         return code;
     s->has_store = true;
+    gn_op_store_memory(&s->store, s->settings->memory_bytes);
     code = gn_extract_open(&extract, &r->source, &r->clocks.presync, &s->store, err);
     if (code < 0)
         return code;

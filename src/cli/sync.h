@@ -18,10 +18,11 @@ struct gn_sync_settings {
     const char *trace; /* as for gn_trace_open */
     const char *out;   /* folder of the new archive, which is not there yet or empty */
     enum gn_sync_presync presync;
-    double gamma;        /* between 0 and 1; 0: by what it starts from */
-    double slope;        /* of the backward amortization; 0: none */
-    double longest_ns;   /* of its windows */
-    double threshold_ns; /* 0: three times the largest violation */
+    double gamma;          /* between 0 and 1; 0: by what it starts from */
+    double slope;          /* of the backward amortization; 0: none */
+    double longest_ns;     /* of its windows */
+    double threshold_ns;   /* 0: three times the largest violation */
+    uint64_t memory_bytes; /* of ops, before a file is used */
     struct gn_latency_spec latency;
     bool verify;
     bool keeps_going; /* although event files are missing, or are of no location */

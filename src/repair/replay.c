@@ -8,6 +8,7 @@
 
 enum {
     TURN = 2048,           /* ops of a location before the next one has its turn */
+    STEP = 256,            /* ops of an average location before those that are behind come first */
     KEEP = 2 * GN_OP_BLOCK /* behind the location, ops that limits may still be written to without a detour */
 };
 
@@ -25,6 +26,13 @@ void gn_replay_ready(struct gn_replay *replay, uint32_t location)
     else
         replay->locations[replay->last_ready].after = location;
     replay->last_ready = location;
+}
+
+static void put_far(struct gn_replay *replay, uint32_t location)
+{
+    replay->locations[location].queued = true;
+    replay->locations[location].after = replay->first_far;
+    replay->first_far = location;
 }
 
 void gn_replay_wait(struct gn_replay *replay, uint32_t *waiting, uint32_t location)
@@ -340,24 +348,84 @@ static void location_done(struct gn_replay *replay, uint32_t location)
     wake_receivers(replay, process);
 }
 
+/* ---- about as far as the others ----
+ *
+ * Senders wait for nobody, and when only measuring nobody does: what they have sent would pile up, all of the
+ * trace in the worst case. So locations go on together, as far in time from where each of them begins. */
+
+static bool is_far(const struct gn_replay *replay, uint32_t location)
+{
+    const struct gn_replay_location *at = &replay->locations[location];
+    return gn_op_at(replay->store, location, at->next)->ticks - at->begin_ticks > replay->until_ticks;
+}
+
+/* Nobody can go on but those that are far ahead: they may, a step. */
+static void raise_until(struct gn_replay *replay)
+{
+    int64_t least = INT64_MAX;
+    uint32_t location = replay->first_far;
+    for (uint32_t i = location; i != GN_NONE; i = replay->locations[i].after) {
+        const struct gn_replay_location *at = &replay->locations[i];
+        const int64_t ticks = gn_op_at(replay->store, i, at->next)->ticks - at->begin_ticks;
+        least = ticks < least ? ticks : least;
+    }
+    replay->until_ticks = least + replay->step_ticks;
+    replay->first_far = GN_NONE;
+    for (uint32_t next; location != GN_NONE; location = next) {
+        next = replay->locations[location].after;
+        replay->locations[location].queued = false;
+        if (is_far(replay, location))
+            put_far(replay, location);
+        else
+            gn_replay_ready(replay, location);
+    }
+}
+
+static void begin_together(struct gn_replay *replay)
+{
+    const struct gn_op_store *store = replay->store;
+    double ops = 0, rows = 0, longest = 0;
+    for (uint32_t i = 0; i < store->row_count; i++) {
+        const uint64_t count = store->rows[i].count;
+        if (count == 0)
+            continue;
+        const int64_t begin = gn_op_at(store, i, 0)->ticks, end = gn_op_at(store, i, count - 1)->ticks;
+        replay->locations[i].begin_ticks = begin;
+        longest = (double)(end - begin) > longest ? (double)(end - begin) : longest;
+        ops += (double)count;
+        rows++;
+    }
+    const double step = ops > 0 ? longest * STEP * rows / ops : 0;
+    replay->step_ticks = step < 0x1p60 ? (int64_t)step : INT64_C(1) << 60;
+    replay->until_ticks = replay->step_ticks;
+    replay->first_far = GN_NONE;
+}
+
+/* ---- turns ---- */
+
 static void take_turn(struct gn_replay *replay, uint32_t location)
 {
     struct gn_replay_location *at = &replay->locations[location];
     const uint64_t count = replay->store->rows[location].count;
     const uint64_t end = count - at->next < TURN ? count : at->next + TURN;
     const uint64_t before = at->next;
-    while (at->next < end && do_op(replay, location, gn_op_at(replay->store, location, at->next)))
-        at->next++;
+    for (struct gn_op *op; at->next < end; at->next++) {
+        op = gn_op_at(replay->store, location, at->next);
+        if (op->ticks - at->begin_ticks > replay->until_ticks || !do_op(replay, location, op))
+            break;
+    }
     replay->ops_done += at->next - before;
     if (at->next > KEEP)
         gn_op_rest(replay->store, location, at->next - KEEP);
     if (at->next == count)
         location_done(replay, location);
+    else if (!at->blocked && is_far(replay, location))
+        put_far(replay, location);
     else if (!at->blocked)
         gn_replay_ready(replay, location);
 }
 
-void gn_replay_run(struct gn_replay *replay)
+bool gn_replay_run(struct gn_replay *replay)
 {
     while (replay->first_ready != GN_NONE && !replay->failed) {
         const uint32_t location = replay->first_ready;
@@ -365,6 +433,10 @@ void gn_replay_run(struct gn_replay *replay)
         replay->locations[location].queued = false;
         take_turn(replay, location);
     }
+    if (replay->failed || replay->first_far == GN_NONE)
+        return false;
+    raise_until(replay);
+    return true;
 }
 
 /* ---- a pass ---- */
@@ -396,6 +468,7 @@ static void begin_pass(struct gn_replay *replay)
         replay->locations_open++;
         gn_replay_ready(replay, i);
     }
+    begin_together(replay);
     for (uint32_t p = 0; p < d->process_count; p++)
         if (is_ours(replay, p) && replay->rows_open[p] == 0)
             gn_replay_leave(replay, p);

@@ -1,7 +1,7 @@
 # gnomon sync: 0 violations afterwards, everything else as it was, and nothing at all changed where nothing is wrong; the
 # same bytes by any number of processes; what is wrong is said, and leaves the input and the place of the output alone.
 #
-#   sync.sh skewed|offsets|inside|drifting|perfect|scorep|together|input|places|mounts|streams|full|killed|eztrace|hosts
+#   sync.sh skewed|offsets|inside|drifting|perfect|scorep|together|input|places|mounts|streams|memory|full|killed|eztrace|hosts
 . "$(dirname "$0")/lib.sh"
 case $1 in full | mounts) need_mounts "$@" ;; esac
 python=$(python3 -c 'import sys; print(sys.executable)') # python3 may be a script that looks for it each time
@@ -261,6 +261,7 @@ input)
     refused 2 'slope' ring --amortize 200%
     refused 2 'a time' ring --amortize 1%,5
     refused 2 'a time' ring --threshold 5
+    refused 2 'a size' ring --memory 5
     refused 2 xml ring --format xml
     refused 2 'cannot read nothing' ring --latency nothing
     echo 'a b' >bad.latency
@@ -392,6 +393,23 @@ streams) # what is printed goes nowhere when there is nowhere, and not into file
     [ "$status" = 2 ] && grep -q 'cannot write the report' "$work/full.err" || fail "check: exit status $status"
     run closed sh -c '"$0" check ring >&-' "$gnomon"
     [ "$status" = 2 ] && grep -q 'cannot write the report' "$work/closed.err" || fail "check, closed: exit status $status"
+    ;;
+memory) # follows what is being looked at, and not the trace
+    "$gnomon" synth ring -n 4 -e 1000 -o small >synth.out
+    # data: what a process has of its own, and that no file holds. 8 MiB of it are the stack of a thread.
+    (ulimit -d 20480 && "$gnomon" sync small -o small.repaired --memory 0 >small.out 2>&1) || skip "20 MiB are too little for anything"
+    for pattern in ring master; do # of the master's workers nobody ever waits
+        "$gnomon" synth $pattern -n 8 -e 6e6 --domains 4 --offset 20us -o large >synth.out || fail "$pattern: no trace"
+        run $pattern bash -c 'ulimit -d 20480 && exec "$0" sync large -o large.repaired --memory 0' "$gnomon"
+        [ "$status" = 0 ] || fail "$pattern: exit status $status"
+        grep -q '^pass 1' "$work/$pattern.out" || fail "$pattern: nothing to repair"
+        run check "$gnomon" check large.repaired
+        [ "$status" = 0 ] || fail "$pattern: gnomon check: exit status $status"
+        run much bash -c 'ulimit -d 20480 && exec "$0" sync large -o none' "$gnomon"
+        [ "$status" = 1 ] && grep -q 'Cannot allocate memory' "$work/much.err" || fail "$pattern: too little memory: exit status $status"
+        [ ! -e none ] && [ ! -e none.unfinished ] || fail "$pattern: something was left"
+        rm -r large large.repaired
+    done
     ;;
 full) # the disk is full half way: after the ops, or after a part of the files
     "$gnomon" synth ring -n 4 -e 1e5 --domains 4 --offset 20us -o ring >synth.out
