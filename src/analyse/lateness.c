@@ -12,7 +12,7 @@ struct look {
     const struct gn_history *h;
     const struct gn_span *waited;
     struct gn_lateness *out;
-    double longest_ns; /* what `activity` or `inside` stands for */
+    double longest_ns; /* what `activity` or `inside` stands for; -1: neither yet */
 };
 
 /* ---- whether two calls made the two level ---- */
@@ -89,8 +89,8 @@ static void add_pieces(struct look *l, uint32_t call)
     for (uint32_t i = c->first_piece; i < c->first_piece + c->piece_count; i++) {
         const struct gn_piece *p = &l->h->pieces[i];
         const double ns = (p->lo_ns + p->hi_ns) / 2;
-        if (ns > l->longest_ns || l->out->activity == GN_NONE) {
-            l->longest_ns = fmax(ns, l->longest_ns);
+        if (ns > l->longest_ns) {
+            l->longest_ns = ns;
             l->out->activity = p->activity;
             l->out->inside = GN_NONE;
         }
@@ -102,7 +102,7 @@ static void add_inside(struct look *l, uint32_t call)
 {
     const struct gn_span length = gn_call_length(l->h, call);
     const double ns = (length.lo_ns + length.hi_ns - l->waited[call].lo_ns - l->waited[call].hi_ns) / 2;
-    if (ns <= l->longest_ns)
+    if (ns <= l->longest_ns || ns <= 0)
         return;
     l->longest_ns = ns;
     l->out->activity = GN_NONE;
@@ -173,7 +173,7 @@ static bool are_level(const struct look *l, const struct side *waiter, const str
 
 void gn_lateness_work(struct gn_lateness *lateness, const struct gn_history *h, uint32_t giver)
 {
-    struct look l = {h, NULL, lateness, 0};
+    struct look l = {h, NULL, lateness, -1};
     *lateness = (struct gn_lateness){.activity = GN_NONE, .inside = GN_NONE};
     add_pieces(&l, giver);
 }
@@ -182,7 +182,7 @@ void gn_lateness_of(struct gn_lateness *lateness, const struct gn_history *h, co
                     uint32_t waiter, uint32_t giver)
 {
     const uint32_t waits = h->calls[waiter].location, gives = h->calls[giver].location;
-    struct look l = {h, waited, lateness, 0};
+    struct look l = {h, waited, lateness, -1};
     struct side from = {before(h, waiter), GN_NONE}, to = {h->calls[giver].before, GN_NONE};
     *lateness = (struct gn_lateness){.activity = GN_NONE, .inside = GN_NONE};
     add_pieces(&l, giver);

@@ -136,14 +136,24 @@ static void add_up(struct gn_stragglers_report *r)
             r->list[r->groups->of[w->causes[i].location]].cause = (uint32_t)i;
 }
 
+/* Locations that make calls: whose time it is that is waited. */
+static size_t callers(const struct gn_history *h)
+{
+    size_t count = 0;
+    for (size_t l = 0; l < h->definitions->location_count; l++)
+        count += h->last_call[l] != GN_NONE && h->calls[h->last_call[l]].before != h->first_call[l] &&
+                 h->last_call[l] != h->first_call[l];
+    return count;
+}
+
 static void take_shares(struct gn_stragglers_report *r)
 {
-    const double groups = (double)r->groups->count, longest_ns = (double)r->history->length.hi_ns,
+    const double all = (double)callers(r->history), longest_ns = (double)r->history->length.hi_ns,
                  shortest_ns = (double)r->history->length.lo_ns;
     for (size_t i = 0; i < r->groups->count; i++) {
         struct gn_straggler *s = &r->list[i];
-        s->share.lo = longest_ns > 0 ? 100 * s->caused.lo_ns / (groups * longest_ns) : 0;
-        s->share.hi = shortest_ns > 0 ? 100 * s->caused.hi_ns / (groups * shortest_ns) : 100;
+        s->share.lo = all * longest_ns > 0 ? 100 * s->caused.lo_ns / (all * longest_ns) : 0;
+        s->share.hi = all * shortest_ns > 0 ? 100 * s->caused.hi_ns / (all * shortest_ns) : 100;
         s->share.hi = fmin(s->share.hi, 100);
         s->share.lo = fmin(s->share.lo, s->share.hi);
     }
@@ -154,7 +164,8 @@ static int count_parts(struct gn_stragglers_report *r)
 {
     const size_t count = r->groups->count;
     double *caused = malloc((count + 1) * sizeof *caused);
-    const double least_ns = (double)r->history->length.lo_ns / GN_WAITS_SLICES * (double)count / 100;
+    const double least_ns =
+        (double)r->history->length.lo_ns / GN_WAITS_SLICES * (double)callers(r->history) / 100;
     if (!caused)
         return -ENOMEM;
     for (int part = 0; part < GN_WAITS_SLICES; part++) {

@@ -252,7 +252,7 @@ static void sureness(const struct page *p)
         fprintf(p->out, "%sclocks%s: times are known to within %s on average, %s at worst\n",
                 shade(p, GN_DIM), shade(p, GN_PLAIN), time_text(p->r->mean_width_ns, mean),
                 time_text(p->r->most_width_ns, most));
-    fprintf(p->out, "%swaits%s: %" PRIu64 " with a certain cause, %" PRIu64 " with several possible ones\n",
+    fprintf(p->out, "%swaits%s: of %" PRIu64 " it is certain for whom, of %" PRIu64 " it is only possible\n",
             shade(p, GN_DIM), shade(p, GN_PLAIN), p->r->waits->last_certain, p->r->waits->last_possible);
     counted(p, h->unbounded, "locations whose clock nothing is known of");
     counted(p, h->unmatched, "receives whose send is not in the trace");
