@@ -124,16 +124,20 @@ static bool is_past(const struct gn_history *h, const struct side *side)
            (side->since != GN_NONE && h->calls[side->call].enter_ticks < h->calls[side->since].enter_ticks);
 }
 
+/* Of two calls of one location. */
+static uint32_t later_of(const struct gn_history *h, uint32_t one, uint32_t other)
+{
+    return one != GN_NONE && h->calls[one].enter_ticks > h->calls[other].enter_ticks ? one : other;
+}
+
 static void step_giver(struct look *l, struct side *giver, struct side *waiter, uint32_t waiter_location)
 {
-    const uint32_t call = giver->call, level = waiter->since == GN_NONE && giver->since == GN_NONE
-                                                   ? message_from(l->h, call, waiter_location)
-                                                   : GN_NONE;
+    const uint32_t call = giver->call, level = message_from(l->h, call, waiter_location);
     add_waited(l->out, call, waited_since(l, call, level));
     add_inside(l, call);
     giver->call = call == giver->since ? GN_NONE : before(l->h, call);
     if (level != GN_NONE) {
-        waiter->since = level;
+        waiter->since = later_of(l->h, waiter->since, level);
         giver->call = GN_NONE; /* it went on from there */
     } else if (giver->call != GN_NONE) {
         add_pieces(l, l->h->calls[call].waits_from);
@@ -142,15 +146,13 @@ static void step_giver(struct look *l, struct side *giver, struct side *waiter, 
 
 static void step_waiter(struct look *l, struct side *waiter, struct side *giver, uint32_t giver_location)
 {
-    const uint32_t call = waiter->call, level = waiter->since == GN_NONE && giver->since == GN_NONE
-                                                    ? message_from(l->h, call, giver_location)
-                                                    : GN_NONE;
+    const uint32_t call = waiter->call, level = message_from(l->h, call, giver_location);
     const struct gn_span waited = waited_since(l, call, level);
     l->out->of_waiter.lo_ns += waited.lo_ns;
     l->out->of_waiter.hi_ns += waited.hi_ns;
     waiter->call = call == waiter->since ? GN_NONE : before(l->h, call);
     if (level != GN_NONE) {
-        giver->since = level;
+        giver->since = later_of(l->h, giver->since, level);
         waiter->call = GN_NONE;
     }
 }
