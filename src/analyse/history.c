@@ -63,8 +63,8 @@ static void close_make(struct gn_history_make *m)
     gn_lookup_clear(&m->activities);
     free(m->open_parts);
     free(m->matched);
-    free(m->rate_lo);
-    free(m->rate_hi);
+    m->h->rate_lo = m->rate_lo;
+    m->h->rate_hi = m->rate_hi;
     free(m->clock);
     free(m->lower);
     free(m->upper);
@@ -163,5 +163,7 @@ void gn_history_clear(struct gn_history *history)
     free(history->tracks);
     free(history->first_call);
     free(history->last_call);
+    free(history->rate_lo);
+    free(history->rate_hi);
     *history = (struct gn_history){.definitions = NULL};
 }
