@@ -32,8 +32,8 @@
 struct gn_activity {
     uint32_t parent; /* activity of the enclosing region; GN_NONE: there is none */
     uint32_t region; /* innermost open region; GN_NONE: no region is open */
-    uint32_t path;   /* region == GN_NONE: of the call that ends it, GN_NONE: the program's end; else of the
-                        region's enter, where that is known */
+    uint32_t call;   /* region == GN_NONE: region of the call that ends it; GN_NONE: the program's end does */
+    uint32_t path;   /* of that call, or of the region's enter, where it is known */
 };
 
 /* Computation of an activity before a call, outside of all calls; ns on the reference clock. */
@@ -57,12 +57,17 @@ struct gn_call {
     struct gn_interval enter, leave; /* lo ≤ hi; enter.lo ≤ leave.lo, enter.hi ≤ leave.hi */
     uint64_t enter_ticks, leave_ticks;
     uint32_t location;
-    uint32_t before;       /* the call before it at its location; GN_NONE: it is a BEGIN */
+    uint32_t before; /* the call before it at its location; GN_NONE: it is a BEGIN */
+    uint32_t
+        waits_from; /* the call in which the waiting began: itself, or the first of polls just before it */
     uint32_t region, path; /* GN_NONE: BEGIN, END */
     uint32_t flags;
     uint32_t first_piece, piece_count;
     uint32_t first_take, take_count; /* what it waited for besides its own enter */
-    uint32_t first_part, part_count; /* parts of collectives that it begins (gn_part by index `order`) */
+    uint32_t first_part, part_count; /* parts of collectives that it begins: part_order[first_part …] */
+    /* from times: its own enter may be what it was left for; else that was so much earlier, at least */
+    bool is_tight;
+    double extra_ns;
 };
 
 /* Something that a call took: it was left only after that had come. */
@@ -74,10 +79,12 @@ enum gn_take_kind {
 struct gn_take {
     uint32_t call, from, member;
     uint8_t kind;
-    /* What follows from times, history/slack: reductions are how much earlier something is, ns */
+    struct gn_interval given; /* when: of a gathering, by the last of the parts that this depends on */
+    /* What follows from times: reductions are how much earlier something is, ns */
     bool is_tight;   /* it may be what the call was left for */
-    double extra_ns; /* the call is left at least by so much later than when this alone were there: ≥ 0 */
-    double room_ns;  /* the call is left at most by so much later than this was given: ≥ 0 */
+    bool is_certain; /* it was waited for; else only perhaps */
+    double extra_ns; /* it could have come so much later and the call been left when it was: ≥ 0 */
+    double room_ns;  /* the call was left at most so long after it was given: ≥ 0 */
 };
 
 /* Instance of a collective. Who gives to whom: order/instances.h. */
@@ -115,8 +122,8 @@ struct gn_track {
 struct gn_history_settings {
     const struct gn_bounds *const *bounds; /* [location_count]; NULL where nothing is known of the clock */
     bool refuted;                          /* an assumption on a clock was refuted: kept with the results */
-    double longest_ns; /* no message that was there when it was asked for had taken longer; 0: three times the
-                          longest that is seen of those that were waited for */
+    double longest_ns; /* no message that was there when it was asked for had taken longer; 0: what
+                          follows from those that were waited for */
     bool has_tracks;   /* fill tracks */
 };
 
@@ -132,6 +139,7 @@ struct gn_history {
     uint32_t *part_order;             /* [part_count] indices of parts by call */
     struct gn_track *tracks;          /* [location_count], with has_tracks */
     uint32_t *first_call, *last_call; /* [location_count]: BEGIN and END; GN_NONE: it has no events */
+    double *rate_lo, *rate_hi;        /* [location_count] ns per tick of its clock */
     size_t activity_count, call_count, step_count, piece_count, take_count, gathering_count, part_count;
     uint64_t events;
     double longest_ns;         /* as used */
@@ -141,7 +149,8 @@ struct gn_history {
     /* what the results rest on, or do without */
     bool refuted;
     uint64_t unmatched, ambiguous, lost, unbounded; /* receives; receives; events; locations */
-    uint64_t tightened;                             /* bounds of calls that messages moved */
+    uint64_t any_source; /* receives by a call that did not say from whom, and got it from several */
+    uint64_t tightened;  /* bounds of calls that messages moved */
 };
 
 /*

@@ -18,6 +18,7 @@ struct gn_synth_settings {
     const char *pattern; /* a name of gn_synth_patterns() */
     uint32_t locations;  /* 1 … 100000: ranks, one location each */
     uint64_t events;     /* about as many in all, at least one iteration */
+    uint64_t iterations; /* exactly as many; 0: as events say, which differs where a faster program tests less */
     uint64_t seed;
     uint32_t domains; /* clock domains; ranks are dealt to them in blocks */
     double offset_ns; /* clocks start within ± this of the truth */
