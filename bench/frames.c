@@ -16,7 +16,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { ROUNDS = 5, ITERATION_NS = 2000000, WIDTH_NS = 2000, PER_CLOCK = 16 };
+enum { ROUNDS = 3, ITERATION_NS = 2000000, WIDTH_NS = 2000, PER_CLOCK = 16 };
 
 static struct gn_stages *stages;
 static uint32_t locations;

@@ -292,14 +292,14 @@ static void nothing_known_is_from_nothing_to_all(void **state)
 static void whole_numbers_are_rounded_outward(void **state)
 {
     static const struct gn_stage x[] = {{{0, 0}, A, 0}, {{(1ll << 53) + 1, (1ll << 53) + 1}, END, 1}};
-    static const struct gn_stage y[] = {{{0, 0}, A, 0}, {{(1ll << 54) - 1, (1ll << 54) - 1}, END, 1}};
-    const struct gn_stages stages[] = {STAGES(x, 0)}, both[] = {STAGES(x, 0), STAGES(y, 0)};
+    static const struct gn_stage y[] = {{{0, 0}, A, 0}, {{(1ll << 53) + 3, (1ll << 53) + 3}, END, 1}};
+    const struct gn_stages down[] = {STAGES(x, 0)}, up[] = {STAGES(y, 0)};
     (void)state;
-    struct gn_frames f = asked(stages, 1, 0);
+    struct gn_frames f = asked(down, 1, 0); /* the nearest double is less */
     assert_time(f.all, 0x1p53, 0x1p53 + 2);
     gn_frames_clear(&f);
-    f = asked(both, 2, 0);
-    assert_time(f.all, 0x1p53, 0x1p53 + 2);
+    f = asked(up, 1, 0); /* is more */
+    assert_time(f.all, 0x1p53 + 2, 0x1p53 + 4);
     gn_frames_clear(&f);
 }
 
