@@ -54,8 +54,8 @@ static bool note_pieces(struct find *f, const struct gn_call *call, bool is_cert
 {
     for (uint32_t i = call->first_piece; i < call->first_piece + call->piece_count; i++) {
         const struct gn_piece *piece = &f->history->pieces[i];
-        const uint32_t row =
-            row_of(f, (struct gn_critical_row){piece->activity, GN_NONE, GN_NONE, process_of(f, call), 0, 0});
+        const uint32_t row = row_of(
+            f, (struct gn_critical_row){piece->activity, GN_NONE, GN_NONE, process_of(f, call), 0, 0, false});
         if (row == GN_NONE)
             return false;
         f->of_piece[i] = row;
@@ -71,8 +71,8 @@ static bool note_call(struct find *f, uint32_t index, bool is_certain)
     f->of_call[index] = GN_NONE;
     if (call->flags & (GN_CALL_BEGIN | GN_CALL_END))
         return true;
-    const uint32_t row =
-        row_of(f, (struct gn_critical_row){GN_NONE, call->path, call->region, process_of(f, call), 0, 0});
+    const uint32_t row = row_of(
+        f, (struct gn_critical_row){GN_NONE, call->path, call->region, process_of(f, call), 0, 0, false});
     if (row == GN_NONE)
         return false;
     const size_t count = gn_tight_edges(&f->tight, index << 1 | 1);
@@ -111,7 +111,7 @@ static bool note_wholes(struct find *f)
     for (size_t i = 0; f->whole_of && i < count; i++) {
         const struct gn_critical_row row = f->critical->rows[i];
         const uint32_t whole =
-            row_of(f, (struct gn_critical_row){row.activity, row.path, row.region, GN_NONE, 0, 0});
+            row_of(f, (struct gn_critical_row){row.activity, row.path, row.region, GN_NONE, 0, 0, false});
         if (whole == GN_NONE)
             return false;
         f->whole_of[i] = whole;
@@ -166,8 +166,10 @@ static int follow_rows(struct find *f, bool is_whole, uint32_t *order, uint32_t 
         keys[i] = order[is_whole ? f->whole_of[i] : i];
     const struct gn_ranges_of of = {f->of_call, f->of_piece, keys, count};
     const int code = gn_ranges_find(ranges, &f->tight, &of);
-    for (size_t i = 0; code == 0 && i < count; i++)
+    for (size_t i = 0; code == 0 && i < count; i++) {
         narrow(&c->rows[picked[i]].lo_ns, &c->rows[picked[i]].hi_ns, &ranges[i]);
+        c->rows[picked[i]].is_followed = true;
+    }
     c->transfer_lo_ns = code == 0 ? ranges[count].lo_ns : 0;
     c->transfer_hi_ns = code == 0 ? ranges[count].hi_ns : 0;
     return code;

@@ -21,6 +21,7 @@ struct gn_critical_row {
     uint32_t path, region; /* of calls: where path is GN_NONE those of the region; GN_NONE: an activity */
     uint32_t process;      /* GN_NONE: of all processes together */
     double lo_ns, hi_ns;   /* on the path: 0 ≤ lo ≤ hi ≤ length.hi of the history */
+    bool is_followed;      /* there is a possible path with no more than lo; else perhaps not */
 };
 
 struct gn_critical {
