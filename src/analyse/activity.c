@@ -1,6 +1,8 @@
 /* Names of what is computed, and what a name means. */
 #include "analyse/history.h"
 
+#include "base/edits.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,25 +124,6 @@ size_t gn_activities_named(const struct gn_history *history, const char *name, b
     return count;
 }
 
-/* Edits from one word to the other (Levenshtein), as far as they fit. */
-static size_t distance(const char *a, const char *b)
-{
-    enum { LONGEST = 127 };
-    size_t row[LONGEST + 1], length = strnlen(b, LONGEST), i = 0;
-    for (size_t j = 0; j <= length; j++)
-        row[j] = j;
-    for (; a[i] && i < LONGEST; i++) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 1; j <= length; j++) {
-            size_t replace = diagonal + (a[i] != b[j - 1]), least = row[j] < row[j - 1] ? row[j] : row[j - 1];
-            diagonal = row[j];
-            row[j] = replace < least + 1 ? replace : least + 1;
-        }
-    }
-    return row[length];
-}
-
 struct nearest {
     const char *wanted;
     char *text;
@@ -149,7 +132,7 @@ struct nearest {
 
 static void offer(struct nearest *n, const char *name)
 {
-    size_t edits = name[0] ? distance(n->wanted, name) : SIZE_MAX;
+    size_t edits = name[0] ? gn_edits(n->wanted, name) : SIZE_MAX;
     if (edits >= n->edits)
         return;
     n->edits = edits;
