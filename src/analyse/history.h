@@ -168,6 +168,7 @@ void gn_activity_text(const struct gn_history *history, uint32_t activity, char 
 /* "file.c:85" of a call's or an activity's place; "" where it is not known. */
 void gn_activity_place(const struct gn_history *history, uint32_t activity, char *text, size_t size);
 void gn_call_place(const struct gn_history *history, uint32_t call, char *text, size_t size);
+void gn_path_place(const struct gn_definitions *definitions, uint32_t path, char *text, size_t size);
 
 /* Sets chosen[activity] for all that `name` means: a region with that name, whatever is inside of it; or the
  * computation before calls from a function, a "file:line", or of an MPI function with that name. How many. */
