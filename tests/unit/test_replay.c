@@ -669,6 +669,53 @@ static void compare_jobs(struct program *p, struct job *one, struct job *more)
     }
 }
 
+/* Members say of some instances that they were something else than the others say. */
+static void disagree(struct program *p, uint64_t seed)
+{
+    for (size_t i = 0; i < p->made_count; i++) {
+        struct gn_op *op = &p->made[i].op;
+        const uint32_t comm = p->group[op->link].comm, member = p->made[i].at.location;
+        const uint64_t how = gn_mix_at(seed, op->number * 8 + op->link, member);
+        const uint32_t root = (uint32_t)(how / 16 % 2);
+        if ((op->kind != GN_OP_BEGIN && op->kind != GN_OP_END) || how % 4 ||
+            p->d->comms[comm].other_count > 0 || root >= p->d->comms[comm].member_count)
+            continue;
+        const bool is_root = gn_comm_rank_of(p->d, comm, member, NULL) == root;
+        op->shape = (uint8_t)(how / 4 % 3);
+        op->root = op->shape == GN_SHAPE_ALL_TO_ALL ? GN_NONE : root;
+        const bool gives = op->shape == GN_SHAPE_ALL_TO_ALL || is_root == (op->shape == GN_SHAPE_ONE_TO_ALL);
+        const bool gets = op->shape == GN_SHAPE_ALL_TO_ALL || is_root == (op->shape == GN_SHAPE_ALL_TO_ONE);
+        op->flags = op->kind == GN_OP_BEGIN ? (gives ? GN_OP_GIVES : 0) : (gets ? GN_OP_GETS : 0);
+    }
+}
+
+static void disagreeing_members_are_treated_alike(void **state)
+{
+    (void)state;
+    struct gn_latency latency;
+    with_latency(&latency, 1, 3);
+    const struct gn_replay_settings ways[] = {
+        {.latency = &latency, .measure = true},
+        {.latency = &latency, .gamma_loss = (uint64_t)(0.03 * 0x1p64), .believed_ticks = 200}};
+    for (uint64_t seed = first_seed; seed < first_seed + 60; seed++) {
+        struct program *p = program_of(seed, 100, seed % 2);
+        disagree(p, seed);
+        for (int way = 0; way < 2; way++) {
+            struct job *one = run_jobs(p, &ways[way], 1, false);
+            for (uint32_t ranks = 2; ranks <= MOST_RANKS; ranks++) {
+                struct job *more = run_jobs(p, &ways[way], ranks, false);
+                if (way == 1)
+                    compare_jobs(p, one, more);
+                assert_memory_equal(&one[0].stats, &more[0].stats, sizeof one[0].stats);
+                end_jobs(more, ranks);
+            }
+            end_jobs(one, 1);
+        }
+        free_program(p);
+    }
+    gn_latency_close(&latency);
+}
+
 /* How many were cut. */
 static uint64_t every_circle_is_cut_alike(uint32_t programs)
 {
@@ -980,6 +1027,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(members_that_are_none_are_not_waited_for),
         cmocka_unit_test(circles_are_cut),
         cmocka_unit_test(circles_are_cut_by_all_alike),
+        cmocka_unit_test(disagreeing_members_are_treated_alike),
         cmocka_unit_test(late_batches_change_nothing),
         cmocka_unit_test(corrected_times_stay_inside_bounds),
     };
