@@ -1,6 +1,8 @@
 /* Names of what is computed, and what a name means. */
 #include "analyse/history.h"
 
+#include "base/edits.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +40,7 @@ static void place(const struct gn_definitions *d, uint32_t file, uint32_t line, 
         snprintf(text, size, "%s", name);
 }
 
-static void path_place(const struct gn_definitions *d, uint32_t path, char *text, size_t size)
+void gn_path_place(const struct gn_definitions *d, uint32_t path, char *text, size_t size)
 {
     const struct gn_path_def *p = path_of(d, path);
     place(d, p ? p->source_file : 0, p ? p->line : 0, text, size);
@@ -52,12 +54,12 @@ void gn_activity_place(const struct gn_history *history, uint32_t activity, char
     if (a->region < d->region_count && d->regions[a->region].begin_line)
         place(d, d->regions[a->region].source_file, d->regions[a->region].begin_line, text, size);
     if (text[0] == '\0')
-        path_place(d, a->path, text, size);
+        gn_path_place(d, a->path, text, size);
 }
 
 void gn_call_place(const struct gn_history *history, uint32_t call, char *text, size_t size)
 {
-    path_place(history->definitions, history->calls[call].path, text, size);
+    gn_path_place(history->definitions, history->calls[call].path, text, size);
 }
 
 void gn_activity_text(const struct gn_history *history, uint32_t activity, char *text, size_t size)
@@ -122,25 +124,6 @@ size_t gn_activities_named(const struct gn_history *history, const char *name, b
     return count;
 }
 
-/* Edits from one word to the other (Levenshtein), as far as they fit. */
-static size_t distance(const char *a, const char *b)
-{
-    enum { LONGEST = 127 };
-    size_t row[LONGEST + 1], length = strnlen(b, LONGEST), i = 0;
-    for (size_t j = 0; j <= length; j++)
-        row[j] = j;
-    for (; a[i] && i < LONGEST; i++) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 1; j <= length; j++) {
-            size_t replace = diagonal + (a[i] != b[j - 1]), least = row[j] < row[j - 1] ? row[j] : row[j - 1];
-            diagonal = row[j];
-            row[j] = replace < least + 1 ? replace : least + 1;
-        }
-    }
-    return row[length];
-}
-
 struct nearest {
     const char *wanted;
     char *text;
@@ -149,7 +132,7 @@ struct nearest {
 
 static void offer(struct nearest *n, const char *name)
 {
-    size_t edits = name[0] ? distance(n->wanted, name) : SIZE_MAX;
+    size_t edits = name[0] ? gn_edits(n->wanted, name) : SIZE_MAX;
     if (edits >= n->edits)
         return;
     n->edits = edits;

@@ -79,6 +79,7 @@ enum gn_take_kind {
 struct gn_take {
     uint32_t call, from, member;
     uint8_t kind;
+    struct gn_interval given; /* when: of a gathering, by the last of the parts that this depends on */
     /* What follows from times: reductions are how much earlier something is, ns */
     bool is_tight;   /* it may be what the call was left for */
     bool is_certain; /* it was waited for; else only perhaps */
@@ -121,8 +122,8 @@ struct gn_track {
 struct gn_history_settings {
     const struct gn_bounds *const *bounds; /* [location_count]; NULL where nothing is known of the clock */
     bool refuted;                          /* an assumption on a clock was refuted: kept with the results */
-    double longest_ns; /* no message that was there when it was asked for had taken longer; 0: three times the
-                          longest that is seen of those that were waited for */
+    double longest_ns; /* no message that was there when it was asked for had taken longer; 0: what
+                          follows from those that were waited for */
     bool has_tracks;   /* fill tracks */
 };
 
@@ -138,6 +139,9 @@ struct gn_history {
     uint32_t *part_order;             /* [part_count] indices of parts by call */
     struct gn_track *tracks;          /* [location_count], with has_tracks */
     uint32_t *first_call, *last_call; /* [location_count]: BEGIN and END; GN_NONE: it has no events */
+    bool *is_carried; /* [location_count] a thread that called nothing while others of its process did:
+                         nothing tells what it waited for, so it is taken to go along with them */
+    double *rate_lo, *rate_hi; /* [location_count] ns per tick of its clock */
     size_t activity_count, call_count, step_count, piece_count, take_count, gathering_count, part_count;
     uint64_t events;
     double longest_ns;         /* as used */
@@ -147,7 +151,8 @@ struct gn_history {
     /* what the results rest on, or do without */
     bool refuted;
     uint64_t unmatched, ambiguous, lost, unbounded; /* receives; receives; events; locations */
-    uint64_t tightened;                             /* bounds of calls that messages moved */
+    uint64_t any_source; /* receives by a call that did not say from whom, and got it from several */
+    uint64_t tightened;  /* bounds of calls that messages moved */
 };
 
 /*
@@ -163,6 +168,7 @@ void gn_activity_text(const struct gn_history *history, uint32_t activity, char 
 /* "file.c:85" of a call's or an activity's place; "" where it is not known. */
 void gn_activity_place(const struct gn_history *history, uint32_t activity, char *text, size_t size);
 void gn_call_place(const struct gn_history *history, uint32_t call, char *text, size_t size);
+void gn_path_place(const struct gn_definitions *definitions, uint32_t path, char *text, size_t size);
 
 /* Sets chosen[activity] for all that `name` means: a region with that name, whatever is inside of it; or the
  * computation before calls from a function, a "file:line", or of an MPI function with that name. How many. */

@@ -196,11 +196,24 @@ static void note_last(struct gn_history *h, struct gn_gathering *g)
     }
 }
 
-/* Members' ends say so: nobody was gone before all had come. */
+static uint32_t part_of_member(const struct gn_history *h, const struct gn_gathering *g, uint32_t member)
+{
+    uint32_t low = g->first_part, high = g->first_part + g->part_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (h->parts[middle].member < member)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Members' ends say so: nobody who was to get anything was gone before all had come. */
 static bool may_synchronise(const struct gn_history_make *m, const struct gn_gathering *g,
                             const struct gn_open_part *part)
 {
-    return !g->is_vague || part->end_call == GN_NONE ||
+    return !g->is_vague || !m->h->parts[part_of_member(m->h, g, part->member)].gets ||
            m->h->calls[part->end_call].leave.hi_ns >= g->last.lo_ns;
 }
 
@@ -235,19 +248,6 @@ static void check(struct gn_history_make *m, const struct numbering *n)
 }
 
 /* ---- what calls take from them ---- */
-
-static uint32_t part_of_member(const struct gn_history *h, const struct gn_gathering *g, uint32_t member)
-{
-    uint32_t low = g->first_part, high = g->first_part + g->part_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (h->parts[middle].member < member)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
 
 static int take_all(struct gn_history_make *m, const struct numbering *n)
 {

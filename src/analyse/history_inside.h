@@ -18,6 +18,9 @@
 
 #include <errno.h>
 
+/* With the number of a call that posted a receive: it said from whom. Calls are fewer than this. */
+#define GN_HISTORY_NAMED 0x80000000u
+
 /* A time that is not known: far enough from all others, and from overflow. */
 #define GN_HISTORY_FAR_NS (INT64_C(1) << 61)
 /* Rates of clocks of which nothing is said: within so much of their frequency. */
@@ -36,6 +39,7 @@ struct gn_open_part {
 struct gn_matched {
     uint32_t from, to, posted; /* calls: that sent it, in which it was received, that posted the receive */
     uint64_t bytes;
+    bool is_named; /* the receive had said from whom */
 };
 
 /* What a location is doing while its events come. */

@@ -37,7 +37,11 @@ static int receive(struct gn_history_make *m, const struct gn_event *event, cons
     if (!gn_grow(&m->matched, &m->matched_capacity, m->matched_count, sizeof *m->matched))
         return -ENOMEM;
     const uint32_t from = (uint32_t)place->sent_ticks;
-    m->matched[m->matched_count++] = (struct gn_matched){from, call, event->record, event->bytes_received};
+    m->matched[m->matched_count++] = (struct gn_matched){.from = from,
+                                                         .to = call,
+                                                         .posted = event->record & ~GN_HISTORY_NAMED,
+                                                         .is_named = (event->record & GN_HISTORY_NAMED) != 0,
+                                                         .bytes = event->bytes_received};
     return gn_history_take(
         m, &(struct gn_take){.call = call, .from = from, .kind = GN_TAKE_MESSAGE, .is_certain = true});
 }
@@ -115,6 +119,31 @@ static int find_receivers(struct gn_history_make *m)
     return code;
 }
 
+/* ---- receives that anybody may send to ---- */
+
+/* A trace says of what was received from whom, not whether the program asked for that. A call that got it
+ * from several may have taken what came first. */
+static int find_any_source(struct gn_history_make *m)
+{
+    struct gn_history *h = m->h;
+    struct gn_map senders = {NULL, 0, 0}; /* (location, call path) → the first sender's location + 1 */
+    int code = 0;
+    for (size_t i = 0; i < m->matched_count && code == 0; i++) {
+        const struct gn_matched *one = &m->matched[i];
+        const struct gn_call *to = &h->calls[one->to];
+        if (one->is_named)
+            continue;
+        const struct gn_key key = {(uint64_t)to->location << 32 | to->path, to->region};
+        const uintptr_t from = (uintptr_t)h->calls[one->from].location + 1;
+        const uintptr_t known = (uintptr_t)gn_map_find(&senders, key);
+        h->any_source += known && known != from;
+        if (!known && !gn_map_add(&senders, key, (void *)from))
+            code = -ENOMEM;
+    }
+    gn_map_clear(&senders);
+    return code;
+}
+
 /* ---- takes by call ---- */
 
 static int sort_takes(struct gn_history *h)
@@ -142,5 +171,6 @@ static int sort_takes(struct gn_history *h)
 int gn_history_match(struct gn_history_make *m)
 {
     int code = find_receivers(m);
+    code = code ? code : find_any_source(m);
     return code ? code : sort_takes(m->h);
 }

@@ -196,7 +196,7 @@ static uint32_t recall(struct gn_map *map, struct gn_key key)
 {
     uintptr_t found = (uintptr_t)gn_map_find(map, key);
     gn_map_remove(map, key);
-    return found ? (uint32_t)(found - 1) : GN_NONE;
+    return found ? (uint32_t)(found - 1) : GN_NONE; /* no number of a call, nor of a part, is that */
 }
 
 static uint32_t add_part(struct gn_history_make *m, const struct gn_event *event)
@@ -262,7 +262,9 @@ static int end_part(struct gn_history_make *m, const struct gn_event *event)
 
 static int post(struct gn_history_make *m, const struct gn_event *event)
 {
-    int code = remember(&m->posts, request_key(m, event), m->places[event->location].call);
+    const bool is_named = event->comm != GN_NONE && event->peer != GN_ANY && event->peer != GN_NONE;
+    int code = remember(&m->posts, request_key(m, event),
+                        m->places[event->location].call | (is_named ? GN_HISTORY_NAMED : 0));
     return code ? code : push(m, event, GN_EVENT_MPI_IRECV_REQUEST);
 }
 

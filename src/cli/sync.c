@@ -6,6 +6,7 @@
 #include "trace/retime.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -81,7 +82,7 @@ static int settled_input(const struct sync *s, int code, struct gn_error *err)
 /* And for one in which it is read again while the new archive is written, which may fail as well. */
 static int settled_output(const struct sync *s, int code, struct gn_error *err)
 {
-    s->report->is_bad_input = code == -EBADMSG || code == -ENODATA;
+    s->report->is_bad_input = code == -EBADMSG || code == -ENODATA || code == -ERANGE;
     return settled(s, code, err);
 }
 
@@ -271,6 +272,8 @@ static int repair(struct sync *s, struct gn_error *err)
     code = repair_with(s, is_given ? &given : NULL, err);
     if (is_given)
         gn_latency_close(&given);
+    if (code == -ERANGE) /* all have found that together */
+        return settled_input(s, is_first(s) ? code : 0, err);
     if (code < 0 && s->transport->size > 1) {
         fprintf(stderr, "gnomon sync: %s\n", err ? err->text : strerror(-code));
         s->transport->give_up(s->transport->self, 1);
@@ -367,6 +370,11 @@ static int write_with(struct sync *s, uint32_t location, struct writing *writing
     int code = gn_retime_location(s->retime, l->file_id, r->is_unchanged ? NULL : &retimer, &events, err);
     widen(s, &writing->retiming);
     r->written += events;
+    if (code == 0 && writing->retiming.is_late)
+        code = gn_fail(err, -ERANGE,
+                       "events of location %" PRIu64 " (%s) would get times above %" PRId64
+                       " (2^62), which are none: are timestamps damaged?",
+                       l->file_id, gn_string(s->definitions, l->name), INT64_MAX / 2);
     return code;
 }
 

@@ -73,6 +73,7 @@ struct gn_amortizer {
     uint64_t settled;      /* ops before it are done */
     struct gn_knot before; /* the op before that one, which may be a knot; record 0: none */
     bool is_told;          /* it is one */
+    bool tells_still;      /* ops that do not move are told, too */
     struct gn_knot last;   /* that was told */
     uint64_t told;
     uint64_t next, count; /* the op to look at, and how many there are */
@@ -334,16 +335,16 @@ static int tell_between(struct gn_amortizer *a, const struct gn_op *op, const st
 static int tell(struct gn_amortizer *a, const struct gn_op *op, bool is_inside, const struct point *begin)
 {
     const struct gn_knot knot = {a->before.record + op->records, op->ticks, op->shift, op->steps, 0};
-    const bool is_moved = a->before.shift || op->shift;
+    const bool is_moved = a->before.shift || op->shift, is_told = is_moved || a->tells_still;
     int code = 0;
     if (is_moved && !a->is_told && a->before.record)
         code = take(a, &a->before);
     if (is_moved && !code && !is_inside)
         code = tell_between(a, op, begin);
-    if (is_moved && !code)
+    if (is_told && !code)
         code = take(a, &knot);
     a->before = knot;
-    a->is_told = is_moved;
+    a->is_told = is_told;
     return code;
 }
 
@@ -365,7 +366,7 @@ static int pass(struct gn_amortizer *a, uint64_t end)
     int code = 0;
     for (; a->settled < end && !code; a->settled++) {
         const struct gn_op *op = op_at(a, a->settled);
-        if ((op->shift | a->before.shift) == 0) {
+        if ((op->shift | a->before.shift) == 0 && !a->tells_still) {
             a->before = (struct gn_knot){a->before.record + op->records, op->ticks, 0, op->steps, 0};
             a->is_told = false;
         } else {
@@ -565,11 +566,12 @@ int gn_amortizer_open(struct gn_amortizer **amortizer, struct gn_op_store *store
                                .sink = *sink,
                                .stats = stats,
                                .count = store->rows[location].count,
-                               .ticks = INT64_MIN};
+                               .ticks = INT64_MIN,
+                               .tells_still = store->rows[location].has_gaps};
     if (a->settings.longest_ticks > farthest)
         a->settings.longest_ticks = farthest;
     gn_op_rest(store, location, 0);
-    a->is_over = nothing_moves(store, location);
+    a->is_over = !a->tells_still && nothing_moves(store, location);
     gn_op_rest(store, location, 0);
     *amortizer = a;
     return 0;

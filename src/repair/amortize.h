@@ -14,7 +14,9 @@
  * of size Δ is Δ / slope long, and at most `longest`.
  *
  * The result is a row of knots: between two of them the shift is the straight line through both, rounded
- * down. Knots at ops are exact. Where no knots are, the shift is 0.
+ * down. Knots at ops are exact. Where no knots are, the shift is 0. Ops that do not move are knots where
+ * their neighbours do, and where records between them are no events here (gn_op_row.has_gaps): those may not
+ * push them.
  */
 #ifndef GNOMON_REPAIR_AMORTIZE_H
 #define GNOMON_REPAIR_AMORTIZE_H

@@ -23,6 +23,7 @@ struct gn_op_row {
     struct gn_op **blocks; /* of GN_OP_BLOCK ops each */
     uint64_t count;
     size_t block_capacity;
+    bool has_gaps;     /* the file has records that are no events here: of times that nobody has looked at */
     uint64_t released; /* ops of whole blocks that were given back to the kernel: still there, slower */
 };
 

@@ -3,6 +3,7 @@
 #include "repair/ceilings.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,6 +157,11 @@ static int forward(struct gn_repair *repair, uint32_t index, struct gn_error *er
     return code;
 }
 
+static int64_t threefold(int64_t ticks)
+{
+    return ticks < INT64_MAX / 3 ? 3 * ticks : INT64_MAX;
+}
+
 /* How wrong clocks are for certain: by reversals, where µ is only an estimate. */
 static int64_t proven_wrong(const struct gn_repair *repair)
 {
@@ -207,7 +213,7 @@ static int go_forward(struct gn_repair *repair, struct gn_error *err)
     struct gn_repair_result *result = repair->result;
     result->threshold_ticks = repair->settings->threshold_ticks;
     if (result->threshold_ticks == 0)
-        result->threshold_ticks = 3 * proven_wrong(repair);
+        result->threshold_ticks = threefold(proven_wrong(repair));
     result->converged = true;
     if (result->before.messages.violating + result->before.collectives.violating == 0)
         return 0;
@@ -218,6 +224,12 @@ static int go_forward(struct gn_repair *repair, struct gn_error *err)
         tell(repair, "forward", (double)result->pass_count / GN_REPAIR_PASSES);
         code = forward(repair, result->pass_count++, err);
     } while (code == 0 && !is_enough(repair, result->pass_count - 1, &result->converged));
+    if (code == 0 && result->after.late > 0)
+        return gn_fail(err, -ERANGE,
+                       "%" PRIu64 " sends, receives and collectives would get times above %" PRId64
+                       " (2^62), which are none: are timestamps damaged, or is a latency given that is far "
+                       "too large?",
+                       result->after.late, INT64_MAX / 2);
     if (code == 0 && result->passes[result->pass_count - 1].no_latency) {
         memset(result->latency.ticks, 0,
                (size_t)result->latency.domains * result->latency.domains * sizeof *result->latency.ticks);
@@ -269,7 +281,7 @@ int gn_repair_knots(struct gn_repair *repair, uint32_t location, struct gn_knots
                     struct gn_error *err)
 {
     *knots = NULL;
-    if (repair->result->pass_count == 0)
+    if (repair->result->pass_count == 0 && !repair->store->rows[location].has_gaps)
         return 0;
     const struct gn_amortize_settings settings = {.slope = repair->settings->slope,
                                                   .longest_ticks = repair->settings->longest_ticks,

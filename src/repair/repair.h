@@ -71,7 +71,8 @@ struct gn_repair_result {
 };
 
 /* Measures and passes forward, by all processes of the transport together; all that is passed outlives the
- * result. 0 or a negative errno value with err set. */
+ * result. 0 or a negative errno value with err set; -ERANGE, in all of them: corrected times would be above
+ * INT64_MAX / 2. */
 struct gn_repair;
 int gn_repair(struct gn_repair **repair, const struct gn_definitions *definitions, struct gn_op_store *store,
               const struct gn_transport *transport, const uint32_t *owner,
@@ -79,8 +80,8 @@ int gn_repair(struct gn_repair **repair, const struct gn_definitions *definition
               struct gn_error *err);
 
 /* Backward amortization of a location, once each, by the process that has it; several may be open at a time.
- * *knots NULL: nothing moves. 0, and the caller closes with gn_repair_knots_close; or a negative errno value
- * with err set. */
+ * *knots NULL: nothing moves, nor is there what could be pushed. 0, and the caller closes with
+ * gn_repair_knots_close; or a negative errno value with err set. */
 int gn_repair_knots(struct gn_repair *repair, uint32_t location, struct gn_knots **knots,
                     struct gn_error *err);
 

@@ -90,10 +90,21 @@ static int64_t own_time(const struct gn_replay *replay, const struct gn_replay_l
     return replay->settings->ceilings ? op->high : op->ticks;
 }
 
+/* What is broken, or given, may ask for more than there is: counted, and no time. */
+static int64_t no_later_than_any(struct gn_replay *replay, int64_t time)
+{
+    const int64_t latest = INT64_MAX / 2;
+    if (time <= latest || !replay->moves)
+        return time;
+    replay->stats.late++;
+    return latest;
+}
+
 /* The op has its time; jumped: because of a predecessor elsewhere. */
 static void settle(struct gn_replay *replay, struct gn_replay_location *at, struct gn_op *op, int64_t time,
                    bool jumped)
 {
+    time = no_later_than_any(replay, time);
     at->corrected = time;
     at->any = true;
     if (jumped) {
@@ -109,6 +120,13 @@ static void settle(struct gn_replay *replay, struct gn_replay_location *at, stru
         replay->stats.largest_shift_ticks = op->shift;
 }
 
+/* Of values ≥ 0; what is too large stays the largest. */
+static uint64_t sum_of(uint64_t a, uint64_t b)
+{
+    const uint64_t most = INT64_MAX;
+    return a < most && b < most - a ? a + b : most;
+}
+
 /* ticks: received − sent; missing: to sent + µ, ≤ 0: nothing. */
 static void count(struct gn_replay_count *counts, int64_t ticks, int64_t missing, bool corrected)
 {
@@ -120,7 +138,7 @@ static void count(struct gn_replay_count *counts, int64_t ticks, int64_t missing
     if (ticks >= 0)
         return;
     counts->reversed++;
-    counts->error_ticks_sum += (uint64_t)-ticks;
+    counts->error_ticks_sum = sum_of(counts->error_ticks_sum, (uint64_t)-ticks);
     if (-ticks > counts->error_ticks_max)
         counts->error_ticks_max = -ticks;
 }
@@ -456,18 +474,25 @@ static void begin_pass(struct gn_replay *replay)
             gn_replay_leave(replay, p);
 }
 
+static uint64_t halves(int64_t high, int64_t low)
+{
+    return high > INT32_MAX ? INT64_MAX : sum_of((uint64_t)high << 32, (uint64_t)low);
+}
+
 /* The same numbers everywhere: of all ranks. */
 static int agree_on(struct gn_replay *replay, struct gn_replay_stats *all)
 {
     const struct gn_transport *t = replay->transport;
     struct gn_replay_count *counts[] = {&all->messages, &all->collectives, &all->uncertain};
     *all = replay->stats;
-    int64_t sums[3 * 5 + 5], largest[3 * 2 + 1];
+    int64_t sums[3 * 6 + 6], largest[3 * 2 + 1];
     size_t s = 0, m = 0;
     for (int i = 0; i < 3; i++) {
         const struct gn_replay_count *c = counts[i];
-        const uint64_t add[] = {c->messages, c->reversed, c->violating, c->corrected, c->error_ticks_sum};
-        for (size_t k = 0; k < 5; k++)
+        const uint64_t add[] = {c->messages, c->reversed, c->violating, c->corrected,
+                                /* by halves: sums of them fit */
+                                c->error_ticks_sum >> 32, c->error_ticks_sum & UINT32_MAX};
+        for (size_t k = 0; k < 6; k++)
             sums[s++] = (int64_t)add[k];
         largest[m++] = c->worst_ticks;
         largest[m++] = c->error_ticks_max;
@@ -478,6 +503,7 @@ static int agree_on(struct gn_replay *replay, struct gn_replay_stats *all)
     sums[s++] = (int64_t)all->unmatched_receives;
     sums[s++] = (int64_t)all->incomplete_collectives;
     sums[s++] = (int64_t)all->cut;
+    sums[s++] = (int64_t)all->late;
     int code = t->agree(t->self, GN_AGREE_SUM, sums, s);
     if (code == 0)
         code = t->agree(t->self, GN_AGREE_MAX, largest, m);
@@ -487,10 +513,10 @@ static int agree_on(struct gn_replay *replay, struct gn_replay_stats *all)
                                               .reversed = (uint64_t)sums[s + 1],
                                               .violating = (uint64_t)sums[s + 2],
                                               .corrected = (uint64_t)sums[s + 3],
-                                              .error_ticks_sum = (uint64_t)sums[s + 4],
+                                              .error_ticks_sum = halves(sums[s + 4], sums[s + 5]),
                                               .worst_ticks = largest[m],
                                               .error_ticks_max = largest[m + 1]};
-        s += 5;
+        s += 6;
         m += 2;
     }
     all->largest_shift_ticks = largest[m];
@@ -498,6 +524,7 @@ static int agree_on(struct gn_replay *replay, struct gn_replay_stats *all)
     all->unmatched_receives = (uint64_t)sums[s + 2];
     all->incomplete_collectives = (uint64_t)sums[s + 3];
     all->cut = (uint64_t)sums[s + 4];
+    all->late = (uint64_t)sums[s + 5];
     return code;
 }
 

@@ -63,6 +63,18 @@ static void find_line(struct gn_retiming *r)
         r->line = gn_line(left->ticks, left->shift, right->ticks, right->shift);
 }
 
+/* What is later than the op after it is no event here, which that op would have had to come after: whatever a
+ * broken record has for a time, it stands still, and pushes nothing. */
+static int64_t as_event(const struct gn_retiming *r, uint64_t record, int64_t old)
+{
+    if (r->next_op >= r->knots.count)
+        return old;
+    const struct gn_knot *op = &r->knots.knots[r->next_op];
+    if (record >= op->record || old <= op->ticks)
+        return old;
+    return r->any ? r->latest_old : op->ticks;
+}
+
 static void look_ahead(struct gn_retiming *r, uint64_t record, int64_t ticks)
 {
     bool is_past = false;
@@ -196,13 +208,19 @@ uint64_t gn_retiming_time(void *retiming, uint64_t record, uint64_t ticks)
     struct gn_retiming *r = retiming;
     if (ticks > INT64_MAX / 2)
         return ticks;
-    const int64_t old = r->is_raw ? (int64_t)ticks : gn_presync_ticks(&r->map, ticks);
+    int64_t old = r->is_raw ? (int64_t)ticks : gn_presync_ticks(&r->map, ticks);
+    if (r->knots.count > 0) {
+        look_ahead(r, record, r->latest_old);
+        old = as_event(r, record, old);
+    }
     const bool goes_on = r->any && old > r->latest_old;
     find_bounds(r, ticks);
     r->steps += goes_on;
     int64_t new = r->knots.count > 0 ? moved(r, record, old, goes_on) : old;
     if (r->any && new < r->new_ticks)
         new = r->new_ticks;
+    r->is_late |= new > INT64_MAX / 2;
+    new = new < INT64_MAX / 2 ? new : INT64_MAX / 2;
     if (!r->any)
         r->first_old = old, r->first_new = new;
     count(r, old, new);

@@ -46,6 +46,7 @@ struct gn_retiming {
     bool any;
     int64_t first_old, first_new, old_ticks, new_ticks;
     int64_t latest_old; /* timestamps may go back */
+    bool is_late;       /* a new time would have been above INT64_MAX / 2, which it was made */
     bool is_outside;    /* the one before was moved out of its bounds */
     int64_t low, high;  /* bounds of this record */
     uint64_t steps; /* time went on so many times since the last knot that is an op, or the first record */
@@ -62,7 +63,7 @@ struct gn_retiming gn_retiming_begin(const struct gn_presync *presync, uint32_t 
  *
  * New times never decrease, and where presynchronised time goes on so does the new one, unless two ops with
  * too little room between them do not let it. Between ops that are inside their guaranteed bounds, new times
- * are inside theirs. Timestamps above INT64_MAX / 2 are no ticks: they stay.
+ * are inside theirs. Timestamps above INT64_MAX / 2 are no ticks: they stay. New times do not go above it.
  */
 uint64_t gn_retiming_time(void *retiming, uint64_t record, uint64_t ticks);
 

@@ -302,6 +302,12 @@ input)
     [ "$(head -c 19 late/traces/2.evt | tail -c 1 | od -An -tx1)" = ' 05' ] || fail "no time where one is expected"
     printf '\177\177\177\177\177\177\177\177' | dd of=late/traces/2.evt bs=1 seek=19 conv=notrunc 2>/dev/null
     refused 2 '2^62' late
+    # ones that would be none
+    refused 2 'above 4611686018427387903.*is a latency given' ring --latency 3000000000s
+    echo '* * 9e300s' >bad.latency
+    refused 2 'above 4611686018427387903.*is a latency given' ring --latency bad.latency
+    printf '\374\377\377\377\377\377\377\077' | dd of=late/traces/2.evt bs=1 seek=19 conv=notrunc 2>/dev/null
+    refused 2 'above 4611686018427387903.*damaged' late
     [ "$before" = "$(checksum ring)" ] || fail "the input was written to"
     [ -z "$(ls -d *.unfinished gnomon-ops-* 2>/dev/null)" ] || fail "something was left"
 

@@ -141,6 +141,34 @@ static void test_time_goes_on_between_ops(void **state)
     check(tight, LENGTH(tight), old, (uint64_t[]){10, 31, 32, 33, 34, 35}, LENGTH(old));
 }
 
+/* Records that nobody has read, with times far ahead: they push neither ops nor what is between. */
+static void test_what_is_no_event_pushes_nothing(void **state)
+{
+    (void)state;
+    const uint64_t far = INT64_MAX / 2;
+    const struct gn_knot still[] = {{3, 20, 0, 2, 0}, {6, 40, 0, 2, 0}};
+    const uint64_t old[] = {10, far, 20, far, 30, 40};
+    check(still, LENGTH(still), old, (uint64_t[]){10, 10, 20, 20, 30, 40}, LENGTH(old));
+    const struct gn_knot line[] = {{2, 20, 0, 1, 0}, {0, 25, 0, 0, 0}, {0, 30, 5, 0, 0}, {6, 40, 15, 3, 0}};
+    const uint64_t between[] = {10, 20, 1000, 28, 35, 40};
+    check(line, LENGTH(line), between, (uint64_t[]){10, 20, 20, 31, 45, 55}, LENGTH(between));
+    const uint64_t first[] = {far, 15, 20}; /* there is nothing to stand still at */
+    check(still, LENGTH(still), first, (uint64_t[]){18, 18, 20}, LENGTH(first));
+}
+
+static void test_new_times_end_somewhere(void **state)
+{
+    (void)state;
+    const struct gn_knot knots[] = {{1, 10, 1000, 0, 0}, {0, INT64_MAX / 2, 1000, 0, 0}};
+    struct gn_deviation deviation;
+    struct gn_retiming r = begin(knots, LENGTH(knots), &deviation);
+    assert_int_equal(gn_retiming_time(&r, 1, 10), 1010);
+    assert_int_equal(gn_retiming_time(&r, 2, INT64_MAX / 2 - 1000), INT64_MAX / 2);
+    assert_false(r.is_late);
+    assert_int_equal(gn_retiming_time(&r, 3, INT64_MAX / 2 - 1), INT64_MAX / 2);
+    assert_true(r.is_late);
+}
+
 static void test_disordered_input_never_goes_back(void **state)
 {
     (void)state;
@@ -364,6 +392,8 @@ int main(void)
         cmocka_unit_test(test_equal_timestamps),
         cmocka_unit_test(test_one_record_as_several_ops),
         cmocka_unit_test(test_time_goes_on_between_ops),
+        cmocka_unit_test(test_what_is_no_event_pushes_nothing),
+        cmocka_unit_test(test_new_times_end_somewhere),
         cmocka_unit_test(test_disordered_input_never_goes_back),
         cmocka_unit_test(test_from_forward_pass_to_new_times),
         cmocka_unit_test(test_deviations_add_up),
