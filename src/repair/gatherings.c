@@ -666,7 +666,9 @@ void gn_gatherings_begin(struct gn_replay *replay, uint32_t location, struct gn_
     gn_latest_add(&g->begins[member.side], &entry);
     if (g->limited) /* where nobody waits, the root's end may have come first */
         set_limits(replay, g);
-    if (g->shape == GN_SHAPE_ONE_TO_ALL && gives)
+    const bool is_root =
+        replay->groups[g->group].comm != GN_NONE && replay->locations[location].process == g->root;
+    if (g->shape == GN_SHAPE_ONE_TO_ALL && !g->known && (gives || is_root)) /* it may have nothing to give */
         became_known(replay, g);
     consider_begins(replay, g);
     consider_ends(replay, g);
