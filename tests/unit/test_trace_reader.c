@@ -3,6 +3,7 @@
 
 #include "archive_maker.h"
 #include "packed_archive.h"
+#include "scratch.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -26,23 +27,6 @@ struct opened {
     struct gn_event *events; /* of all locations, one after the other */
     size_t count;
 };
-
-static char folder[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    strcpy(folder, "/tmp/gnomon-reader.XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
-}
 
 static void open_archive(struct opened *o, const char *path)
 {
