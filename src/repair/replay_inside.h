@@ -3,7 +3,7 @@
  *
  *   replay.c       a pass: locations in turn, the clock itself
  *   parcels.c      messages between them
- *   gatherings.c   instances of collectives
+ *   gatherings.c   instances of collectives, with gathering_*.c (gatherings_inside.h)
  *   mail.c         what goes to other processes of the transport, and comes from them
  *   stillness.c    when nobody can go on: the end of a pass, or something to be passed by
  *
