@@ -59,29 +59,31 @@ static void add_own(struct gn_tight *t, size_t *count, const struct gn_call *c, 
     edge->lo_ns = least(edge->lo_ns, edge->hi_ns);
 }
 
+static struct gn_edge *add_taken(struct gn_tight *t, size_t *count, const struct gn_call *c,
+                                 const struct gn_take *take, uint32_t to)
+{
+    struct gn_edge *edge = add(t, count, to);
+    edge->hi_ns = least(take->room_ns, between_hi(take->given, c->leave));
+    edge->lo_ns = least(between_lo(take->given, c->leave), edge->hi_ns);
+    return edge;
+}
+
 static void add_given(struct gn_tight *t, size_t *count, const struct gn_call *c, const struct gn_take *take)
 {
-    const struct gn_call *from = &t->history->calls[take->from];
-    struct gn_edge *edge = add(t, count, take->from << 1);
-    edge->hi_ns = least(take->room_ns, between_hi(from->enter, c->leave));
-    edge->lo_ns = least(between_lo(from->enter, c->leave), edge->hi_ns);
-    if (from->location != c->location) {
-        edge->crosses_lo_ns = edge->lo_ns;
-        edge->crosses_hi_ns = edge->hi_ns;
-    }
+    struct gn_edge *edge = add_taken(t, count, c, take, take->from << 1);
+    if (t->history->calls[take->from].location == c->location)
+        return;
+    edge->crosses_lo_ns = edge->lo_ns;
+    edge->crosses_hi_ns = edge->hi_ns;
 }
 
 static void add_gathered(struct gn_tight *t, size_t *count, const struct gn_call *c,
                          const struct gn_take *take)
 {
-    const struct gn_history *h = t->history;
-    const struct gn_gathering *g = &h->gatherings[take->from];
-    const struct gn_part *part = &h->parts[take->member];
+    const struct gn_gathering *g = &t->history->gatherings[take->from];
+    const struct gn_part *part = &t->history->parts[take->member];
     const uint32_t hub = is_scan(g) ? take->member : g->first_part;
-    const struct gn_interval last = {t->lasts[hub].lo_ns, t->lasts[hub].hi_ns};
-    struct gn_edge *edge = add(t, count, t->first_hub + hub);
-    edge->hi_ns = least(take->room_ns, between_hi(last, c->leave));
-    edge->lo_ns = least(between_lo(last, c->leave), edge->hi_ns);
+    struct gn_edge *edge = add_taken(t, count, c, take, t->first_hub + hub);
     const bool may_be_own = !is_scan(g) && part->gives && part->is_tight;
     edge->crosses_lo_ns = may_be_own ? 0 : edge->lo_ns;
     edge->crosses_hi_ns = may_be_own && t->lasts[hub].tight == 1 ? 0 : edge->hi_ns;
