@@ -336,12 +336,13 @@ static void nothing_known_is_from_nothing_to_all(void **state)
 static void the_last_reading_of_all_is_one(void **state)
 {
     static const struct gn_stage x[] = {{{0, 0}, A, 0}, {{10, 10}, END, 10}};
-    static const struct gn_stage y[] = {{{0, 0}, A, 0}, {{INT64_MAX, INT64_MAX}, END, UINT64_MAX}};
+    static const struct gn_stage y[] = {
+        {{0, 0}, A, 0}, {{20, 20}, A, 20}, {{INT64_MAX, INT64_MAX}, END, UINT64_MAX}};
     const struct gn_stages stages[] = {STAGES(x, 0), STAGES(y, 0)};
     (void)state;
     struct gn_frames f = asked(stages, 2, 0);
     assert_time(f.all, 10, 10);
-    assert_int_equal(f.frames, 2);
+    assert_int_equal(f.frames, 3);
     gn_frames_clear(&f);
 }
 
