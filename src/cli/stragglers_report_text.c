@@ -92,14 +92,26 @@ static size_t as_much(const struct gn_stragglers_report *r)
     return count;
 }
 
+static void nobody(const struct page *p)
+{
+    const struct gn_stragglers_report *r = p->r;
+    fprintf(p->out, "%snobody holds the others up%s: ", shade(p, GN_BOLD), shade(p, GN_PLAIN));
+    if (r->groups->count < 2)
+        fprintf(p->out, "there are no others\n");
+    else if (gn_straggler_measure(r, &r->list[0]).hi < GN_STRAGGLER_PERCENT)
+        fprintf(p->out, "balanced, nobody %s for %.0f %% of the time or more\n",
+                r->is_annotated ? "was busy while all others waited" : "made them wait",
+                GN_STRAGGLER_PERCENT);
+    else
+        fprintf(p->out, "balanced, they wait for each other about evenly, now for one, now for another\n");
+}
+
 static void verdict(const struct page *p)
 {
     char name[128];
     const struct gn_stragglers_report *r = p->r;
     if (r->verdict == GN_STRAGGLER_NOBODY) {
-        fprintf(p->out,
-                "%snobody holds the others up%s: nobody made them wait for %.0f %% of their time or more\n",
-                shade(p, GN_BOLD), shade(p, GN_PLAIN), GN_STRAGGLER_PERCENT);
+        nobody(p);
         return;
     }
     gn_straggler_name(r, r->list[0].group, name, sizeof name);
