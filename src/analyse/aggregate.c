@@ -25,47 +25,28 @@
 
 static struct gn_contestant next_of(const struct gn_stages *stages, const size_t *next, size_t location)
 {
-    bool more = next[location] < stages[location].count;
-    return gn_contestant(location, more, more ? stages[location].stages[next[location]].at.lo_ns : 0);
+    if (next[location] == stages[location].count)
+        return gn_contestant_ended(location);
+    return gn_contestant(location, stages[location].stages[next[location]].at.lo_ns, 0);
 }
 
-static void end_group(struct gn_step *steps, size_t count, uint64_t *sizes, size_t sizes_count)
+static void count_size(size_t count, uint64_t *sizes, size_t sizes_count)
 {
-    if (!count)
-        return;
-    for (size_t i = 0; i < count; i++) {
-        steps[i].lo_ns = steps[0].lo_ns;
-        steps[i].hi_ns = steps[count - 1].hi_ns;
-        steps[i].joined = i + 1 < count;
-    }
     size_t size = 63 - (size_t)__builtin_clzll(count);
     if (sizes && sizes_count)
         sizes[size < sizes_count ? size : sizes_count - 1]++;
 }
 
-/* In the order of their lower bounds; hi_ns: the largest so far within the group. */
+/* All steps in the order of their lower bounds. How many. */
 static size_t merge(struct gn_lanes *lanes, struct gn_tournament *t, const struct gn_stages *stages,
-                    size_t *next, uint64_t *sizes, size_t sizes_count)
+                    size_t *next)
 {
-    size_t filled = 0, group = 0;
+    size_t filled = 0;
     while (!t->tree[0].ended) {
         uint32_t location = t->tree[0].number;
-        const struct gn_stage *stage = &stages[location].stages[next[location]++];
-        struct gn_step *step = &lanes->steps[filled];
-        *step = (struct gn_step){.lo_ns = stage->at.lo_ns,
-                                 .hi_ns = stage->at.hi_ns,
-                                 .location = location,
-                                 .stand = gn_stand_of(stage->state)};
-        if (filled > group && step->lo_ns > step[-1].hi_ns) {
-            end_group(lanes->steps + group, filled - group, sizes, sizes_count);
-            group = filled;
-        }
-        if (filled > group && step->hi_ns < step[-1].hi_ns)
-            step->hi_ns = step[-1].hi_ns;
-        filled++;
+        lanes->steps[filled++] = gn_step_of(location, &stages[location].stages[next[location]++]);
         gn_tournament_replace(t, next_of(stages, next, location));
     }
-    end_group(lanes->steps + group, filled - group, sizes, sizes_count);
     return filled;
 }
 
@@ -83,7 +64,12 @@ static bool fill(struct gn_lanes *lanes, const struct gn_stages *stages, size_t 
     }
     done = done && gn_tournament_new(&t, first, count);
     if (done)
-        lanes->first[1] = merge(lanes, &t, stages, next, sizes, sizes_count);
+        lanes->first[1] = merge(lanes, &t, stages, next);
+    for (size_t begin = 0, size; begin < lanes->first[1]; begin += size) {
+        size = gn_steps_overlapping(lanes->steps + begin, lanes->first[1] - begin);
+        gn_steps_join(lanes->steps + begin, size);
+        count_size(size, sizes, sizes_count);
+    }
     lanes->is_blind = true;
     lanes->count = done && lanes->first[1] > 0;
     gn_tournament_clear(&t);

@@ -234,7 +234,7 @@ static struct gn_contestant lead_on(struct sweep *s, uint32_t index)
     count_plain(s, l, &l->lead.tally, 1);
     account(s, l, 1);
     l->lead.next = end;
-    return gn_contestant(index, end < l->end, end < l->end ? end->lo_ns : 0);
+    return end < l->end ? gn_contestant(index, end->lo_ns, 0) : gn_contestant_ended(index);
 }
 
 /* The upper bound: the stages before and in them end to be possible. */
@@ -250,7 +250,7 @@ static struct gn_contestant trail_on(struct sweep *s, uint32_t index)
         apply(s, &l->trail, step, 1);
     account(s, l, 1);
     l->trail.next = end;
-    return gn_contestant(index, end < l->end, end < l->end ? end->hi_ns : 0);
+    return end < l->end ? gn_contestant(index, end->hi_ns, 0) : gn_contestant_ended(index);
 }
 
 /* The one that is certainly not in A while all others are. */
@@ -347,7 +347,7 @@ static bool begin_tournaments(struct sweep *s)
     if (!first)
         return false;
     for (size_t i = 0; i < count; i++)
-        first[i] = gn_contestant(i, true, s->lanes[i].lead.next->lo_ns);
+        first[i] = gn_contestant(i, s->lanes[i].lead.next->lo_ns, 0);
     bool done = gn_tournament_new(&s->leads, first, count);
     for (size_t i = 0; i < count; i++)
         first[i].key = s->lanes[i].lead.next->hi_ns;

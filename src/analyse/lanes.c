@@ -14,9 +14,34 @@ struct build {
     size_t filled; /* steps */
 };
 
-uint8_t gn_stand_of(uint8_t state)
+struct gn_step gn_step_of(uint32_t location, const struct gn_stage *stage)
 {
-    return state & GN_STATE_A ? GN_STAND_A : state & GN_STATE_B ? GN_STAND_B : GN_STAND_OTHER;
+    uint8_t stand = stage->state & GN_STATE_A   ? GN_STAND_A
+                    : stage->state & GN_STATE_B ? GN_STAND_B
+                                                : GN_STAND_OTHER;
+    return (struct gn_step){
+        .lo_ns = stage->at.lo_ns, .hi_ns = stage->at.hi_ns, .location = location, .stand = stand};
+}
+
+size_t gn_steps_overlapping(const struct gn_step *steps, size_t count)
+{
+    int64_t hi = steps[0].hi_ns;
+    size_t end = 1;
+    for (; end < count && steps[end].lo_ns <= hi; end++)
+        hi = steps[end].hi_ns > hi ? steps[end].hi_ns : hi;
+    return end;
+}
+
+void gn_steps_join(struct gn_step *steps, size_t count)
+{
+    int64_t hi = steps[0].hi_ns;
+    for (size_t i = 1; i < count; i++)
+        hi = steps[i].hi_ns > hi ? steps[i].hi_ns : hi;
+    for (size_t i = 0; i < count; i++) {
+        steps[i].lo_ns = steps[0].lo_ns;
+        steps[i].hi_ns = hi;
+        steps[i].joined = i + 1 < count;
+    }
 }
 
 int gn_lanes_new(struct gn_lanes *lanes, const struct gn_stages *stages, size_t count, struct gn_error *err)
@@ -49,10 +74,7 @@ void gn_lanes_clear(struct gn_lanes *lanes)
 static void add_step(struct build *b, uint32_t location)
 {
     const struct gn_stage *stage = &b->stages[location].stages[b->next[location]++];
-    b->lanes->steps[b->filled++] = (struct gn_step){.lo_ns = stage->at.lo_ns,
-                                                    .hi_ns = stage->at.hi_ns,
-                                                    .location = location,
-                                                    .stand = gn_stand_of(stage->state)};
+    b->lanes->steps[b->filled++] = gn_step_of(location, stage);
 }
 
 /* A change is not before the one before it, nor after the one after it. False: that leaves no time for one.
@@ -69,21 +91,6 @@ static bool make_consistent(struct gn_step *steps, size_t count)
         consistent = consistent && steps[i].lo_ns <= steps[i].hi_ns;
     }
     return consistent;
-}
-
-/* Equal ticks of two locations: two moments within the clock's granularity. */
-static void make_same(struct gn_step *steps, size_t count)
-{
-    int64_t lo = INT64_MIN, hi = INT64_MAX;
-    for (size_t i = 0; i < count; i++) {
-        lo = steps[i].lo_ns > lo ? steps[i].lo_ns : lo;
-        hi = steps[i].hi_ns < hi ? steps[i].hi_ns : hi;
-    }
-    for (size_t i = 0; i < count; i++) {
-        steps[i].lo_ns = lo;
-        steps[i].hi_ns = hi;
-        steps[i].joined = i + 1 < count;
-    }
 }
 
 static void end_lane(struct build *b, const uint32_t *members, size_t count)
@@ -108,24 +115,33 @@ static void add_alone(struct build *b, uint32_t location)
 
 /* ---- a domain ---- */
 
+/* By ticks; where these are equal, by the lower bound. */
 static struct gn_contestant next_reading(const struct build *b, const uint32_t *members, size_t member)
 {
     const struct gn_stages *stages = &b->stages[members[member]];
-    size_t next = b->next[members[member]];
-    bool more = next < stages->count;
-    return gn_contestant(member, more, more ? (int64_t)(stages->stages[next].ticks ^ (uint64_t)1 << 63) : 0);
+    if (b->next[members[member]] == stages->count)
+        return gn_contestant_ended(member);
+    const struct gn_stage *next = &stages->stages[b->next[members[member]]];
+    return gn_contestant(member, (int64_t)(next->ticks ^ (uint64_t)1 << 63), next->at.lo_ns);
 }
 
-/* What was added from begin on has equal ticks. */
-static void join(struct build *b, size_t begin)
+static bool are_of_one(const struct gn_step *steps, size_t count)
 {
-    struct gn_step *steps = b->lanes->steps + begin;
-    size_t count = b->filled - begin;
     for (size_t i = 1; i < count; i++)
-        if (steps[i].location != steps[0].location) {
-            make_same(steps, count);
-            return;
-        }
+        if (steps[i].location != steps[0].location)
+            return false;
+    return true;
+}
+
+/* Equal ticks are moments within the clock's granularity, those of several locations in an unknown order
+ * unless their bounds, which may be narrower than those of the reading, tell. */
+static void join(struct gn_step *steps, size_t count)
+{
+    for (size_t begin = 0, size; begin < count; begin += size) {
+        size = gn_steps_overlapping(steps + begin, count - begin);
+        if (!are_of_one(steps + begin, size))
+            gn_steps_join(steps + begin, size);
+    }
 }
 
 /* All steps of the members in the order of their clock. False: no memory. */
@@ -142,14 +158,14 @@ static bool add_in_order(struct build *b, const uint32_t *members, size_t count)
         return false;
     while (!t.tree[0].ended) {
         if (t.tree[0].key != ticks) {
-            join(b, group);
+            join(b->lanes->steps + group, b->filled - group);
             group = b->filled;
             ticks = t.tree[0].key;
         }
         add_step(b, members[t.tree[0].number]);
         gn_tournament_replace(&t, next_reading(b, members, t.tree[0].number));
     }
-    join(b, group);
+    join(b->lanes->steps + group, b->filled - group);
     gn_tournament_clear(&t);
     return true;
 }

@@ -5,10 +5,9 @@
  * its locations changed, however wide their bounds are. So a lane is in one stage after the other, and what
  * is known of a stage is the state of all of its members at once; different lanes know nothing of each other.
  *
- *   two locations, one domain     ticks   12    17    17    30
- *     0    B ──────── A                    0     0     1     1
- *     1    A ───────────── B    the lane   ├─────┤─────────────┤
- *                                          one step, one group of two (equal ticks: order unknown), one step
+ *   ticks            12    17    30
+ *   location 0       A     B             the lane: a step at 12; at 17 a group of two, which may be two
+ *   location 1             A     B       moments within the clock's granularity; a step at 30
  *
  * Steps of one group happen in an unknown order within the same bounds.
  */
@@ -46,7 +45,12 @@ int gn_lanes_by_clock(struct gn_lanes *lanes, const struct gn_stages *stages, si
 int gn_lanes_new(struct gn_lanes *lanes, const struct gn_stages *stages, size_t count, struct gn_error *err);
 void gn_lanes_clear(struct gn_lanes *lanes);
 
-uint8_t gn_stand_of(uint8_t state);
+struct gn_step gn_step_of(uint32_t location, const struct gn_stage *stage);
+/* steps: [count ≥ 1] in the order of their lower bounds. How many at the beginning have bounds that overlap,
+ * however indirectly: have a point in common. */
+size_t gn_steps_overlapping(const struct gn_step *steps, size_t count);
+/* Makes them one group, with the least lower and the largest upper bound. */
+void gn_steps_join(struct gn_step *steps, size_t count);
 
 /* The question, asked of the lanes: frames.c. count: of locations. */
 int gn_lanes_ask(struct gn_frames *frames, const struct gn_lanes *lanes, size_t count,

@@ -10,9 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The order is total: by key, then by number; sequences that have ended come after all others. */
+/* The order is total: by key, then by the second one, then by number; sequences that have ended come after
+ * all others. */
 struct gn_contestant {
-    int64_t key;
+    int64_t key, second;
     uint32_t number; /* of the sequence */
     uint32_t ended;  /* 0 or 1 */
 };
@@ -23,13 +24,22 @@ struct gn_tournament {
 
 static inline bool gn_contestant_wins(struct gn_contestant a, struct gn_contestant b)
 {
-    uint64_t second_a = (uint64_t)a.ended << 32 | a.number, second_b = (uint64_t)b.ended << 32 | b.number;
-    return a.key < b.key || (a.key == b.key && second_a < second_b);
+    if (__builtin_expect(a.key != b.key, 1))
+        return a.key < b.key;
+    if (a.second != b.second)
+        return a.second < b.second;
+    return ((uint64_t)a.ended << 32 | a.number) < ((uint64_t)b.ended << 32 | b.number);
 }
 
-static inline struct gn_contestant gn_contestant(size_t number, bool has_key, int64_t key)
+static inline struct gn_contestant gn_contestant(size_t number, int64_t key, int64_t second)
 {
-    return (struct gn_contestant){has_key ? key : INT64_MAX, (uint32_t)number, !has_key};
+    return (struct gn_contestant){key, second, (uint32_t)number, 0};
+}
+
+/* There is nothing more in the sequence. */
+static inline struct gn_contestant gn_contestant_ended(size_t number)
+{
+    return (struct gn_contestant){INT64_MAX, INT64_MAX, (uint32_t)number, 1};
 }
 
 /* first: [count] contestants by number, count ≥ 1. False: no memory. */
