@@ -1,3 +1,4 @@
+#include "cli/process_name.h"
 #include "cli/stragglers_report.h"
 
 #include "trace/who.h"
@@ -39,17 +40,17 @@ void gn_straggler_name(const struct gn_stragglers_report *r, uint32_t group, cha
 {
     const struct gn_definitions *d = r->history->definitions;
     const uint32_t location = r->groups->first[group];
-    struct gn_whos whos = {.definitions = d};
-    const struct gn_who who = gn_who_of(&whos, location);
-    gn_whos_clear(&whos);
-    if (r->by == GN_SCORED_HOST)
+    if (r->by == GN_SCORED_HOST) {
         snprintf(text, size, "host %s", host_name(d, location));
-    else if (who.rank < 0)
-        snprintf(text, size, "%s", gn_string(d, d->locations[location].name));
-    else if (r->by == GN_SCORED_THREAD)
-        snprintf(text, size, "rank %d thread %u", (int)who.rank, who.thread);
-    else
-        snprintf(text, size, "rank %d", (int)who.rank);
+        return;
+    }
+    gn_process_name(d, d->locations[location].process, text, size);
+    if (r->by == GN_SCORED_RANK)
+        return;
+    struct gn_whos whos = {.definitions = d};
+    const size_t used = strlen(text);
+    snprintf(text + used, size - used, " thread %u", gn_who_of(&whos, location).thread);
+    gn_whos_clear(&whos);
 }
 
 static const char *region_name(const struct gn_definitions *d, uint32_t region)

@@ -99,7 +99,7 @@ END
     # What is lost is counted.
     synth lost lost -n 6 -e 6000 --lost 5%
     stragglers lost lost
-    holds lost "c['how_sure']['lost'] > 0"
+    holds lost "c['how_sure']['rests_on']['lost'] > 0"
     ;;
 kmeans)
     have kmeans || skip "kmeans was not built"
