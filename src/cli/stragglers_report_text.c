@@ -146,8 +146,8 @@ static void first(const struct page *p)
     const struct gn_straggler *s = &r->list[0];
     char text[1024], caused[GN_SPAN_TEXT], share[GN_SPAN_TEXT];
     score_line(p, s);
-    snprintf(text, sizeof text, "%s of the %ss' time waited for it, %s of it", blame_text(s->caused, caused),
-             gn_scored_name(r->by), score_text(s->share, share));
+    snprintf(text, sizeof text, "%s of the ranks' time went by waiting for it, %s of it",
+             blame_text(s->caused, caused), score_text(s->share, share));
     line(p, "cost", text);
     if (s->cause != GN_NONE) {
         const struct gn_cause *cause = &r->waits->causes[s->cause];
