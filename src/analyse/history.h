@@ -139,7 +139,9 @@ struct gn_history {
     uint32_t *part_order;             /* [part_count] indices of parts by call */
     struct gn_track *tracks;          /* [location_count], with has_tracks */
     uint32_t *first_call, *last_call; /* [location_count]: BEGIN and END; GN_NONE: it has no events */
-    double *rate_lo, *rate_hi;        /* [location_count] ns per tick of its clock */
+    bool *is_carried; /* [location_count] a thread that called nothing while others of its process did:
+                         nothing tells what it waited for, so it is taken to go along with them */
+    double *rate_lo, *rate_hi; /* [location_count] ns per tick of its clock */
     size_t activity_count, call_count, step_count, piece_count, take_count, gathering_count, part_count;
     uint64_t events;
     double longest_ns;         /* as used */

@@ -279,14 +279,13 @@ static uint8_t state_of(const struct maker *m, const struct member *in)
 
 /* How many of a group's members are in what. */
 struct tally {
-    uint32_t running, waiting, busy;
+    uint32_t waiting, busy;
 };
 
 static void count(struct tally *t, const struct maker *m, uint32_t location, int sign)
 {
     const struct member *in = &m->members[location];
     const uint8_t state = state_of(m, in);
-    t->running += in->runs ? (uint32_t)sign : 0;
     t->waiting += state == GN_STATE_A ? (uint32_t)sign : 0;
     t->busy += state == GN_STATE_B ? (uint32_t)sign : 0;
 }
@@ -295,7 +294,7 @@ static uint8_t state_of_all(const struct tally *t)
 {
     if (t->busy)
         return GN_STATE_B;
-    return t->running && t->waiting == t->running ? GN_STATE_A : GN_STATE_OTHER;
+    return t->waiting ? GN_STATE_A : GN_STATE_OTHER;
 }
 
 static int add_stage(struct maker *m, struct gn_states *states, const struct mark *at, uint8_t state)
@@ -320,7 +319,7 @@ static void keep_ascending(struct gn_stage *stages, size_t count)
 static int add_stages(struct maker *m, struct gn_states *states, uint32_t group)
 {
     const size_t first = m->stage_count;
-    struct tally tally = {0, 0, 0};
+    struct tally tally = {0, 0};
     uint8_t state = GN_STATE_OTHER;
     int code = 0;
     for (size_t i = 0; i < m->mark_count && code == 0; i++) {
