@@ -1,7 +1,5 @@
 #include "cli/stragglers_report.h"
 
-#include "trace/who.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,40 +14,11 @@ const char *gn_straggler_verdict_name(enum gn_straggler_verdict verdict)
     return names[verdict];
 }
 
-const char *gn_scored_name(enum gn_scored by)
-{
-    static const char *const names[] = {
-        [GN_SCORED_RANK] = "rank", [GN_SCORED_THREAD] = "thread", [GN_SCORED_HOST] = "host"};
-    return names[by];
-}
-
 /* ---- names and places ---- */
-
-static const char *host_name(const struct gn_definitions *d, uint32_t location)
-{
-    const uint32_t process = d->locations[location].process;
-    uint32_t node = process < d->process_count ? d->processes[process].system_node : GN_NONE;
-    while (node < d->system_node_count && !d->system_nodes[node].is_domain &&
-           d->system_nodes[node].parent < d->system_node_count)
-        node = d->system_nodes[node].parent;
-    return node < d->system_node_count ? gn_string(d, d->system_nodes[node].name) : "";
-}
 
 void gn_straggler_name(const struct gn_stragglers_report *r, uint32_t group, char *text, size_t size)
 {
-    const struct gn_definitions *d = r->history->definitions;
-    const uint32_t location = r->groups->first[group];
-    struct gn_whos whos = {.definitions = d};
-    const struct gn_who who = gn_who_of(&whos, location);
-    gn_whos_clear(&whos);
-    if (r->by == GN_SCORED_HOST)
-        snprintf(text, size, "host %s", host_name(d, location));
-    else if (who.rank < 0)
-        snprintf(text, size, "%s", gn_string(d, d->locations[location].name));
-    else if (r->by == GN_SCORED_THREAD)
-        snprintf(text, size, "rank %d thread %u", (int)who.rank, who.thread);
-    else
-        snprintf(text, size, "rank %d", (int)who.rank);
+    gn_group_name(r->history, r->groups, r->by, group, text, size);
 }
 
 static const char *region_name(const struct gn_definitions *d, uint32_t region)

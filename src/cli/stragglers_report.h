@@ -7,6 +7,7 @@
 
 #include "analyse/scores.h"
 #include "analyse/waits.h"
+#include "cli/group_name.h"
 #include "cli/terminal.h"
 
 #include <jansson.h>
@@ -57,7 +58,6 @@ json_t *gn_stragglers_json(const struct gn_stragglers_report *report);
 
 /* What both forms share. */
 const char *gn_straggler_verdict_name(enum gn_straggler_verdict verdict);
-const char *gn_scored_name(enum gn_scored by); /* "rank" */
 /* "rank 3", "rank 3 thread 1", "host node2". */
 void gn_straggler_name(const struct gn_stragglers_report *report, uint32_t group, char *text, size_t size);
 /* What it did before, or what it was in; and the call that the others wait in. "": there is nothing to say.
