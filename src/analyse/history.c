@@ -60,6 +60,8 @@ static void close_make(struct gn_history_make *m)
     }
     gn_map_clear(&m->requests); /* values are numbers */
     gn_map_clear(&m->posts);
+    gn_map_clear(&m->sending);
+    free(m->sends);
     gn_lookup_clear(&m->activities);
     free(m->open_parts);
     free(m->matched);

@@ -74,7 +74,9 @@ struct gn_call {
 enum gn_take_kind {
     GN_TAKE_MESSAGE,   /* from: the call that sent it */
     GN_TAKE_GATHERING, /* from: the instance of a collective; member: its own part there */
-    GN_TAKE_RECEIVER   /* of a send that is perhaps synchronous: from: the call that posted the receive */
+    GN_TAKE_RECEIVER,  /* of a send that is perhaps synchronous, or of its completion: from: the call that
+                          posted the receive; member: the call that sent */
+    GN_TAKE_SENT       /* of the completion of such a send: from: the call that began it */
 };
 struct gn_take {
     uint32_t call, from, member;

@@ -199,10 +199,12 @@ static struct gn_apart apart_by_bounds(const struct gn_history *h, const struct 
 
 static struct gn_apart apart_from(const struct gn_history_make *m, const struct gn_take *take)
 {
+    const uint32_t since = take->kind == GN_TAKE_RECEIVER ? take->member : m->h->calls[take->call].waits_from;
     const struct moment given = entered(m->h, take->from), end = left(m->h, take->call),
-                        own = entered(m->h, m->h->calls[take->call].waits_from);
-    return (struct gn_apart){.later_ns = least_between(m, &own, &given),
-                             .later_most_ns = most_between(m, &own, &given),
+                        begin = entered(m->h, since), own = entered(m->h, m->h->calls[take->call].waits_from);
+    return (struct gn_apart){.later_ns = least_between(m, &begin, &given),
+                             .later_most_ns = most_between(m, &begin, &given),
+                             .before_ns = least_between(m, &given, &own),
                              .ago_least_ns = least_between(m, &given, &end),
                              .ago_most_ns = most_between(m, &given, &end)};
 }

@@ -39,6 +39,7 @@ struct gn_open_part {
 /* A message that was matched; the sender's side of it may have waited for the receiver. */
 struct gn_matched {
     uint32_t from, to, posted; /* calls: that sent it, in which it was received, that posted the receive */
+    uint32_t send;             /* nonblocking: its number + 1; 0: the call sent it at once */
     uint64_t bytes;
     bool is_named; /* the receive had said from whom */
 };
@@ -71,6 +72,9 @@ struct gn_history_make {
     struct gn_lookup activities;
     struct gn_map requests; /* open nonblocking collectives: open part + 1 */
     struct gn_map posts;    /* open receives: the call that posted them + 1 */
+    struct gn_map sending;  /* open nonblocking sends: their number + 1 */
+    uint32_t *sends;        /* [send_count] of nonblocking sends: the call in which they ended; GN_NONE */
+    size_t send_count, send_capacity;
     struct gn_open_part *open_parts;
     struct gn_matched *matched;
     size_t open_part_count, open_part_capacity, matched_count, matched_capacity;
@@ -93,7 +97,9 @@ int gn_history_event(struct gn_history_make *m, const struct gn_event *event);
 int gn_history_location_ends(struct gn_history_make *m, uint32_t location);
 void gn_history_places_free(struct gn_history_make *m);
 
-/* history_match.c: reports of the sort; the ticks of its events are numbers of calls. */
+/* history_match.c: reports of the sort. The ticks of its events are numbers of calls; below them, of what is
+ * sent and ends in another call, its number + 1. */
+enum { GN_HISTORY_CALL_SHIFT = 32 };
 int gn_history_report(void *self, const struct gn_event *event, const struct gn_place *place);
 /* After all events: takes of synchronous sends, and all takes by call. */
 int gn_history_match(struct gn_history_make *m);
@@ -107,11 +113,12 @@ int gn_history_clocks(struct gn_history_make *m);
 int gn_history_tighten(struct gn_history_make *m);
 
 /* history_apart.c */
-/* Of a take: from the enter of the call (where its waiting began) to when it was given, and from there to the
- * call's leave; ns, negative where it was the other way round. */
+/* Of a take: from the enter of the call (where its waiting began; of a receiver, where the sending did) to
+ * when it was given, and from there to the call's leave; ns, negative where it was the other way round. */
 struct gn_apart {
     double later_ns;      /* at least */
     double later_most_ns; /* not of gatherings */
+    double before_ns;     /* from there to the call's enter, at least; not of gatherings */
     double ago_least_ns, ago_most_ns;
 };
 /* Into apart[take_count], takes' `given`, and parts' is_tight and extra_ns. */

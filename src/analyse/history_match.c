@@ -27,18 +27,24 @@ int gn_history_take(struct gn_history_make *m, const struct gn_take *take)
     return 0;
 }
 
+static uint32_t call_of(uint64_t ticks)
+{
+    return (uint32_t)(ticks >> GN_HISTORY_CALL_SHIFT);
+}
+
 static int receive(struct gn_history_make *m, const struct gn_event *event, const struct gn_place *place)
 {
-    const uint32_t call = (uint32_t)event->ticks;
+    const uint32_t call = call_of(event->ticks);
     if (!(place->flags & GN_PLACE_CORRELATED) || place->flags & (GN_PLACE_AMBIGUOUS | GN_PLACE_RELEASED)) {
         m->h->calls[call].flags |= GN_CALL_UNSURE;
         return 0;
     }
     if (!gn_grow(&m->matched, &m->matched_capacity, m->matched_count, sizeof *m->matched))
         return -ENOMEM;
-    const uint32_t from = (uint32_t)place->sent_ticks;
+    const uint32_t from = call_of(place->sent_ticks);
     m->matched[m->matched_count++] = (struct gn_matched){.from = from,
                                                          .to = call,
+                                                         .send = (uint32_t)place->sent_ticks,
                                                          .posted = event->record & ~GN_HISTORY_NAMED,
                                                          .is_named = (event->record & GN_HISTORY_NAMED) != 0,
                                                          .bytes = event->bytes_received};
@@ -51,11 +57,11 @@ int gn_history_report(void *self, const struct gn_event *event, const struct gn_
     struct gn_history_make *m = self;
     switch (event->kind) {
     case GN_EVENT_ENTER:
-        return step(m, (uint32_t)event->ticks, false);
+        return step(m, call_of(event->ticks), false);
     case GN_EVENT_LEAVE:
-        return step(m, (uint32_t)event->ticks, true);
+        return step(m, call_of(event->ticks), true);
     case GN_EVENT_MPI_SEND:
-        m->h->calls[event->ticks].flags |= GN_CALL_SENDS;
+        m->h->calls[call_of(event->ticks)].flags |= GN_CALL_SENDS;
         return 0;
     case GN_EVENT_MPI_RECV:
     case GN_EVENT_MPI_IRECV:
@@ -69,35 +75,64 @@ int gn_history_report(void *self, const struct gn_event *event, const struct gn_
 
 static bool is_synchronous(const struct gn_history_make *m, const struct gn_call *call)
 {
-    return call->region < m->d->region_count &&
-           strncmp(gn_string(m->d, m->d->regions[call->region].name), "MPI_Ssend", 9) == 0;
+    const char *name =
+        call->region < m->d->region_count ? gn_string(m->d, m->d->regions[call->region].name) : "";
+    return strncmp(name, "MPI_Ssend", 9) == 0 || strncmp(name, "MPI_Issend", 10) == 0;
 }
+
+/* The call that may have waited until the message was on its way; GN_NONE: none is known. */
+static uint32_t waiter_of(const struct gn_history_make *m, const struct gn_matched *one)
+{
+    if (one->send)
+        return m->sends[one->send - 1];
+    return m->h->calls[one->from].flags & GN_CALL_SENDS ? one->from : GN_NONE;
+}
+
+static bool was_gone(const struct gn_history *h, uint32_t waiter, const struct gn_matched *one)
+{
+    return h->calls[waiter].leave.hi_ns < h->calls[one->posted].enter.lo_ns;
+}
+
+/* At least what fits into a packet with its header no implementation lets wait. */
+enum { SMALL_BYTES = 256 };
 
 static uint64_t largest_eager(const struct gn_history_make *m)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes = SMALL_BYTES;
     for (size_t i = 0; i < m->matched_count; i++) {
         const struct gn_matched *one = &m->matched[i];
-        const struct gn_call *from = &m->h->calls[one->from], *posted = &m->h->calls[one->posted];
-        if (from->flags & GN_CALL_SENDS && from->leave.hi_ns < posted->enter.lo_ns && one->bytes > bytes)
+        const uint32_t waiter = waiter_of(m, one);
+        if (waiter != GN_NONE && one->bytes > bytes && was_gone(m->h, waiter, one))
             bytes = one->bytes;
     }
     return bytes;
 }
 
+/* What the completion of a send may have waited for: its receiver, and itself, on its way since it began. */
+static int add_waits(struct gn_history_make *m, const struct gn_matched *one, uint32_t waiter)
+{
+    int code = gn_history_take(
+        m, &(struct gn_take){
+               .call = waiter, .from = one->posted, .member = one->from, .kind = GN_TAKE_RECEIVER});
+    if (code || waiter == one->from)
+        return code;
+    return gn_history_take(m, &(struct gn_take){.call = waiter, .from = one->from, .kind = GN_TAKE_SENT});
+}
+
 static int add_receivers(struct gn_history_make *m, const uint32_t *entered, const uint32_t *left)
 {
     const uint64_t eager_bytes = largest_eager(m);
+    const struct gn_call *calls = m->h->calls;
     for (size_t i = 0; i < m->matched_count; i++) {
         const struct gn_matched *one = &m->matched[i];
-        const struct gn_call *from = &m->h->calls[one->from], *posted = &m->h->calls[one->posted];
-        if (!(from->flags & GN_CALL_SENDS) || from->leave.hi_ns < posted->enter.lo_ns ||
-            (one->bytes <= eager_bytes && !is_synchronous(m, from)) || posted->location == from->location)
+        const uint32_t waiter = waiter_of(m, one);
+        if (waiter == GN_NONE || was_gone(m->h, waiter, one) ||
+            (one->bytes <= eager_bytes && !is_synchronous(m, &calls[one->from])) ||
+            calls[one->posted].location == calls[one->from].location)
             continue;
-        if (entered[one->posted] > left[one->from]) /* events came in another order: it did not wait */
+        if (entered[one->posted] > left[waiter]) /* events came in another order: it did not wait */
             continue;
-        int code = gn_history_take(
-            m, &(struct gn_take){.call = one->from, .from = one->posted, .kind = GN_TAKE_RECEIVER});
+        int code = add_waits(m, one, waiter);
         if (code)
             return code;
     }

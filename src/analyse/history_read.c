@@ -107,7 +107,7 @@ static int push(struct gn_history_make *m, const struct gn_event *event, enum gn
 {
     struct gn_event e = *event;
     e.kind = (uint16_t)kind;
-    e.ticks = m->places[event->location].call;
+    e.ticks = (uint64_t)m->places[event->location].call << GN_HISTORY_CALL_SHIFT;
     return gn_order_push(m->order, &e);
 }
 
@@ -284,6 +284,29 @@ static int pass_on(struct gn_history_make *m, const struct gn_event *event)
     return push(m, event, (enum gn_event_kind)event->kind);
 }
 
+/* What it is completed in may wait for it, or for its receiver. */
+static int start_send(struct gn_history_make *m, const struct gn_event *event)
+{
+    struct gn_event e = *event;
+    if (m->send_count >= INT32_MAX || !gn_grow(&m->sends, &m->send_capacity, m->send_count, sizeof *m->sends))
+        return -ENOMEM;
+    m->sends[m->send_count] = GN_NONE;
+    if (remember(&m->sending, request_key(m, event), (uint32_t)m->send_count++) != 0)
+        return -ENOMEM;
+    e.ticks = (uint64_t)m->places[event->location].call << GN_HISTORY_CALL_SHIFT | m->send_count;
+    return gn_order_push(m->order, &e);
+}
+
+static int end_send(struct gn_history_make *m, const struct gn_event *event)
+{
+    struct gn_history_place *p = &m->places[event->location];
+    const uint32_t send = recall(&m->sending, request_key(m, event));
+    p->completes = true;
+    if (send != GN_NONE && p->mpi_depth > 0)
+        m->sends[send] = p->call;
+    return 0;
+}
+
 /* Nobody records that MPI_Finalize is a collective. Whether it waited, its times say. */
 static int begin_finalize(struct gn_history_make *m, const struct gn_event *event)
 {
@@ -377,8 +400,9 @@ static int look(struct gn_history_make *m, const struct gn_event *event)
     case GN_EVENT_REGION_END:
         return leave(m, event);
     case GN_EVENT_MPI_SEND:
-    case GN_EVENT_MPI_ISEND:
         return in_a_call(m, event, pass_on);
+    case GN_EVENT_MPI_ISEND:
+        return in_a_call(m, event, start_send);
     case GN_EVENT_MPI_RECV:
     case GN_EVENT_MPI_IRECV:
         return in_a_call(m, event, received);
@@ -395,8 +419,7 @@ static int look(struct gn_history_make *m, const struct gn_event *event)
     case GN_EVENT_MPI_REQUEST_CANCELLED:
         return in_a_call(m, event, pass_on);
     case GN_EVENT_MPI_ISEND_COMPLETE:
-        p->completes = true;
-        return 0;
+        return end_send(m, event);
     case GN_EVENT_MPI_REQUEST_TEST:
         p->tests = true;
         return 0;

@@ -98,10 +98,20 @@ static void slack_of_take(const struct gn_history *h, struct gn_take *take, cons
     take->extra_ns = gn_at_least_0(apart->ago_least_ns - most_ns);
     if (gathers && h->gatherings[take->from].is_partial) /* the last for this call may be an earlier part */
         take->extra_ns = 0;
-    if (take->kind == GN_TAKE_RECEIVER) { /* as a call that takes a message, whose cost is its own */
-        take->extra_ns = gn_at_least_0(-apart->later_most_ns);
-        take->is_tight = apart->later_most_ns >= 0;
+    if (take->kind == GN_TAKE_RECEIVER) { /* one that was there before the message was did not delay it */
+        take->extra_ns = fmax(take->extra_ns, -apart->later_most_ns);
+        take->is_tight = take->is_tight && apart->later_most_ns >= 0;
     }
+}
+
+/* What perhaps was waited for, and came before something that certainly was, costs no more than that. */
+static void limit_perhaps(struct gn_take *take, const struct gn_apart *apart, double last_ns)
+{
+    const double earlier_ns = last_ns + apart->before_ns;
+    if ((take->kind != GN_TAKE_RECEIVER && take->kind != GN_TAKE_SENT) || last_ns <= 0 || earlier_ns <= 0)
+        return;
+    take->extra_ns = fmax(take->extra_ns, earlier_ns);
+    take->is_tight = false;
 }
 
 static void slack_of_call(struct gn_history *h, struct gn_call *call, const struct gn_apart *apart,
@@ -111,12 +121,15 @@ static void slack_of_call(struct gn_history *h, struct gn_call *call, const stru
     bool any = false;
     for (uint32_t t = call->first_take; t < call->first_take + call->take_count; t++) {
         slack_of_take(h, &h->takes[t], &apart[t], reach);
-        any |= h->takes[t].is_tight;
         if (h->takes[t].is_certain && apart[t].later_ns > last_ns)
             last_ns = apart[t].later_ns;
     }
     call->extra_ns = last_ns;
     call->is_tight = last_ns <= 0;
+    for (uint32_t t = call->first_take; t < call->first_take + call->take_count; t++)
+        limit_perhaps(&h->takes[t], &apart[t], last_ns);
+    for (uint32_t t = call->first_take; t < call->first_take + call->take_count; t++)
+        any |= h->takes[t].is_tight;
     /* A wait that only one thing can have ended was ended by that. */
     for (uint32_t t = call->first_take; t < call->first_take + call->take_count && !any && !call->is_tight;
          t++) {
