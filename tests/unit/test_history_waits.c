@@ -1,0 +1,312 @@
+/*
+ * Waits that a trace does not show, against the truth: who gave to whom in an alltoallv, and whether a large
+ * message waited for its receiver. Small random programs are simulated, their events become a history, and
+ * they are simulated again with computation really faster.
+ *
+ * test_history_waits [-n CASES] [-s SEED]
+ */
+#include "analyse/whatif.h"
+#include "base/mix.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#ifndef CASES
+#define CASES 2000
+#endif
+
+static int cases = CASES;
+static uint64_t seed = 1;
+
+enum { MOST_RANKS = 5, MOST_EVENTS = 1000, EAGER_BYTES = 10000, OWN_NS = 50, UNIT_NS = 1000 };
+enum { COMPUTE, ALLTOALLV, IRECV, ISEND, WAITALL, REGIONS };
+static const char *const names[REGIONS] = {"compute", "MPI_Alltoallv", "MPI_Irecv", "MPI_Isend",
+                                           "MPI_Waitall"};
+
+/* The program follows from its seed: whatever is faster, all random numbers are the same. */
+struct program {
+    uint64_t seed;
+    uint32_t ranks, rounds;
+    double share; /* of compute that goes at fast_rank */
+    uint32_t fast_rank;
+};
+
+struct world {
+    const struct program *program;
+    struct gn_definitions *d;
+    struct gn_event events[MOST_RANKS][MOST_EVENTS];
+    uint32_t count[MOST_RANKS];
+    bool is_pulled[MOST_RANKS];
+    double now_ns[MOST_RANKS];
+};
+
+static uint64_t some(const struct world *w, uint32_t round, uint32_t what, uint32_t rank)
+{
+    return gn_mix_at(w->program->seed, (uint64_t)round << 8 | what, rank);
+}
+
+static double some_ns(const struct world *w, uint32_t round, uint32_t what, uint32_t rank, uint32_t most)
+{
+    return (double)(UNIT_NS * (1 + some(w, round, what, rank) % most));
+}
+
+static struct gn_event *emit(struct world *w, uint32_t rank, enum gn_event_kind kind)
+{
+    struct gn_event *e = &w->events[rank][w->count[rank]++];
+    *e = gn_event_bare(kind, rank, (uint64_t)w->now_ns[rank]);
+    e->comm = 0;
+    return e;
+}
+
+static void enter(struct world *w, uint32_t rank, uint32_t region)
+{
+    emit(w, rank, GN_EVENT_ENTER)->region = region;
+}
+
+static void leave(struct world *w, uint32_t rank, uint32_t region)
+{
+    emit(w, rank, GN_EVENT_LEAVE)->region = region;
+}
+
+static void compute(struct world *w, uint32_t round, uint32_t what, uint32_t rank)
+{
+    const bool is_faster = w->program->fast_rank == GN_NONE || w->program->fast_rank == rank;
+    enter(w, rank, COMPUTE);
+    w->now_ns[rank] += some_ns(w, round, what, rank, 1000) * (1 - (is_faster ? w->program->share : 0));
+    leave(w, rank, COMPUTE);
+}
+
+/* ---- alltoallv ---- */
+
+static bool gives_to(const struct world *w, uint32_t round, uint32_t from, uint32_t to)
+{
+    return from != to && some(w, round, 10 + to, from) % 3 == 0;
+}
+
+static void exchange(struct world *w, uint32_t round)
+{
+    const uint32_t n = w->program->ranks;
+    double entered_ns[MOST_RANKS];
+    for (uint32_t r = 0; r < n; r++) {
+        compute(w, round, 0, r);
+        enter(w, r, ALLTOALLV);
+        emit(w, r, GN_EVENT_COLLECTIVE_BEGIN)->op = GN_COLLECTIVE_ALLTOALLV;
+        entered_ns[r] = w->now_ns[r];
+    }
+    for (uint32_t r = 0; r < n; r++) {
+        uint64_t sent = 0, received = 0;
+        w->now_ns[r] += OWN_NS;
+        for (uint32_t other = 0; other < n; other++) {
+            sent += gives_to(w, round, r, other);
+            received += gives_to(w, round, other, r);
+            if (gives_to(w, round, other, r))
+                w->now_ns[r] = fmax(w->now_ns[r], entered_ns[other] + some_ns(w, round, 20 + r, other, 5));
+        }
+        struct gn_event *end = emit(w, r, GN_EVENT_COLLECTIVE_END);
+        end->op = GN_COLLECTIVE_ALLTOALLV;
+        end->bytes_sent = 8 * sent;
+        end->bytes_received = 8 * received;
+        leave(w, r, ALLTOALLV);
+    }
+}
+
+/* ---- messages to the right: large ones wait for their receiver ---- */
+
+static uint64_t bytes_of(const struct world *w, uint32_t round)
+{
+    return some(w, round, 3, 0) % 2 ? EAGER_BYTES / 2 : 2 * EAGER_BYTES;
+}
+
+static struct gn_event *message(struct world *w, uint32_t round, uint32_t rank, enum gn_event_kind kind,
+                                uint32_t peer)
+{
+    struct gn_event *e = emit(w, rank, kind);
+    e->peer = peer;
+    e->tag = 0;
+    e->request = 2 * round + (kind == GN_EVENT_MPI_ISEND || kind == GN_EVENT_MPI_ISEND_COMPLETE);
+    e->bytes_sent = kind == GN_EVENT_MPI_ISEND ? bytes_of(w, round) : 0;
+    e->bytes_received = kind == GN_EVENT_MPI_IRECV ? bytes_of(w, round) : 0;
+    return e;
+}
+
+static double post(struct world *w, uint32_t round, uint32_t r)
+{
+    const double begun_ns = w->now_ns[r];
+    enter(w, r, IRECV);
+    message(w, round, r, GN_EVENT_MPI_IRECV_REQUEST, (r + w->program->ranks - 1) % w->program->ranks);
+    w->now_ns[r] += OWN_NS;
+    leave(w, r, IRECV);
+    return begun_ns;
+}
+
+static double send_on(struct world *w, uint32_t round, uint32_t r)
+{
+    const double begun_ns = w->now_ns[r];
+    enter(w, r, ISEND);
+    message(w, round, r, GN_EVENT_MPI_ISEND, (r + 1) % w->program->ranks);
+    w->now_ns[r] += OWN_NS;
+    leave(w, r, ISEND);
+    return begun_ns;
+}
+
+static void pass_on(struct world *w, uint32_t round)
+{
+    const uint32_t n = w->program->ranks;
+    const bool is_large = bytes_of(w, round) > EAGER_BYTES, sends_first = some(w, round, 4, 0) % 2;
+    double posted_ns[MOST_RANKS], sent_ns[MOST_RANKS];
+    for (uint32_t r = 0; r < n; r++) {
+        compute(w, round, 0, r);
+        if (sends_first)
+            sent_ns[r] = send_on(w, round, r);
+        else
+            posted_ns[r] = post(w, round, r);
+        compute(w, round, 1, r);
+        if (sends_first)
+            posted_ns[r] = post(w, round, r);
+        else
+            sent_ns[r] = send_on(w, round, r);
+        compute(w, round, 2, r);
+    }
+    for (uint32_t r = 0; r < n; r++) {
+        const uint32_t left = (r + n - 1) % n, right = (r + 1) % n;
+        const double come_ns = (is_large ? fmax(sent_ns[left], posted_ns[r]) : sent_ns[left]) +
+                               some_ns(w, round, 5, left, 5),
+                     gone_ns = is_large ? fmax(sent_ns[r], posted_ns[right]) + some_ns(w, round, 5, r, 5) : 0;
+        enter(w, r, WAITALL);
+        w->now_ns[r] = fmax(w->now_ns[r] + OWN_NS, fmax(come_ns, gone_ns));
+        message(w, round, r, GN_EVENT_MPI_ISEND_COMPLETE, GN_NONE);
+        message(w, round, r, GN_EVENT_MPI_IRECV, left);
+        leave(w, r, WAITALL);
+    }
+}
+
+/* ---- the world ---- */
+
+static struct gn_definitions *define(uint32_t ranks)
+{
+    struct gn_definitions *d = gn_definitions_new();
+    uint32_t members[MOST_RANKS];
+    d->ticks_per_second = 1000000000;
+    for (uint32_t r = 0; r < REGIONS; r++)
+        gn_define_region(d, &(struct gn_region_def){.name = gn_define_string(d, names[r]),
+                                                    .role = r == COMPUTE ? GN_ROLE_FUNCTION : GN_ROLE_MPI});
+    for (uint32_t r = 0; r < ranks; r++) {
+        members[r] = gn_define_process(d, &(struct gn_process){.main_location = GN_NONE, .rank = (int32_t)r});
+        gn_define_location(d, &(struct gn_location_def){.process = r, .events = UINT64_MAX});
+    }
+    gn_define_comm(d, &(struct gn_comm_def){.parent = GN_NONE, .member_count = ranks, .members = members});
+    return d;
+}
+
+/* How long it took. */
+static double simulate(struct world *w, const struct program *program)
+{
+    double length_ns = 0;
+    *w = (struct world){.program = program, .d = define(program->ranks)};
+    for (uint32_t round = 0; round < program->rounds; round++)
+        if (some(w, round, 6, 0) % 2)
+            exchange(w, round);
+        else
+            pass_on(w, round);
+    for (uint32_t r = 0; r < program->ranks; r++) {
+        emit(w, r, GN_EVENT_PROGRAM_END);
+        length_ns = fmax(length_ns, w->now_ns[r]);
+    }
+    return length_ns;
+}
+
+static int64_t pull(void *self, uint32_t location, const struct gn_event **events, struct gn_error *err)
+{
+    struct world *w = self;
+    (void)err;
+    if (w->is_pulled[location])
+        return 0;
+    w->is_pulled[location] = true;
+    *events = w->events[location];
+    return w->count[location];
+}
+
+static struct gn_whatif_result foretell(const struct gn_history *h, const struct program *faster)
+{
+    bool chosen[64] = {false}, at[MOST_RANKS];
+    float share[64] = {0};
+    assert_true(h->activity_count < 64 && gn_activities_named(h, "compute", chosen) > 0);
+    for (size_t a = 0; a < h->activity_count; a++)
+        share[a] = chosen[a] ? (float)faster->share : 0;
+    for (uint32_t r = 0; r < faster->ranks; r++)
+        at[r] = faster->fast_rank == GN_NONE || faster->fast_rank == r;
+    struct gn_whatif_pass *pass = gn_whatif_pass_new(h);
+    const struct gn_whatif_result result = gn_whatif(pass, &(struct gn_whatif){share, at});
+    gn_whatif_pass_free(pass);
+    return result;
+}
+
+static bool is_right(const struct program *program, struct world *w)
+{
+    struct gn_error err = {""};
+    struct gn_bounds *bounds = gn_bounds_reference(1e9, 1, 0, &err);
+    const struct gn_bounds *of[MOST_RANKS] = {bounds, bounds, bounds, bounds, bounds};
+    struct gn_history h;
+    struct program original = *program;
+    original.share = 0;
+    simulate(w, &original);
+    struct gn_source source = {.self = w, .definitions = w->d, .pull = pull};
+    /* no message that is there when it is asked for has been under way for longer */
+    const struct gn_history_settings how = {.bounds = of, .longest_ns = 5 * UNIT_NS + OWN_NS};
+    if (gn_history_read(&h, &source, &how, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_false(h.refuted);
+    const struct gn_whatif_result told = foretell(&h, program);
+    gn_history_clear(&h);
+    gn_definitions_free(w->d);
+    gn_bounds_free(bounds);
+    const double truth_ns = simulate(w, program), rounding_ns = 4 * program->rounds + 4;
+    gn_definitions_free(w->d);
+    if (truth_ns >= (double)told.length.lo_ns - rounding_ns &&
+        truth_ns <= (double)told.length.hi_ns + rounding_ns)
+        return true;
+    fprintf(stderr, "seed %lu, %u ranks, %u rounds, %g of rank %d: %.0f ns, not %ld … %ld\n",
+            (unsigned long)program->seed, program->ranks, program->rounds, program->share,
+            (int)program->fast_rank, truth_ns, (long)told.length.lo_ns, (long)told.length.hi_ns);
+    return false;
+}
+
+static void what_is_not_shown_stays_open(void **state)
+{
+    (void)state;
+    struct world *w = malloc(sizeof *w);
+    uint64_t random = seed;
+    int wrong = 0;
+    for (int i = 0; i < cases; i++) {
+        struct program p = {.seed = gn_mix_next(&random) % 1000000,
+                            .ranks = 2 + (uint32_t)(gn_mix_next(&random) % (MOST_RANKS - 1)),
+                            .rounds = 1 + (uint32_t)(gn_mix_next(&random) % 12)};
+        p.share = (double)(1 + gn_mix_next(&random) % 4) / 4;
+        p.fast_rank = gn_mix_next(&random) % 2 ? GN_NONE : (uint32_t)(gn_mix_next(&random) % p.ranks);
+        wrong += !is_right(&p, w);
+    }
+    free(w);
+    assert_int_equal(wrong, 0);
+}
+
+int main(int argc, char **argv)
+{
+    int option;
+    while ((option = getopt(argc, argv, "n:s:")) != -1) {
+        if (option == 'n')
+            cases = atoi(optarg);
+        else if (option == 's')
+            seed = strtoull(optarg, NULL, 10);
+        else
+            return 2;
+    }
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_not_shown_stays_open)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
