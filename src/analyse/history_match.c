@@ -73,19 +73,26 @@ int gn_history_report(void *self, const struct gn_event *event, const struct gn_
 
 /* ---- sends that may wait ---- */
 
-static bool is_synchronous(const struct gn_history_make *m, const struct gn_call *call)
+static bool is_called(const struct gn_history_make *m, uint32_t call, const char *begin)
 {
-    const char *name =
-        call->region < m->d->region_count ? gn_string(m->d, m->d->regions[call->region].name) : "";
-    return strncmp(name, "MPI_Ssend", 9) == 0 || strncmp(name, "MPI_Issend", 10) == 0;
+    const uint32_t region = m->h->calls[call].region;
+    const char *name = region < m->d->region_count ? gn_string(m->d, m->d->regions[region].name) : "";
+    return strncmp(name, begin, strlen(begin)) == 0;
 }
 
-/* The call that may have waited until the message was on its way; GN_NONE: none is known. */
+static bool is_synchronous(const struct gn_history_make *m, uint32_t call)
+{
+    return is_called(m, call, "MPI_Ssend") || is_called(m, call, "MPI_Issend");
+}
+
+/* The call that may have waited until the message was on its way; GN_NONE: none is known. Buffered sends, and
+ * requests that are given up, do not wait, and say nothing about others. */
 static uint32_t waiter_of(const struct gn_history_make *m, const struct gn_matched *one)
 {
-    if (one->send)
-        return m->sends[one->send - 1];
-    return m->h->calls[one->from].flags & GN_CALL_SENDS ? one->from : GN_NONE;
+    const bool sends = m->h->calls[one->from].flags & GN_CALL_SENDS;
+    const uint32_t waiter = one->send ? m->sends[one->send - 1] : sends ? one->from : GN_NONE;
+    const bool is_local = is_called(m, one->from, "MPI_Bsend") || is_called(m, one->from, "MPI_Ibsend");
+    return is_local || waiter == GN_NONE || is_called(m, waiter, "MPI_Request_free") ? GN_NONE : waiter;
 }
 
 static bool was_gone(const struct gn_history *h, uint32_t waiter, const struct gn_matched *one)
@@ -127,7 +134,7 @@ static int add_receivers(struct gn_history_make *m, const uint32_t *entered, con
         const struct gn_matched *one = &m->matched[i];
         const uint32_t waiter = waiter_of(m, one);
         if (waiter == GN_NONE || was_gone(m->h, waiter, one) ||
-            (one->bytes <= eager_bytes && !is_synchronous(m, &calls[one->from])) ||
+            (one->bytes <= eager_bytes && !is_synchronous(m, one->from)) ||
             calls[one->posted].location == calls[one->from].location)
             continue;
         if (entered[one->posted] > left[waiter]) /* events came in another order: it did not wait */

@@ -26,9 +26,9 @@ static int cases = CASES;
 static uint64_t seed = 1;
 
 enum { MOST_RANKS = 5, MOST_EVENTS = 1000, EAGER_BYTES = 10000, OWN_NS = 50, UNIT_NS = 1000 };
-enum { COMPUTE, ALLTOALLV, IRECV, ISEND, WAITALL, REGIONS };
-static const char *const names[REGIONS] = {"compute", "MPI_Alltoallv", "MPI_Irecv", "MPI_Isend",
-                                           "MPI_Waitall"};
+enum { COMPUTE, ALLTOALLV, IRECV, ISEND, WAITALL, BSEND, RECV, REGIONS };
+static const char *const names[REGIONS] = {"compute",     "MPI_Alltoallv", "MPI_Irecv", "MPI_Isend",
+                                           "MPI_Waitall", "MPI_Bsend",     "MPI_Recv"};
 
 /* The program follows from its seed: whatever is faster, all random numbers are the same. */
 struct program {
@@ -187,6 +187,25 @@ static void pass_on(struct world *w, uint32_t round)
     }
 }
 
+/* ---- a buffered message, however large, never waits ---- */
+
+static void hand_over(struct world *w)
+{
+    compute(w, 0, 0, 0);
+    enter(w, 0, BSEND);
+    struct gn_event *sent = message(w, 0, 0, GN_EVENT_MPI_SEND, 1);
+    sent->bytes_sent = 4 * EAGER_BYTES;
+    const double given_ns = w->now_ns[0];
+    w->now_ns[0] += OWN_NS;
+    leave(w, 0, BSEND);
+    w->now_ns[1] += 2000 * UNIT_NS;
+    enter(w, 1, RECV);
+    w->now_ns[1] = fmax(w->now_ns[1] + OWN_NS, given_ns + UNIT_NS);
+    struct gn_event *received = message(w, 0, 1, GN_EVENT_MPI_RECV, 0);
+    received->bytes_received = 4 * EAGER_BYTES;
+    leave(w, 1, RECV);
+}
+
 /* ---- the world ---- */
 
 static struct gn_definitions *define(uint32_t ranks)
@@ -210,7 +229,9 @@ static double simulate(struct world *w, const struct program *program)
 {
     double length_ns = 0;
     *w = (struct world){.program = program, .d = define(program->ranks)};
-    for (uint32_t round = 0; round < program->rounds; round++)
+    if (program->seed % 2)
+        hand_over(w);
+    for (uint32_t round = 1; round <= program->rounds; round++)
         if (some(w, round, 6, 0) % 2)
             exchange(w, round);
         else
