@@ -76,7 +76,8 @@ enum gn_take_kind {
     GN_TAKE_GATHERING, /* from: the instance of a collective; member: its own part there */
     GN_TAKE_RECEIVER,  /* of a send that is perhaps synchronous, or of its completion: from: the call that
                           posted the receive; member: the call that sent */
-    GN_TAKE_SENT       /* of the completion of such a send: from: the call that began it */
+    GN_TAKE_BEGUN      /* of a completion, perhaps: from: the call of its location that began it, as a large
+                          message is on its way no sooner than that */
 };
 struct gn_take {
     uint32_t call, from, member;

@@ -115,35 +115,43 @@ static uint64_t largest_eager(const struct gn_history_make *m)
     return bytes;
 }
 
-/* What the completion of a send may have waited for: its receiver, and itself, on its way since it began. */
-static int add_waits(struct gn_history_make *m, const struct gn_matched *one, uint32_t waiter)
+/* A completion may have waited for what was on its way since it was begun, by this call of its location. */
+static int add_begun(struct gn_history_make *m, uint32_t completion, uint32_t begin)
 {
+    if (completion == begin)
+        return 0;
+    return gn_history_take(m, &(struct gn_take){.call = completion, .from = begin, .kind = GN_TAKE_BEGUN});
+}
+
+static int add_sender(struct gn_history_make *m, const struct gn_matched *one, const uint32_t *entered,
+                      const uint32_t *left)
+{
+    const uint32_t waiter = waiter_of(m, one);
+    if (waiter == GN_NONE || was_gone(m->h, waiter, one))
+        return 0;
+    if (entered[one->posted] > left[waiter]) /* events came in another order: it did not wait */
+        return 0;
     int code = gn_history_take(
         m, &(struct gn_take){
                .call = waiter, .from = one->posted, .member = one->from, .kind = GN_TAKE_RECEIVER});
-    if (code || waiter == one->from)
-        return code;
-    return gn_history_take(m, &(struct gn_take){.call = waiter, .from = one->from, .kind = GN_TAKE_SENT});
+    return code ? code : add_begun(m, waiter, one->from);
 }
 
 static int add_receivers(struct gn_history_make *m, const uint32_t *entered, const uint32_t *left)
 {
     const uint64_t eager_bytes = largest_eager(m);
     const struct gn_call *calls = m->h->calls;
-    for (size_t i = 0; i < m->matched_count; i++) {
+    int code = 0;
+    for (size_t i = 0; i < m->matched_count && code == 0; i++) {
         const struct gn_matched *one = &m->matched[i];
-        const uint32_t waiter = waiter_of(m, one);
-        if (waiter == GN_NONE || was_gone(m->h, waiter, one) ||
-            (one->bytes <= eager_bytes && !is_synchronous(m, one->from)) ||
+        if ((one->bytes <= eager_bytes && !is_synchronous(m, one->from)) ||
             calls[one->posted].location == calls[one->from].location)
             continue;
-        if (entered[one->posted] > left[waiter]) /* events came in another order: it did not wait */
-            continue;
-        int code = add_waits(m, one, waiter);
-        if (code)
-            return code;
+        code = add_sender(m, one, entered, left);
+        if (code == 0 && calls[one->posted].location == calls[one->to].location)
+            code = add_begun(m, one->to, one->posted);
     }
-    return 0;
+    return code;
 }
 
 static int find_receivers(struct gn_history_make *m)

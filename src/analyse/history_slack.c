@@ -108,7 +108,7 @@ static void slack_of_take(const struct gn_history *h, struct gn_take *take, cons
 static void limit_perhaps(struct gn_take *take, const struct gn_apart *apart, double last_ns)
 {
     const double earlier_ns = last_ns + apart->before_ns;
-    if ((take->kind != GN_TAKE_RECEIVER && take->kind != GN_TAKE_SENT) || last_ns <= 0 || earlier_ns <= 0)
+    if ((take->kind != GN_TAKE_RECEIVER && take->kind != GN_TAKE_BEGUN) || last_ns <= 0 || earlier_ns <= 0)
         return;
     take->extra_ns = fmax(take->extra_ns, earlier_ns);
     take->is_tight = false;

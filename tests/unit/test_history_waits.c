@@ -160,6 +160,8 @@ static void pass_on(struct world *w, uint32_t round)
 {
     const uint32_t n = w->program->ranks;
     const bool is_large = bytes_of(w, round) > EAGER_BYTES, sends_first = some(w, round, 4, 0) % 2;
+    /* messages of a call cost alike: that is assumed of what it perhaps waited for */
+    const double delay_ns = some_ns(w, round, 5, 0, 5);
     double posted_ns[MOST_RANKS], sent_ns[MOST_RANKS];
     for (uint32_t r = 0; r < n; r++) {
         compute(w, round, 0, r);
@@ -176,9 +178,8 @@ static void pass_on(struct world *w, uint32_t round)
     }
     for (uint32_t r = 0; r < n; r++) {
         const uint32_t left = (r + n - 1) % n, right = (r + 1) % n;
-        const double come_ns = (is_large ? fmax(sent_ns[left], posted_ns[r]) : sent_ns[left]) +
-                               some_ns(w, round, 5, left, 5),
-                     gone_ns = is_large ? fmax(sent_ns[r], posted_ns[right]) + some_ns(w, round, 5, r, 5) : 0;
+        const double come_ns = (is_large ? fmax(sent_ns[left], posted_ns[r]) : sent_ns[left]) + delay_ns,
+                     gone_ns = is_large ? fmax(sent_ns[r], posted_ns[right]) + delay_ns : 0;
         enter(w, r, WAITALL);
         w->now_ns[r] = fmax(w->now_ns[r] + OWN_NS, fmax(come_ns, gone_ns));
         message(w, round, r, GN_EVENT_MPI_ISEND_COMPLETE, GN_NONE);
