@@ -4,11 +4,14 @@
  *
  * `--straggler` makes one rank's assignment cost several times as much, without changing the result, so that
  * the others wait for it in every MPI_Allreduce. Coordinates are integers: sums are exact, and the result
- * does not depend on the number of ranks.
+ * does not depend on the number of ranks and threads.
+ *
+ * Regions: "assign" is the work, of every thread; "exchange" is what ends the iteration.
  */
 #include <mpi.h>
 #include <stdint.h>
-#include "options.h"
+#include "random.h"
+#include "team.h"
 
 #define CENTRES 16
 #define DIMENSIONS 4
@@ -32,14 +35,11 @@ struct cloud {
     int *nearest; /* centre of each point */
 };
 
-/* splitmix64: the value at a position, so that each rank can make its points without the others'. */
-static uint64_t random_at(uint64_t position)
-{
-    uint64_t z = position * 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
+struct search {
+    struct cloud *cloud;
+    double centre[CENTRES][DIMENSIONS];
+    struct sums sums[TEAM_MAX]; /* of each thread */
+};
 
 /* Points first to first + count - 1 of the cloud: loose heaps around eight corners. */
 static int cloud_create(struct cloud *cloud, long first, long count, long seed)
@@ -82,29 +82,54 @@ static int nearest_centre(const struct point *point, double centre[CENTRES][DIME
     return best;
 }
 
-static __attribute__((noinline)) void assign_points(struct cloud *cloud, double centre[CENTRES][DIMENSIONS],
-                                                    struct sums *sums)
+/* A thread's share of the points, into sums of its own. */
+static __attribute__((noinline)) void assign_share(struct search *search, struct member *me, long first,
+                                                   long end)
 {
+    struct cloud *cloud = search->cloud;
+    struct sums *sums = &search->sums[me->index];
     memset(sums, 0, sizeof *sums);
-    for (long i = 0; i < cloud->count; i++) {
-        int best = nearest_centre(&cloud->points[i], centre);
+    for (long i = first; i < end; i++) {
+        int best = nearest_centre(&cloud->points[i], search->centre);
         for (int d = 0; d < DIMENSIONS; d++)
             sums->x[best][d] += cloud->points[i].x[d];
         sums->count[best]++;
         sums->changed += best != cloud->nearest[i];
         cloud->nearest[i] = best;
+        member_did(me, 1);
     }
 }
 
-/* The same assignment without keeping it, `times` times: nothing but work. */
-static __attribute__((noinline)) void straggle(const struct cloud *cloud, double centre[CENTRES][DIMENSIONS],
-                                               long times)
+/* The same without keeping it, for `items` points: nothing but work. */
+static __attribute__((noinline)) void straggle(struct search *search, struct member *me, long first, long end,
+                                               long items)
 {
-    static volatile int sink;
-    for (; times > 0; times--)
-        for (long i = 0; i < cloud->count; i++)
-            sink = nearest_centre(&cloud->points[i], centre);
+    volatile int sink = 0;
+    for (long i = 0; i < items; i++) {
+        sink = nearest_centre(&search->cloud->points[first + i % (end - first)], search->centre);
+        member_did(me, 1);
+    }
     (void)sink;
+}
+
+static void assign_points(void *program, struct member *me)
+{
+    struct search *search = program;
+    long count = search->cloud->count, threads = me->team->threads;
+    long first = count * me->index / threads, end = count * (me->index + 1) / threads;
+    member_begin(me, "assign");
+    straggle(search, me, first, end, member_extra(me, end - first));
+    assign_share(search, me, first, end);
+    member_end(me, "assign");
+}
+
+static void add_sums(const struct search *search, long threads, struct sums *mine)
+{
+    int64_t *total = (int64_t *)mine;
+    memset(mine, 0, sizeof *mine);
+    for (long t = 0; t < threads; t++)
+        for (int i = 0; i < SUMS_LENGTH; i++)
+            total[i] += ((const int64_t *)&search->sums[t])[i];
 }
 
 static void move_centres(double centre[CENTRES][DIMENSIONS], const struct sums *all)
@@ -114,18 +139,27 @@ static void move_centres(double centre[CENTRES][DIMENSIONS], const struct sums *
             centre[c][d] = (double)all->x[c][d] / (double)all->count[c];
 }
 
+static void exchange(const struct search *search, long threads, struct sums *all)
+{
+    struct sums mine;
+    gnomon_region_begin("exchange");
+    add_sums(search, threads, &mine);
+    MPI_Allreduce(&mine, all, SUMS_LENGTH, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+    gnomon_region_end("exchange");
+}
+
 /* Returns the number of iterations done; `all` holds the last sums. */
-static __attribute__((noinline)) long iterate(struct cloud *cloud, long iterations, long extra_work,
-                                              double centre[CENTRES][DIMENSIONS], struct sums *all)
+static __attribute__((noinline)) long iterate(struct search *search, struct team *team, long iterations,
+                                              struct sums *all)
 {
     for (long i = 1; i <= iterations; i++) {
-        struct sums mine;
-        straggle(cloud, centre, extra_work);
-        assign_points(cloud, centre, &mine);
-        MPI_Allreduce(&mine, all, SUMS_LENGTH, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+        gnomon_region_begin("assign");
+        team_run(team, assign_points, search);
+        gnomon_region_end("assign");
+        exchange(search, team->threads, all);
         if (all->changed == 0)
             return i;
-        move_centres(centre, all);
+        move_centres(search->centre, all);
     }
     return iterations;
 }
@@ -140,43 +174,54 @@ static void print_result(long iterations, double centre[CENTRES][DIMENSIONS], co
            (long long)all->changed, checksum);
 }
 
-int main(int argc, char **argv)
+/* Spread over the range of the points, the same on all ranks. */
+static void first_centres(double centre[CENTRES][DIMENSIONS], long seed)
 {
-    int rank, size;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int c = 0; c < CENTRES; c++)
+        for (int d = 0; d < DIMENSIONS; d++)
+            centre[c][d] = (double)(random_at((uint64_t)(seed * 1000 + c * DIMENSIONS + d + 1)) % 1400000);
+}
 
-    long points = 400000, iterations = 80, seed = 1, straggler = -1, straggler_work = 3;
-    const struct option_spec specs[] = {
-        {OPTION_NUMBER, "points", &points, CENTRES, 1e9, 0, "points, split over the ranks"},
-        {OPTION_NUMBER, "iterations", &iterations, 1, 1e9, 0, "iterations at most"},
-        {OPTION_NUMBER, "seed", &seed, 0, 1e6, 0, "another seed, other points"},
-        {OPTION_MAYBE_NUMBER, "straggler", &straggler, 0, size - 1, size - 1, "rank N (the last) is slow"},
-        {OPTION_NUMBER, "straggler-work", &straggler_work, 1, 1000, 0, "how many times the work it does"},
-        {0}};
-    int stop = options_read(argc, argv, "[OPTION]...", "k-means clustering of points in 4 dimensions.", specs,
-                            NULL, rank == 0);
-    if (stop != OPTIONS_RUN) {
-        MPI_Finalize();
-        return stop;
-    }
-
+static void cluster(struct team *team, long points, long iterations, long seed, int rank, int size)
+{
     struct cloud cloud;
+    struct search search = {.cloud = &cloud};
+    struct sums all;
     long first = points * rank / size, end = points * (rank + 1) / size;
     if (cloud_create(&cloud, first, end - first, seed) != 0) {
         fprintf(stderr, "kmeans: rank %d: no memory for %ld points\n", rank, end - first);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    double centre[CENTRES][DIMENSIONS];
-    for (int c = 0; c < CENTRES; c++) /* spread over the range of the points, the same on all ranks */
-        for (int d = 0; d < DIMENSIONS; d++)
-            centre[c][d] = (double)(random_at((uint64_t)(seed * 1000 + c * DIMENSIONS + d + 1)) % 1400000);
-    struct sums all;
-    long done = iterate(&cloud, iterations, rank == straggler ? straggler_work - 1 : 0, centre, &all);
+    first_centres(search.centre, seed);
+    team_start(team);
+    long done = iterate(&search, team, iterations, &all);
     if (rank == 0)
-        print_result(done, centre, &all);
+        print_result(done, search.centre, &all);
+    team_stop(team, "kmeans");
     cloud_destroy(&cloud);
+}
+
+int main(int argc, char **argv)
+{
+    int rank, size, level;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+
+    struct team team = TEAM_DEFAULTS(1000);
+    long points = 50000, iterations = 80, seed = 1;
+    const struct option_spec specs[] = {
+        {OPTION_NUMBER, "points", &points, CENTRES, 1e9, 0, "points, split over the ranks"},
+        {OPTION_NUMBER, "iterations", &iterations, 1, 1e9, 0, "iterations at most"},
+        {OPTION_NUMBER, "seed", &seed, 0, 1e6, 0, "another seed, other points"},
+        TEAM_OPTIONS(&team, size, "a point"),
+        {0}};
+    int status = options_read(argc, argv, "[OPTION]...", "k-means clustering of points in 4 dimensions.",
+                              specs, NULL, rank == 0);
+    if (status == OPTIONS_RUN) {
+        status = 0;
+        cluster(&team, points, iterations, seed, rank, size);
+    }
     MPI_Finalize();
-    return 0;
+    return status;
 }

@@ -16,6 +16,7 @@ enum option_kind {
     OPTION_END,
     OPTION_FLAG,         /* --name            long, becomes 1 */
     OPTION_NUMBER,       /* --name VALUE      long */
+    OPTION_REAL,         /* --name VALUE      double */
     OPTION_MAYBE_NUMBER, /* --name[=VALUE]    long */
     OPTION_MAYBE_REAL    /* --name[=VALUE]    double */
 };
@@ -31,17 +32,29 @@ struct option_spec {
 
 #define OPTIONS_RUN (-1) /* nothing to stop for: go on */
 
+static int option_needs_value(const struct option_spec *s)
+{
+    return s->kind == OPTION_NUMBER || s->kind == OPTION_REAL;
+}
+
+static int option_is_real(const struct option_spec *s)
+{
+    return s->kind == OPTION_REAL || s->kind == OPTION_MAYBE_REAL;
+}
+
 static void options_help(const char *program, const char *arguments, const char *what,
                          const struct option_spec *specs)
 {
     printf("usage: %s %s\n%s\n\n", program, arguments, what);
     for (const struct option_spec *s = specs; s->kind != OPTION_END; s++) {
         char left[64];
-        const char *tail = s->kind == OPTION_FLAG ? "" : s->kind == OPTION_NUMBER ? " N" : "[=N]";
+        const char *tail = s->kind == OPTION_FLAG ? "" : option_needs_value(s) ? " N" : "[=N]";
         snprintf(left, sizeof left, "--%s%s", s->name, tail);
         printf("  %-22s %s", left, s->help);
         if (s->kind == OPTION_NUMBER)
             printf(" (%ld)", *(long *)s->value);
+        if (s->kind == OPTION_REAL)
+            printf(" (%g)", *(double *)s->value);
         printf("\n");
     }
     printf("  %-22s %s\n", "--help", "this text");
@@ -52,7 +65,7 @@ static int option_set(const struct option_spec *s, const char *text, char *why, 
     double value = s->kind == OPTION_FLAG ? 1 : s->implied;
     if (text) {
         char *end;
-        value = s->kind == OPTION_MAYBE_REAL ? strtod(text, &end) : (double)strtol(text, &end, 10);
+        value = option_is_real(s) ? strtod(text, &end) : (double)strtol(text, &end, 10);
         if (end == text || *end != '\0') {
             snprintf(why, why_size, "--%s: '%s' is not a number", s->name, text);
             return -1;
@@ -62,7 +75,7 @@ static int option_set(const struct option_spec *s, const char *text, char *why, 
             return -1;
         }
     }
-    if (s->kind == OPTION_MAYBE_REAL)
+    if (option_is_real(s))
         *(double *)s->value = value;
     else
         *(long *)s->value = (long)value;
@@ -86,7 +99,7 @@ static int option_take(int argc, char **argv, int *i, const struct option_spec *
         snprintf(why, why_size, "--%s takes no value", s->name);
         return -1;
     }
-    if (s->kind == OPTION_NUMBER && !text) {
+    if (option_needs_value(s) && !text) {
         if (*i + 1 >= argc) {
             snprintf(why, why_size, "--%s needs a value", s->name);
             return -1;

@@ -4,6 +4,7 @@
 #include "cli/format_option.h"
 #include "cli/latency_spec.h"
 #include "cli/progress.h"
+#include "cli/standard_streams.h"
 #include "cli/sync_clocks.h"
 #include "event/ahead.h"
 #include "live/folder.h"
@@ -170,7 +171,8 @@ int gn_command_check(int argc, char **argv)
         "[TRACE]",
         "Whether the timestamps of a trace keep the order of cause and effect: no message is received before "
         "it was sent, no collective over before those it depends on have begun.\vTRACE is an OTF2 archive or "
-        "a run with one; without it, the newest run here. Exit status 1: the clock condition is violated.",
+        "a run with one; without it, the newest run here. Exit status 1: the clock condition is violated; "
+        "2: wrong usage, or the trace cannot be read, or the report not be written.",
         NULL,
         NULL,
         NULL};
@@ -178,6 +180,7 @@ int gn_command_check(int argc, char **argv)
     struct gn_error err = {""};
     char newest[4096];
     argp_parse(&argp, argc, argv, 0, NULL, &a);
+    gn_standard_streams();
     int code = a.trace ? 0 : gn_folder_newest(".", newest, sizeof newest, &err);
     if (code == 0)
         code = check(&a, a.trace ? a.trace : newest, &err);

@@ -1,5 +1,8 @@
 #include "cli/known_bounds.h"
 
+#include "profile/profile.h"
+#include "profile/statement.h"
+#include "trace/archive.h"
 #include "trace/clock_offsets.h"
 #include "trace/vocabulary.h"
 
@@ -7,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Whether the archive says that its offsets' deviations are bounds. */
 static bool has_own(const struct gn_definitions *d)
@@ -57,6 +61,35 @@ int gn_known_bounds(struct gn_known_bounds *known, const char *path, const struc
     if (code < 0)
         gn_known_bounds_clear(known);
     return code;
+}
+
+/* Bounds that an archive carries were solved when the run ended, and what was refuted then stands in the
+ * run's profile, where that lies beside the archive. */
+static bool is_refuted_in_run(const char *path)
+{
+    struct gn_archive archive;
+    char profile[PATH_MAX + 24];
+    sqlite3 *db;
+    if (gn_archive_find(&archive, path, NULL) != 0)
+        return false;
+    const char *file = strrchr(archive.anchor, '/');
+    snprintf(profile, sizeof profile, "%.*s/../profile.db", file ? (int)(file - archive.anchor) : 1,
+             file ? archive.anchor : ".");
+    if (access(profile, R_OK) != 0 || gn_profile_open(&db, profile, NULL) != 0)
+        return false;
+    const bool is = gn_sql_value(db, 0, "SELECT count(*) FROM clock_refuted", "") > 0;
+    gn_profile_close(db);
+    return is;
+}
+
+bool gn_known_bounds_refuted(const struct gn_known_bounds *known, const char *path)
+{
+    if (known->own)
+        return is_refuted_in_run(path);
+    for (uint32_t i = 0; i < known->clocks.count; i++)
+        if (gn_clocks_state(known->clocks.clocks, i)->refuted_count)
+            return true;
+    return false;
 }
 
 static void tell_domain(const struct gn_known_bounds *k, uint32_t domain, const char *command)

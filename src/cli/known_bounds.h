@@ -20,6 +20,9 @@ struct gn_known_bounds {
  * errno value with err set. */
 int gn_known_bounds(struct gn_known_bounds *known, const char *path, const struct gn_definitions *definitions,
                     struct gn_error *err);
+/* Whether the trace's messages or its run's exchanges contradict what was assumed of a clock; its bounds then
+ * rest on less. path: as above. */
+bool gn_known_bounds_refuted(const struct gn_known_bounds *known, const char *path);
 /* Says on standard error, as `gnomon COMMAND`, which clocks nothing is known of, and what was refuted. */
 void gn_known_bounds_tell(const struct gn_known_bounds *known, const char *command);
 void gn_known_bounds_clear(struct gn_known_bounds *known);

@@ -15,6 +15,10 @@ static const struct command {
 } commands[] = {
     {"run", gn_command_run, "measure a program: mpirun -n 4 gnomon run ./app"},
     {"report", gn_command_report, "where the time went"},
+    {"stragglers", gn_command_stragglers, "whom the others wait for, from a run's trace"},
+    {"frames", gn_command_frames, "how long ranks were in given regions at the same time"},
+    {"whatif", gn_command_whatif, "what would make the run faster, and how much"},
+    {"critical", gn_command_critical, "what the run's length is made of: its critical path"},
     {"merge", gn_command_merge, "join the parts of several hosts into one profile"},
     {"order", gn_command_order, "a trace's events in causal order"},
     {"sync", gn_command_sync, "a trace again, with timestamps that do not break causality"},

@@ -1,16 +1,14 @@
 #include "cli/report.h"
 
 #include "cli/report_clocks.h"
+#include "cli/terminal.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
-
-enum { MIN_WIDTH = 60, UNLIMITED = 1000 };
 
 struct page {
     const struct gn_summary *s;
@@ -22,24 +20,12 @@ static const char *shade(const struct page *p, const char *code)
 {
     return p->o->color ? code : "";
 }
-#define BOLD "\033[1m"
-#define DIM "\033[2m"
-#define RED "\033[31m"
-#define YELLOW "\033[33m"
-#define PLAIN "\033[0m"
 
 void gn_report_terminal(struct gn_report_options *o, int descriptor)
 {
-    struct winsize size;
-    const char *columns = getenv("COLUMNS"), *no_color = getenv("NO_COLOR");
-    o->color = isatty(descriptor) && !(no_color && *no_color);
-    o->width = 0;
-    if (ioctl(descriptor, TIOCGWINSZ, &size) == 0)
-        o->width = size.ws_col;
-    if (o->width == 0 && columns)
-        o->width = atoi(columns);
-    if (o->width < MIN_WIDTH)
-        o->width = o->width > 0 ? MIN_WIDTH : UNLIMITED; /* a file or a pipe: nothing is cut */
+    const struct gn_terminal terminal = gn_terminal_of(descriptor);
+    o->color = terminal.color;
+    o->width = terminal.width;
 }
 
 /* Three significant digits with a unit, eight columns at most. */
@@ -109,8 +95,8 @@ static void header(const struct page *p)
 {
     const struct gn_summary *s = p->s;
     char elapsed[16];
-    fprintf(p->out, "%sgnomon%s · %s%s%s · %d rank%s on %d host%s (%s) · %s\n", shade(p, BOLD),
-            shade(p, PLAIN), shade(p, BOLD), base_name(s->exe), shade(p, PLAIN), s->ranks,
+    fprintf(p->out, "%sgnomon%s · %s%s%s · %d rank%s on %d host%s (%s) · %s\n", shade(p, GN_BOLD),
+            shade(p, GN_PLAIN), shade(p, GN_BOLD), base_name(s->exe), shade(p, GN_PLAIN), s->ranks,
             s->ranks == 1 ? "" : "s", s->hosts, s->hosts == 1 ? "" : "s", s->host_names, s->library);
     fprintf(p->out, "%s elapsed · %.1f %% of the time in MPI%s\n", seconds(s->elapsed_s * 1e9, elapsed),
             100 * s->mpi_share, p->o->raw ? " · raw times" : "");
@@ -166,7 +152,7 @@ static void troubles(const struct page *p)
     if (s->complete)
         return;
     fprintf(p->out, "%sPARTIAL%s: the run did not end normally, or not all of it was measured.\n",
-            shade(p, RED BOLD), shade(p, PLAIN));
+            shade(p, GN_RED GN_BOLD), shade(p, GN_PLAIN));
     if (s->missing_ranks[0])
         fprintf(p->out, "  nothing was received from rank%s %s\n", strpbrk(s->missing_ranks, ",-") ? "s" : "",
                 s->missing_ranks);
@@ -206,13 +192,13 @@ static void activity_line(const struct page *p, const struct gn_activity_row *ro
 {
     char min[16], median[16], max[16], rank[16], cost[16] = "", what[2048];
     double run = p->s->elapsed_s > 0 ? (double)row->weight_ns * 1e-9 / p->s->elapsed_s : 0;
-    const char *color = run >= 0.25 ? RED : run >= 0.05 ? YELLOW : "";
+    const char *color = run >= 0.25 ? GN_RED : run >= 0.05 ? GN_YELLOW : "";
     if (is_computation(row) && imbalance_ns(row) > 0)
         seconds(imbalance_ns(row), cost);
     what_and_where(row, what, sizeof what);
     snprintf(rank, sizeof rank, "#%d", row->max_rank);
     fprintf(p->out, "%s%4.0f %%%s %5.1f %% %8s %8s %8s %-5s %8s  ", shade(p, color), 100 * run,
-            shade(p, PLAIN), 100 * row->share, seconds((double)row->min_ns, min),
+            shade(p, GN_PLAIN), 100 * row->share, seconds((double)row->min_ns, min),
             seconds((double)row->median_ns, median), seconds((double)row->max_ns, max), rank, cost);
     int room = p->o->width - 62;
     if (row->path) /* a call path is shown whole */
@@ -225,9 +211,9 @@ static void activity_line(const struct page *p, const struct gn_activity_row *ro
 static void activity_table(const struct page *p)
 {
     const struct gn_summary *s = p->s;
-    fprintf(p->out, "%s   run   share      min   median      max rank   imbal.  %s%s\n", shade(p, DIM),
+    fprintf(p->out, "%s   run   share      min   median      max rank   imbal.  %s%s\n", shade(p, GN_DIM),
             p->o->by == GN_BY_REGION ? "region (with all that is nested in it)" : "activity and place",
-            shade(p, PLAIN));
+            shade(p, GN_PLAIN));
     size_t shown = p->o->top > 0 && (size_t)p->o->top < s->row_count ? (size_t)p->o->top : s->row_count;
     double rest = 0;
     for (size_t i = 0; i < s->row_count; i++)
@@ -236,21 +222,22 @@ static void activity_table(const struct page *p)
         else
             rest += s->rows[i].share;
     if (shown < s->row_count)
-        fprintf(p->out, "%s       %5.1f %% in %zu more (--top 0 shows all)%s\n", shade(p, DIM), 100 * rest,
-                s->row_count - shown, shade(p, PLAIN));
+        fprintf(p->out, "%s       %5.1f %% in %zu more (--top 0 shows all)%s\n", shade(p, GN_DIM), 100 * rest,
+                s->row_count - shown, shade(p, GN_PLAIN));
     if (s->row_count == 0)
         fprintf(p->out, "  nothing of this kind was recorded\n");
     if (p->o->by == GN_BY_ACTIVITY && s->ranks > 1)
         fprintf(p->out,
                 "%srun: of the run's length (a computation's slowest rank; an MPI call's fastest, the rest\n"
                 "waits) · share: of all ranks' time · imbal.: the slowest rank over the mean%s\n",
-                shade(p, DIM), shade(p, PLAIN));
+                shade(p, GN_DIM), shade(p, GN_PLAIN));
 }
 
 static void total_table(const struct page *p)
 {
     char total[16], mpi[16], other[16], count[32];
-    fprintf(p->out, "%s  share     total       MPI     other      count%s\n", shade(p, DIM), shade(p, PLAIN));
+    fprintf(p->out, "%s  share     total       MPI     other      count%s\n", shade(p, GN_DIM),
+            shade(p, GN_PLAIN));
     for (size_t i = 0; i < p->s->row_count; i++) {
         const struct gn_activity_row *row = &p->s->rows[i];
         if (p->o->top > 0 && i >= (size_t)p->o->top)
@@ -264,7 +251,7 @@ static void total_table(const struct page *p)
 static void pair_table(const struct page *p)
 {
     char messages[32], bytes[16];
-    fprintf(p->out, "%s  from     to     messages        bytes%s\n", shade(p, DIM), shade(p, PLAIN));
+    fprintf(p->out, "%s  from     to     messages        bytes%s\n", shade(p, GN_DIM), shade(p, GN_PLAIN));
     for (size_t i = 0; i < p->s->pair_count; i++) {
         const struct gn_pair_row *pair = &p->s->pairs[i];
         if (p->o->top > 0 && i >= (size_t)p->o->top)
@@ -302,7 +289,7 @@ static void imbalance(const struct page *p)
         p->out,
         "%simbalance%s: rank %d takes %s in %s%s%s, the median rank %s; spread evenly it would take %s less"
         " (%.0f %% of the run)\n",
-        shade(p, BOLD), shade(p, PLAIN), row->max_rank, seconds((double)row->max_ns, max),
+        shade(p, GN_BOLD), shade(p, GN_PLAIN), row->max_rank, seconds((double)row->max_ns, max),
         row->function ? row->function : "computation", place[0] ? " " : "", place,
         seconds((double)row->median_ns, median), seconds(cost_s * 1e9, cost), 100 * cost_s / p->s->elapsed_s);
 }
@@ -324,7 +311,7 @@ static void trace_line(const struct page *p)
     int64_t missing = t->dropped + t->unwritten;
     if (!t->asked)
         return;
-    fprintf(p->out, "%strace%s: ", shade(p, missing || t->error[0] ? YELLOW : DIM), shade(p, PLAIN));
+    fprintf(p->out, "%strace%s: ", shade(p, missing || t->error[0] ? GN_YELLOW : GN_DIM), shade(p, GN_PLAIN));
     if (t->archives == 0) {
         fprintf(p->out, "there is none: %s\n", t->error);
         return;
@@ -354,13 +341,14 @@ static void footer(const struct page *p)
 {
     const struct gn_summary *s = p->s;
     char calls[32];
-    fprintf(p->out, "%sgnomon's own cost%s: %s events, %.0f ns each, %.2f %% of the time%s\n", shade(p, DIM),
-            shade(p, PLAIN), grouped(s->calls, calls), s->probe_ns_per_call, 100 * s->cost_share,
-            p->o->raw ? " (contained in these times)" : " (subtracted; --raw keeps it)");
-    fprintf(p->out, "%sclocks%s: ", shade(p, gn_report_clocks_trouble(s) ? YELLOW : DIM), shade(p, PLAIN));
+    fprintf(p->out, "%sgnomon's own cost%s: %s events, %.0f ns each, %.2f %% of the time%s\n",
+            shade(p, GN_DIM), shade(p, GN_PLAIN), grouped(s->calls, calls), s->probe_ns_per_call,
+            100 * s->cost_share, p->o->raw ? " (contained in these times)" : " (subtracted; --raw keeps it)");
+    fprintf(p->out, "%sclocks%s: ", shade(p, gn_report_clocks_trouble(s) ? GN_YELLOW : GN_DIM),
+            shade(p, GN_PLAIN));
     gn_report_clocks(s, p->out);
     for (size_t i = 0; i < s->lost_count; i++)
-        fprintf(p->out, "%slost%s: %s: %s\n", shade(p, YELLOW), shade(p, PLAIN), s->lost[i].what,
+        fprintf(p->out, "%slost%s: %s: %s\n", shade(p, GN_YELLOW), shade(p, GN_PLAIN), s->lost[i].what,
                 grouped(s->lost[i].count, calls));
     trace_line(p);
     if (s->no_lines_in[0])
@@ -368,10 +356,10 @@ static void footer(const struct page *p)
                 s->no_lines_in);
     if (p->o->folder)
         fprintf(p->out, "%snext%s: gnomon report %s --by callpath|region|function|line|rank|host|pair\n",
-                shade(p, DIM), shade(p, PLAIN), p->o->folder);
+                shade(p, GN_DIM), shade(p, GN_PLAIN), p->o->folder);
     else
         fprintf(p->out, "%sthis run could not be saved anywhere: there is only this report%s\n",
-                shade(p, RED), shade(p, PLAIN));
+                shade(p, GN_RED), shade(p, GN_PLAIN));
 }
 
 void gn_report_text(const struct gn_summary *s, const struct gn_report_options *o, FILE *out)

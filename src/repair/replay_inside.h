@@ -28,8 +28,9 @@ struct gn_replay_location {
     bool queued, blocked;
     bool release; /* the op that it is blocked at is passed by */
     uint32_t process, domain;
-    uint32_t after;    /* in the queue of those that can go on, or of those that wait for the same */
-    int64_t corrected; /* LC' of the op before */
+    uint32_t after;      /* in the queue of those that can go on, or of those that wait for the same */
+    int64_t begin_ticks; /* of its first op */
+    int64_t corrected;   /* LC' of the op before */
     int64_t jump_ticks, jump_shift; /* where the shift began to fall, and what it was */
 };
 
@@ -167,6 +168,9 @@ struct gn_replay {
     struct gn_replay_stats stats; /* of this rank */
     struct gn_replay_location *locations;
     uint32_t first_ready, last_ready;
+    uint32_t first_far;      /* locations that can go on, but are far ahead of the others; GN_NONE */
+    int64_t until_ticks;     /* how far from their begin locations go now */
+    int64_t step_ticks;      /* by how much that is raised when nobody is behind it */
     uint64_t locations_open; /* that have ops left */
     struct gn_replay_channel *channels;
     uint32_t *first_channel;     /* [process_count] from it; GN_NONE */
@@ -198,7 +202,8 @@ void gn_replay_ready(struct gn_replay *replay, uint32_t location);
 void gn_replay_wake(struct gn_replay *replay, uint32_t *waiting); /* a whole list of waiting locations */
 void gn_replay_wait(struct gn_replay *replay, uint32_t *waiting, uint32_t location);
 void gn_replay_unwait(struct gn_replay *replay, uint32_t location);
-void gn_replay_run(struct gn_replay *replay); /* until nobody can go on */
+/* Until nobody can go on (false), or all that can are far ahead: then they are ready. */
+bool gn_replay_run(struct gn_replay *replay);
 void gn_replay_leave(struct gn_replay *replay, uint32_t process);
 
 /* A receive, and an end of a collective, in presynchronised time. */

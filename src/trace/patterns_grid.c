@@ -1,4 +1,5 @@
 /* trace/patterns_grid — ranks in 1, 2 or 3 dimensions exchange with their neighbours. */
+#include "base/mix.h"
 #include "trace/patterns.h"
 
 enum {
@@ -291,7 +292,16 @@ static void test_once(const struct turn *turn, struct pending *pending)
     gn_sim_leave(sim, turn->rank, turn->grid->test);
 }
 
-/* MPI_Waitany may choose among the requests that are ready: by chance. */
+/* By chance, but not from the rank's sequence of random numbers: a program that computes faster would have
+ * others from there on. */
+static uint32_t choose(const struct turn *turn, uint32_t pending, uint32_t ready)
+{
+    const struct gn_sim *sim = turn->sim;
+    const uint64_t which = sim->ranks[turn->rank].requests * 2 * LINKS + pending;
+    return (uint32_t)(gn_mix_unit(gn_sim_hash(sim, 0x616e79u + turn->rank, which)) * ready);
+}
+
+/* MPI_Waitany may choose among the requests that are ready. */
 static void wait_for_any(const struct turn *turn, struct pending *pending)
 {
     struct gn_sim *sim = turn->sim;
@@ -305,7 +315,7 @@ static void wait_for_any(const struct turn *turn, struct pending *pending)
     for (uint32_t i = 0; i < pending->count; i++)
         if (ready_ns(turn, pending->which[i]) <= sim->ranks[turn->rank].now_ns)
             places[ready++] = i;
-    complete(turn, pending, places[(uint32_t)(gn_sim_uniform(sim, turn->rank) * ready)]);
+    complete(turn, pending, places[choose(turn, pending->count, ready)]);
     gn_sim_leave(sim, turn->rank, turn->grid->wait);
 }
 

@@ -108,7 +108,7 @@ static bool look_at_files(struct gn_reader_location *l)
     l->limit = UINT64_MAX;
     if (!s->has_plain_files)
         return true;
-    enum gn_file_state events = gn_archive_events_state(s->archive.folder, id);
+    enum gn_file_state events = gn_archive_events_end(s->archive.folder, id, s->event_chunk);
     if (events == GN_FILE_MISSING) {
         s->report.missing_files++;
         return false;
@@ -117,9 +117,6 @@ static bool look_at_files(struct gn_reader_location *l)
         find_cut(l);
         return false;
     }
-    /* Damage may send the library behind the end of the file, where it finds what its memory held before: for
-     * ever, when that looks like a chunk. */
-    l->limit = gn_archive_most_records(s->archive.folder, id);
     if (events == GN_FILE_CUT) {
         find_cut(l);
         l->limit = gn_archive_file_records(s->archive.folder, id, s->event_chunk);
@@ -247,7 +244,7 @@ static int read_batch(struct gn_reader_location *l, struct gn_error *err)
     if (is_ours(status))
         return gn_fail(err, -EIO, "cannot read the events of location %" PRIu64 " in %s: %s",
                        definition(l)->file_id, l->shared->archive.folder, gn_otf2_error_text());
-    if ((status != OTF2_SUCCESS || l->records >= l->limit) && !l->is_cut)
+    if (status != OTF2_SUCCESS && !l->is_cut)
         find_cut(l);
     if (status != OTF2_SUCCESS || records < l->shared->batch)
         finish(l);

@@ -31,6 +31,10 @@ struct gn_retimer {
     uint64_t (*time)(void *self, uint64_t record, uint64_t ticks);
 };
 
+/* Whether gn_retime_open with these can succeed, as far as that can be told without changing anything: early,
+ * where much is done before. Its errors. */
+int gn_retime_check(const char *path, const char *out, struct gn_error *err);
+
 /*
  * path: as for gn_trace_open (trace/reader.h). out: the folder of the new archive, which must not be there
  * yet (or be empty), nor be inside of the old one's; its anchor gets the name of the old one. maker: whether

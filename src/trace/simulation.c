@@ -182,8 +182,8 @@ void gn_sim_compute(struct gn_sim *sim, uint32_t rank, uint16_t call)
 {
     struct gn_sim_rank *r = &sim->ranks[rank];
     double mean_ns = sim->settings.compute_ns * r->slowness;
-    if (rank == sim->settings.fast_rank || sim->settings.fast_rank == GN_NONE)
-        mean_ns *= sim->speed[call];
+    const bool is_fast = rank == sim->settings.fast_rank || sim->settings.fast_rank == GN_NONE;
+    mean_ns *= is_fast ? sim->speed[call].fast : sim->speed[call].share;
     gn_sim_enter(sim, rank, call);
     r->now_ns += mean_ns * (0.8 + 0.4 * gn_sim_uniform(sim, rank));
     gn_sim_leave(sim, rank, call);
@@ -334,7 +334,8 @@ uint16_t gn_sim_call(struct gn_sim *sim, const struct gn_sim_call *what)
     fill_forms(&sim->forms[sim->calls * GN_EVENT_KIND_COUNT], what, region, path);
     double share = what->share > 0 ? what->share : 1;
     bool is_fast = fast && strcmp(fast, what->name) == 0;
-    sim->speed[sim->calls] = is_fast ? share * (1 - sim->settings.fast_percent / 100) : share;
+    sim->speed[sim->calls] =
+        (struct gn_sim_speed){share, is_fast ? share * (1 - sim->settings.fast_percent / 100) : share};
     return (uint16_t)sim->calls++;
 }
 
@@ -553,7 +554,8 @@ bool gn_sim_advance(struct gn_sim *sim)
         begin_program(sim);
     sim->pattern->step(sim);
     sim->iteration++;
-    if (sim->emitted >= sim->settings.events)
+    if (sim->settings.iterations ? sim->iteration >= sim->settings.iterations
+                                 : sim->emitted >= sim->settings.events)
         end_program(sim);
     return true;
 }

@@ -75,7 +75,9 @@ struct gn_sim {
     uint64_t iteration, emitted;
     bool begun, ended, no_memory;
     struct gn_event *forms; /* [call * GN_EVENT_KIND_COUNT + kind] */
-    double *speed;          /* [call]: factor of its computation's duration */
+    struct gn_sim_speed {
+        double share, fast; /* factor of its computation's duration: elsewhere, where it is fast */
+    } *speed;               /* [call] */
     uint32_t calls;
     size_t form_capacity, speed_capacity;
     uint32_t chunk_records;

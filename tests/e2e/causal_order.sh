@@ -44,7 +44,7 @@ synth)
 examples)
     [ "$FLAVOUR" = openmpi ] && n=4
     export OMPI_MCA_osc=^rdma # Open MPI 4.1.4's gives wrong results here, measured or not
-    for program in heat pool kmeans multigrid everything threads hello_cxx ring_f77 halo_usempi stencil_f08; do
+    for program in heat pool kmeans pagerank components multigrid everything threads hello_cxx ring_f77 halo_usempi stencil_f08; do
         have $program || continue
         traced $program "$examples/$program.$FLAVOUR"
         check $program "$archive"

@@ -27,6 +27,9 @@ plain)
     example heat --nonsense
     example pool --iterations 40 --steps 1000
     example kmeans --points 4000 --straggler
+    example pagerank --scale 8 --straggler
+    example components --scale 8 --threads 2 --straggler=0
+    example kmeans --straggler-work 0.5
     example multigrid --levels 6 --iterations 2
     example multigrid --deep 20000
     example regions --iterations 5 --count 1000

@@ -45,6 +45,9 @@ plain)
     traced '' multigrid --levels 6 --iterations 2
     traced '' regions --iterations 5 --count 1000
     traced '' threads --threads 3 --iterations 20
+    traced '' kmeans --points 4000 --iterations 10 --threads 2
+    traced '' pagerank --scale 8 --threads 2 --straggler
+    traced '' components --scale 8 --threads 2 --straggler
     ;;
 languages)
     traced '' ring_f77

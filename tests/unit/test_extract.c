@@ -796,6 +796,13 @@ static void ops_say_how_far_they_are_from_each_other(void **state)
     }
     assert_int_equal(stats(&s)->first_ticks, 10);
     assert_int_equal(stats(&s)->last_ticks, 21);
+    assert_true(s.store.rows[0].has_gaps);
+    close_scene(&s);
+    open_scene(&s, 2);
+    for (uint32_t i = 1; i <= 3; i++)
+        SEND(0, 1, 0)->record = i;
+    extract(&s);
+    assert_false(s.store.rows[0].has_gaps);
     close_scene(&s);
 }
 

@@ -9,6 +9,7 @@
 #include "repair/repair.h"
 
 #include <pthread.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -745,8 +746,13 @@ static void *repair_bounded(void *argument)
     assert_int_equal(
         gn_repair(&repair, job->p->d, &job->store, &job->transport, job->owner, &settings, &result, &err), 0);
     for (uint32_t i = 0; i < job->p->size; i++) {
-        struct gn_knot_row row;
-        assert_int_equal(gn_repair_knots(repair, i, &row, &err), 0);
+        struct gn_knots *knots;
+        struct gn_knot_row row = {0};
+        assert_int_equal(gn_repair_knots(repair, i, &knots, &err), 0);
+        const struct gn_knot_source source = knots ? gn_knots_source(knots) : (struct gn_knot_source){0};
+        while (knots && source.more(source.self, row.count, &row) > 0)
+            ;
+        assert_int_equal(gn_repair_knots_close(repair, knots, &err), 0);
     }
     gn_repair_close(repair);
     gn_latency_close(&result.latency);
@@ -798,6 +804,96 @@ static void corrected_times_stay_inside_bounds(void **state)
         check_bounded(p, 1 + (uint32_t)(seed % MOST_RANKS));
         free_program(p);
     }
+}
+
+/* ---- at the end of time ---- */
+
+struct late_job {
+    struct job job;
+    const struct gn_repair_settings *settings;
+    int code;
+    struct gn_error err;
+};
+
+static void *repair_late(void *argument)
+{
+    struct late_job *late = argument;
+    struct job *job = &late->job;
+    struct gn_repair_result result;
+    struct gn_repair *repair;
+    fill(job);
+    late->code = gn_repair(&repair, job->p->d, &job->store, &job->transport, job->owner, late->settings,
+                           &result, &late->err);
+    if (late->code == 0) {
+        gn_repair_close(repair);
+        gn_latency_close(&result.latency);
+    }
+    return NULL;
+}
+
+/* Later by so much that the last one is at the end. */
+static void make_late(struct program *p)
+{
+    int64_t last = 0;
+    for (size_t i = 0; i < p->made_count; i++)
+        last = p->made[i].op.ticks > last ? p->made[i].op.ticks : last;
+    for (size_t i = 0; i < p->made_count; i++)
+        p->made[i].op.ticks += INT64_MAX / 2 - last;
+}
+
+/* What all of them said, the same. */
+static int repair_by(struct program *p, const struct gn_repair_settings *settings, uint32_t ranks)
+{
+    struct threads_world *world = threads_world_new(ranks);
+    struct late_job jobs[MOST_RANKS] = {0};
+    pthread_t threads[MOST_RANKS];
+    for (uint32_t r = 0; r < ranks; r++) {
+        jobs[r] = (struct late_job){.job = {.p = p, .transport = threads_transport(world, r)},
+                                    .settings = settings};
+        for (uint32_t i = 0; i < p->size; i++)
+            jobs[r].job.owner[i] = i % ranks;
+        assert_int_equal(pthread_create(&threads[r], NULL, repair_late, &jobs[r]), 0);
+    }
+    for (uint32_t r = 0; r < ranks; r++)
+        pthread_join(threads[r], NULL);
+    for (uint32_t r = 0; r < ranks; r++) {
+        assert_int_equal(jobs[r].code, jobs[0].code);
+        assert_true(jobs[r].code == 0 || strstr(jobs[r].err.text, "4611686018427387903"));
+    }
+    for (size_t i = 0; i < p->made_count && jobs[0].code == 0; i++) {
+        const struct op_ref at = p->made[i].at;
+        const struct gn_op *op = gn_op_at(&jobs[at.location % ranks].job.store, at.location, at.index);
+        assert_true(op->ticks + op->shift <= INT64_MAX / 2);
+    }
+    for (uint32_t r = 0; r < ranks; r++)
+        gn_op_store_close(&jobs[r].job.store);
+    threads_world_free(world);
+    return jobs[0].code;
+}
+
+/* µ of a microsecond, and of decades: in neither case does a sum of times go round. */
+static void no_time_is_beyond_the_end(void **state)
+{
+    (void)state;
+    uint32_t refused[2] = {0};
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        const bool is_long = seed % 2;
+        struct gn_latency latency;
+        with_latency(&latency, is_long ? INT64_C(1) << 60 : 3, is_long ? INT64_C(1) << 60 : 1000);
+        const struct gn_repair_settings settings = {
+            .gamma = 0.99, .slope = 0.01, .longest_ticks = 100000, .latency = &latency};
+        struct program *p =
+            run_program(seed, DOMAINS + (uint32_t)(seed % (MOST - DOMAINS + 1)), 60, seed % 4 > 1);
+        if (!is_long || seed % 3)
+            make_late(p);
+        const int code = repair_by(p, &settings, 1);
+        assert_true(code == 0 || code == -ERANGE);
+        refused[is_long] += code == -ERANGE;
+        assert_int_equal(repair_by(p, &settings, 2 + (uint32_t)(seed % (MOST_RANKS - 1))), code);
+        gn_latency_close(&latency);
+        free_program(p);
+    }
+    assert_true(refused[0] > 0 && refused[1] > 0);
 }
 
 /* ---- how many passes ---- */
@@ -877,6 +973,7 @@ static int stress(char **arguments)
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_time_is_beyond_the_end),
         cmocka_unit_test(a_chain_of_clocks_converges),
         cmocka_unit_test(every_program_is_solved),
         cmocka_unit_test(broken_traces_are_solved),

@@ -1,0 +1,194 @@
+#include "analyse/history_inside.h"
+
+#include "order/arrival.h"
+
+#include <stdlib.h>
+
+static int no_memory(struct gn_error *err)
+{
+    return gn_fail(err, -ENOMEM, "no memory for the calls and computation of the trace");
+}
+
+/* ---- reading ---- */
+
+static int carry(struct gn_history_make *m, struct gn_source *source, struct gn_error *err)
+{
+    static const struct gn_arrival_settings aligned = {.kind = GN_ARRIVAL_ALIGNED};
+    struct gn_arrival *arrival;
+    struct gn_arrived arrived;
+    int code = gn_arrival_open(&arrival, source, &aligned, err), failed = 0;
+    while (code == 0 && failed == 0 && (code = gn_arrival_next(arrival, &arrived, err)) == 1) {
+        code = 0;
+        if (arrived.count == 0)
+            failed = gn_history_location_ends(m, arrived.location);
+        for (uint32_t i = 0; i < arrived.count && failed == 0; i++)
+            failed = gn_history_event(m, &arrived.events[i]);
+    }
+    gn_arrival_close(arrival);
+    if (code == 0 && failed == 0)
+        failed = gn_order_finish(m->order);
+    return failed ? no_memory(err) : code;
+}
+
+static int open_make(struct gn_history_make *m, struct gn_error *err)
+{
+    const struct gn_order_sink sink = {m, gn_history_report};
+    const size_t locations = m->d->location_count;
+    struct gn_history *h = m->h;
+    h->first_call = malloc((locations + 1) * sizeof *h->first_call);
+    h->last_call = malloc((locations + 1) * sizeof *h->last_call);
+    h->tracks = m->settings->has_tracks ? calloc(locations + 1, sizeof *h->tracks) : NULL;
+    m->places = calloc(locations + 1, sizeof *m->places);
+    if (!h->first_call || !h->last_call || !m->places || (m->settings->has_tracks && !h->tracks) ||
+        gn_history_clocks(m) != 0)
+        return no_memory(err);
+    for (size_t l = 0; l < locations; l++) {
+        h->first_call[l] = h->last_call[l] = GN_NONE;
+        m->places[l].part = m->places[l].window_part = m->places[l].call = GN_NONE;
+        h->unbounded += !m->settings->bounds[l];
+    }
+    return gn_order_open(&m->order, m->d, NULL, &sink, err);
+}
+
+static void close_make(struct gn_history_make *m)
+{
+    gn_order_close(m->order);
+    gn_history_places_free(m);
+    for (uint32_t c = 0; c < m->clock_count; c++) {
+        free(m->lower[c].ties);
+        free(m->upper[c].ties);
+    }
+    gn_map_clear(&m->requests); /* values are numbers */
+    gn_map_clear(&m->posts);
+    gn_lookup_clear(&m->activities);
+    free(m->open_parts);
+    free(m->matched);
+    m->h->rate_lo = m->rate_lo;
+    m->h->rate_hi = m->rate_hi;
+    free(m->clock);
+    free(m->lower);
+    free(m->upper);
+}
+
+/* ---- how long the run was ---- */
+
+static int64_t limited(double ns)
+{
+    const double far = (double)GN_HISTORY_FAR_NS;
+    return (int64_t)(ns > far ? far : ns < -far ? -far : ns);
+}
+
+static bool calls(const struct gn_history *h, uint32_t location)
+{
+    return h->first_call[location] != GN_NONE &&
+           h->calls[h->last_call[location]].before != h->first_call[location];
+}
+
+static int find_carried(const struct gn_history_make *m)
+{
+    struct gn_history *h = m->h;
+    bool *leads = calloc(m->d->process_count + 1, sizeof *leads); /* processes with a location that calls */
+    h->is_carried = calloc(m->d->location_count + 1, sizeof *h->is_carried);
+    for (uint32_t l = 0; leads && h->is_carried && l < m->d->location_count; l++)
+        if (m->d->locations[l].process < m->d->process_count && calls(h, l))
+            leads[m->d->locations[l].process] = true;
+    for (uint32_t l = 0; leads && h->is_carried && l < m->d->location_count; l++)
+        h->is_carried[l] = m->d->locations[l].process < m->d->process_count &&
+                           leads[m->d->locations[l].process] && !calls(h, l);
+    const int code = leads && h->is_carried ? 0 : -ENOMEM;
+    free(leads);
+    return code;
+}
+
+/* The longest that a single location was there, by its own clock. */
+static int64_t longest_stay(const struct gn_history_make *m)
+{
+    const struct gn_history *h = m->h;
+    int64_t longest_ns = 0;
+    for (uint32_t l = 0; l < m->d->location_count; l++) {
+        if (h->first_call[l] == GN_NONE || h->is_carried[l])
+            continue;
+        uint64_t ticks = h->calls[h->last_call[l]].leave_ticks - h->calls[h->first_call[l]].enter_ticks;
+        int64_t ns = limited(gn_history_least_ns(m, l, ticks));
+        longest_ns = ns > longest_ns ? ns : longest_ns;
+    }
+    return longest_ns;
+}
+
+static void measure(const struct gn_history_make *m)
+{
+    struct gn_history *h = m->h;
+    h->first = (struct gn_interval){INT64_MAX, INT64_MAX};
+    h->last = (struct gn_interval){INT64_MIN, INT64_MIN};
+    for (uint32_t l = 0; l < m->d->location_count; l++) {
+        if (h->first_call[l] == GN_NONE)
+            continue;
+        const struct gn_interval a = h->calls[h->first_call[l]].enter, b = h->calls[h->last_call[l]].leave;
+        h->first.lo_ns = a.lo_ns < h->first.lo_ns ? a.lo_ns : h->first.lo_ns;
+        h->first.hi_ns = a.hi_ns < h->first.hi_ns ? a.hi_ns : h->first.hi_ns;
+        if (h->is_carried[l])
+            continue;
+        h->last.lo_ns = b.lo_ns > h->last.lo_ns ? b.lo_ns : h->last.lo_ns;
+        h->last.hi_ns = b.hi_ns > h->last.hi_ns ? b.hi_ns : h->last.hi_ns;
+    }
+    if (h->call_count == 0)
+        h->first = h->last = (struct gn_interval){0, 0};
+    int64_t lo_ns = h->last.lo_ns - h->first.hi_ns, stay_ns = longest_stay(m);
+    h->length.lo_ns = lo_ns > stay_ns ? lo_ns : stay_ns;
+    h->length.hi_ns = h->last.hi_ns - h->first.lo_ns;
+    if (h->length.hi_ns < h->length.lo_ns)
+        h->length.hi_ns = h->length.lo_ns;
+}
+
+/* ---- all ---- */
+
+static int conclude(struct gn_history_make *m, struct gn_error *err)
+{
+    const struct gn_order_stats *stats = gn_order_stats(m->order);
+    struct gn_history *h = m->h;
+    h->unmatched = stats->unmatched_receives;
+    h->ambiguous += stats->ambiguous;
+    h->lost = stats->lost;
+    if (gn_history_gather(m) != 0 || gn_history_match(m) != 0 || gn_history_tighten(m) != 0 ||
+        gn_history_slack(m) != 0 || find_carried(m) != 0)
+        return no_memory(err);
+    measure(m);
+    return 0;
+}
+
+int gn_history_read(struct gn_history *history, struct gn_source *source,
+                    const struct gn_history_settings *settings, struct gn_error *err)
+{
+    struct gn_history_make m = {.h = history, .settings = settings, .d = source->definitions};
+    *history = (struct gn_history){.definitions = source->definitions, .refuted = settings->refuted};
+    int code = open_make(&m, err);
+    if (code == 0)
+        code = carry(&m, source, err);
+    if (code == 0)
+        code = conclude(&m, err);
+    close_make(&m);
+    if (code != 0)
+        gn_history_clear(history);
+    return code;
+}
+
+void gn_history_clear(struct gn_history *history)
+{
+    for (size_t l = 0; history->tracks && l < history->definitions->location_count; l++)
+        free(history->tracks[l].changes);
+    free(history->activities);
+    free(history->calls);
+    free(history->steps);
+    free(history->pieces);
+    free(history->takes);
+    free(history->gatherings);
+    free(history->parts);
+    free(history->part_order);
+    free(history->tracks);
+    free(history->first_call);
+    free(history->last_call);
+    free(history->is_carried);
+    free(history->rate_lo);
+    free(history->rate_hi);
+    *history = (struct gn_history){.definitions = NULL};
+}

@@ -1,0 +1,128 @@
+/*
+ * analyse/history_inside — what the files of the history share while it is made. Not for anybody else.
+ *
+ *   history_read     events of a location → calls, pieces, changes; and on into the sort
+ *   history_match    what the sort says: causal order of calls, who took whose message
+ *   history_gather   parts of collectives → instances
+ *   history_tighten  bounds of calls, by what was taken
+ *   history_slack    what may have come last, and by how much the others came earlier
+ */
+#ifndef GNOMON_ANALYSE_HISTORY_INSIDE_H
+#define GNOMON_ANALYSE_HISTORY_INSIDE_H
+
+#include "analyse/history.h"
+#include "base/grow.h"
+#include "base/lookup.h"
+#include "base/map.h"
+#include "order/order.h"
+
+#include <errno.h>
+
+/* With the number of a call that posted a receive: it said from whom. Calls are fewer than this. */
+#define GN_HISTORY_NAMED 0x80000000u
+
+/* A time that is not known: far enough from all others, and from overflow. */
+#define GN_HISTORY_FAR_NS (INT64_C(1) << 61)
+/* Rates of clocks of which nothing is said: within so much of their frequency. */
+#define GN_HISTORY_NOMINAL_PPB 200000.0
+
+/* A part of a collective while its instance is not known. */
+struct gn_open_part {
+    uint32_t call, process, comm, root, member;
+    uint32_t end_call; /* in which it ended; GN_NONE */
+    uint8_t op;
+    bool is_window, is_finalize, is_counted;
+    uint64_t bytes_sent, bytes_received;
+};
+
+/* A message that was matched; the sender's side of it may have waited for the receiver. */
+struct gn_matched {
+    uint32_t from, to, posted; /* calls: that sent it, in which it was received, that posted the receive */
+    uint64_t bytes;
+    bool is_named; /* the receive had said from whom */
+};
+
+/* What a location is doing while its events come. */
+struct gn_history_place {
+    uint32_t *stack; /* [depth] activities of open regions */
+    size_t depth, stack_capacity;
+    uint32_t mpi_depth; /* of MPI calls in each other */
+    uint32_t call;      /* the outermost one it is in, or the last one */
+    bool is_loose;      /* events were lost here: matches mean nothing any more */
+    uint32_t part;      /* the blocking collective that it is in: open part; GN_NONE */
+    uint32_t window_part;
+    uint64_t since_ticks; /* from here on time is not dealt to a piece yet */
+    uint64_t now_ticks;
+    struct gn_history_piece {
+        uint32_t activity; /* GN_NONE: of the call to come */
+        uint64_t ticks;
+    } * pieces; /* of the stretch */
+    size_t piece_count, piece_capacity;
+    bool completes, tests; /* in the call: something completed; something was tested in vain */
+};
+
+struct gn_history_make {
+    struct gn_history *h;
+    const struct gn_history_settings *settings;
+    const struct gn_definitions *d;
+    struct gn_order *order;
+    struct gn_history_place *places;
+    struct gn_lookup activities;
+    struct gn_map requests; /* open nonblocking collectives: open part + 1 */
+    struct gn_map posts;    /* open receives: the call that posted them + 1 */
+    struct gn_open_part *open_parts;
+    struct gn_matched *matched;
+    size_t open_part_count, open_part_capacity, matched_count, matched_capacity;
+    size_t activity_capacity, call_capacity, step_capacity, piece_capacity, take_capacity;
+    double *rate_lo, *rate_hi; /* [location_count] ns per tick */
+    uint32_t *clock;           /* [location_count] locations with the same one have the same bounds */
+    uint32_t clock_count;
+    struct gn_point_list {
+        struct gn_tie {
+            uint64_t ticks;
+            int64_t ns;
+        } * ties;
+        size_t count, capacity;
+    } * lower, *upper; /* [clock_count] what messages say of a clock beyond its bounds */
+    int code;          /* of what was called by the sort */
+};
+
+/* history_read.c */
+int gn_history_event(struct gn_history_make *m, const struct gn_event *event);
+int gn_history_location_ends(struct gn_history_make *m, uint32_t location);
+void gn_history_places_free(struct gn_history_make *m);
+
+/* history_match.c: reports of the sort; the ticks of its events are numbers of calls. */
+int gn_history_report(void *self, const struct gn_event *event, const struct gn_place *place);
+/* After all events: takes of synchronous sends, and all takes by call. */
+int gn_history_match(struct gn_history_make *m);
+int gn_history_take(struct gn_history_make *m, const struct gn_take *take);
+
+/* history_gather.c */
+int gn_history_gather(struct gn_history_make *m);
+
+/* history_tighten.c */
+int gn_history_clocks(struct gn_history_make *m);
+int gn_history_tighten(struct gn_history_make *m);
+
+/* history_slack.c */
+int gn_history_slack(struct gn_history_make *m);
+
+struct gn_interval gn_history_time(const struct gn_history_make *m, uint32_t location, uint64_t ticks);
+
+/* ns between two readings of a location, later ≥ earlier */
+static inline double gn_history_least_ns(const struct gn_history_make *m, uint32_t location, uint64_t ticks)
+{
+    return ticks > 0 ? (double)(ticks - 1) * m->rate_lo[location] : 0;
+}
+static inline double gn_history_most_ns(const struct gn_history_make *m, uint32_t location, uint64_t ticks)
+{
+    return (double)(ticks + 1) * m->rate_hi[location];
+}
+
+static inline double gn_at_least_0(double ns)
+{
+    return ns > 0 ? ns : 0;
+}
+
+#endif

@@ -1,0 +1,465 @@
+#include "analyse/states.h"
+
+#include "base/grow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* What changes at a mark. */
+enum what {
+    RUNS,
+    ENDS,
+    CALLS_WAITING,
+    CALLS,
+    COMPUTES,
+    INTO_WAITING,
+    OUT_OF_WAITING,
+    INTO_BUSY,
+    OUT_OF_BUSY,
+    INTO_PHASE,
+    OUT_OF_PHASE
+};
+
+struct mark {
+    struct gn_interval at;
+    uint64_t ticks;
+    uint64_t number; /* order at its location */
+    uint32_t location;
+    uint8_t what;
+};
+
+struct maker {
+    const struct gn_history *h;
+    const struct gn_states_settings *s;
+    struct mark *marks; /* of one group */
+    size_t mark_count, mark_capacity, stage_count, stage_capacity;
+    bool is_one_clock;      /* the group's */
+    uint32_t own_domain;    /* first number that is no clock domain: of groups with several */
+    bool *has_say;          /* [location_count] */
+    struct member *members; /* [location_count] */
+    uint32_t *chain;        /* calls of a location, from its last one back */
+    size_t chain_count, chain_capacity;
+};
+
+/* What one location is in. */
+struct member {
+    bool runs, calls, waits;       /* waits: in a call that depends on others */
+    uint32_t waiting, busy, phase; /* named regions that are open */
+};
+
+/* ---- which calls wait ---- */
+
+/* Where matches were lost, what a call is called says whether it depends on others. */
+static bool is_waiting_name(const char *name)
+{
+    static const char *const waiting[] = {
+        "MPI_Recv",    "MPI_Mrecv",          "MPI_Sendrecv",  "MPI_Wait",     "MPI_Probe", "MPI_Mprobe",
+        "MPI_Ssend",   "MPI_Finalize",       "MPI_Barrier",   "MPI_All",      "MPI_Test",  "MPI_Iprobe",
+        "MPI_Improbe", "MPI_Reduce_scatter", "MPI_Win_fence", "MPI_Neighbor_"};
+    static const char *const not_waiting[] = {"MPI_Reduce_scatter_init", "MPI_Alloc", "MPI_Recv_init",
+                                              "MPI_Test_cancelled", "MPI_Barrier_init"};
+    for (size_t i = 0; i < sizeof not_waiting / sizeof *not_waiting; i++)
+        if (strncasecmp(name, not_waiting[i], strlen(not_waiting[i])) == 0)
+            return false;
+    for (size_t i = 0; i < sizeof waiting / sizeof *waiting; i++)
+        if (strncasecmp(name, waiting[i], strlen(waiting[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool takes_from_comm(const struct gn_history *h, const struct gn_call *c, uint32_t comm)
+{
+    for (uint32_t i = c->first_take; i < c->first_take + c->take_count; i++)
+        if (h->takes[i].kind == GN_TAKE_GATHERING && h->gatherings[h->takes[i].from].comm == comm &&
+            h->takes[i].is_certain)
+            return true;
+    return false;
+}
+
+static bool does_wait(const struct maker *m, const struct gn_call *c)
+{
+    const struct gn_history *h = m->h;
+    if (m->s->comm != GN_NONE)
+        return takes_from_comm(h, c, m->s->comm);
+    return c->take_count || c->flags & GN_CALL_POLL ||
+           (c->region < h->definitions->region_count &&
+            is_waiting_name(gn_string(h->definitions, h->definitions->regions[c->region].name)));
+}
+
+/* ---- marks ---- */
+
+static int mark(struct maker *m, uint32_t location, struct gn_interval at, uint64_t ticks, enum what what)
+{
+    if (!gn_grow(&m->marks, &m->mark_capacity, m->mark_count, sizeof *m->marks))
+        return -ENOMEM;
+    m->marks[m->mark_count] = (struct mark){at, ticks, m->mark_count, location, (uint8_t)what};
+    m->mark_count++;
+    return 0;
+}
+
+/* The calls of a location, last one first, without polls that are one with the call that ends them. */
+static int chain_calls(struct maker *m, uint32_t location)
+{
+    const struct gn_call *calls = m->h->calls;
+    m->chain_count = 0;
+    for (uint32_t c = m->h->last_call[location]; c != GN_NONE; c = calls[calls[c].waits_from].before) {
+        if (!gn_grow(&m->chain, &m->chain_capacity, m->chain_count, sizeof *m->chain))
+            return -ENOMEM;
+        m->chain[m->chain_count++] = c;
+    }
+    return 0;
+}
+
+static int mark_call(struct maker *m, uint32_t call)
+{
+    const struct gn_call *c = &m->h->calls[call], *first = &m->h->calls[c->waits_from];
+    if (c->flags & (GN_CALL_BEGIN | GN_CALL_END))
+        return mark(m, c->location, c->enter, c->enter_ticks, c->flags & GN_CALL_BEGIN ? RUNS : ENDS);
+    const int code =
+        mark(m, c->location, first->enter, first->enter_ticks, does_wait(m, c) ? CALLS_WAITING : CALLS);
+    return code ? code : mark(m, c->location, c->leave, c->leave_ticks, COMPUTES);
+}
+
+static int mark_calls(struct maker *m, uint32_t location)
+{
+    int code = chain_calls(m, location);
+    for (size_t i = m->chain_count; i-- > 0 && code == 0;) {
+        m->has_say[location] |=
+            !m->s->waiting && !(m->h->calls[m->chain[i]].flags & (GN_CALL_BEGIN | GN_CALL_END));
+        code = mark_call(m, m->chain[i]);
+    }
+    return code;
+}
+
+static bool is_user(const struct gn_definitions *d, uint32_t region)
+{
+    return region < d->region_count && d->regions[region].role == GN_ROLE_USER;
+}
+
+static int mark_change(struct maker *m, uint32_t location, const struct gn_change *c, uint32_t user_depth)
+{
+    const struct gn_definitions *d = m->h->definitions;
+    const bool is_known = c->region < d->region_count;
+    int code = 0;
+    if (is_known && m->s->waiting && m->s->waiting[c->region])
+        code = mark(m, location, c->at, c->ticks, c->is_enter ? INTO_WAITING : OUT_OF_WAITING);
+    if (code == 0 && is_known && m->s->busy && m->s->busy[c->region])
+        code = mark(m, location, c->at, c->ticks, c->is_enter ? INTO_BUSY : OUT_OF_BUSY);
+    if (code == 0 && m->s->phase != GN_NONE && c->region == m->s->phase && user_depth == 0)
+        code = mark(m, location, c->at, c->ticks, c->is_enter ? INTO_PHASE : OUT_OF_PHASE);
+    return code;
+}
+
+static int mark_changes(struct maker *m, uint32_t location)
+{
+    const struct gn_track *track = &m->h->tracks[location];
+    const size_t before = m->mark_count;
+    uint32_t depth = 0; /* of regions that the user named, around the change */
+    int code = 0;
+    for (size_t i = 0; i < track->count && code == 0; i++) {
+        const struct gn_change *c = &track->changes[i];
+        const bool is = is_user(m->h->definitions, c->region);
+        depth -= is && !c->is_enter && depth;
+        code = mark_change(m, location, c, depth);
+        depth += is && c->is_enter;
+    }
+    m->has_say[location] |= (m->s->waiting || m->s->busy) && m->mark_count > before;
+    return code;
+}
+
+static int mark_location(struct maker *m, uint32_t location)
+{
+    int code = mark_calls(m, location);
+    if (code == 0 && m->h->tracks && (m->s->waiting || m->s->busy || m->s->phase != GN_NONE))
+        code = mark_changes(m, location);
+    return code;
+}
+
+/* ---- marks of a group in order ---- */
+
+/* One clock for all: by its readings. Calls and regions of one location may share a reading; then as they
+ * were marked, which has calls first. */
+static int by_ticks(const void *left, const void *right)
+{
+    const struct mark *a = left, *b = right;
+    if (a->ticks != b->ticks)
+        return a->ticks < b->ticks ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct mark *a = left, *b = right;
+    if (a->at.lo_ns != b->at.lo_ns)
+        return a->at.lo_ns < b->at.lo_ns ? -1 : 1;
+    if (a->at.hi_ns != b->at.hi_ns)
+        return a->at.hi_ns < b->at.hi_ns ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* Of several clocks, the order of marks whose bounds overlap is not known: each of them may have been at any
+ * time in all of their bounds. */
+static void widen_overlapping(struct mark *marks, size_t count)
+{
+    for (size_t first = 0, end; first < count; first = end) {
+        struct gn_interval all = marks[first].at;
+        for (end = first + 1; end < count && marks[end].at.lo_ns <= all.hi_ns; end++)
+            all.hi_ns = marks[end].at.hi_ns > all.hi_ns ? marks[end].at.hi_ns : all.hi_ns;
+        for (size_t i = first; i < end; i++)
+            if (end - first > 1)
+                marks[i].at = all;
+    }
+}
+
+static void order_marks(struct maker *m)
+{
+    const struct gn_location_def *locations = m->h->definitions->locations;
+    m->is_one_clock = true;
+    for (size_t i = 1; i < m->mark_count; i++)
+        m->is_one_clock = m->is_one_clock &&
+                          locations[m->marks[i].location].domain == locations[m->marks[0].location].domain;
+    if (m->mark_count)
+        qsort(m->marks, m->mark_count, sizeof *m->marks, m->is_one_clock ? by_ticks : by_time);
+    if (!m->is_one_clock)
+        widen_overlapping(m->marks, m->mark_count);
+}
+
+/* ---- states ---- */
+
+static void apply(struct member *in, enum what what)
+{
+    switch (what) {
+    case RUNS:
+        in->runs = true;
+        break;
+    case ENDS:
+        in->runs = false;
+        break;
+    case CALLS_WAITING:
+    case CALLS:
+        in->calls = true;
+        in->waits = what == CALLS_WAITING;
+        break;
+    case COMPUTES:
+        in->calls = in->waits = false;
+        break;
+    case INTO_WAITING:
+        in->waiting++;
+        break;
+    case OUT_OF_WAITING:
+        in->waiting -= in->waiting > 0;
+        break;
+    case INTO_BUSY:
+        in->busy++;
+        break;
+    case OUT_OF_BUSY:
+        in->busy -= in->busy > 0;
+        break;
+    case INTO_PHASE:
+        in->phase++;
+        break;
+    case OUT_OF_PHASE:
+        in->phase -= in->phase > 0;
+        break;
+    }
+}
+
+static uint8_t state_of(const struct maker *m, const struct member *in)
+{
+    const bool waits = m->s->waiting ? in->waiting > 0 : in->waits;
+    const bool busy = m->s->busy ? in->busy > 0 : !in->calls;
+    if (!in->runs)
+        return GN_STATE_OTHER;
+    if (waits)
+        return GN_STATE_A;
+    return busy && (m->s->phase == GN_NONE || in->phase > 0) ? GN_STATE_B : GN_STATE_OTHER;
+}
+
+/* How many of a group's members are in what. */
+struct tally {
+    uint32_t waiting, busy;
+};
+
+static void count(struct tally *t, const struct maker *m, uint32_t location, int sign)
+{
+    const struct member *in = &m->members[location];
+    const uint8_t state = state_of(m, in);
+    t->waiting += state == GN_STATE_A ? (uint32_t)sign : 0;
+    t->busy += state == GN_STATE_B ? (uint32_t)sign : 0;
+}
+
+static uint8_t state_of_all(const struct tally *t)
+{
+    if (t->busy)
+        return GN_STATE_B;
+    return t->waiting ? GN_STATE_A : GN_STATE_OTHER;
+}
+
+static int add_stage(struct maker *m, struct gn_states *states, const struct mark *at, uint8_t state)
+{
+    if (!gn_grow(&states->stages, &m->stage_capacity, m->stage_count, sizeof *states->stages))
+        return -ENOMEM;
+    states->stages[m->stage_count++] = (struct gn_stage){at->at, state, m->is_one_clock ? at->ticks : 0};
+    return 0;
+}
+
+/* Bounds of one location may touch; stages' must not descend. */
+static void keep_ascending(struct gn_stage *stages, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (stages[i].at.lo_ns < stages[i - 1].at.lo_ns)
+            stages[i].at.lo_ns = stages[i - 1].at.lo_ns;
+    for (size_t i = count; i-- > 1;)
+        if (stages[i - 1].at.hi_ns > stages[i].at.hi_ns)
+            stages[i - 1].at.hi_ns = stages[i].at.hi_ns;
+}
+
+static int add_stages(struct maker *m, struct gn_states *states, uint32_t group)
+{
+    const size_t first = m->stage_count;
+    struct tally tally = {0, 0};
+    uint8_t state = GN_STATE_OTHER;
+    int code = 0;
+    for (size_t i = 0; i < m->mark_count && code == 0; i++) {
+        const struct mark *k = &m->marks[i];
+        count(&tally, m, k->location, -1);
+        apply(&m->members[k->location], (enum what)k->what);
+        count(&tally, m, k->location, 1);
+        const bool is_last = i + 1 == m->mark_count;
+        if (code == 0 && (state_of_all(&tally) != state || is_last)) {
+            state = is_last ? GN_STATE_OTHER : state_of_all(&tally);
+            code = add_stage(m, states, k, state);
+        }
+    }
+    keep_ascending(states->stages + first, m->stage_count - first);
+    states->of[group].count = m->stage_count - first;
+    states->of[group].domain = m->mark_count && m->is_one_clock
+                                   ? m->h->definitions->locations[m->marks[0].location].domain
+                                   : m->own_domain + group;
+    return code;
+}
+
+/* ---- all ---- */
+
+static void drop_marks_of_silent(struct maker *m, bool any)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < m->mark_count; i++)
+        if (!any || m->has_say[m->marks[i].location])
+            m->marks[kept++] = m->marks[i];
+    m->mark_count = kept;
+}
+
+static int make_group(struct maker *m, struct gn_states *states, const uint32_t *members, size_t count_of,
+                      uint32_t group)
+{
+    bool any = false;
+    int code = 0;
+    m->mark_count = 0;
+    for (size_t i = 0; i < count_of && code == 0; i++) {
+        if (m->h->first_call[members[i]] != GN_NONE)
+            code = mark_location(m, members[i]);
+        any |= m->has_say[members[i]];
+    }
+    drop_marks_of_silent(m, any);
+    order_marks(m);
+    return code ? code : add_stages(m, states, group);
+}
+
+/* Locations by group, counted: *ends[group] is where the group's end. */
+static uint32_t *sorted_by_group(const struct gn_history *h, const uint32_t *group_of, size_t count,
+                                 uint32_t **ends)
+{
+    const size_t locations = h->definitions->location_count;
+    uint32_t *sorted = malloc((locations + 1) * sizeof *sorted);
+    *ends = calloc(count + 1, sizeof **ends);
+    for (uint32_t l = 0; sorted && *ends && l < locations; l++)
+        if (group_of[l] < count)
+            (*ends)[group_of[l] + 1]++;
+    for (size_t g = 0; *ends && g < count; g++)
+        (*ends)[g + 1] += (*ends)[g];
+    for (uint32_t l = 0; sorted && *ends && l < locations; l++)
+        if (group_of[l] < count)
+            sorted[(*ends)[group_of[l]]++] = l;
+    return sorted;
+}
+
+static int make_all(struct maker *m, struct gn_states *states, const uint32_t *group_of)
+{
+    uint32_t *ends, *sorted = sorted_by_group(m->h, group_of, states->count, &ends);
+    int code = sorted && ends ? 0 : -ENOMEM;
+    for (uint32_t g = 0; g < states->count && code == 0; g++) {
+        const uint32_t first = g ? ends[g - 1] : 0;
+        code = make_group(m, states, sorted + first, ends[g] - first, g);
+    }
+    free(sorted);
+    free(ends);
+    size_t first = 0;
+    for (size_t g = 0; g < states->count && code == 0; g++) {
+        states->of[g].stages = states->stages ? states->stages + first : NULL;
+        first += states->of[g].count;
+    }
+    return code;
+}
+
+int gn_states_make(struct gn_states *states, const struct gn_history *history, const uint32_t *group_of,
+                   size_t count_of, const struct gn_states_settings *settings, struct gn_error *err)
+{
+    const size_t locations = history->definitions->location_count;
+    struct maker m = {.h = history,
+                      .s = settings,
+                      .has_say = calloc(locations + 1, sizeof *m.has_say),
+                      .members = calloc(locations + 1, sizeof *m.members)};
+    *states = (struct gn_states){.of = calloc(count_of + 1, sizeof *states->of), .count = count_of};
+    for (size_t l = 0; l < locations; l++)
+        if (history->definitions->locations[l].domain >= m.own_domain)
+            m.own_domain = history->definitions->locations[l].domain + 1;
+    int code = m.has_say && m.members && states->of ? make_all(&m, states, group_of) : -ENOMEM;
+    free(m.marks);
+    free(m.has_say);
+    free(m.members);
+    free(m.chain);
+    if (code == 0)
+        return 0;
+    gn_states_clear(states);
+    return gn_fail(err, code, "no memory for what %zu locations were in", locations);
+}
+
+void gn_states_clear(struct gn_states *states)
+{
+    free(states->of);
+    free(states->stages);
+    *states = (struct gn_states){.of = NULL};
+}
+
+/* ---- phases ---- */
+
+static size_t note_phase(uint32_t *regions, size_t found, size_t most, uint32_t region)
+{
+    for (size_t i = 0; i < found; i++)
+        if (regions[i] == region)
+            return found;
+    if (found < most)
+        regions[found++] = region;
+    return found;
+}
+
+size_t gn_states_phases(const struct gn_history *history, uint32_t *regions, size_t most)
+{
+    size_t found = 0;
+    for (size_t l = 0; history->tracks && l < history->definitions->location_count; l++) {
+        const struct gn_track *track = &history->tracks[l];
+        uint32_t depth = 0;
+        for (size_t i = 0; i < track->count; i++) {
+            const struct gn_change *c = &track->changes[i];
+            if (!is_user(history->definitions, c->region))
+                continue;
+            if (c->is_enter && depth == 0)
+                found = note_phase(regions, found, most, c->region);
+            depth += c->is_enter ? 1 : depth ? (uint32_t)-1 : 0;
+        }
+    }
+    return found;
+}

@@ -1,0 +1,45 @@
+/*
+ * analyse/states — of each location, or of all locations of a rank or a host as one, when it waits and when
+ * it is busy: what the questions of analyse/frames.h are asked over.
+ *
+ *   waiting (A)   in an MPI call that depends on others, by what it took, or where that is not known by what
+ *                 it is called; or in regions that were named
+ *   busy (B)      outside of MPI calls; or in regions that were named, and not waiting
+ *
+ * Several locations as one are busy when one of them is; else they wait when one of them does. Only those
+ * have a say that make MPI calls (or, with names, enter those regions): a thread that only computes for
+ * another one would never be seen waiting. Where no thread of a rank has a say, all have.
+ */
+#ifndef GNOMON_ANALYSE_STATES_H
+#define GNOMON_ANALYSE_STATES_H
+
+#include "analyse/frames.h"
+#include "analyse/history.h"
+
+struct gn_states_settings {
+    const bool
+        *waiting; /* [region_count] of the definitions: these regions; NULL: calls that depend on others */
+    const bool *busy; /* [region_count]; NULL: outside of MPI calls */
+    uint32_t comm;    /* waiting only in collectives of this communicator; GN_NONE: all calls */
+    uint32_t phase; /* busy only where this is the outermost region that the user named; GN_NONE: anywhere */
+};
+
+struct gn_states {
+    struct gn_stages *of; /* [count] */
+    size_t count;
+    struct gn_stage *stages; /* of all */
+};
+
+/*
+ * group_of: [location_count] < count, or GN_NONE: left out. settings' regions and phase need a history with
+ * tracks. 0, and the caller clears; or -ENOMEM with err set.
+ */
+int gn_states_make(struct gn_states *states, const struct gn_history *history, const uint32_t *group_of,
+                   size_t count, const struct gn_states_settings *settings, struct gn_error *err);
+void gn_states_clear(struct gn_states *states);
+
+/* Regions that are the outermost one that the user named (role GN_ROLE_USER) somewhere: regions[count], in
+ * the order in which they come, at most `most`. Needs tracks. */
+size_t gn_states_phases(const struct gn_history *history, uint32_t *regions, size_t most);
+
+#endif

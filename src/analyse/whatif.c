@@ -1,0 +1,220 @@
+#include "analyse/whatif.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* How much earlier something is now, ns. */
+struct reduction {
+    double lo, hi;
+};
+
+/* What the parts of an instance that have been given come to. */
+struct given {
+    double lo;      /* min of (reduction + by how much it was earlier than the last) */
+    double hi;      /* max of those that may have been the last */
+    double cap;     /* min of (reduction − when it was given, at the earliest) */
+    uint32_t parts; /* PREFIX: so many have been counted */
+};
+
+struct gn_whatif_pass {
+    const struct gn_history *h;
+    struct reduction *at;      /* [location_count] now */
+    struct reduction *entered; /* [call_count] at its enter */
+    struct given *given;       /* [gathering_count] */
+    struct given *below;       /* [part_count] PREFIX: of the members up to this one; NULL: there is none */
+};
+
+static const struct given NOTHING = {INFINITY, -INFINITY, INFINITY, 0};
+
+struct gn_whatif_pass *gn_whatif_pass_new(const struct gn_history *history)
+{
+    struct gn_whatif_pass *p = calloc(1, sizeof *p);
+    bool prefixes = false;
+    if (!p)
+        return NULL;
+    p->h = history;
+    for (size_t g = 0; g < history->gathering_count; g++)
+        prefixes |= history->gatherings[g].shape == GN_GATHER_PREFIX;
+    p->at = malloc((history->definitions->location_count + 1) * sizeof *p->at);
+    p->entered = malloc((history->call_count + 1) * sizeof *p->entered);
+    p->given = malloc((history->gathering_count + 1) * sizeof *p->given);
+    p->below = prefixes ? malloc((history->part_count + 1) * sizeof *p->below) : NULL;
+    if (p->at && p->entered && p->given && (!prefixes || p->below))
+        return p;
+    gn_whatif_pass_free(p);
+    return NULL;
+}
+
+void gn_whatif_pass_free(struct gn_whatif_pass *pass)
+{
+    if (!pass)
+        return;
+    free(pass->at);
+    free(pass->entered);
+    free(pass->given);
+    free(pass->below);
+    free(pass);
+}
+
+static inline double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static inline double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- enters ---- */
+
+static inline void add_part(struct given *given, const struct reduction *r, const struct gn_part *part,
+                            int64_t enter_lo_ns)
+{
+    given->lo = smaller(given->lo, r->lo + part->extra_ns);
+    if (part->is_tight)
+        given->hi = larger(given->hi, r->hi);
+    given->cap = smaller(given->cap, r->hi - (double)enter_lo_ns);
+}
+
+static inline void give(struct gn_whatif_pass *p, const struct gn_call *call, const struct reduction *r)
+{
+    const struct gn_history *h = p->h;
+    for (uint32_t i = 0; i < call->part_count; i++) {
+        const struct gn_part *part = &h->parts[h->part_order[call->first_part + i]];
+        if (part->gives)
+            add_part(&p->given[part->gathering], r, part, call->enter.lo_ns);
+    }
+}
+
+static inline void enter(struct gn_whatif_pass *p, uint32_t number, const struct gn_whatif *what)
+{
+    const struct gn_call *call = &p->h->calls[number];
+    struct reduction *r = &p->at[call->location];
+    if (call->piece_count && (!what->at_location || what->at_location[call->location])) {
+        const struct gn_piece *piece = &p->h->pieces[call->first_piece];
+        for (uint32_t i = 0; i < call->piece_count; i++) {
+            const double share = (double)what->share[piece[i].activity];
+            r->lo += share * piece[i].lo_ns;
+            r->hi += share * piece[i].hi_ns;
+        }
+    }
+    p->entered[number] = *r;
+    if (call->part_count)
+        give(p, call, r);
+}
+
+/* ---- leaves ---- */
+
+/* All lower members have given: they are counted once, in their order. */
+static struct given below(struct gn_whatif_pass *p, const struct gn_gathering *g, uint32_t instance,
+                          uint32_t own)
+{
+    struct given *counted = &p->given[instance];
+    for (uint32_t i = g->first_part + counted->parts; i < own; i++) {
+        const struct gn_part *part = &p->h->parts[i];
+        const struct reduction *r = &p->entered[part->call];
+        struct given so_far = i > g->first_part ? p->below[i - 1] : NOTHING;
+        if (part->gives) { /* which of them was the last differs from member to member */
+            so_far.lo = smaller(so_far.lo, r->lo);
+            so_far.hi = larger(so_far.hi, r->hi);
+            so_far.cap = smaller(so_far.cap, r->hi - (double)p->h->calls[part->call].enter.lo_ns);
+        }
+        p->below[i] = so_far;
+        counted->parts = i + 1 - g->first_part;
+    }
+    return own > g->first_part ? p->below[own - 1] : NOTHING;
+}
+
+struct meeting {
+    double lo, hi, cap;
+};
+
+static inline void take(struct gn_whatif_pass *p, const struct gn_call *call, const struct gn_take *t,
+                        struct meeting *m)
+{
+    struct given given;
+    if (t->kind == GN_TAKE_GATHERING) {
+        const struct gn_gathering *g = &p->h->gatherings[t->from];
+        given = g->shape == GN_GATHER_PREFIX ? below(p, g, t->from, t->member) : p->given[t->from];
+        given.cap += (double)call->leave.hi_ns;
+    } else {
+        const struct reduction *r = &p->entered[t->from];
+        given = (struct given){r->lo, r->hi, r->hi + t->room_ns, 0};
+    }
+    m->lo = smaller(m->lo, given.lo + t->extra_ns);
+    if (t->is_tight)
+        m->hi = larger(m->hi, given.hi);
+    if (t->is_certain)
+        m->cap = smaller(m->cap, given.cap);
+}
+
+static inline void leave(struct gn_whatif_pass *p, uint32_t number)
+{
+    const struct gn_call *call = &p->h->calls[number];
+    if (call->take_count == 0)
+        return;
+    const struct reduction *own = &p->entered[call->waits_from];
+    struct meeting m = {own->lo + call->extra_ns, call->is_tight ? own->hi : -INFINITY, INFINITY};
+    for (uint32_t t = 0; t < call->take_count; t++)
+        take(p, call, &p->h->takes[call->first_take + t], &m);
+    m.hi = smaller(m.hi, m.cap);
+    p->at[call->location] = (struct reduction){m.lo, larger(m.lo, m.hi)};
+}
+
+/* ---- the end ---- */
+
+/* All locations' ends meet in the run's end. */
+static struct reduction meet_at_end(const struct gn_whatif_pass *p)
+{
+    const struct gn_history *h = p->h;
+    struct meeting m = {INFINITY, -INFINITY, INFINITY};
+    for (uint32_t l = 0; l < h->definitions->location_count; l++) {
+        if (h->first_call[l] == GN_NONE || h->is_carried[l])
+            continue;
+        const struct gn_interval end = h->calls[h->last_call[l]].leave;
+        const double earlier_ns = (double)h->last.lo_ns - (double)end.hi_ns;
+        m.lo = smaller(m.lo, p->at[l].lo + larger(earlier_ns, 0));
+        if (earlier_ns <= 0)
+            m.hi = larger(m.hi, p->at[l].hi);
+        m.cap = smaller(m.cap, p->at[l].hi + (double)h->last.hi_ns - (double)end.lo_ns);
+    }
+    return isinf(m.lo) ? (struct reduction){0, 0}
+                       : (struct reduction){m.lo, larger(m.lo, smaller(m.hi, m.cap))};
+}
+
+/* Sums of that many roundings. */
+static double rounding(const struct gn_history *h, double ns)
+{
+    return ns * 0x1p-52 * (double)(h->step_count + h->piece_count + 1);
+}
+
+static struct gn_whatif_result result_of(const struct gn_history *h, struct reduction r)
+{
+    r.lo = larger(r.lo - rounding(h, r.lo), 0);
+    r.hi += rounding(h, r.hi);
+    const double old_lo = (double)h->length.lo_ns, old_hi = (double)h->length.hi_ns;
+    struct gn_whatif_result result = {.reduction_lo_ns = r.lo, .reduction_hi_ns = r.hi};
+    result.length.lo_ns = r.hi >= old_lo ? 0 : h->length.lo_ns - (int64_t)ceil(r.hi);
+    result.length.hi_ns = r.lo >= old_hi ? 0 : h->length.hi_ns - (int64_t)floor(r.lo);
+    result.speedup_lo = old_hi > 0 ? smaller(r.lo / old_hi, 1) : 0;
+    result.speedup_hi = old_lo > 0 ? smaller(r.hi / old_lo, 1) : r.hi > 0;
+    return result;
+}
+
+struct gn_whatif_result gn_whatif(struct gn_whatif_pass *pass, const struct gn_whatif *what)
+{
+    const struct gn_history *h = pass->h;
+    for (size_t l = 0; l < h->definitions->location_count; l++)
+        pass->at[l] = (struct reduction){0, 0};
+    for (size_t g = 0; g < h->gathering_count; g++)
+        pass->given[g] = NOTHING;
+    for (size_t s = 0; s < h->step_count; s++) {
+        const uint32_t number = h->steps[s] >> 1;
+        if (h->steps[s] & 1)
+            leave(pass, number);
+        else
+            enter(pass, number, what);
+    }
+    return result_of(h, meet_at_end(pass));
+}

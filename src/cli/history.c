@@ -1,0 +1,134 @@
+#include "cli/history.h"
+
+#include "cli/progress.h"
+#include "event/ahead.h"
+#include "live/folder.h"
+#include "trace/archive.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- how far it is ---- */
+
+/* The trace, with an eye on how much of it has been taken. */
+struct watched {
+    const struct gn_source *source;
+    struct gn_progress progress;
+    uint64_t events, all;
+};
+
+static int64_t pull(void *self, uint32_t location, const struct gn_event **events, struct gn_error *err)
+{
+    struct watched *w = self;
+    int64_t count = w->source->pull(w->source->self, location, events, err);
+    if (count > 0)
+        w->events += (uint64_t)count;
+    if (w->all)
+        gn_progress_show(&w->progress, "reading", (double)w->events / (double)w->all);
+    return count;
+}
+
+static uint64_t events_of(const struct gn_definitions *d)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < d->location_count; i++)
+        all += d->locations[i].events < UINT64_MAX / 2 ? d->locations[i].events : 0;
+    return all;
+}
+
+/* ---- all ---- */
+
+static int read_history(struct gn_cli_history *o, const struct gn_cli_history_settings *settings,
+                        struct gn_error *err)
+{
+    const struct gn_history_settings asked = {.bounds = o->known.events.of,
+                                              .refuted = gn_known_bounds_refuted(&o->known, o->path),
+                                              .longest_ns = settings->longest_ns,
+                                              .has_tracks = settings->has_tracks};
+    struct watched w = {
+        .source = &o->source, .progress = gn_progress_begin(true), .all = events_of(o->source.definitions)};
+    struct gn_source seen = {.self = &w, .definitions = o->source.definitions, .pull = pull};
+    int code = gn_history_read(&o->history, &seen, &asked, err);
+    gn_progress_end(&w.progress);
+    return code;
+}
+
+static int read_all(struct gn_cli_history *o, const struct gn_cli_history_settings *settings,
+                    struct gn_error *err)
+{
+    int code = gn_known_bounds(&o->known, o->path, o->source.definitions, err);
+    if (code < 0)
+        return code;
+    gn_source_ahead(&o->source); /* without it, it only takes longer */
+    code = read_history(o, settings, err);
+    if (code < 0)
+        gn_known_bounds_clear(&o->known);
+    return code;
+}
+
+/* A run that was measured without a trace has a profile and no archive. */
+static int check_run(const char *path, struct gn_error *err)
+{
+    struct gn_archive archive;
+    char profile[4096 + 16];
+    int code = gn_archive_find(&archive, path, err);
+    snprintf(profile, sizeof profile, "%s/profile.db", path);
+    if (code == -ENOENT && access(profile, F_OK) == 0)
+        return gn_fail(err, code,
+                       "there is no trace in the run %s: measure it again with `gnomon run --trace`", path);
+    return code;
+}
+
+static int name(struct gn_cli_history *o, const char *path, struct gn_error *err)
+{
+    if (!path)
+        return gn_folder_newest(".", o->path, sizeof o->path, err);
+    if (snprintf(o->path, sizeof o->path, "%s", path) >= (int)sizeof o->path)
+        return gn_fail(err, -ENAMETOOLONG, "the name of the trace is too long: %.64s…", path);
+    return 0;
+}
+
+int gn_cli_history_open(struct gn_cli_history *opened, const char *path,
+                        const struct gn_cli_history_settings *settings, struct gn_error *err)
+{
+    *opened = (struct gn_cli_history){.found = NULL};
+    int code = name(opened, path, err);
+    if (code == 0)
+        code = check_run(opened->path, err);
+    if (code == 0)
+        code = gn_trace_open(&opened->source, &opened->found, opened->path, err);
+    if (code < 0)
+        return code;
+    code = read_all(opened, settings, err);
+    if (code < 0)
+        opened->source.close(opened->source.self);
+    return code < 0 ? code : 0;
+}
+
+void gn_cli_history_close(struct gn_cli_history *opened)
+{
+    gn_history_clear(&opened->history);
+    gn_known_bounds_clear(&opened->known);
+    opened->source.close(opened->source.self);
+    *opened = (struct gn_cli_history){.found = NULL};
+}
+
+void gn_cli_history_tell(const struct gn_cli_history *opened, const char *command)
+{
+    const struct gn_trace_report *found = opened->found;
+    gn_known_bounds_tell(&opened->known, command);
+    if (opened->known.own && opened->history.refuted)
+        fprintf(
+            stderr,
+            "gnomon %s: the run's exchanges contradict what was assumed of a clock; a weaker assumption is "
+            "used for it: gnomon clock %s\n",
+            command, opened->path);
+    if (found->truncated || found->missing_files)
+        fprintf(stderr,
+                "gnomon %s: the trace is not whole: %" PRIu64 " locations end early, %" PRIu64
+                " have no events file\n",
+                command, found->truncated, found->missing_files);
+}

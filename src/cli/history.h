@@ -1,0 +1,38 @@
+/*
+ * cli/history — the history of a trace (analyse/history.h) for commands: finds the trace, what bounds its
+ * clocks, reads it with a progress bar on standard error, and says what is missing.
+ */
+#ifndef GNOMON_CLI_HISTORY_H
+#define GNOMON_CLI_HISTORY_H
+
+#include "analyse/history.h"
+#include "cli/known_bounds.h"
+#include "trace/reader.h"
+
+struct gn_cli_history {
+    char path[4096]; /* the trace or the run, as it was named; the newest run where it was not */
+    struct gn_source source;
+    const struct gn_trace_report *found;
+    struct gn_known_bounds known;
+    struct gn_history history;
+};
+
+struct gn_cli_history_settings {
+    const char *command; /* "stragglers": for the bar and what is said */
+    double longest_ns;   /* see struct gn_history_settings */
+    bool has_tracks;
+};
+
+/*
+ * path: an OTF2 archive, or a run that has one; NULL: the newest run here. 0, and the caller closes; or a
+ * negative errno value with err saying what is wrong and what to do (a run without a trace: how to get one).
+ */
+int gn_cli_history_open(struct gn_cli_history *opened, const char *path,
+                        const struct gn_cli_history_settings *settings, struct gn_error *err);
+void gn_cli_history_close(struct gn_cli_history *opened);
+
+/* Says on standard error, as `gnomon COMMAND`, what the results do without: parts of the trace that are
+ * missing, clocks that nothing is known of, assumptions that were refuted. */
+void gn_cli_history_tell(const struct gn_cli_history *opened, const char *command);
+
+#endif
