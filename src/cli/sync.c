@@ -362,7 +362,7 @@ static void widen(struct sync *s, const struct gn_retiming *retiming)
 static int write_with(struct sync *s, uint32_t location, struct writing *writing, struct gn_error *err)
 {
     const struct gn_location_def *l = &s->definitions->locations[location];
-    const struct gn_retimer retimer = {writing, new_time};
+    const struct gn_retimer retimer = {writing, new_time, s->found->ends[location]};
     struct gn_sync_report *r = s->report;
     uint64_t events = 0;
     writing->events = 0;

@@ -43,7 +43,7 @@ void gn_gatherings_reset(struct gn_replay *replay)
                 next = g->variant;
             group->ring[n] = NULL;
         }
-        group->first = 0;
+        group->first = group->end = group->passed = 0;
         group->left[0] = group->left[1] = 0;
     }
 }
@@ -127,20 +127,55 @@ static bool prefix_room(const struct gn_replay *replay, struct gn_gathering *g)
     return size && g->prefix;
 }
 
+/* Makes the ring begin earlier again. */
+static bool reach_back(struct gn_replay_group *group, uint32_t number)
+{
+    const uint32_t first = group->first, used = group->end > first ? group->end - first : 0;
+    uint32_t capacity = group->capacity;
+    while (capacity < group->end - number && capacity < UINT32_MAX / 2)
+        capacity *= 2;
+    struct gn_gathering **ring = calloc(capacity, sizeof *ring);
+    if (!ring)
+        return false;
+    for (uint32_t n = first; n != first + used; n++)
+        ring[n & (capacity - 1)] = *slot_of(group, n);
+    free(group->ring);
+    group->ring = ring;
+    group->capacity = capacity;
+    group->first = number;
+    return true;
+}
+
+/* Where members disagree on what an instance was, those of other ranks may be in one with the same number
+ * when all of ours have theirs behind them: its tree goes along here nevertheless. False: it is over, or
+ * there is no memory (then failed is set). */
+static bool make_slot(struct gn_replay *replay, const struct gn_which *which)
+{
+    struct gn_replay_group *group = &replay->groups[which->group];
+    const uint32_t number = which->number;
+    const bool is_behind = number - group->first > UINT32_MAX / 2;
+    struct gn_gathering **slot = slot_of(group, number);
+    const bool is_over = is_behind || (slot && (*slot == &over || (!*slot && number < group->passed)));
+    if (is_over && !which->is_late)
+        return false;
+    if (slot)
+        return true;
+    const bool fits = is_behind ? reach_back(group, number) : ring_room(group, number);
+    if (!fits)
+        replay->failed = -ENOMEM;
+    return fits;
+}
+
 /* The instance, made when it is not there yet. NULL: it is over, or there is no memory (then failed is set).
  */
 struct gn_gathering *gn_gathering_of(struct gn_replay *replay, const struct gn_which *which)
 {
     struct gn_replay_group *group = &replay->groups[which->group];
-    if (which->number - group->first > UINT32_MAX / 2)
+    if (!make_slot(replay, which))
         return NULL;
-    if (!slot_of(group, which->number) && !ring_room(group, which->number)) {
-        replay->failed = -ENOMEM;
-        return NULL;
-    }
     struct gn_gathering **slot = slot_of(group, which->number);
     if (*slot == &over)
-        return NULL;
+        *slot = NULL;
     for (struct gn_gathering *g = *slot; g; g = g->variant)
         if (g->shape == which->shape && g->root == which->root && g->root_side == which->root_side)
             return g;
@@ -160,6 +195,7 @@ struct gn_gathering *gn_gathering_of(struct gn_replay *replay, const struct gn_w
     g->begins[0] = g->begins[1] = g->ends[0] = g->ends[1] = GN_LATEST_NONE;
     g->waiting = GN_NONE;
     g->gone = gn_gathering_ours(replay, g, true);
+    group->end = which->number >= group->end ? which->number + 1 : group->end;
     if (g->shape == GN_SHAPE_PREFIX && !prefix_room(replay, g))
         replay->failed = -ENOMEM;
     return g;
@@ -183,8 +219,10 @@ void gn_gathering_maybe_over(struct gn_replay *replay, struct gn_gathering *g)
     recycle(replay, g);
     if (!*slot)
         *slot = &over;
-    while (group->ring[group->first & (group->capacity - 1)] == &over)
-        group->ring[group->first++ & (group->capacity - 1)] = NULL;
+    for (; (at = slot_of(group, group->first), *at == &over) || (!*at && group->first < group->passed);
+         group->first++)
+        *at = NULL;
+    group->passed = group->first > group->passed ? group->first : group->passed;
 }
 
 struct gn_gathering *gn_gatherings_numbered(const struct gn_replay_group *group, uint32_t number)

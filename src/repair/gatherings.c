@@ -210,7 +210,9 @@ void gn_gatherings_begin(struct gn_replay *replay, uint32_t location, struct gn_
     gn_latest_add(&g->begins[member.side], &entry);
     if (g->limited) /* where nobody waits, the root's end may have come first */
         set_limits(replay, g);
-    if (g->shape == GN_SHAPE_ONE_TO_ALL && gives)
+    const bool is_root =
+        replay->groups[g->group].comm != GN_NONE && replay->locations[location].process == g->root;
+    if (g->shape == GN_SHAPE_ONE_TO_ALL && !g->known && (gives || is_root)) /* it may have nothing to give */
         became_known(replay, g);
     consider_begins(replay, g);
     consider_ends(replay, g);
@@ -409,7 +411,9 @@ void gn_gatherings_mail(struct gn_replay *replay, const struct gn_mail *mail,
                              .number = mail->number,
                              .shape = mail->shape,
                              .root_side = mail->root_side,
-                             .root = is_prefix ? GN_NONE : mail->a};
+                             .root = is_prefix ? GN_NONE : mail->a,
+                             .is_late = mail->kind == GN_MAIL_BEGINS || mail->kind == GN_MAIL_KNOWN ||
+                                        mail->kind == GN_MAIL_ENDS || mail->kind == GN_MAIL_ASK};
     struct gn_gathering *g = which.group == GN_NONE ? NULL : gn_gathering_of(replay, &which);
     if (!g || replay->failed)
         return;

@@ -59,6 +59,7 @@ uint32_t gn_gathering_far_side(const struct gn_replay_group *group, const struct
 struct gn_which {
     uint32_t group, number, root;
     uint8_t shape, root_side;
+    bool is_late; /* although an instance of this number is over here, there may be another one elsewhere */
 };
 
 /* The instance, made when it is not there yet. NULL: it is over, or there is no memory (then failed is set).

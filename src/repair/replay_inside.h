@@ -110,6 +110,8 @@ struct gn_replay_group {
     struct gn_party party[3];   /* of the first side, the second, and both */
     struct gn_gathering **ring; /* by number, as the parcels of a channel */
     uint32_t first, capacity;
+    uint32_t end;    /* above all numbers that there have been */
+    uint32_t passed; /* numbers below it that the ring does not have are over */
 };
 
 /* ---- mail.c ---- */

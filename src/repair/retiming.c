@@ -220,7 +220,7 @@ uint64_t gn_retiming_time(void *retiming, uint64_t record, uint64_t ticks)
     if (r->any && new < r->new_ticks)
         new = r->new_ticks;
     r->is_late |= new > INT64_MAX / 2;
-    new = new < INT64_MAX / 2 ? new : INT64_MAX / 2;
+    new = new < 0 ? 0 : new < INT64_MAX / 2 ? new : INT64_MAX / 2; /* bounds may be anywhere */
     if (!r->any)
         r->first_old = old, r->first_new = new;
     count(r, old, new);

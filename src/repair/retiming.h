@@ -63,7 +63,8 @@ struct gn_retiming gn_retiming_begin(const struct gn_presync *presync, uint32_t 
  *
  * New times never decrease, and where presynchronised time goes on so does the new one, unless two ops with
  * too little room between them do not let it. Between ops that are inside their guaranteed bounds, new times
- * are inside theirs. Timestamps above INT64_MAX / 2 are no ticks: they stay. New times do not go above it.
+ * are inside theirs. Timestamps above INT64_MAX / 2 are no ticks: they stay. New times do not go above it,
+ * nor below 0.
  */
 uint64_t gn_retiming_time(void *retiming, uint64_t record, uint64_t ticks);
 

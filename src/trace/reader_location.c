@@ -220,6 +220,15 @@ static void finish(struct gn_reader_location *l)
     report->miscounted += d->events != UINT64_MAX && d->events != l->records;
 }
 
+/* What the library says that it has read is less when it ends with an error. */
+static void find_end(struct gn_reader_location *l)
+{
+    const uint64_t readable = l->position > l->records ? l->position : l->records;
+    l->shared->report.ends[l->index] = readable + 1;
+    if (!l->is_cut)
+        find_cut(l);
+}
+
 /* Errors that are the machine's and not the file's. */
 static bool is_ours(OTF2_ErrorCode status)
 {
@@ -244,8 +253,8 @@ static int read_batch(struct gn_reader_location *l, struct gn_error *err)
     if (is_ours(status))
         return gn_fail(err, -EIO, "cannot read the events of location %" PRIu64 " in %s: %s",
                        definition(l)->file_id, l->shared->archive.folder, gn_otf2_error_text());
-    if (status != OTF2_SUCCESS && !l->is_cut)
-        find_cut(l);
+    if (status != OTF2_SUCCESS)
+        find_end(l);
     if (status != OTF2_SUCCESS || records < l->shared->batch)
         finish(l);
     return 0;

@@ -29,6 +29,7 @@ struct gn_retime_range {
 struct gn_retimer {
     void *self;
     uint64_t (*time)(void *self, uint64_t record, uint64_t ticks);
+    uint64_t end; /* this record cannot be understood, and with all behind it is left out; 0: there is none */
 };
 
 /* Whether gn_retime_open with these can succeed, as far as that can be told without changing anything: early,

@@ -7,6 +7,7 @@
 #include "base/mix.h"
 #include "repair/amortize.h"
 #include "repair/repair.h"
+#include "repair/replay_inside.h"
 
 #include <pthread.h>
 #include <errno.h>
@@ -669,6 +670,53 @@ static void compare_jobs(struct program *p, struct job *one, struct job *more)
     }
 }
 
+/* Members say of some instances that they were something else than the others say. */
+static void disagree(struct program *p, uint64_t seed)
+{
+    for (size_t i = 0; i < p->made_count; i++) {
+        struct gn_op *op = &p->made[i].op;
+        const uint32_t comm = p->group[op->link].comm, member = p->made[i].at.location;
+        const uint64_t how = gn_mix_at(seed, op->number * 8 + op->link, member);
+        const uint32_t root = (uint32_t)(how / 16 % 2);
+        if ((op->kind != GN_OP_BEGIN && op->kind != GN_OP_END) || how % 4 ||
+            p->d->comms[comm].other_count > 0 || root >= p->d->comms[comm].member_count)
+            continue;
+        const bool is_root = gn_comm_rank_of(p->d, comm, member, NULL) == root;
+        op->shape = (uint8_t)(how / 4 % 3);
+        op->root = op->shape == GN_SHAPE_ALL_TO_ALL ? GN_NONE : root;
+        const bool gives = op->shape == GN_SHAPE_ALL_TO_ALL || is_root == (op->shape == GN_SHAPE_ONE_TO_ALL);
+        const bool gets = op->shape == GN_SHAPE_ALL_TO_ALL || is_root == (op->shape == GN_SHAPE_ALL_TO_ONE);
+        op->flags = op->kind == GN_OP_BEGIN ? (gives ? GN_OP_GIVES : 0) : (gets ? GN_OP_GETS : 0);
+    }
+}
+
+static void disagreeing_members_are_treated_alike(void **state)
+{
+    (void)state;
+    struct gn_latency latency;
+    with_latency(&latency, 1, 3);
+    const struct gn_replay_settings ways[] = {
+        {.latency = &latency, .measure = true},
+        {.latency = &latency, .gamma_loss = (uint64_t)(0.03 * 0x1p64), .believed_ticks = 200}};
+    for (uint64_t seed = first_seed; seed < first_seed + 60; seed++) {
+        struct program *p = program_of(seed, 100, seed % 2);
+        disagree(p, seed);
+        for (int way = 0; way < 2; way++) {
+            struct job *one = run_jobs(p, &ways[way], 1, false);
+            for (uint32_t ranks = 2; ranks <= MOST_RANKS; ranks++) {
+                struct job *more = run_jobs(p, &ways[way], ranks, false);
+                if (way == 1)
+                    compare_jobs(p, one, more);
+                assert_memory_equal(&one[0].stats, &more[0].stats, sizeof one[0].stats);
+                end_jobs(more, ranks);
+            }
+            end_jobs(one, 1);
+        }
+        free_program(p);
+    }
+    gn_latency_close(&latency);
+}
+
 /* How many were cut. */
 static uint64_t every_circle_is_cut_alike(uint32_t programs)
 {
@@ -954,6 +1002,55 @@ static void a_chain_of_clocks_converges(void **state)
     gn_definitions_free(d);
 }
 
+static void add_broadcast(struct gn_op_store *store, uint32_t location, uint32_t number, bool is_empty)
+{
+    for (int end = 0; end <= 1; end++) {
+        const uint32_t tick = 10 * number + 2 * location + (uint32_t)end;
+        add_op(store, location, end ? GN_OP_END : GN_OP_BEGIN, 0, number, tick);
+        struct gn_op *op = gn_op_at(store, location, store->rows[location].count - 1);
+        op->shape = GN_SHAPE_ONE_TO_ALL;
+        if (!is_empty && location == 0 && !end)
+            op->flags = GN_OP_GIVES;
+        if (!is_empty && location > 0 && end)
+            op->flags = GN_OP_GETS;
+    }
+}
+
+/* An instance whose root has nothing to give is over like others: it does not hold those after it. */
+static void empty_broadcasts_end(void **state)
+{
+    (void)state;
+    enum { INSTANCES = 100000, EMPTY = 1000, MOST_RING = 8192 };
+    struct program *p = run_program(5, 2, 0, false);
+    struct gn_op_store store;
+    struct gn_replay *replay;
+    struct gn_error err;
+    uint32_t owner[2] = {0}, members[] = {0, 1};
+    const uint32_t comm =
+        gn_define_comm(p->d, &(struct gn_comm_def){.parent = GN_NONE, .member_count = 2, .members = members});
+    assert_int_equal(gn_op_store_open(&store, p->d->location_count, NULL, NULL), 0);
+    store.groups = calloc(1, sizeof *store.groups);
+    store.groups[0] = (struct gn_op_group){.comm = comm};
+    store.group_count = 1;
+    for (uint32_t i = 0; i < 2; i++)
+        for (uint32_t number = 0; number < INSTANCES; number++)
+            add_broadcast(&store, i, number, number % EMPTY == 0);
+    const struct gn_transport transport = gn_transport_alone();
+    assert_int_equal(gn_replay_open(&replay, p->d, &store, &transport, owner, &err), 0);
+    for (int measure = 0; measure <= 1; measure++) {
+        const struct gn_replay_settings settings = {.measure = measure, .believed_ticks = 1000};
+        struct gn_replay_stats stats;
+        assert_int_equal(gn_replay_forward(replay, &settings, NULL, &stats, &err), 0);
+        assert_int_equal(stats.collectives.messages, INSTANCES - INSTANCES / EMPTY);
+        assert_int_equal(stats.incomplete_collectives, 0);
+        assert_in_range(replay->groups[0].capacity, 1, MOST_RING);
+    }
+    gn_replay_close(replay);
+    transport.close(transport.self);
+    gn_op_store_close(&store);
+    free_program(p);
+}
+
 /* test_replay SEED PROGRAMS DELAY_US: as many more as one likes, from a seed on. */
 static int stress(char **arguments)
 {
@@ -975,11 +1072,13 @@ int main(int count, char **arguments)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_time_is_beyond_the_end),
         cmocka_unit_test(a_chain_of_clocks_converges),
+        cmocka_unit_test(empty_broadcasts_end),
         cmocka_unit_test(every_program_is_solved),
         cmocka_unit_test(broken_traces_are_solved),
         cmocka_unit_test(members_that_are_none_are_not_waited_for),
         cmocka_unit_test(circles_are_cut),
         cmocka_unit_test(circles_are_cut_by_all_alike),
+        cmocka_unit_test(disagreeing_members_are_treated_alike),
         cmocka_unit_test(late_batches_change_nothing),
         cmocka_unit_test(corrected_times_stay_inside_bounds),
     };

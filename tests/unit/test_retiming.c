@@ -167,6 +167,8 @@ static void test_new_times_end_somewhere(void **state)
     assert_false(r.is_late);
     assert_int_equal(gn_retiming_time(&r, 3, INT64_MAX / 2 - 1), INT64_MAX / 2);
     assert_true(r.is_late);
+    const struct gn_knot early[] = {{3, 5, -5, 3, 0}};
+    check(early, 1, (uint64_t[]){1, 4, 5}, (uint64_t[]){0, 0, 0}, 3);
 }
 
 static void test_disordered_input_never_goes_back(void **state)

@@ -802,6 +802,28 @@ static void no_damage_leads_behind_the_end(void **state)
     packed_free(&archive);
 }
 
+/* Behind a record that cannot be understood, nothing can be read. */
+static void an_end_in_the_middle_is_said(void **state)
+{
+    (void)state;
+    struct packed_archive archive;
+    struct opened o;
+    packed_load(&archive, SCOREP);
+    packed_put(&archive, folder);
+    for (size_t i = 0; i < archive.count; i++)
+        if (strcmp(archive.files[i].name, "traces/2.evt") == 0) {
+            archive.files[i].bytes[kind_of_event(&archive.files[i], 101) + 2] =
+                0x7f; /* no number is so long */
+            packed_put_file(&archive.files[i], folder);
+        }
+    read_all(&o, folder);
+    assert_int_equal(o.report->truncated, 1);
+    for (size_t l = 0; l < o.source.definitions->location_count; l++)
+        assert_int_equal(o.report->ends[l], o.source.definitions->locations[l].file_id == 2 ? 101 : 0);
+    close_archive(&o);
+    packed_free(&archive);
+}
+
 static void flipped_bytes_are_survived(void **state)
 {
     (void)state;
@@ -833,6 +855,7 @@ int main(void)
         /* first: under a sanitizer a process that has read a lot takes long to fork */
         TEST(truncated_files_are_survived),
         TEST(no_damage_leads_behind_the_end),
+        TEST(an_end_in_the_middle_is_said),
         TEST(flipped_bytes_are_survived),
         TEST(events_are_counted_as_otf2_print_does),
         TEST(definitions_are_resolved),
