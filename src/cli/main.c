@@ -15,6 +15,7 @@ static const struct command {
 } commands[] = {
     {"run", gn_command_run, "measure a program: mpirun -n 4 gnomon run ./app"},
     {"report", gn_command_report, "where the time went"},
+    {"stragglers", gn_command_stragglers, "whom the others wait for, from a run's trace"},
     {"merge", gn_command_merge, "join the parts of several hosts into one profile"},
     {"order", gn_command_order, "a trace's events in causal order"},
     {"sync", gn_command_sync, "a trace again, with timestamps that do not break causality"},

@@ -1,0 +1,262 @@
+/* gnomon stragglers — whom the others wait for. */
+#include "base/edits.h"
+#include "cli/commands.h"
+#include "cli/history.h"
+#include "cli/stragglers_report.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BAD_INPUT = 2, KEY_BY = 256, KEY_PHASE, MOST_NAMES = 16 };
+
+struct names {
+    const char *list[MOST_NAMES];
+    size_t count;
+};
+
+struct arguments {
+    const char *trace;
+    struct names busy, waiting;
+    enum gn_scored by;
+    bool has_phases, json;
+    size_t top;
+};
+
+static const struct argp_option options[] = {
+    {"busy", 'b', "REGION", 0,
+     "Busy is who is in this region: one that the program names, a function, or an MPI function. May be "
+     "given "
+     "again (default: outside of MPI calls)",
+     0},
+    {"waiting", 'w', "REGION", 0,
+     "Waiting is who is in this region; may be given again (default: in MPI calls that depend on others)", 0},
+    {"by", KEY_BY, "WHAT", 0, "Who is scored: rank (default), thread or host", 0},
+    {"phase", KEY_PHASE, NULL, 0,
+     "Also by phase: by the outermost regions that the program names, else by tenths of the run", 0},
+    {"top", 't', "N", 0, "So many rows (default 10; 0: all)", 0},
+    {"format", 'f', "FORMAT", 0, "text (default) or json", 0},
+    {0}};
+
+static void add_name(struct argp_state *state, struct names *names, const char *name)
+{
+    if (names->count == MOST_NAMES)
+        argp_error(state, "%s: at most %d regions", name, MOST_NAMES);
+    names->list[names->count++] = name;
+}
+
+static enum gn_scored by_of(struct argp_state *state, const char *value)
+{
+    for (enum gn_scored by = GN_SCORED_RANK; by <= GN_SCORED_HOST; by++)
+        if (strcmp(value, gn_scored_name(by)) == 0)
+            return by;
+    argp_error(state, "--by %s: rank, thread or host is expected", value);
+    return GN_SCORED_RANK;
+}
+
+static size_t top_of(struct argp_state *state, const char *value)
+{
+    char *end;
+    errno = 0;
+    const long top = strtol(value, &end, 10);
+    if (errno || *end || end == value || top < 0)
+        argp_error(state, "--top %s: a number of rows is expected, 0 for all", value);
+    return (size_t)top;
+}
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case 'b':
+        add_name(state, &a->busy, value);
+        break;
+    case 'w':
+        add_name(state, &a->waiting, value);
+        break;
+    case KEY_BY:
+        a->by = by_of(state, value);
+        break;
+    case KEY_PHASE:
+        a->has_phases = true;
+        break;
+    case 't':
+        a->top = top_of(state, value);
+        break;
+    case 'f':
+        if (strcmp(value, "text") && strcmp(value, "json"))
+            argp_error(state, "--format %s: text or json is expected", value);
+        a->json = strcmp(value, "json") == 0;
+        break;
+    case ARGP_KEY_ARG:
+        if (a->trace)
+            argp_error(state, "one trace at a time: %s is too much", value);
+        a->trace = value;
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+/* ---- regions by name ---- */
+
+/* Regions that somebody was in: definitions may hold more. */
+static bool *entered(const struct gn_history *h)
+{
+    bool *is = calloc(h->definitions->region_count + 1, sizeof *is);
+    for (size_t l = 0; is && l < h->definitions->location_count; l++)
+        for (size_t i = 0; i < h->tracks[l].count; i++)
+            if (h->tracks[l].changes[i].region < h->definitions->region_count)
+                is[h->tracks[l].changes[i].region] = true;
+    return is;
+}
+
+static int no_such_region(const struct gn_definitions *d, const bool *is_entered, const char *name,
+                          struct gn_error *err)
+{
+    const char *nearest = NULL;
+    size_t edits = SIZE_MAX;
+    for (size_t i = 0; i < d->region_count; i++) {
+        const char *known = gn_string(d, d->regions[i].name);
+        if (!is_entered[i] || !known[0] || gn_edits(name, known) >= edits)
+            continue;
+        edits = gn_edits(name, known);
+        nearest = known;
+    }
+    if (!nearest)
+        return gn_fail(err, -ENOENT, "no location is ever in a region \"%s\": the trace has no regions",
+                       name);
+    return gn_fail(err, -ENOENT, "no location is ever in a region \"%s\"; did you mean \"%s\"?", name,
+                   nearest);
+}
+
+/* *chosen: [region_count] those with these names; NULL for no names. */
+static int choose(bool **chosen, const struct gn_history *h, const struct names *names, struct gn_error *err)
+{
+    const struct gn_definitions *d = h->definitions;
+    *chosen = NULL;
+    if (names->count == 0)
+        return 0;
+    bool *is_entered = entered(h);
+    *chosen = calloc(d->region_count + 1, sizeof **chosen);
+    int code = is_entered && *chosen ? 0 : gn_fail(err, -ENOMEM, "no memory for the trace's regions");
+    for (size_t n = 0; n < names->count && code == 0; n++) {
+        bool any = false;
+        for (size_t i = 0; i < d->region_count; i++)
+            if (is_entered[i] && strcmp(gn_string(d, d->regions[i].name), names->list[n]) == 0)
+                (*chosen)[i] = any = true;
+        if (!any)
+            code = no_such_region(d, is_entered, names->list[n], err);
+    }
+    free(is_entered);
+    return code;
+}
+
+/* ---- all ---- */
+
+static int print(const struct arguments *a, const struct gn_stragglers_report *report, struct gn_error *err)
+{
+    if (a->json) {
+        json_t *json = gn_stragglers_json(report);
+        if (!json)
+            return gn_fail(err, -ENOMEM, "no memory for the report");
+        json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+        fputc('\n', stdout);
+        json_decref(json);
+    } else {
+        const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
+        gn_stragglers_text(report, &terminal, stdout);
+    }
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return gn_fail(err, -EIO, "cannot write the report: %s", strerror(errno));
+    return 0;
+}
+
+static int report_all(const struct arguments *a, const char *path, const struct gn_history *h,
+                      const struct gn_groups *groups, const struct gn_scores_settings *settings,
+                      struct gn_error *err)
+{
+    struct gn_scores scores;
+    struct gn_waits waits;
+    int code = gn_scores_find(&scores, h, groups, settings, err);
+    if (code < 0)
+        return code;
+    code = gn_waits_find(&waits, h, err);
+    if (code == 0) {
+        struct gn_stragglers_report report = {.path = path,
+                                              .history = h,
+                                              .groups = groups,
+                                              .waits = &waits,
+                                              .scores = &scores,
+                                              .by = a->by,
+                                              .is_annotated = a->busy.count || a->waiting.count,
+                                              .top = a->top};
+        code = gn_stragglers_rank(&report, err);
+        if (code == 0)
+            code = print(a, &report, err);
+        free(report.list);
+        gn_waits_clear(&waits);
+    }
+    gn_scores_clear(&scores);
+    return code;
+}
+
+static int look(const struct arguments *a, const char *path, const struct gn_history *h, struct gn_error *err)
+{
+    bool *busy = NULL, *waiting = NULL;
+    struct gn_groups groups;
+    int code = choose(&busy, h, &a->busy, err);
+    if (code == 0)
+        code = choose(&waiting, h, &a->waiting, err);
+    if (code == 0)
+        code = gn_groups_make(&groups, h, a->by, err);
+    if (code == 0) {
+        const struct gn_scores_settings settings = {waiting, busy, a->has_phases};
+        code = report_all(a, path, h, &groups, &settings, err);
+        gn_groups_clear(&groups);
+    }
+    free(busy);
+    free(waiting);
+    return code;
+}
+
+static int stragglers(const struct arguments *a, struct gn_error *err)
+{
+    struct gn_cli_history *opened = malloc(sizeof *opened);
+    const struct gn_cli_history_settings settings = {
+        .command = "stragglers", .has_tracks = a->busy.count || a->waiting.count || a->has_phases};
+    if (!opened)
+        return gn_fail(err, -ENOMEM, "no memory for the trace");
+    int code = gn_cli_history_open(opened, a->trace, &settings, err);
+    if (code == 0) {
+        gn_cli_history_tell(opened, "stragglers");
+        code = look(a, opened->path, &opened->history, err);
+        gn_cli_history_close(opened);
+    }
+    free(opened);
+    return code;
+}
+
+int gn_command_stragglers(int argc, char **argv)
+{
+    static const struct argp argp = {
+        options,
+        parse,
+        "[RUN|TRACE]",
+        "Whom the others wait for: which rank's own work holds the others up, how much, and where, as "
+        "intervals.\vRUN is a run with a trace (gnomon run --trace), TRACE an OTF2 archive; without it, the "
+        "newest run here. Exit status 2: there is no trace to look at, or no region of that name.",
+        NULL,
+        NULL,
+        NULL};
+    struct arguments a = {.by = GN_SCORED_RANK, .top = 10};
+    struct gn_error err = {""};
+    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    if (stragglers(&a, &err) >= 0)
+        return 0;
+    fprintf(stderr, "gnomon stragglers: %s\n", err.text);
+    return BAD_INPUT;
+}

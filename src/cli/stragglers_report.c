@@ -1,0 +1,272 @@
+#include "cli/stragglers_report.h"
+
+#include "trace/who.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *gn_straggler_verdict_name(enum gn_straggler_verdict verdict)
+{
+    static const char *const names[] = {[GN_STRAGGLER_NOBODY] = "nobody",
+                                        [GN_STRAGGLER_CERTAIN] = "certain",
+                                        [GN_STRAGGLER_POSSIBLE] = "possible",
+                                        [GN_STRAGGLER_UNDECIDABLE] = "undecidable"};
+    return names[verdict];
+}
+
+const char *gn_scored_name(enum gn_scored by)
+{
+    static const char *const names[] = {
+        [GN_SCORED_RANK] = "rank", [GN_SCORED_THREAD] = "thread", [GN_SCORED_HOST] = "host"};
+    return names[by];
+}
+
+/* ---- names and places ---- */
+
+static const char *host_name(const struct gn_definitions *d, uint32_t location)
+{
+    const uint32_t process = d->locations[location].process;
+    uint32_t node = process < d->process_count ? d->processes[process].system_node : GN_NONE;
+    while (node < d->system_node_count && !d->system_nodes[node].is_domain &&
+           d->system_nodes[node].parent < d->system_node_count)
+        node = d->system_nodes[node].parent;
+    return node < d->system_node_count ? gn_string(d, d->system_nodes[node].name) : "";
+}
+
+void gn_straggler_name(const struct gn_stragglers_report *r, uint32_t group, char *text, size_t size)
+{
+    const struct gn_definitions *d = r->history->definitions;
+    const uint32_t location = r->groups->first[group];
+    struct gn_whos whos = {.definitions = d};
+    const struct gn_who who = gn_who_of(&whos, location);
+    gn_whos_clear(&whos);
+    if (r->by == GN_SCORED_HOST)
+        snprintf(text, size, "host %s", host_name(d, location));
+    else if (who.rank < 0)
+        snprintf(text, size, "%s", gn_string(d, d->locations[location].name));
+    else if (r->by == GN_SCORED_THREAD)
+        snprintf(text, size, "rank %d thread %u", (int)who.rank, who.thread);
+    else
+        snprintf(text, size, "rank %d", (int)who.rank);
+}
+
+static const char *region_name(const struct gn_definitions *d, uint32_t region)
+{
+    return region < d->region_count ? gn_string(d, d->regions[region].name) : "a call";
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static int add_place(const struct gn_definitions *d, uint32_t path, char *text, size_t size)
+{
+    const char *file = path < d->path_count ? base_name(gn_string(d, d->paths[path].source_file)) : "";
+    if (!file[0])
+        return 0;
+    return d->paths[path].line ? snprintf(text, size, " at %s:%u", file, d->paths[path].line)
+                               : snprintf(text, size, " at %s", file);
+}
+
+/* "MPI_Allreduce at app.c:85 in iterate < main". */
+static void call_text(const struct gn_definitions *d, uint32_t region, uint32_t path, char *text, size_t size)
+{
+    enum { CALLERS = 4 };
+    size_t used = (size_t)snprintf(text, size, "%s", region_name(d, region));
+    if (used < size)
+        used += (size_t)add_place(d, path, text + used, size - used);
+    uint32_t above = path < d->path_count ? d->paths[path].parent : GN_NONE;
+    for (int i = 0; i < CALLERS && above < d->path_count && used < size; i++) {
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? " < " : " in ",
+                                 region_name(d, d->paths[above].region));
+        above = d->paths[above].parent;
+    }
+}
+
+void gn_straggler_work(const struct gn_stragglers_report *r, const struct gn_cause *cause, char *text,
+                       size_t size)
+{
+    const struct gn_definitions *d = r->history->definitions;
+    text[0] = '\0';
+    if (cause->activity != GN_NONE)
+        gn_activity_text(r->history, cause->activity, text, size);
+    else if (cause->inside < d->path_count)
+        call_text(d, d->paths[cause->inside].region, cause->inside, text, size);
+}
+
+void gn_straggler_call(const struct gn_stragglers_report *r, const struct gn_cause *cause, char *text,
+                       size_t size)
+{
+    text[0] = '\0';
+    if (cause->call_region != GN_NONE)
+        call_text(r->history->definitions, cause->call_region, cause->call_path, text, size);
+}
+
+/* ---- who is first ---- */
+
+struct gn_score gn_straggler_measure(const struct gn_stragglers_report *r,
+                                     const struct gn_straggler *straggler)
+{
+    return r->is_annotated ? r->scores->scores[straggler->group] : straggler->share;
+}
+
+bool gn_straggler_is_persistent(const struct gn_straggler *straggler)
+{
+    return straggler->parts > 0 && 4 * straggler->parts_first >= 3 * straggler->parts;
+}
+
+static void add_up(struct gn_stragglers_report *r)
+{
+    const struct gn_waits *w = r->waits;
+    for (size_t l = 0; l < r->history->definitions->location_count; l++) {
+        if (r->groups->of[l] == GN_NONE)
+            continue;
+        struct gn_straggler *s = &r->list[r->groups->of[l]];
+        s->caused.lo_ns += w->caused[l].lo_ns;
+        s->caused.hi_ns += w->caused[l].hi_ns;
+        s->waited.lo_ns += w->waited[l].lo_ns;
+        s->waited.hi_ns += w->waited[l].hi_ns;
+    }
+    for (size_t i = w->cause_count; i-- > 0;) /* the largest comes first */
+        if (r->groups->of[w->causes[i].location] != GN_NONE && w->causes[i].caused.hi_ns > 0)
+            r->list[r->groups->of[w->causes[i].location]].cause = (uint32_t)i;
+}
+
+static void take_shares(struct gn_stragglers_report *r)
+{
+    const double groups = (double)r->groups->count, longest_ns = (double)r->history->length.hi_ns,
+                 shortest_ns = (double)r->history->length.lo_ns;
+    for (size_t i = 0; i < r->groups->count; i++) {
+        struct gn_straggler *s = &r->list[i];
+        s->share.lo = longest_ns > 0 ? 100 * s->caused.lo_ns / (groups * longest_ns) : 0;
+        s->share.hi = shortest_ns > 0 ? 100 * s->caused.hi_ns / (groups * shortest_ns) : 100;
+        s->share.hi = fmin(s->share.hi, 100);
+        s->share.lo = fmin(s->share.lo, s->share.hi);
+    }
+}
+
+/* Of each part of the run in which a hundredth of everybody's time was waited, or more: who caused most. */
+static int count_parts(struct gn_stragglers_report *r)
+{
+    const size_t count = r->groups->count;
+    double *caused = malloc((count + 1) * sizeof *caused);
+    const double least_ns = (double)r->history->length.lo_ns / GN_WAITS_SLICES * (double)count / 100;
+    if (!caused)
+        return -ENOMEM;
+    for (int part = 0; part < GN_WAITS_SLICES; part++) {
+        double all_ns = 0;
+        size_t first = 0;
+        memset(caused, 0, count * sizeof *caused);
+        for (size_t l = 0; l < r->history->definitions->location_count; l++)
+            if (r->groups->of[l] != GN_NONE)
+                caused[r->groups->of[l]] += r->waits->slices[l * GN_WAITS_SLICES + (size_t)part];
+        for (size_t i = 0; i < count; i++) {
+            all_ns += caused[i];
+            first = caused[i] > caused[first] ? i : first;
+        }
+        for (size_t i = 0; i < count && all_ns >= least_ns && all_ns > 0; i++)
+            r->list[i].parts++;
+        if (count && all_ns >= least_ns && all_ns > 0)
+            r->list[first].parts_first++;
+    }
+    free(caused);
+    return 0;
+}
+
+struct sorted {
+    struct gn_straggler straggler;
+    struct gn_score measure, score;
+};
+
+static int compare(const void *left, const void *right)
+{
+    const struct sorted *a = left, *b = right;
+    const double pairs[][2] = {{a->measure.lo, b->measure.lo},
+                               {a->measure.hi, b->measure.hi},
+                               {a->score.lo, b->score.lo},
+                               {a->score.hi, b->score.hi}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i][0] != pairs[i][1])
+            return pairs[i][0] < pairs[i][1] ? 1 : -1;
+    return a->straggler.group < b->straggler.group ? -1 : 1;
+}
+
+static int sort(struct gn_stragglers_report *r)
+{
+    struct sorted *sorted = malloc((r->groups->count + 1) * sizeof *sorted);
+    if (!sorted)
+        return -ENOMEM;
+    for (size_t i = 0; i < r->groups->count; i++)
+        sorted[i] = (struct sorted){r->list[i], gn_straggler_measure(r, &r->list[i]),
+                                    r->scores->scores[r->list[i].group]};
+    if (r->groups->count)
+        qsort(sorted, r->groups->count, sizeof *sorted, compare);
+    for (size_t i = 0; i < r->groups->count; i++)
+        r->list[i] = sorted[i].straggler;
+    free(sorted);
+    return 0;
+}
+
+static enum gn_straggler_verdict judge(const struct gn_stragglers_report *r)
+{
+    double most_hi = 0, others_hi = 0;
+    size_t possible = 0;
+    for (size_t i = 0; i < r->groups->count; i++) {
+        const struct gn_score m = gn_straggler_measure(r, &r->list[i]);
+        most_hi = fmax(most_hi, m.hi);
+        others_hi = i ? fmax(others_hi, m.hi) : 0;
+        possible += m.hi >= GN_STRAGGLER_PERCENT;
+    }
+    if (r->groups->count < 2 || most_hi < GN_STRAGGLER_PERCENT)
+        return GN_STRAGGLER_NOBODY;
+    const struct gn_score first = gn_straggler_measure(r, &r->list[0]);
+    if (first.lo >= GN_STRAGGLER_PERCENT)
+        return first.lo > others_hi ? GN_STRAGGLER_CERTAIN : GN_STRAGGLER_POSSIBLE;
+    return possible == 1 && first.hi >= GN_STRAGGLER_PERCENT ? GN_STRAGGLER_POSSIBLE
+                                                             : GN_STRAGGLER_UNDECIDABLE;
+}
+
+/* ---- how sure ---- */
+
+static void measure_widths(struct gn_stragglers_report *r)
+{
+    const double unknown_ns = 0x1p60; /* bounds of a clock that nothing is known of */
+    const struct gn_history *h = r->history;
+    double sum_ns = 0;
+    for (size_t i = 0; i < h->call_count; i++) {
+        const double width_ns = (double)h->calls[i].enter.hi_ns - (double)h->calls[i].enter.lo_ns;
+        sum_ns += width_ns;
+        r->most_width_ns = fmax(r->most_width_ns, width_ns >= unknown_ns ? INFINITY : width_ns);
+    }
+    r->mean_width_ns = isinf(r->most_width_ns) ? INFINITY
+                       : h->call_count         ? sum_ns / (double)h->call_count
+                                               : 0;
+}
+
+int gn_stragglers_rank(struct gn_stragglers_report *r, struct gn_error *err)
+{
+    r->list = calloc(r->groups->count + 1, sizeof *r->list);
+    r->mean_width_ns = r->most_width_ns = 0;
+    for (uint32_t i = 0; r->list && i < r->groups->count; i++)
+        r->list[i] = (struct gn_straggler){.group = i, .cause = GN_NONE};
+    int code = r->list ? 0 : -ENOMEM;
+    if (code == 0) {
+        add_up(r);
+        take_shares(r);
+        code = count_parts(r);
+    }
+    if (code == 0)
+        code = sort(r);
+    if (code == 0) {
+        r->verdict = judge(r);
+        measure_widths(r);
+        return 0;
+    }
+    free(r->list);
+    r->list = NULL;
+    return gn_fail(err, code, "no memory for the report");
+}
