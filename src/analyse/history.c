@@ -167,3 +167,20 @@ void gn_history_clear(struct gn_history *history)
     free(history->rate_hi);
     *history = (struct gn_history){.definitions = NULL};
 }
+
+static bool calls_mpi(const struct gn_history *h, uint32_t location)
+{
+    return h->first_call[location] != GN_NONE &&
+           h->calls[h->last_call[location]].before != h->first_call[location];
+}
+
+bool gn_history_follows(const struct gn_history *history, uint32_t location)
+{
+    const struct gn_definitions *d = history->definitions;
+    const uint32_t process = d->locations[location].process;
+    const uint32_t main = process < d->process_count ? d->processes[process].main_location : GN_NONE;
+    return main < d->location_count && main != location && history->first_call[location] != GN_NONE &&
+           !calls_mpi(history, location) && calls_mpi(history, main) &&
+           history->calls[history->last_call[location]].leave_ticks <=
+               history->calls[history->last_call[main]].leave_ticks;
+}

@@ -161,6 +161,10 @@ int gn_history_read(struct gn_history *history, struct gn_source *source,
                     const struct gn_history_settings *settings, struct gn_error *err);
 void gn_history_clear(struct gn_history *history);
 
+/* A thread that calls no MPI, of a process whose main thread does and ends after it. What they wait for in each
+ * other is not recorded: it computes for the main thread, and ends before that whatever is made faster. */
+bool gn_history_follows(const struct gn_history *history, uint32_t location);
+
 /* "compute (app.c:31)", "before MPI_Allreduce at app.c:85 in iterate": into text[size], always ended. */
 void gn_activity_text(const struct gn_history *history, uint32_t activity, char *text, size_t size);
 /* "file.c:85" of a call's or an activity's place; "" where it is not known. */

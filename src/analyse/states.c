@@ -38,6 +38,7 @@ struct maker {
     bool is_one_clock;      /* the group's */
     uint32_t own_domain;    /* first number that is no clock domain: of groups with several */
     bool *has_say;          /* [location_count] */
+    bool any_say;           /* of the group's locations */
     struct member *members; /* [location_count] */
     uint32_t *chain;        /* calls of a location, from its last one back */
     size_t chain_count, chain_capacity;
@@ -143,8 +144,10 @@ static int mark_change(struct maker *m, uint32_t location, const struct gn_chang
     const struct gn_definitions *d = m->h->definitions;
     const bool is_known = c->region < d->region_count;
     int code = 0;
-    if (is_known && m->s->waiting && m->s->waiting[c->region])
+    if (is_known && m->s->waiting && m->s->waiting[c->region]) {
+        m->has_say[location] = true;
         code = mark(m, location, c->at, c->ticks, c->is_enter ? INTO_WAITING : OUT_OF_WAITING);
+    }
     if (code == 0 && is_known && m->s->busy && m->s->busy[c->region])
         code = mark(m, location, c->at, c->ticks, c->is_enter ? INTO_BUSY : OUT_OF_BUSY);
     if (code == 0 && m->s->phase != GN_NONE && c->region == m->s->phase && user_depth == 0)
@@ -155,7 +158,6 @@ static int mark_change(struct maker *m, uint32_t location, const struct gn_chang
 static int mark_changes(struct maker *m, uint32_t location)
 {
     const struct gn_track *track = &m->h->tracks[location];
-    const size_t before = m->mark_count;
     uint32_t depth = 0; /* of regions that the user named, around the change */
     int code = 0;
     for (size_t i = 0; i < track->count && code == 0; i++) {
@@ -165,7 +167,6 @@ static int mark_changes(struct maker *m, uint32_t location)
         code = mark_change(m, location, c, depth);
         depth += is && c->is_enter;
     }
-    m->has_say[location] |= (m->s->waiting || m->s->busy) && m->mark_count > before;
     return code;
 }
 
@@ -286,8 +287,9 @@ static void count(struct tally *t, const struct maker *m, uint32_t location, int
 {
     const struct member *in = &m->members[location];
     const uint8_t state = state_of(m, in);
-    t->running += in->runs ? (uint32_t)sign : 0;
-    t->waiting += state == GN_STATE_A ? (uint32_t)sign : 0;
+    const bool has_say = !m->any_say || m->has_say[location];
+    t->running += has_say && in->runs ? (uint32_t)sign : 0;
+    t->waiting += has_say && state == GN_STATE_A ? (uint32_t)sign : 0;
     t->busy += state == GN_STATE_B ? (uint32_t)sign : 0;
 }
 
@@ -344,11 +346,13 @@ static int add_stages(struct maker *m, struct gn_states *states, uint32_t group)
 
 /* ---- all ---- */
 
-static void drop_marks_of_silent(struct maker *m, bool any)
+/* Outside of MPI calls is all that such a thread ever is; in a region that was named it is busy all the same.
+ */
+static void drop_marks_of_silent(struct maker *m)
 {
     size_t kept = 0;
     for (size_t i = 0; i < m->mark_count; i++)
-        if (!any || m->has_say[m->marks[i].location])
+        if (!m->any_say || m->s->busy || m->has_say[m->marks[i].location])
             m->marks[kept++] = m->marks[i];
     m->mark_count = kept;
 }
@@ -356,15 +360,15 @@ static void drop_marks_of_silent(struct maker *m, bool any)
 static int make_group(struct maker *m, struct gn_states *states, const uint32_t *members, size_t count_of,
                       uint32_t group)
 {
-    bool any = false;
     int code = 0;
     m->mark_count = 0;
+    m->any_say = false;
     for (size_t i = 0; i < count_of && code == 0; i++) {
         if (m->h->first_call[members[i]] != GN_NONE)
             code = mark_location(m, members[i]);
-        any |= m->has_say[members[i]];
+        m->any_say |= m->has_say[members[i]];
     }
-    drop_marks_of_silent(m, any);
+    drop_marks_of_silent(m);
     order_marks(m);
     return code ? code : add_stages(m, states, group);
 }
