@@ -1,0 +1,373 @@
+#!/usr/bin/env python3
+"""Tables 3, 4 and 5 of Benavides et al. 2019 (section 6) on two hosts of this machine.
+
+    bench/table345.py BUILD_DIR [--runs N] [--iterations N] [--seconds S]      needs root; eight minutes
+
+The hosts are network namespaces joined by a veth pair, and the second one's clock is made up. On them run the paper's
+three programs, 4 ranks of 2 threads, with a straggler and without one in turn. bench/stragglers reads the traces.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+CLOCK = "offset=-5s,rate=20ppm,sine=1ppm/2s"  # of the second host
+STRAGGLER, FACTOR, RANKS, THREADS = 3, 3, 4, 2
+SKIPPED = 77
+# name, region of its work, items of a thread in each iteration without a straggler
+PROGRAMS = [("kmeans", "assign", 50000 / 8), ("pagerank", "rank", 131072 / 8), ("components", "propagate", 65536 / 8)]
+AIM_SCORE, AIM_ERROR = 1.0, 1.8  # points wide; % of the run time: the paper's best
+FIRST, SECOND = "10.76.0.1", "10.76.0.2"
+
+
+class Skipped(Exception):
+    pass
+
+
+class Failed(Exception):
+    pass
+
+
+# ---- two hosts ----
+
+
+class Hosts:
+    """Two network namespaces, and how a program is launched over both."""
+
+    def __init__(self, folder):
+        self.names = [f"gn{os.getpid()}{end}" for end in "ab"]
+        self.folder = folder
+
+    def __enter__(self):
+        if os.geteuid() != 0 or not shutil.which("ip"):
+            raise Skipped("network namespaces need root, and the program `ip`")
+        try:
+            self.join()
+        except subprocess.CalledProcessError as error:
+            self.__exit__()
+            raise Skipped(f"network namespaces cannot be made here: {error.stderr.strip()}") from error
+        self.write()
+        return self
+
+    def __exit__(self, *_):
+        for name in self.names:
+            subprocess.run(["ip", "netns", "del", name], stderr=subprocess.DEVNULL, check=False)
+
+    def join(self):
+        def ip(words):
+            subprocess.run(["ip", *words.split()], check=True, capture_output=True, text=True)
+
+        first, second = self.names
+        ip(f"netns add {first}")
+        ip(f"netns add {second}")
+        ip(f"link add gn{os.getpid()}l netns {first} type veth peer name gn{os.getpid()}r netns {second}")
+        for name, device, address in ((first, "l", FIRST), (second, "r", SECOND)):
+            ip(f"-n {name} addr add {address}/24 dev gn{os.getpid()}{device}")
+            ip(f"-n {name} link set gn{os.getpid()}{device} up")
+            ip(f"-n {name} link set lo up")
+
+    def write(self):
+        first, second = self.names
+        self.rsh, self.list = f"{self.folder}/rsh", f"{self.folder}/hosts"
+        with open(self.rsh, "w", encoding="utf-8") as file:
+            file.write(
+                f"""#!/bin/bash
+host=$1
+shift
+[ "$host" = {FIRST} ] && name=first space={first} || name=second space={second}
+[ "$name" = first ] || export GNOMON_TEST_CLOCK={CLOCK}
+exec ip netns exec $space unshare -u bash -c "hostname $name; $*"
+"""
+            )
+        os.chmod(self.rsh, 0o755)
+        with open(self.list, "w", encoding="utf-8") as file:
+            file.write(f"{FIRST} slots={RANKS // 2}\n{SECOND} slots={RANKS // 2}\n")
+
+    def launch(self, command):
+        """Waiting ranks give way (mpi_yield_when_idle): there are fewer cores than the hosts seem to have."""
+        net = FIRST.rsplit(".", 1)[0] + ".0/24"
+        mca = {
+            "plm_rsh_agent": self.rsh,
+            "btl": "tcp,self",
+            "oob_tcp_if_include": net,
+            "btl_tcp_if_include": net,
+            "mpi_yield_when_idle": "1",
+        }
+        words = " ".join(f"--mca {key} {value}" for key, value in mca.items())
+        mpirun = f"mpirun.openmpi --bind-to none {words} --hostfile {self.list} -n {RANKS}"
+        return ["ip", "netns", "exec", self.names[0], "unshare", "-u"] + [
+            "bash",
+            "-c",
+            f"hostname first; {mpirun} {' '.join(command)}",
+        ]
+
+
+# ---- runs ----
+
+
+def wait_for(path, text, seconds=30):
+    """The report comes when the run's folder is whole, perhaps after the program has ended."""
+    for _ in range(seconds * 10):
+        with open(path, encoding="utf-8", errors="replace") as file:
+            if re.search(text, file.read(), re.M):
+                return
+        time.sleep(0.1)
+    raise Failed(f"no report within {seconds} s: {path}")
+
+
+def measure(asked, hosts, program, items, options, folder):
+    """The run's folder, and what the program says of how long its iterations took."""
+    os.makedirs(folder)
+    pace_ns = max(1, round(asked.seconds * 1e9 / items))
+    command = [f"{asked.build}/bin/gnomon", "run", "--trace", "--keep-exchanges", "100000"]
+    command += [f"{asked.build}/examples/{program}.openmpi", "--threads", str(THREADS), "--time"]
+    command += ["--iterations", str(asked.iterations), "--pace", str(pace_ns), *options]
+    with open(f"{folder}/out", "w", encoding="utf-8") as out, open(f"{folder}/err", "w", encoding="utf-8") as err:
+        code = subprocess.run(
+            hosts.launch(command), stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder, timeout=600, check=False
+        ).returncode
+    if code != 0:
+        with open(f"{folder}/err", encoding="utf-8", errors="replace") as err:
+            raise Failed(f"{program}: exit status {code}\n{err.read()[-2000:]}")
+    wait_for(f"{folder}/err", "^next: ")
+    with open(f"{folder}/out", encoding="utf-8") as out:
+        took = re.search(rf"^{program}: ([0-9.]+) s$", out.read(), re.M)
+    runs = [name for name in os.listdir(folder) if name.startswith("gnomon-")]
+    if not took or len(runs) != 1:
+        raise Failed(f"{program}: no run time, or not one run: {folder}")
+    return f"{folder}/{runs[0]}", float(took.group(1))
+
+
+def analyse(asked, run, region):
+    words = [f"{asked.build}/bench/stragglers", run, region, "exchange", str(STRAGGLER), str(FACTOR)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Failed(f"bench/stragglers {run}: {done.stderr.strip()}")
+    return {clocks["clocks"]: clocks for clocks in json.loads(done.stdout)}
+
+
+class Result:
+    """Of one program: runs with the straggler, by clocks, and the times of both kinds of runs."""
+
+    def __init__(self):
+        self.runs = []
+        self.whole = {"straggler": [], "balanced": []}
+        self.loop = {"straggler": [], "balanced": []}
+
+
+def middle(interval):
+    return sum(interval) / 2
+
+
+def repeat(asked, hosts, program, region, items, folder):
+    result = Result()
+    for number in range(asked.runs):
+        for kind, options in (("straggler", [f"--straggler={STRAGGLER}", f"--straggler-work={FACTOR}"]), ("balanced", [])):
+            run, loop = measure(asked, hosts, program, items, options, f"{folder}/{program}-{kind}-{number}")
+            clocks = analyse(asked, run, region)
+            result.loop[kind].append(loop)
+            result.whole[kind].append(middle(clocks["gnomon"]["length_s"]))
+            if kind == "straggler":
+                result.runs.append(clocks)
+            print(f"  {program} {number + 1}/{asked.runs} {kind}: iterations {loop:.3f} s", file=sys.stderr, flush=True)
+    return result
+
+
+# ---- tables ----
+
+
+def median_of(intervals):
+    """Medians of both ends; None where there is no run."""
+    intervals = list(intervals)
+    if not intervals:
+        return None
+    return tuple(statistics.median(interval[end] for interval in intervals) for end in (0, 1))
+
+
+def shown(interval, digits=2):
+    if interval is None:
+        return "none"
+    low, high = (f"{end:.{digits}f}" for end in interval)
+    return low if low == high else f"{low} to {high}"
+
+
+def of_clocks(result, clocks):
+    return [run[clocks] for run in result.runs if "problem" not in run[clocks]]
+
+
+def scores(result, clocks):
+    return median_of(run["score"] for run in of_clocks(result, clocks))
+
+
+def predicted(result, clocks, form, times):
+    """New run times, s: for each run what it took less what goes."""
+    for took, run in zip(times["straggler"], result.runs):
+        if "problem" not in run[clocks]:
+            low, high = run[clocks]["forms"][form]["reduction_s"]
+            yield took - high, took - low
+
+
+def speedups(result, clocks, form, times):
+    each = zip(predicted(result, clocks, form, times), times["straggler"])
+    return median_of((100 * (1 - high / took), 100 * (1 - low / took)) for (low, high), took in each)
+
+
+def actual_speedup(times):
+    return 100 * (1 - statistics.median(times["balanced"]) / statistics.median(times["straggler"]))
+
+
+def error(result, clocks, form, times):
+    """Of the predicted run time, % of the actual one, as in the paper: what its table 5 has follows so from its run
+    times and its table 4. Signed: above 0 the run was faster than predicted."""
+    new = median_of(predicted(result, clocks, form, times))
+    actual = statistics.median(times["balanced"])
+    return new and tuple(100 * (end / actual - 1) for end in new)
+
+
+def points(result, clocks, form, times):
+    """Of the predicted reduction, percentage points of the run."""
+    by = speedups(result, clocks, form, times)
+    return by and tuple(end - actual_speedup(times) for end in by)
+
+
+def worst(interval):
+    return max(abs(end) for end in interval)
+
+
+def print_table(title, rows, results):
+    print(f"\n{title}\n")
+    print(f"{'':44}" + "".join(f"{name:>20}" for name in results))
+    for name, cell in rows:
+        print(f"{name:44}" + "".join(f"{cell(result):>20}" for result in results.values()))
+
+
+def lines(results):
+    """Clocks and the form of the question, as the paper's tables 4 and 5 have them, and gnomon's own forms."""
+    own = ["score", "time alone", "mean", "median", "factor"]
+    names = {
+        "score": "by its score",
+        "gnomon's score": "by gnomon's score",
+        "time alone": "by its time alone",
+        "mean": "to the others' mean",
+        "median": "to the others' median",
+        "factor": "by the known factor",
+    }
+    for clocks in next(iter(results.values())).runs[0]:
+        for form in own if clocks == "gnomon" else ["score", "gnomon's score", "median"]:
+            yield f"{clocks}: {names[form]}", clocks, form
+
+
+def print_times(results):
+    for kind in ("straggler", "balanced"):
+        for what in ("whole", "loop"):
+            label = {"whole": "whole run", "loop": "its iterations"}[what]
+
+            def cell(result, kind=kind, what=what):
+                times = getattr(result, what)[kind]
+                return f"{statistics.median(times):.3f} ({min(times):.2f}-{max(times):.2f})"
+
+            yield f"{kind}: {label}, s", cell
+
+
+def print_all(results):
+    print_table("Run times: median (least-most)", list(print_times(results)), results)
+    clocks = list(next(iter(results.values())).runs[0])
+    rows = [(name, lambda result, name=name: shown(scores(result, name))) for name in clocks]
+    rows.append(
+        (
+            "widest of gnomon's",
+            lambda result: f"{max(run['gnomon']['score'][1] - run['gnomon']['score'][0] for run in result.runs):.4f}",
+        )
+    )
+    print_table("Table 3: straggler score, % of the run", rows, results)
+    for what, label in (("whole", "whole run, by the trace"), ("loop", "iterations, as the program says")):
+        rows = [
+            (name, lambda result, c=c, f=f, w=what: shown(speedups(result, c, f, getattr(result, w))))
+            for name, c, f in lines(results)
+        ]
+        rows.append(("actual", lambda result, w=what: f"{actual_speedup(getattr(result, w)):.2f}"))
+        print_table(f"Table 4: predicted reduction of the run time, % ({label})", rows, results)
+        rows = [
+            (name, lambda result, c=c, f=f, w=what: shown(error(result, c, f, getattr(result, w))))
+            for name, c, f in lines(results)
+        ]
+        print_table(f"Table 5: error of the predicted run time, % of the actual one ({label})", rows, results)
+        rows = [
+            (name, lambda result, c=c, f=f, w=what: shown(points(result, c, f, getattr(result, w))))
+            for name, c, f in lines(results)
+        ]
+        print_table(f"Error of the predicted reduction, percentage points ({label})", rows, results)
+
+
+def print_verdict(results):
+    print()
+    for name, result in results.items():
+        width = max(run["gnomon"]["score"][1] - run["gnomon"]["score"][0] for run in result.runs)
+        print(f"{name}: score at most {width:.4f} points wide (aim {AIM_SCORE}): {'met' if width <= AIM_SCORE else 'MISSED'}")
+    forms = {}
+    for label, clocks, form in lines(results):
+        if clocks == "gnomon":
+            forms[label] = [worst(error(result, clocks, form, result.whole)) for result in results.values()]
+    best = min(forms, key=lambda label: max(forms[label]))
+    for (name, _), off in zip(results.items(), forms[best]):
+        print(f"{name}: {best}: off by at most {off:.2f} % (aim {AIM_ERROR}): {'met' if off <= AIM_ERROR else 'MISSED'}")
+
+
+# ---- all ----
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=os.path.abspath)
+    parser.add_argument("--runs", type=int, default=5, help="of each kind (5)")
+    parser.add_argument("--iterations", type=int, default=8, help="of each run (8)")
+    parser.add_argument("--seconds", type=float, default=0.5, help="that a balanced iteration takes (0.5)")
+    parser.add_argument("--program", action="append", choices=[p[0] for p in PROGRAMS], help="only these")
+    parser.add_argument("--keep", metavar="FOLDER", help="keep the runs there")
+    return parser.parse_args()
+
+
+def prepare(asked):
+    for name in ["bench/stragglers", "bin/gnomon"] + [f"examples/{p[0]}.openmpi" for p in PROGRAMS]:
+        if not os.access(f"{asked.build}/{name}", os.X_OK):
+            raise Skipped(f"no {asked.build}/{name}: is it built, and Open MPI there? (make build)")
+
+
+def tables(asked, folder):
+    with Hosts(folder) as hosts:
+        chosen = [p for p in PROGRAMS if not asked.program or p[0] in asked.program]
+        results = {name: repeat(asked, hosts, name, region, items, folder) for name, region, items in chosen}
+    print(f"{RANKS} ranks of {THREADS} threads on two hosts, rank {STRAGGLER} does {FACTOR} times the work;", end=" ")
+    print(f"{asked.runs} runs with it and {asked.runs} without it, in turn; medians")
+    print_all(results)
+    print_verdict(results)
+
+
+def main():
+    asked = arguments()
+    folder = os.path.abspath(asked.keep) if asked.keep else tempfile.mkdtemp(prefix="gnomon-table345.")
+    try:
+        prepare(asked)
+        os.makedirs(folder, exist_ok=True)
+        tables(asked, folder)
+    except Skipped as why:
+        print(f"table345.py: skipped: {why}", file=sys.stderr)
+        return SKIPPED
+    except Failed as why:
+        print(f"table345.py: {why}", file=sys.stderr)
+        return 1
+    finally:
+        if not asked.keep:
+            shutil.rmtree(folder, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
