@@ -362,9 +362,10 @@ static struct gn_bounds *bounds_of(const struct line *line, struct gn_error *err
     return gn_bounds_new(ends, 2, &outside, err);
 }
 
-struct two_hosts {
+/* What a way to bring times together knows of each host. */
+struct hosts {
     struct kept_exchanges kept;
-    struct messages messages;
+    struct messages *messages; /* [kept.clocks.count] between the host and the reference */
 };
 
 static uint32_t domain_named(const struct gn_definitions *d, const char *host)
@@ -375,25 +376,66 @@ static uint32_t domain_named(const struct gn_definitions *d, const char *host)
     return GN_NONE;
 }
 
-static int read_hosts(struct two_hosts *t, const struct gn_history *h, const char *run, struct gn_error *err)
+static void clear_hosts(struct hosts *t)
 {
-    *t = (struct two_hosts){.messages = {.list = NULL}};
+    for (uint32_t i = 0; t->messages && i < t->kept.clocks.count; i++)
+        free(t->messages[i].list);
+    free(t->messages);
+    kept_exchanges_clear(&t->kept);
+}
+
+static int read_hosts(struct hosts *t, const struct gn_history *h, const char *run, struct gn_error *err)
+{
+    *t = (struct hosts){.messages = NULL};
     int code = kept_exchanges_read(&t->kept, run, err);
     if (code != 0)
         return code;
-    t->messages.parent = domain_named(h->definitions, t->kept.clocks.rows[0].host);
-    t->messages.child = domain_named(h->definitions, t->kept.clocks.rows[1].host);
-    code = find_messages(&t->messages, h, err);
-    if (code == 0)
-        return 0;
-    free(t->messages.list);
-    kept_exchanges_clear(&t->kept);
+    t->messages = calloc(t->kept.clocks.count + 1, sizeof *t->messages);
+    code = t->messages ? 0 : no_memory(err);
+    for (uint32_t i = 0; i < t->kept.clocks.count && code == 0; i++) {
+        t->messages[i].parent = domain_named(h->definitions, t->kept.clocks.rows[0].host);
+        t->messages[i].child = domain_named(h->definitions, t->kept.clocks.rows[i].host);
+        code = i > 0 ? find_messages(&t->messages[i], h, err) : 0;
+    }
+    if (code != 0)
+        clear_hosts(t);
     return code;
 }
 
-/* The same trace on these two clocks. */
-static int print_read_again(const char *name, const struct asked *a, const struct two_hosts *t,
-                            struct gn_bounds *const bounds[2], struct gn_score *gnomon, struct gn_error *err)
+/* One line for each host; the reference's is its own. */
+static int fit_lines(struct gn_bounds **bounds, const struct hosts *t, enum gn_fit_kind kind, bool own,
+                     struct gn_error *err)
+{
+    const struct gn_clock_row *rows = t->kept.clocks.rows;
+    for (uint32_t i = 0; i < t->kept.clocks.count; i++) {
+        const struct gn_fit_pair pair = {.exchanges = own ? t->messages[i].list : t->kept.of[i].list,
+                                         .count = own ? t->messages[i].count : t->kept.of[i].count,
+                                         .child = rows[i].def,
+                                         .parent = rows[0].def,
+                                         .epoch_ticks = rows[0].epoch_ticks};
+        struct gn_fit *fit = i > 0 ? gn_fit_new(kind, &pair, err) : NULL;
+        const struct line line = {fit, &rows[i], rows[0].epoch_ticks};
+        if (fit || i == 0)
+            bounds[i] = bounds_of(&line, err);
+        gn_fit_free(fit);
+        if (!bounds[i])
+            return -EINVAL;
+    }
+    return 0;
+}
+
+static const struct gn_bounds *bounds_at(const struct hosts *t, struct gn_bounds *const *bounds,
+                                         uint32_t domain)
+{
+    for (uint32_t i = 0; i < t->kept.clocks.count; i++)
+        if (t->messages[i].child == domain)
+            return bounds[i];
+    return NULL;
+}
+
+/* The same trace on these clocks. */
+static int print_read_again(const char *name, const struct asked *a, const struct hosts *t,
+                            struct gn_bounds *const *bounds, struct gn_score *gnomon, struct gn_error *err)
 {
     struct gn_source source;
     struct gn_history history;
@@ -403,7 +445,7 @@ static int print_read_again(const char *name, const struct asked *a, const struc
     const size_t locations = source.definitions->location_count;
     const struct gn_bounds **of = calloc(locations + 1, sizeof *of);
     for (size_t l = 0; of && l < locations; l++)
-        of[l] = bounds[source.definitions->locations[l].domain == t->messages.child];
+        of[l] = bounds_at(t, bounds, source.definitions->locations[l].domain);
     const struct gn_history_settings settings = {.bounds = of, .has_tracks = true};
     code = of ? gn_history_read(&history, &source, &settings, err) : no_memory(err);
     if (code == 0) {
@@ -415,28 +457,22 @@ static int print_read_again(const char *name, const struct asked *a, const struc
     return code;
 }
 
-static int print_fit(const struct asked *a, const struct two_hosts *t, enum gn_fit_kind kind, bool own,
+static int print_fit(const struct asked *a, const struct hosts *t, enum gn_fit_kind kind, bool own,
                      struct gn_score *gnomon, struct gn_error *err)
 {
-    const struct gn_clock_row *rows = t->kept.clocks.rows;
-    const struct gn_fit_pair pair = {.exchanges = own ? t->messages.list : t->kept.list,
-                                     .count = own ? t->messages.count : t->kept.count,
-                                     .child = rows[1].def,
-                                     .parent = rows[0].def,
-                                     .epoch_ticks = rows[0].epoch_ticks};
     char name[80];
     snprintf(name, sizeof name, "%s, %s", gn_fit_name(kind), own ? "program" : "exchanges");
-    struct gn_fit *fit = gn_fit_new(kind, &pair, err);
-    if (!fit) { /* that there is none is a result */
+    struct gn_bounds **bounds = calloc(t->kept.clocks.count + 1, sizeof(struct gn_bounds *));
+    if (!bounds)
+        return no_memory(err);
+    int code = 0;
+    if (fit_lines(bounds, t, kind, own, err) == 0)
+        code = print_read_again(name, a, t, bounds, gnomon, err);
+    else /* that there is none is a result */
         printf(",\n {\"clocks\": \"%s\", \"problem\": \"%s\"}", name, err->text);
-        return 0;
-    }
-    const struct line lines[] = {{NULL, &rows[0], rows[0].epoch_ticks}, {fit, &rows[1], rows[0].epoch_ticks}};
-    struct gn_bounds *bounds[] = {bounds_of(&lines[0], err), bounds_of(&lines[1], err)};
-    int code = bounds[0] && bounds[1] ? print_read_again(name, a, t, bounds, gnomon, err) : -EINVAL;
-    gn_bounds_free(bounds[0]);
-    gn_bounds_free(bounds[1]);
-    gn_fit_free(fit);
+    for (uint32_t i = 0; i < t->kept.clocks.count; i++)
+        gn_bounds_free(bounds[i]);
+    free(bounds);
     return code;
 }
 
@@ -445,7 +481,7 @@ static int print_fit(const struct asked *a, const struct two_hosts *t, enum gn_f
 static int print_all(const struct asked *a, const struct gn_history *h, struct gn_error *err)
 {
     static const enum gn_fit_kind kinds[] = {GN_FIT_REGRESSION, GN_FIT_HULL};
-    struct two_hosts hosts;
+    struct hosts hosts;
     struct gn_score gnomon;
     int code = read_hosts(&hosts, h, a->run, err);
     if (code != 0)
@@ -456,8 +492,7 @@ static int print_all(const struct asked *a, const struct gn_history *h, struct g
             code = print_fit(a, &hosts, kinds[k], own, &gnomon, err);
     if (code == 0)
         printf("]\n");
-    free(hosts.messages.list);
-    kept_exchanges_clear(&hosts.kept);
+    clear_hosts(&hosts);
     return code;
 }
 

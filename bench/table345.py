@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Tables 3, 4 and 5 of Benavides et al. 2019 (section 6) on two hosts of this machine.
+"""Tables 3, 4 and 5 of Benavides et al. 2019 (section 6) on four hosts of this machine.
 
-    bench/table345.py BUILD_DIR [--runs N] [--iterations N] [--seconds S]      needs root; eight minutes
+    bench/table345.py BUILD_DIR [--runs N] [--iterations N] [--seconds S]      needs root; ten minutes
 
-The hosts are network namespaces joined by a veth pair, and the second one's clock is made up. On them run the paper's
-three programs, 4 ranks of 2 threads, with a straggler and without one in turn. bench/stragglers reads the traces.
+The hosts are network namespaces on one bridge, and all but the first one's clocks are made up. On them run the paper's
+three programs, a rank of 2 threads on each, with a straggler and without one in turn. bench/stragglers reads the traces.
 """
 
 import argparse
@@ -18,13 +18,14 @@ import sys
 import tempfile
 import time
 
-CLOCK = "offset=-5s,rate=20ppm,sine=1ppm/2s"  # of the second host
+# of each host: seconds apart, each at a rate of its own that does not change, which is what straight lines assume
+CLOCKS = ["", "offset=-5s,rate=20ppm", "offset=3s,rate=-35ppm", "offset=40s,rate=8ppm"]
 STRAGGLER, FACTOR, RANKS, THREADS = 3, 3, 4, 2
 SKIPPED = 77
 # name, region of its work, items of a thread in each iteration without a straggler
 PROGRAMS = [("kmeans", "assign", 50000 / 8), ("pagerank", "rank", 131072 / 8), ("components", "propagate", 65536 / 8)]
 AIM_SCORE, AIM_ERROR = 1.0, 1.8  # points wide; % of the run time: the paper's best
-FIRST, SECOND = "10.76.0.1", "10.76.0.2"
+NET = "10.76.0"
 
 
 class Skipped(Exception):
@@ -35,15 +36,19 @@ class Failed(Exception):
     pass
 
 
-# ---- two hosts ----
+# ---- hosts ----
+
+
+def ip(words):
+    subprocess.run(["ip", *words.split()], check=True, capture_output=True, text=True)
 
 
 class Hosts:
-    """Two network namespaces, and how a program is launched over both."""
+    """Network namespaces, one for each rank, and how a program is launched over them."""
 
     def __init__(self, folder):
-        self.names = [f"gn{os.getpid()}{end}" for end in "ab"]
         self.folder = folder
+        self.names = [f"gn{os.getpid()}h{number}" for number in range(RANKS)]
 
     def __enter__(self):
         if os.geteuid() != 0 or not shutil.which("ip"):
@@ -61,52 +66,43 @@ class Hosts:
             subprocess.run(["ip", "netns", "del", name], stderr=subprocess.DEVNULL, check=False)
 
     def join(self):
-        def ip(words):
-            subprocess.run(["ip", *words.split()], check=True, capture_output=True, text=True)
-
-        first, second = self.names
-        ip(f"netns add {first}")
-        ip(f"netns add {second}")
-        ip(f"link add gn{os.getpid()}l netns {first} type veth peer name gn{os.getpid()}r netns {second}")
-        for name, device, address in ((first, "l", FIRST), (second, "r", SECOND)):
-            ip(f"-n {name} addr add {address}/24 dev gn{os.getpid()}{device}")
-            ip(f"-n {name} link set gn{os.getpid()}{device} up")
+        """The bridge is in the first one."""
+        first = self.names[0]
+        for number, name in enumerate(self.names):
+            ip(f"netns add {name}")
             ip(f"-n {name} link set lo up")
+            if number == 0:
+                ip(f"-n {first} link add net type bridge")
+            else:
+                ip(f"link add to{number} netns {first} type veth peer name net netns {name}")
+                ip(f"-n {first} link set to{number} master net up")
+            ip(f"-n {name} addr add {NET}.{number + 1}/24 dev net")
+            ip(f"-n {name} link set net up")
 
     def write(self):
-        first, second = self.names
         self.rsh, self.list = f"{self.folder}/rsh", f"{self.folder}/hosts"
         with open(self.rsh, "w", encoding="utf-8") as file:
-            file.write(
-                f"""#!/bin/bash
-host=$1
-shift
-[ "$host" = {FIRST} ] && name=first space={first} || name=second space={second}
-[ "$name" = first ] || export GNOMON_TEST_CLOCK={CLOCK}
-exec ip netns exec $space unshare -u bash -c "hostname $name; $*"
-"""
-            )
+            file.write("#!/bin/bash\nhost=$1\nshift\ncase $host in\n")
+            for number, (name, clock) in enumerate(zip(self.names, CLOCKS)):
+                export = f"; export GNOMON_TEST_CLOCK={clock}" if clock else ""
+                file.write(f"{NET}.{number + 1}) space={name} name=host{number}{export} ;;\n")
+            file.write('esac\nexec ip netns exec $space unshare -u bash -c "hostname $name; $*"\n')
         os.chmod(self.rsh, 0o755)
         with open(self.list, "w", encoding="utf-8") as file:
-            file.write(f"{FIRST} slots={RANKS // 2}\n{SECOND} slots={RANKS // 2}\n")
+            file.writelines(f"{NET}.{number + 1} slots=1\n" for number in range(RANKS))
 
     def launch(self, command):
         """Waiting ranks give way (mpi_yield_when_idle): there are fewer cores than the hosts seem to have."""
-        net = FIRST.rsplit(".", 1)[0] + ".0/24"
         mca = {
             "plm_rsh_agent": self.rsh,
             "btl": "tcp,self",
-            "oob_tcp_if_include": net,
-            "btl_tcp_if_include": net,
+            "oob_tcp_if_include": f"{NET}.0/24",
+            "btl_tcp_if_include": f"{NET}.0/24",
             "mpi_yield_when_idle": "1",
         }
         words = " ".join(f"--mca {key} {value}" for key, value in mca.items())
-        mpirun = f"mpirun.openmpi --bind-to none {words} --hostfile {self.list} -n {RANKS}"
-        return ["ip", "netns", "exec", self.names[0], "unshare", "-u"] + [
-            "bash",
-            "-c",
-            f"hostname first; {mpirun} {' '.join(command)}",
-        ]
+        mpirun = f"mpirun.openmpi --bind-to none {words} --hostfile {self.list} -n {RANKS} {' '.join(command)}"
+        return ["ip", "netns", "exec", self.names[0], "unshare", "-u", "bash", "-c", f"hostname host0; {mpirun}"]
 
 
 # ---- runs ----
@@ -127,6 +123,7 @@ def measure(asked, hosts, program, items, options, folder):
     os.makedirs(folder)
     pace_ns = max(1, round(asked.seconds * 1e9 / items))
     command = [f"{asked.build}/bin/gnomon", "run", "--trace", "--keep-exchanges", "100000"]
+    command += ["--clock-branching", str(RANKS)]
     command += [f"{asked.build}/examples/{program}.openmpi", "--threads", str(THREADS), "--time"]
     command += ["--iterations", str(asked.iterations), "--pace", str(pace_ns), *options]
     with open(f"{folder}/out", "w", encoding="utf-8") as out, open(f"{folder}/err", "w", encoding="utf-8") as err:
@@ -225,16 +222,16 @@ def actual_speedup(times):
 
 def error(result, clocks, form, times):
     """Of the predicted run time, % of the actual one, as in the paper: what its table 5 has follows so from its run
-    times and its table 4. Signed: above 0 the run was faster than predicted."""
+    times and its table 4. Above 0 the run was faster than predicted."""
     new = median_of(predicted(result, clocks, form, times))
     actual = statistics.median(times["balanced"])
     return new and tuple(100 * (end / actual - 1) for end in new)
 
 
 def points(result, clocks, form, times):
-    """Of the predicted reduction, percentage points of the run."""
+    """Of the predicted reduction, percentage points of the run: the middle."""
     by = speedups(result, clocks, form, times)
-    return by and tuple(end - actual_speedup(times) for end in by)
+    return by and middle(by) - actual_speedup(times)
 
 
 def worst(interval):
@@ -243,81 +240,99 @@ def worst(interval):
 
 def print_table(title, rows, results):
     print(f"\n{title}\n")
-    print(f"{'':44}" + "".join(f"{name:>20}" for name in results))
+    print(f"{'':50}" + "".join(f"{name:>24}" for name in results))
     for name, cell in rows:
-        print(f"{name:44}" + "".join(f"{cell(result):>20}" for result in results.values()))
+        print(f"{name:50}" + "".join(f"{cell(result):>24}" for result in results.values()))
+
+
+OWN_FORMS = ["score", "time alone", "mean", "median", "factor"]
+FORMS = {
+    "score": "by its score",
+    "gnomon's score": "by gnomon's score",
+    "time alone": "by its time alone",
+    "mean": "to the others' mean",
+    "median": "to the others' median",
+    "factor": "by the known factor",
+}
+TIMES = {"whole": "whole run, by the trace", "loop": "its iterations, by the program"}
 
 
 def lines(results):
-    """Clocks and the form of the question, as the paper's tables 4 and 5 have them, and gnomon's own forms."""
-    own = ["score", "time alone", "mean", "median", "factor"]
-    names = {
-        "score": "by its score",
-        "gnomon's score": "by gnomon's score",
-        "time alone": "by its time alone",
-        "mean": "to the others' mean",
-        "median": "to the others' median",
-        "factor": "by the known factor",
-    }
+    """Clocks and form of the question: gnomon's own, and of the others those that the paper has, and one more."""
     for clocks in next(iter(results.values())).runs[0]:
-        for form in own if clocks == "gnomon" else ["score", "gnomon's score", "median"]:
-            yield f"{clocks}: {names[form]}", clocks, form
+        for form in OWN_FORMS if clocks == "gnomon" else ["score", "gnomon's score", "median"]:
+            yield f"{clocks}: {FORMS[form]}", clocks, form
 
 
 def print_times(results):
-    for kind in ("straggler", "balanced"):
-        for what in ("whole", "loop"):
-            label = {"whole": "whole run", "loop": "its iterations"}[what]
+    def cell_of(what, kind):
+        def cell(result):
+            times = getattr(result, what)[kind]
+            return f"{statistics.median(times):.3f} ({min(times):.2f}-{max(times):.2f})"
 
-            def cell(result, kind=kind, what=what):
-                times = getattr(result, what)[kind]
-                return f"{statistics.median(times):.3f} ({min(times):.2f}-{max(times):.2f})"
+        return cell
 
-            yield f"{kind}: {label}, s", cell
+    rows = [(f"{kind}: {TIMES[what]}", cell_of(what, kind)) for what in TIMES for kind in ("straggler", "balanced")]
+    print_table("Run times, s: median (least-most)", rows, results)
 
 
-def print_all(results):
-    print_table("Run times: median (least-most)", list(print_times(results)), results)
+def widest(result):
+    return max(run["gnomon"]["score"][1] - run["gnomon"]["score"][0] for run in result.runs)
+
+
+def print_scores(results):
     clocks = list(next(iter(results.values())).runs[0])
-    rows = [(name, lambda result, name=name: shown(scores(result, name))) for name in clocks]
-    rows.append(
-        (
-            "widest of gnomon's",
-            lambda result: f"{max(run['gnomon']['score'][1] - run['gnomon']['score'][0] for run in result.runs):.4f}",
-        )
-    )
+    rows = [(name, lambda result, name=name: shown(scores(result, name), 3)) for name in clocks]
+    rows.append(("widest of gnomon's, points", lambda result: f"{widest(result):.4f}"))
     print_table("Table 3: straggler score, % of the run", rows, results)
-    for what, label in (("whole", "whole run, by the trace"), ("loop", "iterations, as the program says")):
-        rows = [
-            (name, lambda result, c=c, f=f, w=what: shown(speedups(result, c, f, getattr(result, w))))
-            for name, c, f in lines(results)
-        ]
-        rows.append(("actual", lambda result, w=what: f"{actual_speedup(getattr(result, w)):.2f}"))
-        print_table(f"Table 4: predicted reduction of the run time, % ({label})", rows, results)
-        rows = [
-            (name, lambda result, c=c, f=f, w=what: shown(error(result, c, f, getattr(result, w))))
-            for name, c, f in lines(results)
-        ]
-        print_table(f"Table 5: error of the predicted run time, % of the actual one ({label})", rows, results)
-        rows = [
-            (name, lambda result, c=c, f=f, w=what: shown(points(result, c, f, getattr(result, w))))
-            for name, c, f in lines(results)
-        ]
-        print_table(f"Error of the predicted reduction, percentage points ({label})", rows, results)
+
+
+def print_predictions(results, what):
+    def predicted_cell(clocks, form):
+        return lambda result: shown(speedups(result, clocks, form, getattr(result, what)))
+
+    rows = [(name, predicted_cell(clocks, form)) for name, clocks, form in lines(results)]
+    rows.append(("actual", lambda result: f"{actual_speedup(getattr(result, what)):.2f}"))
+    print_table(f"Table 4: predicted reduction of the run time, % ({TIMES[what]})", rows, results)
+
+
+def print_errors(results, what):
+    def cell_of(clocks, form):
+        def cell(result):
+            times = getattr(result, what)
+            off = error(result, clocks, form, times)
+            return f"{shown(off)} ({points(result, clocks, form, times):+.2f})" if off else "none"
+
+        return cell
+
+    rows = [(name, cell_of(clocks, form)) for name, clocks, form in lines(results)]
+    print_table(
+        f"Table 5: error of the predicted run time, % of the actual one ({TIMES[what]});\n"
+        "         in brackets that of the predicted reduction, percentage points of the run",
+        rows,
+        results,
+    )
 
 
 def print_verdict(results):
-    print()
-    for name, result in results.items():
-        width = max(run["gnomon"]["score"][1] - run["gnomon"]["score"][0] for run in result.runs)
-        print(f"{name}: score at most {width:.4f} points wide (aim {AIM_SCORE}): {'met' if width <= AIM_SCORE else 'MISSED'}")
-    forms = {}
-    for label, clocks, form in lines(results):
-        if clocks == "gnomon":
-            forms[label] = [worst(error(result, clocks, form, result.whole)) for result in results.values()]
-    best = min(forms, key=lambda label: max(forms[label]))
-    for (name, _), off in zip(results.items(), forms[best]):
-        print(f"{name}: {best}: off by at most {off:.2f} % (aim {AIM_ERROR}): {'met' if off <= AIM_ERROR else 'MISSED'}")
+    def verdict(is_met):
+        return "met" if is_met else "MISSED"
+
+    width = max(widest(result) for result in results.values())
+    print(f"\nScores: at most {width:.4f} points wide (aim {AIM_SCORE}): {verdict(width <= AIM_SCORE)}")
+    for what in TIMES:
+        for form in OWN_FORMS:
+            off = max(worst(error(result, "gnomon", form, getattr(result, what))) for result in results.values())
+            print(f"{TIMES[what]}, {FORMS[form]}: off by at most {off:.2f} % (aim {AIM_ERROR}): {verdict(off <= AIM_ERROR)}")
+
+
+def print_all(results):
+    print_times(results)
+    print_scores(results)
+    for what in TIMES:
+        print_predictions(results, what)
+        print_errors(results, what)
+    print_verdict(results)
 
 
 # ---- all ----
@@ -328,7 +343,7 @@ def arguments():
     parser.add_argument("build", type=os.path.abspath)
     parser.add_argument("--runs", type=int, default=5, help="of each kind (5)")
     parser.add_argument("--iterations", type=int, default=8, help="of each run (8)")
-    parser.add_argument("--seconds", type=float, default=0.5, help="that a balanced iteration takes (0.5)")
+    parser.add_argument("--seconds", type=float, default=1, help="that a balanced iteration takes (1)")
     parser.add_argument("--program", action="append", choices=[p[0] for p in PROGRAMS], help="only these")
     parser.add_argument("--keep", metavar="FOLDER", help="keep the runs there")
     return parser.parse_args()
@@ -344,10 +359,9 @@ def tables(asked, folder):
     with Hosts(folder) as hosts:
         chosen = [p for p in PROGRAMS if not asked.program or p[0] in asked.program]
         results = {name: repeat(asked, hosts, name, region, items, folder) for name, region, items in chosen}
-    print(f"{RANKS} ranks of {THREADS} threads on two hosts, rank {STRAGGLER} does {FACTOR} times the work;", end=" ")
+    print(f"{RANKS} ranks of {THREADS} threads, each on a host of its own, rank {STRAGGLER} does {FACTOR} times the work;", end=" ")
     print(f"{asked.runs} runs with it and {asked.runs} without it, in turn; medians")
     print_all(results)
-    print_verdict(results)
 
 
 def main():
