@@ -277,7 +277,7 @@ enum phase { MEASURE, FORWARD, BACKWARD, RETIME, PHASES };
 struct run {
     double seconds[PHASES], peak_bytes, held_bytes;
     double cpu_seconds, cpu_extract; /* of all phases; of the extraction */
-    uint64_t most_knots;             /* of a location */
+    uint64_t most_knots;             /* of a location, at a time */
     struct gn_repair_result result;
     struct gn_extract_stats extracted;
 };
@@ -311,23 +311,27 @@ static void extract(struct trace *trace, const struct gn_presync *presync, struc
     run->cpu_extract = cpu_s() - begin_s;
 }
 
-/* A location's knots are there until the next one's are asked for. */
 static void retime(struct trace *trace, const struct gn_presync *presync, struct gn_repair *repair,
                    struct run *run)
 {
     struct gn_deviation deviation = {0};
     struct gn_error err = {""};
-    struct gn_knot_row knots;
     for (uint32_t i = 0; i < LOCATIONS; i++) {
         struct row *row = &trace->rows[i];
-        must_do(gn_repair_knots(repair, i, &knots, &err), &err);
+        struct gn_knots *knots;
         double begin_ns = timing_now_ns();
-        struct gn_retiming retiming = gn_retiming_begin(presync, i, &knots, &deviation);
+        must_do(gn_repair_knots(repair, i, &knots, &err), &err);
+        const struct gn_knot_source source =
+            knots ? gn_knots_source(knots) : (struct gn_knot_source){NULL, NULL};
+        struct gn_retiming retiming = gn_retiming_begin(presync, i, &source, &deviation);
         for (size_t k = 0; k < row->count; k++)
             row->new_ticks[k] = gn_retiming_time(&retiming, k + 1, row->old_ticks[k]);
+        const uint64_t most = knots ? gn_knots_told(knots)->most : 0;
+        run->most_knots = most > run->most_knots ? most : run->most_knots;
+        must_do(gn_repair_knots_close(repair, knots, &err), &err);
         run->seconds[RETIME] += since(begin_ns);
-        run->most_knots = knots.count > run->most_knots ? knots.count : run->most_knots;
     }
+    run->seconds[RETIME] -= run->result.seconds_backward; /* the one pulls the other */
     must_do(gn_repair_agree(repair, &run->result, &err), &err);
     if (deviation.events != trace->events) {
         fprintf(stderr, "repair: %llu of %zu events were retimed\n", (unsigned long long)deviation.events,

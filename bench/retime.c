@@ -166,7 +166,7 @@ static void must(int code, const struct gn_error *err)
 static struct took by_bytes(const char *from, const char *to, uint64_t *events)
 {
     struct gn_error err = {0};
-    const struct gn_retimer retimer = {NULL, shifted};
+    const struct gn_retimer retimer = {.time = shifted};
     struct took begin = now();
     must(gn_retime_events(from, to, CHUNK, &retimer, events, &err), &err);
     struct took took = since(begin);

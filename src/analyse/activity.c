@@ -40,7 +40,7 @@ static void place(const struct gn_definitions *d, uint32_t file, uint32_t line, 
         snprintf(text, size, "%s", name);
 }
 
-static void path_place(const struct gn_definitions *d, uint32_t path, char *text, size_t size)
+void gn_path_place(const struct gn_definitions *d, uint32_t path, char *text, size_t size)
 {
     const struct gn_path_def *p = path_of(d, path);
     place(d, p ? p->source_file : 0, p ? p->line : 0, text, size);
@@ -54,12 +54,12 @@ void gn_activity_place(const struct gn_history *history, uint32_t activity, char
     if (a->region < d->region_count && d->regions[a->region].begin_line)
         place(d, d->regions[a->region].source_file, d->regions[a->region].begin_line, text, size);
     if (text[0] == '\0')
-        path_place(d, a->path, text, size);
+        gn_path_place(d, a->path, text, size);
 }
 
 void gn_call_place(const struct gn_history *history, uint32_t call, char *text, size_t size)
 {
-    path_place(history->definitions, history->calls[call].path, text, size);
+    gn_path_place(history->definitions, history->calls[call].path, text, size);
 }
 
 void gn_activity_text(const struct gn_history *history, uint32_t activity, char *text, size_t size)

@@ -19,15 +19,24 @@ struct find {
     struct gn_map rows; /* key → its index + 1 */
     size_t row_capacity;
     uint32_t *of_call, *of_piece; /* rows of a process */
-    uint32_t *whole_of;           /* [rows of processes] row of the same, of all processes */
+    uint32_t *whole_of;           /* [rows of each process] row of the same, of all processes */
+    uint32_t *process_of;         /* … of all of the same process */
+};
+
+/* Rows that say the same of something else: first … end − 1; of: which of them a row of a process is part of,
+ * NULL: it is itself. */
+struct set {
+    size_t first, end;
+    const uint32_t *of;
 };
 
 /* ---- rows ---- */
 
 static struct gn_key key_of(const struct gn_critical_row *row)
 {
-    const uint64_t kind = row->activity != GN_NONE ? 0 : row->path != GN_NONE ? 1 : 2;
-    const uint64_t what = kind == 0 ? row->activity : kind == 1 ? row->path : row->region;
+    const bool is_call = row->activity == GN_NONE;
+    const uint64_t kind = !is_call ? 0 : row->path != GN_NONE ? 1 : row->region != GN_NONE ? 2 : 3;
+    const uint32_t what = !is_call ? row->activity : row->path != GN_NONE ? row->path : row->region;
     return (struct gn_key){kind << 32 | what, row->process};
 }
 
@@ -45,7 +54,7 @@ static uint32_t row_of(struct find *f, struct gn_critical_row row)
     return (uint32_t)c->count++;
 }
 
-static uint32_t process_of(const struct find *f, const struct gn_call *call)
+static uint32_t process_at(const struct find *f, const struct gn_call *call)
 {
     return f->history->definitions->locations[call->location].process;
 }
@@ -54,8 +63,8 @@ static bool note_pieces(struct find *f, const struct gn_call *call, bool is_cert
 {
     for (uint32_t i = call->first_piece; i < call->first_piece + call->piece_count; i++) {
         const struct gn_piece *piece = &f->history->pieces[i];
-        const uint32_t row =
-            row_of(f, (struct gn_critical_row){piece->activity, GN_NONE, GN_NONE, process_of(f, call), 0, 0});
+        const uint32_t row = row_of(
+            f, (struct gn_critical_row){piece->activity, GN_NONE, GN_NONE, process_at(f, call), 0, 0, false});
         if (row == GN_NONE)
             return false;
         f->of_piece[i] = row;
@@ -71,8 +80,8 @@ static bool note_call(struct find *f, uint32_t index, bool is_certain)
     f->of_call[index] = GN_NONE;
     if (call->flags & (GN_CALL_BEGIN | GN_CALL_END))
         return true;
-    const uint32_t row =
-        row_of(f, (struct gn_critical_row){GN_NONE, call->path, call->region, process_of(f, call), 0, 0});
+    const uint32_t row = row_of(
+        f, (struct gn_critical_row){GN_NONE, call->path, call->region, process_at(f, call), 0, 0, false});
     if (row == GN_NONE)
         return false;
     const size_t count = gn_tight_edges(&f->tight, index << 1 | 1);
@@ -102,23 +111,32 @@ static bool note_all(struct find *f)
     return true;
 }
 
-/* Of all processes: sums over them, as a first word. */
-static bool note_wholes(struct find *f)
+/* Sums of rows of processes, as a first word; which[i]: row that the i-th is part of. */
+static bool add_up(struct find *f, uint32_t **which, bool is_whole)
 {
-    const size_t count = f->critical->count;
-    f->critical->first_whole = count;
-    f->whole_of = malloc((count + 1) * sizeof *f->whole_of);
-    for (size_t i = 0; f->whole_of && i < count; i++) {
+    const size_t count = f->critical->first_whole;
+    *which = malloc((count + 1) * sizeof **which);
+    for (size_t i = 0; *which && i < count; i++) {
         const struct gn_critical_row row = f->critical->rows[i];
-        const uint32_t whole =
-            row_of(f, (struct gn_critical_row){row.activity, row.path, row.region, GN_NONE, 0, 0});
-        if (whole == GN_NONE)
+        struct gn_critical_row sum = {GN_NONE, GN_NONE, GN_NONE, row.process, 0, 0, false};
+        if (is_whole)
+            sum = (struct gn_critical_row){row.activity, row.path, row.region, GN_NONE, 0, 0, false};
+        const uint32_t index = row_of(f, sum);
+        if (index == GN_NONE)
             return false;
-        f->whole_of[i] = whole;
-        f->critical->rows[whole].lo_ns += row.lo_ns;
-        f->critical->rows[whole].hi_ns += row.hi_ns;
+        (*which)[i] = index;
+        f->critical->rows[index].lo_ns += row.lo_ns;
+        f->critical->rows[index].hi_ns += row.hi_ns;
     }
-    return f->whole_of != NULL;
+    return *which != NULL;
+}
+
+static bool add_all_up(struct find *f)
+{
+    f->critical->first_whole = f->critical->count;
+    const bool has_wholes = add_up(f, &f->whole_of, true);
+    f->critical->first_process = f->critical->count;
+    return has_wholes && add_up(f, &f->process_of, false);
 }
 
 /* ---- the exact ranges of those that may have most ---- */
@@ -151,23 +169,24 @@ static void narrow(double *lo_ns, double *hi_ns, const struct gn_range *range)
     *lo_ns = *lo_ns < *hi_ns ? *lo_ns : *hi_ns; /* sums of the same in another order */
 }
 
-static int follow_rows(struct find *f, bool is_whole, uint32_t *order, uint32_t *keys)
+static int follow_rows(struct find *f, const struct set *set, uint32_t *order, uint32_t *keys)
 {
     struct gn_critical *c = f->critical;
     struct gn_range ranges[FOLLOWED + 1];
     uint32_t picked[FOLLOWED];
-    const size_t first = is_whole ? c->first_whole : 0, end = is_whole ? c->count : c->first_whole;
-    const size_t count = pick(c, first, end, order, picked);
-    for (size_t i = first; i < end; i++)
+    const size_t count = pick(c, set->first, set->end, order, picked);
+    for (size_t i = set->first; i < set->end; i++)
         order[i] = GN_NONE;
     for (size_t i = 0; i < count; i++)
         order[picked[i]] = (uint32_t)i;
     for (size_t i = 0; i < c->first_whole; i++)
-        keys[i] = order[is_whole ? f->whole_of[i] : i];
+        keys[i] = order[set->of ? set->of[i] : i];
     const struct gn_ranges_of of = {f->of_call, f->of_piece, keys, count};
     const int code = gn_ranges_find(ranges, &f->tight, &of);
-    for (size_t i = 0; code == 0 && i < count; i++)
+    for (size_t i = 0; code == 0 && i < count; i++) {
         narrow(&c->rows[picked[i]].lo_ns, &c->rows[picked[i]].hi_ns, &ranges[i]);
+        c->rows[picked[i]].is_followed = true;
+    }
     c->transfer_lo_ns = code == 0 ? ranges[count].lo_ns : 0;
     c->transfer_hi_ns = code == 0 ? ranges[count].hi_ns : 0;
     return code;
@@ -175,11 +194,15 @@ static int follow_rows(struct find *f, bool is_whole, uint32_t *order, uint32_t 
 
 static int follow_all(struct find *f)
 {
-    uint32_t *order = malloc((f->critical->count + 1) * sizeof *order);
-    uint32_t *keys = malloc((f->critical->first_whole + 1) * sizeof *keys);
-    int code = order && keys ? follow_rows(f, false, order, keys) : -ENOMEM;
-    if (code == 0)
-        code = follow_rows(f, true, order, keys);
+    const struct gn_critical *c = f->critical;
+    const struct set sets[] = {{0, c->first_whole, NULL},
+                               {c->first_whole, c->first_process, f->whole_of},
+                               {c->first_process, c->count, f->process_of}};
+    uint32_t *order = malloc((c->count + 1) * sizeof *order);
+    uint32_t *keys = malloc((c->first_whole + 1) * sizeof *keys);
+    int code = order && keys ? 0 : -ENOMEM;
+    for (size_t i = 0; i < sizeof sets / sizeof *sets && code == 0; i++)
+        code = follow_rows(f, &sets[i], order, keys);
     free(order);
     free(keys);
     return code;
@@ -224,9 +247,10 @@ static size_t keep(const struct find *f, size_t first, size_t end, size_t to)
 static void arrange(struct find *f)
 {
     struct gn_critical *c = f->critical;
-    const size_t wholes = c->first_whole, end = c->count;
+    const size_t wholes = c->first_whole, processes = c->first_process, end = c->count;
     c->first_whole = keep(f, 0, wholes, 0);
-    c->count = keep(f, wholes, end, c->first_whole);
+    c->first_process = keep(f, wholes, processes, c->first_whole);
+    c->count = keep(f, processes, end, c->first_process);
     c->branches = f->tight.branches;
 }
 
@@ -235,7 +259,7 @@ static int find_rows(struct find *f)
     const struct gn_history *h = f->history;
     f->of_call = malloc((h->call_count + 1) * sizeof *f->of_call);
     f->of_piece = malloc((h->piece_count + 1) * sizeof *f->of_piece);
-    if (!f->of_call || !f->of_piece || !note_all(f) || !note_wholes(f))
+    if (!f->of_call || !f->of_piece || !note_all(f) || !add_all_up(f))
         return -ENOMEM;
     const int code = follow_all(f);
     if (code == 0)
@@ -255,6 +279,7 @@ int gn_critical_find(struct gn_critical *critical, const struct gn_history *hist
     free(f.of_call);
     free(f.of_piece);
     free(f.whole_of);
+    free(f.process_of);
     gn_tight_clear(&f.tight);
     if (code == 0)
         return 0;

@@ -17,17 +17,19 @@
 #include "analyse/history.h"
 
 struct gn_critical_row {
-    uint32_t activity;     /* GN_NONE: a call */
-    uint32_t path, region; /* of calls: where path is GN_NONE those of the region; GN_NONE: an activity */
+    uint32_t activity;     /* GN_NONE: a call, or all */
+    uint32_t path, region; /* of calls: where path is GN_NONE those of the region; both GN_NONE: no call */
     uint32_t process;      /* GN_NONE: of all processes together */
     double lo_ns, hi_ns;   /* on the path: 0 ≤ lo ≤ hi ≤ length.hi of the history */
+    bool is_followed;      /* there is a possible path with no more than lo; else perhaps not */
 };
 
 struct gn_critical {
-    /* Only with hi_ns > 0. First those of each process, then from index first_whole on those of all processes
-     * together, both by lo_ns, then hi_ns, descending; equals by activity, path, region, process. */
+    /* Only with hi_ns > 0. First those of each process; then from index first_whole on those of all processes
+     * together; then from first_process on all activities and calls of a process together. Each by lo_ns,
+     * then hi_ns, descending; equals by activity, path, region, process. */
     struct gn_critical_row *rows;
-    size_t count, first_whole;
+    size_t count, first_whole, first_process;
     double transfer_lo_ns, transfer_hi_ns; /* of the calls' time: that in which something came from another
                                               location: from what was given to the leave that it ended */
     uint64_t branches;                     /* places where clocks do not tell where the path goes on */

@@ -78,13 +78,35 @@ static int64_t limited(double ns)
     return (int64_t)(ns > far ? far : ns < -far ? -far : ns);
 }
 
+static bool calls(const struct gn_history *h, uint32_t location)
+{
+    return h->first_call[location] != GN_NONE &&
+           h->calls[h->last_call[location]].before != h->first_call[location];
+}
+
+static int find_carried(const struct gn_history_make *m)
+{
+    struct gn_history *h = m->h;
+    bool *leads = calloc(m->d->process_count + 1, sizeof *leads); /* processes with a location that calls */
+    h->is_carried = calloc(m->d->location_count + 1, sizeof *h->is_carried);
+    for (uint32_t l = 0; leads && h->is_carried && l < m->d->location_count; l++)
+        if (m->d->locations[l].process < m->d->process_count && calls(h, l))
+            leads[m->d->locations[l].process] = true;
+    for (uint32_t l = 0; leads && h->is_carried && l < m->d->location_count; l++)
+        h->is_carried[l] = m->d->locations[l].process < m->d->process_count &&
+                           leads[m->d->locations[l].process] && !calls(h, l);
+    const int code = leads && h->is_carried ? 0 : -ENOMEM;
+    free(leads);
+    return code;
+}
+
 /* The longest that a single location was there, by its own clock. */
 static int64_t longest_stay(const struct gn_history_make *m)
 {
     const struct gn_history *h = m->h;
     int64_t longest_ns = 0;
     for (uint32_t l = 0; l < m->d->location_count; l++) {
-        if (h->first_call[l] == GN_NONE)
+        if (h->first_call[l] == GN_NONE || h->is_carried[l])
             continue;
         uint64_t ticks = h->calls[h->last_call[l]].leave_ticks - h->calls[h->first_call[l]].enter_ticks;
         int64_t ns = limited(gn_history_least_ns(m, l, ticks));
@@ -104,6 +126,8 @@ static void measure(const struct gn_history_make *m)
         const struct gn_interval a = h->calls[h->first_call[l]].enter, b = h->calls[h->last_call[l]].leave;
         h->first.lo_ns = a.lo_ns < h->first.lo_ns ? a.lo_ns : h->first.lo_ns;
         h->first.hi_ns = a.hi_ns < h->first.hi_ns ? a.hi_ns : h->first.hi_ns;
+        if (h->is_carried[l])
+            continue;
         h->last.lo_ns = b.lo_ns > h->last.lo_ns ? b.lo_ns : h->last.lo_ns;
         h->last.hi_ns = b.hi_ns > h->last.hi_ns ? b.hi_ns : h->last.hi_ns;
     }
@@ -126,7 +150,7 @@ static int conclude(struct gn_history_make *m, struct gn_error *err)
     h->ambiguous += stats->ambiguous;
     h->lost = stats->lost;
     if (gn_history_gather(m) != 0 || gn_history_match(m) != 0 || gn_history_tighten(m) != 0 ||
-        gn_history_slack(m) != 0)
+        gn_history_slack(m) != 0 || find_carried(m) != 0)
         return no_memory(err);
     measure(m);
     return 0;
@@ -163,24 +187,8 @@ void gn_history_clear(struct gn_history *history)
     free(history->tracks);
     free(history->first_call);
     free(history->last_call);
+    free(history->is_carried);
     free(history->rate_lo);
     free(history->rate_hi);
     *history = (struct gn_history){.definitions = NULL};
-}
-
-static bool calls_mpi(const struct gn_history *h, uint32_t location)
-{
-    return h->first_call[location] != GN_NONE &&
-           h->calls[h->last_call[location]].before != h->first_call[location];
-}
-
-bool gn_history_follows(const struct gn_history *history, uint32_t location)
-{
-    const struct gn_definitions *d = history->definitions;
-    const uint32_t process = d->locations[location].process;
-    const uint32_t main = process < d->process_count ? d->processes[process].main_location : GN_NONE;
-    return main < d->location_count && main != location && history->first_call[location] != GN_NONE &&
-           !calls_mpi(history, location) && calls_mpi(history, main) &&
-           history->calls[history->last_call[location]].leave_ticks <=
-               history->calls[history->last_call[main]].leave_ticks;
 }

@@ -139,7 +139,9 @@ struct gn_history {
     uint32_t *part_order;             /* [part_count] indices of parts by call */
     struct gn_track *tracks;          /* [location_count], with has_tracks */
     uint32_t *first_call, *last_call; /* [location_count]: BEGIN and END; GN_NONE: it has no events */
-    double *rate_lo, *rate_hi;        /* [location_count] ns per tick of its clock */
+    bool *is_carried; /* [location_count] a thread that called nothing while others of its process did:
+                         nothing tells what it waited for, so it is taken to go along with them */
+    double *rate_lo, *rate_hi; /* [location_count] ns per tick of its clock */
     size_t activity_count, call_count, step_count, piece_count, take_count, gathering_count, part_count;
     uint64_t events;
     double longest_ns;         /* as used */
@@ -161,15 +163,12 @@ int gn_history_read(struct gn_history *history, struct gn_source *source,
                     const struct gn_history_settings *settings, struct gn_error *err);
 void gn_history_clear(struct gn_history *history);
 
-/* A thread that calls no MPI, of a process whose main thread does and ends after it. What they wait for in each
- * other is not recorded: it computes for the main thread, and ends before that whatever is made faster. */
-bool gn_history_follows(const struct gn_history *history, uint32_t location);
-
 /* "compute (app.c:31)", "before MPI_Allreduce at app.c:85 in iterate": into text[size], always ended. */
 void gn_activity_text(const struct gn_history *history, uint32_t activity, char *text, size_t size);
 /* "file.c:85" of a call's or an activity's place; "" where it is not known. */
 void gn_activity_place(const struct gn_history *history, uint32_t activity, char *text, size_t size);
 void gn_call_place(const struct gn_history *history, uint32_t call, char *text, size_t size);
+void gn_path_place(const struct gn_definitions *definitions, uint32_t path, char *text, size_t size);
 
 /* Sets chosen[activity] for all that `name` means: a region with that name, whatever is inside of it; or the
  * computation before calls from a function, a "file:line", or of an MPI function with that name. How many. */

@@ -180,8 +180,10 @@ static void slack_of_call(struct gn_history *h, struct gn_call *call, const stru
     bool any = call->is_tight;
     for (uint32_t t = 0; t < call->take_count; t++)
         any |= h->takes[call->first_take + t].is_tight;
-    for (uint32_t t = 0; t < call->take_count && !any; t++)
-        h->takes[call->first_take + t].is_tight = true;
+    for (uint32_t t = 0; t < call->take_count && !any; t++) {
+        h->takes[call->first_take + t].is_tight = true; /* then it came no earlier than the last */
+        h->takes[call->first_take + t].extra_ns = 0;
+    }
 }
 
 /* ---- instances ---- */

@@ -12,7 +12,7 @@ struct look {
     const struct gn_history *h;
     const struct gn_span *waited;
     struct gn_lateness *out;
-    double longest_ns; /* what `activity` or `inside` stands for */
+    double longest_ns; /* what `activity` or `inside` stands for; -1: neither yet */
 };
 
 /* ---- whether two calls made the two level ---- */
@@ -89,8 +89,8 @@ static void add_pieces(struct look *l, uint32_t call)
     for (uint32_t i = c->first_piece; i < c->first_piece + c->piece_count; i++) {
         const struct gn_piece *p = &l->h->pieces[i];
         const double ns = (p->lo_ns + p->hi_ns) / 2;
-        if (ns > l->longest_ns || l->out->activity == GN_NONE) {
-            l->longest_ns = fmax(ns, l->longest_ns);
+        if (ns > l->longest_ns) {
+            l->longest_ns = ns;
             l->out->activity = p->activity;
             l->out->inside = GN_NONE;
         }
@@ -102,7 +102,7 @@ static void add_inside(struct look *l, uint32_t call)
 {
     const struct gn_span length = gn_call_length(l->h, call);
     const double ns = (length.lo_ns + length.hi_ns - l->waited[call].lo_ns - l->waited[call].hi_ns) / 2;
-    if (ns <= l->longest_ns)
+    if (ns <= l->longest_ns || ns <= 0)
         return;
     l->longest_ns = ns;
     l->out->activity = GN_NONE;
@@ -124,16 +124,20 @@ static bool is_past(const struct gn_history *h, const struct side *side)
            (side->since != GN_NONE && h->calls[side->call].enter_ticks < h->calls[side->since].enter_ticks);
 }
 
+/* Of two calls of one location. */
+static uint32_t later_of(const struct gn_history *h, uint32_t one, uint32_t other)
+{
+    return one != GN_NONE && h->calls[one].enter_ticks > h->calls[other].enter_ticks ? one : other;
+}
+
 static void step_giver(struct look *l, struct side *giver, struct side *waiter, uint32_t waiter_location)
 {
-    const uint32_t call = giver->call, level = waiter->since == GN_NONE && giver->since == GN_NONE
-                                                   ? message_from(l->h, call, waiter_location)
-                                                   : GN_NONE;
+    const uint32_t call = giver->call, level = message_from(l->h, call, waiter_location);
     add_waited(l->out, call, waited_since(l, call, level));
     add_inside(l, call);
     giver->call = call == giver->since ? GN_NONE : before(l->h, call);
     if (level != GN_NONE) {
-        waiter->since = level;
+        waiter->since = later_of(l->h, waiter->since, level);
         giver->call = GN_NONE; /* it went on from there */
     } else if (giver->call != GN_NONE) {
         add_pieces(l, l->h->calls[call].waits_from);
@@ -142,15 +146,13 @@ static void step_giver(struct look *l, struct side *giver, struct side *waiter, 
 
 static void step_waiter(struct look *l, struct side *waiter, struct side *giver, uint32_t giver_location)
 {
-    const uint32_t call = waiter->call, level = waiter->since == GN_NONE && giver->since == GN_NONE
-                                                    ? message_from(l->h, call, giver_location)
-                                                    : GN_NONE;
+    const uint32_t call = waiter->call, level = message_from(l->h, call, giver_location);
     const struct gn_span waited = waited_since(l, call, level);
     l->out->of_waiter.lo_ns += waited.lo_ns;
     l->out->of_waiter.hi_ns += waited.hi_ns;
     waiter->call = call == waiter->since ? GN_NONE : before(l->h, call);
     if (level != GN_NONE) {
-        giver->since = level;
+        giver->since = later_of(l->h, giver->since, level);
         waiter->call = GN_NONE;
     }
 }
@@ -173,7 +175,7 @@ static bool are_level(const struct look *l, const struct side *waiter, const str
 
 void gn_lateness_work(struct gn_lateness *lateness, const struct gn_history *h, uint32_t giver)
 {
-    struct look l = {h, NULL, lateness, 0};
+    struct look l = {h, NULL, lateness, -1};
     *lateness = (struct gn_lateness){.activity = GN_NONE, .inside = GN_NONE};
     add_pieces(&l, giver);
 }
@@ -182,7 +184,7 @@ void gn_lateness_of(struct gn_lateness *lateness, const struct gn_history *h, co
                     uint32_t waiter, uint32_t giver)
 {
     const uint32_t waits = h->calls[waiter].location, gives = h->calls[giver].location;
-    struct look l = {h, waited, lateness, 0};
+    struct look l = {h, waited, lateness, -1};
     struct side from = {before(h, waiter), GN_NONE}, to = {h->calls[giver].before, GN_NONE};
     *lateness = (struct gn_lateness){.activity = GN_NONE, .inside = GN_NONE};
     add_pieces(&l, giver);

@@ -38,7 +38,6 @@ struct maker {
     bool is_one_clock;      /* the group's */
     uint32_t own_domain;    /* first number that is no clock domain: of groups with several */
     bool *has_say;          /* [location_count] */
-    bool any_say;           /* of the group's locations */
     struct member *members; /* [location_count] */
     uint32_t *chain;        /* calls of a location, from its last one back */
     size_t chain_count, chain_capacity;
@@ -144,10 +143,8 @@ static int mark_change(struct maker *m, uint32_t location, const struct gn_chang
     const struct gn_definitions *d = m->h->definitions;
     const bool is_known = c->region < d->region_count;
     int code = 0;
-    if (is_known && m->s->waiting && m->s->waiting[c->region]) {
-        m->has_say[location] = true;
+    if (is_known && m->s->waiting && m->s->waiting[c->region])
         code = mark(m, location, c->at, c->ticks, c->is_enter ? INTO_WAITING : OUT_OF_WAITING);
-    }
     if (code == 0 && is_known && m->s->busy && m->s->busy[c->region])
         code = mark(m, location, c->at, c->ticks, c->is_enter ? INTO_BUSY : OUT_OF_BUSY);
     if (code == 0 && m->s->phase != GN_NONE && c->region == m->s->phase && user_depth == 0)
@@ -158,6 +155,7 @@ static int mark_change(struct maker *m, uint32_t location, const struct gn_chang
 static int mark_changes(struct maker *m, uint32_t location)
 {
     const struct gn_track *track = &m->h->tracks[location];
+    const size_t before = m->mark_count;
     uint32_t depth = 0; /* of regions that the user named, around the change */
     int code = 0;
     for (size_t i = 0; i < track->count && code == 0; i++) {
@@ -167,6 +165,7 @@ static int mark_changes(struct maker *m, uint32_t location)
         code = mark_change(m, location, c, depth);
         depth += is && c->is_enter;
     }
+    m->has_say[location] |= (m->s->waiting || m->s->busy) && m->mark_count > before;
     return code;
 }
 
@@ -280,16 +279,14 @@ static uint8_t state_of(const struct maker *m, const struct member *in)
 
 /* How many of a group's members are in what. */
 struct tally {
-    uint32_t running, waiting, busy;
+    uint32_t waiting, busy;
 };
 
 static void count(struct tally *t, const struct maker *m, uint32_t location, int sign)
 {
     const struct member *in = &m->members[location];
     const uint8_t state = state_of(m, in);
-    const bool has_say = !m->any_say || m->has_say[location];
-    t->running += has_say && in->runs ? (uint32_t)sign : 0;
-    t->waiting += has_say && state == GN_STATE_A ? (uint32_t)sign : 0;
+    t->waiting += state == GN_STATE_A ? (uint32_t)sign : 0;
     t->busy += state == GN_STATE_B ? (uint32_t)sign : 0;
 }
 
@@ -297,7 +294,7 @@ static uint8_t state_of_all(const struct tally *t)
 {
     if (t->busy)
         return GN_STATE_B;
-    return t->running && t->waiting == t->running ? GN_STATE_A : GN_STATE_OTHER;
+    return t->waiting ? GN_STATE_A : GN_STATE_OTHER;
 }
 
 static int add_stage(struct maker *m, struct gn_states *states, const struct mark *at, uint8_t state)
@@ -322,7 +319,7 @@ static void keep_ascending(struct gn_stage *stages, size_t count)
 static int add_stages(struct maker *m, struct gn_states *states, uint32_t group)
 {
     const size_t first = m->stage_count;
-    struct tally tally = {0, 0, 0};
+    struct tally tally = {0, 0};
     uint8_t state = GN_STATE_OTHER;
     int code = 0;
     for (size_t i = 0; i < m->mark_count && code == 0; i++) {
@@ -346,13 +343,11 @@ static int add_stages(struct maker *m, struct gn_states *states, uint32_t group)
 
 /* ---- all ---- */
 
-/* Outside of MPI calls is all that such a thread ever is; in a region that was named it is busy all the same.
- */
-static void drop_marks_of_silent(struct maker *m)
+static void drop_marks_of_silent(struct maker *m, bool any)
 {
     size_t kept = 0;
     for (size_t i = 0; i < m->mark_count; i++)
-        if (!m->any_say || m->s->busy || m->has_say[m->marks[i].location])
+        if (!any || m->has_say[m->marks[i].location])
             m->marks[kept++] = m->marks[i];
     m->mark_count = kept;
 }
@@ -360,15 +355,15 @@ static void drop_marks_of_silent(struct maker *m)
 static int make_group(struct maker *m, struct gn_states *states, const uint32_t *members, size_t count_of,
                       uint32_t group)
 {
+    bool any = false;
     int code = 0;
     m->mark_count = 0;
-    m->any_say = false;
     for (size_t i = 0; i < count_of && code == 0; i++) {
         if (m->h->first_call[members[i]] != GN_NONE)
             code = mark_location(m, members[i]);
-        m->any_say |= m->has_say[members[i]];
+        any |= m->has_say[members[i]];
     }
-    drop_marks_of_silent(m);
+    drop_marks_of_silent(m, any);
     order_marks(m);
     return code ? code : add_stages(m, states, group);
 }

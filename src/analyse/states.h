@@ -6,10 +6,9 @@
  *                 it is called; or in regions that were named
  *   busy (B)      outside of MPI calls; or in regions that were named, and not waiting
  *
- * Several locations as one wait when all of those wait that have a say and run, and none is busy; they are
- * busy when one of them is. Threads have a say that make MPI calls (with names for waiting: that enter such
- * regions): a thread that only computes for another one would never be seen waiting. Outside of MPI calls it
- * always is, so it is busy only in regions that were named. Where no thread of a rank has a say, all have.
+ * Several locations as one are busy when one of them is; else they wait when one of them does. Only those
+ * have a say that make MPI calls (or, with names, enter those regions): a thread that only computes for
+ * another one would never be seen waiting. Where no thread of a rank has a say, all have.
  */
 #ifndef GNOMON_ANALYSE_STATES_H
 #define GNOMON_ANALYSE_STATES_H

@@ -59,29 +59,31 @@ static void add_own(struct gn_tight *t, size_t *count, const struct gn_call *c, 
     edge->lo_ns = least(edge->lo_ns, edge->hi_ns);
 }
 
+static struct gn_edge *add_taken(struct gn_tight *t, size_t *count, const struct gn_call *c,
+                                 const struct gn_take *take, uint32_t to)
+{
+    struct gn_edge *edge = add(t, count, to);
+    edge->hi_ns = least(take->room_ns, between_hi(take->given, c->leave));
+    edge->lo_ns = least(between_lo(take->given, c->leave), edge->hi_ns);
+    return edge;
+}
+
 static void add_given(struct gn_tight *t, size_t *count, const struct gn_call *c, const struct gn_take *take)
 {
-    const struct gn_call *from = &t->history->calls[take->from];
-    struct gn_edge *edge = add(t, count, take->from << 1);
-    edge->hi_ns = least(take->room_ns, between_hi(from->enter, c->leave));
-    edge->lo_ns = least(between_lo(from->enter, c->leave), edge->hi_ns);
-    if (from->location != c->location) {
-        edge->crosses_lo_ns = edge->lo_ns;
-        edge->crosses_hi_ns = edge->hi_ns;
-    }
+    struct gn_edge *edge = add_taken(t, count, c, take, take->from << 1);
+    if (t->history->calls[take->from].location == c->location)
+        return;
+    edge->crosses_lo_ns = edge->lo_ns;
+    edge->crosses_hi_ns = edge->hi_ns;
 }
 
 static void add_gathered(struct gn_tight *t, size_t *count, const struct gn_call *c,
                          const struct gn_take *take)
 {
-    const struct gn_history *h = t->history;
-    const struct gn_gathering *g = &h->gatherings[take->from];
-    const struct gn_part *part = &h->parts[take->member];
+    const struct gn_gathering *g = &t->history->gatherings[take->from];
+    const struct gn_part *part = &t->history->parts[take->member];
     const uint32_t hub = is_scan(g) ? take->member : g->first_part;
-    const struct gn_interval last = {t->lasts[hub].lo_ns, t->lasts[hub].hi_ns};
-    struct gn_edge *edge = add(t, count, t->first_hub + hub);
-    edge->hi_ns = least(take->room_ns, between_hi(last, c->leave));
-    edge->lo_ns = least(between_lo(last, c->leave), edge->hi_ns);
+    struct gn_edge *edge = add_taken(t, count, c, take, t->first_hub + hub);
     const bool may_be_own = !is_scan(g) && part->gives && part->is_tight;
     edge->crosses_lo_ns = may_be_own ? 0 : edge->lo_ns;
     edge->crosses_hi_ns = may_be_own && t->lasts[hub].tight == 1 ? 0 : edge->hi_ns;
@@ -167,15 +169,20 @@ size_t gn_tight_edges(struct gn_tight *tight, uint32_t vertex)
     return vertex & 1 ? leave_edges(tight, vertex >> 1) : enter_edges(tight, vertex >> 1);
 }
 
+static bool may_end_run(const struct gn_history *h, size_t location)
+{
+    return h->last_call[location] != GN_NONE && !h->is_carried[location];
+}
+
 size_t gn_tight_ends(const struct gn_history *h, uint32_t *calls)
 {
     int64_t last_ns = INT64_MIN;
     size_t count = 0;
     for (size_t l = 0; l < h->definitions->location_count; l++)
-        if (h->last_call[l] != GN_NONE && h->calls[h->last_call[l]].leave.lo_ns > last_ns)
+        if (may_end_run(h, l) && h->calls[h->last_call[l]].leave.lo_ns > last_ns)
             last_ns = h->calls[h->last_call[l]].leave.lo_ns;
     for (size_t l = 0; l < h->definitions->location_count; l++)
-        if (h->last_call[l] != GN_NONE && h->calls[h->last_call[l]].leave.hi_ns >= last_ns)
+        if (may_end_run(h, l) && h->calls[h->last_call[l]].leave.hi_ns >= last_ns)
             calls[count++] = h->last_call[l];
     return count;
 }

@@ -24,7 +24,7 @@ struct gn_tournament {
 
 static inline bool gn_contestant_wins(struct gn_contestant a, struct gn_contestant b)
 {
-    if (a.key != b.key)
+    if (__builtin_expect(a.key != b.key, 1))
         return a.key < b.key;
     if (a.second != b.second)
         return a.second < b.second;

@@ -61,9 +61,12 @@ static bool is_same(const void *context, uint32_t index)
 static uint32_t cause_of(struct finder *f, uint32_t giver, const struct gn_lateness *late)
 {
     const struct gn_call *c = &f->h->calls[giver];
-    const struct asked asked = {
-        f->out->causes,
-        {.location = c->location, .activity = late->activity, .inside = late->inside, .call_path = c->path}};
+    const struct asked asked = {f->out->causes,
+                                {.location = c->location,
+                                 .activity = late->activity,
+                                 .inside = late->inside,
+                                 .call_region = c->region,
+                                 .call_path = c->path}};
     const uint64_t hash = gn_mix_at(gn_mix_at(c->location, c->path, late->activity), late->inside, c->region);
     const int64_t known = gn_lookup_find(&f->causes, hash, is_same, &asked);
     if (known != GN_LOOKUP_NOTHING)
@@ -231,7 +234,7 @@ static int look_at(struct finder *f, uint32_t call)
     if (code < 0 || f->waited[call].hi_ns <= 0)
         return code;
     const bool is_certain = f->givers.count == 1 && f->givers.list[0].is_sure;
-    *(is_certain ? &f->out->last_certain : &f->out->last_possible) += 1;
+    *(is_certain && f->waited[call].lo_ns > 0 ? &f->out->last_certain : &f->out->last_possible) += 1;
     code = is_certain ? blame_one(f, call, &f->givers.list[0]) : blame_each(f, call);
     if (code < 0)
         return code;

@@ -47,7 +47,8 @@ struct gn_waits {
     struct gn_blame *waited; /* [location_count] */
     struct gn_cause *causes; /* [cause_count] by caused.lo_ns, then caused.hi_ns, descending */
     size_t cause_count;
-    uint64_t last_certain, last_possible; /* waits whose cause is certain; of which several may be */
+    uint64_t last_certain;  /* waits that are certain, and for whom */
+    uint64_t last_possible; /* others: several may have been last, or it may have been no wait at all */
     /* of the run in equal slices of time, certain ns that each location caused: [location * SLICES + slice]
      */
     double *slices;

@@ -170,7 +170,7 @@ static struct reduction meet_at_end(const struct gn_whatif_pass *p)
     const struct gn_history *h = p->h;
     struct meeting m = {INFINITY, -INFINITY, INFINITY};
     for (uint32_t l = 0; l < h->definitions->location_count; l++) {
-        if (h->first_call[l] == GN_NONE || gn_history_follows(h, l))
+        if (h->first_call[l] == GN_NONE || h->is_carried[l])
             continue;
         const struct gn_interval end = h->calls[h->last_call[l]].leave;
         const double earlier_ns = (double)h->last.lo_ns - (double)end.hi_ns;

@@ -14,10 +14,13 @@ static const struct unit {
     const char *name;
     double value;
 } units[] = {
-    {GN_QUANTITY_COUNT, "", 1},       {GN_QUANTITY_TIME_NS, "ns", 1},   {GN_QUANTITY_TIME_NS, "us", 1e3},
-    {GN_QUANTITY_TIME_NS, "ms", 1e6}, {GN_QUANTITY_TIME_NS, "s", 1e9},  {GN_QUANTITY_RATE_PPM, "ppb", 1e-3},
-    {GN_QUANTITY_RATE_PPM, "ppm", 1}, {GN_QUANTITY_RATE_PPM, "%", 1e4}, {GN_QUANTITY_SHARE, "", 1},
-    {GN_QUANTITY_SHARE, "%", 0.01},
+    {GN_QUANTITY_COUNT, "", 1},         {GN_QUANTITY_TIME_NS, "ns", 1},
+    {GN_QUANTITY_TIME_NS, "us", 1e3},   {GN_QUANTITY_TIME_NS, "ms", 1e6},
+    {GN_QUANTITY_TIME_NS, "s", 1e9},    {GN_QUANTITY_RATE_PPM, "ppb", 1e-3},
+    {GN_QUANTITY_RATE_PPM, "ppm", 1},   {GN_QUANTITY_RATE_PPM, "%", 1e4},
+    {GN_QUANTITY_SHARE, "", 1},         {GN_QUANTITY_SHARE, "%", 0.01},
+    {GN_QUANTITY_BYTES, "KiB", 0x1p10}, {GN_QUANTITY_BYTES, "MiB", 0x1p20},
+    {GN_QUANTITY_BYTES, "GiB", 0x1p30},
 };
 
 const char *gn_quantity_hint(enum gn_quantity kind)
@@ -27,6 +30,7 @@ const char *gn_quantity_hint(enum gn_quantity kind)
         [GN_QUANTITY_TIME_NS] = "a time is expected, such as 500ns, 20us, 3ms or 1.5s",
         [GN_QUANTITY_RATE_PPM] = "a rate is expected, such as 5ppm, 30ppb or 0.1%",
         [GN_QUANTITY_SHARE] = "a share is expected, such as 0.01 or 1%",
+        [GN_QUANTITY_BYTES] = "a size is expected, such as 64MiB or 1GiB",
     };
     return hints[kind];
 }

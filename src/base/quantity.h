@@ -7,6 +7,7 @@ enum gn_quantity {
     GN_QUANTITY_TIME_NS,  /* ns, us, ms, s; 0 needs none */
     GN_QUANTITY_RATE_PPM, /* ppb, ppm, % */
     GN_QUANTITY_SHARE,    /* 0.01 or 1% */
+    GN_QUANTITY_BYTES,    /* KiB, MiB, GiB; 0 needs none */
 };
 
 /* Reads all of text: 0, or -EINVAL and *value as it was. */

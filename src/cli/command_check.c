@@ -1,8 +1,10 @@
 /* gnomon check — whether the timestamps of a trace keep the order of cause and effect. */
 #include "cli/commands.h"
 #include "cli/condition_report.h"
+#include "cli/format_option.h"
 #include "cli/latency_spec.h"
 #include "cli/progress.h"
+#include "cli/standard_streams.h"
 #include "cli/sync_clocks.h"
 #include "event/ahead.h"
 #include "live/folder.h"
@@ -47,9 +49,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
             argp_error(state, "--latency auto: that is an estimate of gnomon sync; say a time or a file");
         break;
     case 'f':
-        if (strcmp(value, "text") && strcmp(value, "json"))
-            argp_error(state, "--format %s: text or json is expected", value);
-        a->json = strcmp(value, "json") == 0;
+        a->json = gn_format_is_json(value, state);
         break;
     case ARGP_KEY_ARG:
         if (a->trace)
@@ -171,7 +171,8 @@ int gn_command_check(int argc, char **argv)
         "[TRACE]",
         "Whether the timestamps of a trace keep the order of cause and effect: no message is received before "
         "it was sent, no collective over before those it depends on have begun.\vTRACE is an OTF2 archive or "
-        "a run with one; without it, the newest run here. Exit status 1: the clock condition is violated.",
+        "a run with one; without it, the newest run here. Exit status 1: the clock condition is violated; "
+        "2: wrong usage, or the trace cannot be read, or the report not be written.",
         NULL,
         NULL,
         NULL};
@@ -179,6 +180,7 @@ int gn_command_check(int argc, char **argv)
     struct gn_error err = {""};
     char newest[4096];
     argp_parse(&argp, argc, argv, 0, NULL, &a);
+    gn_standard_streams();
     int code = a.trace ? 0 : gn_folder_newest(".", newest, sizeof newest, &err);
     if (code == 0)
         code = check(&a, a.trace ? a.trace : newest, &err);

@@ -1,7 +1,7 @@
 /* gnomon stragglers — whom the others wait for. */
-#include "base/edits.h"
 #include "cli/commands.h"
 #include "cli/history.h"
+#include "cli/region_names.h"
 #include "cli/stragglers_report.h"
 
 #include <argp.h>
@@ -47,15 +47,6 @@ static void add_name(struct argp_state *state, struct names *names, const char *
     names->list[names->count++] = name;
 }
 
-static enum gn_scored by_of(struct argp_state *state, const char *value)
-{
-    for (enum gn_scored by = GN_SCORED_RANK; by <= GN_SCORED_HOST; by++)
-        if (strcmp(value, gn_scored_name(by)) == 0)
-            return by;
-    argp_error(state, "--by %s: rank, thread or host is expected", value);
-    return GN_SCORED_RANK;
-}
-
 static size_t top_of(struct argp_state *state, const char *value)
 {
     char *end;
@@ -77,7 +68,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
         add_name(state, &a->waiting, value);
         break;
     case KEY_BY:
-        a->by = by_of(state, value);
+        if (!gn_scored_by(value, &a->by))
+            argp_error(state, "--by %s: rank, thread or host is expected", value);
         break;
     case KEY_PHASE:
         a->has_phases = true;
@@ -101,58 +93,11 @@ static error_t parse(int key, char *value, struct argp_state *state)
     return 0;
 }
 
-/* ---- regions by name ---- */
-
-/* Regions that somebody was in: definitions may hold more. */
-static bool *entered(const struct gn_history *h)
-{
-    bool *is = calloc(h->definitions->region_count + 1, sizeof *is);
-    for (size_t l = 0; is && l < h->definitions->location_count; l++)
-        for (size_t i = 0; i < h->tracks[l].count; i++)
-            if (h->tracks[l].changes[i].region < h->definitions->region_count)
-                is[h->tracks[l].changes[i].region] = true;
-    return is;
-}
-
-static int no_such_region(const struct gn_definitions *d, const bool *is_entered, const char *name,
-                          struct gn_error *err)
-{
-    const char *nearest = NULL;
-    size_t edits = SIZE_MAX;
-    for (size_t i = 0; i < d->region_count; i++) {
-        const char *known = gn_string(d, d->regions[i].name);
-        if (!is_entered[i] || !known[0] || gn_edits(name, known) >= edits)
-            continue;
-        edits = gn_edits(name, known);
-        nearest = known;
-    }
-    if (!nearest)
-        return gn_fail(err, -ENOENT, "no location is ever in a region \"%s\": the trace has no regions",
-                       name);
-    return gn_fail(err, -ENOENT, "no location is ever in a region \"%s\"; did you mean \"%s\"?", name,
-                   nearest);
-}
-
 /* *chosen: [region_count] those with these names; NULL for no names. */
 static int choose(bool **chosen, const struct gn_history *h, const struct names *names, struct gn_error *err)
 {
-    const struct gn_definitions *d = h->definitions;
     *chosen = NULL;
-    if (names->count == 0)
-        return 0;
-    bool *is_entered = entered(h);
-    *chosen = calloc(d->region_count + 1, sizeof **chosen);
-    int code = is_entered && *chosen ? 0 : gn_fail(err, -ENOMEM, "no memory for the trace's regions");
-    for (size_t n = 0; n < names->count && code == 0; n++) {
-        bool any = false;
-        for (size_t i = 0; i < d->region_count; i++)
-            if (is_entered[i] && strcmp(gn_string(d, d->regions[i].name), names->list[n]) == 0)
-                (*chosen)[i] = any = true;
-        if (!any)
-            code = no_such_region(d, is_entered, names->list[n], err);
-    }
-    free(is_entered);
-    return code;
+    return names->count ? gn_regions_named(chosen, h, names->list, names->count, err) : 0;
 }
 
 /* ---- all ---- */

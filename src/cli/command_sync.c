@@ -4,11 +4,13 @@
 #include "cli/interrupted.h"
 #include "cli/job_transport.h"
 #include "cli/quantity_option.h"
+#include "cli/standard_streams.h"
 #include "cli/sync.h"
 #include "cli/sync_report.h"
 #include "live/folder.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +21,16 @@ struct arguments {
     bool json;
 };
 
-enum { KEY_PRESYNC = 256, KEY_GAMMA, KEY_AMORTIZE, KEY_LATENCY, KEY_THRESHOLD, KEY_VERIFY, KEY_KEEP_GOING };
+enum {
+    KEY_PRESYNC = 256,
+    KEY_GAMMA,
+    KEY_AMORTIZE,
+    KEY_LATENCY,
+    KEY_THRESHOLD,
+    KEY_VERIFY,
+    KEY_KEEP_GOING,
+    KEY_MEMORY
+};
 
 static const struct argp_option options[] = {
     {"output", 'o', "FOLDER", 0, "The new archive: a folder that is not there yet", 0},
@@ -41,6 +52,10 @@ static const struct argp_option options[] = {
     {"verify", KEY_VERIFY, NULL, 0, "Check the new archive; exit status 1 when it violates the condition", 0},
     {"keep-going", KEY_KEEP_GOING, NULL, 0,
      "Repair what there is, although event files are missing or are of no location", 0},
+    {"memory", KEY_MEMORY, "SIZE", 0,
+     "What sends and receives may take of it, in each process, before a file beside the new archive is used "
+     "(128MiB)",
+     0},
     {"format", 'f', "FORMAT", 0, "Of the summary: text (default) or json", 0},
     {0}};
 
@@ -78,6 +93,12 @@ static void amortize(struct argp_state *state, struct gn_sync_settings *settings
         settings->longest_ns = gn_quantity_option(state, "amortize", longest, GN_QUANTITY_TIME_NS);
 }
 
+static uint64_t memory(struct argp_state *state, const char *text)
+{
+    double bytes = gn_quantity_option(state, "memory", text, GN_QUANTITY_BYTES);
+    return bytes < 0x1p62 ? (uint64_t)bytes : UINT64_C(1) << 62;
+}
+
 static error_t parse_repair(int key, char *value, struct argp_state *state)
 {
     struct gn_sync_settings *s = &((struct arguments *)state->input)->settings;
@@ -96,6 +117,9 @@ static error_t parse_repair(int key, char *value, struct argp_state *state)
         break;
     case KEY_THRESHOLD:
         s->threshold_ns = gn_quantity_option(state, "threshold", value, GN_QUANTITY_TIME_NS);
+        break;
+    case KEY_MEMORY:
+        s->memory_bytes = memory(state, value);
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -157,7 +181,11 @@ static int print(const struct arguments *a, struct gn_sync_report *report)
     if (report->clocks.has_known)
         gn_known_bounds_tell(&report->clocks.known, "sync");
     (a->json ? gn_sync_report_json : gn_sync_report_text)(report, stdout);
-    return fflush(stdout) != 0 || ferror(stdout) ? 1 : fails;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return fails;
+    fprintf(stderr, "gnomon sync: %s is written, but its summary cannot be: %s\n", a->settings.out,
+            strerror(errno));
+    return 1;
 }
 
 static int sync_together(struct arguments *a)
@@ -186,12 +214,14 @@ int gn_command_sync(int argc, char **argv)
         "here): no message is received before it was sent, with the controlled logical clock. The new "
         "archive is the same in everything else. Under mpirun, the processes do it together.\v"
         "Before: gnomon check TRACE, whether there is anything to repair. Exit status 1: it could not be "
-        "written, or "
-        "--verify found a violation; 2: wrong usage, or a trace that cannot be read.",
+        "written, or --verify found a violation; 2: wrong usage, or a trace or a file of latencies that "
+        "cannot be read.",
         NULL,
         NULL,
         NULL};
-    struct arguments a = {.settings = {.slope = GN_REPAIR_SLOPE, .longest_ns = GN_REPAIR_LONGEST_NS}};
+    struct arguments a = {.settings = {.slope = GN_REPAIR_SLOPE,
+                                       .longest_ns = GN_REPAIR_LONGEST_NS,
+                                       .memory_bytes = GN_OP_MEMORY_BYTES}};
     struct gn_transport transport;
     struct gn_error err = {{0}};
     char newest[4096];
@@ -201,6 +231,7 @@ int gn_command_sync(int argc, char **argv)
         return BAD_INPUT;
     }
     a.settings.trace = a.settings.trace ? a.settings.trace : newest;
+    gn_standard_streams();
     gn_interrupted_begin();
     if (gn_job_transport_open(&transport, NULL, &err) < 0) {
         complain("gnomon sync", &err);

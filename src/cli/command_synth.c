@@ -30,6 +30,7 @@ enum {
     KEY_UNMATCHED,
     KEY_LOST,
     KEY_FASTER,
+    KEY_SLOWER,
     KEY_LIST,
     KEY_TO,
 };
@@ -55,6 +56,7 @@ static const struct argp_option options[] = {
     {"quiet", KEY_QUIET, "TIME", 0, "Sleep before the first iteration, and after the last (0)", 0},
     {"faster", KEY_FASTER, "REGION:PERCENT[@RANK]", 0,
      "Have a region compute in less time, the rest the same", 0},
+    {"slower", KEY_SLOWER, "REGION:PERCENT[@RANK]", 0, "Or in so much more", 0},
     {"unmatched", KEY_UNMATCHED, "SHARE", 0, "Sends that nobody receives (0)", 0},
     {"lost", KEY_LOST, "SHARE", 0, "Events that are lost, in bursts (0)", 0},
     {"domains", KEY_DOMAINS, "COUNT", 0, "Clock domains (1)", 1},
@@ -118,18 +120,23 @@ static void measure(struct argp_state *state, struct gn_synth_settings *settings
         argp_error(state, "--measure-offsets %s:%s: a period longer than that is expected", text, period);
 }
 
-static void faster(struct argp_state *state, struct gn_synth_settings *settings, char *text)
+/* option: "faster", or "slower", which is the same the other way round. */
+static void faster(struct argp_state *state, struct gn_synth_settings *settings, const char *option,
+                   char *text)
 {
+    const double sign = strcmp(option, "slower") == 0 ? -1 : 1;
     char *percent = strrchr(text, ':'), *rank = strrchr(text, '@');
     if (!percent || percent == text)
-        argp_error(state, "--faster %s: REGION:PERCENT is expected, such as compute:20%% or compute:20%%@3",
-                   text);
+        argp_error(state, "--%s %s: REGION:PERCENT is expected, such as compute:20%% or compute:20%%@3",
+                   option, text);
+    if (settings->fast_region)
+        argp_error(state, "--%s %s: one region can be made faster or slower", option, text);
     *percent++ = '\0';
     if (rank)
         *rank++ = '\0';
     settings->fast_region = text;
-    settings->fast_percent = 100 * gn_quantity_option(state, "faster", percent, GN_QUANTITY_SHARE);
-    settings->fast_rank = rank ? count(state, "faster", rank) : GN_NONE;
+    settings->fast_percent = sign * 100 * gn_quantity_option(state, option, percent, GN_QUANTITY_SHARE);
+    settings->fast_rank = rank ? count(state, option, rank) : GN_NONE;
 }
 
 static void list(void)
@@ -203,7 +210,8 @@ static error_t parse_program(int key, char *value, struct argp_state *state)
         s->imbalance = gn_quantity_option(state, "imbalance", value, GN_QUANTITY_SHARE);
         break;
     case KEY_FASTER:
-        faster(state, s, value);
+    case KEY_SLOWER:
+        faster(state, s, key == KEY_FASTER ? "faster" : "slower", value);
         break;
     case KEY_UNMATCHED:
         s->unmatched = gn_quantity_option(state, "unmatched", value, GN_QUANTITY_SHARE);

@@ -1,7 +1,5 @@
 #include "cli/stragglers_report.h"
 
-#include "trace/who.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,40 +14,11 @@ const char *gn_straggler_verdict_name(enum gn_straggler_verdict verdict)
     return names[verdict];
 }
 
-const char *gn_scored_name(enum gn_scored by)
-{
-    static const char *const names[] = {
-        [GN_SCORED_RANK] = "rank", [GN_SCORED_THREAD] = "thread", [GN_SCORED_HOST] = "host"};
-    return names[by];
-}
-
 /* ---- names and places ---- */
-
-static const char *host_name(const struct gn_definitions *d, uint32_t location)
-{
-    const uint32_t process = d->locations[location].process;
-    uint32_t node = process < d->process_count ? d->processes[process].system_node : GN_NONE;
-    while (node < d->system_node_count && !d->system_nodes[node].is_domain &&
-           d->system_nodes[node].parent < d->system_node_count)
-        node = d->system_nodes[node].parent;
-    return node < d->system_node_count ? gn_string(d, d->system_nodes[node].name) : "";
-}
 
 void gn_straggler_name(const struct gn_stragglers_report *r, uint32_t group, char *text, size_t size)
 {
-    const struct gn_definitions *d = r->history->definitions;
-    const uint32_t location = r->groups->first[group];
-    struct gn_whos whos = {.definitions = d};
-    const struct gn_who who = gn_who_of(&whos, location);
-    gn_whos_clear(&whos);
-    if (r->by == GN_SCORED_HOST)
-        snprintf(text, size, "host %s", host_name(d, location));
-    else if (who.rank < 0)
-        snprintf(text, size, "%s", gn_string(d, d->locations[location].name));
-    else if (r->by == GN_SCORED_THREAD)
-        snprintf(text, size, "rank %d thread %u", (int)who.rank, who.thread);
-    else
-        snprintf(text, size, "rank %d", (int)who.rank);
+    gn_group_name(r->history, r->groups, r->by, group, text, size);
 }
 
 static const char *region_name(const struct gn_definitions *d, uint32_t region)
@@ -136,14 +105,24 @@ static void add_up(struct gn_stragglers_report *r)
             r->list[r->groups->of[w->causes[i].location]].cause = (uint32_t)i;
 }
 
+/* Locations that make calls: whose time it is that is waited. */
+static size_t callers(const struct gn_history *h)
+{
+    size_t count = 0;
+    for (size_t l = 0; l < h->definitions->location_count; l++)
+        count += h->last_call[l] != GN_NONE && h->calls[h->last_call[l]].before != h->first_call[l] &&
+                 h->last_call[l] != h->first_call[l];
+    return count;
+}
+
 static void take_shares(struct gn_stragglers_report *r)
 {
-    const double groups = (double)r->groups->count, longest_ns = (double)r->history->length.hi_ns,
+    const double all = (double)callers(r->history), longest_ns = (double)r->history->length.hi_ns,
                  shortest_ns = (double)r->history->length.lo_ns;
     for (size_t i = 0; i < r->groups->count; i++) {
         struct gn_straggler *s = &r->list[i];
-        s->share.lo = longest_ns > 0 ? 100 * s->caused.lo_ns / (groups * longest_ns) : 0;
-        s->share.hi = shortest_ns > 0 ? 100 * s->caused.hi_ns / (groups * shortest_ns) : 100;
+        s->share.lo = all * longest_ns > 0 ? 100 * s->caused.lo_ns / (all * longest_ns) : 0;
+        s->share.hi = all * shortest_ns > 0 ? 100 * s->caused.hi_ns / (all * shortest_ns) : 100;
         s->share.hi = fmin(s->share.hi, 100);
         s->share.lo = fmin(s->share.lo, s->share.hi);
     }
@@ -154,7 +133,8 @@ static int count_parts(struct gn_stragglers_report *r)
 {
     const size_t count = r->groups->count;
     double *caused = malloc((count + 1) * sizeof *caused);
-    const double least_ns = (double)r->history->length.lo_ns / GN_WAITS_SLICES * (double)count / 100;
+    const double least_ns =
+        (double)r->history->length.lo_ns / GN_WAITS_SLICES * (double)callers(r->history) / 100;
     if (!caused)
         return -ENOMEM;
     for (int part = 0; part < GN_WAITS_SLICES; part++) {
@@ -211,6 +191,16 @@ static int sort(struct gn_stragglers_report *r)
     return 0;
 }
 
+/* Everybody makes the others wait about as much, now one, now another: the first one is so by chance. */
+static bool is_even(const struct gn_stragglers_report *r)
+{
+    double others_lo = 0;
+    for (size_t i = 1; i < r->groups->count; i++)
+        others_lo += gn_straggler_measure(r, &r->list[i]).lo;
+    const double mean_lo = others_lo / (double)(r->groups->count - 1);
+    return gn_straggler_measure(r, &r->list[0]).hi < 2 * mean_lo && !gn_straggler_is_persistent(&r->list[0]);
+}
+
 static enum gn_straggler_verdict judge(const struct gn_stragglers_report *r)
 {
     double most_hi = 0, others_hi = 0;
@@ -221,7 +211,7 @@ static enum gn_straggler_verdict judge(const struct gn_stragglers_report *r)
         others_hi = i ? fmax(others_hi, m.hi) : 0;
         possible += m.hi >= GN_STRAGGLER_PERCENT;
     }
-    if (r->groups->count < 2 || most_hi < GN_STRAGGLER_PERCENT)
+    if (r->groups->count < 2 || most_hi < GN_STRAGGLER_PERCENT || is_even(r))
         return GN_STRAGGLER_NOBODY;
     const struct gn_score first = gn_straggler_measure(r, &r->list[0]);
     if (first.lo >= GN_STRAGGLER_PERCENT)

@@ -7,6 +7,7 @@
 
 #include "analyse/scores.h"
 #include "analyse/waits.h"
+#include "cli/group_name.h"
 #include "cli/terminal.h"
 
 #include <jansson.h>
@@ -16,9 +17,10 @@
 #define GN_STRAGGLER_PERCENT 1.0
 
 enum gn_straggler_verdict {
-    GN_STRAGGLER_NOBODY,      /* nobody holds the others up, whatever the clocks showed */
-    GN_STRAGGLER_CERTAIN,     /* the first one does, and more than anybody else */
-    GN_STRAGGLER_POSSIBLE,    /* the first one does, or may; others perhaps as much */
+    GN_STRAGGLER_NOBODY,   /* balanced: below the threshold, or the first one causes less than twice as much
+                              as the others in the mean, and not persistently */
+    GN_STRAGGLER_CERTAIN,  /* the first one does, and more than anybody else */
+    GN_STRAGGLER_POSSIBLE, /* the first one does, or may; others perhaps as much */
     GN_STRAGGLER_UNDECIDABLE, /* one of several may, none for certain */
 };
 
@@ -57,7 +59,6 @@ json_t *gn_stragglers_json(const struct gn_stragglers_report *report);
 
 /* What both forms share. */
 const char *gn_straggler_verdict_name(enum gn_straggler_verdict verdict);
-const char *gn_scored_name(enum gn_scored by); /* "rank" */
 /* "rank 3", "rank 3 thread 1", "host node2". */
 void gn_straggler_name(const struct gn_stragglers_report *report, uint32_t group, char *text, size_t size);
 /* What it did before, or what it was in; and the call that the others wait in. "": there is nothing to say.

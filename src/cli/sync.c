@@ -5,12 +5,12 @@
 #include "trace/reader.h"
 #include "trace/retime.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -54,18 +54,36 @@ static int agree(const struct sync *s, enum gn_agreement how, int64_t *values, s
                : 0;
 }
 
-/* After a phase that each process does for itself: its own error, or that another one has one. */
+/* After a phase that each process does for itself: its own error, or that another one has one; and for all,
+ * whether it is one of the input. */
 static int settled(const struct sync *s, int code, struct gn_error *err)
 {
-    int64_t worst = code;
-    int lost = agree(s, GN_AGREE_MIN, &worst, 1, code < 0 ? NULL : err);
+    int64_t worst[] = {code, code < 0 && s->report->is_bad_input ? -1 : 0};
+    int lost = agree(s, GN_AGREE_MIN, worst, 2, code < 0 ? NULL : err);
+    s->report->is_bad_input = lost == 0 && worst[0] < 0 && worst[1] < 0;
     if (code < 0 || lost < 0)
         return code < 0 ? code : lost;
-    if (worst == 0)
+    if (worst[0] == 0)
         return 0;
     if (err)
         err->text[0] = '\0';
     return -ECANCELED;
+}
+
+/* The same for one in which the trace or what the user named is looked at: errors are theirs, unless there is
+ * no room. */
+static int settled_input(const struct sync *s, int code, struct gn_error *err)
+{
+    const bool is_full = code == -ENOMEM || code == -ENOSPC || code == -EDQUOT || code == -EFBIG;
+    s->report->is_bad_input = code < 0 && !is_full;
+    return settled(s, code, err);
+}
+
+/* And for one in which it is read again while the new archive is written, which may fail as well. */
+static int settled_output(const struct sync *s, int code, struct gn_error *err)
+{
+    s->report->is_bad_input = code == -EBADMSG || code == -ENODATA || code == -ERANGE;
+    return settled(s, code, err);
 }
 
 static int sum_up(const struct sync *s, uint64_t *const *values, size_t count, struct gn_error *err)
@@ -87,42 +105,26 @@ static void show(const struct sync *s, const char *phase, double share)
 
 /* ---- before anything is done ---- */
 
-static bool is_empty(const char *path)
-{
-    DIR *folder = opendir(path);
-    size_t entries = 0;
-    while (folder && readdir(folder))
-        entries++;
-    if (folder)
-        closedir(folder);
-    return folder && entries <= 2; /* . and .. */
-}
-
-/* Reading and repairing may take long: what is wrong with the place is said before. */
+/* Reading and repairing may take long: what is wrong with the place is said before. The ops go beside it. */
 static int look_at_place(struct sync *s, struct gn_error *err)
 {
     const char *out = s->settings->out;
-    struct stat status;
     size_t length = strlen(out);
     while (length > 1 && out[length - 1] == '/')
         length--;
     while (length > 0 && out[length - 1] != '/')
         length--;
     if (length >= sizeof s->folder)
-        return gn_fail(err, -ENAMETOOLONG, "%s is too long for a name", out);
+        return gn_fail(err, -ENAMETOOLONG, "the name of the new archive is too long: %.64s…", out);
     snprintf(s->folder, sizeof s->folder, "%.*s", length ? (int)length : 1, length ? out : ".");
-    if (lstat(out, &status) == 0 && !(S_ISDIR(status.st_mode) && is_empty(out)))
-        return gn_fail(err, -EEXIST, "%s is there already: name a folder that is not", out);
-    if (stat(s->folder, &status) != 0)
-        return gn_fail(err, -errno, "cannot write %s: %s: %s", out, s->folder, strerror(errno));
-    return 0;
+    return gn_retime_check(s->settings->trace, out, err);
 }
 
 static int open_trace(struct sync *s, struct gn_error *err)
 {
-    int code = look_at_place(s, err);
+    int code = gn_trace_open(&s->report->source, &s->found, s->settings->trace, err);
     if (code == 0)
-        code = gn_trace_open(&s->report->source, &s->found, s->settings->trace, err);
+        code = look_at_place(s, err);
     if (code < 0)
         return code;
     s->definitions = s->report->definitions = s->report->source.definitions;
@@ -164,6 +166,7 @@ static int extract(struct sync *s, struct gn_error *err)
     if (code < 0)
         return code;
     s->has_store = true;
+    gn_op_store_memory(&s->store, s->settings->memory_bytes);
     code = gn_extract_open(&extract, &r->source, &r->clocks.presync, &s->store, err);
     if (code < 0)
         return code;
@@ -263,12 +266,14 @@ static int repair(struct sync *s, struct gn_error *err)
     struct gn_latency given;
     const bool is_given = s->settings->latency.kind != GN_LATENCY_AUTO;
     int code = is_given ? gn_latency_given(&given, &s->settings->latency, s->definitions, err) : 0;
-    code = settled(s, code, err);
+    code = settled_input(s, code, err);
     if (code < 0)
         return code;
     code = repair_with(s, is_given ? &given : NULL, err);
     if (is_given)
         gn_latency_close(&given);
+    if (code == -ERANGE) /* all have found that together */
+        return settled_input(s, is_first(s) ? code : 0, err);
     if (code < 0 && s->transport->size > 1) {
         fprintf(stderr, "gnomon sync: %s\n", err ? err->text : strerror(-code));
         s->transport->give_up(s->transport->self, 1);
@@ -291,7 +296,7 @@ static void forget_repair(struct sync *s)
 static int read_and_repair(struct sync *s, struct gn_error *err)
 {
     double *seconds = s->report->seconds, begin = now_s();
-    int code = settled(s, extract(s, err), err);
+    int code = settled_input(s, extract(s, err), err);
     if (code == 0)
         code = sum_extracted(s, err);
     seconds[GN_SYNC_READ] += now_s() - begin;
@@ -354,23 +359,37 @@ static void widen(struct sync *s, const struct gn_retiming *retiming)
     s->has_range = true;
 }
 
-static int write_location(struct sync *s, uint32_t location, struct writing *writing, struct gn_error *err)
+static int write_with(struct sync *s, uint32_t location, struct writing *writing, struct gn_error *err)
 {
     const struct gn_location_def *l = &s->definitions->locations[location];
+    const struct gn_retimer retimer = {writing, new_time, s->found->ends[location]};
     struct gn_sync_report *r = s->report;
-    struct gn_knot_row knots;
     uint64_t events = 0;
+    writing->events = 0;
+    writing->expected = l->events == UINT64_MAX ? 0 : l->events;
+    int code = gn_retime_location(s->retime, l->file_id, r->is_unchanged ? NULL : &retimer, &events, err);
+    widen(s, &writing->retiming);
+    r->written += events;
+    if (code == 0 && writing->retiming.is_late)
+        code = gn_fail(err, -ERANGE,
+                       "events of location %" PRIu64 " (%s) would get times above %" PRId64
+                       " (2^62), which are none: are timestamps damaged?",
+                       l->file_id, gn_string(s->definitions, l->name), INT64_MAX / 2);
+    return code;
+}
+
+static int write_location(struct sync *s, uint32_t location, struct writing *writing, struct gn_error *err)
+{
+    struct gn_sync_report *r = s->report;
+    struct gn_knots *knots;
     int code = gn_repair_knots(s->repair, location, &knots, err);
     if (code < 0)
         return code;
-    writing->events = 0;
-    writing->expected = l->events == UINT64_MAX ? 0 : l->events;
-    writing->retiming = gn_retiming_begin(&r->clocks.presync, location, &knots, &r->deviation);
-    const struct gn_retimer retimer = {writing, new_time};
-    code = gn_retime_location(s->retime, l->file_id, r->is_unchanged ? NULL : &retimer, &events, err);
-    widen(s, &writing->retiming);
-    r->written += events;
-    return code;
+    const struct gn_knot_source source = knots ? gn_knots_source(knots) : (struct gn_knot_source){0};
+    writing->retiming = gn_retiming_begin(&r->clocks.presync, location, &source, &r->deviation);
+    code = write_with(s, location, writing, err);
+    const int lost = gn_repair_knots_close(s->repair, knots, code < 0 ? NULL : err);
+    return code < 0 ? code : lost;
 }
 
 static int write_locations(struct sync *s, struct gn_error *err)
@@ -404,10 +423,12 @@ static int open_output(struct sync *s, struct gn_error *err)
     int code = 0;
     if (is_first(s))
         code = gn_retime_open(&s->retime, s->settings->trace, s->settings->out, true, err);
-    code = settled(s, code, err);
-    if (code == 0 && !is_first(s))
+    code = settled_input(s, code, err);
+    if (code < 0)
+        return code;
+    if (!is_first(s))
         code = gn_retime_open(&s->retime, s->settings->trace, s->settings->out, false, err);
-    return settled(s, code, err);
+    return settled_input(s, code, err);
 }
 
 /* Each rank's in turn: sums of doubles come out the same everywhere. */
@@ -461,11 +482,11 @@ static int write_trace(struct sync *s, struct gn_error *err)
     gn_interrupted_clean(remove_unfinished, s); /* before there is anything: it cannot come too late */
     int code = open_output(s, err);
     if (code == 0)
-        code = settled(s, write_locations(s, err), err);
+        code = settled_output(s, write_locations(s, err), err);
     if (code == 0)
         code = share_written(s, err);
     if (code == 0)
-        code = settled(s, is_first(s) ? finish_output(s, err) : 0, err);
+        code = settled_output(s, is_first(s) ? finish_output(s, err) : 0, err);
     gn_interrupted_clean(NULL, NULL);
     remove_unfinished(s);
     s->report->seconds[GN_SYNC_WRITE] = now_s() - begin - s->report->repair.seconds_backward;
@@ -513,11 +534,11 @@ static int choose_clocks(struct sync *s, struct gn_error *err)
 
 static int prepare(struct sync *s, struct gn_error *err)
 {
-    int code = settled(s, open_trace(s, err), err);
+    int code = settled_input(s, open_trace(s, err), err);
     if (code == 0)
-        code = settled(s, split(s, err), err);
+        code = settled_input(s, split(s, err), err);
     if (code == 0)
-        code = settled(s, choose_clocks(s, err), err);
+        code = settled_input(s, choose_clocks(s, err), err);
     return code;
 }
 
@@ -548,10 +569,10 @@ int gn_sync(const struct gn_sync_settings *settings, struct gn_sync_report *repo
     *report = (struct gn_sync_report){
         .trace = settings->trace, .out = settings->out, .ranks = settings->transport->size};
     int code = prepare(&s, err);
-    const bool is_bad_input = code < 0;
     if (code == 0)
         code = run(&s, err);
     close_all(&s);
+    const bool is_bad_input = report->is_bad_input;
     if (code < 0)
         gn_sync_report_clear(report);
     report->is_bad_input = is_bad_input;

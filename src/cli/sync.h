@@ -18,10 +18,11 @@ struct gn_sync_settings {
     const char *trace; /* as for gn_trace_open */
     const char *out;   /* folder of the new archive, which is not there yet or empty */
     enum gn_sync_presync presync;
-    double gamma;        /* between 0 and 1; 0: by what it starts from */
-    double slope;        /* of the backward amortization; 0: none */
-    double longest_ns;   /* of its windows */
-    double threshold_ns; /* 0: three times the largest violation */
+    double gamma;          /* between 0 and 1; 0: by what it starts from */
+    double slope;          /* of the backward amortization; 0: none */
+    double longest_ns;     /* of its windows */
+    double threshold_ns;   /* 0: three times the largest violation */
+    uint64_t memory_bytes; /* of ops, before a file is used */
     struct gn_latency_spec latency;
     bool verify;
     bool keeps_going; /* although event files are missing, or are of no location */
@@ -52,7 +53,7 @@ struct gn_sync_report {
     uint64_t truncated, missing_files;
     uint32_t ranks; /* processes that worked together */
     double seconds[GN_SYNC_PHASES];
-    bool is_bad_input;       /* after an error: it is the trace's, or that of where OUT is to be */
+    bool is_bad_input; /* after an error: of the trace, of where OUT is to be, or of a file that is named */
     struct gn_source source; /* what definitions and clocks belong to */
 };
 

@@ -60,11 +60,11 @@ struct string {
     size_t apex_gate;
 };
 
-struct amortizer {
+struct gn_amortizer {
     struct gn_op_store *store;
     uint32_t location;
-    const struct gn_amortize_settings *settings;
-    const struct gn_knot_sink *sink;
+    struct gn_amortize_settings settings;
+    struct gn_knot_sink sink;
     struct gn_amortize_stats *stats;
     struct gn_error *err;
     struct window *windows; /* [window_begin, window_end): those that wait, ascending and apart */
@@ -73,23 +73,27 @@ struct amortizer {
     uint64_t settled;      /* ops before it are done */
     struct gn_knot before; /* the op before that one, which may be a knot; record 0: none */
     bool is_told;          /* it is one */
+    bool tells_still;      /* ops that do not move are told, too */
     struct gn_knot last;   /* that was told */
-    bool any;
+    uint64_t told;
+    uint64_t next, count; /* the op to look at, and how many there are */
+    int64_t ticks, shift; /* of the one before, after the forward pass */
+    bool is_over;
 };
 
-static struct gn_op *op_at(const struct amortizer *a, uint64_t index)
+static struct gn_op *op_at(const struct gn_amortizer *a, uint64_t index)
 {
     return gn_op_at(a->store, a->location, index);
 }
 
-static int no_memory(struct amortizer *a)
+static int no_memory(struct gn_amortizer *a)
 {
     return gn_fail(a->err, -ENOMEM, "no memory for the windows before jumps of location %u", a->location);
 }
 
-static int64_t fallen(const struct amortizer *a, int64_t shift, int64_t ticks)
+static int64_t fallen(const struct gn_amortizer *a, int64_t shift, int64_t ticks)
 {
-    int64_t decay = gn_decay(a->settings->gamma_loss, ticks);
+    int64_t decay = gn_decay(a->settings.gamma_loss, ticks);
     return shift > decay ? shift - decay : 0;
 }
 
@@ -206,13 +210,13 @@ static int64_t highest(const struct gn_op *op)
 }
 
 /* Whether the window begins at the op before its first because that must not change. */
-static bool begins_at_op(const struct amortizer *a, const struct window *w)
+static bool begins_at_op(const struct gn_amortizer *a, const struct window *w)
 {
     return w->first > 0 && op_at(a, w->first - 1)->ticks >= w->begin_ticks;
 }
 
 /* Where the string begins: the shift that the forward pass has there. */
-static struct point beginning(const struct amortizer *a, const struct window *w)
+static struct point beginning(const struct gn_amortizer *a, const struct window *w)
 {
     const struct gn_op *first = op_at(a, w->first);
     if (w->first == 0)
@@ -228,7 +232,7 @@ static struct point beginning(const struct amortizer *a, const struct window *w)
 
 /* Pulls the string through the window's gates. Ops with one timestamp share a gate. Where no shift fits all
  * of them, the string reaches the lowest limit, rises, and goes on from the highest shift. */
-static bool pull_through(struct amortizer *a, const struct window *w)
+static bool pull_through(struct gn_amortizer *a, const struct window *w)
 {
     struct string *s = &a->string;
     const struct point begin = beginning(a, w);
@@ -260,7 +264,7 @@ static bool pull_through(struct amortizer *a, const struct window *w)
 }
 
 /* Gives the window's ops their shifts. Backwards: an op is not later than the one after it allows. */
-static void write_shifts(struct amortizer *a, const struct window *w)
+static void write_shifts(struct gn_amortizer *a, const struct window *w)
 {
     const struct gate *gate = &a->string.gates[a->string.count - 1];
     const struct gn_op *next = op_at(a, w->last);
@@ -280,10 +284,10 @@ static void write_shifts(struct amortizer *a, const struct window *w)
 
 /* ---- knots ---- */
 
-static int take(struct amortizer *a, const struct gn_knot *knot)
+static int take(struct gn_amortizer *a, const struct gn_knot *knot)
 {
     struct gn_amortize_stats *stats = a->stats;
-    if (a->any && knot->shift > a->last.shift) {
+    if (a->told > 0 && knot->shift > a->last.shift) {
         const int64_t ticks = knot->ticks - a->last.ticks;
         const double rise = (double)(knot->shift - a->last.shift), width = (double)(ticks > 0 ? ticks : 1);
         if (rise > stats->steepest * width)
@@ -292,22 +296,22 @@ static int take(struct amortizer *a, const struct gn_knot *knot)
     stats->largest_shift_ticks =
         knot->shift > stats->largest_shift_ticks ? knot->shift : stats->largest_shift_ticks;
     a->last = *knot;
-    a->any = true;
-    int code = a->sink->take(a->sink->self, knot);
+    a->told++;
+    int code = a->sink.take(a->sink.self, knot);
     if (code)
         gn_fail(a->err, code, "cannot keep the corrections of location %u: %s", a->location, strerror(-code));
     return code;
 }
 
-static int take_between(struct amortizer *a, int64_t ticks, int64_t shift)
+static int take_between(struct gn_amortizer *a, int64_t ticks, int64_t shift)
 {
     return take(a, &(struct gn_knot){.ticks = ticks, .shift = shift});
 }
 
 /* Where the shift of the op before has shrunk to 0, when that is before `end`. */
-static int tell_end_of_decay(struct amortizer *a, int64_t end)
+static int tell_end_of_decay(struct gn_amortizer *a, int64_t end)
 {
-    const uint64_t loss = a->settings->gamma_loss;
+    const uint64_t loss = a->settings.gamma_loss;
     if (a->before.shift <= 0 || fallen(a, a->before.shift, end - a->before.ticks) > 0)
         return 0;
     const unsigned __int128 ticks = ((unsigned __int128)(uint64_t)a->before.shift << 64) + loss - 1;
@@ -317,7 +321,7 @@ static int tell_end_of_decay(struct amortizer *a, int64_t end)
 
 /* Between the op before and the next one, outside of windows: it falls. begin: of the window that the next
  * one is in; NULL: of none. */
-static int tell_between(struct amortizer *a, const struct gn_op *op, const struct point *begin)
+static int tell_between(struct gn_amortizer *a, const struct gn_op *op, const struct point *begin)
 {
     int code = tell_end_of_decay(a, begin ? begin->x : op->ticks);
     if (code || begin)
@@ -328,23 +332,23 @@ static int tell_between(struct amortizer *a, const struct gn_op *op, const struc
 }
 
 /* The next op. is_inside: the string goes straight from the op before to it. */
-static int tell(struct amortizer *a, const struct gn_op *op, bool is_inside, const struct point *begin)
+static int tell(struct gn_amortizer *a, const struct gn_op *op, bool is_inside, const struct point *begin)
 {
     const struct gn_knot knot = {a->before.record + op->records, op->ticks, op->shift, op->steps, 0};
-    const bool is_moved = a->before.shift || op->shift;
+    const bool is_moved = a->before.shift || op->shift, is_told = is_moved || a->tells_still;
     int code = 0;
     if (is_moved && !a->is_told && a->before.record)
         code = take(a, &a->before);
     if (is_moved && !code && !is_inside)
         code = tell_between(a, op, begin);
-    if (is_moved && !code)
+    if (is_told && !code)
         code = take(a, &knot);
     a->before = knot;
-    a->is_told = is_moved;
+    a->is_told = is_told;
     return code;
 }
 
-static int tell_last_decay(struct amortizer *a)
+static int tell_last_decay(struct gn_amortizer *a)
 {
     const int64_t end = INT64_MAX / 2;
     if (a->before.shift <= 0 || a->before.ticks >= end)
@@ -357,12 +361,12 @@ static int tell_last_decay(struct amortizer *a)
 /* ---- from one to the next ---- */
 
 /* Ops up to (not including) `end` are in no window. */
-static int pass(struct amortizer *a, uint64_t end)
+static int pass(struct gn_amortizer *a, uint64_t end)
 {
     int code = 0;
     for (; a->settled < end && !code; a->settled++) {
         const struct gn_op *op = op_at(a, a->settled);
-        if ((op->shift | a->before.shift) == 0) {
+        if ((op->shift | a->before.shift) == 0 && !a->tells_still) {
             a->before = (struct gn_knot){a->before.record + op->records, op->ticks, 0, op->steps, 0};
             a->is_told = false;
         } else {
@@ -373,7 +377,7 @@ static int pass(struct amortizer *a, uint64_t end)
     return code;
 }
 
-static int settle(struct amortizer *a, const struct window *w)
+static int settle(struct gn_amortizer *a, const struct window *w)
 {
     int code = pass(a, w->first);
     if (code)
@@ -390,7 +394,7 @@ static int settle(struct amortizer *a, const struct window *w)
     return code;
 }
 
-static int settle_oldest(struct amortizer *a)
+static int settle_oldest(struct gn_amortizer *a)
 {
     int code = settle(a, &a->windows[a->window_begin++]);
     if (a->window_begin == a->window_end)
@@ -399,9 +403,9 @@ static int settle_oldest(struct amortizer *a)
 }
 
 /* Settles what no window of a jump at op `now` or later can reach. */
-static int settle_behind(struct amortizer *a, uint64_t now)
+static int settle_behind(struct gn_amortizer *a, uint64_t now)
 {
-    const int64_t reach = op_at(a, now)->ticks - a->settings->longest_ticks;
+    const int64_t reach = op_at(a, now)->ticks - a->settings.longest_ticks;
     int code = 0;
     while (!code && a->window_begin < a->window_end) {
         const uint64_t last = a->windows[a->window_begin].last;
@@ -417,7 +421,7 @@ static int settle_behind(struct amortizer *a, uint64_t now)
     return code;
 }
 
-static int add_window(struct amortizer *a, const struct window *w)
+static int add_window(struct gn_amortizer *a, const struct window *w)
 {
     if (a->window_begin > a->window_end / 2) { /* so that what is in front is used again, at little cost */
         a->window_end -= a->window_begin;
@@ -432,7 +436,7 @@ static int add_window(struct amortizer *a, const struct window *w)
 
 /* Puts the window together with those that it overlaps; with one that is too long already, nothing is: all
  * that wait are settled, and this one begins there. */
-static int join(struct amortizer *a, struct window *w)
+static int join(struct gn_amortizer *a, struct window *w)
 {
     while (a->window_begin < a->window_end) {
         const struct window *other = &a->windows[a->window_end - 1];
@@ -451,7 +455,7 @@ static int join(struct amortizer *a, struct window *w)
     return 0;
 }
 
-static int open_window(struct amortizer *a, uint64_t jump, int64_t reach)
+static int open_window(struct gn_amortizer *a, uint64_t jump, int64_t reach)
 {
     struct window w = {jump, jump, op_at(a, jump)->ticks - reach};
     int code = settle_behind(a, jump);
@@ -473,16 +477,16 @@ static int64_t reach_of(const struct gn_amortize_settings *settings, int64_t jum
 }
 
 /* expected: the shift if there were no jump. */
-static int at_jump(struct amortizer *a, uint64_t index, int64_t expected)
+static int at_jump(struct gn_amortizer *a, uint64_t index, int64_t expected)
 {
     const int64_t risen = op_at(a, index)->shift - expected;
     const int64_t jump = risen > 1 ? risen : 1;
     a->stats->jumps++;
     if (jump > a->stats->largest_jump_ticks)
         a->stats->largest_jump_ticks = jump;
-    if (!(a->settings->slope > 0) || a->settings->longest_ticks <= 0)
+    if (!(a->settings.slope > 0) || a->settings.longest_ticks <= 0)
         return 0;
-    return open_window(a, index, reach_of(a->settings, jump));
+    return open_window(a, index, reach_of(&a->settings, jump));
 }
 
 /* Timestamps that go back are those of the op before from here on, with a shift that is as much smaller. */
@@ -495,7 +499,7 @@ static void straighten(struct gn_op *op, int64_t ticks)
 
 /* A record has one time: the ops from `first` on that are of one record keep to the earliest of their limits.
  */
-static void share_limits(struct amortizer *a, uint64_t first, uint64_t count)
+static void share_limits(struct gn_amortizer *a, uint64_t first, uint64_t count)
 {
     int64_t latest = INT64_MAX;
     uint64_t end = first;
@@ -508,29 +512,31 @@ static void share_limits(struct amortizer *a, uint64_t first, uint64_t count)
         op_at(a, i)->high = latest;
 }
 
-static int amortize(struct amortizer *a, uint64_t count)
+static int look_at(struct gn_amortizer *a, uint64_t i)
 {
-    int64_t ticks = INT64_MIN, shift = 0; /* of the op before, after the forward pass */
-    int code = 0;
-    for (uint64_t i = 0; i < count && !code; i++) {
-        struct gn_op *op = op_at(a, i);
-        if ((op->records > 0 || i == 0) && i + 1 < count && op_at(a, i + 1)->records == 0)
-            share_limits(a, i, count);
-        if (op->ticks < ticks)
-            straighten(op, ticks);
-        const int64_t after = op->shift;
-        if (op->flags & GN_OP_JUMP)
-            code = at_jump(a, i, i > 0 ? fallen(a, shift, op->ticks - ticks) : 0);
-        else if (i % GN_OP_BLOCK == 0)
-            code = settle_behind(a, i);
-        ticks = op->ticks;
-        shift = after;
-    }
-    while (!code && a->window_begin < a->window_end)
-        code = settle_oldest(a);
-    if (!code)
-        code = pass(a, count);
-    return code ? code : tell_last_decay(a);
+    struct gn_op *op = op_at(a, i);
+    if ((op->records > 0 || i == 0) && i + 1 < a->count && op_at(a, i + 1)->records == 0)
+        share_limits(a, i, a->count);
+    if (op->ticks < a->ticks)
+        straighten(op, a->ticks);
+    const int64_t after = op->shift, expected = i > 0 ? fallen(a, a->shift, op->ticks - a->ticks) : 0;
+    a->ticks = op->ticks;
+    a->shift = after;
+    if (op->flags & GN_OP_JUMP)
+        return at_jump(a, i, expected);
+    return i % GN_OP_BLOCK == 0 ? settle_behind(a, i) : 0;
+}
+
+static int go_on(struct gn_amortizer *a)
+{
+    if (a->next < a->count)
+        return look_at(a, a->next++);
+    if (a->window_begin < a->window_end)
+        return settle_oldest(a);
+    if (a->settled < a->count)
+        return pass(a, a->count - a->settled < GN_OP_BLOCK ? a->count : a->settled + GN_OP_BLOCK);
+    a->is_over = true;
+    return tell_last_decay(a);
 }
 
 static bool nothing_moves(struct gn_op_store *store, uint32_t location)
@@ -547,22 +553,58 @@ static bool nothing_moves(struct gn_op_store *store, uint32_t location)
     return any == 0;
 }
 
+int gn_amortizer_open(struct gn_amortizer **amortizer, struct gn_op_store *store, uint32_t location,
+                      const struct gn_amortize_settings *settings, const struct gn_knot_sink *sink,
+                      struct gn_amortize_stats *stats, struct gn_error *err)
+{
+    struct gn_amortizer *a = calloc(1, sizeof *a);
+    if (!a)
+        return gn_fail(err, -ENOMEM, "no memory for the windows before jumps of location %u", location);
+    *a = (struct gn_amortizer){.store = store,
+                               .location = location,
+                               .settings = *settings,
+                               .sink = *sink,
+                               .stats = stats,
+                               .count = store->rows[location].count,
+                               .ticks = INT64_MIN,
+                               .tells_still = store->rows[location].has_gaps};
+    if (a->settings.longest_ticks > farthest)
+        a->settings.longest_ticks = farthest;
+    gn_op_rest(store, location, 0);
+    a->is_over = !a->tells_still && nothing_moves(store, location);
+    gn_op_rest(store, location, 0);
+    *amortizer = a;
+    return 0;
+}
+
+int gn_amortizer_go_on(struct gn_amortizer *amortizer, struct gn_error *err)
+{
+    const uint64_t told = amortizer->told;
+    int code = 0;
+    amortizer->err = err;
+    while (!code && !amortizer->is_over && amortizer->told == told)
+        code = go_on(amortizer);
+    return code ? code : !amortizer->is_over;
+}
+
+void gn_amortizer_close(struct gn_amortizer *amortizer)
+{
+    free(amortizer->windows);
+    free(amortizer->string.gates);
+    free(amortizer->string.chains[UPPER].gates);
+    free(amortizer->string.chains[LOWER].gates);
+    free(amortizer);
+}
+
 int gn_amortize(struct gn_op_store *store, uint32_t location, const struct gn_amortize_settings *settings,
                 const struct gn_knot_sink *sink, struct gn_amortize_stats *stats, struct gn_error *err)
 {
-    gn_op_rest(store, location, 0);
-    if (nothing_moves(store, location))
-        return 0;
-    gn_op_rest(store, location, 0);
-    struct gn_amortize_settings bounded = *settings;
-    if (bounded.longest_ticks > farthest)
-        bounded.longest_ticks = farthest;
-    struct amortizer a = {
-        .store = store, .location = location, .settings = &bounded, .sink = sink, .stats = stats, .err = err};
-    int code = amortize(&a, store->rows[location].count);
-    free(a.windows);
-    free(a.string.gates);
-    free(a.string.chains[UPPER].gates);
-    free(a.string.chains[LOWER].gates);
+    struct gn_amortizer *a;
+    int code = gn_amortizer_open(&a, store, location, settings, sink, stats, err);
+    if (code < 0)
+        return code;
+    while ((code = gn_amortizer_go_on(a, err)) > 0)
+        ;
+    gn_amortizer_close(a);
     return code;
 }

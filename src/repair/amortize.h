@@ -14,7 +14,9 @@
  * of size Δ is Δ / slope long, and at most `longest`.
  *
  * The result is a row of knots: between two of them the shift is the straight line through both, rounded
- * down. Knots at ops are exact. Where no knots are, the shift is 0.
+ * down. Knots at ops are exact. Where no knots are, the shift is 0. Ops that do not move are knots where
+ * their neighbours do, and where records between them are no events here (gn_op_row.has_gaps): those may not
+ * push them.
  */
 #ifndef GNOMON_REPAIR_AMORTIZE_H
 #define GNOMON_REPAIR_AMORTIZE_H
@@ -49,6 +51,19 @@ struct gn_amortize_stats {
     int64_t largest_shift_ticks;
 };
 
+/* Those of several locations. */
+static inline void gn_amortize_stats_add(struct gn_amortize_stats *sum, const struct gn_amortize_stats *more)
+{
+    sum->jumps += more->jumps;
+    sum->limited += more->limited;
+    if (more->largest_jump_ticks > sum->largest_jump_ticks)
+        sum->largest_jump_ticks = more->largest_jump_ticks;
+    if (more->largest_shift_ticks > sum->largest_shift_ticks)
+        sum->largest_shift_ticks = more->largest_shift_ticks;
+    if (more->steepest > sum->steepest)
+        sum->steepest = more->steepest;
+}
+
 /* Gets the knots of a location in order; returns 0, or a negative errno value that stops it. */
 struct gn_knot_sink {
     void *self;
@@ -63,5 +78,19 @@ struct gn_knot_sink {
  */
 int gn_amortize(struct gn_op_store *store, uint32_t location, const struct gn_amortize_settings *settings,
                 const struct gn_knot_sink *sink, struct gn_amortize_stats *stats, struct gn_error *err);
+
+/*
+ * The same a part at a time. The store outlives it, and *sink's self and *stats do. 0 or a negative errno
+ * value with err set.
+ */
+struct gn_amortizer;
+int gn_amortizer_open(struct gn_amortizer **amortizer, struct gn_op_store *store, uint32_t location,
+                      const struct gn_amortize_settings *settings, const struct gn_knot_sink *sink,
+                      struct gn_amortize_stats *stats, struct gn_error *err);
+
+/* Goes on until it has told some knots, or to the end. 1; 0: it is at the end; or a negative errno value with
+ * err set. */
+int gn_amortizer_go_on(struct gn_amortizer *amortizer, struct gn_error *err);
+void gn_amortizer_close(struct gn_amortizer *amortizer);
 
 #endif

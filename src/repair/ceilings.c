@@ -1,5 +1,19 @@
 #include "repair/ceilings.h"
 
+/* A record has one time: none of its ops, of which this is the first, may be above the lowest. */
+static uint64_t share(struct gn_op_store *store, uint32_t location, uint64_t first)
+{
+    const uint64_t count = store->rows[location].count;
+    const int64_t high = gn_op_at(store, location, first)->high;
+    uint64_t lowered = 0;
+    for (uint64_t i = first + 1; i < count && gn_op_at(store, location, i)->records == 0; i++) {
+        struct gn_op *op = gn_op_at(store, location, i);
+        lowered += high < op->high;
+        op->high = high < op->high ? high : op->high;
+    }
+    return lowered;
+}
+
 uint64_t gn_ceilings_lower(struct gn_op_store *store, uint32_t location)
 {
     uint64_t lowered = 0;
@@ -14,8 +28,11 @@ uint64_t gn_ceilings_lower(struct gn_op_store *store, uint32_t location)
             high = op->limit;
         if (next && next->high != INT64_MAX && next->high - next->steps < high)
             high = next->high - next->steps;
+        high = high > 0 ? high : 0; /* no time is below */
         lowered += high < op->high;
         op->high = high;
+        if (next && next->records == 0 && (op->records > 0 || i == 0))
+            lowered += share(store, location, i);
         next = op;
     }
     return lowered;

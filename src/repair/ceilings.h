@@ -8,7 +8,8 @@
  *
  *   high(e) = min( upper bound of e,
  *                  high(what depends on e elsewhere) − µ,      told by gn_replay_forward, settings.ceilings
- *                  high(the op after e) − steps )
+ *                  high(the op after e) − steps,
+ *                  high(the other ops of e's record) )
  *
  * Who waited for whom in an uncertain collective (GN_OP_VAGUE) is believed as far as bounds do not disprove
  * it.
@@ -23,8 +24,8 @@
 #include "repair/op_store.h"
 
 /* After a pass with settings.ceilings: takes the limits of the location's sends and begins into op.high, and
- * into that of the ops before them. Returns how many ops got a ceiling below their presynchronised time that
- * was higher before. */
+ * into that of the ops before them and of the same record. Returns how many ops got a ceiling below their
+ * presynchronised time that was higher before. */
 uint64_t gn_ceilings_lower(struct gn_op_store *store, uint32_t location);
 
 /* Turns op.start from the lower bound into the time that the clock starts from: not above ticks and high,

@@ -58,7 +58,9 @@ static void go_on(struct gn_extract *x, struct gn_extract_location *l, const str
     struct gn_extract_stats *s = &x->stats;
     const int64_t ticks = l->next_ticks;
     /* sources that are no files do not number their events */
-    l->record += event->record ? (uint32_t)(event->record - (uint32_t)l->record) : 1;
+    const uint32_t records = event->record ? (uint32_t)(event->record - (uint32_t)l->record) : 1;
+    l->record += records;
+    x->store->rows[l->index].has_gaps |= records != 1;
     if (!l->any || ticks > l->ticks) {
         l->steps += l->any;
         l->ticks = ticks;

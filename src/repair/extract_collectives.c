@@ -5,7 +5,9 @@
 
 /*
  * Instances are numbered in the order in which a process begins them, per group. A trace may say only at its
- * end on which communicator a nonblocking collective was; it and all that began after it wait in a row.
+ * end on which communicator a nonblocking collective was; it and all that began after it wait in a row. Those
+ * on windows come one at a time at a location, and are on no communicator: they neither wait nor are waited
+ * for, not even where one never ends.
  *
  * What an end depends on is what order/instances.h has in its table: the two have to demand the same.
  */
@@ -324,7 +326,10 @@ int gn_extract_begun(struct gn_extract *x, struct gn_extract_location *l, const 
         return gn_extract_failed();
     x->stats.collectives++;
     *slot = start;
-    append(x, start);
+    if (!start->is_window)
+        append(x, start);
+    else if (!start->is_settled && start->comm != GN_NONE)
+        number(x, start);
     return 0;
 }
 
@@ -381,6 +386,8 @@ int gn_extract_ended(struct gn_extract *x, struct gn_extract_location *l, const 
         x->stats.ambiguous += start->begin != NULL;
         number(x, start);
     }
+    if (start->is_window && !start->is_settled)
+        number(x, start);
     if (start->waiting)
         drain(x);
     else

@@ -11,17 +11,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Rows take blocks from extents, which are mapped whole: a process has 65530 mappings and no more. The first
- * ones are memory: most traces need no more, and pages of a file cost the kernel as much as all that is done
- * to the ops. */
-enum { EXTENT_BLOCKS = 64, EXTENTS_IN_MEMORY = 8 }; /* 16 MiB each */
+/* Rows take blocks from extents, which are mapped whole: a process has 65530 mappings and no more. */
+enum { EXTENT_BLOCKS = 64 }; /* 16 MiB */
 static const size_t block_size = GN_OP_BLOCK * sizeof(struct gn_op);
 
 struct gn_op_file {
     int fd; /* -1: in memory */
     uint8_t **extents;
     size_t extent_count, extent_capacity;
-    size_t used; /* blocks of the last extent */
+    size_t in_memory; /* so many extents, the first ones */
+    size_t used;      /* blocks of the last extent */
 };
 
 static int open_unnamed(const char *folder)
@@ -49,8 +48,10 @@ int gn_op_store_open(struct gn_op_store *store, size_t row_count, const char *fo
         store->file->fd = fd;
     else if (fd >= 0)
         close(fd);
-    if (store->file && store->rows)
+    if (store->file && store->rows) {
+        gn_op_store_memory(store, GN_OP_MEMORY_BYTES);
         return 0;
+    }
     gn_op_store_close(store);
     return gn_fail(err, -ENOMEM, "no memory for %zu locations", row_count);
 }
@@ -73,12 +74,17 @@ void gn_op_store_close(struct gn_op_store *store)
     *store = (struct gn_op_store){0};
 }
 
+void gn_op_store_memory(struct gn_op_store *store, uint64_t bytes)
+{
+    store->file->in_memory = bytes / (EXTENT_BLOCKS * block_size);
+}
+
 /* Room is allocated before it is mapped, so that a full disk is an error and not a signal. */
 static uint8_t *new_extent(struct gn_op_file *file)
 {
     const size_t size = EXTENT_BLOCKS * block_size;
-    const bool in_memory = file->fd < 0 || file->extent_count < EXTENTS_IN_MEMORY;
-    const off_t at = in_memory ? 0 : (off_t)((file->extent_count - EXTENTS_IN_MEMORY) * size);
+    const bool in_memory = file->fd < 0 || file->extent_count < file->in_memory;
+    const off_t at = in_memory ? 0 : (off_t)((file->extent_count - file->in_memory) * size);
     int code = in_memory ? 0 : posix_fallocate(file->fd, at, (off_t)size);
     if (code) {
         errno = code;
@@ -94,7 +100,7 @@ static uint8_t *new_extent(struct gn_op_file *file)
 static bool may_rest(const struct gn_op_file *file, const struct gn_op *block)
 {
     bool in_memory = file->fd < 0;
-    for (size_t i = 0; i < file->extent_count && i < EXTENTS_IN_MEMORY; i++)
+    for (size_t i = 0; i < file->extent_count && i < file->in_memory; i++)
         in_memory |= (const uint8_t *)block >= file->extents[i] &&
                      (const uint8_t *)block < file->extents[i] + EXTENT_BLOCKS * block_size;
     return !in_memory;

@@ -15,10 +15,15 @@
 
 enum { GN_OP_BLOCK = 4096 }; /* ops */
 
+/* The first ops are kept in memory: most traces have no more, and pages of a file cost the kernel as much as
+ * all that is done to the ops. */
+#define GN_OP_MEMORY_BYTES (UINT64_C(128) << 20)
+
 struct gn_op_row {
     struct gn_op **blocks; /* of GN_OP_BLOCK ops each */
     uint64_t count;
     size_t block_capacity;
+    bool has_gaps;     /* the file has records that are no events here: of times that nobody has looked at */
     uint64_t released; /* ops of whole blocks that were given back to the kernel: still there, slower */
 };
 
@@ -37,6 +42,10 @@ struct gn_op_store {
  * 0 or a negative errno value; the caller closes in the first case. */
 int gn_op_store_open(struct gn_op_store *store, size_t row_count, const char *folder, struct gn_error *err);
 void gn_op_store_close(struct gn_op_store *store);
+
+/* How many bytes of ops are memory before the file is used, instead of GN_OP_MEMORY_BYTES; in whole extents
+ * of 16 MiB, rounded down. Before the first op. */
+void gn_op_store_memory(struct gn_op_store *store, uint64_t bytes);
 
 /* Adds an op that is all zero but for limit and high INT64_MAX, start INT64_MIN, and returns it; NULL: no
  * memory, or no room on the disk (errno says which). */

@@ -1,9 +1,9 @@
 #include "repair/repair.h"
 
-#include "base/grow.h"
 #include "repair/ceilings.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,6 @@ struct gn_repair {
     struct gn_repair_result *result;
     struct gn_replay_settings pass; /* of the last forward pass */
     uint32_t domains;
-    struct gn_knot *knots;
-    size_t knot_count, knot_capacity;
 };
 
 static double now_s(void)
@@ -159,6 +157,11 @@ static int forward(struct gn_repair *repair, uint32_t index, struct gn_error *er
     return code;
 }
 
+static int64_t threefold(int64_t ticks)
+{
+    return ticks < INT64_MAX / 3 ? 3 * ticks : INT64_MAX;
+}
+
 /* How wrong clocks are for certain: by reversals, where µ is only an estimate. */
 static int64_t proven_wrong(const struct gn_repair *repair)
 {
@@ -210,7 +213,7 @@ static int go_forward(struct gn_repair *repair, struct gn_error *err)
     struct gn_repair_result *result = repair->result;
     result->threshold_ticks = repair->settings->threshold_ticks;
     if (result->threshold_ticks == 0)
-        result->threshold_ticks = 3 * proven_wrong(repair);
+        result->threshold_ticks = threefold(proven_wrong(repair));
     result->converged = true;
     if (result->before.messages.violating + result->before.collectives.violating == 0)
         return 0;
@@ -221,6 +224,12 @@ static int go_forward(struct gn_repair *repair, struct gn_error *err)
         tell(repair, "forward", (double)result->pass_count / GN_REPAIR_PASSES);
         code = forward(repair, result->pass_count++, err);
     } while (code == 0 && !is_enough(repair, result->pass_count - 1, &result->converged));
+    if (code == 0 && result->after.late > 0)
+        return gn_fail(err, -ERANGE,
+                       "%" PRIu64 " sends, receives and collectives would get times above %" PRId64
+                       " (2^62), which are none: are timestamps damaged, or is a latency given that is far "
+                       "too large?",
+                       result->after.late, INT64_MAX / 2);
     if (code == 0 && result->passes[result->pass_count - 1].no_latency) {
         memset(result->latency.ticks, 0,
                (size_t)result->latency.domains * result->latency.domains * sizeof *result->latency.ticks);
@@ -268,32 +277,27 @@ int gn_repair(struct gn_repair **repair, const struct gn_definitions *definition
 
 /* ---- backward ---- */
 
-static int take_knot(void *self, const struct gn_knot *knot)
-{
-    struct gn_repair *repair = self;
-    if (!gn_grow(&repair->knots, &repair->knot_capacity, repair->knot_count, sizeof *repair->knots))
-        return -ENOMEM;
-    repair->knots[repair->knot_count++] = *knot;
-    return 0;
-}
-
-int gn_repair_knots(struct gn_repair *repair, uint32_t location, struct gn_knot_row *row,
+int gn_repair_knots(struct gn_repair *repair, uint32_t location, struct gn_knots **knots,
                     struct gn_error *err)
 {
-    *row = (struct gn_knot_row){0};
-    if (repair->result->pass_count == 0)
+    *knots = NULL;
+    if (repair->result->pass_count == 0 && !repair->store->rows[location].has_gaps)
         return 0;
     const struct gn_amortize_settings settings = {.slope = repair->settings->slope,
                                                   .longest_ticks = repair->settings->longest_ticks,
                                                   .gamma_loss = repair->pass.gamma_loss};
-    const struct gn_knot_sink sink = {repair, take_knot};
-    const double begin_s = now_s();
-    repair->knot_count = 0;
-    gn_op_rest(repair->store, location, 0);
-    int code = gn_amortize(repair->store, location, &settings, &sink, &repair->result->amortized, err);
-    repair->result->seconds_backward += now_s() - begin_s;
-    if (repair->knot_count > 0)
-        *row = (struct gn_knot_row){repair->knots, repair->knot_count};
+    return gn_knots_open(knots, repair->store, location, &settings, err);
+}
+
+int gn_repair_knots_close(struct gn_repair *repair, struct gn_knots *knots, struct gn_error *err)
+{
+    if (!knots)
+        return 0;
+    const struct gn_knots_told *told = gn_knots_told(knots);
+    gn_amortize_stats_add(&repair->result->amortized, &told->stats);
+    repair->result->seconds_backward += told->seconds;
+    int code = gn_knots_state(knots, err);
+    gn_knots_close(knots);
     return code;
 }
 
@@ -325,6 +329,5 @@ void gn_repair_close(struct gn_repair *repair)
     if (!repair)
         return;
     gn_replay_close(repair->replay);
-    free(repair->knots);
     free(repair);
 }

@@ -14,14 +14,14 @@
  *                       job, and stillness is when none of them can go on
  *   transport           how these processes talk: transport_alone, transport_mpi
  *   latency             µ: sampled while measuring, estimated, or given
- *   amortize            shifts → knots of a location, backward
+ *   amortize, knots     shifts → knots of a location, backward
  *   retiming            knots → the time of each record, and how much that differs
  *   condition           the verifier: events again, and nothing of the above but presync and latency
  */
 #ifndef GNOMON_REPAIR_REPAIR_H
 #define GNOMON_REPAIR_REPAIR_H
 
-#include "repair/amortize.h"
+#include "repair/knots.h"
 #include "repair/replay.h"
 
 enum { GN_REPAIR_PASSES = 4 }; /* most forward passes */
@@ -70,24 +70,24 @@ struct gn_repair_result {
     double seconds_measure, seconds_forward, seconds_backward;
 };
 
-/* The knots of a location. */
-struct gn_knot_row {
-    struct gn_knot *knots; /* [count] */
-    uint64_t count;
-};
-
 /* Measures and passes forward, by all processes of the transport together; all that is passed outlives the
- * result. 0 or a negative errno value with err set. */
+ * result. 0 or a negative errno value with err set; -ERANGE, in all of them: corrected times would be above
+ * INT64_MAX / 2. */
 struct gn_repair;
 int gn_repair(struct gn_repair **repair, const struct gn_definitions *definitions, struct gn_op_store *store,
               const struct gn_transport *transport, const uint32_t *owner,
               const struct gn_repair_settings *settings, struct gn_repair_result *result,
               struct gn_error *err);
 
-/* Backward amortization of a location, once each, by the process that has it; *row is valid until the next
- * call: memory is that of one location. NULL knots: nothing moves. 0 or a negative errno value. */
-int gn_repair_knots(struct gn_repair *repair, uint32_t location, struct gn_knot_row *row,
+/* Backward amortization of a location, once each, by the process that has it; several may be open at a time.
+ * *knots NULL: nothing moves, nor is there what could be pushed. 0, and the caller closes with
+ * gn_repair_knots_close; or a negative errno value with err set. */
+int gn_repair_knots(struct gn_repair *repair, uint32_t location, struct gn_knots **knots,
                     struct gn_error *err);
+
+/* Adds to the result what was amortized; not by two at a time. knots NULL is allowed. 0, or the negative
+ * errno value that has ended the row too early, with err set. */
+int gn_repair_knots_close(struct gn_repair *repair, struct gn_knots *knots, struct gn_error *err);
 
 /* When all have asked for their knots: result->amortized and seconds_backward, of all processes. */
 int gn_repair_agree(struct gn_repair *repair, struct gn_repair_result *result, struct gn_error *err);

@@ -8,6 +8,7 @@
 
 enum {
     TURN = 2048,           /* ops of a location before the next one has its turn */
+    STEP = 256,            /* ops of an average location before those that are behind come first */
     KEEP = 2 * GN_OP_BLOCK /* behind the location, ops that limits may still be written to without a detour */
 };
 
@@ -25,6 +26,13 @@ void gn_replay_ready(struct gn_replay *replay, uint32_t location)
     else
         replay->locations[replay->last_ready].after = location;
     replay->last_ready = location;
+}
+
+static void put_far(struct gn_replay *replay, uint32_t location)
+{
+    replay->locations[location].queued = true;
+    replay->locations[location].after = replay->first_far;
+    replay->first_far = location;
 }
 
 void gn_replay_wait(struct gn_replay *replay, uint32_t *waiting, uint32_t location)
@@ -82,10 +90,21 @@ static int64_t own_time(const struct gn_replay *replay, const struct gn_replay_l
     return replay->settings->ceilings ? op->high : op->ticks;
 }
 
+/* What is broken, or given, may ask for more than there is: counted, and no time. */
+static int64_t no_later_than_any(struct gn_replay *replay, int64_t time)
+{
+    const int64_t latest = INT64_MAX / 2;
+    if (time <= latest || !replay->moves)
+        return time;
+    replay->stats.late++;
+    return latest;
+}
+
 /* The op has its time; jumped: because of a predecessor elsewhere. */
 static void settle(struct gn_replay *replay, struct gn_replay_location *at, struct gn_op *op, int64_t time,
                    bool jumped)
 {
+    time = no_later_than_any(replay, time);
     at->corrected = time;
     at->any = true;
     if (jumped) {
@@ -101,6 +120,13 @@ static void settle(struct gn_replay *replay, struct gn_replay_location *at, stru
         replay->stats.largest_shift_ticks = op->shift;
 }
 
+/* Of values ≥ 0; what is too large stays the largest. */
+static uint64_t sum_of(uint64_t a, uint64_t b)
+{
+    const uint64_t most = INT64_MAX;
+    return a < most && b < most - a ? a + b : most;
+}
+
 /* ticks: received − sent; missing: to sent + µ, ≤ 0: nothing. */
 static void count(struct gn_replay_count *counts, int64_t ticks, int64_t missing, bool corrected)
 {
@@ -112,7 +138,7 @@ static void count(struct gn_replay_count *counts, int64_t ticks, int64_t missing
     if (ticks >= 0)
         return;
     counts->reversed++;
-    counts->error_ticks_sum += (uint64_t)-ticks;
+    counts->error_ticks_sum = sum_of(counts->error_ticks_sum, (uint64_t)-ticks);
     if (-ticks > counts->error_ticks_max)
         counts->error_ticks_max = -ticks;
 }
@@ -322,24 +348,84 @@ static void location_done(struct gn_replay *replay, uint32_t location)
     wake_receivers(replay, process);
 }
 
+/* ---- about as far as the others ----
+ *
+ * Senders wait for nobody, and when only measuring nobody does: what they have sent would pile up, all of the
+ * trace in the worst case. So locations go on together, as far in time from where each of them begins. */
+
+static bool is_far(const struct gn_replay *replay, uint32_t location)
+{
+    const struct gn_replay_location *at = &replay->locations[location];
+    return gn_op_at(replay->store, location, at->next)->ticks - at->begin_ticks > replay->until_ticks;
+}
+
+/* Nobody can go on but those that are far ahead: they may, a step. */
+static void raise_until(struct gn_replay *replay)
+{
+    int64_t least = INT64_MAX;
+    uint32_t location = replay->first_far;
+    for (uint32_t i = location; i != GN_NONE; i = replay->locations[i].after) {
+        const struct gn_replay_location *at = &replay->locations[i];
+        const int64_t ticks = gn_op_at(replay->store, i, at->next)->ticks - at->begin_ticks;
+        least = ticks < least ? ticks : least;
+    }
+    replay->until_ticks = least + replay->step_ticks;
+    replay->first_far = GN_NONE;
+    for (uint32_t next; location != GN_NONE; location = next) {
+        next = replay->locations[location].after;
+        replay->locations[location].queued = false;
+        if (is_far(replay, location))
+            put_far(replay, location);
+        else
+            gn_replay_ready(replay, location);
+    }
+}
+
+static void begin_together(struct gn_replay *replay)
+{
+    const struct gn_op_store *store = replay->store;
+    double ops = 0, rows = 0, longest = 0;
+    for (uint32_t i = 0; i < store->row_count; i++) {
+        const uint64_t count = store->rows[i].count;
+        if (count == 0)
+            continue;
+        const int64_t begin = gn_op_at(store, i, 0)->ticks, end = gn_op_at(store, i, count - 1)->ticks;
+        replay->locations[i].begin_ticks = begin;
+        longest = (double)(end - begin) > longest ? (double)(end - begin) : longest;
+        ops += (double)count;
+        rows++;
+    }
+    const double step = ops > 0 ? longest * STEP * rows / ops : 0;
+    replay->step_ticks = step < 0x1p60 ? (int64_t)step : INT64_C(1) << 60;
+    replay->until_ticks = replay->step_ticks;
+    replay->first_far = GN_NONE;
+}
+
+/* ---- turns ---- */
+
 static void take_turn(struct gn_replay *replay, uint32_t location)
 {
     struct gn_replay_location *at = &replay->locations[location];
     const uint64_t count = replay->store->rows[location].count;
     const uint64_t end = count - at->next < TURN ? count : at->next + TURN;
     const uint64_t before = at->next;
-    while (at->next < end && do_op(replay, location, gn_op_at(replay->store, location, at->next)))
-        at->next++;
+    for (struct gn_op *op; at->next < end; at->next++) {
+        op = gn_op_at(replay->store, location, at->next);
+        if (op->ticks - at->begin_ticks > replay->until_ticks || !do_op(replay, location, op))
+            break;
+    }
     replay->ops_done += at->next - before;
     if (at->next > KEEP)
         gn_op_rest(replay->store, location, at->next - KEEP);
     if (at->next == count)
         location_done(replay, location);
+    else if (!at->blocked && is_far(replay, location))
+        put_far(replay, location);
     else if (!at->blocked)
         gn_replay_ready(replay, location);
 }
 
-void gn_replay_run(struct gn_replay *replay)
+bool gn_replay_run(struct gn_replay *replay)
 {
     while (replay->first_ready != GN_NONE && !replay->failed) {
         const uint32_t location = replay->first_ready;
@@ -347,6 +433,10 @@ void gn_replay_run(struct gn_replay *replay)
         replay->locations[location].queued = false;
         take_turn(replay, location);
     }
+    if (replay->failed || replay->first_far == GN_NONE)
+        return false;
+    raise_until(replay);
+    return true;
 }
 
 /* ---- a pass ---- */
@@ -378,9 +468,15 @@ static void begin_pass(struct gn_replay *replay)
         replay->locations_open++;
         gn_replay_ready(replay, i);
     }
+    begin_together(replay);
     for (uint32_t p = 0; p < d->process_count; p++)
         if (is_ours(replay, p) && replay->rows_open[p] == 0)
             gn_replay_leave(replay, p);
+}
+
+static uint64_t halves(int64_t high, int64_t low)
+{
+    return high > INT32_MAX ? INT64_MAX : sum_of((uint64_t)high << 32, (uint64_t)low);
 }
 
 /* The same numbers everywhere: of all ranks. */
@@ -389,12 +485,14 @@ static int agree_on(struct gn_replay *replay, struct gn_replay_stats *all)
     const struct gn_transport *t = replay->transport;
     struct gn_replay_count *counts[] = {&all->messages, &all->collectives, &all->uncertain};
     *all = replay->stats;
-    int64_t sums[3 * 5 + 5], largest[3 * 2 + 1];
+    int64_t sums[3 * 6 + 6], largest[3 * 2 + 1];
     size_t s = 0, m = 0;
     for (int i = 0; i < 3; i++) {
         const struct gn_replay_count *c = counts[i];
-        const uint64_t add[] = {c->messages, c->reversed, c->violating, c->corrected, c->error_ticks_sum};
-        for (size_t k = 0; k < 5; k++)
+        const uint64_t add[] = {c->messages, c->reversed, c->violating, c->corrected,
+                                /* by halves: sums of them fit */
+                                c->error_ticks_sum >> 32, c->error_ticks_sum & UINT32_MAX};
+        for (size_t k = 0; k < 6; k++)
             sums[s++] = (int64_t)add[k];
         largest[m++] = c->worst_ticks;
         largest[m++] = c->error_ticks_max;
@@ -405,6 +503,7 @@ static int agree_on(struct gn_replay *replay, struct gn_replay_stats *all)
     sums[s++] = (int64_t)all->unmatched_receives;
     sums[s++] = (int64_t)all->incomplete_collectives;
     sums[s++] = (int64_t)all->cut;
+    sums[s++] = (int64_t)all->late;
     int code = t->agree(t->self, GN_AGREE_SUM, sums, s);
     if (code == 0)
         code = t->agree(t->self, GN_AGREE_MAX, largest, m);
@@ -414,10 +513,10 @@ static int agree_on(struct gn_replay *replay, struct gn_replay_stats *all)
                                               .reversed = (uint64_t)sums[s + 1],
                                               .violating = (uint64_t)sums[s + 2],
                                               .corrected = (uint64_t)sums[s + 3],
-                                              .error_ticks_sum = (uint64_t)sums[s + 4],
+                                              .error_ticks_sum = halves(sums[s + 4], sums[s + 5]),
                                               .worst_ticks = largest[m],
                                               .error_ticks_max = largest[m + 1]};
-        s += 5;
+        s += 6;
         m += 2;
     }
     all->largest_shift_ticks = largest[m];
@@ -425,6 +524,7 @@ static int agree_on(struct gn_replay *replay, struct gn_replay_stats *all)
     all->unmatched_receives = (uint64_t)sums[s + 2];
     all->incomplete_collectives = (uint64_t)sums[s + 3];
     all->cut = (uint64_t)sums[s + 4];
+    all->late = (uint64_t)sums[s + 5];
     return code;
 }
 

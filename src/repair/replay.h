@@ -39,7 +39,7 @@ struct gn_replay_count {
     uint64_t corrected;                     /* receives that were put forward explicitly */
     int64_t worst_ticks;                    /* most that is missing to send + µ */
     int64_t error_ticks_max;                /* reversed: table 3 */
-    uint64_t error_ticks_sum;
+    uint64_t error_ticks_sum;               /* INT64_MAX: or more */
 };
 
 struct gn_replay_stats {
@@ -47,7 +47,8 @@ struct gn_replay_stats {
     struct gn_replay_count collectives; /* instances' ends, each against its latest predecessor */
     struct gn_replay_count uncertain;   /* ends with GN_OP_VAGUE */
     uint64_t unmatched_sends, unmatched_receives, incomplete_collectives;
-    uint64_t cut; /* passed by because all waited for each other */
+    uint64_t cut;  /* passed by because all waited for each other */
+    uint64_t late; /* ops whose corrected time would be above INT64_MAX / 2, which it was made */
     int64_t largest_shift_ticks;
 };
 

@@ -3,7 +3,7 @@
  *
  *   replay.c       a pass: locations in turn, the clock itself
  *   parcels.c      messages between them
- *   gatherings.c   instances of collectives
+ *   gatherings.c   instances of collectives, with gathering_*.c (gatherings_inside.h)
  *   mail.c         what goes to other processes of the transport, and comes from them
  *   stillness.c    when nobody can go on: the end of a pass, or something to be passed by
  *
@@ -28,8 +28,9 @@ struct gn_replay_location {
     bool queued, blocked;
     bool release; /* the op that it is blocked at is passed by */
     uint32_t process, domain;
-    uint32_t after;    /* in the queue of those that can go on, or of those that wait for the same */
-    int64_t corrected; /* LC' of the op before */
+    uint32_t after;      /* in the queue of those that can go on, or of those that wait for the same */
+    int64_t begin_ticks; /* of its first op */
+    int64_t corrected;   /* LC' of the op before */
     int64_t jump_ticks, jump_shift; /* where the shift began to fall, and what it was */
 };
 
@@ -109,6 +110,8 @@ struct gn_replay_group {
     struct gn_party party[3];   /* of the first side, the second, and both */
     struct gn_gathering **ring; /* by number, as the parcels of a channel */
     uint32_t first, capacity;
+    uint32_t end;    /* above all numbers that there have been */
+    uint32_t passed; /* numbers below it that the ring does not have are over */
 };
 
 /* ---- mail.c ---- */
@@ -167,6 +170,9 @@ struct gn_replay {
     struct gn_replay_stats stats; /* of this rank */
     struct gn_replay_location *locations;
     uint32_t first_ready, last_ready;
+    uint32_t first_far;      /* locations that can go on, but are far ahead of the others; GN_NONE */
+    int64_t until_ticks;     /* how far from their begin locations go now */
+    int64_t step_ticks;      /* by how much that is raised when nobody is behind it */
     uint64_t locations_open; /* that have ops left */
     struct gn_replay_channel *channels;
     uint32_t *first_channel;     /* [process_count] from it; GN_NONE */
@@ -176,6 +182,7 @@ struct gn_replay {
     struct gn_map group_links;
     struct gn_gathering *free_gatherings;
     uint64_t gatherings_open;
+    bool flushed;                /* limits go out as they are: what is open now stays so, for those of all */
     uint32_t *rows_open;         /* [process_count] locations of a process of ours with ops left */
     bool *left;                  /* [process_count] the process sends and begins nothing more */
     bool somebody_left;          /* as all ranks know */
@@ -198,7 +205,8 @@ void gn_replay_ready(struct gn_replay *replay, uint32_t location);
 void gn_replay_wake(struct gn_replay *replay, uint32_t *waiting); /* a whole list of waiting locations */
 void gn_replay_wait(struct gn_replay *replay, uint32_t *waiting, uint32_t location);
 void gn_replay_unwait(struct gn_replay *replay, uint32_t location);
-void gn_replay_run(struct gn_replay *replay); /* until nobody can go on */
+/* Until nobody can go on (false), or all that can are far ahead: then they are ready. */
+bool gn_replay_run(struct gn_replay *replay);
 void gn_replay_leave(struct gn_replay *replay, uint32_t process);
 
 /* A receive, and an end of a collective, in presynchronised time. */

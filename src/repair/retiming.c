@@ -11,12 +11,37 @@ static bool is_behind(const struct gn_knot *knot, uint64_t record, int64_t ticks
     return knot->record ? knot->record < record : knot->ticks <= ticks;
 }
 
+/* Gets more knots, and forgets those before the one before `next`. False: there are no more. */
+static bool get_more(struct gn_retiming *r)
+{
+    if (r->is_over)
+        return false;
+    const uint64_t done = r->next > 0 ? r->next - 1 : 0, had = r->knots.count - done;
+    r->is_over = r->source.more(r->source.self, done, &r->knots) <= 0;
+    r->next -= done;
+    r->next_op = r->next_op > done ? r->next_op - done : 0;
+    for (uint64_t i = r->knots.count; i-- > had;)
+        if (r->knots.knots[i].record > 0) {
+            r->last_record = r->knots.knots[i].record;
+            break;
+        }
+    return !r->is_over;
+}
+
+/* Whether it is there, and all ops of its record. */
+static bool has_op(const struct gn_retiming *r)
+{
+    return r->next_op < r->knots.count && r->knots.knots[r->next_op].record < r->last_record;
+}
+
 static void find_op(struct gn_retiming *r)
 {
     const struct gn_knot_row *row = &r->knots;
     r->next_op = r->next_op > r->next ? r->next_op : r->next;
-    while (r->next_op < row->count && row->knots[r->next_op].record == 0)
-        r->next_op++;
+    do {
+        while (r->next_op < row->count && row->knots[r->next_op].record == 0)
+            r->next_op++;
+    } while (!has_op(r) && get_more(r));
     if (r->next_op < row->count)
         r->op_new = row->knots[r->next_op].ticks + row->knots[r->next_op].shift;
 }
@@ -38,12 +63,26 @@ static void find_line(struct gn_retiming *r)
         r->line = gn_line(left->ticks, left->shift, right->ticks, right->shift);
 }
 
+/* What is later than the op after it is no event here, which that op would have had to come after: whatever a
+ * broken record has for a time, it stands still, and pushes nothing. */
+static int64_t as_event(const struct gn_retiming *r, uint64_t record, int64_t old)
+{
+    if (r->next_op >= r->knots.count)
+        return old;
+    const struct gn_knot *op = &r->knots.knots[r->next_op];
+    if (record >= op->record || old <= op->ticks)
+        return old;
+    return r->any ? r->latest_old : op->ticks;
+}
+
 static void look_ahead(struct gn_retiming *r, uint64_t record, int64_t ticks)
 {
-    const uint64_t before = r->next;
-    while (r->next < r->knots.count && is_behind(&r->knots.knots[r->next], record, ticks))
-        r->next++;
-    if (r->next != before)
+    bool is_past = false;
+    do {
+        for (; r->next < r->knots.count && is_behind(&r->knots.knots[r->next], record, ticks); r->next++)
+            is_past = true;
+    } while (r->next == r->knots.count && get_more(r));
+    if (is_past)
         find_line(r);
 }
 
@@ -147,7 +186,7 @@ static void find_bounds(struct gn_retiming *r, uint64_t ticks)
 }
 
 struct gn_retiming gn_retiming_begin(const struct gn_presync *presync, uint32_t location,
-                                     const struct gn_knot_row *knots, struct gn_deviation *deviation)
+                                     const struct gn_knot_source *knots, struct gn_deviation *deviation)
 {
     const uint64_t rate = presync->definitions ? presync->definitions->ticks_per_second : 0;
     struct gn_retiming r = {.map = gn_presync_map(presync, location),
@@ -155,10 +194,11 @@ struct gn_retiming gn_retiming_begin(const struct gn_presync *presync, uint32_t 
                             .is_raw = !gn_presync_moves(presync, location),
                             .is_bounded = presync->kind == GN_PRESYNC_BOUNDS,
                             .microsecond_ticks = (rate ? (double)rate : 1e9) * 1e-6,
+                            .is_over = !knots || !knots->more,
                             .is_still = true};
-    if (knots && knots->count > 0)
-        r.knots = *knots;
-    if (r.knots.count > 0)
+    if (!r.is_over)
+        r.source = *knots;
+    if (get_more(&r))
         find_line(&r);
     return r;
 }
@@ -168,13 +208,19 @@ uint64_t gn_retiming_time(void *retiming, uint64_t record, uint64_t ticks)
     struct gn_retiming *r = retiming;
     if (ticks > INT64_MAX / 2)
         return ticks;
-    const int64_t old = r->is_raw ? (int64_t)ticks : gn_presync_ticks(&r->map, ticks);
+    int64_t old = r->is_raw ? (int64_t)ticks : gn_presync_ticks(&r->map, ticks);
+    if (r->knots.count > 0) {
+        look_ahead(r, record, r->latest_old);
+        old = as_event(r, record, old);
+    }
     const bool goes_on = r->any && old > r->latest_old;
     find_bounds(r, ticks);
     r->steps += goes_on;
     int64_t new = r->knots.count > 0 ? moved(r, record, old, goes_on) : old;
     if (r->any && new < r->new_ticks)
         new = r->new_ticks;
+    r->is_late |= new > INT64_MAX / 2;
+    new = new < 0 ? 0 : new < INT64_MAX / 2 ? new : INT64_MAX / 2; /* bounds may be anywhere */
     if (!r->any)
         r->first_old = old, r->first_new = new;
     count(r, old, new);

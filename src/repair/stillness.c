@@ -131,10 +131,17 @@ static void cut(struct gn_replay *replay)
     gn_replay_unwait(replay, (uint32_t)which);
 }
 
+static uint64_t run_alone(struct gn_replay *replay)
+{
+    while (gn_replay_run(replay))
+        ;
+    return replay->locations_open;
+}
+
 void gn_stillness_reach(struct gn_replay *replay)
 {
     if (replay->transport->size == 1) {
-        while (gn_replay_run(replay), replay->locations_open > 0 && !replay->failed)
+        while (run_alone(replay) > 0 && !replay->failed)
             if (!tell_left(replay))
                 cut(replay);
         return;

@@ -108,15 +108,30 @@ static const uint8_t *map_file(int file, size_t *size)
     return bytes == MAP_FAILED ? NULL : bytes;
 }
 
-uint64_t gn_archive_most_records(const char *folder, uint64_t location)
+/* Whether records lead from the begin of the last chunk to the end of the file, and not behind it. */
+static bool leads_to_end(const uint8_t *bytes, uint64_t size, uint64_t chunk)
 {
-    enum { LEAST_BYTES = 2 }; /* its kind, and how long it is */
-    struct stat is = {.st_size = 0};
-    int file = open_file(folder, location, "evt");
-    bool is_known = file >= 0 && fstat(file, &is) == 0;
-    if (file >= 0)
-        close(file);
-    return is_known ? (uint64_t)is.st_size / LEAST_BYTES : UINT64_MAX;
+    uint64_t bytes_of;
+    struct rest rest;
+    if (!enter_chunk(&rest, bytes, size, (size - 1) / chunk * chunk, chunk))
+        return false;
+    while ((bytes_of = gn_event_record_size(rest.at, rest.size, rest.is_other_order)))
+        skip(&rest, bytes_of);
+    return rest.size == GN_END_SIZE && rest.at[0] == GN_RECORD_END_OF_LAST_CHUNK;
+}
+
+enum gn_file_state gn_archive_events_end(const char *folder, uint64_t location, uint64_t chunk)
+{
+    size_t size;
+    enum gn_file_state state = gn_archive_events_state(folder, location);
+    if (state != GN_FILE_WHOLE)
+        return state;
+    const uint8_t *bytes = chunk ? map_file(open_file(folder, location, "evt"), &size) : NULL;
+    if (!bytes) /* the library will say why */
+        return GN_FILE_WHOLE;
+    bool leads = leads_to_end(bytes, size, chunk);
+    munmap((void *)bytes, size);
+    return leads ? GN_FILE_WHOLE : GN_FILE_CUT;
 }
 
 uint64_t gn_archive_file_records(const char *folder, uint64_t location, uint64_t chunk)

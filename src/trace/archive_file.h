@@ -3,8 +3,9 @@
  *
  * The library reads a file chunk by chunk into memory that it does not clear, and takes the end of a chunk
  * from what it finds there. Of a file that was cut off (a crash, a full disk) it reads on into what was in
- * that memory before: events of another location, perhaps. So it must be told how many records there are;
- * only their outermost form (trace/file_record.h) is needed for that.
+ * that memory before: events of another location, perhaps. Damage to the last chunk sends it there, too, for
+ * ever where each new piece of memory has the remains of such a chunk. So it must be told how many records
+ * there are; only their outermost form (trace/file_record.h) is needed for that.
  */
 #ifndef GNOMON_TRACE_ARCHIVE_FILE_H
 #define GNOMON_TRACE_ARCHIVE_FILE_H
@@ -28,8 +29,9 @@ enum gn_file_state gn_archive_definitions_state(const char *folder);
  * file says, however much longer than the file that is.) chunk: bytes. */
 uint64_t gn_archive_definitions_count(const char *folder, uint64_t chunk);
 
-/* More events than a location's file of this size can have; UINT64_MAX: it cannot be told. */
-uint64_t gn_archive_most_records(const char *folder, uint64_t location);
+/* The same, and whether its last chunk has records up to there and nothing that sends the library behind it.
+ * chunk: bytes. */
+enum gn_file_state gn_archive_events_end(const char *folder, uint64_t location, uint64_t chunk);
 
 /* How many records an event file has that are complete; chunk: its chunks' size in bytes. 0 if it cannot be
  * read. */

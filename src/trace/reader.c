@@ -50,6 +50,7 @@ static void close_reader(void *self)
     free(r->locations);
     free(r->processes);
     free(r->open);
+    free(r->shared.report.ends);
     free(r->shared.has_no_numbers);
     free(r);
 }
@@ -98,7 +99,8 @@ static int prepare_locations(struct reader *r, struct gn_error *err)
     const struct gn_definitions *d = r->shared.definitions;
     r->locations = calloc(d->location_count + 1, sizeof *r->locations);
     r->processes = calloc(d->process_count + 1, sizeof *r->processes);
-    if (!r->locations || !r->processes)
+    r->shared.report.ends = calloc(d->location_count + 1, sizeof *r->shared.report.ends);
+    if (!r->locations || !r->processes || !r->shared.report.ends)
         return gn_fail(err, -ENOMEM, "no memory for the %zu locations of the trace", d->location_count);
     for (size_t i = 0; i < d->location_count; i++) {
         struct process *process = &r->processes[d->locations[i].process];

@@ -31,6 +31,7 @@ struct gn_trace_report {
     uint64_t missing_files; /* locations without an event file */
     uint64_t truncated;     /* locations whose file ends in the middle */
     uint64_t miscounted;    /* locations with another number of events than their definition says */
+    uint64_t *ends; /* [location_count] the first record of its file that cannot be read; 0: there is none */
 };
 
 /*

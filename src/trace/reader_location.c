@@ -108,7 +108,7 @@ static bool look_at_files(struct gn_reader_location *l)
     l->limit = UINT64_MAX;
     if (!s->has_plain_files)
         return true;
-    enum gn_file_state events = gn_archive_events_state(s->archive.folder, id);
+    enum gn_file_state events = gn_archive_events_end(s->archive.folder, id, s->event_chunk);
     if (events == GN_FILE_MISSING) {
         s->report.missing_files++;
         return false;
@@ -117,9 +117,6 @@ static bool look_at_files(struct gn_reader_location *l)
         find_cut(l);
         return false;
     }
-    /* Damage may send the library behind the end of the file, where it finds what its memory held before: for
-     * ever, when that looks like a chunk. */
-    l->limit = gn_archive_most_records(s->archive.folder, id);
     if (events == GN_FILE_CUT) {
         find_cut(l);
         l->limit = gn_archive_file_records(s->archive.folder, id, s->event_chunk);
@@ -223,6 +220,15 @@ static void finish(struct gn_reader_location *l)
     report->miscounted += d->events != UINT64_MAX && d->events != l->records;
 }
 
+/* What the library says that it has read is less when it ends with an error. */
+static void find_end(struct gn_reader_location *l)
+{
+    const uint64_t readable = l->position > l->records ? l->position : l->records;
+    l->shared->report.ends[l->index] = readable + 1;
+    if (!l->is_cut)
+        find_cut(l);
+}
+
 /* Errors that are the machine's and not the file's. */
 static bool is_ours(OTF2_ErrorCode status)
 {
@@ -247,8 +253,8 @@ static int read_batch(struct gn_reader_location *l, struct gn_error *err)
     if (is_ours(status))
         return gn_fail(err, -EIO, "cannot read the events of location %" PRIu64 " in %s: %s",
                        definition(l)->file_id, l->shared->archive.folder, gn_otf2_error_text());
-    if ((status != OTF2_SUCCESS || l->records >= l->limit) && !l->is_cut)
-        find_cut(l);
+    if (status != OTF2_SUCCESS)
+        find_end(l);
     if (status != OTF2_SUCCESS || records < l->shared->batch)
         finish(l);
     return 0;

@@ -4,6 +4,7 @@
 #include "trace/copy_file.h"
 #include "trace/file_record.h"
 #include "trace/retime_events.h"
+#include "trace/retime_place.h"
 #include "trace/retime_records.h"
 
 #include <ctype.h>
@@ -19,8 +20,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* In the unfinished folder: that it is one, and, by a lock, that its maker lives. */
-#define MARK ".gnomon-unfinished"
 #define UNFINISHED ".unfinished"
 
 struct gn_retime {
@@ -47,73 +46,7 @@ __attribute__((format(printf, 1, 2))) static char *path_of(const char *format, .
     return size < 0 ? NULL : path;
 }
 
-/* ---- where ---- */
-
-static bool is_below(const char *path, const char *folder)
-{
-    size_t length = strlen(folder);
-    return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == '\0');
-}
-
-/* The folder that a path is in, without links; to be freed. */
-static char *folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-    char *real = folder ? realpath(folder, NULL) : NULL;
-    free(folder);
-    return real;
-}
-
-/* Neither may the new archive be part of the old one, nor the old one be where the new one is made. */
-static int check_apart(const struct gn_retime *r, struct gn_error *err)
-{
-    int code = 0;
-    char *input = folder_of(r->archive.anchor), *parent = folder_of(r->out);
-    const char *slash = strrchr(r->out, '/'), *name = slash ? slash + 1 : r->out;
-    char *out = parent ? path_of("%s/%s", strcmp(parent, "/") == 0 ? "" : parent, name) : NULL;
-    char *unfinished = out ? path_of("%s" UNFINISHED, out) : NULL;
-    if (!parent)
-        code = gn_fail(err, -errno, "cannot write to %s: the folder it should be in: %s", r->out,
-                       strerror(errno));
-    else if (!input || !unfinished)
-        code = no_memory(r, err);
-    else if (is_below(out, input) || is_below(input, unfinished))
-        code = gn_fail(err, -EINVAL,
-                       "cannot write to %s: the trace %s is there itself; name a folder outside of its own",
-                       r->out, r->archive.anchor);
-    free(input);
-    free(parent);
-    free(out);
-    free(unfinished);
-    return code;
-}
-
-static bool is_empty_folder(const char *path)
-{
-    const struct dirent *entry;
-    size_t entries = 0;
-    DIR *folder = opendir(path);
-    while (folder && (entry = readdir(folder)))
-        entries++;
-    if (folder)
-        closedir(folder);
-    return folder && entries <= 2;
-}
-
-static int out_exists(const struct gn_retime *r, struct gn_error *err)
-{
-    return gn_fail(err, -EEXIST, "%s exists already: remove it, or name another folder", r->out);
-}
-
-static int check_out(const struct gn_retime *r, struct gn_error *err)
-{
-    struct stat is;
-    int code = check_apart(r, err);
-    if (code < 0 || lstat(r->out, &is) != 0)
-        return code;
-    return S_ISDIR(is.st_mode) && is_empty_folder(r->out) ? 0 : out_exists(r, err);
-}
+/* ---- what ---- */
 
 static bool is_chunk_size(uint64_t size)
 {
@@ -140,7 +73,7 @@ static int check_archive(const struct gn_retime *r, struct gn_error *err)
 
 static char *mark_in(const char *folder)
 {
-    return path_of("%s/" MARK, folder);
+    return path_of("%s/" GN_RETIME_MARK, folder);
 }
 
 /* What somebody who was killed has left is removed; what is not known to be that stays, and is an error. */
@@ -232,7 +165,8 @@ static char *without_slashes(const char *path)
     return strndup(path, length);
 }
 
-static int prepare(struct gn_retime *r, const char *path, const char *out, bool maker, struct gn_error *err)
+/* What there is, and where that will be. */
+static int find(struct gn_retime *r, const char *path, const char *out, struct gn_error *err)
 {
     int code = gn_archive_find(&r->archive, path, err);
     if (code < 0)
@@ -241,13 +175,31 @@ static int prepare(struct gn_retime *r, const char *path, const char *out, bool 
     r->name = slash ? slash + 1 : r->archive.folder;
     r->out = without_slashes(out);
     r->unfinished = r->out ? path_of("%s" UNFINISHED, r->out) : NULL;
-    code = r->unfinished ? check_archive(r, err) : no_memory(r, err);
+    return r->unfinished ? check_archive(r, err) : no_memory(r, err);
+}
+
+static int prepare(struct gn_retime *r, const char *path, const char *out, bool maker, struct gn_error *err)
+{
+    int code = find(r, path, out, err);
     if (code < 0)
         return code;
     if (!maker)
         return find_unfinished(r, err);
-    code = check_out(r, err);
+    code = gn_retime_place(&r->archive, r->out, r->unfinished, err);
     return code < 0 ? code : make_unfinished(r, err);
+}
+
+int gn_retime_check(const char *path, const char *out, struct gn_error *err)
+{
+    struct gn_retime *r = calloc(1, sizeof *r);
+    if (!r)
+        return gn_fail(err, -ENOMEM, "no memory to write the trace %s again", path);
+    r->mark = -1;
+    int code = find(r, path, out, err);
+    if (code == 0)
+        code = gn_retime_place(&r->archive, r->out, r->unfinished, err);
+    gn_retime_close(r);
+    return code;
 }
 
 int gn_retime_open(struct gn_retime **retime, const char *path, const char *out, bool maker,
@@ -433,7 +385,7 @@ static int pass_thumbnail(const struct rest *rest, const char *name)
 
 static int copy_thumbnails(const struct rest *rest)
 {
-    char *folder = folder_of(rest->retime->archive.anchor);
+    char *folder = gn_retime_folder_of(rest->retime->archive.anchor);
     int code = folder ? for_entries(folder, pass_thumbnail, rest) : no_memory(rest->retime, rest->err);
     free(folder);
     return code;
@@ -518,7 +470,7 @@ static int sync_all(const struct gn_retime *r, struct gn_error *err)
 
 static void sync_folder_of(const char *path)
 {
-    char *folder = folder_of(path);
+    char *folder = gn_retime_folder_of(path);
     int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     if (fd >= 0) {
         fsync(fd);
@@ -531,7 +483,7 @@ static int give_name(struct gn_retime *r, struct gn_error *err)
 {
     if (rename(r->unfinished, r->out) != 0)
         return errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR
-                   ? out_exists(r, err)
+                   ? gn_fail(err, -EEXIST, "%s is there already: remove it, or name another folder", r->out)
                    : gn_fail(err, -errno, "cannot rename %s to %s: %s", r->unfinished, r->out,
                              strerror(errno));
     char *mark = mark_in(r->out); /* one that stays does no harm: the archive is whole */

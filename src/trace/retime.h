@@ -29,7 +29,12 @@ struct gn_retime_range {
 struct gn_retimer {
     void *self;
     uint64_t (*time)(void *self, uint64_t record, uint64_t ticks);
+    uint64_t end; /* this record cannot be understood, and with all behind it is left out; 0: there is none */
 };
+
+/* Whether gn_retime_open with these can succeed, as far as that can be told without changing anything: early,
+ * where much is done before. Its errors. */
+int gn_retime_check(const char *path, const char *out, struct gn_error *err);
 
 /*
  * path: as for gn_trace_open (trace/reader.h). out: the folder of the new archive, which must not be there

@@ -14,6 +14,7 @@ struct pass {
     uint64_t chunk;
     const struct gn_retimer *retimer;
     struct gn_error *err;
+    uint64_t end;    /* as the retimer's */
     bool is_whole;   /* the input ends as it should */
     bool is_writing; /* a timestamp has changed, or will: the output is open */
     uint64_t events;
@@ -27,7 +28,7 @@ struct pass {
     bool stop_is_other_order;
 };
 
-/* How the records of a chunk, or of the file, end. */
+/* How the records of a chunk, or of the file, end; CUT: where none can be read, or was to be. */
 enum end { GOES_ON, ENDED, CUT };
 
 /* ---- writing ---- */
@@ -177,6 +178,8 @@ static int pass_chunk(struct pass *p, enum end *end)
                 break;
             p->ticks = gn_file_number(record + 1, other);
             unit = at;
+        } else if (record[0] != GN_RECORD_ATTRIBUTES && p->events + 1 == p->end) {
+            break;
         } else if (record[0] != GN_RECORD_ATTRIBUTES) {
             int code = pass_event(p, unit, record, at);
             if (code < 0)
@@ -260,7 +263,7 @@ static int retime(struct pass *p)
     int code = check_begin(p);
     if (code < 0)
         return code;
-    p->is_whole = gn_chunk_input_is_whole(&p->in, p->err);
+    p->is_whole = gn_chunk_input_is_whole(&p->in, p->err) && p->end == 0;
     if (p->is_whole && !p->retimer && (p->events = count_quickly(p)) > 0)
         return gn_copy_file(p->from, p->to, p->err);
     code = pass_file(p, &end);
@@ -270,7 +273,12 @@ static int retime(struct pass *p)
 int gn_retime_events(const char *from, const char *to, uint64_t chunk, const struct gn_retimer *retimer,
                      uint64_t *events, struct gn_error *err)
 {
-    struct pass p = {.from = from, .to = to, .chunk = chunk, .retimer = retimer, .err = err};
+    struct pass p = {.from = from,
+                     .to = to,
+                     .chunk = chunk,
+                     .retimer = retimer,
+                     .end = retimer ? retimer->end : 0,
+                     .err = err};
     p.stop = UINT64_MAX;
     p.out.fd = -1;
     int code = gn_chunk_input_open(&p.in, from, chunk, err);

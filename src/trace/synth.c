@@ -59,8 +59,8 @@ static int check_shares(const struct gn_synth_settings *s, struct gn_error *err)
         return gn_fail(err, -EINVAL, "unmatched %g: a share between 0 and 0.5 is expected", s->unmatched);
     if (!within(s->lost, 0, 0.9))
         return gn_fail(err, -EINVAL, "lost %g: a share between 0 and 0.9 is expected", s->lost);
-    if (!within(s->fast_percent, 0, 100))
-        return gn_fail(err, -EINVAL, "faster by %g %%: 0 to 100 is expected", s->fast_percent);
+    if (!within(s->fast_percent, -10000, 100))
+        return gn_fail(err, -EINVAL, "faster by %g %%: -10000 (slower) to 100 is expected", s->fast_percent);
     return 0;
 }
 

@@ -18,7 +18,8 @@ struct gn_synth_settings {
     const char *pattern; /* a name of gn_synth_patterns() */
     uint32_t locations;  /* 1 … 100000: ranks, one location each */
     uint64_t events;     /* about as many in all, at least one iteration */
-    uint64_t iterations; /* exactly as many; 0: as events say, which differs where a faster program tests less */
+    uint64_t
+        iterations; /* exactly as many; 0: as events say, which differs where a faster program tests less */
     uint64_t seed;
     uint32_t domains; /* clock domains; ranks are dealt to them in blocks */
     double offset_ns; /* clocks start within ± this of the truth */
@@ -38,7 +39,7 @@ struct gn_synth_settings {
     const char *fast_region;  /* computes faster than the others by fast_percent at fast_rank (GN_NONE: at all
                                  ranks), everything else and all random numbers being the same; NULL: none */
     uint32_t fast_rank;
-    double fast_percent;
+    double fast_percent;     /* −10000 … 100; below 0 it is slower */
     bool measured;           /* clocks were compared with the first domain's: gn_synth_measure */
     double measure_error_ns; /* each time to within ± this */
     double measure_period_s; /* as often as this, too; 0: only at the begin and at the end */

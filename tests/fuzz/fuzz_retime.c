@@ -36,7 +36,7 @@ static int retime_file(struct gn_retime *r, const char *path, const char *out, u
                        struct gn_error *err)
 {
     uint64_t events, id = strtoull(strrchr(path, '/') + 1, NULL, 10);
-    const struct gn_retimer retimer = {&seed, new_time};
+    const struct gn_retimer retimer = {.self = &seed, .time = new_time};
     int code = gn_retime_location(r, id, seed % 4 ? &retimer : NULL, &events, err);
     if (code < 0)
         return code;

@@ -104,6 +104,12 @@ static int64_t last_lo(const struct maker_call *truth)
     return lo_ns;
 }
 
+/* What comes by message may have been under way for so long. */
+static int64_t allowance(const struct run *r, const struct gn_take *t)
+{
+    return t->kind == GN_TAKE_MESSAGE ? r->made->longest_ns : 0;
+}
+
 /* Of what a take gave, when it may have been there: [lo, hi]. Inputs of messages have one giver. */
 static struct gn_interval given(const struct run *r, const struct gn_take *t)
 {
@@ -111,7 +117,7 @@ static struct gn_interval given(const struct run *r, const struct gn_take *t)
     struct gn_interval when = {INT64_MIN, INT64_MIN};
     if (t->kind == GN_TAKE_MESSAGE || t->kind == GN_TAKE_RECEIVER) {
         when = h->calls[t->from].enter;
-        when.hi_ns += t->kind == GN_TAKE_MESSAGE ? r->made->longest_ns : 0;
+        when.hi_ns += allowance(r, t);
         return when;
     }
     const struct gn_gathering *g = &h->gatherings[t->from];
@@ -142,6 +148,7 @@ static void leave(struct run *r, uint32_t call)
     for (uint32_t i = c->first_take; i < c->first_take + c->take_count; i++) {
         struct gn_take *t = &r->h->takes[i];
         const struct gn_interval when = given(r, t);
+        t->given = (struct gn_interval){when.lo_ns, when.hi_ns - allowance(r, t)};
         t->is_tight = when.hi_ns >= lo_ns;
         t->extra_ns = positive(lo_ns - when.hi_ns);
         t->room_ns = positive(c->leave.hi_ns - when.lo_ns);
@@ -362,6 +369,7 @@ void maker_make(struct made *made, const struct maker_settings *settings)
     h->part_order = calloc(MOST_CALLS, sizeof *h->part_order);
     h->first_call = calloc(MAKER_LOCATIONS, sizeof *h->first_call);
     h->last_call = calloc(MAKER_LOCATIONS, sizeof *h->last_call);
+    h->is_carried = calloc(MAKER_LOCATIONS, sizeof *h->is_carried);
     h->rate_lo = calloc(MAKER_LOCATIONS, sizeof *h->rate_lo);
     h->rate_hi = calloc(MAKER_LOCATIONS, sizeof *h->rate_hi);
     h->longest_ns = (double)made->longest_ns;
@@ -371,9 +379,9 @@ void maker_make(struct made *made, const struct maker_settings *settings)
 void maker_clear(struct made *made)
 {
     struct gn_history *h = &made->history;
-    void *all[] = {made->truth,   made->piece_ns, h->activities, h->calls,  h->steps,
-                   h->pieces,     h->takes,       h->gatherings, h->parts,  h->part_order,
-                   h->first_call, h->last_call,   h->rate_lo,    h->rate_hi};
+    void *all[] = {made->truth,   made->piece_ns, h->activities, h->calls,   h->steps,
+                   h->pieces,     h->takes,       h->gatherings, h->parts,   h->part_order,
+                   h->first_call, h->last_call,   h->is_carried, h->rate_lo, h->rate_hi};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
     gn_definitions_free(made->definitions);

@@ -130,6 +130,33 @@ static void test_nothing_jumps(void **state)
     close_row(&row);
 }
 
+/* Where records between them are none of ours, ops are told that do not move. */
+static void test_gaps_tell_still_ops(void **state)
+{
+    (void)state;
+    struct row row = row_with(0.01, 100000, 0.99);
+    row.store.rows[1].has_gaps = true;
+    add(&row, GN_OP_SEND, 500, 0, INT64_MAX);
+    add(&row, GN_OP_SEND, 1500, 0, INT64_MAX)->records = 3;
+    run(&row);
+    const struct gn_knot still[] = {{1, 500, 0, 1, 0}, {4, 1500, 0, 1, 0}};
+    check_knots(&row, still, LENGTH(still));
+    close_row(&row);
+    row = row_with(0, 100000, 0.99);
+    row.store.rows[1].has_gaps = true;
+    add(&row, GN_OP_SEND, 500, 0, INT64_MAX);
+    add(&row, GN_OP_SEND, 1500, 0, INT64_MAX);
+    add_jump(&row, 2000, 5);
+    add(&row, GN_OP_SEND, 3000, 0, INT64_MAX);
+    add(&row, GN_OP_SEND, 4000, 0, INT64_MAX);
+    run(&row);
+    const struct gn_knot around[] = {{1, 500, 0, 1, 0},  {2, 1500, 0, 1, 0}, {0, 2000, 0, 0, 0},
+                                     {3, 2000, 5, 1, 0}, {0, 2500, 0, 0, 0}, {4, 3000, 0, 1, 0},
+                                     {5, 4000, 0, 1, 0}};
+    check_knots(&row, around, LENGTH(around));
+    close_row(&row);
+}
+
 /* A jump of 100 with a slope of 1/10: a straight line from 1000 ticks before. γ = 1: it does not fall. */
 static void test_one_jump_is_built_up_by_a_line(void **state)
 {
@@ -726,6 +753,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_jumps),
+        cmocka_unit_test(test_gaps_tell_still_ops),
         cmocka_unit_test(test_one_jump_is_built_up_by_a_line),
         cmocka_unit_test(test_limits_below_the_line_bend_it),
         cmocka_unit_test(test_path_is_the_shortest),

@@ -17,9 +17,11 @@
 #define SEEDS 4000
 #endif
 
-/* Things on the path: activities, call paths, the region without a path; of each process, then of all. */
+/* Things on the path: activities, call paths, the region without a path, anything; of each process, then of
+ * all. */
 enum {
-    KINDS = MAKER_ACTIVITIES + MAKER_PATHS + 1,
+    ANYTHING = MAKER_ACTIVITIES + MAKER_PATHS + 1,
+    KINDS = ANYTHING + 1,
     THINGS = KINDS * (MAKER_PROCESSES + 1),
     CROSSES = THINGS,
     MOST_PATHS = 300000
@@ -55,6 +57,8 @@ static void add(struct paths *p, uint32_t kind, uint32_t process, struct span wh
 {
     add_to(&p->now[kind * (MAKER_PROCESSES + 1) + process], what, sign);
     add_to(&p->now[kind * (MAKER_PROCESSES + 1) + MAKER_PROCESSES], what, sign);
+    if (kind != ANYTHING)
+        add(p, ANYTHING, process, what, sign);
 }
 
 static void add_pieces(struct paths *p, uint32_t call, double sign)
@@ -166,7 +170,8 @@ static uint32_t thing_of(const struct gn_critical_row *row)
 {
     const uint32_t kind = row->activity != GN_NONE ? row->activity
                           : row->path != GN_NONE   ? MAKER_ACTIVITIES + row->path
-                                                   : MAKER_ACTIVITIES + MAKER_PATHS;
+                          : row->region != GN_NONE ? MAKER_ACTIVITIES + MAKER_PATHS
+                                                   : ANYTHING;
     return kind * (MAKER_PROCESSES + 1) + (row->process == GN_NONE ? MAKER_PROCESSES : row->process);
 }
 
@@ -201,13 +206,14 @@ static void check_rows(const struct maker_settings *s, const struct paths *p, co
     for (size_t i = 0; i < c->count; i++) {
         const uint32_t thing = thing_of(&c->rows[i]);
         assert_false(has_row[thing]);
-        assert_true((i >= c->first_whole) == (c->rows[i].process == GN_NONE));
+        assert_true((i >= c->first_whole && i < c->first_process) == (c->rows[i].process == GN_NONE));
+        assert_true((i >= c->first_process) == (thing / (MAKER_PROCESSES + 1) == ANYTHING));
         has_row[thing] = true;
         (is_exact(s) ? assert_same : assert_within)(s, c->rows[i].lo_ns, p->least[thing],
                                                     least(p, p->most[thing]), c->rows[i].hi_ns);
         assert_true(c->rows[i].lo_ns <= p->real[thing] + 1e-3 && p->real[thing] <= c->rows[i].hi_ns + 1e-3);
     }
-    for (int i = 0; i < THINGS; i++)
+    for (int i = 0; i < THINGS - 1; i++) /* the last one is anything at all */
         if (!has_row[i])
             assert_true(p->most[i] <= 1e-6);
     /* Behind a collective it is not kept who of those that were last at the same time was meant. */
@@ -220,12 +226,12 @@ static void check_sums(const struct made *made, const struct paths *p, const str
     const double slack = 1e-6 * (double)made->history.length.hi_ns;
     for (int whole = 0; whole < 2; whole++) {
         double lo = 0, hi = 0, real = 0;
-        for (size_t i = whole ? c->first_whole : 0; i < (whole ? c->count : c->first_whole); i++) {
+        for (size_t i = whole ? c->first_whole : 0; i < (whole ? c->first_process : c->first_whole); i++) {
             lo += c->rows[i].lo_ns;
             hi += c->rows[i].hi_ns;
         }
         for (int i = 0; i < THINGS; i++)
-            real += (i % (MAKER_PROCESSES + 1) == MAKER_PROCESSES) ? p->real[i] : 0;
+            real += i % (MAKER_PROCESSES + 1) == MAKER_PROCESSES && i < THINGS - 1 ? p->real[i] : 0;
         assert_true(lo <= (double)made->history.length.hi_ns + slack);
         assert_true(hi >= real - slack);
     }

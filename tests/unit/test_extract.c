@@ -625,6 +625,41 @@ static void collectives_are_counted_by_group(void **state)
     close_scene(&s);
 }
 
+/* A begin on a window whose end never comes, nor says which window it was, keeps nobody from being counted.
+ */
+static void windows_do_not_stop_communicators(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 2);
+    struct gn_event *unknown = BEGIN(0, BARRIER, GN_NONE);
+    unknown->kind = GN_EVENT_RMA_COLLECTIVE_BEGIN;
+    unknown->comm = GN_NONE;
+    START(0, 1);
+    COMPLETE(0, 1, BCAST, 0);
+    BEGIN(0, BARRIER, GN_NONE);
+    END(0, BARRIER, GN_NONE);
+    extract(&s);
+    assert_int_equal(OP(0, 0)->kind, GN_OP_LOCAL);
+    ASSERT_OP(0, 1, BEGIN, 0);
+    ASSERT_OP(0, 2, END, 0);
+    ASSERT_OP(0, 3, BEGIN, 1);
+    ASSERT_OP(0, 4, END, 1);
+    close_scene(&s);
+    open_scene(&s, 2);
+    START(0, 1); /* the other way round: its end says which window, while a communicator is not known */
+    unknown = BEGIN(0, BARRIER, GN_NONE);
+    unknown->kind = GN_EVENT_RMA_COLLECTIVE_BEGIN;
+    unknown->comm = GN_NONE;
+    END(0, BARRIER, GN_NONE)->kind = GN_EVENT_RMA_COLLECTIVE_END;
+    extract(&s);
+    assert_int_equal(OP(0, 0)->kind, GN_OP_LOCAL);
+    ASSERT_OP(0, 1, BEGIN, 0);
+    ASSERT_OP(0, 2, END, 0);
+    assert_true(s.store.groups[OP(0, 1)->link].is_window);
+    close_scene(&s);
+}
+
 static void collectives_alone_are_internal(void **state)
 {
     (void)state;
@@ -796,6 +831,13 @@ static void ops_say_how_far_they_are_from_each_other(void **state)
     }
     assert_int_equal(stats(&s)->first_ticks, 10);
     assert_int_equal(stats(&s)->last_ticks, 21);
+    assert_true(s.store.rows[0].has_gaps);
+    close_scene(&s);
+    open_scene(&s, 2);
+    for (uint32_t i = 1; i <= 3; i++)
+        SEND(0, 1, 0)->record = i;
+    extract(&s);
+    assert_false(s.store.rows[0].has_gaps);
     close_scene(&s);
 }
 
@@ -1642,6 +1684,7 @@ int main(void)
         cmocka_unit_test(what_moves_nothing_is_vague),
         cmocka_unit_test(who_sends_or_gets_nothing_has_nobody_waiting),
         cmocka_unit_test(collectives_are_counted_by_group),
+        cmocka_unit_test(windows_do_not_stop_communicators),
         cmocka_unit_test(collectives_alone_are_internal),
         cmocka_unit_test(nonblocking_ones_are_counted_as_they_were_started),
         cmocka_unit_test(one_that_never_ends_counts_when_it_is_known),

@@ -37,6 +37,35 @@ static void ops_stay(void **state)
     gn_op_store_close(&store);
 }
 
+/* Whether so many ops need the file, which may not grow. */
+static bool needs_file(uint64_t memory, uint32_t ops)
+{
+    const struct rlimit none = {0, RLIM_INFINITY}, any = {RLIM_INFINITY, RLIM_INFINITY};
+    struct gn_op_store store;
+    bool needs = false;
+    assert_int_equal(gn_op_store_open(&store, 1, ".", NULL), 0);
+    gn_op_store_memory(&store, memory);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    for (uint32_t i = 0; i < ops && !needs; i++)
+        needs = !gn_op_add(&store, 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &any), 0);
+    gn_op_store_close(&store);
+    return needs;
+}
+
+/* Whole extents, rounded down. */
+static void memory_is_as_much_as_said(void **state)
+{
+    (void)state;
+    enum { EXTENT = 16 << 20, FEW = EXTENT / sizeof(struct gn_op) };
+    for (uint32_t said = 0; said <= 2; said++) {
+        const uint64_t memory = (uint64_t)said * EXTENT + EXTENT / 2;
+        assert_false(needs_file(memory, said * FEW));
+        assert_true(needs_file(memory, said * FEW + 1));
+    }
+}
+
 static void a_folder_that_is_none_is_an_error(void **state)
 {
     (void)state;
@@ -68,6 +97,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ops_stay),
+        cmocka_unit_test(memory_is_as_much_as_said),
         cmocka_unit_test(a_folder_that_is_none_is_an_error),
         cmocka_unit_test(no_room_is_an_error),
     };

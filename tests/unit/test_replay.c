@@ -7,8 +7,10 @@
 #include "base/mix.h"
 #include "repair/amortize.h"
 #include "repair/repair.h"
+#include "repair/replay_inside.h"
 
 #include <pthread.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -668,6 +670,76 @@ static void compare_jobs(struct program *p, struct job *one, struct job *more)
     }
 }
 
+/* Clocks whose bounds are known, and hold: presynchronised to their middle. Each location's are as wide as
+ * they like, on both sides of the truth. */
+static void bound(struct program *p)
+{
+    int64_t before[MOST], after[MOST], last[MOST] = {0};
+    for (uint32_t i = 0; i < p->size; i++) {
+        before[i] = (int64_t)below(p, 300);
+        after[i] = below(p, 3) ? (int64_t)below(p, 300) : 0;
+    }
+    for (size_t i = 0; i < p->made_count; i++) {
+        struct gn_op *op = &p->made[i].op;
+        const uint32_t l = p->made[i].at.location;
+        op->start = p->made[i].true_ticks - before[l];
+        op->high = p->made[i].true_ticks + after[l];
+        op->ticks = op->start + (op->high - op->start) / 2;
+        op->steps = p->made[i].at.index > 0 && op->ticks > last[l];
+        last[l] = op->ticks;
+    }
+}
+
+/* Members say of some instances that they were something else than the others say. */
+static void disagree(struct program *p, uint64_t seed)
+{
+    for (size_t i = 0; i < p->made_count; i++) {
+        struct gn_op *op = &p->made[i].op;
+        const uint32_t comm = p->group[op->link].comm, member = p->made[i].at.location;
+        const uint64_t how = gn_mix_at(seed, op->number * 8 + op->link, member);
+        const uint32_t root = (uint32_t)(how / 16 % 2);
+        if ((op->kind != GN_OP_BEGIN && op->kind != GN_OP_END) || how % 4 ||
+            p->d->comms[comm].other_count > 0 || root >= p->d->comms[comm].member_count)
+            continue;
+        const bool is_root = gn_comm_rank_of(p->d, comm, member, NULL) == root;
+        op->shape = (uint8_t)(how / 4 % 3);
+        op->root = op->shape == GN_SHAPE_ALL_TO_ALL ? GN_NONE : root;
+        const bool gives = op->shape == GN_SHAPE_ALL_TO_ALL || is_root == (op->shape == GN_SHAPE_ONE_TO_ALL);
+        const bool gets = op->shape == GN_SHAPE_ALL_TO_ALL || is_root == (op->shape == GN_SHAPE_ALL_TO_ONE);
+        op->flags = op->kind == GN_OP_BEGIN ? (gives ? GN_OP_GIVES : 0) : (gets ? GN_OP_GETS : 0);
+    }
+}
+
+static void disagreeing_members_are_treated_alike(void **state)
+{
+    (void)state;
+    struct gn_latency latency;
+    with_latency(&latency, 1, 3);
+    const struct gn_replay_settings ways[] = {
+        {.latency = &latency, .measure = true},
+        {.latency = &latency, .gamma_loss = (uint64_t)(0.03 * 0x1p64), .believed_ticks = 200},
+        {.latency = &latency, .ceilings = true}};
+    for (uint64_t seed = first_seed; seed < first_seed + 60; seed++) {
+        struct program *p = program_of(seed, 100, seed % 2);
+        disagree(p, seed);
+        for (int way = 0; way < 3; way++) {
+            if (ways[way].ceilings)
+                bound(p);
+            struct job *one = run_jobs(p, &ways[way], 1, false);
+            for (uint32_t ranks = 2; ranks <= MOST_RANKS; ranks++) {
+                struct job *more = run_jobs(p, &ways[way], ranks, false);
+                if (way > 0)
+                    compare_jobs(p, one, more);
+                assert_memory_equal(&one[0].stats, &more[0].stats, sizeof one[0].stats);
+                end_jobs(more, ranks);
+            }
+            end_jobs(one, 1);
+        }
+        free_program(p);
+    }
+    gn_latency_close(&latency);
+}
+
 /* How many were cut. */
 static uint64_t every_circle_is_cut_alike(uint32_t programs)
 {
@@ -711,26 +783,6 @@ static void late_batches_change_nothing(void **state)
 
 /* ---- inside bounds ---- */
 
-/* Clocks whose bounds are known, and hold: presynchronised to their middle. Each location's are as wide as
- * they like, on both sides of the truth. */
-static void bound(struct program *p)
-{
-    int64_t before[MOST], after[MOST], last[MOST] = {0};
-    for (uint32_t i = 0; i < p->size; i++) {
-        before[i] = (int64_t)below(p, 300);
-        after[i] = below(p, 3) ? (int64_t)below(p, 300) : 0;
-    }
-    for (size_t i = 0; i < p->made_count; i++) {
-        struct gn_op *op = &p->made[i].op;
-        const uint32_t l = p->made[i].at.location;
-        op->start = p->made[i].true_ticks - before[l];
-        op->high = p->made[i].true_ticks + after[l];
-        op->ticks = op->start + (op->high - op->start) / 2;
-        op->steps = p->made[i].at.index > 0 && op->ticks > last[l];
-        last[l] = op->ticks;
-    }
-}
-
 static void *repair_bounded(void *argument)
 {
     struct job *job = argument;
@@ -745,8 +797,13 @@ static void *repair_bounded(void *argument)
     assert_int_equal(
         gn_repair(&repair, job->p->d, &job->store, &job->transport, job->owner, &settings, &result, &err), 0);
     for (uint32_t i = 0; i < job->p->size; i++) {
-        struct gn_knot_row row;
-        assert_int_equal(gn_repair_knots(repair, i, &row, &err), 0);
+        struct gn_knots *knots;
+        struct gn_knot_row row = {0};
+        assert_int_equal(gn_repair_knots(repair, i, &knots, &err), 0);
+        const struct gn_knot_source source = knots ? gn_knots_source(knots) : (struct gn_knot_source){0};
+        while (knots && source.more(source.self, row.count, &row) > 0)
+            ;
+        assert_int_equal(gn_repair_knots_close(repair, knots, &err), 0);
     }
     gn_repair_close(repair);
     gn_latency_close(&result.latency);
@@ -798,6 +855,96 @@ static void corrected_times_stay_inside_bounds(void **state)
         check_bounded(p, 1 + (uint32_t)(seed % MOST_RANKS));
         free_program(p);
     }
+}
+
+/* ---- at the end of time ---- */
+
+struct late_job {
+    struct job job;
+    const struct gn_repair_settings *settings;
+    int code;
+    struct gn_error err;
+};
+
+static void *repair_late(void *argument)
+{
+    struct late_job *late = argument;
+    struct job *job = &late->job;
+    struct gn_repair_result result;
+    struct gn_repair *repair;
+    fill(job);
+    late->code = gn_repair(&repair, job->p->d, &job->store, &job->transport, job->owner, late->settings,
+                           &result, &late->err);
+    if (late->code == 0) {
+        gn_repair_close(repair);
+        gn_latency_close(&result.latency);
+    }
+    return NULL;
+}
+
+/* Later by so much that the last one is at the end. */
+static void make_late(struct program *p)
+{
+    int64_t last = 0;
+    for (size_t i = 0; i < p->made_count; i++)
+        last = p->made[i].op.ticks > last ? p->made[i].op.ticks : last;
+    for (size_t i = 0; i < p->made_count; i++)
+        p->made[i].op.ticks += INT64_MAX / 2 - last;
+}
+
+/* What all of them said, the same. */
+static int repair_by(struct program *p, const struct gn_repair_settings *settings, uint32_t ranks)
+{
+    struct threads_world *world = threads_world_new(ranks);
+    struct late_job jobs[MOST_RANKS] = {0};
+    pthread_t threads[MOST_RANKS];
+    for (uint32_t r = 0; r < ranks; r++) {
+        jobs[r] = (struct late_job){.job = {.p = p, .transport = threads_transport(world, r)},
+                                    .settings = settings};
+        for (uint32_t i = 0; i < p->size; i++)
+            jobs[r].job.owner[i] = i % ranks;
+        assert_int_equal(pthread_create(&threads[r], NULL, repair_late, &jobs[r]), 0);
+    }
+    for (uint32_t r = 0; r < ranks; r++)
+        pthread_join(threads[r], NULL);
+    for (uint32_t r = 0; r < ranks; r++) {
+        assert_int_equal(jobs[r].code, jobs[0].code);
+        assert_true(jobs[r].code == 0 || strstr(jobs[r].err.text, "4611686018427387903"));
+    }
+    for (size_t i = 0; i < p->made_count && jobs[0].code == 0; i++) {
+        const struct op_ref at = p->made[i].at;
+        const struct gn_op *op = gn_op_at(&jobs[at.location % ranks].job.store, at.location, at.index);
+        assert_true(op->ticks + op->shift <= INT64_MAX / 2);
+    }
+    for (uint32_t r = 0; r < ranks; r++)
+        gn_op_store_close(&jobs[r].job.store);
+    threads_world_free(world);
+    return jobs[0].code;
+}
+
+/* µ of a microsecond, and of decades: in neither case does a sum of times go round. */
+static void no_time_is_beyond_the_end(void **state)
+{
+    (void)state;
+    uint32_t refused[2] = {0};
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        const bool is_long = seed % 2;
+        struct gn_latency latency;
+        with_latency(&latency, is_long ? INT64_C(1) << 60 : 3, is_long ? INT64_C(1) << 60 : 1000);
+        const struct gn_repair_settings settings = {
+            .gamma = 0.99, .slope = 0.01, .longest_ticks = 100000, .latency = &latency};
+        struct program *p =
+            run_program(seed, DOMAINS + (uint32_t)(seed % (MOST - DOMAINS + 1)), 60, seed % 4 > 1);
+        if (!is_long || seed % 3)
+            make_late(p);
+        const int code = repair_by(p, &settings, 1);
+        assert_true(code == 0 || code == -ERANGE);
+        refused[is_long] += code == -ERANGE;
+        assert_int_equal(repair_by(p, &settings, 2 + (uint32_t)(seed % (MOST_RANKS - 1))), code);
+        gn_latency_close(&latency);
+        free_program(p);
+    }
+    assert_true(refused[0] > 0 && refused[1] > 0);
 }
 
 /* ---- how many passes ---- */
@@ -858,6 +1005,55 @@ static void a_chain_of_clocks_converges(void **state)
     gn_definitions_free(d);
 }
 
+static void add_broadcast(struct gn_op_store *store, uint32_t location, uint32_t number, bool is_empty)
+{
+    for (int end = 0; end <= 1; end++) {
+        const uint32_t tick = 10 * number + 2 * location + (uint32_t)end;
+        add_op(store, location, end ? GN_OP_END : GN_OP_BEGIN, 0, number, tick);
+        struct gn_op *op = gn_op_at(store, location, store->rows[location].count - 1);
+        op->shape = GN_SHAPE_ONE_TO_ALL;
+        if (!is_empty && location == 0 && !end)
+            op->flags = GN_OP_GIVES;
+        if (!is_empty && location > 0 && end)
+            op->flags = GN_OP_GETS;
+    }
+}
+
+/* An instance whose root has nothing to give is over like others: it does not hold those after it. */
+static void empty_broadcasts_end(void **state)
+{
+    (void)state;
+    enum { INSTANCES = 100000, EMPTY = 1000, MOST_RING = 8192 };
+    struct program *p = run_program(5, 2, 0, false);
+    struct gn_op_store store;
+    struct gn_replay *replay;
+    struct gn_error err;
+    uint32_t owner[2] = {0}, members[] = {0, 1};
+    const uint32_t comm =
+        gn_define_comm(p->d, &(struct gn_comm_def){.parent = GN_NONE, .member_count = 2, .members = members});
+    assert_int_equal(gn_op_store_open(&store, p->d->location_count, NULL, NULL), 0);
+    store.groups = calloc(1, sizeof *store.groups);
+    store.groups[0] = (struct gn_op_group){.comm = comm};
+    store.group_count = 1;
+    for (uint32_t i = 0; i < 2; i++)
+        for (uint32_t number = 0; number < INSTANCES; number++)
+            add_broadcast(&store, i, number, number % EMPTY == 0);
+    const struct gn_transport transport = gn_transport_alone();
+    assert_int_equal(gn_replay_open(&replay, p->d, &store, &transport, owner, &err), 0);
+    for (int measure = 0; measure <= 1; measure++) {
+        const struct gn_replay_settings settings = {.measure = measure, .believed_ticks = 1000};
+        struct gn_replay_stats stats;
+        assert_int_equal(gn_replay_forward(replay, &settings, NULL, &stats, &err), 0);
+        assert_int_equal(stats.collectives.messages, INSTANCES - INSTANCES / EMPTY);
+        assert_int_equal(stats.incomplete_collectives, 0);
+        assert_in_range(replay->groups[0].capacity, 1, MOST_RING);
+    }
+    gn_replay_close(replay);
+    transport.close(transport.self);
+    gn_op_store_close(&store);
+    free_program(p);
+}
+
 /* test_replay SEED PROGRAMS DELAY_US: as many more as one likes, from a seed on. */
 static int stress(char **arguments)
 {
@@ -877,12 +1073,15 @@ static int stress(char **arguments)
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_time_is_beyond_the_end),
         cmocka_unit_test(a_chain_of_clocks_converges),
+        cmocka_unit_test(empty_broadcasts_end),
         cmocka_unit_test(every_program_is_solved),
         cmocka_unit_test(broken_traces_are_solved),
         cmocka_unit_test(members_that_are_none_are_not_waited_for),
         cmocka_unit_test(circles_are_cut),
         cmocka_unit_test(circles_are_cut_by_all_alike),
+        cmocka_unit_test(disagreeing_members_are_treated_alike),
         cmocka_unit_test(late_batches_change_nothing),
         cmocka_unit_test(corrected_times_stay_inside_bounds),
     };

@@ -434,7 +434,7 @@ static uint64_t retime(const char *from, const char *to, struct rule *rule)
 {
     struct gn_error err = {0};
     struct gn_retime *r = open_retime(from, to);
-    const struct gn_retimer retimer = {rule, new_time};
+    const struct gn_retimer retimer = {.self = rule, .time = new_time};
     const struct gn_retime_range range = {1010, 500000};
     uint64_t events = 0;
     must(gn_retime_location(r, LOCATION, rule ? &retimer : NULL, &events, &err), &err);
@@ -763,10 +763,39 @@ static void a_cut_file_ends_in_order(void **state)
     release(&whole);
 }
 
+/* From a record on that cannot be understood nothing is left, in the first chunk or a later one, changed so
+ * far or not. */
+static void what_cannot_be_read_is_left_out(void **state)
+{
+    (void)state;
+    static const uint64_t ends[] = {1, 2, 1500, 90000};
+    for (size_t i = 0; i < 2 * sizeof ends / sizeof *ends; i++) {
+        struct rule rule = {.shift = i % 2};
+        struct gn_error err = {0};
+        struct decoded before, after;
+        write_archive(100000);
+        decode(&before, "in/traces/5.evt");
+        struct gn_retime *r = open_retime("in", "out");
+        const struct gn_retimer retimer = {.self = &rule, .time = new_time, .end = ends[i / 2]};
+        uint64_t events = 0;
+        must(gn_retime_location(r, LOCATION, &retimer, &events, &err), &err);
+        must(gn_retime_finish(r, &err), &err);
+        gn_retime_close(r);
+        assert_int_equal(events, retimer.end - 1);
+        decode(&after, "out/traces/5.evt");
+        assert_int_equal(after.count, events);
+        for (size_t k = 0; k < after.count; k++)
+            assert_int_equal(after.events[k].ticks, expected_time(&rule, k + 1, before.events[k].ticks));
+        release(&before);
+        release(&after);
+        assert_int_equal(run("rm -r %s/in %s/out", folder, folder), 0);
+    }
+}
+
 static int retime_code(const char *from, struct rule *rule, struct gn_error *err)
 {
     struct gn_retime *r = open_retime(from, "out");
-    const struct gn_retimer retimer = {rule, new_time};
+    const struct gn_retimer retimer = {.self = rule, .time = new_time};
     uint64_t events;
     int code = gn_retime_location(r, LOCATION, rule ? &retimer : NULL, &events, err);
     gn_retime_close(r);
@@ -997,7 +1026,9 @@ static void retime_scorep(const char *from, const char *to, int64_t shift)
     for (uint64_t location = 0; location < 4; location++) {
         struct rule rule = {.shift = shift};
         uint64_t events;
-        must(gn_retime_location(r, location, &(struct gn_retimer){&rule, new_time}, &events, &err), &err);
+        must(gn_retime_location(r, location, &(struct gn_retimer){.self = &rule, .time = new_time}, &events,
+                                &err),
+             &err);
         assert_int_equal(events, rule.calls);
     }
     must(gn_retime_rest(r, &range, false, &err), &err);
@@ -1062,17 +1093,20 @@ static void nothing_is_overwritten(void **state)
     assert_int_equal(mkdir(in_folder("full"), 0777), 0);
     write_file("full/file", (const uint8_t *)"x", 1);
     assert_int_equal(open_code("in", "full", &err), -EEXIST);
-    assert_non_null(strstr(err.text, "/full exists already"));
+    assert_non_null(strstr(err.text, "/full is there already"));
     write_file("file", (const uint8_t *)"x", 1);
     assert_int_equal(open_code("in", "file", &err), -EEXIST);
-    assert_int_equal(open_code("in", "in", &err), -EINVAL);
+    assert_int_equal(open_code("in", "in", &err), -EEXIST);
     assert_int_equal(open_code("in", "in/traces/new", &err), -EINVAL);
     assert_int_equal(open_code("in", "full/../in/new", &err), -EINVAL);
     assert_non_null(strstr(err.text, "name a folder outside"));
     assert_int_equal(open_code("in", "nowhere/new", &err), -ENOENT);
     assert_int_equal(symlink(in_folder("in"), in_folder("link")), 0);
     assert_int_equal(open_code("link", "in/new", &err), -EINVAL);
-    assert_false(exists("full.unfinished") || exists("in.unfinished"));
+    assert_int_equal(gn_retime_check(in_folder("link"), in_folder("in/new"), &err), -EINVAL);
+    assert_int_equal(open_code("in", ".", &err), -EINVAL);
+    assert_int_equal(gn_retime_check(in_folder("in"), in_folder("new"), &err), 0);
+    assert_false(exists("full.unfinished") || exists("in.unfinished") || exists("new.unfinished"));
     assert_int_equal(mkdir(in_folder("empty"), 0777), 0);
     retime("in", "empty/", NULL);
     assert_same_file("in/traces/5.evt", "empty/traces/5.evt");
@@ -1224,6 +1258,7 @@ int main(void)
         TEST(a_flush_ends_between_the_same_events),
         TEST(the_other_byte_order_stays),
         TEST(a_cut_file_ends_in_order),
+        TEST(what_cannot_be_read_is_left_out),
         TEST(what_is_no_event_file_is_refused),
         TEST(a_whole_file_with_other_things_in_it_is_refused),
         TEST(a_location_without_a_file_gets_none),

@@ -14,6 +14,36 @@ enum { MOST = 200000 };
 
 static const struct gn_definitions definitions = {.ticks_per_second = 1000000000};
 
+/* A row of which so many knots are given at a time. */
+static uint64_t at_once;
+
+static struct {
+    const struct gn_knot *left;
+    uint64_t left_count, count;
+    struct gn_knot *given;
+} row;
+
+static int more(void *self, uint64_t done, struct gn_knot_row *to)
+{
+    assert_ptr_equal(self, &row);
+    assert_true(done <= row.count);
+    const uint64_t some = row.left_count < at_once ? row.left_count : at_once;
+    const uint64_t kept = row.count - done;
+    struct gn_knot *given = malloc((kept + some + 1) * sizeof *given); /* elsewhere: what was there is gone */
+    assert_non_null(given);
+    if (kept > 0)
+        memcpy(given, row.given + done, kept * sizeof *given);
+    if (some > 0)
+        memcpy(given + kept, row.left, some * sizeof *given);
+    free(row.given);
+    row.given = given;
+    row.count = kept + some;
+    row.left += some;
+    row.left_count -= some;
+    *to = (struct gn_knot_row){row.given, row.count};
+    return some > 0;
+}
+
 static struct gn_retiming begin(const struct gn_knot *knots, uint64_t count, struct gn_deviation *deviation)
 {
     static struct gn_location_def location;
@@ -23,10 +53,11 @@ static struct gn_retiming begin(const struct gn_knot *knots, uint64_t count, str
     with.locations = &location;
     with.location_count = 1;
     presync = (struct gn_presync){.kind = GN_PRESYNC_NONE, .definitions = &with};
-    static struct gn_knot_row row;
-    row = (struct gn_knot_row){(struct gn_knot *)knots, count};
+    row.left = knots;
+    row.left_count = count;
+    row.count = 0;
     *deviation = (struct gn_deviation){0};
-    return gn_retiming_begin(&presync, 0, knots ? &row : NULL, deviation);
+    return gn_retiming_begin(&presync, 0, knots ? &(struct gn_knot_source){&row, more} : NULL, deviation);
 }
 
 static void check(const struct gn_knot *knots, uint64_t count, const uint64_t *old, const uint64_t *new,
@@ -108,6 +139,36 @@ static void test_time_goes_on_between_ops(void **state)
     check(knots, LENGTH(knots), old, new, LENGTH(old));
     const struct gn_knot tight[] = {{1, 10, 0, 1, 0}, {0, 12, 20, 0, 0}, {6, 30, 5, 5, 0}};
     check(tight, LENGTH(tight), old, (uint64_t[]){10, 31, 32, 33, 34, 35}, LENGTH(old));
+}
+
+/* Records that nobody has read, with times far ahead: they push neither ops nor what is between. */
+static void test_what_is_no_event_pushes_nothing(void **state)
+{
+    (void)state;
+    const uint64_t far = INT64_MAX / 2;
+    const struct gn_knot still[] = {{3, 20, 0, 2, 0}, {6, 40, 0, 2, 0}};
+    const uint64_t old[] = {10, far, 20, far, 30, 40};
+    check(still, LENGTH(still), old, (uint64_t[]){10, 10, 20, 20, 30, 40}, LENGTH(old));
+    const struct gn_knot line[] = {{2, 20, 0, 1, 0}, {0, 25, 0, 0, 0}, {0, 30, 5, 0, 0}, {6, 40, 15, 3, 0}};
+    const uint64_t between[] = {10, 20, 1000, 28, 35, 40};
+    check(line, LENGTH(line), between, (uint64_t[]){10, 20, 20, 31, 45, 55}, LENGTH(between));
+    const uint64_t first[] = {far, 15, 20}; /* there is nothing to stand still at */
+    check(still, LENGTH(still), first, (uint64_t[]){18, 18, 20}, LENGTH(first));
+}
+
+static void test_new_times_end_somewhere(void **state)
+{
+    (void)state;
+    const struct gn_knot knots[] = {{1, 10, 1000, 0, 0}, {0, INT64_MAX / 2, 1000, 0, 0}};
+    struct gn_deviation deviation;
+    struct gn_retiming r = begin(knots, LENGTH(knots), &deviation);
+    assert_int_equal(gn_retiming_time(&r, 1, 10), 1010);
+    assert_int_equal(gn_retiming_time(&r, 2, INT64_MAX / 2 - 1000), INT64_MAX / 2);
+    assert_false(r.is_late);
+    assert_int_equal(gn_retiming_time(&r, 3, INT64_MAX / 2 - 1), INT64_MAX / 2);
+    assert_true(r.is_late);
+    const struct gn_knot early[] = {{3, 5, -5, 3, 0}};
+    check(early, 1, (uint64_t[]){1, 4, 5}, (uint64_t[]){0, 0, 0}, 3);
 }
 
 static void test_disordered_input_never_goes_back(void **state)
@@ -333,9 +394,15 @@ int main(void)
         cmocka_unit_test(test_equal_timestamps),
         cmocka_unit_test(test_one_record_as_several_ops),
         cmocka_unit_test(test_time_goes_on_between_ops),
+        cmocka_unit_test(test_what_is_no_event_pushes_nothing),
+        cmocka_unit_test(test_new_times_end_somewhere),
         cmocka_unit_test(test_disordered_input_never_goes_back),
         cmocka_unit_test(test_from_forward_pass_to_new_times),
         cmocka_unit_test(test_deviations_add_up),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = 0;
+    for (at_once = UINT64_MAX; at_once > 0 && !failed; at_once = at_once > 3 ? 3 : at_once / 3)
+        failed = cmocka_run_group_tests(tests, NULL, NULL);
+    free(row.given);
+    return failed;
 }

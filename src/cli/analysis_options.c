@@ -1,0 +1,47 @@
+#include "cli/analysis_options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+size_t gn_top_option(struct argp_state *state, const char *value)
+{
+    char *end;
+    errno = 0;
+    const long top = strtol(value, &end, 10);
+    if (errno || *end || end == value || top < 0)
+        argp_error(state, "--top %s: a number of rows is expected, 0 for all", value);
+    return (size_t)top;
+}
+
+bool gn_is_json_option(struct argp_state *state, const char *value)
+{
+    if (strcmp(value, "text") && strcmp(value, "json"))
+        argp_error(state, "--format %s: text or json is expected", value);
+    return strcmp(value, "json") == 0;
+}
+
+void gn_one_trace(struct argp_state *state, const char **trace, const char *value)
+{
+    if (*trace)
+        argp_error(state, "one trace at a time: %s is too much", value);
+    *trace = value;
+}
+
+int gn_print_json(json_t *json, struct gn_error *err)
+{
+    if (!json)
+        return gn_fail(err, -ENOMEM, "no memory for the report");
+    json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    fputc('\n', stdout);
+    json_decref(json);
+    return gn_print_end(err);
+}
+
+int gn_print_end(struct gn_error *err)
+{
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return gn_fail(err, -EIO, "cannot write the report: %s", strerror(errno));
+    return 0;
+}

@@ -1,0 +1,25 @@
+/* cli/critical_report — the critical path as text for a person and as JSON for programs (docs/whatif.md). */
+#ifndef GNOMON_CLI_CRITICAL_REPORT_H
+#define GNOMON_CLI_CRITICAL_REPORT_H
+
+#include "analyse/critical.h"
+#include "cli/terminal.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+enum gn_critical_by { GN_CRITICAL_BY_ACTIVITY, GN_CRITICAL_BY_RANK };
+
+struct gn_critical_report {
+    const char *path; /* of the trace, as it was named */
+    const struct gn_history *history;
+    const struct gn_critical *critical;
+    enum gn_critical_by by;
+    size_t top; /* rows; 0: all */
+};
+
+void gn_critical_text(const struct gn_critical_report *report, const struct gn_terminal *terminal, FILE *out);
+/* A new reference; NULL: no memory. */
+json_t *gn_critical_json(const struct gn_critical_report *report);
+
+#endif

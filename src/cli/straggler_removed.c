@@ -1,0 +1,145 @@
+#include "cli/straggler_removed.h"
+
+#include "analyse/scores.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a change ---- */
+
+struct attempt {
+    struct gn_whatif_pass *pass;
+    float *share;
+    bool *at_location;
+};
+
+static struct gn_whatif_result try_share(const struct gn_whatif_report *r, const struct attempt *a,
+                                         double share)
+{
+    const struct gn_definitions *d = r->history->definitions;
+    const struct gn_whatif what = {a->share, r->processes ? a->at_location : NULL};
+    for (size_t i = 0; i < r->history->activity_count; i++)
+        a->share[i] = r->chosen[i] ? (float)share : 0;
+    for (size_t l = 0; l < d->location_count && r->processes; l++)
+        a->at_location[l] = r->processes[d->locations[l].process];
+    return gn_whatif(a->pass, &what);
+}
+
+/* A larger share gains no less: what holds at both ends holds between them. */
+static struct gn_whatif_result around(const struct gn_whatif_result *less,
+                                      const struct gn_whatif_result *more)
+{
+    return (struct gn_whatif_result){{more->length.lo_ns, less->length.hi_ns},
+                                     less->reduction_lo_ns,
+                                     more->reduction_hi_ns,
+                                     less->speedup_lo,
+                                     more->speedup_hi};
+}
+
+int gn_change_try(struct gn_whatif_report *r, struct gn_error *err)
+{
+    struct attempt a = {gn_whatif_pass_new(r->history),
+                        calloc(r->history->activity_count + 1, sizeof *a.share),
+                        calloc(r->history->definitions->location_count + 1, sizeof *a.at_location)};
+    const bool has_memory = a.pass && a.share && a.at_location;
+    if (has_memory) {
+        const struct gn_whatif_result less = try_share(r, &a, r->share_lo);
+        const struct gn_whatif_result more = r->share_hi > r->share_lo ? try_share(r, &a, r->share_hi) : less;
+        r->result = around(&less, &more);
+    }
+    gn_whatif_pass_free(a.pass);
+    free(a.share);
+    free(a.at_location);
+    return has_memory ? 0 : gn_fail(err, -ENOMEM, "no memory for %zu calls", r->history->call_count);
+}
+
+/* ---- the straggler ---- */
+
+struct work {
+    double lo_ns, hi_ns;
+};
+
+/* What the process computes in the chosen activities. */
+static struct work work_of(const struct gn_whatif_report *r, uint32_t process)
+{
+    const struct gn_history *h = r->history;
+    struct work work = {0, 0};
+    for (size_t c = 0; c < h->call_count; c++) {
+        const struct gn_call *call = &h->calls[c];
+        if (h->definitions->locations[call->location].process != process)
+            continue;
+        for (uint32_t i = call->first_piece; i < call->first_piece + call->piece_count; i++)
+            if (r->chosen[h->pieces[i].activity]) {
+                work.lo_ns += h->pieces[i].lo_ns;
+                work.hi_ns += h->pieces[i].hi_ns;
+            }
+    }
+    return work;
+}
+
+static double at_most_1(double share)
+{
+    return share < 1 ? share : 1;
+}
+
+static void apply(struct gn_whatif_report *r, uint32_t process, struct gn_score score)
+{
+    const struct work work = work_of(r, process);
+    const double length_lo_ns = (double)r->history->length.lo_ns,
+                 length_hi_ns = (double)r->history->length.hi_ns;
+    r->straggler = process;
+    r->score_lo = score.lo;
+    r->score_hi = score.hi;
+    r->share_lo = work.hi_ns > 0 ? at_most_1(score.lo / 100 * length_lo_ns / work.hi_ns) : 0;
+    r->share_hi = work.lo_ns > 0 ? at_most_1(score.hi / 100 * length_hi_ns / work.lo_ns) : 0;
+}
+
+static uint32_t first_of(const struct gn_scores *scores)
+{
+    uint32_t best = GN_NONE;
+    for (uint32_t i = 0; i < scores->count; i++)
+        if (scores->scores[i].hi > 0 && (best == GN_NONE || scores->scores[i].lo > scores->scores[best].lo ||
+                                         (scores->scores[i].lo == scores->scores[best].lo &&
+                                          scores->scores[i].hi > scores->scores[best].hi)))
+            best = i;
+    return best;
+}
+
+static int find_among(struct gn_whatif_report *r, const struct gn_groups *groups, const bool *busy,
+                      bool *processes, struct gn_error *err)
+{
+    const struct gn_scores_settings settings = {.busy = busy};
+    struct gn_scores scores;
+    int code = gn_scores_find(&scores, r->history, groups, &settings, err);
+    if (code < 0)
+        return code;
+    const uint32_t first = first_of(&scores);
+    if (first == GN_NONE) {
+        code = gn_fail(err, -ENOENT, "there is no straggler: no rank was ever busy while all others waited");
+    } else {
+        const uint32_t process = r->history->definitions->locations[groups->first[first]].process;
+        apply(r, process, scores.scores[first]);
+        processes[process] = true;
+    }
+    gn_scores_clear(&scores);
+    return code;
+}
+
+int gn_straggler_find(struct gn_whatif_report *r, const char *region, bool *processes, struct gn_error *err)
+{
+    const struct gn_definitions *d = r->history->definitions;
+    bool *busy = region ? calloc(d->region_count + 1, sizeof *busy) : NULL, is_region = false;
+    struct gn_groups groups;
+    if (region && !busy)
+        return gn_fail(err, -ENOMEM, "no memory for the trace's regions");
+    for (size_t i = 0; region && i < d->region_count; i++)
+        is_region |= busy[i] = strcmp(gn_string(d, d->regions[i].name), region) == 0;
+    int code = gn_groups_make(&groups, r->history, GN_SCORED_RANK, err);
+    if (code == 0) {
+        code = find_among(r, &groups, is_region ? busy : NULL, processes, err);
+        gn_groups_clear(&groups);
+    }
+    free(busy);
+    return code;
+}
