@@ -3,8 +3,9 @@
 
     bench/table345.py BUILD_DIR [--runs N] [--iterations N] [--seconds S]      needs root; ten minutes
 
-The hosts are network namespaces on one bridge, and all but the first one's clocks are made up. On them run the paper's
-three programs, a rank of 2 threads on each, with a straggler and without one in turn. bench/stragglers reads the traces.
+The hosts are network namespaces on one bridge, and all but the first one's clocks are made up. On them run the
+paper's three programs, a rank of 2 threads on each, with a straggler and without one in turn. bench/stragglers reads
+the traces. bench/README.md says how to read the tables. The exit status is 0 whatever they say.
 """
 
 import argparse
@@ -127,9 +128,8 @@ def measure(asked, hosts, program, items, options, folder):
     command += [f"{asked.build}/examples/{program}.openmpi", "--threads", str(THREADS), "--time"]
     command += ["--iterations", str(asked.iterations), "--pace", str(pace_ns), *options]
     with open(f"{folder}/out", "w", encoding="utf-8") as out, open(f"{folder}/err", "w", encoding="utf-8") as err:
-        code = subprocess.run(
-            hosts.launch(command), stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder, timeout=600, check=False
-        ).returncode
+        files = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": err}
+        code = subprocess.run(hosts.launch(command), cwd=folder, timeout=600, check=False, **files).returncode
     if code != 0:
         with open(f"{folder}/err", encoding="utf-8", errors="replace") as err:
             raise Failed(f"{program}: exit status {code}\n{err.read()[-2000:]}")
@@ -163,10 +163,13 @@ def middle(interval):
     return sum(interval) / 2
 
 
+KINDS = {"straggler": [f"--straggler={STRAGGLER}", f"--straggler-work={FACTOR}"], "balanced": ["--balanced"]}
+
+
 def repeat(asked, hosts, program, region, items, folder):
     result = Result()
     for number in range(asked.runs):
-        for kind, options in (("straggler", [f"--straggler={STRAGGLER}", f"--straggler-work={FACTOR}"]), ("balanced", [])):
+        for kind, options in KINDS.items():
             run, loop = measure(asked, hosts, program, items, options, f"{folder}/{program}-{kind}-{number}")
             clocks = analyse(asked, run, region)
             result.loop[kind].append(loop)
@@ -240,12 +243,13 @@ def worst(interval):
 
 def print_table(title, rows, results):
     print(f"\n{title}\n")
-    print(f"{'':50}" + "".join(f"{name:>24}" for name in results))
+    print(f"{'':53}" + "".join(f"{name:>24}" for name in results))
     for name, cell in rows:
-        print(f"{name:50}" + "".join(f"{cell(result):>24}" for result in results.values()))
+        print(f"{name:53}" + "".join(f"{cell(result):>24}" for result in results.values()))
 
 
 OWN_FORMS = ["score", "time alone", "mean", "median", "factor"]
+# How the straggler's region is made faster (bench/stragglers.c).
 FORMS = {
     "score": "by its score",
     "gnomon's score": "by gnomon's score",
@@ -272,7 +276,7 @@ def print_times(results):
 
         return cell
 
-    rows = [(f"{kind}: {TIMES[what]}", cell_of(what, kind)) for what in TIMES for kind in ("straggler", "balanced")]
+    rows = [(f"{kind}: {TIMES[what]}", cell_of(what, kind)) for what in TIMES for kind in KINDS]
     print_table("Run times, s: median (least-most)", rows, results)
 
 
@@ -323,7 +327,8 @@ def print_verdict(results):
     for what in TIMES:
         for form in OWN_FORMS:
             off = max(worst(error(result, "gnomon", form, getattr(result, what))) for result in results.values())
-            print(f"{TIMES[what]}, {FORMS[form]}: off by at most {off:.2f} % (aim {AIM_ERROR}): {verdict(off <= AIM_ERROR)}")
+            print(f"{TIMES[what]}, {FORMS[form]}: off by at most {off:.2f} %", end=" ")
+            print(f"(aim {AIM_ERROR}): {verdict(off <= AIM_ERROR)}")
 
 
 def print_all(results):
@@ -349,18 +354,22 @@ def arguments():
     return parser.parse_args()
 
 
+def chosen(asked):
+    return [program for program in PROGRAMS if not asked.program or program[0] in asked.program]
+
+
 def prepare(asked):
-    for name in ["bench/stragglers", "bin/gnomon"] + [f"examples/{p[0]}.openmpi" for p in PROGRAMS]:
+    for name in ["bench/stragglers", "bin/gnomon"] + [f"examples/{p[0]}.openmpi" for p in chosen(asked)]:
         if not os.access(f"{asked.build}/{name}", os.X_OK):
             raise Skipped(f"no {asked.build}/{name}: is it built, and Open MPI there? (make build)")
 
 
 def tables(asked, folder):
     with Hosts(folder) as hosts:
-        chosen = [p for p in PROGRAMS if not asked.program or p[0] in asked.program]
-        results = {name: repeat(asked, hosts, name, region, items, folder) for name, region, items in chosen}
-    print(f"{RANKS} ranks of {THREADS} threads, each on a host of its own, rank {STRAGGLER} does {FACTOR} times the work;", end=" ")
-    print(f"{asked.runs} runs with it and {asked.runs} without it, in turn; medians")
+        results = {name: repeat(asked, hosts, name, region, items, folder) for name, region, items in chosen(asked)}
+    print(f"{RANKS} ranks of {THREADS} threads, each on a host of its own.", end=" ")
+    print(f"The straggler, rank {STRAGGLER}, has {FACTOR} times the work.")
+    print(f"{asked.runs} runs with that straggler and {asked.runs} without one, in turn; medians.")
     print_all(results)
 
 
