@@ -60,8 +60,7 @@ struct work {
     double lo_ns, hi_ns;
 };
 
-/* What the process computes in the chosen activities: as long as its score is, of which threads that go along
- * with others are no part. */
+/* What the process computes in the chosen activities. Threads that go along with others do so beside them. */
 static struct work work_of(const struct gn_whatif_report *r, uint32_t process)
 {
     const struct gn_history *h = r->history;
