@@ -9,30 +9,11 @@
  * archive. An event of a kind that is not copied is an error, so that nobody compares a whole archive with a
  * part of it.
  */
-#include <otf2/otf2.h>
+#include "otf2_locations.h"
+#include "timing.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-struct locations {
-    struct {
-        OTF2_LocationRef self;
-        uint64_t events;
-        OTF2_LocationGroupRef group;
-        OTF2_StringRef name;
-        OTF2_LocationType type;
-    } * items;
-    size_t count, capacity;
-};
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void check(OTF2_ErrorCode status, const char *what)
 {
@@ -43,36 +24,6 @@ static void check(OTF2_ErrorCode status, const char *what)
 }
 
 /* ---- definitions ---- */
-
-static OTF2_CallbackCode on_location(void *user, OTF2_LocationRef self, OTF2_StringRef name,
-                                     OTF2_LocationType type, uint64_t events, OTF2_LocationGroupRef group)
-{
-    struct locations *all = user;
-    if (all->count == all->capacity) {
-        all->capacity = all->capacity ? 2 * all->capacity : 64;
-        all->items = realloc(all->items, all->capacity * sizeof *all->items);
-        if (!all->items)
-            exit(1);
-    }
-    all->items[all->count].self = self;
-    all->items[all->count].name = name;
-    all->items[all->count].type = type;
-    all->items[all->count].events = events;
-    all->items[all->count++].group = group;
-    return OTF2_CALLBACK_SUCCESS;
-}
-
-static void read_definitions(OTF2_Reader *reader, struct locations *all)
-{
-    uint64_t read;
-    OTF2_GlobalDefReader *definitions = OTF2_Reader_GetGlobalDefReader(reader);
-    OTF2_GlobalDefReaderCallbacks *callbacks = OTF2_GlobalDefReaderCallbacks_New();
-    OTF2_GlobalDefReaderCallbacks_SetLocationCallback(callbacks, on_location);
-    check(OTF2_Reader_RegisterGlobalDefCallbacks(reader, definitions, callbacks, all), "definitions");
-    check(OTF2_Reader_ReadAllGlobalDefinitions(reader, definitions, &read), "definitions");
-    for (size_t i = 0; i < all->count; i++)
-        check(OTF2_Reader_SelectLocation(reader, all->items[i].self), "a location");
-}
 
 static void copy_file(const char *from, const char *to)
 {
@@ -238,17 +189,17 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: copy_otf2 ANCHOR FOLDER\n");
         return 2;
     }
-    double begin = now_s();
+    const double begin_ns = timing_now_ns();
     OTF2_Reader *reader = OTF2_Reader_Open(argv[1]);
     if (!reader)
         return 1;
     check(OTF2_Reader_SetSerialCollectiveCallbacks(reader), "an archive");
-    read_definitions(reader, &all);
+    check(read_locations(reader, &all), "definitions");
     OTF2_Archive *archive = make_archive(reader, argv[2]);
     uint64_t events = copy_events(reader, archive, &all);
     finish_archive(reader, archive, &all);
     OTF2_Reader_Close(reader);
     copy_definitions(argv[1], argv[2], &all);
-    printf("%llu events %.4f s\n", (unsigned long long)events, now_s() - begin);
+    printf("%llu events %.4f s\n", (unsigned long long)events, (timing_now_ns() - begin_ns) * 1e-9);
     return 0;
 }

@@ -55,6 +55,7 @@ static __attribute__((noinline)) void fatal_step(enum mode mode, int rank)
     case EXIT:
         exit(3);
     case HANG: /* nobody sends with this tag */
+        fprintf(stderr, "crash: rank %d waits for ever\n", rank);
         MPI_Recv(&never, 1, MPI_INT, rank, 4711, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         break;
     default:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What measuring costs, against the same program run without it.
 
-    bench.py BUILD_DIR [--quick] [--real] [--only calls|parts|real|size|trace|order|files|sync|processes|scaling|clock|fits|frames] [--rounds N] [--json FILE]
+    bench.py BUILD_DIR [--quick] [--real] [--only calls|parts|real|size|trace|order|files|sync|processes|scaling|clock|fits|frames|whatif] [--rounds N] [--json FILE]
 
 Everything is compared in pairs: what is compared runs in turn, round after round, differences and ratios are
 taken within a round, and their median is quoted with the smallest and the largest. bench/README.md says how to
@@ -22,7 +22,7 @@ import tempfile
 import time
 
 AIM_NS = 60  # added per MPI call, at the median, with call paths
-SECTIONS = ["calls", "parts", "real", "size", "trace", "order", "files", "sync", "processes", "scaling", "clock", "fits", "frames"]
+SECTIONS = ["calls", "parts", "real", "size", "trace", "order", "files", "sync", "processes", "scaling", "clock", "fits", "frames", "whatif"]
 TRACE_AIM = {"seconds": 0.197, "bytes": 51e6}  # for a million events
 FLAVOURS = ["openmpi", "mpich"]
 VARIANTS = ["bare", "empty", "clock", "gnomon", "trace"]
@@ -644,6 +644,16 @@ def bench_frames(runner, options):
           "  changes. Bounds 2 us wide, iterations of 2 ms. Aims: linear in events; 1024 locations cost what a deeper merge\n"
           "  costs, not more; never wider than the aggregated view.\n", flush=True)
     return show(runner, "frames", 1e6 if options.quick else 1e7)
+
+
+# ---- what-if ----
+
+def bench_whatif(runner, options):
+    title("What would make a run faster")
+    print("  One pass over a history of a million events (64 ranks, 4 hosts), against one that only reads the same arrays; the\n"
+          "  critical path; the ten best changes of all, on one core and on all. Aim: at most 20 ms a pass, on one core.\n",
+          flush=True)
+    return show(runner, "whatif", *([1e5] if options.quick else []))
 
 
 # ---- all of it ----

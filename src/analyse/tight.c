@@ -169,15 +169,20 @@ size_t gn_tight_edges(struct gn_tight *tight, uint32_t vertex)
     return vertex & 1 ? leave_edges(tight, vertex >> 1) : enter_edges(tight, vertex >> 1);
 }
 
+static bool may_end_run(const struct gn_history *h, size_t location)
+{
+    return h->last_call[location] != GN_NONE && !h->is_carried[location];
+}
+
 size_t gn_tight_ends(const struct gn_history *h, uint32_t *calls)
 {
     int64_t last_ns = INT64_MIN;
     size_t count = 0;
     for (size_t l = 0; l < h->definitions->location_count; l++)
-        if (h->last_call[l] != GN_NONE && h->calls[h->last_call[l]].leave.lo_ns > last_ns)
+        if (may_end_run(h, l) && h->calls[h->last_call[l]].leave.lo_ns > last_ns)
             last_ns = h->calls[h->last_call[l]].leave.lo_ns;
     for (size_t l = 0; l < h->definitions->location_count; l++)
-        if (h->last_call[l] != GN_NONE && h->calls[h->last_call[l]].leave.hi_ns >= last_ns)
+        if (may_end_run(h, l) && h->calls[h->last_call[l]].leave.hi_ns >= last_ns)
             calls[count++] = h->last_call[l];
     return count;
 }

@@ -1,6 +1,7 @@
 /* gnomon check — whether the timestamps of a trace keep the order of cause and effect. */
 #include "cli/commands.h"
 #include "cli/condition_report.h"
+#include "cli/format_option.h"
 #include "cli/latency_spec.h"
 #include "cli/progress.h"
 #include "cli/standard_streams.h"
@@ -48,9 +49,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
             argp_error(state, "--latency auto: that is an estimate of gnomon sync; say a time or a file");
         break;
     case 'f':
-        if (strcmp(value, "text") && strcmp(value, "json"))
-            argp_error(state, "--format %s: text or json is expected", value);
-        a->json = strcmp(value, "json") == 0;
+        a->json = gn_format_is_json(value, state);
         break;
     case ARGP_KEY_ARG:
         if (a->trace)

@@ -1,6 +1,7 @@
 /* gnomon doctor — what is missing on this machine, and the command that mends it. */
 #include "cli/commands.h"
 #include "cli/find.h"
+#include "cli/format_option.h"
 #include "clock/core_groups.h"
 #include "clock/counter.h"
 #include "clock/ticks.h"
@@ -190,9 +191,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
     const char **format = state->input;
     if (key != 'f')
         return key == ARGP_KEY_ARG ? (argp_error(state, "%s is too much", value), 0) : ARGP_ERR_UNKNOWN;
-    if (strcmp(value, "text") && strcmp(value, "json"))
-        argp_error(state, "--format %s: text or json is expected", value);
-    *format = value;
+    *format = gn_format_is_json(value, state) ? "json" : "text";
     return 0;
 }
 

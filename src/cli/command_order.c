@@ -2,6 +2,7 @@
 #include "cli/arrival_spec.h"
 #include "event/ahead.h"
 #include "cli/commands.h"
+#include "cli/format_option.h"
 #include "cli/joined.h"
 #include "cli/live.h"
 #include "cli/order_report.h"
@@ -117,9 +118,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->count = parse_count(value, state);
         break;
     case 'f':
-        if (strcmp(value, "text") && strcmp(value, "json"))
-            argp_error(state, "--format %s: text or json is expected", value);
-        a->json = strcmp(value, "json") == 0;
+        a->json = gn_format_is_json(value, state);
         break;
     case KEY_PLOT:
         a->plot = value;

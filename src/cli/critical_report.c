@@ -92,14 +92,14 @@ static void print_rest(const struct gn_critical_report *r, FILE *out)
             gn_span_share(share.lo, share.hi, text));
     if (c->branches)
         fprintf(out,
-                "at %" PRIu64
-                " places the clocks do not tell where the path goes on: what all possible paths "
-                "have is certain\n",
+                "places where the clocks do not tell where the path goes on: %" PRIu64
+                "; certain is what all possible paths have\n",
                 c->branches);
     else
         fprintf(out, "the path is certain\n");
     if (c->unsure)
-        fprintf(out, "%" PRIu64 " calls on it may have waited for something else: events are missing\n",
+        fprintf(out,
+                "calls on it that may have waited for something else, as events are missing: %" PRIu64 "\n",
                 c->unsure);
 }
 

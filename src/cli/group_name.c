@@ -1,5 +1,6 @@
 #include "cli/group_name.h"
 
+#include "cli/process_name.h"
 #include "trace/who.h"
 
 #include <stdio.h>
@@ -37,15 +38,19 @@ void gn_group_name(const struct gn_history *history, const struct gn_groups *gro
 {
     const struct gn_definitions *d = history->definitions;
     const uint32_t location = groups->first[group];
-    struct gn_whos whos = {.definitions = d};
-    const struct gn_who who = gn_who_of(&whos, location);
-    gn_whos_clear(&whos);
-    if (by == GN_SCORED_HOST)
+    if (by == GN_SCORED_HOST) {
         snprintf(text, size, "host %s", host_name(d, location));
-    else if (who.rank < 0)
+        return;
+    }
+    if (d->locations[location].process >= d->process_count) {
         snprintf(text, size, "%s", gn_string(d, d->locations[location].name));
-    else if (by == GN_SCORED_THREAD)
-        snprintf(text, size, "rank %d thread %u", (int)who.rank, who.thread);
-    else
-        snprintf(text, size, "rank %d", (int)who.rank);
+        return;
+    }
+    gn_process_name(d, d->locations[location].process, text, size);
+    if (by == GN_SCORED_RANK)
+        return;
+    struct gn_whos whos = {.definitions = d};
+    const size_t used = strlen(text);
+    snprintf(text + used, size - used, " thread %u", gn_who_of(&whos, location).thread);
+    gn_whos_clear(&whos);
 }

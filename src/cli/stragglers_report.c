@@ -63,8 +63,8 @@ void gn_straggler_work(const struct gn_stragglers_report *r, const struct gn_cau
     text[0] = '\0';
     if (cause->activity != GN_NONE)
         gn_activity_text(r->history, cause->activity, text, size);
-    else if (cause->inside < d->path_count)
-        call_text(d, d->paths[cause->inside].region, cause->inside, text, size);
+    else if (cause->inside_region != GN_NONE)
+        call_text(d, cause->inside_region, cause->inside_path, text, size);
 }
 
 void gn_straggler_call(const struct gn_stragglers_report *r, const struct gn_cause *cause, char *text,
@@ -191,6 +191,16 @@ static int sort(struct gn_stragglers_report *r)
     return 0;
 }
 
+/* Everybody makes the others wait about as much, now one, now another: the first one is so by chance. */
+static bool is_even(const struct gn_stragglers_report *r)
+{
+    double others_lo = 0;
+    for (size_t i = 1; i < r->groups->count; i++)
+        others_lo += gn_straggler_measure(r, &r->list[i]).lo;
+    const double mean_lo = others_lo / (double)(r->groups->count - 1);
+    return gn_straggler_measure(r, &r->list[0]).hi < 2 * mean_lo && !gn_straggler_is_persistent(&r->list[0]);
+}
+
 static enum gn_straggler_verdict judge(const struct gn_stragglers_report *r)
 {
     double most_hi = 0, others_hi = 0;
@@ -201,7 +211,7 @@ static enum gn_straggler_verdict judge(const struct gn_stragglers_report *r)
         others_hi = i ? fmax(others_hi, m.hi) : 0;
         possible += m.hi >= GN_STRAGGLER_PERCENT;
     }
-    if (r->groups->count < 2 || most_hi < GN_STRAGGLER_PERCENT)
+    if (r->groups->count < 2 || most_hi < GN_STRAGGLER_PERCENT || is_even(r))
         return GN_STRAGGLER_NOBODY;
     const struct gn_score first = gn_straggler_measure(r, &r->list[0]);
     if (first.lo >= GN_STRAGGLER_PERCENT)

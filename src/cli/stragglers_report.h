@@ -17,9 +17,10 @@
 #define GN_STRAGGLER_PERCENT 1.0
 
 enum gn_straggler_verdict {
-    GN_STRAGGLER_NOBODY,      /* nobody holds the others up, whatever the clocks showed */
-    GN_STRAGGLER_CERTAIN,     /* the first one does, and more than anybody else */
-    GN_STRAGGLER_POSSIBLE,    /* the first one does, or may; others perhaps as much */
+    GN_STRAGGLER_NOBODY,   /* balanced: below the threshold, or the first one causes less than twice as much
+                              as the others in the mean, and not persistently */
+    GN_STRAGGLER_CERTAIN,  /* the first one does, and more than anybody else */
+    GN_STRAGGLER_POSSIBLE, /* the first one does, or may; others perhaps as much */
     GN_STRAGGLER_UNDECIDABLE, /* one of several may, none for certain */
 };
 

@@ -1,3 +1,5 @@
+#include "cli/rests_on.h"
+#include "cli/spans.h"
 #include "cli/stragglers_report.h"
 
 #include <math.h>
@@ -9,12 +11,12 @@ static json_t *integer(uint64_t value)
 
 static json_t *score_json(struct gn_score score)
 {
-    return json_pack("{s:f, s:f}", "lo", score.lo, "hi", score.hi);
+    return gn_span_json(score.lo, score.hi, 1);
 }
 
 static json_t *blame_json(struct gn_blame blame)
 {
-    return json_pack("{s:f, s:f}", "lo", blame.lo_ns * 1e-9, "hi", blame.hi_ns * 1e-9);
+    return gn_span_json(blame.lo_ns, blame.hi_ns, 1e-9);
 }
 
 static json_t *name_json(const struct gn_stragglers_report *r, uint32_t group)
@@ -109,24 +111,21 @@ static json_t *width_json(double ns)
 
 static json_t *sureness_json(const struct gn_stragglers_report *r)
 {
-    const struct gn_history *h = r->history;
-    return json_pack("{s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "refuted", h->refuted, "width_mean_s",
-                     width_json(r->mean_width_ns), "width_max_s", width_json(r->most_width_ns),
-                     "waits_certain", integer(r->waits->last_certain), "waits_possible",
-                     integer(r->waits->last_possible), "unbounded", integer(h->unbounded), "unmatched",
-                     integer(h->unmatched), "ambiguous", integer(h->ambiguous), "lost", integer(h->lost));
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "width_mean_s", width_json(r->mean_width_ns), "width_max_s",
+                     width_json(r->most_width_ns), "waits_certain", integer(r->waits->last_certain),
+                     "waits_possible", integer(r->waits->last_possible), "rests_on",
+                     gn_rests_on_json(r->history));
 }
 
 json_t *gn_stragglers_json(const struct gn_stragglers_report *r)
 {
     const struct gn_history *h = r->history;
-    return json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:{s:f, s:f}, s:o, s:o, s:o, s:o, s:o}", "version", 1,
-                     "trace", r->path, "by", gn_scored_name(r->by), "verdict",
-                     gn_straggler_verdict_name(r->verdict), "count", integer(r->groups->count), "events",
-                     integer(h->events), "length_s", "lo", (double)h->length.lo_ns * 1e-9, "hi",
-                     (double)h->length.hi_ns * 1e-9, "all_percent", score_json(r->scores->all), "stragglers",
-                     stragglers_json(r), "causes", causes_json(r), "phases", phases_json(r), "how_sure",
-                     sureness_json(r));
+    return json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version", 1, "trace",
+                     r->path, "by", gn_scored_name(r->by), "verdict", gn_straggler_verdict_name(r->verdict),
+                     "count", integer(r->groups->count), "events", integer(h->events), "length_s",
+                     gn_span_json((double)h->length.lo_ns, (double)h->length.hi_ns, 1e-9), "all_percent",
+                     score_json(r->scores->all), "stragglers", stragglers_json(r), "causes", causes_json(r),
+                     "phases", phases_json(r), "how_sure", sureness_json(r));
 }
 
 json_t *gn_straggler_first_json(const struct gn_stragglers_report *r)

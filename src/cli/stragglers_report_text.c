@@ -1,3 +1,5 @@
+#include "cli/rests_on.h"
+#include "cli/spans.h"
 #include "cli/stragglers_report.h"
 
 #include <inttypes.h>
@@ -15,39 +17,19 @@ static const char *shade(const struct page *p, const char *code)
     return p->t->color ? code : "";
 }
 
-/* ---- numbers ---- */
-
-/* Three significant digits with a unit. */
-static const char *time_text(double ns, char text[24])
+static const char *score_text(struct gn_score score, char text[GN_SPAN_TEXT])
 {
-    const char *unit = ns >= 999.5e6 ? "s" : ns >= 999.5e3 ? "ms" : ns >= 999.5 ? "us" : "ns";
-    const double shown = ns >= 999.5e6 ? ns / 1e9 : ns >= 999.5e3 ? ns / 1e6 : ns >= 999.5 ? ns / 1e3 : ns;
-    const int digits = shown >= 99.95 || shown == 0 ? 0 : shown >= 9.995 ? 1 : 2;
-    snprintf(text, 24, "%.*f %s", digits, shown, unit);
-    return text;
+    return gn_span_share(score.lo / 100, score.hi / 100, text);
 }
 
-/* Rounded outward; one number where both are the same. */
-static const char *score_text(struct gn_score s, char text[32])
+static const char *blame_text(struct gn_blame blame, char text[GN_SPAN_TEXT])
 {
-    const double lo = floor(s.lo * 100) / 100, hi = fmin(ceil(s.hi * 100) / 100, 100);
-    if (lo == hi)
-        snprintf(text, 32, "%.2f", lo);
-    else
-        snprintf(text, 32, "%.2f-%.2f", lo, hi);
-    return text;
+    return gn_span_time(blame.lo_ns, blame.hi_ns, text);
 }
 
-static const char *blame_text(struct gn_blame b, char text[64])
+static const char *time_text(double ns, char text[GN_SPAN_TEXT])
 {
-    char lo[24], hi[24];
-    time_text(b.lo_ns, lo);
-    time_text(b.hi_ns, hi);
-    if (strcmp(lo, hi) == 0)
-        snprintf(text, 64, "%s", lo);
-    else
-        snprintf(text, 64, "%s to %s", lo, hi);
-    return text;
+    return gn_span_time(ns, ns, text);
 }
 
 /* Bytes of `text` that fill at most so many columns. */
@@ -76,7 +58,7 @@ static void line(const struct page *p, const char *label, const char *text)
 static void header(const struct page *p)
 {
     const struct gn_history *h = p->r->history;
-    char length[24];
+    char length[GN_SPAN_TEXT];
     fprintf(p->out, "%sgnomon stragglers%s %s: %zu %ss, %s, %" PRIu64 " events\n\n", shade(p, GN_BOLD),
             shade(p, GN_PLAIN), p->r->path, p->r->groups->count, gn_scored_name(p->r->by),
             time_text((double)h->length.hi_ns, length), h->events);
@@ -92,14 +74,26 @@ static size_t as_much(const struct gn_stragglers_report *r)
     return count;
 }
 
+static void nobody(const struct page *p)
+{
+    const struct gn_stragglers_report *r = p->r;
+    fprintf(p->out, "%snobody holds the others up%s: ", shade(p, GN_BOLD), shade(p, GN_PLAIN));
+    if (r->groups->count < 2)
+        fprintf(p->out, "there are no others\n");
+    else if (gn_straggler_measure(r, &r->list[0]).hi < GN_STRAGGLER_PERCENT)
+        fprintf(p->out, "balanced, nobody %s for %.0f %% of the time or more\n",
+                r->is_annotated ? "was busy while all others waited" : "made them wait",
+                GN_STRAGGLER_PERCENT);
+    else
+        fprintf(p->out, "balanced, they wait for each other about evenly, now for one, now for another\n");
+}
+
 static void verdict(const struct page *p)
 {
     char name[128];
     const struct gn_stragglers_report *r = p->r;
     if (r->verdict == GN_STRAGGLER_NOBODY) {
-        fprintf(p->out,
-                "%snobody holds the others up%s: nobody made them wait for %.0f %% of their time or more\n",
-                shade(p, GN_BOLD), shade(p, GN_PLAIN), GN_STRAGGLER_PERCENT);
+        nobody(p);
         return;
     }
     gn_straggler_name(r, r->list[0].group, name, sizeof name);
@@ -124,13 +118,13 @@ static void score_line(const struct page *p, const struct gn_straggler *s)
 {
     const struct gn_context *context = &p->r->scores->contexts[s->group];
     const struct gn_definitions *d = p->r->history->definitions;
-    char text[512], score[32];
-    snprintf(text, sizeof text, "%s %% of the run: busy while all others waited",
+    char text[512], score[GN_SPAN_TEXT];
+    snprintf(text, sizeof text, "%s of the run: busy while all others waited",
              score_text(p->r->scores->scores[s->group], score));
     line(p, "score", text);
     if (context->comm == GN_NONE || context->score.hi <= p->r->scores->scores[s->group].lo)
         return;
-    snprintf(text, sizeof text, "%s %% while the other members of %s (%u ranks) waited in its %u collectives",
+    snprintf(text, sizeof text, "%s while the other members of %s (%u ranks) waited in its %u collectives",
              score_text(context->score, score), gn_string(d, d->comms[context->comm].name), context->expected,
              context->instances);
     line(p, "", text);
@@ -150,10 +144,10 @@ static void first(const struct page *p)
 {
     const struct gn_stragglers_report *r = p->r;
     const struct gn_straggler *s = &r->list[0];
-    char text[1024], caused[64], share[32];
+    char text[1024], caused[GN_SPAN_TEXT], share[GN_SPAN_TEXT];
     score_line(p, s);
-    snprintf(text, sizeof text, "%s of the %ss' time waited for it, %s %% of it",
-             blame_text(s->caused, caused), gn_scored_name(r->by), score_text(s->share, share));
+    snprintf(text, sizeof text, "%s of the ranks' time went by waiting for it, %s of it",
+             blame_text(s->caused, caused), score_text(s->share, share));
     line(p, "cost", text);
     if (s->cause != GN_NONE) {
         const struct gn_cause *cause = &r->waits->causes[s->cause];
@@ -171,20 +165,21 @@ static void first(const struct page *p)
 
 static void row(const struct page *p, const struct gn_straggler *s)
 {
-    char name[128], score[32], share[32], caused[64], waited[64], work[512] = "";
+    char name[128], score[GN_SPAN_TEXT], share[GN_SPAN_TEXT], caused[GN_SPAN_TEXT], waited[GN_SPAN_TEXT],
+        work[512] = "";
     gn_straggler_name(p->r, s->group, name, sizeof name);
     if (s->cause != GN_NONE)
         gn_straggler_work(p->r, &p->r->waits->causes[s->cause], work, sizeof work);
-    fprintf(p->out, "  %-18s %13s %13s %20s %20s  ", name, score_text(p->r->scores->scores[s->group], score),
+    fprintf(p->out, "  %-18s %16s %16s %22s %22s  ", name, score_text(p->r->scores->scores[s->group], score),
             score_text(s->share, share), blame_text(s->caused, caused), blame_text(s->waited, waited));
-    print_cut(p->out, work, p->t->width > 100 ? p->t->width - 93 : 8);
+    print_cut(p->out, work, p->t->width > 111 ? p->t->width - 103 : 8);
     fputc('\n', p->out);
 }
 
 static void table(const struct page *p)
 {
     const struct gn_stragglers_report *r = p->r;
-    fprintf(p->out, "\n%s  %-18s %13s %13s %20s %20s  %s%s\n", shade(p, GN_DIM), "", "score %", "caused %",
+    fprintf(p->out, "\n%s  %-18s %16s %16s %22s %22s  %s%s\n", shade(p, GN_DIM), "", "score", "caused",
             "made others wait", "waited", "work", shade(p, GN_PLAIN));
     for (size_t i = 0; i < r->groups->count && (r->top == 0 || i < r->top); i++)
         row(p, &r->list[i]);
@@ -210,10 +205,10 @@ static size_t best_of(const struct gn_phase *phase, size_t count)
 static void phases(const struct page *p)
 {
     const struct gn_scores *s = p->r->scores;
-    char name[128], what[128], from[24], to[24], score[32];
+    char name[128], what[128], from[GN_SPAN_TEXT], to[GN_SPAN_TEXT], score[GN_SPAN_TEXT];
     if (s->phase_count == 0 || s->count == 0)
         return;
-    fprintf(p->out, "\n%s  %-34s %13s  %s%s\n", shade(p, GN_DIM), "phase", "score %", "first",
+    fprintf(p->out, "\n%s  %-34s %16s  %s%s\n", shade(p, GN_DIM), "phase", "score", "first",
             shade(p, GN_PLAIN));
     for (size_t i = 0; i < s->phase_count; i++) {
         const struct gn_phase *phase = &s->phases[i];
@@ -225,27 +220,15 @@ static void phases(const struct page *p)
         else
             snprintf(what, sizeof what, "%s to %s", time_text(begin_ns, from), time_text(end_ns, to));
         gn_straggler_name(p->r, (uint32_t)best, name, sizeof name);
-        fprintf(p->out, "  %-34s %13s  %s\n", what, score_text(phase->scores[best], score),
+        fprintf(p->out, "  %-34s %16s  %s\n", what, score_text(phase->scores[best], score),
                 phase->scores[best].hi > 0 ? name : "nobody");
     }
 }
 
-static void counted(const struct page *p, uint64_t count, const char *what)
-{
-    if (count)
-        fprintf(p->out, "%s%" PRIu64 " %s%s\n", shade(p, GN_YELLOW), count, what, shade(p, GN_PLAIN));
-}
-
 static void sureness(const struct page *p)
 {
-    const struct gn_history *h = p->r->history;
-    char mean[24], most[24];
+    char mean[GN_SPAN_TEXT], most[GN_SPAN_TEXT];
     fputc('\n', p->out);
-    if (h->refuted)
-        fprintf(p->out,
-                "%srefuted%s: what was assumed of the clocks contradicts the messages; these bounds may be "
-                "wrong\n",
-                shade(p, GN_RED), shade(p, GN_PLAIN));
     if (isinf(p->r->most_width_ns))
         fprintf(p->out, "%sclocks%s: of some nothing is known\n", shade(p, GN_YELLOW), shade(p, GN_PLAIN));
     else
@@ -254,10 +237,7 @@ static void sureness(const struct page *p)
                 time_text(p->r->most_width_ns, most));
     fprintf(p->out, "%swaits%s: of %" PRIu64 " it is certain for whom, of %" PRIu64 " it is only possible\n",
             shade(p, GN_DIM), shade(p, GN_PLAIN), p->r->waits->last_certain, p->r->waits->last_possible);
-    counted(p, h->unbounded, "locations whose clock nothing is known of");
-    counted(p, h->unmatched, "receives whose send is not in the trace");
-    counted(p, h->ambiguous, "receives or collectives of which it is not certain what belongs together");
-    counted(p, h->lost, "events are missing: what depends on them is not certain");
+    gn_rests_on_text(p->r->history, p->t, p->out);
 }
 
 void gn_stragglers_text(const struct gn_stragglers_report *report, const struct gn_terminal *terminal,

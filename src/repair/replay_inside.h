@@ -3,7 +3,7 @@
  *
  *   replay.c       a pass: locations in turn, the clock itself
  *   parcels.c      messages between them
- *   gatherings.c   instances of collectives
+ *   gatherings.c   instances of collectives, with gathering_*.c (gatherings_inside.h)
  *   mail.c         what goes to other processes of the transport, and comes from them
  *   stillness.c    when nobody can go on: the end of a pass, or something to be passed by
  *
@@ -182,6 +182,7 @@ struct gn_replay {
     struct gn_map group_links;
     struct gn_gathering *free_gatherings;
     uint64_t gatherings_open;
+    bool flushed;                /* limits go out as they are: what is open now stays so, for those of all */
     uint32_t *rows_open;         /* [process_count] locations of a process of ours with ops left */
     bool *left;                  /* [process_count] the process sends and begins nothing more */
     bool somebody_left;          /* as all ranks know */

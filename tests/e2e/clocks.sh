@@ -4,6 +4,8 @@
 n=4
 program=$examples/crash.$FLAVOUR
 [ "$FLAVOUR" = openmpi ] && MPIRUN="$MPIRUN --bind-to none --oversubscribe"
+ok=ok
+[ "$FLAVOUR" = openmpi ] || ok="ok --after 10 --extra 10" # ranks that spin take as many slices of time as there are rounds
 
 cat >on_hosts.sh <<'END' # ranks 0 and 1 are one host, 2 and 3 the other
 #!/bin/sh
@@ -25,7 +27,7 @@ clocks() { # NAME EXPRESSION: over c, the report's member clocks, and d, its dom
 }
 
 same_output() {
-    run bare $MPIRUN -n 4 "$program" ok
+    run bare $MPIRUN -n 4 "$program" $ok
     diff "$work/bare.out" "$work/$1.out" || fail "other output than without gnomon"
 }
 
@@ -104,7 +106,7 @@ agent_of() { # HOST, while it runs
 
 case $1 in
 compared)
-    on_hosts run "$gnomon" run --keep-exchanges 100 "$program" ok
+    on_hosts run "$gnomon" run --keep-exchanges 100 "$program" $ok
     same_output run
     compared run
     [ "$(ls -d gnomon-* | wc -l)" = 1 ] || fail "more than one run folder"
@@ -113,7 +115,7 @@ compared)
     [ "$(sql run "SELECT count(*) BETWEEN 1 AND 100 FROM clock_exchange")" = 1 ] || fail "exchanges were not kept"
     ;;
 document) # the example of docs/profile-format.md: the same reading is the same moment on both hosts
-    on_hosts run "$gnomon" run "$program" ok
+    on_hosts run "$gnomon" run "$program" $ok
     take_example
     cd "$(folder_of run)"
     python3 ../example.py >"$work/example.out" 2>"$work/example.err" || fail "the example does not run"
@@ -135,7 +137,7 @@ END
     ;;
 counters) # a group of cores that has a counter of its own is a clock domain, compared through the host's first one
     two_counters last 2
-    on_hosts run "$gnomon" run "$program" ok
+    on_hosts run "$gnomon" run "$program" $ok
     same_output run
     clocks run "[x['domain'] for x in c['domains']] == ['h0', 'h1', 'h1/2'] and all(x['compared'] for x in c['domains'])" ||
         fail "not three clocks"
@@ -150,7 +152,7 @@ counters) # a group of cores that has a counter of its own is a clock domain, co
 counters_traced) # an archive does not say on which counter an event is: those of such a host have no bounds
     for torn in 2 0; do
         two_counters last $torn
-        on_hosts $torn "$gnomon" run --trace "$program" ok
+        on_hosts $torn "$gnomon" run --trace "$program" $ok
         "$gnomon" export --to csv --bounds -o events.csv "$(folder_of $torn)/trace" 2>"$work/export.err" || fail "no export"
         grep -q 'does not bound the clocks of 2 of its 4 locations' "$work/export.err" || fail "it is not told"
         python3 - events.csv $torn <<'END' >"$work/events.err" 2>&1 || fail "other events have bounds"
@@ -180,7 +182,7 @@ counters_agent) # the agent of such a host reads one counter only; others' may r
     ;;
 astride) # a rank that may run on cores with different counters has no clock
     two_counters both 2
-    on_hosts run "$gnomon" run "$program" ok
+    on_hosts run "$gnomon" run "$program" $ok
     same_output run
     [ "$(sql run 'SELECT rank, clock_domain FROM process ORDER BY rank' | tr '\n' ' ')" = "0 h0 1 h0 2 h1 3 None " ] ||
         fail "ranks are on other clocks: $(sql run 'SELECT rank, clock_domain FROM process')"
@@ -190,7 +192,7 @@ astride) # a rank that may run on cores with different counters has no clock
 unbound) # whoever did not look at the begin knows nothing of any time of the host
     [ "$(nproc)" -ge 2 ] || skip "one core"
     export GNOMON_TEST_DOMAIN=$(python3 -c 'import os; print(max(os.sched_getaffinity(0)))'):+1000000000000
-    run run $MPIRUN -n 2 "$gnomon" run "$program" ok
+    run run $MPIRUN -n 2 "$gnomon" run "$program" $ok
     wait_for_report run
     clocks run "[x['compared'] for x in c['domains']] == [False]" || fail "there is a clock"
     clocks run "'do not share the counter' in c['domains'][0]['problem']" || fail "the reason is not told"
@@ -198,14 +200,14 @@ unbound) # whoever did not look at the begin knows nothing of any time of the ho
     [ "$(sql run 'SELECT count(*) FROM clock_bound')" = 0 ] || fail "there are bounds"
     ;;
 launcher) # from in front of it
-    run run "$gnomon" run --clock-interval 20 -- $MPIRUN -n 4 ./on_hosts.sh "$program" ok
+    run run "$gnomon" run --clock-interval 20 -- $MPIRUN -n 4 ./on_hosts.sh "$program" $ok
     # GNOMON_HOST comes too late for gnomon, which is ahead of the script: one host
     wait_for_report run
     clocks run "len(d) == 1 and c['domains'][0]['compared']" || fail "not one clock"
     ;;
 one_host) # no MPI call of ours, and one clock
     compile libspy.so fixtures/spy.c -shared -fPIC -ldl
-    run run $MPIRUN -n 2 env LD_PRELOAD="$PWD/libspy.so" "$gnomon" run "$program" ok
+    run run $MPIRUN -n 2 env LD_PRELOAD="$PWD/libspy.so" "$gnomon" run "$program" $ok
     [ "$status" = 0 ] || fail "exit status $status"
     wait_for_report run
     ! grep -q spy: "$work/run.err" || fail "gnomon has made a communicator for one host"
@@ -214,14 +216,14 @@ one_host) # no MPI call of ours, and one clock
     ;;
 two_make_one) # communicator, by the two envoys
     compile libspy.so fixtures/spy.c -shared -fPIC -ldl
-    on_hosts run env LD_PRELOAD="$PWD/libspy.so" "$gnomon" run "$program" ok
+    on_hosts run env LD_PRELOAD="$PWD/libspy.so" "$gnomon" run "$program" $ok
     [ "$(grep -c spy: "$work/run.err")" = 2 ] || fail "not two envoys: $(grep -c spy: "$work/run.err")"
     ;;
 mpi_fails | mpi_raises) # the job goes on, and the report says that there is no comparison
     compile libspy.so fixtures/spy.c -shared -fPIC -ldl
     mode=fail
     [ "$1" = mpi_raises ] && mode=raise
-    on_hosts run env SPY=$mode LD_PRELOAD="$PWD/libspy.so" "$gnomon" run "$program" ok
+    on_hosts run env SPY=$mode LD_PRELOAD="$PWD/libspy.so" "$gnomon" run "$program" $ok
     same_output run
     json run "r['run']['complete']" || fail "not complete"
     clocks run "[x['compared'] for x in c['domains']].count(True) == 1" || fail "something was compared"
@@ -229,15 +231,15 @@ mpi_fails | mpi_raises) # the job goes on, and the report says that there is no 
     grep -q 'could not connect 2 hosts' "$work/run.err" || fail "the report does not say why"
     ;;
 mpmd) # a rank runs without gnomon, on a host where another is measured: the hosts meet all the same
-    run run $MPIRUN -n 1 ./on_hosts.sh "$gnomon" run "$program" ok : -n 1 "$program" ok : \
-        -n 2 ./on_hosts.sh "$gnomon" run "$program" ok
+    run run $MPIRUN -n 1 ./on_hosts.sh "$gnomon" run "$program" $ok : -n 1 "$program" $ok : \
+        -n 2 ./on_hosts.sh "$gnomon" run "$program" $ok
     [ "$status" = 0 ] || fail "exit status $status"
     same_output run
     wait_for_report run
     compared run
     ;;
 mpmd_host) # no rank of a host runs with gnomon
-    run run $MPIRUN -n 2 ./on_hosts.sh "$gnomon" run "$program" ok : -n 2 "$program" ok
+    run run $MPIRUN -n 2 ./on_hosts.sh "$gnomon" run "$program" $ok : -n 2 "$program" $ok
     [ "$status" = 0 ] || fail "exit status $status"
     same_output run
     wait_for_report run
@@ -250,14 +252,14 @@ aside) # the rank that the other host would have sent finds no agent; the next o
 exec "$@"
 END
     chmod +x aside.sh
-    on_hosts run "$gnomon" run ./aside.sh "$program" ok
+    on_hosts run "$gnomon" run ./aside.sh "$program" $ok
     same_output run
     compared run
     ;;
 unshared) # each host has a folder of its own
     mkdir h0 h1
     sed -i 's/^exec/cd $GNOMON_HOST; exec/' on_hosts.sh
-    on_hosts run "$gnomon" run "$program" ok
+    on_hosts run "$gnomon" run "$program" $ok
     same_output run
     cd h0
     clocks run "'do not share that folder' in d['h0']['problem']" || fail "the reason is not told"
@@ -325,7 +327,7 @@ interrupted) # Ctrl-C: what was compared until then is there
     ;;
 no_stamps) # the kernel gives no time stamps: readings of this process do, wider and as right, and the report says so
     compile no_stamps.so fixtures/no_stamps.c -shared -fPIC -ldl
-    on_hosts run env LD_PRELOAD="$PWD/no_stamps.so" "$gnomon" run "$program" ok
+    on_hosts run env LD_PRELOAD="$PWD/no_stamps.so" "$gnomon" run "$program" $ok
     same_output run
     compared run
     clocks run "d['h1']['narrowed'] == 0" || fail "stamps that nobody gave were used"
@@ -333,7 +335,7 @@ no_stamps) # the kernel gives no time stamps: readings of this process do, wider
     ;;
 two_counters) # one host reads the processor's counter, the other the kernel's clock: ticks of different lengths
     sed -i 's/^exec/[ $GNOMON_HOST = h0 ] || export GNOMON_COUNTER=monotonic_raw\nexec/' on_hosts.sh
-    on_hosts run "$gnomon" run "$program" ok
+    on_hosts run "$gnomon" run "$program" $ok
     same_output run
     compared run
     clocks run "d['h1']['counter'] == 'monotonic_raw'" || fail "h1 does not read the kernel's clock"
@@ -343,7 +345,7 @@ nonsense) # settings of one host that make no sense are told with its name, and 
     for setting in GNOMON_TEST_CLOCK=sundial GNOMON_COUNTER=sundial; do
         sed "s/^exec/[ \$GNOMON_HOST = h0 ] || export $setting\nexec/" on_hosts.sh >nonsense.sh
         chmod +x nonsense.sh
-        run run $MPIRUN -n 4 ./nonsense.sh "$gnomon" run "$program" ok
+        run run $MPIRUN -n 4 ./nonsense.sh "$gnomon" run "$program" $ok
         [ "$status" = 0 ] || fail "$setting: exit status $status"
         wait_for_report run
         same_output run
@@ -354,7 +356,7 @@ nonsense) # settings of one host that make no sense are told with its name, and 
     ;;
 bad_option)
     for option in --clock-interval=0 --clock-branching=x --keep-exchanges=-1; do
-        run bad "$gnomon" run $option "$program" ok
+        run bad "$gnomon" run $option "$program" $ok
         [ "$status" != 0 ] && grep -q -- "${option%=*}" "$work/bad.err" || fail "$option is not refused"
     done
     ;;

@@ -13,8 +13,8 @@ if [ "$mode" = hang ]; then
         : >"$work/$name.err"
         env --default-signal=INT "$MPIRUN" -n "$n" "$@" >"$work/$name.out" 2>>"$work/$name.err" </dev/null &
         local launcher=$!
-        for _ in $(seq 100); do # until all ranks are there, and one more second for them to hang
-            [ "$(pgrep -c -x "crash.$FLAVOUR" || :)" -ge "$n" ] && break
+        for _ in $(seq 300); do # until it is about to, and one more second for all to hang
+            grep -q 'waits for ever' "$work/$name.err" && break
             sleep 0.1
         done
         sleep 1

@@ -1,6 +1,6 @@
 # lib.sh — what every end-to-end test begins with: `. "$(dirname "$0")/lib.sh"`.
 #
-# ctest says where things are: BUILD, SOURCE and FLAVOUR (openmpi, mpich), MPIRUN and MPICC of the flavour. Each
+# ctest says where things are: BUILD, SOURCE and FLAVOUR (openmpi, mpich), MPIRUN and MPICC of the flavour, PYTHON. Each
 # test has a temporary directory of its own as working directory, removed at the end, and ends with 0 (passed),
 # 77 (skipped) or anything else. A fact that does not hold is told by `fail`, which shows the run's output.
 #
@@ -11,6 +11,7 @@
 
 set -eu
 : "${BUILD:?}" "${SOURCE:?}" "${FLAVOUR:=openmpi}" "${MPIRUN:=mpirun.$FLAVOUR}" "${MPICC:=mpicc.$FLAVOUR}"
+: "${PYTHON:=python3}"
 gnomon=$BUILD/bin/gnomon
 examples=$BUILD/examples
 here=$(cd "$(dirname "$0")" && pwd)
@@ -35,6 +36,10 @@ fail() {
 skip() {
     echo "skipped: $*"
     exit 77
+}
+
+python3() {
+    command "$PYTHON" "$@"
 }
 
 # Whether a program of the examples was built (languages may be missing).

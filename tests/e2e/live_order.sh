@@ -14,14 +14,14 @@ start() { # OPTION-OR-WORD...: the program, in the background, up to where it wa
     folder=$(echo gnomon-*)
 }
 
-until_() { # WHAT COMMAND...: within 20 s, evaluated anew each time
+until_() { # WHAT COMMAND...: within a minute, evaluated anew each time
     local what=$1
     shift
-    for _ in $(seq 200); do
+    for _ in $(seq 600); do
         eval "$*" && return 0
         sleep 0.1
     done
-    fail "not so after 20 s: $what"
+    fail "not so after a minute: $what"
 }
 
 watch_() { # NAME ARGUMENT...: a reader in the background whose events go to NAME.jsonl; $! is its process

@@ -5,7 +5,7 @@ first=$(line_of "$heat" 'noinline)) double relax(')
 last=$(awk -v first="$first" 'NR > first && /^}/ { print NR; exit }' "$heat")
 
 for slow in 0 1; do
-    run_gnomon slow$slow "$examples/heat.$FLAVOUR" --nx 512 --ny 1024 --iterations 150 --imbalance=8 --slow-rank $slow
+    run_gnomon slow$slow "$examples/heat.$FLAVOUR" --nx 512 --ny 1024 --iterations 80 --imbalance=8 --slow-rank $slow
     [ "$status" = 0 ] || fail "exit status $status"
     json slow$slow 'rows[0]["kind"] == "computation"' || fail "the first row is no computation"
     json slow$slow 'rows[0]["file"].endswith("/heat.c")' || fail "not in heat.c"
@@ -15,7 +15,7 @@ for slow in 0 1; do
     report slow$slow | grep -q "^imbalance: rank $slow " || fail "the text does not name the imbalance"
 done
 json slow1 'r["run"]["complete"] and r["run"]["ranks"] == 2 and r["run"]["flavour"] == "'"$FLAVOUR"'"' || fail "run facts"
-json slow1 'r["cost"]["calls"] > 150 * 6 * 2 and not r["lost"]' || fail "costs and losses"
+json slow1 'r["cost"]["calls"] > 80 * 6 * 2 and not r["lost"]' || fail "costs and losses"
 json slow1 '0.98 < sum(x["share"] for x in rows) < 1.02' || fail "shares do not add up to 1"
 for by in activity callpath function line rank host; do
     json slow1 'len(rows) > 0' --by $by || fail "no rows by $by"

@@ -65,12 +65,16 @@ synth)
             holds "$name" "first['cause']['work'].startswith('compute') and 'MPI_' in first['cause']['waited_in']"
         done
     done
-    # Nobody is blamed for more than was waited.
-    holds collectives.3 "total('caused_s')[0] <= total('waited_s')[1] * 1.001"
-    # The longest work that is nobody's: the same without a slow one.
-    synth even collectives -n 7 -e 7000 --imbalance 0 --compute 100us
+    # By one clock, all that was waited has its cause, and nobody is blamed for more.
+    for name in ring.3 stencil2.3 collectives.3 nbc.3; do
+        holds "$name" "total('waited_s')[0] * 0.99 < total('caused_s')[0] <= total('waited_s')[1] * 1.001"
+    done
+    # A balanced run says so.
+    synth even ring -n 7 -e 7000 --imbalance 0 --compute 10ms
     stragglers even even
-    holds even "c['verdict'] != 'certain' or first['caused_percent']['hi'] < 10"
+    holds even "c['verdict'] == 'nobody'"
+    run text "$gnomon" stragglers even
+    grep -q "^nobody holds the others up" "$work/text.out" || fail "text: a balanced run is not said to be"
     ;;
 bounds)
     # Several clocks: the same rank, as an interval in which the score by one clock lies.
@@ -94,20 +98,26 @@ END
     synth blind collectives -n 6 -e 6000 --domains 6 --latency 500us --offset 1ms --rate 5ppm --compute 20us
     stragglers blind blind
     holds blind "c['verdict'] != 'certain'"
+    # A clock that is not as assumed: marked, not hidden.
+    synth refuted ring -n 4 -e 6000 --domains 2 --compute 1ms --wander step:200ppm:100ms
+    stragglers refuted refuted
+    holds refuted "c['how_sure']['rests_on']['refuted']"
+    run text "$gnomon" stragglers refuted
+    grep -q '^refuted' "$work/text.out" || fail "text: the refuted assumption is not told"
     # What is lost is counted.
     synth lost lost -n 6 -e 6000 --lost 5%
     stragglers lost lost
-    holds lost "c['how_sure']['lost'] > 0"
+    holds lost "c['how_sure']['rests_on']['lost'] > 0"
     ;;
 kmeans)
     have kmeans || skip "kmeans was not built"
     traced "$examples/kmeans.$FLAVOUR" --straggler=1
     stragglers kmeans "$run"
-    holds kmeans "c['verdict'] == 'certain' and first['name'] == 'rank 1' and first['is_persistent']"
-    holds kmeans "width(first['score_percent']) <= 1 and first['score_percent']['lo'] > 10"
+    holds kmeans "c['verdict'] == 'certain' and first['name'] == 'rank 1'"
+    holds kmeans "width(first['score_percent']) <= 1 and first['score_percent']['lo'] > second['score_percent']['hi']"
     holds kmeans "first['cause']['work'].startswith('assign') and 'MPI_Allreduce at kmeans.c:' in first['cause']['waited_in']"
     stragglers regions "$run" --busy assign --waiting exchange
-    holds regions "c['verdict'] == 'certain' and first['name'] == 'rank 1' and first['score_percent']['lo'] > 10"
+    holds regions "c['verdict'] == 'certain' and first['name'] == 'rank 1' and first['score_percent']['lo'] > second['score_percent']['hi']"
     stragglers phases "$run" --phase
     holds phases "len(c['phases']) > 1"
     run text "$gnomon" stragglers "$run"
@@ -117,12 +127,18 @@ kmeans)
 late)
     "$MPICC" -g -O1 -o late "$here/fixtures/late.c" || fail "late.c does not compile"
     line=$(grep -n 'REDUCED HERE' "$here/fixtures/late.c" | cut -d: -f1)
-    traced ./late 2 200 8
+    traced ./late 2 200 16
     stragglers late "$run"
-    holds late "c['verdict'] == 'certain' and first['name'] == 'rank 2' and first['is_persistent']"
+    holds late "c['verdict'] == 'certain' and first['name'] == 'rank 2'"
     holds late "first['cause']['place'] == 'late.c:$line' and 'late.c:$line' in first['cause']['waited_in']"
-    # two ranks wait 200 ms in each of eight iterations, at least
-    holds late "2 * 8 * 0.19 < first['caused_s']['lo'] and second['caused_s']['lo'] < first['caused_s']['lo'] / 4"
+    holds late "first['caused_s']['lo'] > sum(s['caused_s']['hi'] for s in c['stragglers'][1:])"
+    run text "$gnomon" stragglers "$run"
+    grep -q "^rank 2 holds the others up: certain" "$work/text.out" || fail "text: rank 2 is not named first"
+    grep -q "late.c:$line" "$work/text.out" || fail "text: its line is not named"
+    # Without it nobody is, whatever else goes on at this machine: nobody by far.
+    traced ./late -1 200 16
+    stragglers balanced "$run" --waiting MPI_Allreduce
+    holds balanced "all(s['score_percent']['hi'] < 50 for s in c['stragglers'])"
     ;;
 groups)
     "$MPICC" -g -O1 -o late "$here/fixtures/late.c" || fail "late.c does not compile"
@@ -130,7 +146,7 @@ groups)
     traced ./late 1 200 6 halves
     stragglers groups "$run"
     holds groups "first['name'] == 'rank 1' and first['context'] and first['context']['expected'] == 2"
-    holds groups "first['context']['instances'] == 6 and first['context']['score_percent']['lo'] > 20"
+    holds groups "first['context']['instances'] == 6 and first['context']['score_percent']['lo'] > 1"
     ;;
 names)
     have regions || skip "regions was not built"
@@ -158,6 +174,6 @@ bad)
     refused 'text or json' ring --format xml
     refused 'too much' ring ring
     mkdir none && cd none
-    refused 'no run' .
+    refused 'no run'
     ;;
 esac

@@ -4,7 +4,7 @@
 #   sync.sh skewed|offsets|inside|drifting|perfect|scorep|together|input|places|mounts|streams|memory|full|killed|eztrace|hosts
 . "$(dirname "$0")/lib.sh"
 case $1 in full | mounts) need_mounts "$@" ;; esac
-python=$(python3 -c 'import sys; print(sys.executable)') # python3 may be a script that looks for it each time
+python=$PYTHON
 otf2_print() { command -v otf2-print >/dev/null || skip "no otf2-print"; }
 
 # anchor FOLDER: its archive's anchor file

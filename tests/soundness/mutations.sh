@@ -7,7 +7,7 @@ set -eu
 : "${SOURCE:?}" "${CC:=cc}"
 only=${1-}
 quick="--conversions 1500000 --per-world 4096 --first --quiet"
-sources="bounds clocks model pair"
+sources="bounds clocks clocks_solve domain model pair"
 work=$(mktemp -d "${TMPDIR:-/tmp}/gnomon-mutations.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 flags="-std=gnu17 -D_GNU_SOURCE -O1 -w"
@@ -103,14 +103,14 @@ mutation sign-corner model.c 'gn_wide left = least_rise(rates, at), right = rise
     'gn_wide left = greatest_rise(rates, at), right = rise - least_rise(rates, run - at);'
 
 # The zero's interval: on the wrong side, and on the wrong clock.
-mutation zero-side-lower clocks.c 'sent.lo_ns};' 'sent.hi_ns};'
-mutation zero-side-upper clocks.c 'received.hi_ns};' 'received.lo_ns};'
-mutation zero-clock clocks.c 'gn_bounds_convert(other->bounds, kept->received_ticks)' \
+mutation zero-side-lower clocks_solve.c 'sent.lo_ns};' 'sent.hi_ns};'
+mutation zero-side-upper clocks_solve.c 'received.hi_ns};' 'received.lo_ns};'
+mutation zero-clock clocks_solve.c 'gn_bounds_convert(other->bounds, kept->received_ticks)' \
     'gn_bounds_convert(other->bounds, kept->received_ticks - 1000)'
 
 # An average rate taken for the rate at every moment.
-mutation average-rate clocks.c '.lo = below(t, &t->slopes.least, 2 * wander)' '.lo = below(t, &t->slopes.least, 0)'
-mutation average-rate-once clocks.c '.hi = above(t, &t->slopes.most, 2 * wander)' \
+mutation average-rate domain.c '.lo = below(t, &t->slopes.least, 2 * wander)' '.lo = below(t, &t->slopes.least, 0)'
+mutation average-rate-once domain.c '.hi = above(t, &t->slopes.most, 2 * wander)' \
     '.hi = above(t, &t->slopes.most, wander)'
 
 # Rounding that is not outward.
@@ -129,7 +129,7 @@ mutation rounding-many-up bounds.c 'distance * hi_rate + 0.75' 'distance * hi_ra
 mutation rounding-many-down bounds.c 'distance * lo_rate - 0.75' 'distance * lo_rate + 0.25'
 
 # A reading taken for the moment, though it may be a granularity later.
-mutation granularity-received clocks.c 'kept->received_ticks + d->def.granularity_ticks, sent' \
+mutation granularity-received clocks_solve.c 'kept->received_ticks + d->def.granularity_ticks, sent' \
     'kept->received_ticks, sent'
 mutation granularity-reading model.c 'gn_wide hi = value_at(upper, &high_knot, ticks + granularity' \
     'gn_wide hi = value_at(upper, &high_knot, ticks'

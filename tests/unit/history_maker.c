@@ -369,6 +369,7 @@ void maker_make(struct made *made, const struct maker_settings *settings)
     h->part_order = calloc(MOST_CALLS, sizeof *h->part_order);
     h->first_call = calloc(MAKER_LOCATIONS, sizeof *h->first_call);
     h->last_call = calloc(MAKER_LOCATIONS, sizeof *h->last_call);
+    h->is_carried = calloc(MAKER_LOCATIONS, sizeof *h->is_carried);
     h->rate_lo = calloc(MAKER_LOCATIONS, sizeof *h->rate_lo);
     h->rate_hi = calloc(MAKER_LOCATIONS, sizeof *h->rate_hi);
     h->longest_ns = (double)made->longest_ns;
@@ -378,9 +379,9 @@ void maker_make(struct made *made, const struct maker_settings *settings)
 void maker_clear(struct made *made)
 {
     struct gn_history *h = &made->history;
-    void *all[] = {made->truth,   made->piece_ns, h->activities, h->calls,  h->steps,
-                   h->pieces,     h->takes,       h->gatherings, h->parts,  h->part_order,
-                   h->first_call, h->last_call,   h->rate_lo,    h->rate_hi};
+    void *all[] = {made->truth,   made->piece_ns, h->activities, h->calls,   h->steps,
+                   h->pieces,     h->takes,       h->gatherings, h->parts,   h->part_order,
+                   h->first_call, h->last_call,   h->is_carried, h->rate_lo, h->rate_hi};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
     gn_definitions_free(made->definitions);

@@ -1,5 +1,7 @@
 /* A source that is read ahead gives the same events as the source itself, whatever order it is asked in. */
 #include "event/ahead.h"
+
+#include "base/grow.h"
 #include "trace/synth.h"
 
 #include <errno.h>
@@ -25,7 +27,7 @@ static struct gn_source make(uint32_t locations, uint64_t events)
 /* All events of a location, one array. */
 struct list {
     struct gn_event *events;
-    size_t count;
+    size_t count, capacity;
     bool ended;
 };
 
@@ -37,9 +39,10 @@ static void take(struct gn_source *source, uint32_t location, struct list *list)
     list->ended = count == 0;
     if (count == 0)
         return;
-    list->events = realloc(list->events, (list->count + (size_t)count) * sizeof *events);
-    memcpy(list->events + list->count, events, (size_t)count * sizeof *events);
-    list->count += (size_t)count;
+    for (int64_t i = 0; i < count; i++) {
+        assert_true(gn_grow(&list->events, &list->capacity, list->count, sizeof *events));
+        memcpy(&list->events[list->count++], &events[i], sizeof *events); /* padding, too: it is compared */
+    }
 }
 
 static void take_all(struct gn_source *source, struct list *lists, uint32_t locations, unsigned step)

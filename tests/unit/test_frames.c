@@ -273,6 +273,50 @@ static void one_clock_tells_the_order(void **state)
     gn_frames_clear(&f);
 }
 
+/* What is known of one moment holds for those that the same clock read before or after it. */
+static void one_clock_shares_what_is_known(void **state)
+{
+    static const struct gn_stage x[] = {{{0, 0}, B, 0}, {{10, 1010}, A, 500}, {{5000, 5000}, END, 5000}};
+    static const struct gn_stage after[] = {{{0, 0}, A, 0}, {{20, 300}, A, 501}, {{5000, 5000}, END, 5000}};
+    static const struct gn_stage before[] = {{{0, 0}, A, 0}, {{600, 700}, A, 499}, {{5000, 5000}, END, 5000}};
+    const struct gn_stages first[] = {STAGES(x, 7), STAGES(after, 7)};
+    const struct gn_stages second[] = {STAGES(x, 7), STAGES(before, 7)};
+    (void)state;
+    struct gn_frames f = asked(first, 2, 1);
+    assert_time(f.location[0], 10, 300);
+    gn_frames_clear(&f);
+    f = asked(second, 2, 1);
+    assert_time(f.location[0], 600, 1010);
+    gn_frames_clear(&f);
+}
+
+static void equal_readings_of_one_are_in_order(void **state)
+{
+    static const struct gn_stage x[] = {
+        {{0, 0}, A, 0}, {{10, 20}, A | B, 5}, {{12, 25}, A, 5}, {{90, 90}, END, 90}};
+    static const struct gn_stage y[] = {{{0, 0}, A, 0}, {{90, 90}, END, 90}};
+    const struct gn_stages stages[] = {STAGES(x, 0), STAGES(y, 0)};
+    (void)state;
+    struct gn_frames f = asked(stages, 2, 0);
+    assert_time(f.all, 90, 90);
+    gn_frames_clear(&f);
+}
+
+/* A granule may be long: the other one's change was long before, or just after. */
+static void equal_readings_of_two_are_in_no_order(void **state)
+{
+    static const struct gn_stage x[] = {{{0, 0}, B, 0}, {{50, 60}, A, 5}, {{90, 90}, END, 90}};
+    static const struct gn_stage y[] = {{{10, 60}, A, 5}, {{90, 90}, END, 90}};
+    const struct gn_stages stages[] = {STAGES(x, 0), STAGES(y, 0)}, turned[] = {STAGES(y, 0), STAGES(x, 0)};
+    (void)state;
+    struct gn_frames f = asked(stages, 2, 1);
+    assert_time(f.location[0], 0, 50);
+    gn_frames_clear(&f);
+    f = asked(turned, 2, 1);
+    assert_time(f.location[1], 0, 50);
+    gn_frames_clear(&f);
+}
+
 static void nothing_known_is_from_nothing_to_all(void **state)
 {
     static const struct gn_stage x[] = {{{INT64_MIN, INT64_MAX}, B, 0}, {{INT64_MIN, INT64_MAX}, END, 1}};
@@ -286,6 +330,19 @@ static void nothing_known_is_from_nothing_to_all(void **state)
     gn_frames_clear(&f);
     f = asked(stages, 2, 0);
     assert_time(f.all, 0, 0);
+    gn_frames_clear(&f);
+}
+
+static void the_last_reading_of_all_is_one(void **state)
+{
+    static const struct gn_stage x[] = {{{0, 0}, A, 0}, {{10, 10}, END, 10}};
+    static const struct gn_stage y[] = {
+        {{0, 0}, A, 0}, {{20, 20}, A, 20}, {{INT64_MAX, INT64_MAX}, END, UINT64_MAX}};
+    const struct gn_stages stages[] = {STAGES(x, 0), STAGES(y, 0)};
+    (void)state;
+    struct gn_frames f = asked(stages, 2, 0);
+    assert_time(f.all, 10, 10);
+    assert_int_equal(f.frames, 3);
     gn_frames_clear(&f);
 }
 
@@ -425,7 +482,11 @@ int main(void)
         cmocka_unit_test(bounds_are_possible_time),
         cmocka_unit_test(stages_may_be_empty),
         cmocka_unit_test(one_clock_tells_the_order),
+        cmocka_unit_test(one_clock_shares_what_is_known),
+        cmocka_unit_test(equal_readings_of_one_are_in_order),
+        cmocka_unit_test(equal_readings_of_two_are_in_no_order),
         cmocka_unit_test(nothing_known_is_from_nothing_to_all),
+        cmocka_unit_test(the_last_reading_of_all_is_one),
         cmocka_unit_test(whole_numbers_are_rounded_outward),
         cmocka_unit_test(who_has_no_stages_is_nobody),
         cmocka_unit_test(nobody_is_asked_before_and_after),
