@@ -51,8 +51,8 @@ problem() { # WORD
     grep -q "^next: " "$work/text.out" && grep -q 'MPI_Allreduce' "$work/text.out" || fail "a part of the report: $1"
     json traced "'$1' in r['analysis']['problem']" || fail "JSON: not $1"
 }
-"$gnomon" synth ring -n 2 --events 2.1e6 -o "$run/trace" >/dev/null
-problem 'events, more than 2000000'
+"$gnomon" synth ring -n 2 --events 1.1e6 -o "$run/trace" >/dev/null
+problem 'events, more than 1000000'
 rm -r "$run/trace"
 cp -r whole "$run/trace"
 for file in "$run"/trace/traces/*.evt; do
