@@ -36,6 +36,9 @@ assert close(a["whatif"], whatif["answers"][0])
 assert close(a["critical"], critical["rows"][0])
 END
 
+"$gnomon" report "$run/profile.db" | grep -q "^analyse: .* $run\$" || fail "not the run that a profile.db is of"
+(cd "$run" && "$gnomon" report profile.db) | grep -q '^straggler: rank 1 ' || fail "not in the run's folder"
+
 # What costs time is only done where it was asked for.
 for how in '--no-trace' '--by rank' '--by callpath'; do
     json traced 'r["analysis"] is None' $how || fail "$how looks at the trace"
