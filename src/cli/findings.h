@@ -14,7 +14,7 @@
 
 #include <jansson.h>
 
-enum { GN_FINDINGS_MOST = 2000000 }; /* some 2 s */
+enum { GN_FINDINGS_MOST = 1000000 }; /* one to three seconds */
 
 struct gn_findings {
     char *text;   /* lines, each with its end; NULL: no memory */

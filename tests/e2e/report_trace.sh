@@ -36,6 +36,9 @@ assert close(a["whatif"], whatif["answers"][0])
 assert close(a["critical"], critical["rows"][0])
 END
 
+"$gnomon" report "$run/profile.db" | grep -q "^analyse: .* $run\$" || fail "not the run that a profile.db is of"
+(cd "$run" && "$gnomon" report profile.db) | grep -q '^straggler: rank 1 ' || fail "not in the run's folder"
+
 # What costs time is only done where it was asked for.
 for how in '--no-trace' '--by rank' '--by callpath'; do
     json traced 'r["analysis"] is None' $how || fail "$how looks at the trace"
@@ -51,8 +54,8 @@ problem() { # WORD
     grep -q "^next: " "$work/text.out" && grep -q 'MPI_Allreduce' "$work/text.out" || fail "a part of the report: $1"
     json traced "'$1' in r['analysis']['problem']" || fail "JSON: not $1"
 }
-"$gnomon" synth ring -n 2 --events 2.1e6 -o "$run/trace" >/dev/null
-problem 'events, more than 2000000'
+"$gnomon" synth ring -n 2 --events 1.1e6 -o "$run/trace" >/dev/null
+problem 'events, more than 1000000'
 rm -r "$run/trace"
 cp -r whole "$run/trace"
 for file in "$run"/trace/traces/*.evt; do
