@@ -14,7 +14,7 @@
 
 #include <jansson.h>
 
-enum { GN_FINDINGS_MOST = 1000000 }; /* one to three seconds */
+enum { GN_FINDINGS_MOST = 1000000 }; /* some seconds at worst */
 
 struct gn_findings {
     char *text;   /* lines, each with its end; NULL: no memory */
