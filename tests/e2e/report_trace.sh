@@ -15,7 +15,7 @@ for line in 'straggler: rank 1 (certain): score ' 'what if: ' 'critical path: ';
     grep -q "^$line" "$work/text.out" || fail "no line $line: $(cat "$work/text.out")"
 done
 "$gnomon" stragglers "$run" --format json >"$work/stragglers.json"
-"$gnomon" whatif "$run" --top 1 --format json >"$work/whatif.json"
+"$gnomon" whatif "$run" --format json >"$work/whatif.json"
 "$gnomon" critical "$run" --format json >"$work/critical.json"
 report traced --format json >"$work/report.json"
 python3 - "$work" <<'END' || fail "other answers than those of the commands: $(cat "$work/report.json")"
@@ -31,9 +31,11 @@ def close(a, b):
 a = report["analysis"]
 assert a["problem"] is None and a["verdict"] == stragglers["verdict"] == "certain", a["verdict"]
 assert a["straggler"]["name"] == "rank 1"
-assert close(a["straggler"], stragglers["stragglers"][0])
-assert close(a["whatif"], whatif["answers"][0])
-assert close(a["critical"], critical["rows"][0])
+# of the changes that help most the first at one rank, where one alone helps
+telling = [x for x in whatif["answers"] if x["rank"] is not None and x["speedup_percent"]["lo"] >= 1]
+for mine, theirs in ((a["straggler"], stragglers["stragglers"][0]), (a["whatif"], (telling + whatif["answers"])[0]),
+                     (a["critical"], critical["rows"][0])):
+    assert close(mine, theirs), f"{mine} is not {theirs}"
 END
 
 "$gnomon" report "$run/profile.db" | grep -q "^analyse: .* $run\$" || fail "not the run that a profile.db is of"
