@@ -15,7 +15,7 @@ PLAIN_LAYOUT = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: help setup build demo check check-format check-manual bench bench-scaling table2 soundness fidelity format install deb clean
+.PHONY: help setup build demo check check-format check-manual bench bench-scaling table2 table345 soundness fidelity format install deb clean
 
 help:
 	@echo 'make build      release build in $(RELEASE) (the default)'
@@ -24,6 +24,7 @@ help:
 	@echo 'make bench      what measuring costs, against the same run without it'
 	@echo 'make bench-scaling  how the replay scales, on simulated machines of up to 1024 ranks'
 	@echo 'make table2     fast sends by method of clock conversion, on two emulated hosts'
+	@echo 'make table345   stragglers found and removed: predicted and actual run times, on four emulated hosts'
 	@echo 'make soundness  whether any bound between clocks is ever wrong, over 10^8 of them'
 	@echo 'make fidelity   whether repaired timestamps are to be believed, against the truth'
 	@echo 'make setup      install the packages all of these need (scripts/packages.txt)'
@@ -83,6 +84,12 @@ table2:
 	cmake --preset release
 	cmake --build --preset release
 	@bench/table2.sh $(RELEASE)
+
+table345:
+	@$(SETUP) build demo test
+	cmake --preset release
+	cmake --build --preset release
+	@$(MPI_ENV); bench/table345.py $(RELEASE)
 
 soundness:
 	@$(SETUP) build demo test

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Things whose ranges are followed exactly, of each process and of all: those that may have most. Of the
- * others, what is on all paths and what is on any of them has to do. */
-enum { FOLLOWED = 64 };
+/* So many things' ranges are followed exactly at a time, and so many of each set: those that may have most.
+ * Of the others, what is on all paths and what is on any of them has to do. */
+enum { AT_A_TIME = 64, FOLLOWED = 1024 };
 
 struct find {
     const struct gn_history *history;
@@ -149,17 +149,14 @@ static int by_most(const void *a, const void *b, void *self)
     return x != y ? (x < y) - (x > y) : (i > j) - (i < j);
 }
 
-/* picked: [FOLLOWED] of the rows from first on, those that may have most. How many. */
-static size_t pick(struct gn_critical *c, size_t first, size_t end, uint32_t *order, uint32_t *picked)
+/* Into picked: rows of the set, those first that may have most. How many are followed. */
+static size_t pick(struct gn_critical *c, const struct set *set, uint32_t *picked)
 {
     size_t count = 0;
-    for (size_t i = first; i < end; i++)
-        order[count++] = (uint32_t)i;
-    qsort_r(order, count, sizeof *order, by_most, c->rows);
-    count = count < FOLLOWED ? count : FOLLOWED;
-    if (count)
-        memcpy(picked, order, count * sizeof *picked);
-    return count;
+    for (size_t i = set->first; i < set->end; i++)
+        picked[count++] = (uint32_t)i;
+    qsort_r(picked, count, sizeof *picked, by_most, c->rows);
+    return count < FOLLOWED ? count : FOLLOWED;
 }
 
 static void narrow(double *lo_ns, double *hi_ns, const struct gn_range *range)
@@ -169,26 +166,40 @@ static void narrow(double *lo_ns, double *hi_ns, const struct gn_range *range)
     *lo_ns = *lo_ns < *hi_ns ? *lo_ns : *hi_ns; /* sums of the same in another order */
 }
 
-static int follow_rows(struct find *f, const struct set *set, uint32_t *order, uint32_t *keys)
+struct numbers {
+    uint32_t *picked, *key_of; /* [rows] */
+    uint32_t *keys;            /* [rows of each process] */
+};
+
+static int follow_some(struct find *f, const struct set *set, const uint32_t *picked, size_t count,
+                       const struct numbers *n)
 {
     struct gn_critical *c = f->critical;
-    struct gn_range ranges[FOLLOWED + 1];
-    uint32_t picked[FOLLOWED];
-    const size_t count = pick(c, set->first, set->end, order, picked);
+    struct gn_range ranges[AT_A_TIME + 1];
     for (size_t i = set->first; i < set->end; i++)
-        order[i] = GN_NONE;
+        n->key_of[i] = GN_NONE;
     for (size_t i = 0; i < count; i++)
-        order[picked[i]] = (uint32_t)i;
+        n->key_of[picked[i]] = (uint32_t)i;
     for (size_t i = 0; i < c->first_whole; i++)
-        keys[i] = order[set->of ? set->of[i] : i];
-    const struct gn_ranges_of of = {f->of_call, f->of_piece, keys, count};
-    const int code = gn_ranges_find(ranges, &f->tight, &of);
-    for (size_t i = 0; code == 0 && i < count; i++) {
+        n->keys[i] = n->key_of[set->of ? set->of[i] : i];
+    const struct gn_ranges_of of = {f->of_call, f->of_piece, n->keys, count};
+    if (gn_ranges_find(ranges, &f->tight, &of) != 0)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++) {
         narrow(&c->rows[picked[i]].lo_ns, &c->rows[picked[i]].hi_ns, &ranges[i]);
         c->rows[picked[i]].is_followed = true;
     }
-    c->transfer_lo_ns = code == 0 ? ranges[count].lo_ns : 0;
-    c->transfer_hi_ns = code == 0 ? ranges[count].hi_ns : 0;
+    c->transfer_lo_ns = ranges[count].lo_ns;
+    c->transfer_hi_ns = ranges[count].hi_ns;
+    return 0;
+}
+
+static int follow_set(struct find *f, const struct set *set, const struct numbers *n)
+{
+    const size_t count = pick(f->critical, set, n->picked);
+    int code = 0;
+    for (size_t i = 0; i < count && code == 0; i += AT_A_TIME)
+        code = follow_some(f, set, n->picked + i, count - i < AT_A_TIME ? count - i : AT_A_TIME, n);
     return code;
 }
 
@@ -198,13 +209,15 @@ static int follow_all(struct find *f)
     const struct set sets[] = {{0, c->first_whole, NULL},
                                {c->first_whole, c->first_process, f->whole_of},
                                {c->first_process, c->count, f->process_of}};
-    uint32_t *order = malloc((c->count + 1) * sizeof *order);
-    uint32_t *keys = malloc((c->first_whole + 1) * sizeof *keys);
-    int code = order && keys ? 0 : -ENOMEM;
+    const struct numbers n = {malloc((c->count + 1) * sizeof *n.picked),
+                              malloc((c->count + 1) * sizeof *n.key_of),
+                              malloc((c->first_whole + 1) * sizeof *n.keys)};
+    int code = n.picked && n.key_of && n.keys ? 0 : -ENOMEM;
     for (size_t i = 0; i < sizeof sets / sizeof *sets && code == 0; i++)
-        code = follow_rows(f, &sets[i], order, keys);
-    free(order);
-    free(keys);
+        code = follow_set(f, &sets[i], &n);
+    free(n.picked);
+    free(n.key_of);
+    free(n.keys);
     return code;
 }
 

@@ -92,7 +92,7 @@ static void add_pieces(struct look *l, uint32_t call)
         if (ns > l->longest_ns) {
             l->longest_ns = ns;
             l->out->activity = p->activity;
-            l->out->inside = GN_NONE;
+            l->out->inside_region = l->out->inside_path = GN_NONE;
         }
     }
 }
@@ -106,7 +106,8 @@ static void add_inside(struct look *l, uint32_t call)
         return;
     l->longest_ns = ns;
     l->out->activity = GN_NONE;
-    l->out->inside = l->h->calls[call].path;
+    l->out->inside_region = l->h->calls[call].region;
+    l->out->inside_path = l->h->calls[call].path;
 }
 
 /* ---- looking back ---- */
@@ -176,7 +177,7 @@ static bool are_level(const struct look *l, const struct side *waiter, const str
 void gn_lateness_work(struct gn_lateness *lateness, const struct gn_history *h, uint32_t giver)
 {
     struct look l = {h, NULL, lateness, -1};
-    *lateness = (struct gn_lateness){.activity = GN_NONE, .inside = GN_NONE};
+    *lateness = (struct gn_lateness){.activity = GN_NONE, .inside_region = GN_NONE, .inside_path = GN_NONE};
     add_pieces(&l, giver);
 }
 
@@ -186,7 +187,7 @@ void gn_lateness_of(struct gn_lateness *lateness, const struct gn_history *h, co
     const uint32_t waits = h->calls[waiter].location, gives = h->calls[giver].location;
     struct look l = {h, waited, lateness, -1};
     struct side from = {before(h, waiter), GN_NONE}, to = {h->calls[giver].before, GN_NONE};
-    *lateness = (struct gn_lateness){.activity = GN_NONE, .inside = GN_NONE};
+    *lateness = (struct gn_lateness){.activity = GN_NONE, .inside_region = GN_NONE, .inside_path = GN_NONE};
     add_pieces(&l, giver);
     for (int i = 0; i < GN_LATENESS_STEPS && !(is_past(h, &from) && is_past(h, &to)); i++) {
         if (are_level(&l, &from, &to))

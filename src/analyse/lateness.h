@@ -20,7 +20,7 @@ struct gn_lateness {
     struct gn_span of_waiter; /* sum of the other one's, before this one */
     struct gn_late_wait waits[GN_LATENESS_WAITS];
     size_t wait_count;
-    uint32_t activity, inside; /* as in struct gn_cause */
+    uint32_t activity, inside_region, inside_path; /* as in struct gn_cause */
 };
 
 /*

@@ -38,6 +38,7 @@ struct maker {
     bool is_one_clock;      /* the group's */
     uint32_t own_domain;    /* first number that is no clock domain: of groups with several */
     bool *has_say;          /* [location_count] */
+    bool *is_heard;         /* [process_count] one of its locations has a say */
     struct member *members; /* [location_count] */
     uint32_t *chain;        /* calls of a location, from its last one back */
     size_t chain_count, chain_capacity;
@@ -126,8 +127,6 @@ static int mark_calls(struct maker *m, uint32_t location)
 {
     int code = chain_calls(m, location);
     for (size_t i = m->chain_count; i-- > 0 && code == 0;) {
-        m->has_say[location] |=
-            !m->s->waiting && !(m->h->calls[m->chain[i]].flags & (GN_CALL_BEGIN | GN_CALL_END));
         code = mark_call(m, m->chain[i]);
     }
     return code;
@@ -155,7 +154,6 @@ static int mark_change(struct maker *m, uint32_t location, const struct gn_chang
 static int mark_changes(struct maker *m, uint32_t location)
 {
     const struct gn_track *track = &m->h->tracks[location];
-    const size_t before = m->mark_count;
     uint32_t depth = 0; /* of regions that the user named, around the change */
     int code = 0;
     for (size_t i = 0; i < track->count && code == 0; i++) {
@@ -165,7 +163,6 @@ static int mark_changes(struct maker *m, uint32_t location)
         code = mark_change(m, location, c, depth);
         depth += is && c->is_enter;
     }
-    m->has_say[location] |= (m->s->waiting || m->s->busy) && m->mark_count > before;
     return code;
 }
 
@@ -341,29 +338,54 @@ static int add_stages(struct maker *m, struct gn_states *states, uint32_t group)
     return code;
 }
 
-/* ---- all ---- */
+/* ---- who has a say ---- */
 
-static void drop_marks_of_silent(struct maker *m, bool any)
+static bool has_calls(const struct gn_history *h, uint32_t location)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < m->mark_count; i++)
-        if (!any || m->has_say[m->marks[i].location])
-            m->marks[kept++] = m->marks[i];
-    m->mark_count = kept;
+    const uint32_t first = h->first_call[location], last = h->last_call[location];
+    return first != GN_NONE && last != first && h->calls[last].before != first;
 }
+
+static bool enters_any(const struct maker *m, uint32_t location)
+{
+    const struct gn_track *track = &m->h->tracks[location];
+    for (size_t i = 0; i < track->count; i++) {
+        const uint32_t region = track->changes[i].region;
+        if (region < m->h->definitions->region_count &&
+            ((m->s->waiting && m->s->waiting[region]) || (m->s->busy && m->s->busy[region])))
+            return true;
+    }
+    return false;
+}
+
+static void find_say(struct maker *m)
+{
+    const struct gn_definitions *d = m->h->definitions;
+    for (uint32_t l = 0; l < d->location_count; l++) {
+        m->has_say[l] = (!m->s->waiting && has_calls(m->h, l)) ||
+                        (m->h->tracks && (m->s->waiting || m->s->busy) && enters_any(m, l));
+        if (m->has_say[l] && d->locations[l].process < d->process_count)
+            m->is_heard[d->locations[l].process] = true;
+    }
+}
+
+/* Another thread speaks for it. */
+static bool is_silent(const struct maker *m, uint32_t location)
+{
+    const uint32_t process = m->h->definitions->locations[location].process;
+    return !m->has_say[location] && process < m->h->definitions->process_count && m->is_heard[process];
+}
+
+/* ---- all ---- */
 
 static int make_group(struct maker *m, struct gn_states *states, const uint32_t *members, size_t count_of,
                       uint32_t group)
 {
-    bool any = false;
     int code = 0;
     m->mark_count = 0;
-    for (size_t i = 0; i < count_of && code == 0; i++) {
-        if (m->h->first_call[members[i]] != GN_NONE)
+    for (size_t i = 0; i < count_of && code == 0; i++)
+        if (m->h->first_call[members[i]] != GN_NONE && !is_silent(m, members[i]))
             code = mark_location(m, members[i]);
-        any |= m->has_say[members[i]];
-    }
-    drop_marks_of_silent(m, any);
     order_marks(m);
     return code ? code : add_stages(m, states, group);
 }
@@ -411,14 +433,20 @@ int gn_states_make(struct gn_states *states, const struct gn_history *history, c
     struct maker m = {.h = history,
                       .s = settings,
                       .has_say = calloc(locations + 1, sizeof *m.has_say),
+                      .is_heard = calloc(history->definitions->process_count + 1, sizeof *m.is_heard),
                       .members = calloc(locations + 1, sizeof *m.members)};
     *states = (struct gn_states){.of = calloc(count_of + 1, sizeof *states->of), .count = count_of};
     for (size_t l = 0; l < locations; l++)
         if (history->definitions->locations[l].domain >= m.own_domain)
             m.own_domain = history->definitions->locations[l].domain + 1;
-    int code = m.has_say && m.members && states->of ? make_all(&m, states, group_of) : -ENOMEM;
+    int code = m.has_say && m.is_heard && m.members && states->of ? 0 : -ENOMEM;
+    if (code == 0) {
+        find_say(&m);
+        code = make_all(&m, states, group_of);
+    }
     free(m.marks);
     free(m.has_say);
+    free(m.is_heard);
     free(m.members);
     free(m.chain);
     if (code == 0)

@@ -53,8 +53,9 @@ static bool is_same(const void *context, uint32_t index)
 {
     const struct asked *asked = context;
     const struct gn_cause *a = &asked->cause, *b = &asked->causes[index];
-    return a->location == b->location && a->activity == b->activity && a->inside == b->inside &&
-           a->call_region == b->call_region && a->call_path == b->call_path;
+    return a->location == b->location && a->activity == b->activity && a->inside_region == b->inside_region &&
+           a->inside_path == b->inside_path && a->call_region == b->call_region &&
+           a->call_path == b->call_path;
 }
 
 /* GN_NONE: no memory. */
@@ -64,10 +65,12 @@ static uint32_t cause_of(struct finder *f, uint32_t giver, const struct gn_laten
     const struct asked asked = {f->out->causes,
                                 {.location = c->location,
                                  .activity = late->activity,
-                                 .inside = late->inside,
+                                 .inside_region = late->inside_region,
+                                 .inside_path = late->inside_path,
                                  .call_region = c->region,
                                  .call_path = c->path}};
-    const uint64_t hash = gn_mix_at(gn_mix_at(c->location, c->path, late->activity), late->inside, c->region);
+    const uint64_t hash = gn_mix_at(gn_mix_at(c->location, c->path, late->activity), late->inside_path,
+                                    (uint64_t)late->inside_region << 32 | c->region);
     const int64_t known = gn_lookup_find(&f->causes, hash, is_same, &asked);
     if (known != GN_LOOKUP_NOTHING)
         return (uint32_t)known;
@@ -261,7 +264,9 @@ static int compare_causes(const void *left, const void *right)
         return a->call_region < b->call_region ? -1 : 1;
     if (a->activity != b->activity)
         return a->activity < b->activity ? -1 : 1;
-    return a->inside < b->inside ? -1 : a->inside > b->inside;
+    if (a->inside_path != b->inside_path)
+        return a->inside_path < b->inside_path ? -1 : 1;
+    return a->inside_region < b->inside_region ? -1 : a->inside_region > b->inside_region;
 }
 
 static int find(struct finder *f)

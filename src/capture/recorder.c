@@ -535,7 +535,7 @@ static const uint64_t no_region = UINT64_MAX;
 static void trace_region_end(struct gn_recorder *r, uint32_t depth, uint64_t ticks)
 {
     if (r->regions[depth].traced)
-        gn_tracer_region_end(&r->tracer, r->regions[depth].name, ticks);
+        gn_tracer_region_end(&r->tracer, r->regions[depth].name, r->regions[depth].path, ticks);
 }
 
 static uint64_t close_region(struct gn_recorder *r, uint32_t name, uint64_t ticks)
@@ -551,6 +551,20 @@ static uint64_t close_region(struct gn_recorder *r, uint32_t name, uint64_t tick
             return ticks - r->regions[depth].begin_ticks;
         }
     return no_region;
+}
+
+static void open_region(struct gn_recorder *r, uint32_t name, uint32_t path, uint64_t ticks)
+{
+    if (r->region_depth == GN_MAX_REGION_DEPTH) {
+        r->regions_beyond++;
+        GN_LOST(r, regions);
+        return;
+    }
+    r->regions[r->region_depth].name = name;
+    r->regions[r->region_depth].path = path;
+    r->regions[r->region_depth].traced =
+        r->tracer.ring && gn_tracer_region_begin(&r->tracer, name, path, ticks);
+    r->regions[r->region_depth++].begin_ticks = ticks;
 }
 
 void gn_record_own_work(uint64_t ticks)
@@ -570,18 +584,16 @@ void gn_record_region(const char *name, bool begin, void *caller, void *frame)
     uint32_t id = find_name(name);
     if (!begin && (duration_ticks = close_region(r, id, ticks)) == no_region)
         return;
-    if (begin && r->region_depth == GN_MAX_REGION_DEPTH) {
-        r->regions_beyond++;
-        GN_LOST(r, regions);
-    } else if (begin) {
-        r->regions[r->region_depth].name = id;
-        r->regions[r->region_depth].traced = r->tracer.ring && gn_tracer_region_begin(&r->tracer, id, ticks);
-        r->regions[r->region_depth++].begin_ticks = ticks;
-    }
-    if (r->off) /* they nest all the same, but are not recorded */
+    if (r->off) { /* they nest all the same, but are not recorded */
+        if (begin)
+            open_region(r, id, GN_NONE, ticks);
         return;
+    }
     uint32_t activity = begin ? GN_ACTIVITY_REGION_BEGIN : GN_ACTIVITY_REGION_END;
-    pass_control(r, control_node(r, activity, id, caller, frame), ticks, duration_ticks);
+    uint32_t node = control_node(r, activity, id, caller, frame);
+    if (begin)
+        open_region(r, id, GN_GET(r->location->nodes[node].path), ticks);
+    pass_control(r, node, ticks, duration_ticks);
 }
 
 void gn_record_switch(bool on, void *caller, void *frame)

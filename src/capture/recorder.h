@@ -150,7 +150,7 @@ struct gn_recorder {
     uint32_t region_depth;
     uint32_t regions_beyond; /* begun deeper than the stack keeps */
     struct {
-        uint32_t name;
+        uint32_t name, path;
         bool traced;
         uint64_t begin_ticks;
     } regions[GN_MAX_REGION_DEPTH];

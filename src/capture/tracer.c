@@ -133,25 +133,26 @@ void gn_tracer_leave(struct gn_tracer *tracer, uint64_t ticks)
 }
 
 static struct gn_event region_event(const struct gn_tracer *tracer, enum gn_event_kind kind, uint32_t name,
-                                    uint64_t ticks)
+                                    uint32_t path, uint64_t ticks)
 {
     struct gn_event event = gn_event_bare(kind, tracer->location, ticks);
     event.region = GN_RING_NAME + name;
+    event.path = path;
     return event;
 }
 
-bool gn_tracer_region_begin(struct gn_tracer *tracer, uint32_t name, uint64_t ticks)
+bool gn_tracer_region_begin(struct gn_tracer *tracer, uint32_t name, uint32_t path, uint64_t ticks)
 {
     if (!gn_tracer_room(tracer, 3, 1))
         return false;
-    *gn_tracer_next(tracer) = region_event(tracer, GN_EVENT_REGION_BEGIN, name, ticks);
+    *gn_tracer_next(tracer) = region_event(tracer, GN_EVENT_REGION_BEGIN, name, path, ticks);
     tracer->open++;
     gn_tracer_publish(tracer);
     return true;
 }
 
-void gn_tracer_region_end(struct gn_tracer *tracer, uint32_t name, uint64_t ticks)
+void gn_tracer_region_end(struct gn_tracer *tracer, uint32_t name, uint32_t path, uint64_t ticks)
 {
-    struct gn_event event = region_event(tracer, GN_EVENT_REGION_END, name, ticks);
+    struct gn_event event = region_event(tracer, GN_EVENT_REGION_END, name, path, ticks);
     end(tracer, &event);
 }

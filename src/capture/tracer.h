@@ -53,9 +53,10 @@ void gn_tracer_attach(struct gn_tracer *tracer, uint32_t location);
 bool gn_tracer_enter(struct gn_tracer *tracer, uint32_t region, uint32_t path);
 void gn_tracer_leave(struct gn_tracer *tracer, uint64_t ticks);
 
-/* The begin (true: it was written, and its end must follow) and the end of a region. */
-bool gn_tracer_region_begin(struct gn_tracer *tracer, uint32_t name, uint64_t ticks);
-void gn_tracer_region_end(struct gn_tracer *tracer, uint32_t name, uint64_t ticks);
+/* The begin (true: it was written, and its end must follow) and the end of a region. path: where it was
+ * begun, of both, as of an enter and its leave; GN_NONE: not known. */
+bool gn_tracer_region_begin(struct gn_tracer *tracer, uint32_t name, uint32_t path, uint64_t ticks);
+void gn_tracer_region_end(struct gn_tracer *tracer, uint32_t name, uint32_t path, uint64_t ticks);
 
 /* Makes room for `slots` events besides what is reserved (1), after a look at tail; waits if that is what the
  * user wants. False: there is none, and `dropped` events are counted. */

@@ -1,7 +1,7 @@
 #include "cli/clock_compare.h"
 
 #include "base/grow.h"
-#include "profile/statement.h"
+#include "profile/clock.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,18 +10,8 @@
 struct kept {
     struct gn_exchange *exchanges;
     struct gn_compared_message *messages;
-    size_t count, capacity, message_count, message_capacity;
+    size_t count, message_count, message_capacity;
 };
-
-static uint64_t ticks_of(sqlite3_stmt *query, int column)
-{
-    return (uint64_t)sqlite3_column_int64(query, column);
-}
-
-static bool known(sqlite3_stmt *query, int column)
-{
-    return sqlite3_column_type(query, column) == SQLITE_INTEGER && sqlite3_column_int64(query, column) >= 0;
-}
 
 static bool add_message(struct kept *k, uint64_t sent_ticks, uint64_t received_ticks, bool to_parent)
 {
@@ -31,38 +21,18 @@ static bool add_message(struct kept *k, uint64_t sent_ticks, uint64_t received_t
     return true;
 }
 
-static bool add_exchange(struct kept *k, sqlite3_stmt *query)
+static bool add_messages(struct kept *k, const struct gn_exchange *x)
 {
-    struct gn_exchange x = {.there = known(query, 0) && known(query, 1),
-                            .back = known(query, 2) && known(query, 3),
-                            .kernel = sqlite3_column_int(query, 4) != 0};
-    if (x.there) {
-        x.asked_ticks = ticks_of(query, 0);
-        x.heard_ticks = ticks_of(query, 1);
-    }
-    if (x.back) {
-        x.answered_ticks = ticks_of(query, 2);
-        x.received_ticks = ticks_of(query, 3);
-    }
-    if (!gn_grow(&k->exchanges, &k->capacity, k->count, sizeof *k->exchanges))
-        return false;
-    k->exchanges[k->count++] = x;
-    return (!x.there || add_message(k, x.asked_ticks, x.heard_ticks, true)) &&
-           (!x.back || add_message(k, x.answered_ticks, x.received_ticks, false));
+    return (!x->there || add_message(k, x->asked_ticks, x->heard_ticks, true)) &&
+           (!x->back || add_message(k, x->answered_ticks, x->received_ticks, false));
 }
 
 static int read_kept(struct kept *k, sqlite3 *db, const char *domain, struct gn_error *err)
 {
-    sqlite3_stmt *query = gn_sql_query(
-        db, err,
-        "SELECT asked_ticks, heard_ticks, answered_ticks, received_ticks, kernel FROM clock_exchange"
-        " WHERE domain = (SELECT id FROM clock_domain WHERE name = ?) ORDER BY number",
-        "s", domain);
-    int code = query ? 0 : -EINVAL;
-    while (code == 0 && sqlite3_step(query) == SQLITE_ROW)
-        if (!add_exchange(k, query))
+    int code = gn_profile_read_exchanges(db, domain, &k->exchanges, &k->count, err);
+    for (size_t i = 0; i < k->count && code == 0; i++)
+        if (!add_messages(k, &k->exchanges[i]))
             code = gn_fail(err, -ENOMEM, "no memory for the exchanges of %s", domain);
-    sqlite3_finalize(query);
     return code;
 }
 

@@ -1,7 +1,9 @@
 /* gnomon report — where the time went. */
 #include "cli/commands.h"
+#include "cli/findings.h"
 #include "cli/locate.h"
 #include "cli/report.h"
+#include "cli/terminal.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -12,10 +14,13 @@
 const char *const gn_by_names[] = {"activity", "callpath", "region", "function", "line",
                                    "rank",     "host",     "pair",   NULL};
 
+enum { KEY_NO_TRACE = 256 };
+
 struct arguments {
     struct gn_report_options options;
     const char *format;
     const char *run;
+    bool no_trace;
 };
 
 static enum gn_by parse_by(const char *name, struct argp_state *state)
@@ -45,6 +50,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case 'r':
         a->options.raw = true;
         break;
+    case KEY_NO_TRACE:
+        a->no_trace = true;
+        break;
     case 'f':
         if (strcmp(value, "text") && strcmp(value, "json") && strcmp(value, "csv"))
             argp_error(state, "--format %s: one of text, json, csv is expected", value);
@@ -66,8 +74,44 @@ static const struct argp_option options[] = {
      0},
     {"top", 't', "N", 0, "Show N rows; 0 shows all (default: 10 as text, all otherwise)", 0},
     {"raw", 'r', NULL, 0, "Times as they were, gnomon's own cost not subtracted", 0},
+    {"no-trace", KEY_NO_TRACE, NULL, 0, "Without a look at the run's trace", 0},
     {"format", 'f', "FORMAT", 0, "text (default), json or csv", 0},
     {0}};
+
+/* Other commands take the run, and not its profile.db. */
+static void cut_profile(char *folder)
+{
+    char *slash = strrchr(folder, '/'), *name = slash ? slash + 1 : folder;
+    if (strcmp(name, "profile.db") == 0)
+        strcpy(name, slash ? "" : ".");
+    if (slash && slash > folder && slash[1] == '\0')
+        *slash = '\0';
+}
+
+/* The archive of a profile's run; false: there is none, or one per host. */
+static bool trace_of(const struct gn_trace_facts *facts, const char *profile, char *path, size_t size)
+{
+    const char *slash = strrchr(profile, '/');
+    if (facts->archives != 1)
+        return false;
+    if (facts->path[0] == '/' || !slash)
+        snprintf(path, size, "%s", facts->path);
+    else
+        snprintf(path, size, "%.*s/%s", (int)(slash - profile), profile, facts->path);
+    return true;
+}
+
+/* Only with the rows that say where the time went: who asks for others, or for a table, asks for no more. */
+static void look_at_trace(struct gn_findings *findings, const struct gn_summary *summary, const char *profile,
+                          struct gn_report_options *asked)
+{
+    char trace[4800];
+    const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
+    if (asked->by != GN_BY_ACTIVITY || !trace_of(&summary->trace, profile, trace, sizeof trace))
+        return;
+    gn_findings_look(findings, trace, &terminal);
+    asked->findings = findings;
+}
 
 int gn_command_report(int argc, char **argv)
 {
@@ -85,6 +129,7 @@ int gn_command_report(int argc, char **argv)
     char folder[4096], profile[4200];
     struct gn_error err;
     struct gn_summary summary;
+    struct gn_findings findings = {.text = NULL};
     sqlite3 *db = NULL;
     if (a.options.top < 0)
         a.options.top = strcmp(a.format, "text") == 0 ? 10 : 0;
@@ -95,14 +140,19 @@ int gn_command_report(int argc, char **argv)
         gn_profile_close(db);
         return 2;
     }
+    cut_profile(folder);
     a.options.folder = strncmp(folder, "./", 2) == 0 ? folder + 2 : folder;
     gn_report_terminal(&a.options, STDOUT_FILENO);
+    if (!a.no_trace && strcmp(a.format, "csv") != 0)
+        look_at_trace(&findings, &summary, strncmp(profile, "./", 2) == 0 ? profile + 2 : profile,
+                      &a.options);
     if (strcmp(a.format, "json") == 0)
         gn_report_json(&summary, &a.options, stdout);
     else if (strcmp(a.format, "csv") == 0)
         gn_report_csv(&summary, &a.options, stdout);
     else
         gn_report_text(&summary, &a.options, stdout);
+    gn_findings_clear(&findings);
     gn_summary_clear(&summary);
     gn_profile_close(db);
     if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -157,3 +157,25 @@ json_t *gn_critical_json(const struct gn_critical_report *r)
                      (json_int_t)c->branches, "unsure", (json_int_t)c->unsure, "rests_on",
                      gn_rests_on_json(h));
 }
+
+/* ---- the largest one ---- */
+
+bool gn_critical_first_text(const struct gn_critical_report *r, FILE *out)
+{
+    const struct rows rows = rows_of(r);
+    char text[1024], time[GN_SPAN_TEXT], shown[GN_SPAN_TEXT];
+    if (rows.first == rows.end)
+        return false;
+    const struct gn_critical_row *row = &r->critical->rows[rows.first];
+    const struct share share = share_of(r->history, row->lo_ns, row->hi_ns);
+    row_text(r, row, text, sizeof text);
+    fprintf(out, "%s: %s of the run, %s", text, gn_span_share(share.lo, share.hi, shown),
+            gn_span_time(row->lo_ns, row->hi_ns, time));
+    return true;
+}
+
+json_t *gn_critical_first_json(const struct gn_critical_report *r)
+{
+    const struct rows rows = rows_of(r);
+    return rows.first == rows.end ? json_null() : row_json(r, &r->critical->rows[rows.first]);
+}

@@ -91,6 +91,16 @@ static int name(struct gn_cli_history *o, const char *path, struct gn_error *err
     return 0;
 }
 
+static int check_size(const struct gn_cli_history *o, const struct gn_cli_history_settings *settings,
+                      struct gn_error *err)
+{
+    const uint64_t events = events_of(o->source.definitions);
+    if (settings->most_events && events > settings->most_events)
+        return gn_fail(err, -EFBIG, "the trace has %" PRIu64 " events, more than %" PRIu64, events,
+                       settings->most_events);
+    return 0;
+}
+
 int gn_cli_history_open(struct gn_cli_history *opened, const char *path,
                         const struct gn_cli_history_settings *settings, struct gn_error *err)
 {
@@ -102,7 +112,9 @@ int gn_cli_history_open(struct gn_cli_history *opened, const char *path,
         code = gn_trace_open(&opened->source, &opened->found, opened->path, err);
     if (code < 0)
         return code;
-    code = read_all(opened, settings, err);
+    code = check_size(opened, settings, err);
+    if (code == 0)
+        code = read_all(opened, settings, err);
     if (code < 0)
         opened->source.close(opened->source.self);
     return code < 0 ? code : 0;

@@ -21,6 +21,7 @@ struct gn_cli_history_settings {
     const char *command; /* "stragglers": for the bar and what is said */
     double longest_ns;   /* see struct gn_history_settings */
     bool has_tracks;
+    uint64_t most_events; /* a trace with more by its definitions is not read: -EFBIG; 0: any is */
 };
 
 /*

@@ -119,11 +119,12 @@ int gn_report_json(const struct gn_summary *s, const struct gn_report_options *o
         json_array_append_new(troubles, trouble_object(&s->troubles[i]));
     for (size_t i = 0; i < s->lost_count; i++)
         json_object_set_new(lost, s->lost[i].what, json_integer((json_int_t)s->lost[i].count));
-    json_t *root = json_pack("{s:i, s:s, s:o, s:{s:I, s:f, s:f}, s:o, s:o, s:o, s:o, s:o, s:o}", "version", 1,
-                             "by", gn_by_names[o->by], "run", run_object(s, o), "cost", "calls",
-                             (json_int_t)s->calls, "probe_ns_per_call", s->probe_ns_per_call, "share",
-                             s->cost_share, "activities", activities, "pairs", pairs, "troubles", troubles,
-                             "lost", lost, "trace", trace_object(&s->trace), "clocks", clocks_object(s));
+    json_t *root =
+        json_pack("{s:i, s:s, s:o, s:{s:I, s:f, s:f}, s:o, s:o, s:o, s:o, s:o, s:o, s:O?}", "version", 1,
+                  "by", gn_by_names[o->by], "run", run_object(s, o), "cost", "calls", (json_int_t)s->calls,
+                  "probe_ns_per_call", s->probe_ns_per_call, "share", s->cost_share, "activities", activities,
+                  "pairs", pairs, "troubles", troubles, "lost", lost, "trace", trace_object(&s->trace),
+                  "clocks", clocks_object(s), "analysis", o->findings ? o->findings->json : NULL);
     int code = root ? json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) : -1;
     fputc('\n', out);
     json_decref(root);

@@ -294,6 +294,12 @@ static void imbalance(const struct page *p)
         seconds((double)row->median_ns, median), seconds(cost_s * 1e9, cost), 100 * cost_s / p->s->elapsed_s);
 }
 
+static void findings(const struct page *p)
+{
+    if (p->o->findings && p->o->findings->text)
+        fputs(p->o->findings->text, p->out);
+}
+
 static const char *trace_place(const struct page *p, char *text, size_t size)
 {
     const char *path = p->s->trace.path;
@@ -302,6 +308,16 @@ static const char *trace_place(const struct page *p, char *text, size_t size)
     else
         snprintf(text, size, "%s/%s", p->o->folder, path);
     return text;
+}
+
+/* The commands that say more of a trace take the run, where the trace lies in it. */
+static void analyse_line(const struct page *p)
+{
+    const struct gn_trace_facts *t = &p->s->trace;
+    const char *where = t->path[0] == '/' ? t->path : p->o->folder;
+    if (t->asked && t->archives == 1 && where)
+        fprintf(p->out, "%sanalyse%s: gnomon stragglers|whatif|critical %s\n", shade(p, GN_DIM),
+                shade(p, GN_PLAIN), where);
 }
 
 static void trace_line(const struct page *p)
@@ -354,6 +370,7 @@ static void footer(const struct page *p)
     if (s->no_lines_in[0])
         fprintf(p->out, "no source lines for %s: compile with -g, or install its debug symbols (-dbgsym)\n",
                 s->no_lines_in);
+    analyse_line(p);
     if (p->o->folder)
         fprintf(p->out, "%snext%s: gnomon report %s --by callpath|region|function|line|rank|host|pair\n",
                 shade(p, GN_DIM), shade(p, GN_PLAIN), p->o->folder);
@@ -377,6 +394,7 @@ void gn_report_text(const struct gn_summary *s, const struct gn_report_options *
     fputc('\n', out);
     if (o->by == GN_BY_ACTIVITY)
         imbalance(p);
+    findings(p);
     footer(p);
 }
 

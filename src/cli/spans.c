@@ -8,8 +8,8 @@ static const char *join(double lo, double hi, int digits, const char *unit, char
 {
     const double step = pow(10, -digits);
     char low[24], high[24];
-    snprintf(low, sizeof low, "%.*f", digits, floor(lo / step * (1 + 1e-12)) * step);
-    snprintf(high, sizeof high, "%.*f", digits, ceil(hi / step * (1 - 1e-12)) * step);
+    snprintf(low, sizeof low, "%.*f", digits, floor(lo / step * (1 + 1e-15)) * step);
+    snprintf(high, sizeof high, "%.*f", digits, ceil(hi / step * (1 - 1e-15)) * step);
     if (lo == hi) /* known exactly: rounded to the nearest */
         snprintf(text, GN_SPAN_TEXT, "%.*f %s", digits, hi, unit);
     else if (strcmp(low, high) == 0)

@@ -60,14 +60,14 @@ struct work {
     double lo_ns, hi_ns;
 };
 
-/* What the process computes in the chosen activities. */
+/* What the process computes in the chosen activities. Threads that go along with others do so beside them. */
 static struct work work_of(const struct gn_whatif_report *r, uint32_t process)
 {
     const struct gn_history *h = r->history;
     struct work work = {0, 0};
     for (size_t c = 0; c < h->call_count; c++) {
         const struct gn_call *call = &h->calls[c];
-        if (h->definitions->locations[call->location].process != process)
+        if (h->definitions->locations[call->location].process != process || h->is_carried[call->location])
             continue;
         for (uint32_t i = call->first_piece; i < call->first_piece + call->piece_count; i++)
             if (r->chosen[h->pieces[i].activity]) {

@@ -63,8 +63,8 @@ void gn_straggler_work(const struct gn_stragglers_report *r, const struct gn_cau
     text[0] = '\0';
     if (cause->activity != GN_NONE)
         gn_activity_text(r->history, cause->activity, text, size);
-    else if (cause->inside < d->path_count)
-        call_text(d, d->paths[cause->inside].region, cause->inside, text, size);
+    else if (cause->inside_region != GN_NONE)
+        call_text(d, cause->inside_region, cause->inside_path, text, size);
 }
 
 void gn_straggler_call(const struct gn_stragglers_report *r, const struct gn_cause *cause, char *text,

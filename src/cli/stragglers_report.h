@@ -56,6 +56,8 @@ void gn_stragglers_text(const struct gn_stragglers_report *report, const struct 
                         FILE *out);
 /* NULL: no memory. */
 json_t *gn_stragglers_json(const struct gn_stragglers_report *report);
+/* The first one alone, as in the list of all; null where nobody holds the others up. */
+json_t *gn_straggler_first_json(const struct gn_stragglers_report *report);
 
 /* What both forms share. */
 const char *gn_straggler_verdict_name(enum gn_straggler_verdict verdict);

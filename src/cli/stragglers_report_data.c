@@ -127,3 +127,8 @@ json_t *gn_stragglers_json(const struct gn_stragglers_report *r)
                      score_json(r->scores->all), "stragglers", stragglers_json(r), "causes", causes_json(r),
                      "phases", phases_json(r), "how_sure", sureness_json(r));
 }
+
+json_t *gn_straggler_first_json(const struct gn_stragglers_report *r)
+{
+    return r->verdict == GN_STRAGGLER_NOBODY ? json_null() : straggler_json(r, &r->list[0]);
+}

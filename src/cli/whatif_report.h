@@ -37,6 +37,11 @@ void gn_sweep_text(const struct gn_sweep_report *report, const struct gn_termina
 json_t *gn_whatif_json(const struct gn_whatif_report *report);
 json_t *gn_sweep_json(const struct gn_sweep_report *report);
 
+/* An answer in a line: "assign (kmeans.c:156) at rank 3, 35 % faster: speedup 20.1 to 20.6 %, …"; and as in
+ * the list of all. */
+void gn_answer_text(const struct gn_history *history, const struct gn_answer *answer, FILE *out);
+json_t *gn_answer_json(const struct gn_history *history, const struct gn_answer *answer);
+
 /* "faster", "to_mean", "to_median". */
 const char *gn_sweep_to_name(enum gn_sweep_to to);
 

@@ -72,7 +72,7 @@ json_t *gn_whatif_json(const struct gn_whatif_report *r)
     return add_result(json, &r->result);
 }
 
-static json_t *answer_json(const struct gn_history *h, const struct gn_answer *a)
+json_t *gn_answer_json(const struct gn_history *h, const struct gn_answer *a)
 {
     json_t *json = json_pack("{s:o, s:o, s:s, s:f}", "activity", activity_json(h, a->activity), "rank",
                              rank_json(h, a->process), "change", gn_sweep_to_name(a->to), "faster_percent",
@@ -84,7 +84,7 @@ json_t *gn_sweep_json(const struct gn_sweep_report *r)
 {
     json_t *json = run_json(r->path, r->history), *list = json_array();
     for (size_t i = 0; i < r->sweep->count; i++)
-        json_array_append_new(list, answer_json(r->history, &r->sweep->answers[i]));
+        json_array_append_new(list, gn_answer_json(r->history, &r->sweep->answers[i]));
     json_object_set_new(json, "answers", list);
     json_object_set_new(json, "candidates", json_integer((json_int_t)r->sweep->candidates));
     json_object_set_new(json, "tried", json_integer((json_int_t)r->sweep->tried));

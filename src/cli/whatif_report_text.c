@@ -110,20 +110,35 @@ const char *gn_sweep_to_name(enum gn_sweep_to to)
     return to == GN_SWEEP_TO_MEAN ? "to_mean" : to == GN_SWEEP_TO_MEDIAN ? "to_median" : "faster";
 }
 
-static void print_answer(const struct page *p, const struct gn_answer *a)
+struct answer_texts {
+    char speedup[GN_SPAN_TEXT], length[GN_SPAN_TEXT], change[GN_SPAN_TEXT], what[1024], where[256];
+};
+
+static void describe(const struct gn_history *h, const struct gn_answer *a, struct answer_texts *t)
 {
     static const char *const whats[] = {"", ", to the mean", ", to the median"};
-    char speedup[GN_SPAN_TEXT], length[GN_SPAN_TEXT], change[GN_SPAN_TEXT], what[1024],
-        where[256] = "all ranks";
+    snprintf(t->where, sizeof t->where, "all ranks");
     if (a->process != GN_NONE)
-        gn_process_name(p->history->definitions, a->process, where, sizeof where);
-    gn_activity_text(p->history, a->activity, what, sizeof what);
-    snprintf(change, sizeof change, "%.3g %% faster%s", 100 * a->share, whats[a->to]);
-    fprintf(p->out, "  %20s %26s  %-10s %-26s %s\n",
-            gn_span_share(a->result.speedup_lo, a->result.speedup_hi, speedup),
-            gn_span_time(positive((double)a->result.length.lo_ns), positive((double)a->result.length.hi_ns),
-                         length),
-            where, change, what);
+        gn_process_name(h->definitions, a->process, t->where, sizeof t->where);
+    gn_activity_text(h, a->activity, t->what, sizeof t->what);
+    snprintf(t->change, sizeof t->change, "%.3g %% faster%s", 100 * a->share, whats[a->to]);
+    gn_span_share(a->result.speedup_lo, a->result.speedup_hi, t->speedup);
+    gn_span_time(positive((double)a->result.length.lo_ns), positive((double)a->result.length.hi_ns),
+                 t->length);
+}
+
+void gn_answer_text(const struct gn_history *h, const struct gn_answer *a, FILE *out)
+{
+    struct answer_texts t;
+    describe(h, a, &t);
+    fprintf(out, "%s at %s, %s: speedup %s, to %s", t.what, t.where, t.change, t.speedup, t.length);
+}
+
+static void print_answer(const struct page *p, const struct gn_answer *a)
+{
+    struct answer_texts t;
+    describe(p->history, a, &t);
+    fprintf(p->out, "  %20s %26s  %-10s %-26s %s\n", t.speedup, t.length, t.where, t.change, t.what);
 }
 
 void gn_sweep_text(const struct gn_sweep_report *r, const struct gn_terminal *terminal, FILE *out)

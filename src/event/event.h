@@ -62,8 +62,8 @@
     X(THREAD_JOIN, thread_join)                                                                              \
     X(THREAD_BEGIN, thread_begin) /* comm: of its team (OpenMP); GN_NONE: a thread that was created alone */ \
     X(THREAD_END, thread_end)     /* the same */                                                             \
-    X(REGION_BEGIN, region_begin) /* region: a name the user gave a part of the program */                   \
-    X(REGION_END, region_end)     /* region */                                                               \
+    X(REGION_BEGIN, region_begin) /* region: a name the user gave a part of the program; path */             \
+    X(REGION_END, region_end)     /* region, path */                                                         \
     X(MEASUREMENT, measurement)   /* request 0: off from here, 1: on again */                                \
     X(PROGRAM_BEGIN, program_begin)                                                                          \
     X(PROGRAM_END, program_end)                                                                              \

@@ -2,6 +2,7 @@
 
 #include "base/lookup.h"
 #include "profile/statement.h"
+#include "program/names.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -105,8 +106,10 @@ static void resolve_frame(struct builder *b, struct spot *spot, const struct gn_
                                                      module->build_id, (int64_t)node->what)
                                       : NULL;
     while (places && sqlite3_step(places) == SQLITE_ROW) {
-        enter(b, spot, module, (const char *)sqlite3_column_text(places, 0),
-              (const char *)sqlite3_column_text(places, 1), (uint32_t)sqlite3_column_int64(places, 2));
+        const char *function = (const char *)sqlite3_column_text(places, 0);
+        if (!gn_name_is_region_mark(function)) /* of gnomon.h: its caller is where a region is begun */
+            enter(b, spot, module, function, (const char *)sqlite3_column_text(places, 1),
+                  (uint32_t)sqlite3_column_int64(places, 2));
         found = true;
     }
     sqlite3_finalize(places);

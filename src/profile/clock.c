@@ -133,6 +133,54 @@ int gn_profile_add_exchanges(sqlite3 *db, const char *domain, const struct gn_ex
 
 /* ---- reading ---- */
 
+static bool is_reading(sqlite3_stmt *query, int column)
+{
+    return sqlite3_column_type(query, column) == SQLITE_INTEGER && sqlite3_column_int64(query, column) >= 0;
+}
+
+static struct gn_exchange exchange_of(sqlite3_stmt *query)
+{
+    struct gn_exchange x = {.there = is_reading(query, 0) && is_reading(query, 1),
+                            .back = is_reading(query, 2) && is_reading(query, 3),
+                            .kernel = sqlite3_column_int(query, 4) != 0};
+    if (x.there) {
+        x.asked_ticks = (uint64_t)sqlite3_column_int64(query, 0);
+        x.heard_ticks = (uint64_t)sqlite3_column_int64(query, 1);
+    }
+    if (x.back) {
+        x.answered_ticks = (uint64_t)sqlite3_column_int64(query, 2);
+        x.received_ticks = (uint64_t)sqlite3_column_int64(query, 3);
+    }
+    return x;
+}
+
+int gn_profile_read_exchanges(sqlite3 *db, const char *domain, struct gn_exchange **exchanges, size_t *count,
+                              struct gn_error *err)
+{
+    size_t capacity = 0;
+    sqlite3_stmt *query = gn_sql_query(
+        db, err,
+        "SELECT asked_ticks, heard_ticks, answered_ticks, received_ticks, kernel FROM clock_exchange"
+        " WHERE domain = (SELECT id FROM clock_domain WHERE name = ?) ORDER BY number",
+        "s", domain);
+    int code = query ? 0 : -EINVAL;
+    *exchanges = NULL;
+    *count = 0;
+    while (code == 0 && sqlite3_step(query) == SQLITE_ROW) {
+        if (gn_grow(exchanges, &capacity, *count, sizeof **exchanges))
+            (*exchanges)[(*count)++] = exchange_of(query);
+        else
+            code = gn_fail(err, -ENOMEM, "no memory for the exchanges of %s", domain);
+    }
+    sqlite3_finalize(query);
+    if (code == 0)
+        return 0;
+    free(*exchanges);
+    *exchanges = NULL;
+    *count = 0;
+    return code;
+}
+
 /* From the reference outwards. A domain has one parent and the reference has none, so this ends whatever the
  * file says. */
 static const char ordered_domains[] =

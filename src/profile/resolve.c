@@ -2,6 +2,7 @@
 #include "profile/profile.h"
 
 #include "profile/statement.h"
+#include "program/names.h"
 #include "program/program.h"
 
 #include <errno.h>
@@ -56,6 +57,15 @@ static int label_sites(sqlite3 *db, struct gn_error *err, int64_t module, const 
                   "si", name, module);
 }
 
+/* A region is begun and ended by functions of gnomon.h; what was inlined into the program is taken off. */
+static size_t region_marks(const struct gn_place *places, size_t count)
+{
+    size_t marks = 0;
+    while (marks + 1 < count && gn_name_is_region_mark(places[marks].function))
+        marks++;
+    return marks;
+}
+
 static int resolve_sites(sqlite3 *db, struct gn_error *err, int64_t module, struct gn_program *program)
 {
     int code = 0;
@@ -67,10 +77,37 @@ static int resolve_sites(sqlite3 *db, struct gn_error *err, int64_t module, stru
         /* a return address belongs to what follows the call; the call itself is just before */
         size_t count = gn_program_places(program, (uint64_t)sqlite3_column_int64(sites, 1) - 1, places,
                                          MAX_INLINED, &symbol_offset);
+        size_t marks = region_marks(places, count);
         if (count > 0)
-            code = store_places(db, err, sqlite3_column_int64(sites, 0), places, count, symbol_offset);
+            code = store_places(db, err, sqlite3_column_int64(sites, 0), places + marks, count - marks,
+                                symbol_offset);
     }
     sqlite3_finalize(sites);
+    return code;
+}
+
+static void is_region_mark(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    (void)count;
+    sqlite3_result_int(context, gn_name_is_region_mark((const char *)sqlite3_value_text(values[0])));
+}
+
+/* Where these functions were not inlined, they are call sites of their own: regions go to the callers. One
+ * that is there already stays alone. */
+static int leave_region_marks(sqlite3 *db, struct gn_error *err)
+{
+    enum { LEVELS = 2 }; /* gnomon_call_, and what calls it */
+    if (sqlite3_create_function(db, "is_region_mark", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
+                                is_region_mark, NULL, NULL) != SQLITE_OK)
+        return gn_fail(err, -ENOMEM, "no memory for the places of regions");
+    int code = 0;
+    for (int i = 0; i < LEVELS && code == 0; i++)
+        code = gn_sql(db, err,
+                      "UPDATE OR IGNORE activity SET callpath ="
+                      " (SELECT c.parent FROM callpath c WHERE c.id = activity.callpath)"
+                      " WHERE kind IN ('region_begin', 'region') AND callpath IN (SELECT c.id FROM callpath c"
+                      " JOIN site s ON s.id = c.site WHERE c.parent <> 0 AND is_region_mark(s.function))",
+                      "");
     return code;
 }
 
@@ -239,6 +276,8 @@ int gn_profile_resolve(sqlite3 *db, struct gn_error *err)
                           (int64_t)gn_program_has_lines(m->program), m->id);
     }
     sqlite3_finalize(query);
+    if (code == 0)
+        code = leave_region_marks(db, err);
     if (code == 0)
         code = resolve_edges(db, err, modules, count);
     gn_sql(db, code ? NULL : err, code ? "ROLLBACK" : "COMMIT", "");

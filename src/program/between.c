@@ -21,7 +21,8 @@
 static bool names_work(const struct gn_insn *insn)
 {
     return gn_work_is_call(insn) &&
-           (!insn->callee || (!gn_name_is_mpi(insn->callee) && !gn_name_is_instrumentation(insn->callee)));
+           (!insn->callee || (!gn_name_is_mpi(insn->callee) && !gn_name_is_instrumentation(insn->callee) &&
+                              !gn_name_is_region_mark(insn->callee)));
 }
 
 static bool same_line(const struct gn_frame *a, const struct gn_frame *b)
@@ -36,7 +37,8 @@ static bool first_call(struct gn_program *program, const struct gn_flow *flow, s
         struct gn_frame frame;
         if (!flow->inside[i] || flow->roles[i] == GN_FLOW_GOAL || !names_work(&flow->code->items[i]))
             continue;
-        if (!gn_source_frame(program, flow->code->items[i].address, &frame))
+        if (gn_source_is_region_mark(program, flow->code->items[i].address) ||
+            !gn_source_frame(program, flow->code->items[i].address, &frame))
             continue;
         gn_program_set_place(program, &frame, false, place);
         return true;

@@ -263,3 +263,14 @@ bool gn_name_is_instrumentation(const char *symbol)
         "__fentry__", "__stack_chk", "__x86.get_pc", NULL};
     return starts_with_any(symbol, prefixes);
 }
+
+bool gn_name_is_region_mark(const char *function)
+{
+    static const char *const names[] = {"gnomon_region_begin", "gnomon_region_end", "gnomon_call_",
+                                        "gnomon_call", /* a symbol's underscore is taken for Fortran's */
+                                        NULL};
+    for (const char *const *name = names; function && *name; name++)
+        if (strcmp(function, *name) == 0)
+            return true;
+    return false;
+}

@@ -1,5 +1,7 @@
 #include "program/source.h"
 
+#include "program/names.h"
+
 #include <string.h>
 
 enum { SAMPLES_MAX = 512 }; /* instructions asked for the function they come from, for one loop */
@@ -14,6 +16,18 @@ static bool is_system_file(const char *file)
 {
     return file && (strncmp(file, "/usr/include/", 13) == 0 || strncmp(file, "/usr/lib/", 9) == 0 ||
                     strncmp(file, "/usr/lib64/", 11) == 0);
+}
+
+/* The frame of a function of gnomon.h. */
+static bool is_region_mark(const struct gn_frame *frame)
+{
+    Dwarf_Die die = frame->die;
+    return die.addr && gn_name_is_region_mark(dwarf_diename(&die));
+}
+
+static bool is_passed_over(const struct gn_frame *frame)
+{
+    return is_system_file(frame->file) || is_region_mark(frame);
 }
 
 static const struct gn_frame *find_scope(const struct gn_frame *frames, size_t count, const void *scope)
@@ -86,7 +100,7 @@ bool gn_source_of_loop(struct gn_program *program, const struct gn_flow *flow, c
     size_t count = frames_at(program, flow->code->items[loop->branch].address, chain);
     take_sample(flow, (size_t)(loop - flow->loops), &sample);
     count_scopes(program, flow->code, &sample, chain, count, hits);
-    while (k + 1 < count && (hits[k] * 4 < sample.count * 3 || is_system_file(chain[k].file)))
+    while (k + 1 < count && (hits[k] * 4 < sample.count * 3 || is_passed_over(&chain[k])))
         k++;
     if (count == 0 || !chain[k].file)
         return false;
@@ -101,10 +115,16 @@ bool gn_source_frame(struct gn_program *program, uint64_t offset, struct gn_fram
 {
     struct gn_frame frames[GN_FRAMES_MAX];
     size_t count = frames_at(program, offset, frames), k = 0;
-    while (k + 1 < count && is_system_file(frames[k].file))
+    while (k + 1 < count && is_passed_over(&frames[k]))
         k++;
-    if (count == 0 || frames[k].line == 0 || !frames[k].file)
+    if (count == 0 || is_region_mark(&frames[k]) || frames[k].line == 0 || !frames[k].file)
         return false;
     *frame = frames[k];
     return true;
+}
+
+bool gn_source_is_region_mark(struct gn_program *program, uint64_t offset)
+{
+    struct gn_frame frames[GN_FRAMES_MAX];
+    return frames_at(program, offset, frames) > 0 && is_region_mark(&frames[0]);
 }

@@ -35,6 +35,7 @@ static void recycle(struct gn_replay *replay, struct gn_gathering *gathering)
 
 void gn_gatherings_reset(struct gn_replay *replay)
 {
+    replay->flushed = false;
     for (size_t i = 0; i < replay->group_count; i++) {
         struct gn_replay_group *group = &replay->groups[i];
         for (uint32_t n = 0; n < group->capacity; n++) {
@@ -209,7 +210,7 @@ void gn_gathering_maybe_over(struct gn_replay *replay, struct gn_gathering *g)
         g->known || g->shape == GN_SHAPE_PREFIX || (g->passed_up && g->shape == GN_SHAPE_ALL_TO_ONE);
     const bool is_join = group->comm == GN_NONE && g->shape == GN_SHAPE_ALL_TO_ONE; /* of threads: one end */
     if (g->ended + g->gone < (is_join ? 1 : gn_gathering_ours(replay, g, false)) || !passed_on ||
-        g->waiting != GN_NONE || g->awaiting_count > 0 || (replay->limits && !g->limited))
+        g->waiting != GN_NONE || g->awaiting_count > 0 || (replay->limits && !g->limited) || replay->flushed)
         return;
     struct gn_gathering **at = slot_of(group, g->number);
     struct gn_gathering **slot = at;

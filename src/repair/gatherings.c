@@ -511,6 +511,7 @@ void gn_gatherings_reconsider(struct gn_replay *replay)
 
 void gn_gatherings_flush(struct gn_replay *replay)
 {
+    replay->flushed = true;
     for (size_t i = 0; i < replay->group_count; i++) {
         struct gn_replay_group *group = &replay->groups[i];
         for (uint32_t n = group->first, end = group->first + group->capacity; n != end; n++)

@@ -182,6 +182,7 @@ struct gn_replay {
     struct gn_map group_links;
     struct gn_gathering *free_gatherings;
     uint64_t gatherings_open;
+    bool flushed;                /* limits go out as they are: what is open now stays so, for those of all */
     uint32_t *rows_open;         /* [process_count] locations of a process of ours with ops left */
     bool *left;                  /* [process_count] the process sends and begins nothing more */
     bool somebody_left;          /* as all ranks know */

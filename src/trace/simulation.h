@@ -77,7 +77,7 @@ struct gn_sim {
     struct gn_event *forms; /* [call * GN_EVENT_KIND_COUNT + kind] */
     struct gn_sim_speed {
         double share, fast; /* factor of its computation's duration: elsewhere, where it is fast */
-    } *speed;               /* [call] */
+    } * speed;              /* [call] */
     uint32_t calls;
     size_t form_capacity, speed_capacity;
     uint32_t chunk_records;

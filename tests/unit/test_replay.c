@@ -670,6 +670,26 @@ static void compare_jobs(struct program *p, struct job *one, struct job *more)
     }
 }
 
+/* Clocks whose bounds are known, and hold: presynchronised to their middle. Each location's are as wide as
+ * they like, on both sides of the truth. */
+static void bound(struct program *p)
+{
+    int64_t before[MOST], after[MOST], last[MOST] = {0};
+    for (uint32_t i = 0; i < p->size; i++) {
+        before[i] = (int64_t)below(p, 300);
+        after[i] = below(p, 3) ? (int64_t)below(p, 300) : 0;
+    }
+    for (size_t i = 0; i < p->made_count; i++) {
+        struct gn_op *op = &p->made[i].op;
+        const uint32_t l = p->made[i].at.location;
+        op->start = p->made[i].true_ticks - before[l];
+        op->high = p->made[i].true_ticks + after[l];
+        op->ticks = op->start + (op->high - op->start) / 2;
+        op->steps = p->made[i].at.index > 0 && op->ticks > last[l];
+        last[l] = op->ticks;
+    }
+}
+
 /* Members say of some instances that they were something else than the others say. */
 static void disagree(struct program *p, uint64_t seed)
 {
@@ -697,15 +717,18 @@ static void disagreeing_members_are_treated_alike(void **state)
     with_latency(&latency, 1, 3);
     const struct gn_replay_settings ways[] = {
         {.latency = &latency, .measure = true},
-        {.latency = &latency, .gamma_loss = (uint64_t)(0.03 * 0x1p64), .believed_ticks = 200}};
+        {.latency = &latency, .gamma_loss = (uint64_t)(0.03 * 0x1p64), .believed_ticks = 200},
+        {.latency = &latency, .ceilings = true}};
     for (uint64_t seed = first_seed; seed < first_seed + 60; seed++) {
         struct program *p = program_of(seed, 100, seed % 2);
         disagree(p, seed);
-        for (int way = 0; way < 2; way++) {
+        for (int way = 0; way < 3; way++) {
+            if (ways[way].ceilings)
+                bound(p);
             struct job *one = run_jobs(p, &ways[way], 1, false);
             for (uint32_t ranks = 2; ranks <= MOST_RANKS; ranks++) {
                 struct job *more = run_jobs(p, &ways[way], ranks, false);
-                if (way == 1)
+                if (way > 0)
                     compare_jobs(p, one, more);
                 assert_memory_equal(&one[0].stats, &more[0].stats, sizeof one[0].stats);
                 end_jobs(more, ranks);
@@ -759,26 +782,6 @@ static void late_batches_change_nothing(void **state)
 }
 
 /* ---- inside bounds ---- */
-
-/* Clocks whose bounds are known, and hold: presynchronised to their middle. Each location's are as wide as
- * they like, on both sides of the truth. */
-static void bound(struct program *p)
-{
-    int64_t before[MOST], after[MOST], last[MOST] = {0};
-    for (uint32_t i = 0; i < p->size; i++) {
-        before[i] = (int64_t)below(p, 300);
-        after[i] = below(p, 3) ? (int64_t)below(p, 300) : 0;
-    }
-    for (size_t i = 0; i < p->made_count; i++) {
-        struct gn_op *op = &p->made[i].op;
-        const uint32_t l = p->made[i].at.location;
-        op->start = p->made[i].true_ticks - before[l];
-        op->high = p->made[i].true_ticks + after[l];
-        op->ticks = op->start + (op->high - op->start) / 2;
-        op->steps = p->made[i].at.index > 0 && op->ticks > last[l];
-        last[l] = op->ticks;
-    }
-}
 
 static void *repair_bounded(void *argument)
 {

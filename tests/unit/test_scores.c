@@ -82,7 +82,6 @@ static void bounds_make_it_an_interval(void **state)
 /* A second thread of rank 0 has no MPI calls; it has no say by rank, and is nobody by thread. */
 static void threads_without_calls_have_no_say(void **state)
 {
-    (void)state;
     struct made *m = made_new(3, NULL);
     gn_define_location(m->d, &(struct gn_location_def){.process = 0, .domain = 0});
     iterate(m, 4, 3);
@@ -90,8 +89,7 @@ static void threads_without_calls_have_no_say(void **state)
     m->calls[begin].flags = GN_CALL_BEGIN;
     m->calls[begin].before = GN_NONE;
     m->first_call[3] = begin;
-    struct scored s = scored(m, 100, GN_SCORED_RANK, NULL);
-    assert_int_equal(s.scores.count, 3);
+    struct scored s = scored(m, 100, *(const enum gn_scored *)*state, NULL);
     assert_score(s.scores.scores[1], 40);
     done(&s);
 }
@@ -212,10 +210,12 @@ static void one_alone_has_no_others(void **state)
 
 int main(void)
 {
+    static enum gn_scored by_rank = GN_SCORED_RANK, by_thread = GN_SCORED_THREAD;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_straggler_has_the_score),
         cmocka_unit_test(bounds_make_it_an_interval),
-        cmocka_unit_test(threads_without_calls_have_no_say),
+        {"threads without calls, by rank", threads_without_calls_have_no_say, NULL, NULL, &by_rank},
+        {"threads without calls, by thread", threads_without_calls_have_no_say, NULL, NULL, &by_thread},
         cmocka_unit_test(named_regions_say_who_is_busy),
         cmocka_unit_test(smaller_communicators_have_scores_of_their_own),
         cmocka_unit_test(slices_add_up),

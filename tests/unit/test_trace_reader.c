@@ -854,6 +854,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         /* first: under a sanitizer a process that has read a lot takes long to fork */
         TEST(truncated_files_are_survived),
+        TEST(no_damage_leads_behind_the_end),
+        TEST(an_end_in_the_middle_is_said),
         TEST(flipped_bytes_are_survived),
         TEST(no_damage_leads_behind_the_end),
         TEST(an_end_in_the_middle_is_said),

@@ -163,13 +163,13 @@ static void regions_end_in_a_full_ring(void **state)
     uint32_t open = 0;
     uint64_t ticks = 1;
     for (uint32_t depth = 0; depth < 40; depth++) {
-        open += gn_tracer_region_begin(&tracer, depth, ticks++);
+        open += gn_tracer_region_begin(&tracer, depth, GN_NONE, ticks++);
         for (int i = 0; i < 10; i++, ticks += 2)
             call(1, ticks, 1);
     }
     assert_in_range(open, 2, 39);
     while (open-- > 0)
-        gn_tracer_region_end(&tracer, open, ticks++);
+        gn_tracer_region_end(&tracer, open, GN_NONE, ticks++);
     read_ring(&a);
     assert_int_equal(a.depth, 0);
 }

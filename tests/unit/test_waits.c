@@ -251,7 +251,7 @@ static void time_in_a_call_of_its_own_is_named(void **state)
     struct gn_waits w = found(m, 60);
     assert_about(w.caused[1], 40);
     assert_int_equal(w.causes[0].activity, GN_NONE);
-    assert_int_equal(w.causes[0].inside, 7);
+    assert_int_equal(w.causes[0].inside_path, 7);
     gn_waits_clear(&w);
     made_free(m);
 }
