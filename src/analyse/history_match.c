@@ -85,7 +85,7 @@ static uint64_t largest_eager(const struct gn_history_make *m)
     return bytes;
 }
 
-static int add_receivers(struct gn_history_make *m, const uint32_t *entered, const uint32_t *left)
+static int add_receivers(struct gn_history_make *m)
 {
     const uint64_t eager_bytes = largest_eager(m);
     for (size_t i = 0; i < m->matched_count; i++) {
@@ -94,7 +94,7 @@ static int add_receivers(struct gn_history_make *m, const uint32_t *entered, con
         if (!(from->flags & GN_CALL_SENDS) || from->leave.hi_ns < posted->enter.lo_ns ||
             (one->bytes <= eager_bytes && !is_synchronous(m, from)) || posted->location == from->location)
             continue;
-        if (entered[one->posted] > left[one->from]) /* events came in another order: it did not wait */
+        if (m->entered[one->posted] > m->left[one->from]) /* events came in another order: it did not wait */
             continue;
         int code = gn_history_take(
             m, &(struct gn_take){.call = one->from, .from = one->posted, .kind = GN_TAKE_RECEIVER});
@@ -104,19 +104,14 @@ static int add_receivers(struct gn_history_make *m, const uint32_t *entered, con
     return 0;
 }
 
-static int find_receivers(struct gn_history_make *m)
+int gn_history_number_steps(struct gn_history_make *m)
 {
     const struct gn_history *h = m->h;
-    uint32_t *entered = calloc(h->call_count + 1, sizeof *entered);
-    uint32_t *left = calloc(h->call_count + 1, sizeof *left);
-    int code = entered && left ? 0 : -ENOMEM;
-    for (size_t s = 0; s < h->step_count && code == 0; s++)
-        (h->steps[s] & 1 ? left : entered)[h->steps[s] >> 1] = (uint32_t)s;
-    if (code == 0)
-        code = add_receivers(m, entered, left);
-    free(entered);
-    free(left);
-    return code;
+    m->entered = calloc(h->call_count + 1, sizeof *m->entered);
+    m->left = calloc(h->call_count + 1, sizeof *m->left);
+    for (size_t s = 0; m->entered && m->left && s < h->step_count; s++)
+        (h->steps[s] & 1 ? m->left : m->entered)[h->steps[s] >> 1] = (uint32_t)s;
+    return m->entered && m->left ? 0 : -ENOMEM;
 }
 
 /* ---- receives that anybody may send to ---- */
@@ -170,7 +165,7 @@ static int sort_takes(struct gn_history *h)
 
 int gn_history_match(struct gn_history_make *m)
 {
-    int code = find_receivers(m);
+    int code = add_receivers(m);
     code = code ? code : find_any_source(m);
     return code ? code : sort_takes(m->h);
 }
