@@ -102,6 +102,7 @@ static int score_of(const struct gn_history *h, const struct asked *a, struct gn
 
 /* ---- by how much ---- */
 
+/* Of threads that go along with others, nothing: a rank takes as long as those that they go along with. */
 static double *times_of_ranks(const struct gn_history *h, const bool *chosen)
 {
     const struct gn_definitions *d = h->definitions;
@@ -109,7 +110,7 @@ static double *times_of_ranks(const struct gn_history *h, const bool *chosen)
     for (size_t c = 0; time_ns && c < h->call_count; c++) {
         const struct gn_call *call = &h->calls[c];
         const struct gn_piece *piece = &h->pieces[call->first_piece];
-        for (uint32_t i = 0; i < call->piece_count; i++)
+        for (uint32_t i = 0; i < call->piece_count && !h->is_carried[call->location]; i++)
             if (chosen[piece[i].activity])
                 time_ns[d->locations[call->location].process] += (piece[i].lo_ns + piece[i].hi_ns) / 2;
     }
@@ -160,19 +161,14 @@ static struct share same(double share)
 static struct share share_of(enum form form, const struct gn_history *h, const struct asked *a,
                              const struct times *t, const struct gn_score *own, const struct gn_score *gnomon)
 {
-    const uint32_t location = location_of(h, a->rank);
-    const struct gn_definitions *d = h->definitions;
-    double threads = 0;
     switch (form) {
     case BY_SCORE:
         return (struct share){limited(own->lo / 100), limited(own->hi / 100)};
     case BY_GNOMONS_SCORE:
         return (struct share){limited(gnomon->lo / 100), limited(gnomon->hi / 100)};
-    case BY_TIME_ALONE: /* scores are those of the rank, times those of its threads together */
-        for (size_t l = 0; l < d->location_count; l++)
-            threads += d->locations[l].process == d->locations[location].process;
-        return (struct share){limited(own->lo / 100 * (double)h->length.lo_ns * threads / t->own_ns),
-                              limited(own->hi / 100 * (double)h->length.hi_ns * threads / t->own_ns)};
+    case BY_TIME_ALONE:
+        return (struct share){limited(own->lo / 100 * (double)h->length.lo_ns / t->own_ns),
+                              limited(own->hi / 100 * (double)h->length.hi_ns / t->own_ns)};
     case TO_MEAN:
         return same(1 - t->mean_ns / t->own_ns);
     case TO_MEDIAN:

@@ -13,6 +13,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -103,7 +104,7 @@ class Hosts:
         }
         words = " ".join(f"--mca {key} {value}" for key, value in mca.items())
         mpirun = f"mpirun.openmpi --bind-to none {words} --hostfile {self.list} -n {RANKS} {' '.join(command)}"
-        return ["ip", "netns", "exec", self.names[0], "unshare", "-u", "bash", "-c", f"hostname host0; {mpirun}"]
+        return ["ip", "netns", "exec", self.names[0], "unshare", "-u", "bash", "-c", f"hostname host0; exec {mpirun}"]
 
 
 # ---- runs ----
@@ -375,6 +376,7 @@ def tables(asked, folder):
 
 def main():
     asked = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # no namespaces are left behind
     folder = os.path.abspath(asked.keep) if asked.keep else tempfile.mkdtemp(prefix="gnomon-table345.")
     try:
         prepare(asked)

@@ -92,9 +92,10 @@ enum gn_gathering_shape { GN_GATHER_ALL, GN_GATHER_FROM_ROOT, GN_GATHER_TO_ROOT,
 struct gn_gathering {
     uint32_t comm; /* or window */
     uint8_t op, shape;
-    bool is_whole; /* every member takes part, gives and gets: nobody is left before all have come */
-    bool is_vague; /* MPI does not say that it synchronises; only its times do not speak against it */
-    uint32_t root; /* part index within parts; GN_NONE */
+    bool is_whole;   /* every member takes part, gives and gets: nobody is left before all have come */
+    bool is_vague;   /* MPI does not say that it synchronises; only its times do not speak against it */
+    bool is_partial; /* vague, and some may have waited for some of the others only */
+    uint32_t root;   /* part index within parts; GN_NONE */
     uint32_t first_part, part_count; /* in gn_history.parts, by rank */
     struct gn_interval last;         /* when the last one that gives came: of the givers' enters */
 };

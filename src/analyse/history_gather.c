@@ -45,6 +45,7 @@ struct numbering {
     struct gn_map counts;    /* (communicator, process) → how many it has begun, + 1 */
     struct gn_map instances; /* (communicator, number) → instance + 1 */
     uint32_t *instance_of;   /* [open_part_count] */
+    bool *is_doubted;        /* [gathering_count] it is none: begins are missing, or do not agree */
     size_t capacity;
 };
 
@@ -93,13 +94,14 @@ static int number(struct gn_history_make *m, struct numbering *n, uint32_t index
         if (!gn_grow(&h->gatherings, &n->capacity, h->gathering_count, sizeof *h->gatherings))
             return -ENOMEM;
         const struct kind kind = kind_of(part->op);
-        h->gatherings[h->gathering_count] =
-            (struct gn_gathering){.comm = part->is_finalize ? GN_NONE : part->comm,
-                                  .op = part->op,
-                                  .shape = part->is_finalize ? GN_GATHER_ALL : kind.shape,
-                                  .is_vague = kind.vague || part->is_finalize || part->is_window ||
-                                              comm_of(m, part)->other_count > 0,
-                                  .root = GN_NONE};
+        const bool is_between = !part->is_finalize && comm_of(m, part)->other_count > 0;
+        h->gatherings[h->gathering_count] = (struct gn_gathering){
+            .comm = part->is_finalize ? GN_NONE : part->comm,
+            .op = part->op,
+            .shape = part->is_finalize ? GN_GATHER_ALL : kind.shape,
+            .is_vague = kind.vague || part->is_finalize || part->is_window || is_between,
+            .is_partial = !part->is_finalize && (is_between || (kind.vague && kind.sparse)),
+            .root = GN_NONE};
         known = ++h->gathering_count;
         if (!gn_map_add(&n->instances, key, (void *)known))
             return -ENOMEM;
@@ -150,7 +152,10 @@ static int deal_parts(struct gn_history_make *m, const struct numbering *n)
         if (n->instance_of[i] == GN_NONE)
             continue;
         struct gn_gathering *g = &h->gatherings[n->instance_of[i]];
-        h->parts[g->first_part + g->part_count++] = part_from(&m->open_parts[i], g, n->instance_of[i]);
+        const struct gn_open_part *open = &m->open_parts[i];
+        h->parts[g->first_part + g->part_count++] = part_from(open, g, n->instance_of[i]);
+        if (kind_of(open->op).sparse && open->bytes_sent == GN_BYTES_UNKNOWN) /* its end was lost */
+            g->is_vague = g->is_partial = true;
     }
     for (size_t g = 0; g < h->gathering_count; g++)
         qsort(h->parts + h->gatherings[g].first_part, h->gatherings[g].part_count, sizeof *h->parts,
@@ -209,11 +214,12 @@ static uint32_t part_of_member(const struct gn_history *h, const struct gn_gathe
     return low;
 }
 
-/* Members' ends say so: nobody who was to get anything was gone before all had come. */
+/* Members' ends say so: nobody who was to get anything was gone before all had come. Where each may wait for
+ * some only, that says nothing about the others. */
 static bool may_synchronise(const struct gn_history_make *m, const struct gn_gathering *g,
                             const struct gn_open_part *part)
 {
-    return !g->is_vague || !m->h->parts[part_of_member(m->h, g, part->member)].gets ||
+    return !g->is_vague || g->is_partial || !m->h->parts[part_of_member(m->h, g, part->member)].gets ||
            m->h->calls[part->end_call].leave.hi_ns >= g->last.lo_ns;
 }
 
@@ -224,27 +230,45 @@ static void refuse(struct gn_history *h, struct gn_gathering *g)
     g->part_count = 0;
 }
 
-static void check(struct gn_history_make *m, const struct numbering *n)
+static bool is_one(const struct gn_history_make *m, const struct gn_gathering *g,
+                   const struct gn_open_part *part)
+{
+    return part->op == g->op && g->part_count == size_of(m, part) && is_consistent(m->h, g) &&
+           (g->shape != GN_GATHER_FROM_ROOT || g->root != GN_NONE);
+}
+
+static void check_part(struct gn_history_make *m, struct numbering *n, uint32_t index)
+{
+    const struct gn_open_part *part = &m->open_parts[index];
+    struct gn_history *h = m->h;
+    struct gn_gathering *g = &h->gatherings[n->instance_of[index]];
+    if (g->part_count == 0)
+        return;
+    const bool is_good = is_one(m, g, part);
+    if (is_good && g->last.lo_ns != INT64_MIN && g->part_count > 1 && may_synchronise(m, g, part))
+        return;
+    n->is_doubted[n->instance_of[index]] = !is_good && !part->is_finalize;
+    h->ambiguous += !is_good && !part->is_finalize;
+    refuse(h, g);
+}
+
+static int check(struct gn_history_make *m, struct numbering *n)
 {
     struct gn_history *h = m->h;
+    n->is_doubted = calloc(h->gathering_count + 1, sizeof *n->is_doubted);
+    if (!n->is_doubted)
+        return -ENOMEM;
     for (size_t g = 0; g < h->gathering_count; g++)
         note_last(h, &h->gatherings[g]);
+    for (uint32_t i = 0; i < m->open_part_count; i++)
+        if (n->instance_of[i] != GN_NONE)
+            check_part(m, n, i);
     for (uint32_t i = 0; i < m->open_part_count; i++) {
-        if (n->instance_of[i] == GN_NONE)
-            continue;
         const struct gn_open_part *part = &m->open_parts[i];
-        struct gn_gathering *g = &h->gatherings[n->instance_of[i]];
-        if (g->part_count == 0)
-            continue;
-        const bool is_one = part->op == g->op && g->part_count == size_of(m, part) && is_consistent(h, g) &&
-                            (g->shape != GN_GATHER_FROM_ROOT || g->root != GN_NONE);
-        if (is_one && g->last.lo_ns != INT64_MIN && g->part_count > 1 && may_synchronise(m, g, part))
-            continue;
-        h->ambiguous += !is_one && !part->is_finalize;
-        if (!is_one && part->end_call != GN_NONE && !part->is_finalize)
+        if (n->instance_of[i] != GN_NONE && n->is_doubted[n->instance_of[i]] && part->end_call != GN_NONE)
             h->calls[part->end_call].flags |= GN_CALL_UNSURE;
-        refuse(h, g);
     }
+    return 0;
 }
 
 /* ---- what calls take from them ---- */
@@ -320,20 +344,19 @@ static int order_parts(struct gn_history *h)
 int gn_history_gather(struct gn_history_make *m)
 {
     struct numbering n = {.instance_of = malloc((m->open_part_count + 1) * sizeof *n.instance_of)};
-    uint32_t *last_giver = NULL;
     int code = n.instance_of ? 0 : -ENOMEM;
     for (uint32_t i = 0; i < m->open_part_count && code == 0; i++)
         code = number(m, &n, i);
     code = code ? code : deal_parts(m, &n);
-    if (code == 0) {
-        check(m, &n);
-        last_giver = last_givers(m);
+    code = code ? code : check(m, &n);
+    uint32_t *last_giver = code ? NULL : last_givers(m);
+    if (code == 0)
         code = last_giver ? take_all(m, &n, last_giver) : -ENOMEM;
-    }
     free(last_giver);
     code = code ? code : order_parts(m->h);
     gn_map_clear(&n.counts);
     gn_map_clear(&n.instances);
     free(n.instance_of);
+    free(n.is_doubted);
     return code;
 }

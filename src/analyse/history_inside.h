@@ -5,6 +5,7 @@
  *   history_match    what the sort says: causal order of calls, who took whose message
  *   history_gather   parts of collectives → instances
  *   history_tighten  bounds of calls, by what was taken
+ *   history_apart    how much earlier one thing was than another
  *   history_slack    what may have come last, and by how much the others came earlier
  */
 #ifndef GNOMON_ANALYSE_HISTORY_INSIDE_H
@@ -107,6 +108,17 @@ int gn_history_gather(struct gn_history_make *m);
 /* history_tighten.c */
 int gn_history_clocks(struct gn_history_make *m);
 int gn_history_tighten(struct gn_history_make *m);
+
+/* history_apart.c */
+/* Of a take: from the enter of the call (where its waiting began) to when it was given, and from there to the
+ * call's leave; ns, negative where it was the other way round. */
+struct gn_apart {
+    double later_ns;      /* at least */
+    double later_most_ns; /* not of gatherings */
+    double ago_least_ns, ago_most_ns;
+};
+/* Into apart[take_count], takes' `given`, and parts' is_tight and extra_ns. */
+int gn_history_apart(struct gn_history_make *m, struct gn_apart *apart);
 
 /* history_slack.c */
 int gn_history_slack(struct gn_history_make *m);

@@ -9,6 +9,8 @@
  * no longer than the last of them took;
  *   - what had come already when it was asked for had taken no longer than longest_ns: so what was given
  * earlier than that was not what the call was left for.
+ *
+ * How much earlier one thing was than another is in history_apart.c.
  */
 #include "analyse/history_inside.h"
 
@@ -25,69 +27,21 @@ struct reach {
     double message_ns, gathering_ns;
 };
 
-static double minus(int64_t a_ns, int64_t b_ns)
-{
-    return (double)a_ns - (double)b_ns;
-}
-
-/* Of a prefix operation, who gives last differs from member to member. */
-static struct gn_interval *give_prefixes(const struct gn_history *h)
-{
-    struct gn_interval *below = malloc((h->part_count + 1) * sizeof *below);
-    for (size_t g = 0; g < h->gathering_count && below; g++) {
-        struct gn_interval last = {INT64_MIN, INT64_MIN};
-        for (uint32_t i = h->gatherings[g].first_part;
-             h->gatherings[g].shape == GN_GATHER_PREFIX &&
-             i < h->gatherings[g].first_part + h->gatherings[g].part_count;
-             i++) {
-            const struct gn_interval enter = h->calls[h->parts[i].call].enter;
-            below[i] = last;
-            last.lo_ns = enter.lo_ns > last.lo_ns ? enter.lo_ns : last.lo_ns;
-            last.hi_ns = enter.hi_ns > last.hi_ns ? enter.hi_ns : last.hi_ns;
-        }
-    }
-    return below;
-}
-
-static int give(struct gn_history *h)
-{
-    struct gn_interval *below = give_prefixes(h);
-    for (size_t t = 0; t < h->take_count && below; t++) {
-        struct gn_take *take = &h->takes[t];
-        if (take->kind != GN_TAKE_GATHERING)
-            take->given = h->calls[take->from].enter;
-        else if (h->gatherings[take->from].shape == GN_GATHER_PREFIX)
-            take->given = below[take->member];
-        else
-            take->given = h->gatherings[take->from].last;
-    }
-    free(below);
-    return below ? 0 : -ENOMEM;
-}
-
-static struct gn_interval waiting_since(const struct gn_history *h, const struct gn_call *call)
-{
-    return h->calls[call->waits_from].enter;
-}
-
 /* ---- the longest ---- */
 
 /* A single take that came certainly after the call was entered shows how long it took. */
-static void see(const struct gn_history *h, const struct gn_call *call, struct seen *messages,
-                struct seen *gatherings)
+static void see(const struct gn_history *h, const struct gn_apart *apart, const struct gn_call *call,
+                struct seen *messages, struct seen *gatherings)
 {
-    const struct gn_interval since = waiting_since(h, call);
-    const struct gn_take *last = NULL;
-    for (uint32_t t = 0; t < call->take_count; t++) {
-        const struct gn_take *take = &h->takes[call->first_take + t];
-        if (take->is_certain && (!last || take->given.lo_ns > last->given.lo_ns))
-            last = take;
-    }
-    if (!last || call->flags & GN_CALL_UNSURE || last->given.lo_ns < since.hi_ns)
+    const uint32_t none = call->first_take + call->take_count;
+    uint32_t last = none;
+    for (uint32_t t = call->first_take; t < none; t++)
+        if (h->takes[t].is_certain && (last == none || h->takes[t].given.lo_ns > h->takes[last].given.lo_ns))
+            last = t;
+    if (last == none || call->flags & GN_CALL_UNSURE || apart[last].later_ns < 0)
         return;
-    const double ns = minus(call->leave.hi_ns, last->given.lo_ns);
-    struct seen *seen = last->kind == GN_TAKE_MESSAGE ? messages : gatherings;
-    seen->most_ns = ns > seen->most_ns ? ns : seen->most_ns;
+    struct seen *seen = h->takes[last].kind == GN_TAKE_MESSAGE ? messages : gatherings;
+    seen->most_ns = apart[last].ago_most_ns > seen->most_ns ? apart[last].ago_most_ns : seen->most_ns;
     seen->count++;
 }
 
@@ -118,13 +72,13 @@ static double reach_of(const struct gn_history_make *m, const struct seen *seen)
     return seen->count > 0 ? longer(seen->count) * seen->most_ns : forever;
 }
 
-static struct reach find_reach(struct gn_history_make *m)
+static struct reach find_reach(struct gn_history_make *m, const struct gn_apart *apart)
 {
     struct gn_history *h = m->h;
     struct seen messages = {0, 0}, gatherings = {0, 0};
     for (size_t c = 0; c < h->call_count; c++)
         if (h->calls[c].take_count > 0)
-            see(h, &h->calls[c], &messages, &gatherings);
+            see(h, apart, &h->calls[c], &messages, &gatherings);
     const struct reach reach = {reach_of(m, &messages), reach_of(m, &gatherings)};
     h->longest_ns = messages.count ? reach.message_ns : 0;
     if (gatherings.count && reach.gathering_ns > h->longest_ns)
@@ -134,77 +88,87 @@ static struct reach find_reach(struct gn_history_make *m)
 
 /* ---- calls ---- */
 
-/* The last of all that a call waited for. */
-static struct gn_interval last_of(const struct gn_history *h, const struct gn_call *call)
-{
-    struct gn_interval last = waiting_since(h, call);
-    for (uint32_t t = 0; t < call->take_count; t++) {
-        const struct gn_take *take = &h->takes[call->first_take + t];
-        const struct gn_interval at = take->given;
-        if (!take->is_certain)
-            continue;
-        last.lo_ns = at.lo_ns > last.lo_ns ? at.lo_ns : last.lo_ns;
-        last.hi_ns = at.hi_ns > last.hi_ns ? at.hi_ns : last.hi_ns;
-    }
-    return last;
-}
-
-static void slack_of_take(const struct gn_history *h, const struct gn_call *call, struct gn_take *take,
+static void slack_of_take(const struct gn_history *h, struct gn_take *take, const struct gn_apart *apart,
                           const struct reach *reach)
 {
-    const struct gn_interval at = take->given;
-    const double most_ns = take->kind == GN_TAKE_GATHERING ? reach->gathering_ns : reach->message_ns;
-    const double least_ago_ns = minus(call->leave.lo_ns, at.hi_ns);
-    take->extra_ns = gn_at_least_0(least_ago_ns - most_ns);
-    take->room_ns = gn_at_least_0(minus(call->leave.hi_ns, at.lo_ns));
-    take->is_tight = least_ago_ns <= most_ns;
-    if (take->kind ==
-        GN_TAKE_RECEIVER) { /* had it waited: as a call that takes a message, whose cost is its own */
-        const struct gn_interval own = waiting_since(h, call);
-        take->extra_ns = gn_at_least_0(minus(own.lo_ns, at.hi_ns));
-        take->is_tight = at.hi_ns >= own.lo_ns;
+    const bool gathers = take->kind == GN_TAKE_GATHERING;
+    const double most_ns = gathers ? reach->gathering_ns : reach->message_ns;
+    take->room_ns = gn_at_least_0(apart->ago_most_ns);
+    take->is_tight = apart->ago_least_ns <= most_ns;
+    take->extra_ns = gn_at_least_0(apart->ago_least_ns - most_ns);
+    if (gathers && h->gatherings[take->from].is_partial) /* the last for this call may be an earlier part */
+        take->extra_ns = 0;
+    if (take->kind == GN_TAKE_RECEIVER) { /* as a call that takes a message, whose cost is its own */
+        take->extra_ns = gn_at_least_0(-apart->later_most_ns);
+        take->is_tight = apart->later_most_ns >= 0;
     }
 }
 
-static void slack_of_call(struct gn_history *h, struct gn_call *call, const struct reach *reach)
+static void slack_of_call(struct gn_history *h, struct gn_call *call, const struct gn_apart *apart,
+                          const struct reach *reach)
 {
-    const struct gn_interval own = waiting_since(h, call);
-    if (call->take_count == 0)
-        return;
-    for (uint32_t t = 0; t < call->take_count; t++)
-        slack_of_take(h, call, &h->takes[call->first_take + t], reach);
-    const struct gn_interval last = last_of(h, call);
-    call->extra_ns = gn_at_least_0(minus(last.lo_ns, own.hi_ns));
-    call->is_tight = own.hi_ns >= last.lo_ns;
+    double last_ns = 0; /* after its own enter, at least */
+    bool any = false;
+    for (uint32_t t = call->first_take; t < call->first_take + call->take_count; t++) {
+        slack_of_take(h, &h->takes[t], &apart[t], reach);
+        any |= h->takes[t].is_tight;
+        if (h->takes[t].is_certain && apart[t].later_ns > last_ns)
+            last_ns = apart[t].later_ns;
+    }
+    call->extra_ns = last_ns;
+    call->is_tight = last_ns <= 0;
     /* A wait that only one thing can have ended was ended by that. */
-    bool any = call->is_tight;
-    for (uint32_t t = 0; t < call->take_count; t++)
-        any |= h->takes[call->first_take + t].is_tight;
-    for (uint32_t t = 0; t < call->take_count && !any; t++) {
-        h->takes[call->first_take + t].is_tight = true; /* then it came no earlier than the last */
-        h->takes[call->first_take + t].extra_ns = 0;
+    for (uint32_t t = call->first_take; t < call->first_take + call->take_count && !any && !call->is_tight;
+         t++) {
+        h->takes[t].is_tight = true; /* then it came no earlier than the last */
+        h->takes[t].extra_ns = 0;
     }
 }
 
-/* ---- instances ---- */
+/* ---- instances of which it is not known who waited for whom ---- */
 
-static void slack_of_part(const struct gn_history *h, const struct gn_gathering *g, struct gn_part *part)
+/* When the first of those that take from them was left, at the earliest. */
+static int64_t *earliest_leaves(const struct gn_history *h)
 {
-    const struct gn_interval enter = h->calls[part->call].enter;
-    part->extra_ns = gn_at_least_0(minus(g->last.lo_ns, enter.hi_ns));
-    part->is_tight = enter.hi_ns >= g->last.lo_ns;
+    int64_t *left_ns = malloc((h->gathering_count + 1) * sizeof *left_ns);
+    for (size_t g = 0; left_ns && g < h->gathering_count; g++)
+        left_ns[g] = INT64_MAX;
+    for (size_t t = 0; left_ns && t < h->take_count; t++) {
+        const struct gn_take *take = &h->takes[t];
+        const int64_t ns = h->calls[take->call].leave.lo_ns;
+        if (take->kind == GN_TAKE_GATHERING && ns < left_ns[take->from])
+            left_ns[take->from] = ns;
+    }
+    return left_ns;
+}
+
+/* A part may be all that somebody waited for, unless it was too long before anybody was gone. */
+static int slack_of_partial(struct gn_history *h, const struct reach *reach)
+{
+    int64_t *left_ns = earliest_leaves(h);
+    for (size_t g = 0; left_ns && g < h->gathering_count; g++)
+        for (uint32_t i = 0; h->gatherings[g].is_partial && i < h->gatherings[g].part_count; i++) {
+            struct gn_part *part = &h->parts[h->gatherings[g].first_part + i];
+            const double ago_ns = (double)left_ns[g] - (double)h->calls[part->call].enter.hi_ns;
+            part->extra_ns = gn_at_least_0(ago_ns - reach->gathering_ns);
+            part->is_tight = ago_ns <= reach->gathering_ns;
+        }
+    free(left_ns);
+    return left_ns ? 0 : -ENOMEM;
 }
 
 int gn_history_slack(struct gn_history_make *m)
 {
     struct gn_history *h = m->h;
-    for (size_t g = 0; g < h->gathering_count; g++)
-        for (uint32_t i = 0; i < h->gatherings[g].part_count; i++)
-            slack_of_part(h, &h->gatherings[g], &h->parts[h->gatherings[g].first_part + i]);
-    if (give(h) != 0)
-        return -ENOMEM;
-    const struct reach reach = find_reach(m);
-    for (size_t c = 0; c < h->call_count; c++)
-        slack_of_call(h, &h->calls[c], &reach);
-    return 0;
+    struct gn_apart *apart = malloc((h->take_count + 1) * sizeof *apart);
+    int code = apart ? gn_history_apart(m, apart) : -ENOMEM;
+    if (code == 0) {
+        const struct reach reach = find_reach(m, apart);
+        for (size_t c = 0; c < h->call_count; c++)
+            if (h->calls[c].take_count > 0)
+                slack_of_call(h, &h->calls[c], apart, &reach);
+        code = slack_of_partial(h, &reach);
+    }
+    free(apart);
+    return code;
 }

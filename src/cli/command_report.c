@@ -78,6 +78,16 @@ static const struct argp_option options[] = {
     {"format", 'f', "FORMAT", 0, "text (default), json or csv", 0},
     {0}};
 
+/* Other commands take the run, and not its profile.db. */
+static void cut_profile(char *folder)
+{
+    char *slash = strrchr(folder, '/'), *name = slash ? slash + 1 : folder;
+    if (strcmp(name, "profile.db") == 0)
+        strcpy(name, slash ? "" : ".");
+    if (slash && slash > folder && slash[1] == '\0')
+        *slash = '\0';
+}
+
 /* The archive of a profile's run; false: there is none, or one per host. */
 static bool trace_of(const struct gn_trace_facts *facts, const char *profile, char *path, size_t size)
 {
@@ -130,6 +140,7 @@ int gn_command_report(int argc, char **argv)
         gn_profile_close(db);
         return 2;
     }
+    cut_profile(folder);
     a.options.folder = strncmp(folder, "./", 2) == 0 ? folder + 2 : folder;
     gn_report_terminal(&a.options, STDOUT_FILENO);
     if (!a.no_trace && strcmp(a.format, "csv") != 0)

@@ -1,7 +1,7 @@
 /*
  * cli/findings — what a run's trace says, for its report: whom the others wait for, what would help most, and
- * what most of the run's length is. The first line of `gnomon stragglers`, `gnomon whatif` and
- * `gnomon critical`; those commands say all.
+ * what most of the run's length is. The first line of `gnomon stragglers`, `gnomon whatif` (the first at one
+ * rank) and `gnomon critical`; those commands say all.
  *
  * A report is asked for often, and shall not take long: of a trace with more events than GN_FINDINGS_MOST it
  * only says which commands to run. After a run, where the launcher waits for the report, it says no more than
@@ -14,7 +14,7 @@
 
 #include <jansson.h>
 
-enum { GN_FINDINGS_MOST = 2000000 }; /* some 2 s */
+enum { GN_FINDINGS_MOST = 1000000 }; /* some seconds at worst */
 
 struct gn_findings {
     char *text;   /* lines, each with its end; NULL: no memory */

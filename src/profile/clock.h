@@ -41,8 +41,8 @@ int gn_profile_set_process_clock(sqlite3 *db, const char *host, int pid, const c
                                  struct gn_error *err);
 int gn_profile_add_exchanges(sqlite3 *db, const char *domain, const struct gn_exchange *exchanges,
                              size_t count, struct gn_error *err);
-/* Exchanges of the domain with its parent that were kept one by one, in the order of asking. *exchanges is the
- * caller's to free; NULL where there are none. */
+/* Exchanges of the domain with its parent that were kept one by one, in the order of asking. *exchanges is
+ * the caller's to free; NULL where there are none. */
 int gn_profile_read_exchanges(sqlite3 *db, const char *domain, struct gn_exchange **exchanges, size_t *count,
                               struct gn_error *err);
 

@@ -267,14 +267,21 @@ static int measure_domain(struct synth *synth, uint32_t domain, double first_ns,
     return clock == GN_NONE ? -ENOMEM : 0;
 }
 
-/* What the bounds rest on. */
+/* Of a clock against another when both are within ± ppm of the truth. */
+static double against_another_ppb(double ppm)
+{
+    const double share = ppm * 1e-6;
+    return ceil(2 * share / (1 - share) * 1e9);
+}
+
+/* What the bounds rest on: rates against the first domain's clock, which is wrong, too. */
 static void name_bounds(struct synth *synth)
 {
     const struct gn_synth_settings *s = &synth->sim.settings;
     char text[96];
     double wander = s->wander == GN_WANDER_NONE ? 0 : s->wander_ppm;
     snprintf(text, sizeof text, "within nominal_ppb=%.0f wander_ppb=%.0f",
-             ceil((s->rate_ppm + wander) * 1000), ceil(wander * 1000));
+             against_another_ppb(s->rate_ppm + wander), against_another_ppb(wander));
     synth->sim.definitions->clock_bounds = gn_define_string(synth->sim.definitions, text);
 }
 

@@ -15,7 +15,7 @@ for line in 'straggler: rank 1 (certain): score ' 'what if: ' 'critical path: ';
     grep -q "^$line" "$work/text.out" || fail "no line $line: $(cat "$work/text.out")"
 done
 "$gnomon" stragglers "$run" --format json >"$work/stragglers.json"
-"$gnomon" whatif "$run" --top 1 --format json >"$work/whatif.json"
+"$gnomon" whatif "$run" --format json >"$work/whatif.json"
 "$gnomon" critical "$run" --format json >"$work/critical.json"
 report traced --format json >"$work/report.json"
 python3 - "$work" <<'END' || fail "other answers than those of the commands: $(cat "$work/report.json")"
@@ -31,10 +31,15 @@ def close(a, b):
 a = report["analysis"]
 assert a["problem"] is None and a["verdict"] == stragglers["verdict"] == "certain", a["verdict"]
 assert a["straggler"]["name"] == "rank 1"
-assert close(a["straggler"], stragglers["stragglers"][0])
-assert close(a["whatif"], whatif["answers"][0])
-assert close(a["critical"], critical["rows"][0])
+# of the changes that help most the first at one rank, where one alone helps
+telling = [x for x in whatif["answers"] if x["rank"] is not None and x["speedup_percent"]["lo"] >= 1]
+for mine, theirs in ((a["straggler"], stragglers["stragglers"][0]), (a["whatif"], (telling + whatif["answers"])[0]),
+                     (a["critical"], critical["rows"][0])):
+    assert close(mine, theirs), f"{mine} is not {theirs}"
 END
+
+"$gnomon" report "$run/profile.db" | grep -q "^analyse: .* $run\$" || fail "not the run that a profile.db is of"
+(cd "$run" && "$gnomon" report profile.db) | grep -q '^straggler: rank 1 ' || fail "not in the run's folder"
 
 # What costs time is only done where it was asked for.
 for how in '--no-trace' '--by rank' '--by callpath'; do
@@ -51,8 +56,8 @@ problem() { # WORD
     grep -q "^next: " "$work/text.out" && grep -q 'MPI_Allreduce' "$work/text.out" || fail "a part of the report: $1"
     json traced "'$1' in r['analysis']['problem']" || fail "JSON: not $1"
 }
-"$gnomon" synth ring -n 2 --events 2.1e6 -o "$run/trace" >/dev/null
-problem 'events, more than 2000000'
+"$gnomon" synth ring -n 2 --events 1.1e6 -o "$run/trace" >/dev/null
+problem 'events, more than 1000000'
 rm -r "$run/trace"
 cp -r whole "$run/trace"
 for file in "$run"/trace/traces/*.evt; do

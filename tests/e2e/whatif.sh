@@ -105,6 +105,13 @@ kmeans)
     grep -q 'assumed: the program does the same' "$work/text.out" || fail "what is assumed is not told"
     run text "$gnomon" critical --top 2
     grep -q 'more: --top 0' "$work/text.out" || fail "what is left out is not told"
+
+    # Eight parts in nine of the straggler's work are too much. Two threads that do it together take as long as one.
+    mkdir threads && cd threads
+    run_gnomon threads --trace --trace-full=block --quiet "$examples/kmeans.$FLAVOUR" --straggler=1 --threads 2 \
+        --straggler-work 9 --points 9000 --iterations 5 --pace 10000
+    answer removed whatif --remove-straggler --region assign "$(echo gnomon-*)"
+    holds removed "r['straggler']['rank'] == 1 and r['faster_percent']['lo'] > 50"
     ;;
 input)
     synth trace stencil2 -n 4 -e 4000 --domains 2 --offset 20us

@@ -130,6 +130,22 @@ static void exchanges_keep_their_halves(void **state)
     assert_int_equal(value(db, "SELECT asked_ticks FROM clock_exchange WHERE number = 1"), 5);
     assert_int_equal(value(db, "SELECT received_ticks IS NULL FROM clock_exchange WHERE number = 1"), 1);
     assert_int_equal(gn_profile_add_exchanges(db, "nobody", exchanges, 2, NULL), -ENOENT);
+
+    struct gn_exchange *read;
+    size_t count;
+    assert_int_equal(gn_profile_read_exchanges(db, "right", &read, &count, NULL), 0);
+    assert_int_equal(count, 2);
+    assert_true(read[0].there && read[0].back && read[0].kernel);
+    assert_int_equal(read[0].asked_ticks, 1);
+    assert_int_equal(read[0].heard_ticks, 2);
+    assert_int_equal(read[0].answered_ticks, 3);
+    assert_int_equal(read[0].received_ticks, 4);
+    assert_true(read[1].there && !read[1].back && !read[1].kernel);
+    assert_int_equal(read[1].asked_ticks, 5);
+    assert_int_equal(read[1].heard_ticks, 6);
+    free(read);
+    assert_int_equal(gn_profile_read_exchanges(db, "left", &read, &count, NULL), 0);
+    assert_true(count == 0 && !read);
     gn_profile_close(db);
 }
 

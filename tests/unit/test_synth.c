@@ -387,7 +387,7 @@ static void test_offsets_with_a_period_are_bounds(void **state)
             struct trace trace = measured_trace(&settings);
             const struct gn_definitions *d = trace.source.definitions;
             double largest = 0;
-            assert_true(strncmp(gn_string(d, d->clock_bounds), "within nominal_ppb=2", 20) == 0);
+            assert_true(strncmp(gn_string(d, d->clock_bounds), "within nominal_ppb=4", 20) == 0);
             for (uint32_t i = 0; i < 8; i++) {
                 assert_in_range(offsets_of(&trace, i)->count, 2 + 190 / (size_t)period_s, 2 + 201 / period_s);
                 largest = fmax(largest, largest_miss(&trace, i));
