@@ -292,8 +292,8 @@ static uint32_t *last_givers(const struct gn_history_make *m)
     return last;
 }
 
-/* Where events came in an order that no program has, a call may be left before all is given: it cannot have
- * waited for that. */
+/* Where events came in an order that no program has, or nothing says that it synchronises, a call may be left
+ * before all is given: it has not waited for that, then. */
 static int take_all(struct gn_history_make *m, const struct numbering *n, const uint32_t *last_giver)
 {
     struct gn_history *h = m->h;
@@ -306,7 +306,7 @@ static int take_all(struct gn_history_make *m, const struct numbering *n, const 
         if (!h->parts[own].gets)
             continue;
         if (m->left[part->end_call] < last_giver[own]) {
-            h->calls[part->end_call].flags |= GN_CALL_UNSURE;
+            h->calls[part->end_call].flags |= g->is_vague ? 0 : GN_CALL_UNSURE;
             continue;
         }
         int code = gn_history_take(m, &(struct gn_take){.call = part->end_call,
