@@ -82,7 +82,8 @@ static int add_piece(struct gn_history_make *m, uint32_t location, const struct 
                      uint32_t activity)
 {
     struct gn_history *h = m->h;
-    if (!gn_grow(&h->pieces, &m->piece_capacity, h->piece_count, sizeof *h->pieces))
+    if (h->piece_count >= UINT32_MAX ||
+        !gn_grow(&h->pieces, &m->piece_capacity, h->piece_count, sizeof *h->pieces))
         return -ENOMEM;
     h->pieces[h->piece_count++] = (struct gn_piece){activity, gn_history_least_ns(m, location, from->ticks),
                                                     gn_history_most_ns(m, location, from->ticks)};
