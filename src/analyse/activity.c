@@ -2,6 +2,7 @@
 #include "analyse/history.h"
 
 #include "base/edits.h"
+#include "base/printable.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,7 @@ static void place(const struct gn_definitions *d, uint32_t file, uint32_t line, 
         snprintf(text, size, "%s:%u", name, line);
     else if (name[0])
         snprintf(text, size, "%s", name);
+    gn_printable(text);
 }
 
 void gn_path_place(const struct gn_definitions *d, uint32_t path, char *text, size_t size)
@@ -68,17 +70,15 @@ void gn_activity_text(const struct gn_history *history, uint32_t activity, char 
     const struct gn_activity *a = &history->activities[activity];
     char where[128];
     gn_activity_place(history, activity, where, sizeof where);
-    if (a->region != GN_NONE) {
-        snprintf(text, size, where[0] ? "%s (%s)" : "%s", region_name(d, a->region), where);
-        return;
-    }
-    if (a->call == GN_NONE) {
-        snprintf(text, size, "before the end");
-        return;
-    }
     const char *caller = caller_name(d, a->path);
-    snprintf(text, size, "before %s%s%s%s%s", region_name(d, a->call), where[0] ? " at " : "", where,
-             caller[0] ? " in " : "", caller);
+    if (a->region != GN_NONE)
+        snprintf(text, size, where[0] ? "%s (%s)" : "%s", region_name(d, a->region), where);
+    else if (a->call == GN_NONE)
+        snprintf(text, size, "before the end");
+    else
+        snprintf(text, size, "before %s%s%s%s%s", region_name(d, a->call), where[0] ? " at " : "", where,
+                 caller[0] ? " in " : "", caller);
+    gn_printable(text);
 }
 
 /* ---- what a name means ---- */
@@ -98,27 +98,28 @@ static bool goes_through(const struct gn_definitions *d, uint32_t path, const ch
     return false;
 }
 
-static bool is_meant(const struct gn_history *h, const struct gn_activity *a, uint32_t activity,
+/* is_inside: its enclosing region has the name, or is inside of one that has. */
+static bool has_name(const struct gn_history *h, const struct gn_activity *a, bool is_inside,
                      const char *name)
 {
     const struct gn_definitions *d = h->definitions;
-    char where[128];
-    gn_activity_place(h, activity, where, sizeof where);
-    if (is_place(where, name))
-        return true;
     if (a->region == GN_NONE)
         return strcmp(region_name(d, a->call), name) == 0 || goes_through(d, a->path, name);
-    for (; a; a = a->parent == GN_NONE ? NULL : &h->activities[a->parent])
-        if (strcmp(region_name(d, a->region), name) == 0)
-            return true;
-    return false;
+    return is_inside || strcmp(region_name(d, a->region), name) == 0;
 }
 
 size_t gn_activities_named(const struct gn_history *history, const char *name, bool *chosen)
 {
     size_t count = 0;
-    for (uint32_t i = 0; i < history->activity_count; i++) {
-        chosen[i] = is_meant(history, &history->activities[i], i, name);
+    char where[128];
+    memset(chosen, false, history->activity_count);
+    for (uint32_t i = 0; name[0] && i < history->activity_count; i++) { /* enclosing ones come first */
+        const struct gn_activity *a = &history->activities[i];
+        chosen[i] = has_name(history, a, a->parent != GN_NONE && chosen[a->parent], name);
+    }
+    for (uint32_t i = 0; name[0] && i < history->activity_count; i++) {
+        gn_activity_place(history, i, where, sizeof where);
+        chosen[i] = chosen[i] || is_place(where, name);
         count += chosen[i];
     }
     return count;

@@ -65,7 +65,7 @@ static bool fill(struct gn_lanes *lanes, const struct gn_stages *stages, size_t 
     done = done && gn_tournament_new(&t, first, count);
     if (done)
         lanes->first[1] = merge(lanes, &t, stages, next);
-    for (size_t begin = 0, size; begin < lanes->first[1]; begin += size) {
+    for (size_t begin = 0, size; done && begin < lanes->first[1]; begin += size) {
         size = gn_steps_overlapping(lanes->steps + begin, lanes->first[1] - begin);
         gn_steps_join(lanes->steps + begin, size);
         count_size(size, sizes, sizes_count);

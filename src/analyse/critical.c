@@ -18,6 +18,7 @@ struct find {
     struct gn_critical *critical;
     struct gn_map rows; /* key → its index + 1 */
     size_t row_capacity;
+    bool is_by_process;           /* rows are of all of a process */
     uint32_t *of_call, *of_piece; /* rows of a process */
     uint32_t *whole_of;           /* [rows of each process] row of the same, of all processes */
     uint32_t *process_of;         /* … of all of the same process */
@@ -32,10 +33,15 @@ struct set {
 
 /* ---- rows ---- */
 
-static struct gn_key key_of(const struct gn_critical_row *row)
+/* A call of which neither path nor region is known looks like all of its process. */
+static struct gn_key key_of(const struct find *f, const struct gn_critical_row *row)
 {
     const bool is_call = row->activity == GN_NONE;
-    const uint64_t kind = !is_call ? 0 : row->path != GN_NONE ? 1 : row->region != GN_NONE ? 2 : 3;
+    const uint64_t kind = f->is_by_process         ? 4
+                          : !is_call               ? 0
+                          : row->path != GN_NONE   ? 1
+                          : row->region != GN_NONE ? 2
+                                                   : 3;
     const uint32_t what = !is_call ? row->activity : row->path != GN_NONE ? row->path : row->region;
     return (struct gn_key){kind << 32 | what, row->process};
 }
@@ -43,7 +49,7 @@ static struct gn_key key_of(const struct gn_critical_row *row)
 static uint32_t row_of(struct find *f, struct gn_critical_row row)
 {
     struct gn_critical *c = f->critical;
-    const struct gn_key key = key_of(&row);
+    const struct gn_key key = key_of(f, &row);
     const uintptr_t found = (uintptr_t)gn_map_find(&f->rows, key);
     if (found)
         return (uint32_t)(found - 1);
@@ -136,6 +142,7 @@ static bool add_all_up(struct find *f)
     f->critical->first_whole = f->critical->count;
     const bool has_wholes = add_up(f, &f->whole_of, true);
     f->critical->first_process = f->critical->count;
+    f->is_by_process = true;
     return has_wholes && add_up(f, &f->process_of, false);
 }
 

@@ -36,7 +36,7 @@ struct gn_critical {
     uint64_t unsure; /* calls on possible paths of which it is not certain what they took */
 };
 
-/* 0, and the caller clears; or -ENOMEM with err set. Linear in the history's size. */
+/* 0, and the caller clears; or -ENOMEM or -E2BIG with err set. Linear in the history's size. */
 int gn_critical_find(struct gn_critical *critical, const struct gn_history *history, struct gn_error *err);
 void gn_critical_clear(struct gn_critical *critical);
 

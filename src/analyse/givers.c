@@ -33,10 +33,10 @@ static struct gn_span tightened(const struct gn_history *h, struct gn_span span,
     const double hz = h->definitions->ticks_per_second ? (double)h->definitions->ticks_per_second : 1e9;
     const double ns = (double)(int64_t)(to - from) / hz * 1e9, wide = fabs(ns) * GN_NOMINAL_PPB * 1e-9;
     struct gn_span by_rate = {ns - wide, ns + wide};
-    if (to > from && span.lo_ns < 0)
-        span.lo_ns = 0;
-    if (to <= from && span.hi_ns > 0)
-        span.hi_ns = 0;
+    if (to > from) /* whatever the bounds are: an assumption on the clock may have been refuted */
+        span = (struct gn_span){fmax(span.lo_ns, 0), fmax(span.hi_ns, 0)};
+    else
+        span = (struct gn_span){fmin(span.lo_ns, 0), fmin(span.hi_ns, 0)};
     if (by_rate.lo_ns > span.hi_ns || by_rate.hi_ns < span.lo_ns)
         return span; /* a rate beyond what is assumed of any clock */
     return (struct gn_span){fmax(span.lo_ns, by_rate.lo_ns), fmin(span.hi_ns, by_rate.hi_ns)};

@@ -39,8 +39,9 @@ static int open_make(struct gn_history_make *m, struct gn_error *err)
     h->last_call = malloc((locations + 1) * sizeof *h->last_call);
     h->tracks = m->settings->has_tracks ? calloc(locations + 1, sizeof *h->tracks) : NULL;
     m->places = calloc(locations + 1, sizeof *m->places);
-    if (!h->first_call || !h->last_call || !m->places || (m->settings->has_tracks && !h->tracks) ||
-        gn_history_clocks(m) != 0)
+    m->is_loose = calloc(m->d->process_count + 1, sizeof *m->is_loose);
+    if (!h->first_call || !h->last_call || !m->places || !m->is_loose ||
+        (m->settings->has_tracks && !h->tracks) || gn_history_clocks(m) != 0)
         return no_memory(err);
     for (size_t l = 0; l < locations; l++) {
         h->first_call[l] = h->last_call[l] = GN_NONE;
@@ -54,6 +55,7 @@ static void close_make(struct gn_history_make *m)
 {
     gn_order_close(m->order);
     gn_history_places_free(m);
+    free(m->is_loose);
     for (uint32_t c = 0; c < m->clock_count; c++) {
         free(m->lower[c].ties);
         free(m->upper[c].ties);
@@ -65,6 +67,8 @@ static void close_make(struct gn_history_make *m)
     gn_lookup_clear(&m->activities);
     free(m->open_parts);
     free(m->matched);
+    free(m->entered);
+    free(m->left);
     m->h->rate_lo = m->rate_lo;
     m->h->rate_hi = m->rate_hi;
     free(m->clock);
@@ -151,8 +155,8 @@ static int conclude(struct gn_history_make *m, struct gn_error *err)
     h->unmatched = stats->unmatched_receives;
     h->ambiguous += stats->ambiguous;
     h->lost = stats->lost;
-    if (gn_history_gather(m) != 0 || gn_history_match(m) != 0 || gn_history_tighten(m) != 0 ||
-        gn_history_slack(m) != 0 || find_carried(m) != 0)
+    if (gn_history_number_steps(m) != 0 || gn_history_gather(m) != 0 || gn_history_match(m) != 0 ||
+        gn_history_tighten(m) != 0 || gn_history_slack(m) != 0 || find_carried(m) != 0)
         return no_memory(err);
     measure(m);
     return 0;

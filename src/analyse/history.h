@@ -167,7 +167,8 @@ int gn_history_read(struct gn_history *history, struct gn_source *source,
                     const struct gn_history_settings *settings, struct gn_error *err);
 void gn_history_clear(struct gn_history *history);
 
-/* "compute (app.c:31)", "before MPI_Allreduce at app.c:85 in iterate": into text[size], always ended. */
+/* "compute (app.c:31)", "before MPI_Allreduce at app.c:85 in iterate": into text[size], always ended. All of
+ * these texts are printable (base/printable.h), whatever the trace has. */
 void gn_activity_text(const struct gn_history *history, uint32_t activity, char *text, size_t size);
 /* "file.c:85" of a call's or an activity's place; "" where it is not known. */
 void gn_activity_place(const struct gn_history *history, uint32_t activity, char *text, size_t size);
@@ -175,7 +176,8 @@ void gn_call_place(const struct gn_history *history, uint32_t call, char *text, 
 void gn_path_place(const struct gn_definitions *definitions, uint32_t path, char *text, size_t size);
 
 /* Sets chosen[activity] for all that `name` means: a region with that name, whatever is inside of it; or the
- * computation before calls from a function, a "file:line", or of an MPI function with that name. How many. */
+ * computation before calls from a function, a "file:line", or of an MPI function with that name. "" names
+ * nothing. How many. */
 size_t gn_activities_named(const struct gn_history *history, const char *name, bool *chosen);
 /* The nearest name that would mean something, for an error; "": there is none. */
 void gn_activity_nearest(const struct gn_history *history, const char *name, char *text, size_t size);

@@ -110,6 +110,20 @@ static struct gn_apart apart_from_last(const struct gn_history_make *m, const st
     return apart;
 }
 
+/* Bounds that contradict each other may say of each part that another one was later: then nothing is known.
+ */
+static void keep_a_last(struct gn_history *h, const struct gn_gathering *g)
+{
+    const uint32_t end = g->first_part + g->part_count;
+    bool any = false;
+    for (uint32_t i = g->first_part; i < end; i++)
+        any |= h->parts[i].gives && h->parts[i].is_tight;
+    for (uint32_t i = g->first_part; i < end && !any; i++) {
+        h->parts[i].is_tight = true;
+        h->parts[i].extra_ns = 0;
+    }
+}
+
 /* take_of: of each part, its number + 1. */
 static void look_at(struct gn_history_make *m, const struct gn_gathering *g, struct last *last,
                     const uint32_t *take_of, struct gn_apart *apart)
@@ -129,6 +143,7 @@ static void look_at(struct gn_history_make *m, const struct gn_gathering *g, str
         if (take_of[i] && g->shape != GN_GATHER_PREFIX)
             apart[take_of[i] - 1] = apart_from_last(m, g, last, h->takes[take_of[i] - 1].call);
     }
+    keep_a_last(h, g);
     for (uint32_t i = g->first_part; i < end; i++)
         last->of_clock[m->clock[h->calls[h->parts[i].call].location]] = GN_NONE;
 }

@@ -273,7 +273,28 @@ static int check(struct gn_history_make *m, struct numbering *n)
 
 /* ---- what calls take from them ---- */
 
-static int take_all(struct gn_history_make *m, const struct numbering *n)
+/* [part_count] the step in which the last of those that give to the part was entered, + 1. */
+static uint32_t *last_givers(const struct gn_history_make *m)
+{
+    const struct gn_history *h = m->h;
+    uint32_t *last = calloc(h->part_count + 1, sizeof *last);
+    for (size_t g = 0; last && g < h->gathering_count; g++) {
+        const uint32_t first = h->gatherings[g].first_part, end = first + h->gatherings[g].part_count;
+        uint32_t so_far = 0;
+        for (uint32_t i = first; i < end; i++) {
+            const uint32_t step = h->parts[i].gives ? m->entered[h->parts[i].call] + 1 : 0;
+            last[i] = so_far;
+            so_far = step > so_far ? step : so_far;
+        }
+        for (uint32_t i = first; i < end && h->gatherings[g].shape != GN_GATHER_PREFIX; i++)
+            last[i] = so_far;
+    }
+    return last;
+}
+
+/* Where events came in an order that no program has, or nothing says that it synchronises, a call may be left
+ * before all is given: it has not waited for that, then. */
+static int take_all(struct gn_history_make *m, const struct numbering *n, const uint32_t *last_giver)
 {
     struct gn_history *h = m->h;
     for (uint32_t i = 0; i < m->open_part_count; i++) {
@@ -284,6 +305,10 @@ static int take_all(struct gn_history_make *m, const struct numbering *n)
         const uint32_t own = part_of_member(h, g, part->member);
         if (!h->parts[own].gets)
             continue;
+        if (m->left[part->end_call] < last_giver[own]) {
+            h->calls[part->end_call].flags |= g->is_vague ? 0 : GN_CALL_UNSURE;
+            continue;
+        }
         int code = gn_history_take(m, &(struct gn_take){.call = part->end_call,
                                                         .from = n->instance_of[i],
                                                         .member = own,
@@ -324,7 +349,10 @@ int gn_history_gather(struct gn_history_make *m)
         code = number(m, &n, i);
     code = code ? code : deal_parts(m, &n);
     code = code ? code : check(m, &n);
-    code = code ? code : take_all(m, &n);
+    uint32_t *last_giver = code ? NULL : last_givers(m);
+    if (code == 0)
+        code = last_giver ? take_all(m, &n, last_giver) : -ENOMEM;
+    free(last_giver);
     code = code ? code : order_parts(m->h);
     gn_map_clear(&n.counts);
     gn_map_clear(&n.instances);

@@ -50,7 +50,6 @@ struct gn_history_place {
     size_t depth, stack_capacity;
     uint32_t mpi_depth; /* of MPI calls in each other */
     uint32_t call;      /* the outermost one it is in, or the last one */
-    bool is_loose;      /* events were lost here: matches mean nothing any more */
     uint32_t part;      /* the blocking collective that it is in: open part; GN_NONE */
     uint32_t window_part;
     uint64_t since_ticks; /* from here on time is not dealt to a piece yet */
@@ -69,6 +68,7 @@ struct gn_history_make {
     const struct gn_definitions *d;
     struct gn_order *order;
     struct gn_history_place *places;
+    bool *is_loose; /* [process_count] events were lost there: matches mean nothing any more */
     struct gn_lookup activities;
     struct gn_map requests; /* open nonblocking collectives: open part + 1 */
     struct gn_map posts;    /* open receives: the call that posted them + 1 */
@@ -88,8 +88,9 @@ struct gn_history_make {
             int64_t ns;
         } * ties;
         size_t count, capacity;
-    } * lower, *upper; /* [clock_count] what messages say of a clock beyond its bounds */
-    int code;          /* of what was called by the sort */
+    } * lower, *upper;        /* [clock_count] what messages say of a clock beyond its bounds */
+    uint32_t *entered, *left; /* [call_count] numbers of their steps */
+    int code;                 /* of what was called by the sort */
 };
 
 /* history_read.c */
@@ -101,6 +102,8 @@ void gn_history_places_free(struct gn_history_make *m);
  * sent and ends in another call, its number + 1. */
 enum { GN_HISTORY_CALL_SHIFT = 32 };
 int gn_history_report(void *self, const struct gn_event *event, const struct gn_place *place);
+/* After all events, first of all: entered and left. */
+int gn_history_number_steps(struct gn_history_make *m);
 /* After all events: takes of synchronous sends, and all takes by call. */
 int gn_history_match(struct gn_history_make *m);
 int gn_history_take(struct gn_history_make *m, const struct gn_take *take);
@@ -136,7 +139,7 @@ static inline double gn_history_least_ns(const struct gn_history_make *m, uint32
 }
 static inline double gn_history_most_ns(const struct gn_history_make *m, uint32_t location, uint64_t ticks)
 {
-    return (double)(ticks + 1) * m->rate_hi[location];
+    return ((double)ticks + 1) * m->rate_hi[location];
 }
 
 static inline double gn_at_least_0(double ns)

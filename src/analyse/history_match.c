@@ -123,13 +123,12 @@ static int add_begun(struct gn_history_make *m, uint32_t completion, uint32_t be
     return gn_history_take(m, &(struct gn_take){.call = completion, .from = begin, .kind = GN_TAKE_BEGUN});
 }
 
-static int add_sender(struct gn_history_make *m, const struct gn_matched *one, const uint32_t *entered,
-                      const uint32_t *left)
+static int add_sender(struct gn_history_make *m, const struct gn_matched *one)
 {
     const uint32_t waiter = waiter_of(m, one);
     if (waiter == GN_NONE || was_gone(m->h, waiter, one))
         return 0;
-    if (entered[one->posted] > left[waiter]) /* events came in another order: it did not wait */
+    if (m->entered[one->posted] > m->left[waiter]) /* events came in another order: it did not wait */
         return 0;
     int code = gn_history_take(
         m, &(struct gn_take){
@@ -137,7 +136,7 @@ static int add_sender(struct gn_history_make *m, const struct gn_matched *one, c
     return code ? code : add_begun(m, waiter, one->from);
 }
 
-static int add_receivers(struct gn_history_make *m, const uint32_t *entered, const uint32_t *left)
+static int add_receivers(struct gn_history_make *m)
 {
     const uint64_t eager_bytes = largest_eager(m);
     const struct gn_call *calls = m->h->calls;
@@ -147,26 +146,21 @@ static int add_receivers(struct gn_history_make *m, const uint32_t *entered, con
         if ((one->bytes <= eager_bytes && !is_synchronous(m, one->from)) ||
             calls[one->posted].location == calls[one->from].location)
             continue;
-        code = add_sender(m, one, entered, left);
+        code = add_sender(m, one);
         if (code == 0 && calls[one->posted].location == calls[one->to].location)
             code = add_begun(m, one->to, one->posted);
     }
     return code;
 }
 
-static int find_receivers(struct gn_history_make *m)
+int gn_history_number_steps(struct gn_history_make *m)
 {
     const struct gn_history *h = m->h;
-    uint32_t *entered = calloc(h->call_count + 1, sizeof *entered);
-    uint32_t *left = calloc(h->call_count + 1, sizeof *left);
-    int code = entered && left ? 0 : -ENOMEM;
-    for (size_t s = 0; s < h->step_count && code == 0; s++)
-        (h->steps[s] & 1 ? left : entered)[h->steps[s] >> 1] = (uint32_t)s;
-    if (code == 0)
-        code = add_receivers(m, entered, left);
-    free(entered);
-    free(left);
-    return code;
+    m->entered = calloc(h->call_count + 1, sizeof *m->entered);
+    m->left = calloc(h->call_count + 1, sizeof *m->left);
+    for (size_t s = 0; m->entered && m->left && s < h->step_count; s++)
+        (h->steps[s] & 1 ? m->left : m->entered)[h->steps[s] >> 1] = (uint32_t)s;
+    return m->entered && m->left ? 0 : -ENOMEM;
 }
 
 /* ---- receives that anybody may send to ---- */
@@ -220,7 +214,7 @@ static int sort_takes(struct gn_history *h)
 
 int gn_history_match(struct gn_history_make *m)
 {
-    int code = find_receivers(m);
+    int code = add_receivers(m);
     code = code ? code : find_any_source(m);
     return code ? code : sort_takes(m->h);
 }

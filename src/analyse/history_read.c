@@ -19,6 +19,11 @@ static bool is_called(const struct gn_history_make *m, uint32_t region, const ch
     return region < m->d->region_count && strcmp(gn_string(m->d, m->d->regions[region].name), name) == 0;
 }
 
+static bool is_loose(const struct gn_history_make *m, uint32_t location)
+{
+    return m->is_loose[m->d->locations[location].process];
+}
+
 /* ---- activities ---- */
 
 struct wanted {
@@ -77,7 +82,8 @@ static int add_piece(struct gn_history_make *m, uint32_t location, const struct 
                      uint32_t activity)
 {
     struct gn_history *h = m->h;
-    if (!gn_grow(&h->pieces, &m->piece_capacity, h->piece_count, sizeof *h->pieces))
+    if (h->piece_count >= UINT32_MAX ||
+        !gn_grow(&h->pieces, &m->piece_capacity, h->piece_count, sizeof *h->pieces))
         return -ENOMEM;
     h->pieces[h->piece_count++] = (struct gn_piece){activity, gn_history_least_ns(m, location, from->ticks),
                                                     gn_history_most_ns(m, location, from->ticks)};
@@ -126,7 +132,7 @@ static int open_call(struct gn_history_make *m, const struct gn_event *event, ui
                            .waits_from = number,
                            .region = flags ? GN_NONE : event->region,
                            .path = flags ? GN_NONE : event->path,
-                           .flags = flags | (p->is_loose ? GN_CALL_UNSURE : 0),
+                           .flags = flags | (is_loose(m, event->location) ? GN_CALL_UNSURE : 0),
                            .is_tight = true};
     call.leave = call.enter;
     int code = settle_pieces(m, &call);
@@ -146,7 +152,7 @@ static void join_polls(struct gn_history_make *m, struct gn_call *call)
     if (!before || !(before->flags & GN_CALL_POLL) || before->location != call->location)
         return;
     uint64_t poll_ticks = before->leave_ticks - before->enter_ticks;
-    if (call->enter_ticks - before->leave_ticks <= 4 * poll_ticks)
+    if ((call->enter_ticks - before->leave_ticks) / 4 <= poll_ticks)
         call->waits_from = before->waits_from;
 }
 
@@ -156,7 +162,7 @@ static int close_call(struct gn_history_make *m, const struct gn_event *event)
     struct gn_call *call = &m->h->calls[p->call];
     call->leave_ticks = event->ticks > call->enter_ticks ? event->ticks : call->enter_ticks;
     call->leave = gn_history_time(m, event->location, call->leave_ticks);
-    if (p->is_loose)
+    if (is_loose(m, event->location))
         call->flags |= GN_CALL_UNSURE;
     if (p->tests && !p->completes)
         call->flags |= GN_CALL_POLL;
@@ -213,7 +219,7 @@ static uint32_t add_part(struct gn_history_make *m, const struct gn_event *event
                               .end_call = GN_NONE,
                               .op = event->op,
                               .is_window = event->kind == GN_EVENT_RMA_COLLECTIVE_BEGIN,
-                              .is_counted = !p->is_loose,
+                              .is_counted = !is_loose(m, event->location),
                               .bytes_sent = GN_BYTES_UNKNOWN,
                               .bytes_received = GN_BYTES_UNKNOWN};
     return (uint32_t)m->open_part_count++;
@@ -376,11 +382,8 @@ static int leave(struct gn_history_make *m, const struct gn_event *event)
 static int lose(struct gn_history_make *m, const struct gn_event *event)
 {
     struct gn_history_place *p = &m->places[event->location];
-    const uint32_t process = m->d->locations[event->location].process;
     int code = p->mpi_depth > 0 ? close_call(m, event) : deal(p, event->ticks);
-    for (size_t l = 0; l < m->d->location_count; l++)
-        if (m->d->locations[l].process == process)
-            m->places[l].is_loose = true;
+    m->is_loose[m->d->locations[event->location].process] = true;
     p->mpi_depth = 0;
     p->depth = 0;
     p->part = p->window_part = GN_NONE;

@@ -42,13 +42,14 @@ static void rate(struct gn_history_make *m, uint32_t location, double share)
     }
 }
 
-static uint32_t clock_of(struct gn_history_make *m, uint32_t location)
+/* known: (bounds, domain) → clock + 1. A clock that nothing is known of is one of its own. */
+static int number_clock(struct gn_history_make *m, uint32_t location, struct gn_map *known)
 {
-    for (uint32_t l = location; l-- > 0 && m->settings->bounds[location];) /* most often the one before */
-        if (m->settings->bounds[l] == m->settings->bounds[location] &&
-            m->d->locations[l].domain == m->d->locations[location].domain)
-            return m->clock[l];
-    return m->clock_count++;
+    const struct gn_key key = {(uintptr_t)m->settings->bounds[location], m->d->locations[location].domain};
+    const uintptr_t found = key.a ? (uintptr_t)gn_map_find(known, key) : 0;
+    m->clock[location] = found ? (uint32_t)(found - 1) : m->clock_count++;
+    return found || !key.a || gn_map_add(known, key, (void *)((uintptr_t)m->clock[location] + 1)) ? 0
+                                                                                                  : -ENOMEM;
 }
 
 int gn_history_clocks(struct gn_history_make *m)
@@ -62,11 +63,14 @@ int gn_history_clocks(struct gn_history_make *m)
     m->upper = calloc(locations + 1, sizeof *m->upper);
     if (!m->rate_lo || !m->rate_hi || !m->clock || !m->lower || !m->upper)
         return -ENOMEM;
-    for (uint32_t l = 0; l < locations; l++) {
+    struct gn_map known = {NULL, 0, 0};
+    int code = 0;
+    for (uint32_t l = 0; l < locations && code == 0; l++) {
         rate(m, l, share);
-        m->clock[l] = clock_of(m, l);
+        code = number_clock(m, l, &known);
     }
-    return 0;
+    gn_map_clear(&known);
+    return code;
 }
 
 struct gn_interval gn_history_time(const struct gn_history_make *m, uint32_t location, uint64_t ticks)
@@ -84,14 +88,20 @@ struct gn_interval gn_history_time(const struct gn_history_make *m, uint32_t loc
 
 /* ---- what one reading of a clock says about another ---- */
 
+/* No further away than what is not known: sums of such times have room. */
+static int64_t sum(int64_t at_ns, double ns)
+{
+    const int64_t far = GN_HISTORY_FAR_NS, all = at_ns + (int64_t)fmax(fmin(ns, 0x1p61), -0x1p61);
+    return all > far ? far : all < -far ? -far : all;
+}
+
 /* A lower bound of the time of `ticks`, from the one of a tie. */
 static int64_t least_at(const struct gn_history_make *m, uint32_t location, const struct gn_tie *tie,
                         uint64_t ticks)
 {
     double ns = ticks >= tie->ticks ? gn_history_least_ns(m, location, ticks - tie->ticks)
                                     : -gn_history_most_ns(m, location, tie->ticks - ticks);
-    ns = floor(ns) - 1;
-    return ns < -(double)GN_HISTORY_FAR_NS ? -GN_HISTORY_FAR_NS : tie->ns + (int64_t)fmin(ns, 0x1p61);
+    return sum(tie->ns, floor(ns) - 1);
 }
 
 static int64_t most_at(const struct gn_history_make *m, uint32_t location, const struct gn_tie *tie,
@@ -99,8 +109,7 @@ static int64_t most_at(const struct gn_history_make *m, uint32_t location, const
 {
     double ns = ticks <= tie->ticks ? -gn_history_least_ns(m, location, tie->ticks - ticks)
                                     : gn_history_most_ns(m, location, ticks - tie->ticks);
-    ns = ceil(ns) + 1;
-    return ns > (double)GN_HISTORY_FAR_NS ? GN_HISTORY_FAR_NS : tie->ns + (int64_t)fmax(ns, -0x1p61);
+    return sum(tie->ns, ceil(ns) + 1);
 }
 
 static int add_tie(struct gn_point_list *list, uint64_t ticks, int64_t ns)

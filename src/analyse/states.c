@@ -302,7 +302,9 @@ static int add_stage(struct maker *m, struct gn_states *states, const struct mar
     return 0;
 }
 
-/* Bounds of one location may touch; stages' must not descend. */
+/* Bounds of one location may touch; stages' must not descend. Those of several locations may contradict the
+ * order of their clock's readings: then an assumption on it was refuted, and there still has to be an
+ * interval. */
 static void keep_ascending(struct gn_stage *stages, size_t count)
 {
     for (size_t i = 1; i < count; i++)
@@ -311,6 +313,9 @@ static void keep_ascending(struct gn_stage *stages, size_t count)
     for (size_t i = count; i-- > 1;)
         if (stages[i - 1].at.hi_ns > stages[i].at.hi_ns)
             stages[i - 1].at.hi_ns = stages[i].at.hi_ns;
+    for (size_t i = 0; i < count; i++)
+        if (stages[i].at.hi_ns < stages[i].at.lo_ns)
+            stages[i].at.hi_ns = stages[i].at.lo_ns;
 }
 
 static int add_stages(struct maker *m, struct gn_states *states, uint32_t group)

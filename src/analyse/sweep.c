@@ -60,11 +60,19 @@ static int ascending(const void *a, const void *b)
 struct middle {
     double mean, median;
     size_t processes; /* that have the activity */
+    bool is_known;
+};
+
+/* What tasks are made from. */
+struct times {
+    double *of;             /* gn_sweep_times */
+    double *sorted;         /* [process_count] room */
+    struct middle *middles; /* [activity_count] once they have been asked for */
 };
 
 static struct middle middle_of(const double *times, size_t processes, double *sorted)
 {
-    struct middle m = {0, 0, 0};
+    struct middle m = {.is_known = true};
     for (size_t p = 0; p < processes; p++)
         if (times[p] > 0) {
             sorted[m.processes++] = times[p];
@@ -88,11 +96,13 @@ static void add_task(struct sweep *s, const struct gn_critical_row *row, enum gn
     s->result->candidates += to == GN_SWEEP_FASTER ? SHARES : 1;
 }
 
-static void add_row(struct sweep *s, const struct gn_critical_row *row, const double *times, double *sorted)
+static void add_row(struct sweep *s, const struct gn_critical_row *row, const struct times *times)
 {
     const size_t processes = s->history->definitions->process_count;
-    const double *of_activity = times + row->activity * processes;
-    const struct middle m = middle_of(of_activity, processes, sorted);
+    const double *of_activity = times->of + row->activity * processes;
+    if (!times->middles[row->activity].is_known) /* a row of each process asks */
+        times->middles[row->activity] = middle_of(of_activity, processes, times->sorted);
+    const struct middle m = times->middles[row->activity];
     if (row->process == GN_NONE) {
         if (m.processes > 1)
             add_task(s, row, GN_SWEEP_FASTER, SHARES * SHARE_STEP);
@@ -127,15 +137,19 @@ static int by_most(const void *a, const void *b)
 
 static int find_tasks(struct sweep *s, const struct gn_critical *critical)
 {
-    double *times = gn_sweep_times(s->history);
-    double *sorted = malloc((s->history->definitions->process_count + 1) * sizeof *sorted);
+    const struct times times = {
+        gn_sweep_times(s->history),
+        malloc((s->history->definitions->process_count + 1) * sizeof *times.sorted),
+        calloc(s->history->activity_count + 1, sizeof *times.middles),
+    };
     s->tasks = malloc((3 * critical->count + 1) * sizeof *s->tasks);
-    const bool has_memory = times && sorted && s->tasks;
+    const bool has_memory = times.of && times.sorted && times.middles && s->tasks;
     for (size_t i = 0; i < critical->count && has_memory; i++)
         if (critical->rows[i].activity != GN_NONE)
-            add_row(s, &critical->rows[i], times, sorted);
-    free(times);
-    free(sorted);
+            add_row(s, &critical->rows[i], &times);
+    free(times.of);
+    free(times.sorted);
+    free(times.middles);
     if (!has_memory)
         return -ENOMEM;
     qsort(s->tasks, s->task_count, sizeof *s->tasks, by_most);

@@ -300,6 +300,8 @@ int gn_tight_find(struct gn_tight *tight, const struct gn_history *h, struct gn_
 {
     const uint32_t first_hub = (uint32_t)h->call_count * 2, origin = first_hub + (uint32_t)h->part_count;
     *tight = (struct gn_tight){.history = h, .first_hub = first_hub, .origin = origin};
+    if (2 * h->call_count + h->part_count >= UINT32_MAX)
+        return gn_fail(err, -E2BIG, "%zu calls are too many for a critical path", h->call_count);
     struct search s = {.tight = tight};
     uint32_t *ends = malloc((h->definitions->location_count + 1) * sizeof *ends);
     s.next_scans = malloc((h->gathering_count + 1) * sizeof *s.next_scans);

@@ -45,7 +45,7 @@ struct gn_tight {
 };
 enum gn_tight_mark { GN_TIGHT_POSSIBLE = 1, GN_TIGHT_CERTAIN = 2 };
 
-/* 0, and the caller clears; -ENOMEM with err set. The history outlives it. */
+/* 0, and the caller clears; -ENOMEM or -E2BIG with err set. The history outlives it. */
 int gn_tight_find(struct gn_tight *tight, const struct gn_history *history, struct gn_error *err);
 void gn_tight_clear(struct gn_tight *tight);
 

@@ -1,5 +1,7 @@
 #include "base/error.h"
 
+#include "base/printable.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -10,6 +12,7 @@ int gn_fail(struct gn_error *err, int code, const char *format, ...)
         va_start(args, format);
         vsnprintf(err->text, sizeof err->text, format, args);
         va_end(args);
+        gn_printable(err->text);
     }
     return code;
 }

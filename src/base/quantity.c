@@ -49,6 +49,8 @@ int gn_quantity(const char *text, enum gn_quantity kind, double *value)
             continue;
         if (kind == GN_QUANTITY_COUNT && (number > 1e18 || number != (double)(uint64_t)number))
             return -EINVAL;
+        if (!isfinite(number * units[i].value))
+            return -EINVAL;
         *value = number * units[i].value;
         return 0;
     }

@@ -2,6 +2,7 @@
 #include "analyse/question.h"
 #include "analyse/scores.h"
 #include "analyse/states.h"
+#include "base/printable.h"
 #include "cli/analysis_options.h"
 #include "cli/commands.h"
 #include "cli/history.h"
@@ -32,6 +33,7 @@ struct arguments {
 struct answer {
     const struct arguments *arguments;
     const char *path;
+    char *question; /* printable */
     const struct gn_history *history;
     struct gn_asked asked;
     struct gn_groups groups;
@@ -196,8 +198,8 @@ static int tell_text(const struct answer *w, struct gn_error *err)
     struct row *rows = rows_of(w, &count);
     if (!rows)
         return gn_fail(err, -ENOMEM, "no memory for the answer");
-    printf("gnomon frames %s: %s\n%zu %ss, %" PRIu64 " frames, %s\n\n", w->path, w->arguments->question,
-           w->groups.count, gn_scored_name(w->arguments->by), w->frames.frames,
+    printf("gnomon frames %s: %s\n%zu %ss, %" PRIu64 " frames, %s\n\n", w->path, w->question, w->groups.count,
+           gn_scored_name(w->arguments->by), w->frames.frames,
            gn_span_time((double)w->history->length.lo_ns, (double)w->history->length.hi_ns, length));
     line(w, &w->frames.all, w->asked.question.others == 0 ? "all" : "whoever it is");
     for (size_t i = 0; i < count && (w->arguments->top == 0 || i < w->arguments->top); i++) {
@@ -252,7 +254,7 @@ static int tell_json(const struct answer *w, struct gn_error *err)
 {
     const struct gn_history *h = w->history;
     return gn_print_json(json_pack("{s:s,s:s,s:s,s:I,s:o?,s:o?,s:o?,s:o?,s:o?}", "trace", w->path, "question",
-                                   w->arguments->question, "by", gn_scored_name(w->arguments->by), "frames",
+                                   w->question, "by", gn_scored_name(w->arguments->by), "frames",
                                    (json_int_t)w->frames.frames, "length_s",
                                    gn_span_json((double)h->length.lo_ns, (double)h->length.hi_ns, 1e-9),
                                    "all", time_json(w, &w->frames.all), "rows", rows_json(w), "aggregated",
@@ -306,7 +308,10 @@ static int frames(const struct arguments *a, struct gn_error *err)
     if (code < 0)
         return gn_fail(err, code, "--where '%s': %s, at \"%s\"", a->question, wrong.text,
                        a->question + wrong.at);
-    code = look(&w, err);
+    w.question = strdup(a->question);
+    code = w.question && gn_printable(w.question) ? look(&w, err)
+                                                  : gn_fail(err, -ENOMEM, "no memory for the question");
+    free(w.question);
     gn_question_clear(&w.asked);
     return code;
 }

@@ -1,5 +1,6 @@
 #include "cli/critical_report.h"
 
+#include "base/printable.h"
 #include "cli/process_name.h"
 #include "cli/rests_on.h"
 #include "cli/spans.h"
@@ -37,6 +38,7 @@ static void call_text(const struct gn_history *h, const struct gn_critical_row *
     char place[256];
     gn_path_place(d, row->path, place, sizeof place);
     snprintf(text, size, "in %s%s%s", name, place[0] ? " at " : "", place);
+    gn_printable(text);
 }
 
 static void row_text(const struct gn_critical_report *r, const struct gn_critical_row *row, char *text,

@@ -1,5 +1,6 @@
 #include "cli/group_name.h"
 
+#include "base/printable.h"
 #include "cli/process_name.h"
 #include "trace/who.h"
 
@@ -40,10 +41,11 @@ void gn_group_name(const struct gn_history *history, const struct gn_groups *gro
     const uint32_t location = groups->first[group];
     if (by == GN_SCORED_HOST) {
         snprintf(text, size, "host %s", host_name(d, location));
+        gn_printable(text);
         return;
     }
     if (d->locations[location].process >= d->process_count) {
-        snprintf(text, size, "%s", gn_string(d, d->locations[location].name));
+        gn_printable_copy(text, size, gn_string(d, d->locations[location].name));
         return;
     }
     gn_process_name(d, d->locations[location].process, text, size);

@@ -7,7 +7,7 @@
 const char *gn_scored_name(enum gn_scored by); /* "rank" */
 /* The other way round; false: it is none of them. */
 bool gn_scored_by(const char *name, enum gn_scored *by);
-/* "rank 3", "rank 3 thread 1", "host node2". */
+/* "rank 3", "rank 3 thread 1", "host node2": printable. */
 void gn_group_name(const struct gn_history *history, const struct gn_groups *groups, enum gn_scored by,
                    uint32_t group, char *text, size_t size);
 

@@ -1,5 +1,6 @@
 #include "cli/history.h"
 
+#include "base/printable.h"
 #include "cli/progress.h"
 #include "event/ahead.h"
 #include "live/folder.h"
@@ -117,6 +118,7 @@ int gn_cli_history_open(struct gn_cli_history *opened, const char *path,
         code = read_all(opened, settings, err);
     if (code < 0)
         opened->source.close(opened->source.self);
+    gn_printable(opened->path);
     return code < 0 ? code : 0;
 }
 

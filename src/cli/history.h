@@ -10,7 +10,7 @@
 #include "trace/reader.h"
 
 struct gn_cli_history {
-    char path[4096]; /* the trace or the run, as it was named; the newest run where it was not */
+    char path[4096]; /* the trace or the run, as it was named, printable; the newest run where it was not */
     struct gn_source source;
     const struct gn_trace_report *found;
     struct gn_known_bounds known;

@@ -1,5 +1,6 @@
 #include "cli/known_bounds.h"
 
+#include "base/printable.h"
 #include "profile/profile.h"
 #include "profile/statement.h"
 #include "trace/archive.h"
@@ -95,12 +96,14 @@ bool gn_known_bounds_refuted(const struct gn_known_bounds *known, const char *pa
 static void tell_domain(const struct gn_known_bounds *k, uint32_t domain, const char *command)
 {
     const struct gn_clock_state *state = gn_clocks_state(k->clocks.clocks, domain);
-    const char *name = k->clocks.names[domain];
+    char name[256], reference[256];
+    gn_printable_copy(name, sizeof name, k->clocks.names[domain]);
+    gn_printable_copy(reference, sizeof reference, k->clocks.names[0]);
     if (!state->bounds)
         fprintf(stderr,
                 "gnomon %s: no messages in both directions connect the clock of %s with that of %s: its "
                 "events have no bounds\n",
-                command, name, k->clocks.names[0]);
+                command, name, reference);
     for (int i = 0; i < state->refuted_count; i++)
         fprintf(stderr,
                 "gnomon %s: the messages contradict what was assumed of the clock of %s: its rate changes by "

@@ -1,5 +1,7 @@
 #include "cli/process_name.h"
 
+#include "base/printable.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -9,7 +11,7 @@ void gn_process_name(const struct gn_definitions *d, uint32_t process, char *tex
     if (p->rank >= 0)
         snprintf(text, size, "rank %" PRId32, p->rank);
     else if (gn_string(d, p->name)[0])
-        snprintf(text, size, "%s", gn_string(d, p->name));
+        gn_printable_copy(text, size, gn_string(d, p->name));
     else
         snprintf(text, size, "process %" PRIu32, process);
 }

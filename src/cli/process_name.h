@@ -4,7 +4,8 @@
 
 #include "event/definitions.h"
 
-/* "rank 3"; of a process that has no rank its name in the trace, or "process 3". */
+/* "rank 3"; of a process that has no rank its name in the trace (printable), or
+ * "process 3". */
 void gn_process_name(const struct gn_definitions *definitions, uint32_t process, char *text, size_t size);
 /* The process with a rank; GN_NONE: there is none. */
 uint32_t gn_process_of_rank(const struct gn_definitions *definitions, int64_t rank);

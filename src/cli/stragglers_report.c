@@ -1,5 +1,7 @@
 #include "cli/stragglers_report.h"
 
+#include "base/printable.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -54,6 +56,7 @@ static void call_text(const struct gn_definitions *d, uint32_t region, uint32_t 
                                  region_name(d, d->paths[above].region));
         above = d->paths[above].parent;
     }
+    gn_printable(text);
 }
 
 void gn_straggler_work(const struct gn_stragglers_report *r, const struct gn_cause *cause, char *text,

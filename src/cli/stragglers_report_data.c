@@ -1,3 +1,4 @@
+#include "base/printable.h"
 #include "cli/rests_on.h"
 #include "cli/spans.h"
 #include "cli/stragglers_report.h"
@@ -42,11 +43,12 @@ static json_t *cause_json(const struct gn_stragglers_report *r, const struct gn_
 static json_t *context_json(const struct gn_stragglers_report *r, const struct gn_context *context)
 {
     const struct gn_definitions *d = r->history->definitions;
+    char name[256];
     if (context->comm == GN_NONE)
         return json_null();
-    return json_pack("{s:s, s:o, s:o, s:o}", "communicator", gn_string(d, d->comms[context->comm].name),
-                     "expected", integer(context->expected), "instances", integer(context->instances),
-                     "score_percent", score_json(context->score));
+    gn_printable_copy(name, sizeof name, gn_string(d, d->comms[context->comm].name));
+    return json_pack("{s:s, s:o, s:o, s:o}", "communicator", name, "expected", integer(context->expected),
+                     "instances", integer(context->instances), "score_percent", score_json(context->score));
 }
 
 static json_t *straggler_json(const struct gn_stragglers_report *r, const struct gn_straggler *s)
@@ -84,9 +86,12 @@ static json_t *phase_json(const struct gn_stragglers_report *r, const struct gn_
 {
     const struct gn_definitions *d = r->history->definitions;
     const double origin_ns = (double)r->history->first.lo_ns;
+    char region[256] = "";
+    if (phase->region != GN_NONE)
+        gn_printable_copy(region, sizeof region, gn_string(d, d->regions[phase->region].name));
     json_t *scores = json_array(),
            *json = phase->region != GN_NONE
-                       ? json_pack("{s:s}", "region", gn_string(d, d->regions[phase->region].name))
+                       ? json_pack("{s:s}", "region", region)
                        : json_pack("{s:f, s:f}", "begin_s", (phase->begin_ns - origin_ns) * 1e-9, "end_s",
                                    (phase->end_ns - origin_ns) * 1e-9);
     for (uint32_t i = 0; i < r->scores->count; i++)

@@ -1,3 +1,4 @@
+#include "base/printable.h"
 #include "cli/rests_on.h"
 #include "cli/spans.h"
 #include "cli/stragglers_report.h"
@@ -127,7 +128,7 @@ static void score_line(const struct page *p, const struct gn_straggler *s)
     snprintf(text, sizeof text, "%s while the other members of %s (%u ranks) waited in its %u collectives",
              score_text(context->score, score), gn_string(d, d->comms[context->comm].name), context->expected,
              context->instances);
-    line(p, "", text);
+    line(p, "", gn_printable(text));
 }
 
 static void when_line(const struct page *p, const struct gn_straggler *s)
@@ -216,7 +217,7 @@ static void phases(const struct page *p)
                      end_ns = phase->end_ns - (double)p->r->history->first.lo_ns;
         const size_t best = best_of(phase, s->count);
         if (phase->region != GN_NONE)
-            snprintf(what, sizeof what, "%s", region_name(p->r->history->definitions, phase->region));
+            gn_printable_copy(what, sizeof what, region_name(p->r->history->definitions, phase->region));
         else
             snprintf(what, sizeof what, "%s to %s", time_text(begin_ns, from), time_text(end_ns, to));
         gn_straggler_name(p->r, (uint32_t)best, name, sizeof name);

@@ -695,11 +695,12 @@ static void disagree(struct program *p, uint64_t seed)
 {
     for (size_t i = 0; i < p->made_count; i++) {
         struct gn_op *op = &p->made[i].op;
+        if (op->kind != GN_OP_BEGIN && op->kind != GN_OP_END)
+            continue; /* links of messages are channels */
         const uint32_t comm = p->group[op->link].comm, member = p->made[i].at.location;
         const uint64_t how = gn_mix_at(seed, op->number * 8 + op->link, member);
         const uint32_t root = (uint32_t)(how / 16 % 2);
-        if ((op->kind != GN_OP_BEGIN && op->kind != GN_OP_END) || how % 4 ||
-            p->d->comms[comm].other_count > 0 || root >= p->d->comms[comm].member_count)
+        if (how % 4 || p->d->comms[comm].other_count > 0 || root >= p->d->comms[comm].member_count)
             continue;
         const bool is_root = gn_comm_rank_of(p->d, comm, member, NULL) == root;
         op->shape = (uint8_t)(how / 4 % 3);
