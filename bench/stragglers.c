@@ -296,8 +296,8 @@ static void add_message(struct messages *m, const struct gn_history *h, const st
 }
 
 /* Of a blocking collective: a call is left when what the others give has come. */
-static void add_pair(struct messages *m, const struct gn_history *h, const struct gn_part *of_child,
-                     const struct gn_part *of_parent)
+static void add_pair(struct messages *m, const struct gn_history *h, const struct gn_given_part *of_child,
+                     const struct gn_given_part *of_parent)
 {
     const struct gn_call *child = &h->calls[of_child->call], *parent = &h->calls[of_parent->call];
     const struct gn_exchange x = {.asked_ticks = child->enter_ticks,
@@ -313,7 +313,7 @@ static void add_pair(struct messages *m, const struct gn_history *h, const struc
 static int find_messages(struct messages *m, const struct gn_history *h, struct gn_error *err)
 {
     for (size_t g = 0; g < h->gathering_count; g++) {
-        const struct gn_part *parts = &h->parts[h->gatherings[g].first_part];
+        const struct gn_given_part *parts = &h->parts[h->gatherings[g].first_part];
         const uint32_t count = h->gatherings[g].shape == GN_GATHER_PREFIX ? 0 : h->gatherings[g].part_count;
         for (uint32_t i = 0; i < count; i++)
             for (uint32_t j = 0; j < count; j++)

@@ -51,7 +51,7 @@ void gn_path_place(const struct gn_definitions *d, uint32_t path, char *text, si
 void gn_activity_place(const struct gn_history *history, uint32_t activity, char *text, size_t size)
 {
     const struct gn_definitions *d = history->definitions;
-    const struct gn_activity *a = &history->activities[activity];
+    const struct gn_computation *a = &history->activities[activity];
     text[0] = '\0';
     if (a->region < d->region_count && d->regions[a->region].begin_line)
         place(d, d->regions[a->region].source_file, d->regions[a->region].begin_line, text, size);
@@ -67,7 +67,7 @@ void gn_call_place(const struct gn_history *history, uint32_t call, char *text, 
 void gn_activity_text(const struct gn_history *history, uint32_t activity, char *text, size_t size)
 {
     const struct gn_definitions *d = history->definitions;
-    const struct gn_activity *a = &history->activities[activity];
+    const struct gn_computation *a = &history->activities[activity];
     char where[128];
     gn_activity_place(history, activity, where, sizeof where);
     const char *caller = caller_name(d, a->path);
@@ -99,7 +99,7 @@ static bool goes_through(const struct gn_definitions *d, uint32_t path, const ch
 }
 
 /* is_inside: its enclosing region has the name, or is inside of one that has. */
-static bool has_name(const struct gn_history *h, const struct gn_activity *a, bool is_inside,
+static bool has_name(const struct gn_history *h, const struct gn_computation *a, bool is_inside,
                      const char *name)
 {
     const struct gn_definitions *d = h->definitions;
@@ -114,7 +114,7 @@ size_t gn_activities_named(const struct gn_history *history, const char *name, b
     char where[128];
     memset(chosen, false, history->activity_count);
     for (uint32_t i = 0; name[0] && i < history->activity_count; i++) { /* enclosing ones come first */
-        const struct gn_activity *a = &history->activities[i];
+        const struct gn_computation *a = &history->activities[i];
         chosen[i] = has_name(history, a, a->parent != GN_NONE && chosen[a->parent], name);
     }
     for (uint32_t i = 0; name[0] && i < history->activity_count; i++) {
@@ -146,7 +146,7 @@ void gn_activity_nearest(const struct gn_history *history, const char *name, cha
     struct nearest n = {name, text, size, SIZE_MAX};
     text[0] = '\0';
     for (uint32_t i = 0; i < history->activity_count; i++) {
-        const struct gn_activity *a = &history->activities[i];
+        const struct gn_computation *a = &history->activities[i];
         char where[128];
         gn_activity_place(history, i, where, sizeof where);
         offer(&n, where);

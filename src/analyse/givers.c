@@ -67,7 +67,7 @@ static bool is_before(const struct gn_history *h, uint32_t a, uint32_t b)
 /* Whether what the part gave was for the member. Of intercommunicators, which are vague, no more is told. */
 static bool is_for(const struct gn_history *h, const struct gn_gathering *g, uint32_t part, uint32_t member)
 {
-    const struct gn_part *p = &h->parts[part];
+    const struct gn_given_part *p = &h->parts[part];
     if (!p->gives || p->call == GN_NONE)
         return false;
     if (g->shape == GN_GATHER_FROM_ROOT)
@@ -105,7 +105,7 @@ static void forget(struct gn_givers *s, uint32_t call)
 /* Parts [from, part_count) of givers->parts: only those stay that no other one comes after for certain. */
 static void keep_last(struct gn_givers *s, size_t from)
 {
-    const struct gn_part *parts = s->history->parts;
+    const struct gn_given_part *parts = s->history->parts;
     const size_t end = s->part_count;
     uint32_t latest = GN_NONE;
     for (size_t i = from; i < end; i++)

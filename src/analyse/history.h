@@ -29,7 +29,7 @@
 
 /* What a location computes, outside of MPI calls. Where regions (functions, or names that the user gave) are
  * recorded, the stack of those that are open; elsewhere "what comes before a call": the call's path. */
-struct gn_activity {
+struct gn_computation {
     uint32_t parent; /* activity of the enclosing region; GN_NONE: there is none */
     uint32_t region; /* innermost open region; GN_NONE: no region is open */
     uint32_t call;   /* region == GN_NONE: region of the call that ends it; GN_NONE: the program's end does */
@@ -102,7 +102,7 @@ struct gn_gathering {
     uint32_t first_part, part_count; /* in gn_history.parts, by rank */
     struct gn_interval last;         /* when the last one that gives came: of the givers' enters */
 };
-struct gn_part {
+struct gn_given_part {
     uint32_t call;      /* that begins it */
     uint32_t gathering; /* GN_NONE: an instance that is not whole because of losses: local */
     uint32_t member;    /* rank in the communicator; of an intercommunicator's second group after the first */
@@ -133,13 +133,13 @@ struct gn_history_settings {
 
 struct gn_history {
     const struct gn_definitions *definitions;
-    struct gn_activity *activities;
+    struct gn_computation *activities;
     struct gn_call *calls;
     uint32_t *steps; /* [step_count] call << 1 | 1 when it is left, in causal order */
     struct gn_piece *pieces;
     struct gn_take *takes; /* [take_count] by call */
     struct gn_gathering *gatherings;
-    struct gn_part *parts;            /* [part_count] by gathering, then by member */
+    struct gn_given_part *parts;      /* [part_count] by gathering, then by member */
     uint32_t *part_order;             /* [part_count] indices of parts by call */
     struct gn_track *tracks;          /* [location_count], with has_tracks */
     uint32_t *first_call, *last_call; /* [location_count]: BEGIN and END; GN_NONE: it has no events */

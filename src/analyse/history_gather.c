@@ -115,15 +115,15 @@ static int number(struct gn_history_make *m, struct numbering *n, uint32_t index
 
 static int by_member(const void *a, const void *b)
 {
-    const struct gn_part *l = a, *r = b;
+    const struct gn_given_part *l = a, *r = b;
     return (l->member > r->member) - (l->member < r->member);
 }
 
-static struct gn_part part_from(const struct gn_open_part *open, const struct gn_gathering *g,
-                                uint32_t instance)
+static struct gn_given_part part_from(const struct gn_open_part *open, const struct gn_gathering *g,
+                                      uint32_t instance)
 {
     const bool sparse = kind_of(open->op).sparse;
-    struct gn_part part = {.call = open->call, .gathering = instance, .member = open->member};
+    struct gn_given_part part = {.call = open->call, .gathering = instance, .member = open->member};
     const bool is_root = open->member == open->root || open->root == GN_ROOT_SELF;
     part.gives = g->shape == GN_GATHER_FROM_ROOT ? is_root : !sparse || open->bytes_sent > 0;
     part.gets = g->shape == GN_GATHER_FROM_ROOT ? !is_root && (!sparse || open->bytes_received > 0)
@@ -189,7 +189,7 @@ static void note_last(struct gn_history *h, struct gn_gathering *g)
     g->last = (struct gn_interval){INT64_MIN, INT64_MIN};
     g->is_whole = true;
     for (uint32_t i = 0; i < g->part_count; i++) {
-        const struct gn_part *part = &h->parts[g->first_part + i];
+        const struct gn_given_part *part = &h->parts[g->first_part + i];
         const struct gn_interval enter = h->calls[part->call].enter;
         g->is_whole = g->is_whole && part->gives && part->gets;
         if (g->shape == GN_GATHER_FROM_ROOT && part->gives)

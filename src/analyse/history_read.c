@@ -28,19 +28,19 @@ static bool is_loose(const struct gn_history_make *m, uint32_t location)
 
 struct wanted {
     const struct gn_history *h;
-    struct gn_activity activity;
+    struct gn_computation activity;
 };
 
 static bool same_activity(const void *context, uint32_t value)
 {
     const struct wanted *w = context;
-    const struct gn_activity *a = &w->h->activities[value], *b = &w->activity;
+    const struct gn_computation *a = &w->h->activities[value], *b = &w->activity;
     return a->parent == b->parent && a->region == b->region && a->call == b->call &&
            (a->region != GN_NONE || a->path == b->path);
 }
 
 /* GN_NONE: no memory. */
-static uint32_t activity_of(struct gn_history_make *m, const struct gn_activity *what)
+static uint32_t activity_of(struct gn_history_make *m, const struct gn_computation *what)
 {
     struct gn_history *h = m->h;
     const struct wanted wanted = {h, *what};
@@ -99,7 +99,7 @@ static int settle_pieces(struct gn_history_make *m, struct gn_call *call)
     for (size_t i = 0; i < p->piece_count && code == 0; i++) {
         uint32_t activity = p->pieces[i].activity;
         if (activity == GN_NONE)
-            activity = activity_of(m, &(struct gn_activity){GN_NONE, GN_NONE, call->region, call->path});
+            activity = activity_of(m, &(struct gn_computation){GN_NONE, GN_NONE, call->region, call->path});
         code = activity == GN_NONE ? -ENOMEM : add_piece(m, call->location, &p->pieces[i], activity);
     }
     call->piece_count = (uint32_t)m->h->piece_count - call->first_piece;
@@ -352,7 +352,7 @@ static int enter(struct gn_history_make *m, const struct gn_event *event)
     if (code || p->mpi_depth > 0 || (code = deal(p, event->ticks)) != 0)
         return code;
     uint32_t parent = p->depth ? p->stack[p->depth - 1] : GN_NONE;
-    uint32_t activity = activity_of(m, &(struct gn_activity){parent, event->region, GN_NONE, event->path});
+    uint32_t activity = activity_of(m, &(struct gn_computation){parent, event->region, GN_NONE, event->path});
     if (activity == GN_NONE || !gn_grow(&p->stack, &p->stack_capacity, p->depth, sizeof *p->stack))
         return -ENOMEM;
     p->stack[p->depth++] = activity;

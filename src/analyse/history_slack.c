@@ -161,7 +161,7 @@ static int slack_of_partial(struct gn_history *h, const struct reach *reach)
     int64_t *left_ns = earliest_leaves(h);
     for (size_t g = 0; left_ns && g < h->gathering_count; g++)
         for (uint32_t i = 0; h->gatherings[g].is_partial && i < h->gatherings[g].part_count; i++) {
-            struct gn_part *part = &h->parts[h->gatherings[g].first_part + i];
+            struct gn_given_part *part = &h->parts[h->gatherings[g].first_part + i];
             const double ago_ns = (double)left_ns[g] - (double)h->calls[part->call].enter.hi_ns;
             part->extra_ns = gn_at_least_0(ago_ns - reach->gathering_ns);
             part->is_tight = ago_ns <= reach->gathering_ns;

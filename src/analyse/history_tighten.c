@@ -157,7 +157,7 @@ static bool is_usable(const struct gn_history *h, const struct gn_take *take)
 static void give(const struct gn_history *h, const struct gn_call *call, struct limits *limits)
 {
     for (uint32_t i = 0; i < call->part_count; i++) {
-        const struct gn_part *part = &h->parts[h->part_order[call->first_part + i]];
+        const struct gn_given_part *part = &h->parts[h->part_order[call->first_part + i]];
         if (part->gives && limits->given_ns[part->gathering] < call->enter.lo_ns)
             limits->given_ns[part->gathering] = call->enter.lo_ns;
     }
@@ -226,7 +226,7 @@ static int backward_enter(struct gn_history_make *m, uint32_t number, const stru
     int64_t said_ns = limits->sent_ns[number];
     sink_upper(m, call->location, call->enter_ticks, &hi_ns);
     for (uint32_t i = 0; i < call->part_count; i++) {
-        const struct gn_part *part = &h->parts[h->part_order[call->first_part + i]];
+        const struct gn_given_part *part = &h->parts[h->part_order[call->first_part + i]];
         if (part->gives && limits->taken_ns[part->gathering] < said_ns)
             said_ns = limits->taken_ns[part->gathering];
     }
@@ -326,7 +326,7 @@ static void settle_gatherings(struct gn_history *h)
         struct gn_gathering *one = &h->gatherings[g];
         one->last = (struct gn_interval){INT64_MIN, INT64_MIN};
         for (uint32_t i = 0; i < one->part_count; i++) {
-            const struct gn_part *part = &h->parts[one->first_part + i];
+            const struct gn_given_part *part = &h->parts[one->first_part + i];
             const struct gn_interval enter = h->calls[part->call].enter;
             if (!part->gives)
                 continue;

@@ -81,7 +81,7 @@ static void add_gathered(struct gn_tight *t, size_t *count, const struct gn_call
                          const struct gn_take *take)
 {
     const struct gn_gathering *g = &t->history->gatherings[take->from];
-    const struct gn_part *part = &t->history->parts[take->member];
+    const struct gn_given_part *part = &t->history->parts[take->member];
     const uint32_t hub = is_scan(g) ? take->member : g->first_part;
     struct gn_edge *edge = add_taken(t, count, c, take, t->first_hub + hub);
     const bool may_be_own = !is_scan(g) && part->gives && part->is_tight;
@@ -93,7 +93,7 @@ static void add_gathered(struct gn_tight *t, size_t *count, const struct gn_call
 static bool is_in_hub(const struct gn_history *h, uint32_t call, const struct gn_take *take)
 {
     const struct gn_gathering *g = &h->gatherings[take->from];
-    const struct gn_part *part = &h->parts[take->member];
+    const struct gn_given_part *part = &h->parts[take->member];
     return !is_scan(g) && part->call == call && h->calls[call].waits_from == call && part->gives &&
            part->is_tight;
 }
@@ -136,7 +136,7 @@ static size_t enter_edges(struct gn_tight *t, uint32_t call)
 
 static size_t scan_edges(struct gn_tight *t, uint32_t index)
 {
-    const struct gn_part *below = &t->history->parts[index - 1];
+    const struct gn_given_part *below = &t->history->parts[index - 1];
     const struct gn_tight_last *last = &t->lasts[index], *last_below = &t->lasts[index - 1];
     size_t count = 0;
     if (below->gives && t->history->calls[below->call].enter.hi_ns >= last->lo_ns)
@@ -247,7 +247,8 @@ static void go_through_steps(struct search *s)
 
 /* ---- what is known beforehand ---- */
 
-static void note_giver(struct gn_tight_last *last, const struct gn_history *h, const struct gn_part *part)
+static void note_giver(struct gn_tight_last *last, const struct gn_history *h,
+                       const struct gn_given_part *part)
 {
     const struct gn_interval enter = h->calls[part->call].enter;
     if (!part->gives)

@@ -21,7 +21,11 @@ struct gn_whatif_pass {
     struct reduction *at;      /* [location_count] now */
     struct reduction *entered; /* [call_count] at its enter */
     struct given *given;       /* [gathering_count] */
-    struct given *below;       /* [part_count] PREFIX: of the members up to this one; NULL: there is none */
+    struct below {             /* of the members of a prefix operation up to this one */
+        struct given given;
+        double shifted;          /* min of (reduction − when it was given, at the latest) */
+        struct gn_interval last; /* when the last of them came */
+    } * below;                   /* [part_count]; NULL: there is no such operation */
 };
 
 static const struct given NOTHING = {INFINITY, -INFINITY, INFINITY, 0};
@@ -68,7 +72,7 @@ static inline double larger(double a, double b)
 
 /* ---- enters ---- */
 
-static inline void add_part(struct given *given, const struct reduction *r, const struct gn_part *part,
+static inline void add_part(struct given *given, const struct reduction *r, const struct gn_given_part *part,
                             int64_t enter_lo_ns)
 {
     given->lo = smaller(given->lo, r->lo + part->extra_ns);
@@ -81,7 +85,7 @@ static inline void give(struct gn_whatif_pass *p, const struct gn_call *call, co
 {
     const struct gn_history *h = p->h;
     for (uint32_t i = 0; i < call->part_count; i++) {
-        const struct gn_part *part = &h->parts[h->part_order[call->first_part + i]];
+        const struct gn_given_part *part = &h->parts[h->part_order[call->first_part + i]];
         if (part->gives)
             add_part(&p->given[part->gathering], r, part, call->enter.lo_ns);
     }
@@ -106,24 +110,41 @@ static inline void enter(struct gn_whatif_pass *p, uint32_t number, const struct
 
 /* ---- leaves ---- */
 
+/* Which of them came last differs from member to member. Of those that came before one that is certainly the
+ * last, none was what a member above waited for. */
+static void add_below(struct below *b, const struct reduction *r, struct gn_interval enter)
+{
+    struct given *g = &b->given;
+    if (enter.lo_ns > b->last.hi_ns)
+        g->hi = r->hi;
+    else if (enter.hi_ns >= b->last.lo_ns)
+        g->hi = larger(g->hi, r->hi);
+    g->lo = smaller(g->lo, r->lo);
+    g->cap = smaller(g->cap, r->hi - (double)enter.lo_ns);
+    b->shifted = smaller(b->shifted, r->lo - (double)enter.hi_ns);
+    b->last.lo_ns = enter.lo_ns > b->last.lo_ns ? enter.lo_ns : b->last.lo_ns;
+    b->last.hi_ns = enter.hi_ns > b->last.hi_ns ? enter.hi_ns : b->last.hi_ns;
+}
+
 /* All lower members have given: they are counted once, in their order. */
 static struct given below(struct gn_whatif_pass *p, const struct gn_gathering *g, uint32_t instance,
                           uint32_t own)
 {
+    static const struct below none = {{INFINITY, -INFINITY, INFINITY, 0}, INFINITY, {INT64_MIN, INT64_MIN}};
     struct given *counted = &p->given[instance];
     for (uint32_t i = g->first_part + counted->parts; i < own; i++) {
-        const struct gn_part *part = &p->h->parts[i];
-        const struct reduction *r = &p->entered[part->call];
-        struct given so_far = i > g->first_part ? p->below[i - 1] : NOTHING;
-        if (part->gives) { /* which of them was the last differs from member to member */
-            so_far.lo = smaller(so_far.lo, r->lo);
-            so_far.hi = larger(so_far.hi, r->hi);
-            so_far.cap = smaller(so_far.cap, r->hi - (double)p->h->calls[part->call].enter.lo_ns);
-        }
-        p->below[i] = so_far;
+        const struct gn_given_part *part = &p->h->parts[i];
+        p->below[i] = i > g->first_part ? p->below[i - 1] : none;
+        if (part->gives)
+            add_below(&p->below[i], &p->entered[part->call], p->h->calls[part->call].enter);
         counted->parts = i + 1 - g->first_part;
     }
-    return own > g->first_part ? p->below[own - 1] : NOTHING;
+    if (own == g->first_part)
+        return NOTHING;
+    struct given given = p->below[own - 1].given;
+    if (p->below[own - 1].last.lo_ns > INT64_MIN) /* the others came at least so much before the last */
+        given.lo = larger(given.lo, p->below[own - 1].shifted + (double)p->below[own - 1].last.lo_ns);
+    return given;
 }
 
 struct meeting {

@@ -258,7 +258,7 @@ static void gather(struct run *r)
         h->calls[calls[l]].first_part = first + l;
         h->calls[calls[l]].part_count = 1;
         h->part_order[first + l] = first + l;
-        h->parts[first + l] = (struct gn_part){
+        h->parts[first + l] = (struct gn_given_part){
             calls[l], index, l, gives(&h->gatherings[index], l), gets(&h->gatherings[index], l), false, 0};
         if (!is_blocking)
             leave(r, calls[l]);
@@ -359,7 +359,7 @@ void maker_make(struct made *made, const struct maker_settings *settings)
     h->activities = calloc(MAKER_ACTIVITIES, sizeof *h->activities);
     h->activity_count = MAKER_ACTIVITIES;
     for (uint32_t a = 0; a < MAKER_ACTIVITIES; a++)
-        h->activities[a] = (struct gn_activity){.parent = GN_NONE, .region = 2 + a, .path = GN_NONE};
+        h->activities[a] = (struct gn_computation){.parent = GN_NONE, .region = 2 + a, .path = GN_NONE};
     h->calls = calloc(MOST_CALLS, sizeof *h->calls);
     h->steps = calloc(2 * MOST_CALLS, sizeof *h->steps);
     h->pieces = calloc(MOST_PIECES, sizeof *h->pieces);

@@ -45,7 +45,7 @@ struct made *made_new(uint32_t locations, const uint32_t *domain_of)
             m->d, &(struct gn_location_def){.process = process, .domain = domain_of ? domain_of[l] : 0});
     }
     for (uint32_t a = 0; a < 16; a++)
-        m->activities[a] = (struct gn_activity){GN_NONE, GN_NONE, 0, GN_NONE};
+        m->activities[a] = (struct gn_computation){GN_NONE, GN_NONE, 0, GN_NONE};
     m->h = (struct gn_history){.definitions = m->d,
                                .activities = m->activities,
                                .calls = m->calls,
@@ -118,11 +118,12 @@ uint32_t made_collective(struct made *m, uint32_t comm, enum gn_gathering_shape 
     for (uint32_t i = 0; i < count; i++) {
         const bool gets = shape == GN_GATHER_ALL || (shape == GN_GATHER_FROM_ROOT && i != root) ||
                           (shape == GN_GATHER_TO_ROOT && i == root) || (shape == GN_GATHER_PREFIX && i > 0);
-        m->parts[m->h.part_count++] = (struct gn_part){.call = calls[i],
-                                                       .gathering = g,
-                                                       .member = i,
-                                                       .gives = shape != GN_GATHER_FROM_ROOT || i == root,
-                                                       .gets = gets};
+        m->parts[m->h.part_count++] =
+            (struct gn_given_part){.call = calls[i],
+                                   .gathering = g,
+                                   .member = i,
+                                   .gives = shape != GN_GATHER_FROM_ROOT || i == root,
+                                   .gets = gets};
         if (gets)
             take(m, (struct gn_take){
                         .call = calls[i], .from = g, .member = first + i, .kind = GN_TAKE_GATHERING});

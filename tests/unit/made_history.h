@@ -15,10 +15,10 @@ struct made {
     struct gn_call calls[MADE_CALLS];
     struct gn_piece pieces[MADE_CALLS];
     struct gn_take takes[MADE_TAKES];
-    struct gn_part parts[MADE_PARTS];
+    struct gn_given_part parts[MADE_PARTS];
     uint32_t part_order[MADE_PARTS], steps[2 * MADE_CALLS];
     struct gn_gathering gatherings[64];
-    struct gn_activity activities[16];
+    struct gn_computation activities[16];
     uint32_t first_call[MADE_LOCATIONS], last_call[MADE_LOCATIONS];
     struct gn_track tracks[MADE_LOCATIONS];
     struct gn_change changes[MADE_LOCATIONS][MADE_CHANGES];

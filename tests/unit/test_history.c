@@ -261,7 +261,7 @@ static int64_t last_near(const struct subject *s, const struct gn_gathering *g, 
 {
     int64_t last_ns = INT64_MIN / 2;
     for (uint32_t p = g->first_part; p < g->first_part + g->part_count; p++) {
-        const struct gn_part *part = &s->h.parts[p];
+        const struct gn_given_part *part = &s->h.parts[p];
         if (part->gives && domain_of(s, part->call) == domain_of(s, call) && entered(s, part->call) > last_ns)
             last_ns = entered(s, part->call);
     }
@@ -277,7 +277,7 @@ static void instances_are_in_their_bounds(const struct subject *s)
             continue;
         hold(s, contains(g->last, last_ns), "instance %u complete at %ld", i, (long)last_ns);
         for (uint32_t p = g->first_part; p < g->first_part + g->part_count; p++) {
-            const struct gn_part *part = &s->h.parts[p];
+            const struct gn_given_part *part = &s->h.parts[p];
             const int64_t ns = entered(s, part->call);
             if (g->is_partial) /* then nothing is said about the last of all */
                 continue;
