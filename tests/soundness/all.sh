@@ -1,6 +1,6 @@
 #!/bin/bash
-# All of it: a hundred million conversions over simulated hosts, the wrong formulas, and the real runs over emulated
-# hosts for each MPI. Prints the tables; ends with 1 when anything was wrong.
+# All of it: a hundred million conversions over simulated hosts, the wrong formulas, what the analyses say of programs
+# whose truth is known, and the real runs over emulated hosts for each MPI. Prints the tables; ends with 1 when anything was wrong.
 #
 #     BUILD=… SOURCE=… all.sh
 set -u
@@ -13,6 +13,9 @@ trap 'rm -f "$log"' EXIT
 
 "$BUILD/tests/soundness/soundness" --conversions "$CONVERSIONS" || failed=1
 "$here/mutations.sh" || failed=1
+"$BUILD/tests/unit/test_history" -n 2000 || failed=1
+"$BUILD/tests/unit/test_history_waits" -n 20000 || failed=1
+"$BUILD/tests/unit/test_whatif_truth" -n 20000 -s 7 || failed=1
 for flavour in openmpi mpich; do
     command -v "mpirun.$flavour" >/dev/null || { echo "no $flavour here"; continue; }
     if [ "$flavour" = openmpi ]; then # long enough for the step to come between exchanges, whenever the job begins
