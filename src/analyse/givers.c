@@ -146,9 +146,14 @@ static int add(struct gn_givers *s, uint32_t waiter, uint32_t call, uint32_t gat
     const struct gn_span later = gn_enter_to_enter(s->history, c->waits_from, call);
     if (later.hi_ns <= 0)
         return 0;
+    if (s->place[call] > 0) { /* it gave several things, of which perhaps only one was surely waited for */
+        s->list[s->place[call] - 1].is_sure |= is_sure;
+        return 0;
+    }
     if (!gn_grow(&s->list, &s->capacity, s->count, sizeof *s->list))
         return -ENOMEM;
     s->list[s->count++] = (struct gn_giver){call, gathering, is_sure, later};
+    s->place[call] = (uint32_t)s->count;
     return 0;
 }
 
@@ -224,8 +229,10 @@ static void keep_latest(struct gn_givers *s)
             s->list[i] = s->list[kept];
             s->list[kept++] = giver;
         }
-    for (size_t i = 0; i < s->count; i++)
+    for (size_t i = 0; i < s->count; i++) {
         forget(s, s->list[i].call);
+        s->place[s->list[i].call] = 0;
+    }
     s->count = kept;
 }
 
@@ -253,8 +260,9 @@ int gn_givers_open(struct gn_givers *givers, const struct gn_history *history)
             domains = (size_t)d->locations[i].domain + 1;
     *givers = (struct gn_givers){.history = history,
                                  .last = calloc(history->gathering_count + 1, sizeof *givers->last),
+                                 .place = calloc(history->call_count + 1, sizeof *givers->place),
                                  .latest = malloc(domains * sizeof *givers->latest)};
-    if (!givers->last || !givers->latest) {
+    if (!givers->last || !givers->latest || !givers->place) {
         gn_givers_close(givers);
         return -ENOMEM;
     }
@@ -280,4 +288,5 @@ void gn_givers_close(struct gn_givers *s)
     free(s->last);
     free(s->parts);
     free(s->latest);
+    free(s->place);
 }

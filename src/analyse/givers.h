@@ -31,6 +31,7 @@ struct gn_givers {
     uint32_t *parts;            /* of those */
     size_t part_count, part_capacity;
     uint32_t *latest; /* by clock domain */
+    uint32_t *place;  /* by call: where it is in the list that is being made, from 1 */
 };
 
 /* All zero but history at first. 0 or -ENOMEM. */

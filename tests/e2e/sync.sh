@@ -304,7 +304,7 @@ input)
     refused 2 '2^62' late
     # ones that would be none
     refused 2 'above 4611686018427387903.*is a latency given' ring --latency 3000000000s
-    echo '* * 9e300s' >bad.latency
+    echo '* * 9e280s' >bad.latency
     refused 2 'above 4611686018427387903.*is a latency given' ring --latency bad.latency
     printf '\374\377\377\377\377\377\377\077' | dd of=late/traces/2.evt bs=1 seek=19 conv=notrunc 2>/dev/null
     refused 2 'above 4611686018427387903.*damaged' late

@@ -22,7 +22,7 @@ trials() { # trials FOLDER CLOCK
     done
 }
 trials "$work/trials" "$SOURCE/src"
-for file in "$SOURCE"/src/base/{error,grow,map}.c "$SOURCE"/tests/soundness/{line,world}.c; do
+for file in "$SOURCE"/src/base/{error,grow,map,printable}.c "$SOURCE"/tests/soundness/{line,world}.c; do
     $CC $flags -I"$SOURCE/src" -I"$SOURCE/tests/soundness" -c "$file" -o "$work/once/$(basename "$file" .c).o"
 done
 for name in $sources; do
