@@ -37,7 +37,9 @@ struct sweep {
 
 /* ---- what may be tried ---- */
 
-double *gn_sweep_times(const struct gn_history *h)
+/* ns that each process computes in each activity, in the middle of its bounds: [activity * process_count +
+ * process]; NULL: no memory. */
+static double *times_of(const struct gn_history *h)
 {
     const size_t processes = h->definitions->process_count;
     double *times = calloc(h->activity_count * processes + 1, sizeof *times);
@@ -65,7 +67,7 @@ struct middle {
 
 /* What tasks are made from. */
 struct times {
-    double *of;             /* gn_sweep_times */
+    double *of;             /* times_of */
     double *sorted;         /* [process_count] room */
     struct middle *middles; /* [activity_count] once they have been asked for */
 };
@@ -138,7 +140,7 @@ static int by_most(const void *a, const void *b)
 static int find_tasks(struct sweep *s, const struct gn_critical *critical)
 {
     const struct times times = {
-        gn_sweep_times(s->history),
+        times_of(s->history),
         malloc((s->history->definitions->process_count + 1) * sizeof *times.sorted),
         calloc(s->history->activity_count + 1, sizeof *times.middles),
     };

@@ -59,8 +59,4 @@ int gn_sweep(struct gn_sweep *sweep, const struct gn_history *history, const str
              const struct gn_sweep_settings *settings, struct gn_error *err);
 void gn_sweep_clear(struct gn_sweep *sweep);
 
-/* ns that each process computes in each activity, in the middle of its bounds: [activity * process_count +
- * process]; NULL: no memory. The caller frees it. */
-double *gn_sweep_times(const struct gn_history *history);
-
 #endif

@@ -3,9 +3,9 @@
 #include "cli/condition_report.h"
 #include "cli/format_option.h"
 #include "cli/latency_spec.h"
-#include "cli/progress.h"
 #include "cli/standard_streams.h"
 #include "cli/sync_clocks.h"
+#include "cli/watched_source.h"
 #include "event/ahead.h"
 #include "live/folder.h"
 #include "trace/reader.h"
@@ -62,43 +62,14 @@ static error_t parse(int key, char *value, struct argp_state *state)
     return 0;
 }
 
-/* ---- how far it is ---- */
-
-/* The trace, with an eye on how much of it has been taken. */
-struct watched {
-    struct gn_source source;
-    struct gn_progress progress;
-    uint64_t events, all;
-};
-
-static int64_t pull(void *self, uint32_t location, const struct gn_event **events, struct gn_error *err)
-{
-    struct watched *w = self;
-    int64_t count = w->source.pull(w->source.self, location, events, err);
-    if (count > 0)
-        w->events += (uint64_t)count;
-    if (w->all)
-        gn_progress_show(&w->progress, "checking", (double)w->events / (double)w->all);
-    return count;
-}
-
-static uint64_t events_of(const struct gn_definitions *d)
-{
-    uint64_t all = 0;
-    for (size_t i = 0; i < d->location_count; i++)
-        all += d->locations[i].events < UINT64_MAX / 2 ? d->locations[i].events : 0;
-    return all;
-}
-
 static int check_watched(struct gn_source *source, const struct gn_presync *presync,
                          const struct gn_latency *latency, struct gn_condition *condition,
                          struct gn_error *err)
 {
-    struct watched w = {
-        .source = *source, .progress = gn_progress_begin(true), .all = events_of(source->definitions)};
-    struct gn_source seen = {.self = &w, .definitions = source->definitions, .pull = pull};
+    struct gn_watched_source watched;
+    struct gn_source seen = gn_watch_source(&watched, source, "checking");
     int code = gn_condition_check(&seen, presync, latency, condition, err);
-    gn_progress_end(&w.progress);
+    gn_progress_end(&watched.progress);
     return code;
 }
 

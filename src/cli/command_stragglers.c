@@ -1,4 +1,5 @@
 /* gnomon stragglers — whom the others wait for. */
+#include "cli/analysis_options.h"
 #include "cli/commands.h"
 #include "cli/history.h"
 #include "cli/region_names.h"
@@ -36,8 +37,8 @@ static const struct argp_option options[] = {
     {"by", KEY_BY, "WHAT", 0, "Who is scored: rank (default), thread or host", 0},
     {"phase", KEY_PHASE, NULL, 0,
      "Also by phase: by the outermost regions that the program names, else by tenths of the run", 0},
-    {"top", 't', "N", 0, "So many rows (default 10; 0: all)", 0},
-    {"format", 'f', "FORMAT", 0, "text (default) or json", 0},
+    GN_OPTION_TOP,
+    GN_OPTION_FORMAT,
     {0}};
 
 static void add_name(struct argp_state *state, struct names *names, const char *name)
@@ -45,16 +46,6 @@ static void add_name(struct argp_state *state, struct names *names, const char *
     if (names->count == MOST_NAMES)
         argp_error(state, "%s: at most %d regions", name, MOST_NAMES);
     names->list[names->count++] = name;
-}
-
-static size_t top_of(struct argp_state *state, const char *value)
-{
-    char *end;
-    errno = 0;
-    const long top = strtol(value, &end, 10);
-    if (errno || *end || end == value || top < 0)
-        argp_error(state, "--top %s: a number of rows is expected, 0 for all", value);
-    return (size_t)top;
 }
 
 static error_t parse(int key, char *value, struct argp_state *state)
@@ -74,18 +65,14 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case KEY_PHASE:
         a->has_phases = true;
         break;
-    case 't':
-        a->top = top_of(state, value);
+    case GN_KEY_TOP:
+        a->top = gn_top_option(state, value);
         break;
-    case 'f':
-        if (strcmp(value, "text") && strcmp(value, "json"))
-            argp_error(state, "--format %s: text or json is expected", value);
-        a->json = strcmp(value, "json") == 0;
+    case GN_KEY_FORMAT:
+        a->json = gn_is_json_option(state, value);
         break;
     case ARGP_KEY_ARG:
-        if (a->trace)
-            argp_error(state, "one trace at a time: %s is too much", value);
-        a->trace = value;
+        gn_one_trace(state, &a->trace, value);
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -104,20 +91,11 @@ static int choose(bool **chosen, const struct gn_history *h, const struct names 
 
 static int print(const struct arguments *a, const struct gn_stragglers_report *report, struct gn_error *err)
 {
-    if (a->json) {
-        json_t *json = gn_stragglers_json(report);
-        if (!json)
-            return gn_fail(err, -ENOMEM, "no memory for the report");
-        json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-        fputc('\n', stdout);
-        json_decref(json);
-    } else {
-        const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
-        gn_stragglers_text(report, &terminal, stdout);
-    }
-    if (fflush(stdout) != 0 || ferror(stdout))
-        return gn_fail(err, -EIO, "cannot write the report: %s", strerror(errno));
-    return 0;
+    if (a->json)
+        return gn_print_json(gn_stragglers_json(report), err);
+    const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
+    gn_stragglers_text(report, &terminal, stdout);
+    return gn_print_end(err);
 }
 
 static int report_all(const struct arguments *a, const char *path, const struct gn_history *h,
@@ -197,7 +175,7 @@ int gn_command_stragglers(int argc, char **argv)
         NULL,
         NULL,
         NULL};
-    struct arguments a = {.by = GN_SCORED_RANK, .top = 10};
+    struct arguments a = {.by = GN_SCORED_RANK, .top = GN_TOP};
     struct gn_error err = {""};
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     if (stragglers(&a, &err) >= 0)

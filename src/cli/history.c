@@ -1,7 +1,7 @@
 #include "cli/history.h"
 
 #include "base/printable.h"
-#include "cli/progress.h"
+#include "cli/watched_source.h"
 #include "event/ahead.h"
 #include "live/folder.h"
 #include "trace/archive.h"
@@ -12,34 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- how far it is ---- */
-
-/* The trace, with an eye on how much of it has been taken. */
-struct watched {
-    const struct gn_source *source;
-    struct gn_progress progress;
-    uint64_t events, all;
-};
-
-static int64_t pull(void *self, uint32_t location, const struct gn_event **events, struct gn_error *err)
-{
-    struct watched *w = self;
-    int64_t count = w->source->pull(w->source->self, location, events, err);
-    if (count > 0)
-        w->events += (uint64_t)count;
-    if (w->all)
-        gn_progress_show(&w->progress, "reading", (double)w->events / (double)w->all);
-    return count;
-}
-
-static uint64_t events_of(const struct gn_definitions *d)
-{
-    uint64_t all = 0;
-    for (size_t i = 0; i < d->location_count; i++)
-        all += d->locations[i].events < UINT64_MAX / 2 ? d->locations[i].events : 0;
-    return all;
-}
-
 /* ---- all ---- */
 
 static int read_history(struct gn_cli_history *o, const struct gn_cli_history_settings *settings,
@@ -49,11 +21,10 @@ static int read_history(struct gn_cli_history *o, const struct gn_cli_history_se
                                               .refuted = gn_known_bounds_refuted(&o->known, o->path),
                                               .longest_ns = settings->longest_ns,
                                               .has_tracks = settings->has_tracks};
-    struct watched w = {
-        .source = &o->source, .progress = gn_progress_begin(true), .all = events_of(o->source.definitions)};
-    struct gn_source seen = {.self = &w, .definitions = o->source.definitions, .pull = pull};
+    struct gn_watched_source watched;
+    struct gn_source seen = gn_watch_source(&watched, &o->source, "reading");
     int code = gn_history_read(&o->history, &seen, &asked, err);
-    gn_progress_end(&w.progress);
+    gn_progress_end(&watched.progress);
     return code;
 }
 
@@ -95,7 +66,7 @@ static int name(struct gn_cli_history *o, const char *path, struct gn_error *err
 static int check_size(const struct gn_cli_history *o, const struct gn_cli_history_settings *settings,
                       struct gn_error *err)
 {
-    const uint64_t events = events_of(o->source.definitions);
+    const uint64_t events = gn_defined_events(o->source.definitions);
     if (settings->most_events && events > settings->most_events)
         return gn_fail(err, -EFBIG, "the trace has %" PRIu64 " events, more than %" PRIu64, events,
                        settings->most_events);
