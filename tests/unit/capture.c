@@ -50,13 +50,26 @@ __attribute__((noipa)) uint32_t test_call(uint32_t activity, uint64_t ticks)
     return call.node;
 }
 
-static struct gn_unwound unwound;
+/* The path by the library's unwinder. */
+static uint32_t unwound_path(void *caller, const void *frame)
+{
+    static struct gn_registers walked[GN_MAX_DEPTH];
+    static struct gn_stack_frame stack[GN_MAX_DEPTH];
+    bool cut;
+    uint32_t count = gn_unwind_slowly((uintptr_t)caller, frame, walked, GN_MAX_DEPTH);
+    for (uint32_t i = 0; i < count; i++) {
+        struct gn_code code;
+        gn_code_at(gn_segment, walked[i].ip, &code);
+        stack[count - 1 - i] =
+            (struct gn_stack_frame){.ip = walked[i].ip, .function = code.function, .module = code.module};
+    }
+    return gn_callpath_find(gn_segment, stack, count, &cut);
+}
 
 __attribute__((noipa)) uint32_t test_call_unwound(uint32_t activity, uint32_t *path)
 {
     struct gn_call call = {.binding = 0};
-    gn_callpath_unwind(gn_segment, (uintptr_t)CALLER, FRAME, &unwound);
-    *path = unwound.path;
+    *path = unwound_path(CALLER, FRAME);
     if (!gn_enter(&call, activity, CALLER, FRAME))
         return UINT32_MAX;
     leave_after(&call, 1);
