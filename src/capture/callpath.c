@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unwind.h>
 
-enum { SPIN_LIMIT = 1 << 20, TRIE_SLOTS = 2 * GN_MAX_FRAMES, START_UP_FRAMES = 4 };
+enum { SPIN_LIMIT = 1 << 20, TRIE_SLOTS = 2 * GN_MAX_FRAMES };
 
 /* ---- the lock of what threads share: modules[] and frames[] ---- */
 
@@ -69,16 +69,15 @@ static bool in_module(struct gn_tag *segment, const struct gn_stack_frame *frame
     return frame->module && is(&segment->modules[frame->module]);
 }
 
-/* Leaves out the C library's start-up at the outer end and the MPI library's own frames at the inner one. */
+/* Leaves out the C library's start-up at the outer end, which may have been entered from _start, and the MPI
+ * library's own frames at the inner one. */
 static void trim(struct gn_tag *segment, const struct gn_stack_frame *frames, uint32_t *first, uint32_t *end)
 {
-    uint32_t count = *end;
     while (*end > 1 && in_module(segment, &frames[*end - 1], gn_module_is_mpi))
         --*end;
-    *first = 0;
-    for (uint32_t outer = 0; outer < START_UP_FRAMES && outer + 1 < count; outer++)
-        if (outer + 1 < *end && in_module(segment, &frames[outer], gn_module_is_libc))
-            *first = outer + 1;
+    *first = *end > 2 && in_module(segment, &frames[1], gn_module_is_libc) ? 1 : 0;
+    while (*first + 1 < *end && in_module(segment, &frames[*first], gn_module_is_libc))
+        ++*first;
 }
 
 /* Keeps each procedure once: a second, inner occurrence drops what lies between and takes its place. */
@@ -129,6 +128,11 @@ bool gn_code_at(struct gn_tag *segment, uintptr_t ip, struct gn_code *code)
     if (!code->function)
         code->function = ip;
     return true;
+}
+
+bool gn_code_is_start_up(struct gn_tag *segment, const struct gn_code *code)
+{
+    return code->module && gn_module_is_libc(&segment->modules[code->module]);
 }
 
 /* ---- the slow way ---- */

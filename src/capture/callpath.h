@@ -41,6 +41,8 @@ struct gn_code {
     uint16_t module;
 };
 bool gn_code_at(struct gn_tag *segment, uintptr_t ip, struct gn_code *code);
+/* Whether the code is of the library whose outermost frames are the start-up of a thread. */
+bool gn_code_is_start_up(struct gn_tag *segment, const struct gn_code *code);
 
 /* The registers where a wrapper with this frame address was called from `caller`. */
 static inline struct gn_registers gn_registers_of(uintptr_t caller, const void *frame);

@@ -30,6 +30,7 @@ void gn_paths_attach(struct gn_paths *p)
     p->stack_end = !is_main            ? (uintptr_t)pthread_self()
                    : &__libc_stack_end ? (uintptr_t)__libc_stack_end
                                        : UINTPTR_MAX;
+    p->base_ip = p->base_sp = 0;
     if (p->count == 0)
         forget(p);
 }
@@ -62,7 +63,7 @@ static const struct gn_code *code_of(struct gn_paths *p, struct gn_tag *segment,
 }
 
 static uint32_t add_node(struct gn_paths *p, struct gn_tag *segment, uint32_t *slot, uint32_t parent,
-                         uintptr_t ip)
+                         uintptr_t ip, uintptr_t sp)
 {
     const struct gn_code *code = code_of(p, segment, ip);
     if (!code || p->count == GN_PATH_NODES)
@@ -70,6 +71,8 @@ static uint32_t add_node(struct gn_paths *p, struct gn_tag *segment, uint32_t *s
     uint32_t index = p->count++;
     p->nodes[index] = (struct gn_path_node){
         .ip = ip, .rule = code->rule, .parent = parent, .follows = parent && parent + 1 == index};
+    if (ip == p->base_ip && sp == p->base_sp)
+        p->nodes[index].rule = gn_rule_of_kind(GN_RULE_KEPT);
     p->nodes[index + 1] = (struct gn_path_node){.ip = 0}; /* of the time before everything was forgotten */
     p->ends[index] = (struct gn_path_end){.function = code->function, .module = code->module};
     *slot = index;
@@ -88,7 +91,8 @@ static void pay(struct gn_paths *p)
         p->paid_since = gn_ticks();
 }
 
-uint32_t gn_paths_caller(struct gn_paths *p, struct gn_tag *segment, uint32_t parent, uintptr_t ip)
+uint32_t gn_paths_caller(struct gn_paths *p, struct gn_tag *segment, uint32_t parent, uintptr_t ip,
+                         uintptr_t sp)
 {
     if (parent && ip == p->nodes[parent].ip && is_run(p, parent))
         return parent;
@@ -96,7 +100,7 @@ uint32_t gn_paths_caller(struct gn_paths *p, struct gn_tag *segment, uint32_t pa
     if (!found) {
         pay(p);
         p->learned++;
-        found = add_node(p, segment, slot, parent, ip);
+        found = add_node(p, segment, slot, parent, ip, sp);
     }
     if (parent == 0)
         p->roots[gn_paths_root(ip)] = found;
@@ -116,15 +120,39 @@ static enum gn_walk_outcome walk_slowly(struct gn_paths *p, struct gn_tag *segme
     uint32_t count = gn_unwind_slowly(caller, frame, p->walked, GN_MAX_DEPTH);
     *node = 0;
     for (uint32_t i = 0; i < count; i++)
-        if ((*node = gn_paths_caller(p, segment, *node, p->walked[i].ip)) == 0)
+        if ((*node = gn_paths_caller(p, segment, *node, p->walked[i].ip, p->walked[i].sp)) == 0)
             return GN_WALK_NO_ROOM;
     return GN_WALK_ENDS;
+}
+
+/* Which frame the thread's start-up ends with, found once on a stack that can be walked to its end. */
+static void find_base(struct gn_paths *p, struct gn_tag *segment, struct gn_registers at)
+{
+    const uintptr_t end = at.sp < p->stack_end ? p->stack_end : UINTPTR_MAX;
+    struct gn_registers base = {.ip = 0};
+    bool outermost = false;
+    for (uint32_t depth = 0; depth < GN_MAX_DEPTH && !outermost; depth++) {
+        const struct gn_code *code = code_of(p, segment, at.ip);
+        if (!code)
+            return;
+        if (!gn_code_is_start_up(segment, code))
+            base.ip = gn_rule_kind(code->rule) == GN_RULE_END ? base.ip : 0; /* _start is the program's */
+        else if (!base.ip)
+            base = at;
+        outermost = gn_rule_kind(code->rule) == GN_RULE_END;
+        if (!outermost && !gn_rule_step(&at, code->rule, end))
+            return;
+    }
+    if (outermost) {
+        p->base_ip = base.ip;
+        p->base_sp = base.sp;
+    }
 }
 
 static enum gn_walk_outcome walk(struct gn_paths *p, struct gn_tag *segment, uint32_t *node, uintptr_t caller,
                                  const void *frame)
 {
-    *node = gn_paths_caller(p, segment, 0, caller);
+    *node = gn_paths_caller(p, segment, 0, caller, gn_registers_of(caller, frame).sp);
     if (!*node)
         return GN_WALK_NO_ROOM;
     enum gn_walk_outcome outcome = gn_paths_go(p, segment, node, gn_registers_of(caller, frame));
@@ -136,6 +164,8 @@ uint32_t gn_paths_walk_again(struct gn_paths *p, struct gn_tag *segment, uintptr
     uint32_t node;
     if (p->era != GN_GET(gn_unload_era))
         forget(p);
+    if (!p->base_sp)
+        find_base(p, segment, gn_registers_of(caller, frame));
     enum gn_walk_outcome outcome = walk(p, segment, &node, caller, frame);
     if (outcome == GN_WALK_IS_STALE || (outcome == GN_WALK_NO_ROOM && p->count == GN_PATH_NODES)) {
         forget(p);

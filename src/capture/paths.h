@@ -19,6 +19,10 @@
  * unloaded, everything is forgotten. Code outside of all modules (generated code) has no caller that could be
  * known; it is looked at again whenever something has been loaded since.
  *
+ * The frames of the C library's start-up (__libc_start_call_main, start_thread) stay on the stack for as long
+ * as their thread runs. So a walk that comes to the innermost of them, known by address and stack pointer, is
+ * at its end.
+ *
  * A procedure that calls itself at one place is one node more, however deep it is. When there are
  * GN_PATH_NODES nodes, everything is forgotten, too: memory is bounded, and a program with that many stacks
  * learns them anew now and then.
@@ -54,8 +58,9 @@ struct gn_paths {
     uint32_t era;
     unsigned long long modules_loaded; /* when code outside of them was last looked at */
     uintptr_t stack_end;
-    uint64_t learned, slow; /* nodes that were new, stacks that the library unwound: ever */
-    uint64_t paid_since;    /* ticks: since when the present walk takes longer than usual; 0: it does not */
+    uintptr_t base_ip, base_sp; /* the innermost frame of the C library's start-up; 0: not known */
+    uint64_t learned, slow;     /* nodes that were new, stacks that the library unwound: ever */
+    uint64_t paid_since; /* ticks: since when the present walk takes longer than usual; 0: it does not */
     uint32_t roots[GN_PATH_ROOTS];
     struct gn_path_node nodes[GN_PATH_NODES + 1]; /* the last one stays empty */
     struct gn_path_end ends[GN_PATH_NODES];
@@ -72,9 +77,10 @@ struct gn_paths {
 /* The calling thread takes it over; what is remembered stays. */
 void gn_paths_attach(struct gn_paths *paths);
 
-/* The node of the frame at `ip` that called the one of `parent` (0: the innermost), which is added when it is
- * new. 0: no room, or no lock. */
-uint32_t gn_paths_caller(struct gn_paths *paths, struct gn_tag *segment, uint32_t parent, uintptr_t ip);
+/* The node of the frame at `ip`, with stack pointer sp, that called the one of `parent` (0: the innermost),
+ * which is added when it is new. 0: no room, or no lock. */
+uint32_t gn_paths_caller(struct gn_paths *paths, struct gn_tag *segment, uint32_t parent, uintptr_t ip,
+                         uintptr_t sp);
 
 /* The rest of gn_paths_walk, where something is not as usual. */
 uint32_t gn_paths_walk_again(struct gn_paths *paths, struct gn_tag *segment, uintptr_t caller,
@@ -96,29 +102,36 @@ static inline uint32_t gn_paths_root(uintptr_t caller)
 /* A walk up the stack of the calling thread. */
 enum gn_walk_outcome { GN_WALK_ENDS, GN_WALK_IS_SLOW, GN_WALK_IS_STALE, GN_WALK_NO_ROOM };
 
-/* What the rule of a frame that has no usual one says. */
-static inline enum gn_walk_outcome gn_paths_unusual(const struct gn_paths *paths, struct gn_rule rule)
+/* What a node says whose rule does not lead on. */
+static inline enum gn_walk_outcome gn_paths_stop(const struct gn_paths *paths, struct gn_rule rule,
+                                                 uintptr_t sp)
 {
-    if (gn_rule_kind(rule) == GN_RULE_OUTSIDE && gn_modules_loaded() != paths->modules_loaded)
-        return GN_WALK_IS_STALE;
-    return gn_rule_kind(rule) == GN_RULE_SLOW ? GN_WALK_IS_SLOW : GN_WALK_ENDS;
+    switch (gn_rule_kind(rule)) {
+    case GN_RULE_KEPT:
+        return sp == paths->base_sp ? GN_WALK_ENDS : GN_WALK_IS_STALE;
+    case GN_RULE_OUTSIDE:
+        return gn_modules_loaded() == paths->modules_loaded ? GN_WALK_ENDS : GN_WALK_IS_STALE;
+    case GN_RULE_SLOW:
+        return GN_WALK_IS_SLOW;
+    default:
+        return GN_WALK_ENDS;
+    }
 }
 
 /* From `*node`, whose frame is at `at`, to the node at the stack's end. The frames of a new stack get nodes
  * one behind the other: so the next one is looked at first, whose place does not have to be loaded. */
-static inline enum gn_walk_outcome gn_paths_go(struct gn_paths *paths, struct gn_tag *segment, uint32_t *node,
-                                               struct gn_registers at)
+static inline __attribute__((always_inline)) enum gn_walk_outcome
+gn_paths_go(struct gn_paths *paths, struct gn_tag *segment, uint32_t *node, struct gn_registers at)
 {
     const struct gn_path_node *here = &paths->nodes[*node];
     const uintptr_t end = at.sp < paths->stack_end ? paths->stack_end : UINTPTR_MAX;
     enum gn_walk_outcome outcome = GN_WALK_ENDS;
     for (uint32_t depth = 1; depth < GN_MAX_DEPTH; depth++) {
-        if (__builtin_expect(gn_rule_kind(here->rule) >= GN_RULE_END, 0)) {
-            outcome = gn_paths_unusual(paths, here->rule);
+        const uintptr_t sp = at.sp;
+        if (__builtin_expect(!gn_rule_step(&at, here->rule, end), 0)) {
+            outcome = gn_paths_stop(paths, here->rule, sp);
             break;
         }
-        if (__builtin_expect(!gn_rule_step(&at, here->rule, end), 0))
-            break;
         if (__builtin_expect(here[1].ip == at.ip && here[1].follows, 1)) {
             here++;
             continue;
@@ -127,7 +140,7 @@ static inline enum gn_walk_outcome gn_paths_go(struct gn_paths *paths, struct gn
         if (__builtin_expect(paths->nodes[caller].ip != at.ip, 0)) {
             if (at.ip == 0)
                 break;
-            caller = gn_paths_caller(paths, segment, (uint32_t)(here - paths->nodes), at.ip);
+            caller = gn_paths_caller(paths, segment, (uint32_t)(here - paths->nodes), at.ip, at.sp);
             if (__builtin_expect(caller == 0, 0))
                 return GN_WALK_NO_ROOM;
         }
@@ -141,8 +154,8 @@ static inline enum gn_walk_outcome gn_paths_go(struct gn_paths *paths, struct gn
  * Walks the stack of the wrapper with frame address `frame`, called from `caller`. Returns the node at its
  * end; 0 when there was no lock to be had (nothing can be said of this call).
  */
-static inline uint32_t gn_paths_walk(struct gn_paths *paths, struct gn_tag *segment, uintptr_t caller,
-                                     const void *frame)
+static inline __attribute__((always_inline)) uint32_t
+gn_paths_walk(struct gn_paths *paths, struct gn_tag *segment, uintptr_t caller, const void *frame)
 {
     uint32_t node = paths->roots[gn_paths_root(caller)];
     if (__builtin_expect(paths->nodes[node].ip == caller && paths->era == GN_GET(gn_unload_era), 1) &&

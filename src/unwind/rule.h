@@ -8,7 +8,7 @@
  *
  *   CFA   the stack pointer that the caller had at its call     = sp + c, fp + c, or *(fp + c)
  *   ip    the return address                                    = *(CFA + r)
- *   fp    the caller's frame pointer                            unchanged, *(CFA + f), or *(fp + f)
+ *   fp    the caller's frame pointer                            unchanged, *(CFA + f), or *fp
  *
  * These forms cover what compilers emit on x86-64 (fp: rbp) and AArch64 (fp: x29); everything else, signal
  * frames among it, is GN_RULE_SLOW, which is a safe answer: somebody else has to unwind that stack.
@@ -24,10 +24,11 @@
 enum gn_rule_kind {
     GN_RULE_SP,        /* CFA = sp + offset; fp unchanged or *(CFA + f) */
     GN_RULE_FP,        /* CFA = fp + offset; likewise */
-    GN_RULE_REALIGNED, /* CFA = *(fp + offset), fp = *(fp + f): frames that realign the stack */
+    GN_RULE_REALIGNED, /* CFA = *(fp + offset), fp = *fp: frames that realign the stack */
     GN_RULE_END,       /* the outermost frame: it has no caller, or nothing is known of one */
     GN_RULE_SLOW,      /* not understood */
     GN_RULE_OUTSIDE,   /* code in no executable that is loaded: nothing is known of its caller now */
+    GN_RULE_KEPT,      /* never compiled: a mark of whoever keeps rules */
 };
 
 struct gn_rule {
@@ -87,26 +88,25 @@ static inline bool gn_rule_leads_up(uintptr_t sp, uintptr_t cfa, uintptr_t end)
 }
 
 /*
- * Goes on to the caller of *frame, whose rule is one of the first three kinds and which has sp % 8 == 0.
- * Stacks grow downwards and end below `end` (an address; UINTPTR_MAX where it is not known): a rule that
- * leads anywhere else is wrong there. False: it is, or there is no return address; *frame makes no sense
- * then.
+ * Goes on to the caller of *frame, which has sp % 8 == 0. Stacks grow downwards and end below `end` (an
+ * address; UINTPTR_MAX where it is not known): a rule that leads anywhere else is wrong there. False: it is,
+ * or the rule is none of the first three kinds; *frame makes no sense then.
  *
  * What is saved lies between sp and the CFA, or little below sp (unwind/cfi sees to that): reading it is safe
  * when the CFA is on the stack.
  */
 static inline bool gn_rule_step(struct gn_registers *frame, struct gn_rule rule, uintptr_t end)
 {
-    const uintptr_t offset = (uintptr_t)(intptr_t)(rule.cfa & ~7);
-    uintptr_t cfa = frame->sp + offset;
-    if (__builtin_expect((rule.cfa & 7) != GN_RULE_SP, 0)) {
-        cfa = frame->fp + offset;
-        if (__builtin_expect((rule.cfa & 7) == GN_RULE_REALIGNED, 0)) {
+    uintptr_t cfa = frame->sp + (uintptr_t)(intptr_t)rule.cfa;
+    if (__builtin_expect(gn_rule_kind(rule) != GN_RULE_SP, 0)) {
+        if (__builtin_expect(gn_rule_kind(rule) > GN_RULE_REALIGNED, 0))
+            return false;
+        cfa = frame->fp + (uintptr_t)(intptr_t)(rule.cfa & ~7);
+        if (__builtin_expect(gn_rule_kind(rule) == GN_RULE_REALIGNED, 0)) {
             if (!gn_rule_leads_up(frame->sp, cfa, end - 8))
                 return false;
-            frame->fp = gn_stack_word(frame->fp + (uintptr_t)(rule.fp_words * 8L));
+            frame->fp = gn_stack_word(frame->fp);
             cfa = gn_stack_word(cfa);
-            rule.fp_words = 0;
         }
         if (!gn_rule_leads_up(frame->sp, cfa, end))
             return false;
