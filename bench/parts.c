@@ -127,16 +127,16 @@ static __attribute__((noinline)) void part_clock(long iterations)
 /* Stands where a wrapper stands: the walk begins at its frame. */
 static __attribute__((noinline)) void walk_wrapper(long iterations)
 {
-    void *caller = GN_CALLER, *frame = GN_FRAME;
+    struct gn_registers at = gn_registers_of(GN_CALLER, GN_FRAME);
     for (long i = 0; i < iterations; i++)
-        KEEP(gn_paths_walk(&recorder->paths, gn_segment, (uintptr_t)caller, frame));
+        KEEP(gn_paths_walk(&recorder->paths, gn_segment, at));
 }
 
 static __attribute__((noinline)) void unwind_wrapper(long iterations)
 {
     static struct gn_registers frames[GN_MAX_DEPTH];
     for (long i = 0; i < iterations; i++)
-        KEEP(gn_unwind_slowly((uintptr_t)GN_CALLER, GN_FRAME, frames, GN_MAX_DEPTH));
+        KEEP(gn_unwind_slowly(gn_registers_of(GN_CALLER, GN_FRAME), frames, GN_MAX_DEPTH));
 }
 
 /* Entering again without leaving is what follows a longjmp out of a call; it costs one comparison more. */

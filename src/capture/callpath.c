@@ -138,7 +138,7 @@ bool gn_code_is_start_up(struct gn_tag *segment, const struct gn_code *code)
 /* ---- the slow way ---- */
 
 struct walk {
-    uintptr_t caller;
+    uintptr_t ip; /* of the first frame that counts */
     struct gn_registers *frames;
     uint32_t count, most;
 };
@@ -148,7 +148,7 @@ static int collect(void *unwinder, void *argument)
     struct _Unwind_Context *context = unwinder;
     struct walk *walk = argument;
     uintptr_t ip = _Unwind_GetIP(context);
-    if (walk->count == 0 && ip != walk->caller)
+    if (walk->count == 0 && ip != walk->ip)
         return _URC_NO_REASON; /* still our own frames */
     if (ip == 0)
         return _URC_END_OF_STACK;
@@ -156,11 +156,11 @@ static int collect(void *unwinder, void *argument)
     return walk->count < walk->most ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-uint32_t gn_unwind_slowly(uintptr_t caller, const void *frame, struct gn_registers *frames, uint32_t most)
+uint32_t gn_unwind_slowly(struct gn_registers at, struct gn_registers *frames, uint32_t most)
 {
-    struct walk walk = {caller, frames, 0, most};
+    struct walk walk = {at.ip, frames, 0, most};
     gn_guarded_backtrace(collect, &walk);
     if (walk.count == 0) /* no unwind information on our own way out: the caller is all we know */
-        walk.frames[walk.count++] = gn_registers_of(caller, frame);
+        walk.frames[walk.count++] = at;
     return walk.count;
 }

@@ -44,24 +44,40 @@ bool gn_code_at(struct gn_tag *segment, uintptr_t ip, struct gn_code *code);
 /* Whether the code is of the library whose outermost frames are the start-up of a thread. */
 bool gn_code_is_start_up(struct gn_tag *segment, const struct gn_code *code);
 
-/* The registers where a wrapper with this frame address was called from `caller`. */
-static inline struct gn_registers gn_registers_of(uintptr_t caller, const void *frame);
+/* In a wrapper: where it was called from, and what stands for its frame. */
+#define GN_CALLER __builtin_return_address(0)
+#if defined(__aarch64__)
+#define GN_FRAME __builtin_dwarf_cfa()
+#else
+#define GN_FRAME __builtin_frame_address(0)
+#endif
+
+/* The registers where a wrapper was called, from what these two were in it. Only for functions that the
+ * wrapper calls itself. */
+static inline __attribute__((always_inline)) struct gn_registers gn_registers_of(const void *caller,
+                                                                                 const void *frame);
 
 /* Unwinds the calling thread's stack by the library's unwinder, which understands every form: fills up to
- * `most` frames, innermost first, of which the first is the one that `caller` returns into. Returns how many,
- * at least one. */
-uint32_t gn_unwind_slowly(uintptr_t caller, const void *frame, struct gn_registers *frames, uint32_t most);
+ * `most` frames, innermost first, beginning with the one whose registers are `at`. Returns how many, at least
+ * one. */
+uint32_t gn_unwind_slowly(struct gn_registers at, struct gn_registers *frames, uint32_t most);
 
 /* _Unwind_Backtrace, whatever happens inside it: see unwind_guard.c. step gets the unwinder's context and
  * answers with a _Unwind_Reason_Code. False: the unwinder gave up. */
 bool gn_guarded_backtrace(int (*step)(void *context, void *argument), void *argument);
 
-/* Wrappers keep their frame pointer, and are entered with the return address as the last word on the stack.
- */
-static inline struct gn_registers gn_registers_of(uintptr_t caller, const void *frame)
+/* Wrappers keep their frame pointer. On x86-64 it points at the caller's one, above which is the return
+ * address, which was the last word on the stack; on AArch64 it points at the caller's one, and that lies
+ * anywhere in the frame. */
+static inline __attribute__((always_inline)) struct gn_registers gn_registers_of(const void *caller,
+                                                                                 const void *frame)
 {
-    return (struct gn_registers){
-        .ip = caller, .sp = (uintptr_t)frame + 2 * sizeof(void *), .fp = gn_stack_word((uintptr_t)frame)};
+#if defined(__aarch64__)
+    const uintptr_t sp = (uintptr_t)frame, fp_at = (uintptr_t)__builtin_frame_address(1);
+#else
+    const uintptr_t sp = (uintptr_t)frame + 16, fp_at = (uintptr_t)frame;
+#endif
+    return (struct gn_registers){.ip = (uintptr_t)caller, .sp = sp, .fp = gn_stack_word(fp_at)};
 }
 
 #endif

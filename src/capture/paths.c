@@ -113,11 +113,11 @@ uint32_t gn_paths_caller(struct gn_paths *p, struct gn_tag *segment, uint32_t pa
 
 /* The whole stack by the library's unwinder, and down the trie along what it found. */
 static enum gn_walk_outcome walk_slowly(struct gn_paths *p, struct gn_tag *segment, uint32_t *node,
-                                        uintptr_t caller, const void *frame)
+                                        struct gn_registers at)
 {
     pay(p);
     p->slow++;
-    uint32_t count = gn_unwind_slowly(caller, frame, p->walked, GN_MAX_DEPTH);
+    uint32_t count = gn_unwind_slowly(at, p->walked, GN_MAX_DEPTH);
     *node = 0;
     for (uint32_t i = 0; i < count; i++)
         if ((*node = gn_paths_caller(p, segment, *node, p->walked[i].ip, p->walked[i].sp)) == 0)
@@ -149,27 +149,27 @@ static void find_base(struct gn_paths *p, struct gn_tag *segment, struct gn_regi
     }
 }
 
-static enum gn_walk_outcome walk(struct gn_paths *p, struct gn_tag *segment, uint32_t *node, uintptr_t caller,
-                                 const void *frame)
+static enum gn_walk_outcome walk(struct gn_paths *p, struct gn_tag *segment, uint32_t *node,
+                                 struct gn_registers at)
 {
-    *node = gn_paths_caller(p, segment, 0, caller, gn_registers_of(caller, frame).sp);
+    *node = gn_paths_caller(p, segment, 0, at.ip, at.sp);
     if (!*node)
         return GN_WALK_NO_ROOM;
-    enum gn_walk_outcome outcome = gn_paths_go(p, segment, node, gn_registers_of(caller, frame));
-    return outcome == GN_WALK_IS_SLOW ? walk_slowly(p, segment, node, caller, frame) : outcome;
+    enum gn_walk_outcome outcome = gn_paths_go(p, segment, node, at);
+    return outcome == GN_WALK_IS_SLOW ? walk_slowly(p, segment, node, at) : outcome;
 }
 
-uint32_t gn_paths_walk_again(struct gn_paths *p, struct gn_tag *segment, uintptr_t caller, const void *frame)
+uint32_t gn_paths_walk_again(struct gn_paths *p, struct gn_tag *segment, struct gn_registers at)
 {
     uint32_t node;
     if (p->era != GN_GET(gn_unload_era))
         forget(p);
     if (!p->base_sp)
-        find_base(p, segment, gn_registers_of(caller, frame));
-    enum gn_walk_outcome outcome = walk(p, segment, &node, caller, frame);
+        find_base(p, segment, at);
+    enum gn_walk_outcome outcome = walk(p, segment, &node, at);
     if (outcome == GN_WALK_IS_STALE || (outcome == GN_WALK_NO_ROOM && p->count == GN_PATH_NODES)) {
         forget(p);
-        outcome = walk(p, segment, &node, caller, frame);
+        outcome = walk(p, segment, &node, at);
     }
     return outcome == GN_WALK_ENDS ? node : 0;
 }
@@ -191,26 +191,23 @@ uint32_t gn_paths_path(struct gn_paths *p, struct gn_tag *segment, uint32_t node
 
 /* ---- what is on the stack ---- */
 
-bool gn_paths_contain(struct gn_paths *p, struct gn_tag *segment, uintptr_t now_caller, const void *now_frame,
-                      uintptr_t caller, const void *frame)
+bool gn_paths_contain(struct gn_paths *p, struct gn_tag *segment, struct gn_registers at,
+                      struct gn_registers wanted)
 {
-    const struct gn_registers wanted = gn_registers_of(caller, frame);
-    struct gn_registers at = gn_registers_of(now_caller, now_frame);
+    const struct gn_registers from = at;
     const uintptr_t end = at.sp < p->stack_end ? p->stack_end : UINTPTR_MAX;
     if (p->era != GN_GET(gn_unload_era))
         forget(p);
-    bool slow = false;
-    while (at.sp < wanted.sp && !slow) {
+    while (at.sp < wanted.sp) {
         const struct gn_code *code = code_of(p, segment, at.ip);
-        slow = !code || gn_rule_kind(code->rule) == GN_RULE_SLOW;
-        if (slow || gn_rule_kind(code->rule) >= GN_RULE_END || !gn_rule_step(&at, code->rule, end))
+        if (!code || gn_rule_kind(code->rule) == GN_RULE_SLOW)
             break;
+        if (!gn_rule_step(&at, code->rule, end))
+            return false;
     }
     if (at.sp >= wanted.sp)
         return at.sp == wanted.sp && at.ip == wanted.ip;
-    if (!slow)
-        return false;
-    uint32_t count = gn_unwind_slowly(now_caller, now_frame, p->walked, GN_MAX_DEPTH);
+    uint32_t count = gn_unwind_slowly(from, p->walked, GN_MAX_DEPTH);
     for (uint32_t i = 0; i < count; i++)
         if (p->walked[i].sp == wanted.sp && p->walked[i].ip == wanted.ip)
             return true;

@@ -83,16 +83,15 @@ uint32_t gn_paths_caller(struct gn_paths *paths, struct gn_tag *segment, uint32_
                          uintptr_t sp);
 
 /* The rest of gn_paths_walk, where something is not as usual. */
-uint32_t gn_paths_walk_again(struct gn_paths *paths, struct gn_tag *segment, uintptr_t caller,
-                             const void *frame);
+uint32_t gn_paths_walk_again(struct gn_paths *paths, struct gn_tag *segment, struct gn_registers at);
 
 /* The path at the end `node` of a walk. *cut: as in gn_callpath_find. */
 uint32_t gn_paths_path(struct gn_paths *paths, struct gn_tag *segment, uint32_t node, bool *cut);
 
-/* Whether the wrapper with frame address `frame` that was called from `caller` is still on the calling
- * thread's stack, below the one that is there now. */
-bool gn_paths_contain(struct gn_paths *paths, struct gn_tag *segment, uintptr_t now_caller,
-                      const void *now_frame, uintptr_t caller, const void *frame);
+/* Whether the frame that was at `wanted` when it called a wrapper is still on the calling thread's stack, at
+ * or above `at`. */
+bool gn_paths_contain(struct gn_paths *paths, struct gn_tag *segment, struct gn_registers at,
+                      struct gn_registers wanted);
 
 static inline uint32_t gn_paths_root(uintptr_t caller)
 {
@@ -151,18 +150,17 @@ gn_paths_go(struct gn_paths *paths, struct gn_tag *segment, uint32_t *node, stru
 }
 
 /*
- * Walks the stack of the wrapper with frame address `frame`, called from `caller`. Returns the node at its
+ * Walks the calling thread's stack from the frame at `at`, which called a wrapper. Returns the node at its
  * end; 0 when there was no lock to be had (nothing can be said of this call).
  */
 static inline __attribute__((always_inline)) uint32_t
-gn_paths_walk(struct gn_paths *paths, struct gn_tag *segment, uintptr_t caller, const void *frame)
+gn_paths_walk(struct gn_paths *paths, struct gn_tag *segment, struct gn_registers at)
 {
-    uint32_t node = paths->roots[gn_paths_root(caller)];
-    if (__builtin_expect(paths->nodes[node].ip == caller && paths->era == GN_GET(gn_unload_era), 1) &&
-        __builtin_expect(gn_paths_go(paths, segment, &node, gn_registers_of(caller, frame)) == GN_WALK_ENDS,
-                         1))
+    uint32_t node = paths->roots[gn_paths_root(at.ip)];
+    if (__builtin_expect(paths->nodes[node].ip == at.ip && paths->era == GN_GET(gn_unload_era), 1) &&
+        __builtin_expect(gn_paths_go(paths, segment, &node, at) == GN_WALK_ENDS, 1))
         return node;
-    return gn_paths_walk_again(paths, segment, caller, frame);
+    return gn_paths_walk_again(paths, segment, at);
 }
 
 #endif

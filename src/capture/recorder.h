@@ -144,8 +144,7 @@ struct gn_recorder {
     uint64_t owed_ticks;      /* cost after the last call, known exactly; lies in the next edge */
     bool inside;
     bool off;
-    void *inside_frame;
-    uintptr_t inside_caller; /* where that call returns to */
+    struct gn_registers inside_from; /* where that call was made */
     uint32_t off_node;
     uint32_t region_depth;
     uint32_t regions_beyond; /* begun deeper than the stack keeps */
