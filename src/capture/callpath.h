@@ -73,7 +73,7 @@ static inline __attribute__((always_inline)) struct gn_registers gn_registers_of
                                                                                  const void *frame)
 {
 #if defined(__aarch64__)
-    const uintptr_t sp = (uintptr_t)frame, fp_at = (uintptr_t)__builtin_frame_address(1);
+    const uintptr_t sp = (uintptr_t)frame, fp_at = gn_stack_word((uintptr_t)__builtin_frame_address(0));
 #else
     const uintptr_t sp = (uintptr_t)frame + 16, fp_at = (uintptr_t)frame;
 #endif
