@@ -9,6 +9,7 @@
  */
 #include "deep.h"
 #include "timing.h"
+#include "two_clocks.h"
 
 #include "capture/classes.h"
 #include "capture/comms.h"
@@ -28,8 +29,6 @@ enum {
     A_REQUEST = 0x9990,
     RING_EVENTS = 1 << 18
 };
-
-#define KEEP(value) __asm__ volatile("" ::"r"(value) : "memory")
 
 /* The plain unwinder: the guarded one of capture/unwind_guard.c needs a linker's help. */
 bool gn_guarded_backtrace(int (*step)(void *context, void *argument), void *argument)
@@ -108,21 +107,6 @@ static void answer_for_mpi(void)
 
 static struct gn_call prepared; /* an entered call, for the parts that are about its end */
 static struct gn_recorder *recorder;
-
-static __attribute__((noinline)) void part_loop(long iterations)
-{
-    for (long i = 0; i < iterations; i++)
-        KEEP(i);
-}
-
-static __attribute__((noinline)) void part_clock(long iterations)
-{
-    for (long i = 0; i < iterations; i++) {
-        uint64_t begin_ticks = gn_ticks();
-        KEEP(begin_ticks);
-        KEEP(gn_ticks() - begin_ticks);
-    }
-}
 
 /* Stands where a wrapper stands: the walk begins at its frame. */
 static __attribute__((noinline)) void walk_wrapper(long iterations)
@@ -316,8 +300,8 @@ static struct part {
     long iterations;
     double *batch_ns;
 } parts[] = {
-    {.name = "the loop itself", .run = part_loop},
-    {.name = "two clock readings", .run = part_clock},
+    {.name = "the loop itself", .run = two_clocks_loop},
+    {.name = "two clock readings", .run = two_clocks_read},
     {.name = "walk, 12 frames", .run = part_walk},
     {.name = "publishing the state, once", .run = part_show},
     {.name = "statistics of one record", .run = part_stats},
