@@ -37,8 +37,8 @@ void gn_paths_attach(struct gn_paths *p)
 
 static uint32_t slot_of(uint32_t parent, uintptr_t ip)
 {
-    uint64_t key = (ip ^ ((uint64_t)parent << 44)) * 0x9e3779b97f4a7c15ull;
-    return (uint32_t)(key >> 32) & (2 * GN_PATH_NODES - 1u);
+    uint64_t key = (ip + parent * 0xc2b2ae3d27d4eb4full) * 0x9e3779b97f4a7c15ull;
+    return (uint32_t)(key >> 40) & (2 * GN_PATH_NODES - 1u);
 }
 
 static uint32_t *find_slot(struct gn_paths *p, uint32_t parent, uintptr_t ip)
