@@ -10,7 +10,7 @@
 enum { SHOWN = 3 };
 #define EXPORT __attribute__((visibility("default"), noinline))
 
-static atomic_ulong calls, cut, unwound, wrong_walks, wrong_paths, frames_seen;
+static atomic_ulong calls, cut, wrong_walks, wrong_paths, frames_seen;
 
 __attribute__((constructor)) static void open_probe(void)
 {
@@ -87,11 +87,9 @@ EXPORT void probe(void)
     struct probe_frame frames[PROBE_MAX_FRAMES];
     struct probe_kept kept[PROBE_MAX_FRAMES];
     void *caller = __builtin_return_address(0), *frame = __builtin_frame_address(0);
-    unsigned long before = gn_probe_unwound();
     atomic_fetch_add(&calls, 1);
     unsigned count = reference_walk((uintptr_t)caller, truth, PROBE_MAX_FRAMES);
     int kept_count = gn_probe_recorded(caller, frame, kept, PROBE_MAX_FRAMES);
-    atomic_fetch_add(&unwound, gn_probe_unwound() - before);
     atomic_fetch_add(&frames_seen, count);
     same_walk(truth, count, frames, gn_probe_path(caller, frame, frames, PROBE_MAX_FRAMES));
     if (kept_count < 0)
@@ -113,8 +111,8 @@ EXPORT unsigned long probe_calls(void)
 EXPORT unsigned long probe_report(void)
 {
     unsigned long all = atomic_load(&calls), wrong = atomic_load(&wrong_walks) + atomic_load(&wrong_paths);
-    printf("calls %lu frames %lu unwound %lu cut %lu wrong_walks %lu wrong_paths %lu\n", all,
-           atomic_load(&frames_seen), atomic_load(&unwound), atomic_load(&cut), atomic_load(&wrong_walks),
-           atomic_load(&wrong_paths));
+    printf("calls %lu frames %lu unwound %lu paths %u cut %lu wrong_walks %lu wrong_paths %lu\n", all,
+           atomic_load(&frames_seen), gn_probe_unwound(), gn_probe_paths(), atomic_load(&cut),
+           atomic_load(&wrong_walks), atomic_load(&wrong_paths));
     return wrong;
 }

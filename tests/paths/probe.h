@@ -50,8 +50,10 @@ unsigned gn_probe_path(void *caller, void *frame, struct probe_frame *frames, un
 /* What the recorder says about a call of that wrapper, which may come from what it remembers: the path,
  * outermost first. Returns the number of frames; -1: a table is full, the path was cut. */
 int gn_probe_recorded(void *caller, void *frame, struct probe_kept *kept, unsigned max);
-/* How many of the recorder's calls were unwound in full; of this thread. */
+/* How many of the recorder's calls were unwound in full, in all threads. */
 unsigned long gn_probe_unwound(void);
+/* How many different frames the paths have that were found, as a tree. */
+unsigned gn_probe_paths(void);
 
 /* ---- the reference ---- */
 

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-enum { MAX_DEPTH = 40, FUEL = 60, SCRIPTS = 40, STACK_BYTES = 1 << 18, PLUGINS = 3, RARELY = 64 };
+enum { MAX_DEPTH = 40, FUEL = 60, SCRIPTS = 40, STACK_BYTES = 1 << 18, PLUGINS = 3, RARELY = 256 };
 
 __thread struct state state;
 static const char *folder;

@@ -65,5 +65,13 @@ int gn_probe_recorded(void *caller, void *frame, struct probe_kept *kept, unsign
 
 unsigned long gn_probe_unwound(void)
 {
-    return here ? (unsigned long)GN_GET(here->unwound) : 0;
+    unsigned long sum = 0;
+    for (uint32_t i = 0; i < GN_OBSERVE(gn_segment->location_count) && i < LOCATIONS; i++)
+        sum += (unsigned long)GN_GET(gn_segment->locations[i].unwound);
+    return sum;
+}
+
+unsigned gn_probe_paths(void)
+{
+    return GN_GET(gn_segment->frame_count);
 }
