@@ -120,6 +120,8 @@ static void take_signals(void)
  */
 NOINLINE void through_signal(int depth)
 {
+    if (draw(4)) /* or half of all stacks would have a signal's frame, and be walked slowly */
+        return;
     signal_depth = depth;
     raise(draw(2) && !in_coroutine ? SIGUSR1 : SIGUSR2);
     SITE(signal);
@@ -128,6 +130,8 @@ NOINLINE void through_signal(int depth)
 NOINLINE void through_trap(int depth)
 {
     volatile int steps = depth;
+    if (draw(4))
+        return;
     signal_depth = depth;
     __asm__ volatile("ud2" ::: "memory");
     steps++;
@@ -142,6 +146,8 @@ void trap_at_once(void);
 
 NOINLINE void through_first_trap(int depth)
 {
+    if (draw(4))
+        return;
     signal_depth = depth;
     trap_at_once();
     SITE(first_trap);

@@ -23,14 +23,15 @@ int gn_probe_open(void)
     return gn_recorder_open(segment, gn_ticks());
 }
 
+/* By the library's unwinder: what a walk finds shows in the recorder's path only, since it keeps a procedure
+ * that calls itself once. */
 unsigned gn_probe_path(void *caller, void *frame, struct probe_frame *frames, unsigned max)
 {
-    static __thread struct gn_unwound unwound;
-    gn_callpath_unwind(gn_segment, (uintptr_t)caller, frame, &unwound);
-    unsigned count = unwound.depth < max ? unwound.depth : max;
-    for (unsigned i = 0; i < count; i++)
-        frames[i].ip = unwound.frames[i].ip;
-    return count;
+    static __thread struct gn_registers walked[GN_MAX_DEPTH];
+    unsigned count = gn_unwind_slowly(gn_registers_of(caller, frame), walked, GN_MAX_DEPTH);
+    for (unsigned i = 0; i < count && i < max; i++)
+        frames[i].ip = walked[i].ip;
+    return count < max ? count : max;
 }
 
 static unsigned read_path(uint32_t path, struct probe_kept *kept, unsigned max)
