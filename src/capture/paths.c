@@ -183,7 +183,7 @@ uint32_t gn_paths_path(struct gn_paths *p, struct gn_tag *segment, uint32_t node
             p->stack[count++] = (struct gn_stack_frame){
                 .ip = p->nodes[i].ip, .function = p->ends[i].function, .module = p->ends[i].module};
         end->path = gn_callpath_find(segment, p->stack, count, &end->cut);
-        end->known = true;
+        end->known = !end->cut || GN_GET(segment->frame_count) == GN_MAX_FRAMES; /* else: no lock */
     }
     *cut = end->cut;
     return end->path;
