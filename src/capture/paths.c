@@ -13,10 +13,11 @@ extern void *__libc_stack_end __attribute__((weak));
 
 static void forget(struct gn_paths *p)
 {
-    memset(p->table, 0, sizeof p->table);
-    memset(p->roots, 0, sizeof p->roots);
-    memset(p->codes, 0, sizeof p->codes);
-    memset(p->nodes, 0, sizeof p->nodes[0]);
+    if (p->count) { /* else it is all zero, and not in memory yet */
+        memset(p->table, 0, sizeof p->table);
+        memset(p->roots, 0, sizeof p->roots);
+        memset(p->codes, 0, sizeof p->codes);
+    }
     p->nodes[0].ip = 1;
     p->count = 1;
     p->era = GN_GET(gn_unload_era);
