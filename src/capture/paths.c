@@ -63,8 +63,8 @@ static const struct gn_code *code_of(struct gn_paths *p, struct gn_tag *segment,
     return &p->codes[slot].code;
 }
 
-static uint32_t add_node(struct gn_paths *p, struct gn_tag *segment, uint32_t *slot, uint32_t parent,
-                         uintptr_t ip, uintptr_t sp)
+static uint32_t add_node(struct gn_paths *p, struct gn_tag *segment, uint32_t parent, uintptr_t ip,
+                         uintptr_t sp)
 {
     const struct gn_code *code = code_of(p, segment, ip);
     if (!code || p->count == GN_PATH_NODES)
@@ -76,7 +76,6 @@ static uint32_t add_node(struct gn_paths *p, struct gn_tag *segment, uint32_t *s
         p->nodes[index].rule = gn_rule_of_kind(GN_RULE_KEPT);
     p->nodes[index + 1] = (struct gn_path_node){.ip = 0}; /* of the time before everything was forgotten */
     p->ends[index] = (struct gn_path_end){.function = code->function, .module = code->module};
-    *slot = index;
     return index;
 }
 
@@ -97,11 +96,16 @@ uint32_t gn_paths_caller(struct gn_paths *p, struct gn_tag *segment, uint32_t pa
 {
     if (parent && ip == p->nodes[parent].ip && is_run(p, parent))
         return parent;
-    uint32_t *slot = find_slot(p, parent, ip), found = *slot;
+    if (parent && p->nodes[parent + 1].follows && p->nodes[parent + 1].ip == ip)
+        return parent + 1;
+    const bool is_last = parent && parent + 1 == p->count; /* and has no caller yet: no need to look for it */
+    uint32_t *slot = is_last ? NULL : find_slot(p, parent, ip), found = slot ? *slot : 0;
     if (!found) {
         pay(p);
         p->learned++;
-        found = add_node(p, segment, slot, parent, ip, sp);
+        found = add_node(p, segment, parent, ip, sp);
+        if (slot)
+            *slot = found;
     }
     if (parent == 0)
         p->roots[gn_paths_root(ip)] = found;

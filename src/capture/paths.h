@@ -64,7 +64,7 @@ struct gn_paths {
     uint32_t roots[GN_PATH_ROOTS];
     struct gn_path_node nodes[GN_PATH_NODES + 1]; /* the last one stays empty */
     struct gn_path_end ends[GN_PATH_NODES];
-    uint32_t table[2 * GN_PATH_NODES]; /* (parent, ip) → node */
+    uint32_t table[2 * GN_PATH_NODES]; /* (parent, ip) → node, of those that do not follow their parent */
     struct {                           /* by address: for nodes that are new */
         uintptr_t ip;
         struct gn_code code;
