@@ -13,10 +13,11 @@ extern void *__libc_stack_end __attribute__((weak));
 
 static void forget(struct gn_paths *p)
 {
-    memset(p->table, 0, sizeof p->table);
-    memset(p->roots, 0, sizeof p->roots);
-    memset(p->codes, 0, sizeof p->codes);
-    memset(p->nodes, 0, sizeof p->nodes[0]);
+    if (p->count) { /* else it is all zero, and not in memory yet */
+        memset(p->table, 0, sizeof p->table);
+        memset(p->roots, 0, sizeof p->roots);
+        memset(p->codes, 0, sizeof p->codes);
+    }
     p->nodes[0].ip = 1;
     p->count = 1;
     p->era = GN_GET(gn_unload_era);
@@ -37,8 +38,8 @@ void gn_paths_attach(struct gn_paths *p)
 
 static uint32_t slot_of(uint32_t parent, uintptr_t ip)
 {
-    uint64_t key = (ip ^ ((uint64_t)parent << 44)) * 0x9e3779b97f4a7c15ull;
-    return (uint32_t)(key >> 32) & (2 * GN_PATH_NODES - 1u);
+    uint64_t key = (ip + parent * 0xc2b2ae3d27d4eb4full) * 0x9e3779b97f4a7c15ull;
+    return (uint32_t)(key >> 40) & (2 * GN_PATH_NODES - 1u);
 }
 
 static uint32_t *find_slot(struct gn_paths *p, uint32_t parent, uintptr_t ip)
@@ -183,7 +184,7 @@ uint32_t gn_paths_path(struct gn_paths *p, struct gn_tag *segment, uint32_t node
             p->stack[count++] = (struct gn_stack_frame){
                 .ip = p->nodes[i].ip, .function = p->ends[i].function, .module = p->ends[i].module};
         end->path = gn_callpath_find(segment, p->stack, count, &end->cut);
-        end->known = true;
+        end->known = !end->cut || GN_GET(segment->frame_count) == GN_MAX_FRAMES; /* else: no lock */
     }
     *cut = end->cut;
     return end->path;

@@ -33,7 +33,7 @@
 #include "capture/callpath.h"
 #include "capture/modules.h"
 
-enum { GN_PATH_NODES = 1 << 16, GN_PATH_ROOTS = 1 << 9, GN_CODE_CACHE = 1 << 13 };
+enum { GN_PATH_NODES = 1 << 15, GN_PATH_ROOTS = 1 << 9, GN_CODE_CACHE = 1 << 12 };
 
 /* Half a cache line. Node 0 stands for none; its ip is no return address. */
 struct gn_path_node {

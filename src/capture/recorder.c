@@ -79,7 +79,7 @@ static uint32_t find_node_at(struct gn_recorder *r, uint32_t end, uint32_t activ
     if (cut)
         GN_LOST(r, paths);
     uint32_t node = find_node(r, activity, path, name);
-    if (end) {
+    if (end && r->paths.ends[end].known) {
         r->paths.nodes[end].activity = named_activity(activity, name);
         r->paths.nodes[end].graph_node = node;
     }
