@@ -42,6 +42,10 @@ struct gn_watched *gn_watched_ancestor(struct gn_watched_list *list, int pid);
  * value. */
 int gn_watched_make_segment(struct gn_watched *watched, uint32_t locations);
 
+/* Reads the processor time of a process that has not said so itself into its segment; nothing where it is not
+ * known. */
+void gn_watched_read_cpu(struct gn_watched *watched);
+
 /* Notes that its handle became readable: it has ended. */
 void gn_watched_ended(struct gn_watched *watched);
 

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-enum { MAX_DEPTH = 40, FUEL = 60, SCRIPTS = 40, STACK_BYTES = 1 << 18, PLUGINS = 3, RARELY = 256 };
+enum { MAX_DEPTH = 40, FUEL = 60, SCRIPTS = 40, STACK_BYTES = 1 << 18, PLUGINS = 3, RARELY = 256, LITTLE_FUEL = 6 };
 
 __thread struct state state;
 static const char *folder;
@@ -158,6 +158,7 @@ NOINLINE void through_first_trap(int depth)
 static void *run_thread(void *from)
 {
     state = *(struct state *)from;
+    state.fuel = LITTLE_FUEL; /* or there would be more different paths than a process has room for */
     begin_boundary();
     any(0);
     *(struct state *)from = state;
@@ -235,6 +236,7 @@ NOINLINE void through_plugin(int depth)
         _Exit(2);
     }
     begin_boundary(); /* or it would stay open */
+    state.fuel = LITTLE_FUEL;
     entry(depth);
     before.noise = state.noise;
     state = before; /* what comes is the same as without */
