@@ -255,10 +255,8 @@ static void part_request(long iterations)
 {
     const struct gn_request request = {.recorder = recorder, .node = 2, .kind = GN_RECEIVE};
     for (long i = 0; i < iterations; i++) {
-        gn_request_follow(A_REQUEST, &request, NULL, NULL);
-        int32_t position = gn_request_find(A_REQUEST);
-        gn_request_hold(position, A_REQUEST);
-        gn_request_drop(position);
+        gn_request_follow(0, A_REQUEST, &request, NULL, NULL);
+        gn_request_drop(gn_request_take(A_REQUEST, GN_NEWEST));
     }
 }
 
@@ -272,6 +270,7 @@ static void part_receive(long iterations)
         gn_after_irecv(&call, 1, 0, SUBCOMM, &request);
         gn_before_waitall(&call, 1, &request, (void **)&statuses);
         gn_after_waitall(&call, statuses);
+        gn_settle_requests(&call, 0);
     }
 }
 
@@ -336,7 +335,7 @@ static struct part {
     {.name = "world rank, cached", .run = part_world_rank},
     {.name = "message to a peer", .run = part_peer},
     {.name = "message size", .run = part_size},
-    {.name = "request: follow, find, drop", .run = part_request},
+    {.name = "request: follow, take, drop", .run = part_request},
     {.name = "receive: Irecv to Waitall", .run = part_receive},
     {.name = "full unwinding, 12 frames", .run = part_unwind},
 };

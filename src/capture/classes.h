@@ -100,6 +100,8 @@ void gn_before_comm_free(struct gn_call *call, void *comm);
 void gn_after_comm_free(struct gn_call *call);
 void gn_after_io(struct gn_call *call, int count, gn_handle type);
 
+/* The handle of a request that this call has started. */
+gn_handle gn_new_request(struct gn_call *call, const void *request);
 /* Follows a request that this call has started, to its completion. trace and parts may be NULL. False: there
  * is no room, which is counted. */
 bool gn_follow(struct gn_call *call, gn_handle handle, struct gn_request request,

@@ -169,6 +169,8 @@ static void know_yourself(void)
     GN_PMPI(Get_library_version, (char *, int *))(version, &bytes);
     gn_segment->world = size;
     gn_segment->thread_level = level;
+    if (level < GN_THREAD_MULTIPLE)
+        gn_requests_serial();
     snprintf(gn_segment->library, sizeof gn_segment->library, "%.*s", (int)strcspn(version, ",\n"), version);
     gn_comms_begin(rank, size);
     gn_segment->rank = rank;

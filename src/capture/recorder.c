@@ -229,7 +229,7 @@ static void start_graph(struct gn_recorder *r, uint64_t start_ticks)
 /* The call under way will not come back to its wrapper. */
 static void abandon_call(struct gn_recorder *r, uint64_t ticks)
 {
-    gn_drop_held(r);
+    gn_drop_kept(r);
     GN_LOST(r, calls);
     r->inside = false;
     if (r->tracer.in_call)
@@ -380,7 +380,7 @@ bool gn_enter(struct gn_call *call, uint32_t activity, void *caller, void *frame
     }
     call->bytes = 0;
     call->messages = 0;
-    call->followed = 0;
+    call->list_count = call->fortran = 0;
     call->node = gn_memo_find(&r->memo, activity, (uintptr_t)caller, frame);
     if (__builtin_expect(call->node == UINT32_MAX, 0))
         enter_unknown(call, activity, caller, frame);
@@ -440,8 +440,8 @@ void gn_leave(struct gn_call *call, int result)
     struct gn_location *location = r->location;
     if (gn_is_closed()) /* a child made inside the call */
         return;
-    if (call->followed)
-        gn_settle_requests(call);
+    if (call->list_count)
+        gn_settle_requests(call, result);
     uint64_t before_ticks = call->exact ? call->enter_ticks - call->begin_ticks + r->owed_ticks : 0;
     pass_edge(r, call->node, call->enter_ticks, call->bytes, call->exact, before_ticks);
     r->owed_ticks = 0;

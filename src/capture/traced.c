@@ -93,10 +93,10 @@ static void trace_completion(struct gn_call *call, uint8_t kind, const struct gn
 /* For small sends (and collectives of one rank) both libraries hand out one and the same handle, of a request
  * that is complete: which of them a Wait is for cannot be told. While one of them is followed, the others are
  * over at once. */
-static bool is_shared(gn_handle handle)
+static bool is_shared(const struct gn_call *call, gn_handle handle)
 {
-    int32_t position = gn_request_find(handle);
-    if (position < 0)
+    int32_t position = gn_request_find(handle, GN_NEWEST);
+    if (position < 0 || !gn_request_is_open(call->recorder->location_index, handle))
         return false;
     uint8_t kind = gn_request_at(position)->kind;
     return kind >= GN_SEND && kind != GN_MESSAGE;
@@ -105,7 +105,7 @@ static bool is_shared(gn_handle handle)
 static void follow_to_the_end(struct gn_call *call, gn_handle handle, enum gn_request_kind kind,
                               const struct gn_request_trace *trace, const struct gn_part *parts)
 {
-    if (is_shared(handle) || !gn_follow(call, handle, (struct gn_request){.kind = kind}, trace, parts))
+    if (is_shared(call, handle) || !gn_follow(call, handle, (struct gn_request){.kind = kind}, trace, parts))
         trace_completion(call, kind, trace, parts);
 }
 
@@ -244,7 +244,7 @@ void gn_traced_rma(struct gn_call *call, enum gn_event_kind kind, int target, gn
     event.bytes_sent = kind == GN_EVENT_RMA_GET ? 0 : call->bytes;
     event.bytes_received = kind == GN_EVENT_RMA_PUT ? 0 : call->bytes;
     if (request)
-        gn_traced_request(call, gn_request_handle(call->binding, request, 0), GN_ONE_SIDED, &event,
+        gn_traced_request(call, gn_new_request(call, request), GN_ONE_SIDED, &event,
                           (struct gn_request_trace){.comm = event.comm});
     else
         gn_record_event(call, &event);
@@ -257,7 +257,7 @@ void gn_traced_io(struct gn_call *call, const void *request)
         gn_event_bare(GN_EVENT_IO_BEGIN, call->recorder->location_index, call->enter_ticks);
     event.bytes_sent = call->bytes;
     if (request) {
-        gn_traced_request(call, gn_request_handle(call->binding, request, 0), GN_FILE, &event,
+        gn_traced_request(call, gn_new_request(call, request), GN_FILE, &event,
                           (struct gn_request_trace){.bytes_sent = call->bytes});
         return;
     }
