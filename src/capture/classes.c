@@ -138,8 +138,7 @@ static void follow_receive(struct gn_call *call, gn_handle handle, struct gn_req
                            struct gn_event *event)
 {
     struct gn_request_trace trace = {.comm = event->comm};
-    if (call->traced == GN_TRACED)
-        trace.id = event->request = gn_tracer_new_id(&call->recorder->tracer);
+    trace.id = event->request = gn_traced_name(call, false);
     gn_record_event(call, event);
     gn_follow(call, handle, request, trace.id ? &trace : NULL, NULL);
 }
@@ -185,8 +184,14 @@ void gn_after_mprobe(struct gn_call *call, int source, int tag, gn_handle comm, 
 void gn_after_improbe(struct gn_call *call, int source, int tag, gn_handle comm, const int *flag,
                       void *message_handle)
 {
+    call->idle = !*flag;
     if (*flag)
         gn_after_mprobe(call, source, tag, comm, message_handle);
+}
+
+void gn_after_iprobe(struct gn_call *call, const int *flag)
+{
+    call->idle = !*flag;
 }
 
 void gn_before_imrecv(struct gn_call *call, void *message_handle)
@@ -347,10 +352,14 @@ static void list_is_settled(struct gn_recorder *r)
 
 void gn_before_request_free(struct gn_call *call, void *request)
 {
-    int32_t position = gn_request_take(gn_request_handle(call->binding, request, 0), call->enter_ticks);
+    keep_list(call, 1, request);
+}
+
+void gn_after_request_free(struct gn_call *call)
+{
+    int32_t position = call->list_count ? gn_request_take(listed(call->recorder, 0), call->enter_ticks) : -1;
     if (position < 0)
         return;
-    call->exit_ticks = call->enter_ticks;
     gn_traced_end_of_request(call, position, false);
     gn_request_drop(position);
 }
@@ -474,6 +483,8 @@ void gn_after_test(struct gn_call *call, const int *flag, void *status)
 {
     if (*flag)
         completed(call, 0, status);
+    else
+        call->idle = true;
 }
 
 void gn_before_waitall(struct gn_call *call, int count, void *requests, void **statuses)
@@ -492,6 +503,8 @@ void gn_after_testall(struct gn_call *call, const int *flag, void *statuses)
 {
     if (*flag)
         gn_after_waitall(call, statuses);
+    else
+        call->idle = true;
 }
 
 void gn_before_waitany(struct gn_call *call, int count, void *requests, void **status)
@@ -510,12 +523,15 @@ void gn_after_testany(struct gn_call *call, const int *flag, const int *index, v
 {
     if (*flag)
         gn_after_waitany(call, index, status);
+    else
+        call->idle = true;
 }
 
 void gn_after_waitsome(struct gn_call *call, const int *outcount, const int *indices, void *statuses)
 {
     if (*outcount == gn_flavour.undefined)
         return;
+    call->idle = *outcount == 0;
     for (int i = 0; i < *outcount; i++)
         completed(call, which(call, indices[i]), status_in(statuses, i));
 }

@@ -160,7 +160,8 @@ static void measure(const struct gn_call *call, struct gn_event *event, gn_handl
 void gn_traced_begin(struct gn_call *call, enum gn_collective op, gn_handle comm, int root)
 {
     struct gn_event event = collective(call, GN_EVENT_COLLECTIVE_BEGIN, op, comm, root, call->enter_ticks);
-    gn_record_event(call, &event);
+    if (call->traced)
+        gn_tracer_begin(&call->recorder->tracer, call->enter_ticks, &event);
 }
 
 void gn_traced_end(struct gn_call *call, enum gn_collective op, gn_handle comm, int root,
@@ -227,7 +228,7 @@ void gn_traced_neighbours(struct gn_call *call, gn_handle comm, const struct gn_
     struct side in = {b->recvcount, b->recvcounts, b->recvtype, b->recvtypes};
     uint32_t number = gn_comm_number(comm);
     if (!gn_neighbours_of(comm, &r->neighbours)) {
-        gn_tracer_drop(&r->tracer, 1);
+        gn_traced_lost(call, 1);
         return;
     }
     trace_out(call, number, &out, &r->neighbours);

@@ -41,8 +41,9 @@ struct gn_call {
     bool sampled;
     bool exact;      /* timed from begin_ticks on, and its cost booked as it was */
     uint8_t binding; /* enum gn_binding of the entry point */
-    uint8_t traced;  /* enum gn_traced */
-    uint8_t op;      /* enum gn_collective, of a traced window's call */
+    bool traced;     /* there is a ring to write in */
+    bool idle;       /* it tested, and found nothing */
+    uint8_t op;      /* enum gn_collective, of a window's call */
     /* for the classes that follow requests: see requests.h */
     uint32_t list_count; /* 0: it completes no requests */
     uint32_t fortran;    /* of the request that it has started: struct gn_request */
@@ -98,8 +99,14 @@ void gn_record_region(const char *name, bool begin, void *caller, void *frame);
 void gn_record_switch(bool on, void *caller, void *frame);
 void gn_record_end(uint64_t ticks);
 
-/* An event of the call under way, if the run is traced and the call was not dropped. */
+/* Something that the call under way did. */
 static inline void gn_record_event(struct gn_call *call, const struct gn_event *event);
+/* Cores that do not share their counter may make a call end before it began. */
+static inline struct gn_span gn_span_of(const struct gn_call *call)
+{
+    uint64_t exit_ticks = call->exit_ticks > call->enter_ticks ? call->exit_ticks : call->enter_ticks;
+    return (struct gn_span){call->enter_ticks, exit_ticks, call->node};
+}
 
 /* Counts in the location of this call. */
 #define GN_LOST(recorder, what) GN_ADD((recorder)->location->lost_##what, 1)
@@ -150,7 +157,6 @@ struct gn_recorder {
     uint32_t regions_beyond; /* begun deeper than the stack keeps */
     struct {
         uint32_t name, path;
-        bool traced;
         uint64_t begin_ticks;
     } regions[GN_MAX_REGION_DEPTH];
     uint32_t era;
@@ -176,10 +182,9 @@ struct gn_recorder {
 
 static inline void gn_record_event(struct gn_call *call, const struct gn_event *event)
 {
-    if (call->traced == GN_TRACED)
-        gn_tracer_put(&call->recorder->tracer, event);
-    else if (call->traced == GN_DROPPED)
-        gn_tracer_drop(&call->recorder->tracer, 1);
+    struct gn_span span = gn_span_of(call);
+    if (call->traced)
+        gn_tracer_put(&call->recorder->tracer, &span, event);
 }
 
 #endif

@@ -39,8 +39,9 @@ static bool is_rings(const void *memory, size_t bytes)
 {
     const struct gn_ring_segment *rings = memory;
     return bytes >= sizeof *rings && rings->magic == GN_RING_MAGIC && rings->version == GN_RING_VERSION &&
-           rings->ring_events >= GN_RING_MIN_EVENTS && (rings->ring_events & (rings->ring_events - 1)) == 0 &&
-           gn_ring_segment_bytes(rings->location_capacity, rings->ring_events) <= bytes;
+           rings->ring_records >= GN_RING_MIN_RECORDS &&
+           (rings->ring_records & (rings->ring_records - 1)) == 0 &&
+           gn_ring_segment_bytes(rings->location_capacity, rings->ring_records) <= bytes;
 }
 
 static int map(int descriptor, bool (*is_right)(const void *, size_t), void **segment)

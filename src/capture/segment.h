@@ -6,7 +6,7 @@
 #define GNOMON_CAPTURE_SEGMENT_H
 
 #include "capture/protocol.h"
-#include "event/ring.h"
+#include "image/recorder_ring.h"
 #include "graph/tag.h"
 
 #include <stdbool.h>

@@ -39,7 +39,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum gn_record_kind { GN_RECORD_NOTHING = 63, GN_RECORD_POLLS = 62, GN_RECORD_WIDE = 61, GN_RECORD_LATE = 60 };
+enum gn_record_kind {
+    GN_RECORD_NOTHING = 63,
+    GN_RECORD_POLLS = 62,
+    GN_RECORD_WIDE = 61,
+    GN_RECORD_LATE = 60
+};
 
 enum gn_record_flag {
     GN_RECORD_CALL = 1,
@@ -54,23 +59,9 @@ struct gn_record {
     uint64_t word[4];
 };
 _Static_assert(sizeof(struct gn_record) == 32, "two records are a cache line");
-_Static_assert(GN_EVENT_KIND_COUNT <= GN_RECORD_LATE, "kinds of events fit beside ours");
+_Static_assert((int)GN_EVENT_KIND_COUNT <= (int)GN_RECORD_LATE, "kinds of events fit beside ours");
 
-/* Fields as they are meant; what is stored is narrower. */
-struct gn_record_head {
-    uint64_t ticks; /* or the request */
-    uint64_t length_ticks;
-    uint32_t node;
-    uint8_t kind, flags, generation;
-};
-struct gn_record_body {
-    uint64_t bytes, bytes_received;
-    uint32_t comm, tag, peer; /* tag: or the operation, then op is true */
-    uint64_t number;
-    bool op;
-};
-
-#define GN_RECORD_NO_NUMBER ((1ull << 40) - 1)  /* there is none */
+#define GN_RECORD_NO_NUMBER ((1ull << 40) - 1)   /* there is none */
 #define GN_RECORD_LATE_NUMBER ((1ull << 40) - 2) /* a GN_RECORD_LATE brings it */
 #define GN_RECORD_UNORDERED (1ull << 39)         /* flag: with others that have it, may have changed places */
 
@@ -88,6 +79,20 @@ static inline bool gn_record_is_message(unsigned kind)
 {
     return kind == GN_EVENT_MPI_SEND || kind == GN_EVENT_MPI_ISEND || kind == GN_EVENT_MPI_RECV ||
            kind == GN_EVENT_MPI_IRECV || kind == GN_EVENT_MPI_IRECV_REQUEST;
+}
+
+/* Whether an event starts a request, or names one that was started. */
+static inline bool gn_record_starts(unsigned kind)
+{
+    return kind == GN_EVENT_MPI_ISEND || kind == GN_EVENT_MPI_IRECV_REQUEST || kind == GN_EVENT_NBC_REQUEST ||
+           kind == GN_EVENT_RMA_PUT || kind == GN_EVENT_RMA_GET || kind == GN_EVENT_RMA_ATOMIC ||
+           kind == GN_EVENT_IO_BEGIN;
+}
+static inline bool gn_record_names(unsigned kind)
+{
+    return kind == GN_EVENT_MPI_ISEND_COMPLETE || kind == GN_EVENT_MPI_IRECV ||
+           kind == GN_EVENT_MPI_REQUEST_CANCELLED || kind == GN_EVENT_NBC_COMPLETE ||
+           kind == GN_EVENT_RMA_COMPLETE || kind == GN_EVENT_IO_COMPLETE;
 }
 
 static inline uint64_t gn_record_word1(uint64_t length_ticks, uint32_t node, unsigned kind, unsigned flags)
@@ -122,7 +127,7 @@ static inline unsigned gn_record_generation(const struct gn_record *r)
 
 static inline uint32_t gn_record_short_tag(uint32_t tag)
 {
-    return tag < GN_RECORD_TAG_WIDE         ? tag
+    return tag < GN_RECORD_TAG_WIDE  ? tag
            : tag == GN_NONE          ? (uint32_t)GN_RECORD_TAG_NONE
            : tag == GN_ANY           ? (uint32_t)GN_RECORD_TAG_ANY
            : tag == GN_TAG_NEIGHBOUR ? (uint32_t)GN_RECORD_TAG_NEIGHBOUR

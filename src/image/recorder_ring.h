@@ -16,21 +16,22 @@
  *   W2  the words of slot h mod R, relaxed        R2  the words of the slots of [t, head₁), relaxed
  *   W3  head = h + 1, release                     R3  fence, acquire
  *                                                 R4  head₂ = head, relaxed
- *                                                 R5  valid are those i with i + R > head₂; the others are lost
+ *                                                 R5  valid are those i with i + R > head₂; the others are
+ * lost
  *
  * Why it is right: W3 to R1 makes what was written visible. If R2 reads a word that W2 of a later record
  * h = i + R has written into the slot of i, then R3 is after the W1 ahead of that W2, which is after W3 of
- * record h - 1; so R4 reads h or more, and R5 says of i = h - R that it is lost. Without W1 and R3 a reader of
- * a processor with weak order could see the new words and the old head. (On x86-64 both fences cost nothing.)
- * One slot less than R is readable: that of head - R may be half written. What a process wrote before it was
- * killed is the same: its head stays, the half written slot is not one of those that are valid.
+ * record h - 1; so R4 reads h or more, and R5 says of i = h - R that it is lost. Without W1 and R3 a reader
+ * of a processor with weak order could see the new words and the old head. (On x86-64 both fences cost
+ * nothing.) One slot less than R is readable: that of head - R may be half written. What a process wrote
+ * before it was killed is the same: its head stays, the half written slot is not one of those that are valid.
  *
- * The generation in a record, (i / R) mod 256, is no part of the proof. It tells a reader that what it found is
- * of this index, in memory that belongs to another program which may have scribbled over it.
+ * The generation in a record, (i / R) mod 256, is no part of the proof. It tells a reader that what it found
+ * is of this index, in memory that belongs to another program which may have scribbled over it.
  *
- * `block`: the writer waits, ahead of W1, until h - tail < R - 1, as long as `alive` moves. tail is written by
- * the one reader that drains, after R5, with release order; the writer reads it with acquire order, so that R2
- * is over before W2.
+ * `block`: the writer waits, ahead of W1, until h - tail < R - 1, as long as `alive` moves. tail is written
+ * by the one reader that drains, after R5, with release order; the writer reads it with acquire order, so
+ * that R2 is over before W2.
  *
  * Two things are not in the ring yet, and a reader looks at them when the process has ended:
  *
@@ -53,18 +54,19 @@
 
 enum { GN_RING_COMMS = 65535, GN_RING_WINDOWS = 4096, GN_RING_WORDS = 1 << 22, GN_RING_NAME_BYTES = 64 };
 enum { GN_RING_MIN_RECORDS = 256 };
+#define GN_RING_MOST_LOST (1ull << 44) /* nobody writes more between two looks: then head is nonsense */
 
 /* Where a communicator or window is made, all its members make it, in the same order relative to others with
  * the same members (the standard's rule for collective calls). So (members, how many with the same members
  * came before) names it across processes without a message. Members are ranges of ranks in MPI_COMM_WORLD, in
  * their order: two words each, the first rank and how many. */
 struct gn_ring_comm {
-    uint32_t first_word;  /* index into words[]: the ranges of its members, then those of the other group;
-                             communicators with the same members may share them */
-    uint32_t ranges;      /* of members */
+    uint32_t first_word;   /* index into words[]: the ranges of its members, then those of the other group;
+                              communicators with the same members may share them */
+    uint32_t ranges;       /* of members */
     uint32_t other_ranges; /* of an intercommunicator: of the group that is not ours */
-    uint32_t instance;    /* communicators with these members before this one, counted from 0 */
-    uint32_t parent;      /* index, or GN_NONE */
+    uint32_t instance;     /* communicators with these members before this one, counted from 0 */
+    uint32_t parent;       /* index, or GN_NONE */
     char name[GN_RING_NAME_BYTES - 20]; /* "MPI_COMM_WORLD", or what the program named it; may be empty */
 };
 

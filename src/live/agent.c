@@ -153,7 +153,7 @@ static int meet(struct agent *a, const struct gn_message *request, int pid, stru
 static int open_trace(struct agent *a)
 {
     struct gn_finish *f = &a->finish;
-    if (a->settings->trace.ring_events == 0)
+    if (a->settings->trace.ring_records == 0)
         return -ENOENT;
     if (f->trace || f->no_trace.text[0])
         return f->trace ? 0 : -ENOENT;
@@ -201,7 +201,7 @@ static int attach(struct agent *a, int index, struct gn_message *reply)
 static bool show(struct agent *a, int descriptor, struct gn_message *reply)
 {
     const char *refused = NULL;
-    if (a->settings->trace.ring_events == 0)
+    if (a->settings->trace.ring_records == 0)
         refused = "the run is not traced: its events are kept with `gnomon run --trace`";
     else if (a->folder.shared) /* streams of several hosts do not share their numbers */
         refused = "the run is on several hosts: their events can be ordered when it has ended";
@@ -467,7 +467,7 @@ static _Noreturn void be_agent(const struct gn_job *job, const struct gn_agent_s
     a.expected = job->local_count;
     name_host(job, a.host, sizeof a.host);
     a.clock = (struct gn_host_clock){.host = a.host};
-    if (job->several || settings->trace.ring_events)
+    if (job->several || settings->trace.ring_records)
         gn_host_clock_begin(&a.clock);
     struct gn_moment first_moment = gn_moment_now();
     a.clock.first_ticks = first_moment.ticks;

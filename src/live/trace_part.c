@@ -153,7 +153,7 @@ int gn_trace_part_add(struct gn_trace_part *p, const struct gn_watched *watched)
 {
     struct gn_rings rings;
     int file;
-    int code = gn_rings_make(&rings, watched->segment->location_capacity, p->settings.ring_events,
+    int code = gn_rings_make(&rings, watched->segment->location_capacity, p->settings.ring_records,
                              p->settings.block, &file);
     if (code != 0)
         return code;

@@ -18,9 +18,9 @@
 #include <stdint.h>
 
 struct gn_trace_settings {
-    uint32_t ring_events; /* per location, a power of two; 0: no trace */
-    bool block;           /* a full ring makes the program wait */
-    double hz;            /* of the counter, as the other hosts were told; 0: to be measured */
+    uint32_t ring_records; /* per location, a power of two; 0: no trace */
+    bool block;            /* a full ring makes the program wait */
+    double hz;             /* of the counter, as the other hosts were told; 0: to be measured */
 };
 
 struct gn_trace_part;
