@@ -380,7 +380,7 @@ static int open_capture(void)
     rings->location_capacity = 1;
     rings->ring_records = RING_RECORDS;
     answer_for_mpi();
-    if (gn_comms_open() != 0 || gn_requests_open(false) != 0 || gn_recorder_open(segment, gn_ticks()) != 0)
+    if (gn_comms_open() != 0 || gn_requests_open() != 0 || gn_recorder_open(segment, gn_ticks()) != 0)
         return -1;
     prepared.binding = GN_C;
     if (!gn_enter(&prepared, A_CALL, GN_CALLER, GN_FRAME))

@@ -12,7 +12,7 @@ struct table {
     struct gn_request requests[LINES][LINE];
 };
 static struct table *table;
-static struct { /* when the run is traced */
+static struct {
     struct gn_request_trace requests[LINES * LINE];
     struct gn_part parts[LINES * LINE][GN_REQUEST_PARTS];
 } * traces;
@@ -31,12 +31,11 @@ static void *take(size_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-int gn_requests_open(bool traced)
+int gn_requests_open(void)
 {
     table = take(sizeof *table);
-    if (traced)
-        traces = take(sizeof *traces);
-    return table && (traces || !traced) ? 0 : -1;
+    traces = take(sizeof *traces);
+    return table && traces ? 0 : -1;
 }
 
 static uint32_t line_of(gn_handle handle)

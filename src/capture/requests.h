@@ -1,6 +1,6 @@
 /*
- * capture/requests — the requests whose completion tells something: nonblocking receives (source and size are
- * known then), persistent ones, and when the run is traced all others too.
+ * capture/requests — the requests under way: of a nonblocking receive, source and size are known when it
+ * completes; of all, which call completed them.
  *
  * One table for the process, because any thread may complete any request. No lock: 8 keys share a cache line,
  * a look-up reads one line (two when the first was full at insertion), insertion claims a free key by
@@ -32,7 +32,6 @@
 
 #include "capture/recorder.h"
 
-/* The first three are always followed, the others when the run is traced. */
 enum gn_request_kind {
     GN_RECEIVE,
     GN_PERSISTENT_RECEIVE,
@@ -74,7 +73,7 @@ struct gn_request_trace {
 enum { GN_REQUEST_PARTS = 32 };
 
 /* Takes the table's memory. 0 or -1. */
-int gn_requests_open(bool traced);
+int gn_requests_open(void);
 /* From now on one thread at a time calls MPI (any level but MPI_THREAD_MULTIPLE). */
 void gn_requests_serial(void);
 

@@ -101,7 +101,9 @@ int gn_segment_take_rings(const char *agent, struct gn_ring_segment **segment, c
     struct gn_message reply = {.magic = 0};
     void *memory;
     int code = take(agent, GN_HELLO_TRACE, is_rings, &memory, &reply, reason, size);
-    if (code == 0)
+    if (code == 0) {
         *segment = memory;
+        snprintf(reason, size, "%s", reply.text);
+    }
     return code;
 }

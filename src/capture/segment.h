@@ -19,7 +19,8 @@
 int gn_segment_take(const char *agent, struct gn_tag **segment, bool *several, char *reason,
                     unsigned long size);
 
-/* The same for the segment that a traced process's events go into; asked for after the other one. */
+/* The same for the recorder; asked for after the other one. reason says why it is not traced: empty, it is.
+ */
 int gn_segment_take_rings(const char *agent, struct gn_ring_segment **segment, char *reason,
                           unsigned long size);
 

@@ -165,10 +165,11 @@ static int open_trace(struct agent *a)
     return gn_trace_part_open(&f->trace, a->folder.path, a->host, a->folder.shared, &settings, &f->no_trace);
 }
 
+/* Every process gets a recorder; one that is traced, a larger one which is drained. */
 static int hello_trace(struct agent *a, int pid, struct gn_message *reply)
 {
     struct gn_watched *w = gn_watched_find(&a->watched, pid);
-    if (!w || !w->segment || w->traced) {
+    if (!w || !w->segment || w->recorded) {
         reply->status = -EALREADY;
         return -1;
     }
@@ -176,9 +177,11 @@ static int hello_trace(struct agent *a, int pid, struct gn_message *reply)
     if (answer == 0)
         answer = gn_trace_part_add(a->finish.trace, w);
     w->traced = answer >= 0;
-    reply->status = answer < 0 ? answer : 0;
-    if (answer < 0)
+    if (answer < 0) {
         snprintf(reply->text, sizeof reply->text, "%.500s", a->finish.no_trace.text);
+        answer = gn_watched_make_rings(w);
+    }
+    reply->status = answer < 0 ? answer : 0;
     return answer;
 }
 

@@ -31,7 +31,7 @@ int gn_trace_part_open(struct gn_trace_part **part, const char *folder, const ch
 
 /* Makes rings for a process that has its segment. Returns a descriptor for the process, which the caller
  * closes, or a negative errno value. */
-int gn_trace_part_add(struct gn_trace_part *part, const struct gn_watched *watched);
+int gn_trace_part_add(struct gn_trace_part *part, struct gn_watched *watched);
 
 /* A process that was added has ended. */
 void gn_trace_part_ended(struct gn_trace_part *part, int pid);

@@ -284,7 +284,7 @@ static void reused_handles_are_told_apart(void **state)
 static int open_table(void **state)
 {
     (void)state;
-    return gn_requests_open(true);
+    return gn_requests_open();
 }
 
 int main(void)
