@@ -624,7 +624,7 @@ void gn_record_end(uint64_t ticks)
         gn_record_switch(true, __builtin_return_address(0), __builtin_frame_address(0));
     while (r->region_depth > 0) /* in the trace what begins also ends */
         trace_region_end(r, --r->region_depth, ticks);
-    if (r->tracer.poll_count)
+    if (r->tracer.poll_nodes)
         gn_tracer_end_polls(&r->tracer);
     if (r->location_index == 0)
         gn_tracer_control(&r->tracer, GN_EVENT_PROGRAM_END, ticks, 0, 0);

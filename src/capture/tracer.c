@@ -130,7 +130,7 @@ static void fill(struct gn_tracer *tracer, const struct gn_event *e, uint64_t ex
 
 void gn_tracer_put(struct gn_tracer *tracer, const struct gn_span *call, const struct gn_event *event)
 {
-    if (tracer->poll_count)
+    if (tracer->poll_nodes)
         gn_tracer_end_polls(tracer);
     bool first = !tracer->in_call;
     if (first)
@@ -147,7 +147,7 @@ void gn_tracer_put(struct gn_tracer *tracer, const struct gn_span *call, const s
 
 uint64_t gn_tracer_next_name(struct gn_tracer *tracer, const struct gn_span *call, bool alone)
 {
-    if (tracer->poll_count)
+    if (tracer->poll_nodes)
         gn_tracer_end_polls(tracer);
     if (alone && !tracer->in_call)
         open_call(tracer, call);
@@ -173,40 +173,74 @@ void gn_tracer_finish(struct gn_tracer *tracer)
 
 /* ---- calls that found nothing ---- */
 
-void gn_tracer_poll(struct gn_tracer *tracer, const struct gn_span *call)
+/* The node's place in the row; GN_RING_POLL_NODES: it has none, and there is no room. */
+static uint32_t place_in_row(struct gn_tracer *tracer, uint32_t node)
 {
-    if (tracer->poll_count && tracer->poll_node != call->node)
-        gn_tracer_end_polls(tracer);
-    __typeof__(tracer->ring->polls) *polls = &tracer->ring->polls;
-    gn_seq_begin(&polls->seq);
-    if (tracer->poll_count == 0) {
-        tracer->poll_node = call->node;
-        GN_SET(polls->node, call->node);
+    struct gn_ring_polls *polls = &tracer->ring->polls;
+    for (uint32_t i = 0; i < tracer->poll_nodes; i++)
+        if (GN_GET(polls->at[i].node) == node)
+            return i;
+    return tracer->poll_nodes;
+}
+
+static void begin_place(struct gn_tracer *tracer, uint32_t i, const struct gn_span *call)
+{
+    struct gn_ring_polls *polls = &tracer->ring->polls;
+    if (i == 0) {
         GN_SET(polls->index, tracer->head);
         GN_SET(polls->first_ticks, call->enter_ticks);
-        GN_SET(polls->inside_ticks, 0);
     }
-    GN_SET(polls->count, ++tracer->poll_count);
+    GN_SET(polls->at[i].node, call->node);
+    GN_SET(polls->at[i].count, 0);
+    GN_SET(polls->at[i].inside_ticks, 0);
+    tracer->poll_nodes = i + 1;
+    GN_SET(polls->nodes, i + 1);
+}
+
+void gn_tracer_poll(struct gn_tracer *tracer, const struct gn_span *call)
+{
+    struct gn_ring_polls *polls = &tracer->ring->polls;
+    uint32_t i = place_in_row(tracer, call->node);
+    if (i == GN_RING_POLL_NODES) {
+        gn_tracer_end_polls(tracer);
+        i = 0;
+    }
+    gn_seq_begin(&polls->seq);
+    if (i == tracer->poll_nodes)
+        begin_place(tracer, i, call);
+    GN_ADD(polls->at[i].count, 1);
+    GN_ADD(polls->at[i].inside_ticks, call->exit_ticks - call->enter_ticks);
     GN_SET(polls->last_ticks, call->exit_ticks);
-    GN_ADD(polls->inside_ticks, call->exit_ticks - call->enter_ticks);
     gn_seq_end(&polls->seq);
+}
+
+/* A single call is one like any other. */
+static void hold_polls(struct gn_tracer *tracer, uint32_t i, const struct gn_span *row)
+{
+    const struct gn_ring_poll *at = &tracer->ring->polls.at[i];
+    uint64_t count = GN_GET(at->count), length = row->exit_ticks - row->enter_ticks;
+    bool single = count == 1 && tracer->poll_nodes == 1;
+    hold(tracer, row->enter_ticks,
+         gn_record_word1(length, GN_GET(at->node), single ? GN_RECORD_NOTHING : GN_RECORD_POLLS,
+                         GN_RECORD_CALL));
+    if (!single) {
+        tracer->last[0].word[2] = count;
+        tracer->last[0].word[3] = GN_GET(at->inside_ticks);
+    }
+    if (length >= UINT32_MAX)
+        widen(tracer, row->exit_ticks, 0, 0);
 }
 
 void gn_tracer_end_polls(struct gn_tracer *tracer)
 {
-    const __typeof__(tracer->ring->polls) *polls = &tracer->ring->polls;
-    struct gn_span row = {GN_GET(polls->first_ticks), GN_GET(polls->last_ticks), tracer->poll_node};
-    uint64_t count = tracer->poll_count, length = row.exit_ticks - row.enter_ticks;
-    tracer->poll_count = 0;
-    hold(tracer, row.enter_ticks,
-         gn_record_word1(length, row.node, count == 1 ? GN_RECORD_NOTHING : GN_RECORD_POLLS, GN_RECORD_CALL));
-    if (count > 1) {
-        tracer->last[0].word[2] = count;
-        tracer->last[0].word[3] = GN_GET(polls->inside_ticks);
+    struct gn_ring_polls *polls = &tracer->ring->polls;
+    struct gn_span row = {GN_GET(polls->first_ticks), GN_GET(polls->last_ticks), 0};
+    for (uint32_t i = 0; i < tracer->poll_nodes; i++) {
+        hold_polls(tracer, i, &row);
+        release(tracer, false);
+        row.enter_ticks = row.exit_ticks;
     }
-    if (length >= UINT32_MAX)
-        widen(tracer, row.exit_ticks, 0, 0);
-    release(tracer, false);
+    tracer->poll_nodes = 0;
 }
 
 /* ---- what is no call ---- */
@@ -215,7 +249,7 @@ void gn_tracer_control(struct gn_tracer *tracer, unsigned kind, uint64_t ticks, 
 {
     if (!tracer->ring)
         return;
-    if (tracer->poll_count)
+    if (tracer->poll_nodes)
         gn_tracer_end_polls(tracer);
     struct gn_record record = {{ticks, gn_record_word1(0, 0, kind, 0),
                                 gn_record_word2(value, GN_NONE, name & 0xffff),

@@ -7,8 +7,8 @@
  * until that is known. No lock, no allocation, no system call; only with `block` a thread waits for a reader,
  * and never for an agent that has not moved for two seconds.
  *
- * Calls in a row that found nothing, from one node, are one record: it stands beside the ring, where it grows
- * (gn_tracer_poll), until something else is written.
+ * Calls in a row that found nothing, from one node or a few that take turns, are one record for each node:
+ * the row stands beside the ring, where it grows (gn_tracer_poll), until something else is written.
  */
 #ifndef GNOMON_CAPTURE_TRACER_H
 #define GNOMON_CAPTURE_TRACER_H
@@ -29,11 +29,10 @@ struct gn_tracer {
     uint64_t limit;       /* head may go up to here without a look at tail; without `block` for ever */
     uint64_t given_up_at; /* `alive` of the agent when waiting for it was given up, plus 1; 0: it lives */
     uint32_t location;
-    uint32_t poll_node; /* of the row of calls that find nothing */
-    uint64_t poll_count;
-    uint8_t shift; /* of generations */
-    uint8_t held;  /* records in last[]: 0, 1, or 2 with its wide one */
-    bool in_call;  /* the call's own record is written or held back */
+    uint32_t poll_nodes; /* of the row of calls that find nothing; 0: there is none */
+    uint8_t shift;       /* of generations */
+    uint8_t held;        /* records in last[]: 0, 1, or 2 with its wide one */
+    bool in_call;        /* the call's own record is written or held back */
     struct gn_record last[2];
 };
 
@@ -91,7 +90,7 @@ static inline struct gn_record gn_tracer_plain(const struct gn_span *call)
 /* A call is over. */
 static inline void gn_tracer_call(struct gn_tracer *tracer, const struct gn_span *call)
 {
-    if (__builtin_expect(tracer->poll_count != 0, 0))
+    if (__builtin_expect(tracer->poll_nodes != 0, 0))
         gn_tracer_end_polls(tracer);
     if (tracer->in_call || __builtin_expect(call->exit_ticks - call->enter_ticks >= UINT32_MAX, 0)) {
         if (!tracer->in_call)

@@ -27,7 +27,9 @@
  *   measurement         word 0 ticks; bytes: 0 off, 1 on
  *   program begin, end  word 0 ticks
  *   GN_RECORD_POLLS     calls in a row from one node that found nothing: word 0, length and node from the
- *                       first enter to the last leave; word 2: how many; word 3: ticks inside of them
+ *                       first enter to the last leave; word 2: how many; word 3: ticks inside of them. Where
+ *                       several nodes took turns, the first one's record has the row's time, and those of the
+ *                       others follow it, with no length, at its end
  *   GN_RECORD_LATE      word 0 the name of a completed receive or matched request, word 3 its number, which
  *                       was not known then
  */

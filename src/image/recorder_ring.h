@@ -35,10 +35,11 @@
  *
  * Two things are not in the ring yet, and a reader looks at them when the process has ended:
  *
- *   polls   calls in a row that found nothing, from one node: their record is written when the row ends, as
- *           that of index `index`. While index is head, it is not written. Under a sequence lock.
- *   begun   the collective under way: of the call that was entered at `ticks`; if that is what the TAG's
- *           now_ticks says, it is this one. ticks is written last, with release order.
+ *   polls   calls in a row that found nothing, from GN_RING_POLL_NODES nodes at most that take turns: their
+ *           records are written when the row ends, the first as that of index `index`. While index is head,
+ * they are not written. Under a sequence lock. begun   the collective under way: of the call that was entered
+ * at `ticks`; if that is what the TAG's now_ticks says, it is this one. ticks is written last, with release
+ * order.
  */
 #ifndef GNOMON_IMAGE_RECORDER_RING_H
 #define GNOMON_IMAGE_RECORDER_RING_H
@@ -53,7 +54,7 @@
 #define GN_RING_VERSION 2u
 
 enum { GN_RING_COMMS = 65535, GN_RING_WINDOWS = 4096, GN_RING_WORDS = 1 << 22, GN_RING_NAME_BYTES = 64 };
-enum { GN_RING_MIN_RECORDS = 256 };
+enum { GN_RING_MIN_RECORDS = 256, GN_RING_POLL_NODES = 4 };
 #define GN_RING_MOST_LOST (1ull << 44) /* nobody writes more between two looks: then head is nonsense */
 
 /* Where a communicator or window is made, all its members make it, in the same order relative to others with
@@ -81,9 +82,13 @@ struct gn_ring {
         gn_shared64 ticks;
         gn_shared32 kind, op, comm, root;
     } begun;
-    _Alignas(64) struct {
-        gn_shared32 seq, node;
-        gn_shared64 index, count, first_ticks, last_ticks, inside_ticks;
+    _Alignas(64) struct gn_ring_polls {
+        gn_shared32 seq, nodes; /* how many nodes */
+        gn_shared64 index, first_ticks, last_ticks;
+        struct gn_ring_poll {
+            gn_shared32 node;
+            gn_shared64 count, inside_ticks;
+        } at[GN_RING_POLL_NODES]; /* in the order of their first call */
     } polls;
     _Alignas(64) gn_shared64 tail; /* records taken by the one who drains, ever */
 };

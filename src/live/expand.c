@@ -341,15 +341,21 @@ void gn_expand_record(struct gn_expand *x, uint32_t location, uint64_t index, co
 
 static void end_polls(struct gn_expand *x, uint32_t location, struct gn_ring *ring)
 {
-    const uint64_t count = GN_GET(ring->polls.count), first = GN_GET(ring->polls.first_ticks);
-    if (count == 0 || GN_GET(ring->polls.index) != GN_OBSERVE(ring->head))
+    const struct gn_ring_polls *polls = &ring->polls;
+    const uint32_t nodes = GN_GET(polls->nodes);
+    if (nodes > GN_RING_POLL_NODES || GN_GET(polls->index) != GN_OBSERVE(ring->head))
         return;
-    struct gn_record r = {{first,
-                           gn_record_word1(UINT32_MAX, GN_GET(ring->polls.node),
-                                           count == 1 ? GN_RECORD_NOTHING : GN_RECORD_POLLS, GN_RECORD_CALL),
-                           count, GN_GET(ring->polls.inside_ticks)}};
-    struct gn_record wide = {{GN_GET(ring->polls.last_ticks), 0, 0, 0}};
-    whole(x, location, x->at[location].next, &r, &wide);
+    uint64_t first = GN_GET(polls->first_ticks);
+    struct gn_record wide = {{GN_GET(polls->last_ticks), 0, 0, 0}};
+    for (uint32_t i = 0; i < nodes; i++, first = wide.word[0]) {
+        const uint64_t count = GN_GET(polls->at[i].count);
+        const bool single = count == 1 && nodes == 1;
+        struct gn_record r = {{first,
+                               gn_record_word1(UINT32_MAX, GN_GET(polls->at[i].node),
+                                               single ? GN_RECORD_NOTHING : GN_RECORD_POLLS, GN_RECORD_CALL),
+                               count, GN_GET(polls->at[i].inside_ticks)}};
+        whole(x, location, x->at[location].next, &r, &wide);
+    }
 }
 
 static void end_call(struct gn_expand *x, uint32_t location, struct gn_ring *ring)
