@@ -1,13 +1,13 @@
 #include "capture/callpath.h"
 
 #include "capture/cfi.h"
+#include "capture/lists.h"
 #include "capture/modules.h"
 
-#include <sched.h>
 #include <string.h>
 #include <unwind.h>
 
-enum { SPIN_LIMIT = 1 << 20, TRIE_SLOTS = 2 * GN_MAX_FRAMES };
+enum { TRIE_SLOTS = 2 * GN_MAX_FRAMES };
 
 struct walk {
     struct gn_unwound *unwound;
@@ -148,22 +148,9 @@ static uint32_t fold(struct gn_unwound *stack, uint32_t inner, uint32_t outer)
     return count;
 }
 
-static bool lock_trie(_Atomic int *lock)
-{
-    for (int spins = 0; spins < SPIN_LIMIT; spins++) {
-        int expected = 0;
-        if (atomic_compare_exchange_weak(lock, &expected, 1))
-            return true;
-        if (spins > 100)
-            sched_yield();
-    }
-    return false;
-}
-
 static uint32_t find_path(struct gn_tag *segment, struct gn_unwound *stack)
 {
-    static _Atomic int lock;
-    if (!lock_trie(&lock)) {
+    if (!gn_lists_lock()) {
         stack->cut = true;
         return 0;
     }
@@ -174,7 +161,7 @@ static uint32_t find_path(struct gn_tag *segment, struct gn_unwound *stack)
     uint32_t count = fold(stack, inner, outer);
     for (uint32_t i = 0; i < count; i++)
         path = trie_child(segment, path, &stack->kept[i], stack->folded[i], &stack->cut);
-    atomic_store_explicit(&lock, 0, memory_order_release);
+    gn_lists_unlock();
     return path;
 }
 

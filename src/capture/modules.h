@@ -10,8 +10,12 @@
 #include <stdbool.h>
 
 /* Index into segment->modules of the module that contains `address`; 0 when there is none (generated
- * code) or the table is full. Called under the trie lock. */
+ * code) or the table is full. Called under the lock of capture/lists. */
 uint16_t gn_module_at(struct gn_tag *segment, uintptr_t address);
+
+/* Index of the module that stands for a file in Python's language; 0 when the table is full. Under the same
+ * lock. */
+uint16_t gn_module_of_source(struct gn_tag *segment, const char *file);
 
 /* Whether the module belongs to an MPI library (its frames are not the user's call sites). */
 bool gn_module_is_mpi(const struct gn_module *module);

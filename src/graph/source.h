@@ -1,0 +1,26 @@
+/*
+ * graph/source — the frame of an interpreter as all processes know it: by its text.
+ *
+ * Frames of machine code are (module, offset), where the module is known by its path and build id. A source
+ * file is a module, too, with GN_SOURCE_BUILD_ID; in the place of the offset stands gn_source_key. Frames of
+ * two processes are the same when both are.
+ */
+#ifndef GNOMON_GRAPH_SOURCE_H
+#define GNOMON_GRAPH_SOURCE_H
+
+#include "graph/tag.h"
+
+#define GN_SOURCE_BUILD_ID "python"
+
+/* Line, and 39 bits of the function's name and first line: several functions may share a line (lambdas), and
+ * are taken for one when these bits agree, too, once in 10^11 such pairs. Not negative as a signed number. */
+static inline uint64_t gn_source_key(const struct gn_source *source)
+{
+    uint64_t hash = 0xcbf29ce484222325ull ^ source->first_line;
+    for (size_t i = 0; i < sizeof source->function && source->function[i]; i++)
+        hash = (hash ^ (unsigned char)source->function[i]) * 0x100000001b3ull;
+    hash *= 0x9e3779b97f4a7c15ull;
+    return (uint64_t)(source->line & 0xffffffu) << 39 | hash >> 25;
+}
+
+#endif
