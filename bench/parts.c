@@ -9,6 +9,7 @@
  */
 #include "deep.h"
 #include "timing.h"
+#include "two_clocks.h"
 
 #include "capture/classes.h"
 #include "capture/comms.h"
@@ -28,8 +29,6 @@ enum {
     A_REQUEST = 0x9990,
     RING_EVENTS = 1 << 18
 };
-
-#define KEEP(value) __asm__ volatile("" ::"r"(value) : "memory")
 
 /* The plain unwinder: the guarded one of capture/unwind_guard.c needs a linker's help. */
 bool gn_guarded_backtrace(int (*step)(void *context, void *argument), void *argument)
@@ -109,39 +108,19 @@ static void answer_for_mpi(void)
 static struct gn_call prepared; /* an entered call, for the parts that are about its end */
 static struct gn_recorder *recorder;
 
-static __attribute__((noinline)) void part_loop(long iterations)
+/* Stands where a wrapper stands: the walk begins at its frame. */
+static __attribute__((noinline)) void walk_wrapper(long iterations)
 {
+    struct gn_registers at = gn_registers_of(GN_CALLER, GN_FRAME);
     for (long i = 0; i < iterations; i++)
-        KEEP(i);
-}
-
-static __attribute__((noinline)) void part_clock(long iterations)
-{
-    for (long i = 0; i < iterations; i++) {
-        uint64_t begin_ticks = gn_ticks();
-        KEEP(begin_ticks);
-        KEEP(gn_ticks() - begin_ticks);
-    }
-}
-
-/* Stands where a wrapper stands: its frame is the key of the memo. */
-static __attribute__((noinline)) void memo_wrapper(long iterations)
-{
-    static struct gn_unwound unwound;
-    void *caller = GN_CALLER, *frame = GN_FRAME;
-    if (gn_memo_find(&recorder->memo, A_CALL, (uintptr_t)caller, frame) == UINT32_MAX) {
-        gn_callpath_unwind(gn_segment, (uintptr_t)caller, frame, &unwound);
-        gn_memo_store(&recorder->memo, A_CALL, (uintptr_t)caller, frame, 2, &unwound);
-    }
-    for (long i = 0; i < iterations; i++)
-        KEEP(gn_memo_find(&recorder->memo, A_CALL, (uintptr_t)caller, frame));
+        KEEP(gn_paths_walk(&recorder->paths, gn_segment, at));
 }
 
 static __attribute__((noinline)) void unwind_wrapper(long iterations)
 {
-    static struct gn_unwound unwound;
+    static struct gn_registers frames[GN_MAX_DEPTH];
     for (long i = 0; i < iterations; i++)
-        gn_callpath_unwind(gn_segment, (uintptr_t)GN_CALLER, GN_FRAME, &unwound);
+        KEEP(gn_unwind_slowly(gn_registers_of(GN_CALLER, GN_FRAME), frames, GN_MAX_DEPTH));
 }
 
 /* Entering again without leaving is what follows a longjmp out of a call; it costs one comparison more. */
@@ -194,7 +173,7 @@ static __attribute__((noinline)) void whole_calls(long iterations)
         DEEP_BARRIER();                                                                                      \
     }
 
-AT_12_FRAMES(part_memo, memo_wrapper)
+AT_12_FRAMES(part_walk, walk_wrapper)
 AT_12_FRAMES(part_enter, enter_wrapper)
 AT_12_FRAMES(part_leave, leave_wrapper)
 AT_12_FRAMES(part_unwind, unwind_wrapper)
@@ -321,12 +300,12 @@ static struct part {
     long iterations;
     double *batch_ns;
 } parts[] = {
-    {.name = "the loop itself", .run = part_loop},
-    {.name = "two clock readings", .run = part_clock},
-    {.name = "memo look-up, 12 frames", .run = part_memo},
+    {.name = "the loop itself", .run = two_clocks_loop},
+    {.name = "two clock readings", .run = two_clocks_read},
+    {.name = "walk, 12 frames", .run = part_walk},
     {.name = "publishing the state, once", .run = part_show},
     {.name = "statistics of one record", .run = part_stats},
-    {.name = "gn_enter: memo, clock, publish", .run = part_enter},
+    {.name = "gn_enter: walk, clock, publish", .run = part_enter},
     {.name = "gn_leave: edge, node, publish", .run = part_leave},
     {.name = "whole call: enter, clock, leave", .run = part_whole},
     {.name = "whole call, traced: 2 events", .run = part_traced_call},

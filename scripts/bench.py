@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What measuring costs, against the same program run without it.
 
-    bench.py BUILD_DIR [--quick] [--real] [--only calls|parts|real|size|trace|order|files|sync|processes|scaling|clock|fits|frames|whatif] [--rounds N] [--json FILE]
+    bench.py BUILD_DIR [--quick] [--real] [--only calls|paths|parts|real|size|trace|order|files|sync|processes|scaling|clock|fits|frames|whatif] [--rounds N] [--json FILE]
 
 Everything is compared in pairs: what is compared runs in turn, round after round, differences and ratios are
 taken within a round, and their median is quoted with the smallest and the largest. bench/README.md says how to
@@ -22,7 +22,12 @@ import tempfile
 import time
 
 AIM_NS = 60  # added per MPI call, at the median, with call paths
-SECTIONS = ["calls", "parts", "real", "size", "trace", "order", "files", "sync", "processes", "scaling", "clock", "fits", "frames", "whatif"]
+SECTIONS = ["calls", "paths", "parts", "real", "size", "trace", "order", "files", "sync", "processes", "scaling", "clock", "fits", "frames", "whatif"]
+# Beyond two readings of the clock, by what the name of a pattern of bench/paths begins with; ns per call.
+PATH_AIMS_NS = {"1 path": 30, "2 paths": 50, "3 ": 50, "4 paths": 50, "16 paths": 90, "64 paths": 90, "64 function": 90,
+                "alloca": 90, "random VLA": 90, "recursion": 90, "40 frames": 250, "first time": 2000, "full table": 100,
+                "C++, 1 path": 30, "C++, 64": 90, "Fortran 2008, 1 path": 30, "Fortran 2008, 64": 90}
+PATH_BUILDS = {"paths": "-O2", "paths_fp": "-O2 -fno-omit-frame-pointer", "paths_o0": "-O0"}
 TRACE_AIM = {"seconds": 0.197, "bytes": 51e6}  # for a million events
 FLAVOURS = ["openmpi", "mpich"]
 VARIANTS = ["bare", "empty", "clock", "gnomon", "trace"]
@@ -311,6 +316,78 @@ def bench_calls(runner, options):
     if not runner.flavours:
         print("  skipped: no mpirun.openmpi or mpirun.mpich, or the build has no bench/")
     return all_results
+
+
+# ---- nanoseconds per call, by its path ----
+
+def path_aim(name):
+    return next((aim for begin, aim in PATH_AIMS_NS.items() if name.startswith(begin)), None)
+
+
+def run_paths(runner, variant, flavour, commands):
+    """What all commands print, together; the clock's cost is the smallest of them."""
+    found = [read_lines(runner.run(variant, flavour, 1, command)[0]) for command in commands]
+    clocks = [f["part"]["two clock readings"]["median"] for f in found if f["part"]]
+    return {"added": {name: line["median"] for f in found for name, line in f["added"].items()},
+            "pattern": {name: line["median"] for f in found for name, line in f["pattern"].items()},
+            "clocks": min(clocks, default=None)}
+
+
+def path_result(rounds, clocks_ns, name):
+    complete = [r for r in rounds if all(name in r[v]["added"] for v in r)]
+    if not complete:
+        return None
+    added = {v: spread([r[v]["added"][name] for r in complete]) for v in complete[0]}
+    return {"pattern": name, "rounds": len(complete), "added_ns": added, "aim_ns": path_aim(name),
+            "bare_ns": spread([r["bare"]["pattern"][name] for r in complete]),
+            "beyond_clocks_ns": added["gnomon"]["median"] - clocks_ns}
+
+
+def path_row(r):
+    aim = r["aim_ns"]
+    verdict = "" if aim is None else "met" if r["beyond_clocks_ns"] <= aim else f"{r['beyond_clocks_ns'] / aim:.1f} times"
+    return [r["pattern"], shown(r["bare_ns"], "{:.0f}"), shown(r["added_ns"]["bare"], sign="+"),
+            shown(r["added_ns"]["gnomon"], sign="+"), f"{r['beyond_clocks_ns']:.0f}", "" if aim is None else f"≤ {aim}", verdict]
+
+
+def path_table(runner, options, flavour, commands, caption):
+    rounds = [{v: run_paths(runner, v, flavour, commands) for v in ["bare", "gnomon"]} for _ in range(options.path_rounds)]
+    clocks = [r[v]["clocks"] for r in rounds for v in r if r[v]["clocks"] is not None]
+    clocks_ns = statistics.median(clocks) if clocks else 0.0
+    names = {name: None for r in rounds for v in r for name in r[v]["added"]}
+    results = [r for r in (path_result(rounds, clocks_ns, name) for name in names) if r]
+    print(f"\n  {caption}; two clock reads {f'{clocks_ns:.1f} ns' if clocks else 'not measured'}")
+    table([path_row(r) for r in results], ["pattern", "bare, ns", "control", "+ gnomon", "beyond clocks", "aim", ""])
+    sys.stdout.flush()
+    return {"clocks_ns": clocks_ns, "patterns": results}
+
+
+def python_with_mpi4py():
+    for python in ["/usr/bin/python3", sys.executable]:
+        if subprocess.run([python, "-c", "import mpi4py"], capture_output=True).returncode == 0:
+            return python
+    return None
+
+
+def bench_paths(runner, options):
+    title("Nanoseconds per MPI call, by its call path")
+    print(f"  MPI_Iprobe on MPI_COMM_SELF, one rank, 12 frames deep where nothing else is said; {options.path_rounds} rounds. Columns as\n"
+          "  above. beyond clocks: what gnomon adds less two readings of the clock, measured in the same processes; aims are\n"
+          "  for that.", flush=True)
+    results = {}
+    for flavour in runner.flavours:
+        for program, build in PATH_BUILDS.items():
+            path = runner.path("bench", f"{program}.{flavour}")
+            batches = str(options.batches // 2)
+            commands = [[path, mode, batches] for mode in ["batches", "first", "full"]]
+            results[f"{flavour} {build}"] = path_table(runner, options, flavour, commands, f"{flavour}, {build}")
+    python = python_with_mpi4py()
+    if python and "openmpi" in runner.flavours:
+        command = [python, os.path.join(os.path.dirname(__file__), "..", "bench", "paths.py"), str(options.batches)]
+        results["mpi4py"] = path_table(runner, options, "openmpi", [[*command]], "openmpi, Python; against MPI_Pcontrol(0)")
+    else:
+        print("\n  mpi4py: skipped, not installed")
+    return results
 
 
 # ---- where our time goes ----
@@ -678,6 +755,7 @@ def parse():
     options = parser.parse_args()
     options.rounds = max(1, options.rounds or (3 if options.quick else 7))
     options.batches = 60 if options.quick else 100
+    options.path_rounds = min(3, options.rounds)
     return options
 
 

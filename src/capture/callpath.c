@@ -1,6 +1,5 @@
 #include "capture/callpath.h"
 
-#include "capture/cfi.h"
 #include "capture/lists.h"
 #include "capture/modules.h"
 
@@ -9,104 +8,12 @@
 
 enum { TRIE_SLOTS = 2 * GN_MAX_FRAMES };
 
-struct walk {
-    struct gn_unwound *unwound;
-    uintptr_t caller;
-};
+/* ---- frames[] ---- */
 
-static int collect(void *unwinder, void *argument)
-{
-    struct _Unwind_Context *context = unwinder;
-    struct walk *walk = argument;
-    struct gn_unwound *stack = walk->unwound;
-    uintptr_t ip = _Unwind_GetIP(context);
-    if (stack->depth == 0 && ip != walk->caller)
-        return _URC_NO_REASON; /* still our own frames */
-    if (ip == 0)
-        return _URC_END_OF_STACK;
-    stack->frames[stack->depth].ip = ip;
-    stack->frames[stack->depth].sp = _Unwind_GetCFA(context);
-    stack->depth++;
-    return stack->depth < GN_MAX_DEPTH ? _URC_NO_REASON : _URC_END_OF_STACK;
-}
-
-static uintptr_t word_at(uintptr_t address)
-{
-    return *(const uintptr_t *)address;
-}
-
-/* What the walk from one frame to its caller depended on. */
-struct dependency {
-    struct gn_unwound *unwound;
-    uintptr_t rbp_slot; /* where the current frame's rbp is saved */
-};
-
-static void depend_on(struct dependency *d, uintptr_t address)
-{
-    d->unwound->slots[d->unwound->slot_count++] =
-        (struct gn_memo_slot){(const uintptr_t *)address, word_at(address)};
-}
-
-/* Checks our reading of the unwind rule against where the unwinder really went (caller_sp), and notes the
- * words that decided it. False: not understood. */
-static bool follow(struct dependency *d, const struct gn_frame_rule *rule, const struct gn_stack_frame *frame,
-                   const struct gn_stack_frame *caller)
-{
-    uintptr_t rbp = word_at(d->rbp_slot), cfa = 0;
-    if (rule->cfa == GN_CFA_RSP)
-        cfa = frame->sp + (uintptr_t)rule->cfa_offset;
-    else if (rule->cfa == GN_CFA_RBP)
-        cfa = rbp + (uintptr_t)rule->cfa_offset;
-    else if (rule->cfa == GN_CFA_RBP_DEREF && rbp >= frame->sp && rbp < caller->sp)
-        cfa = word_at(rbp + (uintptr_t)rule->cfa_offset);
-    if (cfa == 0 || cfa != caller->sp || word_at(cfa - sizeof(void *)) != caller->ip)
-        return false;
-    if (rule->cfa != GN_CFA_RSP)
-        depend_on(d, d->rbp_slot);
-    if (rule->cfa == GN_CFA_RBP_DEREF)
-        depend_on(d, rbp + (uintptr_t)rule->cfa_offset);
-    depend_on(d, cfa - sizeof(void *));
-    if (rule->rbp_saved)
-        d->rbp_slot = (rule->rbp_saved_from_rbp ? rbp : cfa) + (uintptr_t)rule->rbp_offset;
-    return true;
-}
-
-/* Fills the frames' functions and lists the stack words that the whole walk depended on. */
-static void examine(struct gn_unwound *stack, const void *frame)
-{
-    struct dependency d = {stack, (uintptr_t)frame};
-    stack->memorable = stack->depth > 0 && stack->frames[0].sp == (uintptr_t)frame + 2 * sizeof(void *);
-    for (uint32_t i = 0; i < stack->depth; i++) {
-        struct gn_frame_rule rule = gn_cfi_rule(stack->frames[i].ip - 1);
-        stack->frames[i].function = rule.function_start ? rule.function_start : stack->frames[i].ip;
-        if (stack->memorable && i + 1 < stack->depth)
-            stack->memorable = follow(&d, &rule, &stack->frames[i], &stack->frames[i + 1]);
-    }
-}
-
-static bool in_module(struct gn_tag *segment, const struct gn_stack_frame *frame,
-                      bool (*is)(const struct gn_module *))
-{
-    return frame->module && is(&segment->modules[frame->module]);
-}
-
-/* Leaves out the MPI library's own frames at the inner end and the C library's start-up at the outer. */
-static void trim(struct gn_tag *segment, const struct gn_unwound *stack, uint32_t *inner, uint32_t *outer)
-{
-    *inner = 0;
-    *outer = stack->depth;
-    while (*inner + 1 < *outer && in_module(segment, &stack->frames[*inner], gn_module_is_mpi))
-        ++*inner;
-    for (uint32_t back = 1; back <= 4 && back < stack->depth; back++)
-        if (stack->depth - back > *inner &&
-            in_module(segment, &stack->frames[stack->depth - back], gn_module_is_libc))
-            *outer = stack->depth - back;
-}
-
-static uint32_t trie_table[TRIE_SLOTS]; /* frame index + 1; shared by all threads under the lock */
+static uint32_t trie_table[TRIE_SLOTS]; /* frame index + 1 */
 
 static uint32_t trie_child(struct gn_tag *segment, uint32_t parent, const struct gn_stack_frame *frame,
-                           bool folded, bool *cut)
+                           bool *cut)
 {
     const struct gn_module *module = &segment->modules[frame->module];
     uint64_t offset = frame->module ? frame->ip - module->base : frame->ip;
@@ -116,7 +23,7 @@ static uint32_t trie_child(struct gn_tag *segment, uint32_t parent, const struct
     for (; trie_table[slot]; slot = (slot + 1) & (TRIE_SLOTS - 1u)) {
         struct gn_frame *known = &segment->frames[trie_table[slot] - 1];
         if (known->parent == parent && known->module == frame->module && known->offset == offset) {
-            if (folded)
+            if (frame->folded)
                 known->folded = 1;
             return trie_table[slot] - 1;
         }
@@ -126,98 +33,112 @@ static uint32_t trie_child(struct gn_tag *segment, uint32_t parent, const struct
         *cut = true;
         return parent;
     }
-    segment->frames[count] = (struct gn_frame){parent, frame->module, folded, offset};
+    segment->frames[count] = (struct gn_frame){parent, frame->module, frame->folded, offset};
     GN_PUBLISH(segment->frame_count, count + 1);
     trie_table[slot] = count + 1;
     return count;
 }
 
-/* Keeps each procedure once: a second, inner occurrence drops what lies between and takes its place. */
-static uint32_t fold(struct gn_unwound *stack, uint32_t inner, uint32_t outer)
+/* ---- from a stack to its path ---- */
+
+static bool in_module(struct gn_tag *segment, const struct gn_stack_frame *frame,
+                      bool (*is)(const struct gn_module *))
 {
-    struct gn_stack_frame *kept = stack->kept;
-    uint32_t count = 0;
-    for (uint32_t i = outer; i-- > inner;) {
-        uint32_t same = 0;
-        while (same < count && kept[same].function != stack->frames[i].function)
-            same++;
-        stack->folded[same] = same < count;
-        kept[same] = stack->frames[i];
-        count = same + 1;
-    }
-    return count;
+    return frame->module && is(&segment->modules[frame->module]);
 }
 
-static uint32_t find_path(struct gn_tag *segment, struct gn_unwound *stack)
+/* Leaves out the C library's start-up at the outer end, which may have been entered from _start, and the MPI
+ * library's own frames at the inner one. */
+static void trim(struct gn_tag *segment, const struct gn_stack_frame *frames, uint32_t *first, uint32_t *end)
 {
+    while (*end > 1 && in_module(segment, &frames[*end - 1], gn_module_is_mpi))
+        --*end;
+    *first = *end > 2 && in_module(segment, &frames[1], gn_module_is_libc) ? 1 : 0;
+    while (*first + 1 < *end && in_module(segment, &frames[*first], gn_module_is_libc))
+        ++*first;
+}
+
+/* Keeps each procedure once: a second, inner occurrence drops what lies between and takes its place. */
+static uint32_t fold(struct gn_stack_frame *frames, uint32_t first, uint32_t end)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = first; i < end; i++) {
+        uint32_t same = 0;
+        while (same < kept && frames[same].function != frames[i].function)
+            same++;
+        bool folded = same < kept;
+        frames[same] = frames[i];
+        frames[same].folded = folded;
+        kept = same + 1;
+    }
+    return kept;
+}
+
+uint32_t gn_callpath_find(struct gn_tag *segment, struct gn_stack_frame *frames, uint32_t count, bool *cut)
+{
+    uint32_t first, end = count, path = 0;
+    *cut = false;
     if (!gn_lists_lock()) {
-        stack->cut = true;
+        *cut = true;
         return 0;
     }
-    for (uint32_t i = 0; i < stack->depth; i++)
-        stack->frames[i].module = gn_module_at(segment, stack->frames[i].ip);
-    uint32_t inner, outer, path = 0;
-    trim(segment, stack, &inner, &outer);
-    uint32_t count = fold(stack, inner, outer);
-    for (uint32_t i = 0; i < count; i++)
-        path = trie_child(segment, path, &stack->kept[i], stack->folded[i], &stack->cut);
+    trim(segment, frames, &first, &end);
+    uint32_t kept = fold(frames, first, end);
+    for (uint32_t i = 0; i < kept; i++)
+        path = trie_child(segment, path, &frames[i], cut);
     gn_lists_unlock();
     return path;
 }
 
-void gn_callpath_unwind(struct gn_tag *segment, uintptr_t caller, const void *frame,
-                        struct gn_unwound *unwound)
+/* ---- code ---- */
+
+bool gn_code_at(struct gn_tag *segment, uintptr_t ip, struct gn_code *code)
 {
-    struct walk walk = {unwound, caller};
-    unwound->depth = 0;
-    unwound->slot_count = 0;
-    unwound->cut = false;
-    bool understood = gn_guarded_backtrace(collect, &walk);
-    if (unwound->depth == 0) { /* no unwind information on our own way out: the caller is all we know */
-        unwound->frames[0] =
-            (struct gn_stack_frame){.ip = caller, .sp = (uintptr_t)frame + 2 * sizeof(void *)};
-        unwound->depth = 1;
-    }
-    examine(unwound, frame);
-    unwound->memorable = unwound->memorable && understood;
-    unwound->path = find_path(segment, unwound);
+    if (!gn_lists_lock())
+        return false;
+    code->module = gn_module_at(segment, ip);
+    const bool more = GN_GET(segment->module_count) < GN_MAX_MODULES;
+    code->rule = gn_rule_of_kind(more ? GN_RULE_OUTSIDE : GN_RULE_SLOW);
+    code->function = 0;
+    if (code->module) /* ip belongs to what follows the call; the call itself is just before */
+        code->rule = gn_unwind_rule(gn_module_table(code->module), GN_CFI_NATIVE, ip - 1, &code->function);
+    gn_lists_unlock();
+    if (!code->function)
+        code->function = ip;
+    return true;
 }
 
-struct search {
-    uintptr_t caller_sp; /* what the stack pointer of the frame's caller was at the call */
-    uintptr_t caller;
-    bool found;
+bool gn_code_is_start_up(struct gn_tag *segment, const struct gn_code *code)
+{
+    return code->module && gn_module_is_libc(&segment->modules[code->module]);
+}
+
+/* ---- the slow way ---- */
+
+struct walk {
+    uintptr_t ip; /* of the first frame that counts */
+    struct gn_registers *frames;
+    uint32_t count, most;
 };
 
-static int compare_frame(void *unwinder, void *argument)
+static int collect(void *unwinder, void *argument)
 {
-    struct search *search = argument;
     struct _Unwind_Context *context = unwinder;
-    uintptr_t sp = _Unwind_GetCFA(context);
-    search->found = sp == search->caller_sp && _Unwind_GetIP(context) == search->caller;
-    return sp < search->caller_sp ? _URC_NO_REASON : _URC_END_OF_STACK;
+    struct walk *walk = argument;
+    uintptr_t ip = _Unwind_GetIP(context);
+    if (walk->count == 0 && ip != walk->ip)
+        return _URC_NO_REASON; /* still our own frames */
+    if (ip == 0)
+        return _URC_END_OF_STACK;
+    walk->frames[walk->count++] = (struct gn_registers){.ip = ip, .sp = _Unwind_GetCFA(context)};
+    return walk->count < walk->most ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-bool gn_stack_contains(const void *wrapper_frame, uintptr_t caller)
+uint32_t gn_unwind_slowly(struct gn_registers at, struct gn_registers *frames, uint32_t most)
 {
-    struct search search = {(uintptr_t)wrapper_frame + 2 * sizeof(void *), caller, false};
-    gn_guarded_backtrace(compare_frame, &search);
-    return search.found;
-}
-
-void gn_memo_store(struct gn_callpath_memo *memo, uint32_t activity, uintptr_t caller, const void *frame,
-                   uint32_t node, const struct gn_unwound *unwound)
-{
-    if (!unwound->memorable)
-        return;
-    unsigned long long era = gn_modules_era();
-    if (memo->slots_used + unwound->slot_count > GN_MEMO_SLOTS || era != memo->modules_era) {
-        memset(memo->entries, 0, sizeof memo->entries);
-        memo->slots_used = 0;
-        memo->modules_era = era;
-    }
-    struct gn_memo_entry *entry = &memo->entries[gn_memo_index(activity, caller, frame)];
-    memcpy(&memo->slots[memo->slots_used], unwound->slots, unwound->slot_count * sizeof unwound->slots[0]);
-    *entry = (struct gn_memo_entry){caller, frame, activity, node, memo->slots_used, unwound->slot_count};
-    memo->slots_used += unwound->slot_count;
+    struct walk walk = {at.ip, frames, 0, most};
+    gn_guarded_backtrace(collect, &walk);
+    if (walk.count == 0) /* no unwind information on our own way out: the caller is all we know */
+        walk.frames[walk.count++] = at;
+    return walk.count;
 }

@@ -18,8 +18,6 @@
 #define GN_EXPORT __attribute__((visibility("default")))
 #define GN_ALIAS(name, target)                                                                               \
     extern __typeof__(target) name __attribute__((alias(#target), visibility("default")))
-#define GN_CALLER __builtin_return_address(0)
-#define GN_FRAME __builtin_frame_address(0)
 
 /* Ahead of calls, recorded or not, that end the life of a handle: it may be given out again for something
  * else. */

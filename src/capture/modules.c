@@ -2,15 +2,20 @@
 
 #include "capture/interpreter.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+gn_shared32 gn_unload_era;
+static struct gn_unwind_table tables[GN_MAX_MODULES];
+
 struct query {
     uintptr_t address;
     struct gn_module *module; /* filled when found */
+    struct gn_unwind_table *table;
 };
 
 static void read_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) * notes, struct gn_module *module)
@@ -44,6 +49,20 @@ static void read_path(const struct dl_phdr_info *info, struct gn_module *module)
     module->path[bytes > 0 ? bytes : 0] = '\0';
 }
 
+/* The unwind information lies in the segment that holds its header, or is not used. */
+static void read_table(const struct dl_phdr_info *info, struct gn_unwind_table *table)
+{
+    memset(table, 0, sizeof *table);
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME)
+            table->header = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && table->header - begin < info->dlpi_phdr[i].p_filesz)
+            table->bytes = (struct gn_cfi_bytes){(const uint8_t *)begin, info->dlpi_phdr[i].p_filesz, begin};
+    }
+}
+
 static int match(struct dl_phdr_info *info, size_t size, void *argument)
 {
     (void)size;
@@ -64,32 +83,61 @@ static int match(struct dl_phdr_info *info, size_t size, void *argument)
     query->module->first_address = first;
     query->module->end_address = end;
     read_path(info, query->module);
+    read_table(info, query->table);
     for (int i = 0; i < info->dlpi_phnum && !query->module->build_id_bytes; i++)
         if (info->dlpi_phdr[i].p_type == PT_NOTE)
             read_build_id(info, &info->dlpi_phdr[i], query->module);
     return 1;
 }
 
-static int count_unloads(struct dl_phdr_info *info, size_t size, void *argument)
+static int copy_info(struct dl_phdr_info *info, size_t size, void *argument)
 {
-    if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
-        *(unsigned long long *)argument = info->dlpi_subs;
+    memcpy(argument, info, size < sizeof *info ? size : sizeof *info);
     return 1;
 }
 
-unsigned long long gn_modules_era(void)
+static struct dl_phdr_info loader_state(void)
 {
-    unsigned long long unloads = 0;
-    dl_iterate_phdr(count_unloads, &unloads);
-    return unloads;
+    struct dl_phdr_info info = {.dlpi_adds = 0};
+    dl_iterate_phdr(copy_info, &info);
+    return info;
+}
+
+unsigned long long gn_modules_loaded(void)
+{
+    return loader_state().dlpi_adds;
+}
+
+static void notice_unloads(void)
+{
+    static _Atomic unsigned long long seen;
+    unsigned long long now = loader_state().dlpi_subs;
+    if (atomic_exchange(&seen, now) != now)
+        atomic_fetch_add(&gn_unload_era, 1);
+}
+
+/* What is remembered of addresses has to go when they lose their meaning, and nothing else tells in time that
+ * they do. */
+__attribute__((visibility("default"))) int dlclose(void *handle)
+{
+    static int (*_Atomic real)(void *);
+    if (!real)
+        real = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
+    int result = real ? real(handle) : -1;
+    notice_unloads();
+    return result;
+}
+
+const struct gn_unwind_table *gn_module_table(uint16_t module)
+{
+    return &tables[module];
 }
 
 uint16_t gn_module_at(struct gn_tag *segment, uintptr_t address)
 {
-    static unsigned long long era;
-    static uint32_t first_valid = 1; /* entries below were looked up before a library was unloaded */
-    unsigned long long now = gn_modules_era();
-    uint32_t count = GN_GET(segment->module_count);
+    static uint32_t era, first_valid = 1; /* entries below were looked up before a library was unloaded */
+    notice_unloads();
+    uint32_t now = GN_GET(gn_unload_era), count = GN_GET(segment->module_count);
     if (now != era) {
         era = now;
         first_valid = count;
@@ -99,7 +147,7 @@ uint16_t gn_module_at(struct gn_tag *segment, uintptr_t address)
             return (uint16_t)i;
     if (count >= GN_MAX_MODULES)
         return 0;
-    struct query query = {address, &segment->modules[count]};
+    struct query query = {address, &segment->modules[count], &tables[count]};
     if (!dl_iterate_phdr(match, &query))
         return 0;
     GN_PUBLISH(segment->module_count, count + 1);
@@ -134,13 +182,13 @@ static const char *base_name(const struct gn_module *module)
 bool gn_module_is_mpi(const struct gn_module *module)
 {
     const char *name = base_name(module);
-    return strncmp(name, "libmpi", 6) == 0 || strncmp(name, "libpmpi", 7) == 0 ||
-           strncmp(name, "libgnomon", 9) == 0; /* between MPICH's Fortran and C entry points */
+    return module->kind != GN_MODULE_PYTHON && (strncmp(name, "libmpi", 6) == 0 || strncmp(name, "libpmpi", 7) == 0 ||
+           strncmp(name, "libgnomon", 9) == 0); /* between MPICH's Fortran and C entry points */
 }
 
 bool gn_module_is_libc(const struct gn_module *module)
 {
     const char *name = base_name(module);
-    return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-", 5) == 0 ||
-           strncmp(name, "libpthread", 10) == 0 || strncmp(name, "ld-linux", 8) == 0;
+    return module->kind != GN_MODULE_PYTHON && (strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-", 5) == 0 ||
+           strncmp(name, "libpthread", 10) == 0 || strncmp(name, "ld-linux", 8) == 0);
 }

@@ -6,6 +6,7 @@
 #define GNOMON_CAPTURE_MODULES_H
 
 #include "graph/tag.h"
+#include "unwind/table.h"
 
 #include <stdbool.h>
 
@@ -17,13 +18,19 @@ uint16_t gn_module_at(struct gn_tag *segment, uintptr_t address);
  * lock. */
 uint16_t gn_module_of_source(struct gn_tag *segment, const char *file);
 
+/* Where its unwind information is; of module 0 none. */
+const struct gn_unwind_table *gn_module_table(uint16_t module);
+
 /* Whether the module belongs to an MPI library (its frames are not the user's call sites). */
 bool gn_module_is_mpi(const struct gn_module *module);
 
 /* Whether it is the C library or the dynamic loader (frames outside of main and of thread functions). */
 bool gn_module_is_libc(const struct gn_module *module);
 
-/* Changes whenever a library was unloaded: an address may mean something else from then on. */
-unsigned long long gn_modules_era(void);
+/* Moves on whenever a library may have been unloaded: an address may mean something else from then on. */
+extern gn_shared32 gn_unload_era;
+
+/* Modules loaded so far, ever. */
+unsigned long long gn_modules_loaded(void);
 
 #endif

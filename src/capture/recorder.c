@@ -66,29 +66,35 @@ static uint32_t find_node(struct gn_recorder *r, uint32_t activity, uint32_t pat
     return index;
 }
 
-/* Regions of different names at one place (a loop over names) are different activities to the memo. */
-static uint32_t memo_activity(uint32_t activity, uint32_t name)
+/* Regions of different names at one place (a loop over names) are different activities. */
+static uint32_t named_activity(uint32_t activity, uint32_t name)
 {
     return activity ^ (name << 20);
 }
 
-static uint32_t unwind_node(struct gn_recorder *r, uint32_t activity, uint32_t name, void *caller,
-                            void *frame)
+static uint32_t find_node_at(struct gn_recorder *r, uint32_t end, uint32_t activity, uint32_t name)
 {
-    gn_callpath_unwind(gn_segment, (uintptr_t)caller, frame, &r->unwound);
-    GN_ADD(r->location->unwound, 1);
-    if (r->unwound.cut)
+    bool cut = true;
+    uint32_t path = end ? gn_paths_path(&r->paths, gn_segment, end, &cut) : 0;
+    if (cut)
         GN_LOST(r, paths);
-    uint32_t node = find_node(r, activity, r->unwound.path, name);
-    gn_memo_store(&r->memo, memo_activity(activity, name), (uintptr_t)caller, frame, node, &r->unwound);
+    uint32_t node = find_node(r, activity, path, name);
+    if (end) {
+        r->paths.nodes[end].activity = named_activity(activity, name);
+        r->paths.nodes[end].graph_node = node;
+    }
     return node;
 }
 
-static uint32_t control_node(struct gn_recorder *r, uint32_t activity, uint32_t name, void *caller,
-                             void *frame)
+/* The node of this activity on the present call path. Node 0 is the location's start, which no call has. */
+static inline __attribute__((always_inline)) uint32_t node_here(struct gn_recorder *r, uint32_t activity,
+                                                                uint32_t name, struct gn_registers at_call)
 {
-    uint32_t node = gn_memo_find(&r->memo, memo_activity(activity, name), (uintptr_t)caller, frame);
-    return node != UINT32_MAX ? node : unwind_node(r, activity, name, caller, frame);
+    uint32_t end = gn_paths_walk(&r->paths, gn_segment, at_call);
+    const struct gn_path_node *at = &r->paths.nodes[end];
+    if (__builtin_expect(at->activity == named_activity(activity, name) && at->graph_node, 1))
+        return at->graph_node;
+    return find_node_at(r, end, activity, name);
 }
 
 /* ---- edges and peers ---- */
@@ -296,6 +302,7 @@ static struct gn_recorder *take_recorder(uint64_t start_ticks)
         atomic_fetch_add(&gn_segment->missed_threads, 1);
         return NULL;
     }
+    gn_paths_attach(&r->paths);
     start_graph(r, start_ticks);
     if (have_thread_end && r->location_index > 0)
         pthread_setspecific(thread_end, r);
@@ -338,20 +345,24 @@ void gn_recorder_close(void)
 
 /* ---- events ---- */
 
-static void enter_unknown(struct gn_call *call, uint32_t activity, void *caller, void *frame)
+/* The walk took longer than usual: what it took is known exactly. */
+static void count_paid(struct gn_call *call)
 {
+    struct gn_recorder *r = call->recorder;
     if (!call->sampled)
-        call->begin_ticks = gn_ticks();
-    call->node = unwind_node(call->recorder, activity, 0, caller, frame);
+        call->begin_ticks = r->paths.paid_since;
     call->exact = true;
+    r->paths.paid_since = 0;
+    GN_SET(r->location->unwound, r->paths.slow);
+    GN_SET(r->location->learned, r->paths.learned);
 }
 
 /* Called when a call is already under way in this thread. Nested calls (an MPI library that uses its own
  * public interface, callbacks) are not recorded. But an error handler may have left the outer call by longjmp
  * or an exception: that call is over when its wrapper's frame is no longer on the stack. */
-static bool left_without_leave(struct gn_recorder *r, const void *frame)
+static bool left_without_leave(struct gn_recorder *r, struct gn_registers at)
 {
-    if ((uintptr_t)frame < (uintptr_t)r->inside_frame && gn_stack_contains(r->inside_frame, r->inside_caller))
+    if (at.sp < r->inside_from.sp && gn_paths_contain(&r->paths, gn_segment, at, r->inside_from))
         return false;
     abandon_call(r, gn_ticks());
     return true;
@@ -361,12 +372,13 @@ bool gn_enter(struct gn_call *call, uint32_t activity, void *caller, void *frame
 {
     if (gn_is_closed())
         return false;
+    const struct gn_registers at = gn_registers_of(caller, frame);
     struct gn_recorder *r = self;
     if (__builtin_expect(!r, 0)) {
         if (no_room || !(r = take_recorder(gn_ticks())))
             return false;
     }
-    if (__builtin_expect(r->inside && !left_without_leave(r, frame), 0))
+    if (__builtin_expect(r->inside && !left_without_leave(r, at), 0))
         return false;
     if (__builtin_expect(r->off, 0))
         return false;
@@ -381,12 +393,11 @@ bool gn_enter(struct gn_call *call, uint32_t activity, void *caller, void *frame
     call->bytes = 0;
     call->messages = 0;
     call->followed = 0;
-    call->node = gn_memo_find(&r->memo, activity, (uintptr_t)caller, frame);
-    if (__builtin_expect(call->node == UINT32_MAX, 0))
-        enter_unknown(call, activity, caller, frame);
+    call->node = node_here(r, activity, 0, at);
+    if (__builtin_expect(r->paths.paid_since != 0, 0))
+        count_paid(call);
     r->inside = true;
-    r->inside_frame = frame;
-    r->inside_caller = (uintptr_t)caller;
+    r->inside_from = at;
     call->traced = GN_UNTRACED;
     if (r->tracer.ring)
         call->traced = gn_tracer_enter(&r->tracer, activity, GN_GET(r->location->nodes[call->node].path))
@@ -577,6 +588,7 @@ void gn_record_own_work(uint64_t ticks)
 
 void gn_record_region(const char *name, bool begin, void *caller, void *frame)
 {
+    const struct gn_registers at = gn_registers_of(caller, frame);
     struct gn_recorder *r = recorder_here();
     if (!r || r->inside || !name)
         return;
@@ -590,7 +602,7 @@ void gn_record_region(const char *name, bool begin, void *caller, void *frame)
         return;
     }
     uint32_t activity = begin ? GN_ACTIVITY_REGION_BEGIN : GN_ACTIVITY_REGION_END;
-    uint32_t node = control_node(r, activity, id, caller, frame);
+    uint32_t node = node_here(r, activity, id, at);
     if (begin)
         open_region(r, id, GN_GET(r->location->nodes[node].path), ticks);
     pass_control(r, node, ticks, duration_ticks);
@@ -598,12 +610,13 @@ void gn_record_region(const char *name, bool begin, void *caller, void *frame)
 
 void gn_record_switch(bool on, void *caller, void *frame)
 {
+    const struct gn_registers at = gn_registers_of(caller, frame);
     struct gn_recorder *r = recorder_here();
     if (!r || r->off == !on)
         return;
     uint64_t ticks = gn_ticks();
     if (!on) {
-        r->off_node = control_node(r, GN_ACTIVITY_OFF, 0, caller, frame);
+        r->off_node = node_here(r, GN_ACTIVITY_OFF, 0, at);
         pass_edge(r, r->off_node, ticks, 0, false, 0);
         r->previous_node = r->off_node;
         r->previous_exit_ticks = ticks;
@@ -628,7 +641,7 @@ void gn_record_end(uint64_t ticks)
     if (!GN_GET(gn_gate->open) || !r || r->inside)
         return;
     if (r->off)
-        gn_record_switch(true, __builtin_return_address(0), __builtin_frame_address(0));
+        gn_record_switch(true, GN_CALLER, GN_FRAME);
     while (r->region_depth > 0) /* in the trace what begins also ends */
         trace_region_end(r, --r->region_depth, ticks);
     if (r->location_index == 0)

@@ -3,7 +3,7 @@
  *
  * What happens at an MPI call (the hot path; no lock, no allocation, no system call):
  *
- *   gn_enter   call path → node (one memo look-up), publish "inside node", read the clock
+ *   gn_enter   call path → node (capture/paths), publish "inside node", read the clock
  *   real call
  *   gn_leave   edge from the previous node, node statistics, publish "outside"
  *
@@ -16,7 +16,7 @@
 #ifndef GNOMON_CAPTURE_RECORDER_H
 #define GNOMON_CAPTURE_RECORDER_H
 
-#include "capture/callpath.h"
+#include "capture/paths.h"
 #include "capture/tracer.h"
 #include "clock/ticks.h"
 #include "graph/tag.h"
@@ -144,8 +144,7 @@ struct gn_recorder {
     uint64_t owed_ticks;      /* cost after the last call, known exactly; lies in the next edge */
     bool inside;
     bool off;
-    void *inside_frame;
-    uintptr_t inside_caller; /* where that call returns to */
+    struct gn_registers inside_from; /* where that call was made */
     uint32_t off_node;
     uint32_t region_depth;
     uint32_t regions_beyond; /* begun deeper than the stack keeps */
@@ -171,8 +170,7 @@ struct gn_recorder {
     } list;
     struct gn_neighbours neighbours; /* working space for neighbourhood collectives */
     struct gn_part parts[GN_MAX_NEIGHBOURS];
-    struct gn_unwound unwound; /* working space of the slow path */
-    struct gn_callpath_memo memo;
+    struct gn_paths paths;
 };
 
 static inline void gn_record_event(struct gn_call *call, const struct gn_event *event)

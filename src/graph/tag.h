@@ -126,13 +126,14 @@ struct gn_location {
     gn_shared64 first_ticks; /* the present (or last) owner began */
     gn_shared64 past_ticks;  /* time of all owners that have ended */
     gn_shared64 events;
-    /* The cost of measuring: the first events and all slow ones (a path unwound in full) are timed exactly,
+    /* The cost of measuring: the first events and all slow ones (a path that is new, or unwound in full) are timed exactly,
      * of the rest every 64th. */
     gn_shared64 sampled_events;
     gn_shared64 sampled_ticks;
     gn_shared64 exact_events;
     gn_shared64 exact_ticks;
-    gn_shared64 unwound;    /* stacks unwound in full; all other paths came from the memo */
+    gn_shared64 unwound;    /* stacks that the library's unwinder had to unwind; all others were walked */
+    gn_shared64 learned;    /* frames that were new to a walk */
     gn_shared64 lost_nodes; /* events that went to the overflow node */
     gn_shared64 lost_edges;
     gn_shared64 lost_peers;

@@ -5,9 +5,6 @@
 #include <sys/mman.h>
 #include <unwind.h>
 
-#define CALLER __builtin_return_address(0)
-#define FRAME __builtin_frame_address(0)
-
 /* The plain unwinder: the guarded one of capture/unwind_guard.c needs a linker's help. */
 bool gn_guarded_backtrace(int (*step)(void *context, void *argument), void *argument)
 {
@@ -43,21 +40,34 @@ static void leave_after(struct gn_call *call, uint64_t ticks)
 __attribute__((noipa)) uint32_t test_call(uint32_t activity, uint64_t ticks)
 {
     struct gn_call call = {.binding = 0};
-    test_last_frame = FRAME;
-    if (!gn_enter(&call, activity, CALLER, FRAME))
+    test_last_frame = GN_FRAME;
+    if (!gn_enter(&call, activity, GN_CALLER, GN_FRAME))
         return UINT32_MAX;
     leave_after(&call, ticks);
     return call.node;
 }
 
-static struct gn_unwound unwound;
+/* The path by the library's unwinder. */
+static uint32_t unwound_path(struct gn_registers at)
+{
+    static struct gn_registers walked[GN_MAX_DEPTH];
+    static struct gn_stack_frame stack[GN_MAX_DEPTH];
+    bool cut;
+    uint32_t count = gn_unwind_slowly(at, walked, GN_MAX_DEPTH);
+    for (uint32_t i = 0; i < count; i++) {
+        struct gn_code code;
+        gn_code_at(gn_segment, walked[i].ip, &code);
+        stack[count - 1 - i] =
+            (struct gn_stack_frame){.ip = walked[i].ip, .function = code.function, .module = code.module};
+    }
+    return gn_callpath_find(gn_segment, stack, count, &cut);
+}
 
 __attribute__((noipa)) uint32_t test_call_unwound(uint32_t activity, uint32_t *path)
 {
     struct gn_call call = {.binding = 0};
-    gn_callpath_unwind(gn_segment, (uintptr_t)CALLER, FRAME, &unwound);
-    *path = unwound.path;
-    if (!gn_enter(&call, activity, CALLER, FRAME))
+    *path = unwound_path((struct gn_registers){.ip = (uintptr_t)GN_CALLER});
+    if (!gn_enter(&call, activity, GN_CALLER, GN_FRAME))
         return UINT32_MAX;
     leave_after(&call, 1);
     return call.node;
@@ -66,7 +76,7 @@ __attribute__((noipa)) uint32_t test_call_unwound(uint32_t activity, uint32_t *p
 __attribute__((noipa)) uint32_t test_send(uint32_t activity, uint64_t ticks, uint32_t peer, uint64_t bytes)
 {
     struct gn_call call = {.binding = 0};
-    if (!gn_enter(&call, activity, CALLER, FRAME))
+    if (!gn_enter(&call, activity, GN_CALLER, GN_FRAME))
         return UINT32_MAX;
     call.bytes = bytes;
     call.messages = 1;
@@ -78,7 +88,7 @@ __attribute__((noipa)) uint32_t test_send(uint32_t activity, uint64_t ticks, uin
 __attribute__((noipa)) uint32_t test_call_around(uint32_t activity, void (*inside)(void *), void *argument)
 {
     struct gn_call call = {.binding = 0};
-    bool recorded = gn_enter(&call, activity, CALLER, FRAME);
+    bool recorded = gn_enter(&call, activity, GN_CALLER, GN_FRAME);
     inside(argument);
     if (!recorded)
         return UINT32_MAX;
@@ -88,13 +98,13 @@ __attribute__((noipa)) uint32_t test_call_around(uint32_t activity, void (*insid
 
 __attribute__((noipa)) void test_region(const char *name, bool begin)
 {
-    gn_record_region(name, begin, CALLER, FRAME);
+    gn_record_region(name, begin, GN_CALLER, GN_FRAME);
     __asm__ volatile("" ::: "memory"); /* not a tail call: the frame must be there */
 }
 
 __attribute__((noipa)) void test_switch(bool on)
 {
-    gn_record_switch(on, CALLER, FRAME);
+    gn_record_switch(on, GN_CALLER, GN_FRAME);
     __asm__ volatile("" ::: "memory");
 }
 

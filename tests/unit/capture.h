@@ -14,7 +14,7 @@ struct gn_tag *test_segment(uint32_t locations);
  * UINT32_MAX when it was not recorded. */
 uint32_t test_call(uint32_t activity, uint64_t ticks);
 
-/* The same, and the call path is also unwound afresh: *path is what a full unwinding finds. */
+/* The same, and the stack is also unwound by the library: *path is what follows from that. */
 uint32_t test_call_unwound(uint32_t activity, uint32_t *path);
 
 /* The same with a size and a peer. */
@@ -26,7 +26,7 @@ uint32_t test_call_around(uint32_t activity, void (*inside)(void *), void *argum
 void test_region(const char *name, bool begin);
 void test_switch(bool on);
 
-/* The frame address that the last test_call had: what stands for the stack pointer in the memo. */
+/* The frame address that the last test_call had: what stands for the stack pointer in the memo. *//* The frame address that the last test_call had. */
 extern __thread const void *test_last_frame;
 
 /* Location 0 of gn_segment. */

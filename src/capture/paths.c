@@ -1,0 +1,215 @@
+#include "capture/paths.h"
+
+#include "clock/ticks.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+extern void *__libc_stack_end __attribute__((weak));
+
+/* ---- the trie ---- */
+
+static void forget(struct gn_paths *p)
+{
+    memset(p->table, 0, sizeof p->table);
+    memset(p->roots, 0, sizeof p->roots);
+    memset(p->codes, 0, sizeof p->codes);
+    memset(p->nodes, 0, sizeof p->nodes[0]);
+    p->nodes[0].ip = 1;
+    p->count = 1;
+    p->era = GN_GET(gn_unload_era);
+    p->modules_loaded = gn_modules_loaded();
+}
+
+/* The stack of a thread that the C library made has the thread's descriptor at its end. */
+void gn_paths_attach(struct gn_paths *p)
+{
+    bool is_main = getpid() == (pid_t)syscall(SYS_gettid);
+    p->stack_end = !is_main            ? (uintptr_t)pthread_self()
+                   : &__libc_stack_end ? (uintptr_t)__libc_stack_end
+                                       : UINTPTR_MAX;
+    p->base_ip = p->base_sp = 0;
+    if (p->count == 0)
+        forget(p);
+}
+
+static uint32_t slot_of(uint32_t parent, uintptr_t ip)
+{
+    uint64_t key = (ip ^ ((uint64_t)parent << 44)) * 0x9e3779b97f4a7c15ull;
+    return (uint32_t)(key >> 32) & (2 * GN_PATH_NODES - 1u);
+}
+
+static uint32_t *find_slot(struct gn_paths *p, uint32_t parent, uintptr_t ip)
+{
+    uint32_t slot = slot_of(parent, ip);
+    for (; p->table[slot]; slot = (slot + 1) & (2 * GN_PATH_NODES - 1u))
+        if (p->nodes[p->table[slot]].ip == ip && p->nodes[p->table[slot]].parent == parent)
+            break;
+    return &p->table[slot];
+}
+
+static const struct gn_code *code_of(struct gn_paths *p, struct gn_tag *segment, uintptr_t ip)
+{
+    uint32_t slot = (uint32_t)((ip * 0x9e3779b97f4a7c15ull) >> 40) & (GN_CODE_CACHE - 1u);
+    if (p->codes[slot].ip != ip) {
+        p->codes[slot].ip = 0;
+        if (!gn_code_at(segment, ip, &p->codes[slot].code))
+            return NULL;
+        p->codes[slot].ip = ip;
+    }
+    return &p->codes[slot].code;
+}
+
+static uint32_t add_node(struct gn_paths *p, struct gn_tag *segment, uint32_t *slot, uint32_t parent,
+                         uintptr_t ip, uintptr_t sp)
+{
+    const struct gn_code *code = code_of(p, segment, ip);
+    if (!code || p->count == GN_PATH_NODES)
+        return 0;
+    uint32_t index = p->count++;
+    p->nodes[index] = (struct gn_path_node){
+        .ip = ip, .rule = code->rule, .parent = parent, .follows = parent && parent + 1 == index};
+    if (ip == p->base_ip && sp == p->base_sp)
+        p->nodes[index].rule = gn_rule_of_kind(GN_RULE_KEPT);
+    p->nodes[index + 1] = (struct gn_path_node){.ip = 0}; /* of the time before everything was forgotten */
+    p->ends[index] = (struct gn_path_end){.function = code->function, .module = code->module};
+    *slot = index;
+    return index;
+}
+
+/* A procedure that calls itself at one place is met twice; from then on it is its own caller. */
+static bool is_run(const struct gn_paths *p, uint32_t node)
+{
+    return p->nodes[p->nodes[node].parent].ip == p->nodes[node].ip;
+}
+
+static void pay(struct gn_paths *p)
+{
+    if (!p->paid_since)
+        p->paid_since = gn_ticks();
+}
+
+uint32_t gn_paths_caller(struct gn_paths *p, struct gn_tag *segment, uint32_t parent, uintptr_t ip,
+                         uintptr_t sp)
+{
+    if (parent && ip == p->nodes[parent].ip && is_run(p, parent))
+        return parent;
+    uint32_t *slot = find_slot(p, parent, ip), found = *slot;
+    if (!found) {
+        pay(p);
+        p->learned++;
+        found = add_node(p, segment, slot, parent, ip, sp);
+    }
+    if (parent == 0)
+        p->roots[gn_paths_root(ip)] = found;
+    else
+        p->nodes[parent].child = found;
+    return found;
+}
+
+/* ---- walks that are not as usual ---- */
+
+/* The whole stack by the library's unwinder, and down the trie along what it found. */
+static enum gn_walk_outcome walk_slowly(struct gn_paths *p, struct gn_tag *segment, uint32_t *node,
+                                        struct gn_registers at)
+{
+    pay(p);
+    p->slow++;
+    uint32_t count = gn_unwind_slowly(at, p->walked, GN_MAX_DEPTH);
+    *node = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if ((*node = gn_paths_caller(p, segment, *node, p->walked[i].ip, p->walked[i].sp)) == 0)
+            return GN_WALK_NO_ROOM;
+    return GN_WALK_ENDS;
+}
+
+/* Which frame the thread's start-up ends with, found once on a stack that can be walked to its end. */
+static void find_base(struct gn_paths *p, struct gn_tag *segment, struct gn_registers at)
+{
+    const uintptr_t end = at.sp < p->stack_end ? p->stack_end : UINTPTR_MAX;
+    struct gn_registers base = {.ip = 0};
+    bool outermost = false;
+    for (uint32_t depth = 0; depth < GN_MAX_DEPTH && !outermost; depth++) {
+        const struct gn_code *code = code_of(p, segment, at.ip);
+        if (!code)
+            return;
+        if (!gn_code_is_start_up(segment, code))
+            base.ip = gn_rule_kind(code->rule) == GN_RULE_END ? base.ip : 0; /* _start is the program's */
+        else if (!base.ip)
+            base = at;
+        outermost = gn_rule_kind(code->rule) == GN_RULE_END;
+        if (!outermost && !gn_rule_step(&at, code->rule, end))
+            return;
+    }
+    if (outermost) {
+        p->base_ip = base.ip;
+        p->base_sp = base.sp;
+    }
+}
+
+static enum gn_walk_outcome walk(struct gn_paths *p, struct gn_tag *segment, uint32_t *node,
+                                 struct gn_registers at)
+{
+    *node = gn_paths_caller(p, segment, 0, at.ip, at.sp);
+    if (!*node)
+        return GN_WALK_NO_ROOM;
+    enum gn_walk_outcome outcome = gn_paths_go(p, segment, node, at);
+    return outcome == GN_WALK_IS_SLOW ? walk_slowly(p, segment, node, at) : outcome;
+}
+
+uint32_t gn_paths_walk_again(struct gn_paths *p, struct gn_tag *segment, struct gn_registers at)
+{
+    uint32_t node;
+    if (p->era != GN_GET(gn_unload_era))
+        forget(p);
+    if (!p->base_sp)
+        find_base(p, segment, at);
+    enum gn_walk_outcome outcome = walk(p, segment, &node, at);
+    if (outcome == GN_WALK_IS_STALE || (outcome == GN_WALK_NO_ROOM && p->count == GN_PATH_NODES)) {
+        forget(p);
+        outcome = walk(p, segment, &node, at);
+    }
+    return outcome == GN_WALK_ENDS ? node : 0;
+}
+
+uint32_t gn_paths_path(struct gn_paths *p, struct gn_tag *segment, uint32_t node, bool *cut)
+{
+    struct gn_path_end *end = &p->ends[node];
+    if (!end->known) {
+        uint32_t count = 0;
+        for (uint32_t i = node; i; i = p->nodes[i].parent)
+            p->stack[count++] = (struct gn_stack_frame){
+                .ip = p->nodes[i].ip, .function = p->ends[i].function, .module = p->ends[i].module};
+        end->path = gn_callpath_find(segment, p->stack, count, &end->cut);
+        end->known = true;
+    }
+    *cut = end->cut;
+    return end->path;
+}
+
+/* ---- what is on the stack ---- */
+
+bool gn_paths_contain(struct gn_paths *p, struct gn_tag *segment, struct gn_registers at,
+                      struct gn_registers wanted)
+{
+    const struct gn_registers from = at;
+    const uintptr_t end = at.sp < p->stack_end ? p->stack_end : UINTPTR_MAX;
+    if (p->era != GN_GET(gn_unload_era))
+        forget(p);
+    while (at.sp < wanted.sp) {
+        const struct gn_code *code = code_of(p, segment, at.ip);
+        if (!code || gn_rule_kind(code->rule) == GN_RULE_SLOW)
+            break;
+        if (!gn_rule_step(&at, code->rule, end))
+            return false;
+    }
+    if (at.sp >= wanted.sp)
+        return at.sp == wanted.sp && at.ip == wanted.ip;
+    uint32_t count = gn_unwind_slowly(from, p->walked, GN_MAX_DEPTH);
+    for (uint32_t i = 0; i < count; i++)
+        if (p->walked[i].sp == wanted.sp && p->walked[i].ip == wanted.ip)
+            return true;
+    return false;
+}
