@@ -16,7 +16,7 @@ static uint32_t trie_child(struct gn_tag *segment, uint32_t parent, const struct
                            bool *cut)
 {
     const struct gn_module *module = &segment->modules[frame->module];
-    uint64_t offset = frame->module ? frame->ip - module->base : frame->ip;
+    uint64_t offset = frame->module ? (frame->ip & ~GN_PYTHON_FRAME) - module->base : frame->ip;
     uint64_t key =
         (offset ^ ((uint64_t)parent << 40) ^ ((uint64_t)frame->module << 24)) * 0x9e3779b97f4a7c15ull;
     uint32_t slot = (uint32_t)(key >> 32) & (TRIE_SLOTS - 1u);
@@ -58,6 +58,20 @@ static void trim(struct gn_tag *segment, const struct gn_stack_frame *frames, ui
         ++*first;
 }
 
+/* What runs Python functions: where these are known, it says nothing more. Returns how many frames are left.
+ */
+static uint32_t leave_out_interpreter(const struct gn_tag *segment, struct gn_stack_frame *frames,
+                                      uint32_t count)
+{
+    uint32_t kept = 0;
+    if (!(frames[0].ip & GN_PYTHON_FRAME))
+        return count;
+    for (uint32_t i = 0; i < count; i++)
+        if (segment->modules[frames[i].module].kind != GN_MODULE_INTERPRETER)
+            frames[kept++] = frames[i];
+    return kept;
+}
+
 /* Keeps each procedure once: a second, inner occurrence drops what lies between and takes its place. */
 static uint32_t fold(struct gn_stack_frame *frames, uint32_t first, uint32_t end)
 {
@@ -76,12 +90,13 @@ static uint32_t fold(struct gn_stack_frame *frames, uint32_t first, uint32_t end
 
 uint32_t gn_callpath_find(struct gn_tag *segment, struct gn_stack_frame *frames, uint32_t count, bool *cut)
 {
-    uint32_t first, end = count, path = 0;
+    uint32_t first, end, path = 0;
     *cut = false;
     if (!gn_lists_lock()) {
         *cut = true;
         return 0;
     }
+    end = leave_out_interpreter(segment, frames, count);
     trim(segment, frames, &first, &end);
     uint32_t kept = fold(frames, first, end);
     for (uint32_t i = 0; i < kept; i++)

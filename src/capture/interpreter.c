@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <elf.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -202,13 +201,7 @@ static bool lay_out(struct gn_interpreter *i)
 
 /* ---- the interpreter ---- */
 
-static struct gn_interpreter found;
-static _Atomic int found_state; /* 0: none, 1: somebody looks, 2: found */
-
-const struct gn_interpreter *gn_interpreter(void)
-{
-    return atomic_load_explicit(&found_state, memory_order_acquire) == 2 ? &found : NULL;
-}
+const struct gn_interpreter *_Atomic gn_interpreter_found;
 
 static bool understand(struct gn_interpreter *i, const struct symbols *s)
 {
@@ -237,16 +230,19 @@ static void keep_loaded(const struct dl_phdr_info *module)
 
 bool gn_interpreter_module(const struct dl_phdr_info *module)
 {
+    static struct gn_interpreter interpreter;
+    static _Atomic int taken;
     struct symbols symbols;
     if (!find_symbols(module, &symbols) || !own_symbol(&symbols, "_PyRuntime"))
         return false;
-    int none = 0;
-    if (!atomic_compare_exchange_strong(&found_state, &none, 1))
+    int nobody = 0;
+    if (gn_interpreter() || !atomic_compare_exchange_strong(&taken, &nobody, 1))
         return true;
-    bool good = understand(&found, &symbols);
-    if (good)
+    if (understand(&interpreter, &symbols)) {
         keep_loaded(module);
-    atomic_store_explicit(&found_state, good ? 2 : 0, memory_order_release);
+        atomic_store_explicit(&gn_interpreter_found, &interpreter, memory_order_release);
+    }
+    atomic_store_explicit(&taken, 0, memory_order_release);
     return true;
 }
 

@@ -19,6 +19,7 @@
 #define GNOMON_CAPTURE_INTERPRETER_H
 
 #include <link.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -50,8 +51,8 @@ struct gn_interpreter {
     void *(*this_state)(void); /* the calling thread's PyThreadState, or NULL */
 };
 
-/* The interpreter that was found, or NULL. One load. */
-const struct gn_interpreter *gn_interpreter(void);
+/* The interpreter that was found, or NULL. */
+static inline const struct gn_interpreter *gn_interpreter(void);
 
 /* Looks for one in all modules that are loaded. */
 void gn_interpreter_find(void);
@@ -62,5 +63,12 @@ bool gn_interpreter_module(const struct dl_phdr_info *module);
 
 /* Copies memory that may not be there: false when it is not. A system call. */
 bool gn_copy_memory(void *to, uintptr_t from, size_t bytes);
+
+extern const struct gn_interpreter *_Atomic gn_interpreter_found;
+
+static inline const struct gn_interpreter *gn_interpreter(void)
+{
+    return atomic_load_explicit(&gn_interpreter_found, memory_order_acquire);
+}
 
 #endif

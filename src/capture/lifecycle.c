@@ -8,6 +8,7 @@
 #include "capture/classes.h"
 #include "capture/comms.h"
 #include "capture/envoy.h"
+#include "capture/interpreter.h"
 #include "capture/real.h"
 #include "capture/requests.h"
 #include "capture/segment.h"
@@ -147,6 +148,7 @@ static void begin(void)
     if (traced && gn_segment_take_rings(agent, &gn_ring_memory, reason, sizeof reason) != 0)
         say("traced", reason);
     gn_real_resolve_all();
+    gn_interpreter_find();
     if (gn_ring_memory && gn_comms_open() != 0) {
         gn_ring_memory = NULL;
         say("traced", "no memory for its communicators");

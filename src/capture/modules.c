@@ -182,13 +182,15 @@ static const char *base_name(const struct gn_module *module)
 bool gn_module_is_mpi(const struct gn_module *module)
 {
     const char *name = base_name(module);
-    return module->kind != GN_MODULE_PYTHON && (strncmp(name, "libmpi", 6) == 0 || strncmp(name, "libpmpi", 7) == 0 ||
-           strncmp(name, "libgnomon", 9) == 0); /* between MPICH's Fortran and C entry points */
+    return module->kind != GN_MODULE_PYTHON &&
+           (strncmp(name, "libmpi", 6) == 0 || strncmp(name, "libpmpi", 7) == 0 ||
+            strncmp(name, "libgnomon", 9) == 0); /* between MPICH's Fortran and C entry points */
 }
 
 bool gn_module_is_libc(const struct gn_module *module)
 {
     const char *name = base_name(module);
-    return module->kind != GN_MODULE_PYTHON && (strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-", 5) == 0 ||
-           strncmp(name, "libpthread", 10) == 0 || strncmp(name, "ld-linux", 8) == 0);
+    return module->kind != GN_MODULE_PYTHON &&
+           (strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-", 5) == 0 ||
+            strncmp(name, "libpthread", 10) == 0 || strncmp(name, "ld-linux", 8) == 0);
 }

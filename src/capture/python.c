@@ -4,6 +4,7 @@
 #include "capture/lists.h"
 #include "capture/python_code.h"
 #include "capture/sources.h"
+#include "clock/ticks.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -193,7 +194,7 @@ static uint32_t add_source(struct gn_tag *segment, const struct gn_python_code *
         return GN_PYTHON_HIDDEN;
     if (!gn_lists_lock())
         return GN_PYTHON_UNKNOWN;
-    const uint32_t source = gn_source_find(segment, file, function, code->first_line, line);
+    const uint32_t source = gn_source_line_find(segment, file, function, code->first_line, line);
     gn_lists_unlock();
     return source;
 }
@@ -224,6 +225,8 @@ static uint32_t learn(struct gn_python *p, struct gn_tag *segment, const struct 
 {
     struct gn_python_site site = {.ip = ip, .code = code};
     p->learned++;
+    if (!p->paid_since)
+        p->paid_since = gn_ticks();
     if (!describe(p, segment, python, &site))
         return GN_PYTHON_UNKNOWN;
     if (site.copy != NO_COPY)

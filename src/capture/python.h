@@ -71,6 +71,7 @@ struct gn_python {
     uintptr_t boundary;
     uint32_t sources[GN_PYTHON_DEPTH]; /* innermost first */
     uint64_t learned;                  /* sites that were looked up in full, ever */
+    uint64_t paid_since; /* ticks: when the first of those since the caller set it to 0 was met */
     uint32_t site_count, text_used;
     struct gn_python_site sites[GN_PYTHON_SITES];
     struct gn_python_copy copies[GN_PYTHON_CODES];

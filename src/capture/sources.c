@@ -15,7 +15,8 @@ static uint64_t mix_text(uint64_t hash, const char *text)
     return hash;
 }
 
-static bool is_function(const struct gn_source *s, uint32_t module, const char *function, uint32_t first_line)
+static bool is_function(const struct gn_source_line *s, uint32_t module, const char *function,
+                        uint32_t first_line)
 {
     return s->module == module && s->first_line == first_line && strcmp(s->function, function) == 0;
 }
@@ -37,16 +38,16 @@ static uint32_t add(struct gn_tag *segment, uint32_t module, const char *functio
     count = count ? count : 1;
     if (count >= GN_MAX_SOURCES)
         return 0;
-    struct gn_source *s = &segment->sources[count];
-    *s = (struct gn_source){.module = module, .line = line, .first_line = first_line};
+    struct gn_source_line *s = &segment->sources[count];
+    *s = (struct gn_source_line){.module = module, .line = line, .first_line = first_line};
     s->function_of = function_of(segment, count, module, function, first_line);
     strncpy(s->function, function, sizeof s->function - 1);
     GN_PUBLISH(segment->source_count, count + 1);
     return count;
 }
 
-uint32_t gn_source_find(struct gn_tag *segment, const char *file, const char *function, uint32_t first_line,
-                        uint32_t line)
+uint32_t gn_source_line_find(struct gn_tag *segment, const char *file, const char *function,
+                             uint32_t first_line, uint32_t line)
 {
     const uint32_t module = gn_module_of_source(segment, file);
     if (!module)
@@ -55,7 +56,7 @@ uint32_t gn_source_find(struct gn_tag *segment, const char *file, const char *fu
         mix_text(module * 0x9e3779b97f4a7c15ull + ((uint64_t)first_line << 32 | line), function);
     uint32_t slot = (uint32_t)((key * 0x9e3779b97f4a7c15ull) >> 32) & (SLOTS - 1u);
     for (; table[slot]; slot = (slot + 1) & (SLOTS - 1u)) {
-        const struct gn_source *known = &segment->sources[table[slot]];
+        const struct gn_source_line *known = &segment->sources[table[slot]];
         if (known->line == line && is_function(known, module, function, first_line))
             return table[slot];
     }

@@ -9,7 +9,7 @@
  * as UTF-8, of at most GN_PATH_BYTES and GN_FUNCTION_BYTES with the 0. 0: there is no room for it. Under the
  * lock of capture/lists.
  */
-uint32_t gn_source_find(struct gn_tag *segment, const char *file, const char *function, uint32_t first_line,
-                        uint32_t line);
+uint32_t gn_source_line_find(struct gn_tag *segment, const char *file, const char *function,
+                             uint32_t first_line, uint32_t line);
 
 #endif

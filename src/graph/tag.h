@@ -126,8 +126,8 @@ struct gn_location {
     gn_shared64 first_ticks; /* the present (or last) owner began */
     gn_shared64 past_ticks;  /* time of all owners that have ended */
     gn_shared64 events;
-    /* The cost of measuring: the first events and all slow ones (a path that is new, or unwound in full) are timed exactly,
-     * of the rest every 64th. */
+    /* The cost of measuring: the first events and all slow ones (a path that is new, or unwound in full) are
+     * timed exactly, of the rest every 64th. */
     gn_shared64 sampled_events;
     gn_shared64 sampled_ticks;
     gn_shared64 exact_events;
@@ -154,8 +154,8 @@ struct gn_frame {
 };
 
 /* A line of a function in a source file: where a frame of an interpreter is. What is text here can be
- * compared between processes; graph/source makes of it what stands in the place of an offset there. */
-struct gn_source {
+ * compared between processes; graph/source_line makes of it what stands in the place of an offset there. */
+struct gn_source_line {
     uint32_t module;      /* of kind GN_MODULE_PYTHON */
     uint32_t line;        /* 0: unknown */
     uint32_t first_line;  /* of the function */
@@ -211,7 +211,7 @@ struct gn_tag {
     uint64_t first_moment_ticks, first_moment_ns; /* struct gn_moment at MPI_Init */
     struct gn_module modules[GN_MAX_MODULES];
     struct gn_frame frames[GN_MAX_FRAMES];
-    struct gn_source sources[GN_MAX_SOURCES]; /* 0 is none */
+    struct gn_source_line sources[GN_MAX_SOURCES]; /* 0 is none */
     char names[GN_MAX_NAMES][GN_NAME_BYTES];
     struct gn_location locations[]; /* location_capacity of them */
 };

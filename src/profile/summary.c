@@ -1,6 +1,7 @@
 #include "profile/summary.h"
 
 #include "base/grow.h"
+#include "graph/source_line.h"
 #include "profile/statement.h"
 
 #include <errno.h>
@@ -8,22 +9,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The frame that stands for a call path: the innermost, or, where it and others further out have no lines,
+ * the line of Python that they were called from (an extension module's code says less). */
+#define SHOWN                                                                                                \
+    "RECURSIVE lineless(callpath, at) AS (SELECT c.id, c.id FROM callpath c"                                 \
+    " WHERE EXISTS (SELECT 1 FROM module WHERE build_id = '" GN_SOURCE_BUILD_ID "')"                         \
+    " UNION ALL SELECT l.callpath, c.parent FROM lineless l JOIN callpath c ON c.id = l.at"                  \
+    " JOIN site s ON s.id = c.site JOIN module m ON m.id = s.module"                                         \
+    " WHERE coalesce(s.line, 0) = 0 AND m.build_id <> '" GN_SOURCE_BUILD_ID "' AND c.parent <> 0),"          \
+    " shown AS (SELECT c.id AS callpath, coalesce(x.site, c.site) AS site FROM callpath c LEFT JOIN"         \
+    " (SELECT l.callpath, s.id AS site FROM lineless l JOIN callpath p ON p.id = l.at JOIN site s"           \
+    " ON s.id = p.site JOIN module m ON m.id = s.module WHERE m.build_id = '" GN_SOURCE_BUILD_ID "') x"      \
+    " ON x.callpath = c.id) "
+
 /* Every stretch of time of every thread, once: what it was, where, on which rank. %s is the edges' time
  * column. */
 static const char pieces[] =
-    "WITH piece AS ("
+    "WITH " SHOWN ", piece AS ("
     " SELECT 'mpi' AS kind, a.name AS name, coalesce(s.label, s.function) AS function, s.file AS file, "
     "s.line AS line,"
     "  a.id AS one, 0 AS two, p.rank AS rank, h.name AS host, n.total_ns + n.open_ns AS ns,"
     "  n.count + (n.open_ns > 0) AS count, n.bytes AS bytes"
-    " FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN callpath c ON c.id = a.callpath"
+    " FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN shown c ON c.callpath = a.callpath"
     " LEFT JOIN site s ON s.id = c.site JOIN location l ON l.id = n.location JOIN process p ON p.id = "
     "l.process"
     " JOIN host h ON h.id = p.host WHERE a.kind = 'mpi'"
     " UNION ALL"
     " SELECT a.kind, a.name, coalesce(s.label, s.function), s.file, s.line, a.id, 0, p.rank, h.name, "
     "n.total_ns + n.open_ns,"
-    "  n.count, n.bytes FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN callpath c ON c.id = "
+    "  n.count, n.bytes FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN shown c ON c.callpath = "
     "a.callpath"
     " LEFT JOIN site s ON s.id = c.site JOIN location l ON l.id = n.location JOIN process p ON p.id = "
     "l.process"
@@ -41,7 +55,7 @@ static const char pieces[] =
     "s.line AS line, a.id "
     "AS one,"
     "  0 AS two, p.rank AS rank, h.name AS host, n.total_ns AS ns, n.count AS count, 0 AS bytes"
-    " FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN callpath c ON c.id = a.callpath"
+    " FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN shown c ON c.callpath = a.callpath"
     " LEFT JOIN site s ON s.id = c.site JOIN location l ON l.id = n.location JOIN process p ON p.id = "
     "l.process"
     " JOIN host h ON h.id = p.host WHERE a.kind = 'region') ";
@@ -293,12 +307,12 @@ static void collect_troubles(sqlite3 *db, struct gn_summary *s)
     s->troubles = calloc(capacity + 1, sizeof *s->troubles);
     sqlite3_stmt *q = gn_sql_query(
         db, NULL,
-        "SELECT p.rank, h.name, p.ended, p.exit_status, p.message, l.last_inside, l.last_ns,"
+        "WITH " SHOWN "SELECT p.rank, h.name, p.ended, p.exit_status, p.message, l.last_inside, l.last_ns,"
         " CASE WHEN a.kind = 'mpi' THEN a.name || coalesce(' at ' || s.label, ' at ' || s.function, '') ||"
         " CASE WHEN s.line > 0 THEN ' (' || s.file || ':' || s.line || ')' ELSE '' END ELSE NULL END, a.id"
         " FROM process p JOIN host h ON h.id = p.host LEFT JOIN location l ON l.process = p.id AND l.thread "
         "= 0"
-        " LEFT JOIN activity a ON a.id = l.last_activity LEFT JOIN callpath c ON c.id = a.callpath"
+        " LEFT JOIN activity a ON a.id = l.last_activity LEFT JOIN shown c ON c.callpath = a.callpath"
         " LEFT JOIN site s ON s.id = c.site WHERE NOT p.complete ORDER BY p.rank",
         "");
     while (q && s->troubles && s->trouble_count < capacity && sqlite3_step(q) == SQLITE_ROW) {

@@ -53,7 +53,7 @@ EXPORT const char *probe_frames(void)
     struct gn_python *p = thread_frames();
     text[0] = '\0';
     for (uint32_t i = 0, count = p ? gn_python_read(p, segment) : 0; i < count; i++) {
-        const struct gn_source *s = &segment->sources[p->sources[i]];
+        const struct gn_source_line *s = &segment->sources[p->sources[i]];
         used += (size_t)snprintf(text + used, sizeof text - used, "%s\t%s\t%u\t%u\n", s->function,
                                  segment->modules[s->module].path, s->line, s->first_line);
     }
