@@ -1,6 +1,7 @@
 #include "graph/snapshot.h"
 
 #include "clock/ticks.h"
+#include "graph/source_line.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -170,9 +171,11 @@ static void copy_frames(struct gn_snapshot *s, const struct gn_tag *shared)
         check_module(s, &s->frames[i]);
     }
     for (uint32_t i = 0; i < s->source_count; i++)
-        s->sources[i].function[GN_FUNCTION_BYTES - 1] = '\0';
+        gn_source_line_tidy(&s->sources[i]);
     for (uint32_t i = 0; i < s->module_count; i++) {
         s->modules[i].path[GN_PATH_BYTES - 1] = '\0';
+        if (s->modules[i].kind == GN_MODULE_PYTHON) /* no file's name, but what a program says */
+            gn_printable(s->modules[i].path);
         s->modules[i].build_id_bytes = smaller(s->modules[i].build_id_bytes, GN_BUILD_ID_BYTES);
     }
     for (uint32_t i = 0; i < s->name_count; i++)

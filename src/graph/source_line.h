@@ -8,12 +8,21 @@
 #ifndef GNOMON_GRAPH_SOURCE_LINE_H
 #define GNOMON_GRAPH_SOURCE_LINE_H
 
+#include "base/printable.h"
 #include "graph/tag.h"
 
 #define GN_SOURCE_BUILD_ID "python"
 
-/* Line, and 39 bits of the function's name and first line: several functions may share a line (lambdas), and
- * are taken for one when these bits agree, too, once in 10^11 such pairs. Not negative as a signed number. */
+/* Of a copy from another process's memory: functions' names may be any text. */
+static inline void gn_source_line_tidy(struct gn_source_line *source)
+{
+    source->function[GN_FUNCTION_BYTES - 1] = '\0';
+    gn_printable(source->function);
+}
+
+/* Of a tidy one: line, and 39 bits of the function's name and first line: several functions may share a line
+ * (lambdas), and are taken for one when these bits agree, too, once in 10^11 such pairs. Not negative as a
+ * signed number. */
 static inline uint64_t gn_source_line_key(const struct gn_source_line *source)
 {
     uint64_t hash = 0xcbf29ce484222325ull ^ source->first_line;

@@ -352,6 +352,8 @@ static uint32_t find_module(struct gn_local *l, uint32_t index)
         snprintf(module.build_id + 2 * i, 3, "%02x", from->build_id[i]);
     if (from->kind == GN_MODULE_PYTHON)
         snprintf(module.build_id, sizeof module.build_id, GN_SOURCE_BUILD_ID);
+    if (from->kind == GN_MODULE_PYTHON) /* as in the profile */
+        gn_printable(module.path);
     return l->modules[index] = module_of(l->shared, &module);
 }
 
@@ -364,6 +366,7 @@ static uint64_t place_of(const struct gn_local *l, const struct gn_frame *frame)
     if (frame->offset >= GN_MAX_SOURCES || frame->offset >= GN_OBSERVE(l->tag->source_count))
         return 0;
     memcpy(&source, &l->tag->sources[frame->offset], sizeof source);
+    gn_source_line_tidy(&source);
     return gn_source_line_key(&source);
 }
 

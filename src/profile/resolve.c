@@ -221,14 +221,14 @@ static bool find_between(const struct open_module *modules, size_t count, const 
 }
 
 /* The site to name for what follows a call, where nothing better is known: the last common step, or the one
- * on the way to the call where the paths part. A line of Python says more than a place in an extension
- * without lines. */
+ * on the way to the call where the paths part. When that has no line: the line of Python that it was called
+ * from. */
 static int64_t last_site(const struct path_step *steps, size_t at)
 {
     size_t source = at;
-    while (source > 0 && !steps[source].in_source && !steps[source].has_line)
+    while (source > 0 && !steps[source].in_source)
         source--;
-    return steps[steps[source].in_source ? source : at].site;
+    return steps[!steps[at].has_line && steps[source].in_source ? source : at].site;
 }
 
 static int resolve_edge(sqlite3 *db, struct gn_error *err, const struct open_module *modules, size_t count,

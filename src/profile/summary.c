@@ -9,18 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The frame that stands for a call path: the innermost, or, where it and others further out have no lines,
- * the line of Python that they were called from (an extension module's code says less). */
+/* The frame that stands for a call path: the innermost; when that has no line, the line of Python that it was
+ * called from, if it was (an extension module's code says less). */
 #define SHOWN                                                                                                \
-    "RECURSIVE lineless(callpath, at) AS (SELECT c.id, c.id FROM callpath c"                                 \
-    " WHERE EXISTS (SELECT 1 FROM module WHERE build_id = '" GN_SOURCE_BUILD_ID "')"                         \
-    " UNION ALL SELECT l.callpath, c.parent FROM lineless l JOIN callpath c ON c.id = l.at"                  \
-    " JOIN site s ON s.id = c.site JOIN module m ON m.id = s.module"                                         \
-    " WHERE coalesce(s.line, 0) = 0 AND m.build_id <> '" GN_SOURCE_BUILD_ID "' AND c.parent <> 0),"          \
+    "RECURSIVE up(callpath, parent, site) AS (SELECT c.id, c.parent, c.site FROM callpath c"                 \
+    " JOIN site s ON s.id = c.site WHERE coalesce(s.line, 0) = 0 AND EXISTS"                                 \
+    " (SELECT 1 FROM module WHERE build_id = '" GN_SOURCE_BUILD_ID "')"                                      \
+    " UNION ALL SELECT up.callpath, c.parent, c.site FROM up JOIN site s ON s.id = up.site"                  \
+    " JOIN module m ON m.id = s.module JOIN callpath c ON c.id = up.parent"                                  \
+    " WHERE m.build_id <> '" GN_SOURCE_BUILD_ID "'),"                                                        \
     " shown AS (SELECT c.id AS callpath, coalesce(x.site, c.site) AS site FROM callpath c LEFT JOIN"         \
-    " (SELECT l.callpath, s.id AS site FROM lineless l JOIN callpath p ON p.id = l.at JOIN site s"           \
-    " ON s.id = p.site JOIN module m ON m.id = s.module WHERE m.build_id = '" GN_SOURCE_BUILD_ID "') x"      \
-    " ON x.callpath = c.id) "
+    " (SELECT up.callpath, up.site FROM up JOIN site s ON s.id = up.site JOIN module m ON m.id = s.module"   \
+    " WHERE m.build_id = '" GN_SOURCE_BUILD_ID "') x ON x.callpath = c.id) "
 
 /* Every stretch of time of every thread, once: what it was, where, on which rank. %s is the edges' time
  * column. */
@@ -413,11 +413,13 @@ static void describe(sqlite3 *db, struct gn_summary *s, double *total_ns)
     first_text(db, "SELECT group_concat(name, ', ') FROM (SELECT name FROM host ORDER BY name)",
                s->host_names, sizeof s->host_names);
     /* the program itself or a library of the user's: call sites in it, and no lines */
-    first_text(
-        db,
-        "SELECT m.path FROM module m JOIN site s ON s.module = m.id WHERE m.has_lines = 0 GROUP BY m.id"
-        " ORDER BY count(*) DESC",
-        s->no_lines_in, sizeof s->no_lines_in);
+    first_text(db,
+               "WITH " SHOWN
+               "SELECT m.path FROM module m JOIN site s ON s.module = m.id WHERE m.has_lines = 0"
+               " AND (s.id IN (SELECT site FROM shown) OR NOT EXISTS"
+               " (SELECT 1 FROM module WHERE build_id = '" GN_SOURCE_BUILD_ID "'))"
+               " GROUP BY m.id ORDER BY count(*) DESC",
+               s->no_lines_in, sizeof s->no_lines_in);
     s->ranks = (int)value(db, "SELECT count(DISTINCT rank) FROM process WHERE elapsed_ns IS NOT NULL");
     s->world = (int)value(db, "SELECT max(world) FROM process");
     s->world = s->world > s->ranks ? s->world : s->ranks;
