@@ -13,6 +13,12 @@ bool gn_copy_memory(void *to, uintptr_t from, size_t bytes)
     return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)bytes;
 }
 
+bool gn_copy_directly(void *to, uintptr_t from, size_t bytes)
+{
+    memcpy(to, (const void *)from, bytes);
+    return true;
+}
+
 /* ---- symbols of a module, by the hash table that the linker left for the loader ---- */
 
 struct symbols {

@@ -61,8 +61,11 @@ void gn_interpreter_find(void);
  * and understood becomes gn_interpreter(). */
 bool gn_interpreter_module(const struct dl_phdr_info *module);
 
-/* Copies memory that may not be there: false when it is not. A system call. */
+/* Ways to copy memory, from an address. gn_copy_memory asks the kernel: false when it is not there.
+ * gn_copy_directly is for what is known to be there. */
+typedef bool gn_copy(void *to, uintptr_t from, size_t bytes);
 bool gn_copy_memory(void *to, uintptr_t from, size_t bytes);
+bool gn_copy_directly(void *to, uintptr_t from, size_t bytes);
 
 extern const struct gn_interpreter *_Atomic gn_interpreter_found;
 

@@ -12,7 +12,17 @@
 #include <unistd.h>
 
 /* In the place of an index into copies[]: too large to be kept; a frame that is not complete. */
-enum { PROBES = 8, LOOP_DEPTH = 4096, WORD = 8, LONG_BYTES = 64, NO_COPY = GN_PYTHON_CODES, INCOMPLETE };
+enum {
+    PROBES = 8,
+    LOOP_DEPTH = 4096,
+    PROOF_FRAMES = 8,
+    PATIENCE = 64,
+    FRAME_BYTES = 72,
+    WORD = 8,
+    LONG_BYTES = 64,
+    NO_COPY = GN_PYTHON_CODES,
+    INCOMPLETE
+};
 
 static inline uintptr_t word_at(uintptr_t address)
 {
@@ -39,6 +49,7 @@ static void forget(struct gn_python *p)
     memset(p->sites, 0, sizeof p->sites);
     memset(p->copies, 0, sizeof p->copies);
     p->site_count = p->text_used = 0;
+    p->seen.file = p->seen.line_bytes = 0;
 }
 
 /* ---- whether a code object is the one that was read (3.11: by all that was read) ---- */
@@ -76,18 +87,39 @@ static bool same_lines(const struct gn_python *p, const struct gn_python_layout 
            same_bytes(c->lines + l->bytes_data, p->text + c->line_text, bytes);
 }
 
-/* The objects are there: code that is running holds them. */
-static bool same_code(const struct gn_python *p, const struct gn_python_layout *l,
-                      const struct gn_python_copy *c, uintptr_t code, uint32_t line_bytes)
+/* The functions of a file share its name. */
+static inline bool same_file(struct gn_python *p, const struct gn_python_layout *l,
+                             const struct gn_python_copy *c)
 {
-    return c->code == code && word_at(code + l->code_file) == c->file &&
-           word_at(code + l->code_name) == c->name && word_at(code + l->code_lines) == c->lines &&
-           half_at(code + l->code_first_line) == c->first_line && same_lines(p, l, c, line_bytes) &&
-           same_text(p, l, c->file, c->file_state, c->file_bytes, c->file_text) &&
-           same_text(p, l, c->name, c->name_state, c->name_bytes, c->name_text);
+    if (p->seen.file == c->file && p->seen.file_text == c->file_text)
+        return true;
+    if (!same_text(p, l, c->file, c->file_state, c->file_bytes, c->file_text))
+        return false;
+    p->seen.file = c->file;
+    p->seen.file_text = c->file_text;
+    return true;
 }
 
-static inline bool same_site(const struct gn_python *p, const struct gn_python_layout *l,
+/* The objects are there: code that is running holds them. Recursion meets the same code again at once. */
+static bool same_code(struct gn_python *p, const struct gn_python_layout *l, uint32_t copy, uintptr_t code,
+                      uint32_t line_bytes)
+{
+    const struct gn_python_copy *c = &p->copies[copy];
+    if (c->code != code)
+        return false;
+    if (p->seen.line_bytes && p->seen.copy == copy && line_bytes <= p->seen.line_bytes)
+        return true;
+    if (word_at(code + l->code_file) != c->file || word_at(code + l->code_name) != c->name ||
+        word_at(code + l->code_lines) != c->lines || half_at(code + l->code_first_line) != c->first_line ||
+        !same_lines(p, l, c, line_bytes) ||
+        !same_text(p, l, c->name, c->name_state, c->name_bytes, c->name_text) || !same_file(p, l, c))
+        return false;
+    p->seen.copy = copy;
+    p->seen.line_bytes = line_bytes;
+    return true;
+}
+
+static inline bool same_site(struct gn_python *p, const struct gn_python_layout *l,
                              const struct gn_python_site *s, uintptr_t code)
 {
     if (s->code != code)
@@ -96,7 +128,7 @@ static inline bool same_site(const struct gn_python *p, const struct gn_python_l
         return s->ip < code + l->code_start + 2ull * half_at(code + l->code_first_traceable);
     if (s->code_version)
         return half_at(code + l->code_version) == s->code_version;
-    return same_code(p, l, &p->copies[s->copy], code, s->line_bytes);
+    return same_code(p, l, s->copy, code, s->line_bytes);
 }
 
 /* ---- a code object that is new ---- */
@@ -106,9 +138,20 @@ static bool add_text(struct gn_python *p, const struct gn_python_object *object,
 {
     *bytes = object->count * object->width;
     *at = p->text_used;
-    if (*bytes + WORD > sizeof p->text - p->text_used || !gn_copy_memory(p->text + *at, object->data, *bytes))
+    if (*bytes + WORD > sizeof p->text - p->text_used ||
+        !gn_copy_directly(p->text + *at, object->data, *bytes))
         return false;
     p->text_used += (*bytes + WORD - 1) & ~(WORD - 1u);
+    return true;
+}
+
+/* Nearly always the last one's: then the copy is the same, too. */
+static bool add_file(struct gn_python *p, const struct gn_python_object *file, struct gn_python_copy *c)
+{
+    if (p->seen.file != file->address)
+        return add_text(p, file, &c->file_bytes, &c->file_text);
+    c->file_bytes = file->count * file->width;
+    c->file_text = p->seen.file_text;
     return true;
 }
 
@@ -121,11 +164,12 @@ static bool fill_copy(struct gn_python *p, struct gn_python_copy *c, uintptr_t c
                                  .first_line = from->first_line,
                                  .file_state = from->file.state,
                                  .name_state = from->name.state};
-    if (!add_text(p, &from->file, &c->file_bytes, &c->file_text) ||
-        !add_text(p, &from->name, &c->name_bytes, &c->name_text) ||
+    if (!add_file(p, &from->file, c) || !add_text(p, &from->name, &c->name_bytes, &c->name_text) ||
         !add_text(p, &from->lines, &c->line_bytes, &c->line_text))
         return false;
     c->code = code;
+    p->seen.file = c->file;
+    p->seen.file_text = c->file_text;
     return true;
 }
 
@@ -143,12 +187,13 @@ static uint32_t copy_of(struct gn_python *p, const struct gn_python_layout *l, u
     uint32_t free = NO_COPY;
     for (uint32_t i = 0; i < PROBES; i++) {
         const uint32_t slot = (slot_of(code, GN_PYTHON_CODES) + i) & (GN_PYTHON_CODES - 1u);
-        if (p->copies[slot].code == code && same_code(p, l, &p->copies[slot], code, from->lines.count))
+        if (same_code(p, l, slot, code, from->lines.count))
             return slot;
         if (free == NO_COPY && (p->copies[slot].code == code || !p->copies[slot].code))
             free = slot;
     }
     free = free == NO_COPY ? slot_of(code, GN_PYTHON_CODES) : free;
+    p->seen.line_bytes = 0; /* what was compared with it */
     return fill_copy(p, &p->copies[free], code, from) ? free : NO_COPY;
 }
 
@@ -172,7 +217,7 @@ static uint32_t line_of(struct gn_python *p, const struct gn_python_code *code, 
 {
     const uint32_t bytes = code->lines.count < sizeof p->scratch ? code->lines.count : sizeof p->scratch;
     *used = 0;
-    if (bytes == 0 || !gn_copy_memory(p->scratch, code->lines.data, bytes))
+    if (bytes == 0 || !gn_copy_directly(p->scratch, code->lines.data, bytes))
         return 0;
     return gn_python_line(p->scratch, bytes, code->first_line, code->instruction, used);
 }
@@ -187,8 +232,8 @@ static bool is_importing(const char *file)
 static uint32_t add_source(struct gn_tag *segment, const struct gn_python_code *code, uint32_t line)
 {
     char file[GN_PATH_BYTES], function[GN_FUNCTION_BYTES];
-    if (!gn_python_text(&code->file, true, file, sizeof file) ||
-        !gn_python_text(&code->name, false, function, sizeof function))
+    if (!gn_python_text(&code->file, gn_copy_directly, true, file, sizeof file) ||
+        !gn_python_text(&code->name, gn_copy_directly, false, function, sizeof function))
         return GN_PYTHON_UNKNOWN;
     if (is_importing(file))
         return GN_PYTHON_HIDDEN;
@@ -204,7 +249,7 @@ static bool describe(struct gn_python *p, struct gn_tag *segment, const struct g
                      struct gn_python_site *site)
 {
     struct gn_python_code code;
-    if (!gn_python_code_read(python, site->code, site->ip, &code))
+    if (!gn_python_code_read(python, gn_copy_directly, site->code, site->ip, &code))
         return false;
     site->source = GN_PYTHON_HIDDEN;
     site->copy = INCOMPLETE;
@@ -249,46 +294,59 @@ static inline uint32_t source_of(struct gn_python *p, struct gn_tag *segment,
     return learn(p, segment, python, code, ip);
 }
 
-/* ---- the thread ---- */
+/* ---- whether all is as it should be ---- */
 
-/* Reads a thread state through the kernel: whether it is this thread's, and what it leads to looks like
- * frames. */
-static bool is_ours(const struct gn_interpreter *python, uintptr_t state)
+/* Reads a frame through the kernel. False: it is none. */
+static bool is_frame(const struct gn_interpreter *python, uintptr_t frame, uint32_t *codes, uintptr_t *next)
 {
     const struct gn_python_layout *l = &python->layout;
-    uintptr_t thread, native, frame, next;
-    uint8_t owner;
+    uint8_t bytes[FRAME_BYTES];
+    uintptr_t code, ip;
+    struct gn_python_code read;
+    if (l->frame_owner >= sizeof bytes || l->frame_ip > sizeof bytes - WORD ||
+        !gn_copy_memory(bytes, frame, sizeof bytes))
+        return false;
+    memcpy(next, bytes + l->frame_previous, sizeof *next);
+    memcpy(&code, bytes + l->frame_code, sizeof code);
+    memcpy(&ip, bytes + l->frame_ip, sizeof ip);
+    if (bytes[l->frame_owner] >= GN_PYTHON_OWNED_BY_C)
+        return true;
+    ++*codes;
+    return gn_python_code_read(python, gn_copy_memory, code & ~l->code_tags, ip, &read);
+}
+
+enum proof { REFUTED, PROVED, OPEN };
+
+/* Reads this thread's state and its innermost frames through the kernel. */
+static enum proof prove(const struct gn_interpreter *python, uintptr_t state)
+{
+    const struct gn_python_layout *l = &python->layout;
+    uintptr_t thread, native, frame;
+    uint32_t codes = 0;
     if (!gn_copy_memory(&thread, state + l->state_thread, sizeof thread) ||
         !gn_copy_memory(&native, state + l->state_native_thread, sizeof native) ||
         !gn_copy_memory(&frame, state + l->state_frame, sizeof frame) ||
-        thread != (uintptr_t)pthread_self() || native != (uintptr_t)syscall(SYS_gettid))
-        return false;
-    if (l->through_cframe && !gn_copy_memory(&frame, frame + l->cframe_frame, sizeof frame))
-        return false;
-    for (uint32_t depth = 0; frame && depth < GN_PYTHON_DEPTH; depth++, frame = next) {
-        uintptr_t code, ip, type;
-        if (!gn_copy_memory(&owner, frame + l->frame_owner, sizeof owner) ||
-            !gn_copy_memory(&next, frame + l->frame_previous, sizeof next) ||
-            !gn_copy_memory(&code, frame + l->frame_code, sizeof code) ||
-            !gn_copy_memory(&ip, frame + l->frame_ip, sizeof ip))
-            return false;
-        code &= ~l->code_tags;
-        if (owner < GN_PYTHON_OWNED_BY_C &&
-            (!gn_copy_memory(&type, code + l->object_type, sizeof type) || type != python->code_type))
-            return false;
-    }
-    return true;
+        thread != (uintptr_t)pthread_self() || native != (uintptr_t)syscall(SYS_gettid) ||
+        (l->through_cframe && !gn_copy_memory(&frame, frame + l->cframe_frame, sizeof frame)))
+        return REFUTED;
+    for (uint32_t depth = 0; frame && depth < PROOF_FRAMES; depth++)
+        if (!is_frame(python, frame, &codes, &frame))
+            return REFUTED;
+    return codes ? PROVED : OPEN;
 }
 
-static bool trust(struct gn_python *p, const struct gn_interpreter *python, uintptr_t state)
+/* The layout is the same in all threads: once is enough. A thread that runs no Python now and then is asked
+ * again, not at each call. */
+static bool is_proved(struct gn_python *p, const struct gn_interpreter *python, uintptr_t state)
 {
-    const uintptr_t thread = (uintptr_t)pthread_self();
-    if (p->state != state || p->thread != thread) {
-        p->state = state;
-        p->thread = thread;
-        p->trusted = is_ours(python, state);
-    }
-    return p->trusted;
+    static _Atomic enum proof known = OPEN;
+    enum proof proof = atomic_load_explicit(&known, memory_order_relaxed);
+    if (proof != OPEN || (p->asked++ > PATIENCE && p->asked % PATIENCE))
+        return proof == PROVED;
+    proof = prove(python, state);
+    if (proof != OPEN)
+        atomic_store_explicit(&known, proof, memory_order_relaxed);
+    return proof == PROVED;
 }
 
 /* Frames that the interpreter's loop has on the C stack, from 3.13 on, stand for no code. */
@@ -335,11 +393,13 @@ uint32_t gn_python_read(struct gn_python *p, struct gn_tag *segment)
     const struct gn_interpreter *python = gn_interpreter();
     p->count = 0;
     p->cut = false;
+    p->seen.file = p->seen.line_bytes = 0;
     if (__builtin_expect(!python, 1))
         return 0;
     const struct gn_python_layout *l = &python->layout;
     const uintptr_t state = (uintptr_t)python->this_state();
-    if (!state || !trust(p, python, state))
+    if (!state || !is_proved(p, python, state) ||
+        word_at(state + l->state_thread) != (uintptr_t)pthread_self())
         return 0;
     const uintptr_t ending = word_at(python->runtime + l->runtime_finalizing);
     if (ending && ending != state)

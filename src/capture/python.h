@@ -15,8 +15,9 @@
  *
  * Safety: the thread's own frames change by nobody's hand but its own, also while it has given the
  * interpreter's lock away, and hold their code. So what hangs on a thread state that is this thread's is
- * there; that it is one is shown once, by reading it through the kernel, before it is trusted. While the
- * interpreter ends, other threads' states go away: from then on only the thread that ends it has frames.
+ * there. That the layout is right is shown once, by reading a thread's state, frames and code through the
+ * kernel. While the interpreter ends, other threads' states go away: from then on only the thread that ends
+ * it has frames.
  *
  * Order in a call path: all Python frames, outermost first, then the C frames that the innermost one has
  * called. `boundary` is where these end: an object on the C stack, in the frame of the interpreter's loop
@@ -62,9 +63,7 @@ struct gn_python_copy {
 
 /* A thread's; all zero is empty. Most of it is never touched by programs without Python. */
 struct gn_python {
-    uintptr_t state;  /* the PyThreadState that was looked at */
-    uintptr_t thread; /* by this thread */
-    bool trusted;
+    uint32_t asked; /* how often, before anything was known of the interpreter */
     /* the answer of gn_python_read */
     uint32_t count;
     bool cut; /* sources[] or modules[] is full: frames are missing */
@@ -72,6 +71,12 @@ struct gn_python {
     uint32_t sources[GN_PYTHON_DEPTH]; /* innermost first */
     uint64_t learned;                  /* sites that were looked up in full, ever */
     uint64_t paid_since; /* ticks: when the first of those since the caller set it to 0 was met */
+    struct {
+        uintptr_t file; /* compared in this reading with the copy at file_text */
+        uint32_t file_text;
+        uint32_t copy;       /* compared in this reading: all but the lines beyond line_bytes */
+        uint32_t line_bytes; /* 0: none */
+    } seen;
     uint32_t site_count, text_used;
     struct gn_python_site sites[GN_PYTHON_SITES];
     struct gn_python_copy copies[GN_PYTHON_CODES];

@@ -25,11 +25,12 @@ static uint32_t half_in(const uint8_t *bytes, uint32_t offset)
 }
 
 /* struct of state in PyASCIIObject: interned 2 bits, kind 3, compact 1, ascii 1. */
-static bool read_text(const struct gn_interpreter *python, uintptr_t address, struct gn_python_object *out)
+static bool read_text(const struct gn_interpreter *python, gn_copy *copy, uintptr_t address,
+                      struct gn_python_object *out)
 {
     const struct gn_python_layout *l = &python->layout;
     uint8_t head[HEADER_BYTES];
-    if (!address || !gn_copy_memory(head, address, l->text_state + sizeof(uint32_t)) ||
+    if (!address || !copy(head, address, l->text_state + sizeof(uint32_t)) ||
         word_in(head, l->object_type) != python->text_type)
         return false;
     const uint32_t state = half_in(head, l->text_state), kind = state >> 2 & 7;
@@ -43,11 +44,12 @@ static bool read_text(const struct gn_interpreter *python, uintptr_t address, st
     return compact && (kind == 1 || kind == 2 || kind == 4) && (!ascii || kind == 1) && count <= MAX_TEXT;
 }
 
-static bool read_bytes(const struct gn_interpreter *python, uintptr_t address, struct gn_python_object *out)
+static bool read_bytes(const struct gn_interpreter *python, gn_copy *copy, uintptr_t address,
+                       struct gn_python_object *out)
 {
     const struct gn_python_layout *l = &python->layout;
     uint8_t head[HEADER_BYTES];
-    if (!address || !gn_copy_memory(head, address, l->bytes_data) ||
+    if (!address || !copy(head, address, l->bytes_data) ||
         word_in(head, l->object_type) != python->bytes_type)
         return false;
     const uintptr_t count = word_in(head, l->object_size);
@@ -56,12 +58,12 @@ static bool read_bytes(const struct gn_interpreter *python, uintptr_t address, s
     return count <= MAX_LINES;
 }
 
-bool gn_python_code_read(const struct gn_interpreter *python, uintptr_t code, uintptr_t ip,
+bool gn_python_code_read(const struct gn_interpreter *python, gn_copy *copy, uintptr_t code, uintptr_t ip,
                          struct gn_python_code *out)
 {
     const struct gn_python_layout *l = &python->layout;
     uint8_t head[HEADER_BYTES];
-    if (!code || l->code_start > sizeof head || !gn_copy_memory(head, code, l->code_start) ||
+    if (!code || l->code_start > sizeof head || !copy(head, code, l->code_start) ||
         word_in(head, l->object_type) != python->code_type)
         return false;
     const uintptr_t units = word_in(head, l->object_size), start = code + l->code_start;
@@ -76,9 +78,10 @@ bool gn_python_code_read(const struct gn_interpreter *python, uintptr_t code, ui
     if (!out->complete)
         return true;
     out->instruction = (uint32_t)(ip - start);
-    return (int32_t)out->first_line >= 0 && read_text(python, word_in(head, l->code_file), &out->file) &&
-           read_text(python, word_in(head, l->code_name), &out->name) &&
-           read_bytes(python, word_in(head, l->code_lines), &out->lines);
+    return (int32_t)out->first_line >= 0 &&
+           read_text(python, copy, word_in(head, l->code_file), &out->file) &&
+           read_text(python, copy, word_in(head, l->code_name), &out->name) &&
+           read_bytes(python, copy, word_in(head, l->code_lines), &out->lines);
 }
 
 /* ---- text ---- */
@@ -128,12 +131,12 @@ static uint32_t fitting(const uint8_t *data, uint32_t count, uint32_t width, boo
     return taken;
 }
 
-bool gn_python_text(const struct gn_python_object *text, bool keep_end, char *to, size_t size)
+bool gn_python_text(const struct gn_python_object *text, gn_copy *copy, bool keep_end, char *to, size_t size)
 {
     uint8_t data[MOST_CHARACTERS * WIDEST];
     const uint32_t count = text->count < MOST_CHARACTERS ? text->count : MOST_CHARACTERS;
     const uintptr_t first = keep_end ? text->count - count : 0;
-    if (count > 0 && !gn_copy_memory(data, text->data + first * text->width, (size_t)count * text->width))
+    if (count > 0 && !copy(data, text->data + first * text->width, (size_t)count * text->width))
         return false;
     uint32_t taken = fitting(data, count, text->width, keep_end, (uint32_t)size - 1);
     const bool shortened = taken < text->count;

@@ -30,12 +30,12 @@ struct gn_python_code {
 #define GN_PYTHON_TEXT_FORM 0x7cu
 
 /* Checks that `code` is a code object with `ip` in it, and reads where its parts are. False: it is not. */
-bool gn_python_code_read(const struct gn_interpreter *python, uintptr_t code, uintptr_t ip,
+bool gn_python_code_read(const struct gn_interpreter *python, gn_copy *copy, uintptr_t code, uintptr_t ip,
                          struct gn_python_code *out);
 
 /* A string as UTF-8, in `size` bytes with the 0 at the end. What is too long loses its beginning, or its end,
  * and has "..." there. False: it cannot be read. */
-bool gn_python_text(const struct gn_python_object *text, bool keep_end, char *to, size_t size);
+bool gn_python_text(const struct gn_python_object *text, gn_copy *copy, bool keep_end, char *to, size_t size);
 
 /* The line of the instruction at offset `instruction`, from a table of lines; *used: its bytes that were
  * looked at. 0: none is known. See Objects/locations.md of 3.11 to 3.14. */
