@@ -18,8 +18,8 @@ static uint32_t trie_child(struct gn_tag *segment, uint32_t parent, const struct
     const struct gn_module *module = &segment->modules[frame->module];
     uint64_t offset = frame->module ? (frame->ip & ~GN_PYTHON_FRAME) - module->base : frame->ip;
     uint64_t key =
-        (offset ^ ((uint64_t)parent << 40) ^ ((uint64_t)frame->module << 24)) * 0x9e3779b97f4a7c15ull;
-    uint32_t slot = (uint32_t)(key >> 32) & (TRIE_SLOTS - 1u);
+        (offset + parent * 0xc2b2ae3d27d4eb4full + ((uint64_t)frame->module << 24)) * 0x9e3779b97f4a7c15ull;
+    uint32_t slot = (uint32_t)(key >> 40) & (TRIE_SLOTS - 1u);
     for (; trie_table[slot]; slot = (slot + 1) & (TRIE_SLOTS - 1u)) {
         struct gn_frame *known = &segment->frames[trie_table[slot] - 1];
         if (known->parent == parent && known->module == frame->module && known->offset == offset) {

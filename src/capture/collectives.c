@@ -160,7 +160,8 @@ static void measure(const struct gn_call *call, struct gn_event *event, gn_handl
 void gn_traced_begin(struct gn_call *call, enum gn_collective op, gn_handle comm, int root)
 {
     struct gn_event event = collective(call, GN_EVENT_COLLECTIVE_BEGIN, op, comm, root, call->enter_ticks);
-    gn_record_event(call, &event);
+    if (call->traced)
+        gn_tracer_begin(&call->recorder->tracer, call->enter_ticks, &event);
 }
 
 void gn_traced_end(struct gn_call *call, enum gn_collective op, gn_handle comm, int root,
@@ -178,7 +179,7 @@ void gn_traced_start(struct gn_call *call, enum gn_collective op, gn_handle comm
     struct gn_event event = collective(call, GN_EVENT_NBC_REQUEST, op, comm, root, call->enter_ticks);
     event.bytes_sent = event.bytes_received = 0;
     measure(call, &event, comm, root, buffers);
-    gn_traced_request(call, gn_request_handle(call->binding, request, 0), GN_COLLECTIVE, &event,
+    gn_traced_request(call, gn_new_request(call, request), GN_COLLECTIVE, &event,
                       (struct gn_request_trace){.comm = event.comm,
                                                 .op = event.op,
                                                 .root = event.peer,
@@ -227,13 +228,13 @@ void gn_traced_neighbours(struct gn_call *call, gn_handle comm, const struct gn_
     struct side in = {b->recvcount, b->recvcounts, b->recvtype, b->recvtypes};
     uint32_t number = gn_comm_number(comm);
     if (!gn_neighbours_of(comm, &r->neighbours)) {
-        gn_tracer_drop(&r->tracer, 1);
+        gn_traced_lost(call, 1);
         return;
     }
     trace_out(call, number, &out, &r->neighbours);
     uint32_t parts = parts_in(call, &in, &r->neighbours, r->parts);
     if (request)
-        gn_traced_parts_later(call, gn_request_handle(call->binding, request, 0), number, r->parts, parts);
+        gn_traced_parts_later(call, gn_new_request(call, request), number, r->parts, parts);
     else
         gn_traced_parts(call, number, r->parts, parts, 0);
 }

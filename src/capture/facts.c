@@ -231,6 +231,45 @@ gn_handle gn_request_handle(unsigned binding, const void *array, uint32_t i)
     return handle_in(binding, array, i, GN_HELPER_Request_f2c);
 }
 
+enum { FORTRAN_REQUESTS = 1 << 16 };
+static _Atomic uintptr_t fortran_requests[FORTRAN_REQUESTS]; /* by Fortran's number; 0: ask the library */
+
+static gn_handle fortran_request(const int *array, uint32_t i)
+{
+    uint32_t number = (uint32_t)array[i];
+    gn_handle known = number < FORTRAN_REQUESTS ? GN_GET(fortran_requests[number]) : 0;
+    if (__builtin_expect(known != 0, 1))
+        return known;
+    gn_handle handle = gn_request_handle(GN_F77, array, i);
+    if (number < FORTRAN_REQUESTS && handle == gn_flavour.request_null)
+        GN_SET(fortran_requests[number], handle);
+    return handle;
+}
+
+void gn_requests_copy(unsigned binding, const void *array, uint32_t count, gn_handle *copy)
+{
+    if (binding == GN_C || handles_are_ints()) {
+        memcpy(copy, array, count * gn_flavour.handle_bytes);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        copy[i] = fortran_request(array, i);
+}
+
+uint32_t gn_fortran_learn(unsigned binding, const void *request, gn_handle handle)
+{
+    uint32_t number = *(const uint32_t *)request;
+    if (binding == GN_C || handles_are_ints() || number >= FORTRAN_REQUESTS)
+        return 0;
+    GN_SET(fortran_requests[number], handle);
+    return number + 1;
+}
+
+void gn_fortran_forget(uint32_t number)
+{
+    GN_SET(fortran_requests[number], 0);
+}
+
 gn_handle gn_message_handle(unsigned binding, const void *array, uint32_t i)
 {
     return handle_in(binding, array, i, GN_HELPER_Message_f2c);

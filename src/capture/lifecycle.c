@@ -38,12 +38,19 @@ __attribute__((constructor)) static void loaded(void)
 #endif
 }
 
+/* Processor time: what the cost of measuring is compared with. Waiting is not in it. */
+static void note_cpu(void)
+{
+    GN_SET(gn_segment->cpu_ns, gn_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+}
+
 __attribute__((destructor)) static void unloaded(void)
 {
     if (!GN_GET(gn_gate->open)) /* not measured, or a child process */
         return;
     uint64_t now = gn_ticks();
     gn_record_end(now);
+    note_cpu();
     GN_SET(gn_segment->end_ticks, now);
     GN_PUBLISH(gn_segment->state, GN_STATE_EXITED);
     gn_recorder_close();
@@ -124,6 +131,7 @@ static void begin(void)
     if (atomic_exchange(&begun, 1))
         return;
     char reason[256];
+    uint64_t begin_cpu_ns = gn_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     const char *name = getenv("GNOMON_AGENT");
     if (name)
         snprintf(agent, sizeof agent, "%s", name);
@@ -145,16 +153,18 @@ static void begin(void)
     }
     take_counter(segment);
     describe(segment);
-    if (traced && gn_segment_take_rings(agent, &gn_ring_memory, reason, sizeof reason) != 0)
-        say("traced", reason);
+    gn_segment_take_rings(agent, &gn_ring_memory, reason, sizeof reason);
     gn_real_resolve_all();
     gn_interpreter_find();
     if (gn_ring_memory && gn_comms_open() != 0) {
         gn_ring_memory = NULL;
-        say("traced", "no memory for its communicators");
+        snprintf(reason, sizeof reason, "no memory for its communicators");
     }
-    if (gn_requests_open(gn_ring_memory != NULL) != 0 || gn_recorder_open(segment, loaded_ticks) != 0)
+    if (traced && reason[0])
+        say("traced", reason);
+    if (gn_requests_open() != 0 || gn_recorder_open(segment, loaded_ticks) != 0)
         step_aside(segment, "no memory for the recorder");
+    GN_SET(segment->startup_cpu_ns, gn_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_cpu_ns);
     GN_PUBLISH(segment->state, GN_STATE_RUNNING);
 }
 
@@ -171,13 +181,16 @@ static void know_yourself(void)
     GN_PMPI(Get_library_version, (char *, int *))(version, &bytes);
     gn_segment->world = size;
     gn_segment->thread_level = level;
+    if (level < GN_THREAD_MULTIPLE)
+        gn_requests_serial();
     snprintf(gn_segment->library, sizeof gn_segment->library, "%.*s", (int)strcspn(version, ",\n"), version);
     gn_comms_begin(rank, size);
     gn_segment->rank = rank;
     if (several) {
-        uint64_t begin_ticks = gn_ticks();
+        uint64_t begin_ticks = gn_ticks(), begin_cpu_ns = gn_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         gn_envoy_meet(agent, rank, size);
         gn_record_own_work(gn_ticks() - begin_ticks);
+        GN_ADD(gn_segment->startup_cpu_ns, gn_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_cpu_ns);
     }
 }
 
@@ -185,6 +198,7 @@ static void finalized(void)
 {
     if (!GN_GET(gn_gate->open))
         return;
+    note_cpu();
     GN_SET(gn_segment->finalized_ticks, gn_ticks());
     GN_PUBLISH(gn_segment->state, GN_STATE_FINAL);
 }

@@ -133,6 +133,20 @@ const struct gn_unwind_table *gn_module_table(uint16_t module)
     return &tables[module];
 }
 
+/* A library that was unloaded and loaded again at its place is the same one: plugins come and go. */
+static uint32_t same_module(struct gn_tag *segment, uint32_t fresh)
+{
+    const struct gn_module *m = &segment->modules[fresh];
+    for (uint32_t i = 1; i < fresh; i++) {
+        const struct gn_module *known = &segment->modules[i];
+        if (known->base == m->base && known->end_address == m->end_address &&
+            memcmp(known->build_id, m->build_id, sizeof m->build_id) == 0 &&
+            strcmp(known->path, m->path) == 0)
+            return i;
+    }
+    return fresh;
+}
+
 uint16_t gn_module_at(struct gn_tag *segment, uintptr_t address)
 {
     static uint32_t era, first_valid = 1; /* entries below were looked up before a library was unloaded */
@@ -150,6 +164,11 @@ uint16_t gn_module_at(struct gn_tag *segment, uintptr_t address)
     struct query query = {address, &segment->modules[count], &tables[count]};
     if (!dl_iterate_phdr(match, &query))
         return 0;
+    uint32_t known = same_module(segment, count);
+    if (known < count) {
+        tables[known] = tables[count];
+        return (uint16_t)known;
+    }
     GN_PUBLISH(segment->module_count, count + 1);
     return (uint16_t)count;
 }

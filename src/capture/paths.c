@@ -13,10 +13,11 @@ extern void *__libc_stack_end __attribute__((weak));
 
 static void forget(struct gn_paths *p)
 {
-    memset(p->table, 0, sizeof p->table);
-    memset(p->roots, 0, sizeof p->roots);
-    memset(p->codes, 0, sizeof p->codes);
-    memset(p->nodes, 0, sizeof p->nodes[0]);
+    if (p->count) { /* else it is all zero, and not in memory yet */
+        memset(p->table, 0, sizeof p->table);
+        memset(p->roots, 0, sizeof p->roots);
+        memset(p->codes, 0, sizeof p->codes);
+    }
     p->nodes[0].ip = 1;
     p->count = 1;
     p->era = GN_GET(gn_unload_era);
@@ -38,8 +39,8 @@ void gn_paths_attach(struct gn_paths *p)
 
 static uint32_t slot_of(uint32_t parent, uintptr_t ip)
 {
-    uint64_t key = (ip ^ ((uint64_t)parent << 44)) * 0x9e3779b97f4a7c15ull;
-    return (uint32_t)(key >> 32) & (2 * GN_PATH_NODES - 1u);
+    uint64_t key = (ip + parent * 0xc2b2ae3d27d4eb4full) * 0x9e3779b97f4a7c15ull;
+    return (uint32_t)(key >> 40) & (2 * GN_PATH_NODES - 1u);
 }
 
 static uint32_t *find_slot(struct gn_paths *p, uint32_t parent, uintptr_t ip)
@@ -73,8 +74,8 @@ static const struct gn_code *code_of(struct gn_paths *p, struct gn_tag *segment,
     return &p->codes[slot].code;
 }
 
-static uint32_t add_node(struct gn_paths *p, struct gn_tag *segment, uint32_t *slot, uint32_t parent,
-                         uintptr_t ip, uintptr_t sp)
+static uint32_t add_node(struct gn_paths *p, struct gn_tag *segment, uint32_t parent, uintptr_t ip,
+                         uintptr_t sp)
 {
     struct gn_code of_python;
     const struct gn_code *code =
@@ -88,7 +89,6 @@ static uint32_t add_node(struct gn_paths *p, struct gn_tag *segment, uint32_t *s
         p->nodes[index].rule = gn_rule_of_kind(GN_RULE_KEPT);
     p->nodes[index + 1] = (struct gn_path_node){.ip = 0}; /* of the time before everything was forgotten */
     p->ends[index] = (struct gn_path_end){.function = code->function, .module = code->module};
-    *slot = index;
     return index;
 }
 
@@ -109,11 +109,16 @@ uint32_t gn_paths_caller(struct gn_paths *p, struct gn_tag *segment, uint32_t pa
 {
     if (parent && ip == p->nodes[parent].ip && is_run(p, parent))
         return parent;
-    uint32_t *slot = find_slot(p, parent, ip), found = *slot;
+    if (parent && p->nodes[parent + 1].follows && p->nodes[parent + 1].ip == ip)
+        return parent + 1;
+    const bool is_last = parent && parent + 1 == p->count; /* and has no caller yet: no need to look for it */
+    uint32_t *slot = is_last ? NULL : find_slot(p, parent, ip), found = slot ? *slot : 0;
     if (!found) {
         pay(p);
         p->learned++;
-        found = add_node(p, segment, slot, parent, ip, sp);
+        found = add_node(p, segment, parent, ip, sp);
+        if (slot)
+            *slot = found;
     }
     if (parent == 0)
         p->roots[gn_paths_root(ip)] = found;
@@ -240,7 +245,7 @@ uint32_t gn_paths_path(struct gn_paths *p, struct gn_tag *segment, uint32_t node
             p->stack[count++] = (struct gn_stack_frame){
                 .ip = p->nodes[i].ip, .function = p->ends[i].function, .module = p->ends[i].module};
         end->path = gn_callpath_find(segment, p->stack, count, &end->cut);
-        end->known = true;
+        end->known = !end->cut || GN_GET(segment->frame_count) == GN_MAX_FRAMES; /* else: no lock */
     }
     *cut = end->cut;
     return end->path;

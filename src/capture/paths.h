@@ -39,7 +39,7 @@
 #include "capture/modules.h"
 #include "capture/python.h"
 
-enum { GN_PATH_NODES = 1 << 16, GN_PATH_ROOTS = 1 << 9, GN_CODE_CACHE = 1 << 13 };
+enum { GN_PATH_NODES = 1 << 15, GN_PATH_ROOTS = 1 << 9, GN_CODE_CACHE = 1 << 12 };
 
 /* Half a cache line. Node 0 stands for none; its ip is no return address. */
 struct gn_path_node {
@@ -71,7 +71,7 @@ struct gn_paths {
     uint32_t roots[GN_PATH_ROOTS];
     struct gn_path_node nodes[GN_PATH_NODES + 1]; /* the last one stays empty */
     struct gn_path_end ends[GN_PATH_NODES];
-    uint32_t table[2 * GN_PATH_NODES]; /* (parent, ip) → node */
+    uint32_t table[2 * GN_PATH_NODES]; /* (parent, ip) → node, of those that do not follow their parent */
     struct {                           /* by address: for nodes that are new */
         uintptr_t ip;
         struct gn_code code;

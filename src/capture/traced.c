@@ -42,6 +42,19 @@ void gn_traced_arrived(struct gn_call *call, uint64_t id, uint32_t comm, const v
 
 /* ---- requests ---- */
 
+uint64_t gn_traced_name(struct gn_call *call, bool alone)
+{
+    struct gn_span span = gn_span_of(call);
+    return call->traced ? gn_tracer_next_name(&call->recorder->tracer, &span, alone) : 0;
+}
+
+void gn_traced_lost(struct gn_call *call, uint32_t events)
+{
+    struct gn_event event = gn_event_bare(GN_EVENT_LOST, call->recorder->location_index, call->exit_ticks);
+    event.request = events;
+    gn_record_event(call, &event);
+}
+
 void gn_traced_parts(struct gn_call *call, uint32_t comm, const struct gn_part *parts, uint32_t count,
                      uint64_t first_id)
 {
@@ -93,10 +106,10 @@ static void trace_completion(struct gn_call *call, uint8_t kind, const struct gn
 /* For small sends (and collectives of one rank) both libraries hand out one and the same handle, of a request
  * that is complete: which of them a Wait is for cannot be told. While one of them is followed, the others are
  * over at once. */
-static bool is_shared(gn_handle handle)
+static bool is_shared(const struct gn_call *call, gn_handle handle)
 {
-    int32_t position = gn_request_find(handle);
-    if (position < 0)
+    int32_t position = gn_request_find(handle, GN_NEWEST);
+    if (position < 0 || !gn_request_is_open(call->recorder->location_index, handle))
         return false;
     uint8_t kind = gn_request_at(position)->kind;
     return kind >= GN_SEND && kind != GN_MESSAGE;
@@ -105,19 +118,15 @@ static bool is_shared(gn_handle handle)
 static void follow_to_the_end(struct gn_call *call, gn_handle handle, enum gn_request_kind kind,
                               const struct gn_request_trace *trace, const struct gn_part *parts)
 {
-    if (is_shared(handle) || !gn_follow(call, handle, (struct gn_request){.kind = kind}, trace, parts))
+    if (is_shared(call, handle) || !gn_follow(call, handle, (struct gn_request){.kind = kind}, trace, parts))
         trace_completion(call, kind, trace, parts);
 }
 
 void gn_traced_request(struct gn_call *call, gn_handle handle, enum gn_request_kind kind,
                        const struct gn_event *start, struct gn_request_trace trace)
 {
-    if (call->traced != GN_TRACED) {
-        gn_record_event(call, start);
-        return;
-    }
     struct gn_event event = *start;
-    trace.id = event.request = gn_tracer_new_id(&call->recorder->tracer);
+    trace.id = event.request = gn_traced_name(call, false);
     gn_record_event(call, &event);
     follow_to_the_end(call, handle, kind, &trace, NULL);
 }
@@ -128,16 +137,14 @@ void gn_traced_parts_later(struct gn_call *call, gn_handle handle, uint32_t comm
     struct gn_request_trace trace = {.comm = comm, .parts = count};
     if (count > GN_REQUEST_PARTS)
         trace.parts = GN_REQUEST_PARTS;
-    if (call->traced != GN_TRACED)
-        trace.parts = 0;
     if (count > trace.parts)
-        gn_tracer_drop(&call->recorder->tracer, count - trace.parts);
+        gn_traced_lost(call, count - trace.parts);
     if (trace.parts == 0)
         return;
     for (uint32_t i = 0; i < trace.parts; i++) {
         struct gn_event event =
             gn_traced_message(call, GN_EVENT_MPI_IRECV_REQUEST, comm, parts[i].peer, GN_TAG_NEIGHBOUR);
-        event.request = gn_tracer_new_id(&call->recorder->tracer);
+        event.request = gn_traced_name(call, true);
         trace.id = i == 0 ? event.request : trace.id;
         gn_record_event(call, &event);
     }
@@ -150,8 +157,7 @@ void gn_traced_started(struct gn_call *call, const struct gn_request *request, s
     struct gn_event event = gn_traced_message(call, receive ? GN_EVENT_MPI_IRECV_REQUEST : GN_EVENT_MPI_ISEND,
                                               trace->comm, trace->peer, trace->tag);
     event.bytes_sent = trace->bytes_sent;
-    trace->id = call->traced == GN_TRACED ? gn_tracer_new_id(&call->recorder->tracer) : 0;
-    event.request = trace->id;
+    event.request = trace->id = gn_traced_name(call, false);
     gn_record_event(call, &event);
 }
 
@@ -191,12 +197,18 @@ void gn_traced_completed(struct gn_call *call, int32_t position, const void *sta
 
 /* ---- one-sided, files, communicators ---- */
 
-static void trace_window(struct gn_call *call, enum gn_event_kind kind, uint32_t window, uint64_t ticks)
+static struct gn_event window_event(const struct gn_call *call, enum gn_event_kind kind, uint32_t window)
 {
-    struct gn_event event = gn_event_bare(kind, call->recorder->location_index, ticks);
+    struct gn_event event = gn_event_bare(kind, call->recorder->location_index, call->exit_ticks);
     event.comm = window;
     if (kind == GN_EVENT_RMA_COLLECTIVE_BEGIN || kind == GN_EVENT_RMA_COLLECTIVE_END)
         event.op = call->op;
+    return event;
+}
+
+static void trace_window(struct gn_call *call, enum gn_event_kind kind, uint32_t window)
+{
+    struct gn_event event = window_event(call, kind, window);
     gn_record_event(call, &event);
 }
 
@@ -204,12 +216,14 @@ void gn_traced_win_begin(struct gn_call *call, uint8_t op, uint32_t window)
 {
     call->op = op;
     call->number = window;
-    trace_window(call, GN_EVENT_RMA_COLLECTIVE_BEGIN, window, call->enter_ticks);
+    struct gn_event event = window_event(call, GN_EVENT_RMA_COLLECTIVE_BEGIN, window);
+    if (call->traced)
+        gn_tracer_begin(&call->recorder->tracer, call->enter_ticks, &event);
 }
 
 void gn_traced_win_end(struct gn_call *call)
 {
-    trace_window(call, GN_EVENT_RMA_COLLECTIVE_END, call->number, call->exit_ticks);
+    trace_window(call, GN_EVENT_RMA_COLLECTIVE_END, call->number);
 }
 
 uint32_t gn_made_window(unsigned binding, gn_handle comm, const void *window)
@@ -218,20 +232,23 @@ uint32_t gn_made_window(unsigned binding, gn_handle comm, const void *window)
                                              : gn_window_define(gn_win_handle(binding, window, 0), comm);
 }
 
-void gn_traced_made_window(struct gn_call *call, gn_handle comm, const void *window)
+void gn_traced_made_window(struct gn_call *call, gn_handle comm, const void *window, int result)
 {
-    call->number = gn_made_window(call->binding, comm, window);
-    trace_window(call, GN_EVENT_RMA_WIN_CREATE, call->number, call->exit_ticks);
+    if (result == 0)
+        call->number = gn_made_window(call->binding, comm, window);
+    gn_traced_win_end(call);
+    if (result == 0)
+        trace_window(call, GN_EVENT_RMA_WIN_CREATE, call->number);
 }
 
 void gn_traced_window_gone(struct gn_call *call)
 {
-    trace_window(call, GN_EVENT_RMA_WIN_DESTROY, call->number, call->exit_ticks);
+    trace_window(call, GN_EVENT_RMA_WIN_DESTROY, call->number);
 }
 
 void gn_traced_win_sync(struct gn_call *call, gn_handle window)
 {
-    trace_window(call, GN_EVENT_RMA_SYNC, gn_window_number(window), call->exit_ticks);
+    trace_window(call, GN_EVENT_RMA_SYNC, gn_window_number(window));
 }
 
 void gn_traced_rma(struct gn_call *call, enum gn_event_kind kind, int target, gn_handle window,
@@ -244,7 +261,7 @@ void gn_traced_rma(struct gn_call *call, enum gn_event_kind kind, int target, gn
     event.bytes_sent = kind == GN_EVENT_RMA_GET ? 0 : call->bytes;
     event.bytes_received = kind == GN_EVENT_RMA_PUT ? 0 : call->bytes;
     if (request)
-        gn_traced_request(call, gn_request_handle(call->binding, request, 0), GN_ONE_SIDED, &event,
+        gn_traced_request(call, gn_new_request(call, request), GN_ONE_SIDED, &event,
                           (struct gn_request_trace){.comm = event.comm});
     else
         gn_record_event(call, &event);
@@ -257,11 +274,11 @@ void gn_traced_io(struct gn_call *call, const void *request)
         gn_event_bare(GN_EVENT_IO_BEGIN, call->recorder->location_index, call->enter_ticks);
     event.bytes_sent = call->bytes;
     if (request) {
-        gn_traced_request(call, gn_request_handle(call->binding, request, 0), GN_FILE, &event,
+        gn_traced_request(call, gn_new_request(call, request), GN_FILE, &event,
                           (struct gn_request_trace){.bytes_sent = call->bytes});
         return;
     }
-    event.request = call->traced == GN_TRACED ? gn_tracer_new_id(&call->recorder->tracer) : 0;
+    event.request = gn_traced_name(call, false);
     gn_record_event(call, &event);
     event.kind = GN_EVENT_IO_COMPLETE;
     event.ticks = call->exit_ticks;

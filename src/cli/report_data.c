@@ -101,6 +101,19 @@ static json_t *clocks_object(const struct gn_summary *s)
                      domains);
 }
 
+static json_t *cost_object(const struct gn_cost *c)
+{
+    static const char *const reasons[] = {[GN_COST_CALLS] = "calls",
+                                          [GN_COST_UNWOUND] = "unwound",
+                                          [GN_COST_FIRST] = "first calls",
+                                          [GN_COST_START_UP] = "start-up"};
+    json_t *cpu = c->program_cpu_s > 0 ? json_real(c->program_cpu_s) : json_null();
+    return json_pack("{s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:o, s:f, s:s?}", "calls", (json_int_t)c->calls,
+                     "unwound", (json_int_t)c->unwound, "ns_per_call", c->ns_per_call, "probe_ns_per_call",
+                     c->probe_ns_per_call, "slow_s", c->slow_s, "startup_s", c->startup_s, "own_s", c->own_s,
+                     "program_cpu_s", cpu, "share", c->share, "reason", reasons[c->reason]);
+}
+
 static bool within(const struct gn_report_options *o, size_t i)
 {
     return o->top <= 0 || i < (size_t)o->top;
@@ -119,12 +132,11 @@ int gn_report_json(const struct gn_summary *s, const struct gn_report_options *o
         json_array_append_new(troubles, trouble_object(&s->troubles[i]));
     for (size_t i = 0; i < s->lost_count; i++)
         json_object_set_new(lost, s->lost[i].what, json_integer((json_int_t)s->lost[i].count));
-    json_t *root =
-        json_pack("{s:i, s:s, s:o, s:{s:I, s:f, s:f}, s:o, s:o, s:o, s:o, s:o, s:o, s:O?}", "version", 1,
-                  "by", gn_by_names[o->by], "run", run_object(s, o), "cost", "calls", (json_int_t)s->calls,
-                  "probe_ns_per_call", s->probe_ns_per_call, "share", s->cost_share, "activities", activities,
-                  "pairs", pairs, "troubles", troubles, "lost", lost, "trace", trace_object(&s->trace),
-                  "clocks", clocks_object(s), "analysis", o->findings ? o->findings->json : NULL);
+    json_t *root = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:O?}", "version", 1, "by",
+                             gn_by_names[o->by], "run", run_object(s, o), "cost", cost_object(&s->cost),
+                             "activities", activities, "pairs", pairs, "troubles", troubles, "lost", lost,
+                             "trace", trace_object(&s->trace), "clocks", clocks_object(s), "analysis",
+                             o->findings ? o->findings->json : NULL);
     int code = root ? json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) : -1;
     fputc('\n', out);
     json_decref(root);

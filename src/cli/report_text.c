@@ -353,13 +353,53 @@ static void trace_line(const struct page *p)
                 grouped(t->garbled, lost));
 }
 
+static void cost_reason(const struct page *p)
+{
+    const struct gn_cost *c = &p->s->cost;
+    char number[32], text[16];
+    const double percent = c->calls ? 100 * (double)c->unwound / (double)c->calls : 0;
+    switch (c->reason) {
+    case GN_COST_SMALL:
+        break;
+    case GN_COST_CALLS:
+        if (c->program_cpu_s > 0)
+            fprintf(p->out, "  that much because the program makes a call every %s of its CPU time\n",
+                    seconds(c->program_cpu_s * 1e9 / (double)c->calls, text));
+        break;
+    case GN_COST_UNWOUND:
+        fprintf(p->out,
+                "  that much because %s calls (%.0f %%) had their stack unwound in full: frames whose unwind "
+                "tables are missing or unusual\n",
+                grouped(c->unwound, number), percent);
+        break;
+    case GN_COST_FIRST:
+        fprintf(p->out, "  most of it is what calls take the first time, and this run was short\n");
+        break;
+    case GN_COST_START_UP:
+        fprintf(p->out, "  most of it is the start-up, and this run was short\n");
+    }
+}
+
+static void cost_lines(const struct page *p)
+{
+    const struct gn_cost *c = &p->s->cost;
+    char calls[32], slow[16], startup[16];
+    fprintf(p->out, "%sgnomon's own cost%s: %.2f %% of %s: %s events", shade(p, GN_DIM), shade(p, GN_PLAIN),
+            100 * c->share, c->program_cpu_s > 0 ? "the program's CPU time" : "all threads' time",
+            grouped(c->calls, calls));
+    if (c->ns_per_call > 0)
+        fprintf(p->out, " at %.0f ns", c->ns_per_call);
+    fprintf(p->out, ", first calls and new paths %s, start-up %s%s\n", seconds(c->slow_s * 1e9, slow),
+            seconds(c->startup_s * 1e9, startup),
+            p->o->raw ? " (contained in these times)" : " (subtracted; --raw keeps it)");
+    cost_reason(p);
+}
+
 static void footer(const struct page *p)
 {
     const struct gn_summary *s = p->s;
     char calls[32];
-    fprintf(p->out, "%sgnomon's own cost%s: %s events, %.0f ns each, %.2f %% of the time%s\n",
-            shade(p, GN_DIM), shade(p, GN_PLAIN), grouped(s->calls, calls), s->probe_ns_per_call,
-            100 * s->cost_share, p->o->raw ? " (contained in these times)" : " (subtracted; --raw keeps it)");
+    cost_lines(p);
     fprintf(p->out, "%sclocks%s: ", shade(p, gn_report_clocks_trouble(s) ? GN_YELLOW : GN_DIM),
             shade(p, GN_PLAIN));
     gn_report_clocks(s, p->out);

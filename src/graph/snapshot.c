@@ -125,6 +125,7 @@ static void copy_head(struct gn_snapshot *s, struct gn_location_head *head, stru
     head->sampled_ticks = GN_GET(from->sampled_ticks);
     head->exact_events = GN_GET(from->exact_events);
     head->exact_ticks = GN_GET(from->exact_ticks);
+    head->unwound = GN_GET(from->unwound);
     head->lost_nodes = GN_GET(from->lost_nodes);
     head->lost_edges = GN_GET(from->lost_edges);
     head->lost_peers = GN_GET(from->lost_peers);

@@ -16,7 +16,7 @@ struct gn_location_copy {
     struct gn_location_head {
         uint32_t thread_id, in_use, now_node, now_inside;
         uint64_t now_ticks, first_ticks, past_ticks, events;
-        uint64_t sampled_events, sampled_ticks, exact_events, exact_ticks;
+        uint64_t sampled_events, sampled_ticks, exact_events, exact_ticks, unwound;
         uint64_t lost_nodes, lost_edges, lost_peers, lost_requests, lost_paths, lost_calls, lost_regions;
     } head;
     uint32_t node_count, edge_count, peer_count;

@@ -204,10 +204,13 @@ struct gn_tag {
     char library[64]; /* MPI library version, first line */
     char exe[GN_PATH_BYTES];
     char message[256];
-    gn_shared64 start_ticks;                      /* the process began (the library was loaded) */
-    gn_shared64 init_ticks;                       /* MPI_Init was entered */
-    gn_shared64 finalized_ticks;                  /* MPI_Finalize returned; 0: not */
-    gn_shared64 end_ticks;                        /* orderly end of the process; 0: not */
+    gn_shared64 start_ticks;     /* the process began (the library was loaded) */
+    gn_shared64 init_ticks;      /* MPI_Init was entered */
+    gn_shared64 finalized_ticks; /* MPI_Finalize returned; 0: not */
+    gn_shared64 end_ticks;       /* orderly end of the process; 0: not */
+    gn_shared64 cpu_ns; /* processor time of the whole process, as last read: by itself at MPI_Finalize and at
+                           its end, by the agent where it did not get there; 0: not known */
+    gn_shared64 startup_cpu_ns; /* of it, gnomon's for taking this segment and meeting other hosts */
     uint64_t first_moment_ticks, first_moment_ns; /* struct gn_moment at MPI_Init */
     struct gn_module modules[GN_MAX_MODULES];
     struct gn_frame frames[GN_MAX_FRAMES];

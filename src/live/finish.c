@@ -116,11 +116,13 @@ static double tick_length(const struct gn_finish *f)
 }
 
 /* A process whose graph cannot be kept must not cost the others theirs: it is named with the reason. */
-static int add_measured(const struct gn_watched *w, sqlite3 *db, const struct gn_process_facts *facts,
+static int add_measured(struct gn_watched *w, sqlite3 *db, const struct gn_process_facts *facts,
                         struct gn_error *err)
 {
     struct gn_error reason = {""};
     struct gn_snapshot *snapshot;
+    if (!w->end_ticks)
+        gn_watched_read_cpu(w);
     int code = gn_snapshot_take(w->segment, w->segment_bytes, w->end_ticks ? 1 : 1000, &snapshot, &reason);
     if (code == 0) {
         code = gn_profile_add(db, facts, snapshot, &reason);

@@ -86,6 +86,15 @@ int gn_watched_make_segment(struct gn_watched *watched, uint32_t locations)
     return 0;
 }
 
+int gn_watched_make_rings(struct gn_watched *watched)
+{
+    enum { RECORDS = 2048 }; /* 64 KiB of each thread */
+    int file;
+    int code = gn_rings_make(&watched->rings, watched->segment->location_capacity, RECORDS, false, &file);
+    watched->recorded = code == 0;
+    return code == 0 ? file : code;
+}
+
 /* What Linux 6.15 and later tell of a process by its handle; the headers of older systems lack it. */
 struct pidfd_info_of_615 {
     uint64_t mask, cgroup;
@@ -104,20 +113,41 @@ static bool status_by_handle(int handle, int *status)
     return true;
 }
 
-static bool status_by_proc(int pid, int *status)
+/* /proc/PID/stat from the third field on, the state. False: the process is gone. */
+static bool read_stat(int pid, char *text, size_t size, char **state)
 {
-    char path[64], text[2048];
+    char path[64];
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
     FILE *file = fopen(path, "re");
-    size_t bytes = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    size_t bytes = file ? fread(text, 1, size - 1, file) : 0;
     if (file)
         fclose(file);
     text[bytes] = '\0';
-    char *state = strrchr(text, ')'), *last = strrchr(text, ' ');
-    if (!state || !last || state[1] != ' ' || (state[2] != 'Z' && state[2] != 'X'))
+    char *name_end = strrchr(text, ')');
+    *state = name_end && name_end[1] == ' ' ? name_end + 2 : NULL;
+    return *state != NULL;
+}
+
+static bool status_by_proc(int pid, int *status)
+{
+    char text[2048], *state;
+    if (!read_stat(pid, text, sizeof text, &state) || (state[0] != 'Z' && state[0] != 'X'))
         return false;
-    *status = atoi(last + 1);
+    *status = atoi(strrchr(text, ' ') + 1);
     return true;
+}
+
+void gn_watched_read_cpu(struct gn_watched *watched)
+{
+    char text[2048], *state;
+    unsigned long long user, system;
+    if (!watched->segment || GN_GET(watched->segment->state) == GN_STATE_EXITED ||
+        !read_stat(watched->pid, text, sizeof text, &state) ||
+        sscanf(state, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) != 2)
+        return;
+    uint64_t ns = (user + system) * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+    if (ns > GN_GET(watched->segment->cpu_ns)) /* which is finer, if it has been read at MPI_Finalize */
+        GN_SET(watched->segment->cpu_ns, ns);
 }
 
 /* The wait status of a process that is not our child: /proc has it until its parent collects it, the handle
@@ -135,6 +165,7 @@ static void read_status(struct gn_watched *watched)
 void gn_watched_ended(struct gn_watched *watched)
 {
     watched->end_ticks = gn_ticks();
+    gn_watched_read_cpu(watched); /* before its parent has collected it */
     read_status(watched);
     /* an orderly end is known from the inside even when the status is gone */
     if (strcmp(watched->ended, "unknown") == 0 && watched->segment &&

@@ -369,9 +369,9 @@ static void add_location(struct adder *a, uint32_t index)
                          (l->head.in_use ? between_ns(a, l->head.first_ticks, l->head.now_ticks) : 0);
     int64_t cost_ns = (int64_t)((double)(l->head.events - l->head.exact_events) * a->probe_ns) +
                       to_ns(a, l->head.exact_ticks);
-    RUN(a, "INSERT INTO location VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", "iiiiidiiii", a->process,
+    RUN(a, "INSERT INTO location VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", "iiiiidiiiii", a->process,
         (int64_t)index, (int64_t)l->head.thread_id, elapsed_ns, (int64_t)l->head.events, a->probe_ns, cost_ns,
-        a->activities[last.node], (int64_t)last.inside, last.ns);
+        a->activities[last.node], (int64_t)last.inside, last.ns, (int64_t)l->head.unwound);
     int64_t location = sqlite3_last_insert_rowid(a->db);
     for (uint32_t i = 0; i < l->node_count && a->code == 0; i++)
         add_node(a, location, &l->nodes[i], a->activities[i], last.inside && i == last.node ? last.ns : 0);
@@ -443,16 +443,25 @@ static bool is_complete(const struct gn_snapshot *s)
            !GN_GET(s->head.partial);
 }
 
+/* A time that another program's memory says; 0 when it is none. */
+static int64_t plausible_ns(uint64_t ns)
+{
+    return ns < (uint64_t)INT64_MAX / 1024 ? (int64_t)ns : 0;
+}
+
 static void add_process(struct adder *a)
 {
     const struct gn_tag *h = &a->snapshot->head;
     uint64_t start = GN_GET(h->start_ticks);
-    RUN(a, "INSERT INTO process VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
-        "iiisssiisiisdiii", (int64_t)(h->rank >= 0 ? h->rank : a->facts->launcher_rank), add_host(a),
+    RUN(a,
+        "INSERT INTO process VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, "
+        "nullif(?, 0), ?)",
+        "iiisssiisiisdiiiii", (int64_t)(h->rank >= 0 ? h->rank : a->facts->launcher_rank), add_host(a),
         (int64_t)h->pid, h->exe, h->flavour, h->library, (int64_t)h->world, (int64_t)h->thread_level,
         a->facts->ended, (int64_t)a->facts->exit_status, (int64_t)is_complete(a->snapshot), h->message,
         a->facts->tick_ns, between_ns(a, start, end_ticks(a)), between_ns(a, start, GN_GET(h->init_ticks)),
-        between_ns(a, start, GN_GET(h->finalized_ticks)));
+        between_ns(a, start, GN_GET(h->finalized_ticks)), plausible_ns(GN_GET(h->cpu_ns)),
+        plausible_ns(GN_GET(h->startup_cpu_ns)));
     a->process = sqlite3_last_insert_rowid(a->db);
 }
 

@@ -176,11 +176,12 @@ static const char *const merge_rest[] = {
     "INSERT INTO process SELECT p.id + base.process, p.rank, h.id, p.pid, p.exe, p.flavour, p.library, "
     "p.world,"
     " p.thread_level, p.ended, p.exit_status, p.complete, p.message, p.tick_ns, p.elapsed_ns, p.init_ns,"
-    " p.finalized_ns, NULL FROM part.process p JOIN base JOIN part.host ph ON ph.id = p.host"
+    " p.finalized_ns, NULL, NULL, NULL FROM part.process p JOIN base JOIN part.host ph ON ph.id = p.host"
     " JOIN main.host h ON h.name = ph.name",
     "INSERT INTO location SELECT l.id + base.location, l.process + base.process, l.thread, l.thread_id, "
     "l.elapsed_ns,"
-    " l.events, l.probe_ns_per_event, l.probe_ns, a.own, l.last_inside, l.last_ns FROM part.location l JOIN "
+    " l.events, l.probe_ns_per_event, l.probe_ns, a.own, l.last_inside, l.last_ns, 0 FROM part.location l "
+    "JOIN "
     "base"
     " LEFT JOIN a ON a.part = l.last_activity",
     "INSERT INTO node SELECT n.location + base.location, a.own, count, total_ns, min_ns, max_ns, spread_ns, "
@@ -200,6 +201,14 @@ static const char *const merge_rest[] = {
     "DROP TABLE temp.s",
     "DROP TABLE temp.c",
     "DROP TABLE temp.a",
+};
+
+/* Formats 1 and 2 have none. */
+static const char *const merge_cost[] = {
+    "UPDATE process SET (cpu_ns, startup_cpu_ns) = (SELECT p.cpu_ns, p.startup_cpu_ns FROM part.process p"
+    " JOIN base WHERE p.id + base.process = main.process.id) WHERE id > (SELECT process FROM base)",
+    "UPDATE location SET unwound = (SELECT l.unwound FROM part.location l"
+    " JOIN base WHERE l.id + base.location = main.location.id) WHERE id > (SELECT location FROM base)",
 };
 
 /* Clocks are known by their names. A profile of format 1 has none. Bounds are made anew from the messages. */
@@ -246,6 +255,10 @@ int gn_profile_merge(sqlite3 *db, const char *part_path, struct gn_error *err)
         code = merge_callpaths(db, err);
     if (code == 0)
         code = run_steps(db, err, merge_rest, sizeof merge_rest / sizeof merge_rest[0]);
+    if (code == 0 &&
+        gn_sql_value(db, 0, "SELECT count(*) FROM pragma_table_info('process', 'part') WHERE name = 'cpu_ns'",
+                     ""))
+        code = run_steps(db, err, merge_cost, sizeof merge_cost / sizeof merge_cost[0]);
     if (code == 0 &&
         gn_sql_value(db, 0, "SELECT count(*) FROM part.sqlite_master WHERE name GLOB 'clock_*'", ""))
         code = run_steps(db, err, merge_clocks, sizeof merge_clocks / sizeof merge_clocks[0]);

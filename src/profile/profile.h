@@ -15,7 +15,7 @@
 #include <sqlite3.h>
 
 #define GN_PROFILE_APPLICATION_ID 0x676e6d6e /* "gnmn" */
-#define GN_PROFILE_VERSION 2
+#define GN_PROFILE_VERSION 3
 
 /* What the agent knows about a process besides its snapshot. */
 struct gn_process_facts {

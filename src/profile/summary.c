@@ -412,13 +412,11 @@ static void describe(sqlite3 *db, struct gn_summary *s, double *total_ns)
     tidy_library(s->library);
     first_text(db, "SELECT group_concat(name, ', ') FROM (SELECT name FROM host ORDER BY name)",
                s->host_names, sizeof s->host_names);
-    /* the program itself or a library of the user's: call sites in it, and no lines */
+    /* the program itself or a library of the user's: call sites in it, and no lines; Python's are shown */
     first_text(db,
-               "WITH " SHOWN
                "SELECT m.path FROM module m JOIN site s ON s.module = m.id WHERE m.has_lines = 0"
-               " AND (s.id IN (SELECT site FROM shown) OR NOT EXISTS"
-               " (SELECT 1 FROM module WHERE build_id = '" GN_SOURCE_BUILD_ID "'))"
-               " GROUP BY m.id ORDER BY count(*) DESC",
+               " AND NOT EXISTS (SELECT 1 FROM module WHERE build_id = '" GN_SOURCE_BUILD_ID
+               "') GROUP BY m.id ORDER BY count(*) DESC",
                s->no_lines_in, sizeof s->no_lines_in);
     s->ranks = (int)value(db, "SELECT count(DISTINCT rank) FROM process WHERE elapsed_ns IS NOT NULL");
     s->world = (int)value(db, "SELECT max(world) FROM process");
@@ -426,14 +424,10 @@ static void describe(sqlite3 *db, struct gn_summary *s, double *total_ns)
     s->hosts = (int)value(db, "SELECT count(*) FROM host");
     s->elapsed_s = value(db, "SELECT max(elapsed_ns) FROM process") * 1e-9;
     s->complete = s->ranks == s->world && value(db, "SELECT count(*) FROM process WHERE NOT complete") == 0;
-    s->calls = (int64_t)value(db, "SELECT sum(events) FROM location");
     *total_ns = value(db, "SELECT sum(elapsed_ns) FROM location");
-    double probes_ns = value(db, "SELECT sum(probe_ns) FROM location");
     double mpi_ns =
         value(db, "SELECT sum(n.total_ns + n.open_ns) FROM node n JOIN activity a ON a.id = n.activity"
                   " WHERE a.kind = 'mpi'");
-    s->probe_ns_per_call = s->calls ? probes_ns / (double)s->calls : 0;
-    s->cost_share = *total_ns > 0 ? probes_ns / *total_ns : 0;
     s->mpi_share = *total_ns > 0 ? mpi_ns / *total_ns : 0;
 }
 
@@ -477,6 +471,7 @@ int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, str
     collect_lost(db, s);
     collect_trace(db, &s->trace);
     gn_summarise_clocks(db, s);
+    gn_summarise_cost(db, &s->cost);
     list_missing(db, s);
     free(c.values);
     if (code != 0)

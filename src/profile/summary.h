@@ -86,6 +86,28 @@ struct gn_clock_fact { /* of a clock domain; docs/profile-format.md, clock_domai
     double seen_ppb, allowed_ppb;
 };
 
+enum gn_cost_reason { /* what most of it is, where it is more than 1 % */
+                      GN_COST_SMALL,
+                      GN_COST_CALLS,    /* so many calls */
+                      GN_COST_UNWOUND,  /* stacks that had to be unwound in full */
+                      GN_COST_FIRST,    /* what calls take the first time */
+                      GN_COST_START_UP, /* before the first call */
+};
+
+/* What measuring has cost, processor time of all processes. */
+struct gn_cost {
+    int64_t calls;      /* recorded events */
+    int64_t unwound;    /* of them: their stack was unwound in full; the others' paths were known or walked */
+    double ns_per_call; /* of an ordinary one; 0: there were too few to be sampled */
+    double slow_s;      /* what first calls, new call paths and full unwindings took beyond that */
+    double startup_s;   /* taking the memory, meeting agent and other hosts */
+    double probe_ns_per_call; /* mean of all calls, slow ones included, without start-up */
+    double own_s;             /* all of it */
+    double program_cpu_s;     /* what is left of the processes' time; 0: not known */
+    double share;             /* own_s of program_cpu_s; of the time of all threads where that is not known */
+    enum gn_cost_reason reason;
+};
+
 struct gn_summary {
     char exe[256], command[1024], version[32], started[32], flavour[16], library[64];
     int ranks; /* measured */
@@ -95,9 +117,7 @@ struct gn_summary {
     double elapsed_s; /* of the longest process */
     double mpi_share; /* of the time of all threads */
     bool complete;
-    int64_t calls; /* recorded events */
-    double probe_ns_per_call;
-    double cost_share; /* of the time of all threads */
+    struct gn_cost cost;
     int modules_without_lines;
     char no_lines_in[256]; /* the user's own module without line information, "" when there is none */
     char missing_ranks[256];
@@ -126,6 +146,7 @@ struct gn_summary {
 int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *summary, struct gn_error *err);
 /* Parts of these two. */
 void gn_summarise_clocks(sqlite3 *db, struct gn_summary *summary);
+void gn_summarise_cost(sqlite3 *db, struct gn_cost *cost);
 void gn_summary_clear_clocks(struct gn_summary *summary);
 void gn_summary_clear(struct gn_summary *summary);
 

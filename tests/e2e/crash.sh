@@ -41,6 +41,7 @@ case " $possible " in *" $status "*) ;; *) fail "exit status $status, without gn
 wait_for_report gnomon
 folder=$(folder_of gnomon)
 [ -s "$folder/profile.db" ] || fail "no profile in the folder that the report names: '$folder'"
+json gnomon 'r["cost"]["program_cpu_s"] is None or r["cost"]["program_cpu_s"] > 0' || fail "CPU time"
 grep -q PARTIAL "$work/gnomon.err" || fail "the report does not say PARTIAL"
 json gnomon 'not r["run"]["complete"]' || fail "complete, says the JSON"
 json gnomon '1 in [t["rank"] for t in troubles]' || fail "rank 1 is not among the troubles"

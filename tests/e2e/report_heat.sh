@@ -16,6 +16,9 @@ for slow in 0 1; do
 done
 json slow1 'r["run"]["complete"] and r["run"]["ranks"] == 2 and r["run"]["flavour"] == "'"$FLAVOUR"'"' || fail "run facts"
 json slow1 'r["cost"]["calls"] > 80 * 6 * 2 and not r["lost"]' || fail "costs and losses"
+json slow1 '0 < r["cost"]["own_s"] < r["cost"]["program_cpu_s"] and r["cost"]["startup_s"] > 0' || fail "own cost in CPU time"
+json slow1 'abs(r["cost"]["share"] * r["cost"]["program_cpu_s"] / r["cost"]["own_s"] - 1) < 1e-6' || fail "share of own cost"
+report slow1 | grep -q "own cost: .* % of the program's CPU time: .* events" || fail "the text does not say the cost"
 json slow1 '0.98 < sum(x["share"] for x in rows) < 1.02' || fail "shares do not add up to 1"
 for by in activity callpath function line rank host; do
     json slow1 'len(rows) > 0' --by $by || fail "no rows by $by"

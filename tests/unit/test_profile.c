@@ -45,6 +45,8 @@ static struct gn_snapshot *make_process(int rank, uint64_t times, uint64_t base,
     t->rank = rank;
     t->world = 3;
     GN_SET(t->state, GN_STATE_EXITED);
+    GN_SET(t->cpu_ns, 1000000);
+    GN_SET(t->startup_cpu_ns, 2000);
     GN_SET(t->finalized_ticks, 1);
     GN_SET(t->end_ticks, 1 + 10 * times + 20 * times + 5 * (2 * times + 1));
     GN_SET(t->location_count, 1);
@@ -64,6 +66,11 @@ static struct gn_snapshot *make_process(int rank, uint64_t times, uint64_t base,
     GN_SET(l->now_node, 1);
     GN_SET(l->now_ticks, GN_GET(t->end_ticks));
     GN_SET(l->events, 2 * times);
+    GN_SET(l->sampled_events, 2);
+    GN_SET(l->sampled_ticks, 2);
+    GN_SET(l->exact_events, 1);
+    GN_SET(l->exact_ticks, 51);
+    GN_SET(l->unwound, 1);
     GN_SET(l->node_count, 5);
     for (uint32_t i = 0; i < 3; i++)
         GN_SET(l->nodes[i].activity, GN_ACTIVITY_START + i);
@@ -375,6 +382,43 @@ static void summary_adds_up(void **state)
     gn_profile_close(db);
 }
 
+/* Three processes: an ordinary event takes a tick of 100 ns, one took 51. Merged from two parts. */
+static void cost_is_of_processor_time(void **state)
+{
+    (void)state;
+    struct gn_error err = {""};
+    struct gn_summary s;
+    make_parts();
+    sqlite3 *db = merged(in_folder("first.db"), in_folder("second.db"));
+    assert_int_equal(gn_summarise(db, GN_BY_ACTIVITY, false, &s, &err), 0);
+    const double calls_s = (double)s.cost.calls * 100e-9, slow_s = 3 * 50 * 100e-9, startup_s = 3 * 2e-6;
+    assert_int_equal(s.cost.unwound, 3);
+    assert_float_equal(s.cost.ns_per_call, 100, 1e-9);
+    assert_float_equal(s.cost.slow_s, slow_s, 1e-12);
+    assert_float_equal(s.cost.startup_s, startup_s, 1e-12);
+    assert_float_equal(s.cost.own_s, calls_s + slow_s + startup_s, 1e-12);
+    assert_float_equal(s.cost.program_cpu_s, 3e-3 - s.cost.own_s, 1e-12);
+    assert_float_equal(s.cost.share, s.cost.own_s / s.cost.program_cpu_s, 1e-12);
+    gn_summary_clear(&s);
+    gn_profile_close(db);
+}
+
+/* One process of which it is not known how much processor time it took: then it is not known of the run. */
+static void unknown_processor_time_is_said(void **state)
+{
+    (void)state;
+    struct gn_error err = {""};
+    struct gn_summary s;
+    make_parts();
+    sqlite3 *db = merged(in_folder("first.db"), in_folder("second.db"));
+    gn_sql(db, NULL, "UPDATE process SET cpu_ns = NULL WHERE rank = 1", "");
+    assert_int_equal(gn_summarise(db, GN_BY_ACTIVITY, false, &s, &err), 0);
+    assert_float_equal(s.cost.program_cpu_s, 0, 0);
+    assert_true(s.cost.share > 0);
+    gn_summary_clear(&s);
+    gn_profile_close(db);
+}
+
 static void missing_rank_is_not_complete(void **state)
 {
     (void)state;
@@ -441,6 +485,8 @@ int main(void)
         cmocka_unit_test(merged_parts_add_up),
         cmocka_unit_test(bad_part_changes_nothing),
         cmocka_unit_test(summary_adds_up),
+        cmocka_unit_test(cost_is_of_processor_time),
+        cmocka_unit_test(unknown_processor_time_is_said),
         cmocka_unit_test(missing_rank_is_not_complete),
         cmocka_unit_test(distribution_over_ranks),
     };
