@@ -8,6 +8,7 @@
 #include "capture/classes.h"
 #include "capture/comms.h"
 #include "capture/envoy.h"
+#include "capture/interpreter.h"
 #include "capture/real.h"
 #include "capture/requests.h"
 #include "capture/segment.h"
@@ -154,6 +155,7 @@ static void begin(void)
     describe(segment);
     gn_segment_take_rings(agent, &gn_ring_memory, reason, sizeof reason);
     gn_real_resolve_all();
+    gn_interpreter_find();
     if (gn_ring_memory && gn_comms_open() != 0) {
         gn_ring_memory = NULL;
         snprintf(reason, sizeof reason, "no memory for its communicators");

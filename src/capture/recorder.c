@@ -76,7 +76,7 @@ static uint32_t find_node_at(struct gn_recorder *r, uint32_t end, uint32_t activ
 {
     bool cut = true;
     uint32_t path = end ? gn_paths_path(&r->paths, gn_segment, end, &cut) : 0;
-    if (cut)
+    if (cut || r->paths.python.cut)
         GN_LOST(r, paths);
     uint32_t node = find_node(r, activity, path, name);
     if (end && r->paths.ends[end].known) {

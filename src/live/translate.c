@@ -3,6 +3,7 @@
 #include "base/grow.h"
 #include "base/lookup.h"
 #include "calls.h"
+#include "graph/source_line.h"
 #include "live/expand.h"
 
 #include <ctype.h>
@@ -350,7 +351,24 @@ static uint32_t find_module(struct gn_local *l, uint32_t index)
     uint32_t bytes = from->build_id_bytes;
     for (uint32_t i = 0; i < bytes && i < GN_BUILD_ID_BYTES; i++)
         snprintf(module.build_id + 2 * i, 3, "%02x", from->build_id[i]);
+    if (from->kind == GN_MODULE_PYTHON) { /* as in the profile */
+        snprintf(module.build_id, sizeof module.build_id, GN_SOURCE_BUILD_ID);
+        gn_printable(module.path);
+    }
     return l->modules[index] = module_of(l->shared, &module);
+}
+
+/* What says where in its module a frame is, the same in all processes. */
+static uint64_t place_of(const struct gn_local *l, const struct gn_frame *frame)
+{
+    if (l->tag->modules[frame->module].kind != GN_MODULE_PYTHON)
+        return frame->offset;
+    struct gn_source_line source;
+    if (frame->offset >= GN_MAX_SOURCES || frame->offset >= GN_OBSERVE(l->tag->source_count))
+        return 0;
+    memcpy(&source, &l->tag->sources[frame->offset], sizeof source);
+    gn_source_line_tidy(&source);
+    return gn_source_line_key(&source);
 }
 
 /* Frames are only ever added, each after its parent: those up to `index` are looked at in their order. */
@@ -367,7 +385,7 @@ static bool know_frames(struct gn_local *l, uint32_t index)
         memcpy(&frame, &l->tag->frames[i], sizeof frame);
         uint32_t node = GN_NONE, module = find_module(l, frame.module);
         if (i > 0 && frame.parent < i && module != GN_NONE)
-            node = node_of(l->shared, l->frames[frame.parent].node, module, frame.offset);
+            node = node_of(l->shared, l->frames[frame.parent].node, module, place_of(l, &frame));
         else if (i > 0)
             garbled(l);
         l->frames[l->frame_count++] = (struct frame){node, UNKNOWN, GN_NONE};
