@@ -13,7 +13,7 @@
  *   post ──► complete ──► number, or GN_NUMBER_LATER: a wildcard or a cancel ahead of it is not settled yet;
  *     │                   late() is called with the caller's id as soon as it is
  *     ├────► cancel (before MPI_Cancel) ──► complete or cancelled, as the status says
- *     └────► freed (MPI_Request_free on an active one; or it failed)
+ *     └────► freed (MPI_Request_free on an active one; one that failed is first cancelled, then freed)
  *
  *   exact receive, nothing unsettled ahead   counts when it is posted (one look-up)
  *   wildcard                                 counts on its channel when it completes, at its place in posting
@@ -94,6 +94,8 @@ struct gn_numbers *gn_numbers_open(gn_number_late *late);
 void gn_numbers_close(struct gn_numbers *numbers);
 /* The program runs with MPI_THREAD_MULTIPLE; before its first message. */
 void gn_numbers_threaded(struct gn_numbers *numbers);
+/* For tests: room for sets * 8 channels a side and 4 * waiting receives that wait, of `waiting` patterns. */
+void gn_numbers_narrow(struct gn_numbers *numbers, uint32_t sets, uint32_t waiting);
 uint64_t gn_numbers_unnumbered(const struct gn_numbers *numbers, enum gn_unnumbered reason);
 
 /* ---- only with MPI_THREAD_MULTIPLE ---- */
@@ -120,7 +122,7 @@ uint64_t gn_number_receive(struct gn_numbers *numbers, uint32_t inside, uint32_t
 /* The call failed and may have sent or taken a message all the same (a truncated one): its channel, or
  * whatever a wildcard might have taken from, is unnumbered from here on. */
 void gn_number_failed(struct gn_numbers *numbers, enum gn_number_side side, uint32_t inside, uint32_t comm,
-                      int32_t peer, int32_t tag, void *context);
+                      int32_t peer, int32_t tag);
 /* A collective begins: its number on the communicator. Before or after the call, the same everywhere. */
 uint64_t gn_number_collective(struct gn_numbers *numbers, uint32_t comm);
 /* A send was cancelled, which the standard has deprecated: its channel is unnumbered from here on, and of
@@ -137,7 +139,8 @@ uint64_t gn_number_complete(struct gn_numbers *numbers, struct gn_receive *recei
                             int32_t tag, uint64_t id, void *context);
 /* It is complete, cancelled (MPI_Test_cancelled): it took nothing. */
 void gn_number_cancelled(struct gn_numbers *numbers, struct gn_receive *receive, void *context);
-/* It was freed while active, or failed: what it took will not be known. An exact one takes its message. */
+/* It was freed while active: what a wildcard takes will not be known, an exact one takes its message. After
+ * gn_number_cancel: nor whether it took anything. */
 void gn_number_freed(struct gn_numbers *numbers, struct gn_receive *receive, void *context);
 
 /* A communicator is freed; its number never comes back. Receives on it that wait for others stay unnumbered.
