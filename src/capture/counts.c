@@ -4,7 +4,7 @@
 
 struct places {
     uint32_t set[2];
-    uint32_t class;
+    uint64_t hash;
 };
 
 static struct places places_of(const struct gn_counts *counts, uint64_t where, int32_t tag)
@@ -12,16 +12,16 @@ static struct places places_of(const struct gn_counts *counts, uint64_t where, i
     uint64_t hash = (where ^ (uint64_t)(uint32_t)tag << 20) * 0x9e3779b97f4a7c15u;
     hash = (hash ^ hash >> 32 ^ (uint32_t)tag) * 0xbf58476d1ce4e5b9u;
     hash ^= hash >> 29;
-    uint64_t other = hash * 0x94d049bb133111ebu; /* the class must not follow from the sets */
     return (struct places){{(uint32_t)hash & (counts->sets - 1), (uint32_t)(hash >> 32) & (counts->sets - 1)},
-                           (uint32_t)(other >> 40) & (GN_COUNT_CLASSES - 1)};
+                           hash};
 }
 
 void gn_counts_init(struct gn_counts *counts, uint32_t most_sets)
 {
     counts->most_sets = most_sets;
     counts->sets = most_sets < GN_COUNT_FIRST_SETS ? most_sets : GN_COUNT_FIRST_SETS;
-    counts->last = counts->slots[0];
+    for (uint32_t i = 0; i < GN_COUNT_RECENT; i++)
+        counts->recent[i] = counts->slots[0];
 }
 
 static struct gn_count *find_in(struct gn_count *set, uint64_t where, int32_t tag)
@@ -40,7 +40,7 @@ static struct gn_count *find_at(struct gn_counts *counts, const struct places *p
         count = find_in(counts->slots[places->set[1]], where, tag);
     if (count) {
         count->used = counts->clock;
-        counts->last = count;
+        *gn_count_recent(counts, where, tag) = count;
     }
     return count;
 }
@@ -53,13 +53,21 @@ struct gn_count *gn_count_find(struct gn_counts *counts, uint64_t where, int32_t
 
 /* ---- classes ---- */
 
-static bool is_refused(const struct gn_counts *counts, uint32_t class)
+/* It must not follow from the sets. */
+static uint32_t class_of(const struct places *places)
 {
+    return (uint32_t)(places->hash * 0x94d049bb133111ebu >> 40) & (GN_COUNT_CLASSES - 1);
+}
+
+static bool is_refused(const struct gn_counts *counts, const struct places *places)
+{
+    uint32_t class = class_of(places);
     return counts->refusing && (counts->classes[class / 64] >> class % 64 & 1);
 }
 
-static void refuse(struct gn_counts *counts, uint32_t class)
+static void refuse(struct gn_counts *counts, const struct places *places)
 {
+    uint32_t class = class_of(places);
     counts->refusing = true;
     counts->classes[class / 64] |= UINT64_C(1) << class % 64;
 }
@@ -71,7 +79,7 @@ void gn_count_spoil(struct gn_counts *counts, uint64_t where, int32_t tag)
     if (count)
         count->next = GN_COUNT_SPOILED;
     else
-        refuse(counts, places.class);
+        refuse(counts, &places);
 }
 
 /* ---- room ---- */
@@ -130,7 +138,8 @@ static struct gn_count *evict(struct gn_counts *counts, const struct places *pla
         if (!oldest || counts->clock - count->used > counts->clock - oldest->used)
             oldest = count;
     }
-    refuse(counts, places_of(counts, oldest->where, oldest->tag).class);
+    struct places left = places_of(counts, oldest->where, oldest->tag);
+    refuse(counts, &left);
     return oldest;
 }
 
@@ -145,7 +154,7 @@ struct gn_count *gn_count_make(struct gn_counts *counts, uint64_t where, int32_t
 {
     struct places places = places_of(counts, where, tag);
     struct gn_count *count = find_at(counts, &places, where, tag);
-    if (count || is_refused(counts, places.class))
+    if (count || is_refused(counts, &places))
         return count;
     while (!(count = free_at(counts, &places)) && counts->sets < counts->most_sets) {
         split(counts);
@@ -153,11 +162,11 @@ struct gn_count *gn_count_make(struct gn_counts *counts, uint64_t where, int32_t
     }
     if (!count) {
         count = evict(counts, &places);
-        if (is_refused(counts, places.class)) /* it was of our own class */
+        if (is_refused(counts, &places)) /* it was of our own class */
             return NULL;
     }
     *count = (struct gn_count){.where = where, .tag = tag, .used = ++counts->clock};
-    return counts->last = count;
+    return *gn_count_recent(counts, where, tag) = count;
 }
 
 /* ---- communicators that are gone ---- */

@@ -23,6 +23,7 @@ enum {
     GN_COUNT_SETS = 1 << 15,
     GN_COUNT_CLASSES = 1 << 22,
     GN_COUNT_GONE = 64,
+    GN_COUNT_RECENT = 128,
 };
 
 struct gn_count {
@@ -34,12 +35,12 @@ struct gn_count {
 #define GN_COUNT_SPOILED UINT64_MAX
 
 struct gn_counts {
-    struct gn_count *last; /* looked up */
-    uint32_t sets;         /* in use, a power of two */
+    uint32_t sets; /* in use, a power of two */
     uint32_t most_sets;
     uint32_t clock; /* channels that came new */
     uint32_t gone_count;
     bool refusing; /* any class has its bit set */
+    struct gn_count *recent[GN_COUNT_RECENT];
     uint32_t gone[GN_COUNT_GONE];
     uint64_t classes[GN_COUNT_CLASSES / 64];
     struct gn_count slots[GN_COUNT_SETS][GN_COUNT_WAYS];
@@ -64,13 +65,22 @@ void gn_count_spoil(struct gn_counts *counts, uint64_t where, int32_t tag);
 /* The communicator's number is given to nobody any more. */
 void gn_counts_drop_comm(struct gn_counts *counts, uint32_t comm);
 
-/* The look-up that most calls need: the channel that was used last. Valid until the next gn_count_make. */
+/* Where the channel was found last, among others that share the place. */
+static inline struct gn_count **gn_count_recent(struct gn_counts *counts, uint64_t where, int32_t tag)
+{
+    uint32_t mixed = ((uint32_t)where * 37 + (uint32_t)(where >> 32) * 11 + (uint32_t)tag) * 0x9e3779b1u;
+    return &counts->recent[mixed >> 25];
+}
+_Static_assert(GN_COUNT_RECENT == 1 << 7, "the upper 7 bits");
+
+/* gn_count_make for most calls. Valid until the next one. */
 static inline struct gn_count *gn_count_at(struct gn_counts *counts, uint64_t where, int32_t tag)
 {
-    struct gn_count *count = counts->last;
-    if (__builtin_expect(count->where == where && count->tag == tag, 1))
-        return count;
-    return gn_count_make(counts, where, tag);
+    struct gn_count *count = *gn_count_recent(counts, where, tag);
+    if (__builtin_expect(count->where != where || count->tag != tag, 0))
+        return gn_count_make(counts, where, tag);
+    count->used = counts->clock;
+    return count;
 }
 
 #endif

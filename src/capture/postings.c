@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 enum verdict { CLEAR, WAIT, LOST };
+#define FOR_EVER UINT32_MAX
 
 void gn_postings_init(struct gn_postings *p, struct gn_counts *counts, gn_number_late *late)
 {
@@ -62,16 +63,22 @@ static void take_out(struct gn_postings *p, struct gn_posting_list *list, struct
     *(record->next ? &at(p, record->next)->previous : &list->last) = record->previous;
 }
 
+static void put_behind(struct gn_postings *p, struct gn_posting_list *list, uint32_t after,
+                       struct gn_posting *record)
+{
+    record->previous = after;
+    record->next = after ? at(p, after)->next : list->first;
+    *(after ? &at(p, after)->next : &list->first) = index_of(p, record);
+    *(record->next ? &at(p, record->next)->previous : &list->last) = index_of(p, record);
+}
+
 /* At its place in posting order, which is mostly the end. */
 static void put_in(struct gn_postings *p, struct gn_posting_list *list, struct gn_posting *record)
 {
     uint32_t after = list->last;
     while (after && at(p, after)->when > record->when)
         after = at(p, after)->previous;
-    record->previous = after;
-    record->next = after ? at(p, after)->next : list->first;
-    *(after ? &at(p, after)->next : &list->first) = index_of(p, record);
-    *(record->next ? &at(p, record->next)->previous : &list->last) = index_of(p, record);
+    put_behind(p, list, after, record);
 }
 
 /* ---- groups ---- */
@@ -165,12 +172,12 @@ static void void_all(struct gn_postings *p)
     settle_epoch(p);
 }
 
-/* For the `left` receives whose numbers are above. */
+/* For the `left` receives whose numbers are above; FOR_EVER: not known how many. */
 static void correct(struct gn_postings *p, const struct gn_posting *gone, uint64_t left, bool void_)
 {
     if (left == 0)
         return;
-    if (p->correction_count == p->most_corrections || left > UINT32_MAX) {
+    if (p->correction_count == p->most_corrections) {
         void_all(p);
         return;
     }
@@ -179,7 +186,7 @@ static void correct(struct gn_postings *p, const struct gn_posting *gone, uint64
                                .where = gn_count_where(gone->comm, gone->source),
                                .tag = gone->tag,
                                .epoch = ++p->epoch,
-                               .left = (uint32_t)left,
+                               .left = left < FOR_EVER ? (uint32_t)left : FOR_EVER,
                                .void_ = void_};
 }
 
@@ -205,7 +212,7 @@ static uint64_t current(struct gn_postings *p, uint64_t number, uint32_t *epoch,
         if (correction->epoch <= *epoch || correction->where != where || correction->tag != tag ||
             bare(number) <= correction->number)
             continue;
-        passed |= --correction->left == 0;
+        passed |= correction->left != FOR_EVER && --correction->left == 0;
         number = correction->void_ ? unnumbered(p, GN_UNNUMBERED_FAILED) : number - 1;
     }
     *epoch = p->epoch;
@@ -291,12 +298,29 @@ static void release(struct gn_postings *p, uint64_t until, void *context)
     }
 }
 
+/* Those behind the first of their group that have been settled before it. */
+static void pull_settled(struct gn_postings *p, struct gn_posting_list *open)
+{
+    uint32_t after = 0;
+    while (open->first && at(p, open->first)->state == GN_SETTLED) {
+        struct gn_posting *record = at(p, open->first);
+        for (uint32_t i = after ? at(p, after)->next : p->known.first; i && at(p, i)->when < record->when;
+             i = at(p, i)->next)
+            after = i;
+        take_out(p, open, record);
+        record->state = GN_KNOWN;
+        put_behind(p, &p->known, after, record);
+        after = index_of(p, record);
+    }
+}
+
 /* An open one leaves its group. Until which place others may have waited for it; 0: for none. */
 static uint64_t leave_group(struct gn_postings *p, struct gn_posting *record)
 {
     struct gn_posting_group *group = find_group(p, record->comm, record->source, record->tag);
     bool first = group->open.first == index_of(p, record);
     take_out(p, &group->open, record);
+    pull_settled(p, &group->open);
     uint64_t until = group->open.first ? at(p, group->open.first)->when : UINT64_MAX;
     if (!group->open.first && group->lost == UINT64_MAX)
         drop_group(p, group);
@@ -443,10 +467,21 @@ void gn_posting_cancel(struct gn_postings *p, struct gn_receive *receive)
         cancel_numbered(p, record);
 }
 
+static bool is_first(struct gn_postings *p, const struct gn_posting *record)
+{
+    return find_group(p, record->comm, record->source, record->tag)->open.first == index_of(p, record);
+}
+
 /* A wildcard, or one that waits for its cancel and for others, has taken a message. */
 static uint64_t complete_open(struct gn_postings *p, struct gn_posting *record, int32_t source, int32_t tag,
                               void *context)
 {
+    if (!is_first(p, record)) {
+        record->state = GN_SETTLED;
+        record->source = source;
+        record->tag = tag;
+        return GN_NUMBER_LATER;
+    }
     uint64_t until = leave_group(p, record), number = GN_NUMBER_LATER;
     record->source = source;
     record->tag = tag;
@@ -512,38 +547,34 @@ uint64_t gn_posting_complete(struct gn_postings *p, const struct gn_receive *rec
                                     : complete_numbered(p, record, context);
 }
 
-/* It gives its message back: who is behind it on its channel moves up. */
-static void give_back(struct gn_postings *p, struct gn_posting *record)
+/* How many receives are behind it on its channel, not asked for yet; of a channel that is not counted any
+ * more (its communicator is gone, or it was evicted) nobody knows. */
+static uint64_t behind(const struct gn_count *count, const struct gn_posting *record)
 {
-    struct gn_count *count =
-        gn_count_find(p->counts, gn_count_where(record->comm, record->source), record->tag);
-    update(p, record);
-    if (!count || count->next == GN_COUNT_SPOILED || record->number == GN_UNNUMBERED)
-        void_all(p);
-    if (!count || count->next == GN_COUNT_SPOILED)
-        return;
-    count->next--;
-    if (record->number != GN_UNNUMBERED)
-        correct(p, record, count->next - bare(record->number), false);
+    return count && count->next != GN_COUNT_SPOILED ? count->next - bare(record->number) - 1 : FOR_EVER;
 }
 
-/* Whether it took one will not be known. */
-static void lose_cancelling(struct gn_postings *p, struct gn_posting *record)
+/* It is settled: it has given its message back, and who is behind it on its channel moves up; or, when it was
+ * freed, whether it took one will never be known. */
+static void settle_cancel(struct gn_postings *p, struct gn_posting *record)
 {
     uint64_t where = gn_count_where(record->comm, record->source);
     struct gn_count *count = gn_count_find(p->counts, where, record->tag);
     update(p, record);
-    if (!count || count->next == GN_COUNT_SPOILED || record->number == GN_UNNUMBERED)
+    if (record->number == GN_UNNUMBERED)
         void_all(p);
     else
-        correct(p, record, count->next - bare(record->number) - 1, true);
-    gn_count_spoil(p->counts, where, record->tag);
+        correct(p, record, behind(count, record), record->freed);
+    if (record->freed)
+        gn_count_spoil(p->counts, where, record->tag);
+    else if (count && count->next != GN_COUNT_SPOILED)
+        count->next--;
 }
 
-static void end_cancel(struct gn_postings *p, struct gn_posting *record, bool freed, void *context)
+static void end_cancel(struct gn_postings *p, struct gn_posting *record, void *context)
 {
     end_cancelling(p, record);
-    (freed ? lose_cancelling : give_back)(p, record);
+    settle_cancel(p, record);
     settle_epoch(p);
     free_record(p, record);
     release_deferred(p, context);
@@ -556,7 +587,7 @@ void gn_posting_cancelled(struct gn_postings *p, struct gn_receive *receive, voi
         return; /* never counted */
     struct gn_posting *record = at(p, (uint32_t)receive->number);
     if (record->state == GN_CANCELLING) {
-        end_cancel(p, record, false, context);
+        end_cancel(p, record, context);
         return;
     }
     uint64_t until = 0;
@@ -588,7 +619,7 @@ void gn_posting_freed(struct gn_postings *p, const struct gn_receive *receive, v
     if (record->state == GN_OPEN)
         free_open(p, record, context);
     else if (record->state == GN_CANCELLING)
-        end_cancel(p, record, true, context);
+        end_cancel(p, record, context);
     else if (record->state == GN_NUMBERED)
         end_if_complete(p, record, context);
 }

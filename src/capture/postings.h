@@ -7,7 +7,7 @@
  *
  *            post wildcard ─────► OPEN ───────complete──────────┐
  *                                   ▲ cancel                    ▼
- *            post behind one ────► KNOWN ◄──────────────────────┘
+ *            post behind one ────► KNOWN ◄───────────────── SETTLED, until it is the first of its group
  *                                   │ all OPEN ahead that may be of its channel are settled (release)
  *                                   ▼
  *   counted when posted ·······► NUMBERED ──cancel──► CANCELLING ──cancelled──► those behind move up
@@ -35,7 +35,7 @@
 
 enum { GN_POSTINGS = 16384, GN_POSTING_GROUPS = 256, GN_CORRECTIONS = 256 };
 
-enum gn_posting_state { GN_OPEN, GN_KNOWN, GN_NUMBERED, GN_CANCELLING, GN_DEFERRED };
+enum gn_posting_state { GN_OPEN, GN_SETTLED, GN_KNOWN, GN_NUMBERED, GN_CANCELLING, GN_DEFERRED };
 
 struct gn_posting {
     uint64_t when;   /* place in posting order */
@@ -59,8 +59,8 @@ struct gn_posting_list {
 struct gn_posting_group {
     uint32_t comm;
     int32_t source, tag;
-    struct gn_posting_list open;
-    uint64_t lost; /* place in posting order of the first one that was lost; UINT64_MAX */
+    struct gn_posting_list open; /* and settled ones; the first one is open */
+    uint64_t lost;               /* place in posting order of the first one that was lost; UINT64_MAX */
 };
 
 struct gn_correction {
