@@ -87,9 +87,8 @@ struct gn_numbers;
  */
 typedef void gn_number_late(void *context, uint64_t id, uint64_t number);
 
-/* Takes all memory: about 13 MB of address space, of which 60 KB are touched by a program of few channels.
- * NULL: no memory.
- */
+/* Takes all memory: 15 MB of address space, of which a program of a hundred channels touches 52 KB. NULL: no
+ * memory. */
 struct gn_numbers *gn_numbers_open(gn_number_late *late);
 void gn_numbers_close(struct gn_numbers *numbers);
 /* The program runs with MPI_THREAD_MULTIPLE; before its first message. */

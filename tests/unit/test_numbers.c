@@ -4,6 +4,7 @@
 
 #include "base/mix.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -317,6 +318,52 @@ static void test_no_communicator(void **state)
     gn_numbers_close(numbers);
 }
 
+/* ---- threads that really run ---- */
+
+enum { THREADS = 4, SENDS = 20000 };
+
+struct sender {
+    struct gn_numbers *numbers;
+    int32_t tag;
+    bool wrong;
+};
+
+static void *send_together(void *self)
+{
+    struct sender *s = self;
+    for (uint64_t i = 0; i < SENDS; i++) {
+        uint32_t inside = gn_number_enter(s->numbers, GN_NUMBER_SEND, COMM, PEER, TAG);
+        gn_number_send(s->numbers, inside, COMM, PEER, TAG);
+        inside = gn_number_enter(s->numbers, GN_NUMBER_SEND, COMM, PEER, s->tag);
+        s->wrong |= gn_number_send(s->numbers, inside, COMM, PEER, s->tag) != i;
+        struct gn_receive receive;
+        inside = gn_number_enter(s->numbers, GN_NUMBER_RECEIVE, COMM, PEER, s->tag);
+        gn_number_post(s->numbers, inside, &receive, COMM, PEER, s->tag);
+        s->wrong |= gn_number_complete(s->numbers, &receive, PEER, s->tag, i, NULL) != i;
+    }
+    return NULL;
+}
+
+static void test_running_threads(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    struct sender senders[THREADS];
+    struct gn_numbers *numbers = gn_numbers_open(NULL);
+    gn_numbers_threaded(numbers);
+    for (int i = 0; i < THREADS; i++) {
+        senders[i] = (struct sender){.numbers = numbers, .tag = 100 + i};
+        assert_int_equal(pthread_create(&threads[i], NULL, send_together, &senders[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_false(senders[i].wrong);
+    }
+    uint32_t inside = gn_number_enter(numbers, GN_NUMBER_SEND, COMM, PEER, TAG);
+    assert_int_equal(gn_number_send(numbers, inside, COMM, PEER, TAG), THREADS * SENDS);
+    gn_numbers_close(numbers);
+}
+
 /* Each tag a few times, in any order. */
 static void test_many_tags(void **state)
 {
@@ -377,6 +424,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_freed_exact_takes_its_message),
         cmocka_unit_test(test_overlapping_sends_go_on),
         cmocka_unit_test(test_no_communicator),
+        cmocka_unit_test(test_running_threads),
         cmocka_unit_test(test_endless_tags),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
