@@ -395,7 +395,7 @@ static void finish_profile(struct gn_finish *f, sqlite3 *db)
     struct gn_error err = {""};
     describe_run(f, db);
     gn_finish_heartbeat(f);
-    if (gn_profile_resolve(db, &err) != 0)
+    if (gn_profile_resolve(db, NULL, NULL, &err) != 0)
         say(f, err.text);
     gn_finish_heartbeat(f);
     finish_trace(f, db);
