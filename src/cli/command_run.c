@@ -237,18 +237,24 @@ static void pass_on(int signal_number, siginfo_t *info, void *context)
         kill(launched, signal_number);
 }
 
-/* The launcher has ended; the agents may still be at work. */
-static void wait_for_profile(const char *folder)
+/* The launcher has ended; the agents may still be at work, on other hosts, too: only the folder tells. */
+static void wait_for_profile(const char *folder, bool quiet)
 {
+    enum { LONGEST_NAP_US = 50000, NOTHING_US = 600000, TELL_US = 1000000, MOST_US = 30000000 };
     char profile[4200];
+    bool told = quiet;
     snprintf(profile, sizeof profile, "%s/profile.db", folder);
-    for (int tenths = 0; tenths < 300; tenths++) {
+    for (unsigned nap_us = 2000, waited_us = 0; waited_us < MOST_US; waited_us += nap_us) {
         if (access(folder, F_OK) != 0) /* moved elsewhere; the agent says where */
             return;
         bool open = gn_finish_hosts_open(folder, NULL) > 0;
-        if (!open && (readable(profile) || tenths > 5))
+        if (!open && (readable(profile) || waited_us > NOTHING_US))
             return;
-        usleep(100000);
+        if (waited_us > TELL_US && !told)
+            fprintf(stderr, "gnomon: the program has ended; its profile is being finished\n");
+        told = told || waited_us > TELL_US;
+        nap_us = nap_us + nap_us / 4 < LONGEST_NAP_US ? nap_us + nap_us / 4 : LONGEST_NAP_US;
+        usleep(nap_us);
     }
 }
 
@@ -346,7 +352,7 @@ static int run_launcher(const struct arguments *a, char **words)
         sigaction(passed[i], &action, NULL);
     int status = wait_for(launched);
     launched = 0;
-    wait_for_profile(folder.path);
+    wait_for_profile(folder.path, a->quiet);
     if (!a->quiet)
         print_report(&folder, program);
     free(wrapped);

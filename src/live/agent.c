@@ -118,6 +118,9 @@ static int hello_rank(struct agent *a, int pid, struct gn_message *reply)
         return -1;
     }
     gn_host_clock_watch(&a->clock, pid, &w->core_group);
+    if (!a->finish.look_up)
+        a->finish.look_up = gn_look_up_begin();
+    gn_look_up_watch(a->finish.look_up, w->segment, a->settings->locations);
     int segment_file = w->segment_file;
     struct gn_watched *ancestor = gn_watched_ancestor(&a->watched, pid);
     if (ancestor) {

@@ -9,6 +9,7 @@
 #include "live/agent.h"
 #include "live/folder.h"
 #include "live/host_clock.h"
+#include "live/look_up.h"
 #include "live/trace_part.h"
 #include "live/watched.h"
 
@@ -23,6 +24,7 @@ struct gn_finish {
     int launcher_error;  /* the launcher's standard error, -1 when it could not be had */
     int launcher_handle; /* its pidfd, -1 likewise */
     struct gn_host_clock *clock;
+    struct gn_look_up *look_up;  /* NULL: nothing was looked up ahead */
     struct gn_trace_part *trace; /* NULL: none */
     struct gn_readers *readers;  /* after the end: who has not got all of the trace; NULL: nobody */
     struct gn_error no_trace;    /* why there is none though one was asked for; empty otherwise */

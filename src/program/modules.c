@@ -39,7 +39,8 @@ static struct gn_opened_module *open_module(const char *path, const uint8_t *bui
         free(module);
         return NULL;
     }
-    memcpy(module->build_id, build_id, bytes);
+    if (bytes > 0)
+        memcpy(module->build_id, build_id, bytes);
     module->build_id_bytes = bytes;
     if (!path[0] || gn_program_open(&module->program, path, build_id, bytes, NULL) != 0)
         module->program = NULL;
@@ -52,7 +53,7 @@ const struct gn_opened_module *gn_modules_get(struct gn_modules *modules, const 
     size_t bytes = build_id_bytes < GN_MODULE_ID_BYTES ? build_id_bytes : GN_MODULE_ID_BYTES;
     for (size_t i = 0; i < modules->count; i++) {
         const struct gn_opened_module *m = modules->items[i];
-        if (m->build_id_bytes == bytes && memcmp(m->build_id, build_id, bytes) == 0 &&
+        if (m->build_id_bytes == bytes && (bytes == 0 || memcmp(m->build_id, build_id, bytes) == 0) &&
             strcmp(m->path, path) == 0)
             return m;
     }
