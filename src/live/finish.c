@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STALE_SECONDS = 60, MAX_WAIT_SECONDS = 3600, PATIENCE_MS = 5000, LONGEST_NAP_US = 200000 };
+enum { MAX_WAIT_SECONDS = 3600, PATIENCE_MS = 5000, LONGEST_NAP_US = 200000 };
 
 /* Whether the launcher ends within a moment, so that nobody reads the ranks' pipes any more. */
 static bool launcher_ends(const struct gn_finish *f)
@@ -76,34 +76,6 @@ void gn_finish_heartbeat(const struct gn_finish *f)
     char path[4500];
     mark_path(f, "open", path, sizeof path);
     utimensat(AT_FDCWD, path, NULL, 0);
-}
-
-/* Marks of others that are refreshed, or of those that are not any more. */
-static int count_marks(const char *folder, const char *host, bool fresh)
-{
-    char path[4500];
-    int count = 0;
-    snprintf(path, sizeof path, "%s/parts", folder);
-    DIR *parts = opendir(path);
-    for (struct dirent *entry; parts && (entry = readdir(parts));) {
-        struct stat info;
-        size_t length = strlen(entry->d_name);
-        if (length < 6 || strcmp(entry->d_name + length - 5, ".open") != 0)
-            continue;
-        if (host && strncmp(entry->d_name, host, length - 5) == 0 && host[length - 5] == '\0')
-            continue;
-        if (fstatat(dirfd(parts), entry->d_name, &info, 0) == 0 &&
-            (time(NULL) - info.st_mtime < STALE_SECONDS) == fresh)
-            count++;
-    }
-    if (parts)
-        closedir(parts);
-    return count;
-}
-
-int gn_finish_hosts_open(const char *folder, const char *host)
-{
-    return count_marks(folder, host, true);
 }
 
 /* ---- this host's profile ---- */
@@ -265,8 +237,8 @@ static bool has_rank_zero(const struct gn_finish *f)
 static bool prints(const struct gn_finish *f, sqlite3 *whole)
 {
     return has_rank_zero(f) ||
-           (count_marks(f->folder->path, f->host, false) > 0 &&
-            gn_finish_hosts_open(f->folder->path, f->host) == 0 &&
+           (gn_folder_marks(f->folder->path, f->host, false) > 0 &&
+            gn_folder_marks(f->folder->path, f->host, true) == 0 &&
             gn_sql_value(whole, 0, "SELECT count(*) FROM process WHERE rank = 0 AND ended != 'running'",
                          "") == 0);
 }
@@ -318,7 +290,7 @@ static sqlite3 *merge_hosts(const struct gn_finish *f, struct gn_error *err)
     snprintf(profile, sizeof profile, "%s/profile.db", f->folder->path);
     time_t deadline = time(NULL) + MAX_WAIT_SECONDS;
     for (unsigned nap_us = 10000;; nap_us = nap_us * 2 < LONGEST_NAP_US ? nap_us * 2 : LONGEST_NAP_US) {
-        bool others = gn_finish_hosts_open(f->folder->path, f->host) > 0;
+        bool others = gn_folder_marks(f->folder->path, f->host, true) > 0;
         int lock = lock_folder(f);
         sqlite3 *db = merge_once(f, profile, err);
         if (lock >= 0)
@@ -462,7 +434,7 @@ static void finish_profile(struct gn_finish *f, sqlite3 *db, struct gn_late *lat
     gn_late_end(late);
     bool quiet = f->settings->quiet && !f->moved; /* whoever asked for silence looks in the first place */
     if (whole && !quiet && (whole == db || prints(f, whole)))
-        f->settings->report(whole, saved ? f->folder->path : NULL, report_output(f, all_complete(whole)));
+        f->report(whole, saved ? f->folder->path : NULL, report_output(f, all_complete(whole)));
     let_go(f);
     if (whole != db)
         gn_profile_close(whole);

@@ -15,6 +15,7 @@
 
 struct gn_finish {
     const struct gn_agent_settings *settings;
+    gn_agent_report *report;
     const struct gn_job *job;
     struct gn_watched_list *watched;
     struct gn_folder *folder;
@@ -35,9 +36,6 @@ struct gn_finish {
  * whoever wants to look at the running processes. Refreshed by gn_finish_heartbeat. */
 void gn_finish_announce(const struct gn_finish *finish, const char *state); /* "running", "finishing" */
 void gn_finish_heartbeat(const struct gn_finish *finish);
-
-/* Hosts other than `host` that announced themselves and are alive. */
-int gn_finish_hosts_open(const char *folder, const char *host);
 
 /* Saves what is measured so far as parts/<host>.db, without source places: what remains when this host, or
  * the agent with all of its job, is killed. */
