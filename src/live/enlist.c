@@ -110,7 +110,9 @@ static _Noreturn void become_agent(const char *executable, int order, int listen
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
         if (kept[i] >= 0)
             fcntl(kept[i], F_SETFD, 0);
-    unsetenv("LD_PRELOAD");
+    unsetenv("LD_PRELOAD"); /* the program's */
+    if (getenv("GNOMON_TEST_PRELOAD"))
+        setenv("LD_PRELOAD", getenv("GNOMON_TEST_PRELOAD"), 1);
     snprintf(number, sizeof number, "%d", order);
     char *words[] = {"gnomon", "agent", number, NULL};
     execv(executable, words);
