@@ -18,8 +18,6 @@ enum {
     MOST_KEPT = 200000  /* exchanges one by one */
 };
 
-static bool keep_folder;
-
 void gn_clock_measure_forget(const char *folder)
 {
     static const char *const names[] = {"profile.db", "config"};
@@ -32,16 +30,24 @@ void gn_clock_measure_forget(const char *folder)
     rmdir(folder);
 }
 
-/* In the agent. */
-static void tell_folder(sqlite3 *profile, const char *folder, int descriptor)
+static bool tell(const char *folder, int descriptor)
+{
+    size_t bytes = strlen(folder);
+    return write(descriptor, "", 1) == 1 && write(descriptor, folder, bytes) == (ssize_t)bytes;
+}
+
+void gn_clock_measure_tell(sqlite3 *profile, const char *folder, int descriptor)
 {
     (void)profile;
-    size_t bytes = folder ? strlen(folder) : 0;
-    if (!folder)
-        return;
-    bool told = write(descriptor, "", 1) == 1 && write(descriptor, folder, bytes) == (ssize_t)bytes;
-    if (!told && !keep_folder) /* interrupted */
+    if (folder && !tell(folder, descriptor)) /* interrupted */
         gn_clock_measure_forget(folder);
+}
+
+void gn_clock_measure_tell_kept(sqlite3 *profile, const char *folder, int descriptor)
+{
+    (void)profile;
+    if (folder)
+        tell(folder, descriptor);
 }
 
 static _Noreturn void become_waiting(const struct gn_job *job, const struct gn_clock_measuring *m, int output,
@@ -63,7 +69,7 @@ static _Noreturn void become_waiting(const struct gn_job *job, const struct gn_c
                                          .output = output,
                                          .exchange = {.keep = m->exchanges ? MOST_KEPT : 0},
                                          .config = config,
-                                         .report = tell_folder};
+                                         .report = m->keep ? GN_REPORT_FOLDER_KEPT : GN_REPORT_FOLDER};
     dup2(STDERR_FILENO, STDOUT_FILENO); /* the report's, and no MPI library's */
     if (gn_start_measured(job, &settings, NULL, &err) != 0) {
         fprintf(stderr, "gnomon clock: %s\n", err.text);
@@ -104,7 +110,6 @@ int gn_clock_measure(const struct gn_job *job, const struct gn_clock_measuring *
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return gn_fail(err, -errno, "cannot make a pipe: %s", strerror(errno));
-    keep_folder = measuring->keep;
     pid_t parent = getpid(), child = fork();
     if (child == 0)
         become_waiting(job, measuring, ends[1], parent);

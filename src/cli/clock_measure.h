@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "live/job.h"
 
+#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -33,6 +34,11 @@ struct gn_clock_measuring {
  */
 int gn_clock_measure(const struct gn_job *job, const struct gn_clock_measuring *measuring, char *folder,
                      size_t size, struct gn_error *err);
+
+/* What the agent reports to the process that waits: its run's folder. The first one removes it when nobody is
+ * left to read that. */
+void gn_clock_measure_tell(sqlite3 *profile, const char *folder, int descriptor);
+void gn_clock_measure_tell_kept(sqlite3 *profile, const char *folder, int descriptor);
 
 /* Removes the folder of a finished run and what gnomon has put there. */
 void gn_clock_measure_forget(const char *folder);

@@ -67,7 +67,7 @@ int gn_command_merge(int argc, char **argv)
     for (int i = 0; i < a.count && code == 0; i++)
         code = gn_profile_merge(db, a.parts[i], &err);
     if (code == 0) /* parts of a run that was never finished have no source places yet */
-        code = gn_profile_resolve(db, &err);
+        code = gn_profile_resolve(db, NULL, NULL, &err);
     struct gn_assumption assumption = gn_assumption_default();
     if (code == 0)
         code = gn_profile_solve_clocks(db, &assumption, &err);

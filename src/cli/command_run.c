@@ -9,13 +9,11 @@
 #include "cli/commands.h"
 #include "cli/find.h"
 #include "cli/launcher.h"
-#include "cli/report.h"
 #include "cli/start.h"
 #include "clock/ticks.h"
 #include "event/event.h"
 #include "image/record.h"
-#include "live/agent.h"
-#include "live/finish.h"
+#include "live/enlist.h"
 #include "live/folder.h"
 
 #include <argp.h>
@@ -219,7 +217,7 @@ static int run_here(const struct arguments *a, char **words)
                                          .trace = a->trace,
                                          .exchange = a->exchange,
                                          .config = config,
-                                         .report = gn_report_after_run};
+                                         .report = GN_REPORT_RUN};
     if (gn_start_measured(&job, &settings, a->pcontrol, &err) != 0)
         fprintf(stderr, "gnomon run: %s; %s runs unmeasured\n", err.text, words[0]);
     return become(words);
@@ -238,26 +236,39 @@ static void pass_on(int signal_number, siginfo_t *info, void *context)
         kill(launched, signal_number);
 }
 
-/* The launcher has ended; the agents may still be at work. */
-static void wait_for_profile(const char *folder)
+/* The launcher has ended; the agents may still be at work, on other hosts, too: only the folder tells. */
+static void wait_for_profile(const char *folder, bool quiet)
 {
+    enum { LONGEST_NAP_US = 50000, NOTHING_US = 600000, TELL_US = 1000000, MOST_US = 30000000 };
     char profile[4200];
+    bool told = quiet;
     snprintf(profile, sizeof profile, "%s/profile.db", folder);
-    for (int tenths = 0; tenths < 300; tenths++) {
+    for (unsigned nap_us = 2000, waited_us = 0; waited_us < MOST_US; waited_us += nap_us) {
         if (access(folder, F_OK) != 0) /* moved elsewhere; the agent says where */
             return;
-        bool open = gn_finish_hosts_open(folder, NULL) > 0;
-        if (!open && (readable(profile) || tenths > 5))
+        bool open = gn_folder_marks(folder, NULL, true) > 0;
+        if (!open && (readable(profile) || waited_us > NOTHING_US))
             return;
-        usleep(100000);
+        if (waited_us > TELL_US && !told)
+            fprintf(stderr, "gnomon: the program has ended; its profile is being finished\n");
+        told = told || waited_us > TELL_US;
+        nap_us = nap_us + nap_us / 4 < LONGEST_NAP_US ? nap_us + nap_us / 4 : LONGEST_NAP_US;
+        usleep(nap_us);
     }
 }
 
+static int wait_for(pid_t child)
+{
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return status;
+}
+
+/* With the program that has the profile's reader. */
 static void print_report(const struct gn_folder *folder, const char *program)
 {
     char profile[4200];
-    struct gn_error err;
-    sqlite3 *db;
     snprintf(profile, sizeof profile, "%s/profile.db", folder->path);
     if (access(folder->path, F_OK) != 0)
         return;
@@ -269,20 +280,13 @@ static void print_report(const struct gn_folder *folder, const char *program)
         rmdir(folder->path);
         return;
     }
-    if (gn_profile_open(&db, profile, &err) != 0) {
-        fprintf(stderr, "gnomon: %s\n", err.text);
-        return;
+    pid_t child = fork();
+    if (child == 0) {
+        gn_become_commands((char *[]){"gnomon", "after-run", (char *)folder->path, NULL});
+        _exit(127);
     }
-    gn_report_after_run(db, folder->path, STDERR_FILENO);
-    gn_profile_close(db);
-}
-
-static int wait_for(pid_t child)
-{
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    return status;
+    if (child > 0)
+        wait_for(child);
 }
 
 /* Ends as the launcher ended, by the same signal too. */
@@ -347,7 +351,7 @@ static int run_launcher(const struct arguments *a, char **words)
         sigaction(passed[i], &action, NULL);
     int status = wait_for(launched);
     launched = 0;
-    wait_for_profile(folder.path);
+    wait_for_profile(folder.path, a->quiet);
     if (!a->quiet)
         print_report(&folder, program);
     free(wrapped);

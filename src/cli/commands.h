@@ -4,6 +4,8 @@
 #define GNOMON_CLI_COMMANDS_H
 
 int gn_command_run(int argc, char **argv);
+int gn_command_agent(int argc, char **argv);
+int gn_command_after_run(int argc, char **argv);
 int gn_command_report(int argc, char **argv);
 int gn_command_merge(int argc, char **argv);
 int gn_command_order(int argc, char **argv);

@@ -25,7 +25,8 @@ bool gn_find_program(const char *program)
 
 int gn_find_library(const char *name, char *path, size_t size)
 {
-    static const char *const places[] = {"../lib/gnomon", "../" GNOMON_LIBDIR "/gnomon"};
+    /* for bin/gnomon and lib/gnomon/gnomon-commands alike */
+    static const char *const places[] = {"../lib/gnomon", "../" GNOMON_LIBDIR "/gnomon", "."};
     char self[PATH_MAX], candidate[PATH_MAX + 128], resolved[PATH_MAX];
     ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
     if (bytes <= 0)
@@ -45,4 +46,18 @@ int gn_find_library(const char *name, char *path, size_t size)
 int gn_find_capture(char *path, size_t size)
 {
     return gn_find_library("libgnomon.so", path, size);
+}
+
+int gn_find_commands(char *path, size_t size)
+{
+    return gn_find_library("gnomon-commands", path, size);
+}
+
+void gn_become_commands(char **words)
+{
+    char path[PATH_MAX];
+    if (gn_find_commands(path, sizeof path) == 0)
+        execv(path, words);
+    fprintf(stderr,
+            "gnomon: lib/gnomon/gnomon-commands is not beside this gnomon: it is installed in part only\n");
 }

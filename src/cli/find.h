@@ -10,6 +10,10 @@ bool gn_find_program(const char *program);
 
 /* Absolute path of a library of ours ("libgnomon.so"), in the build or installed. 0, or -ENOENT. */
 int gn_find_library(const char *name, char *path, size_t size);
-int gn_find_capture(char *path, size_t size); /* libgnomon.so */
+int gn_find_capture(char *path, size_t size);  /* libgnomon.so */
+int gn_find_commands(char *path, size_t size); /* the program that has all commands */
+
+/* Becomes that program; words[0] "gnomon". Returns when it cannot, and has said so. */
+void gn_become_commands(char **words);
 
 #endif

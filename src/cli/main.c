@@ -1,12 +1,13 @@
 /*
  * gnomon — performance of MPI programs, with bounds. The command table; each command has its file here,
- * src/cli/.
+ * src/cli/. This is lib/gnomon/gnomon-commands: the gnomon that users call (gnomon.c) is smaller.
  */
 #include "cli/commands.h"
 
 #include <argp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 static const struct command {
     const char *name;
@@ -28,6 +29,8 @@ static const struct command {
     {"clock", gn_command_clock, "how well times of different hosts can be compared"},
     {"doctor", gn_command_doctor, "what is missing on this machine"},
     {"clock-wait", gn_command_clock_wait, NULL},
+    {"agent", gn_command_agent, NULL},
+    {"after-run", gn_command_after_run, NULL},
 };
 
 static void usage(FILE *out)
@@ -53,6 +56,7 @@ static int unknown(const char *name)
 int main(int argc, char **argv)
 {
     argp_err_exit_status = 2;
+    prctl(PR_SET_NAME, "gnomon"); /* whoever looks for it does so by that name */
     if (argc < 2) {
         usage(stderr);
         return 2;

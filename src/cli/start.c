@@ -57,7 +57,12 @@ static int set_environment(const char *agent, const char *pcontrol, bool traced,
 int gn_start_measured(const struct gn_job *job, const struct gn_agent_settings *settings,
                       const char *pcontrol, struct gn_error *err)
 {
-    char agent[64];
-    int code = gn_agent_enlist(job, settings, agent, err);
+    char agent[64], executable[4096];
+    struct gn_agent_settings with = *settings;
+    if (gn_find_commands(executable, sizeof executable) != 0)
+        return gn_fail(err, -ENOENT,
+                       "lib/gnomon/gnomon-commands is not beside this gnomon: it is installed in part only");
+    with.executable = executable;
+    int code = gn_agent_enlist(job, &with, agent, err);
     return code != 0 ? code : set_environment(agent, pcontrol, settings->trace.ring_records > 0, err);
 }

@@ -2,13 +2,13 @@
 #ifndef GNOMON_CLI_START_H
 #define GNOMON_CLI_START_H
 
-#include "live/agent.h"
+#include "live/enlist.h"
 
 /*
  * Makes this process known to the agent of its job on this host (started when there is none), and puts the
  * capture library and what it has to know into the environment, for the program that the caller executes
- * next. settings must stay: the agent is a copy of this process. pcontrol: the dialect of MPI_Pcontrol, NULL
- * for the usual one. 0, or a negative errno value: the program can be executed all the same, unmeasured.
+ * next. settings: all but the agent's executable, which is found here. pcontrol: the dialect of MPI_Pcontrol,
+ * NULL for the usual one. 0, or a negative errno value: the program can be executed all the same, unmeasured.
  */
 int gn_start_measured(const struct gn_job *job, const struct gn_agent_settings *settings,
                       const char *pcontrol, struct gn_error *err);

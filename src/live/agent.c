@@ -1,6 +1,7 @@
 #include "live/agent.h"
 
 #include "capture/channel.h"
+#include "live/enlist.h"
 #include "live/finish.h"
 #include "live/watched.h"
 
@@ -118,6 +119,9 @@ static int hello_rank(struct agent *a, int pid, struct gn_message *reply)
         return -1;
     }
     gn_host_clock_watch(&a->clock, pid, &w->core_group);
+    if (!a->finish.look_up)
+        a->finish.look_up = gn_look_up_begin();
+    gn_look_up_watch(a->finish.look_up, w->segment, a->settings->locations);
     int segment_file = w->segment_file;
     struct gn_watched *ancestor = gn_watched_ancestor(&a->watched, pid);
     if (ancestor) {
@@ -379,59 +383,6 @@ static void watch(struct agent *a)
 
 /* ---- becoming the agent ---- */
 
-static bool is_launcher(int pid)
-{
-    static const char *const launchers[] = {"mpirun", "mpiexec", "orterun", "prterun", "hydra", "srun"};
-    char path[64], name[64] = "";
-    bool is = false;
-    snprintf(path, sizeof path, "/proc/%d/comm", pid);
-    FILE *file = fopen(path, "re");
-    if (file && fgets(name, sizeof name, file))
-        for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++)
-            is = is || strncmp(name, launchers[i], strlen(launchers[i])) == 0;
-    if (file)
-        fclose(file);
-    return is;
-}
-
-/* The launcher's own standard error: the place for the report when the ranks' pipes are no longer read. */
-static void find_launcher(int *error, int *handle)
-{
-    int launcher = 0;
-    char path[64];
-    for (int pid = gn_parent_of((int)getpid()), up = 0; up < 6 && pid > 1; up++, pid = gn_parent_of(pid))
-        if (is_launcher(pid))
-            launcher = pid;
-    *error = *handle = -1;
-    if (!launcher)
-        return;
-    snprintf(path, sizeof path, "/proc/%d/fd/2", launcher);
-    /* without O_NONBLOCK, opening a FIFO that nobody reads any more would wait for ever */
-    *error = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (*error >= 0)
-        fcntl(*error, F_SETFL, O_WRONLY | O_APPEND);
-    *handle = (int)syscall(SYS_pidfd_open, launcher, 0);
-}
-
-/* Nothing of the launcher's or the program's may be held open by us: pipes, the process manager's sockets. */
-static void close_others(const int *keep, size_t count)
-{
-    int highest = 2;
-    for (size_t i = 0; i < count; i++)
-        highest = keep[i] > highest ? keep[i] : highest;
-    for (int fd = 3; fd <= highest; fd++) {
-        bool kept = false;
-        for (size_t i = 0; i < count; i++)
-            kept = kept || keep[i] == fd;
-        if (!kept)
-            close(fd);
-    }
-    syscall(SYS_close_range, (unsigned)highest + 1, ~0u, 0);
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int fd = 0; fd <= 2 && null >= 0; fd++)
-        dup2(null, fd);
-}
-
 static void name_host(const struct gn_job *job, char *host, size_t size)
 {
     if (job->host[0]) {
@@ -445,127 +396,68 @@ static void name_host(const struct gn_job *job, char *host, size_t size)
             *c = '_';
 }
 
-static _Noreturn void be_agent(const struct gn_job *job, const struct gn_agent_settings *settings,
-                               int listener, int launcher_error, int launcher_handle)
+/* What start_agent in enlist.c left: the parts of the environment that a new program gets afresh. */
+static _Noreturn void be_agent(const struct gn_agent_order *order, const struct gn_agent_settings *settings,
+                               gn_agent_report *report)
 {
     static struct agent a;
-    int keep[] = {listener, launcher_error, launcher_handle};
-    setsid();
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGHUP, SIG_IGN);
-    signal(SIGINT, SIG_IGN);
     signal(SIGTERM, on_terminate);
-    signal(SIGTSTP, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a trace that grows beyond `ulimit -f` gets an error */
-    close_others(keep, sizeof keep / sizeof keep[0]);
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) { /* a few descriptors per rank */
         files.rlim_cur = files.rlim_max;
         setrlimit(RLIMIT_NOFILE, &files);
     }
-    unsetenv("LD_PRELOAD");
-    a.job = job;
+    a.job = &order->job;
     a.settings = settings;
-    a.listener = listener;
-    a.expected = job->local_count;
-    name_host(job, a.host, sizeof a.host);
+    a.listener = order->listener;
+    a.expected = order->job.local_count;
+    name_host(a.job, a.host, sizeof a.host);
     a.clock = (struct gn_host_clock){.host = a.host};
-    if (job->several || settings->trace.ring_records)
+    if (a.job->several || settings->trace.ring_records)
         gn_host_clock_begin(&a.clock);
     struct gn_moment first_moment = gn_moment_now();
     a.clock.first_ticks = first_moment.ticks;
     a.finish = (struct gn_finish){.settings = settings,
-                                  .job = job,
+                                  .report = report,
+                                  .job = a.job,
                                   .watched = &a.watched,
                                   .folder = &a.folder,
                                   .first_moment = first_moment,
                                   .clock = &a.clock,
                                   .started = time(NULL),
                                   .host = a.host,
-                                  .launcher_error = launcher_error,
-                                  .launcher_handle = launcher_handle};
+                                  .launcher_error = order->launcher_error,
+                                  .launcher_handle = order->launcher_handle};
     watch(&a);
-    close(listener); /* a new job with the same name gets a new agent */
+    close(a.listener); /* a new job with the same name gets a new agent */
     gn_finish(&a.finish);
     gn_finish_readers(&a.finish);
     _exit(0);
 }
 
-/* A grandchild, so that neither the program nor its launcher ever meets it in wait(). */
-static int start(const struct gn_job *job, const struct gn_agent_settings *settings, int listener)
+int gn_agent_run(int file, gn_agent_report *const reports[GN_AGENT_REPORTS])
 {
-    int launcher_error = -1, launcher_handle = -1;
-    if (!settings->output) /* somebody waits at the other end of it, however the ranks end */
-        find_launcher(&launcher_error, &launcher_handle);
-    pid_t child = fork();
-    if (child == 0) {
-        if (fork() == 0)
-            be_agent(job, settings, listener, launcher_error, launcher_handle);
-        _exit(0);
-    }
-    int status = 0;
-    if (child > 0)
-        while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-            ;
-    if (launcher_error >= 0)
-        close(launcher_error);
-    if (launcher_handle >= 0)
-        close(launcher_handle);
-    return child > 0 ? 0 : -errno;
-}
-
-static int say_hello(int connection, const struct gn_job *job, const struct gn_agent_settings *settings)
-{
-    struct gn_message hello = {.magic = GN_PROTOCOL_MAGIC,
-                               .version = GN_PROTOCOL_VERSION,
-                               .kind = GN_HELLO_RUN,
-                               .pid = (int)getpid(),
-                               .rank = job->rank};
-    struct gn_message reply;
-    int descriptor, peer;
-    snprintf(hello.text, sizeof hello.text, "%.500s", settings->program);
-    /* names of sockets can be guessed: another user's would get a descriptor of our terminal */
-    int code = gn_channel_peer(connection, &peer);
-    if (code == 0)
-        code = gn_channel_send(connection, &hello, settings->output ? settings->output : STDERR_FILENO);
-    if (code == -EBADF) /* the standard error is closed */
-        code = gn_channel_send(connection, &hello, -1);
-    if (code == 0)
-        code = gn_channel_receive(connection, &reply, &descriptor);
-    return code != 0 ? code : reply.status;
-}
-
-int gn_agent_enlist(const struct gn_job *job, const struct gn_agent_settings *settings, char socket_name[64],
-                    struct gn_error *err)
-{
-    gn_job_socket(job, socket_name);
-    int code = -ECONNREFUSED;
-    for (int tries = 0; tries < 100; tries++) {
-        int connection = gn_channel_connect(socket_name);
-        if (connection >= 0) {
-            code = say_hello(connection, job, settings);
-            close(connection);
-            if (code == 0)
-                return 0;
-            if (code == -EPERM)
-                return gn_fail(err, code,
-                               "another user has taken the name of gnomon's agent on this host, %s",
-                               socket_name);
-        }
-        int listener = connection < 0 ? gn_channel_listen(socket_name) : -EAGAIN;
-        if (listener >= 0) {
-            code = start(job, settings, listener);
-            close(listener);
-            if (code != 0)
-                break;
-        } else if (connection < 0 && listener != -EADDRINUSE) {
-            code = listener;
-            break;
-        } else {
-            usleep(20000);
-        }
-    }
-    return gn_fail(err, code, "cannot start or reach gnomon's agent on this host: %s", strerror(-code));
+    static struct gn_agent_order order;
+    static struct gn_agent_settings settings;
+    ssize_t bytes = pread(file, &order, sizeof order, 0);
+    if (bytes != sizeof order || order.magic != GN_AGENT_ORDER_MAGIC || order.report >= GN_AGENT_REPORTS)
+        return -EPROTO;
+    close(file);
+    settings = (struct gn_agent_settings){.command = order.command,
+                                          .program = order.program,
+                                          .into = order.into[0] ? order.into : NULL,
+                                          .quiet = order.quiet,
+                                          .locations = order.locations,
+                                          .trace = order.trace,
+                                          .exchange = order.exchange,
+                                          .config = order.config};
+    const int kept[] = {order.listener, order.launcher_error, order.launcher_handle};
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
+        if (kept[i] >= 0)
+            fcntl(kept[i], F_SETFD, FD_CLOEXEC);
+    be_agent(&order, &settings, reports[order.report]);
 }
 
 int gn_agent_attach(const char *socket_name, int index, struct gn_tag **segment, unsigned long *bytes,

@@ -2,10 +2,10 @@
  * live/agent — one process per host and job that outlives the ranks: it hands out the shared segments,
  * watches the processes, takes the final snapshots whatever their end was, and finishes the run's folder.
  *
- * The first `gnomon run` on the host starts it by binding the job's socket; the others find it there. It is
- * nobody's child (the program never sees it in wait), holds no descriptor of the launcher but the standard
- * error of the lowest rank, through which it prints the report, and ends by itself when the last process has
- * ended.
+ * The first `gnomon run` on the host starts it by binding the job's socket (live/enlist.h); the others find
+ * it there. It is nobody's child (the program never sees it in wait), holds no descriptor of the launcher but
+ * the standard error of the lowest rank, through which it prints the report, and ends by itself when the last
+ * process has ended.
  *
  *        bind ok                    hello(s)                all ended
  *   gn_agent_enlist ──► agent: listening ──► watching ──────────► finishing ──► gone
@@ -14,34 +14,17 @@
 #define GNOMON_LIVE_AGENT_H
 
 #include "base/error.h"
-#include "live/exchanges.h"
-#include "live/job.h"
-#include "live/trace_part.h"
+#include "live/enlist.h"
 
 #include <sqlite3.h>
-#include <stdbool.h>
 
-struct gn_agent_settings {
-    const char *command; /* the program and its arguments, for the record */
-    const char *program; /* its name */
-    const char *into;    /* run folder given by the front `gnomon run`, or NULL */
-    bool quiet;          /* print no report */
-    int output;          /* where the report and messages go, a descriptor; 0: standard error */
-    uint32_t locations;  /* threads per process that can be measured */
-    struct gn_trace_settings trace;
-    struct gn_exchange_settings exchange;
-    const char *config; /* effective settings as text, kept in the folder */
-    /* Prints the report of a profile to a descriptor. The folder is for the reader to name in the next
-     * command. */
-    void (*report)(sqlite3 *profile, const char *folder, int descriptor);
-};
-
-/*
- * Makes this process known to the job's agent on this host, starting the agent when there is none. Returns 0
- * and the agent's socket name, or a negative errno value; the caller then runs the program unmeasured.
+/* Prints the report of a profile to a descriptor. The folder is for the reader to name in the next command.
  */
-int gn_agent_enlist(const struct gn_job *job, const struct gn_agent_settings *settings, char socket_name[64],
-                    struct gn_error *err);
+typedef void gn_agent_report(sqlite3 *profile, const char *folder, int descriptor);
+
+/* Becomes the agent that gn_agent_enlist has ordered: file is the descriptor that it was given. reports: by
+ * kind. Returns only when the order makes no sense: -EPROTO. */
+int gn_agent_run(int file, gn_agent_report *const reports[GN_AGENT_REPORTS]);
 
 /* Connects to an agent and asks for its index-th segment, mapped read-only into *segment with its size. The
  * agent is named by its socket. -ENOENT: no such index. */

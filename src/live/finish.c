@@ -1,5 +1,6 @@
 #include "live/finish.h"
 
+#include "live/late.h"
 #include "live/trace_join.h"
 #include "profile/clock.h"
 #include "profile/profile.h"
@@ -17,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STALE_SECONDS = 60, MAX_WAIT_SECONDS = 3600, PATIENCE_MS = 5000 };
+enum { MAX_WAIT_SECONDS = 3600, PATIENCE_MS = 5000, LONGEST_NAP_US = 200000 };
 
 /* Whether the launcher ends within a moment, so that nobody reads the ranks' pipes any more. */
 static bool launcher_ends(const struct gn_finish *f)
@@ -75,34 +76,6 @@ void gn_finish_heartbeat(const struct gn_finish *f)
     char path[4500];
     mark_path(f, "open", path, sizeof path);
     utimensat(AT_FDCWD, path, NULL, 0);
-}
-
-/* Marks of others that are refreshed, or of those that are not any more. */
-static int count_marks(const char *folder, const char *host, bool fresh)
-{
-    char path[4500];
-    int count = 0;
-    snprintf(path, sizeof path, "%s/parts", folder);
-    DIR *parts = opendir(path);
-    for (struct dirent *entry; parts && (entry = readdir(parts));) {
-        struct stat info;
-        size_t length = strlen(entry->d_name);
-        if (length < 6 || strcmp(entry->d_name + length - 5, ".open") != 0)
-            continue;
-        if (host && strncmp(entry->d_name, host, length - 5) == 0 && host[length - 5] == '\0')
-            continue;
-        if (fstatat(dirfd(parts), entry->d_name, &info, 0) == 0 &&
-            (time(NULL) - info.st_mtime < STALE_SECONDS) == fresh)
-            count++;
-    }
-    if (parts)
-        closedir(parts);
-    return count;
-}
-
-int gn_finish_hosts_open(const char *folder, const char *host)
-{
-    return count_marks(folder, host, true);
 }
 
 /* ---- this host's profile ---- */
@@ -266,8 +239,8 @@ static bool has_rank_zero(const struct gn_finish *f)
 static bool prints(const struct gn_finish *f, sqlite3 *whole)
 {
     return has_rank_zero(f) ||
-           (count_marks(f->folder->path, f->host, false) > 0 &&
-            gn_finish_hosts_open(f->folder->path, f->host) == 0 &&
+           (gn_folder_marks(f->folder->path, f->host, false) > 0 &&
+            gn_folder_marks(f->folder->path, f->host, true) == 0 &&
             gn_sql_value(whole, 0, "SELECT count(*) FROM process WHERE rank = 0 AND ended != 'running'",
                          "") == 0);
 }
@@ -318,8 +291,8 @@ static sqlite3 *merge_hosts(const struct gn_finish *f, struct gn_error *err)
     char profile[4200];
     snprintf(profile, sizeof profile, "%s/profile.db", f->folder->path);
     time_t deadline = time(NULL) + MAX_WAIT_SECONDS;
-    for (;;) {
-        bool others = gn_finish_hosts_open(f->folder->path, f->host) > 0;
+    for (unsigned nap_us = 10000;; nap_us = nap_us * 2 < LONGEST_NAP_US ? nap_us * 2 : LONGEST_NAP_US) {
+        bool others = gn_folder_marks(f->folder->path, f->host, true) > 0;
         int lock = lock_folder(f);
         sqlite3 *db = merge_once(f, profile, err);
         if (lock >= 0)
@@ -327,7 +300,7 @@ static sqlite3 *merge_hosts(const struct gn_finish *f, struct gn_error *err)
         if (!db || all_here(db) || !others || !has_rank_zero(f) || time(NULL) > deadline)
             return db;
         gn_profile_close(db);
-        usleep(200000);
+        usleep(nap_us);
     }
 }
 
@@ -392,42 +365,6 @@ static void finish_trace(struct gn_finish *f, sqlite3 *db)
     }
 }
 
-static void finish_profile(struct gn_finish *f, sqlite3 *db)
-{
-    struct gn_error err = {""};
-    describe_run(f, db);
-    gn_finish_heartbeat(f);
-    if (gn_profile_resolve(db, &err) != 0)
-        say(f, err.text);
-    gn_finish_heartbeat(f);
-    finish_trace(f, db);
-    if (gn_host_clock_save(f->clock, db, &err) != 0 || name_clocks(f, db, &err) != 0)
-        say(f, err.text);
-    if (!f->folder->shared)
-        solve_clocks(f, db);
-    int saved = save_part(f, db, &err);
-    if (saved != 0)
-        say(f, err.text);
-    write_config(f);
-    char mark[4500];
-    mark_path(f, "open", mark, sizeof mark);
-    unlink(mark);
-    sqlite3 *whole = db;
-    if (saved == 0 && f->folder->shared) {
-        whole = merge_hosts(f, &err);
-        if (f->folder->link[0])
-            unlink(f->folder->link);
-    } else if (saved == 0) {
-        gn_folder_remove_parts(f->folder->path); /* all of it is in the profile */
-    }
-    bool quiet = f->settings->quiet && !f->moved; /* whoever asked for silence looks in the first place */
-    if (whole && !quiet && (whole == db || prints(f, whole)))
-        f->settings->report(whole, saved == 0 ? f->folder->path : NULL,
-                            report_output(f, all_complete(whole)));
-    if (whole != db)
-        gn_profile_close(whole);
-}
-
 /* Whoever waits for our end, or for the end of what we write to, waits no longer. */
 static void let_go(struct gn_finish *f)
 {
@@ -439,6 +376,70 @@ static void let_go(struct gn_finish *f)
     if (f->launcher_error >= 0)
         close(f->launcher_error);
     f->launcher_error = -1;
+}
+
+static void tell_resolved(void *late, size_t done, size_t all)
+{
+    gn_late_doing(late, "looking up source lines", done, all);
+}
+
+/* Source places; most of them were found while the program ran. */
+static void resolve(struct gn_finish *f, sqlite3 *db, struct gn_late *late)
+{
+    struct gn_error err = {""};
+    const struct gn_resolve_progress progress = {tell_resolved, late};
+    gn_late_doing(late, "reading debug information", 0, 0);
+    gn_finish_heartbeat(f);
+    if (gn_profile_resolve(db, gn_look_up_end(f->look_up), &progress, &err) != 0)
+        say(f, err.text);
+    gn_finish_heartbeat(f);
+}
+
+/* Into the run's folder. Returns the whole run's profile, db or another one; NULL: there is none here. */
+static sqlite3 *keep(struct gn_finish *f, sqlite3 *db, struct gn_late *late, bool *saved)
+{
+    struct gn_error err = {""};
+    gn_late_doing(late, "saving", 0, 0);
+    *saved = save_part(f, db, &err) == 0;
+    if (!*saved)
+        say(f, err.text);
+    write_config(f);
+    char mark[4500];
+    mark_path(f, "open", mark, sizeof mark);
+    unlink(mark);
+    sqlite3 *whole = db;
+    if (*saved && f->folder->shared) {
+        gn_late_doing(late, "waiting for the other hosts", 0, 0);
+        whole = merge_hosts(f, &err);
+        if (f->folder->link[0])
+            unlink(f->folder->link);
+    } else if (*saved) {
+        gn_folder_remove_parts(f->folder->path); /* all of it is in the profile */
+    }
+    return whole;
+}
+
+static void finish_profile(struct gn_finish *f, sqlite3 *db, struct gn_late *late)
+{
+    struct gn_error err = {""};
+    bool saved;
+    describe_run(f, db);
+    resolve(f, db, late);
+    gn_late_doing(late, "finishing the trace", 0, 0);
+    finish_trace(f, db);
+    gn_late_doing(late, "comparing clocks", 0, 0);
+    if (gn_host_clock_save(f->clock, db, &err) != 0 || name_clocks(f, db, &err) != 0)
+        say(f, err.text);
+    if (!f->folder->shared)
+        solve_clocks(f, db);
+    sqlite3 *whole = keep(f, db, late, &saved);
+    gn_late_end(late);
+    bool quiet = f->settings->quiet && !f->moved; /* whoever asked for silence looks in the first place */
+    if (whole && !quiet && (whole == db || prints(f, whole)))
+        f->report(whole, saved ? f->folder->path : NULL, report_output(f, all_complete(whole)));
+    let_go(f);
+    if (whole != db)
+        gn_profile_close(whole);
 }
 
 void gn_finish_readers(struct gn_finish *f)
@@ -454,6 +455,7 @@ void gn_finish_readers(struct gn_finish *f)
 void gn_finish(struct gn_finish *f)
 {
     struct gn_error err = {""};
+    struct gn_late late;
     sqlite3 *db;
     if (f->folder->path[0])
         gn_finish_announce(f, "finishing");
@@ -473,11 +475,13 @@ void gn_finish(struct gn_finish *f)
         }
         return;
     }
+    gn_late_begin(&late, f->settings->quiet ? -1 : report_output(f, true));
     if (gn_profile_create(&db, ":memory:", &err) != 0 || add_all(f, db, &err) != 0) {
+        gn_late_end(&late);
         say(f, err.text);
         finish_trace(f, NULL);
         return;
     }
-    finish_profile(f, db);
+    finish_profile(f, db, &late);
     gn_profile_close(db);
 }

@@ -9,11 +9,13 @@
 #include "live/agent.h"
 #include "live/folder.h"
 #include "live/host_clock.h"
+#include "live/look_up.h"
 #include "live/trace_part.h"
 #include "live/watched.h"
 
 struct gn_finish {
     const struct gn_agent_settings *settings;
+    gn_agent_report *report;
     const struct gn_job *job;
     struct gn_watched_list *watched;
     struct gn_folder *folder;
@@ -23,6 +25,7 @@ struct gn_finish {
     int launcher_error;  /* the launcher's standard error, -1 when it could not be had */
     int launcher_handle; /* its pidfd, -1 likewise */
     struct gn_host_clock *clock;
+    struct gn_look_up *look_up;  /* NULL: nothing was looked up ahead */
     struct gn_trace_part *trace; /* NULL: none */
     struct gn_readers *readers;  /* after the end: who has not got all of the trace; NULL: nobody */
     struct gn_error no_trace;    /* why there is none though one was asked for; empty otherwise */
@@ -33,9 +36,6 @@ struct gn_finish {
  * whoever wants to look at the running processes. Refreshed by gn_finish_heartbeat. */
 void gn_finish_announce(const struct gn_finish *finish, const char *state); /* "running", "finishing" */
 void gn_finish_heartbeat(const struct gn_finish *finish);
-
-/* Hosts other than `host` that announced themselves and are alive. */
-int gn_finish_hosts_open(const char *folder, const char *host);
 
 /* Saves what is measured so far as parts/<host>.db, without source places: what remains when this host, or
  * the agent with all of its job, is killed. */

@@ -120,6 +120,29 @@ int gn_folder_open(struct gn_folder *folder, const char *exe, uint64_t job_hash,
     return gn_folder_elsewhere(folder, err);
 }
 
+int gn_folder_marks(const char *folder, const char *host, bool fresh)
+{
+    enum { STALE_SECONDS = 60 };
+    char path[4500];
+    int count = 0;
+    snprintf(path, sizeof path, "%s/parts", folder);
+    DIR *parts = opendir(path);
+    for (struct dirent *entry; parts && (entry = readdir(parts));) {
+        struct stat info;
+        size_t length = strlen(entry->d_name);
+        if (length < 6 || strcmp(entry->d_name + length - 5, ".open") != 0)
+            continue;
+        if (host && strncmp(entry->d_name, host, length - 5) == 0 && host[length - 5] == '\0')
+            continue;
+        if (fstatat(dirfd(parts), entry->d_name, &info, 0) == 0 &&
+            (time(NULL) - info.st_mtime < STALE_SECONDS) == fresh)
+            count++;
+    }
+    if (parts)
+        closedir(parts);
+    return count;
+}
+
 void gn_folder_remove_parts(const char *path)
 {
     char name[4200];

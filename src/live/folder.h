@@ -31,6 +31,10 @@ int gn_folder_open(struct gn_folder *folder, const char *exe, uint64_t job_hash,
 /* Tries again in the places for emergencies (the disk is full): the folder then lies there. */
 int gn_folder_elsewhere(struct gn_folder *folder, struct gn_error *err);
 
+/* Hosts other than `host` (NULL: all) that announced themselves in the folder (parts/<host>.open) and have
+ * not finished: those that are alive (fresh), or those that have been silent for a minute. */
+int gn_folder_marks(const char *path, const char *host, bool fresh);
+
 /* Removes the parts of a run, with all that hosts left there when they met. Only files: nobody else makes
  * any. */
 void gn_folder_remove_parts(const char *path);

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Compiled in: `gnomon run` needs nothing but the C library. */
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 static int number(const char *variable, int fallback)

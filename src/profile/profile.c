@@ -92,34 +92,55 @@ size_t gn_profile_get(sqlite3 *db, const char *key, char *value, size_t size)
     return strlen(value);
 }
 
-static int backup(sqlite3 *db, const char *path, struct gn_error *err)
+static int write_all(int file, const unsigned char *bytes, sqlite3_int64 count)
 {
-    sqlite3 *file = NULL;
-    int code = 0;
-    if (sqlite3_open_v2(path, &file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK)
-        code = gn_fail(err, gn_sql_errno(file), "cannot create %s: %s", path, sqlite3_errmsg(file));
-    sqlite3_backup *copy = code == 0 ? sqlite3_backup_init(file, "main", db, "main") : NULL;
-    if (copy) {
-        sqlite3_backup_step(copy, -1);
-        sqlite3_backup_finish(copy);
+    while (count > 0) {
+        size_t piece = count < 1 << 30 ? (size_t)count : 1 << 30;
+        ssize_t written = write(file, bytes, piece);
+        if (written < 0 && errno != EINTR)
+            return -errno;
+        if (written > 0) {
+            bytes += written;
+            count -= written;
+        }
     }
-    if (code == 0 && sqlite3_errcode(file) != SQLITE_OK)
-        code = gn_fail(err, gn_sql_errno(file), "cannot write %s: %s", path, sqlite3_errmsg(file));
-    if (sqlite3_close(file) != SQLITE_OK && code == 0)
-        code = gn_fail(err, -EIO, "cannot write %s", path);
+    return 0;
+}
+
+/* A full disk may tell only when the data have to be there (NFS, quotas), some only when the file is closed.
+ */
+static int write_file(const char *path, const unsigned char *bytes, sqlite3_int64 count)
+{
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file < 0)
+        return -errno;
+    int code = write_all(file, bytes, count);
+    if (code == 0 && fdatasync(file) != 0 &&
+        errno != EINVAL) /* EINVAL: this kind of file cannot be synchronized */
+        code = -errno;
+    if (close(file) != 0 && code == 0)
+        code = -errno;
     return code;
 }
 
+/* In one piece, where SQLite's own copying writes a journal, too, and waits for the disk five times. */
 int gn_profile_save(sqlite3 *db, const char *path, struct gn_error *err)
 {
-    char temporary[4096];
+    char temporary[4500];
+    sqlite3_int64 count = 0;
+    unsigned char *bytes = sqlite3_serialize(db, "main", &count, 0);
+    if (!bytes)
+        return gn_fail(err, -ENOMEM, "no memory for a copy of the profile %s", path);
     snprintf(temporary, sizeof temporary, "%s.%d.tmp", path, (int)getpid());
-    int code = backup(db, temporary, err);
+    int code = write_file(temporary, bytes, count);
+    sqlite3_free(bytes);
     if (code == 0 && rename(temporary, path) != 0)
-        code = gn_fail(err, -errno, "cannot write %s: %s", path, strerror(errno));
-    if (code != 0)
+        code = -errno;
+    if (code != 0) {
         unlink(temporary);
-    return code;
+        return gn_fail(err, code, "cannot write %s: %s", path, strerror(-code));
+    }
+    return 0;
 }
 
 /* ---- merging parts ---- */

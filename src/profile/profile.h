@@ -43,9 +43,18 @@ int gn_profile_add(sqlite3 *db, const struct gn_process_facts *facts, const stru
 int gn_profile_add_missing(sqlite3 *db, const struct gn_process_facts *facts, const char *message,
                            struct gn_error *err);
 
-/* Finds functions, files and lines for all call sites that have none yet. Modules that cannot be read any
- * more leave their sites without a place. */
-int gn_profile_resolve(sqlite3 *db, struct gn_error *err);
+/* Told now and then, when places are looked for: how many transitions of how many are done. */
+struct gn_resolve_progress {
+    void (*tell)(void *context, size_t done, size_t all);
+    void *context;
+};
+
+/* Finds functions, files and lines for all call sites that have none yet, and for what ran between calls.
+ * Modules that cannot be read any more leave their sites without a place. modules: what is open already, and
+ * found out (it stays open); NULL: nothing. progress: NULL when nobody wants to know. */
+struct gn_modules;
+int gn_profile_resolve(sqlite3 *db, struct gn_modules *modules, const struct gn_resolve_progress *progress,
+                       struct gn_error *err);
 
 /* Copies all of the profile at part_path into db. */
 int gn_profile_merge(sqlite3 *db, const char *part_path, struct gn_error *err);

@@ -1,10 +1,11 @@
 /* profile/resolve — from (module, offset) to function, file and line, while the executables are at hand. */
 #include "profile/profile.h"
 
+#include "base/grow.h"
 #include "graph/source_line.h"
 #include "profile/statement.h"
+#include "program/calls.h"
 #include "program/names.h"
-#include "program/program.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -21,16 +22,6 @@ static size_t parse_build_id(const char *hex, uint8_t *bytes, size_t max)
     while (count < max && sscanf(hex + 2 * count, "%2x", &value) == 1)
         bytes[count++] = (uint8_t)value;
     return count;
-}
-
-static struct gn_program *open_module(const char *path, const char *build_id)
-{
-    struct gn_program *program = NULL;
-    uint8_t bytes[64];
-    size_t count = parse_build_id(build_id, bytes, sizeof bytes);
-    if (!path[0] || gn_program_open(&program, path, bytes, count, NULL) != 0)
-        return NULL;
-    return program;
 }
 
 static int store_places(sqlite3 *db, struct gn_error *err, int64_t site, const struct gn_place *places,
@@ -114,194 +105,243 @@ static int leave_region_marks(sqlite3 *db, struct gn_error *err)
 
 /* ---- where the code of an edge is ---- */
 
-struct path_step {
-    int64_t module, offset, site;
+/* A call path of the profile: its last call, and the path that leads there. */
+struct path_row {
+    int64_t id, parent, site;
+    struct gn_call_address call;
     bool in_source; /* a frame of an interpreter: it is known by its line */
     bool has_line;
 };
 
-enum { MAX_STEPS = 512 };
-
-/* Sites of a call path, outermost first. */
-static size_t read_path(sqlite3 *db, int64_t callpath, struct path_step *steps)
-{
-    size_t count = 0;
-    while (callpath != 0 && count < MAX_STEPS) {
-        sqlite3_stmt *q =
-            gn_sql_query(db, NULL,
-                         "SELECT c.parent, s.module, s.offset, s.id, m.build_id = '" GN_SOURCE_BUILD_ID
-                         "', coalesce(s.line, 0) > 0 FROM callpath c JOIN site s ON s.id = c.site"
-                         " JOIN module m ON m.id = s.module WHERE c.id = ?",
-                         "i", callpath);
-        callpath = 0;
-        if (q && sqlite3_step(q) == SQLITE_ROW) {
-            callpath = sqlite3_column_int64(q, 0);
-            steps[count++] = (struct path_step){sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 2),
-                                                sqlite3_column_int64(q, 3), sqlite3_column_int(q, 4) != 0,
-                                                sqlite3_column_int(q, 5) != 0};
-        }
-        sqlite3_finalize(q);
-    }
-    for (size_t i = 0; i < count / 2; i++) {
-        struct path_step swap = steps[i];
-        steps[i] = steps[count - 1 - i];
-        steps[count - 1 - i] = swap;
-    }
-    return count;
-}
-
-/* The call paths of both ends of an edge, and how much they have in common. */
-struct path_pair {
-    struct path_step from[MAX_STEPS], to[MAX_STEPS];
-    size_t from_count, to_count;
-    size_t parting; /* the first step in which they differ, or the last common one */
+struct edge_row {
+    int64_t from, to, from_path, to_path;
 };
 
-static struct path_pair *read_pair(sqlite3 *db, int64_t from, int64_t to)
-{
-    struct path_pair *p = malloc(sizeof *p);
-    if (!p)
-        return NULL;
-    p->from_count = read_path(db, from, p->from);
-    p->to_count = read_path(db, to, p->to);
-    p->parting = 0;
-    size_t shorter = p->from_count < p->to_count ? p->from_count : p->to_count;
-    while (p->parting + 1 < shorter && p->from[p->parting].site == p->to[p->parting].site)
-        p->parting++;
-    return p;
-}
-
-static int store_computation(sqlite3 *db, struct gn_error *err, int64_t from, int64_t to,
-                             const struct gn_place *place)
-{
-    return gn_sql(db, err, "INSERT OR REPLACE INTO computation VALUES(?, ?, ?, ?, ?)", "iissi", from, to,
-                  place->function, place->file, (int64_t)place->line);
-}
-
-/* Without anything better: the place of the call that the computation starts or ends at. */
-static int store_site(sqlite3 *db, struct gn_error *err, int64_t from, int64_t to, int64_t site)
-{
-    return gn_sql(db, err,
-                  "INSERT OR REPLACE INTO computation SELECT ?, ?, coalesce(label, function), file, line"
-                  " FROM site WHERE id = ?",
-                  "iii", from, to, site);
-}
-
-struct open_module {
-    int64_t id;
-    struct gn_program *program;
+struct resolver {
+    sqlite3 *db;
+    struct gn_error *err;
+    struct gn_modules *modules;
+    struct module_row {
+        int64_t id;
+        const struct gn_opened_module *module;
+    } * rows;
+    size_t row_count;
+    struct path_row *paths; /* ascending by id */
+    size_t path_count, path_room;
+    struct edge_row *edges;
+    size_t edge_count, edge_room;
+    struct gn_calls from, to;
+    const struct path_row *from_rows[GN_CALLS_MAX], *to_rows[GN_CALLS_MAX];
 };
 
-static struct gn_program *program_of(const struct open_module *modules, size_t count, int64_t module)
+static const struct gn_opened_module *module_of(const struct resolver *r, int64_t id)
 {
-    for (size_t i = 0; i < count; i++)
-        if (modules[i].id == module)
-            return modules[i].program;
+    for (size_t i = 0; i < r->row_count; i++)
+        if (r->rows[i].id == id)
+            return r->rows[i].module;
     return NULL;
 }
 
-/* The code between two activities lies in the innermost procedure that both call paths have in common,
- * between the calls it makes on the way to them. When control cannot go from the first call to the second
- * inside of it (no loop around them), that procedure was left and entered again: then it is a loop of one of
- * its callers. */
-static bool find_between(const struct open_module *modules, size_t count, const struct path_pair *p,
-                         struct gn_place *place)
+static int no_memory(struct resolver *r)
 {
-    for (size_t level = p->parting + 1; level-- > 0;) {
-        const struct path_step *from = &p->from[level], *to = &p->to[level];
-        struct gn_program *program = program_of(modules, count, from->module);
-        if (!program || from->module != to->module)
-            return false;
-        if (gn_program_between(program, (uint64_t)from->offset, (uint64_t)to->offset, place) == 1)
-            return true;
-        if (from->offset < to->offset) /* straight on, and nothing but the line itself is there */
-            return false;
+    return gn_fail(r->err, -ENOMEM, "no memory for call paths");
+}
+
+static int read_paths(struct resolver *r)
+{
+    int code = 0;
+    sqlite3_stmt *q =
+        gn_sql_query(r->db, r->err,
+                     "SELECT c.id, c.parent, s.id, s.module, s.offset, m.build_id = '" GN_SOURCE_BUILD_ID
+                     "', coalesce(s.line, 0) > 0 FROM callpath c JOIN site s ON s.id = c.site"
+                     " JOIN module m ON m.id = s.module ORDER BY c.id",
+                     "");
+    while (q && code == 0 && sqlite3_step(q) == SQLITE_ROW) {
+        if (!gn_grow(&r->paths, &r->path_room, r->path_count, sizeof *r->paths))
+            code = no_memory(r);
+        else
+            r->paths[r->path_count++] = (struct path_row){
+                sqlite3_column_int64(q, 0),
+                sqlite3_column_int64(q, 1),
+                sqlite3_column_int64(q, 2),
+                {module_of(r, sqlite3_column_int64(q, 3)), (uint64_t)sqlite3_column_int64(q, 4)},
+                sqlite3_column_int(q, 5) != 0,
+                sqlite3_column_int(q, 6) != 0};
     }
-    return false;
+    sqlite3_finalize(q);
+    return code;
+}
+
+static int read_edges(struct resolver *r)
+{
+    int code = 0;
+    sqlite3_stmt *q =
+        gn_sql_query(r->db, r->err,
+                     "SELECT e.from_activity, e.to_activity, f.callpath, t.callpath FROM"
+                     " (SELECT DISTINCT from_activity, to_activity FROM edge) e"
+                     " JOIN activity f ON f.id = e.from_activity JOIN activity t ON t.id = e.to_activity"
+                     " WHERE NOT EXISTS (SELECT 1 FROM computation c WHERE c.from_activity = e.from_activity"
+                     " AND c.to_activity = e.to_activity)",
+                     "");
+    while (q && code == 0 && sqlite3_step(q) == SQLITE_ROW) {
+        if (!gn_grow(&r->edges, &r->edge_room, r->edge_count, sizeof *r->edges))
+            code = no_memory(r);
+        else
+            r->edges[r->edge_count++] =
+                (struct edge_row){sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1),
+                                  sqlite3_column_int64(q, 2), sqlite3_column_int64(q, 3)};
+    }
+    sqlite3_finalize(q);
+    return code;
+}
+
+static int by_id(const void *left, const void *right)
+{
+    const struct path_row *a = left, *b = right;
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* The calls of a path and their rows, outermost first. */
+static void read_calls(const struct resolver *r, int64_t path, struct gn_calls *calls,
+                       const struct path_row **rows)
+{
+    const struct path_row *steps[GN_CALLS_MAX];
+    size_t count = 0;
+    while (path != 0 && count < GN_CALLS_MAX) {
+        struct path_row key = {.id = path};
+        const struct path_row *row =
+            r->path_count ? bsearch(&key, r->paths, r->path_count, sizeof key, by_id) : NULL;
+        if (!row)
+            break;
+        steps[count++] = row;
+        path = row->parent;
+    }
+    calls->count = count;
+    for (size_t i = 0; i < count; i++) {
+        calls->items[i] = steps[count - 1 - i]->call;
+        rows[i] = steps[count - 1 - i];
+    }
+}
+
+static int store_computation(struct resolver *r, const struct edge_row *edge, const struct gn_place *place)
+{
+    return gn_sql(r->db, r->err, "INSERT OR REPLACE INTO computation VALUES(?, ?, ?, ?, ?)", "iissi",
+                  edge->from, edge->to, place->function, place->file, (int64_t)place->line);
+}
+
+/* Without anything better: the place of the call that the computation starts or ends at. */
+static int store_site(struct resolver *r, const struct edge_row *edge, int64_t site)
+{
+    return gn_sql(r->db, r->err,
+                  "INSERT OR REPLACE INTO computation SELECT ?, ?, coalesce(label, function), file, line"
+                  " FROM site WHERE id = ?",
+                  "iii", edge->from, edge->to, site);
 }
 
 /* The site to name for what follows a call, where nothing better is known: the last common step, or the one
  * on the way to the call where the paths part. When that has no line: the line of Python that it was called
  * from. */
-static int64_t last_site(const struct path_step *steps, size_t at)
+static int64_t last_site(const struct path_row *const *rows, size_t at)
 {
     size_t source = at;
-    while (source > 0 && !steps[source].in_source)
+    while (source > 0 && !rows[source]->in_source)
         source--;
-    return steps[!steps[at].has_line && steps[source].in_source ? source : at].site;
+    return rows[!rows[at]->has_line && rows[source]->in_source ? source : at]->site;
 }
 
-static int resolve_edge(sqlite3 *db, struct gn_error *err, const struct open_module *modules, size_t count,
-                        int64_t from, int64_t to, int64_t from_path, int64_t to_path)
+static int resolve_edge(struct resolver *r, const struct edge_row *edge)
 {
-    struct path_pair *p = read_pair(db, from_path, to_path);
-    if (!p)
-        return gn_fail(err, -ENOMEM, "no memory for call paths");
     struct gn_place place;
-    int code = 0;
-    if (p->from_count && p->to_count && find_between(modules, count, p, &place))
-        code = store_computation(db, err, from, to, &place);
-    else if (p->from_count)
-        code = store_site(db, err, from, to, last_site(p->from, p->to_count ? p->parting : 0));
-    else if (p->to_count)
-        code = store_site(db, err, from, to, p->to[0].site);
-    free(p);
+    read_calls(r, edge->from_path, &r->from, r->from_rows);
+    read_calls(r, edge->to_path, &r->to, r->to_rows);
+    if (gn_calls_between(&r->from, &r->to, &place))
+        return store_computation(r, edge, &place);
+    if (r->from.count)
+        return store_site(r, edge,
+                          last_site(r->from_rows, r->to.count ? gn_calls_parting(&r->from, &r->to) : 0));
+    return r->to.count ? store_site(r, edge, r->to_rows[0]->site) : 0;
+}
+
+static int resolve_edges(struct resolver *r, const struct gn_resolve_progress *progress)
+{
+    int code = read_paths(r);
+    if (code == 0)
+        code = read_edges(r);
+    for (size_t i = 0; i < r->edge_count && code == 0; i++) {
+        code = resolve_edge(r, &r->edges[i]);
+        if (progress)
+            progress->tell(progress->context, i + 1, r->edge_count);
+    }
     return code;
 }
 
-static int resolve_edges(sqlite3 *db, struct gn_error *err, const struct open_module *modules, size_t count)
+static int resolve_module(struct resolver *r, int64_t id, const char *path, const char *build_id)
 {
+    uint8_t bytes[GN_MODULE_ID_BYTES];
+    size_t count = parse_build_id(build_id, bytes, sizeof bytes);
+    const struct gn_opened_module *module = gn_modules_get(r->modules, path, bytes, count);
+    if (!module)
+        return gn_fail(r->err, -ENOMEM, "no memory for the module %s", path);
+    r->rows[r->row_count++] = (struct module_row){id, module};
     int code = 0;
-    sqlite3_stmt *edges =
-        gn_sql_query(db, err,
-                     "SELECT DISTINCT e.from_activity, e.to_activity, f.callpath, t.callpath FROM edge e"
-                     " JOIN activity f ON f.id = e.from_activity JOIN activity t ON t.id = e.to_activity"
-                     " WHERE NOT EXISTS (SELECT 1 FROM computation c WHERE c.from_activity = e.from_activity"
-                     " AND c.to_activity = e.to_activity)",
-                     "");
-    while (edges && code == 0 && sqlite3_step(edges) == SQLITE_ROW)
-        code = resolve_edge(db, err, modules, count, sqlite3_column_int64(edges, 0),
-                            sqlite3_column_int64(edges, 1), sqlite3_column_int64(edges, 2),
-                            sqlite3_column_int64(edges, 3));
-    sqlite3_finalize(edges);
+    if (module->program)
+        code = resolve_sites(r->db, r->err, id, module->program);
+    if (code == 0)
+        code = label_sites(r->db, r->err, id, path);
+    if (code == 0 && module->program)
+        code = gn_sql(r->db, r->err, "UPDATE module SET has_lines = ? WHERE id = ?", "ii",
+                      (int64_t)gn_program_has_lines(module->program), id);
     return code;
 }
 
-int gn_profile_resolve(sqlite3 *db, struct gn_error *err)
+static int resolve_modules(struct resolver *r)
 {
-    size_t count = 0, capacity = (size_t)gn_sql_value(db, 0, "SELECT count(*) FROM module", "");
-    struct open_module *modules = calloc(capacity + 1, sizeof *modules);
-    if (!modules)
-        return gn_fail(err, -ENOMEM, "no memory for %zu modules", capacity);
-    int code = gn_sql(db, err, "BEGIN", "");
+    size_t capacity = (size_t)gn_sql_value(r->db, 0, "SELECT count(*) FROM module", "");
+    r->rows = calloc(capacity + 1, sizeof *r->rows);
+    if (!r->rows)
+        return gn_fail(r->err, -ENOMEM, "no memory for %zu modules", capacity);
+    int code = 0;
     sqlite3_stmt *query =
-        gn_sql_query(db, err,
+        gn_sql_query(r->db, r->err,
                      "SELECT id, path, build_id FROM module m WHERE build_id <> '" GN_SOURCE_BUILD_ID
                      "' AND EXISTS (SELECT 1 FROM site WHERE module = m.id)",
                      "");
-    while (query && code == 0 && count < capacity && sqlite3_step(query) == SQLITE_ROW) {
-        struct open_module *m = &modules[count++];
-        m->id = sqlite3_column_int64(query, 0);
-        m->program = open_module((const char *)sqlite3_column_text(query, 1),
-                                 (const char *)sqlite3_column_text(query, 2));
-        if (m->program)
-            code = resolve_sites(db, err, m->id, m->program);
-        if (code == 0)
-            code = label_sites(db, err, m->id, (const char *)sqlite3_column_text(query, 1));
-        if (!m->program)
-            continue;
-        if (code == 0)
-            code = gn_sql(db, err, "UPDATE module SET has_lines = ? WHERE id = ?", "ii",
-                          (int64_t)gn_program_has_lines(m->program), m->id);
-    }
+    while (query && code == 0 && r->row_count < capacity && sqlite3_step(query) == SQLITE_ROW)
+        code = resolve_module(r, sqlite3_column_int64(query, 0), (const char *)sqlite3_column_text(query, 1),
+                              (const char *)sqlite3_column_text(query, 2));
     sqlite3_finalize(query);
+    return code;
+}
+
+static int resolve_all(struct resolver *r, const struct gn_resolve_progress *progress)
+{
+    int code = gn_sql(r->db, r->err, "BEGIN", "");
     if (code == 0)
-        code = leave_region_marks(db, err);
+        code = resolve_modules(r);
     if (code == 0)
-        code = resolve_edges(db, err, modules, count);
-    gn_sql(db, code ? NULL : err, code ? "ROLLBACK" : "COMMIT", "");
-    for (size_t i = 0; i < count; i++)
-        gn_program_close(modules[i].program);
-    free(modules);
+        code = leave_region_marks(r->db, r->err);
+    if (code == 0)
+        code = resolve_edges(r, progress);
+    gn_sql(r->db, code ? NULL : r->err, code ? "ROLLBACK" : "COMMIT", "");
+    return code;
+}
+
+int gn_profile_resolve(sqlite3 *db, struct gn_modules *modules, const struct gn_resolve_progress *progress,
+                       struct gn_error *err)
+{
+    struct gn_modules *own = modules ? NULL : gn_modules_new();
+    struct resolver *r = calloc(1, sizeof *r);
+    int code = -ENOMEM;
+    if (r && (modules || own)) {
+        *r = (struct resolver){.db = db, .err = err, .modules = modules ? modules : own};
+        code = resolve_all(r, progress);
+        free(r->rows);
+        free(r->paths);
+        free(r->edges);
+    } else {
+        gn_fail(err, code, "no memory to look for source places");
+    }
+    free(r);
+    gn_modules_free(own);
     return code;
 }

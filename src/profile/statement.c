@@ -44,8 +44,9 @@ static void bind(sqlite3_stmt *statement, const char *types, va_list arguments)
 }
 
 /* Statements of gn_sql and gn_sql_value are kept prepared: a profile is thousands of the same few. Keyed by
- * the address of the text, which is a literal; another text at that address is noticed. One thread only. */
-enum { KEPT = 64 };
+ * the address of the text, which is a literal; another text at that address is noticed. A few places are
+ * tried for each, so that no two of them take turns in throwing the other out. One thread only. */
+enum { KEPT = 256, TRIES = 8 };
 static struct kept {
     sqlite3 *db;
     const char *text;
@@ -73,10 +74,25 @@ static sqlite3_stmt *prepare(sqlite3 *db, struct gn_error *err, const char *text
     return statement;
 }
 
+/* The place of a statement: where it is, else a free one, else the first, whose statement is given up. */
+static struct kept *find_kept(const sqlite3 *db, const char *text)
+{
+    const size_t home = (uintptr_t)text >> 3;
+    struct kept *free_one = NULL;
+    for (size_t i = 0; i < TRIES; i++) {
+        struct kept *k = &kept[(home + i) % KEPT];
+        if (k->db == db && k->text == text && strcmp(sqlite3_sql(k->statement), text) == 0)
+            return k;
+        if (!k->db && !free_one)
+            free_one = k;
+    }
+    return free_one ? free_one : &kept[home % KEPT];
+}
+
 static sqlite3_stmt *prepare_kept(sqlite3 *db, struct gn_error *err, const char *text, const char *types,
                                   va_list arguments)
 {
-    struct kept *k = &kept[((uintptr_t)text >> 3) % KEPT];
+    struct kept *k = find_kept(db, text);
     if (k->db != db || k->text != text || strcmp(sqlite3_sql(k->statement), text) != 0) {
         sqlite3_finalize(k->statement);
         *k = (struct kept){db, text, prepare(db, err, text, "", arguments)};

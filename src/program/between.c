@@ -115,7 +115,7 @@ static int answer(struct gn_work *work, struct gn_flow *flow, uint64_t from, uin
            first_line_but(work->program, flow, &before, &before, place);
 }
 
-static int between(struct gn_work *work, struct gn_code *code, uint64_t from, uint64_t to,
+static int between(struct gn_work *work, const struct gn_code *code, uint64_t from, uint64_t to,
                    struct gn_place *place)
 {
     struct gn_flow flow;
@@ -138,19 +138,31 @@ static struct gn_machine *machine_of(struct gn_program *program)
     return program->machine;
 }
 
+static struct gn_answer find_answer(struct gn_program *program, uint64_t from, uint64_t to)
+{
+    struct gn_answer found = {.found = false};
+    struct gn_work *work = calloc(1, sizeof *work);
+    if (!work)
+        return found;
+    work->program = program;
+    gn_kept_tidy(&program->kept);
+    const struct gn_code *code = gn_work_read(program, from - 1);
+    if (code)
+        found.found = between(work, code, from, to, &found.place);
+    free(work);
+    return found;
+}
+
 int gn_program_between(struct gn_program *program, uint64_t from, uint64_t to, struct gn_place *place)
 {
     if (!gn_program_has_lines(program) || from == 0 || to == 0 || !machine_of(program))
         return 0;
-    struct gn_work *work = calloc(1, sizeof *work);
-    if (!work)
-        return 0;
-    work->program = program;
-    struct gn_code code;
-    int found = 0;
-    if (gn_work_read(program, from - 1, &code))
-        found = between(work, &code, from, to, place);
-    gn_code_clear(&code);
-    free(work);
-    return found;
+    struct gn_key key = {from, to};
+    const struct gn_answer *known = gn_map_find(&program->kept.answers, key);
+    struct gn_answer found = known ? *known : find_answer(program, from, to);
+    if (!known)
+        gn_kept_add_answer(&program->kept, key, &found);
+    if (found.found)
+        *place = found.place;
+    return found.found;
 }

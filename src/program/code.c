@@ -313,5 +313,9 @@ void gn_code_finish(struct gn_code *code, struct gn_machine *machine)
 void gn_code_clear(struct gn_code *code)
 {
     free(code->items);
+    free(code->to.first);
+    free(code->to.ends);
+    free(code->from.first);
+    free(code->from.ends);
     *code = (struct gn_code){0};
 }

@@ -32,9 +32,16 @@ struct gn_insn {
     enum gn_code_kind kind;
 };
 
+/* The ways control can take, by instruction: those of i are ends[first[i]] .. ends[first[i + 1] - 1]. */
+struct gn_code_edges {
+    size_t *first;
+    uint32_t *ends;
+};
+
 struct gn_code {
     struct gn_insn *items; /* ascending by address */
     size_t count, room;
+    struct gn_code_edges to, from; /* set by gn_flow_connect (program/flow.h), NULL before */
 };
 
 #define GN_CODE_NONE SIZE_MAX

@@ -73,22 +73,48 @@ static bool add_edges_of(struct edges *edges, const struct gn_code *code, const 
     return target == GN_CODE_NONE || add_edge(edges, target);
 }
 
-static bool build_edges(struct gn_flow *flow)
+static bool connect_forward(struct gn_code *code)
 {
     struct edges edges = {0};
-    uint8_t *orphan = calloc(flow->code->count, 1);
-    bool ok = orphan != NULL;
+    uint8_t *orphan = calloc(code->count, 1);
+    code->to.first = calloc(code->count + 1, sizeof *code->to.first);
+    bool ok = orphan && code->to.first;
     if (ok)
-        find_orphans(flow->code, orphan);
-    for (size_t i = 0; ok && i < flow->code->count; i++) {
-        flow->first[i] = edges.count;
-        ok = add_edges_of(&edges, flow->code, orphan, i);
+        find_orphans(code, orphan);
+    for (size_t i = 0; ok && i < code->count; i++) {
+        code->to.first[i] = edges.count;
+        ok = add_edges_of(&edges, code, orphan, i);
     }
-    flow->first[flow->code->count] = edges.count;
-    flow->targets = edges.targets;
-    flow->cut = calloc(edges.count + 1, 1);
+    if (ok)
+        code->to.first[code->count] = edges.count;
+    code->to.ends = edges.targets;
     free(orphan);
-    return ok && flow->cut;
+    return ok;
+}
+
+/* The edges turned round. */
+static bool connect_backward(struct gn_code *code)
+{
+    size_t count = code->count, edges = code->to.first[count];
+    size_t *first = calloc(count + 2, sizeof *first);
+    uint32_t *ends = calloc(edges + 1, sizeof *ends);
+    code->from = (struct gn_code_edges){first, ends};
+    if (!first || !ends)
+        return false;
+    /* Counted two places ahead, so that filling moves each start to where it belongs. */
+    for (size_t edge = 0; edge < edges; edge++)
+        first[code->to.ends[edge] + 2]++;
+    for (size_t i = 2; i <= count; i++)
+        first[i] += first[i - 1];
+    for (size_t i = 0; i < count; i++)
+        for (size_t edge = code->to.first[i]; edge < code->to.first[i + 1]; edge++)
+            ends[first[code->to.ends[edge] + 1]++] = (uint32_t)i;
+    return true;
+}
+
+int gn_flow_connect(struct gn_code *code)
+{
+    return connect_forward(code) && connect_backward(code) ? 0 : -ENOMEM;
 }
 
 int gn_flow_init(struct gn_flow *flow, const struct gn_code *code, size_t start)
@@ -97,8 +123,8 @@ int gn_flow_init(struct gn_flow *flow, const struct gn_code *code, size_t start)
     flow->roles = calloc(code->count, sizeof *flow->roles);
     flow->inside = calloc(code->count, sizeof *flow->inside);
     flow->loop_of = calloc(code->count, sizeof *flow->loop_of);
-    flow->first = calloc(code->count + 1, sizeof *flow->first);
-    if (flow->roles && flow->inside && flow->loop_of && flow->first && build_edges(flow))
+    flow->cut = calloc(code->to.first[code->count] + 1, sizeof *flow->cut);
+    if (flow->roles && flow->inside && flow->loop_of && flow->cut)
         return 0;
     gn_flow_clear(flow);
     return -ENOMEM;
@@ -110,34 +136,8 @@ void gn_flow_clear(struct gn_flow *flow)
     free(flow->inside);
     free(flow->loop_of);
     free(flow->loops);
-    free(flow->first);
-    free(flow->targets);
     free(flow->cut);
     *flow = (struct gn_flow){0};
-}
-
-/* The edges turned round, laid out like flow->first and flow->targets. */
-struct reversed {
-    size_t *first;
-    uint32_t *sources;
-};
-
-static bool reverse_edges(const struct gn_flow *flow, struct reversed *reversed)
-{
-    size_t count = flow->code->count, edges = flow->first[count];
-    reversed->first = calloc(count + 2, sizeof *reversed->first);
-    reversed->sources = calloc(edges + 1, sizeof *reversed->sources);
-    if (!reversed->first || !reversed->sources)
-        return false;
-    /* Counted two places ahead, so that filling moves each start to where it belongs. */
-    for (size_t edge = 0; edge < edges; edge++)
-        reversed->first[flow->targets[edge] + 2]++;
-    for (size_t i = 2; i <= count; i++)
-        reversed->first[i] += reversed->first[i - 1];
-    for (size_t i = 0; i < count; i++)
-        for (size_t edge = flow->first[i]; edge < flow->first[i + 1]; edge++)
-            reversed->sources[reversed->first[flow->targets[edge] + 1]++] = (uint32_t)i;
-    return true;
 }
 
 enum { SEEN_FORWARD = 1, SEEN_BACKWARD = 2 };
@@ -145,6 +145,7 @@ enum { SEEN_FORWARD = 1, SEEN_BACKWARD = 2 };
 /* Marks what can be reached from start; stack has room for every instruction. */
 static void reach_forward(struct gn_flow *flow, uint8_t *seen, uint32_t *stack)
 {
+    const struct gn_code_edges *to = &flow->code->to;
     size_t depth = 0;
     if (flow->roles[flow->start] == GN_FLOW_BLOCKED)
         return;
@@ -154,8 +155,8 @@ static void reach_forward(struct gn_flow *flow, uint8_t *seen, uint32_t *stack)
         size_t at = stack[--depth];
         if (flow->roles[at] == GN_FLOW_GOAL)
             continue;
-        for (size_t edge = flow->first[at]; edge < flow->first[at + 1]; edge++) {
-            size_t target = flow->targets[edge];
+        for (size_t edge = to->first[at]; edge < to->first[at + 1]; edge++) {
+            size_t target = to->ends[edge];
             if (seen[target] || flow->roles[target] == GN_FLOW_BLOCKED)
                 continue;
             seen[target] = SEEN_FORWARD;
@@ -165,9 +166,9 @@ static void reach_forward(struct gn_flow *flow, uint8_t *seen, uint32_t *stack)
 }
 
 /* Of what was reached, marks what leads to a goal that was reached. Returns the number of such goals. */
-static size_t reach_backward(struct gn_flow *flow, const struct reversed *reversed, uint8_t *seen,
-                             uint32_t *stack)
+static size_t reach_backward(struct gn_flow *flow, uint8_t *seen, uint32_t *stack)
 {
+    const struct gn_code_edges *from = &flow->code->from;
     size_t depth = 0, goals = 0;
     for (size_t i = 0; i < flow->code->count; i++) {
         if (seen[i] && flow->roles[i] == GN_FLOW_GOAL) {
@@ -178,8 +179,8 @@ static size_t reach_backward(struct gn_flow *flow, const struct reversed *revers
     }
     while (depth > 0) {
         size_t at = stack[--depth];
-        for (size_t edge = reversed->first[at]; edge < reversed->first[at + 1]; edge++) {
-            size_t source = reversed->sources[edge];
+        for (size_t edge = from->first[at]; edge < from->first[at + 1]; edge++) {
+            size_t source = from->ends[edge];
             if (seen[source] != SEEN_FORWARD)
                 continue;
             seen[source] |= SEEN_BACKWARD;
@@ -192,18 +193,14 @@ static size_t reach_backward(struct gn_flow *flow, const struct reversed *revers
 int gn_flow_reach(struct gn_flow *flow)
 {
     size_t count = flow->code->count;
-    struct reversed reversed = {0};
     uint32_t *stack = calloc(count, sizeof *stack);
-    int rc = -ENOMEM;
     memset(flow->inside, 0, count);
-    if (stack && reverse_edges(flow, &reversed)) {
-        reach_forward(flow, flow->inside, stack);
-        rc = reach_backward(flow, &reversed, flow->inside, stack) > 0;
-        for (size_t i = 0; i < count; i++)
-            flow->inside[i] = flow->inside[i] == (SEEN_FORWARD | SEEN_BACKWARD);
-    }
-    free(reversed.first);
-    free(reversed.sources);
+    if (!stack)
+        return -ENOMEM;
+    reach_forward(flow, flow->inside, stack);
+    int reached = reach_backward(flow, flow->inside, stack) > 0;
+    for (size_t i = 0; i < count; i++)
+        flow->inside[i] = flow->inside[i] == (SEEN_FORWARD | SEEN_BACKWARD);
     free(stack);
-    return rc;
+    return reached;
 }

@@ -39,13 +39,14 @@ struct gn_flow {
     size_t *loop_of; /* by instruction: its innermost loop, index into loops, or GN_CODE_NONE */
     struct gn_loop *loops;
     size_t loop_count, loop_room;
-    /* The edges of instruction i are targets[first[i]] .. targets[first[i + 1] - 1]. */
-    size_t *first;
-    uint32_t *targets;
-    uint8_t *cut; /* by edge: leads back to the entry of a loop that is already known */
+    uint8_t *cut; /* by edge of code->to: leads back to the entry of a loop that is already known */
 };
 
-/* code must stay as it is until gn_flow_clear. Returns 0 or -ENOMEM; on failure there is nothing to clear. */
+/* Finds the edges of a function's code, once for all flows through it. 0 or -ENOMEM. */
+int gn_flow_connect(struct gn_code *code);
+
+/* code is connected and must stay as it is until gn_flow_clear. Returns 0 or -ENOMEM; on failure there is
+ * nothing to clear. */
 int gn_flow_init(struct gn_flow *flow, const struct gn_code *code, size_t start);
 void gn_flow_clear(struct gn_flow *flow);
 

@@ -19,7 +19,6 @@ struct search {
     uint32_t *open;   /* instructions whose component is not complete */
     uint8_t *is_open; /* member of open */
     size_t path_count, open_count;
-    size_t *component; /* by instruction of the component just completed: its first visited one */
 };
 
 static void search_clear(struct search *search)
@@ -30,7 +29,6 @@ static void search_clear(struct search *search)
     free(search->path);
     free(search->open);
     free(search->is_open);
-    free(search->component);
 }
 
 static bool search_init(struct search *search, struct gn_flow *flow)
@@ -43,15 +41,13 @@ static bool search_init(struct search *search, struct gn_flow *flow)
     search->path = calloc(count, sizeof *search->path);
     search->open = calloc(count, sizeof *search->open);
     search->is_open = calloc(count, 1);
-    search->component = calloc(count, sizeof *search->component);
-    return search->number && search->low && search->edge && search->path && search->open && search->is_open &&
-           search->component;
+    return search->number && search->low && search->edge && search->path && search->open && search->is_open;
 }
 
 /* Whether the edge is part of the graph that is searched. */
 static bool counts(const struct gn_flow *flow, size_t from, size_t edge)
 {
-    return !flow->cut[edge] && flow->inside[flow->targets[edge]] && flow->roles[from] != GN_FLOW_GOAL;
+    return !flow->cut[edge] && flow->inside[flow->code->to.ends[edge]] && flow->roles[from] != GN_FLOW_GOAL;
 }
 
 static bool add_loop(struct gn_flow *flow, struct gn_loop loop)
@@ -76,8 +72,8 @@ static bool cut_back_edges(struct search *search, const uint32_t *members, size_
     bool found = false;
     for (size_t m = 0; m < count; m++) {
         size_t from = members[m];
-        for (size_t edge = flow->first[from]; edge < flow->first[from + 1]; edge++) {
-            if (flow->targets[edge] != loop->head || !counts(flow, from, edge))
+        for (size_t edge = flow->code->to.first[from]; edge < flow->code->to.first[from + 1]; edge++) {
+            if (flow->code->to.ends[edge] != loop->head || !counts(flow, from, edge))
                 continue;
             flow->cut[edge] = 1;
             if (!found || from > loop->branch)
@@ -109,7 +105,7 @@ static bool finish_component(struct search *search, size_t head)
 static void enter(struct search *search, size_t at)
 {
     search->number[at] = search->low[at] = ++search->next_number;
-    search->edge[at] = search->flow->first[at];
+    search->edge[at] = search->flow->code->to.first[at];
     search->path[search->path_count++] = (uint32_t)at;
     search->open[search->open_count++] = (uint32_t)at;
     search->is_open[at] = 1;
@@ -119,9 +115,9 @@ static void enter(struct search *search, size_t at)
 static bool descend(struct search *search, size_t at)
 {
     struct gn_flow *flow = search->flow;
-    while (search->edge[at] < flow->first[at + 1]) {
+    while (search->edge[at] < flow->code->to.first[at + 1]) {
         size_t edge = search->edge[at]++;
-        size_t target = flow->targets[edge];
+        size_t target = flow->code->to.ends[edge];
         if (!counts(flow, at, edge))
             continue;
         if (search->number[target] == 0) {

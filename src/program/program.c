@@ -129,6 +129,7 @@ void gn_program_close(struct gn_program *program)
 {
     if (!program)
         return;
+    gn_kept_clear(&program->kept);
     gn_machine_close(program->machine);
     gn_units_close(program->units);
     dwfl_end(program->dwfl);
@@ -191,26 +192,21 @@ const char *gn_program_symbol(struct gn_program *program, uint64_t offset, uint6
     return name;
 }
 
-static size_t places_from_lines(struct gn_program *program, uint64_t pc, struct gn_place *places, size_t max)
+static size_t places_from_lines(struct gn_program *program, uint64_t pc, struct gn_place *places)
 {
     struct gn_frame frames[GN_FRAMES_MAX];
     size_t count = gn_units_frames(program->units, pc, frames, GN_FRAMES_MAX);
-    size_t written = count < max ? count : max;
-    for (size_t i = 0; i < written; i++)
+    for (size_t i = 0; i < count; i++)
         gn_program_set_place(program, &frames[i], i + 1 < count, &places[i]);
-    return written;
+    return count;
 }
 
-size_t gn_program_places(struct gn_program *program, uint64_t offset, struct gn_place *places, size_t max,
-                         uint64_t *symbol_offset)
+static size_t find_places(struct gn_program *program, uint64_t offset, struct gn_place *places,
+                          uint64_t *symbol_offset)
 {
-    if (symbol_offset)
-        *symbol_offset = 0;
-    if (max == 0)
-        return 0;
     size_t count = 0;
     if (program->units)
-        count = places_from_lines(program, offset + program->debug_shift, places, max);
+        count = places_from_lines(program, offset + program->debug_shift, places);
     if (count > 0 && places[count - 1].function)
         return count;
     uint64_t from_start = 0;
@@ -219,10 +215,29 @@ size_t gn_program_places(struct gn_program *program, uint64_t offset, struct gn_
         return count;
     if (count == 0) {
         places[count++] = (struct gn_place){0};
-        if (symbol_offset)
-            *symbol_offset = from_start;
+        *symbol_offset = from_start;
     }
     /* An assembler source has lines but no functions: the symbol fills in. */
     places[count - 1].function = gn_program_keep(program, gn_name_of_symbol(symbol));
+    return count;
+}
+
+size_t gn_program_places(struct gn_program *program, uint64_t offset, struct gn_place *places, size_t max,
+                         uint64_t *symbol_offset)
+{
+    struct gn_key key = {offset, 0};
+    struct gn_place found[GN_FRAMES_MAX];
+    uint64_t from_start = 0;
+    const struct gn_kept_places *known = gn_map_find(&program->kept.places, key);
+    const struct gn_place *items = known ? known->items : found;
+    size_t count = known ? known->count : find_places(program, offset, found, &from_start);
+    if (known)
+        from_start = known->symbol_offset;
+    else
+        gn_kept_add_places(&program->kept, key, found, count, from_start);
+    count = count < max ? count : max;
+    memcpy(places, items, count * sizeof *places);
+    if (symbol_offset)
+        *symbol_offset = max > 0 ? from_start : 0;
     return count;
 }

@@ -9,6 +9,7 @@
 #define GNOMON_PROGRAM_INSIDE_H
 
 #include "program/code.h"
+#include "program/kept.h"
 #include "program/program.h"
 #include "program/units.h"
 
@@ -24,6 +25,7 @@ struct gn_program {
     struct gn_machine *machine; /* opened by the first question about code */
     bool machine_tried;
     void *strings; /* tsearch tree of the strings handed out */
+    struct gn_kept kept;
 };
 
 /* The program's own copy of text, one per different text; NULL when text is NULL or memory ran out. Frees

@@ -31,20 +31,27 @@ static int compare_parents(const void *left, const void *right)
     return a->child < b->child ? -1 : a->child > b->child;
 }
 
+static void index_bodies(struct gn_units *units)
+{
+    for (size_t i = 0; i < units->count; i++) {
+        struct gn_key key = {(uintptr_t)units->items[i].body.addr, 0};
+        if (!gn_map_find(&units->bodies, key))
+            gn_map_add(&units->bodies, key, &units->items[i]);
+    }
+}
+
 /* The unit that was walked and holds this entry, or NULL (a shared part from dwz, a type unit). */
 static struct gn_unit *unit_of(struct gn_units *units, Dwarf_Die *die)
 {
     Dwarf_Die top;
     if (!dwarf_diecu(die, &top, NULL, NULL))
         return NULL;
-    for (size_t i = 0; i < units->count; i++) {
-        struct gn_unit *unit = &units->items[i];
-        if (unit->body.addr == top.addr) {
-            gn_unit_walk(units, unit);
-            return unit;
-        }
-    }
-    return NULL;
+    if (units->bodies.count == 0)
+        index_bodies(units);
+    struct gn_unit *unit = gn_map_find(&units->bodies, (struct gn_key){(uintptr_t)top.addr, 0});
+    if (unit)
+        gn_unit_walk(units, unit);
+    return unit;
 }
 
 /* The parent of a declaration, itself followed to its declaration; false at the top of the unit. */

@@ -83,15 +83,23 @@ int gn_units_open(struct gn_units **out, Dwarf *dwarf)
     return 0;
 }
 
+static void clear_unit(struct gn_unit *unit)
+{
+    for (size_t i = 0; unit->scopes && i < unit->die_count; i++)
+        gn_scopes_free(unit->scopes[i]);
+    free(unit->scopes);
+    gn_spans_clear(&unit->functions);
+    free(unit->dies);
+    free(unit->parents);
+}
+
 void gn_units_close(struct gn_units *units)
 {
     if (!units)
         return;
-    for (size_t i = 0; i < units->count; i++) {
-        gn_spans_clear(&units->items[i].functions);
-        free(units->items[i].dies);
-        free(units->items[i].parents);
-    }
+    for (size_t i = 0; i < units->count; i++)
+        clear_unit(&units->items[i]);
+    gn_map_clear(&units->bodies);
     gn_spans_clear(&units->spans);
     free(units->items);
     free(units);
@@ -185,8 +193,7 @@ struct gn_unit *gn_unit_find(struct gn_units *units, uint64_t pc)
     return &units->items[owner];
 }
 
-Dwarf_Die *gn_unit_function(struct gn_unit *unit, uint64_t pc)
+size_t gn_unit_function(struct gn_unit *unit, uint64_t pc)
 {
-    size_t owner = gn_spans_find(&unit->functions, pc);
-    return owner == GN_SPAN_NONE ? NULL : &unit->dies[owner];
+    return gn_spans_find(&unit->functions, pc);
 }

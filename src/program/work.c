@@ -46,21 +46,33 @@ static void name_callees(struct gn_program *program, struct gn_code *code)
     }
 }
 
-bool gn_work_read(struct gn_program *program, uint64_t offset, struct gn_code *code)
+static bool read_pieces(struct gn_program *program, const struct gn_function *function, struct gn_code *code)
 {
-    struct gn_function function;
-    *code = (struct gn_code){0};
-    if (!gn_units_function(program->units, offset + program->debug_shift, &function))
-        return false;
-    for (size_t i = 0; i < function.range_count; i++) {
-        uint64_t low = function.ranges[i].low - program->debug_shift;
-        uint64_t high = function.ranges[i].high - program->debug_shift;
+    for (size_t i = 0; i < function->range_count; i++) {
+        uint64_t low = function->ranges[i].low - program->debug_shift;
+        uint64_t high = function->ranges[i].high - program->debug_shift;
         if (gn_code_read(code, program->machine, low, high) < 0)
             return false;
     }
     gn_code_finish(code, program->machine);
     name_callees(program, code);
-    return code->count > 0;
+    return gn_flow_connect(code) == 0;
+}
+
+const struct gn_code *gn_work_read(struct gn_program *program, uint64_t offset)
+{
+    struct gn_function function;
+    if (!gn_units_function(program->units, offset + program->debug_shift, &function))
+        return NULL;
+    struct gn_key key = {(uintptr_t)function.die.addr, 0};
+    const struct gn_code *known = gn_map_find(&program->kept.codes, key);
+    if (!known) {
+        struct gn_code code = {0};
+        if (!read_pieces(program, &function, &code))
+            gn_code_clear(&code); /* is kept, too: it will not be tried again */
+        known = gn_kept_add_code(&program->kept, key, &code);
+    }
+    return known && known->count > 0 ? known : NULL;
 }
 
 static bool is_mpi_event(const struct gn_insn *insn)
@@ -177,31 +189,67 @@ static struct gn_finding study_body(struct gn_work *work, struct gn_flow *flow, 
 static struct gn_finding read_and_study(struct gn_work *work, uint64_t entry, int level)
 {
     struct gn_finding finding = {.possible = true};
-    struct gn_code code;
     struct gn_flow flow;
-    if (gn_work_read(work->program, entry, &code)) {
-        size_t start = gn_code_at(&code, entry);
-        if (start != GN_CODE_NONE && gn_flow_init(&flow, &code, start) == 0) {
-            finding = study_body(work, &flow, level);
-            gn_flow_clear(&flow);
-        }
+    const struct gn_code *code = gn_work_read(work->program, entry);
+    size_t start = code ? gn_code_at(code, entry) : GN_CODE_NONE;
+    if (start != GN_CODE_NONE && gn_flow_init(&flow, code, start) == 0) {
+        finding = study_body(work, &flow, level);
+        gn_flow_clear(&flow);
     }
-    gn_code_clear(&code);
     return finding;
+}
+
+/* Index of a function among those seen; the number of them when it is none. */
+static size_t find_seen(const struct gn_work *work, uint64_t entry)
+{
+    size_t i = 0;
+    while (i < work->seen_count && work->seen[i].entry != entry)
+        i++;
+    return i;
+}
+
+/* Takes over a study made for another question, if it would come out the same for this one: it must not meet
+ * a function that was seen already, nor the limit. */
+static bool recall(struct gn_work *work, struct gn_key key)
+{
+    const struct gn_study *study = gn_map_find(&work->program->kept.studies, key);
+    if (!study || work->seen_count + study->count > GN_WORK_FUNCTIONS_MAX)
+        return false;
+    for (size_t i = 0; i < study->count; i++)
+        if (find_seen(work, study->items[i].entry) < work->seen_count)
+            return false;
+    for (size_t i = 0; i < study->count; i++)
+        work->seen[work->seen_count++] = study->items[i];
+    return true;
+}
+
+static void study_anew(struct gn_work *work, struct gn_key key, size_t own)
+{
+    size_t before = work->leaned_on;
+    work->leaned_on = own + 1;
+    work->seen[work->seen_count++] = (struct gn_studied){key.a, {.possible = true}};
+    work->seen[own].finding = read_and_study(work, key.a, (int)key.b);
+    if (work->leaned_on > own)
+        gn_kept_add_study(&work->program->kept, key, &work->seen[own], work->seen_count - own);
+    if (before < work->leaned_on)
+        work->leaned_on = before;
 }
 
 /* What a called function contains; each is read once, and a recursive call counts as empty. */
 static struct gn_finding study_function(struct gn_work *work, uint64_t entry, int level)
 {
-    struct gn_finding finding = {.possible = true};
-    for (size_t i = 0; i < work->seen_count; i++)
-        if (work->seen[i].entry == entry)
-            return work->seen[i].finding;
-    if (work->seen_count == GN_WORK_FUNCTIONS_MAX)
-        return finding;
-    size_t own = work->seen_count++;
-    work->seen[own].entry = entry;
-    work->seen[own].finding = finding;
-    work->seen[own].finding = read_and_study(work, entry, level);
+    struct gn_key key = {entry, (uint64_t)level};
+    size_t own = find_seen(work, entry);
+    if (own < work->seen_count) {
+        if (own + 1 < work->leaned_on)
+            work->leaned_on = own + 1;
+        return work->seen[own].finding;
+    }
+    if (own == GN_WORK_FUNCTIONS_MAX) {
+        work->leaned_on = 0;
+        return (struct gn_finding){.possible = true};
+    }
+    if (!recall(work, key))
+        study_anew(work, key, own);
     return work->seen[own].finding;
 }

@@ -9,24 +9,19 @@
 
 enum { GN_WORK_FUNCTIONS_MAX = 48 }; /* called functions looked at for one answer */
 
-struct gn_finding {
-    bool possible; /* the function can be passed without an MPI call */
-    int depth;     /* of its deepest loop; 0: none, and place says nothing */
-    struct gn_place place;
-};
-
 /* One question and the called functions already studied for it; all zero but for program at first. */
 struct gn_work {
     struct gn_program *program;
-    struct {
-        uint64_t entry;
-        struct gn_finding finding;
-    } seen[GN_WORK_FUNCTIONS_MAX];
+    struct gn_studied seen[GN_WORK_FUNCTIONS_MAX];
     size_t seen_count;
+    /* The lowest number of a function, from 1, whose finding the study in hand has taken from seen; 0: it met
+     * the limit above. A study that took nothing from before itself would come out the same anywhere. */
+    size_t leaned_on;
 };
 
-/* Reads the function around offset, calls named; the caller clears code in any case. */
-bool gn_work_read(struct gn_program *program, uint64_t offset, struct gn_code *code);
+/* The function around offset, calls named, connected; NULL when it cannot be read. Stays until the next
+ * question. */
+const struct gn_code *gn_work_read(struct gn_program *program, uint64_t offset);
 
 bool gn_work_is_call(const struct gn_insn *insn);
 

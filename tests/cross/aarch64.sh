@@ -26,7 +26,7 @@ build() { # build NAME OPTION...: everything with these options
     }
     for file in "$source"/src/capture/*.c; do
         case $file in
-        */channel.c | */envoy.c | */flavour_impl.c | */lifecycle.c | */segment.c | */unwind_guard.c) ;; # for an agent and an MPI
+        */channel.c | */envoy.c | */flavour_impl.c | */lifecycle.c | */old_glibc.c | */segment.c | */unwind_guard.c) ;; # for an agent and an MPI
         *) compile "$file" "$(basename "$file" .c)" "$@" ;;
         esac
     done

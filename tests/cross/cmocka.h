@@ -1,4 +1,5 @@
-/* The little of cmocka that the tests need which run on a foreign processor, for which it is not installed. */
+/* The little of cmocka that the tests need which run on a foreign processor, for which it is not installed.
+ */
 #ifndef TESTS_CROSS_CMOCKA_H
 #define TESTS_CROSS_CMOCKA_H
 
@@ -10,7 +11,10 @@ struct CMUnitTest {
     const char *name;
     void (*run)(void **state);
 };
-#define cmocka_unit_test(test) {#test, test}
+#define cmocka_unit_test(test)                                                                               \
+    {                                                                                                        \
+#test, test                                                                                          \
+    }
 
 #define print_message(...) printf(__VA_ARGS__)
 #define fail_msg(...) (printf(__VA_ARGS__), printf(" at %s:%d\n", __FILE__, __LINE__), exit(1))

@@ -327,7 +327,7 @@ interrupted) # Ctrl-C: what was compared until then is there
     ;;
 no_stamps) # the kernel gives no time stamps: readings of this process do, wider and as right, and the report says so
     compile no_stamps.so fixtures/no_stamps.c -shared -fPIC -ldl
-    on_hosts run env LD_PRELOAD="$PWD/no_stamps.so" "$gnomon" run "$program" $ok
+    GNOMON_TEST_PRELOAD="$PWD/no_stamps.so" on_hosts run "$gnomon" run "$program" $ok
     same_output run
     compared run
     clocks run "d['h1']['narrowed'] == 0" || fail "stamps that nobody gave were used"

@@ -44,7 +44,7 @@ doctor)
     modules=$(ls "$BUILD"/lib*/gnomon/libgnomon-transport.*.so 2>/dev/null | sed 's/.*transport\.\(.*\)\.so/"\1"/' | paste -sd,)
     finding "gnomon sync by several" "f['fine'] == bool([$modules]) and all(m in f['detail'] for m in [$modules])" ||
         fail "what sync needs under mpirun"
-    mkdir bin && cp "$gnomon" bin/ # alone, without its libraries
+    mkdir -p bin lib/gnomon && cp "$gnomon" bin/ && cp "$BUILD/lib/gnomon/gnomon-commands" lib/gnomon/ # without libraries
     { bin/gnomon doctor || :; } | grep -q '^note .*libgnomon-transport.*one process only' || fail "nothing is missing"
     finding "tick counter" 'f["facts"]["hz"] > 1e6 and f["facts"]["granularity_ticks"] >= 1' || fail "no counter"
     GNOMON_COUNTER=monotonic_raw finding "tick counter" \

@@ -94,6 +94,41 @@ not_found)
     grep -q does_not_exist "$work/run.err" || fail "the message does not name it"
     [ -z "$(ls)" ] || fail "something was left: $(ls)"
     ;;
+other_root) # a program with another root, as in a container: the agent is outside. Copies, never mounts: they are removed
+    [ "$(id -u)" = 0 ] || skip "not root"
+    mkdir -p "$work/root/bin"
+    cp -L "$(command -v sh)" "$work/root/bin/sh"
+    for file in $(ldd "$(command -v sh)" | grep -o '/[^ ]*'); do
+        mkdir -p "$work/root$(dirname "$file")" && cp -L "$file" "$work/root$file"
+    done
+    run hidden "$gnomon" run chroot "$work/root" /bin/sh -c 'echo hello; exit 5' # libgnomon.so cannot be seen there
+    [ "$status" = 5 ] || fail "exit status $status"
+    [ "$(cat "$work/hidden.out")" = hello ] || fail "other output"
+    wait_for_report hidden
+    grep -q 'no MPI was seen' "$work/hidden.err" || fail "it does not say that nothing was seen"
+    library=$(readlink -f "$BUILD/lib/gnomon/libgnomon.so")
+    mkdir -p "$work/root$(dirname "$library")" && cp "$library" "$work/root$library"
+    for file in $(ldd "$library" | grep -o '/[^ ]*'); do # every glibc has these
+        mkdir -p "$work/root$(dirname "$file")" && cp -L "$file" "$work/root$file"
+    done
+    run seen "$gnomon" run chroot "$work/root" /bin/sh -c 'echo hello; exit 5'
+    [ "$status" = 5 ] || fail "exit status $status"
+    grep -q 'cannot be preloaded' "$work/hidden.err" || fail "ld.so says nothing of a library that is not there"
+    ! grep -q 'cannot be preloaded' "$work/seen.err" || fail "it was not preloaded"
+    ;;
+waiting) # for a host that has not finished: that is told after a second, and the report comes all the same
+    printf '#!/bin/sh\n"%s" ok\nfor parts in gnomon-*/parts; do mkdir -p "$parts/another.open"; done\n' "$program" >wrapper.sh
+    chmod +x wrapper.sh
+    (for _ in $(seq 300); do
+        grep -q 'its profile is being finished' "$work/run.err" 2>/dev/null && break
+        sleep 0.1
+    done
+    rmdir gnomon-*/parts/another.open gnomon-*/parts) &
+    run run "$gnomon" run -- "$MPIRUN" -n 2 ./wrapper.sh
+    wait
+    grep -q 'its profile is being finished' "$work/run.err" || fail "nothing was told"
+    measured run 2
+    ;;
 spaces) # in the names of program, folder and library
     mkdir "a b" && cp "$program" "a b/my program" && cp -r "$BUILD/bin" "$BUILD/lib" "a b/"
     cd "a b"

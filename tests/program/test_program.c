@@ -2,6 +2,7 @@
  * Truth comes from two sides that know nothing of each other: fixtures run and print the return addresses of
  * their calls; their sources carry MARK comments, whose line numbers are read here.
  */
+#include "program/modules.h"
 #include "program/names.h"
 #include "program/program.h"
 
@@ -455,6 +456,80 @@ static void test_truncated(void **state)
         name, test, NULL, NULL, name                                                                         \
     }
 
+/* ---- what is kept from one question for the next ---- */
+
+struct question {
+    unsigned long from, to;
+};
+
+/* Up to `max` pairs of the run's events, spread over all. */
+static size_t choose_questions(const struct run *run, struct question *questions, size_t max)
+{
+    size_t pairs = run->count * run->count, step = pairs / max + 1, count = 0;
+    for (size_t i = 0; i < pairs && count < max; i += step)
+        questions[count++] =
+            (struct question){run->events[i / run->count].offset, run->events[i % run->count].offset};
+    return count;
+}
+
+static void assert_same_place(const struct gn_place *a, const struct gn_place *b)
+{
+    assert_int_equal(a->line, b->line);
+    assert_int_equal(a->inlined, b->inlined);
+    assert_int_equal(!a->function, !b->function);
+    assert_int_equal(!a->file, !b->file);
+    if (a->function)
+        assert_string_equal(a->function, b->function);
+    if (a->file)
+        assert_string_equal(a->file, b->file);
+}
+
+/* Asked of a module that knows nothing yet, and of one that was asked all the others before. */
+static void assert_same_answers(struct gn_program *fresh, struct gn_program *asked, const struct question *q)
+{
+    struct gn_place a = {0}, b = {0}, as[PLACES_MAX], bs[PLACES_MAX];
+    int found = gn_program_between(fresh, q->from, q->to, &a);
+    assert_int_equal(gn_program_between(asked, q->from, q->to, &b), found);
+    if (found)
+        assert_same_place(&a, &b);
+    size_t count = gn_program_places(fresh, q->from - 1, as, PLACES_MAX, NULL);
+    assert_int_equal(gn_program_places(asked, q->from - 1, bs, PLACES_MAX, NULL), count);
+    for (size_t i = 0; i < count; i++)
+        assert_same_place(&as[i], &bs[i]);
+}
+
+static void test_answers_do_not_depend_on_earlier_questions(void **state)
+{
+    enum { QUESTIONS = 100 };
+    static struct question questions[QUESTIONS];
+    struct run *run = run_fixture(*state);
+    size_t count = choose_questions(run, questions, QUESTIONS);
+    for (size_t turn = 0; turn < 3; turn++) /* forwards, backwards, and when all has been asked twice */
+        for (size_t n = 0; n < count; n++) {
+            const struct question *q = &questions[turn == 1 ? count - 1 - n : n];
+            struct gn_program *fresh = NULL;
+            assert_int_equal(gn_program_open(&fresh, run->events[0].module, NULL, 0, NULL), 0);
+            assert_same_answers(fresh, run->program, q);
+            gn_program_close(fresh);
+        }
+    end_run(run);
+}
+
+static void test_modules_are_opened_once(void **state)
+{
+    (void)state;
+    static const uint8_t other_id[20] = {1};
+    const char *path = FIXTURES "/fixture_host";
+    struct gn_modules *modules = gn_modules_new();
+    const struct gn_opened_module *first = gn_modules_get(modules, path, NULL, 0);
+    assert_non_null(first->program);
+    assert_ptr_equal(gn_modules_get(modules, path, NULL, 0), first);
+    assert_ptr_not_equal(gn_modules_get(modules, path, other_id, sizeof other_id), first);
+    assert_null(gn_modules_get(modules, path, other_id, sizeof other_id)->program);
+    assert_null(gn_modules_get(modules, "", NULL, 0)->program);
+    gn_modules_free(modules);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -480,6 +555,8 @@ int main(void)
         cmocka_unit_test(test_symbol_bomb),
         cmocka_unit_test(test_open_errors),
         cmocka_unit_test(test_build_id),
+        cmocka_unit_test(test_modules_are_opened_once),
+        cmocka_unit_test_prestate(test_answers_do_not_depend_on_earlier_questions, "flow_O2_pie"),
         cmocka_unit_test_prestate(test_truncated, "flow_O2_pie"),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,14 @@ uint32_t test_call_around(uint32_t activity, void (*inside)(void *), void *argum
 void test_region(const char *name, bool begin);
 void test_switch(bool on);
 
-/* The frame address that the last test_call had: what stands for the stack pointer in the memo. *//* The frame address that the last test_call had. */
+/* The frame address that the last test_call had: what stands for the stack pointer in the memo. */ /* The
+                                                                                                       frame
+                                                                                                       address
+                                                                                                       that
+                                                                                                       the
+                                                                                                       last
+                                                                                                       test_call
+                                                                                                       had. */
 extern __thread const void *test_last_frame;
 
 /* Location 0 of gn_segment. */

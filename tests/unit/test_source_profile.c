@@ -89,7 +89,7 @@ static void ranks_agree_on_lines(void **state)
     assert_int_equal(gn_profile_create(&db, ":memory:", &err), 0);
     add_rank(db, make_rank(0));
     add_rank(db, make_rank(1));
-    assert_int_equal(gn_profile_resolve(db, &err), 0);
+    assert_int_equal(gn_profile_resolve(db, NULL, NULL, &err), 0);
     assert_int_equal(gn_sql_value(db, 0, "SELECT count(*) FROM callpath", ""), 3);
     assert_int_equal(gn_sql_value(db, 0, "SELECT count(*) FROM module WHERE build_id = 'python'", ""), 1);
     assert_int_equal(gn_summarise(db, GN_BY_ACTIVITY, false, &summary, &err), 0);
