@@ -23,7 +23,9 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/gnomon-test.XXXXXX")
 mkdir "$work/cwd" "$work/tmp"
 export TMPDIR=$work/tmp
 cd "$work/cwd"
-trap 'code=$?; cd /; umount "$work/cwd" 2>/dev/null || :; rm -rf "$work" || :; exit $code' EXIT
+# What is still mounted below is somebody else's files: then nothing is removed.
+trap 'code=$?; cd /; umount "$work/cwd" 2>/dev/null || :; grep -qF " $work/" /proc/self/mounts || rm -rf "$work" || :
+    exit $code' EXIT
 
 fail() {
     echo "FAILED: $*"
