@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What measuring costs, against the same program run without it.
 
-    bench.py BUILD_DIR [--quick] [--real] [--only calls|paths|parts|real|size|trace|order|files|sync|processes|scaling|clock|fits|frames|whatif] [--rounds N] [--json FILE]
+    bench.py BUILD_DIR [--quick] [--real] [--only calls|paths|parts|neighbours|real|size|trace|order|files|sync|processes|scaling|clock|fits|frames|whatif] [--rounds N] [--json FILE]
 
 Everything is compared in pairs: what is compared runs in turn, round after round, differences and ratios are
 taken within a round, and their median is quoted with the smallest and the largest. bench/README.md says how to
@@ -22,12 +22,15 @@ import tempfile
 import time
 
 AIM_NS = 60  # added per MPI call, at the median, with call paths
-SECTIONS = ["calls", "paths", "parts", "real", "size", "trace", "order", "files", "sync", "processes", "scaling", "clock", "fits", "frames", "whatif"]
+SECTIONS = ["calls", "paths", "parts", "neighbours", "real", "size", "trace", "order", "files", "sync", "processes", "scaling", "clock", "fits", "frames", "whatif"]
 # Beyond two readings of the clock, by what the name of a pattern of bench/paths begins with; ns per call.
 PATH_AIMS_NS = {"1 path": 30, "2 paths": 50, "3 ": 50, "4 paths": 50, "16 paths": 90, "64 paths": 90, "64 function": 90,
                 "alloca": 90, "random VLA": 90, "recursion": 90, "40 frames": 250, "first time": 2000, "full table": 100,
                 "C++, 1 path": 30, "C++, 64": 90, "Fortran 2008, 1 path": 30, "Fortran 2008, 64": 90}
 PATH_BUILDS = {"paths": "-O2", "paths_fp": "-O2 -fno-omit-frame-pointer", "paths_o0": "-O0"}
+NEIGHBOURS_RANKS = 8
+NEIGHBOURS_AIM = 0.015  # processor time added, of a program that makes a call every 20 us of it
+OWN_COST_AIM = 0.2      # own cost as reported against what pairing says
 TRACE_AIM = {"seconds": 0.197, "bytes": 51e6}  # for a million events
 FLAVOURS = ["openmpi", "mpich"]
 VARIANTS = ["bare", "empty", "clock", "gnomon", "trace"]
@@ -403,6 +406,69 @@ def bench_parts(runner, options):
     table([[name] + [f"{p[q]:.1f}" for q in ["median", "q1", "q3", "min"]] for name, p in parts.items()],
           ["part", "median", "q1", "q3", "min"])
     return parts
+
+
+# ---- a program with many paths ----
+
+FACTS = re.compile(r"(\w+) (-?[\d.]+(?:e[+-]?\d+)?)")
+
+
+def run_neighbours(runner, variant, flavour, ranks, *arguments):
+    """What bench/neighbours prints, and processor time of everything that mpirun waited for; with gnomon the report's cost, too."""
+    before = children_s()
+    command = [runner.path("bench", f"neighbours.{flavour}"), *map(str, arguments)]
+    output, _, where = runner.run(variant, flavour, ranks, command)
+    facts = {name: float(value) for name, value in FACTS.findall(output)} | {"children_s": children_s() - before}
+    return facts | ({"cost": runner.report(where)["cost"]} if variant == "gnomon" else {})
+
+
+def own_cost_rows(runner, flavour, rounds):
+    """One rank: nobody waits for anybody, and pairs of blocks of one process say what a call costs."""
+    rows = []
+    for work, steps, every in [(20, 4000, "all in the cache"), (1000, 600, "20 us of work between calls")]:
+        pairs = [[run_neighbours(runner, v, flavour, 1, steps, work, "paired") for v in ["bare", "gnomon"]] for _ in range(rounds)]
+        added = spread([with_it["added_ns"] for _, with_it in pairs])
+        said = spread([with_it["cost"]["ns_per_call"] for _, with_it in pairs])
+        ratio = statistics.median(w["cost"]["ns_per_call"] / w["added_ns"] for _, w in pairs if w["added_ns"] > 0)
+        rows.append([f"{flavour}, {every}", shown(spread([bare["added_ns"] for bare, _ in pairs]), "{:.0f}", "+"),
+                     shown(added, "{:.0f}", "+"), shown(said, "{:.0f}"), f"{ratio:.2f}"])
+    return rows
+
+
+def many_ranks(runner, flavour, rounds):
+    """Bare and with gnomon in turn. Everything is of the steps, by the program's own clocks, but for children_s."""
+    runs = {"bare": [], "gnomon": []}
+    for turn in range(rounds):
+        for variant in sorted(runs, reverse=turn % 2 == 1):
+            runs[variant].append(run_neighbours(runner, variant, flavour, NEIGHBOURS_RANKS, 200, 1000))
+    pairs = list(zip(runs["bare"], runs["gnomon"]))
+    if any(b["sum"] != g["sum"] for b, g in pairs):
+        raise Failed(f"neighbours.{flavour}: another result with gnomon")
+    return {"pairs": pairs, "bare_cpu_s": spread([b["cpu_s"] for b, _ in pairs])} | {
+        what: spread([100 * (g[what] / b[what] - 1) for b, g in pairs]) for what in ["cpu_s", "elapsed_s", "children_s"]}
+
+
+def bench_neighbours(runner, options):
+    title("A program with many call paths")
+    print(f"  bench/neighbours: three exchanges a step with 26 neighbours through the same functions, waits by index. Processor time\n"
+          "  that a call through MPI_X takes more than one past the tool, in blocks of steps in turn within one process, against\n"
+          f"  what the report says an ordinary call costs. Aim: within {100 * OWN_COST_AIM:.0f} % of each other.\n", flush=True)
+    rounds = min(3, options.rounds)
+    rows = [row for flavour in runner.flavours for row in own_cost_rows(runner, flavour, rounds)]
+    table(rows, ["one rank", "control, ns", "paired, ns", "reported, ns", "reported/paired"])
+    print(f"\n  {NEIGHBOURS_RANKS} ranks on {os.cpu_count()} cores, a call every 20 us of processor time, {rounds} rounds bare and with gnomon in turn. + % of the\n"
+          f"  steps: processor time of all ranks, elapsed time; + % all: processor time with start, end and launcher. Aim: at most\n"
+          f"  {100 * NEIGHBOURS_AIM:.1f} % of processor time, elapsed within what bare runs differ by.\n", flush=True)
+    results, rows = {}, []
+    for flavour in runner.flavours:
+        r = results[flavour] = many_ranks(runner, flavour, rounds)
+        cost = r["pairs"][-1][1]["cost"]
+        elapsed = spread([b["elapsed_s"] for b, _ in r["pairs"]])
+        rows.append([flavour, shown(r["bare_cpu_s"], "{:.2f}"), shown(r["cpu_s"], "{:.1f}", "+"),
+                     f"≤ {100 * NEIGHBOURS_AIM:.1f}", shown(elapsed, "{:.2f}"), shown(r["elapsed_s"], "{:.1f}", "+"),
+                     shown(r["children_s"], "{:.1f}", "+"), f"{100 * cost['share']:.2f} %", f"{cost['ns_per_call']:.0f}"])
+    table(rows, ["", "bare CPU, s", "+ % CPU", "aim", "bare elapsed, s", "+ % elapsed", "+ % all", "own cost said", "ns a call"])
+    return results
 
 
 # ---- real programs ----
