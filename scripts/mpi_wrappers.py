@@ -20,6 +20,7 @@ CLASSES = {
     "irecv": ([], ["source", "tag", "comm", "request"]),
     "recv_init": ([], ["source", "tag", "comm", "request"]),
     "mprobe": ([], ["source", "tag", "comm", "message"]),
+    "iprobe": ([], ["flag"]),
     "improbe": ([], ["source", "tag", "comm", "flag", "message"]),
     "mrecv": (["message", "*status"], ["status"]),
     "imrecv": (["message"], ["request"]),
@@ -37,7 +38,7 @@ CLASSES = {
                  ["outcount", "array_of_indices", "array_of_statuses"]),
     "testsome": (["incount", "array_of_requests", "*array_of_statuses"],
                  ["outcount", "array_of_indices", "array_of_statuses"]),
-    "request_free": (["request"], None),
+    "request_free": (["request"], []),
     "bcast": ([], ["count", "datatype", "root"]),
     "reduce": ([], ["count", "datatype", "root"]),
     "local": ([], ["count", "datatype"]),
@@ -101,8 +102,8 @@ MADE = {
     "win_new": "gn_made_window({binding}, {parent}, {new});",
 }
 
-# What a traced call tells: statements ahead of the real call, after it whatever its result, and after success, in the
-# order in which they are made. {buffers} is a struct gn_buffers of those arguments that say something about its data.
+# What a traced call tells: statements ahead of the real call, after success, and after it whatever its result, which are
+# made first: the end of a collective stands in the call's own record. {buffers} is a struct gn_buffers of those arguments that say something about its data.
 # They are written by hand in src/capture/traced.c and collectives.c.
 TRACES = {
     "collective": ("gn_traced_begin(&call, {op}, {comm}, {root});", [],
@@ -115,7 +116,7 @@ TRACES = {
     "comm_made": (None, ["gn_traced_made_comm(&call, {parent}, {new}, 0);"], None),
     "comm_idup": (None, ["gn_traced_made_comm(&call, {parent}, {new}, {parent});"], None),
     "win_new": ("gn_traced_win_begin(&call, GN_COLLECTIVE_CREATE_HANDLE, GN_NONE);",
-                ["gn_traced_made_window(&call, {parent}, {new});"], "gn_traced_win_end(&call);"),
+                [], "gn_traced_made_window(&call, {parent}, {new}, result);"),
     "win_fence": ("gn_traced_win_begin(&call, GN_COLLECTIVE_BARRIER, gn_window_number({win}));", [],
                   "gn_traced_win_end(&call);"),
     "win_free": (None, ["gn_traced_window_gone(&call);"], "gn_traced_win_end(&call);"),
@@ -252,13 +253,13 @@ def body(call, binding):
     if after is not None:
         given = [convert(kinds[a], a) for a in after]
         lines.append(f"    if (result == 0)\n        gn_after_{AFTER_AS.get(klass, klass)}({', '.join(['&call'] + given)});")
+    if trace_end:
+        lines.append(f"    if (call.traced)\n        {trace_end.format(**words)}")
     if trace_after:
         statements = "\n        ".join(s.format(**words) for s in trace_after)
         lines.append(f"    if (call.traced && result == 0) {{\n        {statements}\n    }}")
     if klass in MADE:
         lines.append(f"    if (!call.traced && result == 0)\n        {MADE[klass].format(**words)}")
-    if trace_end:
-        lines.append(f"    if (call.traced)\n        {trace_end.format(**words)}")
     lines.append("    gn_leave(&call, result);")
     return lines
 

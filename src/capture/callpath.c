@@ -1,34 +1,12 @@
 #include "capture/callpath.h"
 
+#include "capture/lists.h"
 #include "capture/modules.h"
 
-#include <sched.h>
 #include <string.h>
 #include <unwind.h>
 
-enum { SPIN_LIMIT = 1 << 20, TRIE_SLOTS = 2 * GN_MAX_FRAMES };
-
-/* ---- the lock of what threads share: modules[] and frames[] ---- */
-
-static _Atomic int shared_lock;
-
-/* Its owner may have lost the processor, or be stopped: nobody waits for ever. */
-static bool lock_shared(void)
-{
-    for (int spins = 0; spins < SPIN_LIMIT; spins++) {
-        int expected = 0;
-        if (atomic_compare_exchange_weak(&shared_lock, &expected, 1))
-            return true;
-        if (spins > 100)
-            sched_yield();
-    }
-    return false;
-}
-
-static void unlock_shared(void)
-{
-    atomic_store_explicit(&shared_lock, 0, memory_order_release);
-}
+enum { TRIE_SLOTS = 2 * GN_MAX_FRAMES };
 
 /* ---- frames[] ---- */
 
@@ -38,7 +16,7 @@ static uint32_t trie_child(struct gn_tag *segment, uint32_t parent, const struct
                            bool *cut)
 {
     const struct gn_module *module = &segment->modules[frame->module];
-    uint64_t offset = frame->module ? frame->ip - module->base : frame->ip;
+    uint64_t offset = frame->module ? (frame->ip & ~GN_PYTHON_FRAME) - module->base : frame->ip;
     uint64_t key =
         (offset + parent * 0xc2b2ae3d27d4eb4full + ((uint64_t)frame->module << 24)) * 0x9e3779b97f4a7c15ull;
     uint32_t slot = (uint32_t)(key >> 40) & (TRIE_SLOTS - 1u);
@@ -80,6 +58,20 @@ static void trim(struct gn_tag *segment, const struct gn_stack_frame *frames, ui
         ++*first;
 }
 
+/* What runs Python functions: where these are known, it says nothing more. Returns how many frames are left.
+ */
+static uint32_t leave_out_interpreter(const struct gn_tag *segment, struct gn_stack_frame *frames,
+                                      uint32_t count)
+{
+    uint32_t kept = 0;
+    if (!(frames[0].ip & GN_PYTHON_FRAME))
+        return count;
+    for (uint32_t i = 0; i < count; i++)
+        if (segment->modules[frames[i].module].kind != GN_MODULE_INTERPRETER)
+            frames[kept++] = frames[i];
+    return kept;
+}
+
 /* Keeps each procedure once: a second, inner occurrence drops what lies between and takes its place. */
 static uint32_t fold(struct gn_stack_frame *frames, uint32_t first, uint32_t end)
 {
@@ -98,17 +90,18 @@ static uint32_t fold(struct gn_stack_frame *frames, uint32_t first, uint32_t end
 
 uint32_t gn_callpath_find(struct gn_tag *segment, struct gn_stack_frame *frames, uint32_t count, bool *cut)
 {
-    uint32_t first, end = count, path = 0;
+    uint32_t first, end, path = 0;
     *cut = false;
-    if (!lock_shared()) {
+    if (!gn_lists_lock()) {
         *cut = true;
         return 0;
     }
+    end = leave_out_interpreter(segment, frames, count);
     trim(segment, frames, &first, &end);
     uint32_t kept = fold(frames, first, end);
     for (uint32_t i = 0; i < kept; i++)
         path = trie_child(segment, path, &frames[i], cut);
-    unlock_shared();
+    gn_lists_unlock();
     return path;
 }
 
@@ -116,7 +109,7 @@ uint32_t gn_callpath_find(struct gn_tag *segment, struct gn_stack_frame *frames,
 
 bool gn_code_at(struct gn_tag *segment, uintptr_t ip, struct gn_code *code)
 {
-    if (!lock_shared())
+    if (!gn_lists_lock())
         return false;
     code->module = gn_module_at(segment, ip);
     const bool more = GN_GET(segment->module_count) < GN_MAX_MODULES;
@@ -124,7 +117,7 @@ bool gn_code_at(struct gn_tag *segment, uintptr_t ip, struct gn_code *code)
     code->function = 0;
     if (code->module) /* ip belongs to what follows the call; the call itself is just before */
         code->rule = gn_unwind_rule(gn_module_table(code->module), GN_CFI_NATIVE, ip - 1, &code->function);
-    unlock_shared();
+    gn_lists_unlock();
     if (!code->function)
         code->function = ip;
     return true;

@@ -18,17 +18,22 @@
 
 enum { GN_MAX_DEPTH = 256 }; /* frames that a stack is looked at for, from the inside */
 
+/* In the place of a return address: a Python frame, by its index in the segment's sources[]. No address of
+ * code has this bit. */
+#define GN_PYTHON_FRAME (1ull << 63)
+
 /* A frame of a stack. */
 struct gn_stack_frame {
-    uintptr_t ip;       /* return address into it */
-    uintptr_t function; /* where its procedure begins; ip when that is unknown */
+    uintptr_t ip;       /* return address into it, or GN_PYTHON_FRAME | source */
+    uintptr_t function; /* where its procedure begins, or what stands for it; ip when that is unknown */
     uint16_t module;    /* index into the segment's modules[]; 0: none */
     bool folded;        /* set by gn_callpath_find */
 };
 
 /*
- * The path of a stack of count frames, 1 ≤ count ≤ GN_MAX_DEPTH, outermost first, which are rearranged. *cut:
- * frames[] is full, or its lock could not be had: the path is what there was room for.
+ * The path of a stack of count frames, at least one, outermost first, which are rearranged. *cut: frames[] is
+ * full, or its lock could not be had: the path is what there was room for. Where there are Python frames,
+ * those of the interpreter's own code are left out.
  */
 uint32_t gn_callpath_find(struct gn_tag *segment, struct gn_stack_frame *frames, uint32_t count, bool *cut);
 

@@ -54,12 +54,12 @@ static void received(struct gn_call *call, gn_handle comm, const void *status)
     add_bytes(call, (uint64_t)bytes);
     gn_record_received(call->recorder, call->node, gn_world_rank(call->recorder, comm, source),
                        (uint64_t)bytes);
-    if (call->traced) {
-        struct gn_event event = gn_traced_message(call, GN_EVENT_MPI_RECV, gn_comm_number(comm),
-                                                  (uint32_t)source, (uint32_t)gn_status_tag(status));
-        event.bytes_received = (uint64_t)bytes;
-        gn_record_event(call, &event);
-    }
+    if (call->traced)
+        gn_record_note(call, &(struct gn_note){.kind = GN_EVENT_MPI_RECV,
+                                               .comm = gn_known_comm(call->recorder, comm),
+                                               .peer = (uint32_t)source,
+                                               .tag = (uint32_t)gn_status_tag(status),
+                                               .bytes = (uint64_t)bytes});
 }
 
 void gn_after_send(struct gn_call *call, int count, gn_handle type, int dest, int tag, gn_handle comm)
@@ -101,15 +101,25 @@ void gn_after_sendrecv(struct gn_call *call, int count, gn_handle type, int dest
 
 /* ---- requests ---- */
 
+gn_handle gn_new_request(struct gn_call *call, const void *request)
+{
+    gn_handle handle = gn_request_handle(call->binding, request, 0);
+    call->fortran = gn_fortran_learn(call->binding, request, handle);
+    return handle;
+}
+
 bool gn_follow(struct gn_call *call, gn_handle handle, struct gn_request request,
                const struct gn_request_trace *trace, const struct gn_part *parts)
 {
     request.recorder = call->recorder;
     request.node = call->node;
-    bool followed = gn_request_follow(handle, &request, trace, parts);
-    if (!followed)
+    request.since_ticks = call->exit_ticks;
+    request.fortran = call->fortran;
+    enum gn_follow_result result =
+        gn_request_follow(call->recorder->location_index, handle, &request, trace, parts);
+    if (result == GN_NO_ROOM)
         GN_LOST(call->recorder, requests);
-    return followed;
+    return result == GN_FOLLOWED;
 }
 
 void gn_after_isend(struct gn_call *call, int count, gn_handle type, int dest, int tag, gn_handle comm,
@@ -117,21 +127,16 @@ void gn_after_isend(struct gn_call *call, int count, gn_handle type, int dest, i
 {
     if (!sent(call, count, type, dest, comm) || !call->traced)
         return;
-    struct gn_event event =
-        gn_traced_message(call, GN_EVENT_MPI_ISEND, gn_comm_number(comm), (uint32_t)dest, (uint32_t)tag);
-    event.bytes_sent = call->bytes;
-    gn_traced_request(call, gn_request_handle(call->binding, request, 0), GN_SEND, &event,
-                      (struct gn_request_trace){.comm = event.comm});
+    gn_traced_isend(call, comm, dest, tag, gn_new_request(call, request));
 }
 
 /* Follows a receive that is under way from now on. */
 static void follow_receive(struct gn_call *call, gn_handle handle, struct gn_request request,
-                           struct gn_event *event)
+                           struct gn_note *post)
 {
-    struct gn_request_trace trace = {.comm = event->comm};
-    if (call->traced == GN_TRACED)
-        trace.id = event->request = gn_tracer_new_id(&call->recorder->tracer);
-    gn_record_event(call, event);
+    struct gn_request_trace trace = {.comm = post->comm};
+    trace.id = post->request = gn_traced_name(call, false);
+    gn_record_note(call, post);
     gn_follow(call, handle, request, trace.id ? &trace : NULL, NULL);
 }
 
@@ -152,11 +157,11 @@ void gn_after_irecv(struct gn_call *call, int source, int tag, gn_handle comm, v
 {
     if (source == gn_flavour.proc_null)
         return;
-    gn_handle handle = gn_request_handle(call->binding, request, 0);
+    gn_handle handle = gn_new_request(call, request);
     struct gn_request receive = receive_from(call, source, comm, GN_RECEIVE);
-    if (__builtin_expect(call->traced, 0)) {
-        struct gn_event event = gn_traced_posted(call, source, tag, comm);
-        follow_receive(call, handle, receive, &event);
+    if (call->traced) {
+        struct gn_note post = gn_traced_posted(call, source, tag, comm);
+        follow_receive(call, handle, receive, &post);
     } else {
         gn_follow(call, handle, receive, NULL, NULL);
     }
@@ -168,16 +173,22 @@ void gn_after_mprobe(struct gn_call *call, int source, int tag, gn_handle comm, 
 {
     if (!call->traced || source == gn_flavour.proc_null)
         return;
-    struct gn_event event = gn_traced_posted(call, source, tag, comm);
+    struct gn_note post = gn_traced_posted(call, source, tag, comm);
     follow_receive(call, gn_message_handle(call->binding, message_handle, 0),
-                   (struct gn_request){.kind = GN_MESSAGE}, &event);
+                   (struct gn_request){.kind = GN_MESSAGE}, &post);
 }
 
 void gn_after_improbe(struct gn_call *call, int source, int tag, gn_handle comm, const int *flag,
                       void *message_handle)
 {
+    call->idle = !*flag;
     if (*flag)
         gn_after_mprobe(call, source, tag, comm, message_handle);
+}
+
+void gn_after_iprobe(struct gn_call *call, const int *flag)
+{
+    call->idle = !*flag;
 }
 
 void gn_before_imrecv(struct gn_call *call, void *message_handle)
@@ -186,8 +197,9 @@ void gn_before_imrecv(struct gn_call *call, void *message_handle)
     if (!gn_ring_memory)
         return;
     gn_handle handle = gn_message_handle(call->binding, message_handle, 0);
-    int32_t position = gn_request_find(handle);
-    if (position < 0 || gn_request_at(position)->kind != GN_MESSAGE || !gn_request_hold(position, handle))
+    int32_t position = gn_request_find(handle, call->enter_ticks);
+    if (position < 0 || gn_request_at(position)->kind != GN_MESSAGE ||
+        (position = gn_request_take(handle, call->enter_ticks)) < 0)
         return;
     if (gn_request_at(position)->traced) {
         call->id = gn_request_trace_at(position)->id;
@@ -205,8 +217,8 @@ void gn_before_mrecv(struct gn_call *call, void *message_handle, void **status)
 void gn_after_imrecv(struct gn_call *call, void *request)
 {
     struct gn_request_trace trace = {.id = call->id, .comm = call->number};
-    gn_follow(call, gn_request_handle(call->binding, request, 0),
-              (struct gn_request){.comm = 0, .kind = GN_RECEIVE}, call->id ? &trace : NULL, NULL);
+    gn_follow(call, gn_new_request(call, request), (struct gn_request){.comm = 0, .kind = GN_RECEIVE},
+              call->id ? &trace : NULL, NULL);
 }
 
 /* Has no id before it is started. */
@@ -216,16 +228,17 @@ static const struct gn_request_trace *persistent_trace(const struct gn_call *cal
 {
     if (!call->traced)
         return NULL;
-    *trace = (struct gn_request_trace){
-        .comm = gn_comm_number(comm), .peer = (uint32_t)peer, .tag = (uint32_t)tag, .bytes_sent = bytes};
+    *trace = (struct gn_request_trace){.comm = gn_known_comm(call->recorder, comm),
+                                       .peer = (uint32_t)peer,
+                                       .tag = (uint32_t)tag,
+                                       .bytes_sent = bytes};
     return trace;
 }
 
 void gn_after_recv_init(struct gn_call *call, int source, int tag, gn_handle comm, void *request)
 {
     struct gn_request_trace trace;
-    gn_follow(call, gn_request_handle(call->binding, request, 0),
-              receive_from(call, source, comm, GN_PERSISTENT_RECEIVE),
+    gn_follow(call, gn_new_request(call, request), receive_from(call, source, comm, GN_PERSISTENT_RECEIVE),
               persistent_trace(call, comm, source == gn_flavour.any_source ? (int)GN_ANY : source,
                                tag == gn_flavour.any_tag ? (int)GN_ANY : tag, 0, &trace),
               NULL);
@@ -240,13 +253,13 @@ void gn_after_send_init(struct gn_call *call, int count, gn_handle type, int des
         persistent.bytes = bytes_in(call->recorder, count, type);
         persistent.peer = gn_world_rank(call->recorder, comm, dest);
     }
-    gn_follow(call, gn_request_handle(call->binding, request, 0), persistent,
+    gn_follow(call, gn_new_request(call, request), persistent,
               persistent_trace(call, comm, dest, tag, persistent.bytes, &trace), NULL);
 }
 
 static void started(struct gn_call *call, gn_handle handle)
 {
-    int32_t position = gn_request_find(handle);
+    int32_t position = gn_request_find(handle, call->enter_ticks);
     if (position < 0)
         return;
     struct gn_request *request = gn_request_at(position);
@@ -275,7 +288,7 @@ void gn_forget_requests(unsigned binding, int count, const void *requests)
     if (gn_is_closed())
         return;
     for (int i = 0; i < count; i++) {
-        int32_t position = gn_request_find(gn_request_handle(binding, requests, (uint32_t)i));
+        int32_t position = gn_request_take(gn_request_handle(binding, requests, (uint32_t)i), GN_NEWEST);
         if (position >= 0)
             gn_request_drop(position);
     }
@@ -295,7 +308,7 @@ static bool list_space(struct gn_recorder *r, uint32_t count)
     uint32_t capacity = 256;
     while (capacity < count)
         capacity *= 2;
-    size_t each = sizeof(int32_t) + sizeof(gn_handle) + gn_flavour.status_bytes;
+    size_t each = sizeof(gn_handle) + gn_flavour.status_bytes;
     char *memory = mmap(NULL, capacity * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return false;
@@ -304,43 +317,48 @@ static bool list_space(struct gn_recorder *r, uint32_t count)
     r->list.capacity = capacity;
     r->list.handles = (gn_handle *)memory;
     r->list.statuses = memory + capacity * sizeof(gn_handle);
-    r->list.positions = (int32_t *)(r->list.statuses + capacity * gn_flavour.status_bytes);
     return true;
 }
 
-/* Takes hold of the followed requests among the caller's. True when there are any. */
-static bool hold(struct gn_call *call, int count, void *requests)
+/* Keeps what the caller's list was: the library writes into it. False: there is nothing in it, or no room. */
+static bool keep_list(struct gn_call *call, int count, void *requests)
 {
     struct gn_recorder *r = call->recorder;
-    call->list_count = 0;
-    if (count <= 0)
+    if (count <= 0 || !requests) /* MPI has an error for a null pointer */
         return false;
     if (!list_space(r, (uint32_t)count)) {
         GN_LOST(r, requests);
         return false;
     }
     call->requests = requests;
-    call->list_count = (uint32_t)count;
-    for (uint32_t i = 0; i < call->list_count; i++) {
-        gn_handle handle = gn_request_handle(call->binding, requests, i);
-        int32_t position = gn_request_find(handle);
-        if (position >= 0 && !gn_request_hold(position, handle))
-            position = -1;
-        r->list.positions[i] = position;
-        r->list.handles[i] = handle;
-        call->followed += position >= 0;
-    }
-    r->list.held = call->followed ? call->list_count : 0;
-    return call->followed > 0;
+    call->list_count = r->list.kept = (uint32_t)count;
+    r->list.before_ticks = call->enter_ticks;
+    gn_requests_copy(call->binding, requests, (uint32_t)count, r->list.handles);
+    gn_requests_completing(r->location_index, true);
+    return true;
+}
+
+static gn_handle listed(const struct gn_recorder *r, uint32_t i)
+{
+    return gn_request_copied(r->list.handles, i);
+}
+
+static void list_is_settled(struct gn_recorder *r)
+{
+    r->list.kept = 0;
+    gn_requests_completing(r->location_index, false);
 }
 
 void gn_before_request_free(struct gn_call *call, void *request)
 {
-    gn_handle handle = gn_request_handle(call->binding, request, 0);
-    int32_t position = gn_request_find(handle);
-    if (position < 0 || !gn_request_hold(position, handle))
+    keep_list(call, 1, request);
+}
+
+void gn_after_request_free(struct gn_call *call)
+{
+    int32_t position = call->list_count ? gn_request_take(listed(call->recorder, 0), call->enter_ticks) : -1;
+    if (position < 0)
         return;
-    call->exit_ticks = call->enter_ticks;
     gn_traced_end_of_request(call, position, false);
     gn_request_drop(position);
 }
@@ -371,10 +389,12 @@ static bool is_persistent(const struct gn_request *request)
 
 static void completed(struct gn_call *call, uint32_t i, const void *status)
 {
-    struct gn_recorder *r = call->recorder;
-    if (i >= call->list_count || r->list.positions[i] < 0)
+    if (i >= call->list_count)
         return;
-    int32_t position = r->list.positions[i];
+    gn_handle handle = listed(call->recorder, i);
+    int32_t position = gn_request_take(handle, call->enter_ticks);
+    if (position < 0)
+        return;
     struct gn_request *request = gn_request_at(position);
     if (request->kind == GN_RECEIVE || (request->kind == GN_PERSISTENT_RECEIVE && request->active))
         record_completion(call, request, status);
@@ -382,39 +402,43 @@ static void completed(struct gn_call *call, uint32_t i, const void *status)
         gn_traced_completed(call, position, status);
     request->active = 0;
     if (is_persistent(request))
-        gn_request_release(position, r->list.handles[i]);
+        gn_request_release(position, handle);
     else
         gn_request_drop(position);
-    r->list.positions[i] = -1;
-    call->followed--;
 }
 
-void gn_settle_requests(struct gn_call *call)
+/* Of a call that failed, those are over that are no longer in the caller's list. */
+static void settle_failed(struct gn_call *call)
 {
-    struct gn_recorder *r = call->recorder;
     for (uint32_t i = 0; i < call->list_count; i++) {
-        int32_t position = r->list.positions[i];
+        gn_handle handle = listed(call->recorder, i);
+        int32_t position = -1;
+        if (gn_request_handle(call->binding, call->requests, i) != handle)
+            position = gn_request_take(handle, call->enter_ticks);
         if (position < 0)
             continue;
-        if (gn_request_handle(call->binding, call->requests, i) == r->list.handles[i]) {
-            gn_request_release(position, r->list.handles[i]);
-            continue;
-        }
         gn_traced_end_of_request(call, position, false);
         gn_request_drop(position);
     }
-    call->followed = 0;
-    r->list.held = 0;
 }
 
-void gn_drop_held(struct gn_recorder *r)
+void gn_settle_requests(struct gn_call *call, int result)
 {
-    for (uint32_t i = 0; i < r->list.held; i++)
-        if (r->list.positions[i] >= 0) {
-            gn_request_drop(r->list.positions[i]);
-            GN_LOST(r, requests);
-        }
-    r->list.held = 0;
+    if (result != 0)
+        settle_failed(call);
+    list_is_settled(call->recorder);
+}
+
+void gn_drop_kept(struct gn_recorder *r)
+{
+    for (uint32_t i = 0; i < r->list.kept; i++) {
+        int32_t position = gn_request_take(listed(r, i), r->list.before_ticks);
+        if (position < 0)
+            continue;
+        gn_request_drop(position);
+        GN_LOST(r, requests);
+    }
+    list_is_settled(r);
 }
 
 /* Which request of the list completed. Fortran counts from 1, but MPICH's mpi_f08 hands out C's index: where
@@ -426,7 +450,7 @@ static uint32_t which(const struct gn_call *call, int index)
     for (int t = 0; t < 2 && call->binding != GN_C; t++) {
         uint32_t i = (uint32_t)tries[t];
         if (tries[t] >= 0 && i < call->list_count &&
-            gn_request_handle(call->binding, call->requests, i) != call->recorder->list.handles[i])
+            gn_request_handle(call->binding, call->requests, i) != listed(call->recorder, i))
             return i;
     }
     return (uint32_t)(index - base);
@@ -445,62 +469,68 @@ static const void *status_in(const void *statuses, int i)
 
 void gn_before_wait(struct gn_call *call, void *request, void **status)
 {
-    if (hold(call, 1, request))
+    if (keep_list(call, 1, request))
         own_status(call, status);
 }
 
 void gn_after_wait(struct gn_call *call, void *status)
 {
-    if (call->followed)
-        completed(call, 0, status);
+    completed(call, 0, status);
 }
 
 void gn_after_test(struct gn_call *call, const int *flag, void *status)
 {
-    if (call->followed && *flag)
+    if (*flag)
         completed(call, 0, status);
+    else
+        call->idle = true;
 }
 
 void gn_before_waitall(struct gn_call *call, int count, void *requests, void **statuses)
 {
-    if (hold(call, count, requests))
+    if (keep_list(call, count, requests))
         own_statuses(call, statuses);
 }
 
 void gn_after_waitall(struct gn_call *call, void *statuses)
 {
-    for (uint32_t i = 0; call->followed && i < call->list_count; i++)
+    for (uint32_t i = 0; i < call->list_count; i++)
         completed(call, i, status_in(statuses, (int)i));
 }
 
 void gn_after_testall(struct gn_call *call, const int *flag, void *statuses)
 {
-    if (call->followed && *flag)
+    if (*flag)
         gn_after_waitall(call, statuses);
+    else
+        call->idle = true;
 }
 
 void gn_before_waitany(struct gn_call *call, int count, void *requests, void **status)
 {
-    if (hold(call, count, requests))
+    if (keep_list(call, count, requests))
         own_status(call, status);
 }
 
 void gn_after_waitany(struct gn_call *call, const int *index, void *status)
 {
-    if (call->followed && *index != gn_flavour.undefined)
+    if (*index != gn_flavour.undefined)
         completed(call, which(call, *index), status);
 }
 
 void gn_after_testany(struct gn_call *call, const int *flag, const int *index, void *status)
 {
-    if (call->followed && *flag)
+    if (*flag)
         gn_after_waitany(call, index, status);
+    else
+        call->idle = true;
 }
 
 void gn_after_waitsome(struct gn_call *call, const int *outcount, const int *indices, void *statuses)
 {
-    if (!call->followed || *outcount == gn_flavour.undefined)
+    if (*outcount == gn_flavour.undefined)
         return;
+    call->idle = *outcount == 0;
     for (int i = 0; i < *outcount; i++)
         completed(call, which(call, indices[i]), status_in(statuses, i));
 }

@@ -42,6 +42,7 @@ void gn_after_recv(struct gn_call *call, int source, gn_handle comm, void *statu
 void gn_after_irecv(struct gn_call *call, int source, int tag, gn_handle comm, void *request);
 void gn_after_recv_init(struct gn_call *call, int source, int tag, gn_handle comm, void *request);
 void gn_after_mprobe(struct gn_call *call, int source, int tag, gn_handle comm, void *message_handle);
+void gn_after_iprobe(struct gn_call *call, const int *flag);
 void gn_after_improbe(struct gn_call *call, int source, int tag, gn_handle comm, const int *flag,
                       void *message_handle);
 void gn_before_mrecv(struct gn_call *call, void *message_handle, void **status);
@@ -64,6 +65,7 @@ void gn_after_waitany(struct gn_call *call, const int *index, void *status);
 void gn_after_testany(struct gn_call *call, const int *flag, const int *index, void *status);
 void gn_after_waitsome(struct gn_call *call, const int *outcount, const int *indices, void *statuses);
 void gn_before_request_free(struct gn_call *call, void *request);
+void gn_after_request_free(struct gn_call *call);
 void gn_after_cancel(struct gn_call *call);
 
 void gn_after_bcast(struct gn_call *call, int count, gn_handle type, int root);
@@ -98,8 +100,10 @@ void gn_before_comm_free(struct gn_call *call, void *comm);
 void gn_after_comm_free(struct gn_call *call);
 void gn_after_io(struct gn_call *call, int count, gn_handle type);
 
-/* Follows a request that this call has started, to its completion. trace and parts may be NULL. False: there
- * is no room, which is counted. */
+/* The handle of a request that this call has started. */
+gn_handle gn_new_request(struct gn_call *call, const void *request);
+/* Follows a request that this call has started, to its completion. trace and parts may be NULL. False: it is
+ * shared (capture/requests.h), or there is no room, which is counted. */
 bool gn_follow(struct gn_call *call, gn_handle handle, struct gn_request request,
                const struct gn_request_trace *trace, const struct gn_part *parts);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { SLOTS = 1 << 17, GONE = 1 };
+enum { SLOTS = 1 << 17, GONE = 1, SLOT_COMMS = 1 << 16 /* GN_RING_COMMS, rounded up */ };
 
 /* Handles and their numbers: open addressing, with marks where a handle is gone and the search goes on. */
 struct handles {
@@ -16,9 +16,10 @@ struct handles {
     uint32_t used; /* slots that are not empty */
 };
 
-/* A list of members, and how many communicators and windows with these members were made. */
+/* A list of members, as ranges (image/recorder_ring.h), and how many communicators and windows with these
+ * members were made. */
 struct members {
-    uint32_t first, count, others;
+    uint32_t first, ranges, others;
     uint32_t comms, windows;
 };
 
@@ -26,10 +27,11 @@ struct tables {
     struct handles comms, windows;
     struct members lists[GN_RING_COMMS];
     uint32_t list_count;
-    uint32_t list_slots[2 * GN_RING_COMMS]; /* by hash of the words, index + 1 */
-    uint32_t list_of[GN_RING_COMMS];        /* by number of a communicator */
-    int32_t ranks[GN_RING_WORDS];           /* 0, 1, 2, … as far as they were needed */
+    uint32_t list_slots[2 * SLOT_COMMS]; /* by hash of the words, index + 1 */
+    uint32_t list_of[GN_RING_COMMS];     /* by number of a communicator */
+    int32_t ranks[GN_RING_WORDS];        /* 0, 1, 2, … as far as they were needed */
     uint32_t rank_count;
+    int32_t translated[GN_RING_WORDS]; /* working space */
 };
 
 static struct tables *tables;
@@ -102,34 +104,34 @@ static void forget(struct handles *handles, gn_handle handle)
 
 /* ---- members ---- */
 
-static uint64_t hash_words(const uint32_t *words, uint32_t count, uint32_t others)
+static uint64_t hash_words(const uint32_t *words, uint32_t ranges, uint32_t others)
 {
-    uint64_t hash = ((uint64_t)count << 32 | others) * 0x9e3779b97f4a7c15ull;
-    for (uint32_t i = 0; i < count + others; i++)
+    uint64_t hash = ((uint64_t)ranges << 32 | others) * 0x9e3779b97f4a7c15ull;
+    for (uint32_t i = 0; i < 2 * (ranges + others); i++)
         hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ull;
     return hash ^ hash >> 29;
 }
 
-static bool same(const struct members *list, const uint32_t *words, uint32_t count, uint32_t others)
+static bool same(const struct members *list, const uint32_t *words, uint32_t ranges, uint32_t others)
 {
-    return list->count == count && list->others == others &&
-           memcmp(&gn_ring_memory->words[list->first], words, (count + others) * sizeof *words) == 0;
+    return list->ranges == ranges && list->others == others &&
+           memcmp(&gn_ring_memory->words[list->first], words, 2 * (ranges + others) * sizeof *words) == 0;
 }
 
 /* The list of what stands at the end of words[]; a new one if it is not there yet. GN_NONE: no room. */
-static uint32_t list_of_new_words(uint32_t count, uint32_t others)
+static uint32_t list_of_new_words(uint32_t ranges, uint32_t others)
 {
-    const uint32_t mask = 2 * GN_RING_COMMS - 1;
+    const uint32_t mask = 2 * SLOT_COMMS - 1;
     uint32_t first = GN_GET(gn_ring_memory->word_count);
     const uint32_t *words = &gn_ring_memory->words[first];
-    uint32_t slot = (uint32_t)hash_words(words, count, others) & mask;
+    uint32_t slot = (uint32_t)hash_words(words, ranges, others) & mask;
     for (; tables->list_slots[slot]; slot = (slot + 1) & mask)
-        if (same(&tables->lists[tables->list_slots[slot] - 1], words, count, others))
+        if (same(&tables->lists[tables->list_slots[slot] - 1], words, ranges, others))
             return tables->list_slots[slot] - 1;
     if (tables->list_count == GN_RING_COMMS)
         return GN_NONE;
-    tables->lists[tables->list_count] = (struct members){.first = first, .count = count, .others = others};
-    GN_PUBLISH(gn_ring_memory->word_count, first + count + others);
+    tables->lists[tables->list_count] = (struct members){.first = first, .ranges = ranges, .others = others};
+    GN_PUBLISH(gn_ring_memory->word_count, first + 2 * (ranges + others));
     tables->list_slots[slot] = ++tables->list_count;
     return tables->list_count - 1;
 }
@@ -139,18 +141,33 @@ static bool room_for(uint64_t words)
     return words <= GN_RING_WORDS - GN_GET(gn_ring_memory->word_count);
 }
 
-/* Appends the world ranks of a group to words[], `after` words behind their end, and frees it. Their number,
- * or -1 when one is not of this world. */
+static uint32_t write_ranges(uint32_t *words, const int32_t *ranks, int count)
+{
+    uint32_t ranges = 0;
+    for (int i = 0; i < count; i++)
+        if (ranges > 0 && (uint32_t)ranks[i] == words[2 * ranges - 2] + words[2 * ranges - 1]) {
+            words[2 * ranges - 1]++;
+        } else {
+            words[2 * ranges] = (uint32_t)ranks[i];
+            words[2 * ranges + 1] = 1;
+            ranges++;
+        }
+    return ranges;
+}
+
+/* Appends the world ranks of a group to words[], `after` ranges behind their end, and frees it. How many
+ * ranges, or -1 when a member is not of this world. */
 static int64_t append_group(gn_handle group, uint32_t after)
 {
     int size = 0;
     int64_t result = -1;
     GN_PMPI(Group_size, (gn_handle, int *))(group, &size);
-    if (size > 0 && room_for((uint64_t)size + after)) {
+    if (size > 0 && size <= GN_RING_WORDS && room_for(2 * ((uint64_t)size + after))) {
         for (; tables->rank_count < (uint32_t)size; tables->rank_count++)
             tables->ranks[tables->rank_count] = (int32_t)tables->rank_count;
-        int *to = (int *)&gn_ring_memory->words[GN_GET(gn_ring_memory->word_count) + after];
-        result = gn_translate_to_world(group, size, tables->ranks, to) ? size : -1;
+        uint32_t *to = &gn_ring_memory->words[GN_GET(gn_ring_memory->word_count) + 2 * after];
+        if (gn_translate_to_world(group, size, tables->ranks, tables->translated))
+            result = write_ranges(to, tables->translated, size);
     }
     GN_PMPI(Group_free, (gn_handle *))(&group);
     return result;
@@ -162,12 +179,12 @@ static uint32_t list_of_comm(gn_handle comm)
     int inter = 0;
     GN_PMPI(Comm_test_inter, (gn_handle, int *))(comm, &inter);
     GN_PMPI(Comm_group, (gn_handle, gn_handle *))(comm, &group);
-    int64_t count = append_group(group, 0), others = 0;
-    if (inter && count > 0) {
+    int64_t ranges = append_group(group, 0), others = 0;
+    if (inter && ranges > 0) {
         GN_PMPI(Comm_remote_group, (gn_handle, gn_handle *))(comm, &group);
-        others = append_group(group, (uint32_t)count);
+        others = append_group(group, (uint32_t)ranges);
     }
-    return count < 0 || others < 0 ? GN_NONE : list_of_new_words((uint32_t)count, (uint32_t)others);
+    return ranges < 0 || others < 0 ? GN_NONE : list_of_new_words((uint32_t)ranges, (uint32_t)others);
 }
 
 /* ---- communicators and windows ---- */
@@ -181,9 +198,9 @@ static uint32_t add_comm(uint32_t list, uint32_t parent, const char *name)
     }
     struct members *members = &tables->lists[list];
     struct gn_ring_comm *comm = &gn_ring_memory->comms[number];
-    comm->first_member = members->first;
-    comm->member_count = members->count;
-    comm->other_count = members->others;
+    comm->first_word = members->first;
+    comm->ranges = members->ranges;
+    comm->other_ranges = members->others;
     comm->instance = members->comms++;
     comm->parent = members->others ? GN_NONE : parent; /* the two sides come from different ones */
     strncpy(comm->name, name, sizeof comm->name - 1);
@@ -194,13 +211,13 @@ static uint32_t add_comm(uint32_t list, uint32_t parent, const char *name)
 
 void gn_comms_begin(int rank, int size)
 {
-    if (!gn_ring_memory || size <= 0 || !room_for((uint64_t)size + 1))
+    if (!gn_ring_memory || size <= 0)
         return;
     pthread_mutex_lock(&lock);
-    for (int i = 0; i < size; i++)
-        gn_ring_memory->words[i] = (uint32_t)i;
-    add_comm(list_of_new_words((uint32_t)size, 0), GN_NONE, "MPI_COMM_WORLD");
-    gn_ring_memory->words[GN_GET(gn_ring_memory->word_count)] = (uint32_t)rank;
+    memcpy(gn_ring_memory->words, (uint32_t[]){0, (uint32_t)size}, 2 * sizeof(uint32_t));
+    add_comm(list_of_new_words(1, 0), GN_NONE, "MPI_COMM_WORLD");
+    memcpy(&gn_ring_memory->words[GN_GET(gn_ring_memory->word_count)], (uint32_t[]){(uint32_t)rank, 1},
+           2 * sizeof(uint32_t));
     add_comm(list_of_new_words(1, 0), GN_NONE, "MPI_COMM_SELF");
     remember(&tables->comms, gn_flavour.comm_world & gn_flavour.handle_mask, 0);
     remember(&tables->comms, gn_flavour.comm_self & gn_flavour.handle_mask, 1);
@@ -227,6 +244,7 @@ uint32_t gn_comm_define(gn_handle comm, gn_handle parent, gn_handle like)
     uint32_t list = like ? same_as == GN_NONE ? GN_NONE : tables->list_of[same_as] : list_of_comm(comm);
     uint32_t number = add_comm(list, parent ? gn_comm_number(parent) : GN_NONE, "");
     remember(&tables->comms, comm, number);
+    atomic_fetch_add_explicit(&gn_era, 1, memory_order_relaxed); /* it may be known as one without a number */
     pthread_mutex_unlock(&lock);
     return number;
 }

@@ -1,6 +1,6 @@
 /*
  * capture/comms — numbers for the communicators and windows of a traced process, and who their members are
- * (event/ring.h: comms[], windows[]).
+ * (image/recorder_ring.h: comms[], windows[]).
  *
  * A communicator gets its number when it is made, in recorded calls and others: the count of those with the
  * same members must be the same in all of them. Handles that were not seen coming (MPI_Comm_get_parent, what

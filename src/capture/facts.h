@@ -18,6 +18,11 @@ uint32_t gn_world_rank_of_window(struct gn_recorder *recorder, gn_handle win, in
 /* World ranks of n ranks of a group. False when one is outside of this world. */
 bool gn_translate_to_world(gn_handle group, int n, const int *ranks, int *world_ranks);
 
+/* Number of a communicator (capture/comms.h). Never asks MPI. */
+uint32_t gn_known_comm(struct gn_recorder *recorder, gn_handle comm);
+/* Own rank in a communicator that exists, and whether it is an intercommunicator. */
+int gn_known_rank(struct gn_recorder *recorder, gn_handle comm, bool *inter);
+
 int gn_comm_rank(gn_handle comm);
 int gn_comm_size(gn_handle comm); /* of the own group */
 /* Ranks this one sends to in an all-to-all on comm: its size, or the remote size. */
@@ -36,6 +41,21 @@ gn_handle gn_message_handle(unsigned binding, const void *array, uint32_t i);
 gn_handle gn_win_handle(unsigned binding, const void *array, uint32_t i);
 gn_handle gn_type_handle(unsigned binding, const void *array, uint32_t i);
 gn_handle gn_comm_handle(unsigned binding, const void *array, uint32_t i);
+
+/*
+ * A list of requests as it is before a call that completes some of them, in C's form. Where handles are
+ * pointers, Fortran's are numbers that the library translates, and only as long as the request lives; so they
+ * have to be translated ahead of the call, all of them, and those we have seen coming are kept in a table.
+ */
+void gn_requests_copy(unsigned binding, const void *array, uint32_t count, gn_handle *copy);
+static inline gn_handle gn_request_copied(const gn_handle *copy, uint32_t i)
+{
+    return gn_flavour.handle_bytes == sizeof(int) ? ((const uint32_t *)copy)[i] : copy[i];
+}
+/* The Fortran number of a request that is started, plus 1, to be forgotten when it is over; 0: it has none
+ * that would be kept. */
+uint32_t gn_fortran_learn(unsigned binding, const void *request, gn_handle handle);
+void gn_fortran_forget(uint32_t number);
 
 /* Of a status of either flavour; Fortran's is the same memory. */
 static inline int gn_status_source(const void *status)

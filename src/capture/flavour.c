@@ -34,6 +34,7 @@ int gn_flavour_find(void)
             gn_flavour.comm_self = (gn_handle)gn_real_object(gn_flavour.self_symbol);
             gn_flavour.comm_null = (gn_handle)gn_real_object(gn_flavour.null_symbol);
             gn_flavour.byte_type = (gn_handle)gn_real_object(gn_flavour.byte_symbol);
+            gn_flavour.request_null = (gn_handle)gn_real_object(gn_flavour.request_null_symbol);
             gn_flavour.errors_return = (gn_handle)gn_real_object(gn_flavour.errors_return_symbol);
         }
         find_sentinels();

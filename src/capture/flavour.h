@@ -15,6 +15,8 @@
 
 #include <stddef.h>
 
+enum { GN_THREAD_MULTIPLE = 3 }; /* of both */
+
 struct gn_sentinels {
     void *status_ignore, *statuses_ignore, *in_place;
 };
@@ -26,6 +28,7 @@ struct gn_flavour {
     const char *byte_symbol;
     const char *self_symbol;
     const char *null_symbol;
+    const char *request_null_symbol;
     const char *errors_return_symbol;
     uintptr_t handle_mask; /* the bits of a handle that mean something */
     size_t handle_bytes;   /* of one handle in an array */
@@ -33,6 +36,7 @@ struct gn_flavour {
     gn_handle comm_self;
     gn_handle comm_null;
     gn_handle byte_type;
+    gn_handle request_null; /* where handles are pointers */
     gn_handle errors_return;
     int proc_null, any_source, any_tag, root, undefined;
     struct gn_sentinels c;

@@ -11,6 +11,7 @@ const struct gn_flavour GN_FLAVOUR_OBJECT = {
     .byte_symbol = "ompi_mpi_byte",
     .self_symbol = "ompi_mpi_comm_self",
     .null_symbol = "ompi_mpi_comm_null",
+    .request_null_symbol = "ompi_request_null",
     .errors_return_symbol = "ompi_mpi_errors_return",
     .handle_mask = ~(uintptr_t)0,
     .direct = {true, true, true},
@@ -53,4 +54,5 @@ _Static_assert(sizeof(MPI_Status) <= sizeof(((struct gn_call *)0)->own_status), 
 _Static_assert(sizeof(MPI_Count) == 8 && sizeof(MPI_Aint) == 8 && sizeof(MPI_Offset) == 8,
                "kind L of mpi_api.txt is 64 bits");
 _Static_assert(sizeof(MPI_Fint) == sizeof(int), "Fortran INTEGER is int");
+_Static_assert((int)MPI_THREAD_MULTIPLE == (int)GN_THREAD_MULTIPLE, "several threads at a time");
 _Static_assert(MPI_SUCCESS == 0, "result 0 is success");

@@ -8,6 +8,7 @@
 #include "capture/classes.h"
 #include "capture/comms.h"
 #include "capture/envoy.h"
+#include "capture/interpreter.h"
 #include "capture/real.h"
 #include "capture/requests.h"
 #include "capture/segment.h"
@@ -152,14 +153,16 @@ static void begin(void)
     }
     take_counter(segment);
     describe(segment);
-    if (traced && gn_segment_take_rings(agent, &gn_ring_memory, reason, sizeof reason) != 0)
-        say("traced", reason);
+    gn_segment_take_rings(agent, &gn_ring_memory, reason, sizeof reason);
     gn_real_resolve_all();
+    gn_interpreter_find();
     if (gn_ring_memory && gn_comms_open() != 0) {
         gn_ring_memory = NULL;
-        say("traced", "no memory for its communicators");
+        snprintf(reason, sizeof reason, "no memory for its communicators");
     }
-    if (gn_requests_open(gn_ring_memory != NULL) != 0 || gn_recorder_open(segment, loaded_ticks) != 0)
+    if (traced && reason[0])
+        say("traced", reason);
+    if (gn_requests_open() != 0 || gn_recorder_open(segment, loaded_ticks) != 0)
         step_aside(segment, "no memory for the recorder");
     GN_SET(segment->startup_cpu_ns, gn_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_cpu_ns);
     GN_PUBLISH(segment->state, GN_STATE_RUNNING);
@@ -178,6 +181,8 @@ static void know_yourself(void)
     GN_PMPI(Get_library_version, (char *, int *))(version, &bytes);
     gn_segment->world = size;
     gn_segment->thread_level = level;
+    if (level < GN_THREAD_MULTIPLE)
+        gn_requests_serial();
     snprintf(gn_segment->library, sizeof gn_segment->library, "%.*s", (int)strcspn(version, ",\n"), version);
     gn_comms_begin(rank, size);
     gn_segment->rank = rank;

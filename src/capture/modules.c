@@ -1,5 +1,7 @@
 #include "capture/modules.h"
 
+#include "capture/interpreter.h"
+
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -76,6 +78,7 @@ static int match(struct dl_phdr_info *info, size_t size, void *argument)
     if (query->address < first || query->address >= end)
         return 0;
     memset(query->module, 0, sizeof *query->module);
+    query->module->kind = gn_interpreter_module(info) ? GN_MODULE_INTERPRETER : GN_MODULE_ELF;
     query->module->base = info->dlpi_addr;
     query->module->first_address = first;
     query->module->end_address = end;
@@ -170,6 +173,25 @@ uint16_t gn_module_at(struct gn_tag *segment, uintptr_t address)
     return (uint16_t)count;
 }
 
+uint16_t gn_module_of_source(struct gn_tag *segment, const char *file)
+{
+    static uint32_t last;
+    const uint32_t count = GN_GET(segment->module_count);
+    if (last && strcmp(segment->modules[last].path, file) == 0)
+        return (uint16_t)last;
+    for (last = 1; last < count; last++)
+        if (segment->modules[last].kind == GN_MODULE_PYTHON && strcmp(segment->modules[last].path, file) == 0)
+            return (uint16_t)last;
+    last = 0;
+    if (count >= GN_MAX_MODULES)
+        return 0;
+    struct gn_module *module = &segment->modules[count];
+    *module = (struct gn_module){.kind = GN_MODULE_PYTHON};
+    strncpy(module->path, file, sizeof module->path - 1);
+    GN_PUBLISH(segment->module_count, count + 1);
+    return (uint16_t)(last = count);
+}
+
 static const char *base_name(const struct gn_module *module)
 {
     const char *slash = strrchr(module->path, '/');
@@ -179,13 +201,15 @@ static const char *base_name(const struct gn_module *module)
 bool gn_module_is_mpi(const struct gn_module *module)
 {
     const char *name = base_name(module);
-    return strncmp(name, "libmpi", 6) == 0 || strncmp(name, "libpmpi", 7) == 0 ||
-           strncmp(name, "libgnomon", 9) == 0; /* between MPICH's Fortran and C entry points */
+    return module->kind != GN_MODULE_PYTHON &&
+           (strncmp(name, "libmpi", 6) == 0 || strncmp(name, "libpmpi", 7) == 0 ||
+            strncmp(name, "libgnomon", 9) == 0); /* between MPICH's Fortran and C entry points */
 }
 
 bool gn_module_is_libc(const struct gn_module *module)
 {
     const char *name = base_name(module);
-    return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-", 5) == 0 ||
-           strncmp(name, "libpthread", 10) == 0 || strncmp(name, "ld-linux", 8) == 0;
+    return module->kind != GN_MODULE_PYTHON &&
+           (strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-", 5) == 0 ||
+            strncmp(name, "libpthread", 10) == 0 || strncmp(name, "ld-linux", 8) == 0);
 }

@@ -11,8 +11,12 @@
 #include <stdbool.h>
 
 /* Index into segment->modules of the module that contains `address`; 0 when there is none (generated
- * code) or the table is full. Called under the lock of capture/callpath. */
+ * code) or the table is full. Called under the lock of capture/lists. */
 uint16_t gn_module_at(struct gn_tag *segment, uintptr_t address);
+
+/* Index of the module that stands for a file in Python's language; 0 when the table is full. Under the same
+ * lock. */
+uint16_t gn_module_of_source(struct gn_tag *segment, const char *file);
 
 /* Where its unwind information is; of module 0 none. */
 const struct gn_unwind_table *gn_module_table(uint16_t module);

@@ -31,6 +31,7 @@ void gn_paths_attach(struct gn_paths *p)
     p->stack_end = !is_main            ? (uintptr_t)pthread_self()
                    : &__libc_stack_end ? (uintptr_t)__libc_stack_end
                                        : UINTPTR_MAX;
+    p->limit = p->stack_end;
     p->base_ip = p->base_sp = 0;
     if (p->count == 0)
         forget(p);
@@ -51,6 +52,16 @@ static uint32_t *find_slot(struct gn_paths *p, uint32_t parent, uintptr_t ip)
     return &p->table[slot];
 }
 
+/* Of a Python frame: nothing leads on from it but the list that it came from. */
+static const struct gn_code *python_code(const struct gn_tag *segment, struct gn_code *code, uintptr_t ip)
+{
+    const struct gn_source_line *source = &segment->sources[ip & ~GN_PYTHON_FRAME];
+    *code = (struct gn_code){.function = GN_PYTHON_FRAME | source->function_of,
+                             .rule = gn_rule_of_kind(GN_RULE_END),
+                             .module = (uint16_t)source->module};
+    return code;
+}
+
 static const struct gn_code *code_of(struct gn_paths *p, struct gn_tag *segment, uintptr_t ip)
 {
     uint32_t slot = (uint32_t)((ip * 0x9e3779b97f4a7c15ull) >> 40) & (GN_CODE_CACHE - 1u);
@@ -63,10 +74,12 @@ static const struct gn_code *code_of(struct gn_paths *p, struct gn_tag *segment,
     return &p->codes[slot].code;
 }
 
-static uint32_t add_node(struct gn_paths *p, struct gn_tag *segment, uint32_t *slot, uint32_t parent,
-                         uintptr_t ip, uintptr_t sp)
+static uint32_t add_node(struct gn_paths *p, struct gn_tag *segment, uint32_t parent, uintptr_t ip,
+                         uintptr_t sp)
 {
-    const struct gn_code *code = code_of(p, segment, ip);
+    struct gn_code of_python;
+    const struct gn_code *code =
+        ip & GN_PYTHON_FRAME ? python_code(segment, &of_python, ip) : code_of(p, segment, ip);
     if (!code || p->count == GN_PATH_NODES)
         return 0;
     uint32_t index = p->count++;
@@ -76,7 +89,6 @@ static uint32_t add_node(struct gn_paths *p, struct gn_tag *segment, uint32_t *s
         p->nodes[index].rule = gn_rule_of_kind(GN_RULE_KEPT);
     p->nodes[index + 1] = (struct gn_path_node){.ip = 0}; /* of the time before everything was forgotten */
     p->ends[index] = (struct gn_path_end){.function = code->function, .module = code->module};
-    *slot = index;
     return index;
 }
 
@@ -97,11 +109,16 @@ uint32_t gn_paths_caller(struct gn_paths *p, struct gn_tag *segment, uint32_t pa
 {
     if (parent && ip == p->nodes[parent].ip && is_run(p, parent))
         return parent;
-    uint32_t *slot = find_slot(p, parent, ip), found = *slot;
+    if (parent && p->nodes[parent + 1].follows && p->nodes[parent + 1].ip == ip)
+        return parent + 1;
+    const bool is_last = parent && parent + 1 == p->count; /* and has no caller yet: no need to look for it */
+    uint32_t *slot = is_last ? NULL : find_slot(p, parent, ip), found = slot ? *slot : 0;
     if (!found) {
         pay(p);
         p->learned++;
-        found = add_node(p, segment, slot, parent, ip, sp);
+        found = add_node(p, segment, parent, ip, sp);
+        if (slot)
+            *slot = found;
     }
     if (parent == 0)
         p->roots[gn_paths_root(ip)] = found;
@@ -120,7 +137,8 @@ static enum gn_walk_outcome walk_slowly(struct gn_paths *p, struct gn_tag *segme
     p->slow++;
     uint32_t count = gn_unwind_slowly(at, p->walked, GN_MAX_DEPTH);
     *node = 0;
-    for (uint32_t i = 0; i < count; i++)
+    const uintptr_t end = at.sp < p->limit ? p->limit : UINTPTR_MAX;
+    for (uint32_t i = 0; i < count && p->walked[i].sp <= end; i++)
         if ((*node = gn_paths_caller(p, segment, *node, p->walked[i].ip, p->walked[i].sp)) == 0)
             return GN_WALK_NO_ROOM;
     return GN_WALK_ENDS;
@@ -173,6 +191,49 @@ uint32_t gn_paths_walk_again(struct gn_paths *p, struct gn_tag *segment, struct 
         outcome = walk(p, segment, &node, at);
     }
     return outcome == GN_WALK_ENDS ? node : 0;
+}
+
+/* ---- Python ---- */
+
+/* The Python frames that were read, after the C frames up to `node`. */
+static uint32_t add_python(struct gn_paths *p, struct gn_tag *segment, uint32_t node)
+{
+    for (uint32_t i = 0; i < p->python.count && node; i++) {
+        const uintptr_t ip = GN_PYTHON_FRAME | p->python.sources[i];
+        const struct gn_path_node *here = &p->nodes[node];
+        if (here[1].ip == ip && here[1].follows)
+            node++;
+        else if (p->nodes[here->child].ip == ip)
+            node = here->child;
+        else
+            node = gn_paths_caller(p, segment, node, ip, 0);
+    }
+    return node;
+}
+
+/* Costs of what is looked up in full are the walk's. */
+static void read_python(struct gn_paths *p, struct gn_tag *segment, struct gn_registers at)
+{
+    p->python.paid_since = 0;
+    gn_python_read(&p->python, segment);
+    if (p->python.boundary <= at.sp) /* on another stack, a signal's: not to be compared */
+        p->python.count = 0;
+    if (!p->paid_since)
+        p->paid_since = p->python.paid_since;
+}
+
+uint32_t gn_paths_walk_python(struct gn_paths *p, struct gn_tag *segment, struct gn_registers at)
+{
+    read_python(p, segment, at);
+    if (p->python.count && p->python.boundary < p->stack_end)
+        p->limit = p->python.boundary;
+    uint32_t end = gn_paths_walk_c(p, segment, at), node = add_python(p, segment, end);
+    if (end && !node && p->count == GN_PATH_NODES) {
+        forget(p);
+        node = add_python(p, segment, gn_paths_walk_c(p, segment, at));
+    }
+    p->limit = p->stack_end;
+    return node;
 }
 
 uint32_t gn_paths_path(struct gn_paths *p, struct gn_tag *segment, uint32_t node, bool *cut)

@@ -23,6 +23,10 @@
  * as their thread runs. So a walk that comes to the innermost of them, known by address and stack pointer, is
  * at its end.
  *
+ * Where the thread runs Python (capture/python), the walk ends at the interpreter's loop, and the Python
+ * frames follow as nodes of their own, from the innermost outwards: ip is GN_PYTHON_FRAME and what the frame
+ * shows.
+ *
  * A procedure that calls itself at one place is one node more, however deep it is. When there are
  * GN_PATH_NODES nodes, everything is forgotten, too: memory is bounded, and a program with that many stacks
  * learns them anew now and then.
@@ -31,7 +35,9 @@
 #define GNOMON_CAPTURE_PATHS_H
 
 #include "capture/callpath.h"
+#include "capture/interpreter.h"
 #include "capture/modules.h"
+#include "capture/python.h"
 
 enum { GN_PATH_NODES = 1 << 15, GN_PATH_ROOTS = 1 << 9, GN_CODE_CACHE = 1 << 12 };
 
@@ -58,20 +64,22 @@ struct gn_paths {
     uint32_t era;
     unsigned long long modules_loaded; /* when code outside of them was last looked at */
     uintptr_t stack_end;
+    uintptr_t limit;            /* where walks end: stack_end, or the interpreter's loop */
     uintptr_t base_ip, base_sp; /* the innermost frame of the C library's start-up; 0: not known */
     uint64_t learned, slow;     /* nodes that were new, stacks that the library unwound: ever */
     uint64_t paid_since; /* ticks: since when the present walk takes longer than usual; 0: it does not */
     uint32_t roots[GN_PATH_ROOTS];
     struct gn_path_node nodes[GN_PATH_NODES + 1]; /* the last one stays empty */
     struct gn_path_end ends[GN_PATH_NODES];
-    uint32_t table[2 * GN_PATH_NODES]; /* (parent, ip) → node */
+    uint32_t table[2 * GN_PATH_NODES]; /* (parent, ip) → node, of those that do not follow their parent */
     struct {                           /* by address: for nodes that are new */
         uintptr_t ip;
         struct gn_code code;
     } codes[GN_CODE_CACHE];
     struct gn_registers
         walked[GN_MAX_DEPTH]; /* working space of the slow path: too large for a user's stack */
-    struct gn_stack_frame stack[GN_MAX_DEPTH];
+    struct gn_stack_frame stack[GN_MAX_DEPTH + GN_PYTHON_DEPTH];
+    struct gn_python python;
 };
 
 /* The calling thread takes it over; what is remembered stays. */
@@ -123,7 +131,7 @@ static inline __attribute__((always_inline)) enum gn_walk_outcome
 gn_paths_go(struct gn_paths *paths, struct gn_tag *segment, uint32_t *node, struct gn_registers at)
 {
     const struct gn_path_node *here = &paths->nodes[*node];
-    const uintptr_t end = at.sp < paths->stack_end ? paths->stack_end : UINTPTR_MAX;
+    const uintptr_t end = at.sp < paths->limit ? paths->limit : UINTPTR_MAX;
     enum gn_walk_outcome outcome = GN_WALK_ENDS;
     for (uint32_t depth = 1; depth < GN_MAX_DEPTH; depth++) {
         const uintptr_t sp = at.sp;
@@ -149,6 +157,20 @@ gn_paths_go(struct gn_paths *paths, struct gn_tag *segment, uint32_t *node, stru
     return outcome;
 }
 
+/* gn_paths_walk, of the C stack as far as paths->limit. */
+static inline __attribute__((always_inline)) uint32_t
+gn_paths_walk_c(struct gn_paths *paths, struct gn_tag *segment, struct gn_registers at)
+{
+    uint32_t node = paths->roots[gn_paths_root(at.ip)];
+    if (__builtin_expect(paths->nodes[node].ip == at.ip && paths->era == GN_GET(gn_unload_era), 1) &&
+        __builtin_expect(gn_paths_go(paths, segment, &node, at) == GN_WALK_ENDS, 1))
+        return node;
+    return gn_paths_walk_again(paths, segment, at);
+}
+
+/* gn_paths_walk, in a process with a Python interpreter. */
+uint32_t gn_paths_walk_python(struct gn_paths *paths, struct gn_tag *segment, struct gn_registers at);
+
 /*
  * Walks the calling thread's stack from the frame at `at`, which called a wrapper. Returns the node at its
  * end; 0 when there was no lock to be had (nothing can be said of this call).
@@ -156,11 +178,9 @@ gn_paths_go(struct gn_paths *paths, struct gn_tag *segment, uint32_t *node, stru
 static inline __attribute__((always_inline)) uint32_t
 gn_paths_walk(struct gn_paths *paths, struct gn_tag *segment, struct gn_registers at)
 {
-    uint32_t node = paths->roots[gn_paths_root(at.ip)];
-    if (__builtin_expect(paths->nodes[node].ip == at.ip && paths->era == GN_GET(gn_unload_era), 1) &&
-        __builtin_expect(gn_paths_go(paths, segment, &node, at) == GN_WALK_ENDS, 1))
-        return node;
-    return gn_paths_walk_again(paths, segment, at);
+    if (__builtin_expect(gn_interpreter() != NULL, 0))
+        return gn_paths_walk_python(paths, segment, at);
+    return gn_paths_walk_c(paths, segment, at);
 }
 
 #endif

@@ -7,12 +7,12 @@
  *
  *   gnomon run → agent   GN_HELLO_RUN   "I am about to become the program"  (+ its standard error)
  *   capture    → agent   GN_HELLO_RANK  "MPI_Init was called here"          (reply: + the segment)
- *   capture    → agent   GN_HELLO_TRACE "and I am to be traced"             (reply: + the ring segment)
- *   capture    → agent   GN_MEET        "I can speak for this host"         (reply: + the sheet)
- *   capture    → agent   GN_MET         "its table is filled in"            (or not: text says why)
- *   reader     → agent   GN_ATTACH      "give me the i-th segment"          (reply: + the segment)
- *   reader     → agent   GN_STREAM      "write me the events"               (+ a pipe's or socket's end to
- * write to)
+ *   capture    → agent   GN_HELLO_TRACE "and my recorder?"                  (reply: + the ring segment; text:
+ *                                                                            why it is not traced, if it is
+ * not) capture    → agent   GN_MEET        "I can speak for this host"         (reply: + the sheet) capture
+ * → agent   GN_MET         "its table is filled in"            (or not: text says why) reader     → agent
+ * GN_ATTACH      "give me the i-th segment"          (reply: + the segment) reader     → agent   GN_STREAM
+ * "write me the events"               (+ a pipe's or socket's end to write to)
  */
 #ifndef GNOMON_CAPTURE_PROTOCOL_H
 #define GNOMON_CAPTURE_PROTOCOL_H

@@ -76,7 +76,7 @@ static uint32_t find_node_at(struct gn_recorder *r, uint32_t end, uint32_t activ
 {
     bool cut = true;
     uint32_t path = end ? gn_paths_path(&r->paths, gn_segment, end, &cut) : 0;
-    if (cut)
+    if (cut || r->paths.python.cut)
         GN_LOST(r, paths);
     uint32_t node = find_node(r, activity, path, name);
     if (end && r->paths.ends[end].known) {
@@ -196,15 +196,6 @@ void gn_record_size(struct gn_recorder *r, uint32_t node, uint64_t bytes)
     gn_seq_end(&record->seq);
 }
 
-static void trace_control(struct gn_recorder *r, enum gn_event_kind kind, uint64_t request, uint64_t ticks)
-{
-    if (!r->tracer.ring)
-        return;
-    struct gn_event event = gn_event_bare(kind, r->location_index, ticks);
-    event.request = request;
-    gn_tracer_put(&r->tracer, &event);
-}
-
 /* ---- locations ---- */
 
 static void start_graph(struct gn_recorder *r, uint64_t start_ticks)
@@ -228,18 +219,19 @@ static void start_graph(struct gn_recorder *r, uint64_t start_ticks)
     GN_SET(location->in_use, 1);
     gn_tracer_attach(&r->tracer, r->location_index);
     if (r->location_index == 0)
-        trace_control(r, GN_EVENT_PROGRAM_BEGIN, 0, start_ticks);
+        gn_tracer_control(&r->tracer, GN_EVENT_PROGRAM_BEGIN, start_ticks, 0, 0);
     show(location, 0, 0, start_ticks);
 }
 
 /* The call under way will not come back to its wrapper. */
 static void abandon_call(struct gn_recorder *r, uint64_t ticks)
 {
-    gn_drop_held(r);
+    gn_drop_kept(r);
     GN_LOST(r, calls);
     r->inside = false;
-    if (r->tracer.in_call)
-        gn_tracer_leave(&r->tracer, ticks);
+    struct gn_span span = {GN_GET(r->location->now_ticks), ticks, GN_GET(r->location->now_node)};
+    if (r->tracer.ring)
+        gn_tracer_call(&r->tracer, &span);
 }
 
 /* A location whose thread has ended is free again: programs that make threads over and over keep a bounded
@@ -392,20 +384,15 @@ bool gn_enter(struct gn_call *call, uint32_t activity, void *caller, void *frame
     }
     call->bytes = 0;
     call->messages = 0;
-    call->followed = 0;
+    call->list_count = call->fortran = 0;
     call->node = node_here(r, activity, 0, at);
     if (__builtin_expect(r->paths.paid_since != 0, 0))
         count_paid(call);
     r->inside = true;
     r->inside_from = at;
-    call->traced = GN_UNTRACED;
-    if (r->tracer.ring)
-        call->traced = gn_tracer_enter(&r->tracer, activity, GN_GET(r->location->nodes[call->node].path))
-                           ? GN_TRACED
-                           : GN_DROPPED;
+    call->traced = r->tracer.ring != NULL;
+    call->idle = false;
     call->enter_ticks = gn_ticks();
-    if (call->traced == GN_TRACED)
-        gn_tracer_stamp(&r->tracer, call->enter_ticks);
     show(r->location, call->node, 1, call->enter_ticks);
     return true;
 }
@@ -445,14 +432,24 @@ static void count_sample(struct gn_recorder *r, uint64_t ticks)
     GN_ADD(r->location->sampled_ticks, ticks);
 }
 
+static inline void trace_call(const struct gn_call *call, int result)
+{
+    struct gn_span span = gn_span_of(call);
+    struct gn_tracer *tracer = &call->recorder->tracer;
+    if (call->idle && result == 0 && !tracer->in_call)
+        gn_tracer_poll(tracer, &span);
+    else
+        gn_tracer_call(tracer, &span);
+}
+
 void gn_leave(struct gn_call *call, int result)
 {
     struct gn_recorder *r = call->recorder;
     struct gn_location *location = r->location;
     if (gn_is_closed()) /* a child made inside the call */
         return;
-    if (call->followed)
-        gn_settle_requests(call);
+    if (call->list_count)
+        gn_settle_requests(call, result);
     uint64_t before_ticks = call->exact ? call->enter_ticks - call->begin_ticks + r->owed_ticks : 0;
     pass_edge(r, call->node, call->enter_ticks, call->bytes, call->exact, before_ticks);
     r->owed_ticks = 0;
@@ -466,10 +463,8 @@ void gn_leave(struct gn_call *call, int result)
     gn_seq_end(&node->seq);
     r->previous_node = call->node;
     r->previous_exit_ticks = call->exit_ticks;
-    if (call->traced == GN_TRACED)
-        gn_tracer_leave(&r->tracer, call->exit_ticks);
-    else if (call->traced == GN_DROPPED)
-        gn_tracer_drop(&r->tracer, 1);
+    if (call->traced)
+        trace_call(call, result);
     r->inside = false;
     GN_ADD(location->events, 1);
     show(location, call->node, 0, call->exit_ticks);
@@ -545,8 +540,7 @@ static const uint64_t no_region = UINT64_MAX;
 
 static void trace_region_end(struct gn_recorder *r, uint32_t depth, uint64_t ticks)
 {
-    if (r->regions[depth].traced)
-        gn_tracer_region_end(&r->tracer, r->regions[depth].name, r->regions[depth].path, ticks);
+    gn_tracer_control(&r->tracer, GN_EVENT_REGION_END, ticks, r->regions[depth].path, r->regions[depth].name);
 }
 
 static uint64_t close_region(struct gn_recorder *r, uint32_t name, uint64_t ticks)
@@ -573,8 +567,7 @@ static void open_region(struct gn_recorder *r, uint32_t name, uint32_t path, uin
     }
     r->regions[r->region_depth].name = name;
     r->regions[r->region_depth].path = path;
-    r->regions[r->region_depth].traced =
-        r->tracer.ring && gn_tracer_region_begin(&r->tracer, name, path, ticks);
+    gn_tracer_control(&r->tracer, GN_EVENT_REGION_BEGIN, ticks, path, name);
     r->regions[r->region_depth++].begin_ticks = ticks;
 }
 
@@ -622,11 +615,11 @@ void gn_record_switch(bool on, void *caller, void *frame)
         r->previous_exit_ticks = ticks;
         show(r->location, r->off_node, 1, ticks);
         r->off = true;
-        trace_control(r, GN_EVENT_MEASUREMENT, 0, ticks);
+        gn_tracer_control(&r->tracer, GN_EVENT_MEASUREMENT, ticks, 0, 0);
         return;
     }
     r->off = false;
-    trace_control(r, GN_EVENT_MEASUREMENT, 1, ticks);
+    gn_tracer_control(&r->tracer, GN_EVENT_MEASUREMENT, ticks, 1, 0);
     struct gn_node *record = &r->location->nodes[r->off_node];
     gn_seq_begin(&record->seq);
     pass_node(record, ticks - r->previous_exit_ticks);
@@ -644,8 +637,10 @@ void gn_record_end(uint64_t ticks)
         gn_record_switch(true, GN_CALLER, GN_FRAME);
     while (r->region_depth > 0) /* in the trace what begins also ends */
         trace_region_end(r, --r->region_depth, ticks);
+    if (r->tracer.poll_nodes)
+        gn_tracer_end_polls(&r->tracer);
     if (r->location_index == 0)
-        trace_control(r, GN_EVENT_PROGRAM_END, 0, ticks);
+        gn_tracer_control(&r->tracer, GN_EVENT_PROGRAM_END, ticks, 0, 0);
     pass_edge(r, 1, ticks, 0, false, 0);
     struct gn_node *end = &r->location->nodes[1];
     gn_seq_begin(&end->seq);

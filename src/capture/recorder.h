@@ -25,7 +25,13 @@
 
 typedef uintptr_t gn_handle; /* any MPI handle of either flavour; see flavour.h */
 
-enum { GN_MAX_REGION_DEPTH = 64, GN_TYPE_CACHE = 64, GN_RANK_CACHE = 512, GN_MAX_NEIGHBOURS = 1024 };
+enum {
+    GN_MAX_REGION_DEPTH = 64,
+    GN_TYPE_CACHE = 64,
+    GN_RANK_CACHE = 512,
+    GN_COMM_CACHE = 16,
+    GN_MAX_NEIGHBOURS = 1024
+};
 
 struct gn_recorder;
 
@@ -41,12 +47,13 @@ struct gn_call {
     bool sampled;
     bool exact;      /* timed from begin_ticks on, and its cost booked as it was */
     uint8_t binding; /* enum gn_binding of the entry point */
-    uint8_t traced;  /* enum gn_traced */
-    uint8_t op;      /* enum gn_collective, of a traced window's call */
+    bool traced;     /* there is a ring to write in */
+    bool idle;       /* it tested, and found nothing */
+    uint8_t op;      /* enum gn_collective, of a window's call */
     /* for the classes that follow requests: see requests.h */
-    uint32_t followed; /* requests of the list that we follow and have not settled yet */
-    uint32_t list_count;
-    void *requests; /* the caller's array */
+    uint32_t list_count; /* 0: it completes no requests */
+    uint32_t fortran;    /* of the request that it has started: struct gn_request */
+    void *requests;      /* the caller's array */
     /* for the trace */
     uint64_t id;             /* of the message that a matched probe found */
     uint32_t number;         /* of a communicator or window that the call is about */
@@ -79,11 +86,10 @@ bool gn_enter(struct gn_call *call, uint32_t activity, void *caller, void *frame
 /* Ends it. result is the call's return code; 0 is success. */
 void gn_leave(struct gn_call *call, int result);
 
-/* Requests held by a completion call that did not complete (or failed) are followed on. In classes.c; called
- * by gn_leave. */
-void gn_settle_requests(struct gn_call *call);
-/* Requests held by a call that was left by a jump are followed no more. In classes.c. */
-void gn_drop_held(struct gn_recorder *recorder);
+/* Ends a completion call with that result. In classes.c; called by gn_leave. */
+void gn_settle_requests(struct gn_call *call, int result);
+/* Requests in the list of a call that was left by a jump are followed no more. In classes.c. */
+void gn_drop_kept(struct gn_recorder *recorder);
 
 /* Adds messages to or from `peer` (rank in MPI_COMM_WORLD or GN_PEER_OUTSIDE) at a node of this location. */
 void gn_record_sent(struct gn_recorder *recorder, uint32_t node, uint32_t peer, uint64_t bytes);
@@ -99,8 +105,14 @@ void gn_record_region(const char *name, bool begin, void *caller, void *frame);
 void gn_record_switch(bool on, void *caller, void *frame);
 void gn_record_end(uint64_t ticks);
 
-/* An event of the call under way, if the run is traced and the call was not dropped. */
+/* Something that the call under way did. */
 static inline void gn_record_event(struct gn_call *call, const struct gn_event *event);
+/* Cores that do not share their counter may make a call end before it began. */
+static inline struct gn_span gn_span_of(const struct gn_call *call)
+{
+    uint64_t exit_ticks = call->exit_ticks > call->enter_ticks ? call->exit_ticks : call->enter_ticks;
+    return (struct gn_span){call->enter_ticks, exit_ticks, call->node};
+}
 
 /* Counts in the location of this call. */
 #define GN_LOST(recorder, what) GN_ADD((recorder)->location->lost_##what, 1)
@@ -117,6 +129,13 @@ struct gn_rank_entry {
     gn_handle comm;
     int32_t rank;
     uint32_t world;
+};
+
+struct gn_comm_entry {
+    gn_handle comm; /* 0: none */
+    uint32_t number;
+    int rank;   /* own; -1: the library was not asked yet */
+    bool inter; /* likewise */
 };
 
 /* Neighbours in a process topology: ranks, MPI_PROC_NULL among them. */
@@ -150,12 +169,12 @@ struct gn_recorder {
     uint32_t regions_beyond; /* begun deeper than the stack keeps */
     struct {
         uint32_t name, path;
-        bool traced;
         uint64_t begin_ticks;
     } regions[GN_MAX_REGION_DEPTH];
     uint32_t era;
     struct gn_type_entry types[GN_TYPE_CACHE];
     struct gn_rank_entry ranks[GN_RANK_CACHE];
+    struct gn_comm_entry comms[GN_COMM_CACHE];
     uint32_t next_edge[GN_MAX_NODES];      /* the edge last taken from each node */
     uint32_t last_peer[GN_MAX_NODES];      /* the peer record last used at each node */
     uint32_t node_table[2 * GN_MAX_NODES]; /* open addressing, index + 1 */
@@ -163,9 +182,9 @@ struct gn_recorder {
     uint32_t peer_table[2 * GN_MAX_PEERS];
     struct { /* working space for request lists, mapped at first need and grown */
         uint32_t capacity;
-        uint32_t held;      /* length of the list while a call holds requests of it */
-        int32_t *positions; /* of the caller's requests in the table of followed ones, -1: not followed */
-        gn_handle *handles;
+        uint64_t before_ticks; /* when that call began */
+        uint32_t kept;         /* length of the list of the call under way */
+        gn_handle *handles;    /* that list, as gn_requests_copy has it */
         char *statuses;
     } list;
     struct gn_neighbours neighbours; /* working space for neighbourhood collectives */
@@ -175,10 +194,16 @@ struct gn_recorder {
 
 static inline void gn_record_event(struct gn_call *call, const struct gn_event *event)
 {
-    if (call->traced == GN_TRACED)
-        gn_tracer_put(&call->recorder->tracer, event);
-    else if (call->traced == GN_DROPPED)
-        gn_tracer_drop(&call->recorder->tracer, 1);
+    struct gn_span span = gn_span_of(call);
+    if (call->traced)
+        gn_tracer_put(&call->recorder->tracer, &span, event);
+}
+
+static inline void gn_record_note(struct gn_call *call, const struct gn_note *note)
+{
+    struct gn_span span = gn_span_of(call);
+    if (call->traced)
+        gn_tracer_note(&call->recorder->tracer, &span, note);
 }
 
 #endif

@@ -1,20 +1,28 @@
 #include "capture/requests.h"
 
+#include "capture/facts.h"
+
 #include <string.h>
 #include <sys/mman.h>
 
 enum { LINE = 8, LINES = 8192, BUSY = 1 };
 
 struct table {
-    _Atomic uintptr_t keys[LINES][LINE];
+    _Alignas(64) gn_shared64 keys[LINES][LINE]; /* handles */
     struct gn_request requests[LINES][LINE];
 };
 static struct table *table;
-static struct { /* when the run is traced */
+static struct {
     struct gn_request_trace requests[LINES * LINE];
     struct gn_part parts[LINES * LINE][GN_REQUEST_PARTS];
 } * traces;
 static _Atomic uint32_t displaced; /* insertions that went to their second line, ever */
+static _Atomic uint32_t doubled;   /* that found their handle followed already, ever */
+static bool serial;
+static struct {
+    _Alignas(64) gn_shared32 inside;
+} completing[GN_MAX_LOCATIONS];
+static _Atomic uint32_t completing_end; /* the highest location that ever was, plus 1 */
 
 static void *take(size_t bytes)
 {
@@ -23,12 +31,11 @@ static void *take(size_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-int gn_requests_open(bool traced)
+int gn_requests_open(void)
 {
     table = take(sizeof *table);
-    if (traced)
-        traces = take(sizeof *traces);
-    return table && (traces || !traced) ? 0 : -1;
+    traces = take(sizeof *traces);
+    return table && traces ? 0 : -1;
 }
 
 static uint32_t line_of(gn_handle handle)
@@ -41,59 +48,169 @@ static uint32_t second_line(uint32_t line)
     return (line * 5u + 1u) & (LINES - 1u);
 }
 
+static bool claim_key(gn_shared64 *key)
+{
+    uint64_t expected = 0;
+    if (GN_GET(*key) != 0)
+        return false;
+    if (!serial)
+        return atomic_compare_exchange_strong(key, &expected, BUSY);
+    GN_SET(*key, BUSY);
+    return true;
+}
+
 static int32_t claim(uint32_t line)
 {
-    for (uint32_t i = 0; i < LINE; i++) {
-        uintptr_t expected = 0;
-        if (GN_GET(table->keys[line][i]) == 0 &&
-            atomic_compare_exchange_strong(&table->keys[line][i], &expected, BUSY))
+    for (uint32_t i = 0; i < LINE; i++)
+        if (claim_key(&table->keys[line][i]))
             return (int32_t)(line * LINE + i);
-    }
     return -1;
 }
 
-bool gn_request_follow(gn_handle handle, const struct gn_request *request,
-                       const struct gn_request_trace *trace, const struct gn_part *parts)
+void gn_requests_serial(void)
 {
-    if (handle <= BUSY)
-        return false;
-    uint32_t line = line_of(handle);
-    int32_t position = gn_request_find(handle);
-    /* found: its end was not seen; the handle has been given out again */
-    if (position < 0 || !gn_request_hold(position, handle))
-        position = claim(line);
-    if (position < 0) {
-        position = claim(second_line(line));
-        atomic_fetch_add_explicit(&displaced, 1, memory_order_relaxed);
+    serial = true;
+}
+
+void gn_requests_completing(uint32_t location, bool inside)
+{
+    if (serial || location >= GN_MAX_LOCATIONS)
+        return;
+    uint32_t end = GN_GET(completing_end);
+    while (__builtin_expect(end <= location, 0) &&
+           !atomic_compare_exchange_weak(&completing_end, &end, location + 1))
+        ;
+    GN_PUBLISH(completing[location].inside, inside); /* after what was taken is gone */
+}
+
+static bool others_complete(uint32_t location)
+{
+    uint32_t end = serial ? 0 : GN_OBSERVE(completing_end);
+    for (uint32_t i = 0; i < end; i++)
+        if (i != location && GN_OBSERVE(completing[i].inside))
+            return true;
+    return false;
+}
+
+static gn_shared64 *key_at(int32_t position)
+{
+    return &table->keys[position / LINE][position % LINE];
+}
+
+static void set_key(int32_t position, uint64_t key)
+{
+    GN_PUBLISH(*key_at(position), key);
+}
+
+static bool hold(int32_t position, gn_handle handle)
+{
+    uint64_t expected = handle;
+    if (!serial)
+        return atomic_compare_exchange_strong(key_at(position), &expected, BUSY);
+    set_key(position, BUSY);
+    return true;
+}
+
+/* Where an entry of this handle was left behind; -1: it is not left behind (rule 1). */
+static int32_t replace(gn_handle handle, bool others)
+{
+    int32_t position, other;
+    if (others) {
+        atomic_fetch_add_explicit(&doubled, 1, memory_order_relaxed);
+        return -1;
     }
-    if (position < 0)
-        return false;
+    position = gn_request_take(handle, GN_NEWEST); /* what was being completed is gone by now */
+    while (GN_GET(doubled) && (other = gn_request_take(handle, GN_NEWEST)) >= 0)
+        gn_request_drop(other);
+    return position;
+}
+
+static bool may_share(uint8_t kind)
+{
+    return kind >= GN_SEND && kind != GN_MESSAGE;
+}
+
+static void fill(int32_t position, const struct gn_request *request, const struct gn_request_trace *trace,
+                 const struct gn_part *parts)
+{
     *gn_request_at(position) = *request;
     gn_request_at(position)->traced = trace != NULL;
     if (trace)
         *gn_request_trace_at(position) = *trace;
     if (parts)
         memcpy(gn_request_parts_at(position), parts, trace->parts * sizeof *parts);
-    gn_request_release(position, handle);
-    return true;
 }
 
-static int32_t find_in(uint32_t line, gn_handle handle)
+enum gn_follow_result gn_request_follow(uint32_t location, gn_handle handle, const struct gn_request *request,
+                                        const struct gn_request_trace *trace, const struct gn_part *parts)
 {
-    for (uint32_t i = 0; i < LINE; i++)
-        if (GN_OBSERVE(table->keys[line][i]) == handle)
-            return (int32_t)(line * LINE + i);
-    return -1;
+    if (handle <= BUSY)
+        return GN_NO_ROOM;
+    int32_t position = gn_request_find(handle, GN_NEWEST);
+    if (__builtin_expect(position >= 0, 0)) {
+        bool others = others_complete(location);
+        if (!others && may_share(request->kind) && may_share(gn_request_at(position)->kind) &&
+            gn_request_find(handle, GN_NEWEST) >= 0)
+            return GN_SHARED;
+        position = replace(handle, others);
+    }
+    uint32_t line = line_of(handle);
+    if (position < 0)
+        position = claim(line);
+    if (position < 0) {
+        position = claim(second_line(line));
+        atomic_fetch_add_explicit(&displaced, 1, memory_order_relaxed);
+    }
+    if (position < 0)
+        return GN_NO_ROOM;
+    fill(position, request, trace, parts);
+    set_key(position, handle);
+    return GN_FOLLOWED;
 }
 
-int32_t gn_request_find(gn_handle handle)
+static uint64_t since(int32_t position)
+{
+    return __atomic_load_n(&gn_request_at(position)->since_ticks, __ATOMIC_RELAXED);
+}
+
+struct found {
+    int32_t position;
+    uint64_t since_ticks; /* as it was seen: the entry may be another one by now */
+};
+
+/* The newer one of `best` and what is in the line. */
+static struct found find_in(uint32_t line, gn_handle handle, uint64_t before_ticks, struct found best)
+{
+    for (uint32_t i = 0; i < LINE; i++) {
+        if (GN_OBSERVE(table->keys[line][i]) != handle)
+            continue;
+        int32_t position = (int32_t)(line * LINE + i);
+        if (__builtin_expect(GN_GET(doubled) == 0, 1))
+            return (struct found){position, 0};
+        uint64_t ticks = since(position);
+        if (ticks <= before_ticks && (best.position < 0 || ticks > best.since_ticks))
+            best = (struct found){position, ticks};
+    }
+    return best;
+}
+
+int32_t gn_request_find(gn_handle handle, uint64_t before_ticks)
 {
     if (handle <= BUSY) /* our own marks; no library's handle */
         return -1;
     uint32_t line = line_of(handle);
-    int32_t position = find_in(line, handle);
-    if (position < 0 && __builtin_expect(GN_GET(displaced) != 0, 0))
-        position = find_in(second_line(line), handle);
+    struct found found = find_in(line, handle, before_ticks, (struct found){-1, 0});
+    if (__builtin_expect(GN_GET(displaced) != 0, 0) && (found.position < 0 || GN_GET(doubled)))
+        found = find_in(second_line(line), handle, before_ticks, found);
+    return found.position;
+}
+
+int32_t gn_request_take(gn_handle handle, uint64_t before_ticks)
+{
+    int32_t position;
+    do
+        position = gn_request_find(handle, before_ticks);
+    while (position >= 0 && !hold(position, handle)); /* another thread's: it may be one of several */
     return position;
 }
 
@@ -112,22 +229,6 @@ struct gn_part *gn_request_parts_at(int32_t position)
     return traces->parts[position];
 }
 
-static void set_key(int32_t position, uintptr_t key)
-{
-    GN_PUBLISH(table->keys[position / LINE][position % LINE], key);
-}
-
-/* Shared handles are only followed when the run is traced; any other is one thread's to complete. */
-bool gn_request_hold(int32_t position, gn_handle handle)
-{
-    uintptr_t expected = handle;
-    if (traces)
-        return atomic_compare_exchange_strong(&table->keys[position / LINE][position % LINE], &expected,
-                                              BUSY);
-    set_key(position, BUSY);
-    return true;
-}
-
 void gn_request_release(int32_t position, gn_handle handle)
 {
     set_key(position, handle);
@@ -135,13 +236,15 @@ void gn_request_release(int32_t position, gn_handle handle)
 
 void gn_request_drop(int32_t position)
 {
+    const struct gn_request *request = gn_request_at(position);
+    if (__builtin_expect(request->fortran != 0, 0))
+        gn_fortran_forget(request->fortran - 1);
     set_key(position, 0);
 }
 
 void gn_requests_lose_comm(gn_handle comm)
 {
     for (int32_t position = 0; position < LINES * LINE; position++)
-        if (GN_OBSERVE(table->keys[position / LINE][position % LINE]) &&
-            gn_request_at(position)->comm == comm)
+        if (GN_OBSERVE(*key_at(position)) && gn_request_at(position)->comm == comm)
             gn_request_at(position)->comm = 0;
 }

@@ -1,22 +1,37 @@
 /*
- * capture/requests — the requests whose completion tells something: nonblocking receives (source and size are
- * known then), persistent ones, and when the run is traced all others too.
+ * capture/requests — the requests under way: of a nonblocking receive, source and size are known when it
+ * completes; of all, which call completed them.
  *
  * One table for the process, because any thread may complete any request. No lock: 8 keys share a cache line,
  * a look-up reads one line (two when the first was full at insertion), insertion claims a free key by
- * compare-and-swap, removal stores zero. While a completion call holds a request, its key is "busy": the MPI
- * library may give the same handle out again inside the call, and that one is a new request.
+ * compare-and-swap, removal stores zero.
  *
- *   free ──follow──► followed ──hold (before Wait/Test)──► busy ──done──► free (persistent: followed)
- *                        ▲                                   └─not yet──► followed
- *                        └───────────────────────────────────────┘
+ * Calls that wait or test look requests up after the library has answered, and only those that it has
+ * completed: a call that tests a thousand requests and completes none looks up none. The handle alone tells
+ * which request it was, and here lies the difficulty: from the moment in which the library completes a
+ * request to our look-up, it may have given the same handle to a request that another thread starts and
+ * follows.
+ *
+ *   free ──follow──► followed ──take (after Wait/Test)──► busy ──drop──► free
+ *                       ▲                                   │
+ *                       └──────── release (persistent) ─────┘
+ *
+ *   1. While another thread is in a call that completes requests (gn_requests_completing), a handle that is
+ *      followed again gets an entry of its own beside the one that is there: the older one's end may be about
+ *      to be looked up. Of several, a call means the newest that was followed before the call began: the
+ *      program had its handle by then, and a newer one has got it only after this one was complete.
+ *   2. While there is no such thread, an entry under a handle that is given out again is one whose end was
+ *      not seen (it ended in a call that is not ours): the new one replaces it, and all others of its handle.
+ *      Until then it does no harm, because it is not the newest.
+ *
+ * For 1 to hold, the mark has to be seen by whoever gets the handle: it is set before the library is called,
+ * and the library hands the handle from thread to thread.
  */
 #ifndef GNOMON_CAPTURE_REQUESTS_H
 #define GNOMON_CAPTURE_REQUESTS_H
 
 #include "capture/recorder.h"
 
-/* The first three are always followed, the others when the run is traced. */
 enum gn_request_kind {
     GN_RECEIVE,
     GN_PERSISTENT_RECEIVE,
@@ -31,6 +46,7 @@ enum gn_request_kind {
 
 struct gn_request {
     struct gn_recorder *recorder; /* who posted it */
+    uint64_t since_ticks;         /* the call that started it returned */
     gn_handle comm;               /* receive from anybody: to ask who it was; 0 when that is gone */
     uint64_t bytes;               /* persistent send: per start */
     uint32_t node;                /* of the posting call */
@@ -39,7 +55,8 @@ struct gn_request {
     uint8_t active;               /* persistent: started and not completed */
     uint8_t to_null;              /* persistent: the peer is MPI_PROC_NULL */
     uint8_t peer_known;
-    uint8_t traced; /* it has a gn_request_trace */
+    uint8_t traced;   /* it has a gn_request_trace */
+    uint32_t fortran; /* its number in Fortran plus 1, where that is not the handle; 0: none was given */
 };
 
 /* What the events about a request have in common. */
@@ -56,16 +73,29 @@ struct gn_request_trace {
 enum { GN_REQUEST_PARTS = 32 };
 
 /* Takes the table's memory. 0 or -1. */
-int gn_requests_open(bool traced);
+int gn_requests_open(void);
+/* From now on one thread at a time calls MPI (any level but MPI_THREAD_MULTIPLE). */
+void gn_requests_serial(void);
 
-/* Starts following handle. trace and parts (GN_REQUEST_PARTS at most) may be NULL. False when there is no
- * room.
+/* Whether a location is in a call that completes requests: from before the library is called until what it
+ * completed was taken. */
+void gn_requests_completing(uint32_t location, bool inside);
+
+/*
+ * Starts following handle, for location; request->since_ticks says when it was started. trace and parts
+ * (GN_REQUEST_PARTS at most) may be NULL. For small sends (and collectives of one rank) both libraries hand
+ * out one and the same handle, of a request that is complete: which of them a Wait is for cannot be told.
+ * While one of them is followed, the others are not, and over at once.
  */
-bool gn_request_follow(gn_handle handle, const struct gn_request *request,
-                       const struct gn_request_trace *trace, const struct gn_part *parts);
+enum gn_follow_result { GN_NO_ROOM, GN_FOLLOWED, GN_SHARED };
+enum gn_follow_result gn_request_follow(uint32_t location, gn_handle handle, const struct gn_request *request,
+                                        const struct gn_request_trace *trace, const struct gn_part *parts);
 
-/* Position of a followed request, or -1; gn_request_at gives its record. */
-int32_t gn_request_find(gn_handle handle);
+#define GN_NEWEST UINT64_MAX /* before_ticks: of all */
+
+/* Position of the request of that handle that a call means which began at before_ticks, or -1; gn_request_at
+ * gives its record. */
+int32_t gn_request_find(gn_handle handle, uint64_t before_ticks);
 struct gn_request *gn_request_at(int32_t position);
 /* Of a traced one. */
 struct gn_request_trace *gn_request_trace_at(int32_t position);
@@ -74,10 +104,9 @@ struct gn_part *gn_request_parts_at(int32_t position);
 /* A communicator ends: receives from anybody on it can no longer be asked for their peer. */
 void gn_requests_lose_comm(gn_handle comm);
 
-/* False: another thread holds or has completed it. Where the library gives several requests one handle, both
- * may have found it. */
-bool gn_request_hold(int32_t position, gn_handle handle);
-void gn_request_release(int32_t position, gn_handle handle); /* not completed, or persistent */
+/* Finds a request and takes it out of others' reach, to drop it or to release it. -1: it is not followed. */
+int32_t gn_request_take(gn_handle handle, uint64_t before_ticks);
+void gn_request_release(int32_t position, gn_handle handle); /* a persistent one goes on */
 void gn_request_drop(int32_t position);                      /* completed or freed */
 
 #endif

@@ -39,8 +39,9 @@ static bool is_rings(const void *memory, size_t bytes)
 {
     const struct gn_ring_segment *rings = memory;
     return bytes >= sizeof *rings && rings->magic == GN_RING_MAGIC && rings->version == GN_RING_VERSION &&
-           rings->ring_events >= GN_RING_MIN_EVENTS && (rings->ring_events & (rings->ring_events - 1)) == 0 &&
-           gn_ring_segment_bytes(rings->location_capacity, rings->ring_events) <= bytes;
+           rings->ring_records >= GN_RING_MIN_RECORDS &&
+           (rings->ring_records & (rings->ring_records - 1)) == 0 &&
+           gn_ring_segment_bytes(rings->location_capacity, rings->ring_records) <= bytes;
 }
 
 static int map(int descriptor, bool (*is_right)(const void *, size_t), void **segment)
@@ -100,7 +101,9 @@ int gn_segment_take_rings(const char *agent, struct gn_ring_segment **segment, c
     struct gn_message reply = {.magic = 0};
     void *memory;
     int code = take(agent, GN_HELLO_TRACE, is_rings, &memory, &reply, reason, size);
-    if (code == 0)
+    if (code == 0) {
         *segment = memory;
+        snprintf(reason, size, "%s", reply.text);
+    }
     return code;
 }

@@ -6,7 +6,7 @@
 #define GNOMON_CAPTURE_SEGMENT_H
 
 #include "capture/protocol.h"
-#include "event/ring.h"
+#include "image/recorder_ring.h"
 #include "graph/tag.h"
 
 #include <stdbool.h>
@@ -19,7 +19,8 @@
 int gn_segment_take(const char *agent, struct gn_tag **segment, bool *several, char *reason,
                     unsigned long size);
 
-/* The same for the segment that a traced process's events go into; asked for after the other one. */
+/* The same for the recorder; asked for after the other one. reason says why it is not traced: empty, it is.
+ */
 int gn_segment_take_rings(const char *agent, struct gn_ring_segment **segment, char *reason,
                           unsigned long size);
 

@@ -18,29 +18,45 @@ struct gn_event gn_traced_message(const struct gn_call *call, enum gn_event_kind
 
 void gn_traced_sent(struct gn_call *call, gn_handle comm, int dest, int tag, uint64_t bytes)
 {
-    struct gn_event event =
-        gn_traced_message(call, GN_EVENT_MPI_SEND, gn_comm_number(comm), (uint32_t)dest, (uint32_t)tag);
-    event.bytes_sent = bytes;
-    gn_record_event(call, &event);
+    gn_record_note(call, &(struct gn_note){.kind = GN_EVENT_MPI_SEND,
+                                           .comm = gn_known_comm(call->recorder, comm),
+                                           .peer = (uint32_t)dest,
+                                           .tag = (uint32_t)tag,
+                                           .bytes = bytes});
 }
 
-struct gn_event gn_traced_posted(const struct gn_call *call, int source, int tag, gn_handle comm)
+struct gn_note gn_traced_posted(const struct gn_call *call, int source, int tag, gn_handle comm)
 {
-    return gn_traced_message(call, GN_EVENT_MPI_IRECV_REQUEST, gn_comm_number(comm),
-                             source == gn_flavour.any_source ? GN_ANY : (uint32_t)source,
-                             tag == gn_flavour.any_tag ? GN_ANY : (uint32_t)tag);
+    return (struct gn_note){.kind = GN_EVENT_MPI_IRECV_REQUEST,
+                            .comm = gn_known_comm(call->recorder, comm),
+                            .peer = source == gn_flavour.any_source ? GN_ANY : (uint32_t)source,
+                            .tag = tag == gn_flavour.any_tag ? GN_ANY : (uint32_t)tag};
 }
 
 void gn_traced_arrived(struct gn_call *call, uint64_t id, uint32_t comm, const void *status, uint64_t bytes)
 {
-    struct gn_event event = gn_traced_message(
-        call, GN_EVENT_MPI_IRECV, comm, (uint32_t)gn_status_source(status), (uint32_t)gn_status_tag(status));
-    event.request = id;
-    event.bytes_received = bytes;
-    gn_record_event(call, &event);
+    gn_record_note(call, &(struct gn_note){.kind = GN_EVENT_MPI_IRECV,
+                                           .comm = comm,
+                                           .peer = (uint32_t)gn_status_source(status),
+                                           .tag = (uint32_t)gn_status_tag(status),
+                                           .request = id,
+                                           .bytes = bytes});
 }
 
 /* ---- requests ---- */
+
+uint64_t gn_traced_name(struct gn_call *call, bool alone)
+{
+    struct gn_span span = gn_span_of(call);
+    return call->traced ? gn_tracer_next_name(&call->recorder->tracer, &span, alone) : 0;
+}
+
+void gn_traced_lost(struct gn_call *call, uint32_t events)
+{
+    struct gn_event event = gn_event_bare(GN_EVENT_LOST, call->recorder->location_index, call->exit_ticks);
+    event.request = events;
+    gn_record_event(call, &event);
+}
 
 void gn_traced_parts(struct gn_call *call, uint32_t comm, const struct gn_part *parts, uint32_t count,
                      uint64_t first_id)
@@ -66,14 +82,20 @@ static void trace_completion(struct gn_call *call, uint8_t kind, const struct gn
                              const struct gn_part *parts)
 {
     static const enum gn_event_kind kinds[] = {
-        [GN_PERSISTENT_SEND] = GN_EVENT_MPI_ISEND_COMPLETE,
-        [GN_SEND] = GN_EVENT_MPI_ISEND_COMPLETE,
         [GN_COLLECTIVE] = GN_EVENT_NBC_COMPLETE,
         [GN_ONE_SIDED] = GN_EVENT_RMA_COMPLETE,
         [GN_FILE] = GN_EVENT_IO_COMPLETE,
     };
     if (kind == GN_NEIGHBOURS) {
         gn_traced_parts(call, trace->comm, parts, trace->parts, trace->id);
+        return;
+    }
+    if (kind == GN_SEND || kind == GN_PERSISTENT_SEND) {
+        gn_record_note(call, &(struct gn_note){.kind = GN_EVENT_MPI_ISEND_COMPLETE,
+                                               .comm = GN_NONE,
+                                               .peer = GN_NONE,
+                                               .tag = GN_NONE,
+                                               .request = trace->id});
         return;
     }
     struct gn_event event = completion(call, kinds[kind], trace);
@@ -90,36 +112,33 @@ static void trace_completion(struct gn_call *call, uint8_t kind, const struct gn
     gn_record_event(call, &event);
 }
 
-/* For small sends (and collectives of one rank) both libraries hand out one and the same handle, of a request
- * that is complete: which of them a Wait is for cannot be told. While one of them is followed, the others are
- * over at once. */
-static bool is_shared(gn_handle handle)
-{
-    int32_t position = gn_request_find(handle);
-    if (position < 0)
-        return false;
-    uint8_t kind = gn_request_at(position)->kind;
-    return kind >= GN_SEND && kind != GN_MESSAGE;
-}
-
 static void follow_to_the_end(struct gn_call *call, gn_handle handle, enum gn_request_kind kind,
                               const struct gn_request_trace *trace, const struct gn_part *parts)
 {
-    if (is_shared(handle) || !gn_follow(call, handle, (struct gn_request){.kind = kind}, trace, parts))
+    if (!gn_follow(call, handle, (struct gn_request){.kind = kind}, trace, parts))
         trace_completion(call, kind, trace, parts);
 }
 
 void gn_traced_request(struct gn_call *call, gn_handle handle, enum gn_request_kind kind,
                        const struct gn_event *start, struct gn_request_trace trace)
 {
-    if (call->traced != GN_TRACED) {
-        gn_record_event(call, start);
-        return;
-    }
     struct gn_event event = *start;
-    trace.id = event.request = gn_tracer_new_id(&call->recorder->tracer);
+    trace.id = event.request = gn_traced_name(call, false);
     gn_record_event(call, &event);
     follow_to_the_end(call, handle, kind, &trace, NULL);
+}
+
+void gn_traced_isend(struct gn_call *call, gn_handle comm, int dest, int tag, gn_handle handle)
+{
+    struct gn_note note = {.kind = GN_EVENT_MPI_ISEND,
+                           .comm = gn_known_comm(call->recorder, comm),
+                           .peer = (uint32_t)dest,
+                           .tag = (uint32_t)tag,
+                           .request = gn_traced_name(call, false),
+                           .bytes = call->bytes};
+    gn_record_note(call, &note);
+    follow_to_the_end(call, handle, GN_SEND,
+                      &(struct gn_request_trace){.id = note.request, .comm = note.comm}, NULL);
 }
 
 void gn_traced_parts_later(struct gn_call *call, gn_handle handle, uint32_t comm, const struct gn_part *parts,
@@ -128,16 +147,14 @@ void gn_traced_parts_later(struct gn_call *call, gn_handle handle, uint32_t comm
     struct gn_request_trace trace = {.comm = comm, .parts = count};
     if (count > GN_REQUEST_PARTS)
         trace.parts = GN_REQUEST_PARTS;
-    if (call->traced != GN_TRACED)
-        trace.parts = 0;
     if (count > trace.parts)
-        gn_tracer_drop(&call->recorder->tracer, count - trace.parts);
+        gn_traced_lost(call, count - trace.parts);
     if (trace.parts == 0)
         return;
     for (uint32_t i = 0; i < trace.parts; i++) {
         struct gn_event event =
             gn_traced_message(call, GN_EVENT_MPI_IRECV_REQUEST, comm, parts[i].peer, GN_TAG_NEIGHBOUR);
-        event.request = gn_tracer_new_id(&call->recorder->tracer);
+        event.request = gn_traced_name(call, true);
         trace.id = i == 0 ? event.request : trace.id;
         gn_record_event(call, &event);
     }
@@ -150,8 +167,7 @@ void gn_traced_started(struct gn_call *call, const struct gn_request *request, s
     struct gn_event event = gn_traced_message(call, receive ? GN_EVENT_MPI_IRECV_REQUEST : GN_EVENT_MPI_ISEND,
                                               trace->comm, trace->peer, trace->tag);
     event.bytes_sent = trace->bytes_sent;
-    trace->id = call->traced == GN_TRACED ? gn_tracer_new_id(&call->recorder->tracer) : 0;
-    event.request = trace->id;
+    event.request = trace->id = gn_traced_name(call, false);
     gn_record_event(call, &event);
 }
 
@@ -191,12 +207,18 @@ void gn_traced_completed(struct gn_call *call, int32_t position, const void *sta
 
 /* ---- one-sided, files, communicators ---- */
 
-static void trace_window(struct gn_call *call, enum gn_event_kind kind, uint32_t window, uint64_t ticks)
+static struct gn_event window_event(const struct gn_call *call, enum gn_event_kind kind, uint32_t window)
 {
-    struct gn_event event = gn_event_bare(kind, call->recorder->location_index, ticks);
+    struct gn_event event = gn_event_bare(kind, call->recorder->location_index, call->exit_ticks);
     event.comm = window;
     if (kind == GN_EVENT_RMA_COLLECTIVE_BEGIN || kind == GN_EVENT_RMA_COLLECTIVE_END)
         event.op = call->op;
+    return event;
+}
+
+static void trace_window(struct gn_call *call, enum gn_event_kind kind, uint32_t window)
+{
+    struct gn_event event = window_event(call, kind, window);
     gn_record_event(call, &event);
 }
 
@@ -204,12 +226,14 @@ void gn_traced_win_begin(struct gn_call *call, uint8_t op, uint32_t window)
 {
     call->op = op;
     call->number = window;
-    trace_window(call, GN_EVENT_RMA_COLLECTIVE_BEGIN, window, call->enter_ticks);
+    struct gn_event event = window_event(call, GN_EVENT_RMA_COLLECTIVE_BEGIN, window);
+    if (call->traced)
+        gn_tracer_begin(&call->recorder->tracer, call->enter_ticks, &event);
 }
 
 void gn_traced_win_end(struct gn_call *call)
 {
-    trace_window(call, GN_EVENT_RMA_COLLECTIVE_END, call->number, call->exit_ticks);
+    trace_window(call, GN_EVENT_RMA_COLLECTIVE_END, call->number);
 }
 
 uint32_t gn_made_window(unsigned binding, gn_handle comm, const void *window)
@@ -218,20 +242,23 @@ uint32_t gn_made_window(unsigned binding, gn_handle comm, const void *window)
                                              : gn_window_define(gn_win_handle(binding, window, 0), comm);
 }
 
-void gn_traced_made_window(struct gn_call *call, gn_handle comm, const void *window)
+void gn_traced_made_window(struct gn_call *call, gn_handle comm, const void *window, int result)
 {
-    call->number = gn_made_window(call->binding, comm, window);
-    trace_window(call, GN_EVENT_RMA_WIN_CREATE, call->number, call->exit_ticks);
+    if (result == 0)
+        call->number = gn_made_window(call->binding, comm, window);
+    gn_traced_win_end(call);
+    if (result == 0)
+        trace_window(call, GN_EVENT_RMA_WIN_CREATE, call->number);
 }
 
 void gn_traced_window_gone(struct gn_call *call)
 {
-    trace_window(call, GN_EVENT_RMA_WIN_DESTROY, call->number, call->exit_ticks);
+    trace_window(call, GN_EVENT_RMA_WIN_DESTROY, call->number);
 }
 
 void gn_traced_win_sync(struct gn_call *call, gn_handle window)
 {
-    trace_window(call, GN_EVENT_RMA_SYNC, gn_window_number(window), call->exit_ticks);
+    trace_window(call, GN_EVENT_RMA_SYNC, gn_window_number(window));
 }
 
 void gn_traced_rma(struct gn_call *call, enum gn_event_kind kind, int target, gn_handle window,
@@ -244,7 +271,7 @@ void gn_traced_rma(struct gn_call *call, enum gn_event_kind kind, int target, gn
     event.bytes_sent = kind == GN_EVENT_RMA_GET ? 0 : call->bytes;
     event.bytes_received = kind == GN_EVENT_RMA_PUT ? 0 : call->bytes;
     if (request)
-        gn_traced_request(call, gn_request_handle(call->binding, request, 0), GN_ONE_SIDED, &event,
+        gn_traced_request(call, gn_new_request(call, request), GN_ONE_SIDED, &event,
                           (struct gn_request_trace){.comm = event.comm});
     else
         gn_record_event(call, &event);
@@ -257,11 +284,11 @@ void gn_traced_io(struct gn_call *call, const void *request)
         gn_event_bare(GN_EVENT_IO_BEGIN, call->recorder->location_index, call->enter_ticks);
     event.bytes_sent = call->bytes;
     if (request) {
-        gn_traced_request(call, gn_request_handle(call->binding, request, 0), GN_FILE, &event,
+        gn_traced_request(call, gn_new_request(call, request), GN_FILE, &event,
                           (struct gn_request_trace){.bytes_sent = call->bytes});
         return;
     }
-    event.request = call->traced == GN_TRACED ? gn_tracer_new_id(&call->recorder->tracer) : 0;
+    event.request = gn_traced_name(call, false);
     gn_record_event(call, &event);
     event.kind = GN_EVENT_IO_COMPLETE;
     event.ticks = call->exit_ticks;

@@ -40,7 +40,8 @@ void gn_traced_neighbours(struct gn_call *call, gn_handle comm, const struct gn_
 uint32_t gn_made_comm(unsigned binding, gn_handle parent, const void *comm, gn_handle like);
 uint32_t gn_made_window(unsigned binding, gn_handle comm, const void *window);
 void gn_traced_made_comm(struct gn_call *call, gn_handle parent, const void *comm, gn_handle like);
-void gn_traced_made_window(struct gn_call *call, gn_handle comm, const void *window);
+/* After the call, whatever its result: the end of the collective, too. */
+void gn_traced_made_window(struct gn_call *call, gn_handle comm, const void *window, int result);
 void gn_traced_window_gone(struct gn_call *call);
 
 void gn_traced_win_begin(struct gn_call *call, uint8_t op, uint32_t window);
@@ -50,6 +51,10 @@ void gn_traced_rma(struct gn_call *call, enum gn_event_kind kind, int target, gn
                    const void *request);
 void gn_traced_io(struct gn_call *call, const void *request);
 
+/* Name for a request that the next event of this call starts; `alone` as of gn_tracer_next_name. */
+uint64_t gn_traced_name(struct gn_call *call, bool alone);
+/* Events that are not written. */
+void gn_traced_lost(struct gn_call *call, uint32_t events);
 /* A request begins: `start` is its event, and gets its id. It is followed to its completion. */
 void gn_traced_request(struct gn_call *call, gn_handle handle, enum gn_request_kind kind,
                        const struct gn_event *start, struct gn_request_trace trace);
@@ -65,8 +70,10 @@ void gn_traced_parts(struct gn_call *call, uint32_t comm, const struct gn_part *
 struct gn_event gn_traced_message(const struct gn_call *call, enum gn_event_kind kind, uint32_t comm,
                                   uint32_t peer, uint32_t tag);
 void gn_traced_sent(struct gn_call *call, gn_handle comm, int dest, int tag, uint64_t bytes);
+/* A nonblocking send, which is followed to its completion. */
+void gn_traced_isend(struct gn_call *call, gn_handle comm, int dest, int tag, gn_handle handle);
 /* The post of a receive; not written yet. */
-struct gn_event gn_traced_posted(const struct gn_call *call, int source, int tag, gn_handle comm);
+struct gn_note gn_traced_posted(const struct gn_call *call, int source, int tag, gn_handle comm);
 void gn_traced_arrived(struct gn_call *call, uint64_t id, uint32_t comm, const void *status, uint64_t bytes);
 
 /* A persistent request is started. */

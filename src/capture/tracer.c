@@ -1,34 +1,43 @@
 #include "capture/tracer.h"
 
 #include <sched.h>
-#include <string.h>
 #include <time.h>
 
 enum { PATIENCE_S = 2, YIELDS = 100, NAP_NS = 50000 };
 
 struct gn_ring_segment *gn_ring_memory;
 
+/* Pages that are first written in the middle of the program's calls would cost it a microsecond each. */
+static void touch(struct gn_ring *ring, uint64_t records)
+{
+    enum { PAGE_RECORDS = 128 };
+    struct gn_ring_slot *slots = gn_ring_slots(ring);
+    for (uint64_t i = 0; i < records; i += PAGE_RECORDS)
+        GN_SET(slots[i].word[0], 0);
+}
+
 void gn_tracer_attach(struct gn_tracer *tracer, uint32_t location)
 {
     if (!gn_ring_memory || tracer->ring || location >= gn_ring_memory->location_capacity)
         return;
-    struct gn_ring *ring = gn_ring_of(gn_ring_memory, location, gn_ring_memory->ring_events);
-    tracer->events = gn_ring_events(ring);
-    tracer->mask = gn_ring_memory->ring_events - 1;
-    tracer->limit = gn_ring_memory->ring_events;
+    struct gn_ring *ring = gn_ring_of(gn_ring_memory, location, gn_ring_memory->ring_records);
+    tracer->mask = gn_ring_memory->ring_records - 1;
+    tracer->shift = (uint8_t)__builtin_ctz(gn_ring_memory->ring_records);
+    tracer->limit = gn_ring_memory->block ? tracer->mask : UINT64_MAX;
     tracer->location = location;
+    touch(ring, gn_ring_memory->ring_records);
     tracer->ring = ring;
 }
 
 /* ---- room ---- */
 
 /* A reader that claims to have taken more than was written has taken nothing that we rely on. */
-static bool has_room(struct gn_tracer *tracer, uint32_t slots)
+static bool has_room(struct gn_tracer *tracer)
 {
-    uint64_t tail = atomic_load_explicit(&tracer->ring->tail, memory_order_acquire);
+    uint64_t tail = GN_OBSERVE(tracer->ring->tail);
     if (tracer->head - tail <= tracer->mask + 1)
-        tracer->limit = tail + tracer->mask + 1;
-    return tracer->head + slots + 2 * tracer->open <= tracer->limit;
+        tracer->limit = tail + tracer->mask;
+    return tracer->head < tracer->limit;
 }
 
 static int64_t now_ns(void)
@@ -38,21 +47,22 @@ static int64_t now_ns(void)
     return now.tv_sec * 1000000000ll + now.tv_nsec;
 }
 
-/* An agent for which we have waited in vain is not waited for again before it moves. */
-static bool wait_for_room(struct gn_tracer *tracer, uint32_t slots)
+/* An agent for which we have waited in vain is not waited for again before it moves: what it does not take
+ * is overwritten. */
+void gn_tracer_wait(struct gn_tracer *tracer)
 {
-    uint64_t alive = atomic_load_explicit(&gn_ring_memory->alive, memory_order_relaxed);
-    if (tracer->given_up_at == alive + 1)
-        return false;
+    uint64_t alive = GN_GET(gn_ring_memory->alive);
+    if (has_room(tracer) || tracer->given_up_at == alive + 1)
+        return;
     int64_t since_ns = now_ns();
-    for (uint32_t turn = 0; !has_room(tracer, slots); turn++) {
-        uint64_t now_alive = atomic_load_explicit(&gn_ring_memory->alive, memory_order_relaxed);
+    for (uint32_t turn = 0; !has_room(tracer); turn++) {
+        uint64_t now_alive = GN_GET(gn_ring_memory->alive);
         if (now_alive != alive) {
             alive = now_alive;
             since_ns = now_ns();
         } else if (now_ns() - since_ns > PATIENCE_S * 1000000000ll) {
             tracer->given_up_at = alive + 1;
-            return false;
+            return;
         }
         if (turn < YIELDS)
             sched_yield();
@@ -60,99 +70,201 @@ static bool wait_for_room(struct gn_tracer *tracer, uint32_t slots)
             nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
     }
     tracer->given_up_at = 0;
-    return true;
 }
 
-static uint64_t last_ticks(const struct gn_tracer *tracer)
+/* ---- calls ---- */
+
+void gn_tracer_release(struct gn_tracer *tracer, bool more)
 {
-    return tracer->head ? tracer->events[(tracer->head - 1) & tracer->mask].ticks : 0;
+    if (more && tracer->held)
+        tracer->last[0].word[1] |= (uint64_t)GN_RECORD_MORE << 50;
+    for (uint32_t i = 0; i < tracer->held; i++)
+        gn_tracer_write(tracer, &tracer->last[i]);
+    tracer->held = 0;
 }
 
-static void tell_lost(struct gn_tracer *tracer)
+static void hold(struct gn_tracer *tracer, uint64_t word0, uint64_t word1)
 {
-    struct gn_event lost = gn_event_bare(GN_EVENT_LOST, tracer->location, last_ticks(tracer));
-    lost.request = tracer->owed;
-    tracer->owed = 0;
-    *gn_tracer_next(tracer) = lost;
-    gn_tracer_publish(tracer);
+    tracer->last[0] = (struct gn_record){{word0, word1, 0, 0}};
+    tracer->held = 1;
 }
 
-void gn_tracer_drop(struct gn_tracer *tracer, uint32_t events)
+static void widen(struct gn_tracer *tracer, uint64_t exit_ticks, uint64_t bytes, uint64_t more)
 {
-    tracer->owed += events;
-    uint64_t dropped = atomic_load_explicit(&tracer->ring->dropped, memory_order_relaxed);
-    atomic_store_explicit(&tracer->ring->dropped, dropped + events, memory_order_relaxed);
+    tracer->last[0].word[1] |= (uint64_t)GN_RECORD_IS_WIDE << 50;
+    tracer->last[1] = (struct gn_record){{exit_ticks, gn_record_word1(0, 0, GN_RECORD_WIDE, 0), bytes, more}};
+    tracer->held = 2;
 }
 
-bool gn_tracer_make_room(struct gn_tracer *tracer, uint32_t slots, uint32_t dropped)
+void gn_tracer_open(struct gn_tracer *tracer, const struct gn_span *call)
 {
-    uint32_t wanted = slots + (tracer->owed != 0);
-    if (!has_room(tracer, wanted) && !(gn_ring_memory->block && wait_for_room(tracer, wanted))) {
-        gn_tracer_drop(tracer, dropped);
-        return false;
+    uint64_t length = call->exit_ticks - call->enter_ticks;
+    tracer->in_call = true;
+    hold(tracer, call->enter_ticks, gn_record_word1(length, call->node, GN_RECORD_NOTHING, GN_RECORD_CALL));
+    if (length >= UINT32_MAX)
+        widen(tracer, call->exit_ticks, 0, 0);
+}
+
+/* Adds to the record that is held back what the event says. */
+static void fill(struct gn_tracer *tracer, const struct gn_event *e, uint64_t exit_ticks)
+{
+    struct gn_record *record = &tracer->last[0];
+    const bool message = gn_record_is_message(e->kind), both = e->bytes_sent == e->bytes_received;
+    const bool received = !both && e->bytes_sent == 0;
+    uint64_t bytes = received ? e->bytes_received : e->bytes_sent;
+    uint32_t tag = e->op != GN_COLLECTIVE_UNKNOWN ? e->op : gn_record_short_tag(e->tag);
+    const bool two = !both && e->bytes_sent && e->bytes_received;
+    unsigned flags = both ? GN_RECORD_BOTH : received ? GN_RECORD_RECEIVED : 0;
+    if (e->kind == GN_EVENT_LOST)
+        bytes = e->request;
+    if (e->request && gn_record_starts(e->kind))
+        flags |= GN_RECORD_REQUEST;
+    record->word[1] &= ~((uint64_t)63 << 44);
+    record->word[1] |= (uint64_t)e->kind << 44 | (uint64_t)flags << 50;
+    record->word[2] = gn_record_word2((uint32_t)bytes, e->comm, tag);
+    record->word[3] = gn_record_word3(e->peer, GN_RECORD_NO_NUMBER);
+    if (tracer->held == 2 || bytes > UINT32_MAX || two || (message && tag == GN_RECORD_TAG_WIDE))
+        widen(tracer, exit_ticks, bytes, message ? e->tag : e->bytes_received);
+}
+
+void gn_tracer_put_note(struct gn_tracer *tracer, const struct gn_span *call, const struct gn_note *note)
+{
+    const bool received = note->kind == GN_EVENT_MPI_RECV || note->kind == GN_EVENT_MPI_IRECV;
+    struct gn_event event = gn_event_bare((enum gn_event_kind)note->kind, tracer->location, 0);
+    event.comm = note->comm;
+    event.peer = note->peer;
+    event.tag = note->tag;
+    event.request = note->request;
+    event.bytes_sent = received ? 0 : note->bytes;
+    event.bytes_received = received ? note->bytes : 0;
+    gn_tracer_put(tracer, call, &event);
+}
+
+void gn_tracer_put(struct gn_tracer *tracer, const struct gn_span *call, const struct gn_event *event)
+{
+    if (tracer->poll_nodes)
+        gn_tracer_end_polls(tracer);
+    bool first = !tracer->in_call;
+    if (first)
+        gn_tracer_open(tracer, call);
+    if (!event)
+        return;
+    bool names = gn_record_names(event->kind);
+    if (!first || names || event->kind == GN_EVENT_LOST) {
+        gn_tracer_release(tracer, true);
+        hold(tracer, names ? event->request : 0, gn_record_word1(0, 0, GN_RECORD_NOTHING, 0));
     }
-    if (tracer->owed)
-        tell_lost(tracer);
-    return true;
+    fill(tracer, event, call->exit_ticks);
 }
 
-/* ---- what begins and ends ---- */
-
-enum { CALL_SLOTS = 8 }; /* a call that begins finds room for what most calls write */
-
-bool gn_tracer_enter(struct gn_tracer *tracer, uint32_t region, uint32_t path)
+uint64_t gn_tracer_next_name(struct gn_tracer *tracer, const struct gn_span *call, bool alone)
 {
-    if (!gn_tracer_room(tracer, CALL_SLOTS, 1))
-        return false;
-    tracer->region = region;
-    tracer->path = path;
-    struct gn_event enter = gn_event_bare(GN_EVENT_ENTER, tracer->location, 0);
-    enter.region = region;
-    enter.path = path;
-    *gn_tracer_next(tracer) = enter;
-    return true;
+    if (tracer->poll_nodes)
+        gn_tracer_end_polls(tracer);
+    if (alone && !tracer->in_call)
+        gn_tracer_open(tracer, call);
+    gn_tracer_release(tracer, true);
+    return gn_request_name(tracer->location, tracer->head);
 }
 
-/* Ends of what has begun: the room is reserved. */
-static void end(struct gn_tracer *tracer, const struct gn_event *event)
+void gn_tracer_begin(struct gn_tracer *tracer, uint64_t ticks, const struct gn_event *begin)
 {
-    tracer->open--;
-    if (tracer->owed)
-        tell_lost(tracer);
-    *gn_tracer_next(tracer) = *event;
-    gn_tracer_publish(tracer);
+    struct gn_ring *ring = tracer->ring;
+    GN_SET(ring->begun.kind, begin->kind);
+    GN_SET(ring->begun.op, begin->op);
+    GN_SET(ring->begun.comm, begin->comm);
+    GN_SET(ring->begun.root, begin->peer);
+    GN_PUBLISH(ring->begun.ticks, ticks);
 }
 
-void gn_tracer_leave(struct gn_tracer *tracer, uint64_t ticks)
+void gn_tracer_finish(struct gn_tracer *tracer)
 {
-    struct gn_event leave = gn_event_bare(GN_EVENT_LEAVE, tracer->location, ticks);
-    leave.region = tracer->region;
-    leave.path = tracer->path;
+    gn_tracer_release(tracer, false);
     tracer->in_call = false;
-    end(tracer, &leave);
 }
 
-static struct gn_event region_event(const struct gn_tracer *tracer, enum gn_event_kind kind, uint32_t name,
-                                    uint32_t path, uint64_t ticks)
+/* ---- calls that found nothing ---- */
+
+/* The node's place in the row; GN_RING_POLL_NODES: it has none, and there is no room. */
+static uint32_t place_in_row(struct gn_tracer *tracer, uint32_t node)
 {
-    struct gn_event event = gn_event_bare(kind, tracer->location, ticks);
-    event.region = GN_RING_NAME + name;
-    event.path = path;
-    return event;
+    struct gn_ring_polls *polls = &tracer->ring->polls;
+    for (uint32_t i = 0; i < tracer->poll_nodes; i++)
+        if (GN_GET(polls->at[i].node) == node)
+            return i;
+    return tracer->poll_nodes;
 }
 
-bool gn_tracer_region_begin(struct gn_tracer *tracer, uint32_t name, uint32_t path, uint64_t ticks)
+static void begin_place(struct gn_tracer *tracer, uint32_t i, const struct gn_span *call)
 {
-    if (!gn_tracer_room(tracer, 3, 1))
-        return false;
-    *gn_tracer_next(tracer) = region_event(tracer, GN_EVENT_REGION_BEGIN, name, path, ticks);
-    tracer->open++;
-    gn_tracer_publish(tracer);
-    return true;
+    struct gn_ring_polls *polls = &tracer->ring->polls;
+    if (i == 0) {
+        GN_SET(polls->index, tracer->head);
+        GN_SET(polls->first_ticks, call->enter_ticks);
+    }
+    GN_SET(polls->at[i].node, call->node);
+    GN_SET(polls->at[i].count, 0);
+    GN_SET(polls->at[i].inside_ticks, 0);
+    tracer->poll_nodes = i + 1;
+    GN_SET(polls->nodes, i + 1);
 }
 
-void gn_tracer_region_end(struct gn_tracer *tracer, uint32_t name, uint32_t path, uint64_t ticks)
+void gn_tracer_poll(struct gn_tracer *tracer, const struct gn_span *call)
 {
-    struct gn_event event = region_event(tracer, GN_EVENT_REGION_END, name, path, ticks);
-    end(tracer, &event);
+    struct gn_ring_polls *polls = &tracer->ring->polls;
+    uint32_t i = place_in_row(tracer, call->node);
+    if (i == GN_RING_POLL_NODES) {
+        gn_tracer_end_polls(tracer);
+        i = 0;
+    }
+    gn_seq_begin(&polls->seq);
+    if (i == tracer->poll_nodes)
+        begin_place(tracer, i, call);
+    GN_ADD(polls->at[i].count, 1);
+    GN_ADD(polls->at[i].inside_ticks, call->exit_ticks - call->enter_ticks);
+    GN_SET(polls->last_ticks, call->exit_ticks);
+    gn_seq_end(&polls->seq);
+}
+
+/* A single call is one like any other. */
+static void hold_polls(struct gn_tracer *tracer, uint32_t i, const struct gn_span *row)
+{
+    const struct gn_ring_poll *at = &tracer->ring->polls.at[i];
+    uint64_t count = GN_GET(at->count), length = row->exit_ticks - row->enter_ticks;
+    bool single = count == 1 && tracer->poll_nodes == 1;
+    hold(tracer, row->enter_ticks,
+         gn_record_word1(length, GN_GET(at->node), single ? GN_RECORD_NOTHING : GN_RECORD_POLLS,
+                         GN_RECORD_CALL));
+    if (!single) {
+        tracer->last[0].word[2] = count;
+        tracer->last[0].word[3] = GN_GET(at->inside_ticks);
+    }
+    if (length >= UINT32_MAX)
+        widen(tracer, row->exit_ticks, 0, 0);
+}
+
+void gn_tracer_end_polls(struct gn_tracer *tracer)
+{
+    struct gn_ring_polls *polls = &tracer->ring->polls;
+    struct gn_span row = {GN_GET(polls->first_ticks), GN_GET(polls->last_ticks), 0};
+    for (uint32_t i = 0; i < tracer->poll_nodes; i++) {
+        hold_polls(tracer, i, &row);
+        gn_tracer_release(tracer, false);
+        row.enter_ticks = row.exit_ticks;
+    }
+    tracer->poll_nodes = 0;
+}
+
+/* ---- what is no call ---- */
+
+void gn_tracer_control(struct gn_tracer *tracer, unsigned kind, uint64_t ticks, uint32_t value, uint32_t name)
+{
+    if (!tracer->ring)
+        return;
+    if (tracer->poll_nodes)
+        gn_tracer_end_polls(tracer);
+    struct gn_record record = {{ticks, gn_record_word1(0, 0, kind, 0),
+                                gn_record_word2(value, GN_NONE, name & 0xffff),
+                                gn_record_word3(GN_NONE, GN_RECORD_NO_NUMBER)}};
+    gn_tracer_write(tracer, &record);
 }

@@ -1,112 +1,159 @@
 /*
- * capture/tracer — writes one location's events into its ring in shared memory (event/ring.h), when the run
- * is traced.
+ * capture/tracer — writes what one location does into its ring in shared memory (image/recorder_ring.h),
+ * always; who reads it, and whether anybody does, is none of our business.
  *
- * The hot path fills the slot at head and publishes head + 1: no lock, no allocation, no system call. How far
- * the reader has come is only looked at when the room known of is used up.
+ * A call is written when it is left: one record, with what it communicated, and records behind it for what
+ * does not fit (image/record.h). A record says whether another one follows, so the last one is held back
+ * until that is known. No lock, no allocation, no system call; only with `block` a thread waits for a reader,
+ * and never for an agent that has not moved for two seconds.
  *
- *   1. What begins in the ring also ends in it: no enter is written unless its leave will find room, and two
- *      slots for each open call or region are never given to anything else (the leave, and a `lost` event
- * ahead of it).
- *   2. A call whose enter found no room is dropped with everything in it; inside a call single events may be.
- *   3. Whatever was dropped is counted in one `lost` event as soon as there is room, in its place.
- *   4. With `block`, the writer waits for room, but never on an agent that has not moved for two seconds.
- *
- * Times in a ring do not go backward: what a call sends or begins carries the time of its enter, what it
- * receives or completes that of its leave.
+ * Calls in a row that found nothing, from one node or a few that take turns, are one record for each node:
+ * the row stands beside the ring, where it grows (gn_tracer_poll), until something else is written.
  */
 #ifndef GNOMON_CAPTURE_TRACER_H
 #define GNOMON_CAPTURE_TRACER_H
 
-#include "event/ring.h"
+#include "image/recorder_ring.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The process's ring segment; NULL: not traced. */
+/* The process's ring segment; NULL: there is none, nothing is written. */
 extern struct gn_ring_segment *gn_ring_memory;
 
-/* What became of the call under way. */
-enum gn_traced { GN_UNTRACED, GN_TRACED, GN_DROPPED };
-
-/* A location's end of its ring; part of the recorder. All zero: not traced. */
+/* A location's end of its ring; part of the recorder. All zero: there is none. */
 struct gn_tracer {
     struct gn_ring *ring;
-    struct gn_event *events;
     uint64_t mask;
     uint64_t head;
-    uint64_t limit;       /* head may go up to here without a look at tail */
-    uint64_t owed;        /* dropped, and not told yet */
-    uint64_t last_id;     /* of a request */
+    uint64_t limit;       /* head may go up to here without a look at tail; without `block` for ever */
     uint64_t given_up_at; /* `alive` of the agent when waiting for it was given up, plus 1; 0: it lives */
     uint32_t location;
-    uint32_t open; /* calls and regions that have begun and not ended in the ring */
-    bool in_call;
-    uint32_t region, path; /* of the call under way */
+    uint32_t poll_nodes; /* of the row of calls that find nothing; 0: there is none */
+    uint8_t shift;       /* of generations */
+    uint8_t held;        /* records in last[]: 0, 1, or 2 with its wide one */
+    bool in_call;        /* the call's own record is written or held back */
+    struct gn_record last[2];
 };
 
-/* Takes `location`'s ring, if it has one. */
+/* What the tracer knows of a call: when it was entered and left, and its node. */
+struct gn_span {
+    uint64_t enter_ticks, exit_ticks;
+    uint32_t node;
+};
+
+/* Takes `location`'s ring, if it has one, and touches its memory. */
 void gn_tracer_attach(struct gn_tracer *tracer, uint32_t location);
 
-/* Begins a call: the enter is prepared, and with gn_tracer_stamp written as of `ticks`. False: dropped, with
- * everything up to its end. */
-bool gn_tracer_enter(struct gn_tracer *tracer, uint32_t region, uint32_t path);
-void gn_tracer_leave(struct gn_tracer *tracer, uint64_t ticks);
+/* An event of the call: begins of collectives are gn_tracer_begin's. What completes a request names it in
+ * `request`; what starts one has anything but 0 there, and gets the name that gn_tracer_next_name gave. */
+void gn_tracer_put(struct gn_tracer *tracer, const struct gn_span *call, const struct gn_event *event);
 
-/* The begin (true: it was written, and its end must follow) and the end of a region. path: where it was
- * begun, of both, as of an enter and its leave; GN_NONE: not known. */
-bool gn_tracer_region_begin(struct gn_tracer *tracer, uint32_t name, uint32_t path, uint64_t ticks);
-void gn_tracer_region_end(struct gn_tracer *tracer, uint32_t name, uint32_t path, uint64_t ticks);
+/* The same for messages and their completions, which most events are: mpi_send, mpi_isend,
+ * mpi_isend_complete, mpi_irecv_request, mpi_recv, mpi_irecv. */
+struct gn_note {
+    uint8_t kind; /* enum gn_event_kind */
+    uint32_t comm, peer, tag;
+    uint64_t bytes, request;
+};
+static inline void gn_tracer_note(struct gn_tracer *tracer, const struct gn_span *call,
+                                  const struct gn_note *note);
+/* … with values of any size. */
+void gn_tracer_put_note(struct gn_tracer *tracer, const struct gn_span *call, const struct gn_note *note);
 
-/* Makes room for `slots` events besides what is reserved (1), after a look at tail; waits if that is what the
- * user wants. False: there is none, and `dropped` events are counted. */
-bool gn_tracer_make_room(struct gn_tracer *tracer, uint32_t slots, uint32_t dropped);
+/* Writes what is held back; more: another record of the call follows. */
+void gn_tracer_release(struct gn_tracer *tracer, bool more);
+/* Holds the call's own record back, with nothing that it communicated. */
+void gn_tracer_open(struct gn_tracer *tracer, const struct gn_span *call);
 
-/* Counts events that are not written. */
-void gn_tracer_drop(struct gn_tracer *tracer, uint32_t events);
+/* Name of the request that the next event of the call, which must follow, will start. `alone`: it and those
+ * directly behind it stand in records of their own, with names that follow each other. */
+uint64_t gn_tracer_next_name(struct gn_tracer *tracer, const struct gn_span *call, bool alone);
 
-static inline bool gn_tracer_room(struct gn_tracer *tracer, uint32_t slots, uint32_t dropped)
+/* The call that was entered at `ticks` begins a collective: seen if it never comes back. */
+void gn_tracer_begin(struct gn_tracer *tracer, uint64_t ticks, const struct gn_event *begin);
+
+/* Ends a call of which something was put. */
+void gn_tracer_finish(struct gn_tracer *tracer);
+
+/* A call that found nothing and of which nothing was put. */
+void gn_tracer_poll(struct gn_tracer *tracer, const struct gn_span *call);
+
+/* Ends a row of such calls. */
+void gn_tracer_end_polls(struct gn_tracer *tracer);
+
+/* Something that is no call: kind as in image/record.h. */
+void gn_tracer_control(struct gn_tracer *tracer, unsigned kind, uint64_t ticks, uint32_t value,
+                       uint32_t name);
+
+/* Waits for room, if that is what the user wants. */
+void gn_tracer_wait(struct gn_tracer *tracer);
+
+static inline void gn_tracer_write(struct gn_tracer *tracer, const struct gn_record *record)
 {
-    if (__builtin_expect(tracer->head + slots + 2 * tracer->open <= tracer->limit && !tracer->owed, 1))
-        return true;
-    return gn_tracer_make_room(tracer, slots, dropped);
+    if (__builtin_expect(tracer->head >= tracer->limit, 0))
+        gn_tracer_wait(tracer);
+    gn_ring_write(tracer->ring, tracer->mask, tracer->shift, tracer->head++, record);
 }
 
-static inline struct gn_event *gn_tracer_next(struct gn_tracer *tracer)
+static inline struct gn_record gn_tracer_plain(const struct gn_span *call)
 {
-    return &tracer->events[tracer->head & tracer->mask];
+    return (struct gn_record){
+        {call->enter_ticks,
+         gn_record_word1(call->exit_ticks - call->enter_ticks, call->node, GN_RECORD_NOTHING, GN_RECORD_CALL),
+         0, 0}};
 }
 
-static inline void gn_tracer_publish(struct gn_tracer *tracer)
+/* A call is over. */
+static inline void gn_tracer_call(struct gn_tracer *tracer, const struct gn_span *call)
 {
-    enum {
-        AHEAD = 8
-    }; /* slots that are fetched for writing before they are needed: the ring is larger than the cache */
-    __builtin_prefetch(&tracer->events[(tracer->head + AHEAD) & tracer->mask], 1);
-    atomic_store_explicit(&tracer->ring->head, ++tracer->head, memory_order_release);
-}
-
-static inline void gn_tracer_stamp(struct gn_tracer *tracer, uint64_t ticks)
-{
-    gn_tracer_next(tracer)->ticks = ticks;
-    tracer->in_call = true;
-    tracer->open++;
-    gn_tracer_publish(tracer);
-}
-
-/* Writes an event, or drops it. */
-static inline void gn_tracer_put(struct gn_tracer *tracer, const struct gn_event *event)
-{
-    if (!gn_tracer_room(tracer, 1, 1))
+    if (__builtin_expect(tracer->poll_nodes != 0, 0))
+        gn_tracer_end_polls(tracer);
+    if (tracer->held == 1) {
+        tracer->held = 0;
+        tracer->in_call = false;
+        gn_tracer_write(tracer, &tracer->last[0]);
         return;
-    *gn_tracer_next(tracer) = *event;
-    gn_tracer_publish(tracer);
+    }
+    if (tracer->in_call || __builtin_expect(call->exit_ticks - call->enter_ticks >= UINT32_MAX, 0)) {
+        if (!tracer->in_call)
+            gn_tracer_put(tracer, call, NULL);
+        gn_tracer_finish(tracer);
+        return;
+    }
+    struct gn_record record = gn_tracer_plain(call);
+    gn_tracer_write(tracer, &record);
 }
 
-/* A number for a request of this process, never 0. */
-static inline uint64_t gn_tracer_new_id(struct gn_tracer *tracer)
+static inline void gn_tracer_note(struct gn_tracer *tracer, const struct gn_span *call,
+                                  const struct gn_note *note)
 {
-    return (uint64_t)tracer->location << 48 | ++tracer->last_id;
+    const uint32_t tag = gn_record_short_tag(note->tag);
+    const uint64_t length = call->exit_ticks - call->enter_ticks;
+    const bool names = gn_record_names(note->kind);
+    const bool received = note->kind == GN_EVENT_MPI_RECV || note->kind == GN_EVENT_MPI_IRECV;
+    const unsigned flags =
+        (received ? GN_RECORD_RECEIVED : 0u) | (note->request && !names ? GN_RECORD_REQUEST : 0u);
+    if (__builtin_expect(tag == GN_RECORD_TAG_WIDE || (note->bytes | length) >= UINT32_MAX ||
+                             tracer->poll_nodes != 0,
+                         0)) {
+        gn_tracer_put_note(tracer, call, note);
+        return;
+    }
+    struct gn_record record = {{call->enter_ticks,
+                                gn_record_word1(length, call->node, note->kind, flags | GN_RECORD_CALL),
+                                gn_record_word2((uint32_t)note->bytes, note->comm, tag),
+                                gn_record_word3(note->peer, GN_RECORD_NO_NUMBER)}};
+    if (names && !tracer->in_call)
+        gn_tracer_open(tracer, call);
+    if (names || tracer->in_call) {
+        gn_tracer_release(tracer, true);
+        record.word[0] = names ? note->request : 0;
+        record.word[1] = gn_record_word1(0, 0, note->kind, flags);
+    }
+    tracer->in_call = true;
+    tracer->last[0] = record;
+    tracer->held = 1;
 }
 
 #endif

@@ -13,6 +13,7 @@
 #include "cli/start.h"
 #include "clock/ticks.h"
 #include "event/event.h"
+#include "image/record.h"
 #include "live/agent.h"
 #include "live/finish.h"
 #include "live/folder.h"
@@ -47,7 +48,7 @@ enum {
     KEY_KEEP_EXCHANGES
 };
 
-enum { TRACE_MIN_KIB = 64, TRACE_DEFAULT_KIB = 16 << 10, TRACE_MAX_KIB = 4 << 20 };
+enum { TRACE_MIN_KIB = 64, TRACE_DEFAULT_KIB = 4 << 10, TRACE_MAX_KIB = 4 << 20 };
 
 /* "64K", "16M", "1G": KiB, or 0 when it is not a size that a ring can have. */
 static uint64_t parse_kib(const char *text)
@@ -62,17 +63,17 @@ static uint64_t parse_kib(const char *text)
     return kib < TRACE_MIN_KIB || kib > TRACE_MAX_KIB ? 0 : kib;
 }
 
-static uint32_t ring_events(uint64_t kib)
+static uint32_t ring_records(uint64_t kib)
 {
-    uint64_t events = TRACE_MIN_KIB * 1024u / sizeof(struct gn_event);
-    while (events * sizeof(struct gn_event) < kib * 1024)
-        events *= 2;
-    return (uint32_t)events;
+    uint64_t records = TRACE_MIN_KIB * 1024u / sizeof(struct gn_record);
+    while (records * sizeof(struct gn_record) < kib * 1024)
+        records *= 2;
+    return (uint32_t)records;
 }
 
-static unsigned ring_kib(uint32_t events)
+static unsigned ring_kib(uint32_t records)
 {
-    return (unsigned)(events * sizeof(struct gn_event) / 1024);
+    return (unsigned)(records * sizeof(struct gn_record) / 1024);
 }
 
 static unsigned long positive(const struct argp_state *state, const char *option, const char *value,
@@ -102,7 +103,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         uint64_t kib = value ? parse_kib(value) : TRACE_DEFAULT_KIB;
         if (kib == 0)
             argp_error(state, "--trace=%s: a size from 64K to 4G is expected, with its unit", value);
-        a->trace.ring_events = ring_events(kib);
+        a->trace.ring_records = ring_records(kib);
         break;
     }
     case KEY_TRACE_FULL:
@@ -133,7 +134,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         state->next = state->argc; /* the rest is the program's */
         break;
     case ARGP_KEY_END:
-        if (a->trace_full && a->trace.ring_events == 0)
+        if (a->trace_full && a->trace.ring_records == 0)
             argp_error(state, "--trace-full says what happens to a trace: --trace is missing");
         if (a->program == 0)
             argp_error(state,
@@ -154,7 +155,7 @@ static const struct argp_option options[] = {
     {"trace", KEY_TRACE, "SIZE", OPTION_ARG_OPTIONAL,
      "Keep every event, too: in an OTF2 archive trace/ in the run's folder. SIZE: buffer per thread, 64K to "
      "4G "
-     "(default 16M)",
+     "(default 4M)",
      0},
     {"trace-full", KEY_TRACE_FULL, "WHAT", 0,
      "When a buffer is full: drop events and count them (default), or block the program until there is room",
@@ -186,9 +187,9 @@ static void write_settings(const struct arguments *a, const struct gn_job *job, 
 {
     int used = snprintf(text, size, "gnomon %s\ncommand %s\njob %s\nthreads %d\npcontrol %s\n",
                         GNOMON_VERSION, command, job->key, a->threads, a->pcontrol ? a->pcontrol : "switch");
-    if (a->trace.ring_events && used > 0 && (size_t)used < size)
+    if (a->trace.ring_records && used > 0 && (size_t)used < size)
         snprintf(text + used, size - (size_t)used, "trace %uK\ntrace-full %s\n",
-                 ring_kib(a->trace.ring_events), a->trace.block ? "block" : "drop");
+                 ring_kib(a->trace.ring_records), a->trace.block ? "block" : "drop");
 }
 
 static int become(char **words)
@@ -300,7 +301,7 @@ static int run_launcher(const struct arguments *a, char **words)
     ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
     self[bytes > 0 ? bytes : 0] = '\0';
     snprintf(threads, sizeof threads, "%d", a->threads);
-    snprintf(trace, sizeof trace, "--trace=%uK", ring_kib(a->trace.ring_events));
+    snprintf(trace, sizeof trace, "--trace=%uK", ring_kib(a->trace.ring_records));
     snprintf(interval, sizeof interval, "--clock-interval=%u", a->exchange.interval_ms);
     snprintf(branching, sizeof branching, "--clock-branching=%u", a->exchange.branching);
     snprintf(keep, sizeof keep, "--keep-exchanges=%zu", a->exchange.keep);
@@ -317,8 +318,8 @@ static int run_launcher(const struct arguments *a, char **words)
                         "--into",
                         folder.path,
                         a->trace.block ? "--trace-full=block" : "--trace-full=drop"};
-    size_t count = a->trace.ring_events ? 10 : 9; /* without a trace there is nothing to be full */
-    if (a->trace.ring_events)
+    size_t count = a->trace.ring_records ? 10 : 9; /* without a trace there is nothing to be full */
+    if (a->trace.ring_records)
         prefix[count++] = trace;
     if (a->exchange.interval_ms)
         prefix[count++] = interval;

@@ -59,5 +59,5 @@ int gn_start_measured(const struct gn_job *job, const struct gn_agent_settings *
 {
     char agent[64];
     int code = gn_agent_enlist(job, settings, agent, err);
-    return code != 0 ? code : set_environment(agent, pcontrol, settings->trace.ring_events > 0, err);
+    return code != 0 ? code : set_environment(agent, pcontrol, settings->trace.ring_records > 0, err);
 }

@@ -1,6 +1,7 @@
 #include "graph/snapshot.h"
 
 #include "clock/ticks.h"
+#include "graph/source_line.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -147,21 +148,35 @@ static int prepare(struct gn_location_copy *copy, struct gn_location *from)
     return copy->peers && copy->edges && copy->nodes ? 0 : -ENOMEM;
 }
 
+/* A frame in a source file says where by its index. */
+static void check_module(struct gn_snapshot *s, struct gn_frame *frame)
+{
+    const bool known = frame->module < s->module_count;
+    if (known && (s->modules[frame->module].kind != GN_MODULE_PYTHON || frame->offset < s->source_count))
+        return;
+    s->dropped += known;
+    frame->module = 0;
+}
+
 static void copy_frames(struct gn_snapshot *s, const struct gn_tag *shared)
 {
     memcpy(s->frames, shared->frames, s->frame_count * sizeof *s->frames);
     memcpy(s->modules, shared->modules, s->module_count * sizeof *s->modules);
+    memcpy(s->sources, shared->sources, s->source_count * sizeof *s->sources);
     memcpy(s->names, shared->names, s->name_count * sizeof *s->names);
     for (uint32_t i = 0; i < s->frame_count; i++) {
         if (i > 0 && s->frames[i].parent >= i) {
             s->frames[i].parent = 0;
             s->dropped++;
         }
-        if (s->frames[i].module >= s->module_count)
-            s->frames[i].module = 0;
+        check_module(s, &s->frames[i]);
     }
+    for (uint32_t i = 0; i < s->source_count; i++)
+        gn_source_line_tidy(&s->sources[i]);
     for (uint32_t i = 0; i < s->module_count; i++) {
         s->modules[i].path[GN_PATH_BYTES - 1] = '\0';
+        if (s->modules[i].kind == GN_MODULE_PYTHON) /* no file's name, but what a program says */
+            gn_printable(s->modules[i].path);
         s->modules[i].build_id_bytes = smaller(s->modules[i].build_id_bytes, GN_BUILD_ID_BYTES);
     }
     for (uint32_t i = 0; i < s->name_count; i++)
@@ -179,11 +194,13 @@ static int take(struct gn_tag *shared, uint32_t capacity, uint32_t patience_ms, 
             return -ENOMEM;
     s->frame_count = smaller(GN_OBSERVE(shared->frame_count), GN_MAX_FRAMES);
     s->module_count = smaller(GN_OBSERVE(shared->module_count), GN_MAX_MODULES);
+    s->source_count = smaller(GN_OBSERVE(shared->source_count), GN_MAX_SOURCES);
     s->name_count = smaller(GN_OBSERVE(shared->name_count), GN_MAX_NAMES);
     s->frames = calloc(s->frame_count + 1u, sizeof *s->frames);
     s->modules = calloc(s->module_count + 1u, sizeof *s->modules);
+    s->sources = calloc(s->source_count + 1u, sizeof *s->sources);
     s->names = calloc(s->name_count + 1u, sizeof *s->names);
-    if (!s->frames || !s->modules || !s->names)
+    if (!s->frames || !s->modules || !s->sources || !s->names)
         return -ENOMEM;
     copy_frames(s, shared);
     for (uint32_t i = 0; i < s->location_count; i++) {
@@ -235,6 +252,7 @@ void gn_snapshot_free(struct gn_snapshot *s)
     free(s->locations);
     free(s->frames);
     free(s->modules);
+    free(s->sources);
     free(s->names);
     free(s);
 }

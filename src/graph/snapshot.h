@@ -26,10 +26,11 @@ struct gn_location_copy {
 };
 
 struct gn_snapshot {
-    struct gn_tag head; /* the fixed part, without modules, frames and names */
-    uint32_t module_count, frame_count, name_count, location_count;
+    struct gn_tag head; /* the fixed part, without modules, frames, sources and names */
+    uint32_t module_count, frame_count, source_count, name_count, location_count;
     struct gn_module *modules;
     struct gn_frame *frames;
+    struct gn_source_line *sources;
     char (*names)[GN_NAME_BYTES];
     struct gn_location_copy *locations;
     uint64_t retries; /* records read again because the writer was inside */

@@ -9,6 +9,7 @@
  *   segment ┌ header: who, when, what state ──────────────────────────────┐
  *           │ modules[]   executables and libraries that frames lie in    │ shared by the process's
  *           │ frames[]    call paths as a trie; index = call path id      │ locations, append only
+ *           │ sources[]   places in source files, of interpreted frames   │
  *           │ names[]     names of user regions                           │
  *           ├ location 0: counters, nodes[], edges[], peers[] ────────────┤ one writer each
  *           ├ location 1: …                                               │
@@ -35,10 +36,12 @@
 enum {
     GN_MAX_MODULES = 512,
     GN_MAX_FRAMES = 32768,
+    GN_MAX_SOURCES = 8192,
     GN_MAX_NAMES = 1024,
     GN_NAME_BYTES = 64,
     GN_PATH_BYTES = 472,
     GN_BUILD_ID_BYTES = 20,
+    GN_FUNCTION_BYTES = 112,
     GN_MAX_LOCATIONS = 128,
     GN_MAX_NODES = 4096,
     GN_MAX_EDGES = 16384,
@@ -147,12 +150,29 @@ struct gn_frame {
     uint32_t parent;
     uint16_t module; /* index into modules[]; 0: unknown */
     uint16_t folded; /* 1: a cycle of recursion was folded at this frame */
-    uint64_t offset; /* return address minus the module's load base */
+    uint64_t offset; /* return address minus the module's load base; GN_MODULE_PYTHON: index into sources[] */
+};
+
+/* A line of a function in a source file: where a frame of an interpreter is. What is text here can be
+ * compared between processes; graph/source_line makes of it what stands in the place of an offset there. */
+struct gn_source_line {
+    uint32_t module;      /* of kind GN_MODULE_PYTHON */
+    uint32_t line;        /* 0: unknown */
+    uint32_t first_line;  /* of the function */
+    uint32_t function_of; /* index of the first source of the same function: equal for all of its lines */
+    char function[GN_FUNCTION_BYTES];
+};
+
+enum gn_module_kind {
+    GN_MODULE_ELF,
+    GN_MODULE_INTERPRETER, /* its frames stand for those of a program in another language */
+    GN_MODULE_PYTHON,      /* a source file: path is its name, nothing else is known */
 };
 
 struct gn_module {
     uint64_t base; /* load base (dlpi_addr), for people; merging uses build id and offset */
     uint64_t first_address, end_address;
+    uint32_t kind; /* enum gn_module_kind */
     uint32_t build_id_bytes;
     uint8_t build_id[GN_BUILD_ID_BYTES];
     char path[GN_PATH_BYTES];
@@ -171,6 +191,7 @@ struct gn_tag {
     gn_shared32 location_count;
     gn_shared32 module_count;
     gn_shared32 frame_count;
+    gn_shared32 source_count;
     gn_shared32 name_count;
     gn_shared32 partial;        /* 1: capture stepped aside; message says why */
     gn_shared32 missed_threads; /* threads that found no free location */
@@ -193,6 +214,7 @@ struct gn_tag {
     uint64_t first_moment_ticks, first_moment_ns; /* struct gn_moment at MPI_Init */
     struct gn_module modules[GN_MAX_MODULES];
     struct gn_frame frames[GN_MAX_FRAMES];
+    struct gn_source_line sources[GN_MAX_SOURCES]; /* 0 is none */
     char names[GN_MAX_NAMES][GN_NAME_BYTES];
     struct gn_location locations[]; /* location_capacity of them */
 };

@@ -153,7 +153,7 @@ static int meet(struct agent *a, const struct gn_message *request, int pid, stru
 static int open_trace(struct agent *a)
 {
     struct gn_finish *f = &a->finish;
-    if (a->settings->trace.ring_events == 0)
+    if (a->settings->trace.ring_records == 0)
         return -ENOENT;
     if (f->trace || f->no_trace.text[0])
         return f->trace ? 0 : -ENOENT;
@@ -165,10 +165,11 @@ static int open_trace(struct agent *a)
     return gn_trace_part_open(&f->trace, a->folder.path, a->host, a->folder.shared, &settings, &f->no_trace);
 }
 
+/* Every process gets a recorder; one that is traced, a larger one which is drained. */
 static int hello_trace(struct agent *a, int pid, struct gn_message *reply)
 {
     struct gn_watched *w = gn_watched_find(&a->watched, pid);
-    if (!w || !w->segment || w->traced) {
+    if (!w || !w->segment || w->recorded) {
         reply->status = -EALREADY;
         return -1;
     }
@@ -176,9 +177,11 @@ static int hello_trace(struct agent *a, int pid, struct gn_message *reply)
     if (answer == 0)
         answer = gn_trace_part_add(a->finish.trace, w);
     w->traced = answer >= 0;
-    reply->status = answer < 0 ? answer : 0;
-    if (answer < 0)
+    if (answer < 0) {
         snprintf(reply->text, sizeof reply->text, "%.500s", a->finish.no_trace.text);
+        answer = gn_watched_make_rings(w);
+    }
+    reply->status = answer < 0 ? answer : 0;
     return answer;
 }
 
@@ -201,7 +204,7 @@ static int attach(struct agent *a, int index, struct gn_message *reply)
 static bool show(struct agent *a, int descriptor, struct gn_message *reply)
 {
     const char *refused = NULL;
-    if (a->settings->trace.ring_events == 0)
+    if (a->settings->trace.ring_records == 0)
         refused = "the run is not traced: its events are kept with `gnomon run --trace`";
     else if (a->folder.shared) /* streams of several hosts do not share their numbers */
         refused = "the run is on several hosts: their events can be ordered when it has ended";
@@ -467,7 +470,7 @@ static _Noreturn void be_agent(const struct gn_job *job, const struct gn_agent_s
     a.expected = job->local_count;
     name_host(job, a.host, sizeof a.host);
     a.clock = (struct gn_host_clock){.host = a.host};
-    if (job->several || settings->trace.ring_events)
+    if (job->several || settings->trace.ring_records)
         gn_host_clock_begin(&a.clock);
     struct gn_moment first_moment = gn_moment_now();
     a.clock.first_ticks = first_moment.ticks;

@@ -2,6 +2,7 @@
 
 #include "base/grow.h"
 #include "clock/ticks.h"
+#include "live/expand.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 enum {
-    BATCH = 512, /* events: 32 KiB, as much as stays in the nearest cache */
+    BATCH = 512, /* records: 16 KiB, which stay in the nearest cache */
     TURNS = 8,   /* in which a full ring is emptied */
     SHORTEST_US = 100,
     LONGEST_US = 5000,
@@ -27,7 +28,9 @@ struct drained {
     struct gn_tag *tag;
     size_t tag_bytes;
     int launcher_rank, pid;
-    struct gn_local *local; /* NULL until its rank is known */
+    struct gn_local *local;   /* NULL until its rank is known */
+    struct gn_expand *expand; /* likewise */
+    struct gn_drain *drain;
     atomic_bool ended;
     bool told; /* to the readers */
 };
@@ -46,13 +49,16 @@ struct gn_drain {
     unsigned pause_us;   /* the next sleep */
     double fill;         /* of the fullest ring in this round */
     struct gn_drain_stats stats;
-    struct gn_event batch[BATCH];
+    uint64_t now_ticks; /* no event of this batch can be later */
+    struct gn_record batch[BATCH];
 };
 
 /* ---- one process ---- */
 
 static void write_event(struct gn_drain *d, const struct gn_event *event)
 {
+    if (event->kind == GN_EVENT_LOST)
+        d->stats.dropped += event->request;
     if (d->output.readers)
         gn_readers_event(d->output.readers, event);
     if (!d->failed && d->output.write(d->output.self, event, &d->stats.error) != 0)
@@ -66,41 +72,31 @@ static void write_event(struct gn_drain *d, const struct gn_event *event)
     }
 }
 
-static void write_batch(struct gn_drain *d, struct drained *p, uint32_t location, size_t count)
+static void emit(void *self, uint32_t location, struct gn_event *event)
 {
-    uint64_t now_ticks = gn_ticks();
-    for (size_t i = 0; i < count; i++)
-        if (gn_local_event(p->local, location, &d->batch[i], now_ticks))
-            write_event(d, &d->batch[i]);
-}
-
-/* What was dropped last, with nothing after it that could have told. */
-static void write_untold(struct gn_drain *d, struct drained *p, uint32_t location)
-{
-    uint64_t untold = gn_rings_untold(&p->rings, location);
-    if (untold == 0)
-        return;
-    uint64_t now_ticks = gn_ticks();
-    struct gn_event event = gn_event_bare(GN_EVENT_LOST, 0, now_ticks);
-    event.request = untold;
-    if (gn_local_event(p->local, location, &event, now_ticks))
-        write_event(d, &event);
+    struct drained *p = self;
+    if (gn_local_event(p->local, location, event, p->drain->now_ticks))
+        write_event(p->drain, event);
 }
 
 /* One ring: all that was there at the end, which is no more than fits into it; before, a part of that, so
  * that no ring overflows while another one is emptied. */
 static void drain_ring(struct gn_drain *d, struct drained *p, uint32_t location, bool last)
 {
-    size_t taken = 0, waiting, most = last ? p->rings.ring_events : p->rings.ring_events / TURNS;
+    size_t taken = 0, waiting, most = last ? p->rings.ring_records : p->rings.ring_records / TURNS;
     do {
-        size_t count = gn_rings_take(&p->rings, location, d->batch, BATCH, &waiting);
-        double fill = (double)waiting / p->rings.ring_events;
+        uint64_t first;
+        size_t count = gn_rings_take(&p->rings, location, d->batch, BATCH, &first, &waiting);
+        double fill = (double)waiting / p->rings.ring_records;
         d->fill = fill > d->fill ? fill : d->fill;
-        write_batch(d, p, location, count);
+        d->now_ticks = gn_ticks();
+        gn_expand_up_to(p->expand, location, first);
+        for (size_t i = 0; i < count; i++)
+            gn_expand_record(p->expand, location, first + i, &d->batch[i]);
         taken += count;
     } while (waiting > BATCH && taken < most);
     if (last)
-        write_untold(d, p, location);
+        gn_expand_end(p->expand, location);
 }
 
 /* Events carry the rank in their location's name: nothing can be written ahead of it. */
@@ -111,9 +107,13 @@ static bool know(struct gn_drain *d, struct drained *p, bool last)
     int rank = __atomic_load_n(&p->tag->rank, __ATOMIC_ACQUIRE);
     if (rank < 0 && !last)
         return false;
-    p->local = gn_local_new(d->translate, p->tag, p->tag_bytes, p->rings.segment, p->rings.locations,
-                            rank >= 0 ? rank : p->launcher_rank,
-                            __atomic_load_n(&p->tag->world, __ATOMIC_RELAXED), p->pid);
+    if (!p->expand)
+        p->expand =
+            gn_expand_new(p->tag, p->rings.segment, p->rings.locations, p->rings.ring_records, emit, p);
+    if (p->expand)
+        p->local = gn_local_new(d->translate, p->tag, p->tag_bytes, p->rings.segment, p->rings.locations,
+                                rank >= 0 ? rank : p->launcher_rank,
+                                __atomic_load_n(&p->tag->world, __ATOMIC_RELAXED), p->pid);
     return p->local != NULL;
 }
 
@@ -232,8 +232,12 @@ int gn_drain_add(struct gn_drain *d, const struct gn_rings *rings, struct gn_tag
     struct drained *p = malloc(sizeof *p);
     if (!p)
         return -ENOMEM;
-    *p = (struct drained){
-        .rings = *rings, .tag = tag, .tag_bytes = tag_bytes, .launcher_rank = launcher_rank, .pid = pid};
+    *p = (struct drained){.rings = *rings,
+                          .tag = tag,
+                          .tag_bytes = tag_bytes,
+                          .launcher_rank = launcher_rank,
+                          .pid = pid,
+                          .drain = d};
     pthread_mutex_lock(&d->lock);
     bool room = gn_grow(&d->processes, &d->process_capacity, d->process_count, sizeof *d->processes);
     if (room)
@@ -255,12 +259,11 @@ void gn_drain_ended(struct gn_drain *d, int pid)
 
 static void count_lost(struct gn_drain *d, const struct drained *p)
 {
-    for (uint32_t i = 0; i < p->rings.locations; i++) {
-        d->stats.dropped += p->rings.places[i].announced;
+    for (uint32_t i = 0; i < p->rings.locations; i++)
         d->stats.garbled += p->rings.places[i].skipped;
-    }
     d->stats.lost_comms += GN_GET(p->rings.segment->lost_comms);
     d->stats.garbled += p->local ? gn_local_garbled(p->local) : 0;
+    d->stats.garbled += p->expand ? gn_expand_garbled(p->expand) : 0;
 }
 
 void gn_drain_stop(struct gn_drain *d)
@@ -285,6 +288,7 @@ void gn_drain_free(struct gn_drain *d)
         return;
     for (size_t i = 0; i < d->process_count; i++) {
         gn_local_free(d->processes[i]->local);
+        gn_expand_free(d->processes[i]->expand);
         gn_rings_close(&d->processes[i]->rings);
         free(d->processes[i]);
     }

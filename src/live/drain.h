@@ -8,8 +8,8 @@
  * where the user may have it. Measured on two busy cores, it takes about eight million events a second: what
  * all ranks of a host together exceed that by for long fills the rings.
  *
- *   gn_drain_add (agent) ──► rings ──take──► translate ─┬─► output (trace/writer)
- *                                                       └─► readers (live/readers)
+ *   gn_drain_add (agent) ──► rings ──take──► expand ──► translate ─┬─► output (trace/writer)
+ *                                                                  └─► readers (live/readers)
  *
  * The rings outlive their processes: what was pushed before a kill is taken. When the output fails (the disk
  * is full), events are taken and counted as lost all the same, so that no process waits for room.

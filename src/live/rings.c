@@ -7,11 +7,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-int gn_rings_make(struct gn_rings *r, uint32_t locations, uint32_t ring_events, bool block, int *file)
+int gn_rings_make(struct gn_rings *r, uint32_t locations, uint32_t ring_records, bool block, int *file)
 {
-    *r = (struct gn_rings){.bytes = gn_ring_segment_bytes(locations, ring_events),
+    *r = (struct gn_rings){.bytes = gn_ring_segment_bytes(locations, ring_records),
                            .locations = locations,
-                           .ring_events = ring_events,
+                           .ring_records = ring_records,
                            .places = calloc(locations, sizeof *r->places)};
     *file = r->places ? memfd_create("gnomon-rings", MFD_CLOEXEC | MFD_ALLOW_SEALING) : -1;
     r->segment = MAP_FAILED;
@@ -29,7 +29,7 @@ int gn_rings_make(struct gn_rings *r, uint32_t locations, uint32_t ring_events, 
     r->segment->version = GN_RING_VERSION;
     r->segment->location_capacity = locations;
     r->segment->segment_bytes = r->bytes;
-    r->segment->ring_events = ring_events;
+    r->segment->ring_records = ring_records;
     r->segment->block = block;
     r->segment->magic = GN_RING_MAGIC;
     return 0;
@@ -41,45 +41,54 @@ void gn_rings_close(struct gn_rings *r)
     free(r->places);
 }
 
-size_t gn_rings_take(struct gn_rings *r, uint32_t location, struct gn_event *events, size_t max,
-                     size_t *waiting)
+static void copy(struct gn_record *to, struct gn_ring *ring, uint64_t first, size_t count, uint64_t mask)
 {
-    struct gn_ring *ring = gn_ring_of(r->segment, location, r->ring_events);
-    struct gn_rings_place *p = &r->places[location];
-    uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire), there = head - p->tail;
-    if (there > r->ring_events) { /* nobody writes that far: begin again where it claims to be */
-        p->skipped++;
-        p->tail = head;
-        atomic_store_explicit(&ring->tail, head, memory_order_release);
-        there = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct gn_ring_slot *slot = &gn_ring_slots(ring)[(first + i) & mask];
+        for (int word = 0; word < 4; word++)
+            to[i].word[word] = GN_GET(slot->word[word]);
     }
-    if (waiting)
-        *waiting = there;
-    size_t count = there < max ? there : max;
-    size_t first = p->tail & (r->ring_events - 1), before_wrap = r->ring_events - first;
-    size_t straight = count < before_wrap ? count : before_wrap;
-    memcpy(events, gn_ring_events(ring) + first, straight * sizeof *events);
-    memcpy(events + straight, gn_ring_events(ring), (count - straight) * sizeof *events);
-    p->tail += count;
-    if (count > 0) /* an idle ring's memory stays untouched */
-        atomic_store_explicit(&ring->tail, p->tail, memory_order_release);
-    for (size_t i = 0; i < count; i++)
-        if (events[i].kind == GN_EVENT_LOST)
-            p->announced += events[i].request;
-    return count;
 }
 
-uint64_t gn_rings_untold(struct gn_rings *r, uint32_t location)
+static uint64_t later(uint64_t a, uint64_t b)
 {
-    struct gn_ring *ring = gn_ring_of(r->segment, location, r->ring_events);
+    return a > b ? a : b;
+}
+
+/* R1 to R5 of image/recorder_ring.h. A writer that is about to overwrite what we begin with would take it
+ * from under us again and again: after a loss we begin a little further on. */
+size_t gn_rings_take(struct gn_rings *r, uint32_t location, struct gn_record *records, size_t max,
+                     uint64_t *first, size_t *waiting)
+{
+    struct gn_ring *ring = gn_ring_of(r->segment, location, r->ring_records);
     struct gn_rings_place *p = &r->places[location];
-    uint64_t dropped = atomic_load_explicit(&ring->dropped, memory_order_relaxed);
-    uint64_t untold = dropped > p->announced ? dropped - p->announced : 0;
-    p->announced += untold;
-    return untold;
+    uint64_t head = GN_OBSERVE(ring->head), oldest = gn_ring_oldest(head, r->ring_records);
+    *first = p->tail;
+    *waiting = 0;
+    if (head < p->tail ||
+        head - p->tail > GN_RING_MOST_LOST) { /* nobody writes that far: begin where it claims to be */
+        p->skipped++;
+        p->tail = *first = head;
+        GN_PUBLISH(ring->tail, head);
+        return 0;
+    }
+    uint64_t from = oldest > p->tail ? oldest + r->ring_records / 16 : p->tail;
+    size_t count = head - from < max ? head - from : max;
+    *waiting = head - from;
+    copy(records, ring, from, count, r->ring_records - 1);
+    atomic_thread_fence(memory_order_acquire);
+    uint64_t valid = later(from, gn_ring_oldest(GN_GET(ring->head), r->ring_records));
+    size_t gone = valid - from < count ? valid - from : count;
+    memmove(records, records + gone, (count - gone) * sizeof *records);
+    *first = from + gone;
+    if (from + count != p->tail) { /* an idle ring's memory stays untouched */
+        p->tail = from + count;
+        GN_PUBLISH(ring->tail, p->tail);
+    }
+    return count - gone;
 }
 
 void gn_rings_alive(struct gn_rings *r)
 {
-    atomic_fetch_add_explicit(&r->segment->alive, 1, memory_order_relaxed);
+    GN_ADD(r->segment->alive, 1);
 }

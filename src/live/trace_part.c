@@ -149,18 +149,21 @@ int gn_trace_part_open(struct gn_trace_part **part, const char *folder, const ch
     return 0;
 }
 
-int gn_trace_part_add(struct gn_trace_part *p, const struct gn_watched *watched)
+int gn_trace_part_add(struct gn_trace_part *p, struct gn_watched *watched)
 {
     struct gn_rings rings;
     int file;
-    int code = gn_rings_make(&rings, watched->segment->location_capacity, p->settings.ring_events,
+    int code = gn_rings_make(&rings, watched->segment->location_capacity, p->settings.ring_records,
                              p->settings.block, &file);
     if (code != 0)
         return code;
     code =
         gn_drain_add(p->drain, &rings, watched->segment, watched->segment_bytes, watched->rank, watched->pid);
-    if (code == 0)
+    if (code == 0) {
+        watched->recorded = true;
+        watched->rings = rings;
         return file;
+    }
     close(file);
     gn_rings_close(&rings);
     return code;

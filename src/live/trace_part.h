@@ -18,9 +18,9 @@
 #include <stdint.h>
 
 struct gn_trace_settings {
-    uint32_t ring_events; /* per location, a power of two; 0: no trace */
-    bool block;           /* a full ring makes the program wait */
-    double hz;            /* of the counter, as the other hosts were told; 0: to be measured */
+    uint32_t ring_records; /* per location, a power of two; 0: no trace */
+    bool block;            /* a full ring makes the program wait */
+    double hz;             /* of the counter, as the other hosts were told; 0: to be measured */
 };
 
 struct gn_trace_part;
@@ -31,7 +31,7 @@ int gn_trace_part_open(struct gn_trace_part **part, const char *folder, const ch
 
 /* Makes rings for a process that has its segment. Returns a descriptor for the process, which the caller
  * closes, or a negative errno value. */
-int gn_trace_part_add(struct gn_trace_part *part, const struct gn_watched *watched);
+int gn_trace_part_add(struct gn_trace_part *part, struct gn_watched *watched);
 
 /* A process that was added has ended. */
 void gn_trace_part_ended(struct gn_trace_part *part, int pid);

@@ -3,6 +3,8 @@
 #include "base/grow.h"
 #include "base/lookup.h"
 #include "calls.h"
+#include "graph/source_line.h"
+#include "live/expand.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -349,7 +351,24 @@ static uint32_t find_module(struct gn_local *l, uint32_t index)
     uint32_t bytes = from->build_id_bytes;
     for (uint32_t i = 0; i < bytes && i < GN_BUILD_ID_BYTES; i++)
         snprintf(module.build_id + 2 * i, 3, "%02x", from->build_id[i]);
+    if (from->kind == GN_MODULE_PYTHON) { /* as in the profile */
+        snprintf(module.build_id, sizeof module.build_id, GN_SOURCE_BUILD_ID);
+        gn_printable(module.path);
+    }
     return l->modules[index] = module_of(l->shared, &module);
+}
+
+/* What says where in its module a frame is, the same in all processes. */
+static uint64_t place_of(const struct gn_local *l, const struct gn_frame *frame)
+{
+    if (l->tag->modules[frame->module].kind != GN_MODULE_PYTHON)
+        return frame->offset;
+    struct gn_source_line source;
+    if (frame->offset >= GN_MAX_SOURCES || frame->offset >= GN_OBSERVE(l->tag->source_count))
+        return 0;
+    memcpy(&source, &l->tag->sources[frame->offset], sizeof source);
+    gn_source_line_tidy(&source);
+    return gn_source_line_key(&source);
 }
 
 /* Frames are only ever added, each after its parent: those up to `index` are looked at in their order. */
@@ -366,7 +385,7 @@ static bool know_frames(struct gn_local *l, uint32_t index)
         memcpy(&frame, &l->tag->frames[i], sizeof frame);
         uint32_t node = GN_NONE, module = find_module(l, frame.module);
         if (i > 0 && frame.parent < i && module != GN_NONE)
-            node = node_of(l->shared, l->frames[frame.parent].node, module, frame.offset);
+            node = node_of(l->shared, l->frames[frame.parent].node, module, place_of(l, &frame));
         else if (i > 0)
             garbled(l);
         l->frames[l->frame_count++] = (struct frame){node, UNKNOWN, GN_NONE};
@@ -392,8 +411,8 @@ static uint32_t find_region(struct gn_local *l, uint32_t region)
 {
     if (region < GN_CALL_COUNT)
         return region_of_call(l->shared, region);
-    uint32_t name = region - GN_RING_NAME;
-    if (region < GN_RING_NAME || name >= GN_MAX_NAMES || name >= GN_OBSERVE(l->tag->name_count))
+    uint32_t name = region - GN_REGION_NAME;
+    if (region < GN_REGION_NAME || name >= GN_MAX_NAMES || name >= GN_OBSERVE(l->tag->name_count))
         return garbled(l);
     if (l->names[name] == UNKNOWN) {
         char text[GN_NAME_BYTES];
@@ -430,31 +449,37 @@ static uint32_t process_of(const struct gn_local *l, uint32_t rank)
     return rank < l->shared->inside->world ? rank : GN_NONE;
 }
 
+/* Members as processes, behind the `count` that stand in l->members. How many there are then, 0: nonsense. */
+static size_t read_ranges(struct gn_local *l, const uint32_t *words, uint32_t ranges, size_t count)
+{
+    for (uint32_t i = 0; i < ranges; i++)
+        for (uint32_t rank = words[2 * i], last = rank + words[2 * i + 1]; rank < last; rank++) {
+            uint32_t process = process_of(l, rank);
+            if (process == GN_NONE || count > 2 * MAX_WORLD ||
+                !gn_grow(&l->members, &l->member_capacity, count, sizeof *l->members))
+                return 0;
+            l->members[count++] = process;
+        }
+    return count;
+}
+
 /* The members as processes in l->members; of an intercommunicator the group with the smaller first process
  * stands first, for both sides to mean the same. */
-static bool read_members(struct gn_local *l, struct gn_ring_comm *comm)
+static bool read_members(struct gn_local *l, const struct gn_ring_comm *comm, struct comm_key *key)
 {
-    uint64_t count = (uint64_t)comm->member_count + comm->other_count;
+    uint64_t ranges = (uint64_t)comm->ranges + comm->other_ranges;
     uint64_t words = GN_OBSERVE(l->rings->word_count);
-    if (count == 0 || words > GN_RING_WORDS || comm->first_member + count > words)
+    if (comm->ranges == 0 || words > GN_RING_WORDS || comm->first_word + 2 * ranges > words)
         return false;
-    while (l->member_capacity < count)
-        if (!gn_grow(&l->members, &l->member_capacity, l->member_capacity, sizeof *l->members))
-            return false;
-    const uint32_t *from = &l->rings->words[comm->first_member];
-    bool swap = comm->other_count > 0 && comm->member_count > 0 && from[comm->member_count] < from[0];
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t to = !swap ? i : i < comm->member_count ? comm->other_count + i : i - comm->member_count;
-        l->members[to] = process_of(l, from[i]);
-        if (l->members[to] == GN_NONE)
-            return false;
-    }
-    if (swap) {
-        uint32_t first = comm->other_count;
-        comm->other_count = comm->member_count;
-        comm->member_count = first;
-    }
-    return true;
+    const uint32_t *own = &l->rings->words[comm->first_word], *other = own + 2 * (size_t)comm->ranges;
+    bool swap = comm->other_ranges > 0 && other[0] < own[0];
+    size_t first = swap ? read_ranges(l, other, comm->other_ranges, 0) : read_ranges(l, own, comm->ranges, 0);
+    size_t all = first;
+    if (first > 0 && comm->other_ranges > 0)
+        all = swap ? read_ranges(l, own, comm->ranges, first)
+                   : read_ranges(l, other, comm->other_ranges, first);
+    *key = (struct comm_key){l->shared, l->members, (uint32_t)first, (uint32_t)(all - first), comm->instance};
+    return first > 0 && all > 0;
 }
 
 static uint32_t define_comm(struct gn_local *l, const struct comm_key *key, const struct gn_ring_comm *comm,
@@ -482,12 +507,12 @@ static uint32_t take_comm(struct gn_local *l, uint32_t index)
 {
     struct gn_ring_comm comm;
     memcpy(&comm, &l->rings->comms[index], sizeof comm);
-    if (!read_members(l, &comm))
+    struct comm_key key;
+    if (!read_members(l, &comm, &key))
         return garbled(l);
-    struct comm_key key = {l->shared, l->members, comm.member_count, comm.other_count, comm.instance};
-    uint64_t seed = ((uint64_t)comm.member_count << 32) ^ comm.instance;
+    uint64_t seed = ((uint64_t)key.member_count << 32) ^ comm.instance;
     uint64_t hash = XXH3_64bits_withSeed(
-        l->members, ((size_t)comm.member_count + comm.other_count) * sizeof *l->members, seed);
+        l->members, ((size_t)key.member_count + key.other_count) * sizeof *l->members, seed);
     int64_t known = gn_lookup_find(&l->shared->inside->comm_lookup, hash, same_comm, &key);
     return known != GN_LOOKUP_NOTHING ? (uint32_t)known : define_comm(l, &key, &comm, hash);
 }

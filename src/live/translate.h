@@ -1,6 +1,6 @@
 /*
  * live/translate — from the numbers of each measured process to definitions that all processes of the host
- * share (event/ring.h says what the former are).
+ * share (live/expand.h says what the former are).
  *
  *   process              shared
  *   call, name        →  region          by name
@@ -19,8 +19,8 @@
 
 #include "clock/simulated.h"
 #include "event/definitions.h"
-#include "event/ring.h"
 #include "graph/tag.h"
+#include "image/recorder_ring.h"
 
 /* A node of the tree of paths: a frame, or the region that was called from the parent's frame. */
 struct gn_path_node {
@@ -54,7 +54,8 @@ struct gn_translate *gn_translate_new(const char *machine, const char *host);
 struct gn_translate *gn_translate_empty(void); /* to be filled from a file */
 void gn_translate_free(struct gn_translate *translate);
 
-/* The instances (event/ring.h) of all communicators and windows, by their indices; set takes the arrays over.
+/* The instances (image/recorder_ring.h) of all communicators and windows, by their indices; set takes the
+ * arrays over.
  */
 const uint32_t *gn_translate_comm_instances(const struct gn_translate *translate);
 const uint32_t *gn_translate_window_instances(const struct gn_translate *translate);

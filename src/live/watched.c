@@ -86,6 +86,15 @@ int gn_watched_make_segment(struct gn_watched *watched, uint32_t locations)
     return 0;
 }
 
+int gn_watched_make_rings(struct gn_watched *watched)
+{
+    enum { RECORDS = 2048 }; /* 64 KiB of each thread */
+    int file;
+    int code = gn_rings_make(&watched->rings, watched->segment->location_capacity, RECORDS, false, &file);
+    watched->recorded = code == 0;
+    return code == 0 ? file : code;
+}
+
 /* What Linux 6.15 and later tell of a process by its handle; the headers of older systems lack it. */
 struct pidfd_info_of_615 {
     uint64_t mask, cgroup;

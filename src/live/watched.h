@@ -5,6 +5,7 @@
 #define GNOMON_LIVE_WATCHED_H
 
 #include "graph/tag.h"
+#include "live/rings.h"
 
 #include <stdbool.h>
 
@@ -20,8 +21,10 @@ struct gn_watched {
     struct gn_tag *segment; /* NULL until MPI_Init */
     size_t segment_bytes;
     int segment_file;
-    uint64_t end_ticks; /* 0 while it runs */
-    const char *ended;  /* "running", "exit", "signal", "unknown" */
+    bool recorded;         /* rings is there: what its threads did last */
+    struct gn_rings rings; /* the drain's, where the process is traced */
+    uint64_t end_ticks;    /* 0 while it runs */
+    const char *ended;     /* "running", "exit", "signal", "unknown" */
     int exit_status;
 };
 
@@ -45,6 +48,10 @@ int gn_watched_make_segment(struct gn_watched *watched, uint32_t locations);
 /* Reads the processor time of a process that has not said so itself into its segment; nothing where it is not
  * known. */
 void gn_watched_read_cpu(struct gn_watched *watched);
+
+/* Makes the recorder of a process that has its segment and is not traced: rings that nobody drains. A
+ * descriptor for the process, which the caller closes, or a negative errno value. */
+int gn_watched_make_rings(struct gn_watched *watched);
 
 /* Notes that its handle became readable: it has ended. */
 void gn_watched_ended(struct gn_watched *watched);

@@ -2,6 +2,7 @@
 #include "profile/profile.h"
 
 #include "calls.h"
+#include "graph/source_line.h"
 #include "profile/statement.h"
 
 #include <errno.h>
@@ -51,10 +52,31 @@ static void add_modules(struct adder *a)
         char hex[2 * GN_BUILD_ID_BYTES + 1] = "";
         for (uint32_t b = 0; b < module->build_id_bytes; b++)
             snprintf(hex + 2 * b, 3, "%02x", module->build_id[b]);
+        if (module->kind == GN_MODULE_PYTHON)
+            strcpy(hex, GN_SOURCE_BUILD_ID);
         RUN(a, "INSERT OR IGNORE INTO module(path, build_id) VALUES(?, ?)", "ss", module->path, hex);
         a->modules[i] = gn_sql_value(a->db, 0, "SELECT id FROM module WHERE path = ? AND build_id = ?", "ss",
                                      module->path, hex);
     }
+}
+
+/* The id of the place of a frame; one in a source file needs no looking up later. */
+static int64_t add_site(struct adder *a, const struct gn_frame *frame)
+{
+    const struct gn_module *module = &a->snapshot->modules[frame->module];
+    const int64_t in = a->modules[frame->module];
+    int64_t offset = (int64_t)frame->offset;
+    if (module->kind == GN_MODULE_PYTHON) {
+        const struct gn_source_line *source = &a->snapshot->sources[frame->offset];
+        offset = (int64_t)gn_source_line_key(source);
+        RUN(a,
+            "INSERT OR IGNORE INTO site(module, offset, resolved, function, file, line) VALUES(?, ?, 1, ?, "
+            "?, ?)",
+            "iissi", in, offset, source->function, module->path, (int64_t)source->line);
+    } else {
+        RUN(a, "INSERT OR IGNORE INTO site(module, offset) VALUES(?, ?)", "ii", in, offset);
+    }
+    return gn_sql_value(a->db, 0, "SELECT id FROM site WHERE module = ? AND offset = ?", "ii", in, offset);
 }
 
 /* A frame's parent has a smaller index: one pass from the root outwards. */
@@ -68,11 +90,7 @@ static void add_callpaths(struct adder *a)
     for (uint32_t i = 1; i < a->snapshot->frame_count && a->code == 0; i++) {
         const struct gn_frame *frame = &a->snapshot->frames[i];
         depth[i] = depth[frame->parent] + 1;
-        int64_t module = a->modules[frame->module], parent = a->callpaths[frame->parent];
-        RUN(a, "INSERT OR IGNORE INTO site(module, offset) VALUES(?, ?)", "ii", module,
-            (int64_t)frame->offset);
-        int64_t site = gn_sql_value(a->db, 0, "SELECT id FROM site WHERE module = ? AND offset = ?", "ii",
-                                    module, (int64_t)frame->offset);
+        int64_t parent = a->callpaths[frame->parent], site = add_site(a, frame);
         RUN(a, "INSERT OR IGNORE INTO callpath(parent, site, depth, folded) VALUES(?, ?, ?, ?)", "iiii",
             parent, site, (int64_t)depth[i], (int64_t)frame->folded);
         a->callpaths[i] = gn_sql_value(a->db, 0, "SELECT id FROM callpath WHERE parent = ? AND site = ?",

@@ -1,6 +1,7 @@
 /* profile/resolve — from (module, offset) to function, file and line, while the executables are at hand. */
 #include "profile/profile.h"
 
+#include "graph/source_line.h"
 #include "profile/statement.h"
 #include "program/names.h"
 #include "program/program.h"
@@ -115,6 +116,8 @@ static int leave_region_marks(sqlite3 *db, struct gn_error *err)
 
 struct path_step {
     int64_t module, offset, site;
+    bool in_source; /* a frame of an interpreter: it is known by its line */
+    bool has_line;
 };
 
 enum { MAX_STEPS = 512 };
@@ -124,15 +127,18 @@ static size_t read_path(sqlite3 *db, int64_t callpath, struct path_step *steps)
 {
     size_t count = 0;
     while (callpath != 0 && count < MAX_STEPS) {
-        sqlite3_stmt *q = gn_sql_query(db, NULL,
-                                       "SELECT c.parent, s.module, s.offset, s.id FROM callpath c JOIN site s"
-                                       " ON s.id = c.site WHERE c.id = ?",
-                                       "i", callpath);
+        sqlite3_stmt *q =
+            gn_sql_query(db, NULL,
+                         "SELECT c.parent, s.module, s.offset, s.id, m.build_id = '" GN_SOURCE_BUILD_ID
+                         "', coalesce(s.line, 0) > 0 FROM callpath c JOIN site s ON s.id = c.site"
+                         " JOIN module m ON m.id = s.module WHERE c.id = ?",
+                         "i", callpath);
         callpath = 0;
         if (q && sqlite3_step(q) == SQLITE_ROW) {
             callpath = sqlite3_column_int64(q, 0);
             steps[count++] = (struct path_step){sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 2),
-                                                sqlite3_column_int64(q, 3)};
+                                                sqlite3_column_int64(q, 3), sqlite3_column_int(q, 4) != 0,
+                                                sqlite3_column_int(q, 5) != 0};
         }
         sqlite3_finalize(q);
     }
@@ -214,6 +220,17 @@ static bool find_between(const struct open_module *modules, size_t count, const 
     return false;
 }
 
+/* The site to name for what follows a call, where nothing better is known: the last common step, or the one
+ * on the way to the call where the paths part. When that has no line: the line of Python that it was called
+ * from. */
+static int64_t last_site(const struct path_step *steps, size_t at)
+{
+    size_t source = at;
+    while (source > 0 && !steps[source].in_source)
+        source--;
+    return steps[!steps[at].has_line && steps[source].in_source ? source : at].site;
+}
+
 static int resolve_edge(sqlite3 *db, struct gn_error *err, const struct open_module *modules, size_t count,
                         int64_t from, int64_t to, int64_t from_path, int64_t to_path)
 {
@@ -225,7 +242,7 @@ static int resolve_edge(sqlite3 *db, struct gn_error *err, const struct open_mod
     if (p->from_count && p->to_count && find_between(modules, count, p, &place))
         code = store_computation(db, err, from, to, &place);
     else if (p->from_count)
-        code = store_site(db, err, from, to, p->from[p->to_count ? p->parting : 0].site);
+        code = store_site(db, err, from, to, last_site(p->from, p->to_count ? p->parting : 0));
     else if (p->to_count)
         code = store_site(db, err, from, to, p->to[0].site);
     free(p);
@@ -257,9 +274,11 @@ int gn_profile_resolve(sqlite3 *db, struct gn_error *err)
     if (!modules)
         return gn_fail(err, -ENOMEM, "no memory for %zu modules", capacity);
     int code = gn_sql(db, err, "BEGIN", "");
-    sqlite3_stmt *query = gn_sql_query(
-        db, err,
-        "SELECT id, path, build_id FROM module m WHERE EXISTS (SELECT 1 FROM site WHERE module = m.id)", "");
+    sqlite3_stmt *query =
+        gn_sql_query(db, err,
+                     "SELECT id, path, build_id FROM module m WHERE build_id <> '" GN_SOURCE_BUILD_ID
+                     "' AND EXISTS (SELECT 1 FROM site WHERE module = m.id)",
+                     "");
     while (query && code == 0 && count < capacity && sqlite3_step(query) == SQLITE_ROW) {
         struct open_module *m = &modules[count++];
         m->id = sqlite3_column_int64(query, 0);

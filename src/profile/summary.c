@@ -1,6 +1,7 @@
 #include "profile/summary.h"
 
 #include "base/grow.h"
+#include "graph/source_line.h"
 #include "profile/statement.h"
 
 #include <errno.h>
@@ -8,22 +9,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The frame that stands for a call path: the innermost; when that has no line, the line of Python that it was
+ * called from, if it was (an extension module's code says less). */
+#define SHOWN                                                                                                \
+    "RECURSIVE up(callpath, parent, site) AS (SELECT c.id, c.parent, c.site FROM callpath c"                 \
+    " JOIN site s ON s.id = c.site WHERE coalesce(s.line, 0) = 0 AND EXISTS"                                 \
+    " (SELECT 1 FROM module WHERE build_id = '" GN_SOURCE_BUILD_ID "')"                                      \
+    " UNION ALL SELECT up.callpath, c.parent, c.site FROM up JOIN site s ON s.id = up.site"                  \
+    " JOIN module m ON m.id = s.module JOIN callpath c ON c.id = up.parent"                                  \
+    " WHERE m.build_id <> '" GN_SOURCE_BUILD_ID "'),"                                                        \
+    " shown AS (SELECT c.id AS callpath, coalesce(x.site, c.site) AS site FROM callpath c LEFT JOIN"         \
+    " (SELECT up.callpath, up.site FROM up JOIN site s ON s.id = up.site JOIN module m ON m.id = s.module"   \
+    " WHERE m.build_id = '" GN_SOURCE_BUILD_ID "') x ON x.callpath = c.id) "
+
 /* Every stretch of time of every thread, once: what it was, where, on which rank. %s is the edges' time
  * column. */
 static const char pieces[] =
-    "WITH piece AS ("
+    "WITH " SHOWN ", piece AS ("
     " SELECT 'mpi' AS kind, a.name AS name, coalesce(s.label, s.function) AS function, s.file AS file, "
     "s.line AS line,"
     "  a.id AS one, 0 AS two, p.rank AS rank, h.name AS host, n.total_ns + n.open_ns AS ns,"
     "  n.count + (n.open_ns > 0) AS count, n.bytes AS bytes"
-    " FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN callpath c ON c.id = a.callpath"
+    " FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN shown c ON c.callpath = a.callpath"
     " LEFT JOIN site s ON s.id = c.site JOIN location l ON l.id = n.location JOIN process p ON p.id = "
     "l.process"
     " JOIN host h ON h.id = p.host WHERE a.kind = 'mpi'"
     " UNION ALL"
     " SELECT a.kind, a.name, coalesce(s.label, s.function), s.file, s.line, a.id, 0, p.rank, h.name, "
     "n.total_ns + n.open_ns,"
-    "  n.count, n.bytes FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN callpath c ON c.id = "
+    "  n.count, n.bytes FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN shown c ON c.callpath = "
     "a.callpath"
     " LEFT JOIN site s ON s.id = c.site JOIN location l ON l.id = n.location JOIN process p ON p.id = "
     "l.process"
@@ -41,7 +55,7 @@ static const char pieces[] =
     "s.line AS line, a.id "
     "AS one,"
     "  0 AS two, p.rank AS rank, h.name AS host, n.total_ns AS ns, n.count AS count, 0 AS bytes"
-    " FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN callpath c ON c.id = a.callpath"
+    " FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN shown c ON c.callpath = a.callpath"
     " LEFT JOIN site s ON s.id = c.site JOIN location l ON l.id = n.location JOIN process p ON p.id = "
     "l.process"
     " JOIN host h ON h.id = p.host WHERE a.kind = 'region') ";
@@ -293,12 +307,12 @@ static void collect_troubles(sqlite3 *db, struct gn_summary *s)
     s->troubles = calloc(capacity + 1, sizeof *s->troubles);
     sqlite3_stmt *q = gn_sql_query(
         db, NULL,
-        "SELECT p.rank, h.name, p.ended, p.exit_status, p.message, l.last_inside, l.last_ns,"
+        "WITH " SHOWN "SELECT p.rank, h.name, p.ended, p.exit_status, p.message, l.last_inside, l.last_ns,"
         " CASE WHEN a.kind = 'mpi' THEN a.name || coalesce(' at ' || s.label, ' at ' || s.function, '') ||"
         " CASE WHEN s.line > 0 THEN ' (' || s.file || ':' || s.line || ')' ELSE '' END ELSE NULL END, a.id"
         " FROM process p JOIN host h ON h.id = p.host LEFT JOIN location l ON l.process = p.id AND l.thread "
         "= 0"
-        " LEFT JOIN activity a ON a.id = l.last_activity LEFT JOIN callpath c ON c.id = a.callpath"
+        " LEFT JOIN activity a ON a.id = l.last_activity LEFT JOIN shown c ON c.callpath = a.callpath"
         " LEFT JOIN site s ON s.id = c.site WHERE NOT p.complete ORDER BY p.rank",
         "");
     while (q && s->troubles && s->trouble_count < capacity && sqlite3_step(q) == SQLITE_ROW) {
@@ -398,12 +412,12 @@ static void describe(sqlite3 *db, struct gn_summary *s, double *total_ns)
     tidy_library(s->library);
     first_text(db, "SELECT group_concat(name, ', ') FROM (SELECT name FROM host ORDER BY name)",
                s->host_names, sizeof s->host_names);
-    /* the program itself or a library of the user's: call sites in it, and no lines */
-    first_text(
-        db,
-        "SELECT m.path FROM module m JOIN site s ON s.module = m.id WHERE m.has_lines = 0 GROUP BY m.id"
-        " ORDER BY count(*) DESC",
-        s->no_lines_in, sizeof s->no_lines_in);
+    /* the program itself or a library of the user's: call sites in it, and no lines; Python's are shown */
+    first_text(db,
+               "SELECT m.path FROM module m JOIN site s ON s.module = m.id WHERE m.has_lines = 0"
+               " AND NOT EXISTS (SELECT 1 FROM module WHERE build_id = '" GN_SOURCE_BUILD_ID
+               "') GROUP BY m.id ORDER BY count(*) DESC",
+               s->no_lines_in, sizeof s->no_lines_in);
     s->ranks = (int)value(db, "SELECT count(DISTINCT rank) FROM process WHERE elapsed_ns IS NOT NULL");
     s->world = (int)value(db, "SELECT max(world) FROM process");
     s->world = s->world > s->ranks ? s->world : s->ranks;

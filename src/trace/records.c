@@ -17,6 +17,10 @@ static void add_path(OTF2_AttributeList *a, const struct gn_event *e)
 RECORD(enter)
 {
     add_path(a, e);
+    if (e->request) {
+        OTF2_AttributeList_AddUint64(a, GN_ATTRIBUTE_POLLS, e->request);
+        OTF2_AttributeList_AddUint64(a, GN_ATTRIBUTE_POLL_TICKS, e->bytes_sent);
+    }
     return OTF2_EvtWriter_Enter(w, a, t, e->region);
 }
 

@@ -11,7 +11,9 @@
     X(COMM, "gnomon.comm", OTF2_TYPE_COMM, "communicator of a request")                                      \
     X(PEER, "gnomon.peer", OTF2_TYPE_UINT32, "sender a receive was posted for, or root of a collective")     \
     X(TAG, "gnomon.tag", OTF2_TYPE_UINT32, "tag a receive was posted for")                                   \
-    X(OP, "gnomon.op", OTF2_TYPE_UINT32, "collective operation of a request")
+    X(OP, "gnomon.op", OTF2_TYPE_UINT32, "collective operation of a request")                                \
+    X(POLLS, "gnomon.polls", OTF2_TYPE_UINT64, "calls in a row that found nothing, told as one")             \
+    X(POLL_TICKS, "gnomon.poll_ticks", OTF2_TYPE_UINT64, "ticks inside of these calls")
 
 enum gn_attribute {
 #define X(ID, name, type, description) GN_ATTRIBUTE_##ID,

@@ -13,7 +13,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 flags=(-std=gnu17 -D_GNU_SOURCE -DGNOMON_VERSION='"test"' -g -I"$source/src" -I"$generated" -I"$source/tests/cross"
        -I"$source/tests/unit" -fPIC -fno-omit-frame-pointer -fasynchronous-unwind-tables -Wall)
-core=(agreement callpath classes collectives comms facts flavour modules paths real recorder requests traced tracer)
+core=(agreement callpath classes collectives comms facts flavour interpreter lists modules paths python python_code real
+      recorder requests sources traced tracer)
 
 build() { # build NAME OPTION...: everything with these options
     local name=$1 objects=() file

@@ -39,7 +39,7 @@ whole)
     otf2-print -G "$(folder_of gnomon)/trace/traces.otf2" >"$work/definitions"
     grep -q 'LOCATION_GROUP .*"Rank 1"' "$work/definitions" || fail "rank 1 is not defined"
     grep -q 'COMM .*"MPI_COMM_WORLD"' "$work/definitions" || fail "MPI_COMM_WORLD is not defined"
-    grep -q '^trace 16384K$' "$(folder_of gnomon)/config" || fail "config does not say it"
+    grep -q '^trace 4096K$' "$(folder_of gnomon)/config" || fail "config does not say it"
     ;;
 front) # gnomon in front of the launcher
     run gnomon "$gnomon" run --trace=1M "$MPIRUN" -n "$n" "$examples/heat.$FLAVOUR"

@@ -1,8 +1,10 @@
-/* Rings filled by hand, as a measured process fills them, taken and translated: what comes out, and that
+/* Rings filled as a measured process fills them, taken, expanded and translated: what comes out, and that
  * nothing a broken program can write does harm. */
 #include "calls.h"
+#include "capture/tracer.h"
 #include "clock/ticks.h"
 #include "live/drain.h"
+#include "live/expand.h"
 #include "live/part_file.h"
 #include "live/trace_paths.h"
 
@@ -17,17 +19,19 @@
 
 #include <cmocka.h>
 
-enum { LOCATIONS = 4, EVENTS = 1024, WORLD = 4, TAKEN_MAX = 100000 };
+enum { LOCATIONS = 4, RECORDS = 1024, WORLD = 4, TAKEN_MAX = 100000 };
 
 /* A process as the agent sees it. */
 struct fake {
     struct gn_tag *tag;
     struct gn_rings rings;
+    struct gn_tracer tracers[LOCATIONS];
 };
 
 static struct gn_event taken[TAKEN_MAX];
 static size_t taken_count;
-static int write_code, write_from; /* fail with this, from this event on */
+static enum { ALL, NO_LEAVES, MESSAGES } wanted; /* of what is taken */
+static int write_code, write_from;               /* fail with this, from this event on */
 
 static int take(void *self, const struct gn_event *event, struct gn_error *err)
 {
@@ -35,6 +39,9 @@ static int take(void *self, const struct gn_event *event, struct gn_error *err)
     if (write_code && taken_count >= (size_t)write_from)
         return gn_fail(err, write_code, "the disk is full");
     assert_in_range(taken_count, 0, TAKEN_MAX - 1);
+    if ((wanted != ALL && event->kind == GN_EVENT_LEAVE) ||
+        (wanted == MESSAGES && event->kind == GN_EVENT_ENTER))
+        return 0;
     taken[taken_count++] = *event;
     return 0;
 }
@@ -49,12 +56,12 @@ static const struct gn_drain_output output = {NULL, take, flush, NULL};
 
 static struct fake make(int rank, bool block)
 {
-    struct fake f;
+    struct fake f = {NULL};
     int file;
     size_t bytes = gn_tag_bytes(LOCATIONS);
     f.tag = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     assert_ptr_not_equal(f.tag, MAP_FAILED);
-    assert_int_equal(gn_rings_make(&f.rings, LOCATIONS, EVENTS, block, &file), 0);
+    assert_int_equal(gn_rings_make(&f.rings, LOCATIONS, RECORDS, block, &file), 0);
     close(file);
     f.tag->location_capacity = LOCATIONS;
     GN_SET(f.tag->location_count, 1);
@@ -68,12 +75,10 @@ static struct fake make(int rank, bool block)
     GN_SET(f.tag->frame_count, 3);
     snprintf(f.tag->names[0], GN_NAME_BYTES, "solve");
     GN_SET(f.tag->name_count, 1);
-    for (uint32_t i = 0; i < WORLD; i++)
-        f.rings.segment->words[i] = i;
-    f.rings.segment->words[WORLD] = (uint32_t)rank;
-    GN_SET(f.rings.segment->word_count, WORLD + 1);
-    f.rings.segment->comms[0] = (struct gn_ring_comm){0, WORLD, 0, 0, GN_NONE, "MPI_COMM_WORLD"};
-    f.rings.segment->comms[1] = (struct gn_ring_comm){WORLD, 1, 0, 0, GN_NONE, "MPI_COMM_SELF"};
+    memcpy(f.rings.segment->words, (uint32_t[]){0, WORLD, (uint32_t)rank, 1}, 4 * sizeof(uint32_t));
+    GN_SET(f.rings.segment->word_count, 4);
+    f.rings.segment->comms[0] = (struct gn_ring_comm){0, 1, 0, 0, GN_NONE, "MPI_COMM_WORLD"};
+    f.rings.segment->comms[1] = (struct gn_ring_comm){2, 1, 0, 0, GN_NONE, "MPI_COMM_SELF"};
     GN_SET(f.rings.segment->comm_count, 2);
     return f;
 }
@@ -83,25 +88,43 @@ static void drop_fake(struct fake *f)
     munmap(f->tag, gn_tag_bytes(LOCATIONS));
 }
 
-static void push(struct fake *f, uint32_t location, const struct gn_event *event)
+static struct gn_tracer *tracer_of(struct fake *f, uint32_t location)
 {
-    struct gn_ring *ring = gn_ring_of(f->rings.segment, location, EVENTS);
-    uint64_t head = atomic_load(&ring->head);
-    gn_ring_events(ring)[head & (EVENTS - 1)] = *event;
-    atomic_store(&ring->head, head + 1);
+    gn_ring_memory = f->rings.segment;
+    gn_tracer_attach(&f->tracers[location], location);
+    return &f->tracers[location];
 }
 
-static struct gn_event call(enum gn_event_kind kind, uint32_t region, uint32_t path)
+static uint32_t node_of(struct fake *f, uint32_t location, uint32_t activity, uint32_t path)
 {
-    struct gn_event event = gn_event_bare(kind, 0, gn_ticks());
-    event.region = region;
-    event.path = path;
-    return event;
+    struct gn_location *in = &f->tag->locations[location];
+    uint32_t node = GN_GET(in->node_count);
+    GN_SET(in->nodes[node].activity, activity);
+    GN_SET(in->nodes[node].path, path);
+    GN_SET(in->node_count, node + 1);
+    return node;
+}
+
+/* A call that takes no time, with an event in it (NULL: none). */
+static void push(struct fake *f, uint32_t location, uint32_t activity, uint32_t path,
+                 const struct gn_event *event)
+{
+    struct gn_tracer *tracer = tracer_of(f, location);
+    uint64_t now = gn_ticks();
+    struct gn_span span = {now, now, node_of(f, location, activity, path)};
+    if (event)
+        gn_tracer_put(tracer, &span, event);
+    gn_tracer_call(tracer, &span);
+}
+
+static void push_message(struct fake *f, uint32_t location, const struct gn_event *event)
+{
+    push(f, location, GN_CALL_SEND, 2, event);
 }
 
 static struct gn_event message(uint32_t comm, uint32_t peer)
 {
-    struct gn_event event = gn_event_bare(GN_EVENT_MPI_SEND, 0, gn_ticks());
+    struct gn_event event = gn_event_bare(GN_EVENT_MPI_SEND, 0, 0);
     event.comm = comm;
     event.peer = peer;
     event.tag = 7;
@@ -132,6 +155,7 @@ static void finish(struct gn_drain *d, struct gn_translate *t, struct fake *fake
     for (size_t i = 0; i < count; i++)
         drop_fake(&fakes[i]);
     write_code = 0;
+    wanted = ALL;
 }
 
 static void takes_events_in_order(void **state)
@@ -139,17 +163,15 @@ static void takes_events_in_order(void **state)
     (void)state;
     struct fake f = make(2, false);
     struct gn_translate *t;
-    struct gn_event enter = call(GN_EVENT_ENTER, GN_CALL_SEND, 2), send = message(0, 3),
-                    leave = call(GN_EVENT_LEAVE, GN_CALL_SEND, 2);
-    push(&f, 0, &enter);
-    push(&f, 0, &send);
-    push(&f, 0, &leave);
+    struct gn_event send = message(0, 3);
+    uint64_t before_ticks = gn_ticks();
+    push(&f, 0, GN_CALL_SEND, 2, &send);
     struct gn_drain *d = drain(&f, 1, &t);
     assert_int_equal(taken_count, 3);
     const struct gn_definitions *defs = t->definitions;
     assert_int_equal(taken[0].kind, GN_EVENT_ENTER);
     assert_string_equal(gn_string(defs, defs->regions[taken[0].region].name), "MPI_Send");
-    assert_int_equal(taken[0].ticks, enter.ticks);
+    assert_in_range(taken[0].ticks, before_ticks, gn_ticks());
     assert_int_equal(taken[1].kind, GN_EVENT_MPI_SEND);
     assert_string_equal(gn_string(defs, defs->comms[taken[1].comm].name), "MPI_COMM_WORLD");
     assert_int_equal(taken[1].peer, 3);
@@ -190,8 +212,7 @@ static void paths_are_chains_of_frames(void **state)
     struct gn_translate *t;
     struct gn_error err;
     uint32_t *map;
-    struct gn_event event = call(GN_EVENT_ENTER, GN_CALL_BARRIER, 2);
-    push(&f, 0, &event);
+    push(&f, 0, GN_CALL_BARRIER, 2, NULL);
     struct gn_drain *d = drain(&f, 1, &t);
     assert_int_equal(gn_trace_paths(t, NULL, &map, &err), 0);
     const struct gn_definitions *defs = t->definitions;
@@ -211,19 +232,17 @@ static void processes_share_what_is_the_same(void **state)
     f[1].tag->frames[3] = f[1].tag->frames[2]; /* the same frame under another number */
     f[1].tag->frames[2] = (struct gn_frame){1, 1, 0, 0x3000};
     GN_SET(f[1].tag->frame_count, 4);
-    struct gn_event here = call(GN_EVENT_ENTER, GN_CALL_BARRIER, 2),
-                    there = call(GN_EVENT_ENTER, GN_CALL_BARRIER, 3);
     struct gn_event world = message(0, 1), self = message(1, 0);
     for (int i = 0; i < 2; i++) {
-        push(&f[i], 0, i == 0 ? &here : &there);
-        push(&f[i], 0, &world);
-        push(&f[i], 0, &self);
+        push(&f[i], 0, GN_CALL_BARRIER, i == 0 ? 2 : 3, &world);
+        push(&f[i], 0, GN_CALL_BARRIER, i == 0 ? 2 : 3, &self);
     }
+    wanted = NO_LEAVES;
     struct gn_drain *d = drain(f, 2, &t);
-    assert_int_equal(taken_count, 6);
-    assert_int_equal(taken[0].path, taken[3].path);
-    assert_int_equal(taken[1].comm, taken[4].comm);
-    assert_int_not_equal(taken[2].comm, taken[5].comm); /* each its own MPI_COMM_SELF */
+    assert_int_equal(taken_count, 8);
+    assert_int_equal(taken[0].path, taken[4].path);
+    assert_int_equal(taken[1].comm, taken[5].comm);
+    assert_int_not_equal(taken[3].comm, taken[7].comm); /* each its own MPI_COMM_SELF */
     assert_int_equal(t->definitions->comm_count, 3);
     assert_int_equal(t->definitions->process_count, WORLD);
     finish(d, t, f, 2);
@@ -236,14 +255,15 @@ static void both_sides_mean_one_intercommunicator(void **state)
     struct gn_translate *t;
     for (int i = 0; i < 2; i++) { /* ranks 0, 1 and 2, 3, each side's own group first */
         struct gn_ring_segment *s = f[i].rings.segment;
-        for (uint32_t w = 0; w < 4; w++)
-            s->words[WORLD + 1 + w] = i == 0 ? w : (w + 2) % 4;
-        GN_SET(s->word_count, WORLD + 5);
-        s->comms[2] = (struct gn_ring_comm){WORLD + 1, 2, 2, 0, 0, ""};
+        const uint32_t mine = i == 0 ? 0 : 2, theirs = 2 - mine;
+        memcpy(&s->words[4], (uint32_t[]){mine, 2, theirs, 2}, 4 * sizeof(uint32_t));
+        GN_SET(s->word_count, 8);
+        s->comms[2] = (struct gn_ring_comm){4, 1, 1, 0, 0, ""};
         GN_SET(s->comm_count, 3);
         struct gn_event event = message(2, 1);
-        push(&f[i], 0, &event);
+        push_message(&f[i], 0, &event);
     }
+    wanted = MESSAGES;
     struct gn_drain *d = drain(f, 2, &t);
     assert_int_equal(taken[0].comm, taken[1].comm);
     assert_int_equal(gn_comm_peer(t->definitions, taken[0].comm, 0, 1), 3);
@@ -259,12 +279,12 @@ static void windows_and_names(void **state)
     f.rings.segment->windows[0] = (struct gn_ring_window){0, 0};
     f.rings.segment->windows[1] = (struct gn_ring_window){0, 1};
     GN_SET(f.rings.segment->window_count, 2);
-    struct gn_event put = gn_event_bare(GN_EVENT_RMA_PUT, 0, gn_ticks());
+    struct gn_event put = gn_event_bare(GN_EVENT_RMA_PUT, 0, 0);
     put.peer = 1;
     for (put.comm = 0; put.comm < 2; put.comm++)
-        push(&f, 0, &put);
-    struct gn_event region = call(GN_EVENT_REGION_BEGIN, GN_RING_NAME, GN_NONE);
-    push(&f, 0, &region);
+        push_message(&f, 0, &put);
+    gn_tracer_control(tracer_of(&f, 0), GN_EVENT_REGION_BEGIN, gn_ticks(), GN_NONE, 0);
+    wanted = MESSAGES;
     struct gn_drain *d = drain(&f, 1, &t);
     assert_int_not_equal(taken[0].comm, taken[1].comm);
     assert_int_equal(t->definitions->window_count, 2);
@@ -277,35 +297,33 @@ static void a_full_ring_is_taken_whole(void **state)
     (void)state;
     struct fake f = make(0, true);
     struct gn_translate *t;
-    struct gn_ring *ring = gn_ring_of(f.rings.segment, 0, EVENTS);
-    struct gn_event event = call(GN_EVENT_ENTER, GN_CALL_BARRIER, GN_NONE);
-    f.rings.places[0].tail = 700; /* goes round the end */
-    atomic_store(&ring->tail, 700);
-    atomic_store(&ring->head, 700);
-    for (int i = 0; i < EVENTS; i++)
-        push(&f, 0, &event);
+    struct gn_tracer *tracer = tracer_of(&f, 0);
+    f.rings.places[0].tail = tracer->head = 700; /* goes round the end */
+    tracer->limit = 700 + RECORDS - 1;
+    GN_SET(tracer->ring->tail, 700);
+    GN_SET(tracer->ring->head, 700);
+    for (int i = 0; i < RECORDS - 1; i++)
+        push(&f, 0, GN_CALL_BARRIER, 0, NULL);
+    wanted = NO_LEAVES;
     struct gn_drain *d = drain(&f, 1, &t);
-    assert_int_equal(taken_count, EVENTS);
-    assert_int_equal(atomic_load(&ring->tail), 700 + EVENTS);
+    assert_int_equal(taken_count, 1 + RECORDS - 1); /* it began with 700 */
+    assert_int_equal(taken[0].kind, GN_EVENT_LOST);
+    assert_int_equal(GN_GET(tracer->ring->tail), 700 + RECORDS - 1);
     finish(d, t, &f, 1);
 }
 
-static void dropped_events_are_told_once(void **state)
+static void overwritten_records_are_told_once(void **state)
 {
     (void)state;
     struct fake f = make(0, false);
     struct gn_translate *t;
-    struct gn_event lost = gn_event_bare(GN_EVENT_LOST, 0, gn_ticks());
-    lost.request = 5;
-    push(&f, 0, &lost);
-    atomic_store(&gn_ring_of(f.rings.segment, 0, EVENTS)->dropped, 12); /* 7 after the last that found room */
+    for (int i = 0; i < 3 * RECORDS; i++)
+        push(&f, 0, GN_CALL_BARRIER, 0, NULL);
     struct gn_drain *d = drain(&f, 1, &t);
-    assert_int_equal(taken_count, 2);
-    assert_int_equal(taken[0].request, 5);
-    assert_int_equal(taken[1].kind, GN_EVENT_LOST);
-    assert_int_equal(taken[1].request, 7);
-    assert_int_equal(gn_drain_stats(d)->dropped, 12);
-    assert_int_equal(gn_drain_stats(d)->events, 0);
+    assert_int_equal(taken[0].kind, GN_EVENT_LOST);
+    assert_int_equal(gn_drain_stats(d)->dropped, taken[0].request);
+    assert_int_equal(gn_drain_stats(d)->events, 2 * (3 * RECORDS - taken[0].request));
+    assert_int_equal(taken_count, 1 + gn_drain_stats(d)->events);
     finish(d, t, &f, 1);
 }
 
@@ -314,16 +332,15 @@ static void a_failed_output_is_counted(void **state)
     (void)state;
     struct fake f = make(0, true);
     struct gn_translate *t;
-    struct gn_event event = call(GN_EVENT_ENTER, GN_CALL_BARRIER, GN_NONE);
-    for (int i = 0; i < 10; i++)
-        push(&f, 0, &event);
+    for (int i = 0; i < 5; i++)
+        push(&f, 0, GN_CALL_BARRIER, 0, NULL);
     write_code = -28;
     write_from = 4;
     struct gn_drain *d = drain(&f, 1, &t);
     assert_int_equal(gn_drain_stats(d)->events, 4);
     assert_int_equal(gn_drain_stats(d)->unwritten, 6);
     assert_string_equal(gn_drain_stats(d)->error.text, "the disk is full");
-    assert_int_equal(atomic_load(&gn_ring_of(f.rings.segment, 0, EVENTS)->tail), 10);
+    assert_int_equal(GN_GET(gn_ring_of(f.rings.segment, 0, RECORDS)->tail), 5);
     finish(d, t, &f, 1);
 }
 
@@ -332,9 +349,9 @@ static void two_of_one_rank_stay_apart(void **state)
     (void)state;
     struct fake f[2] = {make(1, false), make(1, false)};
     struct gn_translate *t;
-    struct gn_event event = call(GN_EVENT_ENTER, GN_CALL_BARRIER, GN_NONE);
-    push(&f[0], 0, &event);
-    push(&f[1], 0, &event);
+    push(&f[0], 0, GN_CALL_BARRIER, 0, NULL);
+    push(&f[1], 0, GN_CALL_BARRIER, 0, NULL);
+    wanted = NO_LEAVES;
     struct gn_drain *d = drain(f, 2, &t);
     const struct gn_location_def *l = t->definitions->locations;
     assert_int_not_equal(l[taken[0].location].file_id, l[taken[1].location].file_id);
@@ -347,10 +364,9 @@ static void without_a_rank_nothing_is_lost(void **state)
     (void)state;
     struct fake f = make(-1, false);
     struct gn_translate *t;
-    struct gn_event event = call(GN_EVENT_ENTER, GN_CALL_INIT, GN_NONE);
-    push(&f, 0, &event);
+    push(&f, 0, GN_CALL_INIT, 0, NULL);
     struct gn_drain *d = drain(&f, 1, &t);
-    assert_int_equal(taken_count, 1);
+    assert_int_equal(taken_count, 2);
     finish(d, t, &f, 1);
 }
 
@@ -361,24 +377,22 @@ static void nonsense_is_counted(void **state)
     (void)state;
     struct fake f = make(0, false);
     struct gn_translate *t;
-    struct gn_event bad[] = {call(GN_EVENT_KIND_COUNT, 0, GN_NONE),
-                             call(GN_EVENT_ENTER, GN_CALL_COUNT, 1),
-                             call(GN_EVENT_ENTER, GN_RING_NAME + 1, 1),
-                             call(GN_EVENT_ENTER, 0, 3),
-                             call(GN_EVENT_ENTER, 0, 0x7fffffff),
-                             message(2, 0),
-                             message(0x7fffffff, 0),
-                             message(0, WORLD)};
-    size_t count = sizeof bad / sizeof bad[0];
-    for (size_t i = 0; i < count; i++)
-        push(&f, 0, &bad[i]);
+    struct gn_event bad[] = {message(2, 0), message(70000, 0), message(0, WORLD)};
+    push(&f, 0, GN_CALL_COUNT, 1, NULL); /* no activity of a call */
+    push(&f, 0, GN_CALL_SEND, 3, NULL);  /* no such path, of the enter and of the leave */
+    for (size_t i = 0; i < 3; i++) /* GN_RING_COMMS and more are no communicator when they are written */
+        push_message(&f, 0, &bad[i]);
+    gn_tracer_control(tracer_of(&f, 0), GN_EVENT_REGION_BEGIN, gn_ticks(), 1, 1);
+    gn_tracer_control(tracer_of(&f, 0), GN_EVENT_THREAD_FORK, gn_ticks(), 1, 1); /* not of a ring */
     struct gn_drain *d = drain(&f, 1, &t);
-    assert_int_equal(taken_count, count - 1); /* one is no event at all */
-    assert_int_equal(gn_drain_stats(d)->garbled, count);
+    assert_int_equal(taken_count, 2 + 2 + 3 * 3 + 1 + 1);
+    assert_int_equal(gn_drain_stats(d)->garbled, 1 + 2 + 2 + 1);
     assert_int_equal(taken[0].region, GN_NONE);
     assert_int_equal(taken[2].path, GN_NONE);
-    assert_int_equal(taken[4].comm, GN_NONE);
-    assert_int_equal(taken[6].peer, GN_NONE);
+    assert_int_equal(taken[5].comm, GN_NONE);
+    assert_int_equal(taken[8].comm, GN_NONE);
+    assert_int_equal(taken[11].peer, GN_NONE);
+    assert_int_equal(taken[13].region, GN_NONE);
     finish(d, t, &f, 1);
 }
 
@@ -387,17 +401,17 @@ static void impossible_times_do_not_stretch_the_trace(void **state)
     (void)state;
     struct fake f = make(0, false);
     struct gn_translate *t;
+    uint32_t node = node_of(&f, 0, GN_CALL_SEND, 0);
+    uint64_t now = gn_ticks();
+    struct gn_span spans[] = {{now, now, node}, {now, UINT64_MAX, node}, {3, 3, node}};
     GN_SET(f.tag->start_ticks, 1000);
-    struct gn_event events[] = {call(GN_EVENT_ENTER, 0, GN_NONE), call(GN_EVENT_LEAVE, 0, GN_NONE),
-                                call(GN_EVENT_ENTER, 0, GN_NONE)};
-    events[1].ticks = UINT64_MAX;
-    events[2].ticks = 3;
     for (int i = 0; i < 3; i++)
-        push(&f, 0, &events[i]);
+        gn_tracer_call(tracer_of(&f, 0), &spans[i]);
     struct gn_drain *d = drain(&f, 1, &t);
-    assert_int_equal(t->first_ticks, events[0].ticks);
-    assert_int_equal(t->last_ticks, events[0].ticks);
-    assert_int_equal(gn_drain_stats(d)->garbled, 2);
+    assert_int_equal(taken_count, 6);
+    assert_int_equal(t->first_ticks, now);
+    assert_int_equal(t->last_ticks, now);
+    assert_int_equal(gn_drain_stats(d)->garbled, 3);
     finish(d, t, &f, 1);
 }
 
@@ -406,12 +420,11 @@ static void a_wild_head_costs_one_ring(void **state)
     (void)state;
     struct fake f = make(0, false);
     struct gn_translate *t;
+    push(&f, 1, 0, 0, NULL);
     GN_SET(f.tag->location_count, 1000); /* four there are */
-    atomic_store(&gn_ring_of(f.rings.segment, 0, EVENTS)->head, UINT64_MAX / 2);
-    struct gn_event event = call(GN_EVENT_ENTER, 0, GN_NONE);
-    push(&f, 1, &event);
+    GN_SET(gn_ring_of(f.rings.segment, 0, RECORDS)->head, UINT64_MAX / 2);
     struct gn_drain *d = drain(&f, 1, &t);
-    assert_int_equal(taken_count, 1);
+    assert_int_equal(taken_count, 2);
     assert_true(gn_drain_stats(d)->garbled > 0);
     finish(d, t, &f, 1);
 }
@@ -438,13 +451,15 @@ static void random_memory_does_no_harm(void **state)
         GN_SET(s->word_count, (uint32_t)random());
         GN_SET(f.tag->frame_count, (uint32_t)random() % 70000);
         GN_SET(f.tag->module_count, (uint32_t)random() % 4);
-        for (int i = 0; i < EVENTS; i++) {
-            struct gn_event event;
-            uint32_t *words = (uint32_t *)&event;
-            for (size_t w = 0; w < sizeof event / sizeof *words; w++)
-                words[w] = (uint32_t)random() % (random() % 2 ? 16 : 1 << 30);
-            event.kind = (uint16_t)(random() % (GN_EVENT_KIND_COUNT + 2));
-            push(&f, 0, &event);
+        for (uint32_t i = 0; i < 40; i++)
+            node_of(&f, 0, (uint32_t)random() % (GN_CALL_COUNT + 8), (uint32_t)random() % 64);
+        for (uint64_t i = 0; i < RECORDS - 1; i++) {
+            struct gn_record record = {{(uint64_t)random(), 0, (uint64_t)random() << 32 | (uint64_t)random(),
+                                        (uint64_t)random() << 32 | (uint64_t)random()}};
+            record.word[1] = gn_record_word1((uint64_t)random(), (uint32_t)random() % 44,
+                                             (unsigned)random() % 64, (unsigned)random() % 64);
+            record.word[2] &= random() % 2 ? 0x000f000fffffffff : UINT64_MAX;
+            gn_tracer_write(tracer_of(&f, 0), &record);
         }
         struct gn_drain *d = drain(&f, 1, &t);
         for (size_t i = 0; i < taken_count; i++) {
@@ -477,11 +492,10 @@ static struct gn_drain *make_part(struct fake *f, struct gn_part *part)
     *f = make(0, false);
     f->rings.segment->windows[0] = (struct gn_ring_window){0, 0};
     GN_SET(f->rings.segment->window_count, 1);
-    struct gn_event events[] = {call(GN_EVENT_ENTER, GN_CALL_SEND, 2), message(0, 1),
-                                gn_event_bare(GN_EVENT_RMA_PUT, 0, gn_ticks())};
-    events[2].comm = 0;
-    for (int i = 0; i < 3; i++)
-        push(f, 0, &events[i]);
+    struct gn_event events[] = {message(0, 1), gn_event_bare(GN_EVENT_RMA_PUT, 0, 0)};
+    events[1].comm = 0;
+    for (int i = 0; i < 2; i++)
+        push_message(f, 0, &events[i]);
     *part = (struct gn_part){.began = {1, 2}, .ended = {3, 4}};
     struct gn_drain *d = drain(f, 1, &part->translate);
     assert_int_equal(gn_trace_paths(part->translate, NULL, &part->paths, NULL), 0);
@@ -582,7 +596,7 @@ int main(void)
         cmocka_unit_test(both_sides_mean_one_intercommunicator),
         cmocka_unit_test(windows_and_names),
         cmocka_unit_test(a_full_ring_is_taken_whole),
-        cmocka_unit_test(dropped_events_are_told_once),
+        cmocka_unit_test(overwritten_records_are_told_once),
         cmocka_unit_test(a_failed_output_is_counted),
         cmocka_unit_test(two_of_one_rank_stay_apart),
         cmocka_unit_test(without_a_rank_nothing_is_lost),

@@ -1,0 +1,100 @@
+# Programs in Python: calls are shown at their lines, on all ranks, in the report, the profile and the trace, in each
+# interpreter that is here; the programs do what they do without.
+. "$(dirname "$0")/lib.sh"
+
+program=$here/fixtures/python_calls.py
+library=libmpi.so.40
+[ "$FLAVOUR" = openmpi ] || library=libmpich.so.12
+shopt -s nullglob
+
+# Those that capture understands.
+interpreters() {
+    local python
+    for python in /usr/bin/python3 /usr/local/bin/python3 "$HOME"/.pyenv/versions/*/bin/python3; do
+        "$python" -c 'import sys, ctypes; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null && echo "$python"
+    done
+}
+
+printable() { # FILE
+    ! LC_ALL=C grep -qaP '[\x00-\x08\x0b-\x1f\x7f]' "$1" || fail "control characters in $1"
+    iconv -f utf-8 -t utf-8 "$1" >/dev/null || fail "$1 is not UTF-8"
+}
+
+check_lines() { # NAME: each marked line has a row of its own, of both ranks
+    local name=$1 line
+    for line in $(grep -n '# call$' "$program" | cut -d: -f1); do
+        json "$name" "$line in [x['line'] for x in rows if x['name'] == 'MPI_Barrier' and x['file'] == '$program']" ||
+            fail "$python: line $line is missing: $(report "$name" --format csv)"
+    done
+    json "$name" 'all(x["count"] % 2 == 0 for x in rows if x["kind"] == "mpi")' || fail "$python: a row is not of both ranks"
+    json "$name" '{"exchange", "Solver.step", "Solver.recursive", "generator", "main.<locals>.<lambda>"} <= {x["function"] for x in rows}' ||
+        fail "$python: functions are missing"
+    json "$name" 'any(x["kind"] == "computation" and x["function"] == "main" and x["file"].endswith("python_calls.py") for x in rows)' ||
+        fail "$python: no computation in main()"
+    json "$name" 'sum(x["count"] for x in rows if x["name"] == "MPI_Barrier" and x["function"] == "generator") == 2 * 2 * 20' ||
+        fail "$python: calls of the generator are missing"
+    json "$name" 'any(all(f + ":" in x["callpath"] for f in ("<module>", "main", "Solver.step", "exchange")) for x in rows)' --by callpath || fail "$python: no path by Python: $(report "$name" --by callpath --format csv)"
+    json "$name" 'not any("PyEval" in x["callpath"] for x in rows if x["name"] == "MPI_Barrier")' --by callpath ||
+        fail "$python: frames of the interpreter in a path"
+}
+
+case $1 in
+lines)
+    [ -n "$(interpreters)" ] || skip "no Python that is understood"
+    for python in $(interpreters); do
+        run_bare bare "$python" "$program" "$library" 20
+        [ "$status" = 0 ] || skip "$python does not load $library"
+        run_gnomon python "$python" "$program" "$library" 20
+        [ "$status" = 0 ] || fail "$python: exit status $status"
+        cmp -s "$work/bare.out" "$work/python.out" || fail "$python: another output"
+        wait_for_report python
+        check_lines python
+        rm -rf "$(folder_of python)"
+    done
+    ;;
+names)
+    python=$(interpreters | head -1)
+    [ -n "$python" ] || skip "no Python that is understood"
+    run_gnomon names --trace "$python" "$program" "$library" 3
+    [ "$status" = 0 ] || fail "exit status $status"
+    wait_for_report names
+    printable "$work/names.err"
+    for by in activity callpath function line; do
+        report names --by $by --top 0 >"$work/answer.out" || fail "--by $by fails"
+        printable "$work/answer.out"
+        report names --by $by --format csv >"$work/answer.csv" || fail "--by $by as csv fails"
+        report names --by $by --format json >"$work/answer.json" || fail "--by $by as json fails"
+        python3 -m json.tool <"$work/answer.json" >/dev/null || fail "--by $by: no JSON"
+    done
+    run answer "$gnomon" stragglers "$(folder_of names)"
+    printable "$work/answer.out"
+    ;;
+trace)
+    python=$(interpreters | head -1)
+    [ -n "$python" ] || skip "no Python that is understood"
+    command -v otf2-print >/dev/null || skip "no otf2-print"
+    run_gnomon trace --trace "$python" "$program" "$library" 5
+    [ "$status" = 0 ] || fail "exit status $status"
+    wait_for_report trace
+    otf2-print -G "$(folder_of trace)/trace/traces.otf2" >"$work/definitions" || fail "no trace"
+    for function in exchange Solver.step generator; do
+        grep -q "^REGION .*Name: \"$function\" .*python_calls.py" "$work/definitions" || fail "$function is not in the trace"
+    done
+    line=$(grep -n '# call$' "$program" | head -1 | cut -d: -f1)
+    grep -q "SOURCE_CODE_LOCATION.*python_calls.py.*Line Number: $line\$" "$work/definitions" || fail "line $line is not in the trace"
+    ;;
+mpi4py)
+    [ "$FLAVOUR" = openmpi ] || skip "Debian's mpi4py is for Open MPI"
+    /usr/bin/python3 -c 'import mpi4py, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || skip "no mpi4py"
+    run_bare bare /usr/bin/python3 "$SOURCE/examples/hello_mpi4py.py"
+    run_gnomon hello /usr/bin/python3 "$SOURCE/examples/hello_mpi4py.py"
+    [ "$status" = 0 ] || fail "exit status $status"
+    cmp -s "$work/bare.out" "$work/hello.out" || fail "another output"
+    wait_for_report hello
+    for call in MPI_Allreduce:reduce_buffers MPI_Isend:exchange_objects MPI_Mprobe:exchange_objects 'MPI_Init_thread:<module>'; do
+        json hello "any(x['name'] == '${call%:*}' and x['function'] == '${call#*:}' and x['file'].endswith('hello_mpi4py.py')
+            and x['line'] for x in rows)" || fail "no ${call%:*} in ${call#*:}(): $(report hello --format csv)"
+    done
+    json hello 'any(x["kind"] == "computation" and x["function"] == "iterate" for x in rows)' || fail "no computation in iterate()"
+    ;;
+esac
