@@ -9,7 +9,15 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-enum { MAX_DEPTH = 40, FUEL = 60, SCRIPTS = 40, STACK_BYTES = 1 << 18, PLUGINS = 3, RARELY = 256, LITTLE_FUEL = 6 };
+enum {
+    MAX_DEPTH = 40,
+    FUEL = 60,
+    SCRIPTS = 40,
+    STACK_BYTES = 1 << 18,
+    PLUGINS = 3,
+    RARELY = 256,
+    LITTLE_FUEL = 6
+};
 
 __thread struct state state;
 static const char *folder;
