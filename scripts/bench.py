@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What measuring costs, against the same program run without it.
 
-    bench.py BUILD_DIR [--quick] [--real] [--only calls|paths|parts|real|size|trace|order|files|sync|processes|scaling|clock|fits|frames|whatif] [--rounds N] [--json FILE]
+    bench.py BUILD_DIR [--quick] [--real] [--only calls|paths|parts|neighbours|real|size|trace|order|files|sync|processes|scaling|clock|fits|frames|whatif] [--rounds N] [--json FILE]
 
 Everything is compared in pairs: what is compared runs in turn, round after round, differences and ratios are
 taken within a round, and their median is quoted with the smallest and the largest. bench/README.md says how to
@@ -22,12 +22,15 @@ import tempfile
 import time
 
 AIM_NS = 60  # added per MPI call, at the median, with call paths
-SECTIONS = ["calls", "paths", "parts", "real", "size", "trace", "order", "files", "sync", "processes", "scaling", "clock", "fits", "frames", "whatif"]
+SECTIONS = ["calls", "paths", "parts", "neighbours", "real", "size", "trace", "order", "files", "sync", "processes", "scaling", "clock", "fits", "frames", "whatif"]
 # Beyond two readings of the clock, by what the name of a pattern of bench/paths begins with; ns per call.
 PATH_AIMS_NS = {"1 path": 30, "2 paths": 50, "3 ": 50, "4 paths": 50, "16 paths": 90, "64 paths": 90, "64 function": 90,
                 "alloca": 90, "random VLA": 90, "recursion": 90, "40 frames": 250, "first time": 2000, "full table": 100,
                 "C++, 1 path": 30, "C++, 64": 90, "Fortran 2008, 1 path": 30, "Fortran 2008, 64": 90}
 PATH_BUILDS = {"paths": "-O2", "paths_fp": "-O2 -fno-omit-frame-pointer", "paths_o0": "-O0"}
+NEIGHBOURS_RANKS = 8
+NEIGHBOURS_AIM = 0.015  # processor time added, of a program that makes a call every 20 us of it
+OWN_COST_AIM = 0.2      # own cost as reported against what pairing says
 TRACE_AIM = {"seconds": 0.197, "bytes": 51e6}  # for a million events
 FLAVOURS = ["openmpi", "mpich"]
 VARIANTS = ["bare", "empty", "clock", "gnomon", "trace"]
@@ -107,14 +110,45 @@ HPL.out      output file name (if any)
 40           values of NB
 """
 
-# Real programs, on two ranks of Open MPI: Debian's are built for it. The first does nothing between MPI_Init and
-# MPI_Finalize: what a run costs once.
+# Two atoms of silicon, with whatever pseudopotential the package brings.
+QE_INPUT = """&control
+  calculation = 'scf', prefix = 'silicon', pseudo_dir = '{folder}', outdir = '.'
+/
+&system
+  ibrav = 2, celldm(1) = 10.2, nat = 2, ntyp = 1, ecutwfc = 18.0
+/
+&electrons
+/
+ATOMIC_SPECIES
+ Si 28.086 {file}
+ATOMIC_POSITIONS alat
+ Si 0.00 0.00 0.00
+ Si 0.25 0.25 0.25
+K_POINTS automatic
+ 4 4 4 1 1 1
+"""
+
+OPENFOAM_EXAMPLE = "/usr/share/doc/openfoam-examples/examples/incompressible/icoFoam/cavity/cavity"
+OPENFOAM_PARTS = """FoamFile {{ version 2.0; format ascii; class dictionary; object decomposeParDict; }}
+numberOfSubdomains {ranks};
+method simple;
+simpleCoeffs {{ n ({ranks} 1 1); delta 0.001; }}
+"""
+
+# Real programs, on two ranks of Open MPI where nothing else is said: Debian's are built for it. The first does nothing
+# between MPI_Init and MPI_Finalize: what a run costs once. prepare: a function below that fills the folder.
 PROGRAMS = [
     {"name": "(nothing)", "command": ["calls.openmpi", "iterations", "1"], "inputs": {}, "rounds": 5, "aim": ""},
     {"name": "lammps", "command": ["lmp", "-in", "in.lj"], "inputs": {"in.lj": LAMMPS_INPUT}, "rounds": 5,
      "aim": "under 1 %"},
     {"name": "hpcc", "command": ["hpcc"], "inputs": {"hpccinf.txt": HPCC_INPUT}, "rounds": 3,
      "aim": "at most +50 %"},
+    {"name": "icoFoam 120x120, 2 ranks", "command": ["icoFoam", "-parallel"], "inputs": {}, "rounds": 3, "ranks": 2,
+     "prepare": "cavity", "aim": "CPU at most +1.5 %"},
+    {"name": "icoFoam 120x120, 4 ranks", "command": ["icoFoam", "-parallel"], "inputs": {}, "rounds": 3, "ranks": 4,
+     "prepare": "cavity", "aim": "CPU at most +1.5 %"},
+    {"name": "pw.x, silicon", "command": ["pw.x", "-in", "silicon.in"], "inputs": {}, "rounds": 3, "prepare": "silicon",
+     "aim": "CPU at most +1.5 %"},
 ]
 
 
@@ -128,7 +162,7 @@ def environment():
     """As scripts/mpi_env.sh: more ranks than cores, containers, root; and one thread per rank."""
     wanted = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
               "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMP_NUM_THREADS": "1",
-              "OPENBLAS_NUM_THREADS": "1"}
+              "OPENBLAS_NUM_THREADS": "1", "WM_PROJECT_DIR": "/usr/share/openfoam"}
     if os.getuid() == 0:
         wanted |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return wanted | os.environ
@@ -157,18 +191,22 @@ class Runner:
             return ["env"]
         return ["env", "LD_PRELOAD=" + self.path("bench", f"{variant}.{flavour}.so")]
 
-    def run(self, variant, flavour, ranks, command, inputs=None):
-        """Runs in a folder of its own. Returns (output, wall seconds, the folder)."""
+    def run(self, variant, flavour, ranks, command, inputs=None, prepared=None):
+        """Runs in a folder of its own, a copy of `prepared` where there is one; ranks then give way while they wait, for these
+        wait often, and cores may be fewer. Returns (output, wall seconds, the folder)."""
         self.runs += 1
         where = os.path.join(self.folder, str(self.runs))
         os.mkdir(where)
+        if prepared:
+            shutil.copytree(prepared, where, dirs_exist_ok=True)
         for name, text in (inputs or {}).items():
             with open(os.path.join(where, name), "w") as file:
                 file.write(text)
         words = [f"mpirun.{flavour}", "-n", str(ranks)] + self.prefix(variant, flavour) + command
+        environ = environment() | ({"OMPI_MCA_mpi_yield_when_idle": "1"} if prepared else {})
         begin = time.perf_counter()
         try:
-            done = subprocess.run(words, cwd=where, env=environment(), stdin=subprocess.DEVNULL, text=True,
+            done = subprocess.run(words, cwd=where, env=environ, stdin=subprocess.DEVNULL, text=True,
                                   capture_output=True, timeout=PATIENCE_S)
         except subprocess.TimeoutExpired:
             raise Failed(f"{' '.join(words)}: not done after {PATIENCE_S} s") from None
@@ -408,18 +446,125 @@ def bench_parts(runner, options):
     return parts
 
 
+# ---- a program with many paths ----
+
+FACTS = re.compile(r"(\w+) (-?[\d.]+(?:e[+-]?\d+)?)")
+
+
+def run_neighbours(runner, variant, flavour, ranks, *arguments):
+    """What bench/neighbours prints, and processor time of everything that mpirun waited for; with gnomon the report's cost, too."""
+    before = children_s()
+    command = [runner.path("bench", f"neighbours.{flavour}"), *map(str, arguments)]
+    output, _, where = runner.run(variant, flavour, ranks, command)
+    facts = {name: float(value) for name, value in FACTS.findall(output)} | {"children_s": children_s() - before}
+    return facts | ({"cost": runner.report(where)["cost"]} if variant == "gnomon" else {})
+
+
+def own_cost_rows(runner, flavour, rounds):
+    """One rank: nobody waits for anybody, and pairs of blocks of one process say what a call costs."""
+    rows = []
+    for work, steps, every in [(20, 4000, "all in the cache"), (1000, 600, "20 us of work between calls")]:
+        pairs = [[run_neighbours(runner, v, flavour, 1, steps, work, "paired") for v in ["bare", "gnomon"]] for _ in range(rounds)]
+        added = spread([with_it["added_ns"] for _, with_it in pairs])
+        said = spread([with_it["cost"]["ns_per_call"] for _, with_it in pairs])
+        ratio = statistics.median(w["cost"]["ns_per_call"] / w["added_ns"] for _, w in pairs if w["added_ns"] > 0)
+        rows.append([f"{flavour}, {every}", shown(spread([bare["added_ns"] for bare, _ in pairs]), "{:.0f}", "+"),
+                     shown(added, "{:.0f}", "+"), shown(said, "{:.0f}"), f"{ratio:.2f}"])
+    return rows
+
+
+def many_ranks(runner, flavour, rounds):
+    """Bare and with gnomon in turn. Everything is of the steps, by the program's own clocks, but for children_s."""
+    runs = {"bare": [], "gnomon": []}
+    for turn in range(rounds):
+        for variant in sorted(runs, reverse=turn % 2 == 1):
+            runs[variant].append(run_neighbours(runner, variant, flavour, NEIGHBOURS_RANKS, 200, 1000))
+    pairs = list(zip(runs["bare"], runs["gnomon"]))
+    if any(b["sum"] != g["sum"] for b, g in pairs):
+        raise Failed(f"neighbours.{flavour}: another result with gnomon")
+    return {"pairs": pairs, "bare_cpu_s": spread([b["cpu_s"] for b, _ in pairs])} | {
+        what: spread([100 * (g[what] / b[what] - 1) for b, g in pairs]) for what in ["cpu_s", "elapsed_s", "children_s"]}
+
+
+def bench_neighbours(runner, options):
+    title("A program with many call paths")
+    print(f"  bench/neighbours: three exchanges a step with 26 neighbours through the same functions, waits by index. Processor time\n"
+          "  that a call through MPI_X takes more than one past the tool, in blocks of steps in turn within one process, against\n"
+          f"  what the report says an ordinary call costs. Aim: within {100 * OWN_COST_AIM:.0f} % of each other.\n", flush=True)
+    rounds = min(3, options.rounds)
+    rows = [row for flavour in runner.flavours for row in own_cost_rows(runner, flavour, rounds)]
+    table(rows, ["one rank", "control, ns", "paired, ns", "reported, ns", "reported/paired"])
+    print(f"\n  {NEIGHBOURS_RANKS} ranks on {os.cpu_count()} cores, a call every 20 us of processor time, {rounds} rounds bare and with gnomon in turn. + % of the\n"
+          f"  steps: processor time of all ranks, elapsed time; + % all: processor time with start, end and launcher. Aim: at most\n"
+          f"  {100 * NEIGHBOURS_AIM:.1f} % of processor time, elapsed within what bare runs differ by.\n", flush=True)
+    results, rows = {}, []
+    for flavour in runner.flavours:
+        r = results[flavour] = many_ranks(runner, flavour, rounds)
+        cost = r["pairs"][-1][1]["cost"]
+        elapsed = spread([b["elapsed_s"] for b, _ in r["pairs"]])
+        rows.append([flavour, shown(r["bare_cpu_s"], "{:.2f}"), shown(r["cpu_s"], "{:.1f}", "+"),
+                     f"≤ {100 * NEIGHBOURS_AIM:.1f}", shown(elapsed, "{:.2f}"), shown(r["elapsed_s"], "{:.1f}", "+"),
+                     shown(r["children_s"], "{:.1f}", "+"), f"{100 * cost['share']:.2f} %", f"{cost['ns_per_call']:.0f}"])
+    table(rows, ["", "bare CPU, s", "+ % CPU", "aim", "bare elapsed, s", "+ % elapsed", "+ % all", "own cost said", "ns a call"])
+    return results
+
+
 # ---- real programs ----
 
+def substitute(path, *changes):
+    with open(path) as file:
+        text = file.read()
+    for pattern, replacement in changes:
+        text = re.sub(pattern, replacement, text, flags=re.MULTILINE)
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def prepare_cavity(folder, ranks):
+    """OpenFOAM's first example, refined: 20 steps."""
+    if not os.path.isdir(OPENFOAM_EXAMPLE):
+        raise Failed("skipped, openfoam-examples is not installed (scripts/setup.sh bench)")
+    shutil.copytree(OPENFOAM_EXAMPLE, folder)
+    for packed in glob.glob(folder + "/**/*.gz", recursive=True):
+        subprocess.run(["gunzip", packed], check=True)
+    substitute(folder + "/system/blockMeshDict", (r"\(20 20 1\)", "(120 120 1)"))
+    substitute(folder + "/system/controlDict", (r"^deltaT .*", "deltaT 0.0005;"), (r"^endTime .*", "endTime 0.01;"),
+               (r"^writeInterval .*", "writeInterval 1000;"))
+    with open(folder + "/system/decomposeParDict", "w") as file:
+        file.write(OPENFOAM_PARTS.format(ranks=ranks))
+    for command in ["blockMesh", "decomposePar"]:
+        done = subprocess.run([command], cwd=folder, env=environment(), capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Failed(f"{command}: {(done.stderr or done.stdout).strip()[-300:]}")
+
+
+def prepare_silicon(folder, _ranks):
+    known = sorted(glob.glob("/usr/share/**/[Ss]i[._]*.[Uu][Pp][Ff]", recursive=True))
+    if not known:
+        raise Failed("skipped, no pseudopotential of silicon (scripts/setup.sh bench: quantum-espresso-data)")
+    os.mkdir(folder)
+    with open(folder + "/silicon.in", "w") as file:
+        file.write(QE_INPUT.format(folder=os.path.dirname(known[0]), file=os.path.basename(known[0])))
+
+
 def measure_program(runner, program, command):
-    runs = {"bare": [], "gnomon": []}
+    runs, cpu = {"bare": [], "gnomon": []}, {"bare": [], "gnomon": []}
+    ranks = program.get("ranks", 2)
+    prepared = None
+    if "prepare" in program:
+        prepared = os.path.join(runner.folder, f"prepared-{program['prepare']}-{ranks}")
+        globals()["prepare_" + program["prepare"]](prepared, ranks)
     for turn in range(program["rounds"]):
         for variant in sorted(runs, reverse=turn % 2 == 1):  # the two go first in turn
-            _, seconds, where = runner.run(variant, "openmpi", 2, command, program["inputs"])
+            before = children_s()
+            _, seconds, where = runner.run(variant, "openmpi", ranks, command, program["inputs"], prepared)
             runs[variant].append(seconds)
+            cpu[variant].append(children_s() - before)
             if variant == "gnomon":
                 cost = runner.report(where)["cost"]
     pairs = list(zip(runs["bare"], runs["gnomon"]))
     return {"bare_s": spread(runs["bare"]), "gnomon_s": spread(runs["gnomon"]),
+            "added_cpu": spread([g / b - 1 for b, g in zip(cpu["bare"], cpu["gnomon"])]),
             "added": spread([g / b - 1 for b, g in pairs]), "added_s": spread([g - b for b, g in pairs]),
             "added_to_fastest": min(runs["gnomon"]) / min(runs["bare"]) - 1, "calls": cost["calls"],
             "probe_ns_per_call": cost["probe_ns_per_call"], "own_share": cost["share"], "aim": program["aim"],
@@ -427,17 +572,18 @@ def measure_program(runner, program, command):
 
 
 def real_row(program, r):
-    percent = {k: 100 * v for k, v in r["added"].items()}
+    percent, cpu = ({k: 100 * v for k, v in r[what].items()} for what in ["added", "added_cpu"])
     return [program["name"], program["rounds"], shown(r["bare_s"], "{:.2f}"), shown(r["added_s"], "{:.2f}", "+"),
-            shown(percent, "{:.1f}", "+"), f"{100 * r['added_to_fastest']:+.1f}", program["aim"],
+            shown(percent, "{:.1f}", "+"), f"{100 * r['added_to_fastest']:+.1f}",
+            shown(cpu, "{:.1f}", "+"), program["aim"],
             f"{r['calls']:,}", f"{r['probe_ns_per_call']:.0f}", f"{100 * r['own_share']:.2f} %"]
 
 
 def bench_real(runner, _options):
-    title("Real programs, Open MPI, two ranks")
+    title("Real programs, Open MPI, two ranks where nothing else is said")
     print("  Wall time of mpirun, bare and with gnomon in turn. + is of the same round, median (min … max); fastest:\n"
-          "  gnomon's fastest run against the bare program's, which a busy machine disturbs least. probe ns, own cost:\n"
-          "  what gnomon measures of itself per call, and its part of the time, subtracted from what it reports.\n",
+          "  gnomon's fastest run against the bare program's, which a busy machine disturbs least; CPU: processor time of launcher\n"
+          "  and ranks. probe ns, own cost: what gnomon measures of itself per call, and its part of the program's CPU time.\n",
           flush=True)
     results, rows = {}, []
     for program in PROGRAMS:
@@ -451,7 +597,7 @@ def bench_real(runner, _options):
         except Failed as why:
             print(f"  {program['name']}: not measured: {why}")
     if rows:
-        table(rows, ["program", "rounds", "bare, s", "+ s", "+ %", "fastest, %", "aim", "MPI calls", "probe ns",
+        table(rows, ["program", "rounds", "bare, s", "+ s", "+ %", "fastest, %", "+ % CPU", "aim", "MPI calls", "probe ns",
                      "own cost"])
     return results
 
