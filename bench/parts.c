@@ -359,6 +359,7 @@ static int open_capture(void)
     rings->location_capacity = 1;
     rings->ring_records = RING_RECORDS;
     answer_for_mpi();
+    gn_requests_serial();
     if (gn_comms_open() != 0 || gn_requests_open() != 0 || gn_recorder_open(segment, gn_ticks()) != 0)
         return -1;
     prepared.binding = GN_C;

@@ -394,10 +394,13 @@ def bench_paths(runner, options):
 
 def bench_parts(runner, options):
     title("Where our time goes")
-    done = subprocess.run([runner.path("bench", "parts"), str(options.batches)], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise Failed(f"bench/parts: {done.stderr.strip()}")
-    parts = read_lines(done.stdout)["part"]
+    parts = {}
+    for name in ["parts", "numbers"]:
+        done = subprocess.run([runner.path("bench", name), str(options.batches)], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Failed(f"bench/{name}: {done.stderr.strip()}")
+        parts |= {("number: " if name == "numbers" else "") + part: p
+                  for part, p in read_lines(done.stdout)["part"].items()}
     print("  Steps of the capture core, each alone in a loop, without MPI; nanoseconds, quartiles of "
           f"{options.batches} batches.\n  A call overlaps them: its cost is not their sum.\n")
     table([[name] + [f"{p[q]:.1f}" for q in ["median", "q1", "q3", "min"]] for name, p in parts.items()],

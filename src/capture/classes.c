@@ -54,12 +54,12 @@ static void received(struct gn_call *call, gn_handle comm, const void *status)
     add_bytes(call, (uint64_t)bytes);
     gn_record_received(call->recorder, call->node, gn_world_rank(call->recorder, comm, source),
                        (uint64_t)bytes);
-    if (call->traced) {
-        struct gn_event event = gn_traced_message(call, GN_EVENT_MPI_RECV, gn_comm_number(comm),
-                                                  (uint32_t)source, (uint32_t)gn_status_tag(status));
-        event.bytes_received = (uint64_t)bytes;
-        gn_record_event(call, &event);
-    }
+    if (call->traced)
+        gn_record_note(call, &(struct gn_note){.kind = GN_EVENT_MPI_RECV,
+                                               .comm = gn_known_comm(call->recorder, comm),
+                                               .peer = (uint32_t)source,
+                                               .tag = (uint32_t)gn_status_tag(status),
+                                               .bytes = (uint64_t)bytes});
 }
 
 void gn_after_send(struct gn_call *call, int count, gn_handle type, int dest, int tag, gn_handle comm)
@@ -115,10 +115,11 @@ bool gn_follow(struct gn_call *call, gn_handle handle, struct gn_request request
     request.node = call->node;
     request.since_ticks = call->exit_ticks;
     request.fortran = call->fortran;
-    bool followed = gn_request_follow(call->recorder->location_index, handle, &request, trace, parts);
-    if (!followed)
+    enum gn_follow_result result =
+        gn_request_follow(call->recorder->location_index, handle, &request, trace, parts);
+    if (result == GN_NO_ROOM)
         GN_LOST(call->recorder, requests);
-    return followed;
+    return result == GN_FOLLOWED;
 }
 
 void gn_after_isend(struct gn_call *call, int count, gn_handle type, int dest, int tag, gn_handle comm,
@@ -126,20 +127,16 @@ void gn_after_isend(struct gn_call *call, int count, gn_handle type, int dest, i
 {
     if (!sent(call, count, type, dest, comm) || !call->traced)
         return;
-    struct gn_event event =
-        gn_traced_message(call, GN_EVENT_MPI_ISEND, gn_comm_number(comm), (uint32_t)dest, (uint32_t)tag);
-    event.bytes_sent = call->bytes;
-    gn_traced_request(call, gn_new_request(call, request), GN_SEND, &event,
-                      (struct gn_request_trace){.comm = event.comm});
+    gn_traced_isend(call, comm, dest, tag, gn_new_request(call, request));
 }
 
 /* Follows a receive that is under way from now on. */
 static void follow_receive(struct gn_call *call, gn_handle handle, struct gn_request request,
-                           struct gn_event *event)
+                           struct gn_note *post)
 {
-    struct gn_request_trace trace = {.comm = event->comm};
-    trace.id = event->request = gn_traced_name(call, false);
-    gn_record_event(call, event);
+    struct gn_request_trace trace = {.comm = post->comm};
+    trace.id = post->request = gn_traced_name(call, false);
+    gn_record_note(call, post);
     gn_follow(call, handle, request, trace.id ? &trace : NULL, NULL);
 }
 
@@ -162,9 +159,9 @@ void gn_after_irecv(struct gn_call *call, int source, int tag, gn_handle comm, v
         return;
     gn_handle handle = gn_new_request(call, request);
     struct gn_request receive = receive_from(call, source, comm, GN_RECEIVE);
-    if (__builtin_expect(call->traced, 0)) {
-        struct gn_event event = gn_traced_posted(call, source, tag, comm);
-        follow_receive(call, handle, receive, &event);
+    if (call->traced) {
+        struct gn_note post = gn_traced_posted(call, source, tag, comm);
+        follow_receive(call, handle, receive, &post);
     } else {
         gn_follow(call, handle, receive, NULL, NULL);
     }
@@ -176,9 +173,9 @@ void gn_after_mprobe(struct gn_call *call, int source, int tag, gn_handle comm, 
 {
     if (!call->traced || source == gn_flavour.proc_null)
         return;
-    struct gn_event event = gn_traced_posted(call, source, tag, comm);
+    struct gn_note post = gn_traced_posted(call, source, tag, comm);
     follow_receive(call, gn_message_handle(call->binding, message_handle, 0),
-                   (struct gn_request){.kind = GN_MESSAGE}, &event);
+                   (struct gn_request){.kind = GN_MESSAGE}, &post);
 }
 
 void gn_after_improbe(struct gn_call *call, int source, int tag, gn_handle comm, const int *flag,
@@ -231,8 +228,10 @@ static const struct gn_request_trace *persistent_trace(const struct gn_call *cal
 {
     if (!call->traced)
         return NULL;
-    *trace = (struct gn_request_trace){
-        .comm = gn_comm_number(comm), .peer = (uint32_t)peer, .tag = (uint32_t)tag, .bytes_sent = bytes};
+    *trace = (struct gn_request_trace){.comm = gn_known_comm(call->recorder, comm),
+                                       .peer = (uint32_t)peer,
+                                       .tag = (uint32_t)tag,
+                                       .bytes_sent = bytes};
     return trace;
 }
 

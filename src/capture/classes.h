@@ -102,8 +102,8 @@ void gn_after_io(struct gn_call *call, int count, gn_handle type);
 
 /* The handle of a request that this call has started. */
 gn_handle gn_new_request(struct gn_call *call, const void *request);
-/* Follows a request that this call has started, to its completion. trace and parts may be NULL. False: there
- * is no room, which is counted. */
+/* Follows a request that this call has started, to its completion. trace and parts may be NULL. False: it is
+ * shared (capture/requests.h), or there is no room, which is counted. */
 bool gn_follow(struct gn_call *call, gn_handle handle, struct gn_request request,
                const struct gn_request_trace *trace, const struct gn_part *parts);
 

@@ -106,17 +106,16 @@ static uint64_t bytes_of(const struct gn_call *call, enum much much, const struc
 }
 
 /* Bits 1 << enum who. */
-static unsigned role_in(gn_handle comm, int root)
+static unsigned role_in(const struct gn_call *call, gn_handle comm, int root)
 {
-    int inter = 0;
+    bool inter;
     if (root == GN_NO_ROOT)
         return 1u << MEMBER;
     if (root == gn_flavour.root)
         return 1u << ROOT;
     if (root < 0) /* MPI_PROC_NULL */
         return 0;
-    GN_PMPI(Comm_test_inter, (gn_handle, int *))(comm, &inter);
-    bool is_root = !inter && gn_comm_rank(comm) == root;
+    bool is_root = gn_known_rank(call->recorder, comm, &inter) == root && !inter;
     return 1u << MEMBER | 1u << (is_root ? ROOT : OTHERS);
 }
 
@@ -133,7 +132,7 @@ static struct gn_event collective(const struct gn_call *call, enum gn_event_kind
 {
     struct gn_event event = gn_event_bare(kind, call->recorder->location_index, ticks);
     event.op = (uint8_t)op;
-    event.comm = gn_comm_number(comm);
+    event.comm = gn_known_comm(call->recorder, comm);
     event.peer = root_number(root);
     return event;
 }
@@ -146,7 +145,7 @@ static void measure(const struct gn_call *call, struct gn_event *event, gn_handl
     const void *in_place = gn_sentinels[call->binding].in_place;
     struct side in = {b->recvcount, b->recvcounts, b->recvtype, b->recvtypes}, out = in;
     enum much sent = rule->sent;
-    unsigned role = role_in(comm, root);
+    unsigned role = role_in(call, comm, root);
     if (!b->sendbuf || b->sendbuf != in_place)
         out = (struct side){b->sendcount, b->sendcounts, b->sendtype, b->sendtypes};
     else if (sent == ONE && b->recvcounts)
@@ -226,7 +225,7 @@ void gn_traced_neighbours(struct gn_call *call, gn_handle comm, const struct gn_
     struct gn_recorder *r = call->recorder;
     struct side out = {b->sendcount, b->sendcounts, b->sendtype, b->sendtypes};
     struct side in = {b->recvcount, b->recvcounts, b->recvtype, b->recvtypes};
-    uint32_t number = gn_comm_number(comm);
+    uint32_t number = gn_known_comm(call->recorder, comm);
     if (!gn_neighbours_of(comm, &r->neighbours)) {
         gn_traced_lost(call, 1);
         return;

@@ -244,6 +244,7 @@ uint32_t gn_comm_define(gn_handle comm, gn_handle parent, gn_handle like)
     uint32_t list = like ? same_as == GN_NONE ? GN_NONE : tables->list_of[same_as] : list_of_comm(comm);
     uint32_t number = add_comm(list, parent ? gn_comm_number(parent) : GN_NONE, "");
     remember(&tables->comms, comm, number);
+    atomic_fetch_add_explicit(&gn_era, 1, memory_order_relaxed); /* it may be known as one without a number */
     pthread_mutex_unlock(&lock);
     return number;
 }

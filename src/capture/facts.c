@@ -1,6 +1,7 @@
 #include "capture/facts.h"
 
 #include "capture/classes.h"
+#include "capture/comms.h"
 #include "capture/real.h"
 
 #include <string.h>
@@ -13,6 +14,7 @@ static void check_era(struct gn_recorder *r)
     r->era = era;
     memset(r->types, 0, sizeof r->types);
     memset(r->ranks, 0, sizeof r->ranks);
+    memset(r->comms, 0, sizeof r->comms);
 }
 
 static uint32_t slot_of(gn_handle handle, uint32_t salt, uint32_t slots)
@@ -97,6 +99,34 @@ static gn_handle group_of_window(gn_handle win)
 uint32_t gn_world_rank_of_window(struct gn_recorder *r, gn_handle win, int rank)
 {
     return cached_rank(r, win & gn_flavour.handle_mask, rank, group_of_window);
+}
+
+static struct gn_comm_entry *known_comm(struct gn_recorder *r, gn_handle comm)
+{
+    comm &= gn_flavour.handle_mask;
+    check_era(r);
+    struct gn_comm_entry *entry = &r->comms[slot_of(comm, 0, GN_COMM_CACHE)];
+    if (__builtin_expect(entry->comm != comm, 0))
+        *entry = (struct gn_comm_entry){comm, gn_comm_number(comm), -1, false};
+    return entry;
+}
+
+uint32_t gn_known_comm(struct gn_recorder *r, gn_handle comm)
+{
+    return known_comm(r, comm)->number;
+}
+
+int gn_known_rank(struct gn_recorder *r, gn_handle comm, bool *inter)
+{
+    struct gn_comm_entry *entry = known_comm(r, comm);
+    if (__builtin_expect(entry->rank < 0, 0)) {
+        int flag = 0;
+        GN_PMPI(Comm_test_inter, (gn_handle, int *))(comm, &flag);
+        entry->inter = flag != 0;
+        entry->rank = gn_comm_rank(comm);
+    }
+    *inter = entry->inter;
+    return entry->rank;
 }
 
 int gn_comm_rank(gn_handle comm)

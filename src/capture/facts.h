@@ -18,6 +18,11 @@ uint32_t gn_world_rank_of_window(struct gn_recorder *recorder, gn_handle win, in
 /* World ranks of n ranks of a group. False when one is outside of this world. */
 bool gn_translate_to_world(gn_handle group, int n, const int *ranks, int *world_ranks);
 
+/* Number of a communicator (capture/comms.h). Never asks MPI. */
+uint32_t gn_known_comm(struct gn_recorder *recorder, gn_handle comm);
+/* Own rank in a communicator that exists, and whether it is an intercommunicator. */
+int gn_known_rank(struct gn_recorder *recorder, gn_handle comm, bool *inter);
+
 int gn_comm_rank(gn_handle comm);
 int gn_comm_size(gn_handle comm); /* of the own group */
 /* Ranks this one sends to in an all-to-all on comm: its size, or the remote size. */

@@ -25,7 +25,13 @@
 
 typedef uintptr_t gn_handle; /* any MPI handle of either flavour; see flavour.h */
 
-enum { GN_MAX_REGION_DEPTH = 64, GN_TYPE_CACHE = 64, GN_RANK_CACHE = 512, GN_MAX_NEIGHBOURS = 1024 };
+enum {
+    GN_MAX_REGION_DEPTH = 64,
+    GN_TYPE_CACHE = 64,
+    GN_RANK_CACHE = 512,
+    GN_COMM_CACHE = 16,
+    GN_MAX_NEIGHBOURS = 1024
+};
 
 struct gn_recorder;
 
@@ -125,6 +131,13 @@ struct gn_rank_entry {
     uint32_t world;
 };
 
+struct gn_comm_entry {
+    gn_handle comm; /* 0: none */
+    uint32_t number;
+    int rank;   /* own; -1: the library was not asked yet */
+    bool inter; /* likewise */
+};
+
 /* Neighbours in a process topology: ranks, MPI_PROC_NULL among them. */
 struct gn_neighbours {
     bool pairs; /* a grid: what goes to out[2 d] arrives from in[2 d + 1] and the other way round */
@@ -161,6 +174,7 @@ struct gn_recorder {
     uint32_t era;
     struct gn_type_entry types[GN_TYPE_CACHE];
     struct gn_rank_entry ranks[GN_RANK_CACHE];
+    struct gn_comm_entry comms[GN_COMM_CACHE];
     uint32_t next_edge[GN_MAX_NODES];      /* the edge last taken from each node */
     uint32_t last_peer[GN_MAX_NODES];      /* the peer record last used at each node */
     uint32_t node_table[2 * GN_MAX_NODES]; /* open addressing, index + 1 */
@@ -183,6 +197,13 @@ static inline void gn_record_event(struct gn_call *call, const struct gn_event *
     struct gn_span span = gn_span_of(call);
     if (call->traced)
         gn_tracer_put(&call->recorder->tracer, &span, event);
+}
+
+static inline void gn_record_note(struct gn_call *call, const struct gn_note *note)
+{
+    struct gn_span span = gn_span_of(call);
+    if (call->traced)
+        gn_tracer_note(&call->recorder->tracer, &span, note);
 }
 
 #endif

@@ -48,14 +48,22 @@ static uint32_t second_line(uint32_t line)
     return (line * 5u + 1u) & (LINES - 1u);
 }
 
+static bool claim_key(gn_shared64 *key)
+{
+    uint64_t expected = 0;
+    if (GN_GET(*key) != 0)
+        return false;
+    if (!serial)
+        return atomic_compare_exchange_strong(key, &expected, BUSY);
+    GN_SET(*key, BUSY);
+    return true;
+}
+
 static int32_t claim(uint32_t line)
 {
-    for (uint32_t i = 0; i < LINE; i++) {
-        uint64_t expected = 0;
-        if (GN_GET(table->keys[line][i]) == 0 &&
-            atomic_compare_exchange_strong(&table->keys[line][i], &expected, BUSY))
+    for (uint32_t i = 0; i < LINE; i++)
+        if (claim_key(&table->keys[line][i]))
             return (int32_t)(line * LINE + i);
-    }
     return -1;
 }
 
@@ -103,13 +111,11 @@ static bool hold(int32_t position, gn_handle handle)
     return true;
 }
 
-/* Where an entry of this handle was left behind; -1: there is none, or it is not left behind (rule 1). */
-static int32_t replace(uint32_t location, gn_handle handle)
+/* Where an entry of this handle was left behind; -1: it is not left behind (rule 1). */
+static int32_t replace(gn_handle handle, bool others)
 {
-    int32_t position = gn_request_find(handle, GN_NEWEST), other;
-    if (position < 0)
-        return -1;
-    if (others_complete(location)) {
+    int32_t position, other;
+    if (others) {
         atomic_fetch_add_explicit(&doubled, 1, memory_order_relaxed);
         return -1;
     }
@@ -119,13 +125,36 @@ static int32_t replace(uint32_t location, gn_handle handle)
     return position;
 }
 
-bool gn_request_follow(uint32_t location, gn_handle handle, const struct gn_request *request,
-                       const struct gn_request_trace *trace, const struct gn_part *parts)
+static bool may_share(uint8_t kind)
+{
+    return kind >= GN_SEND && kind != GN_MESSAGE;
+}
+
+static void fill(int32_t position, const struct gn_request *request, const struct gn_request_trace *trace,
+                 const struct gn_part *parts)
+{
+    *gn_request_at(position) = *request;
+    gn_request_at(position)->traced = trace != NULL;
+    if (trace)
+        *gn_request_trace_at(position) = *trace;
+    if (parts)
+        memcpy(gn_request_parts_at(position), parts, trace->parts * sizeof *parts);
+}
+
+enum gn_follow_result gn_request_follow(uint32_t location, gn_handle handle, const struct gn_request *request,
+                                        const struct gn_request_trace *trace, const struct gn_part *parts)
 {
     if (handle <= BUSY)
-        return false;
+        return GN_NO_ROOM;
+    int32_t position = gn_request_find(handle, GN_NEWEST);
+    if (__builtin_expect(position >= 0, 0)) {
+        bool others = others_complete(location);
+        if (!others && may_share(request->kind) && may_share(gn_request_at(position)->kind) &&
+            gn_request_find(handle, GN_NEWEST) >= 0)
+            return GN_SHARED;
+        position = replace(handle, others);
+    }
     uint32_t line = line_of(handle);
-    int32_t position = replace(location, handle);
     if (position < 0)
         position = claim(line);
     if (position < 0) {
@@ -133,15 +162,10 @@ bool gn_request_follow(uint32_t location, gn_handle handle, const struct gn_requ
         atomic_fetch_add_explicit(&displaced, 1, memory_order_relaxed);
     }
     if (position < 0)
-        return false;
-    *gn_request_at(position) = *request;
-    gn_request_at(position)->traced = trace != NULL;
-    if (trace)
-        *gn_request_trace_at(position) = *trace;
-    if (parts)
-        memcpy(gn_request_parts_at(position), parts, trace->parts * sizeof *parts);
+        return GN_NO_ROOM;
+    fill(position, request, trace, parts);
     set_key(position, handle);
-    return true;
+    return GN_FOLLOWED;
 }
 
 static uint64_t since(int32_t position)
@@ -179,12 +203,6 @@ int32_t gn_request_find(gn_handle handle, uint64_t before_ticks)
     if (__builtin_expect(GN_GET(displaced) != 0, 0) && (found.position < 0 || GN_GET(doubled)))
         found = find_in(second_line(line), handle, before_ticks, found);
     return found.position;
-}
-
-bool gn_request_is_open(uint32_t location, gn_handle handle)
-{
-    return gn_request_find(handle, GN_NEWEST) >= 0 && !others_complete(location) &&
-           gn_request_find(handle, GN_NEWEST) >= 0;
 }
 
 int32_t gn_request_take(gn_handle handle, uint64_t before_ticks)

@@ -81,10 +81,15 @@ void gn_requests_serial(void);
  * completed was taken. */
 void gn_requests_completing(uint32_t location, bool inside);
 
-/* Starts following handle, for location; request->since_ticks says when it was started. trace and parts
- * (GN_REQUEST_PARTS at most) may be NULL. False when there is no room. */
-bool gn_request_follow(uint32_t location, gn_handle handle, const struct gn_request *request,
-                       const struct gn_request_trace *trace, const struct gn_part *parts);
+/*
+ * Starts following handle, for location; request->since_ticks says when it was started. trace and parts
+ * (GN_REQUEST_PARTS at most) may be NULL. For small sends (and collectives of one rank) both libraries hand
+ * out one and the same handle, of a request that is complete: which of them a Wait is for cannot be told.
+ * While one of them is followed, the others are not, and over at once.
+ */
+enum gn_follow_result { GN_NO_ROOM, GN_FOLLOWED, GN_SHARED };
+enum gn_follow_result gn_request_follow(uint32_t location, gn_handle handle, const struct gn_request *request,
+                                        const struct gn_request_trace *trace, const struct gn_part *parts);
 
 #define GN_NEWEST UINT64_MAX /* before_ticks: of all */
 
@@ -95,10 +100,6 @@ struct gn_request *gn_request_at(int32_t position);
 /* Of a traced one. */
 struct gn_request_trace *gn_request_trace_at(int32_t position);
 struct gn_part *gn_request_parts_at(int32_t position);
-
-/* Whether a request of this handle is followed, and it is not just being completed by another thread than
- * that of `location`. */
-bool gn_request_is_open(uint32_t location, gn_handle handle);
 
 /* A communicator ends: receives from anybody on it can no longer be asked for their peer. */
 void gn_requests_lose_comm(gn_handle comm);

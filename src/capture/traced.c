@@ -18,26 +18,29 @@ struct gn_event gn_traced_message(const struct gn_call *call, enum gn_event_kind
 
 void gn_traced_sent(struct gn_call *call, gn_handle comm, int dest, int tag, uint64_t bytes)
 {
-    struct gn_event event =
-        gn_traced_message(call, GN_EVENT_MPI_SEND, gn_comm_number(comm), (uint32_t)dest, (uint32_t)tag);
-    event.bytes_sent = bytes;
-    gn_record_event(call, &event);
+    gn_record_note(call, &(struct gn_note){.kind = GN_EVENT_MPI_SEND,
+                                           .comm = gn_known_comm(call->recorder, comm),
+                                           .peer = (uint32_t)dest,
+                                           .tag = (uint32_t)tag,
+                                           .bytes = bytes});
 }
 
-struct gn_event gn_traced_posted(const struct gn_call *call, int source, int tag, gn_handle comm)
+struct gn_note gn_traced_posted(const struct gn_call *call, int source, int tag, gn_handle comm)
 {
-    return gn_traced_message(call, GN_EVENT_MPI_IRECV_REQUEST, gn_comm_number(comm),
-                             source == gn_flavour.any_source ? GN_ANY : (uint32_t)source,
-                             tag == gn_flavour.any_tag ? GN_ANY : (uint32_t)tag);
+    return (struct gn_note){.kind = GN_EVENT_MPI_IRECV_REQUEST,
+                            .comm = gn_known_comm(call->recorder, comm),
+                            .peer = source == gn_flavour.any_source ? GN_ANY : (uint32_t)source,
+                            .tag = tag == gn_flavour.any_tag ? GN_ANY : (uint32_t)tag};
 }
 
 void gn_traced_arrived(struct gn_call *call, uint64_t id, uint32_t comm, const void *status, uint64_t bytes)
 {
-    struct gn_event event = gn_traced_message(
-        call, GN_EVENT_MPI_IRECV, comm, (uint32_t)gn_status_source(status), (uint32_t)gn_status_tag(status));
-    event.request = id;
-    event.bytes_received = bytes;
-    gn_record_event(call, &event);
+    gn_record_note(call, &(struct gn_note){.kind = GN_EVENT_MPI_IRECV,
+                                           .comm = comm,
+                                           .peer = (uint32_t)gn_status_source(status),
+                                           .tag = (uint32_t)gn_status_tag(status),
+                                           .request = id,
+                                           .bytes = bytes});
 }
 
 /* ---- requests ---- */
@@ -79,14 +82,20 @@ static void trace_completion(struct gn_call *call, uint8_t kind, const struct gn
                              const struct gn_part *parts)
 {
     static const enum gn_event_kind kinds[] = {
-        [GN_PERSISTENT_SEND] = GN_EVENT_MPI_ISEND_COMPLETE,
-        [GN_SEND] = GN_EVENT_MPI_ISEND_COMPLETE,
         [GN_COLLECTIVE] = GN_EVENT_NBC_COMPLETE,
         [GN_ONE_SIDED] = GN_EVENT_RMA_COMPLETE,
         [GN_FILE] = GN_EVENT_IO_COMPLETE,
     };
     if (kind == GN_NEIGHBOURS) {
         gn_traced_parts(call, trace->comm, parts, trace->parts, trace->id);
+        return;
+    }
+    if (kind == GN_SEND || kind == GN_PERSISTENT_SEND) {
+        gn_record_note(call, &(struct gn_note){.kind = GN_EVENT_MPI_ISEND_COMPLETE,
+                                               .comm = GN_NONE,
+                                               .peer = GN_NONE,
+                                               .tag = GN_NONE,
+                                               .request = trace->id});
         return;
     }
     struct gn_event event = completion(call, kinds[kind], trace);
@@ -103,22 +112,10 @@ static void trace_completion(struct gn_call *call, uint8_t kind, const struct gn
     gn_record_event(call, &event);
 }
 
-/* For small sends (and collectives of one rank) both libraries hand out one and the same handle, of a request
- * that is complete: which of them a Wait is for cannot be told. While one of them is followed, the others are
- * over at once. */
-static bool is_shared(const struct gn_call *call, gn_handle handle)
-{
-    int32_t position = gn_request_find(handle, GN_NEWEST);
-    if (position < 0 || !gn_request_is_open(call->recorder->location_index, handle))
-        return false;
-    uint8_t kind = gn_request_at(position)->kind;
-    return kind >= GN_SEND && kind != GN_MESSAGE;
-}
-
 static void follow_to_the_end(struct gn_call *call, gn_handle handle, enum gn_request_kind kind,
                               const struct gn_request_trace *trace, const struct gn_part *parts)
 {
-    if (is_shared(call, handle) || !gn_follow(call, handle, (struct gn_request){.kind = kind}, trace, parts))
+    if (!gn_follow(call, handle, (struct gn_request){.kind = kind}, trace, parts))
         trace_completion(call, kind, trace, parts);
 }
 
@@ -129,6 +126,19 @@ void gn_traced_request(struct gn_call *call, gn_handle handle, enum gn_request_k
     trace.id = event.request = gn_traced_name(call, false);
     gn_record_event(call, &event);
     follow_to_the_end(call, handle, kind, &trace, NULL);
+}
+
+void gn_traced_isend(struct gn_call *call, gn_handle comm, int dest, int tag, gn_handle handle)
+{
+    struct gn_note note = {.kind = GN_EVENT_MPI_ISEND,
+                           .comm = gn_known_comm(call->recorder, comm),
+                           .peer = (uint32_t)dest,
+                           .tag = (uint32_t)tag,
+                           .request = gn_traced_name(call, false),
+                           .bytes = call->bytes};
+    gn_record_note(call, &note);
+    follow_to_the_end(call, handle, GN_SEND,
+                      &(struct gn_request_trace){.id = note.request, .comm = note.comm}, NULL);
 }
 
 void gn_traced_parts_later(struct gn_call *call, gn_handle handle, uint32_t comm, const struct gn_part *parts,

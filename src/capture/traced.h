@@ -70,8 +70,10 @@ void gn_traced_parts(struct gn_call *call, uint32_t comm, const struct gn_part *
 struct gn_event gn_traced_message(const struct gn_call *call, enum gn_event_kind kind, uint32_t comm,
                                   uint32_t peer, uint32_t tag);
 void gn_traced_sent(struct gn_call *call, gn_handle comm, int dest, int tag, uint64_t bytes);
+/* A nonblocking send, which is followed to its completion. */
+void gn_traced_isend(struct gn_call *call, gn_handle comm, int dest, int tag, gn_handle handle);
 /* The post of a receive; not written yet. */
-struct gn_event gn_traced_posted(const struct gn_call *call, int source, int tag, gn_handle comm);
+struct gn_note gn_traced_posted(const struct gn_call *call, int source, int tag, gn_handle comm);
 void gn_traced_arrived(struct gn_call *call, uint64_t id, uint32_t comm, const void *status, uint64_t bytes);
 
 /* A persistent request is started. */

@@ -74,8 +74,7 @@ void gn_tracer_wait(struct gn_tracer *tracer)
 
 /* ---- calls ---- */
 
-/* Writes what is held back. */
-static void release(struct gn_tracer *tracer, bool more)
+void gn_tracer_release(struct gn_tracer *tracer, bool more)
 {
     if (more && tracer->held)
         tracer->last[0].word[1] |= (uint64_t)GN_RECORD_MORE << 50;
@@ -97,7 +96,7 @@ static void widen(struct gn_tracer *tracer, uint64_t exit_ticks, uint64_t bytes,
     tracer->held = 2;
 }
 
-static void open_call(struct gn_tracer *tracer, const struct gn_span *call)
+void gn_tracer_open(struct gn_tracer *tracer, const struct gn_span *call)
 {
     uint64_t length = call->exit_ticks - call->enter_ticks;
     tracer->in_call = true;
@@ -128,18 +127,31 @@ static void fill(struct gn_tracer *tracer, const struct gn_event *e, uint64_t ex
         widen(tracer, exit_ticks, bytes, message ? e->tag : e->bytes_received);
 }
 
+void gn_tracer_put_note(struct gn_tracer *tracer, const struct gn_span *call, const struct gn_note *note)
+{
+    const bool received = note->kind == GN_EVENT_MPI_RECV || note->kind == GN_EVENT_MPI_IRECV;
+    struct gn_event event = gn_event_bare((enum gn_event_kind)note->kind, tracer->location, 0);
+    event.comm = note->comm;
+    event.peer = note->peer;
+    event.tag = note->tag;
+    event.request = note->request;
+    event.bytes_sent = received ? 0 : note->bytes;
+    event.bytes_received = received ? note->bytes : 0;
+    gn_tracer_put(tracer, call, &event);
+}
+
 void gn_tracer_put(struct gn_tracer *tracer, const struct gn_span *call, const struct gn_event *event)
 {
     if (tracer->poll_nodes)
         gn_tracer_end_polls(tracer);
     bool first = !tracer->in_call;
     if (first)
-        open_call(tracer, call);
+        gn_tracer_open(tracer, call);
     if (!event)
         return;
     bool names = gn_record_names(event->kind);
     if (!first || names || event->kind == GN_EVENT_LOST) {
-        release(tracer, true);
+        gn_tracer_release(tracer, true);
         hold(tracer, names ? event->request : 0, gn_record_word1(0, 0, GN_RECORD_NOTHING, 0));
     }
     fill(tracer, event, call->exit_ticks);
@@ -150,8 +162,8 @@ uint64_t gn_tracer_next_name(struct gn_tracer *tracer, const struct gn_span *cal
     if (tracer->poll_nodes)
         gn_tracer_end_polls(tracer);
     if (alone && !tracer->in_call)
-        open_call(tracer, call);
-    release(tracer, true);
+        gn_tracer_open(tracer, call);
+    gn_tracer_release(tracer, true);
     return gn_request_name(tracer->location, tracer->head);
 }
 
@@ -167,7 +179,7 @@ void gn_tracer_begin(struct gn_tracer *tracer, uint64_t ticks, const struct gn_e
 
 void gn_tracer_finish(struct gn_tracer *tracer)
 {
-    release(tracer, false);
+    gn_tracer_release(tracer, false);
     tracer->in_call = false;
 }
 
@@ -237,7 +249,7 @@ void gn_tracer_end_polls(struct gn_tracer *tracer)
     struct gn_span row = {GN_GET(polls->first_ticks), GN_GET(polls->last_ticks), 0};
     for (uint32_t i = 0; i < tracer->poll_nodes; i++) {
         hold_polls(tracer, i, &row);
-        release(tracer, false);
+        gn_tracer_release(tracer, false);
         row.enter_ticks = row.exit_ticks;
     }
     tracer->poll_nodes = 0;

@@ -49,6 +49,23 @@ void gn_tracer_attach(struct gn_tracer *tracer, uint32_t location);
  * `request`; what starts one has anything but 0 there, and gets the name that gn_tracer_next_name gave. */
 void gn_tracer_put(struct gn_tracer *tracer, const struct gn_span *call, const struct gn_event *event);
 
+/* The same for messages and their completions, which most events are: mpi_send, mpi_isend,
+ * mpi_isend_complete, mpi_irecv_request, mpi_recv, mpi_irecv. */
+struct gn_note {
+    uint8_t kind; /* enum gn_event_kind */
+    uint32_t comm, peer, tag;
+    uint64_t bytes, request;
+};
+static inline void gn_tracer_note(struct gn_tracer *tracer, const struct gn_span *call,
+                                  const struct gn_note *note);
+/* … with values of any size. */
+void gn_tracer_put_note(struct gn_tracer *tracer, const struct gn_span *call, const struct gn_note *note);
+
+/* Writes what is held back; more: another record of the call follows. */
+void gn_tracer_release(struct gn_tracer *tracer, bool more);
+/* Holds the call's own record back, with nothing that it communicated. */
+void gn_tracer_open(struct gn_tracer *tracer, const struct gn_span *call);
+
 /* Name of the request that the next event of the call, which must follow, will start. `alone`: it and those
  * directly behind it stand in records of their own, with names that follow each other. */
 uint64_t gn_tracer_next_name(struct gn_tracer *tracer, const struct gn_span *call, bool alone);
@@ -92,6 +109,12 @@ static inline void gn_tracer_call(struct gn_tracer *tracer, const struct gn_span
 {
     if (__builtin_expect(tracer->poll_nodes != 0, 0))
         gn_tracer_end_polls(tracer);
+    if (tracer->held == 1) {
+        tracer->held = 0;
+        tracer->in_call = false;
+        gn_tracer_write(tracer, &tracer->last[0]);
+        return;
+    }
     if (tracer->in_call || __builtin_expect(call->exit_ticks - call->enter_ticks >= UINT32_MAX, 0)) {
         if (!tracer->in_call)
             gn_tracer_put(tracer, call, NULL);
@@ -100,6 +123,37 @@ static inline void gn_tracer_call(struct gn_tracer *tracer, const struct gn_span
     }
     struct gn_record record = gn_tracer_plain(call);
     gn_tracer_write(tracer, &record);
+}
+
+static inline void gn_tracer_note(struct gn_tracer *tracer, const struct gn_span *call,
+                                  const struct gn_note *note)
+{
+    const uint32_t tag = gn_record_short_tag(note->tag);
+    const uint64_t length = call->exit_ticks - call->enter_ticks;
+    const bool names = gn_record_names(note->kind);
+    const bool received = note->kind == GN_EVENT_MPI_RECV || note->kind == GN_EVENT_MPI_IRECV;
+    const unsigned flags =
+        (received ? GN_RECORD_RECEIVED : 0u) | (note->request && !names ? GN_RECORD_REQUEST : 0u);
+    if (__builtin_expect(tag == GN_RECORD_TAG_WIDE || (note->bytes | length) >= UINT32_MAX ||
+                             tracer->poll_nodes != 0,
+                         0)) {
+        gn_tracer_put_note(tracer, call, note);
+        return;
+    }
+    struct gn_record record = {{call->enter_ticks,
+                                gn_record_word1(length, call->node, note->kind, flags | GN_RECORD_CALL),
+                                gn_record_word2((uint32_t)note->bytes, note->comm, tag),
+                                gn_record_word3(note->peer, GN_RECORD_NO_NUMBER)}};
+    if (names && !tracer->in_call)
+        gn_tracer_open(tracer, call);
+    if (names || tracer->in_call) {
+        gn_tracer_release(tracer, true);
+        record.word[0] = names ? note->request : 0;
+        record.word[1] = gn_record_word1(0, 0, note->kind, flags);
+    }
+    tracer->in_call = true;
+    tracer->last[0] = record;
+    tracer->held = 1;
 }
 
 #endif

@@ -31,7 +31,7 @@
 /* X(KIND, name): the names are what `gnomon order --to jsonl` prints and --when compares with. */
 #define GN_EVENT_KINDS(X)                                                                                    \
     X(ENTER, enter) /* region, path; of a row of calls that found nothing: request: how many, bytes_sent:    \
-                       ticks inside of them; 0 of any other */                                                                           \
+                       ticks inside of them; 0 of any other */                                               \
     X(LEAVE, leave) /* region, path */                                                                       \
     X(MPI_SEND, mpi_send)                           /* comm, peer = receiver, tag, bytes_sent */             \
     X(MPI_ISEND, mpi_isend)                         /* the same, and request */                              \
