@@ -236,31 +236,33 @@ static void keep_loaded(const struct dl_phdr_info *module)
 
 bool gn_interpreter_module(const struct dl_phdr_info *module)
 {
+    struct symbols symbols;
+    return find_symbols(module, &symbols) && own_symbol(&symbols, "_PyRuntime");
+}
+
+static int copy_interpreter(struct dl_phdr_info *module, size_t size, void *argument)
+{
+    if (!gn_interpreter_module(module))
+        return 0;
+    memcpy(argument, module, size < sizeof *module ? size : sizeof *module);
+    return 1;
+}
+
+/* The loader's functions are called when it no longer goes through its list: another thread that loads a
+ * library holds the lock that they want, and waits for the list. */
+void gn_interpreter_find(void)
+{
     static struct gn_interpreter interpreter;
     static _Atomic int taken;
+    struct dl_phdr_info module = {.dlpi_addr = 0};
     struct symbols symbols;
-    if (!find_symbols(module, &symbols) || !own_symbol(&symbols, "_PyRuntime"))
-        return false;
     int nobody = 0;
-    if (gn_interpreter() || !atomic_compare_exchange_strong(&taken, &nobody, 1))
-        return true;
+    if (gn_interpreter() || dl_iterate_phdr(copy_interpreter, &module) == 0 ||
+        !find_symbols(&module, &symbols) || !atomic_compare_exchange_strong(&taken, &nobody, 1))
+        return;
     if (understand(&interpreter, &symbols)) {
-        keep_loaded(module);
+        keep_loaded(&module);
         atomic_store_explicit(&gn_interpreter_found, &interpreter, memory_order_release);
     }
     atomic_store_explicit(&taken, 0, memory_order_release);
-    return true;
-}
-
-static int look(struct dl_phdr_info *module, size_t size, void *argument)
-{
-    (void)size;
-    (void)argument;
-    return gn_interpreter_module(module) && gn_interpreter() ? 1 : 0;
-}
-
-void gn_interpreter_find(void)
-{
-    if (!gn_interpreter())
-        dl_iterate_phdr(look, NULL);
 }

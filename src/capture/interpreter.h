@@ -54,11 +54,11 @@ struct gn_interpreter {
 /* The interpreter that was found, or NULL. */
 static inline const struct gn_interpreter *gn_interpreter(void);
 
-/* Looks for one in all modules that are loaded. */
+/* Looks for one in all modules that are loaded; the first one becomes gn_interpreter(), if it is understood.
+ */
 void gn_interpreter_find(void);
 
-/* Whether the module is an interpreter: libpython, or a program that has it inside. The first one that is met
- * and understood becomes gn_interpreter(). */
+/* Whether the module is an interpreter: libpython, or a program that has it inside. Calls nothing. */
 bool gn_interpreter_module(const struct dl_phdr_info *module);
 
 /* Ways to copy memory, from an address. gn_copy_memory asks the kernel: false when it is not there.

@@ -169,6 +169,8 @@ uint16_t gn_module_at(struct gn_tag *segment, uintptr_t address)
         tables[known] = tables[count];
         return (uint16_t)known;
     }
+    if (segment->modules[count].kind == GN_MODULE_INTERPRETER)
+        gn_interpreter_find(); /* it may have been loaded since the last time */
     GN_PUBLISH(segment->module_count, count + 1);
     return (uint16_t)count;
 }

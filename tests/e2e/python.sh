@@ -83,6 +83,17 @@ trace)
     line=$(grep -n '# call$' "$program" | head -1 | cut -d: -f1)
     grep -q "SOURCE_CODE_LOCATION.*python_calls.py.*Line Number: $line\$" "$work/definitions" || fail "line $line is not in the trace"
     ;;
+embedded)
+    # An interpreter that comes after MPI_Init is found when it is first met on a stack: the next call has its frames.
+    compile embedded fixtures/python_embedded.c -ldl
+    run_gnomon embedded ./embedded libpython3.11.so.1.0
+    [ "$status" != 77 ] || skip "no libpython3.11"
+    [ "$status" = 0 ] || fail "exit status $status"
+    wait_for_report embedded
+    json embedded 'sum(x["count"] for x in rows if x["name"] == "MPI_Barrier" and x["function"] == "calls" and x["line"] == 7) == 2 * 19' ||
+        fail "no lines of Python: $(report embedded --format csv)"
+    json embedded 'any(x["name"] == "MPI_Barrier" and x["function"] == "main" for x in rows)' || fail "no call of the program itself"
+    ;;
 mpi4py)
     [ "$FLAVOUR" = openmpi ] || skip "Debian's mpi4py is for Open MPI"
     /usr/bin/python3 -c 'import mpi4py, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || skip "no mpi4py"
