@@ -53,7 +53,8 @@ static void trim(struct gn_tag *segment, const struct gn_stack_frame *frames, ui
 {
     while (*end > 1 && in_module(segment, &frames[*end - 1], gn_module_is_mpi))
         --*end;
-    *first = *end > 2 && in_module(segment, &frames[1], gn_module_is_libc) ? 1 : 0;
+    const bool is_entry = frames[0].function != frames[0].ip; /* not just code of which nothing is known */
+    *first = is_entry && *end > 2 && in_module(segment, &frames[1], gn_module_is_libc) ? 1 : 0;
     while (*first + 1 < *end && in_module(segment, &frames[*first], gn_module_is_libc))
         ++*first;
 }
@@ -88,44 +89,74 @@ static uint32_t fold(struct gn_stack_frame *frames, uint32_t first, uint32_t end
     return kept;
 }
 
-uint32_t gn_callpath_find(struct gn_tag *segment, struct gn_stack_frame *frames, uint32_t count, bool *cut)
+/* A module that found no room in the list has no name, and no place that another process could know. */
+static bool is_unnamed(const struct gn_tag *segment, const struct gn_stack_frame *frame)
 {
-    uint32_t first, end, path = 0;
+    return frame->module == 0 && GN_GET(segment->module_count) == GN_MAX_MODULES;
+}
+
+bool gn_callpath_find(struct gn_tag *segment, struct gn_stack_frame *frames, uint32_t count, uint32_t *path,
+                      bool *cut)
+{
+    uint32_t first, end;
+    *path = 0;
     *cut = false;
-    if (!gn_lists_lock()) {
-        *cut = true;
-        return 0;
-    }
+    if (!gn_lists_lock())
+        return false;
     end = leave_out_interpreter(segment, frames, count);
     trim(segment, frames, &first, &end);
     uint32_t kept = fold(frames, first, end);
-    for (uint32_t i = 0; i < kept; i++)
-        path = trie_child(segment, path, &frames[i], cut);
+    for (uint32_t i = 0; i < kept; i++) {
+        *cut = *cut || is_unnamed(segment, &frames[i]);
+        *path = trie_child(segment, *path, &frames[i], cut);
+    }
     gn_lists_unlock();
-    return path;
+    return true;
 }
 
 /* ---- code ---- */
 
-bool gn_code_at(struct gn_tag *segment, uintptr_t ip, struct gn_code *code)
+/* Whether the instruction ahead of an address is a call: what no call left on a stack is no return address,
+ * and what follows from it is nonsense (the first frame of a coroutine that somebody wrote by hand). */
+static bool follows_a_call(uintptr_t ip)
 {
+#if defined(__x86_64__)
+    static const uint8_t lengths[] = {2, 3, 4, 6, 7}; /* of call through a register or memory: ff /2 */
+    const uint8_t *code = (const uint8_t *)ip;
+    if (code[-5] == 0xe8)
+        return true;
+    for (unsigned i = 0; i < sizeof lengths; i++)
+        if (code[-lengths[i]] == 0xff && ((code[1 - lengths[i]] >> 3) & 7) == 2)
+            return true;
+    return false;
+#else
+    const uint32_t before = *(const uint32_t *)(ip - 4);
+    return before >> 26 == 0x25 ||
+           (before & 0xfefff000u) == 0xd63f0000u; /* bl; blr, signed addresses or not */
+#endif
+}
+
+bool gn_ip_facts_at(struct gn_tag *segment, uintptr_t ip, struct gn_ip_facts *facts)
+{
+    const struct gn_unwind_table *table;
     if (!gn_lists_lock())
         return false;
-    code->module = gn_module_at(segment, ip);
-    const bool more = GN_GET(segment->module_count) < GN_MAX_MODULES;
-    code->rule = gn_rule_of_kind(more ? GN_RULE_OUTSIDE : GN_RULE_SLOW);
-    code->function = 0;
-    if (code->module) /* ip belongs to what follows the call; the call itself is just before */
-        code->rule = gn_unwind_rule(gn_module_table(code->module), GN_CFI_NATIVE, ip - 1, &code->function);
+    facts->module = gn_module_at(segment, ip, &table);
+    facts->rule = gn_rule_of_kind(GN_RULE_OUTSIDE);
+    facts->function = 0;
+    if (table) /* ip belongs to what follows the call; the call itself is just before */
+        facts->rule = gn_unwind_rule(table, GN_CFI_NATIVE, ip - 1, &facts->function);
     gn_lists_unlock();
-    if (!code->function)
-        code->function = ip;
+    if (gn_rule_kind(facts->rule) < GN_RULE_END && !follows_a_call(ip))
+        facts->rule = gn_rule_of_kind(GN_RULE_END);
+    if (!facts->function)
+        facts->function = ip;
     return true;
 }
 
-bool gn_code_is_start_up(struct gn_tag *segment, const struct gn_code *code)
+bool gn_ip_is_start_up(struct gn_tag *segment, const struct gn_ip_facts *facts)
 {
-    return code->module && gn_module_is_libc(&segment->modules[code->module]);
+    return facts->module && gn_module_is_libc(&segment->modules[facts->module]);
 }
 
 /* ---- the slow way ---- */

@@ -31,23 +31,24 @@ struct gn_stack_frame {
 };
 
 /*
- * The path of a stack of count frames, at least one, outermost first, which are rearranged. *cut: frames[] is
- * full, or its lock could not be had: the path is what there was room for. Where there are Python frames,
- * those of the interpreter's own code are left out.
+ * *path: that of a stack of count frames, at least one, outermost first, which are rearranged. *cut: the
+ * lists are full, and it is what there was room for. Where there are Python frames, those of the
+ * interpreter's own code are left out. False: the lock could not be had, *path is 0.
  */
-uint32_t gn_callpath_find(struct gn_tag *segment, struct gn_stack_frame *frames, uint32_t count, bool *cut);
+bool gn_callpath_find(struct gn_tag *segment, struct gn_stack_frame *frames, uint32_t count, uint32_t *path,
+                      bool *cut);
 
 /* What is known of the code at a return address: where its procedure begins (the address itself when
  * unknown), its module, and how to go on from there. False: the lock could not be had, nothing is known now.
  */
-struct gn_code {
+struct gn_ip_facts {
     uintptr_t function;
     struct gn_rule rule;
     uint16_t module;
 };
-bool gn_code_at(struct gn_tag *segment, uintptr_t ip, struct gn_code *code);
+bool gn_ip_facts_at(struct gn_tag *segment, uintptr_t ip, struct gn_ip_facts *facts);
 /* Whether the code is of the library whose outermost frames are the start-up of a thread. */
-bool gn_code_is_start_up(struct gn_tag *segment, const struct gn_code *code);
+bool gn_ip_is_start_up(struct gn_tag *segment, const struct gn_ip_facts *facts);
 
 /* In a wrapper: where it was called from, and what stands for its frame. */
 #define GN_CALLER __builtin_return_address(0)

@@ -300,7 +300,9 @@ void gn_after_cancel(struct gn_call *call)
     gn_cancel_seen();
 }
 
-/* Working space for a list of count requests. The status array is used when the caller ignores statuses. */
+/* Working space for a list of count requests. What it outgrows is left where it is (together less than what
+ * it has now): a call of which only its return address tells that it is still under way may have its statuses
+ * there. The status array is used when the caller ignores statuses. */
 static bool list_space(struct gn_recorder *r, uint32_t count)
 {
     if (__builtin_expect(count <= r->list.capacity, 1))
@@ -312,8 +314,6 @@ static bool list_space(struct gn_recorder *r, uint32_t count)
     char *memory = mmap(NULL, capacity * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return false;
-    if (r->list.capacity)
-        munmap(r->list.handles, r->list.capacity * each);
     r->list.capacity = capacity;
     r->list.handles = (gn_handle *)memory;
     r->list.statuses = memory + capacity * sizeof(gn_handle);

@@ -5,12 +5,12 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 gn_shared32 gn_unload_era;
-static struct gn_unwind_table tables[GN_MAX_MODULES];
 
 struct query {
     uintptr_t address;
@@ -90,89 +90,91 @@ static int match(struct dl_phdr_info *info, size_t size, void *argument)
     return 1;
 }
 
-static int copy_info(struct dl_phdr_info *info, size_t size, void *argument)
+static int copy_unloads(struct dl_phdr_info *info, size_t size, void *argument)
 {
-    memcpy(argument, info, size < sizeof *info ? size : sizeof *info);
+    if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
+        *(unsigned long long *)argument = info->dlpi_subs;
     return 1;
 }
 
-static struct dl_phdr_info loader_state(void)
-{
-    struct dl_phdr_info info = {.dlpi_adds = 0};
-    dl_iterate_phdr(copy_info, &info);
-    return info;
-}
-
-unsigned long long gn_modules_loaded(void)
-{
-    return loader_state().dlpi_adds;
-}
-
-static void notice_unloads(void)
+void gn_modules_notice(void)
 {
     static _Atomic unsigned long long seen;
-    unsigned long long now = loader_state().dlpi_subs;
+    unsigned long long now = 0;
+    dl_iterate_phdr(copy_unloads, &now);
     if (atomic_exchange(&seen, now) != now)
         atomic_fetch_add(&gn_unload_era, 1);
 }
 
-/* What is remembered of addresses has to go when they lose their meaning, and nothing else tells in time that
- * they do. */
-__attribute__((visibility("default"))) int dlclose(void *handle)
+/* Without the loader's lock, which a call of MPI must not wait for. */
+bool gn_is_loaded(uintptr_t address)
 {
-    static int (*_Atomic real)(void *);
-    if (!real)
-        real = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
-    int result = real ? real(handle) : -1;
-    notice_unloads();
-    return result;
+#if defined(DLFO_EH_SEGMENT_TYPE) /* glibc 2.35 */
+    typedef int find(void *, struct dl_find_object *);
+    static _Atomic(find *) known;
+    static atomic_bool asked;
+    if (!atomic_load_explicit(&asked, memory_order_acquire)) {
+        atomic_store_explicit(&known, (find *)dlsym(RTLD_DEFAULT, "_dl_find_object"), memory_order_relaxed);
+        atomic_store_explicit(&asked, true, memory_order_release);
+    }
+    find *glibcs = atomic_load_explicit(&known, memory_order_relaxed);
+    struct dl_find_object found;
+    return glibcs && glibcs((void *)address, &found) == 0;
+#else
+    (void)address;
+    return false;
+#endif
 }
 
-const struct gn_unwind_table *gn_module_table(uint16_t module)
-{
-    return &tables[module];
-}
+/* ---- the list ---- */
+
+static struct {
+    struct gn_unwind_table table;
+    uint32_t era; /* in which it was surely there */
+} looked_up[GN_MAX_MODULES];
 
 /* A library that was unloaded and loaded again at its place is the same one: plugins come and go. */
-static uint32_t same_module(struct gn_tag *segment, uint32_t fresh)
+static uint32_t same_module(const struct gn_tag *segment, uint32_t count, const struct gn_module *m)
 {
-    const struct gn_module *m = &segment->modules[fresh];
-    for (uint32_t i = 1; i < fresh; i++) {
+    for (uint32_t i = 1; i < count; i++) {
         const struct gn_module *known = &segment->modules[i];
-        if (known->base == m->base && known->end_address == m->end_address &&
+        if (known->kind == m->kind && known->base == m->base && known->end_address == m->end_address &&
             memcmp(known->build_id, m->build_id, sizeof m->build_id) == 0 &&
             strcmp(known->path, m->path) == 0)
             return i;
     }
-    return fresh;
+    return count;
 }
 
-uint16_t gn_module_at(struct gn_tag *segment, uintptr_t address)
+uint16_t gn_module_at(struct gn_tag *segment, uintptr_t address, const struct gn_unwind_table **table)
 {
-    static uint32_t era, first_valid = 1; /* entries below were looked up before a library was unloaded */
-    notice_unloads();
-    uint32_t now = GN_GET(gn_unload_era), count = GN_GET(segment->module_count);
-    if (now != era) {
-        era = now;
-        first_valid = count;
-    }
-    for (uint32_t i = first_valid; i < count; i++)
-        if (address >= segment->modules[i].first_address && address < segment->modules[i].end_address)
+    static struct gn_module found; /* under the lock, and too large for a user's stack */
+    static struct gn_unwind_table found_table;
+    gn_modules_notice();
+    const uint32_t era = GN_GET(gn_unload_era), count = GN_GET(segment->module_count);
+    for (uint32_t i = 1; i < count; i++)
+        if (looked_up[i].era == era + 1 && address >= segment->modules[i].first_address &&
+            address < segment->modules[i].end_address) {
+            *table = &looked_up[i].table;
             return (uint16_t)i;
-    if (count >= GN_MAX_MODULES)
-        return 0;
-    struct query query = {address, &segment->modules[count], &tables[count]};
+        }
+    struct query query = {address, &found, &found_table};
+    *table = NULL;
     if (!dl_iterate_phdr(match, &query))
         return 0;
-    uint32_t known = same_module(segment, count);
-    if (known < count) {
-        tables[known] = tables[count];
-        return (uint16_t)known;
-    }
-    if (segment->modules[count].kind == GN_MODULE_INTERPRETER)
+    *table = &found_table;
+    uint32_t index = same_module(segment, count, &found);
+    if (index == GN_MAX_MODULES) /* no room: it has rules, but no name */
+        return 0;
+    looked_up[index].table = found_table;
+    looked_up[index].era = era + 1;
+    if (index < count)
+        return (uint16_t)index;
+    segment->modules[index] = found;
+    if (found.kind == GN_MODULE_INTERPRETER)
         gn_interpreter_find(); /* it may have been loaded since the last time */
     GN_PUBLISH(segment->module_count, count + 1);
-    return (uint16_t)count;
+    return (uint16_t)index;
 }
 
 uint16_t gn_module_of_source(struct gn_tag *segment, const char *file)

@@ -10,16 +10,14 @@
 
 #include <stdbool.h>
 
-/* Index into segment->modules of the module that contains `address`; 0 when there is none (generated
- * code) or the table is full. Called under the lock of capture/lists. */
-uint16_t gn_module_at(struct gn_tag *segment, uintptr_t address);
+/* Index into segment->modules of the module that contains `address`; 0 when there is none (generated code) or
+ * the list is full. *table: its unwind information, until the next call; NULL when there is no such module.
+ * Called under the lock of capture/lists. */
+uint16_t gn_module_at(struct gn_tag *segment, uintptr_t address, const struct gn_unwind_table **table);
 
 /* Index of the module that stands for a file in Python's language; 0 when the table is full. Under the same
  * lock. */
 uint16_t gn_module_of_source(struct gn_tag *segment, const char *file);
-
-/* Where its unwind information is; of module 0 none. */
-const struct gn_unwind_table *gn_module_table(uint16_t module);
 
 /* Whether the module belongs to an MPI library (its frames are not the user's call sites). */
 bool gn_module_is_mpi(const struct gn_module *module);
@@ -30,7 +28,11 @@ bool gn_module_is_libc(const struct gn_module *module);
 /* Moves on whenever a library may have been unloaded: an address may mean something else from then on. */
 extern gn_shared32 gn_unload_era;
 
-/* Modules loaded so far, ever. */
-unsigned long long gn_modules_loaded(void);
+/* Looks whether one was. Takes the loader's lock. */
+void gn_modules_notice(void);
+
+/* Whether the address lies in a module now. Takes no lock; false where that cannot be known so (before
+ * glibc 2.35). */
+bool gn_is_loaded(uintptr_t address);
 
 #endif

@@ -21,7 +21,6 @@ static void forget(struct gn_paths *p)
     p->nodes[0].ip = 1;
     p->count = 1;
     p->era = GN_GET(gn_unload_era);
-    p->modules_loaded = gn_modules_loaded();
 }
 
 /* The stack of a thread that the C library made has the thread's descriptor at its end. */
@@ -53,21 +52,22 @@ static uint32_t *find_slot(struct gn_paths *p, uint32_t parent, uintptr_t ip)
 }
 
 /* Of a Python frame: nothing leads on from it but the list that it came from. */
-static const struct gn_code *python_code(const struct gn_tag *segment, struct gn_code *code, uintptr_t ip)
+static const struct gn_ip_facts *python_code(const struct gn_tag *segment, struct gn_ip_facts *code,
+                                             uintptr_t ip)
 {
     const struct gn_source_line *source = &segment->sources[ip & ~GN_PYTHON_FRAME];
-    *code = (struct gn_code){.function = GN_PYTHON_FRAME | source->function_of,
-                             .rule = gn_rule_of_kind(GN_RULE_END),
-                             .module = (uint16_t)source->module};
+    *code = (struct gn_ip_facts){.function = GN_PYTHON_FRAME | source->function_of,
+                                 .rule = gn_rule_of_kind(GN_RULE_END),
+                                 .module = (uint16_t)source->module};
     return code;
 }
 
-static const struct gn_code *code_of(struct gn_paths *p, struct gn_tag *segment, uintptr_t ip)
+static const struct gn_ip_facts *code_of(struct gn_paths *p, struct gn_tag *segment, uintptr_t ip)
 {
     uint32_t slot = (uint32_t)((ip * 0x9e3779b97f4a7c15ull) >> 40) & (GN_CODE_CACHE - 1u);
     if (p->codes[slot].ip != ip) {
         p->codes[slot].ip = 0;
-        if (!gn_code_at(segment, ip, &p->codes[slot].code))
+        if (!gn_ip_facts_at(segment, ip, &p->codes[slot].code))
             return NULL;
         p->codes[slot].ip = ip;
     }
@@ -77,8 +77,8 @@ static const struct gn_code *code_of(struct gn_paths *p, struct gn_tag *segment,
 static uint32_t add_node(struct gn_paths *p, struct gn_tag *segment, uint32_t parent, uintptr_t ip,
                          uintptr_t sp)
 {
-    struct gn_code of_python;
-    const struct gn_code *code =
+    struct gn_ip_facts of_python;
+    const struct gn_ip_facts *code =
         ip & GN_PYTHON_FRAME ? python_code(segment, &of_python, ip) : code_of(p, segment, ip);
     if (!code || p->count == GN_PATH_NODES)
         return 0;
@@ -151,10 +151,10 @@ static void find_base(struct gn_paths *p, struct gn_tag *segment, struct gn_regi
     struct gn_registers base = {.ip = 0};
     bool outermost = false;
     for (uint32_t depth = 0; depth < GN_MAX_DEPTH && !outermost; depth++) {
-        const struct gn_code *code = code_of(p, segment, at.ip);
+        const struct gn_ip_facts *code = code_of(p, segment, at.ip);
         if (!code)
             return;
-        if (!gn_code_is_start_up(segment, code))
+        if (!gn_ip_is_start_up(segment, code))
             base.ip = gn_rule_kind(code->rule) == GN_RULE_END ? base.ip : 0; /* _start is the program's */
         else if (!base.ip)
             base = at;
@@ -186,7 +186,9 @@ uint32_t gn_paths_walk_again(struct gn_paths *p, struct gn_tag *segment, struct 
     if (!p->base_sp)
         find_base(p, segment, at);
     enum gn_walk_outcome outcome = walk(p, segment, &node, at);
-    if (outcome == GN_WALK_IS_STALE || (outcome == GN_WALK_NO_ROOM && p->count == GN_PATH_NODES)) {
+    const bool unloaded = p->era != GN_GET(gn_unload_era); /* which the walk has brought to light */
+    if (unloaded || outcome == GN_WALK_IS_STALE ||
+        (outcome == GN_WALK_NO_ROOM && p->count == GN_PATH_NODES)) {
         forget(p);
         outcome = walk(p, segment, &node, at);
     }
@@ -244,34 +246,52 @@ uint32_t gn_paths_path(struct gn_paths *p, struct gn_tag *segment, uint32_t node
         for (uint32_t i = node; i; i = p->nodes[i].parent)
             p->stack[count++] = (struct gn_stack_frame){
                 .ip = p->nodes[i].ip, .function = p->ends[i].function, .module = p->ends[i].module};
-        end->path = gn_callpath_find(segment, p->stack, count, &end->cut);
-        end->known = !end->cut || GN_GET(segment->frame_count) == GN_MAX_FRAMES; /* else: no lock */
+        end->known = gn_callpath_find(segment, p->stack, count, &end->path, &end->cut);
     }
-    *cut = end->cut;
+    *cut = end->cut || !end->known;
     return end->path;
 }
 
 /* ---- what is on the stack ---- */
 
-bool gn_paths_contain(struct gn_paths *p, struct gn_tag *segment, struct gn_registers at,
-                      struct gn_registers wanted)
+/* What is known of the outermost frame that a walk came to. */
+static bool is_outermost(const struct gn_paths *p, const struct gn_ip_facts *facts, struct gn_registers at)
+{
+    return (at.ip == p->base_ip && at.sp == p->base_sp) ||
+           (gn_rule_kind(facts->rule) == GN_RULE_END && facts->function != at.ip);
+}
+
+static enum gn_presence look_slowly(struct gn_paths *p, struct gn_tag *segment, struct gn_registers at,
+                                    struct gn_registers wanted)
+{
+    uint32_t count = gn_unwind_slowly(at, p->walked, GN_MAX_DEPTH);
+    for (uint32_t i = 0; i < count; i++)
+        if (p->walked[i].sp == wanted.sp && p->walked[i].ip == wanted.ip)
+            return GN_PRESENT;
+    const struct gn_ip_facts *facts = code_of(p, segment, p->walked[count - 1].ip);
+    return facts && is_outermost(p, facts, p->walked[count - 1]) ? GN_GONE : GN_UNSEEN;
+}
+
+enum gn_presence gn_paths_look_for(struct gn_paths *p, struct gn_tag *segment, struct gn_registers at,
+                                   struct gn_registers wanted)
 {
     const struct gn_registers from = at;
     const uintptr_t end = at.sp < p->stack_end ? p->stack_end : UINTPTR_MAX;
     if (p->era != GN_GET(gn_unload_era))
         forget(p);
-    while (at.sp < wanted.sp) {
-        const struct gn_code *code = code_of(p, segment, at.ip);
-        if (!code || gn_rule_kind(code->rule) == GN_RULE_SLOW)
-            break;
-        if (!gn_rule_step(&at, code->rule, end))
-            return false;
+    if (at.sp == wanted.sp) /* another call is where it was made */
+        return GN_GONE;
+    for (;;) {
+        const struct gn_ip_facts *facts = code_of(p, segment, at.ip);
+        if (!facts)
+            return GN_UNSEEN;
+        if (is_outermost(p, facts, at))
+            return GN_GONE;
+        if (gn_rule_kind(facts->rule) == GN_RULE_SLOW)
+            return look_slowly(p, segment, from, wanted);
+        if (!gn_rule_step(&at, facts->rule, end))
+            return GN_UNSEEN;
+        if (at.sp == wanted.sp && at.ip == wanted.ip)
+            return GN_PRESENT;
     }
-    if (at.sp >= wanted.sp)
-        return at.sp == wanted.sp && at.ip == wanted.ip;
-    uint32_t count = gn_unwind_slowly(from, p->walked, GN_MAX_DEPTH);
-    for (uint32_t i = 0; i < count; i++)
-        if (p->walked[i].sp == wanted.sp && p->walked[i].ip == wanted.ip)
-            return true;
-    return false;
 }

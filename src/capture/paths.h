@@ -62,7 +62,6 @@ struct gn_path_end {
 struct gn_paths {
     uint32_t count; /* nodes; 0: not begun */
     uint32_t era;
-    unsigned long long modules_loaded; /* when code outside of them was last looked at */
     uintptr_t stack_end;
     uintptr_t limit;            /* where walks end: stack_end, or the interpreter's loop */
     uintptr_t base_ip, base_sp; /* the innermost frame of the C library's start-up; 0: not known */
@@ -74,7 +73,7 @@ struct gn_paths {
     uint32_t table[2 * GN_PATH_NODES]; /* (parent, ip) → node, of those that do not follow their parent */
     struct {                           /* by address: for nodes that are new */
         uintptr_t ip;
-        struct gn_code code;
+        struct gn_ip_facts code;
     } codes[GN_CODE_CACHE];
     struct gn_registers
         walked[GN_MAX_DEPTH]; /* working space of the slow path: too large for a user's stack */
@@ -98,8 +97,13 @@ uint32_t gn_paths_path(struct gn_paths *paths, struct gn_tag *segment, uint32_t 
 
 /* Whether the frame that was at `wanted` when it called a wrapper is still on the calling thread's stack, at
  * or above `at`. */
-bool gn_paths_contain(struct gn_paths *paths, struct gn_tag *segment, struct gn_registers at,
-                      struct gn_registers wanted);
+enum gn_presence {
+    GN_GONE,    /* the whole stack has been looked at */
+    GN_PRESENT, /* it was met */
+    GN_UNSEEN   /* the stack could not be followed so far: on another one, beyond code that is not known */
+};
+enum gn_presence gn_paths_look_for(struct gn_paths *paths, struct gn_tag *segment, struct gn_registers at,
+                                   struct gn_registers wanted);
 
 static inline uint32_t gn_paths_root(uintptr_t caller)
 {
@@ -110,14 +114,14 @@ static inline uint32_t gn_paths_root(uintptr_t caller)
 enum gn_walk_outcome { GN_WALK_ENDS, GN_WALK_IS_SLOW, GN_WALK_IS_STALE, GN_WALK_NO_ROOM };
 
 /* What a node says whose rule does not lead on. */
-static inline enum gn_walk_outcome gn_paths_stop(const struct gn_paths *paths, struct gn_rule rule,
-                                                 uintptr_t sp)
+static inline enum gn_walk_outcome gn_paths_stop(const struct gn_paths *paths,
+                                                 const struct gn_path_node *node, uintptr_t sp)
 {
-    switch (gn_rule_kind(rule)) {
+    switch (gn_rule_kind(node->rule)) {
     case GN_RULE_KEPT:
         return sp == paths->base_sp ? GN_WALK_ENDS : GN_WALK_IS_STALE;
     case GN_RULE_OUTSIDE:
-        return gn_modules_loaded() == paths->modules_loaded ? GN_WALK_ENDS : GN_WALK_IS_STALE;
+        return gn_is_loaded(node->ip) ? GN_WALK_IS_STALE : GN_WALK_ENDS;
     case GN_RULE_SLOW:
         return GN_WALK_IS_SLOW;
     default:
@@ -136,7 +140,7 @@ gn_paths_go(struct gn_paths *paths, struct gn_tag *segment, uint32_t *node, stru
     for (uint32_t depth = 1; depth < GN_MAX_DEPTH; depth++) {
         const uintptr_t sp = at.sp;
         if (__builtin_expect(!gn_rule_step(&at, here->rule, end), 0)) {
-            outcome = gn_paths_stop(paths, here->rule, sp);
+            outcome = gn_paths_stop(paths, here, sp);
             break;
         }
         if (__builtin_expect(here[1].ip == at.ip && here[1].follows, 1)) {

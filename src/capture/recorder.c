@@ -1,9 +1,11 @@
 #include "capture/recorder.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum { EXACT_EVENTS = 64, SAMPLE_PERIOD = 64 };
@@ -349,15 +351,35 @@ static void count_paid(struct gn_call *call)
     GN_SET(r->location->learned, r->paths.learned);
 }
 
+/* Whether the return address of a call is still where it was put. Read through the kernel: that stack may be
+ * gone. On AArch64 it may be anywhere in the wrapper's frame. */
+static bool return_address_stands(struct gn_registers at)
+{
+#if defined(__x86_64__)
+    uintptr_t found = 0;
+    struct iovec here = {&found, sizeof found}, there = {(void *)(at.sp - sizeof found), sizeof found};
+    ssize_t bytes = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+    return bytes < 0 ? errno != EFAULT : found == at.ip;
+#else
+    (void)at;
+    return true;
+#endif
+}
+
 /* Called when a call is already under way in this thread. Nested calls (an MPI library that uses its own
  * public interface, callbacks) are not recorded. But an error handler may have left the outer call by longjmp
- * or an exception: that call is over when its wrapper's frame is no longer on the stack. */
+ * or an exception: that call is over when its wrapper's frame is no longer on the stack. Where that cannot be
+ * seen (a callback on another stack, or in generated code), the call counts as under way while its return
+ * address stands. */
 static bool left_without_leave(struct gn_recorder *r, struct gn_registers at)
 {
-    if (at.sp < r->inside_from.sp && gn_paths_contain(&r->paths, gn_segment, at, r->inside_from))
-        return false;
-    abandon_call(r, gn_ticks());
-    return true;
+    const int code = errno;
+    enum gn_presence presence = gn_paths_look_for(&r->paths, gn_segment, at, r->inside_from);
+    bool left = presence == GN_GONE || (presence == GN_UNSEEN && !return_address_stands(r->inside_from));
+    errno = code;
+    if (left)
+        abandon_call(r, gn_ticks());
+    return left;
 }
 
 bool gn_enter(struct gn_call *call, uint32_t activity, void *caller, void *frame)

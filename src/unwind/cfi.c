@@ -389,10 +389,12 @@ struct gn_rule gn_cfi_rule(const struct gn_cfi_bytes *bytes, enum gn_cfi_machine
     uint64_t back = read_fixed(&r, 4), length;
     *function = 0;
     if (r.failed || back == 0)
-        return nothing;
+        return slow;
     struct cie cie = read_cie(bytes, fde + 4 - back);
     uintptr_t begin;
-    if (!read_range(&r, bytes, cie.pointer_encoding, &begin, &length) || pc < begin || pc - begin >= length)
+    if (!read_range(&r, bytes, cie.pointer_encoding, &begin, &length))
+        return slow;
+    if (pc < begin || pc - begin >= length)
         return nothing;
     *function = begin;
     if (!cie.understood)

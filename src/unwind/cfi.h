@@ -30,8 +30,8 @@ struct gn_cfi_bytes {
 
 /*
  * The rule of the frame description entry at address `fde` for the code at `pc`; *function is where the
- * entry's code begins. An entry that is not for pc, or makes no sense: GN_RULE_END and *function 0, as for
- * code that has none.
+ * entry's code begins. An entry that is not for pc: GN_RULE_END and *function 0, as for code that has none.
+ * One that makes no sense: GN_RULE_SLOW.
  */
 struct gn_rule gn_cfi_rule(const struct gn_cfi_bytes *bytes, enum gn_cfi_machine machine, uintptr_t fde,
                            uintptr_t pc, uintptr_t *function);

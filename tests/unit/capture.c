@@ -55,12 +55,14 @@ static uint32_t unwound_path(struct gn_registers at)
     bool cut;
     uint32_t count = gn_unwind_slowly(at, walked, GN_MAX_DEPTH);
     for (uint32_t i = 0; i < count; i++) {
-        struct gn_code code;
-        gn_code_at(gn_segment, walked[i].ip, &code);
+        struct gn_ip_facts code;
+        gn_ip_facts_at(gn_segment, walked[i].ip, &code);
         stack[count - 1 - i] =
             (struct gn_stack_frame){.ip = walked[i].ip, .function = code.function, .module = code.module};
     }
-    return gn_callpath_find(gn_segment, stack, count, &cut);
+    uint32_t path;
+    gn_callpath_find(gn_segment, stack, count, &path, &cut);
+    return path;
 }
 
 __attribute__((noipa)) uint32_t test_call_unwound(uint32_t activity, uint32_t *path)

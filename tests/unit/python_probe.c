@@ -94,6 +94,7 @@ EXPORT double probe_ns(int times)
 
 EXPORT int probe_is_interpreter(const void *address)
 {
-    uint16_t module = gn_module_at(segment, (uintptr_t)address);
+    const struct gn_unwind_table *table;
+    uint16_t module = gn_module_at(segment, (uintptr_t)address, &table);
     return module ? (int)segment->modules[module].kind : -1;
 }
