@@ -254,26 +254,28 @@ uint32_t gn_paths_path(struct gn_paths *p, struct gn_tag *segment, uint32_t node
 
 /* ---- what is on the stack ---- */
 
-/* What is known of the outermost frame that a walk came to. */
-static bool is_outermost(const struct gn_paths *p, const struct gn_ip_facts *facts, struct gn_registers at)
+/* Where a walk ended that has not met the wanted frame. On the stack that the thread began on there is
+ * nothing else, so a frame of that one is gone. */
+static enum gn_presence at_end(const struct gn_paths *p, struct gn_registers at, bool wanted_is_on_base)
 {
-    return (at.ip == p->base_ip && at.sp == p->base_sp) ||
-           (gn_rule_kind(facts->rule) == GN_RULE_END && facts->function != at.ip);
+    return wanted_is_on_base && at.ip == p->base_ip && at.sp == p->base_sp ? GN_GONE : GN_UNSEEN;
 }
 
-static enum gn_presence look_slowly(struct gn_paths *p, struct gn_tag *segment, struct gn_registers at,
-                                    struct gn_registers wanted)
+static enum gn_presence look_slowly(struct gn_paths *p, struct gn_registers at, struct gn_registers wanted,
+                                    bool wanted_is_on_base)
 {
     uint32_t count = gn_unwind_slowly(at, p->walked, GN_MAX_DEPTH);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 1; i < count; i++) {
         if (p->walked[i].sp == wanted.sp && p->walked[i].ip == wanted.ip)
             return GN_PRESENT;
-    const struct gn_ip_facts *facts = code_of(p, segment, p->walked[count - 1].ip);
-    return facts && is_outermost(p, facts, p->walked[count - 1]) ? GN_GONE : GN_UNSEEN;
+        if (at_end(p, p->walked[i], wanted_is_on_base) == GN_GONE)
+            return GN_GONE;
+    }
+    return GN_UNSEEN;
 }
 
 enum gn_presence gn_paths_look_for(struct gn_paths *p, struct gn_tag *segment, struct gn_registers at,
-                                   struct gn_registers wanted)
+                                   struct gn_registers wanted, bool wanted_is_on_base)
 {
     const struct gn_registers from = at;
     const uintptr_t end = at.sp < p->stack_end ? p->stack_end : UINTPTR_MAX;
@@ -282,16 +284,20 @@ enum gn_presence gn_paths_look_for(struct gn_paths *p, struct gn_tag *segment, s
     if (at.sp == wanted.sp) /* another call is where it was made */
         return GN_GONE;
     for (;;) {
+        const uintptr_t sp = at.sp;
         const struct gn_ip_facts *facts = code_of(p, segment, at.ip);
-        if (!facts)
-            return GN_UNSEEN;
-        if (is_outermost(p, facts, at))
-            return GN_GONE;
-        if (gn_rule_kind(facts->rule) == GN_RULE_SLOW)
-            return look_slowly(p, segment, from, wanted);
-        if (!gn_rule_step(&at, facts->rule, end))
-            return GN_UNSEEN;
+        if (facts && gn_rule_kind(facts->rule) == GN_RULE_SLOW)
+            return look_slowly(p, from, wanted, wanted_is_on_base);
+        if (!facts || at_end(p, at, wanted_is_on_base) == GN_GONE || !gn_rule_step(&at, facts->rule, end))
+            return facts ? at_end(p, at, wanted_is_on_base) : GN_UNSEEN;
         if (at.sp == wanted.sp && at.ip == wanted.ip)
             return GN_PRESENT;
+        if (sp < wanted.sp && at.sp >= wanted.sp) /* it would have been here */
+            return GN_GONE;
     }
+}
+
+bool gn_paths_is_on_base(const struct gn_paths *p, uint32_t end)
+{
+    return gn_rule_kind(p->nodes[end].rule) == GN_RULE_KEPT;
 }

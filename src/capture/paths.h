@@ -95,15 +95,20 @@ uint32_t gn_paths_walk_again(struct gn_paths *paths, struct gn_tag *segment, str
 /* The path at the end `node` of a walk. *cut: as in gn_callpath_find. */
 uint32_t gn_paths_path(struct gn_paths *paths, struct gn_tag *segment, uint32_t node, bool *cut);
 
-/* Whether the frame that was at `wanted` when it called a wrapper is still on the calling thread's stack, at
- * or above `at`. */
+/* Whether the frame that was at `wanted` when it called a wrapper is still on the calling thread's stack,
+ * above `at`, which calls one now. wanted_is_on_base: gn_paths_is_on_base said so of the end of that call's
+ * walk. */
 enum gn_presence {
-    GN_GONE,    /* the whole stack has been looked at */
+    GN_GONE,    /* it would have been met */
     GN_PRESENT, /* it was met */
     GN_UNSEEN   /* the stack could not be followed so far: on another one, beyond code that is not known */
 };
 enum gn_presence gn_paths_look_for(struct gn_paths *paths, struct gn_tag *segment, struct gn_registers at,
-                                   struct gn_registers wanted);
+                                   struct gn_registers wanted, bool wanted_is_on_base);
+
+/* Whether the walk to this end came to where the thread began: it was on that stack, not on one of a
+ * coroutine. */
+bool gn_paths_is_on_base(const struct gn_paths *paths, uint32_t end);
 
 static inline uint32_t gn_paths_root(uintptr_t caller)
 {

@@ -92,7 +92,7 @@ static uint32_t find_node_at(struct gn_recorder *r, uint32_t end, uint32_t activ
 static inline __attribute__((always_inline)) uint32_t node_here(struct gn_recorder *r, uint32_t activity,
                                                                 uint32_t name, struct gn_registers at_call)
 {
-    uint32_t end = gn_paths_walk(&r->paths, gn_segment, at_call);
+    uint32_t end = r->walk_end = gn_paths_walk(&r->paths, gn_segment, at_call);
     const struct gn_path_node *at = &r->paths.nodes[end];
     if (__builtin_expect(at->activity == named_activity(activity, name) && at->graph_node, 1))
         return at->graph_node;
@@ -374,7 +374,8 @@ static bool return_address_stands(struct gn_registers at)
 static bool left_without_leave(struct gn_recorder *r, struct gn_registers at)
 {
     const int code = errno;
-    enum gn_presence presence = gn_paths_look_for(&r->paths, gn_segment, at, r->inside_from);
+    enum gn_presence presence = gn_paths_look_for(&r->paths, gn_segment, at, r->inside_from,
+                                                  gn_paths_is_on_base(&r->paths, r->walk_end));
     bool left = presence == GN_GONE || (presence == GN_UNSEEN && !return_address_stands(r->inside_from));
     errno = code;
     if (left)

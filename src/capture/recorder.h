@@ -164,6 +164,7 @@ struct gn_recorder {
     bool inside;
     bool off;
     struct gn_registers inside_from; /* where that call was made */
+    uint32_t walk_end;               /* of the last walk: of that call's */
     uint32_t off_node;
     uint32_t region_depth;
     uint32_t regions_beyond; /* begun deeper than the stack keeps */

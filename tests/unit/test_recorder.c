@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
 
 #include <cmocka.h>
 
@@ -130,6 +131,40 @@ static void nested_call_is_not_recorded(void **state)
     assert_int_not_equal(test_call_around(4, call_inside, &inner), UINT32_MAX);
     assert_int_equal(inner, UINT32_MAX);
     assert_int_equal(GN_GET(test_location()->events), events + 1);
+}
+
+static ucontext_t back, coroutine;
+static uint32_t inner_on_coroutine;
+
+static void on_coroutine(void)
+{
+    call_inside(&inner_on_coroutine);
+}
+
+static void switch_stacks(void *unused)
+{
+    static char stack[65536];
+    (void)unused;
+    getcontext(&coroutine);
+    coroutine.uc_stack.ss_sp = stack;
+    coroutine.uc_stack.ss_size = sizeof stack;
+    coroutine.uc_link = &back;
+    makecontext(&coroutine, on_coroutine, 0);
+    swapcontext(&back, &coroutine);
+}
+
+/* From there the outer call cannot be seen; but it is under way. */
+static void nested_call_on_another_stack_is_not_recorded(void **state)
+{
+    (void)state;
+    uint64_t events = GN_GET(test_location()->events), lost = GN_GET(test_location()->lost_calls);
+    for (int i = 0; i < 3; i++) {
+        inner_on_coroutine = 0;
+        assert_int_not_equal(test_call_around(5, switch_stacks, NULL), UINT32_MAX);
+        assert_int_equal(inner_on_coroutine, UINT32_MAX);
+    }
+    assert_int_equal(GN_GET(test_location()->events), events + 3);
+    assert_int_equal(GN_GET(test_location()->lost_calls), lost);
 }
 
 static jmp_buf error_handler;
@@ -317,6 +352,7 @@ int main(void)
         cmocka_unit_test(errors_are_counted),
         cmocka_unit_test(cost_is_sampled),
         cmocka_unit_test(nested_call_is_not_recorded),
+        cmocka_unit_test(nested_call_on_another_stack_is_not_recorded),
         cmocka_unit_test(recording_goes_on_after_longjmp),
         cmocka_unit_test(regions_nest),
         cmocka_unit_test(end_without_begin_is_ignored),
