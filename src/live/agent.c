@@ -336,10 +336,21 @@ static void wait_for_events(struct agent *a, int timeout_ms)
             events[used] = (struct pollfd){.fd = a->watched.items[i].handle, .events = POLLIN};
             owner[used++] = i;
         }
-    int ready = poll(events, used, timeout_ms);
+    /* First a look without waiting: who is not among those that it finds was alive when it began. So one that
+     * ended in an earlier round than another surely ended earlier. */
+    const uint64_t before = gn_ticks();
+    int ready = poll(events, used, 0);
+    for (size_t i = 1; ready >= 0 && i < used; i++)
+        if (!events[i].revents)
+            a->watched.items[owner[i]].alive_ticks = before;
+    if (ready == 0)
+        ready = poll(events, used, timeout_ms);
+    const uint64_t seen = gn_ticks();
     for (size_t i = 1; ready > 0 && i < used; i++)
-        if (events[i].revents)
+        if (events[i].revents) {
+            a->watched.items[owner[i]].seen_ticks = seen;
             ended(a, &a->watched.items[owner[i]]);
+        }
     if (ready > 0 && events[0].revents)
         accept_all(a);
     free(events);
