@@ -23,7 +23,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINGER_MS = 2000, HEARTBEAT_MS = 2000, CHECKPOINT_MS = 60000 };
+enum {
+    LINGER_MS = 2000,
+    HEARTBEAT_MS = 2000,
+    CHECKPOINT_MS = 60000,
+    LOOK_MS = 100 /* whether all are alive: an end is known to that */
+};
 
 /* Set by SIGTERM, which batch systems send ahead of the kill. */
 static volatile sig_atomic_t save_now;
@@ -381,7 +386,7 @@ static void watch(struct agent *a)
     uint64_t started = gn_monotonic_ns();
     a->last_heartbeat = a->last_checkpoint = started;
     while (!is_over(a)) {
-        wait_for_events(a, a->idle_since ? 50 : HEARTBEAT_MS);
+        wait_for_events(a, a->idle_since ? 50 : LOOK_MS);
         keep_folder(a, gn_monotonic_ns());
         if (a->enlisted == 0 && gn_monotonic_ns() - started > 10000000000ull)
             return; /* whoever started us never came */
