@@ -135,6 +135,10 @@ static int add_measured(const struct gn_finish *f, struct gn_watched *w, sqlite3
     if (code == 0) {
         if (gn_last_calls_take(&last, w, facts.end_ticks, one_counter(f, w)) == 0)
             facts.last_calls = &last;
+        if (last.before_ticks) {
+            last.after_ticks = gn_host_clock_shown(f->clock, last.after_ticks);
+            last.before_ticks = gn_host_clock_shown(f->clock, last.before_ticks);
+        }
         code = gn_profile_add(db, &facts, snapshot, &reason);
         gn_snapshot_free(snapshot);
         gn_last_calls_clear(&last);
