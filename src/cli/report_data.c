@@ -1,6 +1,7 @@
 /* cli/report_data — the report for programs: JSON (documented in docs/report-format.md, stable) and CSV. */
 #include "cli/report.h"
 
+#include "cli/report_last_calls.h"
 #include "profile/clock.h"
 
 #include <jansson.h>
@@ -46,9 +47,10 @@ static json_t *row_object(const struct gn_activity_row *r)
 
 static json_t *trouble_object(const struct gn_trouble_row *t)
 {
-    return json_pack("{s:i, s:o, s:o, s:i, s:o, s:o, s:b, s:f}", "rank", t->rank, "host", text(t->host),
-                     "ended", text(t->ended), "exit_status", t->exit_status, "message", text(t->message),
-                     "last", text(t->last), "inside", t->inside, "last_s", t->last_s);
+    return json_pack("{s:i, s:o, s:o, s:i, s:o, s:o, s:b, s:f, s:o, s:o}", "rank", t->rank, "host",
+                     text(t->host), "ended", text(t->ended), "exit_status", t->exit_status, "message",
+                     text(t->message), "last", text(t->last), "inside", t->inside, "last_s", t->last_s,
+                     "ending", gn_report_ending_json(t), "last_calls", gn_report_last_calls_json(t));
 }
 
 static json_t *trace_object(const struct gn_trace_facts *t)

@@ -1,6 +1,8 @@
 #include "cli/report.h"
 
 #include "cli/report_clocks.h"
+#include "cli/report_last_calls.h"
+#include "cli/report_words.h"
 #include "cli/terminal.h"
 
 #include <inttypes.h>
@@ -28,17 +30,6 @@ void gn_report_terminal(struct gn_report_options *o, int descriptor)
     o->width = terminal.width;
 }
 
-/* Three significant digits with a unit, eight columns at most. */
-static const char *seconds(double ns, char text[16])
-{
-    double value = fabs(ns);
-    const char *unit = value >= 1e9 ? "s" : value >= 1e6 ? "ms" : value >= 1e3 ? "us" : "ns";
-    double shown = value >= 1e9 ? ns / 1e9 : value >= 1e6 ? ns / 1e6 : value >= 1e3 ? ns / 1e3 : ns;
-    int digits = fabs(shown) >= 99.95 || shown == 0 ? 0 : fabs(shown) >= 9.995 ? 1 : 2;
-    snprintf(text, 16, "%.*f %s", digits, shown, unit);
-    return text;
-}
-
 static const char *grouped(int64_t number, char text[32])
 {
     char digits[32];
@@ -52,43 +43,12 @@ static const char *grouped(int64_t number, char text[32])
     return text;
 }
 
-static const char *size_text(int64_t bytes, char text[16])
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    double value = (double)bytes;
-    int unit = 0;
-    for (; value >= 1024 && unit < 4; unit++)
-        value /= 1024;
-    snprintf(text, 16, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
-    return text;
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    return slash ? slash + 1 : path ? path : "";
-}
-
 static void print_place(char *text, size_t size, const struct gn_activity_row *row)
 {
     if (row->file && row->line > 0)
-        snprintf(text, size, "%s:%d", base_name(row->file), row->line);
+        snprintf(text, size, "%s:%d", gn_report_base_name(row->file), row->line);
     else
-        snprintf(text, size, "%s", row->file ? base_name(row->file) : "");
-}
-
-/* Cuts to columns, counting bytes of UTF-8 sequences once. */
-static void print_cut(FILE *out, const char *text, int columns)
-{
-    int used = 0;
-    for (const char *c = text; *c; c++) {
-        bool continues = ((unsigned char)*c & 0xc0) == 0x80;
-        if (!continues && used++ >= columns - 1 && c[1]) {
-            fputs("…", out);
-            return;
-        }
-        fputc(*c, out);
-    }
+        snprintf(text, size, "%s", row->file ? gn_report_base_name(row->file) : "");
 }
 
 static void header(const struct page *p)
@@ -96,10 +56,11 @@ static void header(const struct page *p)
     const struct gn_summary *s = p->s;
     char elapsed[16];
     fprintf(p->out, "%sgnomon%s · %s%s%s · %d rank%s on %d host%s (%s) · %s\n", shade(p, GN_BOLD),
-            shade(p, GN_PLAIN), shade(p, GN_BOLD), base_name(s->exe), shade(p, GN_PLAIN), s->ranks,
+            shade(p, GN_PLAIN), shade(p, GN_BOLD), gn_report_base_name(s->exe), shade(p, GN_PLAIN), s->ranks,
             s->ranks == 1 ? "" : "s", s->hosts, s->hosts == 1 ? "" : "s", s->host_names, s->library);
-    fprintf(p->out, "%s elapsed · %.1f %% of the time in MPI%s\n", seconds(s->elapsed_s * 1e9, elapsed),
-            100 * s->mpi_share, p->o->raw ? " · raw times" : "");
+    fprintf(p->out, "%s elapsed · %.1f %% of the time in MPI%s\n",
+            gn_report_seconds(s->elapsed_s * 1e9, elapsed), 100 * s->mpi_share,
+            p->o->raw ? " · raw times" : "");
 }
 
 static void how_it_ended(const struct gn_trouble_row *t, char *text, size_t size)
@@ -121,29 +82,14 @@ static void print_trouble(const struct page *p, const struct gn_trouble_row *t)
     char end[160], how_long[16];
     how_it_ended(t, end, sizeof end);
     fprintf(p->out, "  rank %d on %s %s", t->rank, t->host ? t->host : "?", end);
+    gn_report_ending(p->s, t, p->out);
     if (t->message && t->message[0])
         fprintf(p->out, ": %s", t->message);
     if (t->last)
         fprintf(p->out, "; %s %s%s%s", t->inside ? "inside" : "after", t->last,
                 t->last_s > 0.001 ? " for " : "",
-                t->last_s > 0.001 ? seconds(t->last_s * 1e9, how_long) : "");
+                t->last_s > 0.001 ? gn_report_seconds(t->last_s * 1e9, how_long) : "");
     fputc('\n', p->out);
-}
-
-/* 0: called MPI_Abort; 1: ended by itself, outside of MPI; 2: inside a call, as ranks are that the launcher
- * takes down. */
-static int blame(const struct gn_trouble_row *t)
-{
-    if (t->last && strncmp(t->last, "MPI_Abort", 9) == 0)
-        return 0;
-    return t->inside ? 2 : 1;
-}
-
-static int by_blame(const void *a, const void *b)
-{
-    const struct gn_trouble_row *x = a, *y = b;
-    int order = blame(x) - blame(y);
-    return order ? order : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
 static void troubles(const struct page *p)
@@ -156,10 +102,12 @@ static void troubles(const struct page *p)
     if (s->missing_ranks[0])
         fprintf(p->out, "  nothing was received from rank%s %s\n", strpbrk(s->missing_ranks, ",-") ? "s" : "",
                 s->missing_ranks);
-    qsort(s->troubles, s->trouble_count, sizeof *s->troubles, by_blame);
     size_t shown = p->o->top && s->trouble_count > 8 ? 8 : s->trouble_count;
-    for (size_t i = 0; i < shown; i++)
+    for (size_t i = 0; i < shown; i++) {
         print_trouble(p, &s->troubles[i]);
+        if (i == 0)
+            gn_report_last_calls(&s->troubles[i], p->o->width, p->out);
+    }
     if (shown < s->trouble_count)
         fprintf(p->out, "  … and %zu more ranks\n", s->trouble_count - shown);
 }
@@ -194,17 +142,18 @@ static void activity_line(const struct page *p, const struct gn_activity_row *ro
     double run = p->s->elapsed_s > 0 ? (double)row->weight_ns * 1e-9 / p->s->elapsed_s : 0;
     const char *color = run >= 0.25 ? GN_RED : run >= 0.05 ? GN_YELLOW : "";
     if (is_computation(row) && imbalance_ns(row) > 0)
-        seconds(imbalance_ns(row), cost);
+        gn_report_seconds(imbalance_ns(row), cost);
     what_and_where(row, what, sizeof what);
     snprintf(rank, sizeof rank, "#%d", row->max_rank);
     fprintf(p->out, "%s%4.0f %%%s %5.1f %% %8s %8s %8s %-5s %8s  ", shade(p, color), 100 * run,
-            shade(p, GN_PLAIN), 100 * row->share, seconds((double)row->min_ns, min),
-            seconds((double)row->median_ns, median), seconds((double)row->max_ns, max), rank, cost);
+            shade(p, GN_PLAIN), 100 * row->share, gn_report_seconds((double)row->min_ns, min),
+            gn_report_seconds((double)row->median_ns, median), gn_report_seconds((double)row->max_ns, max),
+            rank, cost);
     int room = p->o->width - 62;
     if (row->path) /* a call path is shown whole */
         fputs(what, p->out);
     else
-        print_cut(p->out, what, room > 30 ? room : 30);
+        gn_report_cut(p->out, what, room > 30 ? room : 30);
     fputc('\n', p->out);
 }
 
@@ -243,8 +192,9 @@ static void total_table(const struct page *p)
         if (p->o->top > 0 && i >= (size_t)p->o->top)
             break;
         fprintf(p->out, "%5.1f %% %9s %9s %9s %10s  %s\n", 100 * row->share,
-                seconds((double)row->total_ns, total), seconds((double)row->mpi_ns, mpi),
-                seconds((double)(row->total_ns - row->mpi_ns), other), grouped(row->count, count), row->name);
+                gn_report_seconds((double)row->total_ns, total), gn_report_seconds((double)row->mpi_ns, mpi),
+                gn_report_seconds((double)(row->total_ns - row->mpi_ns), other), grouped(row->count, count),
+                row->name);
     }
 }
 
@@ -257,7 +207,7 @@ static void pair_table(const struct page *p)
         if (p->o->top > 0 && i >= (size_t)p->o->top)
             break;
         fprintf(p->out, "%6d %6d %12s %12s\n", pair->from, pair->to, grouped(pair->messages, messages),
-                size_text(pair->bytes, bytes));
+                gn_report_size(pair->bytes, bytes));
     }
     if (p->s->pair_count == 0)
         fprintf(p->out, "  no messages between ranks\n");
@@ -289,9 +239,10 @@ static void imbalance(const struct page *p)
         p->out,
         "%simbalance%s: rank %d takes %s in %s%s%s, the median rank %s; spread evenly it would take %s less"
         " (%.0f %% of the run)\n",
-        shade(p, GN_BOLD), shade(p, GN_PLAIN), row->max_rank, seconds((double)row->max_ns, max),
+        shade(p, GN_BOLD), shade(p, GN_PLAIN), row->max_rank, gn_report_seconds((double)row->max_ns, max),
         row->function ? row->function : "computation", place[0] ? " " : "", place,
-        seconds((double)row->median_ns, median), seconds(cost_s * 1e9, cost), 100 * cost_s / p->s->elapsed_s);
+        gn_report_seconds((double)row->median_ns, median), gn_report_seconds(cost_s * 1e9, cost),
+        100 * cost_s / p->s->elapsed_s);
 }
 
 static void findings(const struct page *p)
@@ -332,7 +283,7 @@ static void trace_line(const struct page *p)
         fprintf(p->out, "there is none: %s\n", t->error);
         return;
     }
-    fprintf(p->out, "%s events, %s, %s lost", grouped(t->events, events), size_text(t->bytes, bytes),
+    fprintf(p->out, "%s events, %s, %s lost", grouped(t->events, events), gn_report_size(t->bytes, bytes),
             missing ? grouped(missing, lost) : "none");
     if (t->dropped)
         fprintf(p->out, " (%s because a buffer was full: --trace=SIZE, --trace-full=block)",
@@ -364,7 +315,7 @@ static void cost_reason(const struct page *p)
     case GN_COST_CALLS:
         if (c->program_cpu_s > 0)
             fprintf(p->out, "  that much because the program makes a call every %s of its CPU time\n",
-                    seconds(c->program_cpu_s * 1e9 / (double)c->calls, text));
+                    gn_report_seconds(c->program_cpu_s * 1e9 / (double)c->calls, text));
         break;
     case GN_COST_UNWOUND:
         fprintf(p->out,
@@ -389,8 +340,8 @@ static void cost_lines(const struct page *p)
             grouped(c->calls, calls));
     if (c->ns_per_call > 0)
         fprintf(p->out, " at %.0f ns", c->ns_per_call);
-    fprintf(p->out, ", first calls and new paths %s, start-up %s%s\n", seconds(c->slow_s * 1e9, slow),
-            seconds(c->startup_s * 1e9, startup),
+    fprintf(p->out, ", first calls and new paths %s, start-up %s%s\n",
+            gn_report_seconds(c->slow_s * 1e9, slow), gn_report_seconds(c->startup_s * 1e9, startup),
             p->o->raw ? " (contained in these times)" : " (subtracted; --raw keeps it)");
     cost_reason(p);
 }

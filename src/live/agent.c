@@ -24,7 +24,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINGER_MS = 2000, HEARTBEAT_MS = 2000, CHECKPOINT_MS = 60000 };
+enum {
+    LINGER_MS = 2000,
+    HEARTBEAT_MS = 2000,
+    CHECKPOINT_MS = 60000,
+    LOOK_MS = 100 /* whether all are alive: an end is known to that */
+};
 
 /* Set by SIGTERM, which batch systems send ahead of the kill. */
 static volatile sig_atomic_t save_now;
@@ -340,10 +345,21 @@ static void wait_for_events(struct agent *a, int timeout_ms)
             events[used] = (struct pollfd){.fd = a->watched.items[i].handle, .events = POLLIN};
             owner[used++] = i;
         }
-    int ready = poll(events, used, timeout_ms);
+    /* First a look without waiting: who is not among those that it finds was alive when it began. So one that
+     * ended in an earlier round than another surely ended earlier. */
+    const uint64_t before = gn_ticks();
+    int ready = poll(events, used, 0);
+    for (size_t i = 1; ready >= 0 && i < used; i++)
+        if (!events[i].revents)
+            a->watched.items[owner[i]].alive_ticks = before;
+    if (ready == 0)
+        ready = poll(events, used, timeout_ms);
+    const uint64_t seen = gn_ticks();
     for (size_t i = 1; ready > 0 && i < used; i++)
-        if (events[i].revents)
+        if (events[i].revents) {
+            a->watched.items[owner[i]].seen_ticks = seen;
             ended(a, &a->watched.items[owner[i]]);
+        }
     if (ready > 0 && events[0].revents)
         accept_all(a);
     free(events);
@@ -374,7 +390,7 @@ static void watch(struct agent *a)
     uint64_t started = gn_monotonic_ns();
     a->last_heartbeat = a->last_checkpoint = started;
     while (!is_over(a)) {
-        wait_for_events(a, a->idle_since ? 50 : HEARTBEAT_MS);
+        wait_for_events(a, a->idle_since ? 50 : LOOK_MS);
         keep_folder(a, gn_monotonic_ns());
         if (a->enlisted == 0 && gn_monotonic_ns() - started > 10000000000ull)
             return; /* whoever started us never came */

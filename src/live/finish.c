@@ -1,5 +1,6 @@
 #include "live/finish.h"
 
+#include "live/last_calls.h"
 #include "live/late.h"
 #include "live/trace_join.h"
 #include "profile/clock.h"
@@ -88,20 +89,34 @@ static double tick_length(const struct gn_finish *f)
                : 1;
 }
 
-/* A process whose graph cannot be kept must not cost the others theirs: it is named with the reason. */
-static int add_measured(struct gn_watched *w, sqlite3 *db, const struct gn_process_facts *facts,
-                        struct gn_error *err)
+/* Whether a process reads the counter that we read. */
+static bool one_counter(const struct gn_finish *f, const struct gn_watched *w)
 {
+    return w->core_group == 0 || f->clock->groups.group_count < 2;
+}
+
+/* A process whose graph cannot be kept must not cost the others theirs: it is named with the reason. */
+static int add_measured(const struct gn_finish *f, struct gn_watched *w, sqlite3 *db,
+                        struct gn_process_facts facts, struct gn_error *err)
+{
+    struct gn_last_calls last;
     struct gn_error reason = {""};
     struct gn_snapshot *snapshot;
     if (!w->end_ticks)
         gn_watched_read_cpu(w);
     int code = gn_snapshot_take(w->segment, w->segment_bytes, w->end_ticks ? 1 : 1000, &snapshot, &reason);
     if (code == 0) {
-        code = gn_profile_add(db, facts, snapshot, &reason);
+        if (gn_last_calls_take(&last, w, facts.end_ticks, one_counter(f, w)) == 0)
+            facts.last_calls = &last;
+        if (last.before_ticks) {
+            last.after_ticks = gn_host_clock_shown(f->clock, last.after_ticks);
+            last.before_ticks = gn_host_clock_shown(f->clock, last.before_ticks);
+        }
+        code = gn_profile_add(db, &facts, snapshot, &reason);
         gn_snapshot_free(snapshot);
+        gn_last_calls_clear(&last);
     }
-    return code == 0 ? 0 : gn_profile_add_missing(db, facts, reason.text, err);
+    return code == 0 ? 0 : gn_profile_add_missing(db, &facts, reason.text, err);
 }
 
 static int add_all(const struct gn_finish *f, sqlite3 *db, struct gn_error *err)
@@ -115,7 +130,7 @@ static int add_all(const struct gn_finish *f, sqlite3 *db, struct gn_error *err)
         facts.ended = w->ended;
         facts.exit_status = w->exit_status;
         if (w->segment && GN_GET(w->segment->state) != GN_STATE_EMPTY) {
-            code = add_measured(w, db, &facts, err);
+            code = add_measured(f, w, db, facts, err);
         } else if (w->enlisted && !w->covered) {
             code = gn_profile_add_missing(
                 db, &facts,

@@ -172,6 +172,25 @@ uint64_t gn_host_clock_now(const struct gn_host_clock *c, int group)
     return ticks;
 }
 
+/* A setting that makes no sense has been told, when the exchanges were opened. */
+static struct gn_simulated_clock simulated_at(double hz)
+{
+    struct gn_simulated_clock simulated;
+    gn_simulated_parse(&simulated, getenv("GNOMON_TEST_CLOCK"), hz, NULL); /* the identity then */
+    return simulated;
+}
+
+uint64_t gn_host_clock_shown(const struct gn_host_clock *c, uint64_t ticks)
+{
+    struct gn_counter counter;
+    if (!getenv("GNOMON_TEST_CLOCK"))
+        return ticks;
+    gn_counter_measure(&counter);
+    struct gn_simulated_clock simulated =
+        simulated_at(c->exchanges ? gn_exchanges_endpoint(c->exchanges)->hz : counter.hz);
+    return gn_simulated_reading(&simulated, ticks);
+}
+
 const char *gn_host_clock_domain(const struct gn_host_clock *c, int group, char name[GN_DOMAIN_BYTES])
 {
     if (c->mixed || (several(c) && group < 0))
@@ -361,9 +380,7 @@ static int save(struct saving *s)
         s->row.def.hz = gn_exchanges_endpoint(c->exchanges)->hz;
         s->row.def.granularity_ticks = gn_exchanges_endpoint(c->exchanges)->granularity_ticks;
     }
-    /* a setting that makes no sense has been told, when the exchanges were opened */
-    if (gn_simulated_parse(&s->simulated, getenv("GNOMON_TEST_CLOCK"), s->row.def.hz, NULL) != 0)
-        s->simulated.active = false;
+    s->simulated = simulated_at(s->row.def.hz);
     snprintf(name, sizeof name, "%s%s", counter.name, s->simulated.active ? " (simulated)" : "");
     if (s->end && !counter.why_not)
         verify_cores(s);

@@ -50,6 +50,9 @@ void gn_host_clock_watch(const struct gn_host_clock *clock, int pid, int *group)
 /* The reading of that group's counter, in this thread. */
 uint64_t gn_host_clock_now(const struct gn_host_clock *clock, int group);
 
+/* A reading of ours as it stands in exchanges, traces and profiles: the same, but in tests of clocks. */
+uint64_t gn_host_clock_shown(const struct gn_host_clock *clock, uint64_t ticks);
+
 /* The domain that times of processes of that group are on; NULL: none. Known after save. */
 const char *gn_host_clock_domain(const struct gn_host_clock *clock, int group, char name[GN_DOMAIN_BYTES]);
 

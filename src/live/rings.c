@@ -88,6 +88,22 @@ size_t gn_rings_take(struct gn_rings *r, uint32_t location, struct gn_record *re
     return count - gone;
 }
 
+size_t gn_rings_last(const struct gn_rings *r, uint32_t location, struct gn_record *records, size_t max,
+                     uint64_t *first)
+{
+    struct gn_ring *ring = gn_ring_of(r->segment, location, r->ring_records);
+    const uint64_t head = GN_OBSERVE(ring->head), oldest = gn_ring_oldest(head, r->ring_records);
+    const uint64_t from = head - oldest > max ? head - max : oldest;
+    const size_t count = head - from;
+    copy(records, ring, from, count, r->ring_records - 1);
+    atomic_thread_fence(memory_order_acquire);
+    const uint64_t valid = later(from, gn_ring_oldest(GN_GET(ring->head), r->ring_records));
+    const size_t gone = valid - from < count ? valid - from : count;
+    memmove(records, records + gone, (count - gone) * sizeof *records);
+    *first = from + gone;
+    return count - gone;
+}
+
 void gn_rings_alive(struct gn_rings *r)
 {
     GN_ADD(r->segment->alive, 1);

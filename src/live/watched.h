@@ -21,10 +21,11 @@ struct gn_watched {
     struct gn_tag *segment; /* NULL until MPI_Init */
     size_t segment_bytes;
     int segment_file;
-    bool recorded;         /* rings is there: what its threads did last */
-    struct gn_rings rings; /* the drain's, where the process is traced */
-    uint64_t end_ticks;    /* 0 while it runs */
-    const char *ended;     /* "running", "exit", "signal", "unknown" */
+    bool recorded;                    /* rings is there: what its threads did last */
+    struct gn_rings rings;            /* the drain's, where the process is traced */
+    uint64_t end_ticks;               /* 0 while it runs */
+    uint64_t alive_ticks, seen_ticks; /* our counter: it ended between the two; seen: 0 while it runs */
+    const char *ended;                /* "running", "exit", "signal", "unknown" */
     int exit_status;
 };
 

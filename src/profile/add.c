@@ -465,6 +465,14 @@ static void add_process(struct adder *a)
     a->process = sqlite3_last_insert_rowid(a->db);
 }
 
+static void add_last_calls(struct adder *a)
+{
+    const struct gn_last_calls_place place = {a->process, a->callpaths, a->snapshot->frame_count,
+                                              GN_GET(a->snapshot->head.start_ticks), a->facts->tick_ns};
+    if (a->code == 0 && a->facts->last_calls && !is_complete(a->snapshot))
+        a->code = gn_profile_add_last_calls(a->db, a->facts->last_calls, &place, a->err);
+}
+
 int gn_profile_add(sqlite3 *db, const struct gn_process_facts *facts, const struct gn_snapshot *snapshot,
                    struct gn_error *err)
 {
@@ -481,6 +489,7 @@ int gn_profile_add(sqlite3 *db, const struct gn_process_facts *facts, const stru
         for (uint32_t i = 0; i < snapshot->location_count && a.code == 0; i++)
             add_location(&a, i);
         add_lost(&a);
+        add_last_calls(&a);
     }
     int failed = a.code;
     gn_sql(db, failed ? NULL : err, failed ? "ROLLBACK" : "COMMIT", "");

@@ -221,7 +221,6 @@ static const char *const merge_rest[] = {
     "DROP TABLE temp.m",
     "DROP TABLE temp.s",
     "DROP TABLE temp.c",
-    "DROP TABLE temp.a",
 };
 
 /* Formats 1 and 2 have none. */
@@ -230,6 +229,17 @@ static const char *const merge_cost[] = {
     " JOIN base WHERE p.id + base.process = main.process.id) WHERE id > (SELECT process FROM base)",
     "UPDATE location SET unwound = (SELECT l.unwound FROM part.location l"
     " JOIN base WHERE l.id + base.location = main.location.id) WHERE id > (SELECT location FROM base)",
+};
+
+/* Formats 1 to 3 have none. */
+static const char *const merge_endings[] = {
+    "INSERT INTO ending SELECT e.process + base.process, after_ticks, before_ticks FROM part.ending e JOIN "
+    "base",
+    "INSERT INTO last_call SELECT l.process + base.process, thread, position, a.own, inside, enter_ns, "
+    "length_ns,"
+    " calls, sent_messages, sent_to, sent_tag, sent_bytes, received_messages, received_from, received_tag,"
+    " received_bytes, completed, communicator, root FROM part.last_call l JOIN base"
+    " JOIN temp.a ON a.part = l.activity",
 };
 
 /* Clocks are known by their names. A profile of format 1 has none. Bounds are made anew from the messages. */
@@ -281,10 +291,13 @@ int gn_profile_merge(sqlite3 *db, const char *part_path, struct gn_error *err)
                      ""))
         code = run_steps(db, err, merge_cost, sizeof merge_cost / sizeof merge_cost[0]);
     if (code == 0 &&
+        gn_sql_value(db, 0, "SELECT count(*) FROM part.sqlite_master WHERE name = 'last_call'", ""))
+        code = run_steps(db, err, merge_endings, sizeof merge_endings / sizeof merge_endings[0]);
+    if (code == 0 &&
         gn_sql_value(db, 0, "SELECT count(*) FROM part.sqlite_master WHERE name GLOB 'clock_*'", ""))
         code = run_steps(db, err, merge_clocks, sizeof merge_clocks / sizeof merge_clocks[0]);
     if (code == 0)
-        code = execute(db, err, "DROP TABLE temp.base");
+        code = execute(db, err, "DROP TABLE temp.a; DROP TABLE temp.base");
     execute(db, NULL, code == 0 ? "COMMIT" : "ROLLBACK");
     gn_sql_forget(db); /* a kept statement would keep the part attached */
     execute(db, NULL, "DETACH part");

@@ -11,11 +11,12 @@
 
 #include "base/error.h"
 #include "graph/snapshot.h"
+#include "profile/last_calls.h"
 
 #include <sqlite3.h>
 
 #define GN_PROFILE_APPLICATION_ID 0x676e6d6e /* "gnmn" */
-#define GN_PROFILE_VERSION 3
+#define GN_PROFILE_VERSION 4
 
 /* What the agent knows about a process besides its snapshot. */
 struct gn_process_facts {
@@ -25,6 +26,7 @@ struct gn_process_facts {
     int launcher_rank;  /* rank as the launcher said; used when MPI_Init did not get that far; -1 unknown */
     const char *ended;  /* "running", "exit", "signal", "unknown" */
     int exit_status;    /* exit status or signal number, -1 unknown */
+    const struct gn_last_calls *last_calls; /* NULL: not known */
 };
 
 /* Creates an empty profile at path (":memory:" too). */

@@ -309,7 +309,8 @@ static void collect_troubles(sqlite3 *db, struct gn_summary *s)
         db, NULL,
         "WITH " SHOWN "SELECT p.rank, h.name, p.ended, p.exit_status, p.message, l.last_inside, l.last_ns,"
         " CASE WHEN a.kind = 'mpi' THEN a.name || coalesce(' at ' || s.label, ' at ' || s.function, '') ||"
-        " CASE WHEN s.line > 0 THEN ' (' || s.file || ':' || s.line || ')' ELSE '' END ELSE NULL END, a.id"
+        " CASE WHEN s.line > 0 THEN ' (' || s.file || ':' || s.line || ')' ELSE '' END ELSE NULL END, a.id, "
+        "p.id"
         " FROM process p JOIN host h ON h.id = p.host LEFT JOIN location l ON l.process = p.id AND l.thread "
         "= 0"
         " LEFT JOIN activity a ON a.id = l.last_activity LEFT JOIN shown c ON c.callpath = a.callpath"
@@ -325,6 +326,7 @@ static void collect_troubles(sqlite3 *db, struct gn_summary *s)
         t->inside = sqlite3_column_int(q, 5) != 0;
         t->last_s = (double)sqlite3_column_int64(q, 6) * 1e-9;
         t->last = copy(sqlite3_column_text(q, 7));
+        t->process = sqlite3_column_int64(q, 9);
         char *path = t->last ? path_text(db, sqlite3_column_int64(q, 8)) : NULL, *with_path = NULL;
         if (path && asprintf(&with_path, "%s, call path %s", t->last, path) > 0) {
             free(t->last);
@@ -468,6 +470,7 @@ int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, str
     if (s->row_count)
         qsort(s->rows, s->row_count, sizeof *s->rows, by_weight);
     collect_troubles(db, s);
+    gn_summarise_endings(db, s);
     collect_lost(db, s);
     collect_trace(db, &s->trace);
     gn_summarise_clocks(db, s);
@@ -494,6 +497,7 @@ void gn_summary_clear(struct gn_summary *s)
         free(s->troubles[i].ended);
         free(s->troubles[i].message);
         free(s->troubles[i].last);
+        gn_summary_clear_calls(&s->troubles[i]);
     }
     for (size_t i = 0; i < s->lost_count; i++)
         free(s->lost[i].what);

@@ -55,6 +55,10 @@ struct gn_trouble_row { /* a process whose measurement is not whole */
     char *last;    /* what it did last, with place, or NULL */
     bool inside;   /* it was inside of that call */
     double last_s; /* for how long */
+    int64_t process;
+    struct gn_ending ending;
+    struct gn_last_call_row *calls; /* by thread, and in their order */
+    size_t call_count;
 };
 
 struct gn_lost_row {

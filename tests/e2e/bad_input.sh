@@ -82,6 +82,13 @@ for table in db.execute("SELECT name FROM sqlite_master WHERE name GLOB \"clock_
 db.execute("PRAGMA user_version = 1"); db.commit()'
 refused 'clockless.db says nothing of clocks' clock clockless.db
 refused 'newer.db' merge -o out.db newer.db
+cp "$good" older.db
+python3 -c '
+import sqlite3
+db = sqlite3.connect("older.db")
+db.executescript("DROP TABLE ending; DROP TABLE last_call; UPDATE process SET complete = 0; PRAGMA user_version = 3")'
+"$gnomon" report older.db 2>&1 | grep -q '^PARTIAL' || fail "a profile without last calls cannot be read"
+"$gnomon" merge -o merged.db older.db 2>&1 || fail "a profile without last calls cannot be merged"
 [ ! -e out.db ] || fail "merge left a file"
 
 # Cut and scribbled-over profiles: some message or some report, no crash.

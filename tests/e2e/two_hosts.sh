@@ -74,4 +74,6 @@ kernel=$(uname -r)
 [ "$(printf '%s\n' 6.15 "$kernel" | sort -V | head -1)" = 6.15 ] || how="(was ended by signal 9|ended before MPI_Finalize)"
 grep -qE "rank 3 on right $how" "$work/crash.err" || fail "rank 3 on right is not named"
 compared crash "[('left', None, True), ('right', 'left', True)]"
+[ "$(sqlite3 gnomon-*/profile.db 'SELECT count(DISTINCT process) FROM last_call')" = 4 ] || fail "last calls of all ranks"
+"$gnomon" report gnomon-* | grep -A1 '^PARTIAL' | grep -q 'rank 3 on right .*first of all' || fail "rank 3 is not the first"
 [ "$(sqlite3 gnomon-*/profile.db 'SELECT count(DISTINCT rank) FROM process')" = 4 ] || fail "not all ranks are kept"
