@@ -288,6 +288,20 @@ static void part_traced_send(long iterations)
     traced(part_send, iterations);
 }
 
+/* Only its record: a call that found nothing, in a row of others. */
+static void polls(long iterations)
+{
+    for (long i = 0; i < iterations; i++)
+        gn_tracer_poll(&recorder->tracer,
+                       &(struct gn_span){(uint64_t)i * 10, (uint64_t)i * 10 + 5, (uint32_t)i & 1});
+    gn_tracer_end_polls(&recorder->tracer);
+}
+
+static void part_traced_poll(long iterations)
+{
+    traced(polls, iterations);
+}
+
 static struct part {
     const char *name;
     void (*run)(long iterations);
@@ -305,6 +319,7 @@ static struct part {
     {.name = "whole call, recorded", .run = part_traced_call},
     {.name = "send: call, size, peer", .run = part_send},
     {.name = "send, recorded", .run = part_traced_send},
+    {.name = "record of a poll", .run = part_traced_poll},
     {.name = "type size, cached", .run = part_type_size},
     {.name = "world rank, cached", .run = part_world_rank},
     {.name = "message to a peer", .run = part_peer},

@@ -195,6 +195,17 @@ static uint32_t place_in_row(struct gn_tracer *tracer, uint32_t node)
     return tracer->poll_nodes;
 }
 
+/* Whoever reads after we were killed in the middle takes the row without this call. */
+static void keep_before(struct gn_ring_polls *polls, uint32_t i, uint32_t nodes)
+{
+    GN_SET(polls->before.place, i);
+    GN_SET(polls->before.nodes, nodes);
+    GN_SET(polls->before.last_ticks, GN_GET(polls->last_ticks));
+    GN_SET(polls->before.count, GN_GET(polls->at[i].count));
+    GN_SET(polls->before.inside_ticks, GN_GET(polls->at[i].inside_ticks));
+    atomic_thread_fence(memory_order_release); /* ahead of seq */
+}
+
 static void begin_place(struct gn_tracer *tracer, uint32_t i, const struct gn_span *call)
 {
     struct gn_ring_polls *polls = &tracer->ring->polls;
@@ -217,6 +228,7 @@ void gn_tracer_poll(struct gn_tracer *tracer, const struct gn_span *call)
         gn_tracer_end_polls(tracer);
         i = 0;
     }
+    keep_before(polls, i, tracer->poll_nodes);
     gn_seq_begin(&polls->seq);
     if (i == tracer->poll_nodes)
         begin_place(tracer, i, call);

@@ -35,11 +35,12 @@
  *
  * Two things are not in the ring yet, and a reader looks at them when the process has ended:
  *
- *   polls   calls in a row that found nothing, from GN_RING_POLL_NODES nodes at most that take turns: their
- *           records are written when the row ends, the first as that of index `index`. While index is head,
- * they are not written. Under a sequence lock. begun   the collective under way: of the call that was entered
- * at `ticks`; if that is what the TAG's now_ticks says, it is this one. ticks is written last, with release
- * order.
+ *   polls   calls in a row that found nothing, from GN_RING_POLL_NODES nodes at most that take turns. Their
+ *           records are written when the row ends, that of the first node as record `index`, those of the
+ *           others behind it: by head, how many are written. An odd seq: the process ended in the middle
+ *           of adding a call; `before` says what the row was without it (gn_ring_row_of)
+ *   begun   the collective under way: of the call that was entered at `ticks`; if that is what the TAG's
+ *           now_ticks says, it is this one. ticks is written last, with release order
  */
 #ifndef GNOMON_IMAGE_RECORDER_RING_H
 #define GNOMON_IMAGE_RECORDER_RING_H
@@ -51,7 +52,7 @@
 #include <stddef.h>
 
 #define GN_RING_MAGIC 0x474e49524e4f4e47ull /* "GNONRING" in memory order, little endian */
-#define GN_RING_VERSION 2u
+#define GN_RING_VERSION 3u
 
 enum { GN_RING_COMMS = 65535, GN_RING_WINDOWS = 4096, GN_RING_WORDS = 1 << 22, GN_RING_NAME_BYTES = 64 };
 enum { GN_RING_MIN_RECORDS = 256, GN_RING_POLL_NODES = 4 };
@@ -89,6 +90,10 @@ struct gn_ring {
             gn_shared32 node;
             gn_shared64 count, inside_ticks;
         } at[GN_RING_POLL_NODES]; /* in the order of their first call */
+        struct {
+            gn_shared32 place, nodes; /* the call goes to at[place] */
+            gn_shared64 last_ticks, count, inside_ticks;
+        } before; /* meant where seq is odd */
     } polls;
     _Alignas(64) gn_shared64 tail; /* records taken by the one who drains, ever */
 };
@@ -152,6 +157,47 @@ static inline void gn_ring_write(struct gn_ring *ring, uint64_t mask, unsigned s
     GN_SET(slot->word[2], record->word[2]);
     GN_SET(slot->word[3], record->word[3]);
     GN_PUBLISH(ring->head, head + 1);
+}
+
+/* A row of calls that found nothing, or what is not written of it. */
+struct gn_ring_row {
+    uint32_t first, nodes; /* at[first] to at[nodes - 1] are not written; none where first >= nodes */
+    uint64_t index;        /* the record of at[0] */
+    uint64_t first_ticks, last_ticks;
+    struct {
+        uint32_t node;
+        uint64_t count, inside_ticks;
+    } at[GN_RING_POLL_NODES];
+};
+
+/* A row that needs more than 32 bits for its time has a wide record behind the first one. */
+static inline bool gn_ring_row_is_wide(const struct gn_ring_row *row)
+{
+    return row->last_ticks - row->first_ticks >= UINT32_MAX;
+}
+
+/* The row of a process that has ended, or whose thread is not in a call. */
+static inline struct gn_ring_row gn_ring_row_of(struct gn_ring *ring)
+{
+    struct gn_ring_polls *polls = &ring->polls;
+    const bool torn = GN_OBSERVE(polls->seq) & 1;
+    const uint64_t written = GN_OBSERVE(ring->head) - GN_GET(polls->index);
+    const uint32_t nodes = torn ? GN_GET(polls->before.nodes) : GN_GET(polls->nodes);
+    struct gn_ring_row row = {.nodes = nodes <= GN_RING_POLL_NODES ? nodes : 0,
+                              .index = GN_GET(polls->index),
+                              .first_ticks = GN_GET(polls->first_ticks),
+                              .last_ticks =
+                                  torn ? GN_GET(polls->before.last_ticks) : GN_GET(polls->last_ticks)};
+    for (uint32_t i = 0; i < row.nodes; i++) {
+        const bool undo = torn && GN_GET(polls->before.place) == i;
+        row.at[i].node = GN_GET(polls->at[i].node);
+        row.at[i].count = undo ? GN_GET(polls->before.count) : GN_GET(polls->at[i].count);
+        row.at[i].inside_ticks =
+            undo ? GN_GET(polls->before.inside_ticks) : GN_GET(polls->at[i].inside_ticks);
+    }
+    const uint64_t told = written > 1 ? written - gn_ring_row_is_wide(&row) : written;
+    row.first = told < row.nodes ? (uint32_t)told : row.nodes;
+    return row;
 }
 
 /* The first record that is surely whole when head is `head` after it was read (R5). */

@@ -339,21 +339,25 @@ void gn_expand_record(struct gn_expand *x, uint32_t location, uint64_t index, co
 
 /* ---- the end ---- */
 
-static void end_polls(struct gn_expand *x, uint32_t location, struct gn_ring *ring)
+/* The row's first record was written, its wide one not. */
+static void end_wide_row(struct gn_expand *x, uint32_t location, const struct gn_ring_row *row)
 {
-    const struct gn_ring_polls *polls = &ring->polls;
-    const uint32_t nodes = GN_GET(polls->nodes);
-    if (nodes > GN_RING_POLL_NODES || GN_GET(polls->index) != GN_OBSERVE(ring->head))
-        return;
-    uint64_t first = GN_GET(polls->first_ticks);
-    struct gn_record wide = {{GN_GET(polls->last_ticks), 0, 0, 0}};
-    for (uint32_t i = 0; i < nodes; i++, first = wide.word[0]) {
-        const uint64_t count = GN_GET(polls->at[i].count);
-        const bool single = count == 1 && nodes == 1;
-        struct gn_record r = {{first,
-                               gn_record_word1(UINT32_MAX, GN_GET(polls->at[i].node),
+    struct at *at = &x->at[location];
+    struct gn_record wide = {{row->last_ticks, 0, 0, 0}};
+    if (at->waits && row->first > 0 && at->main_index == row->index && at->next == row->index + 1 &&
+        gn_ring_row_is_wide(row))
+        whole(x, location, at->main_index, &at->main, &wide);
+}
+
+static void end_polls(struct gn_expand *x, uint32_t location, const struct gn_ring_row *row)
+{
+    struct gn_record wide = {{row->last_ticks, 0, 0, 0}};
+    for (uint32_t i = row->first; i < row->nodes; i++) {
+        const bool single = row->at[i].count == 1 && row->nodes == 1;
+        struct gn_record r = {{i == 0 ? row->first_ticks : row->last_ticks,
+                               gn_record_word1(UINT32_MAX, row->at[i].node,
                                                single ? GN_RECORD_NOTHING : GN_RECORD_POLLS, GN_RECORD_CALL),
-                               count, GN_GET(polls->at[i].inside_ticks)}};
+                               row->at[i].count, row->at[i].inside_ticks}};
         whole(x, location, x->at[location].next, &r, &wide);
     }
 }
@@ -385,9 +389,11 @@ static void end_call(struct gn_expand *x, uint32_t location, struct gn_ring *rin
 void gn_expand_end(struct gn_expand *x, uint32_t location)
 {
     struct gn_ring *ring = gn_ring_of(x->rings, location, x->ring_records);
+    const struct gn_ring_row row = gn_ring_row_of(ring);
+    end_wide_row(x, location, &row);
     give_up_wide(x, location);
     leave(x, location);
-    end_polls(x, location, ring);
+    end_polls(x, location, &row);
     end_call(x, location, ring);
     tell_lost(x, location);
 }
