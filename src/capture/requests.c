@@ -2,6 +2,7 @@
 
 #include "capture/facts.h"
 
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -133,8 +134,13 @@ static bool may_share(uint8_t kind)
 static void fill(int32_t position, const struct gn_request *request, const struct gn_request_trace *trace,
                  const struct gn_part *parts)
 {
-    *gn_request_at(position) = *request;
-    gn_request_at(position)->traced = trace != NULL;
+    enum { SINCE = offsetof(struct gn_request, since_ticks), AFTER = SINCE + sizeof(uint64_t) };
+    struct gn_request *to = gn_request_at(position);
+    /* others may look at when it was followed, who found its handle here a moment ago */
+    __atomic_store_n(&to->since_ticks, request->since_ticks, __ATOMIC_RELAXED);
+    memcpy(to, request, SINCE);
+    memcpy((char *)to + AFTER, (const char *)request + AFTER, sizeof *to - AFTER);
+    to->traced = trace != NULL;
     if (trace)
         *gn_request_trace_at(position) = *trace;
     if (parts)
@@ -207,11 +213,17 @@ int32_t gn_request_find(gn_handle handle, uint64_t before_ticks)
 
 int32_t gn_request_take(gn_handle handle, uint64_t before_ticks)
 {
-    int32_t position;
-    do
-        position = gn_request_find(handle, before_ticks);
-    while (position >= 0 && !hold(position, handle)); /* another thread's: it may be one of several */
-    return position;
+    for (;;) {
+        int32_t position = gn_request_find(handle, before_ticks);
+        if (position < 0)
+            return -1;
+        if (!hold(position, handle)) /* another thread's: it may be one of several */
+            continue;
+        if (__builtin_expect(GN_GET(doubled) == 0 || since(position) <= before_ticks, 1))
+            return position;
+        set_key(position,
+                handle); /* meanwhile it has ended, and its place is another one's with this handle */
+    }
 }
 
 struct gn_request *gn_request_at(int32_t position)
