@@ -128,11 +128,11 @@ static uint32_t root_number(int root)
 }
 
 static struct gn_event collective(const struct gn_call *call, enum gn_event_kind kind, enum gn_collective op,
-                                  gn_handle comm, int root, uint64_t ticks)
+                                  uint32_t comm, int root, uint64_t ticks)
 {
     struct gn_event event = gn_event_bare(kind, call->recorder->location_index, ticks);
     event.op = (uint8_t)op;
-    event.comm = gn_known_comm(call->recorder, comm);
+    event.comm = comm;
     event.peer = root_number(root);
     return event;
 }
@@ -152,30 +152,37 @@ static void measure(const struct gn_call *call, struct gn_event *event, gn_handl
         sent = MY_COUNT;
     if (role & 1u << rule->sender)
         event->bytes_sent = bytes_of(call, sent, &out, comm);
-    if (role & 1u << rule->receiver && !(b->recvbuf && b->recvbuf == in_place))
+    if (sent == ONE && rule->received == ONE && rule->receiver == MEMBER && rule->sender == MEMBER &&
+        in.count == out.count && in.type == out.type && !(b->recvbuf && b->recvbuf == in_place))
+        event->bytes_received = event->bytes_sent;
+    else if (role & 1u << rule->receiver && !(b->recvbuf && b->recvbuf == in_place))
         event->bytes_received = bytes_of(call, rule->received, &in, comm);
 }
 
 void gn_traced_begin(struct gn_call *call, enum gn_collective op, gn_handle comm, int root)
 {
-    struct gn_event event = collective(call, GN_EVENT_COLLECTIVE_BEGIN, op, comm, root, call->enter_ticks);
-    if (call->traced)
-        gn_tracer_begin(&call->recorder->tracer, call->enter_ticks, &event);
+    call->collective_comm = gn_known_comm(call->recorder, comm);
+    const struct gn_begun begun = {GN_EVENT_COLLECTIVE_BEGIN, (uint8_t)op, call->collective_comm,
+                                   root_number(root)};
+    gn_tracer_begin(&call->recorder->tracer, call->enter_ticks, begun);
 }
 
 void gn_traced_end(struct gn_call *call, enum gn_collective op, gn_handle comm, int root,
                    const struct gn_buffers *buffers)
 {
-    struct gn_event event = collective(call, GN_EVENT_COLLECTIVE_END, op, comm, root, call->exit_ticks);
+    struct gn_event event =
+        collective(call, GN_EVENT_COLLECTIVE_END, op, call->collective_comm, root, call->exit_ticks);
     if (buffers)
         measure(call, &event, comm, root, buffers);
-    gn_record_event(call, &event);
+    struct gn_span span = gn_span_of(call);
+    gn_tracer_collective(&call->recorder->tracer, &span, &event);
 }
 
 void gn_traced_start(struct gn_call *call, enum gn_collective op, gn_handle comm, int root,
                      const struct gn_buffers *buffers, const void *request)
 {
-    struct gn_event event = collective(call, GN_EVENT_NBC_REQUEST, op, comm, root, call->enter_ticks);
+    struct gn_event event = collective(call, GN_EVENT_NBC_REQUEST, op, gn_known_comm(call->recorder, comm),
+                                       root, call->enter_ticks);
     event.bytes_sent = event.bytes_received = 0;
     measure(call, &event, comm, root, buffers);
     gn_traced_request(call, gn_new_request(call, request), GN_COLLECTIVE, &event,

@@ -55,9 +55,10 @@ struct gn_call {
     uint32_t fortran;    /* of the request that it has started: struct gn_request */
     void *requests;      /* the caller's array */
     /* for the trace */
-    uint64_t id;             /* of the message that a matched probe found */
-    uint32_t number;         /* of a communicator or window that the call is about */
-    long long own_status[8]; /* stands in for MPI_STATUS_IGNORE */
+    uint64_t id;              /* of the message that a matched probe found */
+    uint32_t number;          /* of a communicator or window that the call is about */
+    uint32_t collective_comm; /* number of the one whose members take part in it */
+    long long own_status[8];  /* stands in for MPI_STATUS_IGNORE */
 };
 
 /* The gate is closed before MPI_Init, after the end, and in every child process: it lies in a page that

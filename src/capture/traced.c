@@ -211,7 +211,7 @@ static struct gn_event window_event(const struct gn_call *call, enum gn_event_ki
 {
     struct gn_event event = gn_event_bare(kind, call->recorder->location_index, call->exit_ticks);
     event.comm = window;
-    if (kind == GN_EVENT_RMA_COLLECTIVE_BEGIN || kind == GN_EVENT_RMA_COLLECTIVE_END)
+    if (kind == GN_EVENT_RMA_COLLECTIVE_END)
         event.op = call->op;
     return event;
 }
@@ -226,9 +226,9 @@ void gn_traced_win_begin(struct gn_call *call, uint8_t op, uint32_t window)
 {
     call->op = op;
     call->number = window;
-    struct gn_event event = window_event(call, GN_EVENT_RMA_COLLECTIVE_BEGIN, window);
     if (call->traced)
-        gn_tracer_begin(&call->recorder->tracer, call->enter_ticks, &event);
+        gn_tracer_begin(&call->recorder->tracer, call->enter_ticks,
+                        (struct gn_begun){GN_EVENT_RMA_COLLECTIVE_BEGIN, op, window, GN_NONE});
 }
 
 void gn_traced_win_end(struct gn_call *call)

@@ -167,16 +167,6 @@ uint64_t gn_tracer_next_name(struct gn_tracer *tracer, const struct gn_span *cal
     return gn_request_name(tracer->location, tracer->head);
 }
 
-void gn_tracer_begin(struct gn_tracer *tracer, uint64_t ticks, const struct gn_event *begin)
-{
-    struct gn_ring *ring = tracer->ring;
-    GN_SET(ring->begun.kind, begin->kind);
-    GN_SET(ring->begun.op, begin->op);
-    GN_SET(ring->begun.comm, begin->comm);
-    GN_SET(ring->begun.root, begin->peer);
-    GN_PUBLISH(ring->begun.ticks, ticks);
-}
-
 void gn_tracer_finish(struct gn_tracer *tracer)
 {
     gn_tracer_release(tracer, false);

@@ -70,8 +70,18 @@ void gn_tracer_open(struct gn_tracer *tracer, const struct gn_span *call);
  * directly behind it stand in records of their own, with names that follow each other. */
 uint64_t gn_tracer_next_name(struct gn_tracer *tracer, const struct gn_span *call, bool alone);
 
-/* The call that was entered at `ticks` begins a collective: seen if it never comes back. */
-void gn_tracer_begin(struct gn_tracer *tracer, uint64_t ticks, const struct gn_event *begin);
+/* What the call that was entered at `ticks` begins with all members of a communicator or window: seen if it
+ * never comes back. */
+struct gn_begun {
+    uint16_t kind; /* enum gn_event_kind */
+    uint8_t op;    /* enum gn_collective */
+    uint32_t comm, root;
+};
+static inline void gn_tracer_begin(struct gn_tracer *tracer, uint64_t ticks, struct gn_begun begun);
+
+/* The end of a collective, the only thing that the call communicated so far in most cases. */
+static inline void gn_tracer_collective(struct gn_tracer *tracer, const struct gn_span *call,
+                                        const struct gn_event *end);
 
 /* Ends a call of which something was put. */
 void gn_tracer_finish(struct gn_tracer *tracer);
@@ -123,6 +133,35 @@ static inline void gn_tracer_call(struct gn_tracer *tracer, const struct gn_span
     }
     struct gn_record record = gn_tracer_plain(call);
     gn_tracer_write(tracer, &record);
+}
+
+static inline void gn_tracer_begin(struct gn_tracer *tracer, uint64_t ticks, struct gn_begun begun)
+{
+    struct gn_ring *ring = tracer->ring;
+    GN_SET(ring->begun.kind, begun.kind);
+    GN_SET(ring->begun.op, begun.op);
+    GN_SET(ring->begun.comm, begun.comm);
+    GN_SET(ring->begun.root, begun.root);
+    GN_PUBLISH(ring->begun.ticks, ticks);
+}
+
+static inline void gn_tracer_collective(struct gn_tracer *tracer, const struct gn_span *call,
+                                        const struct gn_event *end)
+{
+    const uint64_t length = call->exit_ticks - call->enter_ticks;
+    const bool both = end->bytes_sent == end->bytes_received;
+    if (__builtin_expect(!both || (end->bytes_sent | length) >= UINT32_MAX || tracer->in_call ||
+                             tracer->poll_nodes != 0,
+                         0)) {
+        gn_tracer_put(tracer, call, end);
+        return;
+    }
+    tracer->in_call = true;
+    tracer->last[0] = (struct gn_record){
+        {call->enter_ticks, gn_record_word1(length, call->node, end->kind, GN_RECORD_CALL | GN_RECORD_BOTH),
+         gn_record_word2((uint32_t)end->bytes_sent, end->comm, end->op),
+         gn_record_word3(end->peer, GN_RECORD_NO_NUMBER)}};
+    tracer->held = 1;
 }
 
 static inline void gn_tracer_note(struct gn_tracer *tracer, const struct gn_span *call,

@@ -156,13 +156,10 @@ static void peers_are_ranks_of_the_world(void **state)
 static void a_collective_that_it_was_in(void **state)
 {
     (void)state;
-    struct gn_event begin = gn_event_bare(GN_EVENT_COLLECTIVE_BEGIN, 0, 0);
     struct gn_location *in = &dead.segment->locations[0];
-    begin.op = GN_COLLECTIVE_BCAST;
-    begin.comm = 1;
-    begin.peer = 0;
     send_at(START, 0, 2, 7);
-    gn_tracer_begin(&tracer, START + 50, &begin);
+    gn_tracer_begin(&tracer, START + 50,
+                    (struct gn_begun){GN_EVENT_COLLECTIVE_BEGIN, GN_COLLECTIVE_BCAST, 1, 0});
     GN_SET(in->now_node, BCAST_NODE);
     GN_SET(in->now_inside, 1);
     GN_SET(in->now_ticks, START + 50);

@@ -542,10 +542,6 @@ static void polls_at_the_end_are_found(void **state)
 static void call_that_was_never_left(void **state)
 {
     (void)state;
-    struct gn_event begin = gn_event_bare(GN_EVENT_COLLECTIVE_BEGIN, 0, 0);
-    begin.op = GN_COLLECTIVE_BCAST;
-    begin.comm = 3;
-    begin.peer = 1;
     call_at(10);
     GN_SET(tag->locations[0].now_node, TEST_NODE);
     GN_SET(tag->locations[0].now_inside, 1);
@@ -558,7 +554,7 @@ static void call_that_was_never_left(void **state)
     assert_int_equal(found[2].region, GN_CALL_TEST);
     found_count = 0;
     GN_SET(tag->locations[0].now_ticks, 50);
-    gn_tracer_begin(&tracer, 50, &begin);
+    gn_tracer_begin(&tracer, 50, (struct gn_begun){GN_EVENT_COLLECTIVE_BEGIN, GN_COLLECTIVE_BCAST, 3, 1});
     gn_expand_end(expand, 0);
     assert_int_equal(found_count, 2);
     assert_int_equal(found[1].kind, GN_EVENT_COLLECTIVE_BEGIN);
