@@ -12,7 +12,7 @@ enum { BATCH_NS = 200000, PENDING = 4096, COMM = 0 };
 
 #define KEEP(value) __asm__ volatile("" ::"r"(value) : "memory")
 
-static struct gn_numbers *single, *threaded, *busy;
+static struct gn_number_tables *single, *threaded, *busy;
 static struct gn_receive pending[PENDING];
 static uint32_t channels, waiting;
 static int32_t tag; /* of the next call; goes on from batch to batch */

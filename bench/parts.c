@@ -293,7 +293,7 @@ static void polls(long iterations)
 {
     for (long i = 0; i < iterations; i++)
         gn_tracer_poll(&recorder->tracer,
-                       &(struct gn_span){(uint64_t)i * 10, (uint64_t)i * 10 + 5, (uint32_t)i & 1});
+                       &(struct gn_call_span){(uint64_t)i * 10, (uint64_t)i * 10 + 5, (uint32_t)i & 1});
     gn_tracer_end_polls(&recorder->tracer);
 }
 

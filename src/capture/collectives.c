@@ -162,8 +162,8 @@ static void measure(const struct gn_call *call, struct gn_event *event, gn_handl
 void gn_traced_begin(struct gn_call *call, enum gn_collective op, gn_handle comm, int root)
 {
     call->collective_comm = gn_known_comm(call->recorder, comm);
-    const struct gn_begun begun = {GN_EVENT_COLLECTIVE_BEGIN, (uint8_t)op, call->collective_comm,
-                                   root_number(root)};
+    const struct gn_tracer_begun begun = {GN_EVENT_COLLECTIVE_BEGIN, (uint8_t)op, call->collective_comm,
+                                          root_number(root)};
     gn_tracer_begin(&call->recorder->tracer, call->enter_ticks, begun);
 }
 
@@ -174,7 +174,7 @@ void gn_traced_end(struct gn_call *call, enum gn_collective op, gn_handle comm, 
         collective(call, GN_EVENT_COLLECTIVE_END, op, call->collective_comm, root, call->exit_ticks);
     if (buffers)
         measure(call, &event, comm, root, buffers);
-    struct gn_span span = gn_span_of(call);
+    struct gn_call_span span = gn_span_of(call);
     gn_tracer_collective(&call->recorder->tracer, &span, &event);
 }
 

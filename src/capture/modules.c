@@ -106,10 +106,9 @@ void gn_modules_notice(void)
         atomic_fetch_add(&gn_unload_era, 1);
 }
 
-/* Without the loader's lock, which a call of MPI must not wait for. */
-bool gn_is_loaded(uintptr_t address)
-{
 #if defined(DLFO_EH_SEGMENT_TYPE) /* glibc 2.35 */
+bool gn_loader_finds(void *address, struct dl_find_object *result, int *code)
+{
     typedef int find(void *, struct dl_find_object *);
     static _Atomic(find *) known;
     static atomic_bool asked;
@@ -118,13 +117,24 @@ bool gn_is_loaded(uintptr_t address)
         atomic_store_explicit(&asked, true, memory_order_release);
     }
     find *glibcs = atomic_load_explicit(&known, memory_order_relaxed);
+    if (glibcs)
+        *code = glibcs(address, result);
+    return glibcs != NULL;
+}
+
+bool gn_is_loaded(uintptr_t address)
+{
     struct dl_find_object found;
-    return glibcs && glibcs((void *)address, &found) == 0;
+    int code;
+    return gn_loader_finds((void *)address, &found, &code) && code == 0;
+}
 #else
+bool gn_is_loaded(uintptr_t address)
+{
     (void)address;
     return false;
-#endif
 }
+#endif
 
 /* ---- the list ---- */
 

@@ -8,6 +8,7 @@
 #include "graph/tag.h"
 #include "unwind/table.h"
 
+#include <link.h>
 #include <stdbool.h>
 
 /* Index into segment->modules of the module that contains `address`; 0 when there is none (generated code) or
@@ -30,6 +31,11 @@ extern gn_shared32 gn_unload_era;
 
 /* Looks whether one was. Takes the loader's lock. */
 void gn_modules_notice(void);
+
+#if defined(DLFO_EH_SEGMENT_TYPE)
+/* glibc's _dl_find_object, which takes no lock: *code is what it says. False: this glibc has none. */
+bool gn_loader_finds(void *address, struct dl_find_object *result, int *code);
+#endif
 
 /* Whether the address lies in a module now. Takes no lock; false where that cannot be known so (before
  * glibc 2.35). */

@@ -14,17 +14,17 @@ struct side {
     struct gn_counts counts;
 };
 
-struct gn_numbers {
+struct gn_number_tables {
     bool threaded;
     uint64_t unnumbered[GN_UNNUMBERED_REASONS]; /* sends and collectives */
     struct side sides[2];
     struct gn_postings postings;
 };
 
-struct gn_numbers *gn_numbers_open(gn_number_late *late)
+struct gn_number_tables *gn_numbers_open(gn_number_late *late)
 {
-    struct gn_numbers *numbers = mmap(NULL, sizeof *numbers, PROT_READ | PROT_WRITE,
-                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    struct gn_number_tables *numbers = mmap(NULL, sizeof *numbers, PROT_READ | PROT_WRITE,
+                                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (numbers == MAP_FAILED)
         return NULL;
     for (int side = 0; side < 2; side++) {
@@ -35,17 +35,17 @@ struct gn_numbers *gn_numbers_open(gn_number_late *late)
     return numbers;
 }
 
-void gn_numbers_close(struct gn_numbers *numbers)
+void gn_numbers_close(struct gn_number_tables *numbers)
 {
     munmap(numbers, sizeof *numbers);
 }
 
-void gn_numbers_threaded(struct gn_numbers *numbers)
+void gn_numbers_threaded(struct gn_number_tables *numbers)
 {
     numbers->threaded = true;
 }
 
-void gn_numbers_narrow(struct gn_numbers *numbers, uint32_t sets, uint32_t waiting)
+void gn_numbers_narrow(struct gn_number_tables *numbers, uint32_t sets, uint32_t waiting)
 {
     for (int side = 0; side < 2; side++)
         gn_counts_init(&numbers->sides[side].counts, sets);
@@ -53,27 +53,27 @@ void gn_numbers_narrow(struct gn_numbers *numbers, uint32_t sets, uint32_t waiti
     numbers->postings.most_groups = numbers->postings.most_corrections = waiting;
 }
 
-uint64_t gn_numbers_unnumbered(const struct gn_numbers *numbers, enum gn_unnumbered reason)
+uint64_t gn_numbers_unnumbered(const struct gn_number_tables *numbers, enum gn_unnumbered reason)
 {
     return numbers->unnumbered[reason] + numbers->postings.unnumbered[reason];
 }
 
 /* ---- threads ---- */
 
-static void lock(struct gn_numbers *numbers, enum gn_number_side side)
+static void lock(struct gn_number_tables *numbers, enum gn_number_side side)
 {
     if (__builtin_expect(numbers->threaded, 0))
         pthread_mutex_lock(&numbers->sides[side].lock);
 }
 
-static void unlock(struct gn_numbers *numbers, enum gn_number_side side)
+static void unlock(struct gn_number_tables *numbers, enum gn_number_side side)
 {
     if (__builtin_expect(numbers->threaded, 0))
         pthread_mutex_unlock(&numbers->sides[side].lock);
 }
 
-uint32_t gn_number_enter(struct gn_numbers *numbers, enum gn_number_side side, uint32_t comm, int32_t peer,
-                         int32_t tag)
+uint32_t gn_number_enter(struct gn_number_tables *numbers, enum gn_number_side side, uint32_t comm,
+                         int32_t peer, int32_t tag)
 {
     lock(numbers, side);
     uint32_t inside = gn_overlap_begin(&numbers->sides[side].overlaps, comm, peer, tag);
@@ -82,12 +82,12 @@ uint32_t gn_number_enter(struct gn_numbers *numbers, enum gn_number_side side, u
 }
 
 /* Under the lock: whether the call that ends had company. */
-static bool was_accompanied(struct gn_numbers *numbers, enum gn_number_side side, uint32_t inside)
+static bool was_accompanied(struct gn_number_tables *numbers, enum gn_number_side side, uint32_t inside)
 {
     return __builtin_expect(numbers->threaded, 0) && gn_overlap_end(&numbers->sides[side].overlaps, inside);
 }
 
-void gn_number_leave(struct gn_numbers *numbers, enum gn_number_side side, uint32_t inside)
+void gn_number_leave(struct gn_number_tables *numbers, enum gn_number_side side, uint32_t inside)
 {
     lock(numbers, side);
     was_accompanied(numbers, side, inside);
@@ -96,7 +96,7 @@ void gn_number_leave(struct gn_numbers *numbers, enum gn_number_side side, uint3
 
 /* ---- sends and collectives ---- */
 
-static uint64_t next_sent(struct gn_numbers *numbers, uint32_t comm, int32_t peer, int32_t tag)
+static uint64_t next_sent(struct gn_number_tables *numbers, uint32_t comm, int32_t peer, int32_t tag)
 {
     struct gn_count *count =
         gn_count_at(&numbers->sides[GN_NUMBER_SEND].counts, gn_count_where(comm, peer), tag);
@@ -112,7 +112,7 @@ static uint64_t without_comm(uint64_t *unnumbered)
     return GN_UNNUMBERED;
 }
 
-static uint64_t send_together(struct gn_numbers *numbers, uint32_t inside, uint32_t comm, int32_t dest,
+static uint64_t send_together(struct gn_number_tables *numbers, uint32_t inside, uint32_t comm, int32_t dest,
                               int32_t tag)
 {
     lock(numbers, GN_NUMBER_SEND);
@@ -127,7 +127,8 @@ static uint64_t send_together(struct gn_numbers *numbers, uint32_t inside, uint3
     return number;
 }
 
-uint64_t gn_number_send(struct gn_numbers *numbers, uint32_t inside, uint32_t comm, int32_t dest, int32_t tag)
+uint64_t gn_number_send(struct gn_number_tables *numbers, uint32_t inside, uint32_t comm, int32_t dest,
+                        int32_t tag)
 {
     if (__builtin_expect(numbers->threaded, 0))
         return send_together(numbers, inside, comm, dest, tag);
@@ -135,7 +136,7 @@ uint64_t gn_number_send(struct gn_numbers *numbers, uint32_t inside, uint32_t co
                                      : next_sent(numbers, comm, dest, tag);
 }
 
-uint64_t gn_number_collective(struct gn_numbers *numbers, uint32_t comm)
+uint64_t gn_number_collective(struct gn_number_tables *numbers, uint32_t comm)
 {
     if (comm == GN_NUMBER_NO_COMM)
         return without_comm(numbers->unnumbered);
@@ -145,7 +146,7 @@ uint64_t gn_number_collective(struct gn_numbers *numbers, uint32_t comm)
     return number;
 }
 
-void gn_number_send_cancelled(struct gn_numbers *numbers, uint32_t comm, int32_t dest, int32_t tag)
+void gn_number_send_cancelled(struct gn_number_tables *numbers, uint32_t comm, int32_t dest, int32_t tag)
 {
     if (comm == GN_NUMBER_NO_COMM)
         return;
@@ -157,14 +158,14 @@ void gn_number_send_cancelled(struct gn_numbers *numbers, uint32_t comm, int32_t
 /* ---- receives ---- */
 
 /* Single-threaded and nothing unsettled: the next number of the channel. */
-static bool is_plain(const struct gn_numbers *numbers, uint32_t comm, int32_t source, int32_t tag)
+static bool is_plain(const struct gn_number_tables *numbers, uint32_t comm, int32_t source, int32_t tag)
 {
     return __builtin_expect(!numbers->threaded && comm != GN_NUMBER_NO_COMM &&
                                 gn_posting_is_plain(&numbers->postings, comm, source, tag),
                             1);
 }
 
-static uint64_t next_received(struct gn_numbers *numbers, uint32_t comm, int32_t source, int32_t tag)
+static uint64_t next_received(struct gn_number_tables *numbers, uint32_t comm, int32_t source, int32_t tag)
 {
     struct gn_count *count =
         gn_count_at(&numbers->sides[GN_NUMBER_RECEIVE].counts, gn_count_where(comm, source), tag);
@@ -174,7 +175,7 @@ static uint64_t next_received(struct gn_numbers *numbers, uint32_t comm, int32_t
     return GN_UNNUMBERED;
 }
 
-static void post_with_care(struct gn_numbers *numbers, uint32_t inside, struct gn_receive *receive,
+static void post_with_care(struct gn_number_tables *numbers, uint32_t inside, struct gn_receive *receive,
                            uint32_t comm, int32_t source, int32_t tag)
 {
     lock(numbers, GN_NUMBER_RECEIVE);
@@ -190,8 +191,8 @@ static void post_with_care(struct gn_numbers *numbers, uint32_t inside, struct g
     unlock(numbers, GN_NUMBER_RECEIVE);
 }
 
-void gn_number_post(struct gn_numbers *numbers, uint32_t inside, struct gn_receive *receive, uint32_t comm,
-                    int32_t source, int32_t tag)
+void gn_number_post(struct gn_number_tables *numbers, uint32_t inside, struct gn_receive *receive,
+                    uint32_t comm, int32_t source, int32_t tag)
 {
     if (is_plain(numbers, comm, source, tag))
         *receive = (struct gn_receive){.number = next_received(numbers, comm, source, tag),
@@ -203,7 +204,7 @@ void gn_number_post(struct gn_numbers *numbers, uint32_t inside, struct gn_recei
         post_with_care(numbers, inside, receive, comm, source, tag);
 }
 
-uint64_t gn_number_complete(struct gn_numbers *numbers, struct gn_receive *receive, int32_t source,
+uint64_t gn_number_complete(struct gn_number_tables *numbers, struct gn_receive *receive, int32_t source,
                             int32_t tag, uint64_t id, void *context)
 {
     if (__builtin_expect(!numbers->threaded && receive->epoch == numbers->postings.settled_epoch, 1) ||
@@ -215,7 +216,7 @@ uint64_t gn_number_complete(struct gn_numbers *numbers, struct gn_receive *recei
     return number;
 }
 
-uint64_t gn_number_receive(struct gn_numbers *numbers, uint32_t inside, uint32_t comm, int32_t source,
+uint64_t gn_number_receive(struct gn_number_tables *numbers, uint32_t inside, uint32_t comm, int32_t source,
                            int32_t tag, uint64_t id, void *context)
 {
     if (is_plain(numbers, comm, source, tag) && numbers->postings.settled_epoch != GN_EPOCH_NONE)
@@ -225,7 +226,7 @@ uint64_t gn_number_receive(struct gn_numbers *numbers, uint32_t inside, uint32_t
     return gn_number_complete(numbers, &receive, source, tag, id, context);
 }
 
-void gn_number_cancel(struct gn_numbers *numbers, struct gn_receive *receive)
+void gn_number_cancel(struct gn_number_tables *numbers, struct gn_receive *receive)
 {
     if (receive->comm == GN_NUMBER_NO_COMM)
         return;
@@ -234,7 +235,7 @@ void gn_number_cancel(struct gn_numbers *numbers, struct gn_receive *receive)
     unlock(numbers, GN_NUMBER_RECEIVE);
 }
 
-void gn_number_cancelled(struct gn_numbers *numbers, struct gn_receive *receive, void *context)
+void gn_number_cancelled(struct gn_number_tables *numbers, struct gn_receive *receive, void *context)
 {
     if (receive->comm == GN_NUMBER_NO_COMM)
         return;
@@ -243,7 +244,7 @@ void gn_number_cancelled(struct gn_numbers *numbers, struct gn_receive *receive,
     unlock(numbers, GN_NUMBER_RECEIVE);
 }
 
-void gn_number_freed(struct gn_numbers *numbers, struct gn_receive *receive, void *context)
+void gn_number_freed(struct gn_number_tables *numbers, struct gn_receive *receive, void *context)
 {
     if (receive->comm == GN_NUMBER_NO_COMM)
         return;
@@ -254,8 +255,8 @@ void gn_number_freed(struct gn_numbers *numbers, struct gn_receive *receive, voi
 
 /* ---- both ---- */
 
-void gn_number_failed(struct gn_numbers *numbers, enum gn_number_side side, uint32_t inside, uint32_t comm,
-                      int32_t peer, int32_t tag)
+void gn_number_failed(struct gn_number_tables *numbers, enum gn_number_side side, uint32_t inside,
+                      uint32_t comm, int32_t peer, int32_t tag)
 {
     lock(numbers, side);
     was_accompanied(numbers, side, inside);
@@ -266,7 +267,7 @@ void gn_number_failed(struct gn_numbers *numbers, enum gn_number_side side, uint
     unlock(numbers, side);
 }
 
-void gn_number_comm_gone(struct gn_numbers *numbers, uint32_t comm, void *context)
+void gn_number_comm_gone(struct gn_number_tables *numbers, uint32_t comm, void *context)
 {
     if (comm == GN_NUMBER_NO_COMM)
         return;

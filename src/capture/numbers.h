@@ -79,7 +79,7 @@ enum gn_unnumbered {
     GN_UNNUMBERED_REASONS
 };
 
-struct gn_numbers;
+struct gn_number_tables;
 
 /* The number of an earlier completion: the id that was given with it, and GN_UNNUMBERED or its number. Called
  * inside of those functions that have a context, on the calling thread, which may hold a lock: do not call
@@ -89,61 +89,61 @@ typedef void gn_number_late(void *context, uint64_t id, uint64_t number);
 
 /* Takes all memory: 15 MB of address space, of which a program of a hundred channels touches 52 KB. NULL: no
  * memory. */
-struct gn_numbers *gn_numbers_open(gn_number_late *late);
-void gn_numbers_close(struct gn_numbers *numbers);
+struct gn_number_tables *gn_numbers_open(gn_number_late *late);
+void gn_numbers_close(struct gn_number_tables *numbers);
 /* The program runs with MPI_THREAD_MULTIPLE; before its first message. */
-void gn_numbers_threaded(struct gn_numbers *numbers);
+void gn_numbers_threaded(struct gn_number_tables *numbers);
 /* For tests: room for sets * 8 channels a side and 4 * waiting receives that wait, of `waiting` patterns. */
-void gn_numbers_narrow(struct gn_numbers *numbers, uint32_t sets, uint32_t waiting);
-uint64_t gn_numbers_unnumbered(const struct gn_numbers *numbers, enum gn_unnumbered reason);
+void gn_numbers_narrow(struct gn_number_tables *numbers, uint32_t sets, uint32_t waiting);
+uint64_t gn_numbers_unnumbered(const struct gn_number_tables *numbers, enum gn_unnumbered reason);
 
 /* ---- only with MPI_THREAD_MULTIPLE ---- */
 
 /* A call that may send to or receive from peer begins (peer, tag may be GN_NUMBER_ANY for receives). Never 0.
  */
-uint32_t gn_number_enter(struct gn_numbers *numbers, enum gn_number_side side, uint32_t comm, int32_t peer,
-                         int32_t tag);
+uint32_t gn_number_enter(struct gn_number_tables *numbers, enum gn_number_side side, uint32_t comm,
+                         int32_t peer, int32_t tag);
 /* It has ended and neither sent nor posted anything (a probe that found nothing, wrong arguments). */
-void gn_number_leave(struct gn_numbers *numbers, enum gn_number_side side, uint32_t inside);
+void gn_number_leave(struct gn_number_tables *numbers, enum gn_number_side side, uint32_t inside);
 
 /* ---- after the real call ---- */
 
 /* A message was sent. Its number. */
-uint64_t gn_number_send(struct gn_numbers *numbers, uint32_t inside, uint32_t comm, int32_t dest,
+uint64_t gn_number_send(struct gn_number_tables *numbers, uint32_t inside, uint32_t comm, int32_t dest,
                         int32_t tag);
 /* A receive is under way; source and tag as the program named them. */
-void gn_number_post(struct gn_numbers *numbers, uint32_t inside, struct gn_receive *receive, uint32_t comm,
-                    int32_t source, int32_t tag);
+void gn_number_post(struct gn_number_tables *numbers, uint32_t inside, struct gn_receive *receive,
+                    uint32_t comm, int32_t source, int32_t tag);
 /* A message was taken by a blocking receive or a matched probe: source and tag as in its status. Its number,
  * or GN_NUMBER_LATER (then id comes back). */
-uint64_t gn_number_receive(struct gn_numbers *numbers, uint32_t inside, uint32_t comm, int32_t source,
+uint64_t gn_number_receive(struct gn_number_tables *numbers, uint32_t inside, uint32_t comm, int32_t source,
                            int32_t tag, uint64_t id, void *context);
 /* The call failed and may have sent or taken a message all the same (a truncated one): its channel, or
  * whatever a wildcard might have taken from, is unnumbered from here on. */
-void gn_number_failed(struct gn_numbers *numbers, enum gn_number_side side, uint32_t inside, uint32_t comm,
-                      int32_t peer, int32_t tag);
+void gn_number_failed(struct gn_number_tables *numbers, enum gn_number_side side, uint32_t inside,
+                      uint32_t comm, int32_t peer, int32_t tag);
 /* A collective begins: its number on the communicator. Before or after the call, the same everywhere. */
-uint64_t gn_number_collective(struct gn_numbers *numbers, uint32_t comm);
+uint64_t gn_number_collective(struct gn_number_tables *numbers, uint32_t comm);
 /* A send was cancelled, which the standard has deprecated: its channel is unnumbered from here on, and of
  * what was numbered on it before, all from this one's number on is wrong; say so where the numbers were
  * written. */
-void gn_number_send_cancelled(struct gn_numbers *numbers, uint32_t comm, int32_t dest, int32_t tag);
+void gn_number_send_cancelled(struct gn_number_tables *numbers, uint32_t comm, int32_t dest, int32_t tag);
 
 /* ---- how a posted receive ends: each exactly once ---- */
 
 /* Before MPI_Cancel of it; then one of the others all the same. */
-void gn_number_cancel(struct gn_numbers *numbers, struct gn_receive *receive);
+void gn_number_cancel(struct gn_number_tables *numbers, struct gn_receive *receive);
 /* It has a message of source and tag (of its status). Its number, or GN_NUMBER_LATER (then id comes back). */
-uint64_t gn_number_complete(struct gn_numbers *numbers, struct gn_receive *receive, int32_t source,
+uint64_t gn_number_complete(struct gn_number_tables *numbers, struct gn_receive *receive, int32_t source,
                             int32_t tag, uint64_t id, void *context);
 /* It is complete, cancelled (MPI_Test_cancelled): it took nothing. */
-void gn_number_cancelled(struct gn_numbers *numbers, struct gn_receive *receive, void *context);
+void gn_number_cancelled(struct gn_number_tables *numbers, struct gn_receive *receive, void *context);
 /* It was freed while active: what a wildcard takes will not be known, an exact one takes its message. After
  * gn_number_cancel: nor whether it took anything. */
-void gn_number_freed(struct gn_numbers *numbers, struct gn_receive *receive, void *context);
+void gn_number_freed(struct gn_number_tables *numbers, struct gn_receive *receive, void *context);
 
 /* A communicator is freed; its number never comes back. Receives on it that wait for others stay unnumbered.
  */
-void gn_number_comm_gone(struct gn_numbers *numbers, uint32_t comm, void *context);
+void gn_number_comm_gone(struct gn_number_tables *numbers, uint32_t comm, void *context);
 
 #endif

@@ -83,11 +83,11 @@ static uint32_t add_node(struct gn_paths *p, struct gn_tag *segment, uint32_t pa
     if (!code || p->count == GN_PATH_NODES)
         return 0;
     uint32_t index = p->count++;
-    p->nodes[index] = (struct gn_path_node){
+    p->nodes[index] = (struct gn_paths_node){
         .ip = ip, .rule = code->rule, .parent = parent, .follows = parent && parent + 1 == index};
     if (ip == p->base_ip && sp == p->base_sp)
         p->nodes[index].rule = gn_rule_of_kind(GN_RULE_KEPT);
-    p->nodes[index + 1] = (struct gn_path_node){.ip = 0}; /* of the time before everything was forgotten */
+    p->nodes[index + 1] = (struct gn_paths_node){.ip = 0}; /* of the time before everything was forgotten */
     p->ends[index] = (struct gn_path_end){.function = code->function, .module = code->module};
     return index;
 }
@@ -202,7 +202,7 @@ static uint32_t add_python(struct gn_paths *p, struct gn_tag *segment, uint32_t 
 {
     for (uint32_t i = 0; i < p->python.count && node; i++) {
         const uintptr_t ip = GN_PYTHON_FRAME | p->python.sources[i];
-        const struct gn_path_node *here = &p->nodes[node];
+        const struct gn_paths_node *here = &p->nodes[node];
         if (here[1].ip == ip && here[1].follows)
             node++;
         else if (p->nodes[here->child].ip == ip)

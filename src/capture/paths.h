@@ -42,7 +42,7 @@
 enum { GN_PATH_NODES = 1 << 15, GN_PATH_ROOTS = 1 << 9, GN_CODE_CACHE = 1 << 12 };
 
 /* Half a cache line. Node 0 stands for none; its ip is no return address. */
-struct gn_path_node {
+struct gn_paths_node {
     uintptr_t ip;
     struct gn_rule rule;
     uint32_t parent;               /* the frame that this one called; 0: the innermost */
@@ -68,7 +68,7 @@ struct gn_paths {
     uint64_t learned, slow;     /* nodes that were new, stacks that the library unwound: ever */
     uint64_t paid_since; /* ticks: since when the present walk takes longer than usual; 0: it does not */
     uint32_t roots[GN_PATH_ROOTS];
-    struct gn_path_node nodes[GN_PATH_NODES + 1]; /* the last one stays empty */
+    struct gn_paths_node nodes[GN_PATH_NODES + 1]; /* the last one stays empty */
     struct gn_path_end ends[GN_PATH_NODES];
     uint32_t table[2 * GN_PATH_NODES]; /* (parent, ip) → node, of those that do not follow their parent */
     struct {                           /* by address: for nodes that are new */
@@ -120,7 +120,7 @@ enum gn_walk_outcome { GN_WALK_ENDS, GN_WALK_IS_SLOW, GN_WALK_IS_STALE, GN_WALK_
 
 /* What a node says whose rule does not lead on. */
 static inline enum gn_walk_outcome gn_paths_stop(const struct gn_paths *paths,
-                                                 const struct gn_path_node *node, uintptr_t sp)
+                                                 const struct gn_paths_node *node, uintptr_t sp)
 {
     switch (gn_rule_kind(node->rule)) {
     case GN_RULE_KEPT:
@@ -139,7 +139,7 @@ static inline enum gn_walk_outcome gn_paths_stop(const struct gn_paths *paths,
 static inline __attribute__((always_inline)) enum gn_walk_outcome
 gn_paths_go(struct gn_paths *paths, struct gn_tag *segment, uint32_t *node, struct gn_registers at)
 {
-    const struct gn_path_node *here = &paths->nodes[*node];
+    const struct gn_paths_node *here = &paths->nodes[*node];
     const uintptr_t end = at.sp < paths->limit ? paths->limit : UINTPTR_MAX;
     enum gn_walk_outcome outcome = GN_WALK_ENDS;
     for (uint32_t depth = 1; depth < GN_MAX_DEPTH; depth++) {

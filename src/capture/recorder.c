@@ -93,7 +93,7 @@ static inline __attribute__((always_inline)) uint32_t node_here(struct gn_record
                                                                 uint32_t name, struct gn_registers at_call)
 {
     uint32_t end = r->walk_end = gn_paths_walk(&r->paths, gn_segment, at_call);
-    const struct gn_path_node *at = &r->paths.nodes[end];
+    const struct gn_paths_node *at = &r->paths.nodes[end];
     if (__builtin_expect(at->activity == named_activity(activity, name) && at->graph_node, 1))
         return at->graph_node;
     return find_node_at(r, end, activity, name);
@@ -231,7 +231,7 @@ static void abandon_call(struct gn_recorder *r, uint64_t ticks)
     gn_drop_kept(r);
     GN_LOST(r, calls);
     r->inside = false;
-    struct gn_span span = {GN_GET(r->location->now_ticks), ticks, GN_GET(r->location->now_node)};
+    struct gn_call_span span = {GN_GET(r->location->now_ticks), ticks, GN_GET(r->location->now_node)};
     if (r->tracer.ring)
         gn_tracer_call(&r->tracer, &span);
 }
@@ -457,7 +457,7 @@ static void count_sample(struct gn_recorder *r, uint64_t ticks)
 
 static inline void trace_call(const struct gn_call *call, int result)
 {
-    struct gn_span span = gn_span_of(call);
+    struct gn_call_span span = gn_span_of(call);
     struct gn_tracer *tracer = &call->recorder->tracer;
     if (call->idle && result == 0 && !tracer->in_call)
         gn_tracer_poll(tracer, &span);

@@ -109,10 +109,10 @@ void gn_record_end(uint64_t ticks);
 /* Something that the call under way did. */
 static inline void gn_record_event(struct gn_call *call, const struct gn_event *event);
 /* Cores that do not share their counter may make a call end before it began. */
-static inline struct gn_span gn_span_of(const struct gn_call *call)
+static inline struct gn_call_span gn_span_of(const struct gn_call *call)
 {
     uint64_t exit_ticks = call->exit_ticks > call->enter_ticks ? call->exit_ticks : call->enter_ticks;
-    return (struct gn_span){call->enter_ticks, exit_ticks, call->node};
+    return (struct gn_call_span){call->enter_ticks, exit_ticks, call->node};
 }
 
 /* Counts in the location of this call. */
@@ -196,14 +196,14 @@ struct gn_recorder {
 
 static inline void gn_record_event(struct gn_call *call, const struct gn_event *event)
 {
-    struct gn_span span = gn_span_of(call);
+    struct gn_call_span span = gn_span_of(call);
     if (call->traced)
         gn_tracer_put(&call->recorder->tracer, &span, event);
 }
 
 static inline void gn_record_note(struct gn_call *call, const struct gn_note *note)
 {
-    struct gn_span span = gn_span_of(call);
+    struct gn_call_span span = gn_span_of(call);
     if (call->traced)
         gn_tracer_note(&call->recorder->tracer, &span, note);
 }

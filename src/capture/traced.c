@@ -47,7 +47,7 @@ void gn_traced_arrived(struct gn_call *call, uint64_t id, uint32_t comm, const v
 
 uint64_t gn_traced_name(struct gn_call *call, bool alone)
 {
-    struct gn_span span = gn_span_of(call);
+    struct gn_call_span span = gn_span_of(call);
     return call->traced ? gn_tracer_next_name(&call->recorder->tracer, &span, alone) : 0;
 }
 
@@ -228,7 +228,7 @@ void gn_traced_win_begin(struct gn_call *call, uint8_t op, uint32_t window)
     call->number = window;
     if (call->traced)
         gn_tracer_begin(&call->recorder->tracer, call->enter_ticks,
-                        (struct gn_begun){GN_EVENT_RMA_COLLECTIVE_BEGIN, op, window, GN_NONE});
+                        (struct gn_tracer_begun){GN_EVENT_RMA_COLLECTIVE_BEGIN, op, window, GN_NONE});
 }
 
 void gn_traced_win_end(struct gn_call *call)

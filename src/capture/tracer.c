@@ -96,7 +96,7 @@ static void widen(struct gn_tracer *tracer, uint64_t exit_ticks, uint64_t bytes,
     tracer->held = 2;
 }
 
-void gn_tracer_open(struct gn_tracer *tracer, const struct gn_span *call)
+void gn_tracer_open(struct gn_tracer *tracer, const struct gn_call_span *call)
 {
     uint64_t length = call->exit_ticks - call->enter_ticks;
     tracer->in_call = true;
@@ -127,7 +127,7 @@ static void fill(struct gn_tracer *tracer, const struct gn_event *e, uint64_t ex
         widen(tracer, exit_ticks, bytes, message ? e->tag : e->bytes_received);
 }
 
-void gn_tracer_put_note(struct gn_tracer *tracer, const struct gn_span *call, const struct gn_note *note)
+void gn_tracer_put_note(struct gn_tracer *tracer, const struct gn_call_span *call, const struct gn_note *note)
 {
     const bool received = note->kind == GN_EVENT_MPI_RECV || note->kind == GN_EVENT_MPI_IRECV;
     struct gn_event event = gn_event_bare((enum gn_event_kind)note->kind, tracer->location, 0);
@@ -140,7 +140,7 @@ void gn_tracer_put_note(struct gn_tracer *tracer, const struct gn_span *call, co
     gn_tracer_put(tracer, call, &event);
 }
 
-void gn_tracer_put(struct gn_tracer *tracer, const struct gn_span *call, const struct gn_event *event)
+void gn_tracer_put(struct gn_tracer *tracer, const struct gn_call_span *call, const struct gn_event *event)
 {
     if (tracer->poll_nodes)
         gn_tracer_end_polls(tracer);
@@ -157,7 +157,7 @@ void gn_tracer_put(struct gn_tracer *tracer, const struct gn_span *call, const s
     fill(tracer, event, call->exit_ticks);
 }
 
-uint64_t gn_tracer_next_name(struct gn_tracer *tracer, const struct gn_span *call, bool alone)
+uint64_t gn_tracer_next_name(struct gn_tracer *tracer, const struct gn_call_span *call, bool alone)
 {
     if (tracer->poll_nodes)
         gn_tracer_end_polls(tracer);
@@ -196,7 +196,7 @@ static void keep_before(struct gn_ring_polls *polls, uint32_t i, uint32_t nodes)
     atomic_thread_fence(memory_order_release); /* ahead of seq */
 }
 
-static void begin_place(struct gn_tracer *tracer, uint32_t i, const struct gn_span *call)
+static void begin_place(struct gn_tracer *tracer, uint32_t i, const struct gn_call_span *call)
 {
     struct gn_ring_polls *polls = &tracer->ring->polls;
     if (i == 0) {
@@ -210,7 +210,7 @@ static void begin_place(struct gn_tracer *tracer, uint32_t i, const struct gn_sp
     GN_SET(polls->nodes, i + 1);
 }
 
-void gn_tracer_poll(struct gn_tracer *tracer, const struct gn_span *call)
+void gn_tracer_poll(struct gn_tracer *tracer, const struct gn_call_span *call)
 {
     struct gn_ring_polls *polls = &tracer->ring->polls;
     uint32_t i = place_in_row(tracer, call->node);
@@ -229,7 +229,7 @@ void gn_tracer_poll(struct gn_tracer *tracer, const struct gn_span *call)
 }
 
 /* A single call is one like any other. */
-static void hold_polls(struct gn_tracer *tracer, uint32_t i, const struct gn_span *row)
+static void hold_polls(struct gn_tracer *tracer, uint32_t i, const struct gn_call_span *row)
 {
     const struct gn_ring_poll *at = &tracer->ring->polls.at[i];
     uint64_t count = GN_GET(at->count), length = row->exit_ticks - row->enter_ticks;
@@ -248,7 +248,7 @@ static void hold_polls(struct gn_tracer *tracer, uint32_t i, const struct gn_spa
 void gn_tracer_end_polls(struct gn_tracer *tracer)
 {
     struct gn_ring_polls *polls = &tracer->ring->polls;
-    struct gn_span row = {GN_GET(polls->first_ticks), GN_GET(polls->last_ticks), 0};
+    struct gn_call_span row = {GN_GET(polls->first_ticks), GN_GET(polls->last_ticks), 0};
     for (uint32_t i = 0; i < tracer->poll_nodes; i++) {
         hold_polls(tracer, i, &row);
         gn_tracer_release(tracer, false);

@@ -37,7 +37,7 @@ struct gn_tracer {
 };
 
 /* What the tracer knows of a call: when it was entered and left, and its node. */
-struct gn_span {
+struct gn_call_span {
     uint64_t enter_ticks, exit_ticks;
     uint32_t node;
 };
@@ -47,7 +47,7 @@ void gn_tracer_attach(struct gn_tracer *tracer, uint32_t location);
 
 /* An event of the call: begins of collectives are gn_tracer_begin's. What completes a request names it in
  * `request`; what starts one has anything but 0 there, and gets the name that gn_tracer_next_name gave. */
-void gn_tracer_put(struct gn_tracer *tracer, const struct gn_span *call, const struct gn_event *event);
+void gn_tracer_put(struct gn_tracer *tracer, const struct gn_call_span *call, const struct gn_event *event);
 
 /* The same for messages and their completions, which most events are: mpi_send, mpi_isend,
  * mpi_isend_complete, mpi_irecv_request, mpi_recv, mpi_irecv. */
@@ -56,38 +56,39 @@ struct gn_note {
     uint32_t comm, peer, tag;
     uint64_t bytes, request;
 };
-static inline void gn_tracer_note(struct gn_tracer *tracer, const struct gn_span *call,
+static inline void gn_tracer_note(struct gn_tracer *tracer, const struct gn_call_span *call,
                                   const struct gn_note *note);
 /* … with values of any size. */
-void gn_tracer_put_note(struct gn_tracer *tracer, const struct gn_span *call, const struct gn_note *note);
+void gn_tracer_put_note(struct gn_tracer *tracer, const struct gn_call_span *call,
+                        const struct gn_note *note);
 
 /* Writes what is held back; more: another record of the call follows. */
 void gn_tracer_release(struct gn_tracer *tracer, bool more);
 /* Holds the call's own record back, with nothing that it communicated. */
-void gn_tracer_open(struct gn_tracer *tracer, const struct gn_span *call);
+void gn_tracer_open(struct gn_tracer *tracer, const struct gn_call_span *call);
 
 /* Name of the request that the next event of the call, which must follow, will start. `alone`: it and those
  * directly behind it stand in records of their own, with names that follow each other. */
-uint64_t gn_tracer_next_name(struct gn_tracer *tracer, const struct gn_span *call, bool alone);
+uint64_t gn_tracer_next_name(struct gn_tracer *tracer, const struct gn_call_span *call, bool alone);
 
 /* What the call that was entered at `ticks` begins with all members of a communicator or window: seen if it
  * never comes back. */
-struct gn_begun {
+struct gn_tracer_begun {
     uint16_t kind; /* enum gn_event_kind */
     uint8_t op;    /* enum gn_collective */
     uint32_t comm, root;
 };
-static inline void gn_tracer_begin(struct gn_tracer *tracer, uint64_t ticks, struct gn_begun begun);
+static inline void gn_tracer_begin(struct gn_tracer *tracer, uint64_t ticks, struct gn_tracer_begun begun);
 
 /* The end of a collective, the only thing that the call communicated so far in most cases. */
-static inline void gn_tracer_collective(struct gn_tracer *tracer, const struct gn_span *call,
+static inline void gn_tracer_collective(struct gn_tracer *tracer, const struct gn_call_span *call,
                                         const struct gn_event *end);
 
 /* Ends a call of which something was put. */
 void gn_tracer_finish(struct gn_tracer *tracer);
 
 /* A call that found nothing and of which nothing was put. */
-void gn_tracer_poll(struct gn_tracer *tracer, const struct gn_span *call);
+void gn_tracer_poll(struct gn_tracer *tracer, const struct gn_call_span *call);
 
 /* Ends a row of such calls. */
 void gn_tracer_end_polls(struct gn_tracer *tracer);
@@ -106,7 +107,7 @@ static inline void gn_tracer_write(struct gn_tracer *tracer, const struct gn_rec
     gn_ring_write(tracer->ring, tracer->mask, tracer->shift, tracer->head++, record);
 }
 
-static inline struct gn_record gn_tracer_plain(const struct gn_span *call)
+static inline struct gn_record gn_tracer_plain(const struct gn_call_span *call)
 {
     return (struct gn_record){
         {call->enter_ticks,
@@ -115,7 +116,7 @@ static inline struct gn_record gn_tracer_plain(const struct gn_span *call)
 }
 
 /* A call is over. */
-static inline void gn_tracer_call(struct gn_tracer *tracer, const struct gn_span *call)
+static inline void gn_tracer_call(struct gn_tracer *tracer, const struct gn_call_span *call)
 {
     if (__builtin_expect(tracer->poll_nodes != 0, 0))
         gn_tracer_end_polls(tracer);
@@ -135,7 +136,7 @@ static inline void gn_tracer_call(struct gn_tracer *tracer, const struct gn_span
     gn_tracer_write(tracer, &record);
 }
 
-static inline void gn_tracer_begin(struct gn_tracer *tracer, uint64_t ticks, struct gn_begun begun)
+static inline void gn_tracer_begin(struct gn_tracer *tracer, uint64_t ticks, struct gn_tracer_begun begun)
 {
     struct gn_ring *ring = tracer->ring;
     GN_SET(ring->begun.kind, begun.kind);
@@ -145,7 +146,7 @@ static inline void gn_tracer_begin(struct gn_tracer *tracer, uint64_t ticks, str
     GN_PUBLISH(ring->begun.ticks, ticks);
 }
 
-static inline void gn_tracer_collective(struct gn_tracer *tracer, const struct gn_span *call,
+static inline void gn_tracer_collective(struct gn_tracer *tracer, const struct gn_call_span *call,
                                         const struct gn_event *end)
 {
     const uint64_t length = call->exit_ticks - call->enter_ticks;
@@ -164,7 +165,7 @@ static inline void gn_tracer_collective(struct gn_tracer *tracer, const struct g
     tracer->held = 1;
 }
 
-static inline void gn_tracer_note(struct gn_tracer *tracer, const struct gn_span *call,
+static inline void gn_tracer_note(struct gn_tracer *tracer, const struct gn_call_span *call,
                                   const struct gn_note *note)
 {
     const uint32_t tag = gn_record_short_tag(note->tag);

@@ -7,11 +7,11 @@
  * accepts. _dl_find_object is glibc's from 2.35 on: with an older one the objects are looked through.
  */
 #include "capture/callpath.h"
+#include "capture/modules.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <setjmp.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -93,16 +93,9 @@ static int holds(struct dl_phdr_info *info, size_t size, void *argument)
 
 int __wrap__dl_find_object(void *address, struct dl_find_object *result)
 {
-    typedef int find(void *, struct dl_find_object *);
-    static _Atomic(find *) known;
-    static atomic_bool asked;
-    if (!atomic_load_explicit(&asked, memory_order_acquire)) {
-        atomic_store_explicit(&known, (find *)dlsym(RTLD_DEFAULT, "_dl_find_object"), memory_order_relaxed);
-        atomic_store_explicit(&asked, true, memory_order_release);
-    }
-    find *glibcs = atomic_load_explicit(&known, memory_order_relaxed);
-    if (glibcs)
-        return glibcs(address, result);
+    int code;
+    if (gn_loader_finds(address, result, &code))
+        return code;
     struct object_query query = {(uintptr_t)address, result};
     return dl_iterate_phdr(holds, &query) && result->dlfo_eh_frame ? 0
                                                                    : -1; /* libgcc reads its tables unasked */

@@ -17,7 +17,7 @@ static void clear_map(struct gn_map *map)
     gn_map_clear(map);
 }
 
-static void forget_codes(struct gn_kept *kept)
+static void forget_codes(struct gn_kept_answers *kept)
 {
     for (size_t i = 0; i < kept->codes.size; i++)
         if (kept->codes.slots[i].value)
@@ -26,7 +26,7 @@ static void forget_codes(struct gn_kept *kept)
     kept->insns = 0;
 }
 
-const struct gn_code *gn_kept_add_code(struct gn_kept *kept, struct gn_key key, struct gn_code *code)
+const struct gn_code *gn_kept_add_code(struct gn_kept_answers *kept, struct gn_key key, struct gn_code *code)
 {
     struct gn_code *own = malloc(sizeof *own);
     if (!own || !gn_map_add(&kept->codes, key, own)) {
@@ -39,7 +39,7 @@ const struct gn_code *gn_kept_add_code(struct gn_kept *kept, struct gn_key key, 
     return own;
 }
 
-void gn_kept_tidy(struct gn_kept *kept)
+void gn_kept_tidy(struct gn_kept_answers *kept)
 {
     if (kept->insns > INSNS_MAX)
         forget_codes(kept);
@@ -56,7 +56,8 @@ static void add_copy(struct gn_map *map, struct gn_key key, const void *value, s
         free(copy);
 }
 
-void gn_kept_add_study(struct gn_kept *kept, struct gn_key key, const struct gn_studied *items, size_t count)
+void gn_kept_add_study(struct gn_kept_answers *kept, struct gn_key key, const struct gn_studied *items,
+                       size_t count)
 {
     struct gn_study *study = malloc(sizeof *study + count * sizeof *items);
     if (!study || kept->studied + count > STUDIED_MAX) {
@@ -71,14 +72,14 @@ void gn_kept_add_study(struct gn_kept *kept, struct gn_key key, const struct gn_
         free(study);
 }
 
-void gn_kept_add_answer(struct gn_kept *kept, struct gn_key key, const struct gn_answer *answer)
+void gn_kept_add_answer(struct gn_kept_answers *kept, struct gn_key key, const struct gn_answer *answer)
 {
     if (kept->answers.count < ANSWERS_MAX)
         add_copy(&kept->answers, key, answer, sizeof *answer);
 }
 
-void gn_kept_add_places(struct gn_kept *kept, struct gn_key key, const struct gn_place *places, size_t count,
-                        uint64_t symbol_offset)
+void gn_kept_add_places(struct gn_kept_answers *kept, struct gn_key key, const struct gn_place *places,
+                        size_t count, uint64_t symbol_offset)
 {
     struct gn_kept_places *own = malloc(sizeof *own + count * sizeof *places);
     if (!own || kept->places.count >= PLACES_MAX) {
@@ -92,7 +93,7 @@ void gn_kept_add_places(struct gn_kept *kept, struct gn_key key, const struct gn
         free(own);
 }
 
-void gn_kept_clear(struct gn_kept *kept)
+void gn_kept_clear(struct gn_kept_answers *kept)
 {
     forget_codes(kept);
     clear_map(&kept->studies);

@@ -42,7 +42,7 @@ struct gn_kept_places { /* of gn_program_places */
 };
 
 /* All zero at first. */
-struct gn_kept {
+struct gn_kept_answers {
     struct gn_map codes;   /* address of a function's entry in the debug information to struct gn_code */
     size_t insns;          /* of all of them */
     struct gn_map studies; /* function's offset and level to struct gn_study */
@@ -52,17 +52,18 @@ struct gn_kept {
 };
 
 /* Takes over a code that was just read, in memory of its own; NULL, and it is cleared: no memory. */
-const struct gn_code *gn_kept_add_code(struct gn_kept *kept, struct gn_key key, struct gn_code *code);
+const struct gn_code *gn_kept_add_code(struct gn_kept_answers *kept, struct gn_key key, struct gn_code *code);
 
 /* Gives up code when there is too much of it: only while nobody uses any. */
-void gn_kept_tidy(struct gn_kept *kept);
+void gn_kept_tidy(struct gn_kept_answers *kept);
 
 /* Each of these copies what it is given, or does nothing when there is no room. */
-void gn_kept_add_study(struct gn_kept *kept, struct gn_key key, const struct gn_studied *items, size_t count);
-void gn_kept_add_answer(struct gn_kept *kept, struct gn_key key, const struct gn_answer *answer);
-void gn_kept_add_places(struct gn_kept *kept, struct gn_key key, const struct gn_place *places, size_t count,
-                        uint64_t symbol_offset);
+void gn_kept_add_study(struct gn_kept_answers *kept, struct gn_key key, const struct gn_studied *items,
+                       size_t count);
+void gn_kept_add_answer(struct gn_kept_answers *kept, struct gn_key key, const struct gn_answer *answer);
+void gn_kept_add_places(struct gn_kept_answers *kept, struct gn_key key, const struct gn_place *places,
+                        size_t count, uint64_t symbol_offset);
 
-void gn_kept_clear(struct gn_kept *kept);
+void gn_kept_clear(struct gn_kept_answers *kept);
 
 #endif

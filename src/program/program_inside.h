@@ -25,7 +25,7 @@ struct gn_program {
     struct gn_machine *machine; /* opened by the first question about code */
     bool machine_tried;
     void *strings; /* tsearch tree of the strings handed out */
-    struct gn_kept kept;
+    struct gn_kept_answers kept;
 };
 
 /* The program's own copy of text, one per different text; NULL when text is NULL or memory ran out. Frees

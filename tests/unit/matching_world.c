@@ -51,7 +51,7 @@ struct comm {
 };
 
 struct rank {
-    struct gn_numbers *numbers;
+    struct gn_number_tables *numbers;
     uint32_t comms_made;
     struct request requests[REQUESTS];
     struct call calls[MAX_THREADS];
@@ -489,7 +489,7 @@ static void end_send(struct world *w, uint32_t me, const struct call *call)
 
 static void end_call(struct world *w, uint32_t me, struct call *call)
 {
-    struct gn_numbers *numbers = w->ranks[me].numbers;
+    struct gn_number_tables *numbers = w->ranks[me].numbers;
     int32_t peer = local_name(w, &w->comms[call->comm], call->peer);
     switch (call->kind) {
     case SEND:

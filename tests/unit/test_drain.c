@@ -111,7 +111,7 @@ static void push(struct fake *f, uint32_t location, uint32_t activity, uint32_t 
 {
     struct gn_tracer *tracer = tracer_of(f, location);
     uint64_t now = gn_ticks();
-    struct gn_span span = {now, now, node_of(f, location, activity, path)};
+    struct gn_call_span span = {now, now, node_of(f, location, activity, path)};
     if (event)
         gn_tracer_put(tracer, &span, event);
     gn_tracer_call(tracer, &span);
@@ -403,7 +403,7 @@ static void impossible_times_do_not_stretch_the_trace(void **state)
     struct gn_translate *t;
     uint32_t node = node_of(&f, 0, GN_CALL_SEND, 0);
     uint64_t now = gn_ticks();
-    struct gn_span spans[] = {{now, now, node}, {now, UINT64_MAX, node}, {3, 3, node}};
+    struct gn_call_span spans[] = {{now, now, node}, {now, UINT64_MAX, node}, {3, 3, node}};
     GN_SET(f.tag->start_ticks, 1000);
     for (int i = 0; i < 3; i++)
         gn_tracer_call(tracer_of(&f, 0), &spans[i]);

@@ -108,7 +108,7 @@ static void take(void)
 
 static void send_at(uint64_t ticks, uint32_t comm, uint32_t peer, uint32_t tag)
 {
-    const struct gn_span span = {ticks, ticks + 5, SEND_NODE};
+    const struct gn_call_span span = {ticks, ticks + 5, SEND_NODE};
     gn_tracer_note(
         &tracer, &span,
         &(struct gn_note){
@@ -159,7 +159,7 @@ static void a_collective_that_it_was_in(void **state)
     struct gn_location *in = &dead.segment->locations[0];
     send_at(START, 0, 2, 7);
     gn_tracer_begin(&tracer, START + 50,
-                    (struct gn_begun){GN_EVENT_COLLECTIVE_BEGIN, GN_COLLECTIVE_BCAST, 1, 0});
+                    (struct gn_tracer_begun){GN_EVENT_COLLECTIVE_BEGIN, GN_COLLECTIVE_BCAST, 1, 0});
     GN_SET(in->now_node, BCAST_NODE);
     GN_SET(in->now_inside, 1);
     GN_SET(in->now_ticks, START + 50);

@@ -141,7 +141,7 @@ static void note(void *context, uint64_t id, uint64_t number)
 
 enum { COMM = 3, PEER = 5, TAG = 7, OTHER = 8, ANY = GN_NUMBER_ANY };
 
-static struct gn_receive posted(struct gn_numbers *numbers, int32_t source, int32_t tag)
+static struct gn_receive posted(struct gn_number_tables *numbers, int32_t source, int32_t tag)
 {
     struct gn_receive receive;
     gn_number_post(numbers, 0, &receive, COMM, source, tag);
@@ -152,7 +152,7 @@ static void test_behind_a_wildcard(void **state)
 {
     (void)state;
     struct told told = {0};
-    struct gn_numbers *numbers = gn_numbers_open(note);
+    struct gn_number_tables *numbers = gn_numbers_open(note);
     struct gn_receive any = posted(numbers, ANY, TAG), behind = posted(numbers, PEER, TAG),
                       beside = posted(numbers, PEER, OTHER);
     assert_int_equal(gn_number_complete(numbers, &beside, PEER, OTHER, 1, &told), 0);
@@ -170,7 +170,7 @@ static void test_told_as_soon_as_it_is_known(void **state)
 {
     (void)state;
     struct told told = {0};
-    struct gn_numbers *numbers = gn_numbers_open(note);
+    struct gn_number_tables *numbers = gn_numbers_open(note);
     struct gn_receive first = posted(numbers, ANY, TAG), behind = posted(numbers, PEER, TAG),
                       second = posted(numbers, ANY, TAG), last = posted(numbers, PEER, TAG);
     assert_int_equal(gn_number_complete(numbers, &behind, PEER, TAG, 1, &told), GN_NUMBER_LATER);
@@ -188,7 +188,7 @@ static void test_no_room_to_wait(void **state)
 {
     (void)state;
     struct told told = {0};
-    struct gn_numbers *numbers = gn_numbers_open(note);
+    struct gn_number_tables *numbers = gn_numbers_open(note);
     gn_numbers_narrow(numbers, 64, 1);
     struct gn_receive any = posted(numbers, ANY, TAG), waiting[3], beyond;
     for (int i = 0; i < 3; i++)
@@ -206,7 +206,7 @@ static void test_no_room_for_a_wildcard(void **state)
 {
     (void)state;
     struct told told = {0};
-    struct gn_numbers *numbers = gn_numbers_open(note);
+    struct gn_number_tables *numbers = gn_numbers_open(note);
     gn_numbers_narrow(numbers, 64, 1);
     struct gn_receive any[5];
     for (int i = 0; i < 5; i++)
@@ -222,7 +222,7 @@ static void test_failed_calls(void **state)
 {
     (void)state;
     struct told told = {0};
-    struct gn_numbers *numbers = gn_numbers_open(note);
+    struct gn_number_tables *numbers = gn_numbers_open(note);
     assert_int_equal(gn_number_send(numbers, 0, COMM, PEER, TAG), 0);
     gn_number_failed(numbers, GN_NUMBER_SEND, 0, COMM, PEER, TAG);
     assert_int_equal(gn_number_send(numbers, 0, COMM, PEER, TAG), GN_UNNUMBERED);
@@ -239,7 +239,7 @@ static void test_cancel_delays_and_gives_back(void **state)
 {
     (void)state;
     struct told told = {0};
-    struct gn_numbers *numbers = gn_numbers_open(note);
+    struct gn_number_tables *numbers = gn_numbers_open(note);
     struct gn_receive first = posted(numbers, PEER, TAG), second = posted(numbers, PEER, TAG),
                       third = posted(numbers, PEER, TAG);
     gn_number_cancel(numbers, &first);
@@ -256,7 +256,7 @@ static void test_freed_wildcard_spoils_what_follows(void **state)
 {
     (void)state;
     struct told told = {0};
-    struct gn_numbers *numbers = gn_numbers_open(note);
+    struct gn_number_tables *numbers = gn_numbers_open(note);
     struct gn_receive before = posted(numbers, ANY, TAG), any = posted(numbers, PEER, ANY),
                       after = posted(numbers, PEER, TAG);
     assert_int_equal(gn_number_complete(numbers, &after, PEER, TAG, 1, &told), GN_NUMBER_LATER);
@@ -274,7 +274,7 @@ static void test_freed_exact_takes_its_message(void **state)
 {
     (void)state;
     struct told told = {0};
-    struct gn_numbers *numbers = gn_numbers_open(note);
+    struct gn_number_tables *numbers = gn_numbers_open(note);
     struct gn_receive freed = posted(numbers, PEER, TAG);
     gn_number_freed(numbers, &freed, &told);
     assert_int_equal(gn_number_receive(numbers, 0, COMM, PEER, TAG, 1, &told), 1);
@@ -289,7 +289,7 @@ static void test_freed_exact_takes_its_message(void **state)
 static void test_overlapping_sends_go_on(void **state)
 {
     (void)state;
-    struct gn_numbers *numbers = gn_numbers_open(note);
+    struct gn_number_tables *numbers = gn_numbers_open(note);
     gn_numbers_threaded(numbers);
     uint32_t a = gn_number_enter(numbers, GN_NUMBER_SEND, COMM, PEER, TAG),
              b = gn_number_enter(numbers, GN_NUMBER_SEND, COMM, PEER, TAG),
@@ -306,7 +306,7 @@ static void test_no_communicator(void **state)
 {
     (void)state;
     struct told told = {0};
-    struct gn_numbers *numbers = gn_numbers_open(note);
+    struct gn_number_tables *numbers = gn_numbers_open(note);
     struct gn_receive receive;
     gn_number_post(numbers, 0, &receive, GN_NUMBER_NO_COMM, ANY, ANY);
     gn_number_cancel(numbers, &receive);
@@ -323,7 +323,7 @@ static void test_no_communicator(void **state)
 enum { THREADS = 4, SENDS = 20000 };
 
 struct sender {
-    struct gn_numbers *numbers;
+    struct gn_number_tables *numbers;
     int32_t tag;
     bool wrong;
 };
@@ -349,7 +349,7 @@ static void test_running_threads(void **state)
     (void)state;
     pthread_t threads[THREADS];
     struct sender senders[THREADS];
-    struct gn_numbers *numbers = gn_numbers_open(NULL);
+    struct gn_number_tables *numbers = gn_numbers_open(NULL);
     gn_numbers_threaded(numbers);
     for (int i = 0; i < THREADS; i++) {
         senders[i] = (struct sender){.numbers = numbers, .tag = 100 + i};
@@ -370,7 +370,7 @@ static void test_many_tags(void **state)
     enum { TAGS = 100000 };
     (void)state;
     static uint64_t sent[TAGS], received[TAGS];
-    struct gn_numbers *numbers = gn_numbers_open(NULL);
+    struct gn_number_tables *numbers = gn_numbers_open(NULL);
     uint64_t random = seed;
     for (int i = 0; i < 10 * TAGS; i++) {
         uint32_t tag = (uint32_t)(gn_mix_next(&random) % TAGS);
@@ -386,7 +386,7 @@ static void test_endless_tags(void **state)
     enum { TAGS = 1000000 };
     (void)state;
     uint64_t *sent = calloc(TAGS, sizeof *sent), random = seed, right = 0, unnumbered = 0;
-    struct gn_numbers *numbers = gn_numbers_open(NULL);
+    struct gn_number_tables *numbers = gn_numbers_open(NULL);
     for (int i = 0; i < 3 * TAGS; i++) {
         uint32_t tag = i < 2 * TAGS ? (uint32_t)i / 2 : (uint32_t)(gn_mix_next(&random) % TAGS);
         uint64_t number = gn_number_send(numbers, 0, 0, 1, (int32_t)tag), truth = sent[tag]++;

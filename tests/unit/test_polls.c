@@ -114,9 +114,9 @@ static void stored(void)
 
 /* ---- writing ---- */
 
-static struct gn_span next_call(uint32_t node)
+static struct gn_call_span next_call(uint32_t node)
 {
-    struct gn_span span = {now, now + LENGTH_TICKS, node};
+    struct gn_call_span span = {now, now + LENGTH_TICKS, node};
     now += STEP_TICKS;
     assert_in_range(calls, 0, CALLS - 1);
     after[calls + 1] = after[calls];
@@ -129,7 +129,7 @@ static struct gn_span next_call(uint32_t node)
 
 static void poll_from(uint32_t node)
 {
-    struct gn_span span = next_call(node);
+    struct gn_call_span span = next_call(node);
     whole = false;
     looking = true;
     gn_tracer_poll(&tracer, &span);
@@ -140,7 +140,7 @@ static void poll_from(uint32_t node)
 
 static void call_from(uint32_t node)
 {
-    struct gn_span span = next_call(node);
+    struct gn_call_span span = next_call(node);
     whole = false;
     looking = true;
     gn_tracer_call(&tracer, &span);

@@ -103,20 +103,20 @@ static void take_all(void)
     gn_expand_end(expand, 0);
 }
 
-static struct gn_span span_at(uint64_t ticks)
+static struct gn_call_span span_at(uint64_t ticks)
 {
-    return (struct gn_span){ticks, ticks + 5, SEND_NODE};
+    return (struct gn_call_span){ticks, ticks + 5, SEND_NODE};
 }
 
 static void call_at(uint64_t ticks)
 {
-    struct gn_span span = span_at(ticks);
+    struct gn_call_span span = span_at(ticks);
     gn_tracer_call(&tracer, &span);
 }
 
 static void put_at(uint64_t ticks, const struct gn_event *event)
 {
-    struct gn_span span = span_at(ticks);
+    struct gn_call_span span = span_at(ticks);
     gn_tracer_put(&tracer, &span, event);
 }
 
@@ -161,10 +161,10 @@ static void location_without_ring_has_none(void **state)
 static void long_call_has_a_record_more(void **state)
 {
     (void)state;
-    struct gn_span span = {1000, 1000 + (3ull << 32), SEND_NODE};
+    struct gn_call_span span = {1000, 1000 + (3ull << 32), SEND_NODE};
     struct gn_event send = message(GN_EVENT_MPI_SEND, 70000, 5ull << 32);
     gn_tracer_call(&tracer, &span);
-    span = (struct gn_span){span.exit_ticks, span.exit_ticks + UINT32_MAX, SEND_NODE};
+    span = (struct gn_call_span){span.exit_ticks, span.exit_ticks + UINT32_MAX, SEND_NODE};
     gn_tracer_put(&tracer, &span, &send);
     gn_tracer_call(&tracer, &span);
     take_all();
@@ -239,7 +239,7 @@ static void want_bare(enum gn_event_kind kind, uint64_t ticks)
     want(event, ticks);
 }
 
-static void any_call(const struct gn_span *span)
+static void any_call(const struct gn_call_span *span)
 {
     int begins = rand() % 3, ends = rand() % 3;
     want_bare(GN_EVENT_ENTER, span->enter_ticks);
@@ -264,7 +264,7 @@ static void whatever_is_written_comes_out(void **state)
     uint64_t ticks = 1000;
     for (int i = 0; i < 20000; i++) {
         uint64_t length = rand() % 50 ? (uint64_t)rand() % 1000 : UINT32_MAX - 2 + (uint64_t)rand() % 5;
-        struct gn_span span = {ticks, ticks + length, SEND_NODE};
+        struct gn_call_span span = {ticks, ticks + length, SEND_NODE};
         any_call(&span);
         ticks += length + (uint64_t)rand() % 100;
         if (i % 4 == 0)
@@ -305,7 +305,7 @@ static void collective_begins_and_ends(void **state)
 static void names_follow_each_other(void **state)
 {
     (void)state;
-    struct gn_span span = span_at(10);
+    struct gn_call_span span = span_at(10);
     struct gn_event post = message(GN_EVENT_MPI_IRECV_REQUEST, GN_TAG_NEIGHBOUR, 0);
     uint64_t first = 0;
     for (uint64_t i = 0; i < 20; i++) {
@@ -378,7 +378,7 @@ static void call_of_a_thousand_loses_its_front(void **state)
 static void receive_of_a_lost_post_is_a_message(void **state)
 {
     (void)state;
-    struct gn_span span = span_at(10);
+    struct gn_call_span span = span_at(10);
     struct gn_event post = message(GN_EVENT_MPI_IRECV_REQUEST, 7, 0),
                     send = message(GN_EVENT_MPI_ISEND, 7, 8);
     post.request = gn_tracer_next_name(&tracer, &span, false);
@@ -467,7 +467,7 @@ static void what_is_read_is_whole(void **state)
 
 static void poll_at(uint64_t ticks, uint32_t node)
 {
-    struct gn_span span = {ticks, ticks + 5, node};
+    struct gn_call_span span = {ticks, ticks + 5, node};
     gn_tracer_poll(&tracer, &span);
 }
 
@@ -554,7 +554,8 @@ static void call_that_was_never_left(void **state)
     assert_int_equal(found[2].region, GN_CALL_TEST);
     found_count = 0;
     GN_SET(tag->locations[0].now_ticks, 50);
-    gn_tracer_begin(&tracer, 50, (struct gn_begun){GN_EVENT_COLLECTIVE_BEGIN, GN_COLLECTIVE_BCAST, 3, 1});
+    gn_tracer_begin(&tracer, 50,
+                    (struct gn_tracer_begun){GN_EVENT_COLLECTIVE_BEGIN, GN_COLLECTIVE_BCAST, 3, 1});
     gn_expand_end(expand, 0);
     assert_int_equal(found_count, 2);
     assert_int_equal(found[1].kind, GN_EVENT_COLLECTIVE_BEGIN);
