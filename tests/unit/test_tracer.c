@@ -569,7 +569,7 @@ static void call_that_was_never_left(void **state)
 static void *take_slowly(void *unused)
 {
     (void)unused;
-    for (int i = 0; i < 200; i++) {
+    while (!GN_GET(stop)) {
         usleep(500);
         take(0);
         gn_rings_alive(&rings);
@@ -582,9 +582,11 @@ static void blocked_writer_loses_nothing(void **state)
     (void)state;
     pthread_t reader;
     gn_rings_alive(&rings);
+    GN_SET(stop, 0);
     assert_int_equal(pthread_create(&reader, NULL, take_slowly, NULL), 0);
     for (uint64_t i = 0; i < 20 * RECORDS; i++)
         call_at(10 * i);
+    GN_SET(stop, 1);
     pthread_join(reader, NULL);
     take_all();
     assert_int_equal(found_count, 2 * 20 * RECORDS);
