@@ -31,7 +31,7 @@
 #include <stddef.h>
 
 #define GN_TAG_MAGIC 0x4741544e4f4e4731ull /* "1GNONTAG" in memory order, little endian */
-#define GN_TAG_VERSION 1u
+#define GN_TAG_VERSION 2u
 
 enum {
     GN_MAX_MODULES = 512,
