@@ -342,7 +342,7 @@ static void cost_lines(const struct page *p)
         fprintf(p->out, " at %.0f ns", c->ns_per_call);
     fprintf(p->out, ", first calls and new paths %s, start-up %s%s\n",
             gn_report_seconds(c->slow_s * 1e9, slow), gn_report_seconds(c->startup_s * 1e9, startup),
-            p->o->raw ? " (contained in these times)" : " (subtracted; --raw keeps it)");
+            p->o->raw ? " (contained in these times)" : " (subtracted, but for start-up; --raw keeps it)");
     cost_reason(p);
 }
 
