@@ -2,6 +2,7 @@
 #
 #   make            builds          make demo       builds, measures an example, shows the report
 #   make help       says the rest   make check      everything a change has to pass
+#   make quick      builds, and tests for a minute at most
 #
 # GNOMON_SETUP=0 never installs packages, GNOMON_SETUP=1 always does; otherwise only when one is missing.
 
@@ -15,11 +16,12 @@ PLAIN_LAYOUT = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: help setup build demo check check-format check-manual bench bench-scaling table2 table345 soundness fidelity format install deb clean
+.PHONY: help setup build demo quick check check-format check-manual bench bench-scaling table2 table345 soundness fidelity format install deb clean
 
 help:
 	@echo 'make build      release build in $(RELEASE) (the default)'
 	@echo 'make demo       measure an example with 4 ranks and show the report'
+	@echo 'make quick      release build, and the tests that say most in a minute: after each change'
 	@echo 'make check      formatting, manual pages, tests: asan, tsan and ci builds'
 	@echo 'make bench      what measuring costs, against the same run without it'
 	@echo 'make bench-scaling  how the replay scales, on simulated machines of up to 1024 ranks'
@@ -46,6 +48,13 @@ demo:
 	cmake --preset release
 	cmake --build --preset release
 	@scripts/demo.sh $(RELEASE)
+
+quick:
+	@$(SETUP) build demo test
+	cmake --preset release
+	cmake --build --preset release
+	@$(MAKE) --no-print-directory check-format
+	$(MPI_ENV); ctest --preset quick
 
 # The ci preset comes last: it is the one that runs all tests, so the last lines are the whole result.
 check:

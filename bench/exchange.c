@@ -7,7 +7,7 @@
  * exchanges' threads. A negative delay would be an unsound fact; it ends with status 1.
  */
 #include "clock/ticks.h"
-#include "live/exchanges.h"
+#include "exchange/exchanges.h"
 
 #include <fcntl.h>
 #include <sched.h>

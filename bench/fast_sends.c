@@ -8,11 +8,11 @@
  *
  * The two send each other datagrams in turn; each side reads its clock before it sends and after it has
  * received. These messages are what clocks are fitted to and what is counted. The clock of who asks is made
- * up from the machine's, another one in each trial (clock/simulated.h), so the true time that each message
+ * up from the machine's, another one in each trial (exchange/simulated.h), so the true time that each message
  * took is known, too: the shortest of a trial is what the network needs.
  */
-#include "clock/comparison.h"
-#include "clock/simulated.h"
+#include "baselines/comparison.h"
+#include "exchange/simulated.h"
 #include "clock/ticks.h"
 
 #include <arpa/inet.h>

@@ -1,13 +1,13 @@
 /*
  * What converting a reading of one clock into the time of another costs, by every method of
- * clock/comparison.h and by a linear program of GLPK's, which is what the authors of the accuracy-reporting
- * hull used; on the same exchanges, in the same run, against linear regression.
+ * baselines/comparison.h and by a linear program of GLPK's, which is what the authors of the
+ * accuracy-reporting hull used; on the same exchanges, in the same run, against linear regression.
  *
  *   fits [EXCHANGES...]      default 1000 10000 100000
  */
 #include "clock/clocks.h"
-#include "clock/corridor.h"
-#include "clock/fits.h"
+#include "baselines/corridor.h"
+#include "baselines/fits.h"
 #include "clock_world.h"
 #include "timing.h"
 

@@ -7,8 +7,8 @@
  * several rounds; the medians are printed, and the ratio to the merge of the same round. All three hand
  * each event to the same consumer through the same pointer.
  */
-#include "order/order.h"
-#include "trace/synth.h"
+#include "causality/order.h"
+#include "synth/synth.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -13,6 +13,7 @@
 
 #include "capture/classes.h"
 #include "capture/comms.h"
+#include "capture/counting.h"
 #include "capture/facts.h"
 #include "capture/real.h"
 #include "capture/requests.h"
@@ -98,14 +99,16 @@ static void answer_for_mpi(void)
                                      .comm_world = 0x66,
                                      .proc_null = -2,
                                      .any_source = -1,
+                                     .any_tag = -1,
                                      .undefined = -32766,
                                      .status_bytes = sizeof(struct fake_status),
-                                     .source_offset = offsetof(struct fake_status, source)};
+                                     .source_offset = offsetof(struct fake_status, source),
+                                     .tag_offset = offsetof(struct fake_status, tag)};
 }
 
 /* ---- the parts ---- */
 
-static struct gn_call prepared; /* an entered call, for the parts that are about its end */
+static struct gn_capture_call prepared; /* an entered call, for the parts that are about its end */
 static struct gn_recorder *recorder;
 
 /* Stands where a wrapper stands: the walk begins at its frame. */
@@ -145,7 +148,7 @@ static __attribute__((noinline)) void leave_wrapper(long iterations)
 
 static __attribute__((noinline)) int wrapper(void)
 {
-    struct gn_call call;
+    struct gn_capture_call call;
     call.binding = GN_C;
     if (!gn_enter(&call, A_CALL, GN_CALLER, GN_FRAME))
         return 0;
@@ -198,7 +201,7 @@ static void part_show(long iterations)
 
 static void part_stats(long iterations)
 {
-    struct gn_node *node = &recorder->location->nodes[2];
+    struct gn_tag_node *node = &recorder->location->nodes[2];
     for (long i = 0; i < iterations; i++) {
         gn_seq_begin(&node->seq);
         gn_stats_add(&node->time, (uint64_t)i & 1023);
@@ -242,7 +245,8 @@ static void part_request(long iterations)
 /* All that the wrappers of Irecv and Waitall do about the request, but for gn_enter and gn_leave. */
 static void part_receive(long iterations)
 {
-    struct gn_call call = {.recorder = recorder, .node = 2, .binding = GN_C};
+    struct gn_capture_call call = {
+        .recorder = recorder, .node = 2, .binding = GN_C, .traced = recorder->tracer.ring != NULL};
     struct fake_status status = {.source = 1, .count = 8}, *statuses = &status;
     for (long i = 0; i < iterations; i++) {
         gn_handle request = A_REQUEST;
@@ -250,12 +254,16 @@ static void part_receive(long iterations)
         gn_before_waitall(&call, 1, &request, (void **)&statuses);
         gn_after_waitall(&call, statuses);
         gn_settle_requests(&call, 0);
+        if (call.traced) {
+            struct gn_call_span span = gn_span_of(&call);
+            gn_tracer_call(&recorder->tracer, &span);
+        }
     }
 }
 
 static __attribute__((noinline)) void send_wrapper(void)
 {
-    struct gn_call call;
+    struct gn_capture_call call;
     call.binding = GN_C;
     if (!gn_enter(&call, A_CALL, GN_CALLER, GN_FRAME))
         return;
@@ -286,6 +294,32 @@ static void part_traced_call(long iterations)
 static void part_traced_send(long iterations)
 {
     traced(part_send, iterations);
+}
+
+static void part_traced_receive(long iterations)
+{
+    traced(part_receive, iterations);
+}
+
+/* The same, and their numbers. */
+static void numbered(void (*part)(long iterations), long iterations)
+{
+    static struct gn_number_tables *tables;
+    if (!tables && gn_counts_open() == 0)
+        tables = gn_numbers;
+    gn_numbers = tables;
+    traced(part, iterations);
+    gn_numbers = NULL;
+}
+
+static void part_numbered_send(long iterations)
+{
+    numbered(part_send, iterations);
+}
+
+static void part_numbered_receive(long iterations)
+{
+    numbered(part_receive, iterations);
 }
 
 /* Only its record: a call that found nothing, in a row of others. */
@@ -319,6 +353,7 @@ static struct part {
     {.name = "whole call, recorded", .run = part_traced_call},
     {.name = "send: call, size, peer", .run = part_send},
     {.name = "send, recorded", .run = part_traced_send},
+    {.name = "send, recorded with its number", .run = part_numbered_send},
     {.name = "record of a poll", .run = part_traced_poll},
     {.name = "type size, cached", .run = part_type_size},
     {.name = "world rank, cached", .run = part_world_rank},
@@ -326,6 +361,8 @@ static struct part {
     {.name = "message size", .run = part_size},
     {.name = "request: follow, take, drop", .run = part_request},
     {.name = "receive: Irecv to Waitall", .run = part_receive},
+    {.name = "receive, recorded", .run = part_traced_receive},
+    {.name = "receive, recorded with its number", .run = part_numbered_receive},
     {.name = "full unwinding, 12 frames", .run = part_unwind},
 };
 
@@ -374,7 +411,7 @@ static int open_capture(void)
     rings->location_capacity = 1;
     rings->ring_records = RING_RECORDS;
     answer_for_mpi();
-    gn_requests_serial();
+    gn_requests_serial(true);
     if (gn_comms_open() != 0 || gn_requests_open() != 0 || gn_recorder_open(segment, gn_ticks()) != 0)
         return -1;
     prepared.binding = GN_C;
@@ -384,6 +421,8 @@ static int open_capture(void)
     gn_leave(&prepared, 0);
     recorder = prepared.recorder;
     gn_ring_memory = rings;
+    gn_comms_begin(0, 2);
+    gn_comm_define(SUBCOMM, gn_flavour.comm_world, gn_flavour.comm_world);
     return 0;
 }
 

@@ -26,7 +26,7 @@
 #include "analyse/whatif.h"
 #include "base/grow.h"
 #include "cli/history.h"
-#include "clock/fits.h"
+#include "baselines/fits.h"
 #include "kept_exchanges.h"
 #include "trace/reader.h"
 
@@ -314,7 +314,7 @@ static int find_messages(struct messages *m, const struct gn_history *h, struct 
 {
     for (size_t g = 0; g < h->gathering_count; g++) {
         const struct gn_given_part *parts = &h->parts[h->gatherings[g].first_part];
-        const uint32_t count = h->gatherings[g].shape == GN_GATHER_PREFIX ? 0 : h->gatherings[g].part_count;
+        const uint32_t count = h->gatherings[g].shape == GN_SHAPE_PREFIX ? 0 : h->gatherings[g].part_count;
         for (uint32_t i = 0; i < count; i++)
             for (uint32_t j = 0; j < count; j++)
                 add_pair(m, h, &parts[i], &parts[j]);

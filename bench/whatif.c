@@ -10,7 +10,7 @@
 #include "analyse/sweep.h"
 #include "timing.h"
 #include "trace/clock_offsets.h"
-#include "trace/synth.h"
+#include "synth/synth.h"
 
 #include <sched.h>
 #include <stdbool.h>

@@ -4,8 +4,8 @@
  *
  *   window [EVENTS [LOCATIONS [PATTERN]]]      default 1e9 64 stencil2
  */
-#include "order/order.h"
-#include "trace/synth.h"
+#include "causality/order.h"
+#include "synth/synth.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
 """Writes the enumeration of MPI calls and their wrappers from src/event/mpi_api.txt.
 
-    mpi_wrappers.py TABLE calls OUT.h         enum gn_call, names, groups
+    mpi_wrappers.py TABLE calls OUT.h         enum gn_call_id
+    mpi_wrappers.py TABLE table OUT.h         what event/activity says of each of them
+    mpi_wrappers.py TABLE alone OUT.h         names of calls that have no wrapper
     mpi_wrappers.py TABLE wrappers OUT.c      C and Fortran entry points
 
 The wrappers are thin: enter, real call, facts, leave. What facts a call has is written by hand in
-src/capture/classes.c, one function per class; CLASSES below only says which arguments it is given.
+src/capture/classes.c, one function per class; CLASSES below only says which arguments it is given. Those of collectives
+follow from event/collective.h (src/capture/collectives.c).
 """
+import fnmatch
+import re
 import sys
 
 # class: (arguments given before the call; a leading * passes the argument's address, so that it can be replaced,
@@ -19,15 +24,19 @@ CLASSES = {
     "recv": (["*status"], ["source", "comm", "status"]),
     "irecv": ([], ["source", "tag", "comm", "request"]),
     "recv_init": ([], ["source", "tag", "comm", "request"]),
-    "mprobe": ([], ["source", "tag", "comm", "message"]),
+    "psend_init": ([], ["partitions", "count", "datatype", "dest", "tag", "comm", "request"]),
+    "precv_init": ([], ["partitions", "count", "datatype", "source", "tag", "comm", "request"]),
+    "isendrecv": ([], ["sendcount", "sendtype", "dest", "sendtag", "source", "recvtag", "comm", "request"]),
+    "isendrecv_replace": ([], ["count", "datatype", "dest", "sendtag", "source", "recvtag", "comm", "request"]),
+    "mprobe": (["*status"], ["source", "tag", "comm", "message", "status"]),
     "iprobe": ([], ["flag"]),
-    "improbe": ([], ["source", "tag", "comm", "flag", "message"]),
+    "improbe": (["*status"], ["source", "tag", "comm", "flag", "message", "status"]),
     "mrecv": (["message", "*status"], ["status"]),
     "imrecv": (["message"], ["request"]),
     "sendrecv": (["*status"], ["sendcount", "sendtype", "dest", "sendtag", "source", "comm", "status"]),
     "sendrecv_replace": (["*status"], ["count", "datatype", "dest", "sendtag", "source", "comm", "status"]),
-    "start": ([], ["request"]),
-    "startall": ([], ["count", "array_of_requests"]),
+    "start": (["request"], ["request"]),
+    "startall": (["count", "array_of_requests"], ["array_of_requests"]),
     "wait": (["request", "*status"], ["status"]),
     "test": (["request", "*status"], ["flag", "status"]),
     "waitall": (["count", "array_of_requests", "*array_of_statuses"], ["array_of_statuses"]),
@@ -39,19 +48,7 @@ CLASSES = {
     "testsome": (["incount", "array_of_requests", "*array_of_statuses"],
                  ["outcount", "array_of_indices", "array_of_statuses"]),
     "request_free": (["request"], []),
-    "bcast": ([], ["count", "datatype", "root"]),
-    "reduce": ([], ["count", "datatype", "root"]),
-    "local": ([], ["count", "datatype"]),
-    "gather": ([], ["sendbuf", "sendcount", "sendtype", "recvcount", "recvtype", "root"]),
-    "gatherv": ([], ["sendbuf", "sendcount", "sendtype", "recvcounts", "recvtype", "root", "comm"]),
-    "allgather": ([], ["sendbuf", "sendcount", "sendtype", "recvcount", "recvtype"]),
-    "allgatherv": ([], ["sendbuf", "sendcount", "sendtype", "recvcounts", "recvtype", "comm"]),
-    "scatter": ([], ["recvbuf", "recvcount", "recvtype", "root"]),
-    "alltoall": ([], ["sendbuf", "sendcount", "sendtype", "recvcount", "recvtype", "comm"]),
-    "alltoallv": ([], ["sendbuf", "sendcounts", "sendtype", "recvcounts", "recvtype", "comm"]),
-    "alltoallw": ([], ["sendbuf", "sendcounts", "sendtypes", "recvcounts", "recvtypes", "comm"]),
-    "reduce_scatter": ([], ["recvcounts", "datatype", "comm"]),
-    "reduce_scatter_block": ([], ["recvcount", "datatype", "comm"]),
+    "collective": ([], None),
     "neighbor_allgather": ([], ["sendcount", "sendtype"]),
     "neighbor_alltoall": ([], ["sendcount", "sendtype", "comm"]),
     "neighbor_alltoallv": ([], ["sendcounts", "sendtype", "comm"]),
@@ -61,11 +58,13 @@ CLASSES = {
     "rma_fetch": ([], ["result_count", "result_datatype", "target_rank", "win"]),
     "rma_op": ([], ["datatype", "target_rank", "win"]),
     "io": ([], ["count", "datatype"]),
-    "cancel": ([], []),
+    "cancel": (["request"], None),
     "forget": ([], None),
     "comm_new": ([], None),
     "comm_made": ([], None),
     "comm_idup": ([], None),
+    "spawn": ([], ["maxprocs", "root", "comm"]),
+    "spawn_multiple": ([], ["count", "array_of_maxprocs", "root", "comm"]),
     "comm_free": (["comm"], []),
     "win_new": ([], None),
     "win_fence": ([], None),
@@ -74,13 +73,19 @@ CLASSES = {
     "win_free": (["win"], None),
 }
 # Classes that share the function of another, before or after the call.
-BEFORE_AS = {"sendrecv": "recv", "sendrecv_replace": "recv", "test": "wait", "testany": "waitany",
+BEFORE_AS = {"mprobe": "recv", "improbe": "recv", "sendrecv": "recv", "sendrecv_replace": "recv", "test": "wait", "testany": "waitany",
              "testall": "waitall", "waitsome": "waitall", "testsome": "waitall"}
-AFTER_AS = {"neighbor_allgather": "local", "sendrecv_replace": "sendrecv", "testsome": "waitsome", "rma_fetch": "rma_get"}
+AFTER_AS = {"startall": "start", "sendrecv_replace": "sendrecv", "testsome": "waitsome", "rma_fetch": "rma_get",
+            "isendrecv_replace": "isendrecv"}
 # class: what has to be done ahead of the real call whether it is recorded or not, so that a handle that the library gives
 # out again is never taken for what it was before.
 ALWAYS = {
     "forget": "gn_forget_handles();",
+}
+# class: the same, of C's arguments, which it may replace.
+REPLACES = {
+    "spawn": "gn_spawn_through(&spawn, &command, &argv, info, root, comm);",
+    "spawn_multiple": "gn_spawn_all_through(&spawn, count, &array_of_commands, &array_of_argv, array_of_info, root, comm);",
 }
 # class: the same for calls that are not recorded; of those that are, gn_before_X sees to it.
 FORGET = "gn_forget_requests({binding}, {%s}, {%s});"
@@ -98,9 +103,35 @@ UNRECORDED = {
 MADE = {
     "comm_new": "gn_made_comm({binding}, {parent}, {new}, 0);",
     "comm_made": "gn_made_comm({binding}, {parent}, {new}, 0);",
+    "spawn": "gn_made_comm({binding}, {parent}, {new}, 0);",
+    "spawn_multiple": "gn_made_comm({binding}, {parent}, {new}, 0);",
     "comm_idup": "gn_made_comm({binding}, {parent}, {new}, {parent});",
     "win_new": "gn_made_window({binding}, {parent}, {new});",
+    "psend_init": "gn_made_partitioned({comm}, {dest}, {tag}, false);",
+    "precv_init": "gn_made_partitioned({comm}, {source}, {tag}, true);",
+    "persistent": "gn_made_persistent({comm});",
 }
+# What a collective tells, in place of what CLASSES says of the others.
+CONTRIBUTES = "gn_after_collective(&call, {op}, {comm}, {root}, {buffers});"
+# What a call that makes a persistent collective tells, beside its class: it has moved nothing yet.
+PERSISTENT = "gn_after_collective_init(&call, {op}, {comm}, {root}, {buffers}, request);"
+
+# What capture/counting is told of messages: class: (side, arguments that name the peer and the tag) of what the call may
+# send or receive, asked for ahead of it and when it has failed.
+COUNTS = {
+    "send": [("SEND", "dest", "tag")], "isend": [("SEND", "dest", "tag")],
+    "recv": [("RECEIVE", "source", "tag")], "irecv": [("RECEIVE", "source", "tag")],
+    "mprobe": [("RECEIVE", "source", "tag")], "improbe": [("RECEIVE", "source", "tag")],
+    "sendrecv": [("SEND", "dest", "sendtag"), ("RECEIVE", "source", "recvtag")],
+    "sendrecv_replace": [("SEND", "dest", "sendtag"), ("RECEIVE", "source", "recvtag")],
+    "isendrecv": [("SEND", "dest", "sendtag"), ("RECEIVE", "source", "recvtag")],
+    "isendrecv_replace": [("SEND", "dest", "sendtag"), ("RECEIVE", "source", "recvtag")],
+}
+# Classes of which something else is done after a call that has failed.
+FAILED = {"start", "startall"}
+# Classes whose functions after the call know calls that are counted only (call->recorder is NULL); others are not called.
+COUNTED = set(COUNTS) | FAILED | {"send_init", "recv_init", "psend_init", "precv_init", "mrecv", "imrecv", "wait", "test", "waitall", "testall",
+                                       "waitany", "testany", "waitsome", "testsome", "request_free", "comm_free"}
 
 # What a traced call tells: statements ahead of the real call, after success, and after it whatever its result, which are
 # made first: the end of a collective stands in the call's own record. {buffers} is a struct gn_buffers of those arguments that say something about its data.
@@ -114,6 +145,8 @@ TRACES = {
                  ["gn_traced_made_comm(&call, {parent}, {new}, 0);"],
                  "gn_traced_end(&call, GN_COLLECTIVE_CREATE_HANDLE, {parent}, GN_NO_ROOT, NULL);"),
     "comm_made": (None, ["gn_traced_made_comm(&call, {parent}, {new}, 0);"], None),
+    "spawn": (None, ["gn_traced_made_comm(&call, {parent}, {new}, 0);"], None),
+    "spawn_multiple": (None, ["gn_traced_made_comm(&call, {parent}, {new}, 0);"], None),
     "comm_idup": (None, ["gn_traced_made_comm(&call, {parent}, {new}, {parent});"], None),
     "win_new": ("gn_traced_win_begin(&call, GN_COLLECTIVE_CREATE_HANDLE, GN_NONE);",
                 [], "gn_traced_made_window(&call, {parent}, {new}, result);"),
@@ -125,6 +158,15 @@ TRACES = {
     "rma": (None, ["gn_traced_rma(&call, GN_EVENT_RMA_{rma}, {target_rank}, {win}, {request});"], None),
     "io": (None, ["gn_traced_io(&call, {request});"], None),
 }
+# What a call's class, or its name, says of it besides (event/activity.h).
+WAITS = {"recv", "mprobe", "iprobe", "improbe", "mrecv", "sendrecv", "sendrecv_replace", "wait", "test", "waitall", "testall",
+         "waitany", "testany", "waitsome", "testsome", "win_fence"}
+WAITS_TOO = {"Probe", "Ssend", "Finalize"}
+STARTS = {"isend", "irecv", "imrecv", "isendrecv", "isendrecv_replace", "send_init", "recv_init", "psend_init", "precv_init",
+          "start", "startall", "comm_idup"}
+MODES = {"SYNCHRONOUS": {"Ssend", "Issend", "Ssend_init"}, "BUFFERED": {"Bsend", "Ibsend", "Bsend_init"}}
+# Keys of TRACES whose calls are instances on a communicator, the same ones on all its ranks.
+INSTANCES = {"collective", "icollective", "comm_new"}
 # Names of the handle that a new one comes from, and of where the new one is put.
 PARENTS = ["comm", "old_comm", "comm_old", "local_comm", "intercomm"]
 NEW = ["newcomm", "new_comm", "comm_cart", "comm_graph", "comm_dist_graph", "newintercomm", "intercomm", "win"]
@@ -137,22 +179,54 @@ BUFFERS = {
     "sendtype": ["sendtype", "datatype", "recvtype"], "recvtype": ["recvtype", "datatype", "sendtype"],
     "sendtypes": ["sendtypes"], "recvtypes": ["recvtypes"],
 }
-C_TYPES = {"P": "void *", "S": "void *", "I": "int ", "L": "int64_t ", "H": "gn_handle "}
+# A and B stand for what C:counts is in a call's usual and in its large form.
+C_TYPES = {"P": "void *", "S": "void *", "I": "int ", "L": "int64_t ", "H": "gn_handle ", "A": "void *", "B": "void *"}
+COUNT_KINDS = {"usual": {"N": "I", "C": "A"}, "large": {"N": "L", "C": "B"}}
 F2C = {"win": "win"} | {name: "comm" for name in PARENTS}  # every other handle that is looked at is a datatype
 
 
-def read_table(path):
-    calls = []
+def with_counts(arguments, form):
+    return [[COUNT_KINDS[form].get(kind, kind), name] for kind, name in arguments]
+
+
+def is_persistent(call):
+    """Whether it makes a persistent collective."""
+    return call[1] == "collective" and bool(re.search("_init(_c)?$", call[0]))
+
+
+def forms_of(calls):
+    """The forms of the calls that MPI 4 has made by rule: see the table."""
+    persistent = []
+    for name, group, klass, arguments in calls:
+        if group == "collective" and not (name[0] == "I" and name[1].islower()):
+            arguments = arguments + [["H", "info"], ["P", "request"]]
+            persistent.append((name + "_init", group, klass, arguments))
+            persistent.append(("MPIX_" + name + "_init", group, klass, with_counts(arguments, "usual")))
+    return persistent + [(name + "_c", group, klass, with_counts(arguments, "large"))
+                         for name, group, klass, arguments in calls + persistent
+                         if any(kind in "NC" for kind, _ in arguments)]
+
+
+def read_lines(path):
+    """Calls of MPI 3.1, the others, and what is left alone."""
+    old, new, alone = [], [], []
+    calls = old
     for number, line in enumerate(open(path), 1):
         words = line.split("#")[0].split()
         if not words:
             continue
+        if words[0] == "beyond":
+            calls = new
+            continue
+        if words[0] == "alone":
+            alone += words[1:]
+            continue
         name, group, klass, arguments = words[0], words[1], words[2], [w.split(":") for w in words[3:]]
-        where = f"{path}:{number}: MPI_{name}"
+        where = f"{path}:{number}: {name}"
         if klass != "hand" and klass not in CLASSES:
             sys.exit(f"{where}: unknown class {klass}")
         for argument in arguments:
-            if len(argument) != 2 or argument[0] not in C_TYPES:
+            if len(argument) != 2 or argument[0] not in "PSILHNC":
                 sys.exit(f"{where}: bad argument {':'.join(argument)}")
         if klass != "hand":
             before, after = CLASSES[klass]
@@ -160,49 +234,125 @@ def read_table(path):
                 if wanted.lstrip("*") not in [a[1] for a in arguments]:
                     sys.exit(f"{where}: class {klass} needs an argument {wanted}")
         calls.append((name, group, klass, arguments))
-    return calls
+    return old, new, alone
 
 
-def write_calls(calls, out):
-    groups = []
-    for call in calls:
-        if call[1] not in groups:
-            groups.append(call[1])
+def read_table(path):
+    """Calls of MPI 3.1, all calls, and what is left alone."""
+    old, new, alone = read_lines(path)
+    new += forms_of(old + new)
+    for call in old + new:
+        if any(fnmatch.fnmatchcase(call[0], pattern) for pattern in alone):
+            sys.exit(f"{path}: {call[0]} is recorded and left alone")
+    usual = [[(name, group, klass, with_counts(arguments, "usual")) for name, group, klass, arguments in calls]
+             for calls in (old, new)]
+    return usual[0], usual[0] + usual[1], alone
+
+
+def spelled(name):
+    return name if name.startswith("MPIX_") else "MPI_" + name
+
+
+def operation(name):
+    """What MPI_Iallreduce, MPIX_Allreduce_init and MPI_Allreduce_init_c have in common: Allreduce."""
+    name = re.sub("_c$", "", name)
+    name = re.sub("_init$", "", name.removeprefix("MPIX_"))
+    return name[1:] if name[0] == "I" and name[1].islower() else name
+
+
+def write_calls(old, calls, out):
     out.write("/* Written by scripts/mpi_wrappers.py from event/mpi_api.txt. */\n")
     out.write("#ifndef GNOMON_CALLS_H\n#define GNOMON_CALLS_H\n\n")
     out.write("enum gn_call_id {\n")
     for name, *_ in calls:
         out.write(f"    GN_CALL_{name.upper()},\n")
-    out.write("    GN_CALL_COUNT\n};\n\n")
-    out.write("static const char *const gn_call_names[] __attribute__((unused)) = {\n")
-    for name, *_ in calls:
-        out.write(f'    "MPI_{name}",\n')
-    out.write("};\n\nstatic const char *const gn_call_groups[] __attribute__((unused)) = {\n")
-    for _, group, *_ in calls:
-        out.write(f'    "{group}",\n')
-    out.write("};\n\n#endif\n")
+    out.write(f"    GN_CALL_COUNT,\n    GN_CALLS_OF_MPI_3 = {len(old)} /* the first ones */\n}};\n\n#endif\n")
+
+
+def op_of(call):
+    """The collective operation that a call is, or starts: its name in GN_COLLECTIVES."""
+    if trace_of(call) in ("collective", "icollective"):
+        return operation(call[0]).upper()
+    return {"comm_new": "CREATE_HANDLE", "comm_free": "DESTROY_HANDLE"}.get(call[2], "UNKNOWN")
+
+
+def traits_of(call):
+    """Bits of enum gn_trait: see event/activity.h."""
+    name, klass = re.sub("_c$", "", call[0]), call[2]
+    kind = trace_of(call)
+    traits = []
+    if klass in WAITS or name in WAITS_TOO or (kind == "neighbours" and name.startswith("Neighbor_")):
+        traits.append("WAITS")
+    if klass in STARTS or is_persistent(call) or kind == "icollective" or name.startswith("Ineighbor_"):
+        traits.append("STARTS")
+    traits += [trait for trait, names in MODES.items() if name in names]
+    return " | ".join("GN_TRAIT_" + trait for trait in traits) or "0"
+
+
+def write_table(calls, out):
+    out.write("/* Written by scripts/mpi_wrappers.py from event/mpi_api.txt. */\n")
+    for call in calls:
+        out.write(f'CALL("{spelled(call[0])}", "{call[1]}", {op_of(call)}, {traits_of(call)}),\n')
+
+
+def write_alone(alone, out):
+    out.write("/* Written by scripts/mpi_wrappers.py from event/mpi_api.txt: patterns of fnmatch(3). */\n")
+    out.write("static const char *const gn_calls_left_alone[] = {\n")
+    for name in alone:
+        out.write(f'    "{spelled(name)}",\n')
+    out.write("};\n")
 
 
 def c_argument(kind, name):
+    if kind in "AB":
+        return f"gn_counts({name}, {'true' if kind == 'B' else 'false'})"
     return name
 
 
 def fortran_argument(kind, name):
     if kind == "I":
         return f"*(int *){name}"
+    if kind == "L":
+        return f"*(int64_t *){name}"
+    if kind == "A":
+        return c_argument(kind, name)
     if kind == "H":
         return f"gn_f2c_{F2C.get(name, 'type')}(*(int *){name})"
     return name
 
 
+def parent_of(call):
+    """The argument that a new handle comes from, or None."""
+    kinds = {n: k for k, n in call[3]}
+    makes = any(kinds.get(n) == "P" for n in NEW)
+    return next((n for n in PARENTS if kinds.get(n) == "H"), None) if makes else None
+
+
 def trace_of(call):
     """Key into TRACES, or None."""
     name, group, klass, arguments = call
+    if is_persistent(call):
+        return None
     if "eighbor_" in name:
         return "neighbours"
-    if group == "collective" and name != "Probe":
+    if group == "collective":
         return "icollective" if name[0] == "I" and name[1].islower() else "collective"
     return "rma" if klass.startswith("rma") else klass if klass in TRACES else None
+
+
+def asked_of(call, binding):
+    """What the call asks of whom, for struct gn_asked: the statement, or None."""
+    kinds = {n: k for k, n in call[3]}
+    for peer, asks in (("dest", "TO"), ("source", "FROM"), ("target_rank", "TO"), ("root", "ROOT")):
+        if kinds.get(peer) != "I":
+            continue
+        tag = next((n for n in ("tag", "sendtag") if n in kinds and asks != "ROOT"), None)
+        plain = lambda n: n if binding == "GN_C" else f"*(int *){n}"
+        comm = plain("comm") if kinds.get("comm") == "H" else "0"
+        if binding != "GN_C" and comm != "0":
+            comm = f"(gn_handle)(uint32_t){comm}"
+        return f"gn_record_asked(&call, GN_ASKS_{asks}, {plain(peer)}, {plain(tag) if tag else '-1'}, {comm});"
+    return None
 
 
 def words_of(call, binding):
@@ -211,7 +361,9 @@ def words_of(call, binding):
     convert = c_argument if binding == "GN_C" else fortran_argument
     kinds = {n: k for k, n in arguments}
     words = {n: convert(k, n) for n, k in kinds.items()}
-    operation = name[1:] if name[0] == "I" and name[1].islower() else name
+    parent = parent_of(call)
+    if binding != "GN_C" and parent:
+        words[parent] = f"gn_f2c_comm(given_{parent})"
     fields = []
     for field, names in BUFFERS.items():
         found = next((n for n in names if n in kinds), None)
@@ -221,10 +373,10 @@ def words_of(call, binding):
             fields.append(f".{field} = {words[found]}")
     words |= {
         "binding": binding,
-        "op": f"GN_COLLECTIVE_{operation.upper()}",
+        "op": "GN_COLLECTIVE_" + ("UNKNOWN" if "eighbor_" in name else operation(name).upper()),
         "root": words.get("root", "GN_NO_ROOT"),
         "request": words.get("request", "NULL"),
-        "rma": RMA.get(name, "ATOMIC"),
+        "rma": RMA.get(operation(name), "ATOMIC"),
         "parent": next((words[n] for n in PARENTS if kinds.get(n) == "H"), "0"),
         "new": next((n for n in NEW if kinds.get(n) == "P"), "NULL"),
         "buffers": f"&(struct gn_buffers){{{', '.join(fields) or '0'}}}",
@@ -241,9 +393,15 @@ def body(call, binding):
     trace_before, trace_after, trace_end = TRACES.get(trace_of(call), (None, [], None))
     words = words_of(call, binding)
     lines = []
+    asked = asked_of(call, binding)
+    if asked:
+        lines.append(f"    {asked}")
     if before:
         given = ["&" + a[1:] if a[0] == "*" else convert(kinds[a], a) for a in before]
         lines.append(f"    gn_before_{BEFORE_AS.get(klass, klass)}({', '.join(['&call'] + given)});")
+    for side, peer, tag in COUNTS.get(klass, []):
+        lines.append(f"    call.inside[GN_NUMBER_{side}] = 0;\n    if (gn_counts_threads)\n        "
+                     f"gn_counts_begin(&call, GN_NUMBER_{side}, {words[peer]}, {words[tag]}, {words['comm']});")
     if trace_before:
         lines.append(f"    if (call.traced)\n        {trace_before.format(**words)}")
     lines.append("REAL")
@@ -251,14 +409,30 @@ def body(call, binding):
     # a callback inside the call may have forked: then this is a child, which has no segment
     lines.append(f"    if (gn_is_closed())\n        return{'' if fortran else ' result'};")
     if after is not None:
-        given = [convert(kinds[a], a) for a in after]
-        lines.append(f"    if (result == 0)\n        gn_after_{AFTER_AS.get(klass, klass)}({', '.join(['&call'] + given)});")
+        given = [words[a] if kinds[a] == "H" else convert(kinds[a], a) for a in after]
+        only = "" if klass in COUNTED else " && call.recorder"
+        lines.append(f"    if (result == 0{only})\n        gn_after_{AFTER_AS.get(klass, klass)}({', '.join(['&call'] + given)});")
+    if klass == "collective":
+        lines.append(f"    if (result == 0 && call.recorder)\n        {CONTRIBUTES.format(**words)}")
+    if is_persistent(call):
+        lines.append(f"    if (result == 0)\n        {PERSISTENT.format(**words)}")
+    for side, peer, tag in COUNTS.get(klass, []):
+        lines.append(f"    if (result != 0)\n        "
+                     f"gn_counts_failed(&call, GN_NUMBER_{side}, {words[peer]}, {words[tag]}, {words['comm']});")
+    if klass in FAILED:
+        lines.append("    if (result != 0)\n        gn_failed_start(&call);")
+    if trace_of(call) in INSTANCES:
+        comm = words["parent" if klass == "comm_new" else "comm"]
+        number = f"gn_counts_comm(&call, {comm})"
+        if trace_of(call) in ("collective", "comm_new"):  # their begin has asked
+            number = f"call.traced ? call.collective_comm : {number}"
+        lines.append(f"    gn_counted_collective(&call, {number}, result);")
     if trace_end:
         lines.append(f"    if (call.traced)\n        {trace_end.format(**words)}")
     if trace_after:
         statements = "\n        ".join(s.format(**words) for s in trace_after)
         lines.append(f"    if (call.traced && result == 0) {{\n        {statements}\n    }}")
-    if klass in MADE:
+    if klass in MADE and klass in TRACES:
         lines.append(f"    if (!call.traced && result == 0)\n        {MADE[klass].format(**words)}")
     lines.append("    gn_leave(&call, result);")
     return lines
@@ -267,20 +441,30 @@ def body(call, binding):
 def housekeeping(call, binding):
     """Statements ahead of all calls, and ahead of and after calls that are not recorded; empty if there are none."""
     words = words_of(call, binding)
-    return [table[call[2]].format(**words) if call[2] in table else "" for table in (ALWAYS, UNRECORDED, MADE)]
+    klass = "persistent" if is_persistent(call) else call[2]
+    return [table[klass].format(**words) if klass in table else "" for table in (ALWAYS, UNRECORDED, MADE)]
 
 
-def write_c(call, out):
+def own_name(symbol, is_new):
+    """Of an entry point; the new ones get their symbol from a macro (capture/classes.h)."""
+    return "gn_new_" + symbol if is_new else symbol
+
+
+def write_c(call, is_new, out):
     name, _, klass, arguments = call
     parameters = ", ".join(C_TYPES[k] + n for k, n in arguments) or "void"
     types = ", ".join(C_TYPES[k].strip() for k, _ in arguments) or "void"
     passed = ", ".join(n for _, n in arguments)
     real = f"((int (*)({types}))gn_real(GN_C, GN_CALL_{name.upper()}))({passed})"
-    out.write(f"GN_EXPORT int MPI_{name}({parameters})\n{{\n    struct gn_call call;\n    call.binding = GN_C;\n")
+    symbol = own_name(spelled(name), is_new)
+    out.write(f"GN_EXPORT int {symbol}({parameters})\n{{\n    struct gn_capture_call call;\n    call.binding = GN_C;\n")
     always, unrecorded, made = housekeeping(call, "GN_C")
     if always:
         out.write(f"    {always}\n")
-    out.write(f"    if (!gn_enter(&call, GN_CALL_{name.upper()}, GN_CALLER, GN_FRAME)) {{\n")
+    if klass in REPLACES:
+        out.write(f"    struct gn_spawn spawn;\n    {REPLACES[klass]}\n")
+    out.write(f"    if (!gn_enter(&call, GN_CALL_{name.upper()}, GN_CALLER, GN_FRAME) &&\n"
+              f"        !gn_enter_unrecorded(&call, GN_CALL_{name.upper()}, GN_CALLER, GN_FRAME)) {{\n")
     if unrecorded:
         out.write(f"        {unrecorded}\n")
     if made:
@@ -289,54 +473,79 @@ def write_c(call, out):
         out.write(f"        return {real};\n    }}\n")
     for line in body(call, "GN_C"):
         out.write(line.replace("REAL", f"    int result = {real};") + "\n")
-    out.write("    return result;\n}\n\n")
+    out.write("    return result;\n}\n")
+    out.write(f"GN_NEW({spelled(name)});\n\n" if is_new else "\n")
 
 
-def write_fortran(call, symbol, binding, out):
+def write_fortran(call, spelling, binding, is_new, out):
     name, _, klass, arguments = call
     names = [n for _, n in arguments] + ["ierror"]
     hidden = [f"hidden_{n}" for k, n in arguments if k == "S"]
     parameters = ", ".join(["void *" + n for n in names] + ["size_t " + n for n in hidden])
     types = ", ".join(["void *"] * len(names) + ["size_t"] * len(hidden))
     real = f"((void (*)({types}))gn_real({binding}, GN_CALL_{name.upper()}))({', '.join(names + hidden)})"
-    out.write(f"GN_EXPORT void {symbol}({parameters})\n{{\n    struct gn_call call;\n    call.binding = {binding};\n")
+    symbol = own_name(spelling, is_new)
+    out.write(f"GN_EXPORT void {symbol}({parameters})\n{{\n    struct gn_capture_call call;\n    call.binding = {binding};\n")
+    # mpi_f08 lets a program leave it out, which is a null pointer; whether the call has failed is asked all the same
+    out.write("    int own_error = 0;\n    if (!ierror)\n        ierror = &own_error;\n")
+    if is_new:  # the library may not have it, and then nobody else says so
+        out.write("    *(int *)ierror = GN_NO_SUCH_CALL;\n")
+    parent = parent_of(call)
+    if parent:  # one variable may be that of the old handle and of the new one
+        out.write(f"    int given_{parent} = *(int *){parent};\n")
     always, unrecorded, made = housekeeping(call, binding)
     if always:
         out.write(f"    if (gn_flavour.direct[{binding}])\n        {always}\n")
     out.write(f"    if (!gn_flavour.direct[{binding}] ||\n        "
-              f"!gn_enter(&call, GN_CALL_{name.upper()}, GN_CALLER, GN_FRAME)) {{\n")
+              f"(!gn_enter(&call, GN_CALL_{name.upper()}, GN_CALLER, GN_FRAME) &&\n         "
+              f"!gn_enter_unrecorded(&call, GN_CALL_{name.upper()}, GN_CALLER, GN_FRAME))) {{\n")
     if unrecorded:
         out.write(f"        if (gn_flavour.direct[{binding}])\n            {unrecorded}\n")
     out.write(f"        {real};\n")
     if made:
-        out.write(f"        if (gn_flavour.direct[{binding}] && !(ierror && *(int *)ierror))\n            {made}\n")
+        out.write(f"        if (gn_flavour.direct[{binding}] && *(int *)ierror == 0)\n            {made}\n")
     out.write("        return;\n    }\n")
     for line in body(call, binding):
-        out.write(line.replace("REAL", f"    {real};\n    int result = ierror ? *(int *)ierror : 0;") + "\n")
+        out.write(line.replace("REAL", f"    {real};\n    int result = *(int *)ierror;") + "\n")
     out.write("}\n")
+    if is_new:
+        out.write(f"GN_NEW({spelling});\n")
 
 
-def write_wrappers(calls, out):
+def write_wrappers(old, calls, out):
     out.write("/* Written by scripts/mpi_wrappers.py from event/mpi_api.txt. */\n")
-    out.write('#include "capture/classes.h"\n#include "capture/real.h"\n#include "capture/traced.h"\n\n')
+    out.write('#include "capture/classes.h"\n#include "capture/counting.h"\n#include "capture/real.h"\n#include "capture/spawn.h"\n#include "capture/traced.h"\n\n')
     for call in calls:
         if call[2] == "hand":
             continue
-        write_c(call, out)
-        lower = "mpi_" + call[0].lower()
-        write_fortran(call, lower + "_", "GN_F77", out)
+        is_new = call not in old
+        write_c(call, is_new, out)
+        if call[0].endswith("_c"):
+            continue
+        lower = spelled(call[0]).lower()
+        write_fortran(call, lower + "_", "GN_F77", is_new, out)
         for alias in (lower, lower + "__", lower.upper()):
-            out.write(f"GN_ALIAS({alias}, {lower}_);\n")
-        write_fortran(call, lower + "_f08_", "GN_F08", out)
+            if is_new:
+                out.write(f"GN_NEW_ALIAS({alias}, {lower}_);\n")
+            else:
+                out.write(f"GN_ALIAS({alias}, {lower}_);\n")
+        write_fortran(call, lower + "_f08_", "GN_F08", is_new, out)
         out.write("\n")
 
 
 def main():
-    if len(sys.argv) != 4 or sys.argv[2] not in ("calls", "wrappers"):
+    if len(sys.argv) != 4 or sys.argv[2] not in ("calls", "table", "alone", "wrappers"):
         sys.exit(__doc__)
-    calls = read_table(sys.argv[1])
+    old, calls, alone = read_table(sys.argv[1])
     with open(sys.argv[3], "w") as out:
-        (write_calls if sys.argv[2] == "calls" else write_wrappers)(calls, out)
+        if sys.argv[2] == "calls":
+            write_calls(old, calls, out)
+        elif sys.argv[2] == "table":
+            write_table(calls, out)
+        elif sys.argv[2] == "alone":
+            write_alone(alone, out)
+        else:
+            write_wrappers(old, calls, out)
 
 
 if __name__ == "__main__":

@@ -100,10 +100,8 @@ static double now_s(void)
 
 static int run_pass(struct bench *bench, int pass, struct gn_error *err)
 {
-    const struct gn_replay_settings settings = {.latency = &bench->latency,
-                                                .gamma_loss = UINT64_MAX / 100,
-                                                .believed_ticks = INT64_MAX,
-                                                .measure = pass == 0};
+    const struct gn_replay_settings settings = {
+        .latency = &bench->latency, .gamma_loss = UINT64_MAX / 100, .measure = pass == 0};
     return gn_replay_forward(bench->replay, &settings, NULL, pass == 0 ? &bench->before : &bench->after, err);
 }
 

@@ -25,21 +25,9 @@ static const char *caller_name(const struct gn_definitions *d, uint32_t path)
     return parent ? region_name(d, parent->region) : "";
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static void place(const struct gn_definitions *d, uint32_t file, uint32_t line, char *text, size_t size)
 {
-    const char *name = base_name(gn_string(d, file));
-    text[0] = '\0';
-    if (name[0] && line)
-        snprintf(text, size, "%s:%u", name, line);
-    else if (name[0])
-        snprintf(text, size, "%s", name);
-    gn_printable(text);
+    gn_place_text(text, size, gn_string(d, file), (long)line);
 }
 
 void gn_path_place(const struct gn_definitions *d, uint32_t path, char *text, size_t size)
@@ -86,7 +74,7 @@ void gn_activity_text(const struct gn_history *history, uint32_t activity, char 
 /* 'file.c:85', with or without folders. */
 static bool is_place(const char *where, const char *name)
 {
-    return where[0] && strcmp(where, base_name(name)) == 0;
+    return where[0] && strcmp(where, gn_base_name(name)) == 0;
 }
 
 /* On the call path, outermost first: any function that it goes through. */

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* Parts of a gathering that may have been the last, for any of its members. */
 struct gn_last_parts {
@@ -65,14 +64,15 @@ static bool is_before(const struct gn_history *h, uint32_t a, uint32_t b)
 /* ---- gatherings ---- */
 
 /* Whether what the part gave was for the member. Of intercommunicators, which are vague, no more is told. */
-static bool is_for(const struct gn_history *h, const struct gn_gathering *g, uint32_t part, uint32_t member)
+static bool is_for(const struct gn_history *h, const struct gn_history_gathering *g, uint32_t part,
+                   uint32_t member)
 {
     const struct gn_given_part *p = &h->parts[part];
     if (!p->gives || p->call == GN_NONE)
         return false;
-    if (g->shape == GN_GATHER_FROM_ROOT)
+    if (g->shape == GN_SHAPE_ONE_TO_ALL)
         return g->root == GN_NONE || part == g->root;
-    return g->shape != GN_GATHER_PREFIX || p->member < member;
+    return g->shape != GN_SHAPE_PREFIX || p->member < member;
 }
 
 /* ---- the last ones ---- */
@@ -125,7 +125,7 @@ static void keep_last(struct gn_givers *s, size_t from)
 
 static int collect_parts(struct gn_givers *s, uint32_t gathering, uint32_t member)
 {
-    const struct gn_gathering *g = &s->history->gatherings[gathering];
+    const struct gn_history_gathering *g = &s->history->gatherings[gathering];
     for (uint32_t i = g->first_part; i < g->first_part + g->part_count; i++) {
         if (!is_for(s->history, g, i, member))
             continue;
@@ -175,9 +175,9 @@ static int add_parts(struct gn_givers *s, uint32_t waiter, const struct gn_take 
 
 static int add_gathering(struct gn_givers *s, uint32_t waiter, const struct gn_take *take)
 {
-    const struct gn_gathering *g = &s->history->gatherings[take->from];
+    const struct gn_history_gathering *g = &s->history->gatherings[take->from];
     struct gn_last_parts *last = &s->last[take->from];
-    const bool is_kept = g->shape != GN_GATHER_PREFIX;
+    const bool is_kept = g->shape != GN_SHAPE_PREFIX;
     const size_t first = s->part_count;
     const uint32_t member = take->member == GN_NONE ? GN_NONE : s->history->parts[take->member].member;
     int code = 0;
@@ -196,12 +196,12 @@ static int add_gathering(struct gn_givers *s, uint32_t waiter, const struct gn_t
     return code;
 }
 
-/* A send that is not synchronous by what it is called may have been over without its receiver. */
+/* A send that is not synchronous by what it is may have been over without its receiver. */
 static bool is_synchronous(const struct gn_history *h, uint32_t call)
 {
-    const uint32_t region = h->calls[call].region;
-    return region < h->definitions->region_count &&
-           strcasecmp(gn_string(h->definitions, h->definitions->regions[region].name), "MPI_Ssend") == 0;
+    const uint32_t activity = gn_region_activity(h->definitions, h->calls[call].region);
+    const unsigned traits = gn_activity_def(activity)->traits;
+    return traits & GN_TRAIT_SYNCHRONOUS && !(traits & GN_TRAIT_STARTS);
 }
 
 static int add_take(struct gn_givers *s, uint32_t waiter, const struct gn_take *take)

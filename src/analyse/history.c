@@ -1,6 +1,6 @@
 #include "analyse/history_inside.h"
 
-#include "order/arrival.h"
+#include "causality/arrival.h"
 
 #include <stdlib.h>
 
@@ -48,7 +48,8 @@ static int open_make(struct gn_history_make *m, struct gn_error *err)
         m->places[l].part = m->places[l].window_part = m->places[l].call = GN_NONE;
         h->unbounded += !m->settings->bounds[l];
     }
-    return gn_order_open(&m->order, m->d, NULL, &sink, err);
+    const struct gn_order_settings settings = {.in_time = true}; /* see carry */
+    return gn_order_open(&m->order, m->d, &settings, &sink, err);
 }
 
 static void close_make(struct gn_history_make *m)

@@ -90,15 +90,14 @@ struct gn_take {
     double room_ns;  /* the call was left at most so long after it was given: ≥ 0 */
 };
 
-/* Instance of a collective. Who gives to whom: order/instances.h. */
-enum gn_gathering_shape { GN_GATHER_ALL, GN_GATHER_FROM_ROOT, GN_GATHER_TO_ROOT, GN_GATHER_PREFIX };
-struct gn_gathering {
-    uint32_t comm; /* or window */
-    uint8_t op, shape;
-    bool is_whole;   /* every member takes part, gives and gets: nobody is left before all have come */
-    bool is_vague;   /* MPI does not say that it synchronises; only its times do not speak against it */
-    bool is_partial; /* vague, and some may have waited for some of the others only */
-    uint32_t root;   /* part index within parts; GN_NONE */
+/* Instance of a collective. Who gives to whom: event/collective.h. */
+struct gn_history_gathering {
+    uint32_t comm;     /* or window */
+    uint8_t op, shape; /* shape: enum gn_shape */
+    bool is_whole;     /* every member takes part, gives and gets: nobody is left before all have come */
+    bool is_vague;     /* MPI does not say that it synchronises; only its times do not speak against it */
+    bool is_partial;   /* vague, and some may have waited for some of the others only */
+    uint32_t root;     /* part index within parts; GN_NONE */
     uint32_t first_part, part_count; /* in gn_history.parts, by rank */
     struct gn_interval last;         /* when the last one that gives came: of the givers' enters */
 };
@@ -138,7 +137,7 @@ struct gn_history {
     uint32_t *steps; /* [step_count] call << 1 | 1 when it is left, in causal order */
     struct gn_piece *pieces;
     struct gn_take *takes; /* [take_count] by call */
-    struct gn_gathering *gatherings;
+    struct gn_history_gathering *gatherings;
     struct gn_given_part *parts;      /* [part_count] by gathering, then by member */
     uint32_t *part_order;             /* [part_count] indices of parts by call */
     struct gn_track *tracks;          /* [location_count], with has_tracks */

@@ -81,7 +81,7 @@ static void note_giver(const struct gn_history_make *m, struct last *last, uint3
 }
 
 /* From a moment to when the last one gave, at least. */
-static double until_last(const struct gn_history_make *m, const struct gn_gathering *g,
+static double until_last(const struct gn_history_make *m, const struct gn_history_gathering *g,
                          const struct last *last, const struct moment *from)
 {
     const double least_ns = minus(g->last.lo_ns, from->at.hi_ns);
@@ -93,7 +93,7 @@ static double until_last(const struct gn_history_make *m, const struct gn_gather
     return fmax(least_ns, near_ns + gn_at_least_0(minus(g->last.lo_ns, there.at.hi_ns)));
 }
 
-static struct gn_apart apart_from_last(const struct gn_history_make *m, const struct gn_gathering *g,
+static struct gn_apart apart_from_last(const struct gn_history_make *m, const struct gn_history_gathering *g,
                                        const struct last *last, uint32_t call)
 {
     const struct moment own = entered(m->h, m->h->calls[call].waits_from), end = left(m->h, call);
@@ -112,7 +112,7 @@ static struct gn_apart apart_from_last(const struct gn_history_make *m, const st
 
 /* Bounds that contradict each other may say of each part that another one was later: then nothing is known.
  */
-static void keep_a_last(struct gn_history *h, const struct gn_gathering *g)
+static void keep_a_last(struct gn_history *h, const struct gn_history_gathering *g)
 {
     const uint32_t end = g->first_part + g->part_count;
     bool any = false;
@@ -125,7 +125,7 @@ static void keep_a_last(struct gn_history *h, const struct gn_gathering *g)
 }
 
 /* take_of: of each part, its number + 1. */
-static void look_at(struct gn_history_make *m, const struct gn_gathering *g, struct last *last,
+static void look_at(struct gn_history_make *m, const struct gn_history_gathering *g, struct last *last,
                     const uint32_t *take_of, struct gn_apart *apart)
 {
     struct gn_history *h = m->h;
@@ -140,7 +140,7 @@ static void look_at(struct gn_history_make *m, const struct gn_gathering *g, str
         const double least_ns = until_last(m, g, last, &own);
         h->parts[i].extra_ns = gn_at_least_0(least_ns);
         h->parts[i].is_tight = least_ns <= 0;
-        if (take_of[i] && g->shape != GN_GATHER_PREFIX)
+        if (take_of[i] && g->shape != GN_SHAPE_PREFIX)
             apart[take_of[i] - 1] = apart_from_last(m, g, last, h->takes[take_of[i] - 1].call);
     }
     keep_a_last(h, g);
@@ -173,7 +173,7 @@ static struct gn_interval *give_prefixes(const struct gn_history *h)
     for (size_t g = 0; g < h->gathering_count && below; g++) {
         struct gn_interval last = {INT64_MIN, INT64_MIN};
         for (uint32_t i = h->gatherings[g].first_part;
-             h->gatherings[g].shape == GN_GATHER_PREFIX &&
+             h->gatherings[g].shape == GN_SHAPE_PREFIX &&
              i < h->gatherings[g].first_part + h->gatherings[g].part_count;
              i++) {
             const struct gn_interval enter = h->calls[h->parts[i].call].enter;
@@ -194,7 +194,7 @@ static int give(struct gn_history *h)
         struct gn_take *take = &h->takes[t];
         if (take->kind != GN_TAKE_GATHERING)
             take->given = h->calls[take->from].enter;
-        else if (h->gatherings[take->from].shape == GN_GATHER_PREFIX)
+        else if (h->gatherings[take->from].shape == GN_SHAPE_PREFIX)
             take->given = below[take->member];
         else
             take->given = h->gatherings[take->from].last;

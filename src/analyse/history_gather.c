@@ -1,48 +1,14 @@
 /*
- * Parts of collectives become instances: the n-th collective that each process begins on a communicator is
- * the same one. Instances that lack a member, or whose members disagree on what it was, are local matters of
- * whoever began them, and counted.
+ * Parts of collectives become instances, as the sort has numbered them. Instances that lack a member, or
+ * whose members disagree on what it was, are local matters of whoever began them, and counted.
  */
 #include "analyse/history_inside.h"
 
 #include <stdlib.h>
 
-struct kind {
-    uint8_t shape;
-    bool sparse, vague;
-};
-
-static struct kind kind_of(uint8_t op)
-{
-    switch (op) {
-    case GN_COLLECTIVE_BCAST:
-    case GN_COLLECTIVE_SCATTER:
-        return (struct kind){.shape = GN_GATHER_FROM_ROOT};
-    case GN_COLLECTIVE_SCATTERV:
-        return (struct kind){.shape = GN_GATHER_FROM_ROOT, .sparse = true};
-    case GN_COLLECTIVE_GATHER:
-    case GN_COLLECTIVE_REDUCE:
-        return (struct kind){.shape = GN_GATHER_TO_ROOT};
-    case GN_COLLECTIVE_GATHERV:
-        return (struct kind){.shape = GN_GATHER_TO_ROOT, .sparse = true};
-    case GN_COLLECTIVE_SCAN:
-    case GN_COLLECTIVE_EXSCAN:
-        return (struct kind){.shape = GN_GATHER_PREFIX};
-    case GN_COLLECTIVE_ALLGATHERV:
-    case GN_COLLECTIVE_REDUCE_SCATTER:
-        return (struct kind){.shape = GN_GATHER_ALL, .sparse = true};
-    case GN_COLLECTIVE_ALLTOALLV: /* who gave to whom is not recorded */
-    case GN_COLLECTIVE_ALLTOALLW:
-        return (struct kind){.shape = GN_GATHER_ALL, .sparse = true, .vague = true};
-    default:
-        return (struct kind){.shape = GN_GATHER_ALL, .vague = op >= GN_COLLECTIVE_CREATE_HANDLE};
-    }
-}
-
 /* ---- which instance ---- */
 
 struct numbering {
-    struct gn_map counts;    /* (communicator, process) → how many it has begun, + 1 */
     struct gn_map instances; /* (communicator, number) → instance + 1 */
     uint32_t *instance_of;   /* [open_part_count] */
     bool *is_doubted;        /* [gathering_count] it is none: begins are missing, or do not agree */
@@ -63,44 +29,28 @@ static const struct gn_comm_def *comm_of(const struct gn_history_make *m, const 
     return comm < m->d->comm_count && !m->d->comms[comm].is_self ? &m->d->comms[comm] : NULL;
 }
 
-static uint32_t member_of(const struct gn_history_make *m, const struct gn_open_part *part)
-{
-    if (part->is_finalize)
-        return part->process;
-    const struct gn_comm_def *comm = comm_of(m, part);
-    bool second = false;
-    if (!comm)
-        return GN_NONE;
-    uint32_t rank = gn_comm_rank_of(m->d, (uint32_t)(comm - m->d->comms), part->process, &second);
-    return rank == GN_NONE ? GN_NONE : rank + (second ? comm->member_count : 0);
-}
-
 static int number(struct gn_history_make *m, struct numbering *n, uint32_t index)
 {
     struct gn_open_part *part = &m->open_parts[index];
     struct gn_history *h = m->h;
     n->instance_of[index] = GN_NONE;
-    part->member = member_of(m, part);
-    if (!part->is_counted || part->member == GN_NONE)
+    if (part->instance == GN_NONE || (!part->is_finalize && !comm_of(m, part)))
         return 0;
-    const struct gn_key counted = {group_of(part), part->process};
-    const uintptr_t count = (uintptr_t)gn_map_find(&n->counts, counted);
-    gn_map_remove(&n->counts, counted);
-    const struct gn_key key = {group_of(part), count};
+    const struct gn_key key = {group_of(part), part->instance};
     uintptr_t known = (uintptr_t)gn_map_find(&n->instances, key);
-    if (!gn_map_add(&n->counts, counted, (void *)(count + 1)))
-        return -ENOMEM;
     if (!known) {
         if (!gn_grow(&h->gatherings, &n->capacity, h->gathering_count, sizeof *h->gatherings))
             return -ENOMEM;
-        const struct kind kind = kind_of(part->op);
+        const bool only_may_hold = gn_collective_only_may_hold(part->op, part->is_window);
         const bool is_between = !part->is_finalize && comm_of(m, part)->other_count > 0;
-        h->gatherings[h->gathering_count] = (struct gn_gathering){
+        h->gatherings[h->gathering_count] = (struct gn_history_gathering){
             .comm = part->is_finalize ? GN_NONE : part->comm,
             .op = part->op,
-            .shape = part->is_finalize ? GN_GATHER_ALL : kind.shape,
-            .is_vague = kind.vague || part->is_finalize || part->is_window || is_between,
-            .is_partial = !part->is_finalize && (is_between || (kind.vague && kind.sparse)),
+            .shape =
+                part->is_finalize ? GN_SHAPE_ALL_TO_ALL : (uint8_t)gn_collective_shape(part->op, is_between),
+            .is_vague = only_may_hold || part->is_finalize || is_between,
+            .is_partial = !part->is_finalize &&
+                          (is_between || gn_collective_rule(part->op).lengths == GN_LENGTHS_PAIRS),
             .root = GN_NONE};
         known = ++h->gathering_count;
         if (!gn_map_add(&n->instances, key, (void *)known))
@@ -119,18 +69,19 @@ static int by_member(const void *a, const void *b)
     return (l->member > r->member) - (l->member < r->member);
 }
 
-static struct gn_given_part part_from(const struct gn_open_part *open, const struct gn_gathering *g,
-                                      uint32_t instance)
+/* What a member gives itself counts here, too: it may be the last one that gives. */
+static struct gn_given_part part_from(const struct gn_history_make *m, const struct gn_open_part *open,
+                                      const struct gn_history_gathering *g, uint32_t instance)
 {
-    const bool sparse = kind_of(open->op).sparse;
+    const struct gn_comm_def *comm = open->is_finalize ? NULL : comm_of(m, open);
+    const bool is_between = comm && comm->other_count > 0, sparse = gn_collective_is_sparse(open->op);
+    const struct gn_collective_does does = /* the size matters to a scan's last member, which gives itself */
+        gn_collective_does((enum gn_shape)g->shape, is_between, open->member, UINT32_MAX, open->root);
     struct gn_given_part part = {.call = open->call, .gathering = instance, .member = open->member};
-    const bool is_root = open->member == open->root || open->root == GN_ROOT_SELF;
-    part.gives = g->shape == GN_GATHER_FROM_ROOT ? is_root : !sparse || open->bytes_sent > 0;
-    part.gets = g->shape == GN_GATHER_FROM_ROOT ? !is_root && (!sparse || open->bytes_received > 0)
-                : g->shape == GN_GATHER_TO_ROOT ? is_root
-                : g->shape == GN_GATHER_PREFIX  ? open->member > 0
-                                                : !sparse || open->bytes_received > 0;
-    part.gets = part.gets && open->end_call != GN_NONE;
+    part.gives = g->shape == GN_SHAPE_ONE_TO_ALL
+                     ? does.gives
+                     : (does.gives || does.takes) && !(sparse && open->bytes_sent == 0);
+    part.gets = does.takes && !(sparse && open->bytes_received == 0) && open->end_call != GN_NONE;
     return part;
 }
 
@@ -151,10 +102,10 @@ static int deal_parts(struct gn_history_make *m, const struct numbering *n)
     for (uint32_t i = 0; i < m->open_part_count; i++) {
         if (n->instance_of[i] == GN_NONE)
             continue;
-        struct gn_gathering *g = &h->gatherings[n->instance_of[i]];
+        struct gn_history_gathering *g = &h->gatherings[n->instance_of[i]];
         const struct gn_open_part *open = &m->open_parts[i];
-        h->parts[g->first_part + g->part_count++] = part_from(open, g, n->instance_of[i]);
-        if (kind_of(open->op).sparse && open->bytes_sent == GN_BYTES_UNKNOWN) /* its end was lost */
+        h->parts[g->first_part + g->part_count++] = part_from(m, open, g, n->instance_of[i]);
+        if (gn_collective_is_sparse(open->op) && open->bytes_sent == GN_BYTES_UNKNOWN) /* its end was lost */
             g->is_vague = g->is_partial = true;
     }
     for (size_t g = 0; g < h->gathering_count; g++)
@@ -176,7 +127,7 @@ static uint32_t size_of(const struct gn_history_make *m, const struct gn_open_pa
     return comm_of(m, part)->member_count + comm_of(m, part)->other_count;
 }
 
-static bool is_consistent(const struct gn_history *h, const struct gn_gathering *g)
+static bool is_consistent(const struct gn_history *h, const struct gn_history_gathering *g)
 {
     for (uint32_t i = 1; i < g->part_count; i++)
         if (h->parts[g->first_part + i].member == h->parts[g->first_part + i - 1].member)
@@ -184,7 +135,7 @@ static bool is_consistent(const struct gn_history *h, const struct gn_gathering 
     return true;
 }
 
-static void note_last(struct gn_history *h, struct gn_gathering *g)
+static void note_last(struct gn_history *h, struct gn_history_gathering *g)
 {
     g->last = (struct gn_interval){INT64_MIN, INT64_MIN};
     g->is_whole = true;
@@ -192,7 +143,7 @@ static void note_last(struct gn_history *h, struct gn_gathering *g)
         const struct gn_given_part *part = &h->parts[g->first_part + i];
         const struct gn_interval enter = h->calls[part->call].enter;
         g->is_whole = g->is_whole && part->gives && part->gets;
-        if (g->shape == GN_GATHER_FROM_ROOT && part->gives)
+        if (g->shape == GN_SHAPE_ONE_TO_ALL && part->gives)
             g->root = g->first_part + i;
         if (!part->gives)
             continue;
@@ -201,7 +152,8 @@ static void note_last(struct gn_history *h, struct gn_gathering *g)
     }
 }
 
-static uint32_t part_of_member(const struct gn_history *h, const struct gn_gathering *g, uint32_t member)
+static uint32_t part_of_member(const struct gn_history *h, const struct gn_history_gathering *g,
+                               uint32_t member)
 {
     uint32_t low = g->first_part, high = g->first_part + g->part_count;
     while (low < high) {
@@ -216,32 +168,32 @@ static uint32_t part_of_member(const struct gn_history *h, const struct gn_gathe
 
 /* Members' ends say so: nobody who was to get anything was gone before all had come. Where each may wait for
  * some only, that says nothing about the others. */
-static bool may_synchronise(const struct gn_history_make *m, const struct gn_gathering *g,
+static bool may_synchronise(const struct gn_history_make *m, const struct gn_history_gathering *g,
                             const struct gn_open_part *part)
 {
     return !g->is_vague || g->is_partial || !m->h->parts[part_of_member(m->h, g, part->member)].gets ||
            m->h->calls[part->end_call].leave.hi_ns >= g->last.lo_ns;
 }
 
-static void refuse(struct gn_history *h, struct gn_gathering *g)
+static void refuse(struct gn_history *h, struct gn_history_gathering *g)
 {
     for (uint32_t i = 0; i < g->part_count; i++)
         h->parts[g->first_part + i].gathering = GN_NONE;
     g->part_count = 0;
 }
 
-static bool is_one(const struct gn_history_make *m, const struct gn_gathering *g,
+static bool is_one(const struct gn_history_make *m, const struct gn_history_gathering *g,
                    const struct gn_open_part *part)
 {
     return part->op == g->op && g->part_count == size_of(m, part) && is_consistent(m->h, g) &&
-           (g->shape != GN_GATHER_FROM_ROOT || g->root != GN_NONE);
+           (g->shape != GN_SHAPE_ONE_TO_ALL || g->root != GN_NONE);
 }
 
 static void check_part(struct gn_history_make *m, struct numbering *n, uint32_t index)
 {
     const struct gn_open_part *part = &m->open_parts[index];
     struct gn_history *h = m->h;
-    struct gn_gathering *g = &h->gatherings[n->instance_of[index]];
+    struct gn_history_gathering *g = &h->gatherings[n->instance_of[index]];
     if (g->part_count == 0)
         return;
     const bool is_good = is_one(m, g, part);
@@ -286,7 +238,7 @@ static uint32_t *last_givers(const struct gn_history_make *m)
             last[i] = so_far;
             so_far = step > so_far ? step : so_far;
         }
-        for (uint32_t i = first; i < end && h->gatherings[g].shape != GN_GATHER_PREFIX; i++)
+        for (uint32_t i = first; i < end && h->gatherings[g].shape != GN_SHAPE_PREFIX; i++)
             last[i] = so_far;
     }
     return last;
@@ -301,7 +253,7 @@ static int take_all(struct gn_history_make *m, const struct numbering *n, const 
         const struct gn_open_part *part = &m->open_parts[i];
         if (n->instance_of[i] == GN_NONE || h->gatherings[n->instance_of[i]].part_count == 0)
             continue;
-        const struct gn_gathering *g = &h->gatherings[n->instance_of[i]];
+        const struct gn_history_gathering *g = &h->gatherings[n->instance_of[i]];
         const uint32_t own = part_of_member(h, g, part->member);
         if (!h->parts[own].gets)
             continue;
@@ -354,7 +306,6 @@ int gn_history_gather(struct gn_history_make *m)
         code = last_giver ? take_all(m, &n, last_giver) : -ENOMEM;
     free(last_giver);
     code = code ? code : order_parts(m->h);
-    gn_map_clear(&n.counts);
     gn_map_clear(&n.instances);
     free(n.instance_of);
     free(n.is_doubted);

@@ -15,7 +15,7 @@
 #include "base/grow.h"
 #include "base/lookup.h"
 #include "base/map.h"
-#include "order/order.h"
+#include "causality/order.h"
 
 #include <errno.h>
 
@@ -29,10 +29,11 @@
 
 /* A part of a collective while its instance is not known. */
 struct gn_open_part {
-    uint32_t call, process, comm, root, member;
-    uint32_t end_call; /* in which it ended; GN_NONE */
+    uint32_t call, process, comm, root;
+    uint32_t instance, member; /* as the sort says; GN_NONE */
+    uint32_t end_call;         /* in which it ended; GN_NONE */
     uint8_t op;
-    bool is_window, is_finalize, is_counted;
+    bool is_window, is_finalize;
     uint64_t bytes_sent, bytes_received;
 };
 

@@ -4,9 +4,9 @@
  * before its receive was posted shows that its size, and any smaller one, does not wait.
  */
 #include "analyse/history_inside.h"
+#include "calls.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static int step(struct gn_history_make *m, uint32_t call, bool leaves)
 {
@@ -52,6 +52,14 @@ static int receive(struct gn_history_make *m, const struct gn_event *event, cons
         m, &(struct gn_take){.call = call, .from = from, .kind = GN_TAKE_MESSAGE, .is_certain = true});
 }
 
+static void place_part(struct gn_history_make *m, uint32_t part, const struct gn_place *place)
+{
+    if (part == GN_NONE || place->instance == GN_NONE)
+        return;
+    m->open_parts[part].instance = place->instance;
+    m->open_parts[part].member = place->member;
+}
+
 int gn_history_report(void *self, const struct gn_event *event, const struct gn_place *place)
 {
     struct gn_history_make *m = self;
@@ -66,6 +74,14 @@ int gn_history_report(void *self, const struct gn_event *event, const struct gn_
     case GN_EVENT_MPI_RECV:
     case GN_EVENT_MPI_IRECV:
         return receive(m, event, place);
+    case GN_EVENT_COLLECTIVE_BEGIN:
+    case GN_EVENT_COLLECTIVE_END:
+    case GN_EVENT_NBC_REQUEST:
+    case GN_EVENT_NBC_COMPLETE:
+    case GN_EVENT_RMA_COLLECTIVE_BEGIN:
+    case GN_EVENT_RMA_COLLECTIVE_END:
+        place_part(m, event->record, place);
+        return 0;
     default:
         return 0;
     }
@@ -73,16 +89,14 @@ int gn_history_report(void *self, const struct gn_event *event, const struct gn_
 
 /* ---- sends that may wait ---- */
 
-static bool is_called(const struct gn_history_make *m, uint32_t call, const char *begin)
+static uint32_t activity_of(const struct gn_history_make *m, uint32_t call)
 {
-    const uint32_t region = m->h->calls[call].region;
-    const char *name = region < m->d->region_count ? gn_string(m->d, m->d->regions[region].name) : "";
-    return strncmp(name, begin, strlen(begin)) == 0;
+    return gn_region_activity(m->d, m->h->calls[call].region);
 }
 
 static bool is_synchronous(const struct gn_history_make *m, uint32_t call)
 {
-    return is_called(m, call, "MPI_Ssend") || is_called(m, call, "MPI_Issend");
+    return gn_activity_def(activity_of(m, call))->traits & GN_TRAIT_SYNCHRONOUS;
 }
 
 /* The call that may have waited until the message was on its way; GN_NONE: none is known. Buffered sends, and
@@ -91,8 +105,8 @@ static uint32_t waiter_of(const struct gn_history_make *m, const struct gn_match
 {
     const bool sends = m->h->calls[one->from].flags & GN_CALL_SENDS;
     const uint32_t waiter = one->send ? m->sends[one->send - 1] : sends ? one->from : GN_NONE;
-    const bool is_local = is_called(m, one->from, "MPI_Bsend") || is_called(m, one->from, "MPI_Ibsend");
-    return is_local || waiter == GN_NONE || is_called(m, waiter, "MPI_Request_free") ? GN_NONE : waiter;
+    const bool is_local = gn_activity_def(activity_of(m, one->from))->traits & GN_TRAIT_BUFFERED;
+    return is_local || waiter == GN_NONE || activity_of(m, waiter) == GN_CALL_REQUEST_FREE ? GN_NONE : waiter;
 }
 
 static bool was_gone(const struct gn_history *h, uint32_t waiter, const struct gn_matched *one)

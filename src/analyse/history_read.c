@@ -5,18 +5,13 @@
  * the numbers of calls: the sort does not look at times, and hands on a send's to its receive.
  */
 #include "analyse/history_inside.h"
+#include "calls.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static bool is_mpi(const struct gn_history_make *m, uint32_t region)
 {
     return region < m->d->region_count && m->d->regions[region].role == GN_ROLE_MPI;
-}
-
-static bool is_called(const struct gn_history_make *m, uint32_t region, const char *name)
-{
-    return region < m->d->region_count && strcmp(gn_string(m->d, m->d->regions[region].name), name) == 0;
 }
 
 static bool is_loose(const struct gn_history_make *m, uint32_t location)
@@ -219,10 +214,18 @@ static uint32_t add_part(struct gn_history_make *m, const struct gn_event *event
                               .end_call = GN_NONE,
                               .op = event->op,
                               .is_window = event->kind == GN_EVENT_RMA_COLLECTIVE_BEGIN,
-                              .is_counted = !is_loose(m, event->location),
+                              .instance = GN_NONE,
                               .bytes_sent = GN_BYTES_UNKNOWN,
                               .bytes_received = GN_BYTES_UNKNOWN};
     return (uint32_t)m->open_part_count++;
+}
+
+/* The sort hands nothing through but an event: its record number says which part it is of. */
+static int push_part(struct gn_history_make *m, const struct gn_event *event, uint32_t part)
+{
+    struct gn_event e = *event;
+    e.record = part;
+    return push(m, &e, (enum gn_event_kind)event->kind);
 }
 
 static int begin_part(struct gn_history_make *m, const struct gn_event *event)
@@ -237,7 +240,7 @@ static int begin_part(struct gn_history_make *m, const struct gn_event *event)
         p->part = part;
     else if (remember(&m->requests, request_key(m, event), part) != 0)
         return -ENOMEM;
-    return push(m, event, (enum gn_event_kind)event->kind);
+    return push_part(m, event, part);
 }
 
 static int end_part(struct gn_history_make *m, const struct gn_event *event)
@@ -263,7 +266,7 @@ static int end_part(struct gn_history_make *m, const struct gn_event *event)
         part->bytes_sent = event->bytes_sent;
         part->bytes_received = event->bytes_received;
     }
-    return push(m, event, (enum gn_event_kind)event->kind);
+    return push_part(m, event, number);
 }
 
 static int post(struct gn_history_make *m, const struct gn_event *event)
@@ -316,12 +319,14 @@ static int end_send(struct gn_history_make *m, const struct gn_event *event)
 /* Nobody records that MPI_Finalize is a collective. Whether it waited, its times say. */
 static int begin_finalize(struct gn_history_make *m, const struct gn_event *event)
 {
-    if (!is_called(m, event->region, "MPI_Finalize"))
+    if (gn_region_activity(m->d, event->region) != GN_CALL_FINALIZE)
         return 0;
     uint32_t part = add_part(m, event);
     if (part == GN_NONE)
         return -ENOMEM;
     m->open_parts[part].is_finalize = true;
+    m->open_parts[part].instance = is_loose(m, event->location) ? GN_NONE : 0;
+    m->open_parts[part].member = m->open_parts[part].process;
     m->open_parts[part].end_call = m->places[event->location].call;
     return 0;
 }

@@ -151,7 +151,7 @@ static bool is_usable(const struct gn_history *h, const struct gn_take *take)
 {
     return take->is_certain &&
            (take->kind == GN_TAKE_MESSAGE ||
-            (take->kind == GN_TAKE_GATHERING && h->gatherings[take->from].shape != GN_GATHER_PREFIX));
+            (take->kind == GN_TAKE_GATHERING && h->gatherings[take->from].shape != GN_SHAPE_PREFIX));
 }
 
 static void give(const struct gn_history *h, const struct gn_call *call, struct limits *limits)
@@ -323,7 +323,7 @@ static void settle_changes(struct gn_history *h, struct gn_track *track)
 static void settle_gatherings(struct gn_history *h)
 {
     for (size_t g = 0; g < h->gathering_count; g++) {
-        struct gn_gathering *one = &h->gatherings[g];
+        struct gn_history_gathering *one = &h->gatherings[g];
         one->last = (struct gn_interval){INT64_MIN, INT64_MIN};
         for (uint32_t i = 0; i < one->part_count; i++) {
             const struct gn_given_part *part = &h->parts[one->first_part + i];

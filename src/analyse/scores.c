@@ -136,7 +136,7 @@ static uint32_t *count_instances(const struct gn_history *h)
 {
     uint32_t *count = calloc(h->definitions->comm_count + 1, sizeof *count);
     for (size_t g = 0; count && g < h->gathering_count; g++) {
-        const struct gn_gathering *one = &h->gatherings[g];
+        const struct gn_history_gathering *one = &h->gatherings[g];
         if (one->is_whole && !one->is_vague && one->comm < h->definitions->comm_count)
             count[one->comm]++;
     }

@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 /* What changes at a mark. */
 enum what {
@@ -52,24 +50,6 @@ struct member {
 
 /* ---- which calls wait ---- */
 
-/* Where matches were lost, what a call is called says whether it depends on others. */
-static bool is_waiting_name(const char *name)
-{
-    static const char *const waiting[] = {
-        "MPI_Recv",    "MPI_Mrecv",          "MPI_Sendrecv",  "MPI_Wait",     "MPI_Probe", "MPI_Mprobe",
-        "MPI_Ssend",   "MPI_Finalize",       "MPI_Barrier",   "MPI_All",      "MPI_Test",  "MPI_Iprobe",
-        "MPI_Improbe", "MPI_Reduce_scatter", "MPI_Win_fence", "MPI_Neighbor_"};
-    static const char *const not_waiting[] = {"MPI_Reduce_scatter_init", "MPI_Alloc", "MPI_Recv_init",
-                                              "MPI_Test_cancelled", "MPI_Barrier_init"};
-    for (size_t i = 0; i < sizeof not_waiting / sizeof *not_waiting; i++)
-        if (strncasecmp(name, not_waiting[i], strlen(not_waiting[i])) == 0)
-            return false;
-    for (size_t i = 0; i < sizeof waiting / sizeof *waiting; i++)
-        if (strncasecmp(name, waiting[i], strlen(waiting[i])) == 0)
-            return true;
-    return false;
-}
-
 static bool takes_from_comm(const struct gn_history *h, const struct gn_call *c, uint32_t comm)
 {
     for (uint32_t i = c->first_take; i < c->first_take + c->take_count; i++)
@@ -79,14 +59,14 @@ static bool takes_from_comm(const struct gn_history *h, const struct gn_call *c,
     return false;
 }
 
+/* Where matches were lost, what the call is says whether it may depend on others. */
 static bool does_wait(const struct maker *m, const struct gn_call *c)
 {
     const struct gn_history *h = m->h;
     if (m->s->comm != GN_NONE)
         return takes_from_comm(h, c, m->s->comm);
     return c->take_count || c->flags & GN_CALL_POLL ||
-           (c->region < h->definitions->region_count &&
-            is_waiting_name(gn_string(h->definitions, h->definitions->regions[c->region].name)));
+           gn_activity_may_wait(gn_region_activity(h->definitions, c->region));
 }
 
 /* ---- marks ---- */

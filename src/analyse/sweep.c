@@ -156,7 +156,7 @@ static int find_tasks(struct sweep *s, const struct gn_critical *critical)
         return -ENOMEM;
     qsort(s->tasks, s->task_count, sizeof *s->tasks, by_most);
     for (size_t g = 0; g < s->history->gathering_count; g++)
-        s->has_scans |= s->history->gatherings[g].shape == GN_GATHER_PREFIX;
+        s->has_scans |= s->history->gatherings[g].shape == GN_SHAPE_PREFIX;
     return 0;
 }
 

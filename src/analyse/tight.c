@@ -34,9 +34,9 @@ static double between_hi(struct gn_interval from, struct gn_interval to)
     return most(0, (double)(to.hi_ns - from.lo_ns));
 }
 
-static bool is_scan(const struct gn_gathering *g)
+static bool is_scan(const struct gn_history_gathering *g)
 {
-    return g->shape == GN_GATHER_PREFIX;
+    return g->shape == GN_SHAPE_PREFIX;
 }
 
 static struct gn_edge *add(struct gn_tight *t, size_t *count, uint32_t to)
@@ -80,7 +80,7 @@ static void add_given(struct gn_tight *t, size_t *count, const struct gn_call *c
 static void add_gathered(struct gn_tight *t, size_t *count, const struct gn_call *c,
                          const struct gn_take *take)
 {
-    const struct gn_gathering *g = &t->history->gatherings[take->from];
+    const struct gn_history_gathering *g = &t->history->gatherings[take->from];
     const struct gn_given_part *part = &t->history->parts[take->member];
     const uint32_t hub = is_scan(g) ? take->member : g->first_part;
     struct gn_edge *edge = add_taken(t, count, c, take, t->first_hub + hub);
@@ -92,7 +92,7 @@ static void add_gathered(struct gn_tight *t, size_t *count, const struct gn_call
 /* Whether the call's own enter is among what the hub stands for. */
 static bool is_in_hub(const struct gn_history *h, uint32_t call, const struct gn_take *take)
 {
-    const struct gn_gathering *g = &h->gatherings[take->from];
+    const struct gn_history_gathering *g = &h->gatherings[take->from];
     const struct gn_given_part *part = &h->parts[take->member];
     return !is_scan(g) && part->call == call && h->calls[call].waits_from == call && part->gives &&
            part->is_tight;
@@ -100,7 +100,7 @@ static bool is_in_hub(const struct gn_history *h, uint32_t call, const struct gn
 
 static bool has_givers(const struct gn_tight *t, const struct gn_take *take)
 {
-    const struct gn_gathering *g = &t->history->gatherings[take->from];
+    const struct gn_history_gathering *g = &t->history->gatherings[take->from];
     return t->lasts[is_scan(g) ? take->member : g->first_part].lo_ns != INT64_MIN;
 }
 
@@ -149,7 +149,7 @@ static size_t scan_edges(struct gn_tight *t, uint32_t index)
 static size_t hub_edges(struct gn_tight *t, uint32_t index)
 {
     const struct gn_history *h = t->history;
-    const struct gn_gathering *g = &h->gatherings[h->parts[index].gathering];
+    const struct gn_history_gathering *g = &h->gatherings[h->parts[index].gathering];
     size_t count = 0;
     if (is_scan(g))
         return scan_edges(t, index);
@@ -225,7 +225,7 @@ static void go_through_hubs(struct search *s, uint32_t call)
         const uint32_t part = h->part_order[i];
         if (!h->parts[part].gives || h->parts[part].gathering == GN_NONE)
             continue;
-        const struct gn_gathering *g = &h->gatherings[h->parts[part].gathering];
+        const struct gn_history_gathering *g = &h->gatherings[h->parts[part].gathering];
         uint32_t *next = &s->next_scans[h->parts[part].gathering];
         if (!is_scan(g))
             go_if_reached(s, s->tight->first_hub + g->first_part);
@@ -262,7 +262,7 @@ static void note_givers(struct search *s)
 {
     const struct gn_history *h = s->tight->history;
     for (size_t i = 0; i < h->gathering_count; i++) {
-        const struct gn_gathering *g = &h->gatherings[i];
+        const struct gn_history_gathering *g = &h->gatherings[i];
         struct gn_tight_last last = {INT64_MIN, INT64_MIN, 0};
         s->next_scans[i] = g->first_part + g->part_count;
         for (uint32_t p = g->first_part; p < g->first_part + g->part_count; p++) {

@@ -38,7 +38,7 @@ struct gn_whatif_pass *gn_whatif_pass_new(const struct gn_history *history)
         return NULL;
     p->h = history;
     for (size_t g = 0; g < history->gathering_count; g++)
-        prefixes |= history->gatherings[g].shape == GN_GATHER_PREFIX;
+        prefixes |= history->gatherings[g].shape == GN_SHAPE_PREFIX;
     p->at = malloc((history->definitions->location_count + 1) * sizeof *p->at);
     p->entered = malloc((history->call_count + 1) * sizeof *p->entered);
     p->given = malloc((history->gathering_count + 1) * sizeof *p->given);
@@ -127,7 +127,7 @@ static void add_below(struct below *b, const struct reduction *r, struct gn_inte
 }
 
 /* All lower members have given: they are counted once, in their order. */
-static struct given below(struct gn_whatif_pass *p, const struct gn_gathering *g, uint32_t instance,
+static struct given below(struct gn_whatif_pass *p, const struct gn_history_gathering *g, uint32_t instance,
                           uint32_t own)
 {
     static const struct below none = {{INFINITY, -INFINITY, INFINITY, 0}, INFINITY, {INT64_MIN, INT64_MIN}};
@@ -156,8 +156,8 @@ static inline void take(struct gn_whatif_pass *p, const struct gn_call *call, co
 {
     struct given given;
     if (t->kind == GN_TAKE_GATHERING) {
-        const struct gn_gathering *g = &p->h->gatherings[t->from];
-        given = g->shape == GN_GATHER_PREFIX ? below(p, g, t->from, t->member) : p->given[t->from];
+        const struct gn_history_gathering *g = &p->h->gatherings[t->from];
+        given = g->shape == GN_SHAPE_PREFIX ? below(p, g, t->from, t->member) : p->given[t->from];
         given.cap += (double)call->leave.hi_ns;
     } else {
         const struct reduction *r = &p->entered[t->from];

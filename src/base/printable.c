@@ -64,3 +64,19 @@ char *gn_printable_copy(char *text, size_t size, const char *raw)
     snprintf(text, size, "%s", raw);
     return gn_printable(text);
 }
+
+const char *gn_base_name(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : path ? path : "";
+}
+
+char *gn_place_text(char *text, size_t size, const char *file, long line)
+{
+    const char *name = gn_base_name(file);
+    if (name[0] && line > 0)
+        snprintf(text, size, "%s:%ld", name, line);
+    else
+        snprintf(text, size, "%s", name);
+    return gn_printable(text);
+}

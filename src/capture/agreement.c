@@ -88,9 +88,10 @@ static int write_all(int file, const char *text, size_t bytes)
 static int write_marks(const char *path, const struct gn_mark *marks, size_t count)
 {
     char line[LINE_BYTES];
-    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), code = 0;
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), code = 0;
     if (file < 0)
         return -errno;
+    fchmod(file, 0600); /* the program's umask may leave nothing of it to the other hosts */
     for (size_t i = 0; i < count && code == 0; i++)
         if (marks[i].alive)
             code = write_all(file, line, write_line(line, &marks[i]));

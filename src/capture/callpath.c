@@ -21,7 +21,7 @@ static uint32_t trie_child(struct gn_tag *segment, uint32_t parent, const struct
         (offset + parent * 0xc2b2ae3d27d4eb4full + ((uint64_t)frame->module << 24)) * 0x9e3779b97f4a7c15ull;
     uint32_t slot = (uint32_t)(key >> 40) & (TRIE_SLOTS - 1u);
     for (; trie_table[slot]; slot = (slot + 1) & (TRIE_SLOTS - 1u)) {
-        struct gn_frame *known = &segment->frames[trie_table[slot] - 1];
+        struct gn_tag_frame *known = &segment->frames[trie_table[slot] - 1];
         if (known->parent == parent && known->module == frame->module && known->offset == offset) {
             if (frame->folded)
                 known->folded = 1;
@@ -33,7 +33,7 @@ static uint32_t trie_child(struct gn_tag *segment, uint32_t parent, const struct
         *cut = true;
         return parent;
     }
-    segment->frames[count] = (struct gn_frame){parent, frame->module, frame->folded, offset};
+    segment->frames[count] = (struct gn_tag_frame){parent, frame->module, frame->folded, offset};
     GN_PUBLISH(segment->frame_count, count + 1);
     trie_table[slot] = count + 1;
     return count;

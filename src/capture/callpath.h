@@ -11,7 +11,7 @@
 #ifndef GNOMON_CAPTURE_CALLPATH_H
 #define GNOMON_CAPTURE_CALLPATH_H
 
-#include "graph/tag.h"
+#include "image/tag.h"
 #include "unwind/rule.h"
 
 #include <stdbool.h>

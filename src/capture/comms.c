@@ -1,7 +1,9 @@
 #include "capture/comms.h"
 
-#include "capture/facts.h"
+#include "capture/flavour.h"
 #include "capture/real.h"
+#include "capture/recorder.h"
+#include "capture/sessions.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -221,12 +223,13 @@ void gn_comms_begin(int rank, int size)
     add_comm(list_of_new_words(1, 0), GN_NONE, "MPI_COMM_SELF");
     remember(&tables->comms, gn_flavour.comm_world & gn_flavour.handle_mask, 0);
     remember(&tables->comms, gn_flavour.comm_self & gn_flavour.handle_mask, 1);
+    atomic_fetch_add_explicit(&gn_era, 1, memory_order_relaxed); /* as in gn_comm_define */
     pthread_mutex_unlock(&lock);
 }
 
 uint32_t gn_comm_number(gn_handle comm)
 {
-    return number_of(&tables->comms, comm & gn_flavour.handle_mask);
+    return tables ? number_of(&tables->comms, comm & gn_flavour.handle_mask) : GN_NONE;
 }
 
 uint32_t gn_window_number(gn_handle window)
@@ -245,6 +248,15 @@ uint32_t gn_comm_define(gn_handle comm, gn_handle parent, gn_handle like)
     uint32_t number = add_comm(list, parent ? gn_comm_number(parent) : GN_NONE, "");
     remember(&tables->comms, comm, number);
     atomic_fetch_add_explicit(&gn_era, 1, memory_order_relaxed); /* it may be known as one without a number */
+    pthread_mutex_unlock(&lock);
+    return number;
+}
+
+uint32_t gn_comm_define_again(gn_handle comm)
+{
+    pthread_mutex_lock(&lock);
+    uint32_t of = gn_comm_number(comm);
+    uint32_t number = of == GN_NONE ? GN_NONE : add_comm(tables->list_of[of], of, "");
     pthread_mutex_unlock(&lock);
     return number;
 }

@@ -12,7 +12,9 @@
 #ifndef GNOMON_CAPTURE_COMMS_H
 #define GNOMON_CAPTURE_COMMS_H
 
-#include "capture/recorder.h"
+#include "capture/handle.h"
+
+#include <stdint.h>
 
 /* Takes memory for gn_ring_memory's communicators. 0 or -1. */
 int gn_comms_open(void);
@@ -26,6 +28,10 @@ uint32_t gn_window_number(gn_handle window);
 /* Numbers what a successful call made. `like`: a communicator with the same members, if MPI cannot be asked
  * yet, else 0. The number, or GN_NONE. */
 uint32_t gn_comm_define(gn_handle comm, gn_handle parent, gn_handle like);
+/* Numbers what stands beside comm with the same members: the starts of a persistent collective. All members
+ * make it in the same order, and start it in any: were its starts counted with comm's collectives, these
+ * would not be the same ones everywhere. */
+uint32_t gn_comm_define_again(gn_handle comm);
 uint32_t gn_window_define(gn_handle window, gn_handle comm);
 
 /* The handle is about to be freed and may be given out again. */

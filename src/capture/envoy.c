@@ -27,15 +27,13 @@ struct envoy {
 
 static int ask_agent(const char *agent, struct gn_message *message, struct gn_message *reply, int *descriptor)
 {
-    int peer, fd = gn_channel_connect(agent);
+    int fd = gn_channel_connect(agent, GN_CHANNEL_PATIENCE_MS, NULL);
     if (fd < 0)
         return fd;
     message->magic = GN_PROTOCOL_MAGIC;
     message->version = GN_PROTOCOL_VERSION;
     message->pid = (int32_t)getpid();
-    int code = gn_channel_peer(fd, &peer);
-    if (code == 0)
-        code = gn_channel_send(fd, message, -1);
+    int code = gn_channel_send(fd, message, -1);
     if (code == 0)
         code = gn_channel_receive(fd, reply, descriptor);
     close(fd);

@@ -1,15 +1,24 @@
 #include "capture/facts.h"
 
-#include "capture/classes.h"
 #include "capture/comms.h"
 #include "capture/real.h"
+#include "capture/sessions.h"
 
 #include <string.h>
 
-static void check_era(struct gn_recorder *r)
+/* What is rarely done is not inlined here: what mostly is would save registers for it. */
+#define RARE __attribute__((noinline))
+
+/* Whether the caches are of this era. */
+static inline bool is_of_era(const struct gn_recorder *r)
 {
-    uint32_t era = GN_GET(gn_era);
-    if (__builtin_expect(r->era == era, 1))
+    return r->era == GN_GET(gn_era);
+}
+
+static void begin_era(struct gn_recorder *r)
+{
+    const uint32_t era = GN_GET(gn_era);
+    if (r->era == era)
         return;
     r->era = era;
     memset(r->types, 0, sizeof r->types);
@@ -22,18 +31,23 @@ static uint32_t slot_of(gn_handle handle, uint32_t salt, uint32_t slots)
     return (uint32_t)(((handle ^ ((uint64_t)salt << 32)) * 0x9e3779b97f4a7c15ull) >> 40) & (slots - 1u);
 }
 
-uint64_t gn_type_size(struct gn_recorder *r, gn_handle type)
+static RARE uint64_t learn_size(struct gn_recorder *r, struct gn_type_entry *entry, gn_handle type)
 {
-    type &= gn_flavour.handle_mask;
-    check_era(r);
-    struct gn_type_entry *entry = &r->types[slot_of(type, 0, GN_TYPE_CACHE)];
-    if (__builtin_expect(entry->type == type && type != 0, 1))
-        return entry->size;
+    begin_era(r);
     int64_t size = 0; /* MPI_Count */
     if (GN_PMPI(Type_size_x, (gn_handle, int64_t *))(type, &size) != 0 || size < 0)
         size = 0;
     *entry = (struct gn_type_entry){type, (uint64_t)size};
     return (uint64_t)size;
+}
+
+uint64_t gn_type_size(struct gn_recorder *r, gn_handle type)
+{
+    type &= gn_flavour.handle_mask;
+    struct gn_type_entry *entry = &r->types[slot_of(type, 0, GN_TYPE_CACHE)];
+    if (__builtin_expect(entry->type == type && type != 0 && is_of_era(r), 1))
+        return entry->size;
+    return learn_size(r, entry, type);
 }
 
 static gn_handle group_of_comm(gn_handle comm)
@@ -48,21 +62,6 @@ static gn_handle group_of_comm(gn_handle comm)
     return group;
 }
 
-bool gn_translate_to_world(gn_handle group, int n, const int *ranks, int *world_ranks)
-{
-    gn_handle world = 0;
-    for (int i = 0; i < n; i++)
-        world_ranks[i] = gn_flavour.undefined;
-    GN_PMPI(Comm_group, (gn_handle, gn_handle *))(gn_flavour.comm_world, &world);
-    GN_PMPI(Group_translate_ranks, (gn_handle, int, const int *, gn_handle, int *))
-    (group, n, ranks, world, world_ranks);
-    GN_PMPI(Group_free, (gn_handle *))(&world);
-    for (int i = 0; i < n; i++)
-        if (world_ranks[i] == gn_flavour.undefined || world_ranks[i] < 0)
-            return false;
-    return true;
-}
-
 static uint32_t translate(gn_handle group, int rank)
 {
     int result;
@@ -71,14 +70,21 @@ static uint32_t translate(gn_handle group, int rank)
     return inside ? (uint32_t)result : GN_PEER_OUTSIDE;
 }
 
-static uint32_t cached_rank(struct gn_recorder *r, gn_handle handle, int rank, gn_handle (*group)(gn_handle))
+static RARE uint32_t learn_rank(struct gn_recorder *r, struct gn_rank_entry *entry, gn_handle handle,
+                                int rank, gn_handle (*group)(gn_handle))
 {
-    check_era(r);
-    struct gn_rank_entry *entry = &r->ranks[slot_of(handle, (uint32_t)rank + 1, GN_RANK_CACHE)];
-    if (__builtin_expect(entry->comm == handle && entry->rank == rank && handle != 0, 1))
-        return entry->world;
+    begin_era(r);
     *entry = (struct gn_rank_entry){handle, rank, translate(group(handle), rank)};
     return entry->world;
+}
+
+static inline uint32_t cached_rank(struct gn_recorder *r, gn_handle handle, int rank,
+                                   gn_handle (*group)(gn_handle))
+{
+    struct gn_rank_entry *entry = &r->ranks[slot_of(handle, (uint32_t)rank + 1, GN_RANK_CACHE)];
+    if (__builtin_expect(entry->comm == handle && entry->rank == rank && handle != 0 && is_of_era(r), 1))
+        return entry->world;
+    return learn_rank(r, entry, handle, rank, group);
 }
 
 uint32_t gn_world_rank(struct gn_recorder *r, gn_handle comm, int rank)
@@ -101,14 +107,21 @@ uint32_t gn_world_rank_of_window(struct gn_recorder *r, gn_handle win, int rank)
     return cached_rank(r, win & gn_flavour.handle_mask, rank, group_of_window);
 }
 
-static struct gn_comm_entry *known_comm(struct gn_recorder *r, gn_handle comm)
+static RARE struct gn_comm_entry *learn_comm(struct gn_recorder *r, struct gn_comm_entry *entry,
+                                             gn_handle comm)
+{
+    begin_era(r);
+    *entry = (struct gn_comm_entry){comm, gn_comm_number(comm), -1, false};
+    return entry;
+}
+
+static inline struct gn_comm_entry *known_comm(struct gn_recorder *r, gn_handle comm)
 {
     comm &= gn_flavour.handle_mask;
-    check_era(r);
     struct gn_comm_entry *entry = &r->comms[slot_of(comm, 0, GN_COMM_CACHE)];
-    if (__builtin_expect(entry->comm != comm, 0))
-        *entry = (struct gn_comm_entry){comm, gn_comm_number(comm), -1, false};
-    return entry;
+    if (__builtin_expect(entry->comm == comm && is_of_era(r), 1))
+        return entry;
+    return learn_comm(r, entry, comm);
 }
 
 uint32_t gn_known_comm(struct gn_recorder *r, gn_handle comm)
@@ -318,6 +331,11 @@ gn_handle gn_type_handle(unsigned binding, const void *array, uint32_t i)
 gn_handle gn_comm_handle(unsigned binding, const void *array, uint32_t i)
 {
     return handle_in(binding, array, i, GN_HELPER_Comm_f2c);
+}
+
+gn_handle gn_session_handle(unsigned binding, const void *array, uint32_t i)
+{
+    return handle_in(binding, array, i, GN_HELPER_Session_f2c);
 }
 
 int64_t gn_status_bytes(const void *status)

@@ -15,8 +15,6 @@ uint64_t gn_type_size(struct gn_recorder *recorder, gn_handle type);
  * GN_PEER_OUTSIDE. */
 uint32_t gn_world_rank(struct gn_recorder *recorder, gn_handle comm, int rank);
 uint32_t gn_world_rank_of_window(struct gn_recorder *recorder, gn_handle win, int rank);
-/* World ranks of n ranks of a group. False when one is outside of this world. */
-bool gn_translate_to_world(gn_handle group, int n, const int *ranks, int *world_ranks);
 
 /* Number of a communicator (capture/comms.h). Never asks MPI. */
 uint32_t gn_known_comm(struct gn_recorder *recorder, gn_handle comm);
@@ -41,6 +39,12 @@ gn_handle gn_message_handle(unsigned binding, const void *array, uint32_t i);
 gn_handle gn_win_handle(unsigned binding, const void *array, uint32_t i);
 gn_handle gn_type_handle(unsigned binding, const void *array, uint32_t i);
 gn_handle gn_comm_handle(unsigned binding, const void *array, uint32_t i);
+gn_handle gn_session_handle(unsigned binding, const void *array, uint32_t i);
+
+/* Fortran's handles are numbers. */
+gn_handle gn_f2c_comm(int fortran);
+gn_handle gn_f2c_type(int fortran);
+gn_handle gn_f2c_win(int fortran);
 
 /*
  * A list of requests as it is before a call that completes some of them, in C's form. Where handles are

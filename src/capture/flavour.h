@@ -1,5 +1,6 @@
 /*
- * capture/flavour — what differs between MPI libraries, found when MPI_Init is called.
+ * capture/flavour — what differs between MPI libraries, found when MPI_Init is called, by what the library
+ * exports.
  *
  * One preload library serves both flavours: the wrappers carry handles as machine words and never look
  * inside. On the calling conventions of x86-64 and aarch64 an int handle (MPICH) and a pointer handle (Open
@@ -10,8 +11,8 @@
 #ifndef GNOMON_CAPTURE_FLAVOUR_H
 #define GNOMON_CAPTURE_FLAVOUR_H
 
+#include "capture/handle.h"
 #include "capture/real.h"
-#include "capture/recorder.h"
 
 #include <stddef.h>
 
@@ -21,14 +22,22 @@ struct gn_sentinels {
     void *status_ignore, *statuses_ignore, *in_place;
 };
 
+struct gn_error_name {
+    int class;
+    const char *name;
+};
+
 struct gn_flavour {
-    const char *name;         /* "openmpi", "mpich" */
-    const char *mark;         /* a symbol only this flavour's library has */
+    const char *name;     /* "openmpi", "mpich" */
+    const char *marks[4]; /* symbols that only this flavour's libraries have: one is enough */
+    const char
+        *speaks[8]; /* … or what the text of MPI_Get_library_version begins with, where they hide them */
     const char *world_symbol; /* NULL: the handles below are values; else names of objects */
     const char *byte_symbol;
     const char *self_symbol;
     const char *null_symbol;
     const char *request_null_symbol;
+    const char *info_null_symbol;
     const char *errors_return_symbol;
     uintptr_t handle_mask; /* the bits of a handle that mean something */
     size_t handle_bytes;   /* of one handle in an array */
@@ -36,6 +45,7 @@ struct gn_flavour {
     gn_handle comm_self;
     gn_handle comm_null;
     gn_handle byte_type;
+    gn_handle info_null;
     gn_handle request_null; /* where handles are pointers */
     gn_handle errors_return;
     int proc_null, any_source, any_tag, root, undefined;
@@ -51,6 +61,8 @@ struct gn_flavour {
     bool status_symbols_point;                  /* … or variables that hold their addresses */
     int first_index[GN_BINDINGS];               /* of Waitany's index and its relatives */
     const char *in_place_symbol;                /* Fortran's MPI_IN_PLACE */
+    int error_class_mask;                    /* the class in an error code; 0: the library has to be asked */
+    const struct gn_error_name *error_names; /* up to one without a name */
 };
 
 extern const struct gn_flavour gn_flavour_openmpi __attribute__((weak)),
@@ -62,7 +74,12 @@ extern struct gn_flavour gn_flavour;
 /* By enum gn_binding; NULL: has none. */
 extern struct gn_sentinels gn_sentinels[GN_BINDINGS];
 
-/* Returns 0, or -1 when the MPI library is of no flavour this library was built for. */
-int gn_flavour_find(void);
+/* Returns 0, or -1 when the MPI library is of no flavour this library was built for: then why says which it
+ * is, and what it is not. */
+int gn_flavour_find(char *why, size_t size);
+
+/* The first line of MPI_Get_library_version, up to a comma; empty where there is none. May be asked before
+ * MPI_Init. */
+void gn_library_version(char *text, size_t size);
 
 #endif

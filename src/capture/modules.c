@@ -1,6 +1,7 @@
 #include "capture/modules.h"
 
 #include "capture/interpreter.h"
+#include "capture/real.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -8,6 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 gn_shared32 gn_unload_era;
@@ -39,14 +41,27 @@ static void read_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) * no
     }
 }
 
+void gn_module_executable(char *path, size_t size)
+{
+    ssize_t bytes = readlink("/proc/self/exe", path, size - 1);
+    path[bytes > 0 ? bytes : 0] = '\0';
+    const char *called = (const char *)getauxval(AT_EXECFN);
+    if (bytes > 0 || !called)
+        return;
+    /* a root folder without /proc: as it was called; build ids tell whether that still is the file */
+    size_t used = 0;
+    if (called[0] != '/' && getcwd(path, size))
+        used = strlen(path);
+    snprintf(path + used, size - used, "%s%s", used ? "/" : "", called);
+}
+
 static void read_path(const struct dl_phdr_info *info, struct gn_module *module)
 {
     if (info->dlpi_name && info->dlpi_name[0]) {
         snprintf(module->path, sizeof module->path, "%s", info->dlpi_name);
         return;
     }
-    ssize_t bytes = readlink("/proc/self/exe", module->path, sizeof module->path - 1);
-    module->path[bytes > 0 ? bytes : 0] = '\0';
+    gn_module_executable(module->path, sizeof module->path);
 }
 
 /* The unwind information lies in the segment that holds its header, or is not used. */
@@ -217,7 +232,8 @@ bool gn_module_is_mpi(const struct gn_module *module)
     const char *name = base_name(module);
     return module->kind != GN_MODULE_PYTHON &&
            (strncmp(name, "libmpi", 6) == 0 || strncmp(name, "libpmpi", 7) == 0 ||
-            strncmp(name, "libgnomon", 9) == 0); /* between MPICH's Fortran and C entry points */
+            strncmp(name, "libgnomon", 9) == 0 /* between MPICH's Fortran and C entry points */
+            || gn_real_lies_in(module->first_address, module->end_address));
 }
 
 bool gn_module_is_libc(const struct gn_module *module)

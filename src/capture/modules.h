@@ -5,7 +5,7 @@
 #ifndef GNOMON_CAPTURE_MODULES_H
 #define GNOMON_CAPTURE_MODULES_H
 
-#include "graph/tag.h"
+#include "image/tag.h"
 #include "unwind/table.h"
 
 #include <link.h>
@@ -19,6 +19,9 @@ uint16_t gn_module_at(struct gn_tag *segment, uintptr_t address, const struct gn
 /* Index of the module that stands for a file in Python's language; 0 when the table is full. Under the same
  * lock. */
 uint16_t gn_module_of_source(struct gn_tag *segment, const char *file);
+
+/* Path of this program, as well as it can be known; empty when it cannot. */
+void gn_module_executable(char *path, size_t size);
 
 /* Whether the module belongs to an MPI library (its frames are not the user's call sites). */
 bool gn_module_is_mpi(const struct gn_module *module);

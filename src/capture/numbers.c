@@ -112,8 +112,9 @@ static uint64_t without_comm(uint64_t *unnumbered)
     return GN_UNNUMBERED;
 }
 
-static uint64_t send_together(struct gn_number_tables *numbers, uint32_t inside, uint32_t comm, int32_t dest,
-                              int32_t tag)
+/* Not inlined, like what follows of its kind: what most calls do would save registers for it. */
+static __attribute__((noinline)) uint64_t send_together(struct gn_number_tables *numbers, uint32_t inside,
+                                                        uint32_t comm, int32_t dest, int32_t tag)
 {
     lock(numbers, GN_NUMBER_SEND);
     bool unordered = was_accompanied(numbers, GN_NUMBER_SEND, inside);
@@ -136,14 +137,26 @@ uint64_t gn_number_send(struct gn_number_tables *numbers, uint32_t inside, uint3
                                      : next_sent(numbers, comm, dest, tag);
 }
 
-uint64_t gn_number_collective(struct gn_number_tables *numbers, uint32_t comm)
+static __attribute__((noinline)) uint64_t collective_together(struct gn_number_tables *numbers, uint32_t comm)
 {
-    if (comm == GN_NUMBER_NO_COMM)
-        return without_comm(numbers->unnumbered);
     lock(numbers, GN_NUMBER_SEND);
-    uint64_t number = next_sent(numbers, comm, COLLECTIVES, 0);
+    uint64_t number = comm == GN_NUMBER_NO_COMM ? without_comm(numbers->unnumbered)
+                                                : next_sent(numbers, comm, COLLECTIVES, 0);
     unlock(numbers, GN_NUMBER_SEND);
     return number;
+}
+
+uint64_t gn_number_collective(struct gn_number_tables *numbers, uint32_t comm)
+{
+    if (__builtin_expect(numbers->threaded, 0))
+        return collective_together(numbers, comm);
+    return comm == GN_NUMBER_NO_COMM ? without_comm(numbers->unnumbered)
+                                     : next_sent(numbers, comm, COLLECTIVES, 0);
+}
+
+void gn_number_collective_failed(struct gn_number_tables *numbers, uint32_t comm)
+{
+    gn_number_send_cancelled(numbers, comm, COLLECTIVES, 0);
 }
 
 void gn_number_send_cancelled(struct gn_number_tables *numbers, uint32_t comm, int32_t dest, int32_t tag)
@@ -175,8 +188,9 @@ static uint64_t next_received(struct gn_number_tables *numbers, uint32_t comm, i
     return GN_UNNUMBERED;
 }
 
-static void post_with_care(struct gn_number_tables *numbers, uint32_t inside, struct gn_receive *receive,
-                           uint32_t comm, int32_t source, int32_t tag)
+static __attribute__((noinline)) void post_with_care(struct gn_number_tables *numbers, uint32_t inside,
+                                                     struct gn_receive *receive, uint32_t comm,
+                                                     int32_t source, int32_t tag)
 {
     lock(numbers, GN_NUMBER_RECEIVE);
     bool unordered = was_accompanied(numbers, GN_NUMBER_RECEIVE, inside);
@@ -204,16 +218,23 @@ void gn_number_post(struct gn_number_tables *numbers, uint32_t inside, struct gn
         post_with_care(numbers, inside, receive, comm, source, tag);
 }
 
+static __attribute__((noinline)) uint64_t complete_with_care(struct gn_number_tables *numbers,
+                                                             struct gn_receive *receive, int32_t source,
+                                                             int32_t tag, uint64_t id, void *context)
+{
+    lock(numbers, GN_NUMBER_RECEIVE);
+    uint64_t number = gn_posting_complete(&numbers->postings, receive, source, tag, id, context);
+    unlock(numbers, GN_NUMBER_RECEIVE);
+    return number;
+}
+
 uint64_t gn_number_complete(struct gn_number_tables *numbers, struct gn_receive *receive, int32_t source,
                             int32_t tag, uint64_t id, void *context)
 {
     if (__builtin_expect(!numbers->threaded && receive->epoch == numbers->postings.settled_epoch, 1) ||
         receive->comm == GN_NUMBER_NO_COMM)
         return receive->number;
-    lock(numbers, GN_NUMBER_RECEIVE);
-    uint64_t number = gn_posting_complete(&numbers->postings, receive, source, tag, id, context);
-    unlock(numbers, GN_NUMBER_RECEIVE);
-    return number;
+    return complete_with_care(numbers, receive, source, tag, id, context);
 }
 
 uint64_t gn_number_receive(struct gn_number_tables *numbers, uint32_t inside, uint32_t comm, int32_t source,
@@ -250,6 +271,13 @@ void gn_number_freed(struct gn_number_tables *numbers, struct gn_receive *receiv
         return;
     lock(numbers, GN_NUMBER_RECEIVE);
     gn_posting_freed(&numbers->postings, receive, context);
+    unlock(numbers, GN_NUMBER_RECEIVE);
+}
+
+void gn_number_void(struct gn_number_tables *numbers)
+{
+    lock(numbers, GN_NUMBER_RECEIVE);
+    gn_postings_void(&numbers->postings);
     unlock(numbers, GN_NUMBER_RECEIVE);
 }
 

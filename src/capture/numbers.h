@@ -47,45 +47,12 @@
 #ifndef GNOMON_CAPTURE_NUMBERS_H
 #define GNOMON_CAPTURE_NUMBERS_H
 
+#include "capture/numbered.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GN_UNNUMBERED UINT64_MAX         /* and never will be */
-#define GN_NUMBER_LATER (UINT64_MAX - 1) /* late() will be called */
-/* A flag: this message and others of the numbers beside it that have the flag, too, may have changed places.
- * Compare with the two above first: they have all bits. */
-#define GN_NUMBER_UNORDERED (UINT64_C(1) << 63)
-
-enum { GN_NUMBER_ANY = INT32_MIN }; /* MPI_ANY_SOURCE, MPI_ANY_TAG */
-#define GN_NUMBER_NO_COMM UINT32_MAX
-
-enum gn_number_side { GN_NUMBER_SEND, GN_NUMBER_RECEIVE };
-
-/* A receive under way, in the record of its request: 24 bytes, may be moved, owns nothing. */
-struct gn_receive {
-    uint64_t number; /* or a place among those that wait */
-    uint32_t epoch;
-    uint32_t comm;
-    int32_t source, tag;
-};
-
-/* Why something has no number; counted since the start. */
-enum gn_unnumbered {
-    GN_UNNUMBERED_COMM,    /* GN_NUMBER_NO_COMM, or freed while the receive waited */
-    GN_UNNUMBERED_ROOM,    /* the channel was evicted, or there was no room to wait */
-    GN_UNNUMBERED_FAILED,  /* after a call of the channel that failed, or was cancelled without an outcome */
-    GN_UNNUMBERED_FREED,   /* behind a wildcard that was freed or failed */
-    GN_UNNUMBERED_OVERLAP, /* GN_NUMBER_UNORDERED: calls of several threads at the same time */
-    GN_UNNUMBERED_REASONS
-};
-
 struct gn_number_tables;
-
-/* The number of an earlier completion: the id that was given with it, and GN_UNNUMBERED or its number. Called
- * inside of those functions that have a context, on the calling thread, which may hold a lock: do not call
- * gn_number_….
- */
-typedef void gn_number_late(void *context, uint64_t id, uint64_t number);
 
 /* Takes all memory: 15 MB of address space, of which a program of a hundred channels touches 52 KB. NULL: no
  * memory. */
@@ -124,6 +91,8 @@ void gn_number_failed(struct gn_number_tables *numbers, enum gn_number_side side
                       uint32_t comm, int32_t peer, int32_t tag);
 /* A collective begins: its number on the communicator. Before or after the call, the same everywhere. */
 uint64_t gn_number_collective(struct gn_number_tables *numbers, uint32_t comm);
+/* It failed, and may be one for others all the same: those that follow are unnumbered. */
+void gn_number_collective_failed(struct gn_number_tables *numbers, uint32_t comm);
 /* A send was cancelled, which the standard has deprecated: its channel is unnumbered from here on, and of
  * what was numbered on it before, all from this one's number on is wrong; say so where the numbers were
  * written. */
@@ -141,6 +110,9 @@ void gn_number_cancelled(struct gn_number_tables *numbers, struct gn_receive *re
 /* It was freed while active: what a wildcard takes will not be known, an exact one takes its message. After
  * gn_number_cancel: nor whether it took anything. */
 void gn_number_freed(struct gn_number_tables *numbers, struct gn_receive *receive, void *context);
+
+/* One was cancelled of which nobody knows which: none that has not ended yet has a number. */
+void gn_number_void(struct gn_number_tables *numbers);
 
 /* A communicator is freed; its number never comes back. Receives on it that wait for others stay unnumbered.
  */

@@ -12,6 +12,7 @@
  * any more has an empty one), and in libpthread: whoever has not loaded that has no threads, and the weak
  * references are NULL. tests/e2e/old_glibc.sh holds the versions against 2.28.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -32,17 +33,20 @@
 void *gn_old_dlopen(const char *path, int flags);
 void *gn_old_dlsym(void *library, const char *name);
 int gn_old_dlclose(void *library);
+int gn_old_dladdr(const void *address, Dl_info *info);
 int gn_old_key_create(pthread_key_t *key, void (*at_end)(void *)) __attribute__((weak));
 int gn_old_setspecific(pthread_key_t key, const void *value) __attribute__((weak));
 OLD(gn_old_dlopen, dlopen);
 OLD(gn_old_dlsym, dlsym);
 OLD(gn_old_dlclose, dlclose);
+OLD(gn_old_dladdr, dladdr);
 OLD(gn_old_key_create, pthread_key_create);
 OLD(gn_old_setspecific, pthread_setspecific);
 
 void *__wrap_dlopen(const char *path, int flags);
 void *__wrap_dlsym(void *library, const char *name);
 int __wrap_dlclose(void *library);
+int __wrap_dladdr(const void *address, Dl_info *info);
 int __wrap_pthread_key_create(pthread_key_t *key, void (*at_end)(void *));
 int __wrap___pthread_key_create(pthread_key_t *key, void (*at_end)(void *));
 int __wrap_pthread_setspecific(pthread_key_t key, const void *value);
@@ -62,6 +66,11 @@ void *__wrap_dlsym(void *library, const char *name)
 int __wrap_dlclose(void *library)
 {
     return gn_old_dlclose(library);
+}
+
+int __wrap_dladdr(const void *address, Dl_info *info)
+{
+    return gn_old_dladdr(address, info);
 }
 
 int __wrap_pthread_key_create(pthread_key_t *key, void (*at_end)(void *))

@@ -5,7 +5,9 @@
 #ifndef GNOMON_CAPTURE_OVERLAPS_H
 #define GNOMON_CAPTURE_OVERLAPS_H
 
-#include "capture/numbers.h"
+#include "capture/numbered.h"
+
+#include <stdbool.h>
 
 enum {
     GN_OVERLAPS = 255

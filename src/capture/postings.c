@@ -280,11 +280,21 @@ static void end_if_complete(struct gn_postings *p, struct gn_posting *record, vo
         tell(p, record, context);
 }
 
-/* Numbers for those that waited for what is settled now; nobody from place `until` on was waiting for it
- * alone. */
-static void release(struct gn_postings *p, uint64_t until, void *context)
+/* The first that was posted behind place `when`, looked for from the end: those ahead of it may be many that
+ * wait for something else. */
+static uint32_t known_behind(struct gn_postings *p, uint64_t when)
 {
-    for (uint32_t i = p->known.first, next; i; i = next) {
+    uint32_t first = 0;
+    for (uint32_t i = p->known.last; i && at(p, i)->when > when; i = at(p, i)->previous)
+        first = i;
+    return first;
+}
+
+/* Numbers for those that waited for what was posted at place `from` and is settled now; nobody from place
+ * `until` on was waiting for it alone. */
+static void release(struct gn_postings *p, uint64_t from, uint64_t until, void *context)
+{
+    for (uint32_t i = known_behind(p, from), next; i; i = next) {
         struct gn_posting *record = at(p, i);
         next = record->next;
         if (record->when > until)
@@ -482,6 +492,7 @@ static uint64_t complete_open(struct gn_postings *p, struct gn_posting *record, 
         record->tag = tag;
         return GN_NUMBER_LATER;
     }
+    const uint64_t when = record->when;
     uint64_t until = leave_group(p, record), number = GN_NUMBER_LATER;
     record->source = source;
     record->tag = tag;
@@ -494,7 +505,7 @@ static uint64_t complete_open(struct gn_postings *p, struct gn_posting *record, 
         number = end(p, record);
     }
     if (until)
-        release(p, until, context);
+        release(p, when, until, context);
     return number;
 }
 
@@ -595,17 +606,19 @@ void gn_posting_cancelled(struct gn_postings *p, struct gn_receive *receive, voi
         until = leave_group(p, record);
     else if (record->state == GN_KNOWN)
         take_out(p, &p->known, record);
+    const uint64_t when = record->when;
     free_record(p, record);
     if (until)
-        release(p, until, context);
+        release(p, when, until, context);
 }
 
 static void free_open(struct gn_postings *p, struct gn_posting *record, void *context)
 {
     lose(p, record->comm, record->source, record->tag, record->when);
+    const uint64_t when = record->when;
     leave_group(p, record);
     free_record(p, record);
-    release(p, UINT64_MAX, context);
+    release(p, when, UINT64_MAX, context);
 }
 
 void gn_posting_freed(struct gn_postings *p, const struct gn_receive *receive, void *context)
@@ -627,6 +640,13 @@ void gn_posting_freed(struct gn_postings *p, const struct gn_receive *receive, v
 void gn_posting_lose(struct gn_postings *p, uint32_t comm, int32_t source, int32_t tag)
 {
     lose(p, comm, source, tag, ++p->clock);
+}
+
+void gn_postings_void(struct gn_postings *p)
+{
+    p->lost = 0;
+    p->met = UINT64_MAX;
+    void_all(p);
 }
 
 /* ---- communicators ---- */

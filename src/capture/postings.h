@@ -31,7 +31,7 @@
 #define GNOMON_CAPTURE_POSTINGS_H
 
 #include "capture/counts.h"
-#include "capture/numbers.h"
+#include "capture/numbered.h"
 
 enum { GN_POSTINGS = 16384, GN_POSTING_GROUPS = 256, GN_CORRECTIONS = 256 };
 
@@ -117,6 +117,8 @@ void gn_posting_cancelled(struct gn_postings *postings, struct gn_receive *recei
 void gn_posting_freed(struct gn_postings *postings, const struct gn_receive *receive, void *context);
 /* A receive of this pattern, beginning now, will never be known. */
 void gn_posting_lose(struct gn_postings *postings, uint32_t comm, int32_t source, int32_t tag);
+/* Of those that have not ended, and of all later ones, none will be known. */
+void gn_postings_void(struct gn_postings *postings);
 void gn_postings_drop_comm(struct gn_postings *postings, uint32_t comm, void *context);
 
 #endif

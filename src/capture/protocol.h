@@ -7,6 +7,7 @@
  *
  *   gnomon run → agent   GN_HELLO_RUN   "I am about to become the program"  (+ its standard error)
  *   capture    → agent   GN_HELLO_RANK  "MPI_Init was called here"          (reply: + the segment)
+ *   capture    → agent   GN_UNMEASURED  "I go on without you"               (text: why)
  *   capture    → agent   GN_HELLO_TRACE "and my recorder?"                  (reply: + the ring segment; text:
  *                                                                            why it is not traced, if it is
  * not) capture    → agent   GN_MEET        "I can speak for this host"         (reply: + the sheet) capture
@@ -30,19 +31,23 @@ enum gn_message_kind {
     GN_HELLO_TRACE,
     GN_STREAM,
     GN_MEET,
-    GN_MET
+    GN_MET,
+    GN_UNMEASURED
 };
 
 struct gn_message {
     uint32_t magic, version, kind;
-    int32_t status;    /* reply: 0, or a negative errno value; meet: size of MPI_COMM_WORLD; met: 1 when the
+    int32_t status;    /* hello run: the process of this host that spawned it, 0: none; hello rank: MiB of
+                          addresses that the segment may take, 0: no limit; reply: 0, or a negative
+                          errno value; meet: size of MPI_COMM_WORLD; met: 1 when the
                           ranks of the hosts in the table are all there are */
     int32_t pid;       /* hello; checked against the socket's credentials */
     int32_t rank;      /* hello run: rank as the launcher says, -1 unknown; attach: index of the segment;
                           meet: rank in MPI_COMM_WORLD; reply to hello rank: 1 when the job may be on several
                           hosts; met: hosts in the table */
     int32_t agent_pid; /* reply */
-    char text[512];    /* hello run: program; reply: run folder, or the reason of a refusal */
+    char text[512];    /* hello run: program; unmeasured: why; reply: run folder, or the reason of a
+                          refusal */
 };
 
 #define GN_SHEET_MAGIC 0x474e4d54u

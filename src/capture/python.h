@@ -27,7 +27,7 @@
 #ifndef GNOMON_CAPTURE_PYTHON_H
 #define GNOMON_CAPTURE_PYTHON_H
 
-#include "graph/tag.h"
+#include "image/tag.h"
 
 #include <stdbool.h>
 

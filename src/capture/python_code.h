@@ -6,7 +6,7 @@
 #define GNOMON_CAPTURE_PYTHON_CODE_H
 
 #include "capture/interpreter.h"
-#include "graph/tag.h"
+#include "image/tag.h"
 
 /* A string or bytes object in another's memory. */
 struct gn_python_object {

@@ -1,10 +1,14 @@
 #include "capture/real.h"
 
+#include "event/activity.h"
+
 #include <ctype.h>
 #include <dlfcn.h>
 #include <link.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 void *gn_real_table[GN_BINDINGS][GN_CALL_COUNT];
 void *gn_helper_table[GN_HELPER_COUNT];
@@ -14,13 +18,15 @@ struct search {
     void *found;
 };
 
-/* Looks into one loaded MPI library. RTLD_NOLOAD only fetches the handle of what is there already. */
+/* Looks into one loaded library, and what it needs. RTLD_NOLOAD only fetches the handle of what is there
+ * already. Ours has wrappers of the same names. */
 static int look_into(struct dl_phdr_info *info, size_t size, void *argument)
 {
     (void)size;
     struct search *search = argument;
-    const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-    if (!slash || strncmp(slash, "/libmpi", 7) != 0)
+    Dl_info own;
+    if (!info->dlpi_name || !info->dlpi_name[0] ||
+        (dladdr(&gn_real_table, &own) && own.dli_fbase == (void *)info->dlpi_addr))
         return 0;
     void *library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
     if (!library)
@@ -30,6 +36,7 @@ static int look_into(struct dl_phdr_info *info, size_t size, void *argument)
     return search->found != NULL;
 }
 
+/* Libraries are known by what they export, not by their names: vendors and sites give them others. */
 static void *in_loaded_libraries(const char *name)
 {
     struct search search = {name, NULL};
@@ -37,10 +44,20 @@ static void *in_loaded_libraries(const char *name)
     return search.found;
 }
 
+/* Whether the MPI library was loaded for everybody: then its C functions are nowhere else. */
+static bool is_global(void)
+{
+    static _Atomic bool known;
+    if (!known && dlsym(RTLD_NEXT, "PMPI_Init"))
+        known = true;
+    return known;
+}
+
 void *gn_real_symbol(const char *name)
 {
     void *symbol = dlsym(RTLD_NEXT, name);
-    return symbol ? symbol : in_loaded_libraries(name);
+    bool fortran = name[0] == 'm' || name[0] == 'p'; /* in a library of its own */
+    return symbol || (!fortran && is_global()) ? symbol : in_loaded_libraries(name);
 }
 
 void *gn_real_object(const char *name)
@@ -49,23 +66,32 @@ void *gn_real_object(const char *name)
     return object ? object : in_loaded_libraries(name);
 }
 
-/* MPI_ERR_UNKNOWN would differ between flavours; any non-zero value tells the caller that nothing was done.
+/* Any other value than 0 tells the caller that nothing was done; classes of errors differ between flavours.
  */
 static int missing(void)
 {
-    return 16;
+    return GN_NO_SUCH_CALL;
 }
 
-static void *lookup_or_missing(const char *name)
+bool gn_real_lies_in(uintptr_t first_address, uintptr_t end_address)
 {
-    void *function = gn_real_symbol(name);
-    return function ? function : (void *)missing;
+    static const char *const names[] = {"PMPI_Init", "pmpi_send_", "pmpi_send_f08_", "pmpir_send_f08ts_"};
+    static _Atomic uintptr_t addresses[sizeof names / sizeof *names]; /* 1: it is nowhere */
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (addresses[i] == 0) {
+            void *function = dlsym(RTLD_NEXT, names[i]);
+            addresses[i] = function ? (uintptr_t)function : 1;
+        }
+        if (addresses[i] >= first_address && addresses[i] < end_address)
+            return true;
+    }
+    return false;
 }
 
 static void spell(const char *pattern, enum gn_binding binding, unsigned call, char *name, size_t size)
 {
     char lower[64];
-    const char *spelled = gn_call_names[call] + 4; /* without MPI_ */
+    const char *spelled = gn_activity_def(call)->name;
     size_t i = 0;
     for (; spelled[i] && i < sizeof lower - 1; i++)
         lower[i] = binding == GN_C ? spelled[i] : (char)tolower((unsigned char)spelled[i]);
@@ -73,19 +99,41 @@ static void spell(const char *pattern, enum gn_binding binding, unsigned call, c
     snprintf(name, size, pattern, lower);
 }
 
-void *gn_real_resolve(enum gn_binding binding, unsigned call)
+static void *look_up(enum gn_binding binding, unsigned call)
 {
-    static const char *const profiled[GN_BINDINGS] = {"PMPI_%s", "pmpi_%s_", "pmpi_%s_f08_"};
-    static const char *const public[GN_BINDINGS] = {"MPI_%s", "mpi_%s_", "mpi_%s_f08_"};
+    static const char *const profiled[GN_BINDINGS] = {"P%s", "p%s_", "p%s_f08_"};
+    static const char *const public[GN_BINDINGS] = {"%s", "%s_", "%s_f08_"};
     char name[96];
     spell(profiled[binding], binding, call, name, sizeof name);
     void *function = gn_real_symbol(name);
     if (!function) { /* no second name (MPICH's mpi_f08): the definition after ours */
         spell(public[binding], binding, call, name, sizeof name);
-        function = lookup_or_missing(name);
+        function = gn_real_symbol(name);
     }
-    __atomic_store_n(&gn_real_table[binding][call], function, __ATOMIC_RELAXED);
+    if (function)
+        __atomic_store_n(&gn_real_table[binding][call], function, __ATOMIC_RELAXED);
     return function;
+}
+
+/* Without us the loader would end the program here. */
+static void say_missing(unsigned call)
+{
+    char line[160];
+    int bytes = snprintf(line, sizeof line,
+                         "gnomon: process %d calls %s, which its MPI library does not have: the call fails\n",
+                         (int)getpid(), gn_activity_def(call)->name);
+    ssize_t ignored = write(STDERR_FILENO, line, (size_t)bytes);
+    (void)ignored;
+}
+
+void *gn_real_resolve(enum gn_binding binding, unsigned call)
+{
+    void *function = look_up(binding, call);
+    if (function)
+        return function;
+    say_missing(call);
+    __atomic_store_n(&gn_real_table[binding][call], (void *)missing, __ATOMIC_RELAXED);
+    return (void *)missing;
 }
 
 void *gn_helper_resolve(unsigned helper)
@@ -95,15 +143,27 @@ void *gn_helper_resolve(unsigned helper)
         GN_HELPERS(GN_HELPER_NAME)
 #undef GN_HELPER_NAME
     };
-    void *function = lookup_or_missing(names[helper]);
+    void *function = gn_real_symbol(names[helper]);
+    function = function ? function : (void *)missing;
     __atomic_store_n(&gn_helper_table[helper], function, __ATOMIC_RELAXED);
     return function;
 }
 
+/* A library of MPI 3.1 is not asked for what it will not have: what somebody calls of it is looked up then.
+ */
+static unsigned calls_to_expect(void)
+{
+    int version = 0, subversion = 0;
+    int (*get_version)(int *, int *) = (int (*)(int *, int *))gn_real_symbol("PMPI_Get_version");
+    if (get_version)
+        get_version(&version, &subversion);
+    return version >= 4 ? GN_CALL_COUNT : GN_CALLS_OF_MPI_3;
+}
+
 void gn_real_resolve_all(void)
 {
-    for (unsigned call = 0; call < GN_CALL_COUNT; call++)
-        gn_real(GN_C, call);
+    for (unsigned call = 0, count = calls_to_expect(); call < count; call++)
+        look_up(GN_C, call);
     for (unsigned helper = 0; helper < GN_HELPER_COUNT; helper++)
         gn_helper(helper);
 }

@@ -4,14 +4,17 @@
  * This library is preloaded into every process of the job and must not drag an MPI library into those
  * that have none, so it is linked against neither flavour: functions are looked up by name when they are
  * first needed, after us in the global scope or, for programs that load MPI late and locally (Python), in
- * whatever MPI library is loaded.
+ * whatever library has them, whatever its name is.
  */
 #ifndef GNOMON_CAPTURE_REAL_H
 #define GNOMON_CAPTURE_REAL_H
 
 #include "calls.h" /* generated from event/mpi_api.txt */
 
+#include <stdbool.h>
 #include <stdint.h>
+
+enum { GN_NO_SUCH_CALL = 16 }; /* what a call returns that the library does not have */
 
 enum gn_binding { GN_C, GN_F77, GN_F08, GN_BINDINGS };
 
@@ -48,10 +51,17 @@ enum gn_binding { GN_C, GN_F77, GN_F08, GN_BINDINGS };
     X(Comm_get_errhandler)                                                                                   \
     X(Comm_set_errhandler)                                                                                   \
     X(Errhandler_free)                                                                                       \
+    X(Error_class)                                                                                           \
+    X(Error_string)                                                                                          \
     X(Bcast)                                                                                                 \
     X(Allgather)                                                                                             \
     X(Query_thread)                                                                                          \
-    X(Get_library_version)                                                                                   \
+    X(Group_from_session_pset)                                                                               \
+    X(Group_rank)                                                                                            \
+    X(Session_f2c)                                                                                           \
+    X(Session_get_info)                                                                                      \
+    X(Info_get)                                                                                              \
+    X(Info_free)                                                                                             \
     X(Pcontrol)
 
 enum gn_helper {
@@ -65,6 +75,9 @@ enum gn_helper {
 void *gn_real_symbol(const char *name);
 /* A variable of it: the executable may hold the copy that everybody uses (copy relocation). */
 void *gn_real_object(const char *name);
+
+/* Whether a library that lies there is MPI's own, or its Fortran's: by where some functions are. */
+bool gn_real_lies_in(uintptr_t first_address, uintptr_t end_address);
 
 extern void *gn_real_table[GN_BINDINGS][GN_CALL_COUNT];
 extern void *gn_helper_table[GN_HELPER_COUNT];

@@ -42,7 +42,7 @@ static uint32_t add_node(struct gn_recorder *r, uint32_t activity, uint32_t path
     uint32_t index = GN_GET(r->location->node_count);
     if (index == GN_MAX_NODES)
         return GN_MAX_NODES;
-    struct gn_node *node = &r->location->nodes[index];
+    struct gn_tag_node *node = &r->location->nodes[index];
     GN_SET(node->activity, activity);
     GN_SET(node->path, path);
     GN_SET(node->name, name);
@@ -55,7 +55,7 @@ static uint32_t find_node(struct gn_recorder *r, uint32_t activity, uint32_t pat
     const uint32_t mask = 2 * GN_MAX_NODES - 1;
     uint32_t slot = hash2(activity ^ (name << 20), path) & mask;
     for (; r->node_table[slot]; slot = (slot + 1) & mask) {
-        struct gn_node *node = &r->location->nodes[r->node_table[slot] - 1];
+        struct gn_tag_node *node = &r->location->nodes[r->node_table[slot] - 1];
         if (GN_GET(node->activity) == activity && GN_GET(node->path) == path && GN_GET(node->name) == name)
             return r->node_table[slot] - 1;
     }
@@ -106,7 +106,7 @@ static uint32_t find_edge(struct gn_recorder *r, uint32_t from, uint32_t to)
     const uint32_t mask = 2 * GN_MAX_EDGES - 1;
     uint32_t slot = hash2(from, to) & mask;
     for (; r->edge_table[slot]; slot = (slot + 1) & mask) {
-        struct gn_edge *edge = &r->location->edges[r->edge_table[slot] - 1];
+        struct gn_tag_edge *edge = &r->location->edges[r->edge_table[slot] - 1];
         if (GN_GET(edge->from) == from && GN_GET(edge->to) == to)
             return r->edge_table[slot] - 1;
     }
@@ -122,10 +122,10 @@ static uint32_t find_edge(struct gn_recorder *r, uint32_t from, uint32_t to)
     return index;
 }
 
-static inline struct gn_edge *edge_to(struct gn_recorder *r, uint32_t to)
+static inline struct gn_tag_edge *edge_to(struct gn_recorder *r, uint32_t to)
 {
     uint32_t index = r->next_edge[r->previous_node];
-    struct gn_edge *edge = &r->location->edges[index];
+    struct gn_tag_edge *edge = &r->location->edges[index];
     if (__builtin_expect(GN_GET(edge->to) != to || GN_GET(edge->from) != r->previous_node, 0)) {
         index = find_edge(r, r->previous_node, to);
         r->next_edge[r->previous_node] = index;
@@ -134,15 +134,15 @@ static inline struct gn_edge *edge_to(struct gn_recorder *r, uint32_t to)
     return edge;
 }
 
-static struct gn_peer *find_peer(struct gn_recorder *r, uint32_t node, uint32_t peer)
+static struct gn_tag_peer *find_peer(struct gn_recorder *r, uint32_t node, uint32_t peer)
 {
-    struct gn_peer *last = &r->location->peers[r->last_peer[node]];
+    struct gn_tag_peer *last = &r->location->peers[r->last_peer[node]];
     if (GN_GET(last->node) == node && GN_GET(last->peer) == peer && GN_GET(r->location->peer_count))
         return last;
     const uint32_t mask = 2 * GN_MAX_PEERS - 1;
     uint32_t slot = hash2(node, peer) & mask;
     for (; r->peer_table[slot]; slot = (slot + 1) & mask) {
-        struct gn_peer *known = &r->location->peers[r->peer_table[slot] - 1];
+        struct gn_tag_peer *known = &r->location->peers[r->peer_table[slot] - 1];
         if (GN_GET(known->node) == node && GN_GET(known->peer) == peer) {
             r->last_peer[node] = r->peer_table[slot] - 1;
             return known;
@@ -163,7 +163,7 @@ static struct gn_peer *find_peer(struct gn_recorder *r, uint32_t node, uint32_t 
 
 void gn_record_sent(struct gn_recorder *r, uint32_t node, uint32_t peer, uint64_t bytes)
 {
-    struct gn_peer *record = find_peer(r, node, peer);
+    struct gn_tag_peer *record = find_peer(r, node, peer);
     if (!record)
         return;
     gn_seq_begin(&record->seq);
@@ -174,7 +174,7 @@ void gn_record_sent(struct gn_recorder *r, uint32_t node, uint32_t peer, uint64_
 
 void gn_record_received(struct gn_recorder *r, uint32_t node, uint32_t peer, uint64_t bytes)
 {
-    struct gn_peer *record = find_peer(r, node, peer);
+    struct gn_tag_peer *record = find_peer(r, node, peer);
     if (!record)
         return;
     gn_seq_begin(&record->seq);
@@ -183,7 +183,7 @@ void gn_record_received(struct gn_recorder *r, uint32_t node, uint32_t peer, uin
     gn_seq_end(&record->seq);
 }
 
-static inline void add_size(struct gn_node *node, uint64_t bytes)
+static inline void add_size(struct gn_tag_node *node, uint64_t bytes)
 {
     GN_ADD(node->messages, 1);
     GN_ADD(node->bytes, bytes);
@@ -192,7 +192,7 @@ static inline void add_size(struct gn_node *node, uint64_t bytes)
 
 void gn_record_size(struct gn_recorder *r, uint32_t node, uint64_t bytes)
 {
-    struct gn_node *record = &r->location->nodes[node];
+    struct gn_tag_node *record = &r->location->nodes[node];
     gn_seq_begin(&record->seq);
     add_size(record, bytes);
     gn_seq_end(&record->seq);
@@ -229,6 +229,7 @@ static void start_graph(struct gn_recorder *r, uint64_t start_ticks)
 static void abandon_call(struct gn_recorder *r, uint64_t ticks)
 {
     gn_drop_kept(r);
+    gn_counts_give_up(); /* it may have sent or received */
     GN_LOST(r, calls);
     r->inside = false;
     struct gn_call_span span = {GN_GET(r->location->now_ticks), ticks, GN_GET(r->location->now_node)};
@@ -340,7 +341,7 @@ void gn_recorder_close(void)
 /* ---- events ---- */
 
 /* The walk took longer than usual: what it took is known exactly. */
-static void count_paid(struct gn_call *call)
+static void count_paid(struct gn_capture_call *call)
 {
     struct gn_recorder *r = call->recorder;
     if (!call->sampled)
@@ -351,9 +352,8 @@ static void count_paid(struct gn_call *call)
     GN_SET(r->location->learned, r->paths.learned);
 }
 
-/* Whether the return address of a call is still where it was put. Read through the kernel: that stack may be
- * gone. On AArch64 it may be anywhere in the wrapper's frame. */
-static bool return_address_stands(struct gn_registers at)
+/* Read through the kernel: that stack may be gone. On AArch64 it may be anywhere in the wrapper's frame. */
+bool gn_return_address_stands(struct gn_registers at)
 {
 #if defined(__x86_64__)
     uintptr_t found = 0;
@@ -376,14 +376,25 @@ static bool left_without_leave(struct gn_recorder *r, struct gn_registers at)
     const int code = errno;
     enum gn_presence presence = gn_paths_look_for(&r->paths, gn_segment, at, r->inside_from,
                                                   gn_paths_is_on_base(&r->paths, r->walk_end));
-    bool left = presence == GN_GONE || (presence == GN_UNSEEN && !return_address_stands(r->inside_from));
+    bool left = presence == GN_GONE || (presence == GN_UNSEEN && !gn_return_address_stands(r->inside_from));
     errno = code;
     if (left)
         abandon_call(r, gn_ticks());
     return left;
 }
 
-bool gn_enter(struct gn_call *call, uint32_t activity, void *caller, void *frame)
+bool gn_record_open_call(struct gn_open_call *open)
+{
+    const struct gn_recorder *r = self;
+    if (gn_is_closed() || !r || !r->inside)
+        return false;
+    const uint64_t enter_ticks = GN_GET(r->location->now_ticks);
+    *open = (struct gn_open_call){r->location_index, enter_ticks,
+                                  r->asked.enter_ticks == enter_ticks ? &r->asked : NULL};
+    return true;
+}
+
+bool gn_enter(struct gn_capture_call *call, uint32_t activity, void *caller, void *frame)
 {
     if (gn_is_closed())
         return false;
@@ -425,7 +436,7 @@ bool gn_enter(struct gn_call *call, uint32_t activity, void *caller, void *frame
 static inline void pass_edge(struct gn_recorder *r, uint32_t to, uint64_t enter_ticks, uint64_t bytes,
                              bool exact, uint64_t probe_ticks)
 {
-    struct gn_edge *edge = edge_to(r, to);
+    struct gn_tag_edge *edge = edge_to(r, to);
     gn_seq_begin(&edge->seq);
     gn_stats_add(&edge->time,
                  enter_ticks > r->previous_exit_ticks ? enter_ticks - r->previous_exit_ticks : 0);
@@ -437,7 +448,7 @@ static inline void pass_edge(struct gn_recorder *r, uint32_t to, uint64_t enter_
     gn_seq_end(&edge->seq);
 }
 
-static inline void pass_node(struct gn_node *node, uint64_t ticks)
+static inline void pass_node(struct gn_tag_node *node, uint64_t ticks)
 {
     gn_stats_add(&node->time, ticks);
     GN_ADD(node->time_log2[gn_bucket(ticks)], 1);
@@ -455,7 +466,7 @@ static void count_sample(struct gn_recorder *r, uint64_t ticks)
     GN_ADD(r->location->sampled_ticks, ticks);
 }
 
-static inline void trace_call(const struct gn_call *call, int result)
+static inline void trace_call(const struct gn_capture_call *call, int result)
 {
     struct gn_call_span span = gn_span_of(call);
     struct gn_tracer *tracer = &call->recorder->tracer;
@@ -465,9 +476,20 @@ static inline void trace_call(const struct gn_call *call, int result)
         gn_tracer_call(tracer, &span);
 }
 
-void gn_leave(struct gn_call *call, int result)
+void gn_tell_late(struct gn_recorder *r)
+{
+    for (uint32_t i = 0; i < r->late_count; i++)
+        gn_tracer_late(&r->tracer, r->late[i].name, r->late[i].number);
+    r->late_count = 0;
+}
+
+void gn_leave(struct gn_capture_call *call, int result)
 {
     struct gn_recorder *r = call->recorder;
+    if (__builtin_expect(!r, 0)) {
+        gn_leave_unrecorded(call, result);
+        return;
+    }
     struct gn_location *location = r->location;
     if (gn_is_closed()) /* a child made inside the call */
         return;
@@ -476,7 +498,7 @@ void gn_leave(struct gn_call *call, int result)
     uint64_t before_ticks = call->exact ? call->enter_ticks - call->begin_ticks + r->owed_ticks : 0;
     pass_edge(r, call->node, call->enter_ticks, call->bytes, call->exact, before_ticks);
     r->owed_ticks = 0;
-    struct gn_node *node = &location->nodes[call->node];
+    struct gn_tag_node *node = &location->nodes[call->node];
     gn_seq_begin(&node->seq);
     pass_node(node, call->exit_ticks > call->enter_ticks ? call->exit_ticks - call->enter_ticks : 0);
     if (call->messages)
@@ -488,6 +510,8 @@ void gn_leave(struct gn_call *call, int result)
     r->previous_exit_ticks = call->exit_ticks;
     if (call->traced)
         trace_call(call, result);
+    if (__builtin_expect(r->late_count != 0, 0))
+        gn_tell_late(r);
     r->inside = false;
     GN_ADD(location->events, 1);
     show(location, call->node, 0, call->exit_ticks);
@@ -506,7 +530,7 @@ static void pass_control(struct gn_recorder *r, uint32_t node, uint64_t begin_ti
 {
     uint64_t now = gn_ticks();
     pass_edge(r, node, begin_ticks, 0, false, 0);
-    struct gn_node *record = &r->location->nodes[node];
+    struct gn_tag_node *record = &r->location->nodes[node];
     gn_seq_begin(&record->seq);
     pass_node(record, duration_ticks);
     gn_seq_end(&record->seq);
@@ -548,6 +572,11 @@ static uint32_t find_name(const char *name)
         break;
     }
     return index;
+}
+
+struct gn_recorder *gn_recorder_here(void)
+{
+    return self;
 }
 
 static struct gn_recorder *recorder_here(void)
@@ -630,6 +659,7 @@ void gn_record_switch(bool on, void *caller, void *frame)
     struct gn_recorder *r = recorder_here();
     if (!r || r->off == !on)
         return;
+    gn_counts_notice_jump(at);
     uint64_t ticks = gn_ticks();
     if (!on) {
         r->off_node = node_here(r, GN_ACTIVITY_OFF, 0, at);
@@ -643,7 +673,7 @@ void gn_record_switch(bool on, void *caller, void *frame)
     }
     r->off = false;
     gn_tracer_control(&r->tracer, GN_EVENT_MEASUREMENT, ticks, 1, 0);
-    struct gn_node *record = &r->location->nodes[r->off_node];
+    struct gn_tag_node *record = &r->location->nodes[r->off_node];
     gn_seq_begin(&record->seq);
     pass_node(record, ticks - r->previous_exit_ticks);
     gn_seq_end(&record->seq);
@@ -665,7 +695,7 @@ void gn_record_end(uint64_t ticks)
     if (r->location_index == 0)
         gn_tracer_control(&r->tracer, GN_EVENT_PROGRAM_END, ticks, 0, 0);
     pass_edge(r, 1, ticks, 0, false, 0);
-    struct gn_node *end = &r->location->nodes[1];
+    struct gn_tag_node *end = &r->location->nodes[1];
     gn_seq_begin(&end->seq);
     pass_node(end, 0);
     gn_seq_end(&end->seq);

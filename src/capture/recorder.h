@@ -16,14 +16,13 @@
 #ifndef GNOMON_CAPTURE_RECORDER_H
 #define GNOMON_CAPTURE_RECORDER_H
 
+#include "capture/handle.h"
 #include "capture/paths.h"
 #include "capture/tracer.h"
 #include "clock/ticks.h"
-#include "graph/tag.h"
+#include "image/tag.h"
 
 #include <stdbool.h>
-
-typedef uintptr_t gn_handle; /* any MPI handle of either flavour; see flavour.h */
 
 enum {
     GN_MAX_REGION_DEPTH = 64,
@@ -36,12 +35,12 @@ enum {
 struct gn_recorder;
 
 /* One MPI call under way; lives on the wrapper's stack. */
-struct gn_call {
-    struct gn_recorder *recorder;
-    uint64_t begin_ticks; /* wrapper entered; only when sampled or exact */
-    uint64_t enter_ticks; /* just before the real call */
-    uint64_t exit_ticks;  /* just after it; the wrapper sets it */
-    uint64_t bytes;       /* filled by the class of the call */
+struct gn_capture_call {
+    struct gn_recorder *recorder; /* NULL: it is not recorded, only counted (capture/counting) */
+    uint64_t begin_ticks;         /* wrapper entered; only when sampled or exact */
+    uint64_t enter_ticks;         /* just before the real call */
+    uint64_t exit_ticks;          /* just after it; the wrapper sets it */
+    uint64_t bytes;               /* filled by the class of the call */
     uint32_t messages;
     uint32_t node;
     bool sampled;
@@ -51,9 +50,14 @@ struct gn_call {
     bool idle;       /* it tested, and found nothing */
     uint8_t op;      /* enum gn_collective, of a window's call */
     /* for the classes that follow requests: see requests.h */
-    uint32_t list_count; /* 0: it completes no requests */
-    uint32_t fortran;    /* of the request that it has started: struct gn_request */
-    void *requests;      /* the caller's array */
+    uint32_t list_count;          /* 0: it completes no requests */
+    uint32_t fortran;             /* of the request that it has started: struct gn_request */
+    void *requests;               /* the caller's array */
+    struct gn_request_list *list; /* what that was */
+    /* for capture/counting */
+    uint32_t inside[2]; /* by enum gn_number_side */
+    uint64_t count;     /* the number of the collective, or of the message that a matched probe found */
+    uint32_t depth;     /* not recorded: how many of these it is nested in */
     /* for the trace */
     uint64_t id;              /* of the message that a matched probe found */
     uint32_t number;          /* of a communicator or window that the call is about */
@@ -81,14 +85,31 @@ extern struct gn_tag *gn_segment;
 int gn_recorder_open(struct gn_tag *segment, uint64_t start_ticks);
 void gn_recorder_close(void);
 
-/* Begins a call of activity `call` (enum gn_call) made from return address `caller`, with the frame address
- * of the wrapper. False: not recorded, just call through (before MPI_Init, nested, switched off, no room). */
-bool gn_enter(struct gn_call *call, uint32_t activity, void *caller, void *frame);
+/* Begins a call of activity `call` (enum gn_call_id) made from return address `caller`, with the frame
+ * address of the wrapper. False: not recorded, just call through (before MPI_Init, nested, switched off, no
+ * room). */
+bool gn_enter(struct gn_capture_call *call, uint32_t activity, void *caller, void *frame);
 /* Ends it. result is the call's return code; 0 is success. */
-void gn_leave(struct gn_call *call, int result);
+void gn_leave(struct gn_capture_call *call, int result);
+
+/* The calling thread's recorder; NULL: it has none yet, or found no room. */
+struct gn_recorder *gn_recorder_here(void);
+
+/* Whether the return address of a call is still where it was put; true where that cannot be known. */
+bool gn_return_address_stands(struct gn_registers at);
+
+/* What gn_leave does for a call that is not recorded. In counting.c. */
+void gn_leave_unrecorded(struct gn_capture_call *call, int result);
+/* From now on nothing is numbered. In counting.c. */
+void gn_counts_give_up(void);
+/* A call is made there: whether the thread's unrecorded calls under way were left by a jump. In
+ * counting.c. */
+void gn_counts_notice_jump(struct gn_registers at);
+/* Writes the numbers that were found out late. */
+void gn_tell_late(struct gn_recorder *recorder);
 
 /* Ends a completion call with that result. In classes.c; called by gn_leave. */
-void gn_settle_requests(struct gn_call *call, int result);
+void gn_settle_requests(struct gn_capture_call *call, int result);
 /* Requests in the list of a call that was left by a jump are followed no more. In classes.c. */
 void gn_drop_kept(struct gn_recorder *recorder);
 
@@ -97,6 +118,23 @@ void gn_record_sent(struct gn_recorder *recorder, uint32_t node, uint32_t peer, 
 void gn_record_received(struct gn_recorder *recorder, uint32_t node, uint32_t peer, uint64_t bytes);
 /* Adds a size to a node outside of its own call (a nonblocking receive that completed). */
 void gn_record_size(struct gn_recorder *recorder, uint32_t node, uint64_t bytes);
+
+/* Arguments of a call that says whom it is about, as its binding has them: what an error is told with. */
+struct gn_capture_asked {
+    uint64_t enter_ticks; /* of that call */
+    gn_handle comm;
+    int32_t peer, tag;
+    uint8_t asks, binding;
+};
+
+/* The call that the calling thread is in, and what it asked of whom. */
+struct gn_open_call {
+    uint32_t location;
+    uint64_t enter_ticks;
+    const struct gn_capture_asked *asked; /* NULL: of nobody */
+};
+/* False: it is in none that is recorded. */
+bool gn_record_open_call(struct gn_open_call *open);
 
 /* The calling thread's last `ticks` were our own work, not the program's. */
 void gn_record_own_work(uint64_t ticks);
@@ -107,9 +145,9 @@ void gn_record_switch(bool on, void *caller, void *frame);
 void gn_record_end(uint64_t ticks);
 
 /* Something that the call under way did. */
-static inline void gn_record_event(struct gn_call *call, const struct gn_event *event);
+static inline void gn_record_event(struct gn_capture_call *call, const struct gn_event *event);
 /* Cores that do not share their counter may make a call end before it began. */
-static inline struct gn_call_span gn_span_of(const struct gn_call *call)
+static inline struct gn_call_span gn_span_of(const struct gn_capture_call *call)
 {
     uint64_t exit_ticks = call->exit_ticks > call->enter_ticks ? call->exit_ticks : call->enter_ticks;
     return (struct gn_call_span){call->enter_ticks, exit_ticks, call->node};
@@ -147,10 +185,26 @@ struct gn_neighbours {
     int weights[GN_MAX_NEIGHBOURS]; /* MPI insists on telling them */
 };
 /* A message of a neighbourhood collective. */
-struct gn_part {
+struct gn_capture_part {
     uint32_t peer;
     uint64_t bytes;
 };
+
+/* Working space for a call's list of requests, mapped at first need and grown. */
+struct gn_request_list {
+    uint32_t capacity;
+    uint64_t before_ticks; /* when that call began */
+    uint32_t kept;         /* length of the list of the call under way */
+    gn_handle *handles;    /* that list, as gn_requests_copy has it */
+    char *statuses;
+    struct gn_request_list *next; /* among those that are spare */
+};
+
+/* A number that was not known when its message was received, and that message's name. */
+struct gn_capture_late {
+    uint64_t name, number;
+};
+enum { GN_MOST_LATE = 16384 }; /* what one call can find out; of more it stays unknown */
 
 struct gn_recorder {
     struct gn_location *location;
@@ -164,6 +218,8 @@ struct gn_recorder {
     uint64_t owed_ticks;      /* cost after the last call, known exactly; lies in the next edge */
     bool inside;
     bool off;
+    uint32_t late_count;
+    struct gn_capture_asked asked;
     struct gn_registers inside_from; /* where that call was made */
     uint32_t walk_end;               /* of the last walk: of that call's */
     uint32_t off_node;
@@ -182,26 +238,30 @@ struct gn_recorder {
     uint32_t node_table[2 * GN_MAX_NODES]; /* open addressing, index + 1 */
     uint32_t edge_table[2 * GN_MAX_EDGES];
     uint32_t peer_table[2 * GN_MAX_PEERS];
-    struct { /* working space for request lists, mapped at first need and grown */
-        uint32_t capacity;
-        uint64_t before_ticks; /* when that call began */
-        uint32_t kept;         /* length of the list of the call under way */
-        gn_handle *handles;    /* that list, as gn_requests_copy has it */
-        char *statuses;
-    } list;
+    struct gn_request_list list;
     struct gn_neighbours neighbours; /* working space for neighbourhood collectives */
-    struct gn_part parts[GN_MAX_NEIGHBOURS];
+    struct gn_capture_part parts[GN_MAX_NEIGHBOURS];
     struct gn_paths paths;
+    struct gn_capture_late late[GN_MOST_LATE];
 };
 
-static inline void gn_record_event(struct gn_call *call, const struct gn_event *event)
+/* Ahead of the real call, which may be one that is counted only. */
+static inline void gn_record_asked(struct gn_capture_call *call, enum gn_asks asks, int peer, int tag,
+                                   gn_handle comm)
+{
+    if (__builtin_expect(call->recorder != NULL, 1))
+        call->recorder->asked =
+            (struct gn_capture_asked){call->enter_ticks, comm, peer, tag, (uint8_t)asks, call->binding};
+}
+
+static inline void gn_record_event(struct gn_capture_call *call, const struct gn_event *event)
 {
     struct gn_call_span span = gn_span_of(call);
     if (call->traced)
         gn_tracer_put(&call->recorder->tracer, &span, event);
 }
 
-static inline void gn_record_note(struct gn_call *call, const struct gn_note *note)
+static inline void gn_record_note(struct gn_capture_call *call, const struct gn_note *note)
 {
     struct gn_call_span span = gn_span_of(call);
     if (call->traced)

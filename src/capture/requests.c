@@ -1,5 +1,6 @@
 #include "capture/requests.h"
 
+#include "capture/counting.h"
 #include "capture/facts.h"
 
 #include <stddef.h>
@@ -9,17 +10,18 @@
 enum { LINE = 8, LINES = 8192, BUSY = 1 };
 
 struct table {
-    _Alignas(64) gn_shared64 keys[LINES][LINE]; /* handles */
-    struct gn_request requests[LINES][LINE];
+    _Alignas(64) gn_shared64 keys[LINES * LINE]; /* handles, a line's together */
+    struct gn_request requests[LINES * LINE];
 };
 static struct table *table;
 static struct {
     struct gn_request_trace requests[LINES * LINE];
-    struct gn_part parts[LINES * LINE][GN_REQUEST_PARTS];
+    struct gn_capture_part parts[LINES * LINE][GN_REQUEST_PARTS];
 } * traces;
 static _Atomic uint32_t displaced; /* insertions that went to their second line, ever */
 static _Atomic uint32_t doubled;   /* that found their handle followed already, ever */
 static bool serial;
+static _Atomic uint32_t completing_unrecorded; /* calls */
 static struct {
     _Alignas(64) gn_shared32 inside;
 } completing[GN_MAX_LOCATIONS];
@@ -63,20 +65,24 @@ static bool claim_key(gn_shared64 *key)
 static int32_t claim(uint32_t line)
 {
     for (uint32_t i = 0; i < LINE; i++)
-        if (claim_key(&table->keys[line][i]))
+        if (claim_key(&table->keys[line * LINE + i]))
             return (int32_t)(line * LINE + i);
     return -1;
 }
 
-void gn_requests_serial(void)
+void gn_requests_serial(bool one_at_a_time)
 {
-    serial = true;
+    serial = one_at_a_time;
 }
 
 void gn_requests_completing(uint32_t location, bool inside)
 {
-    if (serial || location >= GN_MAX_LOCATIONS)
+    if (serial)
         return;
+    if (location >= GN_MAX_LOCATIONS) {
+        atomic_fetch_add(&completing_unrecorded, inside ? 1u : -1u);
+        return;
+    }
     uint32_t end = GN_GET(completing_end);
     while (__builtin_expect(end <= location, 0) &&
            !atomic_compare_exchange_weak(&completing_end, &end, location + 1))
@@ -90,12 +96,12 @@ static bool others_complete(uint32_t location)
     for (uint32_t i = 0; i < end; i++)
         if (i != location && GN_OBSERVE(completing[i].inside))
             return true;
-    return false;
+    return !serial && GN_OBSERVE(completing_unrecorded);
 }
 
 static gn_shared64 *key_at(int32_t position)
 {
-    return &table->keys[position / LINE][position % LINE];
+    return &table->keys[position];
 }
 
 static void set_key(int32_t position, uint64_t key)
@@ -121,6 +127,8 @@ static int32_t replace(gn_handle handle, bool others)
         return -1;
     }
     position = gn_request_take(handle, GN_NEWEST); /* what was being completed is gone by now */
+    if (position >= 0)
+        gn_counted_freed(gn_request_at(position));
     while (GN_GET(doubled) && (other = gn_request_take(handle, GN_NEWEST)) >= 0)
         gn_request_drop(other);
     return position;
@@ -132,23 +140,30 @@ static bool may_share(uint8_t kind)
 }
 
 static void fill(int32_t position, const struct gn_request *request, const struct gn_request_trace *trace,
-                 const struct gn_part *parts)
+                 const struct gn_capture_part *parts)
 {
-    enum { SINCE = offsetof(struct gn_request, since_ticks), AFTER = SINCE + sizeof(uint64_t) };
+    enum {
+        SINCE = offsetof(struct gn_request, since_ticks),
+        AFTER = SINCE + sizeof(uint64_t),
+        AT = offsetof(struct gn_request, at)
+    };
     struct gn_request *to = gn_request_at(position);
     /* others may look at when it was followed, who found its handle here a moment ago */
     __atomic_store_n(&to->since_ticks, request->since_ticks, __ATOMIC_RELAXED);
     memcpy(to, request, SINCE);
-    memcpy((char *)to + AFTER, (const char *)request + AFTER, sizeof *to - AFTER);
+    memcpy((char *)to + AFTER, (const char *)request + AFTER, AT - AFTER);
+    if (request->kind <= GN_SEND || request->kind == GN_MESSAGE)
+        to->at = request->at;
     to->traced = trace != NULL;
     if (trace)
         *gn_request_trace_at(position) = *trace;
-    if (parts)
+    if (trace && parts)
         memcpy(gn_request_parts_at(position), parts, trace->parts * sizeof *parts);
 }
 
 enum gn_follow_result gn_request_follow(uint32_t location, gn_handle handle, const struct gn_request *request,
-                                        const struct gn_request_trace *trace, const struct gn_part *parts)
+                                        const struct gn_request_trace *trace,
+                                        const struct gn_capture_part *parts)
 {
     if (handle <= BUSY)
         return GN_NO_ROOM;
@@ -188,11 +203,9 @@ struct found {
 static struct found find_in(uint32_t line, gn_handle handle, uint64_t before_ticks, struct found best)
 {
     for (uint32_t i = 0; i < LINE; i++) {
-        if (GN_OBSERVE(table->keys[line][i]) != handle)
+        if (GN_OBSERVE(table->keys[line * LINE + i]) != handle)
             continue;
         int32_t position = (int32_t)(line * LINE + i);
-        if (__builtin_expect(GN_GET(doubled) == 0, 1))
-            return (struct found){position, 0};
         uint64_t ticks = since(position);
         if (ticks <= before_ticks && (best.position < 0 || ticks > best.since_ticks))
             best = (struct found){position, ticks};
@@ -200,15 +213,34 @@ static struct found find_in(uint32_t line, gn_handle handle, uint64_t before_tic
     return best;
 }
 
+/* As long as no handle was ever followed twice at a time, any one is the newest. */
+static inline int32_t find_single(uint32_t line, gn_handle handle)
+{
+    for (uint32_t i = 0; i < LINE; i++)
+        if (GN_OBSERVE(table->keys[line * LINE + i]) == handle)
+            return (int32_t)(line * LINE + i);
+    return -1;
+}
+
+static __attribute__((noinline)) int32_t find_newest(uint32_t line, gn_handle handle, uint64_t before_ticks)
+{
+    struct found found = find_in(line, handle, before_ticks, (struct found){-1, 0});
+    if (GN_GET(displaced))
+        found = find_in(second_line(line), handle, before_ticks, found);
+    return found.position;
+}
+
 int32_t gn_request_find(gn_handle handle, uint64_t before_ticks)
 {
     if (handle <= BUSY) /* our own marks; no library's handle */
         return -1;
     uint32_t line = line_of(handle);
-    struct found found = find_in(line, handle, before_ticks, (struct found){-1, 0});
-    if (__builtin_expect(GN_GET(displaced) != 0, 0) && (found.position < 0 || GN_GET(doubled)))
-        found = find_in(second_line(line), handle, before_ticks, found);
-    return found.position;
+    if (__builtin_expect(GN_GET(doubled) != 0, 0))
+        return find_newest(line, handle, before_ticks);
+    int32_t position = find_single(line, handle);
+    if (__builtin_expect(position < 0 && GN_GET(displaced) != 0, 0))
+        position = find_single(second_line(line), handle);
+    return position;
 }
 
 int32_t gn_request_take(gn_handle handle, uint64_t before_ticks)
@@ -228,7 +260,7 @@ int32_t gn_request_take(gn_handle handle, uint64_t before_ticks)
 
 struct gn_request *gn_request_at(int32_t position)
 {
-    return &table->requests[position / LINE][position % LINE];
+    return &table->requests[position];
 }
 
 struct gn_request_trace *gn_request_trace_at(int32_t position)
@@ -236,7 +268,7 @@ struct gn_request_trace *gn_request_trace_at(int32_t position)
     return &traces->requests[position];
 }
 
-struct gn_part *gn_request_parts_at(int32_t position)
+struct gn_capture_part *gn_request_parts_at(int32_t position)
 {
     return traces->parts[position];
 }
@@ -248,15 +280,38 @@ void gn_request_release(int32_t position, gn_handle handle)
 
 void gn_request_drop(int32_t position)
 {
-    const struct gn_request *request = gn_request_at(position);
+    struct gn_request *request = gn_request_at(position);
+    if (__builtin_expect(request->counting | request->cancelling, 0))
+        gn_counted_freed(request);
     if (__builtin_expect(request->fortran != 0, 0))
         gn_fortran_forget(request->fortran - 1);
     set_key(position, 0);
 }
 
-void gn_requests_lose_comm(gn_handle comm)
+int32_t gn_request_refile(uint32_t location, int32_t position, gn_handle handle, uint32_t fortran,
+                          uint64_t since_ticks)
 {
-    for (int32_t position = 0; position < LINES * LINE; position++)
-        if (GN_OBSERVE(*key_at(position)) && gn_request_at(position)->comm == comm)
-            gn_request_at(position)->comm = 0;
+    struct gn_request *before = gn_request_at(position), after = *before;
+    after.fortran = fortran;
+    after.since_ticks = since_ticks;
+    bool followed =
+        gn_request_follow(location, handle, &after, after.traced ? gn_request_trace_at(position) : NULL,
+                          gn_request_parts_at(position)) == GN_FOLLOWED;
+    if (followed)
+        before->counting = before->cancelling = 0; /* the other one's now */
+    gn_request_drop(position);
+    return followed ? gn_request_find(handle, GN_NEWEST) : -1;
+}
+
+void gn_requests_lose_comm(gn_handle comm, uint32_t number)
+{
+    for (int32_t position = 0; position < LINES * LINE; position++) {
+        if (!GN_OBSERVE(*key_at(position)))
+            continue;
+        struct gn_request *request = gn_request_at(position);
+        if (request->comm == comm)
+            request->comm = 0;
+        if (gn_request_is_persistent(request) && request->at.comm == number)
+            request->orphaned = 1;
+    }
 }

@@ -31,51 +31,12 @@
 #define GNOMON_CAPTURE_REQUESTS_H
 
 #include "capture/recorder.h"
-
-enum gn_request_kind {
-    GN_RECEIVE,
-    GN_PERSISTENT_RECEIVE,
-    GN_PERSISTENT_SEND,
-    GN_SEND,
-    GN_COLLECTIVE,
-    GN_NEIGHBOURS, /* a neighbourhood collective */
-    GN_ONE_SIDED,
-    GN_FILE,
-    GN_MESSAGE, /* matched by a probe and not yet received; its handle is an MPI_Message */
-};
-
-struct gn_request {
-    struct gn_recorder *recorder; /* who posted it */
-    uint64_t since_ticks;         /* the call that started it returned */
-    gn_handle comm;               /* receive from anybody: to ask who it was; 0 when that is gone */
-    uint64_t bytes;               /* persistent send: per start */
-    uint32_t node;                /* of the posting call */
-    uint32_t peer;                /* rank in MPI_COMM_WORLD of the named source or the destination */
-    uint8_t kind;                 /* enum gn_request_kind */
-    uint8_t active;               /* persistent: started and not completed */
-    uint8_t to_null;              /* persistent: the peer is MPI_PROC_NULL */
-    uint8_t peer_known;
-    uint8_t traced;   /* it has a gn_request_trace */
-    uint32_t fortran; /* its number in Fortran plus 1, where that is not the handle; 0: none was given */
-};
-
-/* What the events about a request have in common. */
-struct gn_request_trace {
-    uint64_t id; /* 0: a persistent one that is not active */
-    uint64_t bytes_sent, bytes_received;
-    uint32_t comm; /* number, or a window's */
-    uint32_t peer, tag;
-    uint32_t root;
-    uint32_t parts; /* messages that a neighbourhood collective receives */
-    uint8_t op;
-};
-
-enum { GN_REQUEST_PARTS = 32 };
+#include "capture/request.h"
 
 /* Takes the table's memory. 0 or -1. */
 int gn_requests_open(void);
-/* From now on one thread at a time calls MPI (any level but MPI_THREAD_MULTIPLE). */
-void gn_requests_serial(void);
+/* Whether from now on one thread at a time calls MPI (any level but MPI_THREAD_MULTIPLE). */
+void gn_requests_serial(bool one_at_a_time);
 
 /* Whether a location is in a call that completes requests: from before the library is called until what it
  * completed was taken. */
@@ -89,7 +50,8 @@ void gn_requests_completing(uint32_t location, bool inside);
  */
 enum gn_follow_result { GN_NO_ROOM, GN_FOLLOWED, GN_SHARED };
 enum gn_follow_result gn_request_follow(uint32_t location, gn_handle handle, const struct gn_request *request,
-                                        const struct gn_request_trace *trace, const struct gn_part *parts);
+                                        const struct gn_request_trace *trace,
+                                        const struct gn_capture_part *parts);
 
 #define GN_NEWEST UINT64_MAX /* before_ticks: of all */
 
@@ -99,14 +61,19 @@ int32_t gn_request_find(gn_handle handle, uint64_t before_ticks);
 struct gn_request *gn_request_at(int32_t position);
 /* Of a traced one. */
 struct gn_request_trace *gn_request_trace_at(int32_t position);
-struct gn_part *gn_request_parts_at(int32_t position);
+struct gn_capture_part *gn_request_parts_at(int32_t position);
 
-/* A communicator ends: receives from anybody on it can no longer be asked for their peer. */
-void gn_requests_lose_comm(gn_handle comm);
+/* A communicator ends: receives from anybody on it can no longer be asked for their peer, and persistent
+ * requests on it, by its number, are orphaned. */
+void gn_requests_lose_comm(gn_handle comm, uint32_t number);
 
 /* Finds a request and takes it out of others' reach, to drop it or to release it. -1: it is not followed. */
 int32_t gn_request_take(gn_handle handle, uint64_t before_ticks);
 void gn_request_release(int32_t position, gn_handle handle); /* a persistent one goes on */
 void gn_request_drop(int32_t position);                      /* completed or freed */
+/* One that was taken goes on under another handle, which it has since then. Its position, or -1: no room, and
+ * it is dropped. fortran: of the new handle. */
+int32_t gn_request_refile(uint32_t location, int32_t position, gn_handle handle, uint32_t fortran,
+                          uint64_t since_ticks);
 
 #endif

@@ -7,22 +7,40 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
-/* Abstract names belong to nobody: gn_channel_peer makes sure that the agent is of the same user before it is
- * trusted with our memory. */
-static int exchange(int fd, enum gn_message_kind kind, struct gn_message *reply, int *descriptor)
+/* Pages are taken one by one, but addresses all at once: of a limited address space (ulimit -v) most is the
+ * program's, and that of the MPI library, which takes hundreds of MiB only after us. SIZE_MAX: it is not
+ * limited. */
+static size_t room(void)
+{
+    struct rlimit space;
+    if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY)
+        return SIZE_MAX;
+    return gn_segment_room(space.rlim_cur);
+}
+
+static int32_t room_mib(void)
+{
+    const size_t mib = room() >> 20;
+    return mib > INT32_MAX ? 0 : mib > 0 ? (int32_t)mib : 1;
+}
+
+static int exchange(int fd, enum gn_message_kind kind, const char *text, struct gn_message *reply,
+                    int *descriptor)
 {
     struct gn_message hello = {.magic = GN_PROTOCOL_MAGIC,
                                .version = GN_PROTOCOL_VERSION,
                                .kind = kind,
+                               .status = room_mib(),
                                .pid = (int32_t)getpid(),
                                .rank = -1};
-    int agent;
-    int code = gn_channel_peer(fd, &agent);
-    if (code == 0)
-        code = gn_channel_send(fd, &hello, -1);
+    snprintf(hello.text, sizeof hello.text, "%s", text);
+    int code = gn_channel_send(fd, &hello, -1);
     if (code == 0)
         code = gn_channel_receive(fd, reply, descriptor);
     return code == 0 ? reply->status : code;
@@ -50,6 +68,8 @@ static int map(int descriptor, bool (*is_right)(const void *, size_t), void **se
     if (descriptor < 0 || fstat(descriptor, &info) != 0 || info.st_size <= 0)
         return -EPROTO;
     size_t bytes = (size_t)info.st_size;
+    if (bytes > room())
+        return -EFBIG;
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     if (memory == MAP_FAILED)
         return -errno;
@@ -62,25 +82,62 @@ static int map(int descriptor, bool (*is_right)(const void *, size_t), void **se
     return 0;
 }
 
+/* An agent that dies over it is followed by another one, which listens to the same socket. */
+static int ask(const char *agent, enum gn_message_kind kind, const char *text, struct gn_message *reply,
+               int *descriptor, char *reason, size_t size)
+{
+    enum { MOST = 3 };
+    int code = -ECONNRESET;
+    for (int tries = 0; tries < MOST && (code == -ECONNRESET || code == -EPIPE); tries++) {
+        int fd = gn_channel_connect(agent, GN_CHANNEL_PATIENCE_MS, NULL);
+        if (fd < 0) {
+            snprintf(reason, size, "no agent answers on this host (%s)", strerror(-fd));
+            return fd;
+        }
+        code = exchange(fd, kind, text, reply, descriptor);
+        close(fd);
+    }
+    if (code == 0)
+        return 0;
+    if (*descriptor >= 0)
+        close(*descriptor);
+    snprintf(reason, size, "the agent of this host gave no memory: %s%s%s", strerror(-code),
+             reply->text[0] ? ", " : "", reply->text);
+    return code;
+}
+
 static int take(const char *agent, enum gn_message_kind kind, bool (*is_right)(const void *, size_t),
                 void **segment, struct gn_message *reply, char *reason, size_t size)
 {
     int descriptor = -1;
-    int fd = gn_channel_connect(agent);
-    if (fd < 0) {
-        snprintf(reason, size, "no agent answers on this host (%s)", strerror(-fd));
-        return fd;
-    }
-    int code = exchange(fd, kind, reply, &descriptor);
-    close(fd);
-    if (code == 0)
-        code = map(descriptor, is_right, segment);
+    int code = ask(agent, kind, "", reply, &descriptor, reason, size);
     if (code != 0)
-        snprintf(reason, size, "the agent of this host gave no memory: %s%s%s", strerror(-code),
-                 reply->text[0] ? ", " : "", reply->text);
+        return code;
+    code = map(descriptor, is_right, segment);
+    if (code == -EFBIG)
+        snprintf(
+            reason, size,
+            "its address space is limited (ulimit -v): gnomon's tables would take more than a tenth of it");
+    else if (code != 0)
+        snprintf(reason, size, "the agent of this host gave no memory: %s", strerror(-code));
     if (descriptor >= 0)
         close(descriptor);
+    if (code != 0 && kind == GN_HELLO_RANK)
+        gn_segment_decline(agent, reason);
     return code;
+}
+
+void gn_segment_decline(const char *agent, const char *reason)
+{
+    struct gn_message reply = {.magic = 0};
+    int descriptor = -1, fd = gn_channel_connect(agent, GN_CHANNEL_PATIENCE_MS, NULL);
+    if (fd < 0)
+        return;
+    /* only for being told: an agent that is stopped is not worth more */
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_sec = 1}, sizeof(struct timeval));
+    if (exchange(fd, GN_UNMEASURED, reason, &reply, &descriptor) == 0 && descriptor >= 0)
+        close(descriptor);
+    close(fd);
 }
 
 int gn_segment_take(const char *agent, struct gn_tag **segment, bool *several, char *reason,

@@ -7,14 +7,28 @@
 
 #include "capture/protocol.h"
 #include "image/recorder_ring.h"
-#include "graph/tag.h"
+#include "image/tag.h"
 
 #include <stdbool.h>
 
+enum {
+    GN_ADDRESS_SHARE = 10, /* of a limited address space, a tenth is as much as we take */
+    GN_ADDRESS_OTHER =
+        100 << 20 /* what we take beside the segment: rings of 64 threads, requests, communicators */
+};
+
+/* Bytes of addresses that a segment may take where so many are all that a process has. */
+static inline size_t gn_segment_room(size_t addresses)
+{
+    const size_t share = addresses / GN_ADDRESS_SHARE;
+    return share > GN_ADDRESS_OTHER ? share - GN_ADDRESS_OTHER : 0;
+}
+
 /*
  * Asks the agent whose abstract socket name is `agent` for a segment and maps it, not inherited by children.
- * Gives up after a few seconds. *several: the job may be on several hosts. Returns 0 and the segment, or a
- * negative errno value with `reason` (size bytes) saying why.
+ * As large as the limit of this process's
+ * addresses (ulimit -v) allows. Gives up after a few seconds. *several: the job may be on several hosts.
+ * Returns 0 and the segment, or a negative errno value with `reason` (size bytes) saying why.
  */
 int gn_segment_take(const char *agent, struct gn_tag **segment, bool *several, char *reason,
                     unsigned long size);
@@ -23,5 +37,8 @@ int gn_segment_take(const char *agent, struct gn_tag **segment, bool *several, c
  */
 int gn_segment_take_rings(const char *agent, struct gn_ring_segment **segment, char *reason,
                           unsigned long size);
+
+/* Lets the agent know that this process is not measured, and why. */
+void gn_segment_decline(const char *agent, const char *reason);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef GNOMON_CAPTURE_SOURCES_H
 #define GNOMON_CAPTURE_SOURCES_H
 
-#include "graph/tag.h"
+#include "image/tag.h"
 
 /*
  * The index in sources[] of a line of a function in a file, which is added when it is new: file and function

@@ -1,10 +1,11 @@
 #include "capture/traced.h"
 
 #include "capture/facts.h"
+#include "capture/follow.h"
 
 /* ---- messages ---- */
 
-struct gn_event gn_traced_message(const struct gn_call *call, enum gn_event_kind kind, uint32_t comm,
+struct gn_event gn_traced_message(const struct gn_capture_call *call, enum gn_event_kind kind, uint32_t comm,
                                   uint32_t peer, uint32_t tag)
 {
     bool at_exit = kind == GN_EVENT_MPI_RECV || kind == GN_EVENT_MPI_IRECV;
@@ -16,50 +17,44 @@ struct gn_event gn_traced_message(const struct gn_call *call, enum gn_event_kind
     return event;
 }
 
-void gn_traced_sent(struct gn_call *call, gn_handle comm, int dest, int tag, uint64_t bytes)
-{
-    gn_record_note(call, &(struct gn_note){.kind = GN_EVENT_MPI_SEND,
-                                           .comm = gn_known_comm(call->recorder, comm),
-                                           .peer = (uint32_t)dest,
-                                           .tag = (uint32_t)tag,
-                                           .bytes = bytes});
-}
-
-struct gn_note gn_traced_posted(const struct gn_call *call, int source, int tag, gn_handle comm)
+struct gn_note gn_traced_posted(int source, int tag, uint32_t comm)
 {
     return (struct gn_note){.kind = GN_EVENT_MPI_IRECV_REQUEST,
-                            .comm = gn_known_comm(call->recorder, comm),
+                            .comm = comm,
                             .peer = source == gn_flavour.any_source ? GN_ANY : (uint32_t)source,
-                            .tag = tag == gn_flavour.any_tag ? GN_ANY : (uint32_t)tag};
+                            .tag = tag == gn_flavour.any_tag ? GN_ANY : (uint32_t)tag,
+                            .number = GN_UNNUMBERED};
 }
 
-void gn_traced_arrived(struct gn_call *call, uint64_t id, uint32_t comm, const void *status, uint64_t bytes)
+void gn_traced_arrived(struct gn_capture_call *call, uint64_t id, uint32_t comm, const void *status,
+                       uint64_t bytes, uint64_t number)
 {
     gn_record_note(call, &(struct gn_note){.kind = GN_EVENT_MPI_IRECV,
                                            .comm = comm,
                                            .peer = (uint32_t)gn_status_source(status),
                                            .tag = (uint32_t)gn_status_tag(status),
                                            .request = id,
-                                           .bytes = bytes});
+                                           .bytes = bytes,
+                                           .number = number});
 }
 
 /* ---- requests ---- */
 
-uint64_t gn_traced_name(struct gn_call *call, bool alone)
+uint64_t gn_traced_name(struct gn_capture_call *call, bool alone)
 {
     struct gn_call_span span = gn_span_of(call);
     return call->traced ? gn_tracer_next_name(&call->recorder->tracer, &span, alone) : 0;
 }
 
-void gn_traced_lost(struct gn_call *call, uint32_t events)
+void gn_traced_lost(struct gn_capture_call *call, uint32_t events)
 {
     struct gn_event event = gn_event_bare(GN_EVENT_LOST, call->recorder->location_index, call->exit_ticks);
     event.request = events;
     gn_record_event(call, &event);
 }
 
-void gn_traced_parts(struct gn_call *call, uint32_t comm, const struct gn_part *parts, uint32_t count,
-                     uint64_t first_id)
+void gn_traced_parts(struct gn_capture_call *call, uint32_t comm, const struct gn_capture_part *parts,
+                     uint32_t count, uint64_t first_id)
 {
     enum gn_event_kind kind = first_id ? GN_EVENT_MPI_IRECV : GN_EVENT_MPI_RECV;
     for (uint32_t i = 0; i < count; i++) {
@@ -70,7 +65,7 @@ void gn_traced_parts(struct gn_call *call, uint32_t comm, const struct gn_part *
     }
 }
 
-static struct gn_event completion(const struct gn_call *call, enum gn_event_kind kind,
+static struct gn_event completion(const struct gn_capture_call *call, enum gn_event_kind kind,
                                   const struct gn_request_trace *trace)
 {
     struct gn_event event = gn_event_bare(kind, call->recorder->location_index, call->exit_ticks);
@@ -78,11 +73,12 @@ static struct gn_event completion(const struct gn_call *call, enum gn_event_kind
     return event;
 }
 
-static void trace_completion(struct gn_call *call, uint8_t kind, const struct gn_request_trace *trace,
-                             const struct gn_part *parts)
+static void trace_completion(struct gn_capture_call *call, uint8_t kind, const struct gn_request_trace *trace,
+                             const struct gn_capture_part *parts)
 {
     static const enum gn_event_kind kinds[] = {
         [GN_COLLECTIVE] = GN_EVENT_NBC_COMPLETE,
+        [GN_PERSISTENT_COLLECTIVE] = GN_EVENT_NBC_COMPLETE,
         [GN_ONE_SIDED] = GN_EVENT_RMA_COMPLETE,
         [GN_FILE] = GN_EVENT_IO_COMPLETE,
     };
@@ -95,54 +91,70 @@ static void trace_completion(struct gn_call *call, uint8_t kind, const struct gn
                                                .comm = GN_NONE,
                                                .peer = GN_NONE,
                                                .tag = GN_NONE,
-                                               .request = trace->id});
+                                               .request = trace->id,
+                                               .number = GN_UNNUMBERED});
         return;
     }
     struct gn_event event = completion(call, kinds[kind], trace);
-    if (kind == GN_COLLECTIVE || kind == GN_ONE_SIDED)
+    bool collective = kind == GN_COLLECTIVE || kind == GN_PERSISTENT_COLLECTIVE;
+    if (collective || kind == GN_ONE_SIDED)
         event.comm = trace->comm;
-    if (kind == GN_COLLECTIVE) {
+    if (collective) {
         event.op = trace->op;
         event.peer = trace->root;
     }
-    if (kind == GN_COLLECTIVE || kind == GN_FILE) {
+    if (collective || kind == GN_FILE) {
         event.bytes_sent = trace->bytes_sent;
         event.bytes_received = trace->bytes_received;
     }
     gn_record_event(call, &event);
 }
 
-static void follow_to_the_end(struct gn_call *call, gn_handle handle, enum gn_request_kind kind,
-                              const struct gn_request_trace *trace, const struct gn_part *parts)
+static void follow_to_the_end(struct gn_capture_call *call, gn_handle handle, struct gn_request request,
+                              const struct gn_request_trace *trace, const struct gn_capture_part *parts)
 {
-    if (!gn_follow(call, handle, (struct gn_request){.kind = kind}, trace, parts))
-        trace_completion(call, kind, trace, parts);
+    if (!gn_follow(call, handle, request, trace, parts))
+        trace_completion(call, request.kind, trace, parts);
 }
 
-void gn_traced_request(struct gn_call *call, gn_handle handle, enum gn_request_kind kind,
+void gn_traced_request(struct gn_capture_call *call, gn_handle handle, enum gn_request_kind kind,
                        const struct gn_event *start, struct gn_request_trace trace)
 {
     struct gn_event event = *start;
     trace.id = event.request = gn_traced_name(call, false);
     gn_record_event(call, &event);
-    follow_to_the_end(call, handle, kind, &trace, NULL);
+    follow_to_the_end(call, handle, (struct gn_request){.kind = (uint8_t)kind}, &trace, NULL);
 }
 
-void gn_traced_isend(struct gn_call *call, gn_handle comm, int dest, int tag, gn_handle handle)
+static struct gn_request_trace begin_isend(struct gn_capture_call *call, const struct gn_request *send,
+                                           uint64_t number)
 {
     struct gn_note note = {.kind = GN_EVENT_MPI_ISEND,
-                           .comm = gn_known_comm(call->recorder, comm),
-                           .peer = (uint32_t)dest,
-                           .tag = (uint32_t)tag,
+                           .comm = send->at.comm,
+                           .peer = (uint32_t)send->at.source,
+                           .tag = (uint32_t)send->at.tag,
                            .request = gn_traced_name(call, false),
-                           .bytes = call->bytes};
+                           .bytes = call->bytes,
+                           .number = number};
     gn_record_note(call, &note);
-    follow_to_the_end(call, handle, GN_SEND,
-                      &(struct gn_request_trace){.id = note.request, .comm = note.comm}, NULL);
+    return (struct gn_request_trace){.id = note.request, .comm = note.comm};
 }
 
-void gn_traced_parts_later(struct gn_call *call, gn_handle handle, uint32_t comm, const struct gn_part *parts,
-                           uint32_t count)
+void gn_traced_isend(struct gn_capture_call *call, gn_handle handle, const struct gn_request *send,
+                     uint64_t number)
+{
+    struct gn_request_trace trace = begin_isend(call, send, number);
+    follow_to_the_end(call, handle, *send, &trace, NULL);
+}
+
+void gn_traced_isend_alone(struct gn_capture_call *call, const struct gn_request *send, uint64_t number)
+{
+    struct gn_request_trace trace = begin_isend(call, send, number);
+    trace_completion(call, GN_SEND, &trace, NULL);
+}
+
+void gn_traced_parts_later(struct gn_capture_call *call, gn_handle handle, uint32_t comm,
+                           const struct gn_capture_part *parts, uint32_t count)
 {
     struct gn_request_trace trace = {.comm = comm, .parts = count};
     if (count > GN_REQUEST_PARTS)
@@ -158,28 +170,55 @@ void gn_traced_parts_later(struct gn_call *call, gn_handle handle, uint32_t comm
         trace.id = i == 0 ? event.request : trace.id;
         gn_record_event(call, &event);
     }
-    follow_to_the_end(call, handle, GN_NEIGHBOURS, &trace, parts);
+    follow_to_the_end(call, handle, (struct gn_request){.kind = GN_NEIGHBOURS}, &trace, parts);
 }
 
-void gn_traced_started(struct gn_call *call, const struct gn_request *request, struct gn_request_trace *trace)
+static bool is_receive(const struct gn_request *request)
 {
-    bool receive = request->kind == GN_PERSISTENT_RECEIVE;
-    struct gn_event event = gn_traced_message(call, receive ? GN_EVENT_MPI_IRECV_REQUEST : GN_EVENT_MPI_ISEND,
-                                              trace->comm, trace->peer, trace->tag);
+    return request->kind == GN_RECEIVE || request->kind == GN_PERSISTENT_RECEIVE ||
+           request->kind == GN_PARTITIONED_RECEIVE || request->kind == GN_EXCHANGE;
+}
+
+static struct gn_event start_of_message(const struct gn_capture_call *call, const struct gn_request *request,
+                                        const struct gn_request_trace *trace)
+{
+    enum gn_event_kind kind = is_receive(request) ? GN_EVENT_MPI_IRECV_REQUEST : GN_EVENT_MPI_ISEND;
+    struct gn_event event = gn_traced_message(call, kind, trace->comm, trace->peer, trace->tag);
+    event.bytes_sent = is_receive(request) ? 0 : trace->bytes_sent;
+    return event;
+}
+
+static struct gn_event start_of_collective(const struct gn_capture_call *call,
+                                           const struct gn_request_trace *trace)
+{
+    struct gn_event event =
+        gn_event_bare(GN_EVENT_NBC_REQUEST, call->recorder->location_index, call->enter_ticks);
+    event.comm = trace->comm;
+    event.op = trace->op;
+    event.peer = trace->root;
     event.bytes_sent = trace->bytes_sent;
+    event.bytes_received = trace->bytes_received;
+    return event;
+}
+
+void gn_traced_started(struct gn_capture_call *call, const struct gn_request *request,
+                       struct gn_request_trace *trace, uint64_t number)
+{
+    struct gn_event event = request->kind == GN_PERSISTENT_COLLECTIVE
+                                ? start_of_collective(call, trace)
+                                : start_of_message(call, request, trace);
+    event.number = number;
     event.request = trace->id = gn_traced_name(call, false);
     gn_record_event(call, &event);
 }
 
-void gn_traced_end_of_request(struct gn_call *call, int32_t position, bool cancelled)
+void gn_traced_end_of_request(struct gn_capture_call *call, int32_t position, bool cancelled)
 {
     const struct gn_request *request = gn_request_at(position);
     if (!request->traced || !call->traced || !gn_request_trace_at(position)->id)
         return;
     struct gn_request_trace *trace = gn_request_trace_at(position);
-    bool receive =
-        request->kind == GN_RECEIVE || request->kind == GN_PERSISTENT_RECEIVE || request->kind == GN_MESSAGE;
-    if (receive || cancelled) {
+    if (is_receive(request) || request->kind == GN_MESSAGE || cancelled || request->cancelling) {
         struct gn_event event = completion(call, GN_EVENT_MPI_REQUEST_CANCELLED, trace);
         gn_record_event(call, &event);
     } else {
@@ -188,18 +227,35 @@ void gn_traced_end_of_request(struct gn_call *call, int32_t position, bool cance
     trace->id = 0;
 }
 
-void gn_traced_completed(struct gn_call *call, int32_t position, const void *status)
+/* Its status need not say what arrived. */
+static void arrived_as_posted(struct gn_capture_call *call, const struct gn_request *request, uint64_t id,
+                              uint64_t number)
+{
+    gn_record_note(call, &(struct gn_note){.kind = GN_EVENT_MPI_IRECV,
+                                           .comm = request->at.comm,
+                                           .peer = (uint32_t)request->at.source,
+                                           .tag = (uint32_t)request->at.tag,
+                                           .request = id,
+                                           .bytes = request->bytes,
+                                           .number = number});
+}
+
+void gn_traced_completed(struct gn_capture_call *call, int32_t position, const void *status, uint64_t number)
 {
     const struct gn_request *request = gn_request_at(position);
     struct gn_request_trace *trace = gn_request_trace_at(position);
-    bool receive = request->kind == GN_RECEIVE || request->kind == GN_PERSISTENT_RECEIVE;
     int64_t bytes = -1;
     if (!trace->id)
         return;
-    if (gn_status_cancelled(status))
+    if (request->kind == GN_PARTITIONED_RECEIVE ||
+        (request->kind == GN_EXCHANGE && !gn_receives_from_anybody(request)))
+        arrived_as_posted(call, request, trace->id, number);
+    else if (request->kind == GN_EXCHANGE)
         gn_traced_end_of_request(call, position, true);
-    else if (receive && gn_status_source(status) >= 0 && (bytes = gn_status_bytes(status)) >= 0)
-        gn_traced_arrived(call, trace->id, trace->comm, status, (uint64_t)bytes);
+    else if (gn_status_cancelled(status))
+        gn_traced_end_of_request(call, position, true);
+    else if (is_receive(request) && gn_status_source(status) >= 0 && (bytes = gn_status_bytes(status)) >= 0)
+        gn_traced_arrived(call, trace->id, trace->comm, status, (uint64_t)bytes, number);
     else
         gn_traced_end_of_request(call, position, false);
     trace->id = 0;
@@ -207,7 +263,8 @@ void gn_traced_completed(struct gn_call *call, int32_t position, const void *sta
 
 /* ---- one-sided, files, communicators ---- */
 
-static struct gn_event window_event(const struct gn_call *call, enum gn_event_kind kind, uint32_t window)
+static struct gn_event window_event(const struct gn_capture_call *call, enum gn_event_kind kind,
+                                    uint32_t window)
 {
     struct gn_event event = gn_event_bare(kind, call->recorder->location_index, call->exit_ticks);
     event.comm = window;
@@ -216,13 +273,13 @@ static struct gn_event window_event(const struct gn_call *call, enum gn_event_ki
     return event;
 }
 
-static void trace_window(struct gn_call *call, enum gn_event_kind kind, uint32_t window)
+static void trace_window(struct gn_capture_call *call, enum gn_event_kind kind, uint32_t window)
 {
     struct gn_event event = window_event(call, kind, window);
     gn_record_event(call, &event);
 }
 
-void gn_traced_win_begin(struct gn_call *call, uint8_t op, uint32_t window)
+void gn_traced_win_begin(struct gn_capture_call *call, uint8_t op, uint32_t window)
 {
     call->op = op;
     call->number = window;
@@ -231,7 +288,7 @@ void gn_traced_win_begin(struct gn_call *call, uint8_t op, uint32_t window)
                         (struct gn_tracer_begun){GN_EVENT_RMA_COLLECTIVE_BEGIN, op, window, GN_NONE});
 }
 
-void gn_traced_win_end(struct gn_call *call)
+void gn_traced_win_end(struct gn_capture_call *call)
 {
     trace_window(call, GN_EVENT_RMA_COLLECTIVE_END, call->number);
 }
@@ -242,7 +299,7 @@ uint32_t gn_made_window(unsigned binding, gn_handle comm, const void *window)
                                              : gn_window_define(gn_win_handle(binding, window, 0), comm);
 }
 
-void gn_traced_made_window(struct gn_call *call, gn_handle comm, const void *window, int result)
+void gn_traced_made_window(struct gn_capture_call *call, gn_handle comm, const void *window, int result)
 {
     if (result == 0)
         call->number = gn_made_window(call->binding, comm, window);
@@ -251,17 +308,17 @@ void gn_traced_made_window(struct gn_call *call, gn_handle comm, const void *win
         trace_window(call, GN_EVENT_RMA_WIN_CREATE, call->number);
 }
 
-void gn_traced_window_gone(struct gn_call *call)
+void gn_traced_window_gone(struct gn_capture_call *call)
 {
     trace_window(call, GN_EVENT_RMA_WIN_DESTROY, call->number);
 }
 
-void gn_traced_win_sync(struct gn_call *call, gn_handle window)
+void gn_traced_win_sync(struct gn_capture_call *call, gn_handle window)
 {
     trace_window(call, GN_EVENT_RMA_SYNC, gn_window_number(window));
 }
 
-void gn_traced_rma(struct gn_call *call, enum gn_event_kind kind, int target, gn_handle window,
+void gn_traced_rma(struct gn_capture_call *call, enum gn_event_kind kind, int target, gn_handle window,
                    const void *request)
 {
     if (target == gn_flavour.proc_null)
@@ -278,7 +335,7 @@ void gn_traced_rma(struct gn_call *call, enum gn_event_kind kind, int target, gn
 }
 
 /* Split collectives end with their begin: what their end call does is seen as time only. */
-void gn_traced_io(struct gn_call *call, const void *request)
+void gn_traced_io(struct gn_capture_call *call, const void *request)
 {
     struct gn_event event =
         gn_event_bare(GN_EVENT_IO_BEGIN, call->recorder->location_index, call->enter_ticks);
@@ -301,7 +358,7 @@ uint32_t gn_made_comm(unsigned binding, gn_handle parent, const void *comm, gn_h
                                              : gn_comm_define(gn_comm_handle(binding, comm, 0), parent, like);
 }
 
-void gn_traced_comm(struct gn_call *call, enum gn_event_kind kind, uint32_t comm)
+void gn_traced_comm(struct gn_capture_call *call, enum gn_event_kind kind, uint32_t comm)
 {
     struct gn_event event = gn_event_bare(kind, call->recorder->location_index, call->exit_ticks);
     event.comm = comm;
@@ -309,7 +366,7 @@ void gn_traced_comm(struct gn_call *call, enum gn_event_kind kind, uint32_t comm
         gn_record_event(call, &event);
 }
 
-void gn_traced_made_comm(struct gn_call *call, gn_handle parent, const void *comm, gn_handle like)
+void gn_traced_made_comm(struct gn_capture_call *call, gn_handle parent, const void *comm, gn_handle like)
 {
     gn_traced_comm(call, GN_EVENT_COMM_CREATE, gn_made_comm(call->binding, parent, comm, like));
 }

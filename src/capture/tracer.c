@@ -122,7 +122,8 @@ static void fill(struct gn_tracer *tracer, const struct gn_event *e, uint64_t ex
     record->word[1] &= ~((uint64_t)63 << 44);
     record->word[1] |= (uint64_t)e->kind << 44 | (uint64_t)flags << 50;
     record->word[2] = gn_record_word2((uint32_t)bytes, e->comm, tag);
-    record->word[3] = gn_record_word3(e->peer, GN_RECORD_NO_NUMBER);
+    record->word[3] = gn_record_word3(
+        e->peer, gn_event_has_number(e->kind) ? gn_record_short_number(e->number) : GN_RECORD_NO_NUMBER);
     if (tracer->held == 2 || bytes > UINT32_MAX || two || (message && tag == GN_RECORD_TAG_WIDE))
         widen(tracer, exit_ticks, bytes, message ? e->tag : e->bytes_received);
 }
@@ -135,6 +136,7 @@ void gn_tracer_put_note(struct gn_tracer *tracer, const struct gn_call_span *cal
     event.peer = note->peer;
     event.tag = note->tag;
     event.request = note->request;
+    event.number = note->number;
     event.bytes_sent = received ? 0 : note->bytes;
     event.bytes_received = received ? note->bytes : 0;
     gn_tracer_put(tracer, call, &event);
@@ -258,6 +260,15 @@ void gn_tracer_end_polls(struct gn_tracer *tracer)
 }
 
 /* ---- what is no call ---- */
+
+void gn_tracer_late(struct gn_tracer *tracer, uint64_t name, uint64_t number)
+{
+    if (tracer->poll_nodes)
+        gn_tracer_end_polls(tracer);
+    struct gn_record record = {{name, gn_record_word1(0, 0, GN_RECORD_LATE, 0), 0,
+                                gn_record_word3(GN_NONE, gn_record_short_number(number))}};
+    gn_tracer_write(tracer, &record);
+}
 
 void gn_tracer_control(struct gn_tracer *tracer, unsigned kind, uint64_t ticks, uint32_t value, uint32_t name)
 {

@@ -49,12 +49,21 @@ void gn_tracer_attach(struct gn_tracer *tracer, uint32_t location);
  * `request`; what starts one has anything but 0 there, and gets the name that gn_tracer_next_name gave. */
 void gn_tracer_put(struct gn_tracer *tracer, const struct gn_call_span *call, const struct gn_event *event);
 
+/* The name (gn_request_name) of the record that the next event of the call, which must follow, will stand in,
+ * if it is a message received by the call itself. */
+static inline uint64_t gn_tracer_own_name(struct gn_tracer *tracer);
+
+/* A number that an event before this one left to be told later, under that name. Between calls, or where
+ * nothing is held back. */
+void gn_tracer_late(struct gn_tracer *tracer, uint64_t name, uint64_t number);
+
 /* The same for messages and their completions, which most events are: mpi_send, mpi_isend,
  * mpi_isend_complete, mpi_irecv_request, mpi_recv, mpi_irecv. */
 struct gn_note {
     uint8_t kind; /* enum gn_event_kind */
     uint32_t comm, peer, tag;
     uint64_t bytes, request;
+    uint64_t number; /* as of an event; GN_UNNUMBERED of kinds that have none */
 };
 static inline void gn_tracer_note(struct gn_tracer *tracer, const struct gn_call_span *call,
                                   const struct gn_note *note);
@@ -105,6 +114,13 @@ static inline void gn_tracer_write(struct gn_tracer *tracer, const struct gn_rec
     if (__builtin_expect(tracer->head >= tracer->limit, 0))
         gn_tracer_wait(tracer);
     gn_ring_write(tracer->ring, tracer->mask, tracer->shift, tracer->head++, record);
+}
+
+static inline uint64_t gn_tracer_own_name(struct gn_tracer *tracer)
+{
+    if (__builtin_expect(tracer->poll_nodes != 0, 0))
+        gn_tracer_end_polls(tracer);
+    return gn_request_name(tracer->location, tracer->head + tracer->held);
 }
 
 static inline struct gn_record gn_tracer_plain(const struct gn_call_span *call)
@@ -161,7 +177,7 @@ static inline void gn_tracer_collective(struct gn_tracer *tracer, const struct g
     tracer->last[0] = (struct gn_record){
         {call->enter_ticks, gn_record_word1(length, call->node, end->kind, GN_RECORD_CALL | GN_RECORD_BOTH),
          gn_record_word2((uint32_t)end->bytes_sent, end->comm, end->op),
-         gn_record_word3(end->peer, GN_RECORD_NO_NUMBER)}};
+         gn_record_word3(end->peer, gn_record_short_number(end->number))}};
     tracer->held = 1;
 }
 
@@ -183,7 +199,7 @@ static inline void gn_tracer_note(struct gn_tracer *tracer, const struct gn_call
     struct gn_record record = {{call->enter_ticks,
                                 gn_record_word1(length, call->node, note->kind, flags | GN_RECORD_CALL),
                                 gn_record_word2((uint32_t)note->bytes, note->comm, tag),
-                                gn_record_word3(note->peer, GN_RECORD_NO_NUMBER)}};
+                                gn_record_word3(note->peer, gn_record_short_number(note->number))}};
     if (names && !tracer->in_call)
         gn_tracer_open(tracer, call);
     if (names || tracer->in_call) {

@@ -15,11 +15,15 @@ size_t gn_top_option(struct argp_state *state, const char *value)
     return (size_t)top;
 }
 
-bool gn_is_json_option(struct argp_state *state, const char *value)
+enum gn_format gn_format_option(struct argp_state *state, const char *value)
 {
-    if (strcmp(value, "text") && strcmp(value, "json"))
-        argp_error(state, "--format %s: text or json is expected", value);
-    return strcmp(value, "json") == 0;
+    static const char *const names[] = {
+        [GN_FORMAT_TEXT] = "text", [GN_FORMAT_JSON] = "json", [GN_FORMAT_CSV] = "csv"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(value, names[i]) == 0)
+            return (enum gn_format)i;
+    argp_error(state, "--format %s: one of text, json, csv is expected", value);
+    return GN_FORMAT_TEXT;
 }
 
 void gn_one_trace(struct argp_state *state, const char **trace, const char *value)
@@ -27,6 +31,29 @@ void gn_one_trace(struct argp_state *state, const char **trace, const char *valu
     if (*trace)
         argp_error(state, "one trace at a time: %s is too much", value);
     *trace = value;
+}
+
+int gn_look_at_history(const char *trace, const struct gn_cli_history_settings *settings,
+                       int (*look)(void *self, const struct gn_cli_history *opened, struct gn_error *err),
+                       void *self, struct gn_error *err)
+{
+    struct gn_cli_history *opened = malloc(sizeof *opened);
+    int code = opened ? gn_cli_history_open(opened, trace, settings, err)
+                      : gn_fail(err, -ENOMEM, "no memory for the trace");
+    if (code == 0) {
+        gn_cli_history_tell(opened, settings->command);
+        code = look(self, opened, err);
+        gn_cli_history_close(opened);
+    }
+    free(opened);
+    return code;
+}
+
+int gn_print_csv(const struct gn_table *table, struct gn_error *err)
+{
+    if (gn_table_csv(table, stdout) < 0)
+        return gn_fail(err, -ENOMEM, "no memory for the report");
+    return gn_print_end(err);
 }
 
 int gn_print_json(json_t *json, struct gn_error *err)

@@ -3,12 +3,16 @@
 #define GNOMON_CLI_ANALYSIS_OPTIONS_H
 
 #include "base/error.h"
+#include "answer/table.h"
+#include "cli/history.h"
 #include "cli/quantity_option.h"
 
 #include <argp.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+enum gn_format { GN_FORMAT_TEXT, GN_FORMAT_JSON, GN_FORMAT_CSV };
 
 enum { GN_TOP = 10, GN_KEY_TOP = 't', GN_KEY_FORMAT = 'f', GN_KEY_LONGEST = 1024 };
 
@@ -18,7 +22,7 @@ enum { GN_TOP = 10, GN_KEY_TOP = 't', GN_KEY_FORMAT = 'f', GN_KEY_LONGEST = 1024
     }
 #define GN_OPTION_FORMAT                                                                                     \
     {                                                                                                        \
-        "format", GN_KEY_FORMAT, "FORMAT", 0, "text (default) or json", 0                                    \
+        "format", GN_KEY_FORMAT, "FORMAT", 0, "text (default), json or csv", 0                               \
     }
 #define GN_OPTION_LONGEST                                                                                    \
     {                                                                                                        \
@@ -31,12 +35,20 @@ enum { GN_TOP = 10, GN_KEY_TOP = 't', GN_KEY_FORMAT = 'f', GN_KEY_LONGEST = 1024
 
 /* Values of options; anything else ends gnomon, as wrong usage. */
 size_t gn_top_option(struct argp_state *state, const char *value);
-bool gn_is_json_option(struct argp_state *state, const char *value);
+enum gn_format gn_format_option(struct argp_state *state, const char *value);
 /* The argument; a second one is too much. */
 void gn_one_trace(struct argp_state *state, const char **trace, const char *value);
 
+/* The history of a trace (cli/history.h) is opened, what it does without is told, and it is handed to `look`
+ * with the trace's name; then it is closed. Returns what `look` does, or a negative errno value with err set.
+ */
+int gn_look_at_history(const char *trace, const struct gn_cli_history_settings *settings,
+                       int (*look)(void *self, const struct gn_cli_history *opened, struct gn_error *err),
+                       void *self, struct gn_error *err);
+
 /* To standard output; takes the reference. 0, or a negative errno value with err set. */
 int gn_print_json(json_t *json, struct gn_error *err);
+int gn_print_csv(const struct gn_table *table, struct gn_error *err);
 /* After all has been written. */
 int gn_print_end(struct gn_error *err);
 

@@ -1,7 +1,8 @@
 #include "cli/clock_measure.h"
 
+#include "cli/find.h"
 #include "cli/start.h"
-#include "live/folder.h"
+#include "agent/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,8 +56,8 @@ static _Noreturn void become_waiting(const struct gn_job *job, const struct gn_c
 {
     char self[4096], seconds[32], config[1024];
     struct gn_error err;
-    ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[bytes > 0 ? bytes : 0] = '\0';
+    if (gn_find_self(self, sizeof self) != 0)
+        self[0] = '\0';
     prctl(PR_SET_PDEATHSIG, SIGTERM); /* launchers end the process that they have started */
     if (getppid() != parent)
         _exit(1);

@@ -14,7 +14,7 @@
 #define GNOMON_CLI_CLOCK_MEASURE_H
 
 #include "base/error.h"
-#include "live/job.h"
+#include "agent/job.h"
 
 #include <sqlite3.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 #ifndef GNOMON_CLI_CLOCK_TRACE_H
 #define GNOMON_CLI_CLOCK_TRACE_H
 
-#include "cli/clock_report.h"
-#include "cli/trace_clocks.h"
+#include "answer/clock_report.h"
+#include "analyse/trace_clocks.h"
 
 struct gn_clock_trace {
     struct gn_trace_clocks trace;

@@ -2,13 +2,18 @@
  * What `gnomon run` and `gnomon clock` start in the background, and what they print at the end: commands that
  * are not for users.
  *
- *   gnomon agent NUMBER       becomes the agent of a job on this host; the descriptor has its order
+ *   gnomon guard AGENT NUMBER
+ *                             becomes the guard of a job's agent on this host; the descriptor has its order
+ *   gnomon agent NUMBER NUMBER NUMBER
+ *                             becomes that agent: descriptors of the order, of the guard, and of what an
+ *                             agent that has died had kept (-1: there was none)
  *   gnomon after-run FOLDER   the report that ends `gnomon run -- LAUNCHER …`
  */
 #include "cli/clock_measure.h"
 #include "cli/commands.h"
-#include "cli/report.h"
-#include "live/agent.h"
+#include "answer/report.h"
+#include "agent/agent.h"
+#include "agent/guard.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +26,16 @@ int gn_command_agent(int argc, char **argv)
         [GN_REPORT_FOLDER] = gn_clock_measure_tell,
         [GN_REPORT_FOLDER_KEPT] = gn_clock_measure_tell_kept,
     };
-    if (argc != 2 || gn_agent_run(atoi(argv[1]), reports) != 0)
+    if (argc != 4 || gn_agent_run(atoi(argv[1]), atoi(argv[2]), atoi(argv[3]), reports) != 0)
         fprintf(stderr, "gnomon agent: this is a part of `gnomon run`, which starts it\n");
+    return 2;
+}
+
+int gn_command_guard(int argc, char **argv)
+{
+    if (argc == 3)
+        gn_guard_run(argv[1], atoi(argv[2]));
+    fprintf(stderr, "gnomon guard: this is a part of `gnomon run`, which starts it\n");
     return 2;
 }
 

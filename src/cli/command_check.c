@@ -1,14 +1,14 @@
 /* gnomon check — whether the timestamps of a trace keep the order of cause and effect. */
 #include "cli/commands.h"
-#include "cli/condition_report.h"
+
+#include "agent/folder.h"
+#include "cli/asked_bounds.h"
+#include "answer/condition_report.h"
 #include "cli/format_option.h"
-#include "cli/latency_spec.h"
+#include "cli/place.h"
 #include "cli/standard_streams.h"
-#include "cli/sync_clocks.h"
 #include "cli/watched_source.h"
-#include "event/ahead.h"
-#include "live/folder.h"
-#include "trace/reader.h"
+#include "repair/check.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -17,9 +17,7 @@
 enum { BAD_INPUT = 2, KEY_PRESYNC = 256, KEY_LATENCY };
 
 struct arguments {
-    const char *trace;
-    enum gn_sync_presync presync;
-    struct gn_latency_spec latency;
+    struct gn_check_settings settings;
     bool json;
 };
 
@@ -39,22 +37,22 @@ static error_t parse(int key, char *value, struct argp_state *state)
     struct arguments *a = state->input;
     switch (key) {
     case KEY_PRESYNC:
-        a->presync = gn_sync_presync_of(value);
-        if (a->presync == GN_SYNC_AUTO)
+        a->settings.presync = gn_sync_presync_of(value);
+        if (a->settings.presync == GN_SYNC_AUTO)
             argp_error(state, "--presync %s: linear, none or bounds is expected", value);
         break;
     case KEY_LATENCY:
-        gn_latency_parse(&a->latency, value);
-        if (a->latency.kind == GN_LATENCY_AUTO)
+        gn_latency_parse(&a->settings.latency, value);
+        if (a->settings.latency.kind == GN_LATENCY_AUTO)
             argp_error(state, "--latency auto: that is an estimate of gnomon sync; say a time or a file");
         break;
     case 'f':
         a->json = gn_format_is_json(value, state);
         break;
     case ARGP_KEY_ARG:
-        if (a->trace)
+        if (a->settings.trace)
             argp_error(state, "one trace at a time: %s is too much", value);
-        a->trace = value;
+        a->settings.trace = value;
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -62,75 +60,51 @@ static error_t parse(int key, char *value, struct argp_state *state)
     return 0;
 }
 
-static int check_watched(struct gn_source *source, const struct gn_presync *presync,
-                         const struct gn_latency *latency, struct gn_condition *condition,
-                         struct gn_error *err)
+/* ---- the check ---- */
+
+static struct gn_source watch(void *self, const struct gn_source *source)
 {
-    struct gn_watched_source watched;
-    struct gn_source seen = gn_watch_source(&watched, source, "checking");
-    int code = gn_condition_check(&seen, presync, latency, condition, err);
-    gn_progress_end(&watched.progress);
-    return code;
+    return gn_watch_source(self, source, "checking");
 }
 
-/* ---- all ---- */
-
-static int print(const struct arguments *a, const struct gn_condition_report *report, struct gn_error *err)
+static int print(const struct gn_check_report *checked, bool json, struct gn_error *err)
 {
-    if (a->json) {
-        json_t *json = gn_condition_report_json(report);
-        if (!json)
-            return gn_fail(err, -ENOMEM, "no memory for the report");
-        json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-        fputc('\n', stdout);
-        json_decref(json);
-    } else {
-        gn_condition_report_text(report, stdout);
-    }
+    const struct gn_condition_report report = {checked->trace, checked->definitions, &checked->condition,
+                                               &checked->latency, checked->clocks.presync.kind};
+    if (!json)
+        gn_condition_report_text(&report, stdout);
+    else if (gn_condition_report_print_json(&report, stdout) < 0)
+        return gn_fail(err, -ENOMEM, "no memory for the report");
     if (fflush(stdout) != 0 || ferror(stdout))
         return gn_fail(err, -EIO, "cannot write the report: %s", strerror(errno));
-    return gn_condition_holds(report->condition) ? 0 : 1;
+    return gn_condition_holds(&checked->condition) ? 0 : 1;
 }
 
-static int check_with(const struct arguments *a, const char *path, struct gn_source *source,
-                      const struct gn_presync *presync, struct gn_error *err)
+static void tell(const struct gn_check_report *report, const struct gn_asked_bounds *asked)
 {
-    struct gn_condition condition;
-    struct gn_latency latency;
-    const struct gn_definitions *d = source->definitions;
-    int code = gn_latency_given(&latency, &a->latency, d, err);
-    if (code < 0)
-        return code;
-    code = check_watched(source, presync, &latency, &condition, err);
-    if (code == 0) {
-        const struct gn_condition_report report = {path, d, &condition, &latency, presync->kind};
-        code = print(a, &report, err);
-    }
-    gn_latency_close(&latency);
-    return code;
-}
-
-static int check(const struct arguments *a, const char *path, struct gn_error *err)
-{
-    const struct gn_trace_report *found;
-    struct gn_source source;
-    struct gn_sync_clocks clocks;
-    int code = gn_trace_open(&source, &found, path, err);
-    if (code < 0)
-        return code;
-    code = gn_sync_clocks(&clocks, a->presync, path, source.definitions, err);
-    if (code == 0) {
-        if (clocks.has_known)
-            gn_known_bounds_tell(&clocks.known, "check");
-        gn_source_ahead(&source); /* without it, it only takes longer */
-        code = check_with(a, path, &source, &clocks.presync, err);
-        gn_sync_clocks_clear(&clocks);
-    }
-    if (code >= 0 && (found->truncated || found->missing_files))
+    gn_asked_bounds_tell(asked, &report->clocks, "check");
+    if (report->truncated || report->missing_files)
         fprintf(stderr,
                 "gnomon check: the trace is not whole: %llu locations end early, %llu have no events file\n",
-                (unsigned long long)found->truncated, (unsigned long long)found->missing_files);
-    source.close(source.self);
+                (unsigned long long)report->truncated, (unsigned long long)report->missing_files);
+}
+
+static int check(struct arguments *a, struct gn_error *err)
+{
+    struct gn_check_report report;
+    struct gn_asked_bounds asked;
+    struct gn_watched_source watched = {.source = NULL};
+    a->settings.bounds = gn_asked_bounds(&asked, a->settings.trace);
+    a->settings.watch = watch;
+    a->settings.self = &watched;
+    int code = gn_check(&a->settings, &report, err);
+    gn_progress_end(&watched.progress);
+    if (code == 0) {
+        tell(&report, &asked);
+        code = print(&report, a->json, err);
+        gn_check_report_clear(&report);
+    }
+    gn_asked_bounds_clear(&asked);
     return code;
 }
 
@@ -144,17 +118,19 @@ int gn_command_check(int argc, char **argv)
         "it was sent, no collective over before those it depends on have begun.\vTRACE is an OTF2 archive or "
         "a run with one; without it, the newest run here. Exit status 1: the clock condition is violated; "
         "2: wrong usage, or the trace cannot be read, or the report not be written.",
-        NULL,
+        gn_place_option,
         NULL,
         NULL};
-    struct arguments a = {.presync = GN_SYNC_LINEAR, .latency = {.kind = GN_LATENCY_TIME}};
+    struct arguments a = {.settings = {.presync = GN_SYNC_LINEAR, .latency = {.kind = GN_LATENCY_TIME}}};
     struct gn_error err = {""};
     char newest[4096];
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     gn_standard_streams();
-    int code = a.trace ? 0 : gn_folder_newest(".", newest, sizeof newest, &err);
+    int code = a.settings.trace ? 0 : gn_place_newest(newest, sizeof newest, &err);
+    if (!a.settings.trace)
+        a.settings.trace = newest;
     if (code == 0)
-        code = check(&a, a.trace ? a.trace : newest, &err);
+        code = check(&a, &err);
     if (code >= 0)
         return code;
     fprintf(stderr, "gnomon check: %s\n", err.text);

@@ -1,14 +1,11 @@
 /* gnomon critical — what the run's length is made of. */
 #include "cli/analysis_options.h"
 #include "cli/commands.h"
-#include "cli/critical_report.h"
-#include "cli/history.h"
+#include "cli/place.h"
+#include "cli/print_analysis.h"
 
 #include <argp.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { BAD_INPUT = 2, KEY_BY = 256 };
 
@@ -17,7 +14,7 @@ struct arguments {
     enum gn_critical_by by;
     size_t top;
     double longest_ns;
-    bool json;
+    enum gn_format format;
 };
 
 static const struct argp_option options[] = {
@@ -43,7 +40,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->longest_ns = gn_quantity_option(state, "longest", value, GN_QUANTITY_TIME_NS);
         break;
     case GN_KEY_FORMAT:
-        a->json = gn_is_json_option(state, value);
+        a->format = gn_format_option(state, value);
         break;
     case ARGP_KEY_ARG:
         gn_one_trace(state, &a->trace, value);
@@ -54,34 +51,23 @@ static error_t parse(int key, char *value, struct argp_state *state)
     return 0;
 }
 
-static int print(const struct arguments *a, const struct gn_critical_report *report, struct gn_error *err)
+static int look(void *self, const struct gn_cli_history *opened, struct gn_error *err)
 {
-    if (a->json)
-        return gn_print_json(gn_critical_json(report), err);
-    const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
-    gn_critical_text(report, &terminal, stdout);
-    return gn_print_end(err);
+    const struct arguments *a = self;
+    struct gn_critical path;
+    int code = gn_critical_find(&path, &opened->history, err);
+    if (code < 0)
+        return code;
+    const struct gn_critical_report report = {opened->path, &opened->history, &path, a->by, a->top};
+    code = gn_print_critical(&report, a->format, err);
+    gn_critical_clear(&path);
+    return code;
 }
 
-static int critical(const struct arguments *a, struct gn_error *err)
+static int critical(struct arguments *a, struct gn_error *err)
 {
-    struct gn_cli_history *opened = malloc(sizeof *opened);
     const struct gn_cli_history_settings settings = {.command = "critical", .longest_ns = a->longest_ns};
-    struct gn_critical path;
-    int code = opened ? gn_cli_history_open(opened, a->trace, &settings, err)
-                      : gn_fail(err, -ENOMEM, "no memory for the trace");
-    if (code == 0) {
-        gn_cli_history_tell(opened, "critical");
-        code = gn_critical_find(&path, &opened->history, err);
-        if (code == 0) {
-            const struct gn_critical_report report = {opened->path, &opened->history, &path, a->by, a->top};
-            code = print(a, &report, err);
-            gn_critical_clear(&path);
-        }
-        gn_cli_history_close(opened);
-    }
-    free(opened);
-    return code;
+    return gn_look_at_history(a->trace, &settings, look, a, err);
 }
 
 int gn_command_critical(int argc, char **argv)
@@ -93,7 +79,7 @@ int gn_command_critical(int argc, char **argv)
         "What the run's length is made of: what each activity and each MPI call has on its critical path, as "
         "intervals.\vRUN is a run with a trace (gnomon run --trace), TRACE an OTF2 archive; without it, the "
         "newest run here. Exit status 2: there is no trace to look at.",
-        NULL,
+        gn_place_option,
         NULL,
         NULL};
     struct arguments a = {.top = GN_TOP};

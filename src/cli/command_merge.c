@@ -1,12 +1,15 @@
 /* gnomon merge — joins the parts of hosts that do not share a file system. */
 #include "cli/commands.h"
-#include "live/trace_complete.h"
+#include "agent/abandoned.h"
+#include "agent/trace_complete.h"
 #include "profile/clock.h"
 #include "profile/profile.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct arguments {
     const char *output;
@@ -26,8 +29,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->count = state->argc - state->next;
         break;
     case ARGP_KEY_END:
-        if (!a->output || a->count == 0)
-            argp_error(state, "an output (-o) and at least one part are expected");
+        if (a->output ? a->count == 0 : a->count != 1)
+            argp_error(state, "an output (-o) and at least one part are expected, or the folder of one run");
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -49,13 +52,41 @@ static int complete_traces(const char *output, sqlite3 *db, struct gn_error *err
     return count < 0 ? count : 0;
 }
 
+static int merge(const struct arguments *a, sqlite3 *db, struct gn_error *err)
+{
+    struct gn_graph *graph = gn_graph_new();
+    int code = graph ? 0 : gn_fail(err, -ENOMEM, "no memory for a profile");
+    for (int i = 0; i < a->count && code == 0; i++)
+        code = gn_profile_join(db, graph, a->parts[i], err);
+    if (code == 0)
+        code = gn_profile_write(db, graph, err);
+    gn_graph_free(graph);
+    return code;
+}
+
+static int finish_run(const char *run)
+{
+    struct gn_error err;
+    int code = gn_abandoned_finish(run, &err);
+    if (code < 0) {
+        fprintf(stderr, "gnomon merge: %s\n", err.text);
+        return 2;
+    }
+    fprintf(stderr,
+            code ? "gnomon merge: %s was finished, with what had been saved\n"
+                 : "gnomon merge: there is nothing to finish in %s\n",
+            run);
+    return 0;
+}
+
 int gn_command_merge(int argc, char **argv)
 {
     static const struct argp argp = {
         options,
         parse,
-        "-o PROFILE PART...",
-        "Joins profiles of one run (profile.db or parts/*.db of each host) into one.",
+        "-o PROFILE PART...\nRUN",
+        "Joins profiles of one run (profile.db or parts/*.db of each host) into one.\v"
+        "With a run's folder alone: finishes it where gnomon was ended with the run.",
         NULL,
         NULL,
         NULL};
@@ -63,9 +94,12 @@ int gn_command_merge(int argc, char **argv)
     struct gn_error err;
     sqlite3 *db;
     argp_parse(&argp, argc, argv, 0, NULL, &a);
+    umask(077); /* as in a run: what was measured is nobody else's */
+    if (!a.output)
+        return finish_run(a.parts[0]);
     int code = gn_profile_create(&db, ":memory:", &err);
-    for (int i = 0; i < a.count && code == 0; i++)
-        code = gn_profile_merge(db, a.parts[i], &err);
+    if (code == 0)
+        code = merge(&a, db, &err);
     if (code == 0) /* parts of a run that was never finished have no source places yet */
         code = gn_profile_resolve(db, NULL, NULL, &err);
     struct gn_assumption assumption = gn_assumption_default();

@@ -2,159 +2,142 @@
 #include "cli/commands.h"
 #include "cli/findings.h"
 #include "cli/locate.h"
-#include "cli/report.h"
-#include "cli/terminal.h"
+#include "cli/report_options.h"
+#include "cli/report_trace.h"
+#include "answer/report_worlds.h"
+#include "answer/terminal.h"
 
-#include <argp.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-const char *const gn_by_names[] = {"activity", "callpath", "region", "function", "line",
-                                   "rank",     "host",     "pair",   NULL};
-
-enum { KEY_NO_TRACE = 256 };
-
-struct arguments {
-    struct gn_report_options options;
-    const char *format;
-    const char *run;
-    bool no_trace;
+/* One world of the run, or all of a run that is one: world NULL. */
+struct part {
+    sqlite3 *db;
+    const struct gn_report_asked *a;
+    const char *profile;
+    const struct gn_worlds *worlds;
+    const struct gn_world *world;
 };
 
-static enum gn_by parse_by(const char *name, struct argp_state *state)
+static bool as(const struct gn_report_asked *a, const char *format)
 {
-    for (int i = 0; gn_by_names[i]; i++)
-        if (strcmp(name, gn_by_names[i]) == 0)
-            return (enum gn_by)i;
-    argp_error(state,
-               "--by %s: one of activity, callpath, region, function, line, rank, host, pair is expected",
-               name);
-    return GN_BY_ACTIVITY;
+    return strcmp(a->format, format) == 0;
 }
 
-static error_t parse(int key, char *value, struct argp_state *state)
+static void print(const struct part *p, const struct gn_summary *summary, const struct gn_report_options *o)
 {
-    struct arguments *a = state->input;
-    char *end;
-    switch (key) {
-    case 'b':
-        a->options.by = parse_by(value, state);
-        break;
-    case 't':
-        a->options.top = (int)strtol(value, &end, 10);
-        if (*end || end == value || a->options.top < 0)
-            argp_error(state, "--top %s: a number of rows is expected (0: all)", value);
-        break;
-    case 'r':
-        a->options.raw = true;
-        break;
-    case KEY_NO_TRACE:
-        a->no_trace = true;
-        break;
-    case 'f':
-        if (strcmp(value, "text") && strcmp(value, "json") && strcmp(value, "csv"))
-            argp_error(state, "--format %s: one of text, json, csv is expected", value);
-        a->format = value;
-        break;
-    case ARGP_KEY_ARG:
-        if (a->run)
-            argp_error(state, "one run at a time: %s is too much", value);
-        a->run = value;
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    if (as(p->a, "csv")) {
+        if (p->world && !p->a->options.world)
+            fprintf(stderr, "gnomon report: world %d of %zu; --world N shows another\n", p->world->number,
+                    p->worlds->count);
+        gn_report_csv(summary, o, stdout);
+        return;
     }
+    if (p->world)
+        gn_report_worlds(p->worlds, p->world, o, stdout);
+    gn_report_text(summary, o, stdout);
+}
+
+static json_t *object_of(const struct part *p, const struct gn_summary *summary,
+                         const struct gn_report_options *o)
+{
+    json_t *object = gn_report_object(summary, o);
+    if (object && p->world)
+        json_object_set_new(object, "world", gn_report_world_object(p->world));
+    return object;
+}
+
+/* object: NULL, or where the JSON goes instead of being printed. */
+static int report_part(const struct part *p, json_t **object, struct gn_error *err)
+{
+    struct gn_report_options o = p->a->options;
+    struct gn_summary summary;
+    struct gn_findings findings = {.text = NULL};
+    int code = p->world ? gn_world_select(p->db, p->world->id, err) : 0;
+    if (code == 0)
+        code = gn_summarise(p->db, o.by, o.raw, &summary, err);
+    if (code != 0)
+        return code;
+    if (p->world)
+        gn_report_narrow(&summary, p->worlds, p->world);
+    if (!p->a->no_trace && !as(p->a, "csv"))
+        gn_report_look_at_trace(&findings, &summary, p->profile, &o);
+    if (object)
+        *object = object_of(p, &summary, &o);
+    else
+        print(p, &summary, &o);
+    gn_findings_clear(&findings);
+    gn_summary_clear(&summary);
     return 0;
 }
 
-static const struct argp_option options[] = {
-    {"by", 'b', "WHAT", 0, "Rows by activity (default), callpath, region, function, line, rank, host or pair",
-     0},
-    {"top", 't', "N", 0, "Show N rows; 0 shows all (default: 10 as text, all otherwise)", 0},
-    {"raw", 'r', NULL, 0, "Times as they were, gnomon's own cost not subtracted", 0},
-    {"no-trace", KEY_NO_TRACE, NULL, 0, "Without a look at the run's trace", 0},
-    {"format", 'f', "FORMAT", 0, "text (default), json or csv", 0},
-    {0}};
-
-/* Other commands take the run, and not its profile.db. */
-static void cut_profile(char *folder)
+/* All worlds, each with what a run that is one has at the top. */
+static int report_worlds(struct part *p, struct gn_error *err)
 {
-    char *slash = strrchr(folder, '/'), *name = slash ? slash + 1 : folder;
-    if (strcmp(name, "profile.db") == 0)
-        strcpy(name, slash ? "" : ".");
-    if (slash && slash > folder && slash[1] == '\0')
-        *slash = '\0';
-}
-
-/* The archive of a profile's run; false: there is none, or one per host. */
-static bool trace_of(const struct gn_trace_facts *facts, const char *profile, char *path, size_t size)
-{
-    const char *slash = strrchr(profile, '/');
-    if (facts->archives != 1)
-        return false;
-    if (facts->path[0] == '/' || !slash)
-        snprintf(path, size, "%s", facts->path);
+    char why[640];
+    int code = 0;
+    json_t *array = json_array();
+    for (size_t i = 0; i < p->worlds->count && code == 0; i++) {
+        json_t *object = NULL;
+        p->world = &p->worlds->items[i];
+        code = report_part(p, &object, err);
+        json_array_append_new(array, object);
+    }
+    gn_report_worlds_why(p->worlds, why, sizeof why);
+    json_t *root = json_pack("{s:i, s:s, s:s, s:o}", "version", 1, "by", gn_by_names[p->a->options.by], "why",
+                             why, "worlds", array);
+    if (code == 0)
+        gn_report_print_json(root, stdout);
     else
-        snprintf(path, size, "%.*s/%s", (int)(slash - profile), profile, facts->path);
-    return true;
+        json_decref(root);
+    return code;
 }
 
-/* Only with the rows that say where the time went: who asks for others, or for a table, asks for no more. */
-static void look_at_trace(struct gn_findings *findings, const struct gn_summary *summary, const char *profile,
-                          struct gn_report_options *asked)
+static int report(struct part *p, struct gn_error *err)
 {
-    char trace[4800];
-    const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
-    if (asked->by != GN_BY_ACTIVITY || !trace_of(&summary->trace, profile, trace, sizeof trace))
-        return;
-    gn_findings_look(findings, trace, &terminal);
-    asked->findings = findings;
+    const int asked = p->a->options.world;
+    const size_t count = p->worlds->count;
+    json_t *object = NULL;
+    if (asked && !gn_worlds_find(p->worlds, asked) && !(asked == 1 && count == 0))
+        return gn_fail(err, -EINVAL, "there is no world %d in this run: it is %zu world%s", asked,
+                       count ? count : 1, count > 1 ? "s" : "");
+    if (count > 1 && !asked && as(p->a, "json"))
+        return report_worlds(p, err);
+    if (count > 1)
+        p->world = asked ? gn_worlds_find(p->worlds, asked) : gn_worlds_largest(p->worlds);
+    int code = report_part(p, as(p->a, "json") ? &object : NULL, err);
+    if (code == 0 && as(p->a, "json"))
+        gn_report_print_json(object, stdout);
+    return code;
 }
 
 int gn_command_report(int argc, char **argv)
 {
-    static const struct argp argp = {options,
-                                     parse,
-                                     "[RUN]",
-                                     "Where the time of a measured run went.\vRUN is a run's folder or its "
-                                     "profile.db; without it, the newest run "
-                                     "folder here.",
-                                     NULL,
-                                     NULL,
-                                     NULL};
-    struct arguments a = {.options = {.by = GN_BY_ACTIVITY, .top = -1}, .format = "text"};
-    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    struct gn_report_asked a;
     char folder[4096], profile[4200];
     struct gn_error err;
-    struct gn_summary summary;
-    struct gn_findings findings = {.text = NULL};
-    sqlite3 *db = NULL;
-    if (a.options.top < 0)
-        a.options.top = strcmp(a.format, "text") == 0 ? 10 : 0;
-    if (gn_locate_profile(a.run, folder, sizeof folder, profile, sizeof profile, &err) != 0 ||
-        gn_profile_open(&db, profile, &err) != 0 ||
-        gn_summarise(db, a.options.by, a.options.raw, &summary, &err) != 0) {
-        fprintf(stderr, "gnomon report: %s\n", err.text);
-        gn_profile_close(db);
-        return 2;
+    struct gn_worlds worlds = {.items = NULL};
+    struct part part = {.a = &a, .worlds = &worlds};
+    gn_report_options(&a, argc, argv);
+    int code = gn_locate_profile(a.run, folder, sizeof folder, profile, sizeof profile, &err);
+    if (code == 0)
+        code = gn_profile_open(&part.db, profile, &err);
+    if (code == 0)
+        code = gn_worlds_read(part.db, &worlds, &err);
+    if (code == 0) {
+        gn_report_cut_profile(folder);
+        a.options.folder = strncmp(folder, "./", 2) == 0 ? folder + 2 : folder;
+        part.profile = strncmp(profile, "./", 2) == 0 ? profile + 2 : profile;
+        a.options.terminal = gn_terminal_of(STDOUT_FILENO);
+        code = report(&part, &err);
     }
-    cut_profile(folder);
-    a.options.folder = strncmp(folder, "./", 2) == 0 ? folder + 2 : folder;
-    gn_report_terminal(&a.options, STDOUT_FILENO);
-    if (!a.no_trace && strcmp(a.format, "csv") != 0)
-        look_at_trace(&findings, &summary, strncmp(profile, "./", 2) == 0 ? profile + 2 : profile,
-                      &a.options);
-    if (strcmp(a.format, "json") == 0)
-        gn_report_json(&summary, &a.options, stdout);
-    else if (strcmp(a.format, "csv") == 0)
-        gn_report_csv(&summary, &a.options, stdout);
-    else
-        gn_report_text(&summary, &a.options, stdout);
-    gn_findings_clear(&findings);
-    gn_summary_clear(&summary);
-    gn_profile_close(db);
+    if (code != 0)
+        fprintf(stderr, "gnomon report: %s\n", err.text);
+    gn_worlds_clear(&worlds);
+    gn_profile_close(part.db);
+    if (code != 0)
+        return 2;
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "gnomon report: cannot write the report: %s\n", strerror(errno));
         return 1;

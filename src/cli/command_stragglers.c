@@ -1,28 +1,21 @@
 /* gnomon stragglers — whom the others wait for. */
 #include "cli/analysis_options.h"
 #include "cli/commands.h"
-#include "cli/history.h"
+#include "cli/place.h"
+#include "cli/print_analysis.h"
 #include "cli/region_names.h"
-#include "cli/stragglers_report.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-enum { BAD_INPUT = 2, KEY_BY = 256, KEY_PHASE, MOST_NAMES = 16 };
-
-struct names {
-    const char *list[MOST_NAMES];
-    size_t count;
-};
+enum { BAD_INPUT = 2, KEY_BY = 256, KEY_PHASE };
 
 struct arguments {
     const char *trace;
-    struct names busy, waiting;
+    struct gn_region_names busy, waiting;
     enum gn_scored by;
-    bool has_phases, json;
+    bool has_phases;
+    enum gn_format format;
     size_t top;
 };
 
@@ -41,22 +34,15 @@ static const struct argp_option options[] = {
     GN_OPTION_FORMAT,
     {0}};
 
-static void add_name(struct argp_state *state, struct names *names, const char *name)
-{
-    if (names->count == MOST_NAMES)
-        argp_error(state, "%s: at most %d regions", name, MOST_NAMES);
-    names->list[names->count++] = name;
-}
-
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
     case 'b':
-        add_name(state, &a->busy, value);
+        gn_region_name_option(state, &a->busy, value);
         break;
     case 'w':
-        add_name(state, &a->waiting, value);
+        gn_region_name_option(state, &a->waiting, value);
         break;
     case KEY_BY:
         if (!gn_scored_by(value, &a->by))
@@ -69,7 +55,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->top = gn_top_option(state, value);
         break;
     case GN_KEY_FORMAT:
-        a->json = gn_is_json_option(state, value);
+        a->format = gn_format_option(state, value);
         break;
     case ARGP_KEY_ARG:
         gn_one_trace(state, &a->trace, value);
@@ -80,23 +66,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
     return 0;
 }
 
-/* *chosen: [region_count] those with these names; NULL for no names. */
-static int choose(bool **chosen, const struct gn_history *h, const struct names *names, struct gn_error *err)
-{
-    *chosen = NULL;
-    return names->count ? gn_regions_named(chosen, h, names->list, names->count, err) : 0;
-}
-
 /* ---- all ---- */
-
-static int print(const struct arguments *a, const struct gn_stragglers_report *report, struct gn_error *err)
-{
-    if (a->json)
-        return gn_print_json(gn_stragglers_json(report), err);
-    const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
-    gn_stragglers_text(report, &terminal, stdout);
-    return gn_print_end(err);
-}
 
 static int report_all(const struct arguments *a, const char *path, const struct gn_history *h,
                       const struct gn_groups *groups, const struct gn_scores_settings *settings,
@@ -119,7 +89,7 @@ static int report_all(const struct arguments *a, const char *path, const struct 
                                               .top = a->top};
         code = gn_stragglers_rank(&report, err);
         if (code == 0)
-            code = print(a, &report, err);
+            code = gn_print_stragglers(&report, a->format, err);
         free(report.list);
         gn_waits_clear(&waits);
     }
@@ -127,18 +97,20 @@ static int report_all(const struct arguments *a, const char *path, const struct 
     return code;
 }
 
-static int look(const struct arguments *a, const char *path, const struct gn_history *h, struct gn_error *err)
+static int look(void *self, const struct gn_cli_history *opened, struct gn_error *err)
 {
+    const struct arguments *a = self;
+    const struct gn_history *h = &opened->history;
     bool *busy = NULL, *waiting = NULL;
     struct gn_groups groups;
-    int code = choose(&busy, h, &a->busy, err);
+    int code = gn_regions_chosen(&busy, h, &a->busy, err);
     if (code == 0)
-        code = choose(&waiting, h, &a->waiting, err);
+        code = gn_regions_chosen(&waiting, h, &a->waiting, err);
     if (code == 0)
         code = gn_groups_make(&groups, h, a->by, err);
     if (code == 0) {
         const struct gn_scores_settings settings = {waiting, busy, a->has_phases};
-        code = report_all(a, path, h, &groups, &settings, err);
+        code = report_all(a, opened->path, h, &groups, &settings, err);
         gn_groups_clear(&groups);
     }
     free(busy);
@@ -146,21 +118,11 @@ static int look(const struct arguments *a, const char *path, const struct gn_his
     return code;
 }
 
-static int stragglers(const struct arguments *a, struct gn_error *err)
+static int stragglers(struct arguments *a, struct gn_error *err)
 {
-    struct gn_cli_history *opened = malloc(sizeof *opened);
     const struct gn_cli_history_settings settings = {
         .command = "stragglers", .has_tracks = a->busy.count || a->waiting.count || a->has_phases};
-    if (!opened)
-        return gn_fail(err, -ENOMEM, "no memory for the trace");
-    int code = gn_cli_history_open(opened, a->trace, &settings, err);
-    if (code == 0) {
-        gn_cli_history_tell(opened, "stragglers");
-        code = look(a, opened->path, &opened->history, err);
-        gn_cli_history_close(opened);
-    }
-    free(opened);
-    return code;
+    return gn_look_at_history(a->trace, &settings, look, a, err);
 }
 
 int gn_command_stragglers(int argc, char **argv)
@@ -172,7 +134,7 @@ int gn_command_stragglers(int argc, char **argv)
         "Whom the others wait for: which rank's own work holds the others up, how much, and where, as "
         "intervals.\vRUN is a run with a trace (gnomon run --trace), TRACE an OTF2 archive; without it, the "
         "newest run here. Exit status 2: there is no trace to look at, or no region of that name.",
-        NULL,
+        gn_place_option,
         NULL,
         NULL};
     struct arguments a = {.by = GN_SCORED_RANK, .top = GN_TOP};

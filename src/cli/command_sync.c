@@ -1,185 +1,58 @@
 /* gnomon sync — a trace again, with timestamps that do not break causality. */
 #include "cli/commands.h"
 
+#include "agent/folder.h"
+#include "cli/asked_bounds.h"
 #include "cli/interrupted.h"
 #include "cli/job_transport.h"
-#include "cli/quantity_option.h"
+#include "cli/place.h"
+#include "cli/progress.h"
 #include "cli/standard_streams.h"
-#include "cli/sync.h"
-#include "cli/sync_report.h"
-#include "live/folder.h"
+#include "cli/sync_options.h"
+#include "answer/sync_report.h"
 
 #include <argp.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { BAD_INPUT = 2 };
 
-struct arguments {
-    struct gn_sync_settings settings;
-    bool json;
-};
-
-enum {
-    KEY_PRESYNC = 256,
-    KEY_GAMMA,
-    KEY_AMORTIZE,
-    KEY_LATENCY,
-    KEY_THRESHOLD,
-    KEY_VERIFY,
-    KEY_KEEP_GOING,
-    KEY_MEMORY
-};
-
-static const struct argp_option options[] = {
-    {"output", 'o', "FOLDER", 0, "The new archive: a folder that is not there yet", 0},
-    {"presync", KEY_PRESYNC, "KIND", 0,
-     "What to start from: none, linear (the archive's clock offsets) or bounds (gnomon's); default: the best "
-     "that is there",
-     0},
-    {"gamma", KEY_GAMMA, "SHARE", 0,
-     "How much of an interval is kept while a clock goes back to its own time (0.999999; of raw clocks "
-     "0.9999)",
-     0},
-    {"amortize", KEY_AMORTIZE, "SLOPE[,LONGEST]", 0,
-     "How jumps are built up before them: the steepest, and the longest time (0.5%,200ms); none: not at all",
-     0},
-    {"latency", KEY_LATENCY, "auto|TIME|FILE", 0,
-     "The least that messages between clocks take: estimated (default), one time, or a file of them", 0},
-    {"threshold", KEY_THRESHOLD, "TIME", 0,
-     "The largest shift that is no reason for another pass (default: 3 times the largest reversal)", 0},
-    {"verify", KEY_VERIFY, NULL, 0, "Check the new archive; exit status 1 when it violates the condition", 0},
-    {"keep-going", KEY_KEEP_GOING, NULL, 0,
-     "Repair what there is, although event files are missing or are of no location", 0},
-    {"memory", KEY_MEMORY, "SIZE", 0,
-     "What sends and receives may take of it, in each process, before a file beside the new archive is used "
-     "(128MiB)",
-     0},
-    {"format", 'f', "FORMAT", 0, "Of the summary: text (default) or json", 0},
-    {0}};
-
-/* ---- options ---- */
-
-static enum gn_sync_presync presync(struct argp_state *state, const char *text)
+static int complain(const struct gn_error *err, int status)
 {
-    enum gn_sync_presync kind = gn_sync_presync_of(text);
-    if (kind == GN_SYNC_AUTO)
-        argp_error(state, "--presync %s: none, linear or bounds is expected", text);
-    return kind;
+    if (err->text[0]) /* else another process has something to say */
+        fprintf(stderr, "gnomon sync: %s\n", err->text);
+    return status;
 }
 
-static double gamma_of(struct argp_state *state, const char *text)
+/* ---- while it goes on ---- */
+
+static void show(void *self, const char *phase, double share)
 {
-    double gamma = gn_quantity_option(state, "gamma", text, GN_QUANTITY_SHARE);
-    if (!(gamma > 0 && gamma < 1))
-        argp_error(state, "--gamma %s: more than 0 and less than 1 is expected, such as 0.9999", text);
-    return gamma;
+    gn_interrupted_check();
+    gn_progress_show(self, phase, share);
 }
 
-static void amortize(struct argp_state *state, struct gn_sync_settings *settings, char *text)
+static void unfinished(void *self, void (*clean)(void *argument), void *argument)
 {
-    char *longest = strchr(text, ',');
-    settings->slope = 0;
-    if (strcmp(text, "none") == 0)
-        return;
-    if (longest)
-        *longest++ = '\0';
-    settings->slope = gn_quantity_option(state, "amortize", text, GN_QUANTITY_SHARE);
-    if (!(settings->slope > 0 && settings->slope <= 1))
-        argp_error(state, "--amortize %s: a slope above 0 and up to 1 is expected, such as 1%%, or none",
-                   text);
-    if (longest)
-        settings->longest_ns = gn_quantity_option(state, "amortize", longest, GN_QUANTITY_TIME_NS);
+    (void)self;
+    gn_interrupted_clean(clean, argument);
 }
 
-static uint64_t memory(struct argp_state *state, const char *text)
+static void gives_up(void *self, const char *why)
 {
-    double bytes = gn_quantity_option(state, "memory", text, GN_QUANTITY_BYTES);
-    return bytes < 0x1p62 ? (uint64_t)bytes : UINT64_C(1) << 62;
-}
-
-static error_t parse_repair(int key, char *value, struct argp_state *state)
-{
-    struct gn_sync_settings *s = &((struct arguments *)state->input)->settings;
-    switch (key) {
-    case KEY_PRESYNC:
-        s->presync = presync(state, value);
-        break;
-    case KEY_GAMMA:
-        s->gamma = gamma_of(state, value);
-        break;
-    case KEY_AMORTIZE:
-        amortize(state, s, value);
-        break;
-    case KEY_LATENCY:
-        gn_latency_parse(&s->latency, value);
-        break;
-    case KEY_THRESHOLD:
-        s->threshold_ns = gn_quantity_option(state, "threshold", value, GN_QUANTITY_TIME_NS);
-        break;
-    case KEY_MEMORY:
-        s->memory_bytes = memory(state, value);
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
-}
-
-static void format(struct argp_state *state, struct arguments *a, const char *text)
-{
-    a->json = strcmp(text, "json") == 0;
-    if (!a->json && strcmp(text, "text") != 0)
-        argp_error(state, "--format %s: text or json is expected", text);
-}
-
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    struct arguments *a = state->input;
-    switch (key) {
-    case 'o':
-        a->settings.out = value;
-        break;
-    case KEY_VERIFY:
-        a->settings.verify = true;
-        break;
-    case KEY_KEEP_GOING:
-        a->settings.keeps_going = true;
-        break;
-    case 'f':
-        format(state, a, value);
-        break;
-    case ARGP_KEY_ARG:
-        if (a->settings.trace)
-            argp_error(state, "one trace is expected, \"%s\" is a second one", value);
-        a->settings.trace = value;
-        break;
-    case ARGP_KEY_END:
-        if (!a->settings.out || !*a->settings.out)
-            argp_error(state, "a folder for the new archive is expected: -o FOLDER");
-        break;
-    default:
-        return parse_repair(key, value, state);
-    }
-    return 0;
+    (void)self;
+    fprintf(stderr, "gnomon sync: %s\n", why);
 }
 
 /* ---- the command ---- */
 
-static void complain(const char *command, const struct gn_error *err)
-{
-    if (err->text[0]) /* else another process has something to say */
-        fprintf(stderr, "%s: %s\n", command, err->text);
-}
-
-static int print(const struct arguments *a, struct gn_sync_report *report)
+static int print(const struct gn_sync_arguments *a, const struct gn_asked_bounds *asked,
+                 const struct gn_sync_report *report)
 {
     const bool fails = report->was_verified && !gn_condition_holds(&report->condition);
     if (a->settings.transport->rank > 0)
         return fails;
-    if (report->clocks.has_known)
-        gn_known_bounds_tell(&report->clocks.known, "sync");
+    gn_asked_bounds_tell(asked, &report->clocks, "sync");
     (a->json ? gn_sync_report_json : gn_sync_report_text)(report, stdout);
     if (fflush(stdout) == 0 && !ferror(stdout))
         return fails;
@@ -188,27 +61,28 @@ static int print(const struct arguments *a, struct gn_sync_report *report)
     return 1;
 }
 
-static int sync_together(struct arguments *a)
+static int sync_together(struct gn_sync_arguments *a)
 {
     struct gn_sync_report report;
+    struct gn_asked_bounds asked;
     struct gn_error err = {{0}};
     struct gn_progress progress = gn_progress_begin(a->settings.transport->rank == 0);
-    a->settings.progress = &progress;
+    a->settings.bounds = gn_asked_bounds(&asked, a->settings.trace);
+    a->settings.watcher = (struct gn_sync_watcher){&progress, show, unfinished, gives_up};
     int code = gn_sync(&a->settings, &report, &err);
-    if (code < 0) {
-        complain("gnomon sync", &err);
-        return report.is_bad_input ? BAD_INPUT : 1;
-    }
-    int status = print(a, &report);
-    gn_sync_report_clear(&report);
+    gn_progress_end(&progress);
+    int status = code < 0 ? complain(&err, report.is_bad_input ? BAD_INPUT : 1) : print(a, &asked, &report);
+    if (code == 0)
+        gn_sync_report_clear(&report);
+    gn_asked_bounds_clear(&asked);
     return status;
 }
 
 int gn_command_sync(int argc, char **argv)
 {
     static const struct argp argp = {
-        options,
-        parse,
+        gn_sync_options,
+        gn_sync_parse,
         "-o FOLDER [TRACE]",
         "Repairs the timestamps of a trace (an OTF2 archive, or a run with one; without it, the newest run "
         "here): no message is received before it was sent, with the controlled logical clock. The new "
@@ -216,27 +90,23 @@ int gn_command_sync(int argc, char **argv)
         "Before: gnomon check TRACE, whether there is anything to repair. Exit status 1: it could not be "
         "written, or --verify found a violation; 2: wrong usage, or a trace or a file of latencies that "
         "cannot be read.",
-        NULL,
+        gn_place_option,
         NULL,
         NULL};
-    struct arguments a = {.settings = {.slope = GN_REPAIR_SLOPE,
-                                       .longest_ns = GN_REPAIR_LONGEST_NS,
-                                       .memory_bytes = GN_OP_MEMORY_BYTES}};
+    struct gn_sync_arguments a = {.settings = {.slope = GN_REPAIR_SLOPE,
+                                               .longest_ns = GN_REPAIR_LONGEST_NS,
+                                               .memory_bytes = GN_OP_MEMORY_BYTES}};
     struct gn_transport transport;
     struct gn_error err = {{0}};
     char newest[4096];
     argp_parse(&argp, argc, argv, 0, NULL, &a);
-    if (!a.settings.trace && gn_folder_newest(".", newest, sizeof newest, &err) != 0) {
-        complain("gnomon sync", &err);
-        return BAD_INPUT;
-    }
+    if (!a.settings.trace && gn_place_newest(newest, sizeof newest, &err) != 0)
+        return complain(&err, BAD_INPUT);
     a.settings.trace = a.settings.trace ? a.settings.trace : newest;
     gn_standard_streams();
     gn_interrupted_begin();
-    if (gn_job_transport_open(&transport, NULL, &err) < 0) {
-        complain("gnomon sync", &err);
-        return 1;
-    }
+    if (gn_job_transport_open(&transport, NULL, &err) < 0)
+        return complain(&err, 1);
     a.settings.transport = &transport;
     int status = sync_together(&a);
     transport.close(transport.self);

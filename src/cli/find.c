@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 bool gn_find_program(const char *program)
@@ -23,15 +24,29 @@ bool gn_find_program(const char *program)
     return false;
 }
 
+int gn_find_self(char *path, size_t size)
+{
+    char resolved[PATH_MAX];
+    ssize_t bytes = readlink("/proc/self/exe", path, size - 1);
+    if (bytes > 0) {
+        path[bytes] = '\0';
+        return 0;
+    }
+    /* a root folder without /proc: as we were called */
+    const char *called = (const char *)getauxval(AT_EXECFN);
+    if (!called || !realpath(called, resolved) || strlen(resolved) >= size)
+        return -ENOENT;
+    strcpy(path, resolved);
+    return 0;
+}
+
 int gn_find_library(const char *name, char *path, size_t size)
 {
     /* for bin/gnomon and lib/gnomon/gnomon-commands alike */
     static const char *const places[] = {"../lib/gnomon", "../" GNOMON_LIBDIR "/gnomon", "."};
     char self[PATH_MAX], candidate[PATH_MAX + 128], resolved[PATH_MAX];
-    ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (bytes <= 0)
+    if (gn_find_self(self, sizeof self) != 0)
         return -ENOENT;
-    self[bytes] = '\0';
     *strrchr(self, '/') = '\0';
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         snprintf(candidate, sizeof candidate, "%s/%s/%s", self, places[i], name);

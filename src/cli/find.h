@@ -8,6 +8,9 @@
 /* Whether execvp would find an executable file for `program`. */
 bool gn_find_program(const char *program);
 
+/* Absolute path of this executable. 0, or -ENOENT. */
+int gn_find_self(char *path, size_t size);
+
 /* Absolute path of a library of ours ("libgnomon.so"), in the build or installed. 0, or -ENOENT. */
 int gn_find_library(const char *name, char *path, size_t size);
 int gn_find_capture(char *path, size_t size);  /* libgnomon.so */

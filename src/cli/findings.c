@@ -1,12 +1,12 @@
 #include "cli/findings.h"
 
-#include "cli/critical_report.h"
+#include "answer/critical_report.h"
 #include "cli/history.h"
-#include "cli/progress.h"
-#include "cli/rests_on.h"
-#include "cli/spans.h"
-#include "cli/stragglers_report.h"
-#include "cli/whatif_report.h"
+#include "answer/rests_on.h"
+#include "answer/spans.h"
+#include "cli/straggler_removed.h"
+#include "answer/stragglers_report.h"
+#include "answer/whatif_report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,7 +23,7 @@ struct page {
 
 static void label(const struct page *p, const char *name, const char *code)
 {
-    fprintf(p->out, "%s%s%s: ", p->terminal->color ? code : "", name, p->terminal->color ? GN_PLAIN : "");
+    fprintf(p->out, "%s%s%s: ", gn_shade(p->terminal, code), name, gn_shade(p->terminal, GN_PLAIN));
 }
 
 /* ---- whom the others wait for ---- */
@@ -89,11 +89,6 @@ static int find_straggler(const struct page *p, struct gn_error *err)
 
 /* ---- what would help most, and what the run's length is ---- */
 
-static void show_progress(void *self, double share)
-{
-    gn_progress_show(self, "trying changes", share);
-}
-
 /* Of the best ones the first at a single process: that everything is faster everywhere helps more, and tells
  * nobody where to begin. Unless no process alone helps to speak of. */
 static const struct gn_answer *most_telling(const struct gn_sweep *sweep)
@@ -106,19 +101,16 @@ static const struct gn_answer *most_telling(const struct gn_sweep *sweep)
 
 static int find_best(const struct page *p, const struct gn_critical *critical, struct gn_error *err)
 {
-    struct gn_progress progress = gn_progress_begin(true);
-    const struct gn_sweep_settings settings = {.best = 10, .progress = show_progress, .self = &progress};
     struct gn_sweep sweep;
-    int code = gn_sweep(&sweep, p->history, critical, &settings, err);
-    gn_progress_end(&progress);
+    int code = gn_changes_tried(&sweep, p->history, critical, 10, err);
     if (code < 0)
         return code;
     label(p, "what if", GN_BOLD);
     const struct gn_answer *best = most_telling(&sweep);
     if (best)
-        gn_answer_text(p->history, best, p->out);
+        gn_sweep_answer_text(p->history, best, p->out);
     fputs(best ? "\n" : "nothing that was tried makes the run shorter\n", p->out);
-    json_object_set_new(p->json, "whatif", best ? gn_answer_json(p->history, best) : json_null());
+    json_object_set_new(p->json, "whatif", best ? gn_sweep_answer_json(p->history, best) : json_null());
     gn_sweep_clear(&sweep);
     return 0;
 }

@@ -10,16 +10,11 @@
 #ifndef GNOMON_CLI_FINDINGS_H
 #define GNOMON_CLI_FINDINGS_H
 
-#include "cli/terminal.h"
+#include "answer/report.h"
 
 #include <jansson.h>
 
 enum { GN_FINDINGS_MOST = 1000000 }; /* some seconds at worst */
-
-struct gn_findings {
-    char *text;   /* lines, each with its end; NULL: no memory */
-    json_t *json; /* docs/report-format.md, "analysis"; NULL: no memory */
-};
 
 /* trace: an archive, or a run that has one. Progress goes to standard error. What goes wrong is said in the
  * findings. The caller clears. */

@@ -1,9 +1,11 @@
 #include "cli/history.h"
 
 #include "base/printable.h"
+#include "cli/place.h"
+#include "analyse/trace_worlds.h"
 #include "cli/watched_source.h"
 #include "event/ahead.h"
-#include "live/folder.h"
+#include "agent/folder.h"
 #include "trace/archive.h"
 
 #include <errno.h>
@@ -54,10 +56,23 @@ static int check_run(const char *path, struct gn_error *err)
     return code;
 }
 
+/* Ranks of different worlds have the same numbers and never wait for each other. */
+static int check_worlds(const char *path, struct gn_error *err)
+{
+    const size_t worlds = gn_trace_worlds(path);
+    if (worlds <= 1)
+        return 0;
+    return gn_fail(
+        err, -ENOTSUP,
+        "the trace of %s has %zu separate worlds of MPI processes, which have nothing to do with each "
+        "other: gnomon report says which, and why",
+        path, worlds);
+}
+
 static int name(struct gn_cli_history *o, const char *path, struct gn_error *err)
 {
     if (!path)
-        return gn_folder_newest(".", o->path, sizeof o->path, err);
+        return gn_place_newest(o->path, sizeof o->path, err);
     if (snprintf(o->path, sizeof o->path, "%s", path) >= (int)sizeof o->path)
         return gn_fail(err, -ENAMETOOLONG, "the name of the trace is too long: %.64s…", path);
     return 0;
@@ -80,6 +95,8 @@ int gn_cli_history_open(struct gn_cli_history *opened, const char *path,
     int code = name(opened, path, err);
     if (code == 0)
         code = check_run(opened->path, err);
+    if (code == 0)
+        code = check_worlds(opened->path, err);
     if (code == 0)
         code = gn_trace_open(&opened->source, &opened->found, opened->path, err);
     if (code < 0)
@@ -105,6 +122,7 @@ void gn_cli_history_tell(const struct gn_cli_history *opened, const char *comman
 {
     const struct gn_trace_report *found = opened->found;
     gn_known_bounds_tell(&opened->known, command);
+    gn_trace_worlds_tell(opened->path, command);
     if (opened->known.own && opened->history.refuted)
         fprintf(
             stderr,

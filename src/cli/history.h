@@ -6,7 +6,7 @@
 #define GNOMON_CLI_HISTORY_H
 
 #include "analyse/history.h"
-#include "cli/known_bounds.h"
+#include "analyse/known_bounds.h"
 #include "trace/reader.h"
 
 struct gn_cli_history {

@@ -1,6 +1,8 @@
 #include "cli/locate.h"
 
-#include "live/folder.h"
+#include "cli/place.h"
+#include "agent/abandoned.h"
+#include "agent/folder.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -40,7 +42,7 @@ int gn_locate_profile(const char *run, char *folder, size_t folder_size, char *p
 {
     struct stat info;
     if (!run) {
-        int code = gn_folder_newest(".", folder, folder_size, err);
+        int code = gn_place_newest(folder, folder_size, err);
         if (code != 0)
             return code;
         run = folder;
@@ -53,11 +55,15 @@ int gn_locate_profile(const char *run, char *folder, size_t folder_size, char *p
     char parts[4200];
     snprintf(parts, sizeof parts, "%s/parts", run);
     wait_for_agent(run, profile);
-    if (access(profile, F_OK) != 0 && access(parts, F_OK) == 0)
-        return gn_fail(err, -ENOENT,
-                       "the run %s has no profile.db: it is still running, or its agent was killed; what was "
-                       "saved on the "
-                       "way can be joined with `gnomon merge -o %s/profile.db %s/parts/*.db`",
-                       run, run, run);
+    if (access(profile, F_OK) == 0 || access(parts, F_OK) != 0)
+        return 0;
+    struct gn_error reason;
+    int code = gn_abandoned_finish(run, &reason);
+    if (code == -EBUSY)
+        return gn_fail(err, code, "the run %s has no profile.db yet: %s", run, reason.text);
+    if (code < 0)
+        return gn_fail(err, code, "%s", reason.text);
+    if (code > 0)
+        fprintf(stderr, "gnomon: %s was never finished: done now, with what had been saved\n", run);
     return 0;
 }

@@ -30,6 +30,7 @@ static const struct command {
     {"doctor", gn_command_doctor, "what is missing on this machine"},
     {"clock-wait", gn_command_clock_wait, NULL},
     {"agent", gn_command_agent, NULL},
+    {"guard", gn_command_guard, NULL},
     {"after-run", gn_command_after_run, NULL},
 };
 

@@ -1,6 +1,6 @@
 #include "cli/mpi_library.h"
 
-#include "live/job.h"
+#include "agent/job.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -46,10 +46,15 @@ static bool load_beside_launcher(const char *name)
     return false;
 }
 
+const char *const *gn_mpi_library_names(const char *flavour)
+{
+    return strcmp(flavour, "openmpi") == 0 ? openmpi : strcmp(flavour, "mpich") == 0 ? mpich : NULL;
+}
+
 static const char *const *names_of(const char *wanted)
 {
     if (wanted)
-        return strcmp(wanted, "openmpi") == 0 ? openmpi : strcmp(wanted, "mpich") == 0 ? mpich : NULL;
+        return gn_mpi_library_names(wanted);
     /* Hydra's ranks have neither; Slurm's have PMIX_RANK when they speak PMIx, which Open MPI needs */
     return getenv("OMPI_COMM_WORLD_RANK") || getenv("PMIX_RANK") ? openmpi : mpich;
 }

@@ -12,6 +12,10 @@
  */
 int gn_mpi_library_load(const char *wanted, struct gn_error *err);
 
+/* The names under which programs of "openmpi" or "mpich" ask for their library, up to a NULL; of anything
+ * else NULL. */
+const char *const *gn_mpi_library_names(const char *flavour);
+
 /* Of the MPI library that is loaded: "openmpi" or "mpich", which is what others' binary interfaces are like,
  * too; NULL: none is. */
 const char *gn_mpi_library_flavour(void);

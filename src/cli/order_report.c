@@ -1,6 +1,9 @@
 #include "cli/order_report.h"
 
-#include <inttypes.h>
+#include "answer/fit.h"
+#include "answer/quantities.h"
+#include "answer/terminal.h"
+
 #include <jansson.h>
 #include <stddef.h>
 
@@ -61,18 +64,24 @@ static double mean(double sum, uint64_t count)
     return count ? sum / (double)count : 0;
 }
 
-static double percent(uint64_t part, uint64_t whole)
+static const char *share(uint64_t part, uint64_t whole, char text[GN_QUANTITY_TEXT])
 {
-    return whole ? 100.0 * (double)part / (double)whole : 0;
+    return gn_share_text(whole ? (double)part / (double)whole : 0, text);
+}
+
+static const char *count_text(uint64_t count, char text[GN_QUANTITY_TEXT])
+{
+    return gn_count_text((int64_t)count, text);
 }
 
 /* ---- text ---- */
 
 static void print_lines(const void *from, const struct line *lines, size_t count, FILE *out)
 {
+    char text[GN_QUANTITY_TEXT];
     for (size_t i = 0; i < count; i++)
         if (value_of(from, &lines[i]))
-            fprintf(out, "  %s: %" PRIu64 "\n", lines[i].text, value_of(from, &lines[i]));
+            fprintf(out, "  %s: %s\n", lines[i].text, count_text(value_of(from, &lines[i]), text));
 }
 
 static void print_section(const char *title, const void *from, const struct line *lines, size_t count,
@@ -89,47 +98,64 @@ static void print_section(const char *title, const void *from, const struct line
 static void print_backward(const struct gn_order_report *r, FILE *out)
 {
     const struct gn_measured *m = &r->measured;
-    fprintf(out, "messages that go backward, of %" PRIu64 "\n", m->receives);
-    fprintf(out, "  %" PRIu64 " (%.1f %%) merged by timestamp: received at an earlier time than sent\n",
-            m->backward_timestamps, percent(m->backward_timestamps, m->receives));
-    fprintf(out, "  %" PRIu64 " (%.1f %%) in the order of arrival (%s)\n", m->backward_arrived,
-            percent(m->backward_arrived, m->receives), r->arrival);
-    fprintf(out, "  %" PRIu64 " in the order that came out\n", m->backward_reported);
+    char count[GN_QUANTITY_TEXT], part[GN_QUANTITY_TEXT];
+    fprintf(out, "messages that go backward, of %s\n", count_text(m->receives, count));
+    fprintf(out, "  %s (%s) merged by timestamp: received at an earlier time than sent\n",
+            count_text(m->backward_timestamps, count), share(m->backward_timestamps, m->receives, part));
+    fprintf(out, "  %s (%s) in the order of arrival (%s)\n", count_text(m->backward_arrived, count),
+            share(m->backward_arrived, m->receives, part), r->arrival);
+    fprintf(out, "  %s in the order that came out\n", count_text(m->backward_reported, count));
+}
+
+static void print_window(const struct gn_order_report *r, FILE *out)
+{
+    const struct gn_order_stats *s = r->stats;
+    char most[GN_QUANTITY_TEXT], unreported[GN_QUANTITY_TEXT], part[GN_QUANTITY_TEXT];
+    fprintf(out, "mean window %.1f (paper 3.6), mean unreported %.1f (paper 0.6)\n",
+            mean(s->nodes_sum, s->pushed), mean(s->unreported_sum, s->pushed));
+    fprintf(out, "largest window %s, largest unreported %s\n", count_text(s->nodes_max, most),
+            count_text(s->unreported_max, unreported));
+    fprintf(out, "from observation to report: mean %.2f pushes, largest %s, %s events (%s) waited\n",
+            mean(r->measured.delay_sum, s->reported), count_text(r->measured.delay_max, most),
+            count_text(r->measured.delayed, unreported), share(r->measured.delayed, s->reported, part));
 }
 
 static void print_sort(const struct gn_order_report *r, FILE *out)
 {
     const struct gn_order_stats *s = r->stats;
-    fprintf(out,
-            "%" PRIu64 " events of %" PRIu64 " locations, %" PRIu64 " messages, %" PRIu64 " collectives\n",
-            s->reported, r->locations, s->messages, s->collectives);
-    fprintf(out, "mean window %.1f (paper 3.6), mean unreported %.1f (paper 0.6)\n",
-            mean(s->nodes_sum, s->pushed), mean(s->unreported_sum, s->pushed));
-    fprintf(out, "largest window %" PRIu64 ", largest unreported %" PRIu64 "\n", s->nodes_max,
-            s->unreported_max);
-    fprintf(out,
-            "from observation to report: mean %.2f pushes, largest %" PRIu64 ", %" PRIu64
-            " events (%.1f %%) waited\n",
-            mean(r->measured.delay_sum, s->reported), r->measured.delay_max, r->measured.delayed,
-            percent(r->measured.delayed, s->reported));
+    char events[GN_QUANTITY_TEXT], locations[GN_QUANTITY_TEXT], messages[GN_QUANTITY_TEXT],
+        collectives[GN_QUANTITY_TEXT];
+    fprintf(out, "%s events of %s locations, %s messages, %s collectives\n", count_text(s->reported, events),
+            count_text(r->locations, locations), count_text(s->messages, messages),
+            count_text(s->collectives, collectives));
+    print_window(r, out);
     print_backward(r, out);
     if (s->adjusted)
-        fprintf(out, "%" PRIu64 " events (%.1f %%) were moved to a later time, behind their predecessors\n",
-                s->adjusted, percent(s->adjusted, s->reported));
+        fprintf(out, "%s events (%s) were moved to a later time, behind their predecessors\n",
+                count_text(s->adjusted, events), share(s->adjusted, s->reported, messages));
     print_section("not everything was there", s, sort_lines, COUNT(sort_lines), out);
 }
 
-void gn_order_report_text(const struct gn_order_report *r, FILE *out)
+static void print_all(const struct gn_order_report *r, FILE *out)
 {
+    char matches[GN_QUANTITY_TEXT];
     if (r->stats)
         print_sort(r, out);
     if (r->asked)
-        fprintf(out, "events that match: %" PRIu64 "%s\n", r->matches,
+        fprintf(out, "events that match: %s%s\n", count_text(r->matches, matches),
                 r->stopped ? "; the rest was not read" : "");
     if (r->trace)
         print_section("what the trace got wrong", r->trace, trace_lines, COUNT(trace_lines), out);
     if (r->live)
         print_section("what the streams got wrong", r->live, live_lines, COUNT(live_lines), out);
+}
+
+void gn_order_report_text(const struct gn_order_report *report, FILE *out)
+{
+    struct gn_page page;
+    gn_page_open(&page, gn_terminal_of(fileno(out)).width, out);
+    print_all(report, page.out);
+    gn_page_close(&page);
 }
 
 /* ---- JSON ---- */

@@ -2,8 +2,8 @@
 #ifndef GNOMON_CLI_ORDER_REPORT_H
 #define GNOMON_CLI_ORDER_REPORT_H
 
-#include "cli/live.h"
-#include "cli/ordering.h"
+#include "agent/live.h"
+#include "analyse/ordering.h"
 #include "trace/reader.h"
 
 struct gn_order_report {

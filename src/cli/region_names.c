@@ -62,3 +62,17 @@ int gn_regions_named(bool **chosen, const struct gn_history *history, const char
     }
     return code;
 }
+
+void gn_region_name_option(struct argp_state *state, struct gn_region_names *names, const char *name)
+{
+    if (names->count == GN_REGION_NAMES)
+        argp_error(state, "%s: at most %d regions", name, GN_REGION_NAMES);
+    names->list[names->count++] = name;
+}
+
+int gn_regions_chosen(bool **chosen, const struct gn_history *history, const struct gn_region_names *names,
+                      struct gn_error *err)
+{
+    *chosen = NULL;
+    return names->count ? gn_regions_named(chosen, history, names->list, names->count, err) : 0;
+}

@@ -1,48 +1,39 @@
 #include "cli/start.h"
 
 #include "cli/find.h"
+#include "cli/place.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-/* LD_PRELOAD splits at spaces and colons: a library below such a path is reached through a link without them.
- */
-static int without_spaces(char *path, size_t size)
+/* LD_PRELOAD splits at spaces and colons: a library below such a path is reached through a link without them,
+ * of this job and host alone. The agent removes it. */
+static int make_link(const char *library, const char *link)
 {
-    if (!strpbrk(path, " :"))
-        return 0;
-    char link[128], fresh[160];
-    struct stat library;
-    if (stat(path, &library) != 0)
-        return -errno;
-    /* one name for each library: another gnomon may run at the same time */
-    snprintf(link, sizeof link, "/tmp/gnomon-%u-%llx-libgnomon.so", (unsigned)getuid(),
-             (unsigned long long)library.st_ino ^ ((unsigned long long)library.st_dev << 40));
+    char fresh[160];
     snprintf(fresh, sizeof fresh, "%s.%d", link,
              (int)getpid()); /* other ranks do the same at the same time */
-    if (symlink(path, fresh) != 0)
+    if (symlink(library, fresh) != 0)
         return -errno;
-    if (rename(fresh, link) != 0) {
-        int code = -errno;
+    int code = rename(fresh, link) == 0 ? 0 : -errno;
+    if (code != 0)
         unlink(fresh);
-        return code;
-    }
-    snprintf(path, size, "%s", link);
-    return 0;
+    return code;
 }
 
-static int set_environment(const char *agent, const char *pcontrol, bool traced, struct gn_error *err)
+static int set_environment(const char *library, const char *link, const char *agent, const char *pcontrol,
+                           bool traced, struct gn_error *err)
 {
-    char library[4096], preload[8192];
-    if (gn_find_capture(library, sizeof library) != 0)
-        return gn_fail(err, -ENOENT, "libgnomon.so is not beside this gnomon: it is installed in part only");
-    if (without_spaces(library, sizeof library) != 0)
-        return gn_fail(err, -EINVAL, "the path of %s has a space in it, and no link to it could be made",
-                       library);
+    char preload[8192];
+    int code = link ? make_link(library, link) : 0;
+    if (code != 0)
+        return gn_fail(err, code,
+                       "the path of %s has a space in it, and the link %s to it cannot be made: %s", library,
+                       link, strerror(-code));
+    library = link ? link : library;
     const char *before = getenv("LD_PRELOAD");
     snprintf(preload, sizeof preload, before && *before ? "%s:%s" : "%s", library, before);
     setenv("LD_PRELOAD", preload, 1);
@@ -51,18 +42,63 @@ static int set_environment(const char *agent, const char *pcontrol, bool traced,
         setenv("GNOMON_PCONTROL", pcontrol, 1);
     if (traced)
         setenv("GNOMON_TRACE", "1", 1);
+    char self[4096]; /* for what the program spawns */
+    ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (bytes > 0) {
+        self[bytes] = '\0';
+        setenv("GNOMON_RUN", self, 1);
+    }
+    return 0;
+}
+
+/* The capture library; link: by which name it can be preloaded on this host, "" where its own will do. */
+static int find_library(const char *agent, char *library, size_t size, char link[96], struct gn_error *err)
+{
+    link[0] = '\0';
+    if (gn_find_capture(library, size) != 0)
+        return gn_fail(err, -ENOENT, "libgnomon.so is not beside this gnomon: it is installed in part only");
+    if (strpbrk(library, " :"))
+        snprintf(link, 96, "/tmp/%s-libgnomon.so", agent);
     return 0;
 }
 
 int gn_start_measured(const struct gn_job *job, const struct gn_agent_settings *settings,
                       const char *pcontrol, struct gn_error *err)
 {
-    char agent[64], executable[4096];
+    char agent[64], link[96], library[4096], executable[4096], self[4096], where[3500] = "";
     struct gn_agent_settings with = *settings;
     if (gn_find_commands(executable, sizeof executable) != 0)
         return gn_fail(err, -ENOENT,
                        "lib/gnomon/gnomon-commands is not beside this gnomon: it is installed in part only");
+    gn_job_socket(job, agent);
+    int code = find_library(agent, library, sizeof library, link, err);
+    if (code != 0)
+        return code;
+    with.link = link[0] ? link : NULL;
     with.executable = executable;
-    int code = gn_agent_enlist(job, &with, agent, err);
-    return code != 0 ? code : set_environment(agent, pcontrol, settings->trace.ring_records > 0, err);
+    ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[bytes > 0 ? bytes : 0] = '\0';
+    with.guard = bytes > 0 ? self : NULL;
+    with.where = where;
+    code = with.into ? 0 : gn_place_open(where, sizeof where, err);
+    if (code == 0)
+        code = gn_agent_enlist(job, &with, agent, err);
+    return code != 0
+               ? code
+               : set_environment(library, with.link, agent, pcontrol, settings->trace.ring_records > 0, err);
+}
+
+int gn_start_spawned(const struct gn_job *job, const struct gn_agent_settings *settings, const char *pcontrol,
+                     const char *by, struct gn_error *err)
+{
+    char *socket_name, link[96], library[4096];
+    long spawner = strtol(by, &socket_name, 10);
+    if (spawner <= 0 || *socket_name != ':')
+        return gn_fail(err, -EINVAL, "%s does not say who spawned it", by);
+    int code = find_library(++socket_name, library, sizeof library, link, err);
+    if (code == 0)
+        code = gn_agent_enlist_spawned(job, settings, socket_name, (int)spawner, err);
+    return code != 0 ? code
+                     : set_environment(library, link[0] ? link : NULL, socket_name, pcontrol,
+                                       settings->trace.ring_records > 0, err);
 }

@@ -1,6 +1,7 @@
 #include "cli/straggler_removed.h"
 
 #include "analyse/scores.h"
+#include "cli/progress.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -141,5 +142,21 @@ int gn_straggler_find(struct gn_whatif_report *r, const char *region, bool *proc
         gn_groups_clear(&groups);
     }
     free(busy);
+    return code;
+}
+
+static void show_progress(void *self, double share)
+{
+    gn_progress_show(self, "trying changes", share);
+}
+
+int gn_changes_tried(struct gn_sweep *sweep, const struct gn_history *history,
+                     const struct gn_critical *critical, size_t most, struct gn_error *err)
+{
+    struct gn_progress progress = gn_progress_begin(true);
+    const struct gn_sweep_settings settings = {
+        .best = most ? most : SIZE_MAX, .progress = show_progress, .self = &progress};
+    const int code = gn_sweep(sweep, history, critical, &settings, err);
+    gn_progress_end(&progress);
     return code;
 }

@@ -8,11 +8,16 @@
 #ifndef GNOMON_CLI_STRAGGLER_REMOVED_H
 #define GNOMON_CLI_STRAGGLER_REMOVED_H
 
-#include "cli/whatif_report.h"
+#include "answer/whatif_report.h"
 
 /* Fills result of the change that the report describes: where its share is an interval, for all in it. 0 or
  * -ENOMEM with err set. */
 int gn_change_try(struct gn_whatif_report *report, struct gn_error *err);
+
+/* Tries all that may help, with a progress bar, and keeps the best ones; most 0: all that help. As gn_sweep.
+ */
+int gn_changes_tried(struct gn_sweep *sweep, const struct gn_history *history,
+                     const struct gn_critical *critical, size_t most, struct gn_error *err);
 
 /*
  * Fills straggler, score and share of the report, which has path, history and chosen, and marks its process.

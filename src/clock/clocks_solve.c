@@ -46,7 +46,7 @@ static bool collect(const struct gn_clocks *clocks, const struct gn_domain *d, e
         for (size_t k = 0; other->has_lo && link->from_other && k < link->from_other->count; k++) {
             /* here it showed less than the reading and its granularity when the other showed `sent` or more
              */
-            const struct gn_kept *kept = &link->from_other->kept[k];
+            const struct gn_pair_kept *kept = &link->from_other->kept[k];
             struct gn_interval sent = gn_bounds_convert(other->bounds, kept->sent_ticks);
             if (has_room(kept->received_ticks, sent.lo_ns) &&
                 has_room(kept->received_ticks + d->def.granularity_ticks, sent.lo_ns))
@@ -54,7 +54,7 @@ static bool collect(const struct gn_clocks *clocks, const struct gn_domain *d, e
                     (struct gn_point){kept->received_ticks + d->def.granularity_ticks, sent.lo_ns};
         }
         for (size_t k = 0; other->has_hi && link->to_other && k < link->to_other->count; k++) {
-            const struct gn_kept *kept = &link->to_other->kept[k];
+            const struct gn_pair_kept *kept = &link->to_other->kept[k];
             struct gn_interval received = gn_bounds_convert(other->bounds, kept->received_ticks);
             if (has_room(kept->sent_ticks, received.hi_ns))
                 points->upper[points->upper_count++] = (struct gn_point){kept->sent_ticks, received.hi_ns};

@@ -26,8 +26,8 @@ void gn_pair_clear(struct gn_pair *pair)
 }
 
 /* Whether `later` lies on or below the line of the least rate through `earlier`. */
-static inline bool implied_by_earlier(const struct gn_pair *p, const struct gn_kept *earlier,
-                                      const struct gn_kept *later)
+static inline bool implied_by_earlier(const struct gn_pair *p, const struct gn_pair_kept *earlier,
+                                      const struct gn_pair_kept *later)
 {
     if (later->sent_ticks <= earlier->sent_ticks)
         return true;
@@ -36,8 +36,8 @@ static inline bool implied_by_earlier(const struct gn_pair *p, const struct gn_k
 }
 
 /* Whether `earlier` lies on or below the line of the greatest rate that leads to `later`. */
-static inline bool implied_by_later(const struct gn_pair *p, const struct gn_kept *earlier,
-                                    const struct gn_kept *later)
+static inline bool implied_by_later(const struct gn_pair *p, const struct gn_pair_kept *earlier,
+                                    const struct gn_pair_kept *later)
 {
     if (later->sent_ticks <= earlier->sent_ticks)
         return false;
@@ -48,7 +48,7 @@ static inline bool implied_by_later(const struct gn_pair *p, const struct gn_kep
 /* ---- room ---- */
 
 /* Whether b lies strictly above the straight line from a to c. */
-static bool bulges(const struct gn_kept *a, const struct gn_kept *b, const struct gn_kept *c)
+static bool bulges(const struct gn_pair_kept *a, const struct gn_pair_kept *b, const struct gn_pair_kept *c)
 {
     gn_wide ab = (gn_wide)(b->sent_ticks - a->sent_ticks) * (gn_wide)(c->received_ticks - b->received_ticks);
     gn_wide bc = (gn_wide)(c->sent_ticks - b->sent_ticks) * (gn_wide)(b->received_ticks - a->received_ticks);
@@ -70,7 +70,7 @@ static size_t find_hull(const struct gn_pair *p, uint32_t *hull)
 /* The line from the first to the last. Good enough to tell small delays from large ones. */
 static double overall_rate(const struct gn_pair *p)
 {
-    const struct gn_kept *first = &p->kept[0], *last = &p->kept[p->count - 1];
+    const struct gn_pair_kept *first = &p->kept[0], *last = &p->kept[p->count - 1];
     return (double)(last->sent_ticks - first->sent_ticks) /
            (double)(last->received_ticks - first->received_ticks);
 }
@@ -78,7 +78,7 @@ static double overall_rate(const struct gn_pair *p)
 /* How far above that line, in the sender's ticks: the least delay is the highest. */
 static double height(const struct gn_pair *p, double rate, size_t i)
 {
-    const struct gn_kept *first = &p->kept[0], *k = &p->kept[i];
+    const struct gn_pair_kept *first = &p->kept[0], *k = &p->kept[i];
     return (double)(k->sent_ticks - first->sent_ticks) -
            rate * (double)(k->received_ticks - first->received_ticks);
 }
@@ -127,7 +127,7 @@ static bool thin_out(struct gn_pair *p)
 /* ---- messages ---- */
 
 /* Takes away neighbours that the fresh one at `at` implies, and puts it there. */
-static void insert(struct gn_pair *p, size_t at, const struct gn_kept *fresh)
+static void insert(struct gn_pair *p, size_t at, const struct gn_pair_kept *fresh)
 {
     size_t from = at, to = at;
     while (from > 0 && implied_by_later(p, &p->kept[from - 1], fresh))
@@ -156,7 +156,7 @@ static size_t place_of(const struct gn_pair *p, uint64_t received_ticks)
     return low;
 }
 
-static bool is_implied(const struct gn_pair *p, size_t at, const struct gn_kept *fresh)
+static bool is_implied(const struct gn_pair *p, size_t at, const struct gn_pair_kept *fresh)
 {
     return (at > 0 && implied_by_earlier(p, &p->kept[at - 1], fresh)) ||
            (at < p->count && implied_by_later(p, fresh, &p->kept[at]));
@@ -166,7 +166,7 @@ static bool is_implied(const struct gn_pair *p, size_t at, const struct gn_kept 
 static __attribute__((noinline)) bool add_anywhere(struct gn_pair *p, uint64_t sent_ticks,
                                                    uint64_t received_ticks)
 {
-    const struct gn_kept fresh = {received_ticks, sent_ticks};
+    const struct gn_pair_kept fresh = {received_ticks, sent_ticks};
     size_t at = place_of(p, received_ticks);
     if (is_implied(p, at, &fresh))
         return true;
@@ -193,7 +193,7 @@ static bool add_apart(struct gn_pair *p, uint64_t sent_ticks, uint64_t received_
 {
     bool added = add_anywhere(p, sent_ticks, received_ticks);
     if (p->count > 0) {
-        const struct gn_kept *last = &p->kept[p->count - 1];
+        const struct gn_pair_kept *last = &p->kept[p->count - 1];
         p->last_above_lo = above_line(p->lo, last->sent_ticks, last->received_ticks);
         p->last_above_hi = above_line(p->hi, last->sent_ticks, last->received_ticks);
     }
@@ -211,7 +211,7 @@ bool gn_pair_add(struct gn_pair *pair, uint64_t sent_ticks, uint64_t received_ti
     pair->messages++;
     if (pair->count == 0)
         return add_apart(pair, sent_ticks, received_ticks);
-    struct gn_kept *last = &pair->kept[pair->count - 1];
+    struct gn_pair_kept *last = &pair->kept[pair->count - 1];
     if (pair->count == pair->room || pair->count == pair->capacity || received_ticks < last->received_ticks)
         return add_apart(pair, sent_ticks, received_ticks);
     uint64_t above_lo = above_line(pair->lo, sent_ticks, received_ticks);
@@ -220,8 +220,8 @@ bool gn_pair_add(struct gn_pair *pair, uint64_t sent_ticks, uint64_t received_ti
     bool implies = (int64_t)(above_hi - pair->last_above_hi) >= 0;
     uint64_t keep = -(uint64_t)implied;
     bool fresh = !(implied | implies);
-    last[fresh] = (struct gn_kept){(last->received_ticks & keep) | (received_ticks & ~keep),
-                                   (last->sent_ticks & keep) | (sent_ticks & ~keep)};
+    last[fresh] = (struct gn_pair_kept){(last->received_ticks & keep) | (received_ticks & ~keep),
+                                        (last->sent_ticks & keep) | (sent_ticks & ~keep)};
     pair->last_above_lo = implied ? pair->last_above_lo : above_lo;
     pair->last_above_hi = implied ? pair->last_above_hi : above_hi;
     pair->count += fresh;

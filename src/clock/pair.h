@@ -17,13 +17,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct gn_kept {
+struct gn_pair_kept {
     uint64_t received_ticks, sent_ticks;
 };
 
 struct gn_pair {
-    uint64_t lo, hi;      /* [a, b]: sender's ticks per receiver's tick, in 2^-20 */
-    struct gn_kept *kept; /* by reading of the receiver */
+    uint64_t lo, hi;           /* [a, b]: sender's ticks per receiver's tick, in 2^-20 */
+    struct gn_pair_kept *kept; /* by reading of the receiver */
     size_t count, room, capacity;
     uint64_t messages;
     uint64_t last_above_lo, last_above_hi; /* of the last kept: how far above lines of the rates */

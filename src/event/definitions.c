@@ -61,6 +61,12 @@ const char *gn_string(const struct gn_definitions *d, uint32_t string)
     return string < d->inside->string_count ? d->inside->strings[string] : "";
 }
 
+const char *gn_domain_name(const struct gn_definitions *d, uint32_t domain)
+{
+    return gn_string(d, domain < d->system_node_count ? d->system_nodes[domain].name
+                                                      : d->processes[domain - d->system_node_count].name);
+}
+
 size_t gn_string_count(const struct gn_definitions *d)
 {
     return d->inside->string_count;
@@ -143,7 +149,10 @@ uint32_t gn_define_location(struct gn_definitions *d, const struct gn_location_d
 
 uint32_t gn_define_region(struct gn_definitions *d, const struct gn_region_def *what)
 {
-    return APPEND(d, regions, region_count, what);
+    struct gn_region_def region = *what;
+    region.activity =
+        region.role == GN_ROLE_MPI ? gn_activity_named(gn_string(d, region.name)) : GN_ACTIVITY_NONE;
+    return APPEND(d, regions, region_count, &region);
 }
 
 uint32_t gn_define_path(struct gn_definitions *d, const struct gn_path_def *what)

@@ -13,6 +13,7 @@
 #ifndef GNOMON_EVENT_DEFINITIONS_H
 #define GNOMON_EVENT_DEFINITIONS_H
 
+#include "event/activity.h"
 #include "event/event.h"
 
 #include <stdbool.h>
@@ -67,8 +68,9 @@ struct gn_region_def {
     uint32_t name;        /* string */
     uint32_t source_file; /* string; 0: unknown */
     uint32_t begin_line, end_line;
-    uint8_t role; /* enum gn_region_role */
-    uint8_t op;   /* enum gn_collective of an MPI region, or GN_COLLECTIVE_UNKNOWN */
+    uint8_t role;      /* enum gn_region_role */
+    uint32_t activity; /* of a region of MPI: which one, as its name says (event/activity.h); set by
+                          gn_define_region; GN_ACTIVITY_NONE */
 };
 
 /* One call: region was called from (source_file, line) in the region of the parent. */
@@ -122,6 +124,9 @@ void gn_definitions_free(struct gn_definitions *definitions);
 const char *gn_string(const struct gn_definitions *definitions, uint32_t string);
 size_t gn_string_count(const struct gn_definitions *definitions);
 
+/* What a clock domain (of gn_location_def) is called: the host, or the process where each has a clock. */
+const char *gn_domain_name(const struct gn_definitions *definitions, uint32_t domain);
+
 /* Each adds one definition (a copy of *what; the members of a communicator are copied, too) and returns its
  * index; GN_NONE: no memory. A string that is known already keeps its number. The caller answers for
  * references being valid. A location that is the first of its process becomes its main location. */
@@ -135,6 +140,12 @@ uint32_t gn_define_comm(struct gn_definitions *definitions, const struct gn_comm
 uint32_t gn_define_window(struct gn_definitions *definitions, const struct gn_window_def *what);
 /* Equal to the clock added last: that one's index. */
 uint32_t gn_define_clock(struct gn_definitions *definitions, const struct gn_offsets_def *what);
+
+/* The activity that a region is; GN_ACTIVITY_NONE, also for a reference that is none. */
+static inline uint32_t gn_region_activity(const struct gn_definitions *definitions, uint32_t region)
+{
+    return region < definitions->region_count ? definitions->regions[region].activity : GN_ACTIVITY_NONE;
+}
 
 /* The rank of a process in a communicator (of an intercommunicator: in the group it belongs to, with *second
  * set to whether that is the second one), or GN_NONE. second may be NULL. At most logarithmic time after the

@@ -9,13 +9,3 @@ const char *gn_event_name(unsigned kind)
     };
     return kind < GN_EVENT_KIND_COUNT ? names[kind] : "unknown";
 }
-
-const char *gn_collective_name(unsigned op)
-{
-    static const char *const names[] = {
-#define X(OP, name) #name,
-        GN_COLLECTIVES(X)
-#undef X
-    };
-    return op < GN_COLLECTIVE_COUNT ? names[op] : "unknown";
-}

@@ -18,13 +18,16 @@
  *   MPI_Bcast   enter  collective_begin           collective_end    leave
  *   MPI_Ibcast  enter  nbc_request(request)                         leave … nbc_complete(request)
  *
- * A neighbourhood collective is the messages it consists of, with the tag GN_TAG_NEIGHBOUR. The message
- * events of a call lie between its enter and its leave; a completion lies inside of the Wait or Test that
- * found it, or of the call that started it where that was over at once. Bytes of a collective are those of
- * this rank's buffers, each counted once.
+ * Each start of a partitioned request is one message, MPI_Isend's or MPI_Irecv's. A neighbourhood collective
+ * is the messages it consists of, with the tag GN_TAG_NEIGHBOUR. The message events of a call lie between its
+ * enter and its leave; a completion lies inside of the Wait or Test that found it, or of the call that
+ * started it where that was over at once. Bytes of a collective are those of this rank's buffers, each
+ * counted once.
  */
 #ifndef GNOMON_EVENT_EVENT_H
 #define GNOMON_EVENT_EVENT_H
+
+#include "event/collective.h"
 
 #include <stdint.h>
 
@@ -68,7 +71,8 @@
     X(MEASUREMENT, measurement)   /* request 0: off from here, 1: on again */                                \
     X(PROGRAM_BEGIN, program_begin)                                                                          \
     X(PROGRAM_END, program_end)                                                                              \
-    X(LOST, lost) /* request = how many events of this location are missing here */
+    X(LOST, lost)     /* request = how many events of this location are missing here */                      \
+    X(NUMBER, number) /* of a message received before: request: its number_name, number. Only in archives */
 
 enum gn_event_kind {
 #define X(KIND, name) GN_EVENT_##KIND,
@@ -77,46 +81,19 @@ enum gn_event_kind {
         GN_EVENT_KIND_COUNT
 };
 
-/* Collective operations, in OTF2's order (OTF2_CollectiveOp has the same numbers). */
-#define GN_COLLECTIVES(X)                                                                                    \
-    X(BARRIER, barrier)                                                                                      \
-    X(BCAST, bcast)                                                                                          \
-    X(GATHER, gather)                                                                                        \
-    X(GATHERV, gatherv)                                                                                      \
-    X(SCATTER, scatter)                                                                                      \
-    X(SCATTERV, scatterv)                                                                                    \
-    X(ALLGATHER, allgather)                                                                                  \
-    X(ALLGATHERV, allgatherv)                                                                                \
-    X(ALLTOALL, alltoall)                                                                                    \
-    X(ALLTOALLV, alltoallv)                                                                                  \
-    X(ALLTOALLW, alltoallw)                                                                                  \
-    X(ALLREDUCE, allreduce)                                                                                  \
-    X(REDUCE, reduce)                                                                                        \
-    X(REDUCE_SCATTER, reduce_scatter)                                                                        \
-    X(SCAN, scan)                                                                                            \
-    X(EXSCAN, exscan)                                                                                        \
-    X(REDUCE_SCATTER_BLOCK, reduce_scatter_block)                                                            \
-    X(CREATE_HANDLE, create_handle)                                                                          \
-    X(DESTROY_HANDLE, destroy_handle)                                                                        \
-    X(ALLOCATE, allocate)                                                                                    \
-    X(DEALLOCATE, deallocate)                                                                                \
-    X(CREATE_HANDLE_AND_ALLOCATE, create_handle_and_allocate)                                                \
-    X(DESTROY_HANDLE_AND_DEALLOCATE, destroy_handle_and_deallocate)
+#define GN_NONE UINT32_MAX           /* no region, path, comm, peer, root, … */
+#define GN_ANY (UINT32_MAX - 1)      /* peer or tag of a posted receive: MPI_ANY_SOURCE, MPI_ANY_TAG */
+#define GN_TAG_NEIGHBOUR 0x7ffffff0u /* tag of the messages of neighbourhood collectives */
+#define GN_TAG_PARTITIONED                                                                                   \
+    0x40000000u /* tags from here on: pairs of partitioned requests (capture/partitioned.h) */
 
-enum gn_collective {
-#define X(OP, name) GN_COLLECTIVE_##OP,
-    GN_COLLECTIVES(X)
-#undef X
-        GN_COLLECTIVE_COUNT,
-    GN_COLLECTIVE_UNKNOWN = 255 /* a begin whose end has not been seen */
-};
-
-#define GN_NONE UINT32_MAX            /* no region, path, comm, peer, root, … */
-#define GN_ANY (UINT32_MAX - 1)       /* peer or tag of a posted receive: MPI_ANY_SOURCE, MPI_ANY_TAG */
-#define GN_ROOT_SELF (UINT32_MAX - 2) /* root of a collective on an intercommunicator: MPI_ROOT */
-#define GN_ROOT_NONE (UINT32_MAX - 3) /* … MPI_PROC_NULL as root: takes no part in the transfer */
-#define GN_TAG_NEIGHBOUR 0x7ffffff0u  /* tag of the messages of neighbourhood collectives */
-#define GN_BYTES_UNKNOWN UINT64_MAX
+/* The number of a message on its channel, or of a collective on its communicator, where the source tells it
+ * (capture/numbers.h says what it counts). */
+#define GN_UNNUMBERED UINT64_MAX         /* not known, and never will be */
+#define GN_NUMBER_LATER (UINT64_MAX - 1) /* a `number` event brings it, under the name in `request` */
+/* A flag: this message and others of the numbers beside it that have the flag, too, may have changed places.
+ * Compare with the two above first: they have all bits. */
+#define GN_NUMBER_UNORDERED (UINT64_C(1) << 63)
 
 /* One event; a cache line. Fields that a kind does not have are 0 (numbers) or GN_NONE (references); see the
  * table above for those it has. */
@@ -126,8 +103,13 @@ struct gn_event {
     uint16_t kind;     /* enum gn_event_kind */
     uint8_t op;        /* enum gn_collective */
     uint8_t reserved;
-    uint32_t region;
-    uint32_t path; /* calling context */
+    union {
+        struct {
+            uint32_t region;
+            uint32_t path; /* calling context */
+        };
+        uint64_t number; /* gn_event_has_number says of which kinds; GN_UNNUMBERED is GN_NONE twice */
+    };
     uint32_t comm; /* communicator; of RMA events the window */
     uint32_t peer; /* rank in comm: the other end of a message, the root of a collective, the target */
     uint32_t tag;
@@ -141,15 +123,21 @@ struct gn_event {
 
 _Static_assert(sizeof(struct gn_event) == 64, "an event is a cache line");
 
-/* Name of a kind or an operation, in the table's spelling; "unknown" for a number that is none. */
+/* Name of a kind, in the table's spelling; "unknown" for a number that is none. */
 const char *gn_event_name(unsigned kind);
-const char *gn_collective_name(unsigned op);
-
 /* Begins of collectives, which may not know their bytes. */
 static inline int gn_event_begins(unsigned kind)
 {
     return kind == GN_EVENT_COLLECTIVE_BEGIN || kind == GN_EVENT_NBC_REQUEST ||
            kind == GN_EVENT_RMA_COLLECTIVE_BEGIN;
+}
+
+/* Messages sent and received, and collectives; of nonblocking ones their starts. */
+static inline int gn_event_has_number(unsigned kind)
+{
+    return kind == GN_EVENT_MPI_SEND || kind == GN_EVENT_MPI_ISEND || kind == GN_EVENT_MPI_RECV ||
+           kind == GN_EVENT_MPI_IRECV || kind == GN_EVENT_COLLECTIVE_END || kind == GN_EVENT_NBC_REQUEST ||
+           kind == GN_EVENT_NUMBER;
 }
 
 /* An event with nothing in it but its kind, place and time: references are GN_NONE, bytes of begins unknown.

@@ -2,7 +2,7 @@
  * event/stream — how events travel: pulled from a source, location by location; pushed to a consumer.
  *
  * A source keeps each location's events in the order in which they happened there; between locations it
- * promises nothing. Who drives it decides in which order locations are asked (order/arrival.h).
+ * promises nothing. Who drives it decides in which order locations are asked (causality/arrival.h).
  */
 #ifndef GNOMON_EVENT_STREAM_H
 #define GNOMON_EVENT_STREAM_H

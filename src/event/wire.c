@@ -168,7 +168,7 @@ static int put_what(struct gn_wire_writer *w, struct counts *n, const struct cou
     for (; code == 0 && n->regions < all->regions; n->regions++) {
         const struct gn_region_def *x = &d->regions[n->regions];
         code = PUT(w, TYPE_REGION, NULL, 0, err, (uint32_t)n->regions, x->name, x->source_file, x->begin_line,
-                   x->end_line, x->role, x->op);
+                   x->end_line, x->role, gn_activity_def(x->activity)->op);
     }
     for (; code == 0 && n->paths < all->paths; n->paths++) {
         const struct gn_path_def *x = &d->paths[n->paths];
@@ -525,13 +525,11 @@ static const char *read_location(struct gn_wire_reader *r, struct words w)
 static const char *read_region(struct gn_wire_reader *r, struct words w)
 {
     struct gn_definitions *d = r->definitions;
-    struct gn_region_def x = {w.at[1], w.at[2], w.at[3], w.at[4], (uint8_t)w.at[5], (uint8_t)w.at[6]};
+    struct gn_region_def x = {w.at[1], w.at[2], w.at[3], w.at[4], (uint8_t)w.at[5], GN_ACTIVITY_NONE};
     if (!is_string(r, x.name) || !is_string(r, x.source_file))
         return dangling;
     if (x.role > GN_ROLE_BARRIER)
         x.role = GN_ROLE_UNKNOWN;
-    if (x.op >= GN_COLLECTIVE_COUNT)
-        x.op = GN_COLLECTIVE_UNKNOWN;
     if (w.at[0] < d->region_count) {
         const struct gn_region_def *k = &d->regions[w.at[0]];
         return k->name == x.name && k->source_file == x.source_file && k->begin_line == x.begin_line &&
@@ -638,8 +636,10 @@ static int read_event(struct gn_wire_reader *r, const struct gn_event *raw, cons
         event.op = GN_COLLECTIVE_UNKNOWN;
     event.reserved = 0;
     event.record = 0;
-    check_reference(r, &event.region, d->region_count);
-    check_reference(r, &event.path, d->path_count);
+    if (!gn_event_has_number(event.kind)) {
+        check_reference(r, &event.region, d->region_count);
+        check_reference(r, &event.path, d->path_count);
+    }
     check_reference(r, &event.comm, is_about_window(event.kind) ? d->window_count : d->comm_count);
     return r->sink.event(r->sink.self, &event, batch->sequence + i, err);
 }

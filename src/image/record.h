@@ -1,6 +1,6 @@
 /*
  * image/record — one record of the recorder: 32 bytes, four words, written by a measured thread after each
- * call (image/recorder_ring.h says where and how) and expanded by the agent into events (live/expand.h).
+ * call (image/recorder_ring.h says where and how) and expanded by the agent into events (agent/expand.h).
  *
  *   word 0   ticks: the call was entered; of a completion: the request; else see below
  *   word 1   length: 32 │ node: 12 │ kind: 6 │ flags: 6 │ generation: 8
@@ -30,8 +30,10 @@
  *                       first enter to the last leave; word 2: how many; word 3: ticks inside of them. Where
  *                       several nodes took turns, the first one's record has the row's time, and those of the
  *                       others follow it, with no length, at its end
- *   GN_RECORD_LATE      word 0 the name of a completed receive or matched request, word 3 its number, which
- *                       was not known then
+ *   GN_RECORD_LATE      word 0 the name of a receive that was completed, or matched by a probe, when its
+ *                       number was not known, word 3 its number. Of a blocking receive it is the name that a
+ *                       request would have that began with the receive's record. Not necessarily in the ring
+ *                       of that record
  */
 #ifndef GNOMON_IMAGE_RECORD_H
 #define GNOMON_IMAGE_RECORD_H
@@ -181,6 +183,25 @@ static inline uint32_t gn_record_peer(const struct gn_record *r)
 static inline uint64_t gn_record_number(const struct gn_record *r)
 {
     return r->word[3] >> 24;
+}
+
+/* Numbers as events have them (event/event.h), in 40 bits: what does not fit is none. */
+static inline uint64_t gn_record_short_number(uint64_t number)
+{
+    const uint64_t bare = number & ~GN_NUMBER_UNORDERED;
+    if (__builtin_expect(number < GN_RECORD_UNORDERED, 1))
+        return number;
+    return number == GN_NUMBER_LATER         ? GN_RECORD_LATE_NUMBER
+           : bare >= GN_RECORD_UNORDERED - 2 ? GN_RECORD_NO_NUMBER
+                                             : GN_RECORD_UNORDERED | bare;
+}
+static inline uint64_t gn_record_long_number(const struct gn_record *r)
+{
+    const uint64_t number = gn_record_number(r);
+    return number == GN_RECORD_NO_NUMBER     ? GN_UNNUMBERED
+           : number == GN_RECORD_LATE_NUMBER ? GN_NUMBER_LATER
+           : number & GN_RECORD_UNORDERED    ? (number ^ GN_RECORD_UNORDERED) | GN_NUMBER_UNORDERED
+                                             : number;
 }
 
 /* Names a request: never 0. */

@@ -45,7 +45,7 @@
 #ifndef GNOMON_IMAGE_RECORDER_RING_H
 #define GNOMON_IMAGE_RECORDER_RING_H
 
-#include "graph/seqlock.h"
+#include "image/seqlock.h"
 #include "image/record.h"
 
 #include <stdatomic.h>

@@ -1,35 +1,23 @@
 /*
  * profile — the result of a run: one SQLite database, readable from any language (docs/profile-format.md).
  *
- * Each host's agent fills one in memory from its ranks' snapshots, resolves source places while the
- * executables are at hand, and saves it; parts of several hosts have the same form and are merged into
- * profile.db. Things are merged by what they are — (module, offset) for call sites, the chain of sites for
- * call paths — never by address.
+ * Each host's agent writes the graph of its ranks (graph/graph.h) into one in memory, resolves source places
+ * while the executables are at hand, and saves it; parts of several hosts have the same form, and their
+ * graphs are joined into that of profile.db. Nothing is decided here: what is one and what is two, graph/
+ * says.
  */
 #ifndef GNOMON_PROFILE_H
 #define GNOMON_PROFILE_H
 
 #include "base/error.h"
-#include "graph/snapshot.h"
-#include "profile/last_calls.h"
+#include "graph/graph.h"
 
 #include <sqlite3.h>
 
 #define GN_PROFILE_APPLICATION_ID 0x676e6d6e /* "gnmn" */
-#define GN_PROFILE_VERSION 4
+#define GN_PROFILE_VERSION 5
 
-/* What the agent knows about a process besides its snapshot. */
-struct gn_process_facts {
-    const char *host;
-    double tick_ns;     /* length of a tick, measured over the run */
-    uint64_t end_ticks; /* when the agent saw it end, 0: still running */
-    int launcher_rank;  /* rank as the launcher said; used when MPI_Init did not get that far; -1 unknown */
-    const char *ended;  /* "running", "exit", "signal", "unknown" */
-    int exit_status;    /* exit status or signal number, -1 unknown */
-    const struct gn_last_calls *last_calls; /* NULL: not known */
-};
-
-/* Creates an empty profile at path (":memory:" too). */
+/* Creates an empty profile at path (":memory:" too). A profile is for one thread at a time. */
 int gn_profile_create(sqlite3 **db, const char *path, struct gn_error *err);
 
 /* Opens an existing profile for reading. -EINVAL: not a profile, or of a newer version; the message says
@@ -37,13 +25,12 @@ int gn_profile_create(sqlite3 **db, const char *path, struct gn_error *err);
 int gn_profile_open(sqlite3 **db, const char *path, struct gn_error *err);
 void gn_profile_close(sqlite3 *db);
 
-/* Adds one process. */
-int gn_profile_add(sqlite3 *db, const struct gn_process_facts *facts, const struct gn_snapshot *snapshot,
-                   struct gn_error *err);
+/* Writes a graph in the place of the one that the profile has. */
+int gn_profile_write(sqlite3 *db, const struct gn_graph *graph, struct gn_error *err);
 
-/* Adds a rank of which the launcher told but no measurement exists. */
-int gn_profile_add_missing(sqlite3 *db, const struct gn_process_facts *facts, const char *message,
-                           struct gn_error *err);
+/* Adds the graph of a profile, of any format, to what is in *graph (which may be half of it after an error:
+ * -EINVAL, a damaged file). */
+int gn_profile_read(sqlite3 *db, struct gn_graph *graph, struct gn_error *err);
 
 /* Told now and then, when places are looked for: how many transitions of how many are done. */
 struct gn_resolve_progress {
@@ -58,7 +45,10 @@ struct gn_modules;
 int gn_profile_resolve(sqlite3 *db, struct gn_modules *modules, const struct gn_resolve_progress *progress,
                        struct gn_error *err);
 
-/* Copies all of the profile at part_path into db. */
+/* Joins the graph of the profile at part_path to `graph`, and copies all else of it into db, to which `graph`
+ * is written when all parts are there. After an error neither has changed. */
+int gn_profile_join(sqlite3 *db, struct gn_graph *graph, const char *part_path, struct gn_error *err);
+/* The same for one part, with the graph that db has. */
 int gn_profile_merge(sqlite3 *db, const char *part_path, struct gn_error *err);
 
 /* Writes db to path: complete under that name, or not at all. Errors: negative errno (-ENOSPC, -EROFS, …). */

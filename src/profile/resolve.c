@@ -2,7 +2,7 @@
 #include "profile/profile.h"
 
 #include "base/grow.h"
-#include "graph/source_line.h"
+#include "image/source_line.h"
 #include "profile/statement.h"
 #include "program/calls.h"
 #include "program/names.h"
@@ -24,8 +24,8 @@ static size_t parse_build_id(const char *hex, uint8_t *bytes, size_t max)
     return count;
 }
 
-static int store_places(sqlite3 *db, struct gn_error *err, int64_t site, const struct gn_place *places,
-                        size_t count, uint64_t symbol_offset)
+static int store_places(sqlite3 *db, struct gn_error *err, int64_t site,
+                        const struct gn_program_place *places, size_t count, uint64_t symbol_offset)
 {
     int code = gn_sql(
         db, err,
@@ -50,7 +50,7 @@ static int label_sites(sqlite3 *db, struct gn_error *err, int64_t module, const 
 }
 
 /* A region is begun and ended by functions of gnomon.h; what was inlined into the program is taken off. */
-static size_t region_marks(const struct gn_place *places, size_t count)
+static size_t region_marks(const struct gn_program_place *places, size_t count)
 {
     size_t marks = 0;
     while (marks + 1 < count && gn_name_is_region_mark(places[marks].function))
@@ -64,7 +64,7 @@ static int resolve_sites(sqlite3 *db, struct gn_error *err, int64_t module, stru
     sqlite3_stmt *sites =
         gn_sql_query(db, err, "SELECT id, offset FROM site WHERE module = ? AND resolved = 0", "i", module);
     while (sites && code == 0 && sqlite3_step(sites) == SQLITE_ROW) {
-        struct gn_place places[MAX_INLINED];
+        struct gn_program_place places[MAX_INLINED];
         uint64_t symbol_offset = 0;
         /* a return address belongs to what follows the call; the call itself is just before */
         size_t count = gn_program_places(program, (uint64_t)sqlite3_column_int64(sites, 1) - 1, places,
@@ -223,7 +223,8 @@ static void read_calls(const struct resolver *r, int64_t path, struct gn_calls *
     }
 }
 
-static int store_computation(struct resolver *r, const struct edge_row *edge, const struct gn_place *place)
+static int store_computation(struct resolver *r, const struct edge_row *edge,
+                             const struct gn_program_place *place)
 {
     return gn_sql(r->db, r->err, "INSERT OR REPLACE INTO computation VALUES(?, ?, ?, ?, ?)", "iissi",
                   edge->from, edge->to, place->function, place->file, (int64_t)place->line);
@@ -251,7 +252,7 @@ static int64_t last_site(const struct path_row *const *rows, size_t at)
 
 static int resolve_edge(struct resolver *r, const struct edge_row *edge)
 {
-    struct gn_place place;
+    struct gn_program_place place;
     read_calls(r, edge->from_path, &r->from, r->from_rows);
     read_calls(r, edge->to_path, &r->to, r->to_rows);
     if (gn_calls_between(&r->from, &r->to, &place))

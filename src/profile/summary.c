@@ -1,7 +1,7 @@
 #include "profile/summary.h"
 
 #include "base/grow.h"
-#include "graph/source_line.h"
+#include "profile/shown.h"
 #include "profile/statement.h"
 
 #include <errno.h>
@@ -9,23 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The frame that stands for a call path: the innermost; when that has no line, the line of Python that it was
- * called from, if it was (an extension module's code says less). */
-#define SHOWN                                                                                                \
-    "RECURSIVE up(callpath, parent, site) AS (SELECT c.id, c.parent, c.site FROM callpath c"                 \
-    " JOIN site s ON s.id = c.site WHERE coalesce(s.line, 0) = 0 AND EXISTS"                                 \
-    " (SELECT 1 FROM module WHERE build_id = '" GN_SOURCE_BUILD_ID "')"                                      \
-    " UNION ALL SELECT up.callpath, c.parent, c.site FROM up JOIN site s ON s.id = up.site"                  \
-    " JOIN module m ON m.id = s.module JOIN callpath c ON c.id = up.parent"                                  \
-    " WHERE m.build_id <> '" GN_SOURCE_BUILD_ID "'),"                                                        \
-    " shown AS (SELECT c.id AS callpath, coalesce(x.site, c.site) AS site FROM callpath c LEFT JOIN"         \
-    " (SELECT up.callpath, up.site FROM up JOIN site s ON s.id = up.site JOIN module m ON m.id = s.module"   \
-    " WHERE m.build_id = '" GN_SOURCE_BUILD_ID "') x ON x.callpath = c.id) "
-
 /* Every stretch of time of every thread, once: what it was, where, on which rank. %s is the edges' time
  * column. */
 static const char pieces[] =
-    "WITH " SHOWN ", piece AS ("
+    "WITH " GN_SHOWN ", piece AS ("
     " SELECT 'mpi' AS kind, a.name AS name, coalesce(s.label, s.function) AS function, s.file AS file, "
     "s.line AS line,"
     "  a.id AS one, 0 AS two, p.rank AS rank, h.name AS host, n.total_ns + n.open_ns AS ns,"
@@ -307,7 +294,7 @@ static void collect_troubles(sqlite3 *db, struct gn_summary *s)
     s->troubles = calloc(capacity + 1, sizeof *s->troubles);
     sqlite3_stmt *q = gn_sql_query(
         db, NULL,
-        "WITH " SHOWN "SELECT p.rank, h.name, p.ended, p.exit_status, p.message, l.last_inside, l.last_ns,"
+        "WITH " GN_SHOWN "SELECT p.rank, h.name, p.ended, p.exit_status, p.message, l.last_inside, l.last_ns,"
         " CASE WHEN a.kind = 'mpi' THEN a.name || coalesce(' at ' || s.label, ' at ' || s.function, '') ||"
         " CASE WHEN s.line > 0 THEN ' (' || s.file || ':' || s.line || ')' ELSE '' END ELSE NULL END, a.id, "
         "p.id"
@@ -340,13 +327,29 @@ static void collect_troubles(sqlite3 *db, struct gn_summary *s)
 static void collect_lost(sqlite3 *db, struct gn_summary *s)
 {
     size_t capacity = (size_t)gn_sql_value(db, 0, "SELECT count(DISTINCT what) FROM lost", "");
-    s->lost = calloc(capacity + 1, sizeof *s->lost);
+    s->lost = calloc(capacity + 2, sizeof *s->lost);
     sqlite3_stmt *q =
         gn_sql_query(db, NULL, "SELECT what, sum(count) FROM lost GROUP BY what ORDER BY what", "");
     while (q && s->lost && s->lost_count < capacity && sqlite3_step(q) == SQLITE_ROW)
         s->lost[s->lost_count++] =
             (struct gn_lost_row){copy(sqlite3_column_text(q, 0)), sqlite3_column_int64(q, 1)};
     sqlite3_finalize(q);
+}
+
+/* What was started, against what came: children may be on hosts without an agent, and be spawned from where
+ * we are not asked. */
+static void collect_spawned(sqlite3 *db, struct gn_summary *s)
+{
+    static const char query[] =
+        "SELECT sum(p.spawned) - (SELECT count(*) FROM main.process c JOIN main.world w ON w.id = c.world_id"
+        " WHERE c.elapsed_ns IS NOT NULL AND w.spawner IN (SELECT pid FROM process WHERE spawned > 0))"
+        " FROM process p";
+    if (gn_sql_value(db, 0, "SELECT count(*) FROM sqlite_master WHERE name = 'world'", "") == 0)
+        return;
+    const int64_t unseen = gn_sql_value(db, 0, query, "");
+    if (unseen > 0 && s->lost)
+        s->lost[s->lost_count++] =
+            (struct gn_lost_row){strdup("processes of MPI_Comm_spawn that were not measured"), unseen};
 }
 
 static size_t name_range(struct gn_summary *s, size_t used, int first, int last)
@@ -391,8 +394,7 @@ static double value(sqlite3 *db, const char *query)
     return result;
 }
 
-/* "MPICH Version:\t4.0.2" as a person would write it. */
-static void tidy_library(char *text)
+void gn_summary_tidy_library(char *text)
 {
     char *version = strstr(text, " Version:");
     if (version) {
@@ -411,9 +413,12 @@ static void describe(sqlite3 *db, struct gn_summary *s, double *total_ns)
     gn_profile_get(db, "started", s->started, sizeof s->started);
     first_text(db, "SELECT flavour FROM process WHERE flavour <> ''", s->flavour, sizeof s->flavour);
     first_text(db, "SELECT library FROM process WHERE library <> ''", s->library, sizeof s->library);
-    tidy_library(s->library);
-    first_text(db, "SELECT group_concat(name, ', ') FROM (SELECT name FROM host ORDER BY name)",
-               s->host_names, sizeof s->host_names);
+    gn_summary_tidy_library(s->library);
+    first_text(
+        db,
+        "SELECT group_concat(name, ', ') FROM (SELECT name FROM host WHERE id IN (SELECT host FROM process)"
+        " ORDER BY name)",
+        s->host_names, sizeof s->host_names);
     /* the program itself or a library of the user's: call sites in it, and no lines; Python's are shown */
     first_text(db,
                "SELECT m.path FROM module m JOIN site s ON s.module = m.id WHERE m.has_lines = 0"
@@ -423,7 +428,7 @@ static void describe(sqlite3 *db, struct gn_summary *s, double *total_ns)
     s->ranks = (int)value(db, "SELECT count(DISTINCT rank) FROM process WHERE elapsed_ns IS NOT NULL");
     s->world = (int)value(db, "SELECT max(world) FROM process");
     s->world = s->world > s->ranks ? s->world : s->ranks;
-    s->hosts = (int)value(db, "SELECT count(*) FROM host");
+    s->hosts = (int)value(db, "SELECT count(DISTINCT host) FROM process");
     s->elapsed_s = value(db, "SELECT max(elapsed_ns) FROM process") * 1e-9;
     s->complete = s->ranks == s->world && value(db, "SELECT count(*) FROM process WHERE NOT complete") == 0;
     *total_ns = value(db, "SELECT sum(elapsed_ns) FROM location");
@@ -437,6 +442,13 @@ static int64_t sum_of_hosts(sqlite3 *db, const char *what)
 {
     return gn_sql_value(db, 0, "SELECT sum(CAST(value AS INTEGER)) FROM run WHERE key GLOB 'trace/*/' || ?",
                         "s", what);
+}
+
+static void collect_saved(sqlite3 *db, struct gn_summary *s)
+{
+    s->saved_s = value(db, "SELECT min(CAST(value AS REAL)) FROM run WHERE key GLOB 'saved/*'");
+    first_text(db, "SELECT group_concat(substr(key, 7), ', ') FROM run WHERE key GLOB 'saved/*'",
+               s->saved_hosts, sizeof s->saved_hosts);
 }
 
 static void collect_trace(sqlite3 *db, struct gn_trace_facts *t)
@@ -470,8 +482,11 @@ int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, str
     if (s->row_count)
         qsort(s->rows, s->row_count, sizeof *s->rows, by_weight);
     collect_troubles(db, s);
+    gn_summarise_fatal(db, s);
     gn_summarise_endings(db, s);
     collect_lost(db, s);
+    collect_spawned(db, s);
+    collect_saved(db, s);
     collect_trace(db, &s->trace);
     gn_summarise_clocks(db, s);
     gn_summarise_cost(db, &s->cost);
@@ -498,6 +513,7 @@ void gn_summary_clear(struct gn_summary *s)
         free(s->troubles[i].message);
         free(s->troubles[i].last);
         gn_summary_clear_calls(&s->troubles[i]);
+        gn_summary_clear_fatal(&s->troubles[i]);
     }
     for (size_t i = 0; i < s->lost_count; i++)
         free(s->lost[i].what);

@@ -8,6 +8,7 @@
 #define GNOMON_PROFILE_SUMMARY_H
 
 #include "clock/clocks.h"
+#include "graph/last_calls.h"
 #include "profile/profile.h"
 
 #include <stdbool.h>
@@ -48,6 +49,40 @@ struct gn_pair_row {
     int64_t messages, bytes;
 };
 
+/* Of graph/last_calls.h, told again. */
+struct gn_last_call_row {
+    int thread;
+    char *name, *function, *file; /* of the call's place; function and file NULL: not known */
+    int line;
+    bool open;
+    int64_t enter_ns;      /* since the process began */
+    int64_t before_end_ns; /* from its enter to its process's end */
+    int64_t length_ns;
+    int64_t calls, completed, root;
+    struct gn_last_side sent, received;
+    char *comm; /* NULL: none */
+};
+
+struct gn_ending {
+    bool known;
+    int64_t lo_ns, hi_ns; /* on the run's time line */
+    bool first;           /* nobody is known to have ended before it */
+    /* How long after the first one. */
+    int64_t later_lo_ns, later_hi_ns;
+};
+
+struct gn_fatal_row { /* how it ended the run; docs/profile-format.md, fatal */
+    char *kind;       /* "error", "abort", "exit"; NULL: it did not */
+    char *call, *function, *file;
+    int line, thread;
+    bool has_code;
+    int code;
+    char *class_name, *text; /* NULL: not known */
+    char *asks;              /* "to", "from", "root"; NULL: nobody */
+    int64_t peer, tag;       /* as the call gave them; GN_LAST_UNKNOWN: none */
+    bool in_world;           /* peer is a rank in MPI_COMM_WORLD */
+};
+
 struct gn_trouble_row { /* a process whose measurement is not whole */
     int rank;
     char *host, *ended, *message;
@@ -57,6 +92,8 @@ struct gn_trouble_row { /* a process whose measurement is not whole */
     double last_s; /* for how long */
     int64_t process;
     struct gn_ending ending;
+    struct gn_fatal_row fatal;
+    bool victim;                    /* another one ended the run */
     struct gn_last_call_row *calls; /* by thread, and in their order */
     size_t call_count;
 };
@@ -68,11 +105,12 @@ struct gn_lost_row {
 
 struct gn_trace_facts { /* of the archive of all events, when one was asked for */
     bool asked;
+    bool apart;     /* it has several worlds, which cannot be compared */
     int archives;   /* 0: none could be made; more than 1: one per host */
     char path[512]; /* of (one of) them: in the run's folder, or absolute */
     int64_t events, bytes;
-    int64_t dropped;    /* lost, because a buffer was full */
-    int64_t unwritten;  /* lost, because the archive could not be written: error says why */
+    int64_t dropped;    /* records (calls, mostly) lost, because a buffer was full */
+    int64_t unwritten;  /* events lost, because the archive could not be written: error says why */
     int64_t garbled;    /* references that made no sense */
     int64_t lost_comms; /* communicators whose messages are not in the trace */
     char error[512];
@@ -121,6 +159,8 @@ struct gn_summary {
     double elapsed_s; /* of the longest process */
     double mpi_share; /* of the time of all threads */
     bool complete;
+    double saved_s; /* nobody has finished it: of those hosts it is as it was so long after the begin */
+    char saved_hosts[256]; /* "": none */
     struct gn_cost cost;
     int modules_without_lines;
     char no_lines_in[256]; /* the user's own module without line information, "" when there is none */
@@ -148,9 +188,19 @@ struct gn_summary {
  * the one slow computation that they wait for. Caller clears.
  */
 int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *summary, struct gn_error *err);
+/* "MPICH Version:\t4.0.2" as a person would write it. */
+void gn_summary_tidy_library(char *text);
 /* Parts of these two. */
 void gn_summarise_clocks(sqlite3 *db, struct gn_summary *summary);
 void gn_summarise_cost(sqlite3 *db, struct gn_cost *cost);
+void gn_summarise_fatal(sqlite3 *db, struct gn_summary *summary);
+/* 2: it raised an error or called MPI_Abort, 1: it exited inside of a call, 0: neither. */
+int gn_summary_blame(const struct gn_trouble_row *trouble);
+void gn_summary_clear_fatal(struct gn_trouble_row *trouble);
+/* Fills endings and last calls of the troubles, and sorts them: who called MPI_Abort, then as they ended; of
+ * those that ended together, what happened by itself ahead of what was done to others. */
+void gn_summarise_endings(sqlite3 *db, struct gn_summary *summary);
+void gn_summary_clear_calls(struct gn_trouble_row *trouble);
 void gn_summary_clear_clocks(struct gn_summary *summary);
 void gn_summary_clear(struct gn_summary *summary);
 

@@ -30,7 +30,7 @@ static bool same_line(const struct gn_frame *a, const struct gn_frame *b)
     return a->line == b->line && a->file && b->file && strcmp(a->file, b->file) == 0;
 }
 
-static bool first_call(struct gn_program *program, const struct gn_flow *flow, struct gn_place *place)
+static bool first_call(struct gn_program *program, const struct gn_flow *flow, struct gn_program_place *place)
 {
     for (size_t n = 0; n < flow->code->count; n++) {
         size_t i = gn_work_nth(flow, n);
@@ -49,7 +49,7 @@ static bool first_call(struct gn_program *program, const struct gn_flow *flow, s
 /* The first line that is neither of the two. */
 static bool first_line_but(struct gn_program *program, const struct gn_flow *flow,
                            const struct gn_frame *not_this, const struct gn_frame *nor_this,
-                           struct gn_place *place)
+                           struct gn_program_place *place)
 {
     for (size_t n = 0; n < flow->code->count; n++) {
         size_t i = gn_work_nth(flow, n);
@@ -98,10 +98,10 @@ static size_t call_before(const struct gn_code *code, uint64_t address)
 }
 
 static int answer(struct gn_work *work, struct gn_flow *flow, uint64_t from, uint64_t to,
-                  struct gn_place *place)
+                  struct gn_program_place *place)
 {
     struct gn_frame before = {0}, after = {0};
-    struct gn_finding finding = gn_work_find(work, flow, 0);
+    struct gn_program_finding finding = gn_work_find(work, flow, 0);
     if (finding.depth > 0) {
         *place = finding.place;
         return 1;
@@ -116,7 +116,7 @@ static int answer(struct gn_work *work, struct gn_flow *flow, uint64_t from, uin
 }
 
 static int between(struct gn_work *work, const struct gn_code *code, uint64_t from, uint64_t to,
-                   struct gn_place *place)
+                   struct gn_program_place *place)
 {
     struct gn_flow flow;
     size_t start = gn_code_at(code, from);
@@ -138,9 +138,9 @@ static struct gn_machine *machine_of(struct gn_program *program)
     return program->machine;
 }
 
-static struct gn_answer find_answer(struct gn_program *program, uint64_t from, uint64_t to)
+static struct gn_program_answer find_answer(struct gn_program *program, uint64_t from, uint64_t to)
 {
-    struct gn_answer found = {.found = false};
+    struct gn_program_answer found = {.found = false};
     struct gn_work *work = calloc(1, sizeof *work);
     if (!work)
         return found;
@@ -153,13 +153,13 @@ static struct gn_answer find_answer(struct gn_program *program, uint64_t from, u
     return found;
 }
 
-int gn_program_between(struct gn_program *program, uint64_t from, uint64_t to, struct gn_place *place)
+int gn_program_between(struct gn_program *program, uint64_t from, uint64_t to, struct gn_program_place *place)
 {
     if (!gn_program_has_lines(program) || from == 0 || to == 0 || !machine_of(program))
         return 0;
     struct gn_key key = {from, to};
-    const struct gn_answer *known = gn_map_find(&program->kept.answers, key);
-    struct gn_answer found = known ? *known : find_answer(program, from, to);
+    const struct gn_program_answer *known = gn_map_find(&program->kept.answers, key);
+    struct gn_program_answer found = known ? *known : find_answer(program, from, to);
     if (!known)
         gn_kept_add_answer(&program->kept, key, &found);
     if (found.found)

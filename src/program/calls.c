@@ -13,7 +13,7 @@ size_t gn_calls_parting(const struct gn_calls *from, const struct gn_calls *to)
     return parting;
 }
 
-bool gn_calls_between(const struct gn_calls *from, const struct gn_calls *to, struct gn_place *place)
+bool gn_calls_between(const struct gn_calls *from, const struct gn_calls *to, struct gn_program_place *place)
 {
     if (from->count == 0 || to->count == 0)
         return false;

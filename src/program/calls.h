@@ -27,6 +27,6 @@ size_t gn_calls_parting(const struct gn_calls *from, const struct gn_calls *to);
  * inside of it (no loop around them), that procedure was left and entered again: then it is a loop of one of
  * its callers. False: nothing better is known than the calls themselves.
  */
-bool gn_calls_between(const struct gn_calls *from, const struct gn_calls *to, struct gn_place *place);
+bool gn_calls_between(const struct gn_calls *from, const struct gn_calls *to, struct gn_program_place *place);
 
 #endif

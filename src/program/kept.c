@@ -72,14 +72,15 @@ void gn_kept_add_study(struct gn_kept_answers *kept, struct gn_key key, const st
         free(study);
 }
 
-void gn_kept_add_answer(struct gn_kept_answers *kept, struct gn_key key, const struct gn_answer *answer)
+void gn_kept_add_answer(struct gn_kept_answers *kept, struct gn_key key,
+                        const struct gn_program_answer *answer)
 {
     if (kept->answers.count < ANSWERS_MAX)
         add_copy(&kept->answers, key, answer, sizeof *answer);
 }
 
-void gn_kept_add_places(struct gn_kept_answers *kept, struct gn_key key, const struct gn_place *places,
-                        size_t count, uint64_t symbol_offset)
+void gn_kept_add_places(struct gn_kept_answers *kept, struct gn_key key,
+                        const struct gn_program_place *places, size_t count, uint64_t symbol_offset)
 {
     struct gn_kept_places *own = malloc(sizeof *own + count * sizeof *places);
     if (!own || kept->places.count >= PLACES_MAX) {

@@ -11,18 +11,18 @@
 
 #include "base/map.h"
 #include "program/code.h"
-#include "program/program.h"
+#include "program/place.h"
 
 /* What a function contains, and all functions that were looked at for it, itself first. */
-struct gn_finding {
+struct gn_program_finding {
     bool possible; /* the function can be passed without an MPI call */
     int depth;     /* of its deepest loop; 0: none, and place says nothing */
-    struct gn_place place;
+    struct gn_program_place place;
 };
 
 struct gn_studied {
     uint64_t entry; /* offset of the function */
-    struct gn_finding finding;
+    struct gn_program_finding finding;
 };
 
 struct gn_study {
@@ -30,15 +30,15 @@ struct gn_study {
     struct gn_studied items[];
 };
 
-struct gn_answer { /* of gn_program_between */
+struct gn_program_answer { /* of gn_program_between */
     bool found;
-    struct gn_place place;
+    struct gn_program_place place;
 };
 
 struct gn_kept_places { /* of gn_program_places */
     size_t count;
     uint64_t symbol_offset;
-    struct gn_place items[];
+    struct gn_program_place items[];
 };
 
 /* All zero at first. */
@@ -60,9 +60,10 @@ void gn_kept_tidy(struct gn_kept_answers *kept);
 /* Each of these copies what it is given, or does nothing when there is no room. */
 void gn_kept_add_study(struct gn_kept_answers *kept, struct gn_key key, const struct gn_studied *items,
                        size_t count);
-void gn_kept_add_answer(struct gn_kept_answers *kept, struct gn_key key, const struct gn_answer *answer);
-void gn_kept_add_places(struct gn_kept_answers *kept, struct gn_key key, const struct gn_place *places,
-                        size_t count, uint64_t symbol_offset);
+void gn_kept_add_answer(struct gn_kept_answers *kept, struct gn_key key,
+                        const struct gn_program_answer *answer);
+void gn_kept_add_places(struct gn_kept_answers *kept, struct gn_key key,
+                        const struct gn_program_place *places, size_t count, uint64_t symbol_offset);
 
 void gn_kept_clear(struct gn_kept_answers *kept);
 

@@ -213,7 +213,7 @@ static bool starts_with_any(const char *symbol, const char *const *prefixes)
 
 bool gn_name_is_mpi(const char *symbol)
 {
-    static const char *const prefixes[] = {"MPI_", "PMPI_", NULL};
+    static const char *const prefixes[] = {"MPI_", "PMPI_", "MPIX_", "PMPIX_", NULL};
     return starts_with_any(symbol, prefixes);
 }
 

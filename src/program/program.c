@@ -130,6 +130,7 @@ void gn_program_close(struct gn_program *program)
     if (!program)
         return;
     gn_kept_clear(&program->kept);
+    gn_symbols_clear(&program->symbols);
     gn_machine_close(program->machine);
     gn_units_close(program->units);
     dwfl_end(program->dwfl);
@@ -169,9 +170,9 @@ static const char *absolute_path(struct gn_program *program, const struct gn_fra
 }
 
 void gn_program_set_place(struct gn_program *program, struct gn_frame *frame, bool inlined,
-                          struct gn_place *place)
+                          struct gn_program_place *place)
 {
-    *place = (struct gn_place){
+    *place = (struct gn_program_place){
         .function = gn_program_keep(program, gn_units_name(program->units, &frame->die)),
         .file = absolute_path(program, frame),
         .line = frame->line,
@@ -181,18 +182,15 @@ void gn_program_set_place(struct gn_program *program, struct gn_frame *frame, bo
 
 const char *gn_program_symbol(struct gn_program *program, uint64_t offset, uint64_t *symbol_offset)
 {
-    GElf_Off from_start = 0;
-    GElf_Sym symbol;
-    const char *name = dwfl_module_addrinfo(program->module, offset + program->elf_bias, &from_start, &symbol,
-                                            NULL, NULL, NULL);
-    if (!name || !name[0])
-        return NULL;
-    if (symbol_offset)
+    uint64_t from_start = 0;
+    const char *name =
+        gn_symbols_find(&program->symbols, program->module, offset + program->elf_bias, &from_start);
+    if (name && symbol_offset)
         *symbol_offset = from_start;
     return name;
 }
 
-static size_t places_from_lines(struct gn_program *program, uint64_t pc, struct gn_place *places)
+static size_t places_from_lines(struct gn_program *program, uint64_t pc, struct gn_program_place *places)
 {
     struct gn_frame frames[GN_FRAMES_MAX];
     size_t count = gn_units_frames(program->units, pc, frames, GN_FRAMES_MAX);
@@ -201,7 +199,7 @@ static size_t places_from_lines(struct gn_program *program, uint64_t pc, struct 
     return count;
 }
 
-static size_t find_places(struct gn_program *program, uint64_t offset, struct gn_place *places,
+static size_t find_places(struct gn_program *program, uint64_t offset, struct gn_program_place *places,
                           uint64_t *symbol_offset)
 {
     size_t count = 0;
@@ -214,7 +212,7 @@ static size_t find_places(struct gn_program *program, uint64_t offset, struct gn
     if (!symbol)
         return count;
     if (count == 0) {
-        places[count++] = (struct gn_place){0};
+        places[count++] = (struct gn_program_place){0};
         *symbol_offset = from_start;
     }
     /* An assembler source has lines but no functions: the symbol fills in. */
@@ -222,14 +220,14 @@ static size_t find_places(struct gn_program *program, uint64_t offset, struct gn
     return count;
 }
 
-size_t gn_program_places(struct gn_program *program, uint64_t offset, struct gn_place *places, size_t max,
-                         uint64_t *symbol_offset)
+size_t gn_program_places(struct gn_program *program, uint64_t offset, struct gn_program_place *places,
+                         size_t max, uint64_t *symbol_offset)
 {
     struct gn_key key = {offset, 0};
-    struct gn_place found[GN_FRAMES_MAX];
+    struct gn_program_place found[GN_FRAMES_MAX];
     uint64_t from_start = 0;
     const struct gn_kept_places *known = gn_map_find(&program->kept.places, key);
-    const struct gn_place *items = known ? known->items : found;
+    const struct gn_program_place *items = known ? known->items : found;
     size_t count = known ? known->count : find_places(program, offset, found, &from_start);
     if (known)
         from_start = known->symbol_offset;

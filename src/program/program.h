@@ -10,20 +10,13 @@
 #define GNOMON_PROGRAM_H
 
 #include "base/error.h"
+#include "program/place.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct gn_program; /* one module, opened; for one thread at a time, as questions fill its caches */
-
-/* One source position. Strings belong to the gn_program and live until it is closed. */
-struct gn_place {
-    const char *function; /* demangled C++, Fortran as written (module::procedure); NULL when unknown */
-    const char *file; /* path as recorded by the compiler, made absolute where it can be; NULL when unknown */
-    int line;         /* 1-based; 0 when unknown */
-    bool inlined;     /* this function's body was inlined into the next place of the list */
-};
 
 /*
  * Opens the module at `path` (as the dynamic loader named it). build_id/build_id_bytes identify the file
@@ -45,8 +38,8 @@ bool gn_program_has_lines(const struct gn_program *program);
  * when nothing at all is known. Without line information: one place with the symbol's name and line 0;
  * *symbol_offset (may be NULL) then receives offset minus the symbol's start; otherwise it receives 0.
  */
-size_t gn_program_places(struct gn_program *program, uint64_t offset, struct gn_place *places, size_t max,
-                         uint64_t *symbol_offset);
+size_t gn_program_places(struct gn_program *program, uint64_t offset, struct gn_program_place *places,
+                         size_t max, uint64_t *symbol_offset);
 
 /*
  * The source place that best names what runs between two calls of one function: from the instruction after
@@ -62,6 +55,7 @@ size_t gn_program_places(struct gn_program *program, uint64_t offset, struct gn_
  * AArch64. Returns 1 and fills *place (inlined is false), 0 when nothing better than the line of `from` is
  * known.
  */
-int gn_program_between(struct gn_program *program, uint64_t from, uint64_t to, struct gn_place *place);
+int gn_program_between(struct gn_program *program, uint64_t from, uint64_t to,
+                       struct gn_program_place *place);
 
 #endif

@@ -11,6 +11,7 @@
 #include "program/code.h"
 #include "program/kept.h"
 #include "program/program.h"
+#include "program/symbols.h"
 #include "program/units.h"
 
 #include <elfutils/libdwfl.h>
@@ -21,6 +22,7 @@ struct gn_program {
     Elf *elf; /* the file that runs, not its debug file */
     Dwarf_Addr elf_bias;
     uint64_t debug_shift;
+    struct gn_symbols symbols;
     struct gn_units *units;     /* NULL without debug information */
     struct gn_machine *machine; /* opened by the first question about code */
     bool machine_tried;
@@ -33,7 +35,7 @@ struct gn_program {
 const char *gn_program_keep(struct gn_program *program, char *text);
 
 void gn_program_set_place(struct gn_program *program, struct gn_frame *frame, bool inlined,
-                          struct gn_place *place);
+                          struct gn_program_place *place);
 
 /* The symbol that holds offset, as the file writes it, or NULL. */
 const char *gn_program_symbol(struct gn_program *program, uint64_t offset, uint64_t *symbol_offset);

@@ -1,7 +1,7 @@
 #include "program/scopes.h"
 
 #include "base/grow.h"
-#include "program/units_inside.h"
+#include "program/die.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -92,7 +92,7 @@ static void walk(struct gn_scopes *s, Dwarf_Die *function, Dwarf_Die *body, stru
                 continue;
             }
         }
-        while (!gn_unit_next_sibling(&levels[depth].at))
+        while (!gn_die_next_sibling(&levels[depth].at))
             if (depth-- == 0)
                 return;
     }

@@ -13,7 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GN_SCOPE_NONE = UINT32_MAX };
+enum {
+    GN_SCOPE_NONE = UINT32_MAX,
+    GN_FRAMES_MAX = 64 /* functions inlined into each other that are told apart */
+};
 
 struct gn_scope {
     Dwarf_Die die;

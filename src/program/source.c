@@ -92,7 +92,7 @@ static int first_line(struct gn_program *program, const struct gn_code *code, co
  * condition, and more can never be asked, as optimisers mix in instructions from elsewhere.
  */
 bool gn_source_of_loop(struct gn_program *program, const struct gn_flow *flow, const struct gn_loop *loop,
-                       struct gn_place *place)
+                       struct gn_program_place *place)
 {
     struct gn_frame chain[GN_FRAMES_MAX];
     struct sample sample;

@@ -16,6 +16,6 @@ bool gn_source_is_region_mark(struct gn_program *program, uint64_t offset);
 
 /* The function and line of a loop (one of flow->loops); false when not known. */
 bool gn_source_of_loop(struct gn_program *program, const struct gn_flow *flow, const struct gn_loop *loop,
-                       struct gn_place *place);
+                       struct gn_program_place *place);
 
 #endif

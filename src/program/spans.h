@@ -11,13 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct gn_span {
+struct gn_program_span {
     uint64_t low, high; /* [low, high) */
     size_t owner;
 };
 
 struct gn_spans {
-    struct gn_span *items;
+    struct gn_program_span *items;
     size_t count, room;
 };
 
@@ -29,6 +29,8 @@ int gn_spans_add(struct gn_spans *spans, uint64_t low, uint64_t high, size_t own
 void gn_spans_sort(struct gn_spans *spans);
 /* The owner of the narrowest range that holds `address`, or GN_SPAN_NONE. */
 size_t gn_spans_find(const struct gn_spans *spans, uint64_t address);
+/* Where the range begins that begins nearest at or below `address`; false: none does. */
+bool gn_spans_below(const struct gn_spans *spans, uint64_t address, uint64_t *low);
 void gn_spans_clear(struct gn_spans *spans);
 
 #endif

@@ -1,5 +1,7 @@
 #include "program/units_inside.h"
 
+#include "program/die.h"
+
 #include <dwarf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -110,16 +112,6 @@ bool gn_units_have_lines(const struct gn_units *units)
     return units->have_lines;
 }
 
-bool gn_unit_next_sibling(Dwarf_Die *die)
-{
-    Dwarf_Off before = dwarf_dieoffset(die);
-    Dwarf_Die next;
-    if (dwarf_siblingof(die, &next) != 0 || dwarf_dieoffset(&next) <= before)
-        return false;
-    *die = next;
-    return true;
-}
-
 static void note_function(struct gn_unit *unit, Dwarf_Die *die)
 {
     if (!grow((void **)&unit->dies, &unit->die_room, unit->die_count, sizeof *unit->dies))
@@ -175,7 +167,7 @@ void gn_unit_walk(struct gn_units *units, struct gn_unit *unit)
             depth++;
             continue;
         }
-        while (!gn_unit_next_sibling(&path[depth])) {
+        while (!gn_die_next_sibling(&path[depth])) {
             if (depth-- == 0)
                 goto done;
         }

@@ -12,6 +12,8 @@
 #ifndef GNOMON_PROGRAM_UNITS_H
 #define GNOMON_PROGRAM_UNITS_H
 
+#include "program/scopes.h"
+
 #include <elfutils/libdw.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +21,7 @@
 
 struct gn_units;
 
-enum { GN_FRAMES_MAX = 64, GN_FUNCTION_RANGES_MAX = 8 };
+enum { GN_FUNCTION_RANGES_MAX = 8 };
 
 /* One level of a (possibly inlined) call chain. Strings belong to the debug file. */
 struct gn_frame {

@@ -46,8 +46,4 @@ struct gn_unit *gn_unit_find(struct gn_units *units, uint64_t pc);
 /* The physical function around pc in an indexed unit: its index into dies, or GN_SPAN_NONE. */
 size_t gn_unit_function(struct gn_unit *unit, uint64_t pc);
 
-/* Moves to the next entry of the same level. A file may point backwards, which would never end; that counts
- * as the last entry. */
-bool gn_unit_next_sibling(Dwarf_Die *die);
-
 #endif

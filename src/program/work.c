@@ -11,7 +11,7 @@
 
 enum { CALL_LEVELS = 4 }; /* how far called functions are followed */
 
-static struct gn_finding study_function(struct gn_work *work, uint64_t entry, int level);
+static struct gn_program_finding study_function(struct gn_work *work, uint64_t entry, int level);
 
 bool gn_work_is_call(const struct gn_insn *insn)
 {
@@ -88,9 +88,9 @@ void gn_work_block_mpi(struct gn_flow *flow)
             flow->roles[i] = GN_FLOW_BLOCKED;
 }
 
-static struct gn_finding study_callee(struct gn_work *work, const struct gn_insn *insn, int level)
+static struct gn_program_finding study_callee(struct gn_work *work, const struct gn_insn *insn, int level)
 {
-    struct gn_finding unknown = {.possible = true};
+    struct gn_program_finding unknown = {.possible = true};
     if (!gn_work_is_call(insn) || !insn->target || level >= CALL_LEVELS)
         return unknown;
     if (insn->callee && gn_name_is_mpi(insn->callee))
@@ -143,13 +143,13 @@ size_t gn_work_nth(const struct gn_flow *flow, size_t n)
 
 /* Takes over the loops of called functions where they are nested deeper than what was found. */
 static void look_into_calls(struct gn_work *work, const struct gn_flow *flow, int level,
-                            struct gn_finding *finding)
+                            struct gn_program_finding *finding)
 {
     for (size_t n = 0; n < flow->code->count; n++) {
         size_t i = gn_work_nth(flow, n);
         if (!flow->inside[i] || (level == 0 && flow->roles[i] == GN_FLOW_GOAL))
             continue;
-        struct gn_finding callee = study_callee(work, &flow->code->items[i], level);
+        struct gn_program_finding callee = study_callee(work, &flow->code->items[i], level);
         int depth = callee.depth + loop_depth_at(flow, i);
         if (callee.depth > 0 && depth > finding->depth) {
             finding->depth = depth;
@@ -158,9 +158,9 @@ static void look_into_calls(struct gn_work *work, const struct gn_flow *flow, in
     }
 }
 
-struct gn_finding gn_work_find(struct gn_work *work, struct gn_flow *flow, int level)
+struct gn_program_finding gn_work_find(struct gn_work *work, struct gn_flow *flow, int level)
 {
-    struct gn_finding finding = {.possible = true};
+    struct gn_program_finding finding = {.possible = true};
     if (gn_flow_find_loops(flow) < 0)
         return finding;
     const struct gn_loop *loop = deepest_loop(flow);
@@ -170,9 +170,9 @@ struct gn_finding gn_work_find(struct gn_work *work, struct gn_flow *flow, int l
     return finding;
 }
 
-static struct gn_finding study_body(struct gn_work *work, struct gn_flow *flow, int level)
+static struct gn_program_finding study_body(struct gn_work *work, struct gn_flow *flow, int level)
 {
-    struct gn_finding impossible = {.possible = false};
+    struct gn_program_finding impossible = {.possible = false};
     for (size_t i = 0; i < flow->code->count; i++) {
         enum gn_code_kind kind = flow->code->items[i].kind;
         if (kind == GN_CODE_RETURN || kind == GN_CODE_TAIL_CALL)
@@ -186,9 +186,9 @@ static struct gn_finding study_body(struct gn_work *work, struct gn_flow *flow, 
     return gn_work_find(work, flow, level);
 }
 
-static struct gn_finding read_and_study(struct gn_work *work, uint64_t entry, int level)
+static struct gn_program_finding read_and_study(struct gn_work *work, uint64_t entry, int level)
 {
-    struct gn_finding finding = {.possible = true};
+    struct gn_program_finding finding = {.possible = true};
     struct gn_flow flow;
     const struct gn_code *code = gn_work_read(work->program, entry);
     size_t start = code ? gn_code_at(code, entry) : GN_CODE_NONE;
@@ -236,7 +236,7 @@ static void study_anew(struct gn_work *work, struct gn_key key, size_t own)
 }
 
 /* What a called function contains; each is read once, and a recursive call counts as empty. */
-static struct gn_finding study_function(struct gn_work *work, uint64_t entry, int level)
+static struct gn_program_finding study_function(struct gn_work *work, uint64_t entry, int level)
 {
     struct gn_key key = {entry, (uint64_t)level};
     size_t own = find_seen(work, entry);
@@ -247,7 +247,7 @@ static struct gn_finding study_function(struct gn_work *work, uint64_t entry, in
     }
     if (own == GN_WORK_FUNCTIONS_MAX) {
         work->leaned_on = 0;
-        return (struct gn_finding){.possible = true};
+        return (struct gn_program_finding){.possible = true};
     }
     if (!recall(work, key))
         study_anew(work, key, own);

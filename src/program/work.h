@@ -33,7 +33,7 @@ void gn_work_block_mpi(struct gn_flow *flow);
 bool gn_work_block_calls(struct gn_work *work, struct gn_flow *flow, int level);
 
 /* The best loop among the instructions inside the flow; call once per flow. */
-struct gn_finding gn_work_find(struct gn_work *work, struct gn_flow *flow, int level);
+struct gn_program_finding gn_work_find(struct gn_work *work, struct gn_flow *flow, int level);
 
 /* Step n of a walk over all instructions in address order, beginning at the start of the flow. */
 size_t gn_work_nth(const struct gn_flow *flow, size_t n);

@@ -22,9 +22,7 @@ uint64_t gn_ceilings_lower(struct gn_op_store *store, uint32_t location)
         struct gn_op *op = gn_op_at(store, location, i);
         int64_t high = op->high;
         const bool is_limited = op->kind == GN_OP_SEND || op->kind == GN_OP_BEGIN;
-        /* bounds disprove that somebody waited for it */
-        const bool is_disproved = op->flags & GN_OP_VAGUE && op->limit < op->start;
-        if (is_limited && !is_disproved && op->limit < high)
+        if (is_limited && op->limit < high)
             high = op->limit;
         if (next && next->high != INT64_MAX && next->high - next->steps < high)
             high = next->high - next->steps;

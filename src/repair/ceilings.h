@@ -11,8 +11,7 @@
  *                  high(the op after e) − steps,
  *                  high(the other ops of e's record) )
  *
- * Who waited for whom in an uncertain collective (GN_OP_VAGUE) is believed as far as bounds do not disprove
- * it.
+ * What only may depend on e (ends with GN_OP_VAGUE) does not count.
  *
  * Starting at or below these, the least solution stays below them: inside the bounds wherever that is
  * possible. Where a ceiling is below the presynchronised time, the clock starts from the ceiling, and comes

@@ -1,7 +1,7 @@
 #include "repair/condition.h"
 
-#include "order/arrival.h"
-#include "order/order.h"
+#include "causality/arrival.h"
+#include "causality/order.h"
 #include "repair/condition_collectives.h"
 #include "repair/condition_teams.h"
 
@@ -24,7 +24,10 @@ struct check {
     struct gn_condition_teams *teams;
     struct gn_order *order;
     struct place *places; /* by location */
-    uint32_t *alive;      /* by process: locations that have not ended */
+    struct process {
+        uint32_t alive;   /* locations that have not ended */
+        uint64_t waiting; /* events that are in the sort */
+    } * processes;
 };
 
 /* ---- messages, as they come out of the sort ---- */
@@ -56,9 +59,29 @@ static void count_message(struct check *c, const struct gn_condition_message *m)
     count->worst_ticks = missing > count->worst_ticks ? missing : count->worst_ticks;
 }
 
+/* What was lost cannot be counted, nor what comes after all has come. */
+static int leave_if_over(struct check *c, uint32_t process, bool is_lost)
+{
+    const bool is_process = process < c->d->process_count;
+    const bool is_over = is_process && !c->processes[process].alive && !c->processes[process].waiting;
+    return is_over || is_lost ? gn_condition_collectives_leave(c->collectives, process) : 0;
+}
+
+static int report_collective(struct check *c, const struct gn_event *e, const struct gn_place *place)
+{
+    const uint32_t process = c->d->locations[e->location].process;
+    if (process < c->d->process_count)
+        c->processes[process].waiting--;
+    int code = gn_condition_collectives_event(c->collectives, e, place);
+    return code ? code : leave_if_over(c, process, e->kind == GN_EVENT_LOST);
+}
+
 static int report(void *self, const struct gn_event *e, const struct gn_place *place)
 {
     struct check *c = self;
+    const int code = report_collective(c, e, place);
+    if (code != 0)
+        return code;
     if (e->kind != GN_EVENT_MPI_RECV && e->kind != GN_EVENT_MPI_IRECV)
         return 0;
     if (place->flags & GN_PLACE_AMBIGUOUS)
@@ -107,10 +130,9 @@ static int push(struct check *c, const struct gn_event *event, struct gn_error *
     const uint32_t process = c->d->locations[e.location].process;
     if (e.kind == GN_EVENT_LOST)
         gn_condition_teams_leave(c->teams, process);
-    int code = e.kind == GN_EVENT_LOST ? gn_condition_collectives_leave(c->collectives, process)
-                                       : gn_condition_collectives_event(c->collectives, &e);
-    if (code == 0)
-        code = gn_condition_teams_event(c->teams, &e);
+    if (process < c->d->process_count)
+        c->processes[process].waiting++;
+    int code = gn_condition_teams_event(c->teams, &e);
     if (code == 0)
         code = gn_order_push(c->order, &e);
     return code == 0 ? 0 : gn_fail(err, code, "cannot match the messages of the trace: %s", strerror(-code));
@@ -119,9 +141,11 @@ static int push(struct check *c, const struct gn_event *event, struct gn_error *
 static int end(struct check *c, uint32_t location, struct gn_error *err)
 {
     const uint32_t process = c->d->locations[location].process;
+    if (process < c->d->process_count)
+        c->processes[process].alive--;
     int code = gn_order_end(c->order, location);
-    if (code == 0 && process < c->d->process_count && --c->alive[process] == 0)
-        code = gn_condition_collectives_leave(c->collectives, process);
+    if (code == 0)
+        code = leave_if_over(c, process, false);
     return code == 0 ? 0 : gn_fail(err, code, "cannot match the messages of the trace: %s", strerror(-code));
 }
 
@@ -136,17 +160,18 @@ static int open_check(struct check *c, const struct gn_presync *presync, struct 
 {
     const struct gn_order_sink sink = {c, report};
     c->places = calloc(c->d->location_count + 1, sizeof *c->places);
-    c->alive = calloc(c->d->process_count + 1, sizeof *c->alive);
+    c->processes = calloc(c->d->process_count + 1, sizeof *c->processes);
     c->collectives = gn_condition_collectives_new(c->d, c->latency, c->condition);
     c->teams = gn_condition_teams_new(c->d, c->latency, c->condition);
-    if (!c->places || !c->alive || !c->collectives || !c->teams)
+    if (!c->places || !c->processes || !c->collectives || !c->teams)
         return no_memory(err);
     for (uint32_t l = 0; l < c->d->location_count; l++) {
         c->places[l].map = gn_presync_map(presync, l);
         if (c->d->locations[l].process < c->d->process_count)
-            c->alive[c->d->locations[l].process]++;
+            c->processes[c->d->locations[l].process].alive++;
     }
-    return gn_order_open(&c->order, c->d, NULL, &sink, err);
+    const struct gn_order_settings settings = {.in_time = true}; /* see carry */
+    return gn_order_open(&c->order, c->d, &settings, &sink, err);
 }
 
 static void close_check(struct check *c)
@@ -155,7 +180,7 @@ static void close_check(struct check *c)
     gn_condition_collectives_free(c->collectives);
     gn_condition_teams_free(c->teams);
     free(c->places);
-    free(c->alive);
+    free(c->processes);
 }
 
 /* By time since each clock's first event, whatever the clocks say: what belongs together comes about

@@ -1,8 +1,8 @@
 /*
  * repair/condition — does a trace satisfy the clock condition (Becker 2009, equations 1 and 2)? The verifier:
- * it shares no code with what repairs (repair/extract, replay, amortize); messages are matched by the
- * topological sort (order/order.h), collectives by counting as written down here, and all times are taken as
- * any reader of the archive sees them.
+ * it shares no code with what repairs (repair/extract, replay, amortize); messages and collectives are
+ * matched by the topological sort (causality/order.h), and all times are taken as any reader of the archive
+ * sees them.
  *
  * For a receive: its send's time + µ ≤ its own. For the end of a collective: the same with each begin that it
  * depends on; each such pair is a logical message of the paper's figure 5. Forks, joins and barriers of

@@ -7,46 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* So many collectives of a process may wait for one that does not say which it is. */
-enum { UNKNOWN_MOST = 1 << 16 };
-
-enum shape { ALL_TO_ALL, ONE_TO_ALL, ALL_TO_ONE, PREFIX };
-
-/* vague: who depends on whom is not known, or MPI does not say that anybody does. */
-static const struct what {
-    uint8_t shape;
-    bool sparse, vague;
-} whats[GN_COLLECTIVE_COUNT] = {
-    [GN_COLLECTIVE_BARRIER] = {ALL_TO_ALL, false, false},
-    [GN_COLLECTIVE_BCAST] = {ONE_TO_ALL, false, false},
-    [GN_COLLECTIVE_GATHER] = {ALL_TO_ONE, false, false},
-    [GN_COLLECTIVE_GATHERV] = {ALL_TO_ONE, true, false},
-    [GN_COLLECTIVE_SCATTER] = {ONE_TO_ALL, false, false},
-    [GN_COLLECTIVE_SCATTERV] = {ONE_TO_ALL, true, false},
-    [GN_COLLECTIVE_ALLGATHER] = {ALL_TO_ALL, false, false},
-    [GN_COLLECTIVE_ALLGATHERV] = {ALL_TO_ALL, true, false},
-    [GN_COLLECTIVE_ALLTOALL] = {ALL_TO_ALL, false, false},
-    [GN_COLLECTIVE_ALLTOALLV] = {ALL_TO_ALL, true, true},
-    [GN_COLLECTIVE_ALLTOALLW] = {ALL_TO_ALL, true, true},
-    [GN_COLLECTIVE_ALLREDUCE] = {ALL_TO_ALL, false, false},
-    [GN_COLLECTIVE_REDUCE] = {ALL_TO_ONE, false, false},
-    [GN_COLLECTIVE_REDUCE_SCATTER] = {ALL_TO_ALL, true, false},
-    [GN_COLLECTIVE_SCAN] = {PREFIX, false, false},
-    [GN_COLLECTIVE_EXSCAN] = {PREFIX, false, false},
-    [GN_COLLECTIVE_REDUCE_SCATTER_BLOCK] = {ALL_TO_ALL, false, false},
-    [GN_COLLECTIVE_CREATE_HANDLE] = {ALL_TO_ALL, false, true},
-    [GN_COLLECTIVE_DESTROY_HANDLE] = {ALL_TO_ALL, false, true},
-    [GN_COLLECTIVE_ALLOCATE] = {ALL_TO_ALL, false, true},
-    [GN_COLLECTIVE_DEALLOCATE] = {ALL_TO_ALL, false, true},
-    [GN_COLLECTIVE_CREATE_HANDLE_AND_ALLOCATE] = {ALL_TO_ALL, false, true},
-    [GN_COLLECTIVE_DESTROY_HANDLE_AND_DEALLOCATE] = {ALL_TO_ALL, false, true},
-};
-
-static struct what what_is(uint8_t op)
-{
-    return op < GN_COLLECTIVE_COUNT ? whats[op] : (struct what){ALL_TO_ALL, false, true};
-}
-
 /* A member's part in an instance. */
 struct part {
     int64_t begin_ticks, end_ticks;
@@ -60,7 +20,6 @@ struct group {
     uint32_t number;      /* tells groups apart, as a key */
     uint32_t comm;        /* whose members take part */
     uint32_t size, split; /* members from split on are the second group of an intercommunicator */
-    uint32_t *begun;      /* [size] instances */
     bool *left;           /* [size] members that take part no more */
     uint32_t left_count;
 };
@@ -74,30 +33,21 @@ struct instance {
     struct part parts[];
 };
 
-/* A collective that a process has begun. */
-struct start {
-    struct start *next; /* of those of its process that wait for a number */
+/* A collective that a location has begun. */
+struct begun {
     struct part part;
-    uint32_t comm; /* or window; GN_NONE: not known */
-    bool is_window, waiting;
-    struct gn_event end; /* where it has come before the number */
-    bool has_end;
-    struct instance *instance;
-    uint32_t member;
-    struct gn_key request;
-    bool named;
+    struct instance *instance; /* NULL: it is not known, or that of a process that has left */
+    uint32_t comm, member;     /* comm: or window; of the instance */
 };
 
 struct location {
-    struct start *blocking, *blocking_rma; /* the call it is in */
-    uint32_t next;                         /* of its process; GN_NONE */
+    struct begun blocking, blocking_rma; /* the calls that it is in */
+    uint32_t next;                       /* of its process; GN_NONE */
 };
 
 struct process {
-    struct start *first, *last; /* without a number, in starting order */
-    uint32_t waiting;
     uint32_t locations; /* the first one; GN_NONE */
-    uint32_t named;     /* of its starts */
+    uint32_t requests;  /* nonblocking ones that were begun */
     bool left;
 };
 
@@ -106,7 +56,7 @@ struct gn_condition_collectives {
     struct gn_condition *condition;
     struct location *locations;
     struct process *processes;
-    struct gn_map starts;    /* by request */
+    struct gn_map requests;  /* nonblocking ones that were begun */
     struct gn_map instances; /* by number and group */
     struct group **comms, **windows;
     struct gn_pairs pairs;
@@ -128,7 +78,6 @@ static void free_group(struct group *g)
 {
     if (!g)
         return;
-    free(g->begun);
     free(g->left);
     free(g);
 }
@@ -147,9 +96,8 @@ static struct group *make_group(const struct gn_condition_collectives *c, uint32
     if (!g)
         return NULL;
     *g = (struct group){.number = number, .comm = comm, .size = size, .split = def->member_count};
-    g->begun = calloc(size, sizeof *g->begun);
     g->left = calloc(size, sizeof *g->left);
-    if (!g->begun || !g->left) {
+    if (!g->left) {
         free_group(g);
         return NULL;
     }
@@ -180,25 +128,24 @@ static struct group *find_group(struct gn_condition_collectives *c, uint32_t com
 
 /* ---- what an instance's messages are ---- */
 
-static bool is_rooted(enum shape shape)
+static bool is_rooted(uint8_t op)
 {
-    return shape == ONE_TO_ALL || shape == ALL_TO_ONE;
+    return gn_shape_is_rooted(gn_collective_shape(op, false));
 }
 
-static bool gives(const struct instance *i, const struct what *what, uint32_t member)
+/* To and from others, or itself: pairs of one location are left out where they are counted. */
+static bool gives(const struct instance *i, uint32_t member)
 {
     const struct part *p = &i->parts[member];
-    const bool has_data = !what->sparse || (p->bytes_sent != 0 && p->bytes_sent != GN_BYTES_UNKNOWN);
-    const bool is_asked = what->shape == ONE_TO_ALL ? member == i->root : true;
-    return p->begun && has_data && is_asked;
+    const bool is_asked = gn_collective_shape(i->op, false) != GN_SHAPE_ONE_TO_ALL || member == i->root;
+    return p->begun && gn_collective_has_data(i->op, p->bytes_sent) && is_asked;
 }
 
-static bool gets(const struct instance *i, const struct what *what, uint32_t member)
+static bool gets(const struct instance *i, uint32_t member)
 {
     const struct part *p = &i->parts[member];
-    const bool has_data = !what->sparse || (p->bytes_received != 0 && p->bytes_received != GN_BYTES_UNKNOWN);
-    const bool asks = what->shape == ALL_TO_ONE ? member == i->root : true;
-    return p->ended && has_data && asks;
+    const bool asks = gn_collective_shape(i->op, false) != GN_SHAPE_ALL_TO_ONE || member == i->root;
+    return p->ended && gn_collective_has_data(i->op, p->bytes_received) && asks;
 }
 
 static int add_side(struct gn_condition_collectives *c, struct gn_pair_list *list, int64_t ticks,
@@ -211,50 +158,49 @@ static int add_side(struct gn_condition_collectives *c, struct gn_pair_list *lis
     return 0;
 }
 
-/* Where nobody has sent or received anything, MPI libraries do not make anybody wait. But some tools do not
- * record lengths. */
+/* Nobody has sent or received anything. But some tools do not record lengths. */
 static bool is_empty(const struct instance *i)
 {
     for (uint32_t m = 0; m < i->group->size; m++)
-        if (i->parts[m].ended && (i->parts[m].bytes_sent || i->parts[m].bytes_received))
+        if (i->parts[m].ended &&
+            !gn_collective_is_empty(i->op, i->parts[m].bytes_sent, i->parts[m].bytes_received))
             return false;
-    return i->op != GN_COLLECTIVE_BARRIER;
+    return gn_collective_is_empty(i->op, 0, 0);
 }
 
 struct range {
     uint32_t first, end; /* members */
 };
 
-static int count_between(struct gn_condition_collectives *c, const struct instance *i,
-                         const struct what *what, struct range from, struct range to)
+static int count_between(struct gn_condition_collectives *c, const struct instance *i, struct range from,
+                         struct range to)
 {
     struct gn_pairs *pairs = &c->pairs;
     struct gn_condition *all = c->condition;
-    const bool is_whole = from.first == to.first;
+    const bool is_between = from.first != to.first, is_window = i->group->number >= c->d->comm_count;
     int code = 0;
     pairs->givers.count = pairs->getters.count = 0;
-    pairs->prefix = what->shape == PREFIX && is_whole; /* MPI has none between groups */
+    pairs->prefix = gn_collective_shape(i->op, is_between) == GN_SHAPE_PREFIX;
     for (uint32_t m = from.first; m < from.end && code == 0; m++)
-        if (gives(i, what, m))
+        if (gives(i, m))
             code = add_side(c, &pairs->givers, i->parts[m].begin_ticks, m, i->parts[m].begin_location);
     for (uint32_t m = to.first; m < to.end && code == 0; m++)
-        if (gets(i, what, m))
+        if (gets(i, m))
             code = add_side(c, &pairs->getters, i->parts[m].end_ticks, m, i->parts[m].end_location);
     if (code != 0)
         return code;
-    const bool vague = what->vague || i->group->number >= c->d->comm_count || is_empty(i);
+    const bool vague = gn_collective_only_may_hold(i->op, is_window) || is_empty(i);
     return gn_pairs_count(pairs, vague ? &all->uncertain : &all->collectives, vague ? NULL : all);
 }
 
 static int count_messages(struct gn_condition_collectives *c, const struct instance *i)
 {
-    const struct what what = what_is(i->op);
     const struct group *g = i->group;
     const struct range first = {0, g->split}, second = {g->split, g->size};
     if (g->split == g->size)
-        return count_between(c, i, &what, first, first);
-    int code = count_between(c, i, &what, first, second);
-    return code ? code : count_between(c, i, &what, second, first);
+        return count_between(c, i, first, first);
+    int code = count_between(c, i, first, second);
+    return code ? code : count_between(c, i, second, first);
 }
 
 /* All that will be known of it is known. */
@@ -268,7 +214,7 @@ static int count_instance(struct gn_condition_collectives *c, const struct insta
     c->condition->unmatched += missing;
     if (!i->known)
         return 0;
-    if (i->contradictory || (is_rooted(what_is(i->op).shape) && i->root == GN_NONE)) {
+    if (i->contradictory || (is_rooted(i->op) && i->root == GN_NONE)) {
         c->condition->unmatched += ended;
         return 0;
     }
@@ -336,200 +282,130 @@ static void learn(struct instance *i, uint32_t member, const struct gn_event *en
     i->contradictory |= i->known && i->op != end->op;
     i->op = end->op;
     i->known = true;
-    if (!is_rooted(what_is(end->op).shape) || end->peer == GN_ROOT_NONE)
+    if (!is_rooted(end->op) || end->peer == GN_ROOT_NONE)
         return;
     i->contradictory |= root == GN_NONE || (i->root != GN_NONE && i->root != root);
     i->root = root;
 }
 
-/* ---- starts ---- */
+/* ---- begins and ends ---- */
 
-static struct gn_key request_key(uint32_t process, uint64_t request)
+static struct gn_key request_key(const struct gn_condition_collectives *c, const struct gn_event *e)
 {
-    return (struct gn_key){request, process};
+    return (struct gn_key){e->request, c->d->locations[e->location].process};
 }
 
-static struct process *process_of(struct gn_condition_collectives *c, uint32_t location)
+static bool is_of_window(const struct gn_event *e)
 {
-    return &c->processes[c->d->locations[location].process];
+    return e->kind == GN_EVENT_RMA_COLLECTIVE_BEGIN || e->kind == GN_EVENT_RMA_COLLECTIVE_END;
 }
 
-/* Its end has come, or never will: it is found by nobody any more. */
-static void unname(struct gn_condition_collectives *c, struct start *s)
+/* The instance that the sort says it is of. NULL with *code 0: none that anybody waits in. */
+static struct instance *find_instance(struct gn_condition_collectives *c, const struct gn_event *e,
+                                      const struct gn_place *place, int *code)
 {
-    struct location *l = &c->locations[s->part.begin_location];
-    if (l->blocking == s)
-        l->blocking = NULL;
-    if (l->blocking_rma == s)
-        l->blocking_rma = NULL;
-    if (s->named)
-        gn_map_remove(&c->starts, s->request);
-    c->processes[s->request.b].named -= s->named;
-    s->named = false;
+    struct group *g = find_group(c, e->comm, is_of_window(e), code);
+    if (!g)
+        return NULL;
+    if (place->instance == GN_NONE || place->flags & GN_PLACE_AMBIGUOUS || place->member >= g->size ||
+        g->left[place->member]) {
+        c->condition->unmatched += gn_event_begins(e->kind) ? 0 : 1;
+        return NULL;
+    }
+    struct instance *i = gn_map_find(&c->instances, key_of(g, place->instance));
+    if (!i && !(i = make_instance(c, g, place->instance)))
+        *code = -ENOMEM;
+    return i;
 }
 
-/* The process's next collective on its communicator: the start gets its number. */
-static int number_start(struct gn_condition_collectives *c, struct start *s)
+/* Where a begin waits for its end. NULL: no memory. */
+static struct begun *keep_begun(struct gn_condition_collectives *c, const struct gn_event *e)
 {
-    int code;
-    struct group *g = find_group(c, s->comm, s->is_window, &code);
-    const uint32_t process = c->d->locations[s->part.begin_location].process;
-    const uint32_t member = g ? member_of(c, g, process) : GN_NONE;
-    if (!g || member >= g->size || g->left[member])
-        return code;
-    const uint32_t number = g->begun[member]++;
-    struct instance *i = gn_map_find(&c->instances, key_of(g, number));
-    if (!i && !(i = make_instance(c, g, number)))
+    struct location *l = &c->locations[e->location];
+    if (e->kind != GN_EVENT_NBC_REQUEST)
+        return is_of_window(e) ? &l->blocking_rma : &l->blocking;
+    struct begun *kept = gn_map_find(&c->requests, request_key(c, e));
+    if (kept || !(kept = calloc(1, sizeof *kept)))
+        return kept;
+    if (!gn_map_add(&c->requests, request_key(c, e), kept)) {
+        free(kept);
+        return NULL;
+    }
+    c->processes[c->d->locations[e->location].process].requests++;
+    return kept;
+}
+
+/* The member's part in the instance is what it has begun. */
+static void enter(struct begun *b, struct instance *i, const struct gn_event *e, const struct gn_place *place)
+{
+    b->instance = i;
+    b->comm = e->comm;
+    b->member = place->member;
+    i->parts[b->member] = b->part;
+}
+
+static int begin(struct gn_condition_collectives *c, const struct gn_event *e, const struct gn_place *place)
+{
+    struct begun *b = keep_begun(c, e);
+    if (!b)
         return -ENOMEM;
-    i->parts[member] = s->part;
-    s->instance = i;
-    s->member = member;
-    return 0;
-}
-
-/* The start has its number, and its end: it is gone. failed: what numbering it has returned. */
-static int end_start(struct gn_condition_collectives *c, struct start *s, int failed)
-{
-    struct instance *i = s->instance;
-    const uint32_t member = s->member;
-    const struct gn_event end = s->end;
-    const bool fits = s->comm == end.comm;
-    free(s);
-    if (!i)
-        return failed;
-    if (fits) {
-        struct part *p = &i->parts[member];
-        p->ended = true;
-        p->end_ticks = (int64_t)end.ticks;
-        p->end_location = end.location;
-        p->bytes_sent = end.bytes_sent;
-        p->bytes_received = end.bytes_received;
-        learn(i, member, &end);
-    }
-    return close_part(c, i, member);
-}
-
-/* Numbers what can be numbered. */
-static int drain(struct gn_condition_collectives *c, struct process *p)
-{
-    int code = 0;
-    while (code == 0 && p->first && p->first->comm != GN_NONE) {
-        struct start *s = p->first;
-        p->first = s->next;
-        p->waiting--;
-        s->waiting = false;
-        code = number_start(c, s);
-        if (s->has_end)
-            code = end_start(c, s, code);
-    }
+    /* the last one never ended */
+    int code = b->instance ? close_part(c, b->instance, b->member) : 0;
+    *b = (struct begun){.part = {.begin_ticks = (int64_t)e->ticks,
+                                 .begin_location = e->location,
+                                 .bytes_sent = e->bytes_sent,
+                                 .begun = true}};
+    if (code != 0 || e->comm == GN_NONE) /* its end will say what it is */
+        return code;
+    struct instance *i = find_instance(c, e, place, &code);
+    if (i)
+        enter(b, i, e, place);
     return code;
 }
 
-static int append(struct gn_condition_collectives *c, struct process *p, struct start *s)
+/* What the begin left there; it is gone. */
+static struct begun take_begun(struct gn_condition_collectives *c, const struct gn_event *e)
 {
-    s->waiting = true;
-    if (p->first)
-        p->last->next = s;
-    else
-        p->first = s;
-    p->last = s;
-    return ++p->waiting > UNKNOWN_MOST
-               ? gn_condition_collectives_leave(c, c->d->locations[s->part.begin_location].process)
-               : drain(c, p);
-}
-
-/* The open start that an end, or another begin in its place, belongs to. */
-static struct start *find_start(struct gn_condition_collectives *c, const struct gn_event *e)
-{
-    const struct location *l = &c->locations[e->location];
-    switch (e->kind) {
-    case GN_EVENT_NBC_REQUEST:
-    case GN_EVENT_NBC_COMPLETE:
-        return gn_map_find(&c->starts, request_key(c->d->locations[e->location].process, e->request));
-    case GN_EVENT_RMA_COLLECTIVE_BEGIN:
-    case GN_EVENT_RMA_COLLECTIVE_END:
-        return l->blocking_rma;
-    default:
-        return l->blocking;
-    }
-}
-
-/* Its end never came. Without a number, nobody knows what it has counted for: then the process leaves. */
-static int forget(struct gn_condition_collectives *c, struct start *s)
-{
-    struct instance *i = s->instance;
-    const uint32_t member = s->member;
-    if (s->waiting || s->comm == GN_NONE)
-        return gn_condition_collectives_leave(c, c->d->locations[s->part.begin_location].process);
-    unname(c, s);
-    free(s);
-    return i ? close_part(c, i, member) : 0;
-}
-
-static struct start *make_start(struct gn_condition_collectives *c, const struct gn_event *e)
-{
-    const bool is_window = e->kind == GN_EVENT_RMA_COLLECTIVE_BEGIN;
-    struct start *s = calloc(1, sizeof *s);
-    if (!s)
-        return NULL;
-    s->part = (struct part){.begin_ticks = (int64_t)e->ticks,
-                            .begin_location = e->location,
-                            .bytes_sent = e->bytes_sent,
-                            .begun = true};
-    s->comm = e->comm;
-    s->is_window = is_window;
-    s->request = request_key(c->d->locations[e->location].process, e->request);
-    s->named = e->kind == GN_EVENT_NBC_REQUEST;
-    if (s->named && !gn_map_add(&c->starts, s->request, s)) {
-        free(s);
-        return NULL;
-    }
-    c->processes[s->request.b].named += s->named;
     struct location *l = &c->locations[e->location];
-    if (!s->named)
-        *(is_window ? &l->blocking_rma : &l->blocking) = s;
-    return s;
-}
-
-static int begin(struct gn_condition_collectives *c, const struct gn_event *e)
-{
-    struct process *p = process_of(c, e->location);
-    struct start *known = find_start(c, e);
-    int code = known ? forget(c, known) : 0;
-    if (code != 0)
-        return code;
-    if (p->left) {
-        c->condition->unmatched++;
-        return 0;
+    struct begun *kept = is_of_window(e) ? &l->blocking_rma : &l->blocking;
+    if (e->kind == GN_EVENT_NBC_COMPLETE)
+        kept = gn_map_find(&c->requests, request_key(c, e));
+    const struct begun taken = kept ? *kept : (struct begun){.instance = NULL};
+    if (kept && e->kind == GN_EVENT_NBC_COMPLETE) {
+        gn_map_remove(&c->requests, request_key(c, e));
+        c->processes[c->d->locations[e->location].process].requests--;
+        free(kept);
+    } else if (kept) {
+        *kept = (struct begun){.instance = NULL};
     }
-    struct start *s = make_start(c, e);
-    if (!s)
-        return -ENOMEM;
-    if (!s->is_window)
-        return append(c, p, s);
-    /* on windows one at a time: nothing that came before it is without a number */
-    return s->comm != GN_NONE ? number_start(c, s) : 0;
+    return taken;
 }
 
-static int end(struct gn_condition_collectives *c, const struct gn_event *e)
+static int end(struct gn_condition_collectives *c, const struct gn_event *e, const struct gn_place *place)
 {
-    struct start *s = find_start(c, e);
-    if (!s)
+    int code = 0;
+    struct begun b = take_begun(c, e);
+    if (!b.part.begun)
         return 0;
-    const bool unknown = s->comm == GN_NONE;
-    if (unknown && e->comm == GN_NONE) /* not even its end says on which communicator */
-        return gn_condition_collectives_leave(c, c->d->locations[e->location].process);
-    unname(c, s);
-    s->has_end = true;
-    s->end = *e;
-    if (unknown)
-        s->comm = e->comm;
-    if (s->waiting)
-        return drain(c, process_of(c, s->part.begin_location));
-    return end_start(c, s, unknown ? number_start(c, s) : 0);
+    if (b.instance && (b.comm != e->comm || place->instance == GN_NONE)) /* not the end of that one */
+        return close_part(c, b.instance, b.member);
+    struct instance *i = find_instance(c, e, place, &code);
+    if (!i)
+        return code;
+    if (!b.instance)
+        enter(&b, i, e, place);
+    struct part *p = &i->parts[b.member];
+    p->ended = true;
+    p->end_ticks = (int64_t)e->ticks;
+    p->end_location = e->location;
+    p->bytes_sent = e->bytes_sent;
+    p->bytes_received = e->bytes_received;
+    learn(i, b.member, e);
+    return close_part(c, i, b.member);
 }
 
-int gn_condition_collectives_event(struct gn_condition_collectives *c, const struct gn_event *e)
+int gn_condition_collectives_event(struct gn_condition_collectives *c, const struct gn_event *e,
+                                   const struct gn_place *place)
 {
     if (c->d->locations[e->location].process >= c->d->process_count)
         return 0;
@@ -537,11 +413,11 @@ int gn_condition_collectives_event(struct gn_condition_collectives *c, const str
     case GN_EVENT_COLLECTIVE_BEGIN:
     case GN_EVENT_NBC_REQUEST:
     case GN_EVENT_RMA_COLLECTIVE_BEGIN:
-        return begin(c, e);
+        return begin(c, e, place);
     case GN_EVENT_COLLECTIVE_END:
     case GN_EVENT_NBC_COMPLETE:
     case GN_EVENT_RMA_COLLECTIVE_END:
-        return end(c, e);
+        return end(c, e, place);
     default:
         return 0;
     }
@@ -549,33 +425,24 @@ int gn_condition_collectives_event(struct gn_condition_collectives *c, const str
 
 /* ---- leaving ---- */
 
-static bool is_start_of(void *value, void *with)
+static bool is_request_of(void *value, void *with)
 {
-    const struct start *s = value;
+    const struct begun *b = value;
     const struct gn_condition_collectives *c = with;
-    if (s->request.b != c->leaving)
+    if (c->d->locations[b->part.begin_location].process != c->leaving)
         return false;
     free(value);
     return true;
 }
 
-static void free_starts(struct gn_condition_collectives *c, uint32_t process)
+/* Its parts are over, in instances that may be gone. */
+static void forget_begun(struct gn_condition_collectives *c, uint32_t process)
 {
-    struct process *p = &c->processes[process];
-    for (struct start *s = p->first, *next; s; s = next) {
-        next = s->next;
-        if (s->has_end) /* the others are found below */
-            free(s);
-    }
-    p->first = NULL;
-    for (uint32_t l = p->locations; l != GN_NONE; l = c->locations[l].next) {
-        free(c->locations[l].blocking);
-        free(c->locations[l].blocking_rma);
-        c->locations[l].blocking = c->locations[l].blocking_rma = NULL;
-    }
-    if (p->named > 0)
-        gn_map_sweep(&c->starts, is_start_of, c);
-    p->named = 0;
+    for (uint32_t l = c->processes[process].locations; l != GN_NONE; l = c->locations[l].next)
+        c->locations[l].blocking.instance = c->locations[l].blocking_rma.instance = NULL;
+    if (c->processes[process].requests > 0)
+        gn_map_sweep(&c->requests, is_request_of, c);
+    c->processes[process].requests = 0;
 }
 
 static bool is_over_without(void *value, void *with)
@@ -607,7 +474,7 @@ int gn_condition_collectives_leave(struct gn_condition_collectives *c, uint32_t 
         return 0;
     c->processes[process].left = true;
     c->leaving = process;
-    free_starts(c, process);
+    forget_begun(c, process);
     leave_groups(c, c->comms, c->d->comm_count, process);
     leave_groups(c, c->windows, c->d->window_count, process);
     if (c->instances.count > 0)
@@ -633,7 +500,7 @@ static void link_locations(struct gn_condition_collectives *c)
         c->locations[i].next = c->processes[process].locations;
         c->processes[process].locations = (uint32_t)i;
     }
-    for (size_t i = 0; i < c->d->process_count; i++)
+    for (size_t i = 0; i < c->d->process_count; i++) /* of a process that has none nothing comes */
         c->processes[i].left = c->processes[i].locations == GN_NONE;
 }
 
@@ -670,17 +537,14 @@ void gn_condition_collectives_free(struct gn_condition_collectives *c)
 {
     if (!c)
         return;
-    for (size_t i = 0; c->processes && c->locations && i < c->d->process_count; i++) {
-        c->leaving = (uint32_t)i;
-        free_starts(c, (uint32_t)i);
-    }
     for (size_t i = 0; c->comms && i < c->d->comm_count; i++)
         free_group(c->comms[i]);
     for (size_t i = 0; c->windows && i < c->d->window_count; i++)
         free_group(c->windows[i]);
     gn_map_sweep(&c->instances, drop_all, NULL);
     gn_map_clear(&c->instances);
-    gn_map_clear(&c->starts);
+    gn_map_sweep(&c->requests, drop_all, NULL);
+    gn_map_clear(&c->requests);
     gn_pairs_clear(&c->pairs);
     free(c->comms);
     free(c->windows);

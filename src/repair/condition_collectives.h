@@ -1,19 +1,18 @@
 /*
- * repair/condition_collectives — which begins and ends of collectives belong together, by counting: the n-th
- * collective that a process begins on a communicator or window is its instance n, in starting order,
- * nonblocking ones too. Where a begin does not say on which communicator it is, it and those after it wait
- * for its end.
+ * repair/condition_collectives — the logical messages of collectives, counted. Begins and ends come out of
+ * the sort, which says which instance they are of.
  *
  * When all members of an instance have ended it, its logical messages are counted and it is gone: memory
  * follows the instances that are open. A process that ended, or of which something was lost, is waited for no
  * longer; its part in what is open then is missing, which is counted.
  *
- * Which end depends on which begin: order/instances.h has the table. Whoever sent nothing in a v or w variant
- * is waited for by nobody, and whoever received nothing waits for nobody.
+ * Which end depends on which begin: event/collective.h has the table. Whoever sent nothing in a v or w
+ * variant is waited for by nobody, and whoever received nothing waits for nobody.
  */
 #ifndef GNOMON_REPAIR_CONDITION_COLLECTIVES_H
 #define GNOMON_REPAIR_CONDITION_COLLECTIVES_H
 
+#include "causality/order.h"
 #include "repair/condition.h"
 
 struct gn_condition_collectives;
@@ -23,10 +22,10 @@ struct gn_condition_collectives *gn_condition_collectives_new(const struct gn_de
                                                               const struct gn_latency *latency,
                                                               struct gn_condition *condition);
 
-/* The next event of its location, at presynchronised ticks; kinds other than begins and ends of collectives
- * are no matter. 0 or -ENOMEM. */
-int gn_condition_collectives_event(struct gn_condition_collectives *collectives,
-                                   const struct gn_event *event);
+/* The next event that the sort reports, at presynchronised ticks; kinds other than begins and ends of
+ * collectives are no matter. 0 or -ENOMEM. */
+int gn_condition_collectives_event(struct gn_condition_collectives *collectives, const struct gn_event *event,
+                                   const struct gn_place *place);
 
 /* Nothing of this process can be counted from here on. May be said twice. 0 or -ENOMEM. */
 int gn_condition_collectives_leave(struct gn_condition_collectives *collectives, uint32_t process);

@@ -8,8 +8,6 @@
  * end on which communicator a nonblocking collective was; it and all that began after it wait in a row. Those
  * on windows come one at a time at a location, and are on no communicator: they neither wait nor are waited
  * for, not even where one never ends.
- *
- * What an end depends on is what order/instances.h has in its table: the two have to demand the same.
  */
 
 enum { GIVEN_UP_MOST = 65536 };
@@ -28,47 +26,13 @@ struct gn_extract_start {
     uint64_t bytes_sent, bytes_received;
 };
 
-static const struct {
-    uint8_t shape;
-    bool sparse; /* without bytes nobody waits */
-} ops[GN_COLLECTIVE_COUNT] = {
-    [GN_COLLECTIVE_BARRIER] = {GN_SHAPE_ALL_TO_ALL, false},
-    [GN_COLLECTIVE_BCAST] = {GN_SHAPE_ONE_TO_ALL, false},
-    [GN_COLLECTIVE_GATHER] = {GN_SHAPE_ALL_TO_ONE, false},
-    [GN_COLLECTIVE_GATHERV] = {GN_SHAPE_ALL_TO_ONE, true},
-    [GN_COLLECTIVE_SCATTER] = {GN_SHAPE_ONE_TO_ALL, false},
-    [GN_COLLECTIVE_SCATTERV] = {GN_SHAPE_ONE_TO_ALL, true},
-    [GN_COLLECTIVE_ALLGATHER] = {GN_SHAPE_ALL_TO_ALL, false},
-    [GN_COLLECTIVE_ALLGATHERV] = {GN_SHAPE_ALL_TO_ALL, true},
-    [GN_COLLECTIVE_ALLTOALL] = {GN_SHAPE_ALL_TO_ALL, false},
-    [GN_COLLECTIVE_ALLTOALLV] = {GN_SHAPE_ALL_TO_ALL, true},
-    [GN_COLLECTIVE_ALLTOALLW] = {GN_SHAPE_ALL_TO_ALL, true},
-    [GN_COLLECTIVE_ALLREDUCE] = {GN_SHAPE_ALL_TO_ALL, false},
-    [GN_COLLECTIVE_REDUCE] = {GN_SHAPE_ALL_TO_ONE, false},
-    [GN_COLLECTIVE_REDUCE_SCATTER] = {GN_SHAPE_ALL_TO_ALL, true},
-    [GN_COLLECTIVE_SCAN] = {GN_SHAPE_PREFIX, false},
-    [GN_COLLECTIVE_EXSCAN] = {GN_SHAPE_PREFIX, false},
-    [GN_COLLECTIVE_REDUCE_SCATTER_BLOCK] = {GN_SHAPE_ALL_TO_ALL, false},
-    [GN_COLLECTIVE_CREATE_HANDLE] = {GN_SHAPE_ALL_TO_ALL, false},
-    [GN_COLLECTIVE_DESTROY_HANDLE] = {GN_SHAPE_ALL_TO_ALL, false},
-    [GN_COLLECTIVE_ALLOCATE] = {GN_SHAPE_ALL_TO_ALL, false},
-    [GN_COLLECTIVE_DEALLOCATE] = {GN_SHAPE_ALL_TO_ALL, false},
-    [GN_COLLECTIVE_CREATE_HANDLE_AND_ALLOCATE] = {GN_SHAPE_ALL_TO_ALL, false},
-    [GN_COLLECTIVE_DESTROY_HANDLE_AND_DEALLOCATE] = {GN_SHAPE_ALL_TO_ALL, false},
-};
-
 /* ---- what a part gives and gets ---- */
 
 struct part {
-    uint8_t shape;
+    enum gn_shape shape;
     uint32_t root;
     bool gives, gets;
 };
-
-static bool is_rooted(unsigned shape)
-{
-    return shape == GN_SHAPE_ONE_TO_ALL || shape == GN_SHAPE_ALL_TO_ONE;
-}
 
 /* Of a root that is none nothing follows. */
 static bool is_a_root(const struct gn_comm_def *comm, bool second, uint32_t root)
@@ -79,52 +43,35 @@ static bool is_a_root(const struct gn_comm_def *comm, bool second, uint32_t root
            root < (second ? comm->member_count : comm->other_count);
 }
 
-static void rooted_part(struct part *part, const struct gn_comm_def *comm, uint32_t rank)
-{
-    const bool is_root = comm->other_count ? part->root == GN_ROOT_SELF : part->root == rank;
-    const bool is_other = !is_root && part->root != GN_ROOT_NONE;
-    part->gives = part->shape == GN_SHAPE_ONE_TO_ALL ? is_root : is_other;
-    part->gets = part->shape == GN_SHAPE_ONE_TO_ALL ? is_other : is_root;
-}
-
 static struct part part_of(struct gn_extract *x, const struct gn_extract_start *start,
                            const struct gn_extract_group *group)
 {
     const struct gn_definitions *d = x->definitions;
     const struct gn_comm_def *comm = &d->comms[start->is_window ? d->windows[start->comm].comm : start->comm];
-    struct part part = {ops[start->op].shape, GN_NONE, true, true};
-    if (part.shape == GN_SHAPE_PREFIX && comm->other_count) /* MPI has none between groups */
-        part.shape = GN_SHAPE_ALL_TO_ALL;
-    if (part.shape == GN_SHAPE_PREFIX) {
-        part.gives = group->rank + 1 < comm->member_count;
-        part.gets = group->rank > 0;
-    }
-    if (is_rooted(part.shape)) {
-        part.root = start->root;
-        rooted_part(&part, comm, group->rank);
-    }
-    if (is_rooted(part.shape) && !is_a_root(comm, group->second, start->root)) {
+    const bool is_between = comm->other_count > 0;
+    const enum gn_shape shape = gn_collective_shape(start->op, is_between);
+    const bool is_rooted = gn_shape_is_rooted(shape);
+    if (is_rooted && !is_a_root(comm, group->second, start->root)) {
         x->stats.unfit += start->end != NULL;
-        part = (struct part){GN_SHAPE_ALL_TO_ALL, GN_NONE, false, false};
+        return (struct part){GN_SHAPE_ALL_TO_ALL, GN_NONE, false, false};
     }
-    part.gives &= !(ops[start->op].sparse && start->bytes_sent == 0);
-    part.gets &= !(ops[start->op].sparse && start->bytes_received == 0);
-    return part;
+    const struct gn_collective_does does =
+        gn_collective_does(shape, is_between, group->rank, comm->member_count, start->root);
+    return (struct part){shape, is_rooted ? start->root : GN_NONE,
+                         does.gives && gn_collective_has_data(start->op, start->bytes_sent),
+                         does.takes && gn_collective_has_data(start->op, start->bytes_received)};
 }
 
-/* Whether its members may go on without each other, for all that MPI says: what makes and frees handles,
- * calls on windows (a fence need not wait when it is told that nothing came before), what moves nothing (some
- * tools do not record how much), and what does not say who sends to whom. */
+/* Whether its members may go on without each other, for all that MPI says. */
 static bool is_vague(const struct gn_extract_start *start)
 {
-    return start->op == GN_COLLECTIVE_ALLTOALLV || start->op == GN_COLLECTIVE_ALLTOALLW || start->is_window ||
-           (start->op >= GN_COLLECTIVE_CREATE_HANDLE && start->op < GN_COLLECTIVE_COUNT) ||
-           (start->op != GN_COLLECTIVE_BARRIER && start->bytes_sent == 0 && start->bytes_received == 0);
+    return gn_collective_only_may_hold(start->op, start->is_window) ||
+           gn_collective_is_empty(start->op, start->bytes_sent, start->bytes_received);
 }
 
 static void write_part(struct gn_op *op, const struct part *part, uint8_t flags)
 {
-    op->shape = part->shape;
+    op->shape = (uint8_t)part->shape;
     op->root = part->root;
     op->flags = flags;
 }
@@ -133,7 +80,7 @@ static void write_part(struct gn_op *op, const struct part *part, uint8_t flags)
 static void describe(struct gn_extract *x, struct gn_extract_start *start)
 {
     const struct gn_extract_group *group = &x->group_states[start->begin->link];
-    if (start->op == GN_COLLECTIVE_UNKNOWN)
+    if (start->op == GN_COLLECTIVE_UNKNOWN && !start->end)
         return;
     const struct part part = part_of(x, start, group);
     const uint8_t flags = (uint8_t)((is_vague(start) ? GN_OP_VAGUE : 0) | (group->second ? GN_OP_SECOND : 0));
@@ -354,7 +301,7 @@ static int learn(struct gn_extract *x, struct gn_extract_start *start, const str
     if (is_new)
         start->comm = event->comm;
     if (start->op == GN_COLLECTIVE_UNKNOWN) {
-        start->op = event->op < GN_COLLECTIVE_COUNT ? event->op : GN_COLLECTIVE_BARRIER;
+        start->op = event->op < GN_COLLECTIVE_COUNT ? event->op : GN_COLLECTIVE_UNKNOWN;
         start->root = event->peer;
     }
     if (start->root == GN_NONE)

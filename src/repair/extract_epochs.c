@@ -1,10 +1,10 @@
 #include "repair/extract_inside.h"
 
 #include "base/grow.h"
+#include "calls.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * The n-th epoch that a process completes towards a target is the n-th that the target waits for from it.
@@ -18,16 +18,18 @@
  */
 enum call { NO_CALL, START, COMPLETE, WAIT };
 
-static uint8_t call_of(const struct gn_definitions *d, const struct gn_region_def *region)
+static uint8_t call_of(uint32_t activity)
 {
-    static const struct {
-        const char *name;
-        uint8_t call;
-    } calls[] = {{"MPI_Win_start", START}, {"MPI_Win_complete", COMPLETE}, {"MPI_Win_wait", WAIT}};
-    for (size_t i = 0; region->role == GN_ROLE_MPI && i < sizeof calls / sizeof *calls; i++)
-        if (strcmp(gn_string(d, region->name), calls[i].name) == 0)
-            return calls[i].call;
-    return NO_CALL;
+    switch (activity) {
+    case GN_CALL_WIN_START:
+        return START;
+    case GN_CALL_WIN_COMPLETE:
+        return COMPLETE;
+    case GN_CALL_WIN_WAIT:
+        return WAIT;
+    default:
+        return NO_CALL;
+    }
 }
 
 bool gn_extract_epochs_open(struct gn_extract *x)
@@ -37,7 +39,7 @@ bool gn_extract_epochs_open(struct gn_extract *x)
         return true;
     x->epochs.calls = calloc(d->region_count + 1, sizeof *x->epochs.calls);
     for (size_t i = 0; x->epochs.calls && i < d->region_count; i++)
-        x->epochs.calls[i] = call_of(d, &d->regions[i]);
+        x->epochs.calls[i] = call_of(d->regions[i].activity);
     return x->epochs.calls != NULL;
 }
 

@@ -324,7 +324,7 @@ void gn_gatherings_measure(struct gn_replay *replay, uint32_t location, const st
     if (!g || replay->failed)
         return;
     if (replay->settings->ceilings) {
-        const bool counts = op->flags & GN_OP_GETS && op->high != INT64_MAX;
+        const bool counts = op->flags & GN_OP_GETS && !(op->flags & GN_OP_VAGUE) && op->high != INT64_MAX;
         gn_gatherings_end(replay, location, op, op->high, counts);
         return;
     }

@@ -14,6 +14,8 @@
 #ifndef GNOMON_REPAIR_OP_H
 #define GNOMON_REPAIR_OP_H
 
+#include "event/collective.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,9 +30,6 @@ enum gn_op_kind {
      * locations may still have ops to come: it has left when all its rows are at their ends. */
     GN_OP_LEFT,
 };
-
-/* What an end of a collective depends on; order/instances.h has the table of operations. */
-enum gn_shape { GN_SHAPE_ALL_TO_ALL, GN_SHAPE_ONE_TO_ALL, GN_SHAPE_ALL_TO_ONE, GN_SHAPE_PREFIX };
 
 enum gn_op_flag {
     GN_OP_GIVES = 1,      /* a begin that others wait for: it contributes data, or it is of a barrier */
@@ -63,7 +62,7 @@ struct gn_op {
     /* of ONE_TO_ALL and ALL_TO_ONE: rank in the group that has it; GN_NONE, GN_ROOT_…; of a team: how many
      * BEGINs this instance has, of a fork how many ENDs */
     uint32_t root;
-    uint8_t kind, shape, flags, reserved;
+    uint8_t kind, shape, flags, reserved; /* shape: enum gn_shape, what an end depends on */
 };
 
 _Static_assert(sizeof(struct gn_op) == 64, "an op is a cache line");

@@ -150,8 +150,7 @@ static int forward(struct gn_repair *repair, uint32_t index, struct gn_error *er
     pass->gamma = 1 - fmin((1 - repair->settings->gamma) * pow(10, index), 0.5);
     pass->no_latency = index >= FIRST_WITHOUT_LATENCY && !repair->settings->latency;
     repair->pass = (struct gn_replay_settings){.latency = pass->no_latency ? NULL : &result->latency,
-                                               .gamma_loss = loss_of(pass->gamma),
-                                               .believed_ticks = worst_of(&result->before)};
+                                               .gamma_loss = loss_of(pass->gamma)};
     int code = gn_replay_forward(repair->replay, &repair->pass, NULL, &result->after, err);
     pass->largest_shift_ticks = result->after.largest_shift_ticks;
     return code;

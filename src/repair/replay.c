@@ -276,6 +276,12 @@ static bool do_end(struct gn_replay *replay, uint32_t location, struct gn_op *op
         gn_gatherings_measure(replay, location, op);
         return true;
     }
+    if (op->flags & GN_OP_VAGUE) { /* MPI does not say that it waited: it stays, and limits nobody */
+        settle(replay, at, op, local_time(replay, at, op), false);
+        op->flags &= (uint8_t)~GN_OP_UNMATCHED;
+        gn_gatherings_end(replay, location, op, at->corrected, false);
+        return true;
+    }
     if (!gn_gatherings_ready(replay, location, op, released, &after, which))
         return false;
     if (released) {
@@ -284,18 +290,13 @@ static bool do_end(struct gn_replay *replay, uint32_t location, struct gn_op *op
         gn_gatherings_end(replay, location, op, at->corrected, false);
         return true;
     }
-    const bool vague = op->flags & GN_OP_VAGUE;
     const int64_t own = local_time(replay, at, op);
-    /* what would need more than clocks are known to be wrong by, or can be, was no dependence */
-    const bool believed = !vague || after == INT64_MIN ||
-                          (after - own <= replay->settings->believed_ticks && after <= op->high);
-    const bool jumps = believed && after > own;
+    const bool jumps = after > own;
     if (after != INT64_MIN)
-        count(vague ? &replay->stats.uncertain : &replay->stats.collectives, own - which[0].time, after - own,
-              jumps);
+        count(&replay->stats.collectives, own - which[0].time, after - own, jumps);
     settle(replay, at, op, jumps ? after : own, jumps);
     op->flags &= (uint8_t)~GN_OP_UNMATCHED;
-    gn_gatherings_end(replay, location, op, at->corrected, believed && op->flags & GN_OP_GETS);
+    gn_gatherings_end(replay, location, op, at->corrected, op->flags & GN_OP_GETS);
     return true;
 }
 

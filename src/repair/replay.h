@@ -28,8 +28,7 @@
 struct gn_replay_settings {
     const struct gn_latency *latency; /* by domain of gn_location_def; NULL: 0 */
     uint64_t gamma_loss;              /* (1 − γ) · 2^64, repair/amortize.h */
-    int64_t believed_ticks; /* of ends with GN_OP_VAGUE, only violations up to this are taken for one */
-    bool measure;           /* the shifts are left alone: only statistics, as if nothing moved */
+    bool measure;                     /* the shifts are left alone: only statistics, as if nothing moved */
     bool ceilings; /* as measure, but limits are set: the smallest op.high − µ of what depends on a send or
                       begin */
 };
@@ -45,7 +44,7 @@ struct gn_replay_count {
 struct gn_replay_stats {
     struct gn_replay_count messages;    /* point to point */
     struct gn_replay_count collectives; /* instances' ends, each against its latest predecessor */
-    struct gn_replay_count uncertain;   /* ends with GN_OP_VAGUE */
+    struct gn_replay_count uncertain;   /* ends with GN_OP_VAGUE, when measuring: nothing is moved for it */
     uint64_t unmatched_sends, unmatched_receives, incomplete_collectives;
     uint64_t cut;  /* passed by because all waited for each other */
     uint64_t late; /* ops whose corrected time would be above INT64_MAX / 2, which it was made */

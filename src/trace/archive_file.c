@@ -20,14 +20,20 @@ static int open_file(const char *folder, uint64_t location, const char *extensio
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
+static bool is_end(const uint8_t *at)
+{
+    return at[0] == GN_RECORD_END_OF_LAST_CHUNK && at[1] == GN_RECORD_END_OF_FILE;
+}
+
+/* Some public archives went through what ends each file with a newline. */
 static enum gn_file_state state_of(int file)
 {
-    uint8_t end[2] = {0};
+    uint8_t end[GN_END_SIZE + 1] = {0};
     if (file < 0) /* why else it cannot be opened, the library will say */
         return errno == ENOENT ? GN_FILE_MISSING : GN_FILE_WHOLE;
     bool is_whole = lseek(file, -(off_t)sizeof end, SEEK_END) >= 0 &&
-                    read(file, end, sizeof end) == sizeof end && end[0] == GN_RECORD_END_OF_LAST_CHUNK &&
-                    end[1] == GN_RECORD_END_OF_FILE;
+                    read(file, end, sizeof end) == sizeof end &&
+                    is_end(end[GN_END_SIZE] == '\n' ? end : end + 1);
     close(file);
     return is_whole ? GN_FILE_WHOLE : GN_FILE_CUT;
 }
@@ -117,7 +123,8 @@ static bool leads_to_end(const uint8_t *bytes, uint64_t size, uint64_t chunk)
         return false;
     while ((bytes_of = gn_event_record_size(rest.at, rest.size, rest.is_other_order)))
         skip(&rest, bytes_of);
-    return rest.size == GN_END_SIZE && rest.at[0] == GN_RECORD_END_OF_LAST_CHUNK;
+    const bool has_newline = rest.size == GN_END_SIZE + 1 && rest.at[GN_END_SIZE] == '\n';
+    return (rest.size == GN_END_SIZE || has_newline) && rest.at[0] == GN_RECORD_END_OF_LAST_CHUNK;
 }
 
 enum gn_file_state gn_archive_events_end(const char *folder, uint64_t location, uint64_t chunk)

@@ -105,6 +105,8 @@ int gn_event_file_hand_over(struct gn_event_file *file, struct gn_error *err)
     return 0;
 }
 
+static int renumber_file(const char *path);
+
 int gn_event_file_close(struct gn_event_file *file, struct gn_error *err)
 {
     int code = 0;
@@ -115,6 +117,8 @@ int gn_event_file_close(struct gn_event_file *file, struct gn_error *err)
         munmap(file->chunk, GN_CHUNK_SIZE);
         code = truncate(file->path, (off_t)(file->size - GN_CHUNK_SIZE + used)) == 0 ? 0 : errno;
     }
+    if (code == 0 && file->goes_on)
+        code = -renumber_file(file->path);
     int result = code ? failed(err, code, "closing", file->path) : 0;
     free(file->path);
     *file = (struct gn_event_file){0};
@@ -174,26 +178,75 @@ static void walk_to(struct walk *w, uint64_t last)
     w->ticks = ticks;
 }
 
+/* A writer that went on in this file began to count again: the numbers of its chunks follow on those of the
+ * chunk before. */
+static void renumber(uint8_t *bytes, uint64_t size)
+{
+    uint64_t before = 0;
+    for (uint64_t at = 0; at + GN_CHUNK_HEADER_SIZE <= size && bytes[at] == GN_RECORD_CHUNK;
+         at += GN_CHUNK_SIZE) {
+        uint64_t first = number_at(bytes + at + GN_FIRST_EVENT_AT),
+                 last = number_at(bytes + at + GN_LAST_EVENT_AT);
+        const uint64_t missing = before + 1 - first;
+        if (first && missing) {
+            first += missing;
+            last = last ? last + missing : 0;
+            memcpy(bytes + at + GN_FIRST_EVENT_AT, &first, sizeof first);
+            memcpy(bytes + at + GN_LAST_EVENT_AT, &last, sizeof last);
+        }
+        before = last ? last : before;
+    }
+}
+
+/* 0 or a negative errno value. */
+static int renumber_file(const char *path)
+{
+    struct stat info;
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &info) != 0) {
+        int code = -errno;
+        if (fd >= 0)
+            close(fd);
+        return code;
+    }
+    uint8_t *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    int code = bytes == MAP_FAILED ? -errno : 0;
+    close(fd);
+    if (code != 0)
+        return code;
+    renumber(bytes, (uint64_t)info.st_size);
+    munmap(bytes, (size_t)info.st_size);
+    return 0;
+}
+
 /* The offset of the last chunk with a whole event, or of the first chunk; -1: none. A chunk may have got its
  * room and nothing else. */
-static int64_t last_chunk(const uint8_t *bytes, uint64_t size)
+static int64_t last_chunk(const uint8_t *bytes, uint64_t size, uint64_t most)
 {
     for (int64_t at = (int64_t)((size - 1) / GN_CHUNK_SIZE * GN_CHUNK_SIZE); at >= 0; at -= GN_CHUNK_SIZE)
-        if (bytes[at] == GN_RECORD_CHUNK && (at == 0 || number_at(bytes + at + GN_LAST_EVENT_AT)))
+        if (bytes[at] == GN_RECORD_CHUNK && (at == 0 || (number_at(bytes + at + GN_LAST_EVENT_AT) &&
+                                                         number_at(bytes + at + GN_FIRST_EVENT_AT) <= most)))
             return at;
     return -1;
 }
 
-/* Sets the end mark; returns the size that the file should have, or 0: nothing of an event file is here. */
-static uint64_t repair_bytes(uint8_t *bytes, uint64_t size, struct gn_event_summary *summary)
+static uint64_t smaller(uint64_t a, uint64_t b)
 {
-    int64_t offset = last_chunk(bytes, size);
+    return a < b ? a : b;
+}
+
+/* Sets the end mark behind the first `most` events or all that are whole; returns the size that the file
+ * should have, or 0: nothing of an event file is here. */
+static uint64_t repair_bytes(uint8_t *bytes, uint64_t size, uint64_t most, struct gn_event_summary *summary)
+{
+    renumber(bytes, size);
+    int64_t offset = last_chunk(bytes, size, most);
     if (offset < 0)
         return 0;
     uint8_t *chunk = bytes + offset;
     uint64_t first = number_at(chunk + GN_FIRST_EVENT_AT);
     struct walk w = {.chunk = chunk, .at = GN_CHUNK_HEADER_SIZE, .events = first ? first - 1 : 0};
-    walk_to(&w, number_at(chunk + GN_LAST_EVENT_AT));
+    walk_to(&w, smaller(most, number_at(chunk + GN_LAST_EVENT_AT)));
     struct walk start = {.chunk = bytes, .at = GN_CHUNK_HEADER_SIZE};
     walk_to(&start, 1);
     *summary = (struct gn_event_summary){w.events, start.first_ticks, w.ticks};
@@ -202,7 +255,8 @@ static uint64_t repair_bytes(uint8_t *bytes, uint64_t size, struct gn_event_summ
     return (uint64_t)offset + w.at + GN_END_SIZE;
 }
 
-static int repair_file(int fd, const char *path, struct gn_event_summary *summary, struct gn_error *err)
+static int repair_file(int fd, const char *path, uint64_t most, struct gn_event_summary *summary,
+                       struct gn_error *err)
 {
     struct stat info;
     if (fstat(fd, &info) < 0)
@@ -215,7 +269,7 @@ static int repair_file(int fd, const char *path, struct gn_event_summary *summar
     uint8_t *bytes = size ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : NULL;
     if (bytes == MAP_FAILED)
         return failed(err, errno, "mapping", path);
-    uint64_t wanted = size ? repair_bytes(bytes, size, summary) : 0;
+    uint64_t wanted = size ? repair_bytes(bytes, size, most, summary) : 0;
     if (size)
         munmap(bytes, size);
     if (!wanted)
@@ -231,9 +285,53 @@ int gn_event_file_repair(const char *path, struct gn_event_summary *summary, str
     int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return failed(err, errno, "opening the event file", path);
-    int result = repair_file(fd, path, summary, err);
+    int result = repair_file(fd, path, UINT64_MAX, summary, err);
     close(fd);
     return result;
+}
+
+/* The rest of the last chunk becomes what is behind the last record of one that is full. */
+static int fill_chunk(int fd)
+{
+    const uint8_t nothing[GN_END_SIZE] = {GN_RECORD_END_OF_CHUNK, GN_RECORD_END_OF_CHUNK};
+    struct stat info;
+    if (fstat(fd, &info) != 0)
+        return -errno;
+    const off_t full = (info.st_size + GN_CHUNK_SIZE - 1) / GN_CHUNK_SIZE * GN_CHUNK_SIZE;
+    if (pwrite(fd, nothing, sizeof nothing, info.st_size - GN_END_SIZE) != GN_END_SIZE ||
+        ftruncate(fd, full) != 0)
+        return errno ? -errno : -EIO;
+    return 0;
+}
+
+static int go_on(int fd, struct gn_event_file *file, uint64_t events, struct gn_event_summary *summary,
+                 struct gn_error *err)
+{
+    struct stat info;
+    int code = repair_file(fd, file->path, events, summary, err);
+    if (code == 0 && summary->events != events)
+        code = gn_fail(err, -ENODATA, "%s has %" PRIu64 " events of %" PRIu64, file->path, summary->events,
+                       events);
+    if (code == 0 && ((code = fill_chunk(fd)) != 0 || fstat(fd, &info) != 0))
+        code = failed(err, -code, "going on in", file->path);
+    if (code == 0)
+        file->size = file->handed_over = (uint64_t)info.st_size;
+    return code;
+}
+
+int gn_event_file_go_on(struct gn_event_file *file, uint64_t events, struct gn_event_summary *summary,
+                        struct gn_error *err)
+{
+    *summary = (struct gn_event_summary){0};
+    file->goes_on = true;
+    if (events == 0) /* as if there had never been one */
+        return unlink(file->path) == 0 || errno == ENOENT ? 0 : failed(err, errno, "removing", file->path);
+    int fd = open(file->path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return failed(err, errno, "opening the event file", file->path);
+    int code = go_on(fd, file, events, summary, err);
+    close(fd);
+    return code;
 }
 
 int gn_event_file_empty(const char *path, struct gn_error *err)

@@ -34,6 +34,7 @@ struct gn_event_file {
     uint64_t size;        /* of the file, with the chunk being written */
     uint64_t handed_over; /* bytes from the start that were given to the disk already */
     bool parked;          /* nothing is mapped at chunk, but the address is kept */
+    bool goes_on;         /* behind chunks of another writer: see gn_event_file_go_on */
 };
 
 /* What is in an event file. */
@@ -47,6 +48,12 @@ struct gn_event_summary {
 
 /* The path of the event file of a location, to be freed; NULL: no memory. */
 char *gn_event_file_path(const char *folder, uint64_t file_id);
+
+/* Goes on with the file of a writer that died: cuts off what is behind its first `events` events, and the end
+ * mark. OTF2 counts from 1 again in the chunks that follow; gn_event_file_close and _repair put that right,
+ * by what stands in the chunk before. -ENODATA: so many events are not there; nothing is cut then. */
+int gn_event_file_go_on(struct gn_event_file *file, uint64_t events, struct gn_event_summary *summary,
+                        struct gn_error *err);
 
 /* Adds an empty chunk to the file, which is created with the first one, and stops writing the one before.
  * Returns 0, or a negative errno value with everything as before. */

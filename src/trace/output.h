@@ -7,7 +7,7 @@
 
 #include "trace/origin.h"
 #include "event/definitions.h"
-#include "order/order.h"
+#include "event/place.h"
 
 /* Closed by finish, or by close when something has failed; either is called once. */
 struct gn_output {

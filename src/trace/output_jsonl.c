@@ -150,7 +150,7 @@ static int names_of(struct jsonl *j, unsigned has, const struct gn_event *e, str
     int code = 0;
     if (has & GN_FIELD_REGION && e->region < d->region_count)
         code = name(j, &j->regions, ",\"region\":", e->region, d->regions[e->region].name, err);
-    if (e->path != GN_NONE)
+    if (e->path != GN_NONE && !gn_event_has_number(e->kind))
         number(j, ",\"path\":", e->path);
     if (has & GN_FIELD_WINDOW && e->comm != GN_NONE)
         number(j, ",\"window\":", e->comm);

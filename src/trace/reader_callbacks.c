@@ -202,6 +202,32 @@ static OTF2_CallbackCode on_context_leave(COMMON, OTF2_CallingContextRef context
 
 /* ---- messages ---- */
 
+/* The number that gnomon's writer adds to a message or a collective. */
+static void read_number(const struct gn_reader_location *l, const OTF2_AttributeList *list,
+                        struct gn_event *event)
+{
+    const struct gn_reader_maps *maps = &l->shared->maps;
+    const uint32_t count =
+        maps->attribute_number == GN_NONE ? 0 : OTF2_AttributeList_GetNumberOfElements(list);
+    for (uint32_t i = 0; i < count; i++) {
+        OTF2_AttributeRef found;
+        OTF2_Type type;
+        OTF2_AttributeValue value;
+        if (OTF2_AttributeList_GetAttributeByIndex(list, i, &found, &type, &value) != OTF2_SUCCESS ||
+            type != OTF2_TYPE_UINT64)
+            continue;
+        const bool is_number = value.uint64 < GN_NUMBER_UNORDERED;
+        if (found == maps->attribute_number && is_number)
+            event->number = value.uint64;
+        if (found == maps->attribute_unordered && is_number)
+            event->number = value.uint64 | GN_NUMBER_UNORDERED;
+        if (found == maps->attribute_late && event->kind != GN_EVENT_NUMBER) {
+            event->number = GN_NUMBER_LATER;
+            event->request = value.uint64;
+        }
+    }
+}
+
 static struct gn_event *add_message(struct gn_reader_location *l, enum gn_event_kind kind, uint64_t time,
                                     uint32_t peer, uint32_t comm, uint32_t tag)
 {
@@ -215,7 +241,9 @@ static struct gn_event *add_message(struct gn_reader_location *l, enum gn_event_
 static OTF2_CallbackCode on_send(COMMON, uint32_t receiver, OTF2_CommRef comm, uint32_t tag, uint64_t bytes)
 {
     AT_RECORD;
-    add_message(user, GN_EVENT_MPI_SEND, time, receiver, comm, tag)->bytes_sent = bytes;
+    struct gn_event *event = add_message(user, GN_EVENT_MPI_SEND, time, receiver, comm, tag);
+    event->bytes_sent = bytes;
+    read_number(user, list, event);
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -225,6 +253,7 @@ static OTF2_CallbackCode on_isend(COMMON, uint32_t receiver, OTF2_CommRef comm, 
     AT_RECORD;
     struct gn_event *event = add_message(user, GN_EVENT_MPI_ISEND, time, receiver, comm, tag);
     event->bytes_sent = bytes;
+    read_number(user, list, event);
     event->request = request;
     change_request(user, request, 1);
     return OTF2_CALLBACK_SUCCESS;
@@ -233,7 +262,9 @@ static OTF2_CallbackCode on_isend(COMMON, uint32_t receiver, OTF2_CommRef comm, 
 static OTF2_CallbackCode on_recv(COMMON, uint32_t sender, OTF2_CommRef comm, uint32_t tag, uint64_t bytes)
 {
     AT_RECORD;
-    add_message(user, GN_EVENT_MPI_RECV, time, sender, comm, tag)->bytes_received = bytes;
+    struct gn_event *event = add_message(user, GN_EVENT_MPI_RECV, time, sender, comm, tag);
+    event->bytes_received = bytes;
+    read_number(user, list, event);
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -243,6 +274,7 @@ static OTF2_CallbackCode on_irecv(COMMON, uint32_t sender, OTF2_CommRef comm, ui
     AT_RECORD;
     struct gn_event *event = add_message(user, GN_EVENT_MPI_IRECV, time, sender, comm, tag);
     event->bytes_received = bytes;
+    read_number(user, list, event);
     event->request = request;
     change_request(user, request, -1);
     return OTF2_CALLBACK_SUCCESS;

@@ -2,9 +2,10 @@
 #ifndef GNOMON_TRACE_READER_COLLECT_H
 #define GNOMON_TRACE_READER_COLLECT_H
 
+#include "base/error.h"
 #include "event/definitions.h"
 #include "trace/id_map.h"
-#include "trace/reader.h"
+#include "trace/report.h"
 
 #include <otf2/otf2.h>
 

@@ -3,7 +3,6 @@
 #include "base/grow.h"
 #include "trace/reader_collect.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,25 +164,10 @@ static void define_locations(struct gn_collected *c)
 
 /* ---- what was called ---- */
 
-/* MPI_Bcast, MPI_Ibcast → BCAST. */
-static uint8_t collective_of(const char *name)
-{
-    for (unsigned op = 0; op <= GN_COLLECTIVE_REDUCE_SCATTER_BLOCK; op++) {
-        const char *collective = gn_collective_name(op), *rest = name + strlen("MPI_");
-        if (strcasecmp(rest, collective) == 0 || (*rest == 'I' && strcasecmp(rest + 1, collective) == 0))
-            return (uint8_t)op;
-    }
-    return GN_COLLECTIVE_UNKNOWN;
-}
-
 /* Names that begin with MPI_ are the standard's, whatever a tool says of the paradigm (eztrace: "user"). */
 static void tell_role(struct gn_region_def *region, const struct gn_collected_region *from, const char *name)
 {
-    region->op = GN_COLLECTIVE_UNKNOWN;
-    if (strncmp(name, "MPI_", 4) == 0) {
-        region->role = GN_ROLE_MPI;
-        region->op = collective_of(name);
-    } else if (from->paradigm == OTF2_PARADIGM_MPI) {
+    if (strncmp(name, "MPI_", 4) == 0 || from->paradigm == OTF2_PARADIGM_MPI) {
         region->role = GN_ROLE_MPI;
     } else if (from->paradigm == OTF2_PARADIGM_USER) {
         region->role = GN_ROLE_USER;
@@ -399,6 +383,10 @@ static void find_own(struct gn_collected *c, struct gn_reader_maps *maps)
     maps->attribute_tag = id_of(c, c->attributes, count, "gnomon.tag");
     maps->attribute_path = id_of(c, c->attributes, count, "gnomon.path");
     maps->attribute_op = id_of(c, c->attributes, count, "gnomon.op");
+    maps->attribute_number = id_of(c, c->attributes, count, "gnomon.number");
+    maps->attribute_unordered = id_of(c, c->attributes, count, "gnomon.unordered");
+    maps->attribute_late = id_of(c, c->attributes, count, "gnomon.late");
+    maps->parameter_number = id_of(c, c->parameters, c->parameter_table.count, "gnomon.number");
     maps->parameter_lost = id_of(c, c->parameters, c->parameter_table.count, "gnomon.lost");
 }
 

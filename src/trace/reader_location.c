@@ -109,8 +109,9 @@ static bool look_at_files(struct gn_reader_location *l)
     if (!s->has_plain_files)
         return true;
     enum gn_file_state events = gn_archive_events_end(s->archive.folder, id, s->event_chunk);
-    if (events == GN_FILE_MISSING) {
+    if (events == GN_FILE_MISSING) { /* cut off before its first event, if it has any */
         s->report.missing_files++;
+        s->report.without_events += definition(l)->events == 0;
         return false;
     }
     if (s->has_no_numbers[l->index]) {

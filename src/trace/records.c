@@ -55,13 +55,36 @@ RECORD(lost)
 
 /* ---- messages ---- */
 
+/* Of what has none, nothing is written. */
+static void add_number(OTF2_AttributeList *a, const struct gn_event *e)
+{
+    if (e->number == GN_UNNUMBERED)
+        return;
+    if (e->number == GN_NUMBER_LATER)
+        OTF2_AttributeList_AddUint64(a, GN_ATTRIBUTE_LATE, e->request);
+    else if (e->number & GN_NUMBER_UNORDERED)
+        OTF2_AttributeList_AddUint64(a, GN_ATTRIBUTE_UNORDERED, e->number ^ GN_NUMBER_UNORDERED);
+    else
+        OTF2_AttributeList_AddUint64(a, GN_ATTRIBUTE_NUMBER, e->number);
+}
+
+RECORD(number)
+{
+    add_number(a, e);
+    OTF2_AttributeList_AddUint64(a, GN_ATTRIBUTE_LATE, e->request);
+    const uint64_t bare = e->number == GN_UNNUMBERED ? e->number : e->number & ~GN_NUMBER_UNORDERED;
+    return OTF2_EvtWriter_ParameterUnsignedInt(w, a, t, GN_PARAMETER_NUMBER_ID, bare);
+}
+
 RECORD(mpi_send)
 {
+    add_number(a, e);
     return OTF2_EvtWriter_MpiSend(w, a, t, e->peer, e->comm, e->tag, e->bytes_sent);
 }
 
 RECORD(mpi_isend)
 {
+    add_number(a, e);
     return OTF2_EvtWriter_MpiIsend(w, a, t, e->peer, e->comm, e->tag, e->bytes_sent, e->request);
 }
 
@@ -89,11 +112,13 @@ RECORD(mpi_irecv_request)
 
 RECORD(mpi_recv)
 {
+    add_number(a, e);
     return OTF2_EvtWriter_MpiRecv(w, a, t, e->peer, e->comm, e->tag, e->bytes_received);
 }
 
 RECORD(mpi_irecv)
 {
+    add_number(a, e);
     return OTF2_EvtWriter_MpiIrecv(w, a, t, e->peer, e->comm, e->tag, e->bytes_received, e->request);
 }
 
@@ -131,12 +156,14 @@ RECORD(collective_begin)
 
 RECORD(collective_end)
 {
+    add_number(a, e);
     return OTF2_EvtWriter_MpiCollectiveEnd(w, a, t, e->op, e->comm, root_of(e), e->bytes_sent,
                                            e->bytes_received);
 }
 
 RECORD(nbc_request)
 {
+    add_number(a, e);
     add_posted(a, e, GN_ATTRIBUTE_OP, e->op);
     return OTF2_EvtWriter_NonBlockingCollectiveRequest(w, a, t, e->request);
 }

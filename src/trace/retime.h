@@ -13,24 +13,12 @@
 #define GNOMON_TRACE_RETIME_H
 
 #include "base/error.h"
+#include "trace/retimer.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct gn_retime;
-
-/* What the new archive says of itself. Times are ticks of the archive's clock. */
-struct gn_retime_range {
-    uint64_t first_ticks, last_ticks; /* of all events */
-};
-
-/* A location's times: called for each record of its event file that is an event, in order (record: from 1),
- * with the old timestamp; returns the new one, which never decreases. */
-struct gn_retimer {
-    void *self;
-    uint64_t (*time)(void *self, uint64_t record, uint64_t ticks);
-    uint64_t end; /* this record cannot be understood, and with all behind it is left out; 0: there is none */
-};
 
 /* Whether gn_retime_open with these can succeed, as far as that can be told without changing anything: early,
  * where much is done before. Its errors. */

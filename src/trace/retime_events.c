@@ -159,7 +159,9 @@ static enum end end_of(const struct pass *p, const uint8_t *at)
     if (at[0] != GN_RECORD_END_OF_FILE && at[0] != GN_RECORD_END_OF_LAST_CHUNK)
         return CUT;
     /* what looks like an end in the middle of a file that has one is damage: events would be lost */
-    bool is_last = limit - at == GN_END_SIZE && p->in.offset + p->in.bytes_size == p->in.size;
+    const bool has_newline = limit - at == GN_END_SIZE + 1 && at[GN_END_SIZE] == '\n';
+    bool is_last =
+        (limit - at == GN_END_SIZE || has_newline) && p->in.offset + p->in.bytes_size == p->in.size;
     return !p->is_whole || is_last ? ENDED : CUT;
 }
 

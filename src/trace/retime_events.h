@@ -14,7 +14,8 @@
 #ifndef GNOMON_TRACE_RETIME_EVENTS_H
 #define GNOMON_TRACE_RETIME_EVENTS_H
 
-#include "trace/retime.h"
+#include "base/error.h"
+#include "trace/retimer.h"
 
 /* chunk: the archive's size of chunks, in bytes. retimer NULL: every timestamp stays. *events: how many there
  * are; what is behind them and is not whole is left out, if the file was cut off. to must not be there yet. 0

@@ -5,7 +5,8 @@
 #ifndef GNOMON_TRACE_RETIME_RECORDS_H
 #define GNOMON_TRACE_RETIME_RECORDS_H
 
-#include "trace/retime.h"
+#include "base/error.h"
+#include "trace/retimer.h"
 
 /* All return 0 or a negative errno value. chunk: the archive's size of the chunks of definitions, in bytes.
  * to must not be there yet. */

@@ -13,7 +13,12 @@
     X(TAG, "gnomon.tag", OTF2_TYPE_UINT32, "tag a receive was posted for")                                   \
     X(OP, "gnomon.op", OTF2_TYPE_UINT32, "collective operation of a request")                                \
     X(POLLS, "gnomon.polls", OTF2_TYPE_UINT64, "calls in a row that found nothing, told as one")             \
-    X(POLL_TICKS, "gnomon.poll_ticks", OTF2_TYPE_UINT64, "ticks inside of these calls")
+    X(POLL_TICKS, "gnomon.poll_ticks", OTF2_TYPE_UINT64, "ticks inside of these calls")                      \
+    X(NUMBER, "gnomon.number", OTF2_TYPE_UINT64,                                                             \
+      "number of a message on its channel, or of a collective on its communicator")                          \
+    X(UNORDERED, "gnomon.unordered", OTF2_TYPE_UINT64,                                                       \
+      "the same, of one that may have changed places with others that have it, too")                         \
+    X(LATE, "gnomon.late", OTF2_TYPE_UINT64, "under which name the number comes later")
 
 enum gn_attribute {
 #define X(ID, name, type, description) GN_ATTRIBUTE_##ID,
@@ -24,7 +29,9 @@ enum gn_attribute {
 
 /* The parameter whose value is a number of events that are missing; its number in gnomon's archives. */
 #define GN_PARAMETER_LOST "gnomon.lost"
-enum { GN_PARAMETER_LOST_ID = 0 };
+/* The parameter whose value is a number that comes later. */
+#define GN_PARAMETER_NUMBER "gnomon.number"
+enum { GN_PARAMETER_LOST_ID = 0, GN_PARAMETER_NUMBER_ID = 1 };
 
 /* The archive's property that says what the clock offsets' deviations are worth. */
 #define GN_PROPERTY_CLOCK_BOUNDS "GNOMON::CLOCK_BOUNDS"

@@ -101,9 +101,11 @@ static void write_vocabulary(struct out *out)
         uint32_t description = add_string(out, attributes[i].description);
         note(out, OTF2_GlobalDefWriter_WriteAttribute(out->writer, i, name, description, attributes[i].type));
     }
-    note(out,
-         OTF2_GlobalDefWriter_WriteParameter(out->writer, GN_PARAMETER_LOST_ID,
-                                             add_string(out, GN_PARAMETER_LOST), OTF2_PARAMETER_TYPE_UINT64));
+    static const char *const parameters[] = {
+        [GN_PARAMETER_LOST_ID] = GN_PARAMETER_LOST, [GN_PARAMETER_NUMBER_ID] = GN_PARAMETER_NUMBER};
+    for (uint32_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
+        note(out, OTF2_GlobalDefWriter_WriteParameter(out->writer, i, add_string(out, parameters[i]),
+                                                      OTF2_PARAMETER_TYPE_UINT64));
 }
 
 /* ---- who ran ---- */
@@ -159,31 +161,18 @@ static void write_locations(struct out *out)
 
 static OTF2_RegionRole role_of_collective(uint8_t op)
 {
-    switch (op) {
-    case GN_COLLECTIVE_BARRIER:
-        return OTF2_REGION_ROLE_BARRIER;
-    case GN_COLLECTIVE_BCAST:
-    case GN_COLLECTIVE_SCATTER:
-    case GN_COLLECTIVE_SCATTERV:
-        return OTF2_REGION_ROLE_COLL_ONE2ALL;
-    case GN_COLLECTIVE_GATHER:
-    case GN_COLLECTIVE_GATHERV:
-    case GN_COLLECTIVE_REDUCE:
-        return OTF2_REGION_ROLE_COLL_ALL2ONE;
-    case GN_COLLECTIVE_ALLGATHER:
-    case GN_COLLECTIVE_ALLGATHERV:
-    case GN_COLLECTIVE_ALLTOALL:
-    case GN_COLLECTIVE_ALLTOALLV:
-    case GN_COLLECTIVE_ALLTOALLW:
-    case GN_COLLECTIVE_ALLREDUCE:
-    case GN_COLLECTIVE_REDUCE_SCATTER:
-    case GN_COLLECTIVE_REDUCE_SCATTER_BLOCK:
-        return OTF2_REGION_ROLE_COLL_ALL2ALL;
-    case GN_COLLECTIVE_UNKNOWN:
+    static const OTF2_RegionRole roles[] = {
+        [GN_SHAPE_ALL_TO_ALL] = OTF2_REGION_ROLE_COLL_ALL2ALL,
+        [GN_SHAPE_ONE_TO_ALL] = OTF2_REGION_ROLE_COLL_ONE2ALL,
+        [GN_SHAPE_ALL_TO_ONE] = OTF2_REGION_ROLE_COLL_ALL2ONE,
+        [GN_SHAPE_PREFIX] = OTF2_REGION_ROLE_COLL_OTHER,
+    };
+    const struct gn_collective_rule rule = gn_collective_rule(op);
+    if (op == GN_COLLECTIVE_UNKNOWN)
         return OTF2_REGION_ROLE_FUNCTION;
-    default:
-        return OTF2_REGION_ROLE_COLL_OTHER;
-    }
+    if (rule.lengths == GN_LENGTHS_NONE)
+        return rule.holds == GN_HOLDS_ALWAYS ? OTF2_REGION_ROLE_BARRIER : OTF2_REGION_ROLE_COLL_OTHER;
+    return roles[rule.shape];
 }
 
 static OTF2_RegionRole role_of(const struct gn_region_def *region, OTF2_Paradigm *paradigm)
@@ -191,7 +180,7 @@ static OTF2_RegionRole role_of(const struct gn_region_def *region, OTF2_Paradigm
     switch (region->role) {
     case GN_ROLE_MPI:
         *paradigm = OTF2_PARADIGM_MPI;
-        return role_of_collective(region->op);
+        return role_of_collective(gn_activity_def(region->activity)->op);
     case GN_ROLE_USER:
         *paradigm = OTF2_PARADIGM_USER;
         return OTF2_REGION_ROLE_CODE;

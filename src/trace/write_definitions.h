@@ -4,7 +4,7 @@
 
 #include "event/definitions.h"
 #include "trace/event_file.h"
-#include "trace/writer.h"
+#include "trace/local.h"
 
 /* summaries: one per location of definitions: what is in its event file. locals likewise: what is its own, or
  * NULL; itself NULL when no location has anything. Returns 0 or a negative errno value.

@@ -23,7 +23,8 @@ struct location {
     struct gn_event_file file;
     struct gn_event_summary summary;
     uint64_t file_id;
-    bool fresh; /* written to since the last flush */
+    uint64_t kept; /* events of another writer, which come first */
+    bool fresh;    /* written to since the last flush */
     struct gn_path_stack entered;
 };
 
@@ -39,6 +40,7 @@ struct gn_trace_writer {
     struct gn_error trouble;  /* of a file, inside OTF2's calls */
     int trouble_code;         /* negative errno value */
     uint64_t backward;
+    bool again; /* in the folder of another writer */
 };
 
 /* ---- the memory that OTF2 encodes in ---- */
@@ -171,7 +173,7 @@ static int open_archive(struct gn_trace_writer *writer, struct gn_error *err)
     return 0;
 }
 
-int gn_trace_create(struct gn_trace_writer **result, const char *folder, struct gn_error *err)
+static int create(struct gn_trace_writer **result, const char *folder, bool again, struct gn_error *err)
 {
     struct gn_trace_writer *writer = calloc(1, sizeof *writer);
     if (!writer || !(writer->folder = strdup(folder))) {
@@ -179,7 +181,8 @@ int gn_trace_create(struct gn_trace_writer **result, const char *folder, struct 
         return gn_fail(err, -ENOMEM, "no memory to write a trace");
     }
     writer->most_awake = MOST_AWAKE;
-    int code = make_folders(folder, err);
+    writer->again = again;
+    int code = again ? 0 : make_folders(folder, err);
     if (code == 0)
         code = open_archive(writer, err);
     if (code < 0)
@@ -189,17 +192,38 @@ int gn_trace_create(struct gn_trace_writer **result, const char *folder, struct 
     return code;
 }
 
+int gn_trace_create(struct gn_trace_writer **result, const char *folder, struct gn_error *err)
+{
+    return create(result, folder, false, err);
+}
+
+int gn_trace_create_again(struct gn_trace_writer **result, const char *folder, struct gn_error *err)
+{
+    return create(result, folder, true, err);
+}
+
 /* ---- events ---- */
 
+/* kept: events of another writer that it goes on behind. */
 static int open_location(struct gn_trace_writer *writer, struct location **result, uint64_t file_id,
-                         struct gn_error *err)
+                         const uint64_t *kept, struct gn_error *err)
 {
     struct location *location = calloc(1, sizeof *location);
     if (!location || !(location->file.path = gn_event_file_path(writer->folder, file_id))) {
         free(location);
         return gn_fail(err, -ENOMEM, "no memory to write a trace");
     }
+    const uint64_t nothing = 0;
     location->file_id = file_id;
+    if (writer->again && !kept) /* a file without an event of use may be there */
+        kept = &nothing;
+    int code = kept ? gn_event_file_go_on(&location->file, *kept, &location->summary, err) : 0;
+    if (code < 0) {
+        free(location->file.path);
+        free(location);
+        return code;
+    }
+    location->kept = location->summary.events;
     gn_otf2_error_forget();
     writer->trouble_code = 0;
     writer->opening = location;
@@ -214,7 +238,7 @@ static int open_location(struct gn_trace_writer *writer, struct location **resul
 }
 
 static int find_location(struct gn_trace_writer *writer, uint32_t index, uint64_t file_id,
-                         struct location **result, struct gn_error *err)
+                         const uint64_t *kept, struct location **result, struct gn_error *err)
 {
     while (index >= writer->location_count) {
         if (!gn_grow(&writer->locations, &writer->location_capacity, writer->location_count,
@@ -225,7 +249,7 @@ static int find_location(struct gn_trace_writer *writer, uint32_t index, uint64_
     if (!writer->locations[index]) {
         int code = make_room(writer, err);
         if (code == 0)
-            code = open_location(writer, &writer->locations[index], file_id, err);
+            code = open_location(writer, &writer->locations[index], file_id, kept, err);
         if (code < 0)
             return code;
     }
@@ -254,7 +278,7 @@ int gn_trace_write(struct gn_trace_writer *writer, uint64_t file_id, const struc
     struct location *location =
         event->location < writer->location_count ? writer->locations[event->location] : NULL;
     if (__builtin_expect(!location || location->file.parked, 0)) {
-        int code = find_location(writer, event->location, file_id, &location, err);
+        int code = find_location(writer, event->location, file_id, NULL, &location, err);
         if (code < 0)
             return code;
     }
@@ -272,8 +296,15 @@ int gn_trace_write(struct gn_trace_writer *writer, uint64_t file_id, const struc
         location->summary.first_ticks = ticks;
     location->summary.last_ticks = ticks;
     location->fresh = true;
-    gn_event_file_count(&location->file, location->summary.events);
+    gn_event_file_count(&location->file, location->summary.events - location->kept);
     return 0;
+}
+
+int gn_trace_go_on(struct gn_trace_writer *writer, uint32_t index, uint64_t file_id, uint64_t events,
+                   struct gn_error *err)
+{
+    struct location *location;
+    return find_location(writer, index, file_id, &events, &location, err);
 }
 
 uint64_t gn_trace_backward(const struct gn_trace_writer *writer)
@@ -351,7 +382,7 @@ static int open_silent_locations(struct gn_trace_writer *writer, const struct gn
     for (uint32_t i = 0; i < definitions->location_count && code == 0; i++) {
         struct location *location = i < writer->location_count ? writer->locations[i] : NULL;
         if (!location)
-            code = find_location(writer, i, definitions->locations[i].file_id, &location, err);
+            code = find_location(writer, i, definitions->locations[i].file_id, NULL, &location, err);
     }
     return code;
 }

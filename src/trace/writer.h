@@ -10,28 +10,24 @@
 #define GNOMON_TRACE_WRITER_H
 
 #include "event/stream.h"
+#include "trace/local.h"
 
 struct gn_trace_writer;
-
-/* [number in events] = number of a definition, for all numbers below count; to = NULL: they are the same. */
-struct gn_trace_map {
-    const uint32_t *to;
-    size_t count;
-};
-
-/* What is a location's own: numbers that its events were written with before the definitions were known, or
- * before definitions of several writers were joined; and its clock. All zero: nothing. */
-struct gn_trace_local {
-    struct gn_trace_map regions, paths, comms, windows;
-    const struct gn_clock_offset *offsets;
-    size_t offset_count;
-};
 
 /*
  * Creates the folder (which must not exist or be empty) with an archive folder/traces.otf2 to come in it.
  * Returns 0 or a negative errno value.
  */
 int gn_trace_create(struct gn_trace_writer **writer, const char *folder, struct gn_error *err);
+
+/* Goes on with the archive of a writer that died, which has no definitions yet: in the folder that it made.
+ */
+int gn_trace_create_again(struct gn_trace_writer **writer, const char *folder, struct gn_error *err);
+
+/* Of that: location `index` has its first `events` events, and what is behind them is cut off; ahead of the
+ * first gn_trace_write for it. -ENODATA: it has not so many. */
+int gn_trace_go_on(struct gn_trace_writer *writer, uint32_t index, uint64_t file_id, uint64_t events,
+                   struct gn_error *err);
 
 /* Has the event files of at most so many locations mapped at a time, 1 or more; 16384 if not said, so that
  * there may be more locations than mappings in a process. */

@@ -11,7 +11,7 @@ for tool in $compiler qemu-aarch64; do
 done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-flags=(-std=gnu17 -D_GNU_SOURCE -DGNOMON_VERSION='"test"' -g -I"$source/src" -I"$generated" -I"$source/tests/cross"
+flags=(-std=gnu17 -D_GNU_SOURCE -DGNOMON_VERSION='"test"' -I"$source/src" -I"$generated" -I"$source/tests/cross"
        -I"$source/tests/unit" -fPIC -fno-omit-frame-pointer -fasynchronous-unwind-tables -Wall)
 core=(agreement callpath classes collectives comms facts flavour interpreter lists modules paths python python_code real
       recorder requests sources traced tracer)
@@ -31,6 +31,7 @@ build() { # build NAME OPTION...: everything with these options
         esac
     done
     compile "$source/src/clock/ticks.c" ticks "$@"
+    compile "$source/src/event/activity.c" activity "$@"
     compile "$source/src/unwind/cfi.c" cfi "$@"
     compile "$source/src/unwind/table.c" table "$@"
     compile "$source/tests/unit/capture.c" capture "$@"

@@ -40,7 +40,8 @@ refused 'belongs to' clock --assume constant --wander 5
 refused 'is too much' clock one another
 refused 'for measuring' clock run --seconds 3
 refused 'no run folder' clock --last
-refused 'launcher' clock --compare
+refused 'launcher' clock --keep
+refused 'unrecognized' clock --compare
 refused missing-run clock missing-run
 refused 'part of' clock-wait
 

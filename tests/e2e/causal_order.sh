@@ -46,10 +46,10 @@ examples)
     export OMPI_MCA_osc=^rdma # Open MPI 4.1.4's gives wrong results here, measured or not
     for program in heat pool kmeans pagerank components multigrid everything threads hello_cxx ring_f77 halo_usempi stencil_f08; do
         have $program || continue
-        traced $program "$examples/$program.$FLAVOUR"
+        traced $program "$examples/$program.$FLAVOUR" $(brief $program)
         check $program "$archive"
     done
-    traced heat "$examples/heat.$FLAVOUR"
+    traced heat "$examples/heat.$FLAVOUR" $(brief heat)
     check heat "$archive" 200
     ;;
 real)

@@ -138,7 +138,7 @@ words)
     synth trace ring -n 4 -e 4000 --domains 2 --offset 300us
     run text "$gnomon" check trace
     [ "$status" = 1 ] || fail "gnomon check: exit status $status"
-    grep -q '^  point to point  *[1-9][0-9]*  *[1-9][0-9]* (' "$work/text.out" || fail "no counts: $(cat "$work/text.out")"
+    grep -q '^  point to point  *[1-9][0-9,]*  *[1-9][0-9,]* (' "$work/text.out" || fail "no counts: $(cat "$work/text.out")"
     grep -q '^the worst one, a message: rank [0-3] (node[01]) at .* to rank [0-3] (node[01]) at .* too early$' "$work/text.out" ||
         fail "the worst message is not told: $(cat "$work/text.out")"
     grep -q '^next: gnomon sync trace -o' "$work/text.out" || fail "what to do is not told"

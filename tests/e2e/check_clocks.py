@@ -4,7 +4,7 @@
     check_clocks.py --clock SPEC --hz HZ --widest NS events.csv
 
 events.csv: `gnomon export --to csv --bounds` of a run on two hosts of one machine, ranks 0 and 1 on the first, whose
-clock is the true counter, the others on the second, whose clock is SPEC (src/clock/simulated.h; offset, rate, sine).
+clock is the true counter, the others on the second, whose clock is SPEC (src/exchange/simulated.h; offset, rate, sine).
 Exit status 1 if an event is outside, has no bounds, or if half of the widths are larger than NS.
 """
 import argparse

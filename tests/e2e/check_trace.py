@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Whether a trace of a program that ran to its end is whole and fits together across ranks.
 
-    check_trace.py traces.otf2 [--unmatched-tags TAG,...]
+    check_trace.py traces.otf2 [--unmatched-tags TAG,...] [--sizeless-tags TAG,...]
 
 One line for each fact that does not hold; exit status 1 if there is one, 77 if this Python cannot read OTF2.
-Messages with the tags given may be sent without being received (what an MPI error threw away).
+Messages with the first tags may be sent without being received (what an MPI error threw away); of those with the
+others nobody knows how much was received.
 """
 import collections
 import sys
@@ -85,6 +86,52 @@ def sides(comm):
     return [[member.group for member in group.members] for group in groups]
 
 
+class Numbers:
+    """What has the same number is the same message, or the same collective, on both sides and for all members."""
+
+    def __init__(self):
+        self.messages = collections.defaultdict(lambda: ({}, {}))  # by channel: lengths sent and received, by number
+        self.collectives = collections.defaultdict(dict)  # by communicator and number: process: operation
+        self.late = {}  # by process and name: where its number belongs
+        self.told = {}
+
+    @staticmethod
+    def of(event, name="gnomon.number"):
+        return next((v for a, v in (event.attributes or {}).items() if a.name == name), None)
+
+    def put(self, numbers, number, what, where):
+        if number in numbers:
+            say(f"{where}: number {number} twice")
+        numbers[number] = what
+
+    def message(self, location, event, channel, received, length):
+        numbers, where = self.messages[channel][received], f"{location.name} of {location.group.name}, {channel}"
+        number, late = self.of(event), self.of(event, "gnomon.late")
+        if number is not None:
+            self.put(numbers, number, length, where)
+        elif late is not None:
+            self.late[location.group, late] = numbers, length, where
+
+    def collective(self, location, event, comm, operation):
+        number = self.of(event)
+        if number is not None:
+            self.put(self.collectives[comm, number], location.group, operation, f"{comm.name}, {number}")
+
+    def end(self):
+        for key, number in self.told.items():
+            if key in self.late:
+                numbers, length, where = self.late[key]
+                self.put(numbers, number, length, where)
+        for channel, (sent, received) in self.messages.items():
+            for number in sent.keys() & received.keys():
+                if sent[number] != received[number]:
+                    say(f"{channel}: message {number} is sent with {sent[number]} bytes and received with "
+                        f"{received[number]}")
+        for (comm, number), operations in self.collectives.items():
+            if len(set(operations.values())) > 1:
+                say(f"{name_of(comm)}: collective {number} is {operations}")
+
+
 class Communication:
     def __init__(self):
         self.sent = collections.Counter()
@@ -96,6 +143,7 @@ class Communication:
         self.now = 0
         self.depth = collections.Counter()
         self.members = {}
+        self.numbers = Numbers()
 
     def rank(self, comm, location):
         """Which side a location is on, and its rank there."""
@@ -113,28 +161,38 @@ class Communication:
         if kind == "MpiIrecvRequest":
             self.posted[location.group, event.request_id] = self.now
         self.depth[location] += {"MpiCollectiveBegin": 1, "MpiCollectiveEnd": -1}.get(kind, 0)
+        length = 0 if getattr(event, "msg_tag", None) in self.sizeless else getattr(event, "msg_length", None)
+        if kind == "ParameterUnsignedInt" and self.numbers.of(event) is not None:
+            self.numbers.told[location.group, self.numbers.of(event, "gnomon.late")] = self.numbers.of(event)
         if getattr(event, "communicator", self) is None:  # with another world: only told to be there
             return
         if kind in ("MpiSend", "MpiIsend"):
             side, rank = self.rank(event.communicator, location)
-            self.sent[event.communicator, side, rank, event.receiver, event.msg_tag, event.msg_length] += 1
+            self.sent[event.communicator, side, rank, event.receiver, event.msg_tag, length] += 1
             channel = self.channels[event.communicator, side, rank, event.receiver, event.msg_tag]
-            channel[0].append(event.msg_length)
+            channel[0].append(length)
             channel[2].add(location)
+            self.numbers.message(location, event, (event.communicator, side, rank, event.receiver, event.msg_tag), False,
+                                 length)
         elif kind in ("MpiRecv", "MpiIrecv"):
             side, rank = self.rank(event.communicator, location)
             side = len(self.members[event.communicator]) - 1 - side  # the sender's
-            self.received[event.communicator, side, event.sender, rank, event.msg_tag, event.msg_length] += 1
+            self.received[event.communicator, side, event.sender, rank, event.msg_tag, length] += 1
             when = self.posted[location.group, event.request_id] if kind == "MpiIrecv" else self.now
             channel = self.channels[event.communicator, side, event.sender, rank, event.msg_tag]
-            channel[1].append((when, event.msg_length))
+            channel[1].append((when, length))
             channel[2].add(location)
-        elif kind in ("MpiCollectiveEnd", "NonBlockingCollectiveComplete"):
+            self.numbers.message(location, event, (event.communicator, side, event.sender, rank, event.msg_tag), True,
+                                 length)
+        if kind == "MpiCollectiveEnd":
+            self.numbers.collective(location, event, event.communicator, event.collective_op)
+        if kind in ("MpiCollectiveEnd", "NonBlockingCollectiveComplete"):
             self.collectives[event.communicator, kind, location.group][event.collective_op] += 1
             if event.collective_op in (otf2.CollectiveOp.REDUCE_SCATTER, otf2.CollectiveOp.REDUCE_SCATTER_BLOCK):
                 self.vectors[event.communicator, location.group] += event.size_sent
 
     def end(self, allowed):
+        self.numbers.end()
         for key in self.sent.keys() | self.received.keys():
             comm, _, source, target, tag, length = key
             sent, received = self.sent[key], self.received[key]
@@ -160,8 +218,11 @@ class Communication:
 
 
 def main():
-    allowed = {int(t) for t in sys.argv[3].split(",")} if len(sys.argv) > 3 else set()
+    options = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+    allowed, sizeless = ({int(t) for t in options[o].split(",")} if o in options else set()
+                         for o in ("--unmatched-tags", "--sizeless-tags"))
     requests, communication, locations, kinds = Requests(), Communication(), {}, collections.Counter()
+    communication.sizeless = sizeless
     with otf2.reader.open(sys.argv[1]) as trace:
         for location, event in trace.events:
             kinds[type(event).__name__] += 1

@@ -19,7 +19,7 @@ kernel) # all times of a trace are readings of CLOCK_MONOTONIC_RAW
     command -v otf2-print >/dev/null || skip "no otf2-print"
     export GNOMON_COUNTER=monotonic_raw
     before=$(raw_ns)
-    run_gnomon run --trace "$examples/heat.$FLAVOUR"
+    run_gnomon run --trace "$examples/heat.$FLAVOUR" $(brief heat)
     [ "$status" = 0 ] || fail "exit status $status"
     wait_for_report run
     after=$(raw_ns)
@@ -34,7 +34,7 @@ kernel) # all times of a trace are readings of CLOCK_MONOTONIC_RAW
     [ ! -s "$work/outside" ] || fail "$(head -3 "$work/outside")"
     ;;
 nonsense) # is told, and the program is measured all the same
-    GNOMON_COUNTER=sundial run_gnomon run "$examples/heat.$FLAVOUR"
+    GNOMON_COUNTER=sundial run_gnomon run "$examples/heat.$FLAVOUR" $(brief heat)
     [ "$status" = 0 ] || fail "exit status $status"
     wait_for_report run
     grep -q 'GNOMON_COUNTER: .* is expected; the setting is ignored' "$work/run.err" || fail "nothing was said"

@@ -34,6 +34,7 @@ else
 fi
 if [ "$expected" != 0 ]; then # which rank's signal becomes the status is MPICH's luck
     [ "$status" != 0 ] || fail "exit status 0, without gnomon $expected"
+    wait_for_report gnomon # what is removed under an agent is saved in /tmp
     skip "the program itself does not run like that"
 fi
 [ "$status" = 0 ] || fail "exit status $status, without gnomon 0"
@@ -44,6 +45,10 @@ folder=$(folder_of gnomon)
 case $1 in
 full | front | tight | readonly) case $folder in "$TMPDIR"/*) ;; *) fail "the folder is $folder" ;; esac ;;
 esac
+# On a full disk a folder can be made: that is known at the end only.
+[ "$1" != readonly ] ||
+    [ "$(grep -c "^gnomon: runs cannot be kept in $work/cwd: Read-only file system; this one is in $folder " "$work/gnomon.err")" = 1 ] ||
+    fail "that it is elsewhere is not said at the start, once"
 [ "$1" = shm ] || [ -z "$(ls -d gnomon-* 2>/dev/null)" ] || fail "something was left here: $(ls -R gnomon-*)"
 json gnomon 'r["run"]["complete"]' || fail "the run ended well"
 json gnomon 'sum(x["count"] for x in rows if x["name"] == "MPI_Allreduce") == 400' || fail "not all was measured"

@@ -3,7 +3,7 @@
 
 mode=$1
 have heat || skip "no heat"
-run_gnomon heat --trace "$examples/heat.$FLAVOUR"
+run_gnomon heat --trace "$examples/heat.$FLAVOUR" $(brief heat)
 wait_for_report heat
 trace=$(folder_of heat)
 [ -f "$trace/trace/traces.otf2" ] || fail "no trace in $trace"

@@ -1,13 +1,22 @@
 # The examples print and return the same with gnomon as without: results, error codes, statuses.
 . "$(dirname "$0")/lib.sh"
 
+# Hydra's mpiexec is now and then ended by SIGPIPE, when its proxy has gone before it: with gnomon and without, as it happens,
+# and after the program has ended well. Its luck is tried again; who is ended like that every time is not lucky.
+lucky() { # run_bare|run_gnomon NAME WORD...
+    for _ in 1 2 3; do
+        "$@"
+        [ "$FLAVOUR.$status" = mpich.141 ] || return 0
+    done
+}
+
 # Ranks may write in any order; stdout is compared line by line, sorted.
 same() {
     local name=$1
     shift
-    run_bare bare "$@"
+    lucky run_bare bare "$@"
     local expected=$status
-    run_gnomon gnomon "$@"
+    lucky run_gnomon gnomon "$@"
     [ "$status" = "$expected" ] || fail "$name: exit status $status, without gnomon $expected"
     diff <(sort "$work/bare.out") <(sort "$work/gnomon.out") || fail "$name: other output than without gnomon"
     [ -s "$work/bare.out" ] || [ "$expected" != 0 ] || fail "$name prints nothing: nothing was compared"
@@ -43,9 +52,9 @@ threads)
     example threads --threads 3 --iterations 20
     ;;
 languages)
-    example ring_f77
-    example halo_usempi
-    example stencil_f08
+    for program in ring_f77 halo_usempi stencil_f08; do
+        example $program $(brief $program)
+    done
     example hello_cxx --iterations 3 --count 100
     # mpi4py of the distribution is built for one MPI; the other one's mpirun would start two singletons
     if /usr/bin/python3 -c 'import mpi4py' 2>/dev/null && [ "$FLAVOUR" = openmpi ]; then

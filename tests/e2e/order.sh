@@ -52,7 +52,7 @@ END
 
 run synth "$gnomon" synth ring -n 4 -e 20000 --domains 4 --offset 300us -o ring
 [ "$status" = 0 ] || fail "gnomon synth: exit status $status"
-events=$(sed 's/.*: \([0-9]*\) events.*/\1/' "$work/synth.out")
+events=$(sed 's/.*: \([0-9,]*\) events.*/\1/; s/,//g' "$work/synth.out")
 
 # Every arrival: nothing backward comes out, however much arrives so; clocks that are wrong show in a merge.
 for arrival in recorded roundrobin random:5 delayed delayed:buffer=50,latency=1ms..4ms; do
@@ -139,3 +139,11 @@ echo "anything but a trace" >anything
 refused 'no OTF2 anchor file' anything
 refused 'not parts of one run' ring other
 refused 'go on' ring ring
+
+# What is not all there is said, and is no success; a location that has no events needs no file.
+cp -r ring cut
+rm cut/traces/1.evt
+run cut "$gnomon" order cut --to jsonl -o cut.jsonl
+[ "$status" = 1 ] || fail "a location's file is missing: exit status $status"
+grep -q '1 locations were cut off, 1 of them have no file' "$work/cut.err" || fail "a missing file is not told"
+grep -q '"released":true' cut.jsonl || fail "what waited for the missing location is not marked"

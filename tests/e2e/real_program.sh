@@ -7,6 +7,7 @@ mpi_of() { # which MPI an executable is linked to
 
 case $1 in
 hpcc)
+    most=800
     command -v hpcc >/dev/null || skip "no hpcc"
     [ "$(mpi_of "$(command -v hpcc)")" = "$FLAVOUR" ] || skip "hpcc is of another MPI"
     cat >hpccinf.txt <<'EOF'

@@ -21,8 +21,8 @@ count() {
 
 case $mode in
 whole)
-    run_bare bare "$examples/heat.$FLAVOUR"
-    run_gnomon gnomon --trace "$examples/heat.$FLAVOUR"
+    run_bare bare "$examples/heat.$FLAVOUR" $(brief heat)
+    run_gnomon gnomon --trace "$examples/heat.$FLAVOUR" $(brief heat)
     [ "$status" = 0 ] || fail "exit status $status"
     diff "$work/bare.out" "$work/gnomon.out" || fail "other output than without gnomon"
     wait_for_report gnomon
@@ -42,7 +42,7 @@ whole)
     grep -q '^trace 4096K$' "$(folder_of gnomon)/config" || fail "config does not say it"
     ;;
 front) # gnomon in front of the launcher
-    run gnomon "$gnomon" run --trace=1M "$MPIRUN" -n "$n" "$examples/heat.$FLAVOUR"
+    run gnomon "$gnomon" run --trace=1M "$MPIRUN" -n "$n" "$examples/heat.$FLAVOUR" $(brief heat)
     wait_for_report gnomon
     records gnomon
     [ "$(count gnomon ENTER)" -gt 1000 ] || fail "no events"
@@ -68,12 +68,12 @@ drop | block) # events faster than they can be taken
         [ "$(count gnomon MPI_SEND)" = "$((n * 20000))" ] || fail "not all sends are there: $(cat "$work/gnomon.records")"
     else
         json gnomon 'r["trace"]["dropped"] > 0' || skip "this machine is too fast to lose an event"
-        grep -q '^trace: .* lost (all because a buffer was full' "$work/gnomon.err" || fail "the report does not tell of it"
-        lost=$(sed -n 's/^PARAMETER_UINT64.*Value: \([0-9]*\).*/\1/p' "$work/gnomon.events" | paste -sd+ | bc)
+        grep -q '^trace: .* calls lost because a buffer was full' "$work/gnomon.err" || fail "the report does not tell of it"
+        lost=$(sed -n '/gnomon.lost/s/^PARAMETER_UINT64.*Value: \([0-9]*\).*/\1/p' "$work/gnomon.events" | paste -sd+ | bc)
         json gnomon "r['trace']['dropped'] == $lost" || fail "the trace tells of $lost lost events"
     fi
     ;;
-agent) # the agent is killed with everything else: `gnomon merge` completes what it left
+agent) # the agent is killed with its guard and everything else: `gnomon merge` completes what it left
     "$MPIRUN" -n "$n" "$gnomon" run --trace "$examples/crash.$FLAVOUR" hang --after 300 >/dev/null 2>"$work/gnomon.err" </dev/null &
     launcher=$!
     for _ in $(seq 300); do
@@ -87,7 +87,7 @@ agent) # the agent is killed with everything else: `gnomon merge` completes what
         ls gnomon-*/parts/*.db >/dev/null 2>&1 && break
         sleep 0.1
     done
-    kill -KILL "$agent"
+    kill -KILL "$(sed -n 's/^guard //p' gnomon-*/parts/*.open)" "$agent"
     kill -TERM $launcher
     wait $launcher || :
     folder=$(ls -d gnomon-*)

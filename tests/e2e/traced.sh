@@ -50,9 +50,9 @@ plain)
     traced '' components --scale 8 --threads 2 --straggler
     ;;
 languages)
-    traced '' ring_f77
-    traced '' halo_usempi
-    traced '' stencil_f08
+    for program in ring_f77 halo_usempi stencil_f08; do
+        traced '' $program $(brief $program)
+    done
     traced '' hello_cxx --iterations 3 --count 100
     ;;
 esac

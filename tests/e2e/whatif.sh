@@ -82,7 +82,7 @@ kmeans)
     have kmeans || skip "no kmeans"
     n=3
     run_gnomon kmeans --trace --trace-full=block --quiet "$examples/kmeans.$FLAVOUR" --straggler=1 \
-        --straggler-work 6 --points 9000 --iterations 30
+        --straggler-work 6 --points 9000 --iterations 60
     trace=$(echo gnomon-*/trace/traces.otf2)
     [ -e "$trace" ] || fail "there is no trace"
     folder=$(echo gnomon-*)
@@ -104,7 +104,7 @@ kmeans)
     grep -q 'assign' "$work/text.out" && grep -q 'kmeans.c:[0-9]' "$work/text.out" || fail "no places: $(cat "$work/text.out")"
     grep -q 'assumed: the program does the same' "$work/text.out" || fail "what is assumed is not told"
     run text "$gnomon" critical --top 2
-    grep -q 'more: --top 0' "$work/text.out" || fail "what is left out is not told"
+    grep -q 'more (--top 0 shows all)' "$work/text.out" || fail "what is left out is not told"
 
     # Eight parts in nine of the straggler's work are too much. Two threads that do it together take as long as one.
     mkdir threads && cd threads
@@ -128,7 +128,7 @@ input)
     refused 'says itself' whatif trace --remove-straggler --faster 10%
     refused 'a time is expected' whatif trace --longest long
     refused 'number of rows' whatif trace --top=-1
-    refused 'text or json' whatif trace --format yaml
+    refused 'text, json, csv' whatif trace --format yaml
     refused 'one trace at a time' whatif trace trace
     refused 'nonsense' whatif --nonsense trace
     refused 'missing' whatif missing

@@ -1,6 +1,7 @@
-/* live/datagram: any bytes, as they are and under a good tag. What opens is what seals to the same bytes. */
+/* exchange/datagram: any bytes, as they are and under a good tag. What opens is what seals to the same bytes.
+ */
 #include "fuzz.h"
-#include "live/datagram.h"
+#include "exchange/datagram.h"
 
 #include <sodium.h>
 #include <stdlib.h>

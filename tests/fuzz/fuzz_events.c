@@ -85,7 +85,7 @@ static void define_regions(struct world *w)
                    {"MPI_Finalize", GN_ROLE_MPI}};
     for (size_t i = 0; i < sizeof regions / sizeof *regions; i++) {
         gn_define_region(w->d, &(struct gn_region_def){gn_define_string(w->d, regions[i].name), 0, 0, 0,
-                                                       (uint8_t)regions[i].role, GN_COLLECTIVE_UNKNOWN});
+                                                       (uint8_t)regions[i].role, GN_ACTIVITY_NONE});
         gn_define_path(w->d, &(struct gn_path_def){i ? (uint32_t)i - 1 : GN_NONE, (uint32_t)i, 0, 0});
     }
 }

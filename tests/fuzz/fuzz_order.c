@@ -7,7 +7,7 @@
  */
 #include "fuzz.h"
 
-#include "order/order.h"
+#include "causality/order.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -89,6 +89,8 @@ static void define_comm(struct run *r, struct bytes *in, uint32_t processes)
                        .parent = GN_NONE, .member_count = count, .other_count = others, .members = members});
 }
 
+static const char *const calls[] = {"MPI_Isend", "MPI_Recv", "MPI_Wait"};
+
 static void define(struct run *r, struct bytes *in)
 {
     uint32_t locations = 1 + byte(in) % MAX_LOCATIONS, processes = 1 + byte(in) % locations;
@@ -99,6 +101,9 @@ static void define(struct run *r, struct bytes *in)
     }
     for (uint32_t l = 0; l < locations; l++)
         gn_define_location(r->d, &(struct gn_location_def){0, l % processes, 0, l, UINT64_MAX, 0});
+    for (int i = 0; i < 3; i++) /* calls that may send, that may receive, and may do neither */
+        gn_define_region(
+            r->d, &(struct gn_region_def){.name = gn_define_string(r->d, calls[i]), .role = GN_ROLE_MPI});
     gn_define_comm(r->d, &(struct gn_comm_def){.parent = GN_NONE, .member_count = processes, .members = all});
     for (uint32_t c = byte(in) % 3; c > 0; c--)
         define_comm(r, in, processes);
@@ -120,6 +125,13 @@ static struct gn_event next_event(struct bytes *in)
     e.bytes_sent = amount(in);
     e.bytes_received = amount(in);
     e.region = reference(in);
+    if (gn_event_has_number(e.kind)) { /* mostly small ones, perhaps in doubt, late or none */
+        const uint8_t b = byte(in);
+        e.number = b < 128   ? b % 8
+                   : b < 192 ? GN_NUMBER_UNORDERED | b % 8
+                   : b < 200 ? b
+                             : GN_UNNUMBERED - b % 2;
+    }
     return e;
 }
 
@@ -168,7 +180,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct run r = {.d = gn_definitions_new()};
     struct gn_order_sink sink = {&r, report};
     uint8_t how = byte(&in);
-    struct gn_order_settings settings = {.adjust = how & 1, .patience = how & 2 ? 4 : 0};
+    struct gn_order_settings settings = {
+        .adjust = how & 1, .in_time = how & 8, .is_live = how & 16, .patience = how & 2 ? 4 : 0};
     r.numbered = how & 4;
     define(&r, &in);
     require(gn_order_open(&r.order, r.d, &settings, &sink, NULL) == 0, "it opens");

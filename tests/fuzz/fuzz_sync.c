@@ -4,8 +4,9 @@
  * bytes by any number of processes; its times do not go back, and it satisfies the clock condition as far as
  * the verifier can tell.
  */
-#include "cli/sync.h"
+#include "cli/asked_bounds.h"
 #include "packed_archive.h"
+#include "repair/sync.h"
 #include "threads_transport.h"
 #include "trace/copy_file.h"
 
@@ -67,7 +68,7 @@ struct task {
     struct gn_transport transport;
     struct gn_sync_report report;
     struct gn_error err;
-    struct gn_progress progress;
+    struct gn_asked_bounds asked;
     int code;
 };
 
@@ -75,7 +76,7 @@ static void *work(void *argument)
 {
     struct task *task = argument;
     task->settings.transport = &task->transport;
-    task->settings.progress = &task->progress;
+    task->settings.bounds = gn_asked_bounds(&task->asked, task->settings.trace);
     task->code = gn_sync(&task->settings, &task->report, &task->err);
     return NULL;
 }
@@ -94,6 +95,7 @@ static void by_several(const struct gn_sync_settings *settings, const char *out)
         pthread_join(threads[i], NULL);
         must(tasks[i].code == 0, "one process can, and several cannot");
         gn_sync_report_clear(&tasks[i].report);
+        gn_asked_bounds_clear(&tasks[i].asked);
     }
     threads_world_free(world);
 }
@@ -131,6 +133,7 @@ static void check(const char *folder, const struct gn_sync_settings *settings)
         nftw(again, compare, 8, FTW_PHYS);
         gn_sync_report_clear(&task.report);
     }
+    gn_asked_bounds_clear(&task.asked);
     task.transport.close(task.transport.self);
     gn_remove_tree(out, NULL);
     gn_remove_tree(again, NULL);

@@ -4,9 +4,9 @@
 #include "analyse/states.h"
 #include "analyse/sweep.h"
 #include "analyse/waits.h"
-#include "cli/critical_report.h"
-#include "cli/stragglers_report.h"
-#include "cli/whatif_report.h"
+#include "answer/critical_report.h"
+#include "answer/stragglers_report.h"
+#include "answer/whatif_report.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -66,9 +66,9 @@ static void check_take(const struct gn_history *h, const struct gn_take *t, cons
         return;
     }
     history_must(t->from < h->gathering_count, "an instance that is taken from");
-    const struct gn_gathering *g = &h->gatherings[t->from];
+    const struct gn_history_gathering *g = &h->gatherings[t->from];
     history_must(t->member >= g->first_part && t->member < g->first_part + g->part_count, "an own part");
-    const uint32_t end = g->shape == GN_GATHER_PREFIX ? t->member : g->first_part + g->part_count;
+    const uint32_t end = g->shape == GN_SHAPE_PREFIX ? t->member : g->first_part + g->part_count;
     for (uint32_t p = g->first_part; p < end; p++)
         history_must(!h->parts[p].gives || entered[h->parts[p].call] < left[t->call],
                      "all that is taken from an instance has been given before");

@@ -40,7 +40,7 @@ static unsigned read_path(uint32_t path, struct probe_kept *kept, unsigned max)
     for (uint32_t at = path; at; at = gn_segment->frames[at].parent)
         depth++;
     for (unsigned i = depth; path && depth <= max; path = gn_segment->frames[path].parent) {
-        const struct gn_frame *frame = &gn_segment->frames[path];
+        const struct gn_tag_frame *frame = &gn_segment->frames[path];
         kept[--i] = (struct probe_kept){frame->module ? gn_segment->modules[frame->module].path : "",
                                         frame->offset, frame->folded};
     }
@@ -51,7 +51,7 @@ static __thread const struct gn_location *here;
 
 int gn_probe_recorded(void *caller, void *frame, struct probe_kept *kept, unsigned max)
 {
-    struct gn_call call = {.binding = 0};
+    struct gn_capture_call call = {.binding = 0};
     uint64_t cut = here ? GN_GET(here->lost_paths) : 0;
     if (!gn_enter(&call, ACTIVITY, caller, frame))
         return -1;

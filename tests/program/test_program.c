@@ -111,7 +111,7 @@ static const struct event *find_event(const struct run *run, const char *label)
     return NULL;
 }
 
-static void assert_place(const struct gn_place *place, const char *function, const char *source,
+static void assert_place(const struct gn_program_place *place, const char *function, const char *source,
                          const char *mark)
 {
     char path[PATH_MAX];
@@ -122,7 +122,7 @@ static void assert_place(const struct gn_place *place, const char *function, con
                  place->function ? place->function : "NULL", place->file ? place->file : "NULL", place->line);
 }
 
-static size_t places_of(const struct run *run, const char *label, struct gn_place *places)
+static size_t places_of(const struct run *run, const char *label, struct gn_program_place *places)
 {
     return gn_program_places(run->program, find_event(run, label)->offset - 1, places, PLACES_MAX, NULL);
 }
@@ -130,7 +130,7 @@ static size_t places_of(const struct run *run, const char *label, struct gn_plac
 static void test_inlined_chain(void **state)
 {
     struct run *run = run_fixture(*state);
-    struct gn_place places[PLACES_MAX];
+    struct gn_program_place places[PLACES_MAX];
     assert_true(gn_program_has_lines(run->program));
     assert_int_equal(places_of(run, "innermost", places), 3);
     assert_place(&places[0], "innermost", "inlined.c", "innermost");
@@ -146,7 +146,7 @@ static void test_inlined_chain(void **state)
 static void test_max_keeps_the_innermost(void **state)
 {
     struct run *run = run_fixture(*state);
-    struct gn_place places[2];
+    struct gn_program_place places[2];
     uint64_t offset = find_event(run, "innermost")->offset - 1;
     assert_int_equal(gn_program_places(run->program, offset, places, 2, NULL), 2);
     assert_string_equal(places[1].function, "middle");
@@ -167,11 +167,11 @@ static void test_names_cxx(void **state)
     };
     struct run *run = run_fixture(*state);
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
-        struct gn_place places[PLACES_MAX];
+        struct gn_program_place places[PLACES_MAX];
         assert_true(places_of(run, expected[i][0], places) > 0);
         assert_place(&places[0], expected[i][1], "names.cc", expected[i][0]);
     }
-    struct gn_place places[PLACES_MAX];
+    struct gn_program_place places[PLACES_MAX];
     assert_int_equal(places_of(run, "inlined", places), 2);
     assert_place(&places[1], "local", "names.cc", "local");
     end_run(run);
@@ -179,7 +179,7 @@ static void test_names_cxx(void **state)
 
 static void assert_symbol(const struct run *run, const char *label, const char *function)
 {
-    struct gn_place place;
+    struct gn_program_place place;
     uint64_t symbol_offset = UINT64_MAX, offset = find_event(run, label)->offset - 1;
     assert_int_equal(gn_program_places(run->program, offset, &place, 1, &symbol_offset), 1);
     assert_string_equal(place.function, function);
@@ -215,7 +215,7 @@ static void test_stripped_library(void **state)
     struct run *run = run_fixture("inlined_stripped.so");
     assert_false(gn_program_has_lines(run->program));
     assert_symbol(run, "end", "fixture_main");
-    struct gn_place place;
+    struct gn_program_place place;
     assert_int_equal(gn_program_between(run->program, run->events[0].offset, run->events[1].offset, &place),
                      0);
     end_run(run);
@@ -230,11 +230,11 @@ static void test_names_fortran(void **state)
                                               {"external", "external_one"}};
     struct run *run = run_fixture(*state);
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
-        struct gn_place places[PLACES_MAX];
+        struct gn_program_place places[PLACES_MAX];
         assert_true(places_of(run, expected[i][0], places) > 0);
         assert_place(&places[0], expected[i][1], "names.f90", expected[i][0]);
     }
-    struct gn_place place;
+    struct gn_program_place place;
     assert_int_equal(gn_program_between(run->program, find_event(run, "MPI_Waitall")->offset,
                                         find_event(run, "MPI_Allreduce")->offset, &place),
                      1);
@@ -246,7 +246,7 @@ static void test_fortran_symbols_only(void **state)
 {
     (void)state;
     struct run *run = run_fixture("names_fortran_nodebug");
-    struct gn_place place;
+    struct gn_program_place place;
     static const char *const expected[][2] = {{"module", "stencil::sweep"}, {"external", "external_one"}};
     for (size_t i = 0; i < 2; i++) {
         uint64_t offset = find_event(run, expected[i][0])->offset - 1;
@@ -267,7 +267,7 @@ static void assert_between(const struct run *run, const char *scenario, int pair
     i += (size_t)pair;
     assert_true(i + 1 < run->count);
     assert_string_equal(run->events[i + 1].scenario, scenario);
-    struct gn_place place = {0};
+    struct gn_program_place place = {0};
     int rc = gn_program_between(run->program, run->events[i].offset, run->events[i + 1].offset, &place);
     if (rc != 1)
         fail_msg("scenario %s: nothing found between events %d and %d", scenario, pair, pair + 1);
@@ -297,7 +297,7 @@ static void test_between(void **state)
 static void test_between_strangers(void **state)
 {
     struct run *run = run_fixture(*state);
-    struct gn_place place;
+    struct gn_program_place place;
     uint64_t first = run->events[0].offset, last = run->events[run->count - 1].offset;
     assert_int_equal(gn_program_between(run->program, 0, 0, &place), 0);
     assert_int_equal(gn_program_between(run->program, first, UINT64_MAX, &place), 0);
@@ -400,7 +400,7 @@ static void use_program(const char *path, const struct run *run)
     if (gn_program_open(&program, path, NULL, 0, NULL) != 0)
         return;
     for (size_t i = 0; i + 1 < run->count; i++) {
-        struct gn_place places[PLACES_MAX];
+        struct gn_program_place places[PLACES_MAX];
         gn_program_places(program, run->events[i].offset - 1, places, PLACES_MAX, NULL);
         gn_program_between(program, run->events[i].offset, run->events[i + 1].offset, places);
     }
@@ -472,7 +472,7 @@ static size_t choose_questions(const struct run *run, struct question *questions
     return count;
 }
 
-static void assert_same_place(const struct gn_place *a, const struct gn_place *b)
+static void assert_same_place(const struct gn_program_place *a, const struct gn_program_place *b)
 {
     assert_int_equal(a->line, b->line);
     assert_int_equal(a->inlined, b->inlined);
@@ -487,7 +487,7 @@ static void assert_same_place(const struct gn_place *a, const struct gn_place *b
 /* Asked of a module that knows nothing yet, and of one that was asked all the others before. */
 static void assert_same_answers(struct gn_program *fresh, struct gn_program *asked, const struct question *q)
 {
-    struct gn_place a = {0}, b = {0}, as[PLACES_MAX], bs[PLACES_MAX];
+    struct gn_program_place a = {0}, b = {0}, as[PLACES_MAX], bs[PLACES_MAX];
     int found = gn_program_between(fresh, q->from, q->to, &a);
     assert_int_equal(gn_program_between(asked, q->from, q->to, &b), found);
     if (found)

@@ -12,7 +12,7 @@
  * runs away was not reported.
  */
 #include "base/mix.h"
-#include "clock/simulated.h"
+#include "exchange/simulated.h"
 #include "clock/ticks.h"
 #include "profile/clock.h"
 

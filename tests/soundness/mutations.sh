@@ -137,9 +137,9 @@ mutation granularity-reference bounds.c 'gn_saturate(gn_product_ceil(granularity
 
 # A message that was thinned away lends its departure to the one that was kept.
 mutation thinning pair.c 'p->kept[i] = p->kept[keep[i]];' \
-    'p->kept[i] = (struct gn_kept){p->kept[keep[i]].received_ticks, p->kept[keep[i] + (keep[i] + 1 < p->count)].sent_ticks};'
+    'p->kept[i] = (struct gn_pair_kept){p->kept[keep[i]].received_ticks, p->kept[keep[i] + (keep[i] + 1 < p->count)].sent_ticks};'
 mutation thinning-early pair.c 'p->kept[i] = p->kept[keep[i]];' \
-    'p->kept[i] = (struct gn_kept){p->kept[i].received_ticks, p->kept[keep[i]].sent_ticks};'
+    'p->kept[i] = (struct gn_pair_kept){p->kept[i].received_ticks, p->kept[keep[i]].sent_ticks};'
 
 # Before and after.
 mutation verdict-ends bounds.h 'a.hi_ns < b.lo_ns ?' 'a.lo_ns < b.hi_ns ?'

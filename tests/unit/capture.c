@@ -30,7 +30,7 @@ struct gn_tag *test_segment(uint32_t locations)
     return segment;
 }
 
-static void leave_after(struct gn_call *call, uint64_t ticks)
+static void leave_after(struct gn_capture_call *call, uint64_t ticks)
 {
     call->exit_ticks = call->enter_ticks + ticks;
     gn_leave(call, 0);
@@ -39,7 +39,7 @@ static void leave_after(struct gn_call *call, uint64_t ticks)
 
 __attribute__((noipa)) uint32_t test_call(uint32_t activity, uint64_t ticks)
 {
-    struct gn_call call = {.binding = 0};
+    struct gn_capture_call call = {.binding = 0};
     test_last_frame = GN_FRAME;
     if (!gn_enter(&call, activity, GN_CALLER, GN_FRAME))
         return UINT32_MAX;
@@ -67,7 +67,7 @@ static uint32_t unwound_path(struct gn_registers at)
 
 __attribute__((noipa)) uint32_t test_call_unwound(uint32_t activity, uint32_t *path)
 {
-    struct gn_call call = {.binding = 0};
+    struct gn_capture_call call = {.binding = 0};
     *path = unwound_path((struct gn_registers){.ip = (uintptr_t)GN_CALLER});
     if (!gn_enter(&call, activity, GN_CALLER, GN_FRAME))
         return UINT32_MAX;
@@ -77,7 +77,7 @@ __attribute__((noipa)) uint32_t test_call_unwound(uint32_t activity, uint32_t *p
 
 __attribute__((noipa)) uint32_t test_send(uint32_t activity, uint64_t ticks, uint32_t peer, uint64_t bytes)
 {
-    struct gn_call call = {.binding = 0};
+    struct gn_capture_call call = {.binding = 0};
     if (!gn_enter(&call, activity, GN_CALLER, GN_FRAME))
         return UINT32_MAX;
     call.bytes = bytes;
@@ -89,7 +89,7 @@ __attribute__((noipa)) uint32_t test_send(uint32_t activity, uint64_t ticks, uin
 
 __attribute__((noipa)) uint32_t test_call_around(uint32_t activity, void (*inside)(void *), void *argument)
 {
-    struct gn_call call = {.binding = 0};
+    struct gn_capture_call call = {.binding = 0};
     bool recorded = gn_enter(&call, activity, GN_CALLER, GN_FRAME);
     inside(argument);
     if (!recorded)

@@ -6,7 +6,7 @@
  *   recorded      the event with the earliest timestamp first
  *   random:SEED   bursts of random lengths of random locations
  */
-#include "order/order.h"
+#include "causality/order.h"
 #include "order_check.h"
 #include "order_execution.h"
 #include "trace/reader.h"

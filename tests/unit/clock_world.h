@@ -6,7 +6,7 @@
 #define CLOCK_WORLD_H
 
 #include "base/mix.h"
-#include "clock/fits.h"
+#include "baselines/fits.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -120,10 +120,10 @@ static struct gn_interval given(const struct run *r, const struct gn_take *t)
         when.hi_ns += allowance(r, t);
         return when;
     }
-    const struct gn_gathering *g = &h->gatherings[t->from];
+    const struct gn_history_gathering *g = &h->gatherings[t->from];
     for (uint32_t p = g->first_part; p < g->first_part + g->part_count; p++) {
         const struct gn_interval in = h->calls[h->parts[p].call].enter;
-        if (!h->parts[p].gives || (g->shape == GN_GATHER_PREFIX && p >= t->member))
+        if (!h->parts[p].gives || (g->shape == GN_SHAPE_PREFIX && p >= t->member))
             continue;
         when.lo_ns = in.lo_ns > when.lo_ns ? in.lo_ns : when.lo_ns;
         when.hi_ns = in.hi_ns > when.hi_ns ? in.hi_ns : when.hi_ns;
@@ -190,35 +190,36 @@ static void send(struct run *r)
     leave(r, sent);
 }
 
-static bool gives(const struct gn_gathering *g, uint32_t member)
+static bool gives(const struct gn_history_gathering *g, uint32_t member)
 {
-    return (g->shape != GN_GATHER_FROM_ROOT || member == g->root) &&
-           (g->shape != GN_GATHER_TO_ROOT || member != g->root) &&
-           (g->shape != GN_GATHER_PREFIX || member + 1 < MAKER_LOCATIONS);
+    return (g->shape != GN_SHAPE_ONE_TO_ALL || member == g->root) &&
+           (g->shape != GN_SHAPE_ALL_TO_ONE || member != g->root) &&
+           (g->shape != GN_SHAPE_PREFIX || member + 1 < MAKER_LOCATIONS);
 }
 
-static bool gets(const struct gn_gathering *g, uint32_t member)
+static bool gets(const struct gn_history_gathering *g, uint32_t member)
 {
-    return (g->shape != GN_GATHER_FROM_ROOT || member != g->root) &&
-           (g->shape != GN_GATHER_TO_ROOT || member == g->root) &&
-           (g->shape != GN_GATHER_PREFIX || member > 0);
+    return (g->shape != GN_SHAPE_ONE_TO_ALL || member != g->root) &&
+           (g->shape != GN_SHAPE_ALL_TO_ONE || member == g->root) &&
+           (g->shape != GN_SHAPE_PREFIX || member > 0);
 }
 
 static uint32_t begin_gathering(struct run *r)
 {
     struct gn_history *h = r->h;
     const uint32_t index = (uint32_t)h->gathering_count++;
-    struct gn_gathering *g = &h->gatherings[index];
-    *g = (struct gn_gathering){.shape = (uint8_t)below(r, 4), .root = (uint32_t)below(r, MAKER_LOCATIONS)};
+    struct gn_history_gathering *g = &h->gatherings[index];
+    *g = (struct gn_history_gathering){.shape = (uint8_t)below(r, 4),
+                                       .root = (uint32_t)below(r, MAKER_LOCATIONS)};
     g->last = (struct gn_interval){INT64_MIN, INT64_MIN};
-    g->is_whole = g->shape == GN_GATHER_ALL;
+    g->is_whole = g->shape == GN_SHAPE_ALL_TO_ALL;
     g->first_part = (uint32_t)h->part_count;
     g->part_count = MAKER_LOCATIONS;
     h->part_count += MAKER_LOCATIONS;
     return index;
 }
 
-static void note_last(struct gn_history *h, struct gn_gathering *g)
+static void note_last(struct gn_history *h, struct gn_history_gathering *g)
 {
     for (uint32_t p = g->first_part; p < g->first_part + g->part_count; p++) {
         const struct gn_interval in = h->calls[h->parts[p].call].enter;
@@ -235,14 +236,14 @@ static void note_last(struct gn_history *h, struct gn_gathering *g)
 static void take_gathering(struct run *r, uint32_t call, uint32_t index, uint32_t member)
 {
     struct gn_history *h = r->h;
-    const struct gn_gathering *g = &h->gatherings[index];
+    const struct gn_history_gathering *g = &h->gatherings[index];
     if (!gets(g, member))
         return;
     for (uint32_t p = g->first_part; p < g->first_part + g->part_count; p++)
-        if (h->parts[p].gives && h->parts[p].call == call && g->shape != GN_GATHER_PREFIX)
+        if (h->parts[p].gives && h->parts[p].call == call && g->shape != GN_SHAPE_PREFIX)
             r->made->truth[call].inputs[0].is_of_many = true;
         else if (h->parts[p].gives && h->parts[p].call != call &&
-                 (g->shape != GN_GATHER_PREFIX || h->parts[p].member < member))
+                 (g->shape != GN_SHAPE_PREFIX || h->parts[p].member < member))
             input(r, call, h->parts[p].call, r->made->truth[h->parts[p].call].enter_ns, 0, true);
     take(r, call, GN_TAKE_GATHERING, index, g->first_part + member);
 }
@@ -337,7 +338,9 @@ static struct gn_definitions *define(void)
         gn_define_location(d, &location);
     }
     for (size_t i = 0; i < sizeof regions / sizeof *regions; i++) {
-        const struct gn_region_def region = {.name = gn_define_string(d, regions[i])};
+        const bool is_call = strncmp(regions[i], "MPI_", 4) == 0;
+        const struct gn_region_def region = {.name = gn_define_string(d, regions[i]),
+                                             .role = is_call ? GN_ROLE_MPI : GN_ROLE_FUNCTION};
         gn_define_region(d, &region);
     }
     for (uint32_t i = 0; i < MAKER_PATHS; i++) {

@@ -105,24 +105,25 @@ void made_takes_message(struct made *m, uint32_t call, uint32_t from)
     take(m, (struct gn_take){.call = call, .from = from, .member = GN_NONE, .kind = GN_TAKE_MESSAGE});
 }
 
-uint32_t made_collective(struct made *m, uint32_t comm, enum gn_gathering_shape shape, uint32_t root,
+uint32_t made_collective(struct made *m, uint32_t comm, enum gn_shape shape, uint32_t root,
                          const uint32_t *calls, uint32_t count)
 {
     const uint32_t g = (uint32_t)m->h.gathering_count++, first = (uint32_t)m->h.part_count;
-    m->gatherings[g] = (struct gn_gathering){.comm = comm,
-                                             .shape = (uint8_t)shape,
-                                             .is_whole = shape == GN_GATHER_ALL,
-                                             .root = shape == GN_GATHER_FROM_ROOT ? first + root : GN_NONE,
-                                             .first_part = first,
-                                             .part_count = count};
+    m->gatherings[g] =
+        (struct gn_history_gathering){.comm = comm,
+                                      .shape = (uint8_t)shape,
+                                      .is_whole = shape == GN_SHAPE_ALL_TO_ALL,
+                                      .root = shape == GN_SHAPE_ONE_TO_ALL ? first + root : GN_NONE,
+                                      .first_part = first,
+                                      .part_count = count};
     for (uint32_t i = 0; i < count; i++) {
-        const bool gets = shape == GN_GATHER_ALL || (shape == GN_GATHER_FROM_ROOT && i != root) ||
-                          (shape == GN_GATHER_TO_ROOT && i == root) || (shape == GN_GATHER_PREFIX && i > 0);
+        const bool gets = shape == GN_SHAPE_ALL_TO_ALL || (shape == GN_SHAPE_ONE_TO_ALL && i != root) ||
+                          (shape == GN_SHAPE_ALL_TO_ONE && i == root) || (shape == GN_SHAPE_PREFIX && i > 0);
         m->parts[m->h.part_count++] =
             (struct gn_given_part){.call = calls[i],
                                    .gathering = g,
                                    .member = i,
-                                   .gives = shape != GN_GATHER_FROM_ROOT || i == root,
+                                   .gives = shape != GN_SHAPE_ONE_TO_ALL || i == root,
                                    .gets = gets};
         if (gets)
             take(m, (struct gn_take){

@@ -17,7 +17,7 @@ struct made {
     struct gn_take takes[MADE_TAKES];
     struct gn_given_part parts[MADE_PARTS];
     uint32_t part_order[MADE_PARTS], steps[2 * MADE_CALLS];
-    struct gn_gathering gatherings[64];
+    struct gn_history_gathering gatherings[64];
     struct gn_computation activities[16];
     uint32_t first_call[MADE_LOCATIONS], last_call[MADE_LOCATIONS];
     struct gn_track tracks[MADE_LOCATIONS];
@@ -36,7 +36,7 @@ uint32_t made_comm(struct made *m, uint32_t count, const uint32_t *members);
 uint32_t made_call(struct made *m, uint32_t location, double enter_ms, double leave_ms, uint32_t activity);
 void made_takes_message(struct made *m, uint32_t call, uint32_t from);
 /* calls[count] of the members, in the order of their ranks, are one collective. */
-uint32_t made_collective(struct made *m, uint32_t comm, enum gn_gathering_shape shape, uint32_t root,
+uint32_t made_collective(struct made *m, uint32_t comm, enum gn_shape shape, uint32_t root,
                          const uint32_t *calls, uint32_t count);
 void made_change(struct made *m, uint32_t location, double at_ms, uint32_t region, bool is_enter);
 

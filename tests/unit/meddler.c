@@ -2,7 +2,7 @@
 #include "meddler.h"
 
 #include "base/mix.h"
-#include "live/datagram.h"
+#include "exchange/datagram.h"
 
 #include <arpa/inet.h>
 #include <endian.h>

@@ -5,7 +5,7 @@
 #ifndef GNOMON_TEST_MEDDLER_H
 #define GNOMON_TEST_MEDDLER_H
 
-#include "live/exchanges.h"
+#include "exchange/exchanges.h"
 
 enum gn_meddling {
     GN_LOSE = 1,         /* every third datagram, or so */

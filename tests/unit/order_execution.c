@@ -140,7 +140,7 @@ static struct gn_event *event(struct simulation *s, uint32_t location, enum gn_e
     s->ticks[location] += below(s, 20);
     struct gn_event *event = &s->x->events[location][index];
     *event = gn_event_bare(kind, location, s->ticks[location]);
-    event->region = (uint32_t)index;
+    event->record = (uint32_t)index;
     s->x->sends[location][index] = (struct where){GN_NONE, 0};
     s->x->instances[location][index] = GN_NONE;
     return event;
@@ -260,7 +260,7 @@ static void received(struct simulation *s, struct gn_event *e, const struct mess
     e->peer = m->source;
     e->tag = m->tag;
     e->bytes_received = 8;
-    s->x->sends[e->location][e->region] = m->send;
+    s->x->sends[e->location][e->record] = m->send;
 }
 
 /* What a receive of this location asks for; comm GN_NONE: nothing. Biased towards messages there are. */
@@ -412,7 +412,7 @@ static void begin(struct simulation *s, uint32_t location, int which)
                               : in->nonblocking     ? GN_EVENT_NBC_REQUEST
                                                     : GN_EVENT_COLLECTIVE_BEGIN;
     struct gn_event *e = event(s, location, kind);
-    s->x->instances[location][e->region] = (uint32_t)which;
+    s->x->instances[location][e->record] = (uint32_t)which;
     e->bytes_sent = e->bytes_received = GN_BYTES_UNKNOWN;
     if (!part->unknown)
         describe(e, in);
@@ -437,7 +437,7 @@ static void end(struct simulation *s, uint32_t location, int which)
                               : in->nonblocking     ? GN_EVENT_NBC_COMPLETE
                                                     : GN_EVENT_COLLECTIVE_END;
     struct gn_event *e = event(s, location, kind);
-    s->x->instances[location][e->region] = (uint32_t)which;
+    s->x->instances[location][e->record] = (uint32_t)which;
     describe(e, in);
     e->request = in->parts[rank].request;
     e->bytes_sent = in->parts[rank].bytes_sent;
@@ -539,7 +539,7 @@ static bool completes(const struct gn_event *later, const struct gn_event *reque
 static bool stays_open(const struct execution *x, const struct gn_event *request)
 {
     const struct gn_event *events = x->events[request->location];
-    for (size_t i = request->region + 1; i < x->counts[request->location]; i++) {
+    for (size_t i = request->record + 1; i < x->counts[request->location]; i++) {
         if (request->kind == GN_EVENT_COLLECTIVE_BEGIN || request->kind == GN_EVENT_RMA_COLLECTIVE_BEGIN)
             return events[i].kind != GN_EVENT_COLLECTIVE_END && events[i].kind != GN_EVENT_RMA_COLLECTIVE_END;
         if (completes(&events[i], request))

@@ -6,7 +6,7 @@
  * for the begins it depends on. Collectives have one order over all communicators, which every location
  * keeps, so that blocking ones cannot deadlock. The simulation knows which send each receive got.
  *
- * Of an event, region holds the event's index in its location: a name that nothing else uses.
+ * Of an event, record holds the event's index in its location: a name that nothing else uses.
  */
 #ifndef GNOMON_TEST_ORDER_EXECUTION_H
 #define GNOMON_TEST_ORDER_EXECUTION_H

@@ -1,12 +1,12 @@
 /*
  * A reader copies the graph of a process that writes as fast as it can; every record of every copy must be
- * consistent in itself (graph/tag.h, invariant 3).
+ * consistent in itself (image/tag.h, invariant 3).
  *
  *     snapshot_stress SNAPSHOTS          all records are consistent
  *     snapshot_stress SNAPSHOTS broken   the writer leaves out the sequence lock; the checks must notice
  */
 #include "capture.h"
-#include "graph/snapshot.h"
+#include "image/snapshot.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static void one_call(bool broken)
         return;
     }
     /* the same writes, but nothing tells the reader */
-    struct gn_node *node = &test_location()->nodes[3 + bits % 4];
+    struct gn_tag_node *node = &test_location()->nodes[3 + bits % 4];
     gn_stats_add(&node->time, ticks);
     GN_ADD(node->time_log2[gn_bucket(ticks)], 1);
 }
@@ -89,7 +89,7 @@ static bool stats_are_sane(const struct gn_stats *s)
     return count * min <= total && total <= count * max && squares >= min * total && squares <= max * total;
 }
 
-static bool node_is_sane(const struct gn_node *n)
+static bool node_is_sane(const struct gn_tag_node *n)
 {
     if (!stats_are_sane(&n->time) || sum_of(n->time_log2) != GN_GET(n->time.count) ||
         sum_of(n->size_log2) != GN_GET(n->messages))
@@ -103,7 +103,7 @@ static bool node_is_sane(const struct gn_node *n)
     return true;
 }
 
-static bool peer_is_sane(const struct gn_peer *p)
+static bool peer_is_sane(const struct gn_tag_peer *p)
 {
     return GN_GET(p->peer) < 5 && GN_GET(p->sent_bytes) <= GN_GET(p->sent_messages) << 24 &&
            GN_GET(p->received_messages) == 0;

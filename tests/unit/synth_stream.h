@@ -2,7 +2,7 @@
 #ifndef GNOMON_TEST_SYNTH_STREAM_H
 #define GNOMON_TEST_SYNTH_STREAM_H
 
-#include "trace/synth.h"
+#include "synth/synth.h"
 
 #include <stddef.h>
 

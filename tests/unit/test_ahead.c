@@ -2,7 +2,7 @@
 #include "event/ahead.h"
 
 #include "base/grow.h"
-#include "trace/synth.h"
+#include "synth/synth.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -99,7 +99,7 @@ static void an_end_stays_an_end(void **state)
 static void closed_early(void **state)
 {
     (void)state;
-    for (int pulls = 0; pulls < 50; pulls++) {
+    for (int pulls = 0; pulls < 50; pulls += TESTS_SHARE) {
         struct gn_source source = make(5, 100000);
         struct list list = {0};
         assert_int_equal(gn_source_ahead(&source), 0);

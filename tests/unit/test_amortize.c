@@ -2,6 +2,7 @@
 #include "base/mix.h"
 #include "repair/amortize.h"
 #include "repair/line.h"
+#include "repeated.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -419,7 +420,7 @@ static void test_line_is_exact(void **state)
 {
     (void)state;
     uint64_t seed = 5;
-    for (int i = 0; i < 2000000; i++) {
+    for (int i = 0; i < REPEATED(2000000); i++) {
         const int64_t x0 = (int64_t)(gn_mix_next(&seed) >> (2 + gn_mix_next(&seed) % 62));
         const int64_t y0 = (int64_t)(gn_mix_next(&seed) >> (2 + gn_mix_next(&seed) % 62));
         const int64_t y1 = (int64_t)(gn_mix_next(&seed) >> (2 + gn_mix_next(&seed) % 62));
@@ -741,12 +742,12 @@ static void test_same_as_relaxed_strings(void **state)
 {
     (void)state;
     uint64_t bends = 0;
-    for (uint64_t seed = 1; seed <= 3000; seed++) {
+    for (uint64_t seed = 1; seed <= REPEATED(3000); seed++) {
         const double slopes[] = {0.01, 0.05, 0.3};
         compare_with_relaxed(&(struct kind_of_row){seed, 4 + seed % 20, 1000, 100, 60, 0.2, 0, 0.6, 0.99},
                              slopes[seed % 3], &bends);
     }
-    assert_true(bends > 1000);
+    assert_true(bends > REPEATED(1000));
 }
 
 int main(void)

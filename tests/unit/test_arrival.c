@@ -1,7 +1,7 @@
-/* order/arrival: each location's order is kept, nothing is lost or doubled, the same words give the same
- * order; order/backward: messages that an order shows backward. */
-#include "cli/arrival_spec.h"
-#include "order/backward.h"
+/* causality/arrival: each location's order is kept, nothing is lost or doubled, the same words give the same
+ * order; causality/backward: messages that an order shows backward. */
+#include "causality/arrival_spec.h"
+#include "causality/backward.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -218,7 +218,7 @@ static void test_words(void **state)
     assert_int_equal(s.buffer_events, 4);
 }
 
-/* ---- order/backward ---- */
+/* ---- causality/backward ---- */
 
 static struct gn_event message(bool send, uint32_t location, uint32_t peer, uint32_t tag)
 {

@@ -1,8 +1,8 @@
 /* clock_facts: what messages and collectives prove about clocks. What clocks would be told is looked at here,
  * so gn_clocks_message is this file's own. */
-#include "order/clock_facts.h"
-#include "trace/skew.h"
-#include "trace/synth.h"
+#include "causality/clock_facts.h"
+#include "synth/skew.h"
+#include "synth/synth.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,9 +1,7 @@
 /* The report on clocks, on profiles made by hand: three hosts in a chain, a ← b ← c, with known clocks. */
-#include "cli/clock_compare.h"
-#include "cli/clock_report.h"
+#include "answer/clock_report.h"
 #include "profile/profile.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <setjmp.h>
@@ -46,19 +44,12 @@ static void add_domain(sqlite3 *db, const struct truth *clock, const struct trut
     struct gn_error err = {""};
     struct gn_clock_def def = {1e9, 1};
     struct gn_clocks *clocks = gn_clocks_new(0);
-    struct gn_exchange kept[101] = {{0}};
     gn_clocks_add(clocks, &def);
     gn_clocks_add(clocks, &def);
     for (int i = 0; parent && !silent && i <= 100; i++) {
         double t = i * 1e7, slow = i % 10 ? 3000 : 0;
-        kept[i] = (struct gn_exchange){.asked_ticks = shows(clock, t),
-                                       .heard_ticks = shows(parent, t + THERE_NS + slow),
-                                       .answered_ticks = shows(parent, t + 10000),
-                                       .received_ticks = shows(clock, t + 10000 + BACK_NS + slow),
-                                       .there = true,
-                                       .back = true};
-        gn_clocks_message(clocks, 1, kept[i].asked_ticks, 0, kept[i].heard_ticks);
-        gn_clocks_message(clocks, 0, kept[i].answered_ticks, 1, kept[i].received_ticks);
+        gn_clocks_message(clocks, 1, shows(clock, t), 0, shows(parent, t + THERE_NS + slow));
+        gn_clocks_message(clocks, 0, shows(parent, t + 10000), 1, shows(clock, t + 10000 + BACK_NS + slow));
     }
     struct gn_clock_row row = {.domain = clock->name,
                                .host = clock->name,
@@ -73,8 +64,6 @@ static void add_domain(sqlite3 *db, const struct truth *clock, const struct trut
                                .asked = parent ? 101 : 0,
                                .answered = parent && !silent ? 101 : 0};
     assert_int_equal(gn_profile_add_clock(db, &row, parent ? clocks : NULL, &err), 0);
-    if (parent && !silent)
-        assert_int_equal(gn_profile_add_exchanges(db, clock->name, kept, 101, &err), 0);
     gn_clocks_free(clocks);
 }
 
@@ -99,7 +88,7 @@ static void drop(struct made *made)
 
 static char *text_of(const struct gn_clock_report *report, bool pairs)
 {
-    struct gn_clock_report_options options = {.pairs = pairs};
+    struct gn_clock_report_options options = {.pairs = pairs, .terminal = {.width = 140}};
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
@@ -277,33 +266,6 @@ static void names_cannot_command_the_terminal(void **state)
     drop(&made);
 }
 
-static void a_comparison_needs_kept_exchanges(void **state)
-{
-    struct made made;
-    struct gn_error err = {""};
-    (void)state;
-    make(&made, chain, 1, false, gn_assumption_default());
-    assert_int_equal(gn_clock_compare(&made.report, made.db, false, &err), -ENODATA);
-    drop(&made);
-}
-
-static void a_comparison_has_all_methods(void **state)
-{
-    struct made made;
-    struct gn_error err = {""};
-    (void)state;
-    make(&made, chain, 2, false, gn_assumption_default());
-    assert_int_equal(gn_clock_compare(&made.report, made.db, false, &err), 0);
-    const struct gn_comparison *compared = made.report.hosts[1].compared;
-    assert_non_null(compared);
-    for (int i = 0; i < GN_COMPARED_METHODS; i++)
-        assert_false(compared[i].failed);
-    char *text = text_of(&made.report, false);
-    assert_non_null(strstr(text, gn_fit_name(GN_FIT_HULL_LP)));
-    free(text);
-    drop(&made);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,8 +280,6 @@ int main(void)
         cmocka_unit_test(one_host_has_no_pairs),
         cmocka_unit_test(json_says_what_is_known),
         cmocka_unit_test(names_cannot_command_the_terminal),
-        cmocka_unit_test(a_comparison_needs_kept_exchanges),
-        cmocka_unit_test(a_comparison_has_all_methods),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

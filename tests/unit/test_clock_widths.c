@@ -1,6 +1,6 @@
 /*
  * clock_widths: how narrow bounds are, over networks whose delays are stated, against the baselines on the
- * same exchanges (clock/fits.h). Everything follows from seeds.
+ * same exchanges (baselines/fits.h). Everything follows from seeds.
  *
  *     light   5 µs each way, and exponential 0.5 µs on top        (a quiet local network)
  *     middle  5 µs each way, and exponential 5 µs on top
@@ -15,7 +15,7 @@
  */
 #include "base/mix.h"
 #include "clock/clocks.h"
-#include "clock/fits.h"
+#include "baselines/fits.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* The table of methods: every column against what it has to be. */
 #include "clock_world.h"
-#include "clock/comparison.h"
+#include "baselines/comparison.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -2,6 +2,7 @@
  * is used here, and what depends on what is written down once more, as matrices. */
 #include "repair/condition.h"
 #include "repair/condition_collectives.h"
+#include "repeated.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -721,7 +722,8 @@ static void an_instance_is_gone_when_all_have_ended_it(void **state)
     assert_true(gn_condition_collectives_all_counted(c));
     for (size_t i = 0; i < 2; i++)
         for (uint32_t m = 0; m < 3; m++) {
-            assert_int_equal(gn_condition_collectives_event(c, &s.streams[m].events[i]), 0);
+            const struct gn_place place = {.instance = 0, .member = m};
+            assert_int_equal(gn_condition_collectives_event(c, &s.streams[m].events[i], &place), 0);
             assert_int_equal(gn_condition_collectives_all_counted(c), i == 1 && m == 2);
         }
     assert_int_equal(found.collectives.messages, 3);
@@ -837,7 +839,7 @@ static void draw(uint64_t seed)
 static void counts_are_those_of_all_pairs(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 5000; seed++)
+    for (uint64_t seed = 1; seed <= REPEATED(5000); seed++)
         draw(seed * 7919);
 }
 
@@ -845,7 +847,7 @@ static void counts_are_those_of_all_pairs(void **state)
 static void many_members_are_not_looked_at_in_pairs(void **state)
 {
     (void)state;
-    const uint64_t n = 200000;
+    const uint64_t n = REPEATED(200000);
     for (int prefix = 0; prefix < 2; prefix++) {
         const struct call call = {BLOCKING, WORLD, GN_NONE,
                                   prefix ? GN_COLLECTIVE_SCAN : GN_COLLECTIVE_ALLREDUCE, 0};

@@ -1,5 +1,5 @@
 /* The corridor's extremes, against all pairs of points. */
-#include "clock/corridor.h"
+#include "baselines/corridor.h"
 
 #include "base/mix.h"
 

@@ -1,5 +1,5 @@
-/* live/datagram — what agents say to each other, against what others say. */
-#include "live/datagram.h"
+/* exchange/datagram — what agents say to each other, against what others say. */
+#include "exchange/datagram.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

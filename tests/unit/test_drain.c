@@ -3,10 +3,10 @@
 #include "calls.h"
 #include "capture/tracer.h"
 #include "clock/ticks.h"
-#include "live/drain.h"
-#include "live/expand.h"
-#include "live/part_file.h"
-#include "live/trace_paths.h"
+#include "agent/drain.h"
+#include "agent/expand.h"
+#include "agent/part_file.h"
+#include "agent/trace_paths.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,7 +52,7 @@ static int flush(void *self, struct gn_error *err)
     return 0;
 }
 
-static const struct gn_drain_output output = {NULL, take, flush, NULL};
+static const struct gn_drain_output output = {.write = take, .flush = flush};
 
 static struct fake make(int rank, bool block)
 {
@@ -70,8 +70,8 @@ static struct fake make(int rank, bool block)
     f.tag->rank = rank;
     snprintf(f.tag->modules[1].path, GN_PATH_BYTES, "/nowhere/app");
     GN_SET(f.tag->module_count, 2);
-    f.tag->frames[1] = (struct gn_frame){0, 1, 0, 0x1000};
-    f.tag->frames[2] = (struct gn_frame){1, 1, 0, 0x2000};
+    f.tag->frames[1] = (struct gn_tag_frame){0, 1, 0, 0x1000};
+    f.tag->frames[2] = (struct gn_tag_frame){1, 1, 0, 0x2000};
     GN_SET(f.tag->frame_count, 3);
     snprintf(f.tag->names[0], GN_NAME_BYTES, "solve");
     GN_SET(f.tag->name_count, 1);
@@ -230,7 +230,7 @@ static void processes_share_what_is_the_same(void **state)
     struct fake f[2] = {make(0, false), make(1, false)};
     struct gn_translate *t;
     f[1].tag->frames[3] = f[1].tag->frames[2]; /* the same frame under another number */
-    f[1].tag->frames[2] = (struct gn_frame){1, 1, 0, 0x3000};
+    f[1].tag->frames[2] = (struct gn_tag_frame){1, 1, 0, 0x3000};
     GN_SET(f[1].tag->frame_count, 4);
     struct gn_event world = message(0, 1), self = message(1, 0);
     for (int i = 0; i < 2; i++) {
@@ -466,8 +466,9 @@ static void random_memory_does_no_harm(void **state)
             const struct gn_event *e = &taken[i];
             bool rma = e->kind >= GN_EVENT_RMA_WIN_CREATE && e->kind <= GN_EVENT_RMA_SYNC;
             assert_in_range(e->location, 0, t->definitions->location_count - 1);
-            assert_true(e->region == GN_NONE || e->region < t->definitions->region_count);
-            assert_true(e->path == GN_NONE || e->path < t->node_count);
+            assert_true(gn_event_has_number(e->kind) || e->region == GN_NONE ||
+                        e->region < t->definitions->region_count);
+            assert_true(gn_event_has_number(e->kind) || e->path == GN_NONE || e->path < t->node_count);
             assert_true(e->comm == GN_NONE ||
                         e->comm < (rma ? t->definitions->window_count : t->definitions->comm_count));
         }
@@ -487,7 +488,7 @@ static char *part_path(void)
 }
 
 /* A part with one of everything. */
-static struct gn_drain *make_part(struct fake *f, struct gn_part *part)
+static struct gn_drain *make_part(struct fake *f, struct gn_agent_part *part)
 {
     *f = make(0, false);
     f->rings.segment->windows[0] = (struct gn_ring_window){0, 0};
@@ -496,7 +497,7 @@ static struct gn_drain *make_part(struct fake *f, struct gn_part *part)
     events[1].comm = 0;
     for (int i = 0; i < 2; i++)
         push_message(f, 0, &events[i]);
-    *part = (struct gn_part){.began = {1, 2}, .ended = {3, 4}};
+    *part = (struct gn_agent_part){.began = {1, 2}, .ended = {3, 4}};
     struct gn_drain *d = drain(f, 1, &part->translate);
     assert_int_equal(gn_trace_paths(part->translate, NULL, &part->paths, NULL), 0);
     snprintf(folder, sizeof folder, "/tmp/gnomon-test-XXXXXX");
@@ -504,7 +505,7 @@ static struct gn_drain *make_part(struct fake *f, struct gn_part *part)
     return d;
 }
 
-static void drop_part(struct gn_drain *d, struct fake *f, struct gn_part *part)
+static void drop_part(struct gn_drain *d, struct fake *f, struct gn_agent_part *part)
 {
     unlink(part_path());
     rmdir(folder);
@@ -515,7 +516,7 @@ static void drop_part(struct gn_drain *d, struct fake *f, struct gn_part *part)
 static void a_part_is_read_as_it_was_written(void **state)
 {
     (void)state;
-    struct gn_part part, copy;
+    struct gn_agent_part part, copy;
     struct gn_error err;
     struct fake f;
     struct gn_drain *d = make_part(&f, &part);
@@ -540,7 +541,7 @@ static void a_part_is_read_as_it_was_written(void **state)
 static void a_part_that_is_not_whole_is_refused(void **state)
 {
     (void)state;
-    struct gn_part part, copy;
+    struct gn_agent_part part, copy;
     struct gn_error err;
     struct fake f;
     struct gn_drain *d = make_part(&f, &part);
@@ -560,7 +561,7 @@ static void a_part_that_is_not_whole_is_refused(void **state)
 static void a_wrong_byte_does_no_harm(void **state)
 {
     (void)state;
-    struct gn_part part, copy;
+    struct gn_agent_part part, copy;
     struct gn_error err;
     struct fake f;
     struct gn_drain *d = make_part(&f, &part);

@@ -1,13 +1,13 @@
 /*
- * live/exchanges — hosts of one process over the loopback, and what somebody on the way can do: bounds may
- * get wider, facts stay true. All hosts share the counter; simulated clocks on it are known exactly.
+ * exchange/exchanges — hosts of one process over the loopback, and what somebody on the way can do: bounds
+ * may get wider, facts stay true. All hosts share the counter; simulated clocks on it are known exactly.
  */
-#include "live/exchanges.h"
+#include "exchange/exchanges.h"
 
 #include "clock/counter.h"
-#include "clock/simulated.h"
+#include "exchange/simulated.h"
 #include "clock/ticks.h"
-#include "live/addresses.h"
+#include "exchange/addresses.h"
 #include "meddler.h"
 
 #include <errno.h>
@@ -333,7 +333,7 @@ static void a_failed_send_costs_no_other_stamps(void **state)
     if (!socket.kernel)
         skip();
     struct gn_endpoint self = {.port = socket.port, .address_count = 1, .addresses = {{4, {127, 0, 0, 1}}}};
-    struct gn_peer peer;
+    struct gn_exchange_peer peer;
     assert_true(gn_addresses_peer(&self, 0, socket.only_v4, &peer));
     socket.next_stamp = (uint32_t)-3; /* as if it had counted three more */
     for (int i = 0; i < 2; i++) {

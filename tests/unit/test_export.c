@@ -24,7 +24,7 @@ static struct gn_place place_of(const struct gn_event *event)
 {
     struct gn_place place = {.ticks = event->ticks, .sender = GN_NONE};
     if (event->kind == GN_EVENT_MPI_RECV)
-        place = (struct gn_place){event->ticks, 1003, 0, GN_PLACE_CORRELATED};
+        place = (struct gn_place){event->ticks, 1003, 0, GN_PLACE_CORRELATED, GN_NONE, GN_NONE};
     return place;
 }
 

@@ -8,7 +8,8 @@
 #include "analyse/history.h"
 #include "base/mix.h"
 #include "trace/clock_offsets.h"
-#include "trace/skew.h"
+#include "synth/skew.h"
+#include "synth/synth.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -236,7 +237,7 @@ static void changes_are_in_their_bounds(const struct subject *s)
         }
 }
 
-static int64_t last_given(const struct subject *s, const struct gn_gathering *g, uint32_t end)
+static int64_t last_given(const struct subject *s, const struct gn_history_gathering *g, uint32_t end)
 {
     int64_t last_ns = INT64_MIN;
     for (uint32_t p = g->first_part; p < end; p++)
@@ -257,7 +258,7 @@ static uint32_t domain_of(const struct subject *s, uint32_t call)
 }
 
 /* When the last one of the call's clock gave. */
-static int64_t last_near(const struct subject *s, const struct gn_gathering *g, uint32_t call)
+static int64_t last_near(const struct subject *s, const struct gn_history_gathering *g, uint32_t call)
 {
     int64_t last_ns = INT64_MIN / 2;
     for (uint32_t p = g->first_part; p < g->first_part + g->part_count; p++) {
@@ -271,7 +272,7 @@ static int64_t last_near(const struct subject *s, const struct gn_gathering *g, 
 static void instances_are_in_their_bounds(const struct subject *s)
 {
     for (uint32_t i = 0; i < s->h.gathering_count; i++) {
-        const struct gn_gathering *g = &s->h.gatherings[i];
+        const struct gn_history_gathering *g = &s->h.gatherings[i];
         const int64_t last_ns = last_given(s, g, g->first_part + g->part_count);
         if (g->part_count == 0)
             continue;
@@ -295,8 +296,8 @@ static int64_t given(const struct subject *s, const struct gn_take *t)
 {
     if (t->kind != GN_TAKE_GATHERING)
         return entered(s, t->from);
-    const struct gn_gathering *g = &s->h.gatherings[t->from];
-    return last_given(s, g, g->shape == GN_GATHER_PREFIX ? t->member : g->first_part + g->part_count);
+    const struct gn_history_gathering *g = &s->h.gatherings[t->from];
+    return last_given(s, g, g->shape == GN_SHAPE_PREFIX ? t->member : g->first_part + g->part_count);
 }
 
 static void takes_are_in_their_bounds(const struct subject *s)

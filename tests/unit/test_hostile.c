@@ -1,12 +1,13 @@
 /*
- * graph/snapshot and profile/add against segments that another program has filled with nonsense: an error or
- * a copy whose indices are in range, never a crash. Fixed seeds; under AddressSanitizer this is a small
+ * image/snapshot and graph/process against segments that another program has filled with nonsense: an error
+ * or a copy whose indices are in range, never a crash. Fixed seeds; under AddressSanitizer this is a small
  * fuzzer.
  */
 #include "capture.h"
-#include "graph/snapshot.h"
-#include "profile/profile.h"
+#include "image/snapshot.h"
 #include "profile/summary.h"
+#include "profile_of.h"
+#include "repeated.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -19,7 +20,7 @@
 
 #include <cmocka.h>
 
-enum { LOCATIONS = 2, ROUNDS = 40 };
+enum { LOCATIONS = 2, ROUNDS = REPEATED(40) };
 
 static struct gn_tag *segment;
 static uint64_t random_state;
@@ -68,14 +69,14 @@ static void check_indices(const struct gn_snapshot *s)
 static int refused;
 
 /* Returns whether the process could be added. */
-static bool use(const struct gn_snapshot *s)
+static bool use(struct gn_snapshot *s)
 {
     struct gn_error err = {""};
     struct gn_process_facts facts = {.host = "h", .tick_ns = 0.5, .end_ticks = 1000, .ended = "exit"};
     struct gn_summary summary;
     sqlite3 *db;
     assert_int_equal(gn_profile_create(&db, ":memory:", NULL), 0);
-    bool added = gn_profile_add(db, &facts, s, &err) == 0;
+    bool added = profile_add(db, &facts, s, &err) == 0;
     if (added)
         for (int by = GN_BY_ACTIVITY; by <= GN_BY_PAIR; by++)
             if (by != GN_BY_CALLPATH && gn_summarise(db, (enum gn_by)by, false, &summary, NULL) == 0)
@@ -108,7 +109,7 @@ static void fill(void)
     GN_SET(segment->module_count, 3);
     GN_SET(segment->name_count, 5);
     for (uint32_t i = 1; i < 40; i++)
-        segment->frames[i] = (struct gn_frame){i / 2, (uint16_t)(1 + i % 2), 0, 64 * i};
+        segment->frames[i] = (struct gn_tag_frame){i / 2, (uint16_t)(1 + i % 2), 0, 64 * i};
     struct gn_location *l = &segment->locations[0];
     GN_SET(l->node_count, 60);
     GN_SET(l->edge_count, 60);
@@ -162,7 +163,7 @@ static void everything_scribbled_over(void **state)
         scribble(gn_tag_bytes(1), 20000);
         uint8_t *location = (uint8_t *)&segment->locations[0];
         for (size_t i = 0; i < 400; i++)
-            location[draw() % (sizeof(struct gn_node) * 60)] = (uint8_t)draw();
+            location[draw() % (sizeof(struct gn_tag_node) * 60)] = (uint8_t)draw();
         GN_SET(segment->locations[0].node_count, GN_GET(segment->locations[0].node_count) % 100);
         GN_SET(segment->locations[0].edge_count, GN_GET(segment->locations[0].edge_count) % 200);
         GN_SET(segment->locations[0].peer_count, GN_GET(segment->locations[0].peer_count) % 200);
@@ -250,7 +251,7 @@ static void foreign_memory_is_refused(void **state)
     assert_int_equal(gn_snapshot_take(segment, 100, 10, &s, NULL), -EPROTO);
 }
 
-/* One bad record must not cost the whole process (and, by live/finish, the host's profile). */
+/* One bad record must not cost the whole process (and, by agent/finish, the host's profile). */
 static void doubled_edge_is_no_reason_to_refuse(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* live/kernel_clock — the kernel's time of day in ticks, against clocks whose rate is known, and the real
+/* exchange/kernel_clock — the kernel's time of day in ticks, against clocks whose rate is known, and the real
  * one. */
-#include "live/kernel_clock.h"
+#include "exchange/kernel_clock.h"
 
 #include "base/mix.h"
 #include "clock/counter.h"

@@ -2,10 +2,10 @@
  * hosts keep it; and that nothing a broken program leaves in them becomes anything impossible. */
 #include "calls.h"
 #include "capture/tracer.h"
-#include "live/last_calls.h"
-#include "profile/profile.h"
+#include "agent/last_calls.h"
 #include "profile/statement.h"
 #include "profile/summary.h"
+#include "profile_of.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,8 +52,8 @@ static void fill_tag(void)
     GN_SET(tag->state, GN_STATE_RUNNING);
     snprintf(tag->modules[1].path, GN_PATH_BYTES, "/nowhere/app");
     GN_SET(tag->module_count, 2);
-    tag->frames[1] = (struct gn_frame){0, 1, 0, 0x1000};
-    tag->frames[2] = (struct gn_frame){1, 1, 0, 0x2000};
+    tag->frames[1] = (struct gn_tag_frame){0, 1, 0, 0x1000};
+    tag->frames[2] = (struct gn_tag_frame){1, 1, 0, 0x2000};
     GN_SET(tag->frame_count, 3);
     GN_SET(tag->name_count, 1);
     for (uint32_t i = 0; i < SEND_NODE; i++)
@@ -215,7 +215,7 @@ static sqlite3 *profile_of(uint64_t seen)
                                      .last_calls = &last};
     assert_int_equal(gn_snapshot_take(dead.segment, dead.segment_bytes, 10, &snapshot, NULL), 0);
     assert_int_equal(gn_profile_create(&db, ":memory:", NULL), 0);
-    assert_int_equal(gn_profile_add(db, &facts, snapshot, NULL), 0);
+    assert_int_equal(profile_add(db, &facts, snapshot, NULL), 0);
     gn_snapshot_free(snapshot);
     return db;
 }

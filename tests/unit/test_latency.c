@@ -1,6 +1,7 @@
 /* µ from samples of messages between domains whose clocks and transfers are known. */
 #include "base/mix.h"
 #include "repair/latency.h"
+#include "repeated.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -326,7 +327,7 @@ static void send_around(const struct network *n, struct gn_latency_sample *s, ui
 static void test_random_networks(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 1500; seed++) {
+    for (uint64_t seed = 1; seed <= REPEATED(1500); seed++) {
         const struct network n = network_of(seed, seed % 5 == 0);
         struct gn_latency_sample *s = sample_of(n.domains, 0);
         send_around(&n, s, seed);

@@ -1,6 +1,6 @@
 /* cli/launcher: where the program begins in a launcher's command line. "G" stands for the words put before
  * it. */
-#include "cli/launcher.h"
+#include "agent/launcher.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* Looking up while the program runs: what was asked of a graph stays known; the graph may hold nonsense; who
  * waits for the end is told what for, and only then. */
-#include "live/late.h"
-#include "live/look_up.h"
+#include "agent/late.h"
+#include "agent/look_up.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -54,7 +54,7 @@ static void what_was_looked_up_stays(void **state)
     make_module(path, sizeof path);
     snprintf(t->modules[1].path, sizeof t->modules[1].path, "%s", path);
     GN_PUBLISH(t->module_count, 2);
-    t->frames[1] = (struct gn_frame){0, 1, 0, 0x1000};
+    t->frames[1] = (struct gn_tag_frame){0, 1, 0, 0x1000};
     GN_PUBLISH(t->frame_count, 2);
     gn_look_up_watch(look_up, t, 1);
     while (!is_mapped(path)) /* or the test takes too long */
@@ -100,7 +100,7 @@ static void who_waits_is_told(void **state)
     gn_late_begin(&late, ends[1]);
     gn_late_doing(&late, "looking up source lines", 1, 4);
     assert_true(read(ends[0], text, sizeof text - 1) > 0); /* comes after a second */
-    assert_non_null(strstr(text, "(looking up source lines, 25 % done)\n"));
+    assert_non_null(strstr(text, "(looking up source lines, 25.0 % done)\n"));
     gn_late_end(&late);
     close(ends[0]);
     close(ends[1]);

@@ -1,9 +1,9 @@
 /* Clocks that were never compared, bounded by a program's own messages: the truth of every event of every
  * simulated program is inside. */
 #include "clock/clocks.h"
-#include "order/clock_facts.h"
-#include "trace/skew.h"
-#include "trace/synth.h"
+#include "causality/clock_facts.h"
+#include "synth/skew.h"
+#include "synth/synth.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

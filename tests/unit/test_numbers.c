@@ -1,6 +1,7 @@
 /* Numbers of messages: never wrong, and rarely missing. -n OPERATIONS -s SEED for more of the random worlds.
  */
 #include "matching_world.h"
+#include "repeated.h"
 
 #include "base/mix.h"
 
@@ -12,9 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
-static uint64_t operations = 300000, seed = 1;
+static uint64_t operations = REPEATED(300000), seed = 1;
 
 static struct world_result run(const char *name, struct world_options options)
 {
@@ -402,6 +404,35 @@ static void test_endless_tags(void **state)
     free(sent);
 }
 
+static double cpu_of_wildcards(struct gn_number_tables *numbers)
+{
+    enum { MESSAGES = 10000 };
+    struct gn_receive receive;
+    const clock_t begin = clock();
+    for (int i = 0; i < MESSAGES; i++) {
+        gn_number_post(numbers, 0, &receive, COMM, PEER, GN_NUMBER_ANY);
+        gn_number_complete(numbers, &receive, PEER, TAG, 0, NULL);
+    }
+    return (double)(clock() - begin) + 1;
+}
+
+/* What a message costs does not depend on how many wait for something else: each of 15000 would be a hundred
+ * times as much. */
+static void test_waiting_for_something_else(void **state)
+{
+    enum { WAITING = 15000, LISTENED = 9 };
+    (void)state;
+    static struct gn_receive listener, waiting[WAITING];
+    struct gn_number_tables *numbers = gn_numbers_open(NULL);
+    gn_number_post(numbers, 0, &listener, COMM, GN_NUMBER_ANY, LISTENED);
+    const double alone = cpu_of_wildcards(numbers);
+    for (int i = 0; i < WAITING; i++)
+        gn_number_post(numbers, 0, &waiting[i], COMM, PEER + 1, LISTENED);
+    assert_true(gn_number_complete(numbers, &waiting[0], PEER + 1, LISTENED, 0, NULL) == GN_NUMBER_LATER);
+    assert_true(cpu_of_wildcards(numbers) < 20 * (alone + 0.002 * CLOCKS_PER_SEC));
+    gn_numbers_close(numbers);
+}
+
 int main(int argc, char **argv)
 {
     for (int i = 1; i + 1 < argc; i += 2)
@@ -426,6 +457,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_no_communicator),
         cmocka_unit_test(test_running_threads),
         cmocka_unit_test(test_endless_tags),
+        cmocka_unit_test(test_waiting_for_something_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

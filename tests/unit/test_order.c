@@ -3,7 +3,7 @@
  *
  * GNOMON_TEST_SEED=n runs one seed (as a failure prints it) instead of all; GNOMON_TEST_SEEDS=n that many.
  */
-#include "order/order.h"
+#include "causality/order.h"
 #include "order_check.h"
 #include "order_reference.h"
 
@@ -60,7 +60,7 @@ static int take(void *self, const struct gn_event *event, const struct gn_place 
 static void describe(const struct gn_event *e, char *text, size_t size)
 {
     snprintf(text, size, "%u.%u %s op %s comm %d peer %d tag %d request %d sent %d received %d", e->location,
-             e->region, gn_event_name(e->kind),
+             e->record, gn_event_name(e->kind),
              e->op == GN_COLLECTIVE_UNKNOWN ? "-" : gn_collective_name(e->op), (int)e->comm, (int)e->peer,
              (int)e->tag, (int)e->request, (int)e->bytes_sent, (int)e->bytes_received);
 }
@@ -142,15 +142,15 @@ static void compare_place(struct trial *t, const struct gn_event *e, const struc
 {
     struct where where[MAX_PROCESSES];
     bool released;
-    int count = reference_predecessors(&t->r, e->location, e->region, where, &released);
+    int count = reference_predecessors(&t->r, e->location, e->record, where, &released);
     uint64_t ticks = expected_ticks(t, e, where, count);
-    t->final_ticks[e->location][e->region] = place->ticks;
+    t->final_ticks[e->location][e->record] = place->ticks;
     t->adjusted += ticks != e->ticks;
     t->released += released;
     if (!(t->property->compare & PLACES))
         return;
     snprintf(t->last + strlen(t->last), sizeof t->last - strlen(t->last), ", reported %u.%u", e->location,
-             e->region);
+             e->record);
     EXPECT_SAME(t, place->ticks, ticks, "ticks");
     EXPECT_SAME(t, (place->flags & GN_PLACE_RELEASED) != 0, released, "released");
     EXPECT_SAME(t, (place->flags & GN_PLACE_UNMATCHED) != 0, released && receives(e), "unmatched");
@@ -170,9 +170,9 @@ static void compare_reports(struct trial *t)
         const struct gn_event *e = &t->events[t->compared], *pushed;
         char text[200];
         EXPECT(t, e->location < t->x->location_count, "an event of location %u was reported", e->location);
-        EXPECT(t, e->region == t->outs[e->location], "%u.%u was reported, not %u.%zu", e->location, e->region,
+        EXPECT(t, e->record == t->outs[e->location], "%u.%u was reported, not %u.%zu", e->location, e->record,
                e->location, t->outs[e->location]);
-        pushed = &t->x->events[e->location][e->region];
+        pushed = &t->x->events[e->location][e->record];
         describe(e, text, sizeof text);
         EXPECT(t, !(t->property->compare & EVENTS) || memcmp(e, pushed, sizeof *e) == 0, "changed: %s", text);
         t->outs[e->location]++;
@@ -291,7 +291,7 @@ static void check_sequence(struct trial *t)
         for (size_t i = 0; i < t->x->counts[l]; i++)
             order_check_pushed(check, &t->x->events[l][i]);
     for (size_t i = 0; i < t->reported; i++)
-        order_check_reported(check, &t->x->events[t->events[i].location][t->events[i].region], false);
+        order_check_reported(check, &t->x->events[t->events[i].location][t->events[i].record], false);
     EXPECT(t, order_check_finish(check, &verdict),
            "%llu events missing, %llu foreign, %llu receives before their send, %llu ends before a begin",
            (unsigned long long)verdict.missing, (unsigned long long)verdict.foreign,
@@ -302,7 +302,7 @@ static void check_sequence(struct trial *t)
 static void run(const struct property *property, uint64_t seed)
 {
     static struct trial t;
-    struct gn_order_settings settings = {.adjust = property->adjust, .patience = MAX_EVENTS};
+    struct gn_order_settings settings = {.adjust = property->adjust, .in_time = true, .patience = MAX_EVENTS};
     memset(&t, 0, sizeof t);
     t = (struct trial){.property = property, .seed = seed, .dice = ~seed, .last = "opened"};
     t.x = execution_new(&property->settings);

@@ -1,5 +1,5 @@
 /* order: what the sort does, one fact a test. */
-#include "order/order.h"
+#include "causality/order.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -18,7 +18,7 @@ struct scene {
     struct gn_place places[KEPT];
     size_t reported;
     int answer;      /* of the sink */
-    uint64_t serial; /* of the events pushed, in their region */
+    uint64_t serial; /* of the events pushed, in their record */
 };
 
 static int take(void *self, const struct gn_event *event, const struct gn_place *place)
@@ -59,7 +59,7 @@ static void open_with(struct scene *s, uint32_t processes, const struct gn_order
 
 static void open_scene(struct scene *s, uint32_t processes)
 {
-    open_with(s, processes, NULL);
+    open_with(s, processes, &(struct gn_order_settings){.in_time = true});
 }
 
 /* Ends everything: whatever happened before, all that was pushed has been reported then. */
@@ -80,7 +80,7 @@ static void close_scene(struct scene *s)
 static struct gn_event make(struct scene *s, enum gn_event_kind kind, uint32_t location)
 {
     struct gn_event e = gn_event_bare(kind, location, 100 * ++s->serial);
-    e.region = (uint32_t)s->serial;
+    e.record = (uint32_t)s->serial;
     return e;
 }
 
@@ -291,6 +291,152 @@ static void a_receive_by_another_thread_of_the_process(void **state)
     close_scene(&s);
 }
 
+/* ---- which instance a collective is ---- */
+
+static void assert_instance(const struct scene *s, size_t at, uint32_t instance, uint32_t member)
+{
+    assert_int_equal(s->places[at].instance, instance);
+    assert_int_equal(s->places[at].member, member);
+}
+
+static void begins_and_ends_are_told_their_instance(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 2);
+    for (uint32_t n = 0; n < 2; n++) {
+        PUSH(BEGIN(0, BCAST, 1), 1);
+        PUSH(BEGIN(1, BCAST, 1), 1);
+        PUSH(END(1, BCAST, 1), 1);
+        PUSH(END(0, BCAST, 1), 1);
+        assert_instance(&s, 4 * n, n, 0);
+        assert_instance(&s, 4 * n + 1, n, 1);
+        assert_instance(&s, 4 * n + 2, n, 1);
+        assert_instance(&s, 4 * n + 3, n, 0);
+    }
+    PUSH(RECV(0, 1, 0), 0);
+    PUSH(SEND(1, 0, 0), 2);
+    assert_int_equal(last_place(&s)->instance, GN_NONE);
+    close_scene(&s);
+}
+
+static void starts_count_in_their_order_whatever_ends_first(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 1);
+    PUSH(of(make(&s, GN_EVENT_NBC_REQUEST, 0), 1), 1);
+    PUSH(of(make(&s, GN_EVENT_NBC_REQUEST, 0), 2), 1);
+    assert_int_equal(s.places[0].instance, GN_NONE); /* nobody knows yet what it is */
+    PUSH(COMPLETE(0, 1, BARRIER, GN_NONE), 1);
+    PUSH(COMPLETE(0, 2, BARRIER, GN_NONE), 1);
+    assert_instance(&s, 2, 0, 0);
+    assert_instance(&s, 3, 1, 0);
+    close_scene(&s);
+}
+
+/* ---- messages that say which they are ---- */
+
+static struct gn_event numbered(struct gn_event e, uint64_t number)
+{
+    e.number = number;
+    return e;
+}
+
+static void what_was_not_received_where_it_was_recorded_is_passed(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 2);
+    PUSH(numbered(at(SEND(0, 1, 0), 10), 0), 1);
+    PUSH(numbered(at(SEND(0, 1, 0), 20), 1), 1);
+    PUSH(numbered(RECV(1, 0, 0), 1), 1);
+    assert_int_equal(last_place(&s)->sent_ticks, 20);
+    PUSH(numbered(RECV(1, 0, 0), 2), 0);
+    PUSH(numbered(at(SEND(0, 1, 0), 30), 2), 2);
+    assert_int_equal(last_place(&s)->sent_ticks, 30);
+    close_scene(&s);
+}
+
+static void what_was_not_sent_where_it_was_recorded_waits_for_nothing(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 2);
+    PUSH(numbered(RECV(1, 0, 0), 0), 0);
+    PUSH(numbered(at(SEND(0, 1, 0), 20), 1), 2);
+    assert_int_equal(s.places[0].flags, GN_PLACE_RELEASED | GN_PLACE_UNMATCHED);
+    PUSH(numbered(at(SEND(0, 1, 0), 40), 3), 1);
+    PUSH(numbered(RECV(1, 0, 0), 1), 1);
+    assert_int_equal(last_place(&s)->sent_ticks, 20);
+    PUSH(numbered(RECV(1, 0, 0), 2), 1);
+    assert_int_equal(last_place(&s)->flags, GN_PLACE_RELEASED | GN_PLACE_UNMATCHED);
+    close_scene(&s);
+}
+
+static void a_message_that_a_probe_took_is_told_late(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 2);
+    PUSH(numbered(at(SEND(0, 1, 0), 10), 0), 1);
+    PUSH(numbered(at(SEND(0, 1, 0), 20), 1), 1);
+    PUSH(numbered(RECV(1, 0, 0), 1), 1);
+    assert_int_equal(last_place(&s)->sent_ticks, 20);
+    PUSH(numbered(RECV(1, 0, 0), 0), 1);
+    assert_int_equal(last_place(&s)->sent_ticks, 10);
+    assert_int_equal(gn_order_stats(s.order)->unmatched_sends, 0);
+    close_scene(&s);
+}
+
+static void numbers_hold_where_events_were_lost(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 2);
+    PUSH(numbered(at(SEND(0, 1, 0), 10), 0), 1);
+    PUSH(of(make(&s, GN_EVENT_LOST, 0), 3), 1);
+    PUSH(numbered(at(SEND(0, 1, 0), 20), 2), 1);
+    PUSH(numbered(RECV(1, 0, 0), 0), 1);
+    assert_int_equal(last_place(&s)->sent_ticks, 10);
+    PUSH(numbered(RECV(1, 0, 0), 1), 1);
+    assert_int_equal(last_place(&s)->flags, GN_PLACE_RELEASED | GN_PLACE_AMBIGUOUS);
+    PUSH(numbered(RECV(1, 0, 0), 2), 1);
+    assert_int_equal(last_place(&s)->flags, GN_PLACE_CORRELATED);
+    assert_int_equal(last_place(&s)->sent_ticks, 20);
+    close_scene(&s);
+}
+
+static void sends_that_nobody_recorded_receiving_are_not_kept(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, 2);
+    for (uint64_t n = 0; n < 90; n++)
+        PUSH(numbered(at(SEND(0, 1, 0), n + 1), n), 1);
+    PUSH(numbered(RECV(1, 0, 0), 89), 1);
+    assert_int_equal(last_place(&s)->sent_ticks, 90);
+    assert_in_range(gn_order_stats(s.order)->unmatched_sends, 20, 89);
+    assert_in_range(nodes(&s), 1, 70);
+    close_scene(&s);
+}
+
+static void a_large_number_passes_no_send_without_one(void **state)
+{
+    (void)state;
+    static const uint64_t without[] = {GN_UNNUMBERED, 7 | GN_NUMBER_UNORDERED};
+    for (size_t i = 0; i < 2; i++) {
+        struct scene s;
+        open_scene(&s, 2);
+        for (uint64_t n = 0; n < 3; n++)
+            PUSH(numbered(at(SEND(0, 1, 0), 10 * (n + 1)), without[i]), 1);
+        PUSH(numbered(RECV(1, 0, 0), 100), 1);
+        assert_int_equal(last_place(&s)->sent_ticks, 10);
+        assert_int_equal(gn_order_stats(s.order)->unmatched_sends, 0);
+        close_scene(&s);
+    }
+}
+
 /* ---- nonblocking receives ---- */
 
 static void a_receive_is_an_event_when_it_completes(void **state)
@@ -402,7 +548,7 @@ static void patience_ends(void **state)
 {
     (void)state;
     struct scene s;
-    open_with(&s, 2, &(struct gn_order_settings){.patience = 8});
+    open_with(&s, 2, &(struct gn_order_settings){.in_time = true, .patience = 8});
     PUSH(POST_UNKNOWN(1, 1), 1);
     for (unsigned i = 0; i < 40; i++) {
         PUSH(SEND(0, 1, 0), 1);
@@ -417,7 +563,7 @@ static void requests_that_say_what_they_are_for_have_more_patience(void **state)
 {
     (void)state;
     struct scene s;
-    open_with(&s, 2, &(struct gn_order_settings){.patience = 8});
+    open_with(&s, 2, &(struct gn_order_settings){.in_time = true, .patience = 8});
     PUSH(POST(1, 1, 0, 0), 1);
     PUSH(POST(1, 2, 0, 0), 1);
     PUSH(SEND(0, 1, 0), 1);
@@ -449,7 +595,7 @@ static void patience_ends_in_another_thread(void **state)
 {
     (void)state;
     struct scene s;
-    open_with(&s, 2, &(struct gn_order_settings){.patience = 8});
+    open_with(&s, 2, &(struct gn_order_settings){.in_time = true, .patience = 8});
     uint32_t thread = add_location(&s, 1);
     PUSH(SEND(0, 1, 0), 1);
     PUSH(POST_UNKNOWN(1, 1), 1);
@@ -466,7 +612,7 @@ static void patience_with_starts_ends_in_another_thread(void **state)
 {
     (void)state;
     struct scene s;
-    open_with(&s, 1, &(struct gn_order_settings){.patience = 1});
+    open_with(&s, 1, &(struct gn_order_settings){.in_time = true, .patience = 1});
     uint32_t thread = add_location(&s, 0);
     PUSH(of(make(&s, GN_EVENT_NBC_REQUEST, 0), 1), 1);
     PUSH(of(make(&s, GN_EVENT_NBC_REQUEST, 0), 2), 1);
@@ -911,7 +1057,7 @@ static void numbered_events_wait_for_those_before_them(void **state)
     assert_int_equal(push_numbered(&s, e[0], 0), 0);
     assert_int_equal(s.reported, 3);
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(s.events[i].region, e[i].region);
+        assert_int_equal(s.events[i].record, e[i].record);
     close_scene(&s);
 }
 
@@ -1407,7 +1553,7 @@ static void starts_given_up_by_the_thousand(void **state)
 {
     (void)state;
     struct scene s;
-    open_with(&s, 2, &(struct gn_order_settings){.patience = 1});
+    open_with(&s, 2, &(struct gn_order_settings){.in_time = true, .patience = 1});
     for (unsigned i = 0; i < MILLION / 5; i++)
         PUSH(of(make(&s, GN_EVENT_NBC_REQUEST, 0), i), 1);
     PUSH(COMPLETE(0, 5, BARRIER, GN_NONE), 0);
@@ -1460,6 +1606,14 @@ int main(void)
         cmocka_unit_test(peers_in_an_intercommunicator_are_of_the_other_group),
         cmocka_unit_test(everybody_has_a_communicator_of_itself),
         cmocka_unit_test(a_receive_by_another_thread_of_the_process),
+        cmocka_unit_test(begins_and_ends_are_told_their_instance),
+        cmocka_unit_test(starts_count_in_their_order_whatever_ends_first),
+        cmocka_unit_test(what_was_not_received_where_it_was_recorded_is_passed),
+        cmocka_unit_test(what_was_not_sent_where_it_was_recorded_waits_for_nothing),
+        cmocka_unit_test(a_message_that_a_probe_took_is_told_late),
+        cmocka_unit_test(numbers_hold_where_events_were_lost),
+        cmocka_unit_test(a_large_number_passes_no_send_without_one),
+        cmocka_unit_test(sends_that_nobody_recorded_receiving_are_not_kept),
         cmocka_unit_test(a_receive_is_an_event_when_it_completes),
         cmocka_unit_test(receives_match_in_posting_order_whatever_completes_first),
         cmocka_unit_test(a_wildcard_is_what_its_completion_says),

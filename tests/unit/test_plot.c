@@ -1,5 +1,5 @@
 /* cli/plot: bounded, keeps the largest values. Whether it is XML is asked in tests/e2e/order.sh. */
-#include "cli/plot.h"
+#include "causality/plot.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,8 @@
 /* capture/tracer's rows of calls that found nothing: wherever a process is killed, what it leaves tells each
- * call once. The writer is stopped at each of its stores, and live/rings and live/expand read what is there.
+ * call once. The writer is stopped at each of its stores, and agent/rings and agent/expand read what is
+ * there.
  */
-#include "graph/seqlock.h"
+#include "image/seqlock.h"
 
 static void stored(void);
 #undef atomic_store_explicit
@@ -10,8 +11,8 @@ static void stored(void);
 #include "capture/tracer.c"
 
 #include "calls.h"
-#include "live/expand.h"
-#include "live/rings.h"
+#include "agent/expand.h"
+#include "agent/rings.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

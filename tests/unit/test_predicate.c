@@ -1,5 +1,5 @@
 /* cli/predicate: what questions mean, where bad ones are wrong, and that nothing crashes on garbage. */
-#include "cli/predicate.h"
+#include "analyse/predicate.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -60,7 +60,8 @@ static struct gn_event receive(void)
     return e;
 }
 
-static const struct gn_place place = {6000, 2000, 1, GN_PLACE_CORRELATED}, unplaced = {6000, 0, 0, 0};
+static const struct gn_place place = {6000, 2000, 1, GN_PLACE_CORRELATED, GN_NONE, GN_NONE},
+                             unplaced = {6000, 0, 0, 0, GN_NONE, GN_NONE};
 
 static bool holds(const char *text, const struct gn_event *e, const struct gn_place *where)
 {

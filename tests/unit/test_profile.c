@@ -1,9 +1,9 @@
 /* profile: creating, opening, merging and saving; the sums of a summary. */
 #include "calls.h"
 #include "capture.h"
-#include "profile/profile.h"
 #include "profile/statement.h"
 #include "profile/summary.h"
+#include "profile_of.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,9 +56,9 @@ static struct gn_snapshot *make_process(int rank, uint64_t times, uint64_t base,
     t->modules[1] = (struct gn_module){
         .base = base, .build_id_bytes = 4, .build_id = {1, 2, 3, 4}, .path = "/nowhere/app"};
     uint32_t send = swapped ? 3 : 2, recv = swapped ? 2 : 3;
-    t->frames[1] = (struct gn_frame){0, 1, 0, 0x100};
-    t->frames[send] = (struct gn_frame){1, 1, 0, 0x200};
-    t->frames[recv] = (struct gn_frame){1, 1, 0, 0x300};
+    t->frames[1] = (struct gn_tag_frame){0, 1, 0, 0x100};
+    t->frames[send] = (struct gn_tag_frame){1, 1, 0, 0x200};
+    t->frames[recv] = (struct gn_tag_frame){1, 1, 0, 0x300};
     struct gn_location *l = &t->locations[0];
     GN_SET(l->in_use, 1);
     GN_SET(l->first_ticks, 1);
@@ -101,7 +101,7 @@ static void add(sqlite3 *db, const char *host, int rank, uint64_t times, uint64_
     struct gn_process_facts facts = {.host = host, .tick_ns = 100, .ended = "exit", .launcher_rank = rank};
     struct gn_error err = {""};
     struct gn_snapshot *s = make_process(rank, times, base, swapped);
-    assert_int_equal(gn_profile_add(db, &facts, s, &err), 0);
+    assert_int_equal(profile_add(db, &facts, s, &err), 0);
     gn_snapshot_free(s);
 }
 

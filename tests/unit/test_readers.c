@@ -1,5 +1,5 @@
-/* live/readers — whoever watches gets every event, or is told how many it did not; nobody is waited for. */
-#include "live/readers.h"
+/* agent/readers — whoever watches gets every event, or is told how many it did not; nobody is waited for. */
+#include "agent/readers.h"
 
 #include "event/wire.h"
 

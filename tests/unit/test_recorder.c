@@ -15,7 +15,7 @@
 
 typedef unsigned __int128 wide;
 
-static struct gn_node *node_at(uint32_t index)
+static struct gn_tag_node *node_at(uint32_t index)
 {
     return &test_location()->nodes[index];
 }
@@ -67,7 +67,7 @@ static void sizes_and_peers_are_exact(void **state)
     assert_int_equal(GN_GET(node_at(node)->bytes), 4500);
     uint64_t to_seven = 0, outside = 0, messages = 0;
     for (uint32_t i = 0; i < GN_GET(test_location()->peer_count); i++) {
-        struct gn_peer *p = &test_location()->peers[i];
+        struct gn_tag_peer *p = &test_location()->peers[i];
         if (GN_GET(p->node) != node)
             continue;
         messages += GN_GET(p->sent_messages);
@@ -80,7 +80,7 @@ static void sizes_and_peers_are_exact(void **state)
 
 NOIPA uint32_t failing_call(int result)
 {
-    struct gn_call call = {.binding = 0};
+    struct gn_capture_call call = {.binding = 0};
     if (!gn_enter(&call, 3, __builtin_return_address(0), __builtin_frame_address(0)))
         return UINT32_MAX;
     call.exit_ticks = call.enter_ticks + 1;

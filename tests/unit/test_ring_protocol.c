@@ -1,6 +1,6 @@
 /*
  * The protocol of writer and reader of the recorder's rings (image/recorder_ring.h), in all schedules and all
- * orders that the memory model allows: the code of capture/tracer.c and live/rings.c itself, in
+ * orders that the memory model allows: the code of capture/tracer.c and agent/rings.c itself, in
  * tests/unit/weak_memory.h.
  *
  * Held against: what is taken is what was written under that index; in order, nothing twice; the rest is
@@ -27,7 +27,7 @@ static int forever(clockid_t clock, struct timespec *now);
 #define nanosleep(request, rest) yield_until_taken()
 #include "capture/tracer.c"
 #undef clock_gettime
-#include "live/rings.c"
+#include "agent/rings.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

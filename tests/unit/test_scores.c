@@ -47,7 +47,7 @@ static void iterate(struct made *m, uint32_t iterations, uint32_t ranks)
         uint32_t calls[MADE_LOCATIONS];
         for (uint32_t r = 0; r < ranks; r++)
             calls[r] = made_call(m, r, 25 * i + (r == 1 ? 20 : 10), 25 * (i + 1), 0);
-        made_collective(m, GN_NONE, GN_GATHER_ALL, 0, calls, ranks);
+        made_collective(m, GN_NONE, GN_SHAPE_ALL_TO_ALL, 0, calls, ranks);
     }
 }
 
@@ -127,8 +127,8 @@ static void smaller_communicators_have_scores_of_their_own(void **state)
                                 made_call(m, 1, 25 * i + 20, 25 * (i + 1), 0)},
                        two[] = {made_call(m, 2, 25 * i + 25, 25 * (i + 1), 0),
                                 made_call(m, 3, 25 * i + 25, 25 * (i + 1), 0)};
-        made_collective(m, a, GN_GATHER_ALL, 0, one, 2);
-        made_collective(m, b, GN_GATHER_ALL, 0, two, 2);
+        made_collective(m, a, GN_SHAPE_ALL_TO_ALL, 0, one, 2);
+        made_collective(m, b, GN_SHAPE_ALL_TO_ALL, 0, two, 2);
     }
     struct scored s = scored(m, 100, GN_SCORED_RANK, NULL);
     for (int i = 0; i < 4; i++)
@@ -150,7 +150,7 @@ static void slices_add_up(void **state)
         uint32_t calls[3];
         for (uint32_t r = 0; r < 3; r++)
             calls[r] = made_call(m, r, 25 * i + (r == i / 4 ? 20 : 10), 25 * (i + 1), 0);
-        made_collective(m, GN_NONE, GN_GATHER_ALL, 0, calls, 3);
+        made_collective(m, GN_NONE, GN_SHAPE_ALL_TO_ALL, 0, calls, 3);
     }
     const struct gn_scores_settings settings = {.has_phases = true};
     struct scored s = scored(m, 200, GN_SCORED_RANK, &settings);

@@ -1,7 +1,8 @@
-/* clock/simulated: the clock is what its formula says, to a fraction of a tick, 10^15 ticks from the origin.
+/* exchange/simulated: the clock is what its formula says, to a fraction of a tick, 10^15 ticks from the
+ * origin.
  */
 #include "base/mix.h"
-#include "clock/simulated.h"
+#include "exchange/simulated.h"
 
 #include <errno.h>
 #include <math.h>

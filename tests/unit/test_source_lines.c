@@ -3,7 +3,7 @@
 #include "capture/callpath.h"
 #include "capture/python_code.h"
 #include "capture/sources.h"
-#include "graph/source_line.h"
+#include "image/source_line.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -158,7 +158,7 @@ static void interpreters_frames_are_left_out(void **state)
     uint32_t path, plain;
     assert_true(gn_callpath_find(t, stack, 6, &path, &cut));
     assert_false(cut);
-    const struct gn_frame *innermost = &t->frames[path], *middle = &t->frames[innermost->parent];
+    const struct gn_tag_frame *innermost = &t->frames[path], *middle = &t->frames[innermost->parent];
     assert_int_equal(innermost->module, 2);
     assert_int_equal(innermost->offset, 0x200);
     assert_int_equal(innermost->folded, 1);

@@ -1,9 +1,9 @@
 /* Frames of Python, from the segment to the profile: what ranks agree on. */
 #include "calls.h"
-#include "graph/snapshot.h"
-#include "profile/profile.h"
+#include "image/snapshot.h"
 #include "profile/statement.h"
 #include "profile/summary.h"
+#include "profile_of.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,9 +37,9 @@ static struct gn_tag *make_rank(int rank)
     t->sources[step] = (struct gn_source_line){.module = module, .line = 42, .first_line = 40};
     strcpy(t->sources[step].function, "Model.step\a");
     GN_SET(t->frame_count, 4);
-    t->frames[1] = (struct gn_frame){0, module, 0, main};
-    t->frames[2] = (struct gn_frame){1, module, 0, step};
-    t->frames[3] = (struct gn_frame){2, 3, 0, 0x100};
+    t->frames[1] = (struct gn_tag_frame){0, module, 0, main};
+    t->frames[2] = (struct gn_tag_frame){1, module, 0, step};
+    t->frames[3] = (struct gn_tag_frame){2, 3, 0, 0x100};
     struct gn_location *l = &t->locations[0];
     GN_SET(t->location_count, 1);
     GN_SET(l->in_use, 1);
@@ -67,7 +67,7 @@ static void add_rank(sqlite3 *db, struct gn_tag *t)
     struct gn_snapshot *s = NULL;
     struct gn_error err = {""};
     assert_int_equal(gn_snapshot_take(t, gn_tag_bytes(1), 10, &s, NULL), 0);
-    assert_int_equal(gn_profile_add(db, &facts, s, &err), 0);
+    assert_int_equal(profile_add(db, &facts, s, &err), 0);
     gn_snapshot_free(s);
     free(t);
 }

@@ -1,5 +1,5 @@
-/* cli/spans: intervals are rounded outward, and never look narrower than they are. */
-#include "cli/spans.h"
+/* answer/spans: intervals are rounded outward, and never look narrower than they are. */
+#include "answer/spans.h"
 
 #include "base/mix.h"
 

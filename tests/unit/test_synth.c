@@ -1,7 +1,8 @@
 /* The generator: the same trace however it is pulled, a possible execution, and clocks as the settings say.
  */
 #include "synth_stream.h"
-#include "trace/skew.h"
+#include "synth/skew.h"
+#include "repeated.h"
 
 #include <errno.h>
 #include <math.h>
@@ -452,8 +453,8 @@ static void test_a_hundred_thousand_locations(void **state)
     static const char *const patterns[] = {"ring", "stencil3", "master", "nbc"};
     (void)state;
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
-        struct gn_synth_settings settings = settings_of(patterns[i], 100000, 1);
-        assert_true(drain(&settings) > 10 * 100000);
+        struct gn_synth_settings settings = settings_of(patterns[i], REPEATED(100000), 1);
+        assert_true(drain(&settings) > 10 * REPEATED(100000));
     }
 }
 

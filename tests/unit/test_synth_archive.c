@@ -1,6 +1,6 @@
 /* A simulated trace, written as an OTF2 archive and read again, is the same trace, whatever is in it. */
 #include "trace/reader.h"
-#include "trace/synth.h"
+#include "synth/synth.h"
 #include "trace/writer.h"
 
 #include <setjmp.h>

@@ -125,7 +125,7 @@ static void no_region_loses_its_name(void **state)
         together(name_regions, unused);
     for (uint32_t l = 1; l < GN_GET(gn_segment->location_count); l++)
         for (uint32_t i = 3; i < GN_GET(gn_segment->locations[l].node_count); i++) {
-            struct gn_node *node = &gn_segment->locations[l].nodes[i];
+            struct gn_tag_node *node = &gn_segment->locations[l].nodes[i];
             nameless += GN_GET(node->activity) >= GN_ACTIVITY_REGION_BEGIN && GN_GET(node->name) == 0;
         }
     assert_int_equal(nameless, 0);

@@ -200,7 +200,7 @@ static void regions_have_roles_and_operations(void **state)
     for (size_t i = 0; i < d->region_count; i++)
         for (size_t j = 0; j < sizeof expected / sizeof *expected; j++)
             if (strcmp(gn_string(d, d->regions[i].name), expected[j].name) == 0) {
-                assert_int_equal(d->regions[i].op, expected[j].op);
+                assert_int_equal(gn_activity_def(d->regions[i].activity)->op, expected[j].op);
                 assert_int_equal(d->regions[i].role, GN_ROLE_MPI);
                 found++;
             }
@@ -671,6 +671,27 @@ static void missing_event_files_are_counted(void **state)
     packed_free(&archive);
 }
 
+static void a_newline_behind_the_end_of_a_file_is_no_damage(void **state)
+{
+    (void)state;
+    struct packed_archive archive;
+    struct opened o;
+    packed_load(&archive, SCOREP);
+    for (size_t i = 0; i < archive.count; i++) {
+        struct packed_file *file = &archive.files[i];
+        file->bytes = realloc(file->bytes, file->size + 1);
+        assert_non_null(file->bytes);
+        file->bytes[file->size++] = '\n';
+    }
+    packed_put(&archive, folder);
+    read_all(&o, folder);
+    assert_int_equal(faults(o.report), 0);
+    assert_int_equal(o.count, 634);
+    close_archive(&o);
+    packed_remove(&archive, folder);
+    packed_free(&archive);
+}
+
 /* Reads the archive in the folder in a child: whatever it is, that must not crash, run for ever, take much
  * memory, or fail without a word. */
 static void assert_survives(const char *what)
@@ -876,6 +897,7 @@ int main(void)
         TEST(what_is_no_archive_is_refused),
         TEST(cut_definitions_are_refused),
         TEST(missing_event_files_are_counted),
+        TEST(a_newline_behind_the_end_of_a_file_is_no_damage),
         TEST(a_cut_event_file_is_read_to_its_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -380,6 +380,72 @@ static void a_killed_writer_loses_nothing(void **state)
 }
 
 /* Killed at any instant: what gn_trace_write has returned from is there, and at most one more. */
+/* Goes on behind the first `from` events, up to `to` of them. */
+static void go_on(struct gn_trace_writer *writer, uint64_t from, uint64_t to)
+{
+    if (gn_trace_go_on(writer, 1, example_file_ids[1], from, &err) != 0)
+        fail_msg("%s", err.text);
+    for (uint64_t i = from; i < to; i++) {
+        struct gn_event event = gn_event_bare(i % 2 ? GN_EVENT_LEAVE : GN_EVENT_ENTER, 1, 5000 + i);
+        event.region = event.path = 0;
+        assert_int_equal(gn_trace_write(writer, example_file_ids[1], &event, &err), 0);
+    }
+}
+
+static void another_writer_goes_on(void **state)
+{
+    (void)state;
+    /* what the first has written, where the second goes on, what it writes, and the third */
+    static const uint64_t plans[][5] = {{1, 0, 10, 10, 20},
+                                        {1000, 1000, 1001, 1001, 1002},
+                                        {1000, 500, 900, 900, 900},
+                                        {100000, 99999, 200000, 150000, 151000},
+                                        {200000, 20000, 20100, 20050, 120000},
+                                        {100000, 100000, 100000, 100000, 100001}};
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
+        const uint64_t *plan = plans[i];
+        struct gn_trace_writer *writer;
+        char name[32];
+        snprintf(name, sizeof name, "on%zu", i);
+        killed_after(name, plan[0], false);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            if (gn_trace_create_again(&writer, inside(name), &err) != 0)
+                _exit(1);
+            go_on(writer, plan[1], plan[2]);
+            raise(SIGKILL);
+        }
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        if (i % 2) { /* the third one dies, too: what it has left is repaired */
+            recover(name);
+            assert_int_equal(read_archive(inside(name)).events, plan[2]);
+        }
+        assert_int_equal(gn_trace_create_again(&writer, inside(name), &err), 0);
+        go_on(writer, plan[3], plan[4]);
+        finish(writer);
+        struct found found = read_archive(inside(name));
+        assert_int_equal(found.events, plan[4]);
+        assert_int_equal(found.announced, plan[4]);
+        assert_int_equal(found.backward, 0);
+        assert_int_equal(found.enters, (plan[4] + 1) / 2);
+        recover(name); /* nothing is numbered twice */
+        assert_int_equal(read_archive(inside(name)).events, plan[4]);
+    }
+}
+
+static void events_that_are_not_there_are_an_error(void **state)
+{
+    (void)state;
+    struct gn_trace_writer *writer;
+    killed_after("fewer", 100, false);
+    assert_int_equal(gn_trace_create_again(&writer, inside("fewer"), &err), 0);
+    assert_int_equal(gn_trace_go_on(writer, 1, example_file_ids[1], 101, &err), -ENODATA);
+    gn_trace_abandon(writer);
+    recover("fewer");
+    assert_int_equal(read_archive(inside("fewer")).events, 100);
+}
+
 static void a_writer_is_killed_at_any_instant(void **state)
 {
     (void)state;
@@ -531,6 +597,8 @@ int main(void)
         cmocka_unit_test(a_writer_is_killed_at_any_instant),
         cmocka_unit_test(a_file_of_nonsense_is_survived),
         cmocka_unit_test(a_damaged_file_is_cut_to_whole_events),
+        cmocka_unit_test(another_writer_goes_on),
+        cmocka_unit_test(events_that_are_not_there_are_an_error),
         cmocka_unit_test(a_writer_that_gives_up_can_be_recovered),
         cmocka_unit_test(a_used_folder_is_refused),
         cmocka_unit_test(a_full_disk_is_an_error),

@@ -1,10 +1,10 @@
-/* capture/tracer, live/rings and live/expand: what a thread writes into its ring comes out again as the
+/* capture/tracer, agent/rings and agent/expand: what a thread writes into its ring comes out again as the
  * events it was, or it is said that it is lost. */
 #include "calls.h"
 #include "capture.h"
 #include "capture/tracer.h"
-#include "live/expand.h"
-#include "live/rings.h"
+#include "agent/expand.h"
+#include "agent/rings.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -198,6 +198,14 @@ static uint32_t any_peer(void)
     return some[rand() % 8];
 }
 
+/* Those of 39 bits are told, with and without the flag. */
+static uint64_t any_number(void)
+{
+    const uint64_t some[] = {
+        0, 1, 4096, (1ull << 39) - 3, 5 | GN_NUMBER_UNORDERED, GN_NUMBER_LATER, GN_UNNUMBERED};
+    return some[rand() % 7];
+}
+
 static const enum gn_event_kind at_enter[] = {
     GN_EVENT_MPI_SEND, GN_EVENT_MPI_ISEND, GN_EVENT_MPI_IRECV_REQUEST, GN_EVENT_NBC_REQUEST,
     GN_EVENT_RMA_PUT,  GN_EVENT_RMA_GET,   GN_EVENT_RMA_ATOMIC,        GN_EVENT_IO_BEGIN};
@@ -219,6 +227,8 @@ static struct gn_event any_event(enum gn_event_kind kind)
     event.bytes_received = gn_record_is_message(kind) && event.bytes_sent ? 0 : any_bytes();
     if (kind == GN_EVENT_MPI_IRECV_REQUEST)
         event.bytes_sent = event.bytes_received = 0;
+    if (gn_event_has_number(kind))
+        event.number = any_number();
     return event;
 }
 
@@ -249,6 +259,8 @@ static void any_call(const struct gn_call_span *span)
             event.request = gn_tracer_next_name(&tracer, span, rand() % 2);
         else if (gn_record_names(event.kind))
             event.request = gn_request_name(0, (uint64_t)rand());
+        else if (event.kind == GN_EVENT_MPI_RECV && event.number == GN_NUMBER_LATER)
+            event.request = gn_tracer_own_name(&tracer);
         gn_tracer_put(&tracer, span, &event);
         want(event, i < begins ? span->enter_ticks : span->exit_ticks);
     }
@@ -300,6 +312,47 @@ static void collective_begins_and_ends(void **state)
     assert_int_equal(found[1].op, GN_COLLECTIVE_CREATE_HANDLE);
     assert_int_equal(found[1].bytes_sent, GN_BYTES_UNKNOWN);
     assert_int_equal(found[3].comm, 0);
+}
+
+/* By whatever way it is written, and whoever finds it out. */
+static void numbers_that_come_late_have_the_name_of_their_receive(void **state)
+{
+    (void)state;
+    const struct gn_call_span span = span_at(10);
+    struct gn_note receive = {GN_EVENT_MPI_RECV, 1, 2, 70000, 8, 0, GN_NUMBER_LATER}, send = receive;
+    send.kind = GN_EVENT_MPI_SEND;
+    send.number = 3;
+    gn_tracer_poll(&tracer, &span);
+    const uint64_t first = gn_tracer_own_name(&tracer);
+    gn_tracer_note(&tracer, &span, &receive); /* with a wide one */
+    call_at(10);
+    gn_tracer_note(&tracer, &span, &send);
+    receive.tag = 5;
+    const uint64_t second = gn_tracer_own_name(&tracer);
+    gn_tracer_note(&tracer, &span, &receive);
+    call_at(10);
+    gn_tracer_poll(&tracer, &span);
+    gn_tracer_late(&tracer, second, 7 | GN_NUMBER_UNORDERED);
+    gn_tracer_late(&tracer, first, 1ull << 39); /* it has not got so many bits */
+    take_all();
+    struct gn_event seen[2];
+    size_t messages = 0, numbers = 0;
+    for (size_t i = 0; i < found_count; i++)
+        if (found[i].kind == GN_EVENT_MPI_RECV) {
+            assert_int_equal(found[i].number, GN_NUMBER_LATER);
+            assert_int_equal(found[i].request, messages++ == 0 ? first : second);
+        } else if (found[i].kind == GN_EVENT_NUMBER) {
+            seen[numbers++] = found[i];
+        } else if (found[i].kind == GN_EVENT_MPI_SEND) {
+            assert_int_equal(found[i].number, 3);
+        }
+    assert_int_equal(messages, 2);
+    assert_int_equal(numbers, 2);
+    assert_int_equal(seen[0].request, second);
+    assert_int_equal(seen[0].number, 7 | GN_NUMBER_UNORDERED);
+    assert_int_equal(seen[1].request, first);
+    assert_int_equal(seen[1].number, GN_UNNUMBERED);
+    assert_int_equal(gn_expand_garbled(expand), 0);
 }
 
 static void names_follow_each_other(void **state)
@@ -625,6 +678,7 @@ int main(void)
         TEST(long_call_has_a_record_more),
         TEST(whatever_is_written_comes_out),
         TEST(collective_begins_and_ends),
+        TEST(numbers_that_come_late_have_the_name_of_their_receive),
         TEST(names_follow_each_other),
         TEST(regions_and_switches),
         TEST(overwritten_is_told_where_it_was),

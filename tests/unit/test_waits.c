@@ -39,7 +39,7 @@ static void the_longest_work_is_named(void **state)
         const double t = 31 * i;
         const uint32_t calls[] = {made_call(m, 0, t + 10, t + 31, 0), made_call(m, 1, t + 30, t + 31, 1),
                                   made_call(m, 2, t + 10, t + 31, 0)};
-        made_collective(m, 0, GN_GATHER_ALL, 0, calls, 3);
+        made_collective(m, 0, GN_SHAPE_ALL_TO_ALL, 0, calls, 3);
     }
     struct gn_waits w = found(m, 124);
     assert_about(w.caused[1], 4 * 2 * 20);
@@ -116,10 +116,10 @@ static void waits_before_a_common_collective_do_not_count(void **state)
     struct made *m = made_new(3, NULL);
     const uint32_t one[] = {made_call(m, 0, 10, 51, 0), made_call(m, 1, 10, 51, 0),
                             made_call(m, 2, 50, 51, 2)};
-    made_collective(m, 0, GN_GATHER_ALL, 0, one, 3);
+    made_collective(m, 0, GN_SHAPE_ALL_TO_ALL, 0, one, 3);
     const uint32_t two[] = {made_call(m, 0, 61, 82, 0), made_call(m, 1, 81, 82, 1),
                             made_call(m, 2, 61, 82, 0)};
-    made_collective(m, 0, GN_GATHER_ALL, 0, two, 3);
+    made_collective(m, 0, GN_SHAPE_ALL_TO_ALL, 0, two, 3);
     struct gn_waits w = found(m, 90);
     assert_about(w.caused[2], 80);
     assert_about(w.caused[1], 40);
@@ -165,7 +165,7 @@ static void overlapping_bounds_make_it_possible_for_each(void **state)
     m->wide_ms[1] = m->wide_ms[2] = 2;
     const uint32_t calls[] = {made_call(m, 0, 10, 35, 0), made_call(m, 1, 30, 35, 0),
                               made_call(m, 2, 31, 35, 0)};
-    made_collective(m, 0, GN_GATHER_ALL, 0, calls, 3);
+    made_collective(m, 0, GN_SHAPE_ALL_TO_ALL, 0, calls, 3);
     struct gn_waits w = found(m, 40);
     for (uint32_t l = 1; l < 3; l++) {
         assert_true(w.caused[l].lo_ns == 0);
@@ -188,7 +188,7 @@ static void readings_of_one_clock_compare_exactly(void **state)
     m->wide_ms[1] = m->wide_ms[2] = 2;
     const uint32_t calls[] = {made_call(m, 0, 10, 35, 0), made_call(m, 1, 30, 35, 0),
                               made_call(m, 2, 31, 35, 0)};
-    made_collective(m, 0, GN_GATHER_ALL, 0, calls, 3);
+    made_collective(m, 0, GN_SHAPE_ALL_TO_ALL, 0, calls, 3);
     struct gn_waits w = found(m, 40);
     assert_nothing(w.caused[1]);
     assert_true(w.caused[2].lo_ns >= 19.99 * MS && w.caused[2].hi_ns <= 24.01 * MS);
@@ -204,7 +204,7 @@ static void a_broadcast_is_waited_for_at_its_root_only(void **state)
     struct made *m = made_new(3, NULL);
     const uint32_t calls[] = {made_call(m, 0, 20, 21, 0), made_call(m, 1, 10, 21, 0),
                               made_call(m, 2, 50, 51, 0)};
-    made_collective(m, 0, GN_GATHER_FROM_ROOT, 0, calls, 3);
+    made_collective(m, 0, GN_SHAPE_ONE_TO_ALL, 0, calls, 3);
     struct gn_waits w = found(m, 60);
     assert_about(w.caused[0], 10);
     assert_nothing(w.caused[2]);
@@ -218,7 +218,7 @@ static void a_scan_waits_for_lower_ranks_only(void **state)
     struct made *m = made_new(3, NULL);
     const uint32_t calls[] = {made_call(m, 0, 10, 11, 0), made_call(m, 1, 30, 31, 0),
                               made_call(m, 2, 20, 31, 0)};
-    made_collective(m, 0, GN_GATHER_PREFIX, 0, calls, 3);
+    made_collective(m, 0, GN_SHAPE_PREFIX, 0, calls, 3);
     struct gn_waits w = found(m, 40);
     assert_about(w.caused[1], 10);
     assert_nothing(w.caused[0]);
@@ -231,7 +231,7 @@ static void what_is_uncertain_is_never_certain(void **state)
     (void)state;
     struct made *m = made_new(2, NULL);
     const uint32_t calls[] = {made_call(m, 0, 10, 31, 0), made_call(m, 1, 30, 31, 0)};
-    made_collective(m, 0, GN_GATHER_ALL, 0, calls, 2);
+    made_collective(m, 0, GN_SHAPE_ALL_TO_ALL, 0, calls, 2);
     m->takes[0].is_certain = m->takes[1].is_certain = false;
     struct gn_waits w = found(m, 40);
     assert_true(w.caused[1].lo_ns == 0 && w.caused[1].hi_ns >= 19 * MS);
@@ -247,7 +247,7 @@ static void time_in_a_call_of_its_own_is_named(void **state)
     const uint32_t written = made_call(m, 1, 5, 45, 0);
     m->calls[written].path = 7;
     const uint32_t calls[] = {made_call(m, 0, 10, 51, 0), made_call(m, 1, 50, 51, 1)};
-    made_collective(m, 0, GN_GATHER_ALL, 0, calls, 2);
+    made_collective(m, 0, GN_SHAPE_ALL_TO_ALL, 0, calls, 2);
     struct gn_waits w = found(m, 60);
     assert_about(w.caused[1], 40);
     assert_int_equal(w.causes[0].activity, GN_NONE);

@@ -1,5 +1,5 @@
 /* How a watched process ended is known even when whoever started it has collected it first. */
-#include "live/watched.h"
+#include "agent/watched.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -8,8 +8,9 @@
 #include "analyse/whatif.h"
 #include "base/mix.h"
 #include "trace/clock_offsets.h"
-#include "trace/patterns.h"
-#include "trace/skew.h"
+#include "synth/patterns.h"
+#include "synth/skew.h"
+#include "synth/synth.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* event/wire: what is written is read, in pieces of any size; what is damaged is an error and nothing worse.
  */
 #include "event/wire.h"
-#include "trace/synth.h"
+#include "synth/synth.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -27,11 +27,10 @@ static void define_who(struct gn_definitions *d)
 static void define_what(struct gn_definitions *d)
 {
     uint32_t file = string(d, "main.c");
-    const uint8_t none = GN_COLLECTIVE_UNKNOWN;
+    const uint32_t none = GN_ACTIVITY_NONE;
     gn_define_region(d, &(struct gn_region_def){string(d, "main"), file, 10, 90, GN_ROLE_FUNCTION, none});
     gn_define_region(d, &(struct gn_region_def){string(d, "MPI_Send"), 0, 0, 0, GN_ROLE_MPI, none});
-    gn_define_region(
-        d, &(struct gn_region_def){string(d, "MPI_Bcast"), 0, 0, 0, GN_ROLE_MPI, GN_COLLECTIVE_BCAST});
+    gn_define_region(d, &(struct gn_region_def){string(d, "MPI_Bcast"), 0, 0, 0, GN_ROLE_MPI, none});
     gn_define_region(d,
                      &(struct gn_region_def){string(d, "a \"part\", named\n"), 0, 0, 0, GN_ROLE_USER, none});
     gn_define_path(d, &(struct gn_path_def){GN_NONE, 0, 0, 0});

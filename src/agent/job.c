@@ -1,0 +1,162 @@
+#include "agent/job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Compiled in: `gnomon run` needs nothing but the C library. */
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+static int number(const char *variable, int fallback)
+{
+    const char *text = getenv(variable);
+    char *end;
+    if (!text || !*text)
+        return fallback;
+    long value = strtol(text, &end, 10);
+    return *end ? fallback : (int)value;
+}
+
+int gn_parent_of(int pid)
+{
+    char path[64], line[256];
+    int parent = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", pid);
+    FILE *status = fopen(path, "re");
+    while (status && fgets(line, sizeof line, status))
+        if (sscanf(line, "PPid: %d", &parent) == 1)
+            break;
+    if (status)
+        fclose(status);
+    return parent;
+}
+
+static size_t command_line(int pid, char *text, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+    FILE *file = fopen(path, "re");
+    size_t bytes = file ? fread(text, 1, size - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[bytes] = '\0';
+    return bytes;
+}
+
+/* Start of pid since boot, in clock ticks: makes a reused pid another process. */
+static unsigned long long start_time(int pid)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *file = fopen(path, "re");
+    size_t bytes = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[bytes] = '\0';
+    char *after_name = strrchr(text, ')');
+    unsigned long long start = 0;
+    if (after_name)
+        sscanf(after_name + 1,
+               " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &start);
+    return start;
+}
+
+/* The word behind `option`, "" when there is none. */
+static const char *option_in(const char *arguments, size_t bytes, const char *option)
+{
+    for (const char *word = arguments; word < arguments + bytes; word += strlen(word) + 1)
+        if (strcmp(word, option) == 0) {
+            word += strlen(word) + 1;
+            return word < arguments + bytes ? word : "";
+        }
+    return "";
+}
+
+/* Hydra gives its ranks no name of the job; but the proxy that started them was told where its mpiexec
+ * listens, the same address on every host, and the number of their group there. */
+bool gn_job_hydra(int pid, bool group, char *key, unsigned long size)
+{
+    char arguments[4096];
+    pid = gn_parent_of(pid);
+    for (int up = 0; up < 8 && pid > 1; up++, pid = gn_parent_of(pid)) {
+        size_t bytes = command_line(pid, arguments, sizeof arguments);
+        if (!strstr(arguments, "hydra_pmi_proxy"))
+            continue;
+        const char *port = option_in(arguments, bytes, "--control-port");
+        if (!*port)
+            continue;
+        int used = snprintf(key, size, "hydra:%s", port);
+        if (group && used > 0 && (unsigned long)used < size)
+            snprintf(key + used, size - (unsigned long)used, " %s", option_in(arguments, bytes, "--pgid"));
+        return true;
+    }
+    return false;
+}
+
+static void single_key(struct gn_job *job)
+{
+    snprintf(job->key, sizeof job->key, "process:%d:%llu", (int)getpid(), start_time((int)getpid()));
+}
+
+static void name_host(struct gn_job *job)
+{
+    const char *given = getenv("GNOMON_HOST");
+    if (!given || !*given)
+        return;
+    snprintf(job->host, sizeof job->host, "%s", given);
+    for (char *c = job->host; *c; c++)
+        if (*c == '/' || *c <= ' ')
+            *c = '_';
+    if (job->world > 1) {
+        job->several = true;
+        job->local_count = 0;
+        job->local_rank = -1;
+    }
+}
+
+void gn_job_detect(struct gn_job *job)
+{
+    memset(job, 0, sizeof *job);
+    job->rank = job->local_rank = -1;
+    const char *space = getenv("PMIX_NAMESPACE"), *server = getenv("OMPI_MCA_orte_hnp_uri");
+    if (getenv("OMPI_COMM_WORLD_RANK") && space) {
+        snprintf(job->key, sizeof job->key, "pmix:%s:%.300s", space, server ? server : "");
+        job->rank = number("OMPI_COMM_WORLD_RANK", -1);
+        job->local_count = number("OMPI_COMM_WORLD_LOCAL_SIZE", 0);
+        if (number("OMPI_NUM_APP_CTX", 1) == 1) /* else the lowest rank may run without gnomon */
+            job->local_rank = number("OMPI_COMM_WORLD_LOCAL_RANK", -1);
+        job->world = number("OMPI_COMM_WORLD_SIZE", 0);
+    } else if (getenv("PMI_RANK") && gn_job_hydra((int)getpid(), false, job->key, sizeof job->key)) {
+        job->rank = number("PMI_RANK", -1);
+        job->local_count = number("MPI_LOCALNRANKS", 0);
+        job->local_rank = number("MPI_LOCALRANKID", -1);
+        job->world = number("PMI_SIZE", 0);
+    } else if (getenv("SLURM_JOB_ID") && getenv("SLURM_PROCID") && getenv("SLURM_STEP_ID")) {
+        const char *restarts = getenv("SLURM_RESTART_COUNT"); /* a requeued job keeps its number */
+        const char *cluster = getenv("SLURM_CLUSTER_NAME");   /* each counts its jobs by itself */
+        snprintf(job->key, sizeof job->key, "slurm:%s.%s.%s%s%s", getenv("SLURM_JOB_ID"),
+                 getenv("SLURM_STEP_ID"), restarts ? restarts : "0", cluster ? "@" : "",
+                 cluster ? cluster : "");
+        job->rank = number("SLURM_PROCID", -1);
+        job->local_rank = number("SLURM_LOCALID", -1);
+        job->world = number("SLURM_NTASKS", 0);
+        /* "4(x2),3": only the simple form says how many are here */
+        const char *tasks = getenv("SLURM_STEP_TASKS_PER_NODE");
+        job->local_count = tasks && !strpbrk(tasks, ",(") ? atoi(tasks) : 0;
+    } else {
+        single_key(job);
+        job->local_count = 1;
+    }
+    const char *nodes = getenv("SLURM_STEP_NUM_NODES");
+    job->several = job->local_count > 0 ? job->local_count < job->world : nodes && atoi(nodes) > 1;
+    name_host(job);
+    job->hash = XXH64(job->key, strlen(job->key), (unsigned long long)getuid());
+}
+
+void gn_job_socket(const struct gn_job *job, char name[64])
+{
+    uint64_t here = job->host[0] ? XXH64(job->host, strlen(job->host), 0) : 0;
+    snprintf(name, 64, "gnomon-%u-%016llx", (unsigned)getuid(), (unsigned long long)(job->hash ^ here));
+}

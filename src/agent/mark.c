@@ -1,0 +1,100 @@
+#include "agent/mark.h"
+
+#include "capture/channel.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BOOT_BYTES = 64, NEXT_SIGN_SECONDS = 5 };
+
+/* Tells this boot of this machine from all others; empty where there is no /proc. */
+static void read_boot(char boot[BOOT_BYTES])
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    boot[0] = '\0';
+    if (file && fgets(boot, BOOT_BYTES, file))
+        boot[strcspn(boot, "\n")] = '\0';
+    if (file)
+        fclose(file);
+}
+
+void gn_mark_write(const char *path, const struct gn_agent_mark *mark)
+{
+    char boot[BOOT_BYTES];
+    FILE *file = fopen(path, "we");
+    if (!file)
+        return;
+    read_boot(boot);
+    fprintf(file, "state %s\nagent %d\nsocket %s\n", mark->state, mark->agent, mark->socket);
+    if (mark->guard)
+        fprintf(file, "guard %d\n", mark->guard);
+    if (boot[0])
+        fprintf(file, "boot %s\n", boot);
+    fclose(file);
+}
+
+struct seen {
+    int agent, guard;
+    char socket[64], boot[BOOT_BYTES];
+};
+
+static bool read_mark(const char *path, struct seen *seen)
+{
+    char line[256];
+    FILE *file = fopen(path, "re");
+    *seen = (struct seen){0};
+    while (file && fgets(line, sizeof line, file)) {
+        sscanf(line, "agent %d", &seen->agent);
+        sscanf(line, "guard %d", &seen->guard);
+        sscanf(line, "socket %63s", seen->socket);
+        sscanf(line, "boot %63s", seen->boot);
+    }
+    if (file)
+        fclose(file);
+    return file != NULL;
+}
+
+/* One that has ended and that nobody has waited for is none. */
+static bool is_process(int pid)
+{
+    struct pollfd handle = {.fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1, .events = POLLIN};
+    bool lives = handle.fd >= 0 && poll(&handle, 1, 0) == 0;
+    if (handle.fd >= 0)
+        close(handle.fd);
+    return lives;
+}
+
+/* Seconds; none when the mark is gone. */
+static double age_of(const char *path)
+{
+    struct stat info;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return stat(path, &info) == 0 ? (double)(now.tv_sec - info.st_mtim.tv_sec) +
+                                        1e-9 * (double)(now.tv_nsec - info.st_mtim.tv_nsec)
+                                  : GN_MARK_STALE_SECONDS;
+}
+
+/* In a container of this machine processes and sockets may not be seen: there, signs of life tell. */
+bool gn_mark_is_alive(const char *path)
+{
+    struct seen seen;
+    char boot[BOOT_BYTES];
+    if (!read_mark(path, &seen))
+        return false;
+    read_boot(boot);
+    if (age_of(path) >= GN_MARK_STALE_SECONDS)
+        return false;
+    if (seen.socket[0] && gn_channel_is_there(seen.socket))
+        return true;
+    if (!boot[0] || strcmp(boot, seen.boot) != 0 || is_process(seen.agent) || is_process(seen.guard))
+        return true;
+    for (int tenths = 0; tenths < 10 * NEXT_SIGN_SECONDS && age_of(path) < NEXT_SIGN_SECONDS; tenths++)
+        usleep(100000);
+    return age_of(path) < NEXT_SIGN_SECONDS;
+}

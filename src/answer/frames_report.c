@@ -1,0 +1,194 @@
+#include "answer/frames_report.h"
+
+#include "answer/fit.h"
+#include "answer/quantities.h"
+#include "answer/spans.h"
+#include "answer/group_name.h"
+#include "answer/rests_on.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int by_time(const void *a, const void *b)
+{
+    const struct gn_frames_row *l = a, *r = b;
+    if (l->time.lo_ns != r->time.lo_ns)
+        return l->time.lo_ns < r->time.lo_ns ? 1 : -1;
+    if (l->time.hi_ns != r->time.hi_ns)
+        return l->time.hi_ns < r->time.hi_ns ? 1 : -1;
+    return (l->group > r->group) - (l->group < r->group);
+}
+
+int gn_frames_rank(struct gn_frames_report *r, struct gn_error *err)
+{
+    r->rows = calloc(r->frames->count + 1, sizeof *r->rows);
+    r->row_count = 0;
+    if (!r->rows)
+        return gn_fail(err, -ENOMEM, "no memory for the answer");
+    for (uint32_t g = 0; r->names_one && g < r->frames->count; g++)
+        if (r->frames->location[g].hi_ns > 0)
+            r->rows[r->row_count++] = (struct gn_frames_row){g, r->frames->location[g]};
+    if (r->row_count)
+        qsort(r->rows, r->row_count, sizeof *r->rows, by_time);
+    return 0;
+}
+
+/* Of the run: outward, at most all of it. */
+static struct gn_score share_of(const struct gn_history *h, const struct gn_frame_time *time)
+{
+    const double least = (double)h->length.lo_ns, most = (double)h->length.hi_ns;
+    const double lo = most > 0 ? time->lo_ns / most : 0,
+                 hi = least > 0 ? time->hi_ns / least : time->hi_ns > 0;
+    return (struct gn_score){lo < 1 ? lo : 1, hi < 1 ? hi : 1};
+}
+
+/* ---- rows ---- */
+
+static void fill(const struct gn_frames_report *r, const struct gn_frame_time *time, struct gn_cell *cells)
+{
+    const struct gn_score share = share_of(r->history, time);
+    gn_cell_bounds(&cells[0], share.lo, share.hi);
+    gn_cell_bounds(&cells[1], time->lo_ns, time->hi_ns);
+}
+
+static void fill_row(const void *self, size_t i, struct gn_cell *cells)
+{
+    const struct gn_frames_report *r = self;
+    fill(r, &r->rows[i].time, cells);
+    gn_group_name(r->history, r->groups, r->by, r->rows[i].group, cells[2].buffer, GN_CELL_BUFFER);
+    gn_cell_text(&cells[2], cells[2].buffer);
+}
+
+/* The first one is of all of them. */
+static void fill_text(const void *self, size_t i, struct gn_cell *cells)
+{
+    const struct gn_frames_report *r = self;
+    if (i > 0) {
+        fill_row(self, i - 1, cells);
+        return;
+    }
+    fill(r, &r->frames->all, cells);
+    gn_cell_text(&cells[2], r->is_all ? "all" : "whoever it is");
+}
+
+static void fill_aggregated(const void *self, size_t i, struct gn_cell *cells)
+{
+    const struct gn_frames_report *r = self;
+    (void)i;
+    fill(r, &r->aggregated->all, cells);
+    gn_cell_text(&cells[2], "whoever it is");
+}
+
+static struct gn_table table_of(const struct gn_frames_report *r, size_t rows,
+                                void (*fill_with)(const void *, size_t, struct gn_cell *))
+{
+    static const struct gn_column columns[] = {
+        {.title = "of the run", .name = "percent", .kind = GN_CELL_PERCENTAGES},
+        {.title = "at the same time", .name = "seconds", .kind = GN_CELL_DURATIONS},
+        {.title = "who", .name = "who", .least = 16},
+    };
+    return (struct gn_table){.columns = columns,
+                             .column_count = sizeof columns / sizeof *columns,
+                             .row_count = rows,
+                             .fill = fill_with,
+                             .self = r,
+                             .indent = 2};
+}
+
+static size_t shown(const struct gn_frames_report *r)
+{
+    return r->top && r->top < r->row_count ? r->top : r->row_count;
+}
+
+int gn_frames_csv(const struct gn_frames_report *r, FILE *out)
+{
+    const struct gn_table table = table_of(r, shown(r), fill_row);
+    return gn_table_csv(&table, out);
+}
+
+/* ---- text ---- */
+
+static void print_aggregated(const struct gn_frames_report *r, const struct gn_terminal *terminal, FILE *out)
+{
+    const struct gn_table table = table_of(r, 1, fill_aggregated);
+    const double wide = r->aggregated->all.hi_ns - r->aggregated->all.lo_ns,
+                 narrow = r->frames->all.hi_ns - r->frames->all.lo_ns;
+    char events[GN_QUANTITY_TEXT], most[GN_QUANTITY_TEXT];
+    int64_t count = 0, largest = 0;
+    for (int i = 0; i < GN_FRAMES_SIZES; i++) {
+        count += (int64_t)r->sizes[i];
+        largest = r->sizes[i] ? 1ll << i : largest;
+    }
+    fprintf(out, "\nby aggregated events (%s, of which the largest has %s or more):\n",
+            gn_count_text(count, events), gn_count_text(largest, most));
+    gn_table_text(&table, terminal, out);
+    if (narrow > 0)
+        fprintf(out, "  %.2f times as wide\n", wide / narrow);
+}
+
+static void print_all(const struct gn_frames_report *r, const struct gn_terminal *terminal, FILE *out)
+{
+    const struct gn_history *h = r->history;
+    struct gn_table table = table_of(r, 1 + shown(r), fill_text);
+    char length[GN_SPAN_TEXT], frames[GN_QUANTITY_TEXT];
+    table.left_out = r->row_count - shown(r);
+    fprintf(out, "gnomon frames %s: %s\n%zu %ss, %s frames, %s\n\n", r->path, r->question, r->groups->count,
+            gn_scored_name(r->by), gn_count_text((int64_t)r->frames->frames, frames),
+            gn_span_time((double)h->length.lo_ns, (double)h->length.hi_ns, length));
+    gn_table_text(&table, terminal, out);
+    if (r->aggregated)
+        print_aggregated(r, terminal, out);
+    gn_rests_on_text(h, terminal, out);
+}
+
+void gn_frames_text(const struct gn_frames_report *r, const struct gn_terminal *terminal, FILE *out)
+{
+    struct gn_page page;
+    gn_page_open(&page, terminal->width, out);
+    print_all(r, terminal, page.out);
+    gn_page_close(&page);
+}
+
+/* ---- JSON ---- */
+
+static json_t *time_json(const struct gn_frames_report *r, const struct gn_frame_time *time)
+{
+    const struct gn_score share = share_of(r->history, time);
+    return json_pack("{s:o?,s:o?}", "seconds", gn_span_json(time->lo_ns, time->hi_ns, 1e-9), "percent",
+                     gn_span_json(share.lo, share.hi, 100));
+}
+
+static json_t *rows_json(const struct gn_frames_report *r)
+{
+    char who[128];
+    json_t *list = json_array();
+    for (size_t i = 0; i < r->row_count && list; i++) {
+        gn_group_name(r->history, r->groups, r->by, r->rows[i].group, who, sizeof who);
+        json_t *row = json_pack("{s:s,s:o?}", "who", who, "time", time_json(r, &r->rows[i].time));
+        if (json_array_append_new(list, row) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
+    }
+    return list;
+}
+
+static json_t *aggregated_json(const struct gn_frames_report *r)
+{
+    if (!r->aggregated)
+        return json_null();
+    json_t *sizes = json_array();
+    for (int i = 0; i < GN_FRAMES_SIZES; i++)
+        json_array_append_new(sizes, json_integer((json_int_t)r->sizes[i]));
+    return json_pack("{s:o?,s:o?}", "all", time_json(r, &r->aggregated->all), "sizes_log2", sizes);
+}
+
+json_t *gn_frames_json(const struct gn_frames_report *r)
+{
+    const struct gn_history *h = r->history;
+    return json_pack("{s:s,s:s,s:s,s:I,s:o?,s:o?,s:o?,s:o?,s:o?}", "trace", r->path, "question", r->question,
+                     "by", gn_scored_name(r->by), "frames", (json_int_t)r->frames->frames, "length_s",
+                     gn_span_json((double)h->length.lo_ns, (double)h->length.hi_ns, 1e-9), "all",
+                     time_json(r, &r->frames->all), "rows", rows_json(r), "aggregated", aggregated_json(r),
+                     "rests_on", gn_rests_on_json(h));
+}

@@ -1,0 +1,29 @@
+/*
+ * answer/report_table — the rows of a report: what each column is called, and how it looks (answer/table.h).
+ */
+#ifndef GNOMON_ANSWER_REPORT_TABLE_H
+#define GNOMON_ANSWER_REPORT_TABLE_H
+
+#include "answer/table.h"
+#include "answer/report.h"
+
+enum { GN_REPORT_COLUMNS = 21 };
+
+struct gn_report_table {
+    struct gn_table table;
+    struct gn_column columns[GN_REPORT_COLUMNS];
+    const struct gn_summary *summary;
+};
+
+/* Of all --by but pair; the table is good for as long as *rows stays where it is. */
+void gn_report_rows(struct gn_report_table *rows, const struct gn_summary *summary,
+                    const struct gn_report_options *options);
+/* Of pairs of ranks. */
+void gn_report_pairs(struct gn_report_table *pairs, const struct gn_summary *summary,
+                     const struct gn_report_options *options);
+
+/* What the slowest rank takes beyond the mean of a computation: gone when the work is spread evenly. 0 of
+ * what is none. */
+double gn_report_imbalance_ns(const struct gn_activity_row *row);
+
+#endif

@@ -1,0 +1,361 @@
+#include "answer/report.h"
+
+#include "answer/report_clocks.h"
+#include "answer/report_last_calls.h"
+#include "answer/fit.h"
+#include "answer/quantities.h"
+#include "base/printable.h"
+#include "answer/report_table.h"
+#include "answer/report_worlds.h"
+#include "answer/terminal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct page {
+    const struct gn_summary *s;
+    const struct gn_report_options *o;
+    FILE *out;
+};
+
+static const char *shade(const struct page *p, const char *code)
+{
+    return gn_shade(&p->o->terminal, code);
+}
+
+static void header(const struct page *p)
+{
+    const struct gn_summary *s = p->s;
+    char elapsed[GN_QUANTITY_TEXT], share[GN_QUANTITY_TEXT];
+    fprintf(p->out, "%sgnomon%s · %s%s%s · %d rank%s on %d host%s (%s) · %s\n", shade(p, GN_BOLD),
+            shade(p, GN_PLAIN), shade(p, GN_BOLD), gn_base_name(s->exe), shade(p, GN_PLAIN), s->ranks,
+            s->ranks == 1 ? "" : "s", s->hosts, s->hosts == 1 ? "" : "s", s->host_names, s->library);
+    fprintf(p->out, "%s elapsed · %s of the time in MPI%s\n", gn_duration_text(s->elapsed_s * 1e9, elapsed),
+            gn_share_text(s->mpi_share, share), p->o->raw ? " · raw times" : "");
+}
+
+static void how_it_ended(const struct gn_trouble_row *t, char *text, size_t size)
+{
+    if (t->ended && strcmp(t->ended, "signal") == 0)
+        snprintf(text, size, "was ended by signal %d (%s)", t->exit_status, strsignal(t->exit_status));
+    else if (t->ended && strcmp(t->ended, "exit") == 0 && t->exit_status > 0)
+        snprintf(text, size, "ended with exit status %d, without MPI_Finalize", t->exit_status);
+    else if (t->ended && strcmp(t->ended, "exit") == 0)
+        snprintf(text, size, "ended without MPI_Finalize");
+    else if (t->ended && strcmp(t->ended, "running") == 0)
+        snprintf(text, size, "was still running when this was saved");
+    else
+        snprintf(text, size, "ended before MPI_Finalize");
+}
+
+static void print_trouble(const struct page *p, const struct gn_trouble_row *t)
+{
+    char end[160], how_long[GN_QUANTITY_TEXT];
+    how_it_ended(t, end, sizeof end);
+    fprintf(p->out, "  rank %d on %s %s", t->rank, t->host ? t->host : "?", end);
+    gn_report_ending(p->s, t, p->out);
+    if (t->message && t->message[0])
+        fprintf(p->out, ": %s", t->message);
+    gn_report_fatal(t, p->out);
+    if (t->last)
+        fprintf(p->out, "; %s %s%s%s", t->inside ? "inside" : "after", t->last,
+                t->last_s > 0.001 ? " for " : "",
+                t->last_s > 0.001 ? gn_duration_text(t->last_s * 1e9, how_long) : "");
+    fputc('\n', p->out);
+}
+
+/* Those who ended the run come first. */
+static bool is_first_victim(const struct gn_summary *s, size_t i)
+{
+    return i > 0 && s->troubles[i].victim && !s->troubles[i - 1].victim;
+}
+
+static void troubles(const struct page *p)
+{
+    const struct gn_summary *s = p->s;
+    char saved[GN_QUANTITY_TEXT];
+    if (s->complete)
+        return;
+    fprintf(p->out, "%sPARTIAL%s: the run did not end normally, or not all of it was measured.\n",
+            shade(p, GN_RED GN_BOLD), shade(p, GN_PLAIN));
+    if (s->saved_hosts[0])
+        fprintf(p->out,
+                "  gnomon was ended with the run: %s is as it was saved %s after the run's begin, what came "
+                "later is lost\n",
+                s->saved_hosts, gn_duration_text(s->saved_s * 1e9, saved));
+    if (s->missing_ranks[0])
+        fprintf(p->out, "  nothing was received from rank%s %s\n", strpbrk(s->missing_ranks, ",-") ? "s" : "",
+                s->missing_ranks);
+    size_t shown = p->o->top && s->trouble_count > 8 ? 8 : s->trouble_count;
+    for (size_t i = 0; i < shown; i++) {
+        if (is_first_victim(s, i))
+            fprintf(p->out, "  the others, taken down after that:\n");
+        print_trouble(p, &s->troubles[i]);
+        if (i == 0)
+            gn_report_last_calls(&s->troubles[i], p->o->terminal.width, p->out);
+    }
+    if (shown < s->trouble_count)
+        fprintf(p->out, "  … and %zu more ranks\n", s->trouble_count - shown);
+}
+
+static void activity_table(const struct page *p)
+{
+    const struct gn_summary *s = p->s;
+    struct gn_report_table rows;
+    char text[GN_QUANTITY_TEXT];
+    double rest = 0;
+    gn_report_rows(&rows, s, p->o);
+    gn_table_text(&rows.table, &p->o->terminal, p->out);
+    for (size_t i = rows.table.row_count; i < s->row_count; i++)
+        rest += s->rows[i].share;
+    if (rows.table.row_count < s->row_count)
+        fprintf(p->out, "%s… and %s in %zu more (--top 0 shows all)%s\n", shade(p, GN_DIM),
+                gn_share_text(rest, text), s->row_count - rows.table.row_count, shade(p, GN_PLAIN));
+    if (s->row_count == 0)
+        fprintf(p->out, "  nothing of this kind was recorded\n");
+    if (p->o->by == GN_BY_ACTIVITY && s->ranks > 1)
+        gn_table_meaning(&rows.table, &p->o->terminal, p->out);
+}
+
+static void pair_table(const struct page *p)
+{
+    struct gn_report_table pairs;
+    gn_report_pairs(&pairs, p->s, p->o);
+    gn_table_text(&pairs.table, &p->o->terminal, p->out);
+    if (p->s->pair_count == 0)
+        fprintf(p->out, "  no messages between ranks\n");
+}
+
+/* The computation whose uneven distribution costs most; NULL: all are even. */
+static const struct gn_activity_row *worst_imbalance(const struct gn_summary *s)
+{
+    const struct gn_activity_row *worst = NULL;
+    double most_ns = 0;
+    for (size_t i = 0; i < s->row_count; i++) {
+        const double ns = gn_report_imbalance_ns(&s->rows[i]);
+        worst = ns > most_ns ? &s->rows[i] : worst;
+        most_ns = ns > most_ns ? ns : most_ns;
+    }
+    return worst;
+}
+
+static void imbalance(const struct page *p)
+{
+    const struct gn_activity_row *row = worst_imbalance(p->s);
+    if (!row || p->s->ranks < 2)
+        return;
+    const double cost_s = gn_report_imbalance_ns(row) * 1e-9;
+    if (cost_s < 0.01 * p->s->elapsed_s)
+        return;
+    char max[GN_QUANTITY_TEXT], median[GN_QUANTITY_TEXT], cost[GN_QUANTITY_TEXT], share[GN_QUANTITY_TEXT],
+        place[256];
+    gn_place_text(place, sizeof place, row->file, row->line);
+    fprintf(
+        p->out,
+        "%simbalance%s: rank %d takes %s in %s%s%s, the median rank %s; spread evenly it would take %s less"
+        " (%s of the run)\n",
+        shade(p, GN_BOLD), shade(p, GN_PLAIN), row->max_rank, gn_duration_text((double)row->max_ns, max),
+        row->function ? row->function : "computation", place[0] ? " " : "", place,
+        gn_duration_text((double)row->median_ns, median), gn_duration_text(cost_s * 1e9, cost),
+        gn_share_text(cost_s / p->s->elapsed_s, share));
+}
+
+static void findings(const struct page *p)
+{
+    if (p->o->findings && p->o->findings->text)
+        fputs(p->o->findings->text, p->out);
+}
+
+static const char *trace_place(const struct page *p, char *text, size_t size)
+{
+    const char *path = p->s->trace.path;
+    if (path[0] == '/' || !p->o->folder)
+        snprintf(text, size, "%s", path);
+    else
+        snprintf(text, size, "%s/%s", p->o->folder, path);
+    return text;
+}
+
+/* The commands that say more of a trace take the run, where the trace lies in it. */
+static void analyse_line(const struct page *p)
+{
+    const struct gn_trace_facts *t = &p->s->trace;
+    const char *where = t->path[0] == '/' ? t->path : p->o->folder;
+    if (t->asked && !t->apart && t->archives == 1 && where)
+        fprintf(p->out, GN_AS_IT_IS "%sanalyse%s: gnomon stragglers|whatif|critical %s\n", shade(p, GN_DIM),
+                shade(p, GN_PLAIN), where);
+}
+
+static void trace_line(const struct page *p)
+{
+    const struct gn_trace_facts *t = &p->s->trace;
+    char events[GN_QUANTITY_TEXT], bytes[GN_QUANTITY_TEXT], lost[GN_QUANTITY_TEXT], place[4800];
+    int64_t missing = t->dropped + t->unwritten;
+    if (!t->asked)
+        return;
+    fprintf(p->out, "%strace%s: ", shade(p, missing || t->error[0] ? GN_YELLOW : GN_DIM), shade(p, GN_PLAIN));
+    if (t->archives == 0) {
+        fprintf(p->out, "there is none: %s\n", t->error);
+        return;
+    }
+    fprintf(p->out, "%s events, %s", gn_count_text(t->events, events),
+            gn_bytes_text((double)t->bytes, bytes));
+    if (!missing)
+        fprintf(p->out, ", %s lost", t->error[0] ? "not known how many" : "none");
+    if (t->dropped) /* records: what was overwritten is not known to have been one event or five */
+        fprintf(p->out, ", %s calls lost because a buffer was full (--trace=SIZE, --trace-full=block)",
+                gn_count_text(t->dropped, lost));
+    if (t->unwritten)
+        fprintf(p->out, ", %s events lost because they could not be written",
+                gn_count_text(t->unwritten, lost));
+    if (t->archives > 1)
+        fprintf(p->out, " · one archive for each of %d hosts, such as %s\n", t->archives,
+                trace_place(p, place, sizeof place));
+    else
+        fprintf(p->out, "\n" GN_AS_IT_IS "  gnomon order %s\n", trace_place(p, place, sizeof place));
+    if (t->error[0])
+        fprintf(p->out, "  it is not whole: %s\n", t->error);
+    if (t->lost_comms)
+        fprintf(p->out, "  %s communicators found no room: messages on them are not in it\n",
+                gn_count_text(t->lost_comms, lost));
+    if (t->garbled)
+        fprintf(p->out,
+                "  %s references in it made no sense, such as ranks that its communicator does not have\n",
+                gn_count_text(t->garbled, lost));
+}
+
+static void cost_reason(const struct page *p)
+{
+    const struct gn_cost *c = &p->s->cost;
+    char number[GN_QUANTITY_TEXT], text[GN_QUANTITY_TEXT];
+    const double share = c->calls ? (double)c->unwound / (double)c->calls : 0;
+    switch (c->reason) {
+    case GN_COST_SMALL:
+        break;
+    case GN_COST_CALLS:
+        if (c->program_cpu_s > 0)
+            fprintf(p->out, "  that much because the program makes a call every %s of its CPU time\n",
+                    gn_duration_text(c->program_cpu_s * 1e9 / (double)c->calls, text));
+        break;
+    case GN_COST_UNWOUND:
+        fprintf(p->out,
+                "  that much because %s calls (%s) had their stack unwound in full: frames whose unwind "
+                "tables are missing or unusual\n",
+                gn_count_text(c->unwound, number), gn_share_text(share, text));
+        break;
+    case GN_COST_FIRST:
+        fprintf(p->out, "  most of it is what calls take the first time, and this run was short\n");
+        break;
+    case GN_COST_START_UP:
+        fprintf(p->out, "  most of it is the start-up, and this run was short\n");
+    }
+}
+
+static void cost_lines(const struct page *p)
+{
+    const struct gn_cost *c = &p->s->cost;
+    char calls[GN_QUANTITY_TEXT], slow[GN_QUANTITY_TEXT], startup[GN_QUANTITY_TEXT], share[GN_QUANTITY_TEXT];
+    fprintf(p->out, "%sgnomon's own cost%s: %s of %s: %s events", shade(p, GN_DIM), shade(p, GN_PLAIN),
+            gn_share_text(c->share, share),
+            c->program_cpu_s > 0 ? "the program's CPU time" : "all threads' time",
+            gn_count_text(c->calls, calls));
+    if (c->ns_per_call > 0)
+        fprintf(p->out, " at %s", gn_duration_text(round(c->ns_per_call), share));
+    fprintf(p->out, ", first calls and new paths %s, start-up %s%s\n",
+            gn_duration_text(c->slow_s * 1e9, slow), gn_duration_text(c->startup_s * 1e9, startup),
+            p->o->raw ? " (contained in these times)" : " (subtracted, but for start-up; --raw keeps it)");
+    cost_reason(p);
+}
+
+static void footer(const struct page *p)
+{
+    const struct gn_summary *s = p->s;
+    char calls[GN_QUANTITY_TEXT];
+    cost_lines(p);
+    fprintf(p->out, "%sclocks%s: ", shade(p, gn_report_clocks_trouble(s) ? GN_YELLOW : GN_DIM),
+            shade(p, GN_PLAIN));
+    gn_report_clocks(s, p->out);
+    for (size_t i = 0; i < s->lost_count; i++)
+        fprintf(p->out, "%slost%s: %s: %s\n", shade(p, GN_YELLOW), shade(p, GN_PLAIN), s->lost[i].what,
+                gn_count_text(s->lost[i].count, calls));
+    trace_line(p);
+    if (s->no_lines_in[0])
+        fprintf(p->out, "no source lines for %s: compile with -g, or install its debug symbols (-dbgsym)\n",
+                s->no_lines_in);
+    analyse_line(p);
+    if (p->o->folder)
+        fprintf(p->out,
+                GN_AS_IT_IS "%snext%s: gnomon report %s --by callpath\n"
+                            "  or by region, function, line, rank, host, pair\n",
+                shade(p, GN_DIM), shade(p, GN_PLAIN), p->o->folder);
+    else
+        fprintf(p->out, "%sthis run could not be saved anywhere: there is only this report%s\n",
+                shade(p, GN_RED), shade(p, GN_PLAIN));
+}
+
+void gn_report_text(const struct gn_summary *s, const struct gn_report_options *o, FILE *out)
+{
+    struct gn_page folded;
+    gn_page_open(&folded, o->terminal.width, out);
+    struct page page = {s, o, folded.out}, *p = &page;
+    header(p);
+    troubles(p);
+    fputc('\n', p->out);
+    if (o->by == GN_BY_PAIR)
+        pair_table(p);
+    else
+        activity_table(p);
+    fputc('\n', p->out);
+    if (o->by == GN_BY_ACTIVITY)
+        imbalance(p);
+    findings(p);
+    footer(p);
+    gn_page_close(&folded);
+}
+
+static void print_after_run(const struct gn_report_options *o, const struct gn_summary *s,
+                            const struct gn_worlds *worlds, int descriptor)
+{
+    int copy = dup(descriptor);
+    FILE *out = copy >= 0 ? fdopen(copy, "w") : NULL;
+    if (!out)
+        return;
+    fputc('\n', out);
+    if (worlds->count > 1)
+        gn_report_worlds(worlds, gn_worlds_largest(worlds), o, out);
+    gn_report_text(s, o, out);
+    fclose(out);
+}
+
+void gn_report_after_run(sqlite3 *profile, const char *folder, int descriptor)
+{
+    struct gn_report_options options = {.by = GN_BY_ACTIVITY, .top = 10};
+    struct gn_summary summary;
+    struct gn_worlds worlds;
+    struct gn_error err;
+    const char *cwd = getcwd((char[4096]){0}, 4096);
+    size_t length = cwd ? strlen(cwd) : 0;
+    /* a folder below the working directory is named as a person would type it */
+    options.folder = folder && cwd && strncmp(folder, cwd, length) == 0 && folder[length] == '/'
+                         ? folder + length + 1
+                         : folder;
+    if (descriptor < 0 || gn_worlds_read(profile, &worlds, &err) != 0)
+        return;
+    const bool several = worlds.count > 1;
+    if (several)
+        gn_world_select(profile, gn_worlds_largest(&worlds)->id, &err);
+    if (gn_summarise(profile, options.by, false, &summary, &err) == 0) {
+        if (several)
+            gn_report_narrow(&summary, &worlds, gn_worlds_largest(&worlds));
+        options.terminal = gn_terminal_of(descriptor);
+        print_after_run(&options, &summary, &worlds, descriptor);
+        gn_summary_clear(&summary);
+    }
+    if (several)
+        gn_world_select(profile, 0, &err);
+    gn_worlds_clear(&worlds);
+}

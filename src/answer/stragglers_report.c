@@ -1,0 +1,257 @@
+#include "answer/stragglers_report.h"
+
+#include "base/printable.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *gn_straggler_verdict_name(enum gn_straggler_verdict verdict)
+{
+    static const char *const names[] = {[GN_STRAGGLER_NOBODY] = "nobody",
+                                        [GN_STRAGGLER_CERTAIN] = "certain",
+                                        [GN_STRAGGLER_POSSIBLE] = "possible",
+                                        [GN_STRAGGLER_UNDECIDABLE] = "undecidable"};
+    return names[verdict];
+}
+
+/* ---- names and places ---- */
+
+void gn_straggler_name(const struct gn_stragglers_report *r, uint32_t group, char *text, size_t size)
+{
+    gn_group_name(r->history, r->groups, r->by, group, text, size);
+}
+
+static const char *region_name(const struct gn_definitions *d, uint32_t region)
+{
+    return region < d->region_count ? gn_string(d, d->regions[region].name) : "a call";
+}
+
+static int add_place(const struct gn_definitions *d, uint32_t path, char *text, size_t size)
+{
+    char place[256];
+    gn_path_place(d, path, place, sizeof place);
+    return place[0] ? snprintf(text, size, " at %s", place) : 0;
+}
+
+/* "MPI_Allreduce at app.c:85 in iterate < main". */
+static void call_text(const struct gn_definitions *d, uint32_t region, uint32_t path, char *text, size_t size)
+{
+    enum { CALLERS = 4 };
+    size_t used = (size_t)snprintf(text, size, "%s", region_name(d, region));
+    if (used < size)
+        used += (size_t)add_place(d, path, text + used, size - used);
+    uint32_t above = path < d->path_count ? d->paths[path].parent : GN_NONE;
+    for (int i = 0; i < CALLERS && above < d->path_count && used < size; i++) {
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? " < " : " in ",
+                                 region_name(d, d->paths[above].region));
+        above = d->paths[above].parent;
+    }
+    gn_printable(text);
+}
+
+void gn_straggler_work(const struct gn_stragglers_report *r, const struct gn_cause *cause, char *text,
+                       size_t size)
+{
+    const struct gn_definitions *d = r->history->definitions;
+    text[0] = '\0';
+    if (cause->activity != GN_NONE)
+        gn_activity_text(r->history, cause->activity, text, size);
+    else if (cause->inside_region != GN_NONE)
+        call_text(d, cause->inside_region, cause->inside_path, text, size);
+}
+
+void gn_straggler_call(const struct gn_stragglers_report *r, const struct gn_cause *cause, char *text,
+                       size_t size)
+{
+    text[0] = '\0';
+    if (cause->call_region != GN_NONE)
+        call_text(r->history->definitions, cause->call_region, cause->call_path, text, size);
+}
+
+/* ---- who is first ---- */
+
+struct gn_score gn_straggler_measure(const struct gn_stragglers_report *r,
+                                     const struct gn_straggler *straggler)
+{
+    return r->is_annotated ? r->scores->scores[straggler->group] : straggler->share;
+}
+
+bool gn_straggler_is_persistent(const struct gn_straggler *straggler)
+{
+    return straggler->parts > 0 && 4 * straggler->parts_first >= 3 * straggler->parts;
+}
+
+static void add_up(struct gn_stragglers_report *r)
+{
+    const struct gn_waits *w = r->waits;
+    for (size_t l = 0; l < r->history->definitions->location_count; l++) {
+        if (r->groups->of[l] == GN_NONE)
+            continue;
+        struct gn_straggler *s = &r->list[r->groups->of[l]];
+        s->caused.lo_ns += w->caused[l].lo_ns;
+        s->caused.hi_ns += w->caused[l].hi_ns;
+        s->waited.lo_ns += w->waited[l].lo_ns;
+        s->waited.hi_ns += w->waited[l].hi_ns;
+    }
+    for (size_t i = w->cause_count; i-- > 0;) /* the largest comes first */
+        if (r->groups->of[w->causes[i].location] != GN_NONE && w->causes[i].caused.hi_ns > 0)
+            r->list[r->groups->of[w->causes[i].location]].cause = (uint32_t)i;
+}
+
+/* Locations that make calls: whose time it is that is waited. */
+static size_t callers(const struct gn_history *h)
+{
+    size_t count = 0;
+    for (size_t l = 0; l < h->definitions->location_count; l++)
+        count += h->last_call[l] != GN_NONE && h->calls[h->last_call[l]].before != h->first_call[l] &&
+                 h->last_call[l] != h->first_call[l];
+    return count;
+}
+
+static void take_shares(struct gn_stragglers_report *r)
+{
+    const double all = (double)callers(r->history), longest_ns = (double)r->history->length.hi_ns,
+                 shortest_ns = (double)r->history->length.lo_ns;
+    for (size_t i = 0; i < r->groups->count; i++) {
+        struct gn_straggler *s = &r->list[i];
+        s->share.lo = all * longest_ns > 0 ? 100 * s->caused.lo_ns / (all * longest_ns) : 0;
+        s->share.hi = all * shortest_ns > 0 ? 100 * s->caused.hi_ns / (all * shortest_ns) : 100;
+        s->share.hi = fmin(s->share.hi, 100);
+        s->share.lo = fmin(s->share.lo, s->share.hi);
+    }
+}
+
+/* Of each part of the run in which a hundredth of everybody's time was waited, or more: who caused most. */
+static int count_parts(struct gn_stragglers_report *r)
+{
+    const size_t count = r->groups->count;
+    double *caused = malloc((count + 1) * sizeof *caused);
+    const double least_ns =
+        (double)r->history->length.lo_ns / GN_WAITS_SLICES * (double)callers(r->history) / 100;
+    if (!caused)
+        return -ENOMEM;
+    for (int part = 0; part < GN_WAITS_SLICES; part++) {
+        double all_ns = 0;
+        size_t first = 0;
+        memset(caused, 0, count * sizeof *caused);
+        for (size_t l = 0; l < r->history->definitions->location_count; l++)
+            if (r->groups->of[l] != GN_NONE)
+                caused[r->groups->of[l]] += r->waits->slices[l * GN_WAITS_SLICES + (size_t)part];
+        for (size_t i = 0; i < count; i++) {
+            all_ns += caused[i];
+            first = caused[i] > caused[first] ? i : first;
+        }
+        for (size_t i = 0; i < count && all_ns >= least_ns && all_ns > 0; i++)
+            r->list[i].parts++;
+        if (count && all_ns >= least_ns && all_ns > 0)
+            r->list[first].parts_first++;
+    }
+    free(caused);
+    return 0;
+}
+
+struct sorted {
+    struct gn_straggler straggler;
+    struct gn_score measure, score;
+};
+
+static int compare(const void *left, const void *right)
+{
+    const struct sorted *a = left, *b = right;
+    const double pairs[][2] = {{a->measure.lo, b->measure.lo},
+                               {a->measure.hi, b->measure.hi},
+                               {a->score.lo, b->score.lo},
+                               {a->score.hi, b->score.hi}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i][0] != pairs[i][1])
+            return pairs[i][0] < pairs[i][1] ? 1 : -1;
+    return a->straggler.group < b->straggler.group ? -1 : 1;
+}
+
+static int sort(struct gn_stragglers_report *r)
+{
+    struct sorted *sorted = malloc((r->groups->count + 1) * sizeof *sorted);
+    if (!sorted)
+        return -ENOMEM;
+    for (size_t i = 0; i < r->groups->count; i++)
+        sorted[i] = (struct sorted){r->list[i], gn_straggler_measure(r, &r->list[i]),
+                                    r->scores->scores[r->list[i].group]};
+    if (r->groups->count)
+        qsort(sorted, r->groups->count, sizeof *sorted, compare);
+    for (size_t i = 0; i < r->groups->count; i++)
+        r->list[i] = sorted[i].straggler;
+    free(sorted);
+    return 0;
+}
+
+/* Everybody makes the others wait about as much, now one, now another: the first one is so by chance. */
+static bool is_even(const struct gn_stragglers_report *r)
+{
+    double others_lo = 0;
+    for (size_t i = 1; i < r->groups->count; i++)
+        others_lo += gn_straggler_measure(r, &r->list[i]).lo;
+    const double mean_lo = others_lo / (double)(r->groups->count - 1);
+    return gn_straggler_measure(r, &r->list[0]).hi < 2 * mean_lo && !gn_straggler_is_persistent(&r->list[0]);
+}
+
+static enum gn_straggler_verdict judge(const struct gn_stragglers_report *r)
+{
+    double most_hi = 0, others_hi = 0;
+    size_t possible = 0;
+    for (size_t i = 0; i < r->groups->count; i++) {
+        const struct gn_score m = gn_straggler_measure(r, &r->list[i]);
+        most_hi = fmax(most_hi, m.hi);
+        others_hi = i ? fmax(others_hi, m.hi) : 0;
+        possible += m.hi >= GN_STRAGGLER_PERCENT;
+    }
+    if (r->groups->count < 2 || most_hi < GN_STRAGGLER_PERCENT || is_even(r))
+        return GN_STRAGGLER_NOBODY;
+    const struct gn_score first = gn_straggler_measure(r, &r->list[0]);
+    if (first.lo >= GN_STRAGGLER_PERCENT)
+        return first.lo > others_hi ? GN_STRAGGLER_CERTAIN : GN_STRAGGLER_POSSIBLE;
+    return possible == 1 && first.hi >= GN_STRAGGLER_PERCENT ? GN_STRAGGLER_POSSIBLE
+                                                             : GN_STRAGGLER_UNDECIDABLE;
+}
+
+/* ---- how sure ---- */
+
+static void measure_widths(struct gn_stragglers_report *r)
+{
+    const double unknown_ns = 0x1p60; /* bounds of a clock that nothing is known of */
+    const struct gn_history *h = r->history;
+    double sum_ns = 0;
+    for (size_t i = 0; i < h->call_count; i++) {
+        const double width_ns = (double)h->calls[i].enter.hi_ns - (double)h->calls[i].enter.lo_ns;
+        sum_ns += width_ns;
+        r->most_width_ns = fmax(r->most_width_ns, width_ns >= unknown_ns ? INFINITY : width_ns);
+    }
+    r->mean_width_ns = isinf(r->most_width_ns) ? INFINITY
+                       : h->call_count         ? sum_ns / (double)h->call_count
+                                               : 0;
+}
+
+int gn_stragglers_rank(struct gn_stragglers_report *r, struct gn_error *err)
+{
+    r->list = calloc(r->groups->count + 1, sizeof *r->list);
+    r->mean_width_ns = r->most_width_ns = 0;
+    for (uint32_t i = 0; r->list && i < r->groups->count; i++)
+        r->list[i] = (struct gn_straggler){.group = i, .cause = GN_NONE};
+    int code = r->list ? 0 : -ENOMEM;
+    if (code == 0) {
+        add_up(r);
+        take_shares(r);
+        code = count_parts(r);
+    }
+    if (code == 0)
+        code = sort(r);
+    if (code == 0) {
+        r->verdict = judge(r);
+        measure_widths(r);
+        return 0;
+    }
+    free(r->list);
+    r->list = NULL;
+    return gn_fail(err, code, "no memory for the report");
+}

@@ -1,0 +1,237 @@
+#include "answer/fit.h"
+#include "answer/quantities.h"
+#include "answer/process_name.h"
+#include "answer/rests_on.h"
+#include "answer/spans.h"
+#include "answer/whatif_report.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+struct page {
+    const struct gn_history *history;
+    const struct gn_terminal *terminal;
+    FILE *out;
+};
+
+static const char *shade(const struct page *p, const char *code)
+{
+    return gn_shade(p->terminal, code);
+}
+
+static void header(const struct page *p, const char *path)
+{
+    const struct gn_history *h = p->history;
+    char length[GN_SPAN_TEXT], events[GN_QUANTITY_TEXT];
+    fprintf(p->out, "%sgnomon whatif%s %s: %s, %s events\n\n", shade(p, GN_BOLD), shade(p, GN_PLAIN), path,
+            gn_span_time((double)h->length.lo_ns, (double)h->length.hi_ns, length),
+            gn_count_text((int64_t)h->events, events));
+}
+
+/* What every answer rests on. */
+static void footer(const struct page *p)
+{
+    char longest[GN_QUANTITY_TEXT];
+    fprintf(p->out,
+            "\n%sassumed%s: the program does the same; what a call costs after the last it waited for stays",
+            shade(p, GN_DIM), shade(p, GN_PLAIN));
+    if (p->history->longest_ns > 0 && isfinite(p->history->longest_ns))
+        fprintf(p->out, "; no message that was there when it was asked for had taken longer than %s",
+                gn_width_text(p->history->longest_ns, longest));
+    fputc('\n', p->out);
+    gn_rests_on_text(p->history, p->terminal, p->out);
+}
+
+static double positive(double ns)
+{
+    return ns > 0 ? ns : 0;
+}
+
+/* ---- one change ---- */
+
+static void print_where(const struct gn_whatif_report *r, FILE *out)
+{
+    const struct gn_definitions *d = r->history->definitions;
+    const char *between = " at ";
+    char name[256];
+    for (uint32_t i = 0; r->processes && i < d->process_count; i++)
+        if (r->processes[i]) {
+            gn_process_name(d, i, name, sizeof name);
+            fprintf(out, "%s%s", between, name);
+            between = ", ";
+        }
+    fputc('\n', out);
+}
+
+static void print_activities(const struct gn_whatif_report *r, FILE *out)
+{
+    enum { SHOWN = 10 };
+    size_t count = 0;
+    char text[1024];
+    for (uint32_t i = 0; i < r->history->activity_count; i++) {
+        if (!r->chosen[i] || count++ >= SHOWN)
+            continue;
+        gn_activity_text(r->history, i, text, sizeof text);
+        fprintf(out, "    %s\n", text);
+    }
+    if (count > SHOWN)
+        fprintf(out, "    and %zu more\n", count - SHOWN);
+}
+
+static void print_change(const struct page *p, const struct gn_whatif_report *r)
+{
+    char share[GN_SPAN_TEXT], name[256];
+    if (r->straggler != GN_NONE) {
+        gn_process_name(r->history->definitions, r->straggler, name, sizeof name);
+        fprintf(p->out, "  straggler  %s, busy while all others waited for %s of the run\n", name,
+                gn_span_share(r->score_lo / 100, r->score_hi / 100, share));
+    }
+    fprintf(p->out, "  faster by  %s", gn_span_share(r->share_lo, r->share_hi, share));
+    print_where(r, p->out);
+    print_activities(r, p->out);
+}
+
+static void print_result(const struct page *p, const struct gn_whatif_result *n)
+{
+    char length[GN_SPAN_TEXT], speedup[GN_SPAN_TEXT], gain[GN_SPAN_TEXT];
+    fprintf(p->out, "  %snew length%s %s\n", shade(p, GN_BOLD), shade(p, GN_PLAIN),
+            gn_span_time(positive((double)n->length.lo_ns), positive((double)n->length.hi_ns), length));
+    fprintf(p->out, "  %sspeedup%s    %s of the run, %s\n", shade(p, GN_BOLD), shade(p, GN_PLAIN),
+            gn_span_share(n->speedup_lo, n->speedup_hi, speedup),
+            gn_span_time(n->reduction_lo_ns, n->reduction_hi_ns, gain));
+}
+
+void gn_whatif_text(const struct gn_whatif_report *r, const struct gn_terminal *terminal, FILE *out)
+{
+    struct gn_page folded;
+    gn_page_open(&folded, terminal->width, out);
+    const struct page page = {r->history, terminal, folded.out};
+    header(&page, r->path);
+    print_change(&page, r);
+    print_result(&page, &r->result);
+    footer(&page);
+    gn_page_close(&folded);
+}
+
+static void fill_change(const void *self, size_t i, struct gn_cell *cells)
+{
+    const struct gn_whatif_report *r = self;
+    const struct gn_whatif_result *n = &r->result;
+    (void)i;
+    gn_cell_bounds(&cells[0], r->share_lo, r->share_hi);
+    gn_cell_bounds(&cells[1], n->speedup_lo, n->speedup_hi);
+    gn_cell_bounds(&cells[2], n->reduction_lo_ns, n->reduction_hi_ns);
+    gn_cell_bounds(&cells[3], (double)n->length.lo_ns, (double)n->length.hi_ns);
+}
+
+struct gn_table gn_whatif_table(const struct gn_whatif_report *report)
+{
+    static const struct gn_column columns[] = {
+        {.name = "faster_percent", .kind = GN_CELL_PERCENTAGES},
+        {.name = "speedup_percent", .kind = GN_CELL_PERCENTAGES},
+        {.name = "reduction_s", .kind = GN_CELL_DURATIONS},
+        {.name = "new_length_s", .kind = GN_CELL_DURATIONS},
+    };
+    return (struct gn_table){.columns = columns,
+                             .column_count = sizeof columns / sizeof *columns,
+                             .row_count = 1,
+                             .fill = fill_change,
+                             .self = report};
+}
+
+/* ---- the best of many ---- */
+
+const char *gn_sweep_to_name(enum gn_sweep_to to)
+{
+    return to == GN_SWEEP_TO_MEAN ? "to_mean" : to == GN_SWEEP_TO_MEDIAN ? "to_median" : "faster";
+}
+
+struct answer_texts {
+    char change[GN_QUANTITY_TEXT + 20], what[1024], where[256];
+};
+
+static void describe(const struct gn_history *h, const struct gn_answer *a, struct answer_texts *t)
+{
+    static const char *const tos[] = {"", ", to the mean", ", to the median"};
+    char share[GN_QUANTITY_TEXT];
+    snprintf(t->where, sizeof t->where, "all ranks");
+    if (a->process != GN_NONE)
+        gn_process_name(h->definitions, a->process, t->where, sizeof t->where);
+    gn_activity_text(h, a->activity, t->what, sizeof t->what);
+    snprintf(t->change, sizeof t->change, "%s%s", gn_share_text(a->share, share), tos[a->to]);
+}
+
+void gn_sweep_answer_text(const struct gn_history *h, const struct gn_answer *a, FILE *out)
+{
+    struct answer_texts t;
+    char speedup[GN_SPAN_TEXT], length[GN_SPAN_TEXT];
+    describe(h, a, &t);
+    fprintf(out, "%s at %s, faster by %s: speedup %s, to %s", t.what, t.where, t.change,
+            gn_span_share(a->result.speedup_lo, a->result.speedup_hi, speedup),
+            gn_span_time(positive((double)a->result.length.lo_ns), positive((double)a->result.length.hi_ns),
+                         length));
+}
+
+enum { SPEEDUP, LENGTH, WHERE, RANK, BY, CHANGE, FASTER, ACTIVITY };
+
+static void fill_answer(const void *self, size_t i, struct gn_cell *cells)
+{
+    const struct gn_sweep_report *r = self;
+    const struct gn_answer *a = &r->sweep->answers[i];
+    struct answer_texts t;
+    describe(r->history, a, &t);
+    gn_cell_bounds(&cells[SPEEDUP], a->result.speedup_lo, a->result.speedup_hi);
+    gn_cell_bounds(&cells[LENGTH], positive((double)a->result.length.lo_ns),
+                   positive((double)a->result.length.hi_ns));
+    gn_cell_print(&cells[WHERE], "%s", t.where);
+    if (a->process != GN_NONE)
+        gn_cell_number(&cells[RANK], r->history->definitions->processes[a->process].rank);
+    gn_cell_print(&cells[BY], "%s", t.change);
+    gn_cell_text(&cells[CHANGE], gn_sweep_to_name(a->to));
+    gn_cell_real(&cells[FASTER], 100 * a->share);
+    gn_cell_print(&cells[ACTIVITY], "%s", t.what);
+}
+
+struct gn_table gn_sweep_table(const struct gn_sweep_report *r)
+{
+    static const struct gn_column columns[] = {
+        [SPEEDUP] = {.title = "speedup", .name = "speedup_percent", .kind = GN_CELL_PERCENTAGES},
+        [LENGTH] = {.title = "new length", .name = "new_length_s", .kind = GN_CELL_DURATIONS, .goes = 1},
+        [WHERE] = {.title = "where"},
+        [RANK] = {.name = "rank", .kind = GN_CELL_NUMBER},
+        [BY] = {.title = "faster by", .least = 8},
+        [CHANGE] = {.name = "change"},
+        [FASTER] = {.name = "faster_percent", .kind = GN_CELL_REAL},
+        [ACTIVITY] = {.title = "activity", .name = "activity", .least = 16, .is_middle = true},
+    };
+    return (struct gn_table){.columns = columns,
+                             .column_count = sizeof columns / sizeof *columns,
+                             .row_count = r->sweep->count,
+                             .fill = fill_answer,
+                             .self = r,
+                             .indent = 2};
+}
+
+static void print_answers(const struct page *p, const struct gn_sweep_report *r)
+{
+    const struct gn_table table = gn_sweep_table(r);
+    char candidates[GN_QUANTITY_TEXT], tried[GN_QUANTITY_TEXT];
+    if (r->sweep->count == 0)
+        fprintf(p->out, "nothing that was tried makes the run shorter\n");
+    else
+        gn_table_text(&table, p->terminal, p->out);
+    fprintf(p->out, "\nof %s changes %s were tried: the others cannot be among the best\n",
+            gn_count_text((int64_t)r->sweep->candidates, candidates),
+            gn_count_text((int64_t)r->sweep->tried, tried));
+}
+
+void gn_sweep_text(const struct gn_sweep_report *r, const struct gn_terminal *terminal, FILE *out)
+{
+    struct gn_page folded;
+    gn_page_open(&folded, terminal->width, out);
+    const struct page page = {r->history, terminal, folded.out};
+    header(&page, r->path);
+    print_answers(&page, r);
+    footer(&page);
+    gn_page_close(&folded);
+}

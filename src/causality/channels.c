@@ -1,0 +1,291 @@
+#include "causality/inside.h"
+
+#include <stdlib.h>
+
+/*
+ * The n-th send meets the n-th receive because both lists of a channel are in order. Where events say which
+ * message they are (GN_UNNUMBERED: they do not), that decides: something may be missing on one side, because
+ * nothing was recorded there. Sends come in the order of their numbers. Receives mostly do; a message that a
+ * matched probe took may be told late, so the right one need not be at the front. A channel with nothing
+ * in it says nothing, so empty ones are swept away before the table grows, unless that was done only a few
+ * channels ago and so found few.
+ */
+
+/* Receives whose messages may be told late. */
+enum { LATE_MOST = 64 };
+
+static struct gn_key map_key(const struct gn_channel_key *key)
+{
+    return (struct gn_key){(uint64_t)key->comm << 32 | key->tag, (uint64_t)key->from << 32 | key->to};
+}
+
+bool gn_channel_key_of(const struct gn_order *order, const struct gn_event *event, bool sends,
+                       struct gn_channel_key *key)
+{
+    uint32_t here = order->locations[event->location].process;
+    uint32_t there = gn_comm_peer(order->definitions, event->comm, here, event->peer);
+    if (here >= order->process_count || there >= order->process_count ||
+        gn_comm_rank_of(order->definitions, event->comm, here, NULL) == GN_NONE)
+        return false;
+    *key = (struct gn_channel_key){event->comm, sends ? here : there, sends ? there : here, event->tag};
+    return true;
+}
+
+static bool drop_if_empty(void *value, void *with)
+{
+    struct gn_channel *channel = value;
+    struct gn_order *order = with;
+    if (channel->first_send || channel->first_receive || channel->sending)
+        return false;
+    channel->spare = order->spare_channels;
+    order->spare_channels = channel;
+    return true;
+}
+
+static void sweep_when_full(struct gn_order *order)
+{
+    const struct gn_map *channels = &order->channels;
+    if (channels->size < 1024 || 2 * (channels->count + 1) <= channels->size ||
+        order->new_channels < channels->size / 8)
+        return;
+    order->new_channels = 0;
+    gn_map_sweep(&order->channels, drop_if_empty, order);
+}
+
+struct gn_channel *gn_channel_find(struct gn_order *order, const struct gn_channel_key *key)
+{
+    struct gn_channel *channel = gn_map_find(&order->channels, map_key(key));
+    if (channel)
+        return channel;
+    sweep_when_full(order);
+    if (order->spare_channels) {
+        channel = order->spare_channels;
+        order->spare_channels = channel->spare;
+    } else if (!(channel = malloc(sizeof *channel))) {
+        return NULL;
+    }
+    *channel = (struct gn_channel){.key = *key, .receiver = GN_NONE};
+    order->new_channels++;
+    if (gn_map_add(&order->channels, map_key(key), channel))
+        return channel;
+    free(channel);
+    return NULL;
+}
+
+static void add_last(struct gn_channel *channel, struct gn_vertex **first, struct gn_vertex **last,
+                     struct gn_vertex *vertex)
+{
+    vertex->channel = channel;
+    vertex->after = NULL;
+    if (*first)
+        (*last)->after = vertex;
+    else
+        *first = vertex;
+    *last = vertex;
+}
+
+static void take(struct gn_vertex **first, struct gn_vertex **last, struct gn_vertex *previous)
+{
+    struct gn_vertex **link = previous ? &previous->after : first;
+    struct gn_vertex *vertex = *link;
+    *link = vertex->after;
+    if (*last == vertex)
+        *last = previous;
+    gn_vertex_unlist(vertex);
+}
+
+/* GN_UNNUMBERED: it counts as the next one, which it is among those that may have changed places. */
+static uint64_t number_of(const struct gn_vertex *vertex)
+{
+    return vertex->event.number < GN_NUMBER_UNORDERED ? vertex->event.number : GN_UNNUMBERED;
+}
+
+static bool is_before(const struct gn_vertex *one, const struct gn_vertex *other)
+{
+    return number_of(other) != GN_UNNUMBERED && number_of(one) < number_of(other);
+}
+
+/* Takes out the one in the list with the same number; NULL: there is none, or none before one that has a
+ * larger number. */
+static struct gn_vertex *take_partner(struct gn_vertex **first, struct gn_vertex **last,
+                                      const struct gn_vertex *of)
+{
+    struct gn_vertex *vertex = *first, *previous = NULL;
+    for (; vertex && is_before(vertex, of); vertex = vertex->after)
+        previous = vertex;
+    if (!vertex || is_before(of, vertex))
+        return NULL;
+    take(first, last, previous);
+    return vertex;
+}
+
+static void match(struct gn_order *order, struct gn_vertex *send, struct gn_vertex *receive)
+{
+    gn_vertex_correlate(receive, send->event.ticks, send->event.location);
+    order->stats.messages++;
+    if (send->is_open)
+        receive->place.flags |= GN_PLACE_AMBIGUOUS;
+    if (send->in_call) { /* whether its place is certain is known when the call has ended */
+        receive->waits++;
+        receive->awaited = send;
+        send->taker = receive;
+    }
+    if (!send->reported) {
+        send->receiver = receive;
+        receive->sender = send;
+        return;
+    }
+    gn_vertex_after(receive, send->place.ticks);
+    gn_vertex_settled(order, receive);
+}
+
+static void abandon(struct gn_order *order, struct gn_vertex *receive)
+{
+    receive->place.flags |= GN_PLACE_RELEASED | GN_PLACE_UNMATCHED;
+    gn_vertex_settled(order, receive);
+}
+
+/* The sends of receives before this one are missing. */
+static void abandon_before(struct gn_order *order, struct gn_channel *channel, const struct gn_vertex *send)
+{
+    while (channel->first_receive && is_before(channel->first_receive, send)) {
+        struct gn_vertex *receive = channel->first_receive;
+        take(&channel->first_receive, &channel->last_receive, NULL);
+        abandon(order, receive);
+    }
+}
+
+static void unclaim(struct gn_order *order, struct gn_vertex *send)
+{
+    order->stats.unmatched_sends++;
+    gn_vertex_noticed(order, send);
+}
+
+/* Receives that were not recorded have taken sends before this receive's: they are not looked at for ever. */
+static void unclaim_before(struct gn_order *order, struct gn_channel *channel,
+                           const struct gn_vertex *receive)
+{
+    const uint64_t number = number_of(receive);
+    while (channel->first_send && number != GN_UNNUMBERED &&
+           number_of(channel->first_send) != GN_UNNUMBERED &&
+           number_of(channel->first_send) + LATE_MOST < number) {
+        struct gn_vertex *send = channel->first_send;
+        take(&channel->first_send, &channel->last_send, NULL);
+        unclaim(order, send);
+    }
+}
+
+int gn_channels_send(struct gn_order *order, struct gn_vertex *send)
+{
+    struct gn_channel_key key;
+    if (!gn_channel_key_of(order, &send->event, true, &key)) {
+        order->stats.contradictions++;
+        return 0;
+    }
+    struct gn_channel *channel = gn_channel_find(order, &key);
+    if (!channel)
+        return -ENOMEM;
+    if (order->locations[send->event.location].thread && gn_thread_sends(order, channel, send) != 0)
+        return -ENOMEM;
+    abandon_before(order, channel, send);
+    struct gn_vertex *receive = take_partner(&channel->first_receive, &channel->last_receive, send);
+    if (receive) {
+        match(order, send, receive);
+        return 0;
+    }
+    if (gn_process_of(order, key.to)->ended) {
+        order->stats.unmatched_sends++;
+        return 0;
+    }
+    send->keeps++;
+    add_last(channel, &channel->first_send, &channel->last_send, send);
+    gn_vertex_list(&gn_process_of(order, key.to)->unclaimed, send);
+    return 0;
+}
+
+/* Where events were lost, nothing waits for a send that may be among them; and without numbers the n-th send
+ * need not be the n-th receive's any more. */
+static void receive_loosely(struct gn_order *order, struct gn_channel *channel, struct gn_vertex *receive)
+{
+    struct gn_vertex *send = NULL;
+    if (number_of(receive) != GN_UNNUMBERED || (channel->first_send && channel->first_send->reported))
+        send = take_partner(&channel->first_send, &channel->last_send, receive);
+    if (send && number_of(receive) != GN_UNNUMBERED && number_of(send) != GN_UNNUMBERED) {
+        receive->waits++;
+        match(order, send, receive);
+    } else {
+        receive->place.flags |= send ? GN_PLACE_AMBIGUOUS : GN_PLACE_AMBIGUOUS | GN_PLACE_RELEASED;
+    }
+    if (send)
+        gn_vertex_noticed(order, send);
+}
+
+static bool is_missing(const struct gn_channel *channel, const struct gn_vertex *receive)
+{
+    return channel->first_send && is_before(receive, channel->last_send);
+}
+
+/* `receive` is the next one of the channel in posting order. */
+int gn_channels_receive(struct gn_order *order, struct gn_vertex *receive, const struct gn_channel_key *key)
+{
+    struct gn_process_state *from = gn_process_of(order, key->from);
+    struct gn_channel *channel = gn_channel_find(order, key);
+    if (!channel)
+        return -ENOMEM;
+    unclaim_before(order, channel, receive);
+    if (from->loose || gn_process_of(order, key->to)->loose) {
+        receive_loosely(order, channel, receive);
+        return 0;
+    }
+    struct gn_vertex *send = take_partner(&channel->first_send, &channel->last_send, receive);
+    if (send) {
+        receive->waits++;
+        match(order, send, receive);
+        gn_vertex_noticed(order, send);
+        return 0;
+    }
+    if (from->ended || is_missing(channel, receive)) {
+        receive->place.flags |= GN_PLACE_RELEASED | GN_PLACE_UNMATCHED;
+        return 0;
+    }
+    receive->waits++;
+    add_last(channel, &channel->first_receive, &channel->last_receive, receive);
+    gn_vertex_list(&from->expected, receive);
+    return 0;
+}
+
+/* Every receive that waits in a channel from this process is on the process's list, so those channels are
+ * left without receives. */
+void gn_channels_abandon(struct gn_order *order, uint32_t process)
+{
+    struct gn_process_state *state = gn_process_of(order, process);
+    while (state->expected) {
+        struct gn_vertex *receive = state->expected;
+        receive->channel->first_receive = NULL;
+        gn_vertex_unlist(receive);
+        abandon(order, receive);
+    }
+}
+
+void gn_channels_unclaim(struct gn_order *order, uint32_t process)
+{
+    struct gn_process_state *state = gn_process_of(order, process);
+    while (state->unclaimed) {
+        struct gn_vertex *send = state->unclaimed;
+        send->channel->first_send = NULL;
+        gn_vertex_unlist(send);
+        unclaim(order, send);
+    }
+}
+
+void gn_channels_close(struct gn_order *order)
+{
+    for (size_t i = 0; i < order->channels.size; i++)
+        free(order->channels.slots[i].value);
+    gn_map_clear(&order->channels);
+    while (order->spare_channels) {
+        struct gn_channel *next = order->spare_channels->spare;
+        free(order->spare_channels);
+        order->spare_channels = next;
+    }
+}

@@ -1,0 +1,292 @@
+/*
+ * causality/inside — what the files of the sort share. Not for anybody else.
+ *
+ * A vertex is an event that had to be kept: because it waits for predecessors, or because successors at other
+ * locations have not been observed (pushed) yet. All other events go straight through and are only counted.
+ *
+ *   vertex, by what is missing:
+ *     waits > 0            in its location's queue, cannot be reported
+ *     waits = 0, queued    can be reported as soon as it is the head of the queue
+ *     reported, keeps > 0  successors are missing: its times are needed, and it counts as a node
+ *     reported, keeps = 0  gone
+ *
+ *   keeps = 1 (the next event of the location, or its end) + 1 (a receive, or the ends of a collective)
+ */
+#ifndef GNOMON_CAUSALITY_INSIDE_H
+#define GNOMON_CAUSALITY_INSIDE_H
+
+#include "base/map.h"
+#include "causality/order.h"
+
+#include <errno.h>
+
+struct gn_instance;
+
+struct gn_vertex {
+    struct gn_vertex *next;  /* in its location's queue; in the list of free ones */
+    struct gn_vertex *after; /* in a channel, or among an instance's waiting ends */
+    /* the process that still has to do something about it: whose send it waits for, or whose receive of it is
+     * missing */
+    struct gn_vertex **reference, *sibling;
+    struct gn_vertex *receiver; /* of a send: its receive, waiting for it */
+    struct gn_vertex *sender;   /* of that receive: the send */
+    struct gn_channel *channel; /* that it stands in */
+    struct gn_vertex *taker;    /* of a send: its receive, waiting for the end of the call that sent it */
+    struct gn_vertex *awaited;  /* of that receive: the send */
+    struct gn_instance *instance;
+    uint32_t member; /* rank in the instance */
+    uint32_t waits;  /* predecessors at other locations that are not reported or not known */
+    uint32_t keeps;  /* successors that have not been observed */
+    bool reported, queued;
+    bool begins;          /* a collective's begin */
+    bool held;            /* … with ends still to be observed */
+    bool in_call;         /* a send of a call that goes on: threads.c */
+    bool is_open;         /* a send that may have changed places with another one of its channel: threads.c */
+    uint64_t floor_ticks; /* adjusted time of its latest predecessor elsewhere */
+    struct gn_place place;
+    struct gn_event event;
+};
+
+struct gn_post;
+struct gn_start;
+struct gn_thread;
+
+/* A location's state; what every event looks at comes first. */
+struct gn_location_state {
+    _Alignas(64) struct gn_vertex *head; /* events that wait, in local order */
+    struct gn_vertex *tail;
+    struct gn_vertex *last;   /* the vertex of the event observed last; NULL: it has none */
+    struct gn_thread *thread; /* NULL: it is the only location of its process */
+    uint64_t drift_ticks;     /* the paper's accumulated drift */
+    uint64_t observed;
+    bool any; /* an event was observed, and the last one still counts as a node */
+    bool ended, is_ready;
+    bool waits_elsewhere; /* perhaps: for requests that other locations of the process have opened */
+    uint32_t process;
+    uint32_t next_ready;
+    uint32_t deferred_receives;
+    uint32_t next_of_process; /* the next location of the same process; GN_NONE: no further one */
+    uint32_t vague_receives;  /* open ones that could take messages of several channels */
+    struct gn_post *first_post, *last_post; /* receives in posting order, of a process's first location those
+                                               of all of its locations; receives.c */
+    uint64_t deferred_since;
+    struct gn_start *first_start,
+        *last_start; /* collectives not yet numbered, in starting order; collectives.c */
+    struct gn_start *blocking, *blocking_rma; /* the call the location is in */
+    struct gn_start *given_up;                /* whose ends did not come; collectives.c */
+    uint64_t starts_since;
+    struct gn_early *early; /* delivered ahead of its turn; order.c */
+    size_t early_count, early_capacity;
+    uint64_t expected;
+};
+
+struct gn_process_state {
+    uint32_t locations;                     /* ever */
+    uint32_t first_location, last_location; /* the one defined first, and last, when there are any */
+    uint64_t step, moment;       /* its time, counted in what its threads do that matters here: threads.c */
+    uint64_t now_ticks;          /* of the moment */
+    size_t turns;                /* events that wait for their turn in it */
+    uint64_t passed_ticks;       /* of the latest event that waited for its turn, and has had it */
+    uint32_t alive;              /* locations that have not ended */
+    bool ended;                  /* all of them have */
+    bool loose;                  /* lost events: counting its messages is over */
+    bool guesses;                /* of a collective it was not known in time which one it is */
+    struct gn_vertex *expected;  /* receives that wait for a send of this process */
+    struct gn_vertex *unclaimed; /* sends to this process without a receive so far */
+};
+
+struct gn_order {
+    const struct gn_definitions *definitions;
+    struct gn_order_sink sink;
+    struct gn_order_settings settings;
+    struct gn_order_stats stats;
+    /* of the statistics, those that change with every event; apart, so that one is not loaded together with
+     * another that was just stored */
+    uint64_t nodes, nodes_max, nodes_sum;
+    uint64_t unreported, unreported_max, unreported_sum;
+    uint64_t search_at; /* so many unreported events are worth a search for circles */
+    uint64_t searches;  /* for circles, so far */
+    int stopped;        /* what the sink returned, or -ENOMEM: nothing works any more */
+    struct gn_location_state *locations;
+    struct gn_process_state *processes;
+    size_t location_count, process_count;
+    uint32_t first_ready, last_ready; /* locations whose head can be reported; GN_NONE: none */
+    struct gn_vertex *free_vertices;
+    void *slabs;
+    struct gn_turn *spare_turns; /* threads.c */
+    uint8_t *calls;              /* threads.c: [call_count] what MPI calls may do, by region */
+    size_t call_count;
+    struct gn_map early;    /* order.c: (location, sequence) of events delivered ahead of their turn */
+    struct gn_map channels; /* channels.c */
+    size_t new_channels;    /* since empty ones were swept away */
+    struct gn_channel *spare_channels;
+    struct gn_map posts; /* receives.c: open receive requests that are not at the front of their list */
+    struct gn_post *spare_posts;
+    struct gn_start *ended;   /* collectives.c: whose end is being looked at, and waits for nobody */
+    struct gn_vertex *end;    /* … that one */
+    struct gn_map starts;     /* collectives.c: open nonblocking collectives */
+    struct gn_group **groups; /* instances.c: by communicator, then by window */
+    size_t comm_groups, window_groups;
+    struct gn_group **window_group_array;
+};
+
+/* ---- order.c ---- */
+
+/* A predecessor of `vertex` elsewhere was reported: `final_ticks` is its adjusted time. */
+static inline void gn_vertex_after(struct gn_vertex *vertex, uint64_t final_ticks)
+{
+    if (final_ticks > vertex->floor_ticks)
+        vertex->floor_ticks = final_ticks;
+}
+static inline void gn_vertex_correlate(struct gn_vertex *vertex, uint64_t sent_ticks, uint32_t sender)
+{
+    vertex->place.sent_ticks = sent_ticks;
+    vertex->place.sender = sender;
+    vertex->place.flags |= GN_PLACE_CORRELATED;
+}
+/* One of what the vertex waits for is settled. */
+void gn_vertex_settled(struct gn_order *order, struct gn_vertex *vertex);
+/* One of its successors was observed, or will never be. The vertex may be gone afterwards. */
+void gn_vertex_noticed(struct gn_order *order, struct gn_vertex *vertex);
+/* Tells what the event depends on, and what depends on it, elsewhere. */
+int gn_vertex_connect(struct gn_order *order, struct gn_vertex *vertex);
+/* All that the location did has been counted, and nothing else will come. */
+void gn_location_over(struct gn_order *order, uint32_t location);
+/* Waits for nothing any more, whatever it was; it is the head of its location. In break_cycles.c. */
+void gn_vertex_release(struct gn_order *order, struct gn_vertex *head);
+/* Releases one event of each circle of events that wait for each other. In break_cycles.c. */
+void gn_break_cycles(struct gn_order *order);
+/* Enters the vertex into a process's list of those it has to do something about, and takes it out. */
+void gn_vertex_list(struct gn_vertex **list, struct gn_vertex *vertex);
+void gn_vertex_unlist(struct gn_vertex *vertex);
+
+/* Events that have predecessors or successors elsewhere. */
+static inline bool gn_is_connected(unsigned kind)
+{
+    const uint64_t kinds = 1ull << GN_EVENT_MPI_SEND | 1ull << GN_EVENT_MPI_ISEND |
+                           1ull << GN_EVENT_MPI_RECV | 1ull << GN_EVENT_MPI_IRECV |
+                           1ull << GN_EVENT_COLLECTIVE_BEGIN | 1ull << GN_EVENT_COLLECTIVE_END |
+                           1ull << GN_EVENT_NBC_REQUEST | 1ull << GN_EVENT_NBC_COMPLETE |
+                           1ull << GN_EVENT_RMA_COLLECTIVE_BEGIN | 1ull << GN_EVENT_RMA_COLLECTIVE_END;
+    return kind < 64 && kinds >> kind & 1;
+}
+
+static inline struct gn_process_state *gn_process_of(struct gn_order *order, uint32_t process)
+{
+    return &order->processes[process];
+}
+
+/* ---- threads.c: processes of several locations ---- */
+
+/* The process of this location has more than one. False: no memory. */
+bool gn_thread_open(struct gn_order *order, uint32_t location);
+void gn_threads_close(struct gn_order *order);
+/* The event was observed, with its vertex where it has one; takes all turns that have come by this. */
+int gn_thread_observed(struct gn_order *order, const struct gn_event *event, struct gn_vertex *vertex);
+/* Whether events of the location have not had their turn. */
+bool gn_thread_waits(const struct gn_order *order, uint32_t location);
+/* Nothing else comes from the location: others do not wait for it. */
+int gn_thread_ended(struct gn_order *order, uint32_t location);
+/* … and all of its events have had their turn. */
+void gn_thread_over(struct gn_order *order, uint32_t location);
+/* All that wait for their turn take it now, whoever might still come before them. */
+int gn_threads_hurry(struct gn_order *order, uint32_t process);
+
+struct gn_channel;
+/* The send is the next one of the channel. */
+int gn_thread_sends(struct gn_order *order, struct gn_channel *channel, struct gn_vertex *send);
+/* A receive of the channel has completed at the location. */
+void gn_channel_has_receiver(struct gn_channel *channel, uint32_t location);
+/* A receive, posted between two moments of its process, is the next one of the channel. True: another one may
+ * have been posted before it. */
+bool gn_thread_receives(struct gn_order *order, struct gn_channel *channel, uint32_t location, uint64_t began,
+                        uint64_t ended);
+/* The moment at which the call that a thread is in was entered; outside of calls: the present one. */
+uint64_t gn_thread_began(const struct gn_order *order, uint32_t location);
+/* The receive was posted in the call that its location is in, if any: it has ended when the call has.
+ * gn_thread_unposts takes that back. */
+int gn_thread_posts(struct gn_order *order, uint32_t location, struct gn_post *post);
+void gn_thread_unposts(struct gn_order *order, uint32_t location, const struct gn_post *post);
+
+/* ---- channels.c: sends and receives that are known to belong together ---- */
+
+struct gn_channel_key {
+    uint32_t comm, from, to, tag; /* from, to: processes */
+};
+
+/* One channel per (communicator, sending process, receiving process, tag): sends that no receive has taken,
+ * or receives that no send has come for; never both. */
+struct gn_channel {
+    struct gn_channel_key key;
+    struct gn_vertex *first_send, *last_send;
+    struct gn_vertex *first_receive, *last_receive;
+    struct gn_channel *spare;
+    /* of processes with several locations */
+    struct gn_channel_use {
+        uint64_t until; /* moment in which the last call ended that sent, that posted a receive */
+        uint32_t by;    /* its location; GN_NONE: several */
+    } sent, received;
+    uint32_t sending;   /* locations that are in a call which has sent */
+    uint32_t receiver;  /* the first location that has received; GN_NONE */
+    bool has_receivers; /* several have */
+};
+/* NULL: no memory. */
+struct gn_channel *gn_channel_find(struct gn_order *order, const struct gn_channel_key *key);
+/* The channel of a message event as seen from its location; false: the event fits no definition. */
+bool gn_channel_key_of(const struct gn_order *order, const struct gn_event *event, bool sends,
+                       struct gn_channel_key *key);
+int gn_channels_send(struct gn_order *order, struct gn_vertex *send);
+int gn_channels_receive(struct gn_order *order, struct gn_vertex *receive, const struct gn_channel_key *key);
+/* No send of this process will come, or none that could be counted: receives that wait for one are released.
+ */
+void gn_channels_abandon(struct gn_order *order, uint32_t process);
+/* No receive will come for sends to this process. */
+void gn_channels_unclaim(struct gn_order *order, uint32_t process);
+void gn_channels_close(struct gn_order *order);
+
+/* ---- receives.c: which receive is the next one of its channel ---- */
+
+int gn_receive_posted(struct gn_order *order, const struct gn_event *event);
+int gn_receive_completed(struct gn_order *order, struct gn_vertex *receive);
+/* The process of this location, which was its only one, has another one now. False: no memory. */
+bool gn_receives_share(struct gn_order *order, uint32_t location);
+void gn_receive_cancelled(struct gn_order *order, const struct gn_event *event);
+/* The call that posted it has ended. */
+void gn_post_ended(struct gn_post *post, uint64_t moment);
+/* Called at each event of a location with deferred receives. */
+void gn_receives_hurry(struct gn_order *order, struct gn_location_state *location);
+/* Nothing that is open at this location will complete any more. */
+void gn_receives_end(struct gn_order *order, uint32_t location);
+void gn_receives_close(struct gn_order *order);
+
+/* ---- collectives.c: which instance a location's collectives belong to; instances.c: what that does ---- */
+
+int gn_collective_begin(struct gn_order *order, struct gn_vertex *begin);
+int gn_collective_end(struct gn_order *order, struct gn_vertex *end);
+void gn_collective_reported(struct gn_order *order, struct gn_vertex *begin); /* a begin was */
+/* Called at each event of a location with collectives that have no number yet. */
+void gn_collectives_hurry(struct gn_order *order, struct gn_location_state *location);
+/* Nothing that is begun at this location will end any more. */
+void gn_collectives_end(struct gn_order *order, uint32_t location);
+/* How far a search for circles has come with the members of an instance. In break_cycles.c. */
+struct gn_inquiry {
+    uint64_t search;
+    uint32_t by, answer; /* the location that asked last, and the location it was told */
+    uint32_t next;       /* the member that is looked at next */
+};
+/* The one of the instance that an end waits in. */
+struct gn_inquiry *gn_collective_inquiry(const struct gn_vertex *end);
+/* Whether a waiting end depends on the begin of a member. */
+bool gn_collective_waits_for(const struct gn_vertex *end, uint32_t member);
+/* Of a waiting end: the location of the next begin, from *member on, that was observed and not reported;
+ * GN_NONE. */
+uint32_t gn_collective_blocker(const struct gn_vertex *end, uint32_t *member);
+/* The end is waited for no longer. */
+void gn_collective_release(struct gn_order *order, struct gn_vertex *end);
+/* The process takes part in no instance that it has not begun. */
+void gn_collectives_leave(struct gn_order *order, uint32_t process);
+/* … and what it has begun cannot be counted any more. */
+void gn_collectives_lose(struct gn_order *order, uint32_t process);
+void gn_collectives_close(struct gn_order *order);
+
+#endif

@@ -1,0 +1,117 @@
+#include "cli/asked_change.h"
+
+#include "cli/print_analysis.h"
+#include "answer/process_name.h"
+#include "cli/straggler_removed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void gn_asked_change_ranks(struct argp_state *state, struct gn_asked_change *a, const char *value)
+{
+    for (const char *at = value;; at++) {
+        char *end;
+        errno = 0;
+        const long long rank = strtoll(at, &end, 10);
+        if (errno || end == at || rank < 0 || (*end && *end != ','))
+            argp_error(state, "--rank %s: ranks are expected, such as 3 or 0,2,5", value);
+        if (a->rank_count == GN_ASKED_RANKS)
+            argp_error(state, "--rank %s: at most %d ranks", value, GN_ASKED_RANKS);
+        a->ranks[a->rank_count++] = rank;
+        at = end;
+        if (*at == '\0')
+            return;
+    }
+}
+
+void gn_asked_change_faster(struct argp_state *state, struct gn_asked_change *a, const char *value)
+{
+    const double share = gn_quantity_option(state, "faster", value, GN_QUANTITY_SHARE);
+    if (share > 1)
+        argp_error(state, "--faster %s: between 0%% and 100%% of its time can go", value);
+    a->faster = share;
+}
+
+void gn_asked_change_check(struct argp_state *state, const struct gn_asked_change *a)
+{
+    if (a->removes_straggler && (a->rank_count || a->faster >= 0))
+        argp_error(state, "--remove-straggler says itself which rank, and by how much");
+    if (a->region && a->faster < 0 && !a->removes_straggler)
+        argp_error(state, "by how much is %s faster? --faster 20%%", a->region);
+    if (!a->region && (a->faster >= 0 || a->rank_count))
+        argp_error(state, "what is faster? --region REGION; without it, all that may help is tried");
+}
+
+static int choose_activities(const struct gn_history *h, const char *region, bool *chosen,
+                             struct gn_error *err)
+{
+    char nearest[256];
+    if (!region) {
+        memset(chosen, true, h->activity_count);
+        return 0;
+    }
+    if (gn_activities_named(h, region, chosen) > 0)
+        return 0;
+    gn_activity_nearest(h, region, nearest, sizeof nearest);
+    if (nearest[0] == '\0')
+        return gn_fail(err, -ENOENT, "nothing is computed in a region \"%s\": the trace has no regions",
+                       region);
+    return gn_fail(err, -ENOENT, "nothing is computed in a region \"%s\"; did you mean \"%s\"?", region,
+                   nearest);
+}
+
+static int choose_processes(const struct gn_definitions *d, const struct gn_asked_change *a, bool *processes,
+                            struct gn_error *err)
+{
+    char ranks[128];
+    for (size_t i = 0; i < a->rank_count; i++) {
+        const uint32_t process = gn_process_of_rank(d, a->ranks[i]);
+        if (process == GN_NONE) {
+            gn_ranks_text(d, ranks, sizeof ranks);
+            return gn_fail(err, -ENOENT, "there is no rank %lld in the trace: it has %s",
+                           (long long)a->ranks[i], ranks);
+        }
+        processes[process] = true;
+    }
+    return 0;
+}
+
+static int choose(const struct gn_asked_change *change, const struct gn_history *h, bool *activities,
+                  bool *processes, struct gn_error *err)
+{
+    int code = choose_activities(h, change->region, activities, err);
+    return code == 0 ? choose_processes(h->definitions, change, processes, err) : code;
+}
+
+/* chosen and processes are all false at first. */
+static int answer_one(const struct gn_asked_change *change, const struct gn_cli_history *opened,
+                      enum gn_format format, bool *chosen, bool *processes, struct gn_error *err)
+{
+    const bool is_somewhere = change->rank_count || change->removes_straggler;
+    struct gn_whatif_report report = {.path = opened->path,
+                                      .history = &opened->history,
+                                      .chosen = chosen,
+                                      .processes = is_somewhere ? processes : NULL,
+                                      .share_lo = change->faster,
+                                      .share_hi = change->faster,
+                                      .straggler = GN_NONE};
+    int code = choose(change, &opened->history, chosen, processes, err);
+    if (code == 0 && change->removes_straggler)
+        code = gn_straggler_find(&report, change->region, processes, err);
+    if (code == 0)
+        code = gn_change_try(&report, err);
+    return code == 0 ? gn_print_whatif(&report, format, err) : code;
+}
+
+int gn_asked_change_answer(const struct gn_asked_change *change, const struct gn_cli_history *opened,
+                           enum gn_format format, struct gn_error *err)
+{
+    bool *chosen = calloc(opened->history.activity_count + 1, sizeof *chosen);
+    bool *processes = calloc(opened->history.definitions->process_count + 1, sizeof *processes);
+    const int code = chosen && processes ? answer_one(change, opened, format, chosen, processes, err)
+                                         : gn_fail(err, -ENOMEM, "no memory for the trace's regions");
+    free(chosen);
+    free(processes);
+    return code;
+}

@@ -1,0 +1,73 @@
+#include "cli/place.h"
+
+#include "agent/folder.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *option; /* -d, on the command line */
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    if (key != 'd')
+        return ARGP_ERR_UNKNOWN;
+    if (!*value)
+        argp_error(state, "--folder: the name of a folder is expected");
+    option = value;
+    return 0;
+}
+
+static const struct argp_option options[] = {
+    {"folder", 'd', "FOLDER", 0, "Where run folders are (default $GNOMON_FOLDER, or the working directory)",
+     0},
+    {0}};
+
+static const struct argp argp = {options, parse, NULL, NULL, NULL, NULL, NULL};
+
+const struct argp_child gn_place_option[] = {{&argp, 0, NULL, 0}, {0}};
+
+static const char *named(void)
+{
+    const char *variable = getenv("GNOMON_FOLDER");
+    return option ? option : variable && *variable ? variable : NULL;
+}
+
+const char *gn_place_of_runs(void)
+{
+    return named() ? named() : ".";
+}
+
+int gn_place_newest(char *path, size_t size, struct gn_error *err)
+{
+    return gn_folder_newest(gn_place_of_runs(), path, size, err);
+}
+
+/* Others read the path in other working directories. */
+static int make_absolute(const char *name, char *path, size_t size)
+{
+    char here[4096] = "";
+    if (name[0] != '/' && !getcwd(here, sizeof here))
+        return -errno;
+    int bytes = snprintf(path, size, "%s%s%s", here, here[0] ? "/" : "", name);
+    return bytes < 0 || (size_t)bytes >= size ? -ENAMETOOLONG : 0;
+}
+
+int gn_place_open(char *path, size_t size, struct gn_error *err)
+{
+    path[0] = '\0';
+    if (!named())
+        return 0;
+    int code = make_absolute(named(), path, size);
+    if (code == 0)
+        code = gn_folder_make_all(path);
+    if (code == 0 && access(path, W_OK | X_OK) != 0)
+        code = -errno;
+    return code == 0 ? 0
+                     : gn_fail(err, code,
+                               "runs cannot be kept in %s (%s): %s; name a folder that can be written with "
+                               "-d FOLDER",
+                               named(), option ? "-d" : "GNOMON_FOLDER", strerror(-code));
+}

@@ -1,0 +1,88 @@
+#include "cli/report_options.h"
+
+#include "cli/place.h"
+
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_NO_TRACE = 256, KEY_WORLD };
+
+static enum gn_by parse_by(const char *name, struct argp_state *state)
+{
+    for (int i = 0; gn_by_names[i]; i++)
+        if (strcmp(name, gn_by_names[i]) == 0)
+            return (enum gn_by)i;
+    argp_error(state,
+               "--by %s: one of activity, callpath, region, function, line, rank, host, pair is expected",
+               name);
+    return GN_BY_ACTIVITY;
+}
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    struct gn_report_asked *a = state->input;
+    char *end;
+    switch (key) {
+    case 'b':
+        a->options.by = parse_by(value, state);
+        break;
+    case 't':
+        a->options.top = (int)strtol(value, &end, 10);
+        if (*end || end == value || a->options.top < 0)
+            argp_error(state, "--top %s: a number of rows is expected (0: all)", value);
+        break;
+    case 'r':
+        a->options.raw = true;
+        break;
+    case KEY_WORLD:
+        a->options.world = (int)strtol(value, &end, 10);
+        if (*end || end == value || a->options.world < 1)
+            argp_error(state, "--world %s: the number of a world is expected, 1 is the first", value);
+        break;
+    case KEY_NO_TRACE:
+        a->no_trace = true;
+        break;
+    case 'f':
+        if (strcmp(value, "text") && strcmp(value, "json") && strcmp(value, "csv"))
+            argp_error(state, "--format %s: one of text, json, csv is expected", value);
+        a->format = value;
+        break;
+    case ARGP_KEY_ARG:
+        if (a->run)
+            argp_error(state, "one run at a time: %s is too much", value);
+        a->run = value;
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static const struct argp_option list_of_options[] = {
+    {"by", 'b', "WHAT", 0, "Rows by activity (default), callpath, region, function, line, rank, host or pair",
+     0},
+    {"top", 't', "N", 0, "Show N rows; 0 shows all (default: 10 as text, all otherwise)", 0},
+    {"raw", 'r', NULL, 0, "Times as they were, gnomon's own cost not subtracted", 0},
+    {"world", KEY_WORLD, "N", 0,
+     "Of a run that is several worlds: this one (default: the largest; JSON has all)", 0},
+    {"no-trace", KEY_NO_TRACE, NULL, 0, "Without a look at the run's trace", 0},
+    {"format", 'f', "FORMAT", 0, "text (default), json or csv", 0},
+    {0}};
+
+void gn_report_options(struct gn_report_asked *asked, int argc, char **argv)
+{
+    static const struct argp argp = {list_of_options,
+                                     parse,
+                                     "[RUN]",
+                                     "Where the time of a measured run went.\vRUN is a run's folder or its "
+                                     "profile.db; without it, the newest run "
+                                     "folder here.",
+                                     gn_place_option,
+                                     NULL,
+                                     NULL};
+    *asked = (struct gn_report_asked){.options = {.by = GN_BY_ACTIVITY, .top = -1}, .format = "text"};
+    argp_parse(&argp, argc, argv, 0, NULL, asked);
+    if (asked->options.top < 0)
+        asked->options.top = strcmp(asked->format, "text") == 0 ? 10 : 0;
+}

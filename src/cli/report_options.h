@@ -1,0 +1,17 @@
+/* cli/report_options — what `gnomon report` is asked for. */
+#ifndef GNOMON_CLI_REPORT_OPTIONS_H
+#define GNOMON_CLI_REPORT_OPTIONS_H
+
+#include "answer/report.h"
+
+struct gn_report_asked {
+    struct gn_report_options options;
+    const char *format;
+    const char *run;
+    bool no_trace;
+};
+
+/* Options that make no sense end gnomon, as wrong usage. */
+void gn_report_options(struct gn_report_asked *asked, int argc, char **argv);
+
+#endif

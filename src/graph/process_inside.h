@@ -1,0 +1,38 @@
+/* graph/process_inside — what process.c and location.c share: a process on its way into a graph. */
+#ifndef GNOMON_GRAPH_PROCESS_INSIDE_H
+#define GNOMON_GRAPH_PROCESS_INSIDE_H
+
+#include "graph/process.h"
+#include "image/snapshot.h"
+
+#include <math.h>
+
+struct gn_graph_adding {
+    struct gn_graph *graph;
+    const struct gn_process_facts *facts;
+    struct gn_snapshot *snapshot;
+    uint32_t process;
+    uint32_t *modules, *paths; /* rows by index in the snapshot */
+};
+
+static inline int64_t gn_adding_ns(const struct gn_graph_adding *a, uint64_t ticks)
+{
+    return (int64_t)llround((double)ticks * a->facts->tick_ns);
+}
+
+static inline int64_t gn_adding_between_ns(const struct gn_graph_adding *a, uint64_t from, uint64_t to)
+{
+    return to > from ? gn_adding_ns(a, to - from) : 0;
+}
+
+/* When this process's time ends, as well as is known. */
+static inline uint64_t gn_adding_end_ticks(const struct gn_graph_adding *a)
+{
+    const uint64_t own = GN_GET(a->snapshot->head.end_ticks);
+    return own ? own : a->facts->end_ticks;
+}
+
+/* All of a thread: its activities, their nodes and edges. 0 or -ENOMEM. */
+int gn_adding_location(struct gn_graph_adding *adding, uint32_t index);
+
+#endif
