@@ -22,7 +22,7 @@
 
 #include <cmocka.h>
 
-enum { HOSTS = 4, KEPT = 10000, RUN_US = 150000 };
+enum { HOSTS = 4, KEPT = 10000, RUN_US = 150000, SOME = 25 };
 
 static const uint8_t key[GN_KEY_BYTES] = {1, 2, 3}, other_key[GN_KEY_BYTES] = {3, 2, 1};
 
@@ -78,6 +78,31 @@ static void end_hosts(uint32_t count)
         gn_exchanges_end(hosts[i], 500);
 }
 
+/* What a host's report says while it runs. */
+static struct gn_exchange_report so_far(int i)
+{
+    struct gn_exchange_snapshot s;
+    assert_int_equal(gn_exchanges_snapshot(hosts[i], &s), 0);
+    struct gn_exchange_report report = s.report;
+    gn_exchange_snapshot_clear(&s);
+    return report;
+}
+
+/* Runs for a while, and on a busy machine for as long as the child needs for so many questions that got an
+ * answer and so many that got none. A minute is a sign of hanging. */
+static void run_until(int child, uint64_t answered, uint64_t unanswered)
+{
+    usleep(RUN_US);
+    for (int waited_ms = 0; waited_ms < 60000; waited_ms += 10) {
+        struct gn_exchange_report now = so_far(child);
+        if (now.answered >= answered && now.asked >= now.answered + unanswered)
+            return;
+        usleep(10000);
+    }
+    fail_msg("host %d: %llu of %llu questions answered", child, (unsigned long long)so_far(child).answered,
+             (unsigned long long)so_far(child).asked);
+}
+
 /* One child, one parent, and what is on the way. */
 static void run_pair(unsigned meddling, const char *parent_clock, const char *child_clock)
 {
@@ -87,7 +112,7 @@ static void run_pair(unsigned meddling, const char *parent_clock, const char *ch
     if (meddling)
         meddler = meddler_begin(&endpoints[0], meddling, 1, &endpoints[0]);
     begin_host(1, 2, key);
-    usleep(RUN_US);
+    run_until(1, meddling & (GN_LOSE | GN_REORDER) ? 1 : SOME, meddling & GN_MUTE_AFTER ? 1 : 0);
     end_hosts(2);
     if (meddling)
         meddler_end(meddler);
@@ -258,7 +283,8 @@ static void each_host_asks_its_parent(void **state)
         open_host(i, "");
     for (int i = 0; i < 3; i++)
         begin_host(i, 3, key);
-    usleep(RUN_US);
+    run_until(1, SOME, 0);
+    run_until(2, SOME, 0);
     end_hosts(3);
     assert_int_equal(report(0)->parent, UINT32_MAX);
     assert_int_equal(report(1)->parent, 0);
@@ -275,7 +301,8 @@ static void a_parent_answers_all_its_children(void **state)
         open_host(i, "");
     for (int i = 0; i < 4; i++)
         begin_host(i, 4, key);
-    usleep(RUN_US);
+    for (int i = 1; i < 4; i++)
+        run_until(i, SOME, 0);
     end_hosts(4);
     for (int i = 1; i < 4; i++)
         check_facts(i, 0);
@@ -296,10 +323,10 @@ static void a_parent_serves_until_its_children_are_done(void **state)
     open_host(1, "");
     begin_host(0, 2, key);
     begin_host(1, 2, key);
-    usleep(RUN_US);
+    run_until(1, SOME, 0);
     uint64_t ended_ticks = gn_ticks();
     assert_int_equal(pthread_create(&thread, NULL, end_parent, NULL), 0);
-    usleep(RUN_US);
+    run_until(1, so_far(1).answered + SOME, 0);
     gn_exchanges_end(hosts[1], 500);
     pthread_join(thread, NULL);
     const struct gn_exchange *all = gn_exchanges_kept(hosts[1], &count);
@@ -356,7 +383,7 @@ static void dead_addresses_are_passed_over(void **state)
     memcpy(endpoints[0].addresses[1].bytes, (const uint8_t[]){192, 0, 2, 1}, 4); /* of nobody: RFC 5737 */
     memcpy(endpoints[0].addresses[2].bytes, (const uint8_t[]){127, 0, 0, 1}, 4);
     begin_host(1, 2, key);
-    usleep(RUN_US);
+    run_until(1, SOME, 0);
     end_hosts(2);
     check_facts(1, 0);
 }
@@ -373,7 +400,7 @@ static void ipv6_works(void **state)
     endpoints[0].addresses[0].family = 6;
     memcpy(endpoints[0].addresses[0].bytes, (const uint8_t[16]){[15] = 1}, 16);
     begin_host(1, 2, key);
-    usleep(RUN_US);
+    run_until(1, SOME, 0);
     end_hosts(2);
     check_facts(1, 0);
 }
@@ -413,10 +440,10 @@ static void a_parent_that_dies_leaves_true_facts(void **state)
     open_host(1, "");
     begin_host(0, 2, key);
     begin_host(1, 2, key);
-    usleep(RUN_US);
+    run_until(1, SOME, 0);
     gn_exchanges_free(hosts[0]);
     hosts[0] = NULL;
-    usleep(RUN_US);
+    run_until(1, 0, 1);
     gn_exchanges_end(hosts[1], 500);
     check_facts(1, 0);
     assert_true(report(1)->asked > report(1)->answered);
@@ -429,7 +456,8 @@ static void a_wrong_key_gets_nothing(void **state)
     open_host(1, "");
     begin_host(0, 2, key);
     begin_host(1, 2, other_key);
-    usleep(RUN_US);
+    while (so_far(0).refused == 0)
+        usleep(RUN_US);
     end_hosts(2);
     assert_int_equal(report(1)->answered, 0);
     assert_int_equal(report(0)->served, 0);
