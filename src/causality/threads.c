@@ -1,8 +1,8 @@
 #include "base/grow.h"
 #include "causality/inside.h"
+#include "event/activity.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * Threads of a process share its channels and its clock. So which message is the n-th is decided in the
@@ -22,12 +22,12 @@
  * is never joined to a send that comes later on the same clock, if it is possible at all. And whoever gets
  * such a message is marked ambiguous, which is known only when the send's call has ended.
  *
- * Which channel a thread will use that is in a call and has neither sent nor received in it, nobody knows. It
- * may be any if the call can send; a receive, which may go on for long, may be for those channels on which
- * several threads have received before.
+ * Which channel a thread will use that is in a call, and has not sent or received all that it can in it,
+ * nobody knows. It may be any if the call can send; a receive, which may go on for long, may be for those
+ * channels on which several threads have received before.
  */
 
-enum { MAY_SEND = 1, MAY_RECEIVE = 2, IS_MPI = 4 };
+enum { IS_MPI = 128 };      /* of a call, beside its bits of enum gn_trait */
 enum { SENDS_MOST = 4096 }; /* of one call that are kept until it ends */
 
 /* An event that waits for its turn. */
@@ -98,15 +98,13 @@ void gn_threads_close(struct gn_order *order)
 
 /* ---- calls ---- */
 
-static uint8_t what_may(const struct gn_definitions *d, const struct gn_region_def *region)
+static uint8_t what_may(const struct gn_region_def *region)
 {
-    const char *name = gn_string(d, region->name);
+    const unsigned all = GN_TRAIT_SENDS | GN_TRAIT_RECEIVES | GN_TRAIT_SEVERAL;
     if (region->role != GN_ROLE_MPI ||
         region->activity == GN_ACTIVITY_NONE) /* not all that is called MPI_… */
         return 0;
-    const bool starts = strstr(name, "Start") || strstr(name, "eighbor");
-    const bool sends = strcasestr(name, "send"), receives = strcasestr(name, "recv");
-    return (uint8_t)(IS_MPI | (starts || sends ? MAY_SEND : 0) | (starts || receives ? MAY_RECEIVE : 0));
+    return (uint8_t)(IS_MPI | (gn_activity_def(region->activity)->traits & all));
 }
 
 /* What a call may do; 0: it is none. */
@@ -123,7 +121,7 @@ static uint8_t call_of(struct gn_order *order, uint32_t region)
         }
         order->calls = calls;
         for (; order->call_count < d->region_count; order->call_count++)
-            calls[order->call_count] = what_may(d, &d->regions[order->call_count]);
+            calls[order->call_count] = what_may(&d->regions[order->call_count]);
     }
     return order->calls[region];
 }
@@ -218,13 +216,14 @@ static void leave(struct gn_order *order, uint32_t location)
 
 /* ---- what is next on a channel ---- */
 
-/* Whether another thread of the process is in a call that may use the channel, and has not yet. */
-static bool others_may(const struct gn_order *order, uint32_t location, unsigned what, uint64_t until)
+/* Whether another thread of the process is in a call that may still use the channel. */
+static bool others_may(const struct gn_order *order, uint32_t location, enum gn_trait what, uint64_t until)
 {
     const struct gn_process_state *process = &order->processes[order->locations[location].process];
     for (uint32_t l = process->last_location; l != GN_NONE; l = order->locations[l].next_of_process) {
         const struct gn_thread *other = order->locations[l].thread;
-        const bool has = what == MAY_SEND ? other->has_sent : other->has_received;
+        const bool has = (what == GN_TRAIT_SENDS ? other->has_sent : other->has_received) &&
+                         !(other->may & GN_TRAIT_SEVERAL);
         if (l != location && other->depth > 0 && other->may & what && !has && other->entered <= until)
             return true;
     }
@@ -280,7 +279,7 @@ int gn_thread_sends(struct gn_order *order, struct gn_channel *channel, struct g
         send->is_open = true;
     }
     send->is_open |= was_used_since(&channel->sent, location, gn_thread_began(order, location)) ||
-                     others_may(order, location, MAY_SEND, now);
+                     others_may(order, location, GN_TRAIT_SENDS, now);
     if (thread->depth == 0) {
         use(&channel->sent, location, now);
         return 0;
@@ -304,7 +303,7 @@ bool gn_thread_receives(struct gn_order *order, struct gn_channel *channel, uint
                         uint64_t ended)
 {
     const bool is_open = channel->has_receivers && (was_used_since(&channel->received, location, began) ||
-                                                    others_may(order, location, MAY_RECEIVE, ended));
+                                                    others_may(order, location, GN_TRAIT_RECEIVES, ended));
     use(&channel->received, location, ended);
     return is_open;
 }
