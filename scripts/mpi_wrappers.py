@@ -165,6 +165,11 @@ WAITS_TOO = {"Probe", "Ssend", "Finalize"}
 STARTS = {"isend", "irecv", "imrecv", "isendrecv", "isendrecv_replace", "send_init", "recv_init", "psend_init", "precv_init",
           "start", "startall", "comm_idup"}
 MODES = {"SYNCHRONOUS": {"Ssend", "Issend", "Ssend_init"}, "BUFFERED": {"Bsend", "Ibsend", "Bsend_init"}}
+# Classes whose calls send, or take, a message; those of neighbours do both.
+SENDS = {klass for klass, sides in COUNTS.items() if any(side[0] == "SEND" for side in sides)} | {"start", "startall"}
+RECEIVES = {klass for klass, sides in COUNTS.items() if any(side[0] == "RECEIVE" for side in sides)} | \
+           {"mrecv", "imrecv", "start", "startall"}
+SEVERAL = {"start", "startall"}  # MPI_Start: of a persistent neighbourhood collective
 # Keys of TRACES whose calls are instances on a communicator, the same ones on all its ranks.
 INSTANCES = {"collective", "icollective", "comm_new"}
 # Names of the handle that a new one comes from, and of where the new one is put.
@@ -286,6 +291,8 @@ def traits_of(call):
     if klass in STARTS or is_persistent(call) or kind == "icollective" or name.startswith("Ineighbor_"):
         traits.append("STARTS")
     traits += [trait for trait, names in MODES.items() if name in names]
+    traits += [trait for trait, classes in (("SENDS", SENDS), ("RECEIVES", RECEIVES), ("SEVERAL", SEVERAL))
+               if klass in classes or (kind == "neighbours" and not is_persistent(call))]
     return " | ".join("GN_TRAIT_" + trait for trait in traits) or "0"
 
 

@@ -6,9 +6,10 @@
  * The n-th send meets the n-th receive because both lists of a channel are in order. Where events say which
  * message they are (GN_UNNUMBERED: they do not), that decides: something may be missing on one side, because
  * nothing was recorded there. Sends come in the order of their numbers. Receives mostly do; a message that a
- * matched probe took may be told late, so the right one need not be at the front. A channel with nothing
- * in it says nothing, so empty ones are swept away before the table grows, unless that was done only a few
- * channels ago and so found few.
+ * matched probe took may be told late, so the right one need not be at the front. Empty channels are swept
+ * away before the table grows, unless that was done only a few channels ago and so found few. What is
+ * forgotten with them is how threads have used them: of that, their processes keep what is true of all of
+ * them together, and a channel that is made later may have been any.
  */
 
 /* Receives whose messages may be told late. */
@@ -31,12 +32,34 @@ bool gn_channel_key_of(const struct gn_order *order, const struct gn_event *even
     return true;
 }
 
+static void add_use(struct gn_channel_use *all, const struct gn_channel_use *one)
+{
+    if (one->until > all->until)
+        *all = *one;
+    else if (one->until == all->until && one->by != all->by)
+        all->by = GN_NONE;
+}
+
+static void remember(struct gn_order *order, const struct gn_channel *channel)
+{
+    struct gn_process_state *from = gn_process_of(order, channel->key.from);
+    struct gn_process_state *to = gn_process_of(order, channel->key.to);
+    add_use(&from->forgotten.sent, &channel->sent);
+    add_use(&to->forgotten.received, &channel->received);
+    if (channel->receiver == GN_NONE)
+        return;
+    to->forgotten.has_receivers |= channel->has_receivers || (to->forgotten.receiver != GN_NONE &&
+                                                              to->forgotten.receiver != channel->receiver);
+    to->forgotten.receiver = channel->receiver;
+}
+
 static bool drop_if_empty(void *value, void *with)
 {
     struct gn_channel *channel = value;
     struct gn_order *order = with;
     if (channel->first_send || channel->first_receive || channel->sending)
         return false;
+    remember(order, channel);
     channel->spare = order->spare_channels;
     order->spare_channels = channel;
     return true;
@@ -64,7 +87,13 @@ struct gn_channel *gn_channel_find(struct gn_order *order, const struct gn_chann
     } else if (!(channel = malloc(sizeof *channel))) {
         return NULL;
     }
-    *channel = (struct gn_channel){.key = *key, .receiver = GN_NONE};
+    const struct gn_process_state *from = gn_process_of(order, key->from),
+                                  *to = gn_process_of(order, key->to);
+    *channel = (struct gn_channel){.key = *key,
+                                   .sent = from->forgotten.sent,
+                                   .received = to->forgotten.received,
+                                   .receiver = to->forgotten.receiver,
+                                   .has_receivers = to->forgotten.has_receivers};
     order->new_channels++;
     if (gn_map_add(&order->channels, map_key(key), channel))
         return channel;
@@ -105,6 +134,21 @@ static bool is_before(const struct gn_vertex *one, const struct gn_vertex *other
     return number_of(other) != GN_UNNUMBERED && number_of(one) < number_of(other);
 }
 
+/* Sends that have come late are put where they belong. */
+static void add_send(struct gn_channel *channel, struct gn_vertex *send)
+{
+    struct gn_vertex *before = NULL;
+    if (channel->first_send && is_before(send, channel->last_send)) {
+        for (struct gn_vertex *v = channel->first_send; !is_before(send, v); v = v->after)
+            before = v;
+        send->channel = channel;
+        send->after = before ? before->after : channel->first_send;
+        *(before ? &before->after : &channel->first_send) = send;
+    } else {
+        add_last(channel, &channel->first_send, &channel->last_send, send);
+    }
+}
+
 /* Takes out the one in the list with the same number; NULL: there is none, or none before one that has a
  * larger number. */
 static struct gn_vertex *take_partner(struct gn_vertex **first, struct gn_vertex **last,
@@ -119,11 +163,16 @@ static struct gn_vertex *take_partner(struct gn_vertex **first, struct gn_vertex
     return vertex;
 }
 
+static bool are_numbered(const struct gn_vertex *send, const struct gn_vertex *receive)
+{
+    return number_of(send) != GN_UNNUMBERED && number_of(receive) != GN_UNNUMBERED;
+}
+
 static void match(struct gn_order *order, struct gn_vertex *send, struct gn_vertex *receive)
 {
     gn_vertex_correlate(receive, send->event.ticks, send->event.location);
     order->stats.messages++;
-    if (send->is_open)
+    if ((send->is_open || receive->is_open) && !are_numbered(send, receive))
         receive->place.flags |= GN_PLACE_AMBIGUOUS;
     if (send->in_call) { /* whether its place is certain is known when the call has ended */
         receive->waits++;
@@ -145,10 +194,11 @@ static void abandon(struct gn_order *order, struct gn_vertex *receive)
     gn_vertex_settled(order, receive);
 }
 
-/* The sends of receives before this one are missing. */
+/* The sends of receives before this one are missing; unless they come late, as this one may have come early.
+ */
 static void abandon_before(struct gn_order *order, struct gn_channel *channel, const struct gn_vertex *send)
 {
-    while (channel->first_receive && is_before(channel->first_receive, send)) {
+    while (!send->out_of_turn && channel->first_receive && is_before(channel->first_receive, send)) {
         struct gn_vertex *receive = channel->first_receive;
         take(&channel->first_receive, &channel->last_receive, NULL);
         abandon(order, receive);
@@ -198,9 +248,16 @@ int gn_channels_send(struct gn_order *order, struct gn_vertex *send)
         return 0;
     }
     send->keeps++;
-    add_last(channel, &channel->first_send, &channel->last_send, send);
+    add_send(channel, send);
     gn_vertex_list(&gn_process_of(order, key.to)->unclaimed, send);
     return 0;
+}
+
+void gn_channel_doubt(struct gn_channel *channel, const struct gn_vertex *late)
+{
+    for (struct gn_vertex *send = channel->first_send; send; send = send->after)
+        if (send->event.location != late->event.location && send->event.ticks >= late->event.ticks)
+            send->is_open = true;
 }
 
 /* Where events were lost, nothing waits for a send that may be among them; and without numbers the n-th send
@@ -210,7 +267,7 @@ static void receive_loosely(struct gn_order *order, struct gn_channel *channel, 
     struct gn_vertex *send = NULL;
     if (number_of(receive) != GN_UNNUMBERED || (channel->first_send && channel->first_send->reported))
         send = take_partner(&channel->first_send, &channel->last_send, receive);
-    if (send && number_of(receive) != GN_UNNUMBERED && number_of(send) != GN_UNNUMBERED) {
+    if (send && are_numbered(send, receive)) {
         receive->waits++;
         match(order, send, receive);
     } else {
@@ -222,7 +279,7 @@ static void receive_loosely(struct gn_order *order, struct gn_channel *channel, 
 
 static bool is_missing(const struct gn_channel *channel, const struct gn_vertex *receive)
 {
-    return channel->first_send && is_before(receive, channel->last_send);
+    return channel->first_send && is_before(receive, channel->last_send) && !channel->last_send->out_of_turn;
 }
 
 /* `receive` is the next one of the channel in posting order. */

@@ -18,6 +18,7 @@ struct gn_start {
     bool named;            /* nonblocking: in the table of requests */
     bool dissolved;        /* it is part of no instance */
     bool given_up;         /* others were numbered before it although it came first */
+    bool is_open;          /* … or perhaps */
     struct gn_vertex *end; /* not told to the instance yet */
     bool has_ended;        /* … with an end that waits for nobody */
     struct gn_instance *instance;
@@ -224,7 +225,8 @@ int gn_collective_begin(struct gn_order *order, struct gn_vertex *begin)
                                         .rma = is_rma(event),
                                         .process = location->process,
                                         .bytes_sent = event->bytes_sent,
-                                        .begin = begin}};
+                                        .begin = begin},
+                               .is_open = begin->is_open};
     if (nonblocking && !gn_map_add(&order->starts, map_key(location->process, event->request), start)) {
         free(start);
         return -ENOMEM;
@@ -258,6 +260,8 @@ int gn_collective_end(struct gn_order *order, struct gn_vertex *end)
     unname(order, start);
     end->waits++;
     start->end = end;
+    if (start->is_open)
+        end->place.flags |= GN_PLACE_AMBIGUOUS;
     if (start->instance) {
         tell_instance(order, start, end);
         gn_instance_end(order, start->instance, start->part.member, end);

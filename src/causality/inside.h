@@ -38,10 +38,11 @@ struct gn_vertex {
     uint32_t waits;  /* predecessors at other locations that are not reported or not known */
     uint32_t keeps;  /* successors that have not been observed */
     bool reported, queued;
-    bool begins;          /* a collective's begin */
-    bool held;            /* … with ends still to be observed */
-    bool in_call;         /* a send of a call that goes on: threads.c */
-    bool is_open;         /* a send that may have changed places with another one of its channel: threads.c */
+    bool begins;  /* a collective's begin */
+    bool held;    /* … with ends still to be observed */
+    bool in_call; /* a send of a call that goes on: threads.c */
+    bool is_open; /* it may have changed places with another one of its channel or communicator: threads.c */
+    bool out_of_turn;     /* it was counted where it came, and those before it may come later: threads.c */
     uint64_t floor_ticks; /* adjusted time of its latest predecessor elsewhere */
     struct gn_place place;
     struct gn_event event;
@@ -59,7 +60,8 @@ struct gn_location_state {
     struct gn_thread *thread; /* NULL: it is the only location of its process */
     uint64_t drift_ticks;     /* the paper's accumulated drift */
     uint64_t observed;
-    bool any; /* an event was observed, and the last one still counts as a node */
+    uint64_t counted_ticks; /* of the latest event that counts */
+    bool any;               /* an event was observed, and the last one still counts as a node */
     bool ended, is_ready;
     bool waits_elsewhere; /* perhaps: for requests that other locations of the process have opened */
     uint32_t process;
@@ -80,13 +82,25 @@ struct gn_location_state {
     uint64_t expected;
 };
 
+/* How calls of a process's threads have used a channel. */
+struct gn_channel_use {
+    uint64_t until; /* moment in which the last one ended */
+    uint32_t by;    /* its location; GN_NONE: several */
+};
+
 struct gn_process_state {
     uint32_t locations;                     /* ever */
     uint32_t first_location, last_location; /* the one defined first, and last, when there are any */
-    uint64_t step, moment;       /* its time, counted in what its threads do that matters here: threads.c */
-    uint64_t now_ticks;          /* of the moment */
-    size_t turns;                /* events that wait for their turn in it */
-    uint64_t passed_ticks;       /* of the latest event that waited for its turn, and has had it */
+    uint64_t step, moment; /* its time, counted in what its threads do that matters here: threads.c */
+    uint64_t now_ticks;    /* of the moment */
+    size_t turns;          /* events that wait for their turn in it */
+    uint64_t passed_ticks; /* of the latest event that waited for its turn, and has had it */
+    uint64_t piled;        /* events that its threads have had since their first one that waits */
+    struct {               /* of its channels that were swept away, together: channels.c */
+        struct gn_channel_use sent, received;
+        uint32_t receiver; /* GN_NONE */
+        bool has_receivers;
+    } forgotten;
     uint32_t alive;              /* locations that have not ended */
     bool ended;                  /* all of them have */
     bool loose;                  /* lost events: counting its messages is over */
@@ -114,6 +128,7 @@ struct gn_order {
     struct gn_vertex *free_vertices;
     void *slabs;
     struct gn_turn *spare_turns; /* threads.c */
+    size_t turns;                /* … that wait, of all processes */
     uint8_t *calls;              /* threads.c: [call_count] what MPI calls may do, by region */
     size_t call_count;
     struct gn_map early;    /* order.c: (location, sequence) of events delivered ahead of their turn */
@@ -180,17 +195,27 @@ static inline struct gn_process_state *gn_process_of(struct gn_order *order, uin
 
 /* The process of this location has more than one. False: no memory. */
 bool gn_thread_open(struct gn_order *order, uint32_t location);
+/* It has had this one only until now, and nobody has looked at its calls. */
+void gn_thread_was_alone(struct gn_order *order, uint32_t location);
 void gn_threads_close(struct gn_order *order);
-/* The event was observed, with its vertex where it has one; takes all turns that have come by this. */
+/* The event, which is no LOST one, was observed, with its vertex where it has one; takes all turns that have
+ * come by this. */
 int gn_thread_observed(struct gn_order *order, const struct gn_event *event, struct gn_vertex *vertex);
+/* Whether what the location does now may be out of its turn. */
+bool gn_thread_guesses(const struct gn_order *order, uint32_t location);
 /* Whether events of the location have not had their turn. */
 bool gn_thread_waits(const struct gn_order *order, uint32_t location);
 /* Nothing else comes from the location: others do not wait for it. */
 int gn_thread_ended(struct gn_order *order, uint32_t location);
 /* … and all of its events have had their turn. */
 void gn_thread_over(struct gn_order *order, uint32_t location);
+/* A thread of the process has lost events: what is certain without them takes its turn, and calls that go on
+ * are over. */
+int gn_threads_lose(struct gn_order *order, uint32_t process);
 /* All that wait for their turn take it now, whoever might still come before them. */
-int gn_threads_hurry(struct gn_order *order, uint32_t process);
+int gn_threads_flush(struct gn_order *order, uint32_t process);
+/* Called now and then: turns that have waited while very many events have piled up behind them are taken. */
+int gn_threads_hurry(struct gn_order *order);
 
 struct gn_channel;
 /* The send is the next one of the channel. */
@@ -222,10 +247,7 @@ struct gn_channel {
     struct gn_vertex *first_receive, *last_receive;
     struct gn_channel *spare;
     /* of processes with several locations */
-    struct gn_channel_use {
-        uint64_t until; /* moment in which the last call ended that sent, that posted a receive */
-        uint32_t by;    /* its location; GN_NONE: several */
-    } sent, received;
+    struct gn_channel_use sent, received;
     uint32_t sending;   /* locations that are in a call which has sent */
     uint32_t receiver;  /* the first location that has received; GN_NONE */
     bool has_receivers; /* several have */
@@ -236,6 +258,8 @@ struct gn_channel *gn_channel_find(struct gn_order *order, const struct gn_chann
 bool gn_channel_key_of(const struct gn_order *order, const struct gn_event *event, bool sends,
                        struct gn_channel_key *key);
 int gn_channels_send(struct gn_order *order, struct gn_vertex *send);
+/* The send has come late: those of other locations that were counted before it may be behind it. */
+void gn_channel_doubt(struct gn_channel *channel, const struct gn_vertex *late);
 int gn_channels_receive(struct gn_order *order, struct gn_vertex *receive, const struct gn_channel_key *key);
 /* No send of this process will come, or none that could be counted: receives that wait for one are released.
  */
@@ -250,9 +274,11 @@ int gn_receive_posted(struct gn_order *order, const struct gn_event *event);
 int gn_receive_completed(struct gn_order *order, struct gn_vertex *receive);
 /* The process of this location, which was its only one, has another one now. False: no memory. */
 bool gn_receives_share(struct gn_order *order, uint32_t location);
+/* A receive has come late: those of other locations that were posted before it may be behind it. */
+void gn_receives_doubt(struct gn_order *order, uint32_t location);
 void gn_receive_cancelled(struct gn_order *order, const struct gn_event *event);
-/* The call that posted it has ended. */
-void gn_post_ended(struct gn_post *post, uint64_t moment);
+/* The call that posted it has ended; is_guess: or will. */
+void gn_post_ended(struct gn_post *post, uint64_t moment, bool is_guess);
 /* Called at each event of a location with deferred receives. */
 void gn_receives_hurry(struct gn_order *order, struct gn_location_state *location);
 /* Nothing that is open at this location will complete any more. */

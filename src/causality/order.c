@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLAB = 512, PATIENCE = 1000, SEARCH_LEAST = 65536 };
+enum { SLAB = 512, PATIENCE = 1000, SEARCH_LEAST = 65536, HURRY_EVERY = 1024 };
 
 struct gn_early {
     uint64_t sequence;
@@ -49,7 +49,7 @@ static struct gn_vertex *make_vertex(struct gn_order *order, const struct gn_eve
     vertex->waits = 0;
     vertex->keeps = 1;
     vertex->reported = vertex->queued = vertex->begins = vertex->held = false;
-    vertex->in_call = vertex->is_open = false;
+    vertex->in_call = vertex->is_open = vertex->out_of_turn = false;
     vertex->floor_ticks = 0;
     vertex->place = (struct gn_place){.sender = GN_NONE, .instance = GN_NONE};
     vertex->event = *event;
@@ -221,14 +221,16 @@ static int lose(struct gn_order *order, const struct gn_event *event)
     order->stats.lost += event->request;
     if (process >= order->process_count)
         return 0;
-    int code = order->locations[location].thread ? gn_threads_hurry(order, process) : 0;
+    const bool is_thread = order->locations[location].thread;
+    int code = is_thread ? gn_threads_lose(order, process) : 0;
     gn_receives_end(order, location);
     if (!gn_process_of(order, process)->loose) {
         gn_process_of(order, process)->loose = true;
         gn_collectives_lose(order, process);
     }
     gn_channels_abandon(order, process);
-    return code;
+    int failed = is_thread ? gn_threads_flush(order, process) : 0;
+    return code ? code : failed;
 }
 
 int gn_vertex_connect(struct gn_order *order, struct gn_vertex *vertex)
@@ -269,14 +271,15 @@ static int push_local(struct gn_order *order, struct gn_location_state *location
                       const struct gn_event *event)
 {
     int code = 0;
-    if (location->thread)
+    location->counted_ticks = event->ticks;
+    if (event->kind == GN_EVENT_LOST)
+        code = lose(order, event);
+    else if (location->thread)
         code = gn_thread_observed(order, event, NULL);
     else if (event->kind == GN_EVENT_MPI_IRECV_REQUEST)
         code = gn_receive_posted(order, event);
     else if (event->kind == GN_EVENT_MPI_REQUEST_CANCELLED)
         gn_receive_cancelled(order, event);
-    if (event->kind == GN_EVENT_LOST && code == 0)
-        code = lose(order, event);
     if (code != 0)
         return code;
     if (location->head) { /* something ahead of it waits */
@@ -291,6 +294,7 @@ static int push_connected(struct gn_order *order, struct gn_location_state *loca
                           const struct gn_event *event)
 {
     struct gn_vertex *vertex = make_vertex(order, event);
+    location->counted_ticks = event->ticks;
     int code = !vertex            ? -ENOMEM
                : location->thread ? gn_thread_observed(order, event, vertex)
                                   : gn_vertex_connect(order, vertex);
@@ -305,6 +309,8 @@ static bool know_processes(struct gn_order *order)
     if (!all)
         return false;
     memset(all + known, 0, (count - known) * sizeof *all);
+    for (size_t i = known; i < count; i++)
+        all[i].forgotten.receiver = GN_NONE;
     for (size_t i = 0; i < known; i++) { /* lists begin in what has moved */
         if (all[i].expected)
             all[i].expected->reference = &all[i].expected;
@@ -330,9 +336,12 @@ static bool know_location(struct gn_order *order, uint32_t index)
     if (location->process >= order->process_count)
         return true;
     struct gn_process_state *process = gn_process_of(order, location->process);
-    if (process->locations == 1 &&
-        (!gn_receives_share(order, process->last_location) || !gn_thread_open(order, process->last_location)))
-        return false;
+    if (process->locations == 1) {
+        if (!gn_receives_share(order, process->last_location) ||
+            !gn_thread_open(order, process->last_location))
+            return false;
+        gn_thread_was_alone(order, process->last_location);
+    }
     if (process->locations > 0 && !gn_thread_open(order, index))
         return false;
     if (process->locations++ > 0)
@@ -401,6 +410,12 @@ static void hurry_others(struct gn_order *order, struct gn_location_state *locat
     }
 }
 
+static int hurry_threads(struct gn_order *order)
+{
+    int code = gn_threads_hurry(order), failed = settle_all(order);
+    return code ? code : failed;
+}
+
 int gn_order_push(struct gn_order *order, const struct gn_event *event)
 {
     if (order->stopped)
@@ -424,6 +439,8 @@ int gn_order_push(struct gn_order *order, const struct gn_event *event)
         code = push_connected(order, location, event);
     else
         code = push_local(order, location, event);
+    if (__builtin_expect(order->turns > 0 && order->stats.pushed % HURRY_EVERY == 0, 0) && code == 0)
+        code = hurry_threads(order);
     if (__builtin_expect(order->unreported > order->search_at, 0))
         code = break_cycles(order, code);
     count_step(order);

@@ -43,7 +43,9 @@ struct gn_order_settings {
     bool in_time; /* the events of a process's locations are pushed in the order of their times: then nothing
                      waits until it is known what the other locations did before (threads.c) */
     bool is_live; /* a location that has not communicated so far is not waited for to that end, others for
-                     `patience` events of their process (else: a hundred times as many) */
+                     `patience` events of their process, or as many of each location of the run (else: a
+                     hundred times as many). What is counted without them is marked ambiguous, unless it has
+                     numbers */
     uint32_t
         patience; /* events of a location that may pile up while an open request is in the way of a
                      receive that has completed; and, a hundred times as many, while all open requests are

@@ -35,6 +35,7 @@ struct gn_post {
     struct gn_vertex *receive; /* completed, not matched yet */
     struct gn_channel_key key; /* of receive */
     bool listed, named;        /* in the list of its location; in the map by its request */
+    bool is_guess;             /* its place in the list may be another one */
     /* of a process of several locations: the moments in which the call began and ended, and its number has to
      * be known, and the step in which it was posted */
     uint64_t began, ended, due, posted;
@@ -222,15 +223,16 @@ static bool is_open(struct gn_order *order, struct gn_channel *channel, const st
         } else if (!is_posted_before(other, post)) {
             is_open = true;
             if (other->receive)
-                other->receive->place.flags |= GN_PLACE_AMBIGUOUS;
+                other->receive->is_open = true;
         }
     }
     return is_open;
 }
 
-void gn_post_ended(struct gn_post *post, uint64_t moment)
+void gn_post_ended(struct gn_post *post, uint64_t moment, bool is_guess)
 {
     post->ended = moment;
+    post->is_guess |= is_guess;
 }
 
 /* ---- numbers ---- */
@@ -247,8 +249,8 @@ static int match_now(struct gn_order *order, struct gn_post *post)
             return -ENOMEM;
         const uint64_t number = receive->event.number;
         const bool is_counted = number != GN_UNNUMBERED && number != GN_NUMBER_LATER;
-        if (is_counted ? number & GN_NUMBER_UNORDERED : is_open(order, channel, post))
-            receive->place.flags |= GN_PLACE_AMBIGUOUS;
+        receive->is_open |=
+            post->is_guess || (is_counted ? number & GN_NUMBER_UNORDERED : is_open(order, channel, post));
     }
     forget(order, post);
     int code = gn_channels_receive(order, receive, &key);
@@ -320,6 +322,7 @@ static int place_in_time(struct gn_order *order, struct gn_post *post)
     post->began = gn_thread_began(order, post->location);
     post->posted = order->processes[post->process].step;
     post->ended = post->due = NEVER;
+    post->is_guess = gn_thread_guesses(order, post->location);
     return gn_thread_posts(order, post->location, post);
 }
 
@@ -348,9 +351,13 @@ int gn_receive_posted(struct gn_order *order, const struct gn_event *event)
     return code ? code : place_in_time(order, post);
 }
 
+/* All of them were posted before anything that another location does from here on. */
 bool gn_receives_share(struct gn_order *order, uint32_t location)
 {
-    for (struct gn_post *post = order->locations[location].first_post; post; post = post->next) {
+    struct gn_location_state *state = &order->locations[location];
+    for (struct gn_post *post = state->first_post; post; post = post->next) {
+        post->posted = ++order->processes[state->process].step;
+        post->due = post->receive ? 0 : NEVER;
         if (post->named || post->receive)
             continue;
         if (!gn_map_add(&order->posts, map_key(post->process, post->request), post))
@@ -358,6 +365,12 @@ bool gn_receives_share(struct gn_order *order, uint32_t location)
         post->named = true;
     }
     return true;
+}
+
+void gn_receives_doubt(struct gn_order *order, uint32_t location)
+{
+    for (struct gn_post *post = home_of(order, location)->first_post; post; post = post->next)
+        post->is_guess |= post->location != location;
 }
 
 /* A receive that was never posted, as far as we know: a blocking one, or one whose post was lost. */
@@ -396,7 +409,7 @@ static int complete_posted(struct gn_order *order, struct gn_post *post, struct 
 {
     struct gn_location_state *location = home_of(order, post->location);
     if (!post->listed) { /* given up: others have passed it */
-        receive->place.flags |= GN_PLACE_AMBIGUOUS;
+        receive->is_open = true;
         forget(order, post);
         return gn_channels_receive(order, receive, key);
     }
@@ -461,7 +474,7 @@ static void give_up(struct gn_order *order, struct gn_location_state *location)
     for (struct gn_post *post = location->first_post, *next; post; post = next) {
         next = post->next;
         if (post->receive)
-            post->receive->place.flags |= GN_PLACE_AMBIGUOUS;
+            post->receive->is_open = true;
         else
             pass_over(order, post);
     }
@@ -483,7 +496,7 @@ static void doubt_behind(struct gn_location_state *home, const struct gn_post *p
 {
     for (struct gn_post *other = home->first_post; other; other = other->next)
         if (other->receive && (other->location == post->location || is_in_the_way(post, &other->key)))
-            other->receive->place.flags |= GN_PLACE_AMBIGUOUS;
+            other->receive->is_open = true;
 }
 
 void gn_receives_end(struct gn_order *order, uint32_t location)

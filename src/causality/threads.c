@@ -1,8 +1,8 @@
 #include "base/grow.h"
 #include "causality/inside.h"
+#include "event/activity.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * Threads of a process share its channels and its clock. So which message is the n-th is decided in the
@@ -22,31 +22,44 @@
  * is never joined to a send that comes later on the same clock, if it is possible at all. And whoever gets
  * such a message is marked ambiguous, which is known only when the send's call has ended.
  *
- * Which channel a thread will use that is in a call and has neither sent nor received in it, nobody knows. It
- * may be any if the call can send; a receive, which may go on for long, may be for those channels on which
- * several threads have received before.
+ * Which channel a thread will use that is in a call, and has not sent or received all that it can in it,
+ * nobody knows. It may be any if the call can send; a receive, which may go on for long, may be for those
+ * channels on which several threads have received before.
+ *
+ * A turn is taken ahead of its time where somebody is silent for too long, or while a live program runs and
+ * another thread has not communicated so far, though it may begin to. What is counted then, and what comes
+ * late because of it, may have changed places: it is marked, and so is all that a call does whose begin was
+ * such a guess, or whose end. A message that both sides have a number of needs no mark. Where events were
+ * lost, all that might come behind them is not counted any more (order.c).
  */
 
-enum { MAY_SEND = 1, MAY_RECEIVE = 2, IS_MPI = 4 };
+enum { IS_MPI = 128 };      /* of a call, beside its bits of enum gn_trait */
 enum { SENDS_MOST = 4096 }; /* of one call that are kept until it ends */
 
 /* An event that waits for its turn. */
 struct gn_turn {
     struct gn_turn *next;
-    struct gn_vertex *vertex; /* NULL: it has none */
-    uint64_t ticks;           /* never before the turn ahead of it at its location */
+    struct gn_vertex *vertex;  /* NULL: it has none */
+    uint64_t ticks;            /* never before the turn ahead of it at its location */
+    uint64_t observed, pushed; /* events before it, at its location and at all */
     struct gn_event event;
 };
 
 struct gn_thread {
     struct gn_turn *first, *last;
+    uint64_t observed;      /* events */
     uint64_t reached_ticks; /* nothing earlier comes from it */
     bool communicates;      /* as far as has been observed */
     /* as of the process's present step */
+    bool is_guess;  /* others may come that were before it */
+    bool is_hasty;  /* … though they are waited for */
+    bool is_late;   /* it comes itself when others have been counted that were after it */
+    bool was_alone; /* it may be in a call that was entered when it was its process's only thread */
     uint32_t depth; /* of MPI calls in each other */
     uint8_t may;    /* of the outermost one */
     bool has_sent, has_received;
-    uint64_t entered; /* moment */
+    bool call_is_guess; /* the moment in which it was entered is */
+    uint64_t entered;   /* moment */
     struct call_send {
         struct gn_vertex *send;
         struct gn_channel *channel;
@@ -98,15 +111,13 @@ void gn_threads_close(struct gn_order *order)
 
 /* ---- calls ---- */
 
-static uint8_t what_may(const struct gn_definitions *d, const struct gn_region_def *region)
+static uint8_t what_may(const struct gn_region_def *region)
 {
-    const char *name = gn_string(d, region->name);
+    const unsigned all = GN_TRAIT_SENDS | GN_TRAIT_RECEIVES | GN_TRAIT_SEVERAL;
     if (region->role != GN_ROLE_MPI ||
         region->activity == GN_ACTIVITY_NONE) /* not all that is called MPI_… */
         return 0;
-    const bool starts = strstr(name, "Start") || strstr(name, "eighbor");
-    const bool sends = strcasestr(name, "send"), receives = strcasestr(name, "recv");
-    return (uint8_t)(IS_MPI | (starts || sends ? MAY_SEND : 0) | (starts || receives ? MAY_RECEIVE : 0));
+    return (uint8_t)(IS_MPI | (gn_activity_def(region->activity)->traits & all));
 }
 
 /* What a call may do; 0: it is none. */
@@ -123,15 +134,32 @@ static uint8_t call_of(struct gn_order *order, uint32_t region)
         }
         order->calls = calls;
         for (; order->call_count < d->region_count; order->call_count++)
-            calls[order->call_count] = what_may(d, &d->regions[order->call_count]);
+            calls[order->call_count] = what_may(&d->regions[order->call_count]);
     }
     return order->calls[region];
+}
+
+void gn_thread_was_alone(struct gn_order *order, uint32_t location)
+{
+    struct gn_process_state *process = process_of(order, location);
+    process->moment++; /* after all that has been */
+    process->passed_ticks = order->locations[location].counted_ticks;
+    for (size_t r = 0; r < order->definitions->region_count && order->locations[location].observed > 0; r++)
+        thread_of(order, location)->was_alone |= call_of(order, (uint32_t)r) != 0;
 }
 
 uint64_t gn_thread_began(const struct gn_order *order, uint32_t location)
 {
     const struct gn_thread *thread = thread_of(order, location);
-    return thread->depth > 0 ? thread->entered : order->processes[order->locations[location].process].moment;
+    if (thread->depth > 0)
+        return thread->entered;
+    return thread->was_alone ? 0 : order->processes[order->locations[location].process].moment;
+}
+
+bool gn_thread_guesses(const struct gn_order *order, uint32_t location)
+{
+    const struct gn_thread *thread = thread_of(order, location);
+    return thread->is_guess || thread->is_late || (thread->depth > 0 && thread->call_is_guess);
 }
 
 /* Calls that end together are of several locations: none is the last one. */
@@ -152,8 +180,10 @@ static bool was_used_since(const struct gn_channel_use *use, uint32_t location, 
 static void enter(struct gn_order *order, const struct gn_event *event)
 {
     struct gn_thread *thread = thread_of(order, event->location);
+    thread->was_alone = false;
     if (thread->depth++ > 0)
         return;
+    thread->call_is_guess = thread->is_guess || thread->is_late;
     thread->entered = process_of(order, event->location)->moment;
     thread->may = call_of(order, event->region);
     thread->has_sent = thread->has_received = false;
@@ -167,7 +197,7 @@ static void end_send(struct gn_order *order, struct gn_vertex *send)
     send->taker = NULL;
     if (receive) {
         receive->awaited = NULL;
-        if (send->is_open)
+        if (send->is_open) /* it has no number, or it would not have waited */
             receive->place.flags |= GN_PLACE_AMBIGUOUS;
         gn_vertex_settled(order, receive);
     }
@@ -182,50 +212,46 @@ static bool uses_earlier(const struct gn_thread *thread, size_t before)
     return false;
 }
 
-static void end_call(struct gn_order *order, uint32_t location)
+/* is_guess: it may go on, and overlap with what others do from here on. */
+static void end_call(struct gn_order *order, uint32_t location, bool is_guess)
 {
     struct gn_thread *thread = thread_of(order, location);
     const uint64_t now = process_of(order, location)->moment;
     thread->depth = 0;
+    thread->was_alone = false;
     for (size_t i = 0; i < thread->send_count; i++) {
         struct gn_channel *channel = thread->sends[i].channel;
+        thread->sends[i].send->is_open |= is_guess;
         channel->sending -= !uses_earlier(thread, i);
         use(&channel->sent, location, now);
         end_send(order, thread->sends[i].send);
     }
     for (size_t i = 0; i < thread->post_count; i++)
-        gn_post_ended(thread->posts[i], now);
+        gn_post_ended(thread->posts[i], now, is_guess);
     thread->send_count = thread->post_count = 0;
-}
-
-/* So many sends have no call that ends: its leave is missing, or it is none. */
-static void give_up_call(struct gn_order *order, uint32_t location)
-{
-    const struct gn_thread *thread = thread_of(order, location);
-    for (size_t i = 0; i < thread->send_count; i++)
-        thread->sends[i].send->is_open = true;
-    end_call(order, location);
 }
 
 static void leave(struct gn_order *order, uint32_t location)
 {
     struct gn_thread *thread = thread_of(order, location);
-    if (thread->depth == 1)
-        end_call(order, location);
-    else if (thread->depth > 1)
+    if (thread->depth <= 1)
+        end_call(order, location, gn_thread_guesses(order, location));
+    else
         thread->depth--;
 }
 
 /* ---- what is next on a channel ---- */
 
-/* Whether another thread of the process is in a call that may use the channel, and has not yet. */
-static bool others_may(const struct gn_order *order, uint32_t location, unsigned what, uint64_t until)
+/* Whether another thread of the process is in a call that may still use the channel. */
+static bool others_may(const struct gn_order *order, uint32_t location, enum gn_trait what, uint64_t until)
 {
     const struct gn_process_state *process = &order->processes[order->locations[location].process];
     for (uint32_t l = process->last_location; l != GN_NONE; l = order->locations[l].next_of_process) {
         const struct gn_thread *other = order->locations[l].thread;
-        const bool has = what == MAY_SEND ? other->has_sent : other->has_received;
-        if (l != location && other->depth > 0 && other->may & what && !has && other->entered <= until)
+        const bool has = (what == GN_TRAIT_SENDS ? other->has_sent : other->has_received) &&
+                         !(other->may & GN_TRAIT_SEVERAL);
+        const bool is_in_one = other->depth > 0 && other->may & what && !has && other->entered <= until;
+        if (l != location && (is_in_one || other->was_alone))
             return true;
     }
     return false;
@@ -271,6 +297,8 @@ int gn_thread_sends(struct gn_order *order, struct gn_channel *channel, struct g
     const uint64_t now = process_of(order, location)->moment;
     const bool goes_on = is_sending(thread, channel);
     thread->has_sent = true;
+    if (thread->is_late)
+        gn_channel_doubt(channel, send);
     if (is_counted(&send->event)) {
         send->is_open |= (send->event.number & GN_NUMBER_UNORDERED) != 0;
         return 0;
@@ -280,13 +308,13 @@ int gn_thread_sends(struct gn_order *order, struct gn_channel *channel, struct g
         send->is_open = true;
     }
     send->is_open |= was_used_since(&channel->sent, location, gn_thread_began(order, location)) ||
-                     others_may(order, location, MAY_SEND, now);
+                     others_may(order, location, GN_TRAIT_SENDS, now);
     if (thread->depth == 0) {
         use(&channel->sent, location, now);
         return 0;
     }
     if (thread->send_count >= SENDS_MOST) {
-        give_up_call(order, location);
+        end_call(order, location, true); /* its leave is missing, or it is none */
         send->is_open = true;
         use(&channel->sent, location, now);
         return 0;
@@ -304,7 +332,7 @@ bool gn_thread_receives(struct gn_order *order, struct gn_channel *channel, uint
                         uint64_t ended)
 {
     const bool is_open = channel->has_receivers && (was_used_since(&channel->received, location, began) ||
-                                                    others_may(order, location, MAY_RECEIVE, ended));
+                                                    others_may(order, location, GN_TRAIT_RECEIVES, ended));
     use(&channel->received, location, ended);
     return is_open;
 }
@@ -313,7 +341,7 @@ int gn_thread_posts(struct gn_order *order, uint32_t location, struct gn_post *p
 {
     struct gn_thread *thread = thread_of(order, location);
     if (thread->depth == 0) {
-        gn_post_ended(post, process_of(order, location)->moment);
+        gn_post_ended(post, process_of(order, location)->moment, false);
         return 0;
     }
     if (!gn_grow(&thread->posts, &thread->post_capacity, thread->post_count, sizeof *thread->posts))
@@ -359,10 +387,28 @@ static void hold(struct gn_vertex *vertex)
         vertex->keeps++;
 }
 
+static bool receives(unsigned kind)
+{
+    return kind == GN_EVENT_MPI_RECV || kind == GN_EVENT_MPI_IRECV;
+}
+
+/* Where it was counted may not be its place. */
+static void doubt(struct gn_vertex *vertex)
+{
+    vertex->is_open = true;
+    if (waits(vertex->event.kind) && !receives(vertex->event.kind)) /* of a receive, its send decides, too */
+        vertex->place.flags |= GN_PLACE_AMBIGUOUS;
+}
+
 static int connect(struct gn_order *order, struct gn_vertex *vertex)
 {
     struct gn_thread *thread = thread_of(order, vertex->event.location);
     const unsigned kind = vertex->event.kind;
+    if (gn_thread_guesses(order, vertex->event.location))
+        doubt(vertex);
+    vertex->out_of_turn = thread->is_hasty || thread->is_late;
+    if (thread->is_late && kind == GN_EVENT_MPI_RECV)
+        gn_receives_doubt(order, vertex->event.location);
     int code = gn_vertex_connect(order, vertex);
     thread->has_received |= kind == GN_EVENT_MPI_RECV;
     if (waits(kind))
@@ -375,6 +421,7 @@ static int connect(struct gn_order *order, struct gn_vertex *vertex)
 static int take(struct gn_order *order, const struct gn_event *event, struct gn_vertex *vertex)
 {
     struct gn_process_state *process = process_of(order, event->location);
+    const struct gn_thread *thread = thread_of(order, event->location);
     process->step++;
     process->moment += event->ticks != process->now_ticks;
     process->now_ticks = event->ticks;
@@ -388,6 +435,8 @@ static int take(struct gn_order *order, const struct gn_event *event, struct gn_
         leave(order, event->location);
         return 0;
     case GN_EVENT_MPI_IRECV_REQUEST:
+        if (thread->is_late)
+            gn_receives_doubt(order, event->location);
         return gn_receive_posted(order, event);
     default:
         gn_receive_cancelled(order, event);
@@ -395,36 +444,56 @@ static int take(struct gn_order *order, const struct gn_event *event, struct gn_
     }
 }
 
-/* The location of the process whose turn it is, as far as that is known; GN_NONE. */
-static uint32_t next_turn(const struct gn_order *order, const struct gn_process_state *process, bool hurries)
+/* Whose turn it is in a process. */
+struct next {
+    uint32_t location; /* GN_NONE: nobody waits */
+    bool has_come;     /* all that are waited for are past its time */
+    bool is_certain;   /* … and so are all others */
+};
+
+static bool is_waited_for(const struct gn_order *order, const struct gn_thread *thread)
 {
-    uint32_t next = GN_NONE;
-    uint64_t reached_ticks = UINT64_MAX;
-    for (uint32_t l = process->last_location; l != GN_NONE; l = order->locations[l].next_of_process) {
-        const struct gn_thread *thread = order->locations[l].thread;
-        if (!thread->first) {
-            const bool may_come = !order->settings.is_live || thread->communicates;
-            if (!order->locations[l].ended && may_come && thread->reached_ticks < reached_ticks)
-                reached_ticks = thread->reached_ticks;
-        } else if (next == GN_NONE || thread->first->ticks <= order->locations[next].thread->first->ticks) {
-            next = l; /* of those at the same time the first location: the last one that is looked at */
-        }
-    }
-    return next != GN_NONE && (hurries || order->locations[next].thread->first->ticks < reached_ticks)
-               ? next
-               : GN_NONE;
+    return !order->settings.is_live || thread->communicates;
 }
 
-static int take_first(struct gn_order *order, struct gn_process_state *process, uint32_t location)
+static struct next next_turn(const struct gn_order *order, const struct gn_process_state *process)
 {
-    struct gn_thread *thread = thread_of(order, location);
+    struct next next = {GN_NONE, true, true};
+    uint64_t ticks = 0;
+    for (uint32_t l = process->last_location; l != GN_NONE; l = order->locations[l].next_of_process) {
+        const struct gn_turn *turn = order->locations[l].thread->first;
+        if (turn && (next.location == GN_NONE || turn->ticks <= ticks)) {
+            next.location = l; /* of those at the same time the first location: the last one looked at */
+            ticks = turn->ticks;
+        }
+    }
+    for (uint32_t l = process->last_location; l != GN_NONE; l = order->locations[l].next_of_process) {
+        const struct gn_thread *thread = order->locations[l].thread;
+        if (thread->first || order->locations[l].ended || thread->reached_ticks > ticks)
+            continue;
+        next.is_certain = false;
+        next.has_come = !is_waited_for(order, thread);
+        if (!next.has_come)
+            break;
+    }
+    return next;
+}
+
+static int take_first(struct gn_order *order, struct gn_process_state *process, struct next next)
+{
+    struct gn_thread *thread = thread_of(order, next.location);
     struct gn_turn *turn = thread->first;
     thread->first = turn->next;
+    order->turns--;
     process->turns--;
+    process->piled -= (thread->first ? thread->first->observed : thread->observed) - turn->observed;
+    thread->is_guess = !next.is_certain;
+    thread->is_hasty = !next.has_come;
+    thread->is_late = turn->ticks < process->passed_ticks;
     process->passed_ticks = turn->ticks > process->passed_ticks ? turn->ticks : process->passed_ticks;
     int code = take(order, &turn->event, turn->vertex);
-    if (!thread->first && order->locations[location].ended)
-        gn_location_over(order, location);
+    if (!thread->first && order->locations[next.location].ended)
+        gn_location_over(order, next.location);
     turn->next = order->spare_turns;
     order->spare_turns = turn;
     return code;
@@ -434,20 +503,28 @@ static int take_turns(struct gn_order *order, uint32_t index, bool hurries)
 {
     int code = 0;
     struct gn_process_state *process = gn_process_of(order, index);
-    for (uint32_t next; process->turns > 0 && (next = next_turn(order, process, hurries)) != GN_NONE;) {
+    while (process->turns > 0) {
+        const struct next next = next_turn(order, process);
+        if (!hurries && !next.has_come)
+            break;
         int failed = take_first(order, process, next);
         code = code ? code : failed;
     }
     return code;
 }
 
-int gn_threads_hurry(struct gn_order *order, uint32_t process)
+int gn_threads_lose(struct gn_order *order, uint32_t process)
 {
-    int code = take_turns(order, process, true);
+    int code = take_turns(order, process, false);
     for (uint32_t l = gn_process_of(order, process)->last_location; l != GN_NONE;
          l = order->locations[l].next_of_process)
-        end_call(order, l);
+        end_call(order, l, true);
     return code;
+}
+
+int gn_threads_flush(struct gn_order *order, uint32_t process)
+{
+    return take_turns(order, process, true);
 }
 
 static int wait_for_turn(struct gn_order *order, const struct gn_event *event, struct gn_vertex *vertex)
@@ -458,38 +535,61 @@ static int wait_for_turn(struct gn_order *order, const struct gn_event *event, s
         order->spare_turns = turn->next;
     else if (!(turn = malloc(sizeof *turn)))
         return -ENOMEM;
-    *turn = (struct gn_turn){.vertex = vertex, .ticks = thread->reached_ticks, .event = *event};
+    *turn = (struct gn_turn){.vertex = vertex,
+                             .ticks = thread->reached_ticks,
+                             .observed = thread->observed,
+                             .pushed = order->stats.pushed,
+                             .event = *event};
     if (thread->first)
         thread->last->next = turn;
     else
         thread->first = turn;
     thread->last = turn;
     process_of(order, event->location)->turns++;
+    order->turns++;
     return 0;
 }
 
-/* Others may have come, or come, before it. */
-static void doubt(struct gn_vertex *vertex)
+/* Events of a process that may pile up because one of its threads is silent. */
+static uint64_t patience_of(const struct gn_order *order)
 {
-    if (!vertex)
-        return;
-    vertex->is_open = true;
-    if (waits(vertex->event.kind))
-        vertex->place.flags |= GN_PLACE_AMBIGUOUS;
+    return (order->settings.is_live ? 1ull : 100ull) * order->settings.patience;
 }
 
 /* Somebody is silent: the oldest turns are taken without them. */
 static int hurry(struct gn_order *order, uint32_t index)
 {
     struct gn_process_state *process = gn_process_of(order, index);
-    const uint64_t patience = (order->settings.is_live ? 1ull : 100ull) * order->settings.patience;
+    const uint64_t patience = patience_of(order);
     int code = 0;
-    while (code == 0 && process->turns > patience) {
-        const uint32_t next = next_turn(order, process, true);
-        doubt(thread_of(order, next)->first->vertex);
-        code = take_first(order, process, next);
+    while (code == 0 && (process->turns > patience || process->piled > patience))
+        code = take_first(order, process, next_turn(order, process));
+    return code;
+}
+
+/* Whoever waits for what a silent thread holds back may be in another process, and all of these have patience
+ * for that. */
+int gn_threads_hurry(struct gn_order *order)
+{
+    const uint64_t patience = patience_of(order) * order->location_count;
+    int code = 0;
+    for (uint32_t l = 0; l < order->location_count && order->unreported > patience; l++) {
+        struct gn_thread *thread = order->locations[l].thread;
+        while (thread && thread->first && order->stats.pushed - thread->first->pushed > patience &&
+               code == 0) {
+            struct gn_process_state *process = process_of(order, l);
+            code = take_first(order, process, next_turn(order, process));
+        }
     }
     return code;
+}
+
+/* Whether it shows that its thread has messages of its own. */
+static bool communicates(struct gn_order *order, const struct gn_event *event)
+{
+    if (event->kind == GN_EVENT_ENTER)
+        return call_of(order, event->region) & (GN_TRAIT_SENDS | GN_TRAIT_RECEIVES);
+    return event->kind != GN_EVENT_LEAVE;
 }
 
 int gn_thread_observed(struct gn_order *order, const struct gn_event *event, struct gn_vertex *vertex)
@@ -498,18 +598,20 @@ int gn_thread_observed(struct gn_order *order, const struct gn_event *event, str
     const uint32_t process = order->locations[event->location].process;
     const bool has_turn = takes_turn(order, event);
     int code = 0;
+    thread->observed++;
+    gn_process_of(order, process)->piled += thread->first != NULL;
     if (event->ticks > thread->reached_ticks)
         thread->reached_ticks = event->ticks;
     if (has_turn && vertex)
         hold(vertex);
-    thread->communicates |= has_turn && vertex;
-    if (thread->reached_ticks < gn_process_of(order, process)->passed_ticks)
-        doubt(vertex);
-    if (has_turn && (order->settings.in_time || gn_process_of(order, process)->loose))
+    thread->communicates = thread->communicates || (has_turn && communicates(order, event));
+    if (has_turn && (order->settings.in_time || gn_process_of(order, process)->loose)) {
+        thread->is_late = thread->reached_ticks < gn_process_of(order, process)->passed_ticks;
         return take(order, event, vertex);
+    }
     if (has_turn)
         code = wait_for_turn(order, event, vertex);
-    if (code == 0)
+    if (code == 0 && gn_process_of(order, process)->turns > 0)
         code = take_turns(order, process, false);
     return code ? code : hurry(order, process);
 }
@@ -527,5 +629,5 @@ int gn_thread_ended(struct gn_order *order, uint32_t location)
 void gn_thread_over(struct gn_order *order, uint32_t location)
 {
     if (thread_of(order, location))
-        end_call(order, location);
+        end_call(order, location, false);
 }

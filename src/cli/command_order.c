@@ -36,6 +36,32 @@ static void tell(const struct gn_order_use *u, bool stopped)
         gn_order_report_text(&report, taken ? stderr : stdout);
 }
 
+/* What the sort could not settle because it is not there, or wrong; whether there is any. Ambiguous events
+ * are none of it: they are marked, and where calls overlap MPI itself leaves the order open. */
+static bool tell_unsettled(const struct gn_order_stats *stats)
+{
+    if (!stats)
+        return false;
+    const struct {
+        uint64_t count;
+        const char *what;
+    } lines[] = {
+        {stats->lost, "events were lost while the program was measured"},
+        {stats->contradictions, "events fit nothing in the trace"},
+        {stats->unmatched_receives, "receives have no send in the trace"},
+        {stats->unmatched_sends, "sends have no receive in the trace"},
+        {stats->incomplete_collectives, "collectives lack some of their members"},
+        {stats->released, "events came out although something before them never came"},
+    };
+    bool any = false;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        if (lines[i].count)
+            fprintf(stderr, "gnomon order: %llu %s\n", (unsigned long long)lines[i].count, lines[i].what);
+        any |= lines[i].count > 0;
+    }
+    return any;
+}
+
 /* What was not all there: says so, and whether there is any. */
 static bool tell_missing(const struct gn_order_use *u)
 {
@@ -49,13 +75,7 @@ static bool tell_missing(const struct gn_order_use *u)
             "gnomon order: not all of the trace is there: %llu locations were cut off, %llu of them have no "
             "file\n",
             (unsigned long long)cut, (unsigned long long)(trace.missing_files - trace.without_events));
-    if (stats && stats->lost)
-        fprintf(stderr, "gnomon order: %llu events were lost while the program was measured\n",
-                (unsigned long long)stats->lost);
-    if (stats && stats->contradictions)
-        fprintf(stderr, "gnomon order: %llu events fit nothing in the trace\n",
-                (unsigned long long)stats->contradictions);
-    return cut || (stats && (stats->lost || stats->contradictions));
+    return tell_unsettled(stats) || cut;
 }
 
 /* Status 1: it worked, and found a problem; 2: a stream turned out to be something else. */

@@ -30,6 +30,9 @@ enum gn_trait {
     GN_TRAIT_STARTS = 2,      /* it starts or prepares something, and returns at once */
     GN_TRAIT_SYNCHRONOUS = 4, /* a send that is complete only when it is being received */
     GN_TRAIT_BUFFERED = 8,    /* a send that waits for nobody */
+    GN_TRAIT_SENDS = 16,      /* it may send a message from one process to another, or start to */
+    GN_TRAIT_RECEIVES = 32,   /* it may take one, or say that one is to be taken */
+    GN_TRAIT_SEVERAL = 64,    /* … more than one of each */
 };
 
 struct gn_activity_def {

@@ -140,6 +140,12 @@ refused 'no OTF2 anchor file' anything
 refused 'not parts of one run' ring other
 refused 'go on' ring ring
 
+# Sends that nobody receives.
+run synth "$gnomon" synth unmatched -n 4 -e 2000 -o unmatched
+run unmatched "$gnomon" order unmatched --to none
+[ "$status" = 1 ] || fail "sends without a receive: exit status $status"
+grep -q 'sends have no receive in the trace' "$work/unmatched.err" || fail "sends without a receive are not told"
+
 # What is not all there is said, and is no success; a location that has no events needs no file.
 cp -r ring cut
 rm cut/traces/1.evt

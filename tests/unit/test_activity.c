@@ -99,9 +99,41 @@ static void sends_have_their_modes(void **state)
     (void)state;
     assert_int_equal(gn_activity_def(GN_CALL_SSEND)->traits & GN_TRAIT_SYNCHRONOUS, GN_TRAIT_SYNCHRONOUS);
     assert_int_equal(gn_activity_def(GN_CALL_SSEND)->traits & GN_TRAIT_STARTS, 0);
-    assert_int_equal(gn_activity_def(GN_CALL_ISSEND_C)->traits, GN_TRAIT_SYNCHRONOUS | GN_TRAIT_STARTS);
-    assert_int_equal(gn_activity_def(GN_CALL_BSEND)->traits, GN_TRAIT_BUFFERED);
-    assert_int_equal(gn_activity_def(GN_CALL_SEND)->traits, 0);
+    assert_int_equal(gn_activity_def(GN_CALL_ISSEND_C)->traits,
+                     GN_TRAIT_SYNCHRONOUS | GN_TRAIT_STARTS | GN_TRAIT_SENDS);
+    assert_int_equal(gn_activity_def(GN_CALL_BSEND)->traits, GN_TRAIT_BUFFERED | GN_TRAIT_SENDS);
+    assert_int_equal(gn_activity_def(GN_CALL_SEND)->traits, GN_TRAIT_SENDS);
+}
+
+static unsigned messages_of(const char *name)
+{
+    const uint32_t call = gn_activity_named(name);
+    assert_int_not_equal(call, GN_ACTIVITY_NONE);
+    return gn_activity_def(call)->traits & (GN_TRAIT_SENDS | GN_TRAIT_RECEIVES | GN_TRAIT_SEVERAL);
+}
+
+static void some_calls_have_messages(void **state)
+{
+    (void)state;
+    static const char *const none[] = {"MPI_Send_init",   "MPI_Recv_init_c",
+                                       "MPI_Psend_init",  "MPI_Alltoallv",
+                                       "MPI_Waitall",     "MPI_Probe",
+                                       "MPI_Cart_create", "MPI_Request_free",
+                                       "MPI_Win_start",   "MPI_Neighbor_alltoall_init"};
+    static const char *const one_of_each[] = {"MPI_Sendrecv", "MPI_Sendrecv_replace_c", "MPI_Isendrecv"};
+    static const char *const any[] = {"MPI_Start", "MPI_Startall", "MPI_Neighbor_alltoallw",
+                                      "MPI_Ineighbor_allgather_c"};
+    static const char *const receive[] = {"MPI_Recv",    "MPI_Irecv_c", "MPI_Mprobe",
+                                          "MPI_Improbe", "MPI_Mrecv",   "MPI_Imrecv"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_int_equal(messages_of(none[i]), 0);
+    for (size_t i = 0; i < sizeof one_of_each / sizeof *one_of_each; i++)
+        assert_int_equal(messages_of(one_of_each[i]), GN_TRAIT_SENDS | GN_TRAIT_RECEIVES);
+    for (size_t i = 0; i < sizeof any / sizeof *any; i++)
+        assert_int_equal(messages_of(any[i]), GN_TRAIT_SENDS | GN_TRAIT_RECEIVES | GN_TRAIT_SEVERAL);
+    for (size_t i = 0; i < sizeof receive / sizeof *receive; i++)
+        assert_int_equal(messages_of(receive[i]), GN_TRAIT_RECEIVES);
+    assert_int_equal(messages_of("MPI_Ibsend"), GN_TRAIT_SENDS);
 }
 
 /* A user may give a part of the program any name. */
@@ -126,6 +158,7 @@ int main(void)
                                        cmocka_unit_test(each_operation_with_data_has_a_call),
                                        cmocka_unit_test(some_calls_may_wait),
                                        cmocka_unit_test(sends_have_their_modes),
+                                       cmocka_unit_test(some_calls_have_messages),
                                        cmocka_unit_test(regions_get_theirs_from_name_and_role)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
