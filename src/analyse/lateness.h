@@ -20,12 +20,19 @@ struct gn_lateness {
     struct gn_span of_waiter; /* sum of the other one's, before this one */
     struct gn_late_wait waits[GN_LATENESS_WAITS];
     size_t wait_count;
+    bool is_cut; /* more calls would have had to be looked at: nothing is certain of whose fault it was */
     uint32_t activity, inside_region, inside_path; /* as in struct gn_cause */
 };
 
 /*
  * waited: [call_count] how long each call was waited in, for all calls before these two. Looks back at most
- * GN_LATENESS_STEPS calls; where the two were not level since then, as if they had been at the last of them.
+ * GN_LATENESS_STEPS calls.
+ *
+ * Level are two that both took from a collective in which all give to all, or who both waited for the root of
+ * one. Whoever took something from the other (a message, its part of what a root gathers, what a root sends
+ * around) shows that the other one was there when it gave that: what both did before that does not count, but
+ * what the taker waited for after it does. A collective of which only times say that it synchronises may have
+ * made them level: then what was waited before it is possible, not certain.
  */
 void gn_lateness_of(struct gn_lateness *lateness, const struct gn_history *history,
                     const struct gn_span *waited, uint32_t waiter, uint32_t giver);

@@ -152,8 +152,8 @@ static int blame_one(struct finder *f, uint32_t waiter, const struct gn_giver *g
     const struct gn_span all = f->waited[waiter];
     struct gn_lateness late;
     gn_lateness_of(&late, f->h, f->waited, waiter, giver->call);
-    const double net_lo = fmax(late.of_giver.lo_ns - late.of_waiter.hi_ns, 0),
-                 net_hi = fmax(late.of_giver.hi_ns - late.of_waiter.lo_ns, 0);
+    const double net_lo = late.is_cut ? 0 : fmax(late.of_giver.lo_ns - late.of_waiter.hi_ns, 0),
+                 net_hi = late.is_cut ? all.hi_ns : fmax(late.of_giver.hi_ns - late.of_waiter.lo_ns, 0);
     const struct gn_span passed = {fmin(net_lo, all.lo_ns), fmin(net_hi, all.hi_ns)};
     struct gn_span own = {within(all.lo_ns - net_hi, 0, all.lo_ns), within(all.hi_ns - net_lo, 0, all.hi_ns)};
     const uint32_t cause = cause_of(f, giver->call, &late);

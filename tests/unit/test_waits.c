@@ -226,6 +226,69 @@ static void a_scan_waits_for_lower_ranks_only(void **state)
     made_free(m);
 }
 
+static const uint32_t EVERYBODY[] = {0, 1, 2};
+
+/* 2 works for 30 ms and the root of the reduction waits for it; 1 gave its part long ago. That the root sends
+ * the result around late is 2's doing: what 1 gave has not made it and the root level. */
+static void a_reduction_to_a_root_levels_nobody(void **state)
+{
+    (void)state;
+    static const enum gn_shape shapes[] = {GN_SHAPE_ALL_TO_ONE, GN_SHAPE_ONE_TO_ALL};
+    struct made *m = made_new(3, NULL);
+    const uint32_t comm = made_comm(m, 3, EVERYBODY);
+    for (uint32_t i = 0; i < 5; i++) {
+        const double t = 33 * i;
+        const uint32_t reduce[] = {made_call(m, 0, t + 10, t + 31, 0), made_call(m, 1, t + 10, t + 11, 1),
+                                   made_call(m, 2, t + 30, t + 31, 2)},
+                       bcast[] = {made_call(m, 0, t + 31, t + 33, 3), made_call(m, 1, t + 11, t + 33, 3),
+                                  made_call(m, 2, t + 31, t + 33, 3)};
+        made_collective(m, comm, shapes[0], 0, reduce, 3);
+        made_collective(m, comm, shapes[1], 0, bcast, 3);
+    }
+    struct gn_waits w = found(m, 165);
+    assert_about(w.caused[2], 5 * 40);
+    assert_true(w.caused[0].lo_ns < 5 * 1.1 * MS && w.caused[1].lo_ns < 5 * 1.1 * MS);
+    assert_int_equal(w.causes[0].location, 2);
+    assert_int_equal(w.causes[0].activity, 2);
+    gn_waits_clear(&w);
+    made_free(m);
+}
+
+/* 1's message was there long before 0 asked for it: what 0 waited for before that is why it answers late. */
+static void a_message_that_lay_there_is_no_new_start(void **state)
+{
+    (void)state;
+    struct made *m = made_new(3, NULL);
+    const uint32_t asked = made_call(m, 1, 1, 1, 0), third = made_call(m, 2, 20, 21, 2),
+                   waited = made_call(m, 0, 0, 21, 0), received = made_call(m, 0, 30, 30, 1),
+                   answered = made_call(m, 0, 31, 31, 1), got = made_call(m, 1, 1, 32, 0);
+    made_takes_message(m, waited, third);
+    made_takes_message(m, received, asked);
+    made_takes_message(m, got, answered);
+    struct gn_waits w = found(m, 40);
+    assert_about(w.caused[2], 20 + 19);
+    assert_about(w.caused[0], 11);
+    gn_waits_clear(&w);
+    made_free(m);
+}
+
+/* MPI does not say that this one synchronises: whether the two were level at it, nobody knows. */
+static void what_perhaps_levels_leaves_both_open(void **state)
+{
+    (void)state;
+    struct made *m = made_new(3, NULL);
+    made_takes_message(m, made_call(m, 0, 0, 21, 0), made_call(m, 2, 20, 21, 2));
+    const uint32_t dup[] = {made_call(m, 0, 21, 22, 0), made_call(m, 1, 20, 22, 0),
+                            made_call(m, 2, 21, 22, 0)};
+    m->gatherings[made_collective(m, 0, GN_SHAPE_ALL_TO_ALL, 0, dup, 3)].is_vague = true;
+    made_takes_message(m, made_call(m, 1, 22, 43, 0), made_call(m, 0, 42, 43, 1));
+    struct gn_waits w = found(m, 50);
+    assert_true(w.caused[0].lo_ns < 1.1 * MS && w.caused[0].hi_ns > 19 * MS);
+    assert_true(w.caused[2].hi_ns > 39 * MS);
+    gn_waits_clear(&w);
+    made_free(m);
+}
+
 static void what_is_uncertain_is_never_certain(void **state)
 {
     (void)state;
@@ -284,6 +347,9 @@ int main(void)
         cmocka_unit_test(readings_of_one_clock_compare_exactly),
         cmocka_unit_test(a_broadcast_is_waited_for_at_its_root_only),
         cmocka_unit_test(a_scan_waits_for_lower_ranks_only),
+        cmocka_unit_test(a_reduction_to_a_root_levels_nobody),
+        cmocka_unit_test(a_message_that_lay_there_is_no_new_start),
+        cmocka_unit_test(what_perhaps_levels_leaves_both_open),
         cmocka_unit_test(what_is_uncertain_is_never_certain),
         cmocka_unit_test(time_in_a_call_of_its_own_is_named),
         cmocka_unit_test(polls_are_waiting),
