@@ -17,6 +17,7 @@
  *     yes for one choice of such states. (Adding those only that a gap with that answer touches would be
  *     narrower, and wrong: what is short may lie inside altogether.)
  */
+#include "analyse/frames.h"
 #include "analyse/lanes.h"
 #include "analyse/tournament.h"
 
@@ -78,20 +79,29 @@ static bool fill(struct gn_lanes *lanes, const struct gn_stages *stages, size_t 
     return done || !count;
 }
 
+int gn_lanes_aggregated(struct gn_lanes *lanes, const struct gn_stages *stages, size_t count, uint64_t *sizes,
+                        size_t sizes_count, struct gn_error *err)
+{
+    for (size_t i = 0; sizes && i < sizes_count; i++)
+        sizes[i] = 0;
+    int code = gn_lanes_new(lanes, stages, count, err);
+    if (code)
+        return code;
+    if (fill(lanes, stages, count, sizes, sizes_count))
+        return 0;
+    gn_lanes_clear(lanes);
+    return gn_fail(err, -ENOMEM, "no memory for the aggregated events of %zu locations", count);
+}
+
 int gn_frames_aggregated(struct gn_frames *frames, const struct gn_stages *stages, size_t count,
                          const struct gn_question *question, uint64_t *sizes, size_t sizes_count,
                          struct gn_error *err)
 {
     struct gn_lanes lanes;
-    for (size_t i = 0; sizes && i < sizes_count; i++)
-        sizes[i] = 0;
-    int code = gn_lanes_new(&lanes, stages, count, err);
+    int code = gn_lanes_aggregated(&lanes, stages, count, sizes, sizes_count, err);
     if (code)
         return code;
-    if (fill(&lanes, stages, count, sizes, sizes_count))
-        code = gn_lanes_ask(frames, &lanes, count, question, err);
-    else
-        code = gn_fail(err, -ENOMEM, "no memory for the aggregated events of %zu locations", count);
+    code = gn_frames_of_lanes(frames, &lanes, count, question, err);
     gn_lanes_clear(&lanes);
     return code;
 }

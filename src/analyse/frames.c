@@ -14,8 +14,10 @@
  * A bound costs O(1), the tournament O(log lanes), and questions for more than 63 others O(others / 64).
  * Times are whole ns modulo 2^64; all of the time line is less than that.
  */
+#include "analyse/frames.h"
+
 #include "analyse/lanes.h"
-#include "analyse/tournament.h"
+#include "analyse/window.h"
 
 #include <errno.h>
 #include <math.h>
@@ -27,19 +29,11 @@ struct tally {
     uint64_t sum;
 };
 
-struct side {
-    struct tally tally;
-    const struct gn_step *next;
-};
-
 struct lane {
-    struct side lead, trail;
-    const struct gn_step *end;
-    uint64_t stages, bad; /* that it may be in */
-    uint32_t *counts;     /* of stages by members that are not in A */
-    uint64_t *present;    /* bits: counts that are not 0 */
-    uint32_t words;
-    uint64_t alone; /* ns in which all lanes but this one may be in A, and this one may not */
+    struct tally lead, trail;
+    uint64_t stages, bad;     /* that it may be in */
+    struct gn_window numbers; /* of members that are not in A */
+    uint64_t alone;           /* ns in which all lanes but this one may be in A, and this one may not */
 };
 
 struct location {
@@ -64,7 +58,7 @@ struct sweep {
     uint32_t *counts; /* of all lanes */
     uint64_t *present;
     struct share all;
-    struct gn_tournament leads, trails;
+    struct gn_lane_bounds bounds;
     uint32_t others;
     int64_t now_ns;
     uint64_t free;
@@ -73,28 +67,13 @@ struct sweep {
 
 /* ---- what a lane may be in ---- */
 
-static uint32_t least_of(const struct lane *l)
-{
-    uint32_t word = 0;
-    while (word + 1 < l->words && !l->present[word])
-        word++;
-    return l->present[word] ? 64 * word + (uint32_t)__builtin_ctzll(l->present[word]) : UINT32_MAX;
-}
-
-static uint32_t most_of(const struct lane *l)
-{
-    uint32_t word = l->words - 1;
-    while (word > 0 && !l->present[word])
-        word--;
-    return 64 * word + 63 - (uint32_t)__builtin_clzll(l->present[word]);
-}
-
 /* sign: 1, or all ones for -1, as everywhere below. */
 static void account(struct sweep *s, const struct lane *l, uint64_t sign)
 {
     struct share *all = &s->all;
     uint64_t index = (uint64_t)(l - s->lanes);
-    uint32_t least = least_of(l), most = least == UINT32_MAX ? 0 : most_of(l);
+    uint32_t least = gn_window_least(&l->numbers),
+             most = least == UINT32_MAX ? 0 : gn_window_most(&l->numbers);
     if (least == UINT32_MAX)
         all->impossible += sign;
     else {
@@ -111,16 +90,6 @@ static void account(struct sweep *s, const struct lane *l, uint64_t sign)
         all->moving += sign;
         all->moving_sum += sign * index;
     }
-}
-
-static void count_stage(struct lane *l, uint32_t number, uint64_t sign)
-{
-    uint64_t bit = (uint64_t)1 << number % 64;
-    l->counts[number] += (uint32_t)sign;
-    if (l->counts[number])
-        l->present[number / 64] |= bit;
-    else
-        l->present[number / 64] &= ~bit;
 }
 
 /* The location is the one that is not in A, in one stage more or less of its lane. */
@@ -141,7 +110,7 @@ static void count_plain(struct sweep *s, struct lane *l, const struct tally *t, 
         l->bad += sign;
         return;
     }
-    count_stage(l, t->b, sign);
+    gn_window_count(&l->numbers, t->b, sign);
     if (s->others == 1 && t->b == 1)
         count_one(s, l, t->sum, sign);
 }
@@ -191,73 +160,59 @@ static void count_ones(struct sweep *s, const struct lane *l, const struct gn_st
 static void count_mixed(struct sweep *s, struct lane *l, const struct gn_step *begin,
                         const struct gn_step *end, int side, uint64_t sign)
 {
-    const struct side *at = side ? &l->trail : &l->lead;
-    struct mix mix = mix_of(s, begin, end, side, &at->tally);
+    struct mix mix = mix_of(s, begin, end, side, side ? &l->trail : &l->lead);
     l->stages += sign;
     l->bad += sign; /* it is in no certain state */
     count_ones(s, l, begin, end, &mix, sign);
     if (mix.useless || mix.without_a > s->others)
         return;
-    count_stage(l, mix.without_a, sign);
-    count_stage(l, mix.with_b < s->others ? mix.with_b : s->others, sign);
+    gn_window_count(&l->numbers, mix.without_a, sign);
+    gn_window_count(&l->numbers, mix.with_b < s->others ? mix.with_b : s->others, sign);
 }
 
 /* ---- going on ---- */
 
-static const struct gn_step *group_end(const struct gn_step *step)
-{
-    while (step->joined)
-        step++;
-    return step + 1;
-}
-
-static void apply(struct sweep *s, struct side *at, const struct gn_step *step, int side)
+static void apply(struct sweep *s, struct tally *at, const struct gn_step *step, int side)
 {
     struct location *x = &s->locations[step->location];
     uint32_t was_out = x->stand[side] != GN_STAND_A, is_out = step->stand != GN_STAND_A;
-    at->tally.not_a += is_out - was_out;
-    at->tally.sum += ((uint64_t)is_out - was_out) * step->location;
-    at->tally.b += (uint32_t)(step->stand == GN_STAND_B) - (uint32_t)(x->stand[side] == GN_STAND_B);
+    at->not_a += is_out - was_out;
+    at->sum += ((uint64_t)is_out - was_out) * step->location;
+    at->b += (uint32_t)(step->stand == GN_STAND_B) - (uint32_t)(x->stand[side] == GN_STAND_B);
     x->stand[side] = step->stand;
 }
 
 /* The lower bound of a lane's next changes: the stages in and after them become possible. */
-static struct gn_contestant lead_on(struct sweep *s, uint32_t index)
+static void lead_on(struct sweep *s, const struct gn_lane_bound *bound)
 {
-    struct lane *l = &s->lanes[index];
-    const struct gn_step *begin = l->lead.next, *end = group_end(begin);
+    struct lane *l = &s->lanes[bound->lane];
     account(s, l, -1ull);
-    if (s->from->is_blind || end - begin > 1)
-        count_mixed(s, l, begin, end, 0, 1);
-    for (const struct gn_step *step = begin; step < end; step++)
+    if (s->from->is_blind || bound->end - bound->begin > 1)
+        count_mixed(s, l, bound->begin, bound->end, 0, 1);
+    for (const struct gn_step *step = bound->begin; step < bound->end; step++)
         apply(s, &l->lead, step, 0);
-    count_plain(s, l, &l->lead.tally, 1);
+    count_plain(s, l, &l->lead, 1);
     account(s, l, 1);
-    l->lead.next = end;
-    return end < l->end ? gn_contestant(index, end->lo_ns, 0) : gn_contestant_ended(index);
 }
 
 /* The upper bound: the stages before and in them end to be possible. */
-static struct gn_contestant trail_on(struct sweep *s, uint32_t index)
+static void trail_on(struct sweep *s, const struct gn_lane_bound *bound)
 {
-    struct lane *l = &s->lanes[index];
-    const struct gn_step *begin = l->trail.next, *end = group_end(begin);
+    struct lane *l = &s->lanes[bound->lane];
     account(s, l, -1ull);
-    count_plain(s, l, &l->trail.tally, -1ull);
-    if (s->from->is_blind || end - begin > 1)
-        count_mixed(s, l, begin, end, 1, -1ull);
-    for (const struct gn_step *step = begin; step < end; step++)
+    count_plain(s, l, &l->trail, -1ull);
+    if (s->from->is_blind || bound->end - bound->begin > 1)
+        count_mixed(s, l, bound->begin, bound->end, 1, -1ull);
+    for (const struct gn_step *step = bound->begin; step < bound->end; step++)
         apply(s, &l->trail, step, 1);
     account(s, l, 1);
-    l->trail.next = end;
-    return end < l->end ? gn_contestant(index, end->hi_ns, 0) : gn_contestant_ended(index);
 }
 
 /* The one that is certainly not in A while all others are. */
 static void add_certain(struct sweep *s, uint64_t length)
 {
     const struct lane *l = &s->lanes[s->all.moving_sum];
-    struct location *x = l->lead.tally.not_a == 1 ? &s->locations[l->lead.tally.sum] : NULL;
+    struct location *x = l->lead.not_a == 1 ? &s->locations[l->lead.sum] : NULL;
     if (x && x->possible == l->stages && !l->bad)
         x->lo_ns += length;
 }
@@ -282,28 +237,20 @@ static void advance(struct sweep *s, int64_t to_ns)
         add_certain(s, length);
 }
 
-/* At the same time, what begins comes first: a lane is never in no stage. */
 static void sweep(struct sweep *s)
 {
-    s->now_ns = s->leads.tree[0].key;
-    while (!s->trails.tree[0].ended) {
-        struct gn_contestant lead = s->leads.tree[0], trail = s->trails.tree[0];
-        if (!lead.ended && lead.key <= trail.key) {
-            advance(s, lead.key);
-            gn_tournament_replace(&s->leads, lead_on(s, lead.number));
-        } else {
-            advance(s, trail.key);
-            gn_tournament_replace(&s->trails, trail_on(s, trail.number));
-        }
+    struct gn_lane_bound bound;
+    s->now_ns = s->bounds.of[0].tree[0].key;
+    while (gn_lane_bounds_next(&s->bounds, &bound)) {
+        advance(s, bound.at_ns);
+        if (bound.is_upper)
+            trail_on(s, &bound);
+        else
+            lead_on(s, &bound);
     }
 }
 
 /* ---- begin and end ---- */
-
-static uint32_t words_of(uint32_t numbers)
-{
-    return (numbers + 63) / 64;
-}
 
 /* How many numbers of others a lane of so many members has. */
 static uint32_t numbers_of(const struct sweep *s, uint32_t members)
@@ -320,40 +267,20 @@ static void begin_lanes(struct sweep *s, size_t count)
         s->locations[x].stand[0] = s->locations[x].stand[1] = GN_STAND_OTHER;
         if (s->from->lane_of[x] == UINT32_MAX)
             continue;
-        struct tally *t = &s->lanes[s->from->lane_of[x]].lead.tally;
+        struct tally *t = &s->lanes[s->from->lane_of[x]].lead;
         t->not_a++;
         t->sum += x;
     }
     for (size_t i = 0; i < s->from->count; i++) {
         struct lane *l = &s->lanes[i];
-        uint32_t numbers = numbers_of(s, l->lead.tally.not_a);
-        l->lead.next = s->from->steps + s->from->first[i];
-        l->end = s->from->steps + s->from->first[i + 1];
+        uint32_t numbers = numbers_of(s, l->lead.not_a);
         l->trail = l->lead;
-        l->counts = counts;
-        l->present = present;
-        l->words = words_of(numbers);
+        l->numbers = (struct gn_window){counts, present, gn_window_words(numbers)};
         counts += numbers;
-        present += l->words;
-        count_plain(s, l, &l->lead.tally, 1);
+        present += l->numbers.words;
+        count_plain(s, l, &l->lead, 1);
         account(s, l, 1);
     }
-}
-
-static bool begin_tournaments(struct sweep *s)
-{
-    size_t count = s->from->count;
-    struct gn_contestant *first = calloc(count, sizeof *first);
-    if (!first)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        first[i] = gn_contestant(i, s->lanes[i].lead.next->lo_ns, 0);
-    bool done = gn_tournament_new(&s->leads, first, count);
-    for (size_t i = 0; i < count; i++)
-        first[i].key = s->lanes[i].lead.next->hi_ns;
-    done = done && gn_tournament_new(&s->trails, first, count);
-    free(first);
-    return done;
 }
 
 static bool begin(struct sweep *s, size_t count)
@@ -366,44 +293,32 @@ static bool begin(struct sweep *s, size_t count)
     if (!s->lanes || !s->locations || !s->counts || !s->present)
         return false;
     begin_lanes(s, count);
-    return begin_tournaments(s);
+    return gn_lane_bounds_open(&s->bounds, s->from);
 }
 
 static void clear(struct sweep *s)
 {
-    gn_tournament_clear(&s->leads);
-    gn_tournament_clear(&s->trails);
+    gn_lane_bounds_close(&s->bounds);
     free(s->lanes);
     free(s->locations);
     free(s->counts);
     free(s->present);
 }
 
-/* Whole ns as a double that is not more, or not less. */
-static struct gn_frame_time time_of(uint64_t lo_ns, uint64_t hi_ns)
-{
-    struct gn_frame_time time = {(double)lo_ns, (double)hi_ns};
-    if ((unsigned __int128)time.lo_ns > lo_ns)
-        time.lo_ns = nextafter(time.lo_ns, 0);
-    if ((unsigned __int128)time.hi_ns < hi_ns)
-        time.hi_ns = nextafter(time.hi_ns, INFINITY);
-    return time;
-}
-
 static void end(struct sweep *s, struct gn_frames *frames)
 {
     frames->frames = s->frames;
-    frames->all = time_of(s->all_lo_ns, s->all_hi_ns);
+    frames->all = gn_frame_time_of(s->all_lo_ns, s->all_hi_ns);
     for (size_t x = 0; x < frames->count; x++) {
         struct location *from = &s->locations[x];
         if (from->possible) /* its last stage was not the end of it */
             from->hi_ns += s->free + s->lanes[s->from->lane_of[x]].alone;
-        frames->location[x] = time_of(from->lo_ns, from->hi_ns);
+        frames->location[x] = gn_frame_time_of(from->lo_ns, from->hi_ns);
     }
 }
 
-int gn_lanes_ask(struct gn_frames *frames, const struct gn_lanes *lanes, size_t count,
-                 const struct gn_question *question, struct gn_error *err)
+int gn_frames_of_lanes(struct gn_frames *frames, const struct gn_lanes *lanes, size_t count,
+                       const struct gn_question *question, struct gn_error *err)
 {
     struct sweep s = {.from = lanes, .others = question->others};
     *frames = (struct gn_frames){.count = question->others == 1 ? count : 0};
@@ -430,10 +345,20 @@ int gn_frames_ask(struct gn_frames *frames, const struct gn_stages *stages, size
     struct gn_lanes lanes;
     int code = gn_lanes_by_clock(&lanes, stages, count, err);
     if (code == 0) {
-        code = gn_lanes_ask(frames, &lanes, count, question, err);
+        code = gn_frames_of_lanes(frames, &lanes, count, question, err);
         gn_lanes_clear(&lanes);
     }
     return code;
+}
+
+struct gn_frame_time gn_frame_time_of(uint64_t lo_ns, uint64_t hi_ns)
+{
+    struct gn_frame_time time = {(double)lo_ns, (double)hi_ns};
+    if ((unsigned __int128)time.lo_ns > lo_ns)
+        time.lo_ns = nextafter(time.lo_ns, 0);
+    if ((unsigned __int128)time.hi_ns < hi_ns)
+        time.hi_ns = nextafter(time.hi_ns, INFINITY);
+    return time;
 }
 
 void gn_frames_clear(struct gn_frames *frames)

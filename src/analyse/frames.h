@@ -19,31 +19,10 @@
 #ifndef GNOMON_ANALYSE_FRAMES_H
 #define GNOMON_ANALYSE_FRAMES_H
 
+#include "analyse/stages.h"
 #include "base/error.h"
-#include "clock/bounds.h"
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-/* What a location is in, as far as the question goes; both, or none, too. */
-enum gn_state { GN_STATE_OTHER = 0, GN_STATE_A = 1, GN_STATE_B = 2 };
-
-/* From `at` on the location is in `state`; before its first stage it is in none (it does not run), and after
- * its last, whose state is GN_STATE_OTHER. Bounds and ticks do not descend. INT64_MIN, INT64_MAX: nothing is
- * known. */
-struct gn_stage {
-    struct gn_interval at;
-    uint8_t state;  /* GN_STATE_ bits */
-    uint64_t ticks; /* of the domain's clock */
-};
-/* A location without stages is nobody: the question is about the others. */
-struct gn_stages {
-    const struct gn_stage *stages;
-    size_t count;
-    uint32_t domain; /* locations with the same number read the same clock: their ticks tell their order. A
-                        location whose ticks are not known has a number of its own */
-};
 
 /* How many locations have to be in A, and where the others are. Who is in A and in B, is in A. */
 struct gn_question {
@@ -54,6 +33,9 @@ struct gn_question {
 struct gn_frame_time {
     double lo_ns, hi_ns; /* 0 ≤ lo ≤ hi */
 };
+
+/* Whole ns as doubles that are not more, and not less. */
+struct gn_frame_time gn_frame_time_of(uint64_t lo_ns, uint64_t hi_ns);
 
 struct gn_frames {
     uint64_t frames; /* periods between changes (lower or upper bounds) that are not empty */
@@ -74,6 +56,10 @@ int gn_frames_ask(struct gn_frames *frames, const struct gn_stages *stages, size
 int gn_frames_aggregated(struct gn_frames *frames, const struct gn_stages *stages, size_t count,
                          const struct gn_question *question, uint64_t *sizes, size_t sizes_count,
                          struct gn_error *err);
+/* The question, asked of changes in another order (analyse/lanes.h). count: of locations. */
+struct gn_lanes;
+int gn_frames_of_lanes(struct gn_frames *frames, const struct gn_lanes *lanes, size_t count,
+                       const struct gn_question *question, struct gn_error *err);
 void gn_frames_clear(struct gn_frames *frames);
 
 #endif

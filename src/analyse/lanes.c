@@ -1,7 +1,5 @@
 #include "analyse/lanes.h"
 
-#include "analyse/tournament.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
@@ -241,4 +239,35 @@ int gn_lanes_by_clock(struct gn_lanes *lanes, const struct gn_stages *stages, si
         return 0;
     gn_lanes_clear(lanes);
     return gn_fail(err, -ENOMEM, "no memory for the frames of %zu locations", count);
+}
+
+/* ---- their bounds in the order of time ---- */
+
+static bool open_side(struct gn_lane_bounds *b, struct gn_contestant *first, int side)
+{
+    const size_t count = b->lanes->count;
+    b->next[side] = malloc(count * sizeof *b->next[side]);
+    for (size_t i = 0; b->next[side] && i < count; i++) {
+        const struct gn_step *step = b->lanes->steps + b->lanes->first[i];
+        b->next[side][i] = step;
+        first[i] = gn_contestant(i, side ? step->hi_ns : step->lo_ns, 0);
+    }
+    return b->next[side] && gn_tournament_new(&b->of[side], first, count);
+}
+
+bool gn_lane_bounds_open(struct gn_lane_bounds *bounds, const struct gn_lanes *lanes)
+{
+    struct gn_contestant *first = calloc(lanes->count, sizeof *first);
+    *bounds = (struct gn_lane_bounds){.lanes = lanes};
+    const bool done = first && open_side(bounds, first, 0) && open_side(bounds, first, 1);
+    free(first);
+    return done;
+}
+
+void gn_lane_bounds_close(struct gn_lane_bounds *bounds)
+{
+    for (int side = 0; side < 2; side++) {
+        free(bounds->next[side]);
+        gn_tournament_clear(&bounds->of[side]);
+    }
 }

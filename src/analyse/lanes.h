@@ -14,7 +14,11 @@
 #ifndef GNOMON_ANALYSE_LANES_H
 #define GNOMON_ANALYSE_LANES_H
 
-#include "analyse/frames.h"
+#include "analyse/stages.h"
+#include "analyse/tournament.h"
+#include "base/error.h"
+
+#include <stdbool.h>
 
 /* What a location is in, each excludes the others. Bits, so that "may be in" is a set. */
 enum gn_stand { GN_STAND_A = 1, GN_STAND_B = 2, GN_STAND_OTHER = 4 };
@@ -41,6 +45,9 @@ struct gn_lanes {
  */
 int gn_lanes_by_clock(struct gn_lanes *lanes, const struct gn_stages *stages, size_t count,
                       struct gn_error *err);
+/* One lane of all locations, by aggregated events (aggregate.c); sizes: as of gn_frames_aggregated. */
+int gn_lanes_aggregated(struct gn_lanes *lanes, const struct gn_stages *stages, size_t count, uint64_t *sizes,
+                        size_t sizes_count, struct gn_error *err);
 /* Memory for all stages, and nothing in it. 0, -ENOMEM. */
 int gn_lanes_new(struct gn_lanes *lanes, const struct gn_stages *stages, size_t count, struct gn_error *err);
 void gn_lanes_clear(struct gn_lanes *lanes);
@@ -52,8 +59,50 @@ size_t gn_steps_overlapping(const struct gn_step *steps, size_t count);
 /* Makes them one group, with the least lower and the largest upper bound. */
 void gn_steps_join(struct gn_step *steps, size_t count);
 
-/* The question, asked of the lanes: frames.c. count: of locations. */
-int gn_lanes_ask(struct gn_frames *frames, const struct gn_lanes *lanes, size_t count,
-                 const struct gn_question *question, struct gn_error *err);
+/* Where the stages behind a lane's next group of steps begin to be possible, and those before it end. */
+struct gn_lane_bound {
+    uint32_t lane;
+    bool is_upper; /* the group has happened; else it may have, from here on */
+    int64_t at_ns;
+    const struct gn_step *begin, *end; /* of the group */
+};
+
+/* Goes through all lanes' bounds in the order of time. At the same time, what begins comes first: a lane is
+ * never in no stage. */
+struct gn_lane_bounds {
+    const struct gn_lanes *lanes;
+    const struct gn_step **next[2]; /* [lanes->count] of lower and upper bounds */
+    struct gn_tournament of[2];
+};
+
+/* lanes->count ≥ 1; lanes outlive it. False: no memory, and the caller clears all the same. */
+bool gn_lane_bounds_open(struct gn_lane_bounds *bounds, const struct gn_lanes *lanes);
+void gn_lane_bounds_close(struct gn_lane_bounds *bounds);
+
+static inline const struct gn_step *gn_group_end(const struct gn_step *step)
+{
+    while (step->joined)
+        step++;
+    return step + 1;
+}
+
+/* False: that was all. */
+static inline bool gn_lane_bounds_next(struct gn_lane_bounds *bounds, struct gn_lane_bound *bound)
+{
+    struct gn_contestant lead = bounds->of[0].tree[0], trail = bounds->of[1].tree[0];
+    if (trail.ended)
+        return false;
+    const bool is_upper = lead.ended || lead.key > trail.key;
+    const uint32_t lane = is_upper ? trail.number : lead.number;
+    const struct gn_step **next = &bounds->next[is_upper][lane];
+    *bound =
+        (struct gn_lane_bound){lane, is_upper, is_upper ? trail.key : lead.key, *next, gn_group_end(*next)};
+    *next = bound->end;
+    gn_tournament_replace(&bounds->of[is_upper],
+                          bound->end == bounds->lanes->steps + bounds->lanes->first[lane + 1]
+                              ? gn_contestant_ended(lane)
+                              : gn_contestant(lane, is_upper ? bound->end->hi_ns : bound->end->lo_ns, 0));
+    return true;
+}
 
 #endif

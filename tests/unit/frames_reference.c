@@ -96,9 +96,9 @@ void print_world(const struct world *w)
     for (size_t l = 0; l < w->count; l++) {
         printf("location %zu, domain %u:", l, w->stages[l].domain);
         for (size_t i = 0; i < w->stages[l].count; i++)
-            printf("  [%ld, %ld] @%lu %u (true %ld)", (long)w->list[l][i].at.lo_ns,
-                   (long)w->list[l][i].at.hi_ns, (unsigned long)w->list[l][i].ticks, w->list[l][i].state,
-                   (long)w->truth[l][i]);
+            printf("  [%ld, %ld] @%lu %lu (true %ld)", (long)w->list[l][i].at.lo_ns,
+                   (long)w->list[l][i].at.hi_ns, (unsigned long)w->list[l][i].ticks,
+                   (unsigned long)w->list[l][i].state, (long)w->truth[l][i]);
         printf("\n");
     }
 }
