@@ -15,17 +15,6 @@ size_t gn_top_option(struct argp_state *state, const char *value)
     return (size_t)top;
 }
 
-enum gn_format gn_format_option(struct argp_state *state, const char *value)
-{
-    static const char *const names[] = {
-        [GN_FORMAT_TEXT] = "text", [GN_FORMAT_JSON] = "json", [GN_FORMAT_CSV] = "csv"};
-    for (int i = 0; i < 3; i++)
-        if (strcmp(value, names[i]) == 0)
-            return (enum gn_format)i;
-    argp_error(state, "--format %s: one of text, json, csv is expected", value);
-    return GN_FORMAT_TEXT;
-}
-
 void gn_one_trace(struct argp_state *state, const char **trace, const char *value)
 {
     if (*trace)

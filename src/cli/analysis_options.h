@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "answer/table.h"
+#include "cli/format_option.h"
 #include "cli/history.h"
 #include "cli/quantity_option.h"
 
@@ -11,8 +12,6 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
-
-enum gn_format { GN_FORMAT_TEXT, GN_FORMAT_JSON, GN_FORMAT_CSV };
 
 enum { GN_TOP = 10, GN_KEY_TOP = 't', GN_KEY_FORMAT = 'f', GN_KEY_LONGEST = 1024 };
 
@@ -33,9 +32,8 @@ enum { GN_TOP = 10, GN_KEY_TOP = 't', GN_KEY_FORMAT = 'f', GN_KEY_LONGEST = 1024
             0                                                                                                \
     }
 
-/* Values of options; anything else ends gnomon, as wrong usage. */
+/* The value of --top; anything else ends gnomon, as wrong usage. */
 size_t gn_top_option(struct argp_state *state, const char *value);
-enum gn_format gn_format_option(struct argp_state *state, const char *value);
 /* The argument; a second one is too much. */
 void gn_one_trace(struct argp_state *state, const char **trace, const char *value);
 

@@ -59,9 +59,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->measuring_given = true;
         break;
     case 'f':
-        if (strcmp(value, "text") && strcmp(value, "json") && strcmp(value, "csv"))
-            argp_error(state, "--format %s: one of text, json, csv is expected", value);
-        a->format = value;
+        a->format = gn_format_option(state, value);
         break;
     case KEY_ASSUME:
         a->assumption.kind = parse_assumption(value, state);
@@ -132,7 +130,6 @@ void gn_clock_options(struct gn_clock_options *options, int argc, char **argv)
         gn_place_option,
         NULL,
         NULL};
-    *options = (struct gn_clock_options){
-        .format = "text", .assumption = gn_assumption_default(), .measuring = {.seconds = 2}};
+    *options = (struct gn_clock_options){.assumption = gn_assumption_default(), .measuring = {.seconds = 2}};
     argp_parse(&argp, argc, argv, 0, NULL, options);
 }

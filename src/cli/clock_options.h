@@ -3,13 +3,14 @@
 #define GNOMON_CLI_CLOCK_OPTIONS_H
 
 #include "cli/clock_measure.h"
+#include "cli/format_option.h"
 #include "answer/clock_report.h"
 
 struct gn_clock_options {
     const char *run; /* NULL: measure */
     bool launched;   /* this is a rank */
     bool last, assume_given, wander_given, nominal_given;
-    const char *format;
+    enum gn_format format;
     struct gn_assumption assumption;
     struct gn_clock_report_options options;
     struct gn_clock_measuring measuring;

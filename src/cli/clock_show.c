@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 /* ---- printing ---- */
@@ -17,9 +16,9 @@ static int print(const struct gn_clock_options *a, const struct gn_clock_report 
     struct gn_clock_report_options shown = a->options;
     shown.terminal = gn_terminal_of(STDOUT_FILENO);
     shown.terminal.color &= !a->launched; /* a launcher's terminals are no proof of one at its end */
-    if (strcmp(a->format, "json") == 0)
+    if (a->format == GN_FORMAT_JSON)
         gn_clock_report_json(r, stdout);
-    else if (strcmp(a->format, "csv") == 0)
+    else if (a->format == GN_FORMAT_CSV)
         gn_clock_report_csv(r, stdout);
     else
         gn_clock_report_text(r, &shown, stdout);

@@ -47,7 +47,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
             argp_error(state, "--latency auto: that is an estimate of gnomon sync; say a time or a file");
         break;
     case 'f':
-        a->json = gn_format_is_json(value, state);
+        a->json = gn_json_option(state, value);
         break;
     case ARGP_KEY_ARG:
         if (a->settings.trace)

@@ -10,7 +10,6 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 struct row {
@@ -75,10 +74,10 @@ static void print_json(const struct row *rows)
 
 static error_t parse(int key, char *value, struct argp_state *state)
 {
-    const char **format = state->input;
+    bool *json = state->input;
     switch (key) {
     case 'f':
-        *format = gn_format_is_json(value, state) ? "json" : "text";
+        *json = gn_json_option(state, value);
         return 0;
     case ARGP_KEY_ARG:
         if (gn_doctor_asked)
@@ -121,13 +120,13 @@ int gn_command_doctor(int argc, char **argv)
                                      gn_place_option,
                                      NULL,
                                      NULL};
-    const char *format = "text";
-    argp_parse(&argp, argc, argv, 0, NULL, &format);
+    bool json = false;
+    argp_parse(&argp, argc, argv, 0, NULL, &json);
     struct row *rows = calloc(gn_doctor_check_count, sizeof *rows);
     int status = rows ? try_all(rows) : 2;
     if (status == 2)
         fprintf(stderr, "gnomon doctor: no memory\n");
-    else if (strcmp(format, "json") == 0)
+    else if (json)
         print_json(rows);
     else
         print_text(rows);

@@ -20,14 +20,9 @@ struct part {
     const struct gn_world *world;
 };
 
-static bool as(const struct gn_report_asked *a, const char *format)
-{
-    return strcmp(a->format, format) == 0;
-}
-
 static void print(const struct part *p, const struct gn_summary *summary, const struct gn_report_options *o)
 {
-    if (as(p->a, "csv")) {
+    if (p->a->format == GN_FORMAT_CSV) {
         if (p->world && !p->a->options.world)
             fprintf(stderr, "gnomon report: world %d of %zu; --world N shows another\n", p->world->number,
                     p->worlds->count);
@@ -61,7 +56,7 @@ static int report_part(const struct part *p, json_t **object, struct gn_error *e
         return code;
     if (p->world)
         gn_report_narrow(&summary, p->worlds, p->world);
-    if (!p->a->no_trace && !as(p->a, "csv"))
+    if (!p->a->no_trace && p->a->format != GN_FORMAT_CSV)
         gn_report_look_at_trace(&findings, &summary, p->profile, &o);
     if (object)
         *object = object_of(p, &summary, &o);
@@ -102,12 +97,12 @@ static int report(struct part *p, struct gn_error *err)
     if (asked && !gn_worlds_find(p->worlds, asked) && !(asked == 1 && count == 0))
         return gn_fail(err, -EINVAL, "there is no world %d in this run: it is %zu world%s", asked,
                        count ? count : 1, count > 1 ? "s" : "");
-    if (count > 1 && !asked && as(p->a, "json"))
+    if (count > 1 && !asked && p->a->format == GN_FORMAT_JSON)
         return report_worlds(p, err);
     if (count > 1)
         p->world = asked ? gn_worlds_find(p->worlds, asked) : gn_worlds_largest(p->worlds);
-    int code = report_part(p, as(p->a, "json") ? &object : NULL, err);
-    if (code == 0 && as(p->a, "json"))
+    int code = report_part(p, p->a->format == GN_FORMAT_JSON ? &object : NULL, err);
+    if (code == 0 && p->a->format == GN_FORMAT_JSON)
         gn_report_print_json(object, stdout);
     return code;
 }

@@ -1,18 +1,16 @@
-/* cli/format_option — "--format text" or "--format json" on the command line. */
+/* cli/format_option — the value of --format, for all commands. */
 #ifndef GNOMON_CLI_FORMAT_OPTION_H
 #define GNOMON_CLI_FORMAT_OPTION_H
 
 #include <argp.h>
 #include <stdbool.h>
-#include <string.h>
 
-/* Whether it is json; the program ends with a message (argp's) when it is neither. */
-static inline bool gn_format_is_json(const char *value, struct argp_state *state)
-{
-    const bool is_json = strcmp(value, "json") == 0;
-    if (!is_json && strcmp(value, "text") != 0)
-        argp_error(state, "--format %s: text or json is expected", value);
-    return is_json;
-}
+enum gn_format { GN_FORMAT_TEXT, GN_FORMAT_JSON, GN_FORMAT_CSV };
+
+/* Text, json or csv; anything else ends gnomon, as wrong usage. */
+enum gn_format gn_format_option(struct argp_state *state, const char *value);
+
+/* Of a command that has no table: whether it is json; anything but text ends gnomon likewise. */
+bool gn_json_option(struct argp_state *state, const char *value);
 
 #endif

@@ -99,7 +99,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->count = parse_count(value, state);
         break;
     case 'f':
-        a->json = gn_format_is_json(value, state);
+        a->json = gn_json_option(state, value);
         break;
     case KEY_PLOT:
         a->plot = value;

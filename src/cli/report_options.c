@@ -1,8 +1,10 @@
 #include "cli/report_options.h"
 
+#include "cli/analysis_options.h"
 #include "cli/place.h"
 
 #include <argp.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,15 +24,15 @@ static enum gn_by parse_by(const char *name, struct argp_state *state)
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     struct gn_report_asked *a = state->input;
+    size_t top;
     char *end;
     switch (key) {
     case 'b':
         a->options.by = parse_by(value, state);
         break;
     case 't':
-        a->options.top = (int)strtol(value, &end, 10);
-        if (*end || end == value || a->options.top < 0)
-            argp_error(state, "--top %s: a number of rows is expected (0: all)", value);
+        top = gn_top_option(state, value);
+        a->options.top = top < INT_MAX ? (int)top : INT_MAX;
         break;
     case 'r':
         a->options.raw = true;
@@ -44,9 +46,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->no_trace = true;
         break;
     case 'f':
-        if (strcmp(value, "text") && strcmp(value, "json") && strcmp(value, "csv"))
-            argp_error(state, "--format %s: one of text, json, csv is expected", value);
-        a->format = value;
+        a->format = gn_format_option(state, value);
         break;
     case ARGP_KEY_ARG:
         if (a->run)
@@ -81,8 +81,8 @@ void gn_report_options(struct gn_report_asked *asked, int argc, char **argv)
                                      gn_place_option,
                                      NULL,
                                      NULL};
-    *asked = (struct gn_report_asked){.options = {.by = GN_BY_ACTIVITY, .top = -1}, .format = "text"};
+    *asked = (struct gn_report_asked){.options = {.by = GN_BY_ACTIVITY, .top = -1}};
     argp_parse(&argp, argc, argv, 0, NULL, asked);
     if (asked->options.top < 0)
-        asked->options.top = strcmp(asked->format, "text") == 0 ? 10 : 0;
+        asked->options.top = asked->format == GN_FORMAT_TEXT ? GN_TOP : 0;
 }

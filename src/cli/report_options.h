@@ -3,10 +3,11 @@
 #define GNOMON_CLI_REPORT_OPTIONS_H
 
 #include "answer/report.h"
+#include "cli/format_option.h"
 
 struct gn_report_asked {
     struct gn_report_options options;
-    const char *format;
+    enum gn_format format;
     const char *run;
     bool no_trace;
 };

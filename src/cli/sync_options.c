@@ -125,7 +125,7 @@ error_t gn_sync_parse(int key, char *value, struct argp_state *state)
         a->settings.keeps_going = true;
         break;
     case 'f':
-        a->json = gn_format_is_json(value, state);
+        a->json = gn_json_option(state, value);
         break;
     case ARGP_KEY_ARG:
         if (a->settings.trace)

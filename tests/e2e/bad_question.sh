@@ -23,6 +23,15 @@ for command in stragglers frames whatif critical; do
     run full sh -c "'$gnomon' $command '$work/ring' > /dev/full"
     [ "$status" = 2 ] && grep -q 'No space' "$work/full.err" || fail "$command does not say that the disk is full"
 done
+# One parser of --format, and one way to refuse.
+for command in stragglers frames whatif critical report clock; do
+    refused '--format xml: text, json or csv is expected' $command --format xml
+done
+for command in check doctor order sync; do
+    refused '--format xml: text or json is expected' $command --format xml
+    refused '--format csv: text or json is expected' $command --format csv
+done
+refused '--top none: a number of rows is expected' report --top none
 refused 'did you mean "main"' whatif --region mian --faster 10% "$work/ring"
 refused 'did you mean' whatif --region '' --faster 10% "$work/ring"
 refused 'no rank 77' whatif --region main --faster 10% --rank 77 "$work/ring"
