@@ -11,23 +11,21 @@ static int no_memory(struct gn_error *err)
 
 /* ---- reading ---- */
 
+static int push(void *self, const struct gn_event *event, struct gn_error *err)
+{
+    return gn_history_event(self, event) == 0 ? 0 : no_memory(err);
+}
+
+static int end(void *self, uint32_t location, struct gn_error *err)
+{
+    return gn_history_location_ends(self, location) == 0 ? 0 : no_memory(err);
+}
+
 static int carry(struct gn_history_make *m, struct gn_source *source, struct gn_error *err)
 {
-    static const struct gn_arrival_settings aligned = {.kind = GN_ARRIVAL_ALIGNED};
-    struct gn_arrival *arrival;
-    struct gn_arrived arrived;
-    int code = gn_arrival_open(&arrival, source, &aligned, err), failed = 0;
-    while (code == 0 && failed == 0 && (code = gn_arrival_next(arrival, &arrived, err)) == 1) {
-        code = 0;
-        if (arrived.count == 0)
-            failed = gn_history_location_ends(m, arrived.location);
-        for (uint32_t i = 0; i < arrived.count && failed == 0; i++)
-            failed = gn_history_event(m, &arrived.events[i]);
-    }
-    gn_arrival_close(arrival);
-    if (code == 0 && failed == 0)
-        failed = gn_order_finish(m->order);
-    return failed ? no_memory(err) : code;
+    const struct gn_arrival_sink sink = {m, push, end};
+    const int code = gn_arrival_carry(source, &sink, err);
+    return code == 0 && gn_order_finish(m->order) != 0 ? no_memory(err) : code;
 }
 
 static int open_make(struct gn_history_make *m, struct gn_error *err)
@@ -48,7 +46,7 @@ static int open_make(struct gn_history_make *m, struct gn_error *err)
         m->places[l].part = m->places[l].window_part = m->places[l].call = GN_NONE;
         h->unbounded += !m->settings->bounds[l];
     }
-    const struct gn_order_settings settings = {.in_time = true}; /* see carry */
+    const struct gn_order_settings settings = {.in_time = true}; /* see gn_arrival_carry */
     return gn_order_open(&m->order, m->d, &settings, &sink, err);
 }
 

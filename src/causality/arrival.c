@@ -13,6 +13,7 @@ struct lane {
     uint32_t left;
     bool ended;
     uint64_t zero_ticks;     /* aligned: what is taken off its readings; wraps around */
+    uint64_t last_ticks;     /* recorded, aligned: of the event handed out last, so reduced; 0: none */
     struct gn_event *buffer; /* delayed: what arrives next, buffered of them; they are copies, because they
                                 may come from several pulls */
     size_t buffered, buffer_capacity;
@@ -172,7 +173,8 @@ static int settle(struct gn_arrival *a, struct gn_error *err)
     if (delayed && lane->buffered)
         ticks = lane->arrival_ticks;
     else if (!delayed && !lane->ended)
-        ticks = lane->events->ticks - lane->zero_ticks;
+        ticks =
+            lane->events->kind == GN_EVENT_LOST ? lane->last_ticks : lane->events->ticks - lane->zero_ticks;
     a->heap[0] = key_of(ticks, location);
     a->pending = false;
     sift_down(a->heap, a->open, 0);
@@ -195,7 +197,8 @@ static uint32_t run_length(const struct gn_arrival *a, const struct lane *lane)
         limit = a->heap[2];
     uint32_t count = 1;
     uint64_t last_ticks = (uint64_t)(limit >> 32) - (location_of(a->heap[0]) > location_of(limit));
-    while (count < lane->left && lane->events[count].ticks - lane->zero_ticks <= last_ticks)
+    while (count < lane->left && (lane->events[count].ticks - lane->zero_ticks <= last_ticks ||
+                                  lane->events[count].kind == GN_EVENT_LOST))
         count++;
     return count;
 }
@@ -218,6 +221,7 @@ static int next_of_heap(struct gn_arrival *a, struct gn_arrived *arrived, struct
         arrived->events = lane->events;
         lane->events += arrived->count;
         lane->left -= arrived->count;
+        lane->last_ticks = lane->events[-1].ticks - lane->zero_ticks;
     }
     a->pending = arrived->count > 0;
     if (!arrived->count)
@@ -383,4 +387,25 @@ void gn_arrival_close(struct gn_arrival *a)
     free(a->heap);
     free(a->active);
     free(a);
+}
+
+static int hand_over(const struct gn_arrived *arrived, const struct gn_arrival_sink *sink,
+                     struct gn_error *err)
+{
+    int code = arrived->count ? 0 : sink->end(sink->self, arrived->location, err);
+    for (uint32_t i = 0; i < arrived->count && code == 0; i++)
+        code = sink->event(sink->self, &arrived->events[i], err);
+    return code;
+}
+
+int gn_arrival_carry(struct gn_source *source, const struct gn_arrival_sink *sink, struct gn_error *err)
+{
+    static const struct gn_arrival_settings aligned = {.kind = GN_ARRIVAL_ALIGNED};
+    struct gn_arrival *arrival;
+    struct gn_arrived arrived;
+    int code = gn_arrival_open(&arrival, source, &aligned, err);
+    while (code == 0 && (code = gn_arrival_next(arrival, &arrived, err)) == 1)
+        code = hand_over(&arrived, sink, err);
+    gn_arrival_close(arrival);
+    return code;
 }

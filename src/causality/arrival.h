@@ -11,6 +11,9 @@
  *   delayed      as monitors deliver them: each location fills a buffer, which is sent when it is full and
  *                arrives some time later (Kimelman & Zernik, section 3); those of one location in order
  *
+ * Where events were lost, nobody knows when: what says so arrives right behind the event before it, by
+ * whatever is sorted, so ahead of all that may have come behind what is missing.
+ *
  * Events come in slices of what the source gave, so that recorded and roundrobin cost a few ns an event.
  */
 #ifndef GNOMON_CAUSALITY_ARRIVAL_H
@@ -51,5 +54,17 @@ void gn_arrival_close(struct gn_arrival *arrival); /* NULL is allowed */
 /* 1: *arrived is set; 0: all locations have ended; -EAGAIN: a live source has nothing that could come next,
  * try again; otherwise what the source's pull returned, or -ENOMEM. */
 int gn_arrival_next(struct gn_arrival *arrival, struct gn_arrived *arrived, struct gn_error *err);
+
+/* Who is told of everything that arrives. Both: 0 to go on, or a negative code, with err set. */
+struct gn_arrival_sink {
+    void *self;
+    int (*event)(void *self, const struct gn_event *event, struct gn_error *err);
+    int (*end)(void *self, uint32_t location, struct gn_error *err); /* the location has ended */
+};
+
+/* Carries all there is, aligned, to the sink: by time since each clock's first event, whatever the clocks
+ * say, so that what belongs together comes about together and little is open at a time. 0, what the sink
+ * returned, or what gn_arrival_next did. */
+int gn_arrival_carry(struct gn_source *source, const struct gn_arrival_sink *sink, struct gn_error *err);
 
 #endif

@@ -173,6 +173,11 @@ static int leave(struct facts *f, struct place *p, const struct gn_event *e)
 
 /* ---- on their way into the sort ---- */
 
+static int no_memory(struct gn_error *err)
+{
+    return gn_fail(err, -ENOMEM, "no memory for what the trace's messages say of its clocks");
+}
+
 static bool is_send(const struct gn_event *e)
 {
     return e->kind == GN_EVENT_MPI_SEND || e->kind == GN_EVENT_MPI_ISEND;
@@ -180,8 +185,9 @@ static bool is_send(const struct gn_event *e)
 
 /* A send goes into the sort with the time from which its message can have been on its way: it is what the
  * receive will be told. The sort itself does not look at times. */
-static int push(struct facts *f, const struct gn_event *event)
+static int push(void *self, const struct gn_event *event, struct gn_error *err)
 {
+    struct facts *f = self;
     struct place *p = &f->places[event->location];
     struct gn_event e = *event;
     struct process *process = &f->processes[process_of(f, &e)];
@@ -190,7 +196,7 @@ static int push(struct facts *f, const struct gn_event *event)
         process->paused_ticks = earlier(process->paused_ticks, e.ticks);
     if (is_send(&e))
         e.ticks = from_ticks(&p->in, &e);
-    return gn_order_push(f->order, &e);
+    return gn_order_push(f->order, &e) == 0 ? 0 : no_memory(err);
 }
 
 /* ---- messages, on their way out ---- */
@@ -260,11 +266,6 @@ static int report(void *self, const struct gn_event *e, const struct gn_place *p
 
 /* ---- all ---- */
 
-static int no_memory(struct gn_error *err)
-{
-    return gn_fail(err, -ENOMEM, "no memory for what the trace's messages say of its clocks");
-}
-
 static int open_facts(struct facts *f, struct gn_error *err)
 {
     const struct gn_order_sink sink = {f, report};
@@ -275,26 +276,21 @@ static int open_facts(struct facts *f, struct gn_error *err)
         return no_memory(err);
     for (size_t i = 0; i < f->d->process_count; i++)
         f->processes[i].paused_ticks = UINT64_MAX;
-    const struct gn_order_settings settings = {.in_time = true}; /* see carry */
+    const struct gn_order_settings settings = {.in_time = true}; /* see gn_arrival_carry */
     return gn_order_open(&f->order, f->d, &settings, &sink, err);
+}
+
+static int end_location(void *self, uint32_t location, struct gn_error *err)
+{
+    struct facts *f = self;
+    return gn_order_end(f->order, location) == 0 ? 0 : no_memory(err);
 }
 
 static int carry(struct facts *f, struct gn_source *source, struct gn_error *err)
 {
-    static const struct gn_arrival_settings aligned = {.kind = GN_ARRIVAL_ALIGNED};
-    struct gn_arrival *arrival;
-    struct gn_arrived arrived;
-    int code = gn_arrival_open(&arrival, source, &aligned, err), failed = 0;
-    while (code == 0 && failed == 0 && (code = gn_arrival_next(arrival, &arrived, err)) == 1) {
-        code = 0;
-        failed = arrived.count ? 0 : gn_order_end(f->order, arrived.location);
-        for (uint32_t i = 0; i < arrived.count && failed == 0; i++)
-            failed = push(f, &arrived.events[i]);
-    }
-    gn_arrival_close(arrival);
-    if (code == 0 && failed == 0)
-        failed = gn_order_finish(f->order);
-    return failed ? no_memory(err) : code;
+    const struct gn_arrival_sink sink = {f, push, end_location};
+    const int code = gn_arrival_carry(source, &sink, err);
+    return code == 0 && gn_order_finish(f->order) != 0 ? no_memory(err) : code;
 }
 
 static void close_facts(struct facts *f)

@@ -118,6 +118,37 @@ static const char *const all_words[] = {"recorded",
 static struct arrivals first, second;
 static struct made made;
 
+/* Two locations with given events. */
+struct lanes {
+    const struct gn_event *events[2];
+    uint32_t left[2];
+};
+
+static int64_t pull_lane(void *self, uint32_t location, const struct gn_event **events, struct gn_error *err)
+{
+    struct lanes *lanes = self;
+    const uint32_t count = lanes->left[location];
+    (void)err;
+    *events = lanes->events[location];
+    lanes->left[location] = 0;
+    return count;
+}
+
+static int keep(void *self, const struct gn_event *event, struct gn_error *err)
+{
+    struct arrivals *a = self;
+    (void)err;
+    a->events[a->count++] = *event;
+    return 0;
+}
+
+static int keep_end(void *self, uint32_t location, struct gn_error *err)
+{
+    (void)err;
+    ((struct arrivals *)self)->ended[location] = true;
+    return 0;
+}
+
 static void test_each_location_in_order(void **state)
 {
     (void)state;
@@ -144,6 +175,55 @@ static void test_recorded_is_by_time(void **state)
         const struct gn_event *a = &first.events[i - 1], *b = &first.events[i];
         assert_true(a->ticks < b->ticks || (a->ticks == b->ticks && a->location <= b->location));
     }
+}
+
+/* What is missing may have been at any time behind the event before it. */
+static void test_a_loss_arrives_where_it_begins(void **state)
+{
+    (void)state;
+    const struct gn_event here[] = {gn_event_bare(GN_EVENT_LOST, 0, 50), gn_event_bare(GN_EVENT_ENTER, 0, 60),
+                                    gn_event_bare(GN_EVENT_LOST, 0, 90),
+                                    gn_event_bare(GN_EVENT_ENTER, 0, 91)};
+    const struct gn_event there[] = {gn_event_bare(GN_EVENT_ENTER, 1, 40),
+                                     gn_event_bare(GN_EVENT_ENTER, 1, 70),
+                                     gn_event_bare(GN_EVENT_ENTER, 1, 80)};
+    const uint32_t expected[] = {50, 40, 60, 90, 70, 80, 91};
+    struct lanes lanes = {.events = {here, there}, .left = {4, 3}};
+    struct gn_definitions *d = gn_definitions_new();
+    for (uint32_t l = 0; l < 2; l++)
+        gn_define_location(d, &(struct gn_location_def){.process = 0});
+    struct gn_source source = {&lanes, d, pull_lane, close_nothing};
+    struct arrivals *a = calloc(1, sizeof *a);
+    struct gn_error err;
+    assert_non_null(a);
+    assert_int_equal(gn_arrival_carry(&source, &(struct gn_arrival_sink){a, keep, keep_end}, &err), 0);
+    assert_int_equal(a->count, 7);
+    for (size_t i = 0; i < 7; i++)
+        assert_int_equal(a->events[i].ticks, expected[i]);
+    assert_true(a->ended[0] && a->ended[1]);
+    free(a);
+    gn_definitions_free(d);
+}
+
+static int refuse(void *self, const struct gn_event *event, struct gn_error *err)
+{
+    (void)self;
+    (void)event;
+    return gn_fail(err, -EPIPE, "no more");
+}
+
+static void test_a_sink_that_fails_ends_it(void **state)
+{
+    (void)state;
+    static struct made m;
+    static struct arrivals a;
+    const uint32_t counts[LOCATIONS] = {3, 3, 3, 3, 3, 3, 3};
+    struct gn_source source = make(&m, counts);
+    struct gn_error err;
+    assert_int_equal(gn_arrival_carry(&source, &(struct gn_arrival_sink){&a, refuse, keep_end}, &err),
+                     -EPIPE);
+    assert_string_equal(err.text, "no more");
+    gn_definitions_free(m.definitions);
 }
 
 static void test_roundrobin_takes_turns(void **state)
@@ -268,6 +348,8 @@ int main(void)
         cmocka_unit_test(test_each_location_in_order),
         cmocka_unit_test(test_live_source),
         cmocka_unit_test(test_recorded_is_by_time),
+        cmocka_unit_test(test_a_loss_arrives_where_it_begins),
+        cmocka_unit_test(test_a_sink_that_fails_ends_it),
         cmocka_unit_test(test_roundrobin_takes_turns),
         cmocka_unit_test(test_seeds_differ),
         cmocka_unit_test(test_buffers_come_when_full),
