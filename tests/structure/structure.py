@@ -34,7 +34,6 @@ NEVER = {("trace", "graph")}
 KNOWN_CIRCLES = {
     frozenset({"analyse/frames", "analyse/lanes"}),
     frozenset({"causality/inside", "causality/order"}),
-    frozenset({"repair/condition", "repair/condition_collectives", "repair/condition_pairs", "repair/condition_teams"}),
     frozenset({"repair/sync", "repair/sync_state"}),
 }
 
