@@ -940,6 +940,78 @@ static void between_clocks_it_is_judged_by_bounds(void **state)
     gn_bounds_free(of[1]);
 }
 
+/* ---- epochs of windows ---- */
+
+enum { START, COMPLETE, WAIT }; /* regions */
+
+/* Communicators 4 and 5 are the groups of process 0 and of 1; there are two windows. */
+static struct scene epochs_scene(void)
+{
+    struct scene s = scene_of(2, 2);
+    static const char *const names[] = {"MPI_Win_start", "MPI_Win_complete", "MPI_Win_wait"};
+    for (size_t i = 0; i < 3; i++)
+        gn_define_region(
+            s.d, &(struct gn_region_def){.name = gn_define_string(s.d, names[i]), .role = GN_ROLE_MPI});
+    assert_int_equal(add_comm(&s, 0, 1, 0), 4);
+    assert_int_equal(add_comm(&s, 1, 1, 0), 5);
+    gn_define_window(s.d, &(struct gn_window_def){.comm = WORLD});
+    return s;
+}
+
+/* The call, with its record in the middle. Process 0 completes, process 1 waits. */
+static void epoch_call(struct scene *s, uint32_t region, uint32_t window, uint64_t ticks)
+{
+    const uint32_t location = region == WAIT;
+    struct gn_event events[] = {make(GN_EVENT_ENTER, location, ticks),
+                                make(GN_EVENT_RMA_SYNC, location, ticks + 1),
+                                make(GN_EVENT_LEAVE, location, ticks + 2)};
+    events[0].region = events[2].region = region;
+    events[1].comm = window;
+    events[1].tag = location ? 4 : 5;
+    for (size_t i = 0; i < 3; i++)
+        add(s, events[i]);
+}
+
+static void an_epoch_is_waited_for_after_it_was_completed(void **state)
+{
+    (void)state;
+    struct scene s = epochs_scene();
+    epoch_call(&s, START, 0, 100);
+    epoch_call(&s, COMPLETE, 0, 200);
+    epoch_call(&s, WAIT, 0, 190); /* left at 192 */
+    epoch_call(&s, START, 0, 300);
+    epoch_call(&s, COMPLETE, 0, 400);
+    epoch_call(&s, WAIT, 0, 400);
+    check(&s, NULL);
+    assert_int_equal(s.found.epochs.messages, 2);
+    assert_int_equal(s.found.epochs.reversed, 1);
+    assert_int_equal(s.found.epochs.worst_ticks, 8);
+    assert_int_equal(s.found.messages.messages, 0);
+    assert_covered(&s, GN_CONDITION_EPOCHS, 2, 2);
+    assert_false(gn_condition_holds(&s.found));
+    close_scene(&s);
+}
+
+/* Which of two open epochs was completed where is known by its record alone: the start is what is certain. */
+static void epochs_of_two_windows_are_from_their_starts(void **state)
+{
+    (void)state;
+    struct scene s = epochs_scene();
+    epoch_call(&s, START, 0, 100);
+    epoch_call(&s, START, 1, 110);
+    epoch_call(&s, COMPLETE, 0, 200);
+    epoch_call(&s, COMPLETE, 1, 210);
+    epoch_call(&s, WAIT, 0, 95);  /* left at 97, started at 101 */
+    epoch_call(&s, WAIT, 1, 205); /* left at 207, completed from 210 on */
+    epoch_call(&s, WAIT, 1, 300);
+    check(&s, NULL);
+    assert_int_equal(s.found.epochs.messages, 2);
+    assert_int_equal(s.found.epochs.worst_ticks, 4);
+    assert_int_equal(s.found.epochs.reversed, 2);
+    assert_covered(&s, GN_CONDITION_EPOCHS, 2, 3);
+    close_scene(&s);
+}
+
 /* ---- by chance, against a count of each pair ---- */
 
 static uint32_t chance(uint64_t *seed, uint32_t below)
@@ -1213,6 +1285,8 @@ int main(void)
         cmocka_unit_test(after_a_guess_nothing_is_covered),
         cmocka_unit_test(an_uncertain_one_is_judged_by_what_clocks_showed),
         cmocka_unit_test(between_clocks_it_is_judged_by_bounds),
+        cmocka_unit_test(an_epoch_is_waited_for_after_it_was_completed),
+        cmocka_unit_test(epochs_of_two_windows_are_from_their_starts),
         cmocka_unit_test(counts_are_those_of_all_pairs),
         cmocka_unit_test(many_members_are_not_looked_at_in_pairs),
     };
