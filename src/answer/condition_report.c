@@ -1,5 +1,6 @@
 #include "answer/condition_report.h"
 
+#include "answer/coverage.h"
 #include "answer/fit.h"
 #include "answer/quantities.h"
 #include "answer/table.h"
@@ -38,7 +39,8 @@ struct row {
 
 struct rows {
     const struct gn_condition_report *report;
-    struct row list[3];
+    struct row list[4];
+    size_t count;
 };
 
 static void fill_share(struct gn_cell *cell, uint64_t part, uint64_t whole)
@@ -80,13 +82,14 @@ static void print_table(const struct gn_condition_report *r, const struct gn_ter
         {.title = "missing", .kind = GN_CELL_DURATION, .goes = 1},
     };
     const struct gn_condition *c = r->condition;
-    const struct rows rows = {r,
-                              {{"point to point", &c->messages},
-                               {"logical, collectives", &c->collectives},
-                               {"logical, uncertain", &c->uncertain}}};
+    struct rows rows = {r, {{"point to point", &c->messages}, {"logical, collectives", &c->collectives}}, 2};
+    if (c->epochs.messages)
+        rows.list[rows.count++] = (struct row){"epochs of windows", &c->epochs};
+    if (c->uncertain.messages)
+        rows.list[rows.count++] = (struct row){"logical, uncertain", &c->uncertain};
     const struct gn_table table = {.columns = columns,
                                    .column_count = sizeof columns / sizeof *columns,
-                                   .row_count = c->uncertain.messages ? 3 : 2,
+                                   .row_count = rows.count,
                                    .fill = fill_row,
                                    .self = &rows,
                                    .indent = 2};
@@ -139,10 +142,7 @@ static void print_rest(const struct gn_condition_report *r, FILE *out)
     if (c->ambiguous)
         fprintf(out, "%s receives could not be checked: it is not certain which send is theirs\n",
                 gn_count_text((int64_t)c->ambiguous, count));
-    if (c->uncertain.violating)
-        fprintf(out,
-                "uncertain: of alltoallv and alltoallw, windows, and making and freeing handles it is not "
-                "known who waits for whom; these are not held against the trace\n");
+    gn_judged_text(c, out);
 }
 
 static void print_verdict(const struct gn_condition_report *r, FILE *out)
@@ -164,6 +164,7 @@ static void print_all(const struct gn_condition_report *r, const struct gn_termi
             gn_sync_presync_name(r->presync),
             time_text(r, r->latency ? (double)r->latency->between_ticks : 0, latency));
     print_table(r, terminal, out);
+    gn_coverage_text(r->condition, out);
     print_worst(r, out);
     print_rest(r, out);
     print_verdict(r, out);
@@ -224,15 +225,16 @@ static json_t *report_json(const struct gn_condition_report *r)
     const struct gn_condition *c = r->condition;
     const struct gn_definitions *d = r->definitions;
     const double between = r->latency ? (double)r->latency->between_ticks : 0;
-    return json_pack("{s:i, s:b, s:s, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version", 1,
-                     "holds", gn_condition_holds(c), "presync", gn_sync_presync_name(r->presync),
-                     "latency_between_s", between / ticks_per_second(d), "ticks_per_second",
-                     integer(d->ticks_per_second ? d->ticks_per_second : 1000000000), "locations",
-                     integer(d->location_count), "events", integer(c->events), "backward",
+    return json_pack("{s:i, s:b, s:s, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+                     "version", 1, "holds", gn_condition_holds(c), "presync",
+                     gn_sync_presync_name(r->presync), "latency_between_s", between / ticks_per_second(d),
+                     "ticks_per_second", integer(d->ticks_per_second ? d->ticks_per_second : 1000000000),
+                     "locations", integer(d->location_count), "events", integer(c->events), "backward",
                      integer(c->backward), "unmatched", integer(c->unmatched), "ambiguous",
                      integer(c->ambiguous), "messages", count_json(d, &c->messages), "collectives",
-                     count_json(d, &c->collectives), "uncertain", count_json(d, &c->uncertain), "worst",
-                     worst_json(r));
+                     count_json(d, &c->collectives), "uncertain", count_json(d, &c->uncertain), "epochs",
+                     count_json(d, &c->epochs), "judged", gn_judged_json(c), "coverage", gn_coverage_json(c),
+                     "worst", worst_json(r));
 }
 
 int gn_condition_report_print_json(const struct gn_condition_report *report, FILE *out)

@@ -1,6 +1,8 @@
 /* answer/sync_report_data — what both reports have worked out, and the one for programs (docs/repair.md). */
 #include "answer/sync_report.h"
 
+#include "answer/coverage.h"
+
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -213,6 +215,9 @@ static json_t *verified(const struct gn_sync_report *r)
     set(object, "point_to_point", residual(r, &c->messages));
     set(object, "collectives", residual(r, &c->collectives));
     set(object, "uncertain", residual(r, &c->uncertain));
+    set(object, "epochs", residual(r, &c->epochs));
+    set(object, "judged", gn_judged_json(c));
+    set(object, "coverage", gn_coverage_json(c));
     set(object, "events", integer(c->events));
     set(object, "backward", integer(c->backward));
     return object;

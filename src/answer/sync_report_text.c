@@ -1,6 +1,7 @@
 /* answer/sync_report_text — what `gnomon sync` has done, on one screen. */
 #include "answer/sync_report.h"
 
+#include "answer/coverage.h"
 #include "answer/fit.h"
 #include "answer/quantities.h"
 #include "answer/table.h"
@@ -230,16 +231,14 @@ static void print_verified(const struct gn_sync_report *r, FILE *out)
             "verified: %" PRIu64 " of %" PRIu64 " messages and %" PRIu64 " of %" PRIu64
             " logical ones of collectives violate the clock condition, %" PRIu64 " of %" PRIu64
             " events go back\n",
-            c->messages.violating, c->messages.messages, c->collectives.violating, c->collectives.messages,
-            c->backward, c->events);
+            c->messages.violating + c->epochs.violating, c->messages.messages + c->epochs.messages,
+            c->collectives.violating, c->collectives.messages, c->backward, c->events);
+    gn_coverage_text(c, out);
+    gn_judged_text(c, out);
     if (!gn_condition_holds(c) && c->worst.from != GN_NONE)
         fprintf(out, "  the worst: %s from location %u to %u, %s too early\n",
                 c->worst.is_collective ? "a collective" : "a message", c->worst.from, c->worst.to,
-                duration_of(r,
-                            (double)(c->messages.worst_ticks > c->collectives.worst_ticks
-                                         ? c->messages.worst_ticks
-                                         : c->collectives.worst_ticks),
-                            missing));
+                duration_of(r, (double)gn_condition_worst_ticks(c), missing));
 }
 
 static void print_all(const struct gn_sync_report *report, const struct gn_terminal *terminal, FILE *out)

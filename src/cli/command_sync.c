@@ -46,14 +46,23 @@ static void gives_up(void *self, const char *why)
 
 /* ---- the command ---- */
 
+/* Not everything could be checked, and nobody has said that this is no matter. */
+static bool is_short(const struct gn_sync_arguments *a, const struct gn_sync_report *report)
+{
+    return !a->accepts_partial && !gn_condition_covers(&report->condition);
+}
+
 static int print(const struct gn_sync_arguments *a, const struct gn_asked_bounds *asked,
                  const struct gn_sync_report *report)
 {
-    const bool fails = report->was_verified && !gn_condition_holds(&report->condition);
+    const bool fails =
+        report->was_verified && (!gn_condition_holds(&report->condition) || is_short(a, report));
     if (a->settings.transport->rank > 0)
         return fails;
     gn_asked_bounds_tell(asked, &report->clocks, "sync");
     (a->json ? gn_sync_report_json : gn_sync_report_text)(report, stdout);
+    if (report->was_verified && is_short(a, report))
+        fprintf(stderr, "gnomon sync: not everything could be checked; --partial accepts that\n");
     if (fflush(stdout) == 0 && !ferror(stdout))
         return fails;
     fprintf(stderr, "gnomon sync: %s is written, but its summary cannot be: %s\n", a->settings.out,
@@ -88,7 +97,8 @@ int gn_command_sync(int argc, char **argv)
         "here): no message is received before it was sent, with the controlled logical clock. The new "
         "archive is the same in everything else. Under mpirun, the processes do it together.\v"
         "Before: gnomon check TRACE, whether there is anything to repair. Exit status 1: it could not be "
-        "written, or --verify found a violation; 2: wrong usage, or a trace or a file of latencies that "
+        "written, or --verify found a violation or could not check everything; 2: wrong usage, or a trace or "
+        "a file of latencies that "
         "cannot be read.",
         gn_place_option,
         NULL,

@@ -12,6 +12,7 @@ enum {
     KEY_LATENCY,
     KEY_THRESHOLD,
     KEY_VERIFY,
+    KEY_PARTIAL,
     KEY_KEEP_GOING,
     KEY_MEMORY
 };
@@ -33,7 +34,10 @@ const struct argp_option gn_sync_options[] = {
      "The least that messages between clocks take: estimated (default), one time, or a file of them", 0},
     {"threshold", KEY_THRESHOLD, "TIME", 0,
      "The largest shift that is no reason for another pass (default: 3 times the largest reversal)", 0},
-    {"verify", KEY_VERIFY, NULL, 0, "Check the new archive; exit status 1 when it violates the condition", 0},
+    {"verify", KEY_VERIFY, NULL, 0,
+     "Check the new archive; exit status 1 when it violates the condition, or something could not be checked",
+     0},
+    {"partial", KEY_PARTIAL, NULL, 0, "With --verify: accept that not everything could be checked", 0},
     {"keep-going", KEY_KEEP_GOING, NULL, 0,
      "Repair what there is, although event files are missing or are of no location", 0},
     {"memory", KEY_MEMORY, "SIZE", 0,
@@ -120,6 +124,9 @@ error_t gn_sync_parse(int key, char *value, struct argp_state *state)
         break;
     case KEY_VERIFY:
         a->settings.verify = true;
+        break;
+    case KEY_PARTIAL:
+        a->accepts_partial = true;
         break;
     case KEY_KEEP_GOING:
         a->settings.keeps_going = true;

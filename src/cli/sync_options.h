@@ -9,6 +9,7 @@
 struct gn_sync_arguments {
     struct gn_sync_settings settings;
     bool json;
+    bool accepts_partial; /* what could not be checked is no failure */
 };
 
 extern const struct argp_option gn_sync_options[];

@@ -5,9 +5,16 @@
 
 static int check_events(const struct gn_check_settings *s, struct gn_check_report *r, struct gn_error *err)
 {
+    struct gn_presync bounds;
+    int code = gn_sync_bounds_at_hand(&r->clocks, &s->bounds, r->definitions, &bounds, err);
+    if (code < 0)
+        return code;
     gn_source_ahead(&r->source); /* without it, it only takes longer */
     struct gn_source pulled = s->watch ? s->watch(s->self, &r->source) : r->source;
-    return gn_condition_check(&pulled, &r->clocks.presync, &r->latency, &r->condition, err);
+    const struct gn_condition_terms terms = {.presync = &r->clocks.presync,
+                                             .latency = &r->latency,
+                                             .bounds = bounds.kind == GN_PRESYNC_BOUNDS ? &bounds : NULL};
+    return gn_condition_check(&pulled, &terms, &r->condition, err);
 }
 
 int gn_check(const struct gn_check_settings *settings, struct gn_check_report *report, struct gn_error *err)
@@ -26,6 +33,7 @@ int gn_check(const struct gn_check_settings *settings, struct gn_check_report *r
         code = check_events(settings, report, err);
     report->truncated = found->truncated;
     report->missing_files = found->missing_files;
+    report->condition.unread_locations = found->truncated + found->missing_files;
     if (code < 0)
         gn_check_report_clear(report);
     return code;

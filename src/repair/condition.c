@@ -3,6 +3,7 @@
 #include "causality/arrival.h"
 #include "causality/order.h"
 #include "repair/condition_collectives.h"
+#include "repair/condition_epochs.h"
 #include "repair/condition_teams.h"
 
 #include <errno.h>
@@ -11,8 +12,8 @@
 #include <string.h>
 
 struct place {
-    struct gn_presync_map map;
-    int64_t ticks; /* of its last event */
+    struct gn_presync_map map, out; /* out: of what comes out of the sort, later */
+    int64_t ticks;                  /* of its last event */
     bool any;
 };
 
@@ -22,6 +23,7 @@ struct check {
     struct gn_condition *condition;
     struct gn_condition_collectives *collectives;
     struct gn_condition_teams *teams;
+    struct gn_condition_epochs *epochs;
     struct gn_order *order;
     struct place *places; /* by location */
     struct process {
@@ -40,9 +42,9 @@ static int64_t latency_between(const struct check *c, uint32_t from, uint32_t to
     return known && from != to ? gn_latency_of(c->latency, a, b) : 0;
 }
 
-static void count_message(struct check *c, const struct gn_condition_message *m)
+static void count_message(struct check *c, struct gn_condition_count *count,
+                          const struct gn_condition_message *m)
 {
-    struct gn_condition_count *count = &c->condition->messages;
     const int64_t early = m->sent_ticks - m->received_ticks;
     const int64_t missing = early + latency_between(c, m->from, m->to);
     count->messages++;
@@ -67,13 +69,29 @@ static int leave_if_over(struct check *c, uint32_t process, bool is_lost)
     return is_over || is_lost ? gn_condition_collectives_leave(c->collectives, process) : 0;
 }
 
+static void count_epoch(void *self, const struct gn_condition_message *m)
+{
+    struct check *c = self;
+    count_message(c, &c->condition->epochs, m);
+}
+
+static int64_t time_of(const struct check *c, uint32_t location, uint64_t ticks)
+{
+    return gn_presync_ticks(&c->places[location].out, ticks);
+}
+
 static int report_collective(struct check *c, const struct gn_event *e, const struct gn_place *place)
 {
     const uint32_t process = c->d->locations[e->location].process;
     if (process < c->d->process_count)
         c->processes[process].waiting--;
-    int code = gn_condition_collectives_event(c->collectives, e, place);
+    int code = gn_condition_collectives_event(c->collectives, e, time_of(c, e->location, e->ticks), place);
     return code ? code : leave_if_over(c, process, e->kind == GN_EVENT_LOST);
+}
+
+static bool is_receive(const struct gn_event *e)
+{
+    return e->kind == GN_EVENT_MPI_RECV || e->kind == GN_EVENT_MPI_IRECV;
 }
 
 static int report(void *self, const struct gn_event *e, const struct gn_place *place)
@@ -82,16 +100,19 @@ static int report(void *self, const struct gn_event *e, const struct gn_place *p
     const int code = report_collective(c, e, place);
     if (code != 0)
         return code;
-    if (e->kind != GN_EVENT_MPI_RECV && e->kind != GN_EVENT_MPI_IRECV)
+    if (!is_receive(e))
         return 0;
-    if (place->flags & GN_PLACE_AMBIGUOUS)
+    if (place->flags & GN_PLACE_AMBIGUOUS) {
         c->condition->ambiguous++;
-    else if (!(place->flags & GN_PLACE_CORRELATED))
+    } else if (!(place->flags & GN_PLACE_CORRELATED)) {
         c->condition->unmatched++;
-    else
-        count_message(c,
-                      &(struct gn_condition_message){place->sender, e->location, (int64_t)place->sent_ticks,
-                                                     (int64_t)e->ticks, false});
+    } else {
+        const int64_t sent = time_of(c, place->sender, place->sent_ticks);
+        const int64_t received = time_of(c, e->location, e->ticks);
+        c->condition->coverage[GN_CONDITION_MESSAGES].checked++;
+        count_message(c, &c->condition->messages,
+                      &(struct gn_condition_message){place->sender, e->location, sent, received, false});
+    }
     return 0;
 }
 
@@ -106,33 +127,52 @@ static int too_late(const struct check *c, const struct gn_event *e, struct gn_e
                    e->ticks);
 }
 
-static void see(struct check *c, const struct gn_event *e)
+static bool is_send(const struct gn_event *e)
+{
+    return e->kind == GN_EVENT_MPI_SEND || e->kind == GN_EVENT_MPI_ISEND;
+}
+
+static void see(struct check *c, const struct gn_event *e, int64_t ticks)
 {
     struct place *p = &c->places[e->location];
-    const int64_t ticks = (int64_t)e->ticks;
     c->condition->events++;
     c->condition->backward += p->any && ticks < p->ticks;
+    c->condition->coverage[GN_CONDITION_MESSAGES].all += is_send(e) || is_receive(e);
     p->ticks = ticks;
     p->any = true;
 }
 
-/* The sort does not look at times: they go in presynchronised, and come out so with what they are sent with.
- * While its measurement is off, a process does what nobody counts: to the sort, that is lost. */
+/* What needs no sort: it is of one process, or counted on both sides. presynced: at its presynchronised time.
+ */
+static int push_aside(struct check *c, const struct gn_event *presynced)
+{
+    const uint32_t process = c->d->locations[presynced->location].process;
+    if (presynced->kind == GN_EVENT_LOST) {
+        c->condition->lost += presynced->request;
+        gn_condition_teams_leave(c->teams, process);
+        gn_condition_epochs_leave(c->epochs, process);
+    }
+    int code = gn_condition_teams_event(c->teams, presynced);
+    return code ? code : gn_condition_epochs_event(c->epochs, presynced);
+}
+
+/* The sort gets times as clocks showed them: of a process's threads, which share one, it looks at them. While
+ * its measurement is off, a process does what nobody counts: to the sort, that is lost. */
 static int push(struct check *c, const struct gn_event *event, struct gn_error *err)
 {
     struct gn_event e = *event;
     if (e.ticks > INT64_MAX / 2)
         return too_late(c, event, err);
-    e.ticks = (uint64_t)gn_presync_ticks(&c->places[e.location].map, event->ticks);
-    see(c, &e);
+    const int64_t ticks = gn_presync_ticks(&c->places[e.location].map, event->ticks);
+    see(c, &e, ticks);
     if (e.kind == GN_EVENT_MEASUREMENT)
         e = gn_event_bare(GN_EVENT_LOST, e.location, e.ticks);
     const uint32_t process = c->d->locations[e.location].process;
-    if (e.kind == GN_EVENT_LOST)
-        gn_condition_teams_leave(c->teams, process);
     if (process < c->d->process_count)
         c->processes[process].waiting++;
-    int code = gn_condition_teams_event(c->teams, &e);
+    struct gn_event presynced = e;
+    presynced.ticks = (uint64_t)ticks;
+    int code = push_aside(c, &presynced);
     if (code == 0)
         code = gn_order_push(c->order, &e);
     return code == 0 ? 0 : gn_fail(err, code, "cannot match the messages of the trace: %s", strerror(-code));
@@ -156,17 +196,19 @@ static int no_memory(struct gn_error *err)
     return gn_fail(err, -ENOMEM, "no memory to check the messages of the trace");
 }
 
-static int open_check(struct check *c, const struct gn_presync *presync, struct gn_error *err)
+static int open_check(struct check *c, const struct gn_condition_terms *terms, struct gn_error *err)
 {
     const struct gn_order_sink sink = {c, report};
     c->places = calloc(c->d->location_count + 1, sizeof *c->places);
     c->processes = calloc(c->d->process_count + 1, sizeof *c->processes);
-    c->collectives = gn_condition_collectives_new(c->d, c->latency, c->condition);
+    c->collectives = gn_condition_collectives_new(c->d, terms, c->condition);
     c->teams = gn_condition_teams_new(c->d, c->latency, c->condition);
-    if (!c->places || !c->processes || !c->collectives || !c->teams)
+    c->epochs = gn_condition_epochs_new(c->d, &(struct gn_condition_epochs_sink){c, count_epoch},
+                                        &c->condition->coverage[GN_CONDITION_EPOCHS]);
+    if (!c->places || !c->processes || !c->collectives || !c->teams || !c->epochs)
         return no_memory(err);
     for (uint32_t l = 0; l < c->d->location_count; l++) {
-        c->places[l].map = gn_presync_map(presync, l);
+        c->places[l].map = c->places[l].out = gn_presync_map(terms->presync, l);
         if (c->d->locations[l].process < c->d->process_count)
             c->processes[c->d->locations[l].process].alive++;
     }
@@ -179,6 +221,7 @@ static void close_check(struct check *c)
     gn_order_close(c->order);
     gn_condition_collectives_free(c->collectives);
     gn_condition_teams_free(c->teams);
+    gn_condition_epochs_free(c->epochs);
     free(c->places);
     free(c->processes);
 }
@@ -205,16 +248,18 @@ static int finish(struct check *c, struct gn_error *err)
     if (gn_order_finish(c->order) != 0 || !gn_condition_collectives_all_counted(c->collectives) ||
         gn_condition_teams_finish(c->teams) != 0)
         return no_memory(err);
+    struct gn_condition_coverage *messages = &c->condition->coverage[GN_CONDITION_MESSAGES];
+    messages->all -= messages->checked; /* of these, both ends have been seen */
     c->condition->unmatched += gn_order_stats(c->order)->unmatched_sends;
     return 0;
 }
 
-int gn_condition_check(struct gn_source *source, const struct gn_presync *presync,
-                       const struct gn_latency *latency, struct gn_condition *condition, struct gn_error *err)
+int gn_condition_check(struct gn_source *source, const struct gn_condition_terms *terms,
+                       struct gn_condition *condition, struct gn_error *err)
 {
-    struct check c = {.d = source->definitions, .latency = latency, .condition = condition};
+    struct check c = {.d = source->definitions, .latency = terms->latency, .condition = condition};
     *condition = (struct gn_condition){.worst = {.from = GN_NONE, .to = GN_NONE}};
-    int code = open_check(&c, presync, err);
+    int code = open_check(&c, terms, err);
     if (code == 0)
         code = carry(&c, source, err);
     if (code == 0)

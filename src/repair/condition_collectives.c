@@ -2,14 +2,20 @@
 
 #include "base/grow.h"
 #include "base/map.h"
+#include "repair/condition_judge.h"
 #include "repair/condition_pairs.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+/* An event's time. */
+struct moment {
+    int64_t ticks, raw_ticks; /* presynchronised, and as its clock showed it */
+};
+
 /* A member's part in an instance. */
 struct part {
-    int64_t begin_ticks, end_ticks;
+    struct moment begin_time, end_time;
     uint64_t bytes_sent, bytes_received;
     uint32_t begin_location, end_location;
     bool begun, ended, over; /* over: nothing of it will come any more */
@@ -22,6 +28,8 @@ struct group {
     uint32_t size, split; /* members from split on are the second group of an intercommunicator */
     bool *left;           /* [size] members that take part no more */
     uint32_t left_count;
+    uint64_t *parts;    /* [size] that each member has begun, whether it was known of which instance or not */
+    uint64_t instances; /* that there are, therefore */
 };
 
 struct instance {
@@ -38,6 +46,7 @@ struct begun {
     struct part part;
     struct instance *instance; /* NULL: it is not known, or that of a process that has left */
     uint32_t comm, member;     /* comm: or window; of the instance */
+    bool counted;              /* among the parts of its group */
 };
 
 struct location {
@@ -60,6 +69,7 @@ struct gn_condition_collectives {
     struct gn_map instances; /* by number and group */
     struct group **comms, **windows;
     struct gn_pairs pairs;
+    struct gn_condition_judge *judge;
     uint32_t leaving; /* in a sweep: the process that left; and what failed */
     int code;
 };
@@ -79,6 +89,7 @@ static void free_group(struct group *g)
     if (!g)
         return;
     free(g->left);
+    free(g->parts);
     free(g);
 }
 
@@ -97,7 +108,8 @@ static struct group *make_group(const struct gn_condition_collectives *c, uint32
         return NULL;
     *g = (struct group){.number = number, .comm = comm, .size = size, .split = def->member_count};
     g->left = calloc(size, sizeof *g->left);
-    if (!g->left) {
+    g->parts = calloc(size, sizeof *g->parts);
+    if (!g->left || !g->parts) {
         free_group(g);
         return NULL;
     }
@@ -148,13 +160,13 @@ static bool gets(const struct instance *i, uint32_t member)
     return p->ended && gn_collective_has_data(i->op, p->bytes_received) && asks;
 }
 
-static int add_side(struct gn_condition_collectives *c, struct gn_pair_list *list, int64_t ticks,
+static int add_side(struct gn_condition_collectives *c, struct gn_pair_list *list, struct moment time,
                     uint32_t member, uint32_t location)
 {
     if (!gn_grow(&list->sides, &list->capacity, list->count, sizeof *list->sides))
         return -ENOMEM;
     list->sides[list->count++] =
-        (struct gn_pair_side){ticks, member, location, c->d->locations[location].domain};
+        (struct gn_pair_side){time.ticks, time.raw_ticks, member, location, c->d->locations[location].domain};
     return 0;
 }
 
@@ -172,25 +184,35 @@ struct range {
     uint32_t first, end; /* members */
 };
 
+static bool is_on_window(const struct gn_condition_collectives *c, const struct group *g)
+{
+    return g->number >= c->d->comm_count;
+}
+
+static int count_pairs(struct gn_condition_collectives *c, const struct instance *i)
+{
+    struct gn_condition *all = c->condition;
+    if (!gn_collective_only_may_hold(i->op, is_on_window(c, i->group)) && !is_empty(i))
+        return gn_pairs_count(&c->pairs, &all->collectives, all);
+    int code = gn_condition_judge(c->judge, &c->pairs);
+    return code ? code : gn_pairs_count(&c->pairs, &all->uncertain, NULL);
+}
+
 static int count_between(struct gn_condition_collectives *c, const struct instance *i, struct range from,
                          struct range to)
 {
     struct gn_pairs *pairs = &c->pairs;
-    struct gn_condition *all = c->condition;
-    const bool is_between = from.first != to.first, is_window = i->group->number >= c->d->comm_count;
+    const bool is_between = from.first != to.first;
     int code = 0;
     pairs->givers.count = pairs->getters.count = 0;
     pairs->prefix = gn_collective_shape(i->op, is_between) == GN_SHAPE_PREFIX;
     for (uint32_t m = from.first; m < from.end && code == 0; m++)
         if (gives(i, m))
-            code = add_side(c, &pairs->givers, i->parts[m].begin_ticks, m, i->parts[m].begin_location);
+            code = add_side(c, &pairs->givers, i->parts[m].begin_time, m, i->parts[m].begin_location);
     for (uint32_t m = to.first; m < to.end && code == 0; m++)
         if (gets(i, m))
-            code = add_side(c, &pairs->getters, i->parts[m].end_ticks, m, i->parts[m].end_location);
-    if (code != 0)
-        return code;
-    const bool vague = gn_collective_only_may_hold(i->op, is_window) || is_empty(i);
-    return gn_pairs_count(pairs, vague ? &all->uncertain : &all->collectives, vague ? NULL : all);
+            code = add_side(c, &pairs->getters, i->parts[m].end_time, m, i->parts[m].end_location);
+    return code ? code : count_pairs(c, i);
 }
 
 static int count_messages(struct gn_condition_collectives *c, const struct instance *i)
@@ -201,6 +223,11 @@ static int count_messages(struct gn_condition_collectives *c, const struct insta
         return count_between(c, i, first, first);
     int code = count_between(c, i, first, second);
     return code ? code : count_between(c, i, second, first);
+}
+
+static struct gn_condition_coverage *coverage_of(struct gn_condition_collectives *c, const struct group *g)
+{
+    return &c->condition->coverage[is_on_window(c, g) ? GN_CONDITION_WINDOWS : GN_CONDITION_COLLECTIVES];
 }
 
 /* All that will be known of it is known. */
@@ -218,6 +245,7 @@ static int count_instance(struct gn_condition_collectives *c, const struct insta
         c->condition->unmatched += ended;
         return 0;
     }
+    coverage_of(c, i->group)->checked += missing == 0;
     return count_messages(c, i);
 }
 
@@ -300,16 +328,38 @@ static bool is_of_window(const struct gn_event *e)
     return e->kind == GN_EVENT_RMA_COLLECTIVE_BEGIN || e->kind == GN_EVENT_RMA_COLLECTIVE_END;
 }
 
+/* The communicator of a part is known: there is one more. Of a process that is no member, nobody has it. */
+static void count_part(struct gn_condition_collectives *c, struct group *g, uint32_t process)
+{
+    const uint32_t member = member_of(c, g, process);
+    if (member < g->size && ++g->parts[member] <= g->instances)
+        return;
+    g->instances += member < g->size;
+    coverage_of(c, g)->all++;
+}
+
+/* The end of a part is there, and not which instance it is of: from here on that is not known of any that
+ * the process takes part in. */
+static int end_unknown(struct gn_condition_collectives *c, const struct group *g, const struct gn_event *e)
+{
+    const uint32_t process = c->d->locations[e->location].process;
+    c->condition->unmatched++;
+    return member_of(c, g, process) < g->size ? gn_condition_collectives_leave(c, process) : 0;
+}
+
 /* The instance that the sort says it is of. NULL with *code 0: none that anybody waits in. */
 static struct instance *find_instance(struct gn_condition_collectives *c, const struct gn_event *e,
-                                      const struct gn_place *place, int *code)
+                                      const struct gn_place *place, struct begun *b, int *code)
 {
     struct group *g = find_group(c, e->comm, is_of_window(e), code);
     if (!g)
         return NULL;
+    if (!b->counted)
+        count_part(c, g, c->d->locations[e->location].process);
+    b->counted = true;
     if (place->instance == GN_NONE || place->flags & GN_PLACE_AMBIGUOUS || place->member >= g->size ||
         g->left[place->member]) {
-        c->condition->unmatched += gn_event_begins(e->kind) ? 0 : 1;
+        *code = gn_event_begins(e->kind) ? 0 : end_unknown(c, g, e);
         return NULL;
     }
     struct instance *i = gn_map_find(&c->instances, key_of(g, place->instance));
@@ -344,20 +394,21 @@ static void enter(struct begun *b, struct instance *i, const struct gn_event *e,
     i->parts[b->member] = b->part;
 }
 
-static int begin(struct gn_condition_collectives *c, const struct gn_event *e, const struct gn_place *place)
+static int begin(struct gn_condition_collectives *c, const struct gn_event *e, int64_t ticks,
+                 const struct gn_place *place)
 {
     struct begun *b = keep_begun(c, e);
     if (!b)
         return -ENOMEM;
     /* the last one never ended */
     int code = b->instance ? close_part(c, b->instance, b->member) : 0;
-    *b = (struct begun){.part = {.begin_ticks = (int64_t)e->ticks,
+    *b = (struct begun){.part = {.begin_time = {ticks, (int64_t)e->ticks},
                                  .begin_location = e->location,
                                  .bytes_sent = e->bytes_sent,
                                  .begun = true}};
     if (code != 0 || e->comm == GN_NONE) /* its end will say what it is */
         return code;
-    struct instance *i = find_instance(c, e, place, &code);
+    struct instance *i = find_instance(c, e, place, b, &code);
     if (i)
         enter(b, i, e, place);
     return code;
@@ -381,22 +432,27 @@ static struct begun take_begun(struct gn_condition_collectives *c, const struct 
     return taken;
 }
 
-static int end(struct gn_condition_collectives *c, const struct gn_event *e, const struct gn_place *place)
+static int end(struct gn_condition_collectives *c, const struct gn_event *e, int64_t ticks,
+               const struct gn_place *place)
 {
     int code = 0;
     struct begun b = take_begun(c, e);
-    if (!b.part.begun)
-        return 0;
+    if (!b.part.begun) {
+        struct group *g = find_group(c, e->comm, is_of_window(e), &code);
+        if (g && !b.counted)
+            count_part(c, g, c->d->locations[e->location].process);
+        return code;
+    }
     if (b.instance && (b.comm != e->comm || place->instance == GN_NONE)) /* not the end of that one */
         return close_part(c, b.instance, b.member);
-    struct instance *i = find_instance(c, e, place, &code);
+    struct instance *i = find_instance(c, e, place, &b, &code);
     if (!i)
         return code;
     if (!b.instance)
         enter(&b, i, e, place);
     struct part *p = &i->parts[b.member];
     p->ended = true;
-    p->end_ticks = (int64_t)e->ticks;
+    p->end_time = (struct moment){ticks, (int64_t)e->ticks};
     p->end_location = e->location;
     p->bytes_sent = e->bytes_sent;
     p->bytes_received = e->bytes_received;
@@ -405,7 +461,7 @@ static int end(struct gn_condition_collectives *c, const struct gn_event *e, con
 }
 
 int gn_condition_collectives_event(struct gn_condition_collectives *c, const struct gn_event *e,
-                                   const struct gn_place *place)
+                                   int64_t ticks, const struct gn_place *place)
 {
     if (c->d->locations[e->location].process >= c->d->process_count)
         return 0;
@@ -413,11 +469,11 @@ int gn_condition_collectives_event(struct gn_condition_collectives *c, const str
     case GN_EVENT_COLLECTIVE_BEGIN:
     case GN_EVENT_NBC_REQUEST:
     case GN_EVENT_RMA_COLLECTIVE_BEGIN:
-        return begin(c, e, place);
+        return begin(c, e, ticks, place);
     case GN_EVENT_COLLECTIVE_END:
     case GN_EVENT_NBC_COMPLETE:
     case GN_EVENT_RMA_COLLECTIVE_END:
-        return end(c, e, place);
+        return end(c, e, ticks, place);
     default:
         return 0;
     }
@@ -425,14 +481,16 @@ int gn_condition_collectives_event(struct gn_condition_collectives *c, const str
 
 /* ---- leaving ---- */
 
-static bool is_request_of(void *value, void *with)
+/* What it had begun stays begun: its end is not another part. */
+static bool forget_request(void *value, void *with)
 {
-    const struct begun *b = value;
+    struct begun *b = value;
     const struct gn_condition_collectives *c = with;
-    if (c->d->locations[b->part.begin_location].process != c->leaving)
-        return false;
-    free(value);
-    return true;
+    if (c->d->locations[b->part.begin_location].process == c->leaving) {
+        b->instance = NULL;
+        b->part.begun = false;
+    }
+    return false;
 }
 
 /* Its parts are over, in instances that may be gone. */
@@ -441,8 +499,7 @@ static void forget_begun(struct gn_condition_collectives *c, uint32_t process)
     for (uint32_t l = c->processes[process].locations; l != GN_NONE; l = c->locations[l].next)
         c->locations[l].blocking.instance = c->locations[l].blocking_rma.instance = NULL;
     if (c->processes[process].requests > 0)
-        gn_map_sweep(&c->requests, is_request_of, c);
-    c->processes[process].requests = 0;
+        gn_map_sweep(&c->requests, forget_request, c);
 }
 
 static bool is_over_without(void *value, void *with)
@@ -505,7 +562,7 @@ static void link_locations(struct gn_condition_collectives *c)
 }
 
 struct gn_condition_collectives *gn_condition_collectives_new(const struct gn_definitions *definitions,
-                                                              const struct gn_latency *latency,
+                                                              const struct gn_condition_terms *terms,
                                                               struct gn_condition *condition)
 {
     struct gn_condition_collectives *c = calloc(1, sizeof *c);
@@ -513,12 +570,13 @@ struct gn_condition_collectives *gn_condition_collectives_new(const struct gn_de
         return NULL;
     c->d = definitions;
     c->condition = condition;
-    c->pairs.latency = latency;
+    c->pairs.latency = terms->latency;
+    c->judge = gn_condition_judge_new(definitions, terms->bounds, &condition->judged);
     c->locations = calloc(definitions->location_count + 1, sizeof *c->locations);
     c->processes = calloc(definitions->process_count + 1, sizeof *c->processes);
     c->comms = calloc(definitions->comm_count + 1, sizeof(struct group *));
     c->windows = calloc(definitions->window_count + 1, sizeof(struct group *));
-    if (!c->locations || !c->processes || !c->comms || !c->windows) {
+    if (!c->judge || !c->locations || !c->processes || !c->comms || !c->windows) {
         gn_condition_collectives_free(c);
         return NULL;
     }
@@ -546,6 +604,7 @@ void gn_condition_collectives_free(struct gn_condition_collectives *c)
     gn_map_sweep(&c->requests, drop_all, NULL);
     gn_map_clear(&c->requests);
     gn_pairs_clear(&c->pairs);
+    gn_condition_judge_free(c->judge);
     free(c->comms);
     free(c->windows);
     free(c->locations);

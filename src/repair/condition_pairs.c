@@ -314,10 +314,44 @@ static struct asking asking_of(const struct tally *t, const struct gn_pairs *p,
                            .between = p->latency ? p->latency->between_ticks : 0};
 }
 
+/* What is done with each end, with all begins in that it may depend on. */
+struct visit {
+    void (*end)(const struct tally *t, const struct asking *a, void *with);
+    void *with;
+};
+
+static void visit_ends(const struct gn_pairs *p, struct tally *t, const struct visit *visit)
+{
+    uint32_t next = 0, entered = 0;
+    for (size_t i = 0; i < p->getters.count; i++) {
+        const struct gn_pair_side *end = &p->getters.sides[i];
+        while (next < t->count && t->givers[next].member < end->member)
+            next++;
+        for (; entered < (p->prefix ? next : t->count); entered++)
+            let_in(t, entered);
+        const bool self = !p->prefix && next < t->count && t->givers[next].member == end->member;
+        const struct asking a = asking_of(t, p, end, self ? next : GN_NONE);
+        visit->end(t, &a, visit->with);
+    }
+}
+
+struct counting {
+    struct gn_condition_count *count;
+    struct gn_condition *whole;
+};
+
+static void count_end(const struct tally *t, const struct asking *a, void *with)
+{
+    const struct counting *c = with;
+    c->count->violating += count_violating(t, a);
+    count_reversed(t, a, c->count);
+    look_for_worst(t, a, c->count, c->whole);
+}
+
 int gn_pairs_count(struct gn_pairs *p, struct gn_condition_count *count, struct gn_condition *whole)
 {
     struct tally t;
-    uint32_t next = 0, entered = 0;
+    struct counting counting = {count, whole};
     if (p->givers.count == 0 || p->getters.count == 0)
         return 0;
     count->messages += pairs_of(p);
@@ -325,18 +359,56 @@ int gn_pairs_count(struct gn_pairs *p, struct gn_condition_count *count, struct 
         return 0;
     if (!open_tally(&t, p))
         return -ENOMEM;
-    for (size_t i = 0; i < p->getters.count; i++) {
-        const struct gn_pair_side *end = &p->getters.sides[i];
-        while (next < t.count && t.givers[next].member < end->member)
-            next++;
-        for (; entered < (p->prefix ? next : t.count); entered++)
-            let_in(&t, entered);
-        const bool self = !p->prefix && next < t.count && t.givers[next].member == end->member;
-        const struct asking a = asking_of(&t, p, end, self ? next : GN_NONE);
-        count->violating += count_violating(&t, &a);
-        count_reversed(&t, &a, count);
-        look_for_worst(&t, &a, count, whole);
+    visit_ends(p, &t, &(struct visit){count_end, &counting});
+    return 0;
+}
+
+/* ---- within domains, and between them ---- */
+
+static bool has_one_domain(const struct gn_pairs *p)
+{
+    const uint32_t domain = p->givers.sides[0].domain;
+    for (size_t i = 0; i < p->givers.count; i++)
+        if (p->givers.sides[i].domain != domain)
+            return false;
+    for (size_t i = 0; i < p->getters.count; i++)
+        if (p->getters.sides[i].domain != domain)
+            return false;
+    return true;
+}
+
+static void split_end(const struct tally *t, const struct asking *a, void *with)
+{
+    enum { ALL = -1 }; /* all ticks are later */
+    struct gn_pairs_split *split = with;
+    const int64_t ticks = a->end->ticks;
+    const bool is_self_in = a->self != GN_NONE;
+    const bool is_self_later = is_self_in && t->givers[a->self].ticks > ticks;
+    uint64_t within = 0, reversed = 0;
+    if (a->group != GN_NONE) {
+        const struct group *g = &t->groups[a->group];
+        within = later_than(t, &t->by_domain, g->first, g->end, ALL).count;
+        reversed = later_than(t, &t->by_domain, g->first, g->end, ticks).count;
     }
+    split->between += later_than(t, &t->by_time, 0, t->count, ALL).count - within;
+    split->between_reversed += later_than(t, &t->by_time, 0, t->count, ticks).count - reversed;
+    split->within += within - is_self_in; /* the own begin is of the end's domain */
+    split->within_reversed += reversed - is_self_later;
+}
+
+int gn_pairs_split(struct gn_pairs *p, struct gn_pairs_split *split)
+{
+    struct tally t;
+    *split = (struct gn_pairs_split){0};
+    if (p->givers.count == 0 || p->getters.count == 0)
+        return 0;
+    if (has_one_domain(p) && all_is_well(p)) {
+        split->within = pairs_of(p);
+        return 0;
+    }
+    if (!open_tally(&t, p))
+        return -ENOMEM;
+    visit_ends(p, &t, &(struct visit){split_end, split});
     return 0;
 }
 

@@ -13,11 +13,12 @@
 #ifndef GNOMON_REPAIR_CONDITION_PAIRS_H
 #define GNOMON_REPAIR_CONDITION_PAIRS_H
 
-#include "repair/condition.h"
+#include "repair/condition_counts.h"
 
 /* A begin that others wait for, or an end that waits for others. */
 struct gn_pair_side {
     int64_t ticks;             /* 0 … INT64_MAX / 2 */
+    int64_t raw_ticks;         /* as its clock showed it; the same range. For condition_judge alone */
     uint32_t member, location; /* member: ascending in a list */
     uint32_t domain;
 };
@@ -39,6 +40,14 @@ struct gn_pairs {
 /* Adds the pairs to *count; and to whole->worst (NULL: nobody asks), when one of them misses more than any
  * message before. 0 or -ENOMEM. */
 int gn_pairs_count(struct gn_pairs *pairs, struct gn_condition_count *count, struct gn_condition *whole);
+
+/* How many pairs there are within domains and between them, and in how many the end is before the begin. */
+struct gn_pairs_split {
+    uint64_t within, within_reversed, between, between_reversed;
+};
+
+/* 0 or -ENOMEM. */
+int gn_pairs_split(struct gn_pairs *pairs, struct gn_pairs_split *split);
 void gn_pairs_clear(struct gn_pairs *pairs);
 
 /* µ of a logical message: between domains the smallest of any pair of domains, within one not more than

@@ -71,7 +71,7 @@ static int add_side(struct gn_condition_teams *c, struct gn_pair_list *list, uin
     if (!gn_grow(&list->sides, &list->capacity, list->count, sizeof *list->sides))
         return -ENOMEM;
     list->sides[list->count++] =
-        (struct gn_pair_side){ticks, location, location, c->d->locations[location].domain};
+        (struct gn_pair_side){ticks, ticks, location, location, c->d->locations[location].domain};
     return 0;
 }
 
@@ -103,9 +103,21 @@ static int count_spans(struct gn_condition_teams *c, struct spans *spans, enum d
     return code ? code : gn_pairs_count(&c->pairs, &c->condition->collectives, c->condition);
 }
 
+/* It is known who has forked and joined them, and each has ended all that it has begun. */
+static bool is_whole(const struct team *t)
+{
+    for (size_t i = 0; i < t->barrier_count; i++)
+        for (size_t j = 0; j < t->barriers[i].count; j++)
+            if (!t->barriers[i].all[j].ended)
+                return false;
+    return t->master != GN_NONE && t->joined && t->ended >= t->threads.count;
+}
+
 static int count_team(struct gn_condition_teams *c, struct team *t)
 {
     int code = 0;
+    c->condition->coverage[GN_CONDITION_TEAMS].all++;
+    c->condition->coverage[GN_CONDITION_TEAMS].checked += is_whole(t);
     if (t->master != GN_NONE)
         code = count_spans(c, &t->threads, FROM_MASTER, t->master, t->fork_ticks);
     if (code == 0 && t->joined)
@@ -266,8 +278,12 @@ int gn_condition_teams_event(struct gn_condition_teams *c, const struct gn_event
 {
     const uint32_t process = c->d->locations[e->location].process;
     struct thread *thread = &c->threads[e->location];
-    if (process >= c->d->process_count || c->left[process])
+    if (process >= c->d->process_count)
         return 0;
+    if (c->left[process]) {
+        c->condition->coverage[GN_CONDITION_TEAMS].all += e->kind == GN_EVENT_THREAD_FORK;
+        return 0;
+    }
     struct stay *stay = thread->count ? &thread->stays[thread->count - 1] : NULL;
     switch (e->kind) {
     case GN_EVENT_THREAD_FORK:
@@ -300,6 +316,7 @@ static bool is_of_process(void *value, void *with)
     if (t->process != c->leaving)
         return false;
     c->condition->unmatched += t->threads.count;
+    c->condition->coverage[GN_CONDITION_TEAMS].all++;
     free_team(t);
     return true;
 }

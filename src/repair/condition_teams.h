@@ -13,7 +13,7 @@
 #ifndef GNOMON_REPAIR_CONDITION_TEAMS_H
 #define GNOMON_REPAIR_CONDITION_TEAMS_H
 
-#include "repair/condition.h"
+#include "repair/condition_counts.h"
 
 struct gn_condition_teams;
 

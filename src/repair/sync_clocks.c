@@ -63,6 +63,15 @@ struct question {
     const char *path;
 };
 
+static struct gn_presync of_bounds(const struct gn_definitions *d, const struct gn_bounds_known *known)
+{
+    return (struct gn_presync){.kind = GN_PRESYNC_BOUNDS,
+                               .definitions = d,
+                               .bounds = known->of,
+                               .epoch_ticks = (int64_t)d->first_ticks,
+                               .has_offsets = known->is_own};
+}
+
 static int take_bounds(struct gn_sync_clocks *c, const struct question *q, struct gn_bounds_known *known,
                        struct gn_error *err)
 {
@@ -73,11 +82,7 @@ static int take_bounds(struct gn_sync_clocks *c, const struct question *q, struc
     c->has_bounds = true;
     for (size_t l = 0; l < d->location_count; l++)
         c->bounded += known->of[l] != NULL;
-    c->presync = (struct gn_presync){.kind = GN_PRESYNC_BOUNDS,
-                                     .definitions = d,
-                                     .bounds = known->of,
-                                     .epoch_ticks = (int64_t)d->first_ticks,
-                                     .has_offsets = known->is_own};
+    c->presync = of_bounds(d, known);
     c->is_seen = known->is_own;
     return 0;
 }
@@ -157,4 +162,22 @@ int gn_sync_clocks(struct gn_sync_clocks *clocks, enum gn_sync_presync asked, co
     if (!moves(&clocks->seen))
         clocks->seen.kind = GN_PRESYNC_NONE;
     return take(clocks, asked, &question, err);
+}
+
+int gn_sync_bounds_at_hand(const struct gn_sync_clocks *clocks, const struct gn_bounds_asker *asker,
+                           const struct gn_definitions *definitions, struct gn_presync *bounds,
+                           struct gn_error *err)
+{
+    struct gn_bounds_known known;
+    *bounds = (struct gn_presync){.kind = GN_PRESYNC_NONE, .definitions = definitions};
+    if (clocks->presync.kind == GN_PRESYNC_BOUNDS) {
+        *bounds = clocks->presync;
+        return 0;
+    }
+    if (!has_own_bounds(definitions))
+        return 0;
+    int code = asker->find(asker->self, definitions, &known, err);
+    if (code == 0)
+        *bounds = of_bounds(definitions, &known);
+    return code;
 }

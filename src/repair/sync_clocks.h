@@ -44,6 +44,14 @@ int gn_sync_clocks(struct gn_sync_clocks *clocks, enum gn_sync_presync asked, co
                    const struct gn_bounds_asker *asker, const struct gn_definitions *definitions,
                    struct gn_error *err);
 
+/*
+ * Bounds of the clocks as they were, where they are at hand: those that were chosen, or the archive's own. Of
+ * kind BOUNDS; else NONE. 0, or a negative errno value with err set.
+ */
+int gn_sync_bounds_at_hand(const struct gn_sync_clocks *clocks, const struct gn_bounds_asker *asker,
+                           const struct gn_definitions *definitions, struct gn_presync *bounds,
+                           struct gn_error *err);
+
 /* "none", "linear", "bounds"; and the other way round: GN_SYNC_AUTO when it is none of them. */
 const char *gn_sync_presync_name(enum gn_presync_kind kind);
 enum gn_sync_presync gn_sync_presync_of(const char *name);

@@ -177,7 +177,7 @@ int gn_sync_write(struct gn_sync_state *s, struct gn_error *err)
 /* ---- the verifier ---- */
 
 /* Corrected times have no offsets any more; unchanged ones may. */
-static int check(struct gn_sync_state *s, struct gn_error *err)
+static int check_archive(struct gn_sync_state *s, const struct gn_presync *bounds, struct gn_error *err)
 {
     struct gn_source source;
     int code = gn_trace_open(&source, NULL, s->settings->out, err);
@@ -187,8 +187,39 @@ static int check(struct gn_sync_state *s, struct gn_error *err)
         .kind = s->report->is_unchanged ? GN_PRESYNC_LINEAR : GN_PRESYNC_NONE,
         .definitions = source.definitions,
     };
-    code = gn_condition_check(&source, &presync, &s->report->repair.latency, &s->report->condition, err);
+    const struct gn_condition_terms terms = {&presync, &s->report->repair.latency, bounds};
+    code = gn_condition_check(&source, &terms, &s->report->condition, err);
     source.close(source.self);
+    s->report->condition.unread_locations = s->report->truncated + s->report->missing_files;
+    return code;
+}
+
+/* What only may hold is judged by the times that there were before. */
+static int judge_original(struct gn_sync_state *s, const struct gn_presync *bounds, struct gn_error *err)
+{
+    struct gn_source source;
+    struct gn_condition original;
+    int code = gn_trace_open(&source, NULL, s->settings->trace, err);
+    if (code < 0)
+        return code;
+    const struct gn_presync presync = {.kind = GN_PRESYNC_NONE, .definitions = source.definitions};
+    const struct gn_condition_terms terms = {&presync, NULL, bounds};
+    code = gn_condition_check(&source, &terms, &original, err);
+    source.close(source.self);
+    if (code == 0)
+        s->report->condition.judged = original.judged;
+    return code;
+}
+
+static int check(struct gn_sync_state *s, struct gn_error *err)
+{
+    struct gn_presync bounds;
+    int code = gn_sync_bounds_at_hand(&s->report->clocks, &s->settings->bounds, s->definitions, &bounds, err);
+    const struct gn_presync *known = bounds.kind == GN_PRESYNC_BOUNDS ? &bounds : NULL;
+    if (code == 0)
+        code = check_archive(s, known, err);
+    if (code == 0 && !s->report->is_unchanged && s->report->condition.uncertain.messages > 0)
+        code = judge_original(s, known, err);
     return code;
 }
 

@@ -33,7 +33,6 @@ NEVER = {("trace", "graph")}
 # Files that use each other in a circle.
 KNOWN_CIRCLES = {
     frozenset({"causality/inside", "causality/order"}),
-    frozenset({"repair/condition", "repair/condition_collectives", "repair/condition_pairs", "repair/condition_teams"}),
     frozenset({"repair/sync", "repair/sync_state"}),
 }
 

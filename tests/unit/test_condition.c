@@ -27,6 +27,7 @@ struct scene {
     struct gn_definitions *d;
     struct stream *streams;
     uint32_t size;
+    const struct gn_presync *bounds;
     struct gn_condition found;
 };
 
@@ -95,7 +96,8 @@ static int try_check(struct scene *s, const struct gn_latency *latency, struct g
     const struct gn_presync raw = {.kind = GN_PRESYNC_NONE, .definitions = s->d};
     for (uint32_t i = 0; i < s->size; i++)
         s->streams[i].given = false;
-    return gn_condition_check(&source, &raw, latency, &s->found, err);
+    const struct gn_condition_terms terms = {&raw, latency, s->bounds};
+    return gn_condition_check(&source, &terms, &s->found, err);
 }
 
 static void check(struct scene *s, const struct gn_latency *latency)
@@ -707,12 +709,20 @@ static void what_never_ends_holds_up_nobody(void **state)
     close_scene(&s);
 }
 
+static const struct gn_condition_terms no_terms;
+
+static int event_of(struct gn_condition_collectives *c, const struct gn_event *e,
+                    const struct gn_place *place)
+{
+    return gn_condition_collectives_event(c, e, (int64_t)e->ticks, place);
+}
+
 static void an_instance_is_gone_when_all_have_ended_it(void **state)
 {
     (void)state;
     struct scene s = scene_of(3, 3);
     struct gn_condition found = {0};
-    struct gn_condition_collectives *c = gn_condition_collectives_new(s.d, NULL, &found);
+    struct gn_condition_collectives *c = gn_condition_collectives_new(s.d, &no_terms, &found);
     assert_non_null(c);
     const struct call scan = {NONBLOCKING, WORLD, GN_NONE, GN_COLLECTIVE_SCAN, 1};
     for (uint32_t m = 0; m < 3; m++) {
@@ -723,11 +733,282 @@ static void an_instance_is_gone_when_all_have_ended_it(void **state)
     for (size_t i = 0; i < 2; i++)
         for (uint32_t m = 0; m < 3; m++) {
             const struct gn_place place = {.instance = 0, .member = m};
-            assert_int_equal(gn_condition_collectives_event(c, &s.streams[m].events[i], &place), 0);
+            assert_int_equal(event_of(c, &s.streams[m].events[i], &place), 0);
             assert_int_equal(gn_condition_collectives_all_counted(c), i == 1 && m == 2);
         }
     assert_int_equal(found.collectives.messages, 3);
     gn_condition_collectives_free(c);
+    close_scene(&s);
+}
+
+/* Of a process of which it is not known any more which instance its parts belong to, nobody waits for any. */
+static void after_a_guess_nothing_stays_open(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 100 };
+    const struct call barrier = {BLOCKING, WORLD, GN_NONE, GN_COLLECTIVE_BARRIER, 0};
+    struct scene s = scene_of(2, 2);
+    struct gn_condition found = {0};
+    struct gn_condition_collectives *c = gn_condition_collectives_new(s.d, &no_terms, &found);
+    assert_non_null(c);
+    for (uint32_t m = 0; m < 2; m++) {
+        begin(&s, barrier, m, 100);
+        end(&s, barrier, m, 200);
+    }
+    for (uint32_t round = 0; round < ROUNDS; round++)
+        for (uint32_t m = 0; m < 2; m++)
+            for (size_t i = 0; i < 2; i++) {
+                const struct gn_place place = {.instance = m == 0 && round > 0 ? GN_NONE : round,
+                                               .member = m == 0 && round > 0 ? GN_NONE : m};
+                assert_int_equal(event_of(c, &s.streams[m].events[i], &place), 0);
+                assert_true(round == 0 || i == 0 || gn_condition_collectives_all_counted(c));
+            }
+    assert_int_equal(found.collectives.messages, 2);
+    gn_condition_collectives_free(c);
+    close_scene(&s);
+}
+
+/* ---- how much of it was checked ---- */
+
+static void assert_covered(const struct scene *s, enum gn_condition_kind kind, uint64_t checked, uint64_t all)
+{
+    assert_int_equal(s->found.coverage[kind].all, all);
+    assert_int_equal(s->found.coverage[kind].checked, checked);
+}
+
+static void everything_is_covered_when_all_is_there(void **state)
+{
+    (void)state;
+    const struct call barrier = {BLOCKING, WORLD, GN_NONE, GN_COLLECTIVE_BARRIER, 0};
+    const struct call nameless = {NAMELESS, ODD, GN_NONE, GN_COLLECTIVE_ALLREDUCE, 0};
+    const struct call started = {NONBLOCKING, WORLD, 0, GN_COLLECTIVE_BCAST, 1};
+    const struct call fence = {ON_WINDOW, WORLD, GN_NONE, GN_COLLECTIVE_BARRIER, 0};
+    struct scene s = scene_of(3, 3);
+    SEND(0, 10, 1);
+    RECV(1, 20, 0);
+    for (uint32_t m = 0; m < 3; m++) {
+        const struct call calls[] = {barrier, fence, started, nameless};
+        for (size_t i = m == 0 ? 1 : 0; i < 4; i++) {
+            begin(&s, calls[m == 0 ? i - 1 : i], m, 100 * i);
+            end(&s, calls[m == 0 ? i - 1 : i], m, 100 * i + 50);
+        }
+    }
+    check(&s, NULL);
+    assert_covered(&s, GN_CONDITION_MESSAGES, 1, 1);
+    assert_covered(&s, GN_CONDITION_COLLECTIVES, 3, 3);
+    assert_covered(&s, GN_CONDITION_WINDOWS, 1, 1);
+    assert_covered(&s, GN_CONDITION_TEAMS, 0, 0);
+    assert_true(gn_condition_covers(&s.found));
+    close_scene(&s);
+}
+
+static void what_could_not_be_checked_is_not_covered(void **state)
+{
+    (void)state;
+    const struct call barrier = {BLOCKING, WORLD, GN_NONE, GN_COLLECTIVE_BARRIER, 0};
+    struct scene s = scene_of(3, 3);
+    SEND(0, 1, 1);
+    SEND(0, 2, 2);
+    RECV(2, 3, 0);
+    RECV(2, 4, 1);
+    for (uint32_t round = 0; round < 3; round++)
+        for (uint32_t m = 0; m < 3; m++) {
+            if (m == 1 && round == 2)
+                continue; /* it has only two */
+            begin(&s, barrier, m, 100 * (round + 1));
+            end(&s, barrier, m, 100 * (round + 1) + 50);
+        }
+    check(&s, NULL);
+    assert_covered(&s, GN_CONDITION_MESSAGES, 1, 3);
+    assert_covered(&s, GN_CONDITION_COLLECTIVES, 2, 3);
+    assert_false(gn_condition_covers(&s.found));
+    assert_true(gn_condition_holds(&s.found));
+    close_scene(&s);
+}
+
+/* What comes after a loss is there, and not covered; so is a loss behind which nothing comes. */
+static void after_a_loss_nothing_is_covered(void **state)
+{
+    (void)state;
+    enum { BEFORE = 3, AFTER = 7 };
+    const struct call barrier = {BLOCKING, WORLD, GN_NONE, GN_COLLECTIVE_BARRIER, 0};
+    const struct call started = {NONBLOCKING, WORLD, GN_NONE, GN_COLLECTIVE_BARRIER, 5};
+    for (uint32_t after = 0; after <= AFTER; after += AFTER) {
+        struct scene s = scene_of(3, 3);
+        for (uint32_t m = 0; m < 3; m++) {
+            for (uint64_t i = 0; i < BEFORE + after; i++) {
+                begin(&s, i % 2 ? started : barrier, m, 100 * i + 10);
+                if (m == 0 && i == BEFORE) { /* in a call */
+                    add(&s, make(GN_EVENT_LOST, m, 100 * i + 20));
+                    s.streams[m].events[s.streams[m].count - 1].request = 10;
+                }
+                end(&s, i % 2 ? started : barrier, m, 100 * i + 60);
+            }
+            if (m == 0 && after == 0) {
+                add(&s, make(GN_EVENT_LOST, m, 5000));
+                s.streams[m].events[s.streams[m].count - 1].request = 10;
+            }
+        }
+        check(&s, NULL);
+        assert_covered(&s, GN_CONDITION_COLLECTIVES, BEFORE, BEFORE + after);
+        assert_int_equal(s.found.lost, 10);
+        assert_false(gn_condition_covers(&s.found));
+        close_scene(&s);
+    }
+}
+
+/* A collective that does not say what it is and never ends: what comes after it at its process is a guess. */
+static void after_a_guess_nothing_is_covered(void **state)
+{
+    (void)state;
+    enum { BEFORE = 5, AFTER = 70000 };
+    const struct call lost = {ANONYMOUS, WORLD, GN_NONE, GN_COLLECTIVE_BARRIER, 1};
+    const struct call barrier = {BLOCKING, WORLD, GN_NONE, GN_COLLECTIVE_BARRIER, 0};
+    struct scene s = scene_of(2, 2);
+    for (uint64_t i = 0; i < BEFORE + AFTER; i++) {
+        if (i == BEFORE)
+            begin(&s, lost, 0, 100 + 10 * i - 1);
+        for (uint32_t m = 0; m < 2; m++) {
+            begin(&s, barrier, m, 100 + 10 * i);
+            end(&s, barrier, m, 105 + 10 * i);
+        }
+    }
+    check(&s, NULL);
+    assert_covered(&s, GN_CONDITION_COLLECTIVES, BEFORE, BEFORE + AFTER);
+    assert_int_equal(s.found.collectives.messages, 2 * BEFORE);
+    close_scene(&s);
+}
+
+/* ---- what only may hold, by the clocks as they were ---- */
+
+/* Processes 0 and 2 on one clock, 1 and 3 on another; presynchronised times are of no matter. */
+static void an_uncertain_one_is_judged_by_what_clocks_showed(void **state)
+{
+    (void)state;
+    const struct call freed = {BLOCKING, WORLD, GN_NONE, GN_COLLECTIVE_DESTROY_HANDLE, 0};
+    static const uint64_t begins[] = {100, 5100, 130, 5130}, ends[] = {120, 5140, 140, 5150};
+    struct scene s = scene_of(FOUR, 2);
+    for (uint32_t m = 0; m < FOUR; m++) {
+        begin(&s, freed, m, begins[m]);
+        end(&s, freed, m, ends[m]);
+    }
+    check(&s, NULL);
+    const struct gn_condition_judged *j = &s.found.judged;
+    assert_int_equal(s.found.uncertain.messages, 12);
+    assert_int_equal(j->held, 3);
+    assert_int_equal(j->not_held, 1); /* 0's end before 2's begin */
+    assert_int_equal(j->possible + j->impossible, 0);
+    assert_int_equal(j->unknown, 8);
+    assert_true(gn_condition_holds(&s.found));
+    close_scene(&s);
+}
+
+/* The second clock shows 5000 more, give or take 15. */
+static void between_clocks_it_is_judged_by_bounds(void **state)
+{
+    (void)state;
+    static const struct gn_breakpoint exact[] = {{0, 0, 0}, {10000, 10000, 10000}};
+    static const struct gn_breakpoint about[] = {{0, -5015, -4985}, {10000, 4985, 5015}};
+    const struct gn_outside none = {0};
+    struct gn_bounds *of[] = {gn_bounds_new(exact, 2, &none, NULL), gn_bounds_new(about, 2, &none, NULL)};
+    const struct gn_bounds *by_location[] = {of[0], of[1], of[0], of[1]};
+    const struct call freed = {BLOCKING, WORLD, GN_NONE, GN_COLLECTIVE_DESTROY_HANDLE, 0};
+    static const uint64_t begins[] = {100, 5100, 130, 5130}, ends[] = {120, 5140, 140, 5150};
+    struct scene s = scene_of(FOUR, 2);
+    s.d->ticks_per_second = 1000000000;
+    const struct gn_presync bounds = {.kind = GN_PRESYNC_BOUNDS, .definitions = s.d, .bounds = by_location};
+    s.bounds = &bounds;
+    for (uint32_t m = 0; m < FOUR; m++) {
+        begin(&s, freed, m, begins[m] + (m == 2 ? 500 : 0));
+        end(&s, freed, m, ends[m] + (m == 2 ? 500 : 0));
+    }
+    check(&s, NULL);
+    const struct gn_condition_judged *j = &s.found.judged;
+    /* one clock: (0,2) (1,3) (3,1) held, (2,0) did not; 2 begins at 630, and 1 and 3 have ended by 165 */
+    assert_int_equal(j->held, 3);
+    assert_int_equal(j->not_held, 1);
+    assert_int_equal(j->impossible, 2);
+    assert_int_equal(j->possible, 6);
+    assert_int_equal(j->unknown, 0);
+    by_location[1] = NULL;
+    check(&s, NULL);
+    assert_int_equal(j->impossible, 1);
+    assert_int_equal(j->possible, 3);
+    assert_int_equal(j->unknown, 4);
+    close_scene(&s);
+    gn_bounds_free(of[0]);
+    gn_bounds_free(of[1]);
+}
+
+/* ---- epochs of windows ---- */
+
+enum { START, COMPLETE, WAIT }; /* regions */
+
+/* Communicators 4 and 5 are the groups of process 0 and of 1; there are two windows. */
+static struct scene epochs_scene(void)
+{
+    struct scene s = scene_of(2, 2);
+    static const char *const names[] = {"MPI_Win_start", "MPI_Win_complete", "MPI_Win_wait"};
+    for (size_t i = 0; i < 3; i++)
+        gn_define_region(
+            s.d, &(struct gn_region_def){.name = gn_define_string(s.d, names[i]), .role = GN_ROLE_MPI});
+    assert_int_equal(add_comm(&s, 0, 1, 0), 4);
+    assert_int_equal(add_comm(&s, 1, 1, 0), 5);
+    gn_define_window(s.d, &(struct gn_window_def){.comm = WORLD});
+    return s;
+}
+
+/* The call, with its record in the middle. Process 0 completes, process 1 waits. */
+static void epoch_call(struct scene *s, uint32_t region, uint32_t window, uint64_t ticks)
+{
+    const uint32_t location = region == WAIT;
+    struct gn_event events[] = {make(GN_EVENT_ENTER, location, ticks),
+                                make(GN_EVENT_RMA_SYNC, location, ticks + 1),
+                                make(GN_EVENT_LEAVE, location, ticks + 2)};
+    events[0].region = events[2].region = region;
+    events[1].comm = window;
+    events[1].tag = location ? 4 : 5;
+    for (size_t i = 0; i < 3; i++)
+        add(s, events[i]);
+}
+
+static void an_epoch_is_waited_for_after_it_was_completed(void **state)
+{
+    (void)state;
+    struct scene s = epochs_scene();
+    epoch_call(&s, START, 0, 100);
+    epoch_call(&s, COMPLETE, 0, 200);
+    epoch_call(&s, WAIT, 0, 190); /* left at 192 */
+    epoch_call(&s, START, 0, 300);
+    epoch_call(&s, COMPLETE, 0, 400);
+    epoch_call(&s, WAIT, 0, 400);
+    check(&s, NULL);
+    assert_int_equal(s.found.epochs.messages, 2);
+    assert_int_equal(s.found.epochs.reversed, 1);
+    assert_int_equal(s.found.epochs.worst_ticks, 8);
+    assert_int_equal(s.found.messages.messages, 0);
+    assert_covered(&s, GN_CONDITION_EPOCHS, 2, 2);
+    assert_false(gn_condition_holds(&s.found));
+    close_scene(&s);
+}
+
+/* Which of two open epochs was completed where is known by its record alone: the start is what is certain. */
+static void epochs_of_two_windows_are_from_their_starts(void **state)
+{
+    (void)state;
+    struct scene s = epochs_scene();
+    epoch_call(&s, START, 0, 100);
+    epoch_call(&s, START, 1, 110);
+    epoch_call(&s, COMPLETE, 0, 200);
+    epoch_call(&s, COMPLETE, 1, 210);
+    epoch_call(&s, WAIT, 0, 95);  /* left at 97, started at 101 */
+    epoch_call(&s, WAIT, 1, 205); /* left at 207, completed from 210 on */
+    epoch_call(&s, WAIT, 1, 300);
+    check(&s, NULL);
+    assert_int_equal(s.found.epochs.messages, 2);
+    assert_int_equal(s.found.epochs.worst_ticks, 4);
+    assert_int_equal(s.found.epochs.reversed, 2);
+    assert_covered(&s, GN_CONDITION_EPOCHS, 2, 3);
     close_scene(&s);
 }
 
@@ -997,6 +1278,15 @@ int main(void)
         cmocka_unit_test(a_member_that_is_named_twice_counts_once),
         cmocka_unit_test(what_never_ends_holds_up_nobody),
         cmocka_unit_test(an_instance_is_gone_when_all_have_ended_it),
+        cmocka_unit_test(after_a_guess_nothing_stays_open),
+        cmocka_unit_test(everything_is_covered_when_all_is_there),
+        cmocka_unit_test(what_could_not_be_checked_is_not_covered),
+        cmocka_unit_test(after_a_loss_nothing_is_covered),
+        cmocka_unit_test(after_a_guess_nothing_is_covered),
+        cmocka_unit_test(an_uncertain_one_is_judged_by_what_clocks_showed),
+        cmocka_unit_test(between_clocks_it_is_judged_by_bounds),
+        cmocka_unit_test(an_epoch_is_waited_for_after_it_was_completed),
+        cmocka_unit_test(epochs_of_two_windows_are_from_their_starts),
         cmocka_unit_test(counts_are_those_of_all_pairs),
         cmocka_unit_test(many_members_are_not_looked_at_in_pairs),
     };
