@@ -17,8 +17,12 @@ enum what {
     INTO_BUSY,
     OUT_OF_BUSY,
     INTO_PHASE,
-    OUT_OF_PHASE
+    OUT_OF_PHASE,
+    INTO_REGION, /* the first one that has a bit, and so on */
+    OUT_OF_REGION = INTO_REGION + GN_STATE_BITS,
+    WHATS = OUT_OF_REGION + GN_STATE_BITS
 };
+_Static_assert(WHATS <= UINT8_MAX, "a mark has a byte for it");
 
 struct mark {
     struct gn_interval at;
@@ -31,7 +35,8 @@ struct mark {
 struct maker {
     const struct gn_history *h;
     const struct gn_states_settings *s;
-    struct mark *marks; /* of one group */
+    const uint8_t *bit_of; /* of regions, where each location is by itself; NULL */
+    struct mark *marks;    /* of one group */
     size_t mark_count, mark_capacity, stage_count, stage_capacity;
     bool is_one_clock;      /* the group's */
     uint32_t own_domain;    /* first number that is no clock domain: of groups with several */
@@ -128,6 +133,9 @@ static int mark_change(struct maker *m, uint32_t location, const struct gn_chang
         code = mark(m, location, c->at, c->ticks, c->is_enter ? INTO_BUSY : OUT_OF_BUSY);
     if (code == 0 && m->s->phase != GN_NONE && c->region == m->s->phase && user_depth == 0)
         code = mark(m, location, c->at, c->ticks, c->is_enter ? INTO_PHASE : OUT_OF_PHASE);
+    if (code == 0 && is_known && m->bit_of && m->bit_of[c->region])
+        code = mark(m, location, c->at, c->ticks,
+                    (c->is_enter ? INTO_REGION : OUT_OF_REGION) + (enum what)m->bit_of[c->region]);
     return code;
 }
 
@@ -149,7 +157,7 @@ static int mark_changes(struct maker *m, uint32_t location)
 static int mark_location(struct maker *m, uint32_t location)
 {
     int code = mark_calls(m, location);
-    if (code == 0 && m->h->tracks && (m->s->waiting || m->s->busy || m->s->phase != GN_NONE))
+    if (code == 0 && m->h->tracks && (m->s->waiting || m->s->busy || m->s->phase != GN_NONE || m->bit_of))
         code = mark_changes(m, location);
     return code;
 }
@@ -240,6 +248,8 @@ static void apply(struct member *in, enum what what)
     case OUT_OF_PHASE:
         in->phase -= in->phase > 0;
         break;
+    default: /* regions are counted by their bits: change_region() */
+        break;
     }
 }
 
@@ -274,7 +284,7 @@ static uint8_t state_of_all(const struct tally *t)
     return t->waiting ? GN_STATE_A : GN_STATE_OTHER;
 }
 
-static int add_stage(struct maker *m, struct gn_states *states, const struct mark *at, uint8_t state)
+static int add_stage(struct maker *m, struct gn_states *states, const struct mark *at, uint64_t state)
 {
     if (!gn_grow(&states->stages, &m->stage_capacity, m->stage_count, sizeof *states->stages))
         return -ENOMEM;
@@ -403,41 +413,123 @@ static int make_all(struct maker *m, struct gn_states *states, const uint32_t *g
     }
     free(sorted);
     free(ends);
+    return code;
+}
+
+/* ---- each location by itself ---- */
+
+/* What is open of the regions with each bit. */
+static uint64_t change_region(uint32_t *open, uint64_t in, unsigned what)
+{
+    const bool is_enter = what < OUT_OF_REGION;
+    const unsigned bit = what - (is_enter ? INTO_REGION : OUT_OF_REGION);
+    open[bit] += is_enter ? 1 : open[bit] ? (uint32_t)-1 : 0;
+    return open[bit] ? in | 1ull << bit : in & ~(1ull << bit);
+}
+
+static uint64_t being(const struct member *in, bool is_heard, uint64_t regions)
+{
+    if (!in->runs)
+        return GN_STATE_OTHER;
+    return GN_RUNNING | (in->calls ? GN_CALLING : 0) | (is_heard && in->waits ? GN_WAITING : 0) |
+           (is_heard && !in->calls ? GN_BUSY : 0) | regions;
+}
+
+static int add_stages_of_one(struct maker *m, struct gn_states *states, uint32_t location, uint64_t asked)
+{
+    const size_t first = m->stage_count;
+    const bool is_heard = !is_silent(m, location);
+    struct member in = {.runs = false};
+    uint32_t open[GN_STATE_BITS] = {0};
+    uint64_t regions = 0, was = 0;
+    int code = 0;
+    for (size_t i = 0; i < m->mark_count && code == 0; i++) {
+        const struct mark *k = &m->marks[i];
+        const bool is_last = i + 1 == m->mark_count;
+        if (k->what >= INTO_REGION)
+            regions = change_region(open, regions, k->what);
+        apply(&in, (enum what)k->what);
+        const uint64_t now = is_last ? GN_STATE_OTHER : asked & being(&in, is_heard, regions);
+        if (i == 0 || is_last || now != was)
+            code = add_stage(m, states, k, now);
+        was = now;
+    }
+    keep_ascending(states->stages + first, m->stage_count - first);
+    states->of[location] = (struct gn_stages){.count = m->stage_count - first,
+                                              .domain = m->h->definitions->locations[location].domain};
+    return code;
+}
+
+static int make_each(struct maker *m, struct gn_states *states, uint64_t asked)
+{
+    int code = 0;
+    for (uint32_t l = 0; l < states->count && code == 0; l++) {
+        m->mark_count = 0;
+        if (m->h->first_call[l] != GN_NONE)
+            code = mark_location(m, l);
+        order_marks(m);
+        if (code == 0)
+            code = add_stages_of_one(m, states, l, asked);
+    }
+    return code;
+}
+
+/* ---- begin and end ---- */
+
+static int begin(struct maker *m, struct gn_states *states, size_t count_of)
+{
+    const struct gn_definitions *d = m->h->definitions;
+    m->has_say = calloc(d->location_count + 1, sizeof *m->has_say);
+    m->is_heard = calloc(d->process_count + 1, sizeof *m->is_heard);
+    m->members = calloc(d->location_count + 1, sizeof *m->members);
+    *states = (struct gn_states){.of = calloc(count_of + 1, sizeof *states->of), .count = count_of};
+    for (size_t l = 0; l < d->location_count; l++)
+        if (d->locations[l].domain >= m->own_domain)
+            m->own_domain = d->locations[l].domain + 1;
+    if (!m->has_say || !m->is_heard || !m->members || !states->of)
+        return -ENOMEM;
+    find_say(m);
+    return 0;
+}
+
+/* The stages have their places now. */
+static int end(struct maker *m, struct gn_states *states, int code, struct gn_error *err)
+{
     size_t first = 0;
     for (size_t g = 0; g < states->count && code == 0; g++) {
         states->of[g].stages = states->stages ? states->stages + first : NULL;
         first += states->of[g].count;
     }
-    return code;
+    free(m->marks);
+    free(m->has_say);
+    free(m->is_heard);
+    free(m->members);
+    free(m->chain);
+    if (code == 0)
+        return 0;
+    gn_states_clear(states);
+    return gn_fail(err, code, "no memory for what %zu locations were in", m->h->definitions->location_count);
 }
 
 int gn_states_make(struct gn_states *states, const struct gn_history *history, const uint32_t *group_of,
                    size_t count_of, const struct gn_states_settings *settings, struct gn_error *err)
 {
-    const size_t locations = history->definitions->location_count;
-    struct maker m = {.h = history,
-                      .s = settings,
-                      .has_say = calloc(locations + 1, sizeof *m.has_say),
-                      .is_heard = calloc(history->definitions->process_count + 1, sizeof *m.is_heard),
-                      .members = calloc(locations + 1, sizeof *m.members)};
-    *states = (struct gn_states){.of = calloc(count_of + 1, sizeof *states->of), .count = count_of};
-    for (size_t l = 0; l < locations; l++)
-        if (history->definitions->locations[l].domain >= m.own_domain)
-            m.own_domain = history->definitions->locations[l].domain + 1;
-    int code = m.has_say && m.is_heard && m.members && states->of ? 0 : -ENOMEM;
-    if (code == 0) {
-        find_say(&m);
-        code = make_all(&m, states, group_of);
-    }
-    free(m.marks);
-    free(m.has_say);
-    free(m.is_heard);
-    free(m.members);
-    free(m.chain);
+    struct maker m = {.h = history, .s = settings};
+    int code = begin(&m, states, count_of);
     if (code == 0)
-        return 0;
-    gn_states_clear(states);
-    return gn_fail(err, code, "no memory for what %zu locations were in", locations);
+        code = make_all(&m, states, group_of);
+    return end(&m, states, code, err);
+}
+
+int gn_states_of_each(struct gn_states *states, const struct gn_history *history, const uint8_t *bit_of,
+                      uint64_t asked, struct gn_error *err)
+{
+    static const struct gn_states_settings calls = {NULL, NULL, GN_NONE, GN_NONE};
+    struct maker m = {.h = history, .s = &calls, .bit_of = bit_of};
+    int code = begin(&m, states, history->definitions->location_count);
+    if (code == 0)
+        code = make_each(&m, states, asked);
+    return end(&m, states, code, err);
 }
 
 void gn_states_clear(struct gn_states *states)

@@ -13,8 +13,8 @@
 #ifndef GNOMON_ANALYSE_STATES_H
 #define GNOMON_ANALYSE_STATES_H
 
-#include "analyse/frames.h"
 #include "analyse/history.h"
+#include "analyse/stages.h"
 
 struct gn_states_settings {
     const bool
@@ -37,6 +37,24 @@ struct gn_states {
 int gn_states_make(struct gn_states *states, const struct gn_history *history, const uint32_t *group_of,
                    size_t count, const struct gn_states_settings *settings, struct gn_error *err);
 void gn_states_clear(struct gn_states *states);
+
+/* What a location may be in, as bits of a stage's state: any number of them. A thread that has no say is
+ * neither waiting nor busy. */
+enum gn_being {
+    GN_RUNNING = 1, /* from its first to its last event */
+    GN_CALLING = 2, /* in an MPI call */
+    GN_WAITING = 4, /* in one that depends on others */
+    GN_BUSY = 8,    /* outside of MPI calls */
+};
+enum { GN_FIRST_REGION_BIT = 4, GN_STATE_BITS = 64 }; /* bits of regions */
+
+/*
+ * A stage for each change of what is asked, of each location by itself. bit_of: [region_count] of the
+ * definitions, GN_FIRST_REGION_BIT … GN_STATE_BITS − 1, which several regions may have in common, or 0: it is
+ * not asked for; NULL: none is; else history has tracks. asked: all bits that matter. As gn_states_make.
+ */
+int gn_states_of_each(struct gn_states *states, const struct gn_history *history, const uint8_t *bit_of,
+                      uint64_t asked, struct gn_error *err);
 
 /* Regions that are the outermost one that the user named (role GN_ROLE_USER) somewhere: regions[count], in
  * the order in which they come, at most `most`. Needs tracks. */

@@ -321,6 +321,11 @@ static bool fits(const struct exhaustion *x, size_t e, int64_t time)
 
 void exhaust(struct exhaustion *x, size_t e)
 {
+    if (e == x->count && x->visit) {
+        x->visit(x);
+        x->found++;
+        return;
+    }
     if (e == x->count) {
         int64_t yes[MOST_LOCATIONS + 1];
         measure(x->w, x->times, x->last, x->others, yes);

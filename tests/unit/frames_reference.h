@@ -45,6 +45,8 @@ struct event {
 
 /* w, others, last and the events are given, and found is 0. */
 struct exhaustion {
+    void (*visit)(struct exhaustion *x); /* all times that ticks and bounds allow; NULL: measures `others` */
+    void *self;
     const struct world *w;
     struct event events[MOST_EVENTS];
     size_t count;
