@@ -3,6 +3,7 @@
 #include "capture/channel.h"
 #include "clock/ticks.h"
 #include "agent/guard.h"
+#include "agent/process_files.h"
 #include "agent/rendezvous.h"
 
 #include <errno.h>
@@ -21,15 +22,11 @@
 static bool is_launcher(int pid)
 {
     static const char *const launchers[] = {"mpirun", "mpiexec", "orterun", "prterun", "hydra", "srun"};
-    char path[64], name[64] = "";
+    char name[64];
     bool is = false;
-    snprintf(path, sizeof path, "/proc/%d/comm", pid);
-    FILE *file = fopen(path, "re");
-    if (file && fgets(name, sizeof name, file))
-        for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++)
-            is = is || strncmp(name, launchers[i], strlen(launchers[i])) == 0;
-    if (file)
-        fclose(file);
+    gn_process_file(pid, "comm", name, sizeof name);
+    for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++)
+        is = is || strncmp(name, launchers[i], strlen(launchers[i])) == 0;
     return is;
 }
 

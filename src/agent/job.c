@@ -1,5 +1,7 @@
 #include "agent/job.h"
 
+#include "agent/process_files.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,50 +19,6 @@ static int number(const char *variable, int fallback)
         return fallback;
     long value = strtol(text, &end, 10);
     return *end ? fallback : (int)value;
-}
-
-int gn_parent_of(int pid)
-{
-    char path[64], line[256];
-    int parent = 0;
-    snprintf(path, sizeof path, "/proc/%d/status", pid);
-    FILE *status = fopen(path, "re");
-    while (status && fgets(line, sizeof line, status))
-        if (sscanf(line, "PPid: %d", &parent) == 1)
-            break;
-    if (status)
-        fclose(status);
-    return parent;
-}
-
-static size_t command_line(int pid, char *text, size_t size)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
-    FILE *file = fopen(path, "re");
-    size_t bytes = file ? fread(text, 1, size - 1, file) : 0;
-    if (file)
-        fclose(file);
-    text[bytes] = '\0';
-    return bytes;
-}
-
-/* Start of pid since boot, in clock ticks: makes a reused pid another process. */
-static unsigned long long start_time(int pid)
-{
-    char path[64], text[1024];
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    FILE *file = fopen(path, "re");
-    size_t bytes = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file)
-        fclose(file);
-    text[bytes] = '\0';
-    char *after_name = strrchr(text, ')');
-    unsigned long long start = 0;
-    if (after_name)
-        sscanf(after_name + 1,
-               " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &start);
-    return start;
 }
 
 /* The word behind `option`, "" when there is none. */
@@ -81,7 +39,7 @@ bool gn_job_hydra(int pid, bool group, char *key, unsigned long size)
     char arguments[4096];
     pid = gn_parent_of(pid);
     for (int up = 0; up < 8 && pid > 1; up++, pid = gn_parent_of(pid)) {
-        size_t bytes = command_line(pid, arguments, sizeof arguments);
+        size_t bytes = gn_process_file(pid, "cmdline", arguments, sizeof arguments);
         if (!strstr(arguments, "hydra_pmi_proxy"))
             continue;
         const char *port = option_in(arguments, bytes, "--control-port");
@@ -97,7 +55,9 @@ bool gn_job_hydra(int pid, bool group, char *key, unsigned long size)
 
 static void single_key(struct gn_job *job)
 {
-    snprintf(job->key, sizeof job->key, "process:%d:%llu", (int)getpid(), start_time((int)getpid()));
+    struct gn_process_stat self; /* its start makes a reused pid another process */
+    gn_process_stat((int)getpid(), &self);
+    snprintf(job->key, sizeof job->key, "process:%d:%llu", (int)getpid(), self.start_ticks);
 }
 
 static void name_host(struct gn_job *job)

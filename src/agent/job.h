@@ -30,7 +30,4 @@ void gn_job_socket(const struct gn_job *job, char name[64]);
  * together (group: what MPI_Comm_spawn starts is another one). False: it did not start it. */
 bool gn_job_hydra(int pid, bool group, char *key, unsigned long size);
 
-/* The parent of pid, 0 when unknown. */
-int gn_parent_of(int pid);
-
 #endif

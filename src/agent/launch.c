@@ -1,6 +1,7 @@
 #include "agent/launch.h"
 
 #include "agent/job.h"
+#include "agent/process_files.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,27 +14,6 @@ struct environment {
     char *text; /* one setting behind the other */
     size_t bytes;
 };
-
-static void read_environment(int pid, struct environment *e)
-{
-    enum { PIECE = 1 << 16 };
-    char path[64];
-    size_t got = 1;
-    *e = (struct environment){.text = NULL};
-    snprintf(path, sizeof path, "/proc/%d/environ", pid);
-    FILE *file = fopen(path, "re");
-    while (file && got > 0) {
-        char *larger = realloc(e->text, e->bytes + PIECE + 1);
-        if (!larger)
-            break;
-        e->text = larger;
-        got = fread(e->text + e->bytes, 1, PIECE, file);
-        e->bytes += got;
-        e->text[e->bytes] = '\0';
-    }
-    if (file)
-        fclose(file);
-}
 
 static const char *value(const struct environment *e, const char *name)
 {
@@ -99,7 +79,7 @@ void gn_launches_of(int pid, struct gn_launch launches[GN_LAUNCHES])
 {
     struct environment e;
     memset(launches, 0, GN_LAUNCHES * sizeof *launches);
-    read_environment(pid, &e);
+    e.text = gn_process_file_whole(pid, "environ", &e.bytes);
     if (e.text) {
         openmpi(&e, launches);
         hydra(&e, pid, launches);

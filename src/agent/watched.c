@@ -3,12 +3,11 @@
 #include "base/grow.h"
 #include "clock/core_groups.h"
 #include "clock/ticks.h"
-#include "agent/job.h"
+#include "agent/process_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -148,48 +147,30 @@ static bool status_by_handle(int handle, int *status)
     return true;
 }
 
-/* /proc/PID/stat from the third field on, the state. False: the process is gone. */
-static bool read_stat(int pid, char *text, size_t size, char **state)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    FILE *file = fopen(path, "re");
-    size_t bytes = file ? fread(text, 1, size - 1, file) : 0;
-    if (file)
-        fclose(file);
-    text[bytes] = '\0';
-    char *name_end = strrchr(text, ')');
-    *state = name_end && name_end[1] == ' ' ? name_end + 2 : NULL;
-    return *state != NULL;
-}
-
 static bool status_by_proc(int pid, int *status)
 {
-    char text[2048], *state;
-    if (!read_stat(pid, text, sizeof text, &state) || (state[0] != 'Z' && state[0] != 'X'))
+    struct gn_process_stat stat;
+    if (!gn_process_stat(pid, &stat) || (stat.state != 'Z' && stat.state != 'X'))
         return false;
-    *status = atoi(strrchr(text, ' ') + 1);
+    *status = stat.wait_status;
     return true;
 }
 
 bool gn_watched_is_dying(const struct gn_watched *watched)
 {
     enum { EXITING = 0x4, KILLED = 0x400 }; /* PF_EXITING, PF_SIGNALED of the kernel */
-    char text[2048], *state;
-    unsigned flags;
-    return read_stat(watched->pid, text, sizeof text, &state) &&
-           sscanf(state, "%*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & (EXITING | KILLED));
+    struct gn_process_stat stat;
+    return gn_process_stat(watched->pid, &stat) && (stat.flags & (EXITING | KILLED));
 }
 
 void gn_watched_read_cpu(struct gn_watched *watched)
 {
-    char text[2048], *state;
-    unsigned long long user, system;
+    struct gn_process_stat stat;
     if (!watched->segment || GN_GET(watched->segment->state) == GN_STATE_EXITED ||
-        !read_stat(watched->pid, text, sizeof text, &state) ||
-        sscanf(state, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) != 2)
+        !gn_process_stat(watched->pid, &stat))
         return;
-    uint64_t ns = (user + system) * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+    const uint64_t ns =
+        (stat.user_ticks + stat.system_ticks) * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
     if (ns > GN_GET(watched->segment->cpu_ns)) /* which is finer, if it has been read at MPI_Finalize */
         GN_SET(watched->segment->cpu_ns, ns);
 }

@@ -57,7 +57,8 @@ int gn_watched_make_segment(struct gn_watched *watched, uint32_t locations);
 int gn_watched_map_segment(struct gn_watched *watched, int file);
 
 /* Whether it is on its way out, killed or exiting, although its end is not told yet: a program that has
- * crashed is cleared away for a while. False where /proc does not say. */
+ * crashed is cleared away for a while. Also true of one whose first thread alone has ended. False where /proc
+ * does not say. */
 bool gn_watched_is_dying(const struct gn_watched *watched);
 
 /* Reads the processor time of a process that has not said so itself into its segment; nothing where it is not

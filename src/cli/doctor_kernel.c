@@ -6,7 +6,7 @@
 #include "capture/channel.h"
 #include "clock/counter.h"
 #include "exchange/addresses.h"
-#include "agent/job.h"
+#include "agent/process_files.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #include "cli/mpi_library.h"
 
-#include "agent/job.h"
+#include "agent/process_files.h"
 
 #include <dlfcn.h>
 #include <errno.h>

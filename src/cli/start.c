@@ -43,11 +43,8 @@ static int set_environment(const char *library, const char *link, const char *ag
     if (traced)
         setenv("GNOMON_TRACE", "1", 1);
     char self[4096]; /* for what the program spawns */
-    ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (bytes > 0) {
-        self[bytes] = '\0';
+    if (gn_find_self(self, sizeof self) == 0)
         setenv("GNOMON_RUN", self, 1);
-    }
     return 0;
 }
 
@@ -76,9 +73,7 @@ int gn_start_measured(const struct gn_job *job, const struct gn_agent_settings *
         return code;
     with.link = link[0] ? link : NULL;
     with.executable = executable;
-    ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[bytes > 0 ? bytes : 0] = '\0';
-    with.guard = bytes > 0 ? self : NULL;
+    with.guard = gn_find_self(self, sizeof self) == 0 ? self : NULL;
     with.where = where;
     code = with.into ? 0 : gn_place_open(where, sizeof where, err);
     if (code == 0)

@@ -118,10 +118,22 @@ def check_arrow(path, room, other, rooms):
         fail(f"src/{path} includes a file of {other}/, which {room}/ has no business with")
 
 
+def check_answer(root):
+    """How a quantity and a table look does not depend on what they are of: files of gnomon_answer use each other only."""
+    listed = re.search(r"add_library\(gnomon_answer STATIC ([^)]*)\)", (root / "src/answer/CMakeLists.txt").read_text())
+    own = {f"answer/{Path(name).stem}" for name in listed[1].split()}
+    for path in sources(root):
+        if file_of(path) in own:
+            for target in included(root / "src" / path):
+                if file_of(target) not in own and not target.startswith("base/"):
+                    fail(f"src/{path} includes {target}: what is printed in general knows nothing of MPI (docs/rooms.md)")
+
+
 def check_includes(root):
     rooms = rooms_of(root)
     uses = {}
     check_tables(root, rooms)
+    check_answer(root)
     for path in sources(root):
         for target in included(root / "src" / path):
             if target in GENERATED:

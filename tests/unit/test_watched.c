@@ -1,12 +1,16 @@
 /* How a watched process ended is known even when whoever started it has collected it first. */
+#include "agent/process_files.h"
 #include "agent/watched.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -96,12 +100,87 @@ static void after_it_was_collected(void **state)
     free(list.items);
 }
 
+/* A child that a test which fails does not leave behind. */
+static pid_t mortal_child(void)
+{
+    pid_t child = fork();
+    if (child == 0)
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return child;
+}
+
+static pid_t sleeping_child(void)
+{
+    pid_t child = mortal_child();
+    if (child == 0)
+        for (;;)
+            pause();
+    return child;
+}
+
+static void who_sleeps_is_not_dying(void **state)
+{
+    (void)state;
+    const struct gn_watched child = {.pid = sleeping_child()};
+    assert_false(gn_watched_is_dying(&child));
+    kill(child.pid, SIGKILL);
+    waitpid(child.pid, NULL, 0);
+}
+
+static void who_is_killed_is_dying(void **state)
+{
+    (void)state;
+    siginfo_t info;
+    const struct gn_watched child = {.pid = sleeping_child()};
+    kill(child.pid, SIGKILL);
+    waitid(P_PID, (id_t)child.pid, &info, WEXITED | WNOWAIT);
+    assert_true(gn_watched_is_dying(&child));
+    waitpid(child.pid, NULL, 0);
+    assert_false(gn_watched_is_dying(&child));
+}
+
+static void *sleep_on(void *ready)
+{
+    if (write(*(const int *)ready, "", 1) != 1)
+        _exit(1);
+    for (;;)
+        pause();
+    return NULL;
+}
+
+/* Its first thread has gone through the whole of its end: what the kernel says of a process is of that one.
+ * No wait can tell that of a process which goes on. */
+static void whose_first_thread_has_ended_is_dying(void **state)
+{
+    (void)state;
+    int pipe_ends[2];
+    char ready;
+    pthread_t thread;
+    struct gn_process_stat stat;
+    assert_int_equal(pipe(pipe_ends), 0);
+    const struct gn_watched child = {.pid = mortal_child()};
+    if (child.pid == 0) {
+        if (pthread_create(&thread, NULL, sleep_on, &pipe_ends[1]) != 0)
+            _exit(1);
+        syscall(SYS_exit, 0);
+    }
+    assert_int_equal(read(pipe_ends[0], &ready, 1), 1);
+    while (gn_process_stat(child.pid, &stat) && stat.state != 'Z')
+        usleep(1000);
+    assert_true(gn_watched_is_dying(&child));
+    assert_int_equal(waitpid(child.pid, NULL, WNOHANG), 0); /* and yet it runs */
+    kill(child.pid, SIGKILL);
+    waitpid(child.pid, NULL, 0);
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(before_it_is_collected),
-        cmocka_unit_test(processor_time_of_a_killed_one),
-        cmocka_unit_test(after_it_was_collected),
+        cmocka_unit_test(before_it_is_collected), cmocka_unit_test(processor_time_of_a_killed_one),
+        cmocka_unit_test(after_it_was_collected), cmocka_unit_test(who_sleeps_is_not_dying),
+        cmocka_unit_test(who_is_killed_is_dying), cmocka_unit_test(whose_first_thread_has_ended_is_dying),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
