@@ -60,8 +60,7 @@ struct gn_location_state {
     struct gn_thread *thread; /* NULL: it is the only location of its process */
     uint64_t drift_ticks;     /* the paper's accumulated drift */
     uint64_t observed;
-    uint64_t counted_ticks; /* of the latest event that counts */
-    bool any;               /* an event was observed, and the last one still counts as a node */
+    bool any; /* an event was observed, and the last one still counts as a node */
     bool ended, is_ready;
     bool waits_elsewhere; /* perhaps: for requests that other locations of the process have opened */
     uint32_t process;
@@ -72,6 +71,7 @@ struct gn_location_state {
     struct gn_post *first_post, *last_post; /* receives in posting order, of a process's first location those
                                                of all of its locations; receives.c */
     uint64_t deferred_since;
+    uint64_t counted_ticks; /* of the latest event that counts */
     struct gn_start *first_start,
         *last_start; /* collectives not yet numbered, in starting order; collectives.c */
     struct gn_start *blocking, *blocking_rma; /* the call the location is in */
