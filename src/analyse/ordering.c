@@ -89,6 +89,8 @@ static int measure_message(struct gn_ordering *o, const struct gn_event *event, 
     }
     if (receive && lacks_send && !(place->flags & GN_PLACE_CORRELATED))
         return o->settings.measure ? gn_backward_forgive(o->arrived, event) : 0;
+    if (receive && lacks_send) /* it has a send, and came out without waiting for it: that is said */
+        return 0;
     int code = gn_backward_see(o->came_out, event);
     return code < 0 ? code : 0;
 }

@@ -34,10 +34,11 @@ bool gn_channel_key_of(const struct gn_order *order, const struct gn_event *even
 
 static void add_use(struct gn_channel_use *all, const struct gn_channel_use *one)
 {
-    if (one->until > all->until)
-        *all = *one;
-    else if (one->until == all->until && one->by != all->by)
-        all->by = GN_NONE;
+    if (one->until == 0)
+        return;
+    gn_channel_used(all, one->by, one->until);
+    if (one->others_until > all->others_until)
+        all->others_until = one->others_until;
 }
 
 static void remember(struct gn_order *order, const struct gn_channel *channel)
@@ -57,7 +58,7 @@ static bool drop_if_empty(void *value, void *with)
 {
     struct gn_channel *channel = value;
     struct gn_order *order = with;
-    if (channel->first_send || channel->first_receive || channel->sending)
+    if (channel->first_send || channel->first_receive || channel->sending || channel->passed)
         return false;
     remember(order, channel);
     channel->spare = order->spare_channels;
@@ -290,6 +291,7 @@ int gn_channels_receive(struct gn_order *order, struct gn_vertex *receive, const
     if (!channel)
         return -ENOMEM;
     unclaim_before(order, channel, receive);
+    receive->is_open |= channel->passed > 0 || gn_process_of(order, key->to)->passed_receives > 0;
     if (from->loose || gn_process_of(order, key->to)->loose) {
         receive_loosely(order, channel, receive);
         return 0;

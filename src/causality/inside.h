@@ -60,8 +60,7 @@ struct gn_location_state {
     struct gn_thread *thread; /* NULL: it is the only location of its process */
     uint64_t drift_ticks;     /* the paper's accumulated drift */
     uint64_t observed;
-    uint64_t counted_ticks; /* of the latest event that counts */
-    bool any;               /* an event was observed, and the last one still counts as a node */
+    bool any; /* an event was observed, and the last one still counts as a node */
     bool ended, is_ready;
     bool waits_elsewhere; /* perhaps: for requests that other locations of the process have opened */
     uint32_t process;
@@ -72,6 +71,7 @@ struct gn_location_state {
     struct gn_post *first_post, *last_post; /* receives in posting order, of a process's first location those
                                                of all of its locations; receives.c */
     uint64_t deferred_since;
+    uint64_t counted_ticks; /* of the latest event that counts */
     struct gn_start *first_start,
         *last_start; /* collectives not yet numbered, in starting order; collectives.c */
     struct gn_start *blocking, *blocking_rma; /* the call the location is in */
@@ -84,9 +84,21 @@ struct gn_location_state {
 
 /* How calls of a process's threads have used a channel. */
 struct gn_channel_use {
-    uint64_t until; /* moment in which the last one ended */
-    uint32_t by;    /* its location; GN_NONE: several */
+    uint64_t until;        /* moment in which the last one ended */
+    uint64_t others_until; /* … of other locations than that one's */
+    uint32_t by;           /* its location */
 };
+
+/* One more has ended at the location, or goes on there. */
+static inline void gn_channel_used(struct gn_channel_use *use, uint32_t location, uint64_t until)
+{
+    if (location != use->by && until >= use->until)
+        *use = (struct gn_channel_use){until, use->until, location};
+    else if (location != use->by && until > use->others_until)
+        use->others_until = until;
+    else if (location == use->by && until > use->until)
+        use->until = until;
+}
 
 struct gn_process_state {
     uint32_t locations;                     /* ever */
@@ -107,6 +119,8 @@ struct gn_process_state {
     bool guesses;                /* of a collective it was not known in time which one it is */
     struct gn_vertex *expected;  /* receives that wait for a send of this process */
     struct gn_vertex *unclaimed; /* sends to this process without a receive so far */
+    uint64_t
+        passed_receives; /* open ones that others have passed, and may be for several channels: receives.c */
 };
 
 struct gn_order {
@@ -249,6 +263,7 @@ struct gn_channel {
     /* of processes with several locations */
     struct gn_channel_use sent, received;
     uint32_t sending;   /* locations that are in a call which has sent */
+    uint32_t passed;    /* open receives of this channel that others have passed: receives.c */
     uint32_t receiver;  /* the first location that has received; GN_NONE */
     bool has_receivers; /* several have */
 };

@@ -36,6 +36,7 @@ struct gn_post {
     struct gn_channel_key key; /* of receive */
     bool listed, named;        /* in the list of its location; in the map by its request */
     bool is_guess;             /* its place in the list may be another one */
+    bool is_passed; /* others are counted before it although it is open, and may be ahead of them */
     /* of a process of several locations: the moments in which the call began and ended, and its number has to
      * be known, and the step in which it was posted */
     uint64_t began, ended, due, posted;
@@ -126,8 +127,39 @@ static void unlist(struct gn_location_state *location, struct gn_post *post)
         location->last_post = post->previous;
 }
 
+/* The channel whose next message an open receive takes that does not lie between several; NULL: no memory. */
+static struct gn_channel *channel_of(struct gn_order *order, const struct gn_post *post)
+{
+    return gn_channel_find(order, &(struct gn_channel_key){post->comm, post->from, post->process, post->tag});
+}
+
+static int pass_by(struct gn_order *order, struct gn_post *post)
+{
+    if (post->from >= order->process_count) /* definitions that do not fit */
+        post->from = GN_ANY;
+    struct gn_channel *channel = is_vague(post) ? NULL : channel_of(order, post);
+    if (!channel && !is_vague(post))
+        return -ENOMEM;
+    post->is_passed = true;
+    if (channel)
+        channel->passed++;
+    else
+        gn_process_of(order, post->process)->passed_receives++;
+    return 0;
+}
+
+static void take_back(struct gn_order *order, struct gn_post *post)
+{
+    if (is_vague(post))
+        gn_process_of(order, post->process)->passed_receives--;
+    else
+        channel_of(order, post)->passed--; /* it is there: channels in use are not swept away */
+}
+
 static void forget(struct gn_order *order, struct gn_post *post)
 {
+    if (post->is_passed)
+        take_back(order, post);
     unlist(home_of(order, post->location), post);
     if (post->named)
         gn_map_remove(&order->posts, map_key(post->process, post->request));
@@ -249,8 +281,8 @@ static int match_now(struct gn_order *order, struct gn_post *post)
             return -ENOMEM;
         const uint64_t number = receive->event.number;
         const bool is_counted = number != GN_UNNUMBERED && number != GN_NUMBER_LATER;
-        receive->is_open |=
-            post->is_guess || (is_counted ? number & GN_NUMBER_UNORDERED : is_open(order, channel, post));
+        const bool is_overlapped = is_counted ? number & GN_NUMBER_UNORDERED : is_open(order, channel, post);
+        receive->is_open |= post->is_guess || is_overlapped;
     }
     forget(order, post);
     int code = gn_channels_receive(order, receive, &key);
@@ -463,6 +495,8 @@ void gn_receive_cancelled(struct gn_order *order, const struct gn_event *event)
 static void pass_over(struct gn_order *order, struct gn_post *post)
 {
     unlist(home_of(order, post->location), post);
+    if (pass_by(order, post) != 0)
+        order->stopped = -ENOMEM;
     if (!post->named && !gn_map_add(&order->posts, map_key(post->process, post->request), post))
         unmake(order, post);
     else

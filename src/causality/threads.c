@@ -162,19 +162,11 @@ bool gn_thread_guesses(const struct gn_order *order, uint32_t location)
     return thread->is_guess || thread->is_late || (thread->depth > 0 && thread->call_is_guess);
 }
 
-/* Calls that end together are of several locations: none is the last one. */
-static void use(struct gn_channel_use *use, uint32_t location, uint64_t until)
-{
-    if (until > use->until)
-        *use = (struct gn_channel_use){until, location};
-    else if (until == use->until && location != use->by)
-        use->by = GN_NONE;
-}
-
 /* Whether a call of another location that used the channel ended when this one had begun. */
 static bool was_used_since(const struct gn_channel_use *use, uint32_t location, uint64_t began)
 {
-    return use->until > began || (use->until == began && use->until > 0 && use->by != location);
+    const uint64_t until = use->by == location ? use->others_until : use->until;
+    return until > 0 && until >= began;
 }
 
 static void enter(struct gn_order *order, const struct gn_event *event)
@@ -223,7 +215,7 @@ static void end_call(struct gn_order *order, uint32_t location, bool is_guess)
         struct gn_channel *channel = thread->sends[i].channel;
         thread->sends[i].send->is_open |= is_guess;
         channel->sending -= !uses_earlier(thread, i);
-        use(&channel->sent, location, now);
+        gn_channel_used(&channel->sent, location, now);
         end_send(order, thread->sends[i].send);
     }
     for (size_t i = 0; i < thread->post_count; i++)
@@ -310,13 +302,13 @@ int gn_thread_sends(struct gn_order *order, struct gn_channel *channel, struct g
     send->is_open |= was_used_since(&channel->sent, location, gn_thread_began(order, location)) ||
                      others_may(order, location, GN_TRAIT_SENDS, now);
     if (thread->depth == 0) {
-        use(&channel->sent, location, now);
+        gn_channel_used(&channel->sent, location, now);
         return 0;
     }
     if (thread->send_count >= SENDS_MOST) {
         end_call(order, location, true); /* its leave is missing, or it is none */
         send->is_open = true;
-        use(&channel->sent, location, now);
+        gn_channel_used(&channel->sent, location, now);
         return 0;
     }
     if (!gn_grow(&thread->sends, &thread->send_capacity, thread->send_count, sizeof *thread->sends))
@@ -333,7 +325,7 @@ bool gn_thread_receives(struct gn_order *order, struct gn_channel *channel, uint
 {
     const bool is_open = channel->has_receivers && (was_used_since(&channel->received, location, began) ||
                                                     others_may(order, location, GN_TRAIT_RECEIVES, ended));
-    use(&channel->received, location, ended);
+    gn_channel_used(&channel->received, location, ended);
     return is_open;
 }
 

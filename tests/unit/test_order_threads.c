@@ -574,6 +574,35 @@ static void the_last_moment_has_its_turn(void **state)
     close_scene(&s);
 }
 
+/* Not only in threads: while it is open, whatever is counted on its channel may be one too early. */
+static void who_passes_an_open_receive_is_marked_until_it_completes(void **state)
+{
+    (void)state;
+    for (unsigned knows = 0; knows < 2; knows++) {
+        struct scene s;
+        open_alone(&s, &(struct gn_order_settings){.in_time = true, .patience = 1});
+        for (uint64_t i = 0; i < 4; i++)
+            send(&s, OTHER, 1 + i, 1);
+        if (knows)
+            post(&s, A, 10, 1, 7);
+        else
+            push(&s, with(gn_event_bare(GN_EVENT_MPI_IRECV_REQUEST, A, 10), 7));
+        post(&s, A, 11, 1, 8);
+        complete(&s, A, 12, 1, 8);
+        push_calls(&s, A, 20, 200);
+        post(&s, A, 300, 1, 9);
+        complete(&s, A, 301, 1, 9);
+        complete(&s, A, 302, 1, 7);
+        receive(&s, A, 303, 1);
+        finish(&s);
+        IS_MARKED(A, 12);
+        IS_MARKED(A, 301);
+        IS_MARKED(A, 302);
+        IS_CERTAIN(A, 303);
+        close_scene(&s);
+    }
+}
+
 /* ---- a thread that is defined later ---- */
 
 static void posting_order_survives_a_second_thread(void **state)
@@ -751,6 +780,7 @@ int main(void)
         cmocka_unit_test(numbers_hold_for_who_comes_late),
         cmocka_unit_test(collectives_that_patience_hurried_are_marked),
         cmocka_unit_test(the_last_moment_has_its_turn),
+        cmocka_unit_test(who_passes_an_open_receive_is_marked_until_it_completes),
         cmocka_unit_test(posting_order_survives_a_second_thread),
         cmocka_unit_test(a_second_thread_that_posts_late_is_marked),
         cmocka_unit_test(a_second_thread_that_sends_late_is_marked),
