@@ -136,12 +136,21 @@ static void free_team(struct team *t)
     free(t);
 }
 
+/* How many threads it has at least: a definition for another process's threads says nothing of this one's. */
+static uint32_t least_threads(const struct gn_condition_teams *c, const struct team *t)
+{
+    const struct gn_comm_def *comm = &c->d->comms[t->comm];
+    for (uint32_t i = 0; i < comm->member_count; i++)
+        if (comm->members[i] != t->process)
+            return 0;
+    return comm->member_count;
+}
+
 /* All of its threads have ended (and no more are in it than its definition says), and its master has joined
  * them. */
 static int count_if_over(struct gn_condition_teams *c, struct team *t)
 {
-    if (t->ended < t->threads.count || t->ended < c->d->comms[t->comm].member_count ||
-        (t->master != GN_NONE && !t->joined))
+    if (t->ended < t->threads.count || t->ended < least_threads(c, t) || (t->master != GN_NONE && !t->joined))
         return 0;
     int code = count_team(c, t);
     gn_map_remove(&c->teams, t->key);

@@ -56,9 +56,15 @@ static void close_gathering(struct gn_extract_teams *t, struct gn_extract_gather
     free(g);
 }
 
+/* A team that is defined for another process's threads (eztrace numbers the teams of each process from 1, and
+ * one definition of each number is in the archive) says nothing of how many there are here: 0, not known. */
 static uint64_t expected_ops(const struct gn_extract *x, enum gathering_kind kind, uint32_t team)
 {
-    const uint64_t threads = x->definitions->comms[team].member_count;
+    const struct gn_comm_def *comm = &x->definitions->comms[team];
+    const uint64_t threads = comm->member_count;
+    for (uint32_t i = 0; i < comm->member_count; i++)
+        if (comm->members[i] != x->process)
+            return 0;
     return kind == BARRIER ? 2 * threads : threads;
 }
 

@@ -2,7 +2,8 @@
  * trace/id_map — an archive's numbers for things to our dense indices.
  *
  * Most archives count from 0: those are looked up in an array. Some (eztrace) use 64-bit numbers with large
- * gaps: those are hashed. Ids are kept once: the first definition counts.
+ * gaps: those are hashed. Ids are kept once: the first definition counts. But teams of threads are numbered
+ * apart from communicators: eztrace counts both from 1, each process by itself.
  */
 #ifndef GNOMON_TRACE_ID_MAP_H
 #define GNOMON_TRACE_ID_MAP_H
@@ -11,6 +12,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* What a team of threads, or its group, is called in a map. */
+#define GN_ID_OF_TEAM(id) ((uint64_t)(id) | (uint64_t)1 << 32)
 
 struct gn_id_map {
     uint32_t *dense; /* [dense_count] index by id; GN_NONE: not there */

@@ -26,7 +26,15 @@ static uint32_t region_of(struct gn_reader_location *l, uint32_t id)
 
 static uint32_t comm_of(struct gn_reader_location *l, uint32_t id)
 {
-    return refer(l, &l->shared->maps.comms, id);
+    const uint32_t comm = gn_id_map_find(&l->shared->maps.comms, id);
+    const uint32_t team = comm == GN_NONE ? gn_id_map_find(&l->shared->maps.comms, GN_ID_OF_TEAM(id)) : comm;
+    return team == GN_NONE ? refer(l, &l->shared->maps.comms, id) : team;
+}
+
+static uint32_t team_of(struct gn_reader_location *l, uint32_t id)
+{
+    const uint32_t team = gn_id_map_find(&l->shared->maps.comms, GN_ID_OF_TEAM(id));
+    return team == GN_NONE ? comm_of(l, id) : team;
 }
 
 static uint32_t window_of(struct gn_reader_location *l, uint32_t id)
@@ -593,14 +601,14 @@ static OTF2_CallbackCode on_thread_wait(COMMON, OTF2_CommRef contingent, uint64_
 static OTF2_CallbackCode on_team_begin(COMMON, OTF2_CommRef team)
 {
     AT_RECORD;
-    add(user, GN_EVENT_THREAD_BEGIN, time)->comm = comm_of(user, team);
+    add(user, GN_EVENT_THREAD_BEGIN, time)->comm = team_of(user, team);
     return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_team_end(COMMON, OTF2_CommRef team)
 {
     AT_RECORD;
-    add(user, GN_EVENT_THREAD_END, time)->comm = comm_of(user, team);
+    add(user, GN_EVENT_THREAD_END, time)->comm = team_of(user, team);
     return OTF2_CALLBACK_SUCCESS;
 }
 

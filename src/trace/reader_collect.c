@@ -122,15 +122,47 @@ static OTF2_CallbackCode on_context(void *user, OTF2_CallingContextRef id, OTF2_
     ADD(context, contexts, id, region, source, parent);
 }
 
+/* Their groups are teams: of threads of one process. */
+static bool is_of_threads(OTF2_Paradigm paradigm)
+{
+    switch (paradigm) {
+    case OTF2_PARADIGM_OPENMP:
+    case OTF2_PARADIGM_OMPSS:
+    case OTF2_PARADIGM_PTHREAD:
+    case OTF2_PARADIGM_WINTHREAD:
+    case OTF2_PARADIGM_QTTHREAD:
+    case OTF2_PARADIGM_ACETHREAD:
+    case OTF2_PARADIGM_TBBTHREAD:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Where an id means a group of processes and one of threads: the one that was defined last. */
+static bool is_team(const struct gn_collected *c, OTF2_GroupRef group)
+{
+    const uint32_t processes = gn_id_map_find(&c->group_table.ids, group);
+    const uint32_t threads = gn_id_map_find(&c->group_table.ids, GN_ID_OF_TEAM(group));
+    return threads != GN_NONE &&
+           (processes == GN_NONE || c->groups[threads].turn > c->groups[processes].turn);
+}
+
 static OTF2_CallbackCode on_group(void *user, OTF2_GroupRef id, OTF2_StringRef name, OTF2_GroupType type,
                                   OTF2_Paradigm paradigm, OTF2_GroupFlag flags, uint32_t count,
                                   const uint64_t *members)
 {
     (void)name, (void)flags;
     struct gn_collected *c = user;
-    struct gn_collected_group *room = add(c, &c->group_table, &c->groups, sizeof *room, id);
+    const uint64_t key = is_of_threads(paradigm) ? GN_ID_OF_TEAM(id) : id;
+    const uint32_t known = gn_id_map_find(&c->group_table.ids, key);
+    struct gn_collected_group *room = add(c, &c->group_table, &c->groups, sizeof *room, key);
+    c->group_turns++;
+    if (known != GN_NONE)
+        c->groups[known].turn = c->group_turns;
     if (room) {
-        *room = (struct gn_collected_group){.type = type, .paradigm = paradigm, .count = count};
+        *room = (struct gn_collected_group){
+            .type = type, .paradigm = paradigm, .count = count, .turn = c->group_turns};
         room->members = malloc(count ? count * sizeof *members : 1);
         c->no_memory |= !room->members;
         if (room->members && count)
@@ -143,14 +175,16 @@ static OTF2_CallbackCode on_comm(void *user, OTF2_CommRef id, OTF2_StringRef nam
                                  OTF2_CommRef parent, OTF2_CommFlag flags)
 {
     (void)flags;
-    ADD(comm, comms, id, name, group, GN_NONE, parent);
+    if (is_team(user, group))
+        ADD(comm, comms, GN_ID_OF_TEAM(id), GN_ID_OF_TEAM(group), name, GN_NONE, parent);
+    ADD(comm, comms, id, group, name, GN_NONE, parent);
 }
 
 static OTF2_CallbackCode on_intercomm(void *user, OTF2_CommRef id, OTF2_StringRef name, OTF2_GroupRef group,
                                       OTF2_GroupRef other, OTF2_CommRef parent, OTF2_CommFlag flags)
 {
     (void)flags;
-    ADD(comm, comms, id, name, group, other, parent);
+    ADD(comm, comms, id, group, name, other, parent);
 }
 
 static OTF2_CallbackCode on_window(void *user, OTF2_RmaWinRef id, OTF2_StringRef name, OTF2_CommRef comm,

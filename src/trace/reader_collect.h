@@ -20,7 +20,8 @@ struct gn_collected {
     struct gn_definitions *definitions; /* gets the strings */
     struct gn_trace_report *report;
     bool no_memory, too_many_members;
-    uint64_t members; /* of all communicators */
+    uint64_t members;     /* of all communicators */
+    uint64_t group_turns; /* definitions of groups so far */
     bool has_clock;
     uint64_t ticks_per_second, first_ticks, length_ticks, realtime_ns;
 
@@ -50,10 +51,12 @@ struct gn_collected {
     struct gn_collected_group {
         uint8_t type, paradigm;
         uint32_t count;
+        uint64_t turn; /* among all definitions of groups: the latest of this id */
         uint64_t *members;
     } * groups;
     struct gn_collected_comm {
-        uint32_t name, group, other_group /* GN_NONE: an intracommunicator */, parent;
+        uint64_t group; /* in the table's ids: GN_ID_OF_TEAM of a team's */
+        uint32_t name, other_group /* GN_NONE: an intracommunicator */, parent;
     } * comms;
     struct gn_collected_window {
         uint32_t name, comm;

@@ -30,6 +30,17 @@ static uint32_t refer(struct gn_collected *c, const struct gn_id_map *ids, uint3
     return index;
 }
 
+/* The same of what may be a team of threads as well; the group that a communicator names may be defined after
+ * it. */
+static uint32_t refer_either(struct gn_collected *c, const struct gn_id_map *ids, uint64_t id)
+{
+    const uint32_t index = gn_id_map_find(ids, id);
+    if (index != GN_NONE || id >= GN_ID_OF_TEAM(0))
+        return index;
+    const uint32_t team = gn_id_map_find(ids, GN_ID_OF_TEAM(id));
+    return team == GN_NONE ? refer(c, ids, (uint32_t)id) : team;
+}
+
 static uint32_t string(struct gn_collected *c, uint32_t id)
 {
     uint32_t index = refer(c, &c->string_table.ids, id);
@@ -287,10 +298,10 @@ static void define_members(struct gn_collected *c, const struct gn_comm_def *com
 static void define_comm(struct gn_collected *c, const struct gn_collected_comm *comm)
 {
     static const struct gn_collected_group nobody;
-    uint32_t first = refer(c, &c->group_table.ids, comm->group);
+    uint32_t first = refer_either(c, &c->group_table.ids, comm->group);
     uint32_t second = refer(c, &c->group_table.ids, comm->other_group);
     const struct gn_comm_def what = {.name = string(c, comm->name),
-                                     .parent = refer(c, &c->comm_table.ids, comm->parent)};
+                                     .parent = refer_either(c, &c->comm_table.ids, comm->parent)};
     define_members(c, &what, first == GN_NONE ? &nobody : &c->groups[first],
                    second == GN_NONE ? &nobody : &c->groups[second]);
 }
@@ -345,7 +356,7 @@ static void define_comms(struct gn_collected *c)
         define_comm(c, &c->comms[i]);
     for (size_t i = 0; !c->no_memory && i < c->window_table.count; i++) {
         struct gn_window_def what = {.name = string(c, c->windows[i].name),
-                                     .comm = refer(c, &c->comm_table.ids, c->windows[i].comm)};
+                                     .comm = refer_either(c, &c->comm_table.ids, c->windows[i].comm)};
         defined(c, gn_define_window(c->definitions, &what));
     }
 }

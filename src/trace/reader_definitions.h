@@ -3,7 +3,8 @@
  *
  * They may come in any order, twice, and refer to what never comes. So they are all collected first
  * (reader_collect.h), and made into ours once everything is known: parents before children, a rank's number
- * in a communicator to a process. The first definition of an id counts.
+ * in a communicator to a process. The first definition of an id counts; a team of threads and a communicator
+ * may have the same id (eztrace), an event says which of the two it means.
  */
 #ifndef GNOMON_TRACE_READER_DEFINITIONS_H
 #define GNOMON_TRACE_READER_DEFINITIONS_H

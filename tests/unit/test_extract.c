@@ -1180,6 +1180,33 @@ static void teams_are_counted_and_not_timed(void **state)
     close_scene(&s);
 }
 
+/* Of the definitions of a team of each process, which have one number, one is in the archive: who is in it,
+ * and how many, is said of another process. */
+static void a_team_that_is_defined_for_others_is_as_large_as_it_is(void **state)
+{
+    (void)state;
+    struct scene s;
+    uint32_t first, second;
+    open_team(&s, &first, &second);
+    const uint32_t team = add_comm(&s, 2, (uint32_t[]){1, 1}, 0), all[] = {0, first, second};
+    FORK(0);
+    for (size_t i = 0; i < 3; i++) {
+        TEAM_BEGIN(all[i]);
+        in_region(&s, all[i], 0);
+        TEAM_END(all[i]);
+    }
+    JOIN(0);
+    extract(&s);
+    for (size_t i = 0; i < 3; i++) {
+        const uint32_t l = all[i];
+        assert_team_op(OP(l, 0), i ? GN_OP_END : GN_OP_BEGIN, GN_SHAPE_ONE_TO_ALL, 0, 2);
+        assert_team_op(OP(l, 1), GN_OP_BEGIN, GN_SHAPE_ALL_TO_ALL, 0, 3);
+        assert_team_op(OP(l, 2), GN_OP_END, GN_SHAPE_ALL_TO_ALL, 0, 3);
+        assert_team_op(OP(l, 3), i ? GN_OP_BEGIN : GN_OP_END, GN_SHAPE_ALL_TO_ONE, 0, 2);
+    }
+    close_scene(&s);
+}
+
 static void who_is_missing_in_a_team_is_not_waited_for(void **state)
 {
     (void)state;
@@ -1558,9 +1585,24 @@ static void write_threads(struct maker *maker, uint64_t counts[2])
     counts[1] = maker_end(maker, other);
 }
 
-static void define_threads(OTF2_GlobalDefWriter *d, const uint64_t counts[2])
+/* A communicator of one process, and its groups, with the numbers that the team has, too. */
+static void define_the_same_ids(OTF2_GlobalDefWriter *d)
+{
+    static const uint64_t zero[] = {0};
+    OTF2_GlobalDefWriter_WriteGroup(d, 0, TEXT_EMPTY, OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_MPI,
+                                    OTF2_GROUP_FLAG_NONE, 1, zero);
+    OTF2_GlobalDefWriter_WriteGroup(d, 1, TEXT_EMPTY, OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_MPI,
+                                    OTF2_GROUP_FLAG_NONE, 1, zero);
+    OTF2_GlobalDefWriter_WriteComm(d, 1, TEXT_WORLD, 1, OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE);
+}
+
+enum same_ids { NO_SAME_IDS, SAME_IDS_BEFORE, SAME_IDS_AFTER };
+
+static void define_threads(OTF2_GlobalDefWriter *d, const uint64_t counts[2], enum same_ids same)
 {
     static const uint64_t locations[] = {0, 1}, members[] = {0, 1};
+    if (same == SAME_IDS_BEFORE)
+        define_the_same_ids(d);
     OTF2_GlobalDefWriter_WriteSystemTreeNode(d, 0, TEXT_HOST, TEXT_NODE, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
     OTF2_GlobalDefWriter_WriteLocationGroup(d, 0, TEXT_PROCESS, OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
                                             OTF2_UNDEFINED_LOCATION_GROUP);
@@ -1575,11 +1617,12 @@ static void define_threads(OTF2_GlobalDefWriter *d, const uint64_t counts[2])
     OTF2_GlobalDefWriter_WriteGroup(d, 1, TEXT_EMPTY, OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_OPENMP,
                                     OTF2_GROUP_FLAG_NONE, 2, members);
     OTF2_GlobalDefWriter_WriteComm(d, 1, TEXT_WORLD, 1, OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE);
+    if (same == SAME_IDS_AFTER)
+        define_the_same_ids(d);
 }
 
-static void threads_of_an_archive_are_teams(void **state)
+static void teams_of_an_archive(enum same_ids same)
 {
-    (void)state;
     char folder[] = "/tmp/gnomon-extract.XXXXXX", command[64];
     static const uint64_t locations[] = {0, 1};
     struct maker maker;
@@ -1590,7 +1633,7 @@ static void threads_of_an_archive_are_teams(void **state)
     maker_open(&maker, folder, 256 << 10);
     write_threads(&maker, counts);
     maker_definitions(&maker, locations, 2, 100);
-    define_threads(maker.definitions, counts);
+    define_threads(maker.definitions, counts, same);
     maker_close(&maker);
     const struct gn_trace_report *report;
     assert_int_equal(gn_trace_open(&s.source, &report, folder, &err), 0);
@@ -1599,6 +1642,8 @@ static void threads_of_an_archive_are_teams(void **state)
     assert_int_equal(gn_extract_open(&s.extract, &s.source, &s.presync, &s.store, &err), 0);
     assert_int_equal(gn_extract_process(s.extract, 0, &err), 0);
     assert_int_equal(report->undefined, 0);
+    assert_int_equal(report->redefined, 0);
+    assert_int_equal(s.source.definitions->comm_count, same == NO_SAME_IDS ? 1 : 2);
     assert_team_op(OP(0, 0), GN_OP_BEGIN, GN_SHAPE_ONE_TO_ALL, 0, 1);
     assert_team_op(OP(0, 1), GN_OP_BEGIN, GN_SHAPE_ALL_TO_ALL, 0, 2);
     assert_team_op(OP(0, 2), GN_OP_END, GN_SHAPE_ALL_TO_ALL, 0, 2);
@@ -1614,6 +1659,19 @@ static void threads_of_an_archive_are_teams(void **state)
     gn_op_store_close(&s.store);
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     assert_int_equal(system(command), 0);
+}
+
+static void threads_of_an_archive_are_teams(void **state)
+{
+    (void)state;
+    teams_of_an_archive(NO_SAME_IDS);
+}
+
+static void a_team_is_not_the_communicator_of_its_number(void **state)
+{
+    (void)state;
+    teams_of_an_archive(SAME_IDS_BEFORE);
+    teams_of_an_archive(SAME_IDS_AFTER);
 }
 
 static void simulated_runs_are_matched(void **state)
@@ -1738,9 +1796,11 @@ int main(void)
         cmocka_unit_test(what_was_not_started_is_not_counted),
         cmocka_unit_test(a_team_is_forked_meets_and_joins),
         cmocka_unit_test(teams_are_counted_and_not_timed),
+        cmocka_unit_test(a_team_that_is_defined_for_others_is_as_large_as_it_is),
         cmocka_unit_test(who_is_missing_in_a_team_is_not_waited_for),
         cmocka_unit_test(a_thread_that_was_created_alone_is_in_no_team),
         cmocka_unit_test(threads_of_an_archive_are_teams),
+        cmocka_unit_test(a_team_is_not_the_communicator_of_its_number),
         cmocka_unit_test(what_cannot_be_repaired_is_refused),
         cmocka_unit_test(executions_are_matched_as_they_were),
         cmocka_unit_test(nonsense_is_survived),
