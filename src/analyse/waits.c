@@ -4,6 +4,7 @@
 #include "base/grow.h"
 #include "base/lookup.h"
 #include "base/mix.h"
+#include "calls.h"
 
 #include <errno.h>
 #include <math.h>
@@ -281,6 +282,30 @@ static int find(struct finder *f)
     return code;
 }
 
+static bool starts_or_ends_mpi(const struct gn_history *h, uint32_t call)
+{
+    const uint32_t activity = gn_region_activity(h->definitions, h->calls[call].region);
+    return activity == GN_CALL_INIT || activity == GN_CALL_INIT_THREAD || activity == GN_CALL_FINALIZE;
+}
+
+/* What is left of a location's time. */
+static void find_busy(struct finder *f)
+{
+    const struct gn_history *h = f->h;
+    for (uint32_t l = 0; l < h->definitions->location_count; l++) {
+        if (h->first_call[l] == GN_NONE)
+            continue;
+        const struct gn_span stay = gn_enter_to_enter(h, h->first_call[l], h->last_call[l]);
+        f->out->busy[l] = (struct gn_blame){stay.lo_ns, stay.hi_ns};
+    }
+    for (uint32_t c = 0; c < h->call_count; c++) {
+        struct gn_blame *busy = &f->out->busy[h->calls[c].location];
+        const struct gn_span gone = starts_or_ends_mpi(h, c) ? gn_call_length(h, c) : f->waited[c];
+        busy->lo_ns = fmax(busy->lo_ns - gone.hi_ns, 0);
+        busy->hi_ns = fmax(busy->hi_ns - gone.lo_ns, 0);
+    }
+}
+
 static int open_finder(struct finder *f)
 {
     const struct gn_history *h = f->h;
@@ -290,10 +315,12 @@ static int open_finder(struct finder *f)
     f->is_counted = calloc(h->gathering_count + 1, sizeof *f->is_counted);
     f->out->caused = calloc(locations, sizeof *f->out->caused);
     f->out->waited = calloc(locations, sizeof *f->out->waited);
+    f->out->busy = calloc(locations, sizeof *f->out->busy);
     f->out->slices = calloc(locations * GN_WAITS_SLICES, sizeof *f->out->slices);
     f->begin_ns = (double)h->first.lo_ns;
     f->slice_ns = ((double)h->last.hi_ns - f->begin_ns) / GN_WAITS_SLICES;
-    if (!f->waited || !f->of_call || !f->is_counted || !f->out->caused || !f->out->waited || !f->out->slices)
+    if (!f->waited || !f->of_call || !f->is_counted || !f->out->caused || !f->out->waited || !f->out->busy ||
+        !f->out->slices)
         return -ENOMEM;
     return gn_givers_open(&f->givers, h);
 }
@@ -315,6 +342,8 @@ int gn_waits_find(struct gn_waits *waits, const struct gn_history *history, stru
     int code = open_finder(&f);
     if (code == 0)
         code = find(&f);
+    if (code == 0)
+        find_busy(&f);
     close_finder(&f);
     if (code == 0)
         return 0;
@@ -326,6 +355,7 @@ void gn_waits_clear(struct gn_waits *waits)
 {
     free(waits->caused);
     free(waits->waited);
+    free(waits->busy);
     free(waits->causes);
     free(waits->slices);
     *waits = (struct gn_waits){.caused = NULL};
