@@ -137,6 +137,13 @@ static int add_begun(struct gn_history_make *m, uint32_t completion, uint32_t be
     return gn_history_take(m, &(struct gn_take){.call = completion, .from = begin, .kind = GN_TAKE_BEGUN});
 }
 
+/* MPI_Ssend is left no sooner than its receive has begun, and a receiver that is in the receive answers at
+ * once. One that had posted it before, and does something else, may answer only when it calls MPI again. */
+static bool waits_for_certain(const struct gn_history_make *m, const struct gn_matched *one, uint32_t waiter)
+{
+    return is_synchronous(m, one->from) && waiter == one->from && one->posted == one->to;
+}
+
 static int add_sender(struct gn_history_make *m, const struct gn_matched *one)
 {
     const uint32_t waiter = waiter_of(m, one);
@@ -144,9 +151,11 @@ static int add_sender(struct gn_history_make *m, const struct gn_matched *one)
         return 0;
     if (m->entered[one->posted] > m->left[waiter]) /* events came in another order: it did not wait */
         return 0;
-    int code = gn_history_take(
-        m, &(struct gn_take){
-               .call = waiter, .from = one->posted, .member = one->from, .kind = GN_TAKE_RECEIVER});
+    int code = gn_history_take(m, &(struct gn_take){.call = waiter,
+                                                    .from = one->posted,
+                                                    .member = one->from,
+                                                    .kind = GN_TAKE_RECEIVER,
+                                                    .is_certain = waits_for_certain(m, one, waiter)});
     return code ? code : add_begun(m, waiter, one->from);
 }
 

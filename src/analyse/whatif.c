@@ -170,6 +170,20 @@ static inline void take(struct gn_whatif_pass *p, const struct gn_call *call, co
         m->cap = smaller(m->cap, given.cap);
 }
 
+/* From where its waiting began to its leave, at most: both are readings of one clock. */
+static inline double longest_stay(const struct gn_history *h, const struct gn_call *call)
+{
+    const uint64_t ticks = call->leave_ticks - h->calls[call->waits_from].enter_ticks;
+    return ((double)ticks + 1) * h->rate_hi[call->location];
+}
+
+/* All that it waited for is known: a synchronous send that met its receiver. */
+static inline bool has_synchronous(const struct gn_history *h, const struct gn_call *call)
+{
+    const struct gn_take *t = &h->takes[call->first_take];
+    return call->take_count == 1 && t->kind == GN_TAKE_RECEIVER && t->is_certain;
+}
+
 static inline void leave(struct gn_whatif_pass *p, uint32_t number)
 {
     const struct gn_call *call = &p->h->calls[number];
@@ -179,6 +193,8 @@ static inline void leave(struct gn_whatif_pass *p, uint32_t number)
     struct meeting m = {own->lo + call->extra_ns, call->is_tight ? own->hi : -INFINITY, INFINITY};
     for (uint32_t t = 0; t < call->take_count; t++)
         take(p, call, &p->h->takes[call->first_take + t], &m);
+    if (has_synchronous(p->h, call))
+        m.cap = smaller(m.cap, own->hi + longest_stay(p->h, call));
     m.hi = smaller(m.hi, m.cap);
     p->at[call->location] = (struct reduction){m.lo, larger(m.lo, m.hi)};
 }
