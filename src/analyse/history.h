@@ -49,7 +49,8 @@ enum gn_call_flag {
         4, /* tested or probed and found nothing: such time goes when there is nothing to wait for */
     GN_CALL_SENDS = 8, /* blocking send, which may have waited for its receiver: see takes */
     GN_CALL_UNSURE =
-        16 /* what it took could not be told with certainty: events were lost, or a match is a guess */
+        16, /* what it took could not be told with certainty: events were lost, or a match is a guess */
+    GN_CALL_ANYBODY = 32 /* received, perhaps, from whom came first: with other times it may be another one */
 };
 
 /* An outermost MPI call of a location. Its pieces are those since the leave of the call before. */

@@ -190,24 +190,44 @@ int gn_history_number_steps(struct gn_history_make *m)
 
 /* A trace says of what was received from whom, not whether the program asked for that. A call that got it
  * from several may have taken what came first. */
+static struct gn_key place_of(const struct gn_call *to)
+{
+    return (struct gn_key){(uint64_t)to->location << 32 | to->path, to->region};
+}
+
+static void mark_anybody(struct gn_history_make *m, struct gn_map *several)
+{
+    for (size_t i = 0; i < m->matched_count; i++) {
+        struct gn_call *to = &m->h->calls[m->matched[i].to];
+        if (!m->matched[i].is_named && gn_map_find(several, place_of(to)))
+            to->flags |= GN_CALL_ANYBODY;
+    }
+}
+
 static int find_any_source(struct gn_history_make *m)
 {
     struct gn_history *h = m->h;
     struct gn_map senders = {NULL, 0, 0}; /* (location, call path) → the first sender's location + 1 */
+    struct gn_map several = {NULL, 0, 0}; /* the same, of those with more than one */
     int code = 0;
     for (size_t i = 0; i < m->matched_count && code == 0; i++) {
         const struct gn_matched *one = &m->matched[i];
         const struct gn_call *to = &h->calls[one->to];
         if (one->is_named)
             continue;
-        const struct gn_key key = {(uint64_t)to->location << 32 | to->path, to->region};
+        const struct gn_key key = place_of(to);
         const uintptr_t from = (uintptr_t)h->calls[one->from].location + 1;
         const uintptr_t known = (uintptr_t)gn_map_find(&senders, key);
         h->any_source += known && known != from;
         if (!known && !gn_map_add(&senders, key, (void *)from))
             code = -ENOMEM;
+        if (known && known != from && !gn_map_find(&several, key) && !gn_map_add(&several, key, &several))
+            code = -ENOMEM;
     }
+    if (code == 0 && h->any_source)
+        mark_anybody(m, &several);
     gn_map_clear(&senders);
+    gn_map_clear(&several);
     return code;
 }
 

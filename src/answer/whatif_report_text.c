@@ -99,6 +99,11 @@ static void print_result(const struct page *p, const struct gn_whatif_result *n)
     fprintf(p->out, "  %sspeedup%s    %s of the run, %s\n", shade(p, GN_BOLD), shade(p, GN_PLAIN),
             gn_span_share(n->speedup_lo, n->speedup_hi, speedup),
             gn_span_time(n->reduction_lo_ns, n->reduction_hi_ns, gain));
+    if (n->may_reorder)
+        fprintf(p->out,
+                "  %spossible%s   receives from anybody may take other messages than they did: what follows "
+                "is taken to be the same\n",
+                shade(p, GN_YELLOW), shade(p, GN_PLAIN));
 }
 
 void gn_whatif_text(const struct gn_whatif_report *r, const struct gn_terminal *terminal, FILE *out)

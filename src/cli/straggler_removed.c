@@ -35,7 +35,8 @@ static struct gn_whatif_result around(const struct gn_whatif_result *less,
                                      less->reduction_lo_ns,
                                      more->reduction_hi_ns,
                                      less->speedup_lo,
-                                     more->speedup_hi};
+                                     more->speedup_hi,
+                                     less->may_reorder || more->may_reorder};
 }
 
 int gn_change_try(struct gn_whatif_report *r, struct gn_error *err)

@@ -36,7 +36,8 @@ struct program {
     uint32_t ranks, rounds;
     double share; /* of compute that goes at fast_rank */
     uint32_t fast_rank;
-    bool meets; /* synchronous messages only */
+    bool meets;    /* synchronous messages only */
+    bool collects; /* rank 0 receives from anybody only */
 };
 
 struct world {
@@ -228,6 +229,32 @@ static void meet(struct world *w, uint32_t round)
     }
 }
 
+/* ---- rank 0 receives from whom comes first, and does the same whoever that is ---- */
+
+static void collect(struct world *w, uint32_t round)
+{
+    double come_ns[MOST_RANKS];
+    for (uint32_t r = 1; r < w->program->ranks; r++) {
+        compute(w, round, 0, r);
+        enter(w, r, BSEND);
+        message(w, round, r, GN_EVENT_MPI_SEND, 0)->bytes_sent = 8;
+        come_ns[r] = w->now_ns[r] + UNIT_NS;
+        w->now_ns[r] += OWN_NS;
+        leave(w, r, BSEND);
+    }
+    for (uint32_t k = 1; k < w->program->ranks; k++) {
+        uint32_t first = 1;
+        for (uint32_t r = 2; r < w->program->ranks; r++)
+            first = come_ns[r] < come_ns[first] ? r : first;
+        enter(w, 0, RECV);
+        w->now_ns[0] = fmax(w->now_ns[0] + OWN_NS, come_ns[first]);
+        message(w, round, 0, GN_EVENT_MPI_RECV, first)->bytes_received = 8;
+        leave(w, 0, RECV);
+        come_ns[first] = INFINITY;
+        compute(w, round, k, 0);
+    }
+}
+
 /* ---- the world ---- */
 
 static struct gn_definitions *define(uint32_t ranks)
@@ -251,10 +278,12 @@ static double simulate(struct world *w, const struct program *program)
 {
     double length_ns = 0;
     *w = (struct world){.program = program, .d = define(program->ranks)};
-    if (program->seed % 2)
+    if (program->seed % 2 && !program->collects)
         hand_over(w);
     for (uint32_t round = 1; round <= program->rounds; round++)
-        if (program->meets || (program->seed % 3 == 0 && some(w, round, 6, 0) % 2))
+        if (program->collects)
+            collect(w, round);
+        else if (program->meets || (program->seed % 3 == 0 && some(w, round, 6, 0) % 2))
             meet(w, round);
         else if (some(w, round, 6, 0) % 2)
             exchange(w, round);
@@ -346,6 +375,25 @@ static void what_is_not_shown_stays_open(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* With other times another message may come first. */
+static void who_comes_first_stays_open(void **state)
+{
+    (void)state;
+    struct world *w = malloc(sizeof *w);
+    int wrong = 0;
+    for (uint64_t i = 0; i < 400; i++) {
+        const struct program p = {.seed = seed + i,
+                                  .ranks = 3 + (uint32_t)(i % 3),
+                                  .rounds = 1 + (uint32_t)(i % 4),
+                                  .share = (double)(1 + i % 4) / 4,
+                                  .fast_rank = i % 2 ? GN_NONE : (uint32_t)(i % 3),
+                                  .collects = true};
+        wrong += !is_right(&p, w);
+    }
+    free(w);
+    assert_int_equal(wrong, 0);
+}
+
 /* Who waits for whom in MPI_Ssend follows from MPI: one number, where clocks and the longest delay leave some
  * microseconds open. */
 static void a_synchronous_send_waits_for_certain(void **state)
@@ -375,6 +423,7 @@ int main(int argc, char **argv)
             return 2;
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_not_shown_stays_open),
+                                       cmocka_unit_test(who_comes_first_stays_open),
                                        cmocka_unit_test(a_synchronous_send_waits_for_certain)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
