@@ -125,6 +125,7 @@ struct gn_track {
 
 struct gn_history_settings {
     const struct gn_bounds *const *bounds; /* [location_count]; NULL where nothing is known of the clock */
+    bool is_partial;                       /* the run is: kept with the results */
     bool refuted;                          /* an assumption on a clock was refuted: kept with the results */
     double longest_ns; /* no message that was there when it was asked for had taken longer; 0: what
                           follows from those that were waited for */
@@ -153,7 +154,7 @@ struct gn_history {
     struct gn_interval last;   /* its end: the latest last event */
     struct gn_interval length; /* last − first, tighter where one clock has both; hi_ns ≥ lo_ns ≥ 0 */
     /* what the results rest on, or do without */
-    bool refuted;
+    bool refuted, is_partial;
     uint64_t unmatched, ambiguous, lost, unbounded; /* receives; receives; events; locations */
     uint64_t any_source; /* receives by a call that did not say from whom, and got it from several */
     uint64_t tightened;  /* bounds of calls that messages moved */

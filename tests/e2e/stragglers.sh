@@ -127,6 +127,16 @@ kmeans)
     run text "$gnomon" stragglers "$run"
     grep -q "^rank 1 holds the others up: that they wait for it is certain" "$work/text.out" || fail "text: rank 1 is not named first"
     [ "$(wc -l <"$work/text.out")" -le 24 ] || fail "text: more than a screen"
+    # A run that is not whole says so wherever it is analysed.
+    holds kmeans "c['how_sure']['rests_on']['partial'] is False"
+    python3 -c "
+import sqlite3
+with sqlite3.connect('$run/profile.db') as profile:
+    profile.execute('UPDATE process SET complete = 0 WHERE rank = 2')"
+    for command in stragglers whatif critical; do
+        run text "$gnomon" $command "$run"
+        grep -q '^PARTIAL: ' "$work/text.out" || fail "$command does not say that the run is partial"
+    done
     ;;
 late)
     "$MPICC" -g -O1 -o late "$here/fixtures/late.c" || fail "late.c does not compile"
