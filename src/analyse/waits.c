@@ -60,17 +60,18 @@ static bool is_same(const void *context, uint32_t index)
 }
 
 /* GN_NONE: no memory. */
-static uint32_t cause_of(struct finder *f, uint32_t giver, const struct gn_lateness *late)
+static uint32_t cause_of(struct finder *f, uint32_t waiter, uint32_t giver, const struct gn_lateness *late)
 {
-    const struct gn_call *c = &f->h->calls[giver];
+    const struct gn_call *c = &f->h->calls[waiter];
+    const uint32_t location = f->h->calls[giver].location;
     const struct asked asked = {f->out->causes,
-                                {.location = c->location,
+                                {.location = location,
                                  .activity = late->activity,
                                  .inside_region = late->inside_region,
                                  .inside_path = late->inside_path,
                                  .call_region = c->region,
                                  .call_path = c->path}};
-    const uint64_t hash = gn_mix_at(gn_mix_at(c->location, c->path, late->activity), late->inside_path,
+    const uint64_t hash = gn_mix_at(gn_mix_at(location, c->path, late->activity), late->inside_path,
                                     (uint64_t)late->inside_region << 32 | c->region);
     const int64_t known = gn_lookup_find(&f->causes, hash, is_same, &asked);
     if (known != GN_LOOKUP_NOTHING)
@@ -157,7 +158,7 @@ static int blame_one(struct finder *f, uint32_t waiter, const struct gn_giver *g
                  net_hi = late.is_cut ? all.hi_ns : fmax(late.of_giver.hi_ns - late.of_waiter.lo_ns, 0);
     const struct gn_span passed = {fmin(net_lo, all.lo_ns), fmin(net_hi, all.hi_ns)};
     struct gn_span own = {within(all.lo_ns - net_hi, 0, all.lo_ns), within(all.hi_ns - net_lo, 0, all.hi_ns)};
-    const uint32_t cause = cause_of(f, giver->call, &late);
+    const uint32_t cause = cause_of(f, waiter, giver->call, &late);
     int code = cause == GN_NONE ? -ENOMEM : 0;
     for (size_t i = 0; i < late.wait_count && code == 0; i++) {
         const struct gn_span ratio = ratio_of(late.waits[i].waited, late.of_giver);
@@ -185,7 +186,7 @@ static int blame_each(struct finder *f, uint32_t waiter)
             gn_lateness_work(&late, f->h, giver->call);
         else
             gn_lateness_of(&late, f->h, f->waited, waiter, giver->call);
-        code = add_share(f, waiter, cause_of(f, giver->call, &late),
+        code = add_share(f, waiter, cause_of(f, waiter, giver->call, &late),
                          (struct gn_span){0, fmin(giver->later.hi_ns, most_ns)});
     }
     return code;

@@ -35,7 +35,7 @@ struct gn_cause {
     uint32_t
         activity; /* what it computed longest since the two were level; GN_NONE: it was longer in a call */
     uint32_t inside_region, inside_path; /* activity == GN_NONE: of that call (I/O, say) */
-    uint32_t call_region, call_path;     /* of the calls in which it came last */
+    uint32_t call_region, call_path;     /* of the calls that waited for it */
     struct gn_blame caused;
     uint64_t times; /* calls (collectives: instances) it was certainly last in */
 };
