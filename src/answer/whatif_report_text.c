@@ -86,6 +86,8 @@ static void print_change(const struct page *p, const struct gn_whatif_report *r)
         fprintf(p->out, "  straggler  %s, busy while all others waited for %s of the run\n", name,
                 gn_span_share(r->score_lo / 100, r->score_hi / 100, share));
     }
+    if (r->region)
+        fprintf(p->out, "  region     what %s computes, what it calls included\n", r->region);
     fprintf(p->out, "  faster by  %s", gn_span_share(r->share_lo, r->share_hi, share));
     print_where(r, p->out);
     print_activities(r, p->out);
