@@ -49,7 +49,8 @@ enum gn_call_flag {
         4, /* tested or probed and found nothing: such time goes when there is nothing to wait for */
     GN_CALL_SENDS = 8, /* blocking send, which may have waited for its receiver: see takes */
     GN_CALL_UNSURE =
-        16 /* what it took could not be told with certainty: events were lost, or a match is a guess */
+        16, /* what it took could not be told with certainty: events were lost, or a match is a guess */
+    GN_CALL_ANYBODY = 32 /* received, perhaps, from whom came first: with other times it may be another one */
 };
 
 /* An outermost MPI call of a location. Its pieces are those since the leave of the call before. */
@@ -124,6 +125,7 @@ struct gn_track {
 
 struct gn_history_settings {
     const struct gn_bounds *const *bounds; /* [location_count]; NULL where nothing is known of the clock */
+    bool is_partial;                       /* the run is: kept with the results */
     bool refuted;                          /* an assumption on a clock was refuted: kept with the results */
     double longest_ns; /* no message that was there when it was asked for had taken longer; 0: what
                           follows from those that were waited for */
@@ -152,7 +154,7 @@ struct gn_history {
     struct gn_interval last;   /* its end: the latest last event */
     struct gn_interval length; /* last − first, tighter where one clock has both; hi_ns ≥ lo_ns ≥ 0 */
     /* what the results rest on, or do without */
-    bool refuted;
+    bool refuted, is_partial;
     uint64_t unmatched, ambiguous, lost, unbounded; /* receives; receives; events; locations */
     uint64_t any_source; /* receives by a call that did not say from whom, and got it from several */
     uint64_t tightened;  /* bounds of calls that messages moved */

@@ -137,6 +137,13 @@ static int add_begun(struct gn_history_make *m, uint32_t completion, uint32_t be
     return gn_history_take(m, &(struct gn_take){.call = completion, .from = begin, .kind = GN_TAKE_BEGUN});
 }
 
+/* MPI_Ssend is left no sooner than its receive has begun, and a receiver that is in the receive answers at
+ * once. One that had posted it before, and does something else, may answer only when it calls MPI again. */
+static bool waits_for_certain(const struct gn_history_make *m, const struct gn_matched *one, uint32_t waiter)
+{
+    return is_synchronous(m, one->from) && waiter == one->from && one->posted == one->to;
+}
+
 static int add_sender(struct gn_history_make *m, const struct gn_matched *one)
 {
     const uint32_t waiter = waiter_of(m, one);
@@ -144,9 +151,11 @@ static int add_sender(struct gn_history_make *m, const struct gn_matched *one)
         return 0;
     if (m->entered[one->posted] > m->left[waiter]) /* events came in another order: it did not wait */
         return 0;
-    int code = gn_history_take(
-        m, &(struct gn_take){
-               .call = waiter, .from = one->posted, .member = one->from, .kind = GN_TAKE_RECEIVER});
+    int code = gn_history_take(m, &(struct gn_take){.call = waiter,
+                                                    .from = one->posted,
+                                                    .member = one->from,
+                                                    .kind = GN_TAKE_RECEIVER,
+                                                    .is_certain = waits_for_certain(m, one, waiter)});
     return code ? code : add_begun(m, waiter, one->from);
 }
 
@@ -181,24 +190,44 @@ int gn_history_number_steps(struct gn_history_make *m)
 
 /* A trace says of what was received from whom, not whether the program asked for that. A call that got it
  * from several may have taken what came first. */
+static struct gn_key place_of(const struct gn_call *to)
+{
+    return (struct gn_key){(uint64_t)to->location << 32 | to->path, to->region};
+}
+
+static void mark_anybody(struct gn_history_make *m, struct gn_map *several)
+{
+    for (size_t i = 0; i < m->matched_count; i++) {
+        struct gn_call *to = &m->h->calls[m->matched[i].to];
+        if (!m->matched[i].is_named && gn_map_find(several, place_of(to)))
+            to->flags |= GN_CALL_ANYBODY;
+    }
+}
+
 static int find_any_source(struct gn_history_make *m)
 {
     struct gn_history *h = m->h;
     struct gn_map senders = {NULL, 0, 0}; /* (location, call path) → the first sender's location + 1 */
+    struct gn_map several = {NULL, 0, 0}; /* the same, of those with more than one */
     int code = 0;
     for (size_t i = 0; i < m->matched_count && code == 0; i++) {
         const struct gn_matched *one = &m->matched[i];
         const struct gn_call *to = &h->calls[one->to];
         if (one->is_named)
             continue;
-        const struct gn_key key = {(uint64_t)to->location << 32 | to->path, to->region};
+        const struct gn_key key = place_of(to);
         const uintptr_t from = (uintptr_t)h->calls[one->from].location + 1;
         const uintptr_t known = (uintptr_t)gn_map_find(&senders, key);
         h->any_source += known && known != from;
         if (!known && !gn_map_add(&senders, key, (void *)from))
             code = -ENOMEM;
+        if (known && known != from && !gn_map_find(&several, key) && !gn_map_add(&several, key, &several))
+            code = -ENOMEM;
     }
+    if (code == 0 && h->any_source)
+        mark_anybody(m, &several);
     gn_map_clear(&senders);
+    gn_map_clear(&several);
     return code;
 }
 

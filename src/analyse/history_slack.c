@@ -38,7 +38,8 @@ static void see(const struct gn_history *h, const struct gn_apart *apart, const 
     for (uint32_t t = call->first_take; t < none; t++)
         if (h->takes[t].is_certain && (last == none || h->takes[t].given.lo_ns > h->takes[last].given.lo_ns))
             last = t;
-    if (last == none || call->flags & GN_CALL_UNSURE || apart[last].later_ns < 0)
+    if (last == none || call->flags & GN_CALL_UNSURE || apart[last].later_ns < 0 ||
+        h->takes[last].kind == GN_TAKE_RECEIVER)
         return;
     struct seen *seen = h->takes[last].kind == GN_TAKE_MESSAGE ? messages : gatherings;
     seen->most_ns = apart[last].ago_most_ns > seen->most_ns ? apart[last].ago_most_ns : seen->most_ns;
@@ -108,7 +109,8 @@ static void slack_of_take(const struct gn_history *h, struct gn_take *take, cons
 static void limit_perhaps(struct gn_take *take, const struct gn_apart *apart, double last_ns)
 {
     const double earlier_ns = last_ns + apart->before_ns;
-    if ((take->kind != GN_TAKE_RECEIVER && take->kind != GN_TAKE_BEGUN) || last_ns <= 0 || earlier_ns <= 0)
+    if (take->is_certain || (take->kind != GN_TAKE_RECEIVER && take->kind != GN_TAKE_BEGUN) || last_ns <= 0 ||
+        earlier_ns <= 0)
         return;
     take->extra_ns = fmax(take->extra_ns, earlier_ns);
     take->is_tight = false;

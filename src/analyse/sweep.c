@@ -157,6 +157,7 @@ static int find_tasks(struct sweep *s, const struct gn_critical *critical)
     qsort(s->tasks, s->task_count, sizeof *s->tasks, by_most);
     for (size_t g = 0; g < s->history->gathering_count; g++)
         s->has_scans |= s->history->gatherings[g].shape == GN_SHAPE_PREFIX;
+    s->has_scans |= s->history->any_source > 0; /* the possible gain is wider there, too */
     return 0;
 }
 

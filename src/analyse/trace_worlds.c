@@ -40,6 +40,18 @@ size_t gn_trace_worlds(const char *path)
     return traced;
 }
 
+bool gn_trace_is_partial(const char *path)
+{
+    struct gn_worlds worlds;
+    bool is_partial = false;
+    if (!read_worlds(path, &worlds))
+        return false;
+    for (size_t i = 0; i < worlds.count; i++)
+        is_partial |= worlds.items[i].traced && !worlds.items[i].complete;
+    gn_worlds_clear(&worlds);
+    return is_partial;
+}
+
 void gn_trace_worlds_tell(const char *path, const char *command)
 {
     struct gn_worlds worlds;

@@ -4,6 +4,7 @@
 #include "base/grow.h"
 #include "base/lookup.h"
 #include "base/mix.h"
+#include "calls.h"
 
 #include <errno.h>
 #include <math.h>
@@ -59,17 +60,18 @@ static bool is_same(const void *context, uint32_t index)
 }
 
 /* GN_NONE: no memory. */
-static uint32_t cause_of(struct finder *f, uint32_t giver, const struct gn_lateness *late)
+static uint32_t cause_of(struct finder *f, uint32_t waiter, uint32_t giver, const struct gn_lateness *late)
 {
-    const struct gn_call *c = &f->h->calls[giver];
+    const struct gn_call *c = &f->h->calls[waiter];
+    const uint32_t location = f->h->calls[giver].location;
     const struct asked asked = {f->out->causes,
-                                {.location = c->location,
+                                {.location = location,
                                  .activity = late->activity,
                                  .inside_region = late->inside_region,
                                  .inside_path = late->inside_path,
                                  .call_region = c->region,
                                  .call_path = c->path}};
-    const uint64_t hash = gn_mix_at(gn_mix_at(c->location, c->path, late->activity), late->inside_path,
+    const uint64_t hash = gn_mix_at(gn_mix_at(location, c->path, late->activity), late->inside_path,
                                     (uint64_t)late->inside_region << 32 | c->region);
     const int64_t known = gn_lookup_find(&f->causes, hash, is_same, &asked);
     if (known != GN_LOOKUP_NOTHING)
@@ -156,7 +158,7 @@ static int blame_one(struct finder *f, uint32_t waiter, const struct gn_giver *g
                  net_hi = late.is_cut ? all.hi_ns : fmax(late.of_giver.hi_ns - late.of_waiter.lo_ns, 0);
     const struct gn_span passed = {fmin(net_lo, all.lo_ns), fmin(net_hi, all.hi_ns)};
     struct gn_span own = {within(all.lo_ns - net_hi, 0, all.lo_ns), within(all.hi_ns - net_lo, 0, all.hi_ns)};
-    const uint32_t cause = cause_of(f, giver->call, &late);
+    const uint32_t cause = cause_of(f, waiter, giver->call, &late);
     int code = cause == GN_NONE ? -ENOMEM : 0;
     for (size_t i = 0; i < late.wait_count && code == 0; i++) {
         const struct gn_span ratio = ratio_of(late.waits[i].waited, late.of_giver);
@@ -184,7 +186,7 @@ static int blame_each(struct finder *f, uint32_t waiter)
             gn_lateness_work(&late, f->h, giver->call);
         else
             gn_lateness_of(&late, f->h, f->waited, waiter, giver->call);
-        code = add_share(f, waiter, cause_of(f, giver->call, &late),
+        code = add_share(f, waiter, cause_of(f, waiter, giver->call, &late),
                          (struct gn_span){0, fmin(giver->later.hi_ns, most_ns)});
     }
     return code;
@@ -281,6 +283,30 @@ static int find(struct finder *f)
     return code;
 }
 
+static bool starts_or_ends_mpi(const struct gn_history *h, uint32_t call)
+{
+    const uint32_t activity = gn_region_activity(h->definitions, h->calls[call].region);
+    return activity == GN_CALL_INIT || activity == GN_CALL_INIT_THREAD || activity == GN_CALL_FINALIZE;
+}
+
+/* What is left of a location's time. */
+static void find_busy(struct finder *f)
+{
+    const struct gn_history *h = f->h;
+    for (uint32_t l = 0; l < h->definitions->location_count; l++) {
+        if (h->first_call[l] == GN_NONE)
+            continue;
+        const struct gn_span stay = gn_enter_to_enter(h, h->first_call[l], h->last_call[l]);
+        f->out->busy[l] = (struct gn_blame){stay.lo_ns, stay.hi_ns};
+    }
+    for (uint32_t c = 0; c < h->call_count; c++) {
+        struct gn_blame *busy = &f->out->busy[h->calls[c].location];
+        const struct gn_span gone = starts_or_ends_mpi(h, c) ? gn_call_length(h, c) : f->waited[c];
+        busy->lo_ns = fmax(busy->lo_ns - gone.hi_ns, 0);
+        busy->hi_ns = fmax(busy->hi_ns - gone.lo_ns, 0);
+    }
+}
+
 static int open_finder(struct finder *f)
 {
     const struct gn_history *h = f->h;
@@ -290,10 +316,12 @@ static int open_finder(struct finder *f)
     f->is_counted = calloc(h->gathering_count + 1, sizeof *f->is_counted);
     f->out->caused = calloc(locations, sizeof *f->out->caused);
     f->out->waited = calloc(locations, sizeof *f->out->waited);
+    f->out->busy = calloc(locations, sizeof *f->out->busy);
     f->out->slices = calloc(locations * GN_WAITS_SLICES, sizeof *f->out->slices);
     f->begin_ns = (double)h->first.lo_ns;
     f->slice_ns = ((double)h->last.hi_ns - f->begin_ns) / GN_WAITS_SLICES;
-    if (!f->waited || !f->of_call || !f->is_counted || !f->out->caused || !f->out->waited || !f->out->slices)
+    if (!f->waited || !f->of_call || !f->is_counted || !f->out->caused || !f->out->waited || !f->out->busy ||
+        !f->out->slices)
         return -ENOMEM;
     return gn_givers_open(&f->givers, h);
 }
@@ -315,6 +343,8 @@ int gn_waits_find(struct gn_waits *waits, const struct gn_history *history, stru
     int code = open_finder(&f);
     if (code == 0)
         code = find(&f);
+    if (code == 0)
+        find_busy(&f);
     close_finder(&f);
     if (code == 0)
         return 0;
@@ -326,6 +356,7 @@ void gn_waits_clear(struct gn_waits *waits)
 {
     free(waits->caused);
     free(waits->waited);
+    free(waits->busy);
     free(waits->causes);
     free(waits->slices);
     *waits = (struct gn_waits){.caused = NULL};

@@ -35,7 +35,7 @@ struct gn_cause {
     uint32_t
         activity; /* what it computed longest since the two were level; GN_NONE: it was longer in a call */
     uint32_t inside_region, inside_path; /* activity == GN_NONE: of that call (I/O, say) */
-    uint32_t call_region, call_path;     /* of the calls in which it came last */
+    uint32_t call_region, call_path;     /* of the calls that waited for it */
     struct gn_blame caused;
     uint64_t times; /* calls (collectives: instances) it was certainly last in */
 };
@@ -45,6 +45,8 @@ enum { GN_WAITS_SLICES = 20 };
 struct gn_waits {
     struct gn_blame *caused; /* [location_count] */
     struct gn_blame *waited; /* [location_count] */
+    struct gn_blame *busy;   /* [location_count] from its first event to its last, without these waits, and
+                                without starting and ending MPI */
     struct gn_cause *causes; /* [cause_count] by caused.lo_ns, then caused.hi_ns, descending */
     size_t cause_count;
     uint64_t last_certain;  /* waits that are certain, and for whom */

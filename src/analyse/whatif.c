@@ -18,7 +18,13 @@ struct given {
 
 struct gn_whatif_pass {
     const struct gn_history *h;
-    struct reduction *at;      /* [location_count] now */
+    struct reduction *at; /* [location_count] now */
+    struct anybody {      /* messages that it has received from anybody */
+        double least_lo;  /* the least of their reductions */
+        double before;    /* the least of reduction − when it was received, at the latest */
+    } * anybody;          /* [location_count] */
+    double removed;       /* all that goes */
+    bool may_reorder;
     struct reduction *entered; /* [call_count] at its enter */
     struct given *given;       /* [gathering_count] */
     struct below {             /* of the members of a prefix operation up to this one */
@@ -43,7 +49,8 @@ struct gn_whatif_pass *gn_whatif_pass_new(const struct gn_history *history)
     p->entered = malloc((history->call_count + 1) * sizeof *p->entered);
     p->given = malloc((history->gathering_count + 1) * sizeof *p->given);
     p->below = prefixes ? malloc((history->part_count + 1) * sizeof *p->below) : NULL;
-    if (p->at && p->entered && p->given && (!prefixes || p->below))
+    p->anybody = malloc((history->definitions->location_count + 1) * sizeof *p->anybody);
+    if (p->at && p->anybody && p->entered && p->given && (!prefixes || p->below))
         return p;
     gn_whatif_pass_free(p);
     return NULL;
@@ -54,6 +61,7 @@ void gn_whatif_pass_free(struct gn_whatif_pass *pass)
     if (!pass)
         return;
     free(pass->at);
+    free(pass->anybody);
     free(pass->entered);
     free(pass->given);
     free(pass->below);
@@ -101,6 +109,7 @@ static inline void enter(struct gn_whatif_pass *p, uint32_t number, const struct
             const double share = (double)what->share[piece[i].activity];
             r->lo += share * piece[i].lo_ns;
             r->hi += share * piece[i].hi_ns;
+            p->removed += share * piece[i].hi_ns;
         }
     }
     p->entered[number] = *r;
@@ -170,15 +179,54 @@ static inline void take(struct gn_whatif_pass *p, const struct gn_call *call, co
         m->cap = smaller(m->cap, given.cap);
 }
 
+/* From where its waiting began to its leave, at most: both are readings of one clock. */
+static inline double longest_stay(const struct gn_history *h, const struct gn_call *call)
+{
+    const uint64_t ticks = call->leave_ticks - h->calls[call->waits_from].enter_ticks;
+    return ((double)ticks + 1) * h->rate_hi[call->location];
+}
+
+/* All that it waited for is known: a synchronous send that met its receiver. */
+static inline bool has_synchronous(const struct gn_history *h, const struct gn_call *call)
+{
+    const struct gn_take *t = &h->takes[call->first_take];
+    return call->take_count == 1 && t->kind == GN_TAKE_RECEIVER && t->is_certain;
+}
+
+/* Whether a message may now come before one that was received earlier. */
+static void note_anybody(struct gn_whatif_pass *p, const struct gn_call *call)
+{
+    struct anybody *a = &p->anybody[call->location];
+    for (uint32_t i = call->first_take; i < call->first_take + call->take_count; i++) {
+        const struct gn_take *t = &p->h->takes[i];
+        if (t->kind != GN_TAKE_MESSAGE)
+            continue;
+        const struct reduction *r = &p->entered[t->from];
+        p->may_reorder |= r->hi > larger(a->least_lo, a->before + (double)p->h->calls[t->from].enter.lo_ns);
+    }
+    for (uint32_t i = call->first_take; i < call->first_take + call->take_count; i++) {
+        const struct gn_take *t = &p->h->takes[i];
+        if (t->kind != GN_TAKE_MESSAGE)
+            continue;
+        const double lo = p->entered[t->from].lo;
+        a->least_lo = smaller(a->least_lo, lo);
+        a->before = smaller(a->before, lo - (double)call->leave.hi_ns);
+    }
+}
+
 static inline void leave(struct gn_whatif_pass *p, uint32_t number)
 {
     const struct gn_call *call = &p->h->calls[number];
     if (call->take_count == 0)
         return;
+    if (call->flags & GN_CALL_ANYBODY)
+        note_anybody(p, call);
     const struct reduction *own = &p->entered[call->waits_from];
     struct meeting m = {own->lo + call->extra_ns, call->is_tight ? own->hi : -INFINITY, INFINITY};
     for (uint32_t t = 0; t < call->take_count; t++)
         take(p, call, &p->h->takes[call->first_take + t], &m);
+    if (has_synchronous(p->h, call))
+        m.cap = smaller(m.cap, own->hi + longest_stay(p->h, call));
     m.hi = smaller(m.hi, m.cap);
     p->at[call->location] = (struct reduction){m.lo, larger(m.lo, m.hi)};
 }
@@ -228,6 +276,10 @@ struct gn_whatif_result gn_whatif(struct gn_whatif_pass *pass, const struct gn_w
     const struct gn_history *h = pass->h;
     for (size_t l = 0; l < h->definitions->location_count; l++)
         pass->at[l] = (struct reduction){0, 0};
+    for (size_t l = 0; l < h->definitions->location_count; l++)
+        pass->anybody[l] = (struct anybody){INFINITY, INFINITY};
+    pass->removed = 0;
+    pass->may_reorder = false;
     for (size_t g = 0; g < h->gathering_count; g++)
         pass->given[g] = NOTHING;
     for (size_t s = 0; s < h->step_count; s++) {
@@ -237,5 +289,10 @@ struct gn_whatif_result gn_whatif(struct gn_whatif_pass *pass, const struct gn_w
         else
             enter(pass, number, what);
     }
-    return result_of(h, meet_at_end(pass));
+    struct reduction end = meet_at_end(pass);
+    if (pass->may_reorder)
+        end.hi = larger(end.hi, pass->removed);
+    struct gn_whatif_result result = result_of(h, end);
+    result.may_reorder = pass->may_reorder;
+    return result;
 }

@@ -10,6 +10,11 @@
  *   hi = max over those that may have been the last one; at most, for each, theirs + the time from it to the
  *        leave: nothing is received before it is sent
  *
+ * A receive from anybody takes what comes first. Where with the new times that may be another message than it
+ * was (of two at a location, the later one may now have come before the earlier one was received), and what
+ * follows a receive is the same whichever message it was, nothing comes later than if each took its old one,
+ * so that lo holds; and the run gains no more than all that goes, which hi then is.
+ *
  * Assumed, and told with the result: the program does the same; what a call costs after the last thing it
  * waited for has come stays; a message that was there already had not taken longer than longest_ns; clocks
  * are within their bounds.
@@ -29,6 +34,7 @@ struct gn_whatif_result {
     struct gn_interval length; /* of the run now */
     double reduction_lo_ns, reduction_hi_ns;
     double speedup_lo, speedup_hi; /* (old − new) / old, as the paper has it: 0 … 1 */
+    bool may_reorder;              /* a receive from anybody may take another message than it did */
 };
 
 /* Memory of a pass, one per thread. NULL: no memory. The history outlives it. */

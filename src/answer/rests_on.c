@@ -31,6 +31,9 @@ void gn_rests_on_text(const struct gn_history *history, const struct gn_terminal
     char number[GN_QUANTITY_TEXT];
     const char *plain = gn_shade(terminal, GN_PLAIN);
     count_all(history, counts);
+    if (history->is_partial)
+        fprintf(out, "%sPARTIAL%s: the run did not end normally, or not all of it was measured\n",
+                gn_shade(terminal, GN_RED), plain);
     if (history->refuted)
         fprintf(out,
                 "%srefuted%s: what was assumed of the clocks contradicts what was measured; these bounds may "
@@ -45,8 +48,8 @@ void gn_rests_on_text(const struct gn_history *history, const struct gn_terminal
 json_t *gn_rests_on_json(const struct gn_history *history)
 {
     struct count counts[COUNTS];
-    json_t *json =
-        json_pack("{s:b, s:f}", "refuted", history->refuted, "longest_s", history->longest_ns * 1e-9);
+    json_t *json = json_pack("{s:b, s:b, s:f}", "partial", history->is_partial, "refuted", history->refuted,
+                             "longest_s", history->longest_ns * 1e-9);
     count_all(history, counts);
     for (size_t i = 0; i < COUNTS; i++)
         json_object_set_new(json, counts[i].key, json_integer((json_int_t)counts[i].value));

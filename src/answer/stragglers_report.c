@@ -75,7 +75,7 @@ void gn_straggler_call(const struct gn_stragglers_report *r, const struct gn_cau
 struct gn_score gn_straggler_measure(const struct gn_stragglers_report *r,
                                      const struct gn_straggler *straggler)
 {
-    return r->is_annotated ? r->scores->scores[straggler->group] : straggler->share;
+    return r->is_annotated ? r->scores->scores[straggler->group] : straggler->own;
 }
 
 bool gn_straggler_is_persistent(const struct gn_straggler *straggler)
@@ -101,12 +101,17 @@ static void add_up(struct gn_stragglers_report *r)
 }
 
 /* Locations that make calls: whose time it is that is waited. */
+static bool makes_calls(const struct gn_history *h, size_t location)
+{
+    const uint32_t last = h->last_call[location], first = h->first_call[location];
+    return last != GN_NONE && last != first && h->calls[last].before != first;
+}
+
 static size_t callers(const struct gn_history *h)
 {
     size_t count = 0;
     for (size_t l = 0; l < h->definitions->location_count; l++)
-        count += h->last_call[l] != GN_NONE && h->calls[h->last_call[l]].before != h->first_call[l] &&
-                 h->last_call[l] != h->first_call[l];
+        count += makes_calls(h, l);
     return count;
 }
 
@@ -121,6 +126,65 @@ static void take_shares(struct gn_stragglers_report *r)
         s->share.hi = fmin(s->share.hi, 100);
         s->share.lo = fmin(s->share.lo, s->share.hi);
     }
+}
+
+/* Of locations that make calls: their mean of what each was busy. */
+static void find_means(const struct gn_stragglers_report *r, struct gn_blame *busy, size_t *count)
+{
+    const struct gn_history *h = r->history;
+    for (size_t l = 0; l < h->definitions->location_count; l++) {
+        const uint32_t group = r->groups->of[l];
+        if (group == GN_NONE || !makes_calls(h, l))
+            continue;
+        busy[group].lo_ns += r->waits->busy[l].lo_ns;
+        busy[group].hi_ns += r->waits->busy[l].hi_ns;
+        count[group]++;
+    }
+    for (size_t i = 0; i < r->groups->count; i++) {
+        busy[i].lo_ns /= (double)(count[i] ? count[i] : 1);
+        busy[i].hi_ns /= (double)(count[i] ? count[i] : 1);
+    }
+}
+
+static void compare_busy(struct gn_stragglers_report *r, const struct gn_blame *busy)
+{
+    const size_t count = r->groups->count;
+    const double others = count > 1 ? (double)(count - 1) : 1, all = others + 1,
+                 shortest_ns = (double)r->history->length.lo_ns * all,
+                 longest_ns = (double)r->history->length.hi_ns * all;
+    struct gn_blame sum = {0, 0};
+    for (size_t i = 0; i < count; i++) {
+        sum.lo_ns += busy[i].lo_ns;
+        sum.hi_ns += busy[i].hi_ns;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct gn_straggler *s = &r->list[i];
+        s->extra.lo_ns = busy[i].lo_ns - (sum.hi_ns - busy[i].hi_ns) / others;
+        s->extra.hi_ns = busy[i].hi_ns - (sum.lo_ns - busy[i].lo_ns) / others;
+        const double most = shortest_ns > 0 ? 100 * fmax(s->extra.hi_ns, 0) * others / shortest_ns : 100,
+                     least = longest_ns > 0 ? 100 * fmax(s->extra.lo_ns, 0) * others / longest_ns : 0;
+        s->own.hi = fmin(s->share.hi, most);
+        s->own.lo = fmin(fmin(s->share.lo, least), s->own.hi);
+    }
+}
+
+/*
+ * Where ranks depend on each other in turn (a wavefront, a token), each waits for what the one before it has
+ * to do first, though all do the same. Whom the others wait for because it does more is busy for longer than
+ * they are: of what it caused, that is its own.
+ */
+static int find_extra(struct gn_stragglers_report *r)
+{
+    struct gn_blame *busy = calloc(r->groups->count + 1, sizeof *busy);
+    size_t *callers_of = calloc(r->groups->count + 1, sizeof *callers_of);
+    const bool has_memory = busy && callers_of;
+    if (has_memory) {
+        find_means(r, busy, callers_of);
+        compare_busy(r, busy);
+    }
+    free(busy);
+    free(callers_of);
+    return has_memory ? 0 : -ENOMEM;
 }
 
 /* Of each part of the run in which a hundredth of everybody's time was waited, or more: who caused most. */
@@ -162,6 +226,7 @@ static int compare(const void *left, const void *right)
     const struct sorted *a = left, *b = right;
     const double pairs[][2] = {{a->measure.lo, b->measure.lo},
                                {a->measure.hi, b->measure.hi},
+                               {a->straggler.share.lo, b->straggler.share.lo},
                                {a->score.lo, b->score.lo},
                                {a->score.hi, b->score.hi}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
@@ -187,13 +252,18 @@ static int sort(struct gn_stragglers_report *r)
 }
 
 /* Everybody makes the others wait about as much, now one, now another: the first one is so by chance. */
+static struct gn_score caused_by(const struct gn_stragglers_report *r, const struct gn_straggler *s)
+{
+    return r->is_annotated ? r->scores->scores[s->group] : s->share;
+}
+
 static bool is_even(const struct gn_stragglers_report *r)
 {
     double others_lo = 0;
     for (size_t i = 1; i < r->groups->count; i++)
-        others_lo += gn_straggler_measure(r, &r->list[i]).lo;
+        others_lo += caused_by(r, &r->list[i]).lo;
     const double mean_lo = others_lo / (double)(r->groups->count - 1);
-    return gn_straggler_measure(r, &r->list[0]).hi < 2 * mean_lo && !gn_straggler_is_persistent(&r->list[0]);
+    return caused_by(r, &r->list[0]).hi < 2 * mean_lo && !gn_straggler_is_persistent(&r->list[0]);
 }
 
 static enum gn_straggler_verdict judge(const struct gn_stragglers_report *r)
@@ -242,12 +312,16 @@ int gn_stragglers_rank(struct gn_stragglers_report *r, struct gn_error *err)
     if (code == 0) {
         add_up(r);
         take_shares(r);
+        code = find_extra(r);
+    }
+    if (code == 0) {
         code = count_parts(r);
     }
     if (code == 0)
         code = sort(r);
     if (code == 0) {
-        r->verdict = judge(r);
+        r->waited_for = judge(r);
+        r->verdict = r->waited_for == GN_STRAGGLER_CERTAIN ? GN_STRAGGLER_POSSIBLE : r->waited_for;
         measure_widths(r);
         return 0;
     }

@@ -17,10 +17,11 @@
 #define GN_STRAGGLER_PERCENT 1.0
 
 enum gn_straggler_verdict {
-    GN_STRAGGLER_NOBODY,   /* balanced: below the threshold, or the first one causes less than twice as much
-                              as the others in the mean, and not persistently */
-    GN_STRAGGLER_CERTAIN,  /* the first one does, and more than anybody else */
-    GN_STRAGGLER_POSSIBLE, /* the first one does, or may; others perhaps as much */
+    GN_STRAGGLER_NOBODY,      /* balanced: below the threshold; or nobody is busy for longer than the others,
+                                 they only wait in turn; or the first one causes less than twice as much as the
+                                 others in the mean, and not persistently */
+    GN_STRAGGLER_CERTAIN,     /* the first one does, and more than anybody else */
+    GN_STRAGGLER_POSSIBLE,    /* the first one does, or may; others perhaps as much */
     GN_STRAGGLER_UNDECIDABLE, /* one of several may, none for certain */
 };
 
@@ -29,7 +30,9 @@ struct gn_straggler {
     uint32_t group;
     struct gn_blame caused, waited;
     struct gn_score share; /* caused, of all ranks' time */
-    uint32_t cause;        /* its largest in gn_waits.causes; GN_NONE */
+    struct gn_blame extra; /* it was busy so much longer than the others in the mean; from below 0 */
+    struct gn_score own; /* of all ranks' time, what goes by waiting because it was: never more than share */
+    uint32_t cause;      /* its largest in gn_waits.causes; GN_NONE */
     uint32_t parts,
         parts_first; /* of the run's slices: those with certain waiting, and where it caused most */
 };
@@ -44,9 +47,12 @@ struct gn_stragglers_report {
     bool is_annotated; /* --busy or --waiting: the scores say who is first, else what was waited */
     size_t top;        /* rows of the table; 0: all */
     /* gn_stragglers_rank fills these */
-    struct gn_straggler *list; /* [groups->count] the first one first */
-    enum gn_straggler_verdict verdict;
-    double mean_width_ns, most_width_ns; /* of the bounds of calls' times; INFINITY: some are not known */
+    struct gn_straggler *list;            /* [groups->count] the first one first */
+    enum gn_straggler_verdict waited_for; /* whether it is the one whom the others wait for */
+    enum gn_straggler_verdict verdict;    /* whether it is slow: never certain. What was computed is known by
+                                             when it began and ended; nobody measures whether the rank had a
+                                             core meanwhile */
+    double mean_width_ns, most_width_ns;  /* of the bounds of calls' times; INFINITY: some are not known */
 };
 
 /* 0, and the caller frees list; or -ENOMEM with err set. */

@@ -53,12 +53,12 @@ static json_t *context_json(const struct gn_stragglers_report *r, const struct g
 
 static json_t *straggler_json(const struct gn_stragglers_report *r, const struct gn_straggler *s)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "name", name_json(r, s->group),
-                     "score_percent", score_json(r->scores->scores[s->group]), "caused_percent",
-                     score_json(s->share), "caused_s", blame_json(s->caused), "waited_s",
-                     blame_json(s->waited), "parts", integer(s->parts), "parts_first",
-                     integer(s->parts_first), "is_persistent", gn_straggler_is_persistent(s), "context",
-                     context_json(r, &r->scores->contexts[s->group]), "cause",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "name",
+                     name_json(r, s->group), "score_percent", score_json(r->scores->scores[s->group]),
+                     "caused_percent", score_json(s->share), "caused_s", blame_json(s->caused), "waited_s",
+                     blame_json(s->waited), "extra_s", blame_json(s->extra), "parts", integer(s->parts),
+                     "parts_first", integer(s->parts_first), "is_persistent", gn_straggler_is_persistent(s),
+                     "context", context_json(r, &r->scores->contexts[s->group]), "cause",
                      s->cause == GN_NONE ? json_null() : cause_json(r, &r->waits->causes[s->cause]));
 }
 
@@ -125,12 +125,13 @@ static json_t *sureness_json(const struct gn_stragglers_report *r)
 json_t *gn_stragglers_json(const struct gn_stragglers_report *r)
 {
     const struct gn_history *h = r->history;
-    return json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version", 1, "trace",
-                     r->path, "by", gn_scored_name(r->by), "verdict", gn_straggler_verdict_name(r->verdict),
-                     "count", integer(r->groups->count), "events", integer(h->events), "length_s",
-                     gn_span_json((double)h->length.lo_ns, (double)h->length.hi_ns, 1e-9), "all_percent",
-                     score_json(r->scores->all), "stragglers", stragglers_json(r), "causes", causes_json(r),
-                     "phases", phases_json(r), "how_sure", sureness_json(r));
+    return json_pack(
+        "{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version", 2, "trace", r->path,
+        "by", gn_scored_name(r->by), "verdict", gn_straggler_verdict_name(r->verdict), "waited_for",
+        gn_straggler_verdict_name(r->waited_for), "count", integer(r->groups->count), "events",
+        integer(h->events), "length_s", gn_span_json((double)h->length.lo_ns, (double)h->length.hi_ns, 1e-9),
+        "all_percent", score_json(r->scores->all), "stragglers", stragglers_json(r), "causes", causes_json(r),
+        "phases", phases_json(r), "how_sure", sureness_json(r));
 }
 
 json_t *gn_straggler_first_json(const struct gn_stragglers_report *r)

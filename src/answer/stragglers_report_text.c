@@ -55,12 +55,24 @@ static size_t as_much(const struct gn_stragglers_report *r)
     return count;
 }
 
+static double most_caused(const struct gn_stragglers_report *r)
+{
+    double most = 0;
+    for (size_t i = 0; i < r->groups->count; i++)
+        most = fmax(most, r->list[i].share.lo);
+    return most;
+}
+
 static void nobody(const struct page *p)
 {
     const struct gn_stragglers_report *r = p->r;
     fprintf(p->out, "%snobody holds the others up%s: ", shade(p, GN_BOLD), shade(p, GN_PLAIN));
     if (r->groups->count < 2)
         fprintf(p->out, "there are no others\n");
+    else if (!r->is_annotated && r->list[0].own.hi < GN_STRAGGLER_PERCENT &&
+             most_caused(r) >= GN_STRAGGLER_PERCENT)
+        fprintf(p->out,
+                "they wait for each other in turn, and none is busy for longer than the others are\n");
     else if (gn_straggler_measure(r, &r->list[0]).hi < GN_STRAGGLER_PERCENT)
         fprintf(p->out, "balanced, nobody %s for %.0f %% of the time or more\n",
                 r->is_annotated ? "was busy while all others waited" : "made them wait",
@@ -79,8 +91,9 @@ static void verdict(const struct page *p)
     }
     gn_straggler_name(r, r->list[0].group, name, sizeof name);
     const size_t others = as_much(r);
-    if (r->verdict == GN_STRAGGLER_CERTAIN)
-        fprintf(p->out, "%s%s holds the others up%s: certain\n", shade(p, GN_BOLD), name, shade(p, GN_PLAIN));
+    if (r->waited_for == GN_STRAGGLER_CERTAIN)
+        fprintf(p->out, "%s%s holds the others up%s: that they wait for it is certain\n", shade(p, GN_BOLD),
+                name, shade(p, GN_PLAIN));
     else if (r->verdict == GN_STRAGGLER_POSSIBLE && others)
         fprintf(p->out,
                 "%s%s holds the others up%s; whether most of all is not certain: %zu more may as much\n",
@@ -111,6 +124,17 @@ static void score_line(const struct page *p, const struct gn_straggler *s)
     line(p, "", gn_printable(text));
 }
 
+static void slow_line(const struct page *p, const struct gn_straggler *s)
+{
+    char text[256], extra[GN_SPAN_TEXT];
+    if (s->extra.hi_ns <= 0)
+        return;
+    snprintf(text, sizeof text,
+             "possible, not certain: it was busy %s longer than the others in the mean, or had no core",
+             gn_span_time(fmax(s->extra.lo_ns, 0), s->extra.hi_ns, extra));
+    line(p, "slow", text);
+}
+
 static void when_line(const struct page *p, const struct gn_straggler *s)
 {
     char text[256];
@@ -130,6 +154,7 @@ static void first(const struct page *p)
     snprintf(text, sizeof text, "%s of the ranks' time went by waiting for it, %s of it",
              blame_text(s->caused, caused), score_text(s->share, share));
     line(p, "cost", text);
+    slow_line(p, s);
     if (s->cause != GN_NONE) {
         const struct gn_cause *cause = &r->waits->causes[s->cause];
         gn_straggler_work(r, cause, text, sizeof text);

@@ -15,6 +15,7 @@
 struct gn_whatif_report {
     const char *path; /* of the trace, as it was named */
     const struct gn_history *history;
+    const char *region;        /* as it was asked for; NULL: all that is computed */
     const bool *chosen;        /* [activity_count] made faster */
     const bool *processes;     /* [process_count] where; NULL: everywhere */
     double share_lo, share_hi; /* 0 … 1 of its time that goes; the same but for a straggler */

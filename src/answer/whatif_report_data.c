@@ -13,6 +13,7 @@ static json_t *add_result(json_t *json, const struct gn_whatif_result *r)
     json_object_set_new(json, "new_length_s", length_json(r->length));
     json_object_set_new(json, "reduction_s", gn_span_json(r->reduction_lo_ns, r->reduction_hi_ns, 1e-9));
     json_object_set_new(json, "speedup_percent", gn_span_json(r->speedup_lo, r->speedup_hi, 100));
+    json_object_set_new(json, "may_reorder", json_boolean(r->may_reorder));
     return json;
 }
 

@@ -86,6 +86,8 @@ static void print_change(const struct page *p, const struct gn_whatif_report *r)
         fprintf(p->out, "  straggler  %s, busy while all others waited for %s of the run\n", name,
                 gn_span_share(r->score_lo / 100, r->score_hi / 100, share));
     }
+    if (r->region)
+        fprintf(p->out, "  region     what %s computes, what it calls included\n", r->region);
     fprintf(p->out, "  faster by  %s", gn_span_share(r->share_lo, r->share_hi, share));
     print_where(r, p->out);
     print_activities(r, p->out);
@@ -99,6 +101,11 @@ static void print_result(const struct page *p, const struct gn_whatif_result *n)
     fprintf(p->out, "  %sspeedup%s    %s of the run, %s\n", shade(p, GN_BOLD), shade(p, GN_PLAIN),
             gn_span_share(n->speedup_lo, n->speedup_hi, speedup),
             gn_span_time(n->reduction_lo_ns, n->reduction_hi_ns, gain));
+    if (n->may_reorder)
+        fprintf(p->out,
+                "  %spossible%s   receives from anybody may take other messages than they did: what follows "
+                "is taken to be the same\n",
+                shade(p, GN_YELLOW), shade(p, GN_PLAIN));
 }
 
 void gn_whatif_text(const struct gn_whatif_report *r, const struct gn_terminal *terminal, FILE *out)

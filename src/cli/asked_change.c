@@ -91,6 +91,7 @@ static int answer_one(const struct gn_asked_change *change, const struct gn_cli_
     const bool is_somewhere = change->rank_count || change->removes_straggler;
     struct gn_whatif_report report = {.path = opened->path,
                                       .history = &opened->history,
+                                      .region = change->region,
                                       .chosen = chosen,
                                       .processes = is_somewhere ? processes : NULL,
                                       .share_lo = change->faster,

@@ -26,8 +26,9 @@ static const struct argp_option options[] = {
     {"rank", KEY_RANK, "RANK", 0, "Only there; may be given again, or as 0,2,5 (default: everywhere)", 0},
     {"faster", KEY_FASTER, "SHARE", 0, "So much of its time goes: 20% or 0.2", 0},
     {"remove-straggler", KEY_STRAGGLER, NULL, 0,
-     "What if the rank that holds the others up did not: the time for which it was busy while all others "
-     "waited goes from its computation, or from --region",
+     "What if the rank that holds the others up (gnomon stragglers) did not: what it was busy beyond the "
+     "others' mean goes from its computation; with --region, the time for which it was busy there while all "
+     "others waited",
      0},
     GN_OPTION_TOP,
     GN_OPTION_LONGEST,

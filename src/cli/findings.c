@@ -41,8 +41,12 @@ static void straggler_text(const struct page *p, const struct gn_stragglers_repo
     if (s->cause != GN_NONE)
         gn_straggler_work(r, &r->waits->causes[s->cause], work, sizeof work);
     const struct gn_score of_run = r->scores->scores[s->group];
-    fprintf(p->out, "%s (%s): score %s of the run, made the others wait %s%s%s\n", name,
-            gn_straggler_verdict_name(r->verdict), gn_span_share(of_run.lo / 100, of_run.hi / 100, score),
+    fprintf(p->out, "%s (%s%s): score %s of the run, made the others wait %s%s%s\n", name,
+            gn_straggler_verdict_name(r->verdict),
+            r->waited_for == GN_STRAGGLER_CERTAIN
+                ? "; that they wait for it is certain, but it may have had no core"
+                : "",
+            gn_span_share(of_run.lo / 100, of_run.hi / 100, score),
             gn_span_time(s->caused.lo_ns, s->caused.hi_ns, caused), work[0] ? "; " : "", work);
 }
 

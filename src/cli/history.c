@@ -21,6 +21,7 @@ static int read_history(struct gn_cli_history *o, const struct gn_cli_history_se
 {
     const struct gn_history_settings asked = {.bounds = o->known.events.of,
                                               .refuted = gn_known_bounds_refuted(&o->known, o->path),
+                                              .is_partial = gn_trace_is_partial(o->path),
                                               .longest_ns = settings->longest_ns,
                                               .has_tracks = settings->has_tracks};
     struct gn_watched_source watched;

@@ -1,6 +1,7 @@
 #include "cli/straggler_removed.h"
 
 #include "analyse/scores.h"
+#include "answer/stragglers_report.h"
 #include "cli/progress.h"
 
 #include <errno.h>
@@ -35,7 +36,8 @@ static struct gn_whatif_result around(const struct gn_whatif_result *less,
                                      less->reduction_lo_ns,
                                      more->reduction_hi_ns,
                                      less->speedup_lo,
-                                     more->speedup_hi};
+                                     more->speedup_hi,
+                                     less->may_reorder || more->may_reorder};
 }
 
 int gn_change_try(struct gn_whatif_report *r, struct gn_error *err)
@@ -84,18 +86,23 @@ static double at_most_1(double share)
     return share < 1 ? share : 1;
 }
 
-static void apply(struct gn_whatif_report *r, uint32_t process, struct gn_score score)
+/* What goes, ns: from so much of its work. */
+static void apply(struct gn_whatif_report *r, uint32_t process, struct gn_score score, struct work goes)
 {
     const struct work work = work_of(r, process);
-    const double length_lo_ns = (double)r->history->length.lo_ns,
-                 length_hi_ns = (double)r->history->length.hi_ns;
     r->straggler = process;
     r->score_lo = score.lo;
     r->score_hi = score.hi;
-    r->share_lo = work.hi_ns > 0 ? at_most_1(score.lo / 100 * length_lo_ns / work.hi_ns) : 0;
-    r->share_hi = work.lo_ns > 0 ? at_most_1(score.hi / 100 * length_hi_ns / work.lo_ns) : 0;
+    r->share_lo = work.hi_ns > 0 && goes.lo_ns > 0 ? at_most_1(goes.lo_ns / work.hi_ns) : 0;
+    r->share_hi = work.lo_ns > 0 && goes.hi_ns > 0 ? at_most_1(goes.hi_ns / work.lo_ns) : 0;
 }
 
+static uint32_t process_of(const struct gn_whatif_report *r, const struct gn_groups *groups, uint32_t group)
+{
+    return r->history->definitions->locations[groups->first[group]].process;
+}
+
+/* Of those who are in a region the one with the largest score goes, as `stragglers --busy` says. */
 static uint32_t first_of(const struct gn_scores *scores)
 {
     uint32_t best = GN_NONE;
@@ -119,9 +126,56 @@ static int find_among(struct gn_whatif_report *r, const struct gn_groups *groups
     if (first == GN_NONE) {
         code = gn_fail(err, -ENOENT, "there is no straggler: no rank was ever busy while all others waited");
     } else {
-        const uint32_t process = r->history->definitions->locations[groups->first[first]].process;
-        apply(r, process, scores.scores[first]);
+        const uint32_t process = process_of(r, groups, first);
+        const struct gn_score score = scores.scores[first];
+        apply(r, process, score,
+              (struct work){score.lo / 100 * (double)r->history->length.lo_ns,
+                            score.hi / 100 * (double)r->history->length.hi_ns});
         processes[process] = true;
+    }
+    gn_scores_clear(&scores);
+    return code;
+}
+
+static int remove_first(struct gn_whatif_report *r, struct gn_stragglers_report *named, bool *processes,
+                        struct gn_error *err)
+{
+    int code = gn_stragglers_rank(named, err);
+    if (code < 0)
+        return code;
+    if (named->verdict == GN_STRAGGLER_NOBODY) {
+        code = gn_fail(err, -ENOENT, "there is no straggler: nobody holds the others up");
+    } else {
+        const struct gn_straggler *first = &named->list[0];
+        const uint32_t process = process_of(r, named->groups, first->group);
+        apply(r, process, named->scores->scores[first->group],
+              (struct work){first->extra.lo_ns, first->extra.hi_ns});
+        processes[process] = true;
+    }
+    free(named->list);
+    return code;
+}
+
+/* The one that `stragglers` names. What goes is what it was busy beyond the others' mean. */
+static int find_named(struct gn_whatif_report *r, const struct gn_groups *groups, bool *processes,
+                      struct gn_error *err)
+{
+    const struct gn_scores_settings settings = {.busy = NULL};
+    struct gn_scores scores;
+    struct gn_waits waits;
+    int code = gn_scores_find(&scores, r->history, groups, &settings, err);
+    if (code < 0)
+        return code;
+    code = gn_waits_find(&waits, r->history, err);
+    if (code == 0) {
+        struct gn_stragglers_report named = {.path = r->path,
+                                             .history = r->history,
+                                             .groups = groups,
+                                             .waits = &waits,
+                                             .scores = &scores,
+                                             .by = GN_SCORED_RANK};
+        code = remove_first(r, &named, processes, err);
+        gn_waits_clear(&waits);
     }
     gn_scores_clear(&scores);
     return code;
@@ -138,7 +192,8 @@ int gn_straggler_find(struct gn_whatif_report *r, const char *region, bool *proc
         is_region |= busy[i] = strcmp(gn_string(d, d->regions[i].name), region) == 0;
     int code = gn_groups_make(&groups, r->history, GN_SCORED_RANK, err);
     if (code == 0) {
-        code = find_among(r, &groups, is_region ? busy : NULL, processes, err);
+        code =
+            is_region ? find_among(r, &groups, busy, processes, err) : find_named(r, &groups, processes, err);
         gn_groups_clear(&groups);
     }
     free(busy);

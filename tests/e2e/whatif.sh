@@ -72,6 +72,14 @@ END
     holds best "[a['reduction_s']['lo'] for a in r['answers']] == sorted((a['reduction_s']['lo'] for a in r['answers']), reverse=True)"
     answer alone whatif stencil2 --region compute --faster 50%
     holds alone "r['speedup_percent']['lo'] > 10"
+    run text "$gnomon" whatif stencil2 --region compute --faster 50%
+    grep -q 'what compute computes, what it calls included' "$work/text.out" || fail "what a region means is not told"
+    # Who is removed is who is named, also where nobody was ever busy while all others waited.
+    synth near stencil2 -n 5 -e 6000 --compute 100us --imbalance 0.3
+    answer named stragglers near
+    answer removed whatif near --remove-straggler
+    named=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["stragglers"][0]["name"])' <"$work/named.out")
+    holds removed "'rank %d' % r['straggler']['rank'] == '$named' and r['faster_percent']['hi'] > 0"
     answer lost whatif lost --region compute --faster 10%
     holds lost "r['rests_on']['lost'] > 0"
     answer unmatched whatif unmatched --region compute --faster 10%

@@ -319,6 +319,22 @@ static void time_in_a_call_of_its_own_is_named(void **state)
     made_free(m);
 }
 
+/* The call to look at is the one in which somebody waits, not that in which the other one gives. */
+static void where_is_waited_is_the_call_that_waits(void **state)
+{
+    (void)state;
+    struct made *m = made_new(2, NULL);
+    const uint32_t received = made_call(m, 0, 10, 31, 0), sent = made_call(m, 1, 30, 31, 1);
+    m->calls[received].path = 7;
+    m->calls[sent].path = 8;
+    made_takes_message(m, received, sent);
+    struct gn_waits w = found(m, 40);
+    assert_int_equal(w.causes[0].location, 1);
+    assert_int_equal(w.causes[0].call_path, 7);
+    gn_waits_clear(&w);
+    made_free(m);
+}
+
 static void polls_are_waiting(void **state)
 {
     (void)state;
@@ -352,6 +368,7 @@ int main(void)
         cmocka_unit_test(what_perhaps_levels_leaves_both_open),
         cmocka_unit_test(what_is_uncertain_is_never_certain),
         cmocka_unit_test(time_in_a_call_of_its_own_is_named),
+        cmocka_unit_test(where_is_waited_is_the_call_that_waits),
         cmocka_unit_test(polls_are_waiting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
