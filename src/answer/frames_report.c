@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int by_time(const void *a, const void *b)
 {
@@ -17,6 +18,37 @@ static int by_time(const void *a, const void *b)
     if (l->time.hi_ns != r->time.hi_ns)
         return l->time.hi_ns < r->time.hi_ns ? 1 : -1;
     return (l->group > r->group) - (l->group < r->group);
+}
+
+static uint64_t length_of(const struct gn_held_period *p)
+{
+    return (uint64_t)p->to_ns - (uint64_t)p->from_ns;
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const struct gn_held_period *l = a, *r = b;
+    if (l->certain_ns != r->certain_ns)
+        return l->certain_ns < r->certain_ns ? 1 : -1;
+    if (length_of(l) != length_of(r))
+        return length_of(l) < length_of(r) ? 1 : -1;
+    return (l->from_ns > r->from_ns) - (l->from_ns < r->from_ns);
+}
+
+static int rank_periods(struct gn_frames_report *r, struct gn_error *err)
+{
+    r->period_count = r->held ? r->held->period_count : 0;
+    r->periods = calloc(r->period_count + 1, sizeof *r->periods);
+    if (!r->periods) {
+        free(r->rows);
+        r->rows = NULL;
+        return gn_fail(err, -ENOMEM, "no memory for the answer");
+    }
+    if (r->period_count) {
+        memcpy(r->periods, r->held->periods, r->period_count * sizeof *r->periods);
+        qsort(r->periods, r->period_count, sizeof *r->periods, by_length);
+    }
+    return 0;
 }
 
 int gn_frames_rank(struct gn_frames_report *r, struct gn_error *err)
@@ -30,7 +62,7 @@ int gn_frames_rank(struct gn_frames_report *r, struct gn_error *err)
             r->rows[r->row_count++] = (struct gn_frames_row){g, r->frames->location[g]};
     if (r->row_count)
         qsort(r->rows, r->row_count, sizeof *r->rows, by_time);
-    return 0;
+    return rank_periods(r, err);
 }
 
 /* Of the run: outward, at most all of it. */
@@ -68,7 +100,7 @@ static void fill_text(const void *self, size_t i, struct gn_cell *cells)
         return;
     }
     fill(r, &r->frames->all, cells);
-    gn_cell_text(&cells[2], r->is_all ? "all" : "whoever it is");
+    gn_cell_text(&cells[2], r->held ? "as asked" : r->is_all ? "all" : "whoever it is");
 }
 
 static void fill_aggregated(const void *self, size_t i, struct gn_cell *cells)
@@ -76,7 +108,7 @@ static void fill_aggregated(const void *self, size_t i, struct gn_cell *cells)
     const struct gn_frames_report *r = self;
     (void)i;
     fill(r, &r->aggregated->all, cells);
-    gn_cell_text(&cells[2], "whoever it is");
+    gn_cell_text(&cells[2], r->held ? "as asked" : "whoever it is");
 }
 
 static struct gn_table table_of(const struct gn_frames_report *r, size_t rows,
@@ -95,6 +127,49 @@ static struct gn_table table_of(const struct gn_frames_report *r, size_t rows,
                              .indent = 2};
 }
 
+/* ---- periods ---- */
+
+/* Since the run began, which is known as an interval, too. */
+static struct gn_frame_time since_begin(const struct gn_history *h, int64_t at_ns)
+{
+    const double lo = (double)at_ns - (double)h->first.hi_ns, hi = (double)at_ns - (double)h->first.lo_ns;
+    return (struct gn_frame_time){lo > 0 ? lo : 0, hi > 0 ? hi : 0};
+}
+
+static void fill_period(const void *self, size_t i, struct gn_cell *cells)
+{
+    const struct gn_frames_report *r = self;
+    const struct gn_held_period *p = &r->periods[i];
+    const struct gn_frame_time time = gn_frame_time_of(p->certain_ns, length_of(p)),
+                               from = since_begin(r->history, p->from_ns),
+                               to = since_begin(r->history, p->to_ns);
+    fill(r, &time, cells);
+    gn_cell_bounds(&cells[2], from.lo_ns, from.hi_ns);
+    gn_cell_bounds(&cells[3], to.lo_ns, to.hi_ns);
+}
+
+static struct gn_table table_of_periods(const struct gn_frames_report *r, size_t rows)
+{
+    static const struct gn_column columns[] = {
+        {.title = "of the run", .name = "percent", .kind = GN_CELL_PERCENTAGES},
+        {.title = "without a break", .name = "seconds", .kind = GN_CELL_DURATIONS},
+        {.title = "from", .name = "from", .kind = GN_CELL_DURATIONS},
+        {.title = "to", .name = "to", .kind = GN_CELL_DURATIONS},
+    };
+    return (struct gn_table){.columns = columns,
+                             .column_count = sizeof columns / sizeof *columns,
+                             .row_count = rows,
+                             .left_out = r->period_count - rows,
+                             .fill = fill_period,
+                             .self = r,
+                             .indent = 2};
+}
+
+static size_t periods_shown(const struct gn_frames_report *r)
+{
+    return r->top && r->top < r->period_count ? r->top : r->period_count;
+}
+
 static size_t shown(const struct gn_frames_report *r)
 {
     return r->top && r->top < r->row_count ? r->top : r->row_count;
@@ -102,7 +177,8 @@ static size_t shown(const struct gn_frames_report *r)
 
 int gn_frames_csv(const struct gn_frames_report *r, FILE *out)
 {
-    const struct gn_table table = table_of(r, shown(r), fill_row);
+    const struct gn_table table =
+        r->held ? table_of_periods(r, periods_shown(r)) : table_of(r, shown(r), fill_row);
     return gn_table_csv(&table, out);
 }
 
@@ -126,6 +202,20 @@ static void print_aggregated(const struct gn_frames_report *r, const struct gn_t
         fprintf(out, "  %.2f times as wide\n", wide / narrow);
 }
 
+static void print_periods(const struct gn_frames_report *r, const struct gn_terminal *terminal, FILE *out)
+{
+    const struct gn_table table = table_of_periods(r, periods_shown(r));
+    char lo[GN_QUANTITY_TEXT], hi[GN_QUANTITY_TEXT];
+    gn_count_text((int64_t)r->held->times_lo, lo);
+    gn_count_text((int64_t)r->held->times_hi, hi);
+    if (r->held->times_lo == r->held->times_hi)
+        fprintf(out, "\n%s %s\n", lo, r->held->times_lo == 1 ? "time" : "times");
+    else
+        fprintf(out, "\n%s to %s times\n", lo, hi);
+    if (r->period_count)
+        gn_table_text(&table, terminal, out);
+}
+
 static void print_all(const struct gn_frames_report *r, const struct gn_terminal *terminal, FILE *out)
 {
     const struct gn_history *h = r->history;
@@ -136,6 +226,8 @@ static void print_all(const struct gn_frames_report *r, const struct gn_terminal
             gn_scored_name(r->by), gn_count_text((int64_t)r->frames->frames, frames),
             gn_span_time((double)h->length.lo_ns, (double)h->length.hi_ns, length));
     gn_table_text(&table, terminal, out);
+    if (r->held)
+        print_periods(r, terminal, out);
     if (r->aggregated)
         print_aggregated(r, terminal, out);
     gn_rests_on_text(h, terminal, out);
@@ -183,12 +275,27 @@ static json_t *aggregated_json(const struct gn_frames_report *r)
     return json_pack("{s:o?,s:o?}", "all", time_json(r, &r->aggregated->all), "sizes_log2", sizes);
 }
 
+static json_t *times_json(const struct gn_frames_report *r)
+{
+    if (!r->held)
+        return json_null();
+    return json_pack("{s:I,s:I}", "lo", (json_int_t)r->held->times_lo, "hi", (json_int_t)r->held->times_hi);
+}
+
+static json_t *periods_json(const struct gn_frames_report *r)
+{
+    const struct gn_table table = table_of_periods(r, periods_shown(r));
+    return r->held ? gn_table_json(&table) : json_null();
+}
+
 json_t *gn_frames_json(const struct gn_frames_report *r)
 {
     const struct gn_history *h = r->history;
-    return json_pack("{s:s,s:s,s:s,s:I,s:o?,s:o?,s:o?,s:o?,s:o?}", "trace", r->path, "question", r->question,
-                     "by", gn_scored_name(r->by), "frames", (json_int_t)r->frames->frames, "length_s",
-                     gn_span_json((double)h->length.lo_ns, (double)h->length.hi_ns, 1e-9), "all",
-                     time_json(r, &r->frames->all), "rows", rows_json(r), "aggregated", aggregated_json(r),
-                     "rests_on", gn_rests_on_json(h));
+    return json_pack(
+        "{s:s,s:s,s:s,s:I,s:o?,s:o?,s:o?,s:o?,s:o?,s:o?,s:o?,s:o?}", "trace", r->path, "question",
+        r->question, "by", gn_scored_name(r->by), "frames", (json_int_t)r->frames->frames, "length_s",
+        gn_span_json((double)h->length.lo_ns, (double)h->length.hi_ns, 1e-9), "all",
+        time_json(r, &r->frames->all), "rows", rows_json(r), "times", times_json(r), "periods",
+        periods_json(r), "is_narrowest", r->held ? json_boolean(r->held->is_narrowest) : json_null(),
+        "aggregated", aggregated_json(r), "rests_on", gn_rests_on_json(h));
 }

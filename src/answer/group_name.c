@@ -24,7 +24,7 @@ bool gn_scored_by(const char *name, enum gn_scored *by)
     return false;
 }
 
-static const char *host_name(const struct gn_definitions *d, uint32_t location)
+const char *gn_host_name(const struct gn_definitions *d, uint32_t location)
 {
     const uint32_t process = d->locations[location].process;
     uint32_t node = process < d->process_count ? d->processes[process].system_node : GN_NONE;
@@ -40,7 +40,7 @@ void gn_group_name(const struct gn_history *history, const struct gn_groups *gro
     const struct gn_definitions *d = history->definitions;
     const uint32_t location = groups->first[group];
     if (by == GN_SCORED_HOST) {
-        snprintf(text, size, "host %s", host_name(d, location));
+        snprintf(text, size, "host %s", gn_host_name(d, location));
         gn_printable(text);
         return;
     }

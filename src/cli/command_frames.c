@@ -10,11 +10,14 @@ static const char *const USUAL = "all but one in waiting, that one in busy";
 
 static const struct argp_option options[] = {
     {"where", 'w', "QUESTION", 0,
-     "all in A; all but one in A, that one in B; all but N in A, those in B: A and B are names of regions "
-     "(in "
-     "quotation marks where they have spaces or commas), waiting (in an MPI call that depends on others) or "
-     "busy "
-     "(outside of MPI). Default: all but one in waiting, that one in busy",
+     "all in A; all but one in A, that one in B; all but N in A, those in B; or any state: WHO in A, at "
+     "least N in "
+     "A (at most, exactly, any, none, all; of 0-3, of host H), put together with and, or, not and "
+     "parentheses, "
+     "such as '0 in MPI_Recv and at least 3 waiting'. WHO is a rank, rank:thread or host H. A and B are "
+     "names of "
+     "regions (in quotation marks where they have spaces or commas), waiting (in an MPI call that depends on "
+     "others) or busy (outside of MPI). Default: all but one in waiting, that one in busy",
      0},
     {"by", KEY_BY, "WHAT", 0, "Who is in a region: rank (default), thread or host", 0},
     {"aggregated", KEY_AGGREGATED, NULL, 0,
@@ -58,8 +61,9 @@ int gn_command_frames(int argc, char **argv)
         options,
         parse,
         "[RUN|TRACE]",
-        "For how long all were in one region, or all but some, at the same time: certainly, and at "
-        "most.\vRUN is a "
+        "For how long locations were in given regions at the same time, or in any state that is made of "
+        "such: "
+        "certainly, and at most.\vRUN is a "
         "run with a trace (gnomon run --trace), TRACE an OTF2 archive; without it, the newest run here. Exit "
         "status "
         "2: there is no trace to look at, no region of that name, or a question that makes no sense.",

@@ -15,20 +15,43 @@ struct answer {
     char *question; /* printable */
     const struct gn_history *history;
     struct gn_asked asked;
+    const struct gn_asked_node *form; /* of the question; NULL: it is about any state */
     struct gn_groups groups;
     struct gn_states states;
     struct gn_frames frames;
-    struct gn_frames aggregated;     /* with --aggregated: as the paper has it */
+    struct gn_frames aggregated; /* with --aggregated: as the paper has it */
+    struct gn_global global;     /* any state */
+    struct gn_held held, held_aggregated;
     uint64_t sizes[GN_FRAMES_SIZES]; /* of its events, by powers of two */
 };
 
-static int ask(struct answer *w, struct gn_error *err)
+static int ask_form(struct answer *w, struct gn_error *err)
 {
-    const struct gn_question *question = &w->asked.question;
-    int code = gn_frames_ask(&w->frames, w->states.of, w->states.count, question, err);
+    const struct gn_question question = {w->form->least};
+    int code = gn_asked_states(&w->states, w->history, &w->groups, w->form, err);
+    if (code < 0)
+        return code;
+    code = gn_frames_ask(&w->frames, w->states.of, w->states.count, &question, err);
     if (code == 0 && w->arguments->is_aggregated)
-        code = gn_frames_aggregated(&w->aggregated, w->states.of, w->states.count, question, w->sizes,
+        code = gn_frames_aggregated(&w->aggregated, w->states.of, w->states.count, &question, w->sizes,
                                     GN_FRAMES_SIZES, err);
+    gn_states_clear(&w->states);
+    return code;
+}
+
+static int ask_global(struct answer *w, struct gn_error *err)
+{
+    int code = gn_asked_global(&w->global, &w->states, w->history, &w->groups, &w->asked, w->question, err);
+    if (code < 0)
+        return code;
+    code = gn_global_ask(&w->held, &w->global, w->states.of, w->states.count, err);
+    if (code == 0 && w->arguments->is_aggregated)
+        code = gn_global_ask_aggregated(&w->held_aggregated, &w->global, w->states.of, w->states.count,
+                                        w->sizes, GN_FRAMES_SIZES, err);
+    w->frames = (struct gn_frames){.frames = w->held.frames, .all = w->held.time};
+    w->aggregated = (struct gn_frames){.frames = w->held_aggregated.frames, .all = w->held_aggregated.time};
+    gn_states_clear(&w->states);
+    gn_asked_global_clear(&w->global);
     return code;
 }
 
@@ -42,13 +65,15 @@ static int rank_and_tell(const struct answer *w, struct gn_error *err)
                                       .aggregated = w->arguments->is_aggregated ? &w->aggregated : NULL,
                                       .sizes = w->sizes,
                                       .by = w->arguments->by,
-                                      .is_all = w->asked.question.others == 0,
-                                      .names_one = w->asked.question.others == 1,
+                                      .held = w->form ? NULL : &w->held,
+                                      .is_all = w->form && w->form->least == 0,
+                                      .names_one = w->form && w->form->least == 1,
                                       .top = w->arguments->top};
     int code = gn_frames_rank(&report, err);
     if (code == 0)
         code = gn_print_frames(&report, w->arguments->format, err);
     free(report.rows);
+    free(report.periods);
     return code;
 }
 
@@ -60,15 +85,13 @@ static int look(void *self, const struct gn_cli_history *opened, struct gn_error
     int code = gn_groups_make(&w->groups, w->history, w->arguments->by, err);
     if (code < 0)
         return code;
-    code = gn_asked_states(&w->states, w->history, &w->groups, &w->asked, err);
-    if (code == 0) {
-        code = ask(w, err);
-        if (code == 0)
-            code = rank_and_tell(w, err);
-        gn_frames_clear(&w->frames);
-        gn_frames_clear(&w->aggregated);
-        gn_states_clear(&w->states);
-    }
+    code = w->form ? ask_form(w, err) : ask_global(w, err);
+    if (code == 0)
+        code = rank_and_tell(w, err);
+    gn_frames_clear(&w->frames);
+    gn_frames_clear(&w->aggregated);
+    gn_held_clear(&w->held);
+    gn_held_clear(&w->held_aggregated);
     gn_groups_clear(&w->groups);
     return code;
 }
@@ -82,6 +105,7 @@ int gn_frames_answer(const struct gn_frames_asked *a, struct gn_error *err)
     if (code < 0)
         return gn_fail(err, code, "--where '%s': %s, at \"%s\"", a->question, wrong.text,
                        a->question + wrong.at);
+    w.form = gn_question_form(&w.asked);
     w.question = strdup(a->question);
     code = w.question && gn_printable(w.question) ? gn_look_at_history(a->trace, &settings, look, &w, err)
                                                   : gn_fail(err, -ENOMEM, "no memory for the question");

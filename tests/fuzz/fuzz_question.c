@@ -1,66 +1,44 @@
-/* analyse/question: any text. What is understood and written again means the same; an error is at a place in
- * the text. */
+/* analyse/question: any text. What is understood is a tree; an error is at a place in the text. */
 #include "analyse/question.h"
 #include "fuzz.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const pieces[] = {"all ", "but ",    "one ", "in ",   "that ",   "those ", "2 ", ", ",
-                                     "A",    "waiting", "busy", "'a b'", "\"c,d\"", " ",      "'",  "\""};
+static const char *const pieces[] = {
+    "all ",     "but ",      "one ",     "in ",      "that ", "those ", "2 ",   ", ",   "A",
+    "waiting ", "busy ",     "'a b'",    "\"c,d\"",  " ",     "'",      "\"",   "(",    ")",
+    "!",        "and ",      "|| ",      "not ",     "any ",  "of ",    "0-3 ", "1:2 ", "host h ",
+    "rank ",    "at least ", "at most ", "exactly ", "none ", "&&"};
 
-static void write_place(char *text, size_t size, const struct gn_asked_place *place)
+/* Every node but the root has one parent, after it; whos are there. */
+static void check_tree(const struct gn_asked *a)
 {
-    size_t at = strlen(text);
-    if (place->where == GN_WHERE_REGION) {
-        char mark = strchr(place->region, '"') ? '\'' : '"';
-        snprintf(text + at, size - at, "%c%s%c", mark, place->region, mark);
-    } else
-        snprintf(text + at, size - at, "%s", place->where == GN_WHERE_BUSY ? "busy" : "waiting");
-}
-
-static char *write_again(const struct gn_asked *asked)
-{
-    size_t size = 100 + (asked->a.region ? strlen(asked->a.region) : 0) +
-                  (asked->b.region ? strlen(asked->b.region) : 0);
-    char *text = malloc(size);
-    if (!text)
-        abort();
-    snprintf(text, size, "all ");
-    if (asked->question.others)
-        snprintf(text + 4, size - 4, "but %" PRIu32 " ", asked->question.others);
-    strcat(text, "in ");
-    write_place(text, size, &asked->a);
-    if (asked->question.others) {
-        strcat(text, ", those in ");
-        write_place(text, size, &asked->b);
+    size_t children = 0;
+    for (uint32_t n = 0; n < a->node_count; n++) {
+        const struct gn_asked_node *node = &a->nodes[n];
+        if (node->who_count && node->first_who + node->who_count > a->who_count)
+            abort();
+        for (uint32_t c = node->child; c != GN_ASKED_NO_NODE; c = a->nodes[c].next, children++)
+            if (c >= n)
+                abort();
     }
-    return text;
-}
-
-static bool same_place(const struct gn_asked_place *a, const struct gn_asked_place *b)
-{
-    return a->where == b->where && !a->region == !b->region && (!a->region || !strcmp(a->region, b->region));
+    if (!a->node_count || children != a->node_count - 1)
+        abort();
+    gn_question_form(a);
 }
 
 static void check(const char *text)
 {
-    struct gn_asked asked, again;
+    struct gn_asked asked;
     struct gn_question_error error;
     if (gn_question_parse(&asked, text, &error) != 0) {
-        if (error.at > strlen(text) || !error.text[0] || asked.a.region || asked.b.region)
+        if (error.at > strlen(text) || !error.text[0] || asked.nodes || asked.whos)
             abort();
         return;
     }
-    char *written = write_again(&asked);
-    if (gn_question_parse(&again, written, &error) != 0 || again.question.others != asked.question.others ||
-        !same_place(&again.a, &asked.a) || !same_place(&again.b, &asked.b))
-        abort();
-    free(written);
+    check_tree(&asked);
     gn_question_clear(&asked);
-    gn_question_clear(&again);
 }
 
 /* Mutations of bytes hardly ever make words: here each byte is one. */

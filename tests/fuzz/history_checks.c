@@ -1,5 +1,6 @@
 #include "history_checks.h"
 
+#include "analyse/global_state.h"
 #include "analyse/scores.h"
 #include "analyse/states.h"
 #include "analyse/sweep.h"
@@ -255,6 +256,32 @@ static void check_frames(const struct gn_states *states, uint32_t others)
     gn_frames_clear(&aggregated);
 }
 
+/* The first location never calls and is busy at the same time. */
+static void check_global(const struct gn_history *h)
+{
+    uint32_t all[1] = {0};
+    struct gn_global_who whos[] = {{0, h->definitions->location_count > 0}};
+    struct gn_global_node nodes[] = {
+        {.kind = GN_GLOBAL_IN, .child = GN_GLOBAL_NO_NODE, .next = 1, .who_count = 1, .in = {GN_CALLING, 0}},
+        {.kind = GN_GLOBAL_IN,
+         .child = GN_GLOBAL_NO_NODE,
+         .next = GN_GLOBAL_NO_NODE,
+         .who_count = 1,
+         .in = {GN_BUSY, 0}},
+        {.kind = GN_GLOBAL_AND, .child = 0, .next = GN_GLOBAL_NO_NODE}};
+    const struct gn_global global = {nodes, whos, all, 3, 1, whos[0].count};
+    struct gn_states states;
+    struct gn_held held;
+    struct gn_error err = {""};
+    history_must(gn_states_of_each(&states, h, NULL, GN_CALLING | GN_BUSY, &err) == 0, "states of each");
+    history_must(gn_global_ask(&held, &global, states.of, states.count, &err) == 0, "any state");
+    must_span(held.time.lo_ns, held.time.hi_ns, 0, INFINITY, "an answer");
+    history_must(held.time.lo_ns == 0 && held.times_lo == 0,
+                 "one location calls and is busy at the same time");
+    gn_held_clear(&held);
+    gn_states_clear(&states);
+}
+
 static void check_states(const struct gn_history *h, const struct gn_groups *groups)
 {
     const size_t regions = h->definitions->region_count;
@@ -318,6 +345,7 @@ int history_check(struct gn_source *source, const struct gn_history_settings *se
     check_whatif(&history);
     check_critical(&history);
     check_groups(&history);
+    check_global(&history);
     check_names(&history);
     gn_history_clear(&history);
     return 0;

@@ -400,7 +400,8 @@ static void bounds_hold_for_all_times(void **state)
     assert_true(narrowest > all / 4);
 }
 
-/* "all in A", and "all but n in A, those in B", are what frames.h answers. */
+/* "all in A", and "all but n in A, those in B", are what frames.h answers; where readings are equal not
+ * wider, for changes at which nothing changes are no part of a group here. */
 static void forms_are_what_frames_say(void **state)
 {
     static struct world w;
@@ -433,9 +434,9 @@ static void forms_are_what_frames_say(void **state)
                                                                  .rest = {GN_STATE_B, 0}};
         ask(&a, &f, &w);
         assert_int_equal(gn_frames_ask(&frames, w.stages, w.count, &(struct gn_question){others}, &err), 0);
-        if (a.held.time.lo_ns != frames.all.lo_ns)
+        if (m.domains == 0 ? a.held.time.lo_ns != frames.all.lo_ns : a.held.time.lo_ns < frames.all.lo_ns)
             complain(&a, "certain", a.held.time.lo_ns, frames.all.lo_ns);
-        if (a.held.time.hi_ns != frames.all.hi_ns)
+        if (m.domains == 0 ? a.held.time.hi_ns != frames.all.hi_ns : a.held.time.hi_ns > frames.all.hi_ns)
             complain(&a, "possible", a.held.time.hi_ns, frames.all.hi_ns);
         gn_frames_clear(&frames);
         gn_held_clear(&a.held);
