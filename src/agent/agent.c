@@ -202,11 +202,10 @@ static int new_segment(struct agent *a, struct gn_watched *w, int32_t mib)
         return code;
     gn_host_clock_watch(&a->clock, w->pid, &w->core_group);
     look_up(a, w);
-    struct gn_watched *ancestor = gn_watched_ancestor(&a->watched, w->pid);
+    const struct gn_watched *ancestor = gn_watched_ancestor(&a->watched, w->pid);
     if (ancestor) {
-        ancestor->covered = true;
+        w->of = (int)(ancestor - a->watched.items);
         w->rank = ancestor->rank;
-        gn_keep_process(&a->guard, &a->watched, ancestor);
         gn_keep_process(&a->guard, &a->watched, w);
     }
     gn_keep_file(&a->guard, GN_KEPT_SEGMENT, &a->watched, w, w->segment_file);
@@ -246,7 +245,6 @@ static void not_measured(struct agent *a, int pid, const char *why)
     if (!w)
         return;
     snprintf(w->unmeasured, sizeof w->unmeasured, "%.299s", why);
-    w->covered = false;
     gn_keep_process(&a->guard, &a->watched, w);
 }
 
