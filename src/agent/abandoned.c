@@ -130,7 +130,10 @@ static int finish_trace(const char *folder, const char *profile, struct gn_error
     int code = gn_profile_create(&db, ":memory:", err);
     if (code != 0)
         return code;
-    code = gn_profile_merge(db, profile, err);
+    code = gn_profile_merge(db, profile, err); /* without what was solved of the clocks */
+    const struct gn_assumption assumption = gn_profile_assumption(db);
+    if (code == 0)
+        code = gn_profile_solve_clocks(db, &assumption, err);
     if (code == 0)
         code = gn_trace_complete(folder, db, err);
     if (code > 0)
