@@ -277,7 +277,8 @@ static void say_nothing(const struct gn_finish *f)
 static bool all_here(sqlite3 *db)
 {
     return gn_worlds_here(db, true) &&
-           gn_sql_value(db, 0, "SELECT count(*) FROM run WHERE key GLOB 'saved/*'", "") == 0;
+           gn_sql_value(db, 0, "SELECT count(*) FROM run WHERE key GLOB 'saved/*' OR key GLOB 'part/*'",
+                        "") == 0;
 }
 
 static bool all_complete(sqlite3 *db)
@@ -304,9 +305,9 @@ static sqlite3 *merge_parts(const struct gn_finish *f, struct gn_error *err)
         if (length < 4 || strcmp(entry->d_name + length - 3, ".db") != 0)
             continue;
         snprintf(part, sizeof part, "%s/%s", path, entry->d_name);
-        struct gn_error ignored;
-        if (gn_profile_join(db, graph, part, &ignored) != 0)
-            say(f, ignored.text);
+        struct gn_error why;
+        if (gn_profile_join_or_note(db, graph, part, &why) != 0)
+            say(f, why.text);
     }
     if (parts)
         closedir(parts);
