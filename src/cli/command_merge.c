@@ -96,7 +96,8 @@ int gn_command_merge(int argc, char **argv)
         parse,
         "-o PROFILE PART...\nRUN",
         "Joins profiles of one run (profile.db or parts/*.db of each host) into one.\v"
-        "With a run's folder alone: finishes it where gnomon was ended with the run.",
+        "With a run's folder alone: finishes it where gnomon was ended with the run. Exit status 1: "
+        "parts that cannot be read, or contradict themselves, were left out.",
         NULL,
         NULL,
         NULL};
