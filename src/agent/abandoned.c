@@ -41,29 +41,31 @@ static int find_living(const char *parts, struct gn_error *err)
     return code;
 }
 
-/* How many there were. */
-static int join_parts(const char *parts, sqlite3 *db, struct gn_graph *graph, struct gn_error *err)
+/* How many could be joined; when none could, why the last of them could not. */
+static int join_parts(const char *parts, sqlite3 *db, struct gn_graph *graph, bool *all, struct gn_error *err)
 {
     int count = 0, code = 0;
     DIR *folder = opendir(parts);
-    for (struct dirent *entry; folder && code == 0 && (entry = readdir(folder));) {
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
         char path[4600];
         snprintf(path, sizeof path, "%s/%s", parts, entry->d_name);
         if (!ends_with(entry->d_name, ".db"))
             continue;
-        code = gn_profile_join(db, graph, path, err);
-        count++;
+        const int joined = gn_profile_join_or_note(db, graph, path, err);
+        count += joined == 0;
+        code = joined ? joined : code;
     }
     if (folder)
         closedir(folder);
-    return code < 0 ? code : count;
+    *all = code == 0;
+    return count == 0 ? code : count;
 }
 
-static int merge_parts(const char *parts, sqlite3 *db, struct gn_error *err)
+static int merge_parts(const char *parts, sqlite3 *db, bool *all, struct gn_error *err)
 {
     struct gn_graph *graph = gn_graph_new();
     const int count =
-        graph ? join_parts(parts, db, graph, err) : gn_fail(err, -ENOMEM, "no memory for a profile");
+        graph ? join_parts(parts, db, graph, all, err) : gn_fail(err, -ENOMEM, "no memory for a profile");
     const int code = count < 0 ? count : gn_profile_write(db, graph, err);
     gn_graph_free(graph);
     return code < 0 ? code : count;
@@ -87,11 +89,11 @@ static void release(const char *parts)
         closedir(folder);
 }
 
-static int make_whole(const char *folder, const char *parts, sqlite3 *db, struct gn_error *err)
+static int make_whole(const char *folder, const char *parts, sqlite3 *db, bool *all, struct gn_error *err)
 {
     char profile[4200];
     const struct gn_assumption assumption = gn_assumption_default();
-    int count = merge_parts(parts, db, err);
+    int count = merge_parts(parts, db, all, err);
     int code = count < 0 ? count : 0;
     if (code == 0)
         code = gn_profile_resolve(db, NULL, NULL, err);
@@ -110,15 +112,18 @@ static int make_whole(const char *folder, const char *parts, sqlite3 *db, struct
 static int finish(const char *folder, const char *parts, struct gn_error *err)
 {
     sqlite3 *db;
+    bool all = false;
     int code = find_living(parts, err);
     if (code == 0)
         code = gn_profile_create(&db, ":memory:", err);
     if (code != 0)
         return code;
-    code = make_whole(folder, parts, db, err);
+    code = make_whole(folder, parts, db, &all, err);
     gn_profile_close(db);
     if (code != 0)
         return code;
+    if (!all) /* what cannot be read here may be all that there is of it */
+        return 2;
     gn_folder_remove_parts(folder);
     return 1;
 }
@@ -130,7 +135,10 @@ static int finish_trace(const char *folder, const char *profile, struct gn_error
     int code = gn_profile_create(&db, ":memory:", err);
     if (code != 0)
         return code;
-    code = gn_profile_merge(db, profile, err);
+    code = gn_profile_merge(db, profile, err); /* without what was solved of the clocks */
+    const struct gn_assumption assumption = gn_profile_assumption(db);
+    if (code == 0)
+        code = gn_profile_solve_clocks(db, &assumption, err);
     if (code == 0)
         code = gn_trace_complete(folder, db, err);
     if (code > 0)

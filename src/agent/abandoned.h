@@ -10,7 +10,8 @@
 
 /*
  * Finishes a run's folder where that is nobody else's work any more: profile.db of all parts, with source
- * places, and the archive of a trace, also where that alone is missing (the disk was full). 1: done now. 0:
+ * places, and the archive of a trace, also where that alone is missing (the disk was full). 1: done now. 2:
+ * likewise, without parts that could not be joined: they stay, and the profile says why (part/NAME). 0:
  * there is nothing to do: it has been finished, or no agent has ever been here. -EBUSY: it is still running,
  * or seems to be: *err says where. -ENODATA: nothing had been saved. Other negative errno values: it could
  * not be written, and everything is as before.

@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -202,11 +201,10 @@ static int new_segment(struct agent *a, struct gn_watched *w, int32_t mib)
         return code;
     gn_host_clock_watch(&a->clock, w->pid, &w->core_group);
     look_up(a, w);
-    struct gn_watched *ancestor = gn_watched_ancestor(&a->watched, w->pid);
+    const struct gn_watched *ancestor = gn_watched_ancestor(&a->watched, w->pid);
     if (ancestor) {
-        ancestor->covered = true;
+        w->of = (int)(ancestor - a->watched.items);
         w->rank = ancestor->rank;
-        gn_keep_process(&a->guard, &a->watched, ancestor);
         gn_keep_process(&a->guard, &a->watched, w);
     }
     gn_keep_file(&a->guard, GN_KEPT_SEGMENT, &a->watched, w, w->segment_file);
@@ -246,7 +244,6 @@ static void not_measured(struct agent *a, int pid, const char *why)
     if (!w)
         return;
     snprintf(w->unmeasured, sizeof w->unmeasured, "%.299s", why);
-    w->covered = false;
     gn_keep_process(&a->guard, &a->watched, w);
 }
 
@@ -684,36 +681,4 @@ int gn_agent_run(int file, int guard, int kept, gn_agent_report *const reports[G
         if (given[i] >= 0)
             fcntl(given[i], F_SETFD, FD_CLOEXEC);
     be_agent(&order, &settings, guard, kept, reports[order.report]);
-}
-
-int gn_agent_attach(const char *socket_name, int index, struct gn_tag **segment, unsigned long *bytes,
-                    struct gn_error *err)
-{
-    struct gn_message request = {
-        .magic = GN_PROTOCOL_MAGIC, .version = GN_PROTOCOL_VERSION, .kind = GN_ATTACH, .rank = index};
-    struct gn_message reply;
-    struct stat info;
-    int file = -1, connection = gn_channel_connect(socket_name, GN_CHANNEL_PATIENCE_MS, NULL);
-    if (connection < 0)
-        return gn_fail(err, connection, "no agent answers at %s: %s", socket_name, strerror(-connection));
-    int code = gn_channel_send(connection, &request, -1);
-    if (code == 0)
-        code = gn_channel_receive(connection, &reply, &file);
-    close(connection);
-    if (code == 0)
-        code = reply.status;
-    if (code == 0 && (file < 0 || fstat(file, &info) != 0))
-        code = -EPROTO;
-    void *memory = MAP_FAILED;
-    if (code == 0 &&
-        (memory = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED, file, 0)) == MAP_FAILED)
-        code = -errno;
-    if (file >= 0)
-        close(file);
-    if (code != 0)
-        return gn_fail(err, code, "the agent at %s gave no segment %d: %s", socket_name, index,
-                       strerror(-code));
-    *segment = memory;
-    *bytes = (unsigned long)info.st_size;
-    return 0;
 }

@@ -24,10 +24,4 @@
  * Returns only when the order makes no sense: -EPROTO. */
 int gn_agent_run(int file, int guard, int kept, gn_agent_report *const reports[GN_AGENT_REPORTS]);
 
-/* Connects to an agent and asks for its index-th segment, mapped read-only into *segment with its size. The
- * agent is named by its socket. -ENOENT: no such index. */
-struct gn_tag;
-int gn_agent_attach(const char *socket_name, int index, struct gn_tag **segment, unsigned long *bytes,
-                    struct gn_error *err);
-
 #endif

@@ -167,9 +167,9 @@ static int add_processes(const struct gn_finish *f, struct gn_graph *graph, stru
         facts.traced = w->traced;
         facts.ended = w->ended;
         facts.exit_status = w->exit_status;
-        if (w->segment && GN_GET(w->segment->state) != GN_STATE_EMPTY) {
+        if (gn_watched_is_measured(w)) {
             code = add_measured(f, w, graph, facts, err);
-        } else if (w->enlisted && !w->covered) {
+        } else if (w->enlisted && !gn_watched_is_covered(f->watched, w)) {
             code = gn_graph_add_missing(graph, &facts,
                                         w->unmeasured[0] ? w->unmeasured
                                                          : "it did not call MPI_Init, or gnomon stepped "
@@ -247,7 +247,7 @@ void gn_finish_checkpoint(const struct gn_finish *f)
 static bool any_mpi(const struct gn_finish *f)
 {
     for (size_t i = 0; i < f->watched->count; i++)
-        if (f->watched->items[i].segment && GN_GET(f->watched->items[i].segment->state) != GN_STATE_EMPTY)
+        if (gn_watched_is_measured(&f->watched->items[i]))
             return true;
     return false;
 }
@@ -277,7 +277,8 @@ static void say_nothing(const struct gn_finish *f)
 static bool all_here(sqlite3 *db)
 {
     return gn_worlds_here(db, true) &&
-           gn_sql_value(db, 0, "SELECT count(*) FROM run WHERE key GLOB 'saved/*'", "") == 0;
+           gn_sql_value(db, 0, "SELECT count(*) FROM run WHERE key GLOB 'saved/*' OR key GLOB 'part/*'",
+                        "") == 0;
 }
 
 static bool all_complete(sqlite3 *db)
@@ -304,9 +305,9 @@ static sqlite3 *merge_parts(const struct gn_finish *f, struct gn_error *err)
         if (length < 4 || strcmp(entry->d_name + length - 3, ".db") != 0)
             continue;
         snprintf(part, sizeof part, "%s/%s", path, entry->d_name);
-        struct gn_error ignored;
-        if (gn_profile_join(db, graph, part, &ignored) != 0)
-            say(f, ignored.text);
+        struct gn_error why;
+        if (gn_profile_join_or_note(db, graph, part, &why) != 0)
+            say(f, why.text);
     }
     if (parts)
         closedir(parts);

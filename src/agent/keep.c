@@ -20,13 +20,18 @@ static uint32_t number_of(const struct gn_watched_list *list, const struct gn_wa
 }
 
 /* A file of its own each time: what is kept is one version or the other. */
-void gn_keep_run(int *guard, const struct gn_keep_run *run)
+static void keep_bytes(int *guard, enum gn_kept_kind kind, uint32_t number, const void *bytes, size_t count)
 {
-    int file = *guard >= 0 ? memfd_create("gnomon-run", MFD_CLOEXEC) : -1;
-    if (file >= 0 && write(file, run, sizeof *run) == (ssize_t)sizeof *run)
-        gn_guard_keep(guard, &(struct gn_kept){.kind = GN_KEPT_RUN}, file);
+    int file = *guard >= 0 ? memfd_create("gnomon-kept", MFD_CLOEXEC) : -1;
+    if (file >= 0 && write(file, bytes, count) == (ssize_t)count)
+        gn_guard_keep(guard, &(struct gn_kept){.kind = kind, .number = number}, file);
     if (file >= 0)
         close(file);
+}
+
+void gn_keep_run(int *guard, const struct gn_keep_run *run)
+{
+    keep_bytes(guard, GN_KEPT_RUN, 0, run, sizeof *run);
 }
 
 void gn_keep_process(int *guard, const struct gn_watched_list *list, const struct gn_watched *w)
@@ -42,11 +47,13 @@ void gn_keep_process(int *guard, const struct gn_watched_list *list, const struc
                                        .exit_status = w->exit_status,
                                        .spawner = w->spawner,
                                        .enlisted = w->enlisted,
-                                       .covered = w->covered,
+                                       .of = w->of,
                                        .traced = w->traced}};
     while (item.process.how + 1 < ENDINGS && strcmp(endings[item.process.how], w->ended) != 0)
         item.process.how++;
     gn_guard_keep(guard, &item, w->handle);
+    if (w->unmeasured[0])
+        keep_bytes(guard, GN_KEPT_UNMEASURED, item.number, w->unmeasured, sizeof w->unmeasured);
 }
 
 void gn_keep_file(int *guard, enum gn_kept_kind kind, const struct gn_watched_list *list,
@@ -98,7 +105,7 @@ static int take_process(struct gn_watched_list *list, const struct gn_kept *item
     w->spawner = p->spawner;
     gn_launches_of(p->pid, w->launches);
     w->enlisted = p->enlisted;
-    w->covered = p->covered;
+    w->of = p->of;
     w->traced = p->traced;
     w->ended = endings[p->how];
     if (p->how > 0 && w->handle >= 0) {
@@ -115,6 +122,14 @@ static int take_segment(struct gn_watched *w, int file)
     if (code == 0)
         memcpy(w->launches, w->segment->launches, sizeof w->launches);
     return code;
+}
+
+static int take_reason(struct gn_watched *w, int file)
+{
+    const bool whole = pread(file, w->unmeasured, sizeof w->unmeasured, 0) == (ssize_t)sizeof w->unmeasured;
+    w->unmeasured[whole ? sizeof w->unmeasured - 1 : 0] = '\0';
+    close(file);
+    return whole ? 0 : -EPROTO;
 }
 
 static int take_item(struct gn_watched_list *list, struct gn_kept_state *state, const struct gn_kept *item,
@@ -134,6 +149,8 @@ static int take_item(struct gn_watched_list *list, struct gn_kept_state *state, 
         if (w)
             w->error_output = item->file;
         return w ? 0 : -EPROTO;
+    case GN_KEPT_UNMEASURED:
+        return w ? take_reason(w, item->file) : -EPROTO;
     case GN_KEPT_TRACE:
         state->trace_file = item->file;
         return 0;

@@ -45,6 +45,7 @@ struct gn_watched *gn_watched_again(struct gn_watched_list *list, int pid, int h
     *fresh = (struct gn_watched){.pid = pid,
                                  .handle = handle,
                                  .core_group = GN_CORE_NOT_OURS,
+                                 .of = -1,
                                  .rank = -1,
                                  .error_output = -1,
                                  .segment_file = -1,
@@ -62,6 +63,19 @@ struct gn_watched *gn_watched_ancestor(struct gn_watched_list *list, int pid)
             return watched;
     }
     return NULL;
+}
+
+bool gn_watched_is_measured(const struct gn_watched *watched)
+{
+    return watched->segment && GN_GET(watched->segment->state) != GN_STATE_EMPTY;
+}
+
+bool gn_watched_is_covered(const struct gn_watched_list *list, const struct gn_watched *enlisted)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].of == (int)(enlisted - list->items) && gn_watched_is_measured(&list->items[i]))
+            return true;
+    return gn_watched_is_measured(enlisted);
 }
 
 int gn_watched_map_segment(struct gn_watched *watched, int file)

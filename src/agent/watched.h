@@ -13,7 +13,7 @@ struct gn_watched {
     int pid;
     int handle;     /* pidfd, -1 once it has ended */
     bool enlisted;  /* a `gnomon run` became this process */
-    bool covered;   /* it or a process it started called MPI_Init */
+    int of;         /* the enlisted one that it descends from, or is: its place in the list; -1 none */
     bool traced;    /* it has rings for its events */
     int core_group; /* on which cores it may run: host_clock.h */
     int rank;       /* as the launcher said, -1 unknown */
@@ -48,6 +48,13 @@ struct gn_watched *gn_watched_again(struct gn_watched_list *list, int pid, int h
 
 /* The enlisted process that pid descends from, or NULL: programs started by a script or an interpreter. */
 struct gn_watched *gn_watched_ancestor(struct gn_watched_list *list, int pid);
+
+/* Whether there is something measured of a process. */
+bool gn_watched_is_measured(const struct gn_watched *watched);
+
+/* Whether something was measured of an enlisted process, or of one that it started, whatever else it started
+ * that was not. */
+bool gn_watched_is_covered(const struct gn_watched_list *list, const struct gn_watched *enlisted);
 
 /* Makes the segment of a process: a sparse memory file that no /dev/shm can fill. 0 or a negative errno
  * value. */

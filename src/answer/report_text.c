@@ -82,6 +82,8 @@ static void troubles(const struct page *p)
         return;
     fprintf(p->out, "%sPARTIAL%s: the run did not end normally, or not all of it was measured.\n",
             shade(p, GN_RED GN_BOLD), shade(p, GN_PLAIN));
+    if (s->refused[0])
+        fprintf(p->out, "  what could not be joined is not in it: %s\n", s->refused);
     if (s->saved_hosts[0])
         fprintf(p->out,
                 "  gnomon was ended with the run: %s is as it was saved %s after the run's begin, what came "

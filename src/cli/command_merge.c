@@ -7,6 +7,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -52,12 +53,18 @@ static int complete_traces(const char *output, sqlite3 *db, struct gn_error *err
     return count < 0 ? count : 0;
 }
 
-static int merge(const struct arguments *a, sqlite3 *db, struct gn_error *err)
+static int merge(const struct arguments *a, sqlite3 *db, bool *all, struct gn_error *err)
 {
     struct gn_graph *graph = gn_graph_new();
-    int code = graph ? 0 : gn_fail(err, -ENOMEM, "no memory for a profile");
-    for (int i = 0; i < a->count && code == 0; i++)
-        code = gn_profile_join(db, graph, a->parts[i], err);
+    int joined = 0, code = graph ? 0 : gn_fail(err, -ENOMEM, "no memory for a profile");
+    for (int i = 0; i < a->count && graph; i++) {
+        code = gn_profile_join_or_note(db, graph, a->parts[i], err);
+        joined += code == 0;
+        if (code != 0)
+            fprintf(stderr, "gnomon merge: left out: %s\n", err->text);
+    }
+    *all = joined == a->count;
+    code = joined ? 0 : code;
     if (code == 0)
         code = gn_profile_write(db, graph, err);
     gn_graph_free(graph);
@@ -76,7 +83,10 @@ static int finish_run(const char *run)
             code ? "gnomon merge: %s was finished, with what had been saved\n"
                  : "gnomon merge: there is nothing to finish in %s\n",
             run);
-    return 0;
+    if (code == 2)
+        fprintf(stderr, "gnomon merge: not all of its parts could be joined: gnomon report %s says why\n",
+                run);
+    return code == 2;
 }
 
 int gn_command_merge(int argc, char **argv)
@@ -86,20 +96,22 @@ int gn_command_merge(int argc, char **argv)
         parse,
         "-o PROFILE PART...\nRUN",
         "Joins profiles of one run (profile.db or parts/*.db of each host) into one.\v"
-        "With a run's folder alone: finishes it where gnomon was ended with the run.",
+        "With a run's folder alone: finishes it where gnomon was ended with the run. Exit status 1: "
+        "parts that cannot be read, or contradict themselves, were left out.",
         NULL,
         NULL,
         NULL};
     struct arguments a = {.output = NULL};
     struct gn_error err;
     sqlite3 *db;
+    bool all = true;
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     umask(077); /* as in a run: what was measured is nobody else's */
     if (!a.output)
         return finish_run(a.parts[0]);
     int code = gn_profile_create(&db, ":memory:", &err);
     if (code == 0)
-        code = merge(&a, db, &err);
+        code = merge(&a, db, &all, &err);
     if (code == 0) /* parts of a run that was never finished have no source places yet */
         code = gn_profile_resolve(db, NULL, NULL, &err);
     struct gn_assumption assumption = gn_assumption_default();
@@ -112,5 +124,5 @@ int gn_command_merge(int argc, char **argv)
     if (code != 0)
         fprintf(stderr, "gnomon merge: %s\n", err.text);
     gn_profile_close(db);
-    return code == 0 ? 0 : 2;
+    return code != 0 ? 2 : !all;
 }

@@ -17,15 +17,16 @@
 #include <stdint.h>
 
 enum gn_kept_kind {
-    GN_KEPT_RUN = 1, /* the run's; a memory file with what the agent knows of it */
-    GN_KEPT_PROCESS, /* number: which of those that are watched; its pidfd */
-    GN_KEPT_SEGMENT, /* likewise; its graph */
-    GN_KEPT_RINGS,   /* its recorder */
-    GN_KEPT_OUTPUT,  /* its standard error */
-    GN_KEPT_TRACE,   /* memory: how far the trace is written */
-    GN_KEPT_SETTLED, /* no process can come any more: the guard closes the socket */
-    GN_KEPT_SAVED,   /* the run's profile is in its folder, as it stays */
-    GN_KEPT_OVER     /* the report is out: the guard lets go of everything, nobody goes on after this agent */
+    GN_KEPT_RUN = 1,    /* the run's; a memory file with what the agent knows of it */
+    GN_KEPT_PROCESS,    /* number: which of those that are watched; its pidfd */
+    GN_KEPT_SEGMENT,    /* likewise; its graph */
+    GN_KEPT_RINGS,      /* its recorder */
+    GN_KEPT_OUTPUT,     /* its standard error */
+    GN_KEPT_UNMEASURED, /* a memory file: why it is not measured, as it has said itself */
+    GN_KEPT_TRACE,      /* memory: how far the trace is written */
+    GN_KEPT_SETTLED,    /* no process can come any more: the guard closes the socket */
+    GN_KEPT_SAVED,      /* the run's profile is in its folder, as it stays */
+    GN_KEPT_OVER /* the report is out: the guard lets go of everything, nobody goes on after this agent */
 };
 
 struct gn_kept {
@@ -34,8 +35,8 @@ struct gn_kept {
     int32_t forget; /* 1: the item is dropped, and its descriptor closed */
     struct gn_kept_process {
         uint64_t end_ticks, alive_ticks, seen_ticks;
-        int32_t pid, rank, core_group, exit_status, spawner;
-        uint8_t enlisted, covered, traced, how; /* how it ended: an index, 0 it runs */
+        int32_t pid, rank, core_group, exit_status, spawner, of;
+        uint8_t enlisted, traced, how; /* how it ended: an index, 0 it runs */
     } process;
 };
 

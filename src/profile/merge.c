@@ -4,6 +4,8 @@
 #include "profile/statement.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 static const char *const merge_facts[] = {
     "INSERT OR IGNORE INTO run SELECT * FROM part.run",
@@ -46,14 +48,27 @@ static int merge_attached(sqlite3 *db, struct gn_error *err)
     return code;
 }
 
+/* As it was when its graph was read: whoever writes it meanwhile does not get between the two. */
+static int copy_part(sqlite3 *db, sqlite3 *file, struct gn_error *err)
+{
+    sqlite3_backup *copy = sqlite3_backup_init(db, "part", file, "main");
+    if (copy)
+        sqlite3_backup_step(copy, -1);
+    return copy && sqlite3_backup_finish(copy) == SQLITE_OK
+               ? 0
+               : gn_fail(err, gn_sql_errno(db), "the profile cannot be copied: %s", sqlite3_errmsg(db));
+}
+
 /* All that is no graph. graph gets the part's graph with it, or neither is changed. */
-static int join_part(sqlite3 *db, struct gn_graph *graph, const struct gn_graph *part, const char *path,
+static int join_part(sqlite3 *db, struct gn_graph *graph, const struct gn_graph *part, sqlite3 *file,
                      struct gn_error *err)
 {
-    int code = gn_sql(db, err, "ATTACH ? AS part", "s", path);
+    int code = gn_sql(db, err, "ATTACH ':memory:' AS part", "");
     if (code != 0)
         return code;
-    code = gn_sql(db, err, "BEGIN", "");
+    code = copy_part(db, file, err);
+    if (code == 0)
+        code = gn_sql(db, err, "BEGIN", "");
     if (code == 0) {
         code = merge_attached(db, err);
         if (code == 0)
@@ -65,6 +80,20 @@ static int join_part(sqlite3 *db, struct gn_graph *graph, const struct gn_graph 
     return code;
 }
 
+/* What contradicts itself (a row twice, one without what it must have) cannot be written: that shall be this
+ * part's misfortune, not that of all that it is joined to. */
+static int try_part(const struct gn_graph *part, const char *path, struct gn_error *err)
+{
+    sqlite3 *alone;
+    struct gn_error why = {""};
+    int code = gn_profile_create(&alone, ":memory:", err);
+    if (code != 0)
+        return code;
+    code = gn_profile_write(alone, part, &why);
+    gn_profile_close(alone);
+    return code == 0 ? 0 : gn_fail(err, code, "%s is damaged: %s", path, why.text);
+}
+
 int gn_profile_join(sqlite3 *db, struct gn_graph *graph, const char *part_path, struct gn_error *err)
 {
     sqlite3 *file;
@@ -72,11 +101,26 @@ int gn_profile_join(sqlite3 *db, struct gn_graph *graph, const char *part_path, 
     if (code != 0)
         return code;
     struct gn_graph *part = gn_graph_new();
-    code = part ? gn_profile_read(file, part, err) : gn_fail(err, -ENOMEM, "no memory for %s", part_path);
-    gn_profile_close(file);
+    code = part ? gn_sql(file, err, "BEGIN", "") : gn_fail(err, -ENOMEM, "no memory for %s", part_path);
     if (code == 0)
-        code = join_part(db, graph, part, part_path, err);
+        code = gn_profile_read(file, part, err);
+    if (code == 0)
+        code = try_part(part, part_path, err);
+    if (code == 0)
+        code = join_part(db, graph, part, file, err);
+    gn_profile_close(file);
     gn_graph_free(part);
+    return code;
+}
+
+int gn_profile_join_or_note(sqlite3 *db, struct gn_graph *graph, const char *part_path, struct gn_error *err)
+{
+    char key[300];
+    const char *slash = strrchr(part_path, '/');
+    const int code = gn_profile_join(db, graph, part_path, err);
+    snprintf(key, sizeof key, "part/%s", slash ? slash + 1 : part_path);
+    if (code != 0)
+        gn_profile_set(db, key, err->text, NULL);
     return code;
 }
 

@@ -48,6 +48,8 @@ int gn_profile_resolve(sqlite3 *db, struct gn_modules *modules, const struct gn_
 /* Joins the graph of the profile at part_path to `graph`, and copies all else of it into db, to which `graph`
  * is written when all parts are there. After an error neither has changed. */
 int gn_profile_join(sqlite3 *db, struct gn_graph *graph, const char *part_path, struct gn_error *err);
+/* The same; what cannot be joined is noted in db, under part/NAME: a run without it is not complete. */
+int gn_profile_join_or_note(sqlite3 *db, struct gn_graph *graph, const char *part_path, struct gn_error *err);
 /* The same for one part, with the graph that db has. */
 int gn_profile_merge(sqlite3 *db, const char *part_path, struct gn_error *err);
 

@@ -449,6 +449,9 @@ static void collect_saved(sqlite3 *db, struct gn_summary *s)
     s->saved_s = value(db, "SELECT min(CAST(value AS REAL)) FROM run WHERE key GLOB 'saved/*'");
     first_text(db, "SELECT group_concat(substr(key, 7), ', ') FROM run WHERE key GLOB 'saved/*'",
                s->saved_hosts, sizeof s->saved_hosts);
+    first_text(db, "SELECT group_concat(value, '; ') FROM run WHERE key GLOB 'part/*'", s->refused,
+               sizeof s->refused);
+    s->complete = s->complete && !s->refused[0];
 }
 
 static void collect_trace(sqlite3 *db, struct gn_trace_facts *t)

@@ -161,6 +161,7 @@ struct gn_summary {
     bool complete;
     double saved_s; /* nobody has finished it: of those hosts it is as it was so long after the begin */
     char saved_hosts[256]; /* "": none */
+    char refused[1024];    /* parts that could not be joined, and why; "": none */
     struct gn_cost cost;
     int modules_without_lines;
     char no_lines_in[256]; /* the user's own module without line information, "" when there is none */

@@ -24,6 +24,14 @@ stop_filling() {
     wait $filler 2>/dev/null || :
 }
 
+# What is known of the clocks.
+bounds() {
+    python3 -c 'import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+for table in "clock_bound", "clock_refuted": print(table, *db.execute(f"SELECT * FROM {table} ORDER BY 1, 2"))
+print(*db.execute("SELECT name, reached, rate_lo_ppb, rate_hi_ppb, width_ns FROM clock_domain ORDER BY 1"))' gnomon-*/profile.db
+}
+
 case $what in
 disk_start) # full from the beginning: the profile lies elsewhere, there is no trace, and both is said
     small_disk
@@ -84,10 +92,13 @@ disk_definitions) # the trace's definitions cannot be written, either: they are 
     json run "r['run']['complete'] and 'gnomon merge' in r['trace']['error']" || fail "it does not say what to do"
     ! "$gnomon" merge gnomon-* 2>"$work/merge.err" || fail "merged, and it cannot be"
     grep -q 'definitions' "$work/merge.err" || fail "it does not say why not: $(cat "$work/merge.err")"
+    bounds >"$work/bounds.before"
     rm fill
     umount "$new"
     "$gnomon" merge gnomon-* || fail "merge"
     held full
+    bounds >"$work/bounds.after"
+    [ -s "$work/bounds.before" ] && diff "$work/bounds.before" "$work/bounds.after" || fail "the clocks are no longer solved"
     json run "'No space' in r['trace']['error'] and r['trace']['unwritten'] > 0" || fail "why it is not whole is not told"
     "$gnomon" merge gnomon-* 2>&1 | grep -q 'nothing to finish' || fail "it is finished again"
     ;;

@@ -354,6 +354,63 @@ static void bad_part_changes_nothing(void **state)
     gn_profile_close(db);
 }
 
+/* Nodes are there twice, which no profile of ours can hold. */
+static void a_damaged_part_costs_itself_alone(void **state)
+{
+    (void)state;
+    struct gn_error err = {""};
+    struct gn_summary s;
+    struct gn_graph *graph = gn_graph_new();
+    sqlite3 *db = NULL;
+    make_parts();
+    assert_int_equal(sqlite3_open(in_folder("second.db"), &db), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db,
+                     "CREATE TABLE n AS SELECT * FROM node; DROP TABLE node; ALTER TABLE n RENAME"
+                     " TO node; INSERT INTO node SELECT * FROM node",
+                     NULL, NULL, NULL),
+        SQLITE_OK);
+    gn_profile_close(db);
+    db = create(":memory:");
+    assert_int_equal(gn_profile_join_or_note(db, graph, in_folder("first.db"), &err), 0);
+    assert_true(gn_profile_join_or_note(db, graph, in_folder("second.db"), &err) < 0);
+    assert_non_null(strstr(err.text, "second.db is damaged"));
+    assert_int_equal(gn_profile_write(db, graph, &err), 0);
+    assert_int_equal(gn_sql_value(db, -1, "SELECT count(*) FROM process", ""), 2);
+    assert_int_equal(gn_summarise(db, GN_BY_ACTIVITY, false, &s, &err), 0);
+    assert_false(s.complete);
+    assert_non_null(strstr(s.refused, "second.db is damaged"));
+    gn_summary_clear(&s);
+    gn_graph_free(graph);
+    gn_profile_close(db);
+}
+
+static int replace(unsigned kind, void *path, void *statement, void *text)
+{
+    (void)kind, (void)statement;
+    if (strncmp(text, "ATTACH", 6) == 0)
+        rename(in_folder("second.db"), path);
+    return 0;
+}
+
+/* A host saves its part anew while it is joined. */
+static void a_part_that_changes_is_of_one_moment(void **state)
+{
+    (void)state;
+    struct gn_error err = {""};
+    char text[64];
+    make_parts();
+    sqlite3 *db = create(":memory:");
+    sqlite3_trace_v2(db, SQLITE_TRACE_STMT, replace, (void *)in_folder("first.db"));
+    assert_int_equal(gn_profile_merge(db, in_folder("first.db"), &err), 0);
+    sqlite3_trace_v2(db, 0, NULL, NULL);
+    assert_int_not_equal(access(in_folder("second.db"), F_OK), 0);
+    assert_int_equal(gn_sql_value(db, -1, "SELECT count(*) FROM process", ""), 2);
+    assert_int_equal(gn_sql_value(db, -1, "SELECT count(*) FROM host WHERE name = 'second'", ""), 0);
+    assert_true(gn_profile_get(db, "command", text, sizeof text) > 0);
+    gn_profile_close(db);
+}
+
 static void summary_adds_up(void **state)
 {
     (void)state;
@@ -484,6 +541,8 @@ int main(void)
         cmocka_unit_test(statistics_are_in_nanoseconds),
         cmocka_unit_test(merged_parts_add_up),
         cmocka_unit_test(bad_part_changes_nothing),
+        cmocka_unit_test(a_damaged_part_costs_itself_alone),
+        cmocka_unit_test(a_part_that_changes_is_of_one_moment),
         cmocka_unit_test(summary_adds_up),
         cmocka_unit_test(cost_is_of_processor_time),
         cmocka_unit_test(unknown_processor_time_is_said),

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -175,12 +176,41 @@ static void whose_first_thread_has_ended_is_dying(void **state)
     close(pipe_ends[1]);
 }
 
+/* A script that starts a program which is measured, and one whose MPI_Init gets memory and cannot use it. */
+static void a_helper_that_is_not_measured(void **state)
+{
+    (void)state;
+    struct gn_watched_list list = {0};
+    for (int i = 0; i < 3; i++)
+        assert_non_null(gn_watched_again(&list, 100 + i, -1));
+    struct gn_watched *script = &list.items[0], *program = &list.items[1], *helper = &list.items[2];
+    script->enlisted = true;
+    program->of = helper->of = 0;
+    assert_false(gn_watched_is_covered(&list, script));
+    assert_int_equal(gn_watched_make_segment(helper, 1), 0);
+    assert_false(gn_watched_is_covered(&list, script));
+    assert_int_equal(gn_watched_make_segment(program, 1), 0);
+    GN_SET(program->segment->state, GN_STATE_RUNNING);
+    snprintf(script->unmeasured, sizeof script->unmeasured, "its address space is limited");
+    assert_true(gn_watched_is_covered(&list, script));
+    assert_false(gn_watched_is_covered(&list, helper));
+    for (int i = 1; i < 3; i++) {
+        munmap(list.items[i].segment, list.items[i].segment_bytes);
+        close(list.items[i].segment_file);
+    }
+    free(list.items);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(before_it_is_collected), cmocka_unit_test(processor_time_of_a_killed_one),
-        cmocka_unit_test(after_it_was_collected), cmocka_unit_test(who_sleeps_is_not_dying),
-        cmocka_unit_test(who_is_killed_is_dying), cmocka_unit_test(whose_first_thread_has_ended_is_dying),
+        cmocka_unit_test(before_it_is_collected),
+        cmocka_unit_test(processor_time_of_a_killed_one),
+        cmocka_unit_test(after_it_was_collected),
+        cmocka_unit_test(a_helper_that_is_not_measured),
+        cmocka_unit_test(who_sleeps_is_not_dying),
+        cmocka_unit_test(who_is_killed_is_dying),
+        cmocka_unit_test(whose_first_thread_has_ended_is_dying),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
