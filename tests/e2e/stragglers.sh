@@ -185,7 +185,7 @@ bad)
     refused 'did you mean "compute"' ring --busy computer
     refused 'rank, thread or host' ring --by node
     refused 'number of rows' ring --top x
-    refused 'text, json, csv' ring --format xml
+    refused 'text, json or csv is expected' ring --format xml
     refused 'too much' ring ring
     mkdir none && cd none
     refused 'no run'

@@ -136,7 +136,7 @@ input)
     refused 'says itself' whatif trace --remove-straggler --faster 10%
     refused 'a time is expected' whatif trace --longest long
     refused 'number of rows' whatif trace --top=-1
-    refused 'text, json, csv' whatif trace --format yaml
+    refused 'text, json or csv is expected' whatif trace --format yaml
     refused 'one trace at a time' whatif trace trace
     refused 'nonsense' whatif --nonsense trace
     refused 'missing' whatif missing
