@@ -71,6 +71,9 @@ void gn_gathering_post(struct gn_replay *replay, const struct gn_gathering *g, u
 void gn_tree_post_up(struct gn_replay *replay, const struct gn_gathering *g, const struct gn_tree *tree,
                      enum gn_mail_kind kind, const struct gn_latest sides[2])
 {
+    if (tree->position ==
+        GN_NONE) /* beside the tree: it was told of the instance when all were told the limits */
+        return;
     const uint32_t step = tree->position & -tree->position;
     gn_gathering_post(replay, g, rank_at(tree, tree->position - step), kind, step, sides);
 }
