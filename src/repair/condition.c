@@ -158,8 +158,9 @@ static int push_aside(struct check *c, const struct gn_event *presynced)
 
 /* The sort gets times as clocks showed them: of a process's threads, which share one, it looks at them. While
  * its measurement is off, a process does what nobody counts: to the sort, that is lost. */
-static int push(struct check *c, const struct gn_event *event, struct gn_error *err)
+static int push(void *self, const struct gn_event *event, struct gn_error *err)
 {
+    struct check *c = self;
     struct gn_event e = *event;
     if (e.ticks > INT64_MAX / 2)
         return too_late(c, event, err);
@@ -178,8 +179,9 @@ static int push(struct check *c, const struct gn_event *event, struct gn_error *
     return code == 0 ? 0 : gn_fail(err, code, "cannot match the messages of the trace: %s", strerror(-code));
 }
 
-static int end(struct check *c, uint32_t location, struct gn_error *err)
+static int end(void *self, uint32_t location, struct gn_error *err)
 {
+    struct check *c = self;
     const uint32_t process = c->d->locations[location].process;
     if (process < c->d->process_count)
         c->processes[process].alive--;
@@ -212,7 +214,7 @@ static int open_check(struct check *c, const struct gn_condition_terms *terms, s
         if (c->d->locations[l].process < c->d->process_count)
             c->processes[c->d->locations[l].process].alive++;
     }
-    const struct gn_order_settings settings = {.in_time = true}; /* see carry */
+    const struct gn_order_settings settings = {.in_time = true}; /* as gn_arrival_carry carries them */
     return gn_order_open(&c->order, c->d, &settings, &sink, err);
 }
 
@@ -224,23 +226,6 @@ static void close_check(struct check *c)
     gn_condition_epochs_free(c->epochs);
     free(c->places);
     free(c->processes);
-}
-
-/* By time since each clock's first event, whatever the clocks say: what belongs together comes about
- * together, and little is open at a time. */
-static int carry(struct check *c, struct gn_source *source, struct gn_error *err)
-{
-    static const struct gn_arrival_settings aligned = {.kind = GN_ARRIVAL_ALIGNED};
-    struct gn_arrival *arrival;
-    struct gn_arrived arrived;
-    int code = gn_arrival_open(&arrival, source, &aligned, err);
-    while (code == 0 && (code = gn_arrival_next(arrival, &arrived, err)) == 1) {
-        code = arrived.count ? 0 : end(c, arrived.location, err);
-        for (uint32_t i = 0; i < arrived.count && code == 0; i++)
-            code = push(c, &arrived.events[i], err);
-    }
-    gn_arrival_close(arrival);
-    return code;
 }
 
 static int finish(struct check *c, struct gn_error *err)
@@ -261,7 +246,7 @@ int gn_condition_check(struct gn_source *source, const struct gn_condition_terms
     *condition = (struct gn_condition){.worst = {.from = GN_NONE, .to = GN_NONE}};
     int code = open_check(&c, terms, err);
     if (code == 0)
-        code = carry(&c, source, err);
+        code = gn_arrival_carry(source, &(struct gn_arrival_sink){&c, push, end}, err);
     if (code == 0)
         code = finish(&c, err);
     close_check(&c);
