@@ -68,13 +68,13 @@ static bool tell_missing(const struct gn_order_use *u)
     const struct gn_order_stats *stats = gn_ordering_stats(u->ordering);
     const struct gn_trace_report trace =
         u->joined ? gn_joined_report(u->joined) : (struct gn_trace_report){0};
-    const uint64_t cut = trace.truncated + trace.missing_files - trace.without_events;
+    const uint64_t cut = trace.truncated + trace.missing_files;
     if (cut)
         fprintf(
             stderr,
             "gnomon order: not all of the trace is there: %llu locations were cut off, %llu of them have no "
             "file\n",
-            (unsigned long long)cut, (unsigned long long)(trace.missing_files - trace.without_events));
+            (unsigned long long)cut, (unsigned long long)trace.missing_files);
     return tell_unsettled(stats) || cut;
 }
 

@@ -4,8 +4,11 @@
  * all there is to judge by.
  *
  *   begin and end on one clock     the end is not before the begin: held; or it is: not_held
- *   on two that have bounds        latest possible end before earliest possible begin: impossible; else
- * possible on two otherwise               unknown
+ *
+ *   on two clocks that have bounds: latest possible end before earliest possible begin: impossible; else
+ * possible
+ *
+ *   on two clocks otherwise: unknown
  */
 #ifndef GNOMON_REPAIR_CONDITION_JUDGE_H
 #define GNOMON_REPAIR_CONDITION_JUDGE_H

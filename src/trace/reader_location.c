@@ -110,8 +110,7 @@ static bool look_at_files(struct gn_reader_location *l)
         return true;
     enum gn_file_state events = gn_archive_events_end(s->archive.folder, id, s->event_chunk);
     if (events == GN_FILE_MISSING) { /* cut off before its first event, if it has any */
-        s->report.missing_files++;
-        s->report.without_events += definition(l)->events == 0;
+        s->report.missing_files += definition(l)->events != 0;
         return false;
     }
     if (s->has_no_numbers[l->index]) {

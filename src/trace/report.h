@@ -20,10 +20,9 @@ struct gn_trace_report {
     uint64_t open_collectives;  /* begun and not ended */
     uint64_t unbalanced_leaves; /* leaves without an enter; enters without a leave */
     uint64_t beyond_end; /* events after the trace's end as its clock properties say, or after a thread's */
-    uint64_t missing_files;  /* locations without an event file */
-    uint64_t without_events; /* … which have none to have, as their definitions say */
-    uint64_t truncated;      /* locations whose file ends in the middle */
-    uint64_t miscounted;     /* locations with another number of events than their definition says */
+    uint64_t missing_files; /* locations without an event file that are not defined to be without events */
+    uint64_t truncated;     /* locations whose file ends in the middle */
+    uint64_t miscounted;    /* locations with another number of events than their definition says */
     uint64_t *ends; /* [location_count] the first record of its file that cannot be read; 0: there is none */
 };
 

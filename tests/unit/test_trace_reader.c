@@ -653,6 +653,26 @@ static void cut_definitions_are_refused(void **state)
     packed_free(&archive);
 }
 
+/* Who is defined to be without events needs no file. */
+static void a_file_of_no_events_is_not_missing(void **state)
+{
+    (void)state;
+    const uint64_t locations[] = {0, 1}, events[] = {1, 0};
+    struct maker maker = {.offsets = NULL};
+    struct opened o;
+    maker_open(&maker, folder, 256 << 10);
+    OTF2_EvtWriter *writer = maker_begin(&maker, 0);
+    OTF2_EvtWriter_Enter(writer, NULL, 1, 0);
+    maker_end(&maker, writer);
+    maker_definitions(&maker, locations, 1, 10);
+    maker_world(&maker, locations, events, 2);
+    maker_close(&maker);
+    read_all(&o, folder);
+    assert_int_equal(o.count, 1);
+    assert_int_equal(o.report->missing_files, 0);
+    close_archive(&o);
+}
+
 static void missing_event_files_are_counted(void **state)
 {
     (void)state;
@@ -896,6 +916,7 @@ int main(void)
         TEST(many_locations_take_turns),
         TEST(what_is_no_archive_is_refused),
         TEST(cut_definitions_are_refused),
+        TEST(a_file_of_no_events_is_not_missing),
         TEST(missing_event_files_are_counted),
         TEST(a_newline_behind_the_end_of_a_file_is_no_damage),
         TEST(a_cut_event_file_is_read_to_its_end),
