@@ -69,7 +69,7 @@ static bool drop_if_empty(void *value, void *with)
 static void sweep_when_full(struct gn_order *order)
 {
     const struct gn_map *channels = &order->channels;
-    if (channels->size < 1024 || 2 * (channels->count + 1) <= channels->size ||
+    if (order->numbers || channels->size < 1024 || 2 * (channels->count + 1) <= channels->size ||
         order->new_channels < channels->size / 8)
         return;
     order->new_channels = 0;
@@ -173,7 +173,7 @@ static void match(struct gn_order *order, struct gn_vertex *send, struct gn_vert
 {
     gn_vertex_correlate(receive, send->event.ticks, send->event.location);
     order->stats.messages++;
-    if ((send->is_open || receive->is_open) && !are_numbered(send, receive))
+    if ((send->is_open || receive->is_open || receive->is_low) && !are_numbered(send, receive))
         receive->place.flags |= GN_PLACE_AMBIGUOUS;
     if (send->in_call) { /* whether its place is certain is known when the call has ended */
         receive->waits++;
@@ -205,6 +205,39 @@ static void abandon_before(struct gn_order *order, struct gn_channel *channel, c
         abandon(order, receive);
     }
 }
+
+/* ---- numbers alone ---- */
+
+/* What the message is; is_open: or may be. A number that the source tells counts as far as it is near what
+ * was counted here: what is missing between is missing for good. */
+static uint64_t next_number(struct gn_channel_count *count, struct gn_vertex *vertex)
+{
+    const uint64_t told = number_of(vertex);
+    if (count->next == GN_UNNUMBERED)
+        return GN_UNNUMBERED;
+    if (told == GN_UNNUMBERED) {
+        vertex->is_open |= count->was_told && vertex->event.number == GN_UNNUMBERED;
+        return count->next++;
+    }
+    count->was_told = true;
+    if (told > count->next + LATE_MOST)
+        return count->next = GN_UNNUMBERED;
+    if (told >= count->next)
+        count->next = told + 1;
+    return told;
+}
+
+static int count_message(struct gn_order *order, struct gn_vertex *vertex, struct gn_channel *channel,
+                         bool sends)
+{
+    if (!gn_process_of(order, sends ? channel->key.from : channel->key.to)->loose)
+        vertex->number = next_number(sends ? &channel->sends : &channel->receives, vertex);
+    if (vertex->in_call) /* whether its place is certain is known when the call has ended */
+        vertex->waits++;
+    return 0;
+}
+
+/* ---- */
 
 static void unclaim(struct gn_order *order, struct gn_vertex *send)
 {
@@ -238,6 +271,8 @@ int gn_channels_send(struct gn_order *order, struct gn_vertex *send)
         return -ENOMEM;
     if (order->locations[send->event.location].thread && gn_thread_sends(order, channel, send) != 0)
         return -ENOMEM;
+    if (order->numbers)
+        return count_message(order, send, channel, true);
     abandon_before(order, channel, send);
     struct gn_vertex *receive = take_partner(&channel->first_receive, &channel->last_receive, send);
     if (receive) {
@@ -290,8 +325,11 @@ int gn_channels_receive(struct gn_order *order, struct gn_vertex *receive, const
     struct gn_channel *channel = gn_channel_find(order, key);
     if (!channel)
         return -ENOMEM;
+    const struct gn_process_state *to = gn_process_of(order, key->to);
+    receive->is_low |= channel->passed > 0 || to->passed_receives > 0 || to->forgets_receives;
+    if (order->numbers)
+        return count_message(order, receive, channel, false);
     unclaim_before(order, channel, receive);
-    receive->is_open |= channel->passed > 0 || gn_process_of(order, key->to)->passed_receives > 0;
     if (from->loose || gn_process_of(order, key->to)->loose) {
         receive_loosely(order, channel, receive);
         return 0;
@@ -337,11 +375,16 @@ void gn_channels_unclaim(struct gn_order *order, uint32_t process)
     }
 }
 
-void gn_channels_close(struct gn_order *order)
+void gn_channels_clear(struct gn_order *order)
 {
     for (size_t i = 0; i < order->channels.size; i++)
         free(order->channels.slots[i].value);
     gn_map_clear(&order->channels);
+}
+
+void gn_channels_close(struct gn_order *order)
+{
+    gn_channels_clear(order);
     while (order->spare_channels) {
         struct gn_channel *next = order->spare_channels->spare;
         free(order->spare_channels);

@@ -19,6 +19,8 @@ struct gn_start {
     bool dissolved;        /* it is part of no instance */
     bool given_up;         /* others were numbered before it although it came first */
     bool is_open;          /* … or perhaps */
+    bool is_counted;       /* it has its number: numbering.h */
+    void *token;           /* of its begin */
     struct gn_vertex *end; /* not told to the instance yet */
     bool has_ended;        /* … with an end that waits for nobody */
     struct gn_instance *instance;
@@ -35,15 +37,16 @@ static struct gn_key map_key(uint32_t process, uint64_t request)
 static void let_go(struct gn_order *order, struct gn_start *start)
 {
     struct gn_vertex *begin = start->part.begin;
-    if (!gn_part_is_awaited_by_nobody(order, &start->part))
+    if (order->numbers || !gn_part_is_awaited_by_nobody(order, &start->part))
         return;
     start->part.begin = NULL;
     gn_vertex_noticed(order, begin);
 }
 
-static bool is_known(const struct gn_start *start)
+/* Whether it can be counted; what it is, nobody needs to know for that. */
+static bool is_known(const struct gn_order *order, const struct gn_start *start)
 {
-    return start->part.comm != GN_NONE && start->part.op != GN_COLLECTIVE_UNKNOWN;
+    return start->part.comm != GN_NONE && (order->numbers || start->part.op != GN_COLLECTIVE_UNKNOWN);
 }
 
 /* Its end has come, or never will: the location's next blocking collective, or the next one with this
@@ -88,12 +91,71 @@ static void free_start(struct gn_order *order, struct gn_start *start)
     free(start);
 }
 
+/* ---- numbers alone ---- */
+
+/* Tells what is known of the start now: that it has a number, or none, and of its end, if that is there. */
+static int tell(struct gn_order *order, struct gn_start *start, struct gn_vertex *end)
+{
+    const struct gn_numbering_sink *numbers = order->numbers;
+    return numbers->part(numbers->self,
+                         &(struct gn_numbered_part){
+                             .begin = start->token,
+                             .end = end ? end->token : NULL,
+                             .comm = start->part.comm,
+                             .root = start->part.root,
+                             .rank = start->part.member,
+                             .op = start->part.op,
+                             .is_window = start->part.rma,
+                             .number = start->is_counted ? start->part.number : GN_UNNUMBERED,
+                             .is_guess = start->given_up || start->is_open,
+                             .bytes_sent = start->part.bytes_sent,
+                             .bytes_received = end ? end->event.bytes_received : GN_BYTES_UNKNOWN,
+                         });
+}
+
+static void told(struct gn_order *order, struct gn_vertex *vertex)
+{
+    if (vertex)
+        gn_vertex_settled(order, vertex);
+}
+
+static int tell_all(struct gn_order *order, struct gn_start *start)
+{
+    struct gn_vertex *begin = start->part.begin, *end = start->end;
+    int code = tell(order, start, end);
+    start->part.begin = NULL;
+    told(order, begin);
+    told(order, end);
+    return code;
+}
+
+/* The start has its number, or will have none. Gone when its end was there, too. */
+static int count(struct gn_order *order, struct gn_start *start)
+{
+    int code;
+    const struct gn_definitions *d = order->definitions;
+    order->stats.contradictions += start->part.comm >= (start->part.rma ? d->window_count : d->comm_count);
+    start->is_counted = gn_part_count(order, &start->part, &code);
+    start->dissolved = !start->is_counted;
+    start->listed = false;
+    int failed = tell_all(order, start);
+    if (start->end)
+        free_start(order, start);
+    return code ? code : failed;
+}
+
+/* ---- */
+
 /* Without an instance: the begin and the end are local events. */
 static void dissolve(struct gn_order *order, struct gn_start *start)
 {
     struct gn_vertex *begin = start->part.begin, *end = start->end;
+    if (order->numbers && !start->is_counted && !start->dissolved && tell_all(order, start) != 0)
+        order->stopped = -ENOMEM;
     start->part.begin = start->end = NULL;
     start->dissolved = true;
+    if (order->numbers)
+        return;
     if (begin)
         gn_vertex_noticed(order, begin);
     if (end)
@@ -115,6 +177,8 @@ static void tell_instance(const struct gn_order *order, const struct gn_start *s
  * too. */
 static int join(struct gn_order *order, struct gn_start *start)
 {
+    if (order->numbers)
+        return count(order, start);
     int code;
     struct gn_instance *i = gn_instance_of(order, &start->part, &code);
     struct gn_vertex *begin = start->part.begin, *end = start->end;
@@ -147,7 +211,7 @@ static int join(struct gn_order *order, struct gn_start *start)
 static int drain(struct gn_order *order, struct gn_location_state *location)
 {
     int code = 0;
-    while (location->first_start && is_known(location->first_start)) {
+    while (location->first_start && is_known(order, location->first_start)) {
         struct gn_start *start = location->first_start;
         location->first_start = start->next;
         location->starts_since = location->observed;
@@ -226,7 +290,8 @@ int gn_collective_begin(struct gn_order *order, struct gn_vertex *begin)
                                         .process = location->process,
                                         .bytes_sent = event->bytes_sent,
                                         .begin = begin},
-                               .is_open = begin->is_open};
+                               .is_open = begin->is_open,
+                               .token = begin->token};
     if (nonblocking && !gn_map_add(&order->starts, map_key(location->process, event->request), start)) {
         free(start);
         return -ENOMEM;
@@ -236,14 +301,36 @@ int gn_collective_begin(struct gn_order *order, struct gn_vertex *begin)
         *blocking = start;
     begin->begins = true;
     begin->keeps++; /* until it is known who its successors are */
+    begin->waits += order->numbers != NULL;
     let_go(order, start);
     int code = 0;
     if (!start->part.rma)
         code = append(order, location, start);
-    else if (is_known(start)) /* one at a time: nothing that came before it can be unknown */
+    else if (is_known(order, start)) /* one at a time: nothing that came before it can be unknown */
         code = join(order, start);
-    tell_instance(order, start, begin);
+    if (!order->numbers)
+        tell_instance(order, start, begin);
     return code;
+}
+
+/* What the end says and the begin did not. */
+static void learn(struct gn_order *order, struct gn_start *start, const struct gn_event *event)
+{
+    if (order->numbers) {
+        if (start->part.op == GN_COLLECTIVE_UNKNOWN || start->part.root == GN_NONE)
+            start->part.root = event->peer;
+        if (start->part.op == GN_COLLECTIVE_UNKNOWN)
+            start->part.op = event->op;
+        if (start->part.comm == GN_NONE)
+            start->part.comm = event->comm;
+        start->part.bytes_sent = event->bytes_sent;
+    } else if (!is_known(order, start)) {
+        start->part.comm = event->comm;
+        start->part.op = event->op == GN_COLLECTIVE_UNKNOWN ? GN_COLLECTIVE_BARRIER : event->op;
+        start->part.root = event->peer;
+        start->part.bytes_sent = event->bytes_sent;
+        let_go(order, start);
+    }
 }
 
 int gn_collective_end(struct gn_order *order, struct gn_vertex *end)
@@ -268,17 +355,12 @@ int gn_collective_end(struct gn_order *order, struct gn_vertex *end)
         free_start(order, start);
         return 0;
     }
-    if (start->dissolved) {
+    learn(order, start, event);
+    if (start->dissolved || start->is_counted) {
+        int code = order->numbers ? tell(order, start, end) : 0;
         gn_vertex_settled(order, end);
         free_start(order, start);
-        return 0;
-    }
-    if (!is_known(start)) {
-        start->part.comm = event->comm;
-        start->part.op = event->op == GN_COLLECTIVE_UNKNOWN ? GN_COLLECTIVE_BARRIER : event->op;
-        start->part.root = event->peer;
-        start->part.bytes_sent = event->bytes_sent;
-        let_go(order, start);
+        return code;
     }
     if (start->part.comm == GN_NONE) { /* not even its end says on which communicator */
         order->stats.contradictions++;
@@ -286,7 +368,7 @@ int gn_collective_end(struct gn_order *order, struct gn_vertex *end)
         forget(order, home, start);
         return drain(order, home);
     }
-    if (gn_part_waits_for_nobody(order, &start->part, event->bytes_received)) {
+    if (!order->numbers && gn_part_waits_for_nobody(order, &start->part, event->bytes_received)) {
         start->end = NULL;
         start->has_ended = true;
         gn_vertex_settled(order, end);
@@ -306,7 +388,7 @@ int gn_collective_end(struct gn_order *order, struct gn_vertex *end)
 /* What is at the front and unknown is counted later, out of order, when its end comes after all. */
 static void give_up(struct gn_order *order, struct gn_location_state *location)
 {
-    while (location->first_start && !is_known(location->first_start)) {
+    while (location->first_start && !is_known(order, location->first_start)) {
         struct gn_start *start = location->first_start;
         order->processes[start->part.process].guesses = true;
         location->first_start = start->next;
@@ -318,7 +400,8 @@ static void give_up(struct gn_order *order, struct gn_location_state *location)
 
 void gn_collectives_hurry(struct gn_order *order, struct gn_location_state *location)
 {
-    if (location->observed - location->starts_since > 100ull * order->settings.patience)
+    const uint64_t patience = (order->numbers ? 1ull : 100ull) * order->settings.patience;
+    if (location->observed - location->starts_since > patience)
         give_up(order, location);
 }
 
@@ -348,13 +431,18 @@ static bool belongs_to(void *value, void *with)
     return true;
 }
 
-void gn_collectives_lose(struct gn_order *order, uint32_t process)
+void gn_collectives_forget(struct gn_order *order, uint32_t process)
 {
     for (uint32_t l = gn_process_of(order, process)->last_location; l != GN_NONE;
          l = order->locations[l].next_of_process)
         gn_collectives_end(order, l);
     if (order->starts.count > 0)
         gn_map_sweep(&order->starts, belongs_to, (void *[]){order, &process});
+}
+
+void gn_collectives_lose(struct gn_order *order, uint32_t process)
+{
+    gn_collectives_forget(order, process);
     gn_collectives_leave(order, process);
 }
 

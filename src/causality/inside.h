@@ -16,6 +16,7 @@
 #define GNOMON_CAUSALITY_INSIDE_H
 
 #include "base/map.h"
+#include "causality/numbering.h"
 #include "causality/order.h"
 
 #include <errno.h>
@@ -42,7 +43,10 @@ struct gn_vertex {
     bool held;    /* … with ends still to be observed */
     bool in_call; /* a send of a call that goes on: threads.c */
     bool is_open; /* it may have changed places with another one of its channel or communicator: threads.c */
-    bool out_of_turn;     /* it was counted where it came, and those before it may come later: threads.c */
+    bool out_of_turn; /* it was counted where it came, and those before it may come later: threads.c */
+    bool is_low; /* of a receive: one that was posted before it may have taken a message of its channel */
+    void *token; /* numbering.h; its number then stands in `number` */
+    uint64_t number;
     uint64_t floor_ticks; /* adjusted time of its latest predecessor elsewhere */
     struct gn_place place;
     struct gn_event event;
@@ -68,6 +72,7 @@ struct gn_location_state {
     uint32_t deferred_receives;
     uint32_t next_of_process; /* the next location of the same process; GN_NONE: no further one */
     uint32_t vague_receives;  /* open ones that could take messages of several channels */
+    uint32_t posts;           /* in the list below */
     struct gn_post *first_post, *last_post; /* receives in posting order, of a process's first location those
                                                of all of its locations; receives.c */
     uint64_t deferred_since;
@@ -117,6 +122,7 @@ struct gn_process_state {
     bool ended;                  /* all of them have */
     bool loose;                  /* lost events: counting its messages is over */
     bool guesses;                /* of a collective it was not known in time which one it is */
+    bool forgets_receives;       /* it has posted very many that never completed: receives.c */
     struct gn_vertex *expected;  /* receives that wait for a send of this process */
     struct gn_vertex *unclaimed; /* sends to this process without a receive so far */
     uint64_t
@@ -126,6 +132,8 @@ struct gn_process_state {
 struct gn_order {
     const struct gn_definitions *definitions;
     struct gn_order_sink sink;
+    const struct gn_numbering_sink *numbers; /* numbering.h: each process is alone, events are only counted;
+                                                NULL: they are sorted */
     struct gn_order_settings settings;
     struct gn_order_stats stats;
     /* of the statistics, those that change with every event; apart, so that one is not loaded together with
@@ -159,6 +167,13 @@ struct gn_order {
     struct gn_group **window_group_array;
 };
 
+/* ---- vertices.c ---- */
+
+/* For the event, with place and links of one that depends on nobody; NULL: no memory. */
+struct gn_vertex *gn_vertex_make(struct gn_order *order, const struct gn_event *event);
+void gn_vertex_drop(struct gn_order *order, struct gn_vertex *vertex);
+void gn_vertices_close(struct gn_order *order);
+
 /* ---- order.c ---- */
 
 /* A predecessor of `vertex` elsewhere was reported: `final_ticks` is its adjusted time. */
@@ -179,6 +194,10 @@ void gn_vertex_settled(struct gn_order *order, struct gn_vertex *vertex);
 void gn_vertex_noticed(struct gn_order *order, struct gn_vertex *vertex);
 /* Tells what the event depends on, and what depends on it, elsewhere. */
 int gn_vertex_connect(struct gn_order *order, struct gn_vertex *vertex);
+/* All locations that the definitions have are known to the sort. False: no memory. */
+bool gn_order_knows_locations(struct gn_order *order);
+/* Called at each event: what has been waited for for too long is waited for no longer. */
+void gn_location_hurry(struct gn_order *order, struct gn_location_state *location);
 /* All that the location did has been counted, and nothing else will come. */
 void gn_location_over(struct gn_order *order, uint32_t location);
 /* Waits for nothing any more, whatever it was; it is the head of its location. In break_cycles.c. */
@@ -249,10 +268,6 @@ void gn_thread_unposts(struct gn_order *order, uint32_t location, const struct g
 
 /* ---- channels.c: sends and receives that are known to belong together ---- */
 
-struct gn_channel_key {
-    uint32_t comm, from, to, tag; /* from, to: processes */
-};
-
 /* One channel per (communicator, sending process, receiving process, tag): sends that no receive has taken,
  * or receives that no send has come for; never both. */
 struct gn_channel {
@@ -266,6 +281,11 @@ struct gn_channel {
     uint32_t passed;    /* open receives of this channel that others have passed: receives.c */
     uint32_t receiver;  /* the first location that has received; GN_NONE */
     bool has_receivers; /* several have */
+    /* numbering.h: what the next message is, by the side that sends and by the one that receives */
+    struct gn_channel_count {
+        uint64_t next; /* GN_UNNUMBERED: some are missing, nobody can count any more */
+        bool was_told; /* the source said a number before */
+    } sends, receives;
 };
 /* NULL: no memory. */
 struct gn_channel *gn_channel_find(struct gn_order *order, const struct gn_channel_key *key);
@@ -281,6 +301,8 @@ int gn_channels_receive(struct gn_order *order, struct gn_vertex *receive, const
 void gn_channels_abandon(struct gn_order *order, uint32_t process);
 /* No receive will come for sends to this process. */
 void gn_channels_unclaim(struct gn_order *order, uint32_t process);
+/* All of them are gone, with whatever was known of them. */
+void gn_channels_clear(struct gn_order *order);
 void gn_channels_close(struct gn_order *order);
 
 /* ---- receives.c: which receive is the next one of its channel ---- */
@@ -298,6 +320,8 @@ void gn_post_ended(struct gn_post *post, uint64_t moment, bool is_guess);
 void gn_receives_hurry(struct gn_order *order, struct gn_location_state *location);
 /* Nothing that is open at this location will complete any more. */
 void gn_receives_end(struct gn_order *order, uint32_t location);
+/* Those of a process whose locations are over: none of them will complete. */
+void gn_receives_forget(struct gn_order *order);
 void gn_receives_close(struct gn_order *order);
 
 /* ---- collectives.c: which instance a location's collectives belong to; instances.c: what that does ---- */
@@ -328,6 +352,13 @@ void gn_collective_release(struct gn_order *order, struct gn_vertex *end);
 void gn_collectives_leave(struct gn_order *order, uint32_t process);
 /* … and what it has begun cannot be counted any more. */
 void gn_collectives_lose(struct gn_order *order, uint32_t process);
+/* The same, but for the others of its instances: there are none (numbering.h). */
+void gn_collectives_forget(struct gn_order *order, uint32_t process);
 void gn_collectives_close(struct gn_order *order);
+
+/* ---- numbering.c ---- */
+
+/* The vertex has its number, or will have none: its token is told. The vertex is gone. */
+void gn_number_known(struct gn_order *order, struct gn_vertex *vertex);
 
 #endif

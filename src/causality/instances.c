@@ -502,20 +502,28 @@ bool gn_part_is_awaited_by_nobody(const struct gn_order *order, const struct gn_
            (!does.gives || (gn_collective_is_sparse(part->op) && part->bytes_sent == 0));
 }
 
-struct gn_instance *gn_instance_of(struct gn_order *order, struct gn_part *part, int *code)
+bool gn_part_count(struct gn_order *order, struct gn_part *part, int *code)
 {
     struct gn_group *g = find_group(order, part->comm, part->rma, code);
     if (!g || g->size == 0 || order->processes[part->process].loose)
-        return NULL;
+        return false;
     part->member = member_of(order, g, part->process);
     if (part->member >= g->size) {
         order->stats.contradictions++;
-        return NULL;
+        return false;
     }
-    uint32_t next = part->number = g->begun[part->member]++;
-    if (next < g->base) /* the others are through with it: the member had left */
+    part->number = g->begun[part->member]++;
+    return true;
+}
+
+struct gn_instance *gn_instance_of(struct gn_order *order, struct gn_part *part, int *code)
+{
+    if (!gn_part_count(order, part, code))
         return NULL;
-    struct gn_instance *i = find_instance(order, g, next, part);
+    struct gn_group *g = find_group(order, part->comm, part->rma, code);
+    if (part->number < g->base) /* the others are through with it: the member had left */
+        return NULL;
+    struct gn_instance *i = find_instance(order, g, part->number, part);
     if (!i)
         *code = -ENOMEM;
     else if (i->members[part->member].begun) /* the same: it may be over at any moment */

@@ -38,6 +38,10 @@ bool gn_part_is_awaited_by_nobody(const struct gn_order *order, const struct gn_
  * NULL: none; *code is then 0 (the part is a local matter) or -ENOMEM. */
 struct gn_instance *gn_instance_of(struct gn_order *order, struct gn_part *part, int *code);
 
+/* The same for whoever only counts (numbering.h): the instance's number and the member are set in *part.
+ * False: it is of no instance; *code as above. */
+bool gn_part_count(struct gn_order *order, struct gn_part *part, int *code);
+
 void gn_instance_begin(struct gn_order *order, struct gn_instance *instance, const struct gn_part *part);
 /* The end of a member; NULL: it waits for nobody. The instance may be gone afterwards. */
 void gn_instance_end(struct gn_order *order, struct gn_instance *instance, uint32_t member,

@@ -5,85 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLAB = 512, PATIENCE = 1000, SEARCH_LEAST = 65536, HURRY_EVERY = 1024 };
+enum { PATIENCE = 1000, SEARCH_LEAST = 65536, HURRY_EVERY = 1024 };
 
 struct gn_early {
     uint64_t sequence;
     struct gn_event event;
 };
-
-/* ---- vertices ---- */
-
-struct slab {
-    struct slab *next;
-    struct gn_vertex vertices[SLAB];
-};
-
-static struct gn_vertex *take_vertex(struct gn_order *order)
-{
-    if (!order->free_vertices) {
-        struct slab *slab = malloc(sizeof *slab);
-        if (!slab)
-            return NULL;
-        slab->next = order->slabs;
-        order->slabs = slab;
-        for (size_t i = SLAB; i-- > 0;) {
-            slab->vertices[i].next = order->free_vertices;
-            order->free_vertices = &slab->vertices[i];
-        }
-    }
-    struct gn_vertex *vertex = order->free_vertices;
-    order->free_vertices = vertex->next;
-    return vertex;
-}
-
-static struct gn_vertex *make_vertex(struct gn_order *order, const struct gn_event *event)
-{
-    struct gn_vertex *vertex = take_vertex(order);
-    if (!vertex)
-        return NULL;
-    /* the links to others are written when they are made */
-    vertex->receiver = vertex->sender = NULL;
-    vertex->taker = vertex->awaited = NULL;
-    vertex->instance = NULL;
-    vertex->waits = 0;
-    vertex->keeps = 1;
-    vertex->reported = vertex->queued = vertex->begins = vertex->held = false;
-    vertex->in_call = vertex->is_open = vertex->out_of_turn = false;
-    vertex->floor_ticks = 0;
-    vertex->place = (struct gn_place){.sender = GN_NONE, .instance = GN_NONE};
-    vertex->event = *event;
-    return vertex;
-}
-
-static void drop_vertex(struct gn_order *order, struct gn_vertex *vertex)
-{
-    order->nodes--;
-    vertex->next = order->free_vertices;
-    order->free_vertices = vertex;
-}
-
-void gn_vertex_noticed(struct gn_order *order, struct gn_vertex *vertex)
-{
-    if (--vertex->keeps == 0 && vertex->reported)
-        drop_vertex(order, vertex);
-}
-
-void gn_vertex_list(struct gn_vertex **list, struct gn_vertex *vertex)
-{
-    vertex->reference = list;
-    vertex->sibling = *list;
-    if (*list)
-        (*list)->reference = &vertex->sibling;
-    *list = vertex;
-}
-
-void gn_vertex_unlist(struct gn_vertex *vertex)
-{
-    *vertex->reference = vertex->sibling;
-    if (vertex->sibling)
-        vertex->sibling->reference = vertex->reference;
-}
 
 static void make_ready(struct gn_order *order, uint32_t index)
 {
@@ -101,7 +28,11 @@ static void make_ready(struct gn_order *order, uint32_t index)
 
 void gn_vertex_settled(struct gn_order *order, struct gn_vertex *vertex)
 {
-    if (--vertex->waits == 0 && vertex->queued && order->locations[vertex->event.location].head == vertex)
+    if (--vertex->waits > 0 || !vertex->queued)
+        return;
+    if (order->numbers)
+        gn_number_known(order, vertex);
+    else if (order->locations[vertex->event.location].head == vertex)
         make_ready(order, vertex->event.location);
 }
 
@@ -145,7 +76,7 @@ static int report(struct gn_order *order, struct gn_vertex *vertex)
     if (vertex->begins)
         gn_collective_reported(order, vertex);
     if (vertex->keeps == 0)
-        drop_vertex(order, vertex);
+        gn_vertex_drop(order, vertex);
     return code;
 }
 
@@ -283,7 +214,7 @@ static int push_local(struct gn_order *order, struct gn_location_state *location
     if (code != 0)
         return code;
     if (location->head) { /* something ahead of it waits */
-        struct gn_vertex *vertex = make_vertex(order, event);
+        struct gn_vertex *vertex = gn_vertex_make(order, event);
         return vertex ? push_vertex(order, location, vertex) : -ENOMEM;
     }
     code = go_through(order, location, event);
@@ -293,7 +224,7 @@ static int push_local(struct gn_order *order, struct gn_location_state *location
 static int push_connected(struct gn_order *order, struct gn_location_state *location,
                           const struct gn_event *event)
 {
-    struct gn_vertex *vertex = make_vertex(order, event);
+    struct gn_vertex *vertex = gn_vertex_make(order, event);
     location->counted_ticks = event->ticks;
     int code = !vertex            ? -ENOMEM
                : location->thread ? gn_thread_observed(order, event, vertex)
@@ -353,7 +284,7 @@ static bool know_location(struct gn_order *order, uint32_t index)
     return true;
 }
 
-static bool know_locations(struct gn_order *order)
+bool gn_order_knows_locations(struct gn_order *order)
 {
     const struct gn_definitions *d = order->definitions;
     if (d->process_count > order->process_count && !know_processes(order))
@@ -410,6 +341,14 @@ static void hurry_others(struct gn_order *order, struct gn_location_state *locat
     }
 }
 
+void gn_location_hurry(struct gn_order *order, struct gn_location_state *location)
+{
+    location->observed++;
+    hurry(order, location);
+    if (__builtin_expect(location->waits_elsewhere, 0))
+        hurry_others(order, location);
+}
+
 static int hurry_threads(struct gn_order *order)
 {
     int code = gn_threads_hurry(order), failed = settle_all(order);
@@ -420,7 +359,7 @@ int gn_order_push(struct gn_order *order, const struct gn_event *event)
 {
     if (order->stopped)
         return order->stopped;
-    if (!is_up_to_date(order) && !know_locations(order))
+    if (!is_up_to_date(order) && !gn_order_knows_locations(order))
         return order->stopped = -ENOMEM;
     if (event->location >= order->location_count || order->locations[event->location].ended)
         return -EINVAL;
@@ -429,10 +368,7 @@ int gn_order_push(struct gn_order *order, const struct gn_event *event)
     __builtin_prefetch(event + 6); /* events mostly come from arrays */
     followed(order, location);
     order->nodes++;
-    location->observed++;
-    hurry(order, location);
-    if (__builtin_expect(location->waits_elsewhere, 0))
-        hurry_others(order, location);
+    gn_location_hurry(order, location);
     if (is_plain(event->kind) && !location->head && !location->thread && order->first_ready == GN_NONE)
         code = go_through(order, location, event); /* most events: see order.h */
     else if (gn_is_connected(event->kind))
@@ -513,7 +449,7 @@ int gn_order_push_numbered(struct gn_order *order, const struct gn_event *event,
 {
     if (order->stopped)
         return order->stopped;
-    if (!know_locations(order))
+    if (!gn_order_knows_locations(order))
         return order->stopped = -ENOMEM;
     if (event->location >= order->location_count || order->locations[event->location].ended)
         return -EINVAL;
@@ -555,7 +491,7 @@ void gn_location_over(struct gn_order *order, uint32_t location)
 
 int gn_order_end(struct gn_order *order, uint32_t index)
 {
-    if (!know_locations(order))
+    if (!gn_order_knows_locations(order))
         return order->stopped = -ENOMEM;
     if (index >= order->location_count || order->locations[index].ended)
         return -EINVAL;
@@ -593,7 +529,7 @@ static int release_rest(struct gn_order *order)
 
 int gn_order_finish(struct gn_order *order)
 {
-    int code = know_locations(order) ? 0 : -ENOMEM;
+    int code = gn_order_knows_locations(order) ? 0 : -ENOMEM;
     for (uint32_t i = 0; i < order->location_count; i++)
         if (!order->locations[i].ended) {
             int failed = gn_order_end(order, i);
@@ -620,7 +556,7 @@ int gn_order_open(struct gn_order **result, const struct gn_definitions *definit
         order->settings.patience = PATIENCE;
     order->search_at = SEARCH_LEAST;
     order->first_ready = order->last_ready = GN_NONE;
-    if (!know_locations(order)) {
+    if (!gn_order_knows_locations(order)) {
         gn_order_close(order);
         return gn_fail(err, -ENOMEM, "no memory to sort the events of %zu locations",
                        definitions->location_count);
@@ -640,10 +576,7 @@ void gn_order_close(struct gn_order *order)
     for (size_t i = 0; i < order->location_count; i++)
         free(order->locations[i].early);
     gn_map_clear(&order->early);
-    for (struct slab *slab = order->slabs, *next; slab; slab = next) {
-        next = slab->next;
-        free(slab);
-    }
+    gn_vertices_close(order);
     free(order->locations);
     free(order->processes);
     free(order);

@@ -23,7 +23,10 @@
  * deadlines and precedences: if any order is possible in which nobody is complete before its message was
  * sent, this one is. An open receive of another thread that does not say what it is for is in nobody's way.
  */
-enum { FRONT = 8 }; /* receives of a location that are looked for one by one */
+enum {
+    FRONT = 8,          /* receives of a location that are looked for one by one */
+    OPEN_MOST = 1 << 20 /* an archive without completions: the oldest ones are forgotten */
+};
 #define NEVER UINT64_MAX
 
 struct gn_post {
@@ -101,6 +104,7 @@ static bool is_vague(const struct gn_post *post)
 static void append(struct gn_location_state *location, struct gn_post *post)
 {
     location->vague_receives += is_vague(post);
+    location->posts++;
     post->listed = true;
     post->next = NULL;
     post->previous = location->last_post;
@@ -116,6 +120,7 @@ static void unlist(struct gn_location_state *location, struct gn_post *post)
     if (!post->listed)
         return;
     location->vague_receives -= is_vague(post);
+    location->posts--;
     post->listed = false;
     if (post->previous)
         post->previous->next = post->next;
@@ -358,6 +363,19 @@ static int place_in_time(struct gn_order *order, struct gn_post *post)
     return gn_thread_posts(order, post->location, post);
 }
 
+/* As if it had been passed over, but nobody will know it when it completes. */
+static int forget_oldest(struct gn_order *order, struct gn_location_state *home)
+{
+    struct gn_post *post = home->first_post;
+    while (post && post->receive)
+        post = post->next;
+    if (!post)
+        return 0;
+    gn_process_of(order, post->process)->forgets_receives = true;
+    forget(order, post);
+    return resolve(order, home);
+}
+
 int gn_receive_posted(struct gn_order *order, const struct gn_event *event)
 {
     struct gn_location_state *location = home_of(order, event->location);
@@ -380,6 +398,8 @@ int gn_receive_posted(struct gn_order *order, const struct gn_event *event)
         return -ENOMEM;
     }
     append(location, post);
+    if (code == 0 && location->posts > OPEN_MOST)
+        code = forget_oldest(order, location);
     return code ? code : place_in_time(order, post);
 }
 
@@ -410,6 +430,8 @@ static int complete_unposted(struct gn_order *order, struct gn_vertex *receive,
                              const struct gn_channel_key *key)
 {
     struct gn_location_state *location = home_of(order, receive->event.location);
+    if (receive->event.kind == GN_EVENT_MPI_IRECV)
+        receive->is_open |= order->processes[location->process].forgets_receives;
     if (!location->first_post && !location->thread)
         return gn_channels_receive(order, receive, key);
     struct gn_post *post = make(order, &(struct gn_post){.location = receive->event.location,
@@ -508,7 +530,7 @@ static void give_up(struct gn_order *order, struct gn_location_state *location)
     for (struct gn_post *post = location->first_post, *next; post; post = next) {
         next = post->next;
         if (post->receive)
-            post->receive->is_open = true;
+            post->receive->is_low = true;
         else
             pass_over(order, post);
     }
@@ -518,32 +540,43 @@ static void give_up(struct gn_order *order, struct gn_location_state *location)
 void gn_receives_hurry(struct gn_order *order, struct gn_location_state *location)
 {
     uint64_t patience = order->settings.patience;
-    if (location->vague_receives ==
-        0) /* all know what they wait for: only one that never completes is a reason */
+    if (location->vague_receives == 0 &&
+        !order->numbers) /* all know what they wait for: only one that never completes is a reason */
         patience *= 100;
     if (location->observed - location->deferred_since > patience)
         give_up(order, location);
 }
 
-/* What is behind one that will never complete. */
-static void doubt_behind(struct gn_location_state *home, const struct gn_post *post)
+/* Whether an open receive of the location, none of which will complete, is before this one. */
+static bool is_behind_open(const struct gn_location_state *home, uint32_t location,
+                           const struct gn_post *done)
 {
-    for (struct gn_post *other = home->first_post; other; other = other->next)
-        if (other->receive && (other->location == post->location || is_in_the_way(post, &other->key)))
-            other->receive->is_open = true;
+    for (const struct gn_post *post = home->first_post; post; post = post->next)
+        if (post->location == location && !post->receive &&
+            (done->location == location || is_in_the_way(post, &done->key)))
+            return true;
+    return false;
 }
 
 void gn_receives_end(struct gn_order *order, uint32_t location)
 {
     struct gn_location_state *home = home_of(order, location);
+    for (struct gn_post *post = home->first_post; post && home->deferred_receives; post = post->next)
+        if (post->receive)
+            post->receive->is_low |= is_behind_open(home, location, post);
     for (struct gn_post *post = home->first_post, *next; post; post = next) {
         next = post->next;
-        if (post->location != location || post->receive)
-            continue;
-        doubt_behind(home, post);
-        forget(order, post);
+        if (post->location == location && !post->receive)
+            forget(order, post);
     }
     resolve(order, home);
+}
+
+void gn_receives_forget(struct gn_order *order)
+{
+    for (size_t i = 0; i < order->posts.size; i++)
+        free(order->posts.slots[i].value); /* passed over, all others are over */
+    gn_map_clear(&order->posts);
 }
 
 static void free_list(struct gn_post *post)

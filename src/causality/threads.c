@@ -187,6 +187,10 @@ static void end_send(struct gn_order *order, struct gn_vertex *send)
     struct gn_vertex *receive = send->taker;
     send->in_call = false;
     send->taker = NULL;
+    if (order->numbers) {
+        gn_vertex_settled(order, send);
+        return;
+    }
     if (receive) {
         receive->awaited = NULL;
         if (send->is_open) /* it has no number, or it would not have waited */

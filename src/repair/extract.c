@@ -78,56 +78,23 @@ static void go_on(struct gn_extract *x, struct gn_extract_location *l, const str
 /* From here on nothing that the process does can be counted. */
 static int lose(struct gn_extract *x)
 {
-    int code = x->is_lost ? 0 : gn_extract_receives_end(x);
-    if (!x->is_lost) {
-        gn_extract_collectives_end(x);
-        gn_extract_teams_end(x);
-    }
+    if (x->is_lost)
+        return 0;
     x->is_lost = true;
-    return code;
+    gn_extract_teams_end(x);
+    return gn_numbering_end(x->numbering, x->process);
 }
 
-static int sent(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event)
+static bool is_communication(unsigned kind)
 {
-    if (x->is_lost) {
-        x->stats.uncounted++;
-        return 0;
-    }
-    const int64_t link = gn_extract_channel(x, event->comm, event->peer, event->tag, true);
-    x->stats.unfit += link == GN_LINK_UNFIT;
-    if (link < 0)
-        return link == GN_LINK_NO_MEMORY ? -ENOMEM : 0;
-    struct gn_op *op = gn_extract_op(x, l, GN_OP_SEND);
-    if (!op)
-        return gn_extract_failed();
-    op->link = (uint32_t)link;
-    op->number = x->store->channels[link].sends++;
-    x->stats.sends++;
-    return 0;
+    return kind == GN_EVENT_MPI_SEND || kind == GN_EVENT_MPI_ISEND || kind == GN_EVENT_MPI_RECV ||
+           kind == GN_EVENT_MPI_IRECV || gn_event_begins(kind);
 }
 
 static int communicated(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event)
 {
-    int code;
+    int code = 0;
     switch (event->kind) {
-    case GN_EVENT_MPI_SEND:
-    case GN_EVENT_MPI_ISEND:
-        return sent(x, l, event);
-    case GN_EVENT_MPI_IRECV_REQUEST:
-        return gn_extract_posted(x, event);
-    case GN_EVENT_MPI_RECV:
-    case GN_EVENT_MPI_IRECV:
-        return gn_extract_received(x, l, event);
-    case GN_EVENT_MPI_REQUEST_CANCELLED:
-        return gn_extract_cancelled(x, event);
-    case GN_EVENT_COLLECTIVE_BEGIN:
-    case GN_EVENT_NBC_REQUEST:
-    case GN_EVENT_RMA_COLLECTIVE_BEGIN:
-        return gn_extract_begun(x, l, event);
-    case GN_EVENT_COLLECTIVE_END:
-    case GN_EVENT_NBC_COMPLETE:
-    case GN_EVENT_RMA_COLLECTIVE_END:
-        return gn_extract_ended(x, l, event);
     case GN_EVENT_ENTER:
     case GN_EVENT_LEAVE:
         code = x->epochs.calls ? gn_extract_in_epoch(x, l, event) : 0;
@@ -148,13 +115,24 @@ static int communicated(struct gn_extract *x, struct gn_extract_location *l, con
     }
 }
 
+static int count(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event)
+{
+    if (!gn_numbering_wants(x->numbering, event))
+        return 0;
+    if (!x->is_lost)
+        return gn_extract_counted(x, l, event);
+    x->stats.uncounted += is_communication(event->kind);
+    return 0;
+}
+
 static int take(struct gn_extract *x, struct gn_extract_location *l)
 {
     const struct gn_event *event = &l->events[l->next++];
     go_on(x, l, event);
     if (l->record - l->op_record >= LONG_ROW && !gn_extract_op(x, l, GN_OP_LOCAL))
         return gn_extract_failed();
-    return communicated(x, l, event);
+    int code = count(x, l, event);
+    return code ? code : communicated(x, l, event);
 }
 
 /* ---- locations ---- */
@@ -313,9 +291,9 @@ int gn_extract_process(struct gn_extract *x, uint32_t process, struct gn_error *
     int code = find_locations(x, err);
     if (code == 0 && x->location_count)
         code = x->location_count == 1 ? run_alone(x, err) : run_several(x, err);
-    int failed = gn_extract_receives_end(x);
-    gn_extract_collectives_end(x);
+    int failed = x->is_lost ? 0 : gn_numbering_end(x->numbering, process);
     gn_extract_teams_end(x);
+    x->stats.unfit = x->unfit + gn_numbering_contradictions(x->numbering);
     if (code == 0 && failed == 0)
         failed = leave(x);
     return code ? code : failed ? fail(x, failed, err) : 0;
@@ -356,6 +334,11 @@ int gn_extract_open(struct gn_extract **extract, struct gn_source *source, const
         return gn_fail(err, -ENOMEM, "no memory to match the messages of %zu locations",
                        source->definitions->location_count);
     }
+    int code = gn_extract_numbers_open(x, err);
+    if (code != 0) {
+        gn_extract_close(x);
+        return code;
+    }
     *extract = x;
     return 0;
 }
@@ -369,6 +352,7 @@ void gn_extract_close(struct gn_extract *x)
 {
     if (!x)
         return;
+    gn_numbering_close(x->numbering);
     gn_extract_links_close(x);
     gn_extract_epochs_close(x);
     free(x->first_location);

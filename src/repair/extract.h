@@ -2,16 +2,12 @@
  * repair/extract — from a location's events to its ops: which message of its channel a send or a receive is,
  * and which instance of which collective a begin or an end belongs to.
  *
- * Everything is told from the events of one process alone:
- *   - the n-th send of a process on (communicator, receiver, tag) is message n of that channel (from 0);
- *   - the n-th receive of it in *posting* order is for message n. A receive is posted by its
- *     mpi_irecv_request, or when mpi_recv says that it is complete. One that was cancelled takes no number.
- *     While an earlier one is open that might take a message of the same channel, the number is left open and
- *     written into the op later; one that stays in the way of 65536 others is passed over, and counted;
- *   - the n-th collective that a process begins on a communicator or window is its instance n, in starting
- *     order, nonblocking ones too. Which communicator a nonblocking one is on, some tools say only when it
- *     completes: then numbers wait for it.
- * What a begin contributes is known at its end: GN_OP_GIVES is set then.
+ * Everything is told from the events of one process alone; causality/numbering counts, and says how. An op is
+ * added where its event is, and its number written into it when that is known. Where threads of a process
+ * share a channel, which message is whose may be a guess: such an op is GN_OP_VAGUE, and nothing is moved for
+ * it. A number that may only be too low is as good as any: it says that the receive was after an earlier
+ * message of its channel, which is true. What a begin contributes is known at its end: GN_OP_GIVES is set
+ * then.
  *
  * After a lost event, or while its measurement is off, nothing of a process can be counted: its remaining
  * events are internal ones, and GN_OP_LEFT says so. Point-to-point on the communicators of one process with
@@ -41,7 +37,7 @@ struct gn_extract_stats {
     uint64_t events, ops;
     uint64_t sends, receives, collectives; /* collectives: begins, those of teams, too */
     uint64_t uncounted;                    /* communication after something was lost */
-    uint64_t ambiguous;              /* receives whose number is a guess: one before them never completed */
+    uint64_t ambiguous;              /* messages and collectives whose number is a guess, or may be too low */
     uint64_t unfit;                  /* events that fit no definition, or no earlier event */
     int64_t first_ticks, last_ticks; /* of all events, presynchronised */
 };

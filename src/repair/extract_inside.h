@@ -3,8 +3,7 @@
  *
  *   extract.c               pulls events in the order of their times, keeps the time, adds ops
  *   extract_links.c         channels and groups
- *   extract_receives.c      which message of its channel a receive is for
- *   extract_collectives.c   which instance of its group a collective is
+ *   extract_numbers.c       what is told by causality/numbering goes into ops
  *   extract_epochs.c        who waits for whom on windows
  *   extract_teams.c         the same of threads' forks, joins and barriers
  *
@@ -15,12 +14,12 @@
 #define GNOMON_REPAIR_EXTRACT_INSIDE_H
 
 #include "base/map.h"
+#include "causality/numbering.h"
 #include "repair/extract.h"
 
 /* How many others may wait for what stays open. */
 enum { GN_EXTRACT_PATIENCE = 65536 };
 
-struct gn_extract_start;
 struct gn_extract_frame;
 struct gn_extract_gathering;
 
@@ -34,10 +33,8 @@ struct gn_extract_location {
     uint64_t raw_ticks; /* that `ticks` was made of */
     int64_t ticks;      /* of the last event, or of an earlier one that was later */
     bool any;
-    uint64_t record, op_record;                       /* of the last event; of the last op */
-    uint64_t steps;                                   /* since the last op */
-    struct gn_extract_start *blocking, *blocking_rma; /* the collective it is in */
-    bool is_blind; /* it is not known which collective it began: nor what those after it are */
+    uint64_t record, op_record;      /* of the last event; of the last op */
+    uint64_t steps;                  /* since the last op */
     struct gn_extract_frame *frames; /* teams that it is in, the innermost last */
     size_t frame_count, frame_capacity;
     struct gn_op *fork; /* that no team has begun after */
@@ -46,42 +43,6 @@ struct gn_extract_location {
     uint8_t epoch_call; /* about an epoch on a window, that it is in */
     bool is_sent;       /* of complete: with its messages */
     uint32_t epoch_region, epoch_window, epoch_group;
-};
-
-/* A receive that was posted, in the order of posting. */
-struct gn_extract_post {
-    uint64_t request;
-    struct gn_op *op;   /* DONE: gets its number when all before it have one */
-    uint32_t comm, tag; /* OPEN: as posted; GN_NONE and GN_ANY: not known, or any */
-    uint32_t from;      /* process, or GN_ANY */
-    enum { GN_POST_OPEN, GN_POST_DONE, GN_POST_VOID } state;
-    bool named; /* in the table of requests */
-};
-
-/* A receive that stayed open for too long: its messages were counted without it. */
-struct gn_extract_passed {
-    uint64_t request;
-    uint32_t comm, tag, from;
-    uint32_t link, number; /* reserved for it, when its post said which channel; link GN_NONE: it did not */
-};
-
-enum { GN_EXTRACT_VAGUE = 64 };
-
-struct gn_extract_receives {
-    struct gn_extract_post *posts; /* a ring of `size`; the next one is number `end` */
-    size_t size;
-    uint64_t first, end;
-    uint64_t waiting;         /* DONE ones among them */
-    struct gn_map by_request; /* to ordinal + 1 of those that were not near the front when posted */
-    struct gn_map passed;     /* to struct gn_extract_passed */
-    const struct gn_extract_passed *vague[GN_EXTRACT_VAGUE]; /* passed over, without a number */
-    size_t vague_listed, vague_count;
-};
-
-struct gn_extract_collectives {
-    struct gn_extract_start *first, *last; /* without a number, in starting order */
-    size_t waiting, given_up;
-    struct gn_map by_request; /* nonblocking ones that have not ended */
 };
 
 struct gn_extract_epochs {
@@ -113,6 +74,8 @@ struct gn_extract {
     const struct gn_presync *presync;
     struct gn_op_store *store;
     struct gn_extract_stats stats;
+    struct gn_numbering *numbering;
+    uint64_t unfit;                           /* but for what the numbering found */
     uint32_t *first_location, *next_location; /* of each process; of each location the next one of its own */
     /* links */
     struct gn_map channels; /* to index + 1 */
@@ -121,20 +84,11 @@ struct gn_extract {
     } * channel_states; /* [store->channel_count] */
     size_t channel_capacity;
     struct gn_map groups;
-    struct gn_extract_group {
-        uint32_t process; /* what follows is about it */
-        uint32_t begun;
-        uint32_t rank; /* GN_NONE: it is no member */
-        bool second;
-    } * group_states; /* [store->group_count] */
-    size_t group_capacity;
     /* the process that is being extracted */
     uint32_t process;
     struct gn_extract_location *locations;
     size_t location_count, location_capacity;
     bool is_lost; /* nothing can be counted any more */
-    struct gn_extract_receives receives;
-    struct gn_extract_collectives collectives;
     struct gn_extract_teams teams;
     struct gn_extract_epochs epochs;
     struct gn_extract_memo { /* channels that were used last */
@@ -159,25 +113,17 @@ int64_t gn_extract_channel(struct gn_extract *x, uint32_t comm, uint32_t peer, u
 /* The same of messages from a process to this one, or from this one to a process. */
 int64_t gn_extract_channel_between(struct gn_extract *x, uint32_t comm, uint32_t from, uint32_t to,
                                    uint32_t tag);
-/* The group of a communicator, or of a window, with group_states[link] of this process. */
+/* The group of a communicator, or of a window. */
 int64_t gn_extract_group(struct gn_extract *x, uint32_t comm, bool is_window);
 /* The group of this process's forks, joins or barriers: kind tells them apart. */
 int64_t gn_extract_team(struct gn_extract *x, uint32_t kind);
 void gn_extract_links_close(struct gn_extract *x);
 
-/* ---- receives. 0 or a negative errno value ---- */
+/* ---- numbers: extract_numbers.c. 0 or a negative errno value ---- */
 
-int gn_extract_posted(struct gn_extract *x, const struct gn_event *event);
-int gn_extract_received(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event);
-int gn_extract_cancelled(struct gn_extract *x, const struct gn_event *event);
-/* Nothing that is open will complete any more; forgets everything. */
-int gn_extract_receives_end(struct gn_extract *x);
-
-/* ---- collectives. 0 or a negative errno value ---- */
-
-int gn_extract_begun(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event);
-int gn_extract_ended(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event);
-void gn_extract_collectives_end(struct gn_extract *x);
+int gn_extract_numbers_open(struct gn_extract *x, struct gn_error *err);
+/* A send, a receive, the begin or end of a collective, or what numbers depend on. */
+int gn_extract_counted(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event);
 
 /* ---- epochs on windows. 0 or a negative errno value ---- */
 

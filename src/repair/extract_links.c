@@ -69,11 +69,9 @@ static int64_t make_group(struct gn_extract *x, struct gn_key key, const struct 
     struct gn_op_store *s = x->store;
     const size_t index = s->group_count;
     if (index >= UINT32_MAX || !gn_grow(&s->groups, &s->group_capacity, index, sizeof *s->groups) ||
-        !gn_grow(&x->group_states, &x->group_capacity, index, sizeof *x->group_states) ||
         !gn_map_add(&x->groups, key, value_of(index)))
         return GN_LINK_NO_MEMORY;
     s->groups[index] = *what;
-    x->group_states[index] = (struct gn_extract_group){.process = GN_NONE};
     s->group_count++;
     return (int64_t)index;
 }
@@ -90,16 +88,8 @@ int64_t gn_extract_group(struct gn_extract *x, uint32_t comm, bool is_window)
         return GN_LINK_INTERNAL;
     const struct gn_key key = {comm, is_window};
     const void *known = gn_map_find(&x->groups, key);
-    int64_t link = known ? index_of(known)
-                         : make_group(x, key, &(struct gn_op_group){.comm = comm, .is_window = is_window});
-    if (link < 0)
-        return link;
-    struct gn_extract_group *state = &x->group_states[link];
-    if (state->process != x->process) {
-        *state = (struct gn_extract_group){.process = x->process};
-        state->rank = gn_comm_rank_of(d, members, x->process, &state->second);
-    }
-    return state->rank == GN_NONE ? GN_LINK_UNFIT : link;
+    return known ? index_of(known)
+                 : make_group(x, key, &(struct gn_op_group){.comm = comm, .is_window = is_window});
 }
 
 int64_t gn_extract_team(struct gn_extract *x, uint32_t kind)
@@ -116,5 +106,4 @@ void gn_extract_links_close(struct gn_extract *x)
     gn_map_clear(&x->channels);
     gn_map_clear(&x->groups);
     free(x->channel_states);
-    free(x->group_states);
 }

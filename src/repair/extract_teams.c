@@ -167,7 +167,7 @@ static int begun(struct gn_extract *x, struct gn_extract_location *l, uint32_t t
 static int ended(struct gn_extract *x, struct gn_extract_location *l, uint32_t team)
 {
     if (l->frame_count == 0 || l->frames[l->frame_count - 1].team != team) {
-        x->stats.unfit += team != GN_NONE;
+        x->unfit += team != GN_NONE;
         return 0;
     }
     const struct gn_extract_frame *frame = &l->frames[--l->frame_count];

@@ -104,7 +104,8 @@ static void take_send(struct gn_replay *replay, const struct gn_peer *peer, cons
 {
     const uint32_t link = mail->link < peer->link_capacity ? peer->links[mail->link] : GN_NONE;
     if (link != GN_NONE)
-        gn_parcels_put(replay, link, mail->number, &(struct gn_parcel){mail->time, mail->index, mail->a, 1});
+        gn_parcels_put(replay, link, mail->number,
+                       &(struct gn_parcel){mail->time, mail->index, mail->a, 1, mail->flags & GN_OP_VAGUE});
 }
 
 static void take_one(struct gn_replay *replay, uint32_t from, const struct gn_mail *mail,

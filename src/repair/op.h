@@ -32,12 +32,12 @@ enum gn_op_kind {
 };
 
 enum gn_op_flag {
-    GN_OP_GIVES = 1,      /* a begin that others wait for: it contributes data, or it is of a barrier */
-    GN_OP_GETS = 2,       /* an end that waits for others */
-    GN_OP_VAGUE = 4,      /* who waits for whom is not known, or MPI does not say that anybody does */
-    GN_OP_JUMP = 8,       /* set by the replay: it was put forward because of its predecessor elsewhere */
-    GN_OP_SECOND = 16,    /* a member of the second group of an intercommunicator */
-    GN_OP_UNMATCHED = 32, /* set by the replay: its partner is not in the trace, or was passed by */
+    GN_OP_GIVES = 1,   /* a begin that others wait for: it contributes data, or it is of a barrier */
+    GN_OP_GETS = 2,    /* an end that waits for others */
+    GN_OP_VAGUE = 4,   /* who waits for whom is not known, or MPI does not say that anybody does; of a
+                          message: it may be another one of its channel */
+    GN_OP_JUMP = 8,    /* set by the replay: it was put forward because of its predecessor elsewhere */
+    GN_OP_SECOND = 16, /* a member of the second group of an intercommunicator */
 };
 
 struct gn_op {

@@ -103,7 +103,7 @@ void gn_parcels_put(struct gn_replay *replay, uint32_t link, uint32_t number, co
         const struct gn_parcel awaited = *slot;
         *slot = *parcel;
         if (awaited.state == 3) {
-            gn_replay_measure_receive(replay, link, parcel, awaited.location, awaited.time);
+            gn_replay_measure_receive(replay, link, parcel, &awaited);
             replay->ahead--;
             take(channel, number);
         }
@@ -120,6 +120,7 @@ void gn_parcels_send(struct gn_replay *replay, const struct gn_op *op, const str
     }
     gn_mail_post(replay, channel->to_rank,
                  &(struct gn_mail){.kind = GN_MAIL_SEND,
+                                   .flags = parcel->vague ? GN_OP_VAGUE : 0,
                                    .link = op->link,
                                    .number = op->number,
                                    .a = parcel->location,
@@ -194,7 +195,7 @@ bool gn_parcels_await(struct gn_replay *replay, uint32_t location, const struct 
         (op->number - channel->first >= channel->capacity && !make_room(channel, op->number)))
         return false;
     channel->parcels[op->number & (channel->capacity - 1)] =
-        (struct gn_parcel){.time = time, .location = location, .state = 3};
+        (struct gn_parcel){.time = time, .location = location, .state = 3, .vague = op->flags & GN_OP_VAGUE};
     replay->ahead++;
     return true;
 }

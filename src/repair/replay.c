@@ -162,18 +162,24 @@ static void tell_limit(struct gn_replay *replay, uint32_t link, const struct gn_
 }
 
 void gn_replay_measure_receive(struct gn_replay *replay, uint32_t link, const struct gn_parcel *parcel,
-                               uint32_t location, int64_t ticks)
+                               const struct gn_parcel *receive)
 {
     const uint32_t from = replay->definitions->locations[parcel->location].domain;
-    const uint32_t to = replay->locations[location].domain;
-    const int64_t delay = gn_replay_delay(replay, from, to);
+    const uint32_t to = replay->locations[receive->location].domain;
+    const int64_t delay = gn_replay_delay(replay, from, to), ticks = receive->time;
+    const bool is_vague = receive->vague || parcel->vague;
     replay->receives++;
+    if (replay->moves)
+        return;
     if (replay->settings->ceilings) {
-        tell_limit(replay, link, parcel, ticks == INT64_MAX ? ticks : ticks - delay);
+        if (!is_vague)
+            tell_limit(replay, link, parcel, ticks == INT64_MAX ? ticks : ticks - delay);
         return;
     }
-    count(&replay->stats.messages, ticks - parcel->time, parcel->time + delay - ticks, false);
-    sample(replay, from, to, parcel->time, ticks);
+    count(is_vague ? &replay->stats.uncertain : &replay->stats.messages, ticks - parcel->time,
+          parcel->time + delay - ticks, false);
+    if (!is_vague)
+        sample(replay, from, to, parcel->time, ticks);
 }
 
 void gn_replay_measure_end(struct gn_replay *replay, uint32_t domain, bool vague, int64_t ticks,
@@ -197,7 +203,8 @@ static void do_send(struct gn_replay *replay, uint32_t location, struct gn_op *o
     if (replay->limits)
         op->limit = INT64_MAX;
     replay->sends++;
-    gn_parcels_send(replay, op, &(struct gn_parcel){at->corrected, at->next, location, 1});
+    gn_parcels_send(replay, op,
+                    &(struct gn_parcel){at->corrected, at->next, location, 1, op->flags & GN_OP_VAGUE});
 }
 
 /* Nobody will answer: the op is an internal event. */
@@ -205,22 +212,23 @@ static void pass_by(struct gn_replay *replay, struct gn_replay_location *at, str
 {
     at->release = false;
     settle(replay, at, op, local_time(replay, at, op), false);
-    if (replay->moves)
-        op->flags |= GN_OP_UNMATCHED;
 }
 
-/* Measuring, nobody's time depends on another's: nobody waits. False: too many messages are awaited. */
-static bool measure_receive(struct gn_replay *replay, uint32_t location, const struct gn_op *op)
+/* Measuring, nobody's time depends on another's, and when it is a guess which message it is nobody knows on
+ * whose: nobody waits. False: too many messages are awaited. */
+static bool pass_receive(struct gn_replay *replay, uint32_t location, const struct gn_op *op)
 {
     const struct gn_parcel *parcel = gn_parcels_peek(replay, op);
+    const int64_t time = own_time(replay, &replay->locations[location], op);
     if (parcel) {
-        gn_replay_measure_receive(replay, op->link, parcel, location,
-                                  own_time(replay, &replay->locations[location], op));
+        gn_replay_measure_receive(
+            replay, op->link, parcel,
+            &(struct gn_parcel){.time = time, .location = location, .vague = op->flags & GN_OP_VAGUE});
         gn_parcels_take(replay, op);
         return true;
     }
     if (gn_parcels_will_come(replay, op))
-        return gn_parcels_await(replay, location, op, own_time(replay, &replay->locations[location], op));
+        return gn_parcels_await(replay, location, op, time);
     replay->stats.unmatched_receives++;
     return true;
 }
@@ -229,7 +237,7 @@ static bool do_receive(struct gn_replay *replay, uint32_t location, struct gn_op
 {
     struct gn_replay_location *at = &replay->locations[location];
     struct gn_replay_channel *channel = &replay->channels[op->link];
-    if (!replay->moves && measure_receive(replay, location, op)) {
+    if ((!replay->moves || op->flags & GN_OP_VAGUE) && pass_receive(replay, location, op)) {
         settle(replay, at, op, own_time(replay, at, op), false);
         return true;
     }
@@ -244,11 +252,16 @@ static bool do_receive(struct gn_replay *replay, uint32_t location, struct gn_op
         return false;
     }
     at->release = false;
+    if (parcel->vague) { /* the same: which one was sent first is a guess */
+        settle(replay, at, op, local_time(replay, at, op), false);
+        replay->receives++;
+        gn_parcels_take(replay, op);
+        return true;
+    }
     const uint32_t from = replay->definitions->locations[parcel->location].domain;
     const int64_t arrival = parcel->time + gn_replay_delay(replay, from, at->domain);
     const int64_t own = local_time(replay, at, op), time = arrival > own ? arrival : own;
     settle(replay, at, op, time, arrival > own);
-    op->flags &= (uint8_t)~GN_OP_UNMATCHED;
     count(&replay->stats.messages, time - parcel->time, arrival - own, arrival > own);
     tell_limit(replay, op->link, parcel, time - (arrival - parcel->time));
     replay->receives++;
@@ -278,7 +291,6 @@ static bool do_end(struct gn_replay *replay, uint32_t location, struct gn_op *op
     }
     if (op->flags & GN_OP_VAGUE) { /* MPI does not say that it waited: it stays, and limits nobody */
         settle(replay, at, op, local_time(replay, at, op), false);
-        op->flags &= (uint8_t)~GN_OP_UNMATCHED;
         gn_gatherings_end(replay, location, op, at->corrected, false);
         return true;
     }
@@ -295,7 +307,6 @@ static bool do_end(struct gn_replay *replay, uint32_t location, struct gn_op *op
     if (after != INT64_MIN)
         count(&replay->stats.collectives, own - which[0].time, after - own, jumps);
     settle(replay, at, op, jumps ? after : own, jumps);
-    op->flags &= (uint8_t)~GN_OP_UNMATCHED;
     gn_gatherings_end(replay, location, op, at->corrected, op->flags & GN_OP_GETS);
     return true;
 }

@@ -15,7 +15,7 @@
  * A collective costs a node per instance and process, and a tree of processes; pairs are never written down.
  *
  * Nothing waits for ever: what waits for a process that has left (GN_OP_LEFT) is passed by, and when all
- * processes wait for each other (a broken trace), the earliest op that waits is passed by: GN_OP_UNMATCHED.
+ * processes wait for each other (a broken trace), the earliest op that waits is passed by.
  */
 #ifndef GNOMON_REPAIR_REPLAY_H
 #define GNOMON_REPAIR_REPLAY_H
@@ -44,7 +44,8 @@ struct gn_replay_count {
 struct gn_replay_stats {
     struct gn_replay_count messages;    /* point to point */
     struct gn_replay_count collectives; /* instances' ends, each against its latest predecessor */
-    struct gn_replay_count uncertain;   /* ends with GN_OP_VAGUE, when measuring: nothing is moved for it */
+    struct gn_replay_count uncertain;   /* messages and ends with GN_OP_VAGUE, when measuring: nothing is
+                                           moved for them */
     uint64_t unmatched_sends, unmatched_receives, incomplete_collectives;
     uint64_t cut;  /* passed by because all waited for each other */
     uint64_t late; /* ops whose corrected time would be above INT64_MAX / 2, which it was made */

@@ -40,9 +40,10 @@ struct gn_parcel { /* a message under way */
     int64_t time;
     uint64_t index;
     uint32_t location; /* of the send: with index, its op */
-    /* 0: not sent, 1: sent, 2: received; when only measuring 3: received (where and when is said), not sent
-     */
-    uint32_t state;
+    /* 0: not sent, 1: sent, 2: received; 3: received by somebody who did not wait (where and when is said),
+     * not sent */
+    uint8_t state;
+    bool vague; /* of the send, or (3) of the receive: which message it is, is a guess */
 };
 
 struct gn_replay_channel {
@@ -130,7 +131,8 @@ enum gn_mail_kind {
 };
 
 struct gn_mail {
-    uint8_t kind, shape, root_side, flags; /* flags: 1: of a window, 2: the entry counts */
+    uint8_t kind, shape, root_side, flags; /* flags: 1: of a window, 2: the entry counts; of a message
+                                              enum gn_op_flag */
     uint32_t link;                         /* channel; of gatherings the communicator or window */
     uint32_t number;
     uint32_t a, b, c, d; /* of gatherings a: root process, b: child of the parent */
@@ -190,7 +192,7 @@ struct gn_replay {
     uint32_t first_outbox;       /* with mail in it: of a thousand peers few are written to at a time */
     int64_t mails_out, mails_in; /* batches */
     uint64_t sends, receives, ops_done;
-    uint64_t ahead; /* only measuring: receives that were passed before their messages came */
+    uint64_t ahead; /* receives that did not wait for their messages, which are to come */
     bool has_announced;
     int failed; /* -ENOMEM, or the transport's; nothing works any more */
 };
@@ -209,9 +211,10 @@ void gn_replay_unwait(struct gn_replay *replay, uint32_t location);
 bool gn_replay_run(struct gn_replay *replay);
 void gn_replay_leave(struct gn_replay *replay, uint32_t process);
 
-/* A receive, and an end of a collective, in presynchronised time. */
+/* A receive for which nothing is moved has its message; when measuring: that, and the end of a collective, in
+ * presynchronised time. */
 void gn_replay_measure_receive(struct gn_replay *replay, uint32_t link, const struct gn_parcel *parcel,
-                               uint32_t location, int64_t ticks);
+                               const struct gn_parcel *receive);
 void gn_replay_measure_end(struct gn_replay *replay, uint32_t domain, bool vague, int64_t ticks,
                            int64_t after, const struct gn_latest_entry which[2]);
 
@@ -229,7 +232,7 @@ void gn_parcels_announced(struct gn_replay *replay, uint32_t link, uint32_t send
 bool gn_parcels_will_come(const struct gn_replay *replay, const struct gn_op *op);
 /* All ranks know who has left, and all have announced what they send: whoever waits looks again. */
 void gn_parcels_reconsider(struct gn_replay *replay);
-/* When only measuring: the receive is over, its message to come. False: no memory, or too many such. */
+/* Nobody waits for it: the receive is over, its message to come. False: no memory, or too many such. */
 bool gn_parcels_await(struct gn_replay *replay, uint32_t location, const struct gn_op *op, int64_t time);
 void gn_parcels_take(struct gn_replay *replay, const struct gn_op *op);
 /* Our link of a channel whose receives are ours; GN_NONE: there are none. */

@@ -352,7 +352,7 @@ static void a_receive_that_was_never_posted_counts_when_it_completes(void **stat
     close_scene(&s);
 }
 
-enum { PATIENCE = 65536 };
+enum { PATIENCE = 20000 }; /* events */
 
 /* One stays open while `count` others come. */
 static void pile_up(struct scene *scene, uint32_t count)
@@ -366,22 +366,26 @@ static void pile_up(struct scene *scene, uint32_t count)
 static void who_stays_in_the_way_is_passed_over(void **state)
 {
     (void)state;
+    enum { MANY = 2 * PATIENCE };
     struct scene s;
     open_scene(&s, 2);
     POST_UNKNOWN(1, 1);
-    pile_up(&s, PATIENCE + 1);
+    pile_up(&s, MANY);
     IRECV(1, 1, 0, 0); /* it should have been the first one */
     RECV(1, 0, 0);
     extract(&s);
     ASSERT_OP(1, 0, RECEIVE, 0);
-    ASSERT_OP(1, PATIENCE, RECEIVE, PATIENCE);
-    ASSERT_OP(1, PATIENCE + 1, RECEIVE, PATIENCE + 1);
-    ASSERT_OP(1, PATIENCE + 2, RECEIVE, PATIENCE + 2);
-    assert_int_equal(stats(&s)->ambiguous, PATIENCE + 2);
+    assert_int_equal(OP(1, 0)->flags, 0); /* too low a number is true */
+    ASSERT_OP(1, MANY - 1, RECEIVE, MANY - 1);
+    ASSERT_OP(1, MANY, RECEIVE, MANY);
+    assert_int_equal(OP(1, MANY)->flags, GN_OP_VAGUE); /* this one is too high */
+    ASSERT_OP(1, MANY + 1, RECEIVE, MANY + 1);
+    assert_int_equal(OP(1, MANY + 1)->flags, 0);
+    assert_int_equal(stats(&s)->ambiguous, MANY + 1);
     close_scene(&s);
 }
 
-static void patience_is_exact(void **state)
+static void who_stays_in_the_way_for_a_while_is_waited_for(void **state)
 {
     (void)state;
     struct scene s;
@@ -396,36 +400,38 @@ static void patience_is_exact(void **state)
     close_scene(&s);
 }
 
-static void who_says_its_channel_keeps_its_number(void **state)
+/* Who is passed over may be cancelled yet, so it takes no number ahead. */
+static void who_says_its_channel_is_passed_over_by_that_one(void **state)
 {
     (void)state;
+    enum { MANY = 2 * PATIENCE };
     struct scene s;
     open_scene(&s, 2);
     POST(1, 1, 0, 0); /* of the same channel */
     POST(1, 2, 0, 9);
-    pile_up(&s, PATIENCE + 1);
+    pile_up(&s, MANY);
     IRECV(1, 2, 0, 9);
     IRECV(1, 1, 0, 0);
     extract(&s);
-    ASSERT_OP(1, 0, RECEIVE, 1);
-    ASSERT_OP(1, PATIENCE, RECEIVE, PATIENCE + 1);
-    ASSERT_OP(1, PATIENCE + 1, RECEIVE, 0);
-    ASSERT_OP(1, PATIENCE + 2, RECEIVE, 0);
-    assert_int_equal(stats(&s)->ambiguous, 0);
+    ASSERT_OP(1, 0, RECEIVE, 0);
+    ASSERT_OP(1, MANY, RECEIVE, 0);
+    ASSERT_OP(1, MANY + 1, RECEIVE, MANY);
+    assert_int_equal(OP(1, 0)->flags, 0);
+    assert_int_equal(OP(1, MANY + 1)->flags, GN_OP_VAGUE);
     close_scene(&s);
 }
 
-static void a_number_that_was_kept_is_given_back(void **state)
+static void a_cancelled_one_has_taken_no_number(void **state)
 {
     (void)state;
     struct scene s;
     open_scene(&s, 2);
     POST(1, 2, 0, 9);
-    pile_up(&s, PATIENCE + 1);
+    pile_up(&s, 2 * PATIENCE);
     CANCEL(1, 2);
     RECV(1, 0, 9);
     extract(&s);
-    ASSERT_OP(1, PATIENCE + 1, RECEIVE, 0);
+    ASSERT_OP(1, 2 * PATIENCE, RECEIVE, 0);
     assert_int_equal(stats(&s)->ambiguous, 0);
     close_scene(&s);
 }
@@ -518,7 +524,8 @@ static void what_fits_no_definition_is_internal(void **state)
     END(0, BARRIER, GN_NONE); /* without a begin */
     COMPLETE(0, 5, BARRIER, GN_NONE);
     extract(&s);
-    assert_int_equal(op_count(&s, 0), 1);
+    for (uint64_t i = 0; i + 1 < op_count(&s, 0); i++)
+        assert_int_equal(OP(0, i)->kind, GN_OP_LOCAL);
     assert_int_equal(stats(&s)->unfit, 11);
     assert_int_equal(s.store.channel_count, 0);
     close_scene(&s);
@@ -742,6 +749,7 @@ static void an_unknown_one_is_not_waited_for_for_ever(void **state)
     BEGIN(0, BARRIER, GN_NONE);
     extract(&s);
     ASSERT_OP(0, 0, BEGIN, PATIENCE);
+    assert_int_equal(OP(0, 0)->flags & GN_OP_VAGUE, GN_OP_VAGUE);
     ASSERT_OP(0, 1, BEGIN, 0);
     ASSERT_OP(0, 2, END, 0);
     ASSERT_OP(0, 2 * PATIENCE, END, PATIENCE - 1);
@@ -951,12 +959,48 @@ static void a_request_may_complete_at_another_thread(void **state)
     IRECV(thread, 1, 1, 0);
     COMPLETE(thread, 1, BARRIER, GN_NONE);
     extract(&s);
-    ASSERT_OP(thread, 0, RECEIVE, 1);
-    ASSERT_OP(thread, 1, RECEIVE, 0);
+    ASSERT_OP(thread, 0, RECEIVE, 0); /* too low: it is not known what the other thread has posted */
+    ASSERT_OP(thread, 1, RECEIVE, 1);
+    assert_int_equal(OP(thread, 0)->flags, 0);
+    assert_int_equal(OP(thread, 1)->flags, GN_OP_VAGUE);
     ASSERT_OP(0, 0, BEGIN, 0);
     ASSERT_OP(thread, 2, END, 0);
     assert_int_equal(stats(&s)->unfit, 0);
     close_scene(&s);
+}
+
+/* A call that sends at its begin. */
+static void call_send(struct scene *s, uint32_t location, uint64_t from, uint64_t to)
+{
+    struct gn_event *enter = make(s, GN_EVENT_ENTER, location);
+    enter->region = 0;
+    enter->ticks = from;
+    message(s, GN_EVENT_MPI_SEND, location, 1, 0, 0)->ticks = from;
+    struct gn_event *leave = make(s, GN_EVENT_LEAVE, location);
+    leave->region = 0;
+    leave->ticks = to;
+}
+
+/* MPI leaves it open which of two calls at the same time has sent first. */
+static void overlapping_sends_are_guesses(void **state)
+{
+    (void)state;
+    for (int overlap = 0; overlap < 2; overlap++) {
+        struct scene s;
+        open_scene(&s, 2);
+        gn_define_region(
+            s.script.d,
+            &(struct gn_region_def){.role = GN_ROLE_MPI, .name = gn_define_string(s.script.d, "MPI_Send")});
+        uint32_t thread = add_location(&s, 0);
+        call_send(&s, 0, 10, overlap ? 40 : 20);
+        call_send(&s, thread, 30, 50);
+        extract(&s);
+        ASSERT_OP(0, 0, SEND, 0);
+        ASSERT_OP(thread, 0, SEND, 1);
+        assert_int_equal(OP(0, 0)->flags, overlap ? GN_OP_VAGUE : 0);
+        assert_int_equal(OP(thread, 0)->flags, overlap ? GN_OP_VAGUE : 0);
+        close_scene(&s);
+    }
 }
 
 /* ---- epochs on windows ---- */
@@ -1764,9 +1808,9 @@ int main(void)
         cmocka_unit_test(a_request_that_is_used_again_was_over),
         cmocka_unit_test(a_receive_that_was_never_posted_counts_when_it_completes),
         cmocka_unit_test(who_stays_in_the_way_is_passed_over),
-        cmocka_unit_test(patience_is_exact),
-        cmocka_unit_test(who_says_its_channel_keeps_its_number),
-        cmocka_unit_test(a_number_that_was_kept_is_given_back),
+        cmocka_unit_test(who_stays_in_the_way_for_a_while_is_waited_for),
+        cmocka_unit_test(who_says_its_channel_is_passed_over_by_that_one),
+        cmocka_unit_test(a_cancelled_one_has_taken_no_number),
         cmocka_unit_test(an_open_receive_is_in_the_way_of_its_own_kind_only),
         cmocka_unit_test(posts_without_completions_are_forgotten),
         cmocka_unit_test(messages_to_oneself_are_internal),
@@ -1791,6 +1835,7 @@ int main(void)
         cmocka_unit_test(after_a_loss_nothing_is_counted),
         cmocka_unit_test(threads_are_taken_in_the_order_of_time),
         cmocka_unit_test(a_request_may_complete_at_another_thread),
+        cmocka_unit_test(overlapping_sends_are_guesses),
         cmocka_unit_test(wait_is_after_complete),
         cmocka_unit_test(of_two_epochs_the_start_counts),
         cmocka_unit_test(what_was_not_started_is_not_counted),
