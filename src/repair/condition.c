@@ -147,12 +147,14 @@ static void see(struct check *c, const struct gn_event *e, int64_t ticks)
 static int push_aside(struct check *c, const struct gn_event *presynced)
 {
     const uint32_t process = c->d->locations[presynced->location].process;
+    int code = 0;
     if (presynced->kind == GN_EVENT_LOST) {
         c->condition->lost += presynced->request;
-        gn_condition_teams_leave(c->teams, process);
+        code = gn_condition_teams_leave(c->teams, process);
         gn_condition_epochs_leave(c->epochs, process);
     }
-    int code = gn_condition_teams_event(c->teams, presynced);
+    if (code == 0)
+        code = gn_condition_teams_event(c->teams, presynced);
     return code ? code : gn_condition_epochs_event(c->epochs, presynced);
 }
 

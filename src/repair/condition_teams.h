@@ -1,14 +1,8 @@
 /*
  * repair/condition_teams — the logical messages of threads, as OpenMP has them: from where a team is forked
  * to the begin of each other thread of it, from their ends to where it is joined, and from the begin of each
- * thread in a barrier to the ends of all others.
- *
- *   master   thread_fork ─┐ thread_begin … barrier … thread_end          ┌► thread_join
- *   others                └────────► thread_begin … barrier … thread_end ─┘
- *
- * The n-th begin of a team at each thread is its instance n; the j-th barrier that each has left is the same
- * one. The master is whose thread_begin follows its thread_fork. What an instance had is kept until all of
- * its threads have ended and joined, or the trace is over; of a process that has lost events it is given up.
+ * thread in a barrier to the ends of all others. Which events belong together, causality/teams tells. What a
+ * process had open when it lost events is counted as far as it goes.
  */
 #ifndef GNOMON_REPAIR_CONDITION_TEAMS_H
 #define GNOMON_REPAIR_CONDITION_TEAMS_H
@@ -26,8 +20,8 @@ struct gn_condition_teams *gn_condition_teams_new(const struct gn_definitions *d
  * leaves of barriers in them, are no matter. 0 or -ENOMEM. */
 int gn_condition_teams_event(struct gn_condition_teams *teams, const struct gn_event *event);
 
-/* Nothing of this process can be counted from here on, nor what is open. May be said twice. */
-void gn_condition_teams_leave(struct gn_condition_teams *teams, uint32_t process);
+/* Nothing of this process can be counted from here on, nor what is open. May be said twice. 0 or -ENOMEM. */
+int gn_condition_teams_leave(struct gn_condition_teams *teams, uint32_t process);
 
 /* Nothing more will come: counts what is open as far as it goes. 0 or -ENOMEM. */
 int gn_condition_teams_finish(struct gn_condition_teams *teams);

@@ -81,8 +81,8 @@ static int lose(struct gn_extract *x)
     if (x->is_lost)
         return 0;
     x->is_lost = true;
-    gn_extract_teams_end(x);
-    return gn_numbering_end(x->numbering, x->process);
+    int code = gn_teams_end(x->teams, x->process);
+    return code ? code : gn_numbering_end(x->numbering, x->process);
 }
 
 static bool is_communication(unsigned kind)
@@ -292,8 +292,9 @@ int gn_extract_process(struct gn_extract *x, uint32_t process, struct gn_error *
     if (code == 0 && x->location_count)
         code = x->location_count == 1 ? run_alone(x, err) : run_several(x, err);
     int failed = x->is_lost ? 0 : gn_numbering_end(x->numbering, process);
-    gn_extract_teams_end(x);
-    x->stats.unfit = x->unfit + gn_numbering_contradictions(x->numbering);
+    int undone = gn_teams_end(x->teams, x->process);
+    failed = failed ? failed : undone;
+    x->stats.unfit = x->unfit + gn_numbering_contradictions(x->numbering) + gn_teams_contradictions(x->teams);
     if (code == 0 && failed == 0)
         failed = leave(x);
     return code ? code : failed ? fail(x, failed, err) : 0;
@@ -335,6 +336,8 @@ int gn_extract_open(struct gn_extract **extract, struct gn_source *source, const
                        source->definitions->location_count);
     }
     int code = gn_extract_numbers_open(x, err);
+    if (code == 0)
+        code = gn_extract_teams_open(x, err);
     if (code != 0) {
         gn_extract_close(x);
         return code;
@@ -353,6 +356,7 @@ void gn_extract_close(struct gn_extract *x)
     if (!x)
         return;
     gn_numbering_close(x->numbering);
+    gn_teams_free(x->teams);
     gn_extract_links_close(x);
     gn_extract_epochs_close(x);
     free(x->first_location);

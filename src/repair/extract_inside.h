@@ -5,7 +5,7 @@
  *   extract_links.c         channels and groups
  *   extract_numbers.c       what is told by causality/numbering goes into ops
  *   extract_epochs.c        who waits for whom on windows
- *   extract_teams.c         the same of threads' forks, joins and barriers
+ *   extract_teams.c         what is told by causality/teams goes into ops
  *
  * What a process has open is kept while its events are pulled, and only then. Ops never move, so a number
  * that is known later is written into an op that has long been added.
@@ -15,13 +15,8 @@
 
 #include "base/map.h"
 #include "causality/numbering.h"
+#include "causality/teams.h"
 #include "repair/extract.h"
-
-/* How many others may wait for what stays open. */
-enum { GN_EXTRACT_PATIENCE = 65536 };
-
-struct gn_extract_frame;
-struct gn_extract_gathering;
 
 /* A location of the process that is being extracted. */
 struct gn_extract_location {
@@ -33,15 +28,10 @@ struct gn_extract_location {
     uint64_t raw_ticks; /* that `ticks` was made of */
     int64_t ticks;      /* of the last event, or of an earlier one that was later */
     bool any;
-    uint64_t record, op_record;      /* of the last event; of the last op */
-    uint64_t steps;                  /* since the last op */
-    struct gn_extract_frame *frames; /* teams that it is in, the innermost last */
-    size_t frame_count, frame_capacity;
-    struct gn_op *fork; /* that no team has begun after */
-    bool joins;         /* it was a team's master, whose end has come: the join is next */
-    uint32_t join_team, join_instance;
-    uint8_t epoch_call; /* about an epoch on a window, that it is in */
-    bool is_sent;       /* of complete: with its messages */
+    uint64_t record, op_record; /* of the last event; of the last op */
+    uint64_t steps;             /* since the last op */
+    uint8_t epoch_call;         /* about an epoch on a window, that it is in */
+    bool is_sent;               /* of complete: with its messages */
     uint32_t epoch_region, epoch_window, epoch_group;
 };
 
@@ -54,18 +44,6 @@ struct gn_extract_epochs {
     } * open; /* started and not complete */
     size_t count, capacity;
     bool is_broken; /* it cannot be told any more which epoch is which */
-};
-
-enum { GN_EXTRACT_GATHERINGS = 3 };
-
-struct gn_extract_teams {
-    struct gn_map gatherings;                  /* that are not complete */
-    struct gn_extract_gathering *first, *last; /* … in the order in which they began */
-    size_t count;
-    uint32_t numbers[GN_EXTRACT_GATHERINGS];
-    struct gn_map begun_index; /* of (team, location), + 1, in: */
-    uint32_t *begun;           /* how often */
-    size_t begun_count, begun_capacity;
 };
 
 struct gn_extract {
@@ -89,7 +67,8 @@ struct gn_extract {
     struct gn_extract_location *locations;
     size_t location_count, location_capacity;
     bool is_lost; /* nothing can be counted any more */
-    struct gn_extract_teams teams;
+    struct gn_teams *teams;
+    struct gn_extract_location *team_at; /* where the event is that teams are told */
     struct gn_extract_epochs epochs;
     struct gn_extract_memo { /* channels that were used last */
         uint32_t comm, peer, tag, link;
@@ -134,8 +113,8 @@ int gn_extract_in_epoch(struct gn_extract *x, struct gn_extract_location *l, con
 
 /* ---- teams of threads. 0 or a negative errno value ---- */
 
+int gn_extract_teams_open(struct gn_extract *x, struct gn_error *err);
 /* Enters, leaves, and events of threads. */
 int gn_extract_in_team(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event);
-void gn_extract_teams_end(struct gn_extract *x);
 
 #endif
