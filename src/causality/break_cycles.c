@@ -34,6 +34,12 @@ static uint32_t next_member(struct walk *walk, uint32_t location, const struct g
     return inquiry->answer = gn_collective_blocker(end, &inquiry->next);
 }
 
+static bool is_getter(const struct gn_vertex *vertex)
+{
+    return vertex->event.kind == GN_EVENT_THREAD_BEGIN || vertex->event.kind == GN_EVENT_THREAD_JOIN ||
+           vertex->event.kind == GN_EVENT_LEAVE;
+}
+
 /* The next location that the head of `location` waits for an observed event of; GN_NONE: no further one. */
 static uint32_t next_blocker(struct walk *walk, uint32_t location)
 {
@@ -42,6 +48,8 @@ static uint32_t next_blocker(struct walk *walk, uint32_t location)
         return GN_NONE;
     if (head->sender)
         return walk->colours[head->sender->event.location] == DONE ? GN_NONE : head->sender->event.location;
+    if (head->gate && is_getter(head))
+        return walk->colours[gn_gate_blocker(head)] == DONE ? GN_NONE : gn_gate_blocker(head);
     return head->instance ? next_member(walk, location, head) : GN_NONE;
 }
 
@@ -76,6 +84,8 @@ void gn_vertex_release(struct gn_order *order, struct gn_vertex *head)
         head->sender = NULL;
     } else if (head->instance) {
         gn_collective_release(order, head);
+    } else if (head->gate && is_getter(head)) {
+        gn_gate_release(order, head);
     }
     if (head->awaited) {
         head->awaited->taker = NULL;

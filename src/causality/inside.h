@@ -18,6 +18,7 @@
 #include "base/map.h"
 #include "causality/numbering.h"
 #include "causality/order.h"
+#include "causality/teams.h"
 
 #include <errno.h>
 
@@ -35,9 +36,10 @@ struct gn_vertex {
     struct gn_vertex *taker;    /* of a send: its receive, waiting for the end of the call that sent it */
     struct gn_vertex *awaited;  /* of that receive: the send */
     struct gn_instance *instance;
-    uint32_t member; /* rank in the instance */
-    uint32_t waits;  /* predecessors at other locations that are not reported or not known */
-    uint32_t keeps;  /* successors that have not been observed */
+    struct gn_gate *gate; /* of a fork, join or barrier: that waits for it, or that it waits at; gates.c */
+    uint32_t member;      /* rank in the instance */
+    uint32_t waits;       /* predecessors at other locations that are not reported or not known */
+    uint32_t keeps;       /* successors that have not been observed */
     bool reported, queued;
     bool begins;  /* a collective's begin */
     bool held;    /* … with ends still to be observed */
@@ -165,6 +167,9 @@ struct gn_order {
     struct gn_group **groups; /* instances.c: by communicator, then by window */
     size_t comm_groups, window_groups;
     struct gn_group **window_group_array;
+    struct gn_teams *teams; /* gates.c */
+    struct gn_gate *gates;
+    struct gn_vertex *team_vertex; /* of the event that the teams are told */
 };
 
 /* ---- vertices.c ---- */
@@ -355,6 +360,30 @@ void gn_collectives_lose(struct gn_order *order, uint32_t process);
 /* The same, but for the others of its instances: there are none (numbering.h). */
 void gn_collectives_forget(struct gn_order *order, uint32_t process);
 void gn_collectives_close(struct gn_order *order);
+
+/* ---- gates.c: forks, joins and barriers of threads ---- */
+
+/* Events that may be of one: they have a vertex, and take their turn, where a process has several locations.
+ */
+static inline bool gn_is_of_team(const struct gn_order *order, const struct gn_event *event)
+{
+    const uint64_t kinds = 1ull << GN_EVENT_THREAD_FORK | 1ull << GN_EVENT_THREAD_JOIN |
+                           1ull << GN_EVENT_THREAD_BEGIN | 1ull << GN_EVENT_THREAD_END;
+    if (event->kind == GN_EVENT_ENTER || event->kind == GN_EVENT_LEAVE)
+        return !order->numbers && event->region < order->definitions->region_count &&
+               order->definitions->regions[event->region].role == GN_ROLE_BARRIER;
+    return !order->numbers && event->kind < 64 && kinds >> event->kind & 1;
+}
+bool gn_gates_open(struct gn_order *order); /* false: no memory */
+void gn_gates_close(struct gn_order *order);
+/* It is the vertex's turn. 0 or -ENOMEM. */
+int gn_gates_take(struct gn_order *order, struct gn_vertex *vertex);
+/* A giver, whose gate is set, has been reported. */
+void gn_gate_reported(struct gn_order *order, struct gn_vertex *giver);
+/* Of a vertex that waits at its gate: a location that has not reported what it waits for. */
+uint32_t gn_gate_blocker(const struct gn_vertex *getter);
+/* It waits no longer. */
+void gn_gate_release(struct gn_order *order, struct gn_vertex *getter);
 
 /* ---- numbering.c ---- */
 

@@ -75,6 +75,8 @@ static int report(struct gn_order *order, struct gn_vertex *vertex)
     }
     if (vertex->begins)
         gn_collective_reported(order, vertex);
+    if (vertex->gate)
+        gn_gate_reported(order, vertex);
     if (vertex->keeps == 0)
         gn_vertex_drop(order, vertex);
     return code;
@@ -155,6 +157,8 @@ static int lose(struct gn_order *order, const struct gn_event *event)
     const bool is_thread = order->locations[location].thread;
     int code = is_thread ? gn_threads_lose(order, process) : 0;
     gn_receives_end(order, location);
+    int unmet = is_thread ? gn_teams_lose(order->teams, process) : 0;
+    code = code ? code : unmet;
     if (!gn_process_of(order, process)->loose) {
         gn_process_of(order, process)->loose = true;
         gn_collectives_lose(order, process);
@@ -371,7 +375,7 @@ int gn_order_push(struct gn_order *order, const struct gn_event *event)
     gn_location_hurry(order, location);
     if (is_plain(event->kind) && !location->head && !location->thread && order->first_ready == GN_NONE)
         code = go_through(order, location, event); /* most events: see order.h */
-    else if (gn_is_connected(event->kind))
+    else if (gn_is_connected(event->kind) || (location->thread && gn_is_of_team(order, event)))
         code = push_connected(order, location, event);
     else
         code = push_local(order, location, event);
@@ -507,6 +511,8 @@ int gn_order_end(struct gn_order *order, uint32_t index)
         location->process < order->process_count ? gn_process_of(order, location->process) : NULL;
     if (process && --process->alive == 0) {
         process->ended = true;
+        int unmet = gn_teams_end(order->teams, location->process);
+        code = code ? code : unmet;
         if (!process->loose)
             gn_collectives_leave(order, location->process);
         gn_channels_abandon(order, location->process);
@@ -556,7 +562,7 @@ int gn_order_open(struct gn_order **result, const struct gn_definitions *definit
         order->settings.patience = PATIENCE;
     order->search_at = SEARCH_LEAST;
     order->first_ready = order->last_ready = GN_NONE;
-    if (!gn_order_knows_locations(order)) {
+    if (!gn_order_knows_locations(order) || !gn_gates_open(order)) {
         gn_order_close(order);
         return gn_fail(err, -ENOMEM, "no memory to sort the events of %zu locations",
                        definitions->location_count);
@@ -573,6 +579,7 @@ void gn_order_close(struct gn_order *order)
     gn_receives_close(order);
     gn_channels_close(order);
     gn_threads_close(order);
+    gn_gates_close(order);
     for (size_t i = 0; i < order->location_count; i++)
         free(order->locations[i].early);
     gn_map_clear(&order->early);

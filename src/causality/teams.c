@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Barriers of a team that are not complete: with more, it is smaller than its definition says. */
 enum { OPEN_MOST = 65536 };
@@ -51,8 +52,11 @@ struct gn_teams {
     size_t thread_count;
     struct gn_map teams; /* by communicator, instance and process */
     struct team *first;
-    struct gn_map begun;                     /* by communicator and location: how often */
-    uint32_t (*numbers)[GN_TEAM_SYNC_KINDS]; /* by process: the next ones */
+    struct gn_map begun; /* by communicator and location: how often */
+    struct numbers {
+        uint32_t next[GN_TEAM_SYNC_KINDS];
+    } * numbers; /* by process */
+    size_t process_count;
     uint64_t contradictions;
 };
 
@@ -87,7 +91,7 @@ static struct sync *make_sync(struct gn_teams *t, struct team *team, enum gn_tea
     if (!s)
         return NULL;
     s->what = (struct gn_team_sync){
-        .kind = kind, .process = team->process, .number = t->numbers[team->process][kind]++};
+        .kind = kind, .process = team->process, .number = t->numbers[team->process].next[kind]++};
     s->barrier = barrier;
     s->expected = (size_t)threads_of(t, team) * (kind == GN_TEAM_BARRIER ? 2 : 1);
     s->previous = team->last;
@@ -112,7 +116,6 @@ static void free_sync(struct team *team, struct sync *sync)
 
 static int close_sync(struct gn_teams *t, struct team *team, struct sync *sync)
 {
-    sync->what.parts = sync->parts;
     int code = t->sink.synced(t->sink.self, &sync->what);
     free_sync(team, sync);
     return code;
@@ -128,7 +131,11 @@ static int add(struct gn_teams *t, struct team *team, enum gn_team_sync_kind kin
     if (!s || !gn_grow(&s->parts, &s->capacity, s->what.count, sizeof *s->parts))
         return -ENOMEM;
     s->parts[s->what.count++] = *part;
+    s->what.parts = s->parts;
     s->what.givers += part->gives;
+    int code = t->sink.added ? t->sink.added(t->sink.self, &s->what) : 0;
+    if (code != 0)
+        return code;
     if (s->what.count == s->expected)
         return close_sync(t, team, s);
     return team->open > OPEN_MOST ? close_sync(t, team, team->first) : 0;
@@ -224,9 +231,17 @@ static int add_event(struct gn_teams *t, struct team *team, enum gn_team_sync_ki
     return make_part(t, event, gives, &part) ? add(t, team, kind, barrier, &part) : failed();
 }
 
+static void drop_fork(const struct gn_teams *t, struct thread *thread)
+{
+    if (thread->has_forked && t->sink.unused)
+        t->sink.unused(t->sink.self, thread->fork.token);
+    thread->has_forked = false;
+}
+
 static int forked(struct gn_teams *t, const struct gn_event *event)
 {
     struct thread *thread = &t->threads[event->location];
+    drop_fork(t, thread);
     thread->has_forked = make_part(t, event, true, &thread->fork);
     return thread->has_forked ? 0 : failed();
 }
@@ -234,17 +249,20 @@ static int forked(struct gn_teams *t, const struct gn_event *event)
 static int begun(struct gn_teams *t, const struct gn_event *event)
 {
     struct thread *thread = &t->threads[event->location];
-    const bool has_forked = thread->has_forked;
-    thread->has_forked = false;
-    if (event->comm >= t->definitions->comm_count) /* a thread that was created alone */
+    if (event->comm >= t->definitions->comm_count) { /* a thread that was created alone */
+        drop_fork(t, thread);
         return 0;
+    }
     struct team *team = find_team(t, event->comm, event->location);
     if (!team || !gn_grow(&thread->stays, &thread->capacity, thread->count, sizeof *thread->stays))
         return -ENOMEM;
     thread->stays[thread->count++] = (struct stay){.team = team};
     team->begun++;
-    if (!has_forked || team->master != GN_NONE)
+    if (!thread->has_forked || team->master != GN_NONE) {
+        drop_fork(t, thread);
         return add_event(t, team, GN_TEAM_FORK, 0, event, false);
+    }
+    thread->has_forked = false;
     team->master = event->location;
     return add(t, team, GN_TEAM_FORK, 0, &thread->fork);
 }
@@ -311,18 +329,42 @@ static bool is_about_threads(unsigned kind)
 
 bool gn_teams_wants(const struct gn_teams *t, const struct gn_event *event)
 {
-    if (event->location >= t->thread_count)
-        return false;
     if (event->kind == GN_EVENT_ENTER || event->kind == GN_EVENT_LEAVE)
-        return t->threads[event->location].count > 0 && is_barrier(t->definitions, event->region);
+        return event->location < t->thread_count && t->threads[event->location].count > 0 &&
+               is_barrier(t->definitions, event->region);
     return is_about_threads(event->kind);
+}
+
+/* Definitions may grow while events come. False: no memory. */
+static bool know_all(struct gn_teams *t)
+{
+    const size_t threads = t->definitions->location_count, processes = t->definitions->process_count;
+    if (threads > t->thread_count) {
+        struct thread *all = reallocarray(t->threads, threads, sizeof *all);
+        if (!all)
+            return false;
+        memset(all + t->thread_count, 0, (threads - t->thread_count) * sizeof *all);
+        t->threads = all;
+        t->thread_count = threads;
+    }
+    if (processes > t->process_count) {
+        struct numbers *all = reallocarray(t->numbers, processes, sizeof *all);
+        if (!all)
+            return false;
+        memset(all + t->process_count, 0, (processes - t->process_count) * sizeof *all);
+        t->numbers = all;
+        t->process_count = processes;
+    }
+    return true;
 }
 
 int gn_teams_event(struct gn_teams *t, const struct gn_event *event)
 {
-    if (!gn_teams_wants(t, event) ||
+    if (!gn_teams_wants(t, event) || event->location >= t->definitions->location_count ||
         t->definitions->locations[event->location].process >= t->definitions->process_count)
         return 0;
+    if (!know_all(t))
+        return -ENOMEM;
     struct thread *thread = &t->threads[event->location];
     switch (event->kind) {
     case GN_EVENT_THREAD_FORK:
@@ -348,7 +390,7 @@ static void forget_threads(struct gn_teams *t, uint32_t process)
     for (size_t l = 0; l < t->thread_count; l++)
         if (t->definitions->locations[l].process == process) {
             t->threads[l].count = 0;
-            t->threads[l].has_forked = false;
+            drop_fork(t, &t->threads[l]);
             t->threads[l].to_join = NULL;
         }
 }
@@ -356,17 +398,14 @@ static void forget_threads(struct gn_teams *t, uint32_t process)
 static int close_all(struct gn_teams *t, uint32_t process, bool is_lost)
 {
     int code = 0;
-    bool any = false;
     for (struct team *team = t->first, *next; team; team = next) {
         next = team->next;
         if (team->process != process)
             continue;
-        any = true;
         int failed = close_team(t, team, is_lost);
         code = code ? code : failed;
     }
-    if (any)
-        forget_threads(t, process);
+    forget_threads(t, process);
     return code;
 }
 
@@ -389,13 +428,7 @@ struct gn_teams *gn_teams_new(const struct gn_definitions *definitions, const st
         return NULL;
     t->definitions = definitions;
     t->sink = *sink;
-    t->thread_count = definitions->location_count;
-    t->threads = calloc(t->thread_count + 1, sizeof *t->threads);
-    t->numbers = calloc(definitions->process_count + 1, sizeof *t->numbers);
-    if (t->threads && t->numbers)
-        return t;
-    gn_teams_free(t);
-    return NULL;
+    return t;
 }
 
 void gn_teams_free(struct gn_teams *t)
@@ -404,7 +437,7 @@ void gn_teams_free(struct gn_teams *t)
         return;
     while (t->first)
         free_team(t, t->first);
-    for (size_t l = 0; t->threads && l < t->thread_count; l++)
+    for (size_t l = 0; l < t->thread_count; l++)
         free(t->threads[l].stays);
     gn_map_clear(&t->teams);
     gn_map_clear(&t->begun);

@@ -44,6 +44,7 @@ struct gn_team_sync {
     uint32_t givers; /* of the parts; 0: nothing follows from it */
     const struct gn_team_part *parts;
     size_t count;
+    void *user; /* the sink's own, NULL at first */
 };
 
 /* An instance of a team is over. */
@@ -54,13 +55,17 @@ struct gn_team_end {
     bool is_lost;   /* what came later cannot be counted: gn_teams_lose */
 };
 
-/* synced and over return 0 or a negative code, which is what the call that led here returns. over NULL:
- * nobody asks. */
+/* added, synced and over return 0 or a negative code, which is what the call that led here returns. Any of
+ * them NULL, but synced: nobody asks. */
 struct gn_teams_sink {
     void *self;
     /* Of an event that is a part; NULL: it failed, errno says how. The function NULL: no tokens are wanted.
      */
     void *(*token)(void *self, const struct gn_event *event);
+    void (*unused)(void *self, void *token); /* the event is no part after all: no team has followed a fork */
+    /* One more part, the last one of sync->parts. */
+    int (*added)(void *self, struct gn_team_sync *sync);
+    /* No more parts will come. */
     int (*synced)(void *self, const struct gn_team_sync *sync);
     int (*over)(void *self, const struct gn_team_end *end);
 };

@@ -365,14 +365,16 @@ static bool is_call(struct gn_order *order, const struct gn_event *event)
 static bool takes_turn(struct gn_order *order, const struct gn_event *event)
 {
     return gn_is_connected(event->kind) || event->kind == GN_EVENT_MPI_IRECV_REQUEST ||
-           event->kind == GN_EVENT_MPI_REQUEST_CANCELLED || is_call(order, event);
+           event->kind == GN_EVENT_MPI_REQUEST_CANCELLED || is_call(order, event) ||
+           gn_is_of_team(order, event);
 }
 
 /* What waits for others waits for its turn, too; what others wait for is kept for them. */
 static bool waits(unsigned kind)
 {
     return kind == GN_EVENT_MPI_RECV || kind == GN_EVENT_MPI_IRECV || kind == GN_EVENT_COLLECTIVE_END ||
-           kind == GN_EVENT_NBC_COMPLETE || kind == GN_EVENT_RMA_COLLECTIVE_END;
+           kind == GN_EVENT_NBC_COMPLETE || kind == GN_EVENT_RMA_COLLECTIVE_END ||
+           kind == GN_EVENT_THREAD_BEGIN || kind == GN_EVENT_THREAD_JOIN || kind == GN_EVENT_LEAVE;
 }
 
 static void hold(struct gn_vertex *vertex)
@@ -405,7 +407,7 @@ static int connect(struct gn_order *order, struct gn_vertex *vertex)
     vertex->out_of_turn = thread->is_hasty || thread->is_late;
     if (thread->is_late && kind == GN_EVENT_MPI_RECV)
         gn_receives_doubt(order, vertex->event.location);
-    int code = gn_vertex_connect(order, vertex);
+    int code = gn_is_connected(kind) ? gn_vertex_connect(order, vertex) : gn_gates_take(order, vertex);
     thread->has_received |= kind == GN_EVENT_MPI_RECV;
     if (waits(kind))
         gn_vertex_settled(order, vertex);
@@ -585,7 +587,7 @@ static bool communicates(struct gn_order *order, const struct gn_event *event)
 {
     if (event->kind == GN_EVENT_ENTER)
         return call_of(order, event->region) & (GN_TRAIT_SENDS | GN_TRAIT_RECEIVES);
-    return event->kind != GN_EVENT_LEAVE;
+    return event->kind != GN_EVENT_LEAVE && !gn_is_of_team(order, event);
 }
 
 int gn_thread_observed(struct gn_order *order, const struct gn_event *event, struct gn_vertex *vertex)

@@ -757,9 +757,98 @@ static void a_silent_thread_holds_back_so_many_events_of_others(void **state)
     close_scene(&s);
 }
 
+/* ---- teams ---- */
+
+static struct gn_event of_team(enum gn_event_kind kind, uint32_t location, uint64_t ticks)
+{
+    struct gn_event e = gn_event_bare(kind, location, ticks);
+    if (kind == GN_EVENT_THREAD_BEGIN || kind == GN_EVENT_THREAD_END)
+        e.comm = 1;
+    if (kind == GN_EVENT_ENTER || kind == GN_EVENT_LEAVE)
+        e.region = 0; /* a barrier */
+    return e;
+}
+
+static size_t position(const struct scene *s, uint32_t location, uint64_t ticks)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (s->seen[i].event.location == location && s->seen[i].event.ticks == ticks)
+            return i;
+    fail_msg("location %u has nothing at %u", location, (unsigned)ticks);
+    return 0;
+}
+
+#define IS_BEFORE(l1, t1, l2, t2) assert_true(position(&s, l1, t1) < position(&s, l2, t2))
+
+/* In whichever order the three locations' events arrive. A waits for a message before it forks, and in the
+ * parallel region; B waits for one before it comes to the barrier. */
+static void teams_are_forked_meet_and_are_joined(void **state)
+{
+    (void)state;
+    const struct gn_event rows[][8] = {
+        {message(GN_EVENT_MPI_RECV, A, 5, 1), of_team(GN_EVENT_THREAD_FORK, A, 10),
+         of_team(GN_EVENT_THREAD_BEGIN, A, 11), message(GN_EVENT_MPI_RECV, A, 15, 2),
+         of_team(GN_EVENT_ENTER, A, 20), of_team(GN_EVENT_LEAVE, A, 41), of_team(GN_EVENT_THREAD_END, A, 50),
+         of_team(GN_EVENT_THREAD_JOIN, A, 62)},
+        {message(GN_EVENT_MPI_SEND, OTHER, 1, 1), message(GN_EVENT_MPI_SEND, OTHER, 2, 2),
+         message(GN_EVENT_MPI_SEND, OTHER, 3, 3)},
+        {of_team(GN_EVENT_THREAD_BEGIN, B, 12), message(GN_EVENT_MPI_RECV, B, 30, 3),
+         of_team(GN_EVENT_ENTER, B, 40), of_team(GN_EVENT_LEAVE, B, 42), of_team(GN_EVENT_THREAD_END, B, 60)},
+    };
+    const size_t counts[] = {8, 3, 5};
+    for (unsigned seed = 0; seed < 300; seed++) {
+        struct scene s;
+        open_scene(&s, NULL);
+        gn_define_region(s.d, &(struct gn_region_def){.role = GN_ROLE_BARRIER});
+        gn_define_comm(s.d, &(struct gn_comm_def){.member_count = 2, .members = (uint32_t[]){0, 0}});
+        size_t next[3] = {0};
+        for (unsigned left = 16, random = seed; left > 0;) {
+            random = random * 1103515245u + 12345u;
+            const unsigned row = (random >> 16) % 3;
+            if (next[row] == counts[row])
+                continue;
+            push(&s, rows[row][next[row]++]);
+            left--;
+        }
+        finish(&s);
+        assert_int_equal(s.count, 16);
+        IS_BEFORE(A, 10, B, 12);
+        IS_BEFORE(A, 20, B, 42);
+        IS_BEFORE(B, 40, A, 41);
+        IS_BEFORE(B, 60, A, 62);
+        assert_int_equal(gn_order_stats(s.order)->released, 0);
+        close_scene(&s);
+    }
+}
+
+/* A thread of a team that never comes is waited for by nobody. */
+static void who_is_missing_in_a_team_holds_nobody_up(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_scene(&s, NULL);
+    gn_define_region(s.d, &(struct gn_region_def){.role = GN_ROLE_BARRIER});
+    gn_define_comm(s.d, &(struct gn_comm_def){.member_count = 2, .members = (uint32_t[]){0, 0}});
+    push(&s, of_team(GN_EVENT_THREAD_FORK, A, 1));
+    push(&s, of_team(GN_EVENT_THREAD_FORK, A, 2));
+    push(&s, of_team(GN_EVENT_THREAD_BEGIN, A, 3));
+    push(&s, of_team(GN_EVENT_ENTER, A, 4));
+    push(&s, of_team(GN_EVENT_LEAVE, A, 5));
+    push(&s, of_team(GN_EVENT_THREAD_END, A, 6));
+    push(&s, of_team(GN_EVENT_THREAD_JOIN, A, 7));
+    push(&s, of_team(GN_EVENT_THREAD_BEGIN, B, 8)); /* nobody has ended it */
+    push(&s, of_team(GN_EVENT_ENTER, B, 9));
+    finish(&s);
+    assert_int_equal(s.count, 9);
+    assert_int_equal(gn_order_stats(s.order)->released, 0);
+    close_scene(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(teams_are_forked_meet_and_are_joined),
+        cmocka_unit_test(who_is_missing_in_a_team_holds_nobody_up),
         cmocka_unit_test(a_call_that_only_prepares_sends_nothing),
         cmocka_unit_test(a_matched_probe_may_have_taken_the_message_before),
         cmocka_unit_test(several_sends_in_one_call),
