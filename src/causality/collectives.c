@@ -1,4 +1,5 @@
 #include "causality/instances.h"
+#include "causality/numbering.h"
 
 #include <stdlib.h>
 

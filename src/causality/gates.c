@@ -1,4 +1,4 @@
-#include "causality/inside.h"
+#include "causality/order_inside.h"
 
 #include <stdlib.h>
 
@@ -15,9 +15,9 @@
  * a part by that time has come before it. What gives and comes later all the same is waited for by those that
  * still wait.
  */
-struct gn_gate {
-    struct gn_gate *next, *previous; /* of all */
-    struct gn_vertex *givers;        /* not reported */
+struct gn_team_gate {
+    struct gn_team_gate *next, *previous; /* of all */
+    struct gn_vertex *givers;             /* not reported */
     struct gn_vertex *first_waiting, *last_waiting;
     uint64_t final_ticks; /* the latest adjusted time of a giver */
     bool is_complete;     /* no more parts will come */
@@ -25,9 +25,9 @@ struct gn_gate {
 
 /* ---- gates ---- */
 
-static struct gn_gate *make_gate(struct gn_order *order)
+static struct gn_team_gate *make_gate(struct gn_order *order)
 {
-    struct gn_gate *gate = calloc(1, sizeof *gate);
+    struct gn_team_gate *gate = calloc(1, sizeof *gate);
     if (!gate)
         return NULL;
     gate->next = order->gates;
@@ -36,7 +36,7 @@ static struct gn_gate *make_gate(struct gn_order *order)
     return order->gates = gate;
 }
 
-static void free_if_over(struct gn_order *order, struct gn_gate *gate)
+static void free_if_over(struct gn_order *order, struct gn_team_gate *gate)
 {
     if (!gate->is_complete || gate->givers || gate->first_waiting)
         return;
@@ -46,13 +46,13 @@ static void free_if_over(struct gn_order *order, struct gn_gate *gate)
     free(gate);
 }
 
-static void is_after(struct gn_gate *gate, const struct gn_vertex *giver)
+static void is_after(struct gn_team_gate *gate, const struct gn_vertex *giver)
 {
     if (giver->place.ticks > gate->final_ticks)
         gate->final_ticks = giver->place.ticks;
 }
 
-static void give(struct gn_gate *gate, struct gn_vertex *giver)
+static void give(struct gn_team_gate *gate, struct gn_vertex *giver)
 {
     if (giver->reported) { /* a fork whose team is known only now */
         is_after(gate, giver);
@@ -62,7 +62,7 @@ static void give(struct gn_gate *gate, struct gn_vertex *giver)
     gn_vertex_list(&gate->givers, giver);
 }
 
-static void wait_at(struct gn_gate *gate, struct gn_vertex *getter)
+static void wait_at(struct gn_team_gate *gate, struct gn_vertex *getter)
 {
     if (!gate->givers) {
         gn_vertex_after(getter, gate->final_ticks);
@@ -75,7 +75,7 @@ static void wait_at(struct gn_gate *gate, struct gn_vertex *getter)
     gate->last_waiting = getter;
 }
 
-static void let_through(struct gn_order *order, struct gn_gate *gate)
+static void let_through(struct gn_order *order, struct gn_team_gate *gate)
 {
     struct gn_vertex *getter = gate->first_waiting;
     gate->first_waiting = NULL;
@@ -90,7 +90,7 @@ static void let_through(struct gn_order *order, struct gn_gate *gate)
 
 void gn_gate_reported(struct gn_order *order, struct gn_vertex *giver)
 {
-    struct gn_gate *gate = giver->gate;
+    struct gn_team_gate *gate = giver->gate;
     giver->gate = NULL;
     gn_vertex_unlist(giver);
     is_after(gate, giver);
@@ -105,7 +105,7 @@ uint32_t gn_gate_blocker(const struct gn_vertex *getter)
 
 void gn_gate_release(struct gn_order *order, struct gn_vertex *getter)
 {
-    struct gn_gate *gate = getter->gate;
+    struct gn_team_gate *gate = getter->gate;
     struct gn_vertex **link = &gate->first_waiting, *previous = NULL;
     for (; *link != getter; link = &previous->after)
         previous = *link;
@@ -144,7 +144,7 @@ static int added(void *self, struct gn_team_sync *sync)
 
 static int synced(void *self, const struct gn_team_sync *sync)
 {
-    struct gn_gate *gate = sync->user;
+    struct gn_team_gate *gate = sync->user;
     if (gate) {
         gate->is_complete = true;
         free_if_over(self, gate);
@@ -166,7 +166,7 @@ bool gn_gates_open(struct gn_order *order)
 void gn_gates_close(struct gn_order *order)
 {
     gn_teams_free(order->teams);
-    for (struct gn_gate *gate = order->gates, *next; gate; gate = next) {
+    for (struct gn_team_gate *gate = order->gates, *next; gate; gate = next) {
         next = gate->next;
         free(gate);
     }

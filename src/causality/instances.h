@@ -15,7 +15,7 @@
 #ifndef GNOMON_CAUSALITY_INSTANCES_H
 #define GNOMON_CAUSALITY_INSTANCES_H
 
-#include "causality/inside.h"
+#include "causality/order_inside.h"
 
 /* A process's part in a collective, from what its begin or its end says. */
 struct gn_part {

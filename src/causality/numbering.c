@@ -1,6 +1,6 @@
 #include "causality/numbering.h"
 
-#include "causality/inside.h"
+#include "causality/order_inside.h"
 
 #include <stdlib.h>
 

@@ -29,10 +29,6 @@
 
 #include <stdbool.h>
 
-struct gn_channel_key {
-    uint32_t comm, from, to, tag; /* from, to: processes */
-};
-
 /* token: what was given with the event; calls come during gn_numbering_take or gn_numbering_end, in any
  * order, once for each message. They return 0 or a negative code, with which the numbering stops. */
 struct gn_numbered_message {

@@ -1,4 +1,4 @@
-#include "causality/inside.h"
+#include "causality/order_inside.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 #include "base/grow.h"
-#include "causality/inside.h"
+#include "causality/order_inside.h"
 #include "event/activity.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "repair/sync.h"
 
-#include "repair/sync_state.h"
+#include "repair/sync_inside.h"
 
 #include <assert.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 /* repair/sync_open — passes of repair/sync before anything is read of the events: what there is, who has
  * what of it, and which clocks the repair starts from. */
-#include "repair/sync_state.h"
+#include "repair/sync_inside.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* repair/sync_times — passes of repair/sync: from events to ops, and from ops to corrected times. */
-#include "repair/sync_state.h"
+#include "repair/sync_inside.h"
 
 #include <errno.h>
 #include <string.h>

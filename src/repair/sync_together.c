@@ -1,5 +1,5 @@
 /* repair/sync_together — what the processes that repair one trace agree on between passes (sync_state.h). */
-#include "repair/sync_state.h"
+#include "repair/sync_inside.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* repair/sync_write — the pass of repair/sync that writes the new archive, and the one that checks it. */
-#include "repair/sync_state.h"
+#include "repair/sync_inside.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -6,8 +6,6 @@
     structure.py headers SOURCE CC FLAG...   each header compiles alone, and all of them together
     structure.py commands SOURCE     a command parses, calls and answers in 150 lines; quantities are printed in one place
     structure.py docs SOURCE         every page of docs/ is in README's index, every link leads somewhere
-
-What is known to be wrong stands in KNOWN_...: an entry that is no longer needed is an error, too.
 """
 import itertools
 import os
@@ -29,12 +27,6 @@ ONLY = {
 }
 # What a run is known by and what it is made of are two things.
 NEVER = {("trace", "graph")}
-
-# Files that use each other in a circle.
-KNOWN_CIRCLES = {
-    frozenset({"causality/inside", "causality/order"}),
-    frozenset({"repair/sync", "repair/sync_state"}),
-}
 
 failures = []
 
@@ -145,12 +137,10 @@ def check_includes(root):
             if file_of(path) != file_of(target):
                 uses.setdefault(file_of(path), set()).add(file_of(target))
     found = set(circles(uses))
-    for circle in sorted(found - KNOWN_CIRCLES, key=sorted):
+    for circle in sorted(found, key=sorted):
         arrows = [f"{a} → {b}" for a in sorted(circle) for b in sorted(uses[a] & circle)]
         fail("files include each other in a circle: " + ", ".join(arrows))
-    for circle in sorted(KNOWN_CIRCLES - found, key=sorted):
-        fail(f"there is no circle of {', '.join(sorted(circle))} any more: take it off KNOWN_CIRCLES")
-    print(f"{len(rooms)} rooms, {len(uses)} files that use others, {len(found)} circles, {len(found & KNOWN_CIRCLES)} of them known")
+    print(f"{len(rooms)} rooms, {len(uses)} files that use others, {len(found)} circles")
 
 
 def without_comments(text):

@@ -1,8 +1,8 @@
 /*
- * repair/sync_state — what the passes of repair/sync hand on, and what its processes agree on between them.
+ * repair/sync_inside — what the passes of repair/sync hand on, and what its processes agree on between them.
  */
-#ifndef GNOMON_REPAIR_SYNC_STATE_H
-#define GNOMON_REPAIR_SYNC_STATE_H
+#ifndef GNOMON_REPAIR_SYNC_INSIDE_H
+#define GNOMON_REPAIR_SYNC_INSIDE_H
 
 #include "repair/sync.h"
 #include "repair/sync_split.h"

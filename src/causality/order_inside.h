@@ -1,5 +1,5 @@
 /*
- * causality/inside — what the files of the sort share. Not for anybody else.
+ * causality/order_inside — what the files of the sort share. Not for anybody else.
  *
  * A vertex is an event that had to be kept: because it waits for predecessors, or because successors at other
  * locations have not been observed (pushed) yet. All other events go straight through and are only counted.
@@ -12,17 +12,17 @@
  *
  *   keeps = 1 (the next event of the location, or its end) + 1 (a receive, or the ends of a collective)
  */
-#ifndef GNOMON_CAUSALITY_INSIDE_H
-#define GNOMON_CAUSALITY_INSIDE_H
+#ifndef GNOMON_CAUSALITY_ORDER_INSIDE_H
+#define GNOMON_CAUSALITY_ORDER_INSIDE_H
 
 #include "base/map.h"
-#include "causality/numbering.h"
 #include "causality/order.h"
 #include "causality/teams.h"
 
 #include <errno.h>
 
 struct gn_instance;
+struct gn_numbering_sink;
 
 struct gn_vertex {
     struct gn_vertex *next;  /* in its location's queue; in the list of free ones */
@@ -36,10 +36,11 @@ struct gn_vertex {
     struct gn_vertex *taker;    /* of a send: its receive, waiting for the end of the call that sent it */
     struct gn_vertex *awaited;  /* of that receive: the send */
     struct gn_instance *instance;
-    struct gn_gate *gate; /* of a fork, join or barrier: that waits for it, or that it waits at; gates.c */
-    uint32_t member;      /* rank in the instance */
-    uint32_t waits;       /* predecessors at other locations that are not reported or not known */
-    uint32_t keeps;       /* successors that have not been observed */
+    struct gn_team_gate
+        *gate;       /* of a fork, join or barrier: that waits for it, or that it waits at; gates.c */
+    uint32_t member; /* rank in the instance */
+    uint32_t waits;  /* predecessors at other locations that are not reported or not known */
+    uint32_t keeps;  /* successors that have not been observed */
     bool reported, queued;
     bool begins;  /* a collective's begin */
     bool held;    /* … with ends still to be observed */
@@ -168,7 +169,7 @@ struct gn_order {
     size_t comm_groups, window_groups;
     struct gn_group **window_group_array;
     struct gn_teams *teams; /* gates.c */
-    struct gn_gate *gates;
+    struct gn_team_gate *gates;
     struct gn_vertex *team_vertex; /* of the event that the teams are told */
 };
 
@@ -272,6 +273,10 @@ int gn_thread_posts(struct gn_order *order, uint32_t location, struct gn_post *p
 void gn_thread_unposts(struct gn_order *order, uint32_t location, const struct gn_post *post);
 
 /* ---- channels.c: sends and receives that are known to belong together ---- */
+
+struct gn_channel_key {
+    uint32_t comm, from, to, tag; /* from, to: processes */
+};
 
 /* One channel per (communicator, sending process, receiving process, tag): sends that no receive has taken,
  * or receives that no send has come for; never both. */
