@@ -1,14 +1,6 @@
 /*
- * repair/condition_epochs — messages of windows between processes that complete epochs towards others and
- * those that wait for them (MPI_Win_start, complete; MPI_Win_post, wait).
- *
- *   origin   start … complete ──┐
- *   target   post …             └─► wait, left
- *
- * The n-th epoch that a process completes on a window towards another one is the n-th that this one waits for
- * from it. The message is from the enter of complete; where epochs of several windows are open, from the
- * record of start: then it is not said that what is completed first was begun first. MPI_Win_test is not
- * recorded as what it did, so what it waited for is a completion without a wait.
+ * repair/condition_epochs — both halves of the messages that causality/epochs tells, met: the n-th epoch that
+ * a process completes on a window towards another one, and the n-th that this one waits for from it.
  */
 #ifndef GNOMON_REPAIR_CONDITION_EPOCHS_H
 #define GNOMON_REPAIR_CONDITION_EPOCHS_H

@@ -81,6 +81,7 @@ static int lose(struct gn_extract *x)
     if (x->is_lost)
         return 0;
     x->is_lost = true;
+    gn_epochs_lose(x->epochs, x->process);
     int code = gn_teams_end(x->teams, x->process);
     return code ? code : gn_numbering_end(x->numbering, x->process);
 }
@@ -91,28 +92,13 @@ static bool is_communication(unsigned kind)
            kind == GN_EVENT_MPI_IRECV || gn_event_begins(kind);
 }
 
-static int communicated(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event)
+/* What windows and threads have to do with each other. */
+static int synchronised(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event)
 {
-    int code = 0;
-    switch (event->kind) {
-    case GN_EVENT_ENTER:
-    case GN_EVENT_LEAVE:
-        code = x->epochs.calls ? gn_extract_in_epoch(x, l, event) : 0;
-        return code ? code : gn_extract_in_team(x, l, event);
-    case GN_EVENT_RMA_SYNC:
-        return x->epochs.calls ? gn_extract_in_epoch(x, l, event) : 0;
-    case GN_EVENT_THREAD_FORK:
-    case GN_EVENT_THREAD_JOIN:
-    case GN_EVENT_THREAD_BEGIN:
-    case GN_EVENT_THREAD_END:
-        return gn_extract_in_team(x, l, event);
-    case GN_EVENT_MEASUREMENT:
-        return event->request == 0 ? lose(x) : 0;
-    case GN_EVENT_LOST:
-        return lose(x);
-    default:
-        return 0;
-    }
+    x->at = l;
+    int code = gn_epochs_event(x->epochs, event);
+    const bool has_team = x->location_count > 1; /* else the others are not in the trace */
+    return code || !has_team ? code : gn_teams_event(x->teams, event);
 }
 
 static int count(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event)
@@ -131,8 +117,10 @@ static int take(struct gn_extract *x, struct gn_extract_location *l)
     go_on(x, l, event);
     if (l->record - l->op_record >= LONG_ROW && !gn_extract_op(x, l, GN_OP_LOCAL))
         return gn_extract_failed();
+    if (event->kind == GN_EVENT_LOST || (event->kind == GN_EVENT_MEASUREMENT && event->request == 0))
+        return lose(x);
     int code = count(x, l, event);
-    return code ? code : communicated(x, l, event);
+    return code || x->is_lost ? code : synchronised(x, l, event);
 }
 
 /* ---- locations ---- */
@@ -285,8 +273,6 @@ int gn_extract_process(struct gn_extract *x, uint32_t process, struct gn_error *
         return gn_fail(err, -EINVAL, "there is no process %" PRIu32, process);
     x->process = process;
     x->is_lost = false;
-    x->epochs.count = 0;
-    x->epochs.is_broken = false;
     memset(x->memo, 0, sizeof x->memo);
     int code = find_locations(x, err);
     if (code == 0 && x->location_count)
@@ -330,7 +316,7 @@ int gn_extract_open(struct gn_extract **extract, struct gn_source *source, const
     x->definitions = source->definitions;
     x->presync = presync;
     x->store = store;
-    if (!list_locations(x) || !gn_extract_epochs_open(x)) {
+    if (!list_locations(x)) {
         gn_extract_close(x);
         return gn_fail(err, -ENOMEM, "no memory to match the messages of %zu locations",
                        source->definitions->location_count);
@@ -338,6 +324,8 @@ int gn_extract_open(struct gn_extract **extract, struct gn_source *source, const
     int code = gn_extract_numbers_open(x, err);
     if (code == 0)
         code = gn_extract_teams_open(x, err);
+    if (code == 0)
+        code = gn_extract_epochs_open(x, err);
     if (code != 0) {
         gn_extract_close(x);
         return code;
@@ -357,8 +345,8 @@ void gn_extract_close(struct gn_extract *x)
         return;
     gn_numbering_close(x->numbering);
     gn_teams_free(x->teams);
+    gn_epochs_free(x->epochs);
     gn_extract_links_close(x);
-    gn_extract_epochs_close(x);
     free(x->first_location);
     free(x->next_location);
     free(x->locations);

@@ -13,15 +13,8 @@
  * events are internal ones, and GN_OP_LEFT says so. Point-to-point on the communicators of one process with
  * itself are internal, too (its clock cannot disagree with itself), unless it has several locations.
  *
- * OpenMP (where the trace has them): thread_fork gives to the begins of its team, the ends of a team give to
- * thread_join, and a barrier of a team is a collective of the team's threads: groups with is_team. A thread
- * that has no events of the team is no member.
- *
- * Epochs on windows between post, start, complete and wait: MPI promises only that wait
- * returns after all that it waits for have called complete; the other three may return before the
- * other side has come. So the enter of MPI_Win_complete is a send to each process of the group, and the leave
- * of MPI_Win_wait a receive from each. OTF2 has one record for all four, so that needs enters and leaves, and
- * the group's members.
+ * Forks, joins and barriers of OpenMP's teams (causality/teams) are groups with is_team. Epochs on windows
+ * (causality/epochs) are messages with the tag GN_OP_TAG_EPOCH.
  *
  * Not used: locks, of OpenMP and of windows. Who was first would be told by the timestamps alone, which are
  * what is in doubt.

@@ -4,7 +4,7 @@
  *   extract.c               pulls events in the order of their times, keeps the time, adds ops
  *   extract_links.c         channels and groups
  *   extract_numbers.c       what is told by causality/numbering goes into ops
- *   extract_epochs.c        who waits for whom on windows
+ *   extract_epochs.c        what is told by causality/epochs goes into ops
  *   extract_teams.c         what is told by causality/teams goes into ops
  *
  * What a process has open is kept while its events are pulled, and only then. Ops never move, so a number
@@ -14,6 +14,7 @@
 #define GNOMON_REPAIR_EXTRACT_INSIDE_H
 
 #include "base/map.h"
+#include "causality/epochs.h"
 #include "causality/numbering.h"
 #include "causality/teams.h"
 #include "repair/extract.h"
@@ -30,20 +31,6 @@ struct gn_extract_location {
     bool any;
     uint64_t record, op_record; /* of the last event; of the last op */
     uint64_t steps;             /* since the last op */
-    uint8_t epoch_call;         /* about an epoch on a window, that it is in */
-    bool is_sent;               /* of complete: with its messages */
-    uint32_t epoch_region, epoch_window, epoch_group;
-};
-
-struct gn_extract_epochs {
-    uint8_t *calls; /* [region_count]; NULL: there are no windows */
-    struct gn_extract_epoch {
-        uint32_t window, group;
-        uint32_t location; /* where it was started, with an op for each of the group */
-        uint64_t first;
-    } * open; /* started and not complete */
-    size_t count, capacity;
-    bool is_broken; /* it cannot be told any more which epoch is which */
 };
 
 struct gn_extract {
@@ -68,9 +55,9 @@ struct gn_extract {
     size_t location_count, location_capacity;
     bool is_lost; /* nothing can be counted any more */
     struct gn_teams *teams;
-    struct gn_extract_location *team_at; /* where the event is that teams are told */
-    struct gn_extract_epochs epochs;
-    struct gn_extract_memo { /* channels that were used last */
+    struct gn_epochs *epochs;
+    struct gn_extract_location *at; /* where the event is that teams and epochs are told */
+    struct gn_extract_memo {        /* channels that were used last */
         uint32_t comm, peer, tag, link;
         bool sends, used;
     } memo[256];
@@ -104,17 +91,9 @@ int gn_extract_numbers_open(struct gn_extract *x, struct gn_error *err);
 /* A send, a receive, the begin or end of a collective, or what numbers depend on. */
 int gn_extract_counted(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event);
 
-/* ---- epochs on windows. 0 or a negative errno value ---- */
+/* ---- epochs on windows, and teams of threads ---- */
 
-bool gn_extract_epochs_open(struct gn_extract *x);
-void gn_extract_epochs_close(struct gn_extract *x);
-/* Enters, leaves, and synchronisations of windows. */
-int gn_extract_in_epoch(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event);
-
-/* ---- teams of threads. 0 or a negative errno value ---- */
-
+int gn_extract_epochs_open(struct gn_extract *x, struct gn_error *err);
 int gn_extract_teams_open(struct gn_extract *x, struct gn_error *err);
-/* Enters, leaves, and events of threads. */
-int gn_extract_in_team(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event);
 
 #endif

@@ -25,7 +25,7 @@ static void *token(void *self, const struct gn_event *event)
 {
     struct gn_extract *x = self;
     (void)event;
-    return gn_extract_op(x, x->team_at, GN_OP_LOCAL);
+    return gn_extract_op(x, x->at, GN_OP_LOCAL);
 }
 
 static int synced(void *self, const struct gn_team_sync *sync)
@@ -38,14 +38,6 @@ static int synced(void *self, const struct gn_team_sync *sync)
         write_op(sync->parts[i].token, sync, &sync->parts[i], (uint32_t)link);
     x->stats.collectives += sync->givers;
     return 0;
-}
-
-int gn_extract_in_team(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event)
-{
-    if (x->location_count < 2 || x->is_lost) /* the others are not in the trace; or nobody can count */
-        return 0;
-    x->team_at = l;
-    return gn_teams_event(x->teams, event);
 }
 
 int gn_extract_teams_open(struct gn_extract *x, struct gn_error *err)
