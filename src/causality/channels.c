@@ -73,6 +73,7 @@ static void sweep_when_full(struct gn_order *order)
         order->new_channels < channels->size / 8)
         return;
     order->new_channels = 0;
+    order->has_swept = true;
     gn_map_sweep(&order->channels, drop_if_empty, order);
 }
 
@@ -94,7 +95,8 @@ struct gn_channel *gn_channel_find(struct gn_order *order, const struct gn_chann
                                    .sent = from->forgotten.sent,
                                    .received = to->forgotten.received,
                                    .receiver = to->forgotten.receiver,
-                                   .has_receivers = to->forgotten.has_receivers};
+                                   .has_receivers = to->forgotten.has_receivers,
+                                   .receives.next = order->has_swept ? GN_UNNUMBERED : 0};
     order->new_channels++;
     if (gn_map_add(&order->channels, map_key(key), channel))
         return channel;
@@ -124,10 +126,18 @@ static void take(struct gn_vertex **first, struct gn_vertex **last, struct gn_ve
     gn_vertex_unlist(vertex);
 }
 
-/* GN_UNNUMBERED: it counts as the next one, which it is among those that may have changed places. */
+/* As the source tells it, whether or not it may have changed places with others that say so, too: behind all
+ * certain smaller ones it is in any case. GN_UNNUMBERED: it counts as the next one. */
 static uint64_t number_of(const struct gn_vertex *vertex)
 {
-    return vertex->event.number < GN_NUMBER_UNORDERED ? vertex->event.number : GN_UNNUMBERED;
+    const uint64_t number = vertex->event.number;
+    return number == GN_UNNUMBERED || number == GN_NUMBER_LATER ? GN_UNNUMBERED
+                                                                : number & ~GN_NUMBER_UNORDERED;
+}
+
+static bool may_have_changed_places(const struct gn_vertex *vertex)
+{
+    return number_of(vertex) != GN_UNNUMBERED && vertex->event.number & GN_NUMBER_UNORDERED;
 }
 
 static bool is_before(const struct gn_vertex *one, const struct gn_vertex *other)
@@ -135,18 +145,20 @@ static bool is_before(const struct gn_vertex *one, const struct gn_vertex *other
     return number_of(other) != GN_UNNUMBERED && number_of(one) < number_of(other);
 }
 
-/* Sends that have come late are put where they belong. */
-static void add_send(struct gn_channel *channel, struct gn_vertex *send)
+/* Those that have come late, or out of order, are put where they belong. */
+static void add(struct gn_channel *channel, struct gn_vertex **first, struct gn_vertex **last,
+                struct gn_vertex *vertex)
 {
     struct gn_vertex *before = NULL;
-    if (channel->first_send && is_before(send, channel->last_send)) {
-        for (struct gn_vertex *v = channel->first_send; !is_before(send, v); v = v->after)
+    channel->is_unordered |= may_have_changed_places(vertex);
+    if (*first && is_before(vertex, *last)) {
+        for (struct gn_vertex *v = *first; !is_before(vertex, v); v = v->after)
             before = v;
-        send->channel = channel;
-        send->after = before ? before->after : channel->first_send;
-        *(before ? &before->after : &channel->first_send) = send;
+        vertex->channel = channel;
+        vertex->after = before ? before->after : *first;
+        *(before ? &before->after : first) = vertex;
     } else {
-        add_last(channel, &channel->first_send, &channel->last_send, send);
+        add_last(channel, first, last, vertex);
     }
 }
 
@@ -166,14 +178,24 @@ static struct gn_vertex *take_partner(struct gn_vertex **first, struct gn_vertex
 
 static bool are_numbered(const struct gn_vertex *send, const struct gn_vertex *receive)
 {
-    return number_of(send) != GN_UNNUMBERED && number_of(receive) != GN_UNNUMBERED;
+    return number_of(send) != GN_UNNUMBERED && number_of(receive) != GN_UNNUMBERED &&
+           !may_have_changed_places(send) && !may_have_changed_places(receive);
+}
+
+/* The receive was counted as another one than the send says that it is. */
+static bool is_another(const struct gn_vertex *send, const struct gn_vertex *receive)
+{
+    return number_of(send) != GN_UNNUMBERED && receive->number != GN_UNNUMBERED &&
+           number_of(send) != receive->number;
 }
 
 static void match(struct gn_order *order, struct gn_vertex *send, struct gn_vertex *receive)
 {
     gn_vertex_correlate(receive, send->event.ticks, send->event.location);
     order->stats.messages++;
-    if ((send->is_open || receive->is_open || receive->is_low) && !are_numbered(send, receive))
+    const bool is_open = send->is_open || receive->is_open || receive->is_low || is_another(send, receive) ||
+                         may_have_changed_places(send) || may_have_changed_places(receive);
+    if (is_open && !are_numbered(send, receive))
         receive->place.flags |= GN_PLACE_AMBIGUOUS;
     if (send->in_call) { /* whether its place is certain is known when the call has ended */
         receive->waits++;
@@ -195,11 +217,18 @@ static void abandon(struct gn_order *order, struct gn_vertex *receive)
     gn_vertex_settled(order, receive);
 }
 
-/* The sends of receives before this one are missing; unless they come late, as this one may have come early.
- */
+/* The send of the receive is missing, since one with a larger number has come; unless that came out of turn,
+ * or calls have overlapped on the channel: then numbers and moments differ in their order, by a few. */
+static bool is_passed_by(const struct gn_channel *channel, const struct gn_vertex *receive,
+                         const struct gn_vertex *send)
+{
+    const uint64_t margin = channel->is_unordered || may_have_changed_places(send) ? LATE_MOST : 0;
+    return !send->out_of_turn && is_before(receive, send) && number_of(send) - number_of(receive) > margin;
+}
+
 static void abandon_before(struct gn_order *order, struct gn_channel *channel, const struct gn_vertex *send)
 {
-    while (!send->out_of_turn && channel->first_receive && is_before(channel->first_receive, send)) {
+    while (channel->first_receive && is_passed_by(channel, channel->first_receive, send)) {
         struct gn_vertex *receive = channel->first_receive;
         take(&channel->first_receive, &channel->last_receive, NULL);
         abandon(order, receive);
@@ -219,6 +248,7 @@ static uint64_t next_number(struct gn_channel_count *count, struct gn_vertex *ve
         vertex->is_open |= count->was_told && vertex->event.number == GN_UNNUMBERED;
         return count->next++;
     }
+    vertex->is_open |= may_have_changed_places(vertex);
     count->was_told = true;
     if (told > count->next + LATE_MOST)
         return count->next = GN_UNNUMBERED;
@@ -235,6 +265,17 @@ static int count_message(struct gn_order *order, struct gn_vertex *vertex, struc
     if (vertex->in_call) /* whether its place is certain is known when the call has ended */
         vertex->waits++;
     return 0;
+}
+
+/* Which one the receive is by those that were counted before it, or as it says; GN_UNNUMBERED: nobody knows,
+ * since the channel has been forgotten. */
+static void expect(struct gn_channel_count *count, struct gn_vertex *receive)
+{
+    const uint64_t told = number_of(receive);
+    if (told != GN_UNNUMBERED && !may_have_changed_places(receive))
+        count->next = told;
+    receive->number = told != GN_UNNUMBERED ? told : count->next;
+    count->next += count->next != GN_UNNUMBERED;
 }
 
 /* ---- */
@@ -284,7 +325,7 @@ int gn_channels_send(struct gn_order *order, struct gn_vertex *send)
         return 0;
     }
     send->keeps++;
-    add_send(channel, send);
+    add(channel, &channel->first_send, &channel->last_send, send);
     gn_vertex_list(&gn_process_of(order, key.to)->unclaimed, send);
     return 0;
 }
@@ -315,7 +356,7 @@ static void receive_loosely(struct gn_order *order, struct gn_channel *channel, 
 
 static bool is_missing(const struct gn_channel *channel, const struct gn_vertex *receive)
 {
-    return channel->first_send && is_before(receive, channel->last_send) && !channel->last_send->out_of_turn;
+    return channel->first_send && is_passed_by(channel, receive, channel->last_send);
 }
 
 /* `receive` is the next one of the channel in posting order. */
@@ -330,6 +371,7 @@ int gn_channels_receive(struct gn_order *order, struct gn_vertex *receive, const
     if (order->numbers)
         return count_message(order, receive, channel, false);
     unclaim_before(order, channel, receive);
+    expect(&channel->receives, receive);
     if (from->loose || gn_process_of(order, key->to)->loose) {
         receive_loosely(order, channel, receive);
         return 0;
@@ -346,7 +388,7 @@ int gn_channels_receive(struct gn_order *order, struct gn_vertex *receive, const
         return 0;
     }
     receive->waits++;
-    add_last(channel, &channel->first_receive, &channel->last_receive, receive);
+    add(channel, &channel->first_receive, &channel->last_receive, receive);
     gn_vertex_list(&from->expected, receive);
     return 0;
 }

@@ -85,7 +85,6 @@ static int take_connected(struct gn_order *order, const struct gn_event *event, 
         return -ENOMEM;
     order->nodes++; /* gn_vertex_drop takes it back */
     vertex->token = token;
-    vertex->number = GN_UNNUMBERED;
     int code = order->locations[event->location].thread ? gn_thread_observed(order, event, vertex)
                                                         : gn_vertex_connect(order, vertex);
     vertex->queued = true;

@@ -159,6 +159,7 @@ struct gn_order {
     struct gn_map early;    /* order.c: (location, sequence) of events delivered ahead of their turn */
     struct gn_map channels; /* channels.c */
     size_t new_channels;    /* since empty ones were swept away */
+    bool has_swept;
     struct gn_channel *spare_channels;
     struct gn_map posts; /* receives.c: open receive requests that are not at the front of their list */
     struct gn_post *spare_posts;
@@ -262,9 +263,9 @@ int gn_thread_sends(struct gn_order *order, struct gn_channel *channel, struct g
 /* A receive of the channel has completed at the location. */
 void gn_channel_has_receiver(struct gn_channel *channel, uint32_t location);
 /* A receive, posted between two moments of its process, is the next one of the channel. True: another one may
- * have been posted before it. */
-bool gn_thread_receives(struct gn_order *order, struct gn_channel *channel, uint32_t location, uint64_t began,
-                        uint64_t ended);
+ * have been posted before it; is_late: its source knows that, and will say it only later. */
+bool gn_thread_receives(struct gn_order *order, struct gn_channel *channel, uint32_t location, bool is_late,
+                        uint64_t began, uint64_t ended);
 /* The moment at which the call that a thread is in was entered; outside of calls: the present one. */
 uint64_t gn_thread_began(const struct gn_order *order, uint32_t location);
 /* The receive was posted in the call that its location is in, if any: it has ended when the call has.
@@ -291,7 +292,8 @@ struct gn_channel {
     uint32_t passed;    /* open receives of this channel that others have passed: receives.c */
     uint32_t receiver;  /* the first location that has received; GN_NONE */
     bool has_receivers; /* several have */
-    /* numbering.h: what the next message is, by the side that sends and by the one that receives */
+    bool is_unordered;  /* numbers of it may have changed places */
+    /* what the next message is, by the side that sends (numbering.h) and by the one that receives */
     struct gn_channel_count {
         uint64_t next; /* GN_UNNUMBERED: some are missing, nobody can count any more */
         bool was_told; /* the source said a number before */

@@ -250,7 +250,8 @@ static int fall_due(struct gn_order *order, struct gn_post *post)
 static bool is_open(struct gn_order *order, struct gn_channel *channel, const struct gn_post *post)
 {
     const uint64_t now = order->processes[post->process].moment;
-    bool is_open = gn_thread_receives(order, channel, post->location, post->began,
+    const bool is_late = post->receive->event.number == GN_NUMBER_LATER;
+    bool is_open = gn_thread_receives(order, channel, post->location, is_late, post->began,
                                       post->ended == NEVER ? now : post->ended);
     for (struct gn_post *other = home_of(order, post->location)->first_post; other; other = other->next) {
         if (other == post || !is_in_the_way(other, &post->key) || is_posted_before(post, other))
@@ -286,8 +287,8 @@ static int match_now(struct gn_order *order, struct gn_post *post)
             return -ENOMEM;
         const uint64_t number = receive->event.number;
         const bool is_counted = number != GN_UNNUMBERED && number != GN_NUMBER_LATER;
-        const bool is_overlapped = is_counted ? number & GN_NUMBER_UNORDERED : is_open(order, channel, post);
-        receive->is_open |= post->is_guess || is_overlapped;
+        const bool is_overlapped = is_open(order, channel, post);
+        receive->is_open |= post->is_guess || (is_counted ? number & GN_NUMBER_UNORDERED : is_overlapped);
     }
     forget(order, post);
     int code = gn_channels_receive(order, receive, &key);

@@ -297,6 +297,7 @@ int gn_thread_sends(struct gn_order *order, struct gn_channel *channel, struct g
         gn_channel_doubt(channel, send);
     if (is_counted(&send->event)) {
         send->is_open |= (send->event.number & GN_NUMBER_UNORDERED) != 0;
+        gn_channel_used(&channel->sent, location, now);
         return 0;
     }
     if (channel->sending > goes_on) {
@@ -324,11 +325,12 @@ int gn_thread_sends(struct gn_order *order, struct gn_channel *channel, struct g
     return 0;
 }
 
-bool gn_thread_receives(struct gn_order *order, struct gn_channel *channel, uint32_t location, uint64_t began,
-                        uint64_t ended)
+bool gn_thread_receives(struct gn_order *order, struct gn_channel *channel, uint32_t location, bool is_late,
+                        uint64_t began, uint64_t ended)
 {
-    const bool is_open = channel->has_receivers && (was_used_since(&channel->received, location, began) ||
-                                                    others_may(order, location, GN_TRAIT_RECEIVES, ended));
+    const bool is_open =
+        (channel->has_receivers || is_late) && (was_used_since(&channel->received, location, began) ||
+                                                others_may(order, location, GN_TRAIT_RECEIVES, ended));
     gn_channel_used(&channel->received, location, ended);
     return is_open;
 }
