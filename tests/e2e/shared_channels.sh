@@ -10,25 +10,38 @@
 
 mode=$1 n=${2:-2} threads=${3:-4} epochs=${4:-8} seeds=${5:-1}
 most=3600
-limits=
-[ $mode = tag ] || limits=--known-limits
+limits=--known-limits
 compile "$work/shared_channels" fixtures/shared_channels.c -pthread
 
+# judge TRACE ARRIVAL
+judge() {
+    run order "$gnomon" order --arrival "$2" --to jsonl --stats --format json -o events.jsonl \
+        --when 'kind ~ "mpi_*send" || kind ~ "mpi_*recv" || kind = collective_end' "$1"
+    [ "$status" = 0 ] || fail "seed $seed, $2: exit status $status"
+    python3 "$here/check_shared.py" . events.jsonl "$work/order.out" $limits >"$work/judged.out" 2>&1 ||
+        fail "seed $seed, $1, $2: $(cat "$work/judged.out")"
+    echo "seed $seed, $2: $(cat "$work/judged.out")"
+}
+
 for seed in $seeds; do
-    rm -rf truth.* gnomon-*
+    rm -rf truth.* gnomon-* plain
     run_gnomon gnomon --trace --trace-full=block "$work/shared_channels" $mode $threads $epochs $seed
     [ "$status" != 77 ] || skip "this MPI has no MPI_THREAD_MULTIPLE"
     [ "$status" = 0 ] || fail "seed $seed: exit status $status"
     wait_for_report gnomon
     trace=$(folder_of gnomon)
     for arrival in recorded roundrobin random:1 random:2 delayed delayed:buffer=20,latency=0..5ms; do
-        run order "$gnomon" order --arrival "$arrival" --to jsonl --stats --format json -o events.jsonl \
-            --when 'kind ~ "mpi_*send" || kind ~ "mpi_*recv" || kind = collective_end' "$trace"
-        [ "$status" = 0 ] || fail "seed $seed, $arrival: exit status $status"
-        python3 "$here/check_shared.py" . events.jsonl "$work/order.out" $limits >"$work/judged.out" 2>&1 ||
-            fail "seed $seed, $arrival: $(cat "$work/judged.out")"
-        echo "seed $seed, $arrival: $(cat "$work/judged.out")"
+        judge "$trace" $arrival
     done
+    # without the numbers that gnomon's own traces have
+    run plain "$gnomon" order --to otf2 -o plain "$trace"
+    [ "$status" = 0 ] || fail "seed $seed: an archive cannot be written: exit status $status"
+    if command -v otf2-print >/dev/null; then
+        otf2-print plain/traces.otf2 >plain.txt 2>"$work/otf2.err"
+        ! grep -q -e 'ATTRIBUTES.*gnomon\.\(number\|late\|unordered\)' plain.txt || fail "an archive of another command has numbers"
+    fi
+    judge plain recorded
+    judge plain random:1
     # one counter, and nothing on it goes backward
     run check "$gnomon" check --format json "$trace"
     [ "$status" = 0 ] || fail "seed $seed: gnomon check: exit status $status: $(cat "$work/check.out")"
