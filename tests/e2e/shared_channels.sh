@@ -2,10 +2,11 @@
 # that comes later on the same clock, no send to two receives, none is left over, and who is not marked got the message that
 # the sort says. The messages themselves say whose they are (check_shared.py).
 #
-#   shared_channels.sh tag|random [RANKS [THREADS [EPOCHS [SEEDS]]]]      2 ranks, 4 threads, 8 epochs, seed 1
+#   shared_channels.sh tag|random|sync [RANKS [THREADS [EPOCHS [SEEDS]]]]      2 ranks, 4 threads, 8 epochs, seed 1
 #
 # In an epoch of `tag` each thread sends 8 messages to each other rank: a million by 4 ranks of 4 threads are 2605 epochs
-# (docs/testing.md). `random` has other communicators, tags, wildcards and calls with each seed.
+# (docs/testing.md). `random` has other communicators, tags, wildcards and calls with each seed. `sync`: a trace of one counter, in
+# which nothing is wrong, stays as it is; where each rank's clock is wrong, no repaired time is farther from the truth than that.
 . "$(dirname "$0")/lib.sh"
 
 mode=$1 n=${2:-2} threads=${3:-4} epochs=${4:-8} seeds=${5:-1}
@@ -22,6 +23,32 @@ judge() {
         fail "seed $seed, $1, $2: $(cat "$work/judged.out")"
     echo "seed $seed, $2: $(cat "$work/judged.out")"
 }
+
+if [ $mode = sync ]; then
+    [ "$FLAVOUR" = openmpi ] || skip "one MPI is enough for that"
+    for seed in $seeds; do
+        rm -rf truth.* gnomon-* same skewed repaired
+        run gnomon "$MPIRUN" -n "$n" bash -c 'export GNOMON_HOST=host$OMPI_COMM_WORLD_RANK; exec "$@"' - \
+            "$gnomon" run --trace --trace-full=block "$work/shared_channels" random $threads $epochs $seed
+        [ "$status" != 77 ] || skip "this MPI has no MPI_THREAD_MULTIPLE"
+        wait_for_report gnomon
+        trace=$(folder_of gnomon)/trace
+        run same "$gnomon" sync "$trace" -o same --presync none --verify --partial --format json
+        [ "$status" = 0 ] && grep -q '"unchanged": true' "$work/same.out" || fail "seed $seed: a right trace is changed: $(head -c 2000 "$work/same.out")"
+        "$BUILD/tests/fidelity/skew" "$trace" skewed 50000 $seed || fail "seed $seed: cannot be skewed"
+        run repaired "$gnomon" sync skewed -o repaired --presync none --verify --partial
+        [ "$status" = 0 ] || fail "seed $seed: gnomon sync: exit status $status"
+        "$BUILD/tests/fidelity/fidelity" skewed none=repaired >errors.json || fail "seed $seed: no figures"
+        python3 - <<'END' || fail "seed $seed: farther from the truth than the clocks were wrong: $(cat errors.json)"
+import json
+told = {r["times"]: r for r in map(json.loads, open("errors.json"))}
+before, after = told["raw"]["error_max_us"], told["none"]["error_max_us"]
+print(f"at most {before} us wrong before, {after} us after")
+assert after <= before + 0.002
+END
+    done
+    exit 0
+fi
 
 for seed in $seeds; do
     rm -rf truth.* gnomon-* plain
