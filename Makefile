@@ -111,6 +111,7 @@ fidelity:
 	cmake --preset release
 	cmake --build --preset release
 	@scripts/fidelity.py $(RELEASE)
+	@$(MPI_ENV); scripts/fidelity.py $(RELEASE) --uncertain
 
 format:
 	clang-format -i $(C_FILES)

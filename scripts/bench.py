@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What measuring costs, against the same program run without it.
 
+    bench.py BUILD_DIR --against OTHER_BUILD [--quick] [--instructions] [--rounds N] [--json FILE]
     bench.py BUILD_DIR [--quick] [--real] [--only calls|paths|parts|neighbours|real|size|trace|order|files|sync|processes|scaling|clock|fits|frames|whatif] [--rounds N] [--json FILE]
 
 Everything is compared in pairs: what is compared runs in turn, round after round, differences and ratios are
@@ -882,6 +883,108 @@ def bench_whatif(runner, options):
     return show(runner, "whatif", *([1e5] if options.quick else []))
 
 
+# ---- another build ----
+
+# of so many ranks
+AGAINST_PATTERNS = {"ring": 16, "nbc": 16, "collectives": 32, "stencil2": 64, "stencil3": 64, "multigrid": 64}
+AGAINST_COMMANDS = {"order": ["order"], "order, random": ["order", "--arrival", "random:1"], "check": ["check"],
+                    "sync": ["sync", "--presync", "none", "-o"], "whatif": ["whatif"], "stragglers": ["stragglers"]}
+AGAINST_AIM, AGAINST_MEMORY_AIM = 1.05, 1.01  # pages that a process happens to touch differ by less
+
+
+def finished(words, folder, before=()):
+    """A command has run that may find something wrong (status 1), but not fail; what it writes goes to a new folder."""
+    out = os.path.join(folder, "out")
+    shutil.rmtree(out, ignore_errors=True)
+    words = [*before, *words] + [out] * (words[-1] == "-o")
+    done = subprocess.run(words, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode not in (0, 1):
+        raise Failed(f"{' '.join(words)}: exit status {done.returncode}: {done.stderr.strip()[-300:]}")
+    return done
+
+
+def consumed(words, folder):
+    """Processor time and peak memory of a command. GNU time starts it: what comes from Python begins with Python's peak."""
+    told = os.path.join(folder, "peak")
+    before = children_s()
+    finished(words, folder, ["/usr/bin/time", "-f", "%M", "-o", told])
+    cpu = children_s() - before
+    with open(told) as file:
+        return {"cpu": cpu, "mib": int(file.read().split()[-1]) / 1024}
+
+
+def instructions(words, folder):
+    """Of all processes of a command: counted by the processor where that is allowed, else by valgrind."""
+    counter = ["perf", "stat", "-x,", "-e", "instructions:u"]
+    if not shutil.which("perf") or not re.search(r"^\d+,", subprocess.run(counter + ["true"], capture_output=True, text=True).stderr, re.M):
+        counter = ["valgrind", "--tool=callgrind", "--trace-children=yes", "--callgrind-out-file=/dev/null"]
+    if not shutil.which(counter[0]):
+        raise Failed("neither perf nor valgrind can count instructions here")
+    counts = re.findall(r"^(\d+),.*instructions|Collected : (\d+)", finished(words, folder, counter).stderr, re.M)
+    return sum(int(a or b) for a, b in counts)
+
+
+def compare_builds(runner, options, archive, small, command):
+    """Rounds of old and new, who go first in turn."""
+    builds = {"old": os.path.abspath(options.against), "new": runner.build}
+    words = {name: [os.path.join(build, "bin", "gnomon"), command[0], archive, *command[1:]] for name, build in builds.items()}
+    for way in words.values():
+        consumed(way, runner.folder)
+    rounds = []
+    for turn in range(options.rounds):
+        order = sorted(words, reverse=turn % 2 == 1)
+        rounds.append({name: consumed(words[name], runner.folder) for name in order})
+    counted = {}
+    if options.instructions:
+        counted = {name: instructions([small if word == archive else word for word in way], runner.folder)
+                   for name, way in words.items()}
+    ratios = {what: spread([r["new"][what] / max(r["old"][what], 1e-9) for r in rounds]) for what in ["cpu", "mib"]}
+    return {"rounds": rounds, "ratios": ratios, "instructions": counted}
+
+
+def against_row(pattern, command, r):
+    medians = {what: {name: statistics.median(x[name][what] for x in r["rounds"]) for name in ["old", "new"]} for what in ["cpu", "mib"]}
+    row = [f"{command}, {pattern}", f"{medians['cpu']['old']:.3f}", f"{medians['cpu']['new']:.3f}", shown(r["ratios"]["cpu"], "{:.3f}"),
+           f"{medians['mib']['old']:.1f}", f"{medians['mib']['new']:.1f}", f"{r['ratios']['mib']['median']:.3f}"]
+    if r["instructions"]:
+        row.append(f"{r['instructions']['new'] / r['instructions']['old']:.4f}")
+    return row
+
+
+def bench_against(runner, options):
+    if not os.path.exists("/usr/bin/time"):
+        raise Failed("there is no GNU time (Debian's package time)")
+    title(f"Commands of {runner.build}, against {os.path.abspath(options.against)}")
+    events = 100000 if options.quick else 1000000
+    print(f"  Synthetic archives of 16 to 64 ranks, up to 16 nodes whose clocks are wrong, {events:,} events. Processor time and peak\n"
+          "  memory of a command, old and new in turn; ratios new/old are of the same round, median (min … max)."
+          + (f" Instructions of\n  an archive of {events // 20:,} events." if options.instructions else "") +
+          f" Aims: at most {AGAINST_AIM} of the\n  time, and not more memory.\n", flush=True)
+    results = {}
+    for pattern, ranks in AGAINST_PATTERNS.items():
+        archives = [os.path.join(runner.folder, name) for name in ("archive", "small")]
+        for archive, count in zip(archives, (events, events // 20)):
+            seconds_of([runner.path("bin", "gnomon"), "synth", pattern, "-n", str(ranks), "-e", str(count), "--domains", "16",
+                        "--latency", "5us", "--latency-within", "1us", *SYNC_CLOCKS["skewed"], "-o", archive])
+        for name, command in AGAINST_COMMANDS.items():
+            try:
+                results[name, pattern] = compare_builds(runner, options, *archives, command)
+            except Failed as why:
+                print(f"  {name}, {pattern}: not measured: {why}")
+        for archive in archives:
+            shutil.rmtree(archive)
+    heads = ["", "old, s", "new, s", "new/old", "old, MiB", "new, MiB", "new/old"] + ["instructions"] * options.instructions
+    table([against_row(pattern, name, r) for (name, pattern), r in sorted(results.items())], heads)
+    print()
+    for name in AGAINST_COMMANDS:
+        of = [r["ratios"] for (command, _), r in results.items() if command == name]
+        if of:
+            cpu, mib = ([r[what]["median"] for r in of] for what in ["cpu", "mib"])
+            print(f"  {name}: time {statistics.median(cpu):.3f} at the median of the patterns, at most {max(cpu):.3f}"
+                  f"{'' if max(cpu) <= AGAINST_AIM else ' (missed)'}; memory at most {max(mib):.3f}{'' if max(mib) <= AGAINST_MEMORY_AIM else ' (missed)'}")
+    return {f"{name}, {pattern}": r for (name, pattern), r in results.items()}
+
+
 # ---- all of it ----
 
 def machine():
@@ -899,6 +1002,8 @@ def parse():
     parser.add_argument("--quick", action="store_true", help="3 rounds, no real programs")
     parser.add_argument("--real", action="store_true", help="the real programs, with --quick too")
     parser.add_argument("--only", metavar="NAME", choices=SECTIONS, help="one of " + ", ".join(SECTIONS))
+    parser.add_argument("--against", metavar="OTHER_BUILD", help="only the commands, compared with those of another build")
+    parser.add_argument("--instructions", action="store_true", help="with --against: counts instructions, too (perf or valgrind)")
     parser.add_argument("--rounds", type=int, help="rounds of the calls (default 7)")
     parser.add_argument("--json", metavar="FILE", help="write all figures there too")
     options = parser.parse_args()
@@ -909,6 +1014,8 @@ def parse():
 
 
 def sections(options):
+    if options.against:
+        return ["against"]
     if options.only:
         return [options.only]
     return [s for s in SECTIONS if s != "real" or options.real or not options.quick]
@@ -916,8 +1023,10 @@ def sections(options):
 
 def main():
     options = parse()
-    if not os.path.exists(os.path.join(options.build, "bench", "parts")):
-        sys.exit(f"bench.py: {options.build} has no bench/parts: is it built? (make build)")
+    needed = ["bin", "gnomon"] if options.against else ["bench", "parts"]
+    for build in [options.build] + [options.against] * bool(options.against):
+        if not os.path.exists(os.path.join(build, *needed)):
+            sys.exit(f"bench.py: {build} has no {'/'.join(needed)}: is it built? (make build)")
     here = machine()
     print(f"{here['cpu']}, {here['cores']} cores, Linux {here['kernel']}, load {here['load'][0]:.2f} at the start")
     results = {"machine": here, "aim_ns": AIM_NS}

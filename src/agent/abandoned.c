@@ -170,6 +170,11 @@ static int finish_what_is_left(const char *folder, struct gn_error *err)
 
 int gn_abandoned_finish(const char *folder, struct gn_error *err)
 {
+    struct stat info;
+    if (stat(folder, &info) != 0)
+        return gn_fail(err, -errno, "cannot read the run %s: %s", folder, strerror(errno));
+    if (!S_ISDIR(info.st_mode))
+        return gn_fail(err, -ENOTDIR, "%s is not the folder of a run", folder);
     const mode_t before = umask(077); /* as in a run: what was measured is nobody else's */
     const int code = finish_what_is_left(folder, err);
     umask(before);

@@ -13,8 +13,8 @@
  * places, and the archive of a trace, also where that alone is missing (the disk was full). 1: done now. 2:
  * likewise, without parts that could not be joined: they stay, and the profile says why (part/NAME). 0:
  * there is nothing to do: it has been finished, or no agent has ever been here. -EBUSY: it is still running,
- * or seems to be: *err says where. -ENODATA: nothing had been saved. Other negative errno values: it could
- * not be written, and everything is as before.
+ * or seems to be: *err says where. -ENODATA: nothing had been saved. -ENOENT, -ENOTDIR: there is no such
+ * folder. Other negative errno values: it could not be written, and everything is as before.
  */
 int gn_abandoned_finish(const char *folder, struct gn_error *err);
 

@@ -47,11 +47,6 @@ void gn_activity_place(const struct gn_history *history, uint32_t activity, char
         gn_path_place(d, a->path, text, size);
 }
 
-void gn_call_place(const struct gn_history *history, uint32_t call, char *text, size_t size)
-{
-    gn_path_place(history->definitions, history->calls[call].path, text, size);
-}
-
 void gn_activity_text(const struct gn_history *history, uint32_t activity, char *text, size_t size)
 {
     const struct gn_definitions *d = history->definitions;

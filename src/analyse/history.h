@@ -171,9 +171,8 @@ void gn_history_clear(struct gn_history *history);
 /* "compute (app.c:31)", "before MPI_Allreduce at app.c:85 in iterate": into text[size], always ended. All of
  * these texts are printable (base/printable.h), whatever the trace has. */
 void gn_activity_text(const struct gn_history *history, uint32_t activity, char *text, size_t size);
-/* "file.c:85" of a call's or an activity's place; "" where it is not known. */
+/* "file.c:85" of an activity's or a call path's place; "" where it is not known. */
 void gn_activity_place(const struct gn_history *history, uint32_t activity, char *text, size_t size);
-void gn_call_place(const struct gn_history *history, uint32_t call, char *text, size_t size);
 void gn_path_place(const struct gn_definitions *definitions, uint32_t path, char *text, size_t size);
 
 /* Sets chosen[activity] for all that `name` means: a region with that name, whatever is inside of it; or the

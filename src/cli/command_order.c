@@ -44,19 +44,24 @@ static bool tell_unsettled(const struct gn_order_stats *stats)
         return false;
     const struct {
         uint64_t count;
-        const char *what;
+        const char *what, *after_losses;
     } lines[] = {
-        {stats->lost, "events were lost while the program was measured"},
-        {stats->contradictions, "events fit nothing in the trace"},
-        {stats->unmatched_receives, "receives have no send in the trace"},
-        {stats->unmatched_sends, "sends have no receive in the trace"},
-        {stats->incomplete_collectives, "collectives lack some of their members"},
-        {stats->released, "events came out although something before them never came"},
+        {stats->lost, "events were lost while the program was measured", ""},
+        {stats->contradictions, "events fit nothing in the trace", ""},
+        {stats->unmatched_receives, "receives have no send in the trace",
+         ", or none that can be told after losses"},
+        {stats->unmatched_sends, "sends have no receive in the trace",
+         ", or none that can be told after losses"},
+        {stats->incomplete_collectives, "collectives lack some of their members",
+         ", or those that cannot be told after losses"},
+        {stats->released, "events came out although something before them never came",
+         ", or cannot be told after losses"},
     };
     bool any = false;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         if (lines[i].count)
-            fprintf(stderr, "gnomon order: %llu %s\n", (unsigned long long)lines[i].count, lines[i].what);
+            fprintf(stderr, "gnomon order: %llu %s%s\n", (unsigned long long)lines[i].count, lines[i].what,
+                    stats->lost ? lines[i].after_losses : "");
         any |= lines[i].count > 0;
     }
     return any;

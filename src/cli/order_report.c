@@ -5,17 +5,20 @@
 #include "answer/terminal.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Counts that are only worth a line when there are any. */
 struct line {
     size_t offset; /* of a uint64_t in the struct */
     const char *name, *text;
+    const char
+        *after_losses; /* instead, where events were lost: what is there cannot always be joined then */
 };
 
-#define LINE(type, field, words)                                                                             \
+#define LINE(type, field, ...)                                                                               \
     {                                                                                                        \
-        offsetof(struct type, field), #field, words                                                          \
+        .offset = offsetof(struct type, field), .name = #field, .text = __VA_ARGS__                          \
     }
 
 static const struct line trace_lines[] = {
@@ -36,10 +39,14 @@ static const struct line trace_lines[] = {
 };
 
 static const struct line sort_lines[] = {
-    LINE(gn_order_stats, released, "events reported although a predecessor never came"),
-    LINE(gn_order_stats, unmatched_sends, "sends without a receive"),
-    LINE(gn_order_stats, unmatched_receives, "receives without a send"),
-    LINE(gn_order_stats, incomplete_collectives, "collectives that not all members took part in"),
+    LINE(gn_order_stats, released, "events reported although a predecessor never came",
+         "events reported although a predecessor never came, or cannot be told after losses"),
+    LINE(gn_order_stats, unmatched_sends, "sends without a receive",
+         "sends without a receive, or without one that can be told after losses"),
+    LINE(gn_order_stats, unmatched_receives, "receives without a send",
+         "receives without a send, or without one that can be told after losses"),
+    LINE(gn_order_stats, incomplete_collectives, "collectives that not all members took part in",
+         "collectives without some of their members, or without those that cannot be told after losses"),
     LINE(gn_order_stats, ambiguous, "events whose predecessor could not be told with certainty"),
     LINE(gn_order_stats, lost, "events lost while the program was measured"),
     LINE(gn_order_stats, contradictions, "events that fit no definition or no earlier event, taken as local"),
@@ -76,23 +83,20 @@ static const char *count_text(uint64_t count, char text[GN_QUANTITY_TEXT])
 
 /* ---- text ---- */
 
-static void print_lines(const void *from, const struct line *lines, size_t count, FILE *out)
+static void print_section(const char *title, const void *from, const struct line *lines, size_t count,
+                          bool any_lost, FILE *out)
 {
     char text[GN_QUANTITY_TEXT];
-    for (size_t i = 0; i < count; i++)
-        if (value_of(from, &lines[i]))
-            fprintf(out, "  %s: %s\n", lines[i].text, count_text(value_of(from, &lines[i]), text));
-}
-
-static void print_section(const char *title, const void *from, const struct line *lines, size_t count,
-                          FILE *out)
-{
-    for (size_t i = 0; i < count; i++)
-        if (value_of(from, &lines[i])) {
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!value_of(from, &lines[i]))
+            continue;
+        if (!any)
             fprintf(out, "%s\n", title);
-            print_lines(from, lines, count, out);
-            return;
-        }
+        any = true;
+        fprintf(out, "  %s: %s\n", any_lost && lines[i].after_losses ? lines[i].after_losses : lines[i].text,
+                count_text(value_of(from, &lines[i]), text));
+    }
 }
 
 static void print_backward(const struct gn_order_report *r, FILE *out)
@@ -133,7 +137,7 @@ static void print_sort(const struct gn_order_report *r, FILE *out)
     if (s->adjusted)
         fprintf(out, "%s events (%s) were moved to a later time, behind their predecessors\n",
                 count_text(s->adjusted, events), share(s->adjusted, s->reported, messages));
-    print_section("not everything was there", s, sort_lines, COUNT(sort_lines), out);
+    print_section("not everything was there", s, sort_lines, COUNT(sort_lines), s->lost > 0, out);
 }
 
 static void print_all(const struct gn_order_report *r, FILE *out)
@@ -145,9 +149,9 @@ static void print_all(const struct gn_order_report *r, FILE *out)
         fprintf(out, "events that match: %s%s\n", count_text(r->matches, matches),
                 r->stopped ? "; the rest was not read" : "");
     if (r->trace)
-        print_section("what the trace got wrong", r->trace, trace_lines, COUNT(trace_lines), out);
+        print_section("what the trace got wrong", r->trace, trace_lines, COUNT(trace_lines), false, out);
     if (r->live)
-        print_section("what the streams got wrong", r->live, live_lines, COUNT(live_lines), out);
+        print_section("what the streams got wrong", r->live, live_lines, COUNT(live_lines), false, out);
 }
 
 void gn_order_report_text(const struct gn_order_report *report, FILE *out)

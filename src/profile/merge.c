@@ -113,14 +113,23 @@ int gn_profile_join(sqlite3 *db, struct gn_graph *graph, const char *part_path, 
     return code;
 }
 
+/* Parts of several folders may have one file name: each has a note of its own. */
+static void note(sqlite3 *db, const char *part_path, const char *why)
+{
+    char key[300], other[2];
+    const char *slash = strrchr(part_path, '/');
+    const char *name = slash ? slash + 1 : part_path;
+    snprintf(key, sizeof key, "part/%s", name);
+    for (unsigned n = 2; gn_profile_get(db, key, other, sizeof other) > 0; n++)
+        snprintf(key, sizeof key, "part/%.255s (%u)", name, n);
+    gn_profile_set(db, key, why, NULL);
+}
+
 int gn_profile_join_or_note(sqlite3 *db, struct gn_graph *graph, const char *part_path, struct gn_error *err)
 {
-    char key[300];
-    const char *slash = strrchr(part_path, '/');
     const int code = gn_profile_join(db, graph, part_path, err);
-    snprintf(key, sizeof key, "part/%s", slash ? slash + 1 : part_path);
     if (code != 0)
-        gn_profile_set(db, key, err->text, NULL);
+        note(db, part_path, err->text);
     return code;
 }
 

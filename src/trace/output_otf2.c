@@ -17,6 +17,8 @@ static int put(void *self, uint64_t number, const struct gn_event *event, const 
     struct gn_event placed = *event;
     (void)number;
     placed.ticks = place->ticks;
+    if (gn_event_has_number(placed.kind)) /* those that come later are not among the events */
+        placed.number = GN_UNNUMBERED;
     return gn_trace_write(a->writer, a->definitions->locations[event->location].file_id, &placed, err);
 }
 

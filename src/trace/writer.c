@@ -39,8 +39,7 @@ struct gn_trace_writer {
     struct location *opening; /* whose buffer OTF2 is about to allocate */
     struct gn_error trouble;  /* of a file, inside OTF2's calls */
     int trouble_code;         /* negative errno value */
-    uint64_t backward;
-    bool again; /* in the folder of another writer */
+    bool again;               /* in the folder of another writer */
 };
 
 /* ---- the memory that OTF2 encodes in ---- */
@@ -282,11 +281,7 @@ int gn_trace_write(struct gn_trace_writer *writer, uint64_t file_id, const struc
         if (code < 0)
             return code;
     }
-    uint64_t ticks = event->ticks;
-    if (ticks < location->summary.last_ticks) {
-        ticks = location->summary.last_ticks;
-        writer->backward++;
-    }
+    const uint64_t last = location->summary.last_ticks, ticks = event->ticks < last ? last : event->ticks;
     if (__builtin_expect(write_record(writer, location, ticks, event) != OTF2_SUCCESS, 0)) {
         int code = fail(writer, "writing an event", err);
         gn_otf2_error_forget();
@@ -305,11 +300,6 @@ int gn_trace_go_on(struct gn_trace_writer *writer, uint32_t index, uint64_t file
 {
     struct location *location;
     return find_location(writer, index, file_id, &events, &location, err);
-}
-
-uint64_t gn_trace_backward(const struct gn_trace_writer *writer)
-{
-    return writer->backward;
 }
 
 int gn_trace_flush(struct gn_trace_writer *writer, struct gn_error *err)

@@ -35,12 +35,9 @@ void gn_trace_map_at_most(struct gn_trace_writer *writer, size_t most);
 
 /* Writes one event of location event->location. file_id is what the archive will call the location (OTF2's
  * location reference); it must be the same at each event of a location, and in the definitions at the end.
- * Timestamps that go backward within a location are written as the one before and counted. */
+ * Timestamps that go backward within a location are written as the one before. */
 int gn_trace_write(struct gn_trace_writer *writer, uint64_t file_id, const struct gn_event *event,
                    struct gn_error *err);
-
-/* How many timestamps were written as the one before because they went backward. */
-uint64_t gn_trace_backward(const struct gn_trace_writer *writer);
 
 /* Has the operating system start writing what is new to the disk. What gn_trace_write returned from is in the
  * operating system's hands anyway: this is for a machine that stops, not for a process that is killed. */

@@ -29,6 +29,7 @@ refused frob report --by frob
 refused yaml report --format yaml
 refused -1 report --top=-1
 refused output merge
+refused missing-run merge missing-run
 refused nonsense clock --nonsense
 refused '0.1 to 86400' clock --seconds 0
 refused '0.1 to 86400' clock --seconds nan
@@ -83,6 +84,7 @@ for table in db.execute("SELECT name FROM sqlite_master WHERE name GLOB \"clock_
 db.execute("PRAGMA user_version = 1"); db.commit()'
 refused 'clockless.db says nothing of clocks' clock clockless.db
 refused 'newer.db' merge -o out.db newer.db
+refused 'newer.db is not the folder of a run' merge newer.db
 cp "$good" older.db
 python3 -c '
 import sqlite3

@@ -8,7 +8,7 @@ check_order=$BUILD/tests/unit/check_order
 
 # check NAME ARCHIVE [MESSAGES]: at least so many messages were found in it
 check() {
-    run "$1" "$check_order" "$2" recorded roundrobin random:1 random:2
+    run "$1" "$check_order" "$2" recorded roundrobin random:1 random:2 aligned delayed:buffer=50,latency=0..2ms
     [ "$status" = 0 ] || fail "$1: the order is not causal: $(cat "$work/$1.out")"
     local messages
     messages=$(sed -n 's/^recorded: .* events, \([0-9]*\) messages.*/\1/p' "$work/$1.out")

@@ -146,6 +146,14 @@ run unmatched "$gnomon" order unmatched --to none
 [ "$status" = 1 ] || fail "sends without a receive: exit status $status"
 grep -q 'sends have no receive in the trace' "$work/unmatched.err" || fail "sends without a receive are not told"
 
+# After losses, what is there cannot always be joined: that it is missing would not be true.
+run synth "$gnomon" synth lost -n 4 -e 4000 --lost 0.02 -o lost
+run lost "$gnomon" order lost --to none --stats
+[ "$status" = 1 ] || fail "events were lost: exit status $status"
+grep -q 'sends have no receive in the trace, or none that can be told after losses' "$work/lost.err" || fail "a receive that cannot be told is said to be missing"
+! grep -q 'in the trace$' "$work/lost.err" || fail "what cannot be told is said to be missing"
+grep -q 'sends without a receive, or without one that can be told after losses' "$work/lost.out" || fail "statistics say that it is missing"
+
 # What is not all there is said, and is no success; a location that has no events needs no file.
 cp -r ring cut
 rm cut/traces/1.evt

@@ -328,7 +328,7 @@ static void check_names(const struct gn_history *h)
     gn_activities_named(h, nearest, chosen);
     history_must(gn_activities_named(h, "", chosen) == 0, "no name names nothing");
     for (uint32_t i = 0; i < h->call_count && i < SHOWN; i++)
-        gn_call_place(h, i, text, sizeof text);
+        gn_path_place(h->definitions, h->calls[i].path, text, sizeof text);
     free(chosen);
 }
 

@@ -1,11 +1,15 @@
 /*
- * check_order TRACE [roundrobin | recorded | random:SEED]… — sorts an OTF2 archive as if its events arrived
- * in that order (without one: in each of these) and checks the result. Exit status 1: not in causal order.
+ * check_order TRACE [roundrobin | recorded | random:SEED | aligned | delayed[:SPEC]]… — sorts an OTF2 archive
+ * as if its events arrived in that order (without one: in several of these) and checks the result. Exit
+ * status 1: not in causal order, or a receive is joined to a send that comes later on the same clock.
  *
  *   roundrobin    one event of each location in turn
  *   recorded      the event with the earliest timestamp first
  *   random:SEED   bursts of random lengths of random locations
+ *   aligned       as check, sync and the analyses read it (causality/arrival.h)
+ *   delayed:SPEC  as gnomon order has it (docs/order.md)
  */
+#include "causality/arrival_spec.h"
 #include "causality/order.h"
 #include "order_check.h"
 #include "order_execution.h"
@@ -30,14 +34,19 @@ struct sorting {
     struct order_check *check;
     struct feed *feeds;
     uint32_t location_count, turn, burst;
-    uint64_t dice;
+    uint64_t dice, early;
     struct gn_error err;
 };
 
 static int report(void *self, const struct gn_event *event, const struct gn_place *place)
 {
     struct sorting *s = self;
+    const struct gn_location_def *locations = s->source.definitions->locations;
     order_check_reported(s->check, event, place->flags & (GN_PLACE_RELEASED | GN_PLACE_AMBIGUOUS));
+    if ((event->kind == GN_EVENT_MPI_RECV || event->kind == GN_EVENT_MPI_IRECV) &&
+        place->flags & GN_PLACE_CORRELATED && place->sent_ticks > event->ticks &&
+        locations[place->sender].domain == locations[event->location].domain)
+        s->early++;
     return 0;
 }
 
@@ -118,6 +127,43 @@ static int deliver(struct sorting *s, uint32_t (*next)(struct sorting *s))
     return gn_order_finish(s->order);
 }
 
+static int push(void *self, const struct gn_event *event, struct gn_error *err)
+{
+    struct sorting *s = self;
+    (void)err;
+    order_check_pushed(s->check, event);
+    return gn_order_push(s->order, event);
+}
+
+static int end(void *self, uint32_t location, struct gn_error *err)
+{
+    struct sorting *s = self;
+    (void)err;
+    return gn_order_end(s->order, location);
+}
+
+/* As the commands have it delivered. */
+static int deliver_aligned(struct sorting *s)
+{
+    const struct gn_arrival_sink sink = {s, push, end};
+    const int code = gn_arrival_carry(&s->source, &sink, &s->err);
+    return code < 0 ? code : gn_order_finish(s->order);
+}
+
+static int deliver_as(struct sorting *s, const struct gn_arrival_settings *settings)
+{
+    struct gn_arrival *arrival;
+    struct gn_arrived arrived;
+    int code = gn_arrival_open(&arrival, &s->source, settings, &s->err);
+    while (code == 0 && (code = gn_arrival_next(arrival, &arrived, &s->err)) == 1) {
+        code = arrived.count ? 0 : end(s, arrived.location, &s->err);
+        for (uint32_t i = 0; i < arrived.count && code == 0; i++)
+            code = push(s, &arrived.events[i], &s->err);
+    }
+    gn_arrival_close(arrival);
+    return code < 0 ? code : gn_order_finish(s->order);
+}
+
 static bool judge(struct sorting *s, const char *arrival)
 {
     const struct gn_order_stats *stats = gn_order_stats(s->order);
@@ -129,6 +175,9 @@ static bool judge(struct sorting *s, const char *arrival)
            arrival, v.pushed, v.messages, v.collective_ends, v.excused,
            stats->nodes_sum / (double)(stats->pushed ? stats->pushed : 1), stats->nodes_max,
            stats->unreported_sum / (double)(stats->pushed ? stats->pushed : 1), stats->unreported_max);
+    if (s->early)
+        printf("%s: %" PRIu64 " receives are joined to a send that comes later on the same clock\n", arrival,
+               s->early);
     if (!good)
         printf("%s: %" PRIu64 " events missing, %" PRIu64 " foreign, %" PRIu64
                " receives before their send, %" PRIu64 " ends before a begin\n",
@@ -136,21 +185,30 @@ static bool judge(struct sorting *s, const char *arrival)
     if (v.foreign)
         printf("%s: the first foreign event is a %s of location %u at %" PRIu64 "\n", arrival,
                gn_event_name(v.first_foreign.kind), v.first_foreign.location, v.first_foreign.ticks);
-    return good;
+    return good && s->early == 0;
 }
 
 static int sort_with(struct sorting *s, const char *arrival)
 {
-    uint32_t (*next)(struct sorting * s) = strcmp(arrival, "roundrobin") == 0 ? in_turn
-                                           : strcmp(arrival, "recorded") == 0 ? as_recorded
-                                                                              : at_random;
-    if (next == at_random && strncmp(arrival, "random:", 7) != 0)
-        return gn_fail(&s->err, -EINVAL, "%s: no order of arrival; try roundrobin, recorded or random:1",
-                       arrival);
-    s->dice = next == at_random ? strtoull(arrival + 7, NULL, 10) : 0;
-    struct gn_order_sink sink = {s, report};
-    int status = gn_order_open(&s->order, s->source.definitions, NULL, &sink, &s->err);
-    return status < 0 ? status : deliver(s, next);
+    const struct gn_order_sink sink = {s, report};
+    struct gn_arrival_settings as;
+    const bool aligned = strcmp(arrival, "aligned") == 0;
+    const struct gn_order_settings settings = {.in_time = aligned};
+    int code = gn_order_open(&s->order, s->source.definitions, &settings, &sink, &s->err);
+    if (code < 0)
+        return code;
+    if (aligned)
+        return deliver_aligned(s);
+    if (strcmp(arrival, "roundrobin") == 0)
+        return deliver(s, in_turn);
+    if (strcmp(arrival, "recorded") == 0)
+        return deliver(s, as_recorded);
+    if (strncmp(arrival, "random:", 7) == 0) {
+        s->dice = strtoull(arrival + 7, NULL, 10);
+        return deliver(s, at_random);
+    }
+    code = gn_arrival_parse(&as, arrival, &s->err);
+    return code < 0 ? code : deliver_as(s, &as);
 }
 
 /* 0, 1: not in order, 2: could not be done. */
@@ -180,11 +238,14 @@ static int check(const char *path, const char *arrival)
 
 int main(int argc, char **argv)
 {
-    static const char *const all[] = {"roundrobin", "recorded", "random:1", "random:2", "random:3"};
+    static const char *const all[] = {"roundrobin", "recorded", "random:1", "random:2",
+                                      "random:3",   "aligned",  "delayed"};
     const char *const *arrivals = argc > 2 ? (const char *const *)argv + 2 : all;
     int count = argc > 2 ? argc - 2 : (int)(sizeof all / sizeof *all), worst = 0;
     if (argc < 2) {
-        fprintf(stderr, "usage: check_order TRACE [roundrobin | recorded | random:SEED]...\n");
+        fprintf(
+            stderr,
+            "usage: check_order TRACE [roundrobin | recorded | random:SEED | aligned | delayed:SPEC]...\n");
         return 2;
     }
     for (int i = 0; i < count; i++) {

@@ -385,6 +385,29 @@ static void a_damaged_part_costs_itself_alone(void **state)
     gn_profile_close(db);
 }
 
+/* Two folders, in each a profile.db. */
+static void refused_parts_of_one_name_are_both_named(void **state)
+{
+    (void)state;
+    struct gn_error err = {""};
+    struct gn_summary s;
+    struct gn_graph *graph = gn_graph_new();
+    make_parts();
+    sqlite3 *db = create(":memory:");
+    assert_int_equal(gn_profile_join_or_note(db, graph, in_folder("first.db"), &err), 0);
+    assert_true(gn_profile_join_or_note(db, graph, "/nowhere/one/profile.db", &err) < 0);
+    assert_true(gn_profile_join_or_note(db, graph, "/nowhere/two/profile.db", &err) < 0);
+    assert_true(gn_profile_join_or_note(db, graph, "/nowhere/three/profile.db", &err) < 0);
+    assert_int_equal(gn_profile_write(db, graph, &err), 0);
+    assert_int_equal(gn_summarise(db, GN_BY_ACTIVITY, false, &s, &err), 0);
+    assert_non_null(strstr(s.refused, "one/profile.db"));
+    assert_non_null(strstr(s.refused, "two/profile.db"));
+    assert_non_null(strstr(s.refused, "three/profile.db"));
+    gn_summary_clear(&s);
+    gn_graph_free(graph);
+    gn_profile_close(db);
+}
+
 static int replace(unsigned kind, void *path, void *statement, void *text)
 {
     (void)kind, (void)statement;
@@ -542,6 +565,7 @@ int main(void)
         cmocka_unit_test(merged_parts_add_up),
         cmocka_unit_test(bad_part_changes_nothing),
         cmocka_unit_test(a_damaged_part_costs_itself_alone),
+        cmocka_unit_test(refused_parts_of_one_name_are_both_named),
         cmocka_unit_test(a_part_that_changes_is_of_one_moment),
         cmocka_unit_test(summary_adds_up),
         cmocka_unit_test(cost_is_of_processor_time),
