@@ -66,6 +66,7 @@ static void close_make(struct gn_history_make *m)
     gn_lookup_clear(&m->activities);
     free(m->open_parts);
     free(m->matched);
+    free(m->asked);
     free(m->entered);
     free(m->left);
     m->h->rate_lo = m->rate_lo;
@@ -191,6 +192,8 @@ void gn_history_clear(struct gn_history *history)
     free(history->parts);
     free(history->part_order);
     free(history->tracks);
+    free(history->rivals);
+    free(history->contests);
     free(history->first_call);
     free(history->last_call);
     free(history->is_carried);

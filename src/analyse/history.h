@@ -49,8 +49,7 @@ enum gn_call_flag {
         4, /* tested or probed and found nothing: such time goes when there is nothing to wait for */
     GN_CALL_SENDS = 8, /* blocking send, which may have waited for its receiver: see takes */
     GN_CALL_UNSURE =
-        16, /* what it took could not be told with certainty: events were lost, or a match is a guess */
-    GN_CALL_ANYBODY = 32 /* received, perhaps, from whom came first: with other times it may be another one */
+        16 /* what it took could not be told with certainty: events were lost, or a match is a guess */
 };
 
 /* An outermost MPI call of a location. Its pieces are those since the leave of the call before. */
@@ -111,6 +110,19 @@ struct gn_given_part {
     double extra_ns; /* so much earlier than the last one, at least */
 };
 
+/* A message that competes with others: some receive of its process may have taken any of them. */
+struct gn_rival {
+    uint32_t from, to; /* calls: that sent it, in which it was received */
+    bool is_open;      /* its receive may have said MPI_ANY_SOURCE, or the trace does not tell */
+};
+/* Those that a process received on a communicator, and with a tag where all its receives named one, in the
+ * order in which the receives were posted. */
+struct gn_rivals {
+    uint32_t first, count; /* in gn_history.rivals */
+    bool is_alike; /* all receives said the same, and who they were from makes no difference that is seen; or
+                      the trace does not tell what they said */
+};
+
 /* A change of what a location is in: an enter or a leave of any region, a call's, too. */
 struct gn_change {
     struct gn_interval at;
@@ -140,14 +152,17 @@ struct gn_history {
     struct gn_piece *pieces;
     struct gn_take *takes; /* [take_count] by call */
     struct gn_history_gathering *gatherings;
-    struct gn_given_part *parts;      /* [part_count] by gathering, then by member */
-    uint32_t *part_order;             /* [part_count] indices of parts by call */
+    struct gn_given_part *parts; /* [part_count] by gathering, then by member */
+    uint32_t *part_order;        /* [part_count] indices of parts by call */
+    struct gn_rival *rivals;
+    struct gn_rivals *contests;       /* of rivals */
     struct gn_track *tracks;          /* [location_count], with has_tracks */
     uint32_t *first_call, *last_call; /* [location_count]: BEGIN and END; GN_NONE: it has no events */
     bool *is_carried; /* [location_count] a thread that called nothing while others of its process did:
                          nothing tells what it waited for, so it is taken to go along with them */
     double *rate_lo, *rate_hi; /* [location_count] ns per tick of its clock */
-    size_t activity_count, call_count, step_count, piece_count, take_count, gathering_count, part_count;
+    size_t activity_count, call_count, step_count, piece_count, take_count, gathering_count, part_count,
+        contest_count;
     uint64_t events;
     double longest_ns;         /* as used */
     struct gn_interval first;  /* the run's begin: the earliest first event */
@@ -156,7 +171,7 @@ struct gn_history {
     /* what the results rest on, or do without */
     bool refuted, is_partial;
     uint64_t unmatched, ambiguous, lost, unbounded; /* receives; receives; events; locations */
-    uint64_t any_source; /* receives by a call that did not say from whom, and got it from several */
+    uint64_t any_source; /* receives that may take the message of another sender with other times */
     uint64_t tightened;  /* bounds of calls that messages moved */
 };
 

@@ -3,6 +3,7 @@
  *
  *   history_read     events of a location → calls, pieces, changes; and on into the sort
  *   history_match    what the sort says: causal order of calls, who took whose message
+ *   history_rivals   which messages might have been taken in place of each other
  *   history_gather   parts of collectives → instances
  *   history_tighten  bounds of calls, by what was taken
  *   history_apart    how much earlier one thing was than another
@@ -19,9 +20,6 @@
 
 #include <errno.h>
 
-/* With the number of a call that posted a receive: it said from whom. Calls are fewer than this. */
-#define GN_HISTORY_NAMED 0x80000000u
-
 /* A time that is not known: far enough from all others, and from overflow. */
 #define GN_HISTORY_FAR_NS (INT64_C(1) << 61)
 /* Rates of clocks of which nothing is said: within so much of their frequency. */
@@ -37,12 +35,20 @@ struct gn_open_part {
     uint64_t bytes_sent, bytes_received;
 };
 
+/* What a receive was posted for. Those of a location are in the order in which they were posted. */
+struct gn_asked {
+    uint32_t call;      /* that posted it */
+    uint32_t comm, tag; /* tag: GN_ANY, or GN_NONE: not known */
+    enum gn_asked_from { GN_ASKED_NAMED, GN_ASKED_ANYBODY, GN_ASKED_UNKNOWN } from;
+};
+
 /* A message that was matched; the sender's side of it may have waited for the receiver. */
 struct gn_matched {
     uint32_t from, to, posted; /* calls: that sent it, in which it was received, that posted the receive */
+    uint32_t asked;            /* what the receive was posted for */
+    uint32_t comm, tag;        /* the message's */
     uint32_t send;             /* nonblocking: its number + 1; 0: the call sent it at once */
     uint64_t bytes;
-    bool is_named; /* the receive had said from whom */
 };
 
 /* What a location is doing while its events come. */
@@ -72,13 +78,14 @@ struct gn_history_make {
     bool *is_loose; /* [process_count] events were lost there: matches mean nothing any more */
     struct gn_lookup activities;
     struct gn_map requests; /* open nonblocking collectives: open part + 1 */
-    struct gn_map posts;    /* open receives: the call that posted them + 1 */
-    struct gn_map sending;  /* open nonblocking sends: their number + 1 */
-    uint32_t *sends;        /* [send_count] of nonblocking sends: the call in which they ended; GN_NONE */
+    struct gn_map posts;    /* open receives: asked + 1 */
+    struct gn_asked *asked;
+    struct gn_map sending; /* open nonblocking sends: their number + 1 */
+    uint32_t *sends;       /* [send_count] of nonblocking sends: the call in which they ended; GN_NONE */
     size_t send_count, send_capacity;
     struct gn_open_part *open_parts;
     struct gn_matched *matched;
-    size_t open_part_count, open_part_capacity, matched_count, matched_capacity;
+    size_t open_part_count, open_part_capacity, matched_count, matched_capacity, asked_count, asked_capacity;
     size_t activity_capacity, call_capacity, step_capacity, piece_capacity, take_capacity;
     double *rate_lo, *rate_hi; /* [location_count] ns per tick */
     uint32_t *clock;           /* [location_count] locations with the same one have the same bounds */
@@ -108,6 +115,9 @@ int gn_history_number_steps(struct gn_history_make *m);
 /* After all events: takes of synchronous sends, and all takes by call. */
 int gn_history_match(struct gn_history_make *m);
 int gn_history_take(struct gn_history_make *m, const struct gn_take *take);
+
+/* history_rivals.c: after all events and matches */
+int gn_history_rivals(struct gn_history_make *m);
 
 /* history_gather.c */
 int gn_history_gather(struct gn_history_make *m);

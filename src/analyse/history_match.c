@@ -45,8 +45,10 @@ static int receive(struct gn_history_make *m, const struct gn_event *event, cons
     m->matched[m->matched_count++] = (struct gn_matched){.from = from,
                                                          .to = call,
                                                          .send = (uint32_t)place->sent_ticks,
-                                                         .posted = event->record & ~GN_HISTORY_NAMED,
-                                                         .is_named = (event->record & GN_HISTORY_NAMED) != 0,
+                                                         .posted = m->asked[event->record].call,
+                                                         .asked = event->record,
+                                                         .comm = event->comm,
+                                                         .tag = event->tag,
                                                          .bytes = event->bytes_received};
     return gn_history_take(
         m, &(struct gn_take){.call = call, .from = from, .kind = GN_TAKE_MESSAGE, .is_certain = true});
@@ -186,51 +188,6 @@ int gn_history_number_steps(struct gn_history_make *m)
     return m->entered && m->left ? 0 : -ENOMEM;
 }
 
-/* ---- receives that anybody may send to ---- */
-
-/* A trace says of what was received from whom, not whether the program asked for that. A call that got it
- * from several may have taken what came first. */
-static struct gn_key place_of(const struct gn_call *to)
-{
-    return (struct gn_key){(uint64_t)to->location << 32 | to->path, to->region};
-}
-
-static void mark_anybody(struct gn_history_make *m, struct gn_map *several)
-{
-    for (size_t i = 0; i < m->matched_count; i++) {
-        struct gn_call *to = &m->h->calls[m->matched[i].to];
-        if (!m->matched[i].is_named && gn_map_find(several, place_of(to)))
-            to->flags |= GN_CALL_ANYBODY;
-    }
-}
-
-static int find_any_source(struct gn_history_make *m)
-{
-    struct gn_history *h = m->h;
-    struct gn_map senders = {NULL, 0, 0}; /* (location, call path) → the first sender's location + 1 */
-    struct gn_map several = {NULL, 0, 0}; /* the same, of those with more than one */
-    int code = 0;
-    for (size_t i = 0; i < m->matched_count && code == 0; i++) {
-        const struct gn_matched *one = &m->matched[i];
-        const struct gn_call *to = &h->calls[one->to];
-        if (one->is_named)
-            continue;
-        const struct gn_key key = place_of(to);
-        const uintptr_t from = (uintptr_t)h->calls[one->from].location + 1;
-        const uintptr_t known = (uintptr_t)gn_map_find(&senders, key);
-        h->any_source += known && known != from;
-        if (!known && !gn_map_add(&senders, key, (void *)from))
-            code = -ENOMEM;
-        if (known && known != from && !gn_map_find(&several, key) && !gn_map_add(&several, key, &several))
-            code = -ENOMEM;
-    }
-    if (code == 0 && h->any_source)
-        mark_anybody(m, &several);
-    gn_map_clear(&senders);
-    gn_map_clear(&several);
-    return code;
-}
-
 /* ---- takes by call ---- */
 
 static int sort_takes(struct gn_history *h)
@@ -258,6 +215,6 @@ static int sort_takes(struct gn_history *h)
 int gn_history_match(struct gn_history_make *m)
 {
     int code = add_receivers(m);
-    code = code ? code : find_any_source(m);
+    code = code ? code : gn_history_rivals(m);
     return code ? code : sort_takes(m->h);
 }

@@ -269,21 +269,65 @@ static int end_part(struct gn_history_make *m, const struct gn_event *event)
     return push_part(m, event, number);
 }
 
+/* ---- receives ---- */
+
+/* GN_NONE: no memory. */
+static uint32_t ask(struct gn_history_make *m, const struct gn_asked *asked)
+{
+    if (m->asked_count >= INT32_MAX ||
+        !gn_grow(&m->asked, &m->asked_capacity, m->asked_count, sizeof *m->asked))
+        return GN_NONE;
+    m->asked[m->asked_count] = *asked;
+    return (uint32_t)m->asked_count++;
+}
+
 static int post(struct gn_history_make *m, const struct gn_event *event)
 {
-    const bool is_named = event->comm != GN_NONE && event->peer != GN_ANY && event->peer != GN_NONE;
-    int code = remember(&m->posts, request_key(m, event),
-                        m->places[event->location].call | (is_named ? GN_HISTORY_NAMED : 0));
+    const bool is_known = event->comm != GN_NONE && event->peer != GN_NONE;
+    const uint32_t asked = ask(m, &(struct gn_asked){.call = m->places[event->location].call,
+                                                     .comm = event->comm,
+                                                     .tag = is_known ? event->tag : GN_NONE,
+                                                     .from = !is_known               ? GN_ASKED_UNKNOWN
+                                                             : event->peer == GN_ANY ? GN_ASKED_ANYBODY
+                                                                                     : GN_ASKED_NAMED});
+    if (asked == GN_NONE)
+        return -ENOMEM;
+    int code = remember(&m->posts, request_key(m, event), asked);
     return code ? code : push(m, event, GN_EVENT_MPI_IRECV_REQUEST);
 }
 
-/* The sort hands nothing through but an event: its record number says which call posted it. */
+static bool is_probe(const struct gn_history_make *m, uint32_t call)
+{
+    const uint32_t activity = gn_region_activity(m->d, m->h->calls[call].region);
+    return activity == GN_CALL_PROBE || activity == GN_CALL_IPROBE;
+}
+
+/* Of a receive that was posted where it ends no archive says what it was posted for; but gnomon's own, which
+ * have numbers, have a post of each that did not name its sender. One behind a probe names whom that found.
+ */
+static uint32_t ask_at_once(struct gn_history_make *m, const struct gn_event *event)
+{
+    const uint32_t call = m->places[event->location].call, before = m->h->calls[call].before;
+    const bool is_counted = event->kind == GN_EVENT_MPI_RECV && event->number != GN_UNNUMBERED,
+               is_named = (is_counted && !is_loose(m, event->location) && before != GN_NONE &&
+                           !is_probe(m, before)) ||
+                          (event->tag != GN_NONE && event->tag >= GN_TAG_PARTITIONED);
+    return ask(m, &(struct gn_asked){.call = call,
+                                     .comm = event->comm,
+                                     .tag = is_named ? event->tag : GN_NONE,
+                                     .from = is_named ? GN_ASKED_NAMED : GN_ASKED_UNKNOWN});
+}
+
+/* The sort hands nothing through but an event: its record number says what was asked for. */
 static int received(struct gn_history_make *m, const struct gn_event *event)
 {
     struct gn_history_place *p = &m->places[event->location];
     struct gn_event e = *event;
-    uint32_t posted = event->kind == GN_EVENT_MPI_IRECV ? recall(&m->posts, request_key(m, event)) : GN_NONE;
-    e.record = posted == GN_NONE ? p->call : posted;
+    e.record = event->kind == GN_EVENT_MPI_IRECV ? recall(&m->posts, request_key(m, event)) : GN_NONE;
+    if (e.record == GN_NONE)
+        e.record = ask_at_once(m, event);
+    if (e.record == GN_NONE)
+        return -ENOMEM;
     p->completes = true;
     return push(m, &e, (enum gn_event_kind)event->kind);
 }

@@ -38,6 +38,8 @@ struct program {
     uint32_t fast_rank;
     bool meets;    /* synchronous messages only */
     bool collects; /* rank 0 receives from anybody only */
+    bool asks; /* rank 0 receives from anybody here and from one there, and does what that one's message says
+                */
 };
 
 struct world {
@@ -255,6 +257,100 @@ static void collect(struct world *w, uint32_t round)
     }
 }
 
+/* ---- rank 0 asks for anybody in some calls, for one sender in others, each call at a place of its own; what
+ * it does then depends on whose message it was, and with answers that one goes on only then ---- */
+
+enum { ASKED_TAG = 7 };
+
+struct asking {
+    double come_ns[MOST_RANKS][MOST_EVENTS / 8]; /* of each sender's messages */
+    uint32_t sent[MOST_RANKS], taken[MOST_RANKS];
+};
+
+static void ask_send(struct world *w, struct asking *a, uint32_t r, bool computes)
+{
+    const uint32_t k = a->sent[r]++;
+    if (computes)
+        compute(w, k, 30, r);
+    enter(w, r, BSEND);
+    struct gn_event *sent = emit(w, r, GN_EVENT_MPI_SEND);
+    sent->peer = 0;
+    sent->tag = ASKED_TAG;
+    sent->bytes_sent = 8;
+    a->come_ns[r][k] = w->now_ns[r] + UNIT_NS;
+    w->now_ns[r] += OWN_NS;
+    leave(w, r, BSEND);
+}
+
+/* The sender whose message is there first; GN_NONE: none is to come. */
+static uint32_t first_come(const struct world *w, const struct asking *a)
+{
+    uint32_t first = GN_NONE;
+    for (uint32_t r = 1; r < w->program->ranks; r++)
+        if (a->taken[r] < a->sent[r] &&
+            (first == GN_NONE || a->come_ns[r][a->taken[r]] < a->come_ns[first][a->taken[first]]))
+            first = r;
+    return first;
+}
+
+static void ask_receive(struct world *w, struct asking *a, uint32_t k, bool is_open, uint32_t *from)
+{
+    *from = is_open ? first_come(w, a) : *from;
+    emit(w, 0, GN_EVENT_ENTER)->region = RECV;
+    w->events[0][w->count[0] - 1].path = k;
+    struct gn_event *post = emit(w, 0, GN_EVENT_MPI_IRECV_REQUEST);
+    post->peer = is_open ? GN_ANY : *from;
+    post->tag = ASKED_TAG;
+    post->request = k + 1;
+    w->now_ns[0] = fmax(w->now_ns[0] + OWN_NS, a->come_ns[*from][a->taken[*from]++]);
+    struct gn_event *received = emit(w, 0, GN_EVENT_MPI_IRECV);
+    received->peer = *from;
+    received->tag = ASKED_TAG;
+    received->bytes_received = 8;
+    received->request = k + 1;
+    leave(w, 0, RECV);
+}
+
+static void answer(struct world *w, struct asking *a, uint32_t to)
+{
+    enter(w, 0, BSEND);
+    struct gn_event *sent = emit(w, 0, GN_EVENT_MPI_SEND);
+    sent->peer = to;
+    sent->tag = ASKED_TAG;
+    sent->bytes_sent = 8;
+    const double come_ns = w->now_ns[0] + UNIT_NS;
+    w->now_ns[0] += OWN_NS;
+    leave(w, 0, BSEND);
+    enter(w, to, RECV);
+    w->now_ns[to] = fmax(w->now_ns[to] + OWN_NS, come_ns);
+    struct gn_event *received = emit(w, to, GN_EVENT_MPI_RECV);
+    received->peer = 0;
+    received->tag = ASKED_TAG;
+    received->bytes_received = 8;
+    leave(w, to, RECV);
+    if (a->sent[to] < 1 + some(w, 0, 35, to) % w->program->rounds)
+        ask_send(w, a, to, true);
+}
+
+/* All messages are received in the end, in whatever order: it is always the same work. */
+static void ask(struct world *w)
+{
+    struct asking *a = calloc(1, sizeof *a);
+    const bool answers = w->program->seed % 3 == 0;
+    for (uint32_t r = 1; r < w->program->ranks; r++)
+        for (uint32_t k = 0; k < (answers ? 1 : w->program->rounds); k++)
+            ask_send(w, a, r, true);
+    for (uint32_t k = 0; first_come(w, a) != GN_NONE; k++) {
+        uint32_t from = 1 + (uint32_t)(some(w, k, 31, 0) % (w->program->ranks - 1));
+        const bool is_left = a->taken[from] < a->sent[from]; /* the program counts what it has had of whom */
+        ask_receive(w, a, k, answers || !is_left || some(w, k, 32, 0) % 3 == 0, &from);
+        compute(w, a->taken[from], 40 + from, 0);
+        if (answers)
+            answer(w, a, from);
+    }
+    free(a);
+}
+
 /* ---- the world ---- */
 
 static struct gn_definitions *define(uint32_t ranks)
@@ -278,9 +374,11 @@ static double simulate(struct world *w, const struct program *program)
 {
     double length_ns = 0;
     *w = (struct world){.program = program, .d = define(program->ranks)};
-    if (program->seed % 2 && !program->collects)
+    if (program->asks)
+        ask(w);
+    if (program->seed % 2 && !program->collects && !program->asks)
         hand_over(w);
-    for (uint32_t round = 1; round <= program->rounds; round++)
+    for (uint32_t round = 1; round <= program->rounds && !program->asks; round++)
         if (program->collects)
             collect(w, round);
         else if (program->meets || (program->seed % 3 == 0 && some(w, round, 6, 0) % 2))
@@ -394,6 +492,26 @@ static void who_comes_first_stays_open(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* Whatever each call has seen: most see one sender only. */
+static void a_receive_from_anybody_may_take_what_another_call_took(void **state)
+{
+    (void)state;
+    struct world *w = malloc(sizeof *w);
+    uint64_t random = seed;
+    int wrong = 0;
+    for (int i = 0; i < cases; i++) {
+        struct program p = {.seed = gn_mix_next(&random) % 1000000,
+                            .ranks = 3 + (uint32_t)(gn_mix_next(&random) % (MOST_RANKS - 2)),
+                            .rounds = 1 + (uint32_t)(gn_mix_next(&random) % 6),
+                            .asks = true};
+        p.share = (double)(1 + gn_mix_next(&random) % 4) / 4;
+        p.fast_rank = gn_mix_next(&random) % 2 ? GN_NONE : (uint32_t)(gn_mix_next(&random) % p.ranks);
+        wrong += !is_right(&p, w);
+    }
+    free(w);
+    assert_int_equal(wrong, 0);
+}
+
 /* Who waits for whom in MPI_Ssend follows from MPI: one number, where clocks and the longest delay leave some
  * microseconds open. */
 static void a_synchronous_send_waits_for_certain(void **state)
@@ -422,8 +540,9 @@ int main(int argc, char **argv)
         else
             return 2;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_not_shown_stays_open),
-                                       cmocka_unit_test(who_comes_first_stays_open),
-                                       cmocka_unit_test(a_synchronous_send_waits_for_certain)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_not_shown_stays_open), cmocka_unit_test(who_comes_first_stays_open),
+        cmocka_unit_test(a_receive_from_anybody_may_take_what_another_call_took),
+        cmocka_unit_test(a_synchronous_send_waits_for_certain)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
