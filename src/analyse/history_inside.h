@@ -3,6 +3,7 @@
  *
  *   history_read     events of a location → calls, pieces, changes; and on into the sort
  *   history_match    what the sort says: causal order of calls, who took whose message
+ *   history_reorder  another causal order, where sends may have waited for what that one has behind them
  *   history_rivals   which messages might have been taken in place of each other
  *   history_gather   parts of collectives → instances
  *   history_tighten  bounds of calls, by what was taken
@@ -83,6 +84,7 @@ struct gn_history_make {
     struct gn_map sending; /* open nonblocking sends: their number + 1 */
     uint32_t *sends;       /* [send_count] of nonblocking sends: the call in which they ended; GN_NONE */
     size_t send_count, send_capacity;
+    uint64_t eager_bytes; /* a message this small does not wait for its receiver; known once all has come */
     struct gn_open_part *open_parts;
     struct gn_matched *matched;
     size_t open_part_count, open_part_capacity, matched_count, matched_capacity, asked_count, asked_capacity;
@@ -112,9 +114,15 @@ enum { GN_HISTORY_CALL_SHIFT = 32 };
 int gn_history_report(void *self, const struct gn_event *event, const struct gn_place *place);
 /* After all events, first of all: entered and left. */
 int gn_history_number_steps(struct gn_history_make *m);
+void gn_history_renumber_steps(struct gn_history_make *m);
+/* The call that perhaps waited until the message's receive was posted; GN_NONE: none did. */
+uint32_t gn_history_waiter(const struct gn_history_make *m, const struct gn_matched *one);
 /* After all events: takes of synchronous sends, and all takes by call. */
 int gn_history_match(struct gn_history_make *m);
 int gn_history_take(struct gn_history_make *m, const struct gn_take *take);
+
+/* history_reorder.c: after instances are known */
+int gn_history_reorder(struct gn_history_make *m);
 
 /* history_rivals.c: after all events and matches */
 int gn_history_rivals(struct gn_history_make *m);

@@ -146,12 +146,22 @@ static bool waits_for_certain(const struct gn_history_make *m, const struct gn_m
     return is_synchronous(m, one->from) && waiter == one->from && one->posted == one->to;
 }
 
+uint32_t gn_history_waiter(const struct gn_history_make *m, const struct gn_matched *one)
+{
+    const struct gn_call *calls = m->h->calls;
+    if ((one->bytes <= m->eager_bytes && !is_synchronous(m, one->from)) ||
+        calls[one->posted].location == calls[one->from].location)
+        return GN_NONE;
+    const uint32_t waiter = waiter_of(m, one);
+    return waiter == GN_NONE || was_gone(m->h, waiter, one) ? GN_NONE : waiter;
+}
+
 static int add_sender(struct gn_history_make *m, const struct gn_matched *one)
 {
-    const uint32_t waiter = waiter_of(m, one);
-    if (waiter == GN_NONE || was_gone(m->h, waiter, one))
+    const uint32_t waiter = gn_history_waiter(m, one);
+    if (waiter == GN_NONE)
         return 0;
-    if (m->entered[one->posted] > m->left[waiter]) /* events came in another order: it did not wait */
+    if (m->entered[one->posted] > m->left[waiter]) /* they cannot all have waited, in a circle */
         return 0;
     int code = gn_history_take(m, &(struct gn_take){.call = waiter,
                                                     .from = one->posted,
@@ -163,12 +173,11 @@ static int add_sender(struct gn_history_make *m, const struct gn_matched *one)
 
 static int add_receivers(struct gn_history_make *m)
 {
-    const uint64_t eager_bytes = largest_eager(m);
     const struct gn_call *calls = m->h->calls;
     int code = 0;
     for (size_t i = 0; i < m->matched_count && code == 0; i++) {
         const struct gn_matched *one = &m->matched[i];
-        if ((one->bytes <= eager_bytes && !is_synchronous(m, one->from)) ||
+        if ((one->bytes <= m->eager_bytes && !is_synchronous(m, one->from)) ||
             calls[one->posted].location == calls[one->from].location)
             continue;
         code = add_sender(m, one);
@@ -178,14 +187,24 @@ static int add_receivers(struct gn_history_make *m)
     return code;
 }
 
+/* ---- steps ---- */
+
+void gn_history_renumber_steps(struct gn_history_make *m)
+{
+    const struct gn_history *h = m->h;
+    for (size_t s = 0; s < h->step_count; s++)
+        (h->steps[s] & 1 ? m->left : m->entered)[h->steps[s] >> 1] = (uint32_t)s;
+}
+
 int gn_history_number_steps(struct gn_history_make *m)
 {
     const struct gn_history *h = m->h;
     m->entered = calloc(h->call_count + 1, sizeof *m->entered);
     m->left = calloc(h->call_count + 1, sizeof *m->left);
-    for (size_t s = 0; m->entered && m->left && s < h->step_count; s++)
-        (h->steps[s] & 1 ? m->left : m->entered)[h->steps[s] >> 1] = (uint32_t)s;
-    return m->entered && m->left ? 0 : -ENOMEM;
+    if (!m->entered || !m->left)
+        return -ENOMEM;
+    gn_history_renumber_steps(m);
+    return 0;
 }
 
 /* ---- takes by call ---- */
@@ -214,7 +233,9 @@ static int sort_takes(struct gn_history *h)
 
 int gn_history_match(struct gn_history_make *m)
 {
-    int code = add_receivers(m);
+    m->eager_bytes = largest_eager(m);
+    int code = gn_history_reorder(m);
+    code = code ? code : add_receivers(m);
     code = code ? code : gn_history_rivals(m);
     return code ? code : sort_takes(m->h);
 }
