@@ -191,11 +191,4 @@ void gn_activity_place(const struct gn_history *history, uint32_t activity, char
 void gn_call_place(const struct gn_history *history, uint32_t call, char *text, size_t size);
 void gn_path_place(const struct gn_definitions *definitions, uint32_t path, char *text, size_t size);
 
-/* Sets chosen[activity] for all that `name` means: a region with that name, whatever is inside of it; or the
- * computation before calls from a function, a "file:line", or of an MPI function with that name. "" names
- * nothing. How many. */
-size_t gn_activities_named(const struct gn_history *history, const char *name, bool *chosen);
-/* The nearest name that would mean something, for an error; "": there is none. */
-void gn_activity_nearest(const struct gn_history *history, const char *name, char *text, size_t size);
-
 #endif

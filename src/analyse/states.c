@@ -35,8 +35,8 @@ struct mark {
 struct maker {
     const struct gn_history *h;
     const struct gn_states_settings *s;
-    const uint8_t *bit_of; /* of regions, where each location is by itself; NULL */
-    struct mark *marks;    /* of one group */
+    const struct gn_region_bits *bits; /* where each location is by itself; NULL */
+    struct mark *marks;                /* of one group */
     size_t mark_count, mark_capacity, stage_count, stage_capacity;
     bool is_one_clock;      /* the group's */
     uint32_t own_domain;    /* first number that is no clock domain: of groups with several */
@@ -122,21 +122,33 @@ static bool is_user(const struct gn_definitions *d, uint32_t region)
     return region < d->region_count && d->regions[region].role == GN_ROLE_USER;
 }
 
-static int mark_change(struct maker *m, uint32_t location, const struct gn_change *c, uint32_t user_depth)
+static int mark_bits(struct maker *m, uint32_t location, const struct gn_change *c)
 {
     const struct gn_definitions *d = m->h->definitions;
-    const bool is_known = c->region < d->region_count;
+    uint64_t bits = (c->region < d->region_count ? m->bits->of_region[c->region] : 0) |
+                    (c->path < d->path_count ? m->bits->of_path[c->path] : 0);
     int code = 0;
-    if (is_known && m->s->waiting && m->s->waiting[c->region])
+    for (; bits && code == 0; bits &= bits - 1)
+        code = mark(m, location, c->at, c->ticks,
+                    (c->is_enter ? INTO_REGION : OUT_OF_REGION) + (enum what)__builtin_ctzll(bits));
+    return code;
+}
+
+static bool is_in(const struct maker *m, const struct gn_named *named, const struct gn_change *c)
+{
+    return named && gn_is_named(named, m->h->definitions, c->region, c->path);
+}
+
+static int mark_change(struct maker *m, uint32_t location, const struct gn_change *c, uint32_t user_depth)
+{
+    int code = 0;
+    if (is_in(m, m->s->waiting, c))
         code = mark(m, location, c->at, c->ticks, c->is_enter ? INTO_WAITING : OUT_OF_WAITING);
-    if (code == 0 && is_known && m->s->busy && m->s->busy[c->region])
+    if (code == 0 && is_in(m, m->s->busy, c))
         code = mark(m, location, c->at, c->ticks, c->is_enter ? INTO_BUSY : OUT_OF_BUSY);
     if (code == 0 && m->s->phase != GN_NONE && c->region == m->s->phase && user_depth == 0)
         code = mark(m, location, c->at, c->ticks, c->is_enter ? INTO_PHASE : OUT_OF_PHASE);
-    if (code == 0 && is_known && m->bit_of && m->bit_of[c->region])
-        code = mark(m, location, c->at, c->ticks,
-                    (c->is_enter ? INTO_REGION : OUT_OF_REGION) + (enum what)m->bit_of[c->region]);
-    return code;
+    return code == 0 && m->bits ? mark_bits(m, location, c) : code;
 }
 
 static int mark_changes(struct maker *m, uint32_t location)
@@ -157,7 +169,7 @@ static int mark_changes(struct maker *m, uint32_t location)
 static int mark_location(struct maker *m, uint32_t location)
 {
     int code = mark_calls(m, location);
-    if (code == 0 && m->h->tracks && (m->s->waiting || m->s->busy || m->s->phase != GN_NONE || m->bit_of))
+    if (code == 0 && m->h->tracks && (m->s->waiting || m->s->busy || m->s->phase != GN_NONE || m->bits))
         code = mark_changes(m, location);
     return code;
 }
@@ -345,9 +357,7 @@ static bool enters_any(const struct maker *m, uint32_t location)
 {
     const struct gn_track *track = &m->h->tracks[location];
     for (size_t i = 0; i < track->count; i++) {
-        const uint32_t region = track->changes[i].region;
-        if (region < m->h->definitions->region_count &&
-            ((m->s->waiting && m->s->waiting[region]) || (m->s->busy && m->s->busy[region])))
+        if (is_in(m, m->s->waiting, &track->changes[i]) || is_in(m, m->s->busy, &track->changes[i]))
             return true;
     }
     return false;
@@ -521,11 +531,11 @@ int gn_states_make(struct gn_states *states, const struct gn_history *history, c
     return end(&m, states, code, err);
 }
 
-int gn_states_of_each(struct gn_states *states, const struct gn_history *history, const uint8_t *bit_of,
-                      uint64_t asked, struct gn_error *err)
+int gn_states_of_each(struct gn_states *states, const struct gn_history *history,
+                      const struct gn_region_bits *bits, uint64_t asked, struct gn_error *err)
 {
     static const struct gn_states_settings calls = {NULL, NULL, GN_NONE, GN_NONE};
-    struct maker m = {.h = history, .s = &calls, .bit_of = bit_of};
+    struct maker m = {.h = history, .s = &calls, .bits = bits};
     int code = begin(&m, states, history->definitions->location_count);
     if (code == 0)
         code = make_each(&m, states, asked);

@@ -2,7 +2,7 @@
 #include "answer/process_name.h"
 #include "base/grow.h"
 #include "cli/asked_states.h"
-#include "cli/region_names.h"
+#include "cli/trace_names.h"
 #include "trace/who.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ struct resolver {
     struct gn_whos threads;
     bool *chosen;                     /* [locations] */
     bool *whole;                      /* [groups] of which all locations are chosen */
-    uint8_t *bit_of;                  /* [regions] */
+    uint64_t *of_region, *of_path;    /* [regions], [paths] bits */
     const char *names[GN_STATE_BITS]; /* of regions by their bits */
     unsigned bits;
     uint64_t used;
@@ -39,13 +39,16 @@ static int bit_of_region(struct resolver *r, const char *name, uint64_t *bit)
     if (b == GN_STATE_BITS)
         return gn_fail(r->err, -EINVAL, "more than %d regions are too many for one question",
                        GN_STATE_BITS - GN_FIRST_REGION_BIT);
-    bool *is;
-    const int code = gn_regions_named(&is, r->h, &name, 1, r->err);
-    for (size_t i = 0; code == 0 && i < r->h->definitions->region_count; i++)
-        r->bit_of[i] = is[i] ? (uint8_t)b : r->bit_of[i];
+    struct gn_named named;
+    if (!gn_named_open(&named, r->h->definitions))
+        return gn_fail(r->err, -ENOMEM, "no memory for the trace's names");
+    const int code = gn_trace_name_entered(&named, r->h, name, r->err);
+    for (size_t i = 0; i < r->h->definitions->region_count; i++)
+        r->of_region[i] |= named.regions[i] ? *bit : 0;
+    for (size_t i = 0; i < r->h->definitions->path_count; i++)
+        r->of_path[i] |= named.paths[i] ? *bit : 0;
     r->names[r->bits++] = name;
-    if (code == 0)
-        free(is);
+    gn_named_clear(&named);
     return code;
 }
 
@@ -202,13 +205,15 @@ static int resolve(struct resolver *r, struct gn_states *states)
     r->out->nodes = calloc(r->asked->node_count, sizeof *r->out->nodes);
     r->chosen = calloc(d->location_count + 1, sizeof *r->chosen);
     r->whole = calloc(r->groups->count + 1, sizeof *r->whole);
-    r->bit_of = calloc(d->region_count + 1, sizeof *r->bit_of);
-    if (!r->out->nodes || !r->chosen || !r->whole || !r->bit_of)
+    r->of_region = calloc(d->region_count + 1, sizeof *r->of_region);
+    r->of_path = calloc(d->path_count + 1, sizeof *r->of_path);
+    if (!r->out->nodes || !r->chosen || !r->whole || !r->of_region || !r->of_path)
         return gn_fail(r->err, -ENOMEM, "no memory for the question");
     int code = 0;
     for (size_t n = 0; n < r->asked->node_count && code == 0; n++)
         code = resolve_node(r, &r->asked->nodes[n], &r->out->nodes[r->out->node_count++]);
-    return code ? code : gn_states_of_each(states, r->h, r->bit_of, r->used, r->err);
+    const struct gn_region_bits bits = {r->of_region, r->of_path};
+    return code ? code : gn_states_of_each(states, r->h, &bits, r->used, r->err);
 }
 
 int gn_asked_global(struct gn_global *global, struct gn_states *states, const struct gn_history *history,
@@ -228,7 +233,8 @@ int gn_asked_global(struct gn_global *global, struct gn_states *states, const st
     gn_whos_clear(&r.threads);
     free(r.chosen);
     free(r.whole);
-    free(r.bit_of);
+    free(r.of_region);
+    free(r.of_path);
     if (code < 0)
         gn_asked_global_clear(global);
     return code;

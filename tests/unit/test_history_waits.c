@@ -5,6 +5,7 @@
  *
  * test_history_waits [-n CASES] [-s SEED]
  */
+#include "analyse/names.h"
 #include "analyse/whatif.h"
 #include "base/mix.h"
 
