@@ -172,7 +172,12 @@ struct gn_history {
     bool refuted, is_partial;
     uint64_t unmatched, ambiguous, lost, unbounded; /* receives; receives; events; locations */
     uint64_t any_source; /* receives that may take the message of another sender with other times */
-    uint64_t tightened;  /* bounds of calls that messages moved */
+    uint64_t unnamed;    /* of those, receives of which the trace does not tell what they were posted for */
+    uint64_t
+        eager_bytes; /* sends of so many bytes, and of fewer, are taken to go on without their receivers */
+    uint64_t eager_sends; /* such sends whose receive may have been posted later than they began */
+    uint64_t moved;     /* messages that may have moved on between calls: begun in one, complete in another */
+    uint64_t tightened; /* bounds of calls that messages moved */
 };
 
 /*

@@ -84,7 +84,6 @@ struct gn_history_make {
     struct gn_map sending; /* open nonblocking sends: their number + 1 */
     uint32_t *sends;       /* [send_count] of nonblocking sends: the call in which they ended; GN_NONE */
     size_t send_count, send_capacity;
-    uint64_t eager_bytes; /* a message this small does not wait for its receiver; known once all has come */
     struct gn_open_part *open_parts;
     struct gn_matched *matched;
     size_t open_part_count, open_part_capacity, matched_count, matched_capacity, asked_count, asked_capacity;

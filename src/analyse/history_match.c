@@ -149,7 +149,7 @@ static bool waits_for_certain(const struct gn_history_make *m, const struct gn_m
 uint32_t gn_history_waiter(const struct gn_history_make *m, const struct gn_matched *one)
 {
     const struct gn_call *calls = m->h->calls;
-    if ((one->bytes <= m->eager_bytes && !is_synchronous(m, one->from)) ||
+    if ((one->bytes <= m->h->eager_bytes && !is_synchronous(m, one->from)) ||
         calls[one->posted].location == calls[one->from].location)
         return GN_NONE;
     const uint32_t waiter = waiter_of(m, one);
@@ -177,7 +177,7 @@ static int add_receivers(struct gn_history_make *m)
     int code = 0;
     for (size_t i = 0; i < m->matched_count && code == 0; i++) {
         const struct gn_matched *one = &m->matched[i];
-        if ((one->bytes <= m->eager_bytes && !is_synchronous(m, one->from)) ||
+        if ((one->bytes <= m->h->eager_bytes && !is_synchronous(m, one->from)) ||
             calls[one->posted].location == calls[one->from].location)
             continue;
         code = add_sender(m, one);
@@ -231,9 +231,26 @@ static int sort_takes(struct gn_history *h)
     return 0;
 }
 
+/* What is assumed of the library, and of how many messages. */
+static void count_assumed(struct gn_history_make *m)
+{
+    struct gn_history *h = m->h;
+    for (size_t i = 0; i < m->matched_count; i++) {
+        const struct gn_matched *one = &m->matched[i];
+        const uint32_t waiter = waiter_of(m, one);
+        const bool is_eager = one->bytes <= h->eager_bytes && !is_synchronous(m, one->from);
+        if (h->calls[one->posted].location == h->calls[one->from].location)
+            continue;
+        h->eager_sends += is_eager && waiter != GN_NONE && !was_gone(h, waiter, one) &&
+                          h->calls[one->posted].enter.hi_ns > h->calls[one->from].enter.lo_ns;
+        h->moved += one->posted != one->to || (waiter != GN_NONE && waiter != one->from);
+    }
+}
+
 int gn_history_match(struct gn_history_make *m)
 {
-    m->eager_bytes = largest_eager(m);
+    m->h->eager_bytes = largest_eager(m);
+    count_assumed(m);
     int code = gn_history_reorder(m);
     code = code ? code : add_receivers(m);
     code = code ? code : gn_history_rivals(m);

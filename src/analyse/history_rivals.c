@@ -113,6 +113,7 @@ static int add_contest(struct gn_history_make *m, const struct entry *entries, s
     for (size_t i = 0; i < count; i++) {
         h->rivals[first + i] = (struct gn_rival){entries[i].from, entries[i].to, is_open(m, &entries[i])};
         h->any_source += is_open(m, &entries[i]);
+        h->unnamed += m->asked[entries[i].asked].from == GN_ASKED_UNKNOWN;
     }
     return 0;
 }

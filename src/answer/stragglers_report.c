@@ -1,6 +1,7 @@
 #include "answer/stragglers_report.h"
 
 #include "base/printable.h"
+#include "event/activity.h"
 
 #include <errno.h>
 #include <math.h>
@@ -289,6 +290,18 @@ static bool stands_out(const struct gn_stragglers_report *r)
            first->extra.lo_ns >= 3 * spread_ns;
 }
 
+/* What it did was a send, or the end of one, that is taken not to have waited: perhaps it did, for another
+ * one. */
+static bool leans_on_sends(const struct gn_stragglers_report *r, const struct gn_straggler *s)
+{
+    const struct gn_history *h = r->history;
+    const struct gn_cause *cause = s->cause == GN_NONE ? NULL : &r->waits->causes[s->cause];
+    if (!cause || cause->activity != GN_NONE || !(h->eager_sends || h->moved))
+        return false;
+    const uint32_t activity = gn_region_activity(h->definitions, cause->inside_region);
+    return gn_activity_def(activity)->traits & (GN_TRAIT_SENDS | GN_TRAIT_WAITS);
+}
+
 static enum gn_straggler_verdict judge(const struct gn_stragglers_report *r)
 {
     double most_hi = 0, others_hi = 0;
@@ -305,7 +318,8 @@ static enum gn_straggler_verdict judge(const struct gn_stragglers_report *r)
         return stands_out(r) ? GN_STRAGGLER_POSSIBLE : GN_STRAGGLER_NOBODY;
     const struct gn_score first = gn_straggler_measure(r, &r->list[0]);
     if (first.lo >= GN_STRAGGLER_PERCENT)
-        return first.lo > others_hi ? GN_STRAGGLER_CERTAIN : GN_STRAGGLER_POSSIBLE;
+        return first.lo > others_hi && !leans_on_sends(r, &r->list[0]) ? GN_STRAGGLER_CERTAIN
+                                                                       : GN_STRAGGLER_POSSIBLE;
     return possible == 1 && first.hi >= GN_STRAGGLER_PERCENT ? GN_STRAGGLER_POSSIBLE
                                                              : GN_STRAGGLER_UNDECIDABLE;
 }

@@ -1,3 +1,4 @@
+#include "answer/assumptions.h"
 #include "answer/fit.h"
 #include "answer/quantities.h"
 #include "base/printable.h"
@@ -277,6 +278,7 @@ static void sureness(const struct page *p)
     fprintf(p->out, "%swaits%s: of %s it is certain for whom, of %s it is only possible\n", shade(p, GN_DIM),
             shade(p, GN_PLAIN), gn_count_text((int64_t)p->r->waits->last_certain, certain),
             gn_count_text((int64_t)p->r->waits->last_possible, possible));
+    gn_assumptions_text(p->r->history, GN_ASSUMES_OF_WAITS, p->t, p->out);
     gn_rests_on_text(p->r->history, p->t, p->out);
 }
 
