@@ -36,9 +36,18 @@ struct gn_computation {
     uint32_t path;   /* of that call, or of the region's enter, where it is known */
 };
 
-/* Computation of an activity before a call, outside of all calls; ns on the reference clock. */
+/* Computation of an activity before a call, outside of all calls; ns on the reference clock. A thread that
+ * has others beside it may have to wait for them in the end: then it is done no sooner for being faster
+ * itself. */
+enum gn_piece_kind {
+    GN_PIECE_ALONE,
+    GN_PIECE_BESIDE, /* since threads were forked, which are not joined yet */
+    GN_PIECE_EITHER, /* the last of it before a join: it may be computation, or waiting */
+    GN_PIECE_JOIN    /* waiting for threads of its own process: in a barrier of its team, for their end */
+};
 struct gn_piece {
     uint32_t activity;
+    uint8_t kind;
     double lo_ns, hi_ns; /* 0 ≤ lo ≤ hi */
 };
 
@@ -47,7 +56,9 @@ enum gn_call_flag {
     GN_CALL_END = 2,   /* not a call: its last event */
     GN_CALL_POLL =
         4, /* tested or probed and found nothing: such time goes when there is nothing to wait for */
-    GN_CALL_SENDS = 8, /* blocking send, which may have waited for its receiver: see takes */
+    GN_CALL_SENDS = 8,  /* blocking send, which may have waited for its receiver: see takes */
+    GN_CALL_FORKS = 32, /* before it, its location forked threads, and had none */
+    GN_CALL_JOINS = 64, /* before it, its location waited for threads */
     GN_CALL_UNSURE =
         16 /* what it took could not be told with certainty: events were lost, or a match is a guess */
 };
@@ -158,8 +169,8 @@ struct gn_history {
     struct gn_rivals *contests;       /* of rivals */
     struct gn_track *tracks;          /* [location_count], with has_tracks */
     uint32_t *first_call, *last_call; /* [location_count]: BEGIN and END; GN_NONE: it has no events */
-    bool *is_carried; /* [location_count] a thread that called nothing while others of its process did:
-                         nothing tells what it waited for, so it is taken to go along with them */
+    bool *is_carried; /* [location_count] a thread that called and forked nothing while others of its process
+                         did: nothing tells what it waited for, so it is taken to go along with them */
     double *rate_lo, *rate_hi; /* [location_count] ns per tick of its clock */
     size_t activity_count, call_count, step_count, piece_count, take_count, gathering_count, part_count,
         contest_count;
@@ -177,6 +188,7 @@ struct gn_history {
         eager_bytes; /* sends of so many bytes, and of fewer, are taken to go on without their receivers */
     uint64_t eager_sends; /* such sends whose receive may have been posted later than they began */
     uint64_t moved;     /* messages that may have moved on between calls: begun in one, complete in another */
+    uint64_t beside;    /* pieces of threads with others beside them */
     uint64_t tightened; /* bounds of calls that messages moved */
 };
 

@@ -2,6 +2,7 @@
  * analyse/history_inside — what the files of the history share while it is made. Not for anybody else.
  *
  *   history_read     events of a location → calls, pieces, changes; and on into the sort
+ *   history_threads  threads of a process that wait for each other
  *   history_match    what the sort says: causal order of calls, who took whose message
  *   history_reorder  another causal order, where sends may have waited for what that one has behind them
  *   history_rivals   which messages might have been taken in place of each other
@@ -64,9 +65,14 @@ struct gn_history_place {
     uint64_t now_ticks;
     struct gn_history_piece {
         uint32_t activity; /* GN_NONE: of the call to come */
+        enum gn_piece_kind kind;
         uint64_t ticks;
     } * pieces; /* of the stretch */
     size_t piece_count, piece_capacity;
+    uint32_t teams;        /* forked, and not joined */
+    uint32_t barriers;     /* of a team, open */
+    uint16_t last_kind;    /* of its last event */
+    bool forks, joins;     /* in the stretch; forks: without any before */
     bool completes, tests; /* in the call: something completed; something was tested in vain */
 };
 
@@ -106,6 +112,19 @@ struct gn_history_make {
 int gn_history_event(struct gn_history_make *m, const struct gn_event *event);
 int gn_history_location_ends(struct gn_history_make *m, uint32_t location);
 void gn_history_places_free(struct gn_history_make *m);
+
+/* Deals the time up to now. */
+int gn_history_deal(struct gn_history_place *place, uint64_t now_ticks, enum gn_piece_kind kind);
+
+/* history_threads.c */
+/* A region is entered; or left, or any number of them, with whatever is open in it. */
+void gn_history_enter_region(struct gn_history_make *m, struct gn_history_place *place, uint32_t region);
+void gn_history_leave_regions(struct gn_history_make *m, struct gn_history_place *place, size_t depth);
+/* Outside of all calls. */
+int gn_history_fork(struct gn_history_place *place, uint64_t ticks);
+int gn_history_join(struct gn_history_place *place, uint64_t ticks);
+int gn_history_team_begins(struct gn_history_place *place, uint64_t ticks);
+int gn_history_team_ends(struct gn_history_place *place, uint64_t ticks);
 
 /* history_match.c: reports of the sort. The ticks of its events are numbers of calls; below them, of what is
  * sent and ends in another call, its number + 1. */

@@ -55,7 +55,7 @@ static uint32_t activity_of(struct gn_history_make *m, const struct gn_computati
 /* ---- computation ---- */
 
 /* What was computed since then belongs to the innermost open region. */
-static int deal(struct gn_history_place *p, uint64_t now_ticks)
+int gn_history_deal(struct gn_history_place *p, uint64_t now_ticks, enum gn_piece_kind kind)
 {
     uint64_t ticks = now_ticks > p->since_ticks ? now_ticks - p->since_ticks : 0;
     uint32_t activity = p->depth ? p->stack[p->depth - 1] : GN_NONE;
@@ -63,14 +63,23 @@ static int deal(struct gn_history_place *p, uint64_t now_ticks)
     if (ticks == 0)
         return 0;
     for (size_t i = p->piece_count; i-- > 0;) /* loops go through the same few regions */
-        if (p->pieces[i].activity == activity) {
+        if (p->pieces[i].activity == activity && p->pieces[i].kind == kind) {
             p->pieces[i].ticks += ticks;
             return 0;
         }
     if (!gn_grow(&p->pieces, &p->piece_capacity, p->piece_count, sizeof *p->pieces))
         return -ENOMEM;
-    p->pieces[p->piece_count++] = (struct gn_history_piece){activity, ticks};
+    p->pieces[p->piece_count++] = (struct gn_history_piece){activity, kind, ticks};
     return 0;
+}
+
+static int deal(struct gn_history_place *p, uint64_t now_ticks)
+{
+    p->joins = p->joins || p->barriers;
+    return gn_history_deal(p, now_ticks,
+                           p->barriers ? GN_PIECE_JOIN
+                           : p->teams  ? GN_PIECE_BESIDE
+                                       : GN_PIECE_ALONE);
 }
 
 static int add_piece(struct gn_history_make *m, uint32_t location, const struct gn_history_piece *from,
@@ -80,8 +89,10 @@ static int add_piece(struct gn_history_make *m, uint32_t location, const struct 
     if (h->piece_count >= UINT32_MAX ||
         !gn_grow(&h->pieces, &m->piece_capacity, h->piece_count, sizeof *h->pieces))
         return -ENOMEM;
-    h->pieces[h->piece_count++] = (struct gn_piece){activity, gn_history_least_ns(m, location, from->ticks),
-                                                    gn_history_most_ns(m, location, from->ticks)};
+    h->pieces[h->piece_count++] =
+        (struct gn_piece){activity, (uint8_t)from->kind, gn_history_least_ns(m, location, from->ticks),
+                          gn_history_most_ns(m, location, from->ticks)};
+    h->beside += from->kind != GN_PIECE_ALONE;
     return 0;
 }
 
@@ -98,7 +109,9 @@ static int settle_pieces(struct gn_history_make *m, struct gn_call *call)
         code = activity == GN_NONE ? -ENOMEM : add_piece(m, call->location, &p->pieces[i], activity);
     }
     call->piece_count = (uint32_t)m->h->piece_count - call->first_piece;
+    call->flags |= (p->forks ? GN_CALL_FORKS : 0) | (p->joins ? GN_CALL_JOINS : 0);
     p->piece_count = 0;
+    p->forks = p->joins = false;
     return code;
 }
 
@@ -405,6 +418,7 @@ static int enter(struct gn_history_make *m, const struct gn_event *event)
     if (activity == GN_NONE || !gn_grow(&p->stack, &p->stack_capacity, p->depth, sizeof *p->stack))
         return -ENOMEM;
     p->stack[p->depth++] = activity;
+    gn_history_enter_region(m, p, event->region);
     return 0;
 }
 
@@ -421,7 +435,7 @@ static int leave(struct gn_history_make *m, const struct gn_event *event)
     code = deal(p, event->ticks);
     for (size_t i = p->depth; i-- > 0;) /* one that was not entered closes nothing */
         if (m->h->activities[p->stack[i]].region == event->region) {
-            p->depth = i;
+            gn_history_leave_regions(m, p, i);
             break;
         }
     return code;
@@ -434,7 +448,7 @@ static int lose(struct gn_history_make *m, const struct gn_event *event)
     int code = p->mpi_depth > 0 ? close_call(m, event) : deal(p, event->ticks);
     m->is_loose[m->d->locations[event->location].process] = true;
     p->mpi_depth = 0;
-    p->depth = 0;
+    gn_history_leave_regions(m, p, 0);
     p->part = p->window_part = GN_NONE;
     return code ? code : pass_on(m, event);
 }
@@ -475,6 +489,14 @@ static int look(struct gn_history_make *m, const struct gn_event *event)
     case GN_EVENT_MPI_REQUEST_TEST:
         p->tests = true;
         return 0;
+    case GN_EVENT_THREAD_FORK:
+        return p->mpi_depth > 0 ? 0 : gn_history_fork(p, event->ticks);
+    case GN_EVENT_THREAD_JOIN:
+        return p->mpi_depth > 0 ? 0 : gn_history_join(p, event->ticks);
+    case GN_EVENT_THREAD_BEGIN:
+        return p->mpi_depth > 0 ? 0 : gn_history_team_begins(p, event->ticks);
+    case GN_EVENT_THREAD_END:
+        return p->mpi_depth > 0 ? 0 : gn_history_team_ends(p, event->ticks);
     case GN_EVENT_LOST:
         return lose(m, event);
     default:
@@ -496,7 +518,9 @@ int gn_history_event(struct gn_history_make *m, const struct gn_event *event)
         code = code ? code : close_call(m, &e);
     }
     p->now_ticks = e.ticks;
-    return code ? code : look(m, &e);
+    code = code ? code : look(m, &e);
+    p->last_kind = e.kind;
+    return code;
 }
 
 int gn_history_location_ends(struct gn_history_make *m, uint32_t location)

@@ -18,6 +18,8 @@ enum what {
     OUT_OF_BUSY,
     INTO_PHASE,
     OUT_OF_PHASE,
+    INTO_JOIN,
+    OUT_OF_JOIN,
     INTO_REGION, /* the first one that has a bit, and so on */
     OUT_OF_REGION = INTO_REGION + GN_STATE_BITS,
     WHATS = OUT_OF_REGION + GN_STATE_BITS
@@ -38,7 +40,10 @@ struct maker {
     const struct gn_region_bits *bits; /* where each location is by itself; NULL */
     struct mark *marks;                /* of one group */
     size_t mark_count, mark_capacity, stage_count, stage_capacity;
-    bool is_one_clock;      /* the group's */
+    bool *joins;       /* [region_count] there threads wait for others of their process; NULL: nobody does */
+    bool *has_others;  /* [process_count] it has several locations */
+    bool is_thread;    /* the group is one of several threads */
+    bool is_one_clock; /* the group's */
     uint32_t own_domain;    /* first number that is no clock domain: of groups with several */
     bool *has_say;          /* [location_count] */
     bool *is_heard;         /* [process_count] one of its locations has a say */
@@ -51,6 +56,7 @@ struct maker {
 struct member {
     bool runs, calls, waits;       /* waits: in a call that depends on others */
     uint32_t waiting, busy, phase; /* named regions that are open */
+    uint32_t joins;                /* where it waits for threads of its process */
 };
 
 /* ---- which calls wait ---- */
@@ -148,6 +154,8 @@ static int mark_change(struct maker *m, uint32_t location, const struct gn_chang
         code = mark(m, location, c->at, c->ticks, c->is_enter ? INTO_BUSY : OUT_OF_BUSY);
     if (code == 0 && m->s->phase != GN_NONE && c->region == m->s->phase && user_depth == 0)
         code = mark(m, location, c->at, c->ticks, c->is_enter ? INTO_PHASE : OUT_OF_PHASE);
+    if (code == 0 && m->joins && c->region < m->h->definitions->region_count && m->joins[c->region])
+        code = mark(m, location, c->at, c->ticks, c->is_enter ? INTO_JOIN : OUT_OF_JOIN);
     return code == 0 && m->bits ? mark_bits(m, location, c) : code;
 }
 
@@ -169,7 +177,8 @@ static int mark_changes(struct maker *m, uint32_t location)
 static int mark_location(struct maker *m, uint32_t location)
 {
     int code = mark_calls(m, location);
-    if (code == 0 && m->h->tracks && (m->s->waiting || m->s->busy || m->s->phase != GN_NONE || m->bits))
+    if (code == 0 && m->h->tracks &&
+        (m->s->waiting || m->s->busy || m->s->phase != GN_NONE || m->bits || m->joins))
         code = mark_changes(m, location);
     return code;
 }
@@ -260,6 +269,12 @@ static void apply(struct member *in, enum what what)
     case OUT_OF_PHASE:
         in->phase -= in->phase > 0;
         break;
+    case INTO_JOIN:
+        in->joins++;
+        break;
+    case OUT_OF_JOIN:
+        in->joins -= in->joins > 0;
+        break;
     default: /* regions are counted by their bits: change_region() */
         break;
     }
@@ -267,8 +282,9 @@ static void apply(struct member *in, enum what what)
 
 static uint8_t state_of(const struct maker *m, const struct member *in)
 {
-    const bool waits = m->s->waiting ? in->waiting > 0 : in->waits;
-    const bool busy = m->s->busy ? in->busy > 0 : !in->calls;
+    const bool joins = m->is_thread && in->joins > 0 && m->s->comm == GN_NONE;
+    const bool waits = m->s->waiting ? in->waiting > 0 : in->waits || (joins && !in->calls);
+    const bool busy = m->s->busy ? in->busy > 0 : !in->calls && !joins;
     if (!in->runs)
         return GN_STATE_OTHER;
     if (waits)
@@ -383,11 +399,18 @@ static bool is_silent(const struct maker *m, uint32_t location)
 
 /* ---- all ---- */
 
+static bool has_other_threads(const struct maker *m, uint32_t location)
+{
+    const uint32_t process = m->h->definitions->locations[location].process;
+    return process < m->h->definitions->process_count && m->has_others[process];
+}
+
 static int make_group(struct maker *m, struct gn_states *states, const uint32_t *members, size_t count_of,
                       uint32_t group)
 {
     int code = 0;
     m->mark_count = 0;
+    m->is_thread = count_of == 1 && has_other_threads(m, members[0]);
     for (size_t i = 0; i < count_of && code == 0; i++)
         if (m->h->first_call[members[i]] != GN_NONE && !is_silent(m, members[i]))
             code = mark_location(m, members[i]);
@@ -441,8 +464,11 @@ static uint64_t being(const struct member *in, bool is_heard, uint64_t regions)
 {
     if (!in->runs)
         return GN_STATE_OTHER;
+    const bool joins = in->joins > 0 && !in->calls;
     return GN_RUNNING | (in->calls ? GN_CALLING : 0) | (is_heard && in->waits ? GN_WAITING : 0) |
-           (is_heard && !in->calls ? GN_BUSY : 0) | regions;
+           (is_heard && !in->calls ? GN_BUSY : 0) |
+           (is_heard && (in->waits || joins) ? GN_WAITING_ALONE : 0) |
+           (is_heard && !in->calls && !joins ? GN_BUSY_ALONE : 0) | regions;
 }
 
 static int add_stages_of_one(struct maker *m, struct gn_states *states, uint32_t location, uint64_t asked)
@@ -486,6 +512,28 @@ static int make_each(struct maker *m, struct gn_states *states, uint64_t asked)
 
 /* ---- begin and end ---- */
 
+/* Regions in which threads waited for each other; and who has any. */
+static int find_joins(struct maker *m)
+{
+    const struct gn_history *h = m->h;
+    const struct gn_definitions *d = h->definitions;
+    bool *seen = calloc(d->process_count + 1, sizeof *seen);
+    m->joins = seen && h->beside && h->tracks ? calloc(d->region_count + 1, sizeof *m->joins) : NULL;
+    for (size_t l = 0; seen && l < d->location_count; l++)
+        if (d->locations[l].process < d->process_count && h->first_call[l] != GN_NONE) {
+            m->has_others[d->locations[l].process] |= seen[d->locations[l].process];
+            seen[d->locations[l].process] = true;
+        }
+    for (size_t i = 0; m->joins && i < h->piece_count; i++) {
+        const uint32_t region = h->activities[h->pieces[i].activity].region;
+        if (h->pieces[i].kind == GN_PIECE_JOIN && region < d->region_count)
+            m->joins[region] = true;
+    }
+    const int code = seen && (m->joins || !h->beside || !h->tracks) ? 0 : -ENOMEM;
+    free(seen);
+    return code;
+}
+
 static int begin(struct maker *m, struct gn_states *states, size_t count_of)
 {
     const struct gn_definitions *d = m->h->definitions;
@@ -496,7 +544,8 @@ static int begin(struct maker *m, struct gn_states *states, size_t count_of)
     for (size_t l = 0; l < d->location_count; l++)
         if (d->locations[l].domain >= m->own_domain)
             m->own_domain = d->locations[l].domain + 1;
-    if (!m->has_say || !m->is_heard || !m->members || !states->of)
+    m->has_others = calloc(d->process_count + 1, sizeof *m->has_others);
+    if (!m->has_say || !m->is_heard || !m->has_others || !m->members || !states->of || find_joins(m) != 0)
         return -ENOMEM;
     find_say(m);
     return 0;
@@ -513,6 +562,8 @@ static int end(struct maker *m, struct gn_states *states, int code, struct gn_er
     free(m->marks);
     free(m->has_say);
     free(m->is_heard);
+    free(m->has_others);
+    free(m->joins);
     free(m->members);
     free(m->chain);
     if (code == 0)

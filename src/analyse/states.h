@@ -9,6 +9,9 @@
  * Several locations as one are busy when one of them is; else they wait when one of them does. Only those
  * have a say that make MPI calls (or, with names, enter those regions): a thread that only computes for
  * another one would never be seen waiting. Where no thread of a rank has a say, all have.
+ *
+ * A thread that waits for others of its process (GN_PIECE_JOIN) waits where threads are asked for, each by
+ * itself. What it belongs to works meanwhile, and is busy.
  */
 #ifndef GNOMON_ANALYSE_STATES_H
 #define GNOMON_ANALYSE_STATES_H
@@ -44,8 +47,12 @@ enum gn_being {
     GN_CALLING = 2, /* in an MPI call */
     GN_WAITING = 4, /* in one that depends on others */
     GN_BUSY = 8,    /* outside of MPI calls */
+    /* The same of a thread, not of what it belongs to: that works while one of its threads waits for another.
+     */
+    GN_WAITING_ALONE = 16, /* also for threads of its process */
+    GN_BUSY_ALONE = 32,
 };
-enum { GN_FIRST_REGION_BIT = 4, GN_STATE_BITS = 64 }; /* bits of regions */
+enum { GN_FIRST_REGION_BIT = 6, GN_STATE_BITS = 64 }; /* bits of regions */
 
 /* Bits GN_FIRST_REGION_BIT … GN_STATE_BITS − 1 of what is asked for, which regions and paths may have in
  * common. */

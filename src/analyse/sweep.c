@@ -50,7 +50,7 @@ static double *times_of(const struct gn_history *h)
         const uint32_t process = h->definitions->locations[c->location].process;
         for (uint32_t p = c->first_piece; p < c->first_piece + c->piece_count; p++)
             times[h->pieces[p].activity * processes + process] +=
-                (h->pieces[p].lo_ns + h->pieces[p].hi_ns) / 2;
+                h->pieces[p].kind == GN_PIECE_JOIN ? 0 : (h->pieces[p].lo_ns + h->pieces[p].hi_ns) / 2;
     }
     return times;
 }
@@ -173,7 +173,8 @@ static int find_tasks(struct sweep *s, const struct gn_critical *critical)
     qsort(s->tasks, s->task_count, sizeof *s->tasks, by_most);
     for (size_t g = 0; g < s->history->gathering_count; g++)
         s->has_scans |= s->history->gatherings[g].shape == GN_SHAPE_PREFIX;
-    s->has_scans |= s->history->any_source > 0; /* the possible gain is wider there, too */
+    s->has_scans |=
+        s->history->any_source > 0 || s->history->beside > 0; /* the possible gain is wider there, too */
     return 0;
 }
 

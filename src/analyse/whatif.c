@@ -14,6 +14,9 @@ struct given {
 struct gn_whatif_pass {
     const struct gn_history *h;
     struct gn_reduction *at;      /* [location_count] now */
+    struct gn_reduction *forked;  /* [location_count] when threads were forked; NULL: nobody has any */
+    bool *is_faster;              /* [process_count] threads beside those that join them may be */
+    uint32_t *callers;            /* [process_count] threads that go along with no other */
     double removed;               /* all that goes */
     struct gn_reduction *entered; /* [call_count] at its enter */
     struct given *given;          /* [gathering_count] */
@@ -26,6 +29,20 @@ struct gn_whatif_pass {
 
 static const struct given NOTHING = {INFINITY, -INFINITY, INFINITY, 0};
 
+static uint32_t process_of(const struct gn_history *h, size_t location)
+{
+    const uint32_t process = h->definitions->locations[location].process;
+    return process < h->definitions->process_count ? process : (uint32_t)h->definitions->process_count;
+}
+
+static uint32_t *count_callers(const struct gn_history *h)
+{
+    uint32_t *callers = calloc(h->definitions->process_count + 1, sizeof *callers);
+    for (size_t l = 0; callers && l < h->definitions->location_count; l++)
+        callers[process_of(h, l)] += h->first_call[l] != GN_NONE && !h->is_carried[l];
+    return callers;
+}
+
 struct gn_whatif_pass *gn_whatif_pass_new(const struct gn_history *history)
 {
     struct gn_whatif_pass *p = calloc(1, sizeof *p);
@@ -36,10 +53,15 @@ struct gn_whatif_pass *gn_whatif_pass_new(const struct gn_history *history)
     for (size_t g = 0; g < history->gathering_count; g++)
         prefixes |= history->gatherings[g].shape == GN_SHAPE_PREFIX;
     p->at = malloc((history->definitions->location_count + 1) * sizeof *p->at);
+    const bool has_threads = history->beside > 0;
+    p->forked = has_threads ? calloc(history->definitions->location_count + 1, sizeof *p->forked) : NULL;
+    p->is_faster = has_threads ? calloc(history->definitions->process_count + 1, sizeof *p->is_faster) : NULL;
+    p->callers = has_threads ? count_callers(history) : NULL;
     p->entered = malloc((history->call_count + 1) * sizeof *p->entered);
     p->given = malloc((history->gathering_count + 1) * sizeof *p->given);
     p->below = prefixes ? malloc((history->part_count + 1) * sizeof *p->below) : NULL;
-    if (p->at && p->entered && p->given && (!prefixes || p->below))
+    if (p->at && (!has_threads || (p->forked && p->is_faster && p->callers)) && p->entered && p->given &&
+        (!prefixes || p->below))
         return p;
     gn_whatif_pass_free(p);
     return NULL;
@@ -50,6 +72,9 @@ void gn_whatif_pass_free(struct gn_whatif_pass *pass)
     if (!pass)
         return;
     free(pass->at);
+    free(pass->forked);
+    free(pass->is_faster);
+    free(pass->callers);
     free(pass->entered);
     free(pass->given);
     free(pass->below);
@@ -87,11 +112,50 @@ static inline void give(struct gn_whatif_pass *p, const struct gn_call *call, co
     }
 }
 
+/* What a piece gains; of a wait for threads that are faster perhaps all of it. */
+static struct gn_reduction gain_of(const struct gn_piece *piece, double share, bool is_faster)
+{
+    const bool may_wait = piece->kind == GN_PIECE_JOIN || piece->kind == GN_PIECE_EITHER;
+    const double computes = piece->kind == GN_PIECE_JOIN ? 0 : share * piece->hi_ns;
+    return (struct gn_reduction){piece->kind == GN_PIECE_ALONE ? share * piece->lo_ns : 0,
+                                 may_wait && is_faster ? piece->hi_ns : computes};
+}
+
+/* Of a thread with others beside it: when it joins them, it is no later than those were when they were
+ * forked, and as much earlier as it and they have become faster, at most. */
+static void compute_beside(struct gn_whatif_pass *p, const struct gn_call *call, const struct gn_whatif *what,
+                           struct gn_reduction *r)
+{
+    const struct gn_piece *piece = &p->h->pieces[call->first_piece];
+    const bool is_there = !what->at_location || what->at_location[call->location],
+               is_faster = p->is_faster[process_of(p->h, call->location)];
+    struct gn_reduction *forked = &p->forked[call->location];
+    double waited_ns = 0;
+    if (call->flags & GN_CALL_FORKS)
+        *forked = *r;
+    for (uint32_t i = 0; i < call->piece_count; i++) {
+        const double share = is_there ? (double)what->share[piece[i].activity] : 0;
+        const struct gn_reduction gain = gain_of(&piece[i], share, is_faster);
+        r->lo += gain.lo;
+        r->hi += gain.hi;
+        forked->lo += gain.lo;
+        forked->hi += gain.hi;
+        waited_ns += piece[i].kind == GN_PIECE_JOIN || piece[i].kind == GN_PIECE_EITHER ? piece[i].hi_ns : 0;
+        p->removed += gain.hi;
+    }
+    if (!(call->flags & GN_CALL_JOINS))
+        return;
+    r->lo = smaller(r->lo, forked->lo);
+    r->hi = larger(r->hi, smaller(forked->hi, r->hi + waited_ns));
+}
+
 static inline void enter(struct gn_whatif_pass *p, uint32_t number, const struct gn_whatif *what)
 {
     const struct gn_call *call = &p->h->calls[number];
     struct gn_reduction *r = &p->at[call->location];
-    if (call->piece_count && (!what->at_location || what->at_location[call->location])) {
+    if (p->forked) {
+        compute_beside(p, call, what, r);
+    } else if (call->piece_count && (!what->at_location || what->at_location[call->location])) {
         const struct gn_piece *piece = &p->h->pieces[call->first_piece];
         for (uint32_t i = 0; i < call->piece_count; i++) {
             const double share = (double)what->share[piece[i].activity];
@@ -256,11 +320,31 @@ static void widen(struct gn_whatif_result *result, const struct gn_history *h, c
     set_speedup(result, (double)h->length.lo_ns, (double)h->length.hi_ns);
 }
 
+/* Threads that go along with others, and compute something that is faster; and those that call MPI
+ * themselves, which anything may make faster. */
+static void find_faster(struct gn_whatif_pass *p, const struct gn_whatif *what)
+{
+    const struct gn_history *h = p->h;
+    for (size_t l = 0; l < h->definitions->location_count; l++)
+        p->is_faster[process_of(h, l)] = p->callers[process_of(h, l)] > 1;
+    for (size_t c = 0; c < h->call_count; c++) {
+        const struct gn_call *call = &h->calls[c];
+        if (!h->is_carried[call->location] || (what->at_location && !what->at_location[call->location]))
+            continue;
+        for (uint32_t i = call->first_piece; i < call->first_piece + call->piece_count; i++)
+            p->is_faster[process_of(h, call->location)] |= what->share[h->pieces[i].activity] > 0;
+    }
+}
+
 struct gn_whatif_result gn_whatif(struct gn_whatif_pass *pass, const struct gn_whatif *what)
 {
     const struct gn_history *h = pass->h;
+    if (pass->forked)
+        find_faster(pass, what);
     for (size_t l = 0; l < h->definitions->location_count; l++)
         pass->at[l] = (struct gn_reduction){0, 0};
+    for (size_t l = 0; pass->forked && l < h->definitions->location_count; l++)
+        pass->forked[l] = (struct gn_reduction){0, 0};
     pass->removed = 0;
     for (size_t g = 0; g < h->gathering_count; g++)
         pass->given[g] = NOTHING;

@@ -82,9 +82,11 @@ static void add_computing(const struct gn_history *h, const struct gn_call *call
 {
     const bool is_there = !what->at_location || what->at_location[call->location];
     for (uint32_t p = call->first_piece; p < call->first_piece + call->piece_count; p++) {
-        const double stays = is_there ? 1 - (double)what->share[h->pieces[p].activity] : 1;
-        ns->lo += stays * h->pieces[p].lo_ns;
-        ns->hi += stays * h->pieces[p].hi_ns;
+        const struct gn_piece *piece = &h->pieces[p];
+        const bool is_work = piece->kind == GN_PIECE_ALONE || piece->kind == GN_PIECE_BESIDE;
+        const double stays = is_there ? 1 - (double)what->share[piece->activity] : 1;
+        ns->lo += is_work ? stays * piece->lo_ns : 0;
+        ns->hi += (is_work ? stays : 1) * piece->hi_ns;
     }
 }
 

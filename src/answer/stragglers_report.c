@@ -137,8 +137,10 @@ static void find_means(const struct gn_stragglers_report *r, struct gn_blame *bu
         const uint32_t group = r->groups->of[l];
         if (group == GN_NONE || !makes_calls(h, l))
             continue;
-        busy[group].lo_ns += r->waits->busy[l].lo_ns;
-        busy[group].hi_ns += r->waits->busy[l].hi_ns;
+        const double joined_ns =
+            r->by == GN_SCORED_THREAD ? r->waits->joined[l] : 0; /* its rank works then */
+        busy[group].lo_ns += fmax(r->waits->busy[l].lo_ns - joined_ns, 0);
+        busy[group].hi_ns += fmax(r->waits->busy[l].hi_ns - joined_ns, 0);
         count[group]++;
     }
     for (size_t i = 0; i < r->groups->count; i++) {

@@ -12,6 +12,7 @@
 struct resolver {
     const struct gn_history *h;
     const struct gn_groups *groups;
+    enum gn_scored by;
     const struct gn_asked *asked;
     const char *text;
     struct gn_global *out;
@@ -52,7 +53,9 @@ static int bit_of_region(struct resolver *r, const char *name, uint64_t *bit)
     return code;
 }
 
-static int being_of(struct resolver *r, const struct gn_asked_place *place, struct gn_being_in *in)
+/* is_thread: threads are asked for, each by itself. */
+static int being_of(struct resolver *r, const struct gn_asked_place *place, bool is_thread,
+                    struct gn_being_in *in)
 {
     static const struct gn_being_in beings[] = {[GN_WHERE_WAITING] = {GN_WAITING, GN_BUSY},
                                                 [GN_WHERE_BUSY] = {GN_BUSY, 0},
@@ -60,7 +63,11 @@ static int being_of(struct resolver *r, const struct gn_asked_place *place, stru
                                                 [GN_WHERE_RUNNING] = {GN_RUNNING, 0}};
     int code = 0;
     *in = (struct gn_being_in){0, 0};
-    if (place->where != GN_WHERE_REGION)
+    if (is_thread && place->where == GN_WHERE_WAITING)
+        in->one = GN_WAITING_ALONE;
+    else if (is_thread && place->where == GN_WHERE_BUSY)
+        in->one = GN_BUSY_ALONE;
+    else if (place->where != GN_WHERE_REGION)
         *in = beings[place->where];
     else if (place->region)
         code = bit_of_region(r, place->region, &in->one);
@@ -188,9 +195,12 @@ static int resolve_node(struct resolver *r, const struct gn_asked_node *from, st
                                   .most = from->most};
     if (from->kind > GN_ASKED_ALL_BUT)
         return 0;
-    int code = being_of(r, &from->a, &to->in);
+    const bool is_thread = from->kind == GN_ASKED_IN
+                               ? r->asked->whos[from->first_who].kind == GN_ASKED_WHO_THREAD
+                               : r->by == GN_SCORED_THREAD;
+    int code = being_of(r, &from->a, is_thread, &to->in);
     if (code == 0)
-        code = being_of(r, &from->b, &to->rest);
+        code = being_of(r, &from->b, is_thread, &to->rest);
     if (code == 0)
         code = choose(r, from);
     if (code == 0)
@@ -217,11 +227,12 @@ static int resolve(struct resolver *r, struct gn_states *states)
 }
 
 int gn_asked_global(struct gn_global *global, struct gn_states *states, const struct gn_history *history,
-                    const struct gn_groups *groups, const struct gn_asked *asked, const char *text,
-                    struct gn_error *err)
+                    const struct gn_groups *groups, enum gn_scored by, const struct gn_asked *asked,
+                    const char *text, struct gn_error *err)
 {
     struct resolver r = {.h = history,
                          .groups = groups,
+                         .by = by,
                          .asked = asked,
                          .text = text,
                          .out = global,

@@ -15,8 +15,8 @@ int gn_asked_states(struct gn_states *states, const struct gn_history *history,
  * question's, for messages about who is not there. -ENOENT: no such region, rank, thread or host; -EINVAL:
  * too many regions. 0, and the caller clears both. */
 int gn_asked_global(struct gn_global *global, struct gn_states *states, const struct gn_history *history,
-                    const struct gn_groups *groups, const struct gn_asked *asked, const char *text,
-                    struct gn_error *err);
+                    const struct gn_groups *groups, enum gn_scored by, const struct gn_asked *asked,
+                    const char *text, struct gn_error *err);
 void gn_asked_global_clear(struct gn_global *global);
 
 #endif

@@ -122,7 +122,8 @@ static int look(void *self, const struct gn_cli_history *opened, struct gn_error
 static int stragglers(struct arguments *a, struct gn_error *err)
 {
     const struct gn_cli_history_settings settings = {
-        .command = "stragglers", .has_tracks = a->busy.count || a->waiting.count || a->has_phases};
+        .command = "stragglers",
+        .has_tracks = a->busy.count || a->waiting.count || a->has_phases || a->by == GN_SCORED_THREAD};
     return gn_look_at_history(a->trace, &settings, look, a, err);
 }
 

@@ -41,7 +41,8 @@ static int ask_form(struct answer *w, struct gn_error *err)
 
 static int ask_global(struct answer *w, struct gn_error *err)
 {
-    int code = gn_asked_global(&w->global, &w->states, w->history, &w->groups, &w->asked, w->question, err);
+    int code = gn_asked_global(&w->global, &w->states, w->history, &w->groups, w->arguments->by, &w->asked,
+                               w->question, err);
     if (code < 0)
         return code;
     code = gn_global_ask(&w->held, &w->global, w->states.of, w->states.count, err);

@@ -82,7 +82,7 @@ static struct work work_of(const struct gn_whatif_report *r, uint32_t process)
         if (h->definitions->locations[call->location].process != process || h->is_carried[call->location])
             continue;
         for (uint32_t i = call->first_piece; i < call->first_piece + call->piece_count; i++)
-            if (r->chosen[h->pieces[i].activity]) {
+            if (r->chosen[h->pieces[i].activity] && h->pieces[i].kind != GN_PIECE_JOIN) {
                 work.lo_ns += h->pieces[i].lo_ns;
                 work.hi_ns += h->pieces[i].hi_ns;
             }

@@ -26,10 +26,19 @@
 static int cases = CASES;
 static uint64_t seed = 1;
 
-enum { MOST_RANKS = 5, MOST_EVENTS = 1000, EAGER_BYTES = 10000, OWN_NS = 50, UNIT_NS = 1000 };
-enum { COMPUTE, ALLTOALLV, IRECV, ISEND, WAITALL, BSEND, RECV, SSEND, REGIONS };
-static const char *const names[REGIONS] = {"compute",     "MPI_Alltoallv", "MPI_Irecv", "MPI_Isend",
-                                           "MPI_Waitall", "MPI_Bsend",     "MPI_Recv",  "MPI_Ssend"};
+enum {
+    MOST_RANKS = 5,
+    THREADS = 3,
+    MOST_LOCATIONS = MOST_RANKS * THREADS,
+    MOST_EVENTS = 1000,
+    EAGER_BYTES = 10000,
+    OWN_NS = 50,
+    UNIT_NS = 1000
+};
+enum { COMPUTE, ALLTOALLV, IRECV, ISEND, WAITALL, BSEND, RECV, SSEND, BARRIER, JOIN, REGIONS };
+static const char *const names[REGIONS] = {"compute",          "MPI_Alltoallv", "MPI_Irecv", "MPI_Isend",
+                                           "MPI_Waitall",      "MPI_Bsend",     "MPI_Recv",  "MPI_Ssend",
+                                           "implicit barrier", "pthread_join"};
 
 /* The program follows from its seed: whatever is faster, all random numbers are the same. */
 struct program {
@@ -38,6 +47,7 @@ struct program {
     double share; /* of compute that goes at fast_rank */
     uint32_t fast_rank;
     bool meets;    /* synchronous messages only */
+    bool forks;    /* ranks have threads beside the one that calls MPI */
     bool crosses;  /* synchronous messages and alltoallv, also one across the other */
     bool collects; /* rank 0 receives from anybody only */
     bool asks; /* rank 0 receives from anybody here and from one there, and does what that one's message says
@@ -47,10 +57,10 @@ struct program {
 struct world {
     const struct program *program;
     struct gn_definitions *d;
-    struct gn_event events[MOST_RANKS][MOST_EVENTS];
-    uint32_t count[MOST_RANKS];
-    uint32_t pulled[MOST_RANKS];
-    double now_ns[MOST_RANKS];
+    struct gn_event events[MOST_LOCATIONS][MOST_EVENTS];
+    uint32_t count[MOST_LOCATIONS];
+    uint32_t pulled[MOST_LOCATIONS];
+    double now_ns[MOST_LOCATIONS];
 };
 
 static uint64_t some(const struct world *w, uint32_t round, uint32_t what, uint32_t rank)
@@ -83,7 +93,8 @@ static void leave(struct world *w, uint32_t rank, uint32_t region)
 
 static void compute(struct world *w, uint32_t round, uint32_t what, uint32_t rank)
 {
-    const bool is_faster = w->program->fast_rank == GN_NONE || w->program->fast_rank == rank;
+    const bool is_faster =
+        w->program->fast_rank == GN_NONE || w->program->fast_rank == rank % w->program->ranks;
     enter(w, rank, COMPUTE);
     w->now_ns[rank] += some_ns(w, round, what, rank, 1000) * (1 - (is_faster ? w->program->share : 0));
     leave(w, rank, COMPUTE);
@@ -394,7 +405,90 @@ static void ask(struct world *w)
     free(a);
 }
 
+/* ---- threads: rank r has the locations r, ranks + r, 2 ranks + r, of which the first one calls MPI ---- */
+
+static double meet_at_barrier(struct world *w, uint32_t rank)
+{
+    double last_ns = 0;
+    for (uint32_t l = rank; l < THREADS * w->program->ranks; l += w->program->ranks)
+        last_ns = fmax(last_ns, w->now_ns[l]);
+    return last_ns + OWN_NS;
+}
+
+/* Some of what a team does ends in a barrier that the trace has, some in a join alone. */
+static void team(struct world *w, uint32_t round, uint32_t rank)
+{
+    const uint32_t n = w->program->ranks;
+    const bool has_barrier = some(w, round, 50, 0) % 3;
+    compute(w, round, 51, rank);
+    emit(w, rank, GN_EVENT_THREAD_FORK);
+    for (uint32_t l = rank; l < THREADS * n; l += n) {
+        w->now_ns[l] = fmax(w->now_ns[l], w->now_ns[rank]);
+        if (l != rank)
+            emit(w, l, GN_EVENT_THREAD_BEGIN);
+    }
+    for (uint32_t l = rank; l < THREADS * n; l += n)
+        compute(w, round, 52 + l / n, l);
+    const double over_ns = meet_at_barrier(w, rank);
+    for (uint32_t l = rank; l < THREADS * n; l += n) {
+        if (has_barrier)
+            enter(w, l, BARRIER);
+        else if (l == rank && some(w, round, 58, 0) % 2)
+            enter(w, l, JOIN);
+        w->now_ns[l] = over_ns;
+        if (has_barrier)
+            leave(w, l, BARRIER);
+        if (l != rank)
+            emit(w, l, GN_EVENT_THREAD_END);
+    }
+    emit(w, rank, GN_EVENT_THREAD_JOIN);
+    if (!has_barrier && some(w, round, 58, 0) % 2)
+        leave(w, rank, JOIN);
+    compute(w, round, 56, rank);
+}
+
+/* A thread that goes on beside several calls of its rank, until it is joined. */
+static void companion(struct world *w, uint32_t round, uint32_t rank, bool begins)
+{
+    const uint32_t l = w->program->ranks + rank;
+    if (begins) {
+        emit(w, rank, GN_EVENT_THREAD_FORK);
+        w->now_ns[l] = fmax(w->now_ns[l], w->now_ns[rank]);
+        emit(w, l, GN_EVENT_THREAD_BEGIN);
+        for (uint32_t i = 0; i < 3; i++)
+            compute(w, round + i, 57, l);
+        emit(w, l, GN_EVENT_THREAD_END);
+        return;
+    }
+    compute(w, round, 56, rank);
+    enter(w, rank, JOIN);
+    w->now_ns[rank] = fmax(w->now_ns[rank], w->now_ns[l]) + OWN_NS;
+    emit(w, rank, GN_EVENT_THREAD_JOIN);
+    leave(w, rank, JOIN);
+}
+
+static void fork_round(struct world *w, uint32_t round)
+{
+    const bool is_long = some(w, 0, 59, 0) % 2;
+    for (uint32_t r = 0; r < w->program->ranks; r++)
+        if (!is_long)
+            team(w, round, r);
+        else
+            companion(w, round, r, round % 2);
+    if (some(w, round, 6, 0) % 2)
+        exchange(w, round);
+    else
+        meet(w, round);
+}
+
 /* ---- the world ---- */
+
+static struct gn_definitions *define_threads(struct gn_definitions *d, uint32_t ranks)
+{
+    for (uint32_t l = ranks; l < THREADS * ranks; l++)
+        gn_define_location(d, &(struct gn_location_def){.process = l % ranks, .events = UINT64_MAX});
+    return d;
+}
 
 static struct gn_definitions *define(uint32_t ranks)
 {
@@ -403,7 +497,9 @@ static struct gn_definitions *define(uint32_t ranks)
     d->ticks_per_second = 1000000000;
     for (uint32_t r = 0; r < REGIONS; r++)
         gn_define_region(d, &(struct gn_region_def){.name = gn_define_string(d, names[r]),
-                                                    .role = r == COMPUTE ? GN_ROLE_FUNCTION : GN_ROLE_MPI});
+                                                    .role = r == COMPUTE || r == JOIN ? GN_ROLE_FUNCTION
+                                                            : r == BARRIER            ? GN_ROLE_BARRIER
+                                                                                      : GN_ROLE_MPI});
     for (uint32_t r = 0; r < ranks; r++) {
         members[r] = gn_define_process(d, &(struct gn_process){.main_location = GN_NONE, .rank = (int32_t)r});
         gn_define_location(d, &(struct gn_location_def){.process = r, .events = UINT64_MAX});
@@ -419,10 +515,14 @@ static double simulate(struct world *w, const struct program *program)
     *w = (struct world){.program = program, .d = define(program->ranks)};
     if (program->asks)
         ask(w);
-    if (program->seed % 2 && !program->collects && !program->asks)
+    if (program->forks)
+        define_threads(w->d, program->ranks);
+    if (program->seed % 2 && !program->collects && !program->asks && !program->forks)
         hand_over(w);
     for (uint32_t round = 1; round <= program->rounds && !program->asks; round++)
-        if (program->collects)
+        if (program->forks)
+            fork_round(w, round);
+        else if (program->collects)
             collect(w, round);
         else if (program->crosses && some(w, round, 9, 0) % 3)
             cross(w, round);
@@ -432,9 +532,11 @@ static double simulate(struct world *w, const struct program *program)
             exchange(w, round);
         else
             pass_on(w, round);
-    for (uint32_t r = 0; r < program->ranks; r++) {
-        emit(w, r, GN_EVENT_PROGRAM_END);
-        length_ns = fmax(length_ns, w->now_ns[r]);
+    if (program->forks && program->rounds % 2)
+        fork_round(w, program->rounds + 1);
+    for (uint32_t l = 0; l < w->d->location_count; l++) {
+        emit(w, l, GN_EVENT_PROGRAM_END);
+        length_ns = l < program->ranks ? fmax(length_ns, w->now_ns[l]) : length_ns;
     }
     return length_ns;
 }
@@ -451,13 +553,13 @@ static int64_t pull(void *self, uint32_t location, const struct gn_event **event
 
 static struct gn_whatif_result foretell(const struct gn_history *h, const struct program *faster)
 {
-    bool chosen[64] = {false}, at[MOST_RANKS];
+    bool chosen[64] = {false}, at[MOST_LOCATIONS];
     float share[64] = {0};
     assert_true(h->activity_count < 64 && gn_activities_named(h, "compute", chosen) > 0);
     for (size_t a = 0; a < h->activity_count; a++)
         share[a] = chosen[a] ? (float)faster->share : 0;
-    for (uint32_t r = 0; r < faster->ranks; r++)
-        at[r] = faster->fast_rank == GN_NONE || faster->fast_rank == r;
+    for (uint32_t l = 0; l < h->definitions->location_count; l++)
+        at[l] = faster->fast_rank == GN_NONE || faster->fast_rank == l % faster->ranks;
     struct gn_whatif_pass *pass = gn_whatif_pass_new(h);
     const struct gn_whatif_result result = gn_whatif(pass, &(struct gn_whatif){share, at});
     gn_whatif_pass_free(pass);
@@ -468,7 +570,9 @@ static struct gn_whatif_result told_of(const struct program *program, struct wor
 {
     struct gn_error err = {""};
     struct gn_bounds *bounds = gn_bounds_reference(1e9, 1, 0, &err);
-    const struct gn_bounds *of[MOST_RANKS] = {bounds, bounds, bounds, bounds, bounds};
+    const struct gn_bounds *of[MOST_LOCATIONS];
+    for (size_t l = 0; l < MOST_LOCATIONS; l++)
+        of[l] = bounds;
     struct gn_history h;
     struct program original = *program;
     original.share = 0;
@@ -577,6 +681,26 @@ static void a_receive_from_anybody_may_take_what_another_call_took(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* The thread that joins others is done no sooner than they are. */
+static void threads_are_waited_for(void **state)
+{
+    (void)state;
+    struct world *w = malloc(sizeof *w);
+    uint64_t random = seed;
+    int wrong = 0;
+    for (int i = 0; i < cases; i++) {
+        struct program p = {.seed = gn_mix_next(&random) % 1000000,
+                            .ranks = 2 + (uint32_t)(gn_mix_next(&random) % (MOST_RANKS - 1)),
+                            .rounds = 1 + (uint32_t)(gn_mix_next(&random) % 8),
+                            .forks = true};
+        p.share = (double)(1 + gn_mix_next(&random) % 4) / 4;
+        p.fast_rank = gn_mix_next(&random) % 2 ? GN_NONE : (uint32_t)(gn_mix_next(&random) % p.ranks);
+        wrong += !is_right(&p, w);
+    }
+    free(w);
+    assert_int_equal(wrong, 0);
+}
+
 /* Who waits for whom in MPI_Ssend follows from MPI: one number, where clocks and the longest delay leave some
  * microseconds open. */
 static void a_synchronous_send_waits_for_certain(void **state)
@@ -610,6 +734,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_synchronous_send_waits_across_an_alltoallv),
         cmocka_unit_test(who_comes_first_stays_open),
         cmocka_unit_test(a_receive_from_anybody_may_take_what_another_call_took),
+        cmocka_unit_test(threads_are_waited_for),
         cmocka_unit_test(a_synchronous_send_waits_for_certain)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
