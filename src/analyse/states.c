@@ -292,23 +292,52 @@ static uint8_t state_of(const struct maker *m, const struct member *in)
     return busy && (m->s->phase == GN_NONE || in->phase > 0) ? GN_STATE_B : GN_STATE_OTHER;
 }
 
+/* Another thread speaks for it. */
+static bool is_silent(const struct maker *m, uint32_t location)
+{
+    const uint32_t process = m->h->definitions->locations[location].process;
+    return !m->has_say[location] && process < m->h->definitions->process_count && m->is_heard[process];
+}
+
 /* How many of a group's members are in what. */
 struct tally {
     uint32_t waiting, busy;
+    uint32_t outside; /* of calls; of questions */
 };
+
+/* As questions mean it, each by itself. */
+static void count_asked(struct tally *t, const struct maker *m, const struct member *in, bool is_heard,
+                        int sign)
+{
+    const bool joins = m->is_thread && in->joins > 0, outside = is_heard && !in->calls && !joins,
+               waits = is_heard && (in->waits || (joins && !in->calls));
+    if (!in->runs)
+        return;
+    t->waiting += (m->s->waiting ? in->waiting > 0 : waits) ? (uint32_t)sign : 0;
+    t->busy += (m->s->busy ? in->busy > 0 : outside) ? (uint32_t)sign : 0;
+    t->outside += outside ? (uint32_t)sign : 0;
+}
 
 static void count(struct tally *t, const struct maker *m, uint32_t location, int sign)
 {
     const struct member *in = &m->members[location];
     const uint8_t state = state_of(m, in);
+    if (m->s->is_asked) {
+        count_asked(t, m, in, !is_silent(m, location), sign);
+        return;
+    }
     t->waiting += state == GN_STATE_A ? (uint32_t)sign : 0;
     t->busy += state == GN_STATE_B ? (uint32_t)sign : 0;
 }
 
-static uint8_t state_of_all(const struct tally *t)
+static uint8_t state_of_all(const struct maker *m, const struct tally *t)
 {
+    if (m->s->is_asked && t->waiting && (m->s->waiting || !t->outside))
+        return GN_STATE_A;
     if (t->busy)
         return GN_STATE_B;
+    if (m->s->is_asked)
+        return GN_STATE_OTHER;
     return t->waiting ? GN_STATE_A : GN_STATE_OTHER;
 }
 
@@ -336,21 +365,52 @@ static void keep_ascending(struct gn_stage *stages, size_t count)
             stages[i].at.hi_ns = stages[i].at.lo_ns;
 }
 
+static void apply_mark(struct maker *m, const struct mark *k, struct tally *tally)
+{
+    count(tally, m, k->location, -1);
+    apply(&m->members[k->location], (enum what)k->what);
+    count(tally, m, k->location, 1);
+}
+
+/* Marks of several clocks that have been put together (widen_overlapping): where they end. */
+static size_t end_of_cluster(const struct maker *m, size_t first)
+{
+    const struct gn_location_def *locations = m->h->definitions->locations;
+    const struct mark *k = m->marks;
+    size_t end = first + 1;
+    bool has_several = false;
+    for (;
+         end < m->mark_count && k[end].at.lo_ns == k[first].at.lo_ns && k[end].at.hi_ns == k[first].at.hi_ns;
+         end++)
+        has_several |= locations[k[end].location].domain != locations[k[first].location].domain;
+    return has_several ? end : first + 1;
+}
+
+/* In which order they came is not known: meanwhile all may be in anything. */
+static int add_any(struct maker *m, struct gn_states *states, const struct mark *at)
+{
+    int code = 0;
+    for (uint8_t state = GN_STATE_OTHER; state <= GN_STATE_B && code == 0; state++)
+        code = add_stage(m, states, at, state);
+    return code;
+}
+
 static int add_stages(struct maker *m, struct gn_states *states, uint32_t group)
 {
     const size_t first = m->stage_count;
-    struct tally tally = {0, 0};
+    struct tally tally = {0, 0, 0};
     uint8_t state = GN_STATE_OTHER;
     int code = 0;
-    for (size_t i = 0; i < m->mark_count && code == 0; i++) {
-        const struct mark *k = &m->marks[i];
-        count(&tally, m, k->location, -1);
-        apply(&m->members[k->location], (enum what)k->what);
-        count(&tally, m, k->location, 1);
-        const bool is_last = i + 1 == m->mark_count;
-        if (code == 0 && (state_of_all(&tally) != state || is_last)) {
-            state = is_last ? GN_STATE_OTHER : state_of_all(&tally);
-            code = add_stage(m, states, k, state);
+    for (size_t i = 0, end; i < m->mark_count && code == 0; i = end) {
+        end = m->is_one_clock ? i + 1 : end_of_cluster(m, i);
+        for (size_t k = i; k < end; k++)
+            apply_mark(m, &m->marks[k], &tally);
+        const bool is_last = end == m->mark_count, is_any = end > i + 1;
+        if (is_any)
+            code = add_any(m, states, &m->marks[i]);
+        if (code == 0 && (is_any || state_of_all(m, &tally) != state || is_last)) {
+            state = is_last ? GN_STATE_OTHER : state_of_all(m, &tally);
+            code = add_stage(m, states, &m->marks[i], state);
         }
     }
     keep_ascending(states->stages + first, m->stage_count - first);
@@ -383,18 +443,12 @@ static void find_say(struct maker *m)
 {
     const struct gn_definitions *d = m->h->definitions;
     for (uint32_t l = 0; l < d->location_count; l++) {
-        m->has_say[l] = (!m->s->waiting && has_calls(m->h, l)) ||
-                        (m->h->tracks && (m->s->waiting || m->s->busy) && enters_any(m, l));
+        m->has_say[l] =
+            ((!m->s->waiting || m->s->is_asked) && has_calls(m->h, l)) ||
+            (!m->s->is_asked && m->h->tracks && (m->s->waiting || m->s->busy) && enters_any(m, l));
         if (m->has_say[l] && d->locations[l].process < d->process_count)
             m->is_heard[d->locations[l].process] = true;
     }
-}
-
-/* Another thread speaks for it. */
-static bool is_silent(const struct maker *m, uint32_t location)
-{
-    const uint32_t process = m->h->definitions->locations[location].process;
-    return !m->has_say[location] && process < m->h->definitions->process_count && m->is_heard[process];
 }
 
 /* ---- all ---- */
@@ -412,7 +466,7 @@ static int make_group(struct maker *m, struct gn_states *states, const uint32_t 
     m->mark_count = 0;
     m->is_thread = count_of == 1 && has_other_threads(m, members[0]);
     for (size_t i = 0; i < count_of && code == 0; i++)
-        if (m->h->first_call[members[i]] != GN_NONE && !is_silent(m, members[i]))
+        if (m->h->first_call[members[i]] != GN_NONE && (m->s->is_asked || !is_silent(m, members[i])))
             code = mark_location(m, members[i]);
     order_marks(m);
     return code ? code : add_stages(m, states, group);
@@ -585,7 +639,7 @@ int gn_states_make(struct gn_states *states, const struct gn_history *history, c
 int gn_states_of_each(struct gn_states *states, const struct gn_history *history,
                       const struct gn_region_bits *bits, uint64_t asked, struct gn_error *err)
 {
-    static const struct gn_states_settings calls = {NULL, NULL, GN_NONE, GN_NONE};
+    static const struct gn_states_settings calls = {.comm = GN_NONE, .phase = GN_NONE};
     struct maker m = {.h = history, .s = &calls, .bits = bits};
     int code = begin(&m, states, history->definitions->location_count);
     if (code == 0)

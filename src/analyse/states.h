@@ -22,7 +22,10 @@
 struct gn_states_settings {
     const struct gn_named *waiting; /* in these; NULL: in calls that depend on others */
     const struct gn_named *busy;    /* NULL: outside of MPI calls */
-    uint32_t comm;                  /* waiting only in collectives of this communicator; GN_NONE: all calls */
+    bool is_asked;  /* as questions mean it (docs/frames.md): those who are together are in a region when one
+                       of  them is, and wait when one does and none computes, whoever of them enters regions;
+                       else as  above */
+    uint32_t comm;  /* waiting only in collectives of this communicator; GN_NONE: all calls */
     uint32_t phase; /* busy only where this is the outermost region that the user named; GN_NONE: anywhere */
 };
 

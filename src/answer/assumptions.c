@@ -7,7 +7,7 @@
 
 struct assumption {
     const char *name;
-    enum gn_assumption bit;
+    enum gn_assumes bit;
     bool is_leaned_on;
     int64_t count; /* < 0: it is not of so many things */
     char text[200];

@@ -12,7 +12,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-enum gn_assumption {
+enum gn_assumes {
     GN_ASSUMES_SAME_PROGRAM = 1, /* with other times it does the same */
     GN_ASSUMES_COST_STAYS = 2,   /* of a call, after the last it waited for */
     GN_ASSUMES_LONGEST = 4,      /* of messages that were there already */

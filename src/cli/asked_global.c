@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a question takes is so many times some hundred bytes. */
+enum { MOST_LOCATIONS = 1 << 20 };
+
 struct resolver {
     const struct gn_history *h;
     const struct gn_groups *groups;
@@ -91,15 +94,15 @@ static int nobody(const struct resolver *r, const struct gn_asked_who *who)
 {
     char ranks[128];
     if (who->kind == GN_ASKED_WHO_HOST)
-        return gn_fail(r->err, -ENOENT, "--where '%s': nothing of the trace ran on a host \"%s\", at \"%s\"",
-                       r->text, who->host, r->text + who->at);
+        return gn_fail(r->err, -ENOENT, "--where: nothing of the trace ran on a host \"%.*s\", at \"%.*s\"",
+                       GN_ASKED_SHOWN, who->host, GN_ASKED_SHOWN, r->text + who->at);
     if (who->kind == GN_ASKED_WHO_THREAD)
-        return gn_fail(r->err, -ENOENT, "--where '%s': there is no thread %u:%u in the trace, at \"%s\"",
-                       r->text, who->first, who->thread, r->text + who->at);
+        return gn_fail(r->err, -ENOENT, "--where: there is no thread %u:%u in the trace, at \"%.*s\"",
+                       who->first, who->thread, GN_ASKED_SHOWN, r->text + who->at);
     const bool has_first = gn_process_of_rank(r->h->definitions, who->first) != GN_NONE;
     gn_ranks_text(r->h->definitions, ranks, sizeof ranks);
-    return gn_fail(r->err, -ENOENT, "--where '%s': there is no rank %u in the trace: it has %s, at \"%s\"",
-                   r->text, has_first ? who->last : who->first, ranks, r->text + who->at);
+    return gn_fail(r->err, -ENOENT, "--where: there is no rank %u in the trace: it has %s, at \"%.*s\"",
+                   has_first ? who->last : who->first, ranks, GN_ASKED_SHOWN, r->text + who->at);
 }
 
 static bool is_there(const struct resolver *r, const struct gn_asked_who *who)
@@ -138,6 +141,12 @@ static int add_who(struct resolver *r)
 static int add_location(struct resolver *r, uint32_t location)
 {
     struct gn_global *g = r->out;
+    if (g->location_count == MOST_LOCATIONS)
+        return gn_fail(
+            r->err, -E2BIG,
+            "--where: the question names locations %d times, which is as often as it may: ask about fewer "
+            "at a time",
+            MOST_LOCATIONS);
     if (!gn_grow(&g->locations, &r->location_capacity, g->location_count, sizeof *g->locations))
         return gn_fail(r->err, -ENOMEM, "no memory for the question");
     g->locations[g->location_count++] = location;
@@ -174,8 +183,8 @@ static int add_groups(struct resolver *r, const struct gn_asked_node *node)
     }
     if (code == 0 && node->who_count && r->out->who_count == before)
         return gn_fail(r->err, -ENOENT,
-                       "--where '%s': nobody that --by counts is in this set as a whole, at \"%s\"", r->text,
-                       r->text + r->asked->whos[node->first_who].at);
+                       "--where: nobody that --by counts is in this set as a whole, at \"%.*s\"",
+                       GN_ASKED_SHOWN, r->text + r->asked->whos[node->first_who].at);
     return code;
 }
 

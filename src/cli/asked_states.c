@@ -18,7 +18,8 @@ int gn_asked_states(struct gn_states *states, const struct gn_history *h, const 
     int code = named_of(&a, &in, h, &form->a, err);
     if (code == 0)
         code = named_of(&b, &rest, h, &form->b, err);
-    const struct gn_states_settings settings = {in, rest, GN_NONE, GN_NONE};
+    const struct gn_states_settings settings = {
+        .waiting = in, .busy = rest, .is_asked = true, .comm = GN_NONE, .phase = GN_NONE};
     if (code == 0)
         code = gn_states_make(states, h, groups->of, groups->count, &settings, err);
     gn_named_clear(&a);

@@ -7,6 +7,9 @@
 #include "analyse/scores.h"
 #include "analyse/states.h"
 
+/* Of a question's text that makes no sense messages have so much. */
+enum { GN_ASKED_SHOWN = 60 };
+
 /* Of a question that is a form (gn_question_form). As gn_states_make; -ENOENT: there is no such region. */
 int gn_asked_states(struct gn_states *states, const struct gn_history *history,
                     const struct gn_groups *groups, const struct gn_asked_node *form, struct gn_error *err);

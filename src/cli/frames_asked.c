@@ -104,8 +104,8 @@ int gn_frames_answer(const struct gn_frames_asked *a, struct gn_error *err)
     struct gn_question_error wrong;
     int code = gn_question_parse(&w.asked, a->question, &wrong);
     if (code < 0)
-        return gn_fail(err, code, "--where '%s': %s, at \"%s\"", a->question, wrong.text,
-                       a->question + wrong.at);
+        return gn_fail(err, code, "--where: %s, at \"%.*s\" (character %zu)", wrong.text, GN_ASKED_SHOWN,
+                       a->question + wrong.at, wrong.at + 1);
     w.form = gn_question_form(&w.asked);
     w.question = strdup(a->question);
     code = w.question && gn_printable(w.question) ? gn_look_at_history(a->trace, &settings, look, &w, err)

@@ -127,7 +127,8 @@ static void check_history(const struct gn_history *h)
 
 static void check_result(const struct gn_history *h, const struct gn_whatif_result *r)
 {
-    must_span(r->reduction_lo_ns, r->reduction_hi_ns, 0, INFINITY, "a reduction");
+    must_span(r->reduction_lo_ns, r->reduction_hi_ns, r->may_reorder ? -INFINITY : 0, INFINITY,
+              "a reduction");
     must_span(r->speedup_lo, r->speedup_hi, 0, 1, "a speedup");
     must_span((double)r->length.lo_ns, (double)r->length.hi_ns, 0, (double)h->length.hi_ns, "a new length");
 }
@@ -291,7 +292,8 @@ static void check_states(const struct gn_history *h, const struct gn_groups *gro
     for (size_t i = 0; i < h->definitions->path_count; i++)
         busy.paths[i] = i % 3 == 0;
     for (int named = 0; named <= (h->tracks != NULL); named++) {
-        const struct gn_states_settings settings = {NULL, named ? &busy : NULL, GN_NONE, GN_NONE};
+        const struct gn_states_settings settings = {
+            .busy = named ? &busy : NULL, .is_asked = named == 1, .comm = GN_NONE, .phase = GN_NONE};
         struct gn_states states;
         struct gn_error err = {""};
         history_must(gn_states_make(&states, h, groups->of, groups->count, &settings, &err) == 0, "states");
