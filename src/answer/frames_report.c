@@ -152,7 +152,7 @@ static void fill_period(const void *self, size_t i, struct gn_cell *cells)
 static struct gn_table table_of_periods(const struct gn_frames_report *r, size_t rows)
 {
     static const struct gn_column columns[] = {
-        {.title = "of the run", .name = "percent", .kind = GN_CELL_PERCENTAGES},
+        {.title = "of the run", .name = "percent", .kind = GN_CELL_PERCENTAGES, .goes = 1},
         {.title = "without a break", .name = "seconds", .kind = GN_CELL_DURATIONS},
         {.title = "from", .name = "from", .kind = GN_CELL_DURATIONS},
         {.title = "to", .name = "to", .kind = GN_CELL_DURATIONS},

@@ -191,11 +191,11 @@ static void fill_row(const void *self, size_t i, struct gn_cell *cells)
 struct gn_table gn_stragglers_table(const struct gn_stragglers_report *r)
 {
     static const struct gn_column columns[] = {
-        {.title = "", .name = "name"},
-        {.title = "score", .name = "score_percent", .kind = GN_CELL_PERCENTAGES},
-        {.title = "caused", .name = "caused_percent", .kind = GN_CELL_PERCENTAGES, .goes = 2},
+        {.title = "", .name = "name", .least = 16},
+        {.title = "score", .name = "score_percent", .kind = GN_CELL_PERCENTAGES, .goes = 1},
+        {.title = "caused", .name = "caused_percent", .kind = GN_CELL_PERCENTAGES, .goes = 3},
         {.title = "made others wait", .name = "caused_s", .kind = GN_CELL_DURATIONS},
-        {.title = "waited", .name = "waited_s", .kind = GN_CELL_DURATIONS, .goes = 1},
+        {.title = "waited", .name = "waited_s", .kind = GN_CELL_DURATIONS, .goes = 2},
         {.title = "work", .name = "work", .least = 20, .is_middle = true},
     };
     const size_t count = r->groups->count, shown = r->top && r->top < count ? r->top : count;
