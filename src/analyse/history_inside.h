@@ -38,7 +38,7 @@ struct gn_open_part {
 };
 
 /* What a receive was posted for. Those of a location are in the order in which they were posted. */
-struct gn_posting {
+struct gn_history_post {
     uint32_t call;      /* that posted it */
     uint32_t comm, tag; /* tag: GN_ANY, or GN_NONE: not known */
     enum gn_asked_from { GN_ASKED_NAMED, GN_ASKED_ANYBODY, GN_ASKED_UNKNOWN } from;
@@ -86,7 +86,7 @@ struct gn_history_make {
     struct gn_lookup activities;
     struct gn_map requests; /* open nonblocking collectives: open part + 1 */
     struct gn_map posts;    /* open receives: asked + 1 */
-    struct gn_posting *asked;
+    struct gn_history_post *asked;
     struct gn_map sending; /* open nonblocking sends: their number + 1 */
     uint32_t *sends;       /* [send_count] of nonblocking sends: the call in which they ended; GN_NONE */
     size_t send_count, send_capacity;

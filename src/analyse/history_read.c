@@ -285,7 +285,7 @@ static int end_part(struct gn_history_make *m, const struct gn_event *event)
 /* ---- receives ---- */
 
 /* GN_NONE: no memory. */
-static uint32_t ask(struct gn_history_make *m, const struct gn_posting *asked)
+static uint32_t ask(struct gn_history_make *m, const struct gn_history_post *asked)
 {
     if (m->asked_count >= INT32_MAX ||
         !gn_grow(&m->asked, &m->asked_capacity, m->asked_count, sizeof *m->asked))
@@ -297,7 +297,7 @@ static uint32_t ask(struct gn_history_make *m, const struct gn_posting *asked)
 static int post(struct gn_history_make *m, const struct gn_event *event)
 {
     const bool is_known = event->comm != GN_NONE && event->peer != GN_NONE;
-    const uint32_t asked = ask(m, &(struct gn_posting){.call = m->places[event->location].call,
+    const uint32_t asked = ask(m, &(struct gn_history_post){.call = m->places[event->location].call,
                                                        .comm = event->comm,
                                                        .tag = is_known ? event->tag : GN_NONE,
                                                        .from = !is_known               ? GN_ASKED_UNKNOWN
@@ -325,7 +325,7 @@ static uint32_t ask_at_once(struct gn_history_make *m, const struct gn_event *ev
                is_named = (is_counted && !is_loose(m, event->location) && before != GN_NONE &&
                            !is_probe(m, before)) ||
                           (event->tag != GN_NONE && event->tag >= GN_TAG_PARTITIONED);
-    return ask(m, &(struct gn_posting){.call = call,
+    return ask(m, &(struct gn_history_post){.call = call,
                                        .comm = event->comm,
                                        .tag = is_named ? event->tag : GN_NONE,
                                        .from = is_named ? GN_ASKED_NAMED : GN_ASKED_UNKNOWN});

@@ -146,7 +146,38 @@ static bool has_form(const struct gn_name *name, const char *format, ...)
     return gn_name_is(name, form);
 }
 
+/* The last `length` bytes of frames are their innermost one, or more of them. */
+static bool ends_with(const char *frames, const char *text, size_t length)
+{
+    const size_t all = strlen(frames);
+    return all >= length && strncmp(frames + all - length, text, length) == 0 &&
+           (all == length || frames[all - length - 1] == ' ');
+}
+
+/* "main:11 > first:5". Of functions that were inlined the report has the innermost one alone: some may be
+ * missing, but not the last one. */
+static bool are_frames(const char *text, const char *frames)
+{
+    static const char NEXT[] = " > ";
+    const char *last = text;
+    for (const char *next; (next = strstr(last, NEXT)); last = next + strlen(NEXT)) {
+        char frame[FORM];
+        snprintf(frame, sizeof frame, "%.*s%s", (int)(next - last), last, NEXT);
+        frames = strstr(frames, frame);
+        if (!frames)
+            return false;
+        frames += strlen(frame);
+    }
+    return last[0] && strchr(last, ':') && ends_with(frames, last, strlen(last));
+}
+
 /* Forms with what is called in them, each behind `before`. */
+static bool is_framed(const struct gn_name *name, const struct site *s, const char *before)
+{
+    const char *at = name->text;
+    return skip(&at, before) && skip(&at, s->what) && skip(&at, " ") && are_frames(at, s->frames);
+}
+
 static bool is_call(const struct gn_name *name, const struct site *s, const char *before)
 {
     const char *w = s->what, *c = s->caller, *p = s->place;
@@ -160,7 +191,7 @@ static bool is_call(const struct gn_name *name, const struct site *s, const char
             (has_form(name, "%s%s at %s in %s", before, w, p, c) ||
              has_form(name, "%s%s in %s %s", before, w, c, p) ||
              has_form(name, "%s%s at %s in %s", before, w, p, s->callers))) ||
-           (s->frames[0] && has_form(name, "%s%s %s", before, w, s->frames));
+           (s->frames[0] && is_framed(name, s, before));
 }
 
 /* Forms of its place alone. */
@@ -168,7 +199,7 @@ static bool is_place(const struct gn_name *name, const struct site *s)
 {
     return (s->place[0] &&
             (gn_name_is(name, s->place) || (s->caller[0] && has_form(name, "%s %s", s->caller, s->place)))) ||
-           (s->frames[0] && gn_name_is(name, s->frames));
+           (s->frames[0] && are_frames(name->text, s->frames));
 }
 
 /* On the call path, outermost first: any function that it goes through. */

@@ -9,7 +9,7 @@
  *   MPI_Recv at app.c:5 in first              as the analyses say it; "at app.c:5", "in first" may be missing
  *   MPI_Recv in first app.c:5                 as the report says it
  *   app.c:5, first app.c:5                    by line; folders may stand before the file
- *   main:11 > first:5                         by call path
+ *   main:11 > first:5                         by call path; frames that were inlined may be missing
  *   before MPI_Recv at app.c:5 in first       the computation before it, in all forms of the call
  *   main:10 → main:11 > first:5               the same: the computation up to that call
  *   before the end, after the last call       what is computed after the last call

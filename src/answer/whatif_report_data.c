@@ -59,7 +59,7 @@ static json_t *straggler_json(const struct gn_whatif_report *r)
 
 static json_t *run_json(const char *path, const struct gn_history *h)
 {
-    return json_pack("{s:i, s:s, s:I, s:o, s:o, s:o?}", "version", 1, "trace", path, "events",
+    return json_pack("{s:i, s:s, s:I, s:o, s:o, s:o?}", "version", 2, "trace", path, "events",
                      (json_int_t)h->events, "length_s", length_json(h->length), "rests_on",
                      gn_rests_on_json(h), "assumptions", gn_assumptions_json(h, GN_ASSUMES_OF_CHANGES));
 }
