@@ -69,6 +69,8 @@ static void print_activities(const struct gn_whatif_report *r, FILE *out)
         gn_activity_text(r->history, i, text, sizeof text);
         fprintf(out, "    %s\n", text);
     }
+    if (count == 0)
+        fprintf(out, "    nothing is computed there\n");
     if (count > SHOWN)
         fprintf(out, "    and %zu more\n", count - SHOWN);
 }

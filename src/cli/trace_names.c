@@ -117,6 +117,17 @@ static int unknown(const struct gn_history *h, const char *trace, const char *wh
 
 /* ---- look-up ---- */
 
+/* A call before which nothing is computed. */
+static bool is_entered(const struct gn_history *h, const char *name)
+{
+    struct gn_named named;
+    if (!gn_named_open(&named, h->definitions))
+        return false;
+    const bool is = gn_named_add(&named, h, name) > 0;
+    gn_named_clear(&named);
+    return is;
+}
+
 int gn_trace_name_computed(bool *chosen, const struct gn_history *h, const char *trace, const char *name,
                            struct gn_error *err)
 {
@@ -124,7 +135,9 @@ int gn_trace_name_computed(bool *chosen, const struct gn_history *h, const char 
     if (count > 0)
         return (int)count;
     const int more = find_in_profile(chosen, h, trace, name);
-    return more > 0 ? more : unknown(h, trace, "nothing is computed in", name, err);
+    if (more > 0 || is_entered(h, name))
+        return more;
+    return unknown(h, trace, "nothing is computed in", name, err);
 }
 
 int gn_trace_name_entered(struct gn_named *named, const struct gn_history *h, const char *name,

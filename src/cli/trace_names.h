@@ -26,7 +26,7 @@ struct gn_trace_names {
 void gn_trace_name_option(struct argp_state *state, struct gn_trace_names *names, const char *name);
 
 /* What is computed: chosen[activity] of all that `name` means. trace: where it is, for the run's profile. How
- * many; -ENOENT with err naming what is near. */
+ * many; 0: it is a call, before which nothing is; -ENOENT with err naming what is near. */
 int gn_trace_name_computed(bool *chosen, const struct gn_history *history, const char *trace,
                            const char *name, struct gn_error *err);
 
