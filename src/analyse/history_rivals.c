@@ -22,8 +22,6 @@ struct entry {
 static int by_posting(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
-    if (x->process != y->process)
-        return ORDER(x->process, y->process);
     if (x->comm != y->comm)
         return ORDER(x->comm, y->comm);
     return x->step != y->step ? ORDER(x->step, y->step) : ORDER(x->asked, y->asked);
@@ -37,7 +35,8 @@ static int by_tag(const void *a, const void *b)
 
 static uint32_t process_of(const struct gn_history_make *m, uint32_t call)
 {
-    return m->d->locations[m->h->calls[call].location].process;
+    const uint32_t process = m->d->locations[m->h->calls[call].location].process;
+    return process < m->d->process_count ? process : (uint32_t)m->d->process_count;
 }
 
 static bool is_open(const struct gn_history_make *m, const struct entry *e)
@@ -147,54 +146,75 @@ static int look_at(struct gn_history_make *m, struct entry *entries, size_t coun
     return code;
 }
 
-static int look_at_all(struct gn_history_make *m, struct entry *entries, size_t count,
-                       const struct talk *talk)
+/* Of a process. Those that end where they are posted have come in their order. */
+static int look_at_process(struct gn_history_make *m, struct entry *entries, size_t count,
+                           const struct talk *talk, size_t *capacity)
 {
-    size_t capacity = 0;
+    size_t in_order = 1;
     int code = 0;
-    qsort(entries, count, sizeof *entries, by_posting);
+    while (in_order < count && by_posting(&entries[in_order - 1], &entries[in_order]) < 0)
+        in_order++;
+    if (in_order < count)
+        qsort(entries, count, sizeof *entries, by_posting);
     for (size_t first = 0, end; first < count && code == 0; first = end) {
-        for (end = first + 1; end < count && entries[end].process == entries[first].process &&
-                              entries[end].comm == entries[first].comm;)
+        for (end = first + 1; end < count && entries[end].comm == entries[first].comm;)
             end++;
-        code = look_at(m, entries + first, end - first, talk, &capacity);
+        code = look_at(m, entries + first, end - first, talk, capacity);
     }
     return code;
 }
 
 /* A message of a collective neighbour, or of a partitioned request, no receive takes that said MPI_ANY_TAG.
  */
-static size_t collect(const struct gn_history_make *m, struct entry *entries)
+static bool may_be_taken(const struct gn_matched *one)
 {
-    size_t count = 0;
+    return one->tag == GN_NONE || one->tag < GN_TAG_PARTITIONED;
+}
+
+/* By process, in the order in which they come. ends[process] is where the process's end. */
+static void collect(const struct gn_history_make *m, struct entry *entries, size_t *ends)
+{
+    for (size_t i = 0; i < m->matched_count; i++)
+        ends[process_of(m, m->matched[i].to) + 1] += may_be_taken(&m->matched[i]);
+    for (size_t p = 0; p < m->d->process_count; p++)
+        ends[p + 1] += ends[p];
     for (size_t i = 0; i < m->matched_count; i++) {
         const struct gn_matched *one = &m->matched[i];
-        if (one->tag != GN_NONE && one->tag >= GN_TAG_PARTITIONED)
+        const uint32_t process = process_of(m, one->to);
+        if (!may_be_taken(one))
             continue;
-        entries[count++] = (struct entry){process_of(m, one->to),
-                                          one->comm,
-                                          one->tag,
-                                          m->entered[one->posted],
-                                          one->asked,
-                                          one->from,
-                                          one->to};
+        entries[ends[process]++] = (struct entry){process,    one->comm, one->tag, m->entered[one->posted],
+                                                  one->asked, one->from, one->to};
     }
-    return count;
+}
+
+static int look_at_all(struct gn_history_make *m, struct entry *entries, const struct talk *talk)
+{
+    size_t *ends = calloc(m->d->process_count + 2, sizeof *ends), capacity = 0;
+    int code = ends ? 0 : -ENOMEM;
+    if (code == 0)
+        collect(m, entries, ends);
+    for (size_t p = 0, first = 0; p < m->d->process_count && code == 0; first = ends[p++])
+        code = look_at_process(m, entries + first, ends[p] - first, talk, &capacity);
+    free(ends);
+    return code;
 }
 
 int gn_history_rivals(struct gn_history_make *m)
 {
     struct talk talk = {{NULL, 0, 0}};
-    bool any = false;
-    for (size_t i = 0; i < m->asked_count && !any; i++)
-        any = m->asked[i].from != GN_ASKED_NAMED;
+    bool any = false, is_said = false;
+    for (size_t i = 0; i < m->asked_count && !is_said; i++) {
+        any = any || m->asked[i].from != GN_ASKED_NAMED;
+        is_said = m->asked[i].from == GN_ASKED_ANYBODY;
+    }
     if (!any || m->matched_count == 0)
         return 0;
     struct entry *entries = malloc(m->matched_count * sizeof *entries);
     m->h->rivals = malloc(m->matched_count * sizeof *m->h->rivals);
-    int code = entries && m->h->rivals ? note_talk(m, &talk) : -ENOMEM;
+    int code = !entries || !m->h->rivals ? -ENOMEM : is_said ? note_talk(m, &talk) : 0;
     if (code == 0)
-        code = look_at_all(m, entries, collect(m, entries), &talk);
+        code = look_at_all(m, entries, &talk);
     gn_map_clear(&talk.pairs);
     free(entries);
     return code;
