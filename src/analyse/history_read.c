@@ -297,12 +297,13 @@ static uint32_t ask(struct gn_history_make *m, const struct gn_history_post *ask
 static int post(struct gn_history_make *m, const struct gn_event *event)
 {
     const bool is_known = event->comm != GN_NONE && event->peer != GN_NONE;
-    const uint32_t asked = ask(m, &(struct gn_history_post){.call = m->places[event->location].call,
-                                                       .comm = event->comm,
-                                                       .tag = is_known ? event->tag : GN_NONE,
-                                                       .from = !is_known               ? GN_ASKED_UNKNOWN
-                                                               : event->peer == GN_ANY ? GN_ASKED_ANYBODY
-                                                                                       : GN_ASKED_NAMED});
+    const uint32_t asked =
+        ask(m, &(struct gn_history_post){.call = m->places[event->location].call,
+                                         .comm = event->comm,
+                                         .tag = is_known ? event->tag : GN_NONE,
+                                         .from = !is_known               ? GN_ASKED_UNKNOWN
+                                                 : event->peer == GN_ANY ? GN_ASKED_ANYBODY
+                                                                         : GN_ASKED_NAMED});
     if (asked == GN_NONE)
         return -ENOMEM;
     int code = remember(&m->posts, request_key(m, event), asked);
@@ -326,9 +327,9 @@ static uint32_t ask_at_once(struct gn_history_make *m, const struct gn_event *ev
                            !is_probe(m, before)) ||
                           (event->tag != GN_NONE && event->tag >= GN_TAG_PARTITIONED);
     return ask(m, &(struct gn_history_post){.call = call,
-                                       .comm = event->comm,
-                                       .tag = is_named ? event->tag : GN_NONE,
-                                       .from = is_named ? GN_ASKED_NAMED : GN_ASKED_UNKNOWN});
+                                            .comm = event->comm,
+                                            .tag = is_named ? event->tag : GN_NONE,
+                                            .from = is_named ? GN_ASKED_NAMED : GN_ASKED_UNKNOWN});
 }
 
 /* The sort hands nothing through but an event: its record number says what was asked for. */
