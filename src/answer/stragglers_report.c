@@ -298,7 +298,7 @@ static bool leans_on_sends(const struct gn_stragglers_report *r, const struct gn
 {
     const struct gn_history *h = r->history;
     const struct gn_cause *cause = s->cause == GN_NONE ? NULL : &r->waits->causes[s->cause];
-    if (!cause || cause->activity != GN_NONE || !(h->eager_sends || h->moved))
+    if (!cause || cause->activity != GN_NONE)
         return false;
     const uint32_t activity = gn_region_activity(h->definitions, cause->inside_region);
     return gn_activity_def(activity)->traits & (GN_TRAIT_SENDS | GN_TRAIT_WAITS);

@@ -229,6 +229,13 @@ static void print_answers(const struct page *p, const struct gn_sweep_report *r)
         gn_table_text(&table, p->terminal, p->out);
     if (is_marked)
         fprintf(p->out, "* how the program starts and ends MPI: no remedy, and listed last\n");
+    for (size_t i = 0; i < r->sweep->count; i++)
+        if (r->sweep->answers[i].result.reduction_lo_ns < 0) {
+            fprintf(p->out, "receives from anybody may take other messages than they did: where a speedup "
+                            "may be negative, "
+                            "the run may also take longer\n");
+            break;
+        }
     fprintf(p->out, "\nof %s changes %s were tried: the others cannot be among the best\n",
             gn_count_text((int64_t)r->sweep->candidates, candidates),
             gn_count_text((int64_t)r->sweep->tried, tried));
