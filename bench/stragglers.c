@@ -58,15 +58,6 @@ static int no_memory(struct gn_error *err)
 
 /* ---- scores ---- */
 
-static bool *regions_named(const struct gn_history *h, const char *name)
-{
-    const struct gn_definitions *d = h->definitions;
-    bool *is = calloc(d->region_count + 1, sizeof *is);
-    for (size_t r = 0; is && r < d->region_count; r++)
-        is[r] = strcmp(gn_string(d, d->regions[r].name), name) == 0;
-    return is;
-}
-
 static uint32_t location_of(const struct gn_history *h, int32_t rank)
 {
     const struct gn_definitions *d = h->definitions;
@@ -81,10 +72,15 @@ static int score_of(const struct gn_history *h, const struct asked *a, struct gn
 {
     struct gn_groups groups = {.of = NULL};
     struct gn_scores scores = {.scores = NULL};
-    bool *busy = regions_named(h, a->busy), *waiting = regions_named(h, a->waiting);
-    const struct gn_scores_settings settings = {.waiting = waiting, .busy = busy};
+    struct gn_named busy = {NULL, NULL}, waiting = {NULL, NULL};
+    const struct gn_scores_settings settings = {.waiting = &waiting, .busy = &busy};
     const uint32_t location = location_of(h, a->rank);
-    int code = !busy || !waiting ? no_memory(err) : 0;
+    int code =
+        gn_named_open(&busy, h->definitions) && gn_named_open(&waiting, h->definitions) ? 0 : no_memory(err);
+    if (code == 0) {
+        gn_named_add(&busy, h, a->busy);
+        gn_named_add(&waiting, h, a->waiting);
+    }
     if (code == 0 && location >= h->definitions->location_count)
         code = gn_fail(err, -EINVAL, "%s: there is no rank %" PRId32, a->run, a->rank);
     if (code == 0)
@@ -95,8 +91,8 @@ static int score_of(const struct gn_history *h, const struct asked *a, struct gn
         *score = scores.scores[groups.of[location]];
     gn_scores_clear(&scores);
     gn_groups_clear(&groups);
-    free(busy);
-    free(waiting);
+    gn_named_clear(&busy);
+    gn_named_clear(&waiting);
     return code;
 }
 

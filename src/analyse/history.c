@@ -66,6 +66,7 @@ static void close_make(struct gn_history_make *m)
     gn_lookup_clear(&m->activities);
     free(m->open_parts);
     free(m->matched);
+    free(m->asked);
     free(m->entered);
     free(m->left);
     m->h->rate_lo = m->rate_lo;
@@ -89,19 +90,33 @@ static bool calls(const struct gn_history *h, uint32_t location)
            h->calls[h->last_call[location]].before != h->first_call[location];
 }
 
+/* Locations that call, and those that fork others. */
+static void find_leaders(const struct gn_history *h, bool *leads)
+{
+    for (uint32_t l = 0; l < h->definitions->location_count; l++)
+        leads[l] = calls(h, l);
+    for (size_t c = 0; h->beside && c < h->call_count; c++)
+        leads[h->calls[c].location] |= (h->calls[c].flags & GN_CALL_FORKS) != 0;
+}
+
 static int find_carried(const struct gn_history_make *m)
 {
     struct gn_history *h = m->h;
-    bool *leads = calloc(m->d->process_count + 1, sizeof *leads); /* processes with a location that calls */
-    h->is_carried = calloc(m->d->location_count + 1, sizeof *h->is_carried);
-    for (uint32_t l = 0; leads && h->is_carried && l < m->d->location_count; l++)
-        if (m->d->locations[l].process < m->d->process_count && calls(h, l))
-            leads[m->d->locations[l].process] = true;
-    for (uint32_t l = 0; leads && h->is_carried && l < m->d->location_count; l++)
-        h->is_carried[l] = m->d->locations[l].process < m->d->process_count &&
-                           leads[m->d->locations[l].process] && !calls(h, l);
-    const int code = leads && h->is_carried ? 0 : -ENOMEM;
+    const struct gn_definitions *d = m->d;
+    bool *leads = calloc(d->location_count + 1, sizeof *leads);
+    bool *is_led = calloc(d->process_count + 1, sizeof *is_led); /* processes that have such a location */
+    h->is_carried = calloc(d->location_count + 1, sizeof *h->is_carried);
+    const int code = leads && is_led && h->is_carried ? 0 : -ENOMEM;
+    if (code == 0)
+        find_leaders(h, leads);
+    for (uint32_t l = 0; code == 0 && l < d->location_count; l++)
+        if (d->locations[l].process < d->process_count && leads[l])
+            is_led[d->locations[l].process] = true;
+    for (uint32_t l = 0; code == 0 && l < d->location_count; l++)
+        h->is_carried[l] =
+            d->locations[l].process < d->process_count && is_led[d->locations[l].process] && !leads[l];
     free(leads);
+    free(is_led);
     return code;
 }
 
@@ -191,6 +206,8 @@ void gn_history_clear(struct gn_history *history)
     free(history->parts);
     free(history->part_order);
     free(history->tracks);
+    free(history->rivals);
+    free(history->contests);
     free(history->first_call);
     free(history->last_call);
     free(history->is_carried);

@@ -36,9 +36,18 @@ struct gn_computation {
     uint32_t path;   /* of that call, or of the region's enter, where it is known */
 };
 
-/* Computation of an activity before a call, outside of all calls; ns on the reference clock. */
+/* Computation of an activity before a call, outside of all calls; ns on the reference clock. A thread that
+ * has others beside it may have to wait for them in the end: then it is done no sooner for being faster
+ * itself. */
+enum gn_piece_kind {
+    GN_PIECE_ALONE,
+    GN_PIECE_BESIDE, /* since threads were forked, which are not joined yet */
+    GN_PIECE_EITHER, /* the last of it before a join: it may be computation, or waiting */
+    GN_PIECE_JOIN    /* waiting for threads of its own process: in a barrier of its team, for their end */
+};
 struct gn_piece {
     uint32_t activity;
+    uint8_t kind;
     double lo_ns, hi_ns; /* 0 ≤ lo ≤ hi */
 };
 
@@ -47,10 +56,11 @@ enum gn_call_flag {
     GN_CALL_END = 2,   /* not a call: its last event */
     GN_CALL_POLL =
         4, /* tested or probed and found nothing: such time goes when there is nothing to wait for */
-    GN_CALL_SENDS = 8, /* blocking send, which may have waited for its receiver: see takes */
+    GN_CALL_SENDS = 8,  /* blocking send, which may have waited for its receiver: see takes */
+    GN_CALL_FORKS = 32, /* before it, its location forked threads, and had none */
+    GN_CALL_JOINS = 64, /* before it, its location waited for threads */
     GN_CALL_UNSURE =
-        16, /* what it took could not be told with certainty: events were lost, or a match is a guess */
-    GN_CALL_ANYBODY = 32 /* received, perhaps, from whom came first: with other times it may be another one */
+        16 /* what it took could not be told with certainty: events were lost, or a match is a guess */
 };
 
 /* An outermost MPI call of a location. Its pieces are those since the leave of the call before. */
@@ -111,6 +121,19 @@ struct gn_given_part {
     double extra_ns; /* so much earlier than the last one, at least */
 };
 
+/* A message that competes with others: some receive of its process may have taken any of them. */
+struct gn_rival {
+    uint32_t from, to; /* calls: that sent it, in which it was received */
+    bool is_open;      /* its receive may have said MPI_ANY_SOURCE, or the trace does not tell */
+};
+/* Those that a process received on a communicator, and with a tag where all its receives named one, in the
+ * order in which the receives were posted. */
+struct gn_rivals {
+    uint32_t first, count; /* in gn_history.rivals */
+    bool is_alike; /* all receives said the same, and who they were from makes no difference that is seen; or
+                      the trace does not tell what they said */
+};
+
 /* A change of what a location is in: an enter or a leave of any region, a call's, too. */
 struct gn_change {
     struct gn_interval at;
@@ -140,14 +163,17 @@ struct gn_history {
     struct gn_piece *pieces;
     struct gn_take *takes; /* [take_count] by call */
     struct gn_history_gathering *gatherings;
-    struct gn_given_part *parts;      /* [part_count] by gathering, then by member */
-    uint32_t *part_order;             /* [part_count] indices of parts by call */
+    struct gn_given_part *parts; /* [part_count] by gathering, then by member */
+    uint32_t *part_order;        /* [part_count] indices of parts by call */
+    struct gn_rival *rivals;
+    struct gn_rivals *contests;       /* of rivals */
     struct gn_track *tracks;          /* [location_count], with has_tracks */
     uint32_t *first_call, *last_call; /* [location_count]: BEGIN and END; GN_NONE: it has no events */
-    bool *is_carried; /* [location_count] a thread that called nothing while others of its process did:
-                         nothing tells what it waited for, so it is taken to go along with them */
+    bool *is_carried; /* [location_count] a thread that called and forked nothing while others of its process
+                         did: nothing tells what it waited for, so it is taken to go along with them */
     double *rate_lo, *rate_hi; /* [location_count] ns per tick of its clock */
-    size_t activity_count, call_count, step_count, piece_count, take_count, gathering_count, part_count;
+    size_t activity_count, call_count, step_count, piece_count, take_count, gathering_count, part_count,
+        contest_count;
     uint64_t events;
     double longest_ns;         /* as used */
     struct gn_interval first;  /* the run's begin: the earliest first event */
@@ -156,8 +182,14 @@ struct gn_history {
     /* what the results rest on, or do without */
     bool refuted, is_partial;
     uint64_t unmatched, ambiguous, lost, unbounded; /* receives; receives; events; locations */
-    uint64_t any_source; /* receives by a call that did not say from whom, and got it from several */
-    uint64_t tightened;  /* bounds of calls that messages moved */
+    uint64_t any_source; /* receives that may take the message of another sender with other times */
+    uint64_t unnamed;    /* of those, receives of which the trace does not tell what they were posted for */
+    uint64_t
+        eager_bytes; /* sends of so many bytes, and of fewer, are taken to go on without their receivers */
+    uint64_t eager_sends; /* such sends whose receive may have been posted later than they began */
+    uint64_t moved;     /* messages that may have moved on between calls: begun in one, complete in another */
+    uint64_t beside;    /* pieces of threads with others beside them */
+    uint64_t tightened; /* bounds of calls that messages moved */
 };
 
 /*
@@ -174,12 +206,5 @@ void gn_activity_text(const struct gn_history *history, uint32_t activity, char 
 /* "file.c:85" of an activity's or a call path's place; "" where it is not known. */
 void gn_activity_place(const struct gn_history *history, uint32_t activity, char *text, size_t size);
 void gn_path_place(const struct gn_definitions *definitions, uint32_t path, char *text, size_t size);
-
-/* Sets chosen[activity] for all that `name` means: a region with that name, whatever is inside of it; or the
- * computation before calls from a function, a "file:line", or of an MPI function with that name. "" names
- * nothing. How many. */
-size_t gn_activities_named(const struct gn_history *history, const char *name, bool *chosen);
-/* The nearest name that would mean something, for an error; "": there is none. */
-void gn_activity_nearest(const struct gn_history *history, const char *name, char *text, size_t size);
 
 #endif

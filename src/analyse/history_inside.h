@@ -2,7 +2,10 @@
  * analyse/history_inside — what the files of the history share while it is made. Not for anybody else.
  *
  *   history_read     events of a location → calls, pieces, changes; and on into the sort
+ *   history_threads  threads of a process that wait for each other
  *   history_match    what the sort says: causal order of calls, who took whose message
+ *   history_reorder  another causal order, where sends may have waited for what that one has behind them
+ *   history_rivals   which messages might have been taken in place of each other
  *   history_gather   parts of collectives → instances
  *   history_tighten  bounds of calls, by what was taken
  *   history_apart    how much earlier one thing was than another
@@ -19,9 +22,6 @@
 
 #include <errno.h>
 
-/* With the number of a call that posted a receive: it said from whom. Calls are fewer than this. */
-#define GN_HISTORY_NAMED 0x80000000u
-
 /* A time that is not known: far enough from all others, and from overflow. */
 #define GN_HISTORY_FAR_NS (INT64_C(1) << 61)
 /* Rates of clocks of which nothing is said: within so much of their frequency. */
@@ -37,12 +37,20 @@ struct gn_open_part {
     uint64_t bytes_sent, bytes_received;
 };
 
+/* What a receive was posted for. Those of a location are in the order in which they were posted. */
+struct gn_history_post {
+    uint32_t call;      /* that posted it */
+    uint32_t comm, tag; /* tag: GN_ANY, or GN_NONE: not known */
+    enum gn_asked_from { GN_ASKED_NAMED, GN_ASKED_ANYBODY, GN_ASKED_UNKNOWN } from;
+};
+
 /* A message that was matched; the sender's side of it may have waited for the receiver. */
 struct gn_matched {
     uint32_t from, to, posted; /* calls: that sent it, in which it was received, that posted the receive */
+    uint32_t asked;            /* what the receive was posted for */
+    uint32_t comm, tag;        /* the message's */
     uint32_t send;             /* nonblocking: its number + 1; 0: the call sent it at once */
     uint64_t bytes;
-    bool is_named; /* the receive had said from whom */
 };
 
 /* What a location is doing while its events come. */
@@ -57,9 +65,14 @@ struct gn_history_place {
     uint64_t now_ticks;
     struct gn_history_piece {
         uint32_t activity; /* GN_NONE: of the call to come */
+        enum gn_piece_kind kind;
         uint64_t ticks;
     } * pieces; /* of the stretch */
     size_t piece_count, piece_capacity;
+    uint32_t teams;        /* forked, and not joined */
+    uint32_t barriers;     /* of a team, open */
+    uint16_t last_kind;    /* of its last event */
+    bool forks, joins;     /* in the stretch; forks: without any before */
     bool completes, tests; /* in the call: something completed; something was tested in vain */
 };
 
@@ -72,13 +85,14 @@ struct gn_history_make {
     bool *is_loose; /* [process_count] events were lost there: matches mean nothing any more */
     struct gn_lookup activities;
     struct gn_map requests; /* open nonblocking collectives: open part + 1 */
-    struct gn_map posts;    /* open receives: the call that posted them + 1 */
-    struct gn_map sending;  /* open nonblocking sends: their number + 1 */
-    uint32_t *sends;        /* [send_count] of nonblocking sends: the call in which they ended; GN_NONE */
+    struct gn_map posts;    /* open receives: asked + 1 */
+    struct gn_history_post *asked;
+    struct gn_map sending; /* open nonblocking sends: their number + 1 */
+    uint32_t *sends;       /* [send_count] of nonblocking sends: the call in which they ended; GN_NONE */
     size_t send_count, send_capacity;
     struct gn_open_part *open_parts;
     struct gn_matched *matched;
-    size_t open_part_count, open_part_capacity, matched_count, matched_capacity;
+    size_t open_part_count, open_part_capacity, matched_count, matched_capacity, asked_count, asked_capacity;
     size_t activity_capacity, call_capacity, step_capacity, piece_capacity, take_capacity;
     double *rate_lo, *rate_hi; /* [location_count] ns per tick */
     uint32_t *clock;           /* [location_count] locations with the same one have the same bounds */
@@ -99,15 +113,37 @@ int gn_history_event(struct gn_history_make *m, const struct gn_event *event);
 int gn_history_location_ends(struct gn_history_make *m, uint32_t location);
 void gn_history_places_free(struct gn_history_make *m);
 
+/* Deals the time up to now. */
+int gn_history_deal(struct gn_history_place *place, uint64_t now_ticks, enum gn_piece_kind kind);
+
+/* history_threads.c */
+/* A region is entered; or left, or any number of them, with whatever is open in it. */
+void gn_history_enter_region(struct gn_history_make *m, struct gn_history_place *place, uint32_t region);
+void gn_history_leave_regions(struct gn_history_make *m, struct gn_history_place *place, size_t depth);
+/* Outside of all calls. */
+int gn_history_fork(struct gn_history_place *place, uint64_t ticks);
+int gn_history_join(struct gn_history_place *place, uint64_t ticks);
+int gn_history_team_begins(struct gn_history_place *place, uint64_t ticks);
+int gn_history_team_ends(struct gn_history_place *place, uint64_t ticks);
+
 /* history_match.c: reports of the sort. The ticks of its events are numbers of calls; below them, of what is
  * sent and ends in another call, its number + 1. */
 enum { GN_HISTORY_CALL_SHIFT = 32 };
 int gn_history_report(void *self, const struct gn_event *event, const struct gn_place *place);
 /* After all events, first of all: entered and left. */
 int gn_history_number_steps(struct gn_history_make *m);
+void gn_history_renumber_steps(struct gn_history_make *m);
+/* The call that perhaps waited until the message's receive was posted; GN_NONE: none did. */
+uint32_t gn_history_waiter(const struct gn_history_make *m, const struct gn_matched *one);
 /* After all events: takes of synchronous sends, and all takes by call. */
 int gn_history_match(struct gn_history_make *m);
 int gn_history_take(struct gn_history_make *m, const struct gn_take *take);
+
+/* history_reorder.c: after instances are known */
+int gn_history_reorder(struct gn_history_make *m);
+
+/* history_rivals.c: after all events and matches */
+int gn_history_rivals(struct gn_history_make *m);
 
 /* history_gather.c */
 int gn_history_gather(struct gn_history_make *m);

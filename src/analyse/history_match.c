@@ -45,8 +45,10 @@ static int receive(struct gn_history_make *m, const struct gn_event *event, cons
     m->matched[m->matched_count++] = (struct gn_matched){.from = from,
                                                          .to = call,
                                                          .send = (uint32_t)place->sent_ticks,
-                                                         .posted = event->record & ~GN_HISTORY_NAMED,
-                                                         .is_named = (event->record & GN_HISTORY_NAMED) != 0,
+                                                         .posted = m->asked[event->record].call,
+                                                         .asked = event->record,
+                                                         .comm = event->comm,
+                                                         .tag = event->tag,
                                                          .bytes = event->bytes_received};
     return gn_history_take(
         m, &(struct gn_take){.call = call, .from = from, .kind = GN_TAKE_MESSAGE, .is_certain = true});
@@ -144,12 +146,22 @@ static bool waits_for_certain(const struct gn_history_make *m, const struct gn_m
     return is_synchronous(m, one->from) && waiter == one->from && one->posted == one->to;
 }
 
+uint32_t gn_history_waiter(const struct gn_history_make *m, const struct gn_matched *one)
+{
+    const struct gn_call *calls = m->h->calls;
+    if ((one->bytes <= m->h->eager_bytes && !is_synchronous(m, one->from)) ||
+        calls[one->posted].location == calls[one->from].location)
+        return GN_NONE;
+    const uint32_t waiter = waiter_of(m, one);
+    return waiter == GN_NONE || was_gone(m->h, waiter, one) ? GN_NONE : waiter;
+}
+
 static int add_sender(struct gn_history_make *m, const struct gn_matched *one)
 {
-    const uint32_t waiter = waiter_of(m, one);
-    if (waiter == GN_NONE || was_gone(m->h, waiter, one))
+    const uint32_t waiter = gn_history_waiter(m, one);
+    if (waiter == GN_NONE)
         return 0;
-    if (m->entered[one->posted] > m->left[waiter]) /* events came in another order: it did not wait */
+    if (m->entered[one->posted] > m->left[waiter]) /* they cannot all have waited, in a circle */
         return 0;
     int code = gn_history_take(m, &(struct gn_take){.call = waiter,
                                                     .from = one->posted,
@@ -161,12 +173,11 @@ static int add_sender(struct gn_history_make *m, const struct gn_matched *one)
 
 static int add_receivers(struct gn_history_make *m)
 {
-    const uint64_t eager_bytes = largest_eager(m);
     const struct gn_call *calls = m->h->calls;
     int code = 0;
     for (size_t i = 0; i < m->matched_count && code == 0; i++) {
         const struct gn_matched *one = &m->matched[i];
-        if ((one->bytes <= eager_bytes && !is_synchronous(m, one->from)) ||
+        if ((one->bytes <= m->h->eager_bytes && !is_synchronous(m, one->from)) ||
             calls[one->posted].location == calls[one->from].location)
             continue;
         code = add_sender(m, one);
@@ -176,59 +187,24 @@ static int add_receivers(struct gn_history_make *m)
     return code;
 }
 
+/* ---- steps ---- */
+
+void gn_history_renumber_steps(struct gn_history_make *m)
+{
+    const struct gn_history *h = m->h;
+    for (size_t s = 0; s < h->step_count; s++)
+        (h->steps[s] & 1 ? m->left : m->entered)[h->steps[s] >> 1] = (uint32_t)s;
+}
+
 int gn_history_number_steps(struct gn_history_make *m)
 {
     const struct gn_history *h = m->h;
     m->entered = calloc(h->call_count + 1, sizeof *m->entered);
     m->left = calloc(h->call_count + 1, sizeof *m->left);
-    for (size_t s = 0; m->entered && m->left && s < h->step_count; s++)
-        (h->steps[s] & 1 ? m->left : m->entered)[h->steps[s] >> 1] = (uint32_t)s;
-    return m->entered && m->left ? 0 : -ENOMEM;
-}
-
-/* ---- receives that anybody may send to ---- */
-
-/* A trace says of what was received from whom, not whether the program asked for that. A call that got it
- * from several may have taken what came first. */
-static struct gn_key place_of(const struct gn_call *to)
-{
-    return (struct gn_key){(uint64_t)to->location << 32 | to->path, to->region};
-}
-
-static void mark_anybody(struct gn_history_make *m, struct gn_map *several)
-{
-    for (size_t i = 0; i < m->matched_count; i++) {
-        struct gn_call *to = &m->h->calls[m->matched[i].to];
-        if (!m->matched[i].is_named && gn_map_find(several, place_of(to)))
-            to->flags |= GN_CALL_ANYBODY;
-    }
-}
-
-static int find_any_source(struct gn_history_make *m)
-{
-    struct gn_history *h = m->h;
-    struct gn_map senders = {NULL, 0, 0}; /* (location, call path) → the first sender's location + 1 */
-    struct gn_map several = {NULL, 0, 0}; /* the same, of those with more than one */
-    int code = 0;
-    for (size_t i = 0; i < m->matched_count && code == 0; i++) {
-        const struct gn_matched *one = &m->matched[i];
-        const struct gn_call *to = &h->calls[one->to];
-        if (one->is_named)
-            continue;
-        const struct gn_key key = place_of(to);
-        const uintptr_t from = (uintptr_t)h->calls[one->from].location + 1;
-        const uintptr_t known = (uintptr_t)gn_map_find(&senders, key);
-        h->any_source += known && known != from;
-        if (!known && !gn_map_add(&senders, key, (void *)from))
-            code = -ENOMEM;
-        if (known && known != from && !gn_map_find(&several, key) && !gn_map_add(&several, key, &several))
-            code = -ENOMEM;
-    }
-    if (code == 0 && h->any_source)
-        mark_anybody(m, &several);
-    gn_map_clear(&senders);
-    gn_map_clear(&several);
-    return code;
+    if (!m->entered || !m->left)
+        return -ENOMEM;
+    gn_history_renumber_steps(m);
+    return 0;
 }
 
 /* ---- takes by call ---- */
@@ -255,9 +231,28 @@ static int sort_takes(struct gn_history *h)
     return 0;
 }
 
+/* What is assumed of the library, and of how many messages. */
+static void count_assumed(struct gn_history_make *m)
+{
+    struct gn_history *h = m->h;
+    for (size_t i = 0; i < m->matched_count; i++) {
+        const struct gn_matched *one = &m->matched[i];
+        const uint32_t waiter = waiter_of(m, one);
+        const bool is_eager = one->bytes <= h->eager_bytes && !is_synchronous(m, one->from);
+        if (h->calls[one->posted].location == h->calls[one->from].location)
+            continue;
+        h->eager_sends += is_eager && waiter != GN_NONE && !was_gone(h, waiter, one) &&
+                          h->calls[one->posted].enter.hi_ns > h->calls[one->from].enter.lo_ns;
+        h->moved += one->posted != one->to || (waiter != GN_NONE && waiter != one->from);
+    }
+}
+
 int gn_history_match(struct gn_history_make *m)
 {
-    int code = add_receivers(m);
-    code = code ? code : find_any_source(m);
+    m->h->eager_bytes = largest_eager(m);
+    count_assumed(m);
+    int code = gn_history_reorder(m);
+    code = code ? code : add_receivers(m);
+    code = code ? code : gn_history_rivals(m);
     return code ? code : sort_takes(m->h);
 }

@@ -55,7 +55,7 @@ static uint32_t activity_of(struct gn_history_make *m, const struct gn_computati
 /* ---- computation ---- */
 
 /* What was computed since then belongs to the innermost open region. */
-static int deal(struct gn_history_place *p, uint64_t now_ticks)
+int gn_history_deal(struct gn_history_place *p, uint64_t now_ticks, enum gn_piece_kind kind)
 {
     uint64_t ticks = now_ticks > p->since_ticks ? now_ticks - p->since_ticks : 0;
     uint32_t activity = p->depth ? p->stack[p->depth - 1] : GN_NONE;
@@ -63,14 +63,23 @@ static int deal(struct gn_history_place *p, uint64_t now_ticks)
     if (ticks == 0)
         return 0;
     for (size_t i = p->piece_count; i-- > 0;) /* loops go through the same few regions */
-        if (p->pieces[i].activity == activity) {
+        if (p->pieces[i].activity == activity && p->pieces[i].kind == kind) {
             p->pieces[i].ticks += ticks;
             return 0;
         }
     if (!gn_grow(&p->pieces, &p->piece_capacity, p->piece_count, sizeof *p->pieces))
         return -ENOMEM;
-    p->pieces[p->piece_count++] = (struct gn_history_piece){activity, ticks};
+    p->pieces[p->piece_count++] = (struct gn_history_piece){activity, kind, ticks};
     return 0;
+}
+
+static int deal(struct gn_history_place *p, uint64_t now_ticks)
+{
+    p->joins = p->joins || p->barriers;
+    return gn_history_deal(p, now_ticks,
+                           p->barriers ? GN_PIECE_JOIN
+                           : p->teams  ? GN_PIECE_BESIDE
+                                       : GN_PIECE_ALONE);
 }
 
 static int add_piece(struct gn_history_make *m, uint32_t location, const struct gn_history_piece *from,
@@ -80,8 +89,10 @@ static int add_piece(struct gn_history_make *m, uint32_t location, const struct 
     if (h->piece_count >= UINT32_MAX ||
         !gn_grow(&h->pieces, &m->piece_capacity, h->piece_count, sizeof *h->pieces))
         return -ENOMEM;
-    h->pieces[h->piece_count++] = (struct gn_piece){activity, gn_history_least_ns(m, location, from->ticks),
-                                                    gn_history_most_ns(m, location, from->ticks)};
+    h->pieces[h->piece_count++] =
+        (struct gn_piece){activity, (uint8_t)from->kind, gn_history_least_ns(m, location, from->ticks),
+                          gn_history_most_ns(m, location, from->ticks)};
+    h->beside += from->kind != GN_PIECE_ALONE;
     return 0;
 }
 
@@ -98,7 +109,9 @@ static int settle_pieces(struct gn_history_make *m, struct gn_call *call)
         code = activity == GN_NONE ? -ENOMEM : add_piece(m, call->location, &p->pieces[i], activity);
     }
     call->piece_count = (uint32_t)m->h->piece_count - call->first_piece;
+    call->flags |= (p->forks ? GN_CALL_FORKS : 0) | (p->joins ? GN_CALL_JOINS : 0);
     p->piece_count = 0;
+    p->forks = p->joins = false;
     return code;
 }
 
@@ -269,21 +282,66 @@ static int end_part(struct gn_history_make *m, const struct gn_event *event)
     return push_part(m, event, number);
 }
 
+/* ---- receives ---- */
+
+/* GN_NONE: no memory. */
+static uint32_t ask(struct gn_history_make *m, const struct gn_history_post *asked)
+{
+    if (m->asked_count >= INT32_MAX ||
+        !gn_grow(&m->asked, &m->asked_capacity, m->asked_count, sizeof *m->asked))
+        return GN_NONE;
+    m->asked[m->asked_count] = *asked;
+    return (uint32_t)m->asked_count++;
+}
+
 static int post(struct gn_history_make *m, const struct gn_event *event)
 {
-    const bool is_named = event->comm != GN_NONE && event->peer != GN_ANY && event->peer != GN_NONE;
-    int code = remember(&m->posts, request_key(m, event),
-                        m->places[event->location].call | (is_named ? GN_HISTORY_NAMED : 0));
+    const bool is_known = event->comm != GN_NONE && event->peer != GN_NONE;
+    const uint32_t asked =
+        ask(m, &(struct gn_history_post){.call = m->places[event->location].call,
+                                         .comm = event->comm,
+                                         .tag = is_known ? event->tag : GN_NONE,
+                                         .from = !is_known               ? GN_ASKED_UNKNOWN
+                                                 : event->peer == GN_ANY ? GN_ASKED_ANYBODY
+                                                                         : GN_ASKED_NAMED});
+    if (asked == GN_NONE)
+        return -ENOMEM;
+    int code = remember(&m->posts, request_key(m, event), asked);
     return code ? code : push(m, event, GN_EVENT_MPI_IRECV_REQUEST);
 }
 
-/* The sort hands nothing through but an event: its record number says which call posted it. */
+static bool is_probe(const struct gn_history_make *m, uint32_t call)
+{
+    const uint32_t activity = gn_region_activity(m->d, m->h->calls[call].region);
+    return activity == GN_CALL_PROBE || activity == GN_CALL_IPROBE;
+}
+
+/* Of a receive that was posted where it ends no archive says what it was posted for; but gnomon's own, which
+ * have numbers, have a post of each that did not name its sender. One behind a probe names whom that found.
+ */
+static uint32_t ask_at_once(struct gn_history_make *m, const struct gn_event *event)
+{
+    const uint32_t call = m->places[event->location].call, before = m->h->calls[call].before;
+    const bool is_counted = event->kind == GN_EVENT_MPI_RECV && event->number != GN_UNNUMBERED,
+               is_named = (is_counted && !is_loose(m, event->location) && before != GN_NONE &&
+                           !is_probe(m, before)) ||
+                          (event->tag != GN_NONE && event->tag >= GN_TAG_PARTITIONED);
+    return ask(m, &(struct gn_history_post){.call = call,
+                                            .comm = event->comm,
+                                            .tag = is_named ? event->tag : GN_NONE,
+                                            .from = is_named ? GN_ASKED_NAMED : GN_ASKED_UNKNOWN});
+}
+
+/* The sort hands nothing through but an event: its record number says what was asked for. */
 static int received(struct gn_history_make *m, const struct gn_event *event)
 {
     struct gn_history_place *p = &m->places[event->location];
     struct gn_event e = *event;
-    uint32_t posted = event->kind == GN_EVENT_MPI_IRECV ? recall(&m->posts, request_key(m, event)) : GN_NONE;
-    e.record = posted == GN_NONE ? p->call : posted;
+    e.record = event->kind == GN_EVENT_MPI_IRECV ? recall(&m->posts, request_key(m, event)) : GN_NONE;
+    if (e.record == GN_NONE)
+        e.record = ask_at_once(m, event);
+    if (e.record == GN_NONE)
+        return -ENOMEM;
     p->completes = true;
     return push(m, &e, (enum gn_event_kind)event->kind);
 }
@@ -361,6 +419,7 @@ static int enter(struct gn_history_make *m, const struct gn_event *event)
     if (activity == GN_NONE || !gn_grow(&p->stack, &p->stack_capacity, p->depth, sizeof *p->stack))
         return -ENOMEM;
     p->stack[p->depth++] = activity;
+    gn_history_enter_region(m, p, event->region);
     return 0;
 }
 
@@ -377,7 +436,7 @@ static int leave(struct gn_history_make *m, const struct gn_event *event)
     code = deal(p, event->ticks);
     for (size_t i = p->depth; i-- > 0;) /* one that was not entered closes nothing */
         if (m->h->activities[p->stack[i]].region == event->region) {
-            p->depth = i;
+            gn_history_leave_regions(m, p, i);
             break;
         }
     return code;
@@ -390,7 +449,7 @@ static int lose(struct gn_history_make *m, const struct gn_event *event)
     int code = p->mpi_depth > 0 ? close_call(m, event) : deal(p, event->ticks);
     m->is_loose[m->d->locations[event->location].process] = true;
     p->mpi_depth = 0;
-    p->depth = 0;
+    gn_history_leave_regions(m, p, 0);
     p->part = p->window_part = GN_NONE;
     return code ? code : pass_on(m, event);
 }
@@ -431,6 +490,14 @@ static int look(struct gn_history_make *m, const struct gn_event *event)
     case GN_EVENT_MPI_REQUEST_TEST:
         p->tests = true;
         return 0;
+    case GN_EVENT_THREAD_FORK:
+        return p->mpi_depth > 0 ? 0 : gn_history_fork(p, event->ticks);
+    case GN_EVENT_THREAD_JOIN:
+        return p->mpi_depth > 0 ? 0 : gn_history_join(p, event->ticks);
+    case GN_EVENT_THREAD_BEGIN:
+        return p->mpi_depth > 0 ? 0 : gn_history_team_begins(p, event->ticks);
+    case GN_EVENT_THREAD_END:
+        return p->mpi_depth > 0 ? 0 : gn_history_team_ends(p, event->ticks);
     case GN_EVENT_LOST:
         return lose(m, event);
     default:
@@ -452,7 +519,9 @@ int gn_history_event(struct gn_history_make *m, const struct gn_event *event)
         code = code ? code : close_call(m, &e);
     }
     p->now_ticks = e.ticks;
-    return code ? code : look(m, &e);
+    code = code ? code : look(m, &e);
+    p->last_kind = e.kind;
+    return code;
 }
 
 int gn_history_location_ends(struct gn_history_make *m, uint32_t location)

@@ -149,7 +149,7 @@ static void add_pieces(struct look *l, uint32_t call)
     const struct gn_call *c = &l->h->calls[call];
     for (uint32_t i = c->first_piece; i < c->first_piece + c->piece_count; i++) {
         const struct gn_piece *p = &l->h->pieces[i];
-        const double ns = (p->lo_ns + p->hi_ns) / 2;
+        const double ns = p->kind == GN_PIECE_JOIN ? 0 : (p->lo_ns + p->hi_ns) / 2;
         if (ns > l->longest_ns) {
             l->longest_ns = ns;
             l->out->activity = p->activity;

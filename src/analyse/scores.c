@@ -120,7 +120,8 @@ static int ask_for(struct asker *a, const struct gn_groups *groups, uint32_t com
                    struct gn_score *scores)
 {
     struct gn_states states;
-    const struct gn_states_settings settings = {a->settings->waiting, a->settings->busy, comm, phase};
+    const struct gn_states_settings settings = {
+        .waiting = a->settings->waiting, .busy = a->settings->busy, .comm = comm, .phase = phase};
     int code = gn_states_make(&states, a->h, groups->of, groups->count, &settings, a->err);
     if (code < 0)
         return code;
@@ -247,7 +248,8 @@ static int ask_slice(struct asker *a, const struct gn_states *states, int64_t be
 static int ask_slices(struct asker *a)
 {
     struct gn_states states;
-    const struct gn_states_settings settings = {a->settings->waiting, a->settings->busy, GN_NONE, GN_NONE};
+    const struct gn_states_settings settings = {
+        .waiting = a->settings->waiting, .busy = a->settings->busy, .comm = GN_NONE, .phase = GN_NONE};
     const int64_t begin_ns = a->h->first.lo_ns, length_ns = a->h->last.hi_ns - begin_ns;
     int code = gn_states_make(&states, a->h, a->groups->of, a->groups->count, &settings, a->err);
     if (code < 0)

@@ -10,7 +10,7 @@
 #define GNOMON_ANALYSE_SCORES_H
 
 #include "analyse/frames.h"
-#include "analyse/history.h"
+#include "analyse/names.h"
 
 enum gn_scored { GN_SCORED_RANK, GN_SCORED_THREAD, GN_SCORED_HOST };
 
@@ -27,7 +27,7 @@ int gn_groups_make(struct gn_groups *groups, const struct gn_history *history, e
 void gn_groups_clear(struct gn_groups *groups);
 
 struct gn_scores_settings {
-    const bool *waiting, *busy; /* as in struct gn_states_settings */
+    const struct gn_named *waiting, *busy; /* as in struct gn_states_settings */
     bool has_phases; /* also by phase: by the outermost regions that the user named, else by time */
 };
 

@@ -18,6 +18,8 @@ enum what {
     OUT_OF_BUSY,
     INTO_PHASE,
     OUT_OF_PHASE,
+    INTO_JOIN,
+    OUT_OF_JOIN,
     INTO_REGION, /* the first one that has a bit, and so on */
     OUT_OF_REGION = INTO_REGION + GN_STATE_BITS,
     WHATS = OUT_OF_REGION + GN_STATE_BITS
@@ -35,10 +37,13 @@ struct mark {
 struct maker {
     const struct gn_history *h;
     const struct gn_states_settings *s;
-    const uint8_t *bit_of; /* of regions, where each location is by itself; NULL */
-    struct mark *marks;    /* of one group */
+    const struct gn_region_bits *bits; /* where each location is by itself; NULL */
+    struct mark *marks;                /* of one group */
     size_t mark_count, mark_capacity, stage_count, stage_capacity;
-    bool is_one_clock;      /* the group's */
+    bool *joins;       /* [region_count] there threads wait for others of their process; NULL: nobody does */
+    bool *has_others;  /* [process_count] it has several locations */
+    bool is_thread;    /* the group is one of several threads */
+    bool is_one_clock; /* the group's */
     uint32_t own_domain;    /* first number that is no clock domain: of groups with several */
     bool *has_say;          /* [location_count] */
     bool *is_heard;         /* [process_count] one of its locations has a say */
@@ -51,6 +56,7 @@ struct maker {
 struct member {
     bool runs, calls, waits;       /* waits: in a call that depends on others */
     uint32_t waiting, busy, phase; /* named regions that are open */
+    uint32_t joins;                /* where it waits for threads of its process */
 };
 
 /* ---- which calls wait ---- */
@@ -122,21 +128,35 @@ static bool is_user(const struct gn_definitions *d, uint32_t region)
     return region < d->region_count && d->regions[region].role == GN_ROLE_USER;
 }
 
-static int mark_change(struct maker *m, uint32_t location, const struct gn_change *c, uint32_t user_depth)
+static int mark_bits(struct maker *m, uint32_t location, const struct gn_change *c)
 {
     const struct gn_definitions *d = m->h->definitions;
-    const bool is_known = c->region < d->region_count;
+    uint64_t bits = (c->region < d->region_count ? m->bits->of_region[c->region] : 0) |
+                    (c->path < d->path_count ? m->bits->of_path[c->path] : 0);
     int code = 0;
-    if (is_known && m->s->waiting && m->s->waiting[c->region])
+    for (; bits && code == 0; bits &= bits - 1)
+        code = mark(m, location, c->at, c->ticks,
+                    (c->is_enter ? INTO_REGION : OUT_OF_REGION) + (enum what)__builtin_ctzll(bits));
+    return code;
+}
+
+static bool is_in(const struct maker *m, const struct gn_named *named, const struct gn_change *c)
+{
+    return named && gn_is_named(named, m->h->definitions, c->region, c->path);
+}
+
+static int mark_change(struct maker *m, uint32_t location, const struct gn_change *c, uint32_t user_depth)
+{
+    int code = 0;
+    if (is_in(m, m->s->waiting, c))
         code = mark(m, location, c->at, c->ticks, c->is_enter ? INTO_WAITING : OUT_OF_WAITING);
-    if (code == 0 && is_known && m->s->busy && m->s->busy[c->region])
+    if (code == 0 && is_in(m, m->s->busy, c))
         code = mark(m, location, c->at, c->ticks, c->is_enter ? INTO_BUSY : OUT_OF_BUSY);
     if (code == 0 && m->s->phase != GN_NONE && c->region == m->s->phase && user_depth == 0)
         code = mark(m, location, c->at, c->ticks, c->is_enter ? INTO_PHASE : OUT_OF_PHASE);
-    if (code == 0 && is_known && m->bit_of && m->bit_of[c->region])
-        code = mark(m, location, c->at, c->ticks,
-                    (c->is_enter ? INTO_REGION : OUT_OF_REGION) + (enum what)m->bit_of[c->region]);
-    return code;
+    if (code == 0 && m->joins && c->region < m->h->definitions->region_count && m->joins[c->region])
+        code = mark(m, location, c->at, c->ticks, c->is_enter ? INTO_JOIN : OUT_OF_JOIN);
+    return code == 0 && m->bits ? mark_bits(m, location, c) : code;
 }
 
 static int mark_changes(struct maker *m, uint32_t location)
@@ -157,7 +177,8 @@ static int mark_changes(struct maker *m, uint32_t location)
 static int mark_location(struct maker *m, uint32_t location)
 {
     int code = mark_calls(m, location);
-    if (code == 0 && m->h->tracks && (m->s->waiting || m->s->busy || m->s->phase != GN_NONE || m->bit_of))
+    if (code == 0 && m->h->tracks &&
+        (m->s->waiting || m->s->busy || m->s->phase != GN_NONE || m->bits || m->joins))
         code = mark_changes(m, location);
     return code;
 }
@@ -248,6 +269,12 @@ static void apply(struct member *in, enum what what)
     case OUT_OF_PHASE:
         in->phase -= in->phase > 0;
         break;
+    case INTO_JOIN:
+        in->joins++;
+        break;
+    case OUT_OF_JOIN:
+        in->joins -= in->joins > 0;
+        break;
     default: /* regions are counted by their bits: change_region() */
         break;
     }
@@ -255,8 +282,9 @@ static void apply(struct member *in, enum what what)
 
 static uint8_t state_of(const struct maker *m, const struct member *in)
 {
-    const bool waits = m->s->waiting ? in->waiting > 0 : in->waits;
-    const bool busy = m->s->busy ? in->busy > 0 : !in->calls;
+    const bool joins = m->is_thread && in->joins > 0 && m->s->comm == GN_NONE;
+    const bool waits = m->s->waiting ? in->waiting > 0 : in->waits || (joins && !in->calls);
+    const bool busy = m->s->busy ? in->busy > 0 : !in->calls && !joins;
     if (!in->runs)
         return GN_STATE_OTHER;
     if (waits)
@@ -264,23 +292,52 @@ static uint8_t state_of(const struct maker *m, const struct member *in)
     return busy && (m->s->phase == GN_NONE || in->phase > 0) ? GN_STATE_B : GN_STATE_OTHER;
 }
 
+/* Another thread speaks for it. */
+static bool is_silent(const struct maker *m, uint32_t location)
+{
+    const uint32_t process = m->h->definitions->locations[location].process;
+    return !m->has_say[location] && process < m->h->definitions->process_count && m->is_heard[process];
+}
+
 /* How many of a group's members are in what. */
 struct tally {
     uint32_t waiting, busy;
+    uint32_t outside; /* of calls; of questions */
 };
+
+/* As questions mean it, each by itself. */
+static void count_asked(struct tally *t, const struct maker *m, const struct member *in, bool is_heard,
+                        int sign)
+{
+    const bool joins = m->is_thread && in->joins > 0, outside = is_heard && !in->calls && !joins,
+               waits = is_heard && (in->waits || (joins && !in->calls));
+    if (!in->runs)
+        return;
+    t->waiting += (m->s->waiting ? in->waiting > 0 : waits) ? (uint32_t)sign : 0;
+    t->busy += (m->s->busy ? in->busy > 0 : outside) ? (uint32_t)sign : 0;
+    t->outside += outside ? (uint32_t)sign : 0;
+}
 
 static void count(struct tally *t, const struct maker *m, uint32_t location, int sign)
 {
     const struct member *in = &m->members[location];
     const uint8_t state = state_of(m, in);
+    if (m->s->is_asked) {
+        count_asked(t, m, in, !is_silent(m, location), sign);
+        return;
+    }
     t->waiting += state == GN_STATE_A ? (uint32_t)sign : 0;
     t->busy += state == GN_STATE_B ? (uint32_t)sign : 0;
 }
 
-static uint8_t state_of_all(const struct tally *t)
+static uint8_t state_of_all(const struct maker *m, const struct tally *t)
 {
+    if (m->s->is_asked && t->waiting && (m->s->waiting || !t->outside))
+        return GN_STATE_A;
     if (t->busy)
         return GN_STATE_B;
+    if (m->s->is_asked)
+        return GN_STATE_OTHER;
     return t->waiting ? GN_STATE_A : GN_STATE_OTHER;
 }
 
@@ -308,21 +365,52 @@ static void keep_ascending(struct gn_stage *stages, size_t count)
             stages[i].at.hi_ns = stages[i].at.lo_ns;
 }
 
+static void apply_mark(struct maker *m, const struct mark *k, struct tally *tally)
+{
+    count(tally, m, k->location, -1);
+    apply(&m->members[k->location], (enum what)k->what);
+    count(tally, m, k->location, 1);
+}
+
+/* Marks of several clocks that have been put together (widen_overlapping): where they end. */
+static size_t end_of_cluster(const struct maker *m, size_t first)
+{
+    const struct gn_location_def *locations = m->h->definitions->locations;
+    const struct mark *k = m->marks;
+    size_t end = first + 1;
+    bool has_several = false;
+    for (;
+         end < m->mark_count && k[end].at.lo_ns == k[first].at.lo_ns && k[end].at.hi_ns == k[first].at.hi_ns;
+         end++)
+        has_several |= locations[k[end].location].domain != locations[k[first].location].domain;
+    return has_several ? end : first + 1;
+}
+
+/* In which order they came is not known: meanwhile all may be in anything. */
+static int add_any(struct maker *m, struct gn_states *states, const struct mark *at)
+{
+    int code = 0;
+    for (uint8_t state = GN_STATE_OTHER; state <= GN_STATE_B && code == 0; state++)
+        code = add_stage(m, states, at, state);
+    return code;
+}
+
 static int add_stages(struct maker *m, struct gn_states *states, uint32_t group)
 {
     const size_t first = m->stage_count;
-    struct tally tally = {0, 0};
+    struct tally tally = {0, 0, 0};
     uint8_t state = GN_STATE_OTHER;
     int code = 0;
-    for (size_t i = 0; i < m->mark_count && code == 0; i++) {
-        const struct mark *k = &m->marks[i];
-        count(&tally, m, k->location, -1);
-        apply(&m->members[k->location], (enum what)k->what);
-        count(&tally, m, k->location, 1);
-        const bool is_last = i + 1 == m->mark_count;
-        if (code == 0 && (state_of_all(&tally) != state || is_last)) {
-            state = is_last ? GN_STATE_OTHER : state_of_all(&tally);
-            code = add_stage(m, states, k, state);
+    for (size_t i = 0, end; i < m->mark_count && code == 0; i = end) {
+        end = m->is_one_clock ? i + 1 : end_of_cluster(m, i);
+        for (size_t k = i; k < end; k++)
+            apply_mark(m, &m->marks[k], &tally);
+        const bool is_last = end == m->mark_count, is_any = end > i + 1;
+        if (is_any)
+            code = add_any(m, states, &m->marks[i]);
+        if (code == 0 && (is_any || state_of_all(m, &tally) != state || is_last)) {
+            state = is_last ? GN_STATE_OTHER : state_of_all(m, &tally);
+            code = add_stage(m, states, &m->marks[i], state);
         }
     }
     keep_ascending(states->stages + first, m->stage_count - first);
@@ -345,9 +433,7 @@ static bool enters_any(const struct maker *m, uint32_t location)
 {
     const struct gn_track *track = &m->h->tracks[location];
     for (size_t i = 0; i < track->count; i++) {
-        const uint32_t region = track->changes[i].region;
-        if (region < m->h->definitions->region_count &&
-            ((m->s->waiting && m->s->waiting[region]) || (m->s->busy && m->s->busy[region])))
+        if (is_in(m, m->s->waiting, &track->changes[i]) || is_in(m, m->s->busy, &track->changes[i]))
             return true;
     }
     return false;
@@ -357,29 +443,30 @@ static void find_say(struct maker *m)
 {
     const struct gn_definitions *d = m->h->definitions;
     for (uint32_t l = 0; l < d->location_count; l++) {
-        m->has_say[l] = (!m->s->waiting && has_calls(m->h, l)) ||
-                        (m->h->tracks && (m->s->waiting || m->s->busy) && enters_any(m, l));
+        m->has_say[l] =
+            ((!m->s->waiting || m->s->is_asked) && has_calls(m->h, l)) ||
+            (!m->s->is_asked && m->h->tracks && (m->s->waiting || m->s->busy) && enters_any(m, l));
         if (m->has_say[l] && d->locations[l].process < d->process_count)
             m->is_heard[d->locations[l].process] = true;
     }
 }
 
-/* Another thread speaks for it. */
-static bool is_silent(const struct maker *m, uint32_t location)
+/* ---- all ---- */
+
+static bool has_other_threads(const struct maker *m, uint32_t location)
 {
     const uint32_t process = m->h->definitions->locations[location].process;
-    return !m->has_say[location] && process < m->h->definitions->process_count && m->is_heard[process];
+    return process < m->h->definitions->process_count && m->has_others[process];
 }
-
-/* ---- all ---- */
 
 static int make_group(struct maker *m, struct gn_states *states, const uint32_t *members, size_t count_of,
                       uint32_t group)
 {
     int code = 0;
     m->mark_count = 0;
+    m->is_thread = count_of == 1 && has_other_threads(m, members[0]);
     for (size_t i = 0; i < count_of && code == 0; i++)
-        if (m->h->first_call[members[i]] != GN_NONE && !is_silent(m, members[i]))
+        if (m->h->first_call[members[i]] != GN_NONE && (m->s->is_asked || !is_silent(m, members[i])))
             code = mark_location(m, members[i]);
     order_marks(m);
     return code ? code : add_stages(m, states, group);
@@ -431,8 +518,11 @@ static uint64_t being(const struct member *in, bool is_heard, uint64_t regions)
 {
     if (!in->runs)
         return GN_STATE_OTHER;
+    const bool joins = in->joins > 0 && !in->calls;
     return GN_RUNNING | (in->calls ? GN_CALLING : 0) | (is_heard && in->waits ? GN_WAITING : 0) |
-           (is_heard && !in->calls ? GN_BUSY : 0) | regions;
+           (is_heard && !in->calls ? GN_BUSY : 0) |
+           (is_heard && (in->waits || joins) ? GN_WAITING_ALONE : 0) |
+           (is_heard && !in->calls && !joins ? GN_BUSY_ALONE : 0) | regions;
 }
 
 static int add_stages_of_one(struct maker *m, struct gn_states *states, uint32_t location, uint64_t asked)
@@ -476,6 +566,28 @@ static int make_each(struct maker *m, struct gn_states *states, uint64_t asked)
 
 /* ---- begin and end ---- */
 
+/* Regions in which threads waited for each other; and who has any. */
+static int find_joins(struct maker *m)
+{
+    const struct gn_history *h = m->h;
+    const struct gn_definitions *d = h->definitions;
+    bool *seen = calloc(d->process_count + 1, sizeof *seen);
+    m->joins = seen && h->beside && h->tracks ? calloc(d->region_count + 1, sizeof *m->joins) : NULL;
+    for (size_t l = 0; seen && l < d->location_count; l++)
+        if (d->locations[l].process < d->process_count && h->first_call[l] != GN_NONE) {
+            m->has_others[d->locations[l].process] |= seen[d->locations[l].process];
+            seen[d->locations[l].process] = true;
+        }
+    for (size_t i = 0; m->joins && i < h->piece_count; i++) {
+        const uint32_t region = h->activities[h->pieces[i].activity].region;
+        if (h->pieces[i].kind == GN_PIECE_JOIN && region < d->region_count)
+            m->joins[region] = true;
+    }
+    const int code = seen && (m->joins || !h->beside || !h->tracks) ? 0 : -ENOMEM;
+    free(seen);
+    return code;
+}
+
 static int begin(struct maker *m, struct gn_states *states, size_t count_of)
 {
     const struct gn_definitions *d = m->h->definitions;
@@ -486,7 +598,8 @@ static int begin(struct maker *m, struct gn_states *states, size_t count_of)
     for (size_t l = 0; l < d->location_count; l++)
         if (d->locations[l].domain >= m->own_domain)
             m->own_domain = d->locations[l].domain + 1;
-    if (!m->has_say || !m->is_heard || !m->members || !states->of)
+    m->has_others = calloc(d->process_count + 1, sizeof *m->has_others);
+    if (!m->has_say || !m->is_heard || !m->has_others || !m->members || !states->of || find_joins(m) != 0)
         return -ENOMEM;
     find_say(m);
     return 0;
@@ -503,6 +616,8 @@ static int end(struct maker *m, struct gn_states *states, int code, struct gn_er
     free(m->marks);
     free(m->has_say);
     free(m->is_heard);
+    free(m->has_others);
+    free(m->joins);
     free(m->members);
     free(m->chain);
     if (code == 0)
@@ -521,11 +636,11 @@ int gn_states_make(struct gn_states *states, const struct gn_history *history, c
     return end(&m, states, code, err);
 }
 
-int gn_states_of_each(struct gn_states *states, const struct gn_history *history, const uint8_t *bit_of,
-                      uint64_t asked, struct gn_error *err)
+int gn_states_of_each(struct gn_states *states, const struct gn_history *history,
+                      const struct gn_region_bits *bits, uint64_t asked, struct gn_error *err)
 {
-    static const struct gn_states_settings calls = {NULL, NULL, GN_NONE, GN_NONE};
-    struct maker m = {.h = history, .s = &calls, .bit_of = bit_of};
+    static const struct gn_states_settings calls = {.comm = GN_NONE, .phase = GN_NONE};
+    struct maker m = {.h = history, .s = &calls, .bits = bits};
     int code = begin(&m, states, history->definitions->location_count);
     if (code == 0)
         code = make_each(&m, states, asked);

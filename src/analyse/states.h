@@ -9,18 +9,23 @@
  * Several locations as one are busy when one of them is; else they wait when one of them does. Only those
  * have a say that make MPI calls (or, with names, enter those regions): a thread that only computes for
  * another one would never be seen waiting. Where no thread of a rank has a say, all have.
+ *
+ * A thread that waits for others of its process (GN_PIECE_JOIN) waits where threads are asked for, each by
+ * itself. What it belongs to works meanwhile, and is busy.
  */
 #ifndef GNOMON_ANALYSE_STATES_H
 #define GNOMON_ANALYSE_STATES_H
 
-#include "analyse/history.h"
+#include "analyse/names.h"
 #include "analyse/stages.h"
 
 struct gn_states_settings {
-    const bool
-        *waiting; /* [region_count] of the definitions: these regions; NULL: calls that depend on others */
-    const bool *busy; /* [region_count]; NULL: outside of MPI calls */
-    uint32_t comm;    /* waiting only in collectives of this communicator; GN_NONE: all calls */
+    const struct gn_named *waiting; /* in these; NULL: in calls that depend on others */
+    const struct gn_named *busy;    /* NULL: outside of MPI calls */
+    bool is_asked;  /* as questions mean it (docs/frames.md): those who are together are in a region when one
+                       of  them is, and wait when one does and none computes, whoever of them enters regions;
+                       else as  above */
+    uint32_t comm;  /* waiting only in collectives of this communicator; GN_NONE: all calls */
     uint32_t phase; /* busy only where this is the outermost region that the user named; GN_NONE: anywhere */
 };
 
@@ -45,16 +50,26 @@ enum gn_being {
     GN_CALLING = 2, /* in an MPI call */
     GN_WAITING = 4, /* in one that depends on others */
     GN_BUSY = 8,    /* outside of MPI calls */
+    /* The same of a thread, not of what it belongs to: that works while one of its threads waits for another.
+     */
+    GN_WAITING_ALONE = 16, /* also for threads of its process */
+    GN_BUSY_ALONE = 32,
 };
-enum { GN_FIRST_REGION_BIT = 4, GN_STATE_BITS = 64 }; /* bits of regions */
+enum { GN_FIRST_REGION_BIT = 6, GN_STATE_BITS = 64 }; /* bits of regions */
+
+/* Bits GN_FIRST_REGION_BIT … GN_STATE_BITS − 1 of what is asked for, which regions and paths may have in
+ * common. */
+struct gn_region_bits {
+    const uint64_t *of_region; /* [region_count] of the definitions */
+    const uint64_t *of_path;   /* [path_count] */
+};
 
 /*
- * A stage for each change of what is asked, of each location by itself. bit_of: [region_count] of the
- * definitions, GN_FIRST_REGION_BIT … GN_STATE_BITS − 1, which several regions may have in common, or 0: it is
- * not asked for; NULL: none is; else history has tracks. asked: all bits that matter. As gn_states_make.
+ * A stage for each change of what is asked, of each location by itself. bits NULL: no region is asked for;
+ * else history has tracks. asked: all bits that matter. As gn_states_make.
  */
-int gn_states_of_each(struct gn_states *states, const struct gn_history *history, const uint8_t *bit_of,
-                      uint64_t asked, struct gn_error *err);
+int gn_states_of_each(struct gn_states *states, const struct gn_history *history,
+                      const struct gn_region_bits *bits, uint64_t asked, struct gn_error *err);
 
 /* Regions that are the outermost one that the user named (role GN_ROLE_USER) somewhere: regions[count], in
  * the order in which they come, at most `most`. Needs tracks. */

@@ -1,5 +1,7 @@
 #include "analyse/sweep.h"
 
+#include "calls.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -48,7 +50,7 @@ static double *times_of(const struct gn_history *h)
         const uint32_t process = h->definitions->locations[c->location].process;
         for (uint32_t p = c->first_piece; p < c->first_piece + c->piece_count; p++)
             times[h->pieces[p].activity * processes + process] +=
-                (h->pieces[p].lo_ns + h->pieces[p].hi_ns) / 2;
+                h->pieces[p].kind == GN_PIECE_JOIN ? 0 : (h->pieces[p].lo_ns + h->pieces[p].hi_ns) / 2;
     }
     return times;
 }
@@ -88,11 +90,23 @@ static struct middle middle_of(const double *times, size_t processes, double *so
     return m;
 }
 
+static bool is_start_or_end(const struct gn_history *h, uint32_t activity)
+{
+    const struct gn_computation *a = &h->activities[activity];
+    const uint32_t call = gn_region_activity(h->definitions, a->call);
+    return a->region == GN_NONE && (a->call == GN_NONE || call == GN_CALL_INIT ||
+                                    call == GN_CALL_INIT_THREAD || call == GN_CALL_FINALIZE);
+}
+
 static void add_task(struct sweep *s, const struct gn_critical_row *row, enum gn_sweep_to to, double share)
 {
     struct task *task = &s->tasks[s->task_count++];
     const double lo_ns = row->is_followed ? row->lo_ns : row->hi_ns;
-    *task = (struct task){.answer = {row->activity, row->process, to, share, {.speedup_lo = 0}}};
+    *task = (struct task){.answer = {.activity = row->activity,
+                                     .process = row->process,
+                                     .to = to,
+                                     .share = share,
+                                     .is_start_or_end = is_start_or_end(s->history, row->activity)}};
     task->most_lo_ns = share * lo_ns * ROUNDINGS;
     task->most_hi_ns = share * row->hi_ns * ROUNDINGS;
     s->result->candidates += to == GN_SWEEP_FASTER ? SHARES : 1;
@@ -130,6 +144,8 @@ static int by_name(const struct gn_answer *x, const struct gn_answer *y)
 static int by_most(const void *a, const void *b)
 {
     const struct task *x = a, *y = b;
+    if (x->answer.is_start_or_end != y->answer.is_start_or_end)
+        return x->answer.is_start_or_end ? 1 : -1;
     if (x->most_lo_ns != y->most_lo_ns)
         return x->most_lo_ns < y->most_lo_ns ? 1 : -1;
     if (x->most_hi_ns != y->most_hi_ns)
@@ -157,7 +173,8 @@ static int find_tasks(struct sweep *s, const struct gn_critical *critical)
     qsort(s->tasks, s->task_count, sizeof *s->tasks, by_most);
     for (size_t g = 0; g < s->history->gathering_count; g++)
         s->has_scans |= s->history->gatherings[g].shape == GN_SHAPE_PREFIX;
-    s->has_scans |= s->history->any_source > 0; /* the possible gain is wider there, too */
+    s->has_scans |=
+        s->history->any_source > 0 || s->history->beside > 0; /* the possible gain is wider there, too */
     return 0;
 }
 
@@ -166,6 +183,8 @@ static int find_tasks(struct sweep *s, const struct gn_critical *critical)
 static int by_gain(const void *a, const void *b)
 {
     const struct gn_answer *x = a, *y = b;
+    if (x->is_start_or_end != y->is_start_or_end)
+        return x->is_start_or_end ? 1 : -1;
     if (x->result.reduction_lo_ns != y->result.reduction_lo_ns)
         return x->result.reduction_lo_ns < y->result.reduction_lo_ns ? 1 : -1;
     if (x->result.reduction_hi_ns != y->result.reduction_hi_ns)
@@ -174,8 +193,10 @@ static int by_gain(const void *a, const void *b)
 }
 
 /* Whether nothing that gains at most so much could be among the best. */
-static bool is_too_little(const struct sweep *s, double lo_ns, double hi_ns)
+static bool is_too_little(const struct sweep *s, bool is_start_or_end, double lo_ns, double hi_ns)
 {
+    if (s->has_worst && is_start_or_end != s->worst.is_start_or_end)
+        return is_start_or_end;
     if (!s->has_worst || lo_ns > s->worst.result.reduction_lo_ns)
         return false;
     return lo_ns < s->worst.result.reduction_lo_ns ||
@@ -233,7 +254,8 @@ static void do_task(struct worker *w, struct task *task)
     task->answer.result = try_share(w, task, task->answer.share);
     const struct gn_whatif_result *result = &task->answer.result;
     if (task->answer.to == GN_SWEEP_FASTER &&
-        !is_too_little(w->sweep, result->reduction_lo_ns, result->reduction_hi_ns))
+        !is_too_little(w->sweep, task->answer.is_start_or_end, result->reduction_lo_ns,
+                       result->reduction_hi_ns))
         find_smallest_share(w, task);
 }
 
@@ -242,7 +264,8 @@ static void *work(void *self)
     struct worker *w = self;
     struct sweep *s = w->sweep;
     for (size_t i; (i = atomic_fetch_add(&s->next, 1)) < s->end;) {
-        if (!is_too_little(s, s->tasks[i].most_lo_ns, s->tasks[i].most_hi_ns))
+        if (!is_too_little(s, s->tasks[i].answer.is_start_or_end, s->tasks[i].most_lo_ns,
+                           s->tasks[i].most_hi_ns))
             do_task(w, &s->tasks[i]);
         if (w->tells && s->settings->progress)
             s->settings->progress(s->settings->self, (double)i / (double)s->task_count);
@@ -283,7 +306,8 @@ static void do_rounds(struct sweep *s, struct worker *workers, unsigned count)
 {
     size_t size = FIRST_ROUND;
     for (size_t first = 0; first < s->task_count; first = s->end) {
-        if (is_too_little(s, s->tasks[first].most_lo_ns, s->tasks[first].most_hi_ns))
+        if (is_too_little(s, s->tasks[first].answer.is_start_or_end, s->tasks[first].most_lo_ns,
+                          s->tasks[first].most_hi_ns))
             break;
         s->end = s->task_count - first < size ? s->task_count : first + size;
         atomic_store(&s->next, first);

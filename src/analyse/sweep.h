@@ -15,6 +15,8 @@
  *     all lower ranks; there the possible gain does not decide that something is not tried.)
  *
  * A larger share never gains less: so 50 % is tried first, and smaller ones only of what is among the best.
+ * What a program does before MPI_Init, and what ends it, is no remedy: such changes come behind all others.
+ *
  * Nothing of this depends on how many threads there are: changes are tried in rounds of a given size, and
  * compared with what was best before the round.
  */
@@ -34,7 +36,8 @@ struct gn_answer {
     uint32_t activity;
     uint32_t process; /* GN_NONE: all; only GN_SWEEP_FASTER */
     enum gn_sweep_to to;
-    double share; /* 0 … 1 of its time that goes */
+    double share;         /* 0 … 1 of its time that goes */
+    bool is_start_or_end; /* computation before MPI_Init, before MPI_Finalize or after the last call */
     struct gn_whatif_result result;
 };
 
@@ -46,9 +49,9 @@ struct gn_sweep_settings {
 };
 
 struct gn_sweep {
-    /* [count] that gain anything at all, by certain gain (reduction_lo), then possible gain, descending, then
-     * by activity, process and kind. One per activity, process and kind of change: the smallest share that
-     * gains as much as the largest one, to 1 ns. */
+    /* [count] that gain anything at all, those of the start and end last, by certain gain (reduction_lo),
+     * then possible gain, descending, then by activity, process and kind. One per activity, process and kind
+     * of change: the smallest share that gains as much as the largest one, to 1 ns. */
     struct gn_answer *answers;
     size_t count;
     uint64_t candidates, tried; /* the others could not be among the best */

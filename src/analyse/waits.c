@@ -304,6 +304,9 @@ static void find_busy(struct finder *f)
         const struct gn_span gone = starts_or_ends_mpi(h, c) ? gn_call_length(h, c) : f->waited[c];
         busy->lo_ns = fmax(busy->lo_ns - gone.hi_ns, 0);
         busy->hi_ns = fmax(busy->hi_ns - gone.lo_ns, 0);
+        for (uint32_t p = h->calls[c].first_piece; p < h->calls[c].first_piece + h->calls[c].piece_count; p++)
+            if (h->pieces[p].kind == GN_PIECE_JOIN)
+                f->out->joined[h->calls[c].location] += (h->pieces[p].lo_ns + h->pieces[p].hi_ns) / 2;
     }
 }
 
@@ -317,11 +320,12 @@ static int open_finder(struct finder *f)
     f->out->caused = calloc(locations, sizeof *f->out->caused);
     f->out->waited = calloc(locations, sizeof *f->out->waited);
     f->out->busy = calloc(locations, sizeof *f->out->busy);
+    f->out->joined = calloc(locations, sizeof *f->out->joined);
     f->out->slices = calloc(locations * GN_WAITS_SLICES, sizeof *f->out->slices);
     f->begin_ns = (double)h->first.lo_ns;
     f->slice_ns = ((double)h->last.hi_ns - f->begin_ns) / GN_WAITS_SLICES;
     if (!f->waited || !f->of_call || !f->is_counted || !f->out->caused || !f->out->waited || !f->out->busy ||
-        !f->out->slices)
+        !f->out->joined || !f->out->slices)
         return -ENOMEM;
     return gn_givers_open(&f->givers, h);
 }
@@ -357,6 +361,7 @@ void gn_waits_clear(struct gn_waits *waits)
     free(waits->caused);
     free(waits->waited);
     free(waits->busy);
+    free(waits->joined);
     free(waits->causes);
     free(waits->slices);
     *waits = (struct gn_waits){.caused = NULL};

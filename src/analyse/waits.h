@@ -45,8 +45,9 @@ enum { GN_WAITS_SLICES = 20 };
 struct gn_waits {
     struct gn_blame *caused; /* [location_count] */
     struct gn_blame *waited; /* [location_count] */
-    struct gn_blame *busy;   /* [location_count] from its first event to its last, without these waits, and
-                                without starting and ending MPI */
+    double *joined;        /* [location_count] ns of busy in which it waited for threads of its own process */
+    struct gn_blame *busy; /* [location_count] from its first event to its last, without these waits, and
+                              without starting and ending MPI */
     struct gn_cause *causes; /* [cause_count] by caused.lo_ns, then caused.hi_ns, descending */
     size_t cause_count;
     uint64_t last_certain;  /* waits that are certain, and for whom */

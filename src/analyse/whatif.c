@@ -1,12 +1,7 @@
-#include "analyse/whatif.h"
+#include "analyse/whatif_inside.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-/* How much earlier something is now, ns. */
-struct reduction {
-    double lo, hi;
-};
 
 /* What the parts of an instance that have been given come to. */
 struct given {
@@ -18,16 +13,14 @@ struct given {
 
 struct gn_whatif_pass {
     const struct gn_history *h;
-    struct reduction *at; /* [location_count] now */
-    struct anybody {      /* messages that it has received from anybody */
-        double least_lo;  /* the least of their reductions */
-        double before;    /* the least of reduction − when it was received, at the latest */
-    } * anybody;          /* [location_count] */
-    double removed;       /* all that goes */
-    bool may_reorder;
-    struct reduction *entered; /* [call_count] at its enter */
-    struct given *given;       /* [gathering_count] */
-    struct below {             /* of the members of a prefix operation up to this one */
+    struct gn_reduction *at;      /* [location_count] now */
+    struct gn_reduction *forked;  /* [location_count] when threads were forked; NULL: nobody has any */
+    bool *is_faster;              /* [process_count] threads beside those that join them may be */
+    uint32_t *callers;            /* [process_count] threads that go along with no other */
+    double removed;               /* all that goes */
+    struct gn_reduction *entered; /* [call_count] at its enter */
+    struct given *given;          /* [gathering_count] */
+    struct below {                /* of the members of a prefix operation up to this one */
         struct given given;
         double shifted;          /* min of (reduction − when it was given, at the latest) */
         struct gn_interval last; /* when the last of them came */
@@ -35,6 +28,20 @@ struct gn_whatif_pass {
 };
 
 static const struct given NOTHING = {INFINITY, -INFINITY, INFINITY, 0};
+
+static uint32_t process_of(const struct gn_history *h, size_t location)
+{
+    const uint32_t process = h->definitions->locations[location].process;
+    return process < h->definitions->process_count ? process : (uint32_t)h->definitions->process_count;
+}
+
+static uint32_t *count_callers(const struct gn_history *h)
+{
+    uint32_t *callers = calloc(h->definitions->process_count + 1, sizeof *callers);
+    for (size_t l = 0; callers && l < h->definitions->location_count; l++)
+        callers[process_of(h, l)] += h->first_call[l] != GN_NONE && !h->is_carried[l];
+    return callers;
+}
 
 struct gn_whatif_pass *gn_whatif_pass_new(const struct gn_history *history)
 {
@@ -46,11 +53,15 @@ struct gn_whatif_pass *gn_whatif_pass_new(const struct gn_history *history)
     for (size_t g = 0; g < history->gathering_count; g++)
         prefixes |= history->gatherings[g].shape == GN_SHAPE_PREFIX;
     p->at = malloc((history->definitions->location_count + 1) * sizeof *p->at);
+    const bool has_threads = history->beside > 0;
+    p->forked = has_threads ? calloc(history->definitions->location_count + 1, sizeof *p->forked) : NULL;
+    p->is_faster = has_threads ? calloc(history->definitions->process_count + 1, sizeof *p->is_faster) : NULL;
+    p->callers = has_threads ? count_callers(history) : NULL;
     p->entered = malloc((history->call_count + 1) * sizeof *p->entered);
     p->given = malloc((history->gathering_count + 1) * sizeof *p->given);
     p->below = prefixes ? malloc((history->part_count + 1) * sizeof *p->below) : NULL;
-    p->anybody = malloc((history->definitions->location_count + 1) * sizeof *p->anybody);
-    if (p->at && p->anybody && p->entered && p->given && (!prefixes || p->below))
+    if (p->at && (!has_threads || (p->forked && p->is_faster && p->callers)) && p->entered && p->given &&
+        (!prefixes || p->below))
         return p;
     gn_whatif_pass_free(p);
     return NULL;
@@ -61,7 +72,9 @@ void gn_whatif_pass_free(struct gn_whatif_pass *pass)
     if (!pass)
         return;
     free(pass->at);
-    free(pass->anybody);
+    free(pass->forked);
+    free(pass->is_faster);
+    free(pass->callers);
     free(pass->entered);
     free(pass->given);
     free(pass->below);
@@ -80,8 +93,8 @@ static inline double larger(double a, double b)
 
 /* ---- enters ---- */
 
-static inline void add_part(struct given *given, const struct reduction *r, const struct gn_given_part *part,
-                            int64_t enter_lo_ns)
+static inline void add_part(struct given *given, const struct gn_reduction *r,
+                            const struct gn_given_part *part, int64_t enter_lo_ns)
 {
     given->lo = smaller(given->lo, r->lo + part->extra_ns);
     if (part->is_tight)
@@ -89,7 +102,7 @@ static inline void add_part(struct given *given, const struct reduction *r, cons
     given->cap = smaller(given->cap, r->hi - (double)enter_lo_ns);
 }
 
-static inline void give(struct gn_whatif_pass *p, const struct gn_call *call, const struct reduction *r)
+static inline void give(struct gn_whatif_pass *p, const struct gn_call *call, const struct gn_reduction *r)
 {
     const struct gn_history *h = p->h;
     for (uint32_t i = 0; i < call->part_count; i++) {
@@ -99,11 +112,50 @@ static inline void give(struct gn_whatif_pass *p, const struct gn_call *call, co
     }
 }
 
+/* What a piece gains; of a wait for threads that are faster perhaps all of it. */
+static struct gn_reduction gain_of(const struct gn_piece *piece, double share, bool is_faster)
+{
+    const bool may_wait = piece->kind == GN_PIECE_JOIN || piece->kind == GN_PIECE_EITHER;
+    const double computes = piece->kind == GN_PIECE_JOIN ? 0 : share * piece->hi_ns;
+    return (struct gn_reduction){piece->kind == GN_PIECE_ALONE ? share * piece->lo_ns : 0,
+                                 may_wait && is_faster ? piece->hi_ns : computes};
+}
+
+/* Of a thread with others beside it: when it joins them, it is no later than those were when they were
+ * forked, and as much earlier as it and they have become faster, at most. */
+static void compute_beside(struct gn_whatif_pass *p, const struct gn_call *call, const struct gn_whatif *what,
+                           struct gn_reduction *r)
+{
+    const struct gn_piece *piece = &p->h->pieces[call->first_piece];
+    const bool is_there = !what->at_location || what->at_location[call->location],
+               is_faster = p->is_faster[process_of(p->h, call->location)];
+    struct gn_reduction *forked = &p->forked[call->location];
+    double waited_ns = 0;
+    if (call->flags & GN_CALL_FORKS)
+        *forked = *r;
+    for (uint32_t i = 0; i < call->piece_count; i++) {
+        const double share = is_there ? (double)what->share[piece[i].activity] : 0;
+        const struct gn_reduction gain = gain_of(&piece[i], share, is_faster);
+        r->lo += gain.lo;
+        r->hi += gain.hi;
+        forked->lo += gain.lo;
+        forked->hi += gain.hi;
+        waited_ns += piece[i].kind == GN_PIECE_JOIN || piece[i].kind == GN_PIECE_EITHER ? piece[i].hi_ns : 0;
+        p->removed += gain.hi;
+    }
+    if (!(call->flags & GN_CALL_JOINS))
+        return;
+    r->lo = smaller(r->lo, forked->lo);
+    r->hi = larger(r->hi, smaller(forked->hi, r->hi + waited_ns));
+}
+
 static inline void enter(struct gn_whatif_pass *p, uint32_t number, const struct gn_whatif *what)
 {
     const struct gn_call *call = &p->h->calls[number];
-    struct reduction *r = &p->at[call->location];
-    if (call->piece_count && (!what->at_location || what->at_location[call->location])) {
+    struct gn_reduction *r = &p->at[call->location];
+    if (p->forked) {
+        compute_beside(p, call, what, r);
+    } else if (call->piece_count && (!what->at_location || what->at_location[call->location])) {
         const struct gn_piece *piece = &p->h->pieces[call->first_piece];
         for (uint32_t i = 0; i < call->piece_count; i++) {
             const double share = (double)what->share[piece[i].activity];
@@ -121,7 +173,7 @@ static inline void enter(struct gn_whatif_pass *p, uint32_t number, const struct
 
 /* Which of them came last differs from member to member. Of those that came before one that is certainly the
  * last, none was what a member above waited for. */
-static void add_below(struct below *b, const struct reduction *r, struct gn_interval enter)
+static void add_below(struct below *b, const struct gn_reduction *r, struct gn_interval enter)
 {
     struct given *g = &b->given;
     if (enter.lo_ns > b->last.hi_ns)
@@ -169,7 +221,7 @@ static inline void take(struct gn_whatif_pass *p, const struct gn_call *call, co
         given = g->shape == GN_SHAPE_PREFIX ? below(p, g, t->from, t->member) : p->given[t->from];
         given.cap += (double)call->leave.hi_ns;
     } else {
-        const struct reduction *r = &p->entered[t->from];
+        const struct gn_reduction *r = &p->entered[t->from];
         given = (struct given){r->lo, r->hi, r->hi + t->room_ns, 0};
     }
     m->lo = smaller(m->lo, given.lo + t->extra_ns);
@@ -193,48 +245,25 @@ static inline bool has_synchronous(const struct gn_history *h, const struct gn_c
     return call->take_count == 1 && t->kind == GN_TAKE_RECEIVER && t->is_certain;
 }
 
-/* Whether a message may now come before one that was received earlier. */
-static void note_anybody(struct gn_whatif_pass *p, const struct gn_call *call)
-{
-    struct anybody *a = &p->anybody[call->location];
-    for (uint32_t i = call->first_take; i < call->first_take + call->take_count; i++) {
-        const struct gn_take *t = &p->h->takes[i];
-        if (t->kind != GN_TAKE_MESSAGE)
-            continue;
-        const struct reduction *r = &p->entered[t->from];
-        p->may_reorder |= r->hi > larger(a->least_lo, a->before + (double)p->h->calls[t->from].enter.lo_ns);
-    }
-    for (uint32_t i = call->first_take; i < call->first_take + call->take_count; i++) {
-        const struct gn_take *t = &p->h->takes[i];
-        if (t->kind != GN_TAKE_MESSAGE)
-            continue;
-        const double lo = p->entered[t->from].lo;
-        a->least_lo = smaller(a->least_lo, lo);
-        a->before = smaller(a->before, lo - (double)call->leave.hi_ns);
-    }
-}
-
 static inline void leave(struct gn_whatif_pass *p, uint32_t number)
 {
     const struct gn_call *call = &p->h->calls[number];
     if (call->take_count == 0)
         return;
-    if (call->flags & GN_CALL_ANYBODY)
-        note_anybody(p, call);
-    const struct reduction *own = &p->entered[call->waits_from];
+    const struct gn_reduction *own = &p->entered[call->waits_from];
     struct meeting m = {own->lo + call->extra_ns, call->is_tight ? own->hi : -INFINITY, INFINITY};
     for (uint32_t t = 0; t < call->take_count; t++)
         take(p, call, &p->h->takes[call->first_take + t], &m);
     if (has_synchronous(p->h, call))
         m.cap = smaller(m.cap, own->hi + longest_stay(p->h, call));
     m.hi = smaller(m.hi, m.cap);
-    p->at[call->location] = (struct reduction){m.lo, larger(m.lo, m.hi)};
+    p->at[call->location] = (struct gn_reduction){m.lo, larger(m.lo, m.hi)};
 }
 
 /* ---- the end ---- */
 
 /* All locations' ends meet in the run's end. */
-static struct reduction meet_at_end(const struct gn_whatif_pass *p)
+static struct gn_reduction meet_at_end(const struct gn_whatif_pass *p)
 {
     const struct gn_history *h = p->h;
     struct meeting m = {INFINITY, -INFINITY, INFINITY};
@@ -248,8 +277,8 @@ static struct reduction meet_at_end(const struct gn_whatif_pass *p)
             m.hi = larger(m.hi, p->at[l].hi);
         m.cap = smaller(m.cap, p->at[l].hi + (double)h->last.hi_ns - (double)end.lo_ns);
     }
-    return isinf(m.lo) ? (struct reduction){0, 0}
-                       : (struct reduction){m.lo, larger(m.lo, smaller(m.hi, m.cap))};
+    return isinf(m.lo) ? (struct gn_reduction){0, 0}
+                       : (struct gn_reduction){m.lo, larger(m.lo, smaller(m.hi, m.cap))};
 }
 
 /* Sums of that many roundings. */
@@ -258,7 +287,14 @@ static double rounding(const struct gn_history *h, double ns)
     return ns * 0x1p-52 * (double)(h->step_count + h->piece_count + 1);
 }
 
-static struct gn_whatif_result result_of(const struct gn_history *h, struct reduction r)
+static void set_speedup(struct gn_whatif_result *result, double old_lo, double old_hi)
+{
+    const double lo = result->reduction_lo_ns, hi = result->reduction_hi_ns;
+    result->speedup_lo = old_hi > 0 ? smaller(lo / (lo < 0 ? larger(old_lo, 1) : old_hi), 1) : 0;
+    result->speedup_hi = old_lo > 0 ? smaller(hi / old_lo, 1) : hi > 0;
+}
+
+static struct gn_whatif_result result_of(const struct gn_history *h, struct gn_reduction r)
 {
     r.lo = larger(r.lo - rounding(h, r.lo), 0);
     r.hi += rounding(h, r.hi);
@@ -266,20 +302,50 @@ static struct gn_whatif_result result_of(const struct gn_history *h, struct redu
     struct gn_whatif_result result = {.reduction_lo_ns = r.lo, .reduction_hi_ns = r.hi};
     result.length.lo_ns = r.hi >= old_lo ? 0 : h->length.lo_ns - (int64_t)ceil(r.hi);
     result.length.hi_ns = r.lo >= old_hi ? 0 : h->length.hi_ns - (int64_t)floor(r.lo);
-    result.speedup_lo = old_hi > 0 ? smaller(r.lo / old_hi, 1) : 0;
-    result.speedup_hi = old_lo > 0 ? smaller(r.hi / old_lo, 1) : r.hi > 0;
+    set_speedup(&result, old_lo, old_hi);
     return result;
+}
+
+/* It may also be as long as it is in any order. */
+static void widen(struct gn_whatif_result *result, const struct gn_history *h, const struct gn_whatif *what)
+{
+    const struct gn_interval length = gn_whatif_any_order(h, what);
+    const double lo = rounding(h, (double)length.lo_ns), hi = rounding(h, (double)length.hi_ns);
+    result->length.lo_ns = (int64_t)smaller((double)result->length.lo_ns, floor((double)length.lo_ns - lo));
+    result->length.hi_ns = (int64_t)larger((double)result->length.hi_ns, ceil((double)length.hi_ns + hi));
+    result->reduction_lo_ns =
+        smaller(result->reduction_lo_ns, (double)(h->length.lo_ns - result->length.hi_ns));
+    result->reduction_hi_ns =
+        larger(result->reduction_hi_ns, (double)(h->length.hi_ns - result->length.lo_ns));
+    set_speedup(result, (double)h->length.lo_ns, (double)h->length.hi_ns);
+}
+
+/* Threads that go along with others, and compute something that is faster; and those that call MPI
+ * themselves, which anything may make faster. */
+static void find_faster(struct gn_whatif_pass *p, const struct gn_whatif *what)
+{
+    const struct gn_history *h = p->h;
+    for (size_t l = 0; l < h->definitions->location_count; l++)
+        p->is_faster[process_of(h, l)] = p->callers[process_of(h, l)] > 1;
+    for (size_t c = 0; c < h->call_count; c++) {
+        const struct gn_call *call = &h->calls[c];
+        if (!h->is_carried[call->location] || (what->at_location && !what->at_location[call->location]))
+            continue;
+        for (uint32_t i = call->first_piece; i < call->first_piece + call->piece_count; i++)
+            p->is_faster[process_of(h, call->location)] |= what->share[h->pieces[i].activity] > 0;
+    }
 }
 
 struct gn_whatif_result gn_whatif(struct gn_whatif_pass *pass, const struct gn_whatif *what)
 {
     const struct gn_history *h = pass->h;
+    if (pass->forked)
+        find_faster(pass, what);
     for (size_t l = 0; l < h->definitions->location_count; l++)
-        pass->at[l] = (struct reduction){0, 0};
-    for (size_t l = 0; l < h->definitions->location_count; l++)
-        pass->anybody[l] = (struct anybody){INFINITY, INFINITY};
+        pass->at[l] = (struct gn_reduction){0, 0};
+    for (size_t l = 0; pass->forked && l < h->definitions->location_count; l++)
+        pass->forked[l] = (struct gn_reduction){0, 0};
     pass->removed = 0;
-    pass->may_reorder = false;
     for (size_t g = 0; g < h->gathering_count; g++)
         pass->given[g] = NOTHING;
     for (size_t s = 0; s < h->step_count; s++) {
@@ -289,10 +355,13 @@ struct gn_whatif_result gn_whatif(struct gn_whatif_pass *pass, const struct gn_w
         else
             enter(pass, number, what);
     }
-    struct reduction end = meet_at_end(pass);
-    if (pass->may_reorder)
+    const enum gn_whatif_order order = gn_whatif_order(h, pass->entered);
+    struct gn_reduction end = meet_at_end(pass);
+    if (order != GN_ORDER_STAYS)
         end.hi = larger(end.hi, pass->removed);
     struct gn_whatif_result result = result_of(h, end);
-    result.may_reorder = pass->may_reorder;
+    if (order == GN_ORDER_CHANGES)
+        widen(&result, h, what);
+    result.may_reorder = order != GN_ORDER_STAYS;
     return result;
 }

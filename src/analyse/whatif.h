@@ -10,10 +10,12 @@
  *   hi = max over those that may have been the last one; at most, for each, theirs + the time from it to the
  *        leave: nothing is received before it is sent
  *
- * A receive from anybody takes what comes first. Where with the new times that may be another message than it
- * was (of two at a location, the later one may now have come before the earlier one was received), and what
- * follows a receive is the same whichever message it was, nothing comes later than if each took its old one,
- * so that lo holds; and the run gains no more than all that goes, which hi then is.
+ * A receive from anybody takes what comes first. With the new times that may be another message than it was
+ * (whatif_rivals.c). Where all receives that compete say the same and nobody gets an answer, what follows is
+ * taken to be the same whichever message it was: then nothing comes later than if each took its old one, so
+ * that lo holds, and the run gains no more than all that goes, which hi then is. Elsewhere a later receive
+ * may have to wait for what it had at once, or find at once what it had waited for, and the run may even be
+ * longer than it was: then all that is said is that each location computes what it computed.
  *
  * Assumed, and told with the result: the program does the same; what a call costs after the last thing it
  * waited for has come stays; a message that was there already had not taken longer than longest_ns; clocks
@@ -33,7 +35,8 @@ struct gn_whatif {
 struct gn_whatif_result {
     struct gn_interval length; /* of the run now */
     double reduction_lo_ns, reduction_hi_ns;
-    double speedup_lo, speedup_hi; /* (old − new) / old, as the paper has it: 0 … 1 */
+    double speedup_lo, speedup_hi; /* (old − new) / old, as the paper has it: at most 1; negative where the
+                                      run may take longer, which needs may_reorder */
     bool may_reorder;              /* a receive from anybody may take another message than it did */
 };
 

@@ -1,5 +1,6 @@
 #include "answer/critical_report.h"
 
+#include "answer/assumptions.h"
 #include "answer/fit.h"
 #include "answer/quantities.h"
 #include "base/printable.h"
@@ -133,7 +134,7 @@ static void print_rest(const struct gn_critical_report *r, FILE *out)
             "paths have\n",
             gn_count_text((int64_t)c->branches, count));
     else
-        fprintf(out, "the path is certain\n");
+        fprintf(out, "only one path is possible\n");
     if (c->unsure)
         fprintf(out, "calls on it that may have waited for something else, as events are missing: %s\n",
                 gn_count_text((int64_t)c->unsure, count));
@@ -149,6 +150,7 @@ static void print_all(const struct gn_critical_report *r, const struct gn_termin
             gn_span_time((double)h->length.lo_ns, (double)h->length.hi_ns, length));
     gn_table_text(&table, terminal, out);
     print_rest(r, out);
+    gn_assumptions_text(h, GN_ASSUMES_OF_PATHS, terminal, out);
     gn_rests_on_text(h, terminal, out);
 }
 
@@ -167,13 +169,13 @@ json_t *gn_critical_json(const struct gn_critical_report *r)
     const struct gn_critical *c = r->critical;
     const struct gn_history *h = r->history;
     const struct gn_table table = gn_critical_table(r);
-    return json_pack("{s:i, s:s, s:I, s:o, s:s, s:o, s:o, s:I, s:I, s:o}", "version", 1, "trace", r->path,
-                     "events", (json_int_t)h->events, "length_s",
+    return json_pack("{s:i, s:s, s:I, s:o, s:s, s:o, s:o, s:I, s:I, s:o, s:o?}", "version", 1, "trace",
+                     r->path, "events", (json_int_t)h->events, "length_s",
                      gn_span_json((double)h->length.lo_ns, (double)h->length.hi_ns, 1e-9), "by",
                      r->by == GN_CRITICAL_BY_RANK ? "rank" : "activity", "rows", gn_table_json(&table),
                      "between_processes_s", gn_span_json(c->transfer_lo_ns, c->transfer_hi_ns, 1e-9),
                      "branches", (json_int_t)c->branches, "unsure", (json_int_t)c->unsure, "rests_on",
-                     gn_rests_on_json(h));
+                     gn_rests_on_json(h), "assumptions", gn_assumptions_json(h, GN_ASSUMES_OF_PATHS));
 }
 
 /* ---- the largest one ---- */

@@ -1,5 +1,6 @@
 #include "answer/frames_report.h"
 
+#include "answer/assumptions.h"
 #include "answer/fit.h"
 #include "answer/quantities.h"
 #include "answer/spans.h"
@@ -151,7 +152,7 @@ static void fill_period(const void *self, size_t i, struct gn_cell *cells)
 static struct gn_table table_of_periods(const struct gn_frames_report *r, size_t rows)
 {
     static const struct gn_column columns[] = {
-        {.title = "of the run", .name = "percent", .kind = GN_CELL_PERCENTAGES},
+        {.title = "of the run", .name = "percent", .kind = GN_CELL_PERCENTAGES, .goes = 1},
         {.title = "without a break", .name = "seconds", .kind = GN_CELL_DURATIONS},
         {.title = "from", .name = "from", .kind = GN_CELL_DURATIONS},
         {.title = "to", .name = "to", .kind = GN_CELL_DURATIONS},
@@ -230,6 +231,7 @@ static void print_all(const struct gn_frames_report *r, const struct gn_terminal
         print_periods(r, terminal, out);
     if (r->aggregated)
         print_aggregated(r, terminal, out);
+    gn_assumptions_text(h, GN_ASSUMES_OF_STATES, terminal, out);
     gn_rests_on_text(h, terminal, out);
 }
 
@@ -292,10 +294,11 @@ json_t *gn_frames_json(const struct gn_frames_report *r)
 {
     const struct gn_history *h = r->history;
     return json_pack(
-        "{s:s,s:s,s:s,s:I,s:o?,s:o?,s:o?,s:o?,s:o?,s:o?,s:o?,s:o?}", "trace", r->path, "question",
+        "{s:s,s:s,s:s,s:I,s:o?,s:o?,s:o?,s:o?,s:o?,s:o?,s:o?,s:o?,s:o?}", "trace", r->path, "question",
         r->question, "by", gn_scored_name(r->by), "frames", (json_int_t)r->frames->frames, "length_s",
         gn_span_json((double)h->length.lo_ns, (double)h->length.hi_ns, 1e-9), "all",
         time_json(r, &r->frames->all), "rows", rows_json(r), "times", times_json(r), "periods",
         periods_json(r), "is_narrowest", r->held ? json_boolean(r->held->is_narrowest) : json_null(),
-        "aggregated", aggregated_json(r), "rests_on", gn_rests_on_json(h));
+        "aggregated", aggregated_json(r), "rests_on", gn_rests_on_json(h), "assumptions",
+        gn_assumptions_json(h, GN_ASSUMES_OF_STATES));
 }

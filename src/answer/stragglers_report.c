@@ -1,6 +1,7 @@
 #include "answer/stragglers_report.h"
 
 #include "base/printable.h"
+#include "event/activity.h"
 
 #include <errno.h>
 #include <math.h>
@@ -136,8 +137,10 @@ static void find_means(const struct gn_stragglers_report *r, struct gn_blame *bu
         const uint32_t group = r->groups->of[l];
         if (group == GN_NONE || !makes_calls(h, l))
             continue;
-        busy[group].lo_ns += r->waits->busy[l].lo_ns;
-        busy[group].hi_ns += r->waits->busy[l].hi_ns;
+        const double joined_ns =
+            r->by == GN_SCORED_THREAD ? r->waits->joined[l] : 0; /* its rank works then */
+        busy[group].lo_ns += fmax(r->waits->busy[l].lo_ns - joined_ns, 0);
+        busy[group].hi_ns += fmax(r->waits->busy[l].hi_ns - joined_ns, 0);
         count[group]++;
     }
     for (size_t i = 0; i < r->groups->count; i++) {
@@ -266,6 +269,41 @@ static bool is_even(const struct gn_stragglers_report *r)
     return caused_by(r, &r->list[0]).hi < 2 * mean_lo && !gn_straggler_is_persistent(&r->list[0]);
 }
 
+/*
+ * Where ranks wait in turn, each passes on about as much waiting, whoever does more: that says nothing then.
+ * But when what all but one do is nearly the same, and that one does much more, the others would wait less
+ * without it: as they depend on each other in turn, which is taken from that they wait at all.
+ */
+static bool stands_out(const struct gn_stragglers_report *r)
+{
+    const struct gn_straggler *first = &r->list[0];
+    const double others = (double)(r->groups->count - 1);
+    double next_ns = 0, spread_ns = 0;
+    if (r->is_annotated || r->groups->count < 3)
+        return false;
+    for (size_t i = 1; i < r->groups->count; i++) {
+        const struct gn_blame *extra = &r->list[i].extra;
+        const double from_others_ns =
+            (extra->lo_ns + extra->hi_ns + (first->extra.lo_ns + first->extra.hi_ns) / others) / 2;
+        next_ns = fmax(next_ns, extra->hi_ns);
+        spread_ns += fabs(from_others_ns) / others;
+    }
+    return first->own.lo >= GN_STRAGGLER_PERCENT && first->extra.lo_ns >= 2 * next_ns &&
+           first->extra.lo_ns >= 3 * spread_ns;
+}
+
+/* What it did was a send, or the end of one, that is taken not to have waited: perhaps it did, for another
+ * one. */
+static bool leans_on_sends(const struct gn_stragglers_report *r, const struct gn_straggler *s)
+{
+    const struct gn_history *h = r->history;
+    const struct gn_cause *cause = s->cause == GN_NONE ? NULL : &r->waits->causes[s->cause];
+    if (!cause || cause->activity != GN_NONE)
+        return false;
+    const uint32_t activity = gn_region_activity(h->definitions, cause->inside_region);
+    return gn_activity_def(activity)->traits & (GN_TRAIT_SENDS | GN_TRAIT_WAITS);
+}
+
 static enum gn_straggler_verdict judge(const struct gn_stragglers_report *r)
 {
     double most_hi = 0, others_hi = 0;
@@ -276,11 +314,14 @@ static enum gn_straggler_verdict judge(const struct gn_stragglers_report *r)
         others_hi = i ? fmax(others_hi, m.hi) : 0;
         possible += m.hi >= GN_STRAGGLER_PERCENT;
     }
-    if (r->groups->count < 2 || most_hi < GN_STRAGGLER_PERCENT || is_even(r))
+    if (r->groups->count < 2 || most_hi < GN_STRAGGLER_PERCENT)
         return GN_STRAGGLER_NOBODY;
+    if (is_even(r))
+        return stands_out(r) ? GN_STRAGGLER_POSSIBLE : GN_STRAGGLER_NOBODY;
     const struct gn_score first = gn_straggler_measure(r, &r->list[0]);
     if (first.lo >= GN_STRAGGLER_PERCENT)
-        return first.lo > others_hi ? GN_STRAGGLER_CERTAIN : GN_STRAGGLER_POSSIBLE;
+        return first.lo > others_hi && !leans_on_sends(r, &r->list[0]) ? GN_STRAGGLER_CERTAIN
+                                                                       : GN_STRAGGLER_POSSIBLE;
     return possible == 1 && first.hi >= GN_STRAGGLER_PERCENT ? GN_STRAGGLER_POSSIBLE
                                                              : GN_STRAGGLER_UNDECIDABLE;
 }

@@ -19,9 +19,10 @@
 enum gn_straggler_verdict {
     GN_STRAGGLER_NOBODY,      /* balanced: below the threshold; or nobody is busy for longer than the others,
                                  they only wait in turn; or the first one causes less than twice as much as the
-                                 others in the mean, and not persistently */
+                                 others in the mean, and not persistently, and does not do much more */
     GN_STRAGGLER_CERTAIN,     /* the first one does, and more than anybody else */
-    GN_STRAGGLER_POSSIBLE,    /* the first one does, or may; others perhaps as much */
+    GN_STRAGGLER_POSSIBLE,    /* the first one does, or may; others perhaps as much, or as much waiting passes
+                                 through all of them */
     GN_STRAGGLER_UNDECIDABLE, /* one of several may, none for certain */
 };
 

@@ -1,4 +1,5 @@
 #include "base/printable.h"
+#include "answer/assumptions.h"
 #include "answer/rests_on.h"
 #include "answer/spans.h"
 #include "answer/stragglers_report.h"
@@ -126,12 +127,13 @@ json_t *gn_stragglers_json(const struct gn_stragglers_report *r)
 {
     const struct gn_history *h = r->history;
     return json_pack(
-        "{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version", 2, "trace", r->path,
-        "by", gn_scored_name(r->by), "verdict", gn_straggler_verdict_name(r->verdict), "waited_for",
+        "{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o?}", "version", 2, "trace",
+        r->path, "by", gn_scored_name(r->by), "verdict", gn_straggler_verdict_name(r->verdict), "waited_for",
         gn_straggler_verdict_name(r->waited_for), "count", integer(r->groups->count), "events",
         integer(h->events), "length_s", gn_span_json((double)h->length.lo_ns, (double)h->length.hi_ns, 1e-9),
         "all_percent", score_json(r->scores->all), "stragglers", stragglers_json(r), "causes", causes_json(r),
-        "phases", phases_json(r), "how_sure", sureness_json(r));
+        "phases", phases_json(r), "how_sure", sureness_json(r), "assumptions",
+        gn_assumptions_json(h, GN_ASSUMES_OF_WAITS));
 }
 
 json_t *gn_straggler_first_json(const struct gn_stragglers_report *r)

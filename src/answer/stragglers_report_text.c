@@ -1,3 +1,4 @@
+#include "answer/assumptions.h"
 #include "answer/fit.h"
 #include "answer/quantities.h"
 #include "base/printable.h"
@@ -190,11 +191,11 @@ static void fill_row(const void *self, size_t i, struct gn_cell *cells)
 struct gn_table gn_stragglers_table(const struct gn_stragglers_report *r)
 {
     static const struct gn_column columns[] = {
-        {.title = "", .name = "name"},
-        {.title = "score", .name = "score_percent", .kind = GN_CELL_PERCENTAGES},
-        {.title = "caused", .name = "caused_percent", .kind = GN_CELL_PERCENTAGES, .goes = 2},
+        {.title = "", .name = "name", .least = 16},
+        {.title = "score", .name = "score_percent", .kind = GN_CELL_PERCENTAGES, .goes = 1},
+        {.title = "caused", .name = "caused_percent", .kind = GN_CELL_PERCENTAGES, .goes = 3},
         {.title = "made others wait", .name = "caused_s", .kind = GN_CELL_DURATIONS},
-        {.title = "waited", .name = "waited_s", .kind = GN_CELL_DURATIONS, .goes = 1},
+        {.title = "waited", .name = "waited_s", .kind = GN_CELL_DURATIONS, .goes = 2},
         {.title = "work", .name = "work", .least = 20, .is_middle = true},
     };
     const size_t count = r->groups->count, shown = r->top && r->top < count ? r->top : count;
@@ -277,6 +278,7 @@ static void sureness(const struct page *p)
     fprintf(p->out, "%swaits%s: of %s it is certain for whom, of %s it is only possible\n", shade(p, GN_DIM),
             shade(p, GN_PLAIN), gn_count_text((int64_t)p->r->waits->last_certain, certain),
             gn_count_text((int64_t)p->r->waits->last_possible, possible));
+    gn_assumptions_text(p->r->history, GN_ASSUMES_OF_WAITS, p->t, p->out);
     gn_rests_on_text(p->r->history, p->t, p->out);
 }
 

@@ -1,3 +1,4 @@
+#include "answer/assumptions.h"
 #include "answer/rests_on.h"
 #include "answer/spans.h"
 #include "answer/whatif_report.h"
@@ -58,9 +59,9 @@ static json_t *straggler_json(const struct gn_whatif_report *r)
 
 static json_t *run_json(const char *path, const struct gn_history *h)
 {
-    return json_pack("{s:i, s:s, s:I, s:o, s:o}", "version", 1, "trace", path, "events",
+    return json_pack("{s:i, s:s, s:I, s:o, s:o, s:o?}", "version", 2, "trace", path, "events",
                      (json_int_t)h->events, "length_s", length_json(h->length), "rests_on",
-                     gn_rests_on_json(h));
+                     gn_rests_on_json(h), "assumptions", gn_assumptions_json(h, GN_ASSUMES_OF_CHANGES));
 }
 
 json_t *gn_whatif_json(const struct gn_whatif_report *r)
@@ -75,9 +76,9 @@ json_t *gn_whatif_json(const struct gn_whatif_report *r)
 
 json_t *gn_sweep_answer_json(const struct gn_history *h, const struct gn_answer *a)
 {
-    json_t *json = json_pack("{s:o, s:o, s:s, s:f}", "activity", activity_json(h, a->activity), "rank",
+    json_t *json = json_pack("{s:o, s:o, s:s, s:f, s:b}", "activity", activity_json(h, a->activity), "rank",
                              rank_json(h, a->process), "change", gn_sweep_to_name(a->to), "faster_percent",
-                             100 * a->share);
+                             100 * a->share, "start_or_end", a->is_start_or_end);
     return add_result(json, &a->result);
 }
 

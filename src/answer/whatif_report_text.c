@@ -1,3 +1,4 @@
+#include "answer/assumptions.h"
 #include "answer/fit.h"
 #include "answer/quantities.h"
 #include "answer/process_name.h"
@@ -31,14 +32,8 @@ static void header(const struct page *p, const char *path)
 /* What every answer rests on. */
 static void footer(const struct page *p)
 {
-    char longest[GN_QUANTITY_TEXT];
-    fprintf(p->out,
-            "\n%sassumed%s: the program does the same; what a call costs after the last it waited for stays",
-            shade(p, GN_DIM), shade(p, GN_PLAIN));
-    if (p->history->longest_ns > 0 && isfinite(p->history->longest_ns))
-        fprintf(p->out, "; no message that was there when it was asked for had taken longer than %s",
-                gn_width_text(p->history->longest_ns, longest));
     fputc('\n', p->out);
+    gn_assumptions_text(p->history, GN_ASSUMES_OF_CHANGES, p->terminal, p->out);
     gn_rests_on_text(p->history, p->terminal, p->out);
 }
 
@@ -74,6 +69,8 @@ static void print_activities(const struct gn_whatif_report *r, FILE *out)
         gn_activity_text(r->history, i, text, sizeof text);
         fprintf(out, "    %s\n", text);
     }
+    if (count == 0)
+        fprintf(out, "    nothing is computed there\n");
     if (count > SHOWN)
         fprintf(out, "    and %zu more\n", count - SHOWN);
 }
@@ -103,8 +100,8 @@ static void print_result(const struct page *p, const struct gn_whatif_result *n)
             gn_span_time(n->reduction_lo_ns, n->reduction_hi_ns, gain));
     if (n->may_reorder)
         fprintf(p->out,
-                "  %spossible%s   receives from anybody may take other messages than they did: what follows "
-                "is taken to be the same\n",
+                "  %spossible%s   receives from anybody may take other messages than they did"
+                "\n",
                 shade(p, GN_YELLOW), shade(p, GN_PLAIN));
 }
 
@@ -190,7 +187,7 @@ static void fill_answer(const void *self, size_t i, struct gn_cell *cells)
     gn_cell_bounds(&cells[SPEEDUP], a->result.speedup_lo, a->result.speedup_hi);
     gn_cell_bounds(&cells[LENGTH], positive((double)a->result.length.lo_ns),
                    positive((double)a->result.length.hi_ns));
-    gn_cell_print(&cells[WHERE], "%s", t.where);
+    gn_cell_print(&cells[WHERE], "%s%s", t.where, a->is_start_or_end ? " *" : "");
     if (a->process != GN_NONE)
         gn_cell_number(&cells[RANK], r->history->definitions->processes[a->process].rank);
     gn_cell_print(&cells[BY], "%s", t.change);
@@ -209,7 +206,7 @@ struct gn_table gn_sweep_table(const struct gn_sweep_report *r)
         [BY] = {.title = "faster by", .least = 8},
         [CHANGE] = {.name = "change"},
         [FASTER] = {.name = "faster_percent", .kind = GN_CELL_REAL},
-        [ACTIVITY] = {.title = "activity", .name = "activity", .least = 16, .is_middle = true},
+        [ACTIVITY] = {.title = "activity", .name = "activity", .flags = GN_COLUMN_FOLD, .least = 16},
     };
     return (struct gn_table){.columns = columns,
                              .column_count = sizeof columns / sizeof *columns,
@@ -223,10 +220,22 @@ static void print_answers(const struct page *p, const struct gn_sweep_report *r)
 {
     const struct gn_table table = gn_sweep_table(r);
     char candidates[GN_QUANTITY_TEXT], tried[GN_QUANTITY_TEXT];
-    if (r->sweep->count == 0)
-        fprintf(p->out, "nothing that was tried makes the run shorter\n");
-    else
+    const bool has_any = r->sweep->count > 0,
+               is_marked = has_any && r->sweep->answers[r->sweep->count - 1].is_start_or_end;
+    if (!has_any || r->sweep->answers[0].is_start_or_end)
+        fprintf(p->out, "nothing that was tried makes the run shorter%s\n",
+                is_marked ? ", but for how it starts and ends" : "");
+    if (has_any)
         gn_table_text(&table, p->terminal, p->out);
+    if (is_marked)
+        fprintf(p->out, "* how the program starts and ends MPI: no remedy, and listed last\n");
+    for (size_t i = 0; i < r->sweep->count; i++)
+        if (r->sweep->answers[i].result.reduction_lo_ns < 0) {
+            fprintf(p->out, "receives from anybody may take other messages than they did: where a speedup "
+                            "may be negative, "
+                            "the run may also take longer\n");
+            break;
+        }
     fprintf(p->out, "\nof %s changes %s were tried: the others cannot be among the best\n",
             gn_count_text((int64_t)r->sweep->candidates, candidates),
             gn_count_text((int64_t)r->sweep->tried, tried));

@@ -47,25 +47,55 @@ static void own_status(struct gn_capture_call *call, void **status)
         *status = call->own_status;
 }
 
-static void received(struct gn_capture_call *call, gn_handle comm, const void *status)
+/* The event of a receive that is posted, or of a matched probe. Its name. */
+static uint64_t record_post(struct gn_capture_call *call, int source, int tag, uint32_t comm)
 {
-    const uint32_t number = gn_counts_comm(call, comm);
-    const uint64_t name = call->traced ? gn_tracer_own_name(&call->recorder->tracer) : 0;
-    const uint64_t count = gn_counted_receive(call, number, status, name);
-    int source = gn_status_source(status);
-    int64_t bytes = call->recorder ? gn_status_bytes(status) : -1;
-    if (source < 0 || bytes < 0) /* an empty status */
+    if (!call->traced)
+        return 0;
+    struct gn_note post = gn_traced_posted(source, tag, comm);
+    post.request = gn_traced_name(call, false);
+    gn_record_note(call, &post);
+    return post.request;
+}
+
+struct post {
+    uint32_t comm;
+    uint64_t name; /* of the post's record; 0: there is none */
+};
+
+/* Of a message that was received at once the trace has whom it came from. That anybody might have sent it
+ * stands in a post of its own, as of a receive that is under way. */
+static void record_message(struct gn_capture_call *call, const struct post *posted, const void *status,
+                           uint64_t bytes, uint64_t number)
+{
+    if (posted->name)
+        gn_traced_arrived(call, posted->name, posted->comm, status, bytes, number);
+    else
+        gn_record_note(call, &(struct gn_note){.kind = GN_EVENT_MPI_RECV,
+                                               .comm = posted->comm,
+                                               .peer = (uint32_t)gn_status_source(status),
+                                               .tag = (uint32_t)gn_status_tag(status),
+                                               .bytes = bytes,
+                                               .number = number});
+}
+
+static void received(struct gn_capture_call *call, int source, int tag, gn_handle comm, const void *status)
+{
+    const int from = gn_status_source(status);
+    const int64_t bytes = call->recorder ? gn_status_bytes(status) : -1;
+    const bool is_empty = from < 0 || bytes < 0;
+    struct post posted = {.comm = gn_counts_comm(call, comm)};
+    if (source == gn_flavour.any_source && !is_empty)
+        posted.name = record_post(call, source, tag, posted.comm);
+    const uint64_t own = call->traced && !posted.name ? gn_tracer_own_name(&call->recorder->tracer) : 0;
+    const uint64_t number = gn_counted_receive(call, posted.comm, status, posted.name ? posted.name : own);
+    if (is_empty)
         return;
     add_bytes(call, (uint64_t)bytes);
-    gn_record_received(call->recorder, call->node, gn_world_rank(call->recorder, comm, source),
+    gn_record_received(call->recorder, call->node, gn_world_rank(call->recorder, comm, from),
                        (uint64_t)bytes);
     if (call->traced)
-        gn_record_note(call, &(struct gn_note){.kind = GN_EVENT_MPI_RECV,
-                                               .comm = number,
-                                               .peer = (uint32_t)source,
-                                               .tag = (uint32_t)gn_status_tag(status),
-                                               .bytes = (uint64_t)bytes,
-                                               .number = count});
+        record_message(call, &posted, status, (uint64_t)bytes, number);
 }
 
 void gn_after_send(struct gn_capture_call *call, int64_t count, gn_handle type, int dest, int tag,
@@ -90,10 +120,10 @@ void gn_before_recv(struct gn_capture_call *call, void **status)
     own_status(call, status);
 }
 
-void gn_after_recv(struct gn_capture_call *call, int source, gn_handle comm, void *status)
+void gn_after_recv(struct gn_capture_call *call, int source, int tag, gn_handle comm, void *status)
 {
     if (source != gn_flavour.proc_null)
-        received(call, comm, status);
+        received(call, source, tag, comm, status);
 }
 
 /* The message handle does not tell its communicator: the size is known, the peer is not. */
@@ -108,11 +138,11 @@ void gn_after_mrecv(struct gn_capture_call *call, void *status)
 }
 
 void gn_after_sendrecv(struct gn_capture_call *call, int64_t count, gn_handle type, int dest, int tag,
-                       int source, gn_handle comm, void *status)
+                       int source, int recvtag, gn_handle comm, void *status)
 {
     gn_after_send(call, count, type, dest, tag, comm);
     if (source != gn_flavour.proc_null)
-        received(call, comm, status);
+        received(call, source, recvtag, comm, status);
 }
 
 /* ---- requests ---- */
@@ -132,17 +162,6 @@ void gn_after_isend(struct gn_capture_call *call, int64_t count, gn_handle type,
         gn_traced_isend(call, handle, &send, n);
     else
         gn_follow(call, handle, send, NULL, NULL);
-}
-
-/* The event of a receive that is under way from now on, or of a matched probe. Its name. */
-static uint64_t record_post(struct gn_capture_call *call, int source, int tag, uint32_t comm)
-{
-    if (!call->traced)
-        return 0;
-    struct gn_note post = gn_traced_posted(source, tag, comm);
-    post.request = gn_traced_name(call, false);
-    gn_record_note(call, &post);
-    return post.request;
 }
 
 static void follow_receive(struct gn_capture_call *call, gn_handle handle, struct gn_request request,

@@ -45,7 +45,7 @@ void gn_after_isend(struct gn_capture_call *call, int64_t count, gn_handle type,
 void gn_after_send_init(struct gn_capture_call *call, int64_t count, gn_handle type, int dest, int tag,
                         gn_handle comm, void *request);
 void gn_before_recv(struct gn_capture_call *call, void **status);
-void gn_after_recv(struct gn_capture_call *call, int source, gn_handle comm, void *status);
+void gn_after_recv(struct gn_capture_call *call, int source, int tag, gn_handle comm, void *status);
 void gn_after_irecv(struct gn_capture_call *call, int source, int tag, gn_handle comm, void *request);
 void gn_after_recv_init(struct gn_capture_call *call, int source, int tag, gn_handle comm, void *request);
 void gn_after_mprobe(struct gn_capture_call *call, int source, int tag, gn_handle comm, void *message_handle,
@@ -58,7 +58,7 @@ void gn_before_imrecv(struct gn_capture_call *call, void *message_handle);
 void gn_after_mrecv(struct gn_capture_call *call, void *status);
 void gn_after_imrecv(struct gn_capture_call *call, void *request);
 void gn_after_sendrecv(struct gn_capture_call *call, int64_t count, gn_handle type, int dest, int tag,
-                       int source, gn_handle comm, void *status);
+                       int source, int recvtag, gn_handle comm, void *status);
 void gn_after_isendrecv(struct gn_capture_call *call, int64_t count, gn_handle type, int dest, int sendtag,
                         int source, int recvtag, gn_handle comm, void *request);
 /* Partitioned communication: each start is one message of all partitions. gn_made_partitioned: of a call that

@@ -3,6 +3,7 @@
 #include "cli/print_analysis.h"
 #include "answer/process_name.h"
 #include "cli/straggler_removed.h"
+#include "cli/trace_names.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -43,22 +44,15 @@ void gn_asked_change_check(struct argp_state *state, const struct gn_asked_chang
         argp_error(state, "what is faster? --region REGION; without it, all that may help is tried");
 }
 
-static int choose_activities(const struct gn_history *h, const char *region, bool *chosen,
+static int choose_activities(const struct gn_cli_history *opened, const char *region, bool *chosen,
                              struct gn_error *err)
 {
-    char nearest[256];
-    if (!region) {
-        memset(chosen, true, h->activity_count);
-        return 0;
+    if (region) {
+        const int code = gn_trace_name_computed(chosen, &opened->history, opened->path, region, err);
+        return code < 0 ? code : 0;
     }
-    if (gn_activities_named(h, region, chosen) > 0)
-        return 0;
-    gn_activity_nearest(h, region, nearest, sizeof nearest);
-    if (nearest[0] == '\0')
-        return gn_fail(err, -ENOENT, "nothing is computed in a region \"%s\": the trace has no regions",
-                       region);
-    return gn_fail(err, -ENOENT, "nothing is computed in a region \"%s\"; did you mean \"%s\"?", region,
-                   nearest);
+    memset(chosen, true, opened->history.activity_count);
+    return 0;
 }
 
 static int choose_processes(const struct gn_definitions *d, const struct gn_asked_change *a, bool *processes,
@@ -77,11 +71,11 @@ static int choose_processes(const struct gn_definitions *d, const struct gn_aske
     return 0;
 }
 
-static int choose(const struct gn_asked_change *change, const struct gn_history *h, bool *activities,
+static int choose(const struct gn_asked_change *change, const struct gn_cli_history *opened, bool *activities,
                   bool *processes, struct gn_error *err)
 {
-    int code = choose_activities(h, change->region, activities, err);
-    return code == 0 ? choose_processes(h->definitions, change, processes, err) : code;
+    int code = choose_activities(opened, change->region, activities, err);
+    return code == 0 ? choose_processes(opened->history.definitions, change, processes, err) : code;
 }
 
 /* chosen and processes are all false at first. */
@@ -97,7 +91,7 @@ static int answer_one(const struct gn_asked_change *change, const struct gn_cli_
                                       .share_lo = change->faster,
                                       .share_hi = change->faster,
                                       .straggler = GN_NONE};
-    int code = choose(change, &opened->history, chosen, processes, err);
+    int code = choose(change, opened, chosen, processes, err);
     if (code == 0 && change->removes_straggler)
         code = gn_straggler_find(&report, change->region, processes, err);
     if (code == 0)

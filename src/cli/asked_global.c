@@ -2,16 +2,20 @@
 #include "answer/process_name.h"
 #include "base/grow.h"
 #include "cli/asked_states.h"
-#include "cli/region_names.h"
+#include "cli/trace_names.h"
 #include "trace/who.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* What a question takes is so many times some hundred bytes. */
+enum { MOST_LOCATIONS = 1 << 20 };
+
 struct resolver {
     const struct gn_history *h;
     const struct gn_groups *groups;
+    enum gn_scored by;
     const struct gn_asked *asked;
     const char *text;
     struct gn_global *out;
@@ -19,7 +23,7 @@ struct resolver {
     struct gn_whos threads;
     bool *chosen;                     /* [locations] */
     bool *whole;                      /* [groups] of which all locations are chosen */
-    uint8_t *bit_of;                  /* [regions] */
+    uint64_t *of_region, *of_path;    /* [regions], [paths] bits */
     const char *names[GN_STATE_BITS]; /* of regions by their bits */
     unsigned bits;
     uint64_t used;
@@ -39,17 +43,22 @@ static int bit_of_region(struct resolver *r, const char *name, uint64_t *bit)
     if (b == GN_STATE_BITS)
         return gn_fail(r->err, -EINVAL, "more than %d regions are too many for one question",
                        GN_STATE_BITS - GN_FIRST_REGION_BIT);
-    bool *is;
-    const int code = gn_regions_named(&is, r->h, &name, 1, r->err);
-    for (size_t i = 0; code == 0 && i < r->h->definitions->region_count; i++)
-        r->bit_of[i] = is[i] ? (uint8_t)b : r->bit_of[i];
+    struct gn_named named;
+    if (!gn_named_open(&named, r->h->definitions))
+        return gn_fail(r->err, -ENOMEM, "no memory for the trace's names");
+    const int code = gn_trace_name_entered(&named, r->h, name, r->err);
+    for (size_t i = 0; i < r->h->definitions->region_count; i++)
+        r->of_region[i] |= named.regions[i] ? *bit : 0;
+    for (size_t i = 0; i < r->h->definitions->path_count; i++)
+        r->of_path[i] |= named.paths[i] ? *bit : 0;
     r->names[r->bits++] = name;
-    if (code == 0)
-        free(is);
+    gn_named_clear(&named);
     return code;
 }
 
-static int being_of(struct resolver *r, const struct gn_asked_place *place, struct gn_being_in *in)
+/* is_thread: threads are asked for, each by itself. */
+static int being_of(struct resolver *r, const struct gn_asked_place *place, bool is_thread,
+                    struct gn_being_in *in)
 {
     static const struct gn_being_in beings[] = {[GN_WHERE_WAITING] = {GN_WAITING, GN_BUSY},
                                                 [GN_WHERE_BUSY] = {GN_BUSY, 0},
@@ -57,7 +66,11 @@ static int being_of(struct resolver *r, const struct gn_asked_place *place, stru
                                                 [GN_WHERE_RUNNING] = {GN_RUNNING, 0}};
     int code = 0;
     *in = (struct gn_being_in){0, 0};
-    if (place->where != GN_WHERE_REGION)
+    if (is_thread && place->where == GN_WHERE_WAITING)
+        in->one = GN_WAITING_ALONE;
+    else if (is_thread && place->where == GN_WHERE_BUSY)
+        in->one = GN_BUSY_ALONE;
+    else if (place->where != GN_WHERE_REGION)
         *in = beings[place->where];
     else if (place->region)
         code = bit_of_region(r, place->region, &in->one);
@@ -81,15 +94,15 @@ static int nobody(const struct resolver *r, const struct gn_asked_who *who)
 {
     char ranks[128];
     if (who->kind == GN_ASKED_WHO_HOST)
-        return gn_fail(r->err, -ENOENT, "--where '%s': nothing of the trace ran on a host \"%s\", at \"%s\"",
-                       r->text, who->host, r->text + who->at);
+        return gn_fail(r->err, -ENOENT, "--where: nothing of the trace ran on a host \"%.*s\", at \"%.*s\"",
+                       GN_ASKED_SHOWN, who->host, GN_ASKED_SHOWN, r->text + who->at);
     if (who->kind == GN_ASKED_WHO_THREAD)
-        return gn_fail(r->err, -ENOENT, "--where '%s': there is no thread %u:%u in the trace, at \"%s\"",
-                       r->text, who->first, who->thread, r->text + who->at);
+        return gn_fail(r->err, -ENOENT, "--where: there is no thread %u:%u in the trace, at \"%.*s\"",
+                       who->first, who->thread, GN_ASKED_SHOWN, r->text + who->at);
     const bool has_first = gn_process_of_rank(r->h->definitions, who->first) != GN_NONE;
     gn_ranks_text(r->h->definitions, ranks, sizeof ranks);
-    return gn_fail(r->err, -ENOENT, "--where '%s': there is no rank %u in the trace: it has %s, at \"%s\"",
-                   r->text, has_first ? who->last : who->first, ranks, r->text + who->at);
+    return gn_fail(r->err, -ENOENT, "--where: there is no rank %u in the trace: it has %s, at \"%.*s\"",
+                   has_first ? who->last : who->first, ranks, GN_ASKED_SHOWN, r->text + who->at);
 }
 
 static bool is_there(const struct resolver *r, const struct gn_asked_who *who)
@@ -128,6 +141,12 @@ static int add_who(struct resolver *r)
 static int add_location(struct resolver *r, uint32_t location)
 {
     struct gn_global *g = r->out;
+    if (g->location_count == MOST_LOCATIONS)
+        return gn_fail(
+            r->err, -E2BIG,
+            "--where: the question names locations %d times, which is as often as it may: ask about fewer "
+            "at a time",
+            MOST_LOCATIONS);
     if (!gn_grow(&g->locations, &r->location_capacity, g->location_count, sizeof *g->locations))
         return gn_fail(r->err, -ENOMEM, "no memory for the question");
     g->locations[g->location_count++] = location;
@@ -164,8 +183,8 @@ static int add_groups(struct resolver *r, const struct gn_asked_node *node)
     }
     if (code == 0 && node->who_count && r->out->who_count == before)
         return gn_fail(r->err, -ENOENT,
-                       "--where '%s': nobody that --by counts is in this set as a whole, at \"%s\"", r->text,
-                       r->text + r->asked->whos[node->first_who].at);
+                       "--where: nobody that --by counts is in this set as a whole, at \"%.*s\"",
+                       GN_ASKED_SHOWN, r->text + r->asked->whos[node->first_who].at);
     return code;
 }
 
@@ -185,9 +204,12 @@ static int resolve_node(struct resolver *r, const struct gn_asked_node *from, st
                                   .most = from->most};
     if (from->kind > GN_ASKED_ALL_BUT)
         return 0;
-    int code = being_of(r, &from->a, &to->in);
+    const bool is_thread = from->kind == GN_ASKED_IN
+                               ? r->asked->whos[from->first_who].kind == GN_ASKED_WHO_THREAD
+                               : r->by == GN_SCORED_THREAD;
+    int code = being_of(r, &from->a, is_thread, &to->in);
     if (code == 0)
-        code = being_of(r, &from->b, &to->rest);
+        code = being_of(r, &from->b, is_thread, &to->rest);
     if (code == 0)
         code = choose(r, from);
     if (code == 0)
@@ -202,21 +224,24 @@ static int resolve(struct resolver *r, struct gn_states *states)
     r->out->nodes = calloc(r->asked->node_count, sizeof *r->out->nodes);
     r->chosen = calloc(d->location_count + 1, sizeof *r->chosen);
     r->whole = calloc(r->groups->count + 1, sizeof *r->whole);
-    r->bit_of = calloc(d->region_count + 1, sizeof *r->bit_of);
-    if (!r->out->nodes || !r->chosen || !r->whole || !r->bit_of)
+    r->of_region = calloc(d->region_count + 1, sizeof *r->of_region);
+    r->of_path = calloc(d->path_count + 1, sizeof *r->of_path);
+    if (!r->out->nodes || !r->chosen || !r->whole || !r->of_region || !r->of_path)
         return gn_fail(r->err, -ENOMEM, "no memory for the question");
     int code = 0;
     for (size_t n = 0; n < r->asked->node_count && code == 0; n++)
         code = resolve_node(r, &r->asked->nodes[n], &r->out->nodes[r->out->node_count++]);
-    return code ? code : gn_states_of_each(states, r->h, r->bit_of, r->used, r->err);
+    const struct gn_region_bits bits = {r->of_region, r->of_path};
+    return code ? code : gn_states_of_each(states, r->h, &bits, r->used, r->err);
 }
 
 int gn_asked_global(struct gn_global *global, struct gn_states *states, const struct gn_history *history,
-                    const struct gn_groups *groups, const struct gn_asked *asked, const char *text,
-                    struct gn_error *err)
+                    const struct gn_groups *groups, enum gn_scored by, const struct gn_asked *asked,
+                    const char *text, struct gn_error *err)
 {
     struct resolver r = {.h = history,
                          .groups = groups,
+                         .by = by,
                          .asked = asked,
                          .text = text,
                          .out = global,
@@ -228,7 +253,8 @@ int gn_asked_global(struct gn_global *global, struct gn_states *states, const st
     gn_whos_clear(&r.threads);
     free(r.chosen);
     free(r.whole);
-    free(r.bit_of);
+    free(r.of_region);
+    free(r.of_path);
     if (code < 0)
         gn_asked_global_clear(global);
     return code;

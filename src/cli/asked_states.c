@@ -1,30 +1,28 @@
 #include "cli/asked_states.h"
 
-#include "cli/region_names.h"
+#include "cli/trace_names.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
-/* Regions of a place; *chosen NULL: it is none. */
-static int regions_of(bool **chosen, const struct gn_history *h, const struct gn_asked_place *place,
-                      struct gn_error *err)
+/* What a place names; *named NULL: it is none. */
+static int named_of(struct gn_named *named, const struct gn_named **chosen, const struct gn_history *h,
+                    const struct gn_asked_place *place, struct gn_error *err)
 {
-    const char *name = place->region;
-    *chosen = NULL;
-    return name ? gn_regions_named(chosen, h, &name, 1, err) : 0;
+    const struct gn_trace_names names = {{place->region}, place->region != NULL};
+    return gn_trace_names_chosen(named, chosen, h, &names, err);
 }
 
 int gn_asked_states(struct gn_states *states, const struct gn_history *h, const struct gn_groups *groups,
                     const struct gn_asked_node *form, struct gn_error *err)
 {
-    bool *a = NULL, *b = NULL;
-    int code = regions_of(&a, h, &form->a, err);
+    struct gn_named a = {NULL, NULL}, b = {NULL, NULL};
+    const struct gn_named *in = NULL, *rest = NULL;
+    int code = named_of(&a, &in, h, &form->a, err);
     if (code == 0)
-        code = regions_of(&b, h, &form->b, err);
-    const struct gn_states_settings settings = {a, b, GN_NONE, GN_NONE};
+        code = named_of(&b, &rest, h, &form->b, err);
+    const struct gn_states_settings settings = {
+        .waiting = in, .busy = rest, .is_asked = true, .comm = GN_NONE, .phase = GN_NONE};
     if (code == 0)
         code = gn_states_make(states, h, groups->of, groups->count, &settings, err);
-    free(a);
-    free(b);
+    gn_named_clear(&a);
+    gn_named_clear(&b);
     return code;
 }

@@ -3,7 +3,7 @@
 #include "cli/commands.h"
 #include "cli/place.h"
 #include "cli/print_analysis.h"
-#include "cli/region_names.h"
+#include "cli/trace_names.h"
 
 #include <argp.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ enum { BAD_INPUT = 2, KEY_BY = 256, KEY_PHASE };
 
 struct arguments {
     const char *trace;
-    struct gn_region_names busy, waiting;
+    struct gn_trace_names busy, waiting;
     enum gn_scored by;
     bool has_phases;
     enum gn_format format;
@@ -21,9 +21,9 @@ struct arguments {
 
 static const struct argp_option options[] = {
     {"busy", 'b', "REGION", 0,
-     "Busy is who is in this region: one that the program names, a function, or an MPI function. May be "
-     "given "
-     "again (default: outside of MPI calls)",
+     "Busy is who is in this region: one that the program names, a function, or an MPI call, also at one "
+     "place. May "
+     "be given again (default: outside of MPI calls)",
      0},
     {"waiting", 'w', "REGION", 0,
      "Waiting is who is in this region; may be given again (default: in MPI calls that depend on others)", 0},
@@ -39,10 +39,10 @@ static error_t parse(int key, char *value, struct argp_state *state)
     struct arguments *a = state->input;
     switch (key) {
     case 'b':
-        gn_region_name_option(state, &a->busy, value);
+        gn_trace_name_option(state, &a->busy, value);
         break;
     case 'w':
-        gn_region_name_option(state, &a->waiting, value);
+        gn_trace_name_option(state, &a->waiting, value);
         break;
     case KEY_BY:
         if (!gn_scored_by(value, &a->by))
@@ -101,11 +101,12 @@ static int look(void *self, const struct gn_cli_history *opened, struct gn_error
 {
     const struct arguments *a = self;
     const struct gn_history *h = &opened->history;
-    bool *busy = NULL, *waiting = NULL;
+    struct gn_named in_busy, in_waiting = {NULL, NULL};
+    const struct gn_named *busy, *waiting = NULL;
     struct gn_groups groups;
-    int code = gn_regions_chosen(&busy, h, &a->busy, err);
+    int code = gn_trace_names_chosen(&in_busy, &busy, h, &a->busy, err);
     if (code == 0)
-        code = gn_regions_chosen(&waiting, h, &a->waiting, err);
+        code = gn_trace_names_chosen(&in_waiting, &waiting, h, &a->waiting, err);
     if (code == 0)
         code = gn_groups_make(&groups, h, a->by, err);
     if (code == 0) {
@@ -113,15 +114,16 @@ static int look(void *self, const struct gn_cli_history *opened, struct gn_error
         code = report_all(a, opened->path, h, &groups, &settings, err);
         gn_groups_clear(&groups);
     }
-    free(busy);
-    free(waiting);
+    gn_named_clear(&in_busy);
+    gn_named_clear(&in_waiting);
     return code;
 }
 
 static int stragglers(struct arguments *a, struct gn_error *err)
 {
     const struct gn_cli_history_settings settings = {
-        .command = "stragglers", .has_tracks = a->busy.count || a->waiting.count || a->has_phases};
+        .command = "stragglers",
+        .has_tracks = a->busy.count || a->waiting.count || a->has_phases || a->by == GN_SCORED_THREAD};
     return gn_look_at_history(a->trace, &settings, look, a, err);
 }
 

@@ -1,17 +1,19 @@
 /* gnomon whatif — the run with something made faster; and what would help most. */
 #include "cli/asked_change.h"
 #include "cli/commands.h"
+#include "cli/name_list.h"
 #include "cli/place.h"
 #include "cli/print_analysis.h"
 #include "cli/straggler_removed.h"
 
 #include <argp.h>
 
-enum { BAD_INPUT = 2, KEY_REGION = 256, KEY_RANK, KEY_FASTER, KEY_STRAGGLER };
+enum { BAD_INPUT = 2, KEY_REGION = 256, KEY_RANK, KEY_FASTER, KEY_STRAGGLER, KEY_LIST };
 
 struct arguments {
     const char *trace;
     struct gn_asked_change change;
+    bool lists;
     size_t top;
     double longest_ns;
     enum gn_format format;
@@ -19,10 +21,11 @@ struct arguments {
 
 static const struct argp_option options[] = {
     {"region", KEY_REGION, "REGION", 0,
-     "What is made faster: a region or function with all inside of it, a FILE:LINE, or the computation "
-     "before "
-     "calls of an MPI function",
+     "What is made faster: a region or function with all inside of it, a FILE:LINE, the computation before "
+     "calls "
+     "of an MPI function, or any name that gnomon prints (--list)",
      0},
+    {"list", KEY_LIST, NULL, 0, "Print all names that may be asked for", 0},
     {"rank", KEY_RANK, "RANK", 0, "Only there; may be given again, or as 0,2,5 (default: everywhere)", 0},
     {"faster", KEY_FASTER, "SHARE", 0, "So much of its time goes: 20% or 0.2", 0},
     {"remove-straggler", KEY_STRAGGLER, NULL, 0,
@@ -52,6 +55,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         break;
     case KEY_STRAGGLER:
         a->change.removes_straggler = true;
+        break;
+    case KEY_LIST:
+        a->lists = true;
         break;
     case GN_KEY_TOP:
         a->top = gn_top_option(state, value);
@@ -94,6 +100,8 @@ static int best(const struct arguments *a, const struct gn_cli_history *opened, 
 static int look(void *self, const struct gn_cli_history *opened, struct gn_error *err)
 {
     const struct arguments *a = self;
+    if (a->lists)
+        return gn_name_list_print(opened, a->format, err);
     if (a->change.region || a->change.removes_straggler)
         return gn_asked_change_answer(&a->change, opened, a->format, err);
     return best(a, opened, err);
@@ -101,10 +109,10 @@ static int look(void *self, const struct gn_cli_history *opened, struct gn_error
 
 static int whatif(struct arguments *a, struct gn_error *err)
 {
-    const struct gn_cli_history_settings settings = {.command = "whatif",
-                                                     .longest_ns = a->longest_ns,
-                                                     .has_tracks =
-                                                         a->change.removes_straggler && a->change.region};
+    const struct gn_cli_history_settings settings = {
+        .command = "whatif",
+        .longest_ns = a->longest_ns,
+        .has_tracks = a->lists || (a->change.removes_straggler && a->change.region)};
     return gn_look_at_history(a->trace, &settings, look, a, err);
 }
 

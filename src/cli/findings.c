@@ -94,13 +94,15 @@ static int find_straggler(const struct page *p, struct gn_error *err)
 /* ---- what would help most, and what the run's length is ---- */
 
 /* Of the best ones the first at a single process: that everything is faster everywhere helps more, and tells
- * nobody where to begin. Unless no process alone helps to speak of. */
+ * nobody where to begin. Unless no process alone helps to speak of. How a program starts and ends is no
+ * remedy. */
 static const struct gn_answer *most_telling(const struct gn_sweep *sweep)
 {
     for (size_t i = 0; i < sweep->count; i++)
-        if (sweep->answers[i].process != GN_NONE && sweep->answers[i].result.speedup_lo >= 0.01)
+        if (sweep->answers[i].process != GN_NONE && !sweep->answers[i].is_start_or_end &&
+            sweep->answers[i].result.speedup_lo >= 0.01)
             return &sweep->answers[i];
-    return sweep->count ? &sweep->answers[0] : NULL;
+    return sweep->count && !sweep->answers[0].is_start_or_end ? &sweep->answers[0] : NULL;
 }
 
 static int find_best(const struct page *p, const struct gn_critical *critical, struct gn_error *err)

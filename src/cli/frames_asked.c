@@ -41,7 +41,8 @@ static int ask_form(struct answer *w, struct gn_error *err)
 
 static int ask_global(struct answer *w, struct gn_error *err)
 {
-    int code = gn_asked_global(&w->global, &w->states, w->history, &w->groups, &w->asked, w->question, err);
+    int code = gn_asked_global(&w->global, &w->states, w->history, &w->groups, w->arguments->by, &w->asked,
+                               w->question, err);
     if (code < 0)
         return code;
     code = gn_global_ask(&w->held, &w->global, w->states.of, w->states.count, err);
@@ -103,8 +104,8 @@ int gn_frames_answer(const struct gn_frames_asked *a, struct gn_error *err)
     struct gn_question_error wrong;
     int code = gn_question_parse(&w.asked, a->question, &wrong);
     if (code < 0)
-        return gn_fail(err, code, "--where '%s': %s, at \"%s\"", a->question, wrong.text,
-                       a->question + wrong.at);
+        return gn_fail(err, code, "--where: %s, at \"%.*s\" (character %zu)", wrong.text, GN_ASKED_SHOWN,
+                       a->question + wrong.at, wrong.at + 1);
     w.form = gn_question_form(&w.asked);
     w.question = strdup(a->question);
     code = w.question && gn_printable(w.question) ? gn_look_at_history(a->trace, &settings, look, &w, err)

@@ -1,5 +1,6 @@
 #include "cli/straggler_removed.h"
 
+#include "analyse/names.h"
 #include "analyse/scores.h"
 #include "answer/stragglers_report.h"
 #include "cli/progress.h"
@@ -28,16 +29,24 @@ static struct gn_whatif_result try_share(const struct gn_whatif_report *r, const
     return gn_whatif(a->pass, &what);
 }
 
-/* A larger share gains no less: what holds at both ends holds between them. */
+/* A larger share gains no less: what holds at both ends holds between them; but where the order changes,
+ * either may be the longer run. */
 static struct gn_whatif_result around(const struct gn_whatif_result *less,
                                       const struct gn_whatif_result *more)
 {
-    return (struct gn_whatif_result){{more->length.lo_ns, less->length.hi_ns},
-                                     less->reduction_lo_ns,
-                                     more->reduction_hi_ns,
-                                     less->speedup_lo,
-                                     more->speedup_hi,
-                                     less->may_reorder || more->may_reorder};
+    struct gn_whatif_result all = *more;
+    if (less->length.hi_ns > all.length.hi_ns || !more->may_reorder) {
+        all.length.hi_ns = less->length.hi_ns;
+        all.reduction_lo_ns = less->reduction_lo_ns;
+        all.speedup_lo = less->speedup_lo;
+    }
+    if (less->length.lo_ns < all.length.lo_ns) {
+        all.length.lo_ns = less->length.lo_ns;
+        all.reduction_hi_ns = less->reduction_hi_ns;
+        all.speedup_hi = less->speedup_hi;
+    }
+    all.may_reorder = less->may_reorder || more->may_reorder;
+    return all;
 }
 
 int gn_change_try(struct gn_whatif_report *r, struct gn_error *err)
@@ -73,7 +82,7 @@ static struct work work_of(const struct gn_whatif_report *r, uint32_t process)
         if (h->definitions->locations[call->location].process != process || h->is_carried[call->location])
             continue;
         for (uint32_t i = call->first_piece; i < call->first_piece + call->piece_count; i++)
-            if (r->chosen[h->pieces[i].activity]) {
+            if (r->chosen[h->pieces[i].activity] && h->pieces[i].kind != GN_PIECE_JOIN) {
                 work.lo_ns += h->pieces[i].lo_ns;
                 work.hi_ns += h->pieces[i].hi_ns;
             }
@@ -114,7 +123,7 @@ static uint32_t first_of(const struct gn_scores *scores)
     return best;
 }
 
-static int find_among(struct gn_whatif_report *r, const struct gn_groups *groups, const bool *busy,
+static int find_among(struct gn_whatif_report *r, const struct gn_groups *groups, const struct gn_named *busy,
                       bool *processes, struct gn_error *err)
 {
     const struct gn_scores_settings settings = {.busy = busy};
@@ -183,20 +192,18 @@ static int find_named(struct gn_whatif_report *r, const struct gn_groups *groups
 
 int gn_straggler_find(struct gn_whatif_report *r, const char *region, bool *processes, struct gn_error *err)
 {
-    const struct gn_definitions *d = r->history->definitions;
-    bool *busy = region ? calloc(d->region_count + 1, sizeof *busy) : NULL, is_region = false;
+    struct gn_named busy;
     struct gn_groups groups;
-    if (region && !busy)
-        return gn_fail(err, -ENOMEM, "no memory for the trace's regions");
-    for (size_t i = 0; region && i < d->region_count; i++)
-        is_region |= busy[i] = strcmp(gn_string(d, d->regions[i].name), region) == 0;
+    if (!gn_named_open(&busy, r->history->definitions))
+        return gn_fail(err, -ENOMEM, "no memory for the trace's names");
+    const bool is_entered = region && gn_named_add(&busy, r->history, region) > 0;
     int code = gn_groups_make(&groups, r->history, GN_SCORED_RANK, err);
     if (code == 0) {
-        code =
-            is_region ? find_among(r, &groups, busy, processes, err) : find_named(r, &groups, processes, err);
+        code = is_entered ? find_among(r, &groups, &busy, processes, err)
+                          : find_named(r, &groups, processes, err);
         gn_groups_clear(&groups);
     }
-    free(busy);
+    gn_named_clear(&busy);
     return code;
 }
 

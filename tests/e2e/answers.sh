@@ -58,6 +58,7 @@ trace)
         'whatif --region compute --faster 20%' 'order --stats' clock check; do
         fits $words t
     done
+    fits frames -w '2 busy and any waiting' t
     fits sync -o repaired t
     same stragglers stragglers t
     same answers whatif t

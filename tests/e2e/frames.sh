@@ -62,6 +62,16 @@ END
     holds set 'c["aggregated"]["all"]["seconds"]["hi"] >= c["all"]["seconds"]["lo"]'
     frames threads trace -w 'all busy and 0:0 busy' --by thread
     holds threads 'c["by"] == "thread" and c["all"]["percent"]["hi"] < 60'
+    # The forms mean what they mean within any other question, also of those that are several locations.
+    run synth "$gnomon" synth wavefront -n 6 -e 3000 --domains 1 -o together
+    for by in rank thread host; do
+        for question in 'all in waiting' 'all in MPI_Recv' 'all but one in waiting, that one in busy' \
+            'all but 2 in compute, those in busy' 'all but one in MPI_Recv, that one in compute'; do
+            frames form together --by $by -w "$question"
+            frames within together --by $by -w "not not ($question)"
+            holds within "c['all'] == json.load(open('$work/form.out'))['all']"
+        done
+    done
     run text "$gnomon" frames trace -w '2 busy' --top 1
     [ "$status" = 0 ] && grep -q "as asked" "$work/text.out" && grep -q "from" "$work/text.out" ||
         fail "the text does not tell of periods"
@@ -84,6 +94,9 @@ bad)
     refused 'no thread 0:9' trace -w '0:9 in compute'
     refused 'host "nowhere"' trace -w 'any of host nowhere busy'
     refused 'as a whole' trace -w 'any of 0 busy' --by host
+    refused 'is expected.*character 2[0-9]*)' trace -w "$(printf '0 busy and %.0s' $(seq 200)) 0 bsy"
+    run synth "$gnomon" synth ring -n 256 --events 6000 -o many
+    refused 'ask about fewer' many -w "$(printf 'any busy or %.0s' $(seq 5000)) any busy"
     refused 'did you mean "compute"' trace -w '0 busy and any in compote'
     refused 'cannot' nothing-here
     refused 'rank, thread' trace --by core

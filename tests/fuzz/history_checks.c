@@ -127,9 +127,11 @@ static void check_history(const struct gn_history *h)
 
 static void check_result(const struct gn_history *h, const struct gn_whatif_result *r)
 {
-    must_span(r->reduction_lo_ns, r->reduction_hi_ns, 0, INFINITY, "a reduction");
-    must_span(r->speedup_lo, r->speedup_hi, 0, 1, "a speedup");
-    must_span((double)r->length.lo_ns, (double)r->length.hi_ns, 0, (double)h->length.hi_ns, "a new length");
+    must_span(r->reduction_lo_ns, r->reduction_hi_ns, r->may_reorder ? -INFINITY : 0, INFINITY,
+              "a reduction");
+    must_span(r->speedup_lo, r->speedup_hi, r->may_reorder ? -INFINITY : 0, 1, "a speedup");
+    must_span((double)r->length.lo_ns, (double)r->length.hi_ns, 0,
+              r->may_reorder ? INFINITY : (double)h->length.hi_ns, "a new length");
 }
 
 static void check_whatif(const struct gn_history *h)
@@ -284,13 +286,15 @@ static void check_global(const struct gn_history *h)
 
 static void check_states(const struct gn_history *h, const struct gn_groups *groups)
 {
-    const size_t regions = h->definitions->region_count;
-    bool *busy = calloc(regions + 1, sizeof *busy);
-    history_must(busy, "memory");
-    for (size_t i = 0; i < regions; i++)
-        busy[i] = i % 2;
+    struct gn_named busy;
+    history_must(gn_named_open(&busy, h->definitions), "memory");
+    for (size_t i = 0; i < h->definitions->region_count; i++)
+        busy.regions[i] = i % 2;
+    for (size_t i = 0; i < h->definitions->path_count; i++)
+        busy.paths[i] = i % 3 == 0;
     for (int named = 0; named <= (h->tracks != NULL); named++) {
-        const struct gn_states_settings settings = {NULL, named ? busy : NULL, GN_NONE, GN_NONE};
+        const struct gn_states_settings settings = {
+            .busy = named ? &busy : NULL, .is_asked = named == 1, .comm = GN_NONE, .phase = GN_NONE};
         struct gn_states states;
         struct gn_error err = {""};
         history_must(gn_states_make(&states, h, groups->of, groups->count, &settings, &err) == 0, "states");
@@ -298,7 +302,7 @@ static void check_states(const struct gn_history *h, const struct gn_groups *gro
             check_frames(&states, others < 3 ? others : UINT32_MAX);
         gn_states_clear(&states);
     }
-    free(busy);
+    gn_named_clear(&busy);
 }
 
 static void check_groups(const struct gn_history *h)
@@ -318,14 +322,15 @@ static void check_groups(const struct gn_history *h)
 static void check_names(const struct gn_history *h)
 {
     bool *chosen = calloc(h->activity_count + 1, sizeof *chosen);
-    char text[64], nearest[64];
+    char text[64];
+    struct gn_nearest nearest = {"nothing at all", 0, ""};
     history_must(chosen, "memory");
-    gn_activity_nearest(h, "nothing at all", nearest, sizeof nearest);
+    history_must(gn_nearest_of_trace(&nearest, h) == 0, "names");
     for (uint32_t i = 0; i < h->activity_count && i < SHOWN; i++) {
         gn_activity_text(h, i, text, sizeof text);
         history_must(memchr(text, '\0', sizeof text) != NULL, "a text ends");
     }
-    gn_activities_named(h, nearest, chosen);
+    gn_activities_named(h, nearest.text, chosen);
     history_must(gn_activities_named(h, "", chosen) == 0, "no name names nothing");
     for (uint32_t i = 0; i < h->call_count && i < SHOWN; i++)
         gn_path_place(h->definitions, h->calls[i].path, text, sizeof text);

@@ -43,8 +43,8 @@ static void compute(struct run *r, struct gn_call *c)
         const int64_t ns = some_ns(r, 8);
         r->made->piece_ns[r->h->piece_count] = (double)ns;
         r->h->pieces[r->h->piece_count++] =
-            (struct gn_piece){(uint32_t)below(r, MAKER_ACTIVITIES), (double)ns * (1 - r->settings->rate),
-                              (double)ns * (1 + r->settings->rate)};
+            (struct gn_piece){(uint32_t)below(r, MAKER_ACTIVITIES), GN_PIECE_ALONE,
+                              (double)ns * (1 - r->settings->rate), (double)ns * (1 + r->settings->rate)};
         r->now_ns[c->location] += ns;
     }
 }

@@ -90,7 +90,7 @@ uint32_t made_call(struct made *m, uint32_t location, double enter_ms, double le
     const double ns = (double)(m->calls[call].enter_ticks - since);
     m->calls[call].first_piece = (uint32_t)m->h.piece_count;
     m->calls[call].piece_count = 1;
-    m->pieces[m->h.piece_count++] = (struct gn_piece){activity, ns, ns};
+    m->pieces[m->h.piece_count++] = (struct gn_piece){activity, GN_PIECE_ALONE, ns, ns};
     return call;
 }
 

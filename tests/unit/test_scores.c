@@ -105,9 +105,10 @@ static void named_regions_say_who_is_busy(void **state)
     made_change(m, 0, 60, hold, false);
     made_change(m, 1, 40, work, true);
     made_change(m, 1, 90, work, false);
-    bool busy[8] = {false}, waiting[8] = {false};
+    bool busy[8] = {false}, waiting[8] = {false}, nowhere[8] = {false};
     busy[work] = waiting[hold] = true;
-    const struct gn_scores_settings settings = {.waiting = waiting, .busy = busy};
+    const struct gn_named in_busy = {busy, nowhere}, in_waiting = {waiting, nowhere};
+    const struct gn_scores_settings settings = {.waiting = &in_waiting, .busy = &in_busy};
     struct scored s = scored(m, 100, GN_SCORED_RANK, &settings);
     assert_score(s.scores.scores[1], 20); /* 40 to 60 */
     assert_score(s.scores.scores[0], 0);

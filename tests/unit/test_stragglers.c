@@ -64,7 +64,7 @@ static struct made *wavefront(uint32_t ranks, uint32_t slow, double extra_ms, do
     return m;
 }
 
-/* The same from one end to the other and back, again and again, without ever meeting. */
+/* The same from one end to the other and back, again and again, without meeting before the end. */
 static struct made *swept(uint32_t ranks, uint32_t slow, double extra_ms, double *end_ms)
 {
     enum { TURNS = 6 };
@@ -79,6 +79,10 @@ static struct made *swept(uint32_t ranks, uint32_t slow, double extra_ms, double
         sent = made_call(m, r, t, t, 1);
         done[r] = t;
     }
+    uint32_t all[MADE_LOCATIONS];
+    for (uint32_t r = 0; r < ranks; r++)
+        all[r] = made_call(m, r, done[r], t, 0);
+    made_collective(m, 0, GN_SHAPE_ALL_TO_ALL, 0, all, ranks);
     *end_ms = t;
     return m;
 }
@@ -107,6 +111,20 @@ static void who_does_more_in_a_wavefront_is_found(void **state)
     }
 }
 
+/* From end to end and back, each passes on as much waiting as the others, the slow one as well. */
+static void who_does_more_where_all_wait_in_turn_is_possible(void **state)
+{
+    (void)state;
+    for (uint32_t ranks = 3; ranks <= 9; ranks++)
+        for (uint32_t slow = 0; slow < ranks; slow++) {
+            double end_ms;
+            struct made *m = swept(ranks, slow, 5, &end_ms);
+            const struct judged j = judged(m, end_ms);
+            assert_int_equal(j.verdict, GN_STRAGGLER_POSSIBLE);
+            assert_int_equal(j.first, slow);
+        }
+}
+
 /* That all wait for it is seen. Whether it computed meanwhile, or had no core, is not. */
 static void that_a_rank_is_slow_is_only_possible(void **state)
 {
@@ -129,6 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nobody_is_to_blame_for_a_wavefront),
         cmocka_unit_test(who_does_more_in_a_wavefront_is_found),
+        cmocka_unit_test(who_does_more_where_all_wait_in_turn_is_possible),
         cmocka_unit_test(that_a_rank_is_slow_is_only_possible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
  *
  * test_whatif_truth [-n CASES] [-s SEED] [-v]
  */
+#include "analyse/names.h"
 #include "analyse/whatif.h"
 #include "base/mix.h"
 #include "trace/clock_offsets.h"
