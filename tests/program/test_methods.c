@@ -1,6 +1,6 @@
 /* Functions of Python's extension modules have the names that Python itself says they have
  * (methods_truth.py), in Debian's modules as installed: stripped. */
-#include "program/program.h"
+#include "program/runtime.h"
 
 #include <limits.h>
 #include <setjmp.h>
@@ -111,6 +111,7 @@ static void test_broken_files(void **state)
             uint64_t offset = i % 2 ? functions[dice(&random, function_count)].offset : dice(&random, count);
             gn_program_places(program, offset, &place, 1, NULL);
             gn_program_loop(program, offset);
+            gn_runtime_at(program, offset);
         }
         gn_program_close(program);
     }
