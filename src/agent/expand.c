@@ -241,6 +241,12 @@ static void enter(struct gn_expand *x, uint32_t location, const struct gn_record
     emit(x, location, &event);
 }
 
+static bool is_of_thread(unsigned kind)
+{
+    return kind == GN_EVENT_THREAD_CREATE || kind == GN_EVENT_THREAD_WAIT || kind == GN_EVENT_THREAD_BEGIN ||
+           kind == GN_EVENT_THREAD_END;
+}
+
 static void emit_control(struct gn_expand *x, uint32_t location, const struct gn_record *r)
 {
     const unsigned kind = gn_record_kind(r);
@@ -248,7 +254,7 @@ static void emit_control(struct gn_expand *x, uint32_t location, const struct gn
     if (kind == GN_EVENT_REGION_BEGIN || kind == GN_EVENT_REGION_END) {
         event.region = GN_REGION_NAME + gn_record_tag(r);
         event.path = gn_record_bytes(r);
-    } else if (kind == GN_EVENT_MEASUREMENT) {
+    } else if (kind == GN_EVENT_MEASUREMENT || is_of_thread(kind)) {
         event.request = gn_record_bytes(r);
     }
     emit(x, location, &event);
@@ -265,7 +271,7 @@ static void emit_late(struct gn_expand *x, uint32_t location, const struct gn_re
 static bool is_control(unsigned kind)
 {
     return kind == GN_EVENT_REGION_BEGIN || kind == GN_EVENT_REGION_END || kind == GN_EVENT_MEASUREMENT ||
-           kind == GN_EVENT_PROGRAM_BEGIN || kind == GN_EVENT_PROGRAM_END;
+           kind == GN_EVENT_PROGRAM_BEGIN || kind == GN_EVENT_PROGRAM_END || is_of_thread(kind);
 }
 
 /* A record with its wide one, or without. */

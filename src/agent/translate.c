@@ -651,6 +651,19 @@ static void translate_ticks(struct gn_local *l, struct gn_event *e, uint64_t now
         t->last_ticks = e->ticks;
 }
 
+static bool is_of_thread(unsigned kind)
+{
+    return kind == GN_EVENT_THREAD_CREATE || kind == GN_EVENT_THREAD_WAIT || kind == GN_EVENT_THREAD_BEGIN ||
+           kind == GN_EVENT_THREAD_END;
+}
+
+/* Threads are numbered by their process; archives name them among all. */
+static void translate_thread(const struct gn_local *l, struct gn_event *e)
+{
+    if (e->request)
+        e->request = (uint64_t)l->file_rank << 32 | (uint32_t)e->request;
+}
+
 bool gn_local_event(struct gn_local *l, uint32_t location, struct gn_event *e, uint64_t now_ticks)
 {
     e->location = gn_local_location(l, location);
@@ -670,6 +683,8 @@ bool gn_local_event(struct gn_local *l, uint32_t location, struct gn_event *e, u
         e->path = find_path(l, e->path, e->region);
     if (e->comm != GN_NONE)
         translate_comm(l, e);
+    if (is_of_thread(e->kind))
+        translate_thread(l, e);
     return true;
 }
 

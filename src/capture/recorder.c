@@ -18,6 +18,10 @@ gn_shared32 gn_era;
 /* The library is preloaded, so its thread-local storage has a fixed place: one load reaches it. */
 static __thread struct gn_recorder *self __attribute__((tls_model("initial-exec")));
 static __thread bool no_room __attribute__((tls_model("initial-exec")));
+static __thread struct {
+    uint32_t number; /* 0: it has none */
+    uint64_t began_ticks;
+} thread __attribute__((tls_model("initial-exec")));
 static pthread_key_t thread_end;
 static bool have_thread_end;
 
@@ -222,6 +226,9 @@ static void start_graph(struct gn_recorder *r, uint64_t start_ticks)
     gn_tracer_attach(&r->tracer, r->location_index);
     if (r->location_index == 0)
         gn_tracer_control(&r->tracer, GN_EVENT_PROGRAM_BEGIN, start_ticks, 0, 0);
+    else
+        gn_tracer_control(&r->tracer, GN_EVENT_THREAD_BEGIN, thread.number ? thread.began_ticks : start_ticks,
+                          thread.number, 0);
     show(location, 0, 0, start_ticks);
 }
 
@@ -252,6 +259,7 @@ static void park(void *recorder)
     gn_record_end(now);
     GN_ADD(r->location->past_ticks, now - GN_GET(r->location->first_ticks));
     GN_SET(r->location->in_use, 0);
+    thread.number = 0;
     self = NULL; /* a later destructor of this thread that calls MPI gets a location of its own */
     __atomic_store_n(&parked[r->location_index], r, __ATOMIC_RELEASE);
 }
@@ -694,6 +702,8 @@ void gn_record_end(uint64_t ticks)
         gn_tracer_end_polls(&r->tracer);
     if (r->location_index == 0)
         gn_tracer_control(&r->tracer, GN_EVENT_PROGRAM_END, ticks, 0, 0);
+    else
+        gn_tracer_control(&r->tracer, GN_EVENT_THREAD_END, ticks, thread.number, 0);
     pass_edge(r, 1, ticks, 0, false, 0);
     struct gn_tag_node *end = &r->location->nodes[1];
     gn_seq_begin(&end->seq);
@@ -701,4 +711,28 @@ void gn_record_end(uint64_t ticks)
     gn_seq_end(&end->seq);
     show(r->location, r->previous_node, 2, ticks); /* what it did last stays to be seen */
     r->previous_node = 1;
+}
+
+/* ---- threads ---- */
+
+static bool records_threads(const struct gn_recorder *r)
+{
+    return !gn_is_closed() && r && !r->inside && !r->off && r->tracer.ring;
+}
+
+bool gn_record_threads(void)
+{
+    return records_threads(self);
+}
+
+void gn_record_thread(enum gn_event_kind kind, uint64_t ticks, uint32_t number)
+{
+    if (records_threads(self))
+        gn_tracer_control(&self->tracer, kind, ticks, number, 0);
+}
+
+void gn_record_thread_began(uint32_t number)
+{
+    thread.number = number;
+    thread.began_ticks = gn_ticks();
 }

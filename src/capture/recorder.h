@@ -144,6 +144,14 @@ void gn_record_region(const char *name, bool begin, void *caller, void *frame);
 void gn_record_switch(bool on, void *caller, void *frame);
 void gn_record_end(uint64_t ticks);
 
+/* Threads made by the program, by number (capture/threads.c). Whether the calling thread's are recorded now.
+ */
+bool gn_record_threads(void);
+/* It has created one, or waited for its end (thread_create, thread_wait). */
+void gn_record_thread(enum gn_event_kind kind, uint64_t ticks, uint32_t number);
+/* It is one, and begins here. */
+void gn_record_thread_began(uint32_t number);
+
 /* Something that the call under way did. */
 static inline void gn_record_event(struct gn_capture_call *call, const struct gn_event *event);
 /* Cores that do not share their counter may make a call end before it began. */

@@ -64,7 +64,8 @@
     X(IO_COMPLETE, io_complete)   /* bytes, request */                                                       \
     X(THREAD_FORK, thread_fork)                                                                              \
     X(THREAD_JOIN, thread_join)                                                                              \
-    X(THREAD_BEGIN, thread_begin) /* comm: of its team (OpenMP); GN_NONE: a thread that was created alone */ \
+    X(THREAD_BEGIN, thread_begin) /* comm: of its team (OpenMP); GN_NONE: a thread that was created alone,   \
+                                     request: its number, 0: it has none */                                  \
     X(THREAD_END, thread_end)     /* the same */                                                             \
     X(REGION_BEGIN, region_begin) /* region: a name the user gave a part of the program; path */             \
     X(REGION_END, region_end)     /* region, path */                                                         \
@@ -72,7 +73,9 @@
     X(PROGRAM_BEGIN, program_begin)                                                                          \
     X(PROGRAM_END, program_end)                                                                              \
     X(LOST, lost)     /* request = how many events of this location are missing here */                      \
-    X(NUMBER, number) /* of a message received before: request: its number_name, number. Only in archives */
+    X(NUMBER, number) /* of a message received before: request: its number_name, number. Only in archives */ \
+    X(THREAD_CREATE, thread_create) /* request: the number of the thread that is made */                     \
+    X(THREAD_WAIT, thread_wait)     /* the same: it has ended, and was waited for */
 
 enum gn_event_kind {
 #define X(KIND, name) GN_EVENT_##KIND,

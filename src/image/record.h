@@ -26,6 +26,10 @@
  *   region begin, end   word 0 ticks; bytes: path, tag: name
  *   measurement         word 0 ticks; bytes: 0 off, 1 on
  *   program begin, end  word 0 ticks
+ *   thread create       word 0 ticks: a thread is being made; bytes: its number, from 1, of the process
+ *   thread wait         word 0 ticks: it has been joined; bytes: its number
+ *   thread begin, end   word 0 ticks; bytes: the number of the thread that the ring is of, 0: it has none;
+ *                       one thread after the other may have the same ring
  *   GN_RECORD_POLLS     calls in a row from one node that found nothing: word 0, length and node from the
  *                       first enter to the last leave; word 2: how many; word 3: ticks inside of them. Where
  *                       several nodes took turns, the first one's record has the row's time, and those of the

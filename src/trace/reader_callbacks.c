@@ -586,15 +586,15 @@ static OTF2_CallbackCode on_omp_join(COMMON)
 
 static OTF2_CallbackCode on_thread_create(COMMON, OTF2_CommRef contingent, uint64_t sequence)
 {
-    AT_RECORD, (void)contingent, (void)sequence;
-    add(user, GN_EVENT_THREAD_FORK, time);
+    AT_RECORD, (void)contingent;
+    add(user, GN_EVENT_THREAD_CREATE, time)->request = sequence;
     return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_thread_wait(COMMON, OTF2_CommRef contingent, uint64_t sequence)
 {
-    AT_RECORD, (void)contingent, (void)sequence;
-    add(user, GN_EVENT_THREAD_JOIN, time);
+    AT_RECORD, (void)contingent;
+    add(user, GN_EVENT_THREAD_WAIT, time)->request = sequence;
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -614,18 +614,18 @@ static OTF2_CallbackCode on_team_end(COMMON, OTF2_CommRef team)
 
 static OTF2_CallbackCode on_thread_begin(COMMON, OTF2_CommRef contingent, uint64_t sequence)
 {
-    AT_RECORD, (void)contingent, (void)sequence;
+    AT_RECORD, (void)contingent;
     struct gn_reader_location *l = user;
     l->thread_has_ended = false; /* locations may be used again */
-    add(l, GN_EVENT_THREAD_BEGIN, time);
+    add(l, GN_EVENT_THREAD_BEGIN, time)->request = sequence;
     return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_thread_end(COMMON, OTF2_CommRef contingent, uint64_t sequence)
 {
-    AT_RECORD, (void)contingent, (void)sequence;
+    AT_RECORD, (void)contingent;
     struct gn_reader_location *l = user;
-    add(l, GN_EVENT_THREAD_END, time);
+    add(l, GN_EVENT_THREAD_END, time)->request = sequence;
     l->thread_has_ended = true;
     return OTF2_CALLBACK_SUCCESS;
 }

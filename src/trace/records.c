@@ -267,18 +267,28 @@ RECORD(thread_join)
     return OTF2_EvtWriter_ThreadJoin(w, a, t, OTF2_PARADIGM_OPENMP);
 }
 
+RECORD(thread_create)
+{
+    return OTF2_EvtWriter_ThreadCreate(w, a, t, OTF2_UNDEFINED_COMM, e->request);
+}
+
+RECORD(thread_wait)
+{
+    return OTF2_EvtWriter_ThreadWait(w, a, t, OTF2_UNDEFINED_COMM, e->request);
+}
+
 RECORD(thread_begin)
 {
     if (e->comm != GN_NONE)
         return OTF2_EvtWriter_ThreadTeamBegin(w, a, t, e->comm);
-    return OTF2_EvtWriter_ThreadBegin(w, a, t, OTF2_UNDEFINED_COMM, 0);
+    return OTF2_EvtWriter_ThreadBegin(w, a, t, OTF2_UNDEFINED_COMM, e->request);
 }
 
 RECORD(thread_end)
 {
     if (e->comm != GN_NONE)
         return OTF2_EvtWriter_ThreadTeamEnd(w, a, t, e->comm);
-    return OTF2_EvtWriter_ThreadEnd(w, a, t, OTF2_UNDEFINED_COMM, 0);
+    return OTF2_EvtWriter_ThreadEnd(w, a, t, OTF2_UNDEFINED_COMM, e->request);
 }
 
 OTF2_ErrorCode gn_record_write(OTF2_EvtWriter *writer, OTF2_AttributeList *attributes, OTF2_TimeStamp ticks,

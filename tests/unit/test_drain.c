@@ -370,6 +370,34 @@ static void without_a_rank_nothing_is_lost(void **state)
     finish(d, t, &f, 1);
 }
 
+/* A thread that made another one, and the other one's ring: names that no other process has. */
+static void threads_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        enum gn_event_kind kind;
+        uint32_t location;
+    } told[] = {{GN_EVENT_THREAD_CREATE, 0},
+                {GN_EVENT_THREAD_BEGIN, 1},
+                {GN_EVENT_THREAD_END, 1},
+                {GN_EVENT_THREAD_WAIT, 0}};
+    struct fake f = make(3, false);
+    struct gn_translate *t;
+    GN_SET(f.tag->location_count, 2);
+    for (size_t i = 0; i < 4; i++)
+        gn_tracer_control(tracer_of(&f, told[i].location), told[i].kind, gn_ticks(), 7, 0);
+    gn_tracer_control(tracer_of(&f, 1), GN_EVENT_THREAD_BEGIN, gn_ticks(), 0, 0);
+    struct gn_drain *d = drain(&f, 1, &t);
+    assert_int_equal(taken_count, 5);
+    for (size_t i = 0; i < taken_count; i++) {
+        const bool has_name = taken[i].kind != GN_EVENT_THREAD_BEGIN || i + 1 < taken_count;
+        assert_int_equal(taken[i].request, has_name ? UINT64_C(3) << 32 | 7 : 0);
+        assert_int_equal(taken[i].comm, GN_NONE);
+    }
+    assert_int_equal(gn_drain_stats(d)->garbled, 0);
+    finish(d, t, &f, 1);
+}
+
 /* ---- garbage ---- */
 
 static void nonsense_is_counted(void **state)
@@ -601,6 +629,7 @@ int main(void)
         cmocka_unit_test(a_failed_output_is_counted),
         cmocka_unit_test(two_of_one_rank_stay_apart),
         cmocka_unit_test(without_a_rank_nothing_is_lost),
+        cmocka_unit_test(threads_are_named),
         cmocka_unit_test(nonsense_is_counted),
         cmocka_unit_test(impossible_times_do_not_stretch_the_trace),
         cmocka_unit_test(a_wild_head_costs_one_ring),
