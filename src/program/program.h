@@ -37,9 +37,20 @@ bool gn_program_has_lines(const struct gn_program *program);
  * chain loses its outermost places, and the last one written then says inlined. Returns the number written; 0
  * when nothing at all is known. Without line information: one place with the symbol's name and line 0;
  * *symbol_offset (may be NULL) then receives offset minus the symbol's start; otherwise it receives 0.
+ * Without a symbol: one place that is unnamed (place.h), likewise.
  */
 size_t gn_program_places(struct gn_program *program, uint64_t offset, struct gn_program_place *places,
                          size_t max, uint64_t *symbol_offset);
+
+/* What people call the module: the name that a library says it has (DT_SONAME), else that of the file. */
+const char *gn_program_library(const struct gn_program *program);
+
+/* The function around offset, [*low, *high), by the unwind table, which every file has. False: unknown. */
+bool gn_program_extent(struct gn_program *program, uint64_t offset, uint64_t *low, uint64_t *high);
+
+/* Where the innermost loop around offset is entered, in the function that gn_program_extent knows; 0: there
+ * is none, or the code is not understood. Needs no debug information. */
+uint64_t gn_program_loop(struct gn_program *program, uint64_t offset);
 
 /*
  * The source place that best names what runs between two calls of one function: from the instruction after

@@ -1,0 +1,159 @@
+/*
+ * program/unnamed — what can be said of code that no symbol holds, as in installed software: libraries keep
+ * the names of what they export, executables often none.
+ *
+ * Unwind tables stay in every file, as exceptions need them, and tell where each function begins and ends. So
+ * such a function has an identity, if no name: "libfftw3.so.3:0x5a30", library and offset of its beginning.
+ * It is never called by the name of an exported function that lies ahead of it: nothing says that it belongs
+ * to it.
+ *
+ * Limits: a function that the compiler has cut into pieces (".cold") is several; code without unwind tables
+ * (assembler by hand) is none.
+ */
+#include "program/flow.h"
+#include "program/program_inside.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the library's name ---- */
+
+/* Text of the dynamic section, or NULL. */
+static const char *soname_in(Elf *elf, Elf_Scn *section, const GElf_Shdr *header)
+{
+    Elf_Data *data = elf_getdata(section, NULL);
+    GElf_Dyn entry;
+    for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
+        if (entry.d_tag == DT_SONAME)
+            return elf_strptr(elf, header->sh_link, entry.d_un.d_val);
+    return NULL;
+}
+
+static const char *soname_of(Elf *elf)
+{
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+        GElf_Shdr header;
+        if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNAMIC)
+            return soname_in(elf, section, &header);
+    }
+    return NULL;
+}
+
+bool gn_program_read_library(struct gn_program *program, const char *path)
+{
+    const char *name = soname_of(program->elf);
+    if (!name || !name[0])
+        name = path;
+    const char *slash = strrchr(name, '/');
+    program->library = gn_program_keep(program, strdup(slash && slash[1] ? slash + 1 : name));
+    return program->library != NULL;
+}
+
+const char *gn_program_library(const struct gn_program *program)
+{
+    return program->library;
+}
+
+/* ---- where a function is ---- */
+
+/* A file of the form that unwind/ reads. */
+static bool is_understood(Elf *elf)
+{
+    GElf_Ehdr header;
+    return gelf_getehdr(elf, &header) && header.e_ident[EI_CLASS] == ELFCLASS64 &&
+           header.e_ident[EI_DATA] == ELFDATA2LSB &&
+           (header.e_machine == EM_X86_64 || header.e_machine == EM_AARCH64);
+}
+
+static void take_segment(struct gn_unwind_table *table, Elf *elf, const GElf_Phdr *p)
+{
+    size_t bytes;
+    const char *file = elf_rawfile(elf, &bytes);
+    if (file && p->p_offset <= bytes && p->p_filesz <= bytes - p->p_offset)
+        table->bytes =
+            (struct gn_cfi_bytes){(const uint8_t *)file + p->p_offset, p->p_filesz, (uintptr_t)p->p_vaddr};
+}
+
+static void open_table(struct gn_unwind_table *table, Elf *elf)
+{
+    size_t count = 0;
+    GElf_Phdr p;
+    if (!is_understood(elf) || elf_getphdrnum(elf, &count) != 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_GNU_EH_FRAME)
+            table->header = (uintptr_t)p.p_vaddr;
+    for (size_t i = 0; i < count && table->header; i++)
+        if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_LOAD && table->header >= p.p_vaddr &&
+            table->header - p.p_vaddr < p.p_filesz)
+            take_segment(table, elf, &p);
+    if (!table->bytes.at)
+        table->header = 0;
+}
+
+bool gn_program_extent(struct gn_program *program, uint64_t offset, uint64_t *low, uint64_t *high)
+{
+    uintptr_t begin, end;
+    if (!program->unwind_tried)
+        open_table(&program->unwind, program->elf);
+    program->unwind_tried = true;
+    if (!gn_unwind_procedure(&program->unwind, (uintptr_t)offset, &begin, &end))
+        return false;
+    *low = begin;
+    *high = end;
+    return true;
+}
+
+size_t gn_program_unnamed(struct gn_program *program, uint64_t offset, struct gn_program_place *place,
+                          uint64_t *from_start)
+{
+    uint64_t low, high;
+    char *name;
+    if (!gn_program_extent(program, offset, &low, &high) ||
+        asprintf(&name, "%s:0x%llx", program->library, (unsigned long long)low) < 0)
+        return 0;
+    *place = (struct gn_program_place){.function = gn_program_keep(program, name), .unnamed = true};
+    *from_start = offset - low;
+    return place->function != NULL;
+}
+
+/* ---- its loops ---- */
+
+/* All that can run once the function was entered. */
+static uint64_t loop_at(const struct gn_code *code, size_t wanted)
+{
+    struct gn_flow flow;
+    uint64_t head = 0;
+    if (gn_flow_init(&flow, code, 0) < 0)
+        return 0;
+    memset(flow.inside, 1, code->count);
+    if (gn_flow_find_loops(&flow) == 0 && flow.loop_of[wanted] != GN_CODE_NONE)
+        head = code->items[flow.loops[flow.loop_of[wanted]].head].address;
+    gn_flow_clear(&flow);
+    return head;
+}
+
+/* The instruction that offset lies in. */
+static size_t insn_around(const struct gn_code *code, uint64_t offset)
+{
+    size_t i = gn_code_from(code, offset + 1);
+    return i > 0 && offset - code->items[i - 1].address < code->items[i - 1].size ? i - 1 : GN_CODE_NONE;
+}
+
+uint64_t gn_program_loop(struct gn_program *program, uint64_t offset)
+{
+    uint64_t low, high, head = 0;
+    struct gn_machine *machine = gn_program_machine(program);
+    if (!machine || !gn_program_extent(program, offset, &low, &high))
+        return 0;
+    struct gn_code code = {0};
+    if (gn_code_read(&code, machine, low, high) == 0) {
+        gn_code_finish(&code, machine);
+        size_t at = insn_around(&code, offset);
+        if (at != GN_CODE_NONE && gn_flow_connect(&code) == 0)
+            head = loop_at(&code, at);
+    }
+    gn_code_clear(&code);
+    return head;
+}
