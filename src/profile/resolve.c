@@ -337,7 +337,7 @@ static int resolve_all(struct resolver *r, const struct gn_resolve_progress *pro
 int gn_profile_resolve(sqlite3 *db, struct gn_modules *modules, const struct gn_resolve_progress *progress,
                        struct gn_error *err)
 {
-    struct gn_modules *own = modules ? NULL : gn_modules_new();
+    struct gn_modules *own = modules ? NULL : gn_modules_new(NULL);
     struct resolver *r = calloc(1, sizeof *r);
     int code = -ENOMEM;
     if (r && (modules || own)) {

@@ -103,6 +103,12 @@ static int read_debug_information(struct gn_program *program)
 int gn_program_open(struct gn_program **out, const char *path, const uint8_t *build_id, size_t build_id_bytes,
                     struct gn_error *err)
 {
+    return gn_program_open_patiently(out, path, build_id, build_id_bytes, NULL, err);
+}
+
+int gn_program_open_patiently(struct gn_program **out, const char *path, const uint8_t *build_id,
+                              size_t build_id_bytes, struct gn_debug_patience *patience, struct gn_error *err)
+{
     *out = NULL;
     int fd = open_file(path, err);
     if (fd < 0)
@@ -113,6 +119,8 @@ int gn_program_open(struct gn_program **out, const char *path, const uint8_t *bu
         return gn_fail(err, -ENOMEM, "not enough memory to read %s", path);
     }
     int rc = report(program, path, fd, err);
+    if (rc == 0)
+        gn_debugfile_allow(program->module, patience);
     if (rc == 0)
         rc = check_build_id(program, path, build_id, build_id_bytes, err);
     if (rc == 0 && !gn_program_read_library(program, path))

@@ -10,6 +10,7 @@
 #define GNOMON_PROGRAM_H
 
 #include "base/error.h"
+#include "program/debugserver.h"
 #include "program/place.h"
 
 #include <stdbool.h>
@@ -21,11 +22,17 @@ struct gn_program; /* one module, opened; for one thread at a time, as questions
 /*
  * Opens the module at `path` (as the dynamic loader named it). build_id/build_id_bytes identify the file
  * that ran; when they are given (bytes > 0) and the file now at `path` carries another one, the call fails
- * with -ESTALE. Separate debug files are found by .gnu_debuglink and by build id below /usr/lib/debug; the
- * network is never asked. Errors: -ENOENT, -ENOEXEC (not ELF), -ESTALE, -ENOMEM.
+ * with -ESTALE. Separate debug files are found by .gnu_debuglink and by build id below /usr/lib/debug and in
+ * the cache of debuginfod's client; no server is asked. Errors: -ENOENT, -ENOEXEC (not ELF), -ESTALE,
+ * -ENOMEM.
  */
 int gn_program_open(struct gn_program **out, const char *path, const uint8_t *build_id, size_t build_id_bytes,
                     struct gn_error *err);
+
+/* The same, and servers that the user has named are asked, too (program/debugserver.h; NULL: none are). */
+int gn_program_open_patiently(struct gn_program **out, const char *path, const uint8_t *build_id,
+                              size_t build_id_bytes, struct gn_debug_patience *patience,
+                              struct gn_error *err);
 void gn_program_close(struct gn_program *program);
 
 /* Whether line information was found at all (to tell the user how to get it). */

@@ -596,7 +596,7 @@ static void test_modules_are_opened_once(void **state)
     (void)state;
     static const uint8_t other_id[20] = {1};
     const char *path = FIXTURES "/fixture_host";
-    struct gn_modules *modules = gn_modules_new();
+    struct gn_modules *modules = gn_modules_new(NULL);
     const struct gn_opened_module *first = gn_modules_get(modules, path, NULL, 0);
     assert_non_null(first->program);
     assert_ptr_equal(gn_modules_get(modules, path, NULL, 0), first);
