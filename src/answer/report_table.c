@@ -26,6 +26,7 @@ enum {
     MAX,
     RANK,
     MPI,
+    CALLERS,
     OTHER,
     IMBALANCE,
     WHAT
@@ -51,6 +52,7 @@ static const struct gn_column all[] = {
     [MAX] = {.name = "max_s", .kind = GN_CELL_DURATION, .digits = 9},
     [RANK] = {.name = "max_rank", .kind = GN_CELL_RANK, .flags = GN_COLUMN_LEFT},
     [MPI] = {.name = "mpi_s", .kind = GN_CELL_DURATION, .digits = 9},
+    [CALLERS] = {.name = "callers"},
     [OTHER] = {.kind = GN_CELL_DURATION},
     [IMBALANCE] = {.kind = GN_CELL_DURATION, .goes = 2},
     [WHAT] = {.least = 30, .is_middle = true},
@@ -69,8 +71,9 @@ static void what_and_where(struct gn_cell *cell, const struct gn_activity_row *r
     if (row->path)
         gn_cell_print(cell, "%s  %s", row->name, row->path);
     else
-        gn_cell_print(cell, "%s%s%s%s%s", row->name, named ? " in " : "", named ? row->function : "",
-                      place[0] ? "  " : "", place);
+        gn_cell_print(cell, "%s%s%s%s%s%s%s", row->name, named ? " in " : "", named ? row->function : "",
+                      row->callers ? " ← " : "", row->callers ? row->callers : "", place[0] ? "  " : "",
+                      place);
 }
 
 static const char *shade_of(double share)
@@ -103,6 +106,7 @@ static void fill_row(const void *self, size_t i, struct gn_cell *cells)
     gn_cell_real(&cells[MAX], (double)row->max_ns);
     gn_cell_number(&cells[RANK], row->max_rank);
     gn_cell_real(&cells[MPI], (double)row->mpi_ns);
+    gn_cell_text(&cells[CALLERS], row->callers);
     gn_cell_real(&cells[OTHER], (double)(row->total_ns - row->mpi_ns));
     if (gn_report_imbalance_ns(row) > 0)
         gn_cell_real(&cells[IMBALANCE], gn_report_imbalance_ns(row));
@@ -125,6 +129,8 @@ static void titles_of_activities(struct gn_column *columns, enum gn_by by)
     columns[WHAT].title =
         by == GN_BY_REGION ? "region (with all that is nested in it)" : "activity and place";
     columns[MPI].flags |= GN_COLUMN_NO_JSON;
+    if (by != GN_BY_ACTIVITY)
+        columns[CALLERS].flags |= GN_COLUMN_NO_JSON;
     if (by == GN_BY_CALLPATH)
         columns[WHAT].flags |= GN_COLUMN_FOLD; /* a call path is shown whole */
     else
@@ -140,6 +146,7 @@ static void titles_of_totals(struct gn_column *columns, enum gn_by by)
     columns[OTHER].title = "other";
     columns[WHAT].title = by == GN_BY_HOST ? "host" : "rank";
     columns[PATH].flags |= GN_COLUMN_NO_JSON;
+    columns[CALLERS].flags |= GN_COLUMN_NO_JSON;
 }
 
 static size_t shown(size_t count, const struct gn_report_options *o)

@@ -1,6 +1,7 @@
 #include "profile/summary.h"
 
 #include "base/grow.h"
+#include "profile/callers.h"
 #include "profile/shown.h"
 #include "profile/statement.h"
 
@@ -16,15 +17,17 @@ static const char pieces[] =
     " SELECT 'mpi' AS kind, a.name AS name, coalesce(s.label, s.function) AS function, s.file AS file, "
     "s.line AS line,"
     "  a.id AS one, 0 AS two, p.rank AS rank, h.name AS host, n.total_ns + n.open_ns AS ns,"
-    "  n.count + (n.open_ns > 0) AS count, n.bytes AS bytes"
+    "  n.count + (n.open_ns > 0) AS count, n.bytes AS bytes, coalesce(o.callers, 0) AS callers"
     " FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN shown c ON c.callpath = a.callpath"
+    " LEFT JOIN caller_of o ON o.activity = a.id"
     " LEFT JOIN site s ON s.id = c.site JOIN location l ON l.id = n.location JOIN process p ON p.id = "
     "l.process"
     " JOIN host h ON h.id = p.host WHERE a.kind = 'mpi'"
     " UNION ALL"
     " SELECT a.kind, a.name, coalesce(s.label, s.function), s.file, s.line, a.id, 0, p.rank, h.name, "
     "n.total_ns + n.open_ns,"
-    "  n.count, n.bytes FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN shown c ON c.callpath = "
+    "  n.count, n.bytes, 0 FROM node n JOIN activity a ON a.id = n.activity LEFT JOIN shown c ON c.callpath "
+    "= "
     "a.callpath"
     " LEFT JOIN site s ON s.id = c.site JOIN location l ON l.id = n.location JOIN process p ON p.id = "
     "l.process"
@@ -32,7 +35,7 @@ static const char pieces[] =
     " UNION ALL"
     " SELECT 'computation', CASE WHEN f.kind = 'start' AND t.kind = 'mpi' AND t.call_group = 'init'"
     "  THEN 'before MPI_Init' WHEN t.kind = 'end' THEN 'after the last call' ELSE 'computation' END,"
-    "  x.function, x.file, x.line, e.from_activity, e.to_activity, p.rank, h.name, e.%s, e.count, 0"
+    "  x.function, x.file, x.line, e.from_activity, e.to_activity, p.rank, h.name, e.%s, e.count, 0, 0"
     " FROM edge e JOIN location l ON l.id = e.location JOIN process p ON p.id = l.process JOIN host h ON "
     "h.id = p.host"
     " JOIN activity f ON f.id = e.from_activity JOIN activity t ON t.id = e.to_activity"
@@ -47,12 +50,15 @@ static const char pieces[] =
     "l.process"
     " JOIN host h ON h.id = p.host WHERE a.kind = 'region') ";
 
+/* MPI calls at one place that take this share of all time are told apart by their callers. */
+#define TOLD_APART 0.01
+
 /* The columns that make a row, by what is asked. */
 #define KEYS(kind, name, function, file, line, one, two)                                                     \
 #kind " AS k1, " #name " AS k2, " #function " AS k3, " #file " AS k4, " #line " AS k5, " #one            \
           " AS k6, " #two " AS k7"
 static const char *const keys[] = {
-    [GN_BY_ACTIVITY] = KEYS(kind, name, function, file, line, 0, 0),
+    [GN_BY_ACTIVITY] = KEYS(kind, name, function, file, line, callers, 0),
     [GN_BY_CALLPATH] = KEYS(kind, name, function, file, line, one, two),
     [GN_BY_REGION] = KEYS(kind, name, NULL, NULL, 0, 0, 0),
     [GN_BY_FUNCTION] = KEYS('function', coalesce(function, '(unknown)'), function, file, 0, 0, 0),
@@ -197,7 +203,8 @@ static char *edge_text(sqlite3 *db, int64_t from, int64_t to)
     return text;
 }
 
-static int collect_rows(sqlite3 *db, enum gn_by by, bool raw, struct collector *c, struct gn_error *err)
+static int collect_rows(sqlite3 *db, enum gn_by by, bool raw, struct collector *c,
+                        const struct gn_callers *callers, struct gn_error *err)
 {
     char head[sizeof pieces + 64], text[sizeof head + 1024];
     snprintf(head, sizeof head, pieces, raw ? "total_ns" : "own_ns");
@@ -224,6 +231,8 @@ static int collect_rows(sqlite3 *db, enum gn_by by, bool raw, struct collector *
             two = new_two;
             if (row && by == GN_BY_CALLPATH)
                 row->path = edge_text(db, one, two);
+            else if (row)
+                row->callers = copy(gn_callers_text(callers, one));
         }
         struct rank_value value = {sqlite3_column_int(q, 7), sqlite3_column_int64(q, 8),
                                    sqlite3_column_int64(q, 12)};
@@ -477,11 +486,12 @@ int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, str
     describe(db, s, &c.total_ns);
     c.ranks = s->ranks;
     c.one_rank = by == GN_BY_RANK || by == GN_BY_HOST;
-    int code = 0;
-    if (by == GN_BY_PAIR)
-        code = collect_pairs(db, s, err);
-    else
-        code = collect_rows(db, by, raw, &c, err);
+    struct gn_callers *callers = NULL;
+    int code = by == GN_BY_PAIR ? collect_pairs(db, s, err)
+                                : gn_callers_find(&callers, db, (int64_t)(TOLD_APART * c.total_ns), err);
+    if (code == 0 && by != GN_BY_PAIR)
+        code = collect_rows(db, by, raw, &c, callers, err);
+    gn_callers_free(callers);
     if (s->row_count)
         qsort(s->rows, s->row_count, sizeof *s->rows, by_weight);
     collect_troubles(db, s);
@@ -508,6 +518,7 @@ void gn_summary_clear(struct gn_summary *s)
         free(s->rows[i].name);
         free(s->rows[i].function);
         free(s->rows[i].file);
+        free(s->rows[i].callers);
         free(s->rows[i].path);
     }
     for (size_t i = 0; i < s->trouble_count; i++) {

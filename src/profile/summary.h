@@ -31,7 +31,8 @@ struct gn_activity_row {
     char *name;     /* "computation", the MPI call, the region, "rank 3" */
     char *function; /* NULL when unknown */
     char *file;
-    char *path; /* call path "main > step > exchange", for by callpath; else NULL */
+    char *callers; /* "PCG::solve ← main", who calls function, where that tells MPI calls apart; else NULL */
+    char *path;    /* call path "main > step > exchange", for by callpath; else NULL */
     int line;
     int64_t count;
     int64_t bytes;
