@@ -141,6 +141,7 @@ void gn_program_close(struct gn_program *program)
         return;
     gn_kept_clear(&program->kept);
     gn_symbols_clear(&program->symbols);
+    gn_methods_clear(&program->methods);
     gn_machine_close(program->machine);
     gn_units_close(program->units);
     dwfl_end(program->dwfl);
@@ -183,7 +184,8 @@ void gn_program_set_place(struct gn_program *program, struct gn_frame *frame, bo
                           struct gn_program_place *place)
 {
     *place = (struct gn_program_place){
-        .function = gn_program_keep(program, gn_units_name(program->units, &frame->die)),
+        .function =
+            gn_program_keep(program, gn_program_shorten(program, gn_units_name(program->units, &frame->die))),
         .file = absolute_path(program, frame),
         .line = frame->line,
         .inlined = inlined,
@@ -239,7 +241,8 @@ static size_t find_places(struct gn_program *program, uint64_t offset, struct gn
         *symbol_offset = from_start;
     }
     /* An assembler source has lines but no functions: the symbol fills in. */
-    places[count - 1].function = gn_program_keep(program, gn_name_of_symbol(symbol));
+    places[count - 1].function =
+        gn_program_keep(program, gn_program_shorten(program, gn_name_of_symbol(symbol)));
     return count;
 }
 

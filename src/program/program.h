@@ -49,7 +49,8 @@ bool gn_program_has_lines(const struct gn_program *program);
 size_t gn_program_places(struct gn_program *program, uint64_t offset, struct gn_program_place *places,
                          size_t max, uint64_t *symbol_offset);
 
-/* What people call the module: the name that a library says it has (DT_SONAME), else that of the file. */
+/* What people call the module: the name that a library says it has (DT_SONAME), else that of the file; of an
+ * extension module of Python without what that says of versions and machines ("MPI.so"). */
 const char *gn_program_library(const struct gn_program *program);
 
 /* The function around offset, [*low, *high), by the unwind table, which every file has. False: unknown. */

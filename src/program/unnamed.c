@@ -43,11 +43,29 @@ static const char *soname_of(Elf *elf)
 bool gn_program_read_library(struct gn_program *program, const char *path)
 {
     const char *name = soname_of(program->elf);
+    char *library = NULL;
+    gn_methods_read(&program->methods, program->elf);
     if (!name || !name[0])
         name = path;
     const char *slash = strrchr(name, '/');
-    program->library = gn_program_keep(program, strdup(slash && slash[1] ? slash + 1 : name));
+    if (!program->methods.module)
+        library = strdup(slash && slash[1] ? slash + 1 : name);
+    else if (asprintf(&library, "%s.so", program->methods.module) < 0)
+        return false;
+    program->library = gn_program_keep(program, library);
     return program->library != NULL;
+}
+
+char *gn_program_shorten(const struct gn_program *program, char *name)
+{
+    const char *module = program->methods.module;
+    size_t bytes = module ? strlen(module) : 0;
+    for (const char *at = name && module ? strstr(name, module) : NULL; at; at = strstr(at + 1, module))
+        if (at > name && at[-1] == '.' && at[bytes] == '.') {
+            memmove(name, at, strlen(at) + 1);
+            break;
+        }
+    return name;
 }
 
 const char *gn_program_library(const struct gn_program *program)
@@ -110,10 +128,15 @@ size_t gn_program_unnamed(struct gn_program *program, uint64_t offset, struct gn
 {
     uint64_t low, high;
     char *name;
-    if (!gn_program_extent(program, offset, &low, &high) ||
-        asprintf(&name, "%s:0x%llx", program->library, (unsigned long long)low) < 0)
+    if (!gn_program_extent(program, offset, &low, &high))
         return 0;
-    *place = (struct gn_program_place){.function = gn_program_keep(program, name), .unnamed = true};
+    const char *method = gn_methods_find(&program->methods, low);
+    if (method)
+        *place = (struct gn_program_place){.function = method};
+    else if (asprintf(&name, "%s:0x%llx", program->library, (unsigned long long)low) < 0)
+        return 0;
+    else
+        *place = (struct gn_program_place){.function = gn_program_keep(program, name), .unnamed = true};
     *from_start = offset - low;
     return place->function != NULL;
 }

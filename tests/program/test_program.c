@@ -405,6 +405,14 @@ static void test_symbol_names(void **state)
     assert_name("_ZlsIcEvT_", "operator<< <char>");
     assert_name("_ZNK1AcvbEv", "A::operator bool");
     assert_name("_ZN12_GLOBAL__N_11fEv.part.0", "(anonymous namespace)::f");
+    assert_name("__pyx_pw_6mpi4py_3MPI_4Comm_123recv", "mpi4py.MPI.Comm.recv");
+    assert_name("__pyx_pf_6mpi4py_3MPI_4Comm_122recv.isra.0", "mpi4py.MPI.Comm.recv");
+    assert_name("__pyx_pw_6mpi4py_3MPI_4Comm_1__cinit__", "mpi4py.MPI.Comm.__cinit__");
+    assert_name("__pyx_pw_3one_7by_name", "one.by_name");
+    assert_name("__pyx_f_6mpi4py_3MPI_PyMPI_recv", "mpi4py.MPI.PyMPI_recv");
+    assert_name("__pyx_f_6mpi4py", "__pyx_f_6mpi4py");
+    assert_name("__pyx_pw_99999999999999999999a_b", "__pyx_pw_99999999999999999999a_b");
+    assert_name("__pyx_tp_new_6mpi4py_3MPI_Comm", "__pyx_tp_new_6mpi4py_3MPI_Comm");
     assert_name("_Z", "_Z");
     assert_name("", "");
 }
