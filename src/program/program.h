@@ -60,6 +60,11 @@ bool gn_program_extent(struct gn_program *program, uint64_t offset, uint64_t *lo
  * is none, or the code is not understood. Needs no debug information. */
 uint64_t gn_program_loop(struct gn_program *program, uint64_t offset);
 
+/* Whether the code at offset waits, as far as it says so itself: it is in a loop that has the processor
+ * pause, or at a system call. So a runtime's waiting is found in libraries that have no names for it.
+ * Functions as gn_program_extent knows them. */
+bool gn_program_spins(struct gn_program *program, uint64_t offset);
+
 /*
  * The source place that best names what runs between two calls of one function: from the instruction after
  * the call that returns to `from` up to the call that returns to `to` (both offsets of return addresses; the

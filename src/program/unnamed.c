@@ -141,21 +141,14 @@ size_t gn_program_unnamed(struct gn_program *program, uint64_t offset, struct gn
     return place->function != NULL;
 }
 
-/* ---- its loops ---- */
+/* ---- its code ---- */
 
-/* All that can run once the function was entered. */
-static uint64_t loop_at(const struct gn_code *code, size_t wanted)
-{
+/* The function around offset with its loops, and the instruction that offset lies in. */
+struct inside {
+    struct gn_code code;
     struct gn_flow flow;
-    uint64_t head = 0;
-    if (gn_flow_init(&flow, code, 0) < 0)
-        return 0;
-    memset(flow.inside, 1, code->count);
-    if (gn_flow_find_loops(&flow) == 0 && flow.loop_of[wanted] != GN_CODE_NONE)
-        head = code->items[flow.loops[flow.loop_of[wanted]].head].address;
-    gn_flow_clear(&flow);
-    return head;
-}
+    size_t at;
+};
 
 /* The instruction that offset lies in. */
 static size_t insn_around(const struct gn_code *code, uint64_t offset)
@@ -164,19 +157,74 @@ static size_t insn_around(const struct gn_code *code, uint64_t offset)
     return i > 0 && offset - code->items[i - 1].address < code->items[i - 1].size ? i - 1 : GN_CODE_NONE;
 }
 
+static bool find_loops(struct inside *in)
+{
+    if (gn_flow_init(&in->flow, &in->code, 0) < 0)
+        return false;
+    memset(in->flow.inside, 1, in->code.count); /* all that can run once the function was entered */
+    if (gn_flow_find_loops(&in->flow) == 0)
+        return true;
+    gn_flow_clear(&in->flow);
+    return false;
+}
+
+static bool look_inside(struct inside *in, struct gn_program *program, uint64_t offset)
+{
+    uint64_t low, high;
+    struct gn_machine *machine = gn_program_machine(program);
+    *in = (struct inside){.at = GN_CODE_NONE};
+    if (!machine || !gn_program_extent(program, offset, &low, &high))
+        return false;
+    if (gn_code_read(&in->code, machine, low, high) == 0) {
+        gn_code_finish(&in->code, machine);
+        in->at = insn_around(&in->code, offset);
+    }
+    if (in->at != GN_CODE_NONE && gn_flow_connect(&in->code) == 0 && find_loops(in))
+        return true;
+    gn_code_clear(&in->code);
+    return false;
+}
+
+static void leave(struct inside *in)
+{
+    gn_flow_clear(&in->flow);
+    gn_code_clear(&in->code);
+}
+
 uint64_t gn_program_loop(struct gn_program *program, uint64_t offset)
 {
-    uint64_t low, high, head = 0;
-    struct gn_machine *machine = gn_program_machine(program);
-    if (!machine || !gn_program_extent(program, offset, &low, &high))
+    struct inside in;
+    if (!look_inside(&in, program, offset))
         return 0;
-    struct gn_code code = {0};
-    if (gn_code_read(&code, machine, low, high) == 0) {
-        gn_code_finish(&code, machine);
-        size_t at = insn_around(&code, offset);
-        if (at != GN_CODE_NONE && gn_flow_connect(&code) == 0)
-            head = loop_at(&code, at);
-    }
-    gn_code_clear(&code);
+    const size_t loop = in.flow.loop_of[in.at];
+    const uint64_t head = loop == GN_CODE_NONE ? 0 : in.code.items[in.flow.loops[loop].head].address;
+    leave(&in);
     return head;
+}
+
+/* Whether a loop, with those in it, has an instruction that waits: between its own first and last one. */
+static bool loop_waits(const struct inside *in, size_t loop)
+{
+    size_t first = GN_CODE_NONE, last = 0;
+    for (size_t i = 0; i < in->code.count; i++)
+        if (in->flow.loop_of[i] == loop) {
+            first = first == GN_CODE_NONE ? i : first;
+            last = i;
+        }
+    for (size_t i = first; i != GN_CODE_NONE && i <= last; i++)
+        if (in->code.items[i].waits)
+            return true;
+    return false;
+}
+
+bool gn_program_spins(struct gn_program *program, uint64_t offset)
+{
+    struct inside in;
+    if (!look_inside(&in, program, offset))
+        return false;
+    const size_t loop = in.flow.loop_of[in.at];
+    const bool spins = in.code.items[in.at].waits || (in.at > 0 && in.code.items[in.at - 1].waits) ||
+                       (loop != GN_CODE_NONE && loop_waits(&in, loop));
+    leave(&in);
+    return spins;
 }
