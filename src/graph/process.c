@@ -34,7 +34,8 @@ static uint32_t add_site(struct gn_graph_adding *a, const struct gn_tag_frame *f
     struct gn_graph_site row = {.module = a->modules[frame->module],
                                 .offset = (int64_t)frame->offset,
                                 .line = GN_GRAPH_UNKNOWN,
-                                .symbol_offset = GN_GRAPH_UNKNOWN};
+                                .symbol_offset = GN_GRAPH_UNKNOWN,
+                                .loop_line = GN_GRAPH_UNKNOWN};
     if (module->kind == GN_MODULE_PYTHON) {
         const struct gn_source_line *source = &a->snapshot->sources[frame->offset];
         row.offset = (int64_t)gn_source_line_key(source);

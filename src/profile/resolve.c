@@ -226,15 +226,18 @@ static void read_calls(const struct resolver *r, int64_t path, struct gn_calls *
 static int store_computation(struct resolver *r, const struct edge_row *edge,
                              const struct gn_program_place *place)
 {
-    return gn_sql(r->db, r->err, "INSERT OR REPLACE INTO computation VALUES(?, ?, ?, ?, ?)", "iissi",
-                  edge->from, edge->to, place->function, place->file, (int64_t)place->line);
+    return gn_sql(r->db, r->err,
+                  "INSERT OR REPLACE INTO computation(from_activity, to_activity, function, file, line)"
+                  " VALUES(?, ?, ?, ?, ?)",
+                  "iissi", edge->from, edge->to, place->function, place->file, (int64_t)place->line);
 }
 
 /* Without anything better: the place of the call that the computation starts or ends at. */
 static int store_site(struct resolver *r, const struct edge_row *edge, int64_t site)
 {
     return gn_sql(r->db, r->err,
-                  "INSERT OR REPLACE INTO computation SELECT ?, ?, coalesce(label, function), file, line"
+                  "INSERT OR REPLACE INTO computation(from_activity, to_activity, function, file, line) "
+                  "SELECT ?, ?, coalesce(label, function), file, line"
                   " FROM site WHERE id = ?",
                   "iii", edge->from, edge->to, site);
 }
