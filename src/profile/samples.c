@@ -15,17 +15,17 @@
     " CASE WHEN s.loop_line > 0 THEN s.loop_line ELSE coalesce(s.line, 0) END AS line"
 
 const char gn_samples_most[] =
-    "SELECT from_activity, to_activity, function, file, line, max(kept) AS count, sum(count) AS total FROM"
-    " (SELECT x.from_activity, x.to_activity, " PLACE ", sum(x.count) AS count,"
-    "  sum((x.site IS NOT NULL) * x.count) AS kept FROM sample x JOIN location l ON l.id = x.location"
-    "  LEFT JOIN site s ON s.id = x.site WHERE x.to_activity IS NOT NULL AND NOT x.other_threads"
-    "  GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5)"
+    "SELECT from_activity, to_activity, function, file, line, count, max(kept) AS time_ns, sum(time_ns) AS"
+    " total_ns FROM (SELECT x.from_activity, x.to_activity, " PLACE ", sum(x.count) AS count,"
+    "  sum(x.time_ns) AS time_ns, sum((x.site IS NOT NULL) * x.time_ns) AS kept FROM sample x"
+    "  JOIN location l ON l.id = x.location LEFT JOIN site s ON s.id = x.site"
+    "  WHERE x.to_activity IS NOT NULL AND NOT x.other_threads GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5)"
     " GROUP BY from_activity, to_activity HAVING max(kept) > 0";
 
 static const char asked_rows[] =
     "SELECT x.from_activity, coalesce(x.to_activity, 0), " PLACE ", s.loop_line > 0, m.path, lm.path,"
     " coalesce(ls.function, ls.label), x.location, l.process, p.rank, x.other_threads, sum(x.count),"
-    " x.site IS NULL FROM sample x JOIN location l ON l.id = x.location JOIN process p ON p.id = l.process"
+    " x.site IS NULL, sum(x.time_ns) FROM sample x JOIN location l ON l.id = x.location JOIN process p ON p.id = l.process"
     " LEFT JOIN site s ON s.id = x.site LEFT JOIN module m ON m.id = s.module LEFT JOIN site ls"
     " ON ls.id = x.leaf LEFT JOIN module lm ON lm.id = ls.module"
     " GROUP BY 3, 4, 5, 6, 7, 8, 9, 15, 1, 2, 10, 13 ORDER BY 15, 3, 4, 5, 6, 7, 8, 9";
@@ -86,7 +86,8 @@ static bool take_row(struct reader *r, sqlite3_stmt *q)
                                                      .to = sqlite3_column_int64(q, 1),
                                                      .place = place,
                                                      .other_threads = sqlite3_column_int(q, 12) != 0,
-                                                     .count = sqlite3_column_int64(q, 13)};
+                                                     .count = sqlite3_column_int64(q, 13),
+                                                     .time_ns = sqlite3_column_int64(q, 15)};
     return true;
 }
 
@@ -99,7 +100,7 @@ static bool take_process(struct reader *r, sqlite3_stmt *q)
                                                                 .rank = sqlite3_column_int(q, 1),
                                                                 .state = copy(q, 2),
                                                                 .reason = copy(q, 3),
-                                                                .period_ns = sqlite3_column_double(q, 4),
+                                                                .time_ns = sqlite3_column_int64(q, 4),
                                                                 .samples = sqlite3_column_int64(q, 5),
                                                                 .bursts = sqlite3_column_int64(q, 6),
                                                                 .unattributed = sqlite3_column_int64(q, 7),
@@ -144,7 +145,7 @@ int gn_samples_read(sqlite3 *db, struct gn_samples *samples, struct gn_error *er
     int code = read_all(&r, db, asked_rows, take_row, err);
     if (code == 0)
         code = read_all(&r, db,
-                        "SELECT p.id, p.rank, x.state, x.reason, x.period_ns, x.samples, x.bursts,"
+                        "SELECT p.id, p.rank, x.state, x.reason, x.time_ns, x.samples, x.bursts,"
                         " x.unattributed, x.lost FROM sampling x JOIN process p ON p.id = x.process"
                         " ORDER BY p.rank, p.id",
                         take_process, err);

@@ -40,6 +40,7 @@ struct gn_sample_row {
     int place;          /* GN_SAMPLE_OTHER_PLACES: of more than were kept apart */
     bool other_threads; /* of the process: what they did meanwhile */
     int64_t count;
+    int64_t time_ns; /* of processor time, that they stand for: when there was much to do, one stood for more */
 };
 
 struct gn_sampling_row { /* of a process */
@@ -47,8 +48,7 @@ struct gn_sampling_row { /* of a process */
     int rank;
     char *state;  /* "sampled"; "off", "refused", "failed": then reason says why */
     char *reason; /* NULL: none */
-    double period_ns;
-    int64_t samples, bursts, unattributed, lost;
+    int64_t time_ns, samples, bursts, unattributed, lost;
 };
 
 struct gn_samples {
@@ -70,8 +70,8 @@ struct gn_samples_share {
 };
 struct gn_samples_share gn_samples_share(int64_t count, int64_t all, double samples_per_burst);
 
-/* SQL: a table (from_activity, to_activity, function, file, line, count, total) with the place of each edge
- * that has most of its samples; from_activity and to_activity are keys. Only where table sample is. */
+/* SQL: a table (from_activity, to_activity, function, file, line, count, time_ns, total_ns) with the place of
+ * each edge where most of its sampled time went; from_activity and to_activity are keys. Only where table sample is. */
 extern const char gn_samples_most[];
 
 #endif

@@ -50,13 +50,13 @@ static struct gn_graph *rank(int number, int64_t scale)
     const uint32_t l = gn_graph_put(g, GN_GRAPH_LOCATION, &location);
     const uint32_t send = activity(g, "mpi", "MPI_Send"), all = GN_GRAPH_NONE;
     const struct gn_graph_sampling how = {
-        p, gn_graph_text(g, "sampled"), NULL, 1e7, 11 * scale, 11 * scale, 1, 0};
+        p, gn_graph_text(g, "sampled"), NULL, 110, 11 * scale, 11 * scale, 1, 0};
     const struct gn_graph_sample samples[] = {
-        {l, send, send, site(g, 0x10, "step", 25, 0), GN_GRAPH_NONE, 0, 4 * scale},
-        {l, send, send, site(g, 0x20, "step", 31, 30), GN_GRAPH_NONE, 0, 3 * scale},
-        {l, send, send, site(g, 0x24, "step", 32, 30), GN_GRAPH_NONE, 0, 2 * scale},
-        {l, send, send, all, all, 0, scale},
-        {l, send, all, site(g, 0x40, "wait", 50, 0), GN_GRAPH_NONE, 0, 1},
+        {l, send, send, site(g, 0x10, "step", 25, 0), GN_GRAPH_NONE, 0, 4 * scale, 10 * (4 * scale)},
+        {l, send, send, site(g, 0x20, "step", 31, 30), GN_GRAPH_NONE, 0, 3 * scale, 10 * (3 * scale)},
+        {l, send, send, site(g, 0x24, "step", 32, 30), GN_GRAPH_NONE, 0, 2 * scale, 10 * (2 * scale)},
+        {l, send, send, all, all, 0, scale, 10 * scale},
+        {l, send, all, site(g, 0x40, "wait", 50, 0), GN_GRAPH_NONE, 0, 1, 10},
     };
     gn_graph_put(g, GN_GRAPH_SAMPLING, &how);
     for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++)
@@ -118,8 +118,8 @@ static void the_place_with_most_samples_of_all_names_an_edge(void **state)
     assert_int_equal(sqlite3_step(q), SQLITE_ROW);
     assert_string_equal((const char *)sqlite3_column_text(q, 2), "step");
     assert_int_equal(sqlite3_column_int(q, 4), 30);
-    assert_int_equal(sqlite3_column_int(q, 5), 505);
-    assert_int_equal(sqlite3_column_int(q, 6), 1010);
+    assert_int_equal(sqlite3_column_int(q, 6), 5050);
+    assert_int_equal(sqlite3_column_int(q, 7), 10100);
     assert_int_equal(sqlite3_step(q), SQLITE_DONE);
     sqlite3_finalize(q);
     gn_profile_close(db);
