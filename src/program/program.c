@@ -180,6 +180,14 @@ void gn_program_set_place(struct gn_program *program, struct gn_frame *frame, bo
     };
 }
 
+struct gn_machine *gn_program_machine(struct gn_program *program)
+{
+    if (!program->machine_tried)
+        gn_machine_open(&program->machine, program->elf);
+    program->machine_tried = true;
+    return program->machine;
+}
+
 const char *gn_program_symbol(struct gn_program *program, uint64_t offset, uint64_t *symbol_offset)
 {
     uint64_t from_start = 0;

@@ -37,6 +37,9 @@ const char *gn_program_keep(struct gn_program *program, char *text);
 void gn_program_set_place(struct gn_program *program, struct gn_frame *frame, bool inlined,
                           struct gn_program_place *place);
 
+/* Opened by the first question; NULL: a machine whose code is not understood. */
+struct gn_machine *gn_program_machine(struct gn_program *program);
+
 /* The symbol that holds offset, as the file writes it, or NULL. */
 const char *gn_program_symbol(struct gn_program *program, uint64_t offset, uint64_t *symbol_offset);
 
