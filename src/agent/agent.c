@@ -6,6 +6,7 @@
 #include "agent/launch.h"
 #include "agent/guard.h"
 #include "agent/keep.h"
+#include "agent/resources.h"
 #include "agent/watched.h"
 
 #include <dirent.h>
@@ -64,6 +65,7 @@ struct agent {
     uint64_t ended_at;                        /* ns; when one of them did; 0: none has */
     uint64_t last_heartbeat, next_checkpoint; /* ns; checkpoints begin with the folder */
     uint64_t checkpoint_ns;                   /* from one to the next */
+    struct gn_resources_pace resources;
 };
 
 /* ---- requests ---- */
@@ -570,6 +572,7 @@ static void watch(struct agent *a)
     a->last_heartbeat = started;
     while (!is_over(a)) {
         wait_for_events(a, a->idle_since ? 50 : LOOK_MS);
+        gn_resources_look(&a->resources, &a->watched, gn_monotonic_ns());
         keep_folder(a, gn_monotonic_ns());
         if (a->enlisted == 0 && gn_monotonic_ns() - started > 10000000000ull)
             return; /* whoever started us never came */

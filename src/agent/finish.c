@@ -4,6 +4,7 @@
 #include "agent/last_calls.h"
 #include "agent/late.h"
 #include "agent/mark.h"
+#include "agent/resources.h"
 #include "agent/trace_join.h"
 #include "graph/process.h"
 #include "image/snapshot.h"
@@ -179,6 +180,9 @@ static int add_processes(const struct gn_finish *f, struct gn_graph *graph, stru
         facts.traced = w->traced;
         facts.ended = w->ended;
         facts.exit_status = w->exit_status;
+        if (w->handle >= 0)
+            gn_resources_read(w->resources, w->pid);
+        facts.resource = gn_resources_told(w->resources, w->end_ns ? w->end_ns : gn_monotonic_ns());
         if (gn_watched_is_measured(w)) {
             code = add_measured(f, w, graph, facts, err);
         } else if (w->enlisted && !gn_watched_is_covered(f->watched, w)) {

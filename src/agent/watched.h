@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 
+struct gn_resources;
+
 struct gn_watched {
     int pid;
     int handle;     /* pidfd, -1 once it has ended */
@@ -26,6 +28,8 @@ struct gn_watched {
     bool recorded;                    /* rings is there: what its threads did last */
     struct gn_rings rings;            /* the drain's, where the process is traced */
     int rings_file;                   /* of an agent that went on after another one; -1 otherwise */
+    struct gn_resources *resources;   /* agent/resources.h; NULL: no memory for it */
+    uint64_t end_ns;                  /* 0 while it runs; monotonic clock */
     uint64_t end_ticks;               /* 0 while it runs */
     uint64_t alive_ticks, seen_ticks; /* our counter: it ended between the two; seen: 0 while it runs */
     const char *ended;                /* "running", "exit", "signal", "unknown" */

@@ -98,7 +98,7 @@ static void troubles(const struct page *p)
             fprintf(p->out, "  the others, taken down after that:\n");
         print_trouble(p, &s->troubles[i]);
         if (i == 0)
-            gn_report_last_calls(&s->troubles[i], p->o->terminal.width, p->out);
+            gn_report_last_calls(&s->troubles[i], &p->o->terminal, p->out);
     }
     if (shown < s->trouble_count)
         fprintf(p->out, "  … and %zu more ranks\n", s->trouble_count - shown);
@@ -106,21 +106,12 @@ static void troubles(const struct page *p)
 
 static void activity_table(const struct page *p)
 {
-    const struct gn_summary *s = p->s;
     struct gn_report_table rows;
-    char text[GN_QUANTITY_TEXT];
-    double rest = 0;
-    gn_report_rows(&rows, s, p->o);
-    gn_table_text(&rows.table, &p->o->terminal, p->out);
-    for (size_t i = rows.table.row_count; i < s->row_count; i++)
-        rest += s->rows[i].share;
-    if (rows.table.row_count < s->row_count)
-        fprintf(p->out, "%s… and %s in %zu more (--top 0 shows all)%s\n", shade(p, GN_DIM),
-                gn_share_text(rest, text), s->row_count - rows.table.row_count, shade(p, GN_PLAIN));
-    if (s->row_count == 0)
+    gn_report_screen(&rows, p->s, p->o);
+    if (p->s->row_count == 0)
         fprintf(p->out, "  nothing of this kind was recorded\n");
-    if (p->o->by == GN_BY_ACTIVITY && s->ranks > 1)
-        gn_table_meaning(&rows.table, &p->o->terminal, p->out);
+    else
+        gn_table_text(&rows.table, &p->o->terminal, p->out);
 }
 
 static void pair_table(const struct page *p)
@@ -154,16 +145,16 @@ static void imbalance(const struct page *p)
     if (cost_s < 0.01 * p->s->elapsed_s)
         return;
     char max[GN_QUANTITY_TEXT], median[GN_QUANTITY_TEXT], cost[GN_QUANTITY_TEXT], share[GN_QUANTITY_TEXT],
-        place[256];
-    gn_place_text(place, sizeof place, row->file, row->line);
-    fprintf(
-        p->out,
-        "%simbalance%s: rank %d takes %s in %s%s%s, the median rank %s; spread evenly it would take %s less"
-        " (%s of the run)\n",
-        shade(p, GN_BOLD), shade(p, GN_PLAIN), row->max_rank, gn_duration_text((double)row->max_ns, max),
-        row->function ? row->function : "computation", place[0] ? " " : "", place,
-        gn_duration_text((double)row->median_ns, median), gn_duration_text(cost_s * 1e9, cost),
-        gn_share_text(cost_s / p->s->elapsed_s, share));
+        what[512], place[512];
+    gn_report_row_text(row, what, sizeof what);
+    gn_report_row_place(row, place, sizeof place);
+    fprintf(p->out,
+            "%swhy%s: rank %d takes %s %s%s%s%s, the median rank %s; spread evenly, up to %s less (%s of the "
+            "run)\n",
+            shade(p, GN_BOLD), shade(p, GN_PLAIN), row->max_rank, gn_duration_text((double)row->max_ns, max),
+            row->how == GN_HOW_SAMPLED ? "in " : "", gn_printable(what), place[0] ? " " : "",
+            gn_printable(place), gn_duration_text((double)row->median_ns, median),
+            gn_duration_text(cost_s * 1e9, cost), gn_share_text(cost_s / p->s->elapsed_s, share));
 }
 
 static void findings(const struct page *p)
@@ -302,7 +293,7 @@ static void footer(const struct page *p)
 void gn_report_text(const struct gn_summary *s, const struct gn_report_options *o, FILE *out)
 {
     struct gn_page folded;
-    gn_page_open(&folded, o->terminal.width, out);
+    gn_page_open(&folded, &o->terminal, out);
     struct page page = {s, o, folded.out}, *p = &page;
     header(p);
     troubles(p);

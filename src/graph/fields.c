@@ -194,6 +194,17 @@ static const struct gn_graph_field sample[] = {OF(sample, location, GN_GRAPH_LOC
                                                INTEGER(sample, count),
                                                INTEGER(sample, time_ns)};
 
+static const struct gn_graph_field resource[] = {OF(resource, process, GN_GRAPH_PROCESS),
+                                                 NUMBER(resource, peak_bytes),
+                                                 NUMBER(resource, peak_age_ns),
+                                                 NUMBER(resource, read_bytes),
+                                                 NUMBER(resource, written_bytes),
+                                                 NUMBER(resource, storage_read_bytes),
+                                                 NUMBER(resource, storage_written_bytes),
+                                                 NUMBER(resource, preempted_ns),
+                                                 TEXT(resource, cores),
+                                                 REAL(resource, cores_quota)};
+
 /* The name is that of the table; a call path's rows are known to everybody as callpath. */
 #define KIND(name, called, known)                                                                            \
     {                                                                                                        \
@@ -220,4 +231,5 @@ const struct gn_graph_fields gn_graph_fields[GN_GRAPH_KINDS] = {
     [GN_GRAPH_LAST_CALL] = KIND(last_call, "last_call", false),
     [GN_GRAPH_SAMPLING] = KIND(sampling, "sampling", false),
     [GN_GRAPH_SAMPLE] = KIND(sample, "sample", false),
+    [GN_GRAPH_RESOURCE] = KIND(resource, "resource", false),
 };

@@ -42,6 +42,7 @@ enum gn_graph_kind {
     GN_GRAPH_LAST_CALL,
     GN_GRAPH_SAMPLING,
     GN_GRAPH_SAMPLE,
+    GN_GRAPH_RESOURCE,
     GN_GRAPH_KINDS
 };
 
@@ -195,6 +196,15 @@ struct gn_graph_sample {
     uint32_t site; /* innermost in the program's own code; GN_GRAPH_NONE: in other places */
     uint32_t leaf; /* in a library that was called there; GN_GRAPH_NONE: not in one */
     int64_t other_threads, count, time_ns;
+};
+
+/* What the kernel told of a process. */
+struct gn_graph_resource {
+    uint32_t process;
+    int64_t peak_bytes, peak_age_ns, read_bytes, written_bytes, storage_read_bytes, storage_written_bytes;
+    int64_t preempted_ns;
+    const char *cores;
+    double cores_quota;
 };
 
 /* ---- what the rows are made of ---- */

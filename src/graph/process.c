@@ -251,6 +251,16 @@ static void add_last_call(struct gn_graph_adding *a, const struct gn_last_call *
         gn_graph_put(a->graph, GN_GRAPH_LAST_CALL, &row);
 }
 
+static void add_resource(struct gn_graph_adding *a)
+{
+    if (!a->facts->resource)
+        return;
+    struct gn_graph_resource row = *a->facts->resource;
+    row.process = a->process;
+    row.cores = gn_graph_text(a->graph, row.cores);
+    gn_graph_put(a->graph, GN_GRAPH_RESOURCE, &row);
+}
+
 static void add_last_calls(struct gn_graph_adding *a)
 {
     const struct gn_last_calls *last = a->facts->last_calls;
@@ -298,6 +308,7 @@ static int add_all(struct gn_graph_adding *a)
     add_fatal(a);
     add_last_calls(a);
     add_sampling(a);
+    add_resource(a);
     return code;
 }
 
