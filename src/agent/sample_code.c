@@ -303,6 +303,7 @@ static void find_own(struct gn_sample_maps *m, const struct gn_sample *sample, c
 {
     struct gn_registers frame = sample->at;
     struct gn_stack_copy stack = sample->stack;
+    struct gn_sampled_place called = where->site;
     const uintptr_t end = stack.address + stack.count;
     for (int depth = 0; depth < MOST_FRAMES && at && at->module != GN_SAMPLE_NOWHERE && frame.sp % 8 == 0;
          depth++) {
@@ -313,11 +314,12 @@ static void find_own(struct gn_sample_maps *m, const struct gn_sample *sample, c
         at = search(m, frame.ip - 1);
         where->in_call = where->in_call || (at && at->mpi);
         if (at && at->own) {
-            where->leaf = where->site;
+            where->called = called;
             where->in_library = true;
             where->site = place_of(at, frame.ip);
             return;
         }
+        called = place_of(at, frame.ip);
     }
 }
 

@@ -43,13 +43,14 @@ void gn_sample_maps_free(struct gn_sample_maps *maps);
 
 /* Offsets are those of return addresses: one more than that of an instruction itself. */
 struct gn_sample_where {
-    struct gn_sampled_place site; /* in the program's own code; where that was not found: as leaf would be */
-    struct gn_sampled_place leaf; /* where the thread was, in a library called from there */
-    bool in_library;              /* leaf says something */
-    bool in_call;                 /* it came by way of the MPI library or of our wrapper around it */
+    struct gn_sampled_place
+        site; /* in the program's own code; where that was not found: where the thread was */
+    struct gn_sampled_place called; /* from there, in the library that the thread was in or below */
+    bool in_library;                /* called says something */
+    bool in_call;                   /* it came by way of the MPI library or of our wrapper around it */
 };
 
-/* whole: look for the program's own code; else the leaf alone is `site`. */
+/* whole: look for the program's own code; else where the thread was is `site`. */
 void gn_sample_where(struct gn_sample_maps *maps, const struct gn_sample *sample, bool whole,
                      struct gn_sample_where *where);
 

@@ -105,7 +105,7 @@ void gn_sample_counts_free(struct gn_sample_counts *c)
 static bool same(const struct gn_sampled_count *a, const struct gn_sampled_count *b)
 {
     return a->location == b->location && a->from == b->from && a->to == b->to && a->site == b->site &&
-           a->leaf == b->leaf && a->other_threads == b->other_threads;
+           a->called == b->called && a->other_threads == b->other_threads;
 }
 
 struct asked_row {
@@ -125,7 +125,7 @@ static bool add_row(struct gn_sample_counts *c, const struct gn_sampled_count *r
     const struct asked_row asked = {c, row};
     const uint64_t edge = (uint64_t)row->location << 32 | row->other_threads;
     const uint64_t nodes = (uint64_t)row->from << 32 | row->to,
-                   places = (uint64_t)row->site << 32 | row->leaf;
+                   places = (uint64_t)row->site << 32 | row->called;
     const uint64_t hash = gn_mix(places ^ gn_mix(nodes ^ gn_mix(edge)));
     const int64_t known = gn_lookup_find(&c->known, hash, is_row, &asked);
     if (known != GN_LOOKUP_NOTHING) {
@@ -144,7 +144,7 @@ static void count(struct gn_sample_counts *c, struct gn_sampled_count row)
 {
     if (row.site != GN_SAMPLED_NONE && add_row(c, &row, GN_SAMPLE_MOST))
         return;
-    row.site = row.leaf = GN_SAMPLED_NONE;
+    row.site = row.called = GN_SAMPLED_NONE;
     if (!add_row(c, &row, GN_SAMPLE_MOST + GN_SAMPLE_MOST_OTHER))
         c->unattributed += row.count;
 }
@@ -169,7 +169,7 @@ static void close_open(struct gn_sample_counts *c, struct open *o)
 static void add_open(struct gn_sample_counts *c, struct open *o, struct gn_sampled_count row)
 {
     if (o->count == GN_SAMPLE_MOST_OPEN - 1)
-        row.site = row.leaf = GN_SAMPLED_NONE;
+        row.site = row.called = GN_SAMPLED_NONE;
     for (size_t i = 0; i < o->count; i++)
         if (same(&o->rows[i], &row)) {
             o->rows[i].count += row.count;
@@ -210,7 +210,7 @@ void gn_sample_counts_add(struct gn_sample_counts *c, const struct gn_recorded *
                                    .from = m->from,
                                    .to = m->kind == GN_MOMENT_INSIDE ? GN_SAMPLED_NONE : m->to,
                                    .site = s->site,
-                                   .leaf = s->leaf,
+                                   .called = s->called,
                                    .other_threads = s->other_threads,
                                    .count = 1,
                                    .time_ns = s->time_ns};

@@ -27,7 +27,7 @@ struct gn_sample_counts *gn_sample_counts_new(uint32_t locations);
 void gn_sample_counts_free(struct gn_sample_counts *counts);
 
 struct gn_sample_counted {
-    uint32_t site, leaf;
+    uint32_t site, called;
     bool other_threads;
     uint64_t time_ns;
 };

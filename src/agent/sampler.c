@@ -51,7 +51,8 @@ struct gn_sampler {
     struct gn_sampled_module *modules; /* for whoever looks */
     size_t module_room;
     struct gn_moment before, now;
-    uint64_t shortest_ns, period_ns;
+    uint64_t shortest_ns;
+    _Atomic uint64_t period_ns;
     uint64_t paced_ns, used_ns, samples; /* at the last look at the costs */
     uint64_t all_samples;
     struct process *process; /* the one at hand, and its thread */
@@ -95,7 +96,7 @@ static void take(void *self, struct gn_sample *sample)
     struct gn_sample_moment moment =
         gn_sample_moment_at(&p->recorded, location, ticks_of(s, sample->time_ns));
     struct gn_sample_counted counted = {.site = GN_SAMPLED_NONE,
-                                        .leaf = GN_SAMPLED_NONE,
+                                        .called = GN_SAMPLED_NONE,
                                         .other_threads = other,
                                         .time_ns = sample->period_ns};
     if (moment.kind != GN_MOMENT_UNKNOWN) {
@@ -105,7 +106,7 @@ static void take(void *self, struct gn_sample *sample)
             moment.kind = where.in_call ? GN_MOMENT_INSIDE : GN_MOMENT_BETWEEN;
         counted.site = gn_sample_places_number(s->places, where.site);
         if (where.in_library)
-            counted.leaf = gn_sample_places_number(s->places, where.leaf);
+            counted.called = gn_sample_places_number(s->places, where.called);
     }
     gn_sample_counts_add(p->counts, &p->recorded, location, &moment, &counted);
 }
@@ -244,7 +245,8 @@ struct gn_sampler *gn_sampler_begin(unsigned hz)
     struct gn_sampler *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->shortest_ns = s->period_ns = 1000000000u / hz;
+    s->shortest_ns = 1000000000u / hz;
+    atomic_store(&s->period_ns, s->shortest_ns);
     s->before = gn_moment_now();
     s->code = gn_sample_code_new();
     s->places = gn_sample_places_new();
@@ -273,8 +275,10 @@ static struct process *new_process(struct gn_sampler *s, int pid, const struct g
     p->recorded = *recorded;
     p->maps = gn_sample_maps_new(s->code, pid, recorded->tag);
     p->counts = gn_sample_counts_new(recorded->locations);
-    if (p->maps && p->counts)
+    if (p->maps && p->counts) { /* here, at once: the sampler's thread may have to wait for a core */
+        gn_sample_threads_look(&p->threads, gn_monotonic_ns(), atomic_load(&s->period_ns));
         return p;
+    }
     free_process(p);
     return NULL;
 }

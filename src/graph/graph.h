@@ -193,8 +193,8 @@ struct gn_graph_sampling {
  * one, inside of the activity. */
 struct gn_graph_sample {
     uint32_t location, from_activity, to_activity;
-    uint32_t site; /* innermost in the program's own code; GN_GRAPH_NONE: in other places */
-    uint32_t leaf; /* in a library that was called there; GN_GRAPH_NONE: not in one */
+    uint32_t site;   /* innermost in the program's own code; GN_GRAPH_NONE: in other places */
+    uint32_t called; /* function of a library that it called there; GN_GRAPH_NONE: it was not in one */
     int64_t other_threads, count, time_ns;
 };
 

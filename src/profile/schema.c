@@ -71,7 +71,7 @@ const char gn_profile_schema[] =
     "NULL,"
     " lost INTEGER NOT NULL);"
     "CREATE TABLE sample(location INTEGER NOT NULL REFERENCES location, from_activity INTEGER NOT NULL,"
-    " to_activity INTEGER, site INTEGER REFERENCES site, leaf INTEGER REFERENCES site,"
+    " to_activity INTEGER, site INTEGER REFERENCES site, called INTEGER REFERENCES site,"
     " other_threads INTEGER NOT NULL, count INTEGER NOT NULL, time_ns INTEGER NOT NULL);"
     "CREATE TABLE resource(process INTEGER PRIMARY KEY REFERENCES process, peak_bytes INTEGER,"
     " peak_age_ns INTEGER, read_bytes INTEGER, written_bytes INTEGER, storage_read_bytes INTEGER,"
