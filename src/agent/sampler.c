@@ -51,6 +51,7 @@ struct gn_sampler {
     struct gn_sampled_module *modules; /* for whoever looks */
     size_t module_room;
     struct gn_moment before, now;
+    int refused; /* why none may be opened; 0: they may */
     uint64_t shortest_ns;
     _Atomic uint64_t period_ns;
     uint64_t paced_ns, used_ns, samples; /* at the last look at the costs */
@@ -247,6 +248,7 @@ struct gn_sampler *gn_sampler_begin(unsigned hz)
         return NULL;
     s->shortest_ns = 1000000000u / hz;
     atomic_store(&s->period_ns, s->shortest_ns);
+    s->refused = gn_sample_event_try();
     s->before = gn_moment_now();
     s->code = gn_sample_code_new();
     s->places = gn_sample_places_new();
@@ -275,6 +277,8 @@ static struct process *new_process(struct gn_sampler *s, int pid, const struct g
     p->recorded = *recorded;
     p->maps = gn_sample_maps_new(s->code, pid, recorded->tag);
     p->counts = gn_sample_counts_new(recorded->locations);
+    if (s->refused)
+        gn_sample_threads_refuse(&p->threads, s->refused);
     if (p->maps && p->counts) { /* here, at once: the sampler's thread may have to wait for a core */
         gn_sample_threads_look(&p->threads, gn_monotonic_ns(), atomic_load(&s->period_ns));
         return p;
