@@ -36,6 +36,9 @@ void gn_sample_code_free(struct gn_sample_code *code);
 uint32_t gn_sample_code_count(const struct gn_sample_code *code);
 const struct gn_sample_module *gn_sample_code_module(const struct gn_sample_code *code, uint32_t index);
 
+/* Where the function of a place begins, by the unwind table; 0: not known. */
+uint64_t gn_sample_code_function(struct gn_sample_code *code, struct gn_sampled_place place);
+
 /* What a process has mapped. The tag stays where it is until maps are freed; NULL: there is none. */
 struct gn_sample_maps;
 struct gn_sample_maps *gn_sample_maps_new(struct gn_sample_code *code, int pid, struct gn_tag *tag);
@@ -50,8 +53,7 @@ struct gn_sample_where {
     bool in_call;                   /* it came by way of the MPI library or of our wrapper around it */
 };
 
-/* whole: look for the program's own code; else where the thread was is `site`. */
-void gn_sample_where(struct gn_sample_maps *maps, const struct gn_sample *sample, bool whole,
+void gn_sample_where(struct gn_sample_maps *maps, const struct gn_sample *sample,
                      struct gn_sample_where *where);
 
 #endif

@@ -34,6 +34,7 @@ struct process {
     struct gn_sample_maps *maps;
     struct gn_sample_counts *counts;
     uint64_t samples, bursts, lost, time_ns;
+    struct gn_sample_list list; /* for whoever looks */
     char reason[GN_SAMPLE_REASON_BYTES + 100];
 };
 
@@ -96,19 +97,17 @@ static void take(void *self, struct gn_sample *sample)
     s->all_samples++;
     struct gn_sample_moment moment =
         gn_sample_moment_at(&p->recorded, location, ticks_of(s, sample->time_ns));
-    struct gn_sample_counted counted = {.site = GN_SAMPLED_NONE,
-                                        .called = GN_SAMPLED_NONE,
-                                        .other_threads = other,
-                                        .time_ns = sample->period_ns};
-    if (moment.kind != GN_MOMENT_UNKNOWN) {
-        struct gn_sample_where where;
-        gn_sample_where(p->maps, sample, other || moment.kind != GN_MOMENT_INSIDE, &where);
-        if (moment.kind == GN_MOMENT_ROW)
-            moment.kind = where.in_call ? GN_MOMENT_INSIDE : GN_MOMENT_BETWEEN;
-        counted.site = gn_sample_places_number(s->places, where.site);
-        if (where.in_library)
-            counted.called = gn_sample_places_number(s->places, where.called);
-    }
+    struct gn_sample_where where;
+    gn_sample_where(p->maps, sample, &where);
+    if (moment.kind == GN_MOMENT_ROW)
+        moment.kind = where.in_call ? GN_MOMENT_INSIDE : GN_MOMENT_BETWEEN;
+    const bool called = where.in_library && moment.kind != GN_MOMENT_INSIDE;
+    const struct gn_sample_counted counted = {
+        .site = gn_sample_places_number(s->places, s->code, where.site),
+        .called = called ? gn_sample_places_number(s->places, s->code, where.called) : GN_SAMPLED_NONE,
+        .other_threads = other,
+        .in_call = where.in_call,
+        .time_ns = sample->period_ns};
     gn_sample_counts_add(p->counts, &p->recorded, location, &moment, &counted);
 }
 
@@ -265,6 +264,7 @@ static void free_process(struct process *p)
     gn_sample_threads_close(&p->threads);
     gn_sample_maps_free(p->maps);
     gn_sample_counts_free(p->counts);
+    free(p->list.rows);
     free(p);
 }
 
@@ -348,11 +348,15 @@ bool gn_sampler_look(struct gn_sampler *s, int pid, struct gn_sampled *sampled)
         return false;
     pthread_mutex_lock(&s->reading);
     list_modules(s);
+    free(p->list.rows);
+    if (!gn_sample_counts_list(p->counts, s->places, &p->list))
+        p->list.count = 0;
     *sampled = (struct gn_sampled){.state = p->threads.refused && p->samples == 0 ? "refused" : "sampled",
                                    .reason = reason_of(p),
                                    .samples = p->samples,
                                    .bursts = p->bursts,
-                                   .unattributed = gn_sample_counts_unattributed(p->counts),
+                                   .by_place = p->list.by_place,
+                                   .unattributed = p->list.unattributed,
                                    .lost = p->lost,
                                    .time_ns = p->time_ns,
                                    .modules = s->modules,
@@ -360,7 +364,8 @@ bool gn_sampler_look(struct gn_sampler *s, int pid, struct gn_sampled *sampled)
     if (s->module_room < sampled->module_count)
         sampled->module_count = 0;
     sampled->places = gn_sample_places_list(s->places, &sampled->place_count);
-    sampled->counts = gn_sample_counts_list(p->counts, &sampled->count);
+    sampled->counts = p->list.rows;
+    sampled->count = p->list.count;
     return true;
 }
 

@@ -182,6 +182,7 @@ static const struct gn_graph_field sampling[] = {OF(sampling, process, GN_GRAPH_
                                                  INTEGER(sampling, time_ns),
                                                  INTEGER(sampling, samples),
                                                  INTEGER(sampling, bursts),
+                                                 INTEGER(sampling, by_place),
                                                  INTEGER(sampling, unattributed),
                                                  INTEGER(sampling, lost)};
 

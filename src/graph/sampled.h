@@ -16,8 +16,9 @@ struct gn_sampled_module {
 };
 
 struct gn_sampled_place {
-    uint32_t module; /* index */
-    uint64_t offset; /* as of a return address: the code is just before it */
+    uint32_t module;   /* index */
+    uint64_t offset;   /* as of a return address: the code is just before it */
+    uint64_t function; /* where its function begins; 0: not known */
 };
 
 struct gn_sampled_count {
@@ -29,7 +30,7 @@ struct gn_sampled_count {
 
 struct gn_sampled {
     const char *state, *reason;
-    uint64_t samples, bursts, unattributed, lost, time_ns; /* time: that all of them stand for */
+    uint64_t samples, bursts, by_place, unattributed, lost, time_ns; /* time: that all of them stand for */
     const struct gn_sampled_module *modules;
     const struct gn_sampled_place *places;
     const struct gn_sampled_count *counts;

@@ -113,8 +113,9 @@ static bool take_process(struct reader *r, sqlite3_stmt *q)
                                                                 .time_ns = sqlite3_column_int64(q, 4),
                                                                 .samples = sqlite3_column_int64(q, 5),
                                                                 .bursts = sqlite3_column_int64(q, 6),
-                                                                .unattributed = sqlite3_column_int64(q, 7),
-                                                                .lost = sqlite3_column_int64(q, 8)};
+                                                                .by_place = sqlite3_column_int64(q, 7),
+                                                                .unattributed = sqlite3_column_int64(q, 8),
+                                                                .lost = sqlite3_column_int64(q, 9)};
     return true;
 }
 
@@ -172,7 +173,7 @@ int gn_samples_read(sqlite3 *db, struct gn_samples *samples, struct gn_error *er
     int code = read_all(&r, db, asked_rows, take_row, err);
     if (code == 0)
         code = read_all(&r, db,
-                        "SELECT p.id, p.rank, x.state, x.reason, x.time_ns, x.samples, x.bursts,"
+                        "SELECT p.id, p.rank, x.state, x.reason, x.time_ns, x.samples, x.bursts, x.by_place,"
                         " x.unattributed, x.lost FROM sampling x JOIN process p ON p.id = x.process"
                         " ORDER BY p.rank, p.id",
                         take_process, err);

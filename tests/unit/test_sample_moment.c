@@ -247,14 +247,23 @@ static void nonsense_names_no_node_that_cannot_be(void **state)
     }
 }
 
+static struct gn_sample_list listed(const struct gn_sample_counts *c)
+{
+    static struct gn_sample_list list;
+    static struct gn_sample_places *none;
+    none = none ? none : gn_sample_places_new();
+    free(list.rows);
+    assert_true(gn_sample_counts_list(c, none, &list));
+    return list;
+}
+
 static uint64_t counted(const struct gn_sample_counts *c, uint32_t from, uint32_t to, uint32_t site)
 {
-    size_t rows;
+    const struct gn_sample_list list = listed(c);
     uint64_t sum = 0;
-    const struct gn_sampled_count *row = gn_sample_counts_list(c, &rows);
-    for (size_t i = 0; i < rows; i++)
-        if (row[i].from == from && row[i].to == to && row[i].site == site)
-            sum += row[i].count;
+    for (size_t i = 0; i < list.count; i++)
+        if (list.rows[i].from == from && list.rows[i].to == to && list.rows[i].site == site)
+            sum += list.rows[i].count;
     return sum;
 }
 
@@ -264,19 +273,54 @@ static void samples_are_counted_in_bounded_memory(void **state)
     enum { SAMPLES = 30000 };
     struct gn_sample_counts *c = gn_sample_counts_new(1);
     const struct gn_sample_moment between = {.kind = GN_MOMENT_BETWEEN, .from = 3, .to = 4};
-    const struct gn_sample_moment unknown = {.kind = GN_MOMENT_UNKNOWN};
     for (uint32_t i = 0; i < SAMPLES; i++) {
         const struct gn_sample_counted s = {.site = i, .called = GN_SAMPLED_NONE, .time_ns = 10};
         gn_sample_counts_add(c, &recorded, 0, &between, &s);
-        if (i % 100 == 0)
-            gn_sample_counts_add(c, &recorded, 0, &unknown, &s);
     }
-    size_t rows;
-    gn_sample_counts_list(c, &rows);
-    assert_int_equal(rows, GN_SAMPLE_MOST + 1);
+    assert_int_equal(listed(c).count, GN_SAMPLE_MOST + 1);
     assert_int_equal(counted(c, 3, 4, GN_SAMPLED_NONE), SAMPLES - GN_SAMPLE_MOST);
-    assert_int_equal(gn_sample_counts_unattributed(c), SAMPLES / 100);
     gn_sample_counts_free(c);
+}
+
+/* A place in the same function tells where a sample belongs of which the moment is not known. */
+static void what_is_unknown_goes_by_its_function(void **state)
+{
+    (void)state;
+    struct gn_sample_code *code = gn_sample_code_new();
+    struct gn_sample_places *places = gn_sample_places_new();
+    struct gn_sample_counts *c = gn_sample_counts_new(1);
+    struct gn_sample_list list;
+    const struct gn_sample_moment edges[] = {{.kind = GN_MOMENT_BETWEEN, .from = 3, .to = 4},
+                                             {.kind = GN_MOMENT_BETWEEN, .from = 4, .to = 3},
+                                             {.kind = GN_MOMENT_INSIDE, .from = 4, .to = 4},
+                                             {.kind = GN_MOMENT_UNKNOWN}};
+    /* without a file: a function of its own at each offset */
+    const uint32_t one = gn_sample_places_number(places, code, (struct gn_sampled_place){.offset = 0x10});
+    const uint32_t two = gn_sample_places_number(places, code, (struct gn_sampled_place){.offset = 0x20});
+    struct gn_sample_counted s = {.site = one, .called = GN_SAMPLED_NONE, .time_ns = 10};
+    for (int i = 0; i < 40; i++) /* 30 to 10 */
+        gn_sample_counts_add(c, &recorded, 0, &edges[i % 4 == 0], &s);
+    for (int i = 0; i < 1000; i++)
+        gn_sample_counts_add(c, &recorded, 0, &edges[3], &s);
+    s.in_call = true;
+    gn_sample_counts_add(c, &recorded, 0, &edges[2], &s);
+    gn_sample_counts_add(c, &recorded, 0, &edges[3], &s); /* inside of the same call */
+    s.site = two;
+    gn_sample_counts_add(c, &recorded, 0, &edges[3], &s); /* inside of another */
+    assert_true(gn_sample_counts_list(c, places, &list));
+    assert_int_equal(list.count, 3);
+    for (size_t i = 0; i < list.count; i++) {
+        const struct gn_sampled_count *row = &list.rows[i];
+        const uint64_t expected = row->to == GN_SAMPLED_NONE ? 2 : row->from == 3 ? 30 + 750 : 10 + 250;
+        assert_int_equal(row->count, expected);
+        assert_int_equal(row->time_ns, 10 * expected);
+    }
+    assert_int_equal(list.by_place, 1001);
+    assert_int_equal(list.unattributed, 1);
+    free(list.rows);
+    gn_sample_counts_free(c);
+    gn_sample_places_free(places);
+    gn_sample_code_free(code);
 }
 
 static void what_is_open_is_counted_when_it_has_led_on(void **state)
@@ -292,9 +336,7 @@ static void what_is_open_is_counted_when_it_has_led_on(void **state)
         gn_sample_counts_add(c, &recorded, 0, &m, &s);
         gn_sample_counts_go_on(c, &recorded, false);
     }
-    size_t rows;
-    gn_sample_counts_list(c, &rows);
-    assert_int_equal(rows, 0);
+    assert_int_equal(listed(c).count, 0);
     now += 10;
     call();
     const uint32_t to = passed[count - 1].node;
@@ -316,6 +358,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_nobody_knows_any_more_is_unknown, begin, end),
         cmocka_unit_test_setup_teardown(nonsense_names_no_node_that_cannot_be, begin, end),
         cmocka_unit_test_setup_teardown(samples_are_counted_in_bounded_memory, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_unknown_goes_by_its_function, begin, end),
         cmocka_unit_test_setup_teardown(what_is_open_is_counted_when_it_has_led_on, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
