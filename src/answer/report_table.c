@@ -95,7 +95,7 @@ static bool same(const char *a, const char *b)
 static void range_text(const struct gn_activity_row *row, char *text, size_t size)
 {
     const char *other = row->how == GN_HOW_OTHER_PLACES ? "other places " : "";
-    const bool plain = strcmp(row->name, "computation") == 0;
+    const bool plain = strcmp(row->kind, "computation") != 0 || strcmp(row->name, "computation") == 0;
     const char *function = row->function, *until = row->until_function;
     if (!plain)
         snprintf(text, size, "%s%s%s", row->name, function || until ? " in " : "",
@@ -164,7 +164,7 @@ static void ground(struct gn_cell *cell, const struct gn_activity_row *row)
         gn_cell_text(cell, "input and output");
     else if (strcmp(row->kind, "mpi") == 0 && strncmp(row->name, "MPI_Init", 8) != 0 &&
              strcmp(row->name, "MPI_Finalize") != 0)
-        gn_cell_text(cell, "waiting or transfer");
+        gn_cell_text(cell, "wait or transfer");
 }
 
 static const char *shade_of(double share)

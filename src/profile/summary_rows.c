@@ -745,6 +745,23 @@ static void clear(struct making *m)
     gn_samples_clear(&m->samples);
 }
 
+/* Of ranks that were sampled, or of the first one that was not. */
+static void describe_sampling(const struct gn_samples *samples, struct gn_sampling_told *told)
+{
+    const struct gn_sampling_row *shown = samples->process_count ? &samples->processes[0] : NULL;
+    for (size_t i = 0; i < samples->process_count; i++) {
+        const struct gn_sampling_row *p = &samples->processes[i];
+        if (strcmp(p->state, "sampled") == 0 && strcmp(shown->state, "sampled") != 0)
+            shown = p;
+        told->samples += p->samples;
+        told->unattributed += p->unattributed;
+    }
+    if (!shown)
+        return;
+    snprintf(told->state, sizeof told->state, "%s", shown->state);
+    snprintf(told->reason, sizeof told->reason, "%s", shown->reason ? shown->reason : "");
+}
+
 static double samples_per_burst(const struct gn_samples *s)
 {
     int64_t samples = 0, bursts = 0;
@@ -760,6 +777,7 @@ int gn_summarise_rows(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s
     struct making m = {.db = db, .by = by, .raw = raw, .s = s, .err = err};
     int code = gn_samples_read(db, &m.samples, err);
     m.per_burst = samples_per_burst(&m.samples);
+    describe_sampling(&m.samples, &s->sampling);
     if (code == 0)
         code = sort_samples(&m);
     if (code == 0)
