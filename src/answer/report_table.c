@@ -22,6 +22,7 @@ enum {
     UNTIL_LINE,
     LIBRARY,
     CALLED,
+    CALLERS,
     HOW,
     SAMPLES,
     PATH,
@@ -57,6 +58,7 @@ static const struct gn_column all[] = {
     [UNTIL_LINE] = {.name = "until_line", .kind = GN_CELL_NUMBER},
     [LIBRARY] = {.name = "library"},
     [CALLED] = {.name = "called"},
+    [CALLERS] = {.name = "callers"},
     [HOW] = {.name = "known"},
     [SAMPLES] = {.name = "samples", .kind = GN_CELL_COUNT},
     [PATH] = {.name = "callpath"},
@@ -125,7 +127,8 @@ void gn_report_row_text(const struct gn_activity_row *row, char *text, size_t si
     else if (row->how == GN_HOW_SAMPLED)
         snprintf(text, size, "%s", row->function ? row->function : row->name);
     else
-        snprintf(text, size, "%s%s%s", row->name, named ? " in " : "", named ? row->function : "");
+        snprintf(text, size, "%s%s%s%s%s", row->name, named ? " in " : "", named ? row->function : "",
+                 row->callers ? " ← " : "", row->callers ? row->callers : "");
 }
 
 void gn_report_row_place(const struct gn_activity_row *row, char *text, size_t size)
@@ -210,6 +213,7 @@ static void fill_names(const struct gn_activity_row *row, struct gn_cell *cells)
         gn_cell_number(&cells[UNTIL_LINE], row->until_line);
     gn_cell_text(&cells[LIBRARY], row->library);
     gn_cell_text(&cells[CALLED], row->called);
+    gn_cell_text(&cells[CALLERS], row->callers);
     gn_cell_text(&cells[HOW], how_names[row->how]);
     gn_cell_text(&cells[PATH], row->path);
     ground(&cells[GROUND], row);

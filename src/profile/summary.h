@@ -41,6 +41,7 @@ struct gn_activity_row {
     char *name;     /* "computation", the MPI call, the region, "rank 3" */
     char *function; /* NULL when unknown; of GN_HOW_RANGE, and of other places, the call that it follows */
     char *file;
+    char *callers; /* "PCG::solve ← main", who calls function, where that tells MPI calls apart; else NULL */
     char *until_function, *until_file; /* of these the call ahead of which it is; else NULL */
     char *library, *called;            /* a function in a library, sampled while called from there; or NULL */
     char *path;                        /* call path "main > step > exchange", for by callpath; else NULL */

@@ -11,6 +11,7 @@
 #include "base/grow.h"
 #include "base/lookup.h"
 #include "base/mix.h"
+#include "profile/callers.h"
 #include "profile/samples.h"
 #include "profile/shown.h"
 #include "profile/statement.h"
@@ -22,10 +23,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* MPI calls at one place that take one part in so many of all time are told apart by their callers. */
+enum { TOLD_APART = 100 };
+
 /* What an activity is, or an edge: what its rows are called. Texts are the thing's, NULL: not known. */
 struct thing {
     int64_t from, to; /* activities; to 0: from itself */
-    char *kind, *name, *function, *file, *until_function, *until_file;
+    char *kind, *name, *function, *file, *until_function, *until_file, *callers;
     int line, until_line;
 };
 
@@ -41,6 +45,7 @@ struct making {
     bool raw;
     struct gn_summary *s;
     struct gn_error *err;
+    struct gn_callers *callers;
     struct gn_samples samples;
     struct gn_sample_row *added_up; /* samples over all locations */
     size_t added_up_count;
@@ -125,12 +130,14 @@ static int for_all(struct making *m, const char *text, int (*take)(struct making
 
 static int take_activity(struct making *m, sqlite3_stmt *q)
 {
-    return add_thing(m, &(struct thing){.from = sqlite3_column_int64(q, 0),
-                                        .kind = copy(q, 1),
-                                        .name = copy(q, 2),
-                                        .function = copy(q, 3),
-                                        .file = copy(q, 4),
-                                        .line = sqlite3_column_int(q, 5)});
+    return add_thing(
+        m, &(struct thing){.from = sqlite3_column_int64(q, 0),
+                           .kind = copy(q, 1),
+                           .name = copy(q, 2),
+                           .function = copy(q, 3),
+                           .file = copy(q, 4),
+                           .line = sqlite3_column_int(q, 5),
+                           .callers = copy_text(gn_callers_text(m->callers, sqlite3_column_int64(q, 6)))});
 }
 
 /* A computation lies between two calls, and that is all that is known of it without samples. */
@@ -169,9 +176,10 @@ static int take_edge(struct making *m, sqlite3_stmt *q)
 static int name_things(struct making *m)
 {
     static const char activities[] =
-        "WITH " GN_SHOWN
-        "SELECT a.id, a.kind, a.name, coalesce(s.label, s.function), s.file, coalesce(s.line, 0)"
-        " FROM activity a LEFT JOIN shown c ON c.callpath = a.callpath LEFT JOIN site s ON s.id = c.site";
+        "WITH " GN_SHOWN "SELECT a.id, a.kind, a.name, coalesce(s.label, s.function), s.file, "
+                         "coalesce(s.line, 0), coalesce(o.callers, 0)"
+        " FROM activity a LEFT JOIN shown c ON c.callpath = a.callpath LEFT JOIN site s ON s.id = c.site"
+        " LEFT JOIN caller_of o ON o.activity = a.id";
     static const char edges[] =
         "SELECT e.from_activity, e.to_activity, x.function, x.file, x.line, %s, t.call_group = 'init'"
         " FROM (SELECT DISTINCT from_activity, to_activity FROM edge) e"
@@ -201,7 +209,7 @@ static uint64_t hash_of_row(const struct gn_activity_row *r)
 {
     uint64_t hash = hash_text(hash_text(hash_text(1, r->kind), r->name), r->function);
     hash = hash_text(hash_text(hash_text(hash, r->file), r->until_function), r->until_file);
-    hash = hash_text(hash_text(hash, r->library), r->called);
+    hash = hash_text(hash_text(hash_text(hash, r->library), r->called), r->callers);
     return gn_mix(hash + hash_of_ids(r->from, r->to) + (uint64_t)r->line * 31 + (uint64_t)r->until_line * 7 +
                   (uint64_t)r->how);
 }
@@ -219,7 +227,8 @@ static bool is_row(const void *context, uint32_t i)
            a->to == b->to && same_text(a->kind, b->kind) && same_text(a->name, b->name) &&
            same_text(a->function, b->function) && same_text(a->file, b->file) &&
            same_text(a->until_function, b->until_function) && same_text(a->until_file, b->until_file) &&
-           same_text(a->library, b->library) && same_text(a->called, b->called);
+           same_text(a->library, b->library) && same_text(a->called, b->called) &&
+           same_text(a->callers, b->callers);
 }
 
 static struct gn_activity_row own_texts(const struct gn_activity_row *r)
@@ -233,6 +242,7 @@ static struct gn_activity_row own_texts(const struct gn_activity_row *r)
     own.until_file = copy_text(r->until_file);
     own.library = copy_text(r->library);
     own.called = copy_text(r->called);
+    own.callers = copy_text(r->callers);
     return own;
 }
 
@@ -263,6 +273,8 @@ static int64_t row_by(struct making *m, const struct gn_activity_row *exact, int
     char *function = exact->function ? exact->function : exact->until_function;
     switch (m->by) {
     case GN_BY_CALLPATH:
+        row.callers = NULL;
+        break;
     case GN_BY_ACTIVITY:
         break;
     case GN_BY_REGION:
@@ -271,6 +283,7 @@ static int64_t row_by(struct making *m, const struct gn_activity_row *exact, int
     case GN_BY_FUNCTION:
     case GN_BY_LINE:
     case GN_BY_PLACE:
+        row.callers = NULL;
         row.kind = m->by == GN_BY_FUNCTION ? "function" : m->by == GN_BY_LINE ? "line" : "place";
         row.name = function ? function : "(unknown)";
         if (m->by == GN_BY_FUNCTION)
@@ -492,6 +505,7 @@ static int take_node_time(struct making *m, sqlite3_stmt *q)
                                         .function = thing->function,
                                         .file = thing->file,
                                         .line = thing->line,
+                                        .callers = thing->callers,
                                         .from = thing->from,
                                         .how = GN_HOW_CALL};
     const struct stretch t = {sqlite3_column_int(q, 2), (const char *)sqlite3_column_text(q, 3),
@@ -735,6 +749,7 @@ static void clear(struct making *m)
         free(t->file);
         free(t->until_function);
         free(t->until_file);
+        free(t->callers);
     }
     free(m->things);
     free(m->pieces);
@@ -742,6 +757,7 @@ static void clear(struct making *m)
     free(m->added_up);
     gn_lookup_clear(&m->by_ids);
     gn_lookup_clear(&m->by_key);
+    gn_callers_free(m->callers);
     gn_samples_clear(&m->samples);
 }
 
@@ -781,6 +797,10 @@ int gn_summarise_rows(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s
     if (code == 0)
         code = sort_samples(&m);
     if (code == 0)
+        code = gn_callers_find(&m.callers, db,
+                               gn_sql_value(db, 0, "SELECT sum(elapsed_ns) FROM location", "") / TOLD_APART,
+                               err);
+    if (code == 0)
         code = name_things(&m);
     if (code == 0)
         code = collect_pieces(&m);
@@ -809,6 +829,7 @@ void gn_summary_clear_rows(struct gn_summary *s)
         free(row->until_file);
         free(row->library);
         free(row->called);
+        free(row->callers);
         free(row->path);
     }
     free(s->rows);

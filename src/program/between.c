@@ -130,14 +130,6 @@ static int between(struct gn_work *work, const struct gn_code *code, uint64_t fr
     return found;
 }
 
-static struct gn_machine *machine_of(struct gn_program *program)
-{
-    if (!program->machine_tried)
-        gn_machine_open(&program->machine, program->elf);
-    program->machine_tried = true;
-    return program->machine;
-}
-
 static struct gn_program_answer find_answer(struct gn_program *program, uint64_t from, uint64_t to)
 {
     struct gn_program_answer found = {.found = false};
@@ -155,7 +147,7 @@ static struct gn_program_answer find_answer(struct gn_program *program, uint64_t
 
 int gn_program_between(struct gn_program *program, uint64_t from, uint64_t to, struct gn_program_place *place)
 {
-    if (!gn_program_has_lines(program) || from == 0 || to == 0 || !machine_of(program))
+    if (!gn_program_has_lines(program) || from == 0 || to == 0 || !gn_program_machine(program))
         return 0;
     struct gn_key key = {from, to};
     const struct gn_program_answer *known = gn_map_find(&program->kept.answers, key);
