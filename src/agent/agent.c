@@ -321,6 +321,21 @@ static int new_rings(struct agent *a, struct gn_watched *w)
     return file;
 }
 
+/* Times of samples say something on the agent's own counter only. */
+static void sample(struct agent *a, const struct gn_watched *w, bool again)
+{
+    const struct gn_recorded recorded = {w->segment, w->rings.segment,
+                                         gn_tag_locations(w->segment_bytes) < w->rings.locations
+                                             ? gn_tag_locations(w->segment_bytes)
+                                             : w->rings.locations,
+                                         w->rings.ring_records};
+    if (a->settings->sample_hz == 0 || !w->recorded || a->clock.groups.group_count > 1)
+        return;
+    if (!a->finish.sampler)
+        a->finish.sampler = gn_sampler_begin(a->settings->sample_hz);
+    gn_sampler_watch(a->finish.sampler, w->pid, &recorded, again);
+}
+
 /* Every process gets a recorder; one that is traced, a larger one which is drained. */
 static int hello_trace(struct agent *a, int pid, struct gn_message *reply)
 {
@@ -329,7 +344,10 @@ static int hello_trace(struct agent *a, int pid, struct gn_message *reply)
         reply->status = -EALREADY;
         return -1;
     }
-    int answer = w->recorded ? dup(w->rings_file) : new_rings(a, w);
+    const bool known = w->recorded;
+    int answer = known ? dup(w->rings_file) : new_rings(a, w);
+    if (answer >= 0 && !known)
+        sample(a, w, false);
     if (!w->traced)
         snprintf(reply->text, sizeof reply->text, "%.500s",
                  a->finish.trace && !is_of_trace(a, w) ? "the trace is of another world than its own"
@@ -464,6 +482,7 @@ static void ended(struct agent *a, struct gn_watched *w)
 {
     bool well = w->segment ? GN_GET(w->segment->finalized_ticks) != 0 : true;
     gn_watched_ended(w);
+    gn_sampler_ended(a->finish.sampler, w->pid);
     if (w->core_group > 0)
         w->end_ticks = gn_host_clock_now(&a->clock, w->core_group);
     gn_keep_process(&a->guard, &a->watched, w);
@@ -587,6 +606,8 @@ static void go_on(struct agent *a, int kept, struct gn_kept_state *state)
         a->enlisted += w->enlisted;
         if (w->segment)
             look_up(a, w);
+        if (w->segment && w->handle >= 0)
+            sample(a, w, true);
     }
     if (a->run.asked)
         gn_fail(&a->clock.problem, 0,
@@ -677,6 +698,7 @@ int gn_agent_run(int file, int guard, int kept, gn_agent_report *const reports[G
                                           .quiet = order.quiet,
                                           .locations = order.locations,
                                           .trace = order.trace,
+                                          .sample_hz = order.sample_hz,
                                           .exchange = order.exchange,
                                           .config = order.config};
     const int given[] = {order.listener, order.launcher_error, order.launcher_handle, guard, kept};

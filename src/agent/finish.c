@@ -132,6 +132,13 @@ static bool one_counter(const struct gn_finish *f, const struct gn_watched *w)
     return w->core_group == 0 || f->clock->groups.group_count < 2;
 }
 
+static const char *why_not_sampled(const struct gn_finish *f)
+{
+    return f->settings->sample_hz == 0        ? "it was not to be sampled"
+           : f->clock->groups.group_count > 1 ? "the cores have counters of their own"
+                                              : "its agent found no memory for it";
+}
+
 /* A process whose graph cannot be kept must not cost the others theirs: it is named with the reason. */
 static int add_measured(const struct gn_finish *f, struct gn_watched *w, struct gn_graph *graph,
                         struct gn_process_facts facts, struct gn_error *err)
@@ -149,7 +156,12 @@ static int add_measured(const struct gn_finish *f, struct gn_watched *w, struct 
             last.after_ticks = gn_host_clock_shown(f->clock, last.after_ticks);
             last.before_ticks = gn_host_clock_shown(f->clock, last.before_ticks);
         }
+        struct gn_sampled sampled = {.state = "off", .reason = why_not_sampled(f)};
+        const bool looked = gn_sampler_look(f->sampler, (int)w->segment->pid, &sampled);
+        facts.sampled = &sampled;
         code = gn_graph_add_process(graph, &facts, snapshot, &reason);
+        if (looked)
+            gn_sampler_go_on(f->sampler);
         gn_snapshot_free(snapshot);
         gn_last_calls_clear(&last);
     }
@@ -582,6 +594,7 @@ void gn_finish(struct gn_finish *f)
     sqlite3 *db;
     if (f->folder->path[0])
         gn_finish_announce(f, "finishing");
+    gn_sampler_end(f->sampler);
     gn_trace_part_stop(f->trace);
     gn_host_clock_end(f->clock);
     if (!any_mpi(f)) {

@@ -179,7 +179,7 @@ static const struct gn_graph_field last_call[] = {OF(last_call, process, GN_GRAP
 static const struct gn_graph_field sampling[] = {OF(sampling, process, GN_GRAPH_PROCESS),
                                                  TEXT(sampling, state),
                                                  TEXT(sampling, reason),
-                                                 REAL(sampling, period_ns),
+                                                 INTEGER(sampling, time_ns),
                                                  INTEGER(sampling, samples),
                                                  INTEGER(sampling, bursts),
                                                  INTEGER(sampling, unattributed),
@@ -191,7 +191,8 @@ static const struct gn_graph_field sample[] = {OF(sample, location, GN_GRAPH_LOC
                                                MAY_BE_OF(sample, site, GN_GRAPH_SITE),
                                                MAY_BE_OF(sample, leaf, GN_GRAPH_SITE),
                                                INTEGER(sample, other_threads),
-                                               INTEGER(sample, count)};
+                                               INTEGER(sample, count),
+                                               INTEGER(sample, time_ns)};
 
 static const struct gn_graph_field resource[] = {OF(resource, process, GN_GRAPH_PROCESS),
                                                  NUMBER(resource, peak_bytes),

@@ -9,6 +9,7 @@
 
 struct gn_launch;
 struct gn_last_calls;
+struct gn_sampled;
 struct gn_snapshot;
 
 /* What the agent knows about a process besides its snapshot. */
@@ -23,6 +24,7 @@ struct gn_process_facts {
     const char *ended; /* "running", "exit", "signal", "unknown" */
     int exit_status;   /* exit status or signal number, -1 unknown */
     const struct gn_last_calls *last_calls;   /* NULL: not known */
+    const struct gn_sampled *sampled;         /* NULL: not known */
     const struct gn_graph_resource *resource; /* for any process; NULL: not known */
 };
 

@@ -23,9 +23,10 @@
  * Bytes are sent; or received (RECEIVED), or as many of each (BOTH). Instead of a tag, collectives have their
  * operation there. Kinds that are no part of a call (no flag CALL):
  *
- *   region begin, end   word 0 ticks; bytes: path, tag: name
- *   measurement         word 0 ticks; bytes: 0 off, 1 on
- *   program begin, end  word 0 ticks
+ *   region begin, end   word 0 ticks; bytes: path, tag: name. Node 0: it is passed unrecorded (measurement is
+ *                       off, or it ends with one around it)
+ *   measurement         word 0 ticks; bytes: 0 off, 1 on; node of the time that it is off
+ *   program begin, end  word 0 ticks; nodes 0 and 1
  *   GN_RECORD_POLLS     calls in a row from one node that found nothing: word 0, length and node from the
  *                       first enter to the last leave; word 2: how many; word 3: ticks inside of them. Where
  *                       several nodes took turns, the first one's record has the row's time, and those of the

@@ -8,31 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the code at site s is called. */
-#define PLACE                                                                                                \
-    "CASE WHEN s.loop_line > 0 THEN s.loop_function ELSE coalesce(s.function, s.label) END AS function,"     \
-    " CASE WHEN s.loop_line > 0 THEN s.loop_file ELSE s.file END AS file,"                                   \
-    " CASE WHEN s.loop_line > 0 THEN s.loop_line ELSE coalesce(s.line, 0) END AS line"
-
-const char gn_samples_most[] =
-    "SELECT from_activity, to_activity, function, file, line, max(kept) AS count, sum(count) AS total FROM"
-    " (SELECT x.from_activity, x.to_activity, " PLACE ", sum(x.count) AS count,"
-    "  sum((x.site IS NOT NULL) * x.count) AS kept FROM sample x JOIN location l ON l.id = x.location"
-    "  LEFT JOIN site s ON s.id = x.site WHERE x.to_activity IS NOT NULL AND NOT x.other_threads"
-    "  GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5)"
-    " GROUP BY from_activity, to_activity HAVING max(kept) > 0";
-
+/* Lines of one place follow each other. */
 static const char asked_rows[] =
-    "SELECT x.from_activity, coalesce(x.to_activity, 0), " PLACE ", s.loop_line > 0, m.path, lm.path,"
-    " coalesce(ls.function, ls.label), x.location, l.process, p.rank, x.other_threads, sum(x.count),"
-    " x.site IS NULL FROM sample x JOIN location l ON l.id = x.location JOIN process p ON p.id = l.process"
-    " LEFT JOIN site s ON s.id = x.site LEFT JOIN module m ON m.id = s.module LEFT JOIN site ls"
-    " ON ls.id = x.leaf LEFT JOIN module lm ON lm.id = ls.module"
-    " GROUP BY 3, 4, 5, 6, 7, 8, 9, 15, 1, 2, 10, 13 ORDER BY 15, 3, 4, 5, 6, 7, 8, 9";
+    "SELECT x.from_activity, coalesce(x.to_activity, 0),"
+    " CASE WHEN s.loop_line > 0 THEN s.loop_function ELSE coalesce(s.function, s.label) END,"
+    " CASE WHEN s.loop_line > 0 THEN s.loop_file ELSE s.file END, coalesce(s.loop_line, s.line, 0),"
+    " coalesce(s.loop_line, 0) > 0, m.path, lm.path, coalesce(ls.function, ls.label), x.location, l.process,"
+    " p.rank, x.other_threads, sum(x.count), x.site IS NULL, sum(x.time_ns) FROM sample x"
+    " JOIN location l ON l.id = x.location JOIN process p ON p.id = l.process LEFT JOIN site s"
+    " ON s.id = x.site LEFT JOIN module m ON m.id = s.module LEFT JOIN site ls ON ls.id = x.leaf"
+    " LEFT JOIN module lm ON lm.id = ls.module GROUP BY 15, 3, 4, 6, 7, 8, 9, 5, 1, 2, 10, 13"
+    " ORDER BY 15, 3, 4, 6, CASE WHEN coalesce(s.loop_line, 0) > 0 THEN s.loop_line ELSE 0 END, 7, 8, 9, 5";
 
 struct reader {
     struct gn_samples *samples;
     size_t place_room, row_room, process_room;
+    int line; /* the one at hand of the last place, and what it has of its time; and what the largest has */
+    int64_t line_ns, most_ns;
 };
 
 static char *copy(sqlite3_stmt *q, int column)
@@ -49,17 +41,32 @@ static bool same_text(const char *a, sqlite3_stmt *q, int column)
 
 static bool is_place(const struct gn_sample_place *p, sqlite3_stmt *q)
 {
-    return same_text(p->function, q, 2) && same_text(p->file, q, 3) && p->line == sqlite3_column_int(q, 4) &&
+    return same_text(p->function, q, 2) && same_text(p->file, q, 3) &&
+           (!p->in_loop || p->line == sqlite3_column_int(q, 4)) &&
            p->in_loop == (sqlite3_column_int(q, 5) != 0) && same_text(p->module, q, 6) &&
            same_text(p->library, q, 7) && same_text(p->called, q, 8);
+}
+
+/* Outside of loops, a place is all of its function's lines, and called by the one that takes most. */
+static void weigh_line(struct reader *r, struct gn_sample_place *place, sqlite3_stmt *q)
+{
+    const int line = sqlite3_column_int(q, 4);
+    r->line_ns = (line == r->line ? r->line_ns : 0) + sqlite3_column_int64(q, 15);
+    r->line = line;
+    if (r->line_ns > r->most_ns) {
+        r->most_ns = r->line_ns;
+        place->line = line;
+    }
 }
 
 /* Rows of one place follow each other. -1: no memory. */
 static int place_of(struct reader *r, sqlite3_stmt *q)
 {
     struct gn_samples *s = r->samples;
-    if (s->place_count && is_place(&s->places[s->place_count - 1], q))
+    if (s->place_count && is_place(&s->places[s->place_count - 1], q)) {
+        weigh_line(r, &s->places[s->place_count - 1], q);
         return (int)s->place_count - 1;
+    }
     if (!gn_grow(&s->places, &r->place_room, s->place_count, sizeof *s->places))
         return -1;
     s->places[s->place_count] = (struct gn_sample_place){.function = copy(q, 2),
@@ -69,6 +76,8 @@ static int place_of(struct reader *r, sqlite3_stmt *q)
                                                          .module = copy(q, 6),
                                                          .library = copy(q, 7),
                                                          .called = copy(q, 8)};
+    r->line_ns = r->most_ns = 0;
+    weigh_line(r, &s->places[s->place_count], q);
     return (int)s->place_count++;
 }
 
@@ -86,7 +95,8 @@ static bool take_row(struct reader *r, sqlite3_stmt *q)
                                                      .to = sqlite3_column_int64(q, 1),
                                                      .place = place,
                                                      .other_threads = sqlite3_column_int(q, 12) != 0,
-                                                     .count = sqlite3_column_int64(q, 13)};
+                                                     .count = sqlite3_column_int64(q, 13),
+                                                     .time_ns = sqlite3_column_int64(q, 15)};
     return true;
 }
 
@@ -99,7 +109,7 @@ static bool take_process(struct reader *r, sqlite3_stmt *q)
                                                                 .rank = sqlite3_column_int(q, 1),
                                                                 .state = copy(q, 2),
                                                                 .reason = copy(q, 3),
-                                                                .period_ns = sqlite3_column_double(q, 4),
+                                                                .time_ns = sqlite3_column_int64(q, 4),
                                                                 .samples = sqlite3_column_int64(q, 5),
                                                                 .bursts = sqlite3_column_int64(q, 6),
                                                                 .unattributed = sqlite3_column_int64(q, 7),
@@ -135,6 +145,23 @@ static int by_edge(const void *left, const void *right)
     return a->other_threads - b->other_threads;
 }
 
+/* Lines of one place are one. */
+static void join_rows(struct gn_samples *s)
+{
+    size_t kept = 0;
+    if (s->row_count == 0)
+        return;
+    qsort(s->rows, s->row_count, sizeof *s->rows, by_edge);
+    for (size_t i = 1; i < s->row_count; i++)
+        if (by_edge(&s->rows[kept], &s->rows[i]) == 0) {
+            s->rows[kept].count += s->rows[i].count;
+            s->rows[kept].time_ns += s->rows[i].time_ns;
+        } else {
+            s->rows[++kept] = s->rows[i];
+        }
+    s->row_count = kept + 1;
+}
+
 int gn_samples_read(sqlite3 *db, struct gn_samples *samples, struct gn_error *err)
 {
     struct reader r = {.samples = samples};
@@ -144,12 +171,11 @@ int gn_samples_read(sqlite3 *db, struct gn_samples *samples, struct gn_error *er
     int code = read_all(&r, db, asked_rows, take_row, err);
     if (code == 0)
         code = read_all(&r, db,
-                        "SELECT p.id, p.rank, x.state, x.reason, x.period_ns, x.samples, x.bursts,"
+                        "SELECT p.id, p.rank, x.state, x.reason, x.time_ns, x.samples, x.bursts,"
                         " x.unattributed, x.lost FROM sampling x JOIN process p ON p.id = x.process"
                         " ORDER BY p.rank, p.id",
                         take_process, err);
-    if (samples->row_count)
-        qsort(samples->rows, samples->row_count, sizeof *samples->rows, by_edge);
+    join_rows(samples);
     return code;
 }
 

@@ -6,8 +6,6 @@
  * How far from it the share may be says gn_samples_share.
  *
  *   gn_samples_read ──► places[] ◄── rows[] (location, from, to, place, count) ──► whoever sums them up
- *
- * The names of an edge's code (profile/summary) are those of its places, too.
  */
 #ifndef GNOMON_PROFILE_SAMPLES_H
 #define GNOMON_PROFILE_SAMPLES_H
@@ -19,11 +17,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A place is known by what it is called: code of one function and loop, or line where it is in no loop. */
+/* A place is one loop of one function, or what the function does outside of loops. */
 struct gn_sample_place {
     char *function; /* or the label of a place without a name; NULL: nothing is known */
     char *file;     /* NULL: not known */
-    int line;       /* of the innermost loop there, else of the code; 0: not known */
+    int line; /* of the innermost loop there; else that line of the function where most time went; 0: not
+                 known */
     bool in_loop;
     char *module; /* the executable or library */
     char *
@@ -40,6 +39,8 @@ struct gn_sample_row {
     int place;          /* GN_SAMPLE_OTHER_PLACES: of more than were kept apart */
     bool other_threads; /* of the process: what they did meanwhile */
     int64_t count;
+    int64_t
+        time_ns; /* of processor time, that they stand for: when there was much to do, one stood for more */
 };
 
 struct gn_sampling_row { /* of a process */
@@ -47,8 +48,7 @@ struct gn_sampling_row { /* of a process */
     int rank;
     char *state;  /* "sampled"; "off", "refused", "failed": then reason says why */
     char *reason; /* NULL: none */
-    double period_ns;
-    int64_t samples, bursts, unattributed, lost;
+    int64_t time_ns, samples, bursts, unattributed, lost;
 };
 
 struct gn_samples {
@@ -69,9 +69,5 @@ struct gn_samples_share {
     double share, low, high;
 };
 struct gn_samples_share gn_samples_share(int64_t count, int64_t all, double samples_per_burst);
-
-/* SQL: a table (from_activity, to_activity, function, file, line, count, total) with the place of each edge
- * that has most of its samples; from_activity and to_activity are keys. Only where table sample is. */
-extern const char gn_samples_most[];
 
 #endif

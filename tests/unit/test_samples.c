@@ -50,13 +50,14 @@ static struct gn_graph *rank(int number, int64_t scale)
     const uint32_t l = gn_graph_put(g, GN_GRAPH_LOCATION, &location);
     const uint32_t send = activity(g, "mpi", "MPI_Send"), all = GN_GRAPH_NONE;
     const struct gn_graph_sampling how = {
-        p, gn_graph_text(g, "sampled"), NULL, 1e7, 11 * scale, 11 * scale, 1, 0};
+        p, gn_graph_text(g, "sampled"), NULL, 110, 11 * scale, 11 * scale, 1, 0};
     const struct gn_graph_sample samples[] = {
-        {l, send, send, site(g, 0x10, "step", 25, 0), GN_GRAPH_NONE, 0, 4 * scale},
-        {l, send, send, site(g, 0x20, "step", 31, 30), GN_GRAPH_NONE, 0, 3 * scale},
-        {l, send, send, site(g, 0x24, "step", 32, 30), GN_GRAPH_NONE, 0, 2 * scale},
-        {l, send, send, all, all, 0, scale},
-        {l, send, all, site(g, 0x40, "wait", 50, 0), GN_GRAPH_NONE, 0, 1},
+        {l, send, send, site(g, 0x10, "step", 25, 0), GN_GRAPH_NONE, 0, 3 * scale, 30 * scale},
+        {l, send, send, site(g, 0x14, "step", 26, 0), GN_GRAPH_NONE, 0, scale, 10 * scale},
+        {l, send, send, site(g, 0x20, "step", 31, 30), GN_GRAPH_NONE, 0, 3 * scale, 10 * (3 * scale)},
+        {l, send, send, site(g, 0x24, "step", 32, 30), GN_GRAPH_NONE, 0, 2 * scale, 10 * (2 * scale)},
+        {l, send, send, all, all, 0, scale, 10 * scale},
+        {l, send, all, site(g, 0x40, "wait", 50, 0), GN_GRAPH_NONE, 0, 1, 10},
     };
     gn_graph_put(g, GN_GRAPH_SAMPLING, &how);
     for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++)
@@ -105,23 +106,20 @@ static void places_are_loops_and_lines(void **state)
     gn_graph_free(g);
 }
 
-/* What an edge is called is asked of all ranks, whichever host had them. */
-static void the_place_with_most_samples_of_all_names_an_edge(void **state)
+static void several_hosts_have_their_places_in_common(void **state)
 {
     (void)state;
     struct gn_graph *g = rank(0, 1), *other = rank(1, 100);
     struct gn_error err = {""};
+    struct gn_samples s;
     assert_int_equal(gn_graph_join(g, other, &err), 0);
     sqlite3 *db = profile_of(g);
-    sqlite3_stmt *q = gn_sql_query(db, &err, gn_samples_most, "");
-    assert_non_null(q);
-    assert_int_equal(sqlite3_step(q), SQLITE_ROW);
-    assert_string_equal((const char *)sqlite3_column_text(q, 2), "step");
-    assert_int_equal(sqlite3_column_int(q, 4), 30);
-    assert_int_equal(sqlite3_column_int(q, 5), 505);
-    assert_int_equal(sqlite3_column_int(q, 6), 1010);
-    assert_int_equal(sqlite3_step(q), SQLITE_DONE);
-    sqlite3_finalize(q);
+    assert_int_equal(gn_samples_read(db, &s, &err), 0);
+    assert_int_equal(s.place_count, 3);
+    assert_int_equal(s.process_count, 2);
+    assert_int_equal(s.row_count, 2 * 4);
+    assert_int_equal(count_of(&s, false, 30), 505);
+    gn_samples_clear(&s);
     gn_profile_close(db);
     gn_graph_free(g);
     gn_graph_free(other);
@@ -158,7 +156,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places_are_loops_and_lines),
-        cmocka_unit_test(the_place_with_most_samples_of_all_names_an_edge),
+        cmocka_unit_test(several_hosts_have_their_places_in_common),
         cmocka_unit_test(an_older_profile_has_none),
         cmocka_unit_test(a_share_lies_between_its_limits),
     };
