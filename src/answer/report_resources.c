@@ -4,17 +4,19 @@
 
 #include <math.h>
 
-void gn_report_efficiency(const struct gn_summary *s, FILE *out)
+void gn_report_cores(const struct gn_summary *s, FILE *out)
 {
-    const struct gn_efficiency *e = &s->efficiency;
+    const struct gn_resources_told *t = &s->resources;
+    if (isfinite(t->cores_busy) && isfinite(t->cores) && t->cores > 0)
+        fprintf(out, " · %.*f of %g core%s busy", t->cores_busy < 99.95, t->cores_busy, t->cores,
+                t->cores == 1 ? "" : "s");
+}
+
+void gn_report_efficiency(const struct gn_efficiency *e, FILE *out)
+{
     char parallel[GN_QUANTITY_TEXT], balance[GN_QUANTITY_TEXT], communication[GN_QUANTITY_TEXT];
-    if (e->is_known && s->ranks > 1)
-        fprintf(out, " · efficiency %s = load balance %s × communication %s",
-                gn_share_text(e->parallel, parallel), gn_share_text(e->load_balance, balance),
-                gn_share_text(e->communication, communication));
-    if (isfinite(s->resources.cores_busy) && isfinite(s->resources.cores) && s->resources.cores > 0)
-        fprintf(out, " · %.1f of %g core%s busy", s->resources.cores_busy, s->resources.cores,
-                s->resources.cores == 1 ? "" : "s");
+    fprintf(out, "efficiency %s = load balance %s × communication %s", gn_share_text(e->parallel, parallel),
+            gn_share_text(e->load_balance, balance), gn_share_text(e->communication, communication));
 }
 
 static const char *between_parts(bool *any)
@@ -62,8 +64,7 @@ static void files(const struct gn_summary *s, bool *any, FILE *out)
                 gn_bytes_text(t->written_bytes, written));
 }
 
-/* Which computes least and most, rank by rank: where all have the same to do, that is the fastest and the
- * slowest. */
+/* Whose ranks compute least and most: where all have the same to do, that is the fastest and the slowest. */
 static void hosts(const struct gn_summary *s, FILE *out)
 {
     const struct gn_host_row *least = NULL, *most = NULL;
@@ -74,7 +75,7 @@ static void hosts(const struct gn_summary *s, FILE *out)
         most = !most || h->useful_s / h->ranks > most->useful_s / most->ranks ? h : most;
     }
     if (s->host_count > 1)
-        fprintf(out, "hosts: ranks compute %s on %s, the fastest, %s on %s, the slowest\n",
+        fprintf(out, "hosts: a rank computes %s on %s, the least, %s on %s, the most\n",
                 gn_duration_text(least->useful_s / least->ranks * 1e9, fast), least->name,
                 gn_duration_text(most->useful_s / most->ranks * 1e9, slow), most->name);
 }

@@ -7,9 +7,10 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* " · efficiency 71 % = load balance 83 % × communication 86 % · 7.9 of 8 cores busy", as far as it is known.
- */
-void gn_report_efficiency(const struct gn_summary *summary, FILE *out);
+/* " · 7.9 of 8 cores busy", where that is known. */
+void gn_report_cores(const struct gn_summary *summary, FILE *out);
+/* "efficiency 71 % = load balance 83 % × communication 86 %" of what is known. */
+void gn_report_efficiency(const struct gn_efficiency *efficiency, FILE *out);
 /* Lines on memory, messages and files, and on hosts where there are several. */
 void gn_report_resources(const struct gn_summary *summary, FILE *out);
 

@@ -42,17 +42,22 @@ static void header(const struct page *p)
 {
     enum { LONGEST_COMMAND = 60 };
     const struct gn_summary *s = p->s;
-    char elapsed[GN_QUANTITY_TEXT], share[GN_QUANTITY_TEXT], command[1400];
+    char elapsed[GN_QUANTITY_TEXT], share[GN_QUANTITY_TEXT], command[1400], hosts[400];
     command_text(s, command, sizeof command);
     fprintf(p->out, "%sgnomon%s · %s", shade(p, GN_BOLD), shade(p, GN_PLAIN), shade(p, GN_BOLD));
     gn_print_short(command, LONGEST_COMMAND, true, &p->o->terminal, p->out);
     fprintf(p->out, "%s · %d rank%s on %d host%s (%s) · %s%s\n", shade(p, GN_PLAIN), s->ranks,
-            s->ranks == 1 ? "" : "s", s->hosts, s->hosts == 1 ? "" : "s", s->host_names, s->library,
+            s->ranks == 1 ? "" : "s", s->hosts, s->hosts == 1 ? "" : "s",
+            gn_short_copy(hosts, sizeof hosts, s->host_names, LONGEST_COMMAND, &p->o->terminal), s->library,
             s->complete ? " · complete" : "");
-    fprintf(p->out, "%s elapsed · %s of the time in MPI", gn_duration_text(s->elapsed_s * 1e9, elapsed),
-            gn_share_text(s->mpi_share, share));
-    gn_report_efficiency(s, p->out);
+    fprintf(p->out, "%s elapsed · %s of the time in MPI, waiting or transfer",
+            gn_duration_text(s->elapsed_s * 1e9, elapsed), gn_share_text(s->mpi_share, share));
+    gn_report_cores(s, p->out);
     fprintf(p->out, "%s\n", p->o->raw ? " · raw times" : "");
+    if (!s->efficiency.is_known || s->ranks < 2)
+        return;
+    gn_report_efficiency(&s->efficiency, p->out);
+    fputc('\n', p->out);
 }
 
 static void how_it_ended(const struct gn_trouble_row *t, char *text, size_t size)
@@ -144,7 +149,7 @@ static void why(const struct page *p)
 {
     char text[1600];
     const struct gn_why found = gn_report_why(p->s);
-    if (gn_report_why_text(p->s, &found, text, sizeof text))
+    if (gn_report_why_text(p->s, &found, &p->o->terminal, text, sizeof text))
         fprintf(p->out, "%swhy%s: %s\n", shade(p, GN_BOLD), shade(p, GN_PLAIN), text);
 }
 

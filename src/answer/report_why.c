@@ -1,5 +1,6 @@
 #include "answer/report_why.h"
 
+#include "answer/fit.h"
 #include "answer/quantities.h"
 #include "answer/report_table.h"
 #include "base/printable.h"
@@ -71,18 +72,22 @@ static void preempted_text(const struct gn_summary *s, const struct gn_why *why,
                  share);
 }
 
-static void imbalance_text(const struct gn_summary *s, const struct gn_why *why, char *text, size_t size)
+enum { LONGEST = 60 }; /* of a name in the sentence */
+
+static void imbalance_text(const struct gn_summary *s, const struct gn_why *why,
+                           const struct gn_terminal *terminal, char *text, size_t size)
 {
     const struct gn_activity_row *row = why->row;
     char max[GN_QUANTITY_TEXT], median[GN_QUANTITY_TEXT], cost[GN_QUANTITY_TEXT], share[GN_QUANTITY_TEXT],
-        waited[GN_QUANTITY_TEXT], what[512], place[512];
-    gn_report_row_text(row, what, sizeof what);
-    gn_report_row_place(row, place, sizeof place);
+        waited[GN_QUANTITY_TEXT], all[4096], what[300], place[300];
+    gn_report_row_text(row, all, sizeof all);
+    gn_short_copy(what, sizeof what, gn_printable(all), LONGEST, terminal);
+    gn_report_row_place(row, all, sizeof all);
+    gn_short_copy(place, sizeof place, gn_printable(all), LONGEST, terminal);
     const int used =
         snprintf(text, size, "rank %d takes %s %s%s%s%s, the median rank %s; ", row->max_rank,
-                 gn_duration_text((double)row->max_ns, max), row->how == GN_HOW_SAMPLED ? "in " : "",
-                 gn_printable(what), place[0] ? " " : "", gn_printable(place),
-                 gn_duration_text((double)row->median_ns, median));
+                 gn_duration_text((double)row->max_ns, max), row->how == GN_HOW_SAMPLED ? "in " : "", what,
+                 place[0] ? " " : "", place, gn_duration_text((double)row->median_ns, median));
     if (used < 0 || (size_t)used >= size)
         return;
     if (why->preempted_s > why->cost_s / 2) /* as much may be waiting for a core, wherever it was */
@@ -94,13 +99,14 @@ static void imbalance_text(const struct gn_summary *s, const struct gn_why *why,
                  gn_duration_text(why->cost_s * 1e9, cost), gn_share_text(why->cost_s / s->elapsed_s, share));
 }
 
-bool gn_report_why_text(const struct gn_summary *s, const struct gn_why *why, char *text, size_t size)
+bool gn_report_why_text(const struct gn_summary *s, const struct gn_why *why,
+                        const struct gn_terminal *terminal, char *text, size_t size)
 {
     text[0] = '\0';
     if (why->kind == GN_WHY_PREEMPTED)
         preempted_text(s, why, text, size);
     else if (why->kind == GN_WHY_IMBALANCE)
-        imbalance_text(s, why, text, size);
+        imbalance_text(s, why, terminal, text, size);
     return why->kind != GN_WHY_NOTHING;
 }
 
@@ -112,7 +118,8 @@ static json_t *text_or_null(const char *text)
 json_t *gn_report_why_json(const struct gn_summary *s, const struct gn_why *why)
 {
     char text[1600];
-    if (!gn_report_why_text(s, why, text, sizeof text))
+    const struct gn_terminal terminal = {.width = GN_WIDTH_OF_FILES};
+    if (!gn_report_why_text(s, why, &terminal, text, sizeof text))
         return json_null();
     if (why->kind == GN_WHY_PREEMPTED)
         return json_pack("{s:s, s:o, s:f, s:s?}", "kind", "preempted", "text", text_or_null(text), "share",

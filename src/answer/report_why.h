@@ -6,6 +6,7 @@
 #ifndef GNOMON_ANSWER_REPORT_WHY_H
 #define GNOMON_ANSWER_REPORT_WHY_H
 
+#include "answer/terminal.h"
 #include "profile/summary.h"
 
 #include <jansson.h>
@@ -30,7 +31,8 @@ struct gn_why {
 /* Rows of *summary are by activity. */
 struct gn_why gn_report_why(const struct gn_summary *summary);
 /* A sentence with no end; false: there is nothing to say. */
-bool gn_report_why_text(const struct gn_summary *summary, const struct gn_why *why, char *text, size_t size);
+bool gn_report_why_text(const struct gn_summary *summary, const struct gn_why *why,
+                        const struct gn_terminal *terminal, char *text, size_t size);
 /* docs/report-format.md, "cause". */
 json_t *gn_report_why_json(const struct gn_summary *summary, const struct gn_why *why);
 

@@ -177,7 +177,8 @@ static void describe(sqlite3 *db, struct gn_summary *s)
         s->host_names, sizeof s->host_names);
     /* the program itself or a library of the user's: call sites in it, and no lines; Python's are shown */
     first_text(db,
-               "SELECT m.path FROM module m JOIN site s ON s.module = m.id WHERE m.has_lines = 0"
+               "SELECT m.path FROM module m JOIN site s ON s.module = m.id JOIN callpath c ON c.site = s.id"
+               " WHERE m.has_lines = 0"
                " AND NOT EXISTS (SELECT 1 FROM module WHERE build_id = '" GN_SOURCE_BUILD_ID
                "') GROUP BY m.id ORDER BY count(*) DESC",
                s->no_lines_in, sizeof s->no_lines_in);

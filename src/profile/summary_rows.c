@@ -148,7 +148,8 @@ static int take_edge(struct making *m, sqlite3_stmt *q)
     struct thing edge = {.from = sqlite3_column_int64(q, 0), .to = sqlite3_column_int64(q, 1)};
     const bool told = sqlite3_column_type(q, 5) != SQLITE_NULL || sqlite3_column_type(q, 7) != SQLITE_NULL;
     const bool before_init = from && to && strcmp(from->kind, "start") == 0 && sqlite3_column_int(q, 8) != 0;
-    const bool after_last = to && strcmp(to->kind, "end") == 0;
+    const bool is_all = from && to && strcmp(from->kind, "start") == 0 && strcmp(to->kind, "end") == 0;
+    const bool after_last = to && strcmp(to->kind, "end") == 0 && !is_all;
     edge.kind = strdup("computation");
     edge.name = strdup(before_init ? "before MPI_Init" : after_last ? "after the last call" : "computation");
     if (told && !before_init && !after_last) {
@@ -177,7 +178,7 @@ static int name_things(struct making *m)
 {
     static const char activities[] =
         "WITH " GN_SHOWN "SELECT a.id, a.kind, a.name, coalesce(s.label, s.function), s.file, "
-                         "coalesce(s.line, 0), coalesce(o.callers, 0)"
+        "coalesce(s.line, 0), coalesce(o.callers, 0)"
         " FROM activity a LEFT JOIN shown c ON c.callpath = a.callpath LEFT JOIN site s ON s.id = c.site"
         " LEFT JOIN caller_of o ON o.activity = a.id";
     static const char edges[] =
@@ -345,6 +346,14 @@ static int by_location(const void *left, const void *right)
     return (a->place > b->place) - (a->place < b->place);
 }
 
+/* Recording: what it takes is taken off already. */
+static bool is_ours(const struct making *m, int place)
+{
+    const char *library = place == GN_SAMPLE_OTHER_PLACES ? NULL : m->samples.places[place].library;
+    const char *slash = library ? strrchr(library, '/') : NULL;
+    return slash && strncmp(slash + 1, "libgnomon", strlen("libgnomon")) == 0;
+}
+
 /* Samples of what locations did themselves, ordered by edge and location; and likewise added up over all of
  * these, as of location 0. */
 static int sort_samples(struct making *m)
@@ -357,11 +366,12 @@ static int sort_samples(struct making *m)
     for (size_t i = 0; i < s->row_count; i++) { /* by edge and place */
         const struct gn_sample_row *r = &s->rows[i];
         struct gn_sample_row *last = m->added_up_count ? &m->added_up[m->added_up_count - 1] : NULL;
-        if (r->other_threads || r->to == 0)
+        if (r->other_threads || r->to == 0 || is_ours(m, r->place))
             continue;
         s->rows[used++] = *r;
         if (last && last->from == r->from && last->to == r->to && last->place == r->place) {
             last->count += r->count;
+            last->time_ns += r->time_ns;
         } else {
             m->added_up[m->added_up_count] = *r;
             m->added_up[m->added_up_count++].location = 0;
@@ -377,14 +387,14 @@ static int sort_samples(struct making *m)
 struct some {
     const struct gn_sample_row *rows;
     size_t count;
-    int64_t samples;
+    int64_t samples, time_ns; /* of processor time, that they stand for */
 };
 
 static struct some samples_of(const struct gn_sample_row *rows, size_t count, int64_t from, int64_t to,
                               int64_t location)
 {
     const struct gn_sample_row sought = {.from = from, .to = to, .location = location, .place = INT32_MIN};
-    struct some some = {rows, 0, 0};
+    struct some some = {.rows = rows};
     size_t low = 0, high = count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
@@ -395,8 +405,10 @@ static struct some samples_of(const struct gn_sample_row *rows, size_t count, in
     }
     for (some.rows = &rows[low];
          low < count && rows[low].from == from && rows[low].to == to && rows[low].location == location;
-         low++, some.count++)
+         low++, some.count++) {
         some.samples += rows[low].count;
+        some.time_ns += rows[low].time_ns;
+    }
     return some;
 }
 
@@ -435,15 +447,15 @@ static int add_divided(struct making *m, const struct gn_activity_row *range, in
     struct stretch part = *t;
     int64_t given = 0, seen = 0;
     int code = 0;
-    if (some.samples == 0)
+    if (some.time_ns <= 0)
         some = samples_of_all(m, range->from, range->to);
-    if (some.samples == 0)
+    if (some.time_ns <= 0)
         return add_piece(m, range, t);
     for (size_t i = 0; code == 0 && i < some.count; i++) {
         const struct gn_activity_row row = sampled_row(m, range, some.rows[i].place);
-        seen += some.rows[i].count;
+        seen += some.rows[i].time_ns;
         const int64_t until =
-            seen == some.samples ? t->ns : (int64_t)((double)t->ns * ((double)seen / (double)some.samples));
+            seen >= some.time_ns ? t->ns : (int64_t)((double)t->ns * ((double)seen / (double)some.time_ns));
         part.ns = until - given;
         given = until;
         code = add_piece(m, &row, &part);
