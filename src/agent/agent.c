@@ -572,7 +572,7 @@ static void watch(struct agent *a)
     a->last_heartbeat = started;
     while (!is_over(a)) {
         wait_for_events(a, a->idle_since ? 50 : LOOK_MS);
-        gn_resources_look(&a->resources, &a->watched, gn_monotonic_ns());
+        gn_watched_read_resources(&a->watched, &a->resources);
         keep_folder(a, gn_monotonic_ns());
         if (a->enlisted == 0 && gn_monotonic_ns() - started > 10000000000ull)
             return; /* whoever started us never came */

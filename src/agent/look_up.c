@@ -16,6 +16,7 @@ enum {
     SHARE_PER_MILLE = 8, /* of one core */
     NAP_MS = 100,
     LONGEST_NAP_MS = 2000, /* when nothing new was seen for long */
+    PATIENCE_S = 60,       /* for servers of debug files, altogether */
     PLACES = 32,
 };
 
@@ -37,6 +38,7 @@ struct gn_look_up {
     /* the thread's own */
     struct gn_modules *modules;
     uint64_t began_ns;
+    struct gn_debug_patience patience;
 };
 
 /* ---- the budget ---- */
@@ -80,6 +82,11 @@ static bool may_ask(struct gn_look_up *l)
 {
     uint64_t until_ns = rest_until_ns(l);
     return until_ns ? rest(l, until_ns + NAP_MS * 1000000u) : !is_ended(l);
+}
+
+static bool has_patience(void *look_up)
+{
+    return !is_ended(look_up);
 }
 
 /* ---- the questions ---- */
@@ -160,10 +167,11 @@ struct gn_look_up *gn_look_up_begin(void)
 {
     struct gn_look_up *l = calloc(1, sizeof *l);
     pthread_condattr_t monotonic;
-    if (!l || !(l->modules = gn_modules_new())) {
+    if (!l || !(l->modules = gn_modules_new(&l->patience))) {
         free(l);
         return NULL;
     }
+    l->patience = (struct gn_debug_patience){has_patience, l, PATIENCE_S * 1000000000ull};
     l->began_ns = gn_monotonic_ns();
     pthread_mutex_init(&l->lock, NULL);
     pthread_condattr_init(&monotonic);

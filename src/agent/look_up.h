@@ -7,7 +7,8 @@
  * ask. Nothing is done with the answers: modules keep them (program/modules.h),
  * each once for all ranks, and what the thread had no time for is found out at the end. It runs at nice 19
  * and takes at most 0.8 % of one core over the run (of the 2 % that all of the agent may take), so a short
- * program gets nothing of it.
+ * program gets nothing of it. It alone asks debuginfod servers, where the user has named some
+ * (program/debugserver.h): the end waits for none, but for a second at most for one that is being asked.
  */
 #ifndef GNOMON_AGENT_LOOK_UP_H
 #define GNOMON_AGENT_LOOK_UP_H

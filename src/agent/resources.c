@@ -186,15 +186,10 @@ const struct gn_graph_resource *gn_resources_told(struct gn_resources *r, uint64
     return &r->told;
 }
 
-void gn_resources_look(struct gn_resources_pace *pace, struct gn_watched_list *watched, uint64_t now_ns)
+void gn_resources_next(struct gn_resources_pace *pace, uint64_t started_ns, uint64_t now_ns)
 {
     static const uint64_t first_ns = 20000000, most_ns = 1000000000;
-    if (now_ns < pace->next_ns)
-        return;
-    for (size_t i = 0; i < watched->count; i++)
-        if (watched->items[i].handle >= 0 && watched->items[i].segment)
-            gn_resources_read(watched->items[i].resources, watched->items[i].pid);
-    const uint64_t took_ns = gn_monotonic_ns() - now_ns, least_ns = took_ns * 1000;
+    const uint64_t least_ns = (now_ns - started_ns) * 1000;
     pace->between_ns = pace->between_ns ? pace->between_ns * 2 : first_ns;
     pace->between_ns = pace->between_ns < most_ns ? pace->between_ns : most_ns;
     pace->next_ns = now_ns + (pace->between_ns > least_ns ? pace->between_ns : least_ns);

@@ -7,7 +7,8 @@
 #define GNOMON_AGENT_RESOURCES_H
 
 #include "graph/graph.h"
-#include "agent/watched.h"
+
+#include <stdbool.h>
 
 /* Of one process; all zero at first. */
 struct gn_resources {
@@ -33,6 +34,7 @@ const struct gn_graph_resource *gn_resources_told(struct gn_resources *resources
 struct gn_resources_pace {
     uint64_t next_ns, between_ns;
 };
-void gn_resources_look(struct gn_resources_pace *pace, struct gn_watched_list *watched, uint64_t now_ns);
+/* All have been read, from started_ns until now. */
+void gn_resources_next(struct gn_resources_pace *pace, uint64_t started_ns, uint64_t now_ns);
 
 #endif

@@ -203,6 +203,17 @@ static void read_status(struct gn_watched *watched)
     watched->exit_status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+void gn_watched_read_resources(struct gn_watched_list *list, struct gn_resources_pace *pace)
+{
+    const uint64_t now_ns = gn_monotonic_ns();
+    if (now_ns < pace->next_ns)
+        return;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].handle >= 0 && list->items[i].segment)
+            gn_resources_read(list->items[i].resources, list->items[i].pid);
+    gn_resources_next(pace, now_ns, gn_monotonic_ns());
+}
+
 void gn_watched_ended(struct gn_watched *watched)
 {
     watched->end_ticks = gn_ticks();

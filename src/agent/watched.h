@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 struct gn_resources;
+struct gn_resources_pace;
 
 struct gn_watched {
     int pid;
@@ -83,6 +84,9 @@ int gn_watched_make_rings(struct gn_watched *watched);
 /* Takes over rings that another agent has made, as they are: of so many records, 0: those that nobody drains.
  */
 int gn_watched_map_rings(struct gn_watched *watched, uint32_t ring_records, int file);
+
+/* Reads what the kernel tells of all that run, when it is time to. */
+void gn_watched_read_resources(struct gn_watched_list *list, struct gn_resources_pace *pace);
 
 /* Notes that its handle became readable: it has ended. */
 void gn_watched_ended(struct gn_watched *watched);

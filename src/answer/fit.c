@@ -70,6 +70,18 @@ void gn_print_short(const char *text, int columns, bool is_middle, const struct 
     fputs(text + bytes_of(text, all - tail), out); /* colours end there, too */
 }
 
+char *gn_short_copy(char *text, size_t size, const char *raw, int columns, const struct gn_terminal *terminal)
+{
+    FILE *out = fmemopen(text, size, "w");
+    text[0] = '\0';
+    if (!out)
+        return text;
+    gn_print_short(raw, columns, true, terminal, out);
+    fclose(out);
+    text[size - 1] = '\0';
+    return text;
+}
+
 /* Whether the space there is between a number and its unit, which stay together. */
 static bool is_in_quantity(const char *text, size_t space)
 {

@@ -20,6 +20,10 @@ int gn_columns_of(const char *text);
 void gn_print_short(const char *text, int columns, bool is_middle, const struct gn_terminal *terminal,
                     FILE *out);
 
+/* The same into text[size]. Returns text. */
+char *gn_short_copy(char *text, size_t size, const char *raw, int columns,
+                    const struct gn_terminal *terminal);
+
 /* A line that is to be copied, or has been fitted already, begins with this: gn_fold leaves it as it is. */
 #define GN_AS_IT_IS "\037"
 

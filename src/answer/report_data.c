@@ -2,8 +2,11 @@
  */
 #include "answer/report.h"
 
+#include "answer/report_checks.h"
 #include "answer/report_last_calls.h"
+#include "answer/report_resources.h"
 #include "answer/report_table.h"
+#include "answer/report_why.h"
 #include "profile/clock.h"
 
 #include <jansson.h>
@@ -98,6 +101,20 @@ static json_t *cost_object(const struct gn_cost *c)
                      "program_cpu_s", cpu, "share", c->share, "reason", reasons[c->reason]);
 }
 
+static json_t *sampling_object(const struct gn_sampling_told *t)
+{
+    if (!t->state[0])
+        return json_null();
+    return json_pack("{s:s, s:I, s:I, s:o}", "state", t->state, "samples", (json_int_t)t->samples,
+                     "unattributed", (json_int_t)t->unattributed, "reason", text(t->reason));
+}
+
+static json_t *cause_object(const struct gn_summary *s, const struct gn_report_options *o)
+{
+    const struct gn_why why = gn_report_why(s);
+    return o->by == GN_BY_ACTIVITY ? gn_report_why_json(s, &why) : json_null();
+}
+
 json_t *gn_report_object(const struct gn_summary *s, const struct gn_report_options *o)
 {
     struct gn_report_table rows, pairs;
@@ -108,11 +125,15 @@ json_t *gn_report_object(const struct gn_summary *s, const struct gn_report_opti
         json_array_append_new(troubles, trouble_object(&s->troubles[i]));
     for (size_t i = 0; i < s->lost_count; i++)
         json_object_set_new(lost, s->lost[i].what, json_integer((json_int_t)s->lost[i].count));
-    return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:O?}", "version", 1, "by",
-                     gn_by_names[o->by], "run", run_object(s, o), "cost", cost_object(&s->cost), "activities",
-                     gn_table_json(&rows.table), "pairs", gn_table_json(&pairs.table), "troubles", troubles,
-                     "lost", lost, "trace", trace_object(&s->trace), "clocks", clocks_object(s), "analysis",
-                     o->findings ? o->findings->json : NULL);
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:O?}",
+        "efficiency", gn_report_efficiency_json(&s->efficiency), "resources", gn_report_resources_json(s),
+        "ranks", gn_report_ranks_json(s), "hosts", gn_report_hosts_json(s), "sampling",
+        sampling_object(&s->sampling), "checks", gn_report_checks_json(s), "cause", cause_object(s, o),
+        "version", 2, "by", gn_by_names[o->by], "run", run_object(s, o), "cost", cost_object(&s->cost),
+        "activities", gn_table_json(&rows.table), "pairs", gn_table_json(&pairs.table), "troubles", troubles,
+        "lost", lost, "trace", trace_object(&s->trace), "clocks", clocks_object(s), "analysis",
+        o->findings ? o->findings->json : NULL);
 }
 
 int gn_report_print_json(json_t *object, FILE *out)

@@ -22,6 +22,7 @@ enum {
     UNTIL_LINE,
     LIBRARY,
     CALLED,
+    CALLERS,
     HOW,
     SAMPLES,
     PATH,
@@ -46,7 +47,7 @@ enum {
 
 /* CSV has all of them, whatever the rows are. */
 static const struct gn_column all[] = {
-    [TIME] = {.kind = GN_CELL_SHARE},
+    [TIME] = {.flags = GN_COLUMN_RIGHT},
     [KIND] = {.name = "kind"},
     [NAME] = {.name = "name"},
     [FUNCTION] = {.name = "function"},
@@ -57,6 +58,7 @@ static const struct gn_column all[] = {
     [UNTIL_LINE] = {.name = "until_line", .kind = GN_CELL_NUMBER},
     [LIBRARY] = {.name = "library"},
     [CALLED] = {.name = "called"},
+    [CALLERS] = {.name = "callers"},
     [HOW] = {.name = "known"},
     [SAMPLES] = {.name = "samples", .kind = GN_CELL_COUNT},
     [PATH] = {.name = "callpath"},
@@ -72,7 +74,7 @@ static const struct gn_column all[] = {
     [MAX] = {.name = "max_s", .kind = GN_CELL_DURATION, .digits = 9},
     [RANK] = {.name = "max_rank", .kind = GN_CELL_RANK, .flags = GN_COLUMN_LEFT},
     [MPI] = {.name = "mpi_s", .kind = GN_CELL_DURATION, .digits = 9},
-    [OTHER] = {.kind = GN_CELL_DURATION},
+    [OTHER] = {.kind = GN_CELL_DURATION, .goes = 4},
     [BAR] = {.goes = 2},
     [WHAT] = {.least = 22, .is_middle = true},
     [WHERE] = {.least = 14, .is_middle = true},
@@ -95,7 +97,7 @@ static bool same(const char *a, const char *b)
 static void range_text(const struct gn_activity_row *row, char *text, size_t size)
 {
     const char *other = row->how == GN_HOW_OTHER_PLACES ? "other places " : "";
-    const bool plain = strcmp(row->name, "computation") == 0;
+    const bool plain = strcmp(row->kind, "computation") != 0 || strcmp(row->name, "computation") == 0;
     const char *function = row->function, *until = row->until_function;
     if (!plain)
         snprintf(text, size, "%s%s%s", row->name, function || until ? " in " : "",
@@ -125,7 +127,8 @@ void gn_report_row_text(const struct gn_activity_row *row, char *text, size_t si
     else if (row->how == GN_HOW_SAMPLED)
         snprintf(text, size, "%s", row->function ? row->function : row->name);
     else
-        snprintf(text, size, "%s%s%s", row->name, named ? " in " : "", named ? row->function : "");
+        snprintf(text, size, "%s%s%s%s%s", row->name, named ? " in " : "", named ? row->function : "",
+                 row->callers ? " ← " : "", row->callers ? row->callers : "");
 }
 
 void gn_report_row_place(const struct gn_activity_row *row, char *text, size_t size)
@@ -150,21 +153,12 @@ static const char *const how_names[] = {[GN_HOW_CALL] = "call",
                                         [GN_HOW_SAMPLED] = "samples",
                                         [GN_HOW_OTHER_PLACES] = "other places"};
 
-/* How it is known, or what an MPI call's time may be. */
 static void ground(struct gn_cell *cell, const struct gn_activity_row *row)
 {
     char samples[GN_QUANTITY_TEXT];
     const double off = 100 * fmax(row->high - row->share, row->share - row->low);
     if (row->samples)
-        gn_cell_print(cell, "%s sample%s ± %.1f", gn_count_text(row->samples, samples),
-                      row->samples == 1 ? "" : "s", off);
-    else if (strcmp(row->kind, "computation") == 0)
-        gn_cell_text(cell, "computation");
-    else if (strncmp(row->name, "MPI_File_", 9) == 0)
-        gn_cell_text(cell, "input and output");
-    else if (strcmp(row->kind, "mpi") == 0 && strncmp(row->name, "MPI_Init", 8) != 0 &&
-             strcmp(row->name, "MPI_Finalize") != 0)
-        gn_cell_text(cell, "waiting or transfer");
+        gn_cell_print(cell, "%s ± %.1f", gn_count_text(row->samples, samples), off);
 }
 
 static const char *shade_of(double share)
@@ -210,6 +204,7 @@ static void fill_names(const struct gn_activity_row *row, struct gn_cell *cells)
         gn_cell_number(&cells[UNTIL_LINE], row->until_line);
     gn_cell_text(&cells[LIBRARY], row->library);
     gn_cell_text(&cells[CALLED], row->called);
+    gn_cell_text(&cells[CALLERS], row->callers);
     gn_cell_text(&cells[HOW], how_names[row->how]);
     gn_cell_text(&cells[PATH], row->path);
     ground(&cells[GROUND], row);
@@ -226,8 +221,9 @@ static void fill_row(const void *self, size_t i, struct gn_cell *cells)
 {
     const struct gn_report_table *t = self;
     const struct gn_activity_row *row = &t->summary->rows[i];
+    char text[GN_QUANTITY_TEXT];
     fill_names(row, cells);
-    gn_cell_real(&cells[TIME], row->share);
+    gn_cell_print(&cells[TIME], "%s", gn_part_text(row->share, text));
     cells[TIME].code = shade_of(row->share);
     gn_cell_number(&cells[COUNT], row->count);
     gn_cell_number(&cells[BYTES], row->bytes);
@@ -264,7 +260,7 @@ static void fill_screen(const void *self, size_t i, struct gn_cell *cells)
         rest += s->rows[r].share;
         rest_ns += s->rows[r].total_ns;
     }
-    gn_cell_real(&cells[TIME], is_sum ? 1 : rest);
+    gn_cell_print(&cells[TIME], "%s", gn_part_text(is_sum ? 1 : rest, text));
     gn_cell_real(&cells[TOTAL], (double)(is_sum ? s->total_ns : rest_ns));
     if (is_sum && s->ranks > 1)
         gn_cell_print(&cells[WHAT], "all ranks' time, %s", gn_duration_text((double)s->total_ns, text));
@@ -274,7 +270,7 @@ static void fill_screen(const void *self, size_t i, struct gn_cell *cells)
         gn_cell_print(&cells[WHAT], "%zu more (--top 0)", s->row_count - t->shown);
 }
 
-static void titles_of_activities(struct gn_column *columns, enum gn_by by)
+static void titles_of_activities(struct gn_column *columns, const struct gn_summary *s, enum gn_by by)
 {
     columns[TIME].title = "time";
     columns[MEDIAN].title = "median";
@@ -282,7 +278,7 @@ static void titles_of_activities(struct gn_column *columns, enum gn_by by)
     columns[RANK].title = "rank";
     columns[WHAT].title = by == GN_BY_REGION ? "region (with all that is nested in it)" : "what and where";
     columns[WHERE].title = "";
-    columns[GROUND].title = "";
+    columns[GROUND].title = s->sampling.samples ? "samples" : NULL;
     if (by == GN_BY_CALLPATH) {
         columns[WHAT].flags |= GN_COLUMN_FOLD; /* a call path is shown whole */
         columns[WHERE].title = columns[GROUND].title = NULL;
@@ -299,7 +295,7 @@ static void titles_of_totals(struct gn_column *columns, enum gn_by by)
     if (by == GN_BY_RANK)
         columns[BAR].title = "computing █ and MPI ░";
     if (by == GN_BY_PLACE)
-        columns[WHERE].title = columns[GROUND].title = "";
+        columns[WHERE].title = "";
 }
 
 static size_t shown(size_t count, const struct gn_report_options *o)
@@ -318,7 +314,7 @@ void gn_report_rows(struct gn_report_table *rows, const struct gn_summary *s,
     if (o->by == GN_BY_RANK || o->by == GN_BY_HOST || o->by == GN_BY_PLACE)
         titles_of_totals(rows->columns, o->by);
     else
-        titles_of_activities(rows->columns, o->by);
+        titles_of_activities(rows->columns, s, o->by);
     if (o->by != GN_BY_CALLPATH)
         rows->columns[PATH].flags |= GN_COLUMN_NO_JSON;
     rows->table = (struct gn_table){.columns = rows->columns,
@@ -334,7 +330,10 @@ void gn_report_screen(struct gn_report_table *rows, const struct gn_summary *s,
     gn_report_rows(rows, s, o);
     if (o->by == GN_BY_REGION || s->row_count == 0) /* regions contain each other: nothing adds up */
         return;
-    rows->table.row_count = rows->shown + (rows->shown < s->row_count) + 1;
+    int64_t rest_ns = 0;
+    for (size_t i = rows->shown; i < s->row_count; i++)
+        rest_ns += s->rows[i].total_ns;
+    rows->table.row_count = rows->shown + (rest_ns > 0) + 1;
     rows->table.fill = fill_screen;
 }
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_NO_TRACE = 256, KEY_WORLD };
+enum { KEY_NO_TRACE = 256, KEY_WORLD, KEY_CHECKS };
 
 static enum gn_by parse_by(const char *name, struct argp_state *state)
 {
@@ -43,6 +43,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         if (*end || end == value || a->options.world < 1)
             argp_error(state, "--world %s: the number of a world is expected, 1 is the first", value);
         break;
+    case KEY_CHECKS:
+        a->options.checks = true;
+        break;
     case KEY_NO_TRACE:
         a->no_trace = true;
         break;
@@ -67,6 +70,7 @@ static const struct argp_option list_of_options[] = {
     {"raw", 'r', NULL, 0, "Times as they were, gnomon's own cost not subtracted", 0},
     {"world", KEY_WORLD, "N", 0,
      "Of a run that is several worlds: this one (default: the largest; JSON has all)", 0},
+    {"checks", KEY_CHECKS, NULL, 0, "Whether the measurement is to be trusted: all that was checked", 0},
     {"no-trace", KEY_NO_TRACE, NULL, 0, "Without a look at the run's trace", 0},
     {"format", 'f', "FORMAT", 0, "text (default), json or csv", 0},
     {0}};

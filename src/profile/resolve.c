@@ -37,11 +37,18 @@ static int store_places(sqlite3 *db, struct gn_error *err, int64_t site,
     return code;
 }
 
-/* Without a line a place is still named as exactly as possible: function+offset, else module+offset. */
-static int label_sites(sqlite3 *db, struct gn_error *err, int64_t module, const char *path)
+/* What to call the code of a module. */
+static const char *name_of(const struct gn_opened_module *module)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = path[0] ? (slash ? slash + 1 : path) : "(generated code)";
+    const char *slash = strrchr(module->path, '/');
+    return module->program   ? gn_program_library(module->program)
+           : module->path[0] ? (slash ? slash + 1 : module->path)
+                             : "(generated code)";
+}
+
+/* Without a line a place is still named as exactly as possible: function+offset, else module+offset. */
+static int label_sites(sqlite3 *db, struct gn_error *err, int64_t module, const char *name)
+{
     return gn_sql(db, err,
                   "UPDATE site SET label = CASE WHEN function IS NULL THEN printf('%s+0x%x', ?, offset)"
                   " ELSE printf('%s+0x%x', function, symbol_offset) END"
@@ -140,7 +147,7 @@ static int resolve_module(struct resolver *r, int64_t id, const char *path, cons
     if (code == 0 && module->program)
         code = gn_resolve_loops(r->db, r->err, id, module->program);
     if (code == 0)
-        code = label_sites(r->db, r->err, id, path);
+        code = label_sites(r->db, r->err, id, name_of(module));
     if (code == 0 && module->program)
         code = gn_sql(r->db, r->err, "UPDATE module SET has_lines = ? WHERE id = ?", "ii",
                       (int64_t)gn_program_has_lines(module->program), id);
@@ -185,7 +192,7 @@ static int resolve_all(struct resolver *r, const struct gn_resolve_progress *pro
 int gn_profile_resolve(sqlite3 *db, struct gn_modules *modules, const struct gn_resolve_progress *progress,
                        struct gn_error *err)
 {
-    struct gn_modules *own = modules ? NULL : gn_modules_new();
+    struct gn_modules *own = modules ? NULL : gn_modules_new(NULL);
     struct resolver r = {.db = db, .err = err, .modules = modules ? modules : own};
     const int code =
         r.modules ? resolve_all(&r, progress) : gn_fail(err, -ENOMEM, "no memory to look for source places");

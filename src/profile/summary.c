@@ -177,10 +177,17 @@ static void describe(sqlite3 *db, struct gn_summary *s)
         s->host_names, sizeof s->host_names);
     /* the program itself or a library of the user's: call sites in it, and no lines; Python's are shown */
     first_text(db,
-               "SELECT m.path FROM module m JOIN site s ON s.module = m.id WHERE m.has_lines = 0"
+               "SELECT m.path FROM module m JOIN site s ON s.module = m.id JOIN callpath c ON c.site = s.id"
+               " WHERE m.has_lines = 0"
                " AND NOT EXISTS (SELECT 1 FROM module WHERE build_id = '" GN_SOURCE_BUILD_ID
                "') GROUP BY m.id ORDER BY count(*) DESC",
                s->no_lines_in, sizeof s->no_lines_in);
+    /* one path, two contents: a library that was replaced, or hosts that differ */
+    first_text(db,
+               "SELECT path FROM module WHERE path <> '' AND build_id NOT IN ('', '" GN_SOURCE_BUILD_ID
+               "') GROUP BY path HAVING count(*) > 1 ORDER BY path",
+               s->two_builds_of, sizeof s->two_builds_of);
+    s->programs = (int)value(db, "SELECT count(DISTINCT exe) FROM process WHERE elapsed_ns IS NOT NULL");
     s->ranks = (int)value(db, "SELECT count(DISTINCT rank) FROM process WHERE elapsed_ns IS NOT NULL");
     s->world = (int)value(db, "SELECT max(world) FROM process");
     s->world = s->world > s->ranks ? s->world : s->ranks;
@@ -231,6 +238,8 @@ int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, str
     memset(s, 0, sizeof *s);
     describe(db, s);
     int code = by == GN_BY_PAIR ? collect_pairs(db, s, err) : gn_summarise_rows(db, by, raw, s, err);
+    if (code == 0)
+        code = gn_summarise_ranks(db, raw, s, err);
     collect_troubles(db, s);
     gn_summarise_fatal(db, s);
     gn_summarise_endings(db, s);
@@ -250,6 +259,7 @@ void gn_summary_clear(struct gn_summary *s)
 {
     gn_summary_clear_clocks(s);
     gn_summary_clear_rows(s);
+    gn_summary_clear_ranks(s);
     for (size_t i = 0; i < s->trouble_count; i++) {
         free(s->troubles[i].host);
         free(s->troubles[i].ended);

@@ -41,6 +41,7 @@ struct gn_activity_row {
     char *name;     /* "computation", the MPI call, the region, "rank 3" */
     char *function; /* NULL when unknown; of GN_HOW_RANGE, and of other places, the call that it follows */
     char *file;
+    char *callers; /* "PCG::solve ← main", who calls function, where that tells MPI calls apart; else NULL */
     char *until_function, *until_file; /* of these the call ahead of which it is; else NULL */
     char *library, *called;            /* a function in a library, sampled while called from there; or NULL */
     char *path;                        /* call path "main > step > exchange", for by callpath; else NULL */
@@ -165,6 +166,50 @@ struct gn_cost {
     enum gn_cost_reason reason;
 };
 
+/* One rank; numbers that are not known are not a number. */
+struct gn_rank_row {
+    int rank;
+    char *host, *cores; /* cores as "0-3,8"; NULL: not known */
+    double elapsed_s;
+    double useful_s, mpi_s; /* between the end of MPI_Init and MPI_Finalize, of the thread that called it */
+    double cpu_s, preempted_s;
+    int64_t messages, sent_bytes;
+    double peak_bytes, peak_age_s, read_bytes, written_bytes;
+    double cores_quota; /* what its control group gives; not a number: no limit */
+};
+
+struct gn_host_row {
+    const char *name; /* a rank's */
+    int ranks;
+    double cores; /* that its ranks may use; 0: not known */
+    double useful_s, elapsed_s, cpu_s, preempted_s;
+};
+
+/* parallel = load_balance × communication; 0 … 1 */
+struct gn_efficiency {
+    bool is_known;
+    double parallel, load_balance, communication;
+    double length_s; /* of the rank that takes longest */
+};
+
+/* Of all ranks; what is not known of one of them is not a number. */
+struct gn_resources_told {
+    bool peak_known, sizes_known;
+    double peak_most, peak_median, peak_age_s; /* bytes */
+    int peak_rank;
+    double read_bytes, written_bytes, cpu_s, preempted_s, preempted_share;
+    double cores, cores_busy;
+    double size_low, size_high; /* of a message of median size */
+    int64_t messages, sent_bytes;
+};
+
+/* How samples were taken, over all ranks. */
+struct gn_sampling_told {
+    char state[16];   /* "sampled"; "off", "refused", "failed" of all ranks; "": not known */
+    char reason[256]; /* why not, or not all; "": none */
+    int64_t samples, unattributed;
+};
+
 struct gn_summary {
     char exe[256], command[1024], version[32], started[32], flavour[16], library[64];
     int ranks; /* measured */
@@ -192,6 +237,15 @@ struct gn_summary {
         total_ns; /* of all threads: what shares are of, and rows add up to (regions contain each other) */
     struct gn_pair_row *pairs;
     size_t pair_count;
+    struct gn_rank_row *ranks_told; /* of those that were measured, in their order */
+    size_t rank_count;
+    struct gn_host_row *hosts_told;
+    size_t host_count;
+    struct gn_efficiency efficiency;
+    struct gn_resources_told resources;
+    struct gn_sampling_told sampling;
+    int programs;            /* different ones that ranks run */
+    char two_builds_of[256]; /* a program or library that is not the same on all ranks; "": none */
     struct gn_trouble_row *troubles;
     size_t trouble_count;
     struct gn_lost_row *lost;
@@ -208,6 +262,9 @@ void gn_summary_tidy_library(char *text);
 /* Parts of these two. */
 int gn_summarise_rows(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *summary, struct gn_error *err);
 void gn_summary_clear_rows(struct gn_summary *summary);
+int gn_summarise_ranks(sqlite3 *db, bool raw, struct gn_summary *summary, struct gn_error *err);
+void gn_summary_clear_ranks(struct gn_summary *summary);
+struct gn_efficiency gn_efficiency_of(const struct gn_rank_row *ranks, size_t count);
 /* "main:162 > iterate:110", the call path of an activity; of an edge two of them with " → " between; NULL:
  * not known. */
 char *gn_summary_path(sqlite3 *db, int64_t from, int64_t to);

@@ -11,6 +11,7 @@
 #include "base/grow.h"
 #include "base/lookup.h"
 #include "base/mix.h"
+#include "profile/callers.h"
 #include "profile/samples.h"
 #include "profile/shown.h"
 #include "profile/statement.h"
@@ -22,10 +23,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* MPI calls at one place that take one part in so many of all time are told apart by their callers. */
+enum { TOLD_APART = 100 };
+
 /* What an activity is, or an edge: what its rows are called. Texts are the thing's, NULL: not known. */
 struct thing {
     int64_t from, to; /* activities; to 0: from itself */
-    char *kind, *name, *function, *file, *until_function, *until_file;
+    char *kind, *name, *function, *file, *until_function, *until_file, *callers;
     int line, until_line;
 };
 
@@ -41,6 +45,7 @@ struct making {
     bool raw;
     struct gn_summary *s;
     struct gn_error *err;
+    struct gn_callers *callers;
     struct gn_samples samples;
     struct gn_sample_row *added_up; /* samples over all locations */
     size_t added_up_count;
@@ -125,12 +130,14 @@ static int for_all(struct making *m, const char *text, int (*take)(struct making
 
 static int take_activity(struct making *m, sqlite3_stmt *q)
 {
-    return add_thing(m, &(struct thing){.from = sqlite3_column_int64(q, 0),
-                                        .kind = copy(q, 1),
-                                        .name = copy(q, 2),
-                                        .function = copy(q, 3),
-                                        .file = copy(q, 4),
-                                        .line = sqlite3_column_int(q, 5)});
+    return add_thing(
+        m, &(struct thing){.from = sqlite3_column_int64(q, 0),
+                           .kind = copy(q, 1),
+                           .name = copy(q, 2),
+                           .function = copy(q, 3),
+                           .file = copy(q, 4),
+                           .line = sqlite3_column_int(q, 5),
+                           .callers = copy_text(gn_callers_text(m->callers, sqlite3_column_int64(q, 6)))});
 }
 
 /* A computation lies between two calls, and that is all that is known of it without samples. */
@@ -141,7 +148,8 @@ static int take_edge(struct making *m, sqlite3_stmt *q)
     struct thing edge = {.from = sqlite3_column_int64(q, 0), .to = sqlite3_column_int64(q, 1)};
     const bool told = sqlite3_column_type(q, 5) != SQLITE_NULL || sqlite3_column_type(q, 7) != SQLITE_NULL;
     const bool before_init = from && to && strcmp(from->kind, "start") == 0 && sqlite3_column_int(q, 8) != 0;
-    const bool after_last = to && strcmp(to->kind, "end") == 0;
+    const bool is_all = from && to && strcmp(from->kind, "start") == 0 && strcmp(to->kind, "end") == 0;
+    const bool after_last = to && strcmp(to->kind, "end") == 0 && !is_all;
     edge.kind = strdup("computation");
     edge.name = strdup(before_init ? "before MPI_Init" : after_last ? "after the last call" : "computation");
     if (told && !before_init && !after_last) {
@@ -169,9 +177,10 @@ static int take_edge(struct making *m, sqlite3_stmt *q)
 static int name_things(struct making *m)
 {
     static const char activities[] =
-        "WITH " GN_SHOWN
-        "SELECT a.id, a.kind, a.name, coalesce(s.label, s.function), s.file, coalesce(s.line, 0)"
-        " FROM activity a LEFT JOIN shown c ON c.callpath = a.callpath LEFT JOIN site s ON s.id = c.site";
+        "WITH " GN_SHOWN "SELECT a.id, a.kind, a.name, coalesce(s.label, s.function), s.file, "
+        "coalesce(s.line, 0), coalesce(o.callers, 0)"
+        " FROM activity a LEFT JOIN shown c ON c.callpath = a.callpath LEFT JOIN site s ON s.id = c.site"
+        " LEFT JOIN caller_of o ON o.activity = a.id";
     static const char edges[] =
         "SELECT e.from_activity, e.to_activity, x.function, x.file, x.line, %s, t.call_group = 'init'"
         " FROM (SELECT DISTINCT from_activity, to_activity FROM edge) e"
@@ -201,7 +210,7 @@ static uint64_t hash_of_row(const struct gn_activity_row *r)
 {
     uint64_t hash = hash_text(hash_text(hash_text(1, r->kind), r->name), r->function);
     hash = hash_text(hash_text(hash_text(hash, r->file), r->until_function), r->until_file);
-    hash = hash_text(hash_text(hash, r->library), r->called);
+    hash = hash_text(hash_text(hash_text(hash, r->library), r->called), r->callers);
     return gn_mix(hash + hash_of_ids(r->from, r->to) + (uint64_t)r->line * 31 + (uint64_t)r->until_line * 7 +
                   (uint64_t)r->how);
 }
@@ -219,7 +228,8 @@ static bool is_row(const void *context, uint32_t i)
            a->to == b->to && same_text(a->kind, b->kind) && same_text(a->name, b->name) &&
            same_text(a->function, b->function) && same_text(a->file, b->file) &&
            same_text(a->until_function, b->until_function) && same_text(a->until_file, b->until_file) &&
-           same_text(a->library, b->library) && same_text(a->called, b->called);
+           same_text(a->library, b->library) && same_text(a->called, b->called) &&
+           same_text(a->callers, b->callers);
 }
 
 static struct gn_activity_row own_texts(const struct gn_activity_row *r)
@@ -233,6 +243,7 @@ static struct gn_activity_row own_texts(const struct gn_activity_row *r)
     own.until_file = copy_text(r->until_file);
     own.library = copy_text(r->library);
     own.called = copy_text(r->called);
+    own.callers = copy_text(r->callers);
     return own;
 }
 
@@ -263,6 +274,8 @@ static int64_t row_by(struct making *m, const struct gn_activity_row *exact, int
     char *function = exact->function ? exact->function : exact->until_function;
     switch (m->by) {
     case GN_BY_CALLPATH:
+        row.callers = NULL;
+        break;
     case GN_BY_ACTIVITY:
         break;
     case GN_BY_REGION:
@@ -271,6 +284,7 @@ static int64_t row_by(struct making *m, const struct gn_activity_row *exact, int
     case GN_BY_FUNCTION:
     case GN_BY_LINE:
     case GN_BY_PLACE:
+        row.callers = NULL;
         row.kind = m->by == GN_BY_FUNCTION ? "function" : m->by == GN_BY_LINE ? "line" : "place";
         row.name = function ? function : "(unknown)";
         if (m->by == GN_BY_FUNCTION)
@@ -332,6 +346,14 @@ static int by_location(const void *left, const void *right)
     return (a->place > b->place) - (a->place < b->place);
 }
 
+/* Recording: what it takes is taken off already. */
+static bool is_ours(const struct making *m, int place)
+{
+    const char *library = place == GN_SAMPLE_OTHER_PLACES ? NULL : m->samples.places[place].library;
+    const char *slash = library ? strrchr(library, '/') : NULL;
+    return slash && strncmp(slash + 1, "libgnomon", strlen("libgnomon")) == 0;
+}
+
 /* Samples of what locations did themselves, ordered by edge and location; and likewise added up over all of
  * these, as of location 0. */
 static int sort_samples(struct making *m)
@@ -344,11 +366,12 @@ static int sort_samples(struct making *m)
     for (size_t i = 0; i < s->row_count; i++) { /* by edge and place */
         const struct gn_sample_row *r = &s->rows[i];
         struct gn_sample_row *last = m->added_up_count ? &m->added_up[m->added_up_count - 1] : NULL;
-        if (r->other_threads || r->to == 0)
+        if (r->other_threads || r->to == 0 || is_ours(m, r->place))
             continue;
         s->rows[used++] = *r;
         if (last && last->from == r->from && last->to == r->to && last->place == r->place) {
             last->count += r->count;
+            last->time_ns += r->time_ns;
         } else {
             m->added_up[m->added_up_count] = *r;
             m->added_up[m->added_up_count++].location = 0;
@@ -364,14 +387,14 @@ static int sort_samples(struct making *m)
 struct some {
     const struct gn_sample_row *rows;
     size_t count;
-    int64_t samples;
+    int64_t samples, time_ns; /* of processor time, that they stand for */
 };
 
 static struct some samples_of(const struct gn_sample_row *rows, size_t count, int64_t from, int64_t to,
                               int64_t location)
 {
     const struct gn_sample_row sought = {.from = from, .to = to, .location = location, .place = INT32_MIN};
-    struct some some = {rows, 0, 0};
+    struct some some = {.rows = rows};
     size_t low = 0, high = count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
@@ -382,8 +405,10 @@ static struct some samples_of(const struct gn_sample_row *rows, size_t count, in
     }
     for (some.rows = &rows[low];
          low < count && rows[low].from == from && rows[low].to == to && rows[low].location == location;
-         low++, some.count++)
+         low++, some.count++) {
         some.samples += rows[low].count;
+        some.time_ns += rows[low].time_ns;
+    }
     return some;
 }
 
@@ -422,15 +447,15 @@ static int add_divided(struct making *m, const struct gn_activity_row *range, in
     struct stretch part = *t;
     int64_t given = 0, seen = 0;
     int code = 0;
-    if (some.samples == 0)
+    if (some.time_ns <= 0)
         some = samples_of_all(m, range->from, range->to);
-    if (some.samples == 0)
+    if (some.time_ns <= 0)
         return add_piece(m, range, t);
     for (size_t i = 0; code == 0 && i < some.count; i++) {
         const struct gn_activity_row row = sampled_row(m, range, some.rows[i].place);
-        seen += some.rows[i].count;
+        seen += some.rows[i].time_ns;
         const int64_t until =
-            seen == some.samples ? t->ns : (int64_t)((double)t->ns * ((double)seen / (double)some.samples));
+            seen >= some.time_ns ? t->ns : (int64_t)((double)t->ns * ((double)seen / (double)some.time_ns));
         part.ns = until - given;
         given = until;
         code = add_piece(m, &row, &part);
@@ -492,6 +517,7 @@ static int take_node_time(struct making *m, sqlite3_stmt *q)
                                         .function = thing->function,
                                         .file = thing->file,
                                         .line = thing->line,
+                                        .callers = thing->callers,
                                         .from = thing->from,
                                         .how = GN_HOW_CALL};
     const struct stretch t = {sqlite3_column_int(q, 2), (const char *)sqlite3_column_text(q, 3),
@@ -735,6 +761,7 @@ static void clear(struct making *m)
         free(t->file);
         free(t->until_function);
         free(t->until_file);
+        free(t->callers);
     }
     free(m->things);
     free(m->pieces);
@@ -742,7 +769,25 @@ static void clear(struct making *m)
     free(m->added_up);
     gn_lookup_clear(&m->by_ids);
     gn_lookup_clear(&m->by_key);
+    gn_callers_free(m->callers);
     gn_samples_clear(&m->samples);
+}
+
+/* Of ranks that were sampled, or of the first one that was not. */
+static void describe_sampling(const struct gn_samples *samples, struct gn_sampling_told *told)
+{
+    const struct gn_sampling_row *shown = samples->process_count ? &samples->processes[0] : NULL;
+    for (size_t i = 0; i < samples->process_count; i++) {
+        const struct gn_sampling_row *p = &samples->processes[i];
+        if (strcmp(p->state, "sampled") == 0 && strcmp(shown->state, "sampled") != 0)
+            shown = p;
+        told->samples += p->samples;
+        told->unattributed += p->unattributed;
+    }
+    if (!shown)
+        return;
+    snprintf(told->state, sizeof told->state, "%s", shown->state);
+    snprintf(told->reason, sizeof told->reason, "%s", shown->reason ? shown->reason : "");
 }
 
 static double samples_per_burst(const struct gn_samples *s)
@@ -760,8 +805,13 @@ int gn_summarise_rows(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s
     struct making m = {.db = db, .by = by, .raw = raw, .s = s, .err = err};
     int code = gn_samples_read(db, &m.samples, err);
     m.per_burst = samples_per_burst(&m.samples);
+    describe_sampling(&m.samples, &s->sampling);
     if (code == 0)
         code = sort_samples(&m);
+    if (code == 0)
+        code = gn_callers_find(&m.callers, db,
+                               gn_sql_value(db, 0, "SELECT sum(elapsed_ns) FROM location", "") / TOLD_APART,
+                               err);
     if (code == 0)
         code = name_things(&m);
     if (code == 0)
@@ -791,6 +841,7 @@ void gn_summary_clear_rows(struct gn_summary *s)
         free(row->until_file);
         free(row->library);
         free(row->called);
+        free(row->callers);
         free(row->path);
     }
     free(s->rows);

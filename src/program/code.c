@@ -5,6 +5,7 @@
 #include <capstone.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     FUNCTION_BYTES_MAX = 2 << 20,
@@ -186,6 +187,13 @@ static void classify_arm(const cs_insn *raw, struct gn_insn *insn)
     insn->target = last_immediate_arm(raw); /* none for BR, BLR and RET, whose operand is a register */
 }
 
+/* yield, wfe, and isb, which is said to be the better pause. */
+static bool is_yield(const cs_insn *raw)
+{
+    return raw->id == ARM64_INS_ISB || strcmp(raw->mnemonic, "yield") == 0 ||
+           strcmp(raw->mnemonic, "wfe") == 0;
+}
+
 static struct gn_insn classify(struct gn_machine *machine)
 {
     const cs_insn *raw = machine->insn;
@@ -194,6 +202,8 @@ static struct gn_insn classify(struct gn_machine *machine)
         classify_arm(raw, &insn);
     else
         classify_x86(machine, raw, &insn);
+    insn.waits = machine->arm ? raw->id == ARM64_INS_SVC || is_yield(raw)
+                              : raw->id == X86_INS_PAUSE || raw->id == X86_INS_SYSCALL;
     return insn;
 }
 
@@ -227,7 +237,7 @@ int gn_code_read(struct gn_code *code, struct gn_machine *machine, uint64_t low,
             insn = classify(machine);
         } else {
             size_t step = machine->arm && left >= 4 ? 4 : 1;
-            insn = (struct gn_insn){.address = address, .size = (uint32_t)step, .kind = GN_CODE_STOP};
+            insn = (struct gn_insn){.address = address, .size = (uint16_t)step, .kind = GN_CODE_STOP};
             address += step;
             bytes += step;
             left -= step;

@@ -28,9 +28,11 @@ struct gn_insn {
     uint64_t target;  /* of a jump, branch or call; 0 when unknown */
     const char
         *callee; /* symbol called through the linkage table; NULL for a direct call until the owner sets it */
-    uint32_t size;
+    uint16_t size;
+    bool waits; /* it says that its thread has nothing to do: a pause in a loop, a system call */
     enum gn_code_kind kind;
 };
+_Static_assert(sizeof(struct gn_insn) == 32, "there are many");
 
 /* The ways control can take, by instruction: those of i are ends[first[i]] .. ends[first[i + 1] - 1]. */
 struct gn_code_edges {

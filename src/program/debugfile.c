@@ -80,15 +80,33 @@ static int find_by_link(const char *module_path, const char *name, uint32_t crc,
     return fd;
 }
 
+void gn_debugfile_allow(Dwfl_Module *module, struct gn_debug_patience *patience)
+{
+    void **userdata;
+    if (dwfl_module_info(module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL))
+        *userdata = (void *)patience;
+}
+
+static int find_on_server(Dwfl_Module *module, struct gn_debug_patience *patience, char **found)
+{
+    const unsigned char *build_id;
+    GElf_Addr address;
+    int bytes = dwfl_module_build_id(module, &build_id, &address);
+    return bytes > 0 ? gn_debugserver_find(build_id, (size_t)bytes, patience, found) : -1;
+}
+
 int gn_debugfile_find(Dwfl_Module *module, void **userdata, const char *module_name, Dwarf_Addr base,
                       const char *file_name, const char *debuglink_file, GElf_Word debuglink_crc,
                       char **debuginfo_file_name)
 {
     int fd = dwfl_build_id_find_debuginfo(module, userdata, module_name, base, file_name, debuglink_file,
                                           debuglink_crc, debuginfo_file_name);
-    if (fd >= 0 || !debuglink_file)
-        return fd;
+    bool is_dwz_part = debuglink_file && debuglink_crc == 0;
     if (!file_name)
         dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, &file_name, NULL);
-    return find_by_link(file_name, debuglink_file, debuglink_crc, debuginfo_file_name);
+    if (fd < 0 && debuglink_file)
+        fd = find_by_link(file_name, debuglink_file, debuglink_crc, debuginfo_file_name);
+    if (fd < 0 && !is_dwz_part)
+        fd = find_on_server(module, *userdata, debuginfo_file_name);
+    return fd;
 }

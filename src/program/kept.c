@@ -94,8 +94,15 @@ void gn_kept_add_places(struct gn_kept_answers *kept, struct gn_key key,
         free(own);
 }
 
+void gn_kept_add_kind(struct gn_kept_answers *kept, struct gn_key key, int kind)
+{
+    if (kept->kinds.count < PLACES_MAX)
+        add_copy(&kept->kinds, key, &kind, sizeof kind);
+}
+
 void gn_kept_clear(struct gn_kept_answers *kept)
 {
+    clear_map(&kept->kinds);
     forget_codes(kept);
     clear_map(&kept->studies);
     clear_map(&kept->answers);

@@ -49,6 +49,7 @@ struct gn_kept_answers {
     size_t studied;        /* items of all of them */
     struct gn_map answers; /* from and to */
     struct gn_map places;  /* offset */
+    struct gn_map kinds;   /* offset to int: of gn_runtime_at */
 };
 
 /* Takes over a code that was just read, in memory of its own; NULL, and it is cleared: no memory. */
@@ -64,6 +65,7 @@ void gn_kept_add_answer(struct gn_kept_answers *kept, struct gn_key key,
                         const struct gn_program_answer *answer);
 void gn_kept_add_places(struct gn_kept_answers *kept, struct gn_key key,
                         const struct gn_program_place *places, size_t count, uint64_t symbol_offset);
+void gn_kept_add_kind(struct gn_kept_answers *kept, struct gn_key key, int kind);
 
 void gn_kept_clear(struct gn_kept_answers *kept);
 

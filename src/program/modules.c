@@ -8,11 +8,15 @@
 struct gn_modules {
     struct gn_opened_module **items;
     size_t count, room;
+    struct gn_debug_patience *patience;
 };
 
-struct gn_modules *gn_modules_new(void)
+struct gn_modules *gn_modules_new(struct gn_debug_patience *patience)
 {
-    return calloc(1, sizeof(struct gn_modules));
+    struct gn_modules *modules = calloc(1, sizeof *modules);
+    if (modules)
+        modules->patience = patience;
+    return modules;
 }
 
 static void close_module(struct gn_opened_module *module)
@@ -32,7 +36,8 @@ void gn_modules_free(struct gn_modules *modules)
     free(modules);
 }
 
-static struct gn_opened_module *open_module(const char *path, const uint8_t *build_id, size_t bytes)
+static struct gn_opened_module *open_module(const struct gn_modules *modules, const char *path,
+                                            const uint8_t *build_id, size_t bytes)
 {
     struct gn_opened_module *module = calloc(1, sizeof *module);
     if (!module || !(module->path = strdup(path))) {
@@ -42,7 +47,8 @@ static struct gn_opened_module *open_module(const char *path, const uint8_t *bui
     if (bytes > 0)
         memcpy(module->build_id, build_id, bytes);
     module->build_id_bytes = bytes;
-    if (!path[0] || gn_program_open(&module->program, path, build_id, bytes, NULL) != 0)
+    if (!path[0] ||
+        gn_program_open_patiently(&module->program, path, build_id, bytes, modules->patience, NULL) != 0)
         module->program = NULL;
     return module;
 }
@@ -59,7 +65,7 @@ const struct gn_opened_module *gn_modules_get(struct gn_modules *modules, const 
     }
     if (!gn_grow(&modules->items, &modules->room, modules->count, sizeof(struct gn_opened_module *)))
         return NULL;
-    struct gn_opened_module *fresh = open_module(path, build_id, bytes);
+    struct gn_opened_module *fresh = open_module(modules, path, build_id, bytes);
     if (fresh)
         modules->items[modules->count++] = fresh;
     return fresh;

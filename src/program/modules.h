@@ -18,8 +18,8 @@ struct gn_opened_module {
 
 struct gn_modules; /* for one thread at a time */
 
-/* NULL: no memory. */
-struct gn_modules *gn_modules_new(void);
+/* NULL: no memory. Servers of debug files are asked for modules as long as patience says (NULL: none are). */
+struct gn_modules *gn_modules_new(struct gn_debug_patience *patience);
 void gn_modules_free(struct gn_modules *modules);
 
 /* The module of that path and build id (longer ones are cut), opened when it is asked for the first time.

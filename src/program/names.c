@@ -160,6 +160,52 @@ static char *fortran_name(const char *linkage)
     return NULL;
 }
 
+/* Bytes before the suffix of a compiler-made copy; a leading dot belongs to the name. */
+static size_t plain_bytes(const char *name)
+{
+    return name[0] == '.' ? strlen(name) : strcspn(name, ".");
+}
+
+/* What Cython makes of mpi4py.MPI.Comm.recv: __pyx_pw_6mpi4py_3MPI_4Comm_123recv (of functions that Python
+ * calls with a number ahead of the name), and __pyx_f_6mpi4py_3MPI_PyMPI_recv. NULL when it is neither. */
+static const char *cython_scope(const char *symbol, bool *is_numbered)
+{
+    static const char *const prefixes[] = {"__pyx_pw_", "__pyx_pf_", "__pyx_gb_", "__pyx_f_", NULL};
+    for (const char *const *prefix = prefixes; *prefix; prefix++)
+        if (strncmp(symbol, *prefix, strlen(*prefix)) == 0) {
+            *is_numbered = prefix[1] != NULL;
+            return symbol + strlen(*prefix);
+        }
+    return NULL;
+}
+
+static char *cython_name(const char *symbol)
+{
+    bool is_numbered = false;
+    const char *at = cython_scope(symbol, &is_numbered);
+    char *text = at && isdigit((unsigned char)*at) ? malloc(strlen(at) + 1) : NULL, *end = text;
+    while (text && isdigit((unsigned char)*at)) {
+        char *rest;
+        unsigned long bytes = strtoul(at, &rest, 10);
+        at = rest;
+        if (bytes == 0 || bytes >= strlen(rest) || rest[bytes] != '_' ||
+            (is_numbered && !isdigit((unsigned char)rest[bytes + 1])))
+            break; /* a number, and the last name */
+        memcpy(end, rest, bytes);
+        end += bytes;
+        *end++ = '.';
+        at = rest + bytes + 1;
+    }
+    size_t bytes = text ? plain_bytes(at) : 0;
+    if (bytes == 0 || end == text) {
+        free(text);
+        return NULL;
+    }
+    memcpy(end, at, bytes);
+    end[bytes] = '\0';
+    return text;
+}
+
 static bool is_fortran_external(const char *symbol, size_t bytes)
 {
     if (bytes < 2 || symbol[0] == '_' || symbol[bytes - 1] != '_' || symbol[bytes - 2] == '_')
@@ -170,15 +216,11 @@ static bool is_fortran_external(const char *symbol, size_t bytes)
     return true;
 }
 
-/* Bytes before the suffix of a compiler-made copy; a leading dot belongs to the name. */
-static size_t plain_bytes(const char *name)
-{
-    return name[0] == '.' ? strlen(name) : strcspn(name, ".");
-}
-
 char *gn_name_of_symbol(const char *symbol)
 {
     char *name = fortran_name(symbol);
+    if (!name)
+        name = cython_name(symbol);
     if (name)
         return name;
     size_t bytes = plain_bytes(symbol);
@@ -200,6 +242,8 @@ char *gn_name_of_function(const char *name, const char *linkage)
     char *result = linkage ? fortran_name(linkage) : NULL;
     if (!result && linkage && strncmp(linkage, "_Z", 2) == 0)
         result = gn_name_of_symbol(linkage);
+    if (!result)
+        result = cython_name(name);
     return result ? result : strndup(name, plain_bytes(name));
 }
 

@@ -2,7 +2,8 @@
  * program/names — function names as a person writes them, from what compilers and linkers record.
  *
  * C stays as it is. C++ is demangled with template arguments, without return type and parameter list.
- * Fortran module procedures become module::procedure. Suffixes of compiler-made copies (".constprop.0",
+ * Fortran module procedures become module::procedure, Cython's functions module.Type.method. Suffixes of
+ * compiler-made copies (".constprop.0",
  * "._omp_fn.1") are cut: they are not in the source.
  *
  * Results are new strings which the caller frees; NULL when memory ran out.

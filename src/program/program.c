@@ -103,6 +103,12 @@ static int read_debug_information(struct gn_program *program)
 int gn_program_open(struct gn_program **out, const char *path, const uint8_t *build_id, size_t build_id_bytes,
                     struct gn_error *err)
 {
+    return gn_program_open_patiently(out, path, build_id, build_id_bytes, NULL, err);
+}
+
+int gn_program_open_patiently(struct gn_program **out, const char *path, const uint8_t *build_id,
+                              size_t build_id_bytes, struct gn_debug_patience *patience, struct gn_error *err)
+{
     *out = NULL;
     int fd = open_file(path, err);
     if (fd < 0)
@@ -114,7 +120,11 @@ int gn_program_open(struct gn_program **out, const char *path, const uint8_t *bu
     }
     int rc = report(program, path, fd, err);
     if (rc == 0)
+        gn_debugfile_allow(program->module, patience);
+    if (rc == 0)
         rc = check_build_id(program, path, build_id, build_id_bytes, err);
+    if (rc == 0 && !gn_program_read_library(program, path))
+        rc = gn_fail(err, -ENOMEM, "not enough memory to read %s", path);
     if (rc == 0 && (rc = read_debug_information(program)) < 0)
         gn_fail(err, rc, "not enough memory to read the debug information of %s", path);
     if (rc < 0) {
@@ -131,6 +141,7 @@ void gn_program_close(struct gn_program *program)
         return;
     gn_kept_clear(&program->kept);
     gn_symbols_clear(&program->symbols);
+    gn_methods_clear(&program->methods);
     gn_machine_close(program->machine);
     gn_units_close(program->units);
     dwfl_end(program->dwfl);
@@ -173,7 +184,8 @@ void gn_program_set_place(struct gn_program *program, struct gn_frame *frame, bo
                           struct gn_program_place *place)
 {
     *place = (struct gn_program_place){
-        .function = gn_program_keep(program, gn_units_name(program->units, &frame->die)),
+        .function =
+            gn_program_keep(program, gn_program_shorten(program, gn_units_name(program->units, &frame->die))),
         .file = absolute_path(program, frame),
         .line = frame->line,
         .inlined = inlined,
@@ -190,10 +202,15 @@ struct gn_machine *gn_program_machine(struct gn_program *program)
 
 const char *gn_program_symbol(struct gn_program *program, uint64_t offset, uint64_t *symbol_offset)
 {
-    uint64_t from_start = 0;
-    const char *name =
-        gn_symbols_find(&program->symbols, program->module, offset + program->elf_bias, &from_start);
-    if (name && symbol_offset)
+    const uint64_t address = offset + program->elf_bias;
+    uint64_t from_start = 0, low, high;
+    const char *name = gn_symbols_find(&program->symbols, program->module, address, &from_start);
+    if (!name)
+        return NULL;
+    if (!gn_symbols_hold(&program->symbols, address) && gn_program_extent(program, offset, &low, &high) &&
+        offset - from_start < low)
+        return NULL; /* a label ahead of another function */
+    if (symbol_offset)
         *symbol_offset = from_start;
     return name;
 }
@@ -218,13 +235,14 @@ static size_t find_places(struct gn_program *program, uint64_t offset, struct gn
     uint64_t from_start = 0;
     const char *symbol = gn_program_symbol(program, offset, &from_start);
     if (!symbol)
-        return count;
+        return count > 0 ? count : gn_program_unnamed(program, offset, &places[0], symbol_offset);
     if (count == 0) {
         places[count++] = (struct gn_program_place){0};
         *symbol_offset = from_start;
     }
     /* An assembler source has lines but no functions: the symbol fills in. */
-    places[count - 1].function = gn_program_keep(program, gn_name_of_symbol(symbol));
+    places[count - 1].function =
+        gn_program_keep(program, gn_program_shorten(program, gn_name_of_symbol(symbol)));
     return count;
 }
 

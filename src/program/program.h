@@ -10,6 +10,7 @@
 #define GNOMON_PROGRAM_H
 
 #include "base/error.h"
+#include "program/debugserver.h"
 #include "program/place.h"
 
 #include <stdbool.h>
@@ -21,11 +22,17 @@ struct gn_program; /* one module, opened; for one thread at a time, as questions
 /*
  * Opens the module at `path` (as the dynamic loader named it). build_id/build_id_bytes identify the file
  * that ran; when they are given (bytes > 0) and the file now at `path` carries another one, the call fails
- * with -ESTALE. Separate debug files are found by .gnu_debuglink and by build id below /usr/lib/debug; the
- * network is never asked. Errors: -ENOENT, -ENOEXEC (not ELF), -ESTALE, -ENOMEM.
+ * with -ESTALE. Separate debug files are found by .gnu_debuglink and by build id below /usr/lib/debug and in
+ * the cache of debuginfod's client; no server is asked. Errors: -ENOENT, -ENOEXEC (not ELF), -ESTALE,
+ * -ENOMEM.
  */
 int gn_program_open(struct gn_program **out, const char *path, const uint8_t *build_id, size_t build_id_bytes,
                     struct gn_error *err);
+
+/* The same, and servers that the user has named are asked, too (program/debugserver.h; NULL: none are). */
+int gn_program_open_patiently(struct gn_program **out, const char *path, const uint8_t *build_id,
+                              size_t build_id_bytes, struct gn_debug_patience *patience,
+                              struct gn_error *err);
 void gn_program_close(struct gn_program *program);
 
 /* Whether line information was found at all (to tell the user how to get it). */
@@ -37,9 +44,26 @@ bool gn_program_has_lines(const struct gn_program *program);
  * chain loses its outermost places, and the last one written then says inlined. Returns the number written; 0
  * when nothing at all is known. Without line information: one place with the symbol's name and line 0;
  * *symbol_offset (may be NULL) then receives offset minus the symbol's start; otherwise it receives 0.
+ * Without a symbol: one place that is unnamed (place.h), likewise.
  */
 size_t gn_program_places(struct gn_program *program, uint64_t offset, struct gn_program_place *places,
                          size_t max, uint64_t *symbol_offset);
+
+/* What people call the module: the name that a library says it has (DT_SONAME), else that of the file; of an
+ * extension module of Python without what that says of versions and machines ("MPI.so"). */
+const char *gn_program_library(const struct gn_program *program);
+
+/* The function around offset, [*low, *high), by the unwind table, which every file has. False: unknown. */
+bool gn_program_extent(struct gn_program *program, uint64_t offset, uint64_t *low, uint64_t *high);
+
+/* Where the innermost loop around offset is entered, in the function that gn_program_extent knows; 0: there
+ * is none, or the code is not understood. Needs no debug information. */
+uint64_t gn_program_loop(struct gn_program *program, uint64_t offset);
+
+/* Whether the code at offset waits, as far as it says so itself: it is in a loop that has the processor
+ * pause, or at a system call. So a runtime's waiting is found in libraries that have no names for it.
+ * Functions as gn_program_extent knows them. */
+bool gn_program_spins(struct gn_program *program, uint64_t offset);
 
 /*
  * The source place that best names what runs between two calls of one function: from the instruction after

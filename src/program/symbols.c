@@ -101,6 +101,12 @@ const char *gn_symbols_find(struct gn_symbols *symbols, Dwfl_Module *module, Dwa
     return name;
 }
 
+bool gn_symbols_hold(const struct gn_symbols *symbols, Dwarf_Addr address)
+{
+    return gn_spans_find(&symbols->globals, address) != GN_SPAN_NONE ||
+           gn_spans_find(&symbols->locals, address) != GN_SPAN_NONE;
+}
+
 void gn_symbols_clear(struct gn_symbols *symbols)
 {
     gn_spans_clear(&symbols->globals);

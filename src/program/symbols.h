@@ -27,6 +27,8 @@ struct gn_symbols {
  */
 const char *gn_symbols_find(struct gn_symbols *symbols, Dwfl_Module *module, Dwarf_Addr address,
                             uint64_t *from_start);
+/* After a search for that address: whether what was found reaches there by its size. */
+bool gn_symbols_hold(const struct gn_symbols *symbols, Dwarf_Addr address);
 void gn_symbols_clear(struct gn_symbols *symbols);
 
 #endif

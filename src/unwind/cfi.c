@@ -381,6 +381,19 @@ static bool read_range(struct reader *r, const struct gn_cfi_bytes *bytes, uint8
     return !r->failed && ((encoding & 0xf0) == 0x10 || (encoding & 0xf0) == 0);
 }
 
+bool gn_cfi_range(const struct gn_cfi_bytes *bytes, uintptr_t fde, uintptr_t *begin, uintptr_t *end)
+{
+    struct reader r = record_at(bytes, fde);
+    uint64_t back = read_fixed(&r, 4), length;
+    if (r.failed || back == 0)
+        return false;
+    struct cie cie = read_cie(bytes, fde + 4 - back);
+    if (!read_range(&r, bytes, cie.pointer_encoding, begin, &length) || length > UINTPTR_MAX - *begin)
+        return false;
+    *end = *begin + length;
+    return true;
+}
+
 struct gn_rule gn_cfi_rule(const struct gn_cfi_bytes *bytes, enum gn_cfi_machine machine, uintptr_t fde,
                            uintptr_t pc, uintptr_t *function)
 {

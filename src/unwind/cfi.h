@@ -28,6 +28,10 @@ struct gn_cfi_bytes {
     uintptr_t address;
 };
 
+/* The code [*begin, *end) that the frame description entry at address `fde` is about. False: the entry makes
+ * no sense. */
+bool gn_cfi_range(const struct gn_cfi_bytes *bytes, uintptr_t fde, uintptr_t *begin, uintptr_t *end);
+
 /*
  * The rule of the frame description entry at address `fde` for the code at `pc`; *function is where the
  * entry's code begins. An entry that is not for pc: GN_RULE_END and *function 0, as for code that has none.

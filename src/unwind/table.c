@@ -24,26 +24,52 @@ static const struct entry *find(const struct entry *entries, size_t count, int64
     return first > 0 ? &entries[first - 1] : NULL;
 }
 
-struct gn_rule gn_unwind_rule(const struct gn_unwind_table *table, enum gn_cfi_machine machine, uintptr_t pc,
-                              uintptr_t *function)
+enum found { FOUND, NOT_FOUND, NOT_UNDERSTOOD };
+
+/* The address of the entry of .eh_frame that may be pc's. */
+static enum found find_fde(const struct gn_unwind_table *table, uintptr_t pc, uintptr_t *fde)
 {
     const struct gn_cfi_bytes *bytes = &table->bytes;
-    const struct gn_rule nothing = gn_rule_of_kind(GN_RULE_END), slow = gn_rule_of_kind(GN_RULE_SLOW);
     uintptr_t offset = table->header - bytes->address;
-    *function = 0;
     if (!table->header)
-        return nothing;
+        return NOT_FOUND;
     if (table->header < bytes->address || offset > bytes->count || bytes->count - offset < HEADER_BYTES)
-        return slow;
+        return NOT_UNDERSTOOD;
     const uint8_t *header = bytes->at + offset;
+    if ((uintptr_t)header % _Alignof(struct entry))
+        return NOT_UNDERSTOOD;
     uint32_t count;
     memcpy(&count, header + 8, sizeof count);
     /* version, form of .eh_frame's address and of the count (4 bytes each), form of the table */
     if (header[0] != 1 || (header[1] & 0x07) != 0x03 || header[2] != 0x03 || header[3] != USUAL_FORM ||
         (bytes->count - offset - HEADER_BYTES) / sizeof(struct entry) < count)
-        return slow;
+        return NOT_UNDERSTOOD;
     const struct entry *entries = (const struct entry *)(header + HEADER_BYTES);
     const struct entry *entry = find(entries, count, (int64_t)(pc - table->header));
-    return entry ? gn_cfi_rule(bytes, machine, table->header + (uintptr_t)(intptr_t)entry->fde, pc, function)
-                 : nothing;
+    if (!entry)
+        return NOT_FOUND;
+    *fde = table->header + (uintptr_t)(intptr_t)entry->fde;
+    return FOUND;
+}
+
+struct gn_rule gn_unwind_rule(const struct gn_unwind_table *table, enum gn_cfi_machine machine, uintptr_t pc,
+                              uintptr_t *function)
+{
+    uintptr_t fde;
+    *function = 0;
+    switch (find_fde(table, pc, &fde)) {
+    case FOUND:
+        return gn_cfi_rule(&table->bytes, machine, fde, pc, function);
+    case NOT_FOUND:
+        return gn_rule_of_kind(GN_RULE_END);
+    default:
+        return gn_rule_of_kind(GN_RULE_SLOW);
+    }
+}
+
+bool gn_unwind_procedure(const struct gn_unwind_table *table, uintptr_t pc, uintptr_t *begin, uintptr_t *end)
+{
+    uintptr_t fde;
+    return find_fde(table, pc, &fde) == FOUND && gn_cfi_range(&table->bytes, fde, begin, end) &&
+           pc >= *begin && pc < *end;
 }

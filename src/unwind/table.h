@@ -18,4 +18,8 @@ struct gn_unwind_table {
 struct gn_rule gn_unwind_rule(const struct gn_unwind_table *table, enum gn_cfi_machine machine, uintptr_t pc,
                               uintptr_t *function);
 
+/* The procedure [*begin, *end) around `pc`, as far as its unwind information goes: a procedure that the
+ * compiler has cut into pieces has one for each. False: there is none for pc, or it is not understood. */
+bool gn_unwind_procedure(const struct gn_unwind_table *table, uintptr_t pc, uintptr_t *begin, uintptr_t *end);
+
 #endif

@@ -221,6 +221,82 @@ static void test_stripped_library(void **state)
     end_run(run);
 }
 
+/* The copy that kept its symbols says where functions begin. */
+static void assert_unnamed(struct run *run, struct gn_program *stripped, const char *label)
+{
+    struct gn_program_place named, place;
+    uint64_t offset = find_event(run, label)->offset - 1, from_start, unnamed_from_start, low, high;
+    char expected[64];
+    assert_int_equal(gn_program_places(run->program, offset, &named, 1, &from_start), 1);
+    assert_false(named.unnamed);
+    snprintf(expected, sizeof expected, "libunnamed.so.3:0x%lx", (unsigned long)(offset - from_start));
+    assert_int_equal(gn_program_places(stripped, offset, &place, 1, &unnamed_from_start), 1);
+    assert_true(place.unnamed);
+    assert_string_equal(place.function, expected);
+    assert_int_equal(unnamed_from_start, from_start);
+    assert_true(gn_program_extent(stripped, offset, &low, &high));
+    assert_int_equal(low, offset - from_start);
+    assert_true(high > offset);
+}
+
+static void test_unnamed(void **state)
+{
+    (void)state;
+    struct run *run = run_fixture("unnamed.so");
+    struct gn_program *stripped, *host;
+    assert_int_equal(gn_program_open(&stripped, FIXTURES "/fixture_unnamed_stripped.so", NULL, 0, NULL), 0);
+    assert_string_equal(gn_program_library(stripped), "libunnamed.so.3");
+    assert_unnamed(run, stripped, "first");
+    assert_unnamed(run, stripped, "before");
+    assert_unnamed(run, stripped, "inner");
+    assert_unnamed(run, stripped, "after");
+    struct gn_program_place place; /* what is exported keeps its name, but not for what follows it */
+    assert_int_equal(gn_program_places(stripped, find_event(run, "end")->offset - 1, &place, 1, NULL), 1);
+    assert_string_equal(place.function, "fixture_main");
+    assert_false(place.unnamed);
+    assert_int_equal(gn_program_places(stripped, 0, &place, 1, NULL), 0);
+    gn_program_close(stripped);
+    assert_int_equal(gn_program_open(&host, FIXTURES "/fixture_host", NULL, 0, NULL), 0);
+    assert_string_equal(gn_program_library(host), "fixture_host");
+    gn_program_close(host);
+    end_run(run);
+}
+
+static void test_loops_without_names(void **state)
+{
+    (void)state;
+    struct run *run = run_fixture("unnamed.so");
+    struct gn_program *stripped;
+    assert_int_equal(gn_program_open(&stripped, FIXTURES "/fixture_unnamed_stripped.so", NULL, 0, NULL), 0);
+    uint64_t outer = find_event(run, "outer")->offset, inner = find_event(run, "inner")->offset, low, high;
+    uint64_t outer_loop = gn_program_loop(stripped, outer - 1),
+             inner_loop = gn_program_loop(stripped, inner - 1);
+    assert_true(gn_program_extent(stripped, outer - 1, &low, &high));
+    assert_true(outer_loop >= low && outer_loop < high && inner_loop >= low && inner_loop < high);
+    assert_true(outer_loop != inner_loop);
+    assert_int_equal(gn_program_loop(stripped, find_event(run, "before")->offset - 1), 0);
+    assert_int_equal(gn_program_loop(stripped, find_event(run, "after")->offset - 1), 0);
+    assert_int_equal(gn_program_loop(stripped, find_event(run, "first")->offset - 1), 0);
+    gn_program_close(stripped);
+    end_run(run);
+}
+
+/* Fedora's packages have the symbols of all functions in .gnu_debugdata, compressed. */
+static void test_compressed_symbols(void **state)
+{
+    (void)state;
+    struct run *run = run_fixture("unnamed.so");
+    struct gn_program *mini;
+    struct gn_program_place place;
+    assert_int_equal(gn_program_open(&mini, FIXTURES "/fixture_unnamed_mini.so", NULL, 0, NULL), 0);
+    assert_int_equal(gn_program_places(mini, find_event(run, "inner")->offset - 1, &place, 1, NULL), 1);
+    assert_string_equal(place.function, "loops");
+    assert_int_equal(gn_program_places(mini, find_event(run, "end")->offset - 1, &place, 1, NULL), 1);
+    assert_string_equal(place.function, "fixture_main");
+    gn_program_close(mini);
+    end_run(run);
+}
+
 #ifdef HAVE_FORTRAN
 static void test_names_fortran(void **state)
 {
@@ -329,6 +405,14 @@ static void test_symbol_names(void **state)
     assert_name("_ZlsIcEvT_", "operator<< <char>");
     assert_name("_ZNK1AcvbEv", "A::operator bool");
     assert_name("_ZN12_GLOBAL__N_11fEv.part.0", "(anonymous namespace)::f");
+    assert_name("__pyx_pw_6mpi4py_3MPI_4Comm_123recv", "mpi4py.MPI.Comm.recv");
+    assert_name("__pyx_pf_6mpi4py_3MPI_4Comm_122recv.isra.0", "mpi4py.MPI.Comm.recv");
+    assert_name("__pyx_pw_6mpi4py_3MPI_4Comm_1__cinit__", "mpi4py.MPI.Comm.__cinit__");
+    assert_name("__pyx_pw_3one_7by_name", "one.by_name");
+    assert_name("__pyx_f_6mpi4py_3MPI_PyMPI_recv", "mpi4py.MPI.PyMPI_recv");
+    assert_name("__pyx_f_6mpi4py", "__pyx_f_6mpi4py");
+    assert_name("__pyx_pw_99999999999999999999a_b", "__pyx_pw_99999999999999999999a_b");
+    assert_name("__pyx_tp_new_6mpi4py_3MPI_Comm", "__pyx_tp_new_6mpi4py_3MPI_Comm");
     assert_name("_Z", "_Z");
     assert_name("", "");
 }
@@ -520,7 +604,7 @@ static void test_modules_are_opened_once(void **state)
     (void)state;
     static const uint8_t other_id[20] = {1};
     const char *path = FIXTURES "/fixture_host";
-    struct gn_modules *modules = gn_modules_new();
+    struct gn_modules *modules = gn_modules_new(NULL);
     const struct gn_opened_module *first = gn_modules_get(modules, path, NULL, 0);
     assert_non_null(first->program);
     assert_ptr_equal(gn_modules_get(modules, path, NULL, 0), first);
@@ -539,6 +623,9 @@ int main(void)
         FOR_LEVELS(test_names_cxx, "names_cxx", ""),
         cmocka_unit_test(test_symbols_only),
         cmocka_unit_test(test_stripped_library),
+        cmocka_unit_test(test_unnamed),
+        cmocka_unit_test(test_loops_without_names),
+        cmocka_unit_test(test_compressed_symbols),
 #ifdef HAVE_FORTRAN
         FOR_LEVELS(test_names_fortran, "names_fortran", ""),
         cmocka_unit_test(test_fortran_symbols_only),

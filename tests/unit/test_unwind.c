@@ -140,12 +140,30 @@ static bool is_unusual(Dwarf_Frame *frame, const struct image *image, bool signa
            (cfa == CFA_SP && -fp.offset > offset) || -fp.offset > 4096 || -ip.offset > 4096;
 }
 
+/* A procedure is where libdw knows a frame: from its begin to its last byte, and not beyond. */
+static void check_procedure(struct image *image, uintptr_t pc, bool known)
+{
+    uintptr_t begin, end, other_begin, other_end;
+    assert_int_equal(gn_unwind_procedure(&image->table, pc, &begin, &end), known);
+    if (!known)
+        return;
+    assert_true(begin <= pc && pc < end);
+    assert_true(gn_unwind_procedure(&image->table, begin, &other_begin, &other_end));
+    assert_true(other_begin == begin && other_end == end);
+    assert_true(gn_unwind_procedure(&image->table, end - 1, &other_begin, &other_end));
+    assert_true(other_begin == begin && other_end == end);
+    if (gn_unwind_procedure(&image->table, end, &other_begin, &other_end))
+        assert_true(other_begin == end);
+}
+
 static void check_place(struct image *image, uintptr_t pc)
 {
     uintptr_t function;
     Dwarf_Frame *frame = NULL;
     struct gn_rule rule = gn_unwind_rule(&image->table, image->machine, pc, &function);
-    if (dwarf_cfi_addrframe(image->cfi, pc, &frame) != 0) {
+    bool known = dwarf_cfi_addrframe(image->cfi, pc, &frame) == 0;
+    check_procedure(image, pc, known);
+    if (!known) {
         assert_int_equal(gn_rule_kind(rule), GN_RULE_END);
         return;
     }
@@ -239,7 +257,9 @@ static void broken_tables_are_survived(void **state)
             broken.bytes.count = header + (random >> 33) % (from->count - header);
         for (int i = 0; i < 200; i++) {
             random = random * 6364136223846793005ull + 1442695040888963407ull;
-            uintptr_t function, pc = image.table.header - (random >> 33) % 0x40000;
+            uintptr_t function, begin, end, pc = image.table.header - (random >> 33) % 0x40000;
+            if (gn_unwind_procedure(&broken, pc, &begin, &end))
+                assert_true(begin <= pc && pc < end);
             kinds[gn_rule_kind(gn_unwind_rule(&broken, image.machine, pc, &function))]++;
         }
     }
