@@ -213,6 +213,7 @@ static bool rest(struct gn_sampler *s)
 static void *run(void *argument)
 {
     struct gn_sampler *s = argument;
+    pthread_setname_np(pthread_self(), "sampler");
     setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 19);
     s->paced_ns = gn_monotonic_ns();
     while (rest(s)) {
