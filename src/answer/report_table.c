@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-const char *const gn_by_names[] = {"activity", "callpath", "region", "function", "line",
-                                   "rank",     "host",     "pair",   "place",    NULL};
+const char *const gn_by_names[] = {"activity", "callpath", "region", "function", "line", "rank",
+                                   "host",     "pair",     "place",  "tree",     NULL};
 
 enum {
     TIME,

@@ -274,6 +274,7 @@ static int64_t row_by(struct making *m, const struct gn_activity_row *exact, int
     char *function = exact->function ? exact->function : exact->until_function;
     switch (m->by) {
     case GN_BY_CALLPATH:
+    case GN_BY_TREE:
         row.callers = NULL;
         break;
     case GN_BY_ACTIVITY:
@@ -304,7 +305,7 @@ static int64_t row_by(struct making *m, const struct gn_activity_row *exact, int
     case GN_BY_PAIR:
         break;
     }
-    if (m->by != GN_BY_CALLPATH)
+    if (m->by != GN_BY_CALLPATH && m->by != GN_BY_TREE)
         row.from = row.to = 0;
     return find_row(m, &row);
 }
