@@ -180,7 +180,7 @@ static void look_up(struct agent *a, const struct gn_watched *w)
 {
     if (!a->finish.look_up)
         a->finish.look_up = gn_look_up_begin();
-    gn_look_up_watch(a->finish.look_up, w->segment, gn_tag_locations(w->segment_bytes));
+    gn_look_up_watch(a->finish.look_up, w->segment);
 }
 
 /* An agent has died before it could answer. */

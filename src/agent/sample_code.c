@@ -82,6 +82,15 @@ const struct gn_sample_module *gn_sample_code_module(const struct gn_sample_code
     return &c->items[index].known;
 }
 
+uint64_t gn_sample_code_function(struct gn_sample_code *c, struct gn_sampled_place place)
+{
+    struct module *module = &c->items[place.module];
+    uintptr_t function = 0;
+    if (place.module != GN_SAMPLE_NOWHERE && gn_sample_elf_table(&module->elf, module->file))
+        gn_unwind_rule(&module->elf.table, GN_CFI_NATIVE, place.offset - 1, &function);
+    return function;
+}
+
 static uint32_t add_module(struct gn_sample_code *c, const char *file)
 {
     struct module m = {.known.path = strdup(file), .file = strdup(file)};
@@ -292,9 +301,9 @@ static struct gn_rule rule_at(struct module *module, uint64_t address)
 
 static struct gn_sampled_place place_of(const struct mapping *at, uint64_t address)
 {
-    return at ? (struct gn_sampled_place){at->module,
-                                          at->module == GN_SAMPLE_NOWHERE ? 1 : address - at->bias}
-              : (struct gn_sampled_place){GN_SAMPLE_NOWHERE, 1};
+    const bool known = at && at->module != GN_SAMPLE_NOWHERE;
+    return (struct gn_sampled_place){.module = known ? at->module : GN_SAMPLE_NOWHERE,
+                                     .offset = known ? address - at->bias : 1};
 }
 
 /* Up the stack, from the library that the thread was in. */
@@ -303,6 +312,7 @@ static void find_own(struct gn_sample_maps *m, const struct gn_sample *sample, c
 {
     struct gn_registers frame = sample->at;
     struct gn_stack_copy stack = sample->stack;
+    struct gn_sampled_place called = where->site;
     const uintptr_t end = stack.address + stack.count;
     for (int depth = 0; depth < MOST_FRAMES && at && at->module != GN_SAMPLE_NOWHERE && frame.sp % 8 == 0;
          depth++) {
@@ -313,16 +323,16 @@ static void find_own(struct gn_sample_maps *m, const struct gn_sample *sample, c
         at = search(m, frame.ip - 1);
         where->in_call = where->in_call || (at && at->mpi);
         if (at && at->own) {
-            where->leaf = where->site;
+            where->called = called;
             where->in_library = true;
             where->site = place_of(at, frame.ip);
             return;
         }
+        called = place_of(at, frame.ip);
     }
 }
 
-void gn_sample_where(struct gn_sample_maps *m, const struct gn_sample *sample, bool whole,
-                     struct gn_sample_where *where)
+void gn_sample_where(struct gn_sample_maps *m, const struct gn_sample *sample, struct gn_sample_where *where)
 {
     if (m->read_ns == 0)
         read_maps(m);
@@ -330,6 +340,6 @@ void gn_sample_where(struct gn_sample_maps *m, const struct gn_sample *sample, b
     if (m->tag && m->tag_modules != GN_OBSERVE(m->tag->module_count))
         tell_whose(m);
     *where = (struct gn_sample_where){.site = place_of(at, sample->at.ip + 1), .in_call = at && at->mpi};
-    if (whole && at && !at->own)
+    if (at && !at->own)
         find_own(m, sample, at, where);
 }

@@ -36,6 +36,9 @@ void gn_sample_code_free(struct gn_sample_code *code);
 uint32_t gn_sample_code_count(const struct gn_sample_code *code);
 const struct gn_sample_module *gn_sample_code_module(const struct gn_sample_code *code, uint32_t index);
 
+/* Where the function of a place begins, by the unwind table; 0: not known. */
+uint64_t gn_sample_code_function(struct gn_sample_code *code, struct gn_sampled_place place);
+
 /* What a process has mapped. The tag stays where it is until maps are freed; NULL: there is none. */
 struct gn_sample_maps;
 struct gn_sample_maps *gn_sample_maps_new(struct gn_sample_code *code, int pid, struct gn_tag *tag);
@@ -43,14 +46,14 @@ void gn_sample_maps_free(struct gn_sample_maps *maps);
 
 /* Offsets are those of return addresses: one more than that of an instruction itself. */
 struct gn_sample_where {
-    struct gn_sampled_place site; /* in the program's own code; where that was not found: as leaf would be */
-    struct gn_sampled_place leaf; /* where the thread was, in a library called from there */
-    bool in_library;              /* leaf says something */
-    bool in_call;                 /* it came by way of the MPI library or of our wrapper around it */
+    struct gn_sampled_place
+        site; /* in the program's own code; where that was not found: where the thread was */
+    struct gn_sampled_place called; /* from there, in the library that the thread was in or below */
+    bool in_library;                /* called says something */
+    bool in_call;                   /* it came by way of the MPI library or of our wrapper around it */
 };
 
-/* whole: look for the program's own code; else the leaf alone is `site`. */
-void gn_sample_where(struct gn_sample_maps *maps, const struct gn_sample *sample, bool whole,
+void gn_sample_where(struct gn_sample_maps *maps, const struct gn_sample *sample,
                      struct gn_sample_where *where);
 
 #endif

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -126,6 +127,19 @@ static int open_event(int tid, uint64_t period_ns)
     const int file =
         (int)syscall(SYS_perf_event_open, &attributes, tid, -1, -1, (unsigned long)PERF_FLAG_FD_CLOEXEC);
     return file < 0 ? -errno : file;
+}
+
+int gn_sample_event_try(void)
+{
+    int status = 0;
+    const pid_t child = fork();
+    if (child == 0) {
+        const int file = open_event(0, 1000000000);
+        _exit(file < 0 ? (-file < 255 ? -file : 255) : 0);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return 0;
+    return WIFEXITED(status) ? -WEXITSTATUS(status) : -EPERM;
 }
 
 int gn_sample_event_open(struct gn_sample_event *e, int tid, uint64_t period_ns, unsigned order)

@@ -32,6 +32,10 @@ struct gn_sample_event {
 
 enum { GN_SAMPLE_STACK_BYTES = 4096 };
 
+/* Whether such events may be opened at all, as a child finds out: some containers end whoever tries. 0, or a
+ * negative errno value; -EPERM: it was ended. */
+int gn_sample_event_try(void);
+
 /* Opens the event of a thread, its ring of 2^order pages. Nothing is left after an error: -EACCES, -EPERM
  * (not allowed), -ESRCH (the thread is gone), -ENOENT, -ENOSYS (no such events), -EMFILE, -ENOMEM; -ENOBUFS:
  * no more memory may be locked for rings of this size. */

@@ -24,6 +24,9 @@ struct gn_sample_threads {
 
 #define GN_SAMPLE_NO_LOCATION UINT32_MAX
 
+/* The kernel refuses them: with that errno value, negative. */
+void gn_sample_threads_refuse(struct gn_sample_threads *threads, int code);
+
 /* Looks at who is there, if that may have changed. */
 void gn_sample_threads_look(struct gn_sample_threads *threads, uint64_t now_ns, uint64_t period_ns);
 void gn_sample_threads_close(struct gn_sample_threads *threads);

@@ -34,6 +34,7 @@ struct process {
     struct gn_sample_maps *maps;
     struct gn_sample_counts *counts;
     uint64_t samples, bursts, lost, time_ns;
+    struct gn_sample_list list; /* for whoever looks */
     char reason[GN_SAMPLE_REASON_BYTES + 100];
 };
 
@@ -51,7 +52,9 @@ struct gn_sampler {
     struct gn_sampled_module *modules; /* for whoever looks */
     size_t module_room;
     struct gn_moment before, now;
-    uint64_t shortest_ns, period_ns;
+    int refused; /* why none may be opened; 0: they may */
+    uint64_t shortest_ns;
+    _Atomic uint64_t period_ns;
     uint64_t paced_ns, used_ns, samples; /* at the last look at the costs */
     uint64_t all_samples;
     struct process *process; /* the one at hand, and its thread */
@@ -94,19 +97,17 @@ static void take(void *self, struct gn_sample *sample)
     s->all_samples++;
     struct gn_sample_moment moment =
         gn_sample_moment_at(&p->recorded, location, ticks_of(s, sample->time_ns));
-    struct gn_sample_counted counted = {.site = GN_SAMPLED_NONE,
-                                        .leaf = GN_SAMPLED_NONE,
-                                        .other_threads = other,
-                                        .time_ns = sample->period_ns};
-    if (moment.kind != GN_MOMENT_UNKNOWN) {
-        struct gn_sample_where where;
-        gn_sample_where(p->maps, sample, other || moment.kind != GN_MOMENT_INSIDE, &where);
-        if (moment.kind == GN_MOMENT_ROW)
-            moment.kind = where.in_call ? GN_MOMENT_INSIDE : GN_MOMENT_BETWEEN;
-        counted.site = gn_sample_places_number(s->places, where.site);
-        if (where.in_library)
-            counted.leaf = gn_sample_places_number(s->places, where.leaf);
-    }
+    struct gn_sample_where where;
+    gn_sample_where(p->maps, sample, &where);
+    if (moment.kind == GN_MOMENT_ROW)
+        moment.kind = where.in_call ? GN_MOMENT_INSIDE : GN_MOMENT_BETWEEN;
+    const bool called = where.in_library && moment.kind != GN_MOMENT_INSIDE;
+    const struct gn_sample_counted counted = {
+        .site = gn_sample_places_number(s->places, s->code, where.site),
+        .called = called ? gn_sample_places_number(s->places, s->code, where.called) : GN_SAMPLED_NONE,
+        .other_threads = other,
+        .in_call = where.in_call,
+        .time_ns = sample->period_ns};
     gn_sample_counts_add(p->counts, &p->recorded, location, &moment, &counted);
 }
 
@@ -244,7 +245,9 @@ struct gn_sampler *gn_sampler_begin(unsigned hz)
     struct gn_sampler *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->shortest_ns = s->period_ns = 1000000000u / hz;
+    s->shortest_ns = 1000000000u / hz;
+    atomic_store(&s->period_ns, s->shortest_ns);
+    s->refused = gn_sample_event_try();
     s->before = gn_moment_now();
     s->code = gn_sample_code_new();
     s->places = gn_sample_places_new();
@@ -261,6 +264,7 @@ static void free_process(struct process *p)
     gn_sample_threads_close(&p->threads);
     gn_sample_maps_free(p->maps);
     gn_sample_counts_free(p->counts);
+    free(p->list.rows);
     free(p);
 }
 
@@ -273,8 +277,12 @@ static struct process *new_process(struct gn_sampler *s, int pid, const struct g
     p->recorded = *recorded;
     p->maps = gn_sample_maps_new(s->code, pid, recorded->tag);
     p->counts = gn_sample_counts_new(recorded->locations);
-    if (p->maps && p->counts)
+    if (s->refused)
+        gn_sample_threads_refuse(&p->threads, s->refused);
+    if (p->maps && p->counts) { /* here, at once: the sampler's thread may have to wait for a core */
+        gn_sample_threads_look(&p->threads, gn_monotonic_ns(), atomic_load(&s->period_ns));
         return p;
+    }
     free_process(p);
     return NULL;
 }
@@ -340,11 +348,15 @@ bool gn_sampler_look(struct gn_sampler *s, int pid, struct gn_sampled *sampled)
         return false;
     pthread_mutex_lock(&s->reading);
     list_modules(s);
+    free(p->list.rows);
+    if (!gn_sample_counts_list(p->counts, s->places, &p->list))
+        p->list.count = 0;
     *sampled = (struct gn_sampled){.state = p->threads.refused && p->samples == 0 ? "refused" : "sampled",
                                    .reason = reason_of(p),
                                    .samples = p->samples,
                                    .bursts = p->bursts,
-                                   .unattributed = gn_sample_counts_unattributed(p->counts),
+                                   .by_place = p->list.by_place,
+                                   .unattributed = p->list.unattributed,
                                    .lost = p->lost,
                                    .time_ns = p->time_ns,
                                    .modules = s->modules,
@@ -352,7 +364,8 @@ bool gn_sampler_look(struct gn_sampler *s, int pid, struct gn_sampled *sampled)
     if (s->module_room < sampled->module_count)
         sampled->module_count = 0;
     sampled->places = gn_sample_places_list(s->places, &sampled->place_count);
-    sampled->counts = gn_sample_counts_list(p->counts, &sampled->count);
+    sampled->counts = p->list.rows;
+    sampled->count = p->list.count;
     return true;
 }
 

@@ -182,6 +182,7 @@ static const struct gn_graph_field sampling[] = {OF(sampling, process, GN_GRAPH_
                                                  INTEGER(sampling, time_ns),
                                                  INTEGER(sampling, samples),
                                                  INTEGER(sampling, bursts),
+                                                 INTEGER(sampling, by_place),
                                                  INTEGER(sampling, unattributed),
                                                  INTEGER(sampling, lost)};
 
@@ -189,7 +190,7 @@ static const struct gn_graph_field sample[] = {OF(sample, location, GN_GRAPH_LOC
                                                OF(sample, from_activity, GN_GRAPH_ACTIVITY),
                                                MAY_BE_OF(sample, to_activity, GN_GRAPH_ACTIVITY),
                                                MAY_BE_OF(sample, site, GN_GRAPH_SITE),
-                                               MAY_BE_OF(sample, leaf, GN_GRAPH_SITE),
+                                               MAY_BE_OF(sample, called, GN_GRAPH_SITE),
                                                INTEGER(sample, other_threads),
                                                INTEGER(sample, count),
                                                INTEGER(sample, time_ns)};

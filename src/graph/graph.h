@@ -186,15 +186,15 @@ struct gn_graph_last_call {
 struct gn_graph_sampling {
     uint32_t process;
     const char *state, *reason;
-    int64_t time_ns, samples, bursts, unattributed, lost; /* time: that the samples stand for */
+    int64_t time_ns, samples, bursts, by_place, unattributed, lost; /* time: that the samples stand for */
 };
 
 /* Samples of a location in one place: of what it computes from one activity to the next, or, without a next
  * one, inside of the activity. */
 struct gn_graph_sample {
     uint32_t location, from_activity, to_activity;
-    uint32_t site; /* innermost in the program's own code; GN_GRAPH_NONE: in other places */
-    uint32_t leaf; /* in a library that was called there; GN_GRAPH_NONE: not in one */
+    uint32_t site;   /* innermost in the program's own code; GN_GRAPH_NONE: in other places */
+    uint32_t called; /* function of a library that it called there; GN_GRAPH_NONE: it was not in one */
     int64_t other_threads, count, time_ns;
 };
 

@@ -289,6 +289,7 @@ static void add_sampling(struct gn_graph_adding *a)
                                           .time_ns = (int64_t)s->time_ns,
                                           .samples = (int64_t)s->samples,
                                           .bursts = (int64_t)s->bursts,
+                                          .by_place = (int64_t)s->by_place,
                                           .unattributed = (int64_t)s->unattributed + a->unattributed,
                                           .lost = (int64_t)s->lost};
     gn_graph_put(a->graph, GN_GRAPH_SAMPLING, &row);

@@ -16,20 +16,21 @@ struct gn_sampled_module {
 };
 
 struct gn_sampled_place {
-    uint32_t module; /* index */
-    uint64_t offset; /* as of a return address: the code is just before it */
+    uint32_t module;   /* index */
+    uint64_t offset;   /* as of a return address: the code is just before it */
+    uint64_t function; /* where its function begins; 0: not known */
 };
 
 struct gn_sampled_count {
     uint32_t location, from, to; /* nodes; to GN_SAMPLED_NONE: inside of `from` */
-    uint32_t site, leaf;         /* places; GN_SAMPLED_NONE as in struct gn_graph_sample */
+    uint32_t site, called;       /* places; GN_SAMPLED_NONE as in struct gn_graph_sample */
     bool other_threads;
     uint64_t count, time_ns;
 };
 
 struct gn_sampled {
     const char *state, *reason;
-    uint64_t samples, bursts, unattributed, lost, time_ns; /* time: that all of them stand for */
+    uint64_t samples, bursts, by_place, unattributed, lost, time_ns; /* time: that all of them stand for */
     const struct gn_sampled_module *modules;
     const struct gn_sampled_place *places;
     const struct gn_sampled_count *counts;

@@ -28,7 +28,7 @@ static bool put_sample(const struct gn_graph_adding *a, uint32_t location, const
                                         .from_activity = activities[c->from],
                                         .to_activity = inside ? GN_GRAPH_NONE : activities[c->to],
                                         .site = put_site(a, c->site),
-                                        .leaf = put_site(a, c->leaf),
+                                        .called = put_site(a, c->called),
                                         .other_threads = c->other_threads,
                                         .count = (int64_t)c->count,
                                         .time_ns = (int64_t)c->time_ns};

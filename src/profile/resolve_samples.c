@@ -74,10 +74,10 @@ static const char *const add_up[] = {
     "CREATE TEMP TABLE same AS SELECT id, min(id) OVER (PARTITION BY module, function, file, line,"
     " loop_function, loop_file, loop_line, (SELECT group_concat(function || ':' || line) FROM main.inlined i"
     " WHERE i.site = s.id)) AS one FROM main.site s WHERE function IS NOT NULL"
-    " AND id IN (SELECT site FROM main.sample UNION SELECT leaf FROM main.sample)",
+    " AND id IN (SELECT site FROM main.sample UNION SELECT called FROM main.sample)",
     "CREATE TEMP TABLE summed AS SELECT location, from_activity, to_activity, coalesce(a.one, site) AS site,"
-    " coalesce(b.one, leaf) AS leaf, other_threads, sum(count) AS count, sum(time_ns) AS time_ns"
-    " FROM main.sample x LEFT JOIN same a ON a.id = x.site LEFT JOIN same b ON b.id = x.leaf"
+    " coalesce(b.one, called) AS called, other_threads, sum(count) AS count, sum(time_ns) AS time_ns"
+    " FROM main.sample x LEFT JOIN same a ON a.id = x.site LEFT JOIN same b ON b.id = x.called"
     " GROUP BY 1, 2, 3, 4, 5, 6",
     "DELETE FROM main.sample",
     "INSERT INTO main.sample SELECT * FROM temp.summed",

@@ -13,10 +13,11 @@ static const char asked_rows[] =
     "SELECT x.from_activity, coalesce(x.to_activity, 0),"
     " CASE WHEN s.loop_line > 0 THEN s.loop_function ELSE coalesce(s.function, s.label) END,"
     " CASE WHEN s.loop_line > 0 THEN s.loop_file ELSE s.file END, coalesce(s.loop_line, s.line, 0),"
-    " coalesce(s.loop_line, 0) > 0, m.path, lm.path, coalesce(ls.function, ls.label), x.location, l.process,"
+    " coalesce(s.loop_line, 0) > 0, m.path, lm.path, coalesce((SELECT i.function FROM inlined i"
+    " WHERE i.site = ls.id ORDER BY i.depth DESC LIMIT 1), ls.function, ls.label), x.location, l.process,"
     " p.rank, x.other_threads, sum(x.count), x.site IS NULL, sum(x.time_ns) FROM sample x"
     " JOIN location l ON l.id = x.location JOIN process p ON p.id = l.process LEFT JOIN site s"
-    " ON s.id = x.site LEFT JOIN module m ON m.id = s.module LEFT JOIN site ls ON ls.id = x.leaf"
+    " ON s.id = x.site LEFT JOIN module m ON m.id = s.module LEFT JOIN site ls ON ls.id = x.called"
     " LEFT JOIN module lm ON lm.id = ls.module GROUP BY 15, 3, 4, 6, 7, 8, 9, 5, 1, 2, 10, 13"
     " ORDER BY 15, 3, 4, 6, CASE WHEN coalesce(s.loop_line, 0) > 0 THEN s.loop_line ELSE 0 END, 7, 8, 9, 5";
 
@@ -112,8 +113,9 @@ static bool take_process(struct reader *r, sqlite3_stmt *q)
                                                                 .time_ns = sqlite3_column_int64(q, 4),
                                                                 .samples = sqlite3_column_int64(q, 5),
                                                                 .bursts = sqlite3_column_int64(q, 6),
-                                                                .unattributed = sqlite3_column_int64(q, 7),
-                                                                .lost = sqlite3_column_int64(q, 8)};
+                                                                .by_place = sqlite3_column_int64(q, 7),
+                                                                .unattributed = sqlite3_column_int64(q, 8),
+                                                                .lost = sqlite3_column_int64(q, 9)};
     return true;
 }
 
@@ -171,7 +173,7 @@ int gn_samples_read(sqlite3 *db, struct gn_samples *samples, struct gn_error *er
     int code = read_all(&r, db, asked_rows, take_row, err);
     if (code == 0)
         code = read_all(&r, db,
-                        "SELECT p.id, p.rank, x.state, x.reason, x.time_ns, x.samples, x.bursts,"
+                        "SELECT p.id, p.rank, x.state, x.reason, x.time_ns, x.samples, x.bursts, x.by_place,"
                         " x.unattributed, x.lost FROM sampling x JOIN process p ON p.id = x.process"
                         " ORDER BY p.rank, p.id",
                         take_process, err);

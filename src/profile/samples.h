@@ -24,10 +24,9 @@ struct gn_sample_place {
     int line; /* of the innermost loop there; else that line of the function where most time went; 0: not
                  known */
     bool in_loop;
-    char *module; /* the executable or library */
-    char *
-        library; /* called there, and where the threads were: its path; NULL: they were in the place itself */
-    char *called; /* its function, or a label */
+    char *module;  /* the executable or library */
+    char *library; /* that was called there, and had not returned: its path; NULL: none */
+    char *called;  /* its function that was called, or a label */
 };
 
 enum { GN_SAMPLE_OTHER_PLACES = -1 };
@@ -48,7 +47,7 @@ struct gn_sampling_row { /* of a process */
     int rank;
     char *state;  /* "sampled"; "off", "refused", "failed": then reason says why */
     char *reason; /* NULL: none */
-    int64_t time_ns, samples, bursts, unattributed, lost;
+    int64_t time_ns, samples, bursts, by_place, unattributed, lost;
 };
 
 struct gn_samples {
