@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-const char *const gn_by_names[] = {"activity", "callpath", "region", "function", "line",
-                                   "rank",     "host",     "pair",   "place",    NULL};
+const char *const gn_by_names[] = {"activity", "callpath", "region", "function", "line", "rank",
+                                   "host",     "pair",     "place",  "tree",     NULL};
 
 enum {
     TIME,
@@ -61,7 +61,7 @@ static const struct gn_column all[] = {
     [CALLERS] = {.name = "callers"},
     [HOW] = {.name = "known"},
     [SAMPLES] = {.name = "samples", .kind = GN_CELL_COUNT},
-    [PATH] = {.name = "callpath"},
+    [PATH] = {.name = "callpath", .flags = GN_COLUMN_EMPTY},
     [COUNT] = {.name = "count", .kind = GN_CELL_COUNT, .goes = 3},
     [BYTES] = {.name = "bytes", .kind = GN_CELL_BYTES},
     [TOTAL] = {.name = "total_s", .kind = GN_CELL_DURATION, .digits = 9},
@@ -209,7 +209,7 @@ static void fill_names(const struct gn_activity_row *row, struct gn_cell *cells)
     gn_cell_text(&cells[PATH], row->path);
     ground(&cells[GROUND], row);
     gn_report_row_text(row, text, sizeof text);
-    if (row->path)
+    if (row->path && row->path[0])
         gn_cell_print(&cells[WHAT], "%s  %s", row->how == GN_HOW_SAMPLED ? text : row->name, row->path);
     else
         gn_cell_print(&cells[WHAT], "%s", text);

@@ -8,6 +8,7 @@
 #include "base/printable.h"
 #include "answer/report_resources.h"
 #include "answer/report_table.h"
+#include "answer/report_tree.h"
 #include "answer/report_why.h"
 #include "answer/report_worlds.h"
 #include "answer/terminal.h"
@@ -277,7 +278,7 @@ static void footer(const struct page *p)
     if (p->o->folder)
         fprintf(p->out,
                 GN_AS_IT_IS "%snext%s: gnomon report %s --by callpath\n"
-                            "  or by place, region, function, line, rank, host, pair; --checks\n",
+                            "  or by tree, place, region, function, line, rank, host, pair; --checks\n",
                 shade(p, GN_DIM), shade(p, GN_PLAIN), p->o->folder);
     else
         fprintf(p->out, "%sthis run could not be saved anywhere: there is only this report%s\n",
@@ -299,6 +300,8 @@ void gn_report_text(const struct gn_summary *s, const struct gn_report_options *
     fputc('\n', p->out);
     if (o->by == GN_BY_PAIR)
         pair_table(p);
+    else if (o->by == GN_BY_TREE)
+        gn_report_tree_text(s, o, p->out);
     else
         activity_table(p);
     fputc('\n', p->out);

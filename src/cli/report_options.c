@@ -15,10 +15,10 @@ static enum gn_by parse_by(const char *name, struct argp_state *state)
     for (int i = 0; gn_by_names[i]; i++)
         if (strcmp(name, gn_by_names[i]) == 0)
             return (enum gn_by)i;
-    argp_error(
-        state,
-        "--by %s: one of activity, place, callpath, region, function, line, rank, host, pair is expected",
-        name);
+    argp_error(state,
+               "--by %s: one of activity, place, tree, callpath, region, function, line, rank, host, pair is "
+               "expected",
+               name);
     return GN_BY_ACTIVITY;
 }
 
@@ -65,7 +65,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 static const struct argp_option list_of_options[] = {
     {"by", 'b', "WHAT", 0,
-     "Rows by activity (default), place, callpath, region, function, line, rank, host or pair", 0},
+     "Rows by activity (default), place, tree, callpath, region, function, line, rank, host or pair", 0},
     {"top", 't', "N", 0, "Show N rows; 0 shows all (default: 10 as text, all otherwise)", 0},
     {"raw", 'r', NULL, 0, "Times as they were, gnomon's own cost not subtracted", 0},
     {"world", KEY_WORLD, "N", 0,

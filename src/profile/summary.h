@@ -24,7 +24,8 @@ enum gn_by {
     GN_BY_RANK,
     GN_BY_HOST,
     GN_BY_PAIR,
-    GN_BY_PLACE
+    GN_BY_PLACE,
+    GN_BY_TREE /* rows as by callpath, and the tree that they make */
 };
 
 /* How it is known what a row's time was spent on. */
@@ -210,6 +211,8 @@ struct gn_sampling_told {
     int64_t samples, unattributed;
 };
 
+struct gn_tree; /* profile/summary_tree.h */
+
 struct gn_summary {
     char exe[256], command[1024], version[32], started[32], flavour[16], library[64];
     int ranks; /* measured */
@@ -235,6 +238,7 @@ struct gn_summary {
     size_t row_count;
     int64_t
         total_ns; /* of all threads: what shares are of, and rows add up to (regions contain each other) */
+    struct gn_tree *tree; /* only by tree */
     struct gn_pair_row *pairs;
     size_t pair_count;
     struct gn_rank_row *ranks_told; /* of those that were measured, in their order */

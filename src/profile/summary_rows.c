@@ -274,6 +274,7 @@ static int64_t row_by(struct making *m, const struct gn_activity_row *exact, int
     char *function = exact->function ? exact->function : exact->until_function;
     switch (m->by) {
     case GN_BY_CALLPATH:
+    case GN_BY_TREE:
         row.callers = NULL;
         break;
     case GN_BY_ACTIVITY:
@@ -304,7 +305,7 @@ static int64_t row_by(struct making *m, const struct gn_activity_row *exact, int
     case GN_BY_PAIR:
         break;
     }
-    if (m->by != GN_BY_CALLPATH)
+    if (m->by != GN_BY_CALLPATH && m->by != GN_BY_TREE)
         row.from = row.to = 0;
     return find_row(m, &row);
 }
@@ -749,6 +750,17 @@ char *gn_summary_path(sqlite3 *db, int64_t from, int64_t to)
     return text;
 }
 
+/* What is done on no call path has an empty one. */
+static void name_paths(sqlite3 *db, struct gn_summary *s)
+{
+    for (size_t i = 0; i < s->row_count; i++) {
+        struct gn_activity_row *row = &s->rows[i];
+        row->path = row->from ? gn_summary_path(db, row->from, row->to) : NULL;
+        if (!row->path)
+            row->path = strdup("");
+    }
+}
+
 /* ---- all of it ---- */
 
 static void clear(struct making *m)
@@ -819,9 +831,8 @@ int gn_summarise_rows(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s
     if (code == 0) {
         fill_rows(&m);
         fill_shares(&m);
-        for (size_t i = 0; by == GN_BY_CALLPATH && i < s->row_count; i++)
-            if (s->rows[i].from)
-                s->rows[i].path = gn_summary_path(db, s->rows[i].from, s->rows[i].to);
+        if (by == GN_BY_CALLPATH)
+            name_paths(db, s);
         if (s->row_count)
             qsort(s->rows, s->row_count, sizeof *s->rows, by == GN_BY_RANK ? by_computation : by_total);
     }

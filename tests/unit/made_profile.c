@@ -132,7 +132,8 @@ void made_samples(sqlite3 *db, int64_t location, int64_t from, int64_t to, int64
         " VALUES(?1, ?2, ?3, ?4, 0, ?5, ?5 * 10000000)",
         "iiiii", location, from, to, site, count);
     ADD(db,
-        "INSERT INTO sampling SELECT process, 'sampled', NULL, 0, 0, 0, 0, 0 FROM location WHERE id = ?1"
+        "INSERT INTO sampling(process, state, time_ns, samples, bursts, by_place, unattributed, lost)"
+        " SELECT process, 'sampled', 0, 0, 0, 0, 0, 0 FROM location WHERE id = ?1"
         " AND process NOT IN (SELECT process FROM sampling)",
         "i", location);
     ADD(db,

@@ -9,6 +9,7 @@
 #include "base/mix.h"
 #include "made_profile.h"
 #include "profile/statement.h"
+#include "profile/summary_tree.h"
 #include "repeated.h"
 
 #include <setjmp.h>
@@ -297,6 +298,10 @@ static void screens_are_as_they_were(void **state)
             same &= compare(all[i].name, forms[f].name, text);
             free(text);
         }
+        const struct gn_report_options tree = options_of(GN_BY_TREE, 10, GN_WIDTH_OF_FILES, false);
+        char *text = screen(db, &tree);
+        same &= compare(all[i].name, "tree", text);
+        free(text);
         gn_profile_close(db);
     }
     assert_true(same);
@@ -399,9 +404,35 @@ static void rows_add_up(void **state)
     }
 }
 
+/* Each function takes what is done in it, and all of it is what there is. */
+static void trees_add_up(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= REPEATED(100); seed++) {
+        struct gn_summary s;
+        struct gn_error err = {""};
+        sqlite3 *db = by_chance(seed);
+        assert_int_equal(gn_summarise(db, GN_BY_TREE, false, &s, &err), 0);
+        const struct gn_tree_node *nodes = s.tree->nodes;
+        assert_true(nodes[0].total_ns == s.total_ns);
+        for (size_t i = 0; i < s.tree->count; i++) {
+            int64_t sum = 0, before = INT64_MAX;
+            for (uint32_t child = nodes[i].first; child; child = nodes[child].next) {
+                assert_true(nodes[child].total_ns <= before);
+                before = nodes[child].total_ns;
+                sum += before;
+            }
+            assert_true(nodes[i].row ? sum == 0 : sum == nodes[i].total_ns);
+        }
+        gn_summary_clear(&s);
+        gn_profile_close(db);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(trees_add_up),
         cmocka_unit_test(screens_are_as_they_were),
         cmocka_unit_test(rows_add_up),
     };
