@@ -103,7 +103,9 @@ static void take(void *self, struct gn_sample *sample)
         moment.kind = where.in_call ? GN_MOMENT_INSIDE : GN_MOMENT_BETWEEN;
     const bool called = where.in_library && moment.kind != GN_MOMENT_INSIDE;
     const struct gn_sample_counted counted = {
-        .site = gn_sample_places_number(s->places, s->code, where.site),
+        .site = where.in_interpreter && !where.in_call
+                    ? GN_SAMPLED_NONE
+                    : gn_sample_places_number(s->places, s->code, where.site),
         .called = called ? gn_sample_places_number(s->places, s->code, where.called) : GN_SAMPLED_NONE,
         .other_threads = other,
         .in_call = where.in_call,
@@ -326,7 +328,7 @@ static const char *reason_of(struct process *p)
 {
     snprintf(p->reason, sizeof p->reason, "%s%s%s", p->threads.reason,
              p->threads.reason[0] && p->again ? "; " : "",
-             p->again ? "its agent was ended: samples are of the time of another one" : "");
+             p->again ? "its agent was ended; samples are of the time since another one went on" : "");
     return p->reason[0] ? p->reason : NULL;
 }
 
