@@ -19,7 +19,8 @@
 
 enum {
     SHARE_PER_MILLE = 10, /* of one core */
-    NAP_MS = 50,
+    NAP_NS = 50000000,    /* between two rounds: no longer than a thread's ring has room for */
+    SAMPLES_PER_NAP = 10,
     PACE_NS = 1000000000, /* between two looks at what it costs */
     LONGEST_PERIOD_NS = 1000000000,
 };
@@ -202,7 +203,8 @@ static void pace(struct gn_sampler *s)
 /* Until the next round, or until something is new. False: the end. */
 static bool rest(struct gn_sampler *s)
 {
-    const uint64_t until_ns = gn_clock_ns(CLOCK_MONOTONIC) + NAP_MS * 1000000ull;
+    const uint64_t room_ns = SAMPLES_PER_NAP * s->period_ns;
+    const uint64_t until_ns = gn_clock_ns(CLOCK_MONOTONIC) + (room_ns < NAP_NS ? room_ns : NAP_NS);
     const struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
     pthread_mutex_lock(&s->lock);
     if (!s->ending)
