@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 enum {
-    SHARE_PER_MILLE = 10, /* of one core */
-    NAP_NS = 50000000,    /* between two rounds: no longer than a thread's ring has room for */
-    SAMPLES_PER_NAP = 10,
+    SHARE_PER_MILLE = 10,  /* of one core */
+    SAMPLES_PER_ROUND = 5, /* of a thread: its ring has room for six times as many */
+    LONGEST_NAP_NS = 1000000000,
     PACE_NS = 1000000000, /* between two looks at what it costs */
     LONGEST_PERIOD_NS = 1000000000,
 };
@@ -94,7 +94,7 @@ static void take(void *self, struct gn_sample *sample)
     if (sample->pid != p->pid)
         return;
     p->samples++;
-    p->time_ns += sample->period_ns;
+    p->time_ns += s->at->event.period_ns;
     s->all_samples++;
     struct gn_sample_moment moment =
         gn_sample_moment_at(&p->recorded, location, ticks_of(s, sample->time_ns));
@@ -110,7 +110,7 @@ static void take(void *self, struct gn_sample *sample)
         .called = called ? gn_sample_places_number(s->places, s->code, where.called) : GN_SAMPLED_NONE,
         .other_threads = other,
         .in_call = where.in_call,
-        .time_ns = sample->period_ns};
+        .time_ns = s->at->event.period_ns};
     gn_sample_counts_add(p->counts, &p->recorded, location, &moment, &counted);
 }
 
@@ -179,8 +179,8 @@ static void set_period(struct gn_sampler *s, double period_ns)
                    : period_ns > (double)LONGEST_PERIOD_NS ? (uint64_t)LONGEST_PERIOD_NS
                                                            : (uint64_t)period_ns;
     for (size_t i = 0; (p = nth(s, i)); i++)
-        for (size_t k = 0; !p->finished && k < p->threads.count; k++)
-            gn_sample_event_pace(&p->threads.items[k].event, s->period_ns);
+        if (!p->finished)
+            gn_sample_threads_pace(&p->threads, s->period_ns);
 }
 
 /* As many samples as may be looked at, of those that there would be. */
@@ -203,8 +203,9 @@ static void pace(struct gn_sampler *s)
 /* Until the next round, or until something is new. False: the end. */
 static bool rest(struct gn_sampler *s)
 {
-    const uint64_t room_ns = SAMPLES_PER_NAP * s->period_ns;
-    const uint64_t until_ns = gn_clock_ns(CLOCK_MONOTONIC) + (room_ns < NAP_NS ? room_ns : NAP_NS);
+    const uint64_t round_ns = SAMPLES_PER_ROUND * s->period_ns;
+    const uint64_t until_ns =
+        gn_clock_ns(CLOCK_MONOTONIC) + (round_ns < LONGEST_NAP_NS ? round_ns : LONGEST_NAP_NS);
     const struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
     pthread_mutex_lock(&s->lock);
     if (!s->ending)
