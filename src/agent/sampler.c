@@ -55,7 +55,7 @@ struct gn_sampler {
     struct gn_moment before, now;
     int refused; /* why none may be opened; 0: they may */
     uint64_t shortest_ns;
-    _Atomic uint64_t period_ns;
+    _Atomic uint64_t period_ns, all_used_ns;
     uint64_t paced_ns, used_ns, samples; /* at the last look at the costs */
     uint64_t all_samples;
     struct process *process; /* the one at hand, and its thread */
@@ -224,8 +224,10 @@ static void *run(void *argument)
     while (rest(s)) {
         read_all(s);
         pace(s);
+        atomic_store(&s->all_used_ns, used_ns());
     }
     read_all(s);
+    atomic_store(&s->all_used_ns, used_ns());
     return NULL;
 }
 
@@ -378,6 +380,11 @@ bool gn_sampler_look(struct gn_sampler *s, int pid, struct gn_sampled *sampled)
 void gn_sampler_go_on(struct gn_sampler *s)
 {
     pthread_mutex_unlock(&s->reading);
+}
+
+uint64_t gn_sampler_used_ns(struct gn_sampler *s)
+{
+    return s ? atomic_load(&s->all_used_ns) : 0;
 }
 
 void gn_sampler_end(struct gn_sampler *s)
