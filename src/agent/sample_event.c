@@ -113,8 +113,7 @@ static int open_event(int tid, uint64_t period_ns)
                                          .config = PERF_COUNT_SW_TASK_CLOCK,
                                          .sample_period = period_ns,
                                          .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-                                                        PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER |
-                                                        PERF_SAMPLE_STACK_USER,
+                                                        PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
                                          .exclude_kernel = 1,
                                          .exclude_hv = 1,
                                          .watermark = 1,

@@ -15,7 +15,7 @@ enum {
     LOOK_NS = 1000000000, /* at the latest */
     MOST_NEW = 64,        /* threads that are taken at one look */
     MOST_THREADS = 1024,
-    ORDER_OF_CALLERS = 4, /* 64 KiB: samples of a third of a second */
+    ORDER_OF_CALLERS = 5, /* 128 KiB: some 30 samples */
     ORDER_OF_OTHERS = 3
 };
 

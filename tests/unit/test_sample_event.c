@@ -175,7 +175,8 @@ static void a_thread_that_computes_is_sampled(void **state)
     const uint64_t lost = gn_sample_event_take(&event, take, &seen);
     assert_true(seen.count + lost > 5);
     assert_int_equal(seen.last.tid, (int)syscall(SYS_gettid));
-    assert_true(seen.last.at.sp % 8 == 0 && seen.last.stack.count > 0);
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0), sp = seen.last.at.sp;
+    assert_true(sp % 8 == 0 && sp < here && here - sp < 65536 && seen.last.stack.count > 64);
     assert_int_equal(event.period_ns, 1000000);
     gn_sample_event_pace(&event, 500000);
     assert_int_equal(event.period_ns, 500000);
