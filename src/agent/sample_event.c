@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -127,6 +128,13 @@ static int open_event(int tid, uint64_t period_ns)
     return file < 0 ? -errno : file;
 }
 
+/* Half of the descriptors are for all else that the agent does. */
+static bool is_too_many(int file)
+{
+    struct rlimit files;
+    return getrlimit(RLIMIT_NOFILE, &files) == 0 && (rlim_t)file >= files.rlim_cur / 2;
+}
+
 int gn_sample_event_try(void)
 {
     int status = 0;
@@ -146,6 +154,10 @@ int gn_sample_event_open(struct gn_sample_event *e, int tid, uint64_t period_ns,
     const int file = open_event(tid, period_ns);
     if (file < 0)
         return file;
+    if (is_too_many(file)) {
+        close(file);
+        return -EMFILE;
+    }
     *e = (struct gn_sample_event){
         .file = file, .map_bytes = page_bytes + (page_bytes << order), .period_ns = period_ns};
     e->map = mmap(NULL, e->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);

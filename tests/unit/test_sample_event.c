@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -178,6 +179,13 @@ static void a_thread_that_computes_is_sampled(void **state)
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0), sp = seen.last.at.sp;
     assert_true(sp % 8 == 0 && sp < here && here - sp < 65536 && seen.last.stack.count > 64);
     assert_int_equal(event.period_ns, 1000000);
+    struct rlimit files, few;
+    struct gn_sample_event another;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    few = (struct rlimit){(rlim_t)event.file + 2, files.rlim_max}; /* the agent needs some itself */
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    assert_int_equal(gn_sample_event_open(&another, (int)syscall(SYS_gettid), 1000000, 0), -EMFILE);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
     gn_sample_event_pace(&event, 500000);
     assert_int_equal(event.period_ns, 500000);
     gn_sample_event_close(&event);
