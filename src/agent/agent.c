@@ -6,6 +6,7 @@
 #include "agent/launch.h"
 #include "agent/guard.h"
 #include "agent/keep.h"
+#include "agent/resources.h"
 #include "agent/watched.h"
 
 #include <dirent.h>
@@ -64,6 +65,7 @@ struct agent {
     uint64_t ended_at;                        /* ns; when one of them did; 0: none has */
     uint64_t last_heartbeat, next_checkpoint; /* ns; checkpoints begin with the folder */
     uint64_t checkpoint_ns;                   /* from one to the next */
+    struct gn_resources_pace resources;
 };
 
 /* ---- requests ---- */
@@ -178,7 +180,7 @@ static void look_up(struct agent *a, const struct gn_watched *w)
 {
     if (!a->finish.look_up)
         a->finish.look_up = gn_look_up_begin();
-    gn_look_up_watch(a->finish.look_up, w->segment, gn_tag_locations(w->segment_bytes));
+    gn_look_up_watch(a->finish.look_up, w->segment);
 }
 
 /* An agent has died before it could answer. */
@@ -319,6 +321,21 @@ static int new_rings(struct agent *a, struct gn_watched *w)
     return file;
 }
 
+/* Times of samples say something on the agent's own counter only. */
+static void sample(struct agent *a, const struct gn_watched *w, bool again)
+{
+    const struct gn_recorded recorded = {w->segment, w->rings.segment,
+                                         gn_tag_locations(w->segment_bytes) < w->rings.locations
+                                             ? gn_tag_locations(w->segment_bytes)
+                                             : w->rings.locations,
+                                         w->rings.ring_records};
+    if (a->settings->sample_hz == 0 || !w->recorded || a->clock.groups.group_count > 1)
+        return;
+    if (!a->finish.sampler)
+        a->finish.sampler = gn_sampler_begin(a->settings->sample_hz);
+    gn_sampler_watch(a->finish.sampler, w->pid, &recorded, again);
+}
+
 /* Every process gets a recorder; one that is traced, a larger one which is drained. */
 static int hello_trace(struct agent *a, int pid, struct gn_message *reply)
 {
@@ -327,7 +344,10 @@ static int hello_trace(struct agent *a, int pid, struct gn_message *reply)
         reply->status = -EALREADY;
         return -1;
     }
-    int answer = w->recorded ? dup(w->rings_file) : new_rings(a, w);
+    const bool known = w->recorded;
+    int answer = known ? dup(w->rings_file) : new_rings(a, w);
+    if (answer >= 0 && !known)
+        sample(a, w, false);
     if (!w->traced)
         snprintf(reply->text, sizeof reply->text, "%.500s",
                  a->finish.trace && !is_of_trace(a, w) ? "the trace is of another world than its own"
@@ -462,6 +482,7 @@ static void ended(struct agent *a, struct gn_watched *w)
 {
     bool well = w->segment ? GN_GET(w->segment->finalized_ticks) != 0 : true;
     gn_watched_ended(w);
+    gn_sampler_ended(a->finish.sampler, w->pid);
     if (w->core_group > 0)
         w->end_ticks = gn_host_clock_now(&a->clock, w->core_group);
     gn_keep_process(&a->guard, &a->watched, w);
@@ -551,6 +572,7 @@ static void watch(struct agent *a)
     a->last_heartbeat = started;
     while (!is_over(a)) {
         wait_for_events(a, a->idle_since ? 50 : LOOK_MS);
+        gn_watched_read_resources(&a->watched, &a->resources);
         keep_folder(a, gn_monotonic_ns());
         if (a->enlisted == 0 && gn_monotonic_ns() - started > 10000000000ull)
             return; /* whoever started us never came */
@@ -584,6 +606,8 @@ static void go_on(struct agent *a, int kept, struct gn_kept_state *state)
         a->enlisted += w->enlisted;
         if (w->segment)
             look_up(a, w);
+        if (w->segment && w->handle >= 0)
+            sample(a, w, true);
     }
     if (a->run.asked)
         gn_fail(&a->clock.problem, 0,
@@ -674,6 +698,7 @@ int gn_agent_run(int file, int guard, int kept, gn_agent_report *const reports[G
                                           .quiet = order.quiet,
                                           .locations = order.locations,
                                           .trace = order.trace,
+                                          .sample_hz = order.sample_hz,
                                           .exchange = order.exchange,
                                           .config = order.config};
     const int given[] = {order.listener, order.launcher_error, order.launcher_handle, guard, kept};

@@ -4,6 +4,7 @@
 #include "agent/last_calls.h"
 #include "agent/late.h"
 #include "agent/mark.h"
+#include "agent/resources.h"
 #include "agent/trace_join.h"
 #include "graph/process.h"
 #include "image/snapshot.h"
@@ -131,6 +132,13 @@ static bool one_counter(const struct gn_finish *f, const struct gn_watched *w)
     return w->core_group == 0 || f->clock->groups.group_count < 2;
 }
 
+static const char *why_not_sampled(const struct gn_finish *f)
+{
+    return f->settings->sample_hz == 0        ? "it was not to be sampled"
+           : f->clock->groups.group_count > 1 ? "the cores have counters of their own"
+                                              : "its agent found no memory for it";
+}
+
 /* A process whose graph cannot be kept must not cost the others theirs: it is named with the reason. */
 static int add_measured(const struct gn_finish *f, struct gn_watched *w, struct gn_graph *graph,
                         struct gn_process_facts facts, struct gn_error *err)
@@ -148,7 +156,12 @@ static int add_measured(const struct gn_finish *f, struct gn_watched *w, struct 
             last.after_ticks = gn_host_clock_shown(f->clock, last.after_ticks);
             last.before_ticks = gn_host_clock_shown(f->clock, last.before_ticks);
         }
+        struct gn_sampled sampled = {.state = "off", .reason = why_not_sampled(f)};
+        const bool looked = gn_sampler_look(f->sampler, (int)w->segment->pid, &sampled);
+        facts.sampled = &sampled;
         code = gn_graph_add_process(graph, &facts, snapshot, &reason);
+        if (looked)
+            gn_sampler_go_on(f->sampler);
         gn_snapshot_free(snapshot);
         gn_last_calls_clear(&last);
     }
@@ -167,6 +180,9 @@ static int add_processes(const struct gn_finish *f, struct gn_graph *graph, stru
         facts.traced = w->traced;
         facts.ended = w->ended;
         facts.exit_status = w->exit_status;
+        if (w->handle >= 0)
+            gn_resources_read(w->resources, w->pid);
+        facts.resource = gn_resources_told(w->resources, w->end_ns ? w->end_ns : gn_monotonic_ns());
         if (gn_watched_is_measured(w)) {
             code = add_measured(f, w, graph, facts, err);
         } else if (w->enlisted && !gn_watched_is_covered(f->watched, w)) {
@@ -214,6 +230,12 @@ static void describe_run(const struct gn_finish *f, sqlite3 *db)
     gn_profile_set(db, "job", f->job->key, NULL);
     strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&f->started, &utc));
     gn_profile_set(db, "started", text, NULL);
+    if (f->sampler) {
+        char key[200];
+        snprintf(key, sizeof key, "sampler/%s/cpu_s", f->host);
+        snprintf(text, sizeof text, "%.6f", (double)gn_sampler_used_ns(f->sampler) * 1e-9);
+        gn_profile_set(db, key, text, NULL);
+    }
 }
 
 /* Up to when: what came later is not in it. */
@@ -578,6 +600,7 @@ void gn_finish(struct gn_finish *f)
     sqlite3 *db;
     if (f->folder->path[0])
         gn_finish_announce(f, "finishing");
+    gn_sampler_end(f->sampler);
     gn_trace_part_stop(f->trace);
     gn_host_clock_end(f->clock);
     if (!any_mpi(f)) {

@@ -10,6 +10,7 @@
 #include "agent/folder.h"
 #include "agent/host_clock.h"
 #include "agent/look_up.h"
+#include "agent/sampler.h"
 #include "agent/trace_part.h"
 #include "agent/watched.h"
 
@@ -28,6 +29,7 @@ struct gn_finish {
     int guard_pid;       /* 0: there is none */
     struct gn_host_clock *clock;
     struct gn_look_up *look_up;  /* NULL: nothing was looked up ahead */
+    struct gn_sampler *sampler;  /* NULL: nothing is sampled */
     struct gn_trace_part *trace; /* NULL: none */
     struct gn_readers *readers;  /* after the end: who has not got all of the trace; NULL: nobody */
     struct gn_error no_trace;    /* why there is none though one was asked for; empty otherwise */

@@ -2,8 +2,6 @@
 
 #include "base/grow.h"
 #include "clock/ticks.h"
-#include "program/calls.h"
-#include "program/names.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -15,7 +13,7 @@
 #include <unistd.h>
 
 enum {
-    SHARE_PER_MILLE = 15, /* of one core */
+    SHARE_PER_MILLE = 8, /* of one core */
     NAP_MS = 100,
     LONGEST_NAP_MS = 2000, /* when nothing new was seen for long */
     PATIENCE_S = 60,       /* for servers of debug files, altogether */
@@ -26,9 +24,7 @@ enum {
  * there. */
 struct followed {
     struct gn_tag *segment;
-    uint32_t locations;
     uint32_t frames;                         /* done */
-    uint32_t *edges;                         /* done, by location */
     const struct gn_opened_module **modules; /* by the segment's index, NULL: not yet asked for */
 };
 
@@ -43,7 +39,6 @@ struct gn_look_up {
     struct gn_modules *modules;
     uint64_t began_ns;
     struct gn_debug_patience patience;
-    struct gn_calls from, to;
 };
 
 /* ---- the budget ---- */
@@ -109,90 +104,26 @@ static const struct gn_opened_module *module_of(struct gn_look_up *l, struct fol
     return f->modules[index];
 }
 
-static struct gn_call_address call_of(struct gn_look_up *l, struct followed *f, uint32_t frame)
+static void ask_places(struct gn_look_up *l, struct followed *f, uint32_t frame)
 {
     const struct gn_tag_frame *in = &f->segment->frames[frame];
-    return (struct gn_call_address){module_of(l, f, in->module), in->offset};
-}
-
-static size_t ask_places(const struct gn_call_address *call, struct gn_program_place *places)
-{
-    if (!call->module || !call->module->program)
-        return 0;
-    return gn_program_places(call->module->program, call->offset - 1, places, PLACES, NULL);
-}
-
-static bool is_region_mark(const struct gn_call_address *call)
-{
+    const struct gn_opened_module *module = module_of(l, f, in->module);
     struct gn_program_place places[PLACES];
-    size_t count = ask_places(call, places);
-    return count > 0 && gn_name_is_region_mark(places[count - 1].function);
+    if (module && module->program)
+        gn_program_places(module->program, in->offset - 1, places, PLACES, NULL);
 }
 
-/* The calls that lead to an activity, outermost first; those of gnomon.h are not part of a region's. */
-static void read_calls(struct gn_look_up *l, struct followed *f, const struct gn_tag_node *node,
-                       struct gn_calls *calls)
-{
-    uint32_t frames[GN_CALLS_MAX], count = 0, known = GN_OBSERVE(f->segment->frame_count);
-    known = known < GN_MAX_FRAMES ? known : GN_MAX_FRAMES;
-    for (uint32_t at = GN_GET(node->path); at > 0 && at < known && count < GN_CALLS_MAX;) {
-        frames[count++] = at;
-        uint32_t parent = f->segment->frames[at].parent;
-        at = parent < at ? parent : 0;
-    }
-    calls->count = count;
-    for (uint32_t i = 0; i < count; i++)
-        calls->items[i] = call_of(l, f, frames[count - 1 - i]);
-    uint32_t activity = GN_GET(node->activity);
-    if (activity == GN_ACTIVITY_REGION_BEGIN || activity == GN_ACTIVITY_REGION_END)
-        for (int i = 0; i < 2 && calls->count > 1 && is_region_mark(&calls->items[calls->count - 1]); i++)
-            calls->count--;
-}
-
-static bool look_at_frames(struct gn_look_up *l, struct followed *f)
+/* False: the end. */
+static bool look_at(struct gn_look_up *l, struct followed *f)
 {
     uint32_t count = GN_OBSERVE(f->segment->frame_count);
     count = count < GN_MAX_FRAMES ? count : GN_MAX_FRAMES;
     for (; f->frames < count; f->frames++) {
-        struct gn_program_place places[PLACES];
         if (!may_ask(l))
             return false;
-        if (f->frames > 0) {
-            struct gn_call_address call = call_of(l, f, f->frames);
-            ask_places(&call, places);
-        }
+        if (f->frames > 0)
+            ask_places(l, f, f->frames);
     }
-    return true;
-}
-
-static bool look_at_edges(struct gn_look_up *l, struct followed *f, uint32_t location)
-{
-    struct gn_location *in = &f->segment->locations[location];
-    uint32_t count = GN_OBSERVE(in->edge_count);
-    count = count < GN_MAX_EDGES ? count : GN_MAX_EDGES;
-    for (; f->edges[location] < count; f->edges[location]++) {
-        const struct gn_tag_edge *edge = &in->edges[f->edges[location]];
-        uint32_t from = GN_GET(edge->from), to = GN_GET(edge->to);
-        struct gn_program_place place;
-        if (!may_ask(l))
-            return false;
-        if (from >= GN_MAX_NODES || to >= GN_MAX_NODES)
-            continue;
-        read_calls(l, f, &in->nodes[from], &l->from);
-        read_calls(l, f, &in->nodes[to], &l->to);
-        gn_calls_between(&l->from, &l->to, &place);
-    }
-    return true;
-}
-
-static bool look_at(struct gn_look_up *l, struct followed *f)
-{
-    uint32_t count = GN_OBSERVE(f->segment->location_count);
-    if (!look_at_frames(l, f))
-        return false;
-    for (uint32_t i = 0; i < count && i < f->locations; i++)
-        if (!look_at_edges(l, f, i))
-            return false;
     return true;
 }
 
@@ -211,11 +142,8 @@ static uint64_t looked_at(struct gn_look_up *l)
 {
     uint64_t sum = 0;
     struct followed *f;
-    for (size_t i = 0; (f = nth(l, i)); i++) {
+    for (size_t i = 0; (f = nth(l, i)); i++)
         sum += f->frames;
-        for (uint32_t k = 0; k < f->locations; k++)
-            sum += f->edges[k];
-    }
     return sum;
 }
 
@@ -263,29 +191,26 @@ struct gn_look_up *gn_look_up_begin(void)
 
 static void unfollow(struct followed *f)
 {
-    free(f->edges);
     free(f->modules);
     free(f);
 }
 
-static struct followed *follow(struct gn_tag *segment, uint32_t locations)
+static struct followed *follow(struct gn_tag *segment)
 {
     struct followed *f = calloc(1, sizeof *f);
     if (!f)
         return NULL;
     f->segment = segment;
-    f->locations = locations;
-    f->edges = calloc(locations + 1u, sizeof *f->edges);
     f->modules = calloc(GN_MAX_MODULES, sizeof(const struct gn_opened_module *));
-    if (f->edges && f->modules)
+    if (f->modules)
         return f;
     unfollow(f);
     return NULL;
 }
 
-void gn_look_up_watch(struct gn_look_up *l, struct gn_tag *segment, uint32_t locations)
+void gn_look_up_watch(struct gn_look_up *l, struct gn_tag *segment)
 {
-    struct followed *f = l ? follow(segment, locations) : NULL;
+    struct followed *f = l ? follow(segment) : NULL;
     if (!f)
         return;
     pthread_mutex_lock(&l->lock);

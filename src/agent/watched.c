@@ -1,6 +1,7 @@
 #include "agent/watched.h"
 
 #include "base/grow.h"
+#include "agent/resources.h"
 #include "clock/core_groups.h"
 #include "clock/ticks.h"
 #include "agent/process_files.h"
@@ -44,6 +45,7 @@ struct gn_watched *gn_watched_again(struct gn_watched_list *list, int pid, int h
     struct gn_watched *fresh = &list->items[list->count++];
     *fresh = (struct gn_watched){.pid = pid,
                                  .handle = handle,
+                                 .resources = calloc(1, sizeof(struct gn_resources)),
                                  .core_group = GN_CORE_NOT_OURS,
                                  .of = -1,
                                  .rank = -1,
@@ -201,10 +203,23 @@ static void read_status(struct gn_watched *watched)
     watched->exit_status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+void gn_watched_read_resources(struct gn_watched_list *list, struct gn_resources_pace *pace)
+{
+    const uint64_t now_ns = gn_monotonic_ns();
+    if (now_ns < pace->next_ns)
+        return;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].handle >= 0 && list->items[i].segment)
+            gn_resources_read(list->items[i].resources, list->items[i].pid);
+    gn_resources_next(pace, now_ns, gn_monotonic_ns());
+}
+
 void gn_watched_ended(struct gn_watched *watched)
 {
     watched->end_ticks = gn_ticks();
-    gn_watched_read_cpu(watched); /* before its parent has collected it */
+    watched->end_ns = gn_monotonic_ns();
+    gn_resources_read(watched->resources, watched->pid); /* its memory is gone, but not what it did */
+    gn_watched_read_cpu(watched);                        /* before its parent has collected it */
     read_status(watched);
     /* an orderly end is known from the inside even when the status is gone */
     if (strcmp(watched->ended, "unknown") == 0 && watched->segment &&

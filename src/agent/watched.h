@@ -9,6 +9,9 @@
 
 #include <stdbool.h>
 
+struct gn_resources;
+struct gn_resources_pace;
+
 struct gn_watched {
     int pid;
     int handle;     /* pidfd, -1 once it has ended */
@@ -26,6 +29,8 @@ struct gn_watched {
     bool recorded;                    /* rings is there: what its threads did last */
     struct gn_rings rings;            /* the drain's, where the process is traced */
     int rings_file;                   /* of an agent that went on after another one; -1 otherwise */
+    struct gn_resources *resources;   /* agent/resources.h; NULL: no memory for it */
+    uint64_t end_ns;                  /* 0 while it runs; monotonic clock */
     uint64_t end_ticks;               /* 0 while it runs */
     uint64_t alive_ticks, seen_ticks; /* our counter: it ended between the two; seen: 0 while it runs */
     const char *ended;                /* "running", "exit", "signal", "unknown" */
@@ -79,6 +84,9 @@ int gn_watched_make_rings(struct gn_watched *watched);
 /* Takes over rings that another agent has made, as they are: of so many records, 0: those that nobody drains.
  */
 int gn_watched_map_rings(struct gn_watched *watched, uint32_t ring_records, int file);
+
+/* Reads what the kernel tells of all that run, when it is time to. */
+void gn_watched_read_resources(struct gn_watched_list *list, struct gn_resources_pace *pace);
 
 /* Notes that its handle became readable: it has ended. */
 void gn_watched_ended(struct gn_watched *watched);

@@ -405,7 +405,7 @@ static void print_all(const struct page *p)
 void gn_clock_report_text(const struct gn_clock_report *r, const struct gn_clock_report_options *o, FILE *out)
 {
     struct gn_page folded;
-    gn_page_open(&folded, o->terminal.width, out);
+    gn_page_open(&folded, &o->terminal, out);
     const struct page page = {r, o, folded.out};
     print_all(&page);
     gn_page_close(&folded);

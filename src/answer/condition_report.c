@@ -174,7 +174,7 @@ void gn_condition_report_text(const struct gn_condition_report *report, FILE *ou
 {
     const struct gn_terminal terminal = gn_terminal_of(fileno(out));
     struct gn_page page;
-    gn_page_open(&page, terminal.width, out);
+    gn_page_open(&page, &terminal, out);
     print_all(report, &terminal, page.out);
     gn_page_close(&page);
 }

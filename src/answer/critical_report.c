@@ -157,7 +157,7 @@ static void print_all(const struct gn_critical_report *r, const struct gn_termin
 void gn_critical_text(const struct gn_critical_report *r, const struct gn_terminal *terminal, FILE *out)
 {
     struct gn_page page;
-    gn_page_open(&page, terminal->width, out);
+    gn_page_open(&page, terminal, out);
     print_all(r, terminal, page.out);
     gn_page_close(&page);
 }

@@ -1,5 +1,7 @@
 #include "answer/fit.h"
 
+#include "answer/ascii.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +56,8 @@ static size_t bytes_of(const char *text, int columns)
     return used;
 }
 
-void gn_print_short(const char *text, int columns, bool is_middle, FILE *out)
+void gn_print_short(const char *text, int columns, bool is_middle, const struct gn_terminal *terminal,
+                    FILE *out)
 {
     const int all = gn_columns_of(text);
     if (all <= columns) {
@@ -63,8 +66,20 @@ void gn_print_short(const char *text, int columns, bool is_middle, FILE *out)
     }
     const int tail = is_middle && columns > 4 ? columns / 2 : 0, head = columns - 1 - tail;
     fwrite(text, 1, bytes_of(text, head), out);
-    fputs("…", out);
+    fputs(terminal->ascii ? "~" : "…", out);
     fputs(text + bytes_of(text, all - tail), out); /* colours end there, too */
+}
+
+char *gn_short_copy(char *text, size_t size, const char *raw, int columns, const struct gn_terminal *terminal)
+{
+    FILE *out = fmemopen(text, size, "w");
+    text[0] = '\0';
+    if (!out)
+        return text;
+    gn_print_short(raw, columns, true, terminal, out);
+    fclose(out);
+    text[size - 1] = '\0';
+    return text;
 }
 
 /* Whether the space there is between a number and its unit, which stay together. */
@@ -123,13 +138,22 @@ static void fold_line(const char *line, int width, FILE *out)
         gn_print_folded(next, indent + 2, width, out);
 }
 
+/* Without the blanks at its end, which stand for cells with nothing in them. */
+static void print_as_it_is(const char *line, FILE *out)
+{
+    size_t length = strlen(line);
+    while (length > 0 && line[length - 1] == ' ')
+        length--;
+    fwrite(line, 1, length, out);
+}
+
 void gn_fold(const char *text, int width, FILE *out)
 {
     while (*text) {
         const size_t length = strcspn(text, "\n");
         char *line = strndup(text, length);
         if (line && line[0] == *GN_AS_IT_IS)
-            fputs(line + 1, out);
+            print_as_it_is(line + 1, out);
         else if (line)
             fold_line(line, width, out);
         else
@@ -141,12 +165,12 @@ void gn_fold(const char *text, int width, FILE *out)
     }
 }
 
-void gn_page_open(struct gn_page *page, int width, FILE *out)
+void gn_page_open(struct gn_page *page, const struct gn_terminal *terminal, FILE *out)
 {
-    *page = (struct gn_page){.real = out, .width = width};
+    *page = (struct gn_page){.real = out, .terminal = terminal};
     page->out = open_memstream(&page->text, &page->size);
     if (!page->out)
-        *page = (struct gn_page){.out = out, .width = width};
+        *page = (struct gn_page){.out = out, .terminal = terminal};
 }
 
 void gn_page_close(struct gn_page *page)
@@ -155,6 +179,6 @@ void gn_page_close(struct gn_page *page)
         return;
     const bool failed = ferror(page->out) != 0;
     if (fclose(page->out) == 0 && page->text && !failed)
-        gn_fold(page->text, page->width, page->real);
+        gn_fold(page->terminal->ascii ? gn_ascii(page->text) : page->text, page->terminal->width, page->real);
     free(page->text);
 }

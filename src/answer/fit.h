@@ -7,14 +7,22 @@
 #ifndef GNOMON_ANSWER_FIT_H
 #define GNOMON_ANSWER_FIT_H
 
+#include "answer/terminal.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
 int gn_columns_of(const char *text);
 
-/* In so many columns, at least one: "…" stands for what is left out, at the end or in the middle. */
-void gn_print_short(const char *text, int columns, bool is_middle, FILE *out);
+/* In so many columns, at least one: "…" (one column: "~" where there is no UTF-8) stands for what is left
+ * out, at the end or in the middle. */
+void gn_print_short(const char *text, int columns, bool is_middle, const struct gn_terminal *terminal,
+                    FILE *out);
+
+/* The same into text[size]. Returns text. */
+char *gn_short_copy(char *text, size_t size, const char *raw, int columns,
+                    const struct gn_terminal *terminal);
 
 /* A line that is to be copied, or has been fitted already, begins with this: gn_fold leaves it as it is. */
 #define GN_AS_IT_IS "\037"
@@ -31,17 +39,18 @@ const char *gn_fold_piece(const char *text, int columns, size_t *bytes);
 void gn_print_folded(const char *text, int at, int width, FILE *out);
 
 /*
- * What is printed to page.out comes out folded when the page is closed, and at once where there is no memory.
+ * What is printed to page.out comes out folded, and in the letters that the terminal has, when the page is
+ * closed; as it is and at once where there is no memory.
  */
 struct gn_page {
     FILE *out;  /* to print to */
     FILE *real; /* where it goes; NULL: out is that */
     char *text;
     size_t size;
-    int width;
+    const struct gn_terminal *terminal;
 };
 
-void gn_page_open(struct gn_page *page, int width, FILE *out);
+void gn_page_open(struct gn_page *page, const struct gn_terminal *terminal, FILE *out);
 void gn_page_close(struct gn_page *page);
 
 #endif

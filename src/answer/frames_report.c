@@ -238,7 +238,7 @@ static void print_all(const struct gn_frames_report *r, const struct gn_terminal
 void gn_frames_text(const struct gn_frames_report *r, const struct gn_terminal *terminal, FILE *out)
 {
     struct gn_page page;
-    gn_page_open(&page, terminal->width, out);
+    gn_page_open(&page, terminal, out);
     print_all(r, terminal, page.out);
     gn_page_close(&page);
 }

@@ -91,6 +91,17 @@ const char *gn_share_text(double share, char text[GN_QUANTITY_TEXT])
     return text;
 }
 
+const char *gn_part_text(double share, char text[GN_QUANTITY_TEXT])
+{
+    const double percent = 100 * share;
+    if (!isfinite(share) || percent == 0 || percent == 100)
+        return gn_share_text(share, text);
+    if (percent > 0 && percent < 0.01)
+        return strcpy(text, "<0.01 %");
+    snprintf(text, GN_QUANTITY_TEXT, "%.*f %%", percent >= 0.995 ? 1 : 2, percent);
+    return text;
+}
+
 const char *gn_offset_text(double lo_ns, double hi_ns, char text[GN_QUANTITY_TEXT])
 {
     char half[GN_QUANTITY_TEXT];

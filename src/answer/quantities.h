@@ -26,6 +26,8 @@ const char *gn_bytes_text(double bytes, char text[GN_QUANTITY_TEXT]);
 const char *gn_count_text(int64_t count, char text[GN_QUANTITY_TEXT]);
 /* "31.0 %", below one percent "0.52 %", "0.00012 %": what is there is not shown as none. share: 1 is all. */
 const char *gn_share_text(double share, char text[GN_QUANTITY_TEXT]);
+/* The same of rows that add up to 100 %: "31.0 %", "0.52 %", "<0.01 %", which takes seven columns at most. */
+const char *gn_part_text(double share, char text[GN_QUANTITY_TEXT]);
 /* "-3.213456789 s ± 155 ns": how far a clock is ahead. */
 const char *gn_offset_text(double lo_ns, double hi_ns, char text[GN_QUANTITY_TEXT]);
 /* "+12.345 ± 0.021 ppm" */

@@ -25,6 +25,7 @@ struct gn_report_options {
     struct gn_terminal terminal;        /* of the text */
     const char *folder;                 /* for the next command; NULL when the run could not be saved */
     int world;                          /* its number, 0: none was asked for */
+    bool checks;                        /* of the measurement, instead of rows */
     const struct gn_findings *findings; /* of the run's trace; NULL: nobody has looked */
 };
 

@@ -2,8 +2,12 @@
  */
 #include "answer/report.h"
 
+#include "answer/report_checks.h"
 #include "answer/report_last_calls.h"
+#include "answer/report_resources.h"
 #include "answer/report_table.h"
+#include "answer/report_tree.h"
+#include "answer/report_why.h"
 #include "profile/clock.h"
 
 #include <jansson.h>
@@ -98,21 +102,52 @@ static json_t *cost_object(const struct gn_cost *c)
                      "program_cpu_s", cpu, "share", c->share, "reason", reasons[c->reason]);
 }
 
+static json_t *sampling_object(const struct gn_sampling_told *t)
+{
+    if (!t->state[0])
+        return json_null();
+    return json_pack("{s:s, s:I, s:I, s:o}", "state", t->state, "samples", (json_int_t)t->samples,
+                     "unattributed", (json_int_t)t->unattributed, "reason", text(t->reason));
+}
+
+static json_t *cause_object(const struct gn_summary *s, const struct gn_report_options *o)
+{
+    const struct gn_why why = gn_report_why(s);
+    return o->by == GN_BY_ACTIVITY ? gn_report_why_json(s, &why) : json_null();
+}
+
+/* How well it used what it had, and whether to trust what is said. */
+static void add_judgement(json_t *object, const struct gn_summary *s, const struct gn_report_options *o)
+{
+    json_object_set_new(object, "efficiency", gn_report_efficiency_json(&s->efficiency));
+    json_object_set_new(object, "cause", cause_object(s, o));
+    json_object_set_new(object, "resources", gn_report_resources_json(s));
+    json_object_set_new(object, "ranks", gn_report_ranks_json(s));
+    json_object_set_new(object, "hosts", gn_report_hosts_json(s));
+    json_object_set_new(object, "sampling", sampling_object(&s->sampling));
+    json_object_set_new(object, "checks", gn_report_checks_json(s));
+}
+
 json_t *gn_report_object(const struct gn_summary *s, const struct gn_report_options *o)
 {
     struct gn_report_table rows, pairs;
-    json_t *troubles = json_array(), *lost = json_object();
+    json_t *troubles = json_array(), *lost = json_object(), *object;
     gn_report_rows(&rows, s, o);
     gn_report_pairs(&pairs, s, o);
     for (size_t i = 0; i < s->trouble_count; i++)
         json_array_append_new(troubles, trouble_object(&s->troubles[i]));
     for (size_t i = 0; i < s->lost_count; i++)
         json_object_set_new(lost, s->lost[i].what, json_integer((json_int_t)s->lost[i].count));
-    return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:O?}", "version", 1, "by",
-                     gn_by_names[o->by], "run", run_object(s, o), "cost", cost_object(&s->cost), "activities",
-                     gn_table_json(&rows.table), "pairs", gn_table_json(&pairs.table), "troubles", troubles,
-                     "lost", lost, "trace", trace_object(&s->trace), "clocks", clocks_object(s), "analysis",
-                     o->findings ? o->findings->json : NULL);
+    object = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:O?}", "version", 2, "by",
+                       gn_by_names[o->by], "run", run_object(s, o), "cost", cost_object(&s->cost),
+                       "activities", o->by == GN_BY_TREE ? json_array() : gn_table_json(&rows.table), "pairs",
+                       gn_table_json(&pairs.table), "tree",
+                       o->by == GN_BY_TREE ? gn_report_tree_json(s) : json_null(), "troubles", troubles,
+                       "lost", lost, "trace", trace_object(&s->trace), "clocks", clocks_object(s), "analysis",
+                       o->findings ? o->findings->json : NULL);
+    if (object)
+        add_judgement(object, s, o);
+    return object;
 }
 
 int gn_report_print_json(json_t *object, FILE *out)
@@ -126,6 +161,8 @@ int gn_report_print_json(json_t *object, FILE *out)
 int gn_report_csv(const struct gn_summary *s, const struct gn_report_options *o, FILE *out)
 {
     struct gn_report_table rows;
+    if (o->by == GN_BY_TREE)
+        return gn_report_tree_csv(s, out);
     if (o->by == GN_BY_PAIR)
         gn_report_pairs(&rows, s, o);
     else

@@ -141,7 +141,7 @@ static void say_call(struct line *l, const struct gn_last_call_row *c)
         say(l, ", never left");
 }
 
-static void print_call(const struct gn_last_call_row *c, int width, FILE *out)
+static void print_call(const struct gn_last_call_row *c, const struct gn_terminal *terminal, FILE *out)
 {
     struct line line = {.used = 0};
     char when[GN_QUANTITY_TEXT], length[GN_QUANTITY_TEXT] = "";
@@ -151,11 +151,11 @@ static void print_call(const struct gn_last_call_row *c, int width, FILE *out)
     if (!c->open)
         gn_duration_text((double)c->length_ns, length);
     fprintf(out, "    %10s %10s  ", gn_duration_text((double)c->before_end_ns, when), length);
-    gn_print_short(gn_printable(line.text), width - 27, false, out);
+    gn_print_short(gn_printable(line.text), terminal->width - 27, false, terminal, out);
     fputc('\n', out);
 }
 
-void gn_report_last_calls(const struct gn_trouble_row *t, int width, FILE *out)
+void gn_report_last_calls(const struct gn_trouble_row *t, const struct gn_terminal *terminal, FILE *out)
 {
     enum { MOST_THREADS = 5 };
     char known_to[GN_QUANTITY_TEXT];
@@ -167,7 +167,7 @@ void gn_report_last_calls(const struct gn_trouble_row *t, int width, FILE *out)
         const bool last = i + 1 == t->call_count || t->calls[i + 1].thread != c->thread;
         threads += last;
         if ((c->thread == 0 || last) && threads < MOST_THREADS)
-            print_call(c, width, out);
+            print_call(c, terminal, out);
     }
     if (threads >= MOST_THREADS)
         fprintf(out, "    … and of %d more threads\n", threads - MOST_THREADS + 1);

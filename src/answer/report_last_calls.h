@@ -13,7 +13,8 @@
 void gn_report_ending(const struct gn_summary *summary, const struct gn_trouble_row *trouble, FILE *out);
 
 /* A line for each of its last calls. */
-void gn_report_last_calls(const struct gn_trouble_row *trouble, int width, FILE *out);
+void gn_report_last_calls(const struct gn_trouble_row *trouble, const struct gn_terminal *terminal,
+                          FILE *out);
 
 /* Members `ending` and `last_calls` of docs/report-format.md. */
 /* How it ended the run itself, behind how it ended; nothing of one that did not. */

@@ -1,61 +1,84 @@
 #include "answer/report_table.h"
 
+#include "answer/quantities.h"
 #include "base/printable.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
-const char *const gn_by_names[] = {"activity", "callpath", "region", "function", "line",
-                                   "rank",     "host",     "pair",   NULL};
+const char *const gn_by_names[] = {"activity", "callpath", "region", "function", "line", "rank",
+                                   "host",     "pair",     "place",  "tree",     NULL};
 
 enum {
-    RUN,
+    TIME,
     KIND,
     NAME,
     FUNCTION,
     SOURCE,
     LINE,
+    UNTIL_FUNCTION,
+    UNTIL_SOURCE,
+    UNTIL_LINE,
+    LIBRARY,
+    CALLED,
+    CALLERS,
+    HOW,
+    SAMPLES,
     PATH,
     COUNT,
     BYTES,
     TOTAL,
     SHARE,
-    WEIGHT,
+    LOW,
+    HIGH,
     MIN,
     MEDIAN,
     MEAN,
     MAX,
     RANK,
     MPI,
-    CALLERS,
     OTHER,
-    IMBALANCE,
-    WHAT
+    BAR,
+    WHAT,
+    WHERE,
+    GROUND
 };
 
 /* CSV has all of them, whatever the rows are. */
 static const struct gn_column all[] = {
-    [RUN] = {.kind = GN_CELL_SHARE},
+    [TIME] = {.flags = GN_COLUMN_RIGHT},
     [KIND] = {.name = "kind"},
     [NAME] = {.name = "name"},
     [FUNCTION] = {.name = "function"},
     [SOURCE] = {.name = "file"},
     [LINE] = {.name = "line", .kind = GN_CELL_NUMBER, .flags = GN_COLUMN_ZERO},
-    [PATH] = {.name = "callpath"},
-    [COUNT] = {.name = "count", .kind = GN_CELL_COUNT, .goes = 1},
+    [UNTIL_FUNCTION] = {.name = "until_function"},
+    [UNTIL_SOURCE] = {.name = "until_file"},
+    [UNTIL_LINE] = {.name = "until_line", .kind = GN_CELL_NUMBER},
+    [LIBRARY] = {.name = "library"},
+    [CALLED] = {.name = "called"},
+    [CALLERS] = {.name = "callers"},
+    [HOW] = {.name = "known"},
+    [SAMPLES] = {.name = "samples", .kind = GN_CELL_COUNT},
+    [PATH] = {.name = "callpath", .flags = GN_COLUMN_EMPTY},
+    [COUNT] = {.name = "count", .kind = GN_CELL_COUNT, .goes = 3},
     [BYTES] = {.name = "bytes", .kind = GN_CELL_BYTES},
     [TOTAL] = {.name = "total_s", .kind = GN_CELL_DURATION, .digits = 9},
-    [SHARE] = {.name = "share", .kind = GN_CELL_SHARE, .digits = 6, .goes = 1},
-    [WEIGHT] = {.name = "weight_s", .kind = GN_CELL_DURATION, .digits = 9},
-    [MIN] = {.name = "min_s", .kind = GN_CELL_DURATION, .digits = 9, .goes = 3},
-    [MEDIAN] = {.name = "median_s", .kind = GN_CELL_DURATION, .digits = 9},
+    [SHARE] = {.name = "share", .kind = GN_CELL_SHARE, .digits = 6},
+    [LOW] = {.name = "low", .kind = GN_CELL_SHARE, .digits = 6},
+    [HIGH] = {.name = "high", .kind = GN_CELL_SHARE, .digits = 6},
+    [MIN] = {.name = "min_s", .kind = GN_CELL_DURATION, .digits = 9},
+    [MEDIAN] = {.name = "median_s", .kind = GN_CELL_DURATION, .digits = 9, .goes = 1},
     [MEAN] = {.name = "mean_s", .kind = GN_CELL_DURATION, .digits = 9},
     [MAX] = {.name = "max_s", .kind = GN_CELL_DURATION, .digits = 9},
     [RANK] = {.name = "max_rank", .kind = GN_CELL_RANK, .flags = GN_COLUMN_LEFT},
     [MPI] = {.name = "mpi_s", .kind = GN_CELL_DURATION, .digits = 9},
-    [CALLERS] = {.name = "callers"},
-    [OTHER] = {.kind = GN_CELL_DURATION},
-    [IMBALANCE] = {.kind = GN_CELL_DURATION, .goes = 2},
-    [WHAT] = {.least = 30, .is_middle = true},
+    [OTHER] = {.kind = GN_CELL_DURATION, .goes = 4},
+    [BAR] = {.goes = 2},
+    [WHAT] = {.least = 22, .is_middle = true},
+    [WHERE] = {.least = 14, .is_middle = true},
+    [GROUND] = {.goes = 3},
 };
 
 double gn_report_imbalance_ns(const struct gn_activity_row *row)
@@ -63,17 +86,79 @@ double gn_report_imbalance_ns(const struct gn_activity_row *row)
     return strcmp(row->kind, "computation") == 0 ? (double)(row->max_ns - row->mean_ns) : 0;
 }
 
-static void what_and_where(struct gn_cell *cell, const struct gn_activity_row *row)
+/* ---- words ---- */
+
+static bool same(const char *a, const char *b)
 {
-    char place[256];
-    gn_place_text(place, sizeof place, row->file, row->line);
-    const bool named = row->function && strcmp(row->function, row->name) != 0;
-    if (row->path)
-        gn_cell_print(cell, "%s  %s", row->name, row->path);
+    return a && b && strcmp(a, b) == 0;
+}
+
+/* "between exchange and solve", of what lies between two calls. */
+static void range_text(const struct gn_activity_row *row, char *text, size_t size)
+{
+    const char *other = row->how == GN_HOW_OTHER_PLACES ? "other places " : "";
+    const bool plain = strcmp(row->kind, "computation") != 0 || strcmp(row->name, "computation") == 0;
+    const char *function = row->function, *until = row->until_function;
+    if (!plain)
+        snprintf(text, size, "%s%s%s", row->name, function || until ? " in " : "",
+                 function ? function
+                 : until  ? until
+                          : "");
+    else if (function && until && !same(function, until))
+        snprintf(text, size, "%sbetween %s and %s", other, function, until);
+    else if (function && until)
+        snprintf(text, size, "%sbetween calls in %s", other, function);
+    else if (function || until)
+        snprintf(text, size, "%s%s a call in %s", other, function ? "after" : "before",
+                 function ? function : until);
     else
-        gn_cell_print(cell, "%s%s%s%s%s%s%s", row->name, named ? " in " : "", named ? row->function : "",
-                      row->callers ? " ← " : "", row->callers ? row->callers : "", place[0] ? "  " : "",
-                      place);
+        snprintf(text, size, "%scomputation", other);
+}
+
+void gn_report_row_text(const struct gn_activity_row *row, char *text, size_t size)
+{
+    const bool named = row->function && !same(row->function, row->name);
+    const char *slash = row->library ? gn_base_name(row->library) : "";
+    if (row->how == GN_HOW_RANGE || row->how == GN_HOW_OTHER_PLACES)
+        range_text(row, text, size);
+    else if (row->called || row->library)
+        snprintf(text, size, "%s%s%s%s%s", row->called ? row->called : "", row->called ? " in " : "", slash,
+                 row->function ? ", called by " : "", row->function ? row->function : "");
+    else if (row->how == GN_HOW_SAMPLED)
+        snprintf(text, size, "%s", row->function ? row->function : row->name);
+    else
+        snprintf(text, size, "%s%s%s%s%s", row->name, named ? " in " : "", named ? row->function : "",
+                 row->callers ? " ← " : "", row->callers ? row->callers : "");
+}
+
+void gn_report_row_place(const struct gn_activity_row *row, char *text, size_t size)
+{
+    char from[256], until[256];
+    gn_place_text(from, sizeof from, row->file, row->line);
+    gn_place_text(until, sizeof until, row->until_file, row->until_line);
+    if (!from[0] || !until[0])
+        snprintf(text, size, "%s%s", from, until);
+    else if (!same(row->file, row->until_file))
+        snprintf(text, size, "%s to %s", from, until);
+    else if (row->line == row->until_line)
+        snprintf(text, size, "%s", from);
+    else if (row->until_line > 0)
+        snprintf(text, size, "%s to %d", from, row->until_line);
+    else
+        snprintf(text, size, "%s", from);
+}
+
+static const char *const how_names[] = {[GN_HOW_CALL] = "call",
+                                        [GN_HOW_RANGE] = "range",
+                                        [GN_HOW_SAMPLED] = "samples",
+                                        [GN_HOW_OTHER_PLACES] = "other places"};
+
+static void ground(struct gn_cell *cell, const struct gn_activity_row *row)
+{
+    char samples[GN_QUANTITY_TEXT];
+    const double off = 100 * fmax(row->high - row->share, row->share - row->low);
+    if (row->samples)
+        gn_cell_print(cell, "%s ± %.1f", gn_count_text(row->samples, samples), off);
 }
 
 static const char *shade_of(double share)
@@ -81,72 +166,136 @@ static const char *shade_of(double share)
     return share >= 0.25 ? GN_RED : share >= 0.05 ? GN_YELLOW : NULL;
 }
 
-static void fill_row(const void *self, size_t i, struct gn_cell *cells)
+/* ---- rows ---- */
+
+/* A bar, the longest one of the longest row: computation, then MPI. */
+static void bar(struct gn_cell *cell, const struct gn_activity_row *row, int64_t most_ns)
 {
-    const struct gn_summary *s = ((const struct gn_report_table *)self)->summary;
-    const struct gn_activity_row *row = &s->rows[i];
-    const double of_run = s->elapsed_s > 0 ? (double)row->weight_ns * 1e-9 / s->elapsed_s : 0;
-    gn_cell_real(&cells[RUN], of_run);
-    cells[RUN].code = shade_of(of_run);
+    enum { COLUMNS = 40 };
+    char text[COLUMNS * 3 + 1] = "";
+    const double scale = most_ns > 0 ? (double)COLUMNS / (double)most_ns : 0;
+    const int computing = (int)lround((double)(row->total_ns - row->mpi_ns) * scale),
+              full = (int)lround((double)row->total_ns * scale);
+    for (int i = 0; i < full && i < COLUMNS; i++)
+        strcat(text, i < computing ? "█" : "░");
+    gn_cell_print(cell, "%s", text);
+}
+
+static int64_t most_of(const struct gn_summary *s)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < s->row_count; i++)
+        most = s->rows[i].total_ns > most ? s->rows[i].total_ns : most;
+    return most;
+}
+
+static void fill_names(const struct gn_activity_row *row, struct gn_cell *cells)
+{
+    char text[GN_CELL_BUFFER];
     gn_cell_text(&cells[KIND], row->kind);
     gn_cell_text(&cells[NAME], row->name);
     gn_cell_text(&cells[FUNCTION], row->function);
     gn_cell_text(&cells[SOURCE], row->file);
     if (row->line > 0)
         gn_cell_number(&cells[LINE], row->line);
+    gn_cell_text(&cells[UNTIL_FUNCTION], row->until_function);
+    gn_cell_text(&cells[UNTIL_SOURCE], row->until_file);
+    if (row->until_line > 0)
+        gn_cell_number(&cells[UNTIL_LINE], row->until_line);
+    gn_cell_text(&cells[LIBRARY], row->library);
+    gn_cell_text(&cells[CALLED], row->called);
+    gn_cell_text(&cells[CALLERS], row->callers);
+    gn_cell_text(&cells[HOW], how_names[row->how]);
     gn_cell_text(&cells[PATH], row->path);
+    ground(&cells[GROUND], row);
+    gn_report_row_text(row, text, sizeof text);
+    if (row->path && row->path[0])
+        gn_cell_print(&cells[WHAT], "%s  %s", row->how == GN_HOW_SAMPLED ? text : row->name, row->path);
+    else
+        gn_cell_print(&cells[WHAT], "%s", text);
+    gn_report_row_place(row, text, sizeof text);
+    gn_cell_print(&cells[WHERE], "%s", row->path ? "" : text);
+}
+
+static void fill_row(const void *self, size_t i, struct gn_cell *cells)
+{
+    const struct gn_report_table *t = self;
+    const struct gn_activity_row *row = &t->summary->rows[i];
+    char text[GN_QUANTITY_TEXT];
+    fill_names(row, cells);
+    gn_cell_print(&cells[TIME], "%s", gn_part_text(row->share, text));
+    cells[TIME].code = shade_of(row->share);
     gn_cell_number(&cells[COUNT], row->count);
     gn_cell_number(&cells[BYTES], row->bytes);
     gn_cell_real(&cells[TOTAL], (double)row->total_ns);
     gn_cell_real(&cells[SHARE], row->share);
-    gn_cell_real(&cells[WEIGHT], (double)row->weight_ns);
+    gn_cell_real(&cells[LOW], row->low);
+    gn_cell_real(&cells[HIGH], row->high);
+    gn_cell_number(&cells[SAMPLES], row->samples);
     gn_cell_real(&cells[MIN], (double)row->min_ns);
     gn_cell_real(&cells[MEDIAN], (double)row->median_ns);
     gn_cell_real(&cells[MEAN], (double)row->mean_ns);
     gn_cell_real(&cells[MAX], (double)row->max_ns);
     gn_cell_number(&cells[RANK], row->max_rank);
     gn_cell_real(&cells[MPI], (double)row->mpi_ns);
-    gn_cell_text(&cells[CALLERS], row->callers);
     gn_cell_real(&cells[OTHER], (double)(row->total_ns - row->mpi_ns));
-    if (gn_report_imbalance_ns(row) > 0)
-        gn_cell_real(&cells[IMBALANCE], gn_report_imbalance_ns(row));
-    what_and_where(&cells[WHAT], row);
+    if (t->columns[BAR].title)
+        bar(&cells[BAR], row, t->most_ns);
 }
 
-static void titles_of_activities(struct gn_column *columns, enum gn_by by)
+/* Of a screen there are two rows more: what is left, and all of it. */
+static void fill_screen(const void *self, size_t i, struct gn_cell *cells)
 {
-    columns[RUN].title = "run";
-    columns[RUN].meaning =
-        "of the run's length (a computation's slowest rank; an MPI call's fastest, the rest waits)";
-    columns[SHARE].title = "share";
-    columns[SHARE].meaning = "of all ranks' time";
-    columns[MIN].title = "min";
+    const struct gn_report_table *t = self;
+    const struct gn_summary *s = t->summary;
+    const bool is_sum = i + 1 == t->table.row_count;
+    char text[GN_QUANTITY_TEXT];
+    double rest = 0;
+    int64_t rest_ns = 0;
+    if (i < t->shown) {
+        fill_row(self, i, cells);
+        return;
+    }
+    for (size_t r = t->shown; r < s->row_count; r++) {
+        rest += s->rows[r].share;
+        rest_ns += s->rows[r].total_ns;
+    }
+    gn_cell_print(&cells[TIME], "%s", gn_part_text(is_sum ? 1 : rest, text));
+    gn_cell_real(&cells[TOTAL], (double)(is_sum ? s->total_ns : rest_ns));
+    if (is_sum && s->ranks > 1)
+        gn_cell_print(&cells[WHAT], "all ranks' time, %s", gn_duration_text((double)s->total_ns, text));
+    else if (is_sum)
+        gn_cell_print(&cells[WHAT], "all of it, %s", gn_duration_text((double)s->total_ns, text));
+    else
+        gn_cell_print(&cells[WHAT], "%zu more (--top 0)", s->row_count - t->shown);
+}
+
+static void titles_of_activities(struct gn_column *columns, const struct gn_summary *s, enum gn_by by)
+{
+    columns[TIME].title = "time";
     columns[MEDIAN].title = "median";
     columns[MAX].title = "max";
     columns[RANK].title = "rank";
-    columns[IMBALANCE].title = "imbal.";
-    columns[IMBALANCE].meaning = "the slowest rank over the mean";
-    columns[WHAT].title =
-        by == GN_BY_REGION ? "region (with all that is nested in it)" : "activity and place";
-    columns[MPI].flags |= GN_COLUMN_NO_JSON;
-    if (by != GN_BY_ACTIVITY)
-        columns[CALLERS].flags |= GN_COLUMN_NO_JSON;
-    if (by == GN_BY_CALLPATH)
+    columns[WHAT].title = by == GN_BY_REGION ? "region (with all that is nested in it)" : "what and where";
+    columns[WHERE].title = "";
+    columns[GROUND].title = s->sampling.samples ? "samples" : NULL;
+    if (by == GN_BY_CALLPATH) {
         columns[WHAT].flags |= GN_COLUMN_FOLD; /* a call path is shown whole */
-    else
-        columns[PATH].flags |= GN_COLUMN_NO_JSON;
+        columns[WHERE].title = columns[GROUND].title = NULL;
+    }
 }
 
 static void titles_of_totals(struct gn_column *columns, enum gn_by by)
 {
-    columns[COUNT].title = "count";
+    columns[TIME].title = "time";
     columns[TOTAL].title = "total";
-    columns[SHARE].title = "share";
+    columns[OTHER].title = "computing";
     columns[MPI].title = "MPI";
-    columns[OTHER].title = "other";
-    columns[WHAT].title = by == GN_BY_HOST ? "host" : "rank";
-    columns[PATH].flags |= GN_COLUMN_NO_JSON;
-    columns[CALLERS].flags |= GN_COLUMN_NO_JSON;
+    columns[WHAT].title = by == GN_BY_HOST ? "host" : by == GN_BY_RANK ? "rank" : "what and where";
+    if (by == GN_BY_RANK)
+        columns[BAR].title = "computing █ and MPI ░";
+    if (by == GN_BY_PLACE)
+        columns[WHERE].title = "";
 }
 
 static size_t shown(size_t count, const struct gn_report_options *o)
@@ -160,15 +309,32 @@ void gn_report_rows(struct gn_report_table *rows, const struct gn_summary *s,
     _Static_assert(sizeof all == sizeof rows->columns, "each column has its place");
     memcpy(rows->columns, all, sizeof all);
     rows->summary = s;
-    if (o->by == GN_BY_RANK || o->by == GN_BY_HOST)
+    rows->shown = shown(s->row_count, o);
+    rows->most_ns = most_of(s);
+    if (o->by == GN_BY_RANK || o->by == GN_BY_HOST || o->by == GN_BY_PLACE)
         titles_of_totals(rows->columns, o->by);
     else
-        titles_of_activities(rows->columns, o->by);
+        titles_of_activities(rows->columns, s, o->by);
+    if (o->by != GN_BY_CALLPATH)
+        rows->columns[PATH].flags |= GN_COLUMN_NO_JSON;
     rows->table = (struct gn_table){.columns = rows->columns,
                                     .column_count = GN_REPORT_COLUMNS,
-                                    .row_count = shown(s->row_count, o),
+                                    .row_count = rows->shown,
                                     .fill = fill_row,
                                     .self = rows};
+}
+
+void gn_report_screen(struct gn_report_table *rows, const struct gn_summary *s,
+                      const struct gn_report_options *o)
+{
+    gn_report_rows(rows, s, o);
+    if (o->by == GN_BY_REGION || s->row_count == 0) /* regions contain each other: nothing adds up */
+        return;
+    int64_t rest_ns = 0;
+    for (size_t i = rows->shown; i < s->row_count; i++)
+        rest_ns += s->rows[i].total_ns;
+    rows->table.row_count = rows->shown + (rest_ns > 0) + 1;
+    rows->table.fill = fill_screen;
 }
 
 /* ---- pairs ---- */

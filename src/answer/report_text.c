@@ -1,11 +1,15 @@
 #include "answer/report.h"
 
+#include "answer/report_checks.h"
 #include "answer/report_clocks.h"
 #include "answer/report_last_calls.h"
 #include "answer/fit.h"
 #include "answer/quantities.h"
 #include "base/printable.h"
+#include "answer/report_resources.h"
 #include "answer/report_table.h"
+#include "answer/report_tree.h"
+#include "answer/report_why.h"
 #include "answer/report_worlds.h"
 #include "answer/terminal.h"
 
@@ -27,15 +31,34 @@ static const char *shade(const struct page *p, const char *code)
     return gn_shade(&p->o->terminal, code);
 }
 
+/* The program without its folders, and its arguments. */
+static void command_text(const struct gn_summary *s, char *text, size_t size)
+{
+    const char *arguments = strchr(s->command, ' ');
+    snprintf(text, size, "%s%s", gn_base_name(s->exe[0] ? s->exe : "?"), arguments ? arguments : "");
+    gn_printable(text);
+}
+
 static void header(const struct page *p)
 {
+    enum { LONGEST_COMMAND = 60 };
     const struct gn_summary *s = p->s;
-    char elapsed[GN_QUANTITY_TEXT], share[GN_QUANTITY_TEXT];
-    fprintf(p->out, "%sgnomon%s · %s%s%s · %d rank%s on %d host%s (%s) · %s\n", shade(p, GN_BOLD),
-            shade(p, GN_PLAIN), shade(p, GN_BOLD), gn_base_name(s->exe), shade(p, GN_PLAIN), s->ranks,
-            s->ranks == 1 ? "" : "s", s->hosts, s->hosts == 1 ? "" : "s", s->host_names, s->library);
-    fprintf(p->out, "%s elapsed · %s of the time in MPI%s\n", gn_duration_text(s->elapsed_s * 1e9, elapsed),
-            gn_share_text(s->mpi_share, share), p->o->raw ? " · raw times" : "");
+    char elapsed[GN_QUANTITY_TEXT], share[GN_QUANTITY_TEXT], command[1400], hosts[400];
+    command_text(s, command, sizeof command);
+    fprintf(p->out, "%sgnomon%s · %s", shade(p, GN_BOLD), shade(p, GN_PLAIN), shade(p, GN_BOLD));
+    gn_print_short(command, LONGEST_COMMAND, true, &p->o->terminal, p->out);
+    fprintf(p->out, "%s · %d rank%s on %d host%s (%s) · %s%s\n", shade(p, GN_PLAIN), s->ranks,
+            s->ranks == 1 ? "" : "s", s->hosts, s->hosts == 1 ? "" : "s",
+            gn_short_copy(hosts, sizeof hosts, s->host_names, LONGEST_COMMAND, &p->o->terminal), s->library,
+            s->complete ? " · complete" : "");
+    fprintf(p->out, "%s elapsed · %s of the time in MPI, waiting or transfer",
+            gn_duration_text(s->elapsed_s * 1e9, elapsed), gn_share_text(s->mpi_share, share));
+    gn_report_cores(s, p->out);
+    fprintf(p->out, "%s\n", p->o->raw ? " · raw times" : "");
+    if (!s->efficiency.is_known || s->ranks < 2)
+        return;
+    gn_report_efficiency(&s->efficiency, p->out);
+    fputc('\n', p->out);
 }
 
 static void how_it_ended(const struct gn_trouble_row *t, char *text, size_t size)
@@ -98,7 +121,7 @@ static void troubles(const struct page *p)
             fprintf(p->out, "  the others, taken down after that:\n");
         print_trouble(p, &s->troubles[i]);
         if (i == 0)
-            gn_report_last_calls(&s->troubles[i], p->o->terminal.width, p->out);
+            gn_report_last_calls(&s->troubles[i], &p->o->terminal, p->out);
     }
     if (shown < s->trouble_count)
         fprintf(p->out, "  … and %zu more ranks\n", s->trouble_count - shown);
@@ -106,21 +129,12 @@ static void troubles(const struct page *p)
 
 static void activity_table(const struct page *p)
 {
-    const struct gn_summary *s = p->s;
     struct gn_report_table rows;
-    char text[GN_QUANTITY_TEXT];
-    double rest = 0;
-    gn_report_rows(&rows, s, p->o);
-    gn_table_text(&rows.table, &p->o->terminal, p->out);
-    for (size_t i = rows.table.row_count; i < s->row_count; i++)
-        rest += s->rows[i].share;
-    if (rows.table.row_count < s->row_count)
-        fprintf(p->out, "%s… and %s in %zu more (--top 0 shows all)%s\n", shade(p, GN_DIM),
-                gn_share_text(rest, text), s->row_count - rows.table.row_count, shade(p, GN_PLAIN));
-    if (s->row_count == 0)
+    gn_report_screen(&rows, p->s, p->o);
+    if (p->s->row_count == 0)
         fprintf(p->out, "  nothing of this kind was recorded\n");
-    if (p->o->by == GN_BY_ACTIVITY && s->ranks > 1)
-        gn_table_meaning(&rows.table, &p->o->terminal, p->out);
+    else
+        gn_table_text(&rows.table, &p->o->terminal, p->out);
 }
 
 static void pair_table(const struct page *p)
@@ -132,38 +146,12 @@ static void pair_table(const struct page *p)
         fprintf(p->out, "  no messages between ranks\n");
 }
 
-/* The computation whose uneven distribution costs most; NULL: all are even. */
-static const struct gn_activity_row *worst_imbalance(const struct gn_summary *s)
+static void why(const struct page *p)
 {
-    const struct gn_activity_row *worst = NULL;
-    double most_ns = 0;
-    for (size_t i = 0; i < s->row_count; i++) {
-        const double ns = gn_report_imbalance_ns(&s->rows[i]);
-        worst = ns > most_ns ? &s->rows[i] : worst;
-        most_ns = ns > most_ns ? ns : most_ns;
-    }
-    return worst;
-}
-
-static void imbalance(const struct page *p)
-{
-    const struct gn_activity_row *row = worst_imbalance(p->s);
-    if (!row || p->s->ranks < 2)
-        return;
-    const double cost_s = gn_report_imbalance_ns(row) * 1e-9;
-    if (cost_s < 0.01 * p->s->elapsed_s)
-        return;
-    char max[GN_QUANTITY_TEXT], median[GN_QUANTITY_TEXT], cost[GN_QUANTITY_TEXT], share[GN_QUANTITY_TEXT],
-        place[256];
-    gn_place_text(place, sizeof place, row->file, row->line);
-    fprintf(
-        p->out,
-        "%simbalance%s: rank %d takes %s in %s%s%s, the median rank %s; spread evenly it would take %s less"
-        " (%s of the run)\n",
-        shade(p, GN_BOLD), shade(p, GN_PLAIN), row->max_rank, gn_duration_text((double)row->max_ns, max),
-        row->function ? row->function : "computation", place[0] ? " " : "", place,
-        gn_duration_text((double)row->median_ns, median), gn_duration_text(cost_s * 1e9, cost),
-        gn_share_text(cost_s / p->s->elapsed_s, share));
+    char text[1600];
+    const struct gn_why found = gn_report_why(p->s);
+    if (gn_report_why_text(p->s, &found, &p->o->terminal, text, sizeof text))
+        fprintf(p->out, "%swhy%s: %s\n", shade(p, GN_BOLD), shade(p, GN_PLAIN), text);
 }
 
 static void findings(const struct page *p)
@@ -285,14 +273,12 @@ static void footer(const struct page *p)
         fprintf(p->out, "%slost%s: %s: %s\n", shade(p, GN_YELLOW), shade(p, GN_PLAIN), s->lost[i].what,
                 gn_count_text(s->lost[i].count, calls));
     trace_line(p);
-    if (s->no_lines_in[0])
-        fprintf(p->out, "no source lines for %s: compile with -g, or install its debug symbols (-dbgsym)\n",
-                s->no_lines_in);
+    gn_report_failed_checks(s, p->o, p->out);
     analyse_line(p);
     if (p->o->folder)
         fprintf(p->out,
                 GN_AS_IT_IS "%snext%s: gnomon report %s --by callpath\n"
-                            "  or by region, function, line, rank, host, pair\n",
+                            "  or by tree, place, region, function, line, rank, host, pair; --checks\n",
                 shade(p, GN_DIM), shade(p, GN_PLAIN), p->o->folder);
     else
         fprintf(p->out, "%sthis run could not be saved anywhere: there is only this report%s\n",
@@ -302,19 +288,28 @@ static void footer(const struct page *p)
 void gn_report_text(const struct gn_summary *s, const struct gn_report_options *o, FILE *out)
 {
     struct gn_page folded;
-    gn_page_open(&folded, o->terminal.width, out);
+    gn_page_open(&folded, &o->terminal, out);
     struct page page = {s, o, folded.out}, *p = &page;
     header(p);
+    if (o->checks) {
+        gn_report_checks_text(s, o, p->out);
+        gn_page_close(&folded);
+        return;
+    }
     troubles(p);
     fputc('\n', p->out);
     if (o->by == GN_BY_PAIR)
         pair_table(p);
+    else if (o->by == GN_BY_TREE)
+        gn_report_tree_text(s, o, p->out);
     else
         activity_table(p);
     fputc('\n', p->out);
     if (o->by == GN_BY_ACTIVITY)
-        imbalance(p);
+        why(p);
     findings(p);
+    if (o->by == GN_BY_ACTIVITY)
+        gn_report_resources(s, p->out);
     footer(p);
     gn_page_close(&folded);
 }

@@ -120,7 +120,7 @@ void gn_report_worlds(const struct gn_worlds *worlds, const struct gn_world *sho
                                    .fill = fill_world,
                                    .self = worlds};
     struct gn_page page;
-    gn_page_open(&page, o->terminal.width, out);
+    gn_page_open(&page, &o->terminal, out);
     gn_report_worlds_why(worlds, why, sizeof why);
     fprintf(page.out, "%sWORLDS%s: %s.\n", gn_shade(&o->terminal, GN_BOLD), gn_shade(&o->terminal, GN_PLAIN),
             why);

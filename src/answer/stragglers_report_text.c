@@ -286,7 +286,7 @@ void gn_stragglers_text(const struct gn_stragglers_report *report, const struct 
                         FILE *out)
 {
     struct gn_page folded;
-    gn_page_open(&folded, terminal->width, out);
+    gn_page_open(&folded, terminal, out);
     const struct page page = {report, terminal, folded.out};
     const struct gn_table rows = gn_stragglers_table(report);
     header(&page);

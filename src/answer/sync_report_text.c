@@ -261,7 +261,7 @@ void gn_sync_report_text(const struct gn_sync_report *report, FILE *out)
 {
     const struct gn_terminal terminal = gn_terminal_of(fileno(out));
     struct gn_page page;
-    gn_page_open(&page, terminal.width, out);
+    gn_page_open(&page, &terminal, out);
     print_all(report, &terminal, page.out);
     gn_page_close(&page);
 }

@@ -1,4 +1,5 @@
 /* answer/table for people: measured, fitted, printed. */
+#include "answer/ascii.h"
 #include "answer/fit.h"
 #include "answer/quantities.h"
 #include "answer/spans.h"
@@ -31,7 +32,7 @@ static bool is_left(const struct gn_column *column)
     return (column->flags & GN_COLUMN_LEFT) || (is_text(column) && !(column->flags & GN_COLUMN_RIGHT));
 }
 
-static const char *cell_text(const struct gn_column *column, const struct gn_cell *cell, char text[LONGEST])
+static const char *cell_words(const struct gn_column *column, const struct gn_cell *cell, char text[LONGEST])
 {
     text[0] = '\0';
     if (!cell->is_known)
@@ -64,6 +65,18 @@ static const char *cell_text(const struct gn_column *column, const struct gn_cel
     return text;
 }
 
+static const char *cell_text(const struct sheet *s, size_t c, char text[LONGEST])
+{
+    cell_words(&s->table->columns[c], &s->cells[c], text);
+    return s->terminal->ascii ? gn_ascii(text) : text;
+}
+
+static const char *title_of(const struct sheet *s, size_t c, char text[LONGEST])
+{
+    snprintf(text, LONGEST, "%s", s->table->columns[c].title);
+    return s->terminal->ascii ? gn_ascii(text) : text;
+}
+
 /* ---- fitting ---- */
 
 static void measure(struct sheet *s)
@@ -71,12 +84,12 @@ static void measure(struct sheet *s)
     const struct gn_table *t = s->table;
     char text[LONGEST];
     for (size_t c = 0; c < t->column_count; c++)
-        s->widths[c] = t->columns[c].title ? gn_columns_of(t->columns[c].title) : 0;
+        s->widths[c] = t->columns[c].title ? gn_columns_of(title_of(s, c, text)) : 0;
     for (size_t row = 0; row < t->row_count; row++) {
         gn_table_fill(t, row, s->cells);
         for (size_t c = 0; c < t->column_count; c++) {
             const struct gn_column *column = &t->columns[c];
-            const int width = column->title ? gn_columns_of(cell_text(column, &s->cells[c], text)) : 0;
+            const int width = column->title ? gn_columns_of(cell_text(s, c, text)) : 0;
             s->widths[c] = width > s->widths[c] ? width : s->widths[c];
         }
     }
@@ -121,7 +134,8 @@ static void fit(struct sheet *s)
     int spare = s->terminal->width - total(s, true);
     if (total(s, false) <= s->terminal->width)
         return;
-    for (size_t c = 0; c < t->column_count; c++) {
+    for (size_t c = t->column_count;
+         c-- > 0;) { /* a place, behind a name, says more than the name's middle */
         if (!s->widths[c] || !t->columns[c].least)
             continue;
         const int least = least_of(s, c), more = s->widths[c] - least, given = more < spare ? more : spare;
@@ -141,7 +155,7 @@ static void print_cell(const struct sheet *s, size_t c, const char *text, int at
     if (c == s->last && (column->flags & GN_COLUMN_FOLD))
         gn_print_folded(text, at, s->terminal->width, s->out);
     else
-        gn_print_short(text, room, column->is_middle, s->out);
+        gn_print_short(text, room, column->is_middle, s->terminal, s->out);
     if (is_left(column) && c != s->last)
         fprintf(s->out, "%*s", blank, "");
 }
@@ -157,7 +171,7 @@ static void print_row(const struct sheet *s)
             continue;
         if (cell->code)
             fputs(gn_shade(s->terminal, cell->code), s->out);
-        print_cell(s, c, cell_text(&s->table->columns[c], cell, text), at);
+        print_cell(s, c, cell_text(s, c, text), at);
         if (cell->code)
             fputs(gn_shade(s->terminal, GN_PLAIN), s->out);
         if (c != s->last)
@@ -169,12 +183,13 @@ static void print_row(const struct sheet *s)
 
 static void print_titles(const struct sheet *s)
 {
+    char text[LONGEST];
     int at = s->table->indent;
     fprintf(s->out, GN_AS_IT_IS "%*s%s", at, "", gn_shade(s->terminal, GN_DIM));
     for (size_t c = 0; c < s->table->column_count; c++) {
         if (!s->widths[c])
             continue;
-        print_cell(s, c, s->table->columns[c].title, at);
+        print_cell(s, c, title_of(s, c, text), at);
         if (c != s->last)
             fprintf(s->out, "%*s", GAP, "");
         at += s->widths[c] + GAP;

@@ -2,7 +2,8 @@
  * answer/terminal — how answers look where they are written to: colours and width.
  *
  * As wide as the terminal, from 72 to 140 columns: lines that are longer are hard to read. A file or a pipe
- * is 80 columns wide, or $COLUMNS, as many as that says.
+ * is 100 columns wide, or $COLUMNS, as many as that says. Where the locale has no UTF-8, signs are plain
+ * letters (answer/ascii.h).
  */
 #ifndef GNOMON_ANSWER_TERMINAL_H
 #define GNOMON_ANSWER_TERMINAL_H
@@ -15,10 +16,11 @@
 #define GN_YELLOW "\033[33m"
 #define GN_PLAIN "\033[0m"
 
-enum { GN_WIDTH_LEAST = 72, GN_WIDTH_MOST = 140, GN_WIDTH_OF_FILES = 80 };
+enum { GN_WIDTH_LEAST = 72, GN_WIDTH_MOST = 140, GN_WIDTH_OF_FILES = 100 };
 
 struct gn_terminal {
     bool color; /* a terminal, and NO_COLOR is not set */
+    bool ascii; /* no UTF-8 */
     int width;  /* columns, at least GN_WIDTH_LEAST */
 };
 

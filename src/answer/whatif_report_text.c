@@ -108,7 +108,7 @@ static void print_result(const struct page *p, const struct gn_whatif_result *n)
 void gn_whatif_text(const struct gn_whatif_report *r, const struct gn_terminal *terminal, FILE *out)
 {
     struct gn_page folded;
-    gn_page_open(&folded, terminal->width, out);
+    gn_page_open(&folded, terminal, out);
     const struct page page = {r->history, terminal, folded.out};
     header(&page, r->path);
     print_change(&page, r);
@@ -244,7 +244,7 @@ static void print_answers(const struct page *p, const struct gn_sweep_report *r)
 void gn_sweep_text(const struct gn_sweep_report *r, const struct gn_terminal *terminal, FILE *out)
 {
     struct gn_page folded;
-    gn_page_open(&folded, terminal->width, out);
+    gn_page_open(&folded, terminal, out);
     const struct page page = {r->history, terminal, folded.out};
     header(&page, r->path);
     print_answers(&page, r);

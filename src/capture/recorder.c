@@ -225,10 +225,10 @@ static void start_graph(struct gn_recorder *r, uint64_t start_ticks)
     GN_SET(location->in_use, 1);
     gn_tracer_attach(&r->tracer, r->location_index);
     if (r->location_index == 0)
-        gn_tracer_control(&r->tracer, GN_EVENT_PROGRAM_BEGIN, start_ticks, 0, 0);
+        gn_tracer_control(&r->tracer, GN_EVENT_PROGRAM_BEGIN, start_ticks, 0, 0, 0);
     else
         gn_tracer_control(&r->tracer, GN_EVENT_THREAD_BEGIN, thread.number ? thread.began_ticks : start_ticks,
-                          thread.number, 0);
+                          0, thread.number, 0);
     show(location, 0, 0, start_ticks);
 }
 
@@ -594,31 +594,37 @@ static struct gn_recorder *recorder_here(void)
     return self ? self : no_room ? NULL : take_recorder(gn_ticks());
 }
 
-/* The innermost open region of that name is closed, and with it whatever was begun inside of it and not
- * ended. Returns how long it was open; no_region when there is none of that name. */
-static const uint64_t no_region = UINT64_MAX;
+static const uint32_t no_region = UINT32_MAX;
 
-static void trace_region_end(struct gn_recorder *r, uint32_t depth, uint64_t ticks)
+static void trace_region_end(struct gn_recorder *r, uint32_t depth, uint64_t ticks, uint32_t node)
 {
-    gn_tracer_control(&r->tracer, GN_EVENT_REGION_END, ticks, r->regions[depth].path, r->regions[depth].name);
+    gn_tracer_control(&r->tracer, GN_EVENT_REGION_END, ticks, node, r->regions[depth].path,
+                      r->regions[depth].name);
 }
 
-static uint64_t close_region(struct gn_recorder *r, uint32_t name, uint64_t ticks)
+/* How deep the innermost open region of that name is; no_region when there is none, or it is not kept. */
+static uint32_t open_depth(struct gn_recorder *r, uint32_t name)
 {
     if (r->regions_beyond > 0) {
         r->regions_beyond--;
         return no_region;
     }
     for (uint32_t depth = r->region_depth; depth-- > 0;)
-        if (r->regions[depth].name == name) {
-            while (r->region_depth > depth)
-                trace_region_end(r, --r->region_depth, ticks);
-            return ticks - r->regions[depth].begin_ticks;
-        }
+        if (r->regions[depth].name == name)
+            return depth;
     return no_region;
 }
 
-static void open_region(struct gn_recorder *r, uint32_t name, uint32_t path, uint64_t ticks)
+/* With it is closed whatever was begun inside of it and not ended. Returns how long it was open. */
+static uint64_t close_region(struct gn_recorder *r, uint32_t depth, uint64_t ticks, uint32_t node)
+{
+    while (r->region_depth > depth + 1)
+        trace_region_end(r, --r->region_depth, ticks, 0);
+    trace_region_end(r, --r->region_depth, ticks, node);
+    return ticks - r->regions[depth].begin_ticks;
+}
+
+static void open_region(struct gn_recorder *r, uint32_t name, uint32_t node, uint32_t path, uint64_t ticks)
 {
     if (r->region_depth == GN_MAX_REGION_DEPTH) {
         r->regions_beyond++;
@@ -627,7 +633,7 @@ static void open_region(struct gn_recorder *r, uint32_t name, uint32_t path, uin
     }
     r->regions[r->region_depth].name = name;
     r->regions[r->region_depth].path = path;
-    gn_tracer_control(&r->tracer, GN_EVENT_REGION_BEGIN, ticks, path, name);
+    gn_tracer_control(&r->tracer, GN_EVENT_REGION_BEGIN, ticks, node, path, name);
     r->regions[r->region_depth++].begin_ticks = ticks;
 }
 
@@ -645,19 +651,23 @@ void gn_record_region(const char *name, bool begin, void *caller, void *frame)
     struct gn_recorder *r = recorder_here();
     if (!r || r->inside || !name)
         return;
-    uint64_t ticks = gn_ticks(), duration_ticks = 0;
-    uint32_t id = find_name(name);
-    if (!begin && (duration_ticks = close_region(r, id, ticks)) == no_region)
+    const uint64_t ticks = gn_ticks();
+    const uint32_t id = find_name(name), depth = begin ? 0 : open_depth(r, id);
+    if (depth == no_region)
         return;
     if (r->off) { /* they nest all the same, but are not recorded */
         if (begin)
-            open_region(r, id, GN_NONE, ticks);
+            open_region(r, id, 0, GN_NONE, ticks);
+        else
+            close_region(r, depth, ticks, 0);
         return;
     }
-    uint32_t activity = begin ? GN_ACTIVITY_REGION_BEGIN : GN_ACTIVITY_REGION_END;
-    uint32_t node = node_here(r, activity, id, at);
+    const uint32_t node = node_here(r, begin ? GN_ACTIVITY_REGION_BEGIN : GN_ACTIVITY_REGION_END, id, at);
+    uint64_t duration_ticks = 0;
     if (begin)
-        open_region(r, id, GN_GET(r->location->nodes[node].path), ticks);
+        open_region(r, id, node, GN_GET(r->location->nodes[node].path), ticks);
+    else
+        duration_ticks = close_region(r, depth, ticks, node);
     pass_control(r, node, ticks, duration_ticks);
 }
 
@@ -676,11 +686,11 @@ void gn_record_switch(bool on, void *caller, void *frame)
         r->previous_exit_ticks = ticks;
         show(r->location, r->off_node, 1, ticks);
         r->off = true;
-        gn_tracer_control(&r->tracer, GN_EVENT_MEASUREMENT, ticks, 0, 0);
+        gn_tracer_control(&r->tracer, GN_EVENT_MEASUREMENT, ticks, r->off_node, 0, 0);
         return;
     }
     r->off = false;
-    gn_tracer_control(&r->tracer, GN_EVENT_MEASUREMENT, ticks, 1, 0);
+    gn_tracer_control(&r->tracer, GN_EVENT_MEASUREMENT, ticks, r->off_node, 1, 0);
     struct gn_tag_node *record = &r->location->nodes[r->off_node];
     gn_seq_begin(&record->seq);
     pass_node(record, ticks - r->previous_exit_ticks);
@@ -697,13 +707,13 @@ void gn_record_end(uint64_t ticks)
     if (r->off)
         gn_record_switch(true, GN_CALLER, GN_FRAME);
     while (r->region_depth > 0) /* in the trace what begins also ends */
-        trace_region_end(r, --r->region_depth, ticks);
+        trace_region_end(r, --r->region_depth, ticks, 0);
     if (r->tracer.poll_nodes)
         gn_tracer_end_polls(&r->tracer);
     if (r->location_index == 0)
-        gn_tracer_control(&r->tracer, GN_EVENT_PROGRAM_END, ticks, 0, 0);
+        gn_tracer_control(&r->tracer, GN_EVENT_PROGRAM_END, ticks, 1, 0, 0);
     else
-        gn_tracer_control(&r->tracer, GN_EVENT_THREAD_END, ticks, thread.number, 0);
+        gn_tracer_control(&r->tracer, GN_EVENT_THREAD_END, ticks, 0, thread.number, 0);
     pass_edge(r, 1, ticks, 0, false, 0);
     struct gn_tag_node *end = &r->location->nodes[1];
     gn_seq_begin(&end->seq);
@@ -728,7 +738,7 @@ bool gn_record_threads(void)
 void gn_record_thread(enum gn_event_kind kind, uint64_t ticks, uint32_t number)
 {
     if (records_threads(self))
-        gn_tracer_control(&self->tracer, kind, ticks, number, 0);
+        gn_tracer_control(&self->tracer, kind, ticks, 0, number, 0);
 }
 
 void gn_record_thread_began(uint32_t number)

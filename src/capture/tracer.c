@@ -270,13 +270,14 @@ void gn_tracer_late(struct gn_tracer *tracer, uint64_t name, uint64_t number)
     gn_tracer_write(tracer, &record);
 }
 
-void gn_tracer_control(struct gn_tracer *tracer, unsigned kind, uint64_t ticks, uint32_t value, uint32_t name)
+void gn_tracer_control(struct gn_tracer *tracer, unsigned kind, uint64_t ticks, uint32_t node, uint32_t value,
+                       uint32_t name)
 {
     if (!tracer->ring)
         return;
     if (tracer->poll_nodes)
         gn_tracer_end_polls(tracer);
-    struct gn_record record = {{ticks, gn_record_word1(0, 0, kind, 0),
+    struct gn_record record = {{ticks, gn_record_word1(0, node, kind, 0),
                                 gn_record_word2(value, GN_NONE, name & 0xffff),
                                 gn_record_word3(GN_NONE, GN_RECORD_NO_NUMBER)}};
     gn_tracer_write(tracer, &record);

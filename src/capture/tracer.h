@@ -102,8 +102,8 @@ void gn_tracer_poll(struct gn_tracer *tracer, const struct gn_call_span *call);
 /* Ends a row of such calls. */
 void gn_tracer_end_polls(struct gn_tracer *tracer);
 
-/* Something that is no call: kind as in image/record.h. */
-void gn_tracer_control(struct gn_tracer *tracer, unsigned kind, uint64_t ticks, uint32_t value,
+/* Something that is no call: kind as in image/record.h. node: of the graph; 0: it is none there. */
+void gn_tracer_control(struct gn_tracer *tracer, unsigned kind, uint64_t ticks, uint32_t node, uint32_t value,
                        uint32_t name);
 
 /* Waits for room, if that is what the user wants. */

@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/place.h"
 #include "cli/exporting.h"
+#include "cli/exporting_profile.h"
 #include "analyse/trace_worlds.h"
 #include "agent/folder.h"
 #include "trace/reader.h"
@@ -17,14 +18,16 @@
 enum { BAD_INPUT = 2 };
 
 struct arguments {
-    const char *trace;
+    const char *trace, *profile_format; /* the latter: not of the trace */
     struct gn_exporting to;
 };
 
 static void parse_end(const struct arguments *a, struct argp_state *state)
 {
-    if (!a->to.format)
-        argp_error(state, "a format is expected: --to perfetto, chrome, csv or jsonl");
+    if (!a->to.format && !a->profile_format)
+        argp_error(state, "a format is expected: --to perfetto, chrome, csv, jsonl, collapsed or speedscope");
+    if (a->profile_format && a->to.bounds)
+        argp_error(state, "--bounds goes with csv and jsonl: %s has no place for them", a->profile_format);
     if (a->to.format && a->to.format->is_binary && !a->to.path && isatty(STDOUT_FILENO))
         argp_error(state, "%s is binary: name a file for it with -o", a->to.format->name);
     if (a->to.format && a->to.bounds && !a->to.format->has_bounds)
@@ -37,8 +40,12 @@ static error_t parse(int key, char *value, struct argp_state *state)
     switch (key) {
     case 't':
         a->to.format = gn_export_format(value);
-        if (!a->to.format)
-            argp_error(state, "there is no format \"%s\": perfetto, chrome, csv and jsonl are known", value);
+        a->profile_format = gn_export_is_of_profile(value) ? value : NULL;
+        if (!a->to.format && !a->profile_format)
+            argp_error(
+                state,
+                "there is no format \"%s\": perfetto, chrome, csv, jsonl, collapsed and speedscope are known",
+                value);
         break;
     case 'o':
         a->to.path = strcmp(value, "-") == 0 ? NULL : value;
@@ -61,7 +68,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-    {"to", 't', "FORMAT", 0, "perfetto, chrome, csv or jsonl", 0},
+    {"to", 't', "FORMAT", 0,
+     "Of a trace: perfetto, chrome, csv or jsonl; of a profile: collapsed or speedscope", 0},
     {"bounds", 'b', NULL, 0,
      "With csv and jsonl: between which times each event was, by one clock (lo_ns, hi_ns)", 0},
     {"output", 'o', "FILE", 0, "Where to write; - or nothing: standard output", 0},
@@ -74,7 +82,7 @@ int gn_command_export(int argc, char **argv)
         parse,
         "--to FORMAT [--bounds] [-o FILE] [TRACE]",
         "Writes the events of a trace (an OTF2 archive, or a run with one; without it, the newest run "
-        "here) in the format of another program.",
+        "here), or a run's call tree, in the format of another program.",
         gn_place_option,
         NULL,
         NULL};
@@ -83,6 +91,12 @@ int gn_command_export(int argc, char **argv)
     struct gn_source source;
     struct gn_error err = {{0}};
     argp_parse(&argp, argc, argv, 0, NULL, &a);
+    if (a.profile_format) {
+        const int written = gn_export_profile(a.profile_format, a.to.path, a.trace, &err);
+        if (written < 0)
+            fprintf(stderr, "gnomon export: %s\n", err.text);
+        return written < 0 ? BAD_INPUT : 0;
+    }
     char newest[4096];
     int missing = a.trace ? 0 : gn_place_newest(newest, sizeof newest, &err);
     const char *path = a.trace ? a.trace : newest;

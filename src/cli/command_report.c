@@ -80,7 +80,7 @@ static int report_worlds(struct part *p, struct gn_error *err)
         json_array_append_new(array, object);
     }
     gn_report_worlds_why(p->worlds, why, sizeof why);
-    json_t *root = json_pack("{s:i, s:s, s:s, s:o}", "version", 1, "by", gn_by_names[p->a->options.by], "why",
+    json_t *root = json_pack("{s:i, s:s, s:s, s:o}", "version", 2, "by", gn_by_names[p->a->options.by], "why",
                              why, "worlds", array);
     if (code == 0)
         gn_report_print_json(root, stdout);

@@ -32,7 +32,7 @@ const struct gn_check gn_doctor_checks[] = {
      "names given to MPI_Pcontrol and functions of Python are not known",
      "a container that allows process_vm_readv"},
     {"perf_event_open", GN_USEFUL, gn_doctor_events,
-     "nothing yet: this gnomon takes no samples, it names computations by the calls around them",
+     "no samples: computations are named by the calls around them, not by functions and lines",
      "sysctl kernel.perf_event_paranoid=2, or a container that allows perf_event_open"},
     {"address space", GN_NEEDED, gn_doctor_space, "programs run, and are not measured",
      "ulimit -v unlimited"},

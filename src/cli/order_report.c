@@ -157,7 +157,8 @@ static void print_all(const struct gn_order_report *r, FILE *out)
 void gn_order_report_text(const struct gn_order_report *report, FILE *out)
 {
     struct gn_page page;
-    gn_page_open(&page, gn_terminal_of(fileno(out)).width, out);
+    const struct gn_terminal terminal = gn_terminal_of(fileno(out));
+    gn_page_open(&page, &terminal, out);
     print_all(report, page.out);
     gn_page_close(&page);
 }

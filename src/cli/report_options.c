@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_NO_TRACE = 256, KEY_WORLD };
+enum { KEY_NO_TRACE = 256, KEY_WORLD, KEY_CHECKS };
 
 static enum gn_by parse_by(const char *name, struct argp_state *state)
 {
@@ -16,7 +16,8 @@ static enum gn_by parse_by(const char *name, struct argp_state *state)
         if (strcmp(name, gn_by_names[i]) == 0)
             return (enum gn_by)i;
     argp_error(state,
-               "--by %s: one of activity, callpath, region, function, line, rank, host, pair is expected",
+               "--by %s: one of activity, place, tree, callpath, region, function, line, rank, host, pair is "
+               "expected",
                name);
     return GN_BY_ACTIVITY;
 }
@@ -42,6 +43,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         if (*end || end == value || a->options.world < 1)
             argp_error(state, "--world %s: the number of a world is expected, 1 is the first", value);
         break;
+    case KEY_CHECKS:
+        a->options.checks = true;
+        break;
     case KEY_NO_TRACE:
         a->no_trace = true;
         break;
@@ -60,12 +64,13 @@ static error_t parse(int key, char *value, struct argp_state *state)
 }
 
 static const struct argp_option list_of_options[] = {
-    {"by", 'b', "WHAT", 0, "Rows by activity (default), callpath, region, function, line, rank, host or pair",
-     0},
+    {"by", 'b', "WHAT", 0,
+     "Rows by activity (default), place, tree, callpath, region, function, line, rank, host or pair", 0},
     {"top", 't', "N", 0, "Show N rows; 0 shows all (default: 10 as text, all otherwise)", 0},
     {"raw", 'r', NULL, 0, "Times as they were, gnomon's own cost not subtracted", 0},
     {"world", KEY_WORLD, "N", 0,
      "Of a run that is several worlds: this one (default: the largest; JSON has all)", 0},
+    {"checks", KEY_CHECKS, NULL, 0, "Whether the measurement is to be trusted: all that was checked", 0},
     {"no-trace", KEY_NO_TRACE, NULL, 0, "Without a look at the run's trace", 0},
     {"format", 'f', "FORMAT", 0, "text (default), json or csv", 0},
     {0}};

@@ -105,10 +105,11 @@ static int end_like(int status)
 
 int gn_run_launcher(const struct gn_run_options *a, char **words)
 {
-    char self[4096], threads[16], trace[32], interval[40], branching[40], keep[40];
+    char self[4096], threads[16], trace[32], interval[40], branching[40], keep[40], sample[32];
     const bool found = gn_find_self(self, sizeof self) == 0;
     snprintf(threads, sizeof threads, "%d", a->threads);
     snprintf(trace, sizeof trace, "--trace=%uK", gn_run_ring_kib(a->trace.ring_records));
+    snprintf(sample, sizeof sample, a->sample_hz ? "--sample=%u" : "--sample=off", a->sample_hz);
     snprintf(interval, sizeof interval, "--clock-interval=%u", a->exchange.interval_ms);
     snprintf(branching, sizeof branching, "--clock-branching=%u", a->exchange.branching);
     snprintf(keep, sizeof keep, "--keep-exchanges=%zu", a->exchange.keep);
@@ -125,8 +126,9 @@ int gn_run_launcher(const struct gn_run_options *a, char **words)
                         (char *)(a->pcontrol ? a->pcontrol : "switch"),
                         "--into",
                         folder.path,
+                        sample,
                         a->trace.block ? "--trace-full=block" : "--trace-full=drop"};
-    size_t count = a->trace.ring_records ? 10 : 9; /* without a trace there is nothing to be full */
+    size_t count = a->trace.ring_records ? 11 : 10; /* without a trace there is nothing to be full */
     if (a->trace.ring_records)
         prefix[count++] = trace;
     if (a->exchange.interval_ms)

@@ -1,5 +1,6 @@
 #include "cli/run_options.h"
 
+#include "agent/order.h"
 #include "cli/place.h"
 #include "event/event.h"
 #include "image/record.h"
@@ -15,6 +16,7 @@ enum {
     KEY_PCONTROL,
     KEY_TRACE,
     KEY_TRACE_FULL,
+    KEY_SAMPLE,
     KEY_CLOCK_INTERVAL,
     KEY_CLOCK_BRANCHING,
     KEY_KEEP_EXCHANGES
@@ -82,6 +84,10 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->trace.block = strcmp(value, "block") == 0;
         a->trace_full = true;
         break;
+    case KEY_SAMPLE:
+        a->sample_hz =
+            strcmp(value, "off") == 0 ? 0 : (unsigned)positive(state, "sample", value, GN_SAMPLE_MOST_HZ);
+        break;
     case KEY_CLOCK_INTERVAL:
         a->exchange.interval_ms = (unsigned)positive(state, "clock-interval", value, 3600000);
         break;
@@ -130,6 +136,11 @@ static const struct argp_option list_of_options[] = {
     {"trace-full", KEY_TRACE_FULL, "WHAT", 0,
      "When a buffer is full: drop events and count them (default), or block the program until there is room",
      0},
+    {"sample", KEY_SAMPLE, "RATE|off", 0,
+     "How often each thread is looked at, per second of its processor time (default 100; less where that "
+     "would "
+     "cost too much), or not at all",
+     0},
     {"quiet", 'q', NULL, 0, "No report after the run", 0},
     {"clock-interval", KEY_CLOCK_INTERVAL, "MS", OPTION_HIDDEN, "Between comparisons of hosts' clocks", 0},
     {"clock-branching", KEY_CLOCK_BRANCHING, "N", OPTION_HIDDEN, "Hosts that compare with the same one", 0},
@@ -154,6 +165,6 @@ void gn_run_options(struct gn_run_options *options, int argc, char **argv)
                                      gn_place_option,
                                      NULL,
                                      NULL};
-    *options = (struct gn_run_options){.threads = 64};
+    *options = (struct gn_run_options){.threads = 64, .sample_hz = GN_SAMPLE_HZ};
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, options);
 }

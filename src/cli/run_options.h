@@ -15,8 +15,9 @@ struct gn_run_options {
     int threads;
     struct gn_trace_settings trace;
     struct gn_exchange_settings exchange;
-    bool trace_full; /* was given */
-    int program;     /* index of its first word */
+    bool trace_full;    /* was given */
+    unsigned sample_hz; /* 0: off */
+    int program;        /* index of its first word */
 };
 
 /* Options that make no sense end gnomon, as wrong usage. */

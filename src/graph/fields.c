@@ -41,7 +41,10 @@ static const struct gn_graph_field site[] = {KEY_OF(site, module, GN_GRAPH_MODUL
                                              TEXT(site, file),
                                              NUMBER(site, line),
                                              NUMBER(site, symbol_offset),
-                                             TEXT(site, label)};
+                                             TEXT(site, label),
+                                             TEXT(site, loop_function),
+                                             TEXT(site, loop_file),
+                                             NUMBER(site, loop_line)};
 
 static const struct gn_graph_field inlined[] = {
     KEY_OF(inlined, site, GN_GRAPH_SITE), KEY(inlined, depth, GN_GRAPH_INTEGER), TEXT(inlined, function),
@@ -57,8 +60,12 @@ static const struct gn_graph_field activity[] = {
 
 static const struct gn_graph_field computation[] = {KEY_OF(computation, from_activity, GN_GRAPH_ACTIVITY),
                                                     KEY_OF(computation, to_activity, GN_GRAPH_ACTIVITY),
-                                                    TEXT(computation, function), TEXT(computation, file),
-                                                    NUMBER(computation, line)};
+                                                    TEXT(computation, function),
+                                                    TEXT(computation, file),
+                                                    NUMBER(computation, line),
+                                                    TEXT(computation, until_function),
+                                                    TEXT(computation, until_file),
+                                                    NUMBER(computation, until_line)};
 
 static const struct gn_graph_field world[] = {
     KEY(world, key, GN_GRAPH_TEXT), INTEGER(world, size),         TEXT(world, launcher), TEXT(world, launch),
@@ -169,6 +176,36 @@ static const struct gn_graph_field last_call[] = {OF(last_call, process, GN_GRAP
                                                   TEXT(last_call, communicator),
                                                   NUMBER(last_call, root)};
 
+static const struct gn_graph_field sampling[] = {OF(sampling, process, GN_GRAPH_PROCESS),
+                                                 TEXT(sampling, state),
+                                                 TEXT(sampling, reason),
+                                                 INTEGER(sampling, time_ns),
+                                                 INTEGER(sampling, samples),
+                                                 INTEGER(sampling, bursts),
+                                                 INTEGER(sampling, by_place),
+                                                 INTEGER(sampling, unattributed),
+                                                 INTEGER(sampling, lost)};
+
+static const struct gn_graph_field sample[] = {OF(sample, location, GN_GRAPH_LOCATION),
+                                               OF(sample, from_activity, GN_GRAPH_ACTIVITY),
+                                               MAY_BE_OF(sample, to_activity, GN_GRAPH_ACTIVITY),
+                                               MAY_BE_OF(sample, site, GN_GRAPH_SITE),
+                                               MAY_BE_OF(sample, called, GN_GRAPH_SITE),
+                                               INTEGER(sample, other_threads),
+                                               INTEGER(sample, count),
+                                               INTEGER(sample, time_ns)};
+
+static const struct gn_graph_field resource[] = {OF(resource, process, GN_GRAPH_PROCESS),
+                                                 NUMBER(resource, peak_bytes),
+                                                 NUMBER(resource, peak_age_ns),
+                                                 NUMBER(resource, read_bytes),
+                                                 NUMBER(resource, written_bytes),
+                                                 NUMBER(resource, storage_read_bytes),
+                                                 NUMBER(resource, storage_written_bytes),
+                                                 NUMBER(resource, preempted_ns),
+                                                 TEXT(resource, cores),
+                                                 REAL(resource, cores_quota)};
+
 /* The name is that of the table; a call path's rows are known to everybody as callpath. */
 #define KIND(name, called, known)                                                                            \
     {                                                                                                        \
@@ -193,4 +230,7 @@ const struct gn_graph_fields gn_graph_fields[GN_GRAPH_KINDS] = {
     [GN_GRAPH_ENDING] = KIND(ending, "ending", false),
     [GN_GRAPH_FATAL] = KIND(fatal, "fatal", false),
     [GN_GRAPH_LAST_CALL] = KIND(last_call, "last_call", false),
+    [GN_GRAPH_SAMPLING] = KIND(sampling, "sampling", false),
+    [GN_GRAPH_SAMPLE] = KIND(sample, "sample", false),
+    [GN_GRAPH_RESOURCE] = KIND(resource, "resource", false),
 };

@@ -40,6 +40,9 @@ enum gn_graph_kind {
     GN_GRAPH_ENDING,
     GN_GRAPH_FATAL,
     GN_GRAPH_LAST_CALL,
+    GN_GRAPH_SAMPLING,
+    GN_GRAPH_SAMPLE,
+    GN_GRAPH_RESOURCE,
     GN_GRAPH_KINDS
 };
 
@@ -63,6 +66,8 @@ struct gn_graph_site {
     const char *function, *file;
     int64_t line, symbol_offset;
     const char *label;
+    const char *loop_function, *loop_file;
+    int64_t loop_line;
 };
 
 struct gn_graph_inlined {
@@ -82,11 +87,13 @@ struct gn_graph_activity {
     uint32_t callpath;
 };
 
-/* Where the code between two activities is. */
+/* Where the code between two activities is: what it begins behind, and ends at. */
 struct gn_graph_computation {
     uint32_t from_activity, to_activity;
     const char *function, *file;
     int64_t line;
+    const char *until_function, *until_file;
+    int64_t until_line;
 };
 
 struct gn_graph_world {
@@ -173,6 +180,31 @@ struct gn_graph_last_call {
     int64_t completed;
     const char *communicator;
     int64_t root;
+};
+
+/* How a process was sampled. */
+struct gn_graph_sampling {
+    uint32_t process;
+    const char *state, *reason;
+    int64_t time_ns, samples, bursts, by_place, unattributed, lost; /* time: that the samples stand for */
+};
+
+/* Samples of a location in one place: of what it computes from one activity to the next, or, without a next
+ * one, inside of the activity. */
+struct gn_graph_sample {
+    uint32_t location, from_activity, to_activity;
+    uint32_t site;   /* innermost in the program's own code; GN_GRAPH_NONE: in other places */
+    uint32_t called; /* function of a library that it called there; GN_GRAPH_NONE: it was not in one */
+    int64_t other_threads, count, time_ns;
+};
+
+/* What the kernel told of a process. */
+struct gn_graph_resource {
+    uint32_t process;
+    int64_t peak_bytes, peak_age_ns, read_bytes, written_bytes, storage_read_bytes, storage_written_bytes;
+    int64_t preempted_ns;
+    const char *cores;
+    double cores_quota;
 };
 
 /* ---- what the rows are made of ---- */

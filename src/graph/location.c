@@ -246,6 +246,7 @@ int gn_adding_location(struct gn_graph_adding *a, uint32_t index)
         add_edge(&t, &l->edges[i]);
     add_peers(&t, l);
     add_tail(&t, &last);
+    gn_adding_samples(a, index, t.row, activities, l->node_count);
     free(activities);
     return code;
 }

@@ -3,6 +3,7 @@
 #include "base/printable.h"
 #include "event/activity.h"
 #include "graph/last_calls.h"
+#include "graph/sampled.h"
 #include "graph/world.h"
 #include "image/source_line.h"
 
@@ -13,17 +14,26 @@
 
 /* ---- call paths ---- */
 
+uint32_t gn_adding_module(const struct gn_graph_adding *a, const char *path, const uint8_t *build_id,
+                          uint32_t build_id_bytes)
+{
+    char hex[2 * GN_BUILD_ID_BYTES + 1] = "";
+    for (uint32_t b = 0; b < build_id_bytes && b < GN_BUILD_ID_BYTES; b++)
+        snprintf(hex + 2 * b, 3, "%02x", build_id[b]);
+    const struct gn_graph_module row = {gn_graph_text(a->graph, path), gn_graph_text(a->graph, hex),
+                                        GN_GRAPH_UNKNOWN};
+    return gn_graph_put(a->graph, GN_GRAPH_MODULE, &row);
+}
+
 static void add_modules(struct gn_graph_adding *a)
 {
     for (uint32_t i = 0; i < a->snapshot->module_count; i++) {
         const struct gn_module *module = &a->snapshot->modules[i];
-        char hex[2 * GN_BUILD_ID_BYTES + 1] = "";
-        for (uint32_t b = 0; b < module->build_id_bytes; b++)
-            snprintf(hex + 2 * b, 3, "%02x", module->build_id[b]);
-        const char *id = module->kind == GN_MODULE_PYTHON ? GN_SOURCE_BUILD_ID : hex;
-        const struct gn_graph_module row = {gn_graph_text(a->graph, module->path),
-                                            gn_graph_text(a->graph, id), GN_GRAPH_UNKNOWN};
-        a->modules[i] = gn_graph_put(a->graph, GN_GRAPH_MODULE, &row);
+        const struct gn_graph_module source = {gn_graph_text(a->graph, module->path),
+                                               gn_graph_text(a->graph, GN_SOURCE_BUILD_ID), GN_GRAPH_UNKNOWN};
+        a->modules[i] = module->kind == GN_MODULE_PYTHON
+                            ? gn_graph_put(a->graph, GN_GRAPH_MODULE, &source)
+                            : gn_adding_module(a, module->path, module->build_id, module->build_id_bytes);
     }
 }
 
@@ -34,7 +44,8 @@ static uint32_t add_site(struct gn_graph_adding *a, const struct gn_tag_frame *f
     struct gn_graph_site row = {.module = a->modules[frame->module],
                                 .offset = (int64_t)frame->offset,
                                 .line = GN_GRAPH_UNKNOWN,
-                                .symbol_offset = GN_GRAPH_UNKNOWN};
+                                .symbol_offset = GN_GRAPH_UNKNOWN,
+                                .loop_line = GN_GRAPH_UNKNOWN};
     if (module->kind == GN_MODULE_PYTHON) {
         const struct gn_source_line *source = &a->snapshot->sources[frame->offset];
         row.offset = (int64_t)gn_source_line_key(source);
@@ -240,6 +251,16 @@ static void add_last_call(struct gn_graph_adding *a, const struct gn_last_call *
         gn_graph_put(a->graph, GN_GRAPH_LAST_CALL, &row);
 }
 
+static void add_resource(struct gn_graph_adding *a)
+{
+    if (!a->facts->resource)
+        return;
+    struct gn_graph_resource row = *a->facts->resource;
+    row.process = a->process;
+    row.cores = gn_graph_text(a->graph, row.cores);
+    gn_graph_put(a->graph, GN_GRAPH_RESOURCE, &row);
+}
+
 static void add_last_calls(struct gn_graph_adding *a)
 {
     const struct gn_last_calls *last = a->facts->last_calls;
@@ -257,6 +278,23 @@ static void add_last_calls(struct gn_graph_adding *a)
     }
 }
 
+static void add_sampling(struct gn_graph_adding *a)
+{
+    const struct gn_sampled *s = a->facts->sampled;
+    if (!s)
+        return;
+    const struct gn_graph_sampling row = {.process = a->process,
+                                          .state = gn_graph_text(a->graph, s->state),
+                                          .reason = gn_graph_text(a->graph, s->reason),
+                                          .time_ns = (int64_t)s->time_ns,
+                                          .samples = (int64_t)s->samples,
+                                          .bursts = (int64_t)s->bursts,
+                                          .by_place = (int64_t)s->by_place,
+                                          .unattributed = (int64_t)s->unattributed + a->unattributed,
+                                          .lost = (int64_t)s->lost};
+    gn_graph_put(a->graph, GN_GRAPH_SAMPLING, &row);
+}
+
 /* ---- all of it ---- */
 
 static int add_all(struct gn_graph_adding *a)
@@ -270,6 +308,8 @@ static int add_all(struct gn_graph_adding *a)
     add_lost(a);
     add_fatal(a);
     add_last_calls(a);
+    add_sampling(a);
+    add_resource(a);
     return code;
 }
 

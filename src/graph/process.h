@@ -9,6 +9,7 @@
 
 struct gn_launch;
 struct gn_last_calls;
+struct gn_sampled;
 struct gn_snapshot;
 
 /* What the agent knows about a process besides its snapshot. */
@@ -22,7 +23,9 @@ struct gn_process_facts {
     bool traced;       /* its events are in the run's trace */
     const char *ended; /* "running", "exit", "signal", "unknown" */
     int exit_status;   /* exit status or signal number, -1 unknown */
-    const struct gn_last_calls *last_calls; /* NULL: not known */
+    const struct gn_last_calls *last_calls;   /* NULL: not known */
+    const struct gn_sampled *sampled;         /* NULL: not known */
+    const struct gn_graph_resource *resource; /* for any process; NULL: not known */
 };
 
 /* Adds one process; the snapshot is tidied on the way. 0, or -ENOMEM: then it has not been added. */

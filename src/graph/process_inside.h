@@ -13,6 +13,7 @@ struct gn_graph_adding {
     struct gn_snapshot *snapshot;
     uint32_t process;
     uint32_t *modules, *paths; /* rows by index in the snapshot */
+    int64_t unattributed;      /* samples that found no place in it */
 };
 
 static inline int64_t gn_adding_ns(const struct gn_graph_adding *a, uint64_t ticks)
@@ -31,6 +32,14 @@ static inline uint64_t gn_adding_end_ticks(const struct gn_graph_adding *a)
     const uint64_t own = GN_GET(a->snapshot->head.end_ticks);
     return own ? own : a->facts->end_ticks;
 }
+
+/* The row of a module. */
+uint32_t gn_adding_module(const struct gn_graph_adding *adding, const char *path, const uint8_t *build_id,
+                          uint32_t build_id_bytes);
+
+/* What was sampled of the location with that index, which has that row; activities by node. */
+void gn_adding_samples(struct gn_graph_adding *adding, uint32_t index, uint32_t location,
+                       const uint32_t *activities, uint32_t nodes);
 
 /* All of a thread: its activities, their nodes and edges. 0 or -ENOMEM. */
 int gn_adding_location(struct gn_graph_adding *adding, uint32_t index);

@@ -23,9 +23,10 @@
  * Bytes are sent; or received (RECEIVED), or as many of each (BOTH). Instead of a tag, collectives have their
  * operation there. Kinds that are no part of a call (no flag CALL):
  *
- *   region begin, end   word 0 ticks; bytes: path, tag: name
- *   measurement         word 0 ticks; bytes: 0 off, 1 on
- *   program begin, end  word 0 ticks
+ *   region begin, end   word 0 ticks; bytes: path, tag: name. Node 0: it is passed unrecorded (measurement is
+ *                       off, or it ends with one around it)
+ *   measurement         word 0 ticks; bytes: 0 off, 1 on; node of the time that it is off
+ *   program begin, end  word 0 ticks; nodes 0 and 1
  *   thread create       word 0 ticks: a thread is being made; bytes: its number, from 1, of the process
  *   thread wait         word 0 ticks: it has been joined; bytes: its number
  *   thread begin, end   word 0 ticks; bytes: the number of the thread that the ring is of, 0: it has none;

@@ -15,7 +15,7 @@
 #include <sqlite3.h>
 
 #define GN_PROFILE_APPLICATION_ID 0x676e6d6e /* "gnmn" */
-#define GN_PROFILE_VERSION 5
+#define GN_PROFILE_VERSION 7
 
 /* Creates an empty profile at path (":memory:" too). A profile is for one thread at a time. */
 int gn_profile_create(sqlite3 **db, const char *path, struct gn_error *err);
@@ -32,15 +32,15 @@ int gn_profile_write(sqlite3 *db, const struct gn_graph *graph, struct gn_error 
  * -EINVAL, a damaged file). */
 int gn_profile_read(sqlite3 *db, struct gn_graph *graph, struct gn_error *err);
 
-/* Told now and then, when places are looked for: how many transitions of how many are done. */
+/* Told now and then, when places are looked for: how many executables and libraries of how many are done. */
 struct gn_resolve_progress {
     void (*tell)(void *context, size_t done, size_t all);
     void *context;
 };
 
-/* Finds functions, files and lines for all call sites that have none yet, and for what ran between calls.
- * Modules that cannot be read any more leave their sites without a place. modules: what is open already, and
- * found out (it stays open); NULL: nothing. progress: NULL when nobody wants to know. */
+/* Finds functions, files and lines for all call sites that have none yet, for samples, and for what ran
+ * between calls. Modules that cannot be read any more leave their sites without a place. modules: what is
+ * open already, and found out (it stays open); NULL: nothing. progress: NULL when nobody wants to know. */
 struct gn_modules;
 int gn_profile_resolve(sqlite3 *db, struct gn_modules *modules, const struct gn_resolve_progress *progress,
                        struct gn_error *err);

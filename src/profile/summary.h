@@ -23,26 +23,42 @@ enum gn_by {
     GN_BY_LINE,
     GN_BY_RANK,
     GN_BY_HOST,
-    GN_BY_PAIR
+    GN_BY_PAIR,
+    GN_BY_PLACE,
+    GN_BY_TREE /* rows as by callpath, and the tree that they make */
+};
+
+/* How it is known what a row's time was spent on. */
+enum gn_how {
+    GN_HOW_CALL,         /* it was recorded: a call at its place */
+    GN_HOW_RANGE,        /* between two calls, and nobody knows where */
+    GN_HOW_SAMPLED,      /* samples were taken there */
+    GN_HOW_OTHER_PLACES, /* likewise, in more places than were kept apart */
 };
 
 struct gn_activity_row {
-    char *kind;     /* "computation", "mpi", "region", "off", "other"; for ranks and hosts: "rank", "host" */
+    char *kind;     /* "computation", "mpi", "region", "off", "other"; "gnomon": its own cost; "unrecorded";
+                       for ranks and hosts: "rank", "host" */
     char *name;     /* "computation", the MPI call, the region, "rank 3" */
-    char *function; /* NULL when unknown */
+    char *function; /* NULL when unknown; of GN_HOW_RANGE, and of other places, the call that it follows */
     char *file;
     char *callers; /* "PCG::solve ← main", who calls function, where that tells MPI calls apart; else NULL */
-    char *path;    /* call path "main > step > exchange", for by callpath; else NULL */
-    int line;
+    char *until_function, *until_file; /* of these the call ahead of which it is; else NULL */
+    char *library, *called;            /* a function in a library, sampled while called from there; or NULL */
+    char *path;                        /* call path "main > step > exchange", for by callpath; else NULL */
+    int line, until_line;
+    enum gn_how how;
+    int64_t from, to; /* activities, by callpath */
     int64_t count;
     int64_t bytes;
     int64_t total_ns;
     int64_t min_ns, median_ns, max_ns;
-    int64_t mean_ns;   /* over the ranks */
-    int64_t weight_ns; /* what it accounts for of the run's length: see gn_summarise */
-    int64_t mpi_ns;    /* ranks and hosts: of total */
-    int max_rank;      /* the rank with the largest time (the lowest such) */
-    double share;      /* of the time of all measured threads together */
+    int64_t mean_ns;  /* over the ranks */
+    int64_t mpi_ns;   /* of total */
+    int max_rank;     /* the rank with the largest time (the lowest such) */
+    double share;     /* of the time of all measured threads together */
+    int64_t samples;  /* that this rests on; 0: on none */
+    double low, high; /* between which the share lies, at 99 %; both are the share without samples */
 };
 
 struct gn_pair_row {
@@ -151,6 +167,52 @@ struct gn_cost {
     enum gn_cost_reason reason;
 };
 
+/* One rank; numbers that are not known are not a number. */
+struct gn_rank_row {
+    int rank;
+    char *host, *cores; /* cores as "0-3,8"; NULL: not known */
+    double elapsed_s;
+    double useful_s, mpi_s; /* between the end of MPI_Init and MPI_Finalize, of the thread that called it */
+    double cpu_s, preempted_s;
+    int64_t messages, sent_bytes;
+    double peak_bytes, peak_age_s, read_bytes, written_bytes;
+    double cores_quota; /* what its control group gives; not a number: no limit */
+};
+
+struct gn_host_row {
+    const char *name; /* a rank's */
+    int ranks;
+    double cores; /* that its ranks may use; 0: not known */
+    double useful_s, elapsed_s, cpu_s, preempted_s;
+};
+
+/* parallel = load_balance × communication; 0 … 1 */
+struct gn_efficiency {
+    bool is_known;
+    double parallel, load_balance, communication;
+    double length_s; /* of the rank that takes longest */
+};
+
+/* Of all ranks; what is not known of one of them is not a number. */
+struct gn_resources_told {
+    bool peak_known, sizes_known;
+    double peak_most, peak_median, peak_age_s; /* bytes */
+    int peak_rank;
+    double read_bytes, written_bytes, cpu_s, preempted_s, preempted_share;
+    double cores, cores_busy;
+    double size_low, size_high; /* of a message of median size */
+    int64_t messages, sent_bytes;
+};
+
+/* How samples were taken, over all ranks. */
+struct gn_sampling_told {
+    char state[16];   /* "sampled"; "off", "refused", "failed" of all ranks; "": not known */
+    char reason[256]; /* why not, or not all; "": none */
+    int64_t samples, unattributed;
+};
+
+struct gn_tree; /* profile/summary_tree.h */
+
 struct gn_summary {
     char exe[256], command[1024], version[32], started[32], flavour[16], library[64];
     int ranks; /* measured */
@@ -174,8 +236,20 @@ struct gn_summary {
     struct gn_assumption assumption;
     struct gn_activity_row *rows;
     size_t row_count;
+    int64_t
+        total_ns; /* of all threads: what shares are of, and rows add up to (regions contain each other) */
+    struct gn_tree *tree; /* only by tree */
     struct gn_pair_row *pairs;
     size_t pair_count;
+    struct gn_rank_row *ranks_told; /* of those that were measured, in their order */
+    size_t rank_count;
+    struct gn_host_row *hosts_told;
+    size_t host_count;
+    struct gn_efficiency efficiency;
+    struct gn_resources_told resources;
+    struct gn_sampling_told sampling;
+    int programs;            /* different ones that ranks run */
+    char two_builds_of[256]; /* a program or library that is not the same on all ranks; "": none */
     struct gn_trouble_row *troubles;
     size_t trouble_count;
     struct gn_lost_row *lost;
@@ -183,16 +257,21 @@ struct gn_summary {
 };
 
 /*
- * Fills *summary. Rows are sorted by weight, what they account for of the run's length, largest first (ties:
- * total, name, file, line). A computation or an input/output call weighs what its slowest rank takes; any
- * other MPI call what its fastest rank takes, for what the others spend beyond that is waiting, mostly for a
- * computation that is in the table already. By the total alone, the waiting of many ranks would stand above
- * the one slow computation that they wait for. Caller clears.
+ * Fills *summary. Rows are sorted by their share of all threads' time, largest first (ties: name, file,
+ * line); those of ranks by what they did outside of MPI. Caller clears.
  */
 int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *summary, struct gn_error *err);
 /* "MPICH Version:\t4.0.2" as a person would write it. */
 void gn_summary_tidy_library(char *text);
 /* Parts of these two. */
+int gn_summarise_rows(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *summary, struct gn_error *err);
+void gn_summary_clear_rows(struct gn_summary *summary);
+int gn_summarise_ranks(sqlite3 *db, bool raw, struct gn_summary *summary, struct gn_error *err);
+void gn_summary_clear_ranks(struct gn_summary *summary);
+struct gn_efficiency gn_efficiency_of(const struct gn_rank_row *ranks, size_t count);
+/* "main:162 > iterate:110", the call path of an activity; of an edge two of them with " → " between; NULL:
+ * not known. */
+char *gn_summary_path(sqlite3 *db, int64_t from, int64_t to);
 void gn_summarise_clocks(sqlite3 *db, struct gn_summary *summary);
 void gn_summarise_cost(sqlite3 *db, struct gn_cost *cost);
 void gn_summarise_fatal(sqlite3 *db, struct gn_summary *summary);

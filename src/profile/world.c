@@ -131,9 +131,10 @@ const struct gn_world *gn_worlds_find(const struct gn_worlds *worlds, int number
 static const struct {
     const char *table, *column;
     bool of_location; /* the column is a location's, not a process's */
-} parts[] = {{"process", "id", false},     {"location", "process", false}, {"lost", "process", false},
-             {"ending", "process", false}, {"fatal", "process", false},    {"last_call", "process", false},
-             {"node", "location", true},   {"edge", "location", true},     {"peer", "location", true}};
+} parts[] = {{"process", "id", false},       {"location", "process", false}, {"lost", "process", false},
+             {"ending", "process", false},   {"fatal", "process", false},    {"last_call", "process", false},
+             {"sampling", "process", false}, {"resource", "process", false}, {"sample", "location", true},
+             {"node", "location", true},     {"edge", "location", true},     {"peer", "location", true}};
 
 int gn_world_select(sqlite3 *db, int64_t id, struct gn_error *err)
 {

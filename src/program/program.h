@@ -82,4 +82,12 @@ bool gn_program_spins(struct gn_program *program, uint64_t offset);
 int gn_program_between(struct gn_program *program, uint64_t from, uint64_t to,
                        struct gn_program_place *place);
 
+/*
+ * For each of `count` offsets, ascending, the place of the innermost loop around it in its function, named as
+ * above; line 0 where there is none, or it is not known. Inlined functions are part of the function that
+ * holds them; one that is called in a loop is not part of it.
+ */
+void gn_program_loops(struct gn_program *program, const uint64_t *offsets, size_t count,
+                      struct gn_program_place *places);
+
 #endif

@@ -19,6 +19,7 @@
 #define GNOMON_UNWIND_RULE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum gn_rule_kind {
@@ -72,6 +73,29 @@ static inline uintptr_t gn_stack_word(uintptr_t address)
     return *(const uintptr_t *)address;
 }
 
+/* A copy of some of a stack, from `address` on: what a sampler was given of another process. */
+struct gn_stack_copy {
+    const uint8_t *at;
+    uintptr_t address;
+    size_t count;
+    bool left; /* something was asked for that it does not have */
+};
+
+/* copy: NULL where the stack itself is at hand. */
+static inline __attribute__((always_inline)) uintptr_t gn_stack_word_in(uintptr_t address,
+                                                                        struct gn_stack_copy *copy)
+{
+    uintptr_t word = 0;
+    if (!copy)
+        return gn_stack_word(address);
+    const uintptr_t offset = address - copy->address;
+    if (address < copy->address || copy->count < sizeof word || offset > copy->count - sizeof word)
+        copy->left = true;
+    else
+        __builtin_memcpy(&word, copy->at + offset, sizeof word);
+    return word;
+}
+
 static inline uintptr_t gn_rule_ip_at(struct gn_rule rule, uintptr_t cfa)
 {
 #if defined(__x86_64__)
@@ -93,9 +117,10 @@ static inline bool gn_rule_leads_up(uintptr_t sp, uintptr_t cfa, uintptr_t end)
  * or the rule is none of the first three kinds; *frame makes no sense then.
  *
  * What is saved lies between sp and the CFA, or little below sp (unwind/cfi sees to that): reading it is safe
- * when the CFA is on the stack.
+ * when the CFA is on the stack. In a copy, what is not there is read as 0, and noted.
  */
-static inline bool gn_rule_step(struct gn_registers *frame, struct gn_rule rule, uintptr_t end)
+static inline __attribute__((always_inline)) bool
+gn_rule_step_in(struct gn_registers *frame, struct gn_rule rule, uintptr_t end, struct gn_stack_copy *copy)
 {
     uintptr_t cfa = frame->sp + (uintptr_t)(intptr_t)rule.cfa;
     if (__builtin_expect(gn_rule_kind(rule) != GN_RULE_SP, 0)) {
@@ -105,8 +130,8 @@ static inline bool gn_rule_step(struct gn_registers *frame, struct gn_rule rule,
         if (__builtin_expect(gn_rule_kind(rule) == GN_RULE_REALIGNED, 0)) {
             if (!gn_rule_leads_up(frame->sp, cfa, end - 8))
                 return false;
-            frame->fp = gn_stack_word(frame->fp);
-            cfa = gn_stack_word(cfa);
+            frame->fp = gn_stack_word_in(frame->fp, copy);
+            cfa = gn_stack_word_in(cfa, copy);
         }
         if (!gn_rule_leads_up(frame->sp, cfa, end))
             return false;
@@ -114,10 +139,15 @@ static inline bool gn_rule_step(struct gn_registers *frame, struct gn_rule rule,
     if (__builtin_expect(cfa > end, 0))
         return false;
     if (rule.fp_words)
-        frame->fp = gn_stack_word(cfa + (uintptr_t)(rule.fp_words * 8L));
-    frame->ip = gn_plain_address(gn_stack_word(gn_rule_ip_at(rule, cfa)));
+        frame->fp = gn_stack_word_in(cfa + (uintptr_t)(rule.fp_words * 8L), copy);
+    frame->ip = gn_plain_address(gn_stack_word_in(gn_rule_ip_at(rule, cfa), copy));
     frame->sp = cfa;
     return true;
+}
+
+static inline bool gn_rule_step(struct gn_registers *frame, struct gn_rule rule, uintptr_t end)
+{
+    return gn_rule_step_in(frame, rule, end, NULL);
 }
 
 #endif

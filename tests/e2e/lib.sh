@@ -19,6 +19,7 @@ most=240 # seconds that a command may take: a sign that it hangs, on a busy mach
 n=2 # MPICH spins while it waits: more ranks than cores take for ever
 . "$SOURCE/scripts/mpi_env.sh"
 # Ranks that wait let others run: who they wait for, where other programs have the cores, too.
+export LC_ALL=C.UTF-8
 export COLUMNS=1000 # of what is no terminal: sentences stay on one line
 export OMPI_MCA_mpi_yield_when_idle=1
 [ "$FLAVOUR" != mpich ] || export LD_PRELOAD=$BUILD/tests/libyielding.so # MPICH has nothing of the kind that works

@@ -370,6 +370,25 @@ static void test_between(void **state)
     end_run(run);
 }
 
+/* The innermost loop around a call; of a function that is no loop's, none. */
+static void test_loops_around(void **state)
+{
+    struct run *run = run_fixture(*state);
+    struct gn_program_place places[3];
+    size_t i = 0;
+    while (i < run->count && strcmp(run->events[i].scenario, "same_site") != 0)
+        i++;
+    assert_true(i < run->count);
+    const uint64_t offset = run->events[i].offset - 1, offsets[] = {0, offset, UINT64_MAX};
+    gn_program_loops(run->program, offsets, 3, places);
+    assert_true(places[0].line == 0 && places[2].line == 0);
+    assert_place(&places[1], "same_site", "flow.c", "steps_of_same_site");
+    const uint64_t again[] = {offset, offset}; /* one function after the other, and the same one */
+    gn_program_loops(run->program, again, 2, places);
+    assert_true(places[0].line == places[1].line && places[0].line > 0);
+    end_run(run);
+}
+
 static void test_between_strangers(void **state)
 {
     struct run *run = run_fixture(*state);
@@ -487,6 +506,7 @@ static void use_program(const char *path, const struct run *run)
         struct gn_program_place places[PLACES_MAX];
         gn_program_places(program, run->events[i].offset - 1, places, PLACES_MAX, NULL);
         gn_program_between(program, run->events[i].offset, run->events[i + 1].offset, places);
+        gn_program_loops(program, (uint64_t[]){run->events[i].offset - 1}, 1, places);
     }
     gn_program_close(program);
 }
@@ -638,6 +658,9 @@ int main(void)
         FOR_ONE(test_between, "flow_dwarf4"),
         FOR_ONE(test_between, "flow_split"),
         cmocka_unit_test_prestate(test_between_strangers, "flow_O2_pie"),
+        cmocka_unit_test_prestate(test_loops_around, "flow_O0_pie"),
+        cmocka_unit_test_prestate(test_loops_around, "flow_O2_nopie"),
+        cmocka_unit_test_prestate(test_loops_around, "flow_shared.so"),
         cmocka_unit_test(test_symbol_names),
         cmocka_unit_test(test_symbol_bomb),
         cmocka_unit_test(test_open_errors),

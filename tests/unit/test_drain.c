@@ -283,7 +283,7 @@ static void windows_and_names(void **state)
     put.peer = 1;
     for (put.comm = 0; put.comm < 2; put.comm++)
         push_message(&f, 0, &put);
-    gn_tracer_control(tracer_of(&f, 0), GN_EVENT_REGION_BEGIN, gn_ticks(), GN_NONE, 0);
+    gn_tracer_control(tracer_of(&f, 0), GN_EVENT_REGION_BEGIN, gn_ticks(), 0, GN_NONE, 0);
     wanted = MESSAGES;
     struct gn_drain *d = drain(&f, 1, &t);
     assert_int_not_equal(taken[0].comm, taken[1].comm);
@@ -385,8 +385,8 @@ static void threads_are_named(void **state)
     struct gn_translate *t;
     GN_SET(f.tag->location_count, 2);
     for (size_t i = 0; i < 4; i++)
-        gn_tracer_control(tracer_of(&f, told[i].location), told[i].kind, gn_ticks(), 7, 0);
-    gn_tracer_control(tracer_of(&f, 1), GN_EVENT_THREAD_BEGIN, gn_ticks(), 0, 0);
+        gn_tracer_control(tracer_of(&f, told[i].location), told[i].kind, gn_ticks(), 0, 7, 0);
+    gn_tracer_control(tracer_of(&f, 1), GN_EVENT_THREAD_BEGIN, gn_ticks(), 0, 0, 0);
     struct gn_drain *d = drain(&f, 1, &t);
     assert_int_equal(taken_count, 5);
     for (size_t i = 0; i < taken_count; i++) {
@@ -410,8 +410,8 @@ static void nonsense_is_counted(void **state)
     push(&f, 0, GN_CALL_SEND, 3, NULL);  /* no such path, of the enter and of the leave */
     for (size_t i = 0; i < 3; i++) /* GN_RING_COMMS and more are no communicator when they are written */
         push_message(&f, 0, &bad[i]);
-    gn_tracer_control(tracer_of(&f, 0), GN_EVENT_REGION_BEGIN, gn_ticks(), 1, 1);
-    gn_tracer_control(tracer_of(&f, 0), GN_EVENT_THREAD_FORK, gn_ticks(), 1, 1); /* not of a ring */
+    gn_tracer_control(tracer_of(&f, 0), GN_EVENT_REGION_BEGIN, gn_ticks(), 0, 1, 1);
+    gn_tracer_control(tracer_of(&f, 0), GN_EVENT_THREAD_FORK, gn_ticks(), 0, 1, 1); /* not of a ring */
     struct gn_drain *d = drain(&f, 1, &t);
     assert_int_equal(taken_count, 2 + 2 + 3 * 3 + 1 + 1);
     assert_int_equal(gn_drain_stats(d)->garbled, 1 + 2 + 2 + 1);

@@ -56,7 +56,7 @@ static void what_was_looked_up_stays(void **state)
     GN_PUBLISH(t->module_count, 2);
     t->frames[1] = (struct gn_tag_frame){0, 1, 0, 0x1000};
     GN_PUBLISH(t->frame_count, 2);
-    gn_look_up_watch(look_up, t, 1);
+    gn_look_up_watch(look_up, t);
     while (!is_mapped(path)) /* or the test takes too long */
         usleep(10000);
     unlink(path);
@@ -75,7 +75,7 @@ static void nonsense_does_no_harm(void **state)
            gn_tag_bytes(1) - offsetof(struct gn_tag, state));
     struct gn_look_up *look_up = gn_look_up_begin();
     assert_non_null(look_up);
-    gn_look_up_watch(look_up, t, 1);
+    gn_look_up_watch(look_up, t);
     usleep(300000); /* it has begun by then, as a rule */
     assert_non_null(gn_look_up_end(look_up));
     gn_look_up_free(look_up);
@@ -85,7 +85,7 @@ static void nonsense_does_no_harm(void **state)
 static void without_a_thread_nothing_is_known(void **state)
 {
     (void)state;
-    gn_look_up_watch(NULL, NULL, 1);
+    gn_look_up_watch(NULL, NULL);
     assert_null(gn_look_up_end(NULL));
     gn_look_up_free(NULL);
 }

@@ -57,7 +57,7 @@ static char *text_of(const struct gn_table *t, int width)
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     struct gn_page page;
-    gn_page_open(&page, width, out);
+    gn_page_open(&page, &terminal, out);
     assert_int_equal(gn_table_text(t, &terminal, page.out), 0);
     gn_page_close(&page);
     fclose(out);
@@ -240,7 +240,7 @@ static void shortens(const char *text, int room, bool is_middle, const char *exp
     char *result = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&result, &size);
-    gn_print_short(text, room, is_middle, out);
+    gn_print_short(text, room, is_middle, &(struct gn_terminal){.width = 80}, out);
     fclose(out);
     assert_string_equal(result, expected);
     free(result);

@@ -377,10 +377,10 @@ static void names_follow_each_other(void **state)
 static void regions_and_switches(void **state)
 {
     (void)state;
-    gn_tracer_control(&tracer, GN_EVENT_PROGRAM_BEGIN, 1, 0, 0);
-    gn_tracer_control(&tracer, GN_EVENT_REGION_BEGIN, 2, 31, 5);
-    gn_tracer_control(&tracer, GN_EVENT_MEASUREMENT, 3, 1, 0);
-    gn_tracer_control(&tracer, GN_EVENT_REGION_END, 4, GN_NONE, 5);
+    gn_tracer_control(&tracer, GN_EVENT_PROGRAM_BEGIN, 1, 0, 0, 0);
+    gn_tracer_control(&tracer, GN_EVENT_REGION_BEGIN, 2, 7, 31, 5);
+    gn_tracer_control(&tracer, GN_EVENT_MEASUREMENT, 3, 8, 1, 0);
+    gn_tracer_control(&tracer, GN_EVENT_REGION_END, 4, 9, GN_NONE, 5);
     take_all();
     assert_int_equal(found_count, 4);
     assert_int_equal(found[0].kind, GN_EVENT_PROGRAM_BEGIN);

@@ -1,0 +1,98 @@
+#include "agent/sample_elf.h"
+
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_TABLE_BYTES = 64 << 20 };
+
+static void read_build_id(struct gn_sample_elf *e, Elf *elf)
+{
+    const void *id = NULL;
+    const ssize_t bytes = dwelf_elf_gnu_build_id(elf, &id);
+    if (bytes <= 0)
+        return;
+    e->build_id_bytes = (size_t)bytes < sizeof e->build_id ? (uint32_t)bytes : (uint32_t)sizeof e->build_id;
+    memcpy(e->build_id, id, e->build_id_bytes);
+}
+
+static void read_segments(struct gn_sample_elf *e, Elf *elf)
+{
+    size_t count = 0;
+    GElf_Phdr p;
+    elf_getphdrnum(elf, &count);
+    for (size_t i = 0; i < count && gelf_getphdr(elf, (int)i, &p); i++) {
+        if (p.p_type == PT_LOAD && e->segment_count < GN_SAMPLE_ELF_SEGMENTS)
+            e->segments[e->segment_count++] = (struct gn_sample_segment){p.p_offset, p.p_vaddr, p.p_filesz};
+        if (p.p_type == PT_GNU_EH_FRAME)
+            e->table_header = p.p_vaddr;
+    }
+}
+
+bool gn_sample_elf_read(struct gn_sample_elf *e, const char *path)
+{
+    *e = (struct gn_sample_elf){0};
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0)
+        return false;
+    elf_version(EV_CURRENT);
+    Elf *elf = elf_begin(file, ELF_C_READ, NULL);
+    const bool is_elf = elf && elf_kind(elf) == ELF_K_ELF;
+    if (is_elf) {
+        read_build_id(e, elf);
+        read_segments(e, elf);
+    }
+    elf_end(elf);
+    close(file);
+    return is_elf;
+}
+
+/* The segment that has the table's header has the table. */
+static const struct gn_sample_segment *segment_of_table(const struct gn_sample_elf *e)
+{
+    for (uint32_t i = 0; i < e->segment_count; i++) {
+        const struct gn_sample_segment *s = &e->segments[i];
+        if (e->table_header >= s->address && e->table_header - s->address < s->bytes &&
+            s->bytes <= MOST_TABLE_BYTES)
+            return s;
+    }
+    return NULL;
+}
+
+bool gn_sample_elf_table(struct gn_sample_elf *e, const char *path)
+{
+    const struct gn_sample_segment *s = e->table_header && !e->table_tried ? segment_of_table(e) : NULL;
+    const int file = s ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    e->table_tried = true;
+    if (file < 0)
+        return e->table.header != 0;
+    uint8_t *copy = malloc(s->bytes);
+    if (copy && pread(file, copy, s->bytes, (off_t)s->offset) == (ssize_t)s->bytes)
+        e->table = (struct gn_unwind_table){{copy, s->bytes, s->address}, e->table_header};
+    else
+        free(copy);
+    close(file);
+    return e->table.header != 0;
+}
+
+void gn_sample_elf_clear(struct gn_sample_elf *e)
+{
+    free((void *)(uintptr_t)e->table.bytes.at);
+    *e = (struct gn_sample_elf){0};
+}
+
+bool gn_sample_elf_address(const struct gn_sample_elf *e, uint64_t offset, uint64_t *address)
+{
+    for (uint32_t i = 0; i < e->segment_count; i++) {
+        const struct gn_sample_segment *s = &e->segments[i];
+        const uint64_t begin = s->offset & ~4095ull; /* mapped from its page on */
+        if (offset >= begin && offset < s->offset + s->bytes) {
+            *address = s->address + offset - s->offset;
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,181 @@
+#include "agent/sample_event.h"
+
+#include <asm/perf_regs.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+enum { FP = PERF_REG_X86_BP, SP = PERF_REG_X86_SP, IP = PERF_REG_X86_IP };
+#elif defined(__aarch64__)
+enum { FP = PERF_REG_ARM64_X29, SP = PERF_REG_ARM64_SP, IP = PERF_REG_ARM64_PC };
+#endif
+_Static_assert((int)FP < (int)SP && (int)SP < (int)IP, "registers come in the order of their numbers");
+
+/* ---- reading ---- */
+
+struct piece {
+    const uint8_t *at, *end;
+    bool short_of; /* something was asked for that is not there */
+};
+
+static uint64_t word(struct piece *p)
+{
+    uint64_t value = 0;
+    if ((size_t)(p->end - p->at) < sizeof value) {
+        p->short_of = true;
+        return 0;
+    }
+    memcpy(&value, p->at, sizeof value);
+    p->at += sizeof value;
+    return value;
+}
+
+/* In the order that the kernel documents for the bits of sample_type that are asked for below. */
+static bool parse_sample(struct piece *p, struct gn_sample *s)
+{
+    *s = (struct gn_sample){.at.ip = word(p)};
+    const uint64_t ids = word(p);
+    s->pid = (int)(uint32_t)ids;
+    s->tid = (int)(uint32_t)(ids >> 32);
+    s->time_ns = word(p);
+    if (word(p) == PERF_SAMPLE_REGS_ABI_64) {
+        s->at.fp = word(p);
+        s->at.sp = word(p);
+        word(p); /* ip */
+    }
+    const uint64_t size = word(p);
+    if (p->short_of || size > (size_t)(p->end - p->at))
+        return !p->short_of && size == 0;
+    const uint8_t *stack = p->at;
+    p->at += size;
+    const uint64_t used = size ? word(p) : 0;
+    s->stack = (struct gn_stack_copy){stack, s->at.sp, used < size ? used : size, false};
+    return !p->short_of;
+}
+
+static void copy_out(uint8_t *to, const uint8_t *ring, size_t bytes, uint64_t from, size_t count)
+{
+    const size_t at = from & (bytes - 1), first = count < bytes - at ? count : bytes - at;
+    memcpy(to, ring + at, first);
+    memcpy(to + first, ring, count - first);
+}
+
+uint64_t gn_sample_ring_take(const uint8_t *ring, size_t bytes, uint64_t from, uint64_t to,
+                             gn_sample_taken *taken, void *self)
+{
+    _Alignas(8) static _Thread_local uint8_t record[UINT16_MAX + 1];
+    struct perf_event_header header;
+    uint64_t lost = 0;
+    for (; to - from >= sizeof header && to - from <= bytes; from += header.size) {
+        copy_out((uint8_t *)&header, ring, bytes, from, sizeof header);
+        if (header.size < sizeof header || header.size > to - from)
+            break;
+        copy_out(record, ring, bytes, from, header.size);
+        struct piece piece = {record + sizeof header, record + header.size, false};
+        struct gn_sample sample;
+        if (header.type == PERF_RECORD_SAMPLE && parse_sample(&piece, &sample))
+            taken(self, &sample);
+        if (header.type == PERF_RECORD_LOST) {
+            word(&piece); /* whose */
+            lost += word(&piece);
+        }
+    }
+    return lost;
+}
+
+uint64_t gn_sample_event_take(struct gn_sample_event *e, gn_sample_taken *taken, void *self)
+{
+    struct perf_event_mmap_page *page = e->map;
+    const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    const uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE), tail = page->data_tail;
+    if (head == tail)
+        return 0;
+    const uint64_t lost = gn_sample_ring_take((const uint8_t *)e->map + page_bytes, e->map_bytes - page_bytes,
+                                              tail, head, taken, self);
+    __atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
+    return lost;
+}
+
+/* ---- events ---- */
+
+static int open_event(int tid, uint64_t period_ns)
+{
+    struct perf_event_attr attributes = {.type = PERF_TYPE_SOFTWARE,
+                                         .size = sizeof attributes,
+                                         .config = PERF_COUNT_SW_TASK_CLOCK,
+                                         .sample_period = period_ns,
+                                         .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+                                                        PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+                                         .exclude_kernel = 1,
+                                         .exclude_hv = 1,
+                                         .watermark = 1,
+                                         .wakeup_watermark = UINT32_MAX,
+                                         .use_clockid = 1,
+                                         .clockid = CLOCK_MONOTONIC_RAW,
+                                         .sample_regs_user = 1ull << FP | 1ull << SP | 1ull << IP,
+                                         .sample_stack_user = GN_SAMPLE_STACK_BYTES};
+    const int file =
+        (int)syscall(SYS_perf_event_open, &attributes, tid, -1, -1, (unsigned long)PERF_FLAG_FD_CLOEXEC);
+    return file < 0 ? -errno : file;
+}
+
+/* Half of the descriptors are for all else that the agent does. */
+static bool is_too_many(int file)
+{
+    struct rlimit files;
+    return getrlimit(RLIMIT_NOFILE, &files) == 0 && (rlim_t)file >= files.rlim_cur / 2;
+}
+
+int gn_sample_event_try(void)
+{
+    int status = 0;
+    const pid_t child = fork();
+    if (child == 0) {
+        const int file = open_event(0, 1000000000);
+        _exit(file < 0 ? (-file < 255 ? -file : 255) : 0);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return 0;
+    return WIFEXITED(status) ? -WEXITSTATUS(status) : -EPERM;
+}
+
+int gn_sample_event_open(struct gn_sample_event *e, int tid, uint64_t period_ns, unsigned order)
+{
+    const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    const int file = open_event(tid, period_ns);
+    if (file < 0)
+        return file;
+    if (is_too_many(file)) {
+        close(file);
+        return -EMFILE;
+    }
+    *e = (struct gn_sample_event){
+        .file = file, .map_bytes = page_bytes + (page_bytes << order), .period_ns = period_ns};
+    e->map = mmap(NULL, e->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (e->map != MAP_FAILED)
+        return 0;
+    const int code = errno == EPERM || errno == EAGAIN ? -ENOBUFS : -errno;
+    close(file);
+    return code;
+}
+
+void gn_sample_event_close(struct gn_sample_event *e)
+{
+    munmap(e->map, e->map_bytes);
+    close(e->file);
+}
+
+void gn_sample_event_pace(struct gn_sample_event *e, uint64_t period_ns)
+{
+    if (ioctl(e->file, PERF_EVENT_IOC_PERIOD, &period_ns) == 0)
+        e->period_ns = period_ns;
+}

@@ -1,0 +1,58 @@
+/*
+ * agent/sample_event — one thread's samples, as the kernel takes them: an event of its processor time
+ * (perf_event_open), and the ring that they come in.
+ *
+ * The thread is interrupted after each period of processor time that it used; nothing is done to it but that
+ * the kernel writes down where it was: address, registers, the end of its stack. No signal, no ptrace, no
+ * page of the program. What it does in the kernel is left out, so that anybody may do this to his own
+ * processes (perf_event_paranoid 2). Nobody is woken: the ring is looked at when the sampler comes by.
+ */
+#ifndef GNOMON_AGENT_SAMPLE_EVENT_H
+#define GNOMON_AGENT_SAMPLE_EVENT_H
+
+#include "unwind/rule.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gn_sample {
+    uint64_t time_ns; /* CLOCK_MONOTONIC_RAW */
+    int pid, tid;
+    struct gn_registers at;     /* ip is where it was; fp, sp: 0 where they are not known */
+    struct gn_stack_copy stack; /* from sp on; its count may be 0 */
+};
+
+struct gn_sample_event {
+    int file;
+    void *map; /* the kernel's page, and its ring behind it */
+    size_t map_bytes;
+    uint64_t period_ns; /* of processor time, that each sample from now on stands for */
+};
+
+enum { GN_SAMPLE_STACK_BYTES = 4096 };
+
+/* Whether such events may be opened at all, as a child finds out: some containers end whoever tries. 0, or a
+ * negative errno value; -EPERM: it was ended. */
+int gn_sample_event_try(void);
+
+/* Opens the event of a thread, its ring of 2^order pages. Nothing is left after an error: -EACCES, -EPERM
+ * (not allowed), -ESRCH (the thread is gone), -ENOENT, -ENOSYS (no such events), -EMFILE, -ENOMEM; -ENOBUFS:
+ * no more memory may be locked for rings of this size. */
+int gn_sample_event_open(struct gn_sample_event *event, int tid, uint64_t period_ns, unsigned order);
+void gn_sample_event_close(struct gn_sample_event *event);
+
+/* From the next sample on; those before have been taken. (What the kernel says of a sample's period is what
+ * it was at first.) */
+void gn_sample_event_pace(struct gn_sample_event *event, uint64_t period_ns);
+
+typedef void gn_sample_taken(void *self, struct gn_sample *sample);
+
+/* Takes all samples that there are. Returns how many were lost, as far as the kernel says. */
+uint64_t gn_sample_event_take(struct gn_sample_event *event, gn_sample_taken *taken, void *self);
+
+/* The same of a ring of `bytes` (a power of two) between two positions. What makes no sense ends it. */
+uint64_t gn_sample_ring_take(const uint8_t *ring, size_t bytes, uint64_t from, uint64_t to,
+                             gn_sample_taken *taken, void *self);
+
+#endif

@@ -1,0 +1,203 @@
+#include "agent/sample_moment.h"
+
+#include <stddef.h>
+
+/* A record that says when something was passed. */
+struct passage {
+    uint64_t index; /* of the record */
+    uint64_t enter_ticks, leave_ticks;
+    uint32_t node;
+    bool row;
+};
+
+struct looking {
+    struct gn_ring *ring;
+    struct gn_location *location;
+    uint64_t mask, oldest, head;
+    uint32_t ring_records;
+};
+
+static void read_record(const struct looking *l, uint64_t index, struct gn_record *record)
+{
+    struct gn_ring_slot *slot = &gn_ring_slots(l->ring)[index & l->mask];
+    for (int word = 0; word < 4; word++)
+        record->word[word] = GN_GET(slot->word[word]);
+}
+
+/* Record i was whole when it was read (R3 to R5 of image/recorder_ring.h). */
+static bool is_whole(const struct looking *l, uint64_t index)
+{
+    atomic_thread_fence(memory_order_acquire);
+    return index >= gn_ring_oldest(GN_GET(l->ring->head), l->ring_records);
+}
+
+static uint64_t leave_of(const struct looking *l, uint64_t index, const struct gn_record *r)
+{
+    struct gn_record wide;
+    const uint32_t length = gn_record_length(r);
+    if (length < UINT32_MAX || index + 1 >= l->head)
+        return r->word[0] + length;
+    read_record(l, index + 1, &wide);
+    return gn_record_kind(&wide) == GN_RECORD_WIDE && wide.word[0] > r->word[0] ? wide.word[0]
+                                                                                : r->word[0] + length;
+}
+
+/* What a record says that it passed; false: it is of something else. */
+static bool is_passage(const struct looking *l, uint64_t index, struct passage *p)
+{
+    struct gn_record r;
+    read_record(l, index, &r);
+    const unsigned kind = gn_record_kind(&r);
+    *p = (struct passage){index, r.word[0], r.word[0], gn_record_node(&r), kind == GN_RECORD_POLLS};
+    if (gn_record_flags(&r) & GN_RECORD_CALL) {
+        p->leave_ticks = leave_of(l, index, &r);
+        return true;
+    }
+    if (kind == GN_EVENT_MEASUREMENT && gn_record_bytes(&r) == 0)
+        p->leave_ticks = UINT64_MAX; /* until the next one */
+    return kind == GN_EVENT_PROGRAM_BEGIN || kind == GN_EVENT_PROGRAM_END ||
+           ((kind == GN_EVENT_REGION_BEGIN || kind == GN_EVENT_REGION_END || kind == GN_EVENT_MEASUREMENT) &&
+            p->node != 0);
+}
+
+/* The last passage in [from, before). */
+static bool passage_before(const struct looking *l, uint64_t from, uint64_t before, struct passage *p)
+{
+    while (before > from)
+        if (is_passage(l, --before, p))
+            return true;
+    return false;
+}
+
+static bool passage_from(const struct looking *l, uint64_t from, struct passage *p)
+{
+    for (; from < l->head; from++)
+        if (is_passage(l, from, p))
+            return true;
+    return false;
+}
+
+/* The last passage that was entered by then. */
+static bool last_entered(const struct looking *l, uint64_t ticks, struct passage *found)
+{
+    uint64_t low = l->oldest, high = l->head;
+    bool any = false;
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        struct passage p;
+        if (!passage_before(l, low, middle + 1, &p)) {
+            low = middle + 1;
+        } else if (p.enter_ticks <= ticks) {
+            *found = p;
+            any = true;
+            low = middle + 1;
+        } else {
+            high = p.index;
+        }
+    }
+    return any;
+}
+
+static bool look(const struct gn_recorded *r, uint32_t location, struct looking *l)
+{
+    if (location >= r->locations || !r->rings)
+        return false;
+    l->ring = gn_ring_of(r->rings, location, r->ring_records);
+    l->location = &r->tag->locations[location];
+    l->mask = r->ring_records - 1;
+    l->ring_records = r->ring_records;
+    l->head = GN_OBSERVE(l->ring->head);
+    l->oldest = gn_ring_oldest(l->head, r->ring_records);
+    return true;
+}
+
+/* ---- what is not in the ring yet ---- */
+
+/* The row of calls that goes on now; false: none, or it cannot be read now. */
+static bool row_now(const struct looking *l, struct passage *p)
+{
+    struct gn_ring_polls *polls = &l->ring->polls;
+    const uint32_t before = gn_seq_read_begin(&polls->seq);
+    const uint64_t index = GN_GET(polls->index);
+    const uint32_t nodes = GN_GET(polls->nodes);
+    *p = (struct passage){index, GN_GET(polls->first_ticks), UINT64_MAX, GN_GET(polls->at[0].node), true};
+    return gn_seq_read_good(&polls->seq, before) && nodes > 0 && index == l->head;
+}
+
+/* The call that the thread is in now, or its end. */
+static bool call_now(const struct looking *l, struct passage *p)
+{
+    for (int tries = 0; tries < 10; tries++) {
+        const uint32_t before = gn_seq_read_begin(&l->location->seq);
+        const uint32_t inside = GN_GET(l->location->now_inside);
+        *p = (struct passage){l->head, GN_GET(l->location->now_ticks), UINT64_MAX,
+                              inside == 2 ? 1 : GN_GET(l->location->now_node), false};
+        if (gn_seq_read_good(&l->location->seq, before))
+            return inside != 0;
+    }
+    return false;
+}
+
+/* What was entered behind the last record, if nothing has been written since. */
+static bool entered_now(const struct looking *l, const struct passage *last, struct passage *p)
+{
+    const bool found = (row_now(l, p) || call_now(l, p)) && p->enter_ticks >= last->leave_ticks;
+    return found && GN_OBSERVE(l->ring->head) == l->head;
+}
+
+/* ---- moments ---- */
+
+/* Before the first record of a location: since its start, node 0. */
+static const struct passage at_start = {.index = UINT64_MAX};
+
+static struct gn_sample_moment moment(enum gn_moment_kind kind, uint32_t from, uint32_t to)
+{
+    const bool sane = from < GN_MAX_NODES && to < GN_MAX_NODES;
+    return (struct gn_sample_moment){.kind = sane ? kind : GN_MOMENT_UNKNOWN, .from = from, .to = to};
+}
+
+static struct gn_sample_moment inside(const struct passage *p)
+{
+    return moment(p->row ? GN_MOMENT_ROW : GN_MOMENT_INSIDE, p->node, p->node);
+}
+
+static struct gn_sample_moment behind(const struct looking *l, const struct passage *last, uint64_t ticks)
+{
+    struct passage next;
+    if (passage_from(l, last->index + 1, &next))
+        return moment(GN_MOMENT_BETWEEN, last->node, next.node);
+    if (entered_now(l, last, &next))
+        return ticks >= next.enter_ticks ? inside(&next) : moment(GN_MOMENT_BETWEEN, last->node, next.node);
+    struct gn_sample_moment since = moment(GN_MOMENT_SINCE, last->node, 0);
+    since.record = last->index;
+    since.ticks = last->leave_ticks;
+    return since;
+}
+
+struct gn_sample_moment gn_sample_moment_at(const struct gn_recorded *recorded, uint32_t location,
+                                            uint64_t ticks)
+{
+    const struct gn_sample_moment unknown = {.kind = GN_MOMENT_UNKNOWN};
+    struct looking l;
+    struct passage last = at_start;
+    if (!look(recorded, location, &l) || (!last_entered(&l, ticks, &last) && l.oldest > 0))
+        return unknown;
+    const struct gn_sample_moment found = ticks < last.leave_ticks ? inside(&last) : behind(&l, &last, ticks);
+    return is_whole(&l, last.index) ? found : unknown;
+}
+
+bool gn_sample_moment_goes_on(const struct gn_recorded *recorded, uint32_t location,
+                              struct gn_sample_moment *m)
+{
+    struct looking l;
+    struct passage next = {0};
+    const struct passage last = {m->record, 0, m->ticks, m->from, false};
+    if (!look(recorded, location, &l))
+        return false;
+    const bool recorded_since = m->record + 1 >= l.oldest && passage_from(&l, m->record + 1, &next);
+    if (!recorded_since && m->record + 1 >= l.oldest && !entered_now(&l, &last, &next))
+        return false;
+    const bool known = m->record + 1 >= l.oldest && is_whole(&l, m->record + 1);
+    *m = moment(known ? GN_MOMENT_BETWEEN : GN_MOMENT_UNKNOWN, m->from, known ? next.node : 0);
+    return true;
+}

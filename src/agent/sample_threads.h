@@ -1,0 +1,36 @@
+/* agent/sample_threads — the threads of one process and their events: whoever comes is sampled, whoever is
+ * gone is let go. */
+#ifndef GNOMON_AGENT_SAMPLE_THREADS_H
+#define GNOMON_AGENT_SAMPLE_THREADS_H
+
+#include "agent/sample_event.h"
+
+enum { GN_SAMPLE_REASON_BYTES = 200 };
+
+struct gn_sample_threads {
+    int pid;
+    struct gn_sample_thread {
+        int tid;
+        uint32_t location; /* of the process that it has; GN_SAMPLE_NO_LOCATION */
+        bool there;        /* at the last look */
+        struct gn_sample_event event;
+    } * items;
+    size_t count, room;
+    unsigned long links; /* of /proc/PID/task: it changes with the number of threads */
+    uint64_t looked_ns;
+    bool refused;                        /* by the kernel */
+    char reason[GN_SAMPLE_REASON_BYTES]; /* why not all are sampled; empty: they are */
+};
+
+#define GN_SAMPLE_NO_LOCATION UINT32_MAX
+
+/* The kernel refuses them: with that errno value, negative. */
+void gn_sample_threads_refuse(struct gn_sample_threads *threads, int code);
+
+/* Looks at who is there, if that may have changed. */
+void gn_sample_threads_look(struct gn_sample_threads *threads, uint64_t now_ns, uint64_t period_ns);
+/* Takes samples after that much processor time from now on, a little more or less for each thread. */
+void gn_sample_threads_pace(struct gn_sample_threads *threads, uint64_t period_ns);
+void gn_sample_threads_close(struct gn_sample_threads *threads);
+
+#endif

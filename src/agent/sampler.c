@@ -1,0 +1,412 @@
+#include "agent/sampler.h"
+
+#include "base/grow.h"
+#include "agent/sample_code.h"
+#include "agent/sample_counts.h"
+#include "agent/sample_threads.h"
+#include "clock/ticks.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    SHARE_PER_MILLE = 10,  /* of one core */
+    SAMPLES_PER_ROUND = 5, /* of a thread: its ring has room for six times as many */
+    LONGEST_NAP_NS = 1000000000,
+    PACE_NS = 1000000000, /* between two looks at what it costs */
+    LONGEST_PERIOD_NS = 1000000000,
+};
+
+struct process {
+    int pid;
+    struct gn_recorded recorded;
+    bool again;        /* another agent has sampled it before */
+    atomic_bool ended; /* by the agent's main thread */
+    bool finished;     /* nothing comes any more */
+    struct gn_sample_threads threads;
+    struct gn_sample_maps *maps;
+    struct gn_sample_counts *counts;
+    uint64_t samples, bursts, lost, time_ns;
+    struct gn_sample_list list; /* for whoever looks */
+    char reason[GN_SAMPLE_REASON_BYTES + 100];
+};
+
+struct gn_sampler {
+    pthread_t thread;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t changed;
+    bool ending;
+    struct process **processes;
+    size_t count, room;
+    pthread_mutex_t reading; /* of what is known of processes */
+    /* the thread's own */
+    struct gn_sample_code *code;
+    struct gn_sample_places *places;
+    struct gn_sampled_module *modules; /* for whoever looks */
+    size_t module_room;
+    struct gn_moment before, now;
+    int refused; /* why none may be opened; 0: they may */
+    uint64_t shortest_ns;
+    _Atomic uint64_t period_ns, all_used_ns;
+    uint64_t paced_ns, used_ns, samples; /* at the last look at the costs */
+    uint64_t all_samples;
+    struct process *process; /* the one at hand, and its thread */
+    struct gn_sample_thread *at;
+};
+
+/* ---- a sample ---- */
+
+/* Two moments of now and a little while ago are both sides of most samples. */
+static uint64_t ticks_of(const struct gn_sampler *s, uint64_t time_ns)
+{
+    if (gn_ticks_from_kernel || s->now.ns <= s->before.ns)
+        return time_ns;
+    const double per_ns = (double)(s->now.ticks - s->before.ticks) / (double)(s->now.ns - s->before.ns);
+    const int64_t ago_ns = (int64_t)(s->now.ns - time_ns);
+    return s->now.ticks - (uint64_t)(int64_t)((double)ago_ns * per_ns);
+}
+
+/* Which location of its process a thread has, if it has one. */
+static uint32_t location_of(const struct gn_recorded *r, int tid)
+{
+    uint32_t count = GN_OBSERVE(r->tag->location_count);
+    count = count < r->locations ? count : r->locations;
+    for (uint32_t i = 0; i < count; i++)
+        if (GN_GET(r->tag->locations[i].thread_id) == (uint32_t)tid && GN_GET(r->tag->locations[i].in_use))
+            return i;
+    return GN_SAMPLE_NO_LOCATION;
+}
+
+static void take(void *self, struct gn_sample *sample)
+{
+    struct gn_sampler *s = self;
+    struct process *p = s->process;
+    const bool other = s->at->location == GN_SAMPLE_NO_LOCATION;
+    const uint32_t location = other ? 0 : s->at->location;
+    if (sample->pid != p->pid)
+        return;
+    p->samples++;
+    p->time_ns += s->at->event.period_ns;
+    s->all_samples++;
+    struct gn_sample_moment moment =
+        gn_sample_moment_at(&p->recorded, location, ticks_of(s, sample->time_ns));
+    struct gn_sample_where where;
+    gn_sample_where(p->maps, sample, &where);
+    if (moment.kind == GN_MOMENT_ROW)
+        moment.kind = where.in_call ? GN_MOMENT_INSIDE : GN_MOMENT_BETWEEN;
+    const bool called = where.in_library && moment.kind != GN_MOMENT_INSIDE;
+    const struct gn_sample_counted counted = {
+        .site = where.in_interpreter && !where.in_call
+                    ? GN_SAMPLED_NONE
+                    : gn_sample_places_number(s->places, s->code, where.site),
+        .called = called ? gn_sample_places_number(s->places, s->code, where.called) : GN_SAMPLED_NONE,
+        .other_threads = other,
+        .in_call = where.in_call,
+        .time_ns = s->at->event.period_ns};
+    gn_sample_counts_add(p->counts, &p->recorded, location, &moment, &counted);
+}
+
+/* ---- rounds ---- */
+
+static void read_thread(struct gn_sampler *s, struct process *p, struct gn_sample_thread *at)
+{
+    const uint64_t before = p->samples;
+    if (at->location == GN_SAMPLE_NO_LOCATION ||
+        GN_GET(p->recorded.tag->locations[at->location].thread_id) != (uint32_t)at->tid)
+        at->location = location_of(&p->recorded, at->tid);
+    s->at = at;
+    p->lost += gn_sample_event_take(&at->event, take, s);
+    p->bursts += p->samples > before;
+}
+
+static void read_process(struct gn_sampler *s, struct process *p)
+{
+    const bool ended = atomic_load(&p->ended);
+    s->process = p;
+    gn_sample_counts_go_on(p->counts, &p->recorded, false);
+    for (size_t i = 0; i < p->threads.count; i++)
+        read_thread(s, p, &p->threads.items[i]);
+    if (!ended) {
+        gn_sample_threads_look(&p->threads, s->now.ns, s->period_ns);
+        return;
+    }
+    gn_sample_counts_go_on(p->counts, &p->recorded, true);
+    gn_sample_threads_close(&p->threads);
+    gn_sample_maps_free(p->maps);
+    p->maps = NULL;
+    p->finished = true;
+}
+
+static struct process *nth(struct gn_sampler *s, size_t index)
+{
+    pthread_mutex_lock(&s->lock);
+    struct process *p = index < s->count ? s->processes[index] : NULL;
+    pthread_mutex_unlock(&s->lock);
+    return p;
+}
+
+static void read_all(struct gn_sampler *s)
+{
+    struct process *p;
+    pthread_mutex_lock(&s->reading);
+    s->now = gn_moment_now();
+    for (size_t i = 0; (p = nth(s, i)); i++)
+        if (!p->finished)
+            read_process(s, p);
+    s->before = s->now;
+    pthread_mutex_unlock(&s->reading);
+}
+
+/* ---- the budget ---- */
+
+static uint64_t used_ns(void)
+{
+    return gn_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static void set_period(struct gn_sampler *s, double period_ns)
+{
+    struct process *p;
+    s->period_ns = period_ns < (double)s->shortest_ns      ? s->shortest_ns
+                   : period_ns > (double)LONGEST_PERIOD_NS ? (uint64_t)LONGEST_PERIOD_NS
+                                                           : (uint64_t)period_ns;
+    for (size_t i = 0; (p = nth(s, i)); i++)
+        if (!p->finished)
+            gn_sample_threads_pace(&p->threads, s->period_ns);
+}
+
+/* As many samples as may be looked at, of those that there would be. */
+static void pace(struct gn_sampler *s)
+{
+    const uint64_t now_ns = gn_monotonic_ns(), used = used_ns();
+    const double passed_ns = (double)(now_ns - s->paced_ns), taken = (double)(s->all_samples - s->samples);
+    if (passed_ns < PACE_NS)
+        return;
+    const double share = (double)(used - s->used_ns) / passed_ns * 1000 / SHARE_PER_MILLE;
+    s->paced_ns = now_ns;
+    s->used_ns = used;
+    s->samples = s->all_samples;
+    if (taken > 0 && (share > 1.1 || (share < 0.5 && s->period_ns > s->shortest_ns)))
+        set_period(s, (double)s->period_ns * (share > 0.5 ? share : 0.6));
+}
+
+/* ---- the thread ---- */
+
+/* Until the next round, or until something is new. False: the end. */
+static bool rest(struct gn_sampler *s)
+{
+    const uint64_t round_ns = SAMPLES_PER_ROUND * s->period_ns;
+    const uint64_t until_ns =
+        gn_clock_ns(CLOCK_MONOTONIC) + (round_ns < LONGEST_NAP_NS ? round_ns : LONGEST_NAP_NS);
+    const struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
+    pthread_mutex_lock(&s->lock);
+    if (!s->ending)
+        pthread_cond_timedwait(&s->changed, &s->lock, &until);
+    const bool goes_on = !s->ending;
+    pthread_mutex_unlock(&s->lock);
+    return goes_on;
+}
+
+static void *run(void *argument)
+{
+    struct gn_sampler *s = argument;
+    pthread_setname_np(pthread_self(), "sampler");
+    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 19);
+    s->paced_ns = gn_monotonic_ns();
+    while (rest(s)) {
+        read_all(s);
+        pace(s);
+        atomic_store(&s->all_used_ns, used_ns());
+    }
+    read_all(s);
+    atomic_store(&s->all_used_ns, used_ns());
+    return NULL;
+}
+
+static bool start_thread(struct gn_sampler *s)
+{
+    pthread_condattr_t monotonic;
+    sigset_t all, before;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_mutex_init(&s->reading, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    sigfillset(&all); /* signals are for the main thread */
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    const int code = pthread_create(&s->thread, NULL, run, s);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return code == 0;
+}
+
+struct gn_sampler *gn_sampler_begin(unsigned hz)
+{
+    struct gn_sampler *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->shortest_ns = 1000000000u / hz;
+    atomic_store(&s->period_ns, s->shortest_ns);
+    s->refused = gn_sample_event_try();
+    s->before = gn_moment_now();
+    s->code = gn_sample_code_new();
+    s->places = gn_sample_places_new();
+    if (s->code && s->places && start_thread(s))
+        return s;
+    gn_sampler_free(s);
+    return NULL;
+}
+
+/* ---- for the agent ---- */
+
+static void free_process(struct process *p)
+{
+    gn_sample_threads_close(&p->threads);
+    gn_sample_maps_free(p->maps);
+    gn_sample_counts_free(p->counts);
+    free(p->list.rows);
+    free(p);
+}
+
+static struct process *new_process(struct gn_sampler *s, int pid, const struct gn_recorded *recorded)
+{
+    struct process *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    p->pid = p->threads.pid = pid;
+    p->recorded = *recorded;
+    p->maps = gn_sample_maps_new(s->code, pid, recorded->tag);
+    p->counts = gn_sample_counts_new(recorded->locations);
+    if (s->refused)
+        gn_sample_threads_refuse(&p->threads, s->refused);
+    if (p->maps && p->counts) { /* here, at once: the sampler's thread may have to wait for a core */
+        gn_sample_threads_look(&p->threads, gn_monotonic_ns(), atomic_load(&s->period_ns));
+        return p;
+    }
+    free_process(p);
+    return NULL;
+}
+
+void gn_sampler_watch(struct gn_sampler *s, int pid, const struct gn_recorded *recorded, bool again)
+{
+    struct process *p = s ? new_process(s, pid, recorded) : NULL;
+    if (!p)
+        return;
+    p->again = again;
+    pthread_mutex_lock(&s->lock);
+    const bool room = gn_grow(&s->processes, &s->room, s->count, sizeof(struct process *));
+    if (room)
+        s->processes[s->count++] = p;
+    pthread_cond_signal(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    if (!room)
+        free_process(p);
+}
+
+/* The last one of that number. */
+static struct process *find(struct gn_sampler *s, int pid)
+{
+    struct process *found = NULL;
+    pthread_mutex_lock(&s->lock);
+    for (size_t i = s->count; i-- > 0 && !found;)
+        found = s->processes[i]->pid == pid ? s->processes[i] : NULL;
+    pthread_mutex_unlock(&s->lock);
+    return found;
+}
+
+void gn_sampler_ended(struct gn_sampler *s, int pid)
+{
+    struct process *p = s ? find(s, pid) : NULL;
+    if (p)
+        atomic_store(&p->ended, true);
+}
+
+static const char *reason_of(struct process *p)
+{
+    snprintf(p->reason, sizeof p->reason, "%s%s%s", p->threads.reason,
+             p->threads.reason[0] && p->again ? "; " : "",
+             p->again ? "its agent was ended; samples are of the time since another one went on" : "");
+    return p->reason[0] ? p->reason : NULL;
+}
+
+static void list_modules(struct gn_sampler *s)
+{
+    const uint32_t count = gn_sample_code_count(s->code);
+    while (s->module_room < count)
+        if (!gn_grow(&s->modules, &s->module_room, s->module_room, sizeof *s->modules))
+            return;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct gn_sample_module *m = gn_sample_code_module(s->code, i);
+        s->modules[i] = (struct gn_sampled_module){m->path, m->build_id, m->build_id_bytes};
+    }
+}
+
+bool gn_sampler_look(struct gn_sampler *s, int pid, struct gn_sampled *sampled)
+{
+    struct process *p = s ? find(s, pid) : NULL;
+    if (!p)
+        return false;
+    pthread_mutex_lock(&s->reading);
+    list_modules(s);
+    free(p->list.rows);
+    if (!gn_sample_counts_list(p->counts, s->places, &p->list))
+        p->list.count = 0;
+    *sampled = (struct gn_sampled){.state = p->threads.refused && p->samples == 0 ? "refused" : "sampled",
+                                   .reason = reason_of(p),
+                                   .samples = p->samples,
+                                   .bursts = p->bursts,
+                                   .by_place = p->list.by_place,
+                                   .unattributed = p->list.unattributed,
+                                   .lost = p->lost,
+                                   .time_ns = p->time_ns,
+                                   .modules = s->modules,
+                                   .module_count = gn_sample_code_count(s->code)};
+    if (s->module_room < sampled->module_count)
+        sampled->module_count = 0;
+    sampled->places = gn_sample_places_list(s->places, &sampled->place_count);
+    sampled->counts = p->list.rows;
+    sampled->count = p->list.count;
+    return true;
+}
+
+void gn_sampler_go_on(struct gn_sampler *s)
+{
+    pthread_mutex_unlock(&s->reading);
+}
+
+uint64_t gn_sampler_used_ns(struct gn_sampler *s)
+{
+    return s ? atomic_load(&s->all_used_ns) : 0;
+}
+
+void gn_sampler_end(struct gn_sampler *s)
+{
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->lock);
+    s->ending = true;
+    pthread_cond_signal(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    pthread_join(s->thread, NULL);
+}
+
+void gn_sampler_free(struct gn_sampler *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->count; i++)
+        free_process(s->processes[i]);
+    free(s->processes);
+    free(s->modules);
+    gn_sample_places_free(s->places);
+    gn_sample_code_free(s->code);
+    free(s);
+}

@@ -1,0 +1,158 @@
+#include "answer/report_resources.h"
+
+#include "answer/quantities.h"
+
+#include <math.h>
+
+void gn_report_cores(const struct gn_summary *s, FILE *out)
+{
+    const struct gn_resources_told *t = &s->resources;
+    if (isfinite(t->cores_busy) && isfinite(t->cores) && t->cores > 0)
+        fprintf(out, " · %.*f of %g core%s busy", t->cores_busy < 99.95, t->cores_busy, t->cores,
+                t->cores == 1 ? "" : "s");
+}
+
+void gn_report_efficiency(const struct gn_efficiency *e, FILE *out)
+{
+    char parallel[GN_QUANTITY_TEXT], balance[GN_QUANTITY_TEXT], communication[GN_QUANTITY_TEXT];
+    fprintf(out, "efficiency %s = load balance %s × communication %s", gn_share_text(e->parallel, parallel),
+            gn_share_text(e->load_balance, balance), gn_share_text(e->communication, communication));
+}
+
+static const char *between_parts(bool *any)
+{
+    const char *between = *any ? " · " : "";
+    *any = true;
+    return between;
+}
+
+static void memory(const struct gn_summary *s, bool *any, FILE *out)
+{
+    const struct gn_resources_told *t = &s->resources;
+    char most[GN_QUANTITY_TEXT], median[GN_QUANTITY_TEXT], age[GN_QUANTITY_TEXT];
+    if (!t->peak_known)
+        return;
+    fprintf(out, "%smemory %s", between_parts(any), gn_bytes_text(t->peak_most, most));
+    if (s->ranks > 1)
+        fprintf(out, " on #%d, median %s", t->peak_rank, gn_bytes_text(t->peak_median, median));
+    if (t->peak_age_s > 0.1 * s->elapsed_s)
+        fprintf(out, " (%s before its end)", gn_duration_text(t->peak_age_s * 1e9, age));
+}
+
+static void messages(const struct gn_summary *s, bool *any, FILE *out)
+{
+    const struct gn_resources_told *t = &s->resources;
+    char count[GN_QUANTITY_TEXT], bytes[GN_QUANTITY_TEXT], low[GN_QUANTITY_TEXT], high[GN_QUANTITY_TEXT];
+    if (t->messages == 0) {
+        if (s->ranks > 1)
+            fprintf(out, "%sno messages between ranks", between_parts(any));
+        return;
+    }
+    fprintf(out, "%s%s message%s, %s", between_parts(any), gn_count_text(t->messages, count),
+            t->messages == 1 ? "" : "s", gn_bytes_text((double)t->sent_bytes, bytes));
+    if (t->sizes_known && t->size_high > 0)
+        fprintf(out, ", median %s to %s", gn_bytes_text(t->size_low, low),
+                gn_bytes_text(t->size_high + 1, high));
+}
+
+static void files(const struct gn_summary *s, bool *any, FILE *out)
+{
+    const struct gn_resources_told *t = &s->resources;
+    char read[GN_QUANTITY_TEXT], written[GN_QUANTITY_TEXT];
+    if (isfinite(t->read_bytes) && isfinite(t->written_bytes) && s->rank_count > 0)
+        fprintf(out, "%sread %s, wrote %s", between_parts(any), gn_bytes_text(t->read_bytes, read),
+                gn_bytes_text(t->written_bytes, written));
+}
+
+/* Whose ranks compute least and most: where all have the same to do, that is the fastest and the slowest. */
+static void hosts(const struct gn_summary *s, FILE *out)
+{
+    const struct gn_host_row *least = NULL, *most = NULL;
+    char fast[GN_QUANTITY_TEXT], slow[GN_QUANTITY_TEXT];
+    for (size_t i = 0; i < s->host_count; i++) {
+        const struct gn_host_row *h = &s->hosts_told[i];
+        least = !least || h->useful_s / h->ranks < least->useful_s / least->ranks ? h : least;
+        most = !most || h->useful_s / h->ranks > most->useful_s / most->ranks ? h : most;
+    }
+    if (s->host_count > 1)
+        fprintf(out, "hosts: a rank computes %s on %s, the least, %s on %s, the most\n",
+                gn_duration_text(least->useful_s / least->ranks * 1e9, fast), least->name,
+                gn_duration_text(most->useful_s / most->ranks * 1e9, slow), most->name);
+}
+
+void gn_report_resources(const struct gn_summary *s, FILE *out)
+{
+    bool any = false;
+    memory(s, &any, out);
+    messages(s, &any, out);
+    files(s, &any, out);
+    if (any)
+        fputc('\n', out);
+    hosts(s, out);
+}
+
+/* ---- for programs ---- */
+
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *whole(double value)
+{
+    return isfinite(value) ? json_integer((json_int_t)value) : json_null();
+}
+
+json_t *gn_report_efficiency_json(const struct gn_efficiency *e)
+{
+    if (!e->is_known)
+        return json_null();
+    return json_pack("{s:f, s:f, s:f, s:f}", "parallel", e->parallel, "load_balance", e->load_balance,
+                     "communication", e->communication, "length_s", e->length_s);
+}
+
+json_t *gn_report_resources_json(const struct gn_summary *s)
+{
+    const struct gn_resources_told *t = &s->resources;
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "peak_bytes",
+                     t->peak_known ? whole(t->peak_most) : json_null(), "peak_rank",
+                     t->peak_known ? json_integer(t->peak_rank) : json_null(), "peak_median_bytes",
+                     t->peak_known ? whole(t->peak_median) : json_null(), "read_bytes", whole(t->read_bytes),
+                     "written_bytes", whole(t->written_bytes), "messages", (json_int_t)t->messages,
+                     "sent_bytes", (json_int_t)t->sent_bytes, "median_message_lo_bytes",
+                     t->sizes_known ? whole(t->size_low) : json_null(), "median_message_hi_bytes",
+                     t->sizes_known ? whole(t->size_high) : json_null(), "cores", number(t->cores),
+                     "cores_busy", number(t->cores_busy), "preempted_s", number(t->preempted_s),
+                     "preempted_share", number(t->preempted_share));
+}
+
+json_t *gn_report_ranks_json(const struct gn_summary *s)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < s->rank_count; i++) {
+        const struct gn_rank_row *r = &s->ranks_told[i];
+        json_array_append_new(
+            array,
+            json_pack("{s:i, s:s, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:s?, s:o}", "rank",
+                      r->rank, "host", r->host, "elapsed_s", r->elapsed_s, "useful_s", r->useful_s, "mpi_s",
+                      r->mpi_s, "cpu_s", number(r->cpu_s), "preempted_s", number(r->preempted_s), "rss_bytes",
+                      whole(r->peak_bytes), "rss_age_s", number(r->peak_age_s), "read_bytes",
+                      whole(r->read_bytes), "written_bytes", whole(r->written_bytes), "messages",
+                      (json_int_t)r->messages, "sent_bytes", (json_int_t)r->sent_bytes, "cores", r->cores,
+                      "cores_quota", number(r->cores_quota)));
+    }
+    return array;
+}
+
+json_t *gn_report_hosts_json(const struct gn_summary *s)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < s->host_count; i++) {
+        const struct gn_host_row *h = &s->hosts_told[i];
+        json_array_append_new(
+            array, json_pack("{s:s, s:i, s:o, s:f, s:o, s:o}", "host", h->name, "ranks", h->ranks, "cores",
+                             h->cores > 0 ? number(h->cores) : json_null(), "useful_s", h->useful_s, "cpu_s",
+                             number(h->cpu_s), "preempted_s", number(h->preempted_s)));
+    }
+    return array;
+}

@@ -1,0 +1,122 @@
+#include "answer/tree_export.h"
+
+#include "answer/report_table.h"
+#include "base/printable.h"
+#include "profile/summary_tree.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEEPEST = 300 };
+
+/* "relax (heat.c:79)" */
+static void name_of(const struct gn_tree_node *node, char *text, size_t size)
+{
+    char place[600];
+    if (!node->row) {
+        snprintf(text, size, "%s", node->function ? node->function : "all");
+        gn_printable(text);
+        return;
+    }
+    gn_report_row_text(node->row, text, size);
+    gn_report_row_place(node->row, place, sizeof place);
+    const size_t used = strlen(text);
+    if (place[0])
+        snprintf(text + used, size - used, " (%s)", place);
+    gn_printable(text);
+}
+
+/* A stack is a line here, and its frames are between semicolons. */
+static void collapsed_name(const struct gn_tree_node *node, FILE *out)
+{
+    char text[4000];
+    name_of(node, text, sizeof text);
+    for (char *c = text; *c; c++)
+        *c = *c == ';' ? ':' : *c;
+    fputs(text, out);
+}
+
+/* From the outermost one to a node; how many. */
+static size_t way_to(const struct gn_tree *t, size_t node, uint32_t way[DEEPEST])
+{
+    size_t count = 0;
+    for (uint32_t at = (uint32_t)node; at && count < DEEPEST; at = t->nodes[at].parent)
+        way[count++] = at;
+    for (size_t i = 0; i < count / 2; i++) {
+        const uint32_t node_there = way[i];
+        way[i] = way[count - 1 - i];
+        way[count - 1 - i] = node_there;
+    }
+    return count;
+}
+
+int gn_tree_collapsed(const struct gn_summary *s, FILE *out)
+{
+    uint32_t way[DEEPEST];
+    for (size_t i = 1; i < s->tree->count; i++) {
+        const struct gn_tree_node *node = &s->tree->nodes[i];
+        const int64_t us = (node->total_ns + 500) / 1000;
+        if (!node->row || us == 0)
+            continue;
+        const size_t count = way_to(s->tree, i, way);
+        for (size_t w = 0; w < count; w++) {
+            fputs(w ? ";" : "", out);
+            collapsed_name(&s->tree->nodes[way[w]], out);
+        }
+        fprintf(out, " %" PRId64 "\n", us);
+    }
+    return 0;
+}
+
+static json_t *frames_of(const struct gn_tree *t)
+{
+    char name[4000];
+    json_t *frames = json_array();
+    for (size_t i = 0; i < t->count;
+         i++) { /* a frame for each node: where a function is called from counts */
+        const struct gn_activity_row *row = t->nodes[i].row;
+        json_t *frame = json_object();
+        name_of(&t->nodes[i], name, sizeof name);
+        json_object_set_new(frame, "name", json_string_nocheck(name));
+        if (row && row->file)
+            json_object_set_new(frame, "file", json_string_nocheck(row->file));
+        if (row && row->file && row->line > 0)
+            json_object_set_new(frame, "line", json_integer(row->line));
+        json_array_append_new(frames, frame);
+    }
+    return frames;
+}
+
+/* A stack for each row, and how much of the time it has. */
+static void add_stacks(const struct gn_tree *t, json_t *stacks, json_t *weights)
+{
+    uint32_t way[DEEPEST];
+    for (size_t i = 1; i < t->count; i++) {
+        if (!t->nodes[i].row || t->nodes[i].total_ns <= 0)
+            continue;
+        json_t *stack = json_array();
+        const size_t count = way_to(t, i, way);
+        for (size_t w = 0; w < count; w++)
+            json_array_append_new(stack, json_integer(way[w]));
+        json_array_append_new(stacks, stack);
+        json_array_append_new(weights, json_integer((json_int_t)t->nodes[i].total_ns));
+    }
+}
+
+int gn_tree_speedscope(const struct gn_summary *s, FILE *out)
+{
+    json_t *stacks = json_array(), *weights = json_array();
+    add_stacks(s->tree, stacks, weights);
+    json_t *root =
+        json_pack("{s:s, s:s, s:s, s:{s:o}, s:[{s:s, s:s, s:s, s:i, s:I, s:o, s:o}]}", "$schema",
+                  "https://www.speedscope.app/file-format-schema.json", "exporter", "gnomon", "name",
+                  gn_base_name(s->exe), "shared", "frames", frames_of(s->tree), "profiles", "type", "sampled",
+                  "name", "time of all ranks", "unit", "nanoseconds", "startValue", 0, "endValue",
+                  (json_int_t)s->total_ns, "samples", stacks, "weights", weights);
+    const int code = root && json_dumpf(root, out, JSON_COMPACT) == 0 ? 0 : -ENOMEM;
+    fputc('\n', out);
+    json_decref(root);
+    return code;
+}

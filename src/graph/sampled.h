@@ -1,0 +1,40 @@
+/* graph/sampled — what was sampled of a process, on its way into a graph: where its threads were, by the
+ * nodes of its locations. */
+#ifndef GNOMON_GRAPH_SAMPLED_H
+#define GNOMON_GRAPH_SAMPLED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GN_SAMPLED_NONE UINT32_MAX
+
+struct gn_sampled_module {
+    const char *path;
+    const uint8_t *build_id;
+    uint32_t build_id_bytes;
+};
+
+struct gn_sampled_place {
+    uint32_t module;   /* index */
+    uint64_t offset;   /* as of a return address: the code is just before it */
+    uint64_t function; /* where its function begins; 0: not known */
+};
+
+struct gn_sampled_count {
+    uint32_t location, from, to; /* nodes; to GN_SAMPLED_NONE: inside of `from` */
+    uint32_t site, called;       /* places; GN_SAMPLED_NONE as in struct gn_graph_sample */
+    bool other_threads;
+    uint64_t count, time_ns;
+};
+
+struct gn_sampled {
+    const char *state, *reason;
+    uint64_t samples, bursts, by_place, unattributed, lost, time_ns; /* time: that all of them stand for */
+    const struct gn_sampled_module *modules;
+    const struct gn_sampled_place *places;
+    const struct gn_sampled_count *counts;
+    size_t module_count, place_count, count;
+};
+
+#endif

@@ -1,0 +1,83 @@
+# Where time goes between two calls is found out by samples, and is what the program knows itself. Where samples may not be
+# taken, or shall not be, it is said, and a computation is named by what it lies between.
+. "$(dirname "$0")/lib.sh"
+compile shares fixtures/shares.c -pthread -lm
+
+# shares NAME FUNCTION: of the samples between two calls.
+shares() {
+    json "$1" "sum(x['samples'] for x in rows if x['kind'] == 'computation' and x['function'] == '$2' and x['known'] == 'samples')"
+}
+
+truth_of() {
+    tail -1 "$work/$1.out"
+}
+
+# As far from the truth as chance may take it once in 100,000 times, and half a point.
+check_shares() {
+    python3 - $(truth_of "$1") "$(shares "$1" first)" "$(shares "$1" second)" "$(shares "$1" third)" <<'EOF' ||
+import sys
+truth, samples = [float(x) for x in sys.argv[1:4]], [int(x) for x in sys.argv[4:]]
+n = sum(samples)
+assert n > 50, f"{n} samples"
+for t, s in zip(truth, samples):
+    assert abs(s / n - t) < 4.4 * (t * (1 - t) / n) ** .5 + .005, f"{s} of {n} samples, {t:.4f} in truth"
+EOF
+        fail "$1: not the shares that the program knows: $(truth_of "$1")"
+}
+
+case $1 in
+shares)
+    run_gnomon one ./shares 2
+    [ "$status" = 0 ] || fail "exit status $status"
+    wait_for_report one
+    if [ "$(sql one "SELECT max(state) FROM sampling")" = refused ]; then
+        skip "the kernel refuses perf_event_open"
+    fi
+    [ "$(sql one "SELECT count(*) FROM sampling WHERE state = 'sampled' AND samples > 20")" = "$n" ] || fail "not both ranks are sampled"
+    check_shares one
+    json one "any(x['function'] == 'third' and x['library'] and 'libm' in x['library'] for x in rows)" ||
+        fail "sin is not known as what third called in libm"
+    line=$(line_of "$here/fixtures/shares.c" 'value = value')
+    json one "all(abs(x['line'] - $line) < 3 for x in rows if x['function'] == 'second' and x['known'] == 'samples')" ||
+        fail "second is not named by its loop"
+    [ "$(sql one "SELECT 100 * sum(unattributed) < sum(samples) FROM sampling")" = 1 ] || fail "samples are lost"
+    ;;
+threads)
+    run_gnomon many ./shares 1 -t
+    [ "$status" = 0 ] || fail "exit status $status"
+    wait_for_report many
+    if [ "$(sql many "SELECT max(state) FROM sampling")" = refused ]; then
+        skip "the kernel refuses perf_event_open"
+    fi
+    [ "$(sql many "SELECT sum(x.count) > 20 FROM sample x JOIN site s ON s.id = x.site WHERE x.other_threads AND s.function = 'beside'")" = 1 ] ||
+        fail "a thread without calls is not seen"
+    [ "$(sql many "SELECT count(*) FROM sample x JOIN site s ON s.id = x.site WHERE x.other_threads AND s.function IN ('first', 'second', 'third')")" = 0 ] ||
+        fail "what the rank's own thread does is another one's"
+    ;;
+off)
+    run_gnomon off --sample off ./shares 0.2
+    [ "$status" = 0 ] || fail "exit status $status"
+    wait_for_report off
+    [ "$(sql off "SELECT DISTINCT state FROM sampling")" = off ] || fail "it was to be off"
+    ;;
+refused | deadly) # as containers do it
+    compile without fixtures/without.c
+    how=errno
+    [ "$1" = refused ] || how=kill
+    run "$1" ./without $how perf_event_open "$MPIRUN" -n "$n" "$gnomon" run ./shares 0.2
+    [ "$status" != 77 ] || skip "no seccomp"
+    [ "$status" = 0 ] || fail "exit status $status"
+    wait_for_report "$1"
+    [ "$(sql "$1" "SELECT DISTINCT state FROM sampling")" = refused ] || fail "it was refused"
+    sql "$1" "SELECT reason FROM sampling" | grep -q 'perf_event_open: ' || fail "no reason is told"
+    json "$1" 'r["run"]["complete"]' || fail "the run is not complete"
+    ;;
+esac
+
+# Without samples: between the same call and itself.
+if [ "$1" != shares ] && [ "$1" != threads ]; then
+    line=$(line_of "$here/fixtures/shares.c" 'MPI_Allreduce(')
+    [ "$(sql "$1" "SELECT count(*) FROM sample")" = 0 ] || fail "there are samples"
+    json "$1" "any(x['kind'] == 'computation' and x['known'] == 'range' and x['function'] == x['until_function'] == 'main' and
+               x['line'] == x['until_line'] == $line for x in rows)" || fail "not named by what it lies between"
+fi

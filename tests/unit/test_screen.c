@@ -1,0 +1,440 @@
+/* The first screen of a report: of made profiles to the letter, at each width, in UTF-8 and without; and of
+ * profiles made by chance, that its rows add up and its lines fit.
+ *
+ *     GNOMON_TEST_SCREENS=write test_screen      writes the files of tests/data/screens anew: read what has
+ * changed */
+#include "answer/fit.h"
+#include "answer/report.h"
+#include "answer/report_worlds.h"
+#include "base/mix.h"
+#include "made_profile.h"
+#include "profile/statement.h"
+#include "profile/summary_tree.h"
+#include "repeated.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- the screen of a profile ---- */
+
+static struct gn_report_options options_of(enum gn_by by, int top, int width, bool ascii)
+{
+    return (struct gn_report_options){.by = by,
+                                      .top = top,
+                                      .folder = "gnomon-app-1f2e3d-20260102T030405",
+                                      .terminal = {.width = width, .ascii = ascii}};
+}
+
+/* As the command prints it. */
+static char *screen(sqlite3 *db, const struct gn_report_options *o)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    struct gn_worlds worlds;
+    struct gn_summary s;
+    struct gn_error err = {""};
+    assert_int_equal(gn_worlds_read(db, &worlds, &err), 0);
+    const struct gn_world *world = worlds.count > 1 ? gn_worlds_largest(&worlds) : NULL;
+    if (world)
+        assert_int_equal(gn_world_select(db, world->id, &err), 0);
+    if (gn_summarise(db, o->by, o->raw, &s, &err) != 0)
+        fail_msg("%s", err.text);
+    if (world) {
+        gn_report_narrow(&s, &worlds, world);
+        gn_report_worlds(&worlds, world, o, out);
+    }
+    gn_report_text(&s, o, out);
+    gn_summary_clear(&s);
+    if (world)
+        gn_world_select(db, 0, &err);
+    gn_worlds_clear(&worlds);
+    fclose(out);
+    return text;
+}
+
+/* ---- what is shown ---- */
+
+/* Calls and the computation between them, the same on each rank but for how long they take. */
+struct program {
+    sqlite3 *db;
+    int64_t start, init, wait, reduce, finalize, end; /* activities */
+    int64_t solve, update;                            /* sites between wait and reduce */
+};
+
+static struct program make_program(const char *command, const char *exchange, const char *solve)
+{
+    struct program p = {.db = made_profile(command, "app")};
+    sqlite3 *db = p.db;
+    p.start = made_activity(db, "start", "start", "", 0);
+    p.init = made_activity(db, "mpi", "MPI_Init", "init", made_site(db, "main", "/home/a/src/main.c", 20));
+    p.wait = made_activity(db, "mpi", "MPI_Waitall", "completion",
+                           made_site(db, exchange, "/home/a/src/halo.c", 61));
+    p.reduce = made_activity(db, "mpi", "MPI_Allreduce", "collective",
+                             made_site(db, "step", "/home/a/src/main.c", 44));
+    p.finalize =
+        made_activity(db, "mpi", "MPI_Finalize", "init", made_site(db, "main", "/home/a/src/main.c", 52));
+    p.end = made_activity(db, "end", "end", "", 0);
+    p.solve = made_site(db, solve, "/home/a/src/solve.c", 102);
+    p.update = made_site(db, "update", "/home/a/src/solve.c", 187);
+    return p;
+}
+
+/* A rank that takes 10 s, `busy_s` of them between wait and reduce. */
+static int64_t add_rank(const struct program *p, struct made_rank rank, double busy_s, bool sampled)
+{
+    sqlite3 *db = p->db;
+    const bool ended_well = !rank.ended;
+    rank.length_s = 10;
+    const int64_t location = made_location(db, made_process(db, &rank), 10);
+    made_node(db, location, p->init, 0.25, 1, 0);
+    made_node(db, location, p->wait, 1.5, 1000, 0);
+    made_messages(db, location, p->wait, (rank.rank + 1) % rank.of, 1000, 12000000);
+    made_node(db, location, p->reduce, 8 - busy_s, 1000, 8000);
+    made_edge(db, location, p->start, p->init, 0.05, 1);
+    made_edge(db, location, p->init, p->wait, 0.1, 1);
+    made_edge(db, location, p->wait, p->reduce, busy_s, 1000);
+    made_edge(db, location, p->reduce, p->wait, 0.04, 999);
+    if (ended_well) {
+        made_edge(db, location, p->reduce, p->finalize, 0.0, 1);
+        made_node(db, location, p->finalize, 0.05, 1, 0);
+        made_edge(db, location, p->finalize, p->end, 0.01, 1);
+    } else {
+        made_edge(db, location, p->reduce, p->end, 0.06, 1);
+    }
+    if (sampled) {
+        made_samples(db, location, p->wait, p->reduce, p->solve, (int64_t)(busy_s * 80));
+        made_samples(db, location, p->wait, p->reduce, p->update, (int64_t)(busy_s * 20));
+    }
+    return location;
+}
+
+static struct made_rank rank_of(int rank, int of, const char *host)
+{
+    return (struct made_rank){
+        .rank = rank, .of = of, .host = host, .cpu_s = 9.8, .peak_mib = 180 + rank, .cores = "0-7"};
+}
+
+static sqlite3 *uneven(void)
+{
+    const struct program p = make_program("/home/a/app -s 30", "exchange", "hourglass");
+    for (int i = 0; i < 8; i++)
+        add_rank(&p, rank_of(i, 8, i < 4 ? "node17" : "node18"), i == 5 ? 7 : 4, true);
+    return p.db;
+}
+
+static sqlite3 *crowded(void)
+{
+    const struct program p = make_program("/home/a/app", "exchange", "hourglass");
+    for (int i = 0; i < 8; i++) {
+        struct made_rank rank = rank_of(i, 8, "node17");
+        rank.cores = "0-1";
+        rank.cpu_s = 2.45;
+        rank.preempted_s = 6.1;
+        add_rank(&p, rank, i == 5 ? 7 : 4, false);
+    }
+    return p.db;
+}
+
+static sqlite3 *two_worlds(void)
+{
+    const struct program p = make_program("/home/a/app", "exchange", "hourglass");
+    const int64_t first = made_world(p.db, "a", 2, 0), second = made_world(p.db, "b", 3, 1000);
+    for (int i = 0; i < 5; i++) {
+        struct made_rank rank = rank_of(i < 2 ? i : i - 2, i < 2 ? 2 : 3, "node17");
+        rank.world = i < 2 ? first : second;
+        add_rank(&p, rank, 4 + i / 10.0, false);
+    }
+    gn_sql(p.db, NULL, "UPDATE process SET spawned = 3 WHERE id = 1", "");
+    return p.db;
+}
+
+static sqlite3 *partial(void)
+{
+    const struct program p = make_program("/home/a/app", "exchange", "hourglass");
+    for (int i = 0; i < 3; i++) {
+        struct made_rank rank = rank_of(i, 4, "node17");
+        rank.ended = "signal";
+        rank.status = i == 1 ? 11 : 15;
+        add_rank(&p, rank, 4, false);
+    }
+    return p.db;
+}
+
+static sqlite3 *one_rank(void)
+{
+    const struct program p = make_program("/home/a/app", "exchange", "hourglass");
+    add_rank(&p, rank_of(0, 1, "node17"), 7, true);
+    return p.db;
+}
+
+static sqlite3 *ten_thousand(void)
+{
+    char host[32];
+    const struct program p = make_program("/home/a/app", "exchange", "hourglass");
+    for (int i = 0; i < 10000; i++) {
+        snprintf(host, sizeof host, "node%03d", i / 100);
+        struct made_rank rank = rank_of(i, 10000, host);
+        rank.cores = "0-127";
+        rank.peak_mib = 180 + i % 7;
+        add_rank(&p, rank, i == 4711 ? 7 : 4, i < 50);
+    }
+    return p.db;
+}
+
+/* "ns::name<ns::name<…>>", of 400 letters. */
+static sqlite3 *long_names(void)
+{
+    char name[401] = "";
+    while (strlen(name) + strlen("Kokkos::Impl::ParallelFor<") < 400)
+        strcat(name, "Kokkos::Impl::ParallelFor<");
+    while (strlen(name) < 400)
+        strcat(name, ">");
+    const struct program p =
+        make_program("/home/a/app --input a/rather/long/path/to/some/file/of/the/user.nml -v", name, name);
+    for (int i = 0; i < 4; i++)
+        add_rank(&p, rank_of(i, 4, "a-host-with-quite-a-long-name.cluster.example.org"), 4 + i / 2.0, i % 2);
+    return p.db;
+}
+
+static sqlite3 *no_calls(void)
+{
+    sqlite3 *db = made_profile("/home/a/app", "app");
+    const int64_t start = made_activity(db, "start", "start", "", 0),
+                  end = made_activity(db, "end", "end", "", 0);
+    for (int i = 0; i < 2; i++) {
+        struct made_rank rank = rank_of(i, 2, "node17");
+        rank.length_s = 10;
+        made_edge(db, made_location(db, made_process(db, &rank), 10), start, end, 10, 1);
+    }
+    return db;
+}
+
+static sqlite3 *no_lines(void)
+{
+    sqlite3 *db = made_profile("/home/a/stripped", "stripped");
+    const int64_t start = made_activity(db, "start", "start", "", 0),
+                  end = made_activity(db, "end", "end", "", 0),
+                  wait = made_activity(db, "mpi", "MPI_Wait", "completion",
+                                       made_site(db, "solver+0x1f3", NULL, 0)),
+                  send = made_activity(db, "mpi", "MPI_Send", "p2p",
+                                       made_site(db, "stripped+0x24b481", NULL, 0));
+    for (int i = 0; i < 2; i++) {
+        struct made_rank rank = rank_of(i, 2, "node17");
+        rank.length_s = 10;
+        rank.peak_mib = 0; /* and the kernel told nothing */
+        const int64_t location = made_location(db, made_process(db, &rank), 10);
+        made_node(db, location, wait, 2, 10, 0);
+        made_node(db, location, send, 1, 10, 0);
+        made_edge(db, location, start, wait, 0.5, 1);
+        made_edge(db, location, wait, send, 5 + i, 10);
+        made_edge(db, location, send, wait, 0.5, 9);
+        made_edge(db, location, send, end, 1 - i, 1);
+    }
+    return db;
+}
+
+/* ---- to the letter ---- */
+
+static char *read_text(const char *path)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = fopen(path, "r");
+    if (!file || getdelim(&text, &size, '\0', file) < 0) {
+        free(text);
+        text = strdup("");
+    }
+    if (file)
+        fclose(file);
+    return text;
+}
+
+static bool compare(const char *name, const char *form, const char *text)
+{
+    char path[400];
+    const char *how = getenv("GNOMON_TEST_SCREENS");
+    snprintf(path, sizeof path, "%s/%s.%s.txt", SCREENS, name, form);
+    if (how && strcmp(how, "write") == 0) {
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        fputs(text, file);
+        fclose(file);
+    }
+    char *golden = read_text(path);
+    const bool same = strcmp(golden, text) == 0;
+    if (!same)
+        print_message("---- not as in %s:\n%s----\n", path, text);
+    free(golden);
+    return same;
+}
+
+static void screens_are_as_they_were(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        sqlite3 *(*make)(void);
+    } all[] = {{"uneven", uneven},         {"crowded", crowded},   {"worlds", two_worlds},
+               {"partial", partial},       {"one-rank", one_rank}, {"ten-thousand", ten_thousand},
+               {"long-names", long_names}, {"no-calls", no_calls}, {"no-lines", no_lines}};
+    static const struct {
+        const char *name;
+        int width;
+        bool ascii;
+    } forms[] = {
+        {"72", 72, false}, {"100", 100, false}, {"140", 140, false}, {"ascii", GN_WIDTH_OF_FILES, true}};
+    bool same = true;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        sqlite3 *db = all[i].make();
+        for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
+            const struct gn_report_options o = options_of(GN_BY_ACTIVITY, 10, forms[f].width, forms[f].ascii);
+            char *text = screen(db, &o);
+            same &= compare(all[i].name, forms[f].name, text);
+            free(text);
+        }
+        const struct gn_report_options tree = options_of(GN_BY_TREE, 10, GN_WIDTH_OF_FILES, false);
+        char *text = screen(db, &tree);
+        same &= compare(all[i].name, "tree", text);
+        free(text);
+        gn_profile_close(db);
+    }
+    assert_true(same);
+}
+
+/* ---- by chance ---- */
+
+static sqlite3 *by_chance(uint64_t seed)
+{
+    enum { MOST = 24 };
+    static const char *const calls[] = {"MPI_Send", "MPI_Recv", "MPI_Wait", "MPI_Bcast", "MPI_File_write"};
+    uint64_t state = seed;
+    int64_t activities[MOST + 2], sites[4];
+    sqlite3 *db = made_profile("/home/a/app", "app");
+    const int count = 1 + (int)(gn_mix_next(&state) % MOST), ranks = 1 + (int)(gn_mix_next(&state) % 9);
+    char name[600];
+    activities[0] = made_activity(db, "start", "start", "", 0);
+    for (int i = 1; i <= count; i++) {
+        memset(name, 'a' + i, sizeof name);
+        name[gn_mix_next(&state) % (gn_mix_next(&state) % 8 ? 20 : 590)] = '\0';
+        activities[i] = made_activity(db, "mpi", calls[gn_mix_next(&state) % 5], "p2p",
+                                      made_site(db, name, "/a/b.c", (int)(gn_mix_next(&state) % 3) * 100));
+    }
+    activities[count + 1] = made_activity(db, "end", "end", "", 0);
+    for (int i = 0; i < 4; i++)
+        sites[i] = made_site(db, i ? "f" : "g", "/a/c.c", 10 * i + 1);
+    for (int rank = 0; rank < ranks; rank++) {
+        struct made_rank told = rank_of(rank, ranks, rank % 2 ? "h" : "i");
+        told.length_s = 3;
+        told.preempted_s = gn_mix_unit(gn_mix_next(&state));
+        const int64_t location =
+            made_location(db, made_process(db, &told), 3 * gn_mix_unit(gn_mix_next(&state)) + 1e-9);
+        for (int i = 1; i <= count; i++) {
+            if (gn_mix_next(&state) % 4 == 0)
+                continue;
+            made_node(db, location, activities[i], gn_mix_exponential(gn_mix_next(&state), 0.1), 3, 7);
+            const int64_t next = activities[1 + gn_mix_next(&state) % (uint64_t)(count + 1)];
+            made_edge(db, location, activities[i], next, gn_mix_exponential(gn_mix_next(&state), 0.1), 1);
+            for (int n = (int)(gn_mix_next(&state) % 4); n > 0; n--)
+                made_samples(db, location, activities[i], next, sites[n - 1],
+                             (int64_t)(gn_mix_next(&state) % 50));
+        }
+    }
+    return db;
+}
+
+/* The percentages at the begin of the rows, the last of which is all of them; how far their sum is from that,
+ * and how far it may be: each is rounded. */
+static void adds_up(const char *text, uint64_t seed)
+{
+    double sum = 0, may = 0.06, all = 0;
+    int rows = 0;
+    for (const char *line = strstr(text, "\n\n"); line; line = strchr(line + 1, '\n')) {
+        double share;
+        int used = 0;
+        if (rows && line[1] == '\n')
+            break;
+        if (sscanf(line + 1, " %lf %%%n", &share, &used) != 1 || used == 0)
+            continue;
+        sum += all;
+        may += all >= 1 ? 0.05 : all * 0.05;
+        all = share;
+        rows++;
+    }
+    if (rows < 2 || all != 100 || sum < 100 - may || sum > 100 + may)
+        fail_msg("seed %llu: %d rows of %g %%, not of 100:\n%s", (unsigned long long)seed, rows, sum, text);
+}
+
+static void fits(const char *text, int width, uint64_t seed)
+{
+    while (*text) {
+        char line[4000];
+        const size_t length = strcspn(text, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)length, text);
+        /* what is to be copied is as wide as it is */
+        if (gn_columns_of(line) > width && !strstr(line, "next: "))
+            fail_msg("seed %llu: wider than %d: %s", (unsigned long long)seed, width, line);
+        text += length + (text[length] == '\n');
+    }
+}
+
+static void rows_add_up(void **state)
+{
+    (void)state;
+    static const enum gn_by ways[] = {GN_BY_ACTIVITY, GN_BY_CALLPATH, GN_BY_FUNCTION, GN_BY_LINE,
+                                      GN_BY_PLACE,    GN_BY_RANK,     GN_BY_HOST};
+    for (uint64_t seed = 1; seed <= REPEATED(200); seed++) {
+        sqlite3 *db = by_chance(seed);
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+            const int width = (int[]){72, 100, 140}[seed % 3];
+            struct gn_report_options o = options_of(ways[i], (int)(seed % 7), width, seed % 2);
+            o.raw = seed % 5 == 0;
+            char *text = screen(db, &o);
+            adds_up(text, seed);
+            if (ways[i] != GN_BY_CALLPATH) /* which are shown whole */
+                fits(text, width, seed);
+            free(text);
+        }
+        gn_profile_close(db);
+    }
+}
+
+/* Each function takes what is done in it, and all of it is what there is. */
+static void trees_add_up(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= REPEATED(100); seed++) {
+        struct gn_summary s;
+        struct gn_error err = {""};
+        sqlite3 *db = by_chance(seed);
+        assert_int_equal(gn_summarise(db, GN_BY_TREE, false, &s, &err), 0);
+        const struct gn_tree_node *nodes = s.tree->nodes;
+        assert_true(nodes[0].total_ns == s.total_ns);
+        for (size_t i = 0; i < s.tree->count; i++) {
+            int64_t sum = 0, before = INT64_MAX;
+            for (uint32_t child = nodes[i].first; child; child = nodes[child].next) {
+                assert_true(nodes[child].total_ns <= before);
+                before = nodes[child].total_ns;
+                sum += before;
+            }
+            assert_true(nodes[i].row ? sum == 0 : sum == nodes[i].total_ns);
+        }
+        gn_summary_clear(&s);
+        gn_profile_close(db);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(trees_add_up),
+        cmocka_unit_test(screens_are_as_they_were),
+        cmocka_unit_test(rows_add_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
