@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What measuring costs, against the same program run without it.
 
-    bench.py BUILD_DIR [--quick] [--real] [--only calls|paths|parts|neighbours|real|size|trace|order|files|sync|processes|scaling|clock|fits|frames|whatif] [--rounds N] [--json FILE]
+    bench.py BUILD_DIR [--quick] [--real] [--only calls|paths|parts|neighbours|sampling|real|size|trace|order|files|sync|processes|scaling|clock|fits|frames|whatif] [--rounds N] [--json FILE]
 
 Everything is compared in pairs: what is compared runs in turn, round after round, differences and ratios are
 taken within a round, and their median is quoted with the smallest and the largest. bench/README.md says how to
@@ -15,6 +15,7 @@ import platform
 import re
 import resource
 import shutil
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -22,7 +23,7 @@ import tempfile
 import time
 
 AIM_NS = 60  # added per MPI call, at the median, with call paths
-SECTIONS = ["calls", "paths", "parts", "neighbours", "real", "size", "trace", "order", "files", "sync", "processes", "scaling", "clock", "fits", "frames", "whatif"]
+SECTIONS = ["calls", "paths", "parts", "neighbours", "sampling", "real", "size", "trace", "order", "files", "sync", "processes", "scaling", "clock", "fits", "frames", "whatif"]
 # Beyond two readings of the clock, by what the name of a pattern of bench/paths begins with; ns per call.
 PATH_AIMS_NS = {"1 path": 30, "2 paths": 50, "3 ": 50, "4 paths": 50, "16 paths": 90, "64 paths": 90, "64 function": 90,
                 "alloca": 90, "random VLA": 90, "recursion": 90, "40 frames": 250, "first time": 2000, "full table": 100,
@@ -183,6 +184,8 @@ class Runner:
         """What stands between mpirun and the program."""
         if variant == "gnomon":
             return [self.path("bin", "gnomon"), "run", "--quiet"]
+        if variant == "unsampled":
+            return [self.path("bin", "gnomon"), "run", "--quiet", "--sample=off"]
         if variant == "trace":  # what writing an event costs: room enough that none waits for the agent
             return [self.path("bin", "gnomon"), "run", "--quiet", "--trace=256M", "--trace-full=block"]
         if variant == "traced":  # as users run it, and whole
@@ -203,7 +206,8 @@ class Runner:
             with open(os.path.join(where, name), "w") as file:
                 file.write(text)
         words = [f"mpirun.{flavour}", "-n", str(ranks)] + self.prefix(variant, flavour) + command
-        environ = environment() | ({"OMPI_MCA_mpi_yield_when_idle": "1"} if prepared else {})
+        environ = environment() | ({"OMPI_MCA_mpi_yield_when_idle": "1"}
+                                   if prepared or ranks > os.cpu_count() else {})
         begin = time.perf_counter()
         try:
             done = subprocess.run(words, cwd=where, env=environ, stdin=subprocess.DEVNULL, text=True,
@@ -214,7 +218,7 @@ class Runner:
         if done.returncode != 0:
             last = "\n".join((done.stderr or done.stdout).strip().splitlines()[-3:])
             raise Failed(f"{' '.join(words)}: exit status {done.returncode}: {last}")
-        if variant in ["gnomon", "trace", "traced"]:
+        if variant in ["gnomon", "unsampled", "trace", "traced"]:
             self.profile(where)  # its agent is at work until then and would disturb the next run
         return done.stdout, seconds, where
 
@@ -506,6 +510,48 @@ def bench_neighbours(runner, options):
                      f"≤ {100 * NEIGHBOURS_AIM:.1f}", shown(elapsed, "{:.2f}"), shown(r["elapsed_s"], "{:.1f}", "+"),
                      shown(r["children_s"], "{:.1f}", "+"), f"{100 * cost['share']:.2f} %", f"{cost['ns_per_call']:.0f}"])
     table(rows, ["", "bare CPU, s", "+ % CPU", "aim", "bare elapsed, s", "+ % elapsed", "+ % all", "own cost said", "ns a call"])
+    return results
+
+
+# ---- samples ----
+
+def sampled_run(runner, flavour, ranks, variant):
+    """Steps that two ranks of `sampled` make in a second of their own processor time; and what the profile says."""
+    command = [runner.path("bench", f"sampled.{flavour}"), "1000" if ranks < 8 else "300"]
+    output, _, where = runner.run(variant, flavour, ranks, command)
+    result = {"steps": float(output.split()[0])}
+    db = sqlite3.connect(runner.profile(where))
+    for name, query in {"samples": "SELECT sum(samples) FROM sampling", "unattributed": "SELECT sum(unattributed) FROM sampling",
+                        "by_place": "SELECT sum(by_place) FROM sampling", "lost": "SELECT sum(lost) FROM sampling",
+                        "elapsed_s": "SELECT max(elapsed_ns) * 1e-9 FROM process",
+                        "agent_s": "SELECT sum(value) FROM run WHERE key GLOB 'sampler/*/cpu_s'"}.items():
+        result[name] = db.execute(query).fetchone()[0] or 0
+    db.close()
+    return result
+
+
+def sampling_row(flavour, ranks, on, off):
+    added = spread([b["steps"] / a["steps"] - 1 for a, b in zip(on, off)])
+    samples, agent_s, elapsed_s = (sum(r[what] for r in on) for what in ["samples", "agent_s", "elapsed_s"])
+    return [f"{flavour}, {ranks} ranks", shown({k: 100 * v for k, v in added.items()}, "{:.2f}", "+"),
+            f"{samples / elapsed_s:.0f}", f"{1e6 * agent_s / max(samples, 1):.1f}", f"{100 * agent_s / elapsed_s:.2f} %",
+            f"{100 * sum(r['by_place'] for r in on) / max(samples, 1):.1f} %",
+            f"{100 * sum(r['unattributed'] + r['lost'] for r in on) / max(samples, 1):.2f} %"]
+
+
+def bench_sampling(runner, options):
+    title("Samples of where computations spend their time")
+    print("  bench/sampled: every rank computes between two calls; what a step takes of its processor time more than without\n"
+          "  samples, in turn; what the agent takes for each sample and of one core (aim: at most 1 %); samples that go by their\n"
+          "  function, and that are lost or go nowhere.\n", flush=True)
+    results, rows = {}, []
+    for flavour in runner.flavours:
+        for ranks in [2, 8, 32] if flavour == "openmpi" else [2]:  # MPICH's ranks do not give way
+            turns = [[sampled_run(runner, flavour, ranks, v) for v in ["gnomon", "unsampled"]] for _ in range(min(3, options.rounds))]
+            on, off = ([turn[i] for turn in turns] for i in [0, 1])
+            results[f"{flavour}/{ranks}"] = {"on": on, "off": off}
+            rows.append(sampling_row(flavour, ranks, on, off))
+    table(rows, ["", "+ % CPU", "samples/s", "us a sample", "of a core", "by place", "lost"])
     return results
 
 

@@ -230,6 +230,12 @@ static void describe_run(const struct gn_finish *f, sqlite3 *db)
     gn_profile_set(db, "job", f->job->key, NULL);
     strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&f->started, &utc));
     gn_profile_set(db, "started", text, NULL);
+    if (f->sampler) {
+        char key[200];
+        snprintf(key, sizeof key, "sampler/%s/cpu_s", f->host);
+        snprintf(text, sizeof text, "%.6f", (double)gn_sampler_used_ns(f->sampler) * 1e-9);
+        gn_profile_set(db, key, text, NULL);
+    }
 }
 
 /* Up to when: what came later is not in it. */

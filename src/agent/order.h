@@ -14,7 +14,7 @@ struct gn_trace_settings {
     double hz;             /* of the counter, as the other hosts were told; 0: to be measured */
 };
 
-enum { GN_SAMPLE_HZ = 100, GN_SAMPLE_MOST_HZ = 10000 }; /* of each thread */
+enum { GN_SAMPLE_HZ = 100, GN_SAMPLE_MOST_HZ = 1000 }; /* of each thread */
 
 /* How the agent reports the run. */
 enum gn_agent_report_kind {

@@ -32,7 +32,7 @@ struct mapping {
     uint64_t begin, end;
     uint64_t bias; /* in memory minus in the file */
     uint32_t module;
-    bool own, mpi;
+    bool own, mpi, interpreter;
 };
 
 struct gn_sample_maps {
@@ -184,6 +184,7 @@ static void tell_whose(struct gn_sample_maps *m)
         if (known)
             take_name(module, known);
         at->mpi = is_mpi(module->file);
+        at->interpreter = known && known->kind == GN_MODULE_INTERPRETER;
         at->own = !at->mpi && (strcmp(module->file, m->exe) == 0 || !is_system(module->file) ||
                                (known && !is_libc(module->file)));
     }
@@ -324,8 +325,8 @@ static void find_own(struct gn_sample_maps *m, const struct gn_sample *sample, c
         where->in_call = where->in_call || (at && at->mpi);
         if (at && at->own) {
             where->called = called;
-            where->in_library = true;
-            where->site = place_of(at, frame.ip);
+            where->in_library = !at->interpreter;
+            where->site = at->interpreter ? called : place_of(at, frame.ip);
             return;
         }
         called = place_of(at, frame.ip);
@@ -339,7 +340,9 @@ void gn_sample_where(struct gn_sample_maps *m, const struct gn_sample *sample, s
     const struct mapping *at = find(m, sample->at.ip);
     if (m->tag && m->tag_modules != GN_OBSERVE(m->tag->module_count))
         tell_whose(m);
-    *where = (struct gn_sample_where){.site = place_of(at, sample->at.ip + 1), .in_call = at && at->mpi};
+    *where = (struct gn_sample_where){.site = place_of(at, sample->at.ip + 1),
+                                      .in_call = at && at->mpi,
+                                      .in_interpreter = at && at->interpreter};
     if (at && !at->own)
         find_own(m, sample, at, where);
 }

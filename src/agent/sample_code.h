@@ -8,7 +8,8 @@
  *
  * The program's own is what a user would call so: its executable, whatever does not lie in the system's
  * folders, and what is on the way to an MPI call. A sample in any other library (libm, BLAS, FFTW) is that
- * library's, and its caller's.
+ * library's, and its caller's. An interpreter's functions say nothing of the program that it runs: a library
+ * that it called is all there is to name.
  *
  * Modules are kept once for all processes of the host; their files are read, never mapped: somebody may cut
  * them short. Not seen: other mount namespaces' files, code that is in no file.
@@ -51,6 +52,7 @@ struct gn_sample_where {
     struct gn_sampled_place called; /* from there, in the library that the thread was in or below */
     bool in_library;                /* called says something */
     bool in_call;                   /* it came by way of the MPI library or of our wrapper around it */
+    bool in_interpreter; /* the thread was in an interpreter itself: site says nothing of the program */
 };
 
 void gn_sample_where(struct gn_sample_maps *maps, const struct gn_sample *sample,

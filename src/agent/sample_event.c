@@ -46,7 +46,6 @@ static bool parse_sample(struct piece *p, struct gn_sample *s)
     s->pid = (int)(uint32_t)ids;
     s->tid = (int)(uint32_t)(ids >> 32);
     s->time_ns = word(p);
-    s->period_ns = word(p);
     if (word(p) == PERF_SAMPLE_REGS_ABI_64) {
         s->at.fp = word(p);
         s->at.sp = word(p);
@@ -148,7 +147,8 @@ int gn_sample_event_open(struct gn_sample_event *e, int tid, uint64_t period_ns,
     const int file = open_event(tid, period_ns);
     if (file < 0)
         return file;
-    *e = (struct gn_sample_event){.file = file, .map_bytes = page_bytes + (page_bytes << order)};
+    *e = (struct gn_sample_event){
+        .file = file, .map_bytes = page_bytes + (page_bytes << order), .period_ns = period_ns};
     e->map = mmap(NULL, e->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (e->map != MAP_FAILED)
         return 0;
@@ -163,7 +163,8 @@ void gn_sample_event_close(struct gn_sample_event *e)
     close(e->file);
 }
 
-void gn_sample_event_pace(const struct gn_sample_event *e, uint64_t period_ns)
+void gn_sample_event_pace(struct gn_sample_event *e, uint64_t period_ns)
 {
-    ioctl(e->file, PERF_EVENT_IOC_PERIOD, &period_ns);
+    if (ioctl(e->file, PERF_EVENT_IOC_PERIOD, &period_ns) == 0)
+        e->period_ns = period_ns;
 }

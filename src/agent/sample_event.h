@@ -17,8 +17,7 @@
 #include <stdint.h>
 
 struct gn_sample {
-    uint64_t time_ns;   /* CLOCK_MONOTONIC_RAW */
-    uint64_t period_ns; /* of processor time that it stands for */
+    uint64_t time_ns; /* CLOCK_MONOTONIC_RAW */
     int pid, tid;
     struct gn_registers at;     /* ip is where it was; fp, sp: 0 where they are not known */
     struct gn_stack_copy stack; /* from sp on; its count may be 0 */
@@ -28,6 +27,7 @@ struct gn_sample_event {
     int file;
     void *map; /* the kernel's page, and its ring behind it */
     size_t map_bytes;
+    uint64_t period_ns; /* of processor time, that each sample from now on stands for */
 };
 
 enum { GN_SAMPLE_STACK_BYTES = 4096 };
@@ -42,8 +42,9 @@ int gn_sample_event_try(void);
 int gn_sample_event_open(struct gn_sample_event *event, int tid, uint64_t period_ns, unsigned order);
 void gn_sample_event_close(struct gn_sample_event *event);
 
-/* From the next sample on. */
-void gn_sample_event_pace(const struct gn_sample_event *event, uint64_t period_ns);
+/* From the next sample on; those before have been taken. (What the kernel says of a sample's period is what
+ * it was at first.) */
+void gn_sample_event_pace(struct gn_sample_event *event, uint64_t period_ns);
 
 typedef void gn_sample_taken(void *self, struct gn_sample *sample);
 

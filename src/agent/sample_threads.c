@@ -66,6 +66,12 @@ static uint64_t jittered(uint64_t period_ns, int tid)
     return (uint64_t)((double)period_ns * (0.9 + 0.2 * gn_mix_unit(gn_mix((uint64_t)tid ^ period_ns << 20))));
 }
 
+void gn_sample_threads_pace(struct gn_sample_threads *t, uint64_t period_ns)
+{
+    for (size_t i = 0; i < t->count; i++)
+        gn_sample_event_pace(&t->items[i].event, jittered(period_ns, t->items[i].tid));
+}
+
 static void open_thread(struct gn_sample_threads *t, int tid, uint64_t period_ns)
 {
     struct gn_sample_thread fresh = {.tid = tid, .location = GN_SAMPLE_NO_LOCATION, .there = true};

@@ -29,6 +29,8 @@ void gn_sample_threads_refuse(struct gn_sample_threads *threads, int code);
 
 /* Looks at who is there, if that may have changed. */
 void gn_sample_threads_look(struct gn_sample_threads *threads, uint64_t now_ns, uint64_t period_ns);
+/* Takes samples after that much processor time from now on, a little more or less for each thread. */
+void gn_sample_threads_pace(struct gn_sample_threads *threads, uint64_t period_ns);
 void gn_sample_threads_close(struct gn_sample_threads *threads);
 
 #endif

@@ -18,8 +18,9 @@
 #include <unistd.h>
 
 enum {
-    SHARE_PER_MILLE = 10, /* of one core */
-    NAP_MS = 50,
+    SHARE_PER_MILLE = 10,  /* of one core */
+    SAMPLES_PER_ROUND = 5, /* of a thread: its ring has room for six times as many */
+    LONGEST_NAP_NS = 1000000000,
     PACE_NS = 1000000000, /* between two looks at what it costs */
     LONGEST_PERIOD_NS = 1000000000,
 };
@@ -54,7 +55,7 @@ struct gn_sampler {
     struct gn_moment before, now;
     int refused; /* why none may be opened; 0: they may */
     uint64_t shortest_ns;
-    _Atomic uint64_t period_ns;
+    _Atomic uint64_t period_ns, all_used_ns;
     uint64_t paced_ns, used_ns, samples; /* at the last look at the costs */
     uint64_t all_samples;
     struct process *process; /* the one at hand, and its thread */
@@ -93,7 +94,7 @@ static void take(void *self, struct gn_sample *sample)
     if (sample->pid != p->pid)
         return;
     p->samples++;
-    p->time_ns += sample->period_ns;
+    p->time_ns += s->at->event.period_ns;
     s->all_samples++;
     struct gn_sample_moment moment =
         gn_sample_moment_at(&p->recorded, location, ticks_of(s, sample->time_ns));
@@ -103,11 +104,13 @@ static void take(void *self, struct gn_sample *sample)
         moment.kind = where.in_call ? GN_MOMENT_INSIDE : GN_MOMENT_BETWEEN;
     const bool called = where.in_library && moment.kind != GN_MOMENT_INSIDE;
     const struct gn_sample_counted counted = {
-        .site = gn_sample_places_number(s->places, s->code, where.site),
+        .site = where.in_interpreter && !where.in_call
+                    ? GN_SAMPLED_NONE
+                    : gn_sample_places_number(s->places, s->code, where.site),
         .called = called ? gn_sample_places_number(s->places, s->code, where.called) : GN_SAMPLED_NONE,
         .other_threads = other,
         .in_call = where.in_call,
-        .time_ns = sample->period_ns};
+        .time_ns = s->at->event.period_ns};
     gn_sample_counts_add(p->counts, &p->recorded, location, &moment, &counted);
 }
 
@@ -176,8 +179,8 @@ static void set_period(struct gn_sampler *s, double period_ns)
                    : period_ns > (double)LONGEST_PERIOD_NS ? (uint64_t)LONGEST_PERIOD_NS
                                                            : (uint64_t)period_ns;
     for (size_t i = 0; (p = nth(s, i)); i++)
-        for (size_t k = 0; !p->finished && k < p->threads.count; k++)
-            gn_sample_event_pace(&p->threads.items[k].event, s->period_ns);
+        if (!p->finished)
+            gn_sample_threads_pace(&p->threads, s->period_ns);
 }
 
 /* As many samples as may be looked at, of those that there would be. */
@@ -200,7 +203,9 @@ static void pace(struct gn_sampler *s)
 /* Until the next round, or until something is new. False: the end. */
 static bool rest(struct gn_sampler *s)
 {
-    const uint64_t until_ns = gn_clock_ns(CLOCK_MONOTONIC) + NAP_MS * 1000000ull;
+    const uint64_t round_ns = SAMPLES_PER_ROUND * s->period_ns;
+    const uint64_t until_ns =
+        gn_clock_ns(CLOCK_MONOTONIC) + (round_ns < LONGEST_NAP_NS ? round_ns : LONGEST_NAP_NS);
     const struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
     pthread_mutex_lock(&s->lock);
     if (!s->ending)
@@ -213,13 +218,16 @@ static bool rest(struct gn_sampler *s)
 static void *run(void *argument)
 {
     struct gn_sampler *s = argument;
+    pthread_setname_np(pthread_self(), "sampler");
     setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 19);
     s->paced_ns = gn_monotonic_ns();
     while (rest(s)) {
         read_all(s);
         pace(s);
+        atomic_store(&s->all_used_ns, used_ns());
     }
     read_all(s);
+    atomic_store(&s->all_used_ns, used_ns());
     return NULL;
 }
 
@@ -325,7 +333,7 @@ static const char *reason_of(struct process *p)
 {
     snprintf(p->reason, sizeof p->reason, "%s%s%s", p->threads.reason,
              p->threads.reason[0] && p->again ? "; " : "",
-             p->again ? "its agent was ended: samples are of the time of another one" : "");
+             p->again ? "its agent was ended; samples are of the time since another one went on" : "");
     return p->reason[0] ? p->reason : NULL;
 }
 
@@ -372,6 +380,11 @@ bool gn_sampler_look(struct gn_sampler *s, int pid, struct gn_sampled *sampled)
 void gn_sampler_go_on(struct gn_sampler *s)
 {
     pthread_mutex_unlock(&s->reading);
+}
+
+uint64_t gn_sampler_used_ns(struct gn_sampler *s)
+{
+    return s ? atomic_load(&s->all_used_ns) : 0;
 }
 
 void gn_sampler_end(struct gn_sampler *s)

@@ -36,6 +36,9 @@ void gn_sampler_ended(struct gn_sampler *sampler, int pid);
 bool gn_sampler_look(struct gn_sampler *sampler, int pid, struct gn_sampled *sampled);
 void gn_sampler_go_on(struct gn_sampler *sampler);
 
+/* Processor time that it has used. */
+uint64_t gn_sampler_used_ns(struct gn_sampler *sampler);
+
 /* Takes the last samples and ends the thread. What is known stays to be looked at. */
 void gn_sampler_end(struct gn_sampler *sampler);
 void gn_sampler_free(struct gn_sampler *sampler);
