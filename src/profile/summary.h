@@ -212,7 +212,7 @@ struct gn_sampling_told {
     int64_t samples, unattributed;
 };
 
-struct gn_tree; /* profile/summary_tree.h */
+struct gn_call_tree; /* profile/summary_tree.h */
 
 struct gn_summary {
     char exe[256], command[1024], version[32], started[32], flavour[16], library[64];
@@ -239,7 +239,7 @@ struct gn_summary {
     size_t row_count;
     int64_t
         total_ns; /* of all threads: what shares are of, and rows add up to (regions contain each other) */
-    struct gn_tree *tree; /* only by tree */
+    struct gn_call_tree *tree; /* only by tree */
     struct gn_pair_row *pairs;
     size_t pair_count;
     struct gn_rank_row *ranks_told; /* of those that were measured, in their order */
@@ -270,6 +270,9 @@ void gn_summary_clear_rows(struct gn_summary *summary);
 int gn_summarise_ranks(sqlite3 *db, bool raw, struct gn_summary *summary, struct gn_error *err);
 /* Efficiencies of rows that are regions; ranks are known. */
 int gn_summarise_regions(sqlite3 *db, bool raw, struct gn_summary *summary, struct gn_error *err);
+/* The tree of rows by tree. */
+int gn_summarise_tree(sqlite3 *db, struct gn_summary *summary, struct gn_error *err);
+void gn_summary_clear_tree(struct gn_summary *summary);
 void gn_summary_clear_ranks(struct gn_summary *summary);
 struct gn_efficiency gn_efficiency_of(const struct gn_rank_row *ranks, size_t count);
 /* "main:162 > iterate:110", the call path of an activity; of an edge two of them with " → " between; NULL:

@@ -413,7 +413,7 @@ static void trees_add_up(void **state)
         struct gn_error err = {""};
         sqlite3 *db = by_chance(seed);
         assert_int_equal(gn_summarise(db, GN_BY_TREE, false, &s, &err), 0);
-        const struct gn_tree_node *nodes = s.tree->nodes;
+        const struct gn_call_node *nodes = s.tree->nodes;
         assert_true(nodes[0].total_ns == s.total_ns);
         for (size_t i = 0; i < s.tree->count; i++) {
             int64_t sum = 0, before = INT64_MAX;
