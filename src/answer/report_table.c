@@ -38,6 +38,9 @@ enum {
     MAX,
     RANK,
     MPI,
+    EFFICIENCY,
+    BALANCE,
+    COMMUNICATION,
     OTHER,
     BAR,
     WHAT,
@@ -74,6 +77,9 @@ static const struct gn_column all[] = {
     [MAX] = {.name = "max_s", .kind = GN_CELL_DURATION, .digits = 9},
     [RANK] = {.name = "max_rank", .kind = GN_CELL_RANK, .flags = GN_COLUMN_LEFT},
     [MPI] = {.name = "mpi_s", .kind = GN_CELL_DURATION, .digits = 9},
+    [EFFICIENCY] = {.name = "efficiency", .kind = GN_CELL_SHARE, .digits = 6},
+    [BALANCE] = {.name = "load_balance", .kind = GN_CELL_SHARE, .digits = 6, .goes = 2},
+    [COMMUNICATION] = {.name = "communication", .kind = GN_CELL_SHARE, .digits = 6, .goes = 2},
     [OTHER] = {.kind = GN_CELL_DURATION, .goes = 4},
     [BAR] = {.goes = 2},
     [WHAT] = {.least = 22, .is_middle = true},
@@ -238,6 +244,11 @@ static void fill_row(const void *self, size_t i, struct gn_cell *cells)
     gn_cell_real(&cells[MAX], (double)row->max_ns);
     gn_cell_number(&cells[RANK], row->max_rank);
     gn_cell_real(&cells[MPI], (double)row->mpi_ns);
+    if (row->efficiency.is_known) {
+        gn_cell_real(&cells[EFFICIENCY], row->efficiency.parallel);
+        gn_cell_real(&cells[BALANCE], row->efficiency.load_balance);
+        gn_cell_real(&cells[COMMUNICATION], row->efficiency.communication);
+    }
     gn_cell_real(&cells[OTHER], (double)(row->total_ns - row->mpi_ns));
     if (t->columns[BAR].title)
         bar(&cells[BAR], row, t->most_ns);
@@ -279,6 +290,12 @@ static void titles_of_activities(struct gn_column *columns, const struct gn_summ
     columns[WHAT].title = by == GN_BY_REGION ? "region (with all that is nested in it)" : "what and where";
     columns[WHERE].title = "";
     columns[GROUND].title = s->sampling.samples ? "samples" : NULL;
+    if (by == GN_BY_REGION) {
+        columns[WHERE].title = columns[GROUND].title = NULL;
+        columns[EFFICIENCY].title = "effic.";
+        columns[BALANCE].title = "balance";
+        columns[COMMUNICATION].title = "comm.";
+    }
     if (by == GN_BY_CALLPATH) {
         columns[WHAT].flags |= GN_COLUMN_FOLD; /* a call path is shown whole */
         columns[WHERE].title = columns[GROUND].title = NULL;
@@ -317,6 +334,8 @@ void gn_report_rows(struct gn_report_table *rows, const struct gn_summary *s,
         titles_of_activities(rows->columns, s, o->by);
     if (o->by != GN_BY_CALLPATH)
         rows->columns[PATH].flags |= GN_COLUMN_NO_JSON;
+    for (int c = EFFICIENCY; c <= COMMUNICATION; c++)
+        rows->columns[c].flags |= o->by == GN_BY_REGION ? 0 : GN_COLUMN_NO_JSON | GN_COLUMN_NO_CSV;
     rows->table = (struct gn_table){.columns = rows->columns,
                                     .column_count = GN_REPORT_COLUMNS,
                                     .row_count = rows->shown,

@@ -21,7 +21,7 @@ struct line {
 
 struct lines {
     const struct gn_summary *summary;
-    const struct gn_tree *tree;
+    const struct gn_call_tree *tree;
     bool all;
     struct line *items;
     size_t count, room;
@@ -43,7 +43,7 @@ static bool is_small(const struct lines *l, int64_t ns)
 }
 
 /* The only child of a function, when it is one, too: both stand on one line. 0: it is not so. */
-static uint32_t only_function(const struct gn_tree *t, uint32_t node)
+static uint32_t only_function(const struct gn_call_tree *t, uint32_t node)
 {
     const uint32_t child = t->nodes[node].first;
     return child && !t->nodes[child].next && t->nodes[child].function ? child : 0;
@@ -52,7 +52,7 @@ static uint32_t only_function(const struct gn_tree *t, uint32_t node)
 static bool add_children(struct lines *l, uint32_t parent, int depth)
 {
     struct line rest = {.depth = depth};
-    const struct gn_tree_node *nodes = l->tree->nodes;
+    const struct gn_call_node *nodes = l->tree->nodes;
     bool done = true;
     for (uint32_t node = nodes[parent].first; node && done; node = nodes[node].next) {
         if (is_small(l, nodes[node].total_ns)) {
@@ -74,7 +74,7 @@ static bool add_children(struct lines *l, uint32_t parent, int depth)
 static void line_text(const struct lines *l, const struct line *line, struct gn_cell *cell)
 {
     char text[3000], *at = text;
-    const struct gn_tree_node *node = &l->tree->nodes[line->node];
+    const struct gn_call_node *node = &l->tree->nodes[line->node];
     const int indent = 2 * line->depth < 60 ? 2 * line->depth : 60;
     if (line->more) {
         gn_cell_print(cell, "%*s%u more (--top 0)", indent, "", line->more);
@@ -130,7 +130,7 @@ int gn_report_tree_text(const struct gn_summary *s, const struct gn_report_optio
 
 static json_t *node_object(const struct gn_summary *s, uint32_t index)
 {
-    const struct gn_tree_node *node = &s->tree->nodes[index];
+    const struct gn_call_node *node = &s->tree->nodes[index];
     const double share = s->total_ns > 0 ? (double)node->total_ns / (double)s->total_ns : 0;
     char name[3000] = "all", place[1000] = "";
     json_t *children = json_array();
@@ -156,7 +156,7 @@ json_t *gn_report_tree_json(const struct gn_summary *s)
 static void fill_data(const void *self, size_t i, struct gn_cell *cells)
 {
     const struct lines *l = self;
-    const struct gn_tree_node *node = &l->tree->nodes[i], *up = node;
+    const struct gn_call_node *node = &l->tree->nodes[i], *up = node;
     char text[3000];
     int depth = 0;
     for (; up != l->tree->nodes; up = &l->tree->nodes[up->parent])

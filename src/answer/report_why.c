@@ -66,10 +66,10 @@ static void preempted_text(const struct gn_summary *s, const struct gn_why *why,
                  why->host->ranks, why->host->cores, why->host->cores == 1 ? "" : "s",
                  s->host_count > 1 ? " of " : "", s->host_count > 1 ? why->host->name : "", share);
     else
-        snprintf(text, size,
-                 "%s of the time ranks were ready and waited for a core: there are enough for them, so "
-                 "others use them",
-                 share);
+        snprintf(text, size, "%s of the time ranks were ready and waited for a core%s", share,
+                 why->host
+                     ? ", although there is one for each: other programs have them, or ranks' own threads"
+                     : "");
 }
 
 enum { LONGEST = 60 }; /* of a name in the sentence */

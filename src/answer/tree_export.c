@@ -12,7 +12,7 @@
 enum { DEEPEST = 300 };
 
 /* "relax (heat.c:79)" */
-static void name_of(const struct gn_tree_node *node, char *text, size_t size)
+static void name_of(const struct gn_call_node *node, char *text, size_t size)
 {
     char place[600];
     if (!node->row) {
@@ -29,7 +29,7 @@ static void name_of(const struct gn_tree_node *node, char *text, size_t size)
 }
 
 /* A stack is a line here, and its frames are between semicolons. */
-static void collapsed_name(const struct gn_tree_node *node, FILE *out)
+static void collapsed_name(const struct gn_call_node *node, FILE *out)
 {
     char text[4000];
     name_of(node, text, sizeof text);
@@ -39,7 +39,7 @@ static void collapsed_name(const struct gn_tree_node *node, FILE *out)
 }
 
 /* From the outermost one to a node; how many. */
-static size_t way_to(const struct gn_tree *t, size_t node, uint32_t way[DEEPEST])
+static size_t way_to(const struct gn_call_tree *t, size_t node, uint32_t way[DEEPEST])
 {
     size_t count = 0;
     for (uint32_t at = (uint32_t)node; at && count < DEEPEST; at = t->nodes[at].parent)
@@ -56,7 +56,7 @@ int gn_tree_collapsed(const struct gn_summary *s, FILE *out)
 {
     uint32_t way[DEEPEST];
     for (size_t i = 1; i < s->tree->count; i++) {
-        const struct gn_tree_node *node = &s->tree->nodes[i];
+        const struct gn_call_node *node = &s->tree->nodes[i];
         const int64_t us = (node->total_ns + 500) / 1000;
         if (!node->row || us == 0)
             continue;
@@ -70,7 +70,7 @@ int gn_tree_collapsed(const struct gn_summary *s, FILE *out)
     return 0;
 }
 
-static json_t *frames_of(const struct gn_tree *t)
+static json_t *frames_of(const struct gn_call_tree *t)
 {
     char name[4000];
     json_t *frames = json_array();
@@ -90,7 +90,7 @@ static json_t *frames_of(const struct gn_tree *t)
 }
 
 /* A stack for each row, and how much of the time it has. */
-static void add_stacks(const struct gn_tree *t, json_t *stacks, json_t *weights)
+static void add_stacks(const struct gn_call_tree *t, json_t *stacks, json_t *weights)
 {
     uint32_t way[DEEPEST];
     for (size_t i = 1; i < t->count; i++) {

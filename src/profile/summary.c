@@ -1,5 +1,4 @@
 #include "profile/summary.h"
-#include "profile/summary_tree.h"
 
 #include "base/grow.h"
 #include "profile/shown.h"
@@ -234,12 +233,6 @@ static void collect_trace(sqlite3 *db, struct gn_trace_facts *t)
     t->lost_comms = sum_of_hosts(db, "lost_comms");
 }
 
-static int make_tree(sqlite3 *db, struct gn_summary *s, struct gn_error *err)
-{
-    s->tree = calloc(1, sizeof *s->tree);
-    return s->tree ? gn_tree_make(s->tree, db, s, err) : gn_fail(err, -ENOMEM, "no memory for the call tree");
-}
-
 int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, struct gn_error *err)
 {
     memset(s, 0, sizeof *s);
@@ -247,8 +240,10 @@ int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, str
     int code = by == GN_BY_PAIR ? collect_pairs(db, s, err) : gn_summarise_rows(db, by, raw, s, err);
     if (code == 0)
         code = gn_summarise_ranks(db, raw, s, err);
+    if (code == 0 && by == GN_BY_REGION)
+        code = gn_summarise_regions(db, raw, s, err);
     if (code == 0 && by == GN_BY_TREE)
-        code = make_tree(db, s, err);
+        code = gn_summarise_tree(db, s, err);
     collect_troubles(db, s);
     gn_summarise_fatal(db, s);
     gn_summarise_endings(db, s);
@@ -267,9 +262,7 @@ int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, str
 void gn_summary_clear(struct gn_summary *s)
 {
     gn_summary_clear_clocks(s);
-    if (s->tree)
-        gn_tree_clear(s->tree);
-    free(s->tree);
+    gn_summary_clear_tree(s);
     gn_summary_clear_rows(s);
     gn_summary_clear_ranks(s);
     for (size_t i = 0; i < s->trouble_count; i++) {

@@ -36,6 +36,13 @@ enum gn_how {
     GN_HOW_OTHER_PLACES, /* likewise, in more places than were kept apart */
 };
 
+/* parallel = load_balance × communication; 0 … 1 */
+struct gn_efficiency {
+    bool is_known;
+    double parallel, load_balance, communication;
+    double length_s; /* of the rank that takes longest */
+};
+
 struct gn_activity_row {
     char *kind;     /* "computation", "mpi", "region", "off", "other"; "gnomon": its own cost; "unrecorded";
                        for ranks and hosts: "rank", "host" */
@@ -53,11 +60,12 @@ struct gn_activity_row {
     int64_t bytes;
     int64_t total_ns;
     int64_t min_ns, median_ns, max_ns;
-    int64_t mean_ns;  /* over the ranks */
-    int64_t mpi_ns;   /* of total */
-    int max_rank;     /* the rank with the largest time (the lowest such) */
-    double share;     /* of the time of all measured threads together */
-    int64_t samples;  /* that this rests on; 0: on none */
+    int64_t mean_ns;                 /* over the ranks */
+    int64_t mpi_ns;                  /* of total */
+    int max_rank;                    /* the rank with the largest time (the lowest such) */
+    double share;                    /* of the time of all measured threads together */
+    struct gn_efficiency efficiency; /* of a region */
+    int64_t samples;                 /* that this rests on; 0: on none */
     double low, high; /* between which the share lies, at 99 %; both are the share without samples */
 };
 
@@ -186,13 +194,6 @@ struct gn_host_row {
     double useful_s, elapsed_s, cpu_s, preempted_s;
 };
 
-/* parallel = load_balance × communication; 0 … 1 */
-struct gn_efficiency {
-    bool is_known;
-    double parallel, load_balance, communication;
-    double length_s; /* of the rank that takes longest */
-};
-
 /* Of all ranks; what is not known of one of them is not a number. */
 struct gn_resources_told {
     bool peak_known, sizes_known;
@@ -211,7 +212,7 @@ struct gn_sampling_told {
     int64_t samples, unattributed;
 };
 
-struct gn_tree; /* profile/summary_tree.h */
+struct gn_call_tree; /* profile/summary_tree.h */
 
 struct gn_summary {
     char exe[256], command[1024], version[32], started[32], flavour[16], library[64];
@@ -238,7 +239,7 @@ struct gn_summary {
     size_t row_count;
     int64_t
         total_ns; /* of all threads: what shares are of, and rows add up to (regions contain each other) */
-    struct gn_tree *tree; /* only by tree */
+    struct gn_call_tree *tree; /* only by tree */
     struct gn_pair_row *pairs;
     size_t pair_count;
     struct gn_rank_row *ranks_told; /* of those that were measured, in their order */
@@ -267,6 +268,11 @@ void gn_summary_tidy_library(char *text);
 int gn_summarise_rows(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *summary, struct gn_error *err);
 void gn_summary_clear_rows(struct gn_summary *summary);
 int gn_summarise_ranks(sqlite3 *db, bool raw, struct gn_summary *summary, struct gn_error *err);
+/* Efficiencies of rows that are regions; ranks are known. */
+int gn_summarise_regions(sqlite3 *db, bool raw, struct gn_summary *summary, struct gn_error *err);
+/* The tree of rows by tree. */
+int gn_summarise_tree(sqlite3 *db, struct gn_summary *summary, struct gn_error *err);
+void gn_summary_clear_tree(struct gn_summary *summary);
 void gn_summary_clear_ranks(struct gn_summary *summary);
 struct gn_efficiency gn_efficiency_of(const struct gn_rank_row *ranks, size_t count);
 /* "main:162 > iterate:110", the call path of an activity; of an edge two of them with " → " between; NULL:

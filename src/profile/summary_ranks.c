@@ -200,7 +200,7 @@ static void describe_memory(const double *peaks, size_t count, struct gn_resourc
 static int describe_resources(struct gn_summary *s, struct gn_error *err)
 {
     struct gn_resources_told *t = &s->resources;
-    double *peaks = calloc(s->rank_count + 1, sizeof *peaks), elapsed_s = 0;
+    double *peaks = calloc(s->rank_count + 1, sizeof *peaks), ready_s = 0;
     size_t known = 0;
     if (!peaks)
         return gn_fail(err, -ENOMEM, "no memory for the resources of the report");
@@ -212,7 +212,8 @@ static int describe_resources(struct gn_summary *s, struct gn_error *err)
         t->sent_bytes += r->sent_bytes;
         t->preempted_s += r->preempted_s;
         t->cpu_s += r->cpu_s;
-        elapsed_s += r->elapsed_s;
+        /* several threads may wait at once: then of the time that they would have run */
+        ready_s += fmax(r->elapsed_s, r->cpu_s + r->preempted_s);
         if (!isfinite(r->peak_bytes))
             continue;
         if (known == 0 || r->peak_bytes > t->peak_most) {
@@ -225,7 +226,7 @@ static int describe_resources(struct gn_summary *s, struct gn_error *err)
     qsort(peaks, known, sizeof *peaks, by_number);
     describe_memory(peaks, known, t);
     free(peaks);
-    t->preempted_share = elapsed_s > 0 ? t->preempted_s / elapsed_s : NAN;
+    t->preempted_share = ready_s > 0 ? t->preempted_s / ready_s : NAN;
     for (size_t i = 0; i < s->host_count; i++)
         t->cores += s->hosts_told[i].cores > 0 ? s->hosts_told[i].cores : NAN;
     t->cores_busy = s->elapsed_s > 0 ? t->cpu_s / s->elapsed_s : NAN;

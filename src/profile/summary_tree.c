@@ -18,7 +18,7 @@ struct step {
 struct growing {
     sqlite3 *db;
     struct gn_error *err;
-    struct gn_tree *tree;
+    struct gn_call_tree *tree;
     size_t room;
     struct step *steps;
     int64_t step_count; /* ids are below it */
@@ -105,10 +105,10 @@ static void cut_to_common(struct chain *from, const struct chain *to)
 static uint32_t add_node(struct growing *g, uint32_t parent, const char *function,
                          const struct gn_activity_row *row)
 {
-    struct gn_tree *t = g->tree;
+    struct gn_call_tree *t = g->tree;
     if (!gn_grow(&t->nodes, &g->room, t->count, sizeof *t->nodes))
         return 0;
-    t->nodes[t->count] = (struct gn_tree_node){.function = function ? strdup(function) : NULL,
+    t->nodes[t->count] = (struct gn_call_node){.function = function ? strdup(function) : NULL,
                                                .row = row,
                                                .parent = parent,
                                                .next = t->nodes[parent].first};
@@ -119,7 +119,7 @@ static uint32_t add_node(struct growing *g, uint32_t parent, const char *functio
 
 static uint32_t function_node(struct growing *g, uint32_t parent, const char *function)
 {
-    const struct gn_tree_node *nodes = g->tree->nodes;
+    const struct gn_call_node *nodes = g->tree->nodes;
     for (uint32_t i = nodes[parent].first; i; i = nodes[i].next)
         if (nodes[i].function && strcmp(nodes[i].function, function) == 0)
             return i;
@@ -143,7 +143,7 @@ static bool is_same(const struct gn_activity_row *a, const struct gn_activity_ro
 
 static uint32_t row_node(struct growing *g, uint32_t parent, const struct gn_activity_row *row)
 {
-    const struct gn_tree_node *nodes = g->tree->nodes;
+    const struct gn_call_node *nodes = g->tree->nodes;
     for (uint32_t i = nodes[parent].first; i; i = nodes[i].next)
         if (nodes[i].row && is_same(nodes[i].row, row))
             return i;
@@ -173,7 +173,7 @@ static int hang(struct growing *g, const struct gn_activity_row *row)
 
 /* Children in order, largest first: each is put where it belongs among those before it. Ties stay as rows
  * came. */
-static void sort_children(struct gn_tree_node *nodes, uint32_t parent)
+static void sort_children(struct gn_call_node *nodes, uint32_t parent)
 {
     uint32_t rest = nodes[parent].first, reversed = 0;
     for (uint32_t next; rest; rest = next) { /* they were put in front of each other */
@@ -194,11 +194,11 @@ static void sort_children(struct gn_tree_node *nodes, uint32_t parent)
 
 static int grow_tree(struct growing *g, const struct gn_summary *s)
 {
-    struct gn_tree *t = g->tree;
+    struct gn_call_tree *t = g->tree;
     int code = 0;
     if (!gn_grow(&t->nodes, &g->room, 0, sizeof *t->nodes))
         return no_memory(g);
-    t->nodes[t->count++] = (struct gn_tree_node){.row = NULL};
+    t->nodes[t->count++] = (struct gn_call_node){.row = NULL};
     for (size_t i = 0; i < s->row_count && code == 0; i++)
         code = hang(g, &s->rows[i]);
     for (size_t i = 0; i < t->count && code == 0; i++)
@@ -206,11 +206,11 @@ static int grow_tree(struct growing *g, const struct gn_summary *s)
     return code;
 }
 
-int gn_tree_make(struct gn_tree *tree, sqlite3 *db, const struct gn_summary *s, struct gn_error *err)
+int gn_summarise_tree(sqlite3 *db, struct gn_summary *s, struct gn_error *err)
 {
-    struct growing g = {.db = db, .err = err, .tree = tree};
-    *tree = (struct gn_tree){.nodes = NULL};
-    int code = read_steps(&g);
+    struct growing g = {.db = db, .err = err, .tree = calloc(1, sizeof *s->tree)};
+    s->tree = g.tree;
+    int code = g.tree ? read_steps(&g) : no_memory(&g);
     if (code == 0)
         code = read_paths(&g);
     if (code == 0)
@@ -222,10 +222,12 @@ int gn_tree_make(struct gn_tree *tree, sqlite3 *db, const struct gn_summary *s, 
     return code;
 }
 
-void gn_tree_clear(struct gn_tree *tree)
+void gn_summary_clear_tree(struct gn_summary *s)
 {
-    for (size_t i = 0; i < tree->count; i++)
-        free(tree->nodes[i].function);
-    free(tree->nodes);
-    *tree = (struct gn_tree){.nodes = NULL};
+    for (size_t i = 0; s->tree && i < s->tree->count; i++)
+        free(s->tree->nodes[i].function);
+    if (s->tree)
+        free(s->tree->nodes);
+    free(s->tree);
+    s->tree = NULL;
 }

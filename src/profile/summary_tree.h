@@ -8,7 +8,7 @@
 
 #include "profile/summary.h"
 
-struct gn_tree_node {
+struct gn_call_node {
     char *function;                    /* of a function; NULL: of a row */
     const struct gn_activity_row *row; /* of the summary: what is done there; NULL: a function */
     uint32_t first, next;              /* of its children, of its parent's: indices, 0 none; largest first */
@@ -17,13 +17,9 @@ struct gn_tree_node {
 };
 
 /* nodes[0] is all of it. */
-struct gn_tree {
-    struct gn_tree_node *nodes;
+struct gn_call_tree {
+    struct gn_call_node *nodes;
     size_t count;
 };
-
-/* Of a summary by callpath, which has to stay. Caller clears, after errors too. */
-int gn_tree_make(struct gn_tree *tree, sqlite3 *db, const struct gn_summary *summary, struct gn_error *err);
-void gn_tree_clear(struct gn_tree *tree);
 
 #endif

@@ -413,7 +413,7 @@ static void trees_add_up(void **state)
         struct gn_error err = {""};
         sqlite3 *db = by_chance(seed);
         assert_int_equal(gn_summarise(db, GN_BY_TREE, false, &s, &err), 0);
-        const struct gn_tree_node *nodes = s.tree->nodes;
+        const struct gn_call_node *nodes = s.tree->nodes;
         assert_true(nodes[0].total_ns == s.total_ns);
         for (size_t i = 0; i < s.tree->count; i++) {
             int64_t sum = 0, before = INT64_MAX;
@@ -429,9 +429,70 @@ static void trees_add_up(void **state)
     }
 }
 
+/* ---- regions ---- */
+
+/* Rank i computes for 1 + 2 i s in solve, ahead of a call of 4 - 2 i s there, and 5 s outside. shared: it
+ * makes the same call outside, too. */
+static struct gn_efficiency of_solve(bool shared, bool nested)
+{
+    struct gn_summary s;
+    struct gn_error err = {""};
+    sqlite3 *db = made_profile("/home/a/app", "app");
+    const int64_t start = made_activity(db, "start", "start", "", 0),
+                  end = made_activity(db, "end", "end", "", 0),
+                  init = made_activity(db, "mpi", "MPI_Init", "init", made_site(db, "main", "/a/b.c", 1)),
+                  begin = made_activity(db, "region_begin", "solve", "", made_site(db, "main", "/a/b.c", 2)),
+                  wait =
+                      made_activity(db, "mpi", "MPI_Wait", "completion", made_site(db, "main", "/a/b.c", 3)),
+                  finish = made_activity(db, "region", "solve", "", made_site(db, "main", "/a/b.c", 4));
+    for (int i = 0; i < 2; i++) {
+        struct made_rank rank = rank_of(i, 2, "h");
+        rank.length_s = 12;
+        const int64_t location = made_location(db, made_process(db, &rank), 12);
+        made_node(db, location, init, 1, 1, 0);
+        made_node(db, location, wait, 4 - 2 * i, 1, 0);
+        made_node(db, location, finish, 5, 1, 0);
+        made_edge(db, location, start, init, 1, 1);
+        made_edge(db, location, init, begin, 5, 1);
+        made_edge(db, location, begin, wait, 1 + 2 * i, 1);
+        made_edge(db, location, wait, finish, 0, 1);
+        made_edge(db, location, finish, end, 0, 1);
+        if (shared)
+            made_edge(db, location, finish, wait, 0, 1);
+        if (nested)
+            made_edge(db, location, wait, begin, 0, 1);
+    }
+    assert_int_equal(gn_summarise(db, GN_BY_REGION, true, &s, &err), 0);
+    assert_int_equal(s.row_count, 1);
+    const struct gn_efficiency found = s.rows[0].efficiency;
+    gn_summary_clear(&s);
+    gn_profile_close(db);
+    return found;
+}
+
+static void a_region_has_an_efficiency(void **state)
+{
+    (void)state;
+    const struct gn_efficiency e = of_solve(false, false);
+    assert_true(e.is_known);
+    assert_float_equal(e.parallel, 2 / 5.0, 1e-9);
+    assert_float_equal(e.load_balance, 2 / 3.0, 1e-9);
+    assert_float_equal(e.communication, 3 / 5.0, 1e-9);
+    assert_float_equal(e.length_s, 5, 1e-9);
+}
+
+static void what_may_be_outside_says_nothing_of_a_region(void **state)
+{
+    (void)state;
+    assert_false(of_solve(true, false).is_known);
+    assert_false(of_solve(false, true).is_known);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_region_has_an_efficiency),
+        cmocka_unit_test(what_may_be_outside_says_nothing_of_a_region),
         cmocka_unit_test(trees_add_up),
         cmocka_unit_test(screens_are_as_they_were),
         cmocka_unit_test(rows_add_up),
