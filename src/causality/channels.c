@@ -127,8 +127,8 @@ static void take(struct gn_vertex **first, struct gn_vertex **last, struct gn_ve
 }
 
 /* As the source tells it, whether or not it may have changed places with others that say so, too: behind all
- * certain smaller ones it is in any case. GN_UNNUMBERED: it counts as the next one. */
-static uint64_t number_of(const struct gn_vertex *vertex)
+ * certain smaller ones it is in any case. GN_UNNUMBERED: it does not, or will later. */
+static uint64_t told_of(const struct gn_vertex *vertex)
 {
     const uint64_t number = vertex->event.number;
     return number == GN_UNNUMBERED || number == GN_NUMBER_LATER ? GN_UNNUMBERED
@@ -137,7 +137,18 @@ static uint64_t number_of(const struct gn_vertex *vertex)
 
 static bool may_have_changed_places(const struct gn_vertex *vertex)
 {
-    return number_of(vertex) != GN_UNNUMBERED && vertex->event.number & GN_NUMBER_UNORDERED;
+    return told_of(vertex) != GN_UNNUMBERED && vertex->event.number & GN_NUMBER_UNORDERED;
+}
+
+static bool is_certain(const struct gn_vertex *vertex)
+{
+    return told_of(vertex) != GN_UNNUMBERED && !may_have_changed_places(vertex);
+}
+
+/* Which one it counts as; GN_UNNUMBERED: the next one. */
+static uint64_t number_of(const struct gn_vertex *vertex)
+{
+    return vertex->number;
 }
 
 static bool is_before(const struct gn_vertex *one, const struct gn_vertex *other)
@@ -178,15 +189,14 @@ static struct gn_vertex *take_partner(struct gn_vertex **first, struct gn_vertex
 
 static bool are_numbered(const struct gn_vertex *send, const struct gn_vertex *receive)
 {
-    return number_of(send) != GN_UNNUMBERED && number_of(receive) != GN_UNNUMBERED &&
-           !may_have_changed_places(send) && !may_have_changed_places(receive);
+    return is_certain(send) && is_certain(receive);
 }
 
 /* The receive was counted as another one than the send says that it is. */
 static bool is_another(const struct gn_vertex *send, const struct gn_vertex *receive)
 {
-    return number_of(send) != GN_UNNUMBERED && receive->number != GN_UNNUMBERED &&
-           number_of(send) != receive->number;
+    return number_of(send) != GN_UNNUMBERED && number_of(receive) != GN_UNNUMBERED &&
+           number_of(send) != number_of(receive);
 }
 
 static void match(struct gn_order *order, struct gn_vertex *send, struct gn_vertex *receive)
@@ -217,22 +227,43 @@ static void abandon(struct gn_order *order, struct gn_vertex *receive)
     gn_vertex_settled(order, receive);
 }
 
-/* The send of the receive is missing, since one with a larger number has come; unless that came out of turn,
- * or calls have overlapped on the channel: then numbers and moments differ in their order, by a few. */
+/* The receive waits in vain, since a send with a larger number has come; unless that came out of turn, or
+ * calls have overlapped on the channel: then numbers and moments differ in their order, by a few. */
 static bool is_passed_by(const struct gn_channel *channel, const struct gn_vertex *receive,
                          const struct gn_vertex *send)
 {
-    const uint64_t margin = channel->is_unordered || may_have_changed_places(send) ? LATE_MOST : 0;
+    const bool is_exact = !channel->is_unordered && is_certain(send) && is_certain(receive);
+    const uint64_t margin = is_exact ? 0 : LATE_MOST;
     return !send->out_of_turn && is_before(receive, send) && number_of(send) - number_of(receive) > margin;
 }
 
 static void abandon_before(struct gn_order *order, struct gn_channel *channel, const struct gn_vertex *send)
 {
-    while (channel->first_receive && is_passed_by(channel, channel->first_receive, send)) {
+    while (channel->first_receive && is_certain(channel->first_receive) &&
+           is_passed_by(channel, channel->first_receive, send)) {
         struct gn_vertex *receive = channel->first_receive;
         take(&channel->first_receive, &channel->last_receive, NULL);
         abandon(order, receive);
     }
+}
+
+/* A receive that was counted as one that is missing takes the next one that there is (and is marked). */
+static struct gn_vertex *take_next_receive(struct gn_channel *channel, const struct gn_vertex *send)
+{
+    struct gn_vertex *receive = channel->first_receive;
+    if (!receive || is_certain(receive) || !is_passed_by(channel, receive, send))
+        return NULL;
+    take(&channel->first_receive, &channel->last_receive, NULL);
+    return receive;
+}
+
+static struct gn_vertex *take_next_send(struct gn_channel *channel, const struct gn_vertex *receive)
+{
+    struct gn_vertex *send = channel->first_send;
+    if (!send || is_certain(receive) || !is_passed_by(channel, receive, send))
+        return NULL;
+    take(&channel->first_send, &channel->last_send, NULL);
+    return send;
 }
 
 /* ---- numbers alone ---- */
@@ -241,7 +272,7 @@ static void abandon_before(struct gn_order *order, struct gn_channel *channel, c
  * was counted here: what is missing between is missing for good. */
 static uint64_t next_number(struct gn_channel_count *count, struct gn_vertex *vertex)
 {
-    const uint64_t told = number_of(vertex);
+    const uint64_t told = told_of(vertex);
     if (count->next == GN_UNNUMBERED)
         return GN_UNNUMBERED;
     if (told == GN_UNNUMBERED) {
@@ -267,14 +298,15 @@ static int count_message(struct gn_order *order, struct gn_vertex *vertex, struc
     return 0;
 }
 
-/* Which one the receive is by those that were counted before it, or as it says; GN_UNNUMBERED: nobody knows,
- * since the channel has been forgotten. */
+/* Which one the receive counts as: what it says for certain; of one that may have changed places, or whose
+ * number comes later, the one behind those before it, which is true of all of these together. Else, and where
+ * the channel has been forgotten, just the next one. */
 static void expect(struct gn_channel_count *count, struct gn_vertex *receive)
 {
-    const uint64_t told = number_of(receive);
-    if (told != GN_UNNUMBERED && !may_have_changed_places(receive))
-        count->next = told;
-    receive->number = told != GN_UNNUMBERED ? told : count->next;
+    if (is_certain(receive))
+        count->next = told_of(receive);
+    if (receive->event.number != GN_UNNUMBERED)
+        receive->number = count->next;
     count->next += count->next != GN_UNNUMBERED;
 }
 
@@ -290,7 +322,7 @@ static void unclaim(struct gn_order *order, struct gn_vertex *send)
 static void unclaim_before(struct gn_order *order, struct gn_channel *channel,
                            const struct gn_vertex *receive)
 {
-    const uint64_t number = number_of(receive);
+    const uint64_t number = is_certain(receive) ? told_of(receive) : GN_UNNUMBERED;
     while (channel->first_send && number != GN_UNNUMBERED &&
            number_of(channel->first_send) != GN_UNNUMBERED &&
            number_of(channel->first_send) + LATE_MOST < number) {
@@ -314,8 +346,11 @@ int gn_channels_send(struct gn_order *order, struct gn_vertex *send)
         return -ENOMEM;
     if (order->numbers)
         return count_message(order, send, channel, true);
+    send->number = told_of(send);
     abandon_before(order, channel, send);
     struct gn_vertex *receive = take_partner(&channel->first_receive, &channel->last_receive, send);
+    if (!receive)
+        receive = take_next_receive(channel, send);
     if (receive) {
         match(order, send, receive);
         return 0;
@@ -342,7 +377,7 @@ void gn_channel_doubt(struct gn_channel *channel, const struct gn_vertex *late)
 static void receive_loosely(struct gn_order *order, struct gn_channel *channel, struct gn_vertex *receive)
 {
     struct gn_vertex *send = NULL;
-    if (number_of(receive) != GN_UNNUMBERED || (channel->first_send && channel->first_send->reported))
+    if (is_certain(receive) || (channel->first_send && channel->first_send->reported))
         send = take_partner(&channel->first_send, &channel->last_send, receive);
     if (send && are_numbered(send, receive)) {
         receive->waits++;
@@ -356,7 +391,7 @@ static void receive_loosely(struct gn_order *order, struct gn_channel *channel, 
 
 static bool is_missing(const struct gn_channel *channel, const struct gn_vertex *receive)
 {
-    return channel->first_send && is_passed_by(channel, receive, channel->last_send);
+    return channel->first_send && is_certain(receive) && is_passed_by(channel, receive, channel->last_send);
 }
 
 /* `receive` is the next one of the channel in posting order. */
@@ -377,6 +412,8 @@ int gn_channels_receive(struct gn_order *order, struct gn_vertex *receive, const
         return 0;
     }
     struct gn_vertex *send = take_partner(&channel->first_send, &channel->last_send, receive);
+    if (!send)
+        send = take_next_send(channel, receive);
     if (send) {
         receive->waits++;
         match(order, send, receive);

@@ -457,23 +457,43 @@ static void an_unordered_number_is_behind_all_certain_smaller_ones(void **state)
     }
 }
 
-/* Receives whose numbers come late are counted: one that gets another number than it was counted as is
- * marked. */
-static void who_is_counted_as_another_is_marked(void **state)
+/* Receives whose numbers come late are counted, and get what they were counted as, whichever send came first.
+ */
+static void late_numbers_are_counted(void **state)
 {
     (void)state;
     struct scene s;
     open_scene(&s, 2);
     PUSH(numbered(at(SEND(0, 1, 0), 10), 1 | GN_NUMBER_UNORDERED), 1);
-    PUSH(numbered(at(RECV(1, 0, 0), 100), GN_NUMBER_LATER), 1);
-    assert_int_equal(last_place(&s)->flags & GN_PLACE_AMBIGUOUS, GN_PLACE_AMBIGUOUS);
-    PUSH(numbered(at(SEND(0, 1, 0), 20), 0), 1);
+    PUSH(numbered(at(RECV(1, 0, 0), 100), GN_NUMBER_LATER), 0);
+    PUSH(numbered(at(SEND(0, 1, 0), 20), 0), 2);
+    assert_int_equal(last_place(&s)->sent_ticks, 20);
     PUSH(numbered(at(RECV(1, 0, 0), 110), GN_NUMBER_LATER), 1);
+    assert_int_equal(last_place(&s)->sent_ticks, 10);
     assert_int_equal(last_place(&s)->flags & GN_PLACE_AMBIGUOUS, GN_PLACE_AMBIGUOUS);
     PUSH(numbered(at(SEND(0, 1, 0), 30), 2), 1);
     PUSH(numbered(at(RECV(1, 0, 0), 120), GN_NUMBER_LATER), 1);
     assert_int_equal(last_place(&s)->flags & GN_PLACE_AMBIGUOUS, 0);
     close_scene(&s);
+}
+
+/* What was sent before the trace began has no receive in it: who was counted from there takes what there is.
+ */
+static void who_is_counted_as_one_that_is_missing_is_marked(void **state)
+{
+    (void)state;
+    for (int late = 0; late < 2; late++) {
+        struct scene s;
+        open_scene(&s, 2);
+        if (late)
+            PUSH(numbered(at(RECV(1, 0, 0), 100), GN_NUMBER_LATER), 0);
+        PUSH(numbered(at(SEND(0, 1, 0), 10), 1000), late ? 2 : 1);
+        if (!late)
+            PUSH(numbered(at(RECV(1, 0, 0), 100), GN_NUMBER_LATER), 1);
+        assert_int_equal(last_place(&s)->sent_ticks, 10);
+        assert_int_equal(last_place(&s)->flags & GN_PLACE_AMBIGUOUS, GN_PLACE_AMBIGUOUS);
+        close_scene(&s);
+    }
 }
 
 /* ---- nonblocking receives ---- */
@@ -1653,7 +1673,8 @@ int main(void)
         cmocka_unit_test(numbers_hold_where_events_were_lost),
         cmocka_unit_test(a_large_number_passes_no_send_without_one),
         cmocka_unit_test(an_unordered_number_is_behind_all_certain_smaller_ones),
-        cmocka_unit_test(who_is_counted_as_another_is_marked),
+        cmocka_unit_test(late_numbers_are_counted),
+        cmocka_unit_test(who_is_counted_as_one_that_is_missing_is_marked),
         cmocka_unit_test(sends_that_nobody_recorded_receiving_are_not_kept),
         cmocka_unit_test(a_receive_is_an_event_when_it_completes),
         cmocka_unit_test(receives_match_in_posting_order_whatever_completes_first),
