@@ -270,16 +270,16 @@ static struct gn_vertex *take_next_send(struct gn_channel *channel, const struct
 
 /* What the message is; is_open: or may be. A number that the source tells counts as far as it is near what
  * was counted here: what is missing between is missing for good. */
-static uint64_t next_number(struct gn_channel_count *count, struct gn_vertex *vertex)
+static uint64_t next_number(struct gn_channel_count *count, struct gn_vertex *vertex, bool sends)
 {
     const uint64_t told = told_of(vertex);
     if (count->next == GN_UNNUMBERED)
         return GN_UNNUMBERED;
-    if (told == GN_UNNUMBERED) {
+    vertex->is_open |= may_have_changed_places(vertex);
+    if (told == GN_UNNUMBERED || (!sends && !is_certain(vertex))) { /* see expect */
         vertex->is_open |= count->was_told && vertex->event.number == GN_UNNUMBERED;
         return count->next++;
     }
-    vertex->is_open |= may_have_changed_places(vertex);
     count->was_told = true;
     if (told > count->next + LATE_MOST)
         return count->next = GN_UNNUMBERED;
@@ -292,7 +292,7 @@ static int count_message(struct gn_order *order, struct gn_vertex *vertex, struc
                          bool sends)
 {
     if (!gn_process_of(order, sends ? channel->key.from : channel->key.to)->loose)
-        vertex->number = next_number(sends ? &channel->sends : &channel->receives, vertex);
+        vertex->number = next_number(sends ? &channel->sends : &channel->receives, vertex, sends);
     if (vertex->in_call) /* whether its place is certain is known when the call has ended */
         vertex->waits++;
     return 0;
