@@ -322,18 +322,34 @@ static void widen(struct gn_whatif_result *result, const struct gn_history *h, c
 
 /* Threads that go along with others, and compute something that is faster; and those that call MPI
  * themselves, which anything may make faster. */
+static bool is_asked(const struct gn_whatif *what, const struct gn_call *call)
+{
+    return !what->at_location || what->at_location[call->location];
+}
+
+static bool makes_faster(const struct gn_history *h, const struct gn_whatif *what, const struct gn_call *call)
+{
+    bool any = false;
+    for (uint32_t i = call->first_piece; i < call->first_piece + call->piece_count; i++)
+        any |= what->share[h->pieces[i].activity] > 0;
+    return any;
+}
+
 static void find_faster(struct gn_whatif_pass *p, const struct gn_whatif *what)
 {
     const struct gn_history *h = p->h;
+    bool any = false;
     for (size_t l = 0; l < h->definitions->location_count; l++)
-        p->is_faster[process_of(h, l)] = p->callers[process_of(h, l)] > 1;
+        p->is_faster[process_of(h, l)] = false;
     for (size_t c = 0; c < h->call_count; c++) {
         const struct gn_call *call = &h->calls[c];
-        if (!h->is_carried[call->location] || (what->at_location && !what->at_location[call->location]))
+        if (!is_asked(what, call) || !makes_faster(h, what, call))
             continue;
-        for (uint32_t i = call->first_piece; i < call->first_piece + call->piece_count; i++)
-            p->is_faster[process_of(h, call->location)] |= what->share[h->pieces[i].activity] > 0;
+        any = true; /* anywhere: it may shorten what several threads of a process wait for */
+        p->is_faster[process_of(h, call->location)] |= h->is_carried[call->location];
     }
+    for (size_t l = 0; any && l < h->definitions->location_count; l++)
+        p->is_faster[process_of(h, l)] |= p->callers[process_of(h, l)] > 1;
 }
 
 struct gn_whatif_result gn_whatif(struct gn_whatif_pass *pass, const struct gn_whatif *what)

@@ -145,10 +145,10 @@ static bool is_certain(const struct gn_vertex *vertex)
     return told_of(vertex) != GN_UNNUMBERED && !may_have_changed_places(vertex);
 }
 
-/* Which one it counts as; GN_UNNUMBERED: the next one. */
+/* GN_UNNUMBERED: it counts as the next one, which it is among those that may have changed places. */
 static uint64_t number_of(const struct gn_vertex *vertex)
 {
-    return vertex->number;
+    return is_certain(vertex) ? vertex->event.number : GN_UNNUMBERED;
 }
 
 static bool is_before(const struct gn_vertex *one, const struct gn_vertex *other)
@@ -156,34 +156,44 @@ static bool is_before(const struct gn_vertex *one, const struct gn_vertex *other
     return number_of(other) != GN_UNNUMBERED && number_of(one) < number_of(other);
 }
 
-/* Those that have come late, or out of order, are put where they belong. */
-static void add(struct gn_channel *channel, struct gn_vertex **first, struct gn_vertex **last,
-                struct gn_vertex *vertex)
+/* Sends that have come late are put where they belong. */
+static void add_send(struct gn_channel *channel, struct gn_vertex *send)
 {
     struct gn_vertex *before = NULL;
-    channel->is_unordered |= may_have_changed_places(vertex);
-    if (*first && is_before(vertex, *last)) {
-        for (struct gn_vertex *v = *first; !is_before(vertex, v); v = v->after)
+    if (channel->first_send && is_before(send, channel->last_send)) {
+        for (struct gn_vertex *v = channel->first_send; !is_before(send, v); v = v->after)
             before = v;
-        vertex->channel = channel;
-        vertex->after = before ? before->after : *first;
-        *(before ? &before->after : first) = vertex;
+        send->channel = channel;
+        send->after = before ? before->after : channel->first_send;
+        *(before ? &before->after : &channel->first_send) = send;
     } else {
-        add_last(channel, first, last, vertex);
+        add_last(channel, &channel->first_send, &channel->last_send, send);
     }
 }
 
-/* Takes out the one in the list with the same number; NULL: there is none, or none before one that has a
- * larger number. */
+/* Takes out the one in the list with the same number, else the first one without; NULL: there is neither, or
+ * none before one that has a larger number. */
 static struct gn_vertex *take_partner(struct gn_vertex **first, struct gn_vertex **last,
                                       const struct gn_vertex *of)
 {
-    struct gn_vertex *vertex = *first, *previous = NULL;
-    for (; vertex && is_before(vertex, of); vertex = vertex->after)
-        previous = vertex;
-    if (!vertex || is_before(of, vertex))
+    const uint64_t number = number_of(of);
+    struct gn_vertex *vertex = *first, *previous = NULL, *before_next = NULL;
+    bool is_there = false;
+    for (; vertex && !is_before(of, vertex); previous = vertex, vertex = vertex->after) {
+        if (is_before(vertex, of))
+            continue;
+        if (number == GN_UNNUMBERED || number_of(vertex) == number) {
+            take(first, last, previous);
+            return vertex;
+        }
+        if (!is_there)
+            before_next = previous;
+        is_there = true;
+    }
+    if (!is_there)
         return NULL;
-    take(first, last, previous);
+    vertex = before_next ? before_next->after : *first;
+    take(first, last, before_next);
     return vertex;
 }
 
@@ -195,17 +205,17 @@ static bool are_numbered(const struct gn_vertex *send, const struct gn_vertex *r
 /* The receive was counted as another one than the send says that it is. */
 static bool is_another(const struct gn_vertex *send, const struct gn_vertex *receive)
 {
-    return number_of(send) != GN_UNNUMBERED && number_of(receive) != GN_UNNUMBERED &&
-           number_of(send) != number_of(receive);
+    return number_of(send) != GN_UNNUMBERED && receive->number != GN_UNNUMBERED &&
+           number_of(send) != receive->number;
 }
 
 static void match(struct gn_order *order, struct gn_vertex *send, struct gn_vertex *receive)
 {
     gn_vertex_correlate(receive, send->event.ticks, send->event.location);
     order->stats.messages++;
-    const bool is_open = send->is_open || receive->is_open || receive->is_low || is_another(send, receive) ||
+    const bool is_open = send->is_open || receive->is_open || receive->is_low ||
                          may_have_changed_places(send) || may_have_changed_places(receive);
-    if (is_open && !are_numbered(send, receive))
+    if (is_another(send, receive) || (is_open && !are_numbered(send, receive)))
         receive->place.flags |= GN_PLACE_AMBIGUOUS;
     if (send->in_call) { /* whether its place is certain is known when the call has ended */
         receive->waits++;
@@ -227,42 +237,31 @@ static void abandon(struct gn_order *order, struct gn_vertex *receive)
     gn_vertex_settled(order, receive);
 }
 
-/* The receive waits in vain, since a send with a larger number has come; unless that came out of turn, or
- * calls have overlapped on the channel: then numbers and moments differ in their order, by a few. */
-static bool is_passed_by(const struct gn_channel *channel, const struct gn_vertex *receive,
-                         const struct gn_vertex *send)
-{
-    const bool is_exact = !channel->is_unordered && is_certain(send) && is_certain(receive);
-    const uint64_t margin = is_exact ? 0 : LATE_MOST;
-    return !send->out_of_turn && is_before(receive, send) && number_of(send) - number_of(receive) > margin;
-}
-
+/* The sends of receives before this one are missing; unless they come late, as this one may have come early,
+ * or have no number of their own. */
 static void abandon_before(struct gn_order *order, struct gn_channel *channel, const struct gn_vertex *send)
 {
-    while (channel->first_receive && is_certain(channel->first_receive) &&
-           is_passed_by(channel, channel->first_receive, send)) {
+    const bool are_missing = !send->out_of_turn && (!channel->is_unordered || order->settings.is_live);
+    while (are_missing && channel->first_receive && is_before(channel->first_receive, send)) {
         struct gn_vertex *receive = channel->first_receive;
         take(&channel->first_receive, &channel->last_receive, NULL);
         abandon(order, receive);
     }
 }
 
-/* A receive that was counted as one that is missing takes the next one that there is (and is marked). */
-static struct gn_vertex *take_next_receive(struct gn_channel *channel, const struct gn_vertex *send)
+/* Calls get their numbers while they go on: of threads that is not always the order in which they began. */
+static bool is_of_thread(const struct gn_order *order, const struct gn_vertex *vertex)
 {
-    struct gn_vertex *receive = channel->first_receive;
-    if (!receive || is_certain(receive) || !is_passed_by(channel, receive, send))
-        return NULL;
-    take(&channel->first_receive, &channel->last_receive, NULL);
-    return receive;
+    return order->locations[vertex->event.location].thread != NULL;
 }
 
-static struct gn_vertex *take_next_send(struct gn_channel *channel, const struct gn_vertex *receive)
+/* Of calls that overlapped another receive has taken the send with its number: there is one too many, which
+ * is for this one (and is_another marks it). Live, a number that is not there was not recorded. */
+static struct gn_vertex *take_any(const struct gn_order *order, struct gn_channel *channel)
 {
-    struct gn_vertex *send = channel->first_send;
-    if (!send || is_certain(receive) || !is_passed_by(channel, receive, send))
-        return NULL;
-    take(&channel->first_send, &channel->last_send, NULL);
+    struct gn_vertex *send = channel->is_unordered && !order->settings.is_live ? channel->first_send : NULL;
+    if (send)
+        take(&channel->first_send, &channel->last_send, NULL);
     return send;
 }
 
@@ -298,15 +297,13 @@ static int count_message(struct gn_order *order, struct gn_vertex *vertex, struc
     return 0;
 }
 
-/* Which one the receive counts as: what it says for certain; of one that may have changed places, or whose
- * number comes later, the one behind those before it, which is true of all of these together. Else, and where
- * the channel has been forgotten, just the next one. */
+/* Which one the receive is: what it says for certain, else the one behind those before it. GN_UNNUMBERED:
+ * nobody knows, since the channel has been forgotten. */
 static void expect(struct gn_channel_count *count, struct gn_vertex *receive)
 {
     if (is_certain(receive))
         count->next = told_of(receive);
-    if (receive->event.number != GN_UNNUMBERED)
-        receive->number = count->next;
+    receive->number = count->next;
     count->next += count->next != GN_UNNUMBERED;
 }
 
@@ -346,11 +343,9 @@ int gn_channels_send(struct gn_order *order, struct gn_vertex *send)
         return -ENOMEM;
     if (order->numbers)
         return count_message(order, send, channel, true);
-    send->number = told_of(send);
+    channel->is_unordered |= may_have_changed_places(send) || is_of_thread(order, send);
     abandon_before(order, channel, send);
     struct gn_vertex *receive = take_partner(&channel->first_receive, &channel->last_receive, send);
-    if (!receive)
-        receive = take_next_receive(channel, send);
     if (receive) {
         match(order, send, receive);
         return 0;
@@ -360,7 +355,7 @@ int gn_channels_send(struct gn_order *order, struct gn_vertex *send)
         return 0;
     }
     send->keeps++;
-    add(channel, &channel->first_send, &channel->last_send, send);
+    add_send(channel, send);
     gn_vertex_list(&gn_process_of(order, key.to)->unclaimed, send);
     return 0;
 }
@@ -391,7 +386,7 @@ static void receive_loosely(struct gn_order *order, struct gn_channel *channel, 
 
 static bool is_missing(const struct gn_channel *channel, const struct gn_vertex *receive)
 {
-    return channel->first_send && is_certain(receive) && is_passed_by(channel, receive, channel->last_send);
+    return channel->first_send && is_before(receive, channel->last_send) && !channel->last_send->out_of_turn;
 }
 
 /* `receive` is the next one of the channel in posting order. */
@@ -405,6 +400,7 @@ int gn_channels_receive(struct gn_order *order, struct gn_vertex *receive, const
     receive->is_low |= channel->passed > 0 || to->passed_receives > 0 || to->forgets_receives;
     if (order->numbers)
         return count_message(order, receive, channel, false);
+    channel->is_unordered |= may_have_changed_places(receive) || is_of_thread(order, receive);
     unclaim_before(order, channel, receive);
     expect(&channel->receives, receive);
     if (from->loose || gn_process_of(order, key->to)->loose) {
@@ -412,8 +408,8 @@ int gn_channels_receive(struct gn_order *order, struct gn_vertex *receive, const
         return 0;
     }
     struct gn_vertex *send = take_partner(&channel->first_send, &channel->last_send, receive);
-    if (!send)
-        send = take_next_send(channel, receive);
+    if (!send && (from->ended || is_missing(channel, receive)))
+        send = take_any(order, channel);
     if (send) {
         receive->waits++;
         match(order, send, receive);
@@ -425,21 +421,27 @@ int gn_channels_receive(struct gn_order *order, struct gn_vertex *receive, const
         return 0;
     }
     receive->waits++;
-    add(channel, &channel->first_receive, &channel->last_receive, receive);
+    add_last(channel, &channel->first_receive, &channel->last_receive, receive);
     gn_vertex_list(&from->expected, receive);
     return 0;
 }
 
 /* Every receive that waits in a channel from this process is on the process's list, so those channels are
- * left without receives. */
+ * left without receives. Those that come first in their channel take what is left there. */
 void gn_channels_abandon(struct gn_order *order, uint32_t process)
 {
     struct gn_process_state *state = gn_process_of(order, process);
     while (state->expected) {
-        struct gn_vertex *receive = state->expected;
-        receive->channel->first_receive = NULL;
-        gn_vertex_unlist(receive);
-        abandon(order, receive);
+        struct gn_channel *channel = state->expected->channel;
+        struct gn_vertex *receive = channel->first_receive;
+        struct gn_vertex *send = state->loose ? NULL : take_any(order, channel);
+        take(&channel->first_receive, &channel->last_receive, NULL);
+        if (send) {
+            match(order, send, receive);
+            gn_vertex_noticed(order, send);
+        } else {
+            abandon(order, receive);
+        }
     }
 }
 

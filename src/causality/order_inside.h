@@ -292,7 +292,7 @@ struct gn_channel {
     uint32_t passed;    /* open receives of this channel that others have passed: receives.c */
     uint32_t receiver;  /* the first location that has received; GN_NONE */
     bool has_receivers; /* several have */
-    bool is_unordered;  /* numbers of it may have changed places */
+    bool is_unordered;  /* messages of it may come in another order than that of their numbers */
     /* what the next message is, by the side that sends (numbering.h) and by the one that receives */
     struct gn_channel_count {
         uint64_t next; /* GN_UNNUMBERED: some are missing, nobody can count any more */

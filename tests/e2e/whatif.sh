@@ -177,7 +177,7 @@ anybody)
     n=3
     run_gnomon anybody --trace ./anybody
     wait_for_report anybody
-    answer one whatif --region work --rank 1 --faster 100% "$(folder_of anybody)"
+    answer one whatif --region main --rank 1 --faster 100% "$(folder_of anybody)"
     holds one "r['rests_on']['any_source'] == 2"
     ;;
 input)
