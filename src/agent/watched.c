@@ -57,6 +57,17 @@ struct gn_watched *gn_watched_again(struct gn_watched_list *list, int pid, int h
     return fresh;
 }
 
+void gn_watched_clear(struct gn_watched_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->items[i].resources)
+            free(list->items[i].resources->waits);
+        free(list->items[i].resources);
+    }
+    free(list->items);
+    *list = (struct gn_watched_list){.items = NULL};
+}
+
 struct gn_watched *gn_watched_ancestor(struct gn_watched_list *list, int pid)
 {
     for (int up = 0; up < 64 && pid > 1; up++, pid = gn_parent_of(pid)) {

@@ -51,6 +51,9 @@ struct gn_watched *gn_watched_find(struct gn_watched_list *list, int pid);
 /* A new entry, of a process that another agent has watched: takes its handle over. NULL: no memory. */
 struct gn_watched *gn_watched_again(struct gn_watched_list *list, int pid, int handle);
 
+/* Frees what the list has, but for handles, segments and files: those end with the agent. */
+void gn_watched_clear(struct gn_watched_list *list);
+
 /* The enlisted process that pid descends from, or NULL: programs started by a script or an interpreter. */
 struct gn_watched *gn_watched_ancestor(struct gn_watched_list *list, int pid);
 

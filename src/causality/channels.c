@@ -329,6 +329,27 @@ static void unclaim_before(struct gn_order *order, struct gn_channel *channel,
     }
 }
 
+/* Whether there is a send that is one too many, and the receive's own has come, or is passed by a number that
+ * has: it has gone to another one. */
+static bool is_swapped(const struct gn_channel *channel, const struct gn_vertex *receive)
+{
+    return channel->is_unordered && channel->first_send && is_certain(receive) &&
+           number_of(channel->first_send) < number_of(receive) && number_of(receive) < channel->sends.next;
+}
+
+/* Those whose own send has gone to another one get the one that is left for it. */
+static void match_swapped(struct gn_order *order, struct gn_channel *channel)
+{
+    while (channel->first_receive && is_swapped(channel, channel->first_receive)) {
+        struct gn_vertex *receive = channel->first_receive, *send = take_any(order, channel);
+        if (!send)
+            return;
+        take(&channel->first_receive, &channel->last_receive, NULL);
+        match(order, send, receive);
+        gn_vertex_noticed(order, send);
+    }
+}
+
 int gn_channels_send(struct gn_order *order, struct gn_vertex *send)
 {
     struct gn_channel_key key;
@@ -344,7 +365,10 @@ int gn_channels_send(struct gn_order *order, struct gn_vertex *send)
     if (order->numbers)
         return count_message(order, send, channel, true);
     channel->is_unordered |= may_have_changed_places(send) || is_of_thread(order, send);
+    if (told_of(send) != GN_UNNUMBERED && told_of(send) >= channel->sends.next)
+        channel->sends.next = told_of(send) + 1;
     abandon_before(order, channel, send);
+    match_swapped(order, channel);
     struct gn_vertex *receive = take_partner(&channel->first_receive, &channel->last_receive, send);
     if (receive) {
         match(order, send, receive);
@@ -408,7 +432,7 @@ int gn_channels_receive(struct gn_order *order, struct gn_vertex *receive, const
         return 0;
     }
     struct gn_vertex *send = take_partner(&channel->first_send, &channel->last_send, receive);
-    if (!send && (from->ended || is_missing(channel, receive)))
+    if (!send && (from->ended || is_missing(channel, receive) || is_swapped(channel, receive)))
         send = take_any(order, channel);
     if (send) {
         receive->waits++;

@@ -55,7 +55,7 @@ static void clear(struct gn_watched_list *list)
     for (size_t i = 0; i < list->count; i++)
         if (list->items[i].handle >= 0)
             close(list->items[i].handle);
-    free(list->items);
+    gn_watched_clear(list);
 }
 
 static void add_self(struct gn_watched_list *list)

@@ -50,7 +50,7 @@ static void before_it_is_collected(void **state)
     assert_string_equal(child.ended, "signal");
     assert_int_equal(child.exit_status, SIGKILL);
     waitpid(child.pid, NULL, 0);
-    free(list.items);
+    gn_watched_clear(&list);
 }
 
 /* It burns 0.2 s, and is killed before it can say so itself. */
@@ -84,7 +84,7 @@ static void processor_time_of_a_killed_one(void **state)
     waitpid(pid, NULL, 0);
     close(pipe_ends[0]);
     close(pipe_ends[1]);
-    free(list.items);
+    gn_watched_clear(&list);
 }
 
 static void after_it_was_collected(void **state)
@@ -98,7 +98,7 @@ static void after_it_was_collected(void **state)
     gn_watched_ended(&child);
     assert_string_equal(child.ended, "signal");
     assert_int_equal(child.exit_status, SIGKILL);
-    free(list.items);
+    gn_watched_clear(&list);
 }
 
 /* A child that a test which fails does not leave behind. */
@@ -198,7 +198,7 @@ static void a_helper_that_is_not_measured(void **state)
         munmap(list.items[i].segment, list.items[i].segment_bytes);
         close(list.items[i].segment_file);
     }
-    free(list.items);
+    gn_watched_clear(&list);
 }
 
 int main(void)
