@@ -18,7 +18,8 @@
  * A number is right, or marked: a guess may have changed places with another one of its channel, one that is
  * low is right or smaller: a receive before it stayed open too long to be waited for, and may have taken a
  * message of the same channel. (Whoever has received message n has received it after message n − 1 was sent:
- * a low number says less, and nothing wrong.)
+ * a low number says less, and nothing wrong.) Where another thread has posted a receive and the archive does
+ * not say what for, a number may be too low without the mark.
  */
 #ifndef GNOMON_CAUSALITY_NUMBERING_H
 #define GNOMON_CAUSALITY_NUMBERING_H
