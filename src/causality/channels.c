@@ -6,14 +6,17 @@
  * The n-th send meets the n-th receive because both lists of a channel are in order. Where events say which
  * message they are (GN_UNNUMBERED: they do not), that decides: something may be missing on one side, because
  * nothing was recorded there. Sends come in the order of their numbers. Receives mostly do; a message that a
- * matched probe took may be told late, so the right one need not be at the front. Empty channels are swept
+ * matched probe took may be told late, so the right one need not be at the front. Where threads' calls
+ * overlap, neither side comes in the order of its numbers: there messages have positions (positions.h), and
+ * who has the same one on the other side may come at any time. Empty channels are swept
  * away before the table grows, unless that was done only a few channels ago and so found few. What is
  * forgotten with them is how threads have used them: of that, their processes keep what is true of all of
  * them together, and a channel that is made later may have been any.
  */
 
-/* Receives whose messages may be told late. */
-enum { LATE_MOST = 64 };
+/* Receives whose messages may be told late; where messages come in any order, those that may come later than
+ * one with a larger number. */
+enum { LATE_MOST = 64, UNORDERED_MOST = 4096 };
 
 static struct gn_key map_key(const struct gn_channel_key *key)
 {
@@ -61,6 +64,8 @@ static bool drop_if_empty(void *value, void *with)
     if (channel->first_send || channel->first_receive || channel->sending || channel->passed)
         return false;
     remember(order, channel);
+    gn_positions_clear(&channel->sends);
+    gn_positions_clear(&channel->receives);
     channel->spare = order->spare_channels;
     order->spare_channels = channel;
     return true;
@@ -96,6 +101,7 @@ struct gn_channel *gn_channel_find(struct gn_order *order, const struct gn_chann
                                    .received = to->forgotten.received,
                                    .receiver = to->forgotten.receiver,
                                    .has_receivers = to->forgotten.has_receivers,
+                                   .sends.next = order->has_swept ? GN_UNNUMBERED : 0,
                                    .receives.next = order->has_swept ? GN_UNNUMBERED : 0};
     order->new_channels++;
     if (gn_map_add(&order->channels, map_key(key), channel))
@@ -114,16 +120,6 @@ static void add_last(struct gn_channel *channel, struct gn_vertex **first, struc
     else
         *first = vertex;
     *last = vertex;
-}
-
-static void take(struct gn_vertex **first, struct gn_vertex **last, struct gn_vertex *previous)
-{
-    struct gn_vertex **link = previous ? &previous->after : first;
-    struct gn_vertex *vertex = *link;
-    *link = vertex->after;
-    if (*last == vertex)
-        *last = previous;
-    gn_vertex_unlist(vertex);
 }
 
 /* As the source tells it, whether or not it may have changed places with others that say so, too: behind all
@@ -145,10 +141,10 @@ static bool is_certain(const struct gn_vertex *vertex)
     return told_of(vertex) != GN_UNNUMBERED && !may_have_changed_places(vertex);
 }
 
-/* GN_UNNUMBERED: it counts as the next one, which it is among those that may have changed places. */
+/* GN_UNNUMBERED: it counts as the next one of those that come. */
 static uint64_t number_of(const struct gn_vertex *vertex)
 {
-    return is_certain(vertex) ? vertex->event.number : GN_UNNUMBERED;
+    return vertex->has_position ? vertex->number : is_certain(vertex) ? vertex->event.number : GN_UNNUMBERED;
 }
 
 static bool is_before(const struct gn_vertex *one, const struct gn_vertex *other)
@@ -156,19 +152,42 @@ static bool is_before(const struct gn_vertex *one, const struct gn_vertex *other
     return number_of(other) != GN_UNNUMBERED && number_of(one) < number_of(other);
 }
 
-/* Sends that have come late are put where they belong. */
-static void add_send(struct gn_channel *channel, struct gn_vertex *send)
+/* By what the source says, whatever positions they have. */
+static bool is_certainly_before(const struct gn_vertex *one, const struct gn_vertex *other)
+{
+    return is_certain(one) && is_certain(other) && told_of(one) < told_of(other);
+}
+
+/* Who has come late is put where it belongs. */
+static void add_sorted(struct gn_channel *channel, struct gn_vertex **first, struct gn_vertex **last,
+                       struct gn_vertex *vertex)
 {
     struct gn_vertex *before = NULL;
-    if (channel->first_send && is_before(send, channel->last_send)) {
-        for (struct gn_vertex *v = channel->first_send; !is_before(send, v); v = v->after)
-            before = v;
-        send->channel = channel;
-        send->after = before ? before->after : channel->first_send;
-        *(before ? &before->after : &channel->first_send) = send;
-    } else {
-        add_last(channel, &channel->first_send, &channel->last_send, send);
+    if (!*first || !is_before(vertex, *last)) {
+        add_last(channel, first, last, vertex);
+        return;
     }
+    for (struct gn_vertex *v = *first; !is_before(vertex, v); v = v->after)
+        before = v;
+    vertex->channel = channel;
+    vertex->after = before ? before->after : *first;
+    *(before ? &before->after : first) = vertex;
+}
+
+static void take_out(struct gn_vertex **first, struct gn_vertex **last, struct gn_vertex *previous)
+{
+    struct gn_vertex **link = previous ? &previous->after : first;
+    struct gn_vertex *vertex = *link;
+    *link = vertex->after;
+    if (*last == vertex)
+        *last = previous;
+}
+
+static void take(struct gn_vertex **first, struct gn_vertex **last, struct gn_vertex *previous)
+{
+    struct gn_vertex *vertex = previous ? previous->after : *first;
+    take_out(first, last, previous);
+    gn_vertex_unlist(vertex);
 }
 
 /* Takes out the one in the list with the same number, else the first one without; NULL: there is neither, or
@@ -202,11 +221,12 @@ static bool are_numbered(const struct gn_vertex *send, const struct gn_vertex *r
     return is_certain(send) && is_certain(receive);
 }
 
-/* The receive was counted as another one than the send says that it is. */
+/* The receive was counted as another one than the send is. */
 static bool is_another(const struct gn_vertex *send, const struct gn_vertex *receive)
 {
-    return number_of(send) != GN_UNNUMBERED && receive->number != GN_UNNUMBERED &&
-           number_of(send) != receive->number;
+    const uint64_t sent = is_certain(send) ? told_of(send) : number_of(send);
+    const uint64_t received = is_certain(receive) ? told_of(receive) : receive->number;
+    return sent != GN_UNNUMBERED && received != GN_UNNUMBERED && sent != received;
 }
 
 static void match(struct gn_order *order, struct gn_vertex *send, struct gn_vertex *receive)
@@ -237,12 +257,18 @@ static void abandon(struct gn_order *order, struct gn_vertex *receive)
     gn_vertex_settled(order, receive);
 }
 
+/* Whether what has a smaller number on the other side, and is not there, is missing, rather than late. */
+static bool are_in_order(const struct gn_order *order, const struct gn_channel *channel)
+{
+    return !channel->is_unordered || order->settings.is_live;
+}
+
 /* The sends of receives before this one are missing; unless they come late, as this one may have come early,
  * or have no number of their own. */
 static void abandon_before(struct gn_order *order, struct gn_channel *channel, const struct gn_vertex *send)
 {
-    const bool are_missing = !send->out_of_turn && (!channel->is_unordered || order->settings.is_live);
-    while (are_missing && channel->first_receive && is_before(channel->first_receive, send)) {
+    while (!send->out_of_turn && are_in_order(order, channel) && channel->first_receive &&
+           is_certainly_before(channel->first_receive, send)) {
         struct gn_vertex *receive = channel->first_receive;
         take(&channel->first_receive, &channel->last_receive, NULL);
         abandon(order, receive);
@@ -255,11 +281,11 @@ static bool is_of_thread(const struct gn_order *order, const struct gn_vertex *v
     return order->locations[vertex->event.location].thread != NULL;
 }
 
-/* Of calls that overlapped another receive has taken the send with its number: there is one too many, which
- * is for this one (and is_another marks it). Live, a number that is not there was not recorded. */
+/* Nothing else comes: what is left of calls that overlapped belongs together. Live, a number that is not
+ * there was not recorded. */
 static struct gn_vertex *take_any(const struct gn_order *order, struct gn_channel *channel)
 {
-    struct gn_vertex *send = channel->is_unordered && !order->settings.is_live ? channel->first_send : NULL;
+    struct gn_vertex *send = are_in_order(order, channel) ? NULL : channel->first_send;
     if (send)
         take(&channel->first_send, &channel->last_send, NULL);
     return send;
@@ -269,13 +295,13 @@ static struct gn_vertex *take_any(const struct gn_order *order, struct gn_channe
 
 /* What the message is; is_open: or may be. A number that the source tells counts as far as it is near what
  * was counted here: what is missing between is missing for good. */
-static uint64_t next_number(struct gn_channel_count *count, struct gn_vertex *vertex, bool sends)
+static uint64_t next_number(struct gn_positions *count, struct gn_vertex *vertex, bool sends)
 {
     const uint64_t told = told_of(vertex);
     if (count->next == GN_UNNUMBERED)
         return GN_UNNUMBERED;
     vertex->is_open |= may_have_changed_places(vertex);
-    if (told == GN_UNNUMBERED || (!sends && !is_certain(vertex))) { /* see expect */
+    if (told == GN_UNNUMBERED || (!sends && !is_certain(vertex))) { /* see count */
         vertex->is_open |= count->was_told && vertex->event.number == GN_UNNUMBERED;
         return count->next++;
     }
@@ -297,17 +323,56 @@ static int count_message(struct gn_order *order, struct gn_vertex *vertex, struc
     return 0;
 }
 
-/* Which one the receive is: what it says for certain, else the one behind those before it. GN_UNNUMBERED:
- * nobody knows, since the channel has been forgotten. */
-static void expect(struct gn_channel_count *count, struct gn_vertex *receive)
+/* Which one it is: what it says for certain, else the one behind those before it. GN_UNNUMBERED: nobody
+ * knows, since the channel has been forgotten. 0, or -ENOMEM. */
+static int count(struct gn_channel *channel, struct gn_positions *side, struct gn_vertex *vertex)
 {
-    if (is_certain(receive))
-        count->next = told_of(receive);
-    receive->number = count->next;
-    count->next += count->next != GN_UNNUMBERED;
+    vertex->has_position = channel->is_unordered;
+    if (channel->is_unordered || is_certain(vertex)) {
+        int code = gn_position_take(side, told_of(vertex), is_certain(vertex), &vertex->number);
+        vertex->number = channel->is_unordered ? vertex->number : told_of(vertex);
+        return code;
+    }
+    vertex->number = side->next;
+    side->next += side->next != GN_UNNUMBERED;
+    return 0;
 }
 
 /* ---- */
+
+/* The send in the list that has this one's position for no better reason than that it came first; NULL: there
+ * is none. previous: the one before it, or NULL. */
+static struct gn_vertex *holder_of(const struct gn_channel *channel, const struct gn_vertex *send,
+                                   struct gn_vertex **previous)
+{
+    *previous = NULL;
+    if (!channel->is_unordered || !is_certain(send) || told_of(send) >= channel->sends.next)
+        return NULL;
+    struct gn_vertex *v = channel->first_send;
+    for (; v && v->has_position && v->number < told_of(send); v = v->after)
+        *previous = v;
+    return v && v->has_position && v->number == told_of(send) && !is_certain(v) ? v : NULL;
+}
+
+static int count_send(struct gn_order *order, struct gn_channel *channel, struct gn_vertex *send)
+{
+    struct gn_vertex *previous, *holder = holder_of(channel, send, &previous);
+    if (!holder)
+        return count(channel, &channel->sends, send);
+    send->has_position = true;
+    send->number = told_of(send);
+    take_out(&channel->first_send, &channel->last_send, previous);
+    holder->number = gn_position_give_back(&channel->sends, send->number, told_of(holder));
+    struct gn_vertex *receive = take_partner(&channel->first_receive, &channel->last_receive, holder);
+    if (!receive) {
+        add_sorted(channel, &channel->first_send, &channel->last_send, holder);
+        return 0;
+    }
+    gn_vertex_unlist(holder);
+    match(order, holder, receive);
+    gn_vertex_noticed(order, holder);
+    return 0;
+}
 
 static void unclaim(struct gn_order *order, struct gn_vertex *send)
 {
@@ -315,38 +380,27 @@ static void unclaim(struct gn_order *order, struct gn_vertex *send)
     gn_vertex_noticed(order, send);
 }
 
+/* So many come before the receive's that theirs will not come. */
+static bool are_too_many_before(const struct gn_channel *channel, const struct gn_vertex *receive)
+{
+    int count = 0;
+    if (!channel->is_unordered)
+        return number_of(channel->first_send) != GN_UNNUMBERED &&
+               number_of(channel->first_send) + LATE_MOST < number_of(receive);
+    for (const struct gn_vertex *v = channel->first_send; v && is_before(v, receive); v = v->after)
+        if (count++ >= UNORDERED_MOST)
+            return true;
+    return false;
+}
+
 /* Receives that were not recorded have taken sends before this receive's: they are not looked at for ever. */
 static void unclaim_before(struct gn_order *order, struct gn_channel *channel,
                            const struct gn_vertex *receive)
 {
-    const uint64_t number = is_certain(receive) ? told_of(receive) : GN_UNNUMBERED;
-    while (channel->first_send && number != GN_UNNUMBERED &&
-           number_of(channel->first_send) != GN_UNNUMBERED &&
-           number_of(channel->first_send) + LATE_MOST < number) {
+    while (is_certain(receive) && channel->first_send && are_too_many_before(channel, receive)) {
         struct gn_vertex *send = channel->first_send;
         take(&channel->first_send, &channel->last_send, NULL);
         unclaim(order, send);
-    }
-}
-
-/* Whether there is a send that is one too many, and the receive's own has come, or is passed by a number that
- * has: it has gone to another one. */
-static bool is_swapped(const struct gn_channel *channel, const struct gn_vertex *receive)
-{
-    return channel->is_unordered && channel->first_send && is_certain(receive) &&
-           number_of(channel->first_send) < number_of(receive) && number_of(receive) < channel->sends.next;
-}
-
-/* Those whose own send has gone to another one get the one that is left for it. */
-static void match_swapped(struct gn_order *order, struct gn_channel *channel)
-{
-    while (channel->first_receive && is_swapped(channel, channel->first_receive)) {
-        struct gn_vertex *receive = channel->first_receive, *send = take_any(order, channel);
-        if (!send)
-            return;
-        take(&channel->first_receive, &channel->last_receive, NULL);
-        match(order, send, receive);
-        gn_vertex_noticed(order, send);
     }
 }
 
@@ -365,10 +419,9 @@ int gn_channels_send(struct gn_order *order, struct gn_vertex *send)
     if (order->numbers)
         return count_message(order, send, channel, true);
     channel->is_unordered |= may_have_changed_places(send) || is_of_thread(order, send);
-    if (told_of(send) != GN_UNNUMBERED && told_of(send) >= channel->sends.next)
-        channel->sends.next = told_of(send) + 1;
+    if (count_send(order, channel, send) != 0)
+        return -ENOMEM;
     abandon_before(order, channel, send);
-    match_swapped(order, channel);
     struct gn_vertex *receive = take_partner(&channel->first_receive, &channel->last_receive, send);
     if (receive) {
         match(order, send, receive);
@@ -379,7 +432,7 @@ int gn_channels_send(struct gn_order *order, struct gn_vertex *send)
         return 0;
     }
     send->keeps++;
-    add_send(channel, send);
+    add_sorted(channel, &channel->first_send, &channel->last_send, send);
     gn_vertex_list(&gn_process_of(order, key.to)->unclaimed, send);
     return 0;
 }
@@ -396,6 +449,7 @@ void gn_channel_doubt(struct gn_channel *channel, const struct gn_vertex *late)
 static void receive_loosely(struct gn_order *order, struct gn_channel *channel, struct gn_vertex *receive)
 {
     struct gn_vertex *send = NULL;
+    receive->number = GN_UNNUMBERED;
     if (is_certain(receive) || (channel->first_send && channel->first_send->reported))
         send = take_partner(&channel->first_send, &channel->last_send, receive);
     if (send && are_numbered(send, receive)) {
@@ -408,9 +462,11 @@ static void receive_loosely(struct gn_order *order, struct gn_channel *channel, 
         gn_vertex_noticed(order, send);
 }
 
-static bool is_missing(const struct gn_channel *channel, const struct gn_vertex *receive)
+static bool is_missing(const struct gn_order *order, const struct gn_channel *channel,
+                       const struct gn_vertex *receive)
 {
-    return channel->first_send && is_before(receive, channel->last_send) && !channel->last_send->out_of_turn;
+    return are_in_order(order, channel) && channel->first_send &&
+           is_certainly_before(receive, channel->last_send) && !channel->last_send->out_of_turn;
 }
 
 /* `receive` is the next one of the channel in posting order. */
@@ -425,14 +481,16 @@ int gn_channels_receive(struct gn_order *order, struct gn_vertex *receive, const
     if (order->numbers)
         return count_message(order, receive, channel, false);
     channel->is_unordered |= may_have_changed_places(receive) || is_of_thread(order, receive);
-    unclaim_before(order, channel, receive);
-    expect(&channel->receives, receive);
     if (from->loose || gn_process_of(order, key->to)->loose) {
+        unclaim_before(order, channel, receive);
         receive_loosely(order, channel, receive);
         return 0;
     }
+    if (count(channel, &channel->receives, receive) != 0)
+        return -ENOMEM;
+    unclaim_before(order, channel, receive);
     struct gn_vertex *send = take_partner(&channel->first_send, &channel->last_send, receive);
-    if (!send && (from->ended || is_missing(channel, receive) || is_swapped(channel, receive)))
+    if (!send && from->ended)
         send = take_any(order, channel);
     if (send) {
         receive->waits++;
@@ -440,12 +498,12 @@ int gn_channels_receive(struct gn_order *order, struct gn_vertex *receive, const
         gn_vertex_noticed(order, send);
         return 0;
     }
-    if (from->ended || is_missing(channel, receive)) {
+    if (from->ended || is_missing(order, channel, receive)) {
         receive->place.flags |= GN_PLACE_RELEASED | GN_PLACE_UNMATCHED;
         return 0;
     }
     receive->waits++;
-    add_last(channel, &channel->first_receive, &channel->last_receive, receive);
+    add_sorted(channel, &channel->first_receive, &channel->last_receive, receive);
     gn_vertex_list(&from->expected, receive);
     return 0;
 }
@@ -482,8 +540,14 @@ void gn_channels_unclaim(struct gn_order *order, uint32_t process)
 
 void gn_channels_clear(struct gn_order *order)
 {
-    for (size_t i = 0; i < order->channels.size; i++)
-        free(order->channels.slots[i].value);
+    for (size_t i = 0; i < order->channels.size; i++) {
+        struct gn_channel *channel = order->channels.slots[i].value;
+        if (!channel)
+            continue;
+        gn_positions_clear(&channel->sends);
+        gn_positions_clear(&channel->receives);
+        free(channel);
+    }
     gn_map_clear(&order->channels);
 }
 

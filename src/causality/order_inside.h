@@ -17,6 +17,7 @@
 
 #include "base/map.h"
 #include "causality/order.h"
+#include "causality/positions.h"
 #include "causality/teams.h"
 
 #include <errno.h>
@@ -46,10 +47,11 @@ struct gn_vertex {
     bool held;    /* … with ends still to be observed */
     bool in_call; /* a send of a call that goes on: threads.c */
     bool is_open; /* it may have changed places with another one of its channel or communicator: threads.c */
-    bool out_of_turn; /* it was counted where it came, and those before it may come later: threads.c */
-    bool is_low; /* of a receive: one that was posted before it may have taken a message of its channel */
-    void *token; /* numbering.h; its number then stands in `number` */
-    uint64_t number;
+    bool out_of_turn;  /* it was counted where it came, and those before it may come later: threads.c */
+    bool has_position; /* `number` is its position among messages that come in any order: positions.h */
+    bool is_low;     /* of a receive: one that was posted before it may have taken a message of its channel */
+    void *token;     /* numbering.h */
+    uint64_t number; /* which message of its channel it was counted as */
     uint64_t floor_ticks; /* adjusted time of its latest predecessor elsewhere */
     struct gn_place place;
     struct gn_event event;
@@ -294,10 +296,7 @@ struct gn_channel {
     bool has_receivers; /* several have */
     bool is_unordered;  /* messages of it may come in another order than that of their numbers */
     /* what the next message is, by the side that sends (numbering.h) and by the one that receives */
-    struct gn_channel_count {
-        uint64_t next; /* GN_UNNUMBERED: some are missing, nobody can count any more */
-        bool was_told; /* the source said a number before */
-    } sends, receives;
+    struct gn_positions sends, receives;
 };
 /* NULL: no memory. */
 struct gn_channel *gn_channel_find(struct gn_order *order, const struct gn_channel_key *key);

@@ -41,7 +41,7 @@ struct gn_vertex *gn_vertex_make(struct gn_order *order, const struct gn_event *
     vertex->waits = 0;
     vertex->keeps = 1;
     vertex->reported = vertex->queued = vertex->begins = vertex->held = false;
-    vertex->in_call = vertex->is_open = vertex->out_of_turn = vertex->is_low = false;
+    vertex->in_call = vertex->is_open = vertex->out_of_turn = vertex->is_low = vertex->has_position = false;
     vertex->floor_ticks = 0;
     vertex->number = GN_UNNUMBERED;
     vertex->place = (struct gn_place){.sender = GN_NONE, .instance = GN_NONE};

@@ -5,7 +5,8 @@
  *   - nothing is received before it was sent;
  *   - each send is received once;
  *   - whoever is not marked got the send that the sort says, on channels that are known to be shared; where
- *     calls do not overlap and posts say what they are for nobody is marked, nor where messages have numbers.
+ *     calls do not overlap and posts say what they are for nobody is marked, nor, but for those that come
+ *     before their turn live, where messages have numbers.
  *
  * The last one also where the sort has to guess (live, or out of patience) and where events were lost; a
  * guess may then join a receive to a later send, marked.
@@ -541,8 +542,8 @@ static void judge(const struct world *w, struct verdict *v, enum arrival arrival
         all = all && v->seen[l] == w->counts[l];
     for (int m = 0; m < w->messages && !w->manner.coarse; m++)
         twice += v->taken[m] > 1;
-    const bool needs_no_mark =
-        w->manner.numbers || (w->manner.apart && !w->manner.unknown && !must_guess(&w->manner));
+    const bool needs_no_mark = (w->manner.numbers && !w->manner.live) ||
+                               (w->manner.apart && !w->manner.unknown && !must_guess(&w->manner));
     const unsigned marked = needs_no_mark && !w->manner.losses ? v->marked : 0;
     /* live, a message without which later ones of its channel have come was not recorded, unless its thread
      * was known to communicate */
