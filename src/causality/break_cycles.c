@@ -34,10 +34,13 @@ static uint32_t next_member(struct walk *walk, uint32_t location, const struct g
     return inquiry->answer = gn_collective_blocker(end, &inquiry->next);
 }
 
-static bool is_getter(const struct gn_vertex *vertex)
+static uint32_t next_giver(const struct walk *walk, const struct gn_vertex *getter)
 {
-    return vertex->event.kind == GN_EVENT_THREAD_BEGIN || vertex->event.kind == GN_EVENT_THREAD_JOIN ||
-           vertex->event.kind == GN_EVENT_LEAVE;
+    uint32_t location = GN_NONE;
+    for (size_t i = 0; (location = gn_gates_blocker(getter, i)) != GN_NONE; i++)
+        if (walk->colours[location] != DONE)
+            break;
+    return location;
 }
 
 /* The next location that the head of `location` waits for an observed event of; GN_NONE: no further one. */
@@ -48,8 +51,8 @@ static uint32_t next_blocker(struct walk *walk, uint32_t location)
         return GN_NONE;
     if (head->sender)
         return walk->colours[head->sender->event.location] == DONE ? GN_NONE : head->sender->event.location;
-    if (head->gate && is_getter(head))
-        return walk->colours[gn_gate_blocker(head)] == DONE ? GN_NONE : gn_gate_blocker(head);
+    if (gn_gates_hold(head))
+        return next_giver(walk, head);
     return head->instance ? next_member(walk, location, head) : GN_NONE;
 }
 
@@ -84,8 +87,8 @@ void gn_vertex_release(struct gn_order *order, struct gn_vertex *head)
         head->sender = NULL;
     } else if (head->instance) {
         gn_collective_release(order, head);
-    } else if (head->gate && is_getter(head)) {
-        gn_gate_release(order, head);
+    } else if (gn_gates_hold(head)) {
+        gn_gates_release(order, head);
     }
     if (head->awaited) {
         head->awaited->taker = NULL;

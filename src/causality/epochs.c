@@ -5,12 +5,15 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Where a message to each process of a group may be from. */
 struct origin {
     uint32_t location;
     uint64_t ticks;
-    void **tokens; /* one a member; NULL: none are wanted, or there is no origin */
+    void **tokens; /* [count] one a member, NULL as soon as it is told; NULL: none are wanted, or there is no
+                      origin */
+    uint32_t count;
 };
 
 /* An epoch that a process has started. */
@@ -36,8 +39,9 @@ struct call {
 struct gn_epochs {
     const struct gn_definitions *definitions;
     struct gn_epochs_sink sink;
-    struct call *calls; /* by location; NULL: there are no windows */
+    struct call *calls; /* by location */
     struct process *processes;
+    size_t call_count, process_count;
 };
 
 static struct process *process_of(const struct gn_epochs *e, uint32_t location)
@@ -47,8 +51,11 @@ static struct process *process_of(const struct gn_epochs *e, uint32_t location)
 
 /* ---- messages ---- */
 
-static void drop(struct origin *origin)
+static void drop(const struct gn_epochs *e, struct origin *origin)
 {
+    for (uint32_t i = 0; origin->tokens && e->sink.unused && i < origin->count; i++)
+        if (origin->tokens[i])
+            e->sink.unused(e->sink.self, origin->tokens[i]);
     free(origin->tokens);
     origin->tokens = NULL;
 }
@@ -62,7 +69,7 @@ static int make_origin(const struct gn_epochs *e, const struct gn_event *event, 
                        struct origin *origin)
 {
     const uint32_t members = e->definitions->comms[group].member_count;
-    *origin = (struct origin){.location = event->location, .ticks = event->ticks};
+    *origin = (struct origin){.location = event->location, .ticks = event->ticks, .count = members};
     if (!e->sink.token)
         return 0;
     origin->tokens = calloc(members ? members : 1, sizeof *origin->tokens);
@@ -72,15 +79,14 @@ static int make_origin(const struct gn_epochs *e, const struct gn_event *event, 
     for (uint32_t i = 0; i < members; i++)
         if (!(origin->tokens[i] = e->sink.token(e->sink.self, event))) {
             const int code = failed();
-            drop(origin);
+            drop(e, origin);
             return code;
         }
     return 0;
 }
 
 /* With each process of the group. */
-static int tell(const struct gn_epochs *e, uint32_t window, uint32_t group, const struct origin *at,
-                bool is_send)
+static int tell(const struct gn_epochs *e, uint32_t window, uint32_t group, struct origin *at, bool is_send)
 {
     const struct gn_definitions *d = e->definitions;
     const struct gn_comm_def *comm = &d->comms[group];
@@ -88,16 +94,20 @@ static int tell(const struct gn_epochs *e, uint32_t window, uint32_t group, cons
     int code = 0;
     for (uint32_t i = 0; i < comm->member_count && code == 0; i++) {
         const uint32_t other = comm->members[i];
-        if (other < d->process_count)
-            code = e->sink.half(e->sink.self,
-                                &(struct gn_epoch_half){.window = window,
-                                                        .from = is_send ? here : other,
-                                                        .to = is_send ? other : here,
-                                                        .location = at->location,
-                                                        .ticks = at->ticks,
-                                                        .token = at->tokens ? at->tokens[i] : NULL,
-                                                        .is_send = is_send,
-                                                        .is_countable = !e->processes[here].is_lost});
+        void *token = at->tokens && i < at->count ? at->tokens[i] : NULL;
+        if (other >= d->process_count)
+            continue;
+        if (token)
+            at->tokens[i] = NULL;
+        code =
+            e->sink.half(e->sink.self, &(struct gn_epoch_half){.window = window,
+                                                               .from = is_send ? here : other,
+                                                               .to = is_send ? other : here,
+                                                               .location = at->location,
+                                                               .ticks = at->ticks,
+                                                               .token = token,
+                                                               .is_send = is_send,
+                                                               .is_countable = !e->processes[here].is_lost});
     }
     return code;
 }
@@ -132,9 +142,10 @@ static int completed(const struct gn_epochs *e, struct process *p, struct call *
     struct epoch *epoch = find(p, event->comm);
     p->is_lost |= !epoch || (call->is_alone && call->window != event->comm);
     if (!epoch || p->is_lost)
-        return tell(e, event->comm, event->tag, &(struct origin){event->location, event->ticks, NULL}, true);
+        return tell(e, event->comm, event->tag,
+                    &(struct origin){.location = event->location, .ticks = event->ticks}, true);
     int code = tell(e, epoch->window, epoch->group, call->is_alone ? &call->entered : &epoch->started, true);
-    drop(&epoch->started);
+    drop(e, &epoch->started);
     *epoch = p->open[--p->count];
     return code;
 }
@@ -170,7 +181,7 @@ static int entered(const struct gn_epochs *e, struct call *call, const struct gn
     const uint32_t activity = event->region < d->region_count ? d->regions[event->region].activity : 0;
     if (!is_about_epochs(activity))
         return 0;
-    drop(&call->entered);
+    drop(e, &call->entered);
     *call = (struct call){.activity = activity, .region = event->region, .window = GN_NONE};
     if (activity != GN_CALL_WIN_COMPLETE || p->count != 1 || p->is_lost)
         return 0;
@@ -185,21 +196,56 @@ static int left(const struct gn_epochs *e, struct call *call, const struct gn_ev
         return 0;
     const bool has_waited = call->activity == GN_CALL_WIN_WAIT && call->window != GN_NONE;
     call->activity = 0;
-    drop(&call->entered);
+    drop(e, &call->entered);
     if (!has_waited)
         return 0;
     struct origin now;
     int code = make_origin(e, event, call->group, &now);
     if (code == 0)
         code = tell(e, call->window, call->group, &now, false);
-    drop(&now);
+    drop(e, &now);
     return code;
+}
+
+bool gn_epochs_wants(const struct gn_definitions *d, const struct gn_event *event)
+{
+    if (event->kind == GN_EVENT_RMA_SYNC)
+        return d->window_count > 0;
+    return d->window_count > 0 && (event->kind == GN_EVENT_ENTER || event->kind == GN_EVENT_LEAVE) &&
+           event->region < d->region_count && is_about_epochs(d->regions[event->region].activity);
+}
+
+/* Definitions may grow while events come. False: no memory. */
+static bool know_all(struct gn_epochs *e)
+{
+    const size_t locations = e->definitions->location_count, processes = e->definitions->process_count;
+    if (locations > e->call_count) {
+        struct call *all = reallocarray(e->calls, locations, sizeof *all);
+        if (!all)
+            return false;
+        memset(all + e->call_count, 0, (locations - e->call_count) * sizeof *all);
+        e->calls = all;
+        e->call_count = locations;
+    }
+    if (processes > e->process_count) {
+        struct process *all = reallocarray(e->processes, processes, sizeof *all);
+        if (!all)
+            return false;
+        memset(all + e->process_count, 0, (processes - e->process_count) * sizeof *all);
+        e->processes = all;
+        e->process_count = processes;
+    }
+    return true;
 }
 
 int gn_epochs_event(struct gn_epochs *e, const struct gn_event *event)
 {
-    if (!e->calls || e->definitions->locations[event->location].process >= e->definitions->process_count)
+    const struct gn_definitions *d = e->definitions;
+    if (!gn_epochs_wants(d, event) || event->location >= d->location_count ||
+        d->locations[event->location].process >= d->process_count)
         return 0;
+    if (!know_all(e))
+        return -ENOMEM;
     struct call *call = &e->calls[event->location];
     switch (event->kind) {
     case GN_EVENT_ENTER:
@@ -215,8 +261,16 @@ int gn_epochs_event(struct gn_epochs *e, const struct gn_event *event)
 
 void gn_epochs_lose(struct gn_epochs *e, uint32_t process)
 {
-    if (e->calls && process < e->definitions->process_count)
-        e->processes[process].is_lost = true;
+    const struct gn_definitions *d = e->definitions;
+    if (d->window_count == 0 || process >= d->process_count || !know_all(e))
+        return;
+    struct process *p = &e->processes[process];
+    p->is_lost = true;
+    while (p->count > 0)
+        drop(e, &p->open[--p->count].started);
+    for (size_t l = 0; l < e->call_count; l++)
+        if (d->locations[l].process == process)
+            drop(e, &e->calls[l].entered);
 }
 
 /* ---- all ---- */
@@ -224,28 +278,21 @@ void gn_epochs_lose(struct gn_epochs *e, uint32_t process)
 struct gn_epochs *gn_epochs_new(const struct gn_definitions *definitions, const struct gn_epochs_sink *sink)
 {
     struct gn_epochs *e = calloc(1, sizeof *e);
-    if (!e)
-        return NULL;
-    *e = (struct gn_epochs){.definitions = definitions, .sink = *sink};
-    if (definitions->window_count == 0)
-        return e;
-    e->calls = calloc(definitions->location_count + 1, sizeof *e->calls);
-    e->processes = calloc(definitions->process_count + 1, sizeof *e->processes);
-    if (e->calls && e->processes)
-        return e;
-    gn_epochs_free(e);
-    return NULL;
+    if (e)
+        *e = (struct gn_epochs){.definitions = definitions, .sink = *sink};
+    return e;
 }
 
 void gn_epochs_free(struct gn_epochs *e)
 {
     if (!e)
         return;
-    for (size_t l = 0; e->calls && l < e->definitions->location_count; l++)
-        drop(&e->calls[l].entered);
-    for (size_t p = 0; e->processes && p < e->definitions->process_count; p++) {
+    e->sink.unused = NULL; /* whoever has the tokens closes, too */
+    for (size_t l = 0; l < e->call_count; l++)
+        drop(e, &e->calls[l].entered);
+    for (size_t p = 0; p < e->process_count; p++) {
         for (size_t i = 0; i < e->processes[p].count; i++)
-            drop(&e->processes[p].open[i].started);
+            drop(e, &e->processes[p].open[i].started);
         free(e->processes[p].open);
     }
     free(e->calls);

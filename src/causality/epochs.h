@@ -40,15 +40,18 @@ struct gn_epochs_sink {
     /* Of an event that may be of a message, for each of them; NULL: it failed, errno says how. The function
      * NULL: no tokens are wanted. */
     void *(*token)(void *self, const struct gn_event *event);
+    void (*unused)(void *self, void *token); /* the event is of no message after all; NULL: nobody asks */
     int (*half)(void *self, const struct gn_epoch_half *half); /* 0 or a negative code */
 };
 
 struct gn_epochs;
 
-/* definitions, whose windows do not grow, and sink->self outlive it; *sink is copied. NULL: no memory. */
+/* definitions and sink->self outlive it; *sink is copied. NULL: no memory. */
 struct gn_epochs *gn_epochs_new(const struct gn_definitions *definitions, const struct gn_epochs_sink *sink);
 void gn_epochs_free(struct gn_epochs *epochs); /* NULL is allowed */
 
+/* Whether the event says anything about epochs; else it need not come. */
+bool gn_epochs_wants(const struct gn_definitions *definitions, const struct gn_event *event);
 /* The next event of its location; other kinds than enter, leave and rma_sync are no matter. 0, -ENOMEM, what
  * the sink returned, or what errno said of a token. */
 int gn_epochs_event(struct gn_epochs *epochs, const struct gn_event *event);

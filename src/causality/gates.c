@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 /*
- * Forks, joins and barriers of threads in the sort: causality/teams says which events are of the same one,
- * and a gate stands between its parts that give and those that do not. These wait until all that give, as far
- * as they have come, are reported.
+ * Gates between events of which some come before all others: those that give, and those that wait until all
+ * that give, as far as they have come, are reported. causality/teams says which events of a process's threads
+ * stand at the same one, epoch_gates.c of processes that complete and await epochs on windows.
  *
  *   thread_fork ──►┌──────┐──► thread_begin
  *                  │ gate │──► thread_begin        open: all givers are reported
@@ -13,30 +13,76 @@
  *
  * Events of teams take their turn in their process's time (threads.c), so all of an instance that was before
  * a part by that time has come before it. What gives and comes later all the same is waited for by those that
- * still wait.
+ * still wait. An event may stand at several gates.
  */
-struct gn_team_gate {
-    struct gn_team_gate *next, *previous; /* of all */
-    struct gn_vertex *givers;             /* not reported */
-    struct gn_vertex *first_waiting, *last_waiting;
+struct gn_order_gate {
+    struct gn_order_gate *next, *previous; /* of all */
+    struct gn_gate_place *givers;          /* not reported */
+    struct gn_gate_place *first_waiting, *last_waiting;
     uint64_t final_ticks; /* the latest adjusted time of a giver */
     bool is_complete;     /* no more parts will come */
+    bool is_expecting;    /* it is closed until one gives */
 };
+
+struct gn_gate_place {
+    struct gn_gate_place *of_vertex;       /* its next one */
+    struct gn_gate_place *next, *previous; /* of the gate, among those that give, or that wait */
+    struct gn_vertex *vertex;
+    struct gn_order_gate *gate;
+    bool gives;
+};
+
+/* ---- places ---- */
+
+static struct gn_gate_place *make_place(struct gn_order *order, struct gn_order_gate *gate,
+                                        struct gn_vertex *vertex, bool gives)
+{
+    struct gn_gate_place *place = order->spare_places;
+    if (place)
+        order->spare_places = place->next;
+    else if (!(place = malloc(sizeof *place)))
+        return NULL;
+    *place =
+        (struct gn_gate_place){.of_vertex = vertex->gates, .vertex = vertex, .gate = gate, .gives = gives};
+    return vertex->gates = place;
+}
+
+static void free_place(struct gn_order *order, struct gn_gate_place *place)
+{
+    struct gn_gate_place **link = &place->vertex->gates;
+    while (*link != place)
+        link = &(*link)->of_vertex;
+    *link = place->of_vertex;
+    place->next = order->spare_places;
+    order->spare_places = place;
+}
+
+static void unlink_place(struct gn_gate_place *place)
+{
+    struct gn_order_gate *gate = place->gate;
+    struct gn_gate_place **first = place->gives ? &gate->givers : &gate->first_waiting;
+    *(place->previous ? &place->previous->next : first) = place->next;
+    if (place->next)
+        place->next->previous = place->previous;
+    else if (!place->gives)
+        gate->last_waiting = place->previous;
+}
 
 /* ---- gates ---- */
 
-static struct gn_team_gate *make_gate(struct gn_order *order)
+struct gn_order_gate *gn_gate_make(struct gn_order *order, bool is_expecting)
 {
-    struct gn_team_gate *gate = calloc(1, sizeof *gate);
+    struct gn_order_gate *gate = calloc(1, sizeof *gate);
     if (!gate)
         return NULL;
+    gate->is_expecting = is_expecting;
     gate->next = order->gates;
     if (order->gates)
         order->gates->previous = gate;
     return order->gates = gate;
 }
 
-static void free_if_over(struct gn_order *order, struct gn_team_gate *gate)
+static void free_if_over(struct gn_order *order, struct gn_order_gate *gate)
 {
     if (!gate->is_complete || gate->givers || gate->first_waiting)
         return;
@@ -46,74 +92,111 @@ static void free_if_over(struct gn_order *order, struct gn_team_gate *gate)
     free(gate);
 }
 
-static void is_after(struct gn_team_gate *gate, const struct gn_vertex *giver)
+static void is_after(struct gn_order_gate *gate, const struct gn_vertex *giver)
 {
     if (giver->place.ticks > gate->final_ticks)
         gate->final_ticks = giver->place.ticks;
 }
 
-static void give(struct gn_team_gate *gate, struct gn_vertex *giver)
+static void let_through(struct gn_order *order, struct gn_order_gate *gate)
 {
-    if (giver->reported) { /* a fork whose team is known only now */
-        is_after(gate, giver);
-        return;
-    }
-    giver->gate = gate;
-    gn_vertex_list(&gate->givers, giver);
-}
-
-static void wait_at(struct gn_team_gate *gate, struct gn_vertex *getter)
-{
-    if (!gate->givers) {
-        gn_vertex_after(getter, gate->final_ticks);
-        return;
-    }
-    getter->waits++;
-    getter->gate = gate;
-    getter->after = NULL;
-    *(gate->first_waiting ? &gate->last_waiting->after : &gate->first_waiting) = getter;
-    gate->last_waiting = getter;
-}
-
-static void let_through(struct gn_order *order, struct gn_team_gate *gate)
-{
-    struct gn_vertex *getter = gate->first_waiting;
-    gate->first_waiting = NULL;
-    for (struct gn_vertex *next; getter; getter = next) {
-        next = getter->after;
-        getter->gate = NULL;
+    struct gn_gate_place *place = gate->first_waiting;
+    gate->first_waiting = gate->last_waiting = NULL;
+    for (struct gn_gate_place *next; place; place = next) {
+        struct gn_vertex *getter = place->vertex;
+        next = place->next;
+        free_place(order, place);
         gn_vertex_after(getter, gate->final_ticks);
         gn_vertex_settled(order, getter);
     }
     free_if_over(order, gate);
 }
 
-void gn_gate_reported(struct gn_order *order, struct gn_vertex *giver)
+int gn_gate_give(struct gn_order *order, struct gn_order_gate *gate, struct gn_vertex *giver)
 {
-    struct gn_team_gate *gate = giver->gate;
-    giver->gate = NULL;
-    gn_vertex_unlist(giver);
-    is_after(gate, giver);
-    if (!gate->givers)
-        let_through(order, gate);
+    gate->is_expecting = false;
+    if (giver->reported) { /* a fork whose team is known only now */
+        is_after(gate, giver);
+        if (!gate->givers)
+            let_through(order, gate);
+        return 0;
+    }
+    struct gn_gate_place *place = make_place(order, gate, giver, true);
+    if (!place)
+        return -ENOMEM;
+    place->next = gate->givers;
+    if (gate->givers)
+        gate->givers->previous = place;
+    gate->givers = place;
+    return 0;
 }
 
-uint32_t gn_gate_blocker(const struct gn_vertex *getter)
+int gn_gate_wait(struct gn_order *order, struct gn_order_gate *gate, struct gn_vertex *getter)
 {
-    return getter->gate->givers->event.location;
+    if (!gate->givers && !gate->is_expecting) {
+        gn_vertex_after(getter, gate->final_ticks);
+        return 0;
+    }
+    struct gn_gate_place *place = make_place(order, gate, getter, false);
+    if (!place)
+        return -ENOMEM;
+    getter->waits++;
+    place->previous = gate->last_waiting;
+    *(gate->first_waiting ? &gate->last_waiting->next : &gate->first_waiting) = place;
+    gate->last_waiting = place;
+    return 0;
 }
 
-void gn_gate_release(struct gn_order *order, struct gn_vertex *getter)
+void gn_gate_complete(struct gn_order *order, struct gn_order_gate *gate)
 {
-    struct gn_team_gate *gate = getter->gate;
-    struct gn_vertex **link = &gate->first_waiting, *previous = NULL;
-    for (; *link != getter; link = &previous->after)
-        previous = *link;
-    *link = getter->after;
-    if (gate->last_waiting == getter)
-        gate->last_waiting = previous;
-    getter->gate = NULL;
-    free_if_over(order, gate);
+    gate->is_complete = true;
+    gate->is_expecting = false;
+    if (gate->givers)
+        return;
+    let_through(order, gate);
+}
+
+void gn_gates_reported(struct gn_order *order, struct gn_vertex *giver)
+{
+    while (giver->gates) {
+        struct gn_gate_place *place = giver->gates;
+        struct gn_order_gate *gate = place->gate;
+        unlink_place(place);
+        free_place(order, place);
+        is_after(gate, giver);
+        if (!gate->givers)
+            let_through(order, gate);
+    }
+}
+
+static bool is_waiting(const struct gn_gate_place *place)
+{
+    return !place->gives;
+}
+
+bool gn_gates_hold(const struct gn_vertex *vertex)
+{
+    return vertex->waits > 0 && vertex->gates && is_waiting(vertex->gates);
+}
+
+uint32_t gn_gates_blocker(const struct gn_vertex *getter, size_t number)
+{
+    for (const struct gn_gate_place *place = getter->gates; place; place = place->of_vertex)
+        for (const struct gn_gate_place *giver = place->gate->givers; giver; giver = giver->next)
+            if (number-- == 0)
+                return giver->vertex->event.location;
+    return GN_NONE;
+}
+
+void gn_gates_release(struct gn_order *order, struct gn_vertex *getter)
+{
+    while (getter->gates) {
+        struct gn_gate_place *place = getter->gates;
+        struct gn_order_gate *gate = place->gate;
+        unlink_place(place);
+        free_place(order, place);
+        free_if_over(order, gate);
+    }
 }
 
 /* ---- what the teams tell ---- */
@@ -122,8 +205,8 @@ static void *token(void *self, const struct gn_event *event)
 {
     struct gn_order *order = self;
     (void)event;
-    order->team_vertex->keeps++;
-    return order->team_vertex;
+    order->gate_vertex->keeps++;
+    return order->gate_vertex;
 }
 
 static void unused(void *self, void *vertex)
@@ -135,20 +218,17 @@ static int added(void *self, struct gn_team_sync *sync)
 {
     struct gn_order *order = self;
     const struct gn_team_part *part = &sync->parts[sync->count - 1];
-    if (!sync->user && !(sync->user = make_gate(order)))
+    if (!sync->user && !(sync->user = gn_gate_make(order, false)))
         return -ENOMEM;
-    (part->gives ? give : wait_at)(sync->user, part->token);
+    int code = (part->gives ? gn_gate_give : gn_gate_wait)(order, sync->user, part->token);
     gn_vertex_noticed(order, part->token);
-    return 0;
+    return code;
 }
 
 static int synced(void *self, const struct gn_team_sync *sync)
 {
-    struct gn_team_gate *gate = sync->user;
-    if (gate) {
-        gate->is_complete = true;
-        free_if_over(self, gate);
-    }
+    if (sync->user)
+        gn_gate_complete(self, sync->user);
     return 0;
 }
 
@@ -166,14 +246,28 @@ bool gn_gates_open(struct gn_order *order)
 void gn_gates_close(struct gn_order *order)
 {
     gn_teams_free(order->teams);
-    for (struct gn_team_gate *gate = order->gates, *next; gate; gate = next) {
+    gn_epoch_gates_close(order);
+    for (struct gn_order_gate *gate = order->gates, *next; gate; gate = next) {
+        for (struct gn_gate_place *place = gate->givers, *after; place; place = after) {
+            after = place->next;
+            free(place);
+        }
+        for (struct gn_gate_place *place = gate->first_waiting, *after; place; place = after) {
+            after = place->next;
+            free(place);
+        }
         next = gate->next;
         free(gate);
+    }
+    for (struct gn_gate_place *place = order->spare_places, *next; place; place = next) {
+        next = place->next;
+        free(place);
     }
 }
 
 int gn_gates_take(struct gn_order *order, struct gn_vertex *vertex)
 {
-    order->team_vertex = vertex;
-    return gn_teams_event(order->teams, &vertex->event);
+    order->gate_vertex = vertex;
+    int code = gn_is_of_epoch(order, &vertex->event) ? gn_epoch_gates_take(order, vertex) : 0;
+    return code ? code : gn_teams_event(order->teams, &vertex->event);
 }

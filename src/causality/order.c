@@ -75,8 +75,8 @@ static int report(struct gn_order *order, struct gn_vertex *vertex)
     }
     if (vertex->begins)
         gn_collective_reported(order, vertex);
-    if (vertex->gate)
-        gn_gate_reported(order, vertex);
+    if (vertex->gates)
+        gn_gates_reported(order, vertex);
     if (vertex->keeps == 0)
         gn_vertex_drop(order, vertex);
     return code;
@@ -164,6 +164,7 @@ static int lose(struct gn_order *order, const struct gn_event *event)
         gn_collectives_lose(order, process);
     }
     gn_channels_abandon(order, process);
+    gn_epoch_gates_leave(order, process);
     int failed = is_thread ? gn_threads_flush(order, process) : 0;
     return code ? code : failed;
 }
@@ -230,9 +231,10 @@ static int push_connected(struct gn_order *order, struct gn_location_state *loca
 {
     struct gn_vertex *vertex = gn_vertex_make(order, event);
     location->counted_ticks = event->ticks;
-    int code = !vertex            ? -ENOMEM
-               : location->thread ? gn_thread_observed(order, event, vertex)
-                                  : gn_vertex_connect(order, vertex);
+    int code = !vertex                        ? -ENOMEM
+               : location->thread             ? gn_thread_observed(order, event, vertex)
+               : gn_is_connected(event->kind) ? gn_vertex_connect(order, vertex)
+                                              : gn_gates_take(order, vertex);
     int failed = vertex ? push_vertex(order, location, vertex) : 0;
     return code ? code : failed;
 }
@@ -373,9 +375,11 @@ int gn_order_push(struct gn_order *order, const struct gn_event *event)
     followed(order, location);
     order->nodes++;
     gn_location_hurry(order, location);
-    if (is_plain(event->kind) && !location->head && !location->thread && order->first_ready == GN_NONE)
+    const bool is_of_epoch = gn_is_of_epoch(order, event);
+    if (is_plain(event->kind) && !location->head && !location->thread && !is_of_epoch &&
+        order->first_ready == GN_NONE)
         code = go_through(order, location, event); /* most events: see order.h */
-    else if (gn_is_connected(event->kind) || (location->thread && gn_is_of_team(order, event)))
+    else if (gn_is_connected(event->kind) || is_of_epoch || (location->thread && gn_is_of_team(order, event)))
         code = push_connected(order, location, event);
     else
         code = push_local(order, location, event);
@@ -517,6 +521,7 @@ int gn_order_end(struct gn_order *order, uint32_t index)
             gn_collectives_leave(order, location->process);
         gn_channels_abandon(order, location->process);
         gn_channels_unclaim(order, location->process);
+        gn_epoch_gates_leave(order, location->process);
     }
     int failed = settle_all(order);
     return code ? code : failed;

@@ -16,6 +16,7 @@
 #define GNOMON_CAUSALITY_ORDER_INSIDE_H
 
 #include "base/map.h"
+#include "causality/epochs.h"
 #include "causality/order.h"
 #include "causality/positions.h"
 #include "causality/teams.h"
@@ -37,11 +38,10 @@ struct gn_vertex {
     struct gn_vertex *taker;    /* of a send: its receive, waiting for the end of the call that sent it */
     struct gn_vertex *awaited;  /* of that receive: the send */
     struct gn_instance *instance;
-    struct gn_team_gate
-        *gate;       /* of a fork, join or barrier: that waits for it, or that it waits at; gates.c */
-    uint32_t member; /* rank in the instance */
-    uint32_t waits;  /* predecessors at other locations that are not reported or not known */
-    uint32_t keeps;  /* successors that have not been observed */
+    struct gn_gate_place *gates; /* that wait for it, or that it waits at: gates.c */
+    uint32_t member;             /* rank in the instance */
+    uint32_t waits;              /* predecessors at other locations that are not reported or not known */
+    uint32_t keeps;              /* successors that have not been observed */
     bool reported, queued;
     bool begins;  /* a collective's begin */
     bool held;    /* … with ends still to be observed */
@@ -171,9 +171,11 @@ struct gn_order {
     struct gn_group **groups; /* instances.c: by communicator, then by window */
     size_t comm_groups, window_groups;
     struct gn_group **window_group_array;
-    struct gn_teams *teams; /* gates.c */
-    struct gn_team_gate *gates;
-    struct gn_vertex *team_vertex; /* of the event that the teams are told */
+    struct gn_teams *teams;        /* gates.c */
+    struct gn_epoch_gates *epochs; /* epoch_gates.c; NULL: there was no epoch */
+    struct gn_order_gate *gates;
+    struct gn_gate_place *spare_places;
+    struct gn_vertex *gate_vertex; /* of the event that the teams, or the epochs, are told */
 };
 
 /* ---- vertices.c ---- */
@@ -367,14 +369,16 @@ void gn_collectives_lose(struct gn_order *order, uint32_t process);
 void gn_collectives_forget(struct gn_order *order, uint32_t process);
 void gn_collectives_close(struct gn_order *order);
 
-/* ---- gates.c: forks, joins and barriers of threads ---- */
+/* ---- gates.c: forks, joins and barriers of threads, and what they hand over ---- */
 
 /* Events that may be of one: they have a vertex, and take their turn, where a process has several locations.
  */
 static inline bool gn_is_of_team(const struct gn_order *order, const struct gn_event *event)
 {
     const uint64_t kinds = 1ull << GN_EVENT_THREAD_FORK | 1ull << GN_EVENT_THREAD_JOIN |
-                           1ull << GN_EVENT_THREAD_BEGIN | 1ull << GN_EVENT_THREAD_END;
+                           1ull << GN_EVENT_THREAD_BEGIN | 1ull << GN_EVENT_THREAD_END |
+                           1ull << GN_EVENT_THREAD_CREATE | 1ull << GN_EVENT_THREAD_WAIT |
+                           1ull << GN_EVENT_LOCK_ACQUIRE | 1ull << GN_EVENT_LOCK_RELEASE;
     if (event->kind == GN_EVENT_ENTER || event->kind == GN_EVENT_LEAVE)
         return !order->numbers && event->region < order->definitions->region_count &&
                order->definitions->regions[event->region].role == GN_ROLE_BARRIER;
@@ -384,12 +388,39 @@ bool gn_gates_open(struct gn_order *order); /* false: no memory */
 void gn_gates_close(struct gn_order *order);
 /* It is the vertex's turn. 0 or -ENOMEM. */
 int gn_gates_take(struct gn_order *order, struct gn_vertex *vertex);
-/* A giver, whose gate is set, has been reported. */
-void gn_gate_reported(struct gn_order *order, struct gn_vertex *giver);
-/* Of a vertex that waits at its gate: a location that has not reported what it waits for. */
-uint32_t gn_gate_blocker(const struct gn_vertex *getter);
+/* is_expecting: it is closed until one gives. NULL: no memory. It is there until it is complete, and nobody
+ * stands at it any more. */
+struct gn_order_gate *gn_gate_make(struct gn_order *order, bool is_expecting);
+/* All that wait are after the giver; the getter is after all that give. 0 or -ENOMEM. */
+int gn_gate_give(struct gn_order *order, struct gn_order_gate *gate, struct gn_vertex *giver);
+int gn_gate_wait(struct gn_order *order, struct gn_order_gate *gate, struct gn_vertex *getter);
+/* No one else will stand at it; it may be gone. */
+void gn_gate_complete(struct gn_order *order, struct gn_order_gate *gate);
+/* A giver has been reported. */
+void gn_gates_reported(struct gn_order *order, struct gn_vertex *giver);
+/* Whether the vertex waits at a gate. */
+bool gn_gates_hold(const struct gn_vertex *vertex);
+/* Of a vertex that waits at gates: where the giver of this number (from 0) is, that is not reported; GN_NONE:
+ * there are not so many. */
+uint32_t gn_gates_blocker(const struct gn_vertex *getter, size_t number);
 /* It waits no longer. */
-void gn_gate_release(struct gn_order *order, struct gn_vertex *getter);
+void gn_gates_release(struct gn_order *order, struct gn_vertex *getter);
+
+/* ---- epoch_gates.c: epochs on windows (causality/epochs) ---- */
+
+/* Events that may be of one: they have a vertex. */
+static inline bool gn_is_of_epoch(const struct gn_order *order, const struct gn_event *event)
+{
+    const struct gn_definitions *d = order->definitions;
+    if (d->window_count == 0 || order->numbers)
+        return false;
+    return gn_epochs_wants(d, event);
+}
+/* It is the vertex's turn. 0 or -ENOMEM. */
+int gn_epoch_gates_take(struct gn_order *order, struct gn_vertex *vertex);
+/* Nothing of this process can be counted from here on, or comes: nobody waits for it. */
+void gn_epoch_gates_leave(struct gn_order *order, uint32_t process);
+void gn_epoch_gates_close(struct gn_order *order);
 
 /* ---- numbering.c ---- */
 

@@ -2,6 +2,7 @@
 
 #include "base/grow.h"
 #include "base/map.h"
+#include "causality/handovers.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -57,6 +58,7 @@ struct gn_teams {
         uint32_t next[GN_TEAM_SYNC_KINDS];
     } * numbers; /* by process */
     size_t process_count;
+    struct gn_handovers *handovers;
     uint64_t contradictions;
 };
 
@@ -332,7 +334,7 @@ bool gn_teams_wants(const struct gn_teams *t, const struct gn_event *event)
     if (event->kind == GN_EVENT_ENTER || event->kind == GN_EVENT_LEAVE)
         return event->location < t->thread_count && t->threads[event->location].count > 0 &&
                is_barrier(t->definitions, event->region);
-    return is_about_threads(event->kind);
+    return is_about_threads(event->kind) || gn_handovers_wants(event);
 }
 
 /* Definitions may grow while events come. False: no memory. */
@@ -358,13 +360,8 @@ static bool know_all(struct gn_teams *t)
     return true;
 }
 
-int gn_teams_event(struct gn_teams *t, const struct gn_event *event)
+static int of_team(struct gn_teams *t, const struct gn_event *event)
 {
-    if (!gn_teams_wants(t, event) || event->location >= t->definitions->location_count ||
-        t->definitions->locations[event->location].process >= t->definitions->process_count)
-        return 0;
-    if (!know_all(t))
-        return -ENOMEM;
     struct thread *thread = &t->threads[event->location];
     switch (event->kind) {
     case GN_EVENT_THREAD_FORK:
@@ -377,9 +374,26 @@ int gn_teams_event(struct gn_teams *t, const struct gn_event *event)
         return joined(t, event);
     case GN_EVENT_ENTER:
         return entered(t, event, &thread->stays[thread->count - 1]);
-    default:
+    case GN_EVENT_LEAVE:
         return left(t, event, &thread->stays[thread->count - 1]);
+    default:
+        return 0;
     }
+}
+
+int gn_teams_event(struct gn_teams *t, const struct gn_event *event)
+{
+    if (!gn_teams_wants(t, event) || event->location >= t->definitions->location_count)
+        return 0;
+    const uint32_t process = t->definitions->locations[event->location].process;
+    if (process >= t->definitions->process_count)
+        return 0;
+    if (!know_all(t))
+        return -ENOMEM;
+    int code = of_team(t, event);
+    if (code != 0 || !gn_handovers_wants(event))
+        return code;
+    return gn_handovers_event(t->handovers, event, process, t->numbers[process].next);
 }
 
 /* ---- the end ---- */
@@ -406,7 +420,8 @@ static int close_all(struct gn_teams *t, uint32_t process, bool is_lost)
         code = code ? code : failed;
     }
     forget_threads(t, process);
-    return code;
+    int failed = gn_handovers_close(t->handovers, process);
+    return code ? code : failed;
 }
 
 int gn_teams_end(struct gn_teams *t, uint32_t process)
@@ -428,7 +443,11 @@ struct gn_teams *gn_teams_new(const struct gn_definitions *definitions, const st
         return NULL;
     t->definitions = definitions;
     t->sink = *sink;
-    return t;
+    t->handovers = gn_handovers_new(&t->sink);
+    if (t->handovers)
+        return t;
+    free(t);
+    return NULL;
 }
 
 void gn_teams_free(struct gn_teams *t)
@@ -439,6 +458,7 @@ void gn_teams_free(struct gn_teams *t)
         free_team(t, t->first);
     for (size_t l = 0; l < t->thread_count; l++)
         free(t->threads[l].stays);
+    gn_handovers_free(t->handovers);
     gn_map_clear(&t->teams);
     gn_map_clear(&t->begun);
     free(t->threads);

@@ -368,7 +368,7 @@ static bool takes_turn(struct gn_order *order, const struct gn_event *event)
 {
     return gn_is_connected(event->kind) || event->kind == GN_EVENT_MPI_IRECV_REQUEST ||
            event->kind == GN_EVENT_MPI_REQUEST_CANCELLED || is_call(order, event) ||
-           gn_is_of_team(order, event);
+           gn_is_of_team(order, event) || gn_is_of_epoch(order, event);
 }
 
 /* What waits for others waits for its turn, too; what others wait for is kept for them. */
@@ -376,7 +376,8 @@ static bool waits(unsigned kind)
 {
     return kind == GN_EVENT_MPI_RECV || kind == GN_EVENT_MPI_IRECV || kind == GN_EVENT_COLLECTIVE_END ||
            kind == GN_EVENT_NBC_COMPLETE || kind == GN_EVENT_RMA_COLLECTIVE_END ||
-           kind == GN_EVENT_THREAD_BEGIN || kind == GN_EVENT_THREAD_JOIN || kind == GN_EVENT_LEAVE;
+           kind == GN_EVENT_THREAD_BEGIN || kind == GN_EVENT_THREAD_JOIN || kind == GN_EVENT_THREAD_WAIT ||
+           kind == GN_EVENT_LOCK_ACQUIRE || kind == GN_EVENT_LEAVE;
 }
 
 static void hold(struct gn_vertex *vertex)
@@ -425,14 +426,15 @@ static int take(struct gn_order *order, const struct gn_event *event, struct gn_
     process->step++;
     process->moment += event->ticks != process->now_ticks;
     process->now_ticks = event->ticks;
+    if (is_call(order, event) && event->kind == GN_EVENT_ENTER)
+        enter(order, event);
+    else if (is_call(order, event))
+        leave(order, event->location);
     if (vertex)
         return connect(order, vertex);
     switch (event->kind) {
     case GN_EVENT_ENTER:
-        enter(order, event);
-        return 0;
     case GN_EVENT_LEAVE:
-        leave(order, event->location);
         return 0;
     case GN_EVENT_MPI_IRECV_REQUEST:
         if (thread->is_late)
@@ -589,7 +591,7 @@ static bool communicates(struct gn_order *order, const struct gn_event *event)
 {
     if (event->kind == GN_EVENT_ENTER)
         return call_of(order, event->region) & (GN_TRAIT_SENDS | GN_TRAIT_RECEIVES);
-    return event->kind != GN_EVENT_LEAVE && !gn_is_of_team(order, event);
+    return event->kind != GN_EVENT_LEAVE && !gn_is_of_team(order, event) && !gn_is_of_epoch(order, event);
 }
 
 int gn_thread_observed(struct gn_order *order, const struct gn_event *event, struct gn_vertex *vertex)

@@ -37,7 +37,7 @@ struct gn_vertex *gn_vertex_make(struct gn_order *order, const struct gn_event *
     vertex->receiver = vertex->sender = NULL;
     vertex->taker = vertex->awaited = NULL;
     vertex->instance = NULL;
-    vertex->gate = NULL;
+    vertex->gates = NULL;
     vertex->waits = 0;
     vertex->keeps = 1;
     vertex->reported = vertex->queued = vertex->begins = vertex->held = false;

@@ -75,7 +75,10 @@
     X(LOST, lost)     /* request = how many events of this location are missing here */                      \
     X(NUMBER, number) /* of a message received before: request: its number_name, number. Only in archives */ \
     X(THREAD_CREATE, thread_create) /* request: the number of the thread that is made */                     \
-    X(THREAD_WAIT, thread_wait)     /* the same: it has ended, and was waited for */
+    X(THREAD_WAIT, thread_wait)     /* the same: it has ended, and was waited for */                         \
+    X(LOCK_ACQUIRE, lock_acquire)   /* request: the lock, of its process's threads, in the upper 32 bits,    \
+                                       which acquisition of it this is in the lower ones */                  \
+    X(LOCK_RELEASE, lock_release)   /* the same, of what it was acquired by */
 
 enum gn_event_kind {
 #define X(KIND, name) GN_EVENT_##KIND,

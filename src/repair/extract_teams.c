@@ -3,15 +3,18 @@
 #include <errno.h>
 
 /*
- * Teams of threads (causality/teams): forks, joins and barriers are three groups of a process. An END has to
- * know how many BEGINs there are (op.root), so what an op is of is written into it when that is known. All
+ * Teams of threads (causality/teams): each kind of what is told of them is a group of a process. An END has
+ * to know how many BEGINs there are (op.root), so what an op is of is written into it when that is known. All
  * threads are in one process: it is all known here.
  */
 
 static void write_op(struct gn_op *op, const struct gn_team_sync *sync, const struct gn_team_part *part,
                      uint32_t link)
 {
-    static const uint8_t shapes[] = {GN_SHAPE_ONE_TO_ALL, GN_SHAPE_ALL_TO_ONE, GN_SHAPE_ALL_TO_ALL};
+    static const uint8_t shapes[GN_TEAM_SYNC_KINDS] = {
+        [GN_TEAM_FORK] = GN_SHAPE_ONE_TO_ALL,    [GN_TEAM_JOIN] = GN_SHAPE_ALL_TO_ONE,
+        [GN_TEAM_BARRIER] = GN_SHAPE_ALL_TO_ALL, [GN_TEAM_CREATE] = GN_SHAPE_ALL_TO_ALL,
+        [GN_TEAM_WAIT] = GN_SHAPE_ALL_TO_ALL,    [GN_TEAM_LOCK] = GN_SHAPE_ALL_TO_ALL};
     const uint32_t getters = (uint32_t)sync->count - sync->givers;
     op->kind = part->gives ? GN_OP_BEGIN : GN_OP_END;
     op->shape = shapes[sync->kind];

@@ -630,6 +630,37 @@ static OTF2_CallbackCode on_thread_end(COMMON, OTF2_CommRef contingent, uint64_t
     return OTF2_CALLBACK_SUCCESS;
 }
 
+static OTF2_CallbackCode add_lock(struct gn_reader_location *l, uint16_t kind, uint64_t time, uint32_t lock,
+                                  uint32_t order)
+{
+    add(l, kind, time)->request = (uint64_t)lock << 32 | order;
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_lock_acquire(COMMON, OTF2_Paradigm model, uint32_t lock, uint32_t order)
+{
+    AT_RECORD, (void)model;
+    return add_lock(user, GN_EVENT_LOCK_ACQUIRE, time, lock, order);
+}
+
+static OTF2_CallbackCode on_lock_release(COMMON, OTF2_Paradigm model, uint32_t lock, uint32_t order)
+{
+    AT_RECORD, (void)model;
+    return add_lock(user, GN_EVENT_LOCK_RELEASE, time, lock, order);
+}
+
+static OTF2_CallbackCode on_omp_lock_acquire(COMMON, uint32_t lock, uint32_t order)
+{
+    AT_RECORD;
+    return add_lock(user, GN_EVENT_LOCK_ACQUIRE, time, lock, order);
+}
+
+static OTF2_CallbackCode on_omp_lock_release(COMMON, uint32_t lock, uint32_t order)
+{
+    AT_RECORD;
+    return add_lock(user, GN_EVENT_LOCK_RELEASE, time, lock, order);
+}
+
 /* ---- the measurement ---- */
 
 static OTF2_CallbackCode on_measurement(COMMON, OTF2_MeasurementMode mode)
@@ -718,6 +749,10 @@ static void set_others(OTF2_EvtReaderCallbacks *callbacks)
     SET(OmpJoin, on_omp_join);
     SET(ThreadCreate, on_thread_create);
     SET(ThreadWait, on_thread_wait);
+    SET(ThreadAcquireLock, on_lock_acquire);
+    SET(ThreadReleaseLock, on_lock_release);
+    SET(OmpAcquireLock, on_omp_lock_acquire);
+    SET(OmpReleaseLock, on_omp_lock_release);
     SET(ThreadTeamBegin, on_team_begin);
     SET(ThreadTeamEnd, on_team_end);
     SET(ThreadBegin, on_thread_begin);

@@ -277,6 +277,18 @@ RECORD(thread_wait)
     return OTF2_EvtWriter_ThreadWait(w, a, t, OTF2_UNDEFINED_COMM, e->request);
 }
 
+RECORD(lock_acquire)
+{
+    return OTF2_EvtWriter_ThreadAcquireLock(w, a, t, OTF2_PARADIGM_OPENMP, (uint32_t)(e->request >> 32),
+                                            (uint32_t)e->request);
+}
+
+RECORD(lock_release)
+{
+    return OTF2_EvtWriter_ThreadReleaseLock(w, a, t, OTF2_PARADIGM_OPENMP, (uint32_t)(e->request >> 32),
+                                            (uint32_t)e->request);
+}
+
 RECORD(thread_begin)
 {
     if (e->comm != GN_NONE)

@@ -1253,11 +1253,46 @@ static void teams_that_are_larger_than_they_say(void **state)
     close_scene(&s);
 }
 
+static void named(struct scene *s, enum gn_event_kind kind, uint32_t location, uint64_t ticks, uint64_t name)
+{
+    struct gn_event event = make(kind, location, ticks);
+    event.request = name;
+    add(s, event);
+}
+
+/* Thread 1 begins 5 before it is made, and is waited for 20 before its end; the lock is acquired 10 before it
+ * is released. What comes once names nobody, and number 0 no thread. */
+static void threads_made_and_awaited_and_locks(void **state)
+{
+    (void)state;
+    struct scene s = threads_scene();
+    named(&s, GN_EVENT_THREAD_CREATE, 0, 100, 5);
+    named(&s, GN_EVENT_THREAD_CREATE, 0, 101, 6);
+    named(&s, GN_EVENT_THREAD_CREATE, 0, 102, 0);
+    named(&s, GN_EVENT_THREAD_BEGIN, 1, 95, 5);
+    named(&s, GN_EVENT_THREAD_BEGIN, 2, 50, 0);
+    named(&s, GN_EVENT_LOCK_ACQUIRE, 0, 110, 3ull << 32);
+    named(&s, GN_EVENT_LOCK_RELEASE, 0, 120, 3ull << 32);
+    named(&s, GN_EVENT_LOCK_ACQUIRE, 1, 110, 3ull << 32 | 1);
+    named(&s, GN_EVENT_LOCK_RELEASE, 1, 130, 3ull << 32 | 1);
+    named(&s, GN_EVENT_LOCK_ACQUIRE, 0, 131, 3ull << 32 | 2);
+    named(&s, GN_EVENT_LOCK_ACQUIRE, 2, 60, 4ull << 32 | 1);
+    named(&s, GN_EVENT_THREAD_END, 1, 200, 5);
+    named(&s, GN_EVENT_THREAD_WAIT, 0, 180, 5);
+    check(&s, NULL);
+    assert_int_equal(s.found.collectives.messages, 4);
+    assert_int_equal(s.found.collectives.violating, 3);
+    assert_int_equal(s.found.collectives.worst_ticks, 20);
+    assert_true(s.found.collectives.error_ticks_sum == 35);
+    close_scene(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_team_forks_meets_and_joins),
         cmocka_unit_test(teams_without_an_end),
+        cmocka_unit_test(threads_made_and_awaited_and_locks),
         cmocka_unit_test(teams_that_are_larger_than_they_say),
         cmocka_unit_test(a_message_is_after_its_send),
         cmocka_unit_test(receives_count_in_posting_order),

@@ -1226,6 +1226,25 @@ static void teams_are_counted_and_not_timed(void **state)
     close_scene(&s);
 }
 
+/* Whom a lock goes to depends on the number of its acquisition, and on no clock. */
+static void locks_are_handed_over(void **state)
+{
+    (void)state;
+    struct scene s;
+    uint32_t first, second;
+    open_team(&s, &first, &second);
+    struct gn_event *events[] = {make(&s, GN_EVENT_LOCK_ACQUIRE, first),
+                                 make(&s, GN_EVENT_LOCK_RELEASE, first), make(&s, GN_EVENT_LOCK_ACQUIRE, 0),
+                                 make(&s, GN_EVENT_LOCK_RELEASE, 0)};
+    events[0]->request = events[1]->request = 8ull << 32 | 2;
+    events[2]->request = events[3]->request = 8ull << 32 | 1;
+    extract(&s);
+    assert_team_op(OP(0, 1), GN_OP_BEGIN, GN_SHAPE_ALL_TO_ALL, OP(first, 0)->number, 1);
+    assert_team_op(OP(first, 0), GN_OP_END, GN_SHAPE_ALL_TO_ALL, OP(0, 1)->number, 1);
+    assert_int_equal(OP(first, 0)->link, OP(0, 1)->link);
+    close_scene(&s);
+}
+
 /* Of the definitions of a team of each process, which have one number, one is in the archive: who is in it,
  * and how many, is said of another process. */
 static void a_team_that_is_defined_for_others_is_as_large_as_it_is(void **state)
@@ -1842,6 +1861,7 @@ int main(void)
         cmocka_unit_test(of_two_epochs_the_start_counts),
         cmocka_unit_test(what_was_not_started_is_not_counted),
         cmocka_unit_test(a_team_is_forked_meets_and_joins),
+        cmocka_unit_test(locks_are_handed_over),
         cmocka_unit_test(teams_are_counted_and_not_timed),
         cmocka_unit_test(a_team_that_is_defined_for_others_is_as_large_as_it_is),
         cmocka_unit_test(who_is_missing_in_a_team_is_not_waited_for),

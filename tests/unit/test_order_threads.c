@@ -821,6 +821,57 @@ static void teams_are_forked_meet_and_are_joined(void **state)
     }
 }
 
+static struct gn_event named(enum gn_event_kind kind, uint32_t location, uint64_t ticks, uint64_t name)
+{
+    struct gn_event e = gn_event_bare(kind, location, ticks);
+    e.request = name;
+    return e;
+}
+
+/* Each side waits for messages before it hands on what the other one waits for. The lock is acquired twice in
+ * itself once. */
+static void threads_hand_over_what_they_name(void **state)
+{
+    (void)state;
+    enum { LOCK = 7, THREAD = 9 };
+    const uint64_t first = (uint64_t)LOCK << 32;
+    const struct gn_event rows[][8] = {
+        {message(GN_EVENT_MPI_RECV, A, 5, 1), named(GN_EVENT_THREAD_CREATE, A, 10, THREAD),
+         named(GN_EVENT_LOCK_ACQUIRE, A, 11, first), message(GN_EVENT_MPI_RECV, A, 30, 3),
+         named(GN_EVENT_LOCK_RELEASE, A, 31, first), named(GN_EVENT_LOCK_ACQUIRE, A, 51, first + 2),
+         named(GN_EVENT_LOCK_RELEASE, A, 52, first + 2), named(GN_EVENT_THREAD_WAIT, A, 62, THREAD)},
+        {message(GN_EVENT_MPI_SEND, OTHER, 1, 1), message(GN_EVENT_MPI_SEND, OTHER, 2, 2),
+         message(GN_EVENT_MPI_SEND, OTHER, 3, 3)},
+        {named(GN_EVENT_THREAD_BEGIN, B, 12, THREAD), named(GN_EVENT_LOCK_ACQUIRE, B, 32, first + 1),
+         named(GN_EVENT_LOCK_ACQUIRE, B, 33, first + 1), message(GN_EVENT_MPI_RECV, B, 40, 2),
+         named(GN_EVENT_LOCK_RELEASE, B, 45, first + 1), named(GN_EVENT_LOCK_RELEASE, B, 46, first + 1),
+         named(GN_EVENT_THREAD_END, B, 60, THREAD)},
+    };
+    const size_t counts[] = {8, 3, 7};
+    for (unsigned seed = 0; seed < 300; seed++) {
+        struct scene s;
+        open_scene(&s, NULL);
+        size_t next[3] = {0};
+        for (unsigned left = 18, random = seed; left > 0;) {
+            random = random * 1103515245u + 12345u;
+            const unsigned row = (random >> 16) % 3;
+            if (next[row] == counts[row])
+                continue;
+            push(&s, rows[row][next[row]++]);
+            left--;
+        }
+        finish(&s);
+        assert_int_equal(s.count, 18);
+        IS_BEFORE(A, 10, B, 12);
+        IS_BEFORE(A, 31, B, 32);
+        IS_BEFORE(B, 45, A, 51);
+        IS_BEFORE(B, 46, A, 51);
+        IS_BEFORE(B, 60, A, 62);
+        assert_int_equal(gn_order_stats(s.order)->released, 0);
+        close_scene(&s);
+    }
+}
+
 /* A thread of a team that never comes is waited for by nobody. */
 static void who_is_missing_in_a_team_holds_nobody_up(void **state)
 {
@@ -844,10 +895,97 @@ static void who_is_missing_in_a_team_holds_nobody_up(void **state)
     close_scene(&s);
 }
 
+/* ---- epochs on windows ---- */
+
+enum { WIN_START, WIN_COMPLETE, WIN_WAIT, WIN_CALLS };
+
+/* The call from `ticks` to two after it, and what it says between. */
+static size_t add_call(struct gn_event *row, uint32_t location, unsigned call, uint32_t group, uint64_t ticks)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        static const enum gn_event_kind kinds[] = {GN_EVENT_ENTER, GN_EVENT_RMA_SYNC, GN_EVENT_LEAVE};
+        row[i] = gn_event_bare(kinds[i], location, ticks + i);
+        if (i == 1) {
+            row[i].comm = 0;
+            row[i].tag = group;
+        } else {
+            row[i].region = call;
+        }
+    }
+    return 3;
+}
+
+/* Processes 1 and 2 complete epochs towards process 0, which has a second thread in other calls in half of
+ * the runs; all of these first get a message that process 3 sends. */
+static void epochs_are_awaited_when_they_are_complete(void **state)
+{
+    (void)state;
+    enum { ROWS = 5, TARGET = 0, SENDER = 3, THREAD = 4, CALLS = 8 };
+    static const char *const names[] = {"MPI_Win_start", "MPI_Win_complete", "MPI_Win_wait"};
+    struct gn_event rows[ROWS][40];
+    size_t counts[ROWS] = {0};
+    for (uint32_t o = 1; o <= 2; o++)
+        for (uint64_t n = 0; n < 3; n++) {
+            const uint64_t at = 100 * n + 10 * o;
+            counts[o] += add_call(rows[o] + counts[o], o, WIN_START, 1, at);
+            struct gn_event e = message(GN_EVENT_MPI_RECV, o, at + 4, (uint32_t)n);
+            e.peer = SENDER;
+            rows[o][counts[o]++] = e;
+            e = message(GN_EVENT_MPI_SEND, SENDER, 5 * n + o, (uint32_t)n);
+            e.peer = o;
+            rows[SENDER][counts[SENDER]++] = e;
+            counts[o] += add_call(rows[o] + counts[o], o, WIN_COMPLETE, 1, at + 6);
+        }
+    for (uint64_t n = 0; n < 3; n++)
+        counts[TARGET] += add_call(rows[TARGET] + counts[TARGET], TARGET, WIN_WAIT, 2, 100 * n + 50);
+    for (uint64_t n = 0; n < 10; n++)
+        rows[THREAD][counts[THREAD]++] = gn_event_bare(GN_EVENT_THREAD_FORK, THREAD, 30 * n);
+    for (unsigned seed = 0; seed < 400; seed++) {
+        const size_t used = seed % 2 ? ROWS : ROWS - 1;
+        struct scene s = {.d = gn_definitions_new()};
+        for (uint32_t l = 0; l < used; l++) {
+            if (l < 4)
+                gn_define_process(s.d, &(struct gn_process){0, GN_NONE, GN_NONE, (int32_t)l});
+            add_location(&s, l < 4 ? l : TARGET);
+        }
+        for (unsigned c = 0; c < WIN_CALLS; c++)
+            gn_define_region(
+                s.d, &(struct gn_region_def){.name = gn_define_string(s.d, names[c]), .role = GN_ROLE_MPI});
+        gn_define_comm(s.d, &(struct gn_comm_def){.member_count = 4, .members = (uint32_t[]){0, 1, 2, 3}});
+        gn_define_comm(s.d, &(struct gn_comm_def){.member_count = 1, .members = (uint32_t[]){TARGET}});
+        gn_define_comm(s.d, &(struct gn_comm_def){.member_count = 2, .members = (uint32_t[]){1, 2}});
+        gn_define_window(s.d, &(struct gn_window_def){.comm = 0});
+        const struct gn_order_sink sink = {&s, take};
+        assert_int_equal(gn_order_open(&s.order, s.d, NULL, &sink, NULL), 0);
+        size_t next[ROWS] = {0}, left = 0;
+        for (size_t r = 0; r < used; r++)
+            left += counts[r];
+        const size_t all = left;
+        for (unsigned random = seed; left > 0;) {
+            random = random * 1103515245u + 12345u;
+            const size_t row = (random >> 16) % used;
+            if (next[row] == counts[row])
+                continue;
+            push(&s, rows[row][next[row]++]);
+            left--;
+        }
+        finish(&s);
+        assert_int_equal(s.count, all);
+        for (uint64_t n = 0; n < 3; n++)
+            for (uint32_t o = 1; o <= 2; o++)
+                IS_BEFORE(o, 100 * n + 10 * o + 6, TARGET, 100 * n + 52);
+        assert_int_equal(gn_order_stats(s.order)->released, 0);
+        assert_int_equal(gn_order_stats(s.order)->nodes, 0);
+        close_scene(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(teams_are_forked_meet_and_are_joined),
+        cmocka_unit_test(threads_hand_over_what_they_name),
+        cmocka_unit_test(epochs_are_awaited_when_they_are_complete),
         cmocka_unit_test(who_is_missing_in_a_team_holds_nobody_up),
         cmocka_unit_test(a_call_that_only_prepares_sends_nothing),
         cmocka_unit_test(a_matched_probe_may_have_taken_the_message_before),

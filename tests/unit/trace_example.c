@@ -129,6 +129,8 @@ static const struct gn_event events[] = {
     {BARE, AT(1804, 2, THREAD_END), .request = UINT64_C(0x100000007)},
     {BARE, AT(1805, 1, THREAD_JOIN)},
     {BARE, AT(1806, 1, THREAD_WAIT), .request = UINT64_C(0x100000007)},
+    {BARE, AT(1807, 1, LOCK_ACQUIRE), .request = UINT64_C(0x300000004)},
+    {BARE, AT(1808, 1, LOCK_RELEASE), .request = UINT64_C(0x300000004)},
     {BARE, AT(1900, 1, MEASUREMENT), .request = 0},
     {BARE, AT(1901, 1, MEASUREMENT), .request = 1},
     {BARE, AT(1902, 1, LOST), .request = 12345},

@@ -1,0 +1,207 @@
+#include "causality/order_inside.h"
+
+#include <stdlib.h>
+
+/*
+ * Epochs on windows in the sort: causality/epochs says which are messages, each process its own half, and the
+ * n-th of one process to another one on a window are the same. MPI_Win_wait is left when all whom it waits
+ * for have called MPI_Win_complete: a gate for each message.
+ */
+
+/* Halves of one side that a pair of processes may have ahead: with more, one of the two does not say all it
+ * does (MPI_Win_test), and nothing of the pair is told any more. */
+enum { AHEAD_MOST = 1 << 16 };
+
+struct half {
+    struct half *next;
+    struct gn_vertex *vertex;   /* that completes; NULL: … */
+    struct gn_order_gate *gate; /* … that waits, at this one */
+};
+
+/* From one process to another one, on a window. */
+struct passage {
+    uint32_t from, to;
+    bool is_over;
+    size_t ahead;
+    struct half *first, *last; /* that the others have not come for, all of the same side */
+};
+
+struct gn_epoch_gates {
+    struct gn_epochs *epochs;
+    struct gn_map passages;
+};
+
+static struct passage *find(struct gn_epoch_gates *e, const struct gn_epoch_half *h)
+{
+    const struct gn_key key = {h->window, (uint64_t)h->from << 32 | h->to};
+    struct passage *p = gn_map_find(&e->passages, key);
+    if (p || !(p = calloc(1, sizeof *p)))
+        return p;
+    *p = (struct passage){.from = h->from, .to = h->to};
+    if (gn_map_add(&e->passages, key, p))
+        return p;
+    free(p);
+    return NULL;
+}
+
+static struct half take_first(struct passage *p)
+{
+    struct half *first = p->first, taken = *first;
+    p->first = first->next;
+    p->ahead--;
+    free(first);
+    return taken;
+}
+
+/* Nobody waits at this passage for what will not come. */
+static void let_go(struct gn_order *order, struct passage *p)
+{
+    while (p->first) {
+        struct half half = take_first(p);
+        if (half.vertex)
+            gn_vertex_noticed(order, half.vertex);
+        else
+            gn_gate_complete(order, half.gate);
+    }
+}
+
+static int keep(struct gn_order *order, struct passage *p, struct gn_vertex *vertex,
+                struct gn_order_gate *gate)
+{
+    struct half *half = malloc(sizeof *half);
+    if (!half)
+        return -ENOMEM;
+    *half = (struct half){.vertex = vertex, .gate = gate};
+    *(p->first ? &p->last->next : &p->first) = half;
+    p->last = half;
+    if (++p->ahead > AHEAD_MOST) {
+        p->is_over = true;
+        let_go(order, p);
+    }
+    return 0;
+}
+
+static int completes(struct gn_order *order, struct passage *p, struct gn_vertex *vertex)
+{
+    if (p->is_over || gn_process_of(order, p->to)->ended) {
+        gn_vertex_noticed(order, vertex);
+        return 0;
+    }
+    if (!p->first || p->first->vertex)
+        return keep(order, p, vertex, NULL);
+    struct half waiting = take_first(p);
+    int code = gn_gate_give(order, waiting.gate, vertex);
+    gn_gate_complete(order, waiting.gate);
+    gn_vertex_noticed(order, vertex);
+    return code;
+}
+
+static int waits(struct gn_order *order, struct passage *p, struct gn_vertex *vertex)
+{
+    const struct gn_process_state *from = gn_process_of(order, p->from);
+    const bool has_come = p->first && p->first->vertex;
+    int code = 0;
+    if (p->is_over || (!has_come && (from->ended || from->loose))) {
+        gn_vertex_noticed(order, vertex);
+        return 0;
+    }
+    struct gn_order_gate *gate = gn_gate_make(order, !has_come);
+    if (!gate)
+        return -ENOMEM;
+    if (has_come) {
+        struct half half = take_first(p);
+        code = gn_gate_give(order, gate, half.vertex);
+        gn_vertex_noticed(order, half.vertex);
+    }
+    int failed = gn_gate_wait(order, gate, vertex);
+    if (has_come)
+        gn_gate_complete(order, gate);
+    else if (failed == 0)
+        failed = keep(order, p, NULL, gate);
+    gn_vertex_noticed(order, vertex);
+    return code ? code : failed;
+}
+
+static void *token(void *self, const struct gn_event *event)
+{
+    struct gn_order *order = self;
+    (void)event;
+    order->gate_vertex->keeps++;
+    return order->gate_vertex;
+}
+
+static void unused(void *self, void *vertex)
+{
+    gn_vertex_noticed(self, vertex);
+}
+
+static int half(void *self, const struct gn_epoch_half *h)
+{
+    struct gn_order *order = self;
+    struct gn_vertex *vertex = h->token;
+    if (!vertex)
+        return 0;
+    if (!h->is_countable || h->from >= order->process_count || h->to >= order->process_count) {
+        gn_vertex_noticed(order, vertex);
+        return 0;
+    }
+    struct passage *p = find(order->epochs, h);
+    if (!p)
+        return -ENOMEM;
+    return h->is_send ? completes(order, p, vertex) : waits(order, p, vertex);
+}
+
+static bool open(struct gn_order *order)
+{
+    struct gn_epoch_gates *e = calloc(1, sizeof *e);
+    const struct gn_epochs_sink sink = {.self = order, .token = token, .unused = unused, .half = half};
+    if (!e || !(e->epochs = gn_epochs_new(order->definitions, &sink))) {
+        free(e);
+        return false;
+    }
+    order->epochs = e;
+    return true;
+}
+
+int gn_epoch_gates_take(struct gn_order *order, struct gn_vertex *vertex)
+{
+    if (!order->epochs && !open(order))
+        return -ENOMEM;
+    return gn_epochs_event(order->epochs->epochs, &vertex->event);
+}
+
+void gn_epoch_gates_leave(struct gn_order *order, uint32_t process)
+{
+    if (!order->epochs)
+        return;
+    gn_epochs_lose(order->epochs->epochs, process);
+    const struct gn_map *passages = &order->epochs->passages;
+    for (size_t i = 0; i < passages->size; i++) {
+        struct passage *p = passages->slots[i].value;
+        const bool has_come = p && p->first && p->first->vertex;
+        if (p && (has_come ? p->to == process : p->from == process))
+            let_go(order, p);
+    }
+}
+
+static bool drop(void *value, void *with)
+{
+    struct passage *p = value;
+    (void)with;
+    while (p->first)
+        take_first(p);
+    free(p);
+    return true;
+}
+
+void gn_epoch_gates_close(struct gn_order *order)
+{
+    struct gn_epoch_gates *e = order->epochs;
+    if (!e)
+        return;
+    gn_epochs_free(e->epochs);
+    if (e->passages.count > 0)
+        gn_map_sweep(&e->passages, drop, NULL);
+    gn_map_clear(&e->passages);
+    free(e);
+}
