@@ -41,6 +41,14 @@ int gn_history_join(struct gn_history_place *p, uint64_t ticks)
     return code;
 }
 
+/* For a thread that was created alone, or a lock. What was entered for it is waiting; behind anything else
+ * the thread may have computed before. */
+int gn_history_hand_over(struct gn_history_place *p, uint64_t ticks)
+{
+    p->joins = true;
+    return gn_history_deal(p, ticks, p->last_kind == GN_EVENT_ENTER ? GN_PIECE_JOIN : GN_PIECE_EITHER);
+}
+
 /* A thread of a team is idle until the next one begins. */
 int gn_history_team_begins(struct gn_history_place *p, uint64_t ticks)
 {
