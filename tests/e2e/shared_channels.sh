@@ -61,8 +61,11 @@ for seed in $seeds; do
     for arrival in recorded roundrobin random:1 random:2 delayed delayed:buffer=20,latency=0..5ms; do
         judge "$trace" $arrival
     done
-    # as check, sync and the analyses read it, and by rules of check_order's own
-    run check_order "$BUILD/tests/unit/check_order" "$trace" aligned recorded random:1 delayed:buffer=50
+    # as check, sync and the analyses read it, and by rules of check_order's own, whose random order lets the threads of a long
+    # trace get farther apart than the sort waits for (docs/order.md)
+    random=
+    [ "$epochs" -gt 500 ] || random=random:1
+    run check_order "$BUILD/tests/unit/check_order" "$trace" aligned recorded $random delayed:buffer=50
     [ "$status" = 0 ] || fail "seed $seed: the order is not causal: $(cat "$work/check_order.out")"
     # without the numbers that gnomon's own traces have
     run plain "$gnomon" order --to otf2 -o plain "$trace"
