@@ -79,6 +79,13 @@ static int no_memory(struct gn_error *err)
     return gn_fail(err, -ENOMEM, "no memory to measure the sort");
 }
 
+static bool is_message(unsigned kind)
+{
+    const uint64_t kinds = 1ull << GN_EVENT_MPI_SEND | 1ull << GN_EVENT_MPI_ISEND |
+                           1ull << GN_EVENT_MPI_RECV | 1ull << GN_EVENT_MPI_IRECV;
+    return kind < 64 && kinds >> kind & 1;
+}
+
 static int measure_message(struct gn_ordering *o, const struct gn_event *event, const struct gn_place *place)
 {
     bool lacks_send = place->flags & (GN_PLACE_UNMATCHED | GN_PLACE_RELEASED);
@@ -107,7 +114,8 @@ static int report(void *self, const struct gn_event *event, const struct gn_plac
     }
     if (o->settings.measure)
         measure_delay(o, event->location);
-    if (o->order && (o->settings.measure || o->settings.check) && measure_message(o, event, place) != 0)
+    if (is_message(event->kind) && o->order && (o->settings.measure || o->settings.check) &&
+        measure_message(o, event, place) != 0)
         return no_memory(&o->err);
     if (o->predicate && !gn_predicate_holds(o->predicate, event, place))
         return 0;

@@ -27,16 +27,23 @@ static inline size_t gn_key_hash(struct gn_key key)
     return (size_t)(product ^ (product >> 64)) * 0xff51afd7ed558ccdull >> 20;
 }
 
-/* The value of a key, or NULL. */
-static inline void *gn_map_find(const struct gn_map *map, struct gn_key key)
+/* Where the value of a key is, until the map is changed; not to be set to NULL. NULL: it is not there. */
+static inline void **gn_map_at(const struct gn_map *map, struct gn_key key)
 {
     if (map->count == 0)
         return NULL;
     for (size_t slot = gn_key_hash(key) & (map->size - 1); map->slots[slot].value;
          slot = (slot + 1) & (map->size - 1))
         if (map->slots[slot].key.a == key.a && map->slots[slot].key.b == key.b)
-            return map->slots[slot].value;
+            return &map->slots[slot].value;
     return NULL;
+}
+
+/* The value of a key, or NULL. */
+static inline void *gn_map_find(const struct gn_map *map, struct gn_key key)
+{
+    void **value = gn_map_at(map, key);
+    return value ? *value : NULL;
 }
 
 /* Adds a key that is not there. False: no memory, nothing changed. */

@@ -5,11 +5,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The balance of each channel that is not even (sends − receives) stands in the place of the map's pointer.
+/* So many channels before those that are even are forgotten; then twice as many as are left. */
+enum { SWEEP_LEAST = 1024 };
+
+/* The balance of each channel (sends − receives) stands in the place of the map's pointer: twice it and one.
  */
 struct gn_backward {
     const struct gn_definitions *definitions;
     struct gn_map balances;
+    size_t sweep_at;
     uint64_t receives, backward;
 };
 
@@ -17,7 +21,7 @@ struct gn_backward *gn_backward_open(const struct gn_definitions *definitions)
 {
     struct gn_backward *b = calloc(1, sizeof *b);
     if (b)
-        b->definitions = definitions;
+        *b = (struct gn_backward){.definitions = definitions, .sweep_at = SWEEP_LEAST};
     return b;
 }
 
@@ -29,13 +33,30 @@ void gn_backward_close(struct gn_backward *b)
     free(b);
 }
 
+static void *entry_of(intptr_t balance)
+{
+    return (void *)(2 * balance + 1);
+}
+
+static bool is_even(void *value, void *with)
+{
+    (void)with;
+    return value == entry_of(0);
+}
+
 static int move(struct gn_backward *b, struct gn_key channel, int by, intptr_t *balance)
 {
-    *balance = (intptr_t)gn_map_find(&b->balances, channel);
-    if (*balance != 0)
-        gn_map_remove(&b->balances, channel);
-    *balance += by;
-    return *balance == 0 || gn_map_add(&b->balances, channel, (void *)*balance) ? 0 : -ENOMEM;
+    void **entry = gn_map_at(&b->balances, channel);
+    *balance = (entry ? ((intptr_t)*entry - 1) / 2 : 0) + by;
+    if (entry) {
+        *entry = entry_of(*balance);
+        return 0;
+    }
+    if (b->balances.count >= b->sweep_at) {
+        gn_map_sweep(&b->balances, is_even, NULL);
+        b->sweep_at = 2 * b->balances.count + SWEEP_LEAST;
+    }
+    return gn_map_add(&b->balances, channel, entry_of(*balance)) ? 0 : -ENOMEM;
 }
 
 /* The channel of a send or of a receive; false: it names no partner. */

@@ -4,7 +4,7 @@
  * Shown a sequence of events, it counts sends and receives of each channel (communicator, sender, receiver,
  * tag). Whatever send belongs to whatever receive: a receive that comes when its channel has had no more
  * sends than receives is ahead of its send or has pushed another one ahead of its own. This knows nothing of
- * how the sort matches messages, so it can check it. A channel that is even takes no memory.
+ * how the sort matches messages, so it can check it. Channels that are even are forgotten now and then.
  */
 #ifndef GNOMON_CAUSALITY_BACKWARD_H
 #define GNOMON_CAUSALITY_BACKWARD_H

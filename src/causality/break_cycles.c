@@ -49,8 +49,10 @@ static uint32_t next_blocker(struct walk *walk, uint32_t location)
     struct gn_vertex *head = walk->order->locations[location].head;
     if (!head || head->waits == 0)
         return GN_NONE;
-    if (head->sender)
-        return walk->colours[head->sender->event.location] == DONE ? GN_NONE : head->sender->event.location;
+    if (head->needs_report) {
+        const uint32_t sender = head->partner->event.location;
+        return walk->colours[sender] == DONE ? GN_NONE : sender;
+    }
     if (gn_gates_hold(head))
         return next_giver(walk, head);
     return head->instance ? next_member(walk, location, head) : GN_NONE;
@@ -82,17 +84,13 @@ static uint32_t find_circle(struct walk *walk, uint32_t start)
 void gn_vertex_release(struct gn_order *order, struct gn_vertex *head)
 {
     head->place.flags |= GN_PLACE_RELEASED;
-    if (head->sender) {
-        head->sender->receiver = NULL;
-        head->sender = NULL;
+    if (head->needs_report || head->needs_end) {
+        head->needs_report = head->needs_end = false;
+        gn_vertex_parted(head);
     } else if (head->instance) {
         gn_collective_release(order, head);
     } else if (gn_gates_hold(head)) {
         gn_gates_release(order, head);
-    }
-    if (head->awaited) {
-        head->awaited->taker = NULL;
-        head->awaited = NULL;
     }
     head->waits = 1;
     gn_vertex_settled(order, head);

@@ -239,12 +239,14 @@ static void match(struct gn_order *order, struct gn_vertex *send, struct gn_vert
         receive->place.flags |= GN_PLACE_AMBIGUOUS;
     if (send->in_call) { /* whether its place is certain is known when the call has ended */
         receive->waits++;
-        receive->awaited = send;
-        send->taker = receive;
+        receive->needs_end = true;
+        receive->partner = send;
+        send->partner = receive;
     }
     if (!send->reported) {
-        send->receiver = receive;
-        receive->sender = send;
+        receive->needs_report = true;
+        receive->partner = send;
+        send->partner = receive;
         return;
     }
     gn_vertex_after(receive, send->place.ticks);

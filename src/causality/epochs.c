@@ -212,7 +212,12 @@ bool gn_epochs_wants(const struct gn_definitions *d, const struct gn_event *even
     if (event->kind == GN_EVENT_RMA_SYNC)
         return d->window_count > 0;
     return d->window_count > 0 && (event->kind == GN_EVENT_ENTER || event->kind == GN_EVENT_LEAVE) &&
-           event->region < d->region_count && is_about_epochs(d->regions[event->region].activity);
+           gn_epochs_region(d, event->region);
+}
+
+bool gn_epochs_region(const struct gn_definitions *d, uint32_t region)
+{
+    return d->window_count > 0 && region < d->region_count && is_about_epochs(d->regions[region].activity);
 }
 
 /* Definitions may grow while events come. False: no memory. */

@@ -52,6 +52,8 @@ void gn_epochs_free(struct gn_epochs *epochs); /* NULL is allowed */
 
 /* Whether the event says anything about epochs; else it need not come. */
 bool gn_epochs_wants(const struct gn_definitions *definitions, const struct gn_event *event);
+bool gn_epochs_region(const struct gn_definitions *definitions,
+                      uint32_t region); /* it may be one of such calls */
 /* The next event of its location; other kinds than enter, leave and rma_sync are no matter. 0, -ENOMEM, what
  * the sink returned, or what errno said of a token. */
 int gn_epochs_event(struct gn_epochs *epochs, const struct gn_event *event);

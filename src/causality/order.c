@@ -67,11 +67,12 @@ static int report(struct gn_order *order, struct gn_vertex *vertex)
     int code = give(order, location, &vertex->event, &vertex->place, vertex->floor_ticks);
     vertex->reported = true;
     order->unreported--;
-    if (vertex->receiver) {
-        vertex->receiver->sender = NULL;
-        gn_vertex_after(vertex->receiver, vertex->place.ticks);
-        gn_vertex_settled(order, vertex->receiver);
-        vertex->receiver = NULL;
+    struct gn_vertex *receive = vertex->partner;
+    if (receive && receive->needs_report) {
+        receive->needs_report = false;
+        gn_vertex_parted(receive);
+        gn_vertex_after(receive, vertex->place.ticks);
+        gn_vertex_settled(order, receive);
     }
     if (vertex->begins)
         gn_collective_reported(order, vertex);
@@ -259,12 +260,6 @@ static bool know_processes(struct gn_order *order)
     return true;
 }
 
-static bool is_up_to_date(const struct gn_order *order)
-{
-    return order->definitions->location_count == order->location_count &&
-           order->definitions->process_count == order->process_count;
-}
-
 static bool know_location(struct gn_order *order, uint32_t index)
 {
     struct gn_location_state *location = &order->locations[index];
@@ -290,7 +285,7 @@ static bool know_location(struct gn_order *order, uint32_t index)
     return true;
 }
 
-bool gn_order_knows_locations(struct gn_order *order)
+bool gn_order_learn_locations(struct gn_order *order)
 {
     const struct gn_definitions *d = order->definitions;
     if (d->process_count > order->process_count && !know_processes(order))
@@ -347,9 +342,8 @@ static void hurry_others(struct gn_order *order, struct gn_location_state *locat
     }
 }
 
-void gn_location_hurry(struct gn_order *order, struct gn_location_state *location)
+void gn_location_hurry_now(struct gn_order *order, struct gn_location_state *location)
 {
-    location->observed++;
     hurry(order, location);
     if (__builtin_expect(location->waits_elsewhere, 0))
         hurry_others(order, location);
@@ -365,7 +359,7 @@ int gn_order_push(struct gn_order *order, const struct gn_event *event)
 {
     if (order->stopped)
         return order->stopped;
-    if (!is_up_to_date(order) && !gn_order_knows_locations(order))
+    if (!gn_order_knows_locations(order))
         return order->stopped = -ENOMEM;
     if (event->location >= order->location_count || order->locations[event->location].ended)
         return -EINVAL;

@@ -32,26 +32,28 @@ struct gn_vertex {
     /* the process that still has to do something about it: whose send it waits for, or whose receive of it is
      * missing */
     struct gn_vertex **reference, *sibling;
-    struct gn_vertex *receiver; /* of a send: its receive, waiting for it */
-    struct gn_vertex *sender;   /* of that receive: the send */
+    struct gn_vertex
+        *partner; /* of a send: its receive, while that waits for it; of that receive: the send */
     struct gn_channel *channel; /* that it stands in */
-    struct gn_vertex *taker;    /* of a send: its receive, waiting for the end of the call that sent it */
-    struct gn_vertex *awaited;  /* of that receive: the send */
     struct gn_instance *instance;
-    struct gn_gate_place *gates; /* that wait for it, or that it waits at: gates.c */
-    uint32_t member;             /* rank in the instance */
-    uint32_t waits;              /* predecessors at other locations that are not reported or not known */
-    uint32_t keeps;              /* successors that have not been observed */
+    uint32_t member; /* rank in the instance */
+    uint32_t waits;  /* predecessors at other locations that are not reported or not known */
+    uint32_t keeps;  /* successors that have not been observed */
     bool reported, queued;
-    bool begins;  /* a collective's begin */
-    bool held;    /* … with ends still to be observed */
-    bool in_call; /* a send of a call that goes on: threads.c */
+    bool needs_report; /* of a receive: that of its partner, … */
+    bool needs_end;    /* … that of the call that sent it */
+    bool begins;       /* a collective's begin */
+    bool held;         /* … with ends still to be observed */
+    bool in_call;      /* a send of a call that goes on: threads.c */
     bool is_open; /* it may have changed places with another one of its channel or communicator: threads.c */
     bool out_of_turn;  /* it was counted where it came, and those before it may come later: threads.c */
     bool has_position; /* `number` is its position among messages that come in any order: positions.h */
-    bool is_low;     /* of a receive: one that was posted before it may have taken a message of its channel */
-    void *token;     /* numbering.h */
-    uint64_t number; /* which message of its channel it was counted as */
+    bool is_low; /* of a receive: one that was posted before it may have taken a message of its channel */
+    union {
+        struct gn_gate_place *gates; /* that wait for it, or that it waits at: gates.c */
+        void *token;                 /* numbering.h, where there are no gates */
+    };
+    uint64_t number;      /* which message of its channel it was counted as */
     uint64_t floor_ticks; /* adjusted time of its latest predecessor elsewhere */
     struct gn_place place;
     struct gn_event event;
@@ -199,6 +201,15 @@ static inline void gn_vertex_correlate(struct gn_vertex *vertex, uint64_t sent_t
     vertex->place.sender = sender;
     vertex->place.flags |= GN_PLACE_CORRELATED;
 }
+/* The receive waits no longer for its partner's report, or for the end of its call: it has its other waits.
+ */
+static inline void gn_vertex_parted(struct gn_vertex *receive)
+{
+    if (receive->needs_report || receive->needs_end)
+        return;
+    receive->partner->partner = NULL;
+    receive->partner = NULL;
+}
 /* One of what the vertex waits for is settled. */
 void gn_vertex_settled(struct gn_order *order, struct gn_vertex *vertex);
 /* One of its successors was observed, or will never be. The vertex may be gone afterwards. */
@@ -206,9 +217,22 @@ void gn_vertex_noticed(struct gn_order *order, struct gn_vertex *vertex);
 /* Tells what the event depends on, and what depends on it, elsewhere. */
 int gn_vertex_connect(struct gn_order *order, struct gn_vertex *vertex);
 /* All locations that the definitions have are known to the sort. False: no memory. */
-bool gn_order_knows_locations(struct gn_order *order);
+bool gn_order_learn_locations(struct gn_order *order);
+static inline bool gn_order_knows_locations(struct gn_order *order)
+{
+    return (order->definitions->location_count == order->location_count &&
+            order->definitions->process_count == order->process_count) ||
+           gn_order_learn_locations(order);
+}
 /* Called at each event: what has been waited for for too long is waited for no longer. */
-void gn_location_hurry(struct gn_order *order, struct gn_location_state *location);
+void gn_location_hurry_now(struct gn_order *order, struct gn_location_state *location);
+static inline void gn_location_hurry(struct gn_order *order, struct gn_location_state *location)
+{
+    location->observed++;
+    if (__builtin_expect(
+            location->deferred_receives || location->first_start != NULL || location->waits_elsewhere, 0))
+        gn_location_hurry_now(order, location);
+}
 /* All that the location did has been counted, and nothing else will come. */
 void gn_location_over(struct gn_order *order, uint32_t location);
 /* Waits for nothing any more, whatever it was; it is the head of its location. In break_cycles.c. */
@@ -375,14 +399,9 @@ void gn_collectives_close(struct gn_order *order);
  */
 static inline bool gn_is_of_team(const struct gn_order *order, const struct gn_event *event)
 {
-    const uint64_t kinds = 1ull << GN_EVENT_THREAD_FORK | 1ull << GN_EVENT_THREAD_JOIN |
-                           1ull << GN_EVENT_THREAD_BEGIN | 1ull << GN_EVENT_THREAD_END |
-                           1ull << GN_EVENT_THREAD_CREATE | 1ull << GN_EVENT_THREAD_WAIT |
-                           1ull << GN_EVENT_LOCK_ACQUIRE | 1ull << GN_EVENT_LOCK_RELEASE;
     if (event->kind == GN_EVENT_ENTER || event->kind == GN_EVENT_LEAVE)
-        return !order->numbers && event->region < order->definitions->region_count &&
-               order->definitions->regions[event->region].role == GN_ROLE_BARRIER;
-    return !order->numbers && event->kind < 64 && kinds >> event->kind & 1;
+        return !order->numbers && gn_teams_region(order->definitions, event->region);
+    return !order->numbers && gn_teams_are_about(event);
 }
 bool gn_gates_open(struct gn_order *order); /* false: no memory */
 void gn_gates_close(struct gn_order *order);

@@ -298,11 +298,6 @@ static int joined(struct gn_teams *t, const struct gn_event *event)
     return code ? code : close_if_over(t, team);
 }
 
-static bool is_barrier(const struct gn_definitions *d, uint32_t region)
-{
-    return region < d->region_count && d->regions[region].role == GN_ROLE_BARRIER;
-}
-
 static int entered(struct gn_teams *t, const struct gn_event *event, struct stay *stay)
 {
     if (stay->depth > 0) {
@@ -323,18 +318,12 @@ static int left(struct gn_teams *t, const struct gn_event *event, struct stay *s
     return add_event(t, stay->team, GN_TEAM_BARRIER, stay->barriers++, event, false);
 }
 
-static bool is_about_threads(unsigned kind)
-{
-    return kind == GN_EVENT_THREAD_FORK || kind == GN_EVENT_THREAD_JOIN || kind == GN_EVENT_THREAD_BEGIN ||
-           kind == GN_EVENT_THREAD_END;
-}
-
 bool gn_teams_wants(const struct gn_teams *t, const struct gn_event *event)
 {
     if (event->kind == GN_EVENT_ENTER || event->kind == GN_EVENT_LEAVE)
         return event->location < t->thread_count && t->threads[event->location].count > 0 &&
-               is_barrier(t->definitions, event->region);
-    return is_about_threads(event->kind) || gn_handovers_wants(event);
+               gn_teams_region(t->definitions, event->region);
+    return gn_teams_are_about(event);
 }
 
 /* Definitions may grow while events come. False: no memory. */

@@ -35,8 +35,21 @@ struct gn_teams;
 struct gn_teams *gn_teams_new(const struct gn_definitions *definitions, const struct gn_teams_sink *sink);
 void gn_teams_free(struct gn_teams *teams); /* NULL is allowed */
 
-/* Whether the event says anything about teams; else it need not come. */
+/* Whether the event says anything about teams; else it need not come. For who looks at very many: it does
+ * only if it is about them, or enters or leaves one of their regions. */
 bool gn_teams_wants(const struct gn_teams *teams, const struct gn_event *event);
+static inline bool gn_teams_are_about(const struct gn_event *event)
+{
+    const uint64_t kinds = 1ull << GN_EVENT_THREAD_FORK | 1ull << GN_EVENT_THREAD_JOIN |
+                           1ull << GN_EVENT_THREAD_BEGIN | 1ull << GN_EVENT_THREAD_END |
+                           1ull << GN_EVENT_THREAD_CREATE | 1ull << GN_EVENT_THREAD_WAIT |
+                           1ull << GN_EVENT_LOCK_ACQUIRE | 1ull << GN_EVENT_LOCK_RELEASE;
+    return event->kind < 64 && kinds >> event->kind & 1;
+}
+static inline bool gn_teams_region(const struct gn_definitions *definitions, uint32_t region)
+{
+    return region < definitions->region_count && definitions->regions[region].role == GN_ROLE_BARRIER;
+}
 /* The next event of its location. 0, -ENOMEM, what the sink returned, or what errno said of a token. */
 int gn_teams_event(struct gn_teams *teams, const struct gn_event *event);
 

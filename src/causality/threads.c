@@ -184,15 +184,15 @@ static void enter(struct gn_order *order, const struct gn_event *event)
 /* The send's place is as certain as it will ever be. */
 static void end_send(struct gn_order *order, struct gn_vertex *send)
 {
-    struct gn_vertex *receive = send->taker;
+    struct gn_vertex *receive = send->partner;
     send->in_call = false;
-    send->taker = NULL;
     if (order->numbers) {
         gn_vertex_settled(order, send);
         return;
     }
-    if (receive) {
-        receive->awaited = NULL;
+    if (receive && receive->needs_end) {
+        receive->needs_end = false;
+        gn_vertex_parted(receive);
         if (send->is_open) /* it has no number, or it would not have waited */
             receive->place.flags |= GN_PLACE_AMBIGUOUS;
         gn_vertex_settled(order, receive);

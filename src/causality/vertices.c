@@ -34,8 +34,8 @@ struct gn_vertex *gn_vertex_make(struct gn_order *order, const struct gn_event *
     if (!vertex)
         return NULL;
     /* the links to others are written when they are made */
-    vertex->receiver = vertex->sender = NULL;
-    vertex->taker = vertex->awaited = NULL;
+    vertex->partner = NULL;
+    vertex->needs_report = vertex->needs_end = false;
     vertex->instance = NULL;
     vertex->gates = NULL;
     vertex->waits = 0;

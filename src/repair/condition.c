@@ -1,7 +1,9 @@
 #include "repair/condition.h"
 
 #include "causality/arrival.h"
+#include "causality/epochs.h"
 #include "causality/order.h"
+#include "causality/teams.h"
 #include "repair/condition_collectives.h"
 #include "repair/condition_epochs.h"
 #include "repair/condition_teams.h"
@@ -30,6 +32,7 @@ struct check {
         uint32_t alive;   /* locations that have not ended */
         uint64_t waiting; /* events that are in the sort */
     } * processes;
+    bool *aside; /* by region: what enters and leaves it needs no sort, and is looked at (push_aside) */
 };
 
 /* ---- messages, as they come out of the sort ---- */
@@ -62,11 +65,11 @@ static void count_message(struct check *c, struct gn_condition_count *count,
 }
 
 /* What was lost cannot be counted, nor what comes after all has come. */
-static int leave_if_over(struct check *c, uint32_t process, bool is_lost)
+static inline bool is_over(const struct check *c, uint32_t process, bool is_lost)
 {
-    const bool is_process = process < c->d->process_count;
-    const bool is_over = is_process && !c->processes[process].alive && !c->processes[process].waiting;
-    return is_over || is_lost ? gn_condition_collectives_leave(c->collectives, process) : 0;
+    if (process >= c->d->process_count)
+        return is_lost;
+    return is_lost || (c->processes[process].waiting == 0 && c->processes[process].alive == 0);
 }
 
 static void count_epoch(void *self, const struct gn_condition_message *m)
@@ -80,13 +83,23 @@ static int64_t time_of(const struct check *c, uint32_t location, uint64_t ticks)
     return gn_presync_ticks(&c->places[location].out, ticks);
 }
 
+static bool is_of_collective(const struct gn_event *e)
+{
+    return gn_event_begins(e->kind) || e->kind == GN_EVENT_COLLECTIVE_END ||
+           e->kind == GN_EVENT_NBC_COMPLETE || e->kind == GN_EVENT_RMA_COLLECTIVE_END;
+}
+
 static int report_collective(struct check *c, const struct gn_event *e, const struct gn_place *place)
 {
     const uint32_t process = c->d->locations[e->location].process;
+    int code = 0;
     if (process < c->d->process_count)
         c->processes[process].waiting--;
-    int code = gn_condition_collectives_event(c->collectives, e, time_of(c, e->location, e->ticks), place);
-    return code ? code : leave_if_over(c, process, e->kind == GN_EVENT_LOST);
+    if (is_of_collective(e)) /* of most events the time is not asked for */
+        code = gn_condition_collectives_event(c->collectives, e, time_of(c, e->location, e->ticks), place);
+    if (code == 0 && is_over(c, process, e->kind == GN_EVENT_LOST))
+        code = gn_condition_collectives_leave(c->collectives, process);
+    return code;
 }
 
 static bool is_receive(const struct gn_event *e)
@@ -142,11 +155,21 @@ static void see(struct check *c, const struct gn_event *e, int64_t ticks)
     p->any = true;
 }
 
-/* What needs no sort: it is of one process, or counted on both sides. presynced: at its presynchronised time.
- */
-static int push_aside(struct check *c, const struct gn_event *presynced)
+/* Most events are not: an event is a cache line, which is not copied for nothing. */
+static bool is_aside(const struct check *c, const struct gn_event *e)
 {
-    const uint32_t process = c->d->locations[presynced->location].process;
+    if (e->kind == GN_EVENT_ENTER || e->kind == GN_EVENT_LEAVE)
+        return e->region < c->d->region_count && c->aside[e->region];
+    return e->kind == GN_EVENT_LOST || gn_teams_are_about(e) || e->kind == GN_EVENT_RMA_SYNC;
+}
+
+/* What needs no sort: it is of one process, or counted on both sides. It is looked at at its presynchronised
+ * time. */
+static int push_aside(struct check *c, const struct gn_event *e, int64_t ticks)
+{
+    const uint32_t process = c->d->locations[e->location].process;
+    struct gn_event moved = *e, *presynced = &moved;
+    moved.ticks = (uint64_t)ticks;
     int code = 0;
     if (presynced->kind == GN_EVENT_LOST) {
         c->condition->lost += presynced->request;
@@ -163,21 +186,22 @@ static int push_aside(struct check *c, const struct gn_event *presynced)
 static int push(void *self, const struct gn_event *event, struct gn_error *err)
 {
     struct check *c = self;
-    struct gn_event e = *event;
-    if (e.ticks > INT64_MAX / 2)
+    struct gn_event off;
+    const struct gn_event *e = event;
+    if (e->ticks > INT64_MAX / 2)
         return too_late(c, event, err);
-    const int64_t ticks = gn_presync_ticks(&c->places[e.location].map, event->ticks);
-    see(c, &e, ticks);
-    if (e.kind == GN_EVENT_MEASUREMENT)
-        e = gn_event_bare(GN_EVENT_LOST, e.location, e.ticks);
-    const uint32_t process = c->d->locations[e.location].process;
+    const int64_t ticks = gn_presync_ticks(&c->places[e->location].map, event->ticks);
+    see(c, e, ticks);
+    if (e->kind == GN_EVENT_MEASUREMENT) {
+        off = gn_event_bare(GN_EVENT_LOST, e->location, e->ticks);
+        e = &off;
+    }
+    const uint32_t process = c->d->locations[e->location].process;
     if (process < c->d->process_count)
         c->processes[process].waiting++;
-    struct gn_event presynced = e;
-    presynced.ticks = (uint64_t)ticks;
-    int code = push_aside(c, &presynced);
+    int code = is_aside(c, e) ? push_aside(c, e, ticks) : 0;
     if (code == 0)
-        code = gn_order_push(c->order, &e);
+        code = gn_order_push(c->order, e);
     return code == 0 ? 0 : gn_fail(err, code, "cannot match the messages of the trace: %s", strerror(-code));
 }
 
@@ -188,8 +212,8 @@ static int end(void *self, uint32_t location, struct gn_error *err)
     if (process < c->d->process_count)
         c->processes[process].alive--;
     int code = gn_order_end(c->order, location);
-    if (code == 0)
-        code = leave_if_over(c, process, false);
+    if (code == 0 && is_over(c, process, false))
+        code = gn_condition_collectives_leave(c->collectives, process);
     return code == 0 ? 0 : gn_fail(err, code, "cannot match the messages of the trace: %s", strerror(-code));
 }
 
@@ -209,8 +233,11 @@ static int open_check(struct check *c, const struct gn_condition_terms *terms, s
     c->teams = gn_condition_teams_new(c->d, c->latency, c->condition);
     c->epochs = gn_condition_epochs_new(c->d, &(struct gn_condition_epochs_sink){c, count_epoch},
                                         &c->condition->coverage[GN_CONDITION_EPOCHS]);
-    if (!c->places || !c->processes || !c->collectives || !c->teams || !c->epochs)
+    c->aside = calloc(c->d->region_count + 1, sizeof *c->aside);
+    if (!c->places || !c->processes || !c->collectives || !c->teams || !c->epochs || !c->aside)
         return no_memory(err);
+    for (uint32_t r = 0; r < c->d->region_count; r++)
+        c->aside[r] = gn_teams_region(c->d, r) || gn_epochs_region(c->d, r);
     for (uint32_t l = 0; l < c->d->location_count; l++) {
         c->places[l].map = c->places[l].out = gn_presync_map(terms->presync, l);
         if (c->d->locations[l].process < c->d->process_count)
@@ -228,6 +255,7 @@ static void close_check(struct check *c)
     gn_condition_epochs_free(c->epochs);
     free(c->places);
     free(c->processes);
+    free(c->aside);
 }
 
 static int finish(struct check *c, struct gn_error *err)

@@ -96,15 +96,16 @@ static bool is_communication(unsigned kind)
 static int synchronised(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event)
 {
     x->at = l;
-    int code = gn_epochs_event(x->epochs, event);
+    int code = x->definitions->window_count > 0 ? gn_epochs_event(x->epochs, event) : 0;
     const bool has_team = x->location_count > 1; /* else the others are not in the trace */
     return code || !has_team ? code : gn_teams_event(x->teams, event);
 }
 
 static int count(struct gn_extract *x, struct gn_extract_location *l, const struct gn_event *event)
 {
-    if (!gn_numbering_wants(x->numbering, event))
-        return 0;
+    const bool is_of_region = event->kind == GN_EVENT_ENTER || event->kind == GN_EVENT_LEAVE;
+    if ((is_of_region && x->location_count == 1) || !gn_numbering_wants(x->numbering, event))
+        return 0; /* most events */
     if (!x->is_lost)
         return gn_extract_counted(x, l, event);
     x->stats.uncounted += is_communication(event->kind);
