@@ -42,6 +42,8 @@ enum {
     BALANCE,
     COMMUNICATION,
     OTHER,
+    OFF_CORE,
+    PREEMPTED,
     BAR,
     WHAT,
     WHERE,
@@ -77,6 +79,8 @@ static const struct gn_column all[] = {
     [MAX] = {.name = "max_s", .kind = GN_CELL_DURATION, .digits = 9},
     [RANK] = {.name = "max_rank", .kind = GN_CELL_RANK, .flags = GN_COLUMN_LEFT},
     [MPI] = {.name = "mpi_s", .kind = GN_CELL_DURATION, .digits = 9},
+    [OFF_CORE] = {.name = "off_core_s", .kind = GN_CELL_DURATIONS, .digits = 6},
+    [PREEMPTED] = {.name = "preempted_s", .kind = GN_CELL_DURATIONS, .digits = 6},
     [EFFICIENCY] = {.name = "efficiency", .kind = GN_CELL_SHARE, .digits = 6},
     [BALANCE] = {.name = "load_balance", .kind = GN_CELL_SHARE, .digits = 6, .goes = 2},
     [COMMUNICATION] = {.name = "communication", .kind = GN_CELL_SHARE, .digits = 6, .goes = 2},
@@ -250,6 +254,8 @@ static void fill_row(const void *self, size_t i, struct gn_cell *cells)
         gn_cell_real(&cells[COMMUNICATION], row->efficiency.communication);
     }
     gn_cell_real(&cells[OTHER], (double)(row->total_ns - row->mpi_ns));
+    gn_cell_bounds(&cells[OFF_CORE], row->off_core_s.low * 1e9, row->off_core_s.high * 1e9);
+    gn_cell_bounds(&cells[PREEMPTED], row->preempted_s.low * 1e9, row->preempted_s.high * 1e9);
     if (t->columns[BAR].title)
         bar(&cells[BAR], row, t->most_ns);
 }

@@ -240,6 +240,8 @@ int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, str
     int code = by == GN_BY_PAIR ? collect_pairs(db, s, err) : gn_summarise_rows(db, by, raw, s, err);
     if (code == 0)
         code = gn_summarise_ranks(db, raw, s, err);
+    if (code == 0)
+        gn_summarise_cores(s);
     if (code == 0 && by == GN_BY_REGION)
         code = gn_summarise_regions(db, raw, s, err);
     if (code == 0 && by == GN_BY_TREE)

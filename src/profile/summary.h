@@ -36,6 +36,11 @@ enum gn_how {
     GN_HOW_OTHER_PLACES, /* likewise, in more places than were kept apart */
 };
 
+/* Not a number: not known. */
+struct gn_between {
+    double low, high;
+};
+
 /* parallel = load_balance × communication; 0 … 1 */
 struct gn_efficiency {
     bool is_known;
@@ -60,12 +65,14 @@ struct gn_activity_row {
     int64_t bytes;
     int64_t total_ns;
     int64_t min_ns, median_ns, max_ns;
-    int64_t mean_ns;                 /* over the ranks */
-    int64_t mpi_ns;                  /* of total */
-    int max_rank;                    /* the rank with the largest time (the lowest such) */
-    double share;                    /* of the time of all measured threads together */
-    struct gn_efficiency efficiency; /* of a region */
-    int64_t samples;                 /* that this rests on; 0: on none */
+    int64_t mean_ns;                           /* over the ranks */
+    int64_t mpi_ns;                            /* of total */
+    int max_rank;                              /* the rank with the largest time (the lowest such) */
+    double share;                              /* of the time of all measured threads together */
+    struct gn_efficiency efficiency;           /* of a region */
+    int64_t samples;                           /* that this rests on; 0: on none */
+    int64_t cpu_ns;                            /* of total, on a core, by the samples that were taken then */
+    struct gn_between off_core_s, preempted_s; /* of total: on none; … though it was ready */
     double low, high; /* between which the share lies, at 99 %; both are the share without samples */
 };
 
@@ -210,6 +217,8 @@ struct gn_sampling_told {
     char state[16];   /* "sampled"; "off", "refused", "failed" of all ranks; "": not known */
     char reason[256]; /* why not, or not all; "": none */
     int64_t samples, unattributed;
+    double time_s, per_burst; /* processor time that they stand for; samples that depend on each other */
+    bool has_others;          /* some are of threads beside those that rows are of */
 };
 
 struct gn_call_tree; /* profile/summary_tree.h */
@@ -272,6 +281,8 @@ int gn_summarise_ranks(sqlite3 *db, bool raw, struct gn_summary *summary, struct
 int gn_summarise_regions(sqlite3 *db, bool raw, struct gn_summary *summary, struct gn_error *err);
 /* The tree of rows by tree. */
 int gn_summarise_tree(sqlite3 *db, struct gn_summary *summary, struct gn_error *err);
+/* How much of their time rows were on no core; ranks are known. */
+void gn_summarise_cores(struct gn_summary *summary);
 void gn_summary_clear_tree(struct gn_summary *summary);
 void gn_summary_clear_ranks(struct gn_summary *summary);
 struct gn_efficiency gn_efficiency_of(const struct gn_rank_row *ranks, size_t count);

@@ -36,7 +36,7 @@ struct thing {
 struct piece {
     uint32_t row;
     int32_t rank;
-    int64_t ns, count, bytes, mpi_ns;
+    int64_t ns, count, bytes, mpi_ns, cpu_ns;
 };
 
 struct making {
@@ -48,7 +48,8 @@ struct making {
     struct gn_callers *callers;
     struct gn_samples samples;
     struct gn_sample_row *added_up; /* samples over all locations */
-    size_t added_up_count;
+    struct gn_sample_row *in_calls; /* samples of what locations did inside of calls */
+    size_t added_up_count, in_call_count;
     double per_burst; /* samples */
     struct thing *things;
     size_t thing_count, thing_room;
@@ -315,6 +316,7 @@ struct stretch {
     int rank;
     const char *host;
     int64_t ns, count, bytes;
+    int64_t cpu_ns; /* by samples */
 };
 
 static int add_piece(struct making *m, const struct gn_activity_row *exact, const struct stretch *t)
@@ -329,6 +331,7 @@ static int add_piece(struct making *m, const struct gn_activity_row *exact, cons
                                                  .ns = t->ns,
                                                  .count = t->count,
                                                  .bytes = t->bytes,
+                                                 .cpu_ns = t->cpu_ns,
                                                  .mpi_ns = strcmp(exact->kind, "mpi") == 0 ? t->ns : 0};
     return 0;
 }
@@ -362,11 +365,15 @@ static int sort_samples(struct making *m)
     struct gn_samples *s = &m->samples;
     size_t used = 0;
     m->added_up = calloc(s->row_count + 1, sizeof *m->added_up);
-    if (!m->added_up)
+    m->in_calls = calloc(s->row_count + 1, sizeof *m->in_calls);
+    if (!m->added_up || !m->in_calls)
         return no_memory(m);
     for (size_t i = 0; i < s->row_count; i++) { /* by edge and place */
         const struct gn_sample_row *r = &s->rows[i];
         struct gn_sample_row *last = m->added_up_count ? &m->added_up[m->added_up_count - 1] : NULL;
+        m->s->sampling.has_others |= r->other_threads;
+        if (r->to == 0 && !r->other_threads)
+            m->in_calls[m->in_call_count++] = *r;
         if (r->other_threads || r->to == 0 || is_ours(m, r->place))
             continue;
         s->rows[used++] = *r;
@@ -381,6 +388,8 @@ static int sort_samples(struct making *m)
     s->row_count = used;
     if (used)
         qsort(s->rows, used, sizeof *s->rows, by_location);
+    if (m->in_call_count)
+        qsort(m->in_calls, m->in_call_count, sizeof *m->in_calls, by_location);
     return 0;
 }
 
@@ -448,7 +457,8 @@ static int add_divided(struct making *m, const struct gn_activity_row *range, in
     struct stretch part = *t;
     int64_t given = 0, seen = 0;
     int code = 0;
-    if (some.time_ns <= 0)
+    const bool is_own = some.time_ns > 0;
+    if (!is_own)
         some = samples_of_all(m, range->from, range->to);
     if (some.time_ns <= 0)
         return add_piece(m, range, t);
@@ -458,6 +468,7 @@ static int add_divided(struct making *m, const struct gn_activity_row *range, in
         const int64_t until =
             seen >= some.time_ns ? t->ns : (int64_t)((double)t->ns * ((double)seen / (double)some.time_ns));
         part.ns = until - given;
+        part.cpu_ns = is_own ? some.rows[i].time_ns : 0;
         given = until;
         code = add_piece(m, &row, &part);
         part.count = 0; /* how often the edge was taken is told once */
@@ -521,9 +532,11 @@ static int take_node_time(struct making *m, sqlite3_stmt *q)
                                         .callers = thing->callers,
                                         .from = thing->from,
                                         .how = GN_HOW_CALL};
-    const struct stretch t = {sqlite3_column_int(q, 2), (const char *)sqlite3_column_text(q, 3),
+    const struct some some =
+        samples_of(m->in_calls, m->in_call_count, thing->from, 0, sqlite3_column_int64(q, 1));
+    const struct stretch t = {sqlite3_column_int(q, 2),   (const char *)sqlite3_column_text(q, 3),
                               sqlite3_column_int64(q, 4), sqlite3_column_int64(q, 5),
-                              sqlite3_column_int64(q, 6)};
+                              sqlite3_column_int64(q, 6), some.time_ns};
     return add_piece(m, &row, &t);
 }
 
@@ -533,8 +546,12 @@ static int take_edge_time(struct making *m, sqlite3_stmt *q)
     if (!thing)
         return 0;
     const struct gn_activity_row row = range_of(thing);
-    const struct stretch t = {sqlite3_column_int(q, 3), (const char *)sqlite3_column_text(q, 4),
-                              sqlite3_column_int64(q, 5), sqlite3_column_int64(q, 6), 0};
+    const struct stretch t = {sqlite3_column_int(q, 3),
+                              (const char *)sqlite3_column_text(q, 4),
+                              sqlite3_column_int64(q, 5),
+                              sqlite3_column_int64(q, 6),
+                              0,
+                              0};
     return add_divided(m, &row, sqlite3_column_int64(q, 2), &t);
 }
 
@@ -542,9 +559,13 @@ static int take_edge_time(struct making *m, sqlite3_stmt *q)
  * one by one leave some over, or take some too many. */
 static int take_remainder(struct making *m, sqlite3_stmt *q)
 {
-    const struct stretch cost = {sqlite3_column_int(q, 0), (const char *)sqlite3_column_text(q, 1),
-                                 sqlite3_column_int64(q, 2), 0, 0};
-    struct stretch gap = {cost.rank, cost.host, sqlite3_column_int64(q, 3), 0, 0};
+    const struct stretch cost = {sqlite3_column_int(q, 0),
+                                 (const char *)sqlite3_column_text(q, 1),
+                                 sqlite3_column_int64(q, 2),
+                                 0,
+                                 0,
+                                 0};
+    struct stretch gap = {cost.rank, cost.host, sqlite3_column_int64(q, 3), 0, 0, 0};
     const int64_t noise = 1000 + sqlite3_column_int64(q, 4) / 1000000;
     int code = 0;
     if (!m->raw && cost.ns > 0)
@@ -626,6 +647,7 @@ static void spread(struct gn_activity_row *row, struct piece *pieces, size_t cou
         row->mpi_ns += pieces[i].mpi_ns;
         row->count += pieces[i].count;
         row->bytes += pieces[i].bytes;
+        row->cpu_ns += pieces[i].cpu_ns;
         if (row->max_rank < 0 || pieces[i].ns > row->max_ns) {
             row->max_ns = pieces[i].ns;
             row->max_rank = pieces[i].rank;
@@ -650,6 +672,7 @@ static size_t join_ranks(struct piece *pieces, size_t count)
             last->mpi_ns += pieces[i].mpi_ns;
             last->count += pieces[i].count;
             last->bytes += pieces[i].bytes;
+            last->cpu_ns += pieces[i].cpu_ns;
         } else {
             pieces[used++] = pieces[i];
         }
@@ -779,6 +802,7 @@ static void clear(struct making *m)
     free(m->pieces);
     free(m->variance);
     free(m->added_up);
+    free(m->in_calls);
     gn_lookup_clear(&m->by_ids);
     gn_lookup_clear(&m->by_key);
     gn_callers_free(m->callers);
@@ -795,6 +819,7 @@ static void describe_sampling(const struct gn_samples *samples, struct gn_sampli
             shown = p;
         told->samples += p->samples;
         told->unattributed += p->unattributed;
+        told->time_s += (double)p->time_ns * 1e-9;
     }
     if (!shown)
         return;
@@ -818,6 +843,7 @@ int gn_summarise_rows(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s
     int code = gn_samples_read(db, &m.samples, err);
     m.per_burst = samples_per_burst(&m.samples);
     describe_sampling(&m.samples, &s->sampling);
+    s->sampling.per_burst = m.per_burst;
     if (code == 0)
         code = sort_samples(&m);
     if (code == 0)

@@ -54,6 +54,29 @@ threads)
     [ "$(sql many "SELECT count(*) FROM sample x JOIN site s ON s.id = x.site WHERE x.other_threads AND s.function IN ('first', 'second', 'third')")" = 0 ] ||
         fail "what the rank's own thread does is another one's"
     ;;
+gaps) # four ranks a core: what is on no core is found between the calls where the program itself has seen it
+    compile gaps fixtures/gaps.c
+    n=$((4 * $(nproc)))
+    [ "$n" -le 16 ] || n=16
+    run_gnomon gaps ./gaps 40
+    [ "$status" = 0 ] || fail "exit status $status"
+    wait_for_report gaps
+    if [ "$(sql gaps "SELECT max(state) FROM sampling")" = refused ]; then
+        skip "the kernel refuses perf_event_open"
+    fi
+    run by_callpath "$gnomon" report --by callpath --format json "$(folder_of gaps)"
+    first=$(line_of "$here/fixtures/gaps.c" 'MPI_Barrier(') second=$(line_of "$here/fixtures/gaps.c" 'MPI_Allreduce(')
+    python3 - "$work/by_callpath.out" $(truth_of gaps) "$first" "$second" <<'EOF' || fail "not what the program has seen: $(truth_of gaps)"
+import json, sys
+rows, truth, lines = json.load(open(sys.argv[1]))["activities"], [float(x) for x in sys.argv[2:4]], sys.argv[4:]
+for t, (start, end) in zip(truth, (lines[::-1], lines)):
+    here = [r for r in rows if r["kind"] == "computation" and r["callpath"].endswith(f"main:{end}") and f"main:{start} →" in r["callpath"]]
+    low, high = (sum(r["off_core_s"][x] for r in here) for x in ("lo", "hi"))
+    total, ready = (sum(f(r) for r in here) for f in (lambda r: r["total_s"], lambda r: r["preempted_s"]["hi"]))
+    print(f"{t} s: {low} to {high} of {total} s in {len(here)} rows")
+    assert here and t > 0 and low - .02 * t <= t <= high + .02 * t and ready > .9 * t, (t, here)
+EOF
+    ;;
 off)
     run_gnomon off --sample off ./shares 0.2
     [ "$status" = 0 ] || fail "exit status $status"
@@ -75,7 +98,7 @@ refused | deadly) # as containers do it
 esac
 
 # Without samples: between the same call and itself.
-if [ "$1" != shares ] && [ "$1" != threads ]; then
+if [ "$1" != shares ] && [ "$1" != threads ] && [ "$1" != gaps ]; then
     line=$(line_of "$here/fixtures/shares.c" 'MPI_Allreduce(')
     [ "$(sql "$1" "SELECT count(*) FROM sample")" = 0 ] || fail "there are samples"
     json "$1" "any(x['kind'] == 'computation' and x['known'] == 'range' and x['function'] == x['until_function'] == 'main' and
