@@ -1,5 +1,6 @@
 #include "cli/findings.h"
 
+#include "answer/assumptions.h"
 #include "answer/critical_report.h"
 #include "cli/history.h"
 #include "answer/rests_on.h"
@@ -173,6 +174,9 @@ static int find_all(struct page *p, const struct gn_cli_history *opened, struct 
     tell_missing(p, opened->found);
     gn_rests_on_text(p->history, p->terminal, p->out);
     json_object_set_new(p->json, "rests_on", gn_rests_on_json(p->history));
+    /* What would help assumes all that the others do, and more; what every answer does takes no line here. */
+    gn_assumptions_text(p->history, GN_ASSUMES_OF_WAITS | GN_ASSUMES_NAMED, p->terminal, p->out);
+    json_object_set_new(p->json, "assumptions", gn_assumptions_json(p->history, GN_ASSUMES_OF_CHANGES));
     return 0;
 }
 
@@ -200,8 +204,8 @@ static void tell_problem(const struct page *p, int code, const struct gn_error *
 
 static json_t *nothing(const char *trace)
 {
-    return json_pack("{s:s, s:n, s:n, s:n, s:n, s:n, s:n}", "trace", trace, "problem", "verdict", "straggler",
-                     "whatif", "critical", "rests_on");
+    return json_pack("{s:s, s:n, s:n, s:n, s:n, s:n, s:n, s:n}", "trace", trace, "problem", "verdict",
+                     "straggler", "whatif", "critical", "rests_on", "assumptions");
 }
 
 void gn_findings_look(struct gn_findings *findings, const char *trace, const struct gn_terminal *terminal)

@@ -32,6 +32,7 @@ a = report["analysis"]
 assert a["problem"] is None and a["verdict"] == stragglers["verdict"] == "possible", a["verdict"]
 assert stragglers["waited_for"] == "certain", stragglers["waited_for"]
 assert a["straggler"]["name"] == "rank 1"
+assert a["assumptions"] == whatif["assumptions"] and any(x["name"] == "same_program" for x in a["assumptions"]), a["assumptions"]
 # of the changes that help most the first at one rank, where one alone helps
 telling = [x for x in whatif["answers"] if x["rank"] is not None and x["speedup_percent"]["lo"] >= 1]
 for mine, theirs in ((a["straggler"], stragglers["stragglers"][0]), (a["whatif"], (telling + whatif["answers"])[0]),
