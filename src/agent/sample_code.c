@@ -4,6 +4,7 @@
 #include "agent/process_files.h"
 #include "agent/sample_elf.h"
 #include "clock/ticks.h"
+#include "program/runtime.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -146,6 +147,12 @@ static bool is_mpi(const char *path)
     return begins(name, "libmpi") || begins(name, "libpmpi") || begins(name, "libgnomon");
 }
 
+/* Wherever it is installed, what everybody knows is nobody's own. */
+static bool is_runtime(const char *path)
+{
+    return gn_runtime_of(base_name(path), NULL) != GN_RUNTIME_NONE;
+}
+
 /* The module of the tag that is mapped there: calls were made from it, and its name is the one that call
  * sites have. */
 static const struct gn_module *on_call_paths(const struct gn_sample_maps *m, const struct mapping *at)
@@ -185,8 +192,9 @@ static void tell_whose(struct gn_sample_maps *m)
             take_name(module, known);
         at->mpi = is_mpi(module->file);
         at->interpreter = known && known->kind == GN_MODULE_INTERPRETER;
-        at->own = !at->mpi && (strcmp(module->file, m->exe) == 0 || !is_system(module->file) ||
-                               (known && !is_libc(module->file)));
+        at->own = !at->mpi && !is_runtime(module->file) &&
+                  (strcmp(module->file, m->exe) == 0 || !is_system(module->file) ||
+                   (known && !is_libc(module->file)));
     }
 }
 

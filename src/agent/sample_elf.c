@@ -3,11 +3,13 @@
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
-enum { MOST_TABLE_BYTES = 64 << 20 };
+enum { MOST_TABLE_BYTES = 64 << 20, MOST_VDSO_BYTES = 1 << 20 };
 
 static void read_build_id(struct gn_sample_elf *e, Elf *elf)
 {
@@ -32,20 +34,46 @@ static void read_segments(struct gn_sample_elf *e, Elf *elf)
     }
 }
 
-bool gn_sample_elf_read(struct gn_sample_elf *e, const char *path)
+static bool read_all(struct gn_sample_elf *e, Elf *elf)
 {
-    *e = (struct gn_sample_elf){0};
-    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0)
-        return false;
-    elf_version(EV_CURRENT);
-    Elf *elf = elf_begin(file, ELF_C_READ, NULL);
     const bool is_elf = elf && elf_kind(elf) == ELF_K_ELF;
     if (is_elf) {
         read_build_id(e, elf);
         read_segments(e, elf);
     }
     elf_end(elf);
+    return is_elf;
+}
+
+/* The kernel's own code in all processes, where clocks are read, is in no file; but it is the same in this
+ * one. It ends with the table of its sections. */
+static const uint8_t *vdso(size_t *bytes)
+{
+    const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+    const ElfW(Ehdr) *header = (const void *)image;
+    if (!image || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
+        return NULL;
+    *bytes = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+    return *bytes <= MOST_VDSO_BYTES ? image : NULL;
+}
+
+static bool is_vdso(const char *path)
+{
+    return strcmp(path, "[vdso]") == 0;
+}
+
+bool gn_sample_elf_read(struct gn_sample_elf *e, const char *path)
+{
+    size_t bytes = 0;
+    const uint8_t *image = is_vdso(path) ? vdso(&bytes) : NULL;
+    *e = (struct gn_sample_elf){0};
+    elf_version(EV_CURRENT);
+    if (image) /* it is only read */
+        return read_all(e, elf_memory((char *)(uintptr_t)image, bytes));
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0)
+        return false;
+    const bool is_elf = read_all(e, elf_begin(file, ELF_C_READ, NULL));
     close(file);
     return is_elf;
 }
@@ -62,19 +90,32 @@ static const struct gn_sample_segment *segment_of_table(const struct gn_sample_e
     return NULL;
 }
 
+static bool copy_segment(const struct gn_sample_segment *s, const char *path, uint8_t *copy)
+{
+    size_t bytes = 0;
+    const uint8_t *image = is_vdso(path) ? vdso(&bytes) : NULL;
+    if (image) {
+        const bool fits = s->offset <= bytes && s->bytes <= bytes - s->offset;
+        memcpy(copy, image + (fits ? s->offset : 0), fits ? s->bytes : 0);
+        return fits;
+    }
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0)
+        return false;
+    const bool is_read = pread(file, copy, s->bytes, (off_t)s->offset) == (ssize_t)s->bytes;
+    close(file);
+    return is_read;
+}
+
 bool gn_sample_elf_table(struct gn_sample_elf *e, const char *path)
 {
     const struct gn_sample_segment *s = e->table_header && !e->table_tried ? segment_of_table(e) : NULL;
-    const int file = s ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     e->table_tried = true;
-    if (file < 0)
-        return e->table.header != 0;
-    uint8_t *copy = malloc(s->bytes);
-    if (copy && pread(file, copy, s->bytes, (off_t)s->offset) == (ssize_t)s->bytes)
+    uint8_t *copy = s ? malloc(s->bytes) : NULL;
+    if (copy && copy_segment(s, path, copy))
         e->table = (struct gn_unwind_table){{copy, s->bytes, s->address}, e->table_header};
     else
         free(copy);
-    close(file);
     return e->table.header != 0;
 }
 

@@ -19,7 +19,8 @@ struct gn_sample_elf {
     bool table_tried;
 };
 
-/* False: it cannot be read; everything is as of a file without anything then. Caller clears. */
+/* path: "[vdso]" is not in a file. False: it cannot be read; everything is as of a file without anything
+ * then. Caller clears. */
 bool gn_sample_elf_read(struct gn_sample_elf *elf, const char *path);
 /* Reads the unwind table, when that is asked for the first time. Whether there is one. */
 bool gn_sample_elf_table(struct gn_sample_elf *elf, const char *path);

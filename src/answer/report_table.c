@@ -22,6 +22,7 @@ enum {
     UNTIL_LINE,
     LIBRARY,
     CALLED,
+    DOING,
     CALLERS,
     HOW,
     SAMPLES,
@@ -63,6 +64,7 @@ static const struct gn_column all[] = {
     [UNTIL_LINE] = {.name = "until_line", .kind = GN_CELL_NUMBER},
     [LIBRARY] = {.name = "library"},
     [CALLED] = {.name = "called"},
+    [DOING] = {.name = "doing"},
     [CALLERS] = {.name = "callers"},
     [HOW] = {.name = "known"},
     [SAMPLES] = {.name = "samples", .kind = GN_CELL_COUNT},
@@ -132,7 +134,8 @@ void gn_report_row_text(const struct gn_activity_row *row, char *text, size_t si
     if (row->how == GN_HOW_RANGE || row->how == GN_HOW_OTHER_PLACES)
         range_text(row, text, size);
     else if (row->called || row->library)
-        snprintf(text, size, "%s%s%s%s%s", row->called ? row->called : "", row->called ? " in " : "", slash,
+        snprintf(text, size, "%s%s%s%s%s%s%s", row->runtime ? row->runtime : "", row->runtime ? ": " : "",
+                 row->called ? row->called : "", row->called ? " in " : "", slash,
                  row->function ? ", called by " : "", row->function ? row->function : "");
     else if (row->how == GN_HOW_SAMPLED)
         snprintf(text, size, "%s", row->function ? row->function : row->name);
@@ -214,6 +217,7 @@ static void fill_names(const struct gn_activity_row *row, struct gn_cell *cells)
         gn_cell_number(&cells[UNTIL_LINE], row->until_line);
     gn_cell_text(&cells[LIBRARY], row->library);
     gn_cell_text(&cells[CALLED], row->called);
+    gn_cell_text(&cells[DOING], row->runtime);
     gn_cell_text(&cells[CALLERS], row->callers);
     gn_cell_text(&cells[HOW], how_names[row->how]);
     gn_cell_text(&cells[PATH], row->path);

@@ -146,6 +146,8 @@ static int resolve_module(struct resolver *r, int64_t id, const char *path, cons
         code = resolve_sites(r->db, r->err, id, module->program);
     if (code == 0 && module->program)
         code = gn_resolve_loops(r->db, r->err, id, module->program);
+    if (code == 0 && module->program)
+        code = gn_resolve_runtimes(r->db, r->err, id, module->program);
     if (code == 0)
         code = label_sites(r->db, r->err, id, name_of(module));
     if (code == 0 && module->program)

@@ -1,6 +1,7 @@
 #include "profile/resolve_samples.h"
 
 #include "profile/statement.h"
+#include "program/runtime.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -68,11 +69,30 @@ int gn_resolve_loops(sqlite3 *db, struct gn_error *err, int64_t module, struct g
     return code;
 }
 
+/* ---- runtimes ---- */
+
+int gn_resolve_runtimes(sqlite3 *db, struct gn_error *err, int64_t module, struct gn_program *program)
+{
+    int code = 0;
+    sqlite3_stmt *q = gn_sql_query(
+        db, err, "SELECT id, offset FROM site WHERE module = ? AND id IN (SELECT called FROM sample)", "i",
+        module);
+    while (q && code == 0 && sqlite3_step(q) == SQLITE_ROW) {
+        const enum gn_runtime_kind kind = gn_runtime_at(program, (uint64_t)sqlite3_column_int64(q, 1) - 1);
+        if (kind != GN_RUNTIME_NONE && kind != GN_RUNTIME_MPI)
+            code = gn_sql(db, err, "UPDATE site SET runtime = ? WHERE id = ?", "si", gn_runtime_text(kind),
+                          sqlite3_column_int64(q, 0));
+    }
+    sqlite3_finalize(q);
+    return q ? code : -EINVAL;
+}
+
 /* ---- places that are called the same ---- */
 
 static const char *const add_up[] = {
     "CREATE TEMP TABLE same AS SELECT id, min(id) OVER (PARTITION BY module, function, file, line,"
-    " loop_function, loop_file, loop_line, (SELECT group_concat(function || ':' || line) FROM main.inlined i"
+    " loop_function, loop_file, loop_line, runtime, (SELECT group_concat(function || ':' || line) FROM "
+    "main.inlined i"
     " WHERE i.site = s.id)) AS one FROM main.site s WHERE function IS NOT NULL"
     " AND id IN (SELECT site FROM main.sample UNION SELECT called FROM main.sample)",
     "CREATE TEMP TABLE summed AS SELECT location, from_activity, to_activity, coalesce(a.one, site) AS site,"

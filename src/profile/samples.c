@@ -5,21 +5,24 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Lines of one place follow each other. */
+/* Lines of one place follow each other. %s: what the function does that was called there, where it is told.
+ */
 static const char asked_rows[] =
     "SELECT x.from_activity, coalesce(x.to_activity, 0),"
     " CASE WHEN s.loop_line > 0 THEN s.loop_function ELSE coalesce(s.function, s.label) END,"
     " CASE WHEN s.loop_line > 0 THEN s.loop_file ELSE s.file END, coalesce(s.loop_line, s.line, 0),"
     " coalesce(s.loop_line, 0) > 0, m.path, lm.path, coalesce((SELECT i.function FROM inlined i"
     " WHERE i.site = ls.id ORDER BY i.depth DESC LIMIT 1), ls.function, ls.label), x.location, l.process,"
-    " p.rank, x.other_threads, sum(x.count), x.site IS NULL, sum(x.time_ns) FROM sample x"
+    " p.rank, x.other_threads, sum(x.count), x.site IS NULL, sum(x.time_ns), %s FROM sample x"
     " JOIN location l ON l.id = x.location JOIN process p ON p.id = l.process LEFT JOIN site s"
     " ON s.id = x.site LEFT JOIN module m ON m.id = s.module LEFT JOIN site ls ON ls.id = x.called"
-    " LEFT JOIN module lm ON lm.id = ls.module GROUP BY 15, 3, 4, 6, 7, 8, 9, 5, 1, 2, 10, 13"
-    " ORDER BY 15, 3, 4, 6, CASE WHEN coalesce(s.loop_line, 0) > 0 THEN s.loop_line ELSE 0 END, 7, 8, 9, 5";
+    " LEFT JOIN module lm ON lm.id = ls.module GROUP BY 15, 3, 4, 6, 7, 8, 9, 17, 5, 1, 2, 10, 13"
+    " ORDER BY 15, 3, 4, 6, CASE WHEN coalesce(s.loop_line, 0) > 0 THEN s.loop_line ELSE 0 END, 7, 8, 9, 17, "
+    "5";
 
 struct reader {
     struct gn_samples *samples;
@@ -45,7 +48,7 @@ static bool is_place(const struct gn_sample_place *p, sqlite3_stmt *q)
     return same_text(p->function, q, 2) && same_text(p->file, q, 3) &&
            (!p->in_loop || p->line == sqlite3_column_int(q, 4)) &&
            p->in_loop == (sqlite3_column_int(q, 5) != 0) && same_text(p->module, q, 6) &&
-           same_text(p->library, q, 7) && same_text(p->called, q, 8);
+           same_text(p->library, q, 7) && same_text(p->called, q, 8) && same_text(p->runtime, q, 16);
 }
 
 /* Outside of loops, a place is all of its function's lines, and called by the one that takes most. */
@@ -76,7 +79,8 @@ static int place_of(struct reader *r, sqlite3_stmt *q)
                                                          .in_loop = sqlite3_column_int(q, 5) != 0,
                                                          .module = copy(q, 6),
                                                          .library = copy(q, 7),
-                                                         .called = copy(q, 8)};
+                                                         .called = copy(q, 8),
+                                                         .runtime = copy(q, 16)};
     r->line_ns = r->most_ns = 0;
     weigh_line(r, &s->places[s->place_count], q);
     return (int)s->place_count++;
@@ -170,7 +174,11 @@ int gn_samples_read(sqlite3 *db, struct gn_samples *samples, struct gn_error *er
     *samples = (struct gn_samples){0};
     if (gn_sql_value(db, 0, "SELECT count(*) FROM main.sqlite_master WHERE name = 'sample'", "") == 0)
         return 0;
-    int code = read_all(&r, db, asked_rows, take_row, err);
+    const bool told =
+        gn_sql_value(db, 0, "SELECT count(*) FROM pragma_table_info('site') WHERE name = 'runtime'", "") > 0;
+    char rows[sizeof asked_rows + 16];
+    snprintf(rows, sizeof rows, asked_rows, told ? "ls.runtime" : "NULL");
+    int code = read_all(&r, db, rows, take_row, err);
     if (code == 0)
         code = read_all(&r, db,
                         "SELECT p.id, p.rank, x.state, x.reason, x.time_ns, x.samples, x.bursts, x.by_place,"
@@ -189,6 +197,7 @@ void gn_samples_clear(struct gn_samples *s)
         free(s->places[i].module);
         free(s->places[i].library);
         free(s->places[i].called);
+        free(s->places[i].runtime);
     }
     for (size_t i = 0; i < s->process_count; i++) {
         free(s->processes[i].state);

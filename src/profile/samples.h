@@ -27,6 +27,7 @@ struct gn_sample_place {
     char *module;  /* the executable or library */
     char *library; /* that was called there, and had not returned: its path; NULL: none */
     char *called;  /* its function that was called, or a label */
+    char *runtime; /* what that does, "waiting for a GPU" (program/runtime.h); NULL: not known */
 };
 
 enum { GN_SAMPLE_OTHER_PLACES = -1 };

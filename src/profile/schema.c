@@ -22,7 +22,7 @@ const char gn_profile_schema[] =
     "CREATE TABLE site(id INTEGER PRIMARY KEY, module INTEGER NOT NULL REFERENCES module, offset INTEGER NOT "
     "NULL,"
     " resolved INTEGER NOT NULL DEFAULT 0, function TEXT, file TEXT, line INTEGER, symbol_offset INTEGER, "
-    "label TEXT, loop_function TEXT, loop_file TEXT, loop_line INTEGER,"
+    "label TEXT, loop_function TEXT, loop_file TEXT, loop_line INTEGER, runtime TEXT,"
     " UNIQUE(module, offset));"
     "CREATE TABLE inlined(site INTEGER NOT NULL REFERENCES site, depth INTEGER NOT NULL, function TEXT, file "
     "TEXT,"

@@ -57,6 +57,7 @@ struct gn_activity_row {
     char *callers; /* "PCG::solve ← main", who calls function, where that tells MPI calls apart; else NULL */
     char *until_function, *until_file; /* of these the call ahead of which it is; else NULL */
     char *library, *called;            /* a function in a library, sampled while called from there; or NULL */
+    char *runtime;                     /* what that does: "waiting for a GPU"; NULL: not known */
     char *path;                        /* call path "main > step > exchange", for by callpath; else NULL */
     int line, until_line;
     enum gn_how how;

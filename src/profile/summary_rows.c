@@ -211,7 +211,7 @@ static uint64_t hash_of_row(const struct gn_activity_row *r)
 {
     uint64_t hash = hash_text(hash_text(hash_text(1, r->kind), r->name), r->function);
     hash = hash_text(hash_text(hash_text(hash, r->file), r->until_function), r->until_file);
-    hash = hash_text(hash_text(hash_text(hash, r->library), r->called), r->callers);
+    hash = hash_text(hash_text(hash_text(hash_text(hash, r->library), r->called), r->runtime), r->callers);
     return gn_mix(hash + hash_of_ids(r->from, r->to) + (uint64_t)r->line * 31 + (uint64_t)r->until_line * 7 +
                   (uint64_t)r->how);
 }
@@ -230,7 +230,7 @@ static bool is_row(const void *context, uint32_t i)
            same_text(a->function, b->function) && same_text(a->file, b->file) &&
            same_text(a->until_function, b->until_function) && same_text(a->until_file, b->until_file) &&
            same_text(a->library, b->library) && same_text(a->called, b->called) &&
-           same_text(a->callers, b->callers);
+           same_text(a->runtime, b->runtime) && same_text(a->callers, b->callers);
 }
 
 static struct gn_activity_row own_texts(const struct gn_activity_row *r)
@@ -244,6 +244,7 @@ static struct gn_activity_row own_texts(const struct gn_activity_row *r)
     own.until_file = copy_text(r->until_file);
     own.library = copy_text(r->library);
     own.called = copy_text(r->called);
+    own.runtime = copy_text(r->runtime);
     own.callers = copy_text(r->callers);
     return own;
 }
@@ -294,7 +295,7 @@ static int64_t row_by(struct making *m, const struct gn_activity_row *exact, int
         if (row.how == GN_HOW_CALL)
             row.how = GN_HOW_SAMPLED;
         if (m->by != GN_BY_PLACE)
-            row.library = row.called = NULL;
+            row.library = row.called = row.runtime = NULL;
         break;
     case GN_BY_RANK:
         snprintf(name, sizeof name, "rank %d", rank);
@@ -443,6 +444,7 @@ static struct gn_activity_row sampled_row(const struct making *m, const struct g
     row.line = p->line;
     row.library = p->library;
     row.called = p->called;
+    row.runtime = p->runtime;
     row.until_function = row.until_file = NULL;
     row.until_line = 0;
     return row;
@@ -878,6 +880,7 @@ void gn_summary_clear_rows(struct gn_summary *s)
         free(row->until_file);
         free(row->library);
         free(row->called);
+        free(row->runtime);
         free(row->callers);
         free(row->path);
     }

@@ -54,6 +54,18 @@ threads)
     [ "$(sql many "SELECT count(*) FROM sample x JOIN site s ON s.id = x.site WHERE x.other_threads AND s.function IN ('first', 'second', 'third')")" = 0 ] ||
         fail "what the rank's own thread does is another one's"
     ;;
+devices)
+    cc -O2 -g -shared -fPIC -DLIBRARY -Wl,-soname,libcuda.so.1 -o libcuda.so.1 "$here/fixtures/devices.c"
+    compile devices fixtures/devices.c ./libcuda.so.1 -Wl,-rpath,"$PWD"
+    run_gnomon devices ./devices
+    [ "$status" = 0 ] || fail "exit status $status"
+    wait_for_report devices
+    if [ "$(sql devices "SELECT max(state) FROM sampling")" = refused ]; then
+        skip "the kernel refuses perf_event_open"
+    fi
+    grep -q 'waiting for a GPU: cuStreamSynchronize in libcuda.so.1, called by step' "$work/devices.err" || fail "it is not told what is waited for"
+    json devices "any(x['doing'] == 'waiting for a GPU' and x['share'] > .5 for x in rows)" || fail "… nor for how long"
+    ;;
 gaps) # four ranks a core: what is on no core is found between the calls where the program itself has seen it
     compile gaps fixtures/gaps.c
     n=$((4 * $(nproc)))
@@ -98,7 +110,7 @@ refused | deadly) # as containers do it
 esac
 
 # Without samples: between the same call and itself.
-if [ "$1" != shares ] && [ "$1" != threads ] && [ "$1" != gaps ]; then
+if [ "$1" != shares ] && [ "$1" != threads ] && [ "$1" != gaps ] && [ "$1" != devices ]; then
     line=$(line_of "$here/fixtures/shares.c" 'MPI_Allreduce(')
     [ "$(sql "$1" "SELECT count(*) FROM sample")" = 0 ] || fail "there are samples"
     json "$1" "any(x['kind'] == 'computation' and x['known'] == 'range' and x['function'] == x['until_function'] == 'main' and
