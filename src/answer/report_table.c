@@ -133,9 +133,11 @@ void gn_report_row_text(const struct gn_activity_row *row, char *text, size_t si
     const char *slash = row->library ? gn_base_name(row->library) : "";
     if (row->how == GN_HOW_RANGE || row->how == GN_HOW_OTHER_PLACES)
         range_text(row, text, size);
+    else if (row->runtime) /* what it does says more than the library's name */
+        snprintf(text, size, "%s (%s)%s%s", row->runtime, row->called ? row->called : slash,
+                 row->function ? ", called by " : "", row->function ? row->function : "");
     else if (row->called || row->library)
-        snprintf(text, size, "%s%s%s%s%s%s%s", row->runtime ? row->runtime : "", row->runtime ? ": " : "",
-                 row->called ? row->called : "", row->called ? " in " : "", slash,
+        snprintf(text, size, "%s%s%s%s%s", row->called ? row->called : "", row->called ? " in " : "", slash,
                  row->function ? ", called by " : "", row->function ? row->function : "");
     else if (row->how == GN_HOW_SAMPLED)
         snprintf(text, size, "%s", row->function ? row->function : row->name);
