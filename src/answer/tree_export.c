@@ -11,8 +11,7 @@
 
 enum { DEEPEST = 300 };
 
-/* "relax (heat.c:79)" */
-static void name_of(const struct gn_call_node *node, char *text, size_t size)
+void gn_tree_frame_name(const struct gn_call_node *node, char *text, size_t size)
 {
     char place[600];
     if (!node->row) {
@@ -32,7 +31,7 @@ static void name_of(const struct gn_call_node *node, char *text, size_t size)
 static void collapsed_name(const struct gn_call_node *node, FILE *out)
 {
     char text[4000];
-    name_of(node, text, sizeof text);
+    gn_tree_frame_name(node, text, sizeof text);
     for (char *c = text; *c; c++)
         *c = *c == ';' ? ':' : *c;
     fputs(text, out);
@@ -78,7 +77,7 @@ static json_t *frames_of(const struct gn_call_tree *t)
          i++) { /* a frame for each node: where a function is called from counts */
         const struct gn_activity_row *row = t->nodes[i].row;
         json_t *frame = json_object();
-        name_of(&t->nodes[i], name, sizeof name);
+        gn_tree_frame_name(&t->nodes[i], name, sizeof name);
         json_object_set_new(frame, "name", json_string_nocheck(name));
         if (row && row->file)
             json_object_set_new(frame, "file", json_string_nocheck(row->file));
@@ -115,6 +114,34 @@ int gn_tree_speedscope(const struct gn_summary *s, FILE *out)
                   gn_base_name(s->exe), "shared", "frames", frames_of(s->tree), "profiles", "type", "sampled",
                   "name", "time of all ranks", "unit", "nanoseconds", "startValue", 0, "endValue",
                   (json_int_t)s->total_ns, "samples", stacks, "weights", weights);
+    const int code = root && json_dumpf(root, out, JSON_COMPACT) == 0 ? 0 : -ENOMEM;
+    fputc('\n', out);
+    json_decref(root);
+    return code;
+}
+
+/* A node with all that are below it; metrics of its own alone, and with these. */
+static json_t *literal_of(const struct gn_call_tree *t, uint32_t i)
+{
+    char name[4000];
+    const struct gn_call_node *node = &t->nodes[i];
+    const struct gn_activity_row *row = node->row;
+    json_t *children = json_array();
+    int64_t own_ns = node->total_ns;
+    for (uint32_t child = node->first; child; child = t->nodes[child].next) {
+        own_ns -= t->nodes[child].total_ns;
+        json_array_append_new(children, literal_of(t, child));
+    }
+    gn_tree_frame_name(node, name, sizeof name);
+    return json_pack("{s:{s:s, s:s, s:s?, s:i}, s:{s:f, s:f}, s:o}", "frame", "name", name, "type",
+                     row ? "statement" : "function", "file", row ? row->file : NULL, "line",
+                     row ? row->line : 0, "metrics", "time", (double)own_ns * 1e-9, "time (inc)",
+                     (double)node->total_ns * 1e-9, "children", children);
+}
+
+int gn_tree_hatchet(const struct gn_summary *s, FILE *out)
+{
+    json_t *root = json_pack("[o]", literal_of(s->tree, 0));
     const int code = root && json_dumpf(root, out, JSON_COMPACT) == 0 ? 0 : -ENOMEM;
     fputc('\n', out);
     json_decref(root);

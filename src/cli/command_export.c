@@ -25,11 +25,14 @@ struct arguments {
 static void parse_end(const struct arguments *a, struct argp_state *state)
 {
     if (!a->to.format && !a->profile_format)
-        argp_error(state, "a format is expected: --to perfetto, chrome, csv, jsonl, collapsed or speedscope");
+        argp_error(state, "a format is expected: --to perfetto, chrome, csv, jsonl, collapsed, speedscope, "
+                          "pprof or hatchet");
     if (a->profile_format && a->to.bounds)
         argp_error(state, "--bounds goes with csv and jsonl: %s has no place for them", a->profile_format);
-    if (a->to.format && a->to.format->is_binary && !a->to.path && isatty(STDOUT_FILENO))
-        argp_error(state, "%s is binary: name a file for it with -o", a->to.format->name);
+    const bool is_pprof = a->profile_format && strcmp(a->profile_format, "pprof") == 0;
+    if (((a->to.format && a->to.format->is_binary) || is_pprof) && !a->to.path && isatty(STDOUT_FILENO))
+        argp_error(state, "%s is binary: name a file for it with -o",
+                   is_pprof ? a->profile_format : a->to.format->name);
     if (a->to.format && a->to.bounds && !a->to.format->has_bounds)
         argp_error(state, "--bounds goes with csv and jsonl: %s has no place for them", a->to.format->name);
 }
@@ -42,10 +45,10 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->to.format = gn_export_format(value);
         a->profile_format = gn_export_is_of_profile(value) ? value : NULL;
         if (!a->to.format && !a->profile_format)
-            argp_error(
-                state,
-                "there is no format \"%s\": perfetto, chrome, csv, jsonl, collapsed and speedscope are known",
-                value);
+            argp_error(state,
+                       "there is no format \"%s\": perfetto, chrome, csv, jsonl, collapsed, speedscope, "
+                       "pprof and hatchet are known",
+                       value);
         break;
     case 'o':
         a->to.path = strcmp(value, "-") == 0 ? NULL : value;
@@ -69,7 +72,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 static const struct argp_option options[] = {
     {"to", 't', "FORMAT", 0,
-     "Of a trace: perfetto, chrome, csv or jsonl; of a profile: collapsed or speedscope", 0},
+     "Of a trace: perfetto, chrome, csv or jsonl; of a profile: collapsed, speedscope, pprof or hatchet", 0},
     {"bounds", 'b', NULL, 0,
      "With csv and jsonl: between which times each event was, by one clock (lo_ns, hi_ns)", 0},
     {"output", 'o', "FILE", 0, "Where to write; - or nothing: standard output", 0},

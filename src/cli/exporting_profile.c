@@ -11,7 +11,10 @@
 static const struct {
     const char *name;
     int (*write)(const struct gn_summary *summary, FILE *out);
-} formats[] = {{"collapsed", gn_tree_collapsed}, {"speedscope", gn_tree_speedscope}};
+} formats[] = {{"collapsed", gn_tree_collapsed},
+               {"speedscope", gn_tree_speedscope},
+               {"pprof", gn_tree_pprof},
+               {"hatchet", gn_tree_hatchet}};
 
 bool gn_export_is_of_profile(const char *format)
 {

@@ -35,6 +35,9 @@ json shared "abs($e['parallel'] - sum(x['useful_s'] for x in r['ranks']) / 2 / m
 json shared 'abs(r["tree"]["total_s"] - sum(c["total_s"] for c in r["tree"]["children"])) < 1e-6' --by tree || fail "the tree does not add up"
 "$gnomon" export --to collapsed -o stacks.txt "$(folder_of shared)" || fail "no stacks"
 "$gnomon" export --to speedscope -o scope.json "$(folder_of shared)" || fail "no file for speedscope"
+"$gnomon" export --to pprof -o profile.pb "$(folder_of shared)" || fail "no file for pprof"
+protoc --decode=perftools.profiles.Profile --proto_path="$SOURCE/src/answer" pprof.proto <profile.pb >profile.txt || fail "no profile of pprof's"
+"$gnomon" export --to hatchet -o hatchet.json "$(folder_of shared)" || fail "no file for Hatchet"
 report shared --by tree --format json >"$work/tree.json"
 python3 - "$work/tree.json" <<'END' || fail "exports do not have the tree: $(cat stacks.txt)"
 import json, sys
@@ -46,4 +49,18 @@ scope = json.load(open("scope.json"))
 profile, frames = scope["profiles"][0], scope["shared"]["frames"]
 assert sum(profile["weights"]) == profile["endValue"] == round(total * 1e9) and len(profile["weights"]) == len(profile["samples"])
 assert all(0 < i < len(frames) for stack in profile["samples"] for i in stack)
+import re
+text = open("profile.txt").read()
+values = re.findall(r"^sample \{.*?value: (\d+)", text, re.M | re.S)
+assert sum(map(int, values)) == round(total * 1e9) and len(values) == len(profile["weights"]), values
+strings = re.findall(r'^string_table: "(.*)"$', text, re.M)
+assert strings[:3] == ["", "time", "nanoseconds"] and any(s.startswith("MPI_Barrier in main (resources.c:") for s in strings), strings
+functions = set(re.findall(r"^function \{\n  id: (\d+)", text, re.M))
+assert set(re.findall(r"location_id: (\d+)", text)) <= set(re.findall(r"^location \{\n  id: (\d+)", text, re.M)) == functions
+root, = json.load(open("hatchet.json"))
+def sums(node):
+    own = node["metrics"]["time"] + sum(sums(child) for child in node["children"])
+    assert abs(own - node["metrics"]["time (inc)"]) < 1e-6, node["frame"]
+    return own
+assert abs(sums(root) - total) < 1e-6
 END

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 # Made from tables when gnomon is built.
-GENERATED = {"calls.h", "calls_alone.h", "call_table.h", "perfetto.pb-c.h"}
+GENERATED = {"calls.h", "calls_alone.h", "call_table.h", "perfetto.pb-c.h", "pprof.pb-c.h"}
 
 # Rooms that may not use all of those above them, and why.
 ONLY = {
