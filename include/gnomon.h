@@ -5,6 +5,9 @@
  *     gnomon_region_begin("assemble");
  *     …
  *     gnomon_region_end("assemble");
+ *     gnomon_region_begin_id("level", 3);       a region for each number: "level 3"
+ *     …
+ *     gnomon_region_end_id("level", 3);
  *
  * Nothing of gnomon's to link (before glibc 2.34: -ldl). When the program runs without gnomon, each call is a
  * test of two variables and nothing else, so they can stay in. Regions nest; begin and end belong to the same
@@ -14,6 +17,7 @@
 #define GNOMON_H
 
 #include <dlfcn.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,7 +27,7 @@ typedef void (*gnomon_hook_)(const char *name);
 
 /* Asked of the loader once per source file: a weak reference would be settled by the linker when it makes an
  * executable, before gnomon's library can be there. (void *)0 is RTLD_DEFAULT. */
-static inline void gnomon_call_(int which, const char *name)
+static inline gnomon_hook_ gnomon_hook_of_(int which)
 {
     static gnomon_hook_ hooks[2];
     static int asked;
@@ -32,9 +36,26 @@ static inline void gnomon_call_(int which, const char *name)
         *(void **)&hooks[1] = dlsym((void *)0, "gnomon_hook_region_end");
         __atomic_store_n(&asked, 1, __ATOMIC_RELEASE);
     }
-    if (hooks[which]) {
-        hooks[which](name);
+    return hooks[which];
+}
+
+static inline void gnomon_call_(int which, const char *name)
+{
+    gnomon_hook_ hook = gnomon_hook_of_(which);
+    if (hook) {
+        hook(name);
         __asm__ volatile(""); /* or a compiler jumps there, and the caller's caller seems to have called */
+    }
+}
+
+static inline void gnomon_call_id_(int which, const char *name, long id)
+{
+    char text[64];
+    gnomon_hook_ hook = gnomon_hook_of_(which);
+    if (hook) {
+        snprintf(text, sizeof text, "%.40s %ld", name, id);
+        hook(text);
+        __asm__ volatile("");
     }
 }
 
@@ -46,6 +67,17 @@ static inline void gnomon_region_begin(const char *name)
 static inline void gnomon_region_end(const char *name)
 {
     gnomon_call_(1, name);
+}
+
+/* A region for each id (of a level, a block, a class of time steps): "name id". */
+static inline void gnomon_region_begin_id(const char *name, long id)
+{
+    gnomon_call_id_(0, name, id);
+}
+
+static inline void gnomon_region_end_id(const char *name, long id)
+{
+    gnomon_call_id_(1, name, id);
 }
 
 #ifdef __cplusplus

@@ -310,9 +310,10 @@ bool gn_name_is_instrumentation(const char *symbol)
 
 bool gn_name_is_region_mark(const char *function)
 {
-    static const char *const names[] = {"gnomon_region_begin", "gnomon_region_end", "gnomon_call_",
-                                        "gnomon_call", /* a symbol's underscore is taken for Fortran's */
-                                        NULL};
+    static const char *const names[] = {"gnomon_region_begin", "gnomon_region_end", "gnomon_region_begin_id",
+                                        "gnomon_region_end_id", "gnomon_call_", "gnomon_call_id_",
+                                        /* a symbol's underscore is taken for Fortran's */
+                                        "gnomon_call", "gnomon_call_id", NULL};
     for (const char *const *name = names; function && *name; name++)
         if (strcmp(function, *name) == 0)
             return true;

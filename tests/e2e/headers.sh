@@ -7,7 +7,7 @@ for header in "$SOURCE"/src/*/*.h; do
     ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused-function -I"$SOURCE/src" -I"$BUILD/generated" \
         -c -o alone.o alone.c 2>"$work/alone.err" || { cat "$work/alone.err"; wrong="$wrong $name"; }
 done
-printf '#include <gnomon.h>\n#include <gnomon.h>\nint f(void);\nint f(void) { gnomon_region_begin("a"); gnomon_region_end("a"); return 0; }\n' >alone.c
+printf '#include <gnomon.h>\n#include <gnomon.h>\nint f(void);\nint f(void) { gnomon_region_begin("a"); gnomon_region_end("a"); gnomon_region_begin_id("a", 1); gnomon_region_end_id("a", 1); return 0; }\n' >alone.c
 for std in c99 c17; do
     ${CC:-cc} -std=$std -pedantic -Wall -Wextra -Werror -I"$SOURCE/include" -c -o alone.o alone.c || wrong="$wrong gnomon.h($std)"
 done

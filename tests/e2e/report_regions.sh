@@ -15,9 +15,12 @@ for options in '-O0 -g' '-O1 -g' '-O2 -g' '-O3 -g -fno-inline' '-O2 -g -flto'; d
 
     report lines --by callpath --top 0 >"$work/text.out"
     for place in "solve:$(line 'begin solve')" "solve:$(line 'end solve')" ":$(line 'begin told')" ":$(line 'end told')" \
+        "refine:$(line 'begin level')" "refine:$(line 'end level')" \
         "main:$(line 'call solve') > solve:$(line 'begin solve')"; do
         grep -q "$place" "$work/text.out" || fail "$options: no $place by call path: $(cat "$work/text.out")"
     done
+    json lines "sorted((x['name'], x['count']) for x in rows if x['name'].startswith('level')) == [('level 0', 5 * $n), ('level 1', 5 * $n)]" --by region ||
+        fail "$options: not a region for each level"
     for by in activity callpath function line; do
         ! report lines --by $by --top 0 | grep 'gnomon\.h\|gnomon_call\|gnomon_region' || fail "$options: our own code by $by"
     done
