@@ -127,6 +127,12 @@ static void range_text(const struct gn_activity_row *row, char *text, size_t siz
         snprintf(text, size, "%scomputation", other);
 }
 
+/* A function without a name is called by its library: "libfftw3.so.3:0x33e80". */
+static bool says_library(const char *called)
+{
+    return called && strstr(called, ".so") != NULL && strchr(called, ':') != NULL;
+}
+
 void gn_report_row_text(const struct gn_activity_row *row, char *text, size_t size)
 {
     const bool named = row->function && !same(row->function, row->name);
@@ -137,8 +143,10 @@ void gn_report_row_text(const struct gn_activity_row *row, char *text, size_t si
         snprintf(text, size, "%s (%s)%s%s", row->runtime, row->called ? row->called : slash,
                  row->function ? ", called by " : "", row->function ? row->function : "");
     else if (row->called || row->library)
-        snprintf(text, size, "%s%s%s%s%s", row->called ? row->called : "", row->called ? " in " : "", slash,
-                 row->function ? ", called by " : "", row->function ? row->function : "");
+        snprintf(text, size, "%s%s%s%s%s", row->called ? row->called : "",
+                 row->called && !says_library(row->called) ? " in " : "",
+                 says_library(row->called) ? "" : slash, row->function ? ", called by " : "",
+                 row->function ? row->function : "");
     else if (row->how == GN_HOW_SAMPLED)
         snprintf(text, size, "%s", row->function ? row->function : row->name);
     else
