@@ -1,4 +1,5 @@
 /* gnomon doctor — what is missing on this machine, what is lost without it, and what mends it. */
+#include "answer/ascii.h"
 #include "answer/fit.h"
 #include "answer/terminal.h"
 #include "cli/commands.h"
@@ -31,9 +32,10 @@ static const char *mend(const struct row *row)
 static void print_line(const char *state, const char *what, const char *word, const char *text)
 {
     char line[1200];
+    const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
     snprintf(line, sizeof line, "%s%s", word, text);
     printf("%-5s %-24s ", state, what);
-    gn_print_folded(line, 31, gn_terminal_of(STDOUT_FILENO).width, stdout);
+    gn_print_folded(terminal.ascii ? gn_ascii(line) : line, 31, terminal.width, stdout);
     putchar('\n');
 }
 

@@ -2,8 +2,11 @@
 # tell the same.
 . "$(dirname "$0")/lib.sh"
 
-# fits WORD...: the lines of `gnomon WORD...`, of every width that is asked for
+# fits WORD...: the lines of `gnomon WORD...`, of every width that is asked for; and they are plain letters where there are no others
 fits() {
+    rm -rf repaired
+    LC_ALL=C run plain "$gnomon" "$@"
+    ! LC_ALL=C grep -anP '[^\x00-\x7f]' "$work/plain.out" || fail "LC_ALL=C gnomon $*: not plain letters"
     for width in 72 80 100 140; do
         rm -rf repaired
         COLUMNS=$width run text "$gnomon" "$@"
