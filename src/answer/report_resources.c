@@ -1,6 +1,7 @@
 #include "answer/report_resources.h"
 
 #include "answer/quantities.h"
+#include "answer/report_table.h"
 
 #include <math.h>
 
@@ -80,6 +81,29 @@ static void hosts(const struct gn_summary *s, FILE *out)
                 gn_duration_text(most->useful_s / most->ranks * 1e9, slow), most->name);
 }
 
+static bool has_others(const struct gn_summary *s)
+{
+    return s->other_count > 0 && s->others_s >= 0.01 * s->elapsed_s * s->ranks;
+}
+
+/* What is in no row: threads that made no call. */
+static void threads(const struct gn_summary *s, FILE *out)
+{
+    enum { TOLD = 3 };
+    char what[1024], place[600], share[GN_QUANTITY_TEXT];
+    if (!has_others(s) || s->elapsed_s <= 0)
+        return;
+    fprintf(out, "other threads of ranks kept %.1f cores busy: ", s->others_s / s->elapsed_s);
+    for (size_t i = 0; i < s->other_count && i < TOLD; i++) {
+        gn_report_row_text(&s->others[i], what, sizeof what);
+        gn_report_row_place(&s->others[i], place, sizeof place);
+        gn_share_text(s->others[i].share, share);
+        fprintf(out, "%s%s %s%s%s%s", i ? ", " : "", share, what, place[0] ? " (" : "", place,
+                place[0] ? ")" : "");
+    }
+    fputs(s->other_count > TOLD ? ", …\n" : "\n", out);
+}
+
 void gn_report_resources(const struct gn_summary *s, FILE *out)
 {
     bool any = false;
@@ -88,6 +112,7 @@ void gn_report_resources(const struct gn_summary *s, FILE *out)
     files(s, &any, out);
     if (any)
         fputc('\n', out);
+    threads(s, out);
     hosts(s, out);
 }
 
@@ -124,6 +149,19 @@ json_t *gn_report_resources_json(const struct gn_summary *s)
                      t->sizes_known ? whole(t->size_high) : json_null(), "cores", number(t->cores),
                      "cores_busy", number(t->cores_busy), "preempted_s", number(t->preempted_s),
                      "preempted_share", number(t->preempted_share));
+}
+
+json_t *gn_report_threads_json(const struct gn_summary *s)
+{
+    json_t *places = json_array();
+    for (size_t i = 0; i < s->other_count; i++) {
+        const struct gn_activity_row *r = &s->others[i];
+        json_array_append_new(places, json_pack("{s:s?, s:s?, s:i, s:s?, s:s?, s:s?, s:f, s:I}", "function",
+                                                r->function, "file", r->file, "line", r->line, "library",
+                                                r->library, "called", r->called, "doing", r->runtime, "share",
+                                                r->share, "samples", (json_int_t)r->samples));
+    }
+    return json_pack("{s:f, s:o}", "cpu_s", s->others_s, "places", places);
 }
 
 json_t *gn_report_ranks_json(const struct gn_summary *s)

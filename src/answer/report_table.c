@@ -139,6 +139,8 @@ void gn_report_row_text(const struct gn_activity_row *row, char *text, size_t si
     const char *slash = row->library ? gn_base_name(row->library) : "";
     if (row->how == GN_HOW_RANGE || row->how == GN_HOW_OTHER_PLACES)
         range_text(row, text, size);
+    else if (row->runtime && !row->library && row->function) /* nobody of the program's has called it */
+        snprintf(text, size, "%s (%s)", row->runtime, row->function);
     else if (row->runtime) /* what it does says more than the library's name */
         snprintf(text, size, "%s (%s)%s%s", row->runtime, row->called ? row->called : slash,
                  row->function ? ", called by " : "", row->function ? row->function : "");

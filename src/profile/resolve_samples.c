@@ -74,9 +74,10 @@ int gn_resolve_loops(sqlite3 *db, struct gn_error *err, int64_t module, struct g
 int gn_resolve_runtimes(sqlite3 *db, struct gn_error *err, int64_t module, struct gn_program *program)
 {
     int code = 0;
-    sqlite3_stmt *q = gn_sql_query(
-        db, err, "SELECT id, offset FROM site WHERE module = ? AND id IN (SELECT called FROM sample)", "i",
-        module);
+    sqlite3_stmt *q = gn_sql_query(db, err,
+                                   "SELECT id, offset FROM site WHERE module = ? AND id IN (SELECT called "
+                                   "FROM sample UNION SELECT site FROM sample)",
+                                   "i", module);
     while (q && code == 0 && sqlite3_step(q) == SQLITE_ROW) {
         const enum gn_runtime_kind kind = gn_runtime_at(program, (uint64_t)sqlite3_column_int64(q, 1) - 1);
         if (kind != GN_RUNTIME_NONE && kind != GN_RUNTIME_MPI)

@@ -176,8 +176,8 @@ int gn_samples_read(sqlite3 *db, struct gn_samples *samples, struct gn_error *er
         return 0;
     const bool told =
         gn_sql_value(db, 0, "SELECT count(*) FROM pragma_table_info('site') WHERE name = 'runtime'", "") > 0;
-    char rows[sizeof asked_rows + 16];
-    snprintf(rows, sizeof rows, asked_rows, told ? "ls.runtime" : "NULL");
+    char rows[sizeof asked_rows + 40];
+    snprintf(rows, sizeof rows, asked_rows, told ? "coalesce(ls.runtime, s.runtime)" : "NULL");
     int code = read_all(&r, db, rows, take_row, err);
     if (code == 0)
         code = read_all(&r, db,

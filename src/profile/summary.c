@@ -267,6 +267,7 @@ void gn_summary_clear(struct gn_summary *s)
     gn_summary_clear_tree(s);
     gn_summary_clear_rows(s);
     gn_summary_clear_ranks(s);
+    gn_summary_clear_threads(s);
     for (size_t i = 0; i < s->trouble_count; i++) {
         free(s->troubles[i].host);
         free(s->troubles[i].ended);

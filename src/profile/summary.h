@@ -249,6 +249,10 @@ struct gn_summary {
     size_t row_count;
     int64_t
         total_ns; /* of all threads: what shares are of, and rows add up to (regions contain each other) */
+    struct gn_activity_row
+        *others; /* what threads without a call did, by place, the largest first; share: of */
+    size_t other_count;
+    double others_s;           /* … their processor time */
     struct gn_call_tree *tree; /* only by tree */
     struct gn_pair_row *pairs;
     size_t pair_count;
@@ -282,6 +286,9 @@ int gn_summarise_ranks(sqlite3 *db, bool raw, struct gn_summary *summary, struct
 int gn_summarise_regions(sqlite3 *db, bool raw, struct gn_summary *summary, struct gn_error *err);
 /* The tree of rows by tree. */
 int gn_summarise_tree(sqlite3 *db, struct gn_summary *summary, struct gn_error *err);
+struct gn_samples;
+int gn_summarise_threads(const struct gn_samples *samples, struct gn_summary *summary, struct gn_error *err);
+void gn_summary_clear_threads(struct gn_summary *summary);
 /* How much of their time rows were on no core; ranks are known. */
 void gn_summarise_cores(struct gn_summary *summary);
 void gn_summary_clear_tree(struct gn_summary *summary);

@@ -847,6 +847,8 @@ int gn_summarise_rows(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s
     describe_sampling(&m.samples, &s->sampling);
     s->sampling.per_burst = m.per_burst;
     if (code == 0)
+        code = gn_summarise_threads(&m.samples, s, err);
+    if (code == 0)
         code = sort_samples(&m);
     if (code == 0)
         code = gn_callers_find(&m.callers, db,
