@@ -34,13 +34,9 @@ static uint32_t next_member(struct walk *walk, uint32_t location, const struct g
     return inquiry->answer = gn_collective_blocker(end, &inquiry->next);
 }
 
-static uint32_t next_giver(const struct walk *walk, const struct gn_vertex *getter)
+static bool is_not_done(const void *walk, uint32_t location)
 {
-    uint32_t location = GN_NONE;
-    for (size_t i = 0; (location = gn_gates_blocker(getter, i)) != GN_NONE; i++)
-        if (walk->colours[location] != DONE)
-            break;
-    return location;
+    return ((const struct walk *)walk)->colours[location] != DONE;
 }
 
 /* The next location that the head of `location` waits for an observed event of; GN_NONE: no further one. */
@@ -54,7 +50,7 @@ static uint32_t next_blocker(struct walk *walk, uint32_t location)
         return walk->colours[sender] == DONE ? GN_NONE : sender;
     }
     if (gn_gates_hold(head))
-        return next_giver(walk, head);
+        return gn_gates_blocker(head, is_not_done, walk);
     return head->instance ? next_member(walk, location, head) : GN_NONE;
 }
 

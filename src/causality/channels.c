@@ -16,7 +16,7 @@
 
 /* Receives whose messages may be told late; where messages come in any order, those that may come later than
  * one with a larger number. */
-enum { LATE_MOST = 64, UNORDERED_MOST = 4096 };
+enum { LATE_MOST = 64, UNORDERED_MOST = 2048 };
 
 static struct gn_key map_key(const struct gn_channel_key *key)
 {
@@ -382,24 +382,24 @@ static void unclaim(struct gn_order *order, struct gn_vertex *send)
     gn_vertex_noticed(order, send);
 }
 
-/* So many come before the receive's that theirs will not come. */
-static bool are_too_many_before(const struct gn_channel *channel, const struct gn_vertex *receive)
+/* How many sends come before the receive's own, and will not be received any more. */
+static size_t too_many_before(const struct gn_channel *channel, const struct gn_vertex *receive)
 {
-    int count = 0;
-    if (!channel->is_unordered)
-        return number_of(channel->first_send) != GN_UNNUMBERED &&
-               number_of(channel->first_send) + LATE_MOST < number_of(receive);
+    size_t count = 0;
     for (const struct gn_vertex *v = channel->first_send; v && is_before(v, receive); v = v->after)
-        if (count++ >= UNORDERED_MOST)
-            return true;
-    return false;
+        if (channel->is_unordered || number_of(v) + LATE_MOST < number_of(receive))
+            count++;
+        else
+            break;
+    return !channel->is_unordered ? count : count > UNORDERED_MOST ? count - UNORDERED_MOST : 0;
 }
 
 /* Receives that were not recorded have taken sends before this receive's: they are not looked at for ever. */
 static void unclaim_before(struct gn_order *order, struct gn_channel *channel,
                            const struct gn_vertex *receive)
 {
-    while (is_certain(receive) && channel->first_send && are_too_many_before(channel, receive)) {
+    size_t count = is_certain(receive) ? too_many_before(channel, receive) : 0;
+    for (; count > 0; count--) {
         struct gn_vertex *send = channel->first_send;
         take(&channel->first_send, &channel->last_send, NULL);
         unclaim(order, send);

@@ -8,9 +8,9 @@
  * for have called MPI_Win_complete: a gate for each message.
  */
 
-/* Halves of one side that a pair of processes may have ahead: with more, one of the two does not say all it
- * does (MPI_Win_test), and nothing of the pair is told any more. */
-enum { AHEAD_MOST = 1 << 16 };
+/* Halves of one side that a pair of processes may have ahead, and all pairs together: with more, one of the
+ * two does not say all it does (MPI_Win_test), and nothing of the pair is told any more. */
+enum { AHEAD_MOST = 1 << 16, ALL_MOST = 1 << 20 };
 
 struct half {
     struct half *next;
@@ -21,6 +21,7 @@ struct half {
 /* From one process to another one, on a window. */
 struct passage {
     uint32_t from, to;
+    struct passage *next_from, *next_to; /* of the same process */
     bool is_over;
     size_t ahead;
     struct half *first, *last; /* that the others have not come for, all of the same side */
@@ -29,26 +30,48 @@ struct passage {
 struct gn_epoch_gates {
     struct gn_epochs *epochs;
     struct gn_map passages;
+    struct of_process {
+        struct passage *from, *to;
+    } * processes;
+    size_t process_count, ahead;
 };
+
+static bool know_processes(struct gn_epoch_gates *e, size_t count)
+{
+    if (count <= e->process_count)
+        return true;
+    struct of_process *all = reallocarray(e->processes, count, sizeof *all);
+    if (!all)
+        return false;
+    for (; e->process_count < count; e->process_count++)
+        all[e->process_count] = (struct of_process){NULL, NULL};
+    e->processes = all;
+    return true;
+}
 
 static struct passage *find(struct gn_epoch_gates *e, const struct gn_epoch_half *h)
 {
     const struct gn_key key = {h->window, (uint64_t)h->from << 32 | h->to};
     struct passage *p = gn_map_find(&e->passages, key);
-    if (p || !(p = calloc(1, sizeof *p)))
+    const size_t processes = (h->from > h->to ? h->from : h->to) + (size_t)1;
+    if (p || !know_processes(e, processes) || !(p = calloc(1, sizeof *p)))
         return p;
-    *p = (struct passage){.from = h->from, .to = h->to};
-    if (gn_map_add(&e->passages, key, p))
-        return p;
-    free(p);
-    return NULL;
+    if (!gn_map_add(&e->passages, key, p)) {
+        free(p);
+        return NULL;
+    }
+    struct of_process *from = &e->processes[h->from], *to = &e->processes[h->to];
+    *p = (struct passage){.from = h->from, .to = h->to, .next_from = from->from, .next_to = to->to};
+    from->from = to->to = p;
+    return p;
 }
 
-static struct half take_first(struct passage *p)
+static struct half take_first(struct gn_epoch_gates *e, struct passage *p)
 {
     struct half *first = p->first, taken = *first;
     p->first = first->next;
     p->ahead--;
+    e->ahead--;
     free(first);
     return taken;
 }
@@ -57,7 +80,7 @@ static struct half take_first(struct passage *p)
 static void let_go(struct gn_order *order, struct passage *p)
 {
     while (p->first) {
-        struct half half = take_first(p);
+        struct half half = take_first(order->epochs, p);
         if (half.vertex)
             gn_vertex_noticed(order, half.vertex);
         else
@@ -74,22 +97,31 @@ static int keep(struct gn_order *order, struct passage *p, struct gn_vertex *ver
     *half = (struct half){.vertex = vertex, .gate = gate};
     *(p->first ? &p->last->next : &p->first) = half;
     p->last = half;
-    if (++p->ahead > AHEAD_MOST) {
+    p->ahead++;
+    if (++order->epochs->ahead > ALL_MOST || p->ahead > AHEAD_MOST) {
         p->is_over = true;
         let_go(order, p);
     }
     return 0;
 }
 
+/* Nothing more comes of it that anybody could count. */
+static bool is_gone(const struct gn_order *order, uint32_t process)
+{
+    const struct gn_process_state *state = &order->processes[process];
+    return state->ended || state->loose || gn_epochs_lost(order->epochs->epochs, process);
+}
+
 static int completes(struct gn_order *order, struct passage *p, struct gn_vertex *vertex)
 {
-    if (p->is_over || gn_process_of(order, p->to)->ended) {
+    const bool is_awaited = p->first && !p->first->vertex;
+    if (p->is_over || (!is_awaited && is_gone(order, p->to))) {
         gn_vertex_noticed(order, vertex);
         return 0;
     }
-    if (!p->first || p->first->vertex)
+    if (!is_awaited)
         return keep(order, p, vertex, NULL);
-    struct half waiting = take_first(p);
+    struct half waiting = take_first(order->epochs, p);
     int code = gn_gate_give(order, waiting.gate, vertex);
     gn_gate_complete(order, waiting.gate);
     gn_vertex_noticed(order, vertex);
@@ -98,10 +130,9 @@ static int completes(struct gn_order *order, struct passage *p, struct gn_vertex
 
 static int waits(struct gn_order *order, struct passage *p, struct gn_vertex *vertex)
 {
-    const struct gn_process_state *from = gn_process_of(order, p->from);
     const bool has_come = p->first && p->first->vertex;
     int code = 0;
-    if (p->is_over || (!has_come && (from->ended || from->loose))) {
+    if (p->is_over || (!has_come && is_gone(order, p->from))) {
         gn_vertex_noticed(order, vertex);
         return 0;
     }
@@ -109,7 +140,7 @@ static int waits(struct gn_order *order, struct passage *p, struct gn_vertex *ve
     if (!gate)
         return -ENOMEM;
     if (has_come) {
-        struct half half = take_first(p);
+        struct half half = take_first(order->epochs, p);
         code = gn_gate_give(order, gate, half.vertex);
         gn_vertex_noticed(order, half.vertex);
     }
@@ -151,15 +182,34 @@ static int half(void *self, const struct gn_epoch_half *h)
     return h->is_send ? completes(order, p, vertex) : waits(order, p, vertex);
 }
 
+static void lost(void *self, uint32_t process)
+{
+    struct gn_order *order = self;
+    if (!order->epochs || process >= order->epochs->process_count)
+        return;
+    const struct of_process *of = &order->epochs->processes[process];
+    for (struct passage *p = of->from; p; p = p->next_from)
+        if (p->first && !p->first->vertex)
+            let_go(order, p);
+    for (struct passage *p = of->to; p; p = p->next_to)
+        if (p->first && p->first->vertex)
+            let_go(order, p);
+}
+
+/* What has been lost before was not told to anybody. */
 static bool open(struct gn_order *order)
 {
     struct gn_epoch_gates *e = calloc(1, sizeof *e);
-    const struct gn_epochs_sink sink = {.self = order, .token = token, .unused = unused, .half = half};
+    const struct gn_epochs_sink sink = {
+        .self = order, .token = token, .unused = unused, .half = half, .lost = lost};
     if (!e || !(e->epochs = gn_epochs_new(order->definitions, &sink))) {
         free(e);
         return false;
     }
     order->epochs = e;
+    for (uint32_t p = 0; p < order->process_count; p++)
+        if (order->processes[p].ended || order->processes[p].loose)
+            gn_epochs_lose(e->epochs, p);
     return true;
 }
 
@@ -175,21 +225,14 @@ void gn_epoch_gates_leave(struct gn_order *order, uint32_t process)
     if (!order->epochs)
         return;
     gn_epochs_lose(order->epochs->epochs, process);
-    const struct gn_map *passages = &order->epochs->passages;
-    for (size_t i = 0; i < passages->size; i++) {
-        struct passage *p = passages->slots[i].value;
-        const bool has_come = p && p->first && p->first->vertex;
-        if (p && (has_come ? p->to == process : p->from == process))
-            let_go(order, p);
-    }
+    lost(order, process);
 }
 
 static bool drop(void *value, void *with)
 {
     struct passage *p = value;
-    (void)with;
     while (p->first)
-        take_first(p);
+        take_first(with, p);
     free(p);
     return true;
 }
@@ -201,7 +244,8 @@ void gn_epoch_gates_close(struct gn_order *order)
         return;
     gn_epochs_free(e->epochs);
     if (e->passages.count > 0)
-        gn_map_sweep(&e->passages, drop, NULL);
+        gn_map_sweep(&e->passages, drop, e);
     gn_map_clear(&e->passages);
+    free(e->processes);
     free(e);
 }

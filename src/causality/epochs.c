@@ -25,7 +25,8 @@ struct epoch {
 struct process {
     struct epoch *open;
     size_t count, capacity;
-    bool is_lost; /* it cannot be told any more which epoch is which */
+    uint32_t last_location; /* of its own; GN_NONE: none is known */
+    bool is_lost;           /* it cannot be told any more which epoch is which */
 };
 
 /* The call that a location is in. */
@@ -33,6 +34,7 @@ struct call {
     uint32_t activity, region; /* activity 0: none that matters here */
     uint32_t window, group;    /* of a wait: what its record has said; GN_NONE: nothing yet */
     bool is_alone;             /* of complete: one epoch is open, so it is that one */
+    uint32_t next_location;    /* of the same process; GN_NONE: no further one */
     struct origin entered;     /* … then */
 };
 
@@ -122,9 +124,25 @@ static struct epoch *find(struct process *p, uint32_t window)
     return NULL;
 }
 
+/* What is open is of no message: nobody could tell of which. */
+static void lose(const struct gn_epochs *e, uint32_t process)
+{
+    struct process *p = &e->processes[process];
+    if (p->is_lost)
+        return;
+    p->is_lost = true;
+    while (p->count > 0)
+        drop(e, &p->open[--p->count].started);
+    for (uint32_t l = p->last_location; l != GN_NONE; l = e->calls[l].next_location)
+        drop(e, &e->calls[l].entered);
+    if (e->sink.lost)
+        e->sink.lost(e->sink.self, process);
+}
+
 static int started(const struct gn_epochs *e, struct process *p, const struct gn_event *event)
 {
-    p->is_lost |= find(p, event->comm) != NULL; /* it was completed, and nobody has said so */
+    if (find(p, event->comm)) /* it was completed, and nobody has said so */
+        lose(e, (uint32_t)(p - e->processes));
     if (p->is_lost)
         return 0;
     if (!gn_grow(&p->open, &p->capacity, p->count, sizeof *p->open))
@@ -140,8 +158,9 @@ static int completed(const struct gn_epochs *e, struct process *p, struct call *
                      const struct gn_event *event)
 {
     struct epoch *epoch = find(p, event->comm);
-    p->is_lost |= !epoch || (call->is_alone && call->window != event->comm);
-    if (!epoch || p->is_lost)
+    if (!epoch || (call->is_alone && call->window != event->comm))
+        lose(e, (uint32_t)(p - e->processes));
+    if (p->is_lost)
         return tell(e, event->comm, event->tag,
                     &(struct origin){.location = event->location, .ticks = event->ticks}, true);
     int code = tell(e, epoch->window, epoch->group, call->is_alone ? &call->entered : &epoch->started, true);
@@ -182,7 +201,10 @@ static int entered(const struct gn_epochs *e, struct call *call, const struct gn
     if (!is_about_epochs(activity))
         return 0;
     drop(e, &call->entered);
-    *call = (struct call){.activity = activity, .region = event->region, .window = GN_NONE};
+    *call = (struct call){.activity = activity,
+                          .region = event->region,
+                          .window = GN_NONE,
+                          .next_location = call->next_location};
     if (activity != GN_CALL_WIN_COMPLETE || p->count != 1 || p->is_lost)
         return 0;
     call->is_alone = true;
@@ -224,21 +246,26 @@ bool gn_epochs_region(const struct gn_definitions *d, uint32_t region)
 static bool know_all(struct gn_epochs *e)
 {
     const size_t locations = e->definitions->location_count, processes = e->definitions->process_count;
+    if (processes > e->process_count) {
+        struct process *all = reallocarray(e->processes, processes, sizeof *all);
+        if (!all)
+            return false;
+        for (; e->process_count < processes; e->process_count++)
+            all[e->process_count] = (struct process){.last_location = GN_NONE};
+        e->processes = all;
+    }
     if (locations > e->call_count) {
         struct call *all = reallocarray(e->calls, locations, sizeof *all);
         if (!all)
             return false;
         memset(all + e->call_count, 0, (locations - e->call_count) * sizeof *all);
         e->calls = all;
-        e->call_count = locations;
     }
-    if (processes > e->process_count) {
-        struct process *all = reallocarray(e->processes, processes, sizeof *all);
-        if (!all)
-            return false;
-        memset(all + e->process_count, 0, (processes - e->process_count) * sizeof *all);
-        e->processes = all;
-        e->process_count = processes;
+    for (; e->call_count < locations; e->call_count++) {
+        const uint32_t l = (uint32_t)e->call_count, process = e->definitions->locations[l].process;
+        e->calls[l].next_location = process < processes ? e->processes[process].last_location : GN_NONE;
+        if (process < processes)
+            e->processes[process].last_location = l;
     }
     return true;
 }
@@ -269,13 +296,12 @@ void gn_epochs_lose(struct gn_epochs *e, uint32_t process)
     const struct gn_definitions *d = e->definitions;
     if (d->window_count == 0 || process >= d->process_count || !know_all(e))
         return;
-    struct process *p = &e->processes[process];
-    p->is_lost = true;
-    while (p->count > 0)
-        drop(e, &p->open[--p->count].started);
-    for (size_t l = 0; l < e->call_count; l++)
-        if (d->locations[l].process == process)
-            drop(e, &e->calls[l].entered);
+    lose(e, process);
+}
+
+bool gn_epochs_lost(const struct gn_epochs *e, uint32_t process)
+{
+    return process < e->process_count && e->processes[process].is_lost;
 }
 
 /* ---- all ---- */

@@ -42,6 +42,8 @@ struct gn_epochs_sink {
     void *(*token)(void *self, const struct gn_event *event);
     void (*unused)(void *self, void *token); /* the event is of no message after all; NULL: nobody asks */
     int (*half)(void *self, const struct gn_epoch_half *half); /* 0 or a negative code */
+    void (*lost)(void *self,
+                 uint32_t process); /* from here on nothing of it is countable; NULL: nobody asks */
 };
 
 struct gn_epochs;
@@ -59,5 +61,7 @@ bool gn_epochs_region(const struct gn_definitions *definitions,
 int gn_epochs_event(struct gn_epochs *epochs, const struct gn_event *event);
 /* Nothing of this process can be counted from here on. May be said twice. */
 void gn_epochs_lose(struct gn_epochs *epochs, uint32_t process);
+/* Whether that is so, for this reason or another one. */
+bool gn_epochs_lost(const struct gn_epochs *epochs, uint32_t process);
 
 #endif

@@ -25,8 +25,8 @@ struct gn_order_gate {
 };
 
 struct gn_gate_place {
-    struct gn_gate_place *of_vertex;       /* its next one */
-    struct gn_gate_place *next, *previous; /* of the gate, among those that give, or that wait */
+    struct gn_gate_place *of_vertex, *before_of_vertex; /* its next one, and the one before */
+    struct gn_gate_place *next, *previous;              /* of the gate, among those that give, or that wait */
     struct gn_vertex *vertex;
     struct gn_order_gate *gate;
     bool gives;
@@ -44,15 +44,18 @@ static struct gn_gate_place *make_place(struct gn_order *order, struct gn_order_
         return NULL;
     *place =
         (struct gn_gate_place){.of_vertex = vertex->gates, .vertex = vertex, .gate = gate, .gives = gives};
-    return vertex->gates = place;
+    if (vertex->gates)
+        vertex->gates->before_of_vertex = place;
+    vertex->gates = place;
+    return place;
 }
 
 static void free_place(struct gn_order *order, struct gn_gate_place *place)
 {
-    struct gn_gate_place **link = &place->vertex->gates;
-    while (*link != place)
-        link = &(*link)->of_vertex;
-    *link = place->of_vertex;
+    struct gn_gate_place *before = place->before_of_vertex;
+    *(before ? &before->of_vertex : &place->vertex->gates) = place->of_vertex;
+    if (place->of_vertex)
+        place->of_vertex->before_of_vertex = before;
     place->next = order->spare_places;
     order->spare_places = place;
 }
@@ -179,11 +182,12 @@ bool gn_gates_hold(const struct gn_vertex *vertex)
     return vertex->waits > 0 && vertex->gates && is_waiting(vertex->gates);
 }
 
-uint32_t gn_gates_blocker(const struct gn_vertex *getter, size_t number)
+uint32_t gn_gates_blocker(const struct gn_vertex *getter, bool (*counts)(const void *self, uint32_t location),
+                          const void *self)
 {
     for (const struct gn_gate_place *place = getter->gates; place; place = place->of_vertex)
         for (const struct gn_gate_place *giver = place->gate->givers; giver; giver = giver->next)
-            if (number-- == 0)
+            if (counts(self, giver->vertex->event.location))
                 return giver->vertex->event.location;
     return GN_NONE;
 }

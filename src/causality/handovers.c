@@ -5,13 +5,15 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* More of them than that are of threads and locks that nothing else is recorded of: the oldest are told. */
+/* More of them in a process are of threads and locks that nothing else is recorded of: the oldest are told.
+ */
 enum { OPEN_MOST = 65536 };
 
 struct handover {
     struct gn_key key;
-    struct handover *next, *previous; /* of all, the oldest first */
+    struct handover *next, *previous; /* of its process, the oldest first */
     struct gn_team_sync what;
     size_t capacity;
     struct gn_team_part *parts;
@@ -21,9 +23,26 @@ struct handover {
 struct gn_handovers {
     const struct gn_teams_sink *sink;
     struct gn_map open;
-    struct handover *first, *last;
-    size_t count;
+    struct of_process {
+        struct handover *first, *last;
+        size_t count;
+    } * processes;
+    size_t process_count;
 };
+
+static struct of_process *know_process(struct gn_handovers *h, uint32_t process)
+{
+    const size_t count = process + (size_t)1;
+    if (count > h->process_count) {
+        struct of_process *all = reallocarray(h->processes, count, sizeof *all);
+        if (!all)
+            return NULL;
+        memset(all + h->process_count, 0, (count - h->process_count) * sizeof *all);
+        h->processes = all;
+        h->process_count = count;
+    }
+    return &h->processes[process];
+}
 
 /* What of it has `name` in the process. */
 static struct gn_key key_of(enum gn_team_sync_kind kind, uint64_t name, uint32_t process)
@@ -34,7 +53,8 @@ static struct gn_key key_of(enum gn_team_sync_kind kind, uint64_t name, uint32_t
 static struct handover *find(struct gn_handovers *h, struct gn_key key, uint32_t *next)
 {
     struct handover *one = gn_map_find(&h->open, key);
-    if (one || !(one = calloc(1, sizeof *one)))
+    struct of_process *of = one ? NULL : know_process(h, (uint32_t)key.b);
+    if (!of || !(one = calloc(1, sizeof *one)))
         return one;
     const enum gn_team_sync_kind kind = (enum gn_team_sync_kind)(key.b >> 32);
     if (!gn_map_add(&h->open, key, one)) {
@@ -43,18 +63,19 @@ static struct handover *find(struct gn_handovers *h, struct gn_key key, uint32_t
     }
     one->key = key;
     one->what = (struct gn_team_sync){.kind = kind, .process = (uint32_t)key.b, .number = next[kind]++};
-    one->previous = h->last;
-    *(h->last ? &h->last->next : &h->first) = one;
-    h->last = one;
-    h->count++;
+    one->previous = of->last;
+    *(of->last ? &of->last->next : &of->first) = one;
+    of->last = one;
+    of->count++;
     return one;
 }
 
 static void drop(struct gn_handovers *h, struct handover *one)
 {
-    *(one->previous ? &one->previous->next : &h->first) = one->next;
-    *(one->next ? &one->next->previous : &h->last) = one->previous;
-    h->count--;
+    struct of_process *of = &h->processes[one->what.process];
+    *(one->previous ? &one->previous->next : &of->first) = one->next;
+    *(one->next ? &one->next->previous : &of->last) = one->previous;
+    of->count--;
     gn_map_remove(&h->open, one->key);
     free(one->parts);
     free(one);
@@ -93,11 +114,10 @@ static int add(struct gn_handovers *h, struct gn_key key, const struct gn_event 
     int code = h->sink->added ? h->sink->added(h->sink->self, &one->what) : 0;
     const bool is_over =
         one->what.kind == GN_TEAM_LOCK ? one->is_passed && one->what.givers > 0 : one->what.count == 2;
+    const struct of_process *of = &h->processes[one->what.process];
     if (code == 0 && is_over)
         code = tell(h, one);
-    if (code == 0 && h->count > OPEN_MOST)
-        code = tell(h, h->first);
-    return code;
+    return code == 0 && of->count > OPEN_MOST ? tell(h, of->first) : code;
 }
 
 bool gn_handovers_wants(const struct gn_event *event)
@@ -143,11 +163,8 @@ int gn_handovers_event(struct gn_handovers *h, const struct gn_event *event, uin
 int gn_handovers_close(struct gn_handovers *h, uint32_t process)
 {
     int code = 0;
-    for (struct handover *one = h->first, *after; one; one = after) {
-        after = one->next;
-        if (one->what.process != process)
-            continue;
-        int failed = tell(h, one);
+    while (process < h->process_count && h->processes[process].first) {
+        int failed = tell(h, h->processes[process].first);
         code = code ? code : failed;
     }
     return code;
@@ -165,8 +182,10 @@ void gn_handovers_free(struct gn_handovers *h)
 {
     if (!h)
         return;
-    while (h->first)
-        drop(h, h->first);
+    for (size_t p = 0; p < h->process_count; p++)
+        while (h->processes[p].first)
+            drop(h, h->processes[p].first);
+    free(h->processes);
     gn_map_clear(&h->open);
     free(h);
 }

@@ -419,9 +419,10 @@ void gn_gate_complete(struct gn_order *order, struct gn_order_gate *gate);
 void gn_gates_reported(struct gn_order *order, struct gn_vertex *giver);
 /* Whether the vertex waits at a gate. */
 bool gn_gates_hold(const struct gn_vertex *vertex);
-/* Of a vertex that waits at gates: where the giver of this number (from 0) is, that is not reported; GN_NONE:
- * there are not so many. */
-uint32_t gn_gates_blocker(const struct gn_vertex *getter, size_t number);
+/* Of a vertex that waits at gates: the first location that counts of those of givers that are not reported;
+ * GN_NONE: there is none. */
+uint32_t gn_gates_blocker(const struct gn_vertex *getter, bool (*counts)(const void *self, uint32_t location),
+                          const void *self);
 /* It waits no longer. */
 void gn_gates_release(struct gn_order *order, struct gn_vertex *getter);
 

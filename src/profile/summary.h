@@ -219,6 +219,7 @@ struct gn_sampling_told {
     char reason[256]; /* why not, or not all; "": none */
     int64_t samples, unattributed;
     double time_s, per_burst; /* processor time that they stand for; samples that depend on each other */
+    double ours_s;            /* of time_s, in gnomon's own code, if that is in the rows */
     bool has_others;          /* some are of threads beside those that rows are of */
 };
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 static const double quantile = 2.576; /* of 99 %, as in gn_samples_share */
-static const double none_seen = 4.6;  /* so many samples may be expected where there are none, at 99 % */
+static const double none_seen = 4.6;  /* so many bursts may be expected where there are none, at 99 % */
 
 static struct gn_between between(double low, double high, double all)
 {
@@ -30,11 +30,9 @@ void gn_summarise_cores(struct gn_summary *s)
     const struct gn_sampling_told *told = &s->sampling;
     const double each_s = told->samples > 0 ? told->time_s / (double)told->samples : NAN;
     const bool is_told = strcmp(told->state, "sampled") == 0 && isfinite(s->resources.cpu_s) && each_s > 0;
-    const double kernel_s = fmax(s->resources.cpu_s - told->time_s, 0),
+    const double kernel_s = fmax(s->resources.cpu_s - told->time_s, 0) + told->ours_s,
                  preempted_s = s->resources.preempted_s;
-    double elapsed_s = 0;
-    for (size_t i = 0; i < s->rank_count; i++)
-        elapsed_s += s->ranks_told[i].elapsed_s;
+    const double elapsed_s = (double)s->total_ns * 1e-9; /* of all threads that rows are of */
     /* where there are other threads, nobody knows which of them were blocked */
     const double blocked_s =
         told->has_others ? INFINITY : fmax(elapsed_s - s->resources.cpu_s - preempted_s, 0);
@@ -45,10 +43,11 @@ void gn_summarise_cores(struct gn_summary *s)
             continue;
         const double all_s = (double)row->total_ns * 1e-9, cpu_s = (double)row->cpu_ns * 1e-9;
         const double count = cpu_s / each_s;
-        const double off_s = fmax(quantile * sqrt(told->per_burst * count), none_seen) * each_s;
+        const double off_s =
+            fmax(quantile * sqrt(told->per_burst * count), none_seen * fmax(told->per_burst, 1)) * each_s;
         row->off_core_s = between(all_s - cpu_s - off_s - kernel_s, all_s - cpu_s + off_s, all_s);
         if (isfinite(preempted_s))
-            row->preempted_s =
-                between(row->off_core_s.low - blocked_s, fmin(row->off_core_s.high, preempted_s), all_s);
+            row->preempted_s = between(fmin(row->off_core_s.low - blocked_s, preempted_s),
+                                       fmin(row->off_core_s.high, preempted_s), all_s);
     }
 }

@@ -373,6 +373,8 @@ static int sort_samples(struct making *m)
         const struct gn_sample_row *r = &s->rows[i];
         struct gn_sample_row *last = m->added_up_count ? &m->added_up[m->added_up_count - 1] : NULL;
         m->s->sampling.has_others |= r->other_threads;
+        if (m->raw && !r->other_threads && is_ours(m, r->place))
+            m->s->sampling.ours_s += (double)r->time_ns * 1e-9;
         if (r->to == 0 && !r->other_threads)
             m->in_calls[m->in_call_count++] = *r;
         if (r->other_threads || r->to == 0 || is_ours(m, r->place))
@@ -561,13 +563,11 @@ static int take_edge_time(struct making *m, sqlite3_stmt *q)
  * one by one leave some over, or take some too many. */
 static int take_remainder(struct making *m, sqlite3_stmt *q)
 {
-    const struct stretch cost = {sqlite3_column_int(q, 0),
-                                 (const char *)sqlite3_column_text(q, 1),
-                                 sqlite3_column_int64(q, 2),
-                                 0,
-                                 0,
-                                 0};
-    struct stretch gap = {cost.rank, cost.host, sqlite3_column_int64(q, 3), 0, 0, 0};
+    const struct stretch cost = {.rank = sqlite3_column_int(q, 0),
+                                 .host = (const char *)sqlite3_column_text(q, 1),
+                                 .ns = sqlite3_column_int64(q, 2),
+                                 .cpu_ns = sqlite3_column_int64(q, 2)};
+    struct stretch gap = {.rank = cost.rank, .host = cost.host, .ns = sqlite3_column_int64(q, 3)};
     const int64_t noise = 1000 + sqlite3_column_int64(q, 4) / 1000000;
     int code = 0;
     if (!m->raw && cost.ns > 0)

@@ -980,12 +980,97 @@ static void epochs_are_awaited_when_they_are_complete(void **state)
     }
 }
 
+/* Processes 0 and 1, each with a group of itself alone: communicators 1 and 2. */
+static void open_windows(struct scene *s)
+{
+    static const char *const names[] = {"MPI_Win_start", "MPI_Win_complete", "MPI_Win_wait"};
+    open_alone(s, NULL);
+    for (unsigned c = 0; c < WIN_CALLS; c++)
+        gn_define_region(
+            s->d, &(struct gn_region_def){.name = gn_define_string(s->d, names[c]), .role = GN_ROLE_MPI});
+    gn_define_comm(s->d, &(struct gn_comm_def){.member_count = 1, .members = (uint32_t[]){0}});
+    gn_define_comm(s->d, &(struct gn_comm_def){.member_count = 1, .members = (uint32_t[]){1}});
+    gn_define_window(s->d, &(struct gn_window_def){.comm = 0});
+}
+
+static void push_call(struct scene *s, uint32_t location, unsigned call, uint64_t ticks)
+{
+    struct gn_event row[3];
+    add_call(row, location, call, location == 0 ? 2 : 1, ticks);
+    for (size_t i = 0; i < 3; i++)
+        push(s, row[i]);
+}
+
+static uint64_t waiting(const struct scene *s)
+{
+    return gn_order_stats(s->order)->unreported;
+}
+
+/* Whoever completes what it has not started cannot be counted: nobody waits for it, then and later. */
+static void who_cannot_be_counted_is_waited_for_by_nobody(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_windows(&s);
+    push_call(&s, 1, WIN_WAIT, 5);
+    assert_true(waiting(&s) > 0);
+    push_call(&s, 0, WIN_COMPLETE, 10);
+    assert_int_equal(waiting(&s), 0);
+    for (uint64_t n = 1; n < 100; n++) {
+        push_call(&s, 0, WIN_START, 100 * n);
+        push_call(&s, 1, WIN_WAIT, 100 * n + 5);
+        assert_int_equal(waiting(&s), 0);
+        push_call(&s, 0, WIN_COMPLETE, 100 * n + 10);
+    }
+    assert_in_range(gn_order_stats(s.order)->nodes, 0, 4);
+    finish(&s);
+    close_scene(&s);
+}
+
+/* What was lost before there was any epoch is lost, too. */
+static void epochs_behind_a_loss_are_not_counted(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_windows(&s);
+    struct gn_event lost = gn_event_bare(GN_EVENT_LOST, 0, 1);
+    lost.request = 6;
+    push(&s, lost);
+    push_call(&s, 1, WIN_WAIT, 20);
+    assert_int_equal(waiting(&s), 0);
+    finish(&s);
+    close_scene(&s);
+}
+
+/* Nobody keeps what is completed towards a process that has lost events. */
+static void completes_towards_a_loss_are_not_kept(void **state)
+{
+    (void)state;
+    struct scene s;
+    open_windows(&s);
+    struct gn_event lost = gn_event_bare(GN_EVENT_LOST, 1, 1);
+    lost.request = 6;
+    push_call(&s, 0, WIN_START, 2);
+    push(&s, lost);
+    push_call(&s, 0, WIN_COMPLETE, 8);
+    for (uint64_t n = 1; n < 1000; n++) {
+        push_call(&s, 0, WIN_START, 10 * n + 2);
+        push_call(&s, 0, WIN_COMPLETE, 10 * n + 6);
+    }
+    assert_in_range(gn_order_stats(s.order)->nodes, 0, 4);
+    finish(&s);
+    close_scene(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(teams_are_forked_meet_and_are_joined),
         cmocka_unit_test(threads_hand_over_what_they_name),
         cmocka_unit_test(epochs_are_awaited_when_they_are_complete),
+        cmocka_unit_test(who_cannot_be_counted_is_waited_for_by_nobody),
+        cmocka_unit_test(epochs_behind_a_loss_are_not_counted),
+        cmocka_unit_test(completes_towards_a_loss_are_not_kept),
         cmocka_unit_test(who_is_missing_in_a_team_holds_nobody_up),
         cmocka_unit_test(a_call_that_only_prepares_sends_nothing),
         cmocka_unit_test(a_matched_probe_may_have_taken_the_message_before),
