@@ -23,13 +23,24 @@ static struct gn_key map_key(const struct gn_channel_key *key)
     return (struct gn_key){(uint64_t)key->comm << 32 | key->tag, (uint64_t)key->from << 32 | key->to};
 }
 
+/* Most messages of a process are on the communicator of the one before. */
+static bool is_member(const struct gn_order *order, uint32_t process, uint32_t comm)
+{
+    struct gn_process_state *state = &order->processes[process];
+    if (state->member_of == comm + 1)
+        return true;
+    if (gn_comm_rank_of(order->definitions, comm, process, NULL) == GN_NONE)
+        return false;
+    state->member_of = comm + 1;
+    return true;
+}
+
 bool gn_channel_key_of(const struct gn_order *order, const struct gn_event *event, bool sends,
                        struct gn_channel_key *key)
 {
     uint32_t here = order->locations[event->location].process;
     uint32_t there = gn_comm_peer(order->definitions, event->comm, here, event->peer);
-    if (here >= order->process_count || there >= order->process_count ||
-        gn_comm_rank_of(order->definitions, event->comm, here, NULL) == GN_NONE)
+    if (here >= order->process_count || there >= order->process_count || !is_member(order, here, event->comm))
         return false;
     *key = (struct gn_channel_key){event->comm, sends ? here : there, sends ? there : here, event->tag};
     return true;

@@ -125,6 +125,7 @@ struct gn_process_state {
         uint32_t receiver; /* GN_NONE */
         bool has_receivers;
     } forgotten;
+    uint32_t member_of;          /* a communicator that it is in, and one; 0: none is known */
     uint32_t alive;              /* locations that have not ended */
     bool ended;                  /* all of them have */
     bool loose;                  /* lost events: counting its messages is over */

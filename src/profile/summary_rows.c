@@ -13,6 +13,7 @@
 #include "base/mix.h"
 #include "profile/callers.h"
 #include "profile/samples.h"
+#include "program/names.h"
 #include "profile/shown.h"
 #include "profile/statement.h"
 #include "profile/summary.h"
@@ -351,9 +352,11 @@ static int by_location(const void *left, const void *right)
     return (a->place > b->place) - (a->place < b->place);
 }
 
-/* Recording: what it takes is taken off already. */
+/* Recording: what it takes is taken off already. Nor are marks of regions anything of the program's. */
 static bool is_ours(const struct making *m, int place)
 {
+    if (place != GN_SAMPLE_OTHER_PLACES && gn_name_is_region_mark(m->samples.places[place].function))
+        return true;
     const char *library = place == GN_SAMPLE_OTHER_PLACES ? NULL : m->samples.places[place].library;
     const char *slash = library ? strrchr(library, '/') : NULL;
     return slash && strncmp(slash + 1, "libgnomon", strlen("libgnomon")) == 0;

@@ -84,6 +84,7 @@ class Checker:
         self.blocking = {}
         self.on_windows = collections.Counter()
         self.parts = collections.defaultdict(dict)  # (communicator, window or None, number): {process: Part}
+        self.handed = collections.defaultdict(lambda: ([], []))  # what threads hand over: (times given, times taken)
         self.counts = {"messages": Count(), "collectives": Count(), "uncertain": Count()}
 
     # ---- events ----
@@ -147,6 +148,32 @@ class Checker:
 
     def on_NonBlockingCollectiveComplete(self, location, process, event):
         self.starts[process][self.requests.pop((process, event.request_id))][1] = event
+
+    # ---- what threads of a process hand over, by a name that both say ----
+
+    def on_ThreadCreate(self, location, process, event):
+        self.handed[process, "begin", event.sequence_count][0].append(event.time)
+
+    def on_ThreadBegin(self, location, process, event):
+        self.handed[process, "begin", event.sequence_count][1].append(event.time)
+
+    def on_ThreadEnd(self, location, process, event):
+        self.handed[process, "end", event.sequence_count][0].append(event.time)
+
+    def on_ThreadWait(self, location, process, event):
+        self.handed[process, "end", event.sequence_count][1].append(event.time)
+
+    def on_ThreadReleaseLock(self, location, process, event):
+        self.handed[process, event.lock_id, event.acquisition_order][0].append(event.time)
+
+    def on_ThreadAcquireLock(self, location, process, event):
+        self.handed[process, event.lock_id, event.acquisition_order - 1][1].append(event.time)
+
+    def count_handed(self):
+        for given, taken in self.handed.values():
+            for one in given:
+                for other in taken:
+                    self.counts["collectives"].see(one, other, 0)
 
     # ---- messages ----
 
@@ -220,6 +247,7 @@ class Checker:
     def finish(self):
         unmatched = self.count_messages()
         self.number_collectives()
+        self.count_handed()
         for (comm, window, _), parts in self.parts.items():
             self.count_instance(comm, window, parts)
         facts = {name: count.facts() for name, count in self.counts.items()}
