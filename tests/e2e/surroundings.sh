@@ -80,7 +80,14 @@ address_space) # ulimit -v: whatever runs without gnomon runs with it, and is me
             [ "$status" = 0 ] || continue 2
         done
         limited gnomon 0 "$gnomon" run "$program" ok
-        [ "$status" = 0 ] || fail "$mib MiB: exit status $status, without gnomon 0"
+        if [ "$status" != 0 ]; then # Open MPI itself fails one time in five at its limit: its threads take memory in any order
+            failed=$status
+            for _ in $(seq 20); do
+                limited again 0 "$program" ok
+                [ "$status" = 0 ] || continue 2
+            done
+            fail "$mib MiB: exit status $failed, without gnomon 0, 23 times"
+        fi
         diff "$work/bare.out" "$work/gnomon.out" || fail "$mib MiB: other output than without gnomon"
         wait_for_report gnomon
         if grep -q '^next: ' "$work/gnomon.err"; then
