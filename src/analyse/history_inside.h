@@ -125,7 +125,7 @@ int gn_history_fork(struct gn_history_place *place, uint64_t ticks);
 int gn_history_join(struct gn_history_place *place, uint64_t ticks);
 int gn_history_team_begins(struct gn_history_place *place, uint64_t ticks);
 int gn_history_team_ends(struct gn_history_place *place, uint64_t ticks);
-int gn_history_hand_over(struct gn_history_place *place, uint64_t ticks);
+int gn_history_hand_over(struct gn_history_make *make, struct gn_history_place *place, uint64_t ticks);
 
 /* history_match.c: reports of the sort. The ticks of its events are numbers of calls; below them, of what is
  * sent and ends in another call, its number + 1. */

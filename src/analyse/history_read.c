@@ -500,7 +500,7 @@ static int look(struct gn_history_make *m, const struct gn_event *event)
         return p->mpi_depth > 0 ? 0 : gn_history_team_ends(p, event->ticks);
     case GN_EVENT_THREAD_WAIT:
     case GN_EVENT_LOCK_ACQUIRE:
-        return p->mpi_depth > 0 ? 0 : gn_history_hand_over(p, event->ticks);
+        return p->mpi_depth > 0 ? 0 : gn_history_hand_over(m, p, event->ticks);
     case GN_EVENT_LOST:
         return lose(m, event);
     default:

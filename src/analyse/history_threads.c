@@ -43,9 +43,10 @@ int gn_history_join(struct gn_history_place *p, uint64_t ticks)
 
 /* For a thread that was created alone, or a lock. What was entered for it is waiting; behind anything else
  * the thread may have computed before. The other one is taken to go along: it need not call anything, and
- * then nobody knows what it waits for. */
-int gn_history_hand_over(struct gn_history_place *p, uint64_t ticks)
+ * then nobody knows what it waits for. That is assumed, and told. */
+int gn_history_hand_over(struct gn_history_make *m, struct gn_history_place *p, uint64_t ticks)
 {
+    m->h->handed++;
     return gn_history_deal(p, ticks, p->last_kind == GN_EVENT_ENTER ? GN_PIECE_JOIN : GN_PIECE_EITHER);
 }
 

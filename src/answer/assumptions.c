@@ -13,7 +13,7 @@ struct assumption {
     char text[200];
 };
 
-enum { ALL = 6 };
+enum { ALL = 7 };
 
 static void find(const struct gn_history *h, struct assumption all[ALL])
 {
@@ -26,7 +26,8 @@ static void find(const struct gn_history *h, struct assumption all[ALL])
         {"longest", GN_ASSUMES_LONGEST, has_longest, -1, ""},
         {"named", GN_ASSUMES_NAMED, h->unnamed > 0, (int64_t)h->unnamed, ""},
         {"eager", GN_ASSUMES_EAGER, h->eager_sends > 0, (int64_t)h->eager_sends, ""},
-        {"progress", GN_ASSUMES_PROGRESS, h->moved > 0, (int64_t)h->moved, ""}};
+        {"progress", GN_ASSUMES_PROGRESS, h->moved > 0, (int64_t)h->moved, ""},
+        {"threads", GN_ASSUMES_THREADS, h->handed > 0, (int64_t)h->handed, ""}};
     for (size_t i = 0; i < ALL; i++)
         all[i] = found[i];
     if (has_longest)
@@ -38,6 +39,9 @@ static void find(const struct gn_history *h, struct assumption all[ALL])
              gn_count_text(all[3].count, number));
     snprintf(all[4].text, sizeof all[4].text, "%s sends of up to %s went on without their receivers",
              gn_count_text(all[4].count, number), gn_bytes_text(h->eager_bytes, size));
+    snprintf(all[6].text, sizeof all[6].text,
+             "what was waited for %s times, a thread's end or a lock, comes as much earlier as who waits",
+             gn_count_text(all[6].count, number));
     snprintf(all[5].text, sizeof all[5].text, "%s messages moved on while nobody was in MPI",
              gn_count_text(all[5].count, number));
 }

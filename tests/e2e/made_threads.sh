@@ -42,6 +42,11 @@ for number, begin in begun.items():
     assert number not in waited or ended[number]["time"] <= waited[number]["time"], "joined before its end"
     assert made[number]["rank"] == begin["rank"], "of another rank"
 END
+    # What would help assumes that they go along, and says so.
+    run whatif "$gnomon" whatif --format json "$(folder_of gnomon)"
+    [ "$status" = 0 ] || fail "$name: whatif: exit status $status"
+    [ "$(python3 -c 'import json, sys; print(*(x["count"] for x in json.load(sys.stdin)["assumptions"] if x["name"] == "threads"))' \
+        <"$work/whatif.out")" = $((n * joined)) ] || fail "$name: whatif does not say that threads go along"
     # another reader
     command -v otf2-print >/dev/null || return 0
     otf2-print "$(folder_of gnomon)"/trace/traces.otf2 >"$work/printed" || fail "$name: otf2-print"
