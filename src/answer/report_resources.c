@@ -93,7 +93,8 @@ static void threads(const struct gn_summary *s, FILE *out)
     char what[1024], place[600], share[GN_QUANTITY_TEXT];
     if (!has_others(s) || s->elapsed_s <= 0)
         return;
-    fprintf(out, "other threads of ranks kept %.1f cores busy: ", s->others_s / s->elapsed_s);
+    fprintf(out, "other threads of ranks kept %.1f cores busy (%s samples): ", s->others_s / s->elapsed_s,
+            gn_count_text(s->others_samples, share));
     for (size_t i = 0; i < s->other_count && i < TOLD; i++) {
         gn_report_row_text(&s->others[i], what, sizeof what);
         gn_report_row_place(&s->others[i], place, sizeof place);

@@ -127,10 +127,11 @@ static void range_text(const struct gn_activity_row *row, char *text, size_t siz
         snprintf(text, size, "%scomputation", other);
 }
 
-/* A function without a name is called by its library: "libfftw3.so.3:0x33e80". */
-static bool says_library(const char *called)
+/* A function without a name is called by its library: "libfftw3.so.3:0x33e80", of libfftw3.so.3.6.10. */
+static bool says_library(const char *called, const char *library)
 {
-    return called && strstr(called, ".so") != NULL && strchr(called, ':') != NULL;
+    const size_t length = called ? strcspn(called, ":") : 0;
+    return length > 0 && called[length] && strncmp(called, library, length) == 0;
 }
 
 void gn_report_row_text(const struct gn_activity_row *row, char *text, size_t size)
@@ -146,8 +147,8 @@ void gn_report_row_text(const struct gn_activity_row *row, char *text, size_t si
                  row->function ? ", called by " : "", row->function ? row->function : "");
     else if (row->called || row->library)
         snprintf(text, size, "%s%s%s%s%s", row->called ? row->called : "",
-                 row->called && !says_library(row->called) ? " in " : "",
-                 says_library(row->called) ? "" : slash, row->function ? ", called by " : "",
+                 row->called && !says_library(row->called, slash) ? " in " : "",
+                 says_library(row->called, slash) ? "" : slash, row->function ? ", called by " : "",
                  row->function ? row->function : "");
     else if (row->how == GN_HOW_SAMPLED)
         snprintf(text, size, "%s", row->function ? row->function : row->name);

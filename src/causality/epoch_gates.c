@@ -153,19 +153,6 @@ static int waits(struct gn_order *order, struct passage *p, struct gn_vertex *ve
     return code ? code : failed;
 }
 
-static void *token(void *self, const struct gn_event *event)
-{
-    struct gn_order *order = self;
-    (void)event;
-    order->gate_vertex->keeps++;
-    return order->gate_vertex;
-}
-
-static void unused(void *self, void *vertex)
-{
-    gn_vertex_noticed(self, vertex);
-}
-
 static int half(void *self, const struct gn_epoch_half *h)
 {
     struct gn_order *order = self;
@@ -201,7 +188,7 @@ static bool open(struct gn_order *order)
 {
     struct gn_epoch_gates *e = calloc(1, sizeof *e);
     const struct gn_epochs_sink sink = {
-        .self = order, .token = token, .unused = unused, .half = half, .lost = lost};
+        .self = order, .token = gn_gate_token, .unused = gn_gate_unused, .half = half, .lost = lost};
     if (!e || !(e->epochs = gn_epochs_new(order->definitions, &sink))) {
         free(e);
         return false;

@@ -205,7 +205,7 @@ void gn_gates_release(struct gn_order *order, struct gn_vertex *getter)
 
 /* ---- what the teams tell ---- */
 
-static void *token(void *self, const struct gn_event *event)
+void *gn_gate_token(void *self, const struct gn_event *event)
 {
     struct gn_order *order = self;
     (void)event;
@@ -213,7 +213,7 @@ static void *token(void *self, const struct gn_event *event)
     return order->gate_vertex;
 }
 
-static void unused(void *self, void *vertex)
+void gn_gate_unused(void *self, void *vertex)
 {
     gn_vertex_noticed(self, vertex);
 }
@@ -240,10 +240,11 @@ static int synced(void *self, const struct gn_team_sync *sync)
 
 bool gn_gates_open(struct gn_order *order)
 {
-    order->teams =
-        gn_teams_new(order->definitions,
-                     &(struct gn_teams_sink){
-                         .self = order, .token = token, .unused = unused, .added = added, .synced = synced});
+    order->teams = gn_teams_new(order->definitions, &(struct gn_teams_sink){.self = order,
+                                                                            .token = gn_gate_token,
+                                                                            .unused = gn_gate_unused,
+                                                                            .added = added,
+                                                                            .synced = synced});
     return order->teams != NULL;
 }
 

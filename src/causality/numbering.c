@@ -109,10 +109,8 @@ int gn_numbering_take(struct gn_numbering *numbering, const struct gn_event *eve
         code = take_connected(order, event, token);
     else if (location->thread)
         code = gn_thread_observed(order, event, NULL);
-    else if (event->kind == GN_EVENT_MPI_IRECV_REQUEST)
-        code = gn_receive_posted(order, event);
-    else if (event->kind == GN_EVENT_MPI_REQUEST_CANCELLED)
-        gn_receive_cancelled(order, event);
+    else
+        code = gn_receive_heard(order, event);
     if (code != 0)
         order->stopped = code;
     return order->stopped;

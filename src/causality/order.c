@@ -213,10 +213,8 @@ static int push_local(struct gn_order *order, struct gn_location_state *location
         code = lose(order, event);
     else if (location->thread)
         code = gn_thread_observed(order, event, NULL);
-    else if (event->kind == GN_EVENT_MPI_IRECV_REQUEST)
-        code = gn_receive_posted(order, event);
-    else if (event->kind == GN_EVENT_MPI_REQUEST_CANCELLED)
-        gn_receive_cancelled(order, event);
+    else
+        code = gn_receive_heard(order, event);
     if (code != 0)
         return code;
     if (location->head) { /* something ahead of it waits */

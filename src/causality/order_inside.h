@@ -346,6 +346,8 @@ void gn_channels_close(struct gn_order *order);
 /* ---- receives.c: which receive is the next one of its channel ---- */
 
 int gn_receive_posted(struct gn_order *order, const struct gn_event *event);
+/* A post or a cancel; other events are no matter. 0 or -ENOMEM. */
+int gn_receive_heard(struct gn_order *order, const struct gn_event *event);
 int gn_receive_completed(struct gn_order *order, struct gn_vertex *receive);
 /* The process of this location, which was its only one, has another one now. False: no memory. */
 bool gn_receives_share(struct gn_order *order, uint32_t location);
@@ -414,6 +416,10 @@ struct gn_order_gate *gn_gate_make(struct gn_order *order, bool is_expecting);
 /* All that wait are after the giver; the getter is after all that give. 0 or -ENOMEM. */
 int gn_gate_give(struct gn_order *order, struct gn_order_gate *gate, struct gn_vertex *giver);
 int gn_gate_wait(struct gn_order *order, struct gn_order_gate *gate, struct gn_vertex *getter);
+/* Tokens of the events that teams and epochs are told: their vertices, which are kept until they are noticed.
+ */
+void *gn_gate_token(void *order, const struct gn_event *event);
+void gn_gate_unused(void *order, void *vertex);
 /* No one else will stand at it; it may be gone. */
 void gn_gate_complete(struct gn_order *order, struct gn_order_gate *gate);
 /* A giver has been reported. */

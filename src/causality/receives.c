@@ -514,6 +514,15 @@ void gn_receive_cancelled(struct gn_order *order, const struct gn_event *event)
     resolve(order, home);
 }
 
+int gn_receive_heard(struct gn_order *order, const struct gn_event *event)
+{
+    if (event->kind == GN_EVENT_MPI_IRECV_REQUEST)
+        return gn_receive_posted(order, event);
+    if (event->kind == GN_EVENT_MPI_REQUEST_CANCELLED)
+        gn_receive_cancelled(order, event);
+    return 0;
+}
+
 /* Out of the list, so that it is in nobody's way, but to be known when it completes after all. */
 static void pass_over(struct gn_order *order, struct gn_post *post)
 {

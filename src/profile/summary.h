@@ -253,7 +253,8 @@ struct gn_summary {
     struct gn_activity_row
         *others; /* what threads without a call did, by place, the largest first; share: of */
     size_t other_count;
-    double others_s;           /* … their processor time */
+    double others_s; /* … their processor time, by so many samples */
+    int64_t others_samples;
     struct gn_call_tree *tree; /* only by tree */
     struct gn_pair_row *pairs;
     size_t pair_count;
@@ -287,6 +288,11 @@ int gn_summarise_ranks(sqlite3 *db, bool raw, struct gn_summary *summary, struct
 int gn_summarise_regions(sqlite3 *db, bool raw, struct gn_summary *summary, struct gn_error *err);
 /* The tree of rows by tree. */
 int gn_summarise_tree(sqlite3 *db, struct gn_summary *summary, struct gn_error *err);
+/* A row's place, by a sample's, whose texts it has then; a row with texts of its own, and these gone. */
+struct gn_sample_place;
+void gn_row_at(struct gn_activity_row *row, const struct gn_sample_place *place);
+struct gn_activity_row gn_row_copied(const struct gn_activity_row *row);
+void gn_row_clear(struct gn_activity_row *row);
 struct gn_samples;
 int gn_summarise_threads(const struct gn_samples *samples, struct gn_summary *summary, struct gn_error *err);
 void gn_summary_clear_threads(struct gn_summary *summary);

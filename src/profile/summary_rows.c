@@ -234,7 +234,7 @@ static bool is_row(const void *context, uint32_t i)
            same_text(a->runtime, b->runtime) && same_text(a->callers, b->callers);
 }
 
-static struct gn_activity_row own_texts(const struct gn_activity_row *r)
+struct gn_activity_row gn_row_copied(const struct gn_activity_row *r)
 {
     struct gn_activity_row own = *r;
     own.kind = copy_text(r->kind);
@@ -264,7 +264,7 @@ static int64_t find_row(struct making *m, const struct gn_activity_row *row)
         !gn_grow(&m->variance, &m->variance_room, s->row_count, sizeof *m->variance) ||
         !gn_lookup_add(&m->by_key, hash, (uint32_t)s->row_count))
         return no_memory(m);
-    s->rows[s->row_count] = own_texts(row);
+    s->rows[s->row_count] = gn_row_copied(row);
     m->variance[s->row_count] = 0;
     return (int64_t)s->row_count++;
 }
@@ -433,6 +433,19 @@ static struct some samples_of_all(const struct making *m, int64_t from, int64_t 
     return samples_of(m->added_up, m->added_up_count, from, to, 0);
 }
 
+void gn_row_at(struct gn_activity_row *row, const struct gn_sample_place *place)
+{
+    row->how = GN_HOW_SAMPLED;
+    row->function = place->function;
+    row->file = place->file;
+    row->line = place->line;
+    row->library = place->library;
+    row->called = place->called;
+    row->runtime = place->runtime;
+    row->until_function = row->until_file = NULL;
+    row->until_line = 0;
+}
+
 /* How the row of a place of an edge is called. */
 static struct gn_activity_row sampled_row(const struct making *m, const struct gn_activity_row *range,
                                           int place)
@@ -442,16 +455,7 @@ static struct gn_activity_row sampled_row(const struct making *m, const struct g
         row.how = GN_HOW_OTHER_PLACES;
         return row;
     }
-    const struct gn_sample_place *p = &m->samples.places[place];
-    row.how = GN_HOW_SAMPLED;
-    row.function = p->function;
-    row.file = p->file;
-    row.line = p->line;
-    row.library = p->library;
-    row.called = p->called;
-    row.runtime = p->runtime;
-    row.until_function = row.until_file = NULL;
-    row.until_line = 0;
+    gn_row_at(&row, &m->samples.places[place]);
     return row;
 }
 
@@ -873,21 +877,24 @@ int gn_summarise_rows(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s
     return code;
 }
 
+void gn_row_clear(struct gn_activity_row *row)
+{
+    free(row->kind);
+    free(row->name);
+    free(row->function);
+    free(row->file);
+    free(row->until_function);
+    free(row->until_file);
+    free(row->library);
+    free(row->called);
+    free(row->runtime);
+    free(row->callers);
+    free(row->path);
+}
+
 void gn_summary_clear_rows(struct gn_summary *s)
 {
-    for (size_t i = 0; i < s->row_count; i++) {
-        struct gn_activity_row *row = &s->rows[i];
-        free(row->kind);
-        free(row->name);
-        free(row->function);
-        free(row->file);
-        free(row->until_function);
-        free(row->until_file);
-        free(row->library);
-        free(row->called);
-        free(row->runtime);
-        free(row->callers);
-        free(row->path);
-    }
+    for (size_t i = 0; i < s->row_count; i++)
+        gn_row_clear(&s->rows[i]);
     free(s->rows);
 }

@@ -7,45 +7,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { TOLD_MOST = 64 };
-
-static char *copy_text(const char *text)
-{
-    return text ? strdup(text) : NULL;
-}
 
 static int by_time(const void *left, const void *right)
 {
     const struct gn_activity_row *a = left, *b = right;
     return (a->total_ns < b->total_ns) - (a->total_ns > b->total_ns);
-}
-
-static void name_row(struct gn_activity_row *row, const struct gn_sample_place *place)
-{
-    row->how = place ? GN_HOW_SAMPLED : GN_HOW_OTHER_PLACES;
-    row->kind = strdup("computation");
-    row->name = strdup("computation");
-    if (!place)
-        return;
-    row->function = copy_text(place->function);
-    row->file = copy_text(place->file);
-    row->line = place->line;
-    row->library = copy_text(place->library);
-    row->called = copy_text(place->called);
-    row->runtime = copy_text(place->runtime);
-}
-
-static void clear_row(struct gn_activity_row *row)
-{
-    free(row->kind);
-    free(row->name);
-    free(row->function);
-    free(row->file);
-    free(row->library);
-    free(row->called);
-    free(row->runtime);
 }
 
 int gn_summarise_threads(const struct gn_samples *samples, struct gn_summary *s, struct gn_error *err)
@@ -64,11 +32,17 @@ int gn_summarise_threads(const struct gn_samples *samples, struct gn_summary *s,
         row->total_ns += r->time_ns;
         row->samples += r->count;
         s->others_s += (double)r->time_ns * 1e-9;
+        s->others_samples += r->count;
     }
     qsort(rows, places, sizeof *rows, by_time);
     for (size_t i = 0; i < places && i < TOLD_MOST && rows[i].total_ns > 0; i++) {
-        name_row(&rows[i], rows[i].from < 0 ? NULL : &samples->places[rows[i].from]);
-        rows[i].from = 0;
+        struct gn_activity_row named = rows[i];
+        named.kind = named.name = "computation";
+        named.how = GN_HOW_OTHER_PLACES;
+        if (rows[i].from >= 0)
+            gn_row_at(&named, &samples->places[rows[i].from]);
+        named.from = 0;
+        rows[i] = gn_row_copied(&named);
         rows[i].share = (double)rows[i].total_ns * 1e-9 / s->others_s;
         s->other_count++;
     }
@@ -79,6 +53,6 @@ int gn_summarise_threads(const struct gn_samples *samples, struct gn_summary *s,
 void gn_summary_clear_threads(struct gn_summary *s)
 {
     for (size_t i = 0; i < s->other_count; i++)
-        clear_row(&s->others[i]);
+        gn_row_clear(&s->others[i]);
     free(s->others);
 }

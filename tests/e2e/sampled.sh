@@ -53,7 +53,7 @@ threads)
         fail "a thread without calls is not seen"
     [ "$(sql many "SELECT count(*) FROM sample x JOIN site s ON s.id = x.site WHERE x.other_threads AND s.function IN ('first', 'second', 'third')")" = 0 ] ||
         fail "what the rank's own thread does is another one's"
-    grep -q '^other threads of ranks kept [0-9.]* cores busy: [0-9.]* % beside (shares.c:[0-9]*)' "$work/many.err" || fail "the screen does not tell of it"
+    grep -q '^other threads of ranks kept [0-9.]* cores busy ([0-9,]* samples): [0-9.]* % beside (shares.c:[0-9]*)' "$work/many.err" || fail "the screen does not tell of it"
     json many "r['other_threads']['places'][0]['function'] == 'beside' and r['other_threads']['places'][0]['share'] > .9" || fail "… nor JSON"
     ;;
 devices)
