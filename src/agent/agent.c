@@ -329,10 +329,10 @@ static void sample(struct agent *a, const struct gn_watched *w, bool again)
                                              ? gn_tag_locations(w->segment_bytes)
                                              : w->rings.locations,
                                          w->rings.ring_records};
-    if (a->settings->sample_hz == 0 || !w->recorded || a->clock.groups.group_count > 1)
+    if (a->settings->sample.hz == 0 || !w->recorded || a->clock.groups.group_count > 1)
         return;
     if (!a->finish.sampler)
-        a->finish.sampler = gn_sampler_begin(a->settings->sample_hz);
+        a->finish.sampler = gn_sampler_begin(&a->settings->sample);
     gn_sampler_watch(a->finish.sampler, w->pid, &recorded, again);
 }
 
@@ -698,7 +698,7 @@ int gn_agent_run(int file, int guard, int kept, gn_agent_report *const reports[G
                                           .quiet = order.quiet,
                                           .locations = order.locations,
                                           .trace = order.trace,
-                                          .sample_hz = order.sample_hz,
+                                          .sample = order.sample,
                                           .exchange = order.exchange,
                                           .config = order.config};
     const int given[] = {order.listener, order.launcher_error, order.launcher_handle, guard, kept};

@@ -82,7 +82,7 @@ static int write_order(const struct gn_job *job, const struct gn_agent_settings 
                                     .quiet = settings->quiet,
                                     .locations = settings->locations,
                                     .trace = settings->trace,
-                                    .sample_hz = settings->sample_hz,
+                                    .sample = settings->sample,
                                     .exchange = settings->exchange};
     snprintf(order.command, sizeof order.command, "%s", settings->command);
     snprintf(order.program, sizeof order.program, "%s", settings->program);

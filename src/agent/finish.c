@@ -134,7 +134,7 @@ static bool one_counter(const struct gn_finish *f, const struct gn_watched *w)
 
 static const char *why_not_sampled(const struct gn_finish *f)
 {
-    return f->settings->sample_hz == 0        ? "it was not to be sampled"
+    return f->settings->sample.hz == 0        ? "it was not to be sampled"
            : f->clock->groups.group_count > 1 ? "the cores have counters of their own"
                                               : "its agent found no memory for it";
 }

@@ -14,6 +14,11 @@ struct gn_trace_settings {
     double hz;             /* of the counter, as the other hosts were told; 0: to be measured */
 };
 
+struct gn_sample_settings {
+    unsigned hz;    /* of each thread; 0: no samples */
+    bool by_signal; /* threads say themselves where they are (image/signal_samples.h) */
+};
+
 enum { GN_SAMPLE_HZ = 100, GN_SAMPLE_MOST_HZ = 1000 }; /* of each thread */
 
 /* How the agent reports the run. */
@@ -36,7 +41,7 @@ struct gn_agent_settings {
     int output;             /* where the report and messages go, a descriptor; 0: standard error */
     uint32_t locations;     /* threads per process that can be measured */
     struct gn_trace_settings trace;
-    unsigned sample_hz; /* of each thread; 0: no samples */
+    struct gn_sample_settings sample;
     struct gn_exchange_settings exchange;
     const char *config; /* effective settings as text, kept in the folder */
     enum gn_agent_report_kind report;
@@ -53,7 +58,7 @@ struct gn_agent_order {
     bool quiet;
     uint32_t locations;
     struct gn_trace_settings trace;
-    unsigned sample_hz;
+    struct gn_sample_settings sample;
     struct gn_exchange_settings exchange;
     char command[1024], program[4096], into[4096], link[96], where[4096], config[4096];
 };

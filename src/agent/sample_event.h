@@ -18,6 +18,8 @@
 
 struct gn_sample {
     uint64_t time_ns; /* CLOCK_MONOTONIC_RAW */
+    uint64_t
+        stands_ns; /* processor time that it stands for, where it says so itself; 0: as its event has it */
     int pid, tid;
     struct gn_registers at;     /* ip is where it was; fp, sp: 0 where they are not known */
     struct gn_stack_copy stack; /* from sp on; its count may be 0 */

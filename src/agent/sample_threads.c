@@ -34,7 +34,13 @@ void gn_sample_threads_close(struct gn_sample_threads *t)
     t->room = 0;
 }
 
-void gn_sample_threads_refuse(struct gn_sample_threads *t, int code)
+void gn_sample_threads_refuse(struct gn_sample_threads *t, const char *what, int code)
+{
+    t->refused = true;
+    snprintf(t->reason, sizeof t->reason, "%s: %s", what, strerror(code));
+}
+
+void gn_sample_threads_refuse_event(struct gn_sample_threads *t, int code)
 {
     char text[32] = "";
     FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
@@ -53,7 +59,7 @@ static void say_why(struct gn_sample_threads *t, int code)
     if (t->reason[0] || code == -ESRCH)
         return;
     if (code == -EACCES || code == -EPERM || code == -ENOSYS || code == -ENOENT || code == -EOPNOTSUPP)
-        gn_sample_threads_refuse(t, code);
+        gn_sample_threads_refuse_event(t, code);
     else
         snprintf(t->reason, sizeof t->reason, "not all threads were sampled: %s",
                  code == -ENOBUFS ? "no more memory may be locked (ulimit -l)" : strerror(-code));

@@ -24,8 +24,10 @@ struct gn_sample_threads {
 
 #define GN_SAMPLE_NO_LOCATION UINT32_MAX
 
-/* The kernel refuses them: with that errno value, negative. */
-void gn_sample_threads_refuse(struct gn_sample_threads *threads, int code);
+/* None is sampled, for what reason (an errno value); and where it is the kernel that refuses events, with
+ * that value, negative. */
+void gn_sample_threads_refuse(struct gn_sample_threads *threads, const char *what, int code);
+void gn_sample_threads_refuse_event(struct gn_sample_threads *threads, int code);
 
 /* Looks at who is there, if that may have changed. */
 void gn_sample_threads_look(struct gn_sample_threads *threads, uint64_t now_ns, uint64_t period_ns);

@@ -3,6 +3,7 @@
 #include "base/grow.h"
 #include "agent/sample_code.h"
 #include "agent/sample_counts.h"
+#include "agent/sample_signal.h"
 #include "agent/sample_threads.h"
 #include "clock/ticks.h"
 
@@ -36,7 +37,7 @@ struct process {
     struct gn_sample_counts *counts;
     uint64_t samples, bursts, lost, time_ns;
     struct gn_sample_list list; /* for whoever looks */
-    char reason[GN_SAMPLE_REASON_BYTES + 100];
+    char reason[2 * GN_SAMPLE_REASON_BYTES + 100];
 };
 
 struct gn_sampler {
@@ -53,13 +54,15 @@ struct gn_sampler {
     struct gn_sampled_module *modules; /* for whoever looks */
     size_t module_room;
     struct gn_moment before, now;
+    bool by_signal;
     int refused; /* why none may be opened; 0: they may */
     uint64_t shortest_ns;
     _Atomic uint64_t period_ns, all_used_ns;
     uint64_t paced_ns, used_ns, samples; /* at the last look at the costs */
     uint64_t all_samples;
-    struct process *process; /* the one at hand, and its thread */
-    struct gn_sample_thread *at;
+    struct process *process; /* the one at hand, its location, and what a sample of it stands for */
+    uint32_t location;
+    uint64_t stands_ns;
 };
 
 /* ---- a sample ---- */
@@ -89,12 +92,12 @@ static void take(void *self, struct gn_sample *sample)
 {
     struct gn_sampler *s = self;
     struct process *p = s->process;
-    const bool other = s->at->location == GN_SAMPLE_NO_LOCATION;
-    const uint32_t location = other ? 0 : s->at->location;
+    const bool other = s->location == GN_SAMPLE_NO_LOCATION;
+    const uint32_t location = other ? 0 : s->location;
     if (sample->pid != p->pid)
         return;
     p->samples++;
-    p->time_ns += s->at->event.period_ns;
+    p->time_ns += s->stands_ns;
     s->all_samples++;
     struct gn_sample_moment moment =
         gn_sample_moment_at(&p->recorded, location, ticks_of(s, sample->time_ns));
@@ -110,7 +113,7 @@ static void take(void *self, struct gn_sample *sample)
         .called = called ? gn_sample_places_number(s->places, s->code, where.called) : GN_SAMPLED_NONE,
         .other_threads = other,
         .in_call = where.in_call,
-        .time_ns = s->at->event.period_ns};
+        .time_ns = s->stands_ns};
     gn_sample_counts_add(p->counts, &p->recorded, location, &moment, &counted);
 }
 
@@ -122,9 +125,30 @@ static void read_thread(struct gn_sampler *s, struct process *p, struct gn_sampl
     if (at->location == GN_SAMPLE_NO_LOCATION ||
         GN_GET(p->recorded.tag->locations[at->location].thread_id) != (uint32_t)at->tid)
         at->location = location_of(&p->recorded, at->tid);
-    s->at = at;
+    s->location = at->location;
+    s->stands_ns = at->event.period_ns;
     p->lost += gn_sample_event_take(&at->event, take, s);
     p->bursts += p->samples > before;
+}
+
+static void take_own(void *self, struct gn_sample *sample)
+{
+    struct gn_sampler *s = self;
+    s->location = location_of(&s->process->recorded, sample->tid);
+    s->stands_ns = sample->stands_ns;
+    take(s, sample);
+}
+
+static void read_own_samples(struct gn_sampler *s, struct process *p)
+{
+    struct gn_signal_samples *samples = &p->recorded.rings->samples;
+    const uint64_t before = p->samples;
+    const int trouble = (int)GN_OBSERVE(samples->trouble);
+    gn_sample_signal_take(samples, p->pid, take_own, s);
+    p->bursts += p->samples > before;
+    p->lost = GN_GET(samples->lost);
+    if (trouble)
+        gn_sample_threads_refuse(&p->threads, "no thread could be sampled by a signal", trouble);
 }
 
 static void read_process(struct gn_sampler *s, struct process *p)
@@ -134,8 +158,11 @@ static void read_process(struct gn_sampler *s, struct process *p)
     gn_sample_counts_go_on(p->counts, &p->recorded, false);
     for (size_t i = 0; i < p->threads.count; i++)
         read_thread(s, p, &p->threads.items[i]);
+    if (s->by_signal)
+        read_own_samples(s, p);
     if (!ended) {
-        gn_sample_threads_look(&p->threads, s->now.ns, s->period_ns);
+        if (!s->by_signal)
+            gn_sample_threads_look(&p->threads, s->now.ns, s->period_ns);
         return;
     }
     gn_sample_counts_go_on(p->counts, &p->recorded, true);
@@ -172,6 +199,13 @@ static uint64_t used_ns(void)
     return gn_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+static void pace_process(struct gn_sampler *s, struct process *p)
+{
+    gn_sample_threads_pace(&p->threads, s->period_ns);
+    if (s->by_signal)
+        GN_SET(p->recorded.rings->samples.period_ns, s->period_ns);
+}
+
 static void set_period(struct gn_sampler *s, double period_ns)
 {
     struct process *p;
@@ -180,7 +214,7 @@ static void set_period(struct gn_sampler *s, double period_ns)
                                                            : (uint64_t)period_ns;
     for (size_t i = 0; (p = nth(s, i)); i++)
         if (!p->finished)
-            gn_sample_threads_pace(&p->threads, s->period_ns);
+            pace_process(s, p);
 }
 
 /* As many samples as may be looked at, of those that there would be. */
@@ -248,14 +282,15 @@ static bool start_thread(struct gn_sampler *s)
     return code == 0;
 }
 
-struct gn_sampler *gn_sampler_begin(unsigned hz)
+struct gn_sampler *gn_sampler_begin(const struct gn_sample_settings *settings)
 {
     struct gn_sampler *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->shortest_ns = 1000000000u / hz;
+    s->shortest_ns = 1000000000u / settings->hz;
+    s->by_signal = settings->by_signal;
     atomic_store(&s->period_ns, s->shortest_ns);
-    s->refused = gn_sample_event_try();
+    s->refused = s->by_signal ? 0 : gn_sample_event_try();
     s->before = gn_moment_now();
     s->code = gn_sample_code_new();
     s->places = gn_sample_places_new();
@@ -285,10 +320,13 @@ static struct process *new_process(struct gn_sampler *s, int pid, const struct g
     p->recorded = *recorded;
     p->maps = gn_sample_maps_new(s->code, pid, recorded->tag);
     p->counts = gn_sample_counts_new(recorded->locations);
+    if (s->by_signal)
+        GN_PUBLISH(p->recorded.rings->samples.period_ns, atomic_load(&s->period_ns));
     if (s->refused)
-        gn_sample_threads_refuse(&p->threads, s->refused);
+        gn_sample_threads_refuse_event(&p->threads, s->refused);
     if (p->maps && p->counts) { /* here, at once: the sampler's thread may have to wait for a core */
-        gn_sample_threads_look(&p->threads, gn_monotonic_ns(), atomic_load(&s->period_ns));
+        if (!s->by_signal)
+            gn_sample_threads_look(&p->threads, gn_monotonic_ns(), atomic_load(&s->period_ns));
         return p;
     }
     free_process(p);
@@ -329,11 +367,21 @@ void gn_sampler_ended(struct gn_sampler *s, int pid)
         atomic_store(&p->ended, true);
 }
 
-static const char *reason_of(struct process *p)
+static const char *reason_of(struct process *p, bool by_signal)
 {
-    snprintf(p->reason, sizeof p->reason, "%s%s%s", p->threads.reason,
-             p->threads.reason[0] && p->again ? "; " : "",
-             p->again ? "its agent was ended; samples are of the time since another one went on" : "");
+    const char *const texts[] = {
+        p->threads.reason,
+        p->again ? "its agent was ended; samples are of the time since another one went on" : "",
+        by_signal && !p->threads.refused
+            ? "samples by a signal are taken at the kernel's ticks: where ranks take "
+              "turns on a core, what a turn begins with may be seen too seldom"
+            : ""};
+    size_t used = 0;
+    p->reason[0] = '\0';
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (texts[i][0] && used < sizeof p->reason)
+            used += (size_t)snprintf(p->reason + used, sizeof p->reason - used, "%s%s", used ? "; " : "",
+                                     texts[i]);
     return p->reason[0] ? p->reason : NULL;
 }
 
@@ -360,7 +408,7 @@ bool gn_sampler_look(struct gn_sampler *s, int pid, struct gn_sampled *sampled)
     if (!gn_sample_counts_list(p->counts, s->places, &p->list))
         p->list.count = 0;
     *sampled = (struct gn_sampled){.state = p->threads.refused && p->samples == 0 ? "refused" : "sampled",
-                                   .reason = reason_of(p),
+                                   .reason = reason_of(p, s->by_signal),
                                    .samples = p->samples,
                                    .bursts = p->bursts,
                                    .by_place = p->list.by_place,

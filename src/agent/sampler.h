@@ -12,19 +12,22 @@
  * less often. Threads that make no MPI calls are sampled, too; what they do belongs to what the thread of
  * MPI_Init does meanwhile.
  *
+ * Where the user wants it, threads interrupt themselves instead (agent/sample_signal): all else is the same.
+ *
  * What is lost is counted: samples that the kernel had no room for, and those of a moment that the recorder
  * does not know any more.
  */
 #ifndef GNOMON_AGENT_SAMPLER_H
 #define GNOMON_AGENT_SAMPLER_H
 
+#include "agent/order.h"
 #include "agent/sample_moment.h"
 #include "graph/sampled.h"
 
 struct gn_sampler;
 
-/* hz: samples of each thread per second of its processor time. NULL: no memory, or no thread. */
-struct gn_sampler *gn_sampler_begin(unsigned hz);
+/* NULL: no memory, or no thread. */
+struct gn_sampler *gn_sampler_begin(const struct gn_sample_settings *settings);
 
 /* Samples a process from now on. Its memory stays where it is until gn_sampler_end. again: another agent has
  * done so before this one. sampler may be NULL, here and below. */

@@ -19,6 +19,7 @@
 #include "capture/say.h"
 #include "capture/segment.h"
 #include "capture/sessions.h"
+#include "capture/signal_samples.h"
 #include "capture/spawn.h"
 
 #include <stdarg.h>
@@ -197,6 +198,8 @@ static void begin(void)
         say("traced", reason);
     if (gn_requests_open() != 0 || gn_recorder_open(segment, loaded_ticks) != 0)
         step_aside(segment, "no memory for the recorder");
+    else if (gn_ring_memory)
+        gn_signal_samples_open(&gn_ring_memory->samples);
     GN_SET(segment->startup_cpu_ns, gn_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_cpu_ns);
     GN_PUBLISH(segment->state, GN_STATE_RUNNING);
 }

@@ -22,6 +22,7 @@
  */
 #include "capture/classes.h"
 #include "capture/recorder.h"
+#include "capture/signal_samples.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -162,6 +163,7 @@ static void begin(struct slot *slot)
     gn_record_thread_began(slot->number);
     know((unsigned long)pthread_self(), slot->number);
     give_back(slot);
+    gn_signal_samples_thread();
 }
 
 /* Both end in a jump: the thread's stack is the program's. */

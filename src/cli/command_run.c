@@ -33,9 +33,11 @@ static void join_words(char **words, char *text, size_t size)
 static void write_settings(const struct gn_run_options *a, const struct gn_job *job, const char *command,
                            char *text, size_t size)
 {
-    int used = snprintf(text, size, "gnomon %s\ncommand %s\njob %s\nthreads %d\npcontrol %s\nsample %u\n",
-                        GNOMON_VERSION, command, job->key, a->threads, a->pcontrol ? a->pcontrol : "switch",
-                        a->sample_hz);
+    char sample[32];
+    gn_run_sample_text(&a->sample, sample, sizeof sample);
+    int used =
+        snprintf(text, size, "gnomon %s\ncommand %s\njob %s\nthreads %d\npcontrol %s\nsample %s\n",
+                 GNOMON_VERSION, command, job->key, a->threads, a->pcontrol ? a->pcontrol : "switch", sample);
     if (a->trace.ring_records && used > 0 && (size_t)used < size)
         snprintf(text + used, size - (size_t)used, "trace %uK\ntrace-full %s\n",
                  gn_run_ring_kib(a->trace.ring_records), a->trace.block ? "block" : "drop");
@@ -57,7 +59,7 @@ static int run_here(const struct gn_run_options *a, char **words)
                                          .quiet = a->quiet,
                                          .locations = (uint32_t)a->threads,
                                          .trace = a->trace,
-                                         .sample_hz = a->sample_hz,
+                                         .sample = a->sample,
                                          .exchange = a->exchange,
                                          .config = config,
                                          .report = GN_REPORT_RUN};

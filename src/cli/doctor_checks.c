@@ -33,7 +33,8 @@ const struct gn_check gn_doctor_checks[] = {
      "a container that allows process_vm_readv"},
     {"perf_event_open", GN_USEFUL, gn_doctor_events,
      "no samples: computations are named by the calls around them, not by functions and lines",
-     "sysctl kernel.perf_event_paranoid=2, or a container that allows perf_event_open"},
+     "sysctl kernel.perf_event_paranoid=2, a container that allows perf_event_open, or gnomon run --sample "
+     "signal"},
     {"address space", GN_NEEDED, gn_doctor_space, "programs run, and are not measured",
      "ulimit -v unlimited"},
     {"open files", GN_USEFUL, gn_doctor_files, "of some hundred ranks on one host, not all are measured",

@@ -109,7 +109,7 @@ int gn_run_launcher(const struct gn_run_options *a, char **words)
     const bool found = gn_find_self(self, sizeof self) == 0;
     snprintf(threads, sizeof threads, "%d", a->threads);
     snprintf(trace, sizeof trace, "--trace=%uK", gn_run_ring_kib(a->trace.ring_records));
-    snprintf(sample, sizeof sample, a->sample_hz ? "--sample=%u" : "--sample=off", a->sample_hz);
+    gn_run_sample_text(&a->sample, sample, sizeof sample);
     snprintf(interval, sizeof interval, "--clock-interval=%u", a->exchange.interval_ms);
     snprintf(branching, sizeof branching, "--clock-branching=%u", a->exchange.branching);
     snprintf(keep, sizeof keep, "--keep-exchanges=%zu", a->exchange.keep);
@@ -117,7 +117,7 @@ int gn_run_launcher(const struct gn_run_options *a, char **words)
     struct gn_folder folder;
     struct gn_error err;
     const char *program;
-    char *prefix[16] = {found ? self : "gnomon",
+    char *prefix[20] = {found ? self : "gnomon",
                         "run",
                         "--quiet",
                         "--threads",
@@ -126,9 +126,10 @@ int gn_run_launcher(const struct gn_run_options *a, char **words)
                         (char *)(a->pcontrol ? a->pcontrol : "switch"),
                         "--into",
                         folder.path,
+                        "--sample",
                         sample,
                         a->trace.block ? "--trace-full=block" : "--trace-full=drop"};
-    size_t count = a->trace.ring_records ? 11 : 10; /* without a trace there is nothing to be full */
+    size_t count = a->trace.ring_records ? 12 : 11; /* without a trace there is nothing to be full */
     if (a->trace.ring_records)
         prefix[count++] = trace;
     if (a->exchange.interval_ms)

@@ -55,6 +55,20 @@ static unsigned long positive(const struct argp_state *state, const char *option
     return number;
 }
 
+static struct gn_sample_settings parse_sample(const struct argp_state *state, const char *value)
+{
+    static const char signal[] = "signal";
+    struct gn_sample_settings sample = {.hz = GN_SAMPLE_HZ};
+    sample.by_signal = strncmp(value, signal, sizeof signal - 1) == 0;
+    const char *rate = sample.by_signal ? value + sizeof signal - 1 : value;
+    if (strcmp(value, "off") == 0)
+        sample.hz = 0;
+    else if (!sample.by_signal || *rate)
+        sample.hz =
+            (unsigned)positive(state, "sample", rate + (sample.by_signal && *rate == ','), GN_SAMPLE_MOST_HZ);
+    return sample;
+}
+
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     struct gn_run_options *a = state->input;
@@ -85,8 +99,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->trace_full = true;
         break;
     case KEY_SAMPLE:
-        a->sample_hz =
-            strcmp(value, "off") == 0 ? 0 : (unsigned)positive(state, "sample", value, GN_SAMPLE_MOST_HZ);
+        a->sample = parse_sample(state, value);
         break;
     case KEY_CLOCK_INTERVAL:
         a->exchange.interval_ms = (unsigned)positive(state, "clock-interval", value, 3600000);
@@ -136,10 +149,10 @@ static const struct argp_option list_of_options[] = {
     {"trace-full", KEY_TRACE_FULL, "WHAT", 0,
      "When a buffer is full: drop events and count them (default), or block the program until there is room",
      0},
-    {"sample", KEY_SAMPLE, "RATE|off", 0,
+    {"sample", KEY_SAMPLE, "RATE|off|signal[,RATE]", 0,
      "How often each thread is looked at, per second of its processor time (default 100; less where that "
-     "would "
-     "cost too much), or not at all",
+     "would cost too much), or not at all. signal: the threads interrupt themselves, with a timer and a "
+     "real-time signal that nobody uses, where the kernel refuses perf_event_open",
      0},
     {"quiet", 'q', NULL, 0, "No report after the run", 0},
     {"clock-interval", KEY_CLOCK_INTERVAL, "MS", OPTION_HIDDEN, "Between comparisons of hosts' clocks", 0},
@@ -148,6 +161,11 @@ static const struct argp_option list_of_options[] = {
     {"spawned-by", KEY_SPAWNED_BY, "PID:AGENT", OPTION_HIDDEN, "A measured program's MPI_Comm_spawn", 0},
     {"into", KEY_INTO, "FOLDER", OPTION_HIDDEN, "The run's folder", 0},
     {0}};
+
+void gn_run_sample_text(const struct gn_sample_settings *sample, char *text, size_t size)
+{
+    snprintf(text, size, sample->hz ? "%s%u" : "off", sample->by_signal ? "signal," : "", sample->hz);
+}
 
 unsigned gn_run_ring_kib(uint32_t records)
 {
@@ -165,6 +183,6 @@ void gn_run_options(struct gn_run_options *options, int argc, char **argv)
                                      gn_place_option,
                                      NULL,
                                      NULL};
-    *options = (struct gn_run_options){.threads = 64, .sample_hz = GN_SAMPLE_HZ};
+    *options = (struct gn_run_options){.threads = 64, .sample.hz = GN_SAMPLE_HZ};
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, options);
 }

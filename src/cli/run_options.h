@@ -15,9 +15,9 @@ struct gn_run_options {
     int threads;
     struct gn_trace_settings trace;
     struct gn_exchange_settings exchange;
-    bool trace_full;    /* was given */
-    unsigned sample_hz; /* 0: off */
-    int program;        /* index of its first word */
+    struct gn_sample_settings sample;
+    bool trace_full; /* was given */
+    int program;     /* index of its first word */
 };
 
 /* Options that make no sense end gnomon, as wrong usage. */
@@ -25,5 +25,8 @@ void gn_run_options(struct gn_run_options *options, int argc, char **argv);
 
 /* A ring of so many records, in KiB, as --trace says it. */
 unsigned gn_run_ring_kib(uint32_t records);
+
+/* As --sample has it. */
+void gn_run_sample_text(const struct gn_sample_settings *sample, char *text, size_t size);
 
 #endif

@@ -45,14 +45,15 @@
 #ifndef GNOMON_IMAGE_RECORDER_RING_H
 #define GNOMON_IMAGE_RECORDER_RING_H
 
-#include "image/seqlock.h"
 #include "image/record.h"
+#include "image/seqlock.h"
+#include "image/signal_samples.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
 
 #define GN_RING_MAGIC 0x474e49524e4f4e47ull /* "GNONRING" in memory order, little endian */
-#define GN_RING_VERSION 4u
+#define GN_RING_VERSION 5u
 
 enum { GN_RING_COMMS = 65535, GN_RING_WINDOWS = 4096, GN_RING_WORDS = 1 << 22, GN_RING_NAME_BYTES = 64 };
 enum { GN_RING_MIN_RECORDS = 256, GN_RING_POLL_NODES = 4 };
@@ -120,6 +121,7 @@ struct gn_ring_segment {
     struct gn_ring_comm comms[GN_RING_COMMS]; /* 0: MPI_COMM_WORLD, 1: MPI_COMM_SELF */
     struct gn_ring_window windows[GN_RING_WINDOWS];
     uint32_t words[GN_RING_WORDS];
+    struct gn_signal_samples samples;
 };
 
 static inline size_t gn_ring_bytes(uint32_t ring_records)

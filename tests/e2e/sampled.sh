@@ -56,6 +56,34 @@ threads)
     grep -q '^other threads of ranks kept [0-9.]* cores busy ([0-9,]* samples): [0-9.]* % beside (shares.c:[0-9]*)' "$work/many.err" || fail "the screen does not tell of it"
     json many "r['other_threads']['places'][0]['function'] == 'beside' and r['other_threads']['places'][0]['share'] > .9" || fail "… nor JSON"
     ;;
+signal) # without events of the kernel's. One rank: where ranks take turns on a core, the kernel's ticks go along with the turns
+    n=1
+    run_gnomon own --sample signal ./shares 2
+    [ "$status" = 0 ] || fail "exit status $status"
+    wait_for_report own
+    [ "$(sql own "SELECT count(*) FROM sampling WHERE state = 'sampled' AND samples > 20 AND lost = 0")" = "$n" ] || fail "it is not sampled"
+    check_shares own
+    json own "any(x['function'] == 'third' and x['library'] and 'libm' in x['library'] for x in rows)" ||
+        fail "sin is not known as what third called in libm"
+    run_gnomon beside --sample signal ./shares 1 -t
+    [ "$status" = 0 ] || fail "exit status $status"
+    wait_for_report beside
+    [ "$(sql beside "SELECT sum(x.count) > 20 FROM sample x JOIN site s ON s.id = x.site WHERE x.other_threads AND s.function = 'beside'")" = 1 ] ||
+        fail "a thread without calls is not seen"
+    compile signals fixtures/signals.c -pthread
+    run_gnomon harmless --sample signal,1000 ./signals
+    [ "$status" = 0 ] || fail "exit status $status"
+    [ "$(tail -1 "$work/harmless.out")" = ok ] || fail "it disturbs: $(tail -1 "$work/harmless.out")"
+    wait_for_report harmless
+    [ "$(sql harmless "SELECT min(samples) > 100 FROM sampling")" = 1 ] || fail "a thousand a second were asked for"
+    run_gnomon taken --sample signal ./signals -t
+    [ "$status" = 0 ] || fail "exit status $status"
+    wait_for_report taken
+    [ "$(tail -1 "$work/taken.out")" = ok ] || fail "it takes a signal that is the program's"
+    [ "$(sql taken "SELECT count(*) FROM sampling WHERE state = 'refused' AND reason LIKE '%by a signal%'")" = "$n" ] ||
+        fail "it does not say that no signal is free"
+    exit 0
+    ;;
 devices)
     cc -O2 -g -shared -fPIC -DLIBRARY -Wl,-soname,libcuda.so.1 -o libcuda.so.1 "$here/fixtures/devices.c"
     compile devices fixtures/devices.c ./libcuda.so.1 -Wl,-rpath,"$PWD"
