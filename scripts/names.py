@@ -120,13 +120,16 @@ def truth(bench, options):
               f"   binomial: held {100 * held_binomial / intervals:.1f} %  width {100 * statistics.median(plain):.1f}   outside: {dict(outside)}   of 3 % and more missing: {missing}", flush=True)
 
 
+OWN = []  # libraries in the system's folders that are the program
+
+
 def own(path):
-    return not re.match(r"/(usr/(local/)?)?lib(64|32)?/|\[", path)
+    return any(name in path for name in OWN) or not re.match(r"/(usr/(local/)?)?lib(64|32)?/|\[", path)
 
 
 def plain(symbol, library):
     """A function's name without its parameters; all that have no names are one."""
-    if symbol == "[unknown]" or re.match(r".*:0x[0-9a-f]+$", symbol):
+    if symbol == "[unknown]" or re.match(r".*:0x[0-9a-f+x]+$", symbol):
         return os.path.basename(library or symbol.split(":0x")[0]) + ", without names"
     return re.sub(r"\(.*", "", symbol)
 
@@ -165,7 +168,8 @@ def compare(bench, words, inline):
             counts += perf_counts(os.path.join(bench.folder, name), inline)
             os.remove(os.path.join(bench.folder, name))
     shares, low, high, samples = (collections.Counter() for _ in range(4))
-    for r in computations(report):
+    # Edges without samples of their own (calls that follow each other within nanoseconds) are named by the function they lie in.
+    for r in computations(report) + [r for r in report["activities"] if r["known"] == "range"]:
         name = os.path.basename(r["library"]) if r["library"] else plain(r["function"] or "?", "")
         name = re.sub(r"^.*!", "", name)
         shares[name] += r["share"]
@@ -200,12 +204,14 @@ def main():
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--mpi", default="openmpi", choices=["openmpi", "mpich"])
+    parser.add_argument("--own", action="append", default=[], metavar="LIBRARY", help="an installed library that is the program's own code")
     parser.add_argument("--builds", action="store_true")
     parser.add_argument("--inline", action="store_true", help="perf names inlined functions, too (slow for large programs)")
     words = sys.argv[1:]
     command = words[words.index("--") + 1:] if "--" in words else []
     options = parser.parse_intermixed_args(words[:len(words) - len(command) - 1] if command else words)
     options.words += command
+    OWN.extend(options.own)
     with tempfile.TemporaryDirectory(prefix="gnomon-names-") as folder:
         bench = Bench(options.build, options.mpi, folder)
         if options.what == "truth":
