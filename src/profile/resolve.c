@@ -1,6 +1,7 @@
 /* profile/resolve — from (module, offset) to function, file and line, while the executables are at hand. */
 #include "profile/profile.h"
 
+#include "profile/resolve_passes.h"
 #include "profile/resolve_samples.h"
 #include "profile/shown.h"
 #include "profile/statement.h"
@@ -14,15 +15,6 @@
 #include <string.h>
 
 enum { MAX_INLINED = 32 };
-
-static size_t parse_build_id(const char *hex, uint8_t *bytes, size_t max)
-{
-    size_t count = 0;
-    unsigned value;
-    while (count < max && sscanf(hex + 2 * count, "%2x", &value) == 1)
-        bytes[count++] = (uint8_t)value;
-    return count;
-}
 
 static int store_places(sqlite3 *db, struct gn_error *err, int64_t site,
                         const struct gn_program_place *places, size_t count, uint64_t symbol_offset)
@@ -136,9 +128,7 @@ struct resolver {
 
 static int resolve_module(struct resolver *r, int64_t id, const char *path, const char *build_id)
 {
-    uint8_t bytes[GN_MODULE_ID_BYTES];
-    size_t count = parse_build_id(build_id, bytes, sizeof bytes);
-    const struct gn_opened_module *module = gn_modules_get(r->modules, path, bytes, count);
+    const struct gn_opened_module *module = gn_modules_named(r->modules, path, build_id);
     if (!module)
         return gn_fail(r->err, -ENOMEM, "no memory for the module %s", path);
     int code = 0;
@@ -187,6 +177,8 @@ static int resolve_all(struct resolver *r, const struct gn_resolve_progress *pro
         code = gn_resolve_same_places(r->db, r->err);
     if (code == 0)
         code = name_ends(r->db, r->err);
+    if (code == 0)
+        code = gn_resolve_passes(r->db, r->modules, r->err);
     gn_sql(r->db, code ? NULL : r->err, code ? "ROLLBACK" : "COMMIT", "");
     return code;
 }

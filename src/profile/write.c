@@ -149,7 +149,13 @@ static int write_hosts(struct writing *w)
 
 static int write_all(struct writing *w)
 {
+    static const char *const found_of_it[] = {"pass", "call_pass", "site_loop", "loop"};
     int code = write_hosts(w);
+    for (size_t i = 0; i < sizeof found_of_it / sizeof *found_of_it && code == 0; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "DELETE FROM main.%s", found_of_it[i]);
+        code = gn_sql(w->db, w->err, text, "");
+    }
     for (int kind = GN_GRAPH_HOST + 1; kind < GN_GRAPH_KINDS && code == 0; kind++) {
         char text[64];
         snprintf(text, sizeof text, "DELETE FROM main.%s", gn_graph_fields[kind].name);

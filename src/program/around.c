@@ -29,7 +29,7 @@ static void enter(struct around *a, const struct gn_code *code)
 {
     leave(a);
     a->code = code;
-    a->has_flow = gn_flow_init(&a->flow, code, 0) == 0;
+    a->has_flow = gn_flow_init(&a->flow, code, code->entry) == 0;
     if (!a->has_flow)
         return;
     memset(a->flow.inside, 1, code->count);

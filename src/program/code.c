@@ -204,6 +204,9 @@ static struct gn_insn classify(struct gn_machine *machine)
         classify_x86(machine, raw, &insn);
     insn.waits = machine->arm ? raw->id == ARM64_INS_SVC || is_yield(raw)
                               : raw->id == X86_INS_PAUSE || raw->id == X86_INS_SYSCALL;
+    insn.fills = machine->arm ? strcmp(raw->mnemonic, "nop") == 0
+                              : raw->id == X86_INS_NOP || raw->id == X86_INS_FNOP ||
+                                    (raw->id == X86_INS_XCHG && strcmp(raw->op_str, "ax, ax") == 0);
     return insn;
 }
 

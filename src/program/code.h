@@ -30,6 +30,7 @@ struct gn_insn {
         *callee; /* symbol called through the linkage table; NULL for a direct call until the owner sets it */
     uint16_t size;
     bool waits; /* it says that its thread has nothing to do: a pause in a loop, a system call */
+    bool fills; /* it does nothing: what compilers put between pieces of code */
     enum gn_code_kind kind;
 };
 _Static_assert(sizeof(struct gn_insn) == 32, "there are many");
@@ -43,6 +44,7 @@ struct gn_code_edges {
 struct gn_code {
     struct gn_insn *items; /* ascending by address */
     size_t count, room;
+    size_t entry; /* index of the one that the function begins with; 0 until its owner knows better */
     struct gn_code_edges to, from; /* set by gn_flow_connect (program/flow.h), NULL before */
 };
 

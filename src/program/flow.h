@@ -27,6 +27,7 @@ enum gn_flow_role {
 struct gn_loop {
     size_t head;   /* index of the instruction by which the loop is entered */
     size_t branch; /* index of the last instruction that leads back to head */
+    size_t parent; /* the loop around it, index into loops, or GN_CODE_NONE */
     int depth;     /* 1: not inside another loop */
     uint64_t bytes;
 };

@@ -87,7 +87,10 @@ bool gn_units_function(struct gn_units *units, uint64_t pc, struct gn_function *
     Dwarf_Addr base, low, high;
     ptrdiff_t at = 0;
     while (function->range_count < GN_FUNCTION_RANGES_MAX &&
-           (at = dwarf_ranges(die, at, &base, &low, &high)) > 0)
+           (at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
         add_function_range(function, low, high);
+        if (function->range_count == 1)
+            function->entry = low; /* the piece that compilers name first */
+    }
     return function->range_count > 0;
 }

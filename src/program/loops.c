@@ -92,7 +92,7 @@ static bool finish_component(struct search *search, size_t head)
         search->is_open[search->open[--begin]] = 0;
     } while (search->open[begin] != head);
     search->open_count = begin;
-    struct gn_loop loop = {.head = head, .depth = search->depth};
+    struct gn_loop loop = {.head = head, .parent = flow->loop_of[head], .depth = search->depth};
     if (!cut_back_edges(search, search->open + begin, end - begin, &loop))
         return true;
     for (size_t m = begin; m < end; m++) {

@@ -2,6 +2,7 @@
 
 #include "base/grow.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,4 +70,15 @@ const struct gn_opened_module *gn_modules_get(struct gn_modules *modules, const 
     if (fresh)
         modules->items[modules->count++] = fresh;
     return fresh;
+}
+
+const struct gn_opened_module *gn_modules_named(struct gn_modules *modules, const char *path,
+                                                const char *build_id)
+{
+    uint8_t bytes[GN_MODULE_ID_BYTES];
+    size_t count = 0;
+    unsigned value;
+    while (count < sizeof bytes && sscanf(build_id + 2 * count, "%2x", &value) == 1)
+        bytes[count++] = (uint8_t)value;
+    return gn_modules_get(modules, path, bytes, count);
 }

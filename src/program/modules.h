@@ -27,4 +27,8 @@ void gn_modules_free(struct gn_modules *modules);
 const struct gn_opened_module *gn_modules_get(struct gn_modules *modules, const char *path,
                                               const uint8_t *build_id, size_t build_id_bytes);
 
+/* The same, of a build id in hexadecimal digits. */
+const struct gn_opened_module *gn_modules_named(struct gn_modules *modules, const char *path,
+                                                const char *build_id);
+
 #endif

@@ -1,5 +1,7 @@
 #include "program/names.h"
 
+#include "event/activity.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,15 +263,32 @@ bool gn_name_is_mpi(const char *symbol)
     return starts_with_any(symbol, prefixes);
 }
 
-bool gn_name_is_mpi_query(const char *symbol)
+bool gn_name_is_measured(const char *symbol)
 {
-    static const char *const prefixes[] = {"MPI_Wtime",     "MPI_Wtick",   "MPI_Comm_rank",
-                                           "MPI_Comm_size", "MPI_Get_",    "MPI_Initialized",
-                                           "MPI_Finalized", "MPI_Status_", NULL};
-    if (symbol[0] == 'P' || symbol[0] == 'p')
-        symbol++;
-    /* MPI_Get_accumulate moves data; all other MPI_Get_... are questions. */
-    return starts_with_any(symbol, prefixes) && strncasecmp(symbol, "MPI_Get_acc", 11) != 0;
+    char name[64];
+    size_t length = strlen(symbol);
+    if (strncasecmp(symbol, "MPI_", 4) != 0 || length >= sizeof name)
+        return false;
+    memcpy(name, symbol, length + 1);
+    while (name[length - 1] == '_') /* as Fortran compilers have it */
+        name[--length] = '\0';
+    static const char *const endings[] = {"_f08ts", "_f08", "_fts"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t bytes = strlen(endings[i]);
+        if (length > bytes && strcasecmp(name + length - bytes, endings[i]) == 0)
+            name[length -= bytes] = '\0';
+    }
+    return gn_activity_named(name) != GN_ACTIVITY_NONE;
+}
+
+bool gn_name_returns_twice(const char *symbol)
+{
+    static const char *const names[] = {"setjmp",   "_setjmp", "sigsetjmp", "__sigsetjmp", "vfork",
+                                        "savectx",  "getcontext", NULL};
+    for (size_t i = 0; names[i]; i++)
+        if (strcmp(symbol, names[i]) == 0)
+            return true;
+    return false;
 }
 
 bool gn_name_is_noreturn(const char *symbol)

@@ -23,8 +23,12 @@ char *gn_name_of_function(const char *name, const char *linkage);
 /* Whether a call to this symbol is a call into MPI (C or Fortran, profiling names included). */
 bool gn_name_is_mpi(const char *symbol);
 
-/* MPI calls that only ask the library something: they cannot be one of two consecutive events. */
-bool gn_name_is_mpi_query(const char *symbol);
+/* Whether a call to this symbol is one that is measured (event/mpi_api.txt), in C or Fortran: other calls of
+ * MPI, which only ask the library something, cannot be one of two consecutive events. */
+bool gn_name_is_measured(const char *symbol);
+
+/* Functions that may come back more than once. */
+bool gn_name_returns_twice(const char *symbol);
 
 /* Functions that never come back, so that no path leads through a call of them. */
 bool gn_name_is_noreturn(const char *symbol);

@@ -128,3 +128,14 @@ bool gn_source_is_region_mark(struct gn_program *program, uint64_t offset)
     struct gn_frame frames[GN_FRAMES_MAX];
     return frames_at(program, offset, frames) > 0 && is_region_mark(&frames[0]);
 }
+
+int gn_source_line_in(struct gn_program *program, uint64_t offset, const struct gn_program_place *place)
+{
+    enum { LEVELS = 16 };
+    struct gn_program_place places[LEVELS];
+    const size_t count = gn_program_places(program, offset, places, LEVELS, NULL);
+    for (size_t i = 0; i < count; i++)
+        if (places[i].function == place->function && places[i].file == place->file)
+            return places[i].line;
+    return 0;
+}

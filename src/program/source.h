@@ -11,6 +11,9 @@
  * not known. */
 bool gn_source_frame(struct gn_program *program, uint64_t offset, struct gn_frame *frame);
 
+/* The line at offset in the function that place names, inlined or not; 0: there is none. */
+int gn_source_line_in(struct gn_program *program, uint64_t offset, const struct gn_program_place *place);
+
 /* Whether the code at offset is of gnomon.h, which says nothing about the work done. */
 bool gn_source_is_region_mark(struct gn_program *program, uint64_t offset);
 

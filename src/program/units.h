@@ -34,6 +34,7 @@ struct gn_frame {
 /* The code of one physical function, which may be in several pieces (hot and cold). */
 struct gn_function {
     Dwarf_Die die;
+    uint64_t entry; /* where it begins, which need not be its lowest address */
     size_t range_count;
     struct {
         uint64_t low, high; /* [low, high), ascending and without overlap */

@@ -23,7 +23,7 @@ static const char *symbol_of(struct gn_program *program, uint64_t target)
 {
     struct gn_function function;
     Dwarf_Attribute attribute;
-    if (gn_units_function(program->units, target + program->debug_shift, &function)) {
+    if (program->units && gn_units_function(program->units, target + program->debug_shift, &function)) {
         const char *linkage =
             dwarf_formstring(dwarf_attr_integrate(&function.die, DW_AT_linkage_name, &attribute));
         return linkage ? linkage : dwarf_diename(&function.die);
@@ -56,15 +56,31 @@ static bool read_pieces(struct gn_program *program, const struct gn_function *fu
     }
     gn_code_finish(code, program->machine);
     name_callees(program, code);
+    const size_t entry = gn_code_at(code, function->entry - program->debug_shift);
+    code->entry = entry == GN_CODE_NONE ? 0 : entry;
     return gn_flow_connect(code) == 0;
+}
+
+/* By the debug information, else by the unwind table: then one piece, without an entry. */
+static bool find_function(struct gn_program *program, uint64_t offset, struct gn_function *function)
+{
+    uint64_t low, high;
+    if (program->units && gn_units_function(program->units, offset + program->debug_shift, function))
+        return true;
+    if (!gn_program_extent(program, offset, &low, &high))
+        return false;
+    *function = (struct gn_function){.entry = low + program->debug_shift, .range_count = 1};
+    function->ranges[0].low = low + program->debug_shift;
+    function->ranges[0].high = high + program->debug_shift;
+    return true;
 }
 
 const struct gn_code *gn_work_read(struct gn_program *program, uint64_t offset)
 {
     struct gn_function function;
-    if (!gn_units_function(program->units, offset + program->debug_shift, &function))
+    if (!gn_program_machine(program) || !find_function(program, offset, &function))
         return NULL;
-    struct gn_key key = {(uintptr_t)function.die.addr, 0};
+    struct gn_key key = {(uintptr_t)function.die.addr, function.die.addr ? 0 : function.ranges[0].low};
     const struct gn_code *known = gn_map_find(&program->kept.codes, key);
     if (!known) {
         struct gn_code code = {0};
@@ -75,27 +91,33 @@ const struct gn_code *gn_work_read(struct gn_program *program, uint64_t offset)
     return known && known->count > 0 ? known : NULL;
 }
 
-static bool is_mpi_event(const struct gn_insn *insn)
+bool gn_work_is_recorded(const struct gn_insn *insn)
 {
-    return gn_work_is_call(insn) && insn->callee && gn_name_is_mpi(insn->callee) &&
-           !gn_name_is_mpi_query(insn->callee);
+    return gn_work_is_call(insn) && insn->callee && gn_name_is_measured(insn->callee);
 }
 
 void gn_work_block_mpi(struct gn_flow *flow)
 {
     for (size_t i = 0; i < flow->code->count; i++)
-        if (flow->roles[i] == GN_FLOW_OPEN && is_mpi_event(&flow->code->items[i]))
+        if (flow->roles[i] == GN_FLOW_OPEN && gn_work_is_recorded(&flow->code->items[i]))
             flow->roles[i] = GN_FLOW_BLOCKED;
 }
 
 static struct gn_program_finding study_callee(struct gn_work *work, const struct gn_insn *insn, int level)
 {
     struct gn_program_finding unknown = {.possible = true};
+    if (gn_work_is_recorded(insn))
+        return (struct gn_program_finding){.possible = false};
     if (!gn_work_is_call(insn) || !insn->target || level >= CALL_LEVELS)
         return unknown;
     if (insn->callee && gn_name_is_mpi(insn->callee))
         return unknown;
     return study_function(work, insn->target, level + 1);
+}
+
+bool gn_work_is_silent(struct gn_work *work, const struct gn_insn *insn)
+{
+    return study_callee(work, insn, 0).possible;
 }
 
 bool gn_work_block_calls(struct gn_work *work, struct gn_flow *flow, int level)
@@ -176,7 +198,7 @@ static struct gn_program_finding study_body(struct gn_work *work, struct gn_flow
     for (size_t i = 0; i < flow->code->count; i++) {
         enum gn_code_kind kind = flow->code->items[i].kind;
         if (kind == GN_CODE_RETURN || kind == GN_CODE_TAIL_CALL)
-            flow->roles[i] = is_mpi_event(&flow->code->items[i]) ? GN_FLOW_BLOCKED : GN_FLOW_GOAL;
+            flow->roles[i] = gn_work_is_recorded(&flow->code->items[i]) ? GN_FLOW_BLOCKED : GN_FLOW_GOAL;
     }
     gn_work_block_mpi(flow);
     if (gn_flow_reach(flow) <= 0)

@@ -25,6 +25,12 @@ const struct gn_code *gn_work_read(struct gn_program *program, uint64_t offset);
 
 bool gn_work_is_call(const struct gn_insn *insn);
 
+/* Whether it calls MPI so that a trace shows it. */
+bool gn_work_is_recorded(const struct gn_insn *insn);
+
+/* Whether control can come out of the called function without such a call: true where that is not known. */
+bool gn_work_is_silent(struct gn_work *work, const struct gn_insn *insn);
+
 /* Closes the paths through MPI calls that a trace would show. */
 void gn_work_block_mpi(struct gn_flow *flow);
 

@@ -1,0 +1,402 @@
+#include "program/iterations.h"
+
+#include "base/map.h"
+#include "program/shape.h"
+#include "program/source.h"
+#include "program/work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { INSNS_MAX = 1 << 20 }; /* of the functions kept */
+
+/* A function, and for each of its loops (once asked for) which instructions leave through its test. */
+struct known {
+    struct gn_shape shape;
+    uint8_t **leaves; /* by loop, then by instruction: enum leaving */
+};
+
+enum leaving { NO_TEST, MAY_BE_TEST, IS_TEST };
+
+struct gn_iterations {
+    struct gn_program *program;
+    struct gn_map functions; /* by the address of their code */
+    size_t insns;
+    /* what control may be in: see spread */
+    uint16_t *states;
+    uint32_t *queue;
+    uint8_t *queued;
+    size_t room;
+};
+
+struct gn_iterations *gn_iterations_new(struct gn_program *program)
+{
+    struct gn_iterations *it = calloc(1, sizeof *it);
+    if (it)
+        it->program = program;
+    return it;
+}
+
+static void free_known(struct known *known)
+{
+    for (size_t i = 0; known->leaves && i < known->shape.flow.loop_count; i++)
+        free(known->leaves[i]);
+    free(known->leaves);
+    gn_shape_clear(&known->shape);
+    free(known);
+}
+
+static void forget(struct gn_iterations *it)
+{
+    for (size_t i = 0; i < it->functions.size; i++)
+        if (it->functions.slots[i].value)
+            free_known(it->functions.slots[i].value);
+    gn_map_clear(&it->functions);
+    it->functions = (struct gn_map){0};
+    it->insns = 0;
+    gn_kept_tidy(&it->program->kept);
+}
+
+void gn_iterations_free(struct gn_iterations *it)
+{
+    if (!it)
+        return;
+    forget(it);
+    free(it->states);
+    free(it->queue);
+    free(it->queued);
+    free(it);
+}
+
+static struct known *keep(struct gn_iterations *it, struct gn_key key, uint64_t offset)
+{
+    struct known *known = calloc(1, sizeof *known);
+    if (!known || !gn_shape_read(&known->shape, it->program, offset)) {
+        free(known);
+        return NULL;
+    }
+    known->leaves = calloc(known->shape.flow.loop_count + 1, sizeof *known->leaves);
+    if (!known->leaves || !gn_map_add(&it->functions, key, known)) {
+        free_known(known);
+        return NULL;
+    }
+    it->insns += known->shape.code->count;
+    return known;
+}
+
+static struct known *function_around(struct gn_iterations *it, uint64_t offset)
+{
+    if (it->insns > INSNS_MAX)
+        forget(it);
+    const struct gn_code *code = gn_work_read(it->program, offset);
+    const struct gn_key key = {(uintptr_t)code, 0};
+    struct known *known = code ? gn_map_find(&it->functions, key) : NULL;
+    return known || !code ? known : keep(it, key, offset);
+}
+
+/* Whether control may go on behind an instruction without a recorded call. */
+static bool passes_on(const struct gn_shape *shape, size_t insn)
+{
+    return !gn_work_is_call(&shape->code->items[insn]) || (shape->silent[insn] && !shape->measured[insn]);
+}
+
+bool gn_iterations_know(struct gn_iterations *it, uint64_t offset)
+{
+    return function_around(it, offset - 1) != NULL;
+}
+
+void gn_iterations_never_silent(struct gn_iterations *it, uint64_t offset)
+{
+    struct known *f = function_around(it, offset - 1);
+    const size_t call = f ? gn_shape_at(&f->shape, offset - 1) : GN_CODE_NONE;
+    /* through a pointer, it may be another one the next time */
+    if (call != GN_CODE_NONE && f->shape.code->items[call].callee)
+        f->shape.silent[call] = 0;
+}
+
+bool gn_iterations_may_be_silent(struct gn_iterations *it, uint64_t offset)
+{
+    struct known *f = function_around(it, offset - 1);
+    const size_t call = f ? gn_shape_at(&f->shape, offset - 1) : GN_CODE_NONE;
+    return call == GN_CODE_NONE || passes_on(&f->shape, call);
+}
+
+bool gn_iterations_hides_function(struct gn_iterations *it, uint64_t offset)
+{
+    struct known *f = function_around(it, offset - 1);
+    const size_t call = f ? gn_shape_at(&f->shape, offset - 1) : GN_CODE_NONE;
+    return call != GN_CODE_NONE && !f->shape.measured[call];
+}
+
+size_t gn_iterations_around(struct gn_iterations *it, uint64_t offset, struct gn_loop_around *loops, size_t max)
+{
+    struct known *f = function_around(it, offset - 1);
+    const size_t insn = f ? gn_shape_at(&f->shape, offset - 1) : GN_CODE_NONE;
+    size_t depth = 0, count = 0;
+    if (insn == GN_CODE_NONE)
+        return 0;
+    for (size_t at = f->shape.flow.loop_of[insn]; at != GN_CODE_NONE; at = f->shape.flow.loops[at].parent)
+        depth++;
+    for (size_t at = f->shape.flow.loop_of[insn]; at != GN_CODE_NONE; at = f->shape.flow.loops[at].parent)
+        if (--depth < max) {
+            loops[depth] = (struct gn_loop_around){
+                .head = f->shape.code->items[f->shape.flow.loops[at].head].address,
+                .place = f->shape.loops[at].place,
+                .doubts = f->shape.loops[at].doubts,
+            };
+            count++;
+        }
+    return count;
+}
+
+/* ---- the test of a loop ---- */
+
+/* Whether no other line than the loop's own has a part in an instruction. */
+static bool is_at_loop_line(const struct gn_shape *shape, size_t insn, size_t loop)
+{
+    const struct gn_program_place *place = &shape->loops[loop].place;
+    const int line = gn_source_line_in(shape->program, shape->code->items[insn].address, place);
+    return line == 0 || line == place->line;
+}
+
+/* A way from the head: whether it has kept to the loop's line, and whether it has passed a recorded call. */
+enum { ON_LINE = 1, OFF_LINE = 2, BEHIND_CALL = 4 };
+
+static uint8_t way_on(const struct gn_shape *shape, size_t insn, size_t loop, uint8_t ways)
+{
+    const bool calls = !passes_on(shape, insn);
+    const bool is_on = ways & (ON_LINE | BEHIND_CALL) && is_at_loop_line(shape, insn, loop);
+    uint8_t next = 0;
+    if (ways & ON_LINE && is_on)
+        next |= calls ? BEHIND_CALL : ON_LINE;
+    if (ways & BEHIND_CALL && is_on)
+        next |= BEHIND_CALL;
+    if (!calls && (ways & OFF_LINE || (ways & ON_LINE && !is_on)))
+        next |= OFF_LINE;
+    return next;
+}
+
+/* ways[i]: on which ways control comes to i from the head in the first round, if any. */
+static void find_ways(struct gn_iterations *it, const struct gn_shape *shape, size_t loop, uint8_t *ways)
+{
+    const struct gn_code *code = shape->code;
+    size_t head = shape->flow.loops[loop].head, depth = 0;
+    uint32_t *stack = it->queue;
+    memset(it->queued, 0, code->count);
+    ways[head] = ON_LINE;
+    stack[depth++] = (uint32_t)head;
+    while (depth > 0) {
+        const size_t at = stack[--depth];
+        it->queued[at] = 0;
+        const uint8_t next = way_on(shape, at, loop, ways[at]);
+        for (size_t edge = code->to.first[at]; next && edge < code->to.first[at + 1]; edge++) {
+            const size_t to = code->to.ends[edge];
+            if (to == head || !gn_shape_is_in(shape, to, loop) || (ways[to] | next) == ways[to])
+                continue;
+            ways[to] |= next;
+            if (!it->queued[to])
+                stack[depth++] = (uint32_t)to;
+            it->queued[to] = 1;
+        }
+    }
+}
+
+static const uint8_t *leaves_of(struct gn_iterations *it, struct known *f, size_t loop)
+{
+    const size_t count = f->shape.code->count;
+    if (f->leaves[loop])
+        return f->leaves[loop];
+    uint8_t *ways = calloc(count, 1);
+    if (!ways)
+        return NULL;
+    find_ways(it, &f->shape, loop, ways);
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t after = ways[i] ? way_on(&f->shape, i, loop, ways[i]) : 0;
+        ways[i] = after == ON_LINE ? IS_TEST : after ? MAY_BE_TEST : NO_TEST;
+    }
+    return f->leaves[loop] = ways;
+}
+
+/* ---- ways from call to call ---- */
+
+/*
+ * What a way has done to the loop so far is a number of iterations, -1 … 2 and more, and of entries, 0 … 2 and
+ * more: twelve states, a bit each. They spread along the edges until nothing new comes anywhere.
+ */
+enum { ENTRIES = 3, LEAST = -1, MOST = 2 };
+
+static uint16_t bit(int iterations, int entries)
+{
+    return (uint16_t)(1u << ((iterations - LEAST) * ENTRIES + entries));
+}
+
+static int between(int value, int low, int high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+static uint16_t shifted(uint16_t states, int iterations, int entries)
+{
+    uint16_t result = 0;
+    for (int i = LEAST; i <= MOST; i++)
+        for (int e = 0; e < ENTRIES; e++) {
+            if (!(states & bit(i, e)))
+                continue;
+            const int more = between(e + entries, 0, ENTRIES - 1);
+            result |= bit(between(i + iterations, LEAST, MOST), more);
+            if (i == MOST && iterations < 0) /* two and more, less one */
+                result |= bit(MOST, more);
+        }
+    return result;
+}
+
+static uint16_t along(const struct gn_shape *shape, size_t loop, const uint8_t *leaves, size_t from, size_t to,
+                      uint16_t states)
+{
+    const bool is_in = gn_shape_is_in(shape, from, loop);
+    if (to == shape->flow.loops[loop].head)
+        return shifted(states, 1, !is_in);
+    if (!is_in || gn_shape_is_in(shape, to, loop) || leaves[from] == NO_TEST)
+        return states;
+    return (uint16_t)(shifted(states, -1, 0) | (leaves[from] == MAY_BE_TEST ? states : 0));
+}
+
+struct route {
+    size_t start; /* instruction: a call, or the first one */
+    size_t goal;  /* a call; GN_CODE_NONE: wherever the function is left */
+    bool from_begin, by_jump;
+};
+
+static bool is_goal(const struct gn_shape *shape, const struct route *r, size_t insn)
+{
+    const enum gn_code_kind kind = shape->code->items[insn].kind;
+    if (r->by_jump)
+        return kind == GN_CODE_TAIL_CALL;
+    if (r->goal != GN_CODE_NONE)
+        return insn == r->goal;
+    return kind == GN_CODE_RETURN || (kind == GN_CODE_TAIL_CALL && shape->silent[insn]);
+}
+
+static bool make_room(struct gn_iterations *it, size_t count)
+{
+    if (count <= it->room)
+        return true;
+    free(it->states);
+    free(it->queue);
+    free(it->queued);
+    it->states = calloc(count, sizeof *it->states);
+    it->queue = calloc(count, sizeof *it->queue);
+    it->queued = calloc(count, 1);
+    it->room = it->states && it->queue && it->queued ? count : 0;
+    return it->room > 0;
+}
+
+/* Where control gets from an instruction, with these states there. Adds what is new to the queue. */
+static void go_on(struct gn_iterations *it, const struct gn_shape *shape, size_t loop, const uint8_t *leaves,
+                  size_t at, uint16_t states, size_t *depth)
+{
+    const struct gn_code *code = shape->code;
+    for (size_t edge = code->to.first[at]; edge < code->to.first[at + 1]; edge++) {
+        const size_t to = code->to.ends[edge];
+        const uint16_t next = leaves ? along(shape, loop, leaves, at, to, states) : states;
+        if ((it->states[to] | next) == it->states[to])
+            continue;
+        it->states[to] |= next;
+        if (!it->queued[to])
+            it->queue[(*depth)++] = (uint32_t)to;
+        it->queued[to] = 1;
+    }
+}
+
+/* The states in which goals are come to. */
+static uint16_t spread(struct gn_iterations *it, struct known *f, const struct route *r, size_t loop)
+{
+    const struct gn_shape *shape = &f->shape;
+    const struct gn_code *code = shape->code;
+    const uint8_t *leaves = loop == GN_CODE_NONE ? NULL : leaves_of(it, f, loop);
+    size_t depth = 0;
+    uint16_t arrived = 0;
+    if (loop != GN_CODE_NONE && !leaves)
+        return 0;
+    memset(it->states, 0, code->count * sizeof *it->states);
+    memset(it->queued, 0, code->count);
+    if (r->from_begin) {
+        const bool is_head = loop != GN_CODE_NONE && r->start == shape->flow.loops[loop].head;
+        it->states[r->start] = is_head ? bit(1, 1) : bit(0, 0);
+        it->queue[depth++] = (uint32_t)r->start;
+        it->queued[r->start] = 1;
+    } else { /* behind the call, which may be the last instruction of a round */
+        go_on(it, shape, loop, leaves, r->start, bit(0, 0), &depth);
+    }
+    while (depth > 0) {
+        const size_t at = it->queue[--depth];
+        it->queued[at] = 0;
+        if (is_goal(shape, r, at))
+            arrived |= it->states[at];
+        if (passes_on(shape, at))
+            go_on(it, shape, loop, leaves, at, it->states[at], &depth);
+    }
+    return arrived;
+}
+
+static struct gn_pass pass_of(uint16_t states)
+{
+    struct gn_pass pass = {.entries_low = ENTRIES, .iterations_low = MOST + 1, .iterations_high = LEAST};
+    for (int i = LEAST; i <= MOST; i++)
+        for (int e = 0; e < ENTRIES; e++) {
+            if (!(states & bit(i, e)))
+                continue;
+            pass.entries_low = e < pass.entries_low ? e : pass.entries_low;
+            pass.entries_high = e > pass.entries_high ? e : pass.entries_high;
+            pass.iterations_low = i < pass.iterations_low ? i : pass.iterations_low;
+            pass.iterations_high = i > pass.iterations_high ? i : pass.iterations_high;
+        }
+    return pass;
+}
+
+static size_t loop_with_head(const struct gn_shape *shape, uint64_t head)
+{
+    for (size_t i = 0; i < shape->flow.loop_count; i++)
+        if (shape->code->items[shape->flow.loops[i].head].address == head)
+            return i;
+    return GN_CODE_NONE;
+}
+
+static bool find_route(const struct gn_shape *shape, uint64_t from, uint64_t to, struct route *r)
+{
+    *r = (struct route){.start = shape->code->entry,
+                        .goal = GN_CODE_NONE,
+                        .from_begin = from == 0,
+                        .by_jump = to == GN_ITERATIONS_TAIL};
+    if (from != 0)
+        r->start = gn_shape_at(shape, from - 1);
+    if (to == 0 || r->by_jump)
+        return r->start != GN_CODE_NONE;
+    r->goal = gn_shape_at(shape, to - 1);
+    return r->start != GN_CODE_NONE && r->goal != GN_CODE_NONE;
+}
+
+bool gn_iterations_between(struct gn_iterations *it, uint64_t from, uint64_t to, const uint64_t *heads,
+                           size_t count, struct gn_pass *passes)
+{
+    struct known *f = from || to ? function_around(it, (from ? from : to) - 1) : NULL;
+    struct route route;
+    if (!f || !make_room(it, f->shape.code->count) || !find_route(&f->shape, from, to, &route))
+        return false;
+    if (spread(it, f, &route, GN_CODE_NONE) == 0)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const size_t loop = loop_with_head(&f->shape, heads[i]);
+        const uint16_t states = loop == GN_CODE_NONE ? bit(0, 0) : spread(it, f, &route, loop);
+        passes[i] = states ? pass_of(states) /* none: no memory */
+                           : (struct gn_pass){.entries_high = GN_PASS_MANY, .iterations_high = GN_PASS_MANY};
+    }
+    return true;
+}
+
+bool gn_iterations_is_silent(struct gn_iterations *it, uint64_t offset)
+{
+    struct known *f = function_around(it, offset);
+    const struct route r = {.start = f ? f->shape.code->entry : 0, .goal = GN_CODE_NONE, .from_begin = true};
+    return !f || !make_room(it, f->shape.code->count) || spread(it, f, &r, GN_CODE_NONE) != 0;
+}
