@@ -22,10 +22,11 @@ struct gn_report_options {
     enum gn_by by;
     int top; /* rows to show, 0: all */
     bool raw;
-    struct gn_terminal terminal;        /* of the text */
-    const char *folder;                 /* for the next command; NULL when the run could not be saved */
-    int world;                          /* its number, 0: none was asked for */
-    bool checks;                        /* of the measurement, instead of rows */
+    struct gn_terminal terminal; /* of the text */
+    const char *folder;          /* for the next command; NULL when the run could not be saved */
+    int world;                   /* its number, 0: none was asked for */
+    const char *path;            /* of the tree: only what is there (profile/summary_tree.h); NULL: all */
+    bool checks;                 /* of the measurement, instead of rows */
     const struct gn_findings *findings; /* of the run's trace; NULL: nobody has looked */
 };
 

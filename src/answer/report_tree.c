@@ -2,6 +2,7 @@
 
 #include "answer/quantities.h"
 #include "answer/report_table.h"
+#include "base/printable.h"
 #include "base/grow.h"
 #include "profile/summary_tree.h"
 
@@ -46,7 +47,10 @@ static bool is_small(const struct lines *l, int64_t ns)
 static uint32_t only_function(const struct gn_call_tree *t, uint32_t node)
 {
     const uint32_t child = t->nodes[node].first;
-    return child && !t->nodes[child].next && t->nodes[child].function ? child : 0;
+    return child && !t->nodes[child].next && t->nodes[child].function && !t->nodes[child].is_loop &&
+                   !t->nodes[node].is_loop
+               ? child
+               : 0;
 }
 
 static bool add_children(struct lines *l, uint32_t parent, int depth)
@@ -62,11 +66,47 @@ static bool add_children(struct lines *l, uint32_t parent, int depth)
         }
         uint32_t last = node;
         done = add(l, &(struct line){.node = node, .depth = depth, .ns = nodes[node].total_ns});
-        for (uint32_t next; (next = only_function(l->tree, last));)
+        for (uint32_t next; nodes[node].function && (next = only_function(l->tree, last));)
             last = next;
         done = done && add_children(l, last, depth + 1);
     }
     return done && (rest.ns == 0 || add(l, &rest));
+}
+
+/* ---- loops ---- */
+
+static bool is_exact(const struct gn_call_node *node, const struct gn_counted *counted)
+{
+    return counted->known && !node->doubt && counted->low == counted->high;
+}
+
+/* Iterations of a rank: of one, of all that have the same, or from the fewest to the most. */
+static void exact_text(const struct gn_call_node *node, char text[300])
+{
+    const struct gn_call_counts *c = &node->counts;
+    char least[GN_QUANTITY_TEXT], most[GN_QUANTITY_TEXT], each[GN_QUANTITY_TEXT];
+    gn_count_text(c->least_of_rank, least);
+    gn_count_text(c->most_of_rank, most);
+    gn_duration_text(c->iterations.low > 0 ? (double)node->total_ns / (double)c->iterations.low : 0, each);
+    snprintf(text, 300, "%s%s%s iteration%s a rank, %s each", c->least_of_rank < c->most_of_rank ? least : "",
+             c->least_of_rank < c->most_of_rank ? " to " : "", most, c->most_of_rank == 1 ? "" : "s", each);
+}
+
+static void loop_text(const struct gn_call_node *node, int ranks, char text[600])
+{
+    const struct gn_counted *i = &node->counts.iterations;
+    char count[300] = "", most[GN_QUANTITY_TEXT];
+    const int64_t of_each = i->low > 0 && ranks > 0 ? i->low / ranks : 0;
+    if (!i->known)
+        snprintf(count, sizeof count, "iterations unknown");
+    else if (is_exact(node, i))
+        exact_text(node, count);
+    else if (node->doubt)
+        snprintf(count, sizeof count, "about %s iterations a rank", gn_count_text(of_each, most));
+    else
+        snprintf(count, sizeof count, "at least %s iterations a rank", gn_count_text(of_each, most));
+    snprintf(text, 600, "loop, %s%s%s%s", count, node->doubt ? " (" : "", node->doubt ? node->doubt : "",
+             node->doubt ? ")" : "");
 }
 
 /* ---- for people ---- */
@@ -82,29 +122,41 @@ static void line_text(const struct lines *l, const struct line *line, struct gn_
     }
     if (node->row)
         gn_report_row_text(node->row, text, sizeof text);
+    else if (node->is_loop)
+        loop_text(node, l->summary->ranks, text);
     else
         snprintf(text, sizeof text, "%s", node->function);
-    for (uint32_t next, last = line->node; node->function && (next = only_function(l->tree, last));
-         last = next) {
+    for (uint32_t next, last = line->node;
+         node->function && !node->is_loop && (next = only_function(l->tree, last)); last = next) {
         at += strlen(at);
         snprintf(at, sizeof text - (size_t)(at - text), " > %s", l->tree->nodes[next].function);
     }
     gn_cell_print(cell, "%*s%s", indent, "", text);
 }
 
+static void node_place(const struct gn_call_node *node, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (node->row)
+        gn_report_row_place(node->row, text, size);
+    else if (node->is_loop && node->line > 0)
+        gn_place_text(text, size, node->file, node->line);
+    else if (node->is_loop)
+        snprintf(text, size, "%s", node->label ? node->label : "");
+}
+
 static void fill(const void *self, size_t i, struct gn_cell *cells)
 {
     const struct lines *l = self;
     const struct line *line = &l->items[i];
-    const struct gn_activity_row *row = line->more ? NULL : l->tree->nodes[line->node].row;
     const double share = l->summary->total_ns > 0 ? (double)line->ns / (double)l->summary->total_ns : 0;
     char text[1000];
     gn_cell_print(&cells[0], "%s", gn_part_text(share, text));
     gn_cell_real(&cells[1], (double)line->ns);
     line_text(l, line, &cells[2]);
-    if (!row)
+    if (line->more)
         return;
-    gn_report_row_place(row, text, sizeof text);
+    node_place(&l->tree->nodes[line->node], text, sizeof text);
     gn_cell_print(&cells[3], "%s", text);
 }
 
@@ -128,6 +180,45 @@ int gn_report_tree_text(const struct gn_summary *s, const struct gn_report_optio
 
 /* ---- for programs ---- */
 
+static const char *kind_of(const struct gn_call_node *node)
+{
+    return node->row ? node->row->kind : node->is_loop ? "loop" : "function";
+}
+
+static json_t *counted_object(const struct gn_call_node *node, const struct gn_counted *counted)
+{
+    if (!counted->known)
+        return json_null();
+    return json_pack("{s:I, s:o, s:b}", "low", (json_int_t)counted->low, "high",
+                     counted->high >= 0 ? json_integer(counted->high) : json_null(), "exact",
+                     (int)is_exact(node, counted));
+}
+
+/* What was counted; without a call of its own, a function of a caller is "called" once for each rank. */
+static void add_counts(json_t *object, const struct gn_call_node *node)
+{
+    const struct gn_call_counts *c = &node->counts;
+    if (node->row || !node->function)
+        return;
+    if (!node->is_loop) {
+        json_object_set_new(object, "calls", counted_object(node, &c->entries));
+        return;
+    }
+    const bool is_known = is_exact(node, &c->iterations) && c->iterations.low > 0;
+    json_object_set_new(object, "file", node->file ? json_string_nocheck(node->file) : json_null());
+    json_object_set_new(object, "line", node->line > 0 ? json_integer(node->line) : json_null());
+    json_object_set_new(object, "doubt", node->doubt ? json_string(node->doubt) : json_null());
+    json_object_set_new(object, "entries", counted_object(node, &c->entries));
+    json_object_set_new(object, "iterations", counted_object(node, &c->iterations));
+    json_object_set_new(object, "iterations_of_rank",
+                        is_known ? json_pack("{s:I, s:I}", "min", (json_int_t)c->least_of_rank, "max",
+                                             (json_int_t)c->most_of_rank)
+                                 : json_null());
+    json_object_set_new(object, "mean_s",
+                        is_known ? json_real((double)node->total_ns * 1e-9 / (double)c->iterations.low)
+                                 : json_null());
+}
+
 static json_t *node_object(const struct gn_summary *s, uint32_t index)
 {
     const struct gn_call_node *node = &s->tree->nodes[index];
@@ -136,16 +227,18 @@ static json_t *node_object(const struct gn_summary *s, uint32_t index)
     json_t *children = json_array();
     for (uint32_t child = node->first; child; child = s->tree->nodes[child].next)
         json_array_append_new(children, node_object(s, child));
-    if (node->row) {
+    if (node->row)
         gn_report_row_text(node->row, name, sizeof name);
-        gn_report_row_place(node->row, place, sizeof place);
-    } else if (node->function) {
-        snprintf(name, sizeof name, "%s", node->function);
-    }
-    return json_pack("{s:o, s:s, s:o, s:f, s:f, s:o}", "name", json_string_nocheck(name), "kind",
-                     node->row ? node->row->kind : "function", "place",
-                     place[0] ? json_string_nocheck(place) : json_null(), "total_s",
-                     (double)node->total_ns * 1e-9, "share", share, "children", children);
+    else if (node->function)
+        snprintf(name, sizeof name, "%s", node->is_loop ? "loop" : node->function);
+    node_place(node, place, sizeof place);
+    json_t *object =
+        json_pack("{s:o, s:s, s:o, s:f, s:f, s:o}", "name", json_string_nocheck(name), "kind", kind_of(node),
+                  "place", place[0] ? json_string_nocheck(place) : json_null(), "total_s",
+                  (double)node->total_ns * 1e-9, "share", share, "children", children);
+    if (object)
+        add_counts(object, node);
+    return object;
 }
 
 json_t *gn_report_tree_json(const struct gn_summary *s)
@@ -153,26 +246,46 @@ json_t *gn_report_tree_json(const struct gn_summary *s)
     return s->tree && s->tree->count ? node_object(s, 0) : json_null();
 }
 
+static void counted_cells(const struct gn_counted *counted, struct gn_cell *cells)
+{
+    if (!counted->known)
+        return;
+    gn_cell_number(&cells[0], counted->low);
+    if (counted->high >= 0)
+        gn_cell_number(&cells[1], counted->high);
+}
+
 static void fill_data(const void *self, size_t i, struct gn_cell *cells)
 {
     const struct lines *l = self;
-    const struct gn_call_node *node = &l->tree->nodes[i], *up = node;
+    const struct gn_call_node *node = &l->tree->nodes[l->items[i].node];
     char text[3000];
-    int depth = 0;
-    for (; up != l->tree->nodes; up = &l->tree->nodes[up->parent])
-        depth++;
-    gn_cell_number(&cells[0], (int64_t)i);
+    gn_cell_number(&cells[0], (int64_t)l->items[i].node);
     gn_cell_number(&cells[1], node->parent);
-    gn_cell_number(&cells[2], depth);
-    gn_cell_text(&cells[3], node->row ? node->row->kind : "function");
+    gn_cell_number(&cells[2], l->items[i].depth);
+    gn_cell_text(&cells[3], kind_of(node));
     if (node->row)
         gn_report_row_text(node->row, text, sizeof text);
-    gn_cell_print(&cells[4], "%s", node->row ? text : node->function ? node->function : "all");
-    text[0] = '\0';
-    if (node->row)
-        gn_report_row_place(node->row, text, sizeof text);
+    gn_cell_print(&cells[4], "%s",
+                  node->row        ? text
+                  : node->is_loop  ? "loop"
+                  : node->function ? node->function
+                                   : "all");
+    node_place(node, text, sizeof text);
     gn_cell_print(&cells[5], "%s", text);
     gn_cell_real(&cells[6], (double)node->total_ns);
+    counted_cells(&node->counts.entries, &cells[7]);
+    counted_cells(&node->counts.iterations, &cells[9]);
+    gn_cell_print(&cells[11], "%s", node->doubt ? node->doubt : "");
+}
+
+/* A node and all below it, without folding. */
+static bool add_all(struct lines *l, uint32_t node, int depth)
+{
+    bool done = add(l, &(struct line){.node = node, .depth = depth});
+    for (uint32_t child = l->tree->nodes[node].first; child && done; child = l->tree->nodes[child].next)
+        done = add_all(l, child, depth + 1);
+    return done;
 }
 
 int gn_report_tree_csv(const struct gn_summary *s, FILE *out)
@@ -183,12 +296,21 @@ int gn_report_tree_csv(const struct gn_summary *s, FILE *out)
                                                {.name = "kind"},
                                                {.name = "name"},
                                                {.name = "place"},
-                                               {.name = "total_s", .kind = GN_CELL_DURATION, .digits = 9}};
-    const struct lines l = {.summary = s, .tree = s->tree};
+                                               {.name = "total_s", .kind = GN_CELL_DURATION, .digits = 9},
+                                               {.name = "entries_low", .kind = GN_CELL_NUMBER},
+                                               {.name = "entries_high", .kind = GN_CELL_NUMBER},
+                                               {.name = "iterations_low", .kind = GN_CELL_NUMBER},
+                                               {.name = "iterations_high", .kind = GN_CELL_NUMBER},
+                                               {.name = "doubt"}};
+    struct lines l = {.summary = s, .tree = s->tree};
+    int code = s->tree->count == 0 || add_all(&l, 0, 0) ? 0 : -ENOMEM;
     const struct gn_table table = {.columns = columns,
                                    .column_count = sizeof columns / sizeof *columns,
-                                   .row_count = s->tree->count,
+                                   .row_count = l.count,
                                    .fill = fill_data,
                                    .self = &l};
-    return gn_table_csv(&table, out);
+    if (code == 0)
+        code = gn_table_csv(&table, out);
+    free(l.items);
+    return code;
 }

@@ -6,6 +6,7 @@
 #include "cli/report_trace.h"
 #include "answer/report_worlds.h"
 #include "answer/terminal.h"
+#include "profile/summary_tree.h"
 
 #include <errno.h>
 #include <string.h>
@@ -56,6 +57,14 @@ static int report_part(const struct part *p, json_t **object, struct gn_error *e
         return code;
     if (p->world)
         gn_report_narrow(&summary, p->worlds, p->world);
+    if (o.path && !gn_call_tree_narrow(summary.tree, o.path)) {
+        gn_summary_clear(&summary);
+        return gn_fail(
+            err, -ENOENT,
+            "--path %s: there is no such function or loop in the tree; gnomon report --by tree --top 0 "
+            "shows all of it",
+            o.path);
+    }
     if (!p->a->no_trace && p->a->format != GN_FORMAT_CSV)
         gn_report_look_at_trace(&findings, &summary, p->profile, &o);
     if (object)

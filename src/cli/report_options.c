@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_NO_TRACE = 256, KEY_WORLD, KEY_CHECKS };
+enum { KEY_NO_TRACE = 256, KEY_WORLD, KEY_CHECKS, KEY_PATH };
 
 static enum gn_by parse_by(const char *name, struct argp_state *state)
 {
@@ -43,6 +43,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         if (*end || end == value || a->options.world < 1)
             argp_error(state, "--world %s: the number of a world is expected, 1 is the first", value);
         break;
+    case KEY_PATH:
+        a->options.path = value;
+        break;
     case KEY_CHECKS:
         a->options.checks = true;
         break;
@@ -67,6 +70,8 @@ static const struct argp_option list_of_options[] = {
     {"by", 'b', "WHAT", 0,
      "Rows by activity (default), place, tree, callpath, region, function, line, rank, host or pair", 0},
     {"top", 't', "N", 0, "Show N rows; 0 shows all (default: 10 as text, all otherwise)", 0},
+    {"path", KEY_PATH, "PATH", 0,
+     "Of the tree only what is below this, as main/solve/loop@heat.c:110 (implies --by tree)", 0},
     {"raw", 'r', NULL, 0, "Times as they were, gnomon's own cost not subtracted", 0},
     {"world", KEY_WORLD, "N", 0,
      "Of a run that is several worlds: this one (default: the largest; JSON has all)", 0},
@@ -88,6 +93,8 @@ void gn_report_options(struct gn_report_asked *asked, int argc, char **argv)
                                      NULL};
     *asked = (struct gn_report_asked){.options = {.by = GN_BY_ACTIVITY, .top = -1}};
     argp_parse(&argp, argc, argv, 0, NULL, asked);
+    if (asked->options.path)
+        asked->options.by = GN_BY_TREE;
     if (asked->options.top < 0)
         asked->options.top = asked->format == GN_FORMAT_TEXT ? GN_TOP : 0;
 }

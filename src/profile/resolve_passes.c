@@ -31,7 +31,7 @@ struct site {
 
 struct step { /* of table callpath */
     int64_t parent, site, depth;
-    bool recurs;  /* what is called by it, or further in, calls itself: frames were folded there */
+    bool recurs; /* what is called by it, or further in, calls itself: frames were folded there */
 };
 
 /* Loops that calls of one function stand in, of those that are called by one path. */
@@ -64,9 +64,9 @@ struct finding {
         int64_t step;  /* by which the loop's function was called; of a call that was made: its own */
         uint64_t head; /* 0: a call */
         int64_t module;
-        struct gn_pass sum;  /* of the way in hand */
+        struct gn_pass sum; /* of the way in hand */
         struct gn_pass bounds;
-    } *items;
+    } * items;
     size_t count, room;
     size_t ways; /* taken in */
 };
@@ -84,10 +84,11 @@ static int read_modules(struct resolver *r, struct gn_modules *modules)
     r->modules = calloc((size_t)r->module_count + 1, sizeof *r->modules);
     if (!r->modules)
         return no_memory(r);
-    sqlite3_stmt *q = gn_sql_query(r->db, r->err,
-                                   "SELECT id, path, build_id FROM module WHERE build_id <> '" GN_SOURCE_BUILD_ID
-                                   "' AND id IN (SELECT s.module FROM site s JOIN callpath c ON c.site = s.id)",
-                                   "");
+    sqlite3_stmt *q =
+        gn_sql_query(r->db, r->err,
+                     "SELECT id, path, build_id FROM module WHERE build_id <> '" GN_SOURCE_BUILD_ID
+                     "' AND id IN (SELECT s.module FROM site s JOIN callpath c ON c.site = s.id)",
+                     "");
     while (q && sqlite3_step(q) == SQLITE_ROW) {
         const int64_t id = sqlite3_column_int64(q, 0);
         const struct gn_opened_module *module = gn_modules_named(
@@ -108,10 +109,11 @@ static int read_steps(struct resolver *r)
     r->loops = calloc((size_t)r->step_count + 1, sizeof *r->loops);
     if (!r->steps || !r->sites || !r->loops)
         return no_memory(r);
-    sqlite3_stmt *q = gn_sql_query(r->db, r->err,
-                                   "SELECT c.id, c.parent, c.site, c.depth, s.module, s.offset, c.folded FROM callpath c"
-                                   " JOIN site s ON s.id = c.site",
-                                   "");
+    sqlite3_stmt *q =
+        gn_sql_query(r->db, r->err,
+                     "SELECT c.id, c.parent, c.site, c.depth, s.module, s.offset, c.folded FROM callpath c"
+                     " JOIN site s ON s.id = c.site",
+                     "");
     while (q && sqlite3_step(q) == SQLITE_ROW) {
         const int64_t id = sqlite3_column_int64(q, 0), site = sqlite3_column_int64(q, 2);
         const int64_t module = sqlite3_column_int64(q, 4);
@@ -163,9 +165,10 @@ static int store_loop(struct resolver *r, int64_t site, size_t depth, const stru
                       "iissis", r->sites[site].module, (int64_t)loop->head, loop->place.function,
                       loop->place.file, (int64_t)loop->place.line, doubt);
     if (code == 0)
-        code = gn_sql(r->db, r->err,
-                      "INSERT INTO site_loop VALUES(?, ?, (SELECT id FROM loop WHERE module = ? AND offset = ?))",
-                      "iiii", site, (int64_t)depth, r->sites[site].module, (int64_t)loop->head);
+        code = gn_sql(
+            r->db, r->err,
+            "INSERT INTO site_loop VALUES(?, ?, (SELECT id FROM loop WHERE module = ? AND offset = ?))",
+            "iiii", site, (int64_t)depth, r->sites[site].module, (int64_t)loop->head);
     return code;
 }
 
@@ -221,8 +224,8 @@ static int doubt_recursion(struct resolver *r, int64_t step)
     if (at < 0 || at >= r->step_count || !r->steps[at].recurs)
         return 0;
     return gn_sql(r->db, r->err,
-                  "UPDATE loop SET doubt = coalesce(doubt, 'its function is called again from within')"
-                  " WHERE id IN (SELECT loop FROM site_loop WHERE site = ?)",
+                  "UPDATE loop SET doubt = coalesce(doubt, 'recursion') WHERE id IN (SELECT loop FROM "
+                  "site_loop WHERE site = ?)",
                   "i", r->steps[step].site);
 }
 
@@ -234,8 +237,8 @@ static void know_silence(struct resolver *r, int64_t depth)
 {
     for (int64_t id = 1; id < r->step_count; id++) {
         const struct step *inner = &r->steps[id];
-        if (inner->site == 0 || inner->depth != depth || inner->parent <= 0 || inner->parent >= r->step_count ||
-            r->steps[inner->parent].site == 0)
+        if (inner->site == 0 || inner->depth != depth || inner->parent <= 0 ||
+            inner->parent >= r->step_count || r->steps[inner->parent].site == 0)
             continue;
         const int64_t outer = r->steps[inner->parent].site;
         struct gn_iterations *in = iterations_of(r, inner->site), *out = iterations_of(r, outer);
@@ -331,8 +334,7 @@ static int go(struct resolver *r, struct finding *f, int64_t from, int64_t to, i
     if (!passes)
         return no_memory(r);
     for (size_t i = 0; i < passes->count && passes->possible; i++) {
-        struct found *found =
-            find(f, step, r->sites[from ? from : to].module, r->loops[step]->heads[i]);
+        struct found *found = find(f, step, r->sites[from ? from : to].module, r->loops[step]->heads[i]);
         if (!found)
             return no_memory(r);
         add_pass(&found->sum, &passes->items[i]);
@@ -523,8 +525,7 @@ static int resolve_edge(struct resolver *r, int64_t from, int64_t to)
 static int resolve_edges(struct resolver *r)
 {
     int code = 0;
-    sqlite3_stmt *q =
-        gn_sql_query(r->db, r->err, "SELECT DISTINCT from_activity, to_activity FROM edge", "");
+    sqlite3_stmt *q = gn_sql_query(r->db, r->err, "SELECT DISTINCT from_activity, to_activity FROM edge", "");
     while (q && code == 0 && sqlite3_step(q) == SQLITE_ROW)
         code = resolve_edge(r, sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1));
     sqlite3_finalize(q);

@@ -1,6 +1,6 @@
 /*
- * profile/resolve_passes — the loops of the program that calls stand in, and what is known, from the program's
- * code, of how often each was entered and gone round between two calls (program/iterations).
+ * profile/resolve_passes — the loops of the program that calls stand in, and what is known, from the
+ * program's code, of how often each was entered and gone round between two calls (program/iterations).
  *
  * Two activities that follow each other have call paths; in the innermost function that both have in common
  * control went from the one call to the other, what is further in on the first path was left, on the second

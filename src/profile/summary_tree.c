@@ -1,60 +1,42 @@
 #include "profile/summary_tree.h"
 
 #include "base/grow.h"
+#include "base/map.h"
 #include "profile/statement.h"
+#include "profile/tree_parts.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEEPEST = 256 };
-
-/* A row of table callpath, by its id. */
-struct step {
-    int64_t parent;
-    char *function;
-};
+enum { DEEPEST = 512 };
 
 struct growing {
     sqlite3 *db;
     struct gn_error *err;
     struct gn_call_tree *tree;
     size_t room;
-    struct step *steps;
-    int64_t step_count; /* ids are below it */
-    int64_t *paths;     /* of activities, by id */
+    struct gn_tree_sites sites;
+    int64_t *paths; /* of activities, by id */
     int64_t path_count;
+    struct gn_map entered; /* edges, each with a loop that it certainly leads into: any value */
+    struct gn_map loops;   /* the step that calls a function, and a loop in it: its node + 1 */
+    struct gn_map called;  /* a step: the node of the function that it calls + 1; SEVERAL */
 };
 
-/* The functions of a path, outermost first. */
+/* The functions and loops of a path, outermost first. */
 struct chain {
-    const char *functions[DEEPEST];
+    const struct gn_tree_part *parts[DEEPEST];
+    int64_t above[DEEPEST]; /* the step that calls the function that it is or is in */
     size_t count;
 };
+
+static void *const SEVERAL = (void *)UINTPTR_MAX;
 
 static int no_memory(const struct growing *g)
 {
     return gn_fail(g->err, -ENOMEM, "no memory for the call tree");
-}
-
-static int read_steps(struct growing *g)
-{
-    g->step_count = gn_sql_value(g->db, 0, "SELECT max(id) + 1 FROM callpath", "");
-    g->steps = calloc((size_t)g->step_count + 1, sizeof *g->steps);
-    if (!g->steps)
-        return no_memory(g);
-    sqlite3_stmt *q = gn_sql_query(g->db, g->err,
-                                   "SELECT c.id, c.parent, coalesce(s.function, s.label) FROM callpath c"
-                                   " JOIN site s ON s.id = c.site",
-                                   "");
-    while (q && sqlite3_step(q) == SQLITE_ROW) {
-        const int64_t id = sqlite3_column_int64(q, 0);
-        const char *function = (const char *)sqlite3_column_text(q, 2);
-        if (id > 0 && id < g->step_count && !g->steps[id].function)
-            g->steps[id] = (struct step){sqlite3_column_int64(q, 1), strdup(function ? function : "?")};
-    }
-    sqlite3_finalize(q);
-    return q ? 0 : -EINVAL;
 }
 
 static int read_paths(struct growing *g)
@@ -75,20 +57,31 @@ static int read_paths(struct growing *g)
 
 static void chain_of(const struct growing *g, int64_t activity, struct chain *chain)
 {
-    chain->count = 0;
-    for (int64_t path = activity > 0 && activity < g->path_count ? g->paths[activity] : 0;
-         path > 0 && path < g->step_count && g->steps[path].function && chain->count < DEEPEST;
-         path = g->steps[path].parent)
-        chain->functions[chain->count++] = g->steps[path].function;
-    for (size_t i = 0; i < chain->count / 2; i++) {
-        const char *function = chain->functions[i];
-        chain->functions[i] = chain->functions[chain->count - 1 - i];
-        chain->functions[chain->count - 1 - i] = function;
+    const struct gn_tree_sites *s = &g->sites;
+    int64_t steps[DEEPEST];
+    size_t depth = 0;
+    for (int64_t step = activity > 0 && activity < g->path_count ? g->paths[activity] : 0;
+         step > 0 && step < s->step_count && s->steps[step].site && depth < DEEPEST;
+         step = s->steps[step].parent)
+        steps[depth++] = step;
+    for (chain->count = 0; depth-- > 0;) {
+        const struct gn_tree_parts *parts = &s->sites[s->steps[steps[depth]].site];
+        for (size_t i = 0; i < parts->count && chain->count < DEEPEST; i++) {
+            chain->parts[chain->count] = &parts->items[i];
+            chain->above[chain->count++] = s->steps[steps[depth]].parent;
+        }
     }
 }
 
-/* What they have in common; of an end that is no call, all of the other. */
-static void cut_to_common(struct chain *from, const struct chain *to)
+static struct gn_key edge_key(int64_t from, int64_t to, int64_t loop)
+{
+    return (struct gn_key){(uint64_t)from << 32 | (uint64_t)to, (uint64_t)loop};
+}
+
+/* What they have in common; of an end that is no call, all of the other. A loop that was left in between and
+ * entered again is not in common. */
+static void cut_to_common(const struct growing *g, struct chain *from, const struct chain *to,
+                          const struct gn_activity_row *row)
 {
     size_t common = 0;
     if (from->count == 0)
@@ -96,34 +89,62 @@ static void cut_to_common(struct chain *from, const struct chain *to)
     if (to->count == 0)
         return;
     while (common < from->count && common < to->count &&
-           strcmp(from->functions[common], to->functions[common]) == 0)
+           gn_tree_same_part(from->parts[common], to->parts[common]) &&
+           !(from->parts[common]->loop &&
+             gn_map_find(&g->entered, edge_key(row->from, row->to, from->parts[common]->loop))))
         common++;
     from->count = common;
 }
 
-/* 0: no memory; the root is nobody's child. */
-static uint32_t add_node(struct growing *g, uint32_t parent, const char *function,
+static char *copied(const char *text)
+{
+    return text ? strdup(text) : NULL;
+}
+
+/* 0: no memory; the root is nobody's child. part NULL: of a row. */
+static uint32_t add_node(struct growing *g, uint32_t parent, const struct gn_tree_part *part,
                          const struct gn_activity_row *row)
 {
     struct gn_call_tree *t = g->tree;
     if (!gn_grow(&t->nodes, &g->room, t->count, sizeof *t->nodes))
         return 0;
-    t->nodes[t->count] = (struct gn_call_node){.function = function ? strdup(function) : NULL,
-                                               .row = row,
-                                               .parent = parent,
-                                               .next = t->nodes[parent].first};
+    t->nodes[t->count] = (struct gn_call_node){.row = row, .parent = parent, .next = t->nodes[parent].first};
+    if (part) {
+        struct gn_call_node *node = &t->nodes[t->count];
+        node->function = strdup(part->function ? part->function : "?");
+        node->is_loop = part->loop != 0;
+        node->line = part->line;
+        node->file = copied(part->file);
+        node->doubt = copied(part->doubt);
+        node->label = copied(part->label);
+    }
     if (t->count > 0)
         t->nodes[parent].first = (uint32_t)t->count;
     return (uint32_t)t->count++;
 }
 
-static uint32_t function_node(struct growing *g, uint32_t parent, const char *function)
+static bool is_part(const struct gn_call_node *node, const struct gn_tree_part *part)
 {
-    const struct gn_call_node *nodes = g->tree->nodes;
+    const struct gn_tree_part own = {
+        .function = node->function, .file = node->file, .line = node->line, .loop = node->is_loop};
+    if (!node->function || !own.loop != !part->loop)
+        return false;
+    if (part->loop && part->line == 0)
+        return node->label && part->label && strcmp(node->label, part->label) == 0;
+    return gn_tree_same_part(&own, part);
+}
+
+/* Two loops of one line, as compilers make them of one, are one node; it is doubtful when one of them is. */
+static uint32_t part_node(struct growing *g, uint32_t parent, const struct gn_tree_part *part)
+{
+    struct gn_call_node *nodes = g->tree->nodes;
     for (uint32_t i = nodes[parent].first; i; i = nodes[i].next)
-        if (nodes[i].function && strcmp(nodes[i].function, function) == 0)
+        if (is_part(&nodes[i], part)) {
+            if (part->doubt && !nodes[i].doubt)
+                nodes[i].doubt = strdup(part->doubt);
             return i;
-    return add_node(g, parent, function, NULL);
+        }
+    return add_node(g, parent, part, NULL);
 }
 
 static bool same_text(const char *a, const char *b)
@@ -150,18 +171,37 @@ static uint32_t row_node(struct growing *g, uint32_t parent, const struct gn_act
     return add_node(g, parent, NULL, row);
 }
 
+/* Remembers which node a loop or a called function is, for what was counted. */
+static bool remember(struct growing *g, const struct gn_tree_part *part, int64_t above, uint32_t node)
+{
+    struct gn_map *map = part->loop ? &g->loops : &g->called;
+    const struct gn_key key = {(uint64_t)above, (uint64_t)part->loop};
+    void *const value = (void *)(uintptr_t)(node + 1);
+    void **known = gn_map_at(map, key);
+    if (!known)
+        return gn_map_add(map, key, value);
+    if (*known != value)
+        *known = SEVERAL;
+    return true;
+}
+
 static int hang(struct growing *g, const struct gn_activity_row *row)
 {
-    struct chain chain, to;
+    static struct chain chain, to; /* large; one thread */
     uint32_t at = 0;
     chain_of(g, row->from, &chain);
     if (row->to) {
         chain_of(g, row->to, &to);
-        cut_to_common(&chain, &to);
+        cut_to_common(g, &chain, &to, row);
     }
-    for (size_t i = 0; i < chain.count; i++)
-        if (!(at = function_node(g, at, chain.functions[i])))
+    for (size_t i = 0; i < chain.count; i++) {
+        if (!(at = part_node(g, at, chain.parts[i])))
             return no_memory(g);
+        /* of functions inlined into each other, the call is that of the outermost */
+        const bool is_called = i == 0 || chain.above[i] != chain.above[i - 1];
+        if ((chain.parts[i]->loop || is_called) && !remember(g, chain.parts[i], chain.above[i], at))
+            return no_memory(g);
+    }
     if (!(at = row_node(g, at, row)))
         return no_memory(g);
     for (;; at = g->tree->nodes[at].parent) {
@@ -206,26 +246,192 @@ static int grow_tree(struct growing *g, const struct gn_summary *s)
     return code;
 }
 
+/* ---- what was counted ---- */
+
+static int read_entered(struct growing *g)
+{
+    int code = 0;
+    sqlite3_stmt *q = gn_sql_query(
+        g->db, g->err, "SELECT from_activity, to_activity, loop FROM pass WHERE entries_low > 0", "");
+    while (q && code == 0 && sqlite3_step(q) == SQLITE_ROW) {
+        const struct gn_key key =
+            edge_key(sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 2));
+        if (!gn_map_find(&g->entered, key) && !gn_map_add(&g->entered, key, g))
+            code = no_memory(g);
+    }
+    sqlite3_finalize(q);
+    return q ? code : -EINVAL;
+}
+
+static void add_up(struct gn_counted *counted, int64_t low, int64_t high)
+{
+    counted->high = counted->known && (counted->high < 0 || high < 0) ? -1 : counted->high + high;
+    if (!counted->known && high < 0)
+        counted->high = -1;
+    counted->low += low;
+    counted->known = true;
+}
+
+/* Columns of a query: an end of the sum, and how many rows had none. */
+static int64_t high_at(sqlite3_stmt *q, int column)
+{
+    return sqlite3_column_int64(q, column + 1) > 0 ? -1 : sqlite3_column_int64(q, column);
+}
+
+static struct gn_call_node *node_in(const struct growing *g, const struct gn_map *map, int64_t step,
+                                    int64_t loop)
+{
+    void *value = gn_map_find(map, (struct gn_key){(uint64_t)step, (uint64_t)loop});
+    return value && value != SEVERAL ? &g->tree->nodes[(uintptr_t)value - 1] : NULL;
+}
+
+/* Loops by path and process, one process after the other, so that ranks can be told apart. */
+static int count_loops(struct growing *g)
+{
+    int64_t *of_rank = calloc(g->tree->count, sizeof *of_rank), process = -1;
+    sqlite3_stmt *q = of_rank
+                          ? gn_sql_query(g->db, g->err,
+                                         "SELECT l.process, p.callpath, p.loop, sum(e.count * p.entries_low),"
+                                         " sum(e.count * p.entries_high), sum(p.entries_high IS NULL),"
+                                         " sum(e.count * p.iterations_low), sum(e.count * p.iterations_high),"
+                                         " sum(p.iterations_high IS NULL) FROM pass p"
+                                         " JOIN edge e USING(from_activity, to_activity)"
+                                         " JOIN location l ON l.id = e.location GROUP BY 1, 2, 3 ORDER BY 1",
+                                         "")
+                          : NULL;
+    bool more = q && sqlite3_step(q) == SQLITE_ROW;
+    while (q) {
+        const int64_t next = more ? sqlite3_column_int64(q, 0) : -1;
+        for (size_t i = 0; next != process && i < g->tree->count; i++) {
+            struct gn_call_counts *c = &g->tree->nodes[i].counts;
+            if (of_rank[i] > 0 && (c->least_of_rank == 0 || of_rank[i] < c->least_of_rank))
+                c->least_of_rank = of_rank[i];
+            c->most_of_rank = of_rank[i] > c->most_of_rank ? of_rank[i] : c->most_of_rank;
+            of_rank[i] = 0;
+        }
+        if (!more)
+            break;
+        process = next;
+        struct gn_call_node *node =
+            node_in(g, &g->loops, sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 2));
+        if (node) {
+            add_up(&node->counts.entries, sqlite3_column_int64(q, 3), high_at(q, 4));
+            add_up(&node->counts.iterations, sqlite3_column_int64(q, 6), high_at(q, 7));
+            of_rank[node - g->tree->nodes] += sqlite3_column_int64(q, 6);
+        }
+        more = sqlite3_step(q) == SQLITE_ROW;
+    }
+    sqlite3_finalize(q);
+    free(of_rank);
+    return q ? 0 : of_rank ? -EINVAL : no_memory(g);
+}
+
+static int count_calls(struct growing *g)
+{
+    sqlite3_stmt *q = gn_sql_query(g->db, g->err,
+                                   "SELECT p.callpath, sum(e.count * p.low), sum(e.count * p.high),"
+                                   " sum(p.high IS NULL) FROM call_pass p"
+                                   " JOIN edge e USING(from_activity, to_activity) GROUP BY 1",
+                                   "");
+    while (q && sqlite3_step(q) == SQLITE_ROW) {
+        struct gn_call_node *node = node_in(g, &g->called, sqlite3_column_int64(q, 0), 0);
+        if (node)
+            add_up(&node->counts.entries, sqlite3_column_int64(q, 1), high_at(q, 2));
+    }
+    sqlite3_finalize(q);
+    return q ? 0 : -EINVAL;
+}
+
 int gn_summarise_tree(sqlite3 *db, struct gn_summary *s, struct gn_error *err)
 {
     struct growing g = {.db = db, .err = err, .tree = calloc(1, sizeof *s->tree)};
     s->tree = g.tree;
-    int code = g.tree ? read_steps(&g) : no_memory(&g);
+    int code = g.tree ? gn_tree_sites_read(&g.sites, db, err) : no_memory(&g);
     if (code == 0)
         code = read_paths(&g);
+    if (code == 0 && g.sites.has_loops)
+        code = read_entered(&g);
     if (code == 0)
         code = grow_tree(&g, s);
-    for (int64_t i = 0; g.steps && i < g.step_count; i++)
-        free(g.steps[i].function);
-    free(g.steps);
+    if (code == 0 && g.sites.has_loops)
+        code = count_loops(&g);
+    if (code == 0 && g.sites.has_loops)
+        code = count_calls(&g);
+    gn_tree_sites_clear(&g.sites);
+    gn_map_clear(&g.entered);
+    gn_map_clear(&g.loops);
+    gn_map_clear(&g.called);
     free(g.paths);
     return code;
+}
+
+/* ---- asked from the top ---- */
+
+/* Whether a node is what a part of a path says: "loop@heat.c:110", or a function's name. */
+static bool is_called(const struct gn_call_node *node, const char *part, size_t length)
+{
+    char name[512];
+    const char *file = node->file ? strrchr(node->file, '/') : NULL;
+    if (!node->function)
+        return false;
+    if (!node->is_loop)
+        return strlen(node->function) == length && strncmp(node->function, part, length) == 0;
+    if (node->line > 0)
+        snprintf(name, sizeof name, "loop@%s:%d", file ? file + 1 : node->file ? node->file : "", node->line);
+    else
+        snprintf(name, sizeof name, "loop@%s", node->label ? node->label : "");
+    return strlen(name) == length && strncmp(name, part, length) == 0;
+}
+
+static uint32_t find_below(const struct gn_call_tree *t, uint32_t parent, const char *path)
+{
+    const char *end = strstr(path, "/");
+    /* C++ names and paths of files have slashes of their own at times: the longest part that fits is taken */
+    for (uint32_t i = t->nodes[parent].first; i; i = t->nodes[i].next) {
+        if (is_called(&t->nodes[i], path, strlen(path)))
+            return i;
+        for (const char *at = end; at; at = strstr(at + 1, "/"))
+            if (is_called(&t->nodes[i], path, (size_t)(at - path))) {
+                const uint32_t found = find_below(t, i, at + 1);
+                if (found)
+                    return found;
+            }
+    }
+    return 0;
+}
+
+uint32_t gn_call_tree_find(const struct gn_call_tree *t, const char *path)
+{
+    for (uint32_t i = 0; i < t->count; i++) {
+        const uint32_t found = t->nodes[i].row ? 0 : find_below(t, i, path);
+        if (found)
+            return found;
+    }
+    return 0;
+}
+
+bool gn_call_tree_narrow(struct gn_call_tree *t, const char *path)
+{
+    const uint32_t node = gn_call_tree_find(t, path);
+    if (!node)
+        return false;
+    t->nodes[0].first = node;
+    t->nodes[node].parent = t->nodes[node].next = 0;
+    return true;
+}
+
+static void clear_node(struct gn_call_node *node)
+{
+    free(node->function);
+    free(node->file);
+    free(node->doubt);
+    free(node->label);
 }
 
 void gn_summary_clear_tree(struct gn_summary *s)
 {
     for (size_t i = 0; s->tree && i < s->tree->count; i++)
-        free(s->tree->nodes[i].function);
+        clear_node(&s->tree->nodes[i]);
     if (s->tree)
         free(s->tree->nodes);
     free(s->tree);

@@ -128,7 +128,8 @@ bool gn_iterations_hides_function(struct gn_iterations *it, uint64_t offset)
     return call != GN_CODE_NONE && !f->shape.measured[call];
 }
 
-size_t gn_iterations_around(struct gn_iterations *it, uint64_t offset, struct gn_loop_around *loops, size_t max)
+size_t gn_iterations_around(struct gn_iterations *it, uint64_t offset, struct gn_loop_around *loops,
+                            size_t max)
 {
     struct known *f = function_around(it, offset - 1);
     const size_t insn = f ? gn_shape_at(&f->shape, offset - 1) : GN_CODE_NONE;
@@ -220,8 +221,8 @@ static const uint8_t *leaves_of(struct gn_iterations *it, struct known *f, size_
 /* ---- ways from call to call ---- */
 
 /*
- * What a way has done to the loop so far is a number of iterations, -1 … 2 and more, and of entries, 0 … 2 and
- * more: twelve states, a bit each. They spread along the edges until nothing new comes anywhere.
+ * What a way has done to the loop so far is a number of iterations, -1 … 2 and more, and of entries, 0 … 2
+ * and more: twelve states, a bit each. They spread along the edges until nothing new comes anywhere.
  */
 enum { ENTRIES = 3, LEAST = -1, MOST = 2 };
 
@@ -250,8 +251,8 @@ static uint16_t shifted(uint16_t states, int iterations, int entries)
     return result;
 }
 
-static uint16_t along(const struct gn_shape *shape, size_t loop, const uint8_t *leaves, size_t from, size_t to,
-                      uint16_t states)
+static uint16_t along(const struct gn_shape *shape, size_t loop, const uint8_t *leaves, size_t from,
+                      size_t to, uint16_t states)
 {
     const bool is_in = gn_shape_is_in(shape, from, loop);
     if (to == shape->flow.loops[loop].head)

@@ -3,8 +3,8 @@
  *
  * Nothing is instrumented: that control went from the one call to the other without a third in between rules
  * out most ways through the function. Of those left over, the smallest and the largest number of times that
- * a loop was entered and that its body was begun are found. So from a call to itself, around a loop, it is one
- * iteration when every way round passes a recorded call, else at least one (Sikora 2016, 3.1.1, without
+ * a loop was entered and that its body was begun are found. So from a call to itself, around a loop, it is
+ * one iteration when every way round passes a recorded call, else at least one (Sikora 2016, 3.1.1, without
  * probes in loops).
  *
  * An iteration is counted when control comes to the loop's head, by entering it or by going round, and taken
@@ -21,7 +21,7 @@ enum { GN_PASS_MANY = 2 }; /* of a high end: any number */
 /* In the place of a call: the function is left by a jump into another one, which returns in its place. */
 #define GN_ITERATIONS_TAIL UINT64_MAX
 
-struct gn_pass {                        /* of one loop, for one way from call to call */
+struct gn_pass {                         /* of one loop, for one way from call to call */
     int entries_low, entries_high;       /* 0 … 2 */
     int iterations_low, iterations_high; /* -1 … 2: a round that was begun ahead of the first call can end */
 };
@@ -44,8 +44,8 @@ size_t gn_iterations_around(struct gn_iterations *iterations, uint64_t offset, s
 
 /*
  * The ways from the call that returns to `from` (0: from the begin of the function) to the call that returns
- * to `to` (0: until the function is left; or GN_ITERATIONS_TAIL), without another recorded call. passes[i]: of the loop with
- * heads[i]. True: there are such ways; false: none, or the code is not understood.
+ * to `to` (0: until the function is left; or GN_ITERATIONS_TAIL), without another recorded call. passes[i]:
+ * of the loop with heads[i]. True: there are such ways; false: none, or the code is not understood.
  */
 bool gn_iterations_between(struct gn_iterations *iterations, uint64_t from, uint64_t to,
                            const uint64_t *heads, size_t count, struct gn_pass *passes);

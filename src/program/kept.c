@@ -6,7 +6,6 @@
 enum {
     INSNS_MAX = 1 << 19,   /* about 60 bytes each: 32 MB of code */
     STUDIED_MAX = 1 << 17, /* 56 bytes each: 7 MB */
-    ANSWERS_MAX = 1 << 18, /* with their slots about 90 bytes each: 24 MB */
     PLACES_MAX = 1 << 16,
 };
 
@@ -72,13 +71,6 @@ void gn_kept_add_study(struct gn_kept_answers *kept, struct gn_key key, const st
         free(study);
 }
 
-void gn_kept_add_answer(struct gn_kept_answers *kept, struct gn_key key,
-                        const struct gn_program_answer *answer)
-{
-    if (kept->answers.count < ANSWERS_MAX)
-        add_copy(&kept->answers, key, answer, sizeof *answer);
-}
-
 void gn_kept_add_places(struct gn_kept_answers *kept, struct gn_key key,
                         const struct gn_program_place *places, size_t count, uint64_t symbol_offset)
 {
@@ -105,7 +97,6 @@ void gn_kept_clear(struct gn_kept_answers *kept)
     clear_map(&kept->kinds);
     forget_codes(kept);
     clear_map(&kept->studies);
-    clear_map(&kept->answers);
     clear_map(&kept->places);
     memset(kept, 0, sizeof *kept);
 }

@@ -13,11 +13,9 @@
 #include "program/code.h"
 #include "program/place.h"
 
-/* What a function contains, and all functions that were looked at for it, itself first. */
+/* What is known of a function, and all functions that were looked at for it, itself first. */
 struct gn_program_finding {
     bool possible; /* the function can be passed without an MPI call */
-    int depth;     /* of its deepest loop; 0: none, and place says nothing */
-    struct gn_program_place place;
 };
 
 struct gn_studied {
@@ -28,11 +26,6 @@ struct gn_studied {
 struct gn_study {
     size_t count;
     struct gn_studied items[];
-};
-
-struct gn_program_answer { /* of gn_program_between */
-    bool found;
-    struct gn_program_place place;
 };
 
 struct gn_kept_places { /* of gn_program_places */
@@ -47,7 +40,6 @@ struct gn_kept_answers {
     size_t insns;          /* of all of them */
     struct gn_map studies; /* function's offset and level to struct gn_study */
     size_t studied;        /* items of all of them */
-    struct gn_map answers; /* from and to */
     struct gn_map places;  /* offset */
     struct gn_map kinds;   /* offset to int: of gn_runtime_at */
 };
@@ -61,8 +53,6 @@ void gn_kept_tidy(struct gn_kept_answers *kept);
 /* Each of these copies what it is given, or does nothing when there is no room. */
 void gn_kept_add_study(struct gn_kept_answers *kept, struct gn_key key, const struct gn_studied *items,
                        size_t count);
-void gn_kept_add_answer(struct gn_kept_answers *kept, struct gn_key key,
-                        const struct gn_program_answer *answer);
 void gn_kept_add_places(struct gn_kept_answers *kept, struct gn_key key,
                         const struct gn_program_place *places, size_t count, uint64_t symbol_offset);
 void gn_kept_add_kind(struct gn_kept_answers *kept, struct gn_key key, int kind);

@@ -283,8 +283,8 @@ bool gn_name_is_measured(const char *symbol)
 
 bool gn_name_returns_twice(const char *symbol)
 {
-    static const char *const names[] = {"setjmp",   "_setjmp", "sigsetjmp", "__sigsetjmp", "vfork",
-                                        "savectx",  "getcontext", NULL};
+    static const char *const names[] = {"setjmp", "_setjmp", "sigsetjmp",  "__sigsetjmp",
+                                        "vfork",  "savectx", "getcontext", NULL};
     for (size_t i = 0; names[i]; i++)
         if (strcmp(symbol, names[i]) == 0)
             return true;
@@ -317,14 +317,6 @@ bool gn_name_is_noreturn(const char *symbol)
             return true;
     bool std_throw = strncmp(symbol, "_ZSt", 4) == 0 && strstr(symbol, "__throw_");
     return std_throw || starts_with_any(symbol, prefixes);
-}
-
-bool gn_name_is_instrumentation(const char *symbol)
-{
-    static const char *const prefixes[] = {
-        "__asan_",    "__ubsan_",    "__tsan_",      "__gcov", "__cyg_profile_func_", "mcount", "_mcount",
-        "__fentry__", "__stack_chk", "__x86.get_pc", NULL};
-    return starts_with_any(symbol, prefixes);
 }
 
 bool gn_name_is_region_mark(const char *function)

@@ -33,9 +33,6 @@ bool gn_name_returns_twice(const char *symbol);
 /* Functions that never come back, so that no path leads through a call of them. */
 bool gn_name_is_noreturn(const char *symbol);
 
-/* Calls that the compiler added (instrumentation, stack checks), which say nothing about the work done. */
-bool gn_name_is_instrumentation(const char *symbol);
-
 /* The functions of gnomon.h that begin and end regions, by their names in debug information or as
  * gn_name_of_symbol has them. They are in the program, inlined or not; what is meant is the line that they
  * were called from. function: NULL is none. */

@@ -66,26 +66,10 @@ uint64_t gn_program_loop(struct gn_program *program, uint64_t offset);
 bool gn_program_spins(struct gn_program *program, uint64_t offset);
 
 /*
- * The source place that best names what runs between two calls of one function: from the instruction after
- * the call that returns to `from` up to the call that returns to `to` (both offsets of return addresses; the
- * two calls may be the same one, in a loop).
- * Considered is the code on the paths from the one to the other, whatever its addresses, that leads through
- * no other MPI call; for to <= from that is the way round the loop that contains both. The answer is the most
- * deeply nested loop there, where loops in called functions of this module (four levels down) count as nested
- * in the loops around the call, as they do after inlining; else the first call that is neither MPI nor
- * instrumentation; else the first line other than that of `from`. A loop is named by its smallest line (that
- * of `for`) in the innermost function that holds it; standard headers are passed over in favour of their
- * caller. Not looked into: other modules, calls through pointers. Needs line information, on x86-64 or
- * AArch64. Returns 1 and fills *place (inlined is false), 0 when nothing better than the line of `from` is
- * known.
- */
-int gn_program_between(struct gn_program *program, uint64_t from, uint64_t to,
-                       struct gn_program_place *place);
-
-/*
- * For each of `count` offsets, ascending, the place of the innermost loop around it in its function, named as
- * above; line 0 where there is none, or it is not known. Inlined functions are part of the function that
- * holds them; one that is called in a loop is not part of it.
+ * For each of `count` offsets, ascending, the place of the innermost loop around it in its function, by its
+ * smallest line (that of `for`) in the innermost function that holds it; standard headers are passed over in
+ * favour of their caller; line 0 where there is none, or it is not known. Inlined functions are part of the
+ * function that holds them; one that is called in a loop is not part of it.
  */
 void gn_program_loops(struct gn_program *program, const uint64_t *offsets, size_t count,
                       struct gn_program_place *places);

@@ -1,5 +1,5 @@
 /*
- * program/program_inside — the handle, shared by program.c and between.c.
+ * program/program_inside — the handle, shared by the files of the room.
  *
  * Three kinds of address occur. An offset counts from the load base, which is the same as an address in the
  * ELF file's own headers. libdwfl places the module somewhere and adds elf_bias. The separate debug file may

@@ -100,8 +100,8 @@ static int first_line_of_round(struct gn_shape *shape, size_t loop, size_t from,
     stack[depth++] = from;
     while (depth > 0) {
         const size_t at = stack[--depth];
-        const int line = gn_source_line_in(shape->program, insn_at(shape, at)->address,
-                                           &shape->loops[loop].place);
+        const int line =
+            gn_source_line_in(shape->program, insn_at(shape, at)->address, &shape->loops[loop].place);
         if (line > 0 && (first == 0 || line < first))
             first = line;
         for (size_t edge = code->from.first[at]; at != head && edge < code->from.first[at + 1]; edge++) {
@@ -139,7 +139,8 @@ static bool doubt_shared_head(struct gn_shape *shape, size_t loop)
     return done;
 }
 
-/* Whether two calls are one in the source: of the same function, in the same line, inlined by the same way. */
+/* Whether two calls are one in the source: of the same function, in the same line, inlined by the same way.
+ */
 static bool same_in_source(struct gn_shape *shape, size_t a, size_t b)
 {
     enum { LEVELS = 16 };
@@ -206,14 +207,10 @@ const char *gn_loop_doubt_text(unsigned doubts)
         enum gn_loop_doubt doubt;
         const char *text;
     } texts[] = {
-        {GN_DOUBT_JUMPS, "a jump in it goes to a computed address"},
-        {GN_DOUBT_ENTRIES, "it can be entered in more than one place"},
-        {GN_DOUBT_SETJMP, "setjmp or the like may lead into it"},
-        {GN_DOUBT_RECURSION, "its function is called again from within"},
-        {GN_DOUBT_EXCEPTIONS, "exceptions may lead into it"},
-        {GN_DOUBT_COPIES, "the compiler has copied calls of it"},
-        {GN_DOUBT_SHARED_HEAD, "it may be two loops, one in the other"},
-        {GN_DOUBT_NO_LINES, "no debug information tells whether it is one loop of the source"},
+        {GN_DOUBT_JUMPS, "a computed jump in it"},        {GN_DOUBT_ENTRIES, "more than one way in"},
+        {GN_DOUBT_SETJMP, "setjmp in its function"},      {GN_DOUBT_RECURSION, "recursion"},
+        {GN_DOUBT_EXCEPTIONS, "exceptions lead into it"}, {GN_DOUBT_COPIES, "copies of its calls"},
+        {GN_DOUBT_SHARED_HEAD, "perhaps two loops"},      {GN_DOUBT_NO_LINES, "no debug information"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (doubts & texts[i].doubt)
@@ -247,7 +244,8 @@ static bool find_loops(struct gn_shape *shape)
     if (gn_flow_find_loops(&shape->flow) != 0)
         return false;
     shape->loops = calloc(shape->flow.loop_count + 1, sizeof *shape->loops);
-    for (size_t i = 0; shape->loops && gn_program_has_lines(shape->program) && i < shape->flow.loop_count; i++)
+    for (size_t i = 0; shape->loops && gn_program_has_lines(shape->program) && i < shape->flow.loop_count;
+         i++)
         if (!gn_source_of_loop(shape->program, &shape->flow, &shape->flow.loops[i], &shape->loops[i].place))
             shape->loops[i].place = (struct gn_program_place){0};
     return shape->loops != NULL;

@@ -1,10 +1,10 @@
 /*
- * program/shape — a function as a whole: its code, its loops, what they are called, and what is doubtful about
- * them.
+ * program/shape — a function as a whole: its code, its loops, what they are called, and what is doubtful
+ * about them.
  *
  * A loop of the machine code is not always one of the source: compilers take the first round out of one, make
- * two of it, or let an inner and an outer one begin at the same instruction. What can be seen of that is told,
- * and a count that rests on such a loop is no more than likely.
+ * two of it, or let an inner and an outer one begin at the same instruction. What can be seen of that is
+ * told, and a count that rests on such a loop is no more than likely.
  */
 #ifndef GNOMON_PROGRAM_SHAPE_H
 #define GNOMON_PROGRAM_SHAPE_H
@@ -13,14 +13,14 @@
 #include "program/program_inside.h"
 
 enum gn_loop_doubt {
-    GN_DOUBT_NO_LINES = 1,    /* nothing tells whether it is one loop of the source */
-    GN_DOUBT_ENTRIES = 2,     /* it can be entered in more than one place */
-    GN_DOUBT_JUMPS = 4,       /* it holds a jump to a computed address */
-    GN_DOUBT_COPIES = 8,      /* a call in it stands in the code more than once, in it or beside it */
+    GN_DOUBT_NO_LINES = 1,     /* nothing tells whether it is one loop of the source */
+    GN_DOUBT_ENTRIES = 2,      /* it can be entered in more than one place */
+    GN_DOUBT_JUMPS = 4,        /* it holds a jump to a computed address */
+    GN_DOUBT_COPIES = 8,       /* a call in it stands in the code more than once, in it or beside it */
     GN_DOUBT_SHARED_HEAD = 16, /* it may be two, one in the other */
-    GN_DOUBT_EXCEPTIONS = 32, /* exceptions may lead into it */
-    GN_DOUBT_SETJMP = 64,     /* the function has a call that may come back more than once */
-    GN_DOUBT_RECURSION = 128, /* the function calls itself */
+    GN_DOUBT_EXCEPTIONS = 32,  /* exceptions may lead into it */
+    GN_DOUBT_SETJMP = 64,      /* the function has a call that may come back more than once */
+    GN_DOUBT_RECURSION = 128,  /* the function calls itself */
 };
 
 struct gn_shape_loop {
@@ -48,7 +48,7 @@ bool gn_shape_is_in(const struct gn_shape *shape, size_t insn, size_t loop);
 /* The instruction that holds an offset, or GN_CODE_NONE. */
 size_t gn_shape_at(const struct gn_shape *shape, uint64_t offset);
 
-/* "it holds a computed jump, …" of bits of enum gn_loop_doubt: the first of them; "" of none. */
+/* "a computed jump in it" of bits of enum gn_loop_doubt: the first of them; "" of none. */
 const char *gn_loop_doubt_text(unsigned doubts);
 
 #endif

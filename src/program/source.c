@@ -111,24 +111,6 @@ bool gn_source_of_loop(struct gn_program *program, const struct gn_flow *flow, c
     return true;
 }
 
-bool gn_source_frame(struct gn_program *program, uint64_t offset, struct gn_frame *frame)
-{
-    struct gn_frame frames[GN_FRAMES_MAX];
-    size_t count = frames_at(program, offset, frames), k = 0;
-    while (k + 1 < count && is_passed_over(&frames[k]))
-        k++;
-    if (count == 0 || is_region_mark(&frames[k]) || frames[k].line == 0 || !frames[k].file)
-        return false;
-    *frame = frames[k];
-    return true;
-}
-
-bool gn_source_is_region_mark(struct gn_program *program, uint64_t offset)
-{
-    struct gn_frame frames[GN_FRAMES_MAX];
-    return frames_at(program, offset, frames) > 0 && is_region_mark(&frames[0]);
-}
-
 int gn_source_line_in(struct gn_program *program, uint64_t offset, const struct gn_program_place *place)
 {
     enum { LEVELS = 16 };

@@ -1,11 +1,6 @@
-/*
- * A called function counts like one that the compiler inlined: its loops are nested in those around the call.
- * So the answer does not change with the optimisation level. At equal depth a loop of the function itself
- * wins over one in a called function, and more code over less.
- */
+/* Whether a function can be passed without a call of MPI that is recorded, in it or in what it calls. */
 #include "program/work.h"
 #include "program/names.h"
-#include "program/source.h"
 
 #include <dwarf.h>
 
@@ -96,7 +91,8 @@ bool gn_work_is_recorded(const struct gn_insn *insn)
     return gn_work_is_call(insn) && insn->callee && gn_name_is_measured(insn->callee);
 }
 
-void gn_work_block_mpi(struct gn_flow *flow)
+/* Closes the paths through calls that are recorded. */
+static void block_recorded(struct gn_flow *flow)
 {
     for (size_t i = 0; i < flow->code->count; i++)
         if (flow->roles[i] == GN_FLOW_OPEN && gn_work_is_recorded(&flow->code->items[i]))
@@ -120,7 +116,9 @@ bool gn_work_is_silent(struct gn_work *work, const struct gn_insn *insn)
     return study_callee(work, insn, 0).possible;
 }
 
-bool gn_work_block_calls(struct gn_work *work, struct gn_flow *flow, int level)
+/* Closes the paths through functions that cannot return without such a call. Returns whether there were any.
+ * level: one more for each call below the function asked about. */
+static bool block_calls(struct gn_work *work, struct gn_flow *flow, int level)
 {
     bool blocked = false;
     for (size_t i = 0; i < flow->code->count; i++) {
@@ -136,62 +134,6 @@ bool gn_work_block_calls(struct gn_work *work, struct gn_flow *flow, int level)
     return blocked;
 }
 
-static const struct gn_loop *better_loop(const struct gn_loop *a, const struct gn_loop *b)
-{
-    if (!a || b->depth != a->depth)
-        return !a || b->depth > a->depth ? b : a;
-    if (b->bytes != a->bytes)
-        return b->bytes > a->bytes ? b : a;
-    return b->head < a->head ? b : a;
-}
-
-static const struct gn_loop *deepest_loop(const struct gn_flow *flow)
-{
-    const struct gn_loop *best = NULL;
-    for (size_t i = 0; i < flow->loop_count; i++)
-        best = better_loop(best, &flow->loops[i]);
-    return best;
-}
-
-static int loop_depth_at(const struct gn_flow *flow, size_t insn)
-{
-    return flow->loop_of[insn] == GN_CODE_NONE ? 0 : flow->loops[flow->loop_of[insn]].depth;
-}
-
-size_t gn_work_nth(const struct gn_flow *flow, size_t n)
-{
-    return (flow->start + n) % flow->code->count;
-}
-
-/* Takes over the loops of called functions where they are nested deeper than what was found. */
-static void look_into_calls(struct gn_work *work, const struct gn_flow *flow, int level,
-                            struct gn_program_finding *finding)
-{
-    for (size_t n = 0; n < flow->code->count; n++) {
-        size_t i = gn_work_nth(flow, n);
-        if (!flow->inside[i] || (level == 0 && flow->roles[i] == GN_FLOW_GOAL))
-            continue;
-        struct gn_program_finding callee = study_callee(work, &flow->code->items[i], level);
-        int depth = callee.depth + loop_depth_at(flow, i);
-        if (callee.depth > 0 && depth > finding->depth) {
-            finding->depth = depth;
-            finding->place = callee.place;
-        }
-    }
-}
-
-struct gn_program_finding gn_work_find(struct gn_work *work, struct gn_flow *flow, int level)
-{
-    struct gn_program_finding finding = {.possible = true};
-    if (gn_flow_find_loops(flow) < 0)
-        return finding;
-    const struct gn_loop *loop = deepest_loop(flow);
-    if (loop && gn_source_of_loop(work->program, flow, loop, &finding.place))
-        finding.depth = loop->depth;
-    look_into_calls(work, flow, level, &finding);
-    return finding;
-}
-
 static struct gn_program_finding study_body(struct gn_work *work, struct gn_flow *flow, int level)
 {
     struct gn_program_finding impossible = {.possible = false};
@@ -200,12 +142,12 @@ static struct gn_program_finding study_body(struct gn_work *work, struct gn_flow
         if (kind == GN_CODE_RETURN || kind == GN_CODE_TAIL_CALL)
             flow->roles[i] = gn_work_is_recorded(&flow->code->items[i]) ? GN_FLOW_BLOCKED : GN_FLOW_GOAL;
     }
-    gn_work_block_mpi(flow);
+    block_recorded(flow);
     if (gn_flow_reach(flow) <= 0)
         return impossible;
-    if (gn_work_block_calls(work, flow, level) && gn_flow_reach(flow) <= 0)
+    if (block_calls(work, flow, level) && gn_flow_reach(flow) <= 0)
         return impossible;
-    return gn_work_find(work, flow, level);
+    return (struct gn_program_finding){.possible = true};
 }
 
 static struct gn_program_finding read_and_study(struct gn_work *work, uint64_t entry, int level)

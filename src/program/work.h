@@ -1,5 +1,6 @@
 /*
- * program/work — the deepest loop in a piece of a function and in the functions called there.
+ * program/work — what runs in a function and in those that it calls: whether control can pass it without a
+ * call that is recorded.
  */
 #ifndef GNOMON_PROGRAM_WORK_H
 #define GNOMON_PROGRAM_WORK_H
@@ -30,18 +31,5 @@ bool gn_work_is_recorded(const struct gn_insn *insn);
 
 /* Whether control can come out of the called function without such a call: true where that is not known. */
 bool gn_work_is_silent(struct gn_work *work, const struct gn_insn *insn);
-
-/* Closes the paths through MPI calls that a trace would show. */
-void gn_work_block_mpi(struct gn_flow *flow);
-
-/* Closes the paths through functions that cannot return without such a call. Returns whether there were any.
- * level: 0 for the function asked about, one more for each call below it. */
-bool gn_work_block_calls(struct gn_work *work, struct gn_flow *flow, int level);
-
-/* The best loop among the instructions inside the flow; call once per flow. */
-struct gn_program_finding gn_work_find(struct gn_work *work, struct gn_flow *flow, int level);
-
-/* Step n of a walk over all instructions in address order, beginning at the start of the flow. */
-size_t gn_work_nth(const struct gn_flow *flow, size_t n);
 
 #endif

@@ -2,6 +2,7 @@
  * Truth comes from two sides that know nothing of each other: fixtures run and print the return addresses of
  * their calls; their sources carry MARK comments, whose line numbers are read here.
  */
+#include "program/iterations.h"
 #include "program/modules.h"
 #include "program/names.h"
 #include "program/program.h"
@@ -32,15 +33,6 @@ struct run {
     size_t count;
     struct gn_program *program; /* the module of the last event */
 };
-
-/* clang gives no instruction of a vectorised inner loop the line of its `for`, only that of the body, one
- * below; and at -O3 it unrolls inner loops of 64 rounds completely, so that the outer loop, one above, is
- * left. The fixtures come from the same compiler as this file. */
-#ifdef __clang__
-enum { LOOP_SLACK_LINES = 1 };
-#else
-enum { LOOP_SLACK_LINES = 0 };
-#endif
 
 static int line_of_mark(const char *source, const char *mark)
 {
@@ -215,9 +207,6 @@ static void test_stripped_library(void **state)
     struct run *run = run_fixture("inlined_stripped.so");
     assert_false(gn_program_has_lines(run->program));
     assert_symbol(run, "end", "fixture_main");
-    struct gn_program_place place;
-    assert_int_equal(gn_program_between(run->program, run->events[0].offset, run->events[1].offset, &place),
-                     0);
     end_run(run);
 }
 
@@ -310,11 +299,6 @@ static void test_names_fortran(void **state)
         assert_true(places_of(run, expected[i][0], places) > 0);
         assert_place(&places[0], expected[i][1], "names.f90", expected[i][0]);
     }
-    struct gn_program_place place;
-    assert_int_equal(gn_program_between(run->program, find_event(run, "MPI_Waitall")->offset,
-                                        find_event(run, "MPI_Allreduce")->offset, &place),
-                     1);
-    assert_place(&place, "stencil::sweep", "names.f90", "sweep");
     end_run(run);
 }
 
@@ -333,43 +317,6 @@ static void test_fortran_symbols_only(void **state)
 }
 #endif
 
-/* The `pair`-th event of a scenario (from 0) and the one after it. */
-static void assert_between(const struct run *run, const char *scenario, int pair, const char *function,
-                           const char *mark)
-{
-    size_t i = 0;
-    while (i + 1 < run->count && strcmp(run->events[i].scenario, scenario) != 0)
-        i++;
-    i += (size_t)pair;
-    assert_true(i + 1 < run->count);
-    assert_string_equal(run->events[i + 1].scenario, scenario);
-    struct gn_program_place place = {0};
-    int rc = gn_program_between(run->program, run->events[i].offset, run->events[i + 1].offset, &place);
-    if (rc != 1)
-        fail_msg("scenario %s: nothing found between events %d and %d", scenario, pair, pair + 1);
-    if (abs(place.line - line_of_mark("flow.c", mark)) <= LOOP_SLACK_LINES)
-        place.line = line_of_mark("flow.c", mark);
-    assert_place(&place, function, "flow.c", mark);
-}
-
-static void test_between(void **state)
-{
-    struct run *run = run_fixture(*state);
-    assert_between(run, "motivating", 0, "relax", "relax");
-    assert_between(run, "motivating", 1, "copy_back", "copy_back");
-    assert_between(run, "same_site", 0, "same_site", "same_site");
-    assert_between(run, "third_call", 0, "third_call", "third_call");
-    assert_between(run, "hidden_call", 0, "hidden_call", "hidden_call");
-    assert_between(run, "layers", 0, "kernel", "kernel");
-    assert_between(run, "timed", 0, "relax", "relax");
-    assert_between(run, "only_call", 0, "only_call", "only_call");
-    assert_between(run, "only_line", 0, "only_line", "only_line");
-    assert_between(run, "cases", 0, "cases", "cases");
-    assert_between(run, "helper_inside", 0, "helper_inside", "helper_inside");
-    assert_between(run, "do_while", 0, "do_while", "do_while");
-    end_run(run);
-}
-
 /* The innermost loop around a call; of a function that is no loop's, none. */
 static void test_loops_around(void **state)
 {
@@ -386,18 +333,6 @@ static void test_loops_around(void **state)
     const uint64_t again[] = {offset, offset}; /* one function after the other, and the same one */
     gn_program_loops(run->program, again, 2, places);
     assert_true(places[0].line == places[1].line && places[0].line > 0);
-    end_run(run);
-}
-
-static void test_between_strangers(void **state)
-{
-    struct run *run = run_fixture(*state);
-    struct gn_program_place place;
-    uint64_t first = run->events[0].offset, last = run->events[run->count - 1].offset;
-    assert_int_equal(gn_program_between(run->program, 0, 0, &place), 0);
-    assert_int_equal(gn_program_between(run->program, first, UINT64_MAX, &place), 0);
-    assert_int_equal(gn_program_between(run->program, UINT64_MAX, last, &place), 0);
-    assert_int_equal(gn_program_between(run->program, first + 1, last, &place), 0);
     end_run(run);
 }
 
@@ -497,6 +432,20 @@ static void test_build_id(void **state)
     assert_int_equal(gn_program_open(&program, path, id, bytes - 1, NULL), -ESTALE);
 }
 
+static void use_iterations(struct gn_program *program, uint64_t from, uint64_t to)
+{
+    struct gn_iterations *iterations = gn_iterations_new(program);
+    struct gn_loop_around loops[8];
+    struct gn_pass passes[8];
+    uint64_t heads[8];
+    assert_non_null(iterations);
+    const size_t count = gn_iterations_around(iterations, to, loops, 8);
+    for (size_t i = 0; i < count; i++)
+        heads[i] = loops[i].head;
+    gn_iterations_between(iterations, from, to, heads, count, passes);
+    gn_iterations_free(iterations);
+}
+
 static void use_program(const char *path, const struct run *run)
 {
     struct gn_program *program;
@@ -505,7 +454,7 @@ static void use_program(const char *path, const struct run *run)
     for (size_t i = 0; i + 1 < run->count; i++) {
         struct gn_program_place places[PLACES_MAX];
         gn_program_places(program, run->events[i].offset - 1, places, PLACES_MAX, NULL);
-        gn_program_between(program, run->events[i].offset, run->events[i + 1].offset, places);
+        use_iterations(program, run->events[i].offset, run->events[i + 1].offset);
         gn_program_loops(program, (uint64_t[]){run->events[i].offset - 1}, 1, places);
     }
     gn_program_close(program);
@@ -592,10 +541,9 @@ static void assert_same_place(const struct gn_program_place *a, const struct gn_
 static void assert_same_answers(struct gn_program *fresh, struct gn_program *asked, const struct question *q)
 {
     struct gn_program_place a = {0}, b = {0}, as[PLACES_MAX], bs[PLACES_MAX];
-    int found = gn_program_between(fresh, q->from, q->to, &a);
-    assert_int_equal(gn_program_between(asked, q->from, q->to, &b), found);
-    if (found)
-        assert_same_place(&a, &b);
+    gn_program_loops(fresh, (uint64_t[]){q->to - 1}, 1, &a);
+    gn_program_loops(asked, (uint64_t[]){q->to - 1}, 1, &b);
+    assert_same_place(&a, &b);
     size_t count = gn_program_places(fresh, q->from - 1, as, PLACES_MAX, NULL);
     assert_int_equal(gn_program_places(asked, q->from - 1, bs, PLACES_MAX, NULL), count);
     for (size_t i = 0; i < count; i++)
@@ -616,6 +564,59 @@ static void test_answers_do_not_depend_on_earlier_questions(void **state)
             assert_same_answers(fresh, run->program, q);
             gn_program_close(fresh);
         }
+    end_run(run);
+}
+
+/* ---- iterations ---- */
+
+/* From the `pair`-th event of a scenario (from 0) to the next one: what the loop around both goes through. */
+static void assert_pass(const struct run *run, const char *scenario, int pair, int low, int high)
+{
+    struct gn_iterations *iterations = gn_iterations_new(run->program);
+    struct gn_loop_around loop;
+    struct gn_pass pass;
+    size_t i = 0;
+    while (i + 1 < run->count && strcmp(run->events[i].scenario, scenario) != 0)
+        i++;
+    i += (size_t)pair;
+    assert_true(i + 1 < run->count);
+    assert_string_equal(run->events[i + 1].scenario, scenario);
+    assert_int_equal(gn_iterations_around(iterations, run->events[i + 1].offset, &loop, 1), 1);
+    assert_true(gn_iterations_between(iterations, run->events[i].offset, run->events[i + 1].offset,
+                                      &loop.head, 1, &pass));
+    assert_int_equal(pass.iterations_low, low);
+    assert_int_equal(pass.iterations_high, high);
+    assert_int_equal(pass.entries_low, 0);
+    gn_iterations_free(iterations);
+}
+
+static void test_iterations(void **state)
+{
+    struct run *run = run_fixture(*state);
+    assert_pass(run, "motivating", 0, 0, 0);
+    assert_pass(run, "motivating", 1, 1, 1);
+    assert_pass(run, "same_site", 0, 1, 1);
+    assert_pass(run, "third_call", 0, 0, 0);
+    assert_pass(run, "third_call", 1, 1, 1);
+    assert_pass(run, "hidden_call", 0, 0, 0);
+    assert_pass(run, "hidden_call", 1, 1, 1);
+    end_run(run);
+}
+
+static void test_iterations_of_strangers(void **state)
+{
+    struct run *run = run_fixture(*state);
+    struct gn_iterations *iterations = gn_iterations_new(run->program);
+    struct gn_loop_around loop;
+    const uint64_t first = run->events[0].offset, last = run->events[run->count - 1].offset;
+    assert_int_equal(gn_iterations_around(iterations, UINT64_MAX, &loop, 1), 0);
+    assert_int_equal(gn_iterations_around(iterations, 1, &loop, 1), 0);
+    assert_false(gn_iterations_between(iterations, 0, 0, NULL, 0, NULL));
+    assert_false(gn_iterations_between(iterations, first, UINT64_MAX - 1, NULL, 0, NULL));
+    assert_false(gn_iterations_between(iterations, UINT64_MAX, last, NULL, 0, NULL));
+    assert_false(gn_iterations_between(iterations, last, first, NULL, 0, NULL)); /* another function */
+    assert_true(gn_iterations_is_silent(iterations, 1));                         /* nobody knows */
+    gn_iterations_free(iterations);
     end_run(run);
 }
 
@@ -650,14 +651,14 @@ int main(void)
         FOR_LEVELS(test_names_fortran, "names_fortran", ""),
         cmocka_unit_test(test_fortran_symbols_only),
 #endif
-        FOR_LEVELS(test_between, "flow", "_pie"),
-        FOR_LEVELS(test_between, "flow", "_nopie"),
-        FOR_ONE(test_between, "flow_shared.so"),
-        FOR_ONE(test_between, "flow_moved.so"),
-        FOR_ONE(test_between, "flow_noplt"),
-        FOR_ONE(test_between, "flow_dwarf4"),
-        FOR_ONE(test_between, "flow_split"),
-        cmocka_unit_test_prestate(test_between_strangers, "flow_O2_pie"),
+        FOR_LEVELS(test_iterations, "flow", "_pie"),
+        FOR_LEVELS(test_iterations, "flow", "_nopie"),
+        FOR_ONE(test_iterations, "flow_shared.so"),
+        FOR_ONE(test_iterations, "flow_moved.so"),
+        FOR_ONE(test_iterations, "flow_noplt"),
+        FOR_ONE(test_iterations, "flow_dwarf4"),
+        FOR_ONE(test_iterations, "flow_split"),
+        cmocka_unit_test_prestate(test_iterations_of_strangers, "flow_O2_pie"),
         cmocka_unit_test_prestate(test_loops_around, "flow_O0_pie"),
         cmocka_unit_test_prestate(test_loops_around, "flow_O2_nopie"),
         cmocka_unit_test_prestate(test_loops_around, "flow_shared.so"),
