@@ -126,6 +126,8 @@ static bool doubt_shared_head(struct gn_shape *shape, size_t loop)
     size_t ways_back = 0;
     for (size_t edge = code->from.first[head]; edge < code->from.first[head + 1]; edge++)
         ways_back += gn_shape_is_in(shape, code->from.ends[edge], loop);
+    if (ways_back > 1 && shape->loops[loop].place.line == 0)
+        shape->loops[loop].doubts |= GN_DOUBT_NO_LINES;
     for (size_t edge = code->from.first[head];
          seen && stack && ways_back > 1 && edge < code->from.first[head + 1]; edge++) {
         const size_t from = code->from.ends[edge];
@@ -140,7 +142,7 @@ static bool doubt_shared_head(struct gn_shape *shape, size_t loop)
 }
 
 /* Whether two calls are one in the source: of the same function, in the same line, inlined by the same way.
- */
+ * Without lines, those of one function may be. */
 static bool same_in_source(struct gn_shape *shape, size_t a, size_t b)
 {
     enum { LEVELS = 16 };
@@ -148,14 +150,18 @@ static bool same_in_source(struct gn_shape *shape, size_t a, size_t b)
     const struct gn_insn *one = insn_at(shape, a), *two = insn_at(shape, b);
     if (one->callee && two->callee ? strcmp(one->callee, two->callee) != 0 : one->target != two->target)
         return false;
+    if (!gn_program_has_lines(shape->program))
+        return true;
     const size_t count = gn_program_places(shape->program, one->address, first, LEVELS, NULL);
     if (gn_program_places(shape->program, two->address, second, LEVELS, NULL) != count)
         return false;
+    if (count == 0 || first[0].line == 0 || second[0].line == 0)
+        return true;
     for (size_t i = 0; i < count; i++)
         if (first[i].line != second[i].line || first[i].file != second[i].file ||
             first[i].function != second[i].function)
             return false;
-    return count > 0 && first[0].line > 0;
+    return true;
 }
 
 /* Calls that may be measured, and stand more than once: a loop that holds one of them, but not all in one
@@ -177,7 +183,6 @@ static void doubt_copies(struct gn_shape *shape)
 
 static bool find_doubts(struct gn_shape *shape)
 {
-    const bool has_lines = gn_program_has_lines(shape->program);
     bool twice = false, again = false, done = doubt_edges(shape);
     for (size_t i = 0; i < shape->code->count; i++) {
         const struct gn_insn *insn = insn_at(shape, i);
@@ -189,10 +194,7 @@ static bool find_doubts(struct gn_shape *shape)
     }
     doubt_copies(shape);
     for (size_t loop = 0; loop < shape->flow.loop_count && done; loop++) {
-        if (!has_lines || shape->loops[loop].place.line == 0)
-            shape->loops[loop].doubts |= GN_DOUBT_NO_LINES;
-        else
-            done = doubt_shared_head(shape, loop);
+        done = doubt_shared_head(shape, loop);
         if (again)
             shape->loops[loop].doubts |= GN_DOUBT_RECURSION;
         if (twice)

@@ -13,7 +13,7 @@
 #include "program/program_inside.h"
 
 enum gn_loop_doubt {
-    GN_DOUBT_NO_LINES = 1,     /* nothing tells whether it is one loop of the source */
+    GN_DOUBT_NO_LINES = 1,     /* it may be two, one in the other, and no lines tell */
     GN_DOUBT_ENTRIES = 2,      /* it can be entered in more than one place */
     GN_DOUBT_JUMPS = 4,        /* it holds a jump to a computed address */
     GN_DOUBT_COPIES = 8,       /* a call in it stands in the code more than once, in it or beside it */
