@@ -10,6 +10,7 @@ int gn_command_after_run(int argc, char **argv);
 int gn_command_report(int argc, char **argv);
 int gn_command_merge(int argc, char **argv);
 int gn_command_order(int argc, char **argv);
+int gn_command_structure(int argc, char **argv);
 int gn_command_sync(int argc, char **argv);
 int gn_command_synth(int argc, char **argv);
 int gn_command_doctor(int argc, char **argv);

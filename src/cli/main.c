@@ -27,6 +27,7 @@ static const struct command {
     {"export", gn_command_export, "a trace in the format of another program"},
     {"check", gn_command_check, "whether a trace's timestamps keep cause and effect in order"},
     {"clock", gn_command_clock, "how well times of different hosts can be compared"},
+    {"structure", gn_command_structure, "a program's procedures, loops and calls that communicate"},
     {"doctor", gn_command_doctor, "what is missing on this machine"},
     {"clock-wait", gn_command_clock_wait, NULL},
     {"agent", gn_command_agent, NULL},

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { IMPORTS_MAX = 1 << 22 };
 
@@ -95,6 +96,23 @@ const struct gn_import *gn_imports_find(const struct gn_imports *imports, uint64
     if (imports->count == 0)
         return NULL;
     return bsearch(&key, imports->items, imports->count, sizeof key, compare);
+}
+
+bool gn_imports_are_at(Elf *elf, uint64_t address)
+{
+    size_t names;
+    if (elf_getshdrstrndx(elf, &names) != 0)
+        return false;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+        GElf_Shdr header;
+        if (!gelf_getshdr(section, &header) || address < header.sh_addr ||
+            address - header.sh_addr >= header.sh_size)
+            continue;
+        const char *name = elf_strptr(elf, names, header.sh_name);
+        if (name && strncmp(name, ".plt", 4) == 0)
+            return true;
+    }
+    return false;
 }
 
 void gn_imports_clear(struct gn_imports *imports)

@@ -5,6 +5,7 @@
 #define GNOMON_PROGRAM_IMPORTS_H
 
 #include <gelf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,8 @@ struct gn_imports {
 /* Returns 0 or -ENOMEM; damaged tables give what could be read. */
 int gn_imports_read(struct gn_imports *imports, Elf *elf);
 const struct gn_import *gn_imports_find(const struct gn_imports *imports, uint64_t slot); /* NULL: none */
+/* Whether code at address is of the linkage table itself, which leads to imports. */
+bool gn_imports_are_at(Elf *elf, uint64_t address);
 void gn_imports_clear(struct gn_imports *imports);
 
 #endif

@@ -56,6 +56,9 @@ const char *gn_program_library(const struct gn_program *program);
 /* The function around offset, [*low, *high), by the unwind table, which every file has. False: unknown. */
 bool gn_program_extent(struct gn_program *program, uint64_t offset, uint64_t *low, uint64_t *high);
 
+/* Likewise of the first one that begins at `from` or behind it. False: there is none. */
+bool gn_program_next_extent(struct gn_program *program, uint64_t from, uint64_t *low, uint64_t *high);
+
 /* Where the innermost loop around offset is entered, in the function that gn_program_extent knows; 0: there
  * is none, or the code is not understood. Needs no debug information. */
 uint64_t gn_program_loop(struct gn_program *program, uint64_t offset);

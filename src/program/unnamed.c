@@ -110,13 +110,28 @@ static void open_table(struct gn_unwind_table *table, Elf *elf)
         table->header = 0;
 }
 
-bool gn_program_extent(struct gn_program *program, uint64_t offset, uint64_t *low, uint64_t *high)
+static const struct gn_unwind_table *table_of(struct gn_program *program)
 {
-    uintptr_t begin, end;
     if (!program->unwind_tried)
         open_table(&program->unwind, program->elf);
     program->unwind_tried = true;
-    if (!gn_unwind_procedure(&program->unwind, (uintptr_t)offset, &begin, &end))
+    return &program->unwind;
+}
+
+bool gn_program_next_extent(struct gn_program *program, uint64_t from, uint64_t *low, uint64_t *high)
+{
+    uintptr_t begin, end;
+    if (!gn_unwind_next(table_of(program), (uintptr_t)from, &begin, &end))
+        return false;
+    *low = begin;
+    *high = end;
+    return true;
+}
+
+bool gn_program_extent(struct gn_program *program, uint64_t offset, uint64_t *low, uint64_t *high)
+{
+    uintptr_t begin, end;
+    if (!gn_unwind_procedure(table_of(program), (uintptr_t)offset, &begin, &end))
         return false;
     *low = begin;
     *high = end;

@@ -26,8 +26,8 @@ static const struct entry *find(const struct entry *entries, size_t count, int64
 
 enum found { FOUND, NOT_FOUND, NOT_UNDERSTOOD };
 
-/* The address of the entry of .eh_frame that may be pc's. */
-static enum found find_fde(const struct gn_unwind_table *table, uintptr_t pc, uintptr_t *fde)
+static enum found find_entries(const struct gn_unwind_table *table, const struct entry **entries,
+                               uint32_t *count)
 {
     const struct gn_cfi_bytes *bytes = &table->bytes;
     uintptr_t offset = table->header - bytes->address;
@@ -38,13 +38,23 @@ static enum found find_fde(const struct gn_unwind_table *table, uintptr_t pc, ui
     const uint8_t *header = bytes->at + offset;
     if ((uintptr_t)header % _Alignof(struct entry))
         return NOT_UNDERSTOOD;
-    uint32_t count;
-    memcpy(&count, header + 8, sizeof count);
+    memcpy(count, header + 8, sizeof *count);
     /* version, form of .eh_frame's address and of the count (4 bytes each), form of the table */
     if (header[0] != 1 || (header[1] & 0x07) != 0x03 || header[2] != 0x03 || header[3] != USUAL_FORM ||
-        (bytes->count - offset - HEADER_BYTES) / sizeof(struct entry) < count)
+        (bytes->count - offset - HEADER_BYTES) / sizeof(struct entry) < *count)
         return NOT_UNDERSTOOD;
-    const struct entry *entries = (const struct entry *)(header + HEADER_BYTES);
+    *entries = (const struct entry *)(header + HEADER_BYTES);
+    return FOUND;
+}
+
+/* The address of the entry of .eh_frame that may be pc's. */
+static enum found find_fde(const struct gn_unwind_table *table, uintptr_t pc, uintptr_t *fde)
+{
+    const struct entry *entries;
+    uint32_t count;
+    const enum found found = find_entries(table, &entries, &count);
+    if (found != FOUND)
+        return found;
     const struct entry *entry = find(entries, count, (int64_t)(pc - table->header));
     if (!entry)
         return NOT_FOUND;
@@ -72,4 +82,18 @@ bool gn_unwind_procedure(const struct gn_unwind_table *table, uintptr_t pc, uint
     uintptr_t fde;
     return find_fde(table, pc, &fde) == FOUND && gn_cfi_range(&table->bytes, fde, begin, end) &&
            pc >= *begin && pc < *end;
+}
+
+bool gn_unwind_next(const struct gn_unwind_table *table, uintptr_t from, uintptr_t *begin, uintptr_t *end)
+{
+    const struct entry *entries;
+    uint32_t count;
+    if (find_entries(table, &entries, &count) != FOUND)
+        return false;
+    const struct entry *before = from > 0 ? find(entries, count, (int64_t)(from - 1 - table->header)) : NULL;
+    for (size_t i = before ? (size_t)(before - entries) + 1 : 0; i < count; i++)
+        if (gn_cfi_range(&table->bytes, table->header + (uintptr_t)(intptr_t)entries[i].fde, begin, end) &&
+            *begin >= from && *end > *begin)
+            return true;
+    return false;
 }

@@ -22,4 +22,7 @@ struct gn_rule gn_unwind_rule(const struct gn_unwind_table *table, enum gn_cfi_m
  * compiler has cut into pieces has one for each. False: there is none for pc, or it is not understood. */
 bool gn_unwind_procedure(const struct gn_unwind_table *table, uintptr_t pc, uintptr_t *begin, uintptr_t *end);
 
+/* The first procedure that begins at `from` or behind it. False: there is none, or it is not understood. */
+bool gn_unwind_next(const struct gn_unwind_table *table, uintptr_t from, uintptr_t *begin, uintptr_t *end);
+
 #endif

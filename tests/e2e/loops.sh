@@ -1,0 +1,85 @@
+# How often loops are gone round is known from the program's code and the calls that were recorded: exactly, or it is
+# told that it is not. The program counts itself.
+. "$(dirname "$0")/lib.sh"
+
+# check COMPILER LEVEL LEAST
+check() {
+    command -v "$1" >/dev/null || return 0
+    (export OMPI_CC="$1" MPICH_CC="$1" && compile "loops$2" fixtures/loops.c "$2" -g) || fail "$1 $2 does not compile it"
+    run_gnomon "run$1$2" "./loops$2" "truth$1$2"
+    [ "$status" = 0 ] || fail "exit status $status"
+    wait_for_report "run$1$2"
+    "$gnomon" report --by tree --format json "$(folder_of "run$1$2")" >tree.json || fail "no tree of $1 $2"
+    python3 "$here/check_loops.py" tree.json "truth$1$2" "$n" "$3" || fail "$1 $2"
+}
+
+case $1 in
+levels)
+    check gcc -O0 70
+    check gcc -O1 60
+    check gcc -O2 60
+    check gcc -O3 40
+    check clang -O0 70
+    check clang -O1 60
+    check clang -O2 40
+    check clang -O3 40
+    ;;
+asked)
+    compile loops fixtures/loops.c -O1 -g
+    run_gnomon one ./loops truth
+    wait_for_report one
+    line=$(line_of "$here/fixtures/loops.c" 'i < n3')
+    folder=$(folder_of one)
+    "$gnomon" report --path "main/loop@loops.c:$line/nested" --format json "$folder" >asked.json || fail "the tree is not asked"
+    python3 - <<'EOF' || fail "another part of the tree"
+import json
+tree = json.load(open("asked.json"))["tree"]
+(node,) = tree["children"]
+assert node["name"] == "nested" and node["kind"] == "function", node["name"]
+assert "loop" in [child["kind"] for child in node["children"]]
+assert not node["calls"]["exact"] or node["calls"]["low"] % 2 == 0
+EOF
+    status=0
+    "$gnomon" report --path main/nowhere "$folder" >/dev/null 2>err || status=$?
+    [ "$status" = 2 ] || fail "a path that leads nowhere is no error"
+    grep -q "main/nowhere" err || fail "the error does not say which path: $(cat err)"
+    ;;
+structure)
+    compile loops fixtures/loops.c -O0 -g
+    "$gnomon" structure loops --format json >structure.json || fail "no structure"
+    python3 - "$here/fixtures/loops.c" <<'EOF' || fail "not the structure of the source"
+import json
+import sys
+source = [line.strip() for line in open(sys.argv[1])]
+module = json.load(open("structure.json"))["modules"][0]
+procedures = {p["name"]: p for p in module["procedures"]}
+def loops(node):
+    own = [child for child in node.get("children", []) if child["kind"] == "loop"]
+    return own, [loops(child) for child in own]
+outer, inner = loops(procedures["nested"])
+assert len(outer) == 1 and len(inner[0][0]) == 1, outer
+for loop in outer + inner[0][0]:
+    assert source[loop["line"] - 1].startswith("for ("), loop
+    assert loop["communicates"] and not loop["doubt"]
+calls = [child["name"] for child in outer[0]["children"] if child["kind"] == "call"]
+assert calls == ["MPI_Allreduce"], calls
+assert procedures["calls_step"]["communicates"] and "step" in procedures
+assert module["communicating_count"] < module["procedure_count"]
+EOF
+    for width in 72 100 140; do
+        COLUMNS=$width "$gnomon" structure loops >"text$width" || fail "no text"
+        [ "$(awk '{ if (length > most) most = length } END { print most }' "text$width")" -le "$width" ] || fail "wider than $width"
+    done
+    grep -q "loop .*loops.c" text100 || fail "no loop in the text"
+    for bad in /etc/passwd /nowhere .; do
+        status=0
+        "$gnomon" structure "$bad" >/dev/null 2>err || status=$?
+        [ "$status" = 2 ] || fail "$bad is taken for a program"
+        [ -s err ] || fail "nothing is said of $bad"
+    done
+    head -c 9000 loops >cut
+    status=0
+    "$gnomon" structure cut >/dev/null 2>err || status=$?
+    [ "$status" -le 2 ] || fail "a program that was cut ends gnomon"
+    ;;
+esac
