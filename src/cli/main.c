@@ -16,6 +16,7 @@ static const struct command {
 } commands[] = {
     {"run", gn_command_run, "measure a program: mpirun -n 4 gnomon run ./app"},
     {"report", gn_command_report, "where the time went"},
+    {"explain", gn_command_explain, "why it took as long, and what to do"},
     {"stragglers", gn_command_stragglers, "whom the others wait for, from a run's trace"},
     {"frames", gn_command_frames, "how long ranks were in given regions at the same time"},
     {"whatif", gn_command_whatif, "what would make the run faster, and how much"},

@@ -14,8 +14,7 @@ void gn_report_cut_profile(char *folder)
         *slash = '\0';
 }
 
-/* The archive of a profile's run; false: there is none, or one per host. */
-static bool trace_of(const struct gn_trace_facts *facts, const char *profile, char *path, size_t size)
+bool gn_report_trace_of(const struct gn_trace_facts *facts, const char *profile, char *path, size_t size)
 {
     const char *slash = strrchr(profile, '/');
     if (facts->archives != 1)
@@ -32,7 +31,7 @@ void gn_report_look_at_trace(struct gn_findings *findings, const struct gn_summa
 {
     char trace[4800];
     if (asked->by != GN_BY_ACTIVITY || summary->trace.apart || !summary->trace.asked ||
-        !trace_of(&summary->trace, profile, trace, sizeof trace))
+        !gn_report_trace_of(&summary->trace, profile, trace, sizeof trace))
         return;
     gn_findings_look(findings, trace, &asked->terminal);
     asked->findings = findings;

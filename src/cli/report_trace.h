@@ -9,6 +9,9 @@
 void gn_report_look_at_trace(struct gn_findings *findings, const struct gn_summary *summary,
                              const char *profile, struct gn_report_options *asked);
 
+/* The archive of a profile's run; false: there is none, or one per host. */
+bool gn_report_trace_of(const struct gn_trace_facts *facts, const char *profile, char *path, size_t size);
+
 /* In place: other commands take the run, and not its profile.db. */
 void gn_report_cut_profile(char *folder);
 

@@ -12,7 +12,7 @@ enum { INSNS_MAX = 1 << 20 }; /* of the functions kept */
 
 /* A function, and for each of its loops (once asked for) which instructions leave through its test. */
 struct known {
-    struct gn_shape shape;
+    struct gn_function_shape shape;
     uint8_t **leaves; /* by loop, then by instruction: enum leaving */
 };
 
@@ -95,7 +95,7 @@ static struct known *function_around(struct gn_iterations *it, uint64_t offset)
 }
 
 /* Whether control may go on behind an instruction without a recorded call. */
-static bool passes_on(const struct gn_shape *shape, size_t insn)
+static bool passes_on(const struct gn_function_shape *shape, size_t insn)
 {
     return !gn_work_is_call(&shape->code->items[insn]) || (shape->silent[insn] && !shape->measured[insn]);
 }
@@ -153,7 +153,7 @@ size_t gn_iterations_around(struct gn_iterations *it, uint64_t offset, struct gn
 /* ---- the test of a loop ---- */
 
 /* Whether no other line than the loop's own has a part in an instruction. */
-static bool is_at_loop_line(const struct gn_shape *shape, size_t insn, size_t loop)
+static bool is_at_loop_line(const struct gn_function_shape *shape, size_t insn, size_t loop)
 {
     const struct gn_program_place *place = &shape->loops[loop].place;
     const int line = gn_source_line_in(shape->program, shape->code->items[insn].address, place);
@@ -163,7 +163,7 @@ static bool is_at_loop_line(const struct gn_shape *shape, size_t insn, size_t lo
 /* A way from the head: whether it has kept to the loop's line, and whether it has passed a recorded call. */
 enum { ON_LINE = 1, OFF_LINE = 2, BEHIND_CALL = 4 };
 
-static uint8_t way_on(const struct gn_shape *shape, size_t insn, size_t loop, uint8_t ways)
+static uint8_t way_on(const struct gn_function_shape *shape, size_t insn, size_t loop, uint8_t ways)
 {
     const bool calls = !passes_on(shape, insn);
     const bool is_on = ways & (ON_LINE | BEHIND_CALL) && is_at_loop_line(shape, insn, loop);
@@ -178,7 +178,8 @@ static uint8_t way_on(const struct gn_shape *shape, size_t insn, size_t loop, ui
 }
 
 /* ways[i]: on which ways control comes to i from the head in the first round, if any. */
-static void find_ways(struct gn_iterations *it, const struct gn_shape *shape, size_t loop, uint8_t *ways)
+static void find_ways(struct gn_iterations *it, const struct gn_function_shape *shape, size_t loop,
+                      uint8_t *ways)
 {
     const struct gn_code *code = shape->code;
     size_t head = shape->flow.loops[loop].head, depth = 0;
@@ -251,7 +252,7 @@ static uint16_t shifted(uint16_t states, int iterations, int entries)
     return result;
 }
 
-static uint16_t along(const struct gn_shape *shape, size_t loop, const uint8_t *leaves, size_t from,
+static uint16_t along(const struct gn_function_shape *shape, size_t loop, const uint8_t *leaves, size_t from,
                       size_t to, uint16_t states)
 {
     const bool is_in = gn_shape_is_in(shape, from, loop);
@@ -268,7 +269,7 @@ struct route {
     bool from_begin, by_jump;
 };
 
-static bool is_goal(const struct gn_shape *shape, const struct route *r, size_t insn)
+static bool is_goal(const struct gn_function_shape *shape, const struct route *r, size_t insn)
 {
     const enum gn_code_kind kind = shape->code->items[insn].kind;
     if (r->by_jump)
@@ -293,8 +294,8 @@ static bool make_room(struct gn_iterations *it, size_t count)
 }
 
 /* Where control gets from an instruction, with these states there. Adds what is new to the queue. */
-static void go_on(struct gn_iterations *it, const struct gn_shape *shape, size_t loop, const uint8_t *leaves,
-                  size_t at, uint16_t states, size_t *depth)
+static void go_on(struct gn_iterations *it, const struct gn_function_shape *shape, size_t loop,
+                  const uint8_t *leaves, size_t at, uint16_t states, size_t *depth)
 {
     const struct gn_code *code = shape->code;
     for (size_t edge = code->to.first[at]; edge < code->to.first[at + 1]; edge++) {
@@ -312,7 +313,7 @@ static void go_on(struct gn_iterations *it, const struct gn_shape *shape, size_t
 /* The states in which goals are come to. */
 static uint16_t spread(struct gn_iterations *it, struct known *f, const struct route *r, size_t loop)
 {
-    const struct gn_shape *shape = &f->shape;
+    const struct gn_function_shape *shape = &f->shape;
     const struct gn_code *code = shape->code;
     const uint8_t *leaves = loop == GN_CODE_NONE ? NULL : leaves_of(it, f, loop);
     size_t depth = 0;
@@ -355,7 +356,7 @@ static struct gn_pass pass_of(uint16_t states)
     return pass;
 }
 
-static size_t loop_with_head(const struct gn_shape *shape, uint64_t head)
+static size_t loop_with_head(const struct gn_function_shape *shape, uint64_t head)
 {
     for (size_t i = 0; i < shape->flow.loop_count; i++)
         if (shape->code->items[shape->flow.loops[i].head].address == head)
@@ -363,7 +364,7 @@ static size_t loop_with_head(const struct gn_shape *shape, uint64_t head)
     return GN_CODE_NONE;
 }
 
-static bool find_route(const struct gn_shape *shape, uint64_t from, uint64_t to, struct route *r)
+static bool find_route(const struct gn_function_shape *shape, uint64_t from, uint64_t to, struct route *r)
 {
     *r = (struct route){.start = shape->code->entry,
                         .goal = GN_CODE_NONE,

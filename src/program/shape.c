@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool gn_shape_is_in(const struct gn_shape *shape, size_t insn, size_t loop)
+bool gn_shape_is_in(const struct gn_function_shape *shape, size_t insn, size_t loop)
 {
     for (size_t at = shape->flow.loop_of[insn]; at != GN_CODE_NONE; at = shape->flow.loops[at].parent)
         if (at == loop)
@@ -15,7 +15,7 @@ bool gn_shape_is_in(const struct gn_shape *shape, size_t insn, size_t loop)
     return false;
 }
 
-size_t gn_shape_at(const struct gn_shape *shape, uint64_t offset)
+size_t gn_shape_at(const struct gn_function_shape *shape, uint64_t offset)
 {
     size_t i = gn_code_from(shape->code, offset + 1);
     return i > 0 && offset - shape->code->items[i - 1].address < shape->code->items[i - 1].size
@@ -25,19 +25,19 @@ size_t gn_shape_at(const struct gn_shape *shape, uint64_t offset)
 
 /* ---- doubts ---- */
 
-static const struct gn_insn *insn_at(const struct gn_shape *shape, size_t i)
+static const struct gn_insn *insn_at(const struct gn_function_shape *shape, size_t i)
 {
     return &shape->code->items[i];
 }
 
-static void doubt_all_around(struct gn_shape *shape, size_t insn, unsigned doubt)
+static void doubt_all_around(struct gn_function_shape *shape, size_t insn, unsigned doubt)
 {
     for (size_t at = shape->flow.loop_of[insn]; at != GN_CODE_NONE; at = shape->flow.loops[at].parent)
         shape->loops[at].doubts |= doubt;
 }
 
 /* Ways into a loop other than through its head. */
-static void doubt_entries(struct gn_shape *shape, size_t from, size_t to)
+static void doubt_entries(struct gn_function_shape *shape, size_t from, size_t to)
 {
     for (size_t at = shape->flow.loop_of[to]; at != GN_CODE_NONE; at = shape->flow.loops[at].parent)
         if (shape->flow.loops[at].head != to && !gn_shape_is_in(shape, from, at))
@@ -45,7 +45,7 @@ static void doubt_entries(struct gn_shape *shape, size_t from, size_t to)
 }
 
 /* Code that nothing leads to is where exceptions are caught, if it leads anywhere. */
-static bool *find_unreached(const struct gn_shape *shape)
+static bool *find_unreached(const struct gn_function_shape *shape)
 {
     const struct gn_code *code = shape->code;
     bool *unreached = malloc(code->count * sizeof *unreached);
@@ -71,7 +71,7 @@ static bool *find_unreached(const struct gn_shape *shape)
     return unreached;
 }
 
-static bool doubt_edges(struct gn_shape *shape)
+static bool doubt_edges(struct gn_function_shape *shape)
 {
     const struct gn_code *code = shape->code;
     bool *unreached = find_unreached(shape);
@@ -89,7 +89,8 @@ static bool doubt_edges(struct gn_shape *shape)
 
 /* The smallest line, in the loop's function, of what leads to `from` without leaving the loop or passing its
  * head again. 0: not known. */
-static int first_line_of_round(struct gn_shape *shape, size_t loop, size_t from, bool *seen, size_t *stack)
+static int first_line_of_round(struct gn_function_shape *shape, size_t loop, size_t from, bool *seen,
+                               size_t *stack)
 {
     const struct gn_code *code = shape->code;
     const size_t head = shape->flow.loops[loop].head;
@@ -117,7 +118,7 @@ static int first_line_of_round(struct gn_shape *shape, size_t loop, size_t from,
 
 /* Two loops that begin at one instruction are found as one. Then the rounds of the inner one have none of the
  * outer one's lines; rounds that `continue` cuts short have the loop's own. */
-static bool doubt_shared_head(struct gn_shape *shape, size_t loop)
+static bool doubt_shared_head(struct gn_function_shape *shape, size_t loop)
 {
     const struct gn_code *code = shape->code;
     const size_t head = shape->flow.loops[loop].head;
@@ -143,7 +144,7 @@ static bool doubt_shared_head(struct gn_shape *shape, size_t loop)
 
 /* Whether two calls are one in the source: of the same function, in the same line, inlined by the same way.
  * Without lines, those of one function may be. */
-static bool same_in_source(struct gn_shape *shape, size_t a, size_t b)
+static bool same_in_source(struct gn_function_shape *shape, size_t a, size_t b)
 {
     enum { LEVELS = 16 };
     struct gn_program_place first[LEVELS], second[LEVELS];
@@ -166,7 +167,7 @@ static bool same_in_source(struct gn_shape *shape, size_t a, size_t b)
 
 /* Calls that may be measured, and stand more than once: a loop that holds one of them, but not all in one
  * place, has been copied or unrolled. */
-static void doubt_copies(struct gn_shape *shape)
+static void doubt_copies(struct gn_function_shape *shape)
 {
     enum { CALLS_MAX = 512 };
     size_t calls[CALLS_MAX], count = 0;
@@ -181,7 +182,7 @@ static void doubt_copies(struct gn_shape *shape)
             }
 }
 
-static bool find_doubts(struct gn_shape *shape)
+static bool find_doubts(struct gn_function_shape *shape)
 {
     bool twice = false, again = false, done = doubt_edges(shape);
     for (size_t i = 0; i < shape->code->count; i++) {
@@ -222,7 +223,7 @@ const char *gn_loop_doubt_text(unsigned doubts)
 
 /* ---- reading ---- */
 
-static bool know_calls(struct gn_shape *shape)
+static bool know_calls(struct gn_function_shape *shape)
 {
     struct gn_work *work = calloc(1, sizeof *work);
     shape->measured = calloc(shape->code->count, 1);
@@ -238,7 +239,7 @@ static bool know_calls(struct gn_shape *shape)
     return done;
 }
 
-static bool find_loops(struct gn_shape *shape)
+static bool find_loops(struct gn_function_shape *shape)
 {
     if (gn_flow_init(&shape->flow, shape->code, shape->code->entry) != 0)
         return false;
@@ -253,21 +254,21 @@ static bool find_loops(struct gn_shape *shape)
     return shape->loops != NULL;
 }
 
-bool gn_shape_read(struct gn_shape *shape, struct gn_program *program, uint64_t offset)
+bool gn_shape_read(struct gn_function_shape *shape, struct gn_program *program, uint64_t offset)
 {
-    *shape = (struct gn_shape){.program = program, .code = gn_work_read(program, offset)};
+    *shape = (struct gn_function_shape){.program = program, .code = gn_work_read(program, offset)};
     if (shape->code && find_loops(shape) && know_calls(shape) && find_doubts(shape))
         return true;
     gn_shape_clear(shape);
     return false;
 }
 
-void gn_shape_clear(struct gn_shape *shape)
+void gn_shape_clear(struct gn_function_shape *shape)
 {
     if (shape->code)
         gn_flow_clear(&shape->flow);
     free(shape->loops);
     free(shape->measured);
     free(shape->silent);
-    *shape = (struct gn_shape){.code = NULL};
+    *shape = (struct gn_function_shape){.code = NULL};
 }

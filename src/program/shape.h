@@ -28,7 +28,7 @@ struct gn_shape_loop {
     unsigned doubts;               /* bits of enum gn_loop_doubt */
 };
 
-struct gn_shape {
+struct gn_function_shape {
     struct gn_program *program;
     const struct gn_code *code; /* NULL: it could not be read */
     struct gn_flow flow;
@@ -39,14 +39,14 @@ struct gn_shape {
 
 /* The function around offset. False: its code is not known, or no memory; there is nothing to clear then. It
  * must be cleared before program/kept gives code up (gn_kept_tidy). */
-bool gn_shape_read(struct gn_shape *shape, struct gn_program *program, uint64_t offset);
-void gn_shape_clear(struct gn_shape *shape);
+bool gn_shape_read(struct gn_function_shape *shape, struct gn_program *program, uint64_t offset);
+void gn_shape_clear(struct gn_function_shape *shape);
 
 /* Whether an instruction is in a loop or in one inside of it. */
-bool gn_shape_is_in(const struct gn_shape *shape, size_t insn, size_t loop);
+bool gn_shape_is_in(const struct gn_function_shape *shape, size_t insn, size_t loop);
 
 /* The instruction that holds an offset, or GN_CODE_NONE. */
-size_t gn_shape_at(const struct gn_shape *shape, uint64_t offset);
+size_t gn_shape_at(const struct gn_function_shape *shape, uint64_t offset);
 
 /* "a computed jump in it" of bits of enum gn_loop_doubt: the first of them; "" of none. */
 const char *gn_loop_doubt_text(unsigned doubts);

@@ -188,7 +188,7 @@ static size_t add_node(struct gn_structure_module *m, size_t parent, const struc
 /* One procedure that is being written out. */
 struct writing {
     struct gn_structure_module *out;
-    const struct gn_shape *shape;
+    const struct gn_function_shape *shape;
     size_t procedure; /* its node */
     size_t *loops;    /* by loop of its flow: node, or GN_STRUCTURE_NONE */
 };
@@ -246,7 +246,7 @@ static size_t places_of_loop(const struct gn_program_place *places, size_t count
 
 static size_t loop_node(struct writing *w, size_t loop)
 {
-    const struct gn_shape *s = w->shape;
+    const struct gn_function_shape *s = w->shape;
     if (w->loops[loop] != GN_STRUCTURE_NONE)
         return w->loops[loop];
     struct gn_program_place places[PLACES];
@@ -272,7 +272,7 @@ static size_t loop_node(struct writing *w, size_t loop)
 
 static bool write_call(struct writing *w, size_t insn, bool communicates)
 {
-    const struct gn_shape *s = w->shape;
+    const struct gn_function_shape *s = w->shape;
     const struct gn_insn *call = &s->code->items[insn];
     struct gn_program_place places[PLACES], target = {0};
     size_t parent =
@@ -303,7 +303,7 @@ static bool write_call(struct writing *w, size_t insn, bool communicates)
 
 static bool write_body(struct reader *r, const struct reading *m, struct writing *w)
 {
-    const struct gn_shape *s = w->shape;
+    const struct gn_function_shape *s = w->shape;
     for (size_t loop = 0; loop < s->flow.loop_count; loop++)
         w->loops[loop] = GN_STRUCTURE_NONE;
     for (size_t i = 0; i < s->code->count; i++) {
@@ -324,7 +324,7 @@ static int write_procedure(struct reader *r, const struct reading *m, const stru
                            struct gn_structure_module *out)
 {
     struct gn_program_place places[PLACES];
-    struct gn_shape shape;
+    struct gn_function_shape shape;
     gn_kept_tidy(&m->program->kept);
     const size_t count = gn_program_places(m->program, p->entry, places, PLACES, NULL);
     const struct gn_structure_node node = {

@@ -1,0 +1,375 @@
+#include "analyse/patterns.h"
+
+#include "event/activity.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double least_share = 0.01;    /* of the run: below it nothing is worth a line */
+static const double preempted_share = 0.1; /* of ranks' time without a core, from which on that comes first */
+static const double alike = 0.25;          /* factors that differ by less are one */
+static const double of_one_rank = 0.9;     /* of a row's time: the others do nothing there to speak of */
+static const double startup_share = 0.2;   /* of the run */
+static const double small_bytes = 1024, many_messages = 1000, messages_share = 0.1, polling_share = 0.05;
+
+struct search {
+    const struct gn_summary *s;
+    struct gn_problems *found;
+};
+
+static void add(const struct search *x, struct gn_problem p)
+{
+    struct gn_problems *f = x->found;
+    p.gain_high_s = fmin(p.gain_high_s, x->s->elapsed_s);
+    p.gain_low_s = fmax(0, fmin(p.gain_low_s, p.gain_high_s));
+    p.lost_high_s = fmin(p.lost_high_s, x->s->elapsed_s);
+    p.lost_low_s = fmax(0, fmin(p.lost_low_s, p.lost_high_s));
+    if (p.gain_high_s < least_share * x->s->elapsed_s) {
+        f->small_s += p.gain_high_s;
+        f->small_count += p.gain_high_s > 0;
+    } else if (f->count < GN_PROBLEMS_MAX) {
+        f->items[f->count++] = p;
+    }
+}
+
+static bool is_kind(const struct gn_activity_row *row, const char *kind)
+{
+    return strcmp(row->kind, kind) == 0;
+}
+
+/* What runs before MPI is there, and after it is gone, cannot be waited for. */
+static bool is_startup(const struct gn_activity_row *row)
+{
+    return strncmp(row->name, "MPI_Init", 8) == 0 || strcmp(row->name, "MPI_Finalize") == 0;
+}
+
+static const struct gn_rank_row *rank_row(const struct gn_summary *s, int rank)
+{
+    for (size_t i = 0; i < s->rank_count; i++)
+        if (s->ranks_told[i].rank == rank)
+            return &s->ranks_told[i];
+    return NULL;
+}
+
+/* Half of the width of a sampled share's interval, as time of one rank. */
+static double unsure_s(const struct gn_summary *s, const struct gn_activity_row *row)
+{
+    return row->samples ? (row->high - row->low) / 2 * (double)s->total_ns * 1e-9 / fmax(1, s->ranks) : 0;
+}
+
+/* ---- cores ---- */
+
+static const struct gn_problem_pattern oversubscribed = {
+    "oversubscribed", "give each rank a core of its own, or start fewer ranks"};
+static const struct gn_problem_pattern preempted = {
+    "preempted", "find out what else runs on these cores: other jobs, ranks' own threads"};
+
+static bool is_crowded(const struct gn_summary *s)
+{
+    for (size_t i = 0; i < s->host_count; i++)
+        if (s->hosts_told[i].cores > 0 && s->hosts_told[i].ranks > s->hosts_told[i].cores)
+            return true;
+    return false;
+}
+
+static bool lacks_cores(const struct gn_summary *s)
+{
+    return s->resources.preempted_share >= preempted_share;
+}
+
+static void find_preempted(const struct search *x)
+{
+    const struct gn_summary *s = x->s;
+    if (!lacks_cores(s))
+        return;
+    const double each_s = s->resources.preempted_s / fmax(1, s->ranks);
+    add(x, (struct gn_problem){.pattern = is_crowded(s) ? &oversubscribed : &preempted,
+                               .rank = -1,
+                               .lost_low_s = each_s,
+                               .lost_high_s = each_s,
+                               .gain_high_s = each_s,
+                               .sure = GN_PROBLEM_CERTAIN,
+                               .assumes = GN_PROBLEM_SAME});
+}
+
+/* ---- uneven computation ---- */
+
+static const struct gn_problem_pattern imbalance = {
+    "static imbalance", "distribute the work by its cost; the same ranks take longer here all the time"};
+static const struct gn_problem_pattern slow_rank = {
+    "slow rank",
+    "look at its host and core: throttled, remote memory, another program; all that it computes takes "
+    "longer by one factor"};
+static const struct gn_problem_pattern preempted_rank = {
+    "preempted rank", "it was ready and had no core: see what else runs there"};
+static const struct gn_problem_pattern serial = {
+    "serial section", "let all ranks take part, or hide it behind other work: the others wait meanwhile"};
+static const struct gn_problem_pattern io_of_one = {
+    "I/O by one rank", "write or read with all ranks (MPI-IO), less often, or beside the computation"};
+
+static double uneven_s(const struct gn_activity_row *row)
+{
+    return (double)(row->max_ns - row->mean_ns) * 1e-9;
+}
+
+static bool is_uneven(const struct gn_summary *s, const struct gn_activity_row *row)
+{
+    return is_kind(row, "computation") && !is_startup(row) && uneven_s(row) >= least_share * s->elapsed_s;
+}
+
+static double factor_of(const struct gn_activity_row *row)
+{
+    return row->median_ns > 0 ? (double)row->max_ns / (double)row->median_ns : INFINITY;
+}
+
+/* Whether one rank is slower than the others by the same factor in all that it computes: in two places at
+ * least. Then it is the rank, not the work. Of two ranks the faster one is the other. */
+static int slow_rank_of(const struct gn_summary *s)
+{
+    const struct gn_activity_row *first = NULL;
+    size_t places = 0;
+    for (size_t i = 0; i < s->row_count; i++) {
+        const struct gn_activity_row *row = &s->rows[i];
+        if (!is_kind(row, "computation") || is_startup(row) || row->share < 3 * least_share)
+            continue;
+        const double mean = (double)row->min_ns > 0 ? (double)row->max_ns / (double)row->min_ns : INFINITY;
+        const double first_mean =
+            first && first->min_ns > 0 ? (double)first->max_ns / (double)first->min_ns : mean;
+        if (first && (row->max_rank != first->max_rank || fabs(mean / first_mean - 1) > alike))
+            return -1;
+        first = first ? first : row;
+        places++;
+    }
+    return places >= 2 && first && (double)first->max_ns > 1.2 * (double)first->min_ns ? first->max_rank : -1;
+}
+
+static const struct gn_problem_pattern *pattern_of(const struct gn_summary *s,
+                                                   const struct gn_activity_row *row)
+{
+    const struct gn_rank_row *rank = rank_row(s, row->max_rank);
+    const double own = row->total_ns > 0 ? (double)row->max_ns / (double)row->total_ns : 0;
+    if (rank && rank->preempted_s > uneven_s(row) / 2)
+        return &preempted_rank;
+    if (own >= of_one_rank && s->ranks > 1)
+        return row->runtime && strstr(row->runtime, "reading or writing") ? &io_of_one : &serial;
+    return &imbalance;
+}
+
+static struct gn_problem uneven(const struct gn_summary *s, const struct gn_activity_row *row)
+{
+    const double sampled = unsure_s(s, row);
+    return (struct gn_problem){
+        .pattern = pattern_of(s, row),
+        .row = row,
+        .rank = row->max_rank,
+        /* spread evenly it is gone down to the mean; all as the fastest, to that */
+        .lost_low_s = uneven_s(row) - sampled,
+        .lost_high_s = (double)(row->max_ns - row->min_ns) * 1e-9 + sampled,
+        .gain_low_s = uneven_s(row) - sampled,
+        .gain_high_s = (double)(row->max_ns - row->min_ns) * 1e-9 + sampled,
+        .own_s = (double)row->max_ns * 1e-9,
+        .others_s = (double)(s->ranks == 2 ? row->min_ns : row->median_ns) * 1e-9,
+        .factor = isfinite(factor_of(row)) ? factor_of(row) : 0,
+        .sure = GN_PROBLEM_POSSIBLE,
+        .assumes = GN_PROBLEM_STEPS | GN_PROBLEM_SAME | (row->samples ? GN_PROBLEM_SAMPLES : 0),
+    };
+}
+
+static void find_uneven(const struct search *x)
+{
+    const int slow = x->s->ranks > 1 ? slow_rank_of(x->s) : -1;
+    struct gn_problem all = {.pattern = NULL};
+    for (size_t i = 0; i < x->s->row_count && x->s->ranks > 1; i++) {
+        const struct gn_activity_row *row = &x->s->rows[i];
+        if (!is_uneven(x->s, row))
+            continue;
+        const struct gn_problem p = uneven(x->s, row);
+        /* where ranks have no cores, that is said already, and what they computed may have been waiting for
+         * one */
+        if (p.pattern == &preempted_rank && lacks_cores(x->s))
+            continue;
+        if (slow != row->max_rank || p.pattern != &imbalance) {
+            add(x, p);
+            continue;
+        }
+        if (!all.pattern)
+            all = p;
+        else {
+            all.lost_low_s += p.lost_low_s;
+            all.lost_high_s += p.lost_high_s;
+            all.gain_low_s += p.gain_low_s;
+            all.gain_high_s += p.gain_high_s;
+            all.own_s += p.own_s;
+            all.others_s += p.others_s;
+        }
+        all.pattern = &slow_rank;
+    }
+    if (all.pattern)
+        add(x, all);
+}
+
+/* ---- MPI itself ---- */
+
+static const struct gn_problem_pattern startup = {
+    "MPI_Init and MPI_Finalize", "let the run do more, or start fewer of them: most of it is begin and end"};
+static const struct gn_problem_pattern polling = {
+    "polling", "wait with MPI_Wait or MPI_Probe, or do something between two tests: they burn a core"};
+static const struct gn_problem_pattern small_messages = {
+    "many small messages", "send more at once: what each message costs outweighs what is in it"};
+static const struct gn_problem_pattern collective = {
+    "slow collective",
+    "call it less often, with more at once, or use the nonblocking form and compute meanwhile"};
+
+static void find_startup(const struct search *x)
+{
+    double s = 0;
+    for (size_t i = 0; i < x->s->row_count; i++)
+        if (is_startup(&x->s->rows[i]))
+            s += (double)x->s->rows[i].mean_ns * 1e-9;
+    if (s >= startup_share * x->s->elapsed_s)
+        add(x, (struct gn_problem){.pattern = &startup,
+                                   .rank = -1,
+                                   .lost_low_s = s,
+                                   .lost_high_s = s,
+                                   .gain_high_s = s,
+                                   .sure = GN_PROBLEM_CERTAIN,
+                                   .assumes = GN_PROBLEM_SAME});
+}
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+    for (; *names; names++)
+        if (strcmp(name, *names) == 0)
+            return true;
+    return false;
+}
+
+/* Time in calls with these names, of one rank in the mean; the largest row in *row. */
+static double time_in(const struct gn_summary *s, const char *const *names,
+                      const struct gn_activity_row **row, int64_t *count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->row_count; i++) {
+        const struct gn_activity_row *r = &s->rows[i];
+        if (!is_kind(r, "mpi") || !is_one_of(r->name, names))
+            continue;
+        sum += (double)r->mean_ns * 1e-9;
+        *count += r->count;
+        *row = !*row || r->total_ns > (*row)->total_ns ? r : *row;
+    }
+    return sum;
+}
+
+static void find_polling(const struct search *x)
+{
+    static const char *const names[] = {"MPI_Test",
+                                        "MPI_Testany",
+                                        "MPI_Testall",
+                                        "MPI_Testsome",
+                                        "MPI_Iprobe",
+                                        "MPI_Improbe",
+                                        "MPI_Request_get_status",
+                                        NULL};
+    const struct gn_activity_row *row = NULL;
+    int64_t count = 0;
+    const double s = time_in(x->s, names, &row, &count);
+    if (row && s >= polling_share * x->s->elapsed_s)
+        add(x, (struct gn_problem){.pattern = &polling,
+                                   .row = row,
+                                   .rank = row->max_ns > 2 * row->median_ns ? row->max_rank : -1,
+                                   .lost_high_s = s,
+                                   .gain_high_s = s,
+                                   .count = count,
+                                   .sure = GN_PROBLEM_POSSIBLE,
+                                   .assumes = GN_PROBLEM_SAME});
+}
+
+static void find_small_messages(const struct search *x)
+{
+    static const char *const names[] = {"MPI_Send",    "MPI_Isend", "MPI_Recv",     "MPI_Irecv", "MPI_Wait",
+                                        "MPI_Waitall", "MPI_Ssend", "MPI_Sendrecv", NULL};
+    const struct gn_summary *s = x->s;
+    const struct gn_activity_row *row = NULL;
+    int64_t count = 0;
+    const double time_s = time_in(s, names, &row, &count);
+    const double each = s->resources.messages > 0
+                            ? (double)s->resources.sent_bytes / (double)s->resources.messages
+                            : INFINITY;
+    if (row && each < small_bytes && (double)s->resources.messages >= many_messages * fmax(1, s->ranks) &&
+        time_s >= messages_share * s->elapsed_s)
+        add(x, (struct gn_problem){.pattern = &small_messages,
+                                   .row = row,
+                                   .rank = -1,
+                                   .lost_high_s = time_s,
+                                   .gain_high_s = time_s,
+                                   .count = s->resources.messages,
+                                   .sure = GN_PROBLEM_POSSIBLE,
+                                   .assumes = GN_PROBLEM_SAME});
+}
+
+/* What every rank takes in a collective is what it costs when nobody is waited for, or waiting in turn. */
+static void find_collectives(const struct search *x)
+{
+    for (size_t i = 0; i < x->s->row_count && x->s->ranks > 1; i++) {
+        const struct gn_activity_row *row = &x->s->rows[i];
+        const double all_s = (double)row->min_ns * 1e-9;
+        if (!is_kind(row, "mpi") ||
+            strcmp(gn_activity_def(gn_activity_named(row->name))->group, "collective") != 0 ||
+            all_s < 2 * least_share * x->s->elapsed_s)
+            continue;
+        add(x, (struct gn_problem){.pattern = &collective,
+                                   .row = row,
+                                   .rank = -1,
+                                   .lost_high_s = all_s,
+                                   .gain_high_s = all_s,
+                                   .count = row->count,
+                                   .sure = GN_PROBLEM_POSSIBLE,
+                                   .assumes = GN_PROBLEM_SAME});
+    }
+}
+
+/* ---- all ---- */
+
+/* How a run starts and ends is no remedy: it comes behind all else. */
+static double worth(const struct gn_problem *p)
+{
+    return p->pattern == &startup ? -1 / (p->gain_high_s + 1) : p->gain_low_s + p->gain_high_s;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const double x = worth(left), y = worth(right);
+    return x > y ? -1 : x < y;
+}
+
+void gn_problems_rank(struct gn_problems *problems, const struct gn_summary *summary)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < problems->count; i++) {
+        const struct gn_problem *p = &problems->items[i];
+        if (p->gain_high_s >= least_share * summary->elapsed_s) {
+            problems->items[kept++] = *p;
+        } else {
+            problems->small_s += p->gain_high_s;
+            problems->small_count += p->gain_high_s > 0;
+        }
+    }
+    problems->count = kept;
+    qsort(problems->items, problems->count, sizeof *problems->items, compare);
+}
+
+void gn_problems_find(struct gn_problems *problems, const struct gn_summary *summary)
+{
+    const struct search x = {summary, problems};
+    *problems = (struct gn_problems){.count = 0};
+    if (!(summary->elapsed_s > 0))
+        return;
+    find_preempted(&x);
+    find_uneven(&x);
+    find_startup(&x);
+    find_polling(&x);
+    find_small_messages(&x);
+    find_collectives(&x);
+    gn_problems_rank(problems, summary);
+}

@@ -1,0 +1,69 @@
+/*
+ * analyse/patterns — the knowledge base: what is known to make MPI programs slow, and how each of these looks
+ * in a run (Sikora 2016, section 3.4 and 5).
+ *
+ * A pattern is a name, a predicate over the facts of a run, and a remedy; docs/patterns.md describes each.
+ * All are asked, and what they find is ranked by what the run would gain, not by what waits. The facts are a
+ * profile's: totals of each rank, samples, what the kernel says of cores; what needs the order of events
+ * (chains over ranks) is not here.
+ *
+ * Adding one touches the table in patterns.c, its part of docs/patterns.md and tests/patterns.
+ */
+#ifndef GNOMON_ANALYSE_PATTERNS_H
+#define GNOMON_ANALYSE_PATTERNS_H
+
+#include "profile/summary.h"
+
+enum gn_problem_sure {
+    GN_PROBLEM_CERTAIN,  /* what was, follows from what was observed */
+    GN_PROBLEM_POSSIBLE, /* it may have been something else */
+};
+
+/* What an answer leans on; bits. */
+enum gn_problem_assumes {
+    GN_PROBLEM_STEPS = 1,   /* ranks meet often enough that none can catch up what it is late */
+    GN_PROBLEM_SAME = 2,    /* the others do the same when it is mended */
+    GN_PROBLEM_SAMPLES = 4, /* samples stand for all of the time */
+};
+
+/* For program and analyses alike: "kind" in JSON. */
+struct gn_problem_pattern {
+    const char *name;   /* "static imbalance" */
+    const char *remedy; /* a sentence without its end */
+};
+
+struct gn_problem {
+    const struct gn_problem_pattern *pattern;
+    const struct gn_activity_row *row; /* where; NULL: everywhere. Of the summary */
+    int rank;                          /* whose; -1: of all */
+    double lost_low_s, lost_high_s;    /* of the run's length */
+    double gain_low_s, gain_high_s;    /* were it mended */
+    double own_s, others_s;            /* what the rank takes there and what the others do; of one rank */
+    double factor;                     /* how much slower it is; 0: says nothing */
+    /* of a run with a trace */
+    bool is_replayed;    /* the gain is by replay, and so is what was lost */
+    char waited_in[128]; /* the call in which others were seen waiting for the rank; "": none was seen */
+    char waited_file[512];
+    int waited_line;
+    int64_t times; /* that it was surely the last one there */
+    int64_t count; /* of calls or messages, where the pattern is about these; else 0 */
+    enum gn_problem_sure sure;
+    unsigned assumes;
+};
+
+enum { GN_PROBLEMS_MAX = 64 };
+
+struct gn_problems {
+    struct gn_problem items[GN_PROBLEMS_MAX]; /* by what would be gained, the largest first */
+    size_t count;
+    double small_s; /* gain of those that were left out: less than a hundredth of the run each */
+    size_t small_count;
+};
+
+/* All problems of a run. summary: by activity (GN_BY_ACTIVITY); it outlives them. */
+void gn_problems_find(struct gn_problems *problems, const struct gn_summary *summary);
+
+/* Again in order, and without what has turned out to be small, when gains have changed. */
+void gn_problems_rank(struct gn_problems *problems, const struct gn_summary *summary);
+
+#endif

@@ -1,0 +1,232 @@
+#include "answer/explain_report.h"
+
+#include "answer/fit.h"
+#include "answer/quantities.h"
+#include "answer/report_table.h"
+#include "answer/spans.h"
+#include "base/printable.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { TEXT = 1024, LONGEST = 60 /* of a name in a sentence */ };
+
+static const struct {
+    enum gn_problem_assumes bit;
+    const char *name, *text;
+} assumptions[] = {
+    {GN_PROBLEM_STEPS, "ranks meet", "ranks meet often enough that nobody catches up"},
+    {GN_PROBLEM_SAME, "others the same", "all else stays as it was"},
+    {GN_PROBLEM_SAMPLES, "samples", "samples stand for all of the time"},
+};
+
+static const char *sure_name(const struct gn_problem *p)
+{
+    return p->sure == GN_PROBLEM_CERTAIN ? "certain" : "possible";
+}
+
+/* Where the others are while they wait: the call of MPI in which the rank itself is shortest against them. It
+ * is not seen who waits for whom, so it is only likely. NULL: there is none. */
+static const struct gn_activity_row *waited_in(const struct gn_summary *s, const struct gn_problem *p)
+{
+    const struct gn_activity_row *best = NULL;
+    for (size_t i = 0; i < s->row_count && p->rank >= 0; i++) {
+        const struct gn_activity_row *row = &s->rows[i];
+        const bool waits = strcmp(row->kind, "mpi") == 0 && row->max_rank != p->rank &&
+                           strncmp(row->name, "MPI_Init", 8) != 0;
+        if (waits && (!best || row->max_ns - row->min_ns > best->max_ns - best->min_ns))
+            best = row;
+    }
+    return best;
+}
+
+/* ---- for people ---- */
+
+static void name_of(const struct gn_activity_row *row, const struct gn_terminal *terminal, char text[TEXT])
+{
+    char all[4096], what[300], place[300];
+    gn_report_row_text(row, all, sizeof all);
+    gn_short_copy(what, sizeof what, gn_printable(all), LONGEST, terminal);
+    gn_report_row_place(row, all, sizeof all);
+    gn_short_copy(place, sizeof place, gn_printable(all), LONGEST, terminal);
+    snprintf(text, TEXT, "%s%s%s%s", what, place[0] ? " (" : "", place, place[0] ? ")" : "");
+}
+
+/* What is the matter, as a sentence without its end. */
+static void cause_text(const struct gn_summary *s, const struct gn_problem *p,
+                       const struct gn_terminal *terminal, char text[2 * TEXT])
+{
+    char name[TEXT] = "", own[GN_QUANTITY_TEXT], others[GN_QUANTITY_TEXT], count[GN_QUANTITY_TEXT];
+    if (p->row)
+        name_of(p->row, terminal, name);
+    gn_duration_text(p->own_s * 1e9, own);
+    gn_duration_text(p->others_s * 1e9, others);
+    gn_count_text(p->count, count);
+    if (p->rank >= 0 && p->own_s > 0)
+        snprintf(text, 2 * TEXT, "rank %d takes %s %s%s%s, %s %s", p->rank, own,
+                 p->row->how == GN_HOW_SAMPLED ? "in " : "", name,
+                 strcmp(p->pattern->name, "slow rank") == 0 ? " and all else that it computes" : "",
+                 s->ranks == 2 ? "the other one" : "the median rank", others);
+    else if (p->count > 0 && p->row)
+        snprintf(text, 2 * TEXT, "%s %s, most of it in %s", count,
+                 strcmp(p->pattern->name, "many small messages") == 0 ? "messages" : "calls", name);
+    else if (strcmp(p->pattern->name, "MPI_Init and MPI_Finalize") == 0)
+        snprintf(text, 2 * TEXT, "starting and ending MPI takes so much of %s",
+                 gn_duration_text(s->elapsed_s * 1e9, own));
+    else
+        snprintf(text, 2 * TEXT, "ranks were ready and had no core for %s of their time",
+                 gn_share_text(s->resources.preempted_share, own));
+}
+
+static void problem_text(const struct gn_explain_report *r, size_t i, const struct gn_terminal *terminal,
+                         FILE *out)
+{
+    const struct gn_summary *s = r->summary;
+    const struct gn_problem *p = &r->problems->items[i];
+    const struct gn_activity_row *waits = waited_in(s, p);
+    char cause[2 * TEXT], lost[GN_SPAN_TEXT], share[GN_SPAN_TEXT], length[GN_SPAN_TEXT],
+        all[GN_QUANTITY_TEXT], name[TEXT], place[1000];
+    const char *between = "";
+    cause_text(s, p, terminal, cause);
+    fprintf(out, "%zu. %s%s%s: %s of %s (%s): %s.   %s\n", i + 1, gn_shade(terminal, GN_BOLD),
+            p->pattern->name, gn_shade(terminal, GN_PLAIN),
+            gn_span_time(p->lost_low_s * 1e9, p->lost_high_s * 1e9, lost),
+            gn_duration_text(s->elapsed_s * 1e9, all),
+            gn_span_share(p->lost_low_s / s->elapsed_s, p->lost_high_s / s->elapsed_s, share), cause,
+            sure_name(p));
+    if (p->waited_in[0]) {
+        gn_place_text(place, sizeof place, p->waited_file, p->waited_line);
+        fprintf(out, "   the others wait for it in %s%s%s%s, %s time%s for certain\n", p->waited_in,
+                place[0] ? " (" : "", place, place[0] ? ")" : "", gn_count_text(p->times, all),
+                p->times == 1 ? "" : "s");
+    } else if (waits && p->own_s > 0) {
+        name_of(waits, terminal, name);
+        fprintf(out, "   the others wait, most likely in %s\n", name);
+    }
+    fprintf(
+        out, "   %s, the run takes %s, if ",
+        p->is_replayed ? "replayed, with this rank like the others" : "mended",
+        gn_span_time((s->elapsed_s - p->gain_high_s) * 1e9, (s->elapsed_s - p->gain_low_s) * 1e9, length));
+    for (size_t k = 0; k < sizeof assumptions / sizeof *assumptions; k++)
+        if (p->assumes & assumptions[k].bit) {
+            fprintf(out, "%s%s", between, assumptions[k].text);
+            between = ", ";
+        }
+    fprintf(out, "\n   try: %s\n", p->pattern->remedy);
+}
+
+static void balanced_text(const struct gn_summary *s, FILE *out)
+{
+    char share[GN_QUANTITY_TEXT];
+    fprintf(out, "nothing above 1 %%: balanced");
+    if (s->efficiency.is_known)
+        fprintf(out, ", %s efficient", gn_share_text(s->efficiency.parallel, share));
+    fputc('\n', out);
+}
+
+void gn_explain_text(const struct gn_explain_report *r, const struct gn_terminal *terminal, FILE *out)
+{
+    const size_t count = r->top && r->top < r->problems->count ? r->top : r->problems->count;
+    char small[GN_QUANTITY_TEXT];
+    struct gn_page folded;
+    gn_page_open(&folded, terminal, out);
+    if (!r->summary->complete)
+        fprintf(folded.out, "%sPARTIAL%s: not all of the run was measured; this is of what was\n",
+                gn_shade(terminal, GN_YELLOW), gn_shade(terminal, GN_PLAIN));
+    if (r->problems->count == 0)
+        balanced_text(r->summary, folded.out);
+    for (size_t i = 0; i < count; i++)
+        problem_text(r, i, terminal, folded.out);
+    if (count < r->problems->count)
+        fprintf(folded.out, "%zu more (--top 0)\n", r->problems->count - count);
+    if (r->problems->small_count > 0)
+        fprintf(folded.out, "%zu of less than 1 %% each, %s in all\n", r->problems->small_count,
+                gn_duration_text(r->problems->small_s * 1e9, small));
+    gn_page_close(&folded);
+}
+
+/* ---- for programs ---- */
+
+static json_t *text_or_null(const char *text)
+{
+    return text && text[0] ? json_string_nocheck(text) : json_null();
+}
+
+static json_t *interval(double low, double high)
+{
+    return json_pack("{s:f, s:f}", "low", low, "high", high);
+}
+
+static json_t *place_object(const struct gn_activity_row *row)
+{
+    return json_pack("{s:o, s:o, s:o}", "function", text_or_null(row->function), "file",
+                     text_or_null(row->file), "line", row->line > 0 ? json_integer(row->line) : json_null());
+}
+
+/* Who is late, and where the others wait for it. */
+static json_t *chain_array(const struct gn_summary *s, const struct gn_problem *p)
+{
+    json_t *chain = json_array();
+    const struct gn_activity_row *waits = waited_in(s, p);
+    if (p->rank < 0 || !p->row || p->own_s <= 0)
+        return chain;
+    json_t *first = place_object(p->row);
+    json_object_set_new(first, "rank", json_integer(p->rank));
+    json_object_set_new(first, "call",
+                        strcmp(p->row->kind, "mpi") == 0 ? json_string(p->row->name) : json_null());
+    json_object_set_new(first, "waits_for", json_null());
+    json_array_append_new(chain, first);
+    if (!waits && !p->waited_in[0])
+        return chain;
+    json_t *second = p->waited_in[0]
+                         ? json_pack("{s:n, s:o, s:o}", "function", "file", text_or_null(p->waited_file),
+                                     "line", p->waited_line > 0 ? json_integer(p->waited_line) : json_null())
+                         : place_object(waits);
+    json_object_set_new(second, "rank", json_null());
+    json_object_set_new(second, "call", json_string_nocheck(p->waited_in[0] ? p->waited_in : waits->name));
+    json_object_set_new(second, "waits_for", json_integer(p->rank));
+    json_array_append_new(chain, second);
+    return chain;
+}
+
+static json_t *problem_object(const struct gn_summary *s, const struct gn_problem *p)
+{
+    const struct gn_terminal terminal = {.width = GN_WIDTH_OF_FILES};
+    char text[2 * TEXT];
+    json_t *ranks = json_array(), *places = json_array(), *assumed = json_array();
+    for (size_t i = 0; i < s->rank_count; i++)
+        if (p->rank < 0 || s->ranks_told[i].rank == p->rank)
+            json_array_append_new(ranks, json_integer(s->ranks_told[i].rank));
+    if (p->row)
+        json_array_append_new(places, place_object(p->row));
+    for (size_t k = 0; k < sizeof assumptions / sizeof *assumptions; k++)
+        if (p->assumes & assumptions[k].bit)
+            json_array_append_new(assumed, json_string(assumptions[k].text));
+    cause_text(s, p, &terminal, text);
+    json_t *object = json_pack(
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:s, s:o}", "kind", p->pattern->name, "ranks",
+        ranks, "threads", json_array(), "places", places, "lost_s", interval(p->lost_low_s, p->lost_high_s),
+        "share", interval(p->lost_low_s / s->elapsed_s, p->lost_high_s / s->elapsed_s), "chain",
+        chain_array(s, p), "gain_s", interval(p->gain_low_s, p->gain_high_s), "certainty", sure_name(p),
+        "assumptions", assumed, "remedy", p->pattern->remedy, "text", text_or_null(text));
+    if (object)
+        json_object_set_new(object, "steps",
+                            p->times > 0
+                                ? json_pack("{s:n, s:n, s:I}", "first", "last", "count", (json_int_t)p->times)
+                                : json_null());
+    return object;
+}
+
+json_t *gn_explain_json(const struct gn_explain_report *r)
+{
+    const size_t count = r->top && r->top < r->problems->count ? r->top : r->problems->count;
+    json_t *causes = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(causes, problem_object(r->summary, &r->problems->items[i]));
+    const struct gn_efficiency *e = &r->summary->efficiency;
+    return json_pack("{s:i, s:o, s:b, s:f, s:o, s:b, s:I, s:f}", "version", 1, "causes", causes, "balanced",
+                     (int)(r->problems->count == 0), "elapsed_s", r->summary->elapsed_s, "efficiency",
+                     e->is_known ? json_real(e->parallel) : json_null(), "complete",
+                     (int)r->summary->complete, "small_count", (json_int_t)r->problems->small_count,
+                     "small_s", r->problems->small_s);
+}

@@ -1,0 +1,110 @@
+/* gnomon explain — why it took as long, in a few lines. */
+#include "answer/explain_report.h"
+#include "answer/report.h"
+#include "cli/analysis_options.h"
+#include "cli/commands.h"
+#include "cli/explain_trace.h"
+#include "cli/locate.h"
+#include "cli/place.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BAD_INPUT = 2, PROBLEMS = 5 };
+
+struct arguments {
+    const char *run;
+    bool json;
+    size_t top;
+};
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case GN_KEY_TOP:
+        a->top = gn_top_option(state, value);
+        break;
+    case 'f':
+        a->json = gn_json_option(state, value);
+        break;
+    case ARGP_KEY_ARG:
+        if (a->run)
+            argp_error(state, "one run at a time: %s is too much", value);
+        a->run = value;
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static const struct argp_option options[] = {
+    {"top", GN_KEY_TOP, "N", 0, "So many problems (default: 5); 0 for all", 0},
+    {"format", 'f', "FORMAT", 0, "text (default) or json", 0},
+    {0}};
+
+static int explain(const struct arguments *a, sqlite3 *db, const char *profile, struct gn_error *err)
+{
+    struct gn_summary summary;
+    struct gn_worlds worlds = {.items = NULL};
+    struct gn_problems problems;
+    int code = gn_worlds_read(db, &worlds, err);
+    const struct gn_world *world = worlds.count > 1 ? gn_worlds_largest(&worlds) : NULL;
+    if (code == 0 && world)
+        code = gn_world_select(db, world->id, err);
+    if (code == 0)
+        code = gn_summarise(db, GN_BY_ACTIVITY, false, &summary, err);
+    if (code == 0) {
+        const struct gn_explain_report report = {&summary, &problems, a->top};
+        const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
+        if (world)
+            fprintf(stderr, "gnomon explain: world %d of %zu, the largest\n", world->number, worlds.count);
+        gn_problems_find(&problems, &summary);
+        gn_explain_by_trace(&problems, &summary, profile);
+        gn_problems_rank(&problems, &summary);
+        if (a->json)
+            gn_report_print_json(gn_explain_json(&report), stdout);
+        else
+            gn_explain_text(&report, &terminal, stdout);
+        gn_summary_clear(&summary);
+    }
+    gn_worlds_clear(&worlds);
+    return code;
+}
+
+int gn_command_explain(int argc, char **argv)
+{
+    static const struct argp argp = {
+        options,
+        parse,
+        "[RUN]",
+        "Why a run took as long: who, where, how much, what to do, how sure.\v"
+        "RUN is a run's folder or its profile.db; without it, the newest run folder here.",
+        gn_place_option,
+        NULL,
+        NULL};
+    struct arguments a = {.top = PROBLEMS};
+    struct gn_error err = {""};
+    char folder[4096], profile[4200];
+    sqlite3 *db = NULL;
+    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    int code = gn_locate_profile(a.run, folder, sizeof folder, profile, sizeof profile, &err);
+    if (code == 0)
+        code = gn_profile_open(&db, profile, &err);
+    if (code == 0)
+        code = explain(&a, db, profile, &err);
+    gn_profile_close(db);
+    if (code != 0) {
+        fprintf(stderr, "gnomon explain: %s\n", err.text);
+        return BAD_INPUT;
+    }
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "gnomon explain: cannot write: %s\n", strerror(errno));
+        return 1;
+    }
+    return 0;
+}

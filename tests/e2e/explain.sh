@@ -1,0 +1,69 @@
+# The first cause that explain names is the one that the program was made with, with and without a trace; what would be
+# gained is what the program without it gains; of a balanced one nothing is said.
+. "$(dirname "$0")/lib.sh"
+compile uneven fixtures/uneven.c -g
+
+# explained NAME: into NAME.json
+explained() {
+    "$gnomon" explain --top 0 --format json "$(folder_of "$1")" >"$1.json" || fail "explain of $1: exit status $?"
+}
+
+# check NAME KIND RANK FUNCTION: beside what else takes the cores here, and how long MPI needs to start.
+check() {
+    python3 - "$work" "$@" <<'EOF' || fail "$1: not explained as $2 of rank $3"
+import json
+import sys
+work, name, kind, rank, function = sys.argv[1:6]
+answer = json.load(open(f"{name}.json"))
+of_others = ("preempted", "oversubscribed", "MPI_Init and MPI_Finalize")
+causes = [cause for cause in answer["causes"] if cause["kind"] not in of_others]
+print(json.dumps(causes[:2], indent=1))
+first = causes[0]
+assert first["kind"] == kind, first["kind"]
+assert first["ranks"] == [int(rank)], first["ranks"]
+assert first["places"][0]["function"] in (function, "main", "pace"), first["places"] # the call that it follows, or a sample
+assert first["gain_s"]["low"] <= first["gain_s"]["high"] <= answer["elapsed_s"]
+assert first["chain"][0]["rank"] == int(rank) and first["chain"][1]["waits_for"] == int(rank)
+assert not answer["balanced"]
+if name.endswith("traced"):
+    even, uneven = (float(open(f"{work}/{run}.out").read().split()[-1]) for run in ("even", name))
+    gain = uneven - even if kind != "serial section" else None
+    low, high = first["gain_s"]["low"], first["gain_s"]["high"]
+    # between two runs on a machine that does other things lies a tenth of what they take
+    assert gain is None or low - 0.1 * uneven <= gain <= high + 0.1 * uneven, (gain, first["gain_s"])
+    assert first["steps"]["count"] > 30, first["steps"]
+EOF
+}
+
+case $1 in
+causes)
+    for mode in even one slow serial; do
+        run_gnomon "$mode" ./uneven "$mode"
+        wait_for_report "$mode"
+        explained "$mode"
+        run_gnomon "$mode-traced" --trace ./uneven "$mode"
+        wait_for_report "$mode-traced"
+        explained "$mode-traced"
+    done
+    for kind in "" -traced; do
+        check "one$kind" "static imbalance" 1 second
+        check "slow$kind" "slow rank" 1 second
+        check "serial$kind" "serial section" 0 first
+        python3 - "even$kind" <<'EOF' || fail "something is made of a balanced run"
+import json
+import sys
+causes = json.load(open(sys.argv[1] + ".json"))["causes"]
+found = [cause for cause in causes if len(cause["ranks"]) == 1 and cause["share"]["low"] > 0.05]
+assert not found, found
+EOF
+    done
+    for width in 72 100 140; do
+        COLUMNS=$width "$gnomon" explain "$(folder_of one)" >text || fail "no text"
+        [ "$(awk '{ if (length > most) most = length } END { print most }' text)" -le "$width" ] || fail "wider than $width"
+    done
+    grep -q "try: " text || fail "no remedy"
+    status=0
+    "$gnomon" explain /nowhere 2>err || status=$?
+    [ "$status" = 2 ] && [ -s err ] || fail "a run that is not there is explained"
+    ;;
+esac
