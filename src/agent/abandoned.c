@@ -3,6 +3,7 @@
 #include "capture/channel.h"
 #include "agent/folder.h"
 #include "agent/mark.h"
+#include "agent/parts.h"
 #include "agent/trace_complete.h"
 #include "profile/clock.h"
 #include "profile/profile.h"
@@ -16,12 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool ends_with(const char *name, const char *end)
-{
-    size_t length = strlen(name), most = strlen(end);
-    return length > most && strcmp(name + length - most, end) == 0;
-}
-
 /* The host that somebody may still be at work on, in err. */
 static int find_living(const char *parts, struct gn_error *err)
 {
@@ -30,7 +25,7 @@ static int find_living(const char *parts, struct gn_error *err)
     for (struct dirent *entry; folder && code == 0 && (entry = readdir(folder));) {
         char path[4600];
         snprintf(path, sizeof path, "%s/%s", parts, entry->d_name);
-        if (!ends_with(entry->d_name, ".open"))
+        if (!gn_part_has_ending(entry->d_name, ".open"))
             continue;
         if (gn_mark_is_alive(path))
             code = gn_fail(err, -EBUSY, "gnomon is still at work on %.*s", (int)strlen(entry->d_name) - 5,
@@ -39,36 +34,6 @@ static int find_living(const char *parts, struct gn_error *err)
     if (folder)
         closedir(folder);
     return code;
-}
-
-/* How many could be joined; when none could, why the last of them could not. */
-static int join_parts(const char *parts, sqlite3 *db, struct gn_graph *graph, bool *all, struct gn_error *err)
-{
-    int count = 0, code = 0;
-    DIR *folder = opendir(parts);
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        char path[4600];
-        snprintf(path, sizeof path, "%s/%s", parts, entry->d_name);
-        if (!ends_with(entry->d_name, ".db"))
-            continue;
-        const int joined = gn_profile_join_or_note(db, graph, path, err);
-        count += joined == 0;
-        code = joined ? joined : code;
-    }
-    if (folder)
-        closedir(folder);
-    *all = code == 0;
-    return count == 0 ? code : count;
-}
-
-static int merge_parts(const char *parts, sqlite3 *db, bool *all, struct gn_error *err)
-{
-    struct gn_graph *graph = gn_graph_new();
-    const int count =
-        graph ? join_parts(parts, db, graph, all, err) : gn_fail(err, -ENOMEM, "no memory for a profile");
-    const int code = count < 0 ? count : gn_profile_write(db, graph, err);
-    gn_graph_free(graph);
-    return code < 0 ? code : count;
 }
 
 /* What can be read of the trace is in any case more than nothing. */
@@ -83,7 +48,7 @@ static void release(const char *parts)
 {
     DIR *folder = opendir(parts);
     for (struct dirent *entry; folder && (entry = readdir(folder));)
-        if (ends_with(entry->d_name, ".reserve"))
+        if (gn_part_has_ending(entry->d_name, ".reserve"))
             unlinkat(dirfd(folder), entry->d_name, 0);
     if (folder)
         closedir(folder);
@@ -93,7 +58,7 @@ static int make_whole(const char *folder, const char *parts, sqlite3 *db, bool *
 {
     char profile[4200];
     const struct gn_assumption assumption = gn_assumption_default();
-    int count = merge_parts(parts, db, all, err);
+    int count = gn_parts_merge(parts, db, all, err);
     int code = count < 0 ? count : 0;
     if (code == 0)
         code = gn_profile_resolve(db, NULL, NULL, err);

@@ -130,7 +130,11 @@ void gn_explain_text(const struct gn_explain_report *r, const struct gn_terminal
     char small[GN_QUANTITY_TEXT];
     struct gn_page folded;
     gn_page_open(&folded, terminal, out);
-    if (!r->summary->complete)
+    if (r->summary->is_live)
+        fprintf(folded.out, "%sLIVE%s: the run goes on; this is of its first %s\n",
+                gn_shade(terminal, GN_BOLD), gn_shade(terminal, GN_PLAIN),
+                gn_duration_text(r->summary->saved_s * 1e9, small));
+    else if (!r->summary->complete)
         fprintf(folded.out, "%sPARTIAL%s: not all of the run was measured; this is of what was\n",
                 gn_shade(terminal, GN_YELLOW), gn_shade(terminal, GN_PLAIN));
     if (r->problems->count == 0)

@@ -101,6 +101,11 @@ static void troubles(const struct page *p)
 {
     const struct gn_summary *s = p->s;
     char saved[GN_QUANTITY_TEXT];
+    if (s->is_live) {
+        fprintf(p->out, "%sLIVE%s: the run goes on; this is what it has done until %s after its begin\n",
+                shade(p, GN_BOLD), shade(p, GN_PLAIN), gn_duration_text(s->saved_s * 1e9, saved));
+        return;
+    }
     if (s->complete)
         return;
     fprintf(p->out, "%sPARTIAL%s: the run did not end normally, or not all of it was measured.\n",

@@ -13,11 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BAD_INPUT = 2, PROBLEMS = 5 };
+enum { BAD_INPUT = 2, PROBLEMS = 5, KEY_LIVE = 256 };
 
 struct arguments {
     const char *run;
-    bool json;
+    bool json, live;
     size_t top;
 };
 
@@ -27,6 +27,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
     switch (key) {
     case GN_KEY_TOP:
         a->top = gn_top_option(state, value);
+        break;
+    case KEY_LIVE:
+        a->live = true;
         break;
     case 'f':
         a->json = gn_json_option(state, value);
@@ -44,6 +47,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 static const struct argp_option options[] = {
     {"top", GN_KEY_TOP, "N", 0, "So many problems (default: 5); 0 for all", 0},
+    {"live", KEY_LIVE, NULL, 0, "Of a run that goes on: what it has done until now", 0},
     {"format", 'f', "FORMAT", 0, "text (default) or json", 0},
     {0}};
 
@@ -92,9 +96,7 @@ int gn_command_explain(int argc, char **argv)
     char folder[4096], profile[4200];
     sqlite3 *db = NULL;
     argp_parse(&argp, argc, argv, 0, NULL, &a);
-    int code = gn_locate_profile(a.run, folder, sizeof folder, profile, sizeof profile, &err);
-    if (code == 0)
-        code = gn_profile_open(&db, profile, &err);
+    int code = gn_locate_open(&db, a.run, a.live, folder, sizeof folder, profile, sizeof profile, &err);
     if (code == 0)
         code = explain(&a, db, profile, &err);
     gn_profile_close(db);

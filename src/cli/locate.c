@@ -3,6 +3,7 @@
 #include "cli/place.h"
 #include "agent/abandoned.h"
 #include "agent/folder.h"
+#include "agent/peek.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -66,4 +67,22 @@ int gn_locate_profile(const char *run, char *folder, size_t folder_size, char *p
     if (code > 0)
         fprintf(stderr, "gnomon: %s was never finished: done now, with what had been saved\n", run);
     return 0;
+}
+
+int gn_locate_open(sqlite3 **db, const char *run, bool live, char *folder, size_t folder_size, char *profile,
+                   size_t profile_size, struct gn_error *err)
+{
+    int code;
+    *db = NULL;
+    if (!live) {
+        code = gn_locate_profile(run, folder, folder_size, profile, profile_size, err);
+        return code == 0 ? gn_profile_open(db, profile, err) : code;
+    }
+    code = run ? 0 : gn_place_newest(folder, folder_size, err);
+    if (code != 0)
+        return code;
+    if (run)
+        snprintf(folder, folder_size, "%s", run);
+    snprintf(profile, profile_size, "%s/profile.db", folder);
+    return gn_peek(db, folder, err);
 }

@@ -4,6 +4,9 @@
 
 #include "base/error.h"
 
+#include <sqlite3.h>
+#include <stdbool.h>
+
 #include <stddef.h>
 
 /*
@@ -13,5 +16,10 @@
  */
 int gn_locate_profile(const char *run, char *folder, size_t folder_size, char *profile, size_t profile_size,
                       struct gn_error *err);
+
+/* The same, and opened. live: of a run that goes on, what it has done until now (agent/peek.h). The caller
+ * closes; *db is NULL after an error. */
+int gn_locate_open(sqlite3 **db, const char *run, bool live, char *folder, size_t folder_size, char *profile,
+                   size_t profile_size, struct gn_error *err);
 
 #endif

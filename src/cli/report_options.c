@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_NO_TRACE = 256, KEY_WORLD, KEY_CHECKS, KEY_PATH };
+enum { KEY_NO_TRACE = 256, KEY_WORLD, KEY_CHECKS, KEY_PATH, KEY_LIVE };
 
 static enum gn_by parse_by(const char *name, struct argp_state *state)
 {
@@ -43,6 +43,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         if (*end || end == value || a->options.world < 1)
             argp_error(state, "--world %s: the number of a world is expected, 1 is the first", value);
         break;
+    case KEY_LIVE:
+        a->live = a->no_trace = true;
+        break;
     case KEY_PATH:
         a->options.path = value;
         break;
@@ -72,6 +75,7 @@ static const struct argp_option list_of_options[] = {
     {"top", 't', "N", 0, "Show N rows; 0 shows all (default: 10 as text, all otherwise)", 0},
     {"path", KEY_PATH, "PATH", 0,
      "Of the tree only what is below this, as main/solve/loop@heat.c:110 (implies --by tree)", 0},
+    {"live", KEY_LIVE, NULL, 0, "Of a run that goes on: what it has done until now", 0},
     {"raw", 'r', NULL, 0, "Times as they were, gnomon's own cost not subtracted", 0},
     {"world", KEY_WORLD, "N", 0,
      "Of a run that is several worlds: this one (default: the largest; JSON has all)", 0},

@@ -9,7 +9,7 @@ struct gn_report_asked {
     struct gn_report_options options;
     enum gn_format format;
     const char *run;
-    bool no_trace;
+    bool no_trace, live;
 };
 
 /* Options that make no sense end gnomon, as wrong usage. */

@@ -209,6 +209,7 @@ static int64_t sum_of_hosts(sqlite3 *db, const char *what)
 
 static void collect_saved(sqlite3 *db, struct gn_summary *s)
 {
+    s->is_live = value(db, "SELECT count(*) FROM run WHERE key = 'live'") > 0;
     s->saved_s = value(db, "SELECT min(CAST(value AS REAL)) FROM run WHERE key GLOB 'saved/*'");
     first_text(db, "SELECT group_concat(substr(key, 7), ', ') FROM run WHERE key GLOB 'saved/*'",
                s->saved_hosts, sizeof s->saved_hosts);

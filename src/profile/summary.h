@@ -236,6 +236,7 @@ struct gn_summary {
     bool complete;
     double saved_s; /* nobody has finished it: of those hosts it is as it was so long after the begin */
     char saved_hosts[256]; /* "": none */
+    bool is_live;          /* the run goes on: all hosts are as they were saved */
     char refused[1024];    /* parts that could not be joined, and why; "": none */
     struct gn_cost cost;
     int modules_without_lines;

@@ -1,0 +1,89 @@
+#include "agent/peek.h"
+
+#include "agent/mark.h"
+#include "agent/parts.h"
+#include "profile/clock.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATIENCE_MS = 3000, LOOK_MS = 20 };
+
+static bool is_earlier(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
+}
+
+/* Whether a host that takes part has saved since it was asked. */
+static bool has_answered(const char *parts, const char *mark, const struct timespec *asked)
+{
+    char path[4600];
+    struct stat saved;
+    snprintf(path, sizeof path, "%s/%.*s.db", parts, (int)(strlen(mark) - strlen(".open")), mark);
+    return stat(path, &saved) == 0 && !is_earlier(&saved.st_mtim, asked);
+}
+
+static bool all_have_answered(const char *parts, const struct timespec *asked)
+{
+    bool all = true;
+    DIR *folder = opendir(parts);
+    for (struct dirent *entry; folder && all && (entry = readdir(folder));)
+        if (gn_part_has_ending(entry->d_name, ".open"))
+            all = has_answered(parts, entry->d_name, asked);
+    if (folder)
+        closedir(folder);
+    return all;
+}
+
+/* A file's time is that of the file system, which the answers have, too. */
+static void ask(const char *parts)
+{
+    char path[4600];
+    struct stat asked;
+    snprintf(path, sizeof path, "%s/asked", parts);
+    const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (file < 0)
+        return; /* somebody else's run: what was saved has to do */
+    const bool is_asked = futimens(file, NULL) == 0 && fstat(file, &asked) == 0;
+    close(file);
+    for (int ms = 0; is_asked && ms < PATIENCE_MS && !all_have_answered(parts, &asked.st_mtim); ms += LOOK_MS)
+        usleep(LOOK_MS * 1000);
+}
+
+static int join(sqlite3 *db, const char *parts, struct gn_error *err)
+{
+    const struct gn_assumption assumption = gn_assumption_default();
+    bool all;
+    const int count = gn_parts_merge(parts, db, &all, err);
+    if (count == 0)
+        return gn_fail(err, -ENODATA, "nothing has been saved in %s yet", parts);
+    int code = count < 0 ? count : gn_profile_set(db, "live", "1", err);
+    if (code == 0)
+        code = gn_profile_resolve(db, NULL, NULL, err);
+    return code == 0 ? gn_profile_solve_clocks(db, &assumption, err) : code;
+}
+
+int gn_peek(sqlite3 **db, const char *folder, struct gn_error *err)
+{
+    char parts[4200], profile[4200];
+    snprintf(parts, sizeof parts, "%s/parts", folder);
+    snprintf(profile, sizeof profile, "%s/profile.db", folder);
+    if (access(profile, F_OK) == 0)
+        return gn_profile_open(db, profile, err);
+    if (access(parts, F_OK) != 0)
+        return gn_fail(err, -errno, "%s is not the folder of a run: %s", folder, strerror(errno));
+    ask(parts);
+    int code = gn_profile_create(db, ":memory:", err);
+    if (code == 0 && (code = join(*db, parts, err)) != 0) {
+        gn_profile_close(*db);
+        *db = NULL;
+        if (access(profile, F_OK) == 0) /* it has ended meanwhile */
+            return gn_profile_open(db, profile, err);
+    }
+    return code;
+}
