@@ -66,4 +66,38 @@ EOF
     "$gnomon" explain /nowhere 2>err || status=$?
     [ "$status" = 2 ] && [ -s err ] || fail "a run that is not there is explained"
     ;;
+live)
+    # asked while it goes on, twice: more has been done; and the run does not notice
+    mkdir runs
+    "$MPIRUN" -n "$n" "$gnomon" run -d runs ./uneven one 500 >out 2>err &
+    job=$!
+    iterations() {
+        "$gnomon" report --live -d runs --path "loop@uneven.c:$line" --format json >live.json 2>live.err || return 1
+        python3 -c 'import json
+r = json.load(open("live.json"))
+loop = r["tree"]["children"][0]
+assert r["run"]["live"] and not r["run"]["complete"]
+print(loop["iterations"]["low"])'
+    }
+    line=$(line_of "$here/fixtures/uneven.c" 'step < atoi')
+    first=0
+    for _ in $(seq 200); do
+        first=$(iterations) && [ "$first" -gt 0 ] && break
+        sleep 0.1
+    done
+    [ "${first:-0}" -gt 0 ] || fail "nothing is told while it goes on: $(cat live.err)"
+    sleep 1
+    second=$(iterations) || fail "not told again: $(cat live.err)"
+    [ "$second" -gt "$first" ] || fail "$second iterations after $first"
+    "$gnomon" explain --live -d runs --format json >explained.json || fail "not explained while it goes on"
+    wait "$job" || fail "the run has ended badly: $(cat err)"
+    python3 - <<'EOF' || fail "the cause is not seen while it goes on"
+import json
+causes = json.load(open("explained.json"))["causes"]
+assert any(cause["ranks"] == [1] for cause in causes), causes
+EOF
+    "$gnomon" report --live -d runs --format json >after.json || fail "no report with --live of a run that has ended"
+    python3 -c 'import json; r = json.load(open("after.json"))["run"]; assert r["complete"] and not r["live"]' ||
+        fail "what has ended is not told as it is"
+    ;;
 esac
