@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double least_share = 0.01;    /* of the run: below it nothing is worth a line */
-static const double preempted_share = 0.1; /* of ranks' time without a core, from which on that comes first */
-static const double alike = 0.25;          /* factors that differ by less are one */
-static const double of_one_rank = 0.9;     /* of a row's time: the others do nothing there to speak of */
-static const double startup_share = 0.2;   /* of the run */
+static const double least_share = 0.01;  /* of the run: below it nothing is worth a line */
+static const double alike = 0.25;        /* factors that differ by less are one */
+static const double of_one_rank = 0.9;   /* of a row's time: the others do nothing there to speak of */
+static const double startup_share = 0.2; /* of the run */
 static const double small_bytes = 1024, many_messages = 1000, messages_share = 0.1, polling_share = 0.05;
 
 struct search {
@@ -75,7 +74,7 @@ static bool is_crowded(const struct gn_summary *s)
 
 static bool lacks_cores(const struct gn_summary *s)
 {
-    return s->resources.preempted_share >= preempted_share;
+    return s->resources.preempted_share >= GN_PROBLEM_PREEMPTED_SHARE;
 }
 
 static void find_preempted(const struct search *x)
@@ -144,12 +143,17 @@ static int slow_rank_of(const struct gn_summary *s)
     return places >= 2 && first && (double)first->max_ns > 1.2 * (double)first->min_ns ? first->max_rank : -1;
 }
 
+static double preempted_of(const struct gn_summary *s, int rank)
+{
+    const struct gn_rank_row *row = rank_row(s, rank);
+    return row ? row->preempted_s : NAN;
+}
+
 static const struct gn_problem_pattern *pattern_of(const struct gn_summary *s,
                                                    const struct gn_activity_row *row)
 {
-    const struct gn_rank_row *rank = rank_row(s, row->max_rank);
     const double own = row->total_ns > 0 ? (double)row->max_ns / (double)row->total_ns : 0;
-    if (rank && rank->preempted_s > uneven_s(row) / 2)
+    if (preempted_of(s, row->max_rank) > uneven_s(row) / 2)
         return &preempted_rank;
     if (own >= of_one_rank && s->ranks > 1)
         return row->runtime && strstr(row->runtime, "reading or writing") ? &io_of_one : &serial;
@@ -168,6 +172,9 @@ static struct gn_problem uneven(const struct gn_summary *s, const struct gn_acti
         .lost_high_s = (double)(row->max_ns - row->min_ns) * 1e-9 + sampled,
         .gain_low_s = uneven_s(row) - sampled,
         .gain_high_s = (double)(row->max_ns - row->min_ns) * 1e-9 + sampled,
+        .even_s = uneven_s(row),
+        .preempted_s = preempted_of(s, row->max_rank),
+        .is_preempted = preempted_of(s, row->max_rank) > uneven_s(row) / 2,
         .own_s = (double)row->max_ns * 1e-9,
         .others_s = (double)(s->ranks == 2 ? row->min_ns : row->median_ns) * 1e-9,
         .factor = isfinite(factor_of(row)) ? factor_of(row) : 0,
@@ -200,10 +207,12 @@ static void find_uneven(const struct search *x)
             all.lost_high_s += p.lost_high_s;
             all.gain_low_s += p.gain_low_s;
             all.gain_high_s += p.gain_high_s;
+            all.even_s += p.even_s;
             all.own_s += p.own_s;
             all.others_s += p.others_s;
         }
         all.pattern = &slow_rank;
+        all.is_everywhere = true;
     }
     if (all.pattern)
         add(x, all);
@@ -229,6 +238,7 @@ static void find_startup(const struct search *x)
             s += (double)x->s->rows[i].mean_ns * 1e-9;
     if (s >= startup_share * x->s->elapsed_s)
         add(x, (struct gn_problem){.pattern = &startup,
+                                   .is_startup = true,
                                    .rank = -1,
                                    .lost_low_s = s,
                                    .lost_high_s = s,
@@ -281,6 +291,7 @@ static void find_polling(const struct search *x)
                                    .lost_high_s = s,
                                    .gain_high_s = s,
                                    .count = count,
+                                   .counted = "calls",
                                    .sure = GN_PROBLEM_POSSIBLE,
                                    .assumes = GN_PROBLEM_SAME});
 }
@@ -304,6 +315,7 @@ static void find_small_messages(const struct search *x)
                                    .lost_high_s = time_s,
                                    .gain_high_s = time_s,
                                    .count = s->resources.messages,
+                                   .counted = "messages",
                                    .sure = GN_PROBLEM_POSSIBLE,
                                    .assumes = GN_PROBLEM_SAME});
 }
@@ -319,11 +331,13 @@ static void find_collectives(const struct search *x)
             all_s < 2 * least_share * x->s->elapsed_s)
             continue;
         add(x, (struct gn_problem){.pattern = &collective,
+                                   .is_of_all = true,
                                    .row = row,
                                    .rank = -1,
                                    .lost_high_s = all_s,
                                    .gain_high_s = all_s,
                                    .count = row->count,
+                                   .counted = "calls",
                                    .sure = GN_PROBLEM_POSSIBLE,
                                    .assumes = GN_PROBLEM_SAME});
     }
@@ -331,10 +345,14 @@ static void find_collectives(const struct search *x)
 
 /* ---- all ---- */
 
-/* How a run starts and ends is no remedy: it comes behind all else. */
+/* What is surely gained counts, what may be only among those that are alike. Of ranks without a core nothing
+ * else is sure: that comes first. How a run starts and ends is no remedy: it
+ * comes last. */
 static double worth(const struct gn_problem *p)
 {
-    return p->pattern == &startup ? -1 / (p->gain_high_s + 1) : p->gain_low_s + p->gain_high_s;
+    if (p->pattern == &oversubscribed || p->pattern == &preempted)
+        return INFINITY;
+    return p->is_startup ? -1 / (p->gain_high_s + 1) : p->gain_low_s + 0.01 * p->gain_high_s;
 }
 
 static int compare(const void *left, const void *right)

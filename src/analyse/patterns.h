@@ -39,6 +39,13 @@ struct gn_problem {
     double lost_low_s, lost_high_s;    /* of the run's length */
     double gain_low_s, gain_high_s;    /* were it mended */
     double own_s, others_s;            /* what the rank takes there and what the others do; of one rank */
+    double even_s;                     /* what spreading it evenly would spare; 0: says nothing */
+    double preempted_s;                /* for how long the rank was ready and had no core */
+    bool is_preempted;                 /* … and that is half of it, or more */
+    bool is_everywhere;                /* in all that the rank computes, the row being the most of it */
+    bool is_of_all;                    /* every rank takes so long there */
+    bool is_startup;                   /* how MPI starts and ends */
+    const char *counted;               /* what count is of: "calls", "messages" */
     double factor;                     /* how much slower it is; 0: says nothing */
     /* of a run with a trace */
     bool is_replayed;    /* the gain is by replay, and so is what was lost */
@@ -52,6 +59,9 @@ struct gn_problem {
 };
 
 enum { GN_PROBLEMS_MAX = 64 };
+
+/* So much of the ranks' time without a core, and that is said before all else. */
+#define GN_PROBLEM_PREEMPTED_SHARE 0.1
 
 struct gn_problems {
     struct gn_problem items[GN_PROBLEMS_MAX]; /* by what would be gained, the largest first */

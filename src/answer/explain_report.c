@@ -1,15 +1,15 @@
 #include "answer/explain_report.h"
 
 #include "answer/fit.h"
+#include "answer/problem_text.h"
 #include "answer/quantities.h"
-#include "answer/report_table.h"
 #include "answer/spans.h"
 #include "base/printable.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { TEXT = 1024, LONGEST = 60 /* of a name in a sentence */ };
+enum { TEXT = 1024 };
 
 static const struct {
     enum gn_problem_assumes bit;
@@ -19,11 +19,6 @@ static const struct {
     {GN_PROBLEM_SAME, "others the same", "all else stays as it was"},
     {GN_PROBLEM_SAMPLES, "samples", "samples stand for all of the time"},
 };
-
-static const char *sure_name(const struct gn_problem *p)
-{
-    return p->sure == GN_PROBLEM_CERTAIN ? "certain" : "possible";
-}
 
 /* Where the others are while they wait: the call of MPI in which the rank itself is shortest against them. It
  * is not seen who waits for whom, so it is only likely. NULL: there is none. */
@@ -42,42 +37,6 @@ static const struct gn_activity_row *waited_in(const struct gn_summary *s, const
 
 /* ---- for people ---- */
 
-static void name_of(const struct gn_activity_row *row, const struct gn_terminal *terminal, char text[TEXT])
-{
-    char all[4096], what[300], place[300];
-    gn_report_row_text(row, all, sizeof all);
-    gn_short_copy(what, sizeof what, gn_printable(all), LONGEST, terminal);
-    gn_report_row_place(row, all, sizeof all);
-    gn_short_copy(place, sizeof place, gn_printable(all), LONGEST, terminal);
-    snprintf(text, TEXT, "%s%s%s%s", what, place[0] ? " (" : "", place, place[0] ? ")" : "");
-}
-
-/* What is the matter, as a sentence without its end. */
-static void cause_text(const struct gn_summary *s, const struct gn_problem *p,
-                       const struct gn_terminal *terminal, char text[2 * TEXT])
-{
-    char name[TEXT] = "", own[GN_QUANTITY_TEXT], others[GN_QUANTITY_TEXT], count[GN_QUANTITY_TEXT];
-    if (p->row)
-        name_of(p->row, terminal, name);
-    gn_duration_text(p->own_s * 1e9, own);
-    gn_duration_text(p->others_s * 1e9, others);
-    gn_count_text(p->count, count);
-    if (p->rank >= 0 && p->own_s > 0)
-        snprintf(text, 2 * TEXT, "rank %d takes %s %s%s%s, %s %s", p->rank, own,
-                 p->row->how == GN_HOW_SAMPLED ? "in " : "", name,
-                 strcmp(p->pattern->name, "slow rank") == 0 ? " and all else that it computes" : "",
-                 s->ranks == 2 ? "the other one" : "the median rank", others);
-    else if (p->count > 0 && p->row)
-        snprintf(text, 2 * TEXT, "%s %s, most of it in %s", count,
-                 strcmp(p->pattern->name, "many small messages") == 0 ? "messages" : "calls", name);
-    else if (strcmp(p->pattern->name, "MPI_Init and MPI_Finalize") == 0)
-        snprintf(text, 2 * TEXT, "starting and ending MPI takes so much of %s",
-                 gn_duration_text(s->elapsed_s * 1e9, own));
-    else
-        snprintf(text, 2 * TEXT, "ranks were ready and had no core for %s of their time",
-                 gn_share_text(s->resources.preempted_share, own));
-}
-
 static void problem_text(const struct gn_explain_report *r, size_t i, const struct gn_terminal *terminal,
                          FILE *out)
 {
@@ -87,20 +46,20 @@ static void problem_text(const struct gn_explain_report *r, size_t i, const stru
     char cause[2 * TEXT], lost[GN_SPAN_TEXT], share[GN_SPAN_TEXT], length[GN_SPAN_TEXT],
         all[GN_QUANTITY_TEXT], name[TEXT], place[1000];
     const char *between = "";
-    cause_text(s, p, terminal, cause);
+    gn_problem_text(s, p, terminal, cause, sizeof cause);
     fprintf(out, "%zu. %s%s%s: %s of %s (%s): %s.   %s\n", i + 1, gn_shade(terminal, GN_BOLD),
             p->pattern->name, gn_shade(terminal, GN_PLAIN),
             gn_span_time(p->lost_low_s * 1e9, p->lost_high_s * 1e9, lost),
             gn_duration_text(s->elapsed_s * 1e9, all),
             gn_span_share(p->lost_low_s / s->elapsed_s, p->lost_high_s / s->elapsed_s, share), cause,
-            sure_name(p));
+            gn_problem_sure_name(p->sure));
     if (p->waited_in[0]) {
         gn_place_text(place, sizeof place, p->waited_file, p->waited_line);
         fprintf(out, "   the others wait for it in %s%s%s%s, %s time%s for certain\n", p->waited_in,
                 place[0] ? " (" : "", place, place[0] ? ")" : "", gn_count_text(p->times, all),
                 p->times == 1 ? "" : "s");
     } else if (waits && p->own_s > 0) {
-        name_of(waits, terminal, name);
+        gn_problem_place(waits, terminal, name, sizeof name);
         fprintf(out, "   the others wait, most likely in %s\n", name);
     }
     fprintf(
@@ -206,13 +165,14 @@ static json_t *problem_object(const struct gn_summary *s, const struct gn_proble
     for (size_t k = 0; k < sizeof assumptions / sizeof *assumptions; k++)
         if (p->assumes & assumptions[k].bit)
             json_array_append_new(assumed, json_string(assumptions[k].text));
-    cause_text(s, p, &terminal, text);
-    json_t *object = json_pack(
-        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:s, s:o}", "kind", p->pattern->name, "ranks",
-        ranks, "threads", json_array(), "places", places, "lost_s", interval(p->lost_low_s, p->lost_high_s),
-        "share", interval(p->lost_low_s / s->elapsed_s, p->lost_high_s / s->elapsed_s), "chain",
-        chain_array(s, p), "gain_s", interval(p->gain_low_s, p->gain_high_s), "certainty", sure_name(p),
-        "assumptions", assumed, "remedy", p->pattern->remedy, "text", text_or_null(text));
+    gn_problem_text(s, p, &terminal, text, sizeof text);
+    json_t *object = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:s, s:o}", "kind",
+                               p->pattern->name, "ranks", ranks, "threads", json_array(), "places", places,
+                               "lost_s", interval(p->lost_low_s, p->lost_high_s), "share",
+                               interval(p->lost_low_s / s->elapsed_s, p->lost_high_s / s->elapsed_s), "chain",
+                               chain_array(s, p), "gain_s", interval(p->gain_low_s, p->gain_high_s),
+                               "certainty", gn_problem_sure_name(p->sure), "assumptions", assumed, "remedy",
+                               p->pattern->remedy, "text", text_or_null(text));
     if (object)
         json_object_set_new(object, "steps",
                             p->times > 0

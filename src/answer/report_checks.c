@@ -3,7 +3,7 @@
 #include "answer/fit.h"
 #include "answer/quantities.h"
 #include "answer/report_clocks.h"
-#include "answer/report_why.h"
+#include "analyse/patterns.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -97,7 +97,7 @@ static void check_samples(const struct gn_summary *s, struct gn_report_check *c)
 /* Then it is why the run took as long. */
 static bool is_the_reason(const struct gn_summary *s)
 {
-    return s->resources.preempted_share >= GN_WHY_PREEMPTED_SHARE;
+    return s->resources.preempted_share >= GN_PROBLEM_PREEMPTED_SHARE;
 }
 
 static void check_cores(const struct gn_summary *s, struct gn_report_check *c)

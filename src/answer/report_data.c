@@ -7,7 +7,7 @@
 #include "answer/report_resources.h"
 #include "answer/report_table.h"
 #include "answer/report_tree.h"
-#include "answer/report_why.h"
+#include "answer/problem_text.h"
 #include "profile/clock.h"
 
 #include <jansson.h>
@@ -112,8 +112,7 @@ static json_t *sampling_object(const struct gn_sampling_told *t)
 
 static json_t *cause_object(const struct gn_summary *s, const struct gn_report_options *o)
 {
-    const struct gn_why why = gn_report_why(s);
-    return o->by == GN_BY_ACTIVITY ? gn_report_why_json(s, &why) : json_null();
+    return o->by == GN_BY_ACTIVITY ? gn_report_why_json(s) : json_null();
 }
 
 /* How well it used what it had, and whether to trust what is said. */

@@ -93,11 +93,6 @@ static const struct gn_column all[] = {
     [GROUND] = {.goes = 3},
 };
 
-double gn_report_imbalance_ns(const struct gn_activity_row *row)
-{
-    return strcmp(row->kind, "computation") == 0 ? (double)(row->max_ns - row->mean_ns) : 0;
-}
-
 /* ---- words ---- */
 
 static bool same(const char *a, const char *b)

@@ -31,8 +31,4 @@ void gn_report_pairs(struct gn_report_table *pairs, const struct gn_summary *sum
 void gn_report_row_text(const struct gn_activity_row *row, char *text, size_t size);
 void gn_report_row_place(const struct gn_activity_row *row, char *text, size_t size);
 
-/* What the slowest rank takes beyond the mean of a computation: gone when the work is spread evenly. 0 of
- * what is none. */
-double gn_report_imbalance_ns(const struct gn_activity_row *row);
-
 #endif

@@ -6,10 +6,10 @@
 #include "answer/fit.h"
 #include "answer/quantities.h"
 #include "base/printable.h"
+#include "answer/problem_text.h"
 #include "answer/report_resources.h"
 #include "answer/report_table.h"
 #include "answer/report_tree.h"
-#include "answer/report_why.h"
 #include "answer/report_worlds.h"
 #include "answer/terminal.h"
 
@@ -154,8 +154,7 @@ static void pair_table(const struct page *p)
 static void why(const struct page *p)
 {
     char text[1600];
-    const struct gn_why found = gn_report_why(p->s);
-    if (gn_report_why_text(p->s, &found, &p->o->terminal, text, sizeof text))
+    if (gn_report_why_text(p->s, &p->o->terminal, text, sizeof text)[0])
         fprintf(p->out, "%swhy%s: %s\n", shade(p, GN_BOLD), shade(p, GN_PLAIN), text);
 }
 

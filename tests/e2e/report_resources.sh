@@ -18,7 +18,7 @@ json shared "r['resources']['peak_rank'] == 1 and r['resources']['peak_bytes'] =
 json shared "all(x['written_bytes'] >= 3000 << 10 for x in r['ranks'])" || fail "what was written: $(json shared 'r["ranks"]')"
 json shared "all(x['cores'] == '$core' and x['cpu_s'] >= 0.5 and x['preempted_s'] > 0.1 for x in r['ranks'])" ||
     fail "cores and time without one: $(json shared 'r["ranks"]')"
-json shared "r['cause']['kind'] == 'preempted' or r['resources']['preempted_share'] < 0.1" || fail "why: $(json shared 'r["cause"]')"
+json shared "r['cause']['kind'] in ('preempted', 'oversubscribed') or r['resources']['preempted_share'] < 0.1" || fail "why: $(json shared 'r["cause"]')"
 json shared 'r["resources"]["cores"] == 1 and r["hosts"][0]["cores"] == 1' || fail "one core: $(json shared 'r["resources"]')"
 verdict() { # NAME
     json shared "next(c['verdict'] for c in r['checks'] if c['name'] == '$1')"

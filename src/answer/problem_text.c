@@ -1,0 +1,159 @@
+#include "answer/problem_text.h"
+
+#include "answer/fit.h"
+#include "answer/quantities.h"
+#include "answer/report_table.h"
+#include "base/printable.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LONGEST = 60 /* of a name in a sentence */ };
+
+const char *gn_problem_sure_name(enum gn_problem_sure sure)
+{
+    return sure == GN_PROBLEM_CERTAIN ? "certain" : "possible";
+}
+
+static void names_of(const struct gn_activity_row *row, const struct gn_terminal *terminal, char what[300],
+                     char place[300])
+{
+    char all[4096];
+    gn_report_row_text(row, all, sizeof all);
+    gn_short_copy(what, 300, gn_printable(all), LONGEST, terminal);
+    gn_report_row_place(row, all, sizeof all);
+    gn_short_copy(place, 300, gn_printable(all), LONGEST, terminal);
+}
+
+char *gn_problem_place(const struct gn_activity_row *row, const struct gn_terminal *terminal, char *text,
+                       size_t size)
+{
+    char what[300], place[300];
+    names_of(row, terminal, what, place);
+    snprintf(text, size, "%s%s%s%s", what, place[0] ? " (" : "", place, place[0] ? ")" : "");
+    return text;
+}
+
+static const struct gn_host_row *most_crowded(const struct gn_summary *s)
+{
+    const struct gn_host_row *most = NULL;
+    for (size_t i = 0; i < s->host_count; i++) {
+        const struct gn_host_row *h = &s->hosts_told[i];
+        if (h->cores > 0 && (!most || h->ranks / h->cores > most->ranks / most->cores))
+            most = h;
+    }
+    return most;
+}
+
+static void preempted_text(const struct gn_summary *s, char *text, size_t size)
+{
+    char share[GN_QUANTITY_TEXT];
+    const struct gn_host_row *host = most_crowded(s);
+    gn_share_text(s->resources.preempted_share, share);
+    if (host && host->ranks > host->cores)
+        snprintf(text, size,
+                 "%d ranks share %g core%s%s%s: %s of the time ranks were ready and waited for a core",
+                 host->ranks, host->cores, host->cores == 1 ? "" : "s", s->host_count > 1 ? " of " : "",
+                 s->host_count > 1 ? host->name : "", share);
+    else
+        snprintf(text, size, "%s of the time ranks were ready and waited for a core%s", share,
+                 host ? ", although there is one for each: other programs have them, or ranks' own threads"
+                      : "");
+}
+
+static void rank_text(const struct gn_summary *s, const struct gn_problem *p,
+                      const struct gn_terminal *terminal, char *text, size_t size)
+{
+    char own[GN_QUANTITY_TEXT], others[GN_QUANTITY_TEXT], what[300], place[300];
+    names_of(p->row, terminal, what, place);
+    snprintf(text, size, "rank %d takes %s %s%s%s%s%s, the %s %s", p->rank,
+             gn_duration_text(p->own_s * 1e9, own), p->row->how == GN_HOW_SAMPLED ? "in " : "", what,
+             place[0] ? " " : "", place, p->is_everywhere ? " and all else that it computes" : "",
+             s->ranks == 2 ? "other one" : "median rank", gn_duration_text(p->others_s * 1e9, others));
+}
+
+char *gn_problem_text(const struct gn_summary *s, const struct gn_problem *p,
+                      const struct gn_terminal *terminal, char *text, size_t size)
+{
+    char count[GN_QUANTITY_TEXT], own[GN_QUANTITY_TEXT], name[700];
+    if (p->row && p->rank >= 0 && p->own_s > 0)
+        rank_text(s, p, terminal, text, size);
+    else if (p->row && p->lost_low_s == 0 && p->is_of_all)
+        snprintf(text, size, "every rank takes %s in %s or more, in %s %s",
+                 gn_duration_text(p->lost_high_s * 1e9, own),
+                 gn_problem_place(p->row, terminal, name, sizeof name), gn_count_text(p->count, count),
+                 p->counted);
+    else if (p->row)
+        snprintf(text, size, "%s %s, most of it in %s", gn_count_text(p->count, count), p->counted,
+                 gn_problem_place(p->row, terminal, name, sizeof name));
+    else if (p->is_startup)
+        snprintf(text, size, "starting and ending MPI takes so long");
+    else
+        preempted_text(s, text, size);
+    return text;
+}
+
+/* ---- the report's line ---- */
+
+static bool find_first(const struct gn_summary *s, struct gn_problem *first)
+{
+    struct gn_problems problems;
+    gn_problems_find(&problems, s);
+    for (size_t i = 0; i < problems.count; i++)
+        if (problems.items[i].even_s > 0 || problems.items[i].sure == GN_PROBLEM_CERTAIN) {
+            *first = problems.items[i];
+            return !first->is_startup;
+        }
+    return false;
+}
+
+static char *why_of(const struct gn_summary *s, const struct gn_problem *p,
+                    const struct gn_terminal *terminal, char *text, size_t size)
+{
+    char cost[GN_QUANTITY_TEXT], share[GN_QUANTITY_TEXT];
+    gn_problem_text(s, p, terminal, text, size);
+    const size_t used = strlen(text);
+    if (p->even_s > 0 && p->is_preempted)
+        snprintf(text + used, size - used, "; it was preempted: ready, and without a core, for %s in all",
+                 gn_duration_text(p->preempted_s * 1e9, cost));
+    else if (p->even_s > 0)
+        snprintf(text + used, size - used, "; spread evenly, up to %s less (%s of the run)",
+                 gn_duration_text(p->even_s * 1e9, cost), gn_share_text(p->even_s / s->elapsed_s, share));
+    return text;
+}
+
+char *gn_report_why_text(const struct gn_summary *s, const struct gn_terminal *terminal, char *text,
+                         size_t size)
+{
+    struct gn_problem p;
+    text[0] = '\0';
+    return find_first(s, &p) ? why_of(s, &p, terminal, text, size) : text;
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return text && text[0] ? json_string_nocheck(text) : json_null();
+}
+
+json_t *gn_report_why_json(const struct gn_summary *s)
+{
+    const struct gn_terminal terminal = {.width = GN_WIDTH_OF_FILES};
+    const struct gn_host_row *host = most_crowded(s);
+    struct gn_problem p;
+    char text[1600];
+    if (!find_first(s, &p))
+        return json_null();
+    why_of(s, &p, &terminal, text, sizeof text);
+    json_t *object = json_pack("{s:s, s:o, s:o, s:f}", "kind", p.pattern->name, "text", text_or_null(text),
+                               "rank", p.rank >= 0 ? json_integer(p.rank) : json_null(), "cost_s",
+                               p.even_s > 0 ? p.even_s : p.lost_high_s);
+    if (object && p.row) {
+        json_object_set_new(object, "function", text_or_null(p.row->function));
+        json_object_set_new(object, "file", text_or_null(p.row->file));
+        json_object_set_new(object, "line", json_integer(p.row->line));
+    } else if (object) {
+        json_object_set_new(object, "share", json_real(s->resources.preempted_share));
+        json_object_set_new(object, "host", host ? json_string_nocheck(host->name) : json_null());
+    }
+    return object;
+}

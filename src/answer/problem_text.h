@@ -1,0 +1,33 @@
+/*
+ * answer/problem_text — what is the matter with a run, in words: the sentence that `gnomon explain` begins
+ * with is the report's "why".
+ */
+#ifndef GNOMON_ANSWER_PROBLEM_TEXT_H
+#define GNOMON_ANSWER_PROBLEM_TEXT_H
+
+#include "analyse/patterns.h"
+#include "answer/terminal.h"
+
+#include <jansson.h>
+#include <stddef.h>
+
+/* A sentence without its end: "rank 3 takes 16.0 s in hydro hydro.c:41, the median rank 2.00 s". Names are
+ * shortened. Returns text. */
+char *gn_problem_text(const struct gn_summary *summary, const struct gn_problem *problem,
+                      const struct gn_terminal *terminal, char *text, size_t size);
+
+/* "MPI_Waitall in exchange (heat.c:56)" of a row. Returns text. */
+char *gn_problem_place(const struct gn_activity_row *row, const struct gn_terminal *terminal, char *text,
+                       size_t size);
+
+/* "certain", "possible" */
+const char *gn_problem_sure_name(enum gn_problem_sure sure);
+
+/* The report's line: of the first problem of which more is known than that it may be one; how a run starts
+ * and ends is none. "": there is none. Returns text. */
+char *gn_report_why_text(const struct gn_summary *summary, const struct gn_terminal *terminal, char *text,
+                         size_t size);
+/* docs/report-format.md, "cause". */
+json_t *gn_report_why_json(const struct gn_summary *summary);
+
+#endif
