@@ -190,7 +190,7 @@ static json_t *counted_object(const struct gn_call_node *node, const struct gn_c
     if (!counted->known)
         return json_null();
     return json_pack("{s:I, s:o, s:b}", "low", (json_int_t)counted->low, "high",
-                     counted->high >= 0 ? json_integer(counted->high) : json_null(), "exact",
+                     counted->high >= 0 && !node->doubt ? json_integer(counted->high) : json_null(), "exact",
                      (int)is_exact(node, counted));
 }
 

@@ -1,4 +1,6 @@
 #include "program/code.h"
+
+#include "base/grow.h"
 #include "program/imports.h"
 #include "program/names.h"
 
@@ -68,8 +70,9 @@ void gn_machine_close(struct gn_machine *machine)
     free(machine);
 }
 
-/* The file's bytes from address on, at most to the end of its segment; *bytes becomes their number. */
-static const uint8_t *bytes_at(struct gn_machine *machine, uint64_t address, size_t *bytes)
+/* The file's bytes from address on, at most to the end of its segment; *bytes becomes their number. flags:
+ * what the segment has to be (PF_X), or 0. */
+static const uint8_t *bytes_at(struct gn_machine *machine, uint64_t address, GElf_Word flags, size_t *bytes)
 {
     size_t headers, file_bytes;
     const char *file = elf_rawfile(machine->elf, &file_bytes);
@@ -78,7 +81,7 @@ static const uint8_t *bytes_at(struct gn_machine *machine, uint64_t address, siz
     for (size_t i = 0; i < headers; i++) {
         GElf_Phdr segment;
         if (!gelf_getphdr(machine->elf, (int)i, &segment) || segment.p_type != PT_LOAD ||
-            !(segment.p_flags & PF_X) || address < segment.p_vaddr ||
+            (segment.p_flags & flags) != flags || address < segment.p_vaddr ||
             address - segment.p_vaddr >= segment.p_filesz)
             continue;
         uint64_t into = address - segment.p_vaddr;
@@ -194,6 +197,85 @@ static bool is_yield(const cs_insn *raw)
            strcmp(raw->mnemonic, "wfe") == 0;
 }
 
+/* ---- jumps by tables ---- */
+
+/*
+ * Of a `switch` compilers make (x86-64)
+ *
+ *     cmp $5, %eax        or sub
+ *     ja  default
+ *     lea table(%rip), %rdx
+ *     movslq (%rdx,%rax,4), %rax
+ *     add %rdx, %rax
+ *     jmp *%rax           or, in code that is not relocated, jmp *table(,%rax,8)
+ *
+ * with a few others in between. The comparison says how many entries there are.
+ */
+struct pattern {
+    size_t compared, bounded, loaded; /* instructions: of the comparison, of the branch behind it, of lea */
+    uint64_t most, table;
+};
+
+enum { NEAR = 8 /* instructions between the branch and the jump */ };
+
+static bool is_bound(const cs_insn *raw, uint64_t *most)
+{
+    const cs_x86 *x86 = &raw->detail->x86;
+    if ((raw->id != X86_INS_CMP && raw->id != X86_INS_SUB) || x86->op_count != 2 ||
+        x86->operands[1].type != X86_OP_IMM || x86->operands[1].imm < 0)
+        return false;
+    *most = (uint64_t)x86->operands[1].imm;
+    return true;
+}
+
+static bool is_table_address(const cs_insn *raw, uint64_t *table)
+{
+    const cs_x86 *x86 = &raw->detail->x86;
+    if (raw->id != X86_INS_LEA || x86->op_count != 2 || x86->operands[1].mem.base != X86_REG_RIP ||
+        x86->operands[1].mem.index != X86_REG_INVALID)
+        return false;
+    *table = raw->address + raw->size + (uint64_t)x86->operands[1].mem.disp;
+    return true;
+}
+
+static bool add_switch(struct gn_code *code, const struct gn_code_switch *jump)
+{
+    if (!gn_grow(&code->switches, &code->switch_room, code->switch_count, sizeof *code->switches))
+        return false;
+    code->switches[code->switch_count++] = *jump;
+    return true;
+}
+
+/* Looks at instruction `at`, which raw is. False: no memory. */
+static bool follow_pattern(struct pattern *p, struct gn_code *code, const cs_insn *raw, size_t at)
+{
+    const cs_x86 *x86 = &raw->detail->x86;
+    uint64_t value;
+    if (is_bound(raw, &value)) {
+        p->compared = at;
+        p->most = value;
+    } else if (raw->id == X86_INS_JA && at > 0 && p->compared == at - 1) {
+        p->bounded = at;
+    } else if (is_table_address(raw, &value)) {
+        p->loaded = at;
+        p->table = value;
+    }
+    if (raw->id != X86_INS_JMP || x86->op_count != 1 || p->bounded == GN_CODE_NONE || at - p->bounded > NEAR)
+        return true;
+    const cs_x86_op *operand = &x86->operands[0];
+    struct gn_code_switch jump = {.insn = at, .count = p->most + 1, .width = 4, .table = p->table};
+    const bool is_near = p->loaded != GN_CODE_NONE && p->loaded > p->bounded;
+    if (operand->type == X86_OP_MEM && operand->mem.base == X86_REG_INVALID && operand->mem.scale == 8 &&
+        operand->mem.disp > 0) {
+        jump.width = 8;
+        jump.table = (uint64_t)operand->mem.disp;
+    } else if (operand->type != X86_OP_REG || !is_near) {
+        return true;
+    }
+    *p = (struct pattern){GN_CODE_NONE, GN_CODE_NONE, GN_CODE_NONE, 0, 0};
+    return add_switch(code, &jump);
+}
+
 static struct gn_insn classify(struct gn_machine *machine)
 {
     const cs_insn *raw = machine->insn;
@@ -227,17 +309,20 @@ static bool append(struct gn_code *code, struct gn_insn insn)
 int gn_code_read(struct gn_code *code, struct gn_machine *machine, uint64_t low, uint64_t high)
 {
     size_t left = 0;
-    const uint8_t *bytes = bytes_at(machine, low, &left);
+    const uint8_t *bytes = bytes_at(machine, low, PF_X, &left);
     if (!bytes || high <= low || left < high - low)
         return -ENOEXEC;
     left = high - low;
     if (left > FUNCTION_BYTES_MAX)
         return -E2BIG;
     uint64_t address = low;
+    struct pattern pattern = {GN_CODE_NONE, GN_CODE_NONE, GN_CODE_NONE, 0, 0};
     while (left > 0) {
         struct gn_insn insn;
         if (cs_disasm_iter(machine->handle, &bytes, &left, &address, machine->insn)) {
             insn = classify(machine);
+            if (!machine->arm && !follow_pattern(&pattern, code, machine->insn, code->count))
+                return -ENOMEM;
         } else {
             size_t step = machine->arm && left >= 4 ? 4 : 1;
             insn = (struct gn_insn){.address = address, .size = (uint16_t)step, .kind = GN_CODE_STOP};
@@ -267,7 +352,7 @@ static void resolve_stub(struct gn_machine *machine, struct gn_insn *insn)
 {
     size_t left = 0;
     uint64_t address = insn->target, slot = 0;
-    const uint8_t *bytes = bytes_at(machine, address, &left);
+    const uint8_t *bytes = bytes_at(machine, address, PF_X, &left);
     if (!bytes)
         return;
     left = left < STUB_BYTES ? left : STUB_BYTES;
@@ -308,8 +393,61 @@ size_t gn_code_at(const struct gn_code *code, uint64_t address)
     return at < code->count && code->items[at].address == address ? at : GN_CODE_NONE;
 }
 
+/* Where an entry of a table leads: an index, or GN_CODE_NONE. */
+static size_t way_of(const struct gn_code *code, struct gn_machine *machine,
+                     const struct gn_code_switch *jump, size_t entry)
+{
+    size_t left = 0;
+    const uint8_t *bytes = bytes_at(machine, jump->table + entry * jump->width, 0, &left);
+    int32_t relative;
+    uint64_t absolute;
+    if (!bytes || left < jump->width)
+        return GN_CODE_NONE;
+    memcpy(&absolute, bytes, jump->width == 8 ? 8 : 4);
+    memcpy(&relative, bytes, sizeof relative);
+    return gn_code_at(code, jump->width == 8 ? absolute : jump->table + (uint64_t)(int64_t)relative);
+}
+
+/* A table of which an entry leads out of the function is none. */
+static bool read_switch(struct gn_code *code, struct gn_machine *machine, struct gn_code_switch *jump)
+{
+    enum { ENTRIES_MAX = 4096 };
+    const size_t count = jump->count;
+    jump->first = code->way_count;
+    for (size_t entry = 0; entry < count; entry++) {
+        const size_t way = count <= ENTRIES_MAX ? way_of(code, machine, jump, entry) : GN_CODE_NONE;
+        if (way == GN_CODE_NONE ||
+            !gn_grow(&code->ways, &code->way_room, code->way_count, sizeof *code->ways)) {
+            code->way_count = jump->first;
+            return false;
+        }
+        code->ways[code->way_count++] = (uint32_t)way;
+    }
+    return count > 0;
+}
+
+static void read_switches(struct gn_code *code, struct gn_machine *machine)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < code->switch_count; i++) {
+        struct gn_code_switch jump = code->switches[i];
+        if (code->items[jump.insn].kind == GN_CODE_SWITCH && read_switch(code, machine, &jump))
+            code->switches[kept++] = jump;
+    }
+    code->switch_count = kept;
+}
+
+const struct gn_code_switch *gn_code_switch_at(const struct gn_code *code, size_t insn)
+{
+    for (size_t i = 0; i < code->switch_count; i++)
+        if (code->switches[i].insn == insn)
+            return &code->switches[i];
+    return NULL;
+}
+
 void gn_code_finish(struct gn_code *code, struct gn_machine *machine)
 {
+    read_switches(code, machine);
     for (size_t i = 0; i < code->count; i++) {
         struct gn_insn *insn = &code->items[i];
         bool inside = insn->target && gn_code_at(code, insn->target) != GN_CODE_NONE;
@@ -326,6 +464,8 @@ void gn_code_finish(struct gn_code *code, struct gn_machine *machine)
 void gn_code_clear(struct gn_code *code)
 {
     free(code->items);
+    free(code->switches);
+    free(code->ways);
     free(code->to.first);
     free(code->to.ends);
     free(code->from.first);

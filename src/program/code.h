@@ -41,10 +41,21 @@ struct gn_code_edges {
     uint32_t *ends;
 };
 
+/* A jump by a table: its instruction, and where it may lead (indices, in gn_code.ways). */
+struct gn_code_switch {
+    size_t insn, first, count;
+    uint64_t table; /* offset from the load base */
+    uint32_t width; /* bytes of an entry: 4, relative to the table; 8, an address */
+};
+
 struct gn_code {
     struct gn_insn *items; /* ascending by address */
     size_t count, room;
     size_t entry; /* index of the one that the function begins with; 0 until its owner knows better */
+    struct gn_code_switch *switches; /* those that are understood, ascending by insn */
+    size_t switch_count, switch_room;
+    uint32_t *ways;
+    size_t way_count, way_room;
     struct gn_code_edges to, from; /* set by gn_flow_connect (program/flow.h), NULL before */
 };
 
@@ -63,6 +74,9 @@ void gn_code_clear(struct gn_code *code);
 
 /* The index of the first instruction that starts at address or behind it; code->count when there is none. */
 size_t gn_code_from(const struct gn_code *code, uint64_t address);
+
+/* The jump by a table at an instruction; NULL: it is none, or not understood. */
+const struct gn_code_switch *gn_code_switch_at(const struct gn_code *code, size_t insn);
 
 /* The index of the instruction that starts at address, or GN_CODE_NONE. */
 size_t gn_code_at(const struct gn_code *code, uint64_t address);

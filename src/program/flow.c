@@ -63,8 +63,12 @@ static bool add_switch_edges(struct edges *edges, const struct gn_code *code, co
 static bool add_edges_of(struct edges *edges, const struct gn_code *code, const uint8_t *orphan, size_t i)
 {
     const struct gn_insn *insn = &code->items[i];
+    const struct gn_code_switch *jump = insn->kind == GN_CODE_SWITCH ? gn_code_switch_at(code, i) : NULL;
+    for (size_t way = 0; jump && way < jump->count; way++)
+        if (!add_edge(edges, code->ways[jump->first + way]))
+            return false;
     if (insn->kind == GN_CODE_SWITCH)
-        return add_switch_edges(edges, code, orphan, i);
+        return jump || add_switch_edges(edges, code, orphan, i);
     if (falls_through(insn->kind) && i + 1 < code->count && !add_edge(edges, i + 1))
         return false;
     if ((insn->kind != GN_CODE_JUMP && insn->kind != GN_CODE_BRANCH) || !insn->target)

@@ -187,7 +187,7 @@ static bool find_doubts(struct gn_function_shape *shape)
     bool twice = false, again = false, done = doubt_edges(shape);
     for (size_t i = 0; i < shape->code->count; i++) {
         const struct gn_insn *insn = insn_at(shape, i);
-        if (insn->kind == GN_CODE_SWITCH)
+        if (insn->kind == GN_CODE_SWITCH && !gn_code_switch_at(shape->code, i))
             doubt_all_around(shape, i, GN_DOUBT_JUMPS);
         again = again || (gn_work_is_call(insn) && insn->target &&
                           insn->target == insn_at(shape, shape->code->entry)->address);
