@@ -85,7 +85,7 @@ static void find_preempted(const struct search *x)
     const double each_s = s->resources.preempted_s / fmax(1, s->ranks);
     add(x, (struct gn_problem){.pattern = is_crowded(s) ? &oversubscribed : &preempted,
                                .rank = -1,
-                               .lost_low_s = each_s,
+                               /* who only waited may have had no core, too */
                                .lost_high_s = each_s,
                                .gain_high_s = each_s,
                                .sure = GN_PROBLEM_CERTAIN,
@@ -110,6 +110,11 @@ static const struct gn_problem_pattern io_of_one = {
 static double uneven_s(const struct gn_activity_row *row)
 {
     return (double)(row->max_ns - row->mean_ns) * 1e-9;
+}
+
+static double span_s(const struct gn_activity_row *row)
+{
+    return (double)(row->max_ns - row->min_ns) * 1e-9;
 }
 
 static bool is_uneven(const struct gn_summary *s, const struct gn_activity_row *row)
@@ -153,34 +158,73 @@ static const struct gn_problem_pattern *pattern_of(const struct gn_summary *s,
                                                    const struct gn_activity_row *row)
 {
     const double own = row->total_ns > 0 ? (double)row->max_ns / (double)row->total_ns : 0;
-    if (preempted_of(s, row->max_rank) > uneven_s(row) / 2)
+    if (preempted_of(s, row->max_rank) > span_s(row) / 2)
         return &preempted_rank;
     if (own >= of_one_rank && s->ranks > 1)
         return row->runtime && strstr(row->runtime, "reading or writing") ? &io_of_one : &serial;
     return &imbalance;
 }
 
+/* How often a rank was in a call in which it may have waited for others. */
+static double meetings(const struct gn_summary *s)
+{
+    double count = 0;
+    for (size_t i = 0; i < s->row_count; i++) {
+        const uint32_t call =
+            is_kind(&s->rows[i], "mpi") ? gn_activity_named(s->rows[i].name) : GN_ACTIVITY_NONE;
+        if (call != GN_ACTIVITY_NONE && gn_activity_may_wait(call))
+            count += (double)s->rows[i].count;
+    }
+    return count / fmax(1, s->ranks);
+}
+
+/* The run stays as long as what any other rank computes; and where ranks hardly ever meet, nobody may be
+ * waiting. */
+static void cap(const struct gn_summary *s, struct gn_problem *p)
+{
+    enum { FEW = 20 };
+    const struct gn_rank_row *own = rank_row(s, p->rank);
+    double most = 0;
+    for (size_t i = 0; i < s->rank_count; i++)
+        if (s->ranks_told[i].rank != p->rank && s->ranks_told[i].useful_s > most)
+            most = s->ranks_told[i].useful_s;
+    /* what is done before MPI_Init is not in these */
+    if (own && p->own_s <= own->useful_s * 1.01) {
+        const double high = fmax(0, own->useful_s + own->mpi_s - most);
+        p->lost_high_s = fmin(p->lost_high_s, high);
+        p->gain_high_s = fmin(p->gain_high_s, high);
+    }
+    if (meetings(s) < FEW)
+        p->lost_low_s = p->gain_low_s = 0;
+    p->lost_low_s = fmin(p->lost_low_s, p->lost_high_s);
+    p->gain_low_s = fmin(p->gain_low_s, p->gain_high_s);
+}
+
 static struct gn_problem uneven(const struct gn_summary *s, const struct gn_activity_row *row)
 {
     const double sampled = unsure_s(s, row);
-    return (struct gn_problem){
+    /* what it waited for a core, and perhaps caught up, is not in the least that is lost */
+    const double waited = fmax(0, preempted_of(s, row->max_rank));
+    struct gn_problem p = {
         .pattern = pattern_of(s, row),
         .row = row,
         .rank = row->max_rank,
         /* spread evenly it is gone down to the mean; all as the fastest, to that */
-        .lost_low_s = uneven_s(row) - sampled,
+        .lost_low_s = uneven_s(row) - sampled - waited,
         .lost_high_s = (double)(row->max_ns - row->min_ns) * 1e-9 + sampled,
-        .gain_low_s = uneven_s(row) - sampled,
+        .gain_low_s = uneven_s(row) - sampled - waited,
         .gain_high_s = (double)(row->max_ns - row->min_ns) * 1e-9 + sampled,
         .even_s = uneven_s(row),
         .preempted_s = preempted_of(s, row->max_rank),
-        .is_preempted = preempted_of(s, row->max_rank) > uneven_s(row) / 2,
+        .is_preempted = preempted_of(s, row->max_rank) > span_s(row) / 2,
         .own_s = (double)row->max_ns * 1e-9,
         .others_s = (double)(s->ranks == 2 ? row->min_ns : row->median_ns) * 1e-9,
         .factor = isfinite(factor_of(row)) ? factor_of(row) : 0,
         .sure = GN_PROBLEM_POSSIBLE,
         .assumes = GN_PROBLEM_STEPS | GN_PROBLEM_SAME | (row->samples ? GN_PROBLEM_SAMPLES : 0),
     };
+    cap(s, &p);
+    return p;
 }
 
 static void find_uneven(const struct search *x)
@@ -192,9 +236,10 @@ static void find_uneven(const struct search *x)
         if (!is_uneven(x->s, row))
             continue;
         const struct gn_problem p = uneven(x->s, row);
-        /* where ranks have no cores, that is said already, and what they computed may have been waiting for
-         * one */
-        if (p.pattern == &preempted_rank && lacks_cores(x->s))
+        /* where ranks have no cores, that is said already; what is left when none of it was computing stays
+         */
+        if (lacks_cores(x->s) &&
+            !(span_s(row) - preempted_of(x->s, row->max_rank) >= least_share * x->s->elapsed_s))
             continue;
         if (slow != row->max_rank || p.pattern != &imbalance) {
             add(x, p);
@@ -230,20 +275,23 @@ static const struct gn_problem_pattern collective = {
     "slow collective",
     "call it less often, with more at once, or use the nonblocking form and compute meanwhile"};
 
+/* What every rank takes is the least that it costs; the rest may be waiting for ranks that come late. */
 static void find_startup(const struct search *x)
 {
-    double s = 0;
+    double low = 0, high = 0;
     for (size_t i = 0; i < x->s->row_count; i++)
-        if (is_startup(&x->s->rows[i]))
-            s += (double)x->s->rows[i].mean_ns * 1e-9;
-    if (s >= startup_share * x->s->elapsed_s)
+        if (is_startup(&x->s->rows[i])) {
+            low += (double)x->s->rows[i].min_ns * 1e-9;
+            high += (double)x->s->rows[i].mean_ns * 1e-9;
+        }
+    if (high >= startup_share * x->s->elapsed_s)
         add(x, (struct gn_problem){.pattern = &startup,
                                    .is_startup = true,
                                    .rank = -1,
-                                   .lost_low_s = s,
-                                   .lost_high_s = s,
-                                   .gain_high_s = s,
-                                   .sure = GN_PROBLEM_CERTAIN,
+                                   .lost_low_s = low,
+                                   .lost_high_s = high,
+                                   .gain_high_s = high,
+                                   .sure = low >= 0.9 * high ? GN_PROBLEM_CERTAIN : GN_PROBLEM_POSSIBLE,
                                    .assumes = GN_PROBLEM_SAME});
 }
 
@@ -339,7 +387,7 @@ static void find_collectives(const struct search *x)
                                    .count = row->count,
                                    .counted = "calls",
                                    .sure = GN_PROBLEM_POSSIBLE,
-                                   .assumes = GN_PROBLEM_SAME});
+                                   .assumes = GN_PROBLEM_SAME | GN_PROBLEM_TURNS});
     }
 }
 

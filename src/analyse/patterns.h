@@ -24,6 +24,8 @@ enum gn_problem_assumes {
     GN_PROBLEM_STEPS = 1,   /* ranks meet often enough that none can catch up what it is late */
     GN_PROBLEM_SAME = 2,    /* the others do the same when it is mended */
     GN_PROBLEM_SAMPLES = 4, /* samples stand for all of the time */
+    GN_PROBLEM_ALONE = 8,   /* only this rank is mended */
+    GN_PROBLEM_TURNS = 16,  /* no rank is late in turn with others */
 };
 
 /* For program and analyses alike: "kind" in JSON. */

@@ -18,6 +18,8 @@ static const struct {
     {GN_PROBLEM_STEPS, "ranks meet", "ranks meet often enough that nobody catches up"},
     {GN_PROBLEM_SAME, "others the same", "all else stays as it was"},
     {GN_PROBLEM_SAMPLES, "samples", "samples stand for all of the time"},
+    {GN_PROBLEM_ALONE, "this rank", "only this rank is mended"},
+    {GN_PROBLEM_TURNS, "not in turn", "ranks are not late in turn"},
 };
 
 /* Where the others are while they wait: the call of MPI in which the rank itself is shortest against them. It
@@ -55,16 +57,22 @@ static void problem_text(const struct gn_explain_report *r, size_t i, const stru
             gn_problem_sure_name(p->sure));
     if (p->waited_in[0]) {
         gn_place_text(place, sizeof place, p->waited_file, p->waited_line);
-        fprintf(out, "   the others wait for it in %s%s%s%s, %s time%s for certain\n", p->waited_in,
-                place[0] ? " (" : "", place, place[0] ? ")" : "", gn_count_text(p->times, all),
-                p->times == 1 ? "" : "s");
+        fprintf(out, "   %s%s it in %s%s%s%s", s->ranks == 2 ? "the other one" : "the others",
+                p->times == 0   ? " may wait for"
+                : s->ranks == 2 ? " waits for"
+                                : " wait for",
+                p->waited_in, place[0] ? " (" : "", place, place[0] ? ")" : "");
+        if (p->times > 0)
+            fprintf(out, ", %s time%s for certain", gn_count_text(p->times, all), p->times == 1 ? "" : "s");
+        fputc('\n', out);
     } else if (waits && p->own_s > 0) {
         gn_problem_place(waits, terminal, name, sizeof name);
-        fprintf(out, "   the others wait, most likely in %s\n", name);
+        fprintf(out, "   %s, most likely in %s\n", s->ranks == 2 ? "the other one waits" : "the others wait",
+                name);
     }
     fprintf(
         out, "   %s, the run takes %s, if ",
-        p->is_replayed ? "replayed, with this rank like the others" : "mended",
+        p->is_replayed ? "replayed, with this rank like the others" : "were it mended",
         gn_span_time((s->elapsed_s - p->gain_high_s) * 1e9, (s->elapsed_s - p->gain_low_s) * 1e9, length));
     for (size_t k = 0; k < sizeof assumptions / sizeof *assumptions; k++)
         if (p->assumes & assumptions[k].bit) {

@@ -87,7 +87,8 @@ char *gn_problem_text(const struct gn_summary *s, const struct gn_problem *p,
         snprintf(text, size, "%s %s, most of it in %s", gn_count_text(p->count, count), p->counted,
                  gn_problem_place(p->row, terminal, name, sizeof name));
     else if (p->is_startup)
-        snprintf(text, size, "starting and ending MPI takes so long");
+        snprintf(text, size, "MPI_Init and MPI_Finalize take %s",
+                 gn_duration_text(p->lost_high_s * 1e9, own));
     else
         preempted_text(s, text, size);
     return text;

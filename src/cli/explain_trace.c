@@ -47,13 +47,21 @@ static int replay(struct gn_problem *p, const struct gn_summary *s, const struct
     const int code = gn_levelled_find(&levelled, h, waits, process, err);
     if (code < 0)
         return code;
-    p->gain_low_s = fmax(0, fmin(levelled.mean.reduction_lo_ns, levelled.fastest.reduction_lo_ns) * 1e-9);
-    p->gain_high_s = fmax(levelled.mean.reduction_hi_ns, levelled.fastest.reduction_hi_ns) * 1e-9;
-    p->lost_low_s = p->gain_low_s;
-    p->lost_high_s = p->gain_high_s;
-    p->assumes = GN_PROBLEM_SAME;
-    p->is_replayed = true;
+    const double low = fmax(0, fmin(levelled.mean.reduction_lo_ns, levelled.fastest.reduction_lo_ns) * 1e-9),
+                 high = fmax(levelled.mean.reduction_hi_ns, levelled.fastest.reduction_hi_ns) * 1e-9;
     tell_cause(p, s, h, levelled.cause);
+    if (high < p->gain_low_s || low > p->gain_high_s) {
+        /* what the trace does not have (before MPI_Init), what replay keeps as it was, several slow ranks:
+         * then both may be right */
+        p->gain_low_s = p->lost_low_s = fmin(low, p->gain_low_s);
+        p->gain_high_s = p->lost_high_s = fmax(high, p->gain_high_s);
+        p->sure = GN_PROBLEM_POSSIBLE;
+        return 0;
+    }
+    p->gain_low_s = p->lost_low_s = low;
+    p->gain_high_s = p->lost_high_s = high;
+    p->assumes = GN_PROBLEM_SAME | GN_PROBLEM_ALONE;
+    p->is_replayed = true;
     return 0;
 }
 
@@ -75,6 +83,11 @@ static int replay_all(struct gn_problems *problems, const struct gn_summary *s, 
     int code = gn_cli_history_open(&opened, trace, &settings, err);
     if (code < 0)
         return code;
+    if (opened.found->truncated || opened.found->missing_files ||
+        opened.history.definitions->process_count < (size_t)s->ranks) {
+        gn_cli_history_close(&opened);
+        return gn_fail(err, -ENODATA, "it is not whole; gnomon stragglers says what is missing");
+    }
     code = gn_waits_find(&waits, &opened.history, err);
     if (code == 0) {
         for (size_t i = 0; i < problems->count && code == 0; i++)
@@ -86,12 +99,21 @@ static int replay_all(struct gn_problems *problems, const struct gn_summary *s, 
     return code;
 }
 
+/* Whether any problem is one of a rank. */
+static bool has_ranks(const struct gn_problems *problems)
+{
+    for (size_t i = 0; i < problems->count; i++)
+        if (problems->items[i].rank >= 0 && problems->items[i].own_s > 0)
+            return true;
+    return false;
+}
+
 void gn_explain_by_trace(struct gn_problems *problems, const struct gn_summary *summary, const char *profile)
 {
     char trace[4800];
     struct gn_error err = {""};
     if (summary->trace.apart || !summary->trace.asked ||
-        !gn_report_trace_of(&summary->trace, profile, trace, sizeof trace))
+        !gn_report_trace_of(&summary->trace, profile, trace, sizeof trace) || !has_ranks(problems))
         return;
     if (replay_all(problems, summary, trace, &err) < 0)
         fprintf(stderr, "gnomon explain: without the trace: %s\n", err.text);
