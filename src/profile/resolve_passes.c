@@ -159,11 +159,13 @@ static struct gn_iterations *iterations_of(const struct resolver *r, int64_t sit
 static int store_loop(struct resolver *r, int64_t site, size_t depth, const struct gn_loop_around *loop)
 {
     const char *doubt = gn_loop_doubt_text(loop->doubts);
-    int code = gn_sql(r->db, r->err,
-                      "INSERT OR IGNORE INTO loop(module, offset, function, file, line, doubt)"
-                      " VALUES(?, ?, ?, ?, nullif(?, 0), nullif(?, ''))",
-                      "iissis", r->sites[site].module, (int64_t)loop->head, loop->place.function,
-                      loop->place.file, (int64_t)loop->place.line, doubt);
+    int code =
+        gn_sql(r->db, r->err,
+               "INSERT OR IGNORE INTO loop(module, offset, function, file, line, doubt, unseen)"
+               " VALUES(?, ?, ?, ?, nullif(?, 0), nullif(?, ''), ?)",
+               "iissisi", r->sites[site].module, (int64_t)loop->head, loop->place.function, loop->place.file,
+               (int64_t)loop->place.line, doubt,
+               (int64_t)gn_iterations_go_unseen(iterations_of(r, site), r->sites[site].offset, loop->head));
     if (code == 0)
         code = gn_sql(
             r->db, r->err,
@@ -244,7 +246,8 @@ static void know_silence(struct resolver *r, int64_t depth)
         struct gn_iterations *in = iterations_of(r, inner->site), *out = iterations_of(r, outer);
         if (in && out && in != out && gn_iterations_know(in, r->sites[inner->site].offset) &&
             !gn_iterations_is_silent(in, r->sites[inner->site].offset - 1))
-            gn_iterations_never_silent(out, r->sites[outer].offset);
+            gn_iterations_never_silent(out, r->sites[outer].offset,
+                                       gn_iterations_symbol(in, r->sites[inner->site].offset));
     }
 }
 
@@ -423,10 +426,22 @@ static void take_way(struct finding *f, bool is_one)
     f->ways += is_one;
 }
 
+/* Anything may have happened in the loops of a function. */
+static void open_bounds(struct resolver *r, struct finding *f, int64_t step, int64_t module)
+{
+    const struct loops *loops = r->loops[step];
+    for (size_t i = 0; loops && i < loops->count; i++) {
+        struct found *found = find(f, step, module, loops->heads[i]);
+        if (found)
+            found->bounds = (struct gn_pass){.entries_high = GN_PASS_MANY, .iterations_high = GN_PASS_MANY};
+    }
+}
+
 /* Without a way that the code knows (recursion, a pointer, an exception), anything may have happened in the
  * innermost function that both have in common; and in those around it, if control can get from their call
  * back to it. */
-static int know_nothing(struct resolver *r, struct finding *f, const struct chain *to, size_t level)
+static int know_nothing(struct resolver *r, struct finding *f, const struct chain *from,
+                        const struct chain *to, size_t level)
 {
     for (size_t l = 0; l <= level; l++) {
         const int64_t site = site_at(r, to, l), step = above(to, l);
@@ -439,6 +454,10 @@ static int know_nothing(struct resolver *r, struct finding *f, const struct chai
             found->bounds = (struct gn_pass){.entries_high = GN_PASS_MANY, .iterations_high = GN_PASS_MANY};
         }
     }
+    for (size_t l = level + 1; l < from->count; l++)
+        open_bounds(r, f, above(from, l), r->sites[site_at(r, from, l)].module);
+    for (size_t l = level + 1; l < to->count; l++)
+        open_bounds(r, f, above(to, l), r->sites[site_at(r, to, l)].module);
     return 0;
 }
 
@@ -452,13 +471,20 @@ static int find_ways(struct resolver *r, struct finding *f, const struct chain *
     if (code < 0)
         return code;
     take_way(f, code > 0);
+    /* frames of recursion are folded: what looks like leaving a function and coming back may have been deeper
+     */
+    for (size_t l = 0; l <= parting; l++)
+        if (r->steps[above(to, l)].recurs) {
+            take_way(f, true);
+            break;
+        }
     do {
         code = try_way(r, f, from, to, level);
         if (code < 0)
             return code;
         take_way(f, code > 0);
     } while (level-- > 0);
-    return f->ways == 0 ? know_nothing(r, f, to, parting) : 0;
+    return f->ways == 0 ? know_nothing(r, f, from, to, parting) : 0;
 }
 
 /* The begin of a thread, and whatever has no call path: everything on the way was entered. */
@@ -506,15 +532,26 @@ static int store(struct resolver *r, int64_t from, int64_t to, const struct find
     return code;
 }
 
+static bool ends_mpi(const struct resolver *r, int64_t activity)
+{
+    return gn_sql_value(r->db, 0, "SELECT name = 'MPI_Finalize' FROM activity WHERE id = ?", "i", activity) !=
+           0;
+}
+
 static int resolve_edge(struct resolver *r, int64_t from, int64_t to)
 {
     static struct chain before, after; /* large; one thread */
     struct finding f = {.items = NULL};
     int code = 0;
-    if (!chain_of(r, to, &after) || after.count == 0)
+    if (!chain_of(r, to, &after) || !chain_of(r, from, &before))
         return 0;
-    if (!chain_of(r, from, &before))
-        return 0;
+    if (after.count == 0) { /* the end: rounds may have begun behind the last call */
+        for (size_t l = 0; l < before.count && !ends_mpi(r, from); l++)
+            open_bounds(r, &f, above(&before, l), r->sites[site_at(r, &before, l)].module);
+        code = store(r, from, to, &f);
+        free(f.items);
+        return code;
+    }
     code = before.count > 0 ? find_ways(r, &f, &before, &after) : enter_all(r, &f, &after);
     if (code == 0)
         code = store(r, from, to, &f);

@@ -285,6 +285,20 @@ static struct gn_call_node *node_in(const struct growing *g, const struct gn_map
     return value && value != SEVERAL ? &g->tree->nodes[(uintptr_t)value - 1] : NULL;
 }
 
+/* Where events were lost, no count is one. A sum below zero comes of rounds whose begin was not seen. */
+static int mark_counts(struct growing *g)
+{
+    const bool lost = gn_sql_value(g->db, 0, "SELECT count(*) FROM lost WHERE count > 0", "") > 0;
+    for (size_t i = 0; i < g->tree->count; i++) {
+        struct gn_call_node *node = &g->tree->nodes[i];
+        if (node->counts.iterations.low < 0)
+            node->counts.iterations.low = 0;
+        if (lost && node->function && !node->doubt && !(node->doubt = strdup("events were lost")))
+            return no_memory(g);
+    }
+    return 0;
+}
+
 /* Loops by path and process, one process after the other, so that ranks can be told apart. */
 static int count_loops(struct growing *g)
 {
@@ -294,7 +308,8 @@ static int count_loops(struct growing *g)
                                          "SELECT l.process, p.callpath, p.loop, sum(e.count * p.entries_low),"
                                          " sum(e.count * p.entries_high), sum(p.entries_high IS NULL),"
                                          " sum(e.count * p.iterations_low), sum(e.count * p.iterations_high),"
-                                         " sum(p.iterations_high IS NULL) FROM pass p"
+                                         " sum(p.iterations_high IS NULL OR o.unseen) FROM pass p"
+                                         " JOIN loop o ON o.id = p.loop"
                                          " JOIN edge e USING(from_activity, to_activity)"
                                          " JOIN location l ON l.id = e.location GROUP BY 1, 2, 3 ORDER BY 1",
                                          "")
@@ -357,6 +372,8 @@ int gn_summarise_tree(sqlite3 *db, struct gn_summary *s, struct gn_error *err)
         code = count_loops(&g);
     if (code == 0 && g.sites.has_loops)
         code = count_calls(&g);
+    if (code == 0 && g.sites.has_loops)
+        code = mark_counts(&g);
     gn_tree_sites_clear(&g.sites);
     gn_map_clear(&g.entered);
     gn_map_clear(&g.loops);

@@ -276,6 +276,20 @@ static bool follow_pattern(struct pattern *p, struct gn_code *code, const cs_ins
     return add_switch(code, &jump);
 }
 
+/* Compilers keep copies of values on the stack anywhere; what else is written stands in the source. */
+static bool writes(const cs_insn *raw, bool arm)
+{
+    if (arm)
+        return strncmp(raw->mnemonic, "st", 2) == 0 && !strstr(raw->op_str, "[sp") &&
+               !strstr(raw->op_str, "[x29");
+    const cs_x86 *x86 = &raw->detail->x86;
+    for (int i = 0; i < x86->op_count; i++)
+        if (x86->operands[i].type == X86_OP_MEM && (x86->operands[i].access & CS_AC_WRITE) &&
+            x86->operands[i].mem.base != X86_REG_RSP && x86->operands[i].mem.base != X86_REG_RBP)
+            return true;
+    return false;
+}
+
 static struct gn_insn classify(struct gn_machine *machine)
 {
     const cs_insn *raw = machine->insn;
@@ -286,6 +300,7 @@ static struct gn_insn classify(struct gn_machine *machine)
         classify_x86(machine, raw, &insn);
     insn.waits = machine->arm ? raw->id == ARM64_INS_SVC || is_yield(raw)
                               : raw->id == X86_INS_PAUSE || raw->id == X86_INS_SYSCALL;
+    insn.acts = writes(raw, machine->arm);
     insn.fills = machine->arm ? strcmp(raw->mnemonic, "nop") == 0
                               : raw->id == X86_INS_NOP || raw->id == X86_INS_FNOP ||
                                     (raw->id == X86_INS_XCHG && strcmp(raw->op_str, "ax, ax") == 0);

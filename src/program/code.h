@@ -29,9 +29,10 @@ struct gn_insn {
     const char
         *callee; /* symbol called through the linkage table; NULL for a direct call until the owner sets it */
     uint16_t size;
-    bool waits; /* it says that its thread has nothing to do: a pause in a loop, a system call */
-    bool fills; /* it does nothing: what compilers put between pieces of code */
-    enum gn_code_kind kind;
+    bool waits;   /* it says that its thread has nothing to do: a pause in a loop, a system call */
+    bool fills;   /* it does nothing: what compilers put between pieces of code */
+    bool acts;    /* it writes to memory, other than where a function has its own variables */
+    uint8_t kind; /* enum gn_code_kind */
 };
 _Static_assert(sizeof(struct gn_insn) == 32, "there are many");
 

@@ -105,12 +105,23 @@ bool gn_iterations_know(struct gn_iterations *it, uint64_t offset)
     return function_around(it, offset - 1) != NULL;
 }
 
-void gn_iterations_never_silent(struct gn_iterations *it, uint64_t offset)
+const char *gn_iterations_symbol(struct gn_iterations *it, uint64_t offset)
+{
+    struct known *f = function_around(it, offset - 1);
+    uint64_t from_start = 0;
+    const char *symbol =
+        f ? gn_program_symbol(it->program, f->shape.code->items[f->shape.code->entry].address, &from_start)
+          : NULL;
+    return from_start == 0 ? symbol : NULL;
+}
+
+void gn_iterations_never_silent(struct gn_iterations *it, uint64_t offset, const char *symbol)
 {
     struct known *f = function_around(it, offset - 1);
     const size_t call = f ? gn_shape_at(&f->shape, offset - 1) : GN_CODE_NONE;
     /* through a pointer, it may be another one the next time */
-    if (call != GN_CODE_NONE && f->shape.code->items[call].callee)
+    if (call != GN_CODE_NONE && symbol && f->shape.code->items[call].callee &&
+        strcmp(f->shape.code->items[call].callee, symbol) == 0)
         f->shape.silent[call] = 0;
 }
 
@@ -165,11 +176,12 @@ enum { ON_LINE = 1, OFF_LINE = 2, BEHIND_CALL = 4 };
 
 static uint8_t way_on(const struct gn_function_shape *shape, size_t insn, size_t loop, uint8_t ways)
 {
-    const bool calls = !passes_on(shape, insn);
+    const struct gn_insn *at = &shape->code->items[insn];
+    const bool calls = !passes_on(shape, insn), does = calls || at->acts || gn_work_is_call(at);
     const bool is_on = ways & (ON_LINE | BEHIND_CALL) && is_at_loop_line(shape, insn, loop);
     uint8_t next = 0;
     if (ways & ON_LINE && is_on)
-        next |= calls ? BEHIND_CALL : ON_LINE;
+        next |= does ? BEHIND_CALL : ON_LINE;
     if (ways & BEHIND_CALL && is_on)
         next |= BEHIND_CALL;
     if (!calls && (ways & OFF_LINE || (ways & ON_LINE && !is_on)))
@@ -214,7 +226,9 @@ static const uint8_t *leaves_of(struct gn_iterations *it, struct known *f, size_
     find_ways(it, &f->shape, loop, ways);
     for (size_t i = 0; i < count; i++) {
         const uint8_t after = ways[i] ? way_on(&f->shape, i, loop, ways[i]) : 0;
-        ways[i] = after == ON_LINE ? IS_TEST : after ? MAY_BE_TEST : NO_TEST;
+        ways[i] = after == ON_LINE && f->shape.loops[loop].place.line > 0 ? IS_TEST
+                  : after                                                 ? MAY_BE_TEST
+                                                                          : NO_TEST;
     }
     return f->leaves[loop] = ways;
 }
@@ -271,12 +285,14 @@ struct route {
 
 static bool is_goal(const struct gn_function_shape *shape, const struct route *r, size_t insn)
 {
-    const enum gn_code_kind kind = shape->code->items[insn].kind;
+    enum gn_code_kind kind = shape->code->items[insn].kind;
+    /* a jump to an address that is not known may leave the function, too */
+    const bool leaves = kind == GN_CODE_SWITCH && !gn_code_switch_at(shape->code, insn);
     if (r->by_jump)
-        return kind == GN_CODE_TAIL_CALL;
+        return kind == GN_CODE_TAIL_CALL || leaves;
     if (r->goal != GN_CODE_NONE)
         return insn == r->goal;
-    return kind == GN_CODE_RETURN || (kind == GN_CODE_TAIL_CALL && shape->silent[insn]);
+    return kind == GN_CODE_RETURN || leaves || (kind == GN_CODE_TAIL_CALL && shape->silent[insn]);
 }
 
 static bool make_room(struct gn_iterations *it, size_t count)
@@ -401,4 +417,15 @@ bool gn_iterations_is_silent(struct gn_iterations *it, uint64_t offset)
     struct known *f = function_around(it, offset);
     const struct route r = {.start = f ? f->shape.code->entry : 0, .goal = GN_CODE_NONE, .from_begin = true};
     return !f || !make_room(it, f->shape.code->count) || spread(it, f, &r, GN_CODE_NONE) != 0;
+}
+
+bool gn_iterations_go_unseen(struct gn_iterations *it, uint64_t offset, uint64_t head)
+{
+    struct known *f = function_around(it, offset - 1);
+    const struct route r = {.start = f ? f->shape.code->entry : 0, .goal = GN_CODE_NONE, .from_begin = true};
+    const size_t loop = f ? loop_with_head(&f->shape, head) : GN_CODE_NONE;
+    if (loop == GN_CODE_NONE || !make_room(it, f->shape.code->count))
+        return true;
+    const uint16_t states = spread(it, f, &r, loop);
+    return states != 0 && pass_of(states).iterations_high > 0;
 }

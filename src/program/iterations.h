@@ -53,9 +53,17 @@ bool gn_iterations_between(struct gn_iterations *iterations, uint64_t from, uint
 /* Whether the function of the call that returns to `offset` could be read. */
 bool gn_iterations_know(struct gn_iterations *iterations, uint64_t offset);
 
-/* Says that no call that returns to `offset` comes back without one that is recorded. For calls into another
- * program, which gn_iterations_between takes for silent otherwise. */
-void gn_iterations_never_silent(struct gn_iterations *iterations, uint64_t offset);
+/* Says that no call of `symbol` that returns to `offset` comes back without one that is recorded. For calls
+ * into another program, which gn_iterations_between takes for silent otherwise. Nothing happens when it is
+ * not that which is called there. */
+void gn_iterations_never_silent(struct gn_iterations *iterations, uint64_t offset, const char *symbol);
+
+/* The symbol that the function around the call begins with; NULL: it has none. Belongs to the program. */
+const char *gn_iterations_symbol(struct gn_iterations *iterations, uint64_t offset);
+
+/* Whether the function of the call that returns to `offset` can be passed without a recorded call after a
+ * round of that loop was begun: then rounds may be missing in what is counted. */
+bool gn_iterations_go_unseen(struct gn_iterations *iterations, uint64_t offset, uint64_t head);
 
 /* Whether the call that returns to `offset` may come back without one that is recorded. */
 bool gn_iterations_may_be_silent(struct gn_iterations *iterations, uint64_t offset);

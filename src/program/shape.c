@@ -142,60 +142,106 @@ static bool doubt_shared_head(struct gn_function_shape *shape, size_t loop)
     return done;
 }
 
-/* Whether two calls are one in the source: of the same function, in the same line, inlined by the same way.
- * Without lines, those of one function may be. */
-static bool same_in_source(struct gn_function_shape *shape, size_t a, size_t b)
+/* What an instruction does, so that copies of it have the same: a call by what it calls, a write by its place
+ * alone. Sorted by it. */
+struct act {
+    uint64_t what;
+    size_t insn;
+};
+
+static int compare_acts(const void *left, const void *right)
 {
-    enum { LEVELS = 16 };
-    struct gn_program_place first[LEVELS], second[LEVELS];
-    const struct gn_insn *one = insn_at(shape, a), *two = insn_at(shape, b);
-    if (one->callee && two->callee ? strcmp(one->callee, two->callee) != 0 : one->target != two->target)
-        return false;
-    if (!gn_program_has_lines(shape->program))
-        return true;
-    const size_t count = gn_program_places(shape->program, one->address, first, LEVELS, NULL);
-    if (gn_program_places(shape->program, two->address, second, LEVELS, NULL) != count)
-        return false;
-    if (count == 0 || first[0].line == 0 || second[0].line == 0)
-        return true;
-    for (size_t i = 0; i < count; i++)
-        if (first[i].line != second[i].line || first[i].file != second[i].file ||
-            first[i].function != second[i].function)
-            return false;
-    return true;
+    const struct act *a = left, *b = right;
+    if (a->what != b->what)
+        return a->what < b->what ? -1 : 1;
+    return a->insn < b->insn ? -1 : a->insn > b->insn;
 }
 
-/* Calls that may be measured, and stand more than once: a loop that holds one of them, but not all in one
- * place, has been copied or unrolled. */
-static void doubt_copies(struct gn_function_shape *shape)
+static uint64_t hash_of(uint64_t hash, uint64_t value)
 {
-    enum { CALLS_MAX = 512 };
-    size_t calls[CALLS_MAX], count = 0;
-    for (size_t i = 0; i < shape->code->count && count < CALLS_MAX; i++)
-        if (gn_work_is_call(insn_at(shape, i)) && (shape->measured[i] || !shape->silent[i]))
-            calls[count++] = i;
+    return (hash ^ value) * 1099511628211u + (hash >> 29);
+}
+
+/* Of an instruction that does something: its place with all functions that it is inlined into, and its
+ * callee. 0: it does nothing, or has no line. */
+static uint64_t act_of(struct gn_function_shape *shape, size_t insn)
+{
+    enum { LEVELS = 16 };
+    struct gn_program_place places[LEVELS];
+    const struct gn_insn *at = insn_at(shape, insn);
+    const bool calls = gn_work_is_call(at);
+    uint64_t hash = 14695981039346656037u;
+    if (!calls && !at->acts)
+        return 0;
+    if (calls) {
+        for (const char *c = at->callee ? at->callee : ""; *c; c++)
+            hash = hash_of(hash, (unsigned char)*c);
+        hash = hash_of(hash, at->callee ? 1 : at->target);
+    }
+    const size_t count = gn_program_has_lines(shape->program)
+                             ? gn_program_places(shape->program, at->address, places, LEVELS, NULL)
+                             : 0;
+    if (count > 0 && places[0].line == 0)
+        return 0;
+    if (count == 0 && !calls)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        hash = hash_of(hash_of(hash, (uintptr_t)places[i].function), (uint64_t)places[i].line);
+    return hash | 1;
+}
+
+/* A call of one function in one line, or a write there, that stands both in a loop and outside of it, or
+ * calls twice in it: the loop was copied, or a round taken out of it, or it was unrolled. */
+static void doubt_pair(struct gn_function_shape *shape, size_t a, size_t b, bool calls)
+{
+    for (size_t loop = 0; loop < shape->flow.loop_count; loop++) {
+        const bool has_a = gn_shape_is_in(shape, a, loop), has_b = gn_shape_is_in(shape, b, loop);
+        const size_t other = has_a ? b : a;
+        const int line = has_a || has_b ? gn_source_line_in(shape->program, insn_at(shape, other)->address,
+                                                            &shape->loops[loop].place)
+                                        : 0;
+        /* what stands in the loop's own line may begin it */
+        if ((calls && (has_a || has_b)) ||
+            (has_a != has_b && (line == 0 || line != shape->loops[loop].place.line)))
+            shape->loops[loop].doubts |= GN_DOUBT_COPIES;
+    }
+}
+
+static bool doubt_copies(struct gn_function_shape *shape)
+{
+    enum { ALIKE_MAX = 64 };
+    struct act *acts = malloc((shape->code->count + 1) * sizeof *acts);
+    size_t count = 0;
+    for (size_t i = 0; acts && shape->flow.loop_count > 0 && i < shape->code->count; i++) {
+        acts[count] = (struct act){act_of(shape, i), i};
+        count += acts[count].what != 0;
+    }
+    if (acts)
+        qsort(acts, count, sizeof *acts, compare_acts);
     for (size_t a = 0; a < count; a++)
-        for (size_t b = a + 1; b < count; b++)
-            if (same_in_source(shape, calls[a], calls[b])) {
-                doubt_all_around(shape, calls[a], GN_DOUBT_COPIES);
-                doubt_all_around(shape, calls[b], GN_DOUBT_COPIES);
-            }
+        for (size_t b = a + 1; b < count && b < a + ALIKE_MAX && acts[b].what == acts[a].what; b++)
+            doubt_pair(shape, acts[a].insn, acts[b].insn, gn_work_is_call(insn_at(shape, acts[a].insn)));
+    free(acts);
+    return acts != NULL;
 }
 
 static bool find_doubts(struct gn_function_shape *shape)
 {
-    bool twice = false, again = false, done = doubt_edges(shape);
+    bool twice = false, again = false, pieces = false, done = doubt_edges(shape);
     for (size_t i = 0; i < shape->code->count; i++) {
         const struct gn_insn *insn = insn_at(shape, i);
         if (insn->kind == GN_CODE_SWITCH && !gn_code_switch_at(shape->code, i))
             doubt_all_around(shape, i, GN_DOUBT_JUMPS);
         again = again || (gn_work_is_call(insn) && insn->target &&
                           insn->target == insn_at(shape, shape->code->entry)->address);
+        pieces = pieces || (insn->kind == GN_CODE_BRANCH && insn->target == 0);
         twice = twice || (insn->callee && gn_name_returns_twice(insn->callee));
     }
-    doubt_copies(shape);
+    done = done && doubt_copies(shape);
     for (size_t loop = 0; loop < shape->flow.loop_count && done; loop++) {
         done = doubt_shared_head(shape, loop);
+        if (pieces) /* a part of the function lies elsewhere, and nothing tells where */
+            shape->loops[loop].doubts |= GN_DOUBT_NO_LINES;
         if (again)
             shape->loops[loop].doubts |= GN_DOUBT_RECURSION;
         if (twice)

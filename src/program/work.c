@@ -139,6 +139,8 @@ static struct gn_program_finding study_body(struct gn_work *work, struct gn_flow
     struct gn_program_finding impossible = {.possible = false};
     for (size_t i = 0; i < flow->code->count; i++) {
         enum gn_code_kind kind = flow->code->items[i].kind;
+        if (kind == GN_CODE_SWITCH && !gn_code_switch_at(flow->code, i))
+            flow->roles[i] = GN_FLOW_GOAL; /* it may leave the function */
         if (kind == GN_CODE_RETURN || kind == GN_CODE_TAIL_CALL)
             flow->roles[i] = gn_work_is_recorded(&flow->code->items[i]) ? GN_FLOW_BLOCKED : GN_FLOW_GOAL;
     }
