@@ -461,6 +461,26 @@ static int know_nothing(struct resolver *r, struct finding *f, const struct chai
     return 0;
 }
 
+/* An exception ends in a function that the second path goes on from: functions further in on the first one
+ * were left in the middle of a round that had begun, perhaps. */
+static int add_thrown(struct resolver *r, struct finding *f, const struct chain *from, size_t parting)
+{
+    bool caught = false;
+    for (size_t l = parting; l < from->count; l++) {
+        const int64_t site = site_at(r, from, l), step = above(from, l);
+        const struct loops *loops = caught ? r->loops[step] : NULL;
+        for (size_t i = 0; loops && i < loops->count; i++) {
+            struct found *found = find(f, step, r->sites[site].module, loops->heads[i]);
+            if (!found)
+                return no_memory(r);
+            found->bounds.iterations_high = sum_high(found->bounds.iterations_high, 1);
+        }
+        caught = caught || (iterations_of(r, site) &&
+                            gn_iterations_catches(iterations_of(r, site), r->sites[site].offset));
+    }
+    return 0;
+}
+
 static int find_ways(struct resolver *r, struct finding *f, const struct chain *from, const struct chain *to)
 {
     size_t level = 0;
@@ -484,7 +504,8 @@ static int find_ways(struct resolver *r, struct finding *f, const struct chain *
             return code;
         take_way(f, code > 0);
     } while (level-- > 0);
-    return f->ways == 0 ? know_nothing(r, f, from, to, parting) : 0;
+    code = f->ways == 0 ? know_nothing(r, f, from, to, parting) : 0;
+    return code == 0 ? add_thrown(r, f, from, parting) : code;
 }
 
 /* The begin of a thread, and whatever has no call path: everything on the way was entered. */

@@ -58,6 +58,15 @@ int gn_machine_open(struct gn_machine **out, Elf *elf)
     return 0;
 }
 
+bool gn_machine_imports(const struct gn_machine *machine, const char *const *names)
+{
+    for (size_t i = 0; i < machine->imports.count; i++)
+        for (size_t n = 0; names[n]; n++)
+            if (strcmp(machine->imports.items[i].name, names[n]) == 0)
+                return true;
+    return false;
+}
+
 void gn_machine_close(struct gn_machine *machine)
 {
     if (!machine)
@@ -290,6 +299,16 @@ static bool writes(const cs_insn *raw, bool arm)
     return false;
 }
 
+static uint16_t sort_of(const cs_insn *raw, bool arm)
+{
+    uint64_t sort = raw->id * 0x9e3779b97f4a7c15ull;
+    const cs_x86 *x86 = &raw->detail->x86;
+    for (int i = 0; i < x86->op_count && !arm; i++)
+        if (x86->operands[i].type == X86_OP_MEM && x86->operands[i].mem.base == X86_REG_RIP)
+            sort ^= raw->address + raw->size + (uint64_t)x86->operands[i].mem.disp;
+    return (uint16_t)(sort ^ sort >> 16 ^ sort >> 32 ^ sort >> 48);
+}
+
 static struct gn_insn classify(struct gn_machine *machine)
 {
     const cs_insn *raw = machine->insn;
@@ -301,6 +320,7 @@ static struct gn_insn classify(struct gn_machine *machine)
     insn.waits = machine->arm ? raw->id == ARM64_INS_SVC || is_yield(raw)
                               : raw->id == X86_INS_PAUSE || raw->id == X86_INS_SYSCALL;
     insn.acts = writes(raw, machine->arm);
+    insn.sort = insn.acts ? sort_of(raw, machine->arm) : 0;
     insn.fills = machine->arm ? strcmp(raw->mnemonic, "nop") == 0
                               : raw->id == X86_INS_NOP || raw->id == X86_INS_FNOP ||
                                     (raw->id == X86_INS_XCHG && strcmp(raw->op_str, "ax, ax") == 0);

@@ -33,6 +33,8 @@ struct gn_insn {
     bool fills;   /* it does nothing: what compilers put between pieces of code */
     bool acts;    /* it writes to memory, other than where a function has its own variables */
     uint8_t kind; /* enum gn_code_kind */
+    uint16_t
+        sort; /* of writes: a digest of the operation and a fixed address, to tell two of one line apart */
 };
 _Static_assert(sizeof(struct gn_insn) == 32, "there are many");
 
@@ -65,6 +67,9 @@ struct gn_code {
 /* Returns 0, -ENOTSUP (another processor) or -ENOMEM. The machine reads elf until it is closed. */
 int gn_machine_open(struct gn_machine **out, Elf *elf);
 void gn_machine_close(struct gn_machine *machine);
+
+/* Whether the module calls one of these in other modules; names end with a NULL. */
+bool gn_machine_imports(const struct gn_machine *machine, const char *const *names);
 
 /* Appends the code of [low, high); pieces of one function are read in ascending order, then finished. Returns
  * 0, -ENOEXEC (no such bytes in the file), -E2BIG (beyond any honest function) or -ENOMEM. */

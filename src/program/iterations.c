@@ -429,3 +429,9 @@ bool gn_iterations_go_unseen(struct gn_iterations *it, uint64_t offset, uint64_t
     const uint16_t states = spread(it, f, &r, loop);
     return states != 0 && pass_of(states).iterations_high > 0;
 }
+
+bool gn_iterations_catches(struct gn_iterations *it, uint64_t offset)
+{
+    struct known *f = function_around(it, offset - 1);
+    return f && f->shape.catches;
+}

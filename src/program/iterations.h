@@ -58,6 +58,9 @@ bool gn_iterations_know(struct gn_iterations *iterations, uint64_t offset);
  * not that which is called there. */
 void gn_iterations_never_silent(struct gn_iterations *iterations, uint64_t offset, const char *symbol);
 
+/* Whether an exception that leaves the call that returns to `offset` may end in its function. */
+bool gn_iterations_catches(struct gn_iterations *iterations, uint64_t offset);
+
 /* The symbol that the function around the call begins with; NULL: it has none. Belongs to the program. */
 const char *gn_iterations_symbol(struct gn_iterations *iterations, uint64_t offset);
 

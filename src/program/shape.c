@@ -76,12 +76,17 @@ static bool doubt_edges(struct gn_function_shape *shape)
     const struct gn_code *code = shape->code;
     bool *unreached = find_unreached(shape);
     for (size_t i = 0; unreached && i < code->count; i++)
+        if (unreached[i] && code->items[i].kind == GN_CODE_RETURN)
+            shape->catches = true;
+    for (size_t i = 0; unreached && i < code->count; i++)
         for (size_t edge = code->to.first[i]; edge < code->to.first[i + 1]; edge++) {
             const size_t to = code->to.ends[edge];
             if (!unreached[i])
                 doubt_entries(shape, i, to);
-            else if (!unreached[to] && !code->items[i].fills)
+            else if (!unreached[to] && !code->items[i].fills) {
                 doubt_all_around(shape, to, GN_DOUBT_EXCEPTIONS);
+                shape->catches = true;
+            }
         }
     free(unreached);
     return unreached != NULL;
@@ -200,9 +205,10 @@ static void doubt_pair(struct gn_function_shape *shape, size_t a, size_t b, bool
         const int line = has_a || has_b ? gn_source_line_in(shape->program, insn_at(shape, other)->address,
                                                             &shape->loops[loop].place)
                                         : 0;
-        /* what stands in the loop's own line may begin it */
-        if ((calls && (has_a || has_b)) ||
-            (has_a != has_b && (line == 0 || line != shape->loops[loop].place.line)))
+        /* what stands in the loop's own line may begin it, unless it is the same */
+        const bool may_begin = line > 0 && line == shape->loops[loop].place.line &&
+                               insn_at(shape, a)->sort != insn_at(shape, b)->sort;
+        if ((calls && (has_a || has_b)) || (has_a != has_b && !may_begin))
             shape->loops[loop].doubts |= GN_DOUBT_COPIES;
     }
 }
@@ -225,6 +231,32 @@ static bool doubt_copies(struct gn_function_shape *shape)
     return acts != NULL;
 }
 
+/* Functions that are called in a loop may not come back to it. */
+static void doubt_long_jumps(struct gn_function_shape *shape)
+{
+    static const char *const names[] = {"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", NULL};
+    if (!gn_machine_imports(shape->program->machine, names))
+        return;
+    for (size_t i = 0; i < shape->code->count; i++)
+        if (gn_work_is_call(insn_at(shape, i)) && !shape->measured[i])
+            doubt_all_around(shape, i, GN_DOUBT_SETJMP);
+}
+
+/* Code that begins a loop, or tests whether it is to be begun, is in its own line. */
+static void doubt_merged(struct gn_function_shape *shape, size_t loop)
+{
+    const struct gn_program_place *place = &shape->loops[loop].place;
+    if (place->line == 0 ||
+        gn_source_line_in(shape->program, insn_at(shape, shape->flow.loops[loop].head)->address, place) ==
+            place->line)
+        return;
+    for (size_t i = 0; i < shape->code->count; i++)
+        if (!gn_shape_is_in(shape, i, loop) &&
+            gn_source_line_in(shape->program, insn_at(shape, i)->address, place) == place->line)
+            return;
+    shape->loops[loop].doubts |= GN_DOUBT_MERGED;
+}
+
 static bool find_doubts(struct gn_function_shape *shape)
 {
     bool twice = false, again = false, pieces = false, done = doubt_edges(shape);
@@ -238,8 +270,10 @@ static bool find_doubts(struct gn_function_shape *shape)
         twice = twice || (insn->callee && gn_name_returns_twice(insn->callee));
     }
     done = done && doubt_copies(shape);
+    doubt_long_jumps(shape);
     for (size_t loop = 0; loop < shape->flow.loop_count && done; loop++) {
         done = doubt_shared_head(shape, loop);
+        doubt_merged(shape, loop);
         if (pieces) /* a part of the function lies elsewhere, and nothing tells where */
             shape->loops[loop].doubts |= GN_DOUBT_NO_LINES;
         if (again)
@@ -259,7 +293,8 @@ const char *gn_loop_doubt_text(unsigned doubts)
         {GN_DOUBT_JUMPS, "a computed jump in it"},        {GN_DOUBT_ENTRIES, "more than one way in"},
         {GN_DOUBT_SETJMP, "setjmp in its function"},      {GN_DOUBT_RECURSION, "recursion"},
         {GN_DOUBT_EXCEPTIONS, "exceptions lead into it"}, {GN_DOUBT_COPIES, "copies of its calls"},
-        {GN_DOUBT_SHARED_HEAD, "perhaps two loops"},      {GN_DOUBT_NO_LINES, "no debug information"},
+        {GN_DOUBT_SHARED_HEAD, "perhaps two loops"},      {GN_DOUBT_MERGED, "code shared with others"},
+        {GN_DOUBT_NO_LINES, "no debug information"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (doubts & texts[i].doubt)

@@ -20,7 +20,9 @@ enum gn_loop_doubt {
     GN_DOUBT_SHARED_HEAD = 16, /* it may be two, one in the other */
     GN_DOUBT_EXCEPTIONS = 32,  /* exceptions may lead into it */
     GN_DOUBT_SETJMP = 64,      /* the function has a call that may come back more than once */
-    GN_DOUBT_RECURSION = 128,  /* the function calls itself */
+    GN_DOUBT_MERGED =
+        256, /* it begins in the middle of its body: what others have alike was made one with it */
+    GN_DOUBT_RECURSION = 128, /* the function calls itself */
 };
 
 struct gn_shape_loop {
@@ -33,6 +35,7 @@ struct gn_function_shape {
     const struct gn_code *code; /* NULL: it could not be read */
     struct gn_flow flow;
     struct gn_shape_loop *loops; /* by loop of flow */
+    bool catches;                /* an exception may end in it, and it goes on */
     uint8_t *measured;           /* by instruction: a call that is measured */
     uint8_t *silent;             /* … control may come past it without a call that is measured */
 };
