@@ -2,15 +2,17 @@
 # told that it is not. The program counts itself.
 . "$(dirname "$0")/lib.sh"
 
-# check COMPILER LEVEL LEAST
+# check COMPILER LEVEL LEAST [SOURCE]
 check() {
+    local source=${4:-loops.c} program="${4:-loops.c}$1$2"
     command -v "$1" >/dev/null || return 0
-    (export OMPI_CC="$1" MPICH_CC="$1" && compile "loops$2" fixtures/loops.c "$2" -g) || fail "$1 $2 does not compile it"
-    run_gnomon "run$1$2" "./loops$2" "truth$1$2"
+    (export OMPI_CC="$1" MPICH_CC="$1" OMPI_CXX="$1" MPICH_CXX="$1" && compile "$program" "fixtures/$source" "$2" -g) ||
+        fail "$1 $2 does not compile $source"
+    run_gnomon "run$program" "./$program" "truth$program"
     [ "$status" = 0 ] || fail "exit status $status"
-    wait_for_report "run$1$2"
-    "$gnomon" report --by tree --format json "$(folder_of "run$1$2")" >tree.json || fail "no tree of $1 $2"
-    python3 "$here/check_loops.py" tree.json "truth$1$2" "$n" "$3" || fail "$1 $2"
+    wait_for_report "run$program"
+    "$gnomon" report --by tree --format json "$(folder_of "run$program")" >tree.json || fail "no tree of $program"
+    python3 "$here/check_loops.py" tree.json "truth$program" "$n" "$3" || fail "$source, $1 $2"
 }
 
 case $1 in
@@ -23,6 +25,19 @@ levels)
     check clang -O1 60
     check clang -O2 40
     check clang -O3 40
+    ;;
+hard)
+    for level in -O0 -O1 -O2 -O3; do
+        check gcc "$level" 0 loops_hard.c
+        check clang "$level" 0 loops_hard.c
+    done
+    ;;
+thrown)
+    MPICC=${MPICC/mpicc/mpicxx}
+    for level in -O0 -O2; do
+        check g++ "$level" 0 loops_thrown.cc
+        check clang++ "$level" 0 loops_thrown.cc
+    done
     ;;
 asked)
     compile loops fixtures/loops.c -O1 -g
