@@ -28,8 +28,9 @@ levels)
     ;;
 hard)
     for level in -O0 -O1 -O2 -O3; do
-        check gcc "$level" 0 loops_hard.c
-        check clang "$level" 0 loops_hard.c
+        check gcc "$level" 9 loops_hard.c
+        check clang "$level" 9 loops_hard.c
+        check gcc "$level" 0 loops_jump.c
     done
     ;;
 thrown)
