@@ -171,20 +171,6 @@ static uint32_t row_node(struct growing *g, uint32_t parent, const struct gn_act
     return add_node(g, parent, NULL, row);
 }
 
-/* Remembers which node a loop or a called function is, for what was counted. */
-static bool remember(struct growing *g, const struct gn_tree_part *part, int64_t above, uint32_t node)
-{
-    struct gn_map *map = part->loop ? &g->loops : &g->called;
-    const struct gn_key key = {(uint64_t)above, (uint64_t)part->loop};
-    void *const value = (void *)(uintptr_t)(node + 1);
-    void **known = gn_map_at(map, key);
-    if (!known)
-        return gn_map_add(map, key, value);
-    if (*known != value)
-        *known = SEVERAL;
-    return true;
-}
-
 static int hang(struct growing *g, const struct gn_activity_row *row)
 {
     static struct chain chain, to; /* large; one thread */
@@ -196,10 +182,6 @@ static int hang(struct growing *g, const struct gn_activity_row *row)
     }
     for (size_t i = 0; i < chain.count; i++) {
         if (!(at = part_node(g, at, chain.parts[i])))
-            return no_memory(g);
-        /* of functions inlined into each other, the call is that of the outermost */
-        const bool is_called = i == 0 || chain.above[i] != chain.above[i - 1];
-        if ((chain.parts[i]->loop || is_called) && !remember(g, chain.parts[i], chain.above[i], at))
             return no_memory(g);
     }
     if (!(at = row_node(g, at, row)))
@@ -247,6 +229,46 @@ static int grow_tree(struct growing *g, const struct gn_summary *s)
 }
 
 /* ---- what was counted ---- */
+
+/* Remembers which node a loop or a called function is, for what was counted. */
+static bool remember(struct growing *g, const struct gn_tree_part *part, int64_t above, uint32_t node)
+{
+    struct gn_map *map = part->loop ? &g->loops : &g->called;
+    const struct gn_key key = {(uint64_t)above, (uint64_t)part->loop};
+    void *const value = (void *)(uintptr_t)(node + 1);
+    void **known = gn_map_at(map, key);
+    if (!known)
+        return gn_map_add(map, key, value);
+    if (*known != value)
+        *known = SEVERAL;
+    return true;
+}
+
+static uint32_t child_that_is(const struct growing *g, uint32_t parent, const struct gn_tree_part *part)
+{
+    const struct gn_call_node *nodes = g->tree->nodes;
+    for (uint32_t i = nodes[parent].first; i; i = nodes[i].next)
+        if (is_part(&nodes[i], part))
+            return i;
+    return 0;
+}
+
+/* Of all activities: several paths with the same names are one in the tree. */
+static int remember_paths(struct growing *g)
+{
+    static struct chain chain; /* large; one thread */
+    for (int64_t activity = 1; activity < g->path_count; activity++) {
+        uint32_t at = 0;
+        chain_of(g, activity, &chain);
+        for (size_t i = 0; i < chain.count && (at = child_that_is(g, at, chain.parts[i])); i++) {
+            /* of functions inlined into each other, the call is that of the outermost */
+            const bool is_called = i == 0 || chain.above[i] != chain.above[i - 1];
+            if ((chain.parts[i]->loop || is_called) && !remember(g, chain.parts[i], chain.above[i], at))
+                return no_memory(g);
+        }
+    }
+    return 0;
+}
 
 static int read_entered(struct growing *g)
 {
@@ -368,6 +390,8 @@ int gn_summarise_tree(sqlite3 *db, struct gn_summary *s, struct gn_error *err)
         code = read_entered(&g);
     if (code == 0)
         code = grow_tree(&g, s);
+    if (code == 0 && g.sites.has_loops)
+        code = remember_paths(&g);
     if (code == 0 && g.sites.has_loops)
         code = count_loops(&g);
     if (code == 0 && g.sites.has_loops)

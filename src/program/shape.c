@@ -242,19 +242,55 @@ static void doubt_long_jumps(struct gn_function_shape *shape)
             doubt_all_around(shape, i, GN_DOUBT_SETJMP);
 }
 
-/* Code that begins a loop, or tests whether it is to be begun, is in its own line. */
-static void doubt_merged(struct gn_function_shape *shape, size_t loop)
+/*
+ * Code that begins a loop, or tests whether it is to be begun, is in the loop's own line. Where control comes
+ * to a body from a recorded call, or from the function's begin, without meeting that line, compilers have
+ * made one of the body and of code that others have alike.
+ */
+static bool is_begun(struct gn_function_shape *shape, size_t loop, size_t from, bool *seen, size_t *stack)
 {
+    const struct gn_code *code = shape->code;
     const struct gn_program_place *place = &shape->loops[loop].place;
+    size_t depth = 0;
+    bool begun = true;
+    memset(seen, 0, code->count * sizeof *seen);
+    seen[from] = true;
+    stack[depth++] = from;
+    while (depth > 0 && begun) {
+        const size_t at = stack[--depth];
+        if (gn_source_line_in(shape->program, insn_at(shape, at)->address, place) == place->line)
+            continue;
+        begun = at != code->entry &&
+                !(gn_work_is_call(insn_at(shape, at)) && (shape->measured[at] || !shape->silent[at]));
+        for (size_t edge = code->from.first[at]; edge < code->from.first[at + 1]; edge++) {
+            const size_t before = code->from.ends[edge];
+            if (seen[before] || gn_shape_is_in(shape, before, loop))
+                continue;
+            seen[before] = true;
+            stack[depth++] = before;
+        }
+    }
+    return begun;
+}
+
+static bool doubt_merged(struct gn_function_shape *shape, size_t loop)
+{
+    const struct gn_code *code = shape->code;
+    const struct gn_program_place *place = &shape->loops[loop].place;
+    const size_t head = shape->flow.loops[loop].head;
     if (place->line == 0 ||
-        gn_source_line_in(shape->program, insn_at(shape, shape->flow.loops[loop].head)->address, place) ==
-            place->line)
-        return;
-    for (size_t i = 0; i < shape->code->count; i++)
-        if (!gn_shape_is_in(shape, i, loop) &&
-            gn_source_line_in(shape->program, insn_at(shape, i)->address, place) == place->line)
-            return;
-    shape->loops[loop].doubts |= GN_DOUBT_MERGED;
+        gn_source_line_in(shape->program, insn_at(shape, head)->address, place) == place->line)
+        return true;
+    bool *seen = malloc(code->count * sizeof *seen);
+    size_t *stack = malloc(code->count * sizeof *stack);
+    for (size_t edge = code->from.first[head]; seen && stack && edge < code->from.first[head + 1]; edge++)
+        if (!gn_shape_is_in(shape, code->from.ends[edge], loop) &&
+            !is_begun(shape, loop, code->from.ends[edge], seen, stack))
+            shape->loops[loop].doubts |= GN_DOUBT_MERGED;
+    const bool done = seen && stack;
+    free(seen);
+    free(stack);
+    return done;
 }
 
 static bool find_doubts(struct gn_function_shape *shape)
@@ -272,8 +308,7 @@ static bool find_doubts(struct gn_function_shape *shape)
     done = done && doubt_copies(shape);
     doubt_long_jumps(shape);
     for (size_t loop = 0; loop < shape->flow.loop_count && done; loop++) {
-        done = doubt_shared_head(shape, loop);
-        doubt_merged(shape, loop);
+        done = doubt_shared_head(shape, loop) && doubt_merged(shape, loop);
         if (pieces) /* a part of the function lies elsewhere, and nothing tells where */
             shape->loops[loop].doubts |= GN_DOUBT_NO_LINES;
         if (again)
