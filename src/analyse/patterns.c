@@ -148,17 +148,19 @@ static int slow_rank_of(const struct gn_summary *s)
     return places >= 2 && first && (double)first->max_ns > 1.2 * (double)first->min_ns ? first->max_rank : -1;
 }
 
-static double preempted_of(const struct gn_summary *s, int rank)
+/* For how long its slowest rank was ready there, and had no core: not more than it was in all. */
+static double preempted_of(const struct gn_summary *s, const struct gn_activity_row *row)
 {
-    const struct gn_rank_row *row = rank_row(s, rank);
-    return row ? row->preempted_s : NAN;
+    const struct gn_rank_row *rank = rank_row(s, row->max_rank);
+    const double all = rank ? rank->preempted_s : NAN;
+    return row->preempted_s.high >= 0 ? fmin(all, row->preempted_s.high) : all;
 }
 
 static const struct gn_problem_pattern *pattern_of(const struct gn_summary *s,
                                                    const struct gn_activity_row *row)
 {
     const double own = row->total_ns > 0 ? (double)row->max_ns / (double)row->total_ns : 0;
-    if (preempted_of(s, row->max_rank) > span_s(row) / 2)
+    if (preempted_of(s, row) > span_s(row) / 2)
         return &preempted_rank;
     if (own >= of_one_rank && s->ranks > 1)
         return row->runtime && strstr(row->runtime, "reading or writing") ? &io_of_one : &serial;
@@ -204,7 +206,7 @@ static struct gn_problem uneven(const struct gn_summary *s, const struct gn_acti
 {
     const double sampled = unsure_s(s, row);
     /* what it waited for a core, and perhaps caught up, is not in the least that is lost */
-    const double waited = fmax(0, preempted_of(s, row->max_rank));
+    const double waited = fmax(0, preempted_of(s, row));
     struct gn_problem p = {
         .pattern = pattern_of(s, row),
         .row = row,
@@ -215,8 +217,8 @@ static struct gn_problem uneven(const struct gn_summary *s, const struct gn_acti
         .gain_low_s = uneven_s(row) - sampled - waited,
         .gain_high_s = (double)(row->max_ns - row->min_ns) * 1e-9 + sampled,
         .even_s = uneven_s(row),
-        .preempted_s = preempted_of(s, row->max_rank),
-        .is_preempted = preempted_of(s, row->max_rank) > span_s(row) / 2,
+        .preempted_s = preempted_of(s, row),
+        .is_preempted = preempted_of(s, row) > span_s(row) / 2,
         .own_s = (double)row->max_ns * 1e-9,
         .others_s = (double)(s->ranks == 2 ? row->min_ns : row->median_ns) * 1e-9,
         .factor = isfinite(factor_of(row)) ? factor_of(row) : 0,
@@ -238,8 +240,7 @@ static void find_uneven(const struct search *x)
         const struct gn_problem p = uneven(x->s, row);
         /* where ranks have no cores, that is said already; what is left when none of it was computing stays
          */
-        if (lacks_cores(x->s) &&
-            !(span_s(row) - preempted_of(x->s, row->max_rank) >= least_share * x->s->elapsed_s))
+        if (lacks_cores(x->s) && !(span_s(row) - preempted_of(x->s, row) >= least_share * x->s->elapsed_s))
             continue;
         if (slow != row->max_rank || p.pattern != &imbalance) {
             add(x, p);

@@ -427,38 +427,37 @@ static void take_way(struct finding *f, bool is_one)
 }
 
 /* Anything may have happened in the loops of a function. */
-static void open_bounds(struct resolver *r, struct finding *f, int64_t step, int64_t module)
+static int open_bounds(struct resolver *r, struct finding *f, const struct chain *chain, size_t level)
 {
+    const int64_t step = above(chain, level), module = r->sites[site_at(r, chain, level)].module;
     const struct loops *loops = r->loops[step];
     for (size_t i = 0; loops && i < loops->count; i++) {
         struct found *found = find(f, step, module, loops->heads[i]);
-        if (found)
-            found->bounds = (struct gn_pass){.entries_high = GN_PASS_MANY, .iterations_high = GN_PASS_MANY};
+        if (!found)
+            return no_memory(r);
+        found->bounds = (struct gn_pass){.entries_high = GN_PASS_MANY, .iterations_high = GN_PASS_MANY};
     }
+    return 0;
 }
 
-/* Without a way that the code knows (recursion, a pointer, an exception), anything may have happened in the
- * innermost function that both have in common; and in those around it, if control can get from their call
+/* Without a way that the code knows (recursion, a pointer, an exception), anything may have happened from the
+ * innermost function on that both have in common; and in those around it, if control can get from their call
  * back to it. */
 static int know_nothing(struct resolver *r, struct finding *f, const struct chain *from,
-                        const struct chain *to, size_t level)
+                        const struct chain *to, size_t parting)
 {
-    for (size_t l = 0; l <= level; l++) {
-        const int64_t site = site_at(r, to, l), step = above(to, l);
-        const struct loops *loops = r->loops[step];
-        const struct passes *around = l < level ? ways_between(r, site, site, step) : NULL;
-        for (size_t i = 0; loops && i < loops->count && (l == level || !around || around->possible); i++) {
-            struct found *found = find(f, step, r->sites[site].module, loops->heads[i]);
-            if (!found)
-                return no_memory(r);
-            found->bounds = (struct gn_pass){.entries_high = GN_PASS_MANY, .iterations_high = GN_PASS_MANY};
-        }
+    int code = 0;
+    for (size_t l = 0; l < parting && code == 0; l++) {
+        const int64_t site = site_at(r, to, l);
+        const struct passes *around = ways_between(r, site, site, above(to, l));
+        if (!around || around->possible)
+            code = open_bounds(r, f, to, l);
     }
-    for (size_t l = level + 1; l < from->count; l++)
-        open_bounds(r, f, above(from, l), r->sites[site_at(r, from, l)].module);
-    for (size_t l = level + 1; l < to->count; l++)
-        open_bounds(r, f, above(to, l), r->sites[site_at(r, to, l)].module);
-    return 0;
+    for (size_t l = parting; l < from->count && code == 0; l++)
+        code = open_bounds(r, f, from, l);
+    for (size_t l = parting; l < to->count && code == 0; l++)
+        code = open_bounds(r, f, to, l);
+    return code;
 }
 
 /* An exception ends in a function that the second path goes on from: functions further in on the first one
@@ -567,9 +566,10 @@ static int resolve_edge(struct resolver *r, int64_t from, int64_t to)
     if (!chain_of(r, to, &after) || !chain_of(r, from, &before))
         return 0;
     if (after.count == 0) { /* the end: rounds may have begun behind the last call */
-        for (size_t l = 0; l < before.count && !ends_mpi(r, from); l++)
-            open_bounds(r, &f, above(&before, l), r->sites[site_at(r, &before, l)].module);
-        code = store(r, from, to, &f);
+        for (size_t l = 0; l < before.count && code == 0 && !ends_mpi(r, from); l++)
+            code = open_bounds(r, &f, &before, l);
+        if (code == 0)
+            code = store(r, from, to, &f);
         free(f.items);
         return code;
     }
