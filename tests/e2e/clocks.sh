@@ -5,7 +5,7 @@ n=4
 program=$examples/crash.$FLAVOUR
 [ "$FLAVOUR" = openmpi ] && MPIRUN="$MPIRUN --bind-to none --oversubscribe"
 ok=ok
-[ "$FLAVOUR" = openmpi ] || ok="ok --after 10 --extra 10" # ranks that spin take as many slices of time as there are rounds
+[ "$FLAVOUR" = openmpi ] || ok="ok --after 30 --extra 30" # ranks that spin take as many slices of time as there are rounds
 
 cat >on_hosts.sh <<'END' # ranks 0 and 1 are one host, 2 and 3 the other
 #!/bin/sh
