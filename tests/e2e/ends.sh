@@ -136,7 +136,9 @@ agent_finishing) # the agent, while it finishes the run: the next one does it ag
     [ $status = 0 ] || fail "exit status $status"
     wait_for_report run
     [ $kills -gt 0 ] || skip "it had finished before it could be killed"
-    [ "$(grep -c '^next: ' "$work/run.err")" = 1 ] || fail "not one report"
+    # one that is killed while it tells is not known to have told: the next one tells all of it again
+    told=$(grep -c '^next: ' "$work/run.err")
+    [ "$told" -ge 1 ] && [ "$told" -le $((kills + 1)) ] || fail "$told reports after $kills kills"
     held equal
     ;;
 agent_saved) # the agent, when all is saved and nothing told: the next one tells it, and leaves what is whole alone
