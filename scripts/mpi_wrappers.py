@@ -169,6 +169,7 @@ MODES = {"SYNCHRONOUS": {"Ssend", "Issend", "Ssend_init"}, "BUFFERED": {"Bsend",
 SENDS = {klass for klass, sides in COUNTS.items() if any(side[0] == "SEND" for side in sides)} | {"start", "startall"}
 RECEIVES = {klass for klass, sides in COUNTS.items() if any(side[0] == "RECEIVE" for side in sides)} | \
            {"mrecv", "imrecv", "start", "startall"}
+POLLS = {"test", "testany", "testall", "testsome", "iprobe", "improbe"}
 SEVERAL = {"start", "startall"}  # MPI_Start: of a persistent neighbourhood collective
 # Keys of TRACES whose calls are instances on a communicator, the same ones on all its ranks.
 INSTANCES = {"collective", "icollective", "comm_new"}
@@ -291,6 +292,8 @@ def traits_of(call):
     if klass in STARTS or is_persistent(call) or kind == "icollective" or name.startswith("Ineighbor_"):
         traits.append("STARTS")
     traits += [trait for trait, names in MODES.items() if name in names]
+    if klass in POLLS:
+        traits.append("POLLS")
     traits += [trait for trait, classes in (("SENDS", SENDS), ("RECEIVES", RECEIVES), ("SEVERAL", SEVERAL))
                if klass in classes or (kind == "neighbours" and not is_persistent(call))]
     return " | ".join("GN_TRAIT_" + trait for trait in traits) or "0"

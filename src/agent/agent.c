@@ -66,6 +66,7 @@ struct agent {
     uint64_t last_heartbeat, next_checkpoint; /* ns; checkpoints begin with the folder */
     uint64_t checkpoint_ns;                   /* from one to the next */
     struct timespec asked;                    /* when somebody wanted one last */
+    uint64_t next_asked;                      /* ns: not answered earlier, whoever asks how often */
     struct gn_resources_pace resources;
 };
 
@@ -545,14 +546,17 @@ static void schedule_checkpoint(struct agent *a, uint64_t took_ns)
 {
     const uint64_t most = MOST_CHECKPOINT_MS * 1000000ull;
     a->checkpoint_ns = a->checkpoint_ns * 2 < most ? a->checkpoint_ns * 2 : most;
-    a->next_checkpoint = gn_monotonic_ns() + larger(a->checkpoint_ns, took_ns * CHECKPOINT_SHARE);
+    a->next_asked = gn_monotonic_ns() + took_ns * CHECKPOINT_SHARE;
+    a->next_checkpoint = larger(gn_monotonic_ns() + a->checkpoint_ns, a->next_asked);
 }
 
 /* Whether somebody wants to know (agent/peek.h): once for each time that the file was touched. */
-static bool is_asked(struct agent *a)
+static bool is_asked(struct agent *a, uint64_t now_ns)
 {
     char path[4200];
     struct stat info;
+    if (now_ns < a->next_asked)
+        return false;
     snprintf(path, sizeof path, "%s/parts/asked", a->run.folder.path);
     if (stat(path, &info) != 0 ||
         (info.st_mtim.tv_sec == a->asked.tv_sec && info.st_mtim.tv_nsec == a->asked.tv_nsec))
@@ -573,7 +577,7 @@ static void keep_folder(struct agent *a, uint64_t now_ns)
                 gn_host_clock_watch(&a->clock, a->watched.items[i].pid, &a->watched.items[i].core_group);
         a->last_heartbeat = now_ns;
     }
-    if (save_now || now_ns >= a->next_checkpoint || is_asked(a)) {
+    if (save_now || now_ns >= a->next_checkpoint || is_asked(a, now_ns)) {
         save_now = 0;
         gn_finish_checkpoint(&a->finish);
         schedule_checkpoint(a, gn_monotonic_ns() - now_ns);

@@ -1,6 +1,7 @@
 #include "analyse/patterns.h"
 
 #include "event/activity.h"
+#include "program/runtime.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ static bool is_kind(const struct gn_activity_row *row, const char *kind)
     return strcmp(row->kind, kind) == 0;
 }
 
-/* What runs before MPI is there, and after it is gone, cannot be waited for. */
+/* How MPI starts and ends. */
 static bool is_startup(const struct gn_activity_row *row)
 {
     return strncmp(row->name, "MPI_Init", 8) == 0 || strcmp(row->name, "MPI_Finalize") == 0;
@@ -94,8 +95,7 @@ static void find_preempted(const struct search *x)
 
 /* ---- uneven computation ---- */
 
-static const struct gn_problem_pattern imbalance = {
-    "static imbalance", "distribute the work by its cost; the same ranks take longer here all the time"};
+static const struct gn_problem_pattern imbalance = {"static imbalance", "distribute the work by its cost"};
 static const struct gn_problem_pattern slow_rank = {
     "slow rank",
     "look at its host and core: throttled, remote memory, another program; all that it computes takes "
@@ -119,12 +119,7 @@ static double span_s(const struct gn_activity_row *row)
 
 static bool is_uneven(const struct gn_summary *s, const struct gn_activity_row *row)
 {
-    return is_kind(row, "computation") && !is_startup(row) && uneven_s(row) >= least_share * s->elapsed_s;
-}
-
-static double factor_of(const struct gn_activity_row *row)
-{
-    return row->median_ns > 0 ? (double)row->max_ns / (double)row->median_ns : INFINITY;
+    return is_kind(row, "computation") && uneven_s(row) >= least_share * s->elapsed_s;
 }
 
 /* Whether one rank is slower than the others by the same factor in all that it computes: in two places at
@@ -135,7 +130,7 @@ static int slow_rank_of(const struct gn_summary *s)
     size_t places = 0;
     for (size_t i = 0; i < s->row_count; i++) {
         const struct gn_activity_row *row = &s->rows[i];
-        if (!is_kind(row, "computation") || is_startup(row) || row->share < 3 * least_share)
+        if (!is_kind(row, "computation") || row->share < 3 * least_share)
             continue;
         const double mean = (double)row->min_ns > 0 ? (double)row->max_ns / (double)row->min_ns : INFINITY;
         const double first_mean =
@@ -163,7 +158,8 @@ static const struct gn_problem_pattern *pattern_of(const struct gn_summary *s,
     if (preempted_of(s, row) > span_s(row) / 2)
         return &preempted_rank;
     if (own >= of_one_rank && s->ranks > 1)
-        return row->runtime && strstr(row->runtime, "reading or writing") ? &io_of_one : &serial;
+        return row->runtime && strcmp(row->runtime, gn_runtime_text(GN_RUNTIME_IO)) == 0 ? &io_of_one
+                                                                                         : &serial;
     return &imbalance;
 }
 
@@ -221,7 +217,6 @@ static struct gn_problem uneven(const struct gn_summary *s, const struct gn_acti
         .is_preempted = preempted_of(s, row) > span_s(row) / 2,
         .own_s = (double)row->max_ns * 1e-9,
         .others_s = (double)(s->ranks == 2 ? row->min_ns : row->median_ns) * 1e-9,
-        .factor = isfinite(factor_of(row)) ? factor_of(row) : 0,
         .sure = GN_PROBLEM_POSSIBLE,
         .assumes = GN_PROBLEM_STEPS | GN_PROBLEM_SAME | (row->samples ? GN_PROBLEM_SAMPLES : 0),
     };
@@ -296,22 +291,29 @@ static void find_startup(const struct search *x)
                                    .assumes = GN_PROBLEM_SAME});
 }
 
-static bool is_one_of(const char *name, const char *const *names)
+static const struct gn_activity_def *call_of(const struct gn_activity_row *row)
 {
-    for (; *names; names++)
-        if (strcmp(name, *names) == 0)
-            return true;
-    return false;
+    return gn_activity_def(is_kind(row, "mpi") ? gn_activity_named(row->name) : GN_ACTIVITY_NONE);
 }
 
-/* Time in calls with these names, of one rank in the mean; the largest row in *row. */
-static double time_in(const struct gn_summary *s, const char *const *names,
+static bool is_polling(const struct gn_activity_def *call)
+{
+    return call->traits & GN_TRAIT_POLLS;
+}
+
+static bool is_of_messages(const struct gn_activity_def *call)
+{
+    return strcmp(call->group, "p2p") == 0 || strcmp(call->group, "completion") == 0;
+}
+
+/* Time in such calls, of one rank in the mean; the largest row in *row. */
+static double time_in(const struct gn_summary *s, bool (*is_such)(const struct gn_activity_def *call),
                       const struct gn_activity_row **row, int64_t *count)
 {
     double sum = 0;
     for (size_t i = 0; i < s->row_count; i++) {
         const struct gn_activity_row *r = &s->rows[i];
-        if (!is_kind(r, "mpi") || !is_one_of(r->name, names))
+        if (!is_such(call_of(r)))
             continue;
         sum += (double)r->mean_ns * 1e-9;
         *count += r->count;
@@ -322,17 +324,9 @@ static double time_in(const struct gn_summary *s, const char *const *names,
 
 static void find_polling(const struct search *x)
 {
-    static const char *const names[] = {"MPI_Test",
-                                        "MPI_Testany",
-                                        "MPI_Testall",
-                                        "MPI_Testsome",
-                                        "MPI_Iprobe",
-                                        "MPI_Improbe",
-                                        "MPI_Request_get_status",
-                                        NULL};
     const struct gn_activity_row *row = NULL;
     int64_t count = 0;
-    const double s = time_in(x->s, names, &row, &count);
+    const double s = time_in(x->s, is_polling, &row, &count);
     if (row && s >= polling_share * x->s->elapsed_s)
         add(x, (struct gn_problem){.pattern = &polling,
                                    .row = row,
@@ -347,12 +341,10 @@ static void find_polling(const struct search *x)
 
 static void find_small_messages(const struct search *x)
 {
-    static const char *const names[] = {"MPI_Send",    "MPI_Isend", "MPI_Recv",     "MPI_Irecv", "MPI_Wait",
-                                        "MPI_Waitall", "MPI_Ssend", "MPI_Sendrecv", NULL};
     const struct gn_summary *s = x->s;
     const struct gn_activity_row *row = NULL;
     int64_t count = 0;
-    const double time_s = time_in(s, names, &row, &count);
+    const double time_s = time_in(s, is_of_messages, &row, &count);
     const double each = s->resources.messages > 0
                             ? (double)s->resources.sent_bytes / (double)s->resources.messages
                             : INFINITY;
@@ -375,9 +367,7 @@ static void find_collectives(const struct search *x)
     for (size_t i = 0; i < x->s->row_count && x->s->ranks > 1; i++) {
         const struct gn_activity_row *row = &x->s->rows[i];
         const double all_s = (double)row->min_ns * 1e-9;
-        if (!is_kind(row, "mpi") ||
-            strcmp(gn_activity_def(gn_activity_named(row->name))->group, "collective") != 0 ||
-            all_s < 2 * least_share * x->s->elapsed_s)
+        if (strcmp(call_of(row)->group, "collective") != 0 || all_s < 2 * least_share * x->s->elapsed_s)
             continue;
         add(x, (struct gn_problem){.pattern = &collective,
                                    .is_of_all = true,

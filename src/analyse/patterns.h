@@ -48,7 +48,6 @@ struct gn_problem {
     bool is_of_all;                    /* every rank takes so long there */
     bool is_startup;                   /* how MPI starts and ends */
     const char *counted;               /* what count is of: "calls", "messages" */
-    double factor;                     /* how much slower it is; 0: says nothing */
     /* of a run with a trace */
     bool is_replayed;    /* the gain is by replay, and so is what was lost */
     char waited_in[128]; /* the call in which others were seen waiting for the rank; "": none was seen */

@@ -97,7 +97,7 @@ static void loop_text(const struct gn_call_node *node, int ranks, char text[600]
     const struct gn_counted *i = &node->counts.iterations;
     char count[300] = "", most[GN_QUANTITY_TEXT];
     const int64_t of_each = i->low > 0 && ranks > 0 ? i->low / ranks : 0;
-    if (!i->known)
+    if (!i->known || (of_each == 0 && i->high != 0))
         snprintf(count, sizeof count, "iterations unknown");
     else if (is_exact(node, i))
         exact_text(node, count);

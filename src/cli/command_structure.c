@@ -2,12 +2,12 @@
 #include "answer/report.h"
 #include "answer/structure_report.h"
 #include "cli/commands.h"
+#include "cli/find.h"
 #include "cli/format_option.h"
 
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -47,23 +47,6 @@ static const struct argp_option options[] = {{"all", 'a', NULL, 0, "What does no
                                              {"format", 'f', "FORMAT", 0, "text (default) or json", 0},
                                              {0}};
 
-/* As the shell would find it: a name without a slash is looked for here first, then along PATH. */
-static void find_program(const char *name, char *path, size_t size)
-{
-    const char *folders = getenv("PATH");
-    snprintf(path, size, "%s", name);
-    if (strchr(name, '/') || access(name, R_OK) == 0 || !folders)
-        return;
-    char *copy = strdup(folders), *rest = copy;
-    for (char *folder; rest && (folder = strsep(&rest, ":"));) {
-        snprintf(path, size, "%s/%s", folder[0] ? folder : ".", name);
-        if (access(path, X_OK) == 0)
-            break;
-        snprintf(path, size, "%s", name);
-    }
-    free(copy);
-}
-
 static int print(const struct gn_structure *structure, bool json)
 {
     if (json)
@@ -89,7 +72,9 @@ int gn_command_structure(int argc, char **argv)
     struct gn_error err = {""};
     char path[4096];
     argp_parse(&argp, argc, argv, 0, NULL, &a);
-    find_program(a.program, path, sizeof path);
+    /* here first, then as the shell would find it */
+    if (access(a.program, R_OK) == 0 || !gn_find_in_path(a.program, path, sizeof path))
+        snprintf(path, sizeof path, "%s", a.program);
     int code = gn_structure_read(&structure, path, a.all, &err);
     if (code == 0)
         code = print(&structure, a.json);

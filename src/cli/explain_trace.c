@@ -21,8 +21,7 @@ static bool had_a_core(const struct gn_summary *s, const struct gn_problem *p)
 }
 
 /* The call that the others wait in, and how often: as it was seen. */
-static void tell_cause(struct gn_problem *p, const struct gn_summary *s, const struct gn_history *h,
-                       const struct gn_cause *cause)
+static void tell_cause(struct gn_problem *p, const struct gn_history *h, const struct gn_cause *cause)
 {
     const struct gn_definitions *d = h->definitions;
     if (!cause || cause->call_region >= d->region_count)
@@ -34,7 +33,6 @@ static void tell_cause(struct gn_problem *p, const struct gn_summary *s, const s
         p->waited_line = (int)d->paths[cause->call_path].line;
     }
     p->times = (int64_t)cause->times;
-    p->sure = cause->caused.lo_ns > 0 && had_a_core(s, p) ? GN_PROBLEM_CERTAIN : GN_PROBLEM_POSSIBLE;
 }
 
 static int replay(struct gn_problem *p, const struct gn_summary *s, const struct gn_history *h,
@@ -49,7 +47,7 @@ static int replay(struct gn_problem *p, const struct gn_summary *s, const struct
         return code;
     const double low = fmax(0, fmin(levelled.mean.reduction_lo_ns, levelled.fastest.reduction_lo_ns) * 1e-9),
                  high = fmax(levelled.mean.reduction_hi_ns, levelled.fastest.reduction_hi_ns) * 1e-9;
-    tell_cause(p, s, h, levelled.cause);
+    tell_cause(p, h, levelled.cause);
     if (high < p->gain_low_s || low > p->gain_high_s) {
         /* what the trace does not have (before MPI_Init), what replay keeps as it was, several slow ranks:
          * then both may be right */
@@ -62,6 +60,9 @@ static int replay(struct gn_problem *p, const struct gn_summary *s, const struct
     p->gain_high_s = p->lost_high_s = high;
     p->assumes = GN_PROBLEM_SAME | GN_PROBLEM_ALONE;
     p->is_replayed = true;
+    /* that as much was waited for it is certain, and so is that it was computing meanwhile */
+    if (levelled.cause && levelled.cause->caused.lo_ns * 1e-9 >= low && low > 0 && had_a_core(s, p))
+        p->sure = GN_PROBLEM_CERTAIN;
     return 0;
 }
 

@@ -8,20 +8,26 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-bool gn_find_program(const char *program)
+bool gn_find_in_path(const char *program, char *path, size_t size)
 {
+    const char *folders = getenv("PATH");
+    snprintf(path, size, "%s", program);
     if (strchr(program, '/'))
         return access(program, X_OK) == 0;
-    const char *path = getenv("PATH");
-    for (const char *at = path ? path : ""; *at;) {
-        char candidate[PATH_MAX];
+    for (const char *at = folders ? folders : ""; *at;) {
         int length = (int)strcspn(at, ":");
-        snprintf(candidate, sizeof candidate, "%.*s/%s", length, at, program);
-        if (access(candidate, X_OK) == 0)
+        snprintf(path, size, "%.*s/%s", length, at, program);
+        if (access(path, X_OK) == 0)
             return true;
         at += length + (at[length] == ':');
     }
     return false;
+}
+
+bool gn_find_program(const char *program)
+{
+    char path[PATH_MAX];
+    return gn_find_in_path(program, path, sizeof path);
 }
 
 int gn_find_self(char *path, size_t size)

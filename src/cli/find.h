@@ -8,6 +8,9 @@
 /* Whether execvp would find an executable file for `program`. */
 bool gn_find_program(const char *program);
 
+/* Likewise its path; the name itself when it has a slash. */
+bool gn_find_in_path(const char *program, char *path, size_t size);
+
 /* Absolute path of this executable. 0, or -ENOENT. */
 int gn_find_self(char *path, size_t size);
 

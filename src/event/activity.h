@@ -33,6 +33,7 @@ enum gn_trait {
     GN_TRAIT_SENDS = 16,      /* it may send a message from one process to another, or start to */
     GN_TRAIT_RECEIVES = 32,   /* it may take one, or say that one is to be taken */
     GN_TRAIT_SEVERAL = 64,    /* … more than one of each */
+    GN_TRAIT_POLLS = 128,     /* it asks whether something has come, and returns at once */
 };
 
 struct gn_activity_def {

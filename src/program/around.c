@@ -39,26 +39,15 @@ static void enter(struct around *a, const struct gn_code *code)
     a->known = calloc(a->flow.loop_count + 1, sizeof *a->known);
 }
 
-/* The instruction that holds the address, or GN_CODE_NONE. */
-static size_t holder(const struct gn_code *code, uint64_t address)
-{
-    size_t i = gn_code_from(code, address);
-    if (i < code->count && code->items[i].address == address)
-        return i;
-    if (i == 0 || address - code->items[i - 1].address >= code->items[i - 1].size)
-        return GN_CODE_NONE;
-    return i - 1;
-}
-
 static bool holds(const struct gn_code *code, uint64_t address)
 {
-    return code && holder(code, address) != GN_CODE_NONE;
+    return code && gn_code_holding(code, address) != GN_CODE_NONE;
 }
 
 static struct gn_program_place loop_at(struct around *a, uint64_t address)
 {
     const struct gn_program_place none = {0};
-    const size_t i = holder(a->code, address);
+    const size_t i = gn_code_holding(a->code, address);
     const size_t loop =
         a->has_flow && a->flow.loop_count > 0 && i != GN_CODE_NONE ? a->flow.loop_of[i] : GN_CODE_NONE;
     if (loop == GN_CODE_NONE || !a->places || !a->known)

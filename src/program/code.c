@@ -472,6 +472,12 @@ static void read_switches(struct gn_code *code, struct gn_machine *machine)
     code->switch_count = kept;
 }
 
+size_t gn_code_holding(const struct gn_code *code, uint64_t offset)
+{
+    const size_t i = gn_code_from(code, offset + 1);
+    return i > 0 && offset - code->items[i - 1].address < code->items[i - 1].size ? i - 1 : GN_CODE_NONE;
+}
+
 const struct gn_code_switch *gn_code_switch_at(const struct gn_code *code, size_t insn)
 {
     for (size_t i = 0; i < code->switch_count; i++)

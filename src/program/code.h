@@ -81,6 +81,9 @@ void gn_code_clear(struct gn_code *code);
 /* The index of the first instruction that starts at address or behind it; code->count when there is none. */
 size_t gn_code_from(const struct gn_code *code, uint64_t address);
 
+/* The index of the instruction that holds an offset, or GN_CODE_NONE. */
+size_t gn_code_holding(const struct gn_code *code, uint64_t offset);
+
 /* The jump by a table at an instruction; NULL: it is none, or not understood. */
 const struct gn_code_switch *gn_code_switch_at(const struct gn_code *code, size_t insn);
 

@@ -118,7 +118,7 @@ const char *gn_iterations_symbol(struct gn_iterations *it, uint64_t offset)
 void gn_iterations_never_silent(struct gn_iterations *it, uint64_t offset, const char *symbol)
 {
     struct known *f = function_around(it, offset - 1);
-    const size_t call = f ? gn_shape_at(&f->shape, offset - 1) : GN_CODE_NONE;
+    const size_t call = f ? gn_code_holding(f->shape.code, offset - 1) : GN_CODE_NONE;
     /* through a pointer, it may be another one the next time */
     if (call != GN_CODE_NONE && symbol && f->shape.code->items[call].callee &&
         strcmp(f->shape.code->items[call].callee, symbol) == 0)
@@ -128,14 +128,14 @@ void gn_iterations_never_silent(struct gn_iterations *it, uint64_t offset, const
 bool gn_iterations_may_be_silent(struct gn_iterations *it, uint64_t offset)
 {
     struct known *f = function_around(it, offset - 1);
-    const size_t call = f ? gn_shape_at(&f->shape, offset - 1) : GN_CODE_NONE;
+    const size_t call = f ? gn_code_holding(f->shape.code, offset - 1) : GN_CODE_NONE;
     return call == GN_CODE_NONE || passes_on(&f->shape, call);
 }
 
 bool gn_iterations_hides_function(struct gn_iterations *it, uint64_t offset)
 {
     struct known *f = function_around(it, offset - 1);
-    const size_t call = f ? gn_shape_at(&f->shape, offset - 1) : GN_CODE_NONE;
+    const size_t call = f ? gn_code_holding(f->shape.code, offset - 1) : GN_CODE_NONE;
     return call != GN_CODE_NONE && !f->shape.measured[call];
 }
 
@@ -143,7 +143,7 @@ size_t gn_iterations_around(struct gn_iterations *it, uint64_t offset, struct gn
                             size_t max)
 {
     struct known *f = function_around(it, offset - 1);
-    const size_t insn = f ? gn_shape_at(&f->shape, offset - 1) : GN_CODE_NONE;
+    const size_t insn = f ? gn_code_holding(f->shape.code, offset - 1) : GN_CODE_NONE;
     size_t depth = 0, count = 0;
     if (insn == GN_CODE_NONE)
         return 0;
@@ -387,10 +387,10 @@ static bool find_route(const struct gn_function_shape *shape, uint64_t from, uin
                         .from_begin = from == 0,
                         .by_jump = to == GN_ITERATIONS_TAIL};
     if (from != 0)
-        r->start = gn_shape_at(shape, from - 1);
+        r->start = gn_code_holding(shape->code, from - 1);
     if (to == 0 || r->by_jump)
         return r->start != GN_CODE_NONE;
-    r->goal = gn_shape_at(shape, to - 1);
+    r->goal = gn_code_holding(shape->code, to - 1);
     return r->start != GN_CODE_NONE && r->goal != GN_CODE_NONE;
 }
 

@@ -15,14 +15,6 @@ bool gn_shape_is_in(const struct gn_function_shape *shape, size_t insn, size_t l
     return false;
 }
 
-size_t gn_shape_at(const struct gn_function_shape *shape, uint64_t offset)
-{
-    size_t i = gn_code_from(shape->code, offset + 1);
-    return i > 0 && offset - shape->code->items[i - 1].address < shape->code->items[i - 1].size
-               ? i - 1
-               : GN_CODE_NONE;
-}
-
 /* ---- doubts ---- */
 
 static const struct gn_insn *insn_at(const struct gn_function_shape *shape, size_t i)

@@ -48,9 +48,6 @@ void gn_shape_clear(struct gn_function_shape *shape);
 /* Whether an instruction is in a loop or in one inside of it. */
 bool gn_shape_is_in(const struct gn_function_shape *shape, size_t insn, size_t loop);
 
-/* The instruction that holds an offset, or GN_CODE_NONE. */
-size_t gn_shape_at(const struct gn_function_shape *shape, uint64_t offset);
-
 /* "a computed jump in it" of bits of enum gn_loop_doubt: the first of them; "" of none. */
 const char *gn_loop_doubt_text(unsigned doubts);
 

@@ -5,6 +5,7 @@
 #include "program/imports.h"
 #include "program/names.h"
 #include "program/needed.h"
+#include "program/runtime.h"
 #include "program/shape.h"
 #include "program/work.h"
 
@@ -367,12 +368,8 @@ static int write_module(struct reader *r, const struct reading *m, struct gn_str
 /* MPI itself, and what it is made of, is no part of a program. */
 static bool is_of_mpi(const char *path)
 {
-    static const char *const names[] = {"libmpi", "libmpich", "libopen-", "libpmix", "libpmpi", NULL};
     const char *slash = strrchr(path, '/');
-    for (size_t i = 0; names[i]; i++)
-        if (strncmp(slash ? slash + 1 : path, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
+    return gn_runtime_of(slash ? slash + 1 : path, NULL) == GN_RUNTIME_MPI;
 }
 
 static bool needs_mpi(char *const *libraries)

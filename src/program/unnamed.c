@@ -165,13 +165,6 @@ struct inside {
     size_t at;
 };
 
-/* The instruction that offset lies in. */
-static size_t insn_around(const struct gn_code *code, uint64_t offset)
-{
-    size_t i = gn_code_from(code, offset + 1);
-    return i > 0 && offset - code->items[i - 1].address < code->items[i - 1].size ? i - 1 : GN_CODE_NONE;
-}
-
 static bool find_loops(struct inside *in)
 {
     if (gn_flow_init(&in->flow, &in->code, 0) < 0)
@@ -192,7 +185,7 @@ static bool look_inside(struct inside *in, struct gn_program *program, uint64_t 
         return false;
     if (gn_code_read(&in->code, machine, low, high) == 0) {
         gn_code_finish(&in->code, machine);
-        in->at = insn_around(&in->code, offset);
+        in->at = gn_code_holding(&in->code, offset);
     }
     if (in->at != GN_CODE_NONE && gn_flow_connect(&in->code) == 0 && find_loops(in))
         return true;

@@ -76,7 +76,7 @@ signal) # without events of the kernel's. One rank: where ranks take turns on a 
     [ "$(tail -1 "$work/harmless.out")" = ok ] || fail "it disturbs: $(tail -1 "$work/harmless.out")"
     wait_for_report harmless
     # of its processor time, however little the machine gives it; the kernel has no more than its ticks
-    [ "$(sql harmless "SELECT min(samples) > 20 AND min(samples * 1e9 / time_ns) > 80 FROM sampling")" = 1 ] ||
+    [ "$(sql harmless "SELECT min(samples) > 20 AND min(samples * 1e9 / time_ns) > 120 FROM sampling")" = 1 ] ||
         fail "a thousand a second were asked for: $(sql harmless "SELECT samples, time_ns FROM sampling")"
     run_gnomon taken --sample signal ./signals -t
     [ "$status" = 0 ] || fail "exit status $status"
