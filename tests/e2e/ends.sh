@@ -129,13 +129,13 @@ agent_finishing) # the agent, while it finishes the run: the next one does it ag
     while [ -e "$open" ] && [ $kills -lt 4 ]; do # the mark goes when the profile is saved
         # held still first: with the mark there, it has not saved, and told nothing yet
         if grep -qs 'state finishing' "$open"; then
-            agent=$(sed -n 's/^agent //p' "$open" 2>/dev/null)
-            kill -STOP "$agent" 2>/dev/null
+            agent=$(sed -n 's/^agent //p' "$open" 2>/dev/null) || break
+            kill -STOP "$agent" 2>/dev/null || continue
             while grep -qs '^State:.[^T]' "/proc/$agent/status"; do :; done
             if [ -e "$open" ]; then
                 kill -KILL "$agent" 2>/dev/null && kills=$((kills + 1))
             else
-                kill -CONT "$agent" 2>/dev/null
+                kill -CONT "$agent" 2>/dev/null || break
             fi
         fi
         sleep 0.02
