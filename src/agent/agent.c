@@ -276,7 +276,8 @@ static int meet(struct agent *a, const struct gn_message *request, int pid, stru
 static int open_trace(struct agent *a)
 {
     struct gn_finish *f = &a->finish;
-    if (a->settings->trace.ring_records == 0)
+    if (a->settings->trace.ring_records == 0 ||
+        (a->settings->trace.windows_rate > 0 && a->run.folder.shared)) /* windows of hosts do not meet */
         return -ENOENT;
     if (f->trace || f->no_trace.text[0])
         return f->trace ? 0 : -ENOENT;
@@ -377,7 +378,7 @@ static int attach(struct agent *a, int index, struct gn_message *reply)
 static bool show(struct agent *a, int descriptor, struct gn_message *reply)
 {
     const char *refused = NULL;
-    if (a->settings->trace.ring_records == 0)
+    if (a->settings->trace.ring_records == 0 || a->settings->trace.windows_rate > 0)
         refused = "the run is not traced: its events are kept with `gnomon run --trace`";
     else if (a->run.folder.shared) /* streams of several hosts do not share their numbers */
         refused = "the run is on several hosts: their events can be ordered when it has ended";

@@ -52,6 +52,7 @@ struct gn_drain {
     double fill;         /* of the fullest ring in this round */
     struct gn_drain_stats stats;
     uint64_t now_ticks; /* no event of this batch can be later */
+    struct gn_windows windows;
     struct gn_record batch[BATCH];
 };
 
@@ -197,6 +198,51 @@ static void flush(struct gn_drain *d, uint64_t now_ns)
         d->failed = true;
 }
 
+/* ---- windows ---- */
+
+static size_t locations_of(const struct gn_drain *d)
+{
+    return d->translate->definitions->location_count;
+}
+
+/* A process that has no rank yet begins with whatever it has in its rings by then. */
+static void skip(struct gn_drain *d)
+{
+    pthread_mutex_lock(&d->lock);
+    const size_t count = d->process_count;
+    pthread_mutex_unlock(&d->lock);
+    for (size_t i = 0; i < count; i++) {
+        pthread_mutex_lock(&d->lock);
+        struct drained *p = d->processes[i];
+        pthread_mutex_unlock(&d->lock);
+        for (uint32_t k = 0; p->local && !p->empty && k < p->rings.locations; k++)
+            gn_expand_skip(p->expand, k, gn_rings_skip(&p->rings, k));
+    }
+}
+
+/* Whether the rings are to be emptied. */
+static bool in_window(struct gn_drain *d)
+{
+    struct gn_windows *w = &d->windows;
+    const uint64_t events = d->stats.events + d->stats.unwritten;
+    if (d->output.windows_rate <= 0)
+        return true;
+    const bool wanted = gn_windows_wanted(w, gn_monotonic_ns(), events, locations_of(d));
+    if (wanted && !w->is_open) {
+        skip(d);
+        gn_windows_open(w, gn_ticks(), events);
+    } else if (!wanted && w->is_open) {
+        gn_windows_close(w, gn_ticks());
+        drain_all(d, false);
+    }
+    return wanted;
+}
+
+const struct gn_windows *gn_drain_windows(const struct gn_drain *d)
+{
+    return d->output.windows_rate > 0 ? &d->windows : NULL;
+}
+
 /* As long as it takes to fill a small part of the fullest ring, going by this round. */
 static void rest(struct gn_drain *d)
 {
@@ -219,13 +265,18 @@ static void *run(void *self)
     pthread_setname_np(pthread_self(), "gnomon-drain");
     setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), PRIORITY); /* where it may */
     while (!atomic_load(&d->stop)) {
-        drain_all(d, false);
+        d->fill = 0;
+        if (in_window(d))
+            drain_all(d, false);
         flush(d, gn_monotonic_ns());
         if (d->output.readers)
             gn_readers_round(d->output.readers);
         rest(d);
     }
-    drain_all(d, true);
+    if (in_window(d))
+        drain_all(d, true);
+    if (d->windows.is_open)
+        gn_windows_close(&d->windows, gn_ticks());
     if (d->output.readers)
         gn_readers_finish(d->output.readers);
     return NULL;
@@ -240,6 +291,7 @@ int gn_drain_start(struct gn_drain **drain, struct gn_translate *translate,
     d->translate = translate;
     d->output = *output;
     d->pause_us = SHORTEST_US;
+    gn_windows_begin(&d->windows, output->windows_rate, gn_ticks());
     pthread_mutex_init(&d->lock, NULL);
     sigset_t all, before;
     sigfillset(&all);

@@ -11,6 +11,8 @@
  *   gn_drain_add (agent) ──► rings ──take──► expand ──► translate ─┬─► output (trace/writer)
  *                                                                  └─► readers (agent/readers)
  *
+ * In windows it takes nothing between them: the rings overwrite themselves.
+ *
  * The rings outlive their processes: what was pushed before a kill is taken. When the output fails (the disk
  * is full), events are taken and counted as lost all the same, so that no process waits for room.
  */
@@ -21,6 +23,7 @@
 #include "agent/readers.h"
 #include "agent/rings.h"
 #include "agent/translate.h"
+#include "agent/windows.h"
 
 /* Between two calls of a location. */
 struct gn_drain_point {
@@ -39,6 +42,7 @@ struct gn_drain_output {
     /* Of a location's records and events so many are over: whoever goes on there misses nothing. NULL: nobody
      * wants to know. */
     void (*reached)(void *self, uint32_t location, const struct gn_drain_point *point);
+    double windows_rate; /* events a second that are kept, in windows (agent/windows.h); 0: all are */
     struct gn_readers
         *readers; /* get every event, too, whatever becomes of the output; NULL: there are none */
 };
@@ -78,7 +82,8 @@ void gn_drain_ended(struct gn_drain *drain, int pid);
 /* Takes what is left of all processes, finishes the readers' streams and ends the thread. */
 void gn_drain_stop(struct gn_drain *drain);
 
-/* After gn_drain_stop. */
+/* After gn_drain_stop. The windows that were kept; NULL: all was. */
+const struct gn_windows *gn_drain_windows(const struct gn_drain *drain);
 const struct gn_drain_stats *gn_drain_stats(const struct gn_drain *drain);
 void gn_drain_free(struct gn_drain *drain); /* NULL is allowed */
 

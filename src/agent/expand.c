@@ -10,13 +10,16 @@
 /* Records [from, to) of a location. */
 struct range {
     uint64_t from, to;
+    bool skipped; /* nobody wanted them; else they are lost */
 };
 
 struct at {               /* a location */
     uint64_t next;        /* the record that comes next */
     uint64_t last_ticks;  /* of the last event */
     uint64_t lost;        /* records, of which no event has told yet */
-    struct range *ranges; /* lost ones, in their order */
+    bool skipped;         /* records that nobody wanted, likewise */
+    bool cut;             /* no call has begun since then: what comes is of one that was skipped */
+    struct range *ranges; /* of them, in their order */
     size_t range_count, range_capacity;
     bool in_call, ends, waits; /* ends: `end` comes before the leave; waits: for main's wide record */
     uint64_t enter_ticks, exit_ticks;
@@ -70,6 +73,12 @@ uint64_t gn_expand_garbled(const struct gn_expand *x)
 static void tell_lost(struct gn_expand *x, uint32_t location)
 {
     struct at *at = &x->at[location];
+    for (int on = 0; on <= 1 && at->skipped; on++) {
+        struct gn_event event = gn_event_bare(GN_EVENT_MEASUREMENT, location, at->last_ticks);
+        event.request = (uint64_t)on;
+        x->emit(x->self, location, &event);
+    }
+    at->skipped = false;
     if (at->lost == 0)
         return;
     struct gn_event event = gn_event_bare(GN_EVENT_LOST, location, at->last_ticks);
@@ -78,12 +87,15 @@ static void tell_lost(struct gn_expand *x, uint32_t location)
     x->emit(x->self, location, &event);
 }
 
-static bool was_lost(const struct gn_expand *x, uint64_t request)
+static const struct range nowhere = {0, UINT64_MAX, false};
+
+/* NULL: it was taken. */
+static const struct range *gone_with(const struct gn_expand *x, uint64_t request)
 {
     uint32_t location = gn_request_location(request);
     uint64_t index = gn_request_index(request);
     if (location >= x->locations)
-        return true;
+        return &nowhere;
     const struct at *at = &x->at[location];
     size_t low = 0, high = at->range_count;
     while (low < high) {
@@ -93,15 +105,16 @@ static bool was_lost(const struct gn_expand *x, uint64_t request)
         else
             high = middle;
     }
-    return low < at->range_count && at->ranges[low].from <= index;
+    return low < at->range_count && at->ranges[low].from <= index ? &at->ranges[low] : NULL;
 }
 
-static void remember_lost(struct at *at, uint64_t from, uint64_t to)
+static void remember(struct at *at, uint64_t from, uint64_t to, bool skipped)
 {
-    if (at->range_count > 0 && at->ranges[at->range_count - 1].to == from)
+    if (at->range_count > 0 && at->ranges[at->range_count - 1].to == from &&
+        at->ranges[at->range_count - 1].skipped == skipped)
         at->ranges[at->range_count - 1].to = to;
     else if (gn_grow(&at->ranges, &at->range_capacity, at->range_count, sizeof *at->ranges))
-        at->ranges[at->range_count++] = (struct range){from, to};
+        at->ranges[at->range_count++] = (struct range){from, to, skipped};
 }
 
 /* ---- events ---- */
@@ -183,9 +196,10 @@ static void emit_payload(struct gn_expand *x, uint32_t location, uint64_t index,
         at->ends = true;
         return;
     }
-    if (gn_record_names(event.kind) && was_lost(x, event.request)) {
+    const struct range *gone = gn_record_names(event.kind) ? gone_with(x, event.request) : NULL;
+    if (gone) {
         if (event.kind != GN_EVENT_MPI_IRECV) {
-            at->lost++;
+            at->lost += !gone->skipped;
             return;
         }
         event.kind = GN_EVENT_MPI_RECV;
@@ -283,6 +297,7 @@ static void whole(struct gn_expand *x, uint32_t location, uint64_t index, const 
     at->waits = false;
     if (flags & GN_RECORD_CALL) {
         leave(x, location); /* the end of the one before was lost */
+        at->cut = false;
         enter(x, location, r, wide);
     } else if (is_control(kind)) {
         leave(x, location);
@@ -293,7 +308,7 @@ static void whole(struct gn_expand *x, uint32_t location, uint64_t index, const 
         emit_late(x, location, r);
         return;
     } else if (!at->in_call) { /* of a call of which the beginning is lost */
-        at->lost += kind < GN_EVENT_KIND_COUNT;
+        at->lost += kind < GN_EVENT_KIND_COUNT && !at->cut;
         return;
     }
     if (kind < GN_EVENT_KIND_COUNT)
@@ -329,7 +344,7 @@ bool gn_expand_is_between(const struct gn_expand *x, uint32_t location)
     return !at->in_call && !at->waits && at->lost == 0;
 }
 
-void gn_expand_up_to(struct gn_expand *x, uint32_t location, uint64_t index)
+static void pass(struct gn_expand *x, uint32_t location, uint64_t index, bool skipped)
 {
     struct at *at = &x->at[location];
     if (index <= at->next)
@@ -337,10 +352,22 @@ void gn_expand_up_to(struct gn_expand *x, uint32_t location, uint64_t index)
     give_up_wide(x, location);
     leave(x, location);
     if (index - at->next <= GN_RING_MOST_LOST) { /* else the ring's head was nonsense */
-        remember_lost(at, at->next, index);
-        at->lost += index - at->next;
+        remember(at, at->next, index, skipped);
+        at->lost += skipped ? 0 : index - at->next;
     }
+    at->skipped |= skipped;
+    at->cut |= skipped;
     at->next = index;
+}
+
+void gn_expand_up_to(struct gn_expand *x, uint32_t location, uint64_t index)
+{
+    pass(x, location, index, false);
+}
+
+void gn_expand_skip(struct gn_expand *x, uint32_t location, uint64_t index)
+{
+    pass(x, location, index, true);
 }
 
 void gn_expand_record(struct gn_expand *x, uint32_t location, uint64_t index, const struct gn_record *r)

@@ -177,7 +177,7 @@ static int add_processes(const struct gn_finish *f, struct gn_graph *graph, stru
         facts.end_ticks = w->end_ticks ? w->end_ticks : gn_host_clock_now(f->clock, w->core_group);
         facts.launcher_rank = w->rank;
         facts.launches = w->launches;
-        facts.traced = w->traced;
+        facts.traced = w->traced && f->settings->trace.windows_rate <= 0;
         facts.ended = w->ended;
         facts.exit_status = w->exit_status;
         if (w->handle >= 0)
@@ -482,7 +482,8 @@ static void finish_trace(struct gn_finish *f, sqlite3 *db)
     f->trace = NULL;
     if (f->no_trace.text[0] && db) {
         char key[200];
-        snprintf(key, sizeof key, "trace/%s/error", f->host);
+        snprintf(key, sizeof key, "%s/%s/error",
+                 f->settings->trace.windows_rate > 0 ? GN_WINDOWS_NAME : GN_TRACE_NAME, f->host);
         gn_profile_set(db, key, f->no_trace.text, NULL);
     }
 }

@@ -11,6 +11,7 @@
 struct gn_trace_settings {
     uint32_t ring_records; /* per location, a power of two; 0: no trace */
     bool block;            /* a full ring makes the program wait */
+    double windows_rate;   /* events a second of a host that are kept, in windows; 0: all of them are */
     double hz;             /* of the counter, as the other hosts were told; 0: to be measured */
 };
 

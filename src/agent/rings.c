@@ -110,6 +110,18 @@ size_t gn_rings_take(struct gn_rings *r, uint32_t location, struct gn_record *re
     return count - gone;
 }
 
+uint64_t gn_rings_skip(struct gn_rings *r, uint32_t location)
+{
+    struct gn_ring *ring = gn_ring_of(r->segment, location, r->ring_records);
+    struct gn_rings_place *p = &r->places[location];
+    const uint64_t head = GN_OBSERVE(ring->head);
+    if (head > p->tail && head - p->tail <= GN_RING_MOST_LOST) {
+        p->tail = head;
+        GN_PUBLISH(ring->tail, p->tail);
+    }
+    return p->tail;
+}
+
 size_t gn_rings_last(const struct gn_rings *r, uint32_t location, struct gn_record *records, size_t max,
                      uint64_t *first)
 {

@@ -37,6 +37,9 @@ void gn_rings_close(struct gn_rings *rings);
 size_t gn_rings_take(struct gn_rings *rings, uint32_t location, struct gn_record *records, size_t max,
                      uint64_t *first, size_t *waiting);
 
+/* Leaves out what a location has written up to now. Returns the record that comes next. */
+uint64_t gn_rings_skip(struct gn_rings *rings, uint32_t location);
+
 /* Copies up to max records of a location, the last that are there, and takes none. Returns how many, the
  * first of which is record *first. */
 size_t gn_rings_last(const struct gn_rings *rings, uint32_t location, struct gn_record *records, size_t max,

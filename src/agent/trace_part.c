@@ -37,6 +37,7 @@ struct trace_state {
 struct gn_trace_part {
     struct gn_trace_settings settings;
     char host[128];
+    const char *name; /* "trace" */
     char path[4400];
     bool several_hosts;
     size_t known;          /* definitions that were saved last */
@@ -194,8 +195,12 @@ static int prepare(struct gn_trace_part *p, const char *machine, struct gn_error
 
 static int begin_drain(struct gn_trace_part *p, struct gn_error *err)
 {
-    struct gn_drain_output output = {
-        .self = p, .write = write_event, .flush = flush, .reached = reached, .readers = p->readers};
+    struct gn_drain_output output = {.self = p,
+                                     .write = write_event,
+                                     .flush = flush,
+                                     .reached = reached,
+                                     .windows_rate = p->settings.windows_rate,
+                                     .readers = p->readers};
     int code = gn_drain_start(&p->drain, p->translate, &output, err);
     if (code != 0)
         gn_trace_abandon(p->writer);
@@ -212,7 +217,8 @@ static struct gn_trace_part *new_part(const char *folder, const char *host, bool
     p->settings = *settings;
     snprintf(p->host, sizeof p->host, "%s", host);
     p->several_hosts = several_hosts;
-    snprintf(p->path, sizeof p->path, several_hosts ? "%s/trace-%s" : "%s/trace", folder, host);
+    p->name = settings->windows_rate > 0 ? GN_WINDOWS_NAME : GN_TRACE_NAME;
+    snprintf(p->path, sizeof p->path, several_hosts ? "%s/%s-%s" : "%s/%s", folder, p->name, host);
     return p;
 }
 
@@ -477,7 +483,7 @@ static uint64_t size_of(const char *path, int levels)
 static void note(sqlite3 *profile, const struct gn_trace_part *p, const char *what, const char *value)
 {
     char key[256];
-    snprintf(key, sizeof key, "trace/%s/%s", p->host, what);
+    snprintf(key, sizeof key, "%s/%s/%s", p->name, p->host, what);
     gn_profile_set(profile, key, value, NULL);
 }
 
@@ -506,6 +512,22 @@ static bool is_unfinished(const struct gn_trace_part *p, const char *error)
     return error[0] && !is_gone(p) && !is_archive(p->path) && gn_drain_stats(p->drain)->events > 0;
 }
 
+/* "begin end begin end …", in ticks. */
+static void note_windows(sqlite3 *profile, const struct gn_trace_part *p)
+{
+    enum { EACH = 44 };
+    const struct gn_windows *w = gn_drain_windows(p->drain);
+    char *text = w ? calloc(w->count + 1, EACH) : NULL;
+    size_t used = 0;
+    for (size_t i = 0; text && i < w->count; i++)
+        used += (size_t)snprintf(text + used, EACH, "%s%" PRIu64 " %" PRIu64, i > 0 ? " " : "",
+                                 gn_simulated_reading(&p->translate->clock, w->spans[i].begin_ticks),
+                                 gn_simulated_reading(&p->translate->clock, w->spans[i].end_ticks));
+    if (text)
+        note(profile, p, "spans", text);
+    free(text);
+}
+
 /* A place is told where there is something that can be read. */
 static void note_all(sqlite3 *profile, const struct gn_trace_part *p, const char *error)
 {
@@ -513,6 +535,7 @@ static void note_all(sqlite3 *profile, const struct gn_trace_part *p, const char
     const bool gone = is_gone(p), unfinished = is_unfinished(p, error);
     if (is_archive(p->path))
         note(profile, p, "path", strrchr(p->path, '/') + 1);
+    note_windows(profile, p);
     note_number(profile, p, "events", gone ? 0 : s->events);
     note_number(profile, p, "bytes", size_of(p->path, 1));
     note_number(profile, p, "dropped", s->dropped);
@@ -536,12 +559,15 @@ static void keep_part(const struct gn_trace_part *p, const struct gn_agent_part 
 
 void gn_trace_part_saved(const char *folder)
 {
+    static const char *const names[] = {GN_TRACE_NAME, GN_WINDOWS_NAME};
     char file[4500];
-    snprintf(file, sizeof file, "%.4200s/trace", folder);
-    if (!is_archive(file)) /* then it is what an archive can still be made of */
-        return;
-    snprintf(file, sizeof file, "%.4200s/trace/" GN_PART_FILE, folder);
-    unlink(file);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(file, sizeof file, "%.4200s/%s", folder, names[i]);
+        if (!is_archive(file)) /* then it is what an archive can still be made of */
+            continue;
+        snprintf(file, sizeof file, "%.4200s/%s/" GN_PART_FILE, folder, names[i]);
+        unlink(file);
+    }
 }
 
 /* Of a trace that nothing could be written of. */

@@ -4,7 +4,8 @@
  *   open ──► add (each process that asks) … ──► stop (all have ended) ──► finish: definitions, facts of the
  * run
  *
- * The archive is RUN/trace, where this host is the only one, else RUN/trace-<host>. While the run lasts it
+ * The archive is RUN/trace, where this host is the only one, else RUN/trace-<host>; of a trace in windows
+ * (agent/windows.h) RUN/windows, and there is none where hosts are several. While the run lasts it
  * holds events only; what they refer to is written at the end, when the profile knows the source places.
  */
 #ifndef GNOMON_AGENT_TRACE_PART_H
@@ -17,6 +18,10 @@
 
 #include <sqlite3.h>
 #include <stdint.h>
+
+/* Archives in a run's folder. */
+#define GN_TRACE_NAME "trace"
+#define GN_WINDOWS_NAME "windows"
 
 struct gn_trace_part;
 

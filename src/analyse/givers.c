@@ -138,7 +138,7 @@ static int collect_parts(struct gn_givers *s, uint32_t gathering, uint32_t membe
 
 /* ---- all that a call took ---- */
 
-static int add(struct gn_givers *s, uint32_t waiter, uint32_t call, uint32_t gathering, bool is_sure)
+static int add(struct gn_givers *s, uint32_t waiter, uint32_t call, const struct gn_take *take, bool is_sure)
 {
     const struct gn_call *c = &s->history->calls[waiter];
     if (call == GN_NONE || s->history->calls[call].location == c->location)
@@ -152,7 +152,12 @@ static int add(struct gn_givers *s, uint32_t waiter, uint32_t call, uint32_t gat
     }
     if (!gn_grow(&s->list, &s->capacity, s->count, sizeof *s->list))
         return -ENOMEM;
-    s->list[s->count++] = (struct gn_giver){call, gathering, is_sure, later};
+    s->list[s->count++] =
+        (struct gn_giver){.call = call,
+                          .gathering = take->kind == GN_TAKE_GATHERING ? take->from : GN_NONE,
+                          .is_receiver = take->kind == GN_TAKE_RECEIVER,
+                          .is_sure = is_sure,
+                          .later = later};
     s->place[call] = (uint32_t)s->count;
     return 0;
 }
@@ -169,7 +174,7 @@ static int add_parts(struct gn_givers *s, uint32_t waiter, const struct gn_take 
     const bool is_sure = is_take_sure(h, take);
     int code = 0;
     for (size_t i = first; i < first + count && code == 0; i++)
-        code = add(s, waiter, h->parts[s->parts[i]].call, take->from, is_sure);
+        code = add(s, waiter, h->parts[s->parts[i]].call, take, is_sure);
     return code;
 }
 
@@ -210,7 +215,7 @@ static int add_take(struct gn_givers *s, uint32_t waiter, const struct gn_take *
         return 0;
     if (take->kind == GN_TAKE_GATHERING)
         return add_gathering(s, waiter, take);
-    return add(s, waiter, take->from, GN_NONE,
+    return add(s, waiter, take->from, take,
                is_take_sure(s->history, take) ||
                    (take->kind == GN_TAKE_RECEIVER && is_synchronous(s->history, waiter)));
 }

@@ -19,6 +19,7 @@ struct gn_span gn_call_length(const struct gn_history *history, uint32_t call);
 struct gn_giver {
     uint32_t call;
     uint32_t gathering;   /* GN_NONE: a message, or a receiver */
+    bool is_receiver;     /* of what the call sent */
     bool is_sure;         /* that the call was not left before this had been given */
     struct gn_span later; /* than the one that waits began to */
 };

@@ -103,7 +103,8 @@ struct gn_take {
 
 /* Instance of a collective. Who gives to whom: event/collective.h. */
 struct gn_history_gathering {
-    uint32_t comm;     /* or window */
+    uint32_t comm; /* or window */
+    bool is_window;
     uint8_t op, shape; /* shape: enum gn_shape */
     bool is_whole;     /* every member takes part, gives and gets: nobody is left before all have come */
     bool is_vague;     /* MPI does not say that it synchronises; only its times do not speak against it */

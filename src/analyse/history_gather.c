@@ -45,6 +45,7 @@ static int number(struct gn_history_make *m, struct numbering *n, uint32_t index
         const bool is_between = !part->is_finalize && comm_of(m, part)->other_count > 0;
         h->gatherings[h->gathering_count] = (struct gn_history_gathering){
             .comm = part->is_finalize ? GN_NONE : part->comm,
+            .is_window = part->is_window,
             .op = part->op,
             .shape =
                 part->is_finalize ? GN_SHAPE_ALL_TO_ALL : (uint8_t)gn_collective_shape(part->op, is_between),

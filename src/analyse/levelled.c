@@ -55,17 +55,8 @@ static float share_above(double own, double level)
     return own > level && own > 0 ? (float)(1 - level / own) : 0;
 }
 
-static const struct gn_cause *largest_cause(const struct gn_history *h, const struct gn_waits *waits,
-                                            uint32_t process)
-{
-    for (size_t i = 0; i < waits->cause_count; i++)
-        if (h->definitions->locations[waits->causes[i].location].process == process)
-            return &waits->causes[i];
-    return NULL;
-}
-
-int gn_levelled_find(struct gn_levelled *levelled, const struct gn_history *h, const struct gn_waits *waits,
-                     uint32_t process, struct gn_error *err)
+int gn_levelled_find(struct gn_levelled *levelled, const struct gn_history *h, uint32_t process,
+                     struct gn_error *err)
 {
     double *sums = sum_up(h);
     float *to_mean = calloc(h->activity_count + 1, sizeof *to_mean);
@@ -83,7 +74,6 @@ int gn_levelled_find(struct gn_levelled *levelled, const struct gn_history *h, c
     if (has_memory) {
         levelled->mean = gn_whatif(pass, &(struct gn_whatif){to_mean, at});
         levelled->fastest = gn_whatif(pass, &(struct gn_whatif){to_least, at});
-        levelled->cause = largest_cause(h, waits, process);
     }
     free(sums);
     free(to_mean);

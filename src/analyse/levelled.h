@@ -5,17 +5,15 @@
 #ifndef GNOMON_ANALYSE_LEVELLED_H
 #define GNOMON_ANALYSE_LEVELLED_H
 
-#include "analyse/waits.h"
 #include "analyse/whatif.h"
 
 struct gn_levelled {
     struct gn_whatif_result mean;    /* as much as the mean of the others, where it is more */
     struct gn_whatif_result fastest; /* … as the one that computed least */
-    const struct gn_cause *cause;    /* its largest; of the waits; NULL: nobody has waited for it */
 };
 
-/* 0, or -ENOMEM with err set. waits: of the same history. */
-int gn_levelled_find(struct gn_levelled *levelled, const struct gn_history *history,
-                     const struct gn_waits *waits, uint32_t process, struct gn_error *err);
+/* 0, or -ENOMEM with err set. */
+int gn_levelled_find(struct gn_levelled *levelled, const struct gn_history *history, uint32_t process,
+                     struct gn_error *err);
 
 #endif

@@ -18,19 +18,23 @@ struct search {
     struct gn_problems *found;
 };
 
-static void add(const struct search *x, struct gn_problem p)
+void gn_problems_add(struct gn_problems *f, const struct gn_summary *s, struct gn_problem p)
 {
-    struct gn_problems *f = x->found;
-    p.gain_high_s = fmin(p.gain_high_s, x->s->elapsed_s);
+    p.gain_high_s = fmin(p.gain_high_s, s->elapsed_s);
     p.gain_low_s = fmax(0, fmin(p.gain_low_s, p.gain_high_s));
-    p.lost_high_s = fmin(p.lost_high_s, x->s->elapsed_s);
+    p.lost_high_s = fmin(p.lost_high_s, s->elapsed_s);
     p.lost_low_s = fmax(0, fmin(p.lost_low_s, p.lost_high_s));
-    if (p.gain_high_s < least_share * x->s->elapsed_s) {
+    if (p.gain_high_s < least_share * s->elapsed_s) {
         f->small_s += p.gain_high_s;
         f->small_count += p.gain_high_s > 0;
     } else if (f->count < GN_PROBLEMS_MAX) {
         f->items[f->count++] = p;
     }
+}
+
+static void add(const struct search *x, struct gn_problem p)
+{
+    gn_problems_add(x->found, x->s, p);
 }
 
 static bool is_kind(const struct gn_activity_row *row, const char *kind)
@@ -151,10 +155,29 @@ static double preempted_of(const struct gn_summary *s, const struct gn_activity_
     return row->preempted_s.high >= 0 ? fmin(all, row->preempted_s.high) : all;
 }
 
+static bool is_same_text(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+/* What all ranks compute from the same call on, whichever one ends it: that depends on the rank. */
+static double total_since_ns(const struct gn_summary *s, const struct gn_activity_row *row)
+{
+    double total = 0;
+    for (size_t i = 0; i < s->row_count; i++) {
+        const struct gn_activity_row *r = &s->rows[i];
+        if (r == row || (row->how == GN_HOW_RANGE && r->how == GN_HOW_RANGE && is_kind(r, "computation") &&
+                         r->line == row->line && is_same_text(r->function, row->function) &&
+                         is_same_text(r->file, row->file)))
+            total += (double)r->total_ns;
+    }
+    return total;
+}
+
 static const struct gn_problem_pattern *pattern_of(const struct gn_summary *s,
                                                    const struct gn_activity_row *row)
 {
-    const double own = row->total_ns > 0 ? (double)row->max_ns / (double)row->total_ns : 0;
+    const double total_ns = total_since_ns(s, row), own = total_ns > 0 ? (double)row->max_ns / total_ns : 0;
     if (preempted_of(s, row) > span_s(row) / 2)
         return &preempted_rank;
     if (own >= of_one_rank && s->ranks > 1)
@@ -216,7 +239,9 @@ static struct gn_problem uneven(const struct gn_summary *s, const struct gn_acti
         .preempted_s = preempted_of(s, row),
         .is_preempted = preempted_of(s, row) > span_s(row) / 2,
         .own_s = (double)row->max_ns * 1e-9,
-        .others_s = (double)(s->ranks == 2 ? row->min_ns : row->median_ns) * 1e-9,
+        .others_s = fmax((double)(s->ranks == 2 ? row->min_ns : row->median_ns),
+                         (total_since_ns(s, row) - (double)row->total_ns) / fmax(1, s->ranks - 1)) *
+                    1e-9,
         .sure = GN_PROBLEM_POSSIBLE,
         .assumes = GN_PROBLEM_STEPS | GN_PROBLEM_SAME | (row->samples ? GN_PROBLEM_SAMPLES : 0),
     };
@@ -384,12 +409,24 @@ static void find_collectives(const struct search *x)
 
 /* ---- all ---- */
 
-/* What is surely gained counts, what may be only among those that are alike. Of ranks without a core nothing
- * else is sure: that comes first. How a run starts and ends is no remedy: it
- * comes last. */
+/* Of ranks without a core nothing else is sure: that comes first, unless more is lost than ranks had no core
+ * for. */
+static bool is_before_all(const struct gn_problems *problems, const struct gn_problem *p)
+{
+    static const double more = 1.5;
+    if (p->pattern != &oversubscribed && p->pattern != &preempted)
+        return false;
+    for (size_t i = 0; i < problems->count; i++)
+        if (problems->items[i].lost_low_s > more * p->lost_high_s && !problems->items[i].is_startup)
+            return false;
+    return true;
+}
+
+/* What is surely gained counts, what may be only among those that are alike. How a run starts and ends is no
+ * remedy: it comes last. */
 static double worth(const struct gn_problem *p)
 {
-    if (p->pattern == &oversubscribed || p->pattern == &preempted)
+    if (p->is_before_all)
         return INFINITY;
     return p->is_startup ? -1 / (p->gain_high_s + 1) : p->gain_low_s + 0.01 * p->gain_high_s;
 }
@@ -413,6 +450,8 @@ void gn_problems_rank(struct gn_problems *problems, const struct gn_summary *sum
         }
     }
     problems->count = kept;
+    for (size_t i = 0; i < kept; i++)
+        problems->items[i].is_before_all = is_before_all(problems, &problems->items[i]);
     qsort(problems->items, problems->count, sizeof *problems->items, compare);
 }
 

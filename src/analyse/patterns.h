@@ -21,17 +21,33 @@ enum gn_problem_sure {
 
 /* What an answer leans on; bits. */
 enum gn_problem_assumes {
-    GN_PROBLEM_STEPS = 1,   /* ranks meet often enough that none can catch up what it is late */
-    GN_PROBLEM_SAME = 2,    /* the others do the same when it is mended */
-    GN_PROBLEM_SAMPLES = 4, /* samples stand for all of the time */
-    GN_PROBLEM_ALONE = 8,   /* only this rank is mended */
-    GN_PROBLEM_TURNS = 16,  /* no rank is late in turn with others */
+    GN_PROBLEM_STEPS = 1,     /* ranks meet often enough that none can catch up what it is late */
+    GN_PROBLEM_SAME = 2,      /* the others do the same when it is mended */
+    GN_PROBLEM_SAMPLES = 4,   /* samples stand for all of the time */
+    GN_PROBLEM_ALONE = 8,     /* only this rank is mended */
+    GN_PROBLEM_TURNS = 16,    /* no rank is late in turn with others */
+    GN_PROBLEM_WINDOWS = 32,  /* windows of events stand for all of the time */
+    GN_PROBLEM_ORDER = 64,    /* nothing else stands in the way of another order */
+    GN_PROBLEM_REPEATS = 128, /* a run differs from another one by so little (patterns_seen.c) */
 };
 
 /* For program and analyses alike: "kind" in JSON. */
 struct gn_problem_pattern {
     const char *name;   /* "static imbalance" */
     const char *remedy; /* a sentence without its end */
+};
+
+enum { GN_PROBLEMS_MAX = 64, GN_PROBLEM_HOPS = 5 };
+
+/* Who was seen waiting, in which call, and for whom. Texts are of the events' definitions. */
+struct gn_problem_hop {
+    int rank;      /* -1: several do */
+    int ranks;     /* so many */
+    int waits_for; /* rank */
+    const char *call, *kind, *function, *file;
+    int line;
+    double low_s, high_s; /* of all of them */
+    int64_t certain;      /* as often for certain, as it was seen */
 };
 
 struct gn_problem {
@@ -47,19 +63,20 @@ struct gn_problem {
     bool is_everywhere;                /* in all that the rank computes, the row being the most of it */
     bool is_of_all;                    /* every rank takes so long there */
     bool is_startup;                   /* how MPI starts and ends */
+    bool is_before_all;                /* nothing else is sure while this is so */
     const char *counted;               /* what count is of: "calls", "messages" */
-    /* of a run with a trace */
-    bool is_replayed;    /* the gain is by replay, and so is what was lost */
-    char waited_in[128]; /* the call in which others were seen waiting for the rank; "": none was seen */
-    char waited_file[512];
-    int waited_line;
-    int64_t times; /* that it was surely the last one there */
-    int64_t count; /* of calls or messages, where the pattern is about these; else 0 */
+    /* of a run whose events were seen (analyse/patterns_seen.h) */
+    bool is_replayed;                            /* the gain is by replay, and so is what was lost */
+    struct gn_problem_hop hops[GN_PROBLEM_HOPS]; /* how it reaches the others */
+    size_t hop_count;
+    int64_t times;           /* that it was surely the last one; as it was seen */
+    int64_t first, last, of; /* which of `of` calls, from 0; of 0: not known */
+    double share_of_rank;    /* of the waiting, `rank` (or `most_rank`) is the cause of; 0: says nothing */
+    int most_rank;           /* … of what more than one cause in turn */
+    int64_t count;           /* of calls or messages, where the pattern is about these; else 0 */
     enum gn_problem_sure sure;
     unsigned assumes;
 };
-
-enum { GN_PROBLEMS_MAX = 64 };
 
 /* So much of the ranks' time without a core, and that is said before all else. */
 #define GN_PROBLEM_PREEMPTED_SHARE 0.1
@@ -73,6 +90,10 @@ struct gn_problems {
 
 /* All problems of a run. summary: by activity (GN_BY_ACTIVITY); it outlives them. */
 void gn_problems_find(struct gn_problems *problems, const struct gn_summary *summary);
+
+/* Adds one: less than a hundredth of the run is only counted. */
+void gn_problems_add(struct gn_problems *problems, const struct gn_summary *summary,
+                     struct gn_problem problem);
 
 /* Again in order, and without what has turned out to be small, when gains have changed. */
 void gn_problems_rank(struct gn_problems *problems, const struct gn_summary *summary);

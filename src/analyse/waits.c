@@ -1,6 +1,7 @@
 #include "analyse/waits.h"
 
 #include "analyse/lateness.h"
+#include "analyse/ordinals.h"
 #include "base/grow.h"
 #include "base/lookup.h"
 #include "base/mix.h"
@@ -33,6 +34,7 @@ struct finder {
     struct shares *of_call; /* [call_count] */
     struct share *shares;
     bool *is_counted; /* [gathering_count] in `times` of its cause */
+    struct gn_ordinals ordinals;
     size_t share_count, share_capacity, cause_capacity;
     struct gn_lookup causes;
     double begin_ns, slice_ns;
@@ -139,13 +141,17 @@ static int pass_on(struct finder *f, uint32_t waiter, const struct shares *from,
     return code;
 }
 
-static void count_time(struct finder *f, uint32_t cause, uint32_t gathering)
+static void count_time(struct finder *f, uint32_t cause, uint32_t waiter, uint32_t gathering)
 {
+    struct gn_cause *c = &f->out->causes[cause];
+    const uint64_t ordinal = f->ordinals.of_call[waiter];
     if (gathering != GN_NONE && f->is_counted[gathering])
         return;
     if (gathering != GN_NONE)
         f->is_counted[gathering] = true;
-    f->out->causes[cause].times++;
+    c->first = c->times == 0 || ordinal < c->first ? ordinal : c->first;
+    c->last = c->times == 0 || ordinal > c->last ? ordinal : c->last;
+    c->times++;
 }
 
 /* One gave last for certain: what of it is its own, and what it waited for. */
@@ -170,7 +176,7 @@ static int blame_one(struct finder *f, uint32_t waiter, const struct gn_giver *g
     own.hi_ns = fmin(own.hi_ns, all.hi_ns);
     own.lo_ns = fmin(own.lo_ns, own.hi_ns);
     if (own.lo_ns > 0)
-        count_time(f, cause, giver->gathering);
+        count_time(f, cause, waiter, giver->gathering);
     return add_share(f, waiter, cause, own);
 }
 
@@ -223,6 +229,7 @@ static void add_up(struct finder *f, uint32_t waiter)
         const struct gn_span part = f->shares[i].part;
         cause->caused.lo_ns += part.lo_ns;
         cause->caused.hi_ns += part.hi_ns;
+        cause->squares += (part.lo_ns + part.hi_ns) * (part.lo_ns + part.hi_ns) / 4;
         out->caused[cause->location].lo_ns += part.lo_ns;
         out->caused[cause->location].hi_ns += part.hi_ns;
         if (part.lo_ns > 0)
@@ -240,6 +247,8 @@ static int look_at(struct finder *f, uint32_t call)
         return code;
     const bool is_certain = f->givers.count == 1 && f->givers.list[0].is_sure;
     *(is_certain && f->waited[call].lo_ns > 0 ? &f->out->last_certain : &f->out->last_possible) += 1;
+    if (gn_wait_edges_add(&f->out->edges, &f->givers, call, f->waited[call]) != 0)
+        return -ENOMEM;
     code = is_certain ? blame_one(f, call, &f->givers.list[0]) : blame_each(f, call);
     if (code < 0)
         return code;
@@ -278,6 +287,10 @@ static int find(struct finder *f)
     for (size_t i = 0; i < h->step_count && code == 0; i++)
         if (h->steps[i] & 1 && h->calls[h->steps[i] >> 1].take_count)
             code = look_at(f, h->steps[i] >> 1);
+    for (size_t i = 0; i < f->out->cause_count; i++)
+        f->out->causes[i].of =
+            gn_ordinals_most(&f->ordinals, f->out->causes[i].call_region, f->out->causes[i].call_path);
+    gn_wait_edges_sort(&f->out->edges);
     if (code == 0 && f->out->cause_count)
         qsort(f->out->causes, f->out->cause_count, sizeof *f->out->causes, compare_causes);
     return code;
@@ -325,7 +338,7 @@ static int open_finder(struct finder *f)
     f->begin_ns = (double)h->first.lo_ns;
     f->slice_ns = ((double)h->last.hi_ns - f->begin_ns) / GN_WAITS_SLICES;
     if (!f->waited || !f->of_call || !f->is_counted || !f->out->caused || !f->out->waited || !f->out->busy ||
-        !f->out->joined || !f->out->slices)
+        !f->out->joined || !f->out->slices || gn_ordinals_find(&f->ordinals, h) != 0)
         return -ENOMEM;
     return gn_givers_open(&f->givers, h);
 }
@@ -334,6 +347,7 @@ static void close_finder(struct finder *f)
 {
     gn_givers_close(&f->givers);
     gn_lookup_clear(&f->causes);
+    gn_ordinals_clear(&f->ordinals);
     free(f->waited);
     free(f->of_call);
     free(f->is_counted);
@@ -363,6 +377,7 @@ void gn_waits_clear(struct gn_waits *waits)
     free(waits->busy);
     free(waits->joined);
     free(waits->causes);
+    gn_wait_edges_clear(&waits->edges);
     free(waits->slices);
     *waits = (struct gn_waits){.caused = NULL};
 }

@@ -22,7 +22,7 @@
 #ifndef GNOMON_ANALYSE_WAITS_H
 #define GNOMON_ANALYSE_WAITS_H
 
-#include "analyse/history.h"
+#include "analyse/wait_edges.h"
 
 /* What a location has made others wait, or waited. */
 struct gn_blame {
@@ -37,7 +37,10 @@ struct gn_cause {
     uint32_t inside_region, inside_path; /* activity == GN_NONE: of that call (I/O, say) */
     uint32_t call_region, call_path;     /* of the calls that waited for it */
     struct gn_blame caused;
-    uint64_t times; /* calls (collectives: instances) it was certainly last in */
+    double squares;       /* sum of the squares of what it caused at each call, ns² */
+    uint64_t times;       /* calls (collectives: instances) it was certainly last in */
+    uint64_t first, last; /* … which of the waiting location's calls on that path, from 0; times > 0 */
+    uint64_t of;          /* calls on that path, of the location that has made the most */
 };
 
 enum { GN_WAITS_SLICES = 20 };
@@ -50,8 +53,9 @@ struct gn_waits {
                               without starting and ending MPI */
     struct gn_cause *causes; /* [cause_count] by caused.lo_ns, then caused.hi_ns, descending */
     size_t cause_count;
-    uint64_t last_certain;  /* waits that are certain, and for whom */
-    uint64_t last_possible; /* others: several may have been last, or it may have been no wait at all */
+    struct gn_wait_edges edges; /* between processes, sorted */
+    uint64_t last_certain;      /* waits that are certain, and for whom */
+    uint64_t last_possible;     /* others: several may have been last, or it may have been no wait at all */
     /* of the run in equal slices of time, certain ns that each location caused: [location * SLICES + slice]
      */
     double *slices;

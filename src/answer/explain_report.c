@@ -20,6 +20,9 @@ static const struct {
     {GN_PROBLEM_SAMPLES, "samples", "samples stand for all of the time"},
     {GN_PROBLEM_ALONE, "this rank", "only this rank is mended"},
     {GN_PROBLEM_TURNS, "not in turn", "ranks are not late in turn"},
+    {GN_PROBLEM_WINDOWS, "windows", "windows of events stand for all of the time"},
+    {GN_PROBLEM_REPEATS, "repeats", "runs differ by 1 % at most"},
+    {GN_PROBLEM_ORDER, "order", "nothing else stands in the way of another order"},
 };
 
 /* Where the others are while they wait: the call of MPI in which the rank itself is shortest against them. It
@@ -39,6 +42,33 @@ static const struct gn_activity_row *waited_in(const struct gn_summary *s, const
 
 /* ---- for people ---- */
 
+/* "rank 2 waits for rank 3 in MPI_Recv (couple.c:8) → 3 ranks wait for rank 2 in MPI_Bcast (main.c:26)" */
+static void chain_text(const struct gn_problem *p, FILE *out)
+{
+    char place[1000], whom[32], times[GN_QUANTITY_TEXT], of[GN_QUANTITY_TEXT];
+    fputs("   ", out);
+    for (size_t i = 0; i < p->hop_count; i++) {
+        const struct gn_problem_hop *hop = &p->hops[i];
+        gn_place_text(place, sizeof place, hop->file, hop->line);
+        fputs(i > 0 ? " → " : "", out);
+        if (hop->rank >= 0)
+            fprintf(out, "rank %d waits", hop->rank);
+        else
+            fprintf(out, "%d ranks wait", hop->ranks);
+        snprintf(whom, sizeof whom, i == 0 && p->rank == hop->waits_for ? "it" : "rank %d", hop->waits_for);
+        fprintf(out, " for %s in %s%s%s%s", whom, hop->call, place[0] ? " (" : "", place,
+                place[0] ? ")" : "");
+    }
+    if (p->times > 0 && p->of > 0 && p->times >= p->of)
+        fprintf(out, ", all %s times", gn_count_text(p->of, of));
+    else if (p->times > 0 && p->of > 0)
+        fprintf(out, ", %s of %s times for certain", gn_count_text(p->times, times),
+                gn_count_text(p->of, of));
+    else if (p->times > 0)
+        fprintf(out, ", seen %s time%s", gn_count_text(p->times, times), p->times == 1 ? "" : "s");
+    fputc('\n', out);
+}
+
 static void problem_text(const struct gn_explain_report *r, size_t i, const struct gn_terminal *terminal,
                          FILE *out)
 {
@@ -46,7 +76,7 @@ static void problem_text(const struct gn_explain_report *r, size_t i, const stru
     const struct gn_problem *p = &r->problems->items[i];
     const struct gn_activity_row *waits = waited_in(s, p);
     char cause[2 * TEXT], lost[GN_SPAN_TEXT], share[GN_SPAN_TEXT], length[GN_SPAN_TEXT],
-        all[GN_QUANTITY_TEXT], name[TEXT], place[1000];
+        all[GN_QUANTITY_TEXT], name[TEXT];
     const char *between = "";
     gn_problem_text(s, p, terminal, cause, sizeof cause);
     fprintf(out, "%zu. %s%s%s: %s of %s (%s): %s.   %s\n", i + 1, gn_shade(terminal, GN_BOLD),
@@ -55,17 +85,9 @@ static void problem_text(const struct gn_explain_report *r, size_t i, const stru
             gn_duration_text(s->elapsed_s * 1e9, all),
             gn_span_share(p->lost_low_s / s->elapsed_s, p->lost_high_s / s->elapsed_s, share), cause,
             gn_problem_sure_name(p->sure));
-    if (p->waited_in[0]) {
-        gn_place_text(place, sizeof place, p->waited_file, p->waited_line);
-        fprintf(out, "   %s%s it in %s%s%s%s", s->ranks == 2 ? "the other one" : "the others",
-                p->times == 0   ? " may wait for"
-                : s->ranks == 2 ? " waits for"
-                                : " wait for",
-                p->waited_in, place[0] ? " (" : "", place, place[0] ? ")" : "");
-        if (p->times > 0)
-            fprintf(out, ", %s time%s for certain", gn_count_text(p->times, all), p->times == 1 ? "" : "s");
-        fputc('\n', out);
-    } else if (waits && p->own_s > 0) {
+    if (p->hop_count > 0)
+        chain_text(p, out);
+    else if (waits && p->own_s > 0) {
         gn_problem_place(waits, terminal, name, sizeof name);
         fprintf(out, "   %s, most likely in %s\n", s->ranks == 2 ? "the other one waits" : "the others wait",
                 name);
@@ -134,30 +156,51 @@ static json_t *place_object(const struct gn_activity_row *row)
                      text_or_null(row->file), "line", row->line > 0 ? json_integer(row->line) : json_null());
 }
 
-/* Who is late, and where the others wait for it. */
+static json_t *hop_object(const struct gn_problem_hop *hop)
+{
+    return json_pack("{s:o, s:i, s:s, s:s, s:o, s:o, s:o, s:i, s:o, s:I}", "rank",
+                     hop->rank >= 0 ? json_integer(hop->rank) : json_null(), "ranks", hop->ranks, "call",
+                     hop->call, "kind", hop->kind, "function", text_or_null(hop->function), "file",
+                     text_or_null(hop->file), "line", hop->line > 0 ? json_integer(hop->line) : json_null(),
+                     "waits_for", hop->waits_for, "waited_s", interval(hop->low_s, hop->high_s), "times",
+                     (json_int_t)hop->certain);
+}
+
+/* Who is late, and how that reaches the others. */
 static json_t *chain_array(const struct gn_summary *s, const struct gn_problem *p)
 {
     json_t *chain = json_array();
     const struct gn_activity_row *waits = waited_in(s, p);
-    if (p->rank < 0 || !p->row || p->own_s <= 0)
+    if (p->rank < 0 || !p->row || p->own_s <= 0) {
+        for (size_t i = 0; i < p->hop_count; i++)
+            json_array_append_new(chain, hop_object(&p->hops[i]));
         return chain;
+    }
     json_t *first = place_object(p->row);
     json_object_set_new(first, "rank", json_integer(p->rank));
     json_object_set_new(first, "call",
                         strcmp(p->row->kind, "mpi") == 0 ? json_string(p->row->name) : json_null());
     json_object_set_new(first, "waits_for", json_null());
     json_array_append_new(chain, first);
-    if (!waits && !p->waited_in[0])
+    for (size_t i = 0; i < p->hop_count; i++)
+        json_array_append_new(chain, hop_object(&p->hops[i]));
+    if (!waits || p->hop_count > 0)
         return chain;
-    json_t *second = p->waited_in[0]
-                         ? json_pack("{s:n, s:o, s:o}", "function", "file", text_or_null(p->waited_file),
-                                     "line", p->waited_line > 0 ? json_integer(p->waited_line) : json_null())
-                         : place_object(waits);
+    json_t *second = place_object(waits);
     json_object_set_new(second, "rank", json_null());
-    json_object_set_new(second, "call", json_string_nocheck(p->waited_in[0] ? p->waited_in : waits->name));
+    json_object_set_new(second, "call", json_string_nocheck(waits->name));
     json_object_set_new(second, "waits_for", json_integer(p->rank));
     json_array_append_new(chain, second);
     return chain;
+}
+
+/* Which of the calls in which it was waited for most; null: not known. */
+static json_t *steps_object(const struct gn_problem *p)
+{
+    const bool known = p->of > 0;
+    return json_pack("{s:o, s:o, s:I, s:o}", "first", known ? json_integer(p->first) : json_null(), "last",
+                     known ? json_integer(p->last) : json_null(), "count", (json_int_t)p->times, "of",
+                     known ? json_integer(p->of) : json_null());
 }
 
 static json_t *problem_object(const struct gn_summary *s, const struct gn_problem *p)
@@ -182,10 +225,7 @@ static json_t *problem_object(const struct gn_summary *s, const struct gn_proble
                                "certainty", gn_problem_sure_name(p->sure), "assumptions", assumed, "remedy",
                                p->pattern->remedy, "text", text_or_null(text));
     if (object)
-        json_object_set_new(object, "steps",
-                            p->times > 0
-                                ? json_pack("{s:n, s:n, s:I}", "first", "last", "count", (json_int_t)p->times)
-                                : json_null());
+        json_object_set_new(object, "steps", p->times > 0 ? steps_object(p) : json_null());
     return object;
 }
 

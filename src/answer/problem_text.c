@@ -72,12 +72,29 @@ static void rank_text(const struct gn_summary *s, const struct gn_problem *p,
              s->ranks == 2 ? "other one" : "median rank", gn_duration_text(p->others_s * 1e9, others));
 }
 
+/* What no rank's totals explain: who waits in which call, and for whom. */
+static void waits_text(const struct gn_problem *p, const struct gn_terminal *terminal, char *text,
+                       size_t size)
+{
+    char name[700], share[GN_QUANTITY_TEXT];
+    const char *where = p->row ? gn_problem_place(p->row, terminal, name, sizeof name) : "MPI";
+    gn_share_text(p->share_of_rank, share);
+    if (p->rank >= 0)
+        snprintf(text, size, "ranks wait in %s, %s of it for rank %d", where, share, p->rank);
+    else
+        snprintf(text, size,
+                 "ranks wait in %s, now for this one, now for that one; for rank %d most, %s of it", where,
+                 p->most_rank, share);
+}
+
 char *gn_problem_text(const struct gn_summary *s, const struct gn_problem *p,
                       const struct gn_terminal *terminal, char *text, size_t size)
 {
     char count[GN_QUANTITY_TEXT], own[GN_QUANTITY_TEXT], name[700];
     if (p->row && p->rank >= 0 && p->own_s > 0)
         rank_text(s, p, terminal, text, size);
+    else if (p->share_of_rank > 0)
+        waits_text(p, terminal, text, size);
     else if (p->row && p->lost_low_s == 0 && p->is_of_all)
         snprintf(text, size, "every rank takes %s in %s or more, in %s %s",
                  gn_duration_text(p->lost_high_s * 1e9, own),

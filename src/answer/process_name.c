@@ -16,14 +16,6 @@ void gn_process_name(const struct gn_definitions *d, uint32_t process, char *tex
         snprintf(text, size, "process %" PRIu32, process);
 }
 
-uint32_t gn_process_of_rank(const struct gn_definitions *d, int64_t rank)
-{
-    for (uint32_t p = 0; p < d->process_count; p++)
-        if (d->processes[p].rank >= 0 && d->processes[p].rank == rank)
-            return p;
-    return GN_NONE;
-}
-
 void gn_ranks_text(const struct gn_definitions *d, char *text, size_t size)
 {
     int32_t most = -1;

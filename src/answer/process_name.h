@@ -7,8 +7,6 @@
 /* "rank 3"; of a process that has no rank its name in the trace (printable), or
  * "process 3". */
 void gn_process_name(const struct gn_definitions *definitions, uint32_t process, char *text, size_t size);
-/* The process with a rank; GN_NONE: there is none. */
-uint32_t gn_process_of_rank(const struct gn_definitions *definitions, int64_t rank);
 /* "3 ranks, 0 to 2"; of a trace without ranks how many processes. */
 void gn_ranks_text(const struct gn_definitions *definitions, char *text, size_t size);
 

@@ -33,12 +33,13 @@ static void join_words(char **words, char *text, size_t size)
 static void write_settings(const struct gn_run_options *a, const struct gn_job *job, const char *command,
                            char *text, size_t size)
 {
-    char sample[32];
+    char sample[32], windows[32];
+    gn_run_windows_text(&a->trace, windows, sizeof windows);
     gn_run_sample_text(&a->sample, sample, sizeof sample);
-    int used =
-        snprintf(text, size, "gnomon %s\ncommand %s\njob %s\nthreads %d\npcontrol %s\nsample %s\n",
-                 GNOMON_VERSION, command, job->key, a->threads, a->pcontrol ? a->pcontrol : "switch", sample);
-    if (a->trace.ring_records && used > 0 && (size_t)used < size)
+    int used = snprintf(
+        text, size, "gnomon %s\ncommand %s\njob %s\nthreads %d\npcontrol %s\nsample %s\nwindows %s\n",
+        GNOMON_VERSION, command, job->key, a->threads, a->pcontrol ? a->pcontrol : "switch", sample, windows);
+    if (a->trace.ring_records && a->trace.windows_rate <= 0 && used > 0 && (size_t)used < size)
         snprintf(text + used, size - (size_t)used, "trace %uK\ntrace-full %s\n",
                  gn_run_ring_kib(a->trace.ring_records), a->trace.block ? "block" : "drop");
 }

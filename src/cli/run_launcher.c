@@ -105,10 +105,14 @@ static int end_like(int status)
 
 int gn_run_launcher(const struct gn_run_options *a, char **words)
 {
-    char self[4096], threads[16], trace[32], interval[40], branching[40], keep[40], sample[32];
+    char self[4096], threads[16], trace[32], interval[40], branching[40], keep[40], sample[32], rate[32],
+        windows[48];
+    const bool traced = a->trace.ring_records && a->trace.windows_rate <= 0;
     const bool found = gn_find_self(self, sizeof self) == 0;
     snprintf(threads, sizeof threads, "%d", a->threads);
     snprintf(trace, sizeof trace, "--trace=%uK", gn_run_ring_kib(a->trace.ring_records));
+    gn_run_windows_text(&a->trace, rate, sizeof rate);
+    snprintf(windows, sizeof windows, "--windows=%s", rate);
     gn_run_sample_text(&a->sample, sample, sizeof sample);
     snprintf(interval, sizeof interval, "--clock-interval=%u", a->exchange.interval_ms);
     snprintf(branching, sizeof branching, "--clock-branching=%u", a->exchange.branching);
@@ -128,9 +132,10 @@ int gn_run_launcher(const struct gn_run_options *a, char **words)
                         folder.path,
                         "--sample",
                         sample,
+                        windows,
                         a->trace.block ? "--trace-full=block" : "--trace-full=drop"};
-    size_t count = a->trace.ring_records ? 12 : 11; /* without a trace there is nothing to be full */
-    if (a->trace.ring_records)
+    size_t count = traced ? 13 : 12; /* without a trace there is nothing to be full */
+    if (traced)
         prefix[count++] = trace;
     if (a->exchange.interval_ms)
         prefix[count++] = interval;

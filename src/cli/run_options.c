@@ -1,6 +1,7 @@
 #include "cli/run_options.h"
 
 #include "agent/order.h"
+#include "agent/windows.h"
 #include "cli/place.h"
 #include "event/event.h"
 #include "image/record.h"
@@ -14,6 +15,7 @@ enum {
     KEY_INTO = 0x100,
     KEY_SPAWNED_BY,
     KEY_PCONTROL,
+    KEY_WINDOWS,
     KEY_TRACE,
     KEY_TRACE_FULL,
     KEY_SAMPLE,
@@ -22,6 +24,9 @@ enum {
     KEY_KEEP_EXCHANGES
 };
 
+enum {
+    WINDOWS_RECORDS = 8192
+}; /* of each thread: 256 KiB, what a window takes while its reader has no core */
 enum { TRACE_MIN_KIB = 64, TRACE_DEFAULT_KIB = 4 << 10, TRACE_MAX_KIB = 4 << 20 };
 
 /* "64K", "16M", "1G": KiB, or 0 when it is not a size that a ring can have. */
@@ -69,6 +74,13 @@ static struct gn_sample_settings parse_sample(const struct argp_state *state, co
     return sample;
 }
 
+static double parse_windows(const struct argp_state *state, const char *value)
+{
+    if (value && strcmp(value, "off") == 0)
+        return 0;
+    return value ? (double)positive(state, "windows", value, 100000000) : GN_WINDOWS_RATE;
+}
+
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     struct gn_run_options *a = state->input;
@@ -97,6 +109,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
             argp_error(state, "--trace-full %s: one of drop, block is expected", value);
         a->trace.block = strcmp(value, "block") == 0;
         a->trace_full = true;
+        break;
+    case KEY_WINDOWS:
+        a->trace.windows_rate = parse_windows(state, value);
         break;
     case KEY_SAMPLE:
         a->sample = parse_sample(state, value);
@@ -149,6 +164,10 @@ static const struct argp_option list_of_options[] = {
     {"trace-full", KEY_TRACE_FULL, "WHAT", 0,
      "When a buffer is full: drop events and count them (default), or block the program until there is room",
      0},
+    {"windows", KEY_WINDOWS, "RATE|off", OPTION_ARG_OPTIONAL,
+     "Keep some of the events without a trace, in windows of time, for who waits for whom: about so many a "
+     "second on each host (20000), fewer the longer the run takes",
+     0},
     {"sample", KEY_SAMPLE, "RATE|off|signal[,RATE]", 0,
      "How often each thread is looked at, per second of its processor time (default 100; less where that "
      "would cost too much), or not at all. signal: the threads interrupt themselves, with a timer and a "
@@ -165,6 +184,11 @@ static const struct argp_option list_of_options[] = {
 void gn_run_sample_text(const struct gn_sample_settings *sample, char *text, size_t size)
 {
     snprintf(text, size, sample->hz ? "%s%u" : "off", sample->by_signal ? "signal," : "", sample->hz);
+}
+
+void gn_run_windows_text(const struct gn_trace_settings *trace, char *text, size_t size)
+{
+    snprintf(text, size, trace->windows_rate > 0 ? "%.0f" : "off", trace->windows_rate);
 }
 
 unsigned gn_run_ring_kib(uint32_t records)
@@ -185,4 +209,8 @@ void gn_run_options(struct gn_run_options *options, int argc, char **argv)
                                      NULL};
     *options = (struct gn_run_options){.threads = 64, .sample.hz = GN_SAMPLE_HZ};
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, options);
+    if (options->trace.ring_records) /* it has all that windows could have */
+        options->trace.windows_rate = 0;
+    else if (options->trace.windows_rate > 0)
+        options->trace.ring_records = WINDOWS_RECORDS;
 }

@@ -26,6 +26,9 @@ void gn_run_options(struct gn_run_options *options, int argc, char **argv);
 /* A ring of so many records, in KiB, as --trace says it. */
 unsigned gn_run_ring_kib(uint32_t records);
 
+/* As --windows has it. */
+void gn_run_windows_text(const struct gn_trace_settings *trace, char *text, size_t size);
+
 /* As --sample has it. */
 void gn_run_sample_text(const struct gn_sample_settings *sample, char *text, size_t size);
 

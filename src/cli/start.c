@@ -24,6 +24,12 @@ static int make_link(const char *library, const char *link)
     return code;
 }
 
+/* Whoever asked for a trace hears why there is none. */
+static bool is_traced(const struct gn_trace_settings *trace)
+{
+    return trace->ring_records > 0 && trace->windows_rate <= 0;
+}
+
 static int set_environment(const char *library, const char *link, const char *agent, const char *pcontrol,
                            bool traced, struct gn_error *err)
 {
@@ -78,9 +84,8 @@ int gn_start_measured(const struct gn_job *job, const struct gn_agent_settings *
     code = with.into ? 0 : gn_place_open(where, sizeof where, err);
     if (code == 0)
         code = gn_agent_enlist(job, &with, agent, err);
-    return code != 0
-               ? code
-               : set_environment(library, with.link, agent, pcontrol, settings->trace.ring_records > 0, err);
+    return code != 0 ? code
+                     : set_environment(library, with.link, agent, pcontrol, is_traced(&settings->trace), err);
 }
 
 int gn_start_spawned(const struct gn_job *job, const struct gn_agent_settings *settings, const char *pcontrol,
@@ -95,5 +100,5 @@ int gn_start_spawned(const struct gn_job *job, const struct gn_agent_settings *s
         code = gn_agent_enlist_spawned(job, settings, socket_name, (int)spawner, err);
     return code != 0 ? code
                      : set_environment(library, link[0] ? link : NULL, socket_name, pcontrol,
-                                       settings->trace.ring_records > 0, err);
+                                       is_traced(&settings->trace), err);
 }

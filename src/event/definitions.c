@@ -266,6 +266,14 @@ static uint32_t rank_in(struct inverse *inverse, const uint32_t *members, uint32
     return low < count && inverse->pairs[low].process == process ? inverse->pairs[low].rank : GN_NONE;
 }
 
+uint32_t gn_process_of_rank(const struct gn_definitions *d, int64_t rank)
+{
+    for (uint32_t p = 0; p < d->process_count; p++)
+        if (d->processes[p].rank >= 0 && d->processes[p].rank == rank)
+            return p;
+    return GN_NONE;
+}
+
 uint32_t gn_comm_rank_of(const struct gn_definitions *d, uint32_t comm, uint32_t process, bool *second)
 {
     if (second)

@@ -147,6 +147,9 @@ static inline uint32_t gn_region_activity(const struct gn_definitions *definitio
     return region < definitions->region_count ? definitions->regions[region].activity : GN_ACTIVITY_NONE;
 }
 
+/* The process with a rank in MPI_COMM_WORLD; GN_NONE: there is none. */
+uint32_t gn_process_of_rank(const struct gn_definitions *definitions, int64_t rank);
+
 /* The rank of a process in a communicator (of an intercommunicator: in the group it belongs to, with *second
  * set to whether that is the second one), or GN_NONE. second may be NULL. At most logarithmic time after the
  * first question about a communicator, which must not come from several threads at a time. */

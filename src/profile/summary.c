@@ -254,6 +254,7 @@ int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, str
     collect_spawned(db, s);
     collect_saved(db, s);
     collect_trace(db, &s->trace);
+    gn_summarise_windows(db, &s->windows);
     gn_summarise_clocks(db, s);
     gn_summarise_cost(db, &s->cost);
     list_missing(db, s);
@@ -279,6 +280,7 @@ void gn_summary_clear(struct gn_summary *s)
     }
     for (size_t i = 0; i < s->lost_count; i++)
         free(s->lost[i].what);
+    free(s->windows.kept);
     free(s->pairs);
     free(s->troubles);
     free(s->lost);

@@ -8,6 +8,7 @@
 #define GNOMON_PROFILE_SUMMARY_H
 
 #include "clock/clocks.h"
+#include "event/kept_window.h"
 #include "graph/last_calls.h"
 #include "profile/profile.h"
 
@@ -149,6 +150,13 @@ struct gn_trace_facts { /* of the archive of all events, when one was asked for 
     char error[512];
 };
 
+struct gn_windows_facts { /* of the events that were kept without a trace */
+    char path[512];       /* of the archive, in the run's folder; "": there is none */
+    struct gn_kept_window *kept;
+    size_t count;
+    int64_t events, dropped;
+};
+
 struct gn_clock_fact { /* of a clock domain; docs/profile-format.md, clock_domain */
     char *domain, *host, *parent, *counter, *problem, *rests_on;
     bool shared, reached, mixed;
@@ -243,6 +251,7 @@ struct gn_summary {
     char no_lines_in[256]; /* the user's own module without line information, "" when there is none */
     char missing_ranks[256];
     struct gn_trace_facts trace;
+    struct gn_windows_facts windows;
     struct gn_clock_fact *clocks; /* those that can be compared first, the reference ahead of them */
     size_t clock_count;
     char ranks_without_clock[256]; /* they may run on cores with different counters; "" none */
@@ -306,6 +315,7 @@ struct gn_efficiency gn_efficiency_of(const struct gn_rank_row *ranks, size_t co
  * not known. */
 char *gn_summary_path(sqlite3 *db, int64_t from, int64_t to);
 void gn_summarise_clocks(sqlite3 *db, struct gn_summary *summary);
+void gn_summarise_windows(sqlite3 *db, struct gn_windows_facts *windows);
 void gn_summarise_cost(sqlite3 *db, struct gn_cost *cost);
 void gn_summarise_fatal(sqlite3 *db, struct gn_summary *summary);
 /* 2: it raised an error or called MPI_Abort, 1: it exited inside of a call, 0: neither. */

@@ -1,0 +1,53 @@
+#include "agent/windows.h"
+
+#include "base/mix.h"
+
+#include <math.h>
+
+#define SAVED_NS 1000000000ull
+
+void gn_windows_begin(struct gn_windows *w, double rate, uint64_t seed)
+{
+    *w = (struct gn_windows){.rate = rate, .random = seed};
+}
+
+static uint64_t gap_ns(struct gn_windows *w, uint64_t events, size_t locations)
+{
+    const double more = locations > 16 ? (double)locations / 16 : 1;
+    const double doubled = fmin((double)events / (GN_WINDOWS_DOUBLE * more), 60);
+    const double about_one = 0.5 + gn_mix_unit(gn_mix_next(&w->random));
+    return (uint64_t)fmin((double)(events - w->events) / w->rate * exp2(doubled) * about_one * 1e9, 1e17);
+}
+
+bool gn_windows_wanted(struct gn_windows *w, uint64_t now_ns, uint64_t events, size_t locations)
+{
+    if (!w->is_open) {
+        if (w->count == GN_WINDOWS_MOST || now_ns < w->next_ns)
+            return false;
+        w->next_ns = now_ns;
+        return true;
+    }
+    if (events - w->events < GN_WINDOWS_LEAST + GN_WINDOWS_EACH * (uint64_t)locations)
+        return true;
+    /* what has taken its time has paid for it; of what was not used, a second's worth is kept */
+    w->next_ns += gap_ns(w, events, locations);
+    w->events = events;
+    if (now_ns < w->next_ns)
+        return false;
+    if (now_ns - w->next_ns > SAVED_NS)
+        w->next_ns = now_ns - SAVED_NS;
+    return true;
+}
+
+void gn_windows_open(struct gn_windows *w, uint64_t ticks, uint64_t events)
+{
+    w->is_open = true;
+    w->events = events;
+    w->spans[w->count].begin_ticks = ticks;
+}
+
+void gn_windows_close(struct gn_windows *w, uint64_t ticks)
+{
+    w->is_open = false;
+    w->spans[w->count++].end_ticks = ticks;
+}

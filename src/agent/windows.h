@@ -1,0 +1,51 @@
+/*
+ * agent/windows — when a host's rings are emptied into the trace of windows, and when they are left to
+ * overwrite themselves.
+ *
+ * Who waits for whom is seen in events, of which an ordinary program has more than anybody wants to keep. So
+ * they are kept in windows: everything of all ranks of the host from one moment to another. A window ends
+ * when it has its share of events, and the next one begins when the rate allows it: a program that makes few
+ * calls has one window, which is the whole run. The gaps are of random length, so that no step of the program
+ * keeps pace with them, and double with every `GN_WINDOWS_DOUBLE` events: an hour has some ten times as many
+ * as a minute, not sixty.
+ *
+ *   begin            window             gap, at random         window
+ *   │─────────────────────────────────│··········│───────────────────────────────│·· … ── end of the run
+ */
+#ifndef GNOMON_AGENT_WINDOWS_H
+#define GNOMON_AGENT_WINDOWS_H
+
+#include "event/kept_window.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    GN_WINDOWS_RATE = 20000, /* events a second of a host, where nothing else was asked for */
+    GN_WINDOWS_LEAST = 1500, /* events of a window, and GN_WINDOWS_EACH more for every location */
+    GN_WINDOWS_EACH = 200,
+    GN_WINDOWS_DOUBLE = 60000, /* times as many locations / 16, where these are more than 16 */
+    GN_WINDOWS_MOST = 256      /* of a run: the last one goes on for ever then, but nothing is kept */
+};
+
+struct gn_windows {
+    double rate; /* events a second */
+    uint64_t random;
+    bool is_open;
+    uint64_t events;  /* when the open one began */
+    uint64_t next_ns; /* when the next one may begin */
+    struct gn_kept_window spans[GN_WINDOWS_MOST];
+    size_t count;
+};
+
+void gn_windows_begin(struct gn_windows *windows, double rate, uint64_t seed);
+
+/* Whether events are to be kept from now on. events: that were kept so far, of `locations` threads. */
+bool gn_windows_wanted(struct gn_windows *windows, uint64_t now_ns, uint64_t events, size_t locations);
+
+/* What is in the rings from now on is kept; up to here. */
+void gn_windows_open(struct gn_windows *windows, uint64_t ticks, uint64_t events);
+void gn_windows_close(struct gn_windows *windows, uint64_t ticks);
+
+#endif

@@ -1,0 +1,562 @@
+#include "analyse/patterns_seen.h"
+
+#include "analyse/chain.h"
+#include "analyse/levelled.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double least_share = 0.01;   /* of the run: below it no wait is worth a line */
+static const double hop_share = 0.1;      /* of what is lost: shorter hops of a chain are not told */
+static const double of_one_of_two = 0.75; /* of the waits in a call: the other one is hardly ever late */
+static const double of_one_of_many = 0.55;
+static const double of_one_way = 0.9; /* of the waits for messages go in one direction */
+static const double repeats = 0.005;  /* of the run: so much is one longer or shorter than another */
+static const double in_all = 0.25;    /* of what a rank takes longer in one place, at least, in all places */
+static const double rare = 0.1;       /* of the calls have most of what is waited for: noise */
+
+struct look {
+    struct gn_problems *problems;
+    const struct gn_summary *s;
+    const struct gn_seen *seen;
+    struct gn_seen_edge *edges;
+    size_t edge_count;
+    struct gn_seen_cause *causes;
+    size_t cause_count;
+    struct gn_span *each; /* [seen->count] */
+};
+
+static const struct gn_definitions *definitions_of(const struct look *l)
+{
+    return l->seen->definitions;
+}
+
+static int rank_of(const struct look *l, uint32_t process)
+{
+    return process < definitions_of(l)->process_count ? (int)definitions_of(l)->processes[process].rank : -1;
+}
+
+/* "/home/x/app.c" is "app.c" where only that is told. */
+static bool is_same_file(const char *a, const char *b)
+{
+    const char *x = strrchr(a, '/'), *y = strrchr(b, '/');
+    return strcmp(x ? x + 1 : a, y ? y + 1 : b) == 0;
+}
+
+static const char *region_name(const struct gn_definitions *d, uint32_t region)
+{
+    return region < d->region_count ? gn_string(d, d->regions[region].name) : "";
+}
+
+struct call_place {
+    const char *call, *function, *file;
+    int line;
+};
+
+static struct call_place place_of(const struct gn_definitions *d, uint32_t region, uint32_t path)
+{
+    struct call_place p = {region_name(d, region), "", "", 0};
+    if (path >= d->path_count)
+        return p;
+    const uint32_t parent = d->paths[path].parent;
+    p.file = gn_string(d, d->paths[path].source_file);
+    p.line = (int)d->paths[path].line;
+    p.function = parent < d->path_count ? region_name(d, d->paths[parent].region) : "";
+    return p;
+}
+
+/* The profile's row of a call; NULL: there is none. */
+static const struct gn_activity_row *row_of(const struct gn_summary *s, struct call_place place)
+{
+    for (size_t i = 0; i < s->row_count; i++) {
+        const struct gn_activity_row *row = &s->rows[i];
+        if (strcmp(row->kind, "mpi") == 0 && strcmp(row->name, place.call) == 0 &&
+            (place.line <= 0 || row->line <= 0 ||
+             (row->line == place.line && is_same_file(row->file ? row->file : "", place.file))))
+            return row;
+    }
+    return NULL;
+}
+
+static unsigned assumed(const struct look *l)
+{
+    return l->seen->is_whole ? 0 : GN_PROBLEM_WINDOWS;
+}
+
+/* ---- a rank that takes longer ---- */
+
+/* Whether it is known that what it took longer was not waiting for a core. */
+static bool had_a_core(const struct gn_summary *s, const struct gn_problem *p)
+{
+    for (size_t i = 0; i < s->rank_count; i++)
+        if (s->ranks_told[i].rank == p->rank)
+            return s->ranks_told[i].preempted_s <= 0.1 * p->lost_low_s;
+    return false;
+}
+
+/* How much shorter the run is when the process computes no more than the others. */
+static int replay(const struct look *l, uint32_t process, double *low_s, double *high_s, struct gn_error *err)
+{
+    for (size_t i = 0; i < l->seen->count; i++) {
+        struct gn_levelled levelled;
+        const int code = gn_levelled_find(&levelled, &l->seen->parts[i].history, process, err);
+        if (code < 0)
+            return code;
+        l->each[i].lo_ns = fmax(0, fmin(levelled.mean.reduction_lo_ns, levelled.fastest.reduction_lo_ns));
+        l->each[i].hi_ns = fmax(0, fmax(levelled.mean.reduction_hi_ns, levelled.fastest.reduction_hi_ns));
+    }
+    const struct gn_span total = gn_seen_total(l->seen, l->each);
+    *low_s = total.lo_ns * 1e-9;
+    *high_s = total.hi_ns * 1e-9;
+    return 0;
+}
+
+/* What would be is known no better than one run tells of another. */
+static void allow_for_repeats(const struct look *l, struct gn_problem *p)
+{
+    p->gain_low_s = fmax(0, p->gain_low_s - repeats * l->s->elapsed_s);
+    p->gain_high_s += repeats * l->s->elapsed_s;
+    p->assumes |= GN_PROBLEM_REPEATS;
+}
+
+/* What replay and totals say together. */
+static void settle(const struct look *l, struct gn_problem *p, double low, double high)
+{
+    if (high < p->gain_low_s || low > p->gain_high_s) {
+        /* what was not seen (before MPI_Init), what replay keeps as it was, several slow ranks: then both may
+         * be right */
+        p->gain_low_s = p->lost_low_s = fmin(low, p->gain_low_s);
+        p->gain_high_s = p->lost_high_s = fmax(isfinite(high) ? high : 0, p->gain_high_s);
+        return;
+    }
+    p->gain_low_s = p->lost_low_s = low;
+    p->gain_high_s = p->lost_high_s = isfinite(high) ? high : p->gain_high_s;
+    p->assumes = GN_PROBLEM_SAME | GN_PROBLEM_ALONE;
+    p->is_replayed = true;
+    allow_for_repeats(l, p);
+}
+
+static void tell_hop(const struct look *l, const struct gn_chain_hop *from, struct gn_problem_hop *to)
+{
+    const struct call_place place = place_of(definitions_of(l), from->region, from->path);
+    *to = (struct gn_problem_hop){.rank = from->waiters == 1 ? rank_of(l, from->waiter) : -1,
+                                  .ranks = (int)from->waiters,
+                                  .waits_for = rank_of(l, from->waits_for),
+                                  .call = place.call,
+                                  .kind = gn_wait_kind_name((enum gn_wait_kind)from->kind),
+                                  .function = place.function,
+                                  .file = place.file,
+                                  .line = place.line,
+                                  .low_s = from->waited.lo_ns * 1e-9,
+                                  .high_s = from->waited.hi_ns * 1e-9,
+                                  .certain = (int64_t)from->certain};
+}
+
+static void tell_chain(const struct look *l, struct gn_problem *p, uint32_t process, size_t most)
+{
+    struct gn_chain chain;
+    gn_chain_find(&chain, definitions_of(l), l->edges, l->edge_count, process,
+                  hop_share * p->gain_high_s * 1e9);
+    p->hop_count = chain.count < most ? chain.count : most;
+    for (size_t i = 0; i < p->hop_count; i++)
+        tell_hop(l, &chain.hops[i], &p->hops[i]);
+}
+
+/* When it was the last one, in the call in which it was waited for most. Returns what of it is certain, s. */
+static double tell_times(const struct look *l, struct gn_problem *p, uint32_t process)
+{
+    for (size_t i = 0; i < l->cause_count; i++) {
+        const struct gn_seen_cause *c = &l->causes[i];
+        if (c->process != process)
+            continue;
+        p->times = (int64_t)c->times;
+        p->first = (int64_t)c->first;
+        p->last = (int64_t)c->last;
+        p->of = (int64_t)c->of;
+        return c->caused.lo_ns * 1e-9;
+    }
+    return 0;
+}
+
+static const struct gn_problem_pattern master = {
+    "master bound",
+    "all wait for what one rank hands out: larger tasks, hand them out ahead, or more masters"};
+
+/* Whether the process takes messages from whoever sends one. */
+static bool takes_from_any(const struct look *l, uint32_t process)
+{
+    const struct gn_definitions *d = definitions_of(l);
+    for (size_t p = 0; p < l->seen->count; p++) {
+        const struct gn_history *h = &l->seen->parts[p].history;
+        for (size_t i = 0; i < h->contest_count; i++) {
+            const struct gn_rival *r = &h->rivals[h->contests[i].first];
+            if (h->contests[i].count > 0 && r->is_open &&
+                d->locations[h->calls[r->to].location].process == process)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Others wait for its messages, which it sends to whoever asks: nothing is known of another order. */
+static bool see_master(const struct look *l, struct gn_problem *p, uint32_t process)
+{
+    const struct gn_problem_hop *hop = &p->hops[0];
+    if (p->hop_count == 0 || hop->ranks < 2 ||
+        strcmp(hop->kind, gn_wait_kind_name(GN_WAIT_LATE_SENDER)) != 0 || !takes_from_any(l, process))
+        return false;
+    p->pattern = &master;
+    p->hop_count = 1;
+    p->lost_low_s = hop->low_s / hop->ranks;
+    p->gain_high_s = p->lost_high_s = fmin(hop->high_s / hop->ranks, p->own_s);
+    p->gain_low_s = 0;
+    p->assumes = GN_PROBLEM_SAME | assumed(l);
+    p->sure = l->seen->is_whole && hop->low_s > 0 ? GN_PROBLEM_CERTAIN : GN_PROBLEM_POSSIBLE;
+    return true;
+}
+
+static int see_rank(const struct look *l, struct gn_problem *p, bool priced, struct gn_error *err)
+{
+    const uint32_t process = gn_process_of_rank(definitions_of(l), p->rank);
+    double low = 0, high = 0;
+    if (process == GN_NONE)
+        return 0;
+    tell_chain(l, p, process, GN_PROBLEM_HOPS);
+    const double certain_s = tell_times(l, p, process);
+    if (see_master(l, p, process))
+        return 0;
+    const int code = priced ? replay(l, process, &low, &high, err) : 0;
+    if (code < 0 || !priced)
+        return code;
+    settle(l, p, low, high);
+    p->assumes |= assumed(l);
+    /* that as much was waited for it is certain, and so is that it was computing meanwhile */
+    if (p->is_replayed && l->seen->is_whole && certain_s >= low && low > 0 && had_a_core(l->s, p))
+        p->sure = GN_PROBLEM_CERTAIN;
+    return 0;
+}
+
+static bool is_of_rank(const struct gn_problem *p)
+{
+    return p->rank >= 0 && p->own_s > 0;
+}
+
+/* All of the excess of a rank is taken away at once: of its problems only the first one has that price. */
+static bool has_been(const struct gn_problems *problems, size_t index)
+{
+    for (size_t i = 0; i < index; i++)
+        if (problems->items[i].rank == problems->items[index].rank && problems->items[i].is_replayed)
+            return true;
+    return false;
+}
+
+/* How much longer a rank computes than the others in the mean. */
+static double excess_of(const struct gn_summary *s, int rank)
+{
+    double own = 0, others = 0;
+    for (size_t i = 0; i < s->rank_count; i++)
+        *(s->ranks_told[i].rank == rank ? &own : &others) += s->ranks_told[i].useful_s;
+    return own - others / fmax(1, (double)s->rank_count - 1);
+}
+
+/* One that takes longer here and less there is not what is uneven, but who does what when: who waits for it
+ * tells more. */
+static void leave_out_what_evens_out(const struct look *l)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < l->problems->count; i++) {
+        const struct gn_problem *p = &l->problems->items[i];
+        if (!is_of_rank(p) || p->is_preempted ||
+            excess_of(l->s, p->rank) >= in_all * (p->own_s - p->others_s))
+            l->problems->items[kept++] = *p;
+    }
+    l->problems->count = kept;
+}
+
+static int see_ranks(const struct look *l, struct gn_error *err)
+{
+    int code = 0;
+    leave_out_what_evens_out(l);
+    for (size_t i = 0; i < l->problems->count && code == 0; i++)
+        if (is_of_rank(&l->problems->items[i]))
+            code = see_rank(l, &l->problems->items[i], !has_been(l->problems, i), err);
+    return code;
+}
+
+/* ---- what of a collective is waiting ---- */
+
+static void see_collective(const struct look *l, struct gn_problem *p)
+{
+    struct gn_span waited = {0, 0};
+    for (size_t i = 0; i < l->edge_count; i++) {
+        const struct gn_wait_edge *e = &l->edges[i].edge;
+        if (row_of(l->s, place_of(definitions_of(l), e->region, e->path)) != p->row)
+            continue;
+        waited.lo_ns += l->edges[i].waited.lo_ns;
+        waited.hi_ns += l->edges[i].waited.hi_ns;
+    }
+    const double mean_s = (double)p->row->mean_ns * 1e-9, ranks = fmax(1, l->s->ranks);
+    p->lost_low_s = fmax(0, mean_s - waited.hi_ns * 1e-9 / ranks);
+    p->gain_high_s = p->lost_high_s = fmin(p->lost_high_s, fmax(0, mean_s - waited.lo_ns * 1e-9 / ranks));
+    p->lost_low_s = fmin(p->lost_low_s, p->lost_high_s);
+    p->assumes = (p->assumes & ~(unsigned)GN_PROBLEM_TURNS) | assumed(l);
+}
+
+static void see_collectives(const struct look *l)
+{
+    for (size_t i = 0; i < l->problems->count; i++)
+        if (l->problems->items[i].is_of_all && l->problems->items[i].row)
+            see_collective(l, &l->problems->items[i]);
+}
+
+/* ---- waits that no rank's totals explain ---- */
+
+static const struct gn_problem_pattern moving = {
+    "moving imbalance", "the work is even in sum and uneven at each step: move it while the program runs, or "
+                        "let ranks meet less often"};
+static const struct gn_problem_pattern noise = {
+    "noise",
+    "few steps take long, at one rank or another, and all wait: see what interrupts the ranks, or let "
+    "them meet less often"};
+static const struct gn_problem_pattern late_sender = {
+    "late sender", "send before the other work, or let the receiver do other work first (MPI_Irecv)"};
+static const struct gn_problem_pattern late_receiver = {
+    "late receiver", "post the receive earlier (MPI_Irecv), or let the sender go on (MPI_Isend)"};
+static const struct gn_problem_pattern pipeline = {
+    "pipeline", "each rank waits for the one before: smaller blocks let the next one begin sooner"};
+static const struct gn_problem_pattern turns = {
+    "waiting in turn", "what ranks do one after the other, let them do at the same time"};
+
+/* All that was waited for in a call. */
+struct node {
+    uint32_t region, path;
+    struct gn_span caused;
+    double seen_ns, squares, most_ns;
+    uint64_t times, of, of_most, first, last;
+    uint32_t most; /* process that is waited for most */
+};
+
+static void add_to_node(struct node *n, const struct gn_seen_cause *c)
+{
+    n->caused.lo_ns += c->caused.lo_ns;
+    n->caused.hi_ns += c->caused.hi_ns;
+    n->seen_ns += c->seen_ns;
+    n->squares += c->squares;
+    n->times += c->times;
+    n->of = c->of > n->of ? c->of : n->of;
+    if (c->seen_ns > n->most_ns) {
+        n->most_ns = c->seen_ns;
+        n->most = c->process;
+        n->of_most = c->times;
+        n->first = c->first;
+        n->last = c->last;
+    }
+}
+
+static int compare_nodes(const void *left, const void *right)
+{
+    const struct node *a = left, *b = right;
+    return a->seen_ns > b->seen_ns ? -1 : a->seen_ns < b->seen_ns;
+}
+
+static size_t find_nodes(const struct look *l, struct node *nodes)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < l->cause_count; i++) {
+        const struct gn_seen_cause *c = &l->causes[i];
+        size_t at = 0;
+        while (at < count && (nodes[at].region != c->call_region || nodes[at].path != c->call_path))
+            at++;
+        if (at == count)
+            nodes[count++] = (struct node){.region = c->call_region, .path = c->call_path, .most = GN_NONE};
+        add_to_node(&nodes[at], c);
+    }
+    qsort(nodes, count, sizeof *nodes, compare_nodes);
+    return count;
+}
+
+/* The kind of most of what is waited for there, and how many ranks wait. */
+static enum gn_wait_kind kind_of(const struct look *l, const struct node *n, size_t *waiters)
+{
+    double sums[GN_WAIT_KINDS] = {0};
+    enum gn_wait_kind best = GN_WAIT_LATE_SENDER;
+    uint32_t last = GN_NONE;
+    *waiters = 0;
+    for (size_t i = 0; i < l->edge_count; i++) {
+        const struct gn_wait_edge *e = &l->edges[i].edge;
+        if (e->region != n->region || e->path != n->path)
+            continue;
+        sums[e->kind] += e->lo_ns + e->hi_ns;
+        *waiters += e->location != last;
+        last = e->location;
+    }
+    for (int k = 0; k < GN_WAIT_KINDS; k++)
+        best = sums[k] > sums[best] ? (enum gn_wait_kind)k : best;
+    return best;
+}
+
+/* Whether messages are waited for along the ranks in one direction, by several. */
+static bool is_one_way(const struct look *l)
+{
+    double up = 0, down = 0;
+    size_t pairs = 0;
+    for (size_t i = 0; i < l->edge_count; i++) {
+        const struct gn_wait_edge *e = &l->edges[i].edge;
+        if (e->kind != GN_WAIT_LATE_SENDER || e->giver == GN_NONE)
+            continue;
+        const int waiter = rank_of(l, definitions_of(l)->locations[e->location].process),
+                  giver = rank_of(l, definitions_of(l)->locations[e->giver].process);
+        *(giver < waiter ? &up : &down) += e->lo_ns + e->hi_ns;
+        pairs++;
+    }
+    return pairs >= 2 && fmax(up, down) >= of_one_way * (up + down);
+}
+
+static bool has_problem_of(const struct look *l, int rank)
+{
+    for (size_t i = 0; i < l->problems->count; i++)
+        if (is_of_rank(&l->problems->items[i]) && l->problems->items[i].rank == rank)
+            return true;
+    return false;
+}
+
+/* How many calls as long as each other would have as much of what is waited for, and as unevenly. */
+static double effective_of(const struct node *n)
+{
+    return n->squares > 0 ? n->seen_ns * n->seen_ns / n->squares : 0;
+}
+
+static bool is_rare(const struct node *n)
+{
+    return n->of > 0 && effective_of(n) <= fmax(2, rare * (double)n->of);
+}
+
+static bool is_of_one(const struct look *l, const struct node *n)
+{
+    return n->most_ns >= (l->s->ranks == 2 ? of_one_of_two : of_one_of_many) * n->seen_ns;
+}
+
+static const struct gn_problem_pattern *pattern_of(const struct look *l, const struct node *n)
+{
+    size_t waiters;
+    const enum gn_wait_kind kind = kind_of(l, n, &waiters);
+    if (kind == GN_WAIT_LATE_SENDER && l->s->ranks > 2 && is_one_way(l) && !is_of_one(l, n))
+        return &pipeline;
+    if (!is_of_one(l, n))
+        return is_rare(n) ? &noise : &moving;
+    if (kind == GN_WAIT_LATE_SENDER)
+        return waiters >= 2 ? &master : &late_sender;
+    return kind == GN_WAIT_LATE_RECEIVER ? &late_receiver : &turns;
+}
+
+/* By who it is that waits, and for whom, whatever else they do. */
+static bool is_sided(const struct gn_problem_pattern *pattern)
+{
+    return pattern == &late_sender || pattern == &late_receiver || pattern == &pipeline || pattern == &master;
+}
+
+static struct gn_problem problem_of(const struct look *l, const struct node *n)
+{
+    const struct gn_problem_pattern *pattern = pattern_of(l, n);
+    /* the run is longer by what the late one takes longer, for which all others wait; where work is only
+     * moved, all do a part of it */
+    const double ranks = fmax(1, l->s->ranks - (pattern == &noise)), low = n->caused.lo_ns * 1e-9 / ranks,
+                 high = n->caused.hi_ns * 1e-9 / ranks;
+    struct gn_problem p = {.pattern = pattern,
+                           .row = row_of(l->s, place_of(definitions_of(l), n->region, n->path)),
+                           .rank = is_of_one(l, n) && pattern != &pipeline ? rank_of(l, n->most) : -1,
+                           .most_rank = rank_of(l, n->most),
+                           .share_of_rank = n->seen_ns > 0 ? n->most_ns / n->seen_ns : 0,
+                           .lost_low_s = low,
+                           .lost_high_s = high,
+                           .gain_high_s = high,
+                           .times = (int64_t)n->times,
+                           .first = (int64_t)n->first,
+                           .last = (int64_t)n->last,
+                           .of = (int64_t)n->of,
+                           .sure = low > 0 && l->seen->is_whole ? GN_PROBLEM_CERTAIN : GN_PROBLEM_POSSIBLE,
+                           .assumes = GN_PROBLEM_SAME | GN_PROBLEM_ORDER | assumed(l)};
+    if (pattern == &moving || pattern == &noise) {
+        p.gain_low_s = low;
+        allow_for_repeats(l, &p);
+        p.assumes &= ~(unsigned)GN_PROBLEM_ORDER;
+    }
+    if (pattern == &noise)
+        p.times = (int64_t)(effective_of(n) + 0.5);
+    tell_chain(l, &p, n->most, is_sided(pattern) ? GN_PROBLEM_HOPS : 1);
+    return p;
+}
+
+/* One of the same kind, or the other side of one: who waits for whom changes with the call. */
+static bool goes_along(const struct look *l, const struct gn_problem *p)
+{
+    for (size_t i = 0; i < l->problems->count; i++) {
+        struct gn_problem *other = &l->problems->items[i];
+        if (other->share_of_rank <= 0 ||
+            (other->pattern != p->pattern && !(p->pattern == &turns && is_sided(other->pattern))))
+            continue;
+        other->lost_low_s += p->lost_low_s;
+        other->lost_high_s += p->lost_high_s;
+        other->gain_low_s += p->gain_low_s;
+        other->gain_high_s += p->gain_high_s;
+        return true;
+    }
+    return false;
+}
+
+static bool is_startup(const struct look *l, const struct node *n)
+{
+    const char *name = region_name(definitions_of(l), n->region);
+    return strncmp(name, "MPI_Init", 8) == 0;
+}
+
+static bool is_worth_it(const struct look *l, const struct node *n)
+{
+    const double high_s = n->caused.hi_ns * 1e-9 / fmax(1, l->s->ranks);
+    return high_s >= least_share * l->s->elapsed_s && !is_startup(l, n) &&
+           !(is_of_one(l, n) && has_problem_of(l, rank_of(l, n->most)));
+}
+
+static int see_waits(const struct look *l, struct gn_error *err)
+{
+    struct node *nodes = calloc(l->cause_count + 1, sizeof *nodes);
+    if (!nodes)
+        return gn_fail(err, -ENOMEM, "no memory for what %zu calls waited for", l->cause_count);
+    const size_t count = find_nodes(l, nodes);
+    /* what goes along with others after them */
+    for (int again = 0; again <= 1; again++)
+        for (size_t i = 0; i < count; i++) {
+            if (!is_worth_it(l, &nodes[i]) || (pattern_of(l, &nodes[i]) == &turns) != again)
+                continue;
+            const struct gn_problem p = problem_of(l, &nodes[i]);
+            if (!goes_along(l, &p))
+                gn_problems_add(l->problems, l->s, p);
+        }
+    free(nodes);
+    return 0;
+}
+
+/* ---- all ---- */
+
+int gn_problems_see(struct gn_problems *problems, const struct gn_summary *summary,
+                    const struct gn_seen *seen, struct gn_error *err)
+{
+    struct look l = {
+        .problems = problems, .s = summary, .seen = seen, .each = calloc(seen->count + 1, sizeof *l.each)};
+    const int64_t edges = l.each ? gn_seen_edges(seen, &l.edges) : -ENOMEM;
+    const int64_t causes = edges >= 0 ? gn_seen_causes(seen, &l.causes) : -ENOMEM;
+    int code = causes >= 0 ? 0 : gn_fail(err, -ENOMEM, "no memory for who waited for whom");
+    if (code == 0) {
+        l.edge_count = (size_t)edges;
+        l.cause_count = (size_t)causes;
+        code = see_ranks(&l, err);
+        see_collectives(&l);
+        code = code == 0 ? see_waits(&l, err) : code;
+    }
+    free(l.each);
+    free(l.edges);
+    free(l.causes);
+    return code;
+}

@@ -1,0 +1,129 @@
+#include "cli/seen.h"
+
+#include "cli/findings.h"
+#include "cli/report_trace.h"
+#include "cli/watched_source.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char in_windows[] = "windows";
+
+static bool has_trace(const struct gn_summary *s, const char *profile, char *path, size_t size)
+{
+    return !s->trace.apart && s->trace.asked && gn_report_trace_of(&s->trace, profile, path, size);
+}
+
+static bool has_windows(const struct gn_summary *s)
+{
+    return s->windows.count > 0 && s->windows.path[0];
+}
+
+bool gn_cli_can_see(const struct gn_summary *summary, const char *profile)
+{
+    char path[4800];
+    return has_trace(summary, profile, path, sizeof path) || has_windows(summary);
+}
+
+/* From MPI_Init to MPI_Finalize. */
+static double run_ns(const struct gn_summary *s)
+{
+    double longest = 0;
+    for (size_t i = 0; i < s->rank_count; i++)
+        longest = fmax(longest, s->ranks_told[i].useful_s + s->ranks_told[i].mpi_s);
+    return (longest > 0 ? longest : s->elapsed_s) * 1e9;
+}
+
+static int add_part(struct gn_cli_seen *o, struct gn_source *source, struct gn_error *err)
+{
+    struct gn_seen_part *part = &o->seen.parts[o->seen.count];
+    const struct gn_history_settings asked = {.bounds = o->known.events.of};
+    int code = gn_history_read(&part->history, source, &asked, err);
+    if (code < 0)
+        return code;
+    code = gn_waits_find(&part->waits, &part->history, err);
+    if (code < 0)
+        gn_history_clear(&part->history);
+    else
+        o->seen.count++;
+    return code;
+}
+
+static int see_windows(struct gn_cli_seen *o, const struct gn_summary *s, struct gn_error *err)
+{
+    int code = gn_windowed_read(&o->windowed, &o->source, s->windows.kept, s->windows.count, err);
+    for (size_t i = 0; i < s->windows.count && code == 0; i++) {
+        struct gn_source part;
+        if (gn_windowed_events(o->windowed, i) == 0)
+            continue;
+        gn_windowed_source(o->windowed, i, &part);
+        code = add_part(o, &part, err);
+    }
+    return code;
+}
+
+static int see_trace(struct gn_cli_seen *o, const char *command, struct gn_error *err)
+{
+    struct gn_watched_source watched;
+    struct gn_source seen = gn_watch_source(&watched, &o->source, command);
+    o->is_trace = o->seen.is_whole = true;
+    int code = add_part(o, &seen, err);
+    gn_progress_end(&watched.progress);
+    return code;
+}
+
+static int check(const struct gn_cli_seen *o, const struct gn_trace_report *found, const struct gn_summary *s,
+                 struct gn_error *err)
+{
+    const uint64_t events = gn_defined_events(o->source.definitions);
+    if (found->truncated || found->missing_files || o->source.definitions->process_count < (size_t)s->ranks)
+        return gn_fail(err, -ENODATA, "it is not whole; gnomon stragglers says what is missing");
+    if (events > GN_FINDINGS_MOST)
+        return gn_fail(err, -EFBIG, "it has %" PRIu64 " events, more than %d", events, GN_FINDINGS_MOST);
+    return 0;
+}
+
+int gn_cli_see(struct gn_cli_seen *o, const struct gn_summary *s, const char *profile, const char *command,
+               struct gn_error *err)
+{
+    char path[4800];
+    const struct gn_trace_report *found;
+    *o = (struct gn_cli_seen){.is_trace = false};
+    const bool traced = has_trace(s, profile, path, sizeof path);
+    if (!traced) {
+        const char *slash = strrchr(profile, '/');
+        snprintf(path, sizeof path, "%.*s%s%s", slash ? (int)(slash - profile) : 0, profile, slash ? "/" : "",
+                 s->windows.path);
+    }
+    int code = gn_trace_open(&o->source, &found, path, err);
+    if (code < 0)
+        return code;
+    o->seen = (struct gn_seen){.definitions = o->source.definitions,
+                               .parts = calloc(s->windows.count + 1, sizeof *o->seen.parts),
+                               .run_ns = run_ns(s)};
+    code = o->seen.parts ? check(o, found, s, err) : gn_fail(err, -ENOMEM, "no memory for its events");
+    if (code == 0)
+        code = gn_known_bounds(&o->known, path, o->source.definitions, err);
+    if (code == 0)
+        code = traced ? see_trace(o, command, err) : see_windows(o, s, err);
+    if (code == 0 && o->seen.count == 0)
+        code = gn_fail(err, -ENODATA, "there are no events in its %s", traced ? "trace" : in_windows);
+    if (code < 0)
+        gn_cli_seen_close(o);
+    else
+        gn_seen_measure(&o->seen);
+    return code < 0 ? code : 0;
+}
+
+void gn_cli_seen_close(struct gn_cli_seen *o)
+{
+    gn_seen_clear(&o->seen);
+    gn_windowed_free(o->windowed);
+    gn_known_bounds_clear(&o->known);
+    o->source.close(o->source.self);
+    *o = (struct gn_cli_seen){.is_trace = false};
+}

@@ -1,0 +1,28 @@
+/* cli/seen — what was seen of a run's events (analyse/seen.h), from its trace or from its windows. */
+#ifndef GNOMON_CLI_SEEN_H
+#define GNOMON_CLI_SEEN_H
+
+#include "analyse/known_bounds.h"
+#include "analyse/seen.h"
+#include "profile/summary.h"
+#include "trace/reader.h"
+#include "trace/windowed.h"
+
+struct gn_cli_seen {
+    struct gn_seen seen;
+    bool is_trace; /* not windows */
+    struct gn_source source;
+    struct gn_known_bounds known;
+    struct gn_windowed *windowed;
+};
+
+/* Whether there is a trace or windows to see anything in. profile: path of the run's. */
+bool gn_cli_can_see(const struct gn_summary *summary, const char *profile);
+
+/* command: "explain", for the progress. 0, and the caller closes; or a negative errno value with err saying
+ * why: it is not whole, or too large. The summary outlives it. */
+int gn_cli_see(struct gn_cli_seen *opened, const struct gn_summary *summary, const char *profile,
+               const char *command, struct gn_error *err);
+void gn_cli_seen_close(struct gn_cli_seen *opened);
+
+#endif
