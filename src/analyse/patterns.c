@@ -381,6 +381,7 @@ static void find_small_messages(const struct search *x)
                                    .lost_high_s = time_s,
                                    .gain_high_s = time_s,
                                    .count = s->resources.messages,
+                                   .is_of_messages = true,
                                    .counted = "messages",
                                    .sure = GN_PROBLEM_POSSIBLE,
                                    .assumes = GN_PROBLEM_SAME});

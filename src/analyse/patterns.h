@@ -65,6 +65,7 @@ struct gn_problem {
     bool is_startup;                   /* how MPI starts and ends */
     bool is_before_all;                /* nothing else is sure while this is so */
     const char *counted;               /* what count is of: "calls", "messages" */
+    bool is_of_messages;               /* what calls for messages take, of which waiting is a part */
     /* of a run whose events were seen (analyse/patterns_seen.h) */
     bool is_replayed;                            /* the gain is by replay, and so is what was lost */
     struct gn_problem_hop hops[GN_PROBLEM_HOPS]; /* how it reaches the others */
@@ -84,6 +85,12 @@ struct gn_problem {
 struct gn_problems {
     struct gn_problem items[GN_PROBLEMS_MAX]; /* by what would be gained, the largest first */
     size_t count;
+    struct gn_problems_seen {
+        size_t parts;  /* 0: no events were seen; 1: a trace, or one window; else windows */
+        bool is_whole; /* of the run, or next to it */
+        double share;  /* of the run that they cover */
+        double waited_low_s, waited_high_s; /* of all ranks, in the whole run */
+    } seen;
     double small_s; /* gain of those that were left out: less than a hundredth of the run each */
     size_t small_count;
 };

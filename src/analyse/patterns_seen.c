@@ -67,16 +67,19 @@ static struct call_place place_of(const struct gn_definitions *d, uint32_t regio
     return p;
 }
 
+static bool is_row_of(const struct gn_activity_row *row, struct call_place place)
+{
+    return strcmp(row->kind, "mpi") == 0 && strcmp(row->name, place.call) == 0 &&
+           (place.line <= 0 || row->line <= 0 ||
+            (row->line == place.line && is_same_file(row->file ? row->file : "", place.file)));
+}
+
 /* The profile's row of a call; NULL: there is none. */
 static const struct gn_activity_row *row_of(const struct gn_summary *s, struct call_place place)
 {
-    for (size_t i = 0; i < s->row_count; i++) {
-        const struct gn_activity_row *row = &s->rows[i];
-        if (strcmp(row->kind, "mpi") == 0 && strcmp(row->name, place.call) == 0 &&
-            (place.line <= 0 || row->line <= 0 ||
-             (row->line == place.line && is_same_file(row->file ? row->file : "", place.file))))
-            return row;
-    }
+    for (size_t i = 0; i < s->row_count; i++)
+        if (is_row_of(&s->rows[i], place))
+            return &s->rows[i];
     return NULL;
 }
 
@@ -285,7 +288,7 @@ static int see_ranks(const struct look *l, struct gn_error *err)
     return code;
 }
 
-/* ---- what of a collective is waiting ---- */
+/* ---- what of calls is waiting ---- */
 
 static void see_collective(const struct look *l, struct gn_problem *p)
 {
@@ -304,11 +307,24 @@ static void see_collective(const struct look *l, struct gn_problem *p)
     p->assumes = (p->assumes & ~(unsigned)GN_PROBLEM_TURNS) | assumed(l);
 }
 
-static void see_collectives(const struct look *l)
+/* Messages cost no more than what is not waiting for them. */
+static void see_messages(const struct look *l, struct gn_problem *p)
+{
+    double waited_s = 0;
+    for (size_t i = 0; i < l->edge_count; i++)
+        if (l->edges[i].edge.kind == GN_WAIT_LATE_SENDER || l->edges[i].edge.kind == GN_WAIT_LATE_RECEIVER)
+            waited_s += l->edges[i].waited.lo_ns * 1e-9;
+    p->lost_high_s = p->gain_high_s = fmax(0, p->lost_high_s - waited_s / fmax(1, l->s->ranks));
+    p->assumes |= assumed(l);
+}
+
+static void see_calls(const struct look *l)
 {
     for (size_t i = 0; i < l->problems->count; i++)
         if (l->problems->items[i].is_of_all && l->problems->items[i].row)
             see_collective(l, &l->problems->items[i]);
+        else if (l->problems->items[i].is_of_messages)
+            see_messages(l, &l->problems->items[i]);
 }
 
 /* ---- waits that no rank's totals explain ---- */
@@ -540,6 +556,40 @@ static int see_waits(const struct look *l, struct gn_error *err)
 
 /* ---- all ---- */
 
+static bool starts_or_ends(const struct look *l, uint32_t region)
+{
+    const char *name = region_name(definitions_of(l), region);
+    return strncmp(name, "MPI_Init", 8) == 0 || strcmp(name, "MPI_Finalize") == 0;
+}
+
+static void tell_seen(const struct look *l)
+{
+    struct gn_problems_seen *told = &l->problems->seen;
+    *told = (struct gn_problems_seen){.parts = l->seen->count,
+                                      .is_whole = l->seen->is_whole,
+                                      .share = fmin(1, l->seen->covered_ns / l->seen->run_ns)};
+    struct gn_span waited = {0, 0};
+    for (size_t i = 0; i < l->edge_count; i++)
+        if (!starts_or_ends(l, l->edges[i].edge.region)) {
+            waited.lo_ns += l->edges[i].waited.lo_ns;
+            waited.hi_ns += l->edges[i].waited.hi_ns;
+        }
+    told->waited_low_s = waited.lo_ns * 1e-9;
+    told->waited_high_s = waited.hi_ns * 1e-9;
+}
+
+void gn_seen_tell_totals(struct gn_seen *seen, const struct gn_summary *s)
+{
+    for (size_t i = 0; i < seen->site_count; i++) {
+        struct gn_seen_site *site = &seen->sites[i];
+        const struct call_place place = {region_name(seen->definitions, site->region), "",
+                                         gn_string(seen->definitions, site->source_file), (int)site->line};
+        site->total_ns = 0;
+        for (size_t k = 0; k < s->row_count; k++)
+            site->total_ns += is_row_of(&s->rows[k], place) ? (double)s->rows[k].total_ns : 0;
+    }
+}
+
 int gn_problems_see(struct gn_problems *problems, const struct gn_summary *summary,
                     const struct gn_seen *seen, struct gn_error *err)
 {
@@ -551,8 +601,9 @@ int gn_problems_see(struct gn_problems *problems, const struct gn_summary *summa
     if (code == 0) {
         l.edge_count = (size_t)edges;
         l.cause_count = (size_t)causes;
+        tell_seen(&l);
         code = see_ranks(&l, err);
-        see_collectives(&l);
+        see_calls(&l);
         code = code == 0 ? see_waits(&l, err) : code;
     }
     free(l.each);

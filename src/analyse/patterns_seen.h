@@ -18,8 +18,11 @@
 #include "analyse/patterns.h"
 #include "analyse/seen.h"
 
+/* Tells the sites of what was seen how much time the run spent in them. */
+void gn_seen_tell_totals(struct gn_seen *seen, const struct gn_summary *summary);
+
 /* Changes and adds to the problems, which gn_problems_rank puts in order again. Texts are of the definitions
- * of what was seen, which outlives the problems. is_trace: all events were kept because they were asked for.
+ * of what was seen, which outlives the problems.
  * 0, or -ENOMEM with err set. */
 int gn_problems_see(struct gn_problems *problems, const struct gn_summary *summary,
                     const struct gn_seen *seen, struct gn_error *err);

@@ -9,31 +9,128 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { MARGIN = 5 /* of a window, at each end */ };
 static const double whole_share = 0.98; /* of the run: the rest is how it begins and ends */
 
-/* When the last one had begun with MPI, where that is in the part: what was before is not of the run. */
-static double begin_ns(const struct gn_history *h)
+/* From when the last one had begun with MPI until the last one ended it, where that is in the part: the rest
+ * is not of the run. */
+static struct gn_kept_window of_run(const struct gn_history *h, struct gn_kept_window window)
 {
-    double begin = (double)h->first.lo_ns;
+    uint64_t finalized = 0;
     for (size_t c = 0; c < h->call_count; c++) {
-        const uint32_t activity = gn_region_activity(h->definitions, h->calls[c].region);
-        if (activity == GN_CALL_INIT || activity == GN_CALL_INIT_THREAD)
-            begin = fmax(begin, (double)h->calls[c].leave.lo_ns);
+        const struct gn_call *call = &h->calls[c];
+        const uint32_t activity = gn_region_activity(h->definitions, call->region);
+        if ((activity == GN_CALL_INIT || activity == GN_CALL_INIT_THREAD) &&
+            call->leave_ticks > window.begin_ticks)
+            window.begin_ticks = call->leave_ticks;
+        if (activity == GN_CALL_FINALIZE && call->enter_ticks > finalized)
+            finalized = call->enter_ticks;
     }
-    return begin;
+    if (finalized > 0 && finalized < window.end_ticks)
+        window.end_ticks = finalized;
+    return window;
 }
 
-void gn_seen_measure(struct gn_seen *seen)
+static uint64_t last_ticks(const struct gn_definitions *d)
 {
-    seen->covered_ns = 0;
+    return d->first_ticks + d->length_ticks;
+}
+
+struct gn_kept_window gn_seen_counted(const struct gn_definitions *d, struct gn_kept_window window)
+{
+    const uint64_t margin = (window.end_ticks - window.begin_ticks) / MARGIN;
+    if (window.begin_ticks > d->first_ticks)
+        window.begin_ticks += margin;
+    if (window.end_ticks < last_ticks(d))
+        window.end_ticks -= margin;
+    return window;
+}
+
+static double length_ns(const struct gn_definitions *d, const struct gn_seen_part *part,
+                        struct gn_kept_window window)
+{
+    const struct gn_history *h = &part->history;
+    if (window.end_ticks == 0)
+        return ((double)h->length.lo_ns + (double)h->length.hi_ns) / 2;
+    const struct gn_kept_window own = of_run(h, window);
+    const uint64_t last = last_ticks(d), end = own.end_ticks < last ? own.end_ticks : last;
+    return end > own.begin_ticks ? (double)(end - own.begin_ticks) * 1e9 / (double)d->ticks_per_second : 0;
+}
+
+/* ---- sites ---- */
+
+static int64_t find_site(const struct gn_seen *seen, uint32_t region, uint32_t path)
+{
+    const struct gn_definitions *d = seen->definitions;
+    const uint32_t file = path < d->path_count ? d->paths[path].source_file : 0,
+                   line = path < d->path_count ? d->paths[path].line : 0;
+    for (size_t i = 0; i < seen->site_count; i++)
+        if (seen->sites[i].region == region && seen->sites[i].source_file == file &&
+            seen->sites[i].line == line)
+            return (int64_t)i;
+    return GN_LOOKUP_NOTHING;
+}
+
+/* NULL: no memory. */
+static struct gn_seen_site *site_of(struct gn_seen *seen, uint32_t region, uint32_t path)
+{
+    const struct gn_definitions *d = seen->definitions;
+    const int64_t known = find_site(seen, region, path);
+    if (known != GN_LOOKUP_NOTHING)
+        return &seen->sites[known];
+    double *each = calloc(seen->count, sizeof *each);
+    if (!each || !gn_grow(&seen->sites, &seen->site_capacity, seen->site_count, sizeof *seen->sites)) {
+        free(each);
+        return NULL;
+    }
+    seen->sites[seen->site_count] =
+        (struct gn_seen_site){.region = region,
+                              .source_file = path < d->path_count ? d->paths[path].source_file : 0,
+                              .line = path < d->path_count ? d->paths[path].line : 0,
+                              .each_ns = each};
+    return &seen->sites[seen->site_count++];
+}
+
+static int find_sites_of(struct gn_seen *seen, size_t p)
+{
+    const struct gn_history *h = &seen->parts[p].history;
+    const struct gn_kept_window counted = gn_seen_counted(seen->definitions, seen->parts[p].window);
+    for (uint32_t c = 0; c < h->call_count; c++) {
+        const struct gn_call *call = &h->calls[c];
+        if (call->region == GN_NONE || call->leave_ticks < counted.begin_ticks ||
+            (counted.end_ticks > 0 && call->leave_ticks > counted.end_ticks))
+            continue;
+        struct gn_seen_site *site = site_of(seen, call->region, call->path);
+        if (!site)
+            return -ENOMEM;
+        const double ns =
+            (double)(call->leave_ticks - call->enter_ticks) * 1e9 / (double)h->definitions->ticks_per_second;
+        site->each_ns[p] += ns;
+        site->seen_ns += ns;
+        site->is_polled |= call->flags & GN_CALL_POLL || call->waits_from != c;
+    }
+    return 0;
+}
+
+int gn_seen_measure(struct gn_seen *seen)
+{
+    int code = 0;
+    seen->covered_ns = seen->counted_ns = 0;
     for (size_t i = 0; i < seen->count; i++) {
-        const struct gn_history *h = &seen->parts[i].history;
-        const double length = ((double)h->length.lo_ns + (double)h->length.hi_ns) / 2;
-        seen->parts[i].length_ns = fmax(0, length - (begin_ns(h) - (double)h->first.lo_ns));
-        seen->covered_ns += seen->parts[i].length_ns;
+        struct gn_seen_part *part = &seen->parts[i];
+        part->length_ns = length_ns(seen->definitions, part, part->window);
+        part->counted_ns =
+            length_ns(seen->definitions, part, gn_seen_counted(seen->definitions, part->window));
+        seen->covered_ns += part->length_ns;
+        seen->counted_ns += part->counted_ns;
     }
     seen->is_whole = seen->is_whole || (seen->count == 1 && seen->covered_ns >= whole_share * seen->run_ns);
+    for (size_t p = 0; p < seen->count && code == 0 && !seen->is_whole; p++)
+        code = find_sites_of(seen, p);
+    return code;
 }
+
+/* ---- totals ---- */
 
 /* Student's t, 97.5 %, by degrees of freedom; from 10 on near enough. */
 static double student_t(size_t freedom)
@@ -42,32 +139,67 @@ static double student_t(size_t freedom)
     return freedom < sizeof t / sizeof *t ? t[freedom] : 1.96 + 2.7 / (double)freedom;
 }
 
-/* Half of the width of a ratio's interval, of what is in the parts for each ns of them. */
-static double error_of(const struct gn_seen *seen, const struct gn_span *each, double ratio)
+/* What is in the parts, each as large as it is, of all that there is. */
+struct sample {
+    const struct gn_span *each;
+    const struct gn_seen_part *parts;
+    const double *sizes; /* NULL: lengths of the parts, or in which waits count */
+    bool counted;
+    double all, seen; /* sizes of the run, and of the parts together */
+    size_t count;
+};
+
+static double size_of(const struct sample *s, size_t part)
+{
+    return s->sizes ? s->sizes[part] : s->counted ? s->parts[part].counted_ns : s->parts[part].length_ns;
+}
+
+/* Half of the width of the interval of a ratio to the sizes. */
+static double error_of(const struct sample *s, double ratio)
 {
     double squares = 0;
-    for (size_t i = 0; i < seen->count; i++) {
-        const double rest = (each[i].lo_ns + each[i].hi_ns) / 2 - ratio * seen->parts[i].length_ns;
+    for (size_t i = 0; i < s->count; i++) {
+        const double rest = (s->each[i].lo_ns + s->each[i].hi_ns) / 2 - ratio * size_of(s, i);
         squares += rest * rest;
     }
-    const double k = (double)seen->count, left = fmax(0, 1 - seen->covered_ns / seen->run_ns);
-    return student_t(seen->count - 1) * sqrt(left * squares * k / (k - 1)) / seen->covered_ns;
+    const double k = (double)s->count, left = fmax(0, 1 - s->seen / s->all);
+    return student_t(s->count - 1) * sqrt(left * squares * k / (k - 1)) / s->seen;
+}
+
+static struct gn_span total(const struct gn_seen *seen, const struct sample *s)
+{
+    struct gn_span sum = {0, 0};
+    for (size_t i = 0; i < s->count; i++) {
+        sum.lo_ns += s->each[i].lo_ns;
+        sum.hi_ns += s->each[i].hi_ns;
+    }
+    if (seen->is_whole || s->seen <= 0)
+        return sum;
+    if (s->count == 1)
+        return (struct gn_span){sum.lo_ns, INFINITY};
+    const double scale = fmax(1, s->all / s->seen);
+    const double error = error_of(s, (sum.lo_ns + sum.hi_ns) / 2 / s->seen) * s->all;
+    return (struct gn_span){fmax(sum.lo_ns, sum.lo_ns * scale - error), sum.hi_ns * scale + error};
 }
 
 struct gn_span gn_seen_total(const struct gn_seen *seen, const struct gn_span *each)
 {
-    struct gn_span sum = {0, 0};
-    for (size_t i = 0; i < seen->count; i++) {
-        sum.lo_ns += each[i].lo_ns;
-        sum.hi_ns += each[i].hi_ns;
+    const struct sample s = {each, seen->parts, NULL, false, seen->run_ns, seen->covered_ns, seen->count};
+    return total(seen, &s);
+}
+
+struct gn_span gn_seen_waits(const struct gn_seen *seen, uint32_t region, uint32_t path,
+                             const struct gn_span *each)
+{
+    const int64_t at = find_site(seen, region, path);
+    const struct gn_seen_site *site = at == GN_LOOKUP_NOTHING ? NULL : &seen->sites[at];
+    struct sample s = {each, seen->parts, NULL, true, seen->run_ns, seen->counted_ns, seen->count};
+    if (site && site->total_ns > 0 && site->seen_ns > 0 && !site->is_polled) {
+        s.sizes = site->each_ns;
+        s.all = fmax(site->total_ns, site->seen_ns);
+        s.seen = site->seen_ns;
     }
-    if (seen->is_whole || seen->covered_ns <= 0)
-        return sum;
-    if (seen->count == 1)
-        return (struct gn_span){sum.lo_ns, INFINITY};
-    const double scale = fmax(1, seen->run_ns / seen->covered_ns);
-    const double error = error_of(seen, each, (sum.lo_ns + sum.hi_ns) / 2 / seen->covered_ns) * seen->run_ns;
-    return (struct gn_span){fmax(sum.lo_ns, sum.lo_ns * scale - error), sum.hi_ns * scale + error};
+    return total(seen, &s);
 }
 
 /* ---- edges ---- */
@@ -105,7 +237,9 @@ int64_t gn_seen_edges(const struct gn_seen *seen, struct gn_seen_edge **list)
     } else {
         spread(seen, &all, each);
         for (size_t i = 0; i < all.count; i++)
-            (*list)[i] = (struct gn_seen_edge){all.items[i], gn_seen_total(seen, &each[i * seen->count])};
+            (*list)[i] =
+                (struct gn_seen_edge){all.items[i], gn_seen_waits(seen, all.items[i].region,
+                                                                  all.items[i].path, &each[i * seen->count])};
         qsort(*list, all.count, sizeof **list, compare);
         count = (int64_t)all.count;
     }
@@ -196,7 +330,8 @@ static int estimate(const struct gn_seen *seen, struct causes *c)
             to->hi_ns += cause->caused.hi_ns;
         }
     for (size_t i = 0; i < c->count; i++) {
-        c->items[i].caused = gn_seen_total(seen, &each[i * seen->count]);
+        c->items[i].caused =
+            gn_seen_waits(seen, c->items[i].call_region, c->items[i].call_path, &each[i * seen->count]);
         if (seen->count > 1 || !seen->is_whole)
             c->items[i].first = c->items[i].last = c->items[i].of = 0;
     }
@@ -233,6 +368,9 @@ void gn_seen_clear(struct gn_seen *seen)
         gn_history_clear(&seen->parts[i].history);
         gn_waits_clear(&seen->parts[i].waits);
     }
+    for (size_t i = 0; i < seen->site_count; i++)
+        free(seen->sites[i].each_ns);
+    free(seen->sites);
     free(seen->parts);
     *seen = (struct gn_seen){.parts = NULL};
 }

@@ -11,28 +11,52 @@
 
 #include "analyse/history.h"
 #include "analyse/waits.h"
+#include "event/kept_window.h"
 
 struct gn_seen_part {
     struct gn_history history;
     struct gn_waits waits;
-    double length_ns;
+    struct gn_kept_window window; /* that it is of; 0, 0: of a trace */
+    double length_ns;             /* of the run between MPI_Init and MPI_Finalize */
+    double counted_ns;            /* … in which waits count (gn_seen_counted) */
+};
+
+/* Calls of one kind from one line, by whoever: what was waited there is in proportion to the time in them,
+ * and of that the profile knows how much there was, however rare the long ones are. */
+struct gn_seen_site {
+    uint32_t region, source_file, line;
+    double *each_ns; /* [parts] in such calls, where waits count; of all locations */
+    double seen_ns;  /* sum */
+    double total_ns; /* in the whole run; 0: not known, and the parts' lengths have to do */
+    bool is_polled;  /* calls that come back at once: what lies between is waited, too */
 };
 
 struct gn_seen {
     const struct gn_definitions *definitions;
     struct gn_seen_part *parts; /* [count] in their order in time */
     size_t count;
-    double covered_ns; /* the parts' lengths */
-    double run_ns;     /* from MPI_Init to MPI_Finalize; what the parts stand for */
-    bool is_whole;     /* nothing, or next to nothing, is left out */
+    double covered_ns, counted_ns; /* sums of the parts' */
+    double run_ns;                 /* from MPI_Init to MPI_Finalize; what the parts stand for */
+    bool is_whole;                 /* nothing, or next to nothing, is left out */
+    struct gn_seen_site *sites;    /* [site_count] */
+    size_t site_count, site_capacity;
 };
 
-/* Takes the parts' lengths together; parts and run_ns are there. */
-void gn_seen_measure(struct gn_seen *seen);
+/* Takes the parts' lengths together, and finds the sites; parts and run_ns are there. The sites' total_ns can
+ * be set then. 0 or -ENOMEM. */
+int gn_seen_measure(struct gn_seen *seen);
+
+/* The part of a window in which waits count. One that ends in the window may be for what was sent just before
+ * it, or by a call that is left just after it: near its ends, where others were left out, there would be too
+ * few. */
+struct gn_kept_window gn_seen_counted(const struct gn_definitions *definitions, struct gn_kept_window window);
 
 /* Of the whole run: each[part] is what was found there, lo_ns ≤ hi_ns. Of a single part that is not the whole
  * run nobody knows how it differs from the rest: lo_ns is no more than what was seen, hi_ns has no end. */
 struct gn_span gn_seen_total(const struct gn_seen *seen, const struct gn_span *each);
+/* The same of waits in calls on a path, and what follows from them. */
+struct gn_span gn_seen_waits(const struct gn_seen *seen, uint32_t region, uint32_t path,
+                             const struct gn_span *each);
 
 /* An edge of all parts. */
 struct gn_seen_edge {

@@ -29,6 +29,7 @@ enum { PASSED_ON = 32 };
 struct finder {
     const struct gn_history *h;
     struct gn_waits *out;
+    const struct gn_kept_window *counted; /* NULL: all */
     struct gn_givers givers;
     struct gn_span *waited; /* [call_count] */
     struct shares *of_call; /* [call_count] */
@@ -43,6 +44,12 @@ struct finder {
 static double within(double value, double lo, double hi)
 {
     return fmin(fmax(value, lo), hi);
+}
+
+static bool counts(const struct finder *f, uint32_t call)
+{
+    const uint64_t ticks = f->h->calls[call].leave_ticks;
+    return !f->counted || (ticks >= f->counted->begin_ticks && ticks <= f->counted->end_ticks);
 }
 
 /* ---- causes ---- */
@@ -175,7 +182,7 @@ static int blame_one(struct finder *f, uint32_t waiter, const struct gn_giver *g
         return code;
     own.hi_ns = fmin(own.hi_ns, all.hi_ns);
     own.lo_ns = fmin(own.lo_ns, own.hi_ns);
-    if (own.lo_ns > 0)
+    if (own.lo_ns > 0 && counts(f, waiter))
         count_time(f, cause, waiter, giver->gathering);
     return add_share(f, waiter, cause, own);
 }
@@ -246,18 +253,28 @@ static int look_at(struct finder *f, uint32_t call)
     if (code < 0 || f->waited[call].hi_ns <= 0)
         return code;
     const bool is_certain = f->givers.count == 1 && f->givers.list[0].is_sure;
-    *(is_certain && f->waited[call].lo_ns > 0 ? &f->out->last_certain : &f->out->last_possible) += 1;
-    if (gn_wait_edges_add(&f->out->edges, &f->givers, call, f->waited[call]) != 0)
-        return -ENOMEM;
+    if (counts(f, call)) {
+        *(is_certain && f->waited[call].lo_ns > 0 ? &f->out->last_certain : &f->out->last_possible) += 1;
+        if (gn_wait_edges_add(&f->out->edges, &f->givers, call, f->waited[call]) != 0)
+            return -ENOMEM;
+    }
     code = is_certain ? blame_one(f, call, &f->givers.list[0]) : blame_each(f, call);
     if (code < 0)
         return code;
-    add_up(f, call);
+    if (counts(f, call))
+        add_up(f, call);
     if (f->of_call[call].count > PASSED_ON) {
         f->share_count = f->of_call[call].first;
         f->of_call[call].count = 0;
     }
     return 0;
+}
+
+/* What it took was in part not kept: the other half lies outside of the window. */
+static int allow_for_the_rest(struct finder *f, uint32_t call)
+{
+    const double rest_ns = gn_call_length(f->h, call).hi_ns - f->waited[call].hi_ns;
+    return rest_ns > 0 ? gn_wait_edges_add_unknown(&f->out->edges, f->h, call, rest_ns) : 0;
 }
 
 static int compare_causes(const void *left, const void *right)
@@ -284,9 +301,14 @@ static int find(struct finder *f)
 {
     const struct gn_history *h = f->h;
     int code = 0;
-    for (size_t i = 0; i < h->step_count && code == 0; i++)
-        if (h->steps[i] & 1 && h->calls[h->steps[i] >> 1].take_count)
-            code = look_at(f, h->steps[i] >> 1);
+    for (size_t i = 0; i < h->step_count && code == 0; i++) {
+        const uint32_t call = h->steps[i] >> 1;
+        if (h->steps[i] & 1 && h->calls[call].take_count)
+            code = look_at(f, call);
+        if (code == 0 && h->steps[i] & 1 && f->counted && h->calls[call].flags & GN_CALL_UNSURE &&
+            counts(f, call))
+            code = allow_for_the_rest(f, call);
+    }
     for (size_t i = 0; i < f->out->cause_count; i++)
         f->out->causes[i].of =
             gn_ordinals_most(&f->ordinals, f->out->causes[i].call_region, f->out->causes[i].call_path);
@@ -354,10 +376,11 @@ static void close_finder(struct finder *f)
     free(f->shares);
 }
 
-int gn_waits_find(struct gn_waits *waits, const struct gn_history *history, struct gn_error *err)
+int gn_waits_find(struct gn_waits *waits, const struct gn_history *history,
+                  const struct gn_kept_window *counted, struct gn_error *err)
 {
     *waits = (struct gn_waits){.caused = NULL};
-    struct finder f = {.h = history, .out = waits};
+    struct finder f = {.h = history, .out = waits, .counted = counted};
     int code = open_finder(&f);
     if (code == 0)
         code = find(&f);

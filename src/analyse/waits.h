@@ -23,6 +23,7 @@
 #define GNOMON_ANALYSE_WAITS_H
 
 #include "analyse/wait_edges.h"
+#include "event/kept_window.h"
 
 /* What a location has made others wait, or waited. */
 struct gn_blame {
@@ -61,9 +62,11 @@ struct gn_waits {
     double *slices;
 };
 
-/* 0, and the caller clears; or -ENOMEM with err set. At most linear in calls and takes, but for collectives
- * of which many may have been last: members times those that may. */
-int gn_waits_find(struct gn_waits *waits, const struct gn_history *history, struct gn_error *err);
+/* counted: only calls that were left in it count, while the others are looked at, too, for what came before
+ * and after them; NULL: all count. 0, and the caller clears; or -ENOMEM with err set. At most linear in calls
+ * and takes, but for collectives of which many may have been last: members times those that may. */
+int gn_waits_find(struct gn_waits *waits, const struct gn_history *history,
+                  const struct gn_kept_window *counted, struct gn_error *err);
 void gn_waits_clear(struct gn_waits *waits);
 
 #endif

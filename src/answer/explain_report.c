@@ -132,6 +132,11 @@ void gn_explain_text(const struct gn_explain_report *r, const struct gn_terminal
         problem_text(r, i, terminal, folded.out);
     if (count < r->problems->count)
         fprintf(folded.out, "%zu more (--top 0)\n", r->problems->count - count);
+    if (r->problems->seen.parts > 0 && !r->problems->seen.is_whole)
+        fprintf(folded.out,
+                "seen: %zu window%s of events, %s of the run (gnomon run --windows=RATE for more)\n",
+                r->problems->seen.parts, r->problems->seen.parts == 1 ? "" : "s",
+                gn_share_text(r->problems->seen.share, small));
     if (r->problems->small_count > 0)
         fprintf(folded.out, "%zu of less than 1 %% each, %s in all\n", r->problems->small_count,
                 gn_duration_text(r->problems->small_s * 1e9, small));
@@ -147,7 +152,7 @@ static json_t *text_or_null(const char *text)
 
 static json_t *interval(double low, double high)
 {
-    return json_pack("{s:f, s:f}", "low", low, "high", high);
+    return json_pack("{s:f, s:o}", "low", low, "high", isfinite(high) ? json_real(high) : json_null());
 }
 
 static json_t *place_object(const struct gn_activity_row *row)
@@ -236,9 +241,9 @@ json_t *gn_explain_json(const struct gn_explain_report *r)
     for (size_t i = 0; i < count; i++)
         json_array_append_new(causes, problem_object(r->summary, &r->problems->items[i]));
     const struct gn_efficiency *e = &r->summary->efficiency;
-    return json_pack("{s:i, s:o, s:b, s:f, s:o, s:b, s:I, s:f}", "version", 1, "causes", causes, "balanced",
-                     (int)(r->problems->count == 0), "elapsed_s", r->summary->elapsed_s, "efficiency",
-                     e->is_known ? json_real(e->parallel) : json_null(), "complete",
+    return json_pack("{s:i, s:o, s:b, s:f, s:o, s:b, s:I, s:f, s:o}", "version", 1, "causes", causes,
+                     "balanced", (int)(r->problems->count == 0), "elapsed_s", r->summary->elapsed_s,
+                     "efficiency", e->is_known ? json_real(e->parallel) : json_null(), "complete",
                      (int)r->summary->complete, "small_count", (json_int_t)r->problems->small_count,
-                     "small_s", r->problems->small_s);
+                     "small_s", r->problems->small_s, "seen", gn_problems_seen_json(&r->problems->seen));
 }

@@ -3,8 +3,10 @@
 #include "answer/fit.h"
 #include "answer/quantities.h"
 #include "answer/report_table.h"
+#include "answer/spans.h"
 #include "base/printable.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -113,39 +115,48 @@ char *gn_problem_text(const struct gn_summary *s, const struct gn_problem *p,
 
 /* ---- the report's line ---- */
 
-static bool find_first(const struct gn_summary *s, struct gn_problem *first)
+static bool find_first(const struct gn_summary *s, const struct gn_problems *problems,
+                       struct gn_problem *first)
 {
-    struct gn_problems problems;
-    gn_problems_find(&problems, s);
-    for (size_t i = 0; i < problems.count; i++)
-        if (problems.items[i].even_s > 0 || problems.items[i].sure == GN_PROBLEM_CERTAIN) {
-            *first = problems.items[i];
+    struct gn_problems own;
+    if (!problems)
+        gn_problems_find(&own, s);
+    problems = problems ? problems : &own;
+    for (size_t i = 0; i < problems->count; i++) {
+        const struct gn_problem *p = &problems->items[i];
+        if (p->even_s > 0 || p->share_of_rank > 0 || p->sure == GN_PROBLEM_CERTAIN) {
+            *first = *p;
             return !first->is_startup;
         }
+    }
     return false;
 }
 
 static char *why_of(const struct gn_summary *s, const struct gn_problem *p,
                     const struct gn_terminal *terminal, char *text, size_t size)
 {
-    char cost[GN_QUANTITY_TEXT], share[GN_QUANTITY_TEXT];
+    char cost[GN_SPAN_TEXT], share[GN_SPAN_TEXT];
     gn_problem_text(s, p, terminal, text, size);
     const size_t used = strlen(text);
     if (p->even_s > 0 && p->is_preempted)
         snprintf(text + used, size - used, "; it was preempted: ready, and without a core, for %s in all",
                  gn_duration_text(p->preempted_s * 1e9, cost));
+    else if (p->is_replayed || p->share_of_rank > 0)
+        snprintf(text + used, size - used, "; mended, %s less (%s of the run)",
+                 gn_span_time(p->gain_low_s * 1e9, p->gain_high_s * 1e9, cost),
+                 gn_span_share(p->gain_low_s / s->elapsed_s, p->gain_high_s / s->elapsed_s, share));
     else if (p->even_s > 0)
         snprintf(text + used, size - used, "; spread evenly, up to %s less (%s of the run)",
                  gn_duration_text(p->even_s * 1e9, cost), gn_share_text(p->even_s / s->elapsed_s, share));
     return text;
 }
 
-char *gn_report_why_text(const struct gn_summary *s, const struct gn_terminal *terminal, char *text,
-                         size_t size)
+char *gn_report_why_text(const struct gn_summary *s, const struct gn_problems *problems,
+                         const struct gn_terminal *terminal, char *text, size_t size)
 {
     struct gn_problem p;
     text[0] = '\0';
-    return find_first(s, &p) ? why_of(s, &p, terminal, text, size) : text;
+    return find_first(s, problems, &p) ? why_of(s, &p, terminal, text, size) : text;
 }
 
 static json_t *text_or_null(const char *text)
@@ -153,13 +164,23 @@ static json_t *text_or_null(const char *text)
     return text && text[0] ? json_string_nocheck(text) : json_null();
 }
 
-json_t *gn_report_why_json(const struct gn_summary *s)
+json_t *gn_problems_seen_json(const struct gn_problems_seen *seen)
+{
+    if (seen->parts == 0)
+        return json_null();
+    json_t *high = isfinite(seen->waited_high_s) ? json_real(seen->waited_high_s) : json_null();
+    return json_pack("{s:I, s:b, s:f, s:{s:f, s:o}}", "parts", (json_int_t)seen->parts, "whole",
+                     (int)seen->is_whole, "share", seen->share, "waited_s", "low", seen->waited_low_s, "high",
+                     high);
+}
+
+json_t *gn_report_why_json(const struct gn_summary *s, const struct gn_problems *problems)
 {
     const struct gn_terminal terminal = {.width = GN_WIDTH_OF_FILES};
     const struct gn_host_row *host = most_crowded(s);
     struct gn_problem p;
     char text[1600];
-    if (!find_first(s, &p))
+    if (!find_first(s, problems, &p))
         return json_null();
     why_of(s, &p, &terminal, text, sizeof text);
     json_t *object = json_pack("{s:s, s:o, s:o, s:f}", "kind", p.pattern->name, "text", text_or_null(text),

@@ -23,11 +23,14 @@ char *gn_problem_place(const struct gn_activity_row *row, const struct gn_termin
 /* "certain", "possible" */
 const char *gn_problem_sure_name(enum gn_problem_sure sure);
 
+/* docs/patterns.md, "seen"; null: no events were. */
+json_t *gn_problems_seen_json(const struct gn_problems_seen *seen);
+
 /* The report's line: of the first problem of which more is known than that it may be one; how a run starts
- * and ends is none. "": there is none. Returns text. */
-char *gn_report_why_text(const struct gn_summary *summary, const struct gn_terminal *terminal, char *text,
-                         size_t size);
+ * and ends is none. problems NULL: those of the profile. "": there is none. Returns text. */
+char *gn_report_why_text(const struct gn_summary *summary, const struct gn_problems *problems,
+                         const struct gn_terminal *terminal, char *text, size_t size);
 /* docs/report-format.md, "cause". */
-json_t *gn_report_why_json(const struct gn_summary *summary);
+json_t *gn_report_why_json(const struct gn_summary *summary, const struct gn_problems *problems);
 
 #endif

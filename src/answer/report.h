@@ -4,6 +4,7 @@
 #ifndef GNOMON_ANSWER_REPORT_H
 #define GNOMON_ANSWER_REPORT_H
 
+#include "analyse/patterns.h"
 #include "answer/terminal.h"
 #include "profile/summary.h"
 #include "profile/world.h"
@@ -27,6 +28,7 @@ struct gn_report_options {
     int world;                   /* its number, 0: none was asked for */
     const char *path;            /* of the tree: only what is there (profile/summary_tree.h); NULL: all */
     bool checks;                 /* of the measurement, instead of rows */
+    const struct gn_problems *problems; /* NULL: what the profile alone tells of them */
     const struct gn_findings *findings; /* of the run's trace; NULL: nobody has looked */
 };
 
@@ -37,9 +39,9 @@ int gn_report_print_json(json_t *object, FILE *out); /* and gives it up */
 /* 0, or -ENOMEM. */
 int gn_report_csv(const struct gn_summary *summary, const struct gn_report_options *options, FILE *out);
 
-/* The report at the end of a run, to a descriptor that may be a terminal. The launcher waits for it, and it
- * is made in the agent: so the trace is not read, and the commands that do are named. */
-void gn_report_after_run(sqlite3 *profile, const char *folder, int descriptor);
+/* … of the largest of a run's worlds, to a descriptor that may be a terminal. */
+void gn_report_to(const struct gn_summary *summary, const struct gn_worlds *worlds,
+                  const struct gn_report_options *options, int descriptor);
 
 extern const char *const gn_by_names[];
 

@@ -112,7 +112,7 @@ static json_t *sampling_object(const struct gn_sampling_told *t)
 
 static json_t *cause_object(const struct gn_summary *s, const struct gn_report_options *o)
 {
-    return o->by == GN_BY_ACTIVITY ? gn_report_why_json(s) : json_null();
+    return o->by == GN_BY_ACTIVITY ? gn_report_why_json(s, o->problems) : json_null();
 }
 
 /* How well it used what it had, and whether to trust what is said. */

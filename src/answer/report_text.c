@@ -11,6 +11,7 @@
 #include "answer/report_table.h"
 #include "answer/report_tree.h"
 #include "answer/report_worlds.h"
+#include "answer/spans.h"
 #include "answer/terminal.h"
 
 #include <inttypes.h>
@@ -39,11 +40,26 @@ static void command_text(const struct gn_summary *s, char *text, size_t size)
     gn_printable(text);
 }
 
+/* What of it was seen to be waiting for other ranks. */
+static const char *waiting_text(const struct page *p, char text[GN_SPAN_TEXT + 16])
+{
+    const struct gn_problems_seen *seen = p->o->problems ? &p->o->problems->seen : NULL;
+    const double total_s = (double)p->s->total_ns * 1e-9;
+    char share[GN_SPAN_TEXT];
+    if (!seen || seen->parts == 0 || !(total_s > 0) || !isfinite(seen->waited_high_s))
+        return "waiting or transfer";
+    const double most = p->s->mpi_share, high = fmin(seen->waited_high_s / total_s, most);
+    snprintf(text, GN_SPAN_TEXT + 16, "%s waiting",
+             gn_span_share(fmin(seen->waited_low_s / total_s, high), high, share));
+    return text;
+}
+
 static void header(const struct page *p)
 {
     enum { LONGEST_COMMAND = 60 };
     const struct gn_summary *s = p->s;
-    char elapsed[GN_QUANTITY_TEXT], share[GN_QUANTITY_TEXT], command[1400], hosts[400];
+    char elapsed[GN_QUANTITY_TEXT], share[GN_QUANTITY_TEXT], waiting[GN_SPAN_TEXT + 16], command[1400],
+        hosts[400];
     command_text(s, command, sizeof command);
     fprintf(p->out, "%sgnomon%s · %s", shade(p, GN_BOLD), shade(p, GN_PLAIN), shade(p, GN_BOLD));
     gn_print_short(command, LONGEST_COMMAND, true, &p->o->terminal, p->out);
@@ -51,8 +67,8 @@ static void header(const struct page *p)
             s->ranks == 1 ? "" : "s", s->hosts, s->hosts == 1 ? "" : "s",
             gn_short_copy(hosts, sizeof hosts, s->host_names, LONGEST_COMMAND, &p->o->terminal), s->library,
             s->complete ? " · complete" : "");
-    fprintf(p->out, "%s elapsed · %s of the time in MPI, waiting or transfer",
-            gn_duration_text(s->elapsed_s * 1e9, elapsed), gn_share_text(s->mpi_share, share));
+    fprintf(p->out, "%s elapsed · %s of the time in MPI, %s", gn_duration_text(s->elapsed_s * 1e9, elapsed),
+            gn_share_text(s->mpi_share, share), waiting_text(p, waiting));
     gn_report_cores(s, p->out);
     fprintf(p->out, "%s\n", p->o->raw ? " · raw times" : "");
     if (!s->efficiency.is_known || s->ranks < 2)
@@ -154,7 +170,7 @@ static void pair_table(const struct page *p)
 static void why(const struct page *p)
 {
     char text[1600];
-    if (gn_report_why_text(p->s, &p->o->terminal, text, sizeof text)[0])
+    if (gn_report_why_text(p->s, p->o->problems, &p->o->terminal, text, sizeof text)[0])
         fprintf(p->out, "%swhy%s: %s\n", shade(p, GN_BOLD), shade(p, GN_PLAIN), text);
 }
 
@@ -318,8 +334,8 @@ void gn_report_text(const struct gn_summary *s, const struct gn_report_options *
     gn_page_close(&folded);
 }
 
-static void print_after_run(const struct gn_report_options *o, const struct gn_summary *s,
-                            const struct gn_worlds *worlds, int descriptor)
+void gn_report_to(const struct gn_summary *s, const struct gn_worlds *worlds,
+                  const struct gn_report_options *o, int descriptor)
 {
     int copy = dup(descriptor);
     FILE *out = copy >= 0 ? fdopen(copy, "w") : NULL;
@@ -330,33 +346,4 @@ static void print_after_run(const struct gn_report_options *o, const struct gn_s
         gn_report_worlds(worlds, gn_worlds_largest(worlds), o, out);
     gn_report_text(s, o, out);
     fclose(out);
-}
-
-void gn_report_after_run(sqlite3 *profile, const char *folder, int descriptor)
-{
-    struct gn_report_options options = {.by = GN_BY_ACTIVITY, .top = 10};
-    struct gn_summary summary;
-    struct gn_worlds worlds;
-    struct gn_error err;
-    const char *cwd = getcwd((char[4096]){0}, 4096);
-    size_t length = cwd ? strlen(cwd) : 0;
-    /* a folder below the working directory is named as a person would type it */
-    options.folder = folder && cwd && strncmp(folder, cwd, length) == 0 && folder[length] == '/'
-                         ? folder + length + 1
-                         : folder;
-    if (descriptor < 0 || gn_worlds_read(profile, &worlds, &err) != 0)
-        return;
-    const bool several = worlds.count > 1;
-    if (several)
-        gn_world_select(profile, gn_worlds_largest(&worlds)->id, &err);
-    if (gn_summarise(profile, options.by, false, &summary, &err) == 0) {
-        if (several)
-            gn_report_narrow(&summary, &worlds, gn_worlds_largest(&worlds));
-        options.terminal = gn_terminal_of(descriptor);
-        print_after_run(&options, &summary, &worlds, descriptor);
-        gn_summary_clear(&summary);
-    }
-    if (several)
-        gn_world_select(profile, 0, &err);
-    gn_worlds_clear(&worlds);
 }

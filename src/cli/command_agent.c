@@ -9,11 +9,12 @@
  *                             agent that has died had kept (-1: there was none)
  *   gnomon after-run FOLDER   the report that ends `gnomon run -- LAUNCHER …`
  */
+#include "cli/after_run.h"
 #include "cli/clock_measure.h"
 #include "cli/commands.h"
-#include "answer/report.h"
 #include "agent/agent.h"
 #include "agent/guard.h"
+#include "profile/profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,7 @@
 #include "answer/report.h"
 #include "cli/analysis_options.h"
 #include "cli/commands.h"
-#include "analyse/patterns_seen.h"
-#include "cli/seen.h"
+#include "cli/explained.h"
 #include "cli/locate.h"
 #include "cli/place.h"
 
@@ -52,28 +51,11 @@ static const struct argp_option options[] = {
     {"format", 'f', "FORMAT", 0, "text (default) or json", 0},
     {0}};
 
-/* True: *seen is to be closed, after the problems. What goes wrong is said on standard error. */
-static bool explain_problems(struct gn_problems *problems, const struct gn_summary *summary,
-                             const char *profile, struct gn_cli_seen *seen)
-{
-    struct gn_error err = {""};
-    gn_problems_find(problems, summary);
-    int code =
-        gn_cli_can_see(summary, profile) ? gn_cli_see(seen, summary, profile, "explain", &err) : -ENOENT;
-    const bool opened = code == 0;
-    if (opened)
-        code = gn_problems_see(problems, summary, &seen->seen, &err);
-    if (code < 0 && err.text[0])
-        fprintf(stderr, "gnomon explain: without its events: %s\n", err.text);
-    gn_problems_rank(problems, summary);
-    return opened;
-}
-
 static int explain(const struct arguments *a, sqlite3 *db, const char *profile, struct gn_error *err)
 {
     struct gn_summary summary;
     struct gn_worlds worlds = {.items = NULL};
-    struct gn_problems problems;
+    static struct gn_cli_explained explained;
     int code = gn_worlds_read(db, &worlds, err);
     const struct gn_world *world = worlds.count > 1 ? gn_worlds_largest(&worlds) : NULL;
     if (code == 0 && world)
@@ -81,18 +63,16 @@ static int explain(const struct arguments *a, sqlite3 *db, const char *profile, 
     if (code == 0)
         code = gn_summarise(db, GN_BY_ACTIVITY, false, &summary, err);
     if (code == 0) {
-        const struct gn_explain_report report = {&summary, &problems, a->top};
+        const struct gn_explain_report report = {&summary, &explained.problems, a->top};
         const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
         if (world)
             fprintf(stderr, "gnomon explain: world %d of %zu, the largest\n", world->number, worlds.count);
-        struct gn_cli_seen seen;
-        const bool sees = explain_problems(&problems, &summary, profile, &seen);
+        gn_cli_explain(&explained, &summary, profile, true, "explain");
         if (a->json)
             gn_report_print_json(gn_explain_json(&report), stdout);
         else
             gn_explain_text(&report, &terminal, stdout);
-        if (sees)
-            gn_cli_seen_close(&seen);
+        gn_cli_explained_close(&explained);
         gn_summary_clear(&summary);
     }
     gn_worlds_clear(&worlds);

@@ -77,7 +77,7 @@ static int report_all(const struct arguments *a, const char *path, const struct 
     int code = gn_scores_find(&scores, h, groups, settings, err);
     if (code < 0)
         return code;
-    code = gn_waits_find(&waits, h, err);
+    code = gn_waits_find(&waits, h, NULL, err);
     if (code == 0) {
         struct gn_stragglers_report report = {.path = path,
                                               .history = h,

@@ -81,7 +81,7 @@ static int find_straggler(const struct page *p, struct gn_error *err)
         return code;
     code = gn_scores_find(&scores, p->history, &groups, &settings, err);
     if (code == 0) {
-        code = gn_waits_find(&waits, p->history, err);
+        code = gn_waits_find(&waits, p->history, NULL, err);
         if (code == 0) {
             code = tell_straggler(p, &groups, &scores, &waits, err);
             gn_waits_clear(&waits);

@@ -76,9 +76,7 @@ static struct gn_sample_settings parse_sample(const struct argp_state *state, co
 
 static double parse_windows(const struct argp_state *state, const char *value)
 {
-    if (value && strcmp(value, "off") == 0)
-        return 0;
-    return value ? (double)positive(state, "windows", value, 100000000) : GN_WINDOWS_RATE;
+    return strcmp(value, "off") == 0 ? 0 : (double)positive(state, "windows", value, 100000000);
 }
 
 static error_t parse(int key, char *value, struct argp_state *state)
@@ -164,9 +162,9 @@ static const struct argp_option list_of_options[] = {
     {"trace-full", KEY_TRACE_FULL, "WHAT", 0,
      "When a buffer is full: drop events and count them (default), or block the program until there is room",
      0},
-    {"windows", KEY_WINDOWS, "RATE|off", OPTION_ARG_OPTIONAL,
-     "Keep some of the events without a trace, in windows of time, for who waits for whom: about so many a "
-     "second on each host (20000), fewer the longer the run takes",
+    {"windows", KEY_WINDOWS, "RATE|off", 0,
+     "How many events a second are kept on each host without a trace, in windows of time, for who waits for "
+     "whom (default 20000, fewer the longer the run takes), or none at all",
      0},
     {"sample", KEY_SAMPLE, "RATE|off|signal[,RATE]", 0,
      "How often each thread is looked at, per second of its processor time (default 100; less where that "
@@ -207,7 +205,8 @@ void gn_run_options(struct gn_run_options *options, int argc, char **argv)
                                      gn_place_option,
                                      NULL,
                                      NULL};
-    *options = (struct gn_run_options){.threads = 64, .sample.hz = GN_SAMPLE_HZ};
+    *options = (struct gn_run_options){
+        .threads = 64, .sample.hz = GN_SAMPLE_HZ, .trace.windows_rate = GN_WINDOWS_RATE};
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, options);
     if (options->trace.ring_records) /* it has all that windows could have */
         options->trace.windows_rate = 0;

@@ -1,5 +1,6 @@
 #include "cli/seen.h"
 
+#include "analyse/patterns_seen.h"
 #include "cli/findings.h"
 #include "cli/report_trace.h"
 #include "cli/watched_source.h"
@@ -23,10 +24,12 @@ static bool has_windows(const struct gn_summary *s)
     return s->windows.count > 0 && s->windows.path[0];
 }
 
-bool gn_cli_can_see(const struct gn_summary *summary, const char *profile)
+bool gn_cli_can_see(const struct gn_summary *summary, const char *profile, bool with_trace)
 {
     char path[4800];
-    return has_trace(summary, profile, path, sizeof path) || has_windows(summary);
+    if (has_trace(summary, profile, path, sizeof path))
+        return with_trace;
+    return has_windows(summary);
 }
 
 /* From MPI_Init to MPI_Finalize. */
@@ -38,14 +41,21 @@ static double run_ns(const struct gn_summary *s)
     return (longest > 0 ? longest : s->elapsed_s) * 1e9;
 }
 
-static int add_part(struct gn_cli_seen *o, struct gn_source *source, struct gn_error *err)
+/* window: that the source's events are of; NULL: they are all of a trace. */
+static int add_part(struct gn_cli_seen *o, struct gn_source *source, const struct gn_kept_window *window,
+                    struct gn_error *err)
 {
     struct gn_seen_part *part = &o->seen.parts[o->seen.count];
     const struct gn_history_settings asked = {.bounds = o->known.events.of};
     int code = gn_history_read(&part->history, source, &asked, err);
     if (code < 0)
         return code;
-    code = gn_waits_find(&part->waits, &part->history, err);
+    struct gn_kept_window counted = {0, 0};
+    if (window) {
+        part->window = *window;
+        counted = gn_seen_counted(o->seen.definitions, *window);
+    }
+    code = gn_waits_find(&part->waits, &part->history, window ? &counted : NULL, err);
     if (code < 0)
         gn_history_clear(&part->history);
     else
@@ -58,10 +68,8 @@ static int see_windows(struct gn_cli_seen *o, const struct gn_summary *s, struct
     int code = gn_windowed_read(&o->windowed, &o->source, s->windows.kept, s->windows.count, err);
     for (size_t i = 0; i < s->windows.count && code == 0; i++) {
         struct gn_source part;
-        if (gn_windowed_events(o->windowed, i) == 0)
-            continue;
         gn_windowed_source(o->windowed, i, &part);
-        code = add_part(o, &part, err);
+        code = add_part(o, &part, &s->windows.kept[i], err);
     }
     return code;
 }
@@ -71,7 +79,7 @@ static int see_trace(struct gn_cli_seen *o, const char *command, struct gn_error
     struct gn_watched_source watched;
     struct gn_source seen = gn_watch_source(&watched, &o->source, command);
     o->is_trace = o->seen.is_whole = true;
-    int code = add_part(o, &seen, err);
+    int code = add_part(o, &seen, NULL, err);
     gn_progress_end(&watched.progress);
     return code;
 }
@@ -112,10 +120,12 @@ int gn_cli_see(struct gn_cli_seen *o, const struct gn_summary *s, const char *pr
         code = traced ? see_trace(o, command, err) : see_windows(o, s, err);
     if (code == 0 && o->seen.count == 0)
         code = gn_fail(err, -ENODATA, "there are no events in its %s", traced ? "trace" : in_windows);
+    if (code == 0 && gn_seen_measure(&o->seen) != 0)
+        code = gn_fail(err, -ENOMEM, "no memory for its calls");
     if (code < 0)
         gn_cli_seen_close(o);
     else
-        gn_seen_measure(&o->seen);
+        gn_seen_tell_totals(&o->seen, s);
     return code < 0 ? code : 0;
 }
 

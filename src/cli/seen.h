@@ -16,8 +16,9 @@ struct gn_cli_seen {
     struct gn_windowed *windowed;
 };
 
-/* Whether there is a trace or windows to see anything in. profile: path of the run's. */
-bool gn_cli_can_see(const struct gn_summary *summary, const char *profile);
+/* Whether there is anything to see it in: windows, or a trace, which is looked at only with_trace. profile:
+ * path of the run's. */
+bool gn_cli_can_see(const struct gn_summary *summary, const char *profile, bool with_trace);
 
 /* command: "explain", for the progress. 0, and the caller closes; or a negative errno value with err saying
  * why: it is not whole, or too large. The summary outlives it. */

@@ -175,7 +175,7 @@ static int find_named(struct gn_whatif_report *r, const struct gn_groups *groups
     int code = gn_scores_find(&scores, r->history, groups, &settings, err);
     if (code < 0)
         return code;
-    code = gn_waits_find(&waits, r->history, err);
+    code = gn_waits_find(&waits, r->history, NULL, err);
     if (code == 0) {
         struct gn_stragglers_report named = {.path = r->path,
                                              .history = r->history,

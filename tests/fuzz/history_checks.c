@@ -224,7 +224,7 @@ static void check_stragglers(const struct gn_history *h, const struct gn_groups 
     struct gn_scores scores;
     struct gn_waits waits;
     history_must(gn_scores_find(&scores, h, groups, &settings, &err) == 0, "scores");
-    history_must(gn_waits_find(&waits, h, &err) == 0, "waits");
+    history_must(gn_waits_find(&waits, h, NULL, &err) == 0, "waits");
     check_scores(&scores);
     check_waits(h, &waits);
     struct gn_stragglers_report report = {

@@ -23,7 +23,7 @@ static struct judged judged(struct made *m, double end_ms)
     struct gn_waits waits;
     assert_int_equal(gn_groups_make(&groups, h, GN_SCORED_RANK, &err), 0);
     assert_int_equal(gn_scores_find(&scores, h, &groups, &plain, &err), 0);
-    assert_int_equal(gn_waits_find(&waits, h, &err), 0);
+    assert_int_equal(gn_waits_find(&waits, h, NULL, &err), 0);
     struct gn_stragglers_report r = {.path = "",
                                      .history = h,
                                      .groups = &groups,

@@ -14,7 +14,7 @@ static struct gn_waits found(struct made *m, double end_ms)
 {
     struct gn_waits w;
     struct gn_error err = {""};
-    assert_int_equal(gn_waits_find(&w, made_end(m, end_ms), &err), 0);
+    assert_int_equal(gn_waits_find(&w, made_end(m, end_ms), NULL, &err), 0);
     return w;
 }
 

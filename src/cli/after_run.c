@@ -1,0 +1,53 @@
+#include "cli/after_run.h"
+
+#include "answer/report.h"
+#include "answer/report_worlds.h"
+#include "cli/explained.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void tell(struct gn_report_options *options, const struct gn_summary *summary,
+                 const struct gn_worlds *worlds, const char *folder, int descriptor)
+{
+    static struct gn_cli_explained explained;
+    char profile[4200];
+    snprintf(profile, sizeof profile, "%s/profile.db", folder ? folder : "");
+    if (folder) {
+        gn_cli_explain(&explained, summary, profile, false, NULL);
+        options->problems = &explained.problems;
+    }
+    gn_report_to(summary, worlds, options, descriptor);
+    if (folder)
+        gn_cli_explained_close(&explained);
+}
+
+void gn_report_after_run(sqlite3 *profile, const char *folder, int descriptor)
+{
+    struct gn_report_options options = {.by = GN_BY_ACTIVITY, .top = 10};
+    struct gn_summary summary;
+    struct gn_worlds worlds;
+    struct gn_error err;
+    const char *cwd = getcwd((char[4096]){0}, 4096);
+    size_t length = cwd ? strlen(cwd) : 0;
+    /* a folder below the working directory is named as a person would type it */
+    options.folder = folder && cwd && strncmp(folder, cwd, length) == 0 && folder[length] == '/'
+                         ? folder + length + 1
+                         : folder;
+    if (descriptor < 0 || gn_worlds_read(profile, &worlds, &err) != 0)
+        return;
+    const bool several = worlds.count > 1;
+    if (several)
+        gn_world_select(profile, gn_worlds_largest(&worlds)->id, &err);
+    if (gn_summarise(profile, options.by, false, &summary, &err) == 0) {
+        if (several)
+            gn_report_narrow(&summary, &worlds, gn_worlds_largest(&worlds));
+        options.terminal = gn_terminal_of(descriptor);
+        tell(&options, &summary, &worlds, folder, descriptor);
+        gn_summary_clear(&summary);
+    }
+    if (several)
+        gn_world_select(profile, 0, &err);
+    gn_worlds_clear(&worlds);
+}
