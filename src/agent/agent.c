@@ -665,7 +665,7 @@ static _Noreturn void be_agent(const struct gn_agent_order *order, const struct 
         setsockopt(guard, SOL_SOCKET, SO_SNDTIMEO, &(struct timeval){.tv_sec = 1}, sizeof(struct timeval));
     name_host(a.job, a.host, sizeof a.host);
     a.clock = (struct gn_host_clock){.host = a.host};
-    if (a.job->several || settings->trace.ring_records)
+    if (a.job->several || (settings->trace.ring_records && settings->trace.windows_rate <= 0))
         gn_host_clock_begin(&a.clock);
     a.run = (struct gn_keep_run){
         .first_moment = gn_moment_now(), .started = time(NULL), .expected = order->job.local_count};

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 struct times { /* of an activity, by process */
-    double own, others, least;
+    double own, others, least, all;
 };
 
 /* ns that each process computes in each activity: [activity * process_count + process]. NULL: no memory. */
@@ -45,6 +45,7 @@ static struct times times_of(const struct gn_history *h, const double *sums, siz
         t.least = fmin(t.least, sums[activity * processes + p]);
         count++;
     }
+    t.all = (t.others + t.own) / (double)(count + 1);
     t.others = count > 0 ? t.others / (double)count : t.own;
     t.least = fmin(t.least, t.others);
     return t;
@@ -61,23 +62,27 @@ int gn_levelled_find(struct gn_levelled *levelled, const struct gn_history *h, u
     double *sums = sum_up(h);
     float *to_mean = calloc(h->activity_count + 1, sizeof *to_mean);
     float *to_least = calloc(h->activity_count + 1, sizeof *to_least);
+    float *to_all = calloc(h->activity_count + 1, sizeof *to_all);
     bool *at = calloc(h->definitions->location_count + 1, sizeof *at);
     struct gn_whatif_pass *pass = gn_whatif_pass_new(h);
-    const bool has_memory = sums && to_mean && to_least && at && pass;
+    const bool has_memory = sums && to_mean && to_least && to_all && at && pass;
     for (size_t a = 0; has_memory && a < h->activity_count; a++) {
         const struct times t = times_of(h, sums, a, process);
         to_mean[a] = share_above(t.own, t.others);
         to_least[a] = share_above(t.own, t.least);
+        to_all[a] = share_above(t.own, t.all);
     }
     for (size_t l = 0; has_memory && l < h->definitions->location_count; l++)
         at[l] = h->definitions->locations[l].process == process;
     if (has_memory) {
         levelled->mean = gn_whatif(pass, &(struct gn_whatif){to_mean, at});
         levelled->fastest = gn_whatif(pass, &(struct gn_whatif){to_least, at});
+        levelled->even = gn_whatif(pass, &(struct gn_whatif){to_all, at});
     }
     free(sums);
     free(to_mean);
     free(to_least);
+    free(to_all);
     free(at);
     gn_whatif_pass_free(pass);
     return has_memory ? 0 : gn_fail(err, -ENOMEM, "no memory for %zu calls", h->call_count);

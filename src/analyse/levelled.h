@@ -10,6 +10,7 @@
 struct gn_levelled {
     struct gn_whatif_result mean;    /* as much as the mean of the others, where it is more */
     struct gn_whatif_result fastest; /* … as the one that computed least */
+    struct gn_whatif_result even; /* … as the mean of all, where the others, who have waited, take the rest */
 };
 
 /* 0, or -ENOMEM with err set. */

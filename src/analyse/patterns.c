@@ -9,7 +9,7 @@
 
 static const double least_share = 0.01;  /* of the run: below it nothing is worth a line */
 static const double alike = 0.25;        /* factors that differ by less are one */
-static const double of_one_rank = 0.9;   /* of a row's time: the others do nothing there to speak of */
+static const double of_one_rank = 0.995; /* of a row's time: the others do nothing there to speak of */
 static const double startup_share = 0.2; /* of the run */
 static const double small_bytes = 1024, many_messages = 1000, messages_share = 0.1, polling_share = 0.05;
 
@@ -155,6 +155,14 @@ static double preempted_of(const struct gn_summary *s, const struct gn_activity_
     return row->preempted_s.high >= 0 ? fmin(all, row->preempted_s.high) : all;
 }
 
+/* That it lasted longer there because it had no core: at most so much, where it may have been asleep, too, is
+ * not enough to say so. */
+static bool is_preempted(const struct gn_summary *s, const struct gn_activity_row *row)
+{
+    const double least_s = row->preempted_s.low >= 0 ? row->preempted_s.low : preempted_of(s, row);
+    return fmin(least_s, preempted_of(s, row)) > span_s(row) / 2;
+}
+
 static bool is_same_text(const char *a, const char *b)
 {
     return strcmp(a ? a : "", b ? b : "") == 0;
@@ -178,7 +186,7 @@ static const struct gn_problem_pattern *pattern_of(const struct gn_summary *s,
                                                    const struct gn_activity_row *row)
 {
     const double total_ns = total_since_ns(s, row), own = total_ns > 0 ? (double)row->max_ns / total_ns : 0;
-    if (preempted_of(s, row) > span_s(row) / 2)
+    if (is_preempted(s, row))
         return &preempted_rank;
     if (own >= of_one_rank && s->ranks > 1)
         return row->runtime && strcmp(row->runtime, gn_runtime_text(GN_RUNTIME_IO)) == 0 ? &io_of_one
@@ -237,7 +245,7 @@ static struct gn_problem uneven(const struct gn_summary *s, const struct gn_acti
         .gain_high_s = (double)(row->max_ns - row->min_ns) * 1e-9 + sampled,
         .even_s = uneven_s(row),
         .preempted_s = preempted_of(s, row),
-        .is_preempted = preempted_of(s, row) > span_s(row) / 2,
+        .is_preempted = is_preempted(s, row),
         .own_s = (double)row->max_ns * 1e-9,
         .others_s = fmax((double)(s->ranks == 2 ? row->min_ns : row->median_ns),
                          (total_since_ns(s, row) - (double)row->total_ns) / fmax(1, s->ranks - 1)) *

@@ -62,12 +62,14 @@ struct gn_problem {
     bool is_preempted;                 /* … and that is half of it, or more */
     bool is_everywhere;                /* in all that the rank computes, the row being the most of it */
     bool is_of_all;                    /* every rank takes so long there */
+    int more_places;                   /* of the same rank, which are in these numbers, too */
     bool is_startup;                   /* how MPI starts and ends */
     bool is_before_all;                /* nothing else is sure while this is so */
     const char *counted;               /* what count is of: "calls", "messages" */
     bool is_of_messages;               /* what calls for messages take, of which waiting is a part */
     /* of a run whose events were seen (analyse/patterns_seen.h) */
-    bool is_replayed;                            /* the gain is by replay, and so is what was lost */
+    bool is_replayed;               /* the gain is by replay, and so is what was lost */
+    double even_low_s, even_high_s; /* … if the work were spread evenly over all; 0: not replayed */
     struct gn_problem_hop hops[GN_PROBLEM_HOPS]; /* how it reaches the others */
     size_t hop_count;
     int64_t times;           /* that it was surely the last one; as it was seen */

@@ -25,7 +25,7 @@ struct look {
     size_t edge_count;
     struct gn_seen_cause *causes;
     size_t cause_count;
-    struct gn_span *each; /* [seen->count] */
+    struct gn_span *each; /* [2 * seen->count] */
 };
 
 static const struct gn_definitions *definitions_of(const struct look *l)
@@ -99,9 +99,12 @@ static bool had_a_core(const struct gn_summary *s, const struct gn_problem *p)
     return false;
 }
 
-/* How much shorter the run is when the process computes no more than the others. */
-static int replay(const struct look *l, uint32_t process, double *low_s, double *high_s, struct gn_error *err)
+/* How much shorter the run is when the process computes no more than the others, and when what it computes
+ * is spread evenly. */
+static int replay(const struct look *l, uint32_t process, struct gn_span *like, struct gn_span *even,
+                  struct gn_error *err)
 {
+    struct gn_span *each_even = l->each + l->seen->count;
     for (size_t i = 0; i < l->seen->count; i++) {
         struct gn_levelled levelled;
         const int code = gn_levelled_find(&levelled, &l->seen->parts[i].history, process, err);
@@ -109,10 +112,11 @@ static int replay(const struct look *l, uint32_t process, double *low_s, double 
             return code;
         l->each[i].lo_ns = fmax(0, fmin(levelled.mean.reduction_lo_ns, levelled.fastest.reduction_lo_ns));
         l->each[i].hi_ns = fmax(0, fmax(levelled.mean.reduction_hi_ns, levelled.fastest.reduction_hi_ns));
+        each_even[i] =
+            (struct gn_span){fmax(0, levelled.even.reduction_lo_ns), fmax(0, levelled.even.reduction_hi_ns)};
     }
-    const struct gn_span total = gn_seen_total(l->seen, l->each);
-    *low_s = total.lo_ns * 1e-9;
-    *high_s = total.hi_ns * 1e-9;
+    *like = gn_seen_total(l->seen, l->each);
+    *even = gn_seen_total(l->seen, each_even);
     return 0;
 }
 
@@ -174,7 +178,7 @@ static double tell_times(const struct look *l, struct gn_problem *p, uint32_t pr
         const struct gn_seen_cause *c = &l->causes[i];
         if (c->process != process)
             continue;
-        p->times = (int64_t)c->times;
+        p->times = c->of > 0 ? (int64_t)fmin((double)c->steps, (double)c->of) : (int64_t)c->times;
         p->first = (int64_t)c->first;
         p->last = (int64_t)c->last;
         p->of = (int64_t)c->of;
@@ -220,20 +224,25 @@ static bool see_master(const struct look *l, struct gn_problem *p, uint32_t proc
     return true;
 }
 
-static int see_rank(const struct look *l, struct gn_problem *p, bool priced, struct gn_error *err)
+static int see_rank(const struct look *l, struct gn_problem *p, struct gn_error *err)
 {
     const uint32_t process = gn_process_of_rank(definitions_of(l), p->rank);
-    double low = 0, high = 0;
+    struct gn_span like, even;
     if (process == GN_NONE)
         return 0;
     tell_chain(l, p, process, GN_PROBLEM_HOPS);
     const double certain_s = tell_times(l, p, process);
     if (see_master(l, p, process))
         return 0;
-    const int code = priced ? replay(l, process, &low, &high, err) : 0;
-    if (code < 0 || !priced)
+    const int code = replay(l, process, &like, &even, err);
+    if (code < 0)
         return code;
-    settle(l, p, low, high);
+    const double low = like.lo_ns * 1e-9;
+    settle(l, p, low, like.hi_ns * 1e-9);
+    if (p->is_replayed && isfinite(even.hi_ns)) {
+        p->even_low_s = even.lo_ns * 1e-9;
+        p->even_high_s = even.hi_ns * 1e-9;
+    }
     p->assumes |= assumed(l);
     /* that as much was waited for it is certain, and so is that it was computing meanwhile */
     if (p->is_replayed && l->seen->is_whole && certain_s >= low && low > 0 && had_a_core(l->s, p))
@@ -246,13 +255,29 @@ static bool is_of_rank(const struct gn_problem *p)
     return p->rank >= 0 && p->own_s > 0;
 }
 
-/* All of the excess of a rank is taken away at once: of its problems only the first one has that price. */
-static bool has_been(const struct gn_problems *problems, size_t index)
+/* All of the excess of a rank is taken away at once: its problems become one. */
+static void join_places(const struct look *l)
 {
-    for (size_t i = 0; i < index; i++)
-        if (problems->items[i].rank == problems->items[index].rank && problems->items[i].is_replayed)
-            return true;
-    return false;
+    struct gn_problems *all = l->problems;
+    size_t kept = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct gn_problem *p = &all->items[i];
+        struct gn_problem *first = NULL;
+        for (size_t k = 0; k < kept && !first && is_of_rank(p); k++)
+            if (is_of_rank(&all->items[k]) && all->items[k].rank == p->rank)
+                first = &all->items[k];
+        if (!first) {
+            all->items[kept++] = *p;
+            continue;
+        }
+        first->lost_low_s += p->lost_low_s;
+        first->lost_high_s += p->lost_high_s;
+        first->gain_low_s += p->gain_low_s;
+        first->gain_high_s += p->gain_high_s;
+        first->even_s += p->even_s;
+        first->more_places++;
+    }
+    all->count = kept;
 }
 
 /* How much longer a rank computes than the others in the mean. */
@@ -271,8 +296,7 @@ static void leave_out_what_evens_out(const struct look *l)
     size_t kept = 0;
     for (size_t i = 0; i < l->problems->count; i++) {
         const struct gn_problem *p = &l->problems->items[i];
-        if (!is_of_rank(p) || p->is_preempted ||
-            excess_of(l->s, p->rank) >= in_all * (p->own_s - p->others_s))
+        if (!is_of_rank(p) || excess_of(l->s, p->rank) >= in_all * (p->own_s - p->others_s))
             l->problems->items[kept++] = *p;
     }
     l->problems->count = kept;
@@ -282,9 +306,10 @@ static int see_ranks(const struct look *l, struct gn_error *err)
 {
     int code = 0;
     leave_out_what_evens_out(l);
+    join_places(l);
     for (size_t i = 0; i < l->problems->count && code == 0; i++)
         if (is_of_rank(&l->problems->items[i]))
-            code = see_rank(l, &l->problems->items[i], !has_been(l->problems, i), err);
+            code = see_rank(l, &l->problems->items[i], err);
     return code;
 }
 
@@ -350,7 +375,7 @@ struct node {
     uint32_t region, path;
     struct gn_span caused;
     double seen_ns, squares, most_ns;
-    uint64_t times, of, of_most, first, last;
+    uint64_t times, of, first, last;
     uint32_t most; /* process that is waited for most */
 };
 
@@ -360,12 +385,11 @@ static void add_to_node(struct node *n, const struct gn_seen_cause *c)
     n->caused.hi_ns += c->caused.hi_ns;
     n->seen_ns += c->seen_ns;
     n->squares += c->squares;
-    n->times += c->times;
+    n->times += c->of > 0 ? c->steps : c->times;
     n->of = c->of > n->of ? c->of : n->of;
     if (c->seen_ns > n->most_ns) {
         n->most_ns = c->seen_ns;
         n->most = c->process;
-        n->of_most = c->times;
         n->first = c->first;
         n->last = c->last;
     }
@@ -488,7 +512,7 @@ static struct gn_problem problem_of(const struct look *l, const struct node *n)
                            .lost_low_s = low,
                            .lost_high_s = high,
                            .gain_high_s = high,
-                           .times = (int64_t)n->times,
+                           .times = (int64_t)(n->of > 0 && n->times > n->of ? n->of : n->times),
                            .first = (int64_t)n->first,
                            .last = (int64_t)n->last,
                            .of = (int64_t)n->of,
@@ -593,8 +617,10 @@ void gn_seen_tell_totals(struct gn_seen *seen, const struct gn_summary *s)
 int gn_problems_see(struct gn_problems *problems, const struct gn_summary *summary,
                     const struct gn_seen *seen, struct gn_error *err)
 {
-    struct look l = {
-        .problems = problems, .s = summary, .seen = seen, .each = calloc(seen->count + 1, sizeof *l.each)};
+    struct look l = {.problems = problems,
+                     .s = summary,
+                     .seen = seen,
+                     .each = calloc(2 * seen->count + 1, sizeof *l.each)};
     const int64_t edges = l.each ? gn_seen_edges(seen, &l.edges) : -ENOMEM;
     const int64_t causes = edges >= 0 ? gn_seen_causes(seen, &l.causes) : -ENOMEM;
     int code = causes >= 0 ? 0 : gn_fail(err, -ENOMEM, "no memory for who waited for whom");

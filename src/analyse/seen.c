@@ -98,7 +98,8 @@ static int find_sites_of(struct gn_seen *seen, size_t p)
     for (uint32_t c = 0; c < h->call_count; c++) {
         const struct gn_call *call = &h->calls[c];
         if (call->region == GN_NONE || call->leave_ticks < counted.begin_ticks ||
-            (counted.end_ticks > 0 && call->leave_ticks > counted.end_ticks))
+            (counted.end_ticks > 0 && call->leave_ticks > counted.end_ticks) ||
+            (seen->parts[p].window.end_ticks > 0 && call->flags & GN_CALL_UNSURE))
             continue;
         struct gn_seen_site *site = site_of(seen, call->region, call->path);
         if (!site)
@@ -124,7 +125,8 @@ int gn_seen_measure(struct gn_seen *seen)
         seen->covered_ns += part->length_ns;
         seen->counted_ns += part->counted_ns;
     }
-    seen->is_whole = seen->is_whole || (seen->count == 1 && seen->covered_ns >= whole_share * seen->run_ns);
+    seen->is_whole = seen->is_whole ||
+                     (seen->count == 1 && !seen->is_cut && seen->covered_ns >= whole_share * seen->run_ns);
     for (size_t p = 0; p < seen->count && code == 0 && !seen->is_whole; p++)
         code = find_sites_of(seen, p);
     return code;
@@ -299,6 +301,7 @@ static void add_cause(struct gn_seen_cause *to, const struct gn_cause *cause)
         to->last = is_first || cause->last > to->last ? cause->last : to->last;
     }
     to->times += cause->times;
+    to->steps += cause->steps;
     to->of = cause->of > to->of ? cause->of : to->of;
 }
 
@@ -333,7 +336,7 @@ static int estimate(const struct gn_seen *seen, struct causes *c)
         c->items[i].caused =
             gn_seen_waits(seen, c->items[i].call_region, c->items[i].call_path, &each[i * seen->count]);
         if (seen->count > 1 || !seen->is_whole)
-            c->items[i].first = c->items[i].last = c->items[i].of = 0;
+            c->items[i].first = c->items[i].last = c->items[i].steps = c->items[i].of = 0;
     }
     free(each);
     return 0;

@@ -37,6 +37,7 @@ struct gn_seen {
     size_t count;
     double covered_ns, counted_ns; /* sums of the parts' */
     double run_ns;                 /* from MPI_Init to MPI_Finalize; what the parts stand for */
+    bool is_cut;                   /* events were lost in windows */
     bool is_whole;                 /* nothing, or next to nothing, is left out */
     struct gn_seen_site *sites;    /* [site_count] */
     size_t site_count, site_capacity;
@@ -71,10 +72,10 @@ int64_t gn_seen_edges(const struct gn_seen *seen, struct gn_seen_edge **list);
 struct gn_seen_cause {
     uint32_t process; /* that was waited for */
     uint32_t call_region, call_path;
-    struct gn_span caused;    /* of the run */
-    double seen_ns, squares;  /* as it was seen: sum, and of the squares of each, ns² */
-    uint64_t times;           /* it was surely the last one */
-    uint64_t first, last, of; /* struct gn_cause; of one part that is the whole run, else 0 */
+    struct gn_span caused;           /* of the run */
+    double seen_ns, squares;         /* as it was seen: sum, and of the squares of each, ns² */
+    uint64_t times;                  /* it was surely the last one */
+    uint64_t first, last, steps, of; /* struct gn_cause; of one part that is the whole run, else 0 */
 };
 
 /* Likewise. */

@@ -93,21 +93,6 @@ int gn_wait_edges_add(struct gn_wait_edges *edges, const struct gn_givers *giver
     return givers->count == 0 ? 0 : add(edges, &edge);
 }
 
-int gn_wait_edges_add_unknown(struct gn_wait_edges *edges, const struct gn_history *h, uint32_t call,
-                              double most_ns)
-{
-    const struct gn_wait_edge edge = {.location = h->calls[call].location,
-                                      .region = h->calls[call].region,
-                                      .path = h->calls[call].path,
-                                      .giver = GN_NONE,
-                                      .giver_region = GN_NONE,
-                                      .giver_path = GN_NONE,
-                                      .kind = GN_WAIT_LATE_SENDER,
-                                      .hi_ns = most_ns,
-                                      .times = 1};
-    return add(edges, &edge);
-}
-
 int gn_wait_edges_join(struct gn_wait_edges *edges, const struct gn_wait_edges *others)
 {
     int code = 0;

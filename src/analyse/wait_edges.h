@@ -43,9 +43,6 @@ struct gn_wait_edges {
 /* A call that waited, and those that it may have waited for. 0 or -ENOMEM. */
 int gn_wait_edges_add(struct gn_wait_edges *edges, const struct gn_givers *givers, uint32_t call,
                       struct gn_span waited);
-/* A call that may have waited for so long, for something that was not kept. 0 or -ENOMEM. */
-int gn_wait_edges_add_unknown(struct gn_wait_edges *edges, const struct gn_history *history, uint32_t call,
-                              double most_ns);
 /* The one with the same ends, calls and kind: its index, or GN_LOOKUP_NOTHING. */
 int64_t gn_wait_edges_find(const struct gn_wait_edges *edges, const struct gn_wait_edge *edge);
 /* Adds those of the same definitions. 0 or -ENOMEM. */

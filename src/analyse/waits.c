@@ -49,7 +49,9 @@ static double within(double value, double lo, double hi)
 static bool counts(const struct finder *f, uint32_t call)
 {
     const uint64_t ticks = f->h->calls[call].leave_ticks;
-    return !f->counted || (ticks >= f->counted->begin_ticks && ticks <= f->counted->end_ticks);
+    /* what took something from outside of the window is left out, and so is its length (analyse/seen.h) */
+    return !f->counted || (!(f->h->calls[call].flags & GN_CALL_UNSURE) && ticks >= f->counted->begin_ticks &&
+                           ticks <= f->counted->end_ticks);
 }
 
 /* ---- causes ---- */
@@ -156,6 +158,8 @@ static void count_time(struct finder *f, uint32_t cause, uint32_t waiter, uint32
         return;
     if (gathering != GN_NONE)
         f->is_counted[gathering] = true;
+    /* they come in causal order: one that others have been in already is not larger than theirs */
+    c->steps += c->times == 0 || ordinal > c->last;
     c->first = c->times == 0 || ordinal < c->first ? ordinal : c->first;
     c->last = c->times == 0 || ordinal > c->last ? ordinal : c->last;
     c->times++;
@@ -270,13 +274,6 @@ static int look_at(struct finder *f, uint32_t call)
     return 0;
 }
 
-/* What it took was in part not kept: the other half lies outside of the window. */
-static int allow_for_the_rest(struct finder *f, uint32_t call)
-{
-    const double rest_ns = gn_call_length(f->h, call).hi_ns - f->waited[call].hi_ns;
-    return rest_ns > 0 ? gn_wait_edges_add_unknown(&f->out->edges, f->h, call, rest_ns) : 0;
-}
-
 static int compare_causes(const void *left, const void *right)
 {
     const struct gn_cause *a = left, *b = right;
@@ -305,9 +302,6 @@ static int find(struct finder *f)
         const uint32_t call = h->steps[i] >> 1;
         if (h->steps[i] & 1 && h->calls[call].take_count)
             code = look_at(f, call);
-        if (code == 0 && h->steps[i] & 1 && f->counted && h->calls[call].flags & GN_CALL_UNSURE &&
-            counts(f, call))
-            code = allow_for_the_rest(f, call);
     }
     for (size_t i = 0; i < f->out->cause_count; i++)
         f->out->causes[i].of =

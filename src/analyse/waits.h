@@ -41,6 +41,7 @@ struct gn_cause {
     double squares;       /* sum of the squares of what it caused at each call, ns² */
     uint64_t times;       /* calls (collectives: instances) it was certainly last in */
     uint64_t first, last; /* … which of the waiting location's calls on that path, from 0; times > 0 */
+    uint64_t steps;       /* different ones of these */
     uint64_t of;          /* calls on that path, of the location that has made the most */
 };
 

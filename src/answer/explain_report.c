@@ -101,6 +101,10 @@ static void problem_text(const struct gn_explain_report *r, size_t i, const stru
             fprintf(out, "%s%s", between, assumptions[k].text);
             between = ", ";
         }
+    if (p->even_high_s > 0)
+        fprintf(out, "; spread evenly, %s",
+                gn_span_time((s->elapsed_s - p->even_high_s) * 1e9, (s->elapsed_s - p->even_low_s) * 1e9,
+                             length));
     fprintf(out, "\n   try: %s\n", p->pattern->remedy);
 }
 
@@ -229,6 +233,9 @@ static json_t *problem_object(const struct gn_summary *s, const struct gn_proble
                                chain_array(s, p), "gain_s", interval(p->gain_low_s, p->gain_high_s),
                                "certainty", gn_problem_sure_name(p->sure), "assumptions", assumed, "remedy",
                                p->pattern->remedy, "text", text_or_null(text));
+    if (object)
+        json_object_set_new(object, "even_s",
+                            p->even_high_s > 0 ? interval(p->even_low_s, p->even_high_s) : json_null());
     if (object)
         json_object_set_new(object, "steps", p->times > 0 ? steps_object(p) : json_null());
     return object;

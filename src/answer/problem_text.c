@@ -66,12 +66,15 @@ static void preempted_text(const struct gn_summary *s, char *text, size_t size)
 static void rank_text(const struct gn_summary *s, const struct gn_problem *p,
                       const struct gn_terminal *terminal, char *text, size_t size)
 {
-    char own[GN_QUANTITY_TEXT], others[GN_QUANTITY_TEXT], what[300], place[300];
+    char own[GN_QUANTITY_TEXT], others[GN_QUANTITY_TEXT], what[300], place[300], more[64] = "";
     names_of(p->row, terminal, what, place);
-    snprintf(text, size, "rank %d takes %s %s%s%s%s%s, the %s %s", p->rank,
+    if (p->more_places > 0)
+        snprintf(more, sizeof more, "; longer in %d other place%s, too", p->more_places,
+                 p->more_places == 1 ? "" : "s");
+    snprintf(text, size, "rank %d takes %s %s%s%s%s%s, the %s %s%s", p->rank,
              gn_duration_text(p->own_s * 1e9, own), p->row->how == GN_HOW_SAMPLED ? "in " : "", what,
              place[0] ? " " : "", place, p->is_everywhere ? " and all else that it computes" : "",
-             s->ranks == 2 ? "other one" : "median rank", gn_duration_text(p->others_s * 1e9, others));
+             s->ranks == 2 ? "other one" : "median rank", gn_duration_text(p->others_s * 1e9, others), more);
 }
 
 /* What no rank's totals explain: who waits in which call, and for whom. */

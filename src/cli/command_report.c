@@ -1,7 +1,5 @@
 /* gnomon report — where the time went. */
 #include "cli/commands.h"
-#include "cli/explained.h"
-#include "cli/findings.h"
 #include "cli/locate.h"
 #include "cli/report_options.h"
 #include "cli/report_trace.h"
@@ -50,8 +48,7 @@ static int report_part(const struct part *p, json_t **object, struct gn_error *e
 {
     struct gn_report_options o = p->a->options;
     struct gn_summary summary;
-    struct gn_findings findings = {.text = NULL};
-    static struct gn_cli_explained explained;
+    static struct gn_report_looked looked;
     int code = p->world ? gn_world_select(p->db, p->world->id, err) : 0;
     if (code == 0)
         code = gn_summarise(p->db, o.by, o.raw, &summary, err);
@@ -67,20 +64,13 @@ static int report_part(const struct part *p, json_t **object, struct gn_error *e
             "shows all of it",
             o.path);
     }
-    const bool explains = o.by == GN_BY_ACTIVITY && !o.checks && p->a->format != GN_FORMAT_CSV;
-    if (explains) {
-        gn_cli_explain(&explained, &summary, p->profile, !p->a->no_trace, "report");
-        o.problems = &explained.problems;
-    }
-    if (!p->a->no_trace && p->a->format != GN_FORMAT_CSV)
-        gn_report_look_at_trace(&findings, &summary, p->profile, &o);
+    if (p->a->format != GN_FORMAT_CSV)
+        gn_report_look(&looked, &summary, p->profile, !p->a->no_trace, &o);
     if (object)
         *object = object_of(p, &summary, &o);
     else
         print(p, &summary, &o);
-    gn_findings_clear(&findings);
-    if (explains)
-        gn_cli_explained_close(&explained);
+    gn_report_looked_clear(&looked);
     gn_summary_clear(&summary);
     return 0;
 }

@@ -1,6 +1,7 @@
 #include "cli/report_trace.h"
 
 #include "cli/findings.h"
+#include "cli/trace_of_run.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,25 +15,32 @@ void gn_report_cut_profile(char *folder)
         *slash = '\0';
 }
 
-bool gn_report_trace_of(const struct gn_trace_facts *facts, const char *profile, char *path, size_t size)
-{
-    const char *slash = strrchr(profile, '/');
-    if (facts->archives != 1)
-        return false;
-    if (facts->path[0] == '/' || !slash)
-        snprintf(path, size, "%s", facts->path);
-    else
-        snprintf(path, size, "%.*s/%s", (int)(slash - profile), profile, facts->path);
-    return true;
-}
-
-void gn_report_look_at_trace(struct gn_findings *findings, const struct gn_summary *summary,
-                             const char *profile, struct gn_report_options *asked)
+static void look_at_trace(struct gn_findings *findings, const struct gn_summary *summary, const char *profile,
+                          struct gn_report_options *asked)
 {
     char trace[4800];
-    if (asked->by != GN_BY_ACTIVITY || summary->trace.apart || !summary->trace.asked ||
-        !gn_report_trace_of(&summary->trace, profile, trace, sizeof trace))
+    if (summary->trace.apart || !summary->trace.asked ||
+        !gn_trace_of_run(&summary->trace, profile, trace, sizeof trace))
         return;
     gn_findings_look(findings, trace, &asked->terminal);
     asked->findings = findings;
+}
+
+void gn_report_look(struct gn_report_looked *looked, const struct gn_summary *summary, const char *profile,
+                    bool with_trace, struct gn_report_options *asked)
+{
+    looked->findings = (struct gn_findings){.text = NULL};
+    looked->explained.is_open = false;
+    if (asked->by != GN_BY_ACTIVITY)
+        return;
+    gn_cli_explain(&looked->explained, summary, profile, with_trace, NULL);
+    asked->problems = &looked->explained.problems;
+    if (with_trace)
+        look_at_trace(&looked->findings, summary, profile, asked);
+}
+
+void gn_report_looked_clear(struct gn_report_looked *looked)
+{
+    gn_findings_clear(&looked->findings);
+    gn_cli_explained_close(&looked->explained);
 }

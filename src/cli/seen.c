@@ -2,7 +2,7 @@
 
 #include "analyse/patterns_seen.h"
 #include "cli/findings.h"
-#include "cli/report_trace.h"
+#include "cli/trace_of_run.h"
 #include "cli/watched_source.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ static const char in_windows[] = "windows";
 
 static bool has_trace(const struct gn_summary *s, const char *profile, char *path, size_t size)
 {
-    return !s->trace.apart && s->trace.asked && gn_report_trace_of(&s->trace, profile, path, size);
+    return !s->trace.apart && s->trace.asked && gn_trace_of_run(&s->trace, profile, path, size);
 }
 
 static bool has_windows(const struct gn_summary *s)
@@ -112,7 +112,8 @@ int gn_cli_see(struct gn_cli_seen *o, const struct gn_summary *s, const char *pr
         return code;
     o->seen = (struct gn_seen){.definitions = o->source.definitions,
                                .parts = calloc(s->windows.count + 1, sizeof *o->seen.parts),
-                               .run_ns = run_ns(s)};
+                               .run_ns = run_ns(s),
+                               .is_cut = s->windows.dropped > 0};
     code = o->seen.parts ? check(o, found, s, err) : gn_fail(err, -ENOMEM, "no memory for its events");
     if (code == 0)
         code = gn_known_bounds(&o->known, path, o->source.definitions, err);

@@ -57,5 +57,5 @@ done
 [ -z "$(agents)" ] || fail "an agent is left: $(agents)"
 [ -z "$(files)" ] || fail "files are left: $(files)"
 [ -s gnomon-*/profile.db ] || fail "there is no profile"
-[ "$(ls -A gnomon-* | sort | tr '\n' ' ')" = "config profile.db $([ $end = spaces ] || echo 'trace ')" ] ||
+[ "$(ls -A gnomon-* | sort | tr '\n' ' ')" = "config profile.db $([ $end = spaces ] && echo windows || echo trace) " ] ||
     fail "other things in the run's folder: $(ls -AR gnomon-*)"

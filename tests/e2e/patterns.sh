@@ -1,0 +1,36 @@
+# patterns.sh PROGRAM RANKS KIND RANK: what explain says first of a program of tests/patterns is what it was made with, from
+# a trace and from windows; the gain is what the same program takes less without the cause. RANK - where there is none.
+. "$(dirname "$0")/lib.sh"
+program=$1 kind=$3 rank=$4
+n=$2
+compile "$program" "../patterns/$program.c" -g
+
+run_bare mended "./$program" mended
+[ "$status" = 0 ] || fail "exit status $status"
+line=$(line_of "$here/../patterns/$program.c" '/\* here \*/')
+for how in windows traced; do
+    option=
+    [ "$how" = windows ] || option=--trace
+    run_gnomon "$how" $option "./$program" bad
+    [ "$status" = 0 ] || fail "exit status $status"
+    wait_for_report "$how"
+    "$gnomon" explain --top 0 --format json "$(folder_of "$how")" >"$how.json" || fail "explain: exit status $?"
+    python3 - "$how.json" "$kind" "$rank" "$line" "$(tail -1 "$work/$how.out")" "$(tail -1 "$work/mended.out")" <<'EOP' || fail "$how: not explained"
+import json, sys
+answer, kind, rank, line = json.load(open(sys.argv[1])), sys.argv[2], sys.argv[3], int(sys.argv[4])
+bad, mended = float(sys.argv[5]), float(sys.argv[6])
+# a machine that has something else to do is told of first; and how MPI starts is not what the program was made with
+others = {c["kind"] for c in answer["causes"]} & {"preempted", "oversubscribed", "preempted rank"}
+causes = [c for c in answer["causes"] if c["kind"] not in others and c["kind"] != "MPI_Init and MPI_Finalize"]
+print(json.dumps(causes[:2], indent=1), answer["seen"])
+first = causes[0]
+assert answer["seen"]["whole"], "a program of few calls is seen from end to end"
+assert first["kind"] == kind, first["kind"]
+assert rank == "-" or first["ranks"] == [int(rank)], first["ranks"]
+assert first["chain"] and any(hop.get("line") == line for hop in first["chain"]), (line, first["chain"])
+assert first["steps"]["count"] > 0 and first["steps"]["of"] >= first["steps"]["count"], first["steps"]
+# two runs of one program differ, by a tenth of what they take at most where nothing else is done
+gain = bad - mended
+assert others or first["gain_s"]["low"] - 0.1 * bad <= gain <= first["gain_s"]["high"] + 0.1 * bad, (gain, first["gain_s"])
+EOP
+done

@@ -1,0 +1,51 @@
+# Windows of events: an ordinary run has them, and says so; asked for none it has none; they stay small; and what they say
+# of the whole is what a trace says.
+. "$(dirname "$0")/lib.sh"
+compile exchange fixtures/exchange.c -g
+
+case $1 in
+kept)
+    run_gnomon some ./exchange 20000 10
+    [ "$status" = 0 ] || fail "exit status $status"
+    wait_for_report some
+    run=$(folder_of some)
+    [ -f "$run/windows/traces.otf2" ] && [ ! -e "$run/trace" ] || fail "not where they belong"
+    [ "$(sql some "SELECT value > 1000 FROM run WHERE key GLOB 'windows/*/events'")" = 1 ] || fail "no events"
+    python3 - "$("$gnomon" explain --format json "$run")" <<'EOP' || fail "explain has not seen them"
+import json, sys
+seen = json.loads(sys.argv[1])["seen"]
+assert seen["parts"] > 1 and not seen["whole"] and 0 < seen["share"] < 0.9, seen
+EOP
+    grep -q ' waiting' "$work/some.err" && ! grep -q 'waiting or transfer' "$work/some.err" || fail "the screen does not say what is waiting"
+    "$gnomon" check "$run/windows" >check.out 2>&1 || fail "the archive is not one: $(cat check.out)"
+    run_gnomon none --windows off ./exchange 200 10
+    wait_for_report none
+    [ ! -e "$(folder_of none)/windows" ] || fail "there are windows, and none were asked for"
+    [ "$("$gnomon" explain --format json "$(folder_of none)" | python3 -c 'import json, sys; print(json.load(sys.stdin)["seen"])')" = None ] ||
+        fail "something was seen where nothing was kept"
+    run_gnomon traced --trace ./exchange 200 10
+    wait_for_report traced
+    [ ! -e "$(folder_of traced)/windows" ] && [ -e "$(folder_of traced)/trace" ] || fail "a trace and windows"
+    ;;
+bounded) # ten times the calls, and hardly more kept
+    for steps in 100000 1000000; do
+        run_gnomon "of_$steps" ./exchange "$steps" 0
+        [ "$status" = 0 ] || fail "exit status $status"
+        wait_for_report "of_$steps"
+        sql "of_$steps" "SELECT value FROM run WHERE key GLOB 'windows/*/events'" >>events
+        sql "of_$steps" "SELECT 100 * value FROM run WHERE key GLOB 'windows/*/garbled'" >>events
+    done
+    python3 - $(cat events) <<'EOP' || fail "not bounded: $(cat events)"
+import sys
+few, garbled, many, garbled_too = (int(x) for x in sys.argv[1:])
+assert garbled == garbled_too == 0
+assert 0 < many < 20 * few and many < 500000, (few, many)
+EOP
+    ;;
+estimate)
+    run_gnomon whole --trace ./exchange 8000 60
+    [ "$status" = 0 ] || fail "exit status $status"
+    wait_for_report whole
+    python3 "$here/check_windows.py" "$gnomon" "$(folder_of whole)" 40 || fail "windows of a trace do not say what it says"
+    ;;
+esac
