@@ -53,6 +53,7 @@ struct gn_drain {
     struct gn_drain_stats stats;
     uint64_t now_ticks; /* no event of this batch can be later */
     struct gn_windows windows;
+    uint64_t cut_ticks; /* of the open window: after that events of a location were lost; UINT64_MAX: none */
     struct gn_record batch[BATCH];
 };
 
@@ -95,6 +96,11 @@ static void emit(void *self, uint32_t location, struct gn_event *event)
 static void expand(struct gn_drain *d, struct drained *p, uint32_t location, uint64_t first, size_t count)
 {
     struct gn_drain_point reached = {.records = 0};
+    if (d->windows.is_open && first > gn_expand_next(p->expand, location)) {
+        const uint64_t last = gn_expand_last_ticks(p->expand, location);
+        d->cut_ticks = last < d->cut_ticks ? last : d->cut_ticks;
+        gn_expand_skip(p->expand, location, first);
+    }
     gn_expand_up_to(p->expand, location, first);
     for (size_t i = 0; i < count; i++) {
         gn_expand_record(p->expand, location, first + i, &d->batch[i]);
@@ -220,22 +226,44 @@ static void skip(struct gn_drain *d)
     }
 }
 
-/* Whether the rings are to be emptied. */
-static bool in_window(struct gn_drain *d)
+static uint64_t events_of(const struct gn_drain *d)
+{
+    return d->stats.events + d->stats.unwritten;
+}
+
+static void open_window(struct gn_drain *d)
+{
+    skip(d);
+    d->cut_ticks = UINT64_MAX;
+    gn_windows_open(&d->windows, gn_ticks(), events_of(d));
+}
+
+/* All that was written by now is taken, as long as nothing is lost. */
+static void close_window(struct gn_drain *d, bool last)
+{
+    const uint64_t end = gn_ticks();
+    drain_all(d, last);
+    gn_windows_close(&d->windows, d->cut_ticks < end ? d->cut_ticks : end);
+}
+
+/* Empties the rings, where that is wanted. */
+static void drain_wanted(struct gn_drain *d, bool last)
 {
     struct gn_windows *w = &d->windows;
-    const uint64_t events = d->stats.events + d->stats.unwritten;
-    if (d->output.windows_rate <= 0)
-        return true;
-    const bool wanted = gn_windows_wanted(w, gn_monotonic_ns(), events, locations_of(d));
-    if (wanted && !w->is_open) {
-        skip(d);
-        gn_windows_open(w, gn_ticks(), events);
-    } else if (!wanted && w->is_open) {
-        gn_windows_close(w, gn_ticks());
-        drain_all(d, false);
+    d->fill = 0;
+    if (d->output.windows_rate <= 0) {
+        drain_all(d, last);
+        return;
     }
-    return wanted;
+    const bool wanted = gn_windows_wanted(w, gn_monotonic_ns(), events_of(d), locations_of(d));
+    if (wanted && !w->is_open && !last)
+        open_window(d);
+    if (w->is_open && (last || !wanted))
+        close_window(d, last);
+    else if (w->is_open)
+        drain_all(d, false);
+    if (w->is_open && d->cut_ticks != UINT64_MAX)
+        gn_windows_cut(w, d->cut_ticks, events_of(d), locations_of(d));
 }
 
 const struct gn_windows *gn_drain_windows(const struct gn_drain *d)
@@ -265,18 +293,13 @@ static void *run(void *self)
     pthread_setname_np(pthread_self(), "gnomon-drain");
     setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), PRIORITY); /* where it may */
     while (!atomic_load(&d->stop)) {
-        d->fill = 0;
-        if (in_window(d))
-            drain_all(d, false);
+        drain_wanted(d, false);
         flush(d, gn_monotonic_ns());
         if (d->output.readers)
             gn_readers_round(d->output.readers);
         rest(d);
     }
-    if (in_window(d))
-        drain_all(d, true);
-    if (d->windows.is_open)
-        gn_windows_close(&d->windows, gn_ticks());
+    drain_wanted(d, true);
     if (d->output.readers)
         gn_readers_finish(d->output.readers);
     return NULL;

@@ -333,6 +333,11 @@ void gn_expand_begin_at(struct gn_expand *x, uint32_t location, uint64_t index, 
     x->at[location].last_ticks = ticks;
 }
 
+uint64_t gn_expand_next(const struct gn_expand *x, uint32_t location)
+{
+    return x->at[location].next;
+}
+
 uint64_t gn_expand_last_ticks(const struct gn_expand *x, uint32_t location)
 {
     return x->at[location].last_ticks;

@@ -46,6 +46,9 @@ uint64_t gn_expand_last_ticks(const struct gn_expand *expand, uint32_t location)
 /* Whether the next record of a location is a new beginning: whoever begins there misses nothing. */
 bool gn_expand_is_between(const struct gn_expand *expand, uint32_t location);
 
+/* The record that comes next. */
+uint64_t gn_expand_next(const struct gn_expand *expand, uint32_t location);
+
 /* Those up to index were not asked for: measurement was off. */
 void gn_expand_skip(struct gn_expand *expand, uint32_t location, uint64_t index);
 /* Record `index` of a location. They come in their order; those in between are lost. */

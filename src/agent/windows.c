@@ -49,5 +49,12 @@ void gn_windows_open(struct gn_windows *w, uint64_t ticks, uint64_t events)
 void gn_windows_close(struct gn_windows *w, uint64_t ticks)
 {
     w->is_open = false;
-    w->spans[w->count++].end_ticks = ticks;
+    w->spans[w->count].end_ticks = ticks;
+    w->count += ticks > w->spans[w->count].begin_ticks;
+}
+
+void gn_windows_cut(struct gn_windows *w, uint64_t ticks, uint64_t events, size_t locations)
+{
+    w->next_ns += gap_ns(w, events, locations);
+    gn_windows_close(w, ticks);
 }

@@ -44,8 +44,11 @@ void gn_windows_begin(struct gn_windows *windows, double rate, uint64_t seed);
 /* Whether events are to be kept from now on. events: that were kept so far, of `locations` threads. */
 bool gn_windows_wanted(struct gn_windows *windows, uint64_t now_ns, uint64_t events, size_t locations);
 
-/* What is in the rings from now on is kept; up to here. */
+/* What is in the rings from now on is kept; up to here. One of no length is none. */
 void gn_windows_open(struct gn_windows *windows, uint64_t ticks, uint64_t events);
 void gn_windows_close(struct gn_windows *windows, uint64_t ticks);
+/* A ring was overwritten faster than it could be read: all is kept up to here, and the next one comes when it
+ * would have come after so many events. */
+void gn_windows_cut(struct gn_windows *windows, uint64_t ticks, uint64_t events, size_t locations);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "analyse/chain.h"
 #include "analyse/levelled.h"
+#include "event/activity.h"
 
 #include <errno.h>
 #include <math.h>
@@ -81,6 +82,12 @@ static const struct gn_activity_row *row_of(const struct gn_summary *s, struct c
         if (is_row_of(&s->rows[i], place))
             return &s->rows[i];
     return NULL;
+}
+
+static struct call_place place_of_site(const struct gn_seen *seen, const struct gn_seen_site *site)
+{
+    return (struct call_place){region_name(seen->definitions, site->region), "",
+                               gn_string(seen->definitions, site->source_file), (int)site->line};
 }
 
 static unsigned assumed(const struct look *l)
@@ -315,9 +322,23 @@ static int see_ranks(const struct look *l, struct gn_error *err)
 
 /* ---- what of calls is waiting ---- */
 
+/* Whether calls of a row were seen often enough to know what of them is waiting. */
+static bool is_seen(const struct look *l, const struct gn_activity_row *row)
+{
+    const struct gn_seen *seen = l->seen;
+    if (seen->is_whole)
+        return true;
+    for (size_t i = 0; i < seen->site_count && seen->count > 1; i++)
+        if (seen->sites[i].seen_ns > 0 && is_row_of(row, place_of_site(seen, &seen->sites[i])))
+            return true;
+    return false;
+}
+
 static void see_collective(const struct look *l, struct gn_problem *p)
 {
     struct gn_span waited = {0, 0};
+    if (!is_seen(l, p->row))
+        return;
     for (size_t i = 0; i < l->edge_count; i++) {
         const struct gn_wait_edge *e = &l->edges[i].edge;
         if (row_of(l->s, place_of(definitions_of(l), e->region, e->path)) != p->row)
@@ -586,6 +607,13 @@ static bool starts_or_ends(const struct look *l, uint32_t region)
     return strncmp(name, "MPI_Init", 8) == 0 || strcmp(name, "MPI_Finalize") == 0;
 }
 
+static bool may_wait(const struct gn_activity_row *row)
+{
+    const uint32_t call = strcmp(row->kind, "mpi") == 0 ? gn_activity_named(row->name) : GN_ACTIVITY_NONE;
+    return call != GN_ACTIVITY_NONE && gn_activity_may_wait(call) && strncmp(row->name, "MPI_Init", 8) != 0 &&
+           strcmp(row->name, "MPI_Finalize") != 0;
+}
+
 static void tell_seen(const struct look *l)
 {
     struct gn_problems_seen *told = &l->problems->seen;
@@ -598,6 +626,9 @@ static void tell_seen(const struct look *l)
             waited.lo_ns += l->edges[i].waited.lo_ns;
             waited.hi_ns += l->edges[i].waited.hi_ns;
         }
+    for (size_t i = 0; i < l->s->row_count; i++) /* what was never seen may all be waiting */
+        if (may_wait(&l->s->rows[i]) && !is_seen(l, &l->s->rows[i]))
+            waited.hi_ns += (double)l->s->rows[i].total_ns;
     told->waited_low_s = waited.lo_ns * 1e-9;
     told->waited_high_s = waited.hi_ns * 1e-9;
 }
@@ -606,8 +637,7 @@ void gn_seen_tell_totals(struct gn_seen *seen, const struct gn_summary *s)
 {
     for (size_t i = 0; i < seen->site_count; i++) {
         struct gn_seen_site *site = &seen->sites[i];
-        const struct call_place place = {region_name(seen->definitions, site->region), "",
-                                         gn_string(seen->definitions, site->source_file), (int)site->line};
+        const struct call_place place = place_of_site(seen, site);
         site->total_ns = 0;
         for (size_t k = 0; k < s->row_count; k++)
             site->total_ns += is_row_of(&s->rows[k], place) ? (double)s->rows[k].total_ns : 0;

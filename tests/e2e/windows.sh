@@ -29,7 +29,7 @@ EOP
     ;;
 bounded) # ten times the calls, and hardly more kept
     for steps in 100000 1000000; do
-        run_gnomon "of_$steps" ./exchange "$steps" 0
+        run_gnomon "of_$steps" ./exchange "$steps" 3
         [ "$status" = 0 ] || fail "exit status $status"
         wait_for_report "of_$steps"
         sql "of_$steps" "SELECT value FROM run WHERE key GLOB 'windows/*/events'" >>events
