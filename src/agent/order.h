@@ -25,6 +25,7 @@ enum { GN_SAMPLE_HZ = 100, GN_SAMPLE_MOST_HZ = 1000 }; /* of each thread */
 /* How the agent reports the run. */
 enum gn_agent_report_kind {
     GN_REPORT_RUN,         /* as `gnomon run` does */
+    GN_REPORT_EXPLAINED,   /* … and why it took as long */
     GN_REPORT_FOLDER,      /* the folder alone, for `gnomon clock`; removed when nobody reads that */
     GN_REPORT_FOLDER_KEPT, /* likewise, but it stays */
     GN_AGENT_REPORTS

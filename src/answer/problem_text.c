@@ -100,7 +100,12 @@ char *gn_problem_text(const struct gn_summary *s, const struct gn_problem *p,
         rank_text(s, p, terminal, text, size);
     else if (p->share_of_rank > 0)
         waits_text(p, terminal, text, size);
-    else if (p->row && p->lost_low_s == 0 && p->is_of_all)
+    else if (p->row && p->is_of_all && !(p->assumes & GN_PROBLEM_TURNS)) /* waiting is taken off */
+        snprintf(text, size, "%s takes each rank %s beside waiting for others, in %s %s",
+                 gn_problem_place(p->row, terminal, name, sizeof name),
+                 gn_span_time(p->lost_low_s * 1e9, p->lost_high_s * 1e9, own), gn_count_text(p->count, count),
+                 p->counted);
+    else if (p->row && p->is_of_all)
         snprintf(text, size, "every rank takes %s in %s or more, in %s %s",
                  gn_duration_text(p->lost_high_s * 1e9, own),
                  gn_problem_place(p->row, terminal, name, sizeof name), gn_count_text(p->count, count),

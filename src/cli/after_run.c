@@ -1,5 +1,6 @@
 #include "cli/after_run.h"
 
+#include "answer/explain_report.h"
 #include "answer/report.h"
 #include "answer/report_worlds.h"
 #include "cli/explained.h"
@@ -8,22 +9,37 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { PROBLEMS = 5 };
+
+static void explain(const struct gn_report_options *options, const struct gn_summary *summary, int descriptor)
+{
+    const struct gn_explain_report report = {summary, options->problems, PROBLEMS};
+    const int copy = dup(descriptor);
+    FILE *out = copy >= 0 ? fdopen(copy, "w") : NULL;
+    if (!out)
+        return;
+    fputc('\n', out);
+    gn_explain_text(&report, &options->terminal, out);
+    fclose(out);
+}
+
 static void tell(struct gn_report_options *options, const struct gn_summary *summary,
-                 const struct gn_worlds *worlds, const char *folder, int descriptor)
+                 const struct gn_worlds *worlds, const char *folder, bool explains, int descriptor)
 {
     static struct gn_cli_explained explained;
     char profile[4200];
     snprintf(profile, sizeof profile, "%s/profile.db", folder ? folder : "");
-    if (folder) {
-        gn_cli_explain(&explained, summary, profile, false, NULL);
-        options->problems = &explained.problems;
-    }
+    if (folder)
+        gn_cli_explain(&explained, summary, profile, explains, NULL);
+    options->problems = folder ? &explained.problems : NULL;
     gn_report_to(summary, worlds, options, descriptor);
+    if (folder && explains)
+        explain(options, summary, descriptor);
     if (folder)
         gn_cli_explained_close(&explained);
 }
 
-void gn_report_after_run(sqlite3 *profile, const char *folder, int descriptor)
+static void after_run(sqlite3 *profile, const char *folder, bool explains, int descriptor)
 {
     struct gn_report_options options = {.by = GN_BY_ACTIVITY, .top = 10};
     struct gn_summary summary;
@@ -44,10 +60,20 @@ void gn_report_after_run(sqlite3 *profile, const char *folder, int descriptor)
         if (several)
             gn_report_narrow(&summary, &worlds, gn_worlds_largest(&worlds));
         options.terminal = gn_terminal_of(descriptor);
-        tell(&options, &summary, &worlds, folder, descriptor);
+        tell(&options, &summary, &worlds, folder, explains, descriptor);
         gn_summary_clear(&summary);
     }
     if (several)
         gn_world_select(profile, 0, &err);
     gn_worlds_clear(&worlds);
+}
+
+void gn_report_after_run(sqlite3 *profile, const char *folder, int descriptor)
+{
+    after_run(profile, folder, false, descriptor);
+}
+
+void gn_explain_after_run(sqlite3 *profile, const char *folder, int descriptor)
+{
+    after_run(profile, folder, true, descriptor);
 }

@@ -9,4 +9,7 @@
  * small, and are. */
 void gn_report_after_run(sqlite3 *profile, const char *folder, int descriptor);
 
+/* … and behind it what `gnomon explain` says, for which a trace is read, too. */
+void gn_explain_after_run(sqlite3 *profile, const char *folder, int descriptor);
+
 #endif

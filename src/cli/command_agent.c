@@ -7,7 +7,8 @@
  *   gnomon agent NUMBER NUMBER NUMBER
  *                             becomes that agent: descriptors of the order, of the guard, and of what an
  *                             agent that has died had kept (-1: there was none)
- *   gnomon after-run FOLDER   the report that ends `gnomon run -- LAUNCHER …`
+ *   gnomon after-run FOLDER [explain]
+ *                             the report that ends `gnomon run -- LAUNCHER …`
  */
 #include "cli/after_run.h"
 #include "cli/clock_measure.h"
@@ -24,6 +25,7 @@ int gn_command_agent(int argc, char **argv)
 {
     static gn_agent_report *const reports[GN_AGENT_REPORTS] = {
         [GN_REPORT_RUN] = gn_report_after_run,
+        [GN_REPORT_EXPLAINED] = gn_explain_after_run,
         [GN_REPORT_FOLDER] = gn_clock_measure_tell,
         [GN_REPORT_FOLDER_KEPT] = gn_clock_measure_tell_kept,
     };
@@ -45,7 +47,7 @@ int gn_command_after_run(int argc, char **argv)
     char profile[4200];
     struct gn_error err;
     sqlite3 *db;
-    if (argc != 2) {
+    if (argc != 2 && argc != 3) {
         fprintf(stderr, "gnomon after-run: this is a part of `gnomon run`, which starts it\n");
         return 2;
     }
@@ -54,7 +56,7 @@ int gn_command_after_run(int argc, char **argv)
         fprintf(stderr, "gnomon: %s\n", err.text);
         return 2;
     }
-    gn_report_after_run(db, argv[1], STDERR_FILENO);
+    (argc == 3 ? gn_explain_after_run : gn_report_after_run)(db, argv[1], STDERR_FILENO);
     gn_profile_close(db);
     return 0;
 }

@@ -63,7 +63,7 @@ static int run_here(const struct gn_run_options *a, char **words)
                                          .sample = a->sample,
                                          .exchange = a->exchange,
                                          .config = config,
-                                         .report = GN_REPORT_RUN};
+                                         .report = a->explains ? GN_REPORT_EXPLAINED : GN_REPORT_RUN};
     int code = a->spawned_by ? gn_start_spawned(&job, &settings, a->pcontrol, a->spawned_by, &err)
                              : gn_start_measured(&job, &settings, a->pcontrol, &err);
     if (code != 0 && (job.local_rank <= 0 || code == -ETIMEDOUT)) /* others of this host would say the same */

@@ -70,7 +70,7 @@ static int wait_for(pid_t child)
 }
 
 /* With the program that has the profile's reader. */
-static void print_report(const struct gn_folder *folder, const char *program)
+static void print_report(const struct gn_folder *folder, const char *program, bool explains)
 {
     char profile[4200];
     snprintf(profile, sizeof profile, "%s/profile.db", folder->path);
@@ -86,7 +86,8 @@ static void print_report(const struct gn_folder *folder, const char *program)
     }
     pid_t child = fork();
     if (child == 0) {
-        gn_become_commands((char *[]){"gnomon", "after-run", (char *)folder->path, NULL});
+        gn_become_commands(
+            (char *[]){"gnomon", "after-run", (char *)folder->path, explains ? "explain" : NULL, NULL});
         _exit(127);
     }
     if (child > 0)
@@ -168,7 +169,7 @@ int gn_run_launcher(const struct gn_run_options *a, char **words)
     launched = 0;
     wait_for_profile(folder.path, a->quiet);
     if (!a->quiet)
-        print_report(&folder, program);
+        print_report(&folder, program, a->explains);
     free(wrapped);
     return end_like(status);
 }

@@ -16,6 +16,7 @@ enum {
     KEY_SPAWNED_BY,
     KEY_PCONTROL,
     KEY_WINDOWS,
+    KEY_EXPLAIN,
     KEY_TRACE,
     KEY_TRACE_FULL,
     KEY_SAMPLE,
@@ -108,6 +109,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->trace.block = strcmp(value, "block") == 0;
         a->trace_full = true;
         break;
+    case KEY_EXPLAIN:
+        a->explains = true;
+        break;
     case KEY_WINDOWS:
         a->trace.windows_rate = parse_windows(state, value);
         break;
@@ -171,6 +175,8 @@ static const struct argp_option list_of_options[] = {
      "would cost too much), or not at all. signal: the threads interrupt themselves, with a timer and a "
      "real-time signal that nobody uses, where the kernel refuses perf_event_open",
      0},
+    {"explain", KEY_EXPLAIN, NULL, 0,
+     "After the report, why the run took as long, as `gnomon explain` says it", 0},
     {"quiet", 'q', NULL, 0, "No report after the run", 0},
     {"clock-interval", KEY_CLOCK_INTERVAL, "MS", OPTION_HIDDEN, "Between comparisons of hosts' clocks", 0},
     {"clock-branching", KEY_CLOCK_BRANCHING, "N", OPTION_HIDDEN, "Hosts that compare with the same one", 0},

@@ -16,6 +16,7 @@ struct gn_run_options {
     struct gn_trace_settings trace;
     struct gn_exchange_settings exchange;
     struct gn_sample_settings sample;
+    bool explains;
     bool trace_full; /* was given */
     int program;     /* index of its first word */
 };
