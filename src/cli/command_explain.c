@@ -1,6 +1,8 @@
 /* gnomon explain — why it took as long, in a few lines. */
 #include "answer/explain_report.h"
+#include "answer/problem_text.h"
 #include "answer/report.h"
+#include "answer/waits_report.h"
 #include "cli/analysis_options.h"
 #include "cli/commands.h"
 #include "cli/explained.h"
@@ -10,14 +12,15 @@
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { BAD_INPUT = 2, PROBLEMS = 5, KEY_LIVE = 256 };
+enum { BAD_INPUT = 2, PROBLEMS = 5, WAITS = 20, KEY_LIVE = 256, KEY_WAITS };
 
 struct arguments {
     const char *run;
-    bool json, live;
+    bool json, live, waits, has_top;
     size_t top;
 };
 
@@ -27,6 +30,10 @@ static error_t parse(int key, char *value, struct argp_state *state)
     switch (key) {
     case GN_KEY_TOP:
         a->top = gn_top_option(state, value);
+        a->has_top = true;
+        break;
+    case KEY_WAITS:
+        a->waits = true;
         break;
     case KEY_LIVE:
         a->live = true;
@@ -47,9 +54,44 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 static const struct argp_option options[] = {
     {"top", GN_KEY_TOP, "N", 0, "So many problems (default: 5); 0 for all", 0},
+    {"waits", KEY_WAITS, NULL, 0, "Who waits for whom, in which call: so many of these (default: 20)", 0},
     {"live", KEY_LIVE, NULL, 0, "Of a run that goes on: what it has done until now", 0},
     {"format", 'f', "FORMAT", 0, "text (default) or json", 0},
     {0}};
+
+static void answer(const struct arguments *a, const struct gn_summary *summary,
+                   const struct gn_cli_explained *explained)
+{
+    const struct gn_explain_report report = {summary, &explained->problems, a->top};
+    const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
+    if (a->json)
+        gn_report_print_json(gn_explain_json(&report), stdout);
+    else
+        gn_explain_text(&report, &terminal, stdout);
+}
+
+/* Instead of the problems, the edges between processes that they are found in. */
+static int answer_waits(const struct arguments *a, const struct gn_cli_explained *explained,
+                        struct gn_error *err)
+{
+    const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
+    struct gn_seen_edge *edges = NULL;
+    if (!explained->is_open)
+        return gn_fail(err, -ENODATA,
+                       "no events of this run were kept: measure it again, without --windows off");
+    const int64_t count = gn_seen_edges(&explained->seen.seen, &edges);
+    if (count < 0)
+        return gn_fail(err, -ENOMEM, "no memory for who waits for whom");
+    const struct gn_waits_report report = {&explained->seen.seen, edges, (size_t)count,
+                                           a->has_top ? a->top : WAITS};
+    if (a->json)
+        gn_report_print_json(gn_waits_json(&report, gn_problems_seen_json(&explained->problems.seen)),
+                             stdout);
+    else
+        gn_waits_text(&report, &terminal, stdout);
+    free(edges);
+    return 0;
+}
 
 static int explain(const struct arguments *a, sqlite3 *db, const char *profile, struct gn_error *err)
 {
@@ -63,15 +105,13 @@ static int explain(const struct arguments *a, sqlite3 *db, const char *profile, 
     if (code == 0)
         code = gn_summarise(db, GN_BY_ACTIVITY, false, &summary, err);
     if (code == 0) {
-        const struct gn_explain_report report = {&summary, &explained.problems, a->top};
-        const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
         if (world)
             fprintf(stderr, "gnomon explain: world %d of %zu, the largest\n", world->number, worlds.count);
         gn_cli_explain(&explained, &summary, profile, true, "explain");
-        if (a->json)
-            gn_report_print_json(gn_explain_json(&report), stdout);
+        if (a->waits)
+            code = answer_waits(a, &explained, err);
         else
-            gn_explain_text(&report, &terminal, stdout);
+            answer(a, &summary, &explained);
         gn_cli_explained_close(&explained);
         gn_summary_clear(&summary);
     }
