@@ -77,8 +77,7 @@ static int answer_waits(const struct arguments *a, const struct gn_cli_explained
     const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
     struct gn_seen_edge *edges = NULL;
     if (!explained->is_open)
-        return gn_fail(err, -ENODATA,
-                       "no events of this run were kept: measure it again, without --windows off");
+        return gn_fail(err, -ENODATA, "no events of it were kept (gnomon run --windows)");
     const int64_t count = gn_seen_edges(&explained->seen.seen, &edges);
     if (count < 0)
         return gn_fail(err, -ENOMEM, "no memory for who waits for whom");
