@@ -39,12 +39,18 @@ static void settle(struct gn_windowed *w, struct place *p, uint64_t ticks)
     p->begin = p->count;
 }
 
+static bool is_call(const struct gn_windowed *w, const struct gn_event *event)
+{
+    const struct gn_definitions *d = w->definitions;
+    return event->region < d->region_count && d->regions[event->region].role == GN_ROLE_MPI;
+}
+
 static int take(struct gn_windowed *w, struct place *p, const struct gn_event *event)
 {
     if (!gn_grow(&p->events, &p->capacity, p->count, sizeof *p->events))
         return -ENOMEM;
     p->events[p->count++] = *event;
-    if (event->kind == GN_EVENT_ENTER)
+    if (event->kind == GN_EVENT_ENTER && (p->depth > 0 || is_call(w, event)))
         p->depth++;
     else if (event->kind == GN_EVENT_LEAVE && p->depth > 0)
         p->depth--;

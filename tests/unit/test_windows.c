@@ -114,7 +114,8 @@ static int64_t pull(void *self, uint32_t location, const struct gn_event **event
 
 static void add(struct given *g, enum gn_event_kind kind, uint64_t ticks)
 {
-    g->events[g->count++] = gn_event_bare(kind, 0, ticks);
+    g->events[g->count] = gn_event_bare(kind, 0, ticks);
+    g->events[g->count++].region = 0;
 }
 
 static void call(struct given *g, uint64_t enter, uint64_t leave)
@@ -127,6 +128,10 @@ static struct gn_definitions *one_location(void)
 {
     struct gn_definitions *d = gn_definitions_new();
     gn_define_location(d, &(struct gn_location_def){.name = gn_define_string(d, "thread")});
+    gn_define_region(d,
+                     &(struct gn_region_def){.name = gn_define_string(d, "MPI_Recv"), .role = GN_ROLE_MPI});
+    gn_define_region(d,
+                     &(struct gn_region_def){.name = gn_define_string(d, "main"), .role = GN_ROLE_FUNCTION});
     return d;
 }
 
@@ -152,6 +157,8 @@ static void a_call_is_where_it_was_left(void **state)
     struct gn_windowed *w;
     struct gn_error err;
     const struct gn_event *first;
+    add(&g, GN_EVENT_ENTER, 10); /* a function: no call of MPI, it goes where its own time is */
+    g.events[0].region = 1;
     call(&g, 50, 150);  /* began before the first one */
     call(&g, 190, 250); /* ended in no window */
     call(&g, 260, 310);
