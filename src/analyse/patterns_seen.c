@@ -16,7 +16,9 @@ static const double of_one_of_many = 0.55;
 static const double of_one_way = 0.9; /* of the waits for messages go in one direction */
 static const double repeats = 0.005;  /* of the run: so much is one longer or shorter than another */
 static const double in_all = 0.25;    /* of what a rank takes longer in one place, at least, in all places */
-static const double rare = 0.1;       /* of the calls have most of what is waited for: noise */
+enum { FEWEST_SLICES = 6 };
+static const double of_one_in_turn = 0.85; /* of what is waited for in a slice of time */
+static const double rare = 0.1;            /* of the calls have most of what is waited for: noise */
 
 struct look {
     struct gn_problems *problems;
@@ -378,6 +380,8 @@ static void see_calls(const struct look *l)
 static const struct gn_problem_pattern moving = {
     "moving imbalance", "the work is even in sum and uneven at each step: move it while the program runs, or "
                         "let ranks meet less often"};
+static const struct gn_problem_pattern phases = {
+    "phases", "who is late changes with the part of the run: look at each by itself, and balance it there"};
 static const struct gn_problem_pattern noise = {
     "noise",
     "few steps take long, at one rank or another, and all wait: see what interrupts the ranks, or let "
@@ -499,6 +503,38 @@ static bool is_of_one(const struct look *l, const struct node *n)
     return n->most_ns >= (l->s->ranks == 2 ? of_one_of_two : of_one_of_many) * n->seen_ns;
 }
 
+/* What the processes caused in one of the slices of a trace, or in a window. */
+static void add_slice(const struct look *l, size_t slice, double *caused)
+{
+    const struct gn_seen *seen = l->seen;
+    memset(caused, 0, definitions_of(l)->process_count * sizeof *caused);
+    for (size_t i = 0; i < definitions_of(l)->location_count; i++) {
+        const struct gn_waits *w = &seen->parts[seen->count == 1 ? 0 : slice].waits;
+        caused[definitions_of(l)->locations[i].process] +=
+            seen->count == 1 ? w->slices[i * GN_WAITS_SLICES + slice]
+                             : (w->caused[i].lo_ns + w->caused[i].hi_ns) / 2;
+    }
+}
+
+/* Which part of all waiting those caused who caused most of it in each slice of time: nearly all, where it is
+ * one and then another for long; no more than in the whole run, where it changes at every step. */
+static double of_slices(const struct look *l)
+{
+    const size_t slices = l->seen->count == 1 ? GN_WAITS_SLICES : l->seen->count;
+    double *caused = calloc(definitions_of(l)->process_count + 1, sizeof *caused), most_ns = 0, all_ns = 0;
+    for (size_t s = 0; caused && s < slices; s++) {
+        double most = 0;
+        add_slice(l, s, caused);
+        for (size_t p = 0; p < definitions_of(l)->process_count; p++) {
+            most = fmax(most, caused[p]);
+            all_ns += caused[p];
+        }
+        most_ns += most;
+    }
+    free(caused);
+    return all_ns > 0 && slices >= FEWEST_SLICES ? most_ns / all_ns : 0;
+}
+
 static const struct gn_problem_pattern *pattern_of(const struct look *l, const struct node *n)
 {
     size_t waiters;
@@ -506,7 +542,7 @@ static const struct gn_problem_pattern *pattern_of(const struct look *l, const s
     if (kind == GN_WAIT_LATE_SENDER && l->s->ranks > 2 && is_one_way(l) && !is_of_one(l, n))
         return &pipeline;
     if (!is_of_one(l, n))
-        return is_rare(n) ? &noise : &moving;
+        return is_rare(n) ? &noise : of_slices(l) >= of_one_in_turn ? &phases : &moving;
     if (kind == GN_WAIT_LATE_SENDER)
         return waiters >= 2 ? &master : &late_sender;
     return kind == GN_WAIT_LATE_RECEIVER ? &late_receiver : &turns;
@@ -539,7 +575,7 @@ static struct gn_problem problem_of(const struct look *l, const struct node *n)
                            .of = (int64_t)n->of,
                            .sure = low > 0 && l->seen->is_whole ? GN_PROBLEM_CERTAIN : GN_PROBLEM_POSSIBLE,
                            .assumes = GN_PROBLEM_SAME | GN_PROBLEM_ORDER | assumed(l)};
-    if (pattern == &moving || pattern == &noise) {
+    if (pattern == &moving || pattern == &phases || pattern == &noise) {
         p.gain_low_s = low;
         allow_for_repeats(l, &p);
         p.assumes &= ~(unsigned)GN_PROBLEM_ORDER;
