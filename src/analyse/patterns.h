@@ -48,6 +48,7 @@ struct gn_problem_hop {
     int line;
     double low_s, high_s; /* of all of them */
     int64_t certain;      /* as often for certain, as it was seen */
+    double own_share; /* of all ranks' time: in that call, by whoever, and not waiting; below 0: not known */
 };
 
 struct gn_problem {

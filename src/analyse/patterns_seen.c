@@ -154,6 +154,22 @@ static void settle(const struct look *l, struct gn_problem *p, double low, doubl
     allow_for_repeats(l, p);
 }
 
+/* What of all ranks' time is such a call itself, whoever makes it; at most. */
+static double own_share(const struct look *l, struct call_place place)
+{
+    double total_ns = 0, waited_ns = 0;
+    for (size_t i = 0; i < l->s->row_count; i++)
+        total_ns += is_row_of(&l->s->rows[i], place) ? (double)l->s->rows[i].total_ns : 0;
+    for (size_t i = 0; i < l->edge_count; i++) {
+        const struct call_place other =
+            place_of(definitions_of(l), l->edges[i].edge.region, l->edges[i].edge.path);
+        if (other.line == place.line && strcmp(other.call, place.call) == 0 &&
+            strcmp(other.file, place.file) == 0)
+            waited_ns += l->edges[i].waited.lo_ns;
+    }
+    return total_ns > 0 && l->s->total_ns > 0 ? fmax(0, total_ns - waited_ns) / (double)l->s->total_ns : -1;
+}
+
 static void tell_hop(const struct look *l, const struct gn_chain_hop *from, struct gn_problem_hop *to)
 {
     const struct call_place place = place_of(definitions_of(l), from->region, from->path);
@@ -167,7 +183,8 @@ static void tell_hop(const struct look *l, const struct gn_chain_hop *from, stru
                                   .line = place.line,
                                   .low_s = from->waited.lo_ns * 1e-9,
                                   .high_s = from->waited.hi_ns * 1e-9,
-                                  .certain = (int64_t)from->certain};
+                                  .certain = (int64_t)from->certain,
+                                  .own_share = own_share(l, place)};
 }
 
 static void tell_chain(const struct look *l, struct gn_problem *p, uint32_t process, size_t most)

@@ -42,6 +42,17 @@ static const struct gn_activity_row *waited_in(const struct gn_summary *s, const
 
 /* ---- for people ---- */
 
+static const double worth_blame = 0.02; /* of all ranks' time */
+
+/* A call that stands in the chain before. */
+static bool is_told_again(const struct gn_problem *p, size_t hop)
+{
+    for (size_t i = 0; i < hop; i++)
+        if (p->hops[i].line == p->hops[hop].line && strcmp(p->hops[i].call, p->hops[hop].call) == 0)
+            return true;
+    return false;
+}
+
 /* "rank 2 waits for rank 3 in MPI_Recv (couple.c:8) → 3 ranks wait for rank 2 in MPI_Bcast (main.c:26)" */
 static void chain_text(const struct gn_problem *p, FILE *out)
 {
@@ -69,6 +80,27 @@ static void chain_text(const struct gn_problem *p, FILE *out)
     fputc('\n', out);
 }
 
+/* "not because of: MPI_Bcast (0.2 % beside waiting), rank 0 (it only passes the delay on)" */
+static void not_because_text(const struct gn_problem *p, FILE *out)
+{
+    const char *between = "   not because of: ";
+    char share[GN_QUANTITY_TEXT];
+    for (size_t i = 0; i < p->hop_count; i++) {
+        const struct gn_problem_hop *hop = &p->hops[i];
+        if (!is_told_again(p, i) && hop->own_share >= 0 && hop->own_share < worth_blame) {
+            fprintf(out, "%s%s (%s of the time beside waiting)", between, hop->call,
+                    gn_share_text(hop->own_share, share));
+            between = ", ";
+        }
+        if (i + 1 < p->hop_count && hop->rank >= 0) {
+            fprintf(out, "%srank %d (it only passes the delay on)", between, hop->rank);
+            between = ", ";
+        }
+    }
+    if (between[0] == ',')
+        fputc('\n', out);
+}
+
 static void problem_text(const struct gn_explain_report *r, size_t i, const struct gn_terminal *terminal,
                          FILE *out)
 {
@@ -92,6 +124,7 @@ static void problem_text(const struct gn_explain_report *r, size_t i, const stru
         fprintf(out, "   %s, most likely in %s\n", s->ranks == 2 ? "the other one waits" : "the others wait",
                 name);
     }
+    not_because_text(p, out);
     fprintf(
         out, "   %s, the run takes %s, if ",
         p->is_replayed ? "replayed, with this rank like the others" : "were it mended",
@@ -203,6 +236,20 @@ static json_t *chain_array(const struct gn_summary *s, const struct gn_problem *
     return chain;
 }
 
+static json_t *not_because_array(const struct gn_problem *p)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < p->hop_count; i++) {
+        const struct gn_problem_hop *hop = &p->hops[i];
+        if (!is_told_again(p, i) && hop->own_share >= 0 && hop->own_share < worth_blame)
+            json_array_append_new(
+                array, json_pack("{s:s, s:n, s:f}", "call", hop->call, "rank", "share", hop->own_share));
+        if (i + 1 < p->hop_count && hop->rank >= 0)
+            json_array_append_new(array, json_pack("{s:n, s:i, s:n}", "call", "rank", hop->rank, "share"));
+    }
+    return array;
+}
+
 /* Which of the calls in which it was waited for most; null: not known. */
 static json_t *steps_object(const struct gn_problem *p)
 {
@@ -233,6 +280,8 @@ static json_t *problem_object(const struct gn_summary *s, const struct gn_proble
                                chain_array(s, p), "gain_s", interval(p->gain_low_s, p->gain_high_s),
                                "certainty", gn_problem_sure_name(p->sure), "assumptions", assumed, "remedy",
                                p->pattern->remedy, "text", text_or_null(text));
+    if (object)
+        json_object_set_new(object, "not_because_of", not_because_array(p));
     if (object)
         json_object_set_new(object, "even_s",
                             p->even_high_s > 0 ? interval(p->even_low_s, p->even_high_s) : json_null());
