@@ -243,7 +243,10 @@ static void close_window(struct gn_drain *d, bool last)
 {
     const uint64_t end = gn_ticks();
     drain_all(d, last);
-    gn_windows_close(&d->windows, d->cut_ticks < end ? d->cut_ticks : end);
+    if (last && d->cut_ticks > end)
+        gn_windows_end(&d->windows, end);
+    else
+        gn_windows_close(&d->windows, d->cut_ticks < end ? d->cut_ticks : end);
 }
 
 /* Empties the rings, where that is wanted. */

@@ -525,6 +525,8 @@ static void note_windows(sqlite3 *profile, const struct gn_trace_part *p)
                                  gn_simulated_reading(&p->translate->clock, w->spans[i].end_ticks));
     if (text)
         note(profile, p, "spans", text);
+    if (w)
+        note_number(profile, p, "whole", gn_windows_are_whole(w) && !p->claimed);
     free(text);
 }
 

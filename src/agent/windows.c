@@ -46,11 +46,22 @@ void gn_windows_open(struct gn_windows *w, uint64_t ticks, uint64_t events)
     w->spans[w->count].begin_ticks = ticks;
 }
 
-void gn_windows_close(struct gn_windows *w, uint64_t ticks)
+void gn_windows_end(struct gn_windows *w, uint64_t ticks)
 {
     w->is_open = false;
     w->spans[w->count].end_ticks = ticks;
     w->count += ticks > w->spans[w->count].begin_ticks;
+}
+
+void gn_windows_close(struct gn_windows *w, uint64_t ticks)
+{
+    w->was_closed = true;
+    gn_windows_end(w, ticks);
+}
+
+bool gn_windows_are_whole(const struct gn_windows *w)
+{
+    return w->count == 1 && !w->was_closed;
 }
 
 void gn_windows_cut(struct gn_windows *w, uint64_t ticks, uint64_t events, size_t locations)

@@ -33,6 +33,7 @@ struct gn_windows {
     double rate; /* events a second */
     uint64_t random;
     bool is_open;
+    bool was_closed;  /* before the run was over */
     uint64_t events;  /* when the open one began */
     uint64_t next_ns; /* when the next one may begin */
     struct gn_kept_window spans[GN_WINDOWS_MOST];
@@ -47,6 +48,10 @@ bool gn_windows_wanted(struct gn_windows *windows, uint64_t now_ns, uint64_t eve
 /* What is in the rings from now on is kept; up to here. One of no length is none. */
 void gn_windows_open(struct gn_windows *windows, uint64_t ticks, uint64_t events);
 void gn_windows_close(struct gn_windows *windows, uint64_t ticks);
+/* The run is over. */
+void gn_windows_end(struct gn_windows *windows, uint64_t ticks);
+/* Whether there was one from the begin to the end. */
+bool gn_windows_are_whole(const struct gn_windows *windows);
 /* A ring was overwritten faster than it could be read: all is kept up to here, and the next one comes when it
  * would have come after so many events. */
 void gn_windows_cut(struct gn_windows *windows, uint64_t ticks, uint64_t events, size_t locations);

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 enum { MARGIN = 5 /* of a window, at each end */ };
-static const double whole_share = 0.98; /* of the run: the rest is how it begins and ends */
 
 /* From when the last one had begun with MPI until the last one ended it, where that is in the part: the rest
  * is not of the run. */
@@ -125,8 +124,6 @@ int gn_seen_measure(struct gn_seen *seen)
         seen->covered_ns += part->length_ns;
         seen->counted_ns += part->counted_ns;
     }
-    seen->is_whole = seen->is_whole ||
-                     (seen->count == 1 && !seen->is_cut && seen->covered_ns >= whole_share * seen->run_ns);
     for (size_t p = 0; p < seen->count && code == 0 && !seen->is_whole; p++)
         code = find_sites_of(seen, p);
     return code;

@@ -37,8 +37,7 @@ struct gn_seen {
     size_t count;
     double covered_ns, counted_ns; /* sums of the parts' */
     double run_ns;                 /* from MPI_Init to MPI_Finalize; what the parts stand for */
-    bool is_cut;                   /* events were lost in windows */
-    bool is_whole;                 /* nothing, or next to nothing, is left out */
+    bool is_whole;                 /* nothing is left out */
     struct gn_seen_site *sites;    /* [site_count] */
     size_t site_count, site_capacity;
 };

@@ -6,11 +6,14 @@
 #include "cli/watched_source.h"
 #include "event/ahead.h"
 #include "agent/folder.h"
+#include "profile/profile.h"
+#include "profile/summary.h"
 #include "trace/archive.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -44,17 +47,39 @@ static int read_all(struct gn_cli_history *o, const struct gn_cli_history_settin
     return code;
 }
 
-/* A run that was measured without a trace has a profile and no archive. */
-static int check_run(const char *path, struct gn_error *err)
+/* Whether the windows of a run are all of it; *kept: whether there are any. */
+static bool has_whole_windows(const char *profile, bool *kept)
+{
+    struct gn_windows_facts windows = {.path = ""};
+    sqlite3 *db;
+    *kept = false;
+    if (gn_profile_open(&db, profile, NULL) != 0)
+        return false;
+    gn_summarise_windows(db, &windows);
+    gn_profile_close(db);
+    free(windows.kept);
+    *kept = windows.count > 0;
+    return windows.is_whole && strchr(windows.path, '/') == NULL;
+}
+
+/* A run that was measured without a trace has a profile and no archive; but where its only window is all of
+ * it, that is as good. */
+static int check_run(struct gn_cli_history *o, struct gn_error *err)
 {
     struct gn_archive archive;
     char profile[4096 + 16];
-    int code = gn_archive_find(&archive, path, err);
-    snprintf(profile, sizeof profile, "%s/profile.db", path);
-    if (code == -ENOENT && access(profile, F_OK) == 0)
-        return gn_fail(err, code,
-                       "there is no trace in the run %s: measure it again with `gnomon run --trace`", path);
-    return code;
+    bool kept;
+    int code = gn_archive_find(&archive, o->path, err);
+    snprintf(profile, sizeof profile, "%s/profile.db", o->path);
+    if (code != -ENOENT || access(profile, F_OK) != 0)
+        return code;
+    const size_t length = strlen(o->path);
+    if (has_whole_windows(profile, &kept) && length + sizeof "/windows" <= sizeof o->path) {
+        strcpy(o->path + length, "/windows");
+        return gn_archive_find(&archive, o->path, err);
+    }
+    return gn_fail(err, code, "there is no trace in the run %s%s: measure it again with `gnomon run --trace`",
+                   o->path, kept ? ", and its windows are not all of it" : "");
 }
 
 /* Ranks of different worlds have the same numbers and never wait for each other. */
@@ -95,7 +120,7 @@ int gn_cli_history_open(struct gn_cli_history *opened, const char *path,
     *opened = (struct gn_cli_history){.found = NULL};
     int code = name(opened, path, err);
     if (code == 0)
-        code = check_run(opened->path, err);
+        code = check_run(opened, err);
     if (code == 0)
         code = check_worlds(opened->path, err);
     if (code == 0)

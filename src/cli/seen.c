@@ -69,7 +69,7 @@ static int see_windows(struct gn_cli_seen *o, const struct gn_summary *s, struct
     for (size_t i = 0; i < s->windows.count && code == 0; i++) {
         struct gn_source part;
         gn_windowed_source(o->windowed, i, &part);
-        code = add_part(o, &part, &s->windows.kept[i], err);
+        code = add_part(o, &part, s->windows.is_whole ? NULL : &s->windows.kept[i], err);
     }
     return code;
 }
@@ -78,7 +78,7 @@ static int see_trace(struct gn_cli_seen *o, const char *command, struct gn_error
 {
     struct gn_watched_source watched;
     struct gn_source seen = gn_watch_source(&watched, &o->source, command);
-    o->is_trace = o->seen.is_whole = true;
+    o->is_trace = true;
     int code = add_part(o, &seen, NULL, err);
     gn_progress_end(&watched.progress);
     return code;
@@ -113,7 +113,7 @@ int gn_cli_see(struct gn_cli_seen *o, const struct gn_summary *s, const char *pr
     o->seen = (struct gn_seen){.definitions = o->source.definitions,
                                .parts = calloc(s->windows.count + 1, sizeof *o->seen.parts),
                                .run_ns = run_ns(s),
-                               .is_cut = s->windows.dropped > 0};
+                               .is_whole = traced || s->windows.is_whole};
     code = o->seen.parts ? check(o, found, s, err) : gn_fail(err, -ENOMEM, "no memory for its events");
     if (code == 0)
         code = gn_known_bounds(&o->known, path, o->source.definitions, err);

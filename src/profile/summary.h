@@ -155,6 +155,7 @@ struct gn_windows_facts { /* of the events that were kept without a trace */
     struct gn_kept_window *kept;
     size_t count;
     int64_t events, dropped;
+    bool is_whole; /* nothing was left out */
 };
 
 struct gn_clock_fact { /* of a clock domain; docs/profile-format.md, clock_domain */

@@ -39,4 +39,5 @@ void gn_summarise_windows(sqlite3 *db, struct gn_windows_facts *w)
     sqlite3_finalize(q);
     w->events = count_of(db, "events");
     w->dropped = count_of(db, "dropped");
+    w->is_whole = w->count == 1 && w->dropped == 0 && count_of(db, "whole") == 1;
 }
