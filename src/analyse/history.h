@@ -52,10 +52,10 @@ struct gn_piece {
 };
 
 enum gn_call_flag {
-    GN_CALL_BEGIN = 1, /* not a call: the location's first event */
-    GN_CALL_END = 2,   /* not a call: its last event */
-    GN_CALL_POLL =
-        4, /* tested or probed and found nothing: such time goes when there is nothing to wait for */
+    GN_CALL_BEGIN = 1,  /* not a call: the location's first event */
+    GN_CALL_END = 2,    /* not a call: its last event */
+    GN_CALL_POLL = 4,   /* tested or probed and found nothing, or waited in a probe for what the next call
+                           takes: such time   goes when there is nothing to wait for */
     GN_CALL_SENDS = 8,  /* blocking send, which may have waited for its receiver: see takes */
     GN_CALL_FORKS = 32, /* before it, its location forked threads, and had none */
     GN_CALL_JOINS = 64, /* before it, its location waited for threads */

@@ -164,6 +164,13 @@ static void join_polls(struct gn_history_make *m, struct gn_call *call)
         call->waits_from = before->waits_from;
 }
 
+/* It comes back when something has come, and does not take it: the call behind it does. */
+static bool waits_in_probe(const struct gn_history_make *m, const struct gn_call *call)
+{
+    const uint32_t activity = gn_region_activity(m->d, call->region);
+    return activity == GN_CALL_PROBE || activity == GN_CALL_MPROBE;
+}
+
 static int close_call(struct gn_history_make *m, const struct gn_event *event)
 {
     struct gn_history_place *p = &m->places[event->location];
@@ -172,7 +179,7 @@ static int close_call(struct gn_history_make *m, const struct gn_event *event)
     call->leave = gn_history_time(m, event->location, call->leave_ticks);
     if (is_loose(m, event->location))
         call->flags |= GN_CALL_UNSURE;
-    if (p->tests && !p->completes)
+    if ((p->tests || waits_in_probe(m, call)) && !p->completes)
         call->flags |= GN_CALL_POLL;
     join_polls(m, call);
     p->since_ticks = call->leave_ticks;

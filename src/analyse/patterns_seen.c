@@ -61,11 +61,12 @@ struct call_place {
 static struct call_place place_of(const struct gn_definitions *d, uint32_t region, uint32_t path)
 {
     struct call_place p = {region_name(d, region), "", "", 0};
-    if (path >= d->path_count)
+    const uint32_t at = gn_sourced_path(d, path);
+    if (at == GN_NONE)
         return p;
-    const uint32_t parent = d->paths[path].parent;
-    p.file = gn_string(d, d->paths[path].source_file);
-    p.line = (int)d->paths[path].line;
+    const uint32_t parent = d->paths[at].parent;
+    p.file = gn_string(d, d->paths[at].source_file);
+    p.line = (int)d->paths[at].line;
     p.function = parent < d->path_count ? region_name(d, d->paths[parent].region) : "";
     return p;
 }

@@ -61,8 +61,8 @@ static double length_ns(const struct gn_definitions *d, const struct gn_seen_par
 static int64_t find_site(const struct gn_seen *seen, uint32_t region, uint32_t path)
 {
     const struct gn_definitions *d = seen->definitions;
-    const uint32_t file = path < d->path_count ? d->paths[path].source_file : 0,
-                   line = path < d->path_count ? d->paths[path].line : 0;
+    const uint32_t at = gn_sourced_path(d, path), file = at == GN_NONE ? 0 : d->paths[at].source_file,
+                   line = at == GN_NONE ? 0 : d->paths[at].line;
     for (size_t i = 0; i < seen->site_count; i++)
         if (seen->sites[i].region == region && seen->sites[i].source_file == file &&
             seen->sites[i].line == line)
@@ -75,6 +75,7 @@ static struct gn_seen_site *site_of(struct gn_seen *seen, uint32_t region, uint3
 {
     const struct gn_definitions *d = seen->definitions;
     const int64_t known = find_site(seen, region, path);
+    const uint32_t at = gn_sourced_path(d, path);
     if (known != GN_LOOKUP_NOTHING)
         return &seen->sites[known];
     double *each = calloc(seen->count, sizeof *each);
@@ -84,8 +85,8 @@ static struct gn_seen_site *site_of(struct gn_seen *seen, uint32_t region, uint3
     }
     seen->sites[seen->site_count] =
         (struct gn_seen_site){.region = region,
-                              .source_file = path < d->path_count ? d->paths[path].source_file : 0,
-                              .line = path < d->path_count ? d->paths[path].line : 0,
+                              .source_file = at == GN_NONE ? 0 : d->paths[at].source_file,
+                              .line = at == GN_NONE ? 0 : d->paths[at].line,
                               .each_ns = each};
     return &seen->sites[seen->site_count++];
 }

@@ -29,7 +29,8 @@ static void call_cell(const struct gn_definitions *d, uint32_t region, struct gn
 static void place_cell(const struct gn_definitions *d, uint32_t path, struct gn_cell *cell)
 {
     char place[1000] = "";
-    if (path < d->path_count)
+    path = gn_sourced_path(d, path);
+    if (path != GN_NONE)
         gn_place_text(place, sizeof place, gn_string(d, d->paths[path].source_file),
                       (int)d->paths[path].line);
     if (place[0])

@@ -266,6 +266,13 @@ static uint32_t rank_in(struct inverse *inverse, const uint32_t *members, uint32
     return low < count && inverse->pairs[low].process == process ? inverse->pairs[low].rank : GN_NONE;
 }
 
+uint32_t gn_sourced_path(const struct gn_definitions *d, uint32_t path)
+{
+    while (path < d->path_count && d->paths[path].source_file == 0 && d->paths[path].parent < path)
+        path = d->paths[path].parent;
+    return path < d->path_count && d->paths[path].source_file != 0 ? path : GN_NONE;
+}
+
 uint32_t gn_process_of_rank(const struct gn_definitions *d, int64_t rank)
 {
     for (uint32_t p = 0; p < d->process_count; p++)

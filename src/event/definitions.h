@@ -147,6 +147,10 @@ static inline uint32_t gn_region_activity(const struct gn_definitions *definitio
     return region < definitions->region_count ? definitions->regions[region].activity : GN_ACTIVITY_NONE;
 }
 
+/* The path of which it is known where it was called: itself, or the innermost around it (a function of Python
+ * around a call that it makes in C). GN_NONE: there is none. */
+uint32_t gn_sourced_path(const struct gn_definitions *definitions, uint32_t path);
+
 /* The process with a rank in MPI_COMM_WORLD; GN_NONE: there is none. */
 uint32_t gn_process_of_rank(const struct gn_definitions *definitions, int64_t rank);
 

@@ -1,17 +1,34 @@
 # patterns.sh PROGRAM RANKS KIND RANK: what explain says first of a program of tests/patterns is what it was made with, from
 # a trace and from windows; the gain is what the same program takes less without the cause. RANK - where there is none.
 . "$(dirname "$0")/lib.sh"
-program=$1 kind=$3 rank=$4
+kind=$3 rank=$4
 n=$2
-compile "$program" "../patterns/$program.c" -g
+program=("./$1")
+source=$here/../patterns/$1
+case $1 in
+*_f)
+    source=$source.f90
+    "${MPICC%cc*}f90${MPICC##*cc}" -g -o "$1" "$source" 2>"$work/compile.err" || skip "no Fortran for this MPI"
+    ;;
+*_p)
+    [ "$FLAVOUR" = openmpi ] || skip "Debian's mpi4py is for Open MPI"
+    /usr/bin/python3 -c 'import mpi4py, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || skip "no mpi4py"
+    source=$source.py
+    program=(/usr/bin/python3 "$source")
+    ;;
+*)
+    source=$source.c
+    compile "$1" "../patterns/$1.c" -g
+    ;;
+esac
 
-run_bare mended "./$program" mended
+run_bare mended "${program[@]}" mended
 [ "$status" = 0 ] || fail "exit status $status"
-line=$(line_of "$here/../patterns/$program.c" '/\* here \*/')
+line=$(line_of "$source" '[/*!#]* here\b')
 for how in windows traced; do
     option=
     [ "$how" = windows ] || option=--trace
-    run_gnomon "$how" $option "./$program" bad
+    run_gnomon "$how" $option "${program[@]}" bad
     [ "$status" = 0 ] || fail "exit status $status"
     wait_for_report "$how"
     "$gnomon" explain --top 0 --format json "$(folder_of "$how")" >"$how.json" || fail "explain: exit status $?"

@@ -172,7 +172,11 @@ names)
     ;;
 bad)
     have kmeans || skip "kmeans was not built"
-    run_gnomon plain "$examples/kmeans.$FLAVOUR" --iterations 3
+    run_gnomon windowed "$examples/kmeans.$FLAVOUR" --iterations 3
+    wait_for_report windowed # few calls: its window is all of it, and as good as a trace
+    "$gnomon" stragglers "$(folder_of windowed)" >/dev/null || fail "a window that is the whole run is refused"
+    sleep 1                  # the newest one is the other one
+    run_gnomon plain --windows off "$examples/kmeans.$FLAVOUR" --iterations 3
     wait_for_report plain
     refused 'gnomon run --trace' "$(folder_of plain)"
     refused 'gnomon run --trace' # the newest one is that
