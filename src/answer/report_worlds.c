@@ -155,4 +155,5 @@ void gn_report_narrow(struct gn_summary *s, const struct gn_worlds *worlds, cons
     if (w->exe[0])
         snprintf(s->exe, sizeof s->exe, "%s", w->exe);
     s->trace.asked = s->trace.asked && w->traced;
+    s->windows.count = 0; /* nobody says of which world they are */
 }

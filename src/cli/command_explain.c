@@ -2,6 +2,7 @@
 #include "answer/explain_report.h"
 #include "answer/problem_text.h"
 #include "answer/report.h"
+#include "answer/report_worlds.h"
 #include "answer/waits_report.h"
 #include "cli/analysis_options.h"
 #include "cli/commands.h"
@@ -59,22 +60,10 @@ static const struct argp_option options[] = {
     {"format", 'f', "FORMAT", 0, "text (default) or json", 0},
     {0}};
 
-static void answer(const struct arguments *a, const struct gn_summary *summary,
-                   const struct gn_cli_explained *explained)
-{
-    const struct gn_explain_report report = {summary, &explained->problems, a->top};
-    const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
-    if (a->json)
-        gn_report_print_json(gn_explain_json(&report), stdout);
-    else
-        gn_explain_text(&report, &terminal, stdout);
-}
-
 /* Instead of the problems, the edges between processes that they are found in. */
 static int answer_waits(const struct arguments *a, const struct gn_cli_explained *explained,
-                        struct gn_error *err)
+                        const struct gn_terminal *terminal, struct gn_error *err)
 {
-    const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
     struct gn_seen_edge *edges = NULL;
     if (!explained->is_open)
         return gn_fail(err, -ENODATA, "no events of it were kept (gnomon run --windows)");
@@ -87,7 +76,7 @@ static int answer_waits(const struct arguments *a, const struct gn_cli_explained
         gn_report_print_json(gn_waits_json(&report, gn_problems_seen_json(&explained->problems.seen)),
                              stdout);
     else
-        gn_waits_text(&report, &terminal, stdout);
+        gn_waits_text(&report, terminal, stdout);
     free(edges);
     return 0;
 }
@@ -104,13 +93,19 @@ static int explain(const struct arguments *a, sqlite3 *db, const char *profile, 
     if (code == 0)
         code = gn_summarise(db, GN_BY_ACTIVITY, false, &summary, err);
     if (code == 0) {
+        const struct gn_explain_report report = {&summary, &explained.problems, a->top};
+        const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
+        if (world)
+            gn_report_narrow(&summary, &worlds, world);
         if (world)
             fprintf(stderr, "gnomon explain: world %d of %zu, the largest\n", world->number, worlds.count);
         gn_cli_explain(&explained, &summary, profile, true, "explain");
         if (a->waits)
-            code = answer_waits(a, &explained, err);
+            code = answer_waits(a, &explained, &terminal, err);
+        else if (a->json)
+            gn_report_print_json(gn_explain_json(&report), stdout);
         else
-            answer(a, &summary, &explained);
+            gn_explain_text(&report, &terminal, stdout);
         gn_cli_explained_close(&explained);
         gn_summary_clear(&summary);
     }
