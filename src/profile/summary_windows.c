@@ -35,6 +35,8 @@ void gn_summarise_windows(sqlite3 *db, struct gn_windows_facts *w)
     if (q && sqlite3_step(q) == SQLITE_ROW) {
         snprintf(w->path, sizeof w->path, "%s", (const char *)sqlite3_column_text(q, 0));
         read_kept(w, (const char *)sqlite3_column_text(q, 1));
+        if (sqlite3_step(q) == SQLITE_ROW) /* of several hosts they do not meet */
+            w->count = 0;
     }
     sqlite3_finalize(q);
     w->events = count_of(db, "events");
