@@ -53,6 +53,8 @@ struct gn_drain {
     struct gn_drain_stats stats;
     uint64_t now_ticks; /* no event of this batch can be later */
     struct gn_windows windows;
+    bool takes_all;     /* that is there now: a window ends */
+    uint64_t kept;      /* events, by this thread */
     uint64_t cut_ticks; /* of the open window: after that events of a location were lost; UINT64_MAX: none */
     struct gn_record batch[BATCH];
 };
@@ -70,6 +72,7 @@ static void count_written(struct gn_drain_point *point, const struct gn_event *e
 
 static void write_event(struct gn_drain *d, struct gn_drain_point *point, const struct gn_event *event)
 {
+    d->kept++;
     if (event->kind == GN_EVENT_LOST)
         d->stats.dropped += event->request;
     if (d->output.readers && event->kind != GN_EVENT_NUMBER)
@@ -118,7 +121,8 @@ static void expand(struct gn_drain *d, struct drained *p, uint32_t location, uin
  * that no ring overflows while another one is emptied. */
 static void drain_ring(struct gn_drain *d, struct drained *p, uint32_t location, bool last)
 {
-    size_t taken = 0, waiting, most = last ? p->rings.ring_records : p->rings.ring_records / TURNS;
+    const bool all = last || d->takes_all;
+    size_t taken = 0, waiting, most = all ? p->rings.ring_records : p->rings.ring_records / TURNS;
     do {
         uint64_t first;
         size_t count = gn_rings_take(&p->rings, location, d->batch, BATCH, &first, &waiting);
@@ -221,14 +225,16 @@ static void skip(struct gn_drain *d)
         pthread_mutex_lock(&d->lock);
         struct drained *p = d->processes[i];
         pthread_mutex_unlock(&d->lock);
-        for (uint32_t k = 0; p->local && !p->empty && k < p->rings.locations; k++)
+        /* not the memory of threads that there are none of */
+        const uint32_t locations = GN_OBSERVE(p->tag->location_count);
+        for (uint32_t k = 0; p->local && !p->empty && k < locations && k < p->rings.locations; k++)
             gn_expand_skip(p->expand, k, gn_rings_skip(&p->rings, k));
     }
 }
 
 static uint64_t events_of(const struct gn_drain *d)
 {
-    return d->stats.events + d->stats.unwritten;
+    return d->kept;
 }
 
 static void open_window(struct gn_drain *d)
@@ -242,7 +248,9 @@ static void open_window(struct gn_drain *d)
 static void close_window(struct gn_drain *d, bool last)
 {
     const uint64_t end = gn_ticks();
+    d->takes_all = true;
     drain_all(d, last);
+    d->takes_all = false;
     if (last && d->cut_ticks > end)
         gn_windows_end(&d->windows, end);
     else

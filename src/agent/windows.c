@@ -13,16 +13,18 @@ void gn_windows_begin(struct gn_windows *w, double rate, uint64_t seed)
 
 static uint64_t gap_ns(struct gn_windows *w, uint64_t events, size_t locations)
 {
-    const double more = locations > 16 ? (double)locations / 16 : 1;
-    const double doubled = fmin((double)events / (GN_WINDOWS_DOUBLE * more), 60);
+    const double all = GN_WINDOWS_DOUBLE + (double)GN_WINDOWS_EACH * (double)locations;
+    const double doubled = fmin((double)events / all, 60);
+    /* one that was cut short, or had next to nothing, is paid for like half of one */
+    const double paid = fmax((double)(events - w->events), GN_WINDOWS_LEAST / 2.);
     const double about_one = 0.5 + gn_mix_unit(gn_mix_next(&w->random));
-    return (uint64_t)fmin((double)(events - w->events) / w->rate * exp2(doubled) * about_one * 1e9, 1e17);
+    return (uint64_t)fmin(paid / w->rate * exp2(doubled) * about_one * 1e9, 1e17);
 }
 
 bool gn_windows_wanted(struct gn_windows *w, uint64_t now_ns, uint64_t events, size_t locations)
 {
     if (!w->is_open) {
-        if (w->count == GN_WINDOWS_MOST || now_ns < w->next_ns)
+        if (w->count == GN_KEPT_WINDOWS_MOST || now_ns < w->next_ns)
             return false;
         w->next_ns = now_ns;
         return true;

@@ -25,8 +25,7 @@ enum {
     GN_WINDOWS_RATE = 20000, /* events a second of a host, where nothing else was asked for */
     GN_WINDOWS_LEAST = 1500, /* events of a window, and GN_WINDOWS_EACH more for every location */
     GN_WINDOWS_EACH = 200,
-    GN_WINDOWS_DOUBLE = 60000, /* times as many locations / 16, where these are more than 16 */
-    GN_WINDOWS_MOST = 256      /* of a run: the last one goes on for ever then, but nothing is kept */
+    GN_WINDOWS_DOUBLE = 60000 /* … and GN_WINDOWS_EACH more for every location */
 };
 
 struct gn_windows {
@@ -36,7 +35,7 @@ struct gn_windows {
     bool was_closed;  /* before the run was over */
     uint64_t events;  /* when the open one began */
     uint64_t next_ns; /* when the next one may begin */
-    struct gn_kept_window spans[GN_WINDOWS_MOST];
+    struct gn_kept_window spans[GN_KEPT_WINDOWS_MOST];
     size_t count;
 };
 

@@ -1,6 +1,8 @@
 #include "analyse/chain.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct search {
     const struct gn_definitions *d;
@@ -8,6 +10,7 @@ struct search {
     size_t count;
     uint32_t passed[GN_CHAIN_HOPS + 1]; /* processes that the chain has been at */
     size_t passed_count;
+    bool *is_waiter; /* [process_count] in the hop that is looked at */
 };
 
 static uint32_t process_of(const struct search *s, uint32_t location)
@@ -37,12 +40,15 @@ static struct gn_chain_hop hop_at(const struct search *s, size_t first, uint32_t
                                .region = e->region,
                                .path = e->path,
                                .kind = e->kind};
+    memset(s->is_waiter, 0, s->d->process_count);
     for (size_t i = first; i < s->count; i++) {
         const struct gn_seen_edge *other = &s->edges[i];
         if (!is_for(s, other, process) || other->edge.region != e->region || other->edge.path != e->path ||
             other->edge.kind != e->kind)
             continue;
-        hop.waiters++;
+        const uint32_t waiter = process_of(s, other->edge.location);
+        hop.waiters += !s->is_waiter[waiter];
+        s->is_waiter[waiter] = true;
         hop.waited.lo_ns += other->waited.lo_ns;
         hop.waited.hi_ns += other->waited.hi_ns;
         hop.certain += other->edge.certain;
@@ -88,14 +94,18 @@ static bool find_hop(const struct search *s, uint32_t process, double floor_ns, 
 void gn_chain_find(struct gn_chain *chain, const struct gn_definitions *definitions,
                    const struct gn_seen_edge *edges, size_t count, uint32_t process, double floor_ns)
 {
-    struct search s = {.d = definitions, .edges = edges, .count = count};
+    struct search s = {.d = definitions,
+                       .edges = edges,
+                       .count = count,
+                       .is_waiter = calloc(definitions->process_count + 1, sizeof *s.is_waiter)};
     *chain = (struct gn_chain){.count = 0};
-    while (chain->count < GN_CHAIN_HOPS) {
+    while (s.is_waiter && chain->count < GN_CHAIN_HOPS) {
         struct gn_chain_hop hop = {.waiter = GN_NONE};
         s.passed[s.passed_count++] = process;
         if (!find_hop(&s, process, floor_ns, &hop))
-            return;
+            break;
         chain->hops[chain->count++] = hop;
         process = hop.waiter;
     }
+    free(s.is_waiter);
 }

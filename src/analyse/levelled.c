@@ -24,22 +24,23 @@ static double *sum_up(const struct gn_history *h)
     return sums;
 }
 
-static bool takes_part(const struct gn_history *h, size_t process)
+/* [process_count] whether anything is known of it. NULL: no memory. */
+static bool *those_that_take_part(const struct gn_history *h)
 {
-    for (size_t l = 0; l < h->definitions->location_count; l++)
-        if (h->definitions->locations[l].process == process && h->first_call[l] != GN_NONE)
-            return true;
-    return false;
+    bool *take_part = calloc(h->definitions->process_count + 1, sizeof *take_part);
+    for (size_t l = 0; take_part && l < h->definitions->location_count; l++)
+        take_part[h->definitions->locations[l].process] |= h->first_call[l] != GN_NONE;
+    return take_part;
 }
 
-static struct times times_of(const struct gn_history *h, const double *sums, size_t activity,
-                             uint32_t process)
+static struct times times_of(const struct gn_history *h, const bool *take_part, const double *sums,
+                             size_t activity, uint32_t process)
 {
     const size_t processes = h->definitions->process_count;
     struct times t = {.own = sums[activity * processes + process], .least = INFINITY};
     size_t count = 0;
     for (size_t p = 0; p < processes; p++) {
-        if (p == process || !takes_part(h, p))
+        if (p == process || !take_part[p])
             continue;
         t.others += sums[activity * processes + p];
         t.least = fmin(t.least, sums[activity * processes + p]);
@@ -63,11 +64,12 @@ int gn_levelled_find(struct gn_levelled *levelled, const struct gn_history *h, u
     float *to_mean = calloc(h->activity_count + 1, sizeof *to_mean);
     float *to_least = calloc(h->activity_count + 1, sizeof *to_least);
     float *to_all = calloc(h->activity_count + 1, sizeof *to_all);
+    bool *take_part = those_that_take_part(h);
     bool *at = calloc(h->definitions->location_count + 1, sizeof *at);
     struct gn_whatif_pass *pass = gn_whatif_pass_new(h);
-    const bool has_memory = sums && to_mean && to_least && to_all && at && pass;
+    const bool has_memory = sums && to_mean && to_least && to_all && take_part && at && pass;
     for (size_t a = 0; has_memory && a < h->activity_count; a++) {
-        const struct times t = times_of(h, sums, a, process);
+        const struct times t = times_of(h, take_part, sums, a, process);
         to_mean[a] = share_above(t.own, t.others);
         to_least[a] = share_above(t.own, t.least);
         to_all[a] = share_above(t.own, t.all);
@@ -83,6 +85,7 @@ int gn_levelled_find(struct gn_levelled *levelled, const struct gn_history *h, u
     free(to_mean);
     free(to_least);
     free(to_all);
+    free(take_part);
     free(at);
     gn_whatif_pass_free(pass);
     return has_memory ? 0 : gn_fail(err, -ENOMEM, "no memory for %zu calls", h->call_count);

@@ -18,12 +18,19 @@ struct search {
     struct gn_problems *found;
 };
 
+void gn_problem_limit(struct gn_problem *p, const struct gn_summary *s)
+{
+    p->gain_high_s = fmax(0, fmin(p->gain_high_s, s->elapsed_s));
+    p->gain_low_s = fmax(0, fmin(p->gain_low_s, p->gain_high_s));
+    p->lost_high_s = fmax(0, fmin(p->lost_high_s, s->elapsed_s));
+    p->lost_low_s = fmax(0, fmin(p->lost_low_s, p->lost_high_s));
+    p->even_high_s = fmin(p->even_high_s, s->elapsed_s);
+    p->even_low_s = fmax(0, fmin(p->even_low_s, p->even_high_s));
+}
+
 void gn_problems_add(struct gn_problems *f, const struct gn_summary *s, struct gn_problem p)
 {
-    p.gain_high_s = fmin(p.gain_high_s, s->elapsed_s);
-    p.gain_low_s = fmax(0, fmin(p.gain_low_s, p.gain_high_s));
-    p.lost_high_s = fmin(p.lost_high_s, s->elapsed_s);
-    p.lost_low_s = fmax(0, fmin(p.lost_low_s, p.lost_high_s));
+    gn_problem_limit(&p, s);
     if (p.gain_high_s < least_share * s->elapsed_s) {
         f->small_s += p.gain_high_s;
         f->small_count += p.gain_high_s > 0;
@@ -450,7 +457,8 @@ void gn_problems_rank(struct gn_problems *problems, const struct gn_summary *sum
 {
     size_t kept = 0;
     for (size_t i = 0; i < problems->count; i++) {
-        const struct gn_problem *p = &problems->items[i];
+        struct gn_problem *p = &problems->items[i];
+        gn_problem_limit(p, summary);
         if (p->gain_high_s >= least_share * summary->elapsed_s) {
             problems->items[kept++] = *p;
         } else {

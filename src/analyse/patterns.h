@@ -101,6 +101,9 @@ struct gn_problems {
 /* All problems of a run. summary: by activity (GN_BY_ACTIVITY); it outlives them. */
 void gn_problems_find(struct gn_problems *problems, const struct gn_summary *summary);
 
+/* Within what a run can lose and gain. */
+void gn_problem_limit(struct gn_problem *problem, const struct gn_summary *summary);
+
 /* Adds one: less than a hundredth of the run is only counted. */
 void gn_problems_add(struct gn_problems *problems, const struct gn_summary *summary,
                      struct gn_problem problem);

@@ -73,9 +73,10 @@ static struct call_place place_of(const struct gn_definitions *d, uint32_t regio
 
 static bool is_row_of(const struct gn_activity_row *row, struct call_place place)
 {
-    return strcmp(row->kind, "mpi") == 0 && strcmp(row->name, place.call) == 0 &&
-           (place.line <= 0 || row->line <= 0 ||
-            (row->line == place.line && is_same_file(row->file ? row->file : "", place.file)));
+    if (strcmp(row->kind, "mpi") != 0 || strcmp(row->name, place.call) != 0)
+        return false;
+    return place.line <= 0 ? row->line <= 0
+                           : row->line == place.line && is_same_file(row->file ? row->file : "", place.file);
 }
 
 /* The profile's row of a call; NULL: there is none. */
@@ -349,7 +350,7 @@ static bool is_seen(const struct look *l, const struct gn_activity_row *row)
     if (seen->is_whole)
         return true;
     for (size_t i = 0; i < seen->site_count && seen->count > 1; i++)
-        if (seen->sites[i].seen_ns > 0 && is_row_of(row, place_of_site(seen, &seen->sites[i])))
+        if (seen->sites[i].sizes.count > 1 && is_row_of(row, place_of_site(seen, &seen->sites[i])))
             return true;
     return false;
 }
@@ -359,12 +360,12 @@ static void see_collective(const struct look *l, struct gn_problem *p)
     struct gn_span waited = {0, 0};
     if (!is_seen(l, p->row))
         return;
-    for (size_t i = 0; i < l->edge_count; i++) {
-        const struct gn_wait_edge *e = &l->edges[i].edge;
-        if (row_of(l->s, place_of(definitions_of(l), e->region, e->path)) != p->row)
+    for (size_t i = 0; i < l->seen->site_count; i++) {
+        if (!is_row_of(p->row, place_of_site(l->seen, &l->seen->sites[i])))
             continue;
-        waited.lo_ns += l->edges[i].waited.lo_ns;
-        waited.hi_ns += l->edges[i].waited.hi_ns;
+        const struct gn_span here = gn_seen_waited(l->seen, &l->seen->sites[i]);
+        waited.lo_ns += here.lo_ns;
+        waited.hi_ns += here.hi_ns;
     }
     const double mean_s = (double)p->row->mean_ns * 1e-9, ranks = fmax(1, l->s->ranks);
     p->lost_low_s = fmax(0, mean_s - waited.hi_ns * 1e-9 / ranks);
@@ -420,6 +421,7 @@ struct node {
     double seen_ns, squares, most_ns;
     uint64_t times, of, first, last;
     uint32_t most; /* process that is waited for most */
+    const struct gn_problem_pattern *pattern;
 };
 
 static void add_to_node(struct node *n, const struct gn_seen_cause *c)
@@ -460,41 +462,43 @@ static size_t find_nodes(const struct look *l, struct node *nodes)
     return count;
 }
 
-/* The kind of most of what is waited for there, and how many ranks wait. */
-static enum gn_wait_kind kind_of(const struct look *l, const struct node *n, size_t *waiters)
+/* Who waits in a call, and for whom. */
+struct sides {
+    enum gn_wait_kind kind; /* of most of it */
+    size_t waiters;         /* processes */
+    bool
+        is_one_way; /* for messages along the ranks in one direction, and some both wait and are waited for */
+};
+
+static struct sides sides_of(const struct look *l, const struct node *n)
 {
-    double sums[GN_WAIT_KINDS] = {0};
-    enum gn_wait_kind best = GN_WAIT_LATE_SENDER;
-    uint32_t last = GN_NONE;
-    *waiters = 0;
-    for (size_t i = 0; i < l->edge_count; i++) {
+    const struct gn_definitions *d = definitions_of(l);
+    struct sides sides = {.kind = GN_WAIT_LATE_SENDER};
+    double sums[GN_WAIT_KINDS] = {0}, up = 0, down = 0;
+    enum { WAITS = 1, GIVES = 2 };
+    char *part = calloc(d->process_count + 1, 1);
+    bool is_between = false;
+    for (size_t i = 0; part && i < l->edge_count; i++) {
         const struct gn_wait_edge *e = &l->edges[i].edge;
         if (e->region != n->region || e->path != n->path)
             continue;
+        const uint32_t waiter = d->locations[e->location].process;
         sums[e->kind] += e->lo_ns + e->hi_ns;
-        *waiters += e->location != last;
-        last = e->location;
-    }
-    for (int k = 0; k < GN_WAIT_KINDS; k++)
-        best = sums[k] > sums[best] ? (enum gn_wait_kind)k : best;
-    return best;
-}
-
-/* Whether messages are waited for along the ranks in one direction, by several. */
-static bool is_one_way(const struct look *l)
-{
-    double up = 0, down = 0;
-    size_t pairs = 0;
-    for (size_t i = 0; i < l->edge_count; i++) {
-        const struct gn_wait_edge *e = &l->edges[i].edge;
-        if (e->kind != GN_WAIT_LATE_SENDER || e->giver == GN_NONE)
+        sides.waiters += !(part[waiter] & WAITS);
+        part[waiter] |= WAITS;
+        if (e->giver == GN_NONE)
             continue;
-        const int waiter = rank_of(l, definitions_of(l)->locations[e->location].process),
-                  giver = rank_of(l, definitions_of(l)->locations[e->giver].process);
-        *(giver < waiter ? &up : &down) += e->lo_ns + e->hi_ns;
-        pairs++;
+        const uint32_t giver = d->locations[e->giver].process;
+        part[giver] |= GIVES;
+        *(rank_of(l, giver) < rank_of(l, waiter) ? &up : &down) += e->lo_ns + e->hi_ns;
     }
-    return pairs >= 2 && fmax(up, down) >= of_one_way * (up + down);
+    for (size_t p = 0; part && p < d->process_count; p++)
+        is_between |= part[p] == (WAITS | GIVES);
+    for (int k = 0; k < GN_WAIT_KINDS; k++)
+        sides.kind = sums[k] > sums[sides.kind] ? (enum gn_wait_kind)k : sides.kind;
+    sides.is_one_way = is_between && sides.waiters >= 2 && fmax(up, down) >= of_one_way * (up + down);
+    free(part);
+    return sides;
 }
 
 static bool has_problem_of(const struct look *l, int rank)
@@ -555,15 +559,14 @@ static double of_slices(const struct look *l)
 
 static const struct gn_problem_pattern *pattern_of(const struct look *l, const struct node *n)
 {
-    size_t waiters;
-    const enum gn_wait_kind kind = kind_of(l, n, &waiters);
-    if (kind == GN_WAIT_LATE_SENDER && l->s->ranks > 2 && is_one_way(l) && !is_of_one(l, n))
+    const struct sides sides = sides_of(l, n);
+    if (!is_of_one(l, n) && sides.kind == GN_WAIT_LATE_SENDER && sides.is_one_way)
         return &pipeline;
     if (!is_of_one(l, n))
         return is_rare(n) ? &noise : of_slices(l) >= of_one_in_turn ? &phases : &moving;
-    if (kind == GN_WAIT_LATE_SENDER)
-        return waiters >= 2 ? &master : &late_sender;
-    return kind == GN_WAIT_LATE_RECEIVER ? &late_receiver : &turns;
+    if (sides.kind == GN_WAIT_LATE_SENDER)
+        return sides.waiters >= 2 && takes_from_any(l, n->most) ? &master : &late_sender;
+    return sides.kind == GN_WAIT_LATE_RECEIVER ? &late_receiver : &turns;
 }
 
 /* By who it is that waits, and for whom, whatever else they do. */
@@ -574,7 +577,7 @@ static bool is_sided(const struct gn_problem_pattern *pattern)
 
 static struct gn_problem problem_of(const struct look *l, const struct node *n)
 {
-    const struct gn_problem_pattern *pattern = pattern_of(l, n);
+    const struct gn_problem_pattern *pattern = n->pattern;
     /* the run is longer by what the late one takes longer, for which all others wait; where work is only
      * moved, all do a part of it */
     const double ranks = fmax(1, l->s->ranks - (pattern == &noise)), low = n->caused.lo_ns * 1e-9 / ranks,
@@ -616,6 +619,7 @@ static bool goes_along(const struct look *l, const struct gn_problem *p)
         other->lost_high_s += p->lost_high_s;
         other->gain_low_s += p->gain_low_s;
         other->gain_high_s += p->gain_high_s;
+        gn_problem_limit(other, l->s);
         return true;
     }
     return false;
@@ -641,9 +645,11 @@ static int see_waits(const struct look *l, struct gn_error *err)
         return gn_fail(err, -ENOMEM, "no memory for what %zu calls waited for", l->cause_count);
     const size_t count = find_nodes(l, nodes);
     /* what goes along with others after them */
+    for (size_t i = 0; i < count; i++)
+        nodes[i].pattern = is_worth_it(l, &nodes[i]) ? pattern_of(l, &nodes[i]) : NULL;
     for (int again = 0; again <= 1; again++)
         for (size_t i = 0; i < count; i++) {
-            if (!is_worth_it(l, &nodes[i]) || (pattern_of(l, &nodes[i]) == &turns) != again)
+            if (!nodes[i].pattern || (nodes[i].pattern == &turns) != again)
                 continue;
             const struct gn_problem p = problem_of(l, &nodes[i]);
             if (!goes_along(l, &p))
@@ -675,10 +681,11 @@ static void tell_seen(const struct look *l)
                                       .is_whole = l->seen->is_whole,
                                       .share = fmin(1, l->seen->covered_ns / l->seen->run_ns)};
     struct gn_span waited = {0, 0};
-    for (size_t i = 0; i < l->edge_count; i++)
-        if (!starts_or_ends(l, l->edges[i].edge.region)) {
-            waited.lo_ns += l->edges[i].waited.lo_ns;
-            waited.hi_ns += l->edges[i].waited.hi_ns;
+    for (size_t i = 0; i < l->seen->site_count; i++)
+        if (!starts_or_ends(l, l->seen->sites[i].region)) {
+            const struct gn_span here = gn_seen_waited(l->seen, &l->seen->sites[i]);
+            waited.lo_ns += here.lo_ns;
+            waited.hi_ns += here.hi_ns;
         }
     for (size_t i = 0; i < l->s->row_count; i++) /* what was never seen may all be waiting */
         if (may_wait(&l->s->rows[i]) && !is_seen(l, &l->s->rows[i]))

@@ -58,148 +58,188 @@ static double length_ns(const struct gn_definitions *d, const struct gn_seen_par
 
 /* ---- sites ---- */
 
-static int64_t find_site(const struct gn_seen *seen, uint32_t region, uint32_t path)
+struct asked_site {
+    const struct gn_seen_site *sites;
+    struct gn_seen_site site;
+};
+
+static bool is_same_site(const void *context, uint32_t index)
 {
-    const struct gn_definitions *d = seen->definitions;
-    const uint32_t at = gn_sourced_path(d, path), file = at == GN_NONE ? 0 : d->paths[at].source_file,
-                   line = at == GN_NONE ? 0 : d->paths[at].line;
-    for (size_t i = 0; i < seen->site_count; i++)
-        if (seen->sites[i].region == region && seen->sites[i].source_file == file &&
-            seen->sites[i].line == line)
-            return (int64_t)i;
-    return GN_LOOKUP_NOTHING;
+    const struct asked_site *asked = context;
+    const struct gn_seen_site *a = &asked->site, *b = &asked->sites[index];
+    return a->region == b->region && a->source_file == b->source_file && a->line == b->line;
+}
+
+static struct gn_seen_site bare_site(const struct gn_seen *seen, uint32_t region, uint32_t path)
+{
+    const uint32_t at = gn_sourced_path(seen->definitions, path);
+    const struct gn_path_def *p = at == GN_NONE ? NULL : &seen->definitions->paths[at];
+    return (struct gn_seen_site){
+        .region = region, .source_file = p ? p->source_file : 0, .line = p ? p->line : 0};
+}
+
+static uint64_t hash_of_site(const struct gn_seen_site *site)
+{
+    return gn_mix_at(site->region, site->source_file, site->line);
+}
+
+/* NULL: there is none. */
+static struct gn_seen_site *find_site(const struct gn_seen *seen, uint32_t region, uint32_t path)
+{
+    const struct asked_site asked = {seen->sites, bare_site(seen, region, path)};
+    const int64_t at = gn_lookup_find(&seen->site_index, hash_of_site(&asked.site), is_same_site, &asked);
+    return at == GN_LOOKUP_NOTHING ? NULL : &seen->sites[at];
 }
 
 /* NULL: no memory. */
 static struct gn_seen_site *site_of(struct gn_seen *seen, uint32_t region, uint32_t path)
 {
-    const struct gn_definitions *d = seen->definitions;
-    const int64_t known = find_site(seen, region, path);
-    const uint32_t at = gn_sourced_path(d, path);
-    if (known != GN_LOOKUP_NOTHING)
-        return &seen->sites[known];
-    double *each = calloc(seen->count, sizeof *each);
-    if (!each || !gn_grow(&seen->sites, &seen->site_capacity, seen->site_count, sizeof *seen->sites)) {
-        free(each);
+    struct gn_seen_site *known = find_site(seen, region, path);
+    if (known)
+        return known;
+    struct gn_seen_site site = bare_site(seen, region, path);
+    site.each_ns = calloc(seen->count, sizeof *site.each_ns);
+    if (!site.each_ns ||
+        !gn_grow(&seen->sites, &seen->site_capacity, seen->site_count, sizeof *seen->sites) ||
+        !gn_lookup_add(&seen->site_index, hash_of_site(&site), (uint32_t)seen->site_count)) {
+        free(site.each_ns);
         return NULL;
     }
-    seen->sites[seen->site_count] =
-        (struct gn_seen_site){.region = region,
-                              .source_file = at == GN_NONE ? 0 : d->paths[at].source_file,
-                              .line = at == GN_NONE ? 0 : d->paths[at].line,
-                              .each_ns = each};
+    seen->sites[seen->site_count] = site;
     return &seen->sites[seen->site_count++];
+}
+
+/* A call counts as its wait does (analyse/waits.h). */
+static bool is_counted(const struct gn_seen_part *part, const struct gn_kept_window *counted,
+                       const struct gn_call *call)
+{
+    return call->region != GN_NONE &&
+           (part->window.end_ticks == 0 ||
+            (!(call->flags & GN_CALL_UNSURE) && call->leave_ticks >= counted->begin_ticks &&
+             call->leave_ticks <= counted->end_ticks));
 }
 
 static int find_sites_of(struct gn_seen *seen, size_t p)
 {
-    const struct gn_history *h = &seen->parts[p].history;
-    const struct gn_kept_window counted = gn_seen_counted(seen->definitions, seen->parts[p].window);
+    const struct gn_seen_part *part = &seen->parts[p];
+    const struct gn_history *h = &part->history;
+    const struct gn_kept_window counted = gn_seen_counted(seen->definitions, part->window);
     for (uint32_t c = 0; c < h->call_count; c++) {
         const struct gn_call *call = &h->calls[c];
-        if (call->region == GN_NONE || call->leave_ticks < counted.begin_ticks ||
-            (counted.end_ticks > 0 && call->leave_ticks > counted.end_ticks) ||
-            (seen->parts[p].window.end_ticks > 0 && call->flags & GN_CALL_UNSURE))
-            continue;
-        struct gn_seen_site *site = site_of(seen, call->region, call->path);
-        if (!site)
+        struct gn_seen_site *site =
+            is_counted(part, &counted, call) ? site_of(seen, call->region, call->path) : NULL;
+        if (!site && is_counted(part, &counted, call))
             return -ENOMEM;
-        const double ns =
+        if (!site)
+            continue;
+        site->each_ns[p] +=
             (double)(call->leave_ticks - call->enter_ticks) * 1e9 / (double)h->definitions->ticks_per_second;
-        site->each_ns[p] += ns;
-        site->seen_ns += ns;
         site->is_polled |= call->flags & GN_CALL_POLL || call->waits_from != c;
     }
     return 0;
 }
 
+/* What the part has at a site, to which what was waited there is in proportion. */
+static double size_of(const struct gn_seen *seen, const struct gn_seen_site *site, size_t part)
+{
+    return site && !site->is_polled ? site->each_ns[part] : seen->parts[part].counted_ns;
+}
+
+static void add_up_sites(struct gn_seen *seen)
+{
+    for (size_t p = 0; p < seen->count; p++) {
+        const struct gn_wait_edges *edges = &seen->parts[p].waits.edges;
+        for (size_t i = 0; i < seen->site_count; i++)
+            gn_sizes_add(&seen->sites[i].sizes, seen->parts[p].counted_weight,
+                         size_of(seen, &seen->sites[i], p));
+        for (size_t i = 0; i < edges->count; i++) {
+            struct gn_seen_site *site = find_site(seen, edges->items[i].region, edges->items[i].path);
+            if (site) {
+                site->part.lo_ns += edges->items[i].lo_ns;
+                site->part.hi_ns += edges->items[i].hi_ns;
+            }
+        }
+        for (size_t i = 0; i < seen->site_count; i++) {
+            struct gn_seen_site *site = &seen->sites[i];
+            gn_estimate_add(&site->waited, site->part.lo_ns, site->part.hi_ns, seen->parts[p].counted_weight,
+                            size_of(seen, site, p));
+            site->part = (struct gn_span){0, 0};
+        }
+    }
+}
+
+/* Each window stands for the time until the next one begins; the first one for what was before, too. */
+static void weigh(struct gn_seen *seen)
+{
+    const struct gn_definitions *d = seen->definitions;
+    const double ns = 1e9 / (double)(d->ticks_per_second ? d->ticks_per_second : 1);
+    for (size_t i = 0; i < seen->count; i++) {
+        struct gn_seen_part *part = &seen->parts[i];
+        const struct gn_kept_window own = of_run(&part->history, part->window);
+        const uint64_t begin =
+            i == 0 && part->window.begin_ticks > d->first_ticks ? d->first_ticks : own.begin_ticks;
+        const uint64_t end = i + 1 < seen->count             ? seen->parts[i + 1].window.begin_ticks
+                             : own.end_ticks > last_ticks(d) ? own.end_ticks
+                                                             : last_ticks(d);
+        const double stretch = seen->is_whole || end <= begin ? 0 : (double)(end - begin) * ns;
+        part->weight = seen->is_whole ? 1 : part->length_ns > 0 ? stretch / part->length_ns : 0;
+        part->counted_weight = seen->is_whole ? 1 : part->counted_ns > 0 ? stretch / part->counted_ns : 0;
+        gn_sizes_add(&seen->lengths, part->weight, part->length_ns);
+        gn_sizes_add(&seen->counted, part->counted_weight, part->counted_ns);
+    }
+}
+
 int gn_seen_measure(struct gn_seen *seen)
 {
     int code = 0;
-    seen->covered_ns = seen->counted_ns = 0;
     for (size_t i = 0; i < seen->count; i++) {
         struct gn_seen_part *part = &seen->parts[i];
         part->length_ns = length_ns(seen->definitions, part, part->window);
         part->counted_ns =
             length_ns(seen->definitions, part, gn_seen_counted(seen->definitions, part->window));
         seen->covered_ns += part->length_ns;
-        seen->counted_ns += part->counted_ns;
     }
-    for (size_t p = 0; p < seen->count && code == 0 && !seen->is_whole; p++)
+    weigh(seen);
+    for (size_t p = 0; p < seen->count && code == 0; p++)
         code = find_sites_of(seen, p);
+    if (code == 0)
+        add_up_sites(seen);
     return code;
 }
 
 /* ---- totals ---- */
 
-/* Student's t, 97.5 %, by degrees of freedom; from 10 on near enough. */
-static double student_t(size_t freedom)
-{
-    static const double t[] = {INFINITY, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26};
-    return freedom < sizeof t / sizeof *t ? t[freedom] : 1.96 + 2.7 / (double)freedom;
-}
-
-/* What is in the parts, each as large as it is, of all that there is. */
-struct sample {
-    const struct gn_span *each;
-    const struct gn_seen_part *parts;
-    const double *sizes; /* NULL: lengths of the parts, or in which waits count */
-    bool counted;
-    double all, seen; /* sizes of the run, and of the parts together */
-    size_t count;
-};
-
-static double size_of(const struct sample *s, size_t part)
-{
-    return s->sizes ? s->sizes[part] : s->counted ? s->parts[part].counted_ns : s->parts[part].length_ns;
-}
-
-/* Half of the width of the interval of a ratio to the sizes. */
-static double error_of(const struct sample *s, double ratio)
-{
-    double squares = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        const double rest = (s->each[i].lo_ns + s->each[i].hi_ns) / 2 - ratio * size_of(s, i);
-        squares += rest * rest;
-    }
-    const double k = (double)s->count, left = fmax(0, 1 - s->seen / s->all);
-    return student_t(s->count - 1) * sqrt(left * squares * k / (k - 1)) / s->seen;
-}
-
-static struct gn_span total(const struct gn_seen *seen, const struct sample *s)
-{
-    struct gn_span sum = {0, 0};
-    for (size_t i = 0; i < s->count; i++) {
-        sum.lo_ns += s->each[i].lo_ns;
-        sum.hi_ns += s->each[i].hi_ns;
-    }
-    if (seen->is_whole || s->seen <= 0)
-        return sum;
-    if (s->count == 1)
-        return (struct gn_span){sum.lo_ns, INFINITY};
-    const double scale = fmax(1, s->all / s->seen);
-    const double error = error_of(s, (sum.lo_ns + sum.hi_ns) / 2 / s->seen) * s->all;
-    return (struct gn_span){fmax(sum.lo_ns, sum.lo_ns * scale - error), sum.hi_ns * scale + error};
-}
-
 struct gn_span gn_seen_total(const struct gn_seen *seen, const struct gn_span *each)
 {
-    const struct sample s = {each, seen->parts, NULL, false, seen->run_ns, seen->covered_ns, seen->count};
-    return total(seen, &s);
+    struct gn_estimate e = {.lo = 0};
+    struct gn_span total;
+    for (size_t p = 0; p < seen->count; p++)
+        gn_estimate_add(&e, each[p].lo_ns, each[p].hi_ns, seen->parts[p].weight, seen->parts[p].length_ns);
+    if (seen->is_whole)
+        return (struct gn_span){e.lo, e.hi};
+    gn_estimate_total(&e, &seen->lengths, seen->run_ns, &total.lo_ns, &total.hi_ns);
+    return total;
 }
 
-struct gn_span gn_seen_waits(const struct gn_seen *seen, uint32_t region, uint32_t path,
-                             const struct gn_span *each)
+/* Of waits in calls of a site; NULL: nobody knows of which. */
+static struct gn_span waits_of(const struct gn_seen *seen, const struct gn_seen_site *site,
+                               const struct gn_estimate *e)
 {
-    const int64_t at = find_site(seen, region, path);
-    const struct gn_seen_site *site = at == GN_LOOKUP_NOTHING ? NULL : &seen->sites[at];
-    struct sample s = {each, seen->parts, NULL, true, seen->run_ns, seen->counted_ns, seen->count};
-    if (site && site->total_ns > 0 && site->seen_ns > 0 && !site->is_polled) {
-        s.sizes = site->each_ns;
-        s.all = fmax(site->total_ns, site->seen_ns);
-        s.seen = site->seen_ns;
-    }
-    return total(seen, &s);
+    const bool in_calls = site && site->total_ns > 0 && !site->is_polled;
+    struct gn_span total;
+    if (seen->is_whole)
+        return (struct gn_span){e->lo, e->hi};
+    gn_estimate_total(e, in_calls ? &site->sizes : &seen->counted,
+                      in_calls ? fmax(site->total_ns, site->sizes.seen) : seen->run_ns, &total.lo_ns,
+                      &total.hi_ns);
+    if (in_calls) /* nobody waits for longer than the calls last */
+        total.hi_ns = fmax(total.lo_ns, fmin(total.hi_ns, site->total_ns));
+    return total;
+}
+
+struct gn_span gn_seen_waited(const struct gn_seen *seen, const struct gn_seen_site *site)
+{
+    return waits_of(seen, site, &site->waited);
 }
 
 /* ---- edges ---- */
@@ -211,40 +251,44 @@ static int compare(const void *left, const void *right)
     return x > y ? -1 : x < y;
 }
 
-/* each[edge * parts + part] */
-static void spread(const struct gn_seen *seen, const struct gn_wait_edges *all, struct gn_span *each)
+struct gathered {
+    struct gn_wait_edges edges;
+    struct gn_estimate *estimates; /* of each */
+    size_t capacity;
+};
+
+static int gather_edges(const struct gn_seen *seen, struct gathered *g)
 {
     for (size_t p = 0; p < seen->count; p++)
         for (size_t i = 0; i < seen->parts[p].waits.edges.count; i++) {
             const struct gn_wait_edge *edge = &seen->parts[p].waits.edges.items[i];
-            const size_t at = (size_t)gn_wait_edges_find(all, edge) * seen->count + p;
-            each[at] = (struct gn_span){edge->lo_ns, edge->hi_ns};
+            const size_t known = g->edges.count;
+            const int64_t at = gn_wait_edges_put(&g->edges, edge);
+            if (at < 0 || !gn_grow(&g->estimates, &g->capacity, (size_t)at, sizeof *g->estimates))
+                return -ENOMEM;
+            if ((size_t)at == known)
+                g->estimates[at] = (struct gn_estimate){.lo = 0};
+            gn_estimate_add(&g->estimates[at], edge->lo_ns, edge->hi_ns, seen->parts[p].counted_weight,
+                            size_of(seen, find_site(seen, edge->region, edge->path), p));
         }
+    return 0;
 }
 
 int64_t gn_seen_edges(const struct gn_seen *seen, struct gn_seen_edge **list)
 {
-    struct gn_wait_edges all = {.items = NULL};
-    int64_t count = 0;
-    for (size_t p = 0; p < seen->count && count == 0; p++)
-        count = gn_wait_edges_join(&all, &seen->parts[p].waits.edges);
-    struct gn_span *each = calloc(all.count * seen->count + 1, sizeof *each);
-    *list = calloc(all.count + 1, sizeof **list);
-    if (!each || !*list || count < 0) {
-        free(*list);
-        *list = NULL;
-        count = -ENOMEM;
-    } else {
-        spread(seen, &all, each);
-        for (size_t i = 0; i < all.count; i++)
-            (*list)[i] =
-                (struct gn_seen_edge){all.items[i], gn_seen_waits(seen, all.items[i].region,
-                                                                  all.items[i].path, &each[i * seen->count])};
-        qsort(*list, all.count, sizeof **list, compare);
-        count = (int64_t)all.count;
+    struct gathered g = {.estimates = NULL};
+    const int code = gather_edges(seen, &g);
+    *list = code == 0 ? calloc(g.edges.count + 1, sizeof **list) : NULL;
+    for (size_t i = 0; *list && i < g.edges.count; i++) {
+        const struct gn_wait_edge *edge = &g.edges.items[i];
+        (*list)[i] = (struct gn_seen_edge){
+            *edge, waits_of(seen, find_site(seen, edge->region, edge->path), &g.estimates[i])};
     }
-    gn_wait_edges_clear(&all);
-    free(each);
+    if (*list)
+        qsort(*list, g.edges.count, sizeof **list, compare);
+    const int64_t count = *list ? (int64_t)g.edges.count : -ENOMEM;
+    gn_wait_edges_clear(&g.edges);
+    free(g.estimates);
     return count;
 }
 
@@ -289,11 +333,11 @@ static struct gn_seen_cause bare(const struct gn_seen *seen, const struct gn_cau
                                   .call_path = cause->call_path};
 }
 
-static void add_cause(struct gn_seen_cause *to, const struct gn_cause *cause)
+static void add_cause(struct gn_seen_cause *to, const struct gn_cause *cause, double weight)
 {
     const bool is_first = to->times == 0;
-    to->seen_ns += (cause->caused.lo_ns + cause->caused.hi_ns) / 2;
-    to->squares += cause->squares;
+    to->seen_ns += weight * (cause->caused.lo_ns + cause->caused.hi_ns) / 2;
+    to->squares += weight * cause->squares;
     if (cause->times > 0) {
         to->first = is_first || cause->first < to->first ? cause->first : to->first;
         to->last = is_first || cause->last > to->last ? cause->last : to->last;
@@ -312,32 +356,40 @@ static int gather(const struct gn_seen *seen, struct causes *c)
             const int64_t at = place_of(c, &asked);
             if (at < 0)
                 return -ENOMEM;
-            add_cause(&c->items[at], cause);
+            add_cause(&c->items[at], cause, seen->parts[p].counted_weight);
         }
     return 0;
 }
 
 static int estimate(const struct gn_seen *seen, struct causes *c)
 {
-    struct gn_span *each = calloc(c->count * seen->count + 1, sizeof *each);
-    if (!each)
-        return -ENOMEM;
-    for (size_t p = 0; p < seen->count; p++)
+    struct gn_estimate *estimates = calloc(c->count + 1, sizeof *estimates);
+    struct gn_span *part = calloc(c->count + 1, sizeof *part);
+    for (size_t p = 0; estimates && part && p < seen->count; p++) {
         for (size_t i = 0; i < seen->parts[p].waits.cause_count; i++) {
             const struct gn_cause *cause = &seen->parts[p].waits.causes[i];
             const struct gn_seen_cause asked = bare(seen, cause);
-            struct gn_span *to = &each[(size_t)place_of(c, &asked) * seen->count + p];
+            struct gn_span *to = &part[place_of(c, &asked)];
             to->lo_ns += cause->caused.lo_ns;
             to->hi_ns += cause->caused.hi_ns;
         }
-    for (size_t i = 0; i < c->count; i++) {
-        c->items[i].caused =
-            gn_seen_waits(seen, c->items[i].call_region, c->items[i].call_path, &each[i * seen->count]);
-        if (seen->count > 1 || !seen->is_whole)
-            c->items[i].first = c->items[i].last = c->items[i].steps = c->items[i].of = 0;
+        for (size_t i = 0; i < c->count; i++) {
+            const struct gn_seen_site *site = find_site(seen, c->items[i].call_region, c->items[i].call_path);
+            gn_estimate_add(&estimates[i], part[i].lo_ns, part[i].hi_ns, seen->parts[p].counted_weight,
+                            size_of(seen, site, p));
+            part[i] = (struct gn_span){0, 0};
+        }
     }
-    free(each);
-    return 0;
+    for (size_t i = 0; estimates && part && i < c->count; i++) {
+        struct gn_seen_cause *cause = &c->items[i];
+        cause->caused = waits_of(seen, find_site(seen, cause->call_region, cause->call_path), &estimates[i]);
+        if (!seen->is_whole)
+            cause->first = cause->last = cause->steps = cause->of = 0;
+    }
+    const int code = estimates && part ? 0 : -ENOMEM;
+    free(estimates);
+    free(part);
+    return code;
 }
 
 static int compare_causes(const void *left, const void *right)
@@ -372,6 +424,7 @@ void gn_seen_clear(struct gn_seen *seen)
     for (size_t i = 0; i < seen->site_count; i++)
         free(seen->sites[i].each_ns);
     free(seen->sites);
+    gn_lookup_clear(&seen->site_index);
     free(seen->parts);
     *seen = (struct gn_seen){.parts = NULL};
 }

@@ -2,23 +2,25 @@
  * analyse/seen — what was seen of who waited for whom in a run: in all of its events (a trace: one part) or
  * in windows of them (agent/windows.h: a part each), which stand for the rest.
  *
- * What is asked of each part becomes one of the run here: the sum, in proportion to the time that the parts
- * cover. Its error is the one that the parts' own differences tell (a ratio estimate from a random sample of
- * clusters, with Student's t for as few as there are): windows begin at random. It is 0 where all was seen.
+ * What is asked of each part becomes one of the run here (analyse/estimate.h): windows begin at random, each
+ * stands for the time until the next one begins, and what is waited in calls is in proportion to the time in
+ * them. Where all was seen nothing is estimated.
  */
 #ifndef GNOMON_ANALYSE_SEEN_H
 #define GNOMON_ANALYSE_SEEN_H
 
+#include "analyse/estimate.h"
 #include "analyse/history.h"
 #include "analyse/waits.h"
+#include "base/lookup.h"
 #include "event/kept_window.h"
 
 struct gn_seen_part {
     struct gn_history history;
     struct gn_waits waits;
-    struct gn_kept_window window; /* that it is of; 0, 0: of a trace */
-    double length_ns;             /* of the run between MPI_Init and MPI_Finalize */
-    double counted_ns;            /* … in which waits count (gn_seen_counted) */
+    struct gn_kept_window window;  /* that it is of; 0, 0: of all of the run */
+    double length_ns, counted_ns;  /* between MPI_Init and MPI_Finalize; … where waits count */
+    double weight, counted_weight; /* of what it stands for, so many times as long */
 };
 
 /* Calls of one kind from one line, by whoever: what was waited there is in proportion to the time in them,
@@ -26,20 +28,24 @@ struct gn_seen_part {
 struct gn_seen_site {
     uint32_t region, source_file, line;
     double *each_ns; /* [parts] in such calls, where waits count; of all locations */
-    double seen_ns;  /* sum */
-    double total_ns; /* in the whole run; 0: not known, and the parts' lengths have to do */
-    bool is_polled;  /* calls that come back at once: what lies between is waited, too */
+    struct gn_sizes sizes;
+    struct gn_estimate waited;
+    struct gn_span part; /* … of the part that is added just now */
+    double total_ns;     /* in the whole run; 0: not known, and the parts' lengths have to do */
+    bool is_polled;      /* calls that come back at once: what lies between is waited, too */
 };
 
 struct gn_seen {
     const struct gn_definitions *definitions;
     struct gn_seen_part *parts; /* [count] in their order in time */
     size_t count;
-    double covered_ns, counted_ns; /* sums of the parts' */
-    double run_ns;                 /* from MPI_Init to MPI_Finalize; what the parts stand for */
-    bool is_whole;                 /* nothing is left out */
-    struct gn_seen_site *sites;    /* [site_count] */
+    double covered_ns;                /* the parts' lengths */
+    struct gn_sizes lengths, counted; /* of the parts */
+    double run_ns;                    /* from MPI_Init to MPI_Finalize; what the parts stand for */
+    bool is_whole;                    /* there is one, and nothing is left out */
+    struct gn_seen_site *sites;       /* [site_count] */
     size_t site_count, site_capacity;
+    struct gn_lookup site_index;
 };
 
 /* Takes the parts' lengths together, and finds the sites; parts and run_ns are there. The sites' total_ns can
@@ -51,12 +57,11 @@ int gn_seen_measure(struct gn_seen *seen);
  * few. */
 struct gn_kept_window gn_seen_counted(const struct gn_definitions *definitions, struct gn_kept_window window);
 
-/* Of the whole run: each[part] is what was found there, lo_ns ≤ hi_ns. Of a single part that is not the whole
- * run nobody knows how it differs from the rest: lo_ns is no more than what was seen, hi_ns has no end. */
+/* Of the whole run: each[part] is what was found there, 0 ≤ lo_ns ≤ hi_ns. hi_ns has no end where nobody
+ * knows. */
 struct gn_span gn_seen_total(const struct gn_seen *seen, const struct gn_span *each);
-/* The same of waits in calls on a path, and what follows from them. */
-struct gn_span gn_seen_waits(const struct gn_seen *seen, uint32_t region, uint32_t path,
-                             const struct gn_span *each);
+/* What was waited at a site. */
+struct gn_span gn_seen_waited(const struct gn_seen *seen, const struct gn_seen_site *site);
 
 /* An edge of all parts. */
 struct gn_seen_edge {
@@ -72,7 +77,7 @@ struct gn_seen_cause {
     uint32_t process; /* that was waited for */
     uint32_t call_region, call_path;
     struct gn_span caused;           /* of the run */
-    double seen_ns, squares;         /* as it was seen: sum, and of the squares of each, ns² */
+    double seen_ns, squares;         /* sum, and of the squares of each, ns², weighted as the parts are */
     uint64_t times;                  /* it was surely the last one */
     uint64_t first, last, steps, of; /* struct gn_cause; of one part that is the whole run, else 0 */
 };

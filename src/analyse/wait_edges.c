@@ -56,21 +56,21 @@ int64_t gn_wait_edges_find(const struct gn_wait_edges *edges, const struct gn_wa
     return gn_lookup_find(&edges->index, hash_of(edge), is_same, &asked);
 }
 
-static int add(struct gn_wait_edges *edges, const struct gn_wait_edge *edge)
+int64_t gn_wait_edges_put(struct gn_wait_edges *edges, const struct gn_wait_edge *edge)
 {
     const int64_t at = gn_wait_edges_find(edges, edge);
     if (at == GN_LOOKUP_NOTHING) {
         if (!gn_grow(&edges->items, &edges->capacity, edges->count, sizeof *edges->items) ||
             !gn_lookup_add(&edges->index, hash_of(edge), (uint32_t)edges->count))
             return -ENOMEM;
-        edges->items[edges->count++] = *edge;
-        return 0;
+        edges->items[edges->count] = *edge;
+        return (int64_t)edges->count++;
     }
     edges->items[at].lo_ns += edge->lo_ns;
     edges->items[at].hi_ns += edge->hi_ns;
     edges->items[at].times += edge->times;
     edges->items[at].certain += edge->certain;
-    return 0;
+    return at;
 }
 
 int gn_wait_edges_add(struct gn_wait_edges *edges, const struct gn_givers *givers, uint32_t call,
@@ -90,15 +90,7 @@ int gn_wait_edges_add(struct gn_wait_edges *edges, const struct gn_givers *giver
                                       .hi_ns = waited.hi_ns,
                                       .times = 1,
                                       .certain = is_certain};
-    return givers->count == 0 ? 0 : add(edges, &edge);
-}
-
-int gn_wait_edges_join(struct gn_wait_edges *edges, const struct gn_wait_edges *others)
-{
-    int code = 0;
-    for (size_t i = 0; i < others->count && code == 0; i++)
-        code = add(edges, &others->items[i]);
-    return code;
+    return givers->count == 0 || gn_wait_edges_put(edges, &edge) >= 0 ? 0 : -ENOMEM;
 }
 
 static int compare(const void *left, const void *right)

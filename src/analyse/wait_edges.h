@@ -45,8 +45,8 @@ int gn_wait_edges_add(struct gn_wait_edges *edges, const struct gn_givers *giver
                       struct gn_span waited);
 /* The one with the same ends, calls and kind: its index, or GN_LOOKUP_NOTHING. */
 int64_t gn_wait_edges_find(const struct gn_wait_edges *edges, const struct gn_wait_edge *edge);
-/* Adds those of the same definitions. 0 or -ENOMEM. */
-int gn_wait_edges_join(struct gn_wait_edges *edges, const struct gn_wait_edges *others);
+/* Adds to that one, or puts it there. Its index, or -ENOMEM. */
+int64_t gn_wait_edges_put(struct gn_wait_edges *edges, const struct gn_wait_edge *edge);
 /* By lo_ns, then hi_ns, descending. Nothing can be added or found then. */
 void gn_wait_edges_sort(struct gn_wait_edges *edges);
 void gn_wait_edges_clear(struct gn_wait_edges *edges);

@@ -233,6 +233,9 @@ static void add_up(struct finder *f, uint32_t waiter)
 {
     const struct shares *list = &f->of_call[waiter];
     struct gn_waits *out = f->out;
+    const uint32_t gathering = f->givers.count > 0 ? f->givers.list[0].gathering : GN_NONE;
+    const double waiters =
+        gathering == GN_NONE ? 1 : fmax(1, (double)f->h->gatherings[gathering].part_count - 1);
     out->waited[f->h->calls[waiter].location].lo_ns += f->waited[waiter].lo_ns;
     out->waited[f->h->calls[waiter].location].hi_ns += f->waited[waiter].hi_ns;
     for (size_t i = list->first; i < list->first + list->count; i++) {
@@ -240,7 +243,9 @@ static void add_up(struct finder *f, uint32_t waiter)
         const struct gn_span part = f->shares[i].part;
         cause->caused.lo_ns += part.lo_ns;
         cause->caused.hi_ns += part.hi_ns;
-        cause->squares += (part.lo_ns + part.hi_ns) * (part.lo_ns + part.hi_ns) / 4;
+        /* all that wait in an instance of a collective do so at once: as many as there are besides the last
+         */
+        cause->squares += (part.lo_ns + part.hi_ns) * (part.lo_ns + part.hi_ns) / 4 * waiters;
         out->caused[cause->location].lo_ns += part.lo_ns;
         out->caused[cause->location].hi_ns += part.hi_ns;
         if (part.lo_ns > 0)

@@ -56,7 +56,7 @@ static bool is_told_again(const struct gn_problem *p, size_t hop)
 /* "rank 2 waits for rank 3 in MPI_Recv (couple.c:8) → 3 ranks wait for rank 2 in MPI_Bcast (main.c:26)" */
 static void chain_text(const struct gn_problem *p, FILE *out)
 {
-    char place[1000], whom[32], times[GN_QUANTITY_TEXT], of[GN_QUANTITY_TEXT];
+    char place[1000], call[128], whom[32], times[GN_QUANTITY_TEXT], of[GN_QUANTITY_TEXT];
     fputs("   ", out);
     for (size_t i = 0; i < p->hop_count; i++) {
         const struct gn_problem_hop *hop = &p->hops[i];
@@ -67,10 +67,13 @@ static void chain_text(const struct gn_problem *p, FILE *out)
         else
             fprintf(out, "%d ranks wait", hop->ranks);
         snprintf(whom, sizeof whom, i == 0 && p->rank == hop->waits_for ? "it" : "rank %d", hop->waits_for);
-        fprintf(out, " for %s in %s%s%s%s", whom, hop->call, place[0] ? " (" : "", place,
-                place[0] ? ")" : "");
+        gn_printable_copy(call, sizeof call, hop->call);
+        fprintf(out, " for %s in %s%s%s%s", whom, call, place[0] ? " (" : "", place, place[0] ? ")" : "");
     }
-    if (p->times > 0 && p->of > 0 && p->times >= p->of)
+    if (p->rank < 0 && p->times > 0 && p->of > 0)
+        fprintf(out, ", for one or another %s of %s times", gn_count_text(p->times, times),
+                gn_count_text(p->of, of));
+    else if (p->times > 0 && p->of > 0 && p->times >= p->of)
         fprintf(out, ", all %s times", gn_count_text(p->of, of));
     else if (p->times > 0 && p->of > 0)
         fprintf(out, ", %s of %s times for certain", gn_count_text(p->times, times),
@@ -84,11 +87,12 @@ static void chain_text(const struct gn_problem *p, FILE *out)
 static void not_because_text(const struct gn_problem *p, FILE *out)
 {
     const char *between = "   not because of: ";
-    char share[GN_QUANTITY_TEXT];
+    char share[GN_QUANTITY_TEXT], call[128];
     for (size_t i = 0; i < p->hop_count; i++) {
         const struct gn_problem_hop *hop = &p->hops[i];
         if (!is_told_again(p, i) && hop->own_share >= 0 && hop->own_share < worth_blame) {
-            fprintf(out, "%s%s (%s of the time beside waiting)", between, hop->call,
+            gn_printable_copy(call, sizeof call, hop->call);
+            fprintf(out, "%s%s (%s of the time beside waiting)", between, call,
                     gn_share_text(hop->own_share, share));
             between = ", ";
         }
@@ -200,12 +204,12 @@ static json_t *place_object(const struct gn_activity_row *row)
 
 static json_t *hop_object(const struct gn_problem_hop *hop)
 {
-    return json_pack("{s:o, s:i, s:s, s:s, s:o, s:o, s:o, s:i, s:o, s:I}", "rank",
+    return json_pack("{s:o, s:i, s:o, s:s, s:o, s:o, s:o, s:i, s:o, s:I}", "rank",
                      hop->rank >= 0 ? json_integer(hop->rank) : json_null(), "ranks", hop->ranks, "call",
-                     hop->call, "kind", hop->kind, "function", text_or_null(hop->function), "file",
-                     text_or_null(hop->file), "line", hop->line > 0 ? json_integer(hop->line) : json_null(),
-                     "waits_for", hop->waits_for, "waited_s", interval(hop->low_s, hop->high_s), "times",
-                     (json_int_t)hop->certain);
+                     text_or_null(hop->call), "kind", hop->kind, "function", text_or_null(hop->function),
+                     "file", text_or_null(hop->file), "line",
+                     hop->line > 0 ? json_integer(hop->line) : json_null(), "waits_for", hop->waits_for,
+                     "waited_s", interval(hop->low_s, hop->high_s), "times", (json_int_t)hop->certain);
 }
 
 /* Who is late, and how that reaches the others. */
@@ -242,8 +246,8 @@ static json_t *not_because_array(const struct gn_problem *p)
     for (size_t i = 0; i < p->hop_count; i++) {
         const struct gn_problem_hop *hop = &p->hops[i];
         if (!is_told_again(p, i) && hop->own_share >= 0 && hop->own_share < worth_blame)
-            json_array_append_new(
-                array, json_pack("{s:s, s:n, s:f}", "call", hop->call, "rank", "share", hop->own_share));
+            json_array_append_new(array, json_pack("{s:o, s:n, s:f}", "call", text_or_null(hop->call), "rank",
+                                                   "share", hop->own_share));
         if (i + 1 < p->hop_count && hop->rank >= 0)
             json_array_append_new(array, json_pack("{s:n, s:i, s:n}", "call", "rank", hop->rank, "share"));
     }

@@ -1,5 +1,6 @@
 #include "cli/explained.h"
 
+#include <math.h>
 #include <stdio.h>
 
 void gn_cli_explain(struct gn_cli_explained *e, const struct gn_summary *summary, const char *profile,
@@ -8,7 +9,8 @@ void gn_cli_explain(struct gn_cli_explained *e, const struct gn_summary *summary
     struct gn_error err = {""};
     e->is_open = false;
     gn_problems_find(&e->problems, summary);
-    if (!gn_cli_can_see(summary, profile, with_trace))
+    if (!(summary->elapsed_s > 0) || !isfinite(summary->elapsed_s) ||
+        !gn_cli_can_see(summary, profile, with_trace))
         return;
     int code = gn_cli_see(&e->seen, summary, profile, command ? command : "explain", &err);
     e->is_open = code == 0;

@@ -84,14 +84,21 @@ static int see_trace(struct gn_cli_seen *o, const char *command, struct gn_error
     return code;
 }
 
-static int check(const struct gn_cli_seen *o, const struct gn_trace_report *found, const struct gn_summary *s,
-                 struct gn_error *err)
+static int not_whole(struct gn_error *err)
 {
+    return gn_fail(err, -ENODATA, "they are not whole; gnomon stragglers says of a trace what is missing");
+}
+
+/* Windows are as small as they can be, and have to be read for the first screen. */
+static int check(const struct gn_cli_seen *o, const struct gn_summary *s, bool traced, struct gn_error *err)
+{
+    enum { WINDOWS_MOST = 8 * GN_FINDINGS_MOST };
     const uint64_t events = gn_defined_events(o->source.definitions);
-    if (found->truncated || found->missing_files || o->source.definitions->process_count < (size_t)s->ranks)
-        return gn_fail(err, -ENODATA, "it is not whole; gnomon stragglers says what is missing");
-    if (events > GN_FINDINGS_MOST)
-        return gn_fail(err, -EFBIG, "it has %" PRIu64 " events, more than %d", events, GN_FINDINGS_MOST);
+    const int most = traced ? GN_FINDINGS_MOST : WINDOWS_MOST;
+    if (o->source.definitions->process_count < (size_t)s->ranks)
+        return not_whole(err);
+    if (events > (uint64_t)most)
+        return gn_fail(err, -EFBIG, "there are %" PRIu64 " of them, more than %d", events, most);
     return 0;
 }
 
@@ -114,11 +121,13 @@ int gn_cli_see(struct gn_cli_seen *o, const struct gn_summary *s, const char *pr
                                .parts = calloc(s->windows.count + 1, sizeof *o->seen.parts),
                                .run_ns = run_ns(s),
                                .is_whole = traced || s->windows.is_whole};
-    code = o->seen.parts ? check(o, found, s, err) : gn_fail(err, -ENOMEM, "no memory for its events");
+    code = o->seen.parts ? check(o, s, traced, err) : gn_fail(err, -ENOMEM, "no memory for its events");
     if (code == 0)
         code = gn_known_bounds(&o->known, path, o->source.definitions, err);
     if (code == 0)
         code = traced ? see_trace(o, command, err) : see_windows(o, s, err);
+    if (code == 0 && (found->truncated || found->missing_files)) /* known when all has been read */
+        code = not_whole(err);
     if (code == 0 && o->seen.count == 0)
         code = gn_fail(err, -ENODATA, "there are no events in its %s", traced ? "trace" : in_windows);
     if (code == 0 && gn_seen_measure(&o->seen) != 0)

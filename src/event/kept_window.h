@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+enum { GN_KEPT_WINDOWS_MOST = 4096 }; /* of a run: a month has not as many */
+
 struct gn_kept_window {
     uint64_t begin_ticks, end_ticks; /* of the clock that the events have */
 };

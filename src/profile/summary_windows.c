@@ -3,7 +3,6 @@
 #include "base/grow.h"
 #include "profile/statement.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,12 +10,16 @@
 static void read_kept(struct gn_windows_facts *w, const char *text)
 {
     size_t capacity = 0;
-    uint64_t from = 0, begin, end;
-    for (int used; sscanf(text, "%" SCNu64 " %" SCNu64 "%n", &begin, &end, &used) == 2; text += used) {
-        if (begin < from || end < begin || !gn_grow(&w->kept, &capacity, w->count, sizeof *w->kept))
+    uint64_t from = 1;
+    while (w->count < GN_KEPT_WINDOWS_MOST && *text) {
+        char *next, *end;
+        const uint64_t begin_ticks = strtoull(text, &next, 10), end_ticks = strtoull(next, &end, 10);
+        if (end == next || begin_ticks < from || end_ticks <= begin_ticks ||
+            !gn_grow(&w->kept, &capacity, w->count, sizeof *w->kept))
             return;
-        w->kept[w->count++] = (struct gn_kept_window){begin, end};
-        from = end;
+        w->kept[w->count++] = (struct gn_kept_window){begin_ticks, end_ticks};
+        from = end_ticks;
+        text = end;
     }
 }
 
@@ -30,7 +33,8 @@ void gn_summarise_windows(sqlite3 *db, struct gn_windows_facts *w)
 {
     sqlite3_stmt *q = gn_sql_query(db, NULL,
                                    "SELECT p.value, s.value FROM run p JOIN run s ON s.key = "
-                                   "replace(p.key, '/path', '/spans') WHERE p.key GLOB 'windows/*/path'",
+                                   "replace(p.key, '/path', '/spans') WHERE p.key GLOB 'windows/*/path' AND "
+                                   "typeof(p.value) = 'text' AND typeof(s.value) = 'text'",
                                    "");
     if (q && sqlite3_step(q) == SQLITE_ROW) {
         snprintf(w->path, sizeof w->path, "%s", (const char *)sqlite3_column_text(q, 0));

@@ -59,7 +59,7 @@ static void they_grow_as_the_logarithm_of_time(void **state)
     struct gn_windows short_ones = windows_of(20000), long_ones = windows_of(20000);
     const uint64_t few = kept(&short_ones, 500000, 30), many = kept(&long_ones, 500000, 3000);
     assert_true(many > few && many < 4 * few);
-    assert_true(long_ones.count <= GN_WINDOWS_MOST);
+    assert_true(long_ones.count <= GN_KEPT_WINDOWS_MOST);
     for (size_t i = 1; i < long_ones.count; i++)
         assert_true(long_ones.spans[i].begin_ticks > long_ones.spans[i - 1].end_ticks);
 }
