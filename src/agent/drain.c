@@ -19,6 +19,7 @@ enum {
     TURNS = 8,   /* in which a full ring is emptied */
     SHORTEST_US = 100,
     LONGEST_US = 5000,
+    BETWEEN_US = 20000, /* two windows, when nothing is taken */
     PRIORITY = -10
 };
 #define FLUSH_NS 1000000000ull
@@ -291,8 +292,9 @@ static void rest(struct gn_drain *d)
         d->pause_us *= 2;
     else if (d->fill > 0.1)
         d->pause_us /= 2;
-    if (d->pause_us > LONGEST_US)
-        d->pause_us = LONGEST_US;
+    const unsigned longest = d->output.windows_rate > 0 && !d->windows.is_open ? BETWEEN_US : LONGEST_US;
+    if (d->pause_us > longest)
+        d->pause_us = longest;
     if (d->pause_us < SHORTEST_US)
         d->pause_us = SHORTEST_US;
     nanosleep(&(struct timespec){.tv_nsec = d->pause_us * 1000L}, NULL);

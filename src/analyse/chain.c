@@ -71,13 +71,15 @@ static bool is_first_of_its_call(const struct search *s, size_t at, uint32_t pro
     return true;
 }
 
-static bool find_hop(const struct search *s, uint32_t process, double floor_ns, struct gn_chain_hop *best)
+static bool find_hop(const struct search *s, uint32_t process, const struct gn_chain_call *in,
+                     double floor_ns, struct gn_chain_hop *best)
 {
     enum { MOST = 64 }; /* edges of a process that are compared: those behind are shorter */
     bool any = false;
     int seen = 0;
     for (size_t i = 0; i < s->count && seen < MOST; i++) {
-        if (!is_for(s, &s->edges[i], process))
+        if (!is_for(s, &s->edges[i], process) ||
+            (in && (s->edges[i].edge.region != in->region || s->edges[i].edge.path != in->path)))
             continue;
         seen++;
         if (!is_first_of_its_call(s, i, process))
@@ -92,7 +94,8 @@ static bool find_hop(const struct search *s, uint32_t process, double floor_ns, 
 }
 
 void gn_chain_find(struct gn_chain *chain, const struct gn_definitions *definitions,
-                   const struct gn_seen_edge *edges, size_t count, uint32_t process, double floor_ns)
+                   const struct gn_seen_edge *edges, size_t count, uint32_t process,
+                   const struct gn_chain_call *in, double floor_ns)
 {
     struct search s = {.d = definitions,
                        .edges = edges,
@@ -102,7 +105,7 @@ void gn_chain_find(struct gn_chain *chain, const struct gn_definitions *definiti
     while (s.is_waiter && chain->count < GN_CHAIN_HOPS) {
         struct gn_chain_hop hop = {.waiter = GN_NONE};
         s.passed[s.passed_count++] = process;
-        if (!find_hop(&s, process, floor_ns, &hop))
+        if (!find_hop(&s, process, chain->count == 0 ? in : NULL, floor_ns, &hop))
             break;
         chain->hops[chain->count++] = hop;
         process = hop.waiter;

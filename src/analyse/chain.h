@@ -22,8 +22,13 @@ struct gn_chain {
     size_t count;
 };
 
-/* Hops of less than floor_ns each are left out, with all that follows. edges: as gn_seen_edges has them. */
+/* Hops of less than floor_ns each are left out, with all that follows. edges: as gn_seen_edges has them. in:
+ * the call of the first hop; NULL: that in which most is waited. */
+struct gn_chain_call {
+    uint32_t region, path;
+};
 void gn_chain_find(struct gn_chain *chain, const struct gn_definitions *definitions,
-                   const struct gn_seen_edge *edges, size_t count, uint32_t process, double floor_ns);
+                   const struct gn_seen_edge *edges, size_t count, uint32_t process,
+                   const struct gn_chain_call *in, double floor_ns);
 
 #endif

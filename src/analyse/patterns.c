@@ -10,6 +10,7 @@
 static const double least_share = 0.01;  /* of the run: below it nothing is worth a line */
 static const double alike = 0.25;        /* factors that differ by less are one */
 static const double of_one_rank = 0.995; /* of a row's time: the others do nothing there to speak of */
+static const double in_all = 0.25; /* of what a rank takes longer in one place, at least, in all places */
 static const double startup_share = 0.2; /* of the run */
 static const double small_bytes = 1024, many_messages = 1000, messages_share = 0.1, polling_share = 0.05;
 
@@ -219,6 +220,20 @@ static double meetings(const struct gn_summary *s)
 static void cap(const struct gn_summary *s, struct gn_problem *p)
 {
     enum { FEW = 20 };
+    gn_problem_limit_by_others(p, s);
+    if (meetings(s) < FEW)
+        p->lost_low_s = p->gain_low_s = 0;
+    p->lost_low_s = fmin(p->lost_low_s, p->lost_high_s);
+    p->gain_low_s = fmin(p->gain_low_s, p->gain_high_s);
+}
+
+bool gn_problem_is_of_work(const struct gn_problem *p)
+{
+    return p->pattern == &imbalance || p->pattern == &serial || p->pattern == &io_of_one;
+}
+
+void gn_problem_limit_by_others(struct gn_problem *p, const struct gn_summary *s)
+{
     const struct gn_rank_row *own = rank_row(s, p->rank);
     double most = 0;
     for (size_t i = 0; i < s->rank_count; i++)
@@ -229,11 +244,9 @@ static void cap(const struct gn_summary *s, struct gn_problem *p)
         const double high = fmax(0, own->useful_s + own->mpi_s - most);
         p->lost_high_s = fmin(p->lost_high_s, high);
         p->gain_high_s = fmin(p->gain_high_s, high);
+        p->lost_low_s = fmin(p->lost_low_s, p->lost_high_s);
+        p->gain_low_s = fmin(p->gain_low_s, p->gain_high_s);
     }
-    if (meetings(s) < FEW)
-        p->lost_low_s = p->gain_low_s = 0;
-    p->lost_low_s = fmin(p->lost_low_s, p->lost_high_s);
-    p->gain_low_s = fmin(p->gain_low_s, p->gain_high_s);
 }
 
 static struct gn_problem uneven(const struct gn_summary *s, const struct gn_activity_row *row)
@@ -264,6 +277,18 @@ static struct gn_problem uneven(const struct gn_summary *s, const struct gn_acti
     return p;
 }
 
+/* One that takes longer here and less there is not what is uneven, but who does what when. */
+static bool evens_out(const struct gn_summary *s, const struct gn_problem *p)
+{
+    double own = 0, others = 0;
+    for (size_t i = 0; i < s->rank_count; i++)
+        *(s->ranks_told[i].rank == p->rank ? &own : &others) += s->ranks_told[i].useful_s;
+    others /= fmax(1, (double)s->rank_count - 1);
+    /* before MPI_Init and after MPI_Finalize nothing is told of ranks */
+    return p->own_s <= p->others_s ||
+           (p->own_s <= own * 1.01 && own - others < in_all * (p->own_s - p->others_s));
+}
+
 static void find_uneven(const struct search *x)
 {
     const int slow = x->s->ranks > 1 ? slow_rank_of(x->s) : -1;
@@ -273,6 +298,8 @@ static void find_uneven(const struct search *x)
         if (!is_uneven(x->s, row))
             continue;
         const struct gn_problem p = uneven(x->s, row);
+        if (evens_out(x->s, &p))
+            continue;
         /* where ranks have no cores, that is said already; what is left when none of it was computing stays
          */
         if (lacks_cores(x->s) && !(span_s(row) - preempted_of(x->s, row) >= least_share * x->s->elapsed_s))

@@ -76,6 +76,7 @@ struct gn_problem {
     int64_t times;           /* that it was surely the last one; as it was seen */
     int64_t first, last, of; /* which of `of` calls, from 0; of 0: not known */
     double share_of_rank;    /* of the waiting, `rank` (or `most_rank`) is the cause of; 0: says nothing */
+    bool is_fixed;           /* some wait, and others are waited for */
     int most_rank;           /* … of what more than one cause in turn */
     int64_t count;           /* of calls or messages, where the pattern is about these; else 0 */
     enum gn_problem_sure sure;
@@ -100,6 +101,12 @@ struct gn_problems {
 
 /* All problems of a run. summary: by activity (GN_BY_ACTIVITY); it outlives them. */
 void gn_problems_find(struct gn_problems *problems, const struct gn_summary *summary);
+
+/* Whether it is mended by giving work to others. */
+bool gn_problem_is_of_work(const struct gn_problem *problem);
+
+/* Of a rank: the run stays as long as what any other one computes. */
+void gn_problem_limit_by_others(struct gn_problem *problem, const struct gn_summary *summary);
 
 /* Within what a run can lose and gain. */
 void gn_problem_limit(struct gn_problem *problem, const struct gn_summary *summary);

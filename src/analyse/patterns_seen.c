@@ -13,9 +13,9 @@ static const double least_share = 0.01;   /* of the run: below it no wait is wor
 static const double hop_share = 0.1;      /* of what is lost: shorter hops of a chain are not told */
 static const double of_one_of_two = 0.75; /* of the waits in a call: the other one is hardly ever late */
 static const double of_one_of_many = 0.55;
+static const double few_sides = 0.1;  /* of the waits are of ranks that are waited for as long */
 static const double of_one_way = 0.9; /* of the waits for messages go in one direction */
 static const double repeats = 0.005;  /* of the run: so much is one longer or shorter than another */
-static const double in_all = 0.25;    /* of what a rank takes longer in one place, at least, in all places */
 enum { FEWEST_SLICES = 6 };
 static const double of_one_in_turn = 0.85; /* of what is waited for in a slice of time */
 static const double rare = 0.1;            /* of the calls have most of what is waited for: noise */
@@ -189,10 +189,11 @@ static void tell_hop(const struct look *l, const struct gn_chain_hop *from, stru
                                   .own_share = own_share(l, place)};
 }
 
-static void tell_chain(const struct look *l, struct gn_problem *p, uint32_t process, size_t most)
+static void tell_chain(const struct look *l, struct gn_problem *p, uint32_t process,
+                       const struct gn_chain_call *in, size_t most)
 {
     struct gn_chain chain;
-    gn_chain_find(&chain, definitions_of(l), l->edges, l->edge_count, process,
+    gn_chain_find(&chain, definitions_of(l), l->edges, l->edge_count, process, in,
                   hop_share * p->gain_high_s * 1e9);
     p->hop_count = chain.count < most ? chain.count : most;
     for (size_t i = 0; i < p->hop_count; i++)
@@ -252,28 +253,42 @@ static bool see_master(const struct look *l, struct gn_problem *p, uint32_t proc
     return true;
 }
 
+/* A place that few samples have named may be another one. */
+static bool is_place_sure(const struct gn_activity_row *row)
+{
+    enum { FEW = 5 };
+    return row->samples == 0 || row->samples >= FEW;
+}
+
 static int see_rank(const struct look *l, struct gn_problem *p, struct gn_error *err)
 {
     const uint32_t process = gn_process_of_rank(definitions_of(l), p->rank);
     struct gn_span like, even;
     if (process == GN_NONE)
         return 0;
-    tell_chain(l, p, process, GN_PROBLEM_HOPS);
+    tell_chain(l, p, process, NULL, GN_PROBLEM_HOPS);
     const double certain_s = tell_times(l, p, process);
     if (see_master(l, p, process))
         return 0;
     const int code = replay(l, process, &like, &even, err);
     if (code < 0)
         return code;
-    const double low = like.lo_ns * 1e-9;
-    settle(l, p, low, like.hi_ns * 1e-9);
+    /* by step, it may be more than by its sum: then those who waited for it say how much */
+    const double waited_s = p->hop_count > 0 ? p->hops[0].high_s / p->hops[0].ranks : 0;
+    const double low = like.lo_ns * 1e-9, high = fmax(like.hi_ns * 1e-9, waited_s);
+    const bool agrees = waited_s <= 1.1 * like.hi_ns * 1e-9;
+    settle(l, p, low, high);
+    gn_problem_limit_by_others(p, l->s);
     if (p->is_replayed && isfinite(even.hi_ns)) {
         p->even_low_s = even.lo_ns * 1e-9;
         p->even_high_s = even.hi_ns * 1e-9;
+        if (gn_problem_is_of_work(p)) /* whoever mends it by distributing gains this much only */
+            p->gain_low_s = fmin(p->gain_low_s, fmax(0, p->even_low_s - repeats * l->s->elapsed_s));
     }
     p->assumes |= assumed(l);
     /* that as much was waited for it is certain, and so is that it was computing meanwhile */
-    if (p->is_replayed && l->seen->is_whole && certain_s >= low && low > 0 && had_a_core(l->s, p))
+    if (p->is_replayed && l->seen->is_whole && agrees && certain_s >= low && low > 0 && had_a_core(l->s, p) &&
+        is_place_sure(p->row))
         p->sure = GN_PROBLEM_CERTAIN;
     return 0;
 }
@@ -308,32 +323,9 @@ static void join_places(const struct look *l)
     all->count = kept;
 }
 
-/* How much longer a rank computes than the others in the mean. */
-static double excess_of(const struct gn_summary *s, int rank)
-{
-    double own = 0, others = 0;
-    for (size_t i = 0; i < s->rank_count; i++)
-        *(s->ranks_told[i].rank == rank ? &own : &others) += s->ranks_told[i].useful_s;
-    return own - others / fmax(1, (double)s->rank_count - 1);
-}
-
-/* One that takes longer here and less there is not what is uneven, but who does what when: who waits for it
- * tells more. */
-static void leave_out_what_evens_out(const struct look *l)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < l->problems->count; i++) {
-        const struct gn_problem *p = &l->problems->items[i];
-        if (!is_of_rank(p) || excess_of(l->s, p->rank) >= in_all * (p->own_s - p->others_s))
-            l->problems->items[kept++] = *p;
-    }
-    l->problems->count = kept;
-}
-
 static int see_ranks(const struct look *l, struct gn_error *err)
 {
     int code = 0;
-    leave_out_what_evens_out(l);
     join_places(l);
     for (size_t i = 0; i < l->problems->count && code == 0; i++)
         if (is_of_rank(&l->problems->items[i]))
@@ -419,7 +411,7 @@ struct node {
     uint32_t region, path;
     struct gn_span caused;
     double seen_ns, squares, most_ns;
-    uint64_t times, of, first, last;
+    uint64_t times, of, first, last, calls;
     uint32_t most; /* process that is waited for most */
     const struct gn_problem_pattern *pattern;
 };
@@ -432,6 +424,7 @@ static void add_to_node(struct node *n, const struct gn_seen_cause *c)
     n->squares += c->squares;
     n->times += c->of > 0 ? c->steps : c->times;
     n->of = c->of > n->of ? c->of : n->of;
+    n->calls = c->calls > n->calls ? c->calls : n->calls;
     if (c->seen_ns > n->most_ns) {
         n->most_ns = c->seen_ns;
         n->most = c->process;
@@ -468,36 +461,51 @@ struct sides {
     size_t waiters;         /* processes */
     bool
         is_one_way; /* for messages along the ranks in one direction, and some both wait and are waited for */
+    bool is_fixed;  /* those who wait are not waited for, to speak of */
 };
+
+/* What a process waits, and is waited for, in the call that is looked at; ns. */
+struct part {
+    double waits, gives;
+};
+
+static void add_side(const struct look *l, const struct gn_wait_edge *e, struct part *parts, double way[2])
+{
+    const struct gn_definitions *d = definitions_of(l);
+    const uint32_t waiter = d->locations[e->location].process;
+    const double ns = e->lo_ns + e->hi_ns;
+    parts[waiter].waits += ns;
+    if (e->giver == GN_NONE)
+        return;
+    const uint32_t giver = d->locations[e->giver].process;
+    parts[giver].gives += ns;
+    way[rank_of(l, giver) < rank_of(l, waiter)] += ns;
+}
 
 static struct sides sides_of(const struct look *l, const struct node *n)
 {
-    const struct gn_definitions *d = definitions_of(l);
+    const size_t processes = definitions_of(l)->process_count;
     struct sides sides = {.kind = GN_WAIT_LATE_SENDER};
-    double sums[GN_WAIT_KINDS] = {0}, up = 0, down = 0;
-    enum { WAITS = 1, GIVES = 2 };
-    char *part = calloc(d->process_count + 1, 1);
-    bool is_between = false;
-    for (size_t i = 0; part && i < l->edge_count; i++) {
+    double sums[GN_WAIT_KINDS] = {0}, way[2] = {0, 0}, all = 0, both = 0;
+    struct part *parts = calloc(processes + 1, sizeof *parts);
+    for (size_t i = 0; parts && i < l->edge_count; i++) {
         const struct gn_wait_edge *e = &l->edges[i].edge;
         if (e->region != n->region || e->path != n->path)
             continue;
-        const uint32_t waiter = d->locations[e->location].process;
         sums[e->kind] += e->lo_ns + e->hi_ns;
-        sides.waiters += !(part[waiter] & WAITS);
-        part[waiter] |= WAITS;
-        if (e->giver == GN_NONE)
-            continue;
-        const uint32_t giver = d->locations[e->giver].process;
-        part[giver] |= GIVES;
-        *(rank_of(l, giver) < rank_of(l, waiter) ? &up : &down) += e->lo_ns + e->hi_ns;
+        add_side(l, e, parts, way);
     }
-    for (size_t p = 0; part && p < d->process_count; p++)
-        is_between |= part[p] == (WAITS | GIVES);
+    for (size_t p = 0; parts && p < processes; p++) {
+        sides.waiters += parts[p].waits > 0;
+        all += parts[p].waits;
+        both += fmin(parts[p].waits, parts[p].gives);
+    }
     for (int k = 0; k < GN_WAIT_KINDS; k++)
         sides.kind = sums[k] > sums[sides.kind] ? (enum gn_wait_kind)k : sides.kind;
-    sides.is_one_way = is_between && sides.waiters >= 2 && fmax(up, down) >= of_one_way * (up + down);
-    free(part);
+    sides.is_fixed = both <= few_sides * all;
+    sides.is_one_way =
+        !sides.is_fixed && sides.waiters >= 2 && fmax(way[0], way[1]) >= of_one_way * (way[0] + way[1]);
+    free(parts);
     return sides;
 }
 
@@ -517,7 +525,7 @@ static double effective_of(const struct node *n)
 
 static bool is_rare(const struct node *n)
 {
-    return n->of > 0 && effective_of(n) <= fmax(2, rare * (double)n->of);
+    return n->calls > 0 && effective_of(n) <= fmax(2, rare * (double)n->calls);
 }
 
 static bool is_of_one(const struct look *l, const struct node *n)
@@ -562,7 +570,7 @@ static const struct gn_problem_pattern *pattern_of(const struct look *l, const s
     const struct sides sides = sides_of(l, n);
     if (!is_of_one(l, n) && sides.kind == GN_WAIT_LATE_SENDER && sides.is_one_way)
         return &pipeline;
-    if (!is_of_one(l, n))
+    if (!is_of_one(l, n) && !sides.is_fixed)
         return is_rare(n) ? &noise : of_slices(l) >= of_one_in_turn ? &phases : &moving;
     if (sides.kind == GN_WAIT_LATE_SENDER)
         return sides.waiters >= 2 && takes_from_any(l, n->most) ? &master : &late_sender;
@@ -586,6 +594,7 @@ static struct gn_problem problem_of(const struct look *l, const struct node *n)
                            .row = row_of(l->s, place_of(definitions_of(l), n->region, n->path)),
                            .rank = is_of_one(l, n) && pattern != &pipeline ? rank_of(l, n->most) : -1,
                            .most_rank = rank_of(l, n->most),
+                           .is_fixed = is_sided(pattern) || pattern == &turns,
                            .share_of_rank = n->seen_ns > 0 ? n->most_ns / n->seen_ns : 0,
                            .lost_low_s = low,
                            .lost_high_s = high,
@@ -603,7 +612,8 @@ static struct gn_problem problem_of(const struct look *l, const struct node *n)
     }
     if (pattern == &noise)
         p.times = (int64_t)(effective_of(n) + 0.5);
-    tell_chain(l, &p, n->most, is_sided(pattern) ? GN_PROBLEM_HOPS : 1);
+    tell_chain(l, &p, n->most, &(struct gn_chain_call){n->region, n->path},
+               is_sided(pattern) ? GN_PROBLEM_HOPS : 1);
     return p;
 }
 

@@ -344,6 +344,7 @@ static void add_cause(struct gn_seen_cause *to, const struct gn_cause *cause, do
     }
     to->times += cause->times;
     to->steps += cause->steps;
+    to->calls += (uint64_t)(weight * (double)cause->of);
     to->of = cause->of > to->of ? cause->of : to->of;
 }
 

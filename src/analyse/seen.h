@@ -79,6 +79,7 @@ struct gn_seen_cause {
     struct gn_span caused;           /* of the run */
     double seen_ns, squares;         /* sum, and of the squares of each, ns², weighted as the parts are */
     uint64_t times;                  /* it was surely the last one */
+    uint64_t calls;                  /* as were seen, of the location that has made the most, weighted */
     uint64_t first, last, steps, of; /* struct gn_cause; of one part that is the whole run, else 0 */
 };
 

@@ -88,8 +88,10 @@ static void waits_text(const struct gn_problem *p, const struct gn_terminal *ter
         snprintf(text, size, "ranks wait in %s, %s of it for rank %d", where, share, p->rank);
     else
         snprintf(text, size,
-                 "ranks wait in %s, now for this one, now for that one; for rank %d most, %s of it", where,
-                 p->most_rank, share);
+                 p->is_fixed
+                     ? "some ranks wait in %s, each for another one; for rank %d most, %s of it"
+                     : "ranks wait in %s, now for this one, now for that one; for rank %d most, %s of it",
+                 where, p->most_rank, share);
 }
 
 char *gn_problem_text(const struct gn_summary *s, const struct gn_problem *p,

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PROBLEMS = 5 };
+enum { PROBLEMS = 5, QUICK = 200000 /* events, that are read in no time */ };
 
 static void explain(const struct gn_report_options *options, const struct gn_summary *summary, int descriptor)
 {
@@ -30,7 +30,7 @@ static void tell(struct gn_report_options *options, const struct gn_summary *sum
     char profile[4200];
     snprintf(profile, sizeof profile, "%s/profile.db", folder ? folder : "");
     if (folder)
-        gn_cli_explain(&explained, summary, profile, explains, NULL);
+        gn_cli_explain(&explained, summary, profile, explains || summary->trace.events <= QUICK, NULL);
     options->problems = folder ? &explained.problems : NULL;
     gn_report_to(summary, worlds, options, descriptor);
     if (folder && explains)
