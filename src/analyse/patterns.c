@@ -9,7 +9,7 @@
 
 static const double least_share = 0.01;  /* of the run: below it nothing is worth a line */
 static const double alike = 0.25;        /* factors that differ by less are one */
-static const double of_one_rank = 0.995; /* of a row's time: the others do nothing there to speak of */
+static const double of_one_rank = 0.985; /* of a row's time: the others do nothing there to speak of */
 static const double in_all = 0.25; /* of what a rank takes longer in one place, at least, in all places */
 static const double startup_share = 0.2; /* of the run */
 static const double small_bytes = 1024, many_messages = 1000, messages_share = 0.1, polling_share = 0.05;

@@ -70,7 +70,7 @@ static void chain_text(const struct gn_problem *p, FILE *out)
         gn_printable_copy(call, sizeof call, hop->call);
         fprintf(out, " for %s in %s%s%s%s", whom, call, place[0] ? " (" : "", place, place[0] ? ")" : "");
     }
-    if (p->rank < 0 && p->times > 0 && p->of > 0)
+    if (p->rank < 0 && !p->is_fixed && p->times > 0 && p->of > 0)
         fprintf(out, ", for one or another %s of %s times", gn_count_text(p->times, times),
                 gn_count_text(p->of, of));
     else if (p->times > 0 && p->of > 0 && p->times >= p->of)
