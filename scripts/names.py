@@ -131,6 +131,7 @@ def plain(symbol, library):
     """A function's name without its parameters; all that have no names are one."""
     if symbol == "[unknown]" or re.match(r".*:0x[0-9a-f+x]+$", symbol):
         return os.path.basename(library or symbol.split(":0x")[0]) + ", without names"
+    symbol = re.sub(r"(\.(constprop|isra|part|cold|lto_priv)(\.[0-9]+)?)+$", "", symbol) # a copy of the compiler's, by its function
     return re.sub(r"\(.*", "", symbol)
 
 
