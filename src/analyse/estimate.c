@@ -22,6 +22,11 @@ void gn_sizes_add(struct gn_sizes *s, double weight, double size)
     s->squares += weight * size * weight * size;
 }
 
+/* Of what was not seen, however alike the parts are: what is rare and large (a wait of a hundred times the
+ * usual length) is of another proportion than what they have, and in none of them perhaps. Measured: it makes
+ * 2 to 3 % where it is a quarter of all. */
+static const double least_error = 0.05;
+
 /* Student's t, 97.5 %, by degrees of freedom; from 10 on near enough. */
 static double student_t(double freedom)
 {
@@ -43,7 +48,13 @@ void gn_estimate_total(const struct gn_estimate *e, const struct gn_sizes *s, do
     const double effective = s->weighted * s->weighted / s->squares, left = fmax(0, 1 - s->seen / all);
     /* each part has drawn the ratio to itself: without it, its residual were larger (the jackknife's) */
     const double drawn = fmax(effective, 1.5) / (fmax(effective, 1.5) - 1);
-    const double error = student_t(floor(effective + 0.5) - 1) * sqrt(left * squares) * drawn * scale;
+    const double drawn_error = student_t(floor(effective + 0.5) - 1) * sqrt(left * squares) * drawn * scale;
+    const double error = fmax(drawn_error, least_error * left * ratio * all);
     *lo = fmax(e->seen_lo, e->lo * scale - error);
     *hi = fmax(*lo, e->hi * scale + error);
+}
+
+double gn_estimate_middle(const struct gn_estimate *e, const struct gn_sizes *s, double all)
+{
+    return s->weighted > 0 ? (e->lo + e->hi) / 2 * all / s->weighted : (e->lo + e->hi) / 2;
 }

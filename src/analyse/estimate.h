@@ -8,8 +8,8 @@
  *     all · Σ w x / Σ w d,
  *
  * and its error is the one that the parts' own differences tell: the residuals w (x − R d), with Student's t
- * for as many parts as there effectively are (Kish: (Σ w d)² / Σ (w d)²), and none of it where all was seen.
- * No part is kept, only sums.
+ * for as many parts as there effectively are (Kish: (Σ w d)² / Σ (w d)²), and no less than a twentieth of
+ * what was not seen. No part is kept, only sums.
  */
 #ifndef GNOMON_ANALYSE_ESTIMATE_H
 #define GNOMON_ANALYSE_ESTIMATE_H
@@ -34,5 +34,7 @@ void gn_sizes_add(struct gn_sizes *sizes, double weight, double size);
 /* all: Σ d over the whole run. Of a single part nobody knows how it differs from the rest: hi has no end. */
 void gn_estimate_total(const struct gn_estimate *estimate, const struct gn_sizes *sizes, double all,
                        double *lo, double *hi);
+/* What is most likely: in proportion. */
+double gn_estimate_middle(const struct gn_estimate *estimate, const struct gn_sizes *sizes, double all);
 
 #endif

@@ -93,7 +93,7 @@ struct gn_problems {
         size_t parts;  /* 0: no events were seen; 1: a trace, or one window; else windows */
         bool is_whole; /* of the run, or next to it */
         double share;  /* of the run that they cover */
-        double waited_low_s, waited_high_s; /* of all ranks, in the whole run */
+        double waited_low_s, waited_s, waited_high_s; /* of all ranks, in the whole run */
     } seen;
     double small_s; /* gain of those that were left out: less than a hundredth of the run each */
     size_t small_count;

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double least_share = 0.01;   /* of the run: below it no wait is worth a line */
+static const double least_share = 0.01; /* of the run: below it no wait is worth a line */
+static const double seen_share =
+    0.002; /* … so much of which at least was seen to be waited, where windows stand for the rest */
 static const double hop_share = 0.1;      /* of what is lost: shorter hops of a chain are not told */
 static const double of_one_of_two = 0.75; /* of the waits in a call: the other one is hardly ever late */
 static const double of_one_of_many = 0.55;
@@ -355,7 +357,8 @@ static void see_collective(const struct look *l, struct gn_problem *p)
     for (size_t i = 0; i < l->seen->site_count; i++) {
         if (!is_row_of(p->row, place_of_site(l->seen, &l->seen->sites[i])))
             continue;
-        const struct gn_span here = gn_seen_waited(l->seen, &l->seen->sites[i]);
+        double most_likely;
+        const struct gn_span here = gn_seen_waited(l->seen, &l->seen->sites[i], &most_likely);
         waited.lo_ns += here.lo_ns;
         waited.hi_ns += here.hi_ns;
     }
@@ -643,7 +646,11 @@ static bool is_startup(const struct look *l, const struct node *n)
 
 static bool is_worth_it(const struct look *l, const struct node *n)
 {
-    const double high_s = n->caused.hi_ns * 1e-9 / fmax(1, l->s->ranks);
+    const double ranks = fmax(1, l->s->ranks), high_s = n->caused.hi_ns * 1e-9 / ranks,
+                 low_s = n->caused.lo_ns * 1e-9 / ranks;
+    /* few windows may leave room for nearly anything: it takes some that was seen */
+    if (n->seen_ns <= 0 || (!l->seen->is_whole && low_s < seen_share * l->s->elapsed_s))
+        return false;
     return high_s >= least_share * l->s->elapsed_s && !is_startup(l, n) &&
            !(is_of_one(l, n) && has_problem_of(l, rank_of(l, n->most)));
 }
@@ -693,9 +700,11 @@ static void tell_seen(const struct look *l)
     struct gn_span waited = {0, 0};
     for (size_t i = 0; i < l->seen->site_count; i++)
         if (!starts_or_ends(l, l->seen->sites[i].region)) {
-            const struct gn_span here = gn_seen_waited(l->seen, &l->seen->sites[i]);
+            double most_likely;
+            const struct gn_span here = gn_seen_waited(l->seen, &l->seen->sites[i], &most_likely);
             waited.lo_ns += here.lo_ns;
             waited.hi_ns += here.hi_ns;
+            told->waited_s += most_likely * 1e-9;
         }
     for (size_t i = 0; i < l->s->row_count; i++) /* what was never seen may all be waiting */
         if (may_wait(&l->s->rows[i]) && !is_seen(l, &l->s->rows[i]))

@@ -223,23 +223,26 @@ struct gn_span gn_seen_total(const struct gn_seen *seen, const struct gn_span *e
 
 /* Of waits in calls of a site; NULL: nobody knows of which. */
 static struct gn_span waits_of(const struct gn_seen *seen, const struct gn_seen_site *site,
-                               const struct gn_estimate *e)
+                               const struct gn_estimate *e, double *most_likely)
 {
     const bool in_calls = site && site->total_ns > 0 && !site->is_polled;
+    const struct gn_sizes *sizes = in_calls ? &site->sizes : &seen->counted;
+    const double all = in_calls ? fmax(site->total_ns, site->sizes.seen) : seen->run_ns;
     struct gn_span total;
+    *most_likely = (e->lo + e->hi) / 2;
     if (seen->is_whole)
         return (struct gn_span){e->lo, e->hi};
-    gn_estimate_total(e, in_calls ? &site->sizes : &seen->counted,
-                      in_calls ? fmax(site->total_ns, site->sizes.seen) : seen->run_ns, &total.lo_ns,
-                      &total.hi_ns);
+    *most_likely = gn_estimate_middle(e, sizes, all);
+    gn_estimate_total(e, sizes, all, &total.lo_ns, &total.hi_ns);
     if (in_calls) /* nobody waits for longer than the calls last */
         total.hi_ns = fmax(total.lo_ns, fmin(total.hi_ns, site->total_ns));
     return total;
 }
 
-struct gn_span gn_seen_waited(const struct gn_seen *seen, const struct gn_seen_site *site)
+struct gn_span gn_seen_waited(const struct gn_seen *seen, const struct gn_seen_site *site,
+                              double *most_likely)
 {
-    return waits_of(seen, site, &site->waited);
+    return waits_of(seen, site, &site->waited, most_likely);
 }
 
 /* ---- edges ---- */
@@ -281,8 +284,9 @@ int64_t gn_seen_edges(const struct gn_seen *seen, struct gn_seen_edge **list)
     *list = code == 0 ? calloc(g.edges.count + 1, sizeof **list) : NULL;
     for (size_t i = 0; *list && i < g.edges.count; i++) {
         const struct gn_wait_edge *edge = &g.edges.items[i];
+        double most_likely;
         (*list)[i] = (struct gn_seen_edge){
-            *edge, waits_of(seen, find_site(seen, edge->region, edge->path), &g.estimates[i])};
+            *edge, waits_of(seen, find_site(seen, edge->region, edge->path), &g.estimates[i], &most_likely)};
     }
     if (*list)
         qsort(*list, g.edges.count, sizeof **list, compare);
@@ -383,7 +387,9 @@ static int estimate(const struct gn_seen *seen, struct causes *c)
     }
     for (size_t i = 0; estimates && part && i < c->count; i++) {
         struct gn_seen_cause *cause = &c->items[i];
-        cause->caused = waits_of(seen, find_site(seen, cause->call_region, cause->call_path), &estimates[i]);
+        double most_likely;
+        cause->caused = waits_of(seen, find_site(seen, cause->call_region, cause->call_path), &estimates[i],
+                                 &most_likely);
         if (!seen->is_whole)
             cause->first = cause->last = cause->steps = cause->of = 0;
     }

@@ -60,8 +60,9 @@ struct gn_kept_window gn_seen_counted(const struct gn_definitions *definitions, 
 /* Of the whole run: each[part] is what was found there, 0 ≤ lo_ns ≤ hi_ns. hi_ns has no end where nobody
  * knows. */
 struct gn_span gn_seen_total(const struct gn_seen *seen, const struct gn_span *each);
-/* What was waited at a site. */
-struct gn_span gn_seen_waited(const struct gn_seen *seen, const struct gn_seen_site *site);
+/* What was waited at a site; *most_likely: in between. */
+struct gn_span gn_seen_waited(const struct gn_seen *seen, const struct gn_seen_site *site,
+                              double *most_likely);
 
 /* An edge of all parts. */
 struct gn_seen_edge {

@@ -21,7 +21,7 @@ static struct total of(const struct gn_estimate *e, const struct gn_sizes *s, do
     return t;
 }
 
-static void parts_that_are_alike_have_no_error(void **state)
+static void parts_that_are_alike_differ_from_the_rest_a_little(void **state)
 {
     (void)state;
     struct gn_estimate e = {.lo = 0};
@@ -31,7 +31,10 @@ static void parts_that_are_alike_have_no_error(void **state)
         gn_sizes_add(&s, 10, 5);
     }
     const struct total t = of(&e, &s, 500);
-    assert_true(fabs(t.lo - 300) < 1e-6 && fabs(t.hi - 300) < 1e-6);
+    assert_true(fabs(t.lo - 300 * (1 - .05 * .9)) < 1e-6 && fabs(t.hi - 300 * (1 + .05 * .9)) < 1e-6);
+    assert_true(fabs(gn_estimate_middle(&e, &s, 500) - 300) < 1e-6);
+    const struct total all = of(&e, &s, 50); /* nothing else is there */
+    assert_true(fabs(all.lo - 30) < 1e-6 && fabs(all.hi - 30) < 1e-6);
 }
 
 static void of_one_part_nobody_knows_the_rest(void **state)
@@ -94,7 +97,7 @@ static void runs_that_change_are_held(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_that_are_alike_have_no_error),
+        cmocka_unit_test(parts_that_are_alike_differ_from_the_rest_a_little),
         cmocka_unit_test(of_one_part_nobody_knows_the_rest),
         cmocka_unit_test(it_is_no_less_than_what_was_seen),
         cmocka_unit_test(runs_that_change_are_held),
