@@ -28,7 +28,7 @@ EOP
     [ ! -e "$(folder_of traced)/windows" ] && [ -e "$(folder_of traced)/trace" ] || fail "a trace and windows"
     ;;
 bounded) # ten times the calls, and hardly more kept
-    for steps in 100000 1000000; do
+    for steps in 60000 600000; do
         run_gnomon "of_$steps" ./exchange "$steps" 3
         [ "$status" = 0 ] || fail "exit status $status"
         wait_for_report "of_$steps"
