@@ -22,8 +22,12 @@ case $1 in
     ;;
 esac
 
-run_bare mended "${program[@]}" mended
-[ "$status" = 0 ] || fail "exit status $status"
+for again in 1 2 3; do # the fastest: what a machine with other work adds is no part of the program
+    run_bare mended "${program[@]}" mended
+    [ "$status" = 0 ] || fail "exit status $status"
+    tail -1 "$work/mended.out" >>"$work/all_mended"
+done
+sort -n "$work/all_mended" | head -1 >"$work/mended.out"
 line=$(line_of "$source" '[/*!#]* here\b')
 for how in windows traced; do
     option=
@@ -44,7 +48,7 @@ first = causes[0]
 assert answer["seen"]["whole"], "a program of few calls is seen from end to end"
 # a machine that interrupts ranks at every step has noise of its own, and then few steps are no longer what it is
 interrupted = kind == "noise" and mended > 0.75
-assert first["kind"] == kind or (interrupted and first["kind"] == "moving imbalance"), (first["kind"], mended)
+assert first["kind"] in kind.split("|") or (interrupted and first["kind"] == "moving imbalance"), (first["kind"], mended)
 if interrupted:
     sys.exit(0)
 assert rank == "-" or first["ranks"] == [int(rank)], first["ranks"]
