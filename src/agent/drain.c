@@ -233,16 +233,11 @@ static void skip(struct gn_drain *d)
     }
 }
 
-static uint64_t events_of(const struct gn_drain *d)
-{
-    return d->kept;
-}
-
 static void open_window(struct gn_drain *d)
 {
     skip(d);
     d->cut_ticks = UINT64_MAX;
-    gn_windows_open(&d->windows, gn_ticks(), events_of(d));
+    gn_windows_open(&d->windows, gn_ticks(), d->kept);
 }
 
 /* All that was written by now is taken, as long as nothing is lost. */
@@ -267,7 +262,7 @@ static void drain_wanted(struct gn_drain *d, bool last)
         drain_all(d, last);
         return;
     }
-    const bool wanted = gn_windows_wanted(w, gn_monotonic_ns(), events_of(d), locations_of(d));
+    const bool wanted = gn_windows_wanted(w, gn_monotonic_ns(), d->kept, locations_of(d));
     if (wanted && !w->is_open && !last)
         open_window(d);
     if (w->is_open && (last || !wanted))
@@ -275,7 +270,7 @@ static void drain_wanted(struct gn_drain *d, bool last)
     else if (w->is_open)
         drain_all(d, false);
     if (w->is_open && d->cut_ticks != UINT64_MAX)
-        gn_windows_cut(w, d->cut_ticks, events_of(d), locations_of(d));
+        gn_windows_cut(w, d->cut_ticks, d->kept, locations_of(d));
 }
 
 const struct gn_windows *gn_drain_windows(const struct gn_drain *d)

@@ -6,8 +6,8 @@
  * they are kept in windows: everything of all ranks of the host from one moment to another. A window ends
  * when it has its share of events, and the next one begins when the rate allows it: a program that makes few
  * calls has one window, which is the whole run. The gaps are of random length, so that no step of the program
- * keeps pace with them, and double with every `GN_WINDOWS_DOUBLE` events: an hour has some ten times as many
- * as a minute, not sixty.
+ * keeps pace with them, and double with every `GN_WINDOWS_DOUBLE` events: so that what is kept grows as the
+ * logarithm of the run's length.
  *
  *   begin            window             gap, at random         window
  *   │─────────────────────────────────│··········│───────────────────────────────│·· … ── end of the run

@@ -120,7 +120,8 @@ int gn_cli_see(struct gn_cli_seen *o, const struct gn_summary *s, const char *pr
     o->seen = (struct gn_seen){.definitions = o->source.definitions,
                                .parts = calloc(s->windows.count + 1, sizeof *o->seen.parts),
                                .run_ns = run_ns(s),
-                               .is_whole = traced || s->windows.is_whole};
+                               .is_whole = traced ? s->trace.dropped == 0 && s->trace.unwritten == 0
+                                                  : s->windows.is_whole};
     code = o->seen.parts ? check(o, s, traced, err) : gn_fail(err, -ENOMEM, "no memory for its events");
     if (code == 0)
         code = gn_known_bounds(&o->known, path, o->source.definitions, err);

@@ -20,8 +20,7 @@ if answer["causes"] and answer["causes"][0]["kind"] in ("preempted", "oversubscr
 causes = [cause for cause in answer["causes"] if cause["kind"] != "MPI_Init and MPI_Finalize"]
 print(json.dumps(causes[:2], indent=1))
 first = causes[0]
-# where other programs take the cores, now in one place and now in another, the factor is not one
-assert first["kind"] == kind or (kind == "slow rank" and first["kind"] == "static imbalance"), first["kind"]
+assert first["kind"] == kind, first["kind"]
 assert first["ranks"] == [int(rank)], first["ranks"]
 assert first["places"][0]["function"] in (function, "main", "pace"), first["places"] # the call that it follows, or a sample
 assert first["gain_s"]["low"] <= first["gain_s"]["high"] <= answer["elapsed_s"]
@@ -37,15 +36,30 @@ if name.endswith("traced"):
 EOF
 }
 
+# undisturbed NAME MODE [OPTION]: measured and explained; again, while other programs make it longer than it paces itself.
+undisturbed() {
+    local name=$1 mode=$2 again=1 seconds
+    shift 2
+    case $mode in
+    even) seconds=0.96 ;;
+    one) seconds=1.86 ;;
+    slow) seconds=1.92 ;;
+    serial) seconds=1.80 ;;
+    esac
+    while :; do
+        run_gnomon "$name" "$@" ./uneven "$mode"
+        wait_for_report "$name"
+        explained "$name"
+        awk -v least="$seconds" 'END { exit $NF <= 1.08 * least }' "$work/$name.out" && [ "$again" -lt 5 ] || break
+        again=$((again + 1))
+    done
+}
+
 case $1 in
 causes)
     for mode in even one slow serial; do
-        run_gnomon "$mode" ./uneven "$mode"
-        wait_for_report "$mode"
-        explained "$mode"
-        run_gnomon "$mode-traced" --trace ./uneven "$mode"
-        wait_for_report "$mode-traced"
-        explained "$mode-traced"
+        undisturbed "$mode" "$mode"
+        undisturbed "$mode-traced" "$mode" --trace
     done
     for kind in "" -traced; do
         check "one$kind" "static imbalance" 1 second
