@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double least_share = 0.01;  /* of the run: below it nothing is worth a line */
 static const double alike = 0.25;        /* factors that differ by less are one */
 static const double of_one_rank = 0.985; /* of a row's time: the others do nothing there to speak of */
 static const double in_all = 0.25; /* of what a rank takes longer in one place, at least, in all places */
@@ -32,7 +31,7 @@ void gn_problem_limit(struct gn_problem *p, const struct gn_summary *s)
 void gn_problems_add(struct gn_problems *f, const struct gn_summary *s, struct gn_problem p)
 {
     gn_problem_limit(&p, s);
-    if (p.gain_high_s < least_share * s->elapsed_s) {
+    if (p.gain_high_s < GN_PROBLEM_LEAST_SHARE * s->elapsed_s) {
         f->small_s += p.gain_high_s;
         f->small_count += p.gain_high_s > 0;
     } else if (f->count < GN_PROBLEMS_MAX) {
@@ -131,7 +130,7 @@ static double span_s(const struct gn_activity_row *row)
 
 static bool is_uneven(const struct gn_summary *s, const struct gn_activity_row *row)
 {
-    return is_kind(row, "computation") && uneven_s(row) >= least_share * s->elapsed_s;
+    return is_kind(row, "computation") && uneven_s(row) >= GN_PROBLEM_LEAST_SHARE * s->elapsed_s;
 }
 
 /* Whether one rank is slower than the others by the same factor in all that it computes: in two places at
@@ -142,7 +141,7 @@ static int slow_rank_of(const struct gn_summary *s)
     size_t places = 0;
     for (size_t i = 0; i < s->row_count; i++) {
         const struct gn_activity_row *row = &s->rows[i];
-        if (!is_kind(row, "computation") || row->share < 3 * least_share)
+        if (!is_kind(row, "computation") || row->share < 3 * GN_PROBLEM_LEAST_SHARE)
             continue;
         const double mean = (double)row->min_ns > 0 ? (double)row->max_ns / (double)row->min_ns : INFINITY;
         const double first_mean =
@@ -227,6 +226,11 @@ static void cap(const struct gn_summary *s, struct gn_problem *p)
     p->gain_low_s = fmin(p->gain_low_s, p->gain_high_s);
 }
 
+bool gn_problem_is_of_rank(const struct gn_problem *p)
+{
+    return p->rank >= 0 && p->own_s > 0;
+}
+
 bool gn_problem_is_of_work(const struct gn_problem *p)
 {
     return p->pattern == &imbalance || p->pattern == &serial || p->pattern == &io_of_one;
@@ -302,7 +306,8 @@ static void find_uneven(const struct search *x)
             continue;
         /* where ranks have no cores, that is said already; what is left when none of it was computing stays
          */
-        if (lacks_cores(x->s) && !(span_s(row) - preempted_of(x->s, row) >= least_share * x->s->elapsed_s))
+        if (lacks_cores(x->s) &&
+            !(span_s(row) - preempted_of(x->s, row) >= GN_PROBLEM_LEAST_SHARE * x->s->elapsed_s))
             continue;
         if (slow != row->max_rank || p.pattern != &imbalance) {
             add(x, p);
@@ -435,7 +440,8 @@ static void find_collectives(const struct search *x)
     for (size_t i = 0; i < x->s->row_count && x->s->ranks > 1; i++) {
         const struct gn_activity_row *row = &x->s->rows[i];
         const double all_s = (double)row->min_ns * 1e-9;
-        if (strcmp(call_of(row)->group, "collective") != 0 || all_s < 2 * least_share * x->s->elapsed_s)
+        if (strcmp(call_of(row)->group, "collective") != 0 ||
+            all_s < 2 * GN_PROBLEM_LEAST_SHARE * x->s->elapsed_s)
             continue;
         add(x, (struct gn_problem){.pattern = &collective,
                                    .is_of_all = true,
@@ -486,7 +492,7 @@ void gn_problems_rank(struct gn_problems *problems, const struct gn_summary *sum
     for (size_t i = 0; i < problems->count; i++) {
         struct gn_problem *p = &problems->items[i];
         gn_problem_limit(p, summary);
-        if (p->gain_high_s >= least_share * summary->elapsed_s) {
+        if (p->gain_high_s >= GN_PROBLEM_LEAST_SHARE * summary->elapsed_s) {
             problems->items[kept++] = *p;
         } else {
             problems->small_s += p->gain_high_s;

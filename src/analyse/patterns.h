@@ -83,6 +83,8 @@ struct gn_problem {
     unsigned assumes;
 };
 
+/* Of the run: below it nothing is worth a line. */
+#define GN_PROBLEM_LEAST_SHARE 0.01
 /* So much of the ranks' time without a core, and that is said before all else. */
 #define GN_PROBLEM_PREEMPTED_SHARE 0.1
 
@@ -101,6 +103,9 @@ struct gn_problems {
 
 /* All problems of a run. summary: by activity (GN_BY_ACTIVITY); it outlives them. */
 void gn_problems_find(struct gn_problems *problems, const struct gn_summary *summary);
+
+/* Whether it is of what one rank computes. */
+bool gn_problem_is_of_rank(const struct gn_problem *problem);
 
 /* Whether it is mended by giving work to others. */
 bool gn_problem_is_of_work(const struct gn_problem *problem);

@@ -1,0 +1,134 @@
+#include "analyse/patterns_look.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double hop_share = 0.1; /* of what is lost: shorter hops of a chain are not told */
+
+const struct gn_problem_pattern gn_problem_master = {
+    "master bound",
+    "all wait for what one rank hands out: larger tasks, hand them out ahead, or more masters"};
+
+int gn_look_rank(const struct gn_look *l, uint32_t process)
+{
+    return process < l->seen->definitions->process_count ? (int)l->seen->definitions->processes[process].rank
+                                                         : -1;
+}
+
+/* "/home/x/app.c" is "app.c" where only that is told. */
+static bool is_same_file(const char *a, const char *b)
+{
+    const char *x = strrchr(a, '/'), *y = strrchr(b, '/');
+    return strcmp(x ? x + 1 : a, y ? y + 1 : b) == 0;
+}
+
+const char *gn_region_called(const struct gn_definitions *d, uint32_t region)
+{
+    return region < d->region_count ? gn_string(d, d->regions[region].name) : "";
+}
+
+struct gn_call_place gn_call_place_at(const struct gn_definitions *d, uint32_t region, uint32_t path)
+{
+    struct gn_call_place p = {gn_region_called(d, region), "", "", 0};
+    const uint32_t at = gn_sourced_path(d, path);
+    if (at == GN_NONE)
+        return p;
+    const uint32_t parent = d->paths[at].parent;
+    p.file = gn_string(d, d->paths[at].source_file);
+    p.line = (int)d->paths[at].line;
+    p.function = parent < d->path_count ? gn_region_called(d, d->paths[parent].region) : "";
+    return p;
+}
+
+bool gn_is_row_of(const struct gn_activity_row *row, struct gn_call_place place)
+{
+    if (strcmp(row->kind, "mpi") != 0 || strcmp(row->name, place.call) != 0)
+        return false;
+    return place.line <= 0 ? row->line <= 0
+                           : row->line == place.line && is_same_file(row->file ? row->file : "", place.file);
+}
+
+const struct gn_activity_row *gn_look_row(const struct gn_summary *s, struct gn_call_place place)
+{
+    for (size_t i = 0; i < s->row_count; i++)
+        if (gn_is_row_of(&s->rows[i], place))
+            return &s->rows[i];
+    return NULL;
+}
+
+struct gn_call_place gn_call_place_of(const struct gn_seen *seen, const struct gn_seen_site *site)
+{
+    return (struct gn_call_place){gn_region_called(seen->definitions, site->region), "",
+                                  gn_string(seen->definitions, site->source_file), (int)site->line};
+}
+
+unsigned gn_look_assumed(const struct gn_look *l)
+{
+    return l->seen->is_whole ? 0 : GN_PROBLEM_WINDOWS;
+}
+
+void gn_look_allow_for_repeats(const struct gn_look *l, struct gn_problem *p)
+{
+    p->gain_low_s = fmax(0, p->gain_low_s - GN_PROBLEM_REPEATED_SHARE * l->s->elapsed_s);
+    p->gain_high_s += GN_PROBLEM_REPEATED_SHARE * l->s->elapsed_s;
+    p->assumes |= GN_PROBLEM_REPEATS;
+}
+
+/* What of all ranks' time is such a call itself, whoever makes it; at most. */
+static double own_share(const struct gn_look *l, struct gn_call_place place)
+{
+    double total_ns = 0, waited_ns = 0;
+    for (size_t i = 0; i < l->s->row_count; i++)
+        total_ns += gn_is_row_of(&l->s->rows[i], place) ? (double)l->s->rows[i].total_ns : 0;
+    for (size_t i = 0; i < l->edge_count; i++) {
+        const struct gn_call_place other =
+            gn_call_place_at(l->seen->definitions, l->edges[i].edge.region, l->edges[i].edge.path);
+        if (other.line == place.line && strcmp(other.call, place.call) == 0 &&
+            strcmp(other.file, place.file) == 0)
+            waited_ns += l->edges[i].waited.lo_ns;
+    }
+    return total_ns > 0 && l->s->total_ns > 0 ? fmax(0, total_ns - waited_ns) / (double)l->s->total_ns : -1;
+}
+
+static void tell_hop(const struct gn_look *l, const struct gn_chain_hop *from, struct gn_problem_hop *to)
+{
+    const struct gn_call_place place = gn_call_place_at(l->seen->definitions, from->region, from->path);
+    *to = (struct gn_problem_hop){.rank = from->waiters == 1 ? gn_look_rank(l, from->waiter) : -1,
+                                  .ranks = (int)from->waiters,
+                                  .waits_for = gn_look_rank(l, from->waits_for),
+                                  .call = place.call,
+                                  .kind = gn_wait_kind_name((enum gn_wait_kind)from->kind),
+                                  .function = place.function,
+                                  .file = place.file,
+                                  .line = place.line,
+                                  .low_s = from->waited.lo_ns * 1e-9,
+                                  .high_s = from->waited.hi_ns * 1e-9,
+                                  .certain = (int64_t)from->certain,
+                                  .own_share = own_share(l, place)};
+}
+
+void gn_look_tell_chain(const struct gn_look *l, struct gn_problem *p, uint32_t process,
+                        const struct gn_chain_call *in, size_t most)
+{
+    struct gn_chain chain;
+    gn_chain_find(&chain, l->seen->definitions, l->edges, l->edge_count, process, in,
+                  hop_share * p->gain_high_s * 1e9);
+    p->hop_count = chain.count < most ? chain.count : most;
+    for (size_t i = 0; i < p->hop_count; i++)
+        tell_hop(l, &chain.hops[i], &p->hops[i]);
+}
+
+bool gn_look_takes_from_any(const struct gn_look *l, uint32_t process)
+{
+    const struct gn_definitions *d = l->seen->definitions;
+    for (size_t p = 0; p < l->seen->count; p++) {
+        const struct gn_history *h = &l->seen->parts[p].history;
+        for (size_t i = 0; i < h->contest_count; i++) {
+            const struct gn_rival *r = &h->rivals[h->contests[i].first];
+            if (h->contests[i].count > 0 && r->is_open &&
+                d->locations[h->calls[r->to].location].process == process)
+                return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,58 @@
+/*
+ * analyse/patterns_look — what the patterns that need events (analyse/patterns_seen.h) look at, and how they
+ * tell of it: a profile's rows and what was seen beside it, for one run.
+ */
+#ifndef GNOMON_ANALYSE_PATTERNS_LOOK_H
+#define GNOMON_ANALYSE_PATTERNS_LOOK_H
+
+#include "analyse/chain.h"
+#include "analyse/patterns.h"
+#include "analyse/seen.h"
+
+/* Of the run: so much is one run of a program longer or shorter than another. */
+#define GN_PROBLEM_REPEATED_SHARE 0.005
+
+struct gn_look {
+    struct gn_problems *problems;
+    const struct gn_summary *s;
+    const struct gn_seen *seen;
+    struct gn_seen_edge *edges;
+    size_t edge_count;
+    struct gn_seen_cause *causes;
+    size_t cause_count;
+    struct gn_span *each; /* [2 * seen->count] */
+};
+
+/* A call and its place, of the definitions of what was seen. Texts "" and line 0: not known. */
+struct gn_call_place {
+    const char *call, *function, *file;
+    int line;
+};
+
+struct gn_call_place gn_call_place_at(const struct gn_definitions *definitions, uint32_t region,
+                                      uint32_t path);
+struct gn_call_place gn_call_place_of(const struct gn_seen *seen, const struct gn_seen_site *site);
+const char *gn_region_called(const struct gn_definitions *definitions, uint32_t region);
+bool gn_is_row_of(const struct gn_activity_row *row, struct gn_call_place place);
+/* The profile's row of a call; NULL: there is none. */
+const struct gn_activity_row *gn_look_row(const struct gn_summary *summary, struct gn_call_place place);
+int gn_look_rank(const struct gn_look *look, uint32_t process);
+/* Assumptions of all that was seen. */
+unsigned gn_look_assumed(const struct gn_look *look);
+/* What would be is known no better than one run tells of another. */
+void gn_look_allow_for_repeats(const struct gn_look *look, struct gn_problem *problem);
+/* How the process reaches the others: from a call (NULL: any) on, at most so many hops. */
+void gn_look_tell_chain(const struct gn_look *look, struct gn_problem *problem, uint32_t process,
+                        const struct gn_chain_call *in, size_t most);
+/* Whether the process takes messages from whoever sends one. */
+bool gn_look_takes_from_any(const struct gn_look *look, uint32_t process);
+
+/* The parts of gn_problems_see, in their order: problems of one rank, what of calls is waiting, waits that no
+ * rank's totals explain. 0, or -ENOMEM with err set. */
+int gn_look_at_ranks(const struct gn_look *look, struct gn_error *err);
+int gn_look_at_waits(const struct gn_look *look, struct gn_error *err);
+
+/* Found by totals and by waits. */
+extern const struct gn_problem_pattern gn_problem_master;
+
+#endif

@@ -1,0 +1,304 @@
+/* Waits that no rank's totals explain, told apart by who is waited for in a call. */
+#include "analyse/patterns_look.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the run: so much of which at least was seen to be waited, where windows stand for the rest */
+static const double seen_share = 0.002;
+static const double of_one_of_two = 0.75; /* of the waits in a call: the other one is hardly ever late */
+static const double of_one_of_many = 0.55;
+static const double few_sides = 0.1;  /* of the waits are of ranks that are waited for as long */
+static const double of_one_way = 0.9; /* of the waits for messages go in one direction */
+enum { FEWEST_SLICES = 6 };
+static const double of_one_in_turn = 0.85; /* of what is waited for in a slice of time */
+static const double rare = 0.1;            /* of the calls have most of what is waited for: noise */
+
+static const struct gn_problem_pattern moving = {
+    "moving imbalance", "the work is even in sum and uneven at each step: move it while the program runs, or "
+                        "let ranks meet less often"};
+static const struct gn_problem_pattern phases = {
+    "phases", "who is late changes with the part of the run: look at each by itself, and balance it there"};
+static const struct gn_problem_pattern noise = {
+    "noise",
+    "few steps take long, at one rank or another, and all wait: see what interrupts the ranks, or let "
+    "them meet less often"};
+static const struct gn_problem_pattern late_sender = {
+    "late sender", "send before the other work, or let the receiver do other work first (MPI_Irecv)"};
+static const struct gn_problem_pattern late_receiver = {
+    "late receiver", "post the receive earlier (MPI_Irecv), or let the sender go on (MPI_Isend)"};
+static const struct gn_problem_pattern pipeline = {
+    "pipeline", "each rank waits for the one before: smaller blocks let the next one begin sooner"};
+static const struct gn_problem_pattern turns = {
+    "waiting in turn", "what ranks do one after the other, let them do at the same time"};
+
+/* All that was waited for in a call. */
+struct node {
+    uint32_t region, path;
+    struct gn_span caused;
+    double seen_ns, squares, most_ns;
+    uint64_t times, of, first, last, calls;
+    uint32_t most; /* process that is waited for most */
+    const struct gn_problem_pattern *pattern;
+};
+
+static void add_to_node(struct node *n, const struct gn_seen_cause *c)
+{
+    n->caused.lo_ns += c->caused.lo_ns;
+    n->caused.hi_ns += c->caused.hi_ns;
+    n->seen_ns += c->seen_ns;
+    n->squares += c->squares;
+    n->times += c->of > 0 ? c->steps : c->times;
+    n->of = c->of > n->of ? c->of : n->of;
+    n->calls = c->calls > n->calls ? c->calls : n->calls;
+    if (c->seen_ns > n->most_ns) {
+        n->most_ns = c->seen_ns;
+        n->most = c->process;
+        n->first = c->first;
+        n->last = c->last;
+    }
+}
+
+static int compare_nodes(const void *left, const void *right)
+{
+    const struct node *a = left, *b = right;
+    return a->seen_ns > b->seen_ns ? -1 : a->seen_ns < b->seen_ns;
+}
+
+static size_t find_nodes(const struct gn_look *l, struct node *nodes)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < l->cause_count; i++) {
+        const struct gn_seen_cause *c = &l->causes[i];
+        size_t at = 0;
+        while (at < count && (nodes[at].region != c->call_region || nodes[at].path != c->call_path))
+            at++;
+        if (at == count)
+            nodes[count++] = (struct node){.region = c->call_region, .path = c->call_path, .most = GN_NONE};
+        add_to_node(&nodes[at], c);
+    }
+    qsort(nodes, count, sizeof *nodes, compare_nodes);
+    return count;
+}
+
+/* Who waits in a call, and for whom. */
+struct sides {
+    enum gn_wait_kind kind; /* of most of it */
+    size_t waiters;         /* processes */
+    bool
+        is_one_way; /* for messages along the ranks in one direction, and some both wait and are waited for */
+    bool is_fixed;  /* those who wait are not waited for, to speak of */
+};
+
+/* What a process waits, and is waited for, in the call that is looked at; ns. */
+struct part {
+    double waits, gives;
+};
+
+static void add_side(const struct gn_look *l, const struct gn_wait_edge *e, struct part *parts, double way[2])
+{
+    const struct gn_definitions *d = l->seen->definitions;
+    const uint32_t waiter = d->locations[e->location].process;
+    const double ns = e->lo_ns + e->hi_ns;
+    parts[waiter].waits += ns;
+    if (e->giver == GN_NONE)
+        return;
+    const uint32_t giver = d->locations[e->giver].process;
+    parts[giver].gives += ns;
+    way[gn_look_rank(l, giver) < gn_look_rank(l, waiter)] += ns;
+}
+
+static struct sides sides_of(const struct gn_look *l, const struct node *n)
+{
+    const size_t processes = l->seen->definitions->process_count;
+    struct sides sides = {.kind = GN_WAIT_LATE_SENDER};
+    double sums[GN_WAIT_KINDS] = {0}, way[2] = {0, 0}, all = 0, both = 0;
+    struct part *parts = calloc(processes + 1, sizeof *parts);
+    for (size_t i = 0; parts && i < l->edge_count; i++) {
+        const struct gn_wait_edge *e = &l->edges[i].edge;
+        if (e->region != n->region || e->path != n->path)
+            continue;
+        sums[e->kind] += e->lo_ns + e->hi_ns;
+        add_side(l, e, parts, way);
+    }
+    for (size_t p = 0; parts && p < processes; p++) {
+        sides.waiters += parts[p].waits > 0;
+        all += parts[p].waits;
+        both += fmin(parts[p].waits, parts[p].gives);
+    }
+    for (int k = 0; k < GN_WAIT_KINDS; k++)
+        sides.kind = sums[k] > sums[sides.kind] ? (enum gn_wait_kind)k : sides.kind;
+    sides.is_fixed = both <= few_sides * all;
+    sides.is_one_way =
+        !sides.is_fixed && sides.waiters >= 2 && fmax(way[0], way[1]) >= of_one_way * (way[0] + way[1]);
+    free(parts);
+    return sides;
+}
+
+static bool has_problem_of(const struct gn_look *l, int rank)
+{
+    for (size_t i = 0; i < l->problems->count; i++)
+        if (gn_problem_is_of_rank(&l->problems->items[i]) && l->problems->items[i].rank == rank)
+            return true;
+    return false;
+}
+
+/* How many calls as long as each other would have as much of what is waited for, and as unevenly. */
+static double effective_of(const struct node *n)
+{
+    return n->squares > 0 ? n->seen_ns * n->seen_ns / n->squares : 0;
+}
+
+static bool is_rare(const struct node *n)
+{
+    return n->calls > 0 && effective_of(n) <= fmax(2, rare * (double)n->calls);
+}
+
+static bool is_of_one(const struct gn_look *l, const struct node *n)
+{
+    return n->most_ns >= (l->s->ranks == 2 ? of_one_of_two : of_one_of_many) * n->seen_ns;
+}
+
+/* What the processes caused in one of the slices of a trace, or in a window. */
+static void add_slice(const struct gn_look *l, size_t slice, double *caused)
+{
+    const struct gn_seen *seen = l->seen;
+    memset(caused, 0, l->seen->definitions->process_count * sizeof *caused);
+    for (size_t i = 0; i < l->seen->definitions->location_count; i++) {
+        const struct gn_waits *w = &seen->parts[seen->count == 1 ? 0 : slice].waits;
+        caused[l->seen->definitions->locations[i].process] +=
+            seen->count == 1 ? w->slices[i * GN_WAITS_SLICES + slice]
+                             : (w->caused[i].lo_ns + w->caused[i].hi_ns) / 2;
+    }
+}
+
+/* Which part of all waiting those caused who caused most of it in each slice of time: nearly all, where it is
+ * one and then another for long; no more than in the whole run, where it changes at every step. */
+static double of_slices(const struct gn_look *l)
+{
+    const size_t slices = l->seen->count == 1 ? GN_WAITS_SLICES : l->seen->count;
+    double *caused = calloc(l->seen->definitions->process_count + 1, sizeof *caused), most_ns = 0, all_ns = 0;
+    for (size_t s = 0; caused && s < slices; s++) {
+        double most = 0;
+        add_slice(l, s, caused);
+        for (size_t p = 0; p < l->seen->definitions->process_count; p++) {
+            most = fmax(most, caused[p]);
+            all_ns += caused[p];
+        }
+        most_ns += most;
+    }
+    free(caused);
+    return all_ns > 0 && slices >= FEWEST_SLICES ? most_ns / all_ns : 0;
+}
+
+static const struct gn_problem_pattern *pattern_of(const struct gn_look *l, const struct node *n)
+{
+    const struct sides sides = sides_of(l, n);
+    if (!is_of_one(l, n) && sides.kind == GN_WAIT_LATE_SENDER && sides.is_one_way)
+        return &pipeline;
+    if (!is_of_one(l, n) && !sides.is_fixed)
+        return is_rare(n) ? &noise : of_slices(l) >= of_one_in_turn ? &phases : &moving;
+    if (sides.kind == GN_WAIT_LATE_SENDER)
+        return sides.waiters >= 2 && gn_look_takes_from_any(l, n->most) ? &gn_problem_master : &late_sender;
+    return sides.kind == GN_WAIT_LATE_RECEIVER ? &late_receiver : &turns;
+}
+
+/* By who it is that waits, and for whom, whatever else they do. */
+static bool is_sided(const struct gn_problem_pattern *pattern)
+{
+    return pattern == &late_sender || pattern == &late_receiver || pattern == &pipeline ||
+           pattern == &gn_problem_master;
+}
+
+static struct gn_problem problem_of(const struct gn_look *l, const struct node *n)
+{
+    const struct gn_problem_pattern *pattern = n->pattern;
+    /* the run is longer by what the late one takes longer, for which all others wait; where work is only
+     * moved, all do a part of it */
+    const double ranks = fmax(1, l->s->ranks - (pattern == &noise)), low = n->caused.lo_ns * 1e-9 / ranks,
+                 high = n->caused.hi_ns * 1e-9 / ranks;
+    struct gn_problem p = {.pattern = pattern,
+                           .row =
+                               gn_look_row(l->s, gn_call_place_at(l->seen->definitions, n->region, n->path)),
+                           .rank = is_of_one(l, n) && pattern != &pipeline ? gn_look_rank(l, n->most) : -1,
+                           .most_rank = gn_look_rank(l, n->most),
+                           .is_fixed = is_sided(pattern) || pattern == &turns,
+                           .share_of_rank = n->seen_ns > 0 ? n->most_ns / n->seen_ns : 0,
+                           .lost_low_s = low,
+                           .lost_high_s = high,
+                           .gain_high_s = high,
+                           .times = (int64_t)(n->of > 0 && n->times > n->of ? n->of : n->times),
+                           .first = (int64_t)n->first,
+                           .last = (int64_t)n->last,
+                           .of = (int64_t)n->of,
+                           .sure = low > 0 && l->seen->is_whole ? GN_PROBLEM_CERTAIN : GN_PROBLEM_POSSIBLE,
+                           .assumes = GN_PROBLEM_SAME | GN_PROBLEM_ORDER | gn_look_assumed(l)};
+    if (pattern == &moving || pattern == &phases || pattern == &noise) {
+        p.gain_low_s = low;
+        gn_look_allow_for_repeats(l, &p);
+        p.assumes &= ~(unsigned)GN_PROBLEM_ORDER;
+    }
+    if (pattern == &noise)
+        p.times = (int64_t)(effective_of(n) + 0.5);
+    gn_look_tell_chain(l, &p, n->most, &(struct gn_chain_call){n->region, n->path},
+                       is_sided(pattern) ? GN_PROBLEM_HOPS : 1);
+    return p;
+}
+
+/* One of the same kind, or the other side of one: who waits for whom changes with the call. */
+static bool goes_along(const struct gn_look *l, const struct gn_problem *p)
+{
+    for (size_t i = 0; i < l->problems->count; i++) {
+        struct gn_problem *other = &l->problems->items[i];
+        if (other->share_of_rank <= 0 ||
+            (other->pattern != p->pattern && !(p->pattern == &turns && is_sided(other->pattern))))
+            continue;
+        other->lost_low_s += p->lost_low_s;
+        other->lost_high_s += p->lost_high_s;
+        other->gain_low_s += p->gain_low_s;
+        other->gain_high_s += p->gain_high_s;
+        gn_problem_limit(other, l->s);
+        return true;
+    }
+    return false;
+}
+
+static bool is_startup(const struct gn_look *l, const struct node *n)
+{
+    const char *name = gn_region_called(l->seen->definitions, n->region);
+    return strncmp(name, "MPI_Init", 8) == 0;
+}
+
+static bool is_worth_it(const struct gn_look *l, const struct node *n)
+{
+    const double ranks = fmax(1, l->s->ranks), high_s = n->caused.hi_ns * 1e-9 / ranks,
+                 low_s = n->caused.lo_ns * 1e-9 / ranks;
+    /* few windows may leave room for nearly anything: it takes some that was seen */
+    if (n->seen_ns <= 0 || (!l->seen->is_whole && low_s < seen_share * l->s->elapsed_s))
+        return false;
+    return high_s >= GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s && !is_startup(l, n) &&
+           !(is_of_one(l, n) && has_problem_of(l, gn_look_rank(l, n->most)));
+}
+
+int gn_look_at_waits(const struct gn_look *l, struct gn_error *err)
+{
+    struct node *nodes = calloc(l->cause_count + 1, sizeof *nodes);
+    if (!nodes)
+        return gn_fail(err, -ENOMEM, "no memory for what %zu calls waited for", l->cause_count);
+    const size_t count = find_nodes(l, nodes);
+    /* what goes along with others after them */
+    for (size_t i = 0; i < count; i++)
+        nodes[i].pattern = is_worth_it(l, &nodes[i]) ? pattern_of(l, &nodes[i]) : NULL;
+    for (int again = 0; again <= 1; again++)
+        for (size_t i = 0; i < count; i++) {
+            if (!nodes[i].pattern || (nodes[i].pattern == &turns) != again)
+                continue;
+            const struct gn_problem p = problem_of(l, &nodes[i]);
+            if (!goes_along(l, &p))
+                gn_problems_add(l->problems, l->s, p);
+        }
+    free(nodes);
+    return 0;
+}
