@@ -216,7 +216,7 @@ static int question_begin(struct question *q, const struct gn_history *h, const 
 
 static struct gn_whatif_result predict(const struct question *q, double share)
 {
-    const struct gn_whatif what = {q->share, q->at_location};
+    const struct gn_whatif what = {.share = q->share, .at_location = q->at_location};
     for (size_t i = 0; i < q->h->activity_count; i++)
         q->share[i] = q->chosen[i] ? (float)share : 0;
     return gn_whatif(q->pass, &what);

@@ -133,7 +133,7 @@ static struct change some_change(const struct gn_history *h)
 static void time_passes(const struct gn_history *h, double *read, double *pass, double *ratio)
 {
     struct change c = some_change(h);
-    const struct gn_whatif what = {c.share, c.at_location};
+    const struct gn_whatif what = {.share = c.share, .at_location = c.at_location};
     for (int round = -1; round < ROUNDS; round++) { /* the first one finds memory cold */
         const int at = round < 0 ? 0 : round;
         const double begin_ns = timing_now_ns();

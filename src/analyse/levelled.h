@@ -1,20 +1,32 @@
 /*
- * analyse/levelled — the run if one process had computed no more than the others, activity by activity: by
- * replay of its trace (analyse/whatif.h).
+ * analyse/levelled — the run if some processes, those that are late, had computed no more than the others,
+ * section by section (analyse/sections.h): by replay of its events (analyse/whatif.h).
+ *
+ * The others are those that do such a section at all: a part of the program that is not theirs says nothing
+ * of how long it ought to take. Where no other one does it, it goes.
  */
 #ifndef GNOMON_ANALYSE_LEVELLED_H
 #define GNOMON_ANALYSE_LEVELLED_H
 
+#include "analyse/sections.h"
 #include "analyse/whatif.h"
 
-struct gn_levelled {
-    struct gn_whatif_result mean;    /* as much as the mean of the others, where it is more */
-    struct gn_whatif_result fastest; /* … as the one that computed least */
-    struct gn_whatif_result even; /* … as the mean of all, where the others, who have waited, take the rest */
+enum gn_level {
+    GN_LEVEL_MEAN,    /* the late ones do as much as the mean of the others, where they do more */
+    GN_LEVEL_FASTEST, /* … as the one that does least */
+    GN_LEVEL_EVEN,    /* where they do more, nobody does more than the mean of all, as the others, who have
+                         waited, take the rest */
+    GN_LEVEL_GONE,    /* where they do more, they have nothing to do at all */
+    GN_LEVELS
 };
 
-/* 0, or -ENOMEM with err set. */
-int gn_levelled_find(struct gn_levelled *levelled, const struct gn_history *history, uint32_t process,
-                     struct gn_error *err);
+/* Of one part of what was seen, with the levels of all of it: of the section of the run in which each process
+ * is. late: [process_count]. 0, or -ENOMEM with err set. */
+int gn_levelled_find(struct gn_whatif_result results[GN_LEVELS], const struct gn_sections *sections,
+                     size_t part, const bool *late, struct gn_error *err);
+
+/* GN_LEVEL_GONE alone. */
+int gn_levelled_gone(struct gn_whatif_result *gone, const struct gn_sections *sections, size_t part,
+                     const bool *late, struct gn_error *err);
 
 #endif

@@ -39,6 +39,15 @@ void gn_problems_add(struct gn_problems *f, const struct gn_summary *s, struct g
     }
 }
 
+void gn_problems_add_slack(struct gn_problems *f, const struct gn_summary *s, const struct gn_problem *p,
+                           bool is_sure)
+{
+    const double least_s = GN_PROBLEM_LEAST_SHARE * s->elapsed_s;
+    if (f->slack_count < GN_PROBLEM_SLACKS && p->own_s > p->others_s + least_s)
+        f->slacks[f->slack_count++] =
+            (struct gn_problem_slack){p->rank, p->row, fmax(0, p->own_s - p->others_s), is_sure};
+}
+
 static void add(const struct search *x, struct gn_problem p)
 {
     gn_problems_add(x->found, x->s, p);
@@ -231,6 +240,20 @@ bool gn_problem_is_of_rank(const struct gn_problem *p)
     return p->rank >= 0 && p->own_s > 0;
 }
 
+bool gn_problem_has_rank(const struct gn_problem *p, int rank)
+{
+    bool has = p->rank == rank;
+    for (size_t i = 0; i < p->late_count && i < GN_PROBLEM_LATE; i++)
+        has |= p->late[i] == rank;
+    return has;
+}
+
+void gn_problem_is_shared(struct gn_problem *p)
+{
+    if (p->pattern == &serial)
+        p->pattern = &imbalance;
+}
+
 bool gn_problem_is_of_work(const struct gn_problem *p)
 {
     return p->pattern == &imbalance || p->pattern == &serial || p->pattern == &io_of_one;
@@ -241,7 +264,7 @@ void gn_problem_limit_by_others(struct gn_problem *p, const struct gn_summary *s
     const struct gn_rank_row *own = rank_row(s, p->rank);
     double most = 0;
     for (size_t i = 0; i < s->rank_count; i++)
-        if (s->ranks_told[i].rank != p->rank && s->ranks_told[i].useful_s > most)
+        if (!gn_problem_has_rank(p, s->ranks_told[i].rank) && s->ranks_told[i].useful_s > most)
             most = s->ranks_told[i].useful_s;
     /* what is done before MPI_Init is not in these */
     if (own && p->own_s <= own->useful_s * 1.01) {
@@ -251,6 +274,28 @@ void gn_problem_limit_by_others(struct gn_problem *p, const struct gn_summary *s
         p->lost_low_s = fmin(p->lost_low_s, p->lost_high_s);
         p->gain_low_s = fmin(p->gain_low_s, p->gain_high_s);
     }
+}
+
+/* By what they compute in all, and where the row has room for as many: those that are as late as its rank. */
+static void find_late(const struct gn_summary *s, struct gn_problem *p)
+{
+    const struct gn_rank_row *own = rank_row(s, p->rank);
+    double mean = 0;
+    for (size_t i = 0; i < s->rank_count; i++)
+        mean += s->ranks_told[i].useful_s / (double)s->rank_count;
+    if (!own || !(own->useful_s > mean))
+        return;
+    const double least = mean + GN_PROBLEM_AS_LATE * (own->useful_s - mean);
+    for (size_t i = 0; i < s->rank_count; i++)
+        if (s->ranks_told[i].rank == p->rank || s->ranks_told[i].useful_s >= least) {
+            if (p->late_count < GN_PROBLEM_LATE)
+                p->late[p->late_count] = s->ranks_told[i].rank;
+            p->late_count++;
+        }
+    const double each =
+        (double)p->row->mean_ns + GN_PROBLEM_AS_LATE * (double)(p->row->max_ns - p->row->mean_ns);
+    if ((double)p->row->total_ns < each * (double)p->late_count)
+        p->late_count = 0;
 }
 
 static struct gn_problem uneven(const struct gn_summary *s, const struct gn_activity_row *row)
@@ -277,6 +322,7 @@ static struct gn_problem uneven(const struct gn_summary *s, const struct gn_acti
         .sure = GN_PROBLEM_POSSIBLE,
         .assumes = GN_PROBLEM_STEPS | GN_PROBLEM_SAME | (row->samples ? GN_PROBLEM_SAMPLES : 0),
     };
+    find_late(s, &p);
     cap(s, &p);
     return p;
 }
@@ -293,6 +339,15 @@ static bool evens_out(const struct gn_summary *s, const struct gn_problem *p)
            (p->own_s <= own * 1.01 && own - others < in_all * (p->own_s - p->others_s));
 }
 
+/* It, unless another one computes as much in all as there is for it to do. */
+static void add_uneven(const struct search *x, struct gn_problem p)
+{
+    if (p.gain_high_s < GN_PROBLEM_LEAST_SHARE * x->s->elapsed_s)
+        gn_problems_add_slack(x->found, x->s, &p, true);
+    else
+        add(x, p);
+}
+
 static void find_uneven(const struct search *x)
 {
     const int slow = x->s->ranks > 1 ? slow_rank_of(x->s) : -1;
@@ -302,15 +357,17 @@ static void find_uneven(const struct search *x)
         if (!is_uneven(x->s, row))
             continue;
         const struct gn_problem p = uneven(x->s, row);
-        if (evens_out(x->s, &p))
+        if (evens_out(x->s, &p)) {
+            gn_problems_add_slack(x->found, x->s, &p, false);
             continue;
+        }
         /* where ranks have no cores, that is said already; what is left when none of it was computing stays
          */
         if (lacks_cores(x->s) &&
             !(span_s(row) - preempted_of(x->s, row) >= GN_PROBLEM_LEAST_SHARE * x->s->elapsed_s))
             continue;
         if (slow != row->max_rank || p.pattern != &imbalance) {
-            add(x, p);
+            add_uneven(x, p);
             continue;
         }
         if (!all.pattern)

@@ -21,14 +21,15 @@ enum gn_problem_sure {
 
 /* What an answer leans on; bits. */
 enum gn_problem_assumes {
-    GN_PROBLEM_STEPS = 1,     /* ranks meet often enough that none can catch up what it is late */
-    GN_PROBLEM_SAME = 2,      /* the others do the same when it is mended */
-    GN_PROBLEM_SAMPLES = 4,   /* samples stand for all of the time */
-    GN_PROBLEM_ALONE = 8,     /* only this rank is mended */
-    GN_PROBLEM_TURNS = 16,    /* no rank is late in turn with others */
-    GN_PROBLEM_WINDOWS = 32,  /* windows of events stand for all of the time */
-    GN_PROBLEM_ORDER = 64,    /* nothing else stands in the way of another order */
-    GN_PROBLEM_REPEATS = 128, /* a run differs from another one by so little (patterns_seen.c) */
+    GN_PROBLEM_STEPS = 1,         /* ranks meet often enough that none can catch up what it is late */
+    GN_PROBLEM_SAME = 2,          /* the others do the same when it is mended */
+    GN_PROBLEM_SAMPLES = 4,       /* samples stand for all of the time */
+    GN_PROBLEM_ALONE = 8,         /* only this rank is mended */
+    GN_PROBLEM_TURNS = 16,        /* no rank is late in turn with others */
+    GN_PROBLEM_WINDOWS = 32,      /* windows of events stand for all of the time */
+    GN_PROBLEM_ORDER = 64,        /* nothing else stands in the way of another order */
+    GN_PROBLEM_REPEATS = 128,     /* a run differs from another one by so little (patterns_look.h) */
+    GN_PROBLEM_FIRST_FIFTH = 256, /* as at the beginning it could stay */
 };
 
 /* For program and analyses alike: "kind" in JSON. */
@@ -37,7 +38,7 @@ struct gn_problem_pattern {
     const char *remedy; /* a sentence without its end */
 };
 
-enum { GN_PROBLEMS_MAX = 64, GN_PROBLEM_HOPS = 5 };
+enum { GN_PROBLEMS_MAX = 64, GN_PROBLEM_HOPS = 5, GN_PROBLEM_LATE = 256, GN_PROBLEM_SLACKS = 5 };
 
 /* Who was seen waiting, in which call, and for whom. Texts are of the events' definitions. */
 struct gn_problem_hop {
@@ -49,6 +50,13 @@ struct gn_problem_hop {
     double low_s, high_s; /* of all of them */
     int64_t certain;      /* as often for certain, as it was seen */
     double own_share; /* of all ranks' time: in that call, by whoever, and not waiting; below 0: not known */
+};
+
+/* How what is late differs from its peers, in what it computes after one call. Texts as of a hop. */
+struct gn_problem_difference {
+    const char *call, *function, *file; /* that it follows; call NULL: not known */
+    int line;
+    double times, each; /* as often, and each time as long, as the others: 1. Not a number: not known */
 };
 
 struct gn_problem {
@@ -69,6 +77,10 @@ struct gn_problem {
     const char *counted;               /* what count is of: "calls", "messages" */
     bool is_of_messages;               /* what calls for messages take, of which waiting is a part */
     /* of a run whose events were seen (analyse/patterns_seen.h) */
+    int late[GN_PROBLEM_LATE]; /* ranks that are as late as `rank`, itself among them, ascending */
+    size_t late_count;         /* 0: not known; there may be more than there is room for */
+    struct gn_problem_difference differs;
+    double grows; /* the last fifth of the run takes so many times as long as the first one; 0: it does not */
     bool is_replayed;               /* the gain is by replay, and so is what was lost */
     double even_low_s, even_high_s; /* … if the work were spread evenly over all; 0: not replayed */
     struct gn_problem_hop hops[GN_PROBLEM_HOPS]; /* how it reaches the others */
@@ -85,6 +97,8 @@ struct gn_problem {
 
 /* Of the run: below it nothing is worth a line. */
 #define GN_PROBLEM_LEAST_SHARE 0.01
+/* Of what the latest one takes longer than the mean: who takes so much longer is late with it. */
+#define GN_PROBLEM_AS_LATE 0.7
 /* So much of the ranks' time without a core, and that is said before all else. */
 #define GN_PROBLEM_PREEMPTED_SHARE 0.1
 
@@ -97,6 +111,13 @@ struct gn_problems {
         double share;  /* of the run that they cover */
         double waited_low_s, waited_s, waited_high_s; /* of all ranks, in the whole run */
     } seen;
+    struct gn_problem_slack { /* takes longer, and nothing is gained were it faster: others are later yet */
+        int rank;
+        const struct gn_activity_row *row;
+        double longer_s; /* than the others */
+        bool is_sure;
+    } slacks[GN_PROBLEM_SLACKS];
+    size_t slack_count;
     double small_s; /* gain of those that were left out: less than a hundredth of the run each */
     size_t small_count;
 };
@@ -110,6 +131,12 @@ bool gn_problem_is_of_rank(const struct gn_problem *problem);
 /* Whether it is mended by giving work to others. */
 bool gn_problem_is_of_work(const struct gn_problem *problem);
 
+/* Whether the rank is one of those that it is about. */
+bool gn_problem_has_rank(const struct gn_problem *problem, int rank);
+
+/* The others do a part of it, too: a serial section is none then. */
+void gn_problem_is_shared(struct gn_problem *problem);
+
 /* Of a rank: the run stays as long as what any other one computes. */
 void gn_problem_limit_by_others(struct gn_problem *problem, const struct gn_summary *summary);
 
@@ -119,6 +146,11 @@ void gn_problem_limit(struct gn_problem *problem, const struct gn_summary *summa
 /* Adds one: less than a hundredth of the run is only counted. */
 void gn_problems_add(struct gn_problems *problems, const struct gn_summary *summary,
                      struct gn_problem problem);
+
+/* A rank takes longer, and nothing is gained when it does not; unless it is sure, that is for replay to say.
+ */
+void gn_problems_add_slack(struct gn_problems *problems, const struct gn_summary *summary,
+                           const struct gn_problem *problem, bool is_sure);
 
 /* Again in order, and without what has turned out to be small, when gains have changed. */
 void gn_problems_rank(struct gn_problems *problems, const struct gn_summary *summary);

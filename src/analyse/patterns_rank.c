@@ -15,31 +15,113 @@ static bool had_a_core(const struct gn_summary *s, const struct gn_problem *p)
     return false;
 }
 
-/* How much shorter the run is when the process computes no more than the others, and when what it computes
- * is spread evenly. */
-static int replay(const struct gn_look *l, uint32_t process, struct gn_span *like, struct gn_span *even,
-                  struct gn_error *err)
+/* How much shorter the run is in replays of it. */
+struct replayed {
+    struct gn_span like; /* with the late ones like the others */
+    struct gn_span even; /* with the work spread evenly */
+    struct gn_span gone; /* without that work of the late ones */
+};
+
+static struct gn_span reduction_of(const struct gn_whatif_result *result)
 {
-    struct gn_span *each_even = l->each + l->seen->count;
-    for (size_t i = 0; i < l->seen->count; i++) {
-        struct gn_levelled levelled;
-        const int code = gn_levelled_find(&levelled, &l->seen->parts[i].history, process, err);
+    return (struct gn_span){fmax(0, result->reduction_lo_ns), fmax(0, result->reduction_hi_ns)};
+}
+
+static int replay(const struct gn_look *l, struct replayed *r, struct gn_error *err)
+{
+    const size_t count = l->seen->count;
+    for (size_t i = 0; i < count; i++) {
+        struct gn_whatif_result n[GN_LEVELS];
+        const int code = gn_levelled_find(n, &l->sections, i, l->late, err);
         if (code < 0)
             return code;
-        l->each[i].lo_ns = fmax(0, fmin(levelled.mean.reduction_lo_ns, levelled.fastest.reduction_lo_ns));
-        l->each[i].hi_ns = fmax(0, fmax(levelled.mean.reduction_hi_ns, levelled.fastest.reduction_hi_ns));
-        each_even[i] =
-            (struct gn_span){fmax(0, levelled.even.reduction_lo_ns), fmax(0, levelled.even.reduction_hi_ns)};
+        const struct gn_whatif_result *mean = &n[GN_LEVEL_MEAN], *fastest = &n[GN_LEVEL_FASTEST];
+        l->each[i].lo_ns = fmax(0, fmin(mean->reduction_lo_ns, fastest->reduction_lo_ns));
+        l->each[i].hi_ns = fmax(0, fmax(mean->reduction_hi_ns, fastest->reduction_hi_ns));
+        l->each[count + i] = reduction_of(&n[GN_LEVEL_EVEN]);
+        l->each[2 * count + i] = reduction_of(&n[GN_LEVEL_GONE]);
     }
-    *like = gn_seen_total(l->seen, l->each);
-    *even = gn_seen_total(l->seen, each_even);
+    r->like = gn_seen_total(l->seen, l->each);
+    r->even = gn_seen_total(l->seen, l->each + count);
+    r->gone = gn_seen_total(l->seen, l->each + 2 * count);
     return 0;
+}
+
+/* ---- beside its peers ---- */
+
+/* Those that take as much longer there as the process does are late with it. */
+static void find_late(const struct gn_look *l, struct gn_problem *p, uint32_t process, int64_t section)
+{
+    const size_t count = l->seen->definitions->process_count;
+    const struct gn_section_sum *sums =
+        section < 0 ? NULL : &l->sections.sums[(size_t)section * l->sections.process_count];
+    double mean = 0, members = 0;
+    for (size_t i = 0; sums && i < count; i++) {
+        mean += sums[i].ns;
+        members += sums[i].times > 0;
+    }
+    mean /= fmax(1, members);
+    p->late_count = 0;
+    for (size_t i = 0; i < count; i++)
+        l->late[i] = i == process || (sums && sums[i].ns > mean &&
+                                      sums[i].ns - mean >= GN_PROBLEM_AS_LATE * (sums[process].ns - mean));
+    for (int rank = 0; rank < l->s->world; rank++) {
+        const uint32_t of_rank = gn_process_of_rank(l->seen->definitions, rank);
+        if (of_rank == GN_NONE || !l->late[of_rank])
+            continue;
+        if (p->late_count < GN_PROBLEM_LATE)
+            p->late[p->late_count] = rank;
+        p->late_count++;
+    }
+}
+
+static void tell_difference(const struct gn_look *l, struct gn_problem *p, size_t section,
+                            struct gn_section_difference d)
+{
+    const struct gn_call_place place = gn_call_place_of(l->seen, &l->seen->sites[section]);
+    p->differs = (struct gn_problem_difference){.call = place.call,
+                                                .function = place.function,
+                                                .file = place.file,
+                                                .line = place.line,
+                                                .times = d.times,
+                                                .each = d.each};
+    p->grows = gn_sections_growth(&l->sections, section).factor;
+}
+
+/* Where it computes more than the others, and how. */
+static void compare(const struct gn_look *l, struct gn_problem *p, uint32_t process)
+{
+    static const double of_one = 0.015; /* the others do nothing there to speak of */
+    const int64_t section = gn_sections_longest(&l->sections, process);
+    find_late(l, p, process, section);
+    if (section < 0)
+        return;
+    const struct gn_section_difference d = gn_sections_differ(&l->sections, (size_t)section, l->late);
+    tell_difference(l, p, (size_t)section, d);
+    if (d.others_ns > of_one * d.own_ns)
+        gn_problem_is_shared(p);
+}
+
+/* All that they do more is in what was seen, and the run is no shorter without all of it: others are later
+ * yet. */
+static bool has_slack(const struct gn_look *l, const struct gn_problem *p, uint32_t process,
+                      const struct replayed *r)
+{
+    static const double nearly_all = 0.8;
+    double longer_ns = 0;
+    for (size_t i = 0; i < l->sections.site_count; i++) {
+        const struct gn_section_difference d = gn_sections_differ_one(&l->sections, i, process);
+        longer_ns += fmax(0, d.own_ns - d.others_ns);
+    }
+    return l->seen->is_whole && longer_ns * 1e-9 >= nearly_all * (p->own_s - p->others_s) &&
+           r->gone.hi_ns * 1e-9 < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s;
 }
 
 /* What replay and totals say together. */
 static void settle(const struct gn_look *l, struct gn_problem *p, double low, double high)
 {
-    if (high < p->gain_low_s || low > p->gain_high_s) {
+    const double alike_s = GN_PROBLEM_REPEATED_SHARE * l->s->elapsed_s;
+    if (high < p->gain_low_s - alike_s || low > p->gain_high_s + alike_s) {
         /* what was not seen (before MPI_Init), what replay keeps as it was, several slow ranks: then both may
          * be right */
         p->gain_low_s = p->lost_low_s = fmin(low, p->gain_low_s);
@@ -53,20 +135,30 @@ static void settle(const struct gn_look *l, struct gn_problem *p, double low, do
     gn_look_allow_for_repeats(l, p);
 }
 
-/* When it was the last one, in the call in which it was waited for most. Returns what of it is certain, s. */
-static double tell_times(const struct gn_look *l, struct gn_problem *p, uint32_t process)
+/* When they were the last ones, in the call in which the one that most is waited for was so most. *latest:
+ * that one. Returns what of it is certain, s. */
+static double tell_times(const struct gn_look *l, struct gn_problem *p, uint32_t *latest)
 {
+    const struct gn_seen_cause *most = NULL;
+    double certain_s = 0, times = 0;
     for (size_t i = 0; i < l->cause_count; i++) {
         const struct gn_seen_cause *c = &l->causes[i];
-        if (c->process != process)
+        if (!l->late[c->process])
             continue;
-        p->times = c->of > 0 ? (int64_t)fmin((double)c->steps, (double)c->of) : (int64_t)c->times;
-        p->first = (int64_t)c->first;
-        p->last = (int64_t)c->last;
-        p->of = (int64_t)c->of;
-        return c->caused.lo_ns * 1e-9;
+        most = most ? most : c;
+        if (c->call_region != most->call_region || c->call_path != most->call_path)
+            continue;
+        times += c->of > 0 ? (double)c->steps : (double)c->times;
+        certain_s += c->caused.lo_ns * 1e-9;
+        if (c == most || c->first < (uint64_t)p->first)
+            p->first = (int64_t)c->first;
+        if (c == most || c->last > (uint64_t)p->last)
+            p->last = (int64_t)c->last;
+        p->of = (int64_t)c->of > p->of ? (int64_t)c->of : p->of;
     }
-    return 0;
+    p->times = p->of > 0 ? (int64_t)fmin(times, (double)p->of) : (int64_t)times;
+    *latest = most ? most->process : *latest;
+    return certain_s;
 }
 
 /* Others wait for its messages, which it sends to whoever asks: nothing is known of another order. */
@@ -96,25 +188,32 @@ static bool is_place_sure(const struct gn_activity_row *row)
 static int see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_error *err)
 {
     const uint32_t process = gn_process_of_rank(l->seen->definitions, p->rank);
-    struct gn_span like, even;
+    struct replayed r;
     if (process == GN_NONE)
         return 0;
-    gn_look_tell_chain(l, p, process, NULL, GN_PROBLEM_HOPS);
-    const double certain_s = tell_times(l, p, process);
+    compare(l, p, process);
+    uint32_t latest = process;
+    const double certain_s = tell_times(l, p, &latest);
+    gn_look_tell_chain(l, p, latest, NULL, GN_PROBLEM_HOPS);
     if (see_master(l, p, process))
         return 0;
-    const int code = replay(l, process, &like, &even, err);
+    const int code = replay(l, &r, err);
     if (code < 0)
         return code;
+    if (has_slack(l, p, process, &r)) {
+        gn_problems_add_slack(l->problems, l->s, p, true);
+        p->lost_low_s = p->lost_high_s = p->gain_low_s = p->gain_high_s = 0;
+        return 0;
+    }
     /* by step, it may be more than by its sum: then those who waited for it say how much */
     const double waited_s = p->hop_count > 0 ? p->hops[0].high_s / p->hops[0].ranks : 0;
-    const double low = like.lo_ns * 1e-9, high = fmax(like.hi_ns * 1e-9, waited_s);
-    const bool agrees = waited_s <= 1.1 * like.hi_ns * 1e-9;
+    const double low = r.like.lo_ns * 1e-9, high = fmax(r.like.hi_ns * 1e-9, waited_s);
+    const bool agrees = waited_s <= 1.1 * r.like.hi_ns * 1e-9;
     settle(l, p, low, high);
     gn_problem_limit_by_others(p, l->s);
-    if (p->is_replayed && isfinite(even.hi_ns)) {
-        p->even_low_s = even.lo_ns * 1e-9;
-        p->even_high_s = even.hi_ns * 1e-9;
+    if (p->is_replayed && isfinite(r.even.hi_ns)) {
+        p->even_low_s = r.even.lo_ns * 1e-9;
+        p->even_high_s = r.even.hi_ns * 1e-9;
         if (gn_problem_is_of_work(p)) /* whoever mends it by distributing gains this much only */
             p->gain_low_s =
                 fmin(p->gain_low_s, fmax(0, p->even_low_s - GN_PROBLEM_REPEATED_SHARE * l->s->elapsed_s));
@@ -152,6 +251,54 @@ static void join_places(const struct gn_look *l)
     all->count = kept;
 }
 
+/* Ranks that are late together are one problem. */
+static void join_ranks(const struct gn_look *l)
+{
+    struct gn_problems *all = l->problems;
+    size_t kept = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        bool is_told = false;
+        for (size_t k = 0; k < kept && gn_problem_is_of_rank(&all->items[i]); k++)
+            is_told |= all->items[k].late_count > 1 && gn_problem_is_of_rank(&all->items[k]) &&
+                       gn_problem_has_rank(&all->items[k], all->items[i].rank);
+        if (!is_told)
+            all->items[kept++] = all->items[i];
+    }
+    all->count = kept;
+}
+
+static int see_slack(const struct gn_look *l, int rank, bool *is_sure, struct gn_error *err)
+{
+    const uint32_t process = gn_process_of_rank(l->seen->definitions, rank);
+    struct gn_whatif_result gone;
+    if (process == GN_NONE || l->sections.site_count == 0)
+        return 0;
+    for (size_t i = 0; i < l->seen->definitions->process_count; i++)
+        l->late[i] = i == process;
+    const int code = gn_levelled_gone(&gone, &l->sections, 0, l->late, err);
+    *is_sure = code == 0 && gone.reduction_hi_ns * 1e-9 < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s;
+    return code;
+}
+
+/* Those that do less elsewhere: whether nothing is gained by them, only replay can tell. */
+static int see_slacks(const struct gn_look *l, struct gn_error *err)
+{
+    struct gn_problems *all = l->problems;
+    size_t kept = 0;
+    int code = 0;
+    for (size_t i = 0; i < all->slack_count && code == 0; i++) {
+        bool is_sure = all->slacks[i].is_sure;
+        if (!is_sure && l->seen->is_whole)
+            code = see_slack(l, all->slacks[i].rank, &is_sure, err);
+        if (is_sure) {
+            all->slacks[kept] = all->slacks[i];
+            all->slacks[kept++].is_sure = true;
+        }
+    }
+    all->slack_count = kept;
+    return code;
+}
+
 int gn_look_at_ranks(const struct gn_look *l, struct gn_error *err)
 {
     int code = 0;
@@ -159,5 +306,6 @@ int gn_look_at_ranks(const struct gn_look *l, struct gn_error *err)
     for (size_t i = 0; i < l->problems->count && code == 0; i++)
         if (gn_problem_is_of_rank(&l->problems->items[i]))
             code = see_rank(l, &l->problems->items[i], err);
-    return code;
+    join_ranks(l);
+    return code == 0 ? see_slacks(l, err) : code;
 }

@@ -116,8 +116,10 @@ int gn_problems_see(struct gn_problems *problems, const struct gn_summary *summa
     struct gn_look l = {.problems = problems,
                         .s = summary,
                         .seen = seen,
-                        .each = calloc(2 * seen->count + 1, sizeof *l.each)};
-    const int64_t edges = l.each ? gn_seen_edges(seen, &l.edges) : -ENOMEM;
+                        .late = calloc(seen->definitions->process_count + 1, sizeof *l.late),
+                        .each = calloc(GN_LOOKS * seen->count + 1, sizeof *l.each)};
+    const bool has_memory = l.late && l.each && gn_sections_find(&l.sections, seen) == 0;
+    const int64_t edges = has_memory ? gn_seen_edges(seen, &l.edges) : -ENOMEM;
     const int64_t causes = edges >= 0 ? gn_seen_causes(seen, &l.causes) : -ENOMEM;
     int code = causes >= 0 ? 0 : gn_fail(err, -ENOMEM, "no memory for who waited for whom");
     if (code == 0) {
@@ -126,8 +128,11 @@ int gn_problems_see(struct gn_problems *problems, const struct gn_summary *summa
         tell_seen(&l);
         code = gn_look_at_ranks(&l, err);
         see_calls(&l);
+        gn_look_at_growth(&l);
         code = code == 0 ? gn_look_at_waits(&l, err) : code;
     }
+    gn_sections_clear(&l.sections);
+    free(l.late);
     free(l.each);
     free(l.edges);
     free(l.causes);

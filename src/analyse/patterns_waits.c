@@ -140,7 +140,8 @@ static struct sides sides_of(const struct gn_look *l, const struct node *n)
 static bool has_problem_of(const struct gn_look *l, int rank)
 {
     for (size_t i = 0; i < l->problems->count; i++)
-        if (gn_problem_is_of_rank(&l->problems->items[i]) && l->problems->items[i].rank == rank)
+        if (gn_problem_is_of_rank(&l->problems->items[i]) &&
+            gn_problem_has_rank(&l->problems->items[i], rank))
             return true;
     return false;
 }

@@ -119,6 +119,18 @@ static bool is_counted(const struct gn_seen_part *part, const struct gn_kept_win
              call->leave_ticks <= counted->end_ticks));
 }
 
+bool gn_seen_counts(const struct gn_seen *seen, size_t p, const struct gn_call *call)
+{
+    const struct gn_kept_window counted = gn_seen_counted(seen->definitions, seen->parts[p].window);
+    return is_counted(&seen->parts[p], &counted, call);
+}
+
+int64_t gn_seen_site_of(const struct gn_seen *seen, uint32_t region, uint32_t path)
+{
+    const struct gn_seen_site *site = find_site(seen, region, path);
+    return site ? site - seen->sites : -1;
+}
+
 static int find_sites_of(struct gn_seen *seen, size_t p)
 {
     const struct gn_seen_part *part = &seen->parts[p];
@@ -237,6 +249,16 @@ static struct gn_span waits_of(const struct gn_seen *seen, const struct gn_seen_
     if (in_calls) /* nobody waits for longer than the calls last */
         total.hi_ns = fmax(total.lo_ns, fmin(total.hi_ns, site->total_ns));
     return total;
+}
+
+struct gn_span gn_seen_at_site(const struct gn_seen *seen, size_t at, const struct gn_span *each)
+{
+    struct gn_estimate e = {.lo = 0};
+    double most_likely;
+    for (size_t p = 0; p < seen->count; p++)
+        gn_estimate_add(&e, each[p].lo_ns, each[p].hi_ns, seen->parts[p].counted_weight,
+                        size_of(seen, &seen->sites[at], p));
+    return waits_of(seen, &seen->sites[at], &e, &most_likely);
 }
 
 struct gn_span gn_seen_waited(const struct gn_seen *seen, const struct gn_seen_site *site,

@@ -60,6 +60,12 @@ struct gn_kept_window gn_seen_counted(const struct gn_definitions *definitions, 
 /* Of the whole run: each[part] is what was found there, 0 ≤ lo_ns ≤ hi_ns. hi_ns has no end where nobody
  * knows. */
 struct gn_span gn_seen_total(const struct gn_seen *seen, const struct gn_span *each);
+/* Likewise of what was found in the counted calls of a site: sites[site]. */
+struct gn_span gn_seen_at_site(const struct gn_seen *seen, size_t site, const struct gn_span *each);
+/* Of the calls with that region from there; -1: none was counted. */
+int64_t gn_seen_site_of(const struct gn_seen *seen, uint32_t region, uint32_t path);
+/* Whether what is found in a call of the part stands for others. */
+bool gn_seen_counts(const struct gn_seen *seen, size_t part, const struct gn_call *call);
 /* What was waited at a site; *most_likely: in between. */
 struct gn_span gn_seen_waited(const struct gn_seen *seen, const struct gn_seen_site *site,
                               double *most_likely);

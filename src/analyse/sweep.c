@@ -213,7 +213,8 @@ struct worker {
 
 static struct gn_whatif_result try_share(struct worker *w, struct task *task, double share)
 {
-    const struct gn_whatif what = {w->share, task->answer.process == GN_NONE ? NULL : w->at_location};
+    const struct gn_whatif what = {.share = w->share,
+                                   .at_location = task->answer.process == GN_NONE ? NULL : w->at_location};
     w->share[task->answer.activity] = (float)share;
     const struct gn_whatif_result result = gn_whatif(w->pass, &what);
     w->share[task->answer.activity] = 0;

@@ -127,14 +127,13 @@ static void compute_beside(struct gn_whatif_pass *p, const struct gn_call *call,
                            struct gn_reduction *r)
 {
     const struct gn_piece *piece = &p->h->pieces[call->first_piece];
-    const bool is_there = !what->at_location || what->at_location[call->location],
-               is_faster = p->is_faster[process_of(p->h, call->location)];
+    const bool is_faster = p->is_faster[process_of(p->h, call->location)];
     struct gn_reduction *forked = &p->forked[call->location];
     double waited_ns = 0;
     if (call->flags & GN_CALL_FORKS)
         *forked = *r;
     for (uint32_t i = 0; i < call->piece_count; i++) {
-        const double share = is_there ? (double)what->share[piece[i].activity] : 0;
+        const double share = gn_whatif_share(what, p->h, call, piece[i].activity);
         const struct gn_reduction gain = gain_of(&piece[i], share, is_faster);
         r->lo += gain.lo;
         r->hi += gain.hi;
@@ -158,7 +157,7 @@ static inline void enter(struct gn_whatif_pass *p, uint32_t number, const struct
     } else if (call->piece_count && (!what->at_location || what->at_location[call->location])) {
         const struct gn_piece *piece = &p->h->pieces[call->first_piece];
         for (uint32_t i = 0; i < call->piece_count; i++) {
-            const double share = (double)what->share[piece[i].activity];
+            const double share = gn_whatif_share(what, p->h, call, piece[i].activity);
             r->lo += share * piece[i].lo_ns;
             r->hi += share * piece[i].hi_ns;
             p->removed += share * piece[i].hi_ns;
@@ -331,7 +330,7 @@ static bool makes_faster(const struct gn_history *h, const struct gn_whatif *wha
 {
     bool any = false;
     for (uint32_t i = call->first_piece; i < call->first_piece + call->piece_count; i++)
-        any |= what->share[h->pieces[i].activity] > 0;
+        any |= gn_whatif_share(what, h, call, h->pieces[i].activity) > 0;
     return any;
 }
 

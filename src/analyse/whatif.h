@@ -30,7 +30,18 @@
 struct gn_whatif {
     const float *share;      /* [activity_count] 0 ≤ share ≤ 1 of its time that goes */
     const bool *at_location; /* [location_count] where; NULL: everywhere */
+    const float
+        *before; /* [call_count] instead: of all that is computed before each call; NULL: by activity */
 };
+
+/* Of a piece of what is computed before a call. */
+static inline double gn_whatif_share(const struct gn_whatif *what, const struct gn_history *h,
+                                     const struct gn_call *call, uint32_t activity)
+{
+    return what->before                                              ? (double)what->before[call - h->calls]
+           : what->at_location && !what->at_location[call->location] ? 0
+                                                                     : (double)what->share[activity];
+}
 
 struct gn_whatif_result {
     struct gn_interval length; /* of the run now */

@@ -80,11 +80,10 @@ static double longest(const struct gn_history *h, const struct gn_call *call)
 static void add_computing(const struct gn_history *h, const struct gn_call *call,
                           const struct gn_whatif *what, struct gn_reduction *ns)
 {
-    const bool is_there = !what->at_location || what->at_location[call->location];
     for (uint32_t p = call->first_piece; p < call->first_piece + call->piece_count; p++) {
         const struct gn_piece *piece = &h->pieces[p];
         const bool is_work = piece->kind == GN_PIECE_ALONE || piece->kind == GN_PIECE_BESIDE;
-        const double stays = is_there ? 1 - (double)what->share[piece->activity] : 1;
+        const double stays = 1 - gn_whatif_share(what, h, call, piece->activity);
         ns->lo += is_work ? stays * piece->lo_ns : 0;
         ns->hi += (is_work ? stays : 1) * piece->hi_ns;
     }

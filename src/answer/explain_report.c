@@ -18,10 +18,11 @@ static const struct {
     {GN_PROBLEM_STEPS, "ranks meet", "ranks meet often enough that nobody catches up"},
     {GN_PROBLEM_SAME, "others the same", "all else stays as it was"},
     {GN_PROBLEM_SAMPLES, "samples", "samples stand for all of the time"},
-    {GN_PROBLEM_ALONE, "this rank", "only this rank is mended"},
+    {GN_PROBLEM_ALONE, "this rank", "only what it is about is mended"},
     {GN_PROBLEM_TURNS, "not in turn", "ranks are not late in turn"},
     {GN_PROBLEM_WINDOWS, "windows", "windows of events stand for all of the time"},
     {GN_PROBLEM_REPEATS, "repeats", "runs differ by 1 % at most"},
+    {GN_PROBLEM_FIRST_FIFTH, "as at first", "it could stay as it is in the first fifth of the run"},
     {GN_PROBLEM_ORDER, "order", "nothing else stands in the way of another order"},
 };
 
@@ -66,7 +67,8 @@ static void chain_text(const struct gn_problem *p, FILE *out)
             fprintf(out, "rank %d waits", hop->rank);
         else
             fprintf(out, "%d ranks wait", hop->ranks);
-        snprintf(whom, sizeof whom, i == 0 && p->rank == hop->waits_for ? "it" : "rank %d", hop->waits_for);
+        snprintf(whom, sizeof whom,
+                 i == 0 && p->rank == hop->waits_for && p->late_count < 2 ? "it" : "rank %d", hop->waits_for);
         gn_printable_copy(call, sizeof call, hop->call);
         fprintf(out, " for %s in %s%s%s%s", whom, call, place[0] ? " (" : "", place, place[0] ? ")" : "");
     }
@@ -128,10 +130,14 @@ static void problem_text(const struct gn_explain_report *r, size_t i, const stru
         fprintf(out, "   %s, most likely in %s\n", s->ranks == 2 ? "the other one waits" : "the others wait",
                 name);
     }
+    if (gn_problem_difference_text(s, p, name, sizeof name)[0])
+        fprintf(out, "   what differs: %s\n", name);
     not_because_text(p, out);
     fprintf(
         out, "   %s, the run takes %s, if ",
-        p->is_replayed ? "replayed, with this rank like the others" : "were it mended",
+        !p->is_replayed     ? "were it mended"
+        : p->late_count > 1 ? "replayed, with these ranks like the others"
+                            : "replayed, with this rank like the others",
         gn_span_time((s->elapsed_s - p->gain_high_s) * 1e9, (s->elapsed_s - p->gain_low_s) * 1e9, length));
     for (size_t k = 0; k < sizeof assumptions / sizeof *assumptions; k++)
         if (p->assumes & assumptions[k].bit) {
@@ -143,6 +149,16 @@ static void problem_text(const struct gn_explain_report *r, size_t i, const stru
                 gn_span_time((s->elapsed_s - p->even_high_s) * 1e9, (s->elapsed_s - p->even_low_s) * 1e9,
                              length));
     fprintf(out, "\n   try: %s\n", p->pattern->remedy);
+}
+
+static void slack_text(const struct gn_problem_slack *slack, const struct gn_terminal *terminal, FILE *out)
+{
+    char name[TEXT], longer[GN_QUANTITY_TEXT];
+    fprintf(out,
+            "rank %d takes %s longer than the others in %s, and nothing is gained were it faster: others "
+            "are later yet\n",
+            slack->rank, gn_duration_text(slack->longer_s * 1e9, longer),
+            gn_problem_place(slack->row, terminal, name, sizeof name));
 }
 
 static void balanced_text(const struct gn_summary *s, FILE *out)
@@ -173,6 +189,9 @@ void gn_explain_text(const struct gn_explain_report *r, const struct gn_terminal
         problem_text(r, i, terminal, folded.out);
     if (count < r->problems->count)
         fprintf(folded.out, "%zu more (--top 0)\n", r->problems->count - count);
+    for (size_t i = 0; i < r->problems->slack_count; i++)
+        if (r->problems->slacks[i].is_sure)
+            slack_text(&r->problems->slacks[i], terminal, folded.out);
     if (r->problems->seen.parts > 0 && !r->problems->seen.is_whole)
         fprintf(folded.out,
                 "seen: %zu window%s of events, %s of the run (gnomon run --windows=RATE for more)\n",
@@ -263,16 +282,47 @@ static json_t *steps_object(const struct gn_problem *p)
                      known ? json_integer(p->of) : json_null());
 }
 
+static json_t *after_object(const struct gn_problem_difference *d)
+{
+    return json_pack("{s:o, s:o, s:o, s:o}", "call", text_or_null(d->call), "function",
+                     text_or_null(d->function), "file", text_or_null(d->file), "line",
+                     d->line > 0 ? json_integer(d->line) : json_null());
+}
+
+static json_t *differs_object(const struct gn_problem *p)
+{
+    const struct gn_problem_difference *d = &p->differs;
+    if (!d->call)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o, s:o}", "after", after_object(d), "times",
+                     isfinite(d->times) ? json_real(d->times) : json_null(), "each",
+                     isfinite(d->each) ? json_real(d->each) : json_null(), "grows",
+                     p->grows > 0 ? json_real(p->grows) : json_null());
+}
+
+static json_t *slack_array(const struct gn_problems *problems)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < problems->slack_count; i++)
+        if (problems->slacks[i].is_sure)
+            json_array_append_new(array, json_pack("{s:i, s:f, s:o}", "rank", problems->slacks[i].rank,
+                                                   "longer_s", problems->slacks[i].longer_s, "place",
+                                                   place_object(problems->slacks[i].row)));
+    return array;
+}
+
 static json_t *problem_object(const struct gn_summary *s, const struct gn_problem *p)
 {
     const struct gn_terminal terminal = {.width = GN_WIDTH_OF_FILES};
     char text[2 * TEXT];
     json_t *ranks = json_array(), *places = json_array(), *assumed = json_array();
     for (size_t i = 0; i < s->rank_count; i++)
-        if (p->rank < 0 || s->ranks_told[i].rank == p->rank)
+        if (p->rank < 0 || gn_problem_has_rank(p, s->ranks_told[i].rank))
             json_array_append_new(ranks, json_integer(s->ranks_told[i].rank));
     if (p->row)
         json_array_append_new(places, place_object(p->row));
+    else if (p->differs.call)
+        json_array_append_new(places, after_object(&p->differs));
     for (size_t k = 0; k < sizeof assumptions / sizeof *assumptions; k++)
         if (p->assumes & assumptions[k].bit)
             json_array_append_new(assumed, json_string(assumptions[k].text));
@@ -284,6 +334,8 @@ static json_t *problem_object(const struct gn_summary *s, const struct gn_proble
                                chain_array(s, p), "gain_s", interval(p->gain_low_s, p->gain_high_s),
                                "certainty", gn_problem_sure_name(p->sure), "assumptions", assumed, "remedy",
                                p->pattern->remedy, "text", text_or_null(text));
+    if (object)
+        json_object_set_new(object, "differs", differs_object(p));
     if (object)
         json_object_set_new(object, "not_because_of", not_because_array(p));
     if (object)
@@ -301,9 +353,10 @@ json_t *gn_explain_json(const struct gn_explain_report *r)
     for (size_t i = 0; i < count; i++)
         json_array_append_new(causes, problem_object(r->summary, &r->problems->items[i]));
     const struct gn_efficiency *e = &r->summary->efficiency;
-    return json_pack("{s:i, s:o, s:b, s:f, s:o, s:b, s:I, s:f, s:o}", "version", 1, "causes", causes,
+    return json_pack("{s:i, s:o, s:b, s:f, s:o, s:b, s:I, s:f, s:o, s:o}", "version", 1, "causes", causes,
                      "balanced", (int)(r->problems->count == 0), "elapsed_s", r->summary->elapsed_s,
                      "efficiency", e->is_known ? json_real(e->parallel) : json_null(), "complete",
                      (int)r->summary->complete, "small_count", (json_int_t)r->problems->small_count,
-                     "small_s", r->problems->small_s, "seen", gn_problems_seen_json(&r->problems->seen));
+                     "small_s", r->problems->small_s, "seen", gn_problems_seen_json(&r->problems->seen),
+                     "slack", slack_array(r->problems));
 }

@@ -63,15 +63,37 @@ static void preempted_text(const struct gn_summary *s, char *text, size_t size)
                       : "");
 }
 
+/* "rank 3", "ranks 2, 3 and 11 more" */
+static void late_text(const struct gn_problem *p, char *text, size_t size)
+{
+    enum { TOLD = 4 };
+    if (p->late_count < 2) {
+        snprintf(text, size, "rank %d", p->rank);
+        return;
+    }
+    const size_t told = p->late_count > TOLD + 1 ? TOLD : p->late_count;
+    int used = snprintf(text, size, "ranks ");
+    for (size_t i = 0; i < told; i++)
+        used += snprintf(text + used, size - (size_t)used, "%s%d",
+                         i == 0                                   ? ""
+                         : i + 1 == told && told == p->late_count ? " and "
+                                                                  : ", ",
+                         p->late[i]);
+    if (told < p->late_count)
+        snprintf(text + used, size - (size_t)used, " and %zu more", p->late_count - told);
+}
+
 static void rank_text(const struct gn_summary *s, const struct gn_problem *p,
                       const struct gn_terminal *terminal, char *text, size_t size)
 {
-    char own[GN_QUANTITY_TEXT], others[GN_QUANTITY_TEXT], what[300], place[300], more[64] = "";
+    char own[GN_QUANTITY_TEXT], others[GN_QUANTITY_TEXT], what[300], place[300], more[64] = "", who[128];
     names_of(p->row, terminal, what, place);
+    late_text(p, who, sizeof who);
     if (p->more_places > 0)
         snprintf(more, sizeof more, "; longer in %d other place%s, too", p->more_places,
                  p->more_places == 1 ? "" : "s");
-    snprintf(text, size, "rank %d takes %s %s%s%s%s%s, the %s %s%s", p->rank,
+    snprintf(text, size, "%s take%s %s %s%s%s%s%s, the %s %s%s", who,
+             p->late_count > 1 ? s->ranks == (int)p->late_count ? "" : " up to" : "s",
              gn_duration_text(p->own_s * 1e9, own), p->row->how == GN_HOW_SAMPLED ? "in " : "", what,
              place[0] ? " " : "", place, p->is_everywhere ? " and all else that it computes" : "",
              s->ranks == 2 ? "other one" : "median rank", gn_duration_text(p->others_s * 1e9, others), more);
@@ -94,12 +116,81 @@ static void waits_text(const struct gn_problem *p, const struct gn_terminal *ter
                  where, p->most_rank, share);
 }
 
+static void call_text(const struct gn_problem_difference *d, char *text, size_t size)
+{
+    char place[300], call[128];
+    gn_place_text(place, sizeof place, d->file, d->line);
+    gn_printable_copy(call, sizeof call, d->call ? d->call : "");
+    snprintf(text, size, "%s%s%s%s", call, place[0] ? " (" : "", place, place[0] ? ")" : "");
+}
+
+/* "what is computed after MPI_Barrier (app.c:30), most of it in work app.c:12, takes 3.9 times as long in the
+ * last fifth of the run as in the first" */
+static void growth_text(const struct gn_problem *p, const struct gn_terminal *terminal, char *text,
+                        size_t size)
+{
+    char after[500], name[700] = "";
+    call_text(&p->differs, after, sizeof after);
+    if (p->row && p->row->how == GN_HOW_SAMPLED)
+        gn_problem_place(p->row, terminal, name, sizeof name);
+    snprintf(text, size,
+             "what is computed after %s%s%s takes %.1f times as long in the last fifth of the run as in the "
+             "first",
+             after, name[0] ? ", most of it in " : "", name, p->grows);
+}
+
+static const double alike = 0.1; /* factors that differ by less are one */
+
+/* "1.6 times "; "" where it is alike. */
+static const char *times_text(double factor, char text[32])
+{
+    text[0] = '\0';
+    if (fabs(factor - 1) > alike)
+        snprintf(text, 32, "%.*f times ", factor < 10 ? 1 : 0, factor);
+    return text;
+}
+
+/* Of what all ranks take there, on no core. */
+static double asleep_share(const struct gn_activity_row *row)
+{
+    return row && row->total_ns > 0 && row->off_core_s.low > 0
+               ? fmin(1, row->off_core_s.low * 1e9 / (double)row->total_ns)
+               : 0;
+}
+
+char *gn_problem_difference_text(const struct gn_summary *s, const struct gn_problem *p, char *text,
+                                 size_t size)
+{
+    const struct gn_problem_difference *d = &p->differs;
+    const char *others = s->ranks == 2 ? "the other one" : "the others";
+    char after[500], often[GN_QUANTITY_TEXT + 32], length[32];
+    int used = 0;
+    text[0] = '\0';
+    if (!(p->own_s > 0))
+        return text;
+    call_text(d, after, sizeof after);
+    if (d->call && d->times > 0 && d->each > 0 && (d->times > 1 + alike || d->each > 1 + alike))
+        used = snprintf(text, size, "after %s %s %sas often as %s, and %sas long each time", after,
+                        p->late_count > 1 ? "they compute" : "it computes", times_text(d->times, often),
+                        others, times_text(d->each, length));
+    if (used > 0 && p->grows > 0)
+        snprintf(text + used, size - (size_t)used,
+                 "; that grows, %.1f times from the first fifth of the run to the last", p->grows);
+    used = (int)strlen(text);
+    if (asleep_share(p->row) > 0.5)
+        snprintf(text + used, size - (size_t)used, "%s%s of the time there is on no core: asleep, or blocked",
+                 used > 0 ? "; " : "", gn_share_text(asleep_share(p->row), often));
+    return text;
+}
+
 char *gn_problem_text(const struct gn_summary *s, const struct gn_problem *p,
                       const struct gn_terminal *terminal, char *text, size_t size)
 {
     char count[GN_QUANTITY_TEXT], own[GN_QUANTITY_TEXT], name[700];
     if (p->row && p->rank >= 0 && p->own_s > 0)
         rank_text(s, p, terminal, text, size);
+    else if (p->grows > 0)
+        growth_text(p, terminal, text, size);
     else if (p->share_of_rank > 0)
         waits_text(p, terminal, text, size);
     else if (p->row && p->is_of_all && !(p->assumes & GN_PROBLEM_TURNS)) /* waiting is taken off */

@@ -16,6 +16,11 @@
 char *gn_problem_text(const struct gn_summary *summary, const struct gn_problem *problem,
                       const struct gn_terminal *terminal, char *text, size_t size);
 
+/* What of it differs from its peers: "after MPI_Barrier (heat.c:56) it computes as often as the others,
+ * and 1.6 times as long each time"; "": nothing is known. Returns text. */
+char *gn_problem_difference_text(const struct gn_summary *summary, const struct gn_problem *problem,
+                                 char *text, size_t size);
+
 /* "MPI_Waitall in exchange (heat.c:56)" of a row. Returns text. */
 char *gn_problem_place(const struct gn_activity_row *row, const struct gn_terminal *terminal, char *text,
                        size_t size);

@@ -21,7 +21,7 @@ static struct gn_whatif_result try_share(const struct gn_whatif_report *r, const
                                          double share)
 {
     const struct gn_definitions *d = r->history->definitions;
-    const struct gn_whatif what = {a->share, r->processes ? a->at_location : NULL};
+    const struct gn_whatif what = {.share = a->share, .at_location = r->processes ? a->at_location : NULL};
     for (size_t i = 0; i < r->history->activity_count; i++)
         a->share[i] = r->chosen[i] ? (float)share : 0;
     for (size_t l = 0; l < d->location_count && r->processes; l++)

@@ -139,7 +139,7 @@ static void check_whatif(const struct gn_history *h)
     struct gn_whatif_pass *pass = gn_whatif_pass_new(h);
     float *share = calloc(h->activity_count + 1, sizeof *share);
     history_must(pass && share, "memory");
-    const struct gn_whatif what = {share, NULL};
+    const struct gn_whatif what = {.share = share};
     const struct gn_whatif_result nothing = gn_whatif(pass, &what);
     history_must(nothing.reduction_lo_ns == 0 && nothing.reduction_hi_ns == 0 &&
                      nothing.length.lo_ns == h->length.lo_ns && nothing.length.hi_ns == h->length.hi_ns,

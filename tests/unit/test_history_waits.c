@@ -561,7 +561,8 @@ static struct gn_whatif_result foretell(const struct gn_history *h, const struct
     for (uint32_t l = 0; l < h->definitions->location_count; l++)
         at[l] = faster->fast_rank == GN_NONE || faster->fast_rank == l % faster->ranks;
     struct gn_whatif_pass *pass = gn_whatif_pass_new(h);
-    const struct gn_whatif_result result = gn_whatif(pass, &(struct gn_whatif){share, at});
+    const struct gn_whatif_result result =
+        gn_whatif(pass, &(struct gn_whatif){.share = share, .at_location = at});
     gn_whatif_pass_free(pass);
     return result;
 }

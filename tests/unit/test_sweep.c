@@ -23,7 +23,7 @@ static struct gn_whatif_result try(const struct gn_history *h, uint32_t activity
 {
     float shares[MAKER_ACTIVITIES] = {0};
     bool at[MAKER_LOCATIONS];
-    const struct gn_whatif what = {shares, at};
+    const struct gn_whatif what = {.share = shares, .at_location = at};
     struct gn_whatif_pass *pass = gn_whatif_pass_new(h);
     shares[activity] = (float)share;
     for (uint32_t l = 0; l < MAKER_LOCATIONS; l++)

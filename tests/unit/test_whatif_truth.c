@@ -114,7 +114,7 @@ static struct gn_whatif_result foretell(const struct subject *s, const char *reg
     for (size_t l = 0; l < locations; l++)
         at[l] = rank == GN_NONE || l == rank;
     struct gn_whatif_pass *pass = gn_whatif_pass_new(h);
-    const struct gn_whatif what = {share, at};
+    const struct gn_whatif what = {.share = share, .at_location = at};
     struct gn_whatif_result result = gn_whatif(pass, &what);
     gn_whatif_pass_free(pass);
     free(chosen);

@@ -1,0 +1,223 @@
+#include "analyse/sections.h"
+
+#include "calls.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { MOST_ENTRIES = 1 << 23, GROUPS = 5, PER_GROUP = GN_SECTIONS_SLICES / GROUPS };
+static const double least_growth = 1.2; /* the last fifth's of the first one's */
+static const double least_part = 0.1;   /* … of which each fifth has so much of its share, at least */
+
+struct stretch {
+    double begin_ns, length_ns; /* on the reference clock */
+};
+
+/* Once MPI has begun, and until it ends: what is before the first call after that is no section. */
+static bool is_between(const struct gn_history *h, const struct gn_call *call)
+{
+    const struct gn_call *before = call->before == GN_NONE ? NULL : &h->calls[call->before];
+    const uint32_t activity = before ? gn_region_activity(h->definitions, before->region) : GN_CALL_INIT;
+    return activity != GN_CALL_INIT && activity != GN_CALL_INIT_THREAD && before->region != GN_NONE &&
+           call->region != GN_NONE;
+}
+
+/* From the first of these calls to the last. */
+static struct stretch stretch_of(const struct gn_seen *seen)
+{
+    double first = INFINITY, last = -INFINITY;
+    for (size_t p = 0; p < seen->count; p++) {
+        const struct gn_history *h = &seen->parts[p].history;
+        for (size_t c = 0; c < h->call_count; c++)
+            if (is_between(h, &h->calls[c])) {
+                first = fmin(first, (double)h->calls[c].enter.lo_ns);
+                last = fmax(last, (double)h->calls[c].enter.lo_ns);
+            }
+    }
+    return (struct stretch){first, fmax(1, last - first)};
+}
+
+static size_t slice_of(const struct stretch *run, const struct gn_call *call)
+{
+    const double at = ((double)call->enter.lo_ns - run->begin_ns) / run->length_ns * GN_SECTIONS_SLICES;
+    return at <= 0 ? 0 : at >= GN_SECTIONS_SLICES ? GN_SECTIONS_SLICES - 1 : (size_t)at;
+}
+
+static double computed_ns(const struct gn_history *h, const struct gn_call *call)
+{
+    double sum = 0;
+    for (uint32_t i = call->first_piece; i < call->first_piece + call->piece_count; i++)
+        if (h->pieces[i].kind != GN_PIECE_JOIN)
+            sum += (h->pieces[i].lo_ns + h->pieces[i].hi_ns) / 2;
+    return sum;
+}
+
+int64_t gn_section_of(const struct gn_sections *s, const struct gn_history *h, const struct gn_call *call)
+{
+    const struct gn_call *before = call->before == GN_NONE ? NULL : &h->calls[call->before];
+    return before && before->region != GN_NONE ? gn_seen_site_of(s->seen, before->region, before->path) : -1;
+}
+
+static void add_part(struct gn_sections *s, const struct stretch *run, const struct gn_seen_part *part)
+{
+    const struct gn_history *h = &part->history;
+    for (size_t c = 0; c < h->call_count; c++) {
+        const struct gn_call *call = &h->calls[c];
+        const int64_t site = h->is_carried[call->location] ? -1 : gn_section_of(s, h, call);
+        if (site < 0)
+            continue;
+        const size_t at = (size_t)site * s->process_count + h->definitions->locations[call->location].process;
+        const size_t slice = at * GN_SECTIONS_SLICES + slice_of(run, call);
+        const double ns = part->weight * computed_ns(h, call);
+        s->sums[at].ns += ns;
+        s->sums[at].times += part->weight;
+        s->slices_ns[slice] += ns;
+        s->slices_times[slice] += part->weight;
+    }
+}
+
+int gn_sections_find(struct gn_sections *s, const struct gn_seen *seen)
+{
+    *s = (struct gn_sections){
+        .seen = seen, .site_count = seen->site_count, .process_count = seen->definitions->process_count};
+    const size_t entries = s->site_count * s->process_count;
+    if (seen->count == 0 || entries > MOST_ENTRIES / GN_SECTIONS_SLICES)
+        s->site_count = 0;
+    s->sums = calloc(entries + 1, sizeof *s->sums);
+    s->slices_ns = calloc(s->site_count * s->process_count * GN_SECTIONS_SLICES + 1, sizeof(double));
+    s->slices_times = calloc(s->site_count * s->process_count * GN_SECTIONS_SLICES + 1, sizeof(double));
+    if (!s->sums || !s->slices_ns || !s->slices_times) {
+        gn_sections_clear(s);
+        return -ENOMEM;
+    }
+    if (s->site_count == 0)
+        return 0;
+    const struct stretch run = stretch_of(seen);
+    for (size_t p = 0; p < seen->count; p++)
+        add_part(s, &run, &seen->parts[p]);
+    return 0;
+}
+
+void gn_sections_clear(struct gn_sections *s)
+{
+    free(s->sums);
+    free(s->slices_ns);
+    free(s->slices_times);
+    *s = (struct gn_sections){.seen = s->seen};
+}
+
+/* ---- beside the others ---- */
+
+struct sides {
+    struct gn_section_sum own, others;
+    size_t own_count, other_count;
+};
+
+static void add_side(struct sides *sides, const struct gn_section_sum *sum, bool is_own)
+{
+    if (sum->times <= 0)
+        return;
+    struct gn_section_sum *to = is_own ? &sides->own : &sides->others;
+    to->ns += sum->ns;
+    to->times += sum->times;
+    *(is_own ? &sides->own_count : &sides->other_count) += 1;
+}
+
+static struct gn_section_difference differ(const struct sides *s)
+{
+    const double own = fmax(1, (double)s->own_count), others = fmax(1, (double)s->other_count);
+    const bool is_known = s->own.times > 0 && s->others.times > 0 && s->others.ns > 0;
+    return (struct gn_section_difference){
+        .own_ns = s->own.ns / own,
+        .others_ns = s->others.ns / others,
+        .times = is_known ? s->own.times / own / (s->others.times / others) : NAN,
+        .each = is_known ? s->own.ns / s->own.times / (s->others.ns / s->others.times) : NAN};
+}
+
+struct gn_section_difference gn_sections_differ(const struct gn_sections *s, size_t site, const bool *late)
+{
+    struct sides sides = {.own_count = 0};
+    for (size_t p = 0; p < s->process_count; p++)
+        add_side(&sides, &s->sums[site * s->process_count + p], late[p]);
+    return differ(&sides);
+}
+
+struct gn_section_difference gn_sections_differ_one(const struct gn_sections *s, size_t site,
+                                                    uint32_t process)
+{
+    struct sides sides = {.own_count = 0};
+    for (size_t p = 0; p < s->process_count; p++)
+        add_side(&sides, &s->sums[site * s->process_count + p], p == process);
+    return differ(&sides);
+}
+
+int64_t gn_sections_longest(const struct gn_sections *s, uint32_t process)
+{
+    int64_t longest = -1;
+    double most_ns = 0;
+    for (size_t i = 0; i < s->site_count; i++) {
+        const struct gn_section_difference d = gn_sections_differ_one(s, i, process);
+        if (d.own_ns - d.others_ns > most_ns) {
+            most_ns = d.own_ns - d.others_ns;
+            longest = (int64_t)i;
+        }
+    }
+    return longest;
+}
+
+/* ---- beside itself, earlier ---- */
+
+/* What it takes each time in a fifth of the run; below 0: it is not there. */
+static double each_in(const struct gn_sections *s, size_t site, size_t group)
+{
+    double ns = 0, times = 0;
+    for (size_t p = 0; p < s->process_count; p++)
+        for (size_t k = group * PER_GROUP; k < (group + 1) * PER_GROUP; k++) {
+            const size_t at = (site * s->process_count + p) * GN_SECTIONS_SLICES + k;
+            ns += s->slices_ns[at];
+            times += s->slices_times[at];
+        }
+    return times > 0 ? ns / times : -1;
+}
+
+/* The last fifth's of the first one's, if it grows from each to the next: what begins at once, or is long for
+ * a while, is another matter. 0: it does not. */
+static double factor_of(const struct gn_sections *s, size_t site)
+{
+    double each[GROUPS];
+    for (size_t g = 0; g < GROUPS; g++)
+        each[g] = each_in(s, site, g);
+    const double all = each[GROUPS - 1] - each[0];
+    if (each[0] <= 0 || each[GROUPS - 1] < least_growth * each[0])
+        return 0;
+    for (size_t g = 1; g < GROUPS; g++)
+        if (each[g] < 0 || each[g] - each[g - 1] < least_part * all)
+            return 0;
+    return each[GROUPS - 1] / each[0];
+}
+
+struct gn_section_growth gn_sections_growth(const struct gn_sections *s, size_t site)
+{
+    struct gn_section_growth growth = {.factor = factor_of(s, site), .least_ns = INFINITY};
+    if (growth.factor <= 0)
+        return growth;
+    const double first = each_in(s, site, 0), begin = fmax(0, first - (each_in(s, site, 1) - first) / 2);
+    size_t count = 0;
+    for (size_t p = 0; p < s->process_count; p++) {
+        const struct gn_section_sum *sum = &s->sums[site * s->process_count + p];
+        const double ns = sum->ns - first * sum->times;
+        if (sum->times <= 0)
+            continue;
+        growth.least_ns = fmin(growth.least_ns, fmax(0, ns));
+        growth.mean_ns += ns;
+        if (ns > growth.most_ns) {
+            growth.most_ns = ns;
+            growth.most = (uint32_t)p;
+            growth.more_ns = sum->ns - begin * sum->times;
+        }
+        count++;
+    }
+    growth.mean_ns /= (double)count;
+    return growth;
+}

@@ -1,0 +1,61 @@
+/*
+ * analyse/sections — what processes compute after a call, until the next one: how often, for how long, and
+ * how that changes while the run goes on. What is late is told from its peers, and from itself earlier, by
+ * these (Sikora 2016, section 3.4).
+ *
+ * A section is what follows the calls of a site (analyse/seen.h), whatever call ends it: that depends on the
+ * rank.
+ */
+#ifndef GNOMON_ANALYSE_SECTIONS_H
+#define GNOMON_ANALYSE_SECTIONS_H
+
+#include "analyse/seen.h"
+
+enum { GN_SECTIONS_SLICES = 20 };
+
+/* Of the run: as seen, and weighted as the windows are. */
+struct gn_section_sum {
+    double ns, times;
+};
+
+/* Zero rows: not known (there would be too many of them). */
+struct gn_sections {
+    const struct gn_seen *seen;
+    size_t site_count, process_count;
+    struct gn_section_sum *sums; /* [site_count * process_count] */
+    double *slices_ns;           /* [site_count * process_count * SLICES] equal parts of the run's time */
+    double *slices_times;        /* … */
+};
+
+/* 0, and the caller clears; or -ENOMEM. */
+int gn_sections_find(struct gn_sections *sections, const struct gn_seen *seen);
+void gn_sections_clear(struct gn_sections *sections);
+
+/* In which section what is computed before the call is: its site; -1: in none. */
+int64_t gn_section_of(const struct gn_sections *sections, const struct gn_history *history,
+                      const struct gn_call *call);
+
+/* In which section the process computes most beyond what the others do in the mean: its site; -1: in none. */
+int64_t gn_sections_longest(const struct gn_sections *sections, uint32_t process);
+
+/* How some processes do so. */
+struct gn_section_difference {
+    double own_ns, others_ns; /* they, and those others that do it, too, in the mean */
+    double times, each; /* as often, and each time as long, as the others in the mean: 1; NAN: not known */
+};
+struct gn_section_difference gn_sections_differ(const struct gn_sections *sections, size_t site,
+                                                const bool *late); /* [process_count] */
+struct gn_section_difference gn_sections_differ_one(const struct gn_sections *sections, size_t site,
+                                                    uint32_t process);
+
+/* A section that takes longer and longer each time. */
+struct gn_section_growth {
+    double factor;   /* the last fifth's of the first one's; 0: it does not */
+    double more_ns;  /* had it been as at the very begin, by the line through the first two fifths: of most */
+    double least_ns; /* beyond the first fifth's: of the process with the least of it */
+    double mean_ns, most_ns;
+    uint32_t most; /* process */
+};
+struct gn_section_growth gn_sections_growth(const struct gn_sections *sections, size_t site);
+
+#endif

@@ -1,0 +1,23 @@
+/* The last two ranks do twice as many blocks as the others, each with a message to the next rank. */
+#include "pattern.h"
+
+static __attribute__((noinline)) void block(double ms)
+{
+    pace(ms);
+}
+
+int main(int argc, char **argv)
+{
+    struct pattern p = begin(argc, argv, 100);
+    const int blocks = p.rank >= p.size - 2 && !p.is_mended ? 4 : 2;
+    for (int i = 0; i < p.steps; i++) {
+        for (int k = 0; k < blocks; k++) {
+            int one = k, other;
+            MPI_Sendrecv(&one, 1, MPI_INT, p.rank, 1, &other, 1, MPI_INT, p.rank, 1, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
+            block(2);
+        }
+        MPI_Barrier(MPI_COMM_WORLD); /* here */
+    }
+    return end(&p);
+}
