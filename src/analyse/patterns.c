@@ -11,7 +11,9 @@ static const double alike = 0.25;        /* factors that differ by less are one 
 static const double of_one_rank = 0.985; /* of a row's time: the others do nothing there to speak of */
 static const double in_all = 0.25; /* of what a rank takes longer in one place, at least, in all places */
 static const double startup_share = 0.2; /* of the run */
-static const double small_bytes = 1024, many_messages = 1000, messages_share = 0.1, polling_share = 0.05;
+static const double small_bytes = 1024, many_messages = 1000, messages_share = 0.1, polling_share = 0.05,
+                    large_bytes = 65536, locks_share = 0.05;
+static const double held_s = 20e-6; /* a lock that nobody holds takes less */
 
 struct search {
     const struct gn_summary *s;
@@ -61,7 +63,7 @@ static bool is_kind(const struct gn_activity_row *row, const char *kind)
 /* How MPI starts and ends. */
 static bool is_startup(const struct gn_activity_row *row)
 {
-    return strncmp(row->name, "MPI_Init", 8) == 0 || strcmp(row->name, "MPI_Finalize") == 0;
+    return is_kind(row, "mpi") && gn_activity_starts_or_ends(gn_activity_named(row->name));
 }
 
 static const struct gn_rank_row *rank_row(const struct gn_summary *s, int rank)
@@ -81,9 +83,9 @@ static double unsure_s(const struct gn_summary *s, const struct gn_activity_row 
 /* ---- cores ---- */
 
 static const struct gn_problem_pattern oversubscribed = {
-    "oversubscribed", "give each rank a core of its own, or start fewer ranks"};
+    .name = "oversubscribed", .remedy = "give each rank a core of its own, or start fewer ranks"};
 static const struct gn_problem_pattern preempted = {
-    "preempted", "find out what else runs on these cores: other jobs, ranks' own threads"};
+    .name = "preempted", .remedy = "find out what else runs on these cores: other jobs, ranks' own threads"};
 
 static bool is_crowded(const struct gn_summary *s)
 {
@@ -115,17 +117,21 @@ static void find_preempted(const struct search *x)
 
 /* ---- uneven computation ---- */
 
-static const struct gn_problem_pattern imbalance = {"static imbalance", "distribute the work by its cost"};
+static const struct gn_problem_pattern imbalance = {.name = "static imbalance",
+                                                    .remedy = "distribute the work by its cost"};
 static const struct gn_problem_pattern slow_rank = {
-    "slow rank",
-    "look at its host and core: throttled, remote memory, another program; all that it computes takes "
-    "longer by one factor"};
+    .name = "slow rank",
+    .remedy =
+        "look at its host and core: throttled, remote memory, another program; all that it computes takes "
+        "longer by one factor"};
 static const struct gn_problem_pattern preempted_rank = {
-    "preempted rank", "it was ready and had no core: see what else runs there"};
+    .name = "preempted rank", .remedy = "it was ready and had no core: see what else runs there"};
 static const struct gn_problem_pattern serial = {
-    "serial section", "let all ranks take part, or hide it behind other work: the others wait meanwhile"};
+    .name = "serial section",
+    .remedy = "let all ranks take part, or hide it behind other work: the others wait meanwhile"};
 static const struct gn_problem_pattern io_of_one = {
-    "I/O by one rank", "write or read with all ranks (MPI-IO), less often, or beside the computation"};
+    .name = "I/O by one rank",
+    .remedy = "write or read with all ranks (MPI-IO), less often, or beside the computation"};
 
 static double uneven_s(const struct gn_activity_row *row)
 {
@@ -391,14 +397,17 @@ static void find_uneven(const struct search *x)
 /* ---- MPI itself ---- */
 
 static const struct gn_problem_pattern startup = {
-    "MPI_Init and MPI_Finalize", "let the run do more, or start fewer of them: most of it is begin and end"};
+    .name = "MPI_Init and MPI_Finalize",
+    .remedy = "let the run do more, or start fewer of them: most of it is begin and end"};
 static const struct gn_problem_pattern polling = {
-    "polling", "wait with MPI_Wait or MPI_Probe, or do something between two tests: they burn a core"};
+    .name = "polling",
+    .remedy = "wait with MPI_Wait or MPI_Probe, or do something between two tests: they burn a core"};
 static const struct gn_problem_pattern small_messages = {
-    "many small messages", "send more at once: what each message costs outweighs what is in it"};
+    .name = "many small messages",
+    .remedy = "send more at once: what each message costs outweighs what is in it"};
 static const struct gn_problem_pattern collective = {
-    "slow collective",
-    "call it less often, with more at once, or use the nonblocking form and compute meanwhile"};
+    .name = "slow collective",
+    .remedy = "call it less often, with more at once, or use the nonblocking form and compute meanwhile"};
 
 /* What every rank takes is the least that it costs; the rest may be waiting for ranks that come late. */
 static void find_startup(const struct search *x)
@@ -491,6 +500,66 @@ static void find_small_messages(const struct search *x)
                                    .assumes = GN_PROBLEM_SAME});
 }
 
+static const struct gn_problem_pattern large_messages = {
+    .name = "large messages",
+    .remedy = "send less, or let it go on while ranks compute (MPI_Isend, MPI_Irecv): what is in the "
+              "messages takes the time"};
+static const struct gn_problem_pattern locks = {
+    .name = "lock contention",
+    .remedy =
+        "hold a lock for less, lock less often, or use what needs none (MPI_Accumulate, MPI_Fetch_and_op)",
+    .says = "ranks wait for a lock of a window that others hold"};
+
+static void find_large_messages(const struct search *x)
+{
+    const struct gn_summary *s = x->s;
+    const struct gn_activity_row *row = NULL;
+    int64_t count = 0;
+    const double time_s = time_in(s, is_of_messages, &row, &count);
+    const double each =
+        s->resources.messages > 0 ? (double)s->resources.sent_bytes / (double)s->resources.messages : 0;
+    if (row && each >= large_bytes && time_s >= messages_share * s->elapsed_s)
+        add(x, (struct gn_problem){.pattern = &large_messages,
+                                   .row = row,
+                                   .rank = -1,
+                                   .lost_high_s = time_s,
+                                   .gain_high_s = time_s,
+                                   .count = s->resources.messages,
+                                   .is_of_messages = true,
+                                   .counted = "messages",
+                                   .sure = GN_PROBLEM_POSSIBLE,
+                                   .assumes = GN_PROBLEM_SAME});
+}
+
+/* Where a lock that nobody else holds is waited for, or given back to those that do. */
+static bool is_of_locks(const struct gn_activity_def *call)
+{
+    static const char *const names[] = {"MPI_Win_lock",       "MPI_Win_lock_all", "MPI_Win_unlock",
+                                        "MPI_Win_unlock_all", "MPI_Win_flush",    "MPI_Win_flush_all"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(call->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static void find_locks(const struct search *x)
+{
+    const struct gn_activity_row *row = NULL;
+    int64_t count = 0;
+    const double time_s = time_in(x->s, is_of_locks, &row, &count);
+    const double each_s = count > 0 ? time_s * fmax(1, x->s->ranks) / (double)count : 0;
+    if (row && x->s->ranks > 1 && each_s >= held_s && time_s >= locks_share * x->s->elapsed_s)
+        add(x, (struct gn_problem){.pattern = &locks,
+                                   .row = row,
+                                   .rank = -1,
+                                   .lost_high_s = time_s,
+                                   .gain_high_s = time_s,
+                                   .count = count,
+                                   .counted = "calls",
+                                   .sure = GN_PROBLEM_POSSIBLE,
+                                   .assumes = GN_PROBLEM_SAME});
+}
+
 /* What every rank takes in a collective is what it costs when nobody is waited for, or waiting in turn. */
 static void find_collectives(const struct search *x)
 {
@@ -573,6 +642,8 @@ void gn_problems_find(struct gn_problems *problems, const struct gn_summary *sum
     find_startup(&x);
     find_polling(&x);
     find_small_messages(&x);
+    find_large_messages(&x);
+    find_locks(&x);
     find_collectives(&x);
     gn_problems_rank(problems, summary);
 }

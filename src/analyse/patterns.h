@@ -29,6 +29,8 @@ enum gn_problem_assumes {
     GN_PROBLEM_WINDOWS = 32,      /* windows of events stand for all of the time */
     GN_PROBLEM_ORDER = 64,        /* nothing else stands in the way of another order */
     GN_PROBLEM_REPEATS = 128,     /* a run differs from another one by so little (patterns_look.h) */
+    GN_PROBLEM_PROGRESS = 512,    /* the library can move messages while ranks compute */
+    GN_PROBLEM_APART = 1024,      /* messages have nothing to do with each other */
     GN_PROBLEM_FIRST_FIFTH = 256, /* as at the beginning it could stay */
 };
 
@@ -36,6 +38,8 @@ enum gn_problem_assumes {
 struct gn_problem_pattern {
     const char *name;   /* "static imbalance" */
     const char *remedy; /* a sentence without its end */
+    const char
+        *says; /* what is the matter, before ", most of it in MPI_Recv"; NULL: that is told by numbers */
 };
 
 enum { GN_PROBLEMS_MAX = 64, GN_PROBLEM_HOPS = 5, GN_PROBLEM_LATE = 256, GN_PROBLEM_SLACKS = 5 };

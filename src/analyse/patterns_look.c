@@ -6,8 +6,8 @@
 static const double hop_share = 0.1; /* of what is lost: shorter hops of a chain are not told */
 
 const struct gn_problem_pattern gn_problem_master = {
-    "master bound",
-    "all wait for what one rank hands out: larger tasks, hand them out ahead, or more masters"};
+    .name = "master bound",
+    .remedy = "all wait for what one rank hands out: larger tasks, hand them out ahead, or more masters"};
 
 int gn_look_rank(const struct gn_look *l, uint32_t process)
 {

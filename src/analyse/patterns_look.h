@@ -8,6 +8,7 @@
 #include "analyse/chain.h"
 #include "analyse/patterns.h"
 #include "analyse/sections.h"
+#include "analyse/site_tally.h"
 #include "analyse/seen.h"
 
 /* Of the run: so much is one run of a program longer or shorter than another. */
@@ -24,8 +25,9 @@ struct gn_look {
     struct gn_seen_cause *causes;
     size_t cause_count;
     struct gn_sections sections;
-    bool *late;           /* [processes] */
-    struct gn_span *each; /* [GN_LOOKS * seen->count] */
+    struct gn_site_tally avoidable; /* analyse/wrong_order.h */
+    bool *late;                     /* [processes] */
+    struct gn_span *each;           /* [GN_LOOKS * seen->count] */
 };
 
 /* A call and its place, of the definitions of what was seen. Texts "" and line 0: not known. */
@@ -53,9 +55,11 @@ void gn_look_tell_chain(const struct gn_look *look, struct gn_problem *problem, 
 bool gn_look_takes_from_any(const struct gn_look *look, uint32_t process);
 
 /* The parts of gn_problems_see, in their order: problems of one rank, what of calls is waiting, what takes
- * longer and longer, waits that no rank's totals explain. 0, or -ENOMEM with err set. */
+ * longer and longer, what messages do not overlap with, waits that no rank's totals explain. 0, or -ENOMEM
+ * with err set. */
 int gn_look_at_ranks(const struct gn_look *look, struct gn_error *err);
 void gn_look_at_growth(const struct gn_look *look);
+int gn_look_at_overlap(const struct gn_look *look, struct gn_error *err);
 int gn_look_at_waits(const struct gn_look *look, struct gn_error *err);
 
 /* Found by totals and by waits. */

@@ -2,6 +2,7 @@
 #include "analyse/patterns_look.h"
 
 #include "analyse/levelled.h"
+#include "event/activity.h"
 
 #include <math.h>
 #include <string.h>
@@ -102,6 +103,21 @@ static void compare(const struct gn_look *l, struct gn_problem *p, uint32_t proc
         gn_problem_is_shared(p);
 }
 
+/* What a rank takes in MPI beside waiting, in the mean. */
+static double own_mpi_s(const struct gn_look *l)
+{
+    double ns = 0;
+    for (size_t i = 0; i < l->seen->site_count; i++) {
+        const struct gn_seen_site *site = &l->seen->sites[i];
+        double all_ns = 0, most_likely;
+        for (size_t p = 0; p < l->seen->count; p++)
+            all_ns += site->each_ns[p];
+        if (!gn_activity_starts_or_ends(gn_region_activity(l->seen->definitions, site->region)))
+            ns += fmax(0, all_ns - gn_seen_waited(l->seen, site, &most_likely).lo_ns);
+    }
+    return ns * 1e-9 / fmax(1, l->s->ranks);
+}
+
 /* All that they do more is in what was seen, and the run is no shorter without all of it: others are later
  * yet. */
 static bool has_slack(const struct gn_look *l, const struct gn_problem *p, uint32_t process,
@@ -114,6 +130,7 @@ static bool has_slack(const struct gn_look *l, const struct gn_problem *p, uint3
         longer_ns += fmax(0, d.own_ns - d.others_ns);
     }
     return l->seen->is_whole && longer_ns * 1e-9 >= nearly_all * (p->own_s - p->others_s) &&
+           own_mpi_s(l) <= 0.1 * (p->own_s - p->others_s) &&
            r->gone.hi_ns * 1e-9 < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s;
 }
 
@@ -267,7 +284,7 @@ static void join_ranks(const struct gn_look *l)
     all->count = kept;
 }
 
-static int see_slack(const struct gn_look *l, int rank, bool *is_sure, struct gn_error *err)
+static int see_slack(const struct gn_look *l, int rank, double longer_s, bool *is_sure, struct gn_error *err)
 {
     const uint32_t process = gn_process_of_rank(l->seen->definitions, rank);
     struct gn_whatif_result gone;
@@ -275,6 +292,9 @@ static int see_slack(const struct gn_look *l, int rank, bool *is_sure, struct gn
         return 0;
     for (size_t i = 0; i < l->seen->definitions->process_count; i++)
         l->late[i] = i == process;
+    if (own_mpi_s(l) >
+        0.1 * longer_s) /* of that replay knows nothing: messages may move only inside of calls */
+        return 0;
     const int code = gn_levelled_gone(&gone, &l->sections, 0, l->late, err);
     *is_sure = code == 0 && gone.reduction_hi_ns * 1e-9 < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s;
     return code;
@@ -289,7 +309,7 @@ static int see_slacks(const struct gn_look *l, struct gn_error *err)
     for (size_t i = 0; i < all->slack_count && code == 0; i++) {
         bool is_sure = all->slacks[i].is_sure;
         if (!is_sure && l->seen->is_whole)
-            code = see_slack(l, all->slacks[i].rank, &is_sure, err);
+            code = see_slack(l, all->slacks[i].rank, all->slacks[i].longer_s, &is_sure, err);
         if (is_sure) {
             all->slacks[kept] = all->slacks[i];
             all->slacks[kept++].is_sure = true;

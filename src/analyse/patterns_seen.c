@@ -1,6 +1,7 @@
 #include "analyse/patterns_seen.h"
 
 #include "analyse/patterns_look.h"
+#include "analyse/wrong_order.h"
 #include "event/activity.h"
 
 #include <errno.h>
@@ -66,15 +67,13 @@ static void see_calls(const struct gn_look *l)
 
 static bool starts_or_ends(const struct gn_look *l, uint32_t region)
 {
-    const char *name = gn_region_called(l->seen->definitions, region);
-    return strncmp(name, "MPI_Init", 8) == 0 || strcmp(name, "MPI_Finalize") == 0;
+    return gn_activity_starts_or_ends(gn_region_activity(l->seen->definitions, region));
 }
 
 static bool may_wait(const struct gn_activity_row *row)
 {
     const uint32_t call = strcmp(row->kind, "mpi") == 0 ? gn_activity_named(row->name) : GN_ACTIVITY_NONE;
-    return call != GN_ACTIVITY_NONE && gn_activity_may_wait(call) && strncmp(row->name, "MPI_Init", 8) != 0 &&
-           strcmp(row->name, "MPI_Finalize") != 0;
+    return call != GN_ACTIVITY_NONE && gn_activity_may_wait(call) && !gn_activity_starts_or_ends(call);
 }
 
 static void tell_seen(const struct gn_look *l)
@@ -129,8 +128,11 @@ int gn_problems_see(struct gn_problems *problems, const struct gn_summary *summa
         code = gn_look_at_ranks(&l, err);
         see_calls(&l);
         gn_look_at_growth(&l);
+        code = code == 0 ? gn_look_at_overlap(&l, err) : code;
+        code = code == 0 ? gn_wrong_order_find(&l.avoidable, seen, err) : code;
         code = code == 0 ? gn_look_at_waits(&l, err) : code;
     }
+    gn_site_tally_clear(&l.avoidable);
     gn_sections_clear(&l.sections);
     free(l.late);
     free(l.each);

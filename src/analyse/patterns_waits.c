@@ -1,5 +1,6 @@
 /* Waits that no rank's totals explain, told apart by who is waited for in a call. */
 #include "analyse/patterns_look.h"
+#include "event/activity.h"
 
 #include <errno.h>
 #include <math.h>
@@ -17,22 +18,33 @@ static const double of_one_in_turn = 0.85; /* of what is waited for in a slice o
 static const double rare = 0.1;            /* of the calls have most of what is waited for: noise */
 
 static const struct gn_problem_pattern moving = {
-    "moving imbalance", "the work is even in sum and uneven at each step: move it while the program runs, or "
-                        "let ranks meet less often"};
+    .name = "moving imbalance",
+    .remedy = "the work is even in sum and uneven at each step: move it while the program runs, or "
+              "let ranks meet less often"};
 static const struct gn_problem_pattern phases = {
-    "phases", "who is late changes with the part of the run: look at each by itself, and balance it there"};
+    .name = "phases",
+    .remedy = "who is late changes with the part of the run: look at each by itself, and balance it there"};
 static const struct gn_problem_pattern noise = {
-    "noise",
-    "few steps take long, at one rank or another, and all wait: see what interrupts the ranks, or let "
-    "them meet less often"};
+    .name = "noise",
+    .remedy =
+        "few steps take long, at one rank or another, and all wait: see what interrupts the ranks, or let "
+        "them meet less often"};
 static const struct gn_problem_pattern late_sender = {
-    "late sender", "send before the other work, or let the receiver do other work first (MPI_Irecv)"};
+    .name = "late sender",
+    .remedy = "send before the other work, or let the receiver do other work first (MPI_Irecv)"};
+static const struct gn_problem_pattern wrong_order = {
+    .name = "wrong order of receives",
+    .remedy =
+        "take messages as they come (MPI_ANY_SOURCE, MPI_Waitany), or in the order in which they are sent",
+    .says = "it waits for a message that is late, while others that it takes later have come"};
 static const struct gn_problem_pattern late_receiver = {
-    "late receiver", "post the receive earlier (MPI_Irecv), or let the sender go on (MPI_Isend)"};
+    .name = "late receiver",
+    .remedy = "post the receive earlier (MPI_Irecv), or let the sender go on (MPI_Isend)"};
 static const struct gn_problem_pattern pipeline = {
-    "pipeline", "each rank waits for the one before: smaller blocks let the next one begin sooner"};
+    .name = "pipeline",
+    .remedy = "each rank waits for the one before: smaller blocks let the next one begin sooner"};
 static const struct gn_problem_pattern turns = {
-    "waiting in turn", "what ranks do one after the other, let them do at the same time"};
+    .name = "waiting in turn", .remedy = "what ranks do one after the other, let them do at the same time"};
 
 /* All that was waited for in a call. */
 struct node {
@@ -248,6 +260,30 @@ static struct gn_problem problem_of(const struct gn_look *l, const struct node *
     return p;
 }
 
+/* What of it another order would avoid. It is of the one that receives: the run is longer by what that one
+ * waits, at most. */
+static void add_order(const struct gn_look *l, const struct node *n)
+{
+    const int64_t site = gn_seen_site_of(l->seen, n->region, n->path);
+    const struct gn_tallied t =
+        site < 0 ? (struct gn_tallied){.times = 0} : gn_site_tally_of(&l->avoidable, (size_t)site);
+    if (t.times == 0 || t.process == GN_NONE || t.partner == GN_NONE)
+        return;
+    struct gn_problem p = problem_of(l, n);
+    p.pattern = &wrong_order;
+    p.rank = gn_look_rank(l, t.process);
+    p.most_rank = gn_look_rank(l, t.partner);
+    p.share_of_rank = t.partner_ns / t.seen_ns;
+    p.lost_low_s = p.gain_low_s = 0;
+    p.gain_high_s = p.lost_high_s = t.span.hi_ns * t.process_ns / t.seen_ns * 1e-9;
+    p.times = (int64_t)t.times;
+    p.of = 0;
+    p.sure = GN_PROBLEM_POSSIBLE;
+    p.assumes = GN_PROBLEM_SAME | GN_PROBLEM_APART | gn_look_assumed(l);
+    gn_look_tell_chain(l, &p, t.partner, &(struct gn_chain_call){n->region, n->path}, GN_PROBLEM_HOPS);
+    gn_problems_add(l->problems, l->s, p);
+}
+
 /* One of the same kind, or the other side of one: who waits for whom changes with the call. */
 static bool goes_along(const struct gn_look *l, const struct gn_problem *p)
 {
@@ -268,8 +304,7 @@ static bool goes_along(const struct gn_look *l, const struct gn_problem *p)
 
 static bool is_startup(const struct gn_look *l, const struct node *n)
 {
-    const char *name = gn_region_called(l->seen->definitions, n->region);
-    return strncmp(name, "MPI_Init", 8) == 0;
+    return gn_activity_starts(gn_region_activity(l->seen->definitions, n->region));
 }
 
 static bool is_worth_it(const struct gn_look *l, const struct node *n)
@@ -300,6 +335,9 @@ int gn_look_at_waits(const struct gn_look *l, struct gn_error *err)
             if (!goes_along(l, &p))
                 gn_problems_add(l->problems, l->s, p);
         }
+    for (size_t i = 0; i < count; i++)
+        if (nodes[i].pattern)
+            add_order(l, &nodes[i]);
     free(nodes);
     return 0;
 }

@@ -1,6 +1,6 @@
 #include "analyse/sections.h"
 
-#include "calls.h"
+#include "event/activity.h"
 
 #include <errno.h>
 #include <math.h>
@@ -18,9 +18,8 @@ struct stretch {
 static bool is_between(const struct gn_history *h, const struct gn_call *call)
 {
     const struct gn_call *before = call->before == GN_NONE ? NULL : &h->calls[call->before];
-    const uint32_t activity = before ? gn_region_activity(h->definitions, before->region) : GN_CALL_INIT;
-    return activity != GN_CALL_INIT && activity != GN_CALL_INIT_THREAD && before->region != GN_NONE &&
-           call->region != GN_NONE;
+    const uint32_t activity = before ? gn_region_activity(h->definitions, before->region) : GN_ACTIVITY_NONE;
+    return before && !gn_activity_starts(activity) && before->region != GN_NONE && call->region != GN_NONE;
 }
 
 /* From the first of these calls to the last. */

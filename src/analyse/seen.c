@@ -4,6 +4,7 @@
 #include "calls.h"
 #include "base/lookup.h"
 #include "base/mix.h"
+#include "event/activity.h"
 
 #include <errno.h>
 #include <math.h>
@@ -19,8 +20,7 @@ static struct gn_kept_window of_run(const struct gn_history *h, struct gn_kept_w
     for (size_t c = 0; c < h->call_count; c++) {
         const struct gn_call *call = &h->calls[c];
         const uint32_t activity = gn_region_activity(h->definitions, call->region);
-        if ((activity == GN_CALL_INIT || activity == GN_CALL_INIT_THREAD) &&
-            call->leave_ticks > window.begin_ticks)
+        if (gn_activity_starts(activity) && call->leave_ticks > window.begin_ticks)
             window.begin_ticks = call->leave_ticks;
         if (activity == GN_CALL_FINALIZE && call->enter_ticks > finalized)
             finalized = call->enter_ticks;

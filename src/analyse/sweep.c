@@ -2,6 +2,8 @@
 
 #include "calls.h"
 
+#include "event/activity.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -94,8 +96,7 @@ static bool is_start_or_end(const struct gn_history *h, uint32_t activity)
 {
     const struct gn_computation *a = &h->activities[activity];
     const uint32_t call = gn_region_activity(h->definitions, a->call);
-    return a->region == GN_NONE && (a->call == GN_NONE || call == GN_CALL_INIT ||
-                                    call == GN_CALL_INIT_THREAD || call == GN_CALL_FINALIZE);
+    return a->region == GN_NONE && (a->call == GN_NONE || gn_activity_starts_or_ends(call));
 }
 
 static void add_task(struct sweep *s, const struct gn_critical_row *row, enum gn_sweep_to to, double share)

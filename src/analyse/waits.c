@@ -6,6 +6,7 @@
 #include "base/lookup.h"
 #include "base/mix.h"
 #include "calls.h"
+#include "event/activity.h"
 
 #include <errno.h>
 #include <math.h>
@@ -319,8 +320,7 @@ static int find(struct finder *f)
 
 static bool starts_or_ends_mpi(const struct gn_history *h, uint32_t call)
 {
-    const uint32_t activity = gn_region_activity(h->definitions, h->calls[call].region);
-    return activity == GN_CALL_INIT || activity == GN_CALL_INIT_THREAD || activity == GN_CALL_FINALIZE;
+    return gn_activity_starts_or_ends(gn_region_activity(h->definitions, h->calls[call].region));
 }
 
 /* What is left of a location's time. */

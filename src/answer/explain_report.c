@@ -5,6 +5,7 @@
 #include "answer/quantities.h"
 #include "answer/spans.h"
 #include "base/printable.h"
+#include "event/activity.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,6 +24,8 @@ static const struct {
     {GN_PROBLEM_WINDOWS, "windows", "windows of events stand for all of the time"},
     {GN_PROBLEM_REPEATS, "repeats", "runs differ by 1 % at most"},
     {GN_PROBLEM_FIRST_FIFTH, "as at first", "it could stay as it is in the first fifth of the run"},
+    {GN_PROBLEM_PROGRESS, "progress", "messages can move while ranks compute"},
+    {GN_PROBLEM_APART, "apart", "each message can be worked on by itself"},
     {GN_PROBLEM_ORDER, "order", "nothing else stands in the way of another order"},
 };
 
@@ -34,7 +37,7 @@ static const struct gn_activity_row *waited_in(const struct gn_summary *s, const
     for (size_t i = 0; i < s->row_count && p->rank >= 0; i++) {
         const struct gn_activity_row *row = &s->rows[i];
         const bool waits = strcmp(row->kind, "mpi") == 0 && row->max_rank != p->rank &&
-                           strncmp(row->name, "MPI_Init", 8) != 0;
+                           !gn_activity_starts(gn_activity_named(row->name));
         if (waits && (!best || row->max_ns - row->min_ns > best->max_ns - best->min_ns))
             best = row;
     }

@@ -183,12 +183,23 @@ char *gn_problem_difference_text(const struct gn_summary *s, const struct gn_pro
     return text;
 }
 
+static void says_text(const struct gn_problem *p, const struct gn_terminal *terminal, char *text, size_t size)
+{
+    char name[700], who[32] = "";
+    if (p->rank >= 0)
+        snprintf(who, sizeof who, "rank %d: ", p->rank);
+    snprintf(text, size, "%s%s, most of it in %s", who, p->pattern->says,
+             gn_problem_place(p->row, terminal, name, sizeof name));
+}
+
 char *gn_problem_text(const struct gn_summary *s, const struct gn_problem *p,
                       const struct gn_terminal *terminal, char *text, size_t size)
 {
     char count[GN_QUANTITY_TEXT], own[GN_QUANTITY_TEXT], name[700];
     if (p->row && p->rank >= 0 && p->own_s > 0)
         rank_text(s, p, terminal, text, size);
+    else if (p->row && p->pattern->says)
+        says_text(p, terminal, text, size);
     else if (p->grows > 0)
         growth_text(p, terminal, text, size);
     else if (p->share_of_rank > 0)

@@ -1,5 +1,6 @@
 #include "event/activity.h"
 
+#include "calls.h"
 #include "event/collective.h"
 
 #include <stddef.h>
@@ -58,4 +59,14 @@ bool gn_activity_may_wait(uint32_t activity)
     const bool may_synchronise = rule.holds == GN_HOLDS_ALWAYS || rule.lengths != GN_LENGTHS_NONE;
     return a->traits & GN_TRAIT_WAITS ||
            (!(a->traits & GN_TRAIT_STARTS) && may_synchronise && rule.shape == GN_SHAPE_ALL_TO_ALL);
+}
+
+bool gn_activity_starts(uint32_t activity)
+{
+    return activity == GN_CALL_INIT || activity == GN_CALL_INIT_THREAD;
+}
+
+bool gn_activity_starts_or_ends(uint32_t activity)
+{
+    return gn_activity_starts(activity) || activity == GN_CALL_FINALIZE;
 }

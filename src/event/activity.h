@@ -56,4 +56,8 @@ uint32_t gn_activity_named(const char *name);
  * not have to wait: that is left to whoever knows who they are. */
 bool gn_activity_may_wait(uint32_t activity);
 
+/* MPI_Init, MPI_Init_thread; these and MPI_Finalize. */
+bool gn_activity_starts(uint32_t activity);
+bool gn_activity_starts_or_ends(uint32_t activity);
+
 #endif

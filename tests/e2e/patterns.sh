@@ -45,7 +45,8 @@ bad, mended = float(sys.argv[5]), float(sys.argv[6])
 others = {c["kind"] for c in answer["causes"]} & {"preempted", "oversubscribed", "preempted rank"}
 causes = [c for c in answer["causes"] if c["kind"] not in others and c["kind"] != "MPI_Init and MPI_Finalize"]
 print(json.dumps(causes[:2], indent=1), answer["seen"])
-first = causes[0]
+# where a message is late and another one could be taken, either may be mended
+first = next(c for c in causes if c["kind"] == kind) if program == "wrong_order" else causes[0]
 assert answer["seen"]["whole"], "a program of few calls is seen from end to end"
 # a machine that interrupts ranks at every step has noise of its own, and then few steps are no longer what it is
 interrupted = kind == "noise" and mended > 0.75
@@ -55,9 +56,12 @@ if interrupted:
 assert rank == "-" or first["ranks"] == [int(r) for r in rank.split(",")], first["ranks"]
 if kind == "growth over time": # nobody waits
     assert first["differs"]["after"]["line"] == line and first["differs"]["grows"] > 1.2, first["differs"]
+elif kind in ("lock contention", "large messages"): # for whom is not known, or for nobody
+    assert first["places"][0]["line"] == line, first["places"]
 else:
     assert first["chain"] and any(hop.get("line") == line for hop in first["chain"]), (line, first["chain"])
-    assert first["steps"]["count"] > 0 and first["steps"]["of"] >= first["steps"]["count"], first["steps"]
+    assert first["steps"]["count"] > 0, first["steps"]
+    assert first["steps"]["of"] is None or first["steps"]["of"] >= first["steps"]["count"], first["steps"]
 if program == "several": # twice as many blocks, each as long
     assert 1.8 < first["differs"]["times"] < 2.2 and 0.7 < first["differs"]["each"] < 1.4, first["differs"]
 if program == "slack":

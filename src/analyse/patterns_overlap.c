@@ -1,0 +1,84 @@
+/* Messages that could be on their way while ranks compute, and are not. */
+#include "analyse/overlap.h"
+#include "analyse/patterns_look.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double of_one = 0.75; /* of what is stalled, for one rank */
+
+static const struct gn_problem_pattern no_overlap = {
+    .name = "overlap that does not happen",
+    .remedy = "call MPI_Test now and then while computing, or let the library do it (a progress thread, "
+              "hardware); or "
+              "compute before the message is begun",
+    .says = "large messages move only while it is in a call of MPI, and others wait"};
+static const struct gn_problem_pattern no_overlap_of_all = {
+    .name = "overlap that does not happen",
+    .remedy =
+        "call MPI_Test now and then while computing, or let the library do it (a progress thread, hardware)",
+    .says = "large messages move only inside of calls, not while ranks compute"};
+
+/* Who waits, and for whom: not a wait for what the partner does in MPI, but for that it does anything there.
+ */
+static void tell_hop(const struct gn_look *l, struct gn_problem *p, struct gn_call_place place,
+                     const struct gn_tallied *stalled)
+{
+    if (stalled->process == GN_NONE || stalled->partner == GN_NONE)
+        return;
+    p->hop_count = 1;
+    p->hops[0] = (struct gn_problem_hop){.rank = gn_look_rank(l, stalled->process),
+                                         .ranks = 1,
+                                         .waits_for = gn_look_rank(l, stalled->partner),
+                                         .call = place.call,
+                                         .kind = "no progress",
+                                         .function = place.function,
+                                         .file = place.file,
+                                         .line = place.line,
+                                         .low_s = stalled->span.lo_ns * 1e-9,
+                                         .high_s = stalled->span.hi_ns * 1e-9,
+                                         .certain = (int64_t)stalled->times,
+                                         .own_share = -1};
+}
+
+/* The run is longer by what one of them takes longer, at most. */
+static double of_longest(const struct gn_tallied *t)
+{
+    return t->seen_ns > 0 ? t->span.hi_ns * t->process_ns / t->seen_ns * 1e-9 : 0;
+}
+
+static void look_at_site(const struct gn_look *l, const struct gn_overlap *overlap, size_t site)
+{
+    const struct gn_tallied stalled = gn_site_tally_of(&overlap->stalled, site),
+                            moved = gn_site_tally_of(&overlap->moved, site);
+    const double high = of_longest(&stalled) + of_longest(&moved);
+    const bool is_of_one = stalled.seen_ns > moved.seen_ns && stalled.partner_ns >= of_one * stalled.seen_ns;
+    const struct gn_call_place place = gn_call_place_of(l->seen, &l->seen->sites[site]);
+    if (stalled.times + moved.times == 0 || high < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s)
+        return;
+    struct gn_problem p = {.pattern = is_of_one ? &no_overlap : &no_overlap_of_all,
+                           .row = gn_look_row(l->s, place),
+                           .rank = is_of_one ? gn_look_rank(l, stalled.partner) : -1,
+                           .most_rank = stalled.partner == GN_NONE ? -1 : gn_look_rank(l, stalled.partner),
+                           .share_of_rank = is_of_one ? stalled.partner_ns / stalled.seen_ns : 0,
+                           .is_fixed = true,
+                           .lost_high_s = high,
+                           .gain_high_s = high,
+                           .times = (int64_t)(stalled.times + moved.times),
+                           .sure = GN_PROBLEM_POSSIBLE,
+                           .assumes = GN_PROBLEM_SAME | GN_PROBLEM_PROGRESS | gn_look_assumed(l)};
+    tell_hop(l, &p, place, &stalled);
+    gn_problems_add(l->problems, l->s, p);
+}
+
+int gn_look_at_overlap(const struct gn_look *l, struct gn_error *err)
+{
+    struct gn_overlap overlap;
+    const int code = gn_overlap_find(&overlap, l->seen, err);
+    if (code < 0)
+        return code;
+    for (size_t i = 0; i < l->seen->site_count; i++)
+        look_at_site(l, &overlap, i);
+    gn_overlap_clear(&overlap);
+    return 0;
+}
