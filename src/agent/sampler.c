@@ -128,6 +128,7 @@ static void read_thread(struct gn_sampler *s, struct process *p, struct gn_sampl
     s->location = at->location;
     s->stands_ns = at->event.period_ns;
     p->lost += gn_sample_event_take(&at->event, take, s);
+    at->samples += p->samples - before;
     p->bursts += p->samples > before;
 }
 
@@ -304,7 +305,7 @@ struct gn_sampler *gn_sampler_begin(const struct gn_sample_settings *settings)
 
 static void free_process(struct process *p)
 {
-    gn_sample_threads_close(&p->threads);
+    gn_sample_threads_free(&p->threads);
     gn_sample_maps_free(p->maps);
     gn_sample_counts_free(p->counts);
     free(p->list.rows);
@@ -414,6 +415,7 @@ bool gn_sampler_look(struct gn_sampler *s, int pid, struct gn_sampled *sampled)
                                    .by_place = p->list.by_place,
                                    .unattributed = p->list.unattributed,
                                    .lost = p->lost,
+                                   .helpers = gn_sample_threads_helpers(&p->threads),
                                    .time_ns = p->time_ns,
                                    .modules = s->modules,
                                    .module_count = gn_sample_code_count(s->code)};

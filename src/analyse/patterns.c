@@ -1,4 +1,4 @@
-#include "analyse/patterns.h"
+#include "analyse/patterns_inside.h"
 
 #include "event/activity.h"
 #include "program/runtime.h"
@@ -14,11 +14,6 @@ static const double startup_share = 0.2; /* of the run */
 static const double small_bytes = 1024, many_messages = 1000, messages_share = 0.1, polling_share = 0.05,
                     large_bytes = 65536, locks_share = 0.05;
 static const double held_s = 20e-6; /* a lock that nobody holds takes less */
-
-struct search {
-    const struct gn_summary *s;
-    struct gn_problems *found;
-};
 
 void gn_problem_limit(struct gn_problem *p, const struct gn_summary *s)
 {
@@ -50,7 +45,7 @@ void gn_problems_add_slack(struct gn_problems *f, const struct gn_summary *s, co
             (struct gn_problem_slack){p->rank, p->row, fmax(0, p->own_s - p->others_s), is_sure};
 }
 
-static void add(const struct search *x, struct gn_problem p)
+static void add(const struct gn_problem_search *x, struct gn_problem p)
 {
     gn_problems_add(x->found, x->s, p);
 }
@@ -100,7 +95,7 @@ static bool lacks_cores(const struct gn_summary *s)
     return s->resources.preempted_share >= GN_PROBLEM_PREEMPTED_SHARE;
 }
 
-static void find_preempted(const struct search *x)
+static void find_preempted(const struct gn_problem_search *x)
 {
     const struct gn_summary *s = x->s;
     if (!lacks_cores(s))
@@ -132,6 +127,10 @@ static const struct gn_problem_pattern serial = {
 static const struct gn_problem_pattern io_of_one = {
     .name = "I/O by one rank",
     .remedy = "write or read with all ranks (MPI-IO), less often, or beside the computation"};
+
+static const struct gn_problem_pattern thread_of_rank = {
+    .name = "thread of a rank",
+    .remedy = "it waits for one of its own threads: give them as much work each, or its threads less"};
 
 static double uneven_s(const struct gn_activity_row *row)
 {
@@ -210,6 +209,8 @@ static const struct gn_problem_pattern *pattern_of(const struct gn_summary *s,
     const double total_ns = total_since_ns(s, row), own = total_ns > 0 ? (double)row->max_ns / total_ns : 0;
     if (is_preempted(s, row))
         return &preempted_rank;
+    if (gn_problems_waits_for_threads(row))
+        return &thread_of_rank;
     if (own >= of_one_rank && s->ranks > 1)
         return row->runtime && strcmp(row->runtime, gn_runtime_text(GN_RUNTIME_IO)) == 0 ? &io_of_one
                                                                                          : &serial;
@@ -262,7 +263,8 @@ void gn_problem_is_shared(struct gn_problem *p)
 
 bool gn_problem_is_of_work(const struct gn_problem *p)
 {
-    return p->pattern == &imbalance || p->pattern == &serial || p->pattern == &io_of_one;
+    return p->pattern == &imbalance || p->pattern == &thread_of_rank || p->pattern == &serial ||
+           p->pattern == &io_of_one;
 }
 
 void gn_problem_limit_by_others(struct gn_problem *p, const struct gn_summary *s)
@@ -346,7 +348,7 @@ static bool evens_out(const struct gn_summary *s, const struct gn_problem *p)
 }
 
 /* It, unless another one computes as much in all as there is for it to do. */
-static void add_uneven(const struct search *x, struct gn_problem p)
+static void add_uneven(const struct gn_problem_search *x, struct gn_problem p)
 {
     if (p.gain_high_s < GN_PROBLEM_LEAST_SHARE * x->s->elapsed_s)
         gn_problems_add_slack(x->found, x->s, &p, true);
@@ -354,7 +356,7 @@ static void add_uneven(const struct search *x, struct gn_problem p)
         add(x, p);
 }
 
-static void find_uneven(const struct search *x)
+static void find_uneven(const struct gn_problem_search *x)
 {
     const int slow = x->s->ranks > 1 ? slow_rank_of(x->s) : -1;
     struct gn_problem all = {.pattern = NULL};
@@ -410,7 +412,7 @@ static const struct gn_problem_pattern collective = {
     .remedy = "call it less often, with more at once, or use the nonblocking form and compute meanwhile"};
 
 /* What every rank takes is the least that it costs; the rest may be waiting for ranks that come late. */
-static void find_startup(const struct search *x)
+static void find_startup(const struct gn_problem_search *x)
 {
     double low = 0, high = 0;
     for (size_t i = 0; i < x->s->row_count; i++)
@@ -460,7 +462,7 @@ static double time_in(const struct gn_summary *s, bool (*is_such)(const struct g
     return sum;
 }
 
-static void find_polling(const struct search *x)
+static void find_polling(const struct gn_problem_search *x)
 {
     const struct gn_activity_row *row = NULL;
     int64_t count = 0;
@@ -477,7 +479,7 @@ static void find_polling(const struct search *x)
                                    .assumes = GN_PROBLEM_SAME});
 }
 
-static void find_small_messages(const struct search *x)
+static void find_small_messages(const struct gn_problem_search *x)
 {
     const struct gn_summary *s = x->s;
     const struct gn_activity_row *row = NULL;
@@ -510,7 +512,7 @@ static const struct gn_problem_pattern locks = {
         "hold a lock for less, lock less often, or use what needs none (MPI_Accumulate, MPI_Fetch_and_op)",
     .says = "ranks wait for a lock of a window that others hold"};
 
-static void find_large_messages(const struct search *x)
+static void find_large_messages(const struct gn_problem_search *x)
 {
     const struct gn_summary *s = x->s;
     const struct gn_activity_row *row = NULL;
@@ -542,7 +544,7 @@ static bool is_of_locks(const struct gn_activity_def *call)
     return false;
 }
 
-static void find_locks(const struct search *x)
+static void find_locks(const struct gn_problem_search *x)
 {
     const struct gn_activity_row *row = NULL;
     int64_t count = 0;
@@ -561,7 +563,7 @@ static void find_locks(const struct search *x)
 }
 
 /* What every rank takes in a collective is what it costs when nobody is waited for, or waiting in turn. */
-static void find_collectives(const struct search *x)
+static void find_collectives(const struct gn_problem_search *x)
 {
     for (size_t i = 0; i < x->s->row_count && x->s->ranks > 1; i++) {
         const struct gn_activity_row *row = &x->s->rows[i];
@@ -633,7 +635,7 @@ void gn_problems_rank(struct gn_problems *problems, const struct gn_summary *sum
 
 void gn_problems_find(struct gn_problems *problems, const struct gn_summary *summary)
 {
-    const struct search x = {summary, problems};
+    const struct gn_problem_search x = {summary, problems};
     *problems = (struct gn_problems){.count = 0};
     if (!(summary->elapsed_s > 0))
         return;
@@ -645,5 +647,6 @@ void gn_problems_find(struct gn_problems *problems, const struct gn_summary *sum
     find_large_messages(&x);
     find_locks(&x);
     find_collectives(&x);
+    gn_problems_find_threads(&x);
     gn_problems_rank(problems, summary);
 }

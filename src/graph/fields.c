@@ -184,7 +184,8 @@ static const struct gn_graph_field sampling[] = {OF(sampling, process, GN_GRAPH_
                                                  INTEGER(sampling, bursts),
                                                  INTEGER(sampling, by_place),
                                                  INTEGER(sampling, unattributed),
-                                                 INTEGER(sampling, lost)};
+                                                 INTEGER(sampling, lost),
+                                                 INTEGER(sampling, helpers)};
 
 static const struct gn_graph_field sample[] = {OF(sample, location, GN_GRAPH_LOCATION),
                                                OF(sample, from_activity, GN_GRAPH_ACTIVITY),

@@ -186,7 +186,8 @@ struct gn_graph_last_call {
 struct gn_graph_sampling {
     uint32_t process;
     const char *state, *reason;
-    int64_t time_ns, samples, bursts, by_place, unattributed, lost; /* time: that the samples stand for */
+    int64_t time_ns, samples, bursts, by_place, unattributed, lost,
+        helpers; /* time: that the samples stand for */
 };
 
 /* Samples of a location in one place: of what it computes from one activity to the next, or, without a next

@@ -291,7 +291,8 @@ static void add_sampling(struct gn_graph_adding *a)
                                           .bursts = (int64_t)s->bursts,
                                           .by_place = (int64_t)s->by_place,
                                           .unattributed = (int64_t)s->unattributed + a->unattributed,
-                                          .lost = (int64_t)s->lost};
+                                          .lost = (int64_t)s->lost,
+                                          .helpers = (int64_t)s->helpers};
     gn_graph_put(a->graph, GN_GRAPH_SAMPLING, &row);
 }
 

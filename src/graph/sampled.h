@@ -31,6 +31,7 @@ struct gn_sampled_count {
 struct gn_sampled {
     const char *state, *reason;
     uint64_t samples, bursts, by_place, unattributed, lost, time_ns; /* time: that all of them stand for */
+    uint64_t helpers; /* threads without a location that work */
     const struct gn_sampled_module *modules;
     const struct gn_sampled_place *places;
     const struct gn_sampled_count *counts;

@@ -119,7 +119,8 @@ static bool take_process(struct reader *r, sqlite3_stmt *q)
                                                                 .bursts = sqlite3_column_int64(q, 6),
                                                                 .by_place = sqlite3_column_int64(q, 7),
                                                                 .unattributed = sqlite3_column_int64(q, 8),
-                                                                .lost = sqlite3_column_int64(q, 9)};
+                                                                .lost = sqlite3_column_int64(q, 9),
+                                                                .helpers = sqlite3_column_int64(q, 10)};
     return true;
 }
 
@@ -168,23 +169,32 @@ static void join_rows(struct gn_samples *s)
     s->row_count = kept + 1;
 }
 
+static const char asked_processes[] =
+    "SELECT p.id, p.rank, x.state, x.reason, x.time_ns, x.samples, x.bursts, x.by_place, x.unattributed, "
+    "x.lost, %s"
+    " FROM sampling x JOIN process p ON p.id = x.process ORDER BY p.rank, p.id";
+
+/* Older formats have fewer. */
+static bool has_column(sqlite3 *db, const char *table, const char *name)
+{
+    return gn_sql_value(db, 0, "SELECT count(*) FROM pragma_table_info(?) WHERE name = ?", "ss", table,
+                        name) > 0;
+}
+
 int gn_samples_read(sqlite3 *db, struct gn_samples *samples, struct gn_error *err)
 {
     struct reader r = {.samples = samples};
     *samples = (struct gn_samples){0};
     if (gn_sql_value(db, 0, "SELECT count(*) FROM main.sqlite_master WHERE name = 'sample'", "") == 0)
         return 0;
-    const bool told =
-        gn_sql_value(db, 0, "SELECT count(*) FROM pragma_table_info('site') WHERE name = 'runtime'", "") > 0;
-    char rows[sizeof asked_rows + 40];
-    snprintf(rows, sizeof rows, asked_rows, told ? "coalesce(ls.runtime, s.runtime)" : "NULL");
+    char rows[sizeof asked_rows + 40], processes[sizeof asked_processes + 40];
+    snprintf(rows, sizeof rows, asked_rows,
+             has_column(db, "site", "runtime") ? "coalesce(ls.runtime, s.runtime)" : "NULL");
     int code = read_all(&r, db, rows, take_row, err);
+    snprintf(processes, sizeof processes, asked_processes,
+             has_column(db, "sampling", "helpers") ? "x.helpers" : "0");
     if (code == 0)
-        code = read_all(&r, db,
-                        "SELECT p.id, p.rank, x.state, x.reason, x.time_ns, x.samples, x.bursts, x.by_place,"
-                        " x.unattributed, x.lost FROM sampling x JOIN process p ON p.id = x.process"
-                        " ORDER BY p.rank, p.id",
-                        take_process, err);
+        code = read_all(&r, db, processes, take_process, err);
     join_rows(samples);
     return code;
 }

@@ -48,7 +48,7 @@ struct gn_sampling_row { /* of a process */
     int rank;
     char *state;  /* "sampled"; "off", "refused", "failed": then reason says why */
     char *reason; /* NULL: none */
-    int64_t time_ns, samples, bursts, by_place, unattributed, lost;
+    int64_t time_ns, samples, bursts, by_place, unattributed, lost, helpers;
 };
 
 struct gn_samples {

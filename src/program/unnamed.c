@@ -225,14 +225,31 @@ static bool loop_waits(const struct inside *in, size_t loop)
     return false;
 }
 
+/* Whether the function waits somewhere, or those that it goes on to instead of returning. */
+static bool function_waits(struct gn_program *program, uint64_t address, int depth)
+{
+    enum { DEEPEST = 3 };
+    struct inside in;
+    bool waits = false;
+    if (address == 0 || depth > DEEPEST || !look_inside(&in, program, address))
+        return false;
+    for (size_t i = 0; i < in.code.count && !waits; i++)
+        waits = in.code.items[i].waits || (in.code.items[i].kind == GN_CODE_TAIL_CALL &&
+                                           function_waits(program, in.code.items[i].target, depth + 1));
+    leave(&in);
+    return waits;
+}
+
 bool gn_program_spins(struct gn_program *program, uint64_t offset)
 {
     struct inside in;
     if (!look_inside(&in, program, offset))
         return false;
     const size_t loop = in.flow.loop_of[in.at];
-    const bool spins = in.code.items[in.at].waits || (in.at > 0 && in.code.items[in.at - 1].waits) ||
-                       (loop != GN_CODE_NONE && loop_waits(&in, loop));
+    const struct gn_insn *own = &in.code.items[in.at], *before = in.at > 0 ? own - 1 : NULL;
+    bool spins = own->waits || (before && before->waits) || (loop != GN_CODE_NONE && loop_waits(&in, loop));
+    if (!spins && own->kind == GN_CODE_CALL && offset > own->address) /* what it called has not returned */
+        spins = function_waits(program, own->target, 0);
     leave(&in);
     return spins;
 }

@@ -1,0 +1,16 @@
+/* analyse/patterns_inside — what the patterns of a profile's totals share. Not for anybody else. */
+#ifndef GNOMON_ANALYSE_PATTERNS_INSIDE_H
+#define GNOMON_ANALYSE_PATTERNS_INSIDE_H
+
+#include "analyse/patterns.h"
+
+struct gn_problem_search {
+    const struct gn_summary *s;
+    struct gn_problems *found;
+};
+
+/* patterns_threads.c */
+bool gn_problems_waits_for_threads(const struct gn_activity_row *row);
+void gn_problems_find_threads(const struct gn_problem_search *search);
+
+#endif
