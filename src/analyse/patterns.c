@@ -359,12 +359,15 @@ static void add_uneven(const struct gn_problem_search *x, struct gn_problem p)
 static void find_uneven(const struct gn_problem_search *x)
 {
     const int slow = x->s->ranks > 1 ? slow_rank_of(x->s) : -1;
+    const char *slow_host = gn_problems_find_slow_host(x);
     struct gn_problem all = {.pattern = NULL};
     for (size_t i = 0; i < x->s->row_count && x->s->ranks > 1; i++) {
         const struct gn_activity_row *row = &x->s->rows[i];
         if (!is_uneven(x->s, row))
             continue;
         const struct gn_problem p = uneven(x->s, row);
+        if (p.pattern == &imbalance && gn_problems_on_host(x->s, p.rank, slow_host))
+            continue;
         if (evens_out(x->s, &p)) {
             gn_problems_add_slack(x->found, x->s, &p, false);
             continue;

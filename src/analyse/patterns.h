@@ -75,6 +75,7 @@ struct gn_problem {
     bool is_preempted;                 /* … and that is half of it, or more */
     bool is_everywhere;                /* in all that the rank computes, the row being the most of it */
     bool is_of_all;                    /* every rank takes so long there */
+    const char *host;                  /* whose ranks are late; NULL: it is not about one */
     int more_places;                   /* of the same rank, which are in these numbers, too */
     bool is_startup;                   /* how MPI starts and ends */
     bool is_before_all;                /* nothing else is sure while this is so */

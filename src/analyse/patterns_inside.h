@@ -9,6 +9,12 @@ struct gn_problem_search {
     struct gn_problems *found;
 };
 
+/* patterns_hosts.c. The host whose ranks are slower than all others by one factor in all that they compute;
+ * NULL: none. */
+const char *gn_problems_find_slow_host(const struct gn_problem_search *search);
+/* Whether the rank is there. */
+bool gn_problems_on_host(const struct gn_summary *summary, int rank, const char *host);
+
 /* patterns_threads.c */
 bool gn_problems_waits_for_threads(const struct gn_activity_row *row);
 void gn_problems_find_threads(const struct gn_problem_search *search);

@@ -62,6 +62,10 @@ static void find_late(const struct gn_look *l, struct gn_problem *p, uint32_t pr
         members += sums[i].times > 0;
     }
     mean /= fmax(1, members);
+    for (size_t i = 0; i < count && p->host; i++)
+        l->late[i] = gn_problem_has_rank(p, gn_look_rank(l, (uint32_t)i));
+    if (p->host)
+        return;
     p->late_count = 0;
     for (size_t i = 0; i < count; i++)
         l->late[i] = i == process || (sums && sums[i].ns > mean &&

@@ -192,11 +192,24 @@ static void says_text(const struct gn_problem *p, const struct gn_terminal *term
              gn_problem_place(p->row, terminal, name, sizeof name));
 }
 
+static void host_text(const struct gn_problem *p, char *text, size_t size)
+{
+    char name[256], own[GN_QUANTITY_TEXT], others[GN_QUANTITY_TEXT], who[128];
+    late_text(p, who, sizeof who);
+    gn_printable_copy(name, sizeof name, p->host);
+    snprintf(text, size,
+             "on host %s %s compute%s for %s, those of other hosts for %s, and longer in all places", name,
+             who, p->late_count == 1 ? "s" : "", gn_duration_text(p->own_s * 1e9, own),
+             gn_duration_text(p->others_s * 1e9, others));
+}
+
 char *gn_problem_text(const struct gn_summary *s, const struct gn_problem *p,
                       const struct gn_terminal *terminal, char *text, size_t size)
 {
     char count[GN_QUANTITY_TEXT], own[GN_QUANTITY_TEXT], name[700];
-    if (p->row && p->rank >= 0 && p->own_s > 0)
+    if (p->host)
+        host_text(p, text, size);
+    else if (p->row && p->rank >= 0 && p->own_s > 0)
         rank_text(s, p, terminal, text, size);
     else if (p->row && p->pattern->says)
         says_text(p, terminal, text, size);
