@@ -203,6 +203,21 @@ static double total_since_ns(const struct gn_summary *s, const struct gn_activit
     return total;
 }
 
+/* Samples say so; or it is not on a core for most of it, as far as they see, and next to all that is read and
+ * written is of its rank. */
+static bool is_io(const struct gn_summary *s, const struct gn_activity_row *row)
+{
+    static const double most_of_it = 0.9, least_bytes = 1 << 20;
+    const struct gn_rank_row *own = rank_row(s, row->max_rank);
+    double bytes = 0;
+    if (row->runtime && strcmp(row->runtime, gn_runtime_text(GN_RUNTIME_IO)) == 0)
+        return true;
+    for (size_t i = 0; i < s->rank_count; i++)
+        bytes += s->ranks_told[i].read_bytes + s->ranks_told[i].written_bytes;
+    const double own_bytes = own ? own->read_bytes + own->written_bytes : 0;
+    return own_bytes >= least_bytes && own_bytes >= most_of_it * bytes && row->cpu_ns <= row->total_ns / 2;
+}
+
 static const struct gn_problem_pattern *pattern_of(const struct gn_summary *s,
                                                    const struct gn_activity_row *row)
 {
@@ -212,8 +227,7 @@ static const struct gn_problem_pattern *pattern_of(const struct gn_summary *s,
     if (gn_problems_waits_for_threads(row))
         return &thread_of_rank;
     if (own >= of_one_rank && s->ranks > 1)
-        return row->runtime && strcmp(row->runtime, gn_runtime_text(GN_RUNTIME_IO)) == 0 ? &io_of_one
-                                                                                         : &serial;
+        return is_io(s, row) ? &io_of_one : &serial;
     return &imbalance;
 }
 

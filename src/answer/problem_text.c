@@ -139,7 +139,8 @@ static void growth_text(const struct gn_problem *p, const struct gn_terminal *te
              after, name[0] ? ", most of it in " : "", name, p->grows);
 }
 
-static const double alike = 0.1; /* factors that differ by less are one */
+static const double next_to_nothing = 50; /* times as long */
+static const double alike = 0.1;          /* factors that differ by less are one */
 
 /* "1.6 times "; "" where it is alike. */
 static const char *times_text(double factor, char text[32])
@@ -169,10 +170,12 @@ char *gn_problem_difference_text(const struct gn_summary *s, const struct gn_pro
     if (!(p->own_s > 0))
         return text;
     call_text(d, after, sizeof after);
-    if (d->call && d->times > 0 && d->each > 0 && (d->times > 1 + alike || d->each > 1 + alike))
-        used = snprintf(text, size, "after %s %s %sas often as %s, and %sas long each time", after,
-                        p->late_count > 1 ? "they compute" : "it computes", times_text(d->times, often),
-                        others, times_text(d->each, length));
+    const char *they = p->late_count > 1 ? "they compute" : "it computes";
+    if (d->call && d->each > next_to_nothing)
+        used = snprintf(text, size, "after %s %s, and %s next to nothing", after, they, others);
+    else if (d->call && d->times > 0 && d->each > 0 && (d->times > 1 + alike || d->each > 1 + alike))
+        used = snprintf(text, size, "after %s %s %sas often as %s, and %sas long each time", after, they,
+                        times_text(d->times, often), others, times_text(d->each, length));
     if (used > 0 && p->grows > 0)
         snprintf(text + used, size - (size_t)used,
                  "; that grows, %.1f times from the first fifth of the run to the last", p->grows);

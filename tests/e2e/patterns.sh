@@ -19,7 +19,7 @@ case $1 in
     ;;
 *)
     source=$source.c
-    flags=-O1; [[ $1 = hybrid* ]] && flags="-O1 -fopenmp"
+    flags=-O1; [[ $1 = hybrid* || $1 = imbalance ]] && flags="-O1 -fopenmp"
     compile "$1" "../patterns/$1.c" -g $flags
     ;;
 esac
@@ -66,7 +66,7 @@ if kind == "growth over time": # nobody waits
     assert first["differs"]["after"]["line"] == line and first["differs"]["grows"] > 1.2, first["differs"]
 elif program == "slow_host" and not answer["seen"]:
     assert first["chain"], first
-elif kind in ("lock contention", "large messages", "main thread serial", "threads unequal"): # for whom is not known, or for nobody
+elif kind in ("lock contention", "large messages", "slow collective", "main thread serial", "threads unequal"): # for whom is not known, or for nobody
     assert first["places"][0]["line"] == line, first["places"]
 else:
     assert first["chain"] and any(hop.get("line") == line for hop in first["chain"]), (line, first["chain"])
