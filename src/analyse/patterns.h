@@ -38,8 +38,8 @@ enum gn_problem_assumes {
 struct gn_problem_pattern {
     const char *name;   /* "static imbalance" */
     const char *remedy; /* a sentence without its end */
-    const char
-        *says; /* what is the matter, before ", most of it in MPI_Recv"; NULL: that is told by numbers */
+    const char *replay; /* what is replayed, "with …"; NULL: one rank, or several, like the others */
+    const char *says;   /* the matter, before ", most of it in MPI_Recv"; NULL: numbers tell it */
 };
 
 enum { GN_PROBLEMS_MAX = 64, GN_PROBLEM_HOPS = 5, GN_PROBLEM_LATE = 256, GN_PROBLEM_SLACKS = 5 };

@@ -1,5 +1,6 @@
 /* Waits that no rank's totals explain, told apart by who is waited for in a call. */
 #include "analyse/patterns_look.h"
+#include "analyse/sooner.h"
 #include "event/activity.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 static const double seen_share = 0.002;
 static const double of_one_of_two = 0.75; /* of the waits in a call: the other one is hardly ever late */
 static const double of_one_of_many = 0.55;
-static const double few_sides = 0.1;  /* of the waits are of ranks that are waited for as long */
+static const double few_sides = 0.1;  /* of what others wait: so little is none */
 static const double of_one_way = 0.9; /* of the waits for messages go in one direction */
 enum { FEWEST_SLICES = 6 };
 static const double of_one_in_turn = 0.85; /* of what is waited for in a slice of time */
@@ -31,6 +32,7 @@ static const struct gn_problem_pattern noise = {
         "them meet less often"};
 static const struct gn_problem_pattern late_sender = {
     .name = "late sender",
+    .replay = "with what it sends ahead of what it computes just before",
     .remedy = "send before the other work, or let the receiver do other work first (MPI_Irecv)"};
 static const struct gn_problem_pattern wrong_order = {
     .name = "wrong order of receives",
@@ -39,6 +41,7 @@ static const struct gn_problem_pattern wrong_order = {
     .says = "it waits for a message that is late, while others that it takes later have come"};
 static const struct gn_problem_pattern late_receiver = {
     .name = "late receiver",
+    .replay = "with its receives posted ahead of what it computes just before",
     .remedy = "post the receive earlier (MPI_Irecv), or let the sender go on (MPI_Isend)"};
 static const struct gn_problem_pattern pipeline = {
     .name = "pipeline",
@@ -126,7 +129,7 @@ static struct sides sides_of(const struct gn_look *l, const struct node *n)
 {
     const size_t processes = l->seen->definitions->process_count;
     struct sides sides = {.kind = GN_WAIT_LATE_SENDER};
-    double sums[GN_WAIT_KINDS] = {0}, way[2] = {0, 0}, all = 0, both = 0;
+    double sums[GN_WAIT_KINDS] = {0}, way[2] = {0, 0}, all = 0, both = 0, most = 0, givers = 0;
     struct part *parts = calloc(processes + 1, sizeof *parts);
     for (size_t i = 0; parts && i < l->edge_count; i++) {
         const struct gn_wait_edge *e = &l->edges[i].edge;
@@ -138,11 +141,17 @@ static struct sides sides_of(const struct gn_look *l, const struct node *n)
     for (size_t p = 0; parts && p < processes; p++) {
         sides.waiters += parts[p].waits > 0;
         all += parts[p].waits;
-        both += fmin(parts[p].waits, parts[p].gives);
+        most = fmax(most, parts[p].gives);
     }
+    for (size_t p = 0; parts && p < processes; p++)
+        if (parts[p].gives > few_sides * most) {
+            both += parts[p].waits;
+            givers++;
+        }
     for (int k = 0; k < GN_WAIT_KINDS; k++)
         sides.kind = sums[k] > sums[sides.kind] ? (enum gn_wait_kind)k : sides.kind;
-    sides.is_fixed = both <= few_sides * all;
+    /* those who are waited for wait no tenth of what a rank does in the mean */
+    sides.is_fixed = both * (double)processes <= few_sides * all * givers;
     sides.is_one_way =
         !sides.is_fixed && sides.waiters >= 2 && fmax(way[0], way[1]) >= of_one_way * (way[0] + way[1]);
     free(parts);
@@ -225,6 +234,25 @@ static bool is_sided(const struct gn_problem_pattern *pattern)
            pattern == &gn_problem_master;
 }
 
+/* Those that are waited for about as long as the one that is so most. */
+static void tell_late(const struct gn_look *l, const struct node *n, struct gn_problem *p)
+{
+    static const double as_long = 0.3;
+    for (int rank = 0; rank < l->s->world; rank++) {
+        const uint32_t process = gn_process_of_rank(l->seen->definitions, rank);
+        double ns = 0;
+        for (size_t i = 0; i < l->cause_count; i++)
+            if (l->causes[i].process == process && l->causes[i].call_region == n->region &&
+                l->causes[i].call_path == n->path)
+                ns += l->causes[i].seen_ns;
+        if (ns < as_long * n->most_ns)
+            continue;
+        if (p->late_count < GN_PROBLEM_LATE)
+            p->late[p->late_count] = rank;
+        p->late_count++;
+    }
+}
+
 static struct gn_problem problem_of(const struct gn_look *l, const struct node *n)
 {
     const struct gn_problem_pattern *pattern = n->pattern;
@@ -253,11 +281,37 @@ static struct gn_problem problem_of(const struct gn_look *l, const struct node *
         gn_look_allow_for_repeats(l, &p);
         p.assumes &= ~(unsigned)GN_PROBLEM_ORDER;
     }
+    if (p.rank < 0 && p.is_fixed && pattern != &pipeline)
+        tell_late(l, n, &p);
     if (pattern == &noise)
         p.times = (int64_t)(effective_of(n) + 0.5);
     gn_look_tell_chain(l, &p, n->most, &(struct gn_chain_call){n->region, n->path},
                        is_sided(pattern) ? GN_PROBLEM_HOPS : 1);
     return p;
+}
+
+/* What is gained when messages are sent, or receives posted, ahead of what is computed just before. Where
+ * that is not what they are late by, nobody knows. */
+static int replay_sooner(const struct gn_look *l, const struct node *n, struct gn_problem *p,
+                         struct gn_error *err)
+{
+    static const double most_of_it = 0.5;
+    const int64_t site = gn_seen_site_of(l->seen, n->region, n->path);
+    for (size_t i = 0; i < l->seen->count && site >= 0; i++) {
+        struct gn_whatif_result r;
+        const int code = gn_sooner_find(&r, l->seen, i, (size_t)site, p->pattern == &late_receiver, err);
+        if (code < 0)
+            return code;
+        l->each[i] = (struct gn_span){fmax(0, r.reduction_lo_ns), fmax(0, r.reduction_hi_ns)};
+    }
+    const struct gn_span gain = site < 0 ? (struct gn_span){0, 0} : gn_seen_total(l->seen, l->each);
+    if (!isfinite(gain.hi_ns) || gain.hi_ns * 1e-9 < most_of_it * p->lost_high_s)
+        return 0;
+    p->gain_low_s = gain.lo_ns * 1e-9;
+    p->gain_high_s = gain.hi_ns * 1e-9;
+    p->is_replayed = true;
+    gn_look_allow_for_repeats(l, p);
+    return 0;
 }
 
 /* What of it another order would avoid. It is of the one that receives: the run is longer by what that one
@@ -272,6 +326,7 @@ static void add_order(const struct gn_look *l, const struct node *n)
     struct gn_problem p = problem_of(l, n);
     p.pattern = &wrong_order;
     p.rank = gn_look_rank(l, t.process);
+    p.late_count = 0;
     p.most_rank = gn_look_rank(l, t.partner);
     p.share_of_rank = t.partner_ns / t.seen_ns;
     p.lost_low_s = p.gain_low_s = 0;
@@ -294,8 +349,10 @@ static bool goes_along(const struct gn_look *l, const struct gn_problem *p)
             continue;
         other->lost_low_s += p->lost_low_s;
         other->lost_high_s += p->lost_high_s;
-        other->gain_low_s += p->gain_low_s;
-        other->gain_high_s += p->gain_high_s;
+        if (!other->is_replayed || p->is_replayed) { /* else all that follows is in the replay */
+            other->gain_low_s += p->gain_low_s;
+            other->gain_high_s += p->gain_high_s;
+        }
         gn_problem_limit(other, l->s);
         return true;
     }
@@ -327,11 +384,14 @@ int gn_look_at_waits(const struct gn_look *l, struct gn_error *err)
     /* what goes along with others after them */
     for (size_t i = 0; i < count; i++)
         nodes[i].pattern = is_worth_it(l, &nodes[i]) ? pattern_of(l, &nodes[i]) : NULL;
+    int code = 0;
     for (int again = 0; again <= 1; again++)
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count && code == 0; i++) {
             if (!nodes[i].pattern || (nodes[i].pattern == &turns) != again)
                 continue;
-            const struct gn_problem p = problem_of(l, &nodes[i]);
+            struct gn_problem p = problem_of(l, &nodes[i]);
+            if (p.pattern == &late_sender || p.pattern == &late_receiver)
+                code = replay_sooner(l, &nodes[i], &p, err);
             if (!goes_along(l, &p))
                 gn_problems_add(l->problems, l->s, p);
         }
@@ -339,5 +399,5 @@ int gn_look_at_waits(const struct gn_look *l, struct gn_error *err)
         if (nodes[i].pattern)
             add_order(l, &nodes[i]);
     free(nodes);
-    return 0;
+    return code;
 }

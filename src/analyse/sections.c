@@ -167,17 +167,29 @@ int64_t gn_sections_longest(const struct gn_sections *s, uint32_t process)
 
 /* ---- beside itself, earlier ---- */
 
-/* What it takes each time in a fifth of the run; below 0: it is not there. */
-static double each_in(const struct gn_sections *s, size_t site, size_t group)
+/* What it takes each time in some slices of the run; below 0: it is not there. */
+static double each_from(const struct gn_sections *s, size_t site, size_t first, size_t end)
 {
     double ns = 0, times = 0;
     for (size_t p = 0; p < s->process_count; p++)
-        for (size_t k = group * PER_GROUP; k < (group + 1) * PER_GROUP; k++) {
+        for (size_t k = first; k < end; k++) {
             const size_t at = (site * s->process_count + p) * GN_SECTIONS_SLICES + k;
             ns += s->slices_ns[at];
             times += s->slices_times[at];
         }
     return times > 0 ? ns / times : -1;
+}
+
+static double each_in(const struct gn_sections *s, size_t site, size_t group)
+{
+    return each_from(s, site, group * PER_GROUP, (group + 1) * PER_GROUP);
+}
+
+/* At the very begin, by the line through the first two slices. */
+static double each_at_begin(const struct gn_sections *s, size_t site)
+{
+    const double first = each_from(s, site, 0, 1), second = each_from(s, site, 1, 2);
+    return first < 0 ? 0 : second < 0 ? first : fmax(0, fmin(first, first - (second - first) / 2));
 }
 
 /* The last fifth's of the first one's, if it grows from each to the next: what begins at once, or is long for
@@ -201,7 +213,7 @@ struct gn_section_growth gn_sections_growth(const struct gn_sections *s, size_t 
     struct gn_section_growth growth = {.factor = factor_of(s, site), .least_ns = INFINITY};
     if (growth.factor <= 0)
         return growth;
-    const double first = each_in(s, site, 0), begin = fmax(0, first - (each_in(s, site, 1) - first) / 2);
+    const double first = each_in(s, site, 0), begin = each_at_begin(s, site);
     size_t count = 0;
     for (size_t p = 0; p < s->process_count; p++) {
         const struct gn_section_sum *sum = &s->sums[site * s->process_count + p];

@@ -51,7 +51,7 @@ struct gn_section_difference gn_sections_differ_one(const struct gn_sections *se
 /* A section that takes longer and longer each time. */
 struct gn_section_growth {
     double factor;   /* the last fifth's of the first one's; 0: it does not */
-    double more_ns;  /* had it been as at the very begin, by the line through the first two fifths: of most */
+    double more_ns;  /* had it been as at the very begin, by the line through the first two slices: of most */
     double least_ns; /* beyond the first fifth's: of the process with the least of it */
     double mean_ns, most_ns;
     uint32_t most; /* process */

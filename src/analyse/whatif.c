@@ -19,8 +19,10 @@ struct gn_whatif_pass {
     uint32_t *callers;            /* [process_count] threads that go along with no other */
     double removed;               /* all that goes */
     struct gn_reduction *entered; /* [call_count] at its enter */
-    struct given *given;          /* [gathering_count] */
-    struct below {                /* of the members of a prefix operation up to this one */
+    struct gn_reduction *gives; /* [call_count] what others take from it: entered, where none is made ahead */
+    struct gn_reduction *moved; /* [location_count] by how much the call is ahead of where it was */
+    struct given *given;        /* [gathering_count] */
+    struct below {              /* of the members of a prefix operation up to this one */
         struct given given;
         double shifted;          /* min of (reduction − when it was given, at the latest) */
         struct gn_interval last; /* when the last of them came */
@@ -67,6 +69,14 @@ struct gn_whatif_pass *gn_whatif_pass_new(const struct gn_history *history)
     return NULL;
 }
 
+/* No call is made ahead. */
+static void stay(struct gn_whatif_pass *p)
+{
+    if (p->gives != p->entered)
+        free(p->gives);
+    p->gives = p->entered;
+}
+
 void gn_whatif_pass_free(struct gn_whatif_pass *pass)
 {
     if (!pass)
@@ -75,6 +85,8 @@ void gn_whatif_pass_free(struct gn_whatif_pass *pass)
     free(pass->forked);
     free(pass->is_faster);
     free(pass->callers);
+    stay(pass);
+    free(pass->moved);
     free(pass->entered);
     free(pass->given);
     free(pass->below);
@@ -148,6 +160,26 @@ static void compute_beside(struct gn_whatif_pass *p, const struct gn_call *call,
     r->hi = larger(r->hi, smaller(forked->hi, r->hi + waited_ns));
 }
 
+/* A call that is made ahead, behind another one that is, goes ahead of that one's computation, too. */
+static void go_ahead(struct gn_whatif_pass *p, uint32_t number, const struct gn_whatif *what)
+{
+    const struct gn_call *call = &p->h->calls[number];
+    struct gn_reduction *moved = &p->moved[call->location];
+    p->gives[number] = p->entered[number];
+    if (!what->ahead[number]) {
+        *moved = (struct gn_reduction){0, 0};
+        return;
+    }
+    for (uint32_t i = call->first_piece; i < call->first_piece + call->piece_count; i++) {
+        const double stays = 1 - gn_whatif_share(what, p->h, call, p->h->pieces[i].activity);
+        moved->lo += p->h->pieces[i].kind == GN_PIECE_ALONE ? stays * p->h->pieces[i].lo_ns : 0;
+        moved->hi += stays * p->h->pieces[i].hi_ns;
+    }
+    p->gives[number].lo += moved->lo;
+    p->gives[number].hi += moved->hi;
+    p->removed += moved->hi;
+}
+
 static inline void enter(struct gn_whatif_pass *p, uint32_t number, const struct gn_whatif *what)
 {
     const struct gn_call *call = &p->h->calls[number];
@@ -164,6 +196,8 @@ static inline void enter(struct gn_whatif_pass *p, uint32_t number, const struct
         }
     }
     p->entered[number] = *r;
+    if (what->ahead)
+        go_ahead(p, number, what);
     if (call->part_count)
         give(p, call, r);
 }
@@ -220,7 +254,7 @@ static inline void take(struct gn_whatif_pass *p, const struct gn_call *call, co
         given = g->shape == GN_SHAPE_PREFIX ? below(p, g, t->from, t->member) : p->given[t->from];
         given.cap += (double)call->leave.hi_ns;
     } else {
-        const struct gn_reduction *r = &p->entered[t->from];
+        const struct gn_reduction *r = &p->gives[t->from];
         given = (struct given){r->lo, r->hi, r->hi + t->room_ns, 0};
     }
     m->lo = smaller(m->lo, given.lo + t->extra_ns);
@@ -351,11 +385,25 @@ static void find_faster(struct gn_whatif_pass *p, const struct gn_whatif *what)
         p->is_faster[process_of(h, l)] |= p->callers[process_of(h, l)] > 1;
 }
 
+static bool make_room(struct gn_whatif_pass *p)
+{
+    const size_t locations = p->h->definitions->location_count;
+    p->moved = p->moved ? p->moved : malloc((locations + 1) * sizeof *p->moved);
+    struct gn_reduction *gives = malloc((p->h->call_count + 1) * sizeof *gives);
+    p->gives = gives ? gives : p->gives;
+    for (size_t l = 0; p->moved && l < locations; l++)
+        p->moved[l] = (struct gn_reduction){0, 0};
+    return gives && p->moved;
+}
+
 struct gn_whatif_result gn_whatif(struct gn_whatif_pass *pass, const struct gn_whatif *what)
 {
     const struct gn_history *h = pass->h;
     if (pass->forked)
         find_faster(pass, what);
+    stay(pass);
+    if (what->ahead && !make_room(pass))
+        return result_of(h, (struct gn_reduction){0, INFINITY});
     for (size_t l = 0; l < h->definitions->location_count; l++)
         pass->at[l] = (struct gn_reduction){0, 0};
     for (size_t l = 0; pass->forked && l < h->definitions->location_count; l++)
@@ -370,7 +418,7 @@ struct gn_whatif_result gn_whatif(struct gn_whatif_pass *pass, const struct gn_w
         else
             enter(pass, number, what);
     }
-    const enum gn_whatif_order order = gn_whatif_order(h, pass->entered);
+    const enum gn_whatif_order order = gn_whatif_order(h, pass->gives);
     struct gn_reduction end = meet_at_end(pass);
     if (order != GN_ORDER_STAYS)
         end.hi = larger(end.hi, pass->removed);

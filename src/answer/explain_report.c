@@ -117,8 +117,9 @@ static void problem_text(const struct gn_explain_report *r, size_t i, const stru
     const struct gn_problem *p = &r->problems->items[i];
     const struct gn_activity_row *waits = waited_in(s, p);
     char cause[2 * TEXT], lost[GN_SPAN_TEXT], share[GN_SPAN_TEXT], length[GN_SPAN_TEXT],
-        all[GN_QUANTITY_TEXT], name[TEXT];
+        all[GN_QUANTITY_TEXT], name[TEXT], replayed[128];
     const char *between = "";
+    snprintf(replayed, sizeof replayed, "replayed, %s", p->pattern->replay ? p->pattern->replay : "");
     gn_problem_text(s, p, terminal, cause, sizeof cause);
     fprintf(out, "%zu. %s%s%s: %s of %s (%s): %s.   %s\n", i + 1, gn_shade(terminal, GN_BOLD),
             p->pattern->name, gn_shade(terminal, GN_PLAIN),
@@ -138,9 +139,10 @@ static void problem_text(const struct gn_explain_report *r, size_t i, const stru
     not_because_text(p, out);
     fprintf(
         out, "   %s, the run takes %s, if ",
-        !p->is_replayed     ? "were it mended"
-        : p->late_count > 1 ? "replayed, with these ranks like the others"
-                            : "replayed, with this rank like the others",
+        !p->is_replayed      ? "were it mended"
+        : p->pattern->replay ? replayed
+        : p->late_count > 1  ? "replayed, with these ranks like the others"
+                             : "replayed, with this rank like the others",
         gn_span_time((s->elapsed_s - p->gain_high_s) * 1e9, (s->elapsed_s - p->gain_low_s) * 1e9, length));
     for (size_t k = 0; k < sizeof assumptions / sizeof *assumptions; k++)
         if (p->assumes & assumptions[k].bit) {
@@ -320,7 +322,7 @@ static json_t *problem_object(const struct gn_summary *s, const struct gn_proble
     char text[2 * TEXT];
     json_t *ranks = json_array(), *places = json_array(), *assumed = json_array();
     for (size_t i = 0; i < s->rank_count; i++)
-        if (p->rank < 0 || gn_problem_has_rank(p, s->ranks_told[i].rank))
+        if ((p->rank < 0 && p->late_count == 0) || gn_problem_has_rank(p, s->ranks_told[i].rank))
             json_array_append_new(ranks, json_integer(s->ranks_told[i].rank));
     if (p->row)
         json_array_append_new(places, place_object(p->row));
