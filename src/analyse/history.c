@@ -215,3 +215,12 @@ void gn_history_clear(struct gn_history *history)
     free(history->rate_hi);
     *history = (struct gn_history){.definitions = NULL};
 }
+
+double gn_computed_before(const struct gn_history *h, const struct gn_call *call)
+{
+    double ns = 0;
+    for (uint32_t i = call->first_piece; i < call->first_piece + call->piece_count; i++)
+        if (h->pieces[i].kind != GN_PIECE_JOIN)
+            ns += (h->pieces[i].lo_ns + h->pieces[i].hi_ns) / 2;
+    return ns;
+}

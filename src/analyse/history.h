@@ -202,6 +202,10 @@ int gn_history_read(struct gn_history *history, struct gn_source *source,
                     const struct gn_history_settings *settings, struct gn_error *err);
 void gn_history_clear(struct gn_history *history);
 
+/* What its location computes just before the call, waiting for its own threads apart; the middle of its
+ * bounds, ns. */
+double gn_computed_before(const struct gn_history *history, const struct gn_call *call);
+
 /* "compute (app.c:31)", "before MPI_Allreduce at app.c:85 in iterate": into text[size], always ended. All of
  * these texts are printable (base/printable.h), whatever the trace has. */
 void gn_activity_text(const struct gn_history *history, uint32_t activity, char *text, size_t size);

@@ -51,8 +51,9 @@ struct gn_problem_hop {
     int waits_for; /* rank */
     const char *call, *kind, *function, *file;
     int line;
-    double low_s, high_s; /* of all of them */
-    int64_t certain;      /* as often for certain, as it was seen */
+    double low_s, high_s;  /* of all of them */
+    int64_t certain;       /* as often for certain, as it was seen */
+    uint32_t region, path; /* of the events */
     double own_share; /* of all ranks' time: in that call, by whoever, and not waiting; below 0: not known */
 };
 
@@ -62,6 +63,16 @@ struct gn_problem_difference {
     int line;
     double times, each; /* as often, and each time as long, as the others: 1. Not a number: not known */
 };
+
+/* What the one that is waited for did meanwhile; all parts of it together are all. Texts as of a hop. */
+struct gn_problem_meanwhile {
+    const char *what;                   /* "computes", after the call; "waits", "calls", in it; "other" */
+    const char *call, *function, *file; /* NULL: of other */
+    int line;
+    double low, high; /* share of what is waited */
+};
+
+enum { GN_PROBLEM_PARTS = 5 };
 
 struct gn_problem {
     const struct gn_problem_pattern *pattern;
@@ -85,6 +96,8 @@ struct gn_problem {
     int late[GN_PROBLEM_LATE]; /* ranks that are as late as `rank`, itself among them, ascending */
     size_t late_count;         /* 0: not known; there may be more than there is room for */
     struct gn_problem_difference differs;
+    struct gn_problem_meanwhile meanwhile[GN_PROBLEM_PARTS]; /* of the first hop */
+    size_t meanwhile_count;
     double grows; /* the last fifth of the run takes so many times as long as the first one; 0: it does not */
     bool is_replayed;               /* the gain is by replay, and so is what was lost */
     double even_low_s, even_high_s; /* … if the work were spread evenly over all; 0: not replayed */

@@ -1,5 +1,7 @@
 #include "analyse/patterns_look.h"
 
+#include "analyse/meanwhile.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -104,6 +106,8 @@ static void tell_hop(const struct gn_look *l, const struct gn_chain_hop *from, s
                                   .low_s = from->waited.lo_ns * 1e-9,
                                   .high_s = from->waited.hi_ns * 1e-9,
                                   .certain = (int64_t)from->certain,
+                                  .region = from->region,
+                                  .path = from->path,
                                   .own_share = own_share(l, place)};
 }
 
@@ -116,6 +120,28 @@ void gn_look_tell_chain(const struct gn_look *l, struct gn_problem *p, uint32_t 
     p->hop_count = chain.count < most ? chain.count : most;
     for (size_t i = 0; i < p->hop_count; i++)
         tell_hop(l, &chain.hops[i], &p->hops[i]);
+}
+
+int gn_look_tell_meanwhile(const struct gn_look *l, struct gn_problem *p, struct gn_error *err)
+{
+    static const char *const kinds[] = {"computes", "waits", "calls", "other"};
+    struct gn_meanwhile m;
+    const uint32_t process = p->hop_count > 0 && p->hops[0].waits_for >= 0
+                                 ? gn_process_of_rank(l->seen->definitions, p->hops[0].waits_for)
+                                 : GN_NONE;
+    if (process == GN_NONE)
+        return 0;
+    const int code = gn_meanwhile_find(&m, l->seen, p->hops[0].region, p->hops[0].path, process, err);
+    p->meanwhile_count = code == 0 ? m.count : 0;
+    for (size_t i = 0; i < p->meanwhile_count; i++) {
+        const struct gn_meanwhile_part *part = &m.parts[i];
+        const struct gn_call_place place = part->kind == GN_MEANWHILE_OTHER
+                                               ? (struct gn_call_place){.call = NULL}
+                                               : gn_call_place_of(l->seen, &l->seen->sites[part->site]);
+        p->meanwhile[i] = (struct gn_problem_meanwhile){
+            kinds[part->kind], place.call, place.function, place.file, place.line, part->low, part->high};
+    }
+    return code;
 }
 
 bool gn_look_takes_from_any(const struct gn_look *l, uint32_t process)

@@ -51,6 +51,8 @@ void gn_look_allow_for_repeats(const struct gn_look *look, struct gn_problem *pr
 /* How the process reaches the others: from a call (NULL: any) on, at most so many hops. */
 void gn_look_tell_chain(const struct gn_look *look, struct gn_problem *problem, uint32_t process,
                         const struct gn_chain_call *in, size_t most);
+/* What the one that the first hop waits for does meanwhile. 0, or -ENOMEM with err set. */
+int gn_look_tell_meanwhile(const struct gn_look *look, struct gn_problem *problem, struct gn_error *err);
 /* Whether the process takes messages from whoever sends one. */
 bool gn_look_takes_from_any(const struct gn_look *look, uint32_t process);
 

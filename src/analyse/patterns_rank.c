@@ -216,9 +216,12 @@ static int see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_err
     uint32_t latest = process;
     const double certain_s = tell_times(l, p, &latest);
     gn_look_tell_chain(l, p, latest, NULL, GN_PROBLEM_HOPS);
+    int code = gn_look_tell_meanwhile(l, p, err);
+    if (code < 0)
+        return code;
     if (see_master(l, p, process))
         return 0;
-    const int code = replay(l, &r, err);
+    code = replay(l, &r, err);
     if (code < 0)
         return code;
     if (has_slack(l, p, process, &r)) {

@@ -392,6 +392,8 @@ int gn_look_at_waits(const struct gn_look *l, struct gn_error *err)
             struct gn_problem p = problem_of(l, &nodes[i]);
             if (p.pattern == &late_sender || p.pattern == &late_receiver)
                 code = replay_sooner(l, &nodes[i], &p, err);
+            if (code == 0 && p.is_fixed)
+                code = gn_look_tell_meanwhile(l, &p, err);
             if (!goes_along(l, &p))
                 gn_problems_add(l->problems, l->s, p);
         }

@@ -43,15 +43,6 @@ static size_t slice_of(const struct stretch *run, const struct gn_call *call)
     return at <= 0 ? 0 : at >= GN_SECTIONS_SLICES ? GN_SECTIONS_SLICES - 1 : (size_t)at;
 }
 
-static double computed_ns(const struct gn_history *h, const struct gn_call *call)
-{
-    double sum = 0;
-    for (uint32_t i = call->first_piece; i < call->first_piece + call->piece_count; i++)
-        if (h->pieces[i].kind != GN_PIECE_JOIN)
-            sum += (h->pieces[i].lo_ns + h->pieces[i].hi_ns) / 2;
-    return sum;
-}
-
 int64_t gn_section_of(const struct gn_sections *s, const struct gn_history *h, const struct gn_call *call)
 {
     const struct gn_call *before = call->before == GN_NONE ? NULL : &h->calls[call->before];
@@ -68,7 +59,7 @@ static void add_part(struct gn_sections *s, const struct stretch *run, const str
             continue;
         const size_t at = (size_t)site * s->process_count + h->definitions->locations[call->location].process;
         const size_t slice = at * GN_SECTIONS_SLICES + slice_of(run, call);
-        const double ns = part->weight * computed_ns(h, call);
+        const double ns = part->weight * gn_computed_before(h, call);
         s->sums[at].ns += ns;
         s->sums[at].times += part->weight;
         s->slices_ns[slice] += ns;

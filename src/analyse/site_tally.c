@@ -71,14 +71,6 @@ void gn_site_tally_clear(struct gn_site_tally *t)
 
 /* ---- walks ---- */
 
-static double computed_before(const struct gn_history *h, const struct gn_call *call)
-{
-    double ns = 0;
-    for (uint32_t i = call->first_piece; i < call->first_piece + call->piece_count; i++)
-        ns += (h->pieces[i].lo_ns + h->pieces[i].hi_ns) / 2;
-    return ns;
-}
-
 int gn_walk_open(struct gn_walk *w, const struct gn_history *h)
 {
     w->next = malloc((h->call_count + 1) * sizeof *w->next);
@@ -91,7 +83,7 @@ int gn_walk_open(struct gn_walk *w, const struct gn_history *h)
         w->next[c] = GN_NONE;
     for (uint32_t c = 0; c < h->call_count; c++) { /* those of a location stand in their order */
         const uint32_t before = h->calls[c].before;
-        w->computed_ns[c] = computed_before(h, &h->calls[c]);
+        w->computed_ns[c] = gn_computed_before(h, &h->calls[c]);
         if (before == GN_NONE)
             continue;
         w->next[before] = c;

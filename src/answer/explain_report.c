@@ -110,6 +110,28 @@ static void not_because_text(const struct gn_problem *p, FILE *out)
         fputc('\n', out);
 }
 
+/* "meanwhile rank 3: 98.1 % computes after MPI_Barrier (main.c:26), 1.2 % waits in MPI_Recv (couple.c:8), 0.7
+ * % other" */
+static void meanwhile_text(const struct gn_problem *p, FILE *out)
+{
+    char place[1000], call[128], share[GN_SPAN_TEXT];
+    for (size_t i = 0; i < p->meanwhile_count; i++) {
+        const struct gn_problem_meanwhile *m = &p->meanwhile[i];
+        if (i == 0)
+            fprintf(out, "   meanwhile rank %d: ", p->hops[0].waits_for);
+        fprintf(out, "%s%s %s", i > 0 ? ", " : "", gn_span_share(m->low, m->high, share),
+                m->call ? m->what : "other");
+        if (!m->call)
+            continue;
+        gn_place_text(place, sizeof place, m->file, m->line);
+        fprintf(out, "%s %s%s%s%s", strcmp(m->what, "computes") == 0 ? " after" : " in",
+                gn_printable_copy(call, sizeof call, m->call), place[0] ? " (" : "", place,
+                place[0] ? ")" : "");
+    }
+    if (p->meanwhile_count > 0)
+        fputc('\n', out);
+}
+
 static void problem_text(const struct gn_explain_report *r, size_t i, const struct gn_terminal *terminal,
                          FILE *out)
 {
@@ -134,6 +156,7 @@ static void problem_text(const struct gn_explain_report *r, size_t i, const stru
         fprintf(out, "   %s, most likely in %s\n", s->ranks == 2 ? "the other one waits" : "the others wait",
                 name);
     }
+    meanwhile_text(p, out);
     if (gn_problem_difference_text(s, p, name, sizeof name)[0])
         fprintf(out, "   what differs: %s\n", name);
     not_because_text(p, out);
@@ -305,6 +328,20 @@ static json_t *differs_object(const struct gn_problem *p)
                      p->grows > 0 ? json_real(p->grows) : json_null());
 }
 
+static json_t *meanwhile_array(const struct gn_problem *p)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < p->meanwhile_count; i++) {
+        const struct gn_problem_meanwhile *m = &p->meanwhile[i];
+        json_array_append_new(array, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "what", m->what, "call",
+                                               text_or_null(m->call), "function", text_or_null(m->function),
+                                               "file", text_or_null(m->file), "line",
+                                               m->line > 0 ? json_integer(m->line) : json_null(), "share",
+                                               interval(m->low, m->high)));
+    }
+    return array;
+}
+
 static json_t *slack_array(const struct gn_problems *problems)
 {
     json_t *array = json_array();
@@ -341,6 +378,8 @@ static json_t *problem_object(const struct gn_summary *s, const struct gn_proble
                                p->pattern->remedy, "text", text_or_null(text));
     if (object)
         json_object_set_new(object, "differs", differs_object(p));
+    if (object)
+        json_object_set_new(object, "meanwhile", meanwhile_array(p));
     if (object)
         json_object_set_new(object, "not_because_of", not_because_array(p));
     if (object)

@@ -1,0 +1,139 @@
+#include "analyse/meanwhile.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { KINDS = GN_MEANWHILE_OTHER, LONGEST_WALK = 256, MOST_STEPS = 1 << 22 };
+static const double least_share = 0.02; /* of the waiting: less is not told */
+
+struct look {
+    const struct gn_seen *seen;
+    const struct gn_history *h;
+    struct gn_givers givers;
+    double *ns;          /* [site_count * KINDS] */
+    double lo_ns, hi_ns; /* of all of it */
+    uint64_t times, steps;
+};
+
+static void add(struct look *l, const struct gn_call *call, enum gn_meanwhile_kind kind, double ns)
+{
+    const int64_t site = gn_seen_site_of(l->seen, call->region, call->path);
+    if (site >= 0 && ns > 0)
+        l->ns[(size_t)site * KINDS + kind] += ns;
+}
+
+/* Of the call `at`, of which `left_ns` at its end are looked at: first what it does beside waiting, then
+ * that. */
+static int add_call(struct look *l, uint32_t at, double left_ns)
+{
+    const struct gn_call *call = &l->h->calls[at];
+    const double length_ns =
+        (double)(call->leave_ticks - call->enter_ticks) * 1e9 / (double)l->h->definitions->ticks_per_second;
+    struct gn_span waited;
+    const int code = gn_givers_of(&l->givers, at, &waited);
+    if (code < 0)
+        return code;
+    const double own_ns = fmax(0, length_ns - waited.lo_ns), own = fmin(left_ns, own_ns);
+    add(l, call, GN_MEANWHILE_CALLS, own);
+    add(l, call, GN_MEANWHILE_WAITS, fmin(left_ns - own, length_ns - own_ns));
+    return 0;
+}
+
+/* Backwards from the call in which it gave, for so long. */
+static int walk_back(struct look *l, uint32_t gave, double left_ns)
+{
+    uint32_t at = gave;
+    int code = 0;
+    for (int i = 0; i < LONGEST_WALK && left_ns > 0 && code == 0; i++) {
+        const struct gn_call *call = &l->h->calls[at];
+        const uint32_t before = call->before;
+        if (before == GN_NONE || l->h->calls[before].region == GN_NONE)
+            break;
+        const struct gn_call *earlier = &l->h->calls[before];
+        const double computed_ns = fmin(left_ns, gn_computed_before(l->h, call));
+        add(l, earlier, GN_MEANWHILE_COMPUTES, computed_ns);
+        left_ns -= computed_ns;
+        if (left_ns > 0)
+            code = add_call(l, before, left_ns);
+        left_ns -= (double)(earlier->leave_ticks - earlier->enter_ticks) * 1e9 /
+                   (double)l->h->definitions->ticks_per_second;
+        at = before;
+        l->steps++;
+    }
+    return code;
+}
+
+/* The only one that may have given last, if it is of the process; GN_NONE. */
+static uint32_t giver_of(const struct look *l, uint32_t process)
+{
+    if (l->givers.count != 1)
+        return GN_NONE;
+    const uint32_t call = l->givers.list[0].call;
+    return l->h->definitions->locations[l->h->calls[call].location].process == process ? call : GN_NONE;
+}
+
+static int look_at_part(struct look *l, size_t part, uint32_t region, uint32_t path, uint32_t process)
+{
+    int code = gn_givers_open(&l->givers, l->h);
+    for (uint32_t c = 0; c < l->h->call_count && code == 0 && l->steps < MOST_STEPS; c++) {
+        const struct gn_call *call = &l->h->calls[c];
+        struct gn_span waited;
+        if (call->region != region || call->path != path || call->take_count == 0 ||
+            !gn_seen_counts(l->seen, part, call))
+            continue;
+        code = gn_givers_of(&l->givers, c, &waited);
+        const uint32_t gave = code == 0 ? giver_of(l, process) : GN_NONE;
+        if (gave == GN_NONE || waited.lo_ns <= 0)
+            continue;
+        l->lo_ns += waited.lo_ns;
+        l->hi_ns += waited.hi_ns;
+        l->times++;
+        code = walk_back(l, gave, waited.lo_ns);
+    }
+    gn_givers_close(&l->givers);
+    return code;
+}
+
+/* What is told, the largest first. What is not certain may belong to any of them. */
+static void tell(const struct look *l, struct gn_meanwhile *m)
+{
+    double rest_ns = l->lo_ns;
+    const double unsure_ns = fmax(0, l->hi_ns - l->lo_ns);
+    *m = (struct gn_meanwhile){.times = l->times};
+    while (m->count < GN_MEANWHILE_PARTS && l->hi_ns > 0) {
+        size_t most = 0;
+        for (size_t i = 1; i < l->seen->site_count * KINDS; i++)
+            most = l->ns[i] > l->ns[most] ? i : most;
+        const double ns = l->seen->site_count > 0 ? l->ns[most] : 0;
+        if (ns < least_share * l->hi_ns)
+            break;
+        m->parts[m->count++] = (struct gn_meanwhile_part){.kind = (enum gn_meanwhile_kind)(most % KINDS),
+                                                          .site = most / KINDS,
+                                                          .low = ns / l->hi_ns,
+                                                          .high = fmin(1, (ns + unsure_ns) / l->hi_ns)};
+        rest_ns -= ns;
+        l->ns[most] = 0;
+    }
+    if (m->count > 0)
+        m->parts[m->count++] =
+            (struct gn_meanwhile_part){.kind = GN_MEANWHILE_OTHER,
+                                       .low = fmax(0, rest_ns) / l->hi_ns,
+                                       .high = fmin(1, (fmax(0, rest_ns) + unsure_ns) / l->hi_ns)};
+}
+
+int gn_meanwhile_find(struct gn_meanwhile *m, const struct gn_seen *seen, uint32_t region, uint32_t path,
+                      uint32_t process, struct gn_error *err)
+{
+    struct look l = {.seen = seen, .ns = calloc(seen->site_count * KINDS + 1, sizeof *l.ns)};
+    int code = l.ns ? 0 : -ENOMEM;
+    for (size_t part = 0; part < seen->count && code == 0; part++) {
+        l.h = &seen->parts[part].history;
+        l.givers = (struct gn_givers){.history = l.h};
+        code = look_at_part(&l, part, region, path, process);
+    }
+    if (code == 0)
+        tell(&l, m);
+    free(l.ns);
+    return code == 0 ? 0 : gn_fail(err, -ENOMEM, "no memory for what was done meanwhile");
+}
