@@ -15,7 +15,6 @@ enum {
     LOOK_NS = 1000000000, /* at the latest */
     MOST_NEW = 64,        /* threads that are taken at one look */
     MOST_THREADS = 1024,
-    MOST_GONE = 4096,
     A_TENTH = 10,
     ORDER_OF_CALLERS = 5, /* 128 KiB: some 30 samples */
     ORDER_OF_OTHERS = 3
@@ -23,48 +22,31 @@ enum {
 
 static void close_thread(struct gn_sample_threads *t, size_t i)
 {
-    const struct gn_sample_thread *gone = &t->items[i];
-    if (gone->location == GN_SAMPLE_NO_LOCATION && gone->samples > 0 && t->gone_count < MOST_GONE &&
-        gn_grow(&t->gone, &t->gone_room, t->gone_count, sizeof *t->gone))
-        t->gone[t->gone_count++] = gone->samples;
     gn_sample_event_close(&t->items[i].event);
     t->items[i] = t->items[--t->count];
 }
 
+/* Threads without a location, each of which does a tenth of what the one does that does most. */
+static void count_helpers(struct gn_sample_threads *t)
+{
+    uint64_t most = 0;
+    uint32_t count = 0;
+    for (size_t i = 0; i < t->count; i++)
+        if (t->items[i].location == GN_SAMPLE_NO_LOCATION && t->items[i].samples > most)
+            most = t->items[i].samples;
+    for (size_t i = 0; i < t->count && most > 0; i++)
+        count += t->items[i].location == GN_SAMPLE_NO_LOCATION && t->items[i].samples > most / A_TENTH;
+    t->helpers = count > t->helpers ? count : t->helpers;
+}
+
 void gn_sample_threads_close(struct gn_sample_threads *t)
 {
+    count_helpers(t);
     while (t->count > 0)
         close_thread(t, t->count - 1);
     free(t->items);
     t->items = NULL;
     t->room = 0;
-}
-
-void gn_sample_threads_free(struct gn_sample_threads *t)
-{
-    gn_sample_threads_close(t);
-    free(t->gone);
-    t->gone = NULL;
-    t->gone_count = t->gone_room = 0;
-}
-
-uint32_t gn_sample_threads_helpers(const struct gn_sample_threads *t)
-{
-    uint64_t most = 0;
-    uint32_t count = 0;
-    for (int counts = 0; counts <= 1; counts++) {
-        for (size_t i = 0; i < t->count + t->gone_count; i++) {
-            const bool is_there = i < t->count;
-            const uint64_t samples = is_there ? t->items[i].samples : t->gone[i - t->count];
-            if (is_there && t->items[i].location != GN_SAMPLE_NO_LOCATION)
-                continue;
-            if (counts)
-                count += samples > 0 && samples >= most / A_TENTH;
-            else
-                most = samples > most ? samples : most;
-        }
-    }
-    return count;
 }
 
 void gn_sample_threads_refuse(struct gn_sample_threads *t, const char *what, int code)
@@ -161,6 +143,7 @@ void gn_sample_threads_look(struct gn_sample_threads *t, uint64_t now_ns, uint64
         return;
     t->links = info.st_nlink;
     t->looked_ns = now_ns;
+    count_helpers(t);
     for (size_t i = 0; i < t->count; i++)
         t->items[i].there = false;
     take_list(t, tasks, period_ns);

@@ -17,8 +17,7 @@ struct gn_sample_threads {
         struct gn_sample_event event;
     } * items;
     size_t count, room;
-    uint64_t *gone; /* [gone_count] samples of those without a location that are gone */
-    size_t gone_count, gone_room;
+    uint32_t helpers;    /* without a location that work: the most at a time */
     unsigned long links; /* of /proc/PID/task: it changes with the number of threads */
     uint64_t looked_ns;
     bool refused;                        /* by the kernel */
@@ -36,10 +35,6 @@ void gn_sample_threads_refuse_event(struct gn_sample_threads *threads, int code)
 void gn_sample_threads_look(struct gn_sample_threads *threads, uint64_t now_ns, uint64_t period_ns);
 /* Takes samples after that much processor time from now on, a little more or less for each thread. */
 void gn_sample_threads_pace(struct gn_sample_threads *threads, uint64_t period_ns);
-/* Threads without a location that work: as much as a tenth of what the one does that does most. */
-uint32_t gn_sample_threads_helpers(const struct gn_sample_threads *threads);
-/* Lets go of all that are there; who worked stays known. */
 void gn_sample_threads_close(struct gn_sample_threads *threads);
-void gn_sample_threads_free(struct gn_sample_threads *threads);
 
 #endif

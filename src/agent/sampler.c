@@ -305,7 +305,7 @@ struct gn_sampler *gn_sampler_begin(const struct gn_sample_settings *settings)
 
 static void free_process(struct process *p)
 {
-    gn_sample_threads_free(&p->threads);
+    gn_sample_threads_close(&p->threads);
     gn_sample_maps_free(p->maps);
     gn_sample_counts_free(p->counts);
     free(p->list.rows);
@@ -415,7 +415,7 @@ bool gn_sampler_look(struct gn_sampler *s, int pid, struct gn_sampled *sampled)
                                    .by_place = p->list.by_place,
                                    .unattributed = p->list.unattributed,
                                    .lost = p->lost,
-                                   .helpers = gn_sample_threads_helpers(&p->threads),
+                                   .helpers = p->threads.helpers,
                                    .time_ns = p->time_ns,
                                    .modules = s->modules,
                                    .module_count = gn_sample_code_count(s->code)};

@@ -55,67 +55,65 @@ static float share_of(enum gn_level level, const struct times *t, double own, bo
     }
 }
 
-struct replays {
-    const struct gn_sections *sections;
-    const struct gn_history *history;
-    const bool *late;
-    float *share;  /* [site_count * process_count] */
-    float *before; /* [call_count] */
-    struct gn_whatif_pass *pass;
-};
-
-static struct gn_whatif_result replay(const struct replays *r, enum gn_level level)
+int gn_levels_open(struct gn_levels *levels, const struct gn_sections *s, const bool *late,
+                   struct gn_error *err)
 {
-    const struct gn_sections *s = r->sections;
-    const struct gn_history *h = r->history;
+    const size_t entries = s->site_count * s->process_count;
+    *levels = (struct gn_levels){s, calloc(GN_LEVELS * entries + 1, sizeof *levels->share)};
+    if (!levels->share)
+        return gn_fail(err, -ENOMEM, "no memory for what %zu processes compute", s->process_count);
     for (size_t site = 0; site < s->site_count; site++) {
-        const struct times t = times_of(s, site, r->late);
+        const struct times t = times_of(s, site, late);
         for (size_t p = 0; p < s->process_count; p++)
-            r->share[site * s->process_count + p] =
-                share_of(level, &t, s->sums[site * s->process_count + p].ns, r->late[p]);
+            for (enum gn_level level = 0; level < GN_LEVELS; level++)
+                levels->share[level * entries + site * s->process_count + p] =
+                    share_of(level, &t, s->sums[site * s->process_count + p].ns, late[p]);
     }
-    for (size_t c = 0; c < h->call_count; c++) {
-        const int64_t site = s->site_count > 0 ? gn_section_of(s, h, &h->calls[c]) : -1;
-        const uint32_t process = h->definitions->locations[h->calls[c].location].process;
-        r->before[c] = site < 0 ? 0 : r->share[(size_t)site * s->process_count + process];
+    return 0;
+}
+
+void gn_levels_close(struct gn_levels *levels)
+{
+    free(levels->share);
+    levels->share = NULL;
+}
+
+int gn_levels_replay(const struct gn_levels *levels, size_t part, struct gn_whatif_result results[GN_LEVELS],
+                     struct gn_error *err)
+{
+    const struct gn_sections *s = levels->sections;
+    const struct gn_history *h = &s->seen->parts[part].history;
+    const size_t entries = s->site_count * s->process_count;
+    float *before = calloc(h->call_count + 1, sizeof *before);
+    struct gn_whatif_pass *pass = gn_whatif_pass_new(h);
+    for (enum gn_level level = 0; before && pass && level < GN_LEVELS; level++) {
+        for (size_t c = 0; c < h->call_count; c++) {
+            const int64_t site = gn_section_of(s, h, &h->calls[c]);
+            const uint32_t process = h->definitions->locations[h->calls[c].location].process;
+            before[c] =
+                site < 0 ? 0 : levels->share[level * entries + (size_t)site * s->process_count + process];
+        }
+        results[level] = gn_whatif(pass, &(struct gn_whatif){.before = before});
     }
-    return gn_whatif(r->pass, &(struct gn_whatif){.before = r->before});
+    const bool has_memory = before && pass;
+    free(before);
+    gn_whatif_pass_free(pass);
+    return has_memory ? 0 : gn_fail(err, -ENOMEM, "no memory for %zu calls", h->call_count);
 }
 
-static bool open_replays(struct replays *r)
+int gn_levelled_to(struct gn_whatif_result *result, const struct gn_sections *s, size_t part, size_t site,
+                   double base_ns, struct gn_error *err)
 {
-    const struct gn_sections *s = r->sections;
-    r->share = calloc(s->site_count * s->process_count + 1, sizeof *r->share);
-    r->before = calloc(r->history->call_count + 1, sizeof *r->before);
-    r->pass = gn_whatif_pass_new(r->history);
-    return r->share && r->before && r->pass;
-}
-
-static void close_replays(struct replays *r)
-{
-    free(r->share);
-    free(r->before);
-    gn_whatif_pass_free(r->pass);
-}
-
-int gn_levelled_find(struct gn_whatif_result results[GN_LEVELS], const struct gn_sections *sections,
-                     size_t part, const bool *late, struct gn_error *err)
-{
-    struct replays r = {.sections = sections, .history = &sections->seen->parts[part].history, .late = late};
-    const bool has_memory = open_replays(&r);
-    for (enum gn_level level = 0; has_memory && level < GN_LEVELS; level++)
-        results[level] = replay(&r, level);
-    close_replays(&r);
-    return has_memory ? 0 : gn_fail(err, -ENOMEM, "no memory for %zu calls", r.history->call_count);
-}
-
-int gn_levelled_gone(struct gn_whatif_result *gone, const struct gn_sections *sections, size_t part,
-                     const bool *late, struct gn_error *err)
-{
-    struct replays r = {.sections = sections, .history = &sections->seen->parts[part].history, .late = late};
-    const bool has_memory = open_replays(&r);
+    const struct gn_history *h = &s->seen->parts[part].history;
+    float *before = calloc(h->call_count + 1, sizeof *before);
+    struct gn_whatif_pass *pass = gn_whatif_pass_new(h);
+    const bool has_memory = before && pass;
+    for (size_t c = 0; has_memory && c < h->call_count; c++)
+        if (gn_section_of(s, h, &h->calls[c]) == (int64_t)site)
+            before[c] = share_above(gn_computed_before(h, &h->calls[c]), base_ns);
     if (has_memory)
-        *gone = replay(&r, GN_LEVEL_GONE);
-    close_replays(&r);
-    return has_memory ? 0 : gn_fail(err, -ENOMEM, "no memory for %zu calls", r.history->call_count);
+        *result = gn_whatif(pass, &(struct gn_whatif){.before = before});
+    free(before);
+    gn_whatif_pass_free(pass);
+    return has_memory ? 0 : gn_fail(err, -ENOMEM, "no memory for %zu calls", h->call_count);
 }

@@ -20,13 +20,22 @@ enum gn_level {
     GN_LEVELS
 };
 
-/* Of one part of what was seen, with the levels of all of it: of the section of the run in which each process
- * is. late: [process_count]. 0, or -ENOMEM with err set. */
-int gn_levelled_find(struct gn_whatif_result results[GN_LEVELS], const struct gn_sections *sections,
-                     size_t part, const bool *late, struct gn_error *err);
+/* What goes of each section, at each level. */
+struct gn_levels {
+    const struct gn_sections *sections;
+    float *share; /* [GN_LEVELS * site_count * process_count] */
+};
 
-/* GN_LEVEL_GONE alone. */
-int gn_levelled_gone(struct gn_whatif_result *gone, const struct gn_sections *sections, size_t part,
-                     const bool *late, struct gn_error *err);
+/* late: [process_count]. 0, and the caller closes; or -ENOMEM with err set. */
+int gn_levels_open(struct gn_levels *levels, const struct gn_sections *sections, const bool *late,
+                   struct gn_error *err);
+/* Of one part of what was seen, with the levels of all of it. 0, or -ENOMEM with err set. */
+int gn_levels_replay(const struct gn_levels *levels, size_t part, struct gn_whatif_result results[GN_LEVELS],
+                     struct gn_error *err);
+void gn_levels_close(struct gn_levels *levels);
+
+/* The part if each time in a section had taken base_ns at most. Likewise. */
+int gn_levelled_to(struct gn_whatif_result *result, const struct gn_sections *sections, size_t part,
+                   size_t site, double base_ns, struct gn_error *err);
 
 #endif

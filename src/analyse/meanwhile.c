@@ -11,32 +11,40 @@ struct look {
     const struct gn_seen *seen;
     const struct gn_history *h;
     struct gn_givers givers;
-    double *ns;          /* [site_count * KINDS] */
+    struct gn_span *ns;  /* [site_count * KINDS] */
     double lo_ns, hi_ns; /* of all of it */
     uint64_t times, steps;
 };
 
-static void add(struct look *l, const struct gn_call *call, enum gn_meanwhile_kind kind, double ns)
+static void add(struct look *l, const struct gn_call *call, enum gn_meanwhile_kind kind, double lo_ns,
+                double hi_ns)
 {
     const int64_t site = gn_seen_site_of(l->seen, call->region, call->path);
-    if (site >= 0 && ns > 0)
-        l->ns[(size_t)site * KINDS + kind] += ns;
+    if (site < 0 || !(hi_ns > 0))
+        return;
+    l->ns[(size_t)site * KINDS + kind].lo_ns += fmax(0, lo_ns);
+    l->ns[(size_t)site * KINDS + kind].hi_ns += hi_ns;
 }
 
-/* Of the call `at`, of which `left_ns` at its end are looked at: first what it does beside waiting, then
- * that. */
-static int add_call(struct look *l, uint32_t at, double left_ns)
+static double length_of(const struct look *l, const struct gn_call *call)
+{
+    return (double)(call->leave_ticks - call->enter_ticks) * 1e9 /
+           (double)l->h->definitions->ticks_per_second;
+}
+
+/* Of the call `at`, of which its last part is looked at: first what it does beside waiting, then that. */
+static int add_call(struct look *l, uint32_t at, double part_ns)
 {
     const struct gn_call *call = &l->h->calls[at];
-    const double length_ns =
-        (double)(call->leave_ticks - call->enter_ticks) * 1e9 / (double)l->h->definitions->ticks_per_second;
+    const double length_ns = length_of(l, call);
     struct gn_span waited;
     const int code = gn_givers_of(&l->givers, at, &waited);
     if (code < 0)
         return code;
-    const double own_ns = fmax(0, length_ns - waited.lo_ns), own = fmin(left_ns, own_ns);
-    add(l, call, GN_MEANWHILE_CALLS, own);
-    add(l, call, GN_MEANWHILE_WAITS, fmin(left_ns - own, length_ns - own_ns));
+    const double least = fmin(part_ns, fmax(0, length_ns - waited.hi_ns)),
+                 most = fmin(part_ns, fmax(0, length_ns - waited.lo_ns));
+    add(l, call, GN_MEANWHILE_CALLS, least, most);
+    add(l, call, GN_MEANWHILE_WAITS, part_ns - most, part_ns - least);
     return 0;
 }
 
@@ -52,12 +60,12 @@ static int walk_back(struct look *l, uint32_t gave, double left_ns)
             break;
         const struct gn_call *earlier = &l->h->calls[before];
         const double computed_ns = fmin(left_ns, gn_computed_before(l->h, call));
-        add(l, earlier, GN_MEANWHILE_COMPUTES, computed_ns);
+        add(l, earlier, GN_MEANWHILE_COMPUTES, computed_ns, computed_ns);
         left_ns -= computed_ns;
-        if (left_ns > 0)
-            code = add_call(l, before, left_ns);
-        left_ns -= (double)(earlier->leave_ticks - earlier->enter_ticks) * 1e9 /
-                   (double)l->h->definitions->ticks_per_second;
+        const double part_ns = fmin(left_ns, length_of(l, earlier));
+        if (part_ns > 0)
+            code = add_call(l, before, part_ns);
+        left_ns -= part_ns;
         at = before;
         l->steps++;
     }
@@ -95,31 +103,32 @@ static int look_at_part(struct look *l, size_t part, uint32_t region, uint32_t p
     return code;
 }
 
-/* What is told, the largest first. What is not certain may belong to any of them. */
+/* What is told, the largest first. What is not certain of the wait may belong to any of them. */
 static void tell(const struct look *l, struct gn_meanwhile *m)
 {
-    double rest_ns = l->lo_ns;
     const double unsure_ns = fmax(0, l->hi_ns - l->lo_ns);
+    double least_ns = 0, most_ns = 0;
     *m = (struct gn_meanwhile){.times = l->times};
-    while (m->count < GN_MEANWHILE_PARTS && l->hi_ns > 0) {
+    while (m->count < GN_MEANWHILE_PARTS && l->hi_ns > 0 && l->seen->site_count > 0) {
         size_t most = 0;
         for (size_t i = 1; i < l->seen->site_count * KINDS; i++)
-            most = l->ns[i] > l->ns[most] ? i : most;
-        const double ns = l->seen->site_count > 0 ? l->ns[most] : 0;
-        if (ns < least_share * l->hi_ns)
+            most = l->ns[i].hi_ns > l->ns[most].hi_ns ? i : most;
+        const struct gn_span ns = l->ns[most];
+        if (ns.hi_ns < least_share * l->hi_ns)
             break;
         m->parts[m->count++] = (struct gn_meanwhile_part){.kind = (enum gn_meanwhile_kind)(most % KINDS),
                                                           .site = most / KINDS,
-                                                          .low = ns / l->hi_ns,
-                                                          .high = fmin(1, (ns + unsure_ns) / l->hi_ns)};
-        rest_ns -= ns;
-        l->ns[most] = 0;
+                                                          .low = ns.lo_ns / l->hi_ns,
+                                                          .high = fmin(1, (ns.hi_ns + unsure_ns) / l->hi_ns)};
+        least_ns += ns.lo_ns;
+        most_ns += ns.hi_ns;
+        l->ns[most] = (struct gn_span){0, 0};
     }
     if (m->count > 0)
         m->parts[m->count++] =
             (struct gn_meanwhile_part){.kind = GN_MEANWHILE_OTHER,
-                                       .low = fmax(0, rest_ns) / l->hi_ns,
-                                       .high = fmin(1, (fmax(0, rest_ns) + unsure_ns) / l->hi_ns)};
+                                       .low = fmax(0, l->lo_ns - most_ns) / l->hi_ns,
+                                       .high = fmin(1, fmax(0, l->lo_ns - least_ns + unsure_ns) / l->hi_ns)};
 }
 
 int gn_meanwhile_find(struct gn_meanwhile *m, const struct gn_seen *seen, uint32_t region, uint32_t path,

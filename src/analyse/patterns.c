@@ -102,6 +102,7 @@ static void find_preempted(const struct gn_problem_search *x)
         return;
     const double each_s = s->resources.preempted_s / fmax(1, s->ranks);
     add(x, (struct gn_problem){.pattern = is_crowded(s) ? &oversubscribed : &preempted,
+                               .is_of_cores = true,
                                .rank = -1,
                                /* who only waited may have had no core, too */
                                .lost_high_s = each_s,
@@ -288,8 +289,8 @@ void gn_problem_limit_by_others(struct gn_problem *p, const struct gn_summary *s
     for (size_t i = 0; i < s->rank_count; i++)
         if (!gn_problem_has_rank(p, s->ranks_told[i].rank) && s->ranks_told[i].useful_s > most)
             most = s->ranks_told[i].useful_s;
-    /* what is done before MPI_Init is not in these */
-    if (own && p->own_s <= own->useful_s * 1.01) {
+    /* what is done before MPI_Init is not in these; nor is it known of ranks that are not told */
+    if (own && p->late_count <= GN_PROBLEM_LATE && p->own_s <= own->useful_s * 1.01) {
         const double high = fmax(0, own->useful_s + own->mpi_s - most);
         p->lost_high_s = fmin(p->lost_high_s, high);
         p->gain_high_s = fmin(p->gain_high_s, high);
@@ -345,6 +346,12 @@ static struct gn_problem uneven(const struct gn_summary *s, const struct gn_acti
         .assumes = GN_PROBLEM_STEPS | GN_PROBLEM_SAME | (row->samples ? GN_PROBLEM_SAMPLES : 0),
     };
     find_late(s, &p);
+    if (p.late_count > 1 &&
+        s->ranks > (int)p.late_count) /* the others' mean, if these are as late as the latest */
+        p.others_s =
+            fmax((double)row->min_ns, ((double)row->total_ns - (double)row->max_ns * (double)p.late_count) /
+                                          (s->ranks - (double)p.late_count)) *
+            1e-9;
     cap(s, &p);
     return p;
 }
@@ -527,7 +534,13 @@ static const struct gn_problem_pattern locks = {
     .name = "lock contention",
     .remedy =
         "hold a lock for less, lock less often, or use what needs none (MPI_Accumulate, MPI_Fetch_and_op)",
-    .says = "ranks wait for a lock of a window that others hold"};
+    .says = "ranks wait, most likely, for locks of windows that others hold"};
+
+/* Of a message; 0: there are none. */
+static double mean_bytes(const struct gn_summary *s)
+{
+    return s->resources.messages > 0 ? (double)s->resources.sent_bytes / (double)s->resources.messages : 0;
+}
 
 static void find_large_messages(const struct gn_problem_search *x)
 {
@@ -550,15 +563,11 @@ static void find_large_messages(const struct gn_problem_search *x)
                                    .assumes = GN_PROBLEM_SAME});
 }
 
-/* Where a lock that nobody else holds is waited for, or given back to those that do. */
+/* Where a lock that another one holds is waited for: some libraries do so when it is given back. That moves
+ * the data, too, which must not be large then. */
 static bool is_of_locks(const struct gn_activity_def *call)
 {
-    static const char *const names[] = {"MPI_Win_lock",       "MPI_Win_lock_all", "MPI_Win_unlock",
-                                        "MPI_Win_unlock_all", "MPI_Win_flush",    "MPI_Win_flush_all"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(call->name, names[i]) == 0)
-            return true;
-    return false;
+    return strcmp(call->name, "MPI_Win_lock") == 0 || strcmp(call->name, "MPI_Win_unlock") == 0;
 }
 
 static void find_locks(const struct gn_problem_search *x)
@@ -567,7 +576,8 @@ static void find_locks(const struct gn_problem_search *x)
     int64_t count = 0;
     const double time_s = time_in(x->s, is_of_locks, &row, &count);
     const double each_s = count > 0 ? time_s * fmax(1, x->s->ranks) / (double)count : 0;
-    if (row && x->s->ranks > 1 && each_s >= held_s && time_s >= locks_share * x->s->elapsed_s)
+    if (row && x->s->ranks > 1 && mean_bytes(x->s) < large_bytes && each_s >= held_s &&
+        time_s >= locks_share * x->s->elapsed_s)
         add(x, (struct gn_problem){.pattern = &locks,
                                    .row = row,
                                    .rank = -1,

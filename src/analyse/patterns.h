@@ -85,6 +85,7 @@ struct gn_problem {
     double preempted_s;                /* for how long the rank was ready and had no core */
     bool is_preempted;                 /* … and that is half of it, or more */
     bool is_everywhere;                /* in all that the rank computes, the row being the most of it */
+    bool is_of_cores;                  /* ranks had none */
     bool is_of_all;                    /* every rank takes so long there */
     const char *host;                  /* whose ranks are late; NULL: it is not about one */
     int more_places;                   /* of the same rank, which are in these numbers, too */

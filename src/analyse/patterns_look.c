@@ -1,8 +1,10 @@
 #include "analyse/patterns_look.h"
 
 #include "analyse/meanwhile.h"
+#include "event/activity.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double hop_share = 0.1; /* of what is lost: shorter hops of a chain are not told */
@@ -142,6 +144,38 @@ int gn_look_tell_meanwhile(const struct gn_look *l, struct gn_problem *p, struct
             kinds[part->kind], place.call, place.function, place.file, place.line, part->low, part->high};
     }
     return code;
+}
+
+static int compare_ranks(const void *left, const void *right)
+{
+    const int *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+void gn_look_tell_late(const struct gn_look *l, struct gn_problem *p)
+{
+    p->late_count = 0;
+    for (uint32_t i = 0; i < l->seen->definitions->process_count; i++) {
+        const int rank = l->late[i] ? gn_look_rank(l, i) : -1;
+        if (rank < 0)
+            continue;
+        if (p->late_count < GN_PROBLEM_LATE)
+            p->late[p->late_count] = rank;
+        p->late_count++;
+    }
+    qsort(p->late, p->late_count < GN_PROBLEM_LATE ? p->late_count : GN_PROBLEM_LATE, sizeof *p->late,
+          compare_ranks);
+}
+
+double gn_look_at_most(const struct gn_look *l, double gain_s)
+{
+    double useful_s = 0, startup_s = 0;
+    for (size_t i = 0; i < l->s->rank_count; i++)
+        useful_s = fmax(useful_s, l->s->ranks_told[i].useful_s);
+    for (size_t i = 0; i < l->s->row_count; i++)
+        if (gn_activity_starts_or_ends(gn_activity_named(l->s->rows[i].name)))
+            startup_s += (double)l->s->rows[i].min_ns * 1e-9;
+    return fmin(gain_s, fmax(0, l->s->elapsed_s - useful_s - startup_s));
 }
 
 bool gn_look_takes_from_any(const struct gn_look *l, uint32_t process)

@@ -46,6 +46,10 @@ const struct gn_activity_row *gn_look_row(const struct gn_summary *summary, stru
 int gn_look_rank(const struct gn_look *look, uint32_t process);
 /* Assumptions of all that was seen. */
 unsigned gn_look_assumed(const struct gn_look *look);
+/* The ranks of those that are late (look->late), ascending. */
+void gn_look_tell_late(const struct gn_look *look, struct gn_problem *problem);
+/* So much, but the run takes what any rank computes, and how it starts and ends, whatever is mended; s. */
+double gn_look_at_most(const struct gn_look *look, double gain_s);
 /* What would be is known no better than one run tells of another. */
 void gn_look_allow_for_repeats(const struct gn_look *look, struct gn_problem *problem);
 /* How the process reaches the others: from a call (NULL: any) on, at most so many hops. */
@@ -60,7 +64,7 @@ bool gn_look_takes_from_any(const struct gn_look *look, uint32_t process);
  * longer and longer, what messages do not overlap with, waits that no rank's totals explain. 0, or -ENOMEM
  * with err set. */
 int gn_look_at_ranks(const struct gn_look *look, struct gn_error *err);
-void gn_look_at_growth(const struct gn_look *look);
+int gn_look_at_growth(const struct gn_look *look, struct gn_error *err);
 int gn_look_at_overlap(const struct gn_look *look, struct gn_error *err);
 int gn_look_at_waits(const struct gn_look *look, struct gn_error *err);
 

@@ -41,17 +41,12 @@ static void tell_hop(const struct gn_look *l, struct gn_problem *p, struct gn_ca
                                          .own_share = -1};
 }
 
-/* The run is longer by what one of them takes longer, at most. */
-static double of_longest(const struct gn_tallied *t)
-{
-    return t->seen_ns > 0 ? t->span.hi_ns * t->process_ns / t->seen_ns * 1e-9 : 0;
-}
-
 static void look_at_site(const struct gn_look *l, const struct gn_overlap *overlap, size_t site)
 {
     const struct gn_tallied stalled = gn_site_tally_of(&overlap->stalled, site),
                             moved = gn_site_tally_of(&overlap->moved, site);
-    const double high = of_longest(&stalled) + of_longest(&moved);
+    /* ranks may be held up one after the other */
+    const double high = gn_look_at_most(l, (stalled.span.hi_ns + moved.span.hi_ns) * 1e-9);
     const bool is_of_one = stalled.seen_ns > moved.seen_ns && stalled.partner_ns >= of_one * stalled.seen_ns;
     const struct gn_call_place place = gn_call_place_of(l->seen, &l->seen->sites[site]);
     if (stalled.times + moved.times == 0 || high < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s)

@@ -31,17 +31,22 @@ static struct gn_span reduction_of(const struct gn_whatif_result *result)
 static int replay(const struct gn_look *l, struct replayed *r, struct gn_error *err)
 {
     const size_t count = l->seen->count;
-    for (size_t i = 0; i < count; i++) {
+    struct gn_levels levels;
+    int code = gn_levels_open(&levels, &l->sections, l->late, err);
+    for (size_t i = 0; i < count && code == 0; i++) {
         struct gn_whatif_result n[GN_LEVELS];
-        const int code = gn_levelled_find(n, &l->sections, i, l->late, err);
+        code = gn_levels_replay(&levels, i, n, err);
         if (code < 0)
-            return code;
+            break;
         const struct gn_whatif_result *mean = &n[GN_LEVEL_MEAN], *fastest = &n[GN_LEVEL_FASTEST];
         l->each[i].lo_ns = fmax(0, fmin(mean->reduction_lo_ns, fastest->reduction_lo_ns));
         l->each[i].hi_ns = fmax(0, fmax(mean->reduction_hi_ns, fastest->reduction_hi_ns));
         l->each[count + i] = reduction_of(&n[GN_LEVEL_EVEN]);
         l->each[2 * count + i] = reduction_of(&n[GN_LEVEL_GONE]);
     }
+    gn_levels_close(&levels);
+    if (code < 0)
+        return code;
     r->like = gn_seen_total(l->seen, l->each);
     r->even = gn_seen_total(l->seen, l->each + count);
     r->gone = gn_seen_total(l->seen, l->each + 2 * count);
@@ -66,18 +71,10 @@ static void find_late(const struct gn_look *l, struct gn_problem *p, uint32_t pr
         l->late[i] = gn_problem_has_rank(p, gn_look_rank(l, (uint32_t)i));
     if (p->host)
         return;
-    p->late_count = 0;
     for (size_t i = 0; i < count; i++)
         l->late[i] = i == process || (sums && sums[i].ns > mean &&
                                       sums[i].ns - mean >= GN_PROBLEM_AS_LATE * (sums[process].ns - mean));
-    for (int rank = 0; rank < l->s->world; rank++) {
-        const uint32_t of_rank = gn_process_of_rank(l->seen->definitions, rank);
-        if (of_rank == GN_NONE || !l->late[of_rank])
-            continue;
-        if (p->late_count < GN_PROBLEM_LATE)
-            p->late[p->late_count] = rank;
-        p->late_count++;
-    }
+    gn_look_tell_late(l, p);
 }
 
 static void tell_difference(const struct gn_look *l, struct gn_problem *p, size_t section,
@@ -221,6 +218,8 @@ static int see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_err
         return code;
     if (see_master(l, p, process))
         return 0;
+    if (l->sections.site_count == 0)
+        return 0;
     code = replay(l, &r, err);
     if (code < 0)
         return code;
@@ -283,7 +282,8 @@ static void join_ranks(const struct gn_look *l)
     for (size_t i = 0; i < all->count; i++) {
         bool is_told = false;
         for (size_t k = 0; k < kept && gn_problem_is_of_rank(&all->items[i]); k++)
-            is_told |= all->items[k].late_count > 1 && gn_problem_is_of_rank(&all->items[k]) &&
+            is_told |= all->items[k].late_count > 1 && all->items[k].pattern == all->items[i].pattern &&
+                       gn_problem_is_of_rank(&all->items[k]) &&
                        gn_problem_has_rank(&all->items[k], all->items[i].rank);
         if (!is_told)
             all->items[kept++] = all->items[i];
@@ -294,7 +294,6 @@ static void join_ranks(const struct gn_look *l)
 static int see_slack(const struct gn_look *l, int rank, double longer_s, bool *is_sure, struct gn_error *err)
 {
     const uint32_t process = gn_process_of_rank(l->seen->definitions, rank);
-    struct gn_whatif_result gone;
     if (process == GN_NONE || l->sections.site_count == 0)
         return 0;
     for (size_t i = 0; i < l->seen->definitions->process_count; i++)
@@ -302,7 +301,13 @@ static int see_slack(const struct gn_look *l, int rank, double longer_s, bool *i
     if (own_mpi_s(l) >
         0.1 * longer_s) /* of that replay knows nothing: messages may move only inside of calls */
         return 0;
-    const int code = gn_levelled_gone(&gone, &l->sections, 0, l->late, err);
+    struct gn_levels levels;
+    int code = gn_levels_open(&levels, &l->sections, l->late, err);
+    struct gn_whatif_result replayed[GN_LEVELS], gone = {.reduction_hi_ns = INFINITY};
+    if (code == 0)
+        code = gn_levels_replay(&levels, 0, replayed, err);
+    gone = code == 0 ? replayed[GN_LEVEL_GONE] : gone;
+    gn_levels_close(&levels);
     *is_sure = code == 0 && gone.reduction_hi_ns * 1e-9 < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s;
     return code;
 }

@@ -127,7 +127,7 @@ int gn_problems_see(struct gn_problems *problems, const struct gn_summary *summa
         tell_seen(&l);
         code = gn_look_at_ranks(&l, err);
         see_calls(&l);
-        gn_look_at_growth(&l);
+        code = code == 0 ? gn_look_at_growth(&l, err) : code;
         code = code == 0 ? gn_look_at_overlap(&l, err) : code;
         code = code == 0 ? gn_wrong_order_find(&l.avoidable, seen, err) : code;
         code = code == 0 ? gn_look_at_waits(&l, err) : code;

@@ -220,7 +220,7 @@ static const struct gn_problem_pattern *pattern_of(const struct gn_look *l, cons
     const struct sides sides = sides_of(l, n);
     if (!is_of_one(l, n) && sides.kind == GN_WAIT_LATE_SENDER && sides.is_one_way)
         return &pipeline;
-    if (!is_of_one(l, n) && !sides.is_fixed)
+    if (!is_of_one(l, n) && (!sides.is_fixed || l->s->ranks == 2)) /* of two, one or the other */
         return is_rare(n) ? &noise : of_slices(l) >= of_one_in_turn ? &phases : &moving;
     if (sides.kind == GN_WAIT_LATE_SENDER)
         return sides.waiters >= 2 && gn_look_takes_from_any(l, n->most) ? &gn_problem_master : &late_sender;
@@ -238,19 +238,15 @@ static bool is_sided(const struct gn_problem_pattern *pattern)
 static void tell_late(const struct gn_look *l, const struct node *n, struct gn_problem *p)
 {
     static const double as_long = 0.3;
-    for (int rank = 0; rank < l->s->world; rank++) {
-        const uint32_t process = gn_process_of_rank(l->seen->definitions, rank);
-        double ns = 0;
-        for (size_t i = 0; i < l->cause_count; i++)
-            if (l->causes[i].process == process && l->causes[i].call_region == n->region &&
-                l->causes[i].call_path == n->path)
-                ns += l->causes[i].seen_ns;
-        if (ns < as_long * n->most_ns)
-            continue;
-        if (p->late_count < GN_PROBLEM_LATE)
-            p->late[p->late_count] = rank;
-        p->late_count++;
-    }
+    double *ns = calloc(l->seen->definitions->process_count + 1, sizeof *ns);
+    for (size_t i = 0; ns && i < l->cause_count; i++)
+        if (l->causes[i].call_region == n->region && l->causes[i].call_path == n->path)
+            ns[l->causes[i].process] += l->causes[i].seen_ns;
+    for (uint32_t i = 0; ns && i < l->seen->definitions->process_count; i++)
+        l->late[i] = ns[i] > 0 && ns[i] >= as_long * n->most_ns;
+    if (ns)
+        gn_look_tell_late(l, p);
+    free(ns);
 }
 
 static struct gn_problem problem_of(const struct gn_look *l, const struct node *n)
@@ -314,8 +310,7 @@ static int replay_sooner(const struct gn_look *l, const struct node *n, struct g
     return 0;
 }
 
-/* What of it another order would avoid. It is of the one that receives: the run is longer by what that one
- * waits, at most. */
+/* What of it another order would avoid; of several ranks perhaps one after the other. */
 static void add_order(const struct gn_look *l, const struct node *n)
 {
     const int64_t site = gn_seen_site_of(l->seen, n->region, n->path);
@@ -330,7 +325,7 @@ static void add_order(const struct gn_look *l, const struct node *n)
     p.most_rank = gn_look_rank(l, t.partner);
     p.share_of_rank = t.partner_ns / t.seen_ns;
     p.lost_low_s = p.gain_low_s = 0;
-    p.gain_high_s = p.lost_high_s = t.span.hi_ns * t.process_ns / t.seen_ns * 1e-9;
+    p.gain_high_s = p.lost_high_s = gn_look_at_most(l, t.span.hi_ns * 1e-9);
     p.times = (int64_t)t.times;
     p.of = 0;
     p.sure = GN_PROBLEM_POSSIBLE;
@@ -339,18 +334,29 @@ static void add_order(const struct gn_look *l, const struct node *n)
     gn_problems_add(l->problems, l->s, p);
 }
 
-/* One of the same kind, or the other side of one: who waits for whom changes with the call. */
+/* Of the same rank, or of none in particular; or the other side of one: who waits for whom changes with the
+ * call. */
+static bool is_same_matter(const struct gn_problem *other, const struct gn_problem *p)
+{
+    if (other->share_of_rank <= 0)
+        return false;
+    if (other->pattern != p->pattern)
+        return p->pattern == &turns && is_sided(other->pattern);
+    return other->rank == p->rank;
+}
+
 static bool goes_along(const struct gn_look *l, const struct gn_problem *p)
 {
     for (size_t i = 0; i < l->problems->count; i++) {
         struct gn_problem *other = &l->problems->items[i];
-        if (other->share_of_rank <= 0 ||
-            (other->pattern != p->pattern && !(p->pattern == &turns && is_sided(other->pattern))))
+        if (!is_same_matter(other, p))
             continue;
         other->lost_low_s += p->lost_low_s;
         other->lost_high_s += p->lost_high_s;
         if (!other->is_replayed || p->is_replayed) { /* else all that follows is in the replay */
-            other->gain_low_s += p->gain_low_s;
+            /* each is replayed by itself: what both gain is at least the larger one */
+            other->gain_low_s =
+                p->is_replayed ? fmax(other->gain_low_s, p->gain_low_s) : other->gain_low_s + p->gain_low_s;
             other->gain_high_s += p->gain_high_s;
         }
         gn_problem_limit(other, l->s);
@@ -364,6 +370,17 @@ static bool is_startup(const struct gn_look *l, const struct node *n)
     return gn_activity_starts(gn_region_activity(l->seen->definitions, n->region));
 }
 
+/* Most of it is for ranks that have a problem of their own: that is it. */
+static bool is_told(const struct gn_look *l, const struct node *n)
+{
+    double told_ns = 0;
+    for (size_t i = 0; i < l->cause_count; i++)
+        if (l->causes[i].call_region == n->region && l->causes[i].call_path == n->path &&
+            has_problem_of(l, gn_look_rank(l, l->causes[i].process)))
+            told_ns += l->causes[i].seen_ns;
+    return told_ns >= (l->s->ranks == 2 ? of_one_of_two : of_one_of_many) * n->seen_ns;
+}
+
 static bool is_worth_it(const struct gn_look *l, const struct node *n)
 {
     const double ranks = fmax(1, l->s->ranks), high_s = n->caused.hi_ns * 1e-9 / ranks,
@@ -371,8 +388,7 @@ static bool is_worth_it(const struct gn_look *l, const struct node *n)
     /* few windows may leave room for nearly anything: it takes some that was seen */
     if (n->seen_ns <= 0 || (!l->seen->is_whole && low_s < seen_share * l->s->elapsed_s))
         return false;
-    return high_s >= GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s && !is_startup(l, n) &&
-           !(is_of_one(l, n) && has_problem_of(l, gn_look_rank(l, n->most)));
+    return high_s >= GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s && !is_startup(l, n) && !is_told(l, n);
 }
 
 int gn_look_at_waits(const struct gn_look *l, struct gn_error *err)

@@ -62,6 +62,8 @@ static void add_part(struct gn_sections *s, const struct stretch *run, const str
         const double ns = part->weight * gn_computed_before(h, call);
         s->sums[at].ns += ns;
         s->sums[at].times += part->weight;
+        if (!s->has_slices)
+            continue;
         s->slices_ns[slice] += ns;
         s->slices_times[slice] += part->weight;
     }
@@ -72,11 +74,12 @@ int gn_sections_find(struct gn_sections *s, const struct gn_seen *seen)
     *s = (struct gn_sections){
         .seen = seen, .site_count = seen->site_count, .process_count = seen->definitions->process_count};
     const size_t entries = s->site_count * s->process_count;
-    if (seen->count == 0 || entries > MOST_ENTRIES / GN_SECTIONS_SLICES)
+    if (seen->count == 0 || entries > MOST_ENTRIES)
         s->site_count = 0;
-    s->sums = calloc(entries + 1, sizeof *s->sums);
-    s->slices_ns = calloc(s->site_count * s->process_count * GN_SECTIONS_SLICES + 1, sizeof(double));
-    s->slices_times = calloc(s->site_count * s->process_count * GN_SECTIONS_SLICES + 1, sizeof(double));
+    s->has_slices = s->site_count > 0 && entries <= MOST_ENTRIES / GN_SECTIONS_SLICES;
+    s->sums = calloc(s->site_count * s->process_count + 1, sizeof *s->sums);
+    s->slices_ns = calloc(s->has_slices ? entries * GN_SECTIONS_SLICES : 1, sizeof(double));
+    s->slices_times = calloc(s->has_slices ? entries * GN_SECTIONS_SLICES : 1, sizeof(double));
     if (!s->sums || !s->slices_ns || !s->slices_times) {
         gn_sections_clear(s);
         return -ENOMEM;
@@ -188,38 +191,35 @@ static double each_at_begin(const struct gn_sections *s, size_t site)
 static double factor_of(const struct gn_sections *s, size_t site)
 {
     double each[GROUPS];
-    for (size_t g = 0; g < GROUPS; g++)
-        each[g] = each_in(s, site, g);
-    const double all = each[GROUPS - 1] - each[0];
-    if (each[0] <= 0 || each[GROUPS - 1] < least_growth * each[0])
-        return 0;
-    for (size_t g = 1; g < GROUPS; g++)
-        if (each[g] < 0 || each[g] - each[g - 1] < least_part * all)
+    size_t count = 0; /* a window may be in none of them */
+    for (size_t g = 0; g < GROUPS; g++) {
+        each[count] = each_in(s, site, g);
+        if (each[count] < 0 && (g == 0 || g + 1 == GROUPS))
             return 0;
-    return each[GROUPS - 1] / each[0];
+        count += each[count] >= 0;
+    }
+    const double all = each[count - 1] - each[0];
+    if (count + 1 < GROUPS || each[0] <= 0 || each[count - 1] < least_growth * each[0])
+        return 0;
+    for (size_t g = 1; g < count; g++)
+        if (each[g] - each[g - 1] < least_part * all)
+            return 0;
+    return each[count - 1] / each[0];
 }
 
 struct gn_section_growth gn_sections_growth(const struct gn_sections *s, size_t site)
 {
-    struct gn_section_growth growth = {.factor = factor_of(s, site), .least_ns = INFINITY};
+    struct gn_section_growth growth = {.factor = s->has_slices ? factor_of(s, site) : 0};
     if (growth.factor <= 0)
         return growth;
-    const double first = each_in(s, site, 0), begin = each_at_begin(s, site);
-    size_t count = 0;
+    growth.first_ns = each_in(s, site, 0);
+    growth.begin_ns = each_at_begin(s, site);
     for (size_t p = 0; p < s->process_count; p++) {
         const struct gn_section_sum *sum = &s->sums[site * s->process_count + p];
-        const double ns = sum->ns - first * sum->times;
-        if (sum->times <= 0)
-            continue;
-        growth.least_ns = fmin(growth.least_ns, fmax(0, ns));
-        growth.mean_ns += ns;
-        if (ns > growth.most_ns) {
-            growth.most_ns = ns;
-            growth.most = (uint32_t)p;
-            growth.more_ns = sum->ns - begin * sum->times;
-        }
-        count++;
+        const double ns = fmax(0, sum->ns - growth.first_ns * sum->times);
+        growth.all_ns += ns;
+        growth.most_ns = fmax(growth.most_ns, ns);
+        growth.processes += sum->times > 0;
     }
-    growth.mean_ns /= (double)count;
     return growth;
 }

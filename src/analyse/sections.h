@@ -18,10 +18,11 @@ struct gn_section_sum {
     double ns, times;
 };
 
-/* Zero rows: not known (there would be too many of them). */
+/* No sites: not known (there would be too many of them). */
 struct gn_sections {
     const struct gn_seen *seen;
     size_t site_count, process_count;
+    bool has_slices;             /* there is room for them */
     struct gn_section_sum *sums; /* [site_count * process_count] */
     double *slices_ns;           /* [site_count * process_count * SLICES] equal parts of the run's time */
     double *slices_times;        /* … */
@@ -50,11 +51,11 @@ struct gn_section_difference gn_sections_differ_one(const struct gn_sections *se
 
 /* A section that takes longer and longer each time. */
 struct gn_section_growth {
-    double factor;   /* the last fifth's of the first one's; 0: it does not */
-    double more_ns;  /* had it been as at the very begin, by the line through the first two slices: of most */
-    double least_ns; /* beyond the first fifth's: of the process with the least of it */
-    double mean_ns, most_ns;
-    uint32_t most; /* process */
+    double factor;             /* the last fifth's of the first one's; 0: it does not */
+    double first_ns, begin_ns; /* each time, in the first fifth, and at the very begin by the line through the
+                                  first two slices */
+    double all_ns, most_ns;    /* beyond the first fifth's: of all processes, and of the one with most */
+    size_t processes;          /* that do it */
 };
 struct gn_section_growth gn_sections_growth(const struct gn_sections *sections, size_t site);
 

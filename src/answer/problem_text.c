@@ -96,7 +96,10 @@ static void rank_text(const struct gn_summary *s, const struct gn_problem *p,
              p->late_count > 1 ? s->ranks == (int)p->late_count ? "" : " up to" : "s",
              gn_duration_text(p->own_s * 1e9, own), p->row->how == GN_HOW_SAMPLED ? "in " : "", what,
              place[0] ? " " : "", place, p->is_everywhere ? " and all else that it computes" : "",
-             s->ranks == 2 ? "other one" : "median rank", gn_duration_text(p->others_s * 1e9, others), more);
+             s->ranks == 2       ? "other one"
+             : p->late_count > 1 ? "others"
+                                 : "median rank",
+             gn_duration_text(p->others_s * 1e9, others), more);
 }
 
 /* What no rank's totals explain: who waits in which call, and for whom. */
@@ -191,8 +194,11 @@ static void says_text(const struct gn_problem *p, const struct gn_terminal *term
     char name[700], who[32] = "";
     if (p->rank >= 0)
         snprintf(who, sizeof who, "rank %d: ", p->rank);
-    snprintf(text, size, "%s%s, most of it in %s", who, p->pattern->says,
-             gn_problem_place(p->row, terminal, name, sizeof name));
+    if (p->row)
+        snprintf(text, size, "%s%s, most of it in %s", who, p->pattern->says,
+                 gn_problem_place(p->row, terminal, name, sizeof name));
+    else
+        snprintf(text, size, "%s%s", who, p->pattern->says);
 }
 
 static void host_text(const struct gn_problem *p, char *text, size_t size)
@@ -214,7 +220,7 @@ char *gn_problem_text(const struct gn_summary *s, const struct gn_problem *p,
         host_text(p, text, size);
     else if (p->row && p->rank >= 0 && p->own_s > 0)
         rank_text(s, p, terminal, text, size);
-    else if (p->row && p->pattern->says)
+    else if (p->pattern->says)
         says_text(p, terminal, text, size);
     else if (p->grows > 0)
         growth_text(p, terminal, text, size);
@@ -236,8 +242,10 @@ char *gn_problem_text(const struct gn_summary *s, const struct gn_problem *p,
     else if (p->is_startup)
         snprintf(text, size, "MPI_Init and MPI_Finalize take %s",
                  gn_duration_text(p->lost_high_s * 1e9, own));
-    else
+    else if (p->is_of_cores)
         preempted_text(s, text, size);
+    else
+        snprintf(text, size, "%s", p->pattern->name);
     return text;
 }
 

@@ -264,7 +264,7 @@ struct gn_summary {
     struct gn_activity_row
         *others; /* what threads without a call did, by place, the largest first; share: of */
     size_t other_count;
-    int helpers;     /* of all ranks: threads without a call that work */
+    double helpers;  /* of all ranks: threads without a call that work */
     double others_s; /* … their processor time, by so many samples */
     int64_t others_samples;
     struct gn_call_tree *tree; /* only by tree */

@@ -25,7 +25,8 @@ int gn_summarise_threads(const struct gn_samples *samples, struct gn_summary *s,
     for (size_t i = 0; i < places; i++)
         rows[i].from = (int64_t)i - 1;
     for (size_t i = 0; i < samples->process_count; i++)
-        s->helpers += (int)samples->processes[i].helpers;
+        if (samples->processes[i].helpers > 0)
+            s->helpers += (double)samples->processes[i].helpers;
     for (size_t i = 0; i < samples->row_count; i++) {
         const struct gn_sample_row *r = &samples->rows[i];
         if (!r->other_threads)
