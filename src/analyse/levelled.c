@@ -51,7 +51,7 @@ static float share_of(enum gn_level level, const struct times *t, double own, bo
     case GN_LEVEL_EVEN:
         return is_more ? share_above(own, t->all) : 0;
     default:
-        return is_late && is_more ? 1 : 0;
+        return is_late && own > t->least ? 1 : 0;
     }
 }
 

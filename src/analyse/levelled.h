@@ -16,7 +16,7 @@ enum gn_level {
     GN_LEVEL_FASTEST, /* … as the one that does least */
     GN_LEVEL_EVEN,    /* where they do more, nobody does more than the mean of all, as the others, who have
                          waited, take the rest */
-    GN_LEVEL_GONE,    /* where they do more, they have nothing to do at all */
+    GN_LEVEL_GONE,    /* where they do more than the one that does least, nothing */
     GN_LEVELS
 };
 

@@ -5,10 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-static const struct gn_problem_pattern growth = {.name = "growth over time",
-                                                 .remedy =
-                                                     "each time takes longer than the one before: look for "
-                                                     "what gathers (lists, fragments, files, memory)"};
+static const struct gn_problem_pattern growth = {
+    .name = "growth over time",
+    .replay = "with each time as long as in the first fifth of the run, or as at its begin",
+    .remedy = "each time takes longer than the one before: look for "
+              "what gathers (lists, fragments, files, memory)"};
 static const double of_one_rank = 0.8; /* of what is grown: then it is that rank's matter */
 
 /* The profile's computation after a call: by its range, or, where samples name it, the only one that is as

@@ -8,6 +8,7 @@
 #include "answer/critical_report.h"
 #include "answer/stragglers_report.h"
 #include "answer/whatif_report.h"
+#include "seen_checks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -352,6 +353,7 @@ int history_check(struct gn_source *source, const struct gn_history_settings *se
     check_groups(&history);
     check_global(&history);
     check_names(&history);
+    seen_check(&history);
     gn_history_clear(&history);
     return 0;
 }
