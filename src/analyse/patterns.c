@@ -41,8 +41,8 @@ void gn_problems_add_slack(struct gn_problems *f, const struct gn_summary *s, co
 {
     const double least_s = GN_PROBLEM_LEAST_SHARE * s->elapsed_s;
     if (f->slack_count < GN_PROBLEM_SLACKS && p->own_s > p->others_s + least_s)
-        f->slacks[f->slack_count++] =
-            (struct gn_problem_slack){p->rank, p->row, fmax(0, p->own_s - p->others_s), is_sure};
+        f->slacks[f->slack_count++] = (struct gn_problem_slack){
+            p->rank, p->row, p->own_s, p->others_s, fmax(0, p->own_s - p->others_s), is_sure};
 }
 
 static void add(const struct gn_problem_search *x, struct gn_problem p)
@@ -107,7 +107,7 @@ static void find_preempted(const struct gn_problem_search *x)
                                /* who only waited may have had no core, too */
                                .lost_high_s = each_s,
                                .gain_high_s = each_s,
-                               .sure = GN_PROBLEM_CERTAIN,
+                               .sure = GN_PROBLEM_POSSIBLE,
                                .assumes = GN_PROBLEM_SAME});
 }
 
@@ -117,9 +117,9 @@ static const struct gn_problem_pattern imbalance = {.name = "static imbalance",
                                                     .remedy = "distribute the work by its cost"};
 static const struct gn_problem_pattern slow_rank = {
     .name = "slow rank",
-    .remedy =
-        "look at its host and core: throttled, remote memory, another program; all that it computes takes "
-        "longer by one factor"};
+    .remedy = "all that it computes takes longer by one factor: look at its host and core (throttled, remote "
+              "memory, another program), "
+              "or it has more to do everywhere"};
 static const struct gn_problem_pattern preempted_rank = {
     .name = "preempted rank", .remedy = "it was ready and had no core: see what else runs there"};
 static const struct gn_problem_pattern serial = {
@@ -164,7 +164,8 @@ static int slow_rank_of(const struct gn_summary *s)
         if (first && (row->max_rank != first->max_rank || fabs(mean / first_mean - 1) > alike))
             return -1;
         first = first ? first : row;
-        places++;
+        /* between the same two calls, and others now and then, is one place */
+        places += row == first || row->how != GN_HOW_RANGE || row->count * 4 >= first->count * 3;
     }
     return places >= 2 && first && (double)first->max_ns > 1.2 * (double)first->min_ns ? first->max_rank : -1;
 }
@@ -268,6 +269,17 @@ bool gn_problem_has_rank(const struct gn_problem *p, int rank)
     for (size_t i = 0; i < p->late_count && i < GN_PROBLEM_LATE; i++)
         has |= p->late[i] == rank;
     return has;
+}
+
+struct gn_problem gn_problem_of_slack(const struct gn_problem_slack *slack)
+{
+    return (struct gn_problem){.pattern = &imbalance,
+                               .row = slack->row,
+                               .rank = slack->rank,
+                               .own_s = slack->own_s,
+                               .others_s = slack->others_s,
+                               .sure = GN_PROBLEM_POSSIBLE,
+                               .assumes = GN_PROBLEM_SAME | GN_PROBLEM_STEPS};
 }
 
 void gn_problem_is_shared(struct gn_problem *p)
@@ -617,7 +629,7 @@ static void find_collectives(const struct gn_problem_search *x)
  * for. */
 static bool is_before_all(const struct gn_problems *problems, const struct gn_problem *p)
 {
-    static const double more = 1.5;
+    static const double more = 0.5;
     if (p->pattern != &oversubscribed && p->pattern != &preempted)
         return false;
     for (size_t i = 0; i < problems->count; i++)

@@ -54,6 +54,7 @@ struct gn_problem_hop {
     double low_s, high_s;  /* of all of them */
     int64_t certain;       /* as often for certain, as it was seen */
     uint32_t region, path; /* of the events */
+    bool passes_on;        /* the one that waits: what is waited for it afterwards is not of its own making */
     double own_share; /* of all ranks' time: in that call, by whoever, and not waiting; below 0: not known */
 };
 
@@ -133,6 +134,7 @@ struct gn_problems {
     struct gn_problem_slack { /* takes longer, and nothing is gained were it faster: others are later yet */
         int rank;
         const struct gn_activity_row *row;
+        double own_s, others_s;
         double longer_s; /* than the others */
         bool is_sure;
     } slacks[GN_PROBLEM_SLACKS];
@@ -152,6 +154,9 @@ bool gn_problem_is_of_work(const struct gn_problem *problem);
 
 /* Whether the rank is one of those that it is about. */
 bool gn_problem_has_rank(const struct gn_problem *problem, int rank);
+
+/* What it would be, were it mended with others. */
+struct gn_problem gn_problem_of_slack(const struct gn_problem_slack *slack);
 
 /* The others do a part of it, too: a serial section is none then. */
 void gn_problem_is_shared(struct gn_problem *problem);

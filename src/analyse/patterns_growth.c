@@ -12,25 +12,6 @@ static const struct gn_problem_pattern growth = {
               "what gathers (lists, fragments, files, memory)"};
 static const double of_one_rank = 0.8; /* of what is grown: then it is that rank's matter */
 
-/* The profile's computation after a call: by its range, or, where samples name it, the only one that is as
- * long. NULL: nobody knows. */
-static const struct gn_activity_row *computation_after(const struct gn_summary *s, struct gn_call_place place,
-                                                       double all_ns)
-{
-    const struct gn_activity_row *longest = NULL;
-    for (size_t i = 0; i < s->row_count; i++) {
-        const struct gn_activity_row *row = &s->rows[i];
-        if (strcmp(row->kind, "computation") != 0)
-            continue;
-        if (row->how == GN_HOW_RANGE && row->line == place.line && row->file &&
-            strcmp(row->file, place.file) == 0)
-            return row;
-        if (row->how == GN_HOW_SAMPLED && (!longest || row->total_ns > longest->total_ns))
-            longest = row;
-    }
-    return longest && (double)longest->total_ns >= all_ns / 2 ? longest : NULL;
-}
-
 /* What is gained when each time takes so long at most. */
 static int replay(const struct gn_look *l, size_t section, double base_ns, struct gn_span *gain,
                   struct gn_error *err)
@@ -61,7 +42,7 @@ static int add_growth(const struct gn_look *l, size_t section, const struct gn_s
     for (size_t p = 0; p < processes; p++)
         all_ns += l->sections.sums[section * processes + p].ns;
     struct gn_problem p = {.pattern = &growth,
-                           .row = computation_after(l->s, place, all_ns),
+                           .row = gn_look_computation_after(l->s, place, all_ns),
                            .rank = -1,
                            .differs = {.call = place.call,
                                        .function = place.function,

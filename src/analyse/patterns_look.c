@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double hop_share = 0.1; /* of what is lost: shorter hops of a chain are not told */
+static const double worth_blame = 0.1; /* of what it waits itself */
+static const double hop_share = 0.1;   /* of what is lost: shorter hops of a chain are not told */
 
 const struct gn_problem_pattern gn_problem_master = {
     .name = "master bound",
@@ -94,6 +95,17 @@ static double own_share(const struct gn_look *l, struct gn_call_place place)
     return total_ns > 0 && l->s->total_ns > 0 ? fmax(0, total_ns - waited_ns) / (double)l->s->total_ns : -1;
 }
 
+/* What others wait for the process of its own making, in a call or (GN_NONE) anywhere, ns. */
+static double own_making_ns(const struct gn_look *l, uint32_t process, uint32_t region, uint32_t path)
+{
+    double ns = 0;
+    for (size_t i = 0; i < l->cause_count; i++)
+        if (l->causes[i].process == process &&
+            (region == GN_NONE || (l->causes[i].call_region == region && l->causes[i].call_path == path)))
+            ns += l->causes[i].caused.lo_ns;
+    return ns;
+}
+
 static void tell_hop(const struct gn_look *l, const struct gn_chain_hop *from, struct gn_problem_hop *to)
 {
     const struct gn_call_place place = gn_call_place_at(l->seen->definitions, from->region, from->path);
@@ -110,7 +122,22 @@ static void tell_hop(const struct gn_look *l, const struct gn_chain_hop *from, s
                                   .certain = (int64_t)from->certain,
                                   .region = from->region,
                                   .path = from->path,
+                                  .passes_on =
+                                      from->waiters == 1 && own_making_ns(l, from->waiter, GN_NONE, GN_NONE) <
+                                                                worth_blame * from->waited.lo_ns,
                                   .own_share = own_share(l, place)};
+}
+
+/* Where the one that is waited for is late by itself, too, the chain is another one's. */
+static size_t same_matter(const struct gn_look *l, const struct gn_chain *chain, size_t most)
+{
+    static const double half = 0.5;
+    size_t count = chain->count < most ? chain->count : most;
+    for (size_t i = 1; i < count; i++)
+        if (own_making_ns(l, chain->hops[i].waits_for, chain->hops[i].region, chain->hops[i].path) >
+            half * chain->hops[i].waited.lo_ns)
+            return i;
+    return count;
 }
 
 void gn_look_tell_chain(const struct gn_look *l, struct gn_problem *p, uint32_t process,
@@ -119,7 +146,7 @@ void gn_look_tell_chain(const struct gn_look *l, struct gn_problem *p, uint32_t 
     struct gn_chain chain;
     gn_chain_find(&chain, l->seen->definitions, l->edges, l->edge_count, process, in,
                   hop_share * p->gain_high_s * 1e9);
-    p->hop_count = chain.count < most ? chain.count : most;
+    p->hop_count = same_matter(l, &chain, most);
     for (size_t i = 0; i < p->hop_count; i++)
         tell_hop(l, &chain.hops[i], &p->hops[i]);
 }
@@ -176,6 +203,32 @@ double gn_look_at_most(const struct gn_look *l, double gain_s)
         if (gn_activity_starts_or_ends(gn_activity_named(l->s->rows[i].name)))
             startup_s += (double)l->s->rows[i].min_ns * 1e-9;
     return fmin(gain_s, fmax(0, l->s->elapsed_s - useful_s - startup_s));
+}
+
+const struct gn_activity_row *gn_look_computation_after(const struct gn_summary *s,
+                                                        struct gn_call_place place, double all_ns)
+{
+    const struct gn_activity_row *longest = NULL;
+    for (size_t i = 0; i < s->row_count; i++) {
+        const struct gn_activity_row *row = &s->rows[i];
+        if (strcmp(row->kind, "computation") != 0)
+            continue;
+        if (row->how == GN_HOW_RANGE && row->line == place.line && row->file &&
+            strcmp(row->file, place.file) == 0)
+            return row;
+        if (row->how == GN_HOW_SAMPLED && (!longest || row->total_ns > longest->total_ns))
+            longest = row;
+    }
+    return longest && (double)longest->total_ns >= all_ns / 2 ? longest : NULL;
+}
+
+bool gn_look_has_problem(const struct gn_look *l, int rank)
+{
+    for (size_t i = 0; i < l->problems->count; i++)
+        if (gn_problem_is_of_rank(&l->problems->items[i]) &&
+            gn_problem_has_rank(&l->problems->items[i], rank))
+            return true;
+    return false;
 }
 
 bool gn_look_takes_from_any(const struct gn_look *l, uint32_t process)

@@ -125,13 +125,14 @@ static bool has_slack(const struct gn_look *l, const struct gn_problem *p, uint3
                       const struct replayed *r)
 {
     static const double nearly_all = 0.8;
-    double longer_ns = 0;
+    double longer_ns = 0, own_ns = 0;
     for (size_t i = 0; i < l->sections.site_count; i++) {
         const struct gn_section_difference d = gn_sections_differ_one(&l->sections, i, process);
         longer_ns += fmax(0, d.own_ns - d.others_ns);
+        own_ns += d.own_ns > d.others_ns ? d.own_ns : 0;
     }
-    return l->seen->is_whole && longer_ns * 1e-9 >= nearly_all * (p->own_s - p->others_s) &&
-           own_mpi_s(l) <= 0.1 * (p->own_s - p->others_s) &&
+    return l->seen->is_whole && own_ns * 1e-9 >= nearly_all * p->own_s &&
+           own_mpi_s(l) <= 0.1 * longer_ns * 1e-9 &&
            r->gone.hi_ns * 1e-9 < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s;
 }
 
@@ -139,7 +140,10 @@ static bool has_slack(const struct gn_look *l, const struct gn_problem *p, uint3
 static void settle(const struct gn_look *l, struct gn_problem *p, double low, double high)
 {
     const double alike_s = GN_PROBLEM_REPEATED_SHARE * l->s->elapsed_s;
-    if (high < p->gain_low_s - alike_s || low > p->gain_high_s + alike_s) {
+    /* where ranks are in MPI beside waiting for as long, some of that may be waiting after all: a collective
+     * may go through the one that is late */
+    const bool is_unsure = own_mpi_s(l) > (p->own_s - p->others_s) / 4 && high < p->gain_high_s;
+    if (is_unsure || high < p->gain_low_s - alike_s || low > p->gain_high_s + alike_s) {
         /* what was not seen (before MPI_Init), what replay keeps as it was, several slow ranks: then both may
          * be right */
         p->gain_low_s = p->lost_low_s = fmin(low, p->gain_low_s);
@@ -192,8 +196,21 @@ static bool see_master(const struct gn_look *l, struct gn_problem *p, uint32_t p
     p->gain_high_s = p->lost_high_s = fmin(hop->high_s / hop->ranks, p->own_s);
     p->gain_low_s = 0;
     p->assumes = GN_PROBLEM_SAME | gn_look_assumed(l);
-    p->sure = l->seen->is_whole && hop->low_s > 0 ? GN_PROBLEM_CERTAIN : GN_PROBLEM_POSSIBLE;
+    p->sure = l->seen->is_whole && hop->low_s > hop->high_s / 2 ? GN_PROBLEM_CERTAIN : GN_PROBLEM_POSSIBLE;
     return true;
+}
+
+/* Rows end where calls do, which differ from rank to rank: it takes no longer than others do after the same
+ * calls. */
+static bool is_artefact(const struct gn_look *l, const struct gn_problem *p, uint32_t process)
+{
+    double longer_ns = 0;
+    for (size_t i = 0; i < l->sections.site_count; i++) {
+        const struct gn_section_difference d = gn_sections_differ_one(&l->sections, i, process);
+        longer_ns += fmax(0, d.own_ns - d.others_ns);
+    }
+    return l->seen->is_whole && l->sections.site_count > 0 && !p->host &&
+           longer_ns * 1e-9 < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s && p->own_s > 0;
 }
 
 /* A place that few samples have named may be another one. */
@@ -218,6 +235,10 @@ static int see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_err
         return code;
     if (see_master(l, p, process))
         return 0;
+    if (is_artefact(l, p, process)) {
+        p->lost_low_s = p->lost_high_s = p->gain_low_s = p->gain_high_s = 0;
+        return 0;
+    }
     if (l->sections.site_count == 0)
         return 0;
     code = replay(l, &r, err);
@@ -291,24 +312,35 @@ static void join_ranks(const struct gn_look *l)
     all->count = kept;
 }
 
-static int see_slack(const struct gn_look *l, int rank, double longer_s, bool *is_sure, struct gn_error *err)
+/* Whether it is longer than others that do the same (rows end by calls, and may only seem so), and nothing is
+ * gained when it is not. */
+static int see_slack(const struct gn_look *l, struct gn_problem_slack *slack, struct gn_error *err)
 {
-    const uint32_t process = gn_process_of_rank(l->seen->definitions, rank);
-    if (process == GN_NONE || l->sections.site_count == 0)
+    const uint32_t process = gn_process_of_rank(l->seen->definitions, slack->rank);
+    const int64_t section = process == GN_NONE ? -1 : gn_sections_longest(&l->sections, process);
+    const struct gn_section_difference d =
+        section < 0 ? (struct gn_section_difference){0}
+                    : gn_sections_differ_one(&l->sections, (size_t)section, process);
+    const bool was_sure = slack->is_sure;
+    slack->longer_s = (d.own_ns - d.others_ns) * 1e-9;
+    slack->is_sure = d.others_ns > 0 && slack->longer_s >= GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s;
+    if (!slack->is_sure || was_sure)
+        return 0;
+    slack->is_sure = false;
+    /* of calls in which nothing is known to be waited for replay knows nothing: messages may move only inside
+     * of them */
+    if (own_mpi_s(l) > 0.1 * slack->longer_s)
         return 0;
     for (size_t i = 0; i < l->seen->definitions->process_count; i++)
         l->late[i] = i == process;
-    if (own_mpi_s(l) >
-        0.1 * longer_s) /* of that replay knows nothing: messages may move only inside of calls */
-        return 0;
     struct gn_levels levels;
+    struct gn_whatif_result replayed[GN_LEVELS];
     int code = gn_levels_open(&levels, &l->sections, l->late, err);
-    struct gn_whatif_result replayed[GN_LEVELS], gone = {.reduction_hi_ns = INFINITY};
     if (code == 0)
         code = gn_levels_replay(&levels, 0, replayed, err);
-    gone = code == 0 ? replayed[GN_LEVEL_GONE] : gone;
     gn_levels_close(&levels);
-    *is_sure = code == 0 && gone.reduction_hi_ns * 1e-9 < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s;
+    slack->is_sure = code == 0 && replayed[GN_LEVEL_GONE].reduction_hi_ns * 1e-9 <
+                                      GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s;
     return code;
 }
 
@@ -319,15 +351,113 @@ static int see_slacks(const struct gn_look *l, struct gn_error *err)
     size_t kept = 0;
     int code = 0;
     for (size_t i = 0; i < all->slack_count && code == 0; i++) {
-        bool is_sure = all->slacks[i].is_sure;
-        if (!is_sure && l->seen->is_whole)
-            code = see_slack(l, all->slacks[i].rank, all->slacks[i].longer_s, &is_sure, err);
-        if (is_sure) {
-            all->slacks[kept] = all->slacks[i];
-            all->slacks[kept++].is_sure = true;
-        }
+        if (l->seen->is_whole && l->sections.site_count > 0)
+            code = see_slack(l, &all->slacks[i], err);
+        if (all->slacks[i].is_sure)
+            all->slacks[kept++] = all->slacks[i];
     }
     all->slack_count = kept;
+    return code;
+}
+
+static bool has_slack_of(const struct gn_problems *all, int rank)
+{
+    for (size_t i = 0; i < all->slack_count; i++)
+        if (all->slacks[i].rank == rank)
+            return true;
+    return false;
+}
+
+/* It computes less elsewhere: who does what when is the matter then. */
+static bool evens_out(const struct gn_look *l, uint32_t process, struct gn_section_difference d)
+{
+    static const double in_all = 0.25; /* of what it takes longer there */
+    const struct gn_sections *s = &l->sections;
+    double own_ns = 0, all_ns = 0;
+    for (size_t i = 0; i < s->site_count; i++)
+        for (size_t p = 0; p < s->process_count; p++) {
+            own_ns += p == process ? s->sums[i * s->process_count + p].ns : 0;
+            all_ns += s->sums[i * s->process_count + p].ns;
+        }
+    const double others_ns = (all_ns - own_ns) / fmax(1, (double)s->process_count - 1);
+    return own_ns - others_ns < in_all * (d.own_ns - d.others_ns);
+}
+
+/* What others wait for it in all. */
+static double caused_ns(const struct gn_look *l, uint32_t process)
+{
+    double ns = 0;
+    for (size_t i = 0; i < l->cause_count; i++)
+        ns += l->causes[i].process == process ? l->causes[i].caused.lo_ns : 0;
+    return ns;
+}
+
+/* Ranks of which none gains anything alone may gain it together: those that are as late as each other. */
+static int join_slacks(const struct gn_look *l, struct gn_error *err)
+{
+    struct gn_problems *all = l->problems;
+    struct replayed r;
+    if (all->slack_count < 2 || !l->seen->is_whole || l->sections.site_count == 0)
+        return 0;
+    struct gn_problem p = gn_problem_of_slack(&all->slacks[0]);
+    for (uint32_t i = 0; i < l->seen->definitions->process_count; i++) {
+        l->late[i] = false;
+        for (size_t k = 0; k < all->slack_count; k++)
+            l->late[i] |= all->slacks[k].rank == gn_look_rank(l, i);
+    }
+    const int code = replay(l, &r, err);
+    if (code < 0 || r.like.hi_ns * 1e-9 < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s)
+        return code;
+    uint32_t latest = gn_process_of_rank(l->seen->definitions, p.rank);
+    const int64_t section = gn_sections_longest(&l->sections, latest);
+    if (section >= 0) {
+        const struct gn_section_difference d = gn_sections_differ(&l->sections, (size_t)section, l->late);
+        p.own_s = d.own_ns * 1e-9;
+        p.others_s = d.others_ns * 1e-9;
+    }
+    gn_look_tell_late(l, &p);
+    tell_times(l, &p, &latest);
+    p.assumes = GN_PROBLEM_SAME | GN_PROBLEM_ALONE;
+    p.gain_low_s = p.lost_low_s = r.like.lo_ns * 1e-9;
+    p.gain_high_s = p.lost_high_s = r.like.hi_ns * 1e-9;
+    p.even_low_s = r.even.lo_ns * 1e-9;
+    p.even_high_s = r.even.hi_ns * 1e-9;
+    p.is_replayed = true;
+    gn_look_allow_for_repeats(l, &p);
+    gn_look_tell_chain(l, &p, latest, NULL, GN_PROBLEM_HOPS);
+    gn_problems_add(all, l->s, p);
+    all->slack_count = 0;
+    return gn_look_tell_meanwhile(l, &all->items[all->count - 1], err);
+}
+
+/* Ranks that are late in a section by themselves, though another one is so for longer where the profile has
+ * it. */
+static int add_late_ones(const struct gn_look *l, struct gn_error *err)
+{
+    enum { MOST = 4 };
+    const double least_ns = 2 * GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s * 1e9;
+    int code = 0, added = 0;
+    for (uint32_t i = 0;
+         i < l->sections.process_count && l->sections.site_count > 0 && code == 0 && added < MOST; i++) {
+        const int64_t section = gn_sections_longest(&l->sections, i);
+        const int rank = gn_look_rank(l, i);
+        const struct gn_section_difference d = section < 0
+                                                   ? (struct gn_section_difference){0}
+                                                   : gn_sections_differ_one(&l->sections, (size_t)section, i);
+        if (d.others_ns <= 0 || d.own_ns - d.others_ns < least_ns || gn_look_has_problem(l, rank) ||
+            has_slack_of(l->problems, rank) || caused_ns(l, i) < least_ns || evens_out(l, i, d))
+            continue;
+        const struct gn_activity_row *row =
+            gn_look_computation_after(l->s, gn_call_place_of(l->seen, &l->seen->sites[section]), d.own_ns);
+        if (!row)
+            continue;
+        struct gn_problem p = gn_problem_of_slack(
+            &(struct gn_problem_slack){rank, row, d.own_ns * 1e-9, d.others_ns * 1e-9, 0, false});
+        p.gain_high_s = p.lost_high_s = (d.own_ns - d.others_ns) * 1e-9;
+        code = see_rank(l, &p, err);
+        gn_problems_add(l->problems, l->s, p);
+        added++;
+    }
     return code;
 }
 
@@ -339,5 +469,7 @@ int gn_look_at_ranks(const struct gn_look *l, struct gn_error *err)
         if (gn_problem_is_of_rank(&l->problems->items[i]))
             code = see_rank(l, &l->problems->items[i], err);
     join_ranks(l);
-    return code == 0 ? see_slacks(l, err) : code;
+    code = code == 0 ? see_slacks(l, err) : code;
+    code = code == 0 ? join_slacks(l, err) : code;
+    return code == 0 ? add_late_ones(l, err) : code;
 }

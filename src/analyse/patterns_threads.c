@@ -104,12 +104,13 @@ void gn_problems_find_threads(const struct gn_problem_search *x)
     const struct gn_activity_row *row = is_unequal ? t.waiting : t.alone;
     if (!row || spared_s < idle_share * s->elapsed_s || is_told(x->found))
         return;
+    const double unsure_s = (row->high - row->share) * (double)s->total_ns * 1e-9 / ranks;
     gn_problems_add(x->found, s,
                     (struct gn_problem){.pattern = is_unequal ? &unequal_threads : &serial_threads,
                                         .row = row,
                                         .rank = -1,
-                                        .lost_high_s = spared_s,
-                                        .gain_high_s = spared_s,
+                                        .lost_high_s = spared_s + unsure_s,
+                                        .gain_high_s = spared_s + unsure_s,
                                         .sure = GN_PROBLEM_POSSIBLE,
                                         .assumes = GN_PROBLEM_SAME | GN_PROBLEM_SAMPLES});
 }

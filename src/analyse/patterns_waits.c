@@ -158,15 +158,6 @@ static struct sides sides_of(const struct gn_look *l, const struct node *n)
     return sides;
 }
 
-static bool has_problem_of(const struct gn_look *l, int rank)
-{
-    for (size_t i = 0; i < l->problems->count; i++)
-        if (gn_problem_is_of_rank(&l->problems->items[i]) &&
-            gn_problem_has_rank(&l->problems->items[i], rank))
-            return true;
-    return false;
-}
-
 /* How many calls as long as each other would have as much of what is waited for, and as unevenly. */
 static double effective_of(const struct node *n)
 {
@@ -215,13 +206,21 @@ static double of_slices(const struct gn_look *l)
     return all_ns > 0 && slices >= FEWEST_SLICES ? most_ns / all_ns : 0;
 }
 
+/* In each part of the run one rank is waited for nearly alone, and it is not always the same one. */
+static bool is_phases(const struct gn_look *l, const struct node *n)
+{
+    return n->most_ns < of_one_in_turn * n->seen_ns && !is_rare(n) && of_slices(l) >= of_one_in_turn;
+}
+
 static const struct gn_problem_pattern *pattern_of(const struct gn_look *l, const struct node *n)
 {
     const struct sides sides = sides_of(l, n);
+    if (is_phases(l, n) && !sides.is_one_way)
+        return &phases;
     if (!is_of_one(l, n) && sides.kind == GN_WAIT_LATE_SENDER && sides.is_one_way)
         return &pipeline;
     if (!is_of_one(l, n) && (!sides.is_fixed || l->s->ranks == 2)) /* of two, one or the other */
-        return is_rare(n) ? &noise : of_slices(l) >= of_one_in_turn ? &phases : &moving;
+        return is_rare(n) ? &noise : &moving;
     if (sides.kind == GN_WAIT_LATE_SENDER)
         return sides.waiters >= 2 && gn_look_takes_from_any(l, n->most) ? &gn_problem_master : &late_sender;
     return sides.kind == GN_WAIT_LATE_RECEIVER ? &late_receiver : &turns;
@@ -256,22 +255,22 @@ static struct gn_problem problem_of(const struct gn_look *l, const struct node *
      * moved, all do a part of it */
     const double ranks = fmax(1, l->s->ranks - (pattern == &noise)), low = n->caused.lo_ns * 1e-9 / ranks,
                  high = n->caused.hi_ns * 1e-9 / ranks;
-    struct gn_problem p = {.pattern = pattern,
-                           .row =
-                               gn_look_row(l->s, gn_call_place_at(l->seen->definitions, n->region, n->path)),
-                           .rank = is_of_one(l, n) && pattern != &pipeline ? gn_look_rank(l, n->most) : -1,
-                           .most_rank = gn_look_rank(l, n->most),
-                           .is_fixed = is_sided(pattern) || pattern == &turns,
-                           .share_of_rank = n->seen_ns > 0 ? n->most_ns / n->seen_ns : 0,
-                           .lost_low_s = low,
-                           .lost_high_s = high,
-                           .gain_high_s = high,
-                           .times = (int64_t)(n->of > 0 && n->times > n->of ? n->of : n->times),
-                           .first = (int64_t)n->first,
-                           .last = (int64_t)n->last,
-                           .of = (int64_t)n->of,
-                           .sure = low > 0 && l->seen->is_whole ? GN_PROBLEM_CERTAIN : GN_PROBLEM_POSSIBLE,
-                           .assumes = GN_PROBLEM_SAME | GN_PROBLEM_ORDER | gn_look_assumed(l)};
+    struct gn_problem p = {
+        .pattern = pattern,
+        .row = gn_look_row(l->s, gn_call_place_at(l->seen->definitions, n->region, n->path)),
+        .rank = is_of_one(l, n) && pattern != &pipeline ? gn_look_rank(l, n->most) : -1,
+        .most_rank = gn_look_rank(l, n->most),
+        .is_fixed = is_sided(pattern) || pattern == &turns,
+        .share_of_rank = n->seen_ns > 0 ? n->most_ns / n->seen_ns : 0,
+        .lost_low_s = low,
+        .lost_high_s = high,
+        .gain_high_s = high,
+        .times = (int64_t)(n->of > 0 && n->times > n->of ? n->of : n->times),
+        .first = (int64_t)n->first,
+        .last = (int64_t)n->last,
+        .of = (int64_t)n->of,
+        .sure = low >= high / 2 && low > 0 && l->seen->is_whole ? GN_PROBLEM_CERTAIN : GN_PROBLEM_POSSIBLE,
+        .assumes = GN_PROBLEM_SAME | GN_PROBLEM_ORDER | gn_look_assumed(l)};
     if (pattern == &moving || pattern == &phases || pattern == &noise) {
         p.gain_low_s = low;
         gn_look_allow_for_repeats(l, &p);
@@ -303,8 +302,8 @@ static int replay_sooner(const struct gn_look *l, const struct node *n, struct g
     const struct gn_span gain = site < 0 ? (struct gn_span){0, 0} : gn_seen_total(l->seen, l->each);
     if (!isfinite(gain.hi_ns) || gain.hi_ns * 1e-9 < most_of_it * p->lost_high_s)
         return 0;
-    p->gain_low_s = gain.lo_ns * 1e-9;
-    p->gain_high_s = gain.hi_ns * 1e-9;
+    p->lost_low_s = p->gain_low_s = gain.lo_ns * 1e-9;
+    p->lost_high_s = p->gain_high_s = gain.hi_ns * 1e-9;
     p->is_replayed = true;
     gn_look_allow_for_repeats(l, p);
     return 0;
@@ -376,7 +375,7 @@ static bool is_told(const struct gn_look *l, const struct node *n)
     double told_ns = 0;
     for (size_t i = 0; i < l->cause_count; i++)
         if (l->causes[i].call_region == n->region && l->causes[i].call_path == n->path &&
-            has_problem_of(l, gn_look_rank(l, l->causes[i].process)))
+            gn_look_has_problem(l, gn_look_rank(l, l->causes[i].process)))
             told_ns += l->causes[i].seen_ns;
     return told_ns >= (l->s->ranks == 2 ? of_one_of_two : of_one_of_many) * n->seen_ns;
 }
@@ -388,7 +387,17 @@ static bool is_worth_it(const struct gn_look *l, const struct node *n)
     /* few windows may leave room for nearly anything: it takes some that was seen */
     if (n->seen_ns <= 0 || (!l->seen->is_whole && low_s < seen_share * l->s->elapsed_s))
         return false;
-    return high_s >= GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s && !is_startup(l, n) && !is_told(l, n);
+    return high_s >= GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s && !is_startup(l, n);
+}
+
+/* What was waited for was itself in calls of MPI, and not known to wait. */
+static bool is_in_calls(const struct gn_problem *p)
+{
+    static const double half = 0.5;
+    double share = 0;
+    for (size_t i = 0; i < p->meanwhile_count; i++)
+        share += strcmp(p->meanwhile[i].what, "calls") == 0 ? p->meanwhile[i].high : 0;
+    return share > half;
 }
 
 int gn_look_at_waits(const struct gn_look *l, struct gn_error *err)
@@ -399,7 +408,10 @@ int gn_look_at_waits(const struct gn_look *l, struct gn_error *err)
     const size_t count = find_nodes(l, nodes);
     /* what goes along with others after them */
     for (size_t i = 0; i < count; i++)
-        nodes[i].pattern = is_worth_it(l, &nodes[i]) ? pattern_of(l, &nodes[i]) : NULL;
+        if (is_worth_it(l, &nodes[i])) {
+            const struct gn_problem_pattern *pattern = pattern_of(l, &nodes[i]);
+            nodes[i].pattern = pattern == &phases || !is_told(l, &nodes[i]) ? pattern : NULL;
+        }
     int code = 0;
     for (int again = 0; again <= 1; again++)
         for (size_t i = 0; i < count && code == 0; i++) {
@@ -410,6 +422,8 @@ int gn_look_at_waits(const struct gn_look *l, struct gn_error *err)
                 code = replay_sooner(l, &nodes[i], &p, err);
             if (code == 0 && p.is_fixed)
                 code = gn_look_tell_meanwhile(l, &p, err);
+            if (is_in_calls(&p)) /* which may have waited for others after all */
+                p.sure = GN_PROBLEM_POSSIBLE;
             if (!goes_along(l, &p))
                 gn_problems_add(l->problems, l->s, p);
         }

@@ -49,7 +49,7 @@ int64_t gn_section_of(const struct gn_sections *s, const struct gn_history *h, c
     return before && before->region != GN_NONE ? gn_seen_site_of(s->seen, before->region, before->path) : -1;
 }
 
-static void add_part(struct gn_sections *s, const struct stretch *run, const struct gn_seen_part *part)
+static void add_part(struct gn_sections *s, const struct gn_seen_part *part)
 {
     const struct gn_history *h = &part->history;
     for (size_t c = 0; c < h->call_count; c++) {
@@ -58,14 +58,28 @@ static void add_part(struct gn_sections *s, const struct stretch *run, const str
         if (site < 0)
             continue;
         const size_t at = (size_t)site * s->process_count + h->definitions->locations[call->location].process;
-        const size_t slice = at * GN_SECTIONS_SLICES + slice_of(run, call);
         const double ns = part->weight * gn_computed_before(h, call);
         s->sums[at].ns += ns;
         s->sums[at].times += part->weight;
-        if (!s->has_slices)
+    }
+}
+
+/* What is next to nothing is no time of it: after the last one comes the end of a loop. */
+static void add_slices(struct gn_sections *s, const struct stretch *run, const struct gn_seen_part *part)
+{
+    static const double nothing = 0.01; /* of the mean */
+    const struct gn_history *h = &part->history;
+    for (size_t c = 0; c < h->call_count; c++) {
+        const struct gn_call *call = &h->calls[c];
+        const int64_t site = h->is_carried[call->location] ? -1 : gn_section_of(s, h, call);
+        if (site < 0)
             continue;
-        s->slices_ns[slice] += ns;
-        s->slices_times[slice] += part->weight;
+        const size_t at = (size_t)site * s->process_count + h->definitions->locations[call->location].process;
+        const double ns = gn_computed_before(h, call);
+        if (ns < nothing * s->sums[at].ns / s->sums[at].times)
+            continue;
+        s->slices_ns[at * GN_SECTIONS_SLICES + slice_of(run, call)] += part->weight * ns;
+        s->slices_times[at * GN_SECTIONS_SLICES + slice_of(run, call)] += part->weight;
     }
 }
 
@@ -88,7 +102,9 @@ int gn_sections_find(struct gn_sections *s, const struct gn_seen *seen)
         return 0;
     const struct stretch run = stretch_of(seen);
     for (size_t p = 0; p < seen->count; p++)
-        add_part(s, &run, &seen->parts[p]);
+        add_part(s, &seen->parts[p]);
+    for (size_t p = 0; p < seen->count && s->has_slices; p++)
+        add_slices(s, &run, &seen->parts[p]);
     return 0;
 }
 

@@ -79,7 +79,7 @@ static void chain_text(const struct gn_problem *p, FILE *out)
         fprintf(out, ", for one or another %s of %s times", gn_count_text(p->times, times),
                 gn_count_text(p->of, of));
     else if (p->times > 0 && p->of > 0 && p->times >= p->of)
-        fprintf(out, ", all %s times", gn_count_text(p->of, of));
+        fprintf(out, p->of == 1 ? ", once" : ", all %s times", gn_count_text(p->of, of));
     else if (p->times > 0 && p->of > 0)
         fprintf(out, ", %s of %s times for certain", gn_count_text(p->times, times),
                 gn_count_text(p->of, of));
@@ -101,7 +101,7 @@ static void not_because_text(const struct gn_problem *p, FILE *out)
                     gn_share_text(hop->own_share, share));
             between = ", ";
         }
-        if (i + 1 < p->hop_count && hop->rank >= 0) {
+        if (i + 1 < p->hop_count && hop->rank >= 0 && hop->passes_on) {
             fprintf(out, "%srank %d (it only passes the delay on)", between, hop->rank);
             between = ", ";
         }
@@ -183,8 +183,9 @@ static void slack_text(const struct gn_problem_slack *slack, const struct gn_ter
 {
     char name[TEXT], longer[GN_QUANTITY_TEXT];
     fprintf(out,
-            "rank %d takes %s longer than the others in %s, and nothing is gained were it faster: others "
-            "are later yet\n",
+            "rank %d takes %s longer than the others in %s; were only that mended, nothing would be gained: "
+            "others "
+            "are as late, or later\n",
             slack->rank, gn_duration_text(slack->longer_s * 1e9, longer),
             gn_problem_place(slack->row, terminal, name, sizeof name));
 }
@@ -295,7 +296,7 @@ static json_t *not_because_array(const struct gn_problem *p)
         if (!is_told_again(p, i) && hop->own_share >= 0 && hop->own_share < worth_blame)
             json_array_append_new(array, json_pack("{s:o, s:n, s:f}", "call", text_or_null(hop->call), "rank",
                                                    "share", hop->own_share));
-        if (i + 1 < p->hop_count && hop->rank >= 0)
+        if (i + 1 < p->hop_count && hop->rank >= 0 && hop->passes_on)
             json_array_append_new(array, json_pack("{s:n, s:i, s:n}", "call", "rank", hop->rank, "share"));
     }
     return array;

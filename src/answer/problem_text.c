@@ -260,7 +260,8 @@ static bool find_first(const struct gn_summary *s, const struct gn_problems *pro
     problems = problems ? problems : &own;
     for (size_t i = 0; i < problems->count; i++) {
         const struct gn_problem *p = &problems->items[i];
-        if (p->even_s > 0 || p->share_of_rank > 0 || p->is_replayed || p->sure == GN_PROBLEM_CERTAIN) {
+        if (p->even_s > 0 || p->share_of_rank > 0 || p->is_replayed || p->is_of_cores ||
+            p->sure == GN_PROBLEM_CERTAIN) {
             *first = *p;
             return !first->is_startup;
         }
