@@ -40,6 +40,9 @@ void gn_problems_add_slack(struct gn_problems *f, const struct gn_summary *s, co
                            bool is_sure)
 {
     const double least_s = GN_PROBLEM_LEAST_SHARE * s->elapsed_s;
+    for (size_t i = 0; i < f->slack_count; i++)
+        if (f->slacks[i].rank == p->rank)
+            return;
     if (f->slack_count < GN_PROBLEM_SLACKS && p->own_s > p->others_s + least_s)
         f->slacks[f->slack_count++] = (struct gn_problem_slack){
             p->rank, p->row, p->own_s, p->others_s, fmax(0, p->own_s - p->others_s), is_sure};
@@ -640,16 +643,18 @@ static bool is_before_all(const struct gn_problems *problems, const struct gn_pr
 
 /* What is surely gained counts, what may be only among those that are alike. How a run starts and ends is no
  * remedy: it comes last. */
-static double worth(const struct gn_problem *p)
+static double worth(const struct gn_problem *p, const struct gn_summary *s)
 {
+    /* what is next to nothing is not sure to be more */
+    const double low = p->gain_low_s >= GN_PROBLEM_LEAST_SHARE * s->elapsed_s ? p->gain_low_s : 0;
     if (p->is_before_all)
         return INFINITY;
-    return p->is_startup ? -1 / (p->gain_high_s + 1) : p->gain_low_s + 0.01 * p->gain_high_s;
+    return p->is_startup ? -1 / (p->gain_high_s + 1) : low + 0.01 * p->gain_high_s;
 }
 
 static int compare(const void *left, const void *right)
 {
-    const double x = worth(left), y = worth(right);
+    const double x = ((const struct gn_problem *)left)->worth, y = ((const struct gn_problem *)right)->worth;
     return x > y ? -1 : x < y;
 }
 
@@ -669,6 +674,8 @@ void gn_problems_rank(struct gn_problems *problems, const struct gn_summary *sum
     problems->count = kept;
     for (size_t i = 0; i < kept; i++)
         problems->items[i].is_before_all = is_before_all(problems, &problems->items[i]);
+    for (size_t i = 0; i < kept; i++)
+        problems->items[i].worth = worth(&problems->items[i], summary);
     qsort(problems->items, problems->count, sizeof *problems->items, compare);
 }
 

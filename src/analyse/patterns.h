@@ -91,6 +91,7 @@ struct gn_problem {
     const char *host;                  /* whose ranks are late; NULL: it is not about one */
     int more_places;                   /* of the same rank, which are in these numbers, too */
     bool is_startup;                   /* how MPI starts and ends */
+    double worth;                      /* by which they are ranked */
     bool is_before_all;                /* nothing else is sure while this is so */
     const char *counted;               /* what count is of: "calls", "messages" */
     bool is_of_messages;               /* what calls for messages take, of which waiting is a part */

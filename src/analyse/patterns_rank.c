@@ -93,7 +93,7 @@ static void tell_difference(const struct gn_look *l, struct gn_problem *p, size_
 /* Where it computes more than the others, and how. */
 static void compare(const struct gn_look *l, struct gn_problem *p, uint32_t process)
 {
-    static const double of_one = 0.015; /* the others do nothing there to speak of */
+    static const double of_one = 0.05; /* the others do next to nothing there */
     const int64_t section = gn_sections_longest(&l->sections, process);
     find_late(l, p, process, section);
     if (section < 0)

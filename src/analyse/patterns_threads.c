@@ -74,12 +74,12 @@ static struct threads look(const struct gn_summary *s)
     }
     for (size_t i = 0; i < s->other_count; i++)
         t.others_s += works(&s->others[i]) ? (double)s->others[i].total_ns * 1e-9 : 0;
-    /* threads that live for a moment are sampled late: the others have at least what the ranks' processors
+    /* threads that live for a moment are sampled late: all others have at least what the ranks' processors
      * did beyond what those that call MPI could have */
     double cpu_s = -(double)s->total_ns * 1e-9;
     for (size_t i = 0; i < s->rank_count; i++)
         cpu_s += s->ranks_told[i].cpu_s;
-    t.others_s = cpu_s > t.others_s ? cpu_s : t.others_s;
+    t.others_s *= cpu_s > s->others_s && s->others_s > 0 ? cpu_s / s->others_s : 1;
     return t;
 }
 
