@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double alike = 0.25;        /* factors that differ by less are one */
-static const double of_one_rank = 0.985; /* of a row's time: the others do nothing there to speak of */
+static const double alike = 0.25;       /* factors that differ by less are one */
+static const double of_one_rank = 0.96; /* of a row's time: the others do nothing there to speak of */
 static const double in_all = 0.25; /* of what a rank takes longer in one place, at least, in all places */
 static const double startup_share = 0.2; /* of the run */
 static const double small_bytes = 1024, many_messages = 1000, messages_share = 0.1, polling_share = 0.05,
@@ -682,7 +682,10 @@ void gn_problems_rank(struct gn_problems *problems, const struct gn_summary *sum
 void gn_problems_find(struct gn_problems *problems, const struct gn_summary *summary)
 {
     const struct gn_problem_search x = {summary, problems};
-    *problems = (struct gn_problems){.count = 0};
+    /* the items are many, and none is there yet */
+    problems->count = problems->slack_count = problems->small_count = 0;
+    problems->small_s = 0;
+    problems->seen = (struct gn_problems_seen){.parts = 0};
     if (!(summary->elapsed_s > 0))
         return;
     find_preempted(&x);

@@ -13,11 +13,16 @@ static const struct gn_problem_pattern slow_host = {.name = "slow host",
                                                         "kind of processor), leave it out, or give its ranks "
                                                         "less to do"};
 
+static bool is_on(const struct gn_rank_row *rank, const char *host)
+{
+    return rank->host && strcmp(rank->host, host) == 0;
+}
+
 bool gn_problems_on_host(const struct gn_summary *s, int rank, const char *host)
 {
     for (size_t i = 0; i < s->rank_count && host; i++)
         if (s->ranks_told[i].rank == rank)
-            return s->ranks_told[i].host && strcmp(s->ranks_told[i].host, host) == 0;
+            return is_on(&s->ranks_told[i], host);
     return false;
 }
 
@@ -32,7 +37,7 @@ static struct sides sides_of(const struct gn_summary *s, const char *host)
     struct sides t = {.least_own_s = INFINITY, .least_others_s = INFINITY};
     for (size_t i = 0; i < s->rank_count; i++) {
         const double useful_s = s->ranks_told[i].useful_s;
-        if (gn_problems_on_host(s, s->ranks_told[i].rank, host)) {
+        if (is_on(&s->ranks_told[i], host)) {
             t.own_s += useful_s;
             t.least_own_s = fmin(t.least_own_s, useful_s);
             t.most_own_s = fmax(t.most_own_s, useful_s);
@@ -92,7 +97,7 @@ static void add(const struct gn_problem_search *x, const char *host, const struc
                            .sure = GN_PROBLEM_POSSIBLE,
                            .assumes = GN_PROBLEM_STEPS | GN_PROBLEM_SAME};
     for (size_t i = 0; i < s->rank_count; i++)
-        if (gn_problems_on_host(s, s->ranks_told[i].rank, host)) {
+        if (is_on(&s->ranks_told[i], host)) {
             if (p.late_count < GN_PROBLEM_LATE)
                 p.late[p.late_count] = s->ranks_told[i].rank;
             p.late_count++;

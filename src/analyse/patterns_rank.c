@@ -1,5 +1,5 @@
 /* A rank that takes longer: its price by replay (analyse/levelled.h), and its chain. */
-#include "analyse/patterns_look.h"
+#include "analyse/patterns_rank.h"
 
 #include "analyse/levelled.h"
 #include "event/activity.h"
@@ -16,19 +16,12 @@ static bool had_a_core(const struct gn_summary *s, const struct gn_problem *p)
     return false;
 }
 
-/* How much shorter the run is in replays of it. */
-struct replayed {
-    struct gn_span like; /* with the late ones like the others */
-    struct gn_span even; /* with the work spread evenly */
-    struct gn_span gone; /* without that work of the late ones */
-};
-
 static struct gn_span reduction_of(const struct gn_whatif_result *result)
 {
     return (struct gn_span){fmax(0, result->reduction_lo_ns), fmax(0, result->reduction_hi_ns)};
 }
 
-static int replay(const struct gn_look *l, struct replayed *r, struct gn_error *err)
+int gn_look_replay(const struct gn_look *l, struct gn_replayed *r, struct gn_error *err)
 {
     const size_t count = l->seen->count;
     struct gn_levels levels;
@@ -104,8 +97,7 @@ static void compare(const struct gn_look *l, struct gn_problem *p, uint32_t proc
         gn_problem_is_shared(p);
 }
 
-/* What a rank takes in MPI beside waiting, in the mean. */
-static double own_mpi_s(const struct gn_look *l)
+double gn_look_own_mpi_s(const struct gn_look *l)
 {
     double ns = 0;
     for (size_t i = 0; i < l->seen->site_count; i++) {
@@ -113,26 +105,36 @@ static double own_mpi_s(const struct gn_look *l)
         double all_ns = 0, most_likely;
         for (size_t p = 0; p < l->seen->count; p++)
             all_ns += site->each_ns[p];
+        all_ns = fmax(all_ns, site->total_ns);
         if (!gn_activity_starts_or_ends(gn_region_activity(l->seen->definitions, site->region)))
             ns += fmax(0, all_ns - gn_seen_waited(l->seen, site, &most_likely).lo_ns);
     }
     return ns * 1e-9 / fmax(1, l->s->ranks);
 }
 
+/* What it computes beyond the others, by section; *own_ns: all that it computes there. */
+static double longer_ns(const struct gn_look *l, uint32_t process, double *own_ns)
+{
+    double ns = 0;
+    *own_ns = 0;
+    for (size_t i = 0; i < l->sections.site_count; i++) {
+        const struct gn_section_difference d = gn_sections_differ_one(&l->sections, i, process);
+        ns += fmax(0, d.own_ns - d.others_ns);
+        *own_ns += d.own_ns > d.others_ns ? d.own_ns : 0;
+    }
+    return ns;
+}
+
 /* All that they do more is in what was seen, and the run is no shorter without all of it: others are later
  * yet. */
 static bool has_slack(const struct gn_look *l, const struct gn_problem *p, uint32_t process,
-                      const struct replayed *r)
+                      const struct gn_replayed *r)
 {
     static const double nearly_all = 0.8;
-    double longer_ns = 0, own_ns = 0;
-    for (size_t i = 0; i < l->sections.site_count; i++) {
-        const struct gn_section_difference d = gn_sections_differ_one(&l->sections, i, process);
-        longer_ns += fmax(0, d.own_ns - d.others_ns);
-        own_ns += d.own_ns > d.others_ns ? d.own_ns : 0;
-    }
+    double own_ns;
+    const double longer = longer_ns(l, process, &own_ns);
     return l->seen->is_whole && own_ns * 1e-9 >= nearly_all * p->own_s &&
-           own_mpi_s(l) <= 0.1 * longer_ns * 1e-9 &&
+           gn_look_own_mpi_s(l) <= 0.1 * longer * 1e-9 &&
            r->gone.hi_ns * 1e-9 < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s;
 }
 
@@ -142,7 +144,7 @@ static void settle(const struct gn_look *l, struct gn_problem *p, double low, do
     const double alike_s = GN_PROBLEM_REPEATED_SHARE * l->s->elapsed_s;
     /* where ranks are in MPI beside waiting for as long, some of that may be waiting after all: a collective
      * may go through the one that is late */
-    const bool is_unsure = own_mpi_s(l) > (p->own_s - p->others_s) / 4 && high < p->gain_high_s;
+    const bool is_unsure = gn_look_own_mpi_s(l) > (p->own_s - p->others_s) / 4 && high < p->gain_high_s;
     if (is_unsure || high < p->gain_low_s - alike_s || low > p->gain_high_s + alike_s) {
         /* what was not seen (before MPI_Init), what replay keeps as it was, several slow ranks: then both may
          * be right */
@@ -157,9 +159,7 @@ static void settle(const struct gn_look *l, struct gn_problem *p, double low, do
     gn_look_allow_for_repeats(l, p);
 }
 
-/* When they were the last ones, in the call in which the one that most is waited for was so most. *latest:
- * that one. Returns what of it is certain, s. */
-static double tell_times(const struct gn_look *l, struct gn_problem *p, uint32_t *latest)
+double gn_look_tell_times(const struct gn_look *l, struct gn_problem *p, uint32_t *latest)
 {
     const struct gn_seen_cause *most = NULL;
     double certain_s = 0, times = 0;
@@ -204,13 +204,9 @@ static bool see_master(const struct gn_look *l, struct gn_problem *p, uint32_t p
  * calls. */
 static bool is_artefact(const struct gn_look *l, const struct gn_problem *p, uint32_t process)
 {
-    double longer_ns = 0;
-    for (size_t i = 0; i < l->sections.site_count; i++) {
-        const struct gn_section_difference d = gn_sections_differ_one(&l->sections, i, process);
-        longer_ns += fmax(0, d.own_ns - d.others_ns);
-    }
+    double own_ns;
     return l->seen->is_whole && l->sections.site_count > 0 && !p->host &&
-           longer_ns * 1e-9 < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s && p->own_s > 0;
+           longer_ns(l, process, &own_ns) * 1e-9 < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s && p->own_s > 0;
 }
 
 /* A place that few samples have named may be another one. */
@@ -220,15 +216,15 @@ static bool is_place_sure(const struct gn_activity_row *row)
     return row->samples == 0 || row->samples >= FEW;
 }
 
-static int see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_error *err)
+int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_error *err)
 {
     const uint32_t process = gn_process_of_rank(l->seen->definitions, p->rank);
-    struct replayed r;
+    struct gn_replayed r;
     if (process == GN_NONE)
         return 0;
     compare(l, p, process);
     uint32_t latest = process;
-    const double certain_s = tell_times(l, p, &latest);
+    const double certain_s = gn_look_tell_times(l, p, &latest);
     gn_look_tell_chain(l, p, latest, NULL, GN_PROBLEM_HOPS);
     int code = gn_look_tell_meanwhile(l, p, err);
     if (code < 0)
@@ -241,7 +237,7 @@ static int see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_err
     }
     if (l->sections.site_count == 0)
         return 0;
-    code = replay(l, &r, err);
+    code = gn_look_replay(l, &r, err);
     if (code < 0)
         return code;
     if (has_slack(l, p, process, &r)) {
@@ -312,164 +308,13 @@ static void join_ranks(const struct gn_look *l)
     all->count = kept;
 }
 
-/* Whether it is longer than others that do the same (rows end by calls, and may only seem so), and nothing is
- * gained when it is not. */
-static int see_slack(const struct gn_look *l, struct gn_problem_slack *slack, struct gn_error *err)
-{
-    const uint32_t process = gn_process_of_rank(l->seen->definitions, slack->rank);
-    const int64_t section = process == GN_NONE ? -1 : gn_sections_longest(&l->sections, process);
-    const struct gn_section_difference d =
-        section < 0 ? (struct gn_section_difference){0}
-                    : gn_sections_differ_one(&l->sections, (size_t)section, process);
-    const bool was_sure = slack->is_sure;
-    slack->longer_s = (d.own_ns - d.others_ns) * 1e-9;
-    slack->is_sure = d.others_ns > 0 && slack->longer_s >= GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s;
-    if (!slack->is_sure || was_sure)
-        return 0;
-    slack->is_sure = false;
-    /* of calls in which nothing is known to be waited for replay knows nothing: messages may move only inside
-     * of them */
-    if (own_mpi_s(l) > 0.1 * slack->longer_s)
-        return 0;
-    for (size_t i = 0; i < l->seen->definitions->process_count; i++)
-        l->late[i] = i == process;
-    struct gn_levels levels;
-    struct gn_whatif_result replayed[GN_LEVELS];
-    int code = gn_levels_open(&levels, &l->sections, l->late, err);
-    if (code == 0)
-        code = gn_levels_replay(&levels, 0, replayed, err);
-    gn_levels_close(&levels);
-    slack->is_sure = code == 0 && replayed[GN_LEVEL_GONE].reduction_hi_ns * 1e-9 <
-                                      GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s;
-    return code;
-}
-
-/* Those that do less elsewhere: whether nothing is gained by them, only replay can tell. */
-static int see_slacks(const struct gn_look *l, struct gn_error *err)
-{
-    struct gn_problems *all = l->problems;
-    size_t kept = 0;
-    int code = 0;
-    for (size_t i = 0; i < all->slack_count && code == 0; i++) {
-        if (l->seen->is_whole && l->sections.site_count > 0)
-            code = see_slack(l, &all->slacks[i], err);
-        if (all->slacks[i].is_sure)
-            all->slacks[kept++] = all->slacks[i];
-    }
-    all->slack_count = kept;
-    return code;
-}
-
-static bool has_slack_of(const struct gn_problems *all, int rank)
-{
-    for (size_t i = 0; i < all->slack_count; i++)
-        if (all->slacks[i].rank == rank)
-            return true;
-    return false;
-}
-
-/* It computes less elsewhere: who does what when is the matter then. */
-static bool evens_out(const struct gn_look *l, uint32_t process, struct gn_section_difference d)
-{
-    static const double in_all = 0.25; /* of what it takes longer there */
-    const struct gn_sections *s = &l->sections;
-    double own_ns = 0, all_ns = 0;
-    for (size_t i = 0; i < s->site_count; i++)
-        for (size_t p = 0; p < s->process_count; p++) {
-            own_ns += p == process ? s->sums[i * s->process_count + p].ns : 0;
-            all_ns += s->sums[i * s->process_count + p].ns;
-        }
-    const double others_ns = (all_ns - own_ns) / fmax(1, (double)s->process_count - 1);
-    return own_ns - others_ns < in_all * (d.own_ns - d.others_ns);
-}
-
-/* What others wait for it in all. */
-static double caused_ns(const struct gn_look *l, uint32_t process)
-{
-    double ns = 0;
-    for (size_t i = 0; i < l->cause_count; i++)
-        ns += l->causes[i].process == process ? l->causes[i].caused.lo_ns : 0;
-    return ns;
-}
-
-/* Ranks of which none gains anything alone may gain it together: those that are as late as each other. */
-static int join_slacks(const struct gn_look *l, struct gn_error *err)
-{
-    struct gn_problems *all = l->problems;
-    struct replayed r;
-    if (all->slack_count < 2 || !l->seen->is_whole || l->sections.site_count == 0)
-        return 0;
-    struct gn_problem p = gn_problem_of_slack(&all->slacks[0]);
-    for (uint32_t i = 0; i < l->seen->definitions->process_count; i++) {
-        l->late[i] = false;
-        for (size_t k = 0; k < all->slack_count; k++)
-            l->late[i] |= all->slacks[k].rank == gn_look_rank(l, i);
-    }
-    const int code = replay(l, &r, err);
-    if (code < 0 || r.like.hi_ns * 1e-9 < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s)
-        return code;
-    uint32_t latest = gn_process_of_rank(l->seen->definitions, p.rank);
-    const int64_t section = gn_sections_longest(&l->sections, latest);
-    if (section >= 0) {
-        const struct gn_section_difference d = gn_sections_differ(&l->sections, (size_t)section, l->late);
-        p.own_s = d.own_ns * 1e-9;
-        p.others_s = d.others_ns * 1e-9;
-    }
-    gn_look_tell_late(l, &p);
-    tell_times(l, &p, &latest);
-    p.assumes = GN_PROBLEM_SAME | GN_PROBLEM_ALONE;
-    p.gain_low_s = p.lost_low_s = r.like.lo_ns * 1e-9;
-    p.gain_high_s = p.lost_high_s = r.like.hi_ns * 1e-9;
-    p.even_low_s = r.even.lo_ns * 1e-9;
-    p.even_high_s = r.even.hi_ns * 1e-9;
-    p.is_replayed = true;
-    gn_look_allow_for_repeats(l, &p);
-    gn_look_tell_chain(l, &p, latest, NULL, GN_PROBLEM_HOPS);
-    gn_problems_add(all, l->s, p);
-    all->slack_count = 0;
-    return gn_look_tell_meanwhile(l, &all->items[all->count - 1], err);
-}
-
-/* Ranks that are late in a section by themselves, though another one is so for longer where the profile has
- * it. */
-static int add_late_ones(const struct gn_look *l, struct gn_error *err)
-{
-    enum { MOST = 4 };
-    const double least_ns = 2 * GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s * 1e9;
-    int code = 0, added = 0;
-    for (uint32_t i = 0;
-         i < l->sections.process_count && l->sections.site_count > 0 && code == 0 && added < MOST; i++) {
-        const int64_t section = gn_sections_longest(&l->sections, i);
-        const int rank = gn_look_rank(l, i);
-        const struct gn_section_difference d = section < 0
-                                                   ? (struct gn_section_difference){0}
-                                                   : gn_sections_differ_one(&l->sections, (size_t)section, i);
-        if (d.others_ns <= 0 || d.own_ns - d.others_ns < least_ns || gn_look_has_problem(l, rank) ||
-            has_slack_of(l->problems, rank) || caused_ns(l, i) < least_ns || evens_out(l, i, d))
-            continue;
-        const struct gn_activity_row *row =
-            gn_look_computation_after(l->s, gn_call_place_of(l->seen, &l->seen->sites[section]), d.own_ns);
-        if (!row)
-            continue;
-        struct gn_problem p = gn_problem_of_slack(
-            &(struct gn_problem_slack){rank, row, d.own_ns * 1e-9, d.others_ns * 1e-9, 0, false});
-        p.gain_high_s = p.lost_high_s = (d.own_ns - d.others_ns) * 1e-9;
-        code = see_rank(l, &p, err);
-        gn_problems_add(l->problems, l->s, p);
-        added++;
-    }
-    return code;
-}
-
 int gn_look_at_ranks(const struct gn_look *l, struct gn_error *err)
 {
     int code = 0;
     join_places(l);
     for (size_t i = 0; i < l->problems->count && code == 0; i++)
         if (gn_problem_is_of_rank(&l->problems->items[i]))
-            code = see_rank(l, &l->problems->items[i], err);
+            code = gn_look_see_rank(l, &l->problems->items[i], err);
     join_ranks(l);
-    code = code == 0 ? see_slacks(l, err) : code;
-    code = code == 0 ? join_slacks(l, err) : code;
-    return code == 0 ? add_late_ones(l, err) : code;
+    return code == 0 ? gn_look_at_late_ones(l, err) : code;
 }

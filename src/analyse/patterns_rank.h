@@ -1,0 +1,26 @@
+/* analyse/patterns_rank — what the files of what one rank costs share. Not for anybody else. */
+#ifndef GNOMON_ANALYSE_PATTERNS_RANK_H
+#define GNOMON_ANALYSE_PATTERNS_RANK_H
+
+#include "analyse/patterns_look.h"
+
+/* How much shorter the run is in replays of it, for those of look->late. */
+struct gn_replayed {
+    struct gn_span like; /* with the late ones like the others */
+    struct gn_span even; /* with the work spread evenly */
+    struct gn_span gone; /* without that work of the late ones */
+};
+int gn_look_replay(const struct gn_look *look, struct gn_replayed *replayed, struct gn_error *err);
+
+/* When those of look->late were the last ones, in the call in which the one that most is waited for was so
+ * most. *latest: that one. Returns what of it is certain, s. */
+double gn_look_tell_times(const struct gn_look *look, struct gn_problem *problem, uint32_t *latest);
+/* What a rank takes in MPI beside waiting, in the mean. */
+double gn_look_own_mpi_s(const struct gn_look *look);
+/* All that is known of a problem of one rank. 0, or -ENOMEM with err set. */
+int gn_look_see_rank(const struct gn_look *look, struct gn_problem *problem, struct gn_error *err);
+
+/* patterns_together.c. Likewise. */
+int gn_look_at_late_ones(const struct gn_look *look, struct gn_error *err);
+
+#endif
