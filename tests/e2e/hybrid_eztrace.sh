@@ -16,7 +16,7 @@ whole() {
 traced() {
     local name=$1 modules=$2
     shift 2
-    for _ in 1 2 3; do
+    for _ in 1 2 3 4 5 6; do
         rm -rf hybrid_trace $name.trace
         run $name timeout 60 "$MPIRUN" --bind-to none -n $n eztrace -t "$modules" "$work/hybrid" "$@"
         [ -e hybrid_trace/eztrace_log.otf2 ] || skip "eztrace writes nothing here"
