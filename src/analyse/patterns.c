@@ -189,7 +189,7 @@ static bool is_preempted(const struct gn_summary *s, const struct gn_activity_ro
     return fmin(least_s, preempted_of(s, row)) > span_s(row) / 2;
 }
 
-static bool is_same_text(const char *a, const char *b)
+bool gn_is_same_text(const char *a, const char *b)
 {
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
@@ -201,8 +201,8 @@ static double total_since_ns(const struct gn_summary *s, const struct gn_activit
     for (size_t i = 0; i < s->row_count; i++) {
         const struct gn_activity_row *r = &s->rows[i];
         if (r == row || (row->how == GN_HOW_RANGE && r->how == GN_HOW_RANGE && is_kind(r, "computation") &&
-                         r->line == row->line && is_same_text(r->function, row->function) &&
-                         is_same_text(r->file, row->file)))
+                         r->line == row->line && gn_is_same_text(r->function, row->function) &&
+                         gn_is_same_text(r->file, row->file)))
             total += (double)r->total_ns;
     }
     return total;

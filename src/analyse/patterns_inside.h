@@ -9,6 +9,9 @@ struct gn_problem_search {
     struct gn_problems *found;
 };
 
+/* NULL and "" are one. */
+bool gn_is_same_text(const char *a, const char *b);
+
 /* patterns_hosts.c. The host whose ranks are slower than all others by one factor in all that they compute;
  * NULL: none. */
 const char *gn_problems_find_slow_host(const struct gn_problem_search *search);

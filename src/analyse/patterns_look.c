@@ -95,8 +95,7 @@ static double own_share(const struct gn_look *l, struct gn_call_place place)
     return total_ns > 0 && l->s->total_ns > 0 ? fmax(0, total_ns - waited_ns) / (double)l->s->total_ns : -1;
 }
 
-/* What others wait for the process of its own making, in a call or (GN_NONE) anywhere, ns. */
-static double own_making_ns(const struct gn_look *l, uint32_t process, uint32_t region, uint32_t path)
+double gn_look_caused_ns(const struct gn_look *l, uint32_t process, uint32_t region, uint32_t path)
 {
     double ns = 0;
     for (size_t i = 0; i < l->cause_count; i++)
@@ -122,9 +121,9 @@ static void tell_hop(const struct gn_look *l, const struct gn_chain_hop *from, s
                                   .certain = (int64_t)from->certain,
                                   .region = from->region,
                                   .path = from->path,
-                                  .passes_on =
-                                      from->waiters == 1 && own_making_ns(l, from->waiter, GN_NONE, GN_NONE) <
-                                                                worth_blame * from->waited.lo_ns,
+                                  .passes_on = from->waiters == 1 &&
+                                               gn_look_caused_ns(l, from->waiter, GN_NONE, GN_NONE) <
+                                                   worth_blame * from->waited.lo_ns,
                                   .own_share = own_share(l, place)};
 }
 
@@ -134,7 +133,7 @@ static size_t same_matter(const struct gn_look *l, const struct gn_chain *chain,
     static const double half = 0.5;
     size_t count = chain->count < most ? chain->count : most;
     for (size_t i = 1; i < count; i++)
-        if (own_making_ns(l, chain->hops[i].waits_for, chain->hops[i].region, chain->hops[i].path) >
+        if (gn_look_caused_ns(l, chain->hops[i].waits_for, chain->hops[i].region, chain->hops[i].path) >
             half * chain->hops[i].waited.lo_ns)
             return i;
     return count;

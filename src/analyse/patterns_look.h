@@ -46,6 +46,8 @@ const struct gn_activity_row *gn_look_row(const struct gn_summary *summary, stru
 int gn_look_rank(const struct gn_look *look, uint32_t process);
 /* Assumptions of all that was seen. */
 unsigned gn_look_assumed(const struct gn_look *look);
+/* What others wait for the process of its own making, in a call or (GN_NONE) anywhere; for certain, ns. */
+double gn_look_caused_ns(const struct gn_look *look, uint32_t process, uint32_t region, uint32_t path);
 /* The ranks of those that are late (look->late), ascending. */
 void gn_look_tell_late(const struct gn_look *look, struct gn_problem *problem);
 /* So much, but the run takes what any rank computes, and how it starts and ends, whatever is mended; s. */

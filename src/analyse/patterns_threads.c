@@ -29,18 +29,13 @@ static bool works(const struct gn_activity_row *row)
     return !row->runtime || strcmp(row->runtime, gn_runtime_text(GN_RUNTIME_OPENMP)) == 0;
 }
 
-static bool is_same(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "") == 0;
-}
-
 /* What other threads do at the place of a row, s. */
 static double others_at(const struct gn_summary *s, const struct gn_activity_row *row)
 {
     double sum_s = 0;
     for (size_t i = 0; i < s->other_count; i++)
-        if (s->others[i].line == row->line && is_same(s->others[i].function, row->function) &&
-            is_same(s->others[i].file, row->file))
+        if (s->others[i].line == row->line && gn_is_same_text(s->others[i].function, row->function) &&
+            gn_is_same_text(s->others[i].file, row->file))
             sum_s += (double)s->others[i].total_ns * 1e-9;
     return sum_s;
 }

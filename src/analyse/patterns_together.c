@@ -77,15 +77,6 @@ static bool evens_out(const struct gn_look *l, uint32_t process, struct gn_secti
     return own_ns - others_ns < in_all * (d.own_ns - d.others_ns);
 }
 
-/* What others wait for it in all. */
-static double caused_ns(const struct gn_look *l, uint32_t process)
-{
-    double ns = 0;
-    for (size_t i = 0; i < l->cause_count; i++)
-        ns += l->causes[i].process == process ? l->causes[i].caused.lo_ns : 0;
-    return ns;
-}
-
 /* Ranks of which none gains anything alone may gain it together: those that are as late as each other. */
 static int join_slacks(const struct gn_look *l, struct gn_error *err)
 {
@@ -119,9 +110,10 @@ static int join_slacks(const struct gn_look *l, struct gn_error *err)
     p.is_replayed = true;
     gn_look_allow_for_repeats(l, &p);
     gn_look_tell_chain(l, &p, latest, NULL, GN_PROBLEM_HOPS);
+    const int told = gn_look_tell_meanwhile(l, &p, err);
     gn_problems_add(all, l->s, p);
     all->slack_count = 0;
-    return gn_look_tell_meanwhile(l, &all->items[all->count - 1], err);
+    return told;
 }
 
 /* Ranks that are late in a section by themselves, though another one is so for longer where the profile has
@@ -139,7 +131,8 @@ static int add_late_ones(const struct gn_look *l, struct gn_error *err)
                                                    ? (struct gn_section_difference){0}
                                                    : gn_sections_differ_one(&l->sections, (size_t)section, i);
         if (d.others_ns <= 0 || d.own_ns - d.others_ns < least_ns || gn_look_has_problem(l, rank) ||
-            has_slack_of(l->problems, rank) || caused_ns(l, i) < least_ns || evens_out(l, i, d))
+            has_slack_of(l->problems, rank) || gn_look_caused_ns(l, i, GN_NONE, GN_NONE) < least_ns ||
+            evens_out(l, i, d))
             continue;
         const struct gn_activity_row *row =
             gn_look_computation_after(l->s, gn_call_place_of(l->seen, &l->seen->sites[section]), d.own_ns);

@@ -64,10 +64,9 @@ bool gn_program_next_extent(struct gn_program *program, uint64_t from, uint64_t 
 uint64_t gn_program_loop(struct gn_program *program, uint64_t offset);
 
 /* Whether the code at offset waits, as far as it says so itself: it is in a loop that has the processor
- * pause, or at a system call; or offset is just before a
- * return address, and what is called there does so. So a
- * runtime's waiting is found in libraries that have no names for it. Functions as gn_program_extent knows
- * them. */
+ * pause, or at a system call; or offset is just before a return address, and what is called there does so.
+ * So a runtime's waiting is found in libraries that have no names for it. Functions as gn_program_extent
+ * knows them. */
 bool gn_program_spins(struct gn_program *program, uint64_t offset);
 
 /*
