@@ -62,13 +62,18 @@ struct gn_drain {
 
 /* ---- one process ---- */
 
+/* The others say something of those: how many are missing, what they have cost. */
+static bool is_of_the_program(const struct gn_event *event)
+{
+    return event->kind != GN_EVENT_LOST && event->kind != GN_EVENT_OWN_WORK;
+}
+
 static void count_written(struct gn_drain_point *point, const struct gn_event *event)
 {
     point->written++;
     if (event->kind == GN_EVENT_LOST)
         point->dropped += event->request;
-    else
-        point->events++;
+    point->events += is_of_the_program(event);
 }
 
 static void write_event(struct gn_drain *d, struct gn_drain_point *point, const struct gn_event *event)
@@ -81,9 +86,9 @@ static void write_event(struct gn_drain *d, struct gn_drain_point *point, const 
     if (!d->failed && d->output.write(d->output.self, event, &d->stats.error) != 0)
         d->failed = true;
     if (d->failed) {
-        d->stats.unwritten += event->kind == GN_EVENT_LOST ? 0 : 1;
+        d->stats.unwritten += is_of_the_program(event);
     } else {
-        d->stats.events += event->kind == GN_EVENT_LOST ? 0 : 1;
+        d->stats.events += is_of_the_program(event);
         d->translate->definitions->locations[event->location].events++;
         count_written(point, event);
         d->unflushed = true;

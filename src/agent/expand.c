@@ -22,6 +22,7 @@ struct at {               /* a location */
     struct range *ranges; /* of them, in their order */
     size_t range_count, range_capacity;
     bool in_call, ends, waits; /* ends: `end` comes before the leave; waits: for main's wide record */
+    bool has_left;             /* that was its last event */
     uint64_t enter_ticks, exit_ticks;
     uint32_t region, path;
     struct gn_event end;
@@ -127,6 +128,7 @@ static void emit(struct gn_expand *x, uint32_t location, struct gn_event *event)
     if (event->ticks < at->last_ticks)
         event->ticks = at->last_ticks;
     at->last_ticks = event->ticks;
+    at->has_left = event->kind == GN_EVENT_LEAVE;
     x->emit(x->self, location, event);
 }
 
@@ -282,6 +284,14 @@ static void emit_late(struct gn_expand *x, uint32_t location, const struct gn_re
     emit(x, location, &event);
 }
 
+static void emit_own_work(struct gn_expand *x, uint32_t location, const struct gn_record *r)
+{
+    struct gn_event event = gn_event_bare(GN_EVENT_OWN_WORK, location, x->at[location].last_ticks);
+    event.request = r->word[2];
+    event.bytes_sent = r->word[3];
+    emit(x, location, &event);
+}
+
 static bool is_control(unsigned kind)
 {
     return kind == GN_EVENT_REGION_BEGIN || kind == GN_EVENT_REGION_END || kind == GN_EVENT_MEASUREMENT ||
@@ -306,6 +316,12 @@ static void whole(struct gn_expand *x, uint32_t location, uint64_t index, const 
     } else if (kind == GN_RECORD_LATE) {
         leave(x, location);
         emit_late(x, location, r);
+        return;
+    } else if (kind == GN_RECORD_OWN_WORK) {
+        const bool is_known = at->in_call || (at->lost == 0 && !at->cut && at->has_left); /* of which call */
+        leave(x, location);
+        if (is_known)
+            emit_own_work(x, location, r);
         return;
     } else if (!at->in_call) { /* of a call of which the beginning is lost */
         at->lost += kind < GN_EVENT_KIND_COUNT && !at->cut;

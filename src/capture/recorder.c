@@ -346,6 +346,15 @@ void gn_recorder_close(void)
         GN_SET(gn_gate->open, 0);
 }
 
+void gn_recorder_delay(const char *spec, int rank)
+{
+    if (!spec || !self)
+        return;
+    gn_delay_open(&self->delay, spec, (uint64_t)rank);
+    if (self->delay.most_ns > 0)
+        self->countdown = 1;
+}
+
 /* ---- events ---- */
 
 /* The walk took longer than usual: what it took is known exactly. */
@@ -420,9 +429,11 @@ bool gn_enter(struct gn_capture_call *call, uint32_t activity, void *caller, voi
     call->exact = false;
     call->sampled = --r->countdown == 0;
     if (__builtin_expect(call->sampled, 0)) {
-        call->exact = GN_GET(r->location->events) < EXACT_EVENTS;
+        call->exact = GN_GET(r->location->events) < EXACT_EVENTS || r->delay.most_ns > 0;
         r->countdown = call->exact ? 1 : SAMPLE_PERIOD;
         call->begin_ticks = gn_ticks();
+        if (r->delay.most_ns > 0)
+            gn_delay_before(&r->delay);
     }
     call->bytes = 0;
     call->messages = 0;
@@ -464,14 +475,34 @@ static inline void pass_node(struct gn_tag_node *node, uint64_t ticks)
 
 /* A sample a hundred times the smallest one is not our work but the scheduler's: the thread lost the
  * processor while it was timed. Scaled up by the sampling period it would drown the real cost. */
-static void count_sample(struct gn_recorder *r, uint64_t ticks)
+static bool count_sample(struct gn_recorder *r, uint64_t ticks)
 {
     if (r->smallest_sample == 0 || ticks < r->smallest_sample)
         r->smallest_sample = ticks;
     if (ticks > 100 * r->smallest_sample)
-        return;
+        return false;
     GN_ADD(r->location->sampled_events, 1);
     GN_ADD(r->location->sampled_ticks, ticks);
+    return true;
+}
+
+/* The end of a call of which it is known what measuring it has cost. */
+static void count_cost(struct gn_recorder *r, const struct gn_capture_call *call)
+{
+    const uint64_t before_ticks = call->enter_ticks - call->begin_ticks;
+    if (r->delay.most_ns > 0)
+        gn_delay_after(&r->delay);
+    const uint64_t after_ticks = gn_ticks() - call->exit_ticks;
+    bool counts = true;
+    if (call->exact) {
+        r->owed_ticks = after_ticks; /* falls into the next edge */
+        GN_ADD(r->location->exact_events, 1);
+        GN_ADD(r->location->exact_ticks, before_ticks + after_ticks);
+    } else {
+        counts = count_sample(r, before_ticks + after_ticks);
+    }
+    if (counts && call->traced)
+        gn_tracer_own_work(&r->tracer, call->exit_ticks, before_ticks, after_ticks);
 }
 
 static inline void trace_call(const struct gn_capture_call *call, int result)
@@ -523,13 +554,8 @@ void gn_leave(struct gn_capture_call *call, int result)
     r->inside = false;
     GN_ADD(location->events, 1);
     show(location, call->node, 0, call->exit_ticks);
-    if (__builtin_expect(call->exact, 0)) {
-        r->owed_ticks = gn_ticks() - call->exit_ticks; /* falls into the next edge */
-        GN_ADD(location->exact_events, 1);
-        GN_ADD(location->exact_ticks, call->enter_ticks - call->begin_ticks + r->owed_ticks);
-    } else if (__builtin_expect(call->sampled, 0)) {
-        count_sample(r, (call->enter_ticks - call->begin_ticks) + (gn_ticks() - call->exit_ticks));
-    }
+    if (__builtin_expect(call->exact | call->sampled, 0))
+        count_cost(r, call);
 }
 
 /* ---- control activities ---- */

@@ -16,6 +16,7 @@
 #ifndef GNOMON_CAPTURE_RECORDER_H
 #define GNOMON_CAPTURE_RECORDER_H
 
+#include "capture/delay.h"
 #include "capture/handle.h"
 #include "capture/paths.h"
 #include "capture/tracer.h"
@@ -84,6 +85,9 @@ extern struct gn_tag *gn_segment;
  * its graph starting at start_ticks. Returns 0, or -ENOMEM with nothing changed. */
 int gn_recorder_open(struct gn_tag *segment, uint64_t start_ticks);
 void gn_recorder_close(void);
+
+/* From here on the calling thread's calls cost more (capture/delay.h), if it says so. */
+void gn_recorder_delay(const char *spec, int rank);
 
 /* Begins a call of activity `call` (enum gn_call_id) made from return address `caller`, with the frame
  * address of the wrapper. False: not recorded, just call through (before MPI_Init, nested, switched off, no
@@ -224,6 +228,7 @@ struct gn_recorder {
     uint32_t countdown;       /* events until the next sampled one */
     uint64_t smallest_sample; /* ticks; 0: none yet */
     uint64_t owed_ticks;      /* cost after the last call, known exactly; lies in the next edge */
+    struct gn_delay delay;    /* only in tests */
     bool inside;
     bool off;
     uint32_t late_count;

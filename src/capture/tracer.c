@@ -270,6 +270,16 @@ void gn_tracer_late(struct gn_tracer *tracer, uint64_t name, uint64_t number)
     gn_tracer_write(tracer, &record);
 }
 
+void gn_tracer_own_work(struct gn_tracer *tracer, uint64_t exit_ticks, uint64_t before_ticks,
+                        uint64_t after_ticks)
+{
+    if (tracer->poll_nodes)
+        return;
+    struct gn_record record = {
+        {exit_ticks, gn_record_word1(0, 0, GN_RECORD_OWN_WORK, 0), before_ticks, after_ticks}};
+    gn_tracer_write(tracer, &record);
+}
+
 void gn_tracer_control(struct gn_tracer *tracer, unsigned kind, uint64_t ticks, uint32_t node, uint32_t value,
                        uint32_t name)
 {

@@ -106,6 +106,11 @@ void gn_tracer_end_polls(struct gn_tracer *tracer);
 void gn_tracer_control(struct gn_tracer *tracer, unsigned kind, uint64_t ticks, uint32_t node, uint32_t value,
                        uint32_t name);
 
+/* Our own work around the call that was just finished: so many ticks before it and behind it. Not in a row of
+ * calls that found nothing, which it would end. */
+void gn_tracer_own_work(struct gn_tracer *tracer, uint64_t exit_ticks, uint64_t before_ticks,
+                        uint64_t after_ticks);
+
 /* Waits for room, if that is what the user wants. */
 void gn_tracer_wait(struct gn_tracer *tracer);
 

@@ -78,7 +78,9 @@
     X(THREAD_WAIT, thread_wait)     /* the same: it has ended, and was waited for */                         \
     X(LOCK_ACQUIRE, lock_acquire)   /* request: the lock, of its process's threads, in the upper 32 bits,    \
                                        which acquisition of it this is in the lower ones */                  \
-    X(LOCK_RELEASE, lock_release)   /* the same, of what it was acquired by */
+    X(LOCK_RELEASE, lock_release)   /* the same, of what it was acquired by */                               \
+    X(OWN_WORK, own_work)           /* gnomon's own, around the call left before it: request: ticks just     \
+                                       before it, bytes_sent: just behind it. Only of some calls */
 
 enum gn_event_kind {
 #define X(KIND, name) GN_EVENT_##KIND,

@@ -53,7 +53,7 @@
 #include <stddef.h>
 
 #define GN_RING_MAGIC 0x474e49524e4f4e47ull /* "GNONRING" in memory order, little endian */
-#define GN_RING_VERSION 5u
+#define GN_RING_VERSION 6u
 
 enum { GN_RING_COMMS = 65535, GN_RING_WINDOWS = 4096, GN_RING_WORDS = 1 << 22, GN_RING_NAME_BYTES = 64 };
 enum { GN_RING_MIN_RECORDS = 256, GN_RING_POLL_NODES = 4 };

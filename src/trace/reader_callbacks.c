@@ -208,6 +208,15 @@ static OTF2_CallbackCode on_context_leave(COMMON, OTF2_CallingContextRef context
     return left(l, time, region_of_path(l, path), path);
 }
 
+/* 0: it has none. */
+static uint64_t attached_count(const OTF2_AttributeList *list, uint32_t attribute)
+{
+    uint64_t count = 0;
+    if (attribute != GN_NONE)
+        OTF2_AttributeList_GetUint64(list, attribute, &count);
+    return count;
+}
+
 /* ---- messages ---- */
 
 /* The number that gnomon's writer adds to a message or a collective. */
@@ -690,8 +699,15 @@ static OTF2_CallbackCode on_parameter(COMMON, OTF2_ParameterRef parameter, uint6
 {
     AT_RECORD;
     struct gn_reader_location *l = user;
-    if (parameter == l->shared->maps.parameter_lost && parameter != GN_NONE)
+    if (parameter == GN_NONE)
+        return OTF2_CALLBACK_SUCCESS;
+    if (parameter == l->shared->maps.parameter_lost)
         add(l, GN_EVENT_LOST, time)->request = value;
+    if (parameter == l->shared->maps.parameter_own_work) {
+        struct gn_event *event = add(l, GN_EVENT_OWN_WORK, time);
+        event->request = value;
+        event->bytes_sent = attached_count(list, l->shared->maps.attribute_behind);
+    }
     return OTF2_CALLBACK_SUCCESS;
 }
 

@@ -53,6 +53,12 @@ RECORD(lost)
     return OTF2_EvtWriter_ParameterUnsignedInt(w, a, t, GN_PARAMETER_LOST_ID, e->request);
 }
 
+RECORD(own_work)
+{
+    OTF2_AttributeList_AddUint64(a, GN_ATTRIBUTE_BEHIND, e->bytes_sent);
+    return OTF2_EvtWriter_ParameterUnsignedInt(w, a, t, GN_PARAMETER_OWN_WORK_ID, e->request);
+}
+
 /* ---- messages ---- */
 
 /* Of what has none, nothing is written. */

@@ -18,7 +18,8 @@
       "number of a message on its channel, or of a collective on its communicator")                          \
     X(UNORDERED, "gnomon.unordered", OTF2_TYPE_UINT64,                                                       \
       "the same, of one that may have changed places with others that have it, too")                         \
-    X(LATE, "gnomon.late", OTF2_TYPE_UINT64, "under which name the number comes later")
+    X(LATE, "gnomon.late", OTF2_TYPE_UINT64, "under which name the number comes later")                      \
+    X(BEHIND, "gnomon.behind", OTF2_TYPE_UINT64, "ticks of gnomon's own work just behind the call")
 
 enum gn_attribute {
 #define X(ID, name, type, description) GN_ATTRIBUTE_##ID,
@@ -31,7 +32,10 @@ enum gn_attribute {
 #define GN_PARAMETER_LOST "gnomon.lost"
 /* The parameter whose value is a number that comes later. */
 #define GN_PARAMETER_NUMBER "gnomon.number"
-enum { GN_PARAMETER_LOST_ID = 0, GN_PARAMETER_NUMBER_ID = 1 };
+/* The parameter whose value is how many ticks gnomon has worked just before the call that was left before it.
+ */
+#define GN_PARAMETER_OWN_WORK "gnomon.own_work"
+enum { GN_PARAMETER_LOST_ID = 0, GN_PARAMETER_NUMBER_ID = 1, GN_PARAMETER_OWN_WORK_ID = 2 };
 
 /* The archive's property that says what the clock offsets' deviations are worth. */
 #define GN_PROPERTY_CLOCK_BOUNDS "GNOMON::CLOCK_BOUNDS"

@@ -101,8 +101,9 @@ static void write_vocabulary(struct out *out)
         uint32_t description = add_string(out, attributes[i].description);
         note(out, OTF2_GlobalDefWriter_WriteAttribute(out->writer, i, name, description, attributes[i].type));
     }
-    static const char *const parameters[] = {
-        [GN_PARAMETER_LOST_ID] = GN_PARAMETER_LOST, [GN_PARAMETER_NUMBER_ID] = GN_PARAMETER_NUMBER};
+    static const char *const parameters[] = {[GN_PARAMETER_LOST_ID] = GN_PARAMETER_LOST,
+                                             [GN_PARAMETER_NUMBER_ID] = GN_PARAMETER_NUMBER,
+                                             [GN_PARAMETER_OWN_WORK_ID] = GN_PARAMETER_OWN_WORK};
     for (uint32_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
         note(out, OTF2_GlobalDefWriter_WriteParameter(out->writer, i, add_string(out, parameters[i]),
                                                       OTF2_PARAMETER_TYPE_UINT64));

@@ -42,7 +42,7 @@ for line in open(events):
     if line.startswith("ENTER "):
         name = re.search(r'Region: "(\w+)"', line).group(1)
         enters[name] = enters.get(name, 0) + 1
-    elif line.startswith("PARAMETER_UINT64"):
+    elif line.startswith("PARAMETER_UINT64") and "gnomon.lost" in line:
         lost += int(re.search(r"Value: (\d+)", line).group(1))
 if enters:
     trace = report["trace"]
