@@ -19,6 +19,7 @@ enum {
     KEY_LATENCY,
     KEY_WITHIN,
     KEY_QUIET,
+    KEY_OWN_WORK,
     KEY_SPACING,
     KEY_COMPUTE,
     KEY_IMBALANCE,
@@ -42,6 +43,7 @@ static const struct argp_option list_of_options[] = {
     {"compute", KEY_COMPUTE, "TIME", 0, "Of a computation between calls, in the mean (20us)", 0},
     {"imbalance", KEY_IMBALANCE, "SHARE", 0, "By which ranks differ in that (10%)", 0},
     {"spacing", KEY_SPACING, "TIME", 0, "Between two events of a rank, at least (40ns)", 0},
+    {"own-work", KEY_OWN_WORK, "TIME", 0, "Measuring costs each MPI call so much, at most (0)", 0},
     {"quiet", KEY_QUIET, "TIME", 0, "Sleep before the first iteration, and after the last (0)", 0},
     {"faster", KEY_FASTER, "REGION:PERCENT[@RANK]", 0,
      "Have a region compute in less time, the rest the same", 0},
@@ -188,6 +190,9 @@ static error_t parse_program(int key, char *value, struct argp_state *state)
         break;
     case KEY_SPACING:
         s->event_ns = gn_quantity_option(state, "spacing", value, GN_QUANTITY_TIME_NS);
+        break;
+    case KEY_OWN_WORK:
+        s->own_work_ns = gn_quantity_option(state, "own-work", value, GN_QUANTITY_TIME_NS);
         break;
     case KEY_QUIET:
         s->quiet_ns = gn_quantity_option(state, "quiet", value, GN_QUANTITY_TIME_NS);

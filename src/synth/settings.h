@@ -25,12 +25,14 @@ struct gn_synth_settings {
     double within_latency_ns; /* the same between ranks of one domain; 0: no less than between domains */
     double compute_ns;        /* mean computation between calls */
     double event_ns;          /* between two events of a rank, at least: what recording one takes; 40 */
-    double quiet_ns;          /* the program sleeps so long before its first iteration and after its last */
-    double imbalance;         /* 0 … 1: share by which ranks differ in their computation */
-    double unmatched;         /* 0 … 0.5: share of sends whose receive is missing */
-    double lost;              /* 0 … 0.9: share of events that are lost, in bursts */
-    const char *fast_region;  /* computes faster than the others by fast_percent at fast_rank (GN_NONE: at all
-                                 ranks), everything else and all random numbers being the same; NULL: none */
+    double own_work_ns; /* measuring costs each MPI call so much at most: a rank has a random share of it, a
+                           call a random part of that, before it and behind it; events tell it (own_work) */
+    double quiet_ns;    /* the program sleeps so long before its first iteration and after its last */
+    double imbalance;   /* 0 … 1: share by which ranks differ in their computation */
+    double unmatched;   /* 0 … 0.5: share of sends whose receive is missing */
+    double lost;        /* 0 … 0.9: share of events that are lost, in bursts */
+    const char *fast_region; /* computes faster than the others by fast_percent at fast_rank (GN_NONE: at all
+                                ranks), everything else and all random numbers being the same; NULL: none */
     uint32_t fast_rank;
     double fast_percent;     /* −10000 … 100; below 0 it is slower */
     bool measured;           /* clocks were compared with the first domain's: gn_synth_measure */

@@ -142,14 +142,33 @@ void gn_sim_mark(struct gn_sim *sim, uint32_t rank, uint16_t call, enum gn_event
     emit(sim, rank, call, kind, (struct about){.peer = peer, .request = request});
 }
 
+/* What measuring costs on one side of a call. */
+static double own_work(struct gn_sim *sim, uint32_t rank)
+{
+    const double share = gn_mix_unit(gn_mix_at(sim->settings.seed, rank, 1));
+    const double ns =
+        gn_mix_unit(gn_mix_next(&sim->ranks[rank].own_random)) * share * sim->settings.own_work_ns;
+    sim->ranks[rank].now_ns += ns / 2;
+    return ns / 2;
+}
+
 void gn_sim_enter(struct gn_sim *sim, uint32_t rank, uint16_t call)
 {
+    if (sim->settings.own_work_ns > 0 && sim->speed[call].is_mpi)
+        sim->ranks[rank].own_ns = own_work(sim, rank);
     gn_sim_mark(sim, rank, call, GN_EVENT_ENTER, GN_NONE, 0);
 }
 
 void gn_sim_leave(struct gn_sim *sim, uint32_t rank, uint16_t call)
 {
     gn_sim_mark(sim, rank, call, GN_EVENT_LEAVE, GN_NONE, 0);
+    if (sim->settings.own_work_ns <= 0 || !sim->speed[call].is_mpi)
+        return;
+    const double now_ns = sim->ranks[rank].now_ns, behind_ns = own_work(sim, rank);
+    emit(sim, rank, call, GN_EVENT_OWN_WORK,
+         (struct about){
+             .peer = GN_NONE, .request = (uint64_t)sim->ranks[rank].own_ns, .sent = (uint32_t)behind_ns});
+    sim->ranks[rank].now_ns = now_ns + behind_ns;
 }
 
 void gn_sim_take_part(struct gn_sim *sim, uint32_t rank, uint16_t call, enum gn_event_kind kind,
@@ -333,7 +352,8 @@ uint16_t gn_sim_call(struct gn_sim *sim, const struct gn_sim_call *what)
     double share = what->share > 0 ? what->share : 1;
     bool is_fast = fast && strcmp(fast, what->name) == 0;
     sim->speed[sim->calls] =
-        (struct gn_sim_speed){share, is_fast ? share * (1 - sim->settings.fast_percent / 100) : share};
+        (struct gn_sim_speed){share, is_fast ? share * (1 - sim->settings.fast_percent / 100) : share,
+                              strncmp(what->name, "MPI_", 4) == 0};
     return (uint16_t)sim->calls++;
 }
 
@@ -448,6 +468,7 @@ static void place_ranks(struct gn_sim *sim)
         struct gn_sim_rank *rank = &sim->ranks[i];
         rank->random = gn_mix_at(settings->seed, 1, i);
         rank->loss_random = gn_mix_at(settings->seed, 2, i);
+        rank->own_random = gn_mix_at(settings->seed, 3, i);
         rank->slowness = 1 + settings->imbalance * (2 * gn_mix_unit(gn_mix_at(settings->seed, 3, i)) - 1);
         if (settings->lost > 0)
             next_burst(sim, rank);

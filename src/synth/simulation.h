@@ -45,6 +45,8 @@ struct gn_sim_rank {
     double slowness; /* of computation; 1 in the mean over ranks */
     uint64_t random; /* states of two generators: losses do not change what happens */
     uint64_t loss_random;
+    uint64_t own_random;   /* of what measuring costs, which changes nothing else either */
+    double own_ns;         /* what it costs the call under way before it */
     uint64_t requests;     /* given out so far */
     uint64_t keep;         /* events until the next burst of losses */
     uint64_t lose, losses; /* still to lose in this one; lost in it so far */
@@ -91,7 +93,8 @@ struct gn_sim {
     struct gn_event *forms; /* [call * GN_EVENT_KIND_COUNT + kind] */
     struct gn_sim_speed {
         double share, fast; /* factor of its computation's duration: elsewhere, where it is fast */
-    } * speed;              /* [call] */
+        bool is_mpi;
+    } * speed; /* [call] */
     uint32_t calls;
     size_t form_capacity, speed_capacity;
     uint32_t chunk_records;

@@ -86,6 +86,8 @@ static int check_times(const struct gn_synth_settings *s, struct gn_error *err)
     if (!within(s->rate_ppm, 0, 1e5) || !within(s->wander_ppm, 0, 1e5))
         return gn_fail(err, -EINVAL, "rate %g ppm, wander %g ppm: 0 to 100000 ppm (10 %%) are expected",
                        s->rate_ppm, s->wander_ppm);
+    if (!within(s->own_work_ns, 0, 1e9))
+        return gn_fail(err, -EINVAL, "measuring costs %g ns: 0 to 1 s are expected", s->own_work_ns);
     if (!within(s->within_latency_ns, 0, 1e12) || !within(s->quiet_ns, 0, 1e14))
         return gn_fail(
             err, -EINVAL,
