@@ -147,13 +147,18 @@ struct gn_track {
     size_t count, capacity;
 };
 
+/* Of a location's time: less than that changes nothing that anybody would tell. */
+#define GN_OWN_WORK_NOTED 0.001
+
 struct gn_history_settings {
     const struct gn_bounds *const *bounds; /* [location_count]; NULL where nothing is known of the clock */
     bool is_partial;                       /* the run is: kept with the results */
     bool refuted;                          /* an assumption on a clock was refuted: kept with the results */
-    double longest_ns; /* no message that was there when it was asked for had taken longer; 0: what
-                          follows from those that were waited for */
-    bool has_tracks;   /* fill tracks */
+    double longest_ns;    /* no message that was there when it was asked for had taken longer; 0: what
+                             follows from those that were waited for */
+    bool has_tracks;      /* fill tracks */
+    bool in_virtual_time; /* as if measuring had cost nothing, where it is known what it has, and that is more
+                             than GN_OWN_WORK_NOTED of some location's time (Li & Zhang, 5.3); not tracks */
 };
 
 struct gn_history {
@@ -176,9 +181,17 @@ struct gn_history {
     size_t activity_count, call_count, step_count, piece_count, take_count, gathering_count, part_count,
         contest_count;
     uint64_t events;
-    double longest_ns;         /* as used */
-    struct gn_interval first;  /* the run's begin: the earliest first event */
-    struct gn_interval last;   /* its end: the latest last event */
+    /* Measuring, where events tell what it has cost; else NULL. */
+    float *own_work_ns;    /* [call_count] our own work in what is computed before the call, as measured */
+    double own_work_share; /* of the time of the location that had most of it */
+    float *gone_ns; /* [call_count] in virtual time: the call is so much shorter than it was; NULL: all times
+                       are as measured */
+    double *earlier_ns; /* [location_count] in virtual time: by how much its end is earlier than it was */
+    struct gn_interval unmeasured; /* likewise: the run's length, at least and at most */
+    double measured_ns;            /* in virtual time: what the run's length was */
+    double longest_ns;             /* as used */
+    struct gn_interval first;      /* the run's begin: the earliest first event */
+    struct gn_interval last;       /* its end: the latest last event */
     struct gn_interval length; /* last − first, tighter where one clock has both; hi_ns ≥ lo_ns ≥ 0 */
     /* what the results rest on, or do without */
     bool refuted, is_partial;

@@ -10,6 +10,8 @@
  *   history_tighten  bounds of calls, by what was taken
  *   history_apart    how much earlier one thing was than another
  *   history_slack    what may have come last, and by how much the others came earlier
+ *   history_own_work what measuring has cost before each call
+ *   history_virtual  all times as if that had been nothing
  */
 #ifndef GNOMON_ANALYSE_HISTORY_INSIDE_H
 #define GNOMON_ANALYSE_HISTORY_INSIDE_H
@@ -105,7 +107,12 @@ struct gn_history_make {
         size_t count, capacity;
     } * lower, *upper;        /* [clock_count] what messages say of a clock beyond its bounds */
     uint32_t *entered, *left; /* [call_count] numbers of their steps */
-    int code;                 /* of what was called by the sort */
+    struct gn_history_own_work {
+        uint32_t call;
+        double before_ns, behind_ns;
+    } * own_work; /* of some calls, as events tell it */
+    size_t own_work_count, own_work_capacity;
+    int code; /* of what was called by the sort */
 };
 
 /* history_read.c */
@@ -152,6 +159,8 @@ int gn_history_gather(struct gn_history_make *m);
 /* history_tighten.c */
 int gn_history_clocks(struct gn_history_make *m);
 int gn_history_tighten(struct gn_history_make *m);
+/* When the last of those that give came, of each instance: of their enters. */
+void gn_history_settle_gatherings(struct gn_history *h);
 
 /* history_apart.c */
 /* Of a take: from the enter of the call (where its waiting began; of a receiver, where the sending did) to
@@ -167,6 +176,14 @@ int gn_history_apart(struct gn_history_make *m, struct gn_apart *apart);
 
 /* history_slack.c */
 int gn_history_slack(struct gn_history_make *m);
+
+/* history_own_work.c */
+int gn_history_own_work(struct gn_history_make *m, const struct gn_event *event);
+/* Into h->own_work_ns, where anything is known of it. */
+int gn_history_own_work_find(struct gn_history_make *m);
+
+/* history_virtual.c: after all else, which is to be found again then; h->own_work_ns is there. */
+int gn_history_virtual(struct gn_history_make *m);
 
 struct gn_interval gn_history_time(const struct gn_history_make *m, uint32_t location, uint64_t ticks);
 

@@ -510,6 +510,8 @@ static int look(struct gn_history_make *m, const struct gn_event *event)
         return p->mpi_depth > 0 ? 0 : gn_history_hand_over(m, p, event->ticks);
     case GN_EVENT_LOST:
         return lose(m, event);
+    case GN_EVENT_OWN_WORK:
+        return gn_history_own_work(m, event);
     default:
         return 0;
     }

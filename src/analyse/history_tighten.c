@@ -320,7 +320,7 @@ static void settle_changes(struct gn_history *h, struct gn_track *track)
     }
 }
 
-static void settle_gatherings(struct gn_history *h)
+void gn_history_settle_gatherings(struct gn_history *h)
 {
     for (size_t g = 0; g < h->gathering_count; g++) {
         struct gn_history_gathering *one = &h->gatherings[g];
@@ -362,6 +362,6 @@ int gn_history_tighten(struct gn_history_make *m)
     settle_contradictions(h);
     for (uint32_t l = 0; h->tracks && l < m->d->location_count; l++)
         settle_changes(h, &h->tracks[l]);
-    settle_gatherings(h);
+    gn_history_settle_gatherings(h);
     return 0;
 }

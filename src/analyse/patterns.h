@@ -31,6 +31,7 @@ enum gn_problem_assumes {
     GN_PROBLEM_REPEATS = 128,     /* a run differs from another one by so little (patterns_look.h) */
     GN_PROBLEM_PROGRESS = 512,    /* the library can move messages while ranks compute */
     GN_PROBLEM_APART = 1024,      /* messages have nothing to do with each other */
+    GN_PROBLEM_OWN_COST = 2048,   /* measuring has cost what is known of it, and nothing else */
     GN_PROBLEM_FIRST_FIFTH = 256, /* as at the beginning it could stay */
 };
 
@@ -118,6 +119,8 @@ struct gn_problem {
 
 /* Of the run: below it nothing is worth a line. */
 #define GN_PROBLEM_LEAST_SHARE 0.01
+/* Of the run: so much is one run of a program longer or shorter than another. */
+#define GN_PROBLEM_REPEATED_SHARE 0.005
 /* Of what the latest one takes longer than the mean: who takes so much longer is late with it. */
 #define GN_PROBLEM_AS_LATE 0.7
 /* So much of the ranks' time without a core, and that is said before all else. */

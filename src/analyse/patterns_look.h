@@ -11,9 +11,6 @@
 #include "analyse/site_tally.h"
 #include "analyse/seen.h"
 
-/* Of the run: so much is one run of a program longer or shorter than another. */
-#define GN_PROBLEM_REPEATED_SHARE 0.005
-
 enum { GN_LOOKS = 3 };
 
 struct gn_look {

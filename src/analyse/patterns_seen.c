@@ -109,6 +109,19 @@ void gn_seen_tell_totals(struct gn_seen *seen, const struct gn_summary *s)
     }
 }
 
+/* What follows from times as if measuring had cost nothing. A little less or more of it changes no more than
+ * runs differ by. */
+static void allow_for_own_cost(const struct gn_look *l)
+{
+    const double share = gn_seen_own_share(l->seen);
+    for (size_t i = 0; i < l->problems->count && share > 0; i++) {
+        struct gn_problem *p = &l->problems->items[i];
+        p->assumes |= GN_PROBLEM_OWN_COST;
+        if (share >= GN_PROBLEM_REPEATED_SHARE)
+            p->sure = GN_PROBLEM_POSSIBLE;
+    }
+}
+
 int gn_problems_see(struct gn_problems *problems, const struct gn_summary *summary,
                     const struct gn_seen *seen, struct gn_error *err)
 {
@@ -131,6 +144,7 @@ int gn_problems_see(struct gn_problems *problems, const struct gn_summary *summa
         code = code == 0 ? gn_look_at_overlap(&l, err) : code;
         code = code == 0 ? gn_wrong_order_find(&l.avoidable, seen, err) : code;
         code = code == 0 ? gn_look_at_waits(&l, err) : code;
+        allow_for_own_cost(&l);
     }
     gn_site_tally_clear(&l.avoidable);
     gn_sections_clear(&l.sections);

@@ -10,8 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MARGIN = 5 /* of a window, at each end */ };
-
 /* From when the last one had begun with MPI until the last one ended it, where that is in the part: the rest
  * is not of the run. */
 static struct gn_kept_window of_run(const struct gn_history *h, struct gn_kept_window window)
@@ -33,16 +31,6 @@ static struct gn_kept_window of_run(const struct gn_history *h, struct gn_kept_w
 static uint64_t last_ticks(const struct gn_definitions *d)
 {
     return d->first_ticks + d->length_ticks;
-}
-
-struct gn_kept_window gn_seen_counted(const struct gn_definitions *d, struct gn_kept_window window)
-{
-    const uint64_t margin = (window.end_ticks - window.begin_ticks) / MARGIN;
-    if (window.begin_ticks > d->first_ticks)
-        window.begin_ticks += margin;
-    if (window.end_ticks < last_ticks(d))
-        window.end_ticks -= margin;
-    return window;
 }
 
 static double length_ns(const struct gn_definitions *d, const struct gn_seen_part *part,
@@ -121,8 +109,7 @@ static bool is_counted(const struct gn_seen_part *part, const struct gn_kept_win
 
 bool gn_seen_counts(const struct gn_seen *seen, size_t p, const struct gn_call *call)
 {
-    const struct gn_kept_window counted = gn_seen_counted(seen->definitions, seen->parts[p].window);
-    return is_counted(&seen->parts[p], &counted, call);
+    return is_counted(&seen->parts[p], &seen->parts[p].counted, call);
 }
 
 int64_t gn_seen_site_of(const struct gn_seen *seen, uint32_t region, uint32_t path)
@@ -135,7 +122,7 @@ static int find_sites_of(struct gn_seen *seen, size_t p)
 {
     const struct gn_seen_part *part = &seen->parts[p];
     const struct gn_history *h = &part->history;
-    const struct gn_kept_window counted = gn_seen_counted(seen->definitions, part->window);
+    const struct gn_kept_window counted = part->counted;
     for (uint32_t c = 0; c < h->call_count; c++) {
         const struct gn_call *call = &h->calls[c];
         struct gn_seen_site *site =
@@ -180,11 +167,21 @@ static void add_up_sites(struct gn_seen *seen)
     }
 }
 
+/* Of what the part was as measured. */
+static void add_gone(struct gn_span *gone, const struct gn_history *h, double weight)
+{
+    if (!h->gone_ns)
+        return;
+    gone->lo_ns += weight * fmax(0, h->measured_ns - (double)h->unmeasured.hi_ns);
+    gone->hi_ns += weight * fmax(0, h->measured_ns - (double)h->unmeasured.lo_ns);
+}
+
 /* Each window stands for the time until the next one begins; the first one for what was before, too. */
 static void weigh(struct gn_seen *seen)
 {
     const struct gn_definitions *d = seen->definitions;
     const double ns = 1e9 / (double)(d->ticks_per_second ? d->ticks_per_second : 1);
+    double gone_ns = 0;
     for (size_t i = 0; i < seen->count; i++) {
         struct gn_seen_part *part = &seen->parts[i];
         const struct gn_kept_window own = of_run(&part->history, part->window);
@@ -194,11 +191,17 @@ static void weigh(struct gn_seen *seen)
                              : own.end_ticks > last_ticks(d) ? own.end_ticks
                                                              : last_ticks(d);
         const double stretch = seen->is_whole || end <= begin ? 0 : (double)(end - begin) * ns;
-        part->weight = seen->is_whole ? 1 : part->length_ns > 0 ? stretch / part->length_ns : 0;
-        part->counted_weight = seen->is_whole ? 1 : part->counted_ns > 0 ? stretch / part->counted_ns : 0;
+        const double slowed = part->slowed;
+        part->weight = seen->is_whole ? 1 : part->length_ns > 0 ? stretch / (slowed * part->length_ns) : 0;
+        part->counted_weight = seen->is_whole         ? 1
+                               : part->counted_ns > 0 ? stretch / (slowed * part->counted_ns)
+                                                      : 0;
+        gone_ns += part->weight * (slowed - 1) * part->length_ns;
+        add_gone(&seen->gone, &part->history, part->weight);
         gn_sizes_add(&seen->lengths, part->weight, part->length_ns);
         gn_sizes_add(&seen->counted, part->counted_weight, part->counted_ns);
     }
+    seen->run_ns = fmax(0, seen->measured_ns - gone_ns);
 }
 
 int gn_seen_measure(struct gn_seen *seen)
@@ -207,8 +210,7 @@ int gn_seen_measure(struct gn_seen *seen)
     for (size_t i = 0; i < seen->count; i++) {
         struct gn_seen_part *part = &seen->parts[i];
         part->length_ns = length_ns(seen->definitions, part, part->window);
-        part->counted_ns =
-            length_ns(seen->definitions, part, gn_seen_counted(seen->definitions, part->window));
+        part->counted_ns = length_ns(seen->definitions, part, part->counted);
         seen->covered_ns += part->length_ns;
     }
     weigh(seen);

@@ -19,6 +19,8 @@ struct gn_seen_part {
     struct gn_history history;
     struct gn_waits waits;
     struct gn_kept_window window;  /* that it is of; 0, 0: of all of the run */
+    struct gn_kept_window counted; /* the part of it in which waits count; likewise */
+    double slowed;                 /* what was measured took so many times as long as in the history: ≥ 1 */
     double length_ns, counted_ns;  /* between MPI_Init and MPI_Finalize; … where waits count */
     double weight, counted_weight; /* of what it stands for, so many times as long */
 };
@@ -42,20 +44,34 @@ struct gn_seen {
     double covered_ns;                /* the parts' lengths */
     struct gn_sizes lengths, counted; /* of the parts */
     double run_ns;                    /* from MPI_Init to MPI_Finalize; what the parts stand for */
-    bool is_whole;                    /* there is one, and nothing is left out */
-    struct gn_seen_site *sites;       /* [site_count] */
+    struct gn_span gone;        /* by measuring, of that: at least, at most; run_ns has what is most likely */
+    double measured_ns;         /* … as measured: longer, where histories are in virtual time */
+    bool is_whole;              /* there is one, and nothing is left out */
+    struct gn_seen_site *sites; /* [site_count] */
     size_t site_count, site_capacity;
     struct gn_lookup site_index;
 };
 
-/* Takes the parts' lengths together, and finds the sites; parts and run_ns are there. The sites' total_ns can
- * be set then. 0 or -ENOMEM. */
+/* What a part is of, in the time of its history, which is there. window: as measured; NULL: all of the run.
+ * Waits count in a part of a window only: one that ends in it may be for what was sent just before it, or by
+ * a call that is left just after it; near its ends, where others were left out, there would be too few. */
+void gn_seen_set_window(struct gn_seen_part *part, const struct gn_definitions *definitions,
+                        const struct gn_kept_window *window);
+
+/* Takes the parts' lengths together, and finds the sites; parts, with their windows, and measured_ns are
+ * there. The sites' total_ns can be set then. 0 or -ENOMEM. */
 int gn_seen_measure(struct gn_seen *seen);
 
-/* The part of a window in which waits count. One that ends in the window may be for what was sent just before
- * it, or by a call that is left just after it: near its ends, where others were left out, there would be too
- * few. */
-struct gn_kept_window gn_seen_counted(const struct gn_definitions *definitions, struct gn_kept_window window);
+/* Whether any of it is in virtual time. */
+bool gn_seen_is_virtual(const struct gn_seen *seen);
+
+/* Of a location's time, what measuring took of it in what was seen: the largest share; 0: as measured. */
+double gn_seen_own_share(const struct gn_seen *seen);
+
+/* What is left, in virtual time, of the time in calls of each site by each process: of what it was as
+ * measured. [process * site_count + site]; where a process was not seen there, that of all of them. More than
+ * 1: it waits longer, as it comes sooner. NULL: no memory. The caller frees. */
+double *gn_seen_stays(const struct gn_seen *seen);
 
 /* Of the whole run: each[part] is what was found there, 0 ≤ lo_ns ≤ hi_ns. hi_ns has no end where nobody
  * knows. */

@@ -25,6 +25,7 @@ static const struct {
     {GN_PROBLEM_REPEATS, "repeats", "runs differ by 1 % at most"},
     {GN_PROBLEM_FIRST_FIFTH, "as at first", "it could stay as it is in the first fifth of the run"},
     {GN_PROBLEM_PROGRESS, "progress", "messages can move while ranks compute"},
+    {GN_PROBLEM_OWN_COST, "own cost", "measuring has cost what is known of it"},
     {GN_PROBLEM_APART, "apart", "each message can be worked on by itself"},
     {GN_PROBLEM_ORDER, "order", "nothing else stands in the way of another order"},
 };
@@ -190,6 +191,16 @@ static void slack_text(const struct gn_problem_slack *slack, const struct gn_ter
             gn_problem_place(slack->row, terminal, name, sizeof name));
 }
 
+static void virtual_text(const struct gn_summary *s, FILE *out)
+{
+    char measured[GN_QUANTITY_TEXT], length[GN_SPAN_TEXT];
+    fprintf(
+        out,
+        "times are as if measuring had cost nothing: the run takes %s then, not %s (--raw: as measured)\n",
+        gn_span_time(s->unmeasured_s.low * 1e9, s->unmeasured_s.high * 1e9, length),
+        gn_duration_text(s->measured_s * 1e9, measured));
+}
+
 static void balanced_text(const struct gn_summary *s, FILE *out)
 {
     char share[GN_QUANTITY_TEXT];
@@ -226,6 +237,8 @@ void gn_explain_text(const struct gn_explain_report *r, const struct gn_terminal
                 "seen: %zu window%s of events, %s of the run (gnomon run --windows=RATE for more)\n",
                 r->problems->seen.parts, r->problems->seen.parts == 1 ? "" : "s",
                 gn_share_text(r->problems->seen.share, small));
+    if (gn_summary_is_virtual(r->summary))
+        virtual_text(r->summary, folded.out);
     if (r->problems->small_count > 0)
         fprintf(folded.out, "%zu of less than 1 %% each, %s in all\n", r->problems->small_count,
                 gn_duration_text(r->problems->small_s * 1e9, small));
@@ -398,9 +411,11 @@ json_t *gn_explain_json(const struct gn_explain_report *r)
     for (size_t i = 0; i < count; i++)
         json_array_append_new(causes, problem_object(r->summary, &r->problems->items[i]));
     const struct gn_efficiency *e = &r->summary->efficiency;
-    return json_pack("{s:i, s:o, s:b, s:f, s:o, s:b, s:I, s:f, s:o, s:o}", "version", 1, "causes", causes,
-                     "balanced", (int)(r->problems->count == 0), "elapsed_s", r->summary->elapsed_s,
-                     "efficiency", e->is_known ? json_real(e->parallel) : json_null(), "complete",
+    return json_pack("{s:i, s:o, s:b, s:f, s:f, s:o, s:o, s:b, s:I, s:f, s:o, s:o}", "version", 1, "causes",
+                     causes, "balanced", (int)(r->problems->count == 0), "elapsed_s", r->summary->elapsed_s,
+                     "measured_s", r->summary->measured_s, "unmeasured_s",
+                     interval(r->summary->unmeasured_s.low, r->summary->unmeasured_s.high), "efficiency",
+                     e->is_known ? json_real(e->parallel) : json_null(), "complete",
                      (int)r->summary->complete, "small_count", (json_int_t)r->problems->small_count,
                      "small_s", r->problems->small_s, "seen", gn_problems_seen_json(&r->problems->seen),
                      "slack", slack_array(r->problems));

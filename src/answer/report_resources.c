@@ -36,7 +36,7 @@ static void memory(const struct gn_summary *s, bool *any, FILE *out)
     fprintf(out, "%smemory %s", between_parts(any), gn_bytes_text(t->peak_most, most));
     if (s->ranks > 1)
         fprintf(out, " on #%d, median %s", t->peak_rank, gn_bytes_text(t->peak_median, median));
-    if (t->peak_age_s > 0.1 * s->elapsed_s)
+    if (t->peak_age_s > 0.1 * s->measured_s)
         fprintf(out, " (%s before its end)", gn_duration_text(t->peak_age_s * 1e9, age));
 }
 
@@ -83,7 +83,7 @@ static void hosts(const struct gn_summary *s, FILE *out)
 
 static bool has_others(const struct gn_summary *s)
 {
-    return s->other_count > 0 && s->others_s >= 0.01 * s->elapsed_s * s->ranks;
+    return s->other_count > 0 && s->others_s >= 0.01 * s->measured_s * s->ranks;
 }
 
 /* What is in no row: threads that made no call. */
@@ -91,9 +91,9 @@ static void threads(const struct gn_summary *s, FILE *out)
 {
     enum { TOLD = 3 };
     char what[1024], place[600], share[GN_QUANTITY_TEXT];
-    if (!has_others(s) || s->elapsed_s <= 0)
+    if (!has_others(s) || s->measured_s <= 0)
         return;
-    fprintf(out, "other threads of ranks kept %.1f cores busy (%s samples): ", s->others_s / s->elapsed_s,
+    fprintf(out, "other threads of ranks kept %.1f cores busy (%s samples): ", s->others_s / s->measured_s,
             gn_count_text(s->others_samples, share));
     for (size_t i = 0; i < s->other_count && i < TOLD; i++) {
         gn_report_row_text(&s->others[i], what, sizeof what);

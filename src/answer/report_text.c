@@ -44,7 +44,8 @@ static void command_text(const struct gn_summary *s, char *text, size_t size)
 static const char *waiting_text(const struct page *p, char text[GN_SPAN_TEXT + 16])
 {
     const struct gn_problems_seen *seen = p->o->problems ? &p->o->problems->seen : NULL;
-    const double total_s = (double)p->s->total_ns * 1e-9;
+    const double unmeasured = p->s->measured_s > 0 ? p->s->elapsed_s / p->s->measured_s : 1;
+    const double total_s = unmeasured * (double)p->s->total_ns * 1e-9;
     char share[GN_SPAN_TEXT];
     if (!seen || seen->parts == 0 || !(total_s > 0) || !isfinite(seen->waited_high_s))
         return "waiting or transfer";
@@ -67,8 +68,11 @@ static void header(const struct page *p)
             s->ranks == 1 ? "" : "s", s->hosts, s->hosts == 1 ? "" : "s",
             gn_short_copy(hosts, sizeof hosts, s->host_names, LONGEST_COMMAND, &p->o->terminal), s->library,
             s->complete ? " · complete" : "");
-    fprintf(p->out, "%s elapsed · %s of the time in MPI, %s", gn_duration_text(s->elapsed_s * 1e9, elapsed),
-            gn_share_text(s->mpi_share, share), waiting_text(p, waiting));
+    fprintf(p->out, "%s elapsed", gn_duration_text(s->elapsed_s * 1e9, elapsed));
+    if (gn_summary_is_virtual(s))
+        fprintf(p->out, ", %s as measured", gn_duration_text(s->measured_s * 1e9, elapsed));
+    fprintf(p->out, " · %s of the time in MPI, %s", gn_share_text(s->mpi_share, share),
+            waiting_text(p, waiting));
     gn_report_cores(s, p->out);
     fprintf(p->out, "%s\n", p->o->raw ? " · raw times" : "");
     if (!s->efficiency.is_known || s->ranks < 2)

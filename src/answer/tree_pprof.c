@@ -133,7 +133,7 @@ static bool fill(struct writing *w, const struct gn_summary *s)
     p->sample_type[p->n_sample_type++] = &w->type;
     p->comment[p->n_comment++] = ALL_RANKS;
     p->has_duration_nanos = true;
-    p->duration_nanos = (int64_t)(s->elapsed_s * 1e9);
+    p->duration_nanos = (int64_t)(s->measured_s * 1e9);
     for (uint32_t i = 0; i < w->tree->count; i++) {
         const struct gn_activity_row *row = w->tree->nodes[i].row;
         gn_tree_frame_name(&w->tree->nodes[i], name, sizeof name);

@@ -23,28 +23,27 @@ static void explain(const struct gn_report_options *options, const struct gn_sum
     fclose(out);
 }
 
-static void tell(struct gn_report_options *options, const struct gn_summary *summary,
-                 const struct gn_worlds *worlds, const char *folder, bool explains, int descriptor)
+static void tell(struct gn_report_options *options, const struct gn_cli_run *run,
+                 struct gn_cli_explained *explained, const struct gn_summary *summary,
+                 const struct gn_worlds *worlds, bool explains, int descriptor)
 {
-    static struct gn_cli_explained explained;
-    char profile[4200];
-    snprintf(profile, sizeof profile, "%s/profile.db", folder ? folder : "");
-    if (folder)
-        gn_cli_explain(&explained, summary, profile, explains || summary->trace.events <= QUICK, NULL);
-    options->problems = folder ? &explained.problems : NULL;
+    if (run->profile)
+        gn_cli_explain(explained, run, summary);
+    options->problems = run->profile ? &explained->problems : NULL;
     gn_report_to(summary, worlds, options, descriptor);
-    if (folder && explains)
+    if (run->profile && explains)
         explain(options, summary, descriptor);
-    if (folder)
-        gn_cli_explained_close(&explained);
+    gn_cli_explained_close(explained);
 }
 
 static void after_run(sqlite3 *profile, const char *folder, bool explains, int descriptor)
 {
+    static struct gn_cli_explained explained;
     struct gn_report_options options = {.by = GN_BY_ACTIVITY, .top = 10};
     struct gn_summary summary;
     struct gn_worlds worlds;
     struct gn_error err;
+    char path[4200];
     const char *cwd = getcwd((char[4096]){0}, 4096);
     size_t length = cwd ? strlen(cwd) : 0;
     /* a folder below the working directory is named as a person would type it */
@@ -53,14 +52,19 @@ static void after_run(sqlite3 *profile, const char *folder, bool explains, int d
                          : folder;
     if (descriptor < 0 || gn_worlds_read(profile, &worlds, &err) != 0)
         return;
+    snprintf(path, sizeof path, "%s/profile.db", folder ? folder : "");
     const bool several = worlds.count > 1;
+    const struct gn_cli_run run = {.db = profile,
+                                   .profile = folder ? path : NULL,
+                                   .is_world = several,
+                                   .trace_most = explains ? INT64_MAX : QUICK};
     if (several)
         gn_world_select(profile, gn_worlds_largest(&worlds)->id, &err);
-    if (gn_summarise(profile, options.by, false, &summary, &err) == 0) {
+    if (gn_cli_summarise(&explained, &run, options.by, &summary, &err) == 0) {
         if (several)
             gn_report_narrow(&summary, &worlds, gn_worlds_largest(&worlds));
         options.terminal = gn_terminal_of(descriptor);
-        tell(&options, &summary, &worlds, folder, explains, descriptor);
+        tell(&options, &run, &explained, &summary, &worlds, explains, descriptor);
         gn_summary_clear(&summary);
     }
     if (several)

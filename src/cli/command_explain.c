@@ -17,11 +17,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BAD_INPUT = 2, PROBLEMS = 5, WAITS = 20, KEY_LIVE = 256, KEY_WAITS };
+enum { BAD_INPUT = 2, PROBLEMS = 5, WAITS = 20, KEY_LIVE = 256, KEY_WAITS, KEY_RAW };
 
 struct arguments {
     const char *run;
-    bool json, live, waits, has_top;
+    bool json, live, waits, raw, has_top;
     size_t top;
 };
 
@@ -35,6 +35,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         break;
     case KEY_WAITS:
         a->waits = true;
+        break;
+    case KEY_RAW:
+        a->raw = true;
         break;
     case KEY_LIVE:
         a->live = true;
@@ -57,6 +60,7 @@ static const struct argp_option options[] = {
     {"top", GN_KEY_TOP, "N", 0, "So many problems (default: 5); 0 for all", 0},
     {"waits", KEY_WAITS, NULL, 0, "Who waits for whom, in which call: so many of these (default: 20)", 0},
     {"live", KEY_LIVE, NULL, 0, "Of a run that goes on: what it has done until now", 0},
+    {"raw", KEY_RAW, NULL, 0, "Times as measured, gnomon's own cost and what waited for it included", 0},
     {"format", 'f', "FORMAT", 0, "text (default) or json", 0},
     {0}};
 
@@ -90,8 +94,9 @@ static int explain(const struct arguments *a, sqlite3 *db, const char *profile, 
     const struct gn_world *world = worlds.count > 1 ? gn_worlds_largest(&worlds) : NULL;
     if (code == 0 && world)
         code = gn_world_select(db, world->id, err);
+    const struct gn_cli_run run = {db, profile, world != NULL, INT64_MAX, a->raw, "explain"};
     if (code == 0)
-        code = gn_summarise(db, GN_BY_ACTIVITY, false, &summary, err);
+        code = gn_cli_summarise(&explained, &run, GN_BY_ACTIVITY, &summary, err);
     if (code == 0) {
         const struct gn_explain_report report = {&summary, &explained.problems, a->top};
         const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
@@ -99,7 +104,7 @@ static int explain(const struct arguments *a, sqlite3 *db, const char *profile, 
             gn_report_narrow(&summary, &worlds, world);
         if (world)
             fprintf(stderr, "gnomon explain: world %d of %zu, the largest\n", world->number, worlds.count);
-        gn_cli_explain(&explained, &summary, profile, true, "explain");
+        gn_cli_explain(&explained, &run, &summary);
         if (a->waits)
             code = answer_waits(a, &explained, &terminal, err);
         else if (a->json)

@@ -50,13 +50,16 @@ static int report_part(const struct part *p, json_t **object, struct gn_error *e
     struct gn_summary summary;
     static struct gn_report_looked looked;
     int code = p->world ? gn_world_select(p->db, p->world->id, err) : 0;
+    const struct gn_cli_run run = gn_report_run(p->a, p->db, p->profile, p->world != NULL);
+    looked = (struct gn_report_looked){.findings = {.text = NULL}};
     if (code == 0)
-        code = gn_summarise(p->db, o.by, o.raw, &summary, err);
+        code = gn_cli_summarise(&looked.explained, &run, o.by, &summary, err);
     if (code != 0)
         return code;
     if (p->world)
         gn_report_narrow(&summary, p->worlds, p->world);
     if (o.path && !gn_call_tree_narrow(summary.tree, o.path)) {
+        gn_report_looked_clear(&looked);
         gn_summary_clear(&summary);
         return gn_fail(
             err, -ENOENT,
@@ -65,7 +68,7 @@ static int report_part(const struct part *p, json_t **object, struct gn_error *e
             o.path);
     }
     if (p->a->format != GN_FORMAT_CSV)
-        gn_report_look(&looked, &summary, p->profile, !p->a->no_trace, &o);
+        gn_report_look(&looked, &run, &summary, &o);
     if (object)
         *object = object_of(p, &summary, &o);
     else

@@ -1,4 +1,4 @@
-/* cli/explained — a run's problems, of its profile and of what was seen of its events. */
+/* cli/explained — a run's time and its problems, of its profile and of what was seen of its events. */
 #ifndef GNOMON_CLI_EXPLAINED_H
 #define GNOMON_CLI_EXPLAINED_H
 
@@ -11,11 +11,29 @@ struct gn_cli_explained {
     struct gn_cli_seen seen; /* with the texts of the problems */
 };
 
-/* summary: by activity; profile: path of the run's. with_trace: a trace may be read, which takes longer the
- * larger it is; windows are small. command: who says on standard error what goes wrong, and draws progress;
- * NULL: nobody. The caller closes. */
-void gn_cli_explain(struct gn_cli_explained *explained, const struct gn_summary *summary, const char *profile,
-                    bool with_trace, const char *command);
+/* What is asked. */
+struct gn_cli_run {
+    sqlite3 *db;         /* the run's profile, or of one world of it */
+    const char *profile; /* its path; NULL: nothing is known but that */
+    bool is_world;       /* … of one world */
+    int64_t trace_most;  /* a trace of no more events is read; windows always are */
+    bool raw;            /* times are as measured, not as if that had cost nothing */
+    const char *command; /* who says on standard error what goes wrong, and draws progress; NULL: nobody */
+};
+
+/*
+ * Fills *summary as gn_summarise does. Where measuring has cost more than GN_OWN_WORK_NOTED of some rank's
+ * time and events were kept, in virtual time: what waited for others that were delayed by it is less, too.
+ * Then the events are read here, and *explained is open. The caller clears the summary, and closes. 0, or a
+ * negative errno value with err set, and there is nothing to clear or close.
+ */
+int gn_cli_summarise(struct gn_cli_explained *explained, const struct gn_cli_run *run, enum gn_by by,
+                     struct gn_summary *summary, struct gn_error *err);
+
+/* The run's problems. summary: by activity, of gn_cli_summarise, which comes first. The summary outlives it.
+ */
+void gn_cli_explain(struct gn_cli_explained *explained, const struct gn_cli_run *run,
+                    const struct gn_summary *summary);
 void gn_cli_explained_close(struct gn_cli_explained *explained);
 
 #endif

@@ -26,17 +26,25 @@ static void look_at_trace(struct gn_findings *findings, const struct gn_summary 
     asked->findings = findings;
 }
 
-void gn_report_look(struct gn_report_looked *looked, const struct gn_summary *summary, const char *profile,
-                    bool with_trace, struct gn_report_options *asked)
+struct gn_cli_run gn_report_run(const struct gn_report_asked *asked, sqlite3 *db, const char *profile,
+                                bool is_world)
 {
-    looked->findings = (struct gn_findings){.text = NULL};
-    looked->explained.is_open = false;
+    return (struct gn_cli_run){.db = db,
+                               .profile = profile,
+                               .is_world = is_world,
+                               .trace_most = asked->no_trace ? -1 : INT64_MAX,
+                               .raw = asked->options.raw};
+}
+
+void gn_report_look(struct gn_report_looked *looked, const struct gn_cli_run *run,
+                    const struct gn_summary *summary, struct gn_report_options *asked)
+{
     if (asked->by != GN_BY_ACTIVITY)
         return;
-    gn_cli_explain(&looked->explained, summary, profile, with_trace, NULL);
+    gn_cli_explain(&looked->explained, run, summary);
     asked->problems = &looked->explained.problems;
-    if (with_trace)
-        look_at_trace(&looked->findings, summary, profile, asked);
+    if (summary->trace.events <= run->trace_most)
+        look_at_trace(&looked->findings, summary, run->profile, asked);
 }
 
 void gn_report_looked_clear(struct gn_report_looked *looked)

@@ -4,6 +4,7 @@
 
 #include "answer/report.h"
 #include "cli/explained.h"
+#include "cli/report_options.h"
 
 /* What was found out about a run beside its rows. */
 struct gn_report_looked {
@@ -11,10 +12,14 @@ struct gn_report_looked {
     struct gn_cli_explained explained; /* of all that is kept */
 };
 
-/* Looks at it, only with the rows that say where the time went: who asks for others asks for no more.
- * asked->findings and asked->problems are what was found then; the caller clears. */
-void gn_report_look(struct gn_report_looked *looked, const struct gn_summary *summary, const char *profile,
-                    bool with_trace, struct gn_report_options *asked);
+/* What is asked of the profile db at this path, or of one world of it. */
+struct gn_cli_run gn_report_run(const struct gn_report_asked *asked, sqlite3 *db, const char *profile,
+                                bool is_world);
+/* Looks at it after gn_cli_summarise with looked->explained, only with the rows that say where the time went:
+ * who asks for others asks for no more. asked->findings and asked->problems are what was found then; the
+ * caller clears. */
+void gn_report_look(struct gn_report_looked *looked, const struct gn_cli_run *run,
+                    const struct gn_summary *summary, struct gn_report_options *asked);
 void gn_report_looked_clear(struct gn_report_looked *looked);
 
 /* In place: other commands take the run, and not its profile.db. */

@@ -46,16 +46,12 @@ static int add_part(struct gn_cli_seen *o, struct gn_source *source, const struc
                     struct gn_error *err)
 {
     struct gn_seen_part *part = &o->seen.parts[o->seen.count];
-    const struct gn_history_settings asked = {.bounds = o->known.events.of};
+    const struct gn_history_settings asked = {.bounds = o->known.events.of, .in_virtual_time = !o->is_raw};
     int code = gn_history_read(&part->history, source, &asked, err);
     if (code < 0)
         return code;
-    struct gn_kept_window counted = {0, 0};
-    if (window) {
-        part->window = *window;
-        counted = gn_seen_counted(o->seen.definitions, *window);
-    }
-    code = gn_waits_find(&part->waits, &part->history, window ? &counted : NULL, err);
+    gn_seen_set_window(part, o->seen.definitions, window);
+    code = gn_waits_find(&part->waits, &part->history, window ? &part->counted : NULL, err);
     if (code < 0)
         gn_history_clear(&part->history);
     else
@@ -78,7 +74,6 @@ static int see_trace(struct gn_cli_seen *o, const char *command, struct gn_error
 {
     struct gn_watched_source watched;
     struct gn_source seen = gn_watch_source(&watched, &o->source, command);
-    o->is_trace = true;
     int code = add_part(o, &seen, NULL, err);
     gn_progress_end(&watched.progress);
     return code;
@@ -102,12 +97,12 @@ static int check(const struct gn_cli_seen *o, const struct gn_summary *s, bool t
     return 0;
 }
 
-int gn_cli_see(struct gn_cli_seen *o, const struct gn_summary *s, const char *profile, const char *command,
-               struct gn_error *err)
+int gn_cli_see(struct gn_cli_seen *o, const struct gn_summary *s, const char *profile, bool is_raw,
+               const char *command, struct gn_error *err)
 {
     char path[4800];
     const struct gn_trace_report *found;
-    *o = (struct gn_cli_seen){.is_trace = false};
+    *o = (struct gn_cli_seen){.is_raw = is_raw};
     const bool traced = has_trace(s, profile, path, sizeof path);
     if (!traced) {
         const char *slash = strrchr(profile, '/');
@@ -119,7 +114,7 @@ int gn_cli_see(struct gn_cli_seen *o, const struct gn_summary *s, const char *pr
         return code;
     o->seen = (struct gn_seen){.definitions = o->source.definitions,
                                .parts = calloc(s->windows.count + 1, sizeof *o->seen.parts),
-                               .run_ns = run_ns(s),
+                               .measured_ns = run_ns(s),
                                .is_whole = traced ? s->trace.dropped == 0 && s->trace.unwritten == 0
                                                   : s->windows.is_whole};
     code = o->seen.parts ? check(o, s, traced, err) : gn_fail(err, -ENOMEM, "no memory for its events");
@@ -146,5 +141,5 @@ void gn_cli_seen_close(struct gn_cli_seen *o)
     gn_windowed_free(o->windowed);
     gn_known_bounds_clear(&o->known);
     o->source.close(o->source.self);
-    *o = (struct gn_cli_seen){.is_trace = false};
+    *o = (struct gn_cli_seen){.windowed = NULL};
 }

@@ -10,7 +10,7 @@
 
 struct gn_cli_seen {
     struct gn_seen seen;
-    bool is_trace; /* not windows */
+    bool is_raw; /* times are as measured, not as if that had cost nothing */
     struct gn_source source;
     struct gn_known_bounds known;
     struct gn_windowed *windowed;
@@ -20,9 +20,9 @@ struct gn_cli_seen {
  * path of the run's. */
 bool gn_cli_can_see(const struct gn_summary *summary, const char *profile, bool with_trace);
 
-/* command: "explain", for the progress. 0, and the caller closes; or a negative errno value with err saying
- * why: it is not whole, or too large. The summary outlives it. */
-int gn_cli_see(struct gn_cli_seen *opened, const struct gn_summary *summary, const char *profile,
+/* is_raw: as struct gn_cli_seen has it. command: "explain", for the progress. 0, and the caller closes; or a
+ * negative errno value with err saying why: it is not whole, or too large. The summary outlives it. */
+int gn_cli_see(struct gn_cli_seen *opened, const struct gn_summary *summary, const char *profile, bool is_raw,
                const char *command, struct gn_error *err);
 void gn_cli_seen_close(struct gn_cli_seen *opened);
 

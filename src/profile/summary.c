@@ -1,4 +1,5 @@
 #include "profile/summary.h"
+#include "profile/virtual.h"
 
 #include "base/grow.h"
 #include "profile/shown.h"
@@ -150,6 +151,12 @@ static double value(sqlite3 *db, const char *query)
     return result;
 }
 
+bool gn_summary_is_virtual(const struct gn_summary *s)
+{
+    static const double worth = 0.005; /* no two runs are alike */
+    return s->measured_s - s->elapsed_s >= worth * s->measured_s && s->measured_s > 0;
+}
+
 void gn_summary_tidy_library(char *text)
 {
     char *version = strstr(text, " Version:");
@@ -192,9 +199,13 @@ static void describe(sqlite3 *db, struct gn_summary *s)
     s->world = (int)value(db, "SELECT max(world) FROM process");
     s->world = s->world > s->ranks ? s->world : s->ranks;
     s->hosts = (int)value(db, "SELECT count(DISTINCT host) FROM process");
-    s->elapsed_s = value(db, "SELECT max(elapsed_ns) FROM process") * 1e-9;
+    s->elapsed_s = s->measured_s = value(db, "SELECT max(elapsed_ns) FROM process") * 1e-9;
+    s->unmeasured_s = (struct gn_between){s->measured_s, s->measured_s};
     s->complete = s->ranks == s->world && value(db, "SELECT count(*) FROM process WHERE NOT complete") == 0;
-    const double total_ns = value(db, "SELECT sum(elapsed_ns) FROM location");
+    double total_ns = value(db, "SELECT sum(elapsed_ns) FROM location");
+    if (gn_profile_is_virtual(db))
+        total_ns -= value(db, "SELECT (SELECT sum(total_ns - own_ns) FROM edge) + (SELECT sum(measured_ns - "
+                              "total_ns) FROM node)");
     double mpi_ns =
         value(db, "SELECT sum(n.total_ns + n.open_ns) FROM node n JOIN activity a ON a.id = n.activity"
                   " WHERE a.kind = 'mpi'");

@@ -240,8 +240,10 @@ struct gn_summary {
     int world; /* as MPI said; >= ranks */
     int hosts;
     char host_names[512];
-    double elapsed_s; /* of the longest process */
-    double mpi_share; /* of the time of all threads */
+    double elapsed_s;  /* of the longest process; in virtual time (profile/virtual.h) as if not measured */
+    double measured_s; /* … as measured */
+    struct gn_between unmeasured_s; /* in virtual time: elapsed_s lies between; else measured_s, both */
+    double mpi_share;               /* of the time of all threads */
     bool complete;
     double saved_s; /* nobody has finished it: of those hosts it is as it was so long after the begin */
     char saved_hosts[256]; /* "": none */
@@ -290,6 +292,8 @@ struct gn_summary {
  * line); those of ranks by what they did outside of MPI. Caller clears.
  */
 int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *summary, struct gn_error *err);
+/* Whether measuring has cost so much that its times without that are worth a word. */
+bool gn_summary_is_virtual(const struct gn_summary *summary);
 /* "MPICH Version:\t4.0.2" as a person would write it. */
 void gn_summary_tidy_library(char *text);
 /* Parts of these two. */

@@ -17,6 +17,7 @@
 #include "profile/shown.h"
 #include "profile/statement.h"
 #include "profile/summary.h"
+#include "profile/virtual.h"
 
 #include <errno.h>
 #include <math.h>
@@ -597,19 +598,23 @@ static int collect_pieces(struct making *m)
         " JOIN activity a ON a.id = n.activity JOIN location l ON l.id = n.location"
         " JOIN process p ON p.id = l.process JOIN host h ON h.id = p.host WHERE a.kind = 'region'";
     static const char remainder[] =
-        "SELECT p.rank, h.name, coalesce(e.cost, 0), l.elapsed_ns - coalesce(e.total, 0) - coalesce(n.total, "
+        "SELECT p.rank, h.name, coalesce(e.cost, 0) + coalesce(%s, 0), l.elapsed_ns - coalesce(e.total, 0) - "
+        "coalesce(n.total, "
         "0),"
         " l.elapsed_ns FROM location l JOIN process p ON p.id = l.process JOIN host h ON h.id = p.host"
         " LEFT JOIN (SELECT location, sum(total_ns) AS total, sum(total_ns - own_ns) AS cost FROM edge"
         "  GROUP BY location) e ON e.location = l.id"
-        " LEFT JOIN (SELECT n.location, sum(n.total_ns + n.open_ns) AS total FROM node n"
+        " LEFT JOIN (SELECT n.location, sum(n.total_ns + n.open_ns) AS total FROM main.node n"
         "  JOIN activity a ON a.id = n.activity WHERE a.kind IN ('mpi', 'off', 'other') GROUP BY n.location) "
         "n"
         " ON n.location = l.id";
-    char edges[400], totals[200];
+    static const char waited[] =
+        "(SELECT sum(v.measured_ns - v.total_ns) FROM node v WHERE v.location = l.id)"; /* for others' cost */
+    char edges[400], totals[200], rest[sizeof remainder + sizeof waited];
     const char *ns = m->raw ? "total_ns" : "own_ns";
     if (m->by == GN_BY_REGION)
         return for_all(m, regions, take_node_time);
+    snprintf(rest, sizeof rest, remainder, gn_profile_is_virtual(m->db) ? waited : "0");
     snprintf(edges, sizeof edges,
              "SELECT e.from_activity, e.to_activity, l.id, p.rank, h.name, e.%s, e.count FROM edge e"
              " JOIN location l ON l.id = e.location JOIN process p ON p.id = l.process JOIN host h ON h.id = "
@@ -619,7 +624,7 @@ static int collect_pieces(struct making *m)
              "SELECT from_activity, to_activity, sum(%s) FROM edge GROUP BY from_activity, to_activity", ns);
     int code = for_all(m, nodes, take_node_time);
     code = code == 0 ? for_all(m, edges, take_edge_time) : code;
-    code = code == 0 ? for_all(m, remainder, take_remainder) : code;
+    code = code == 0 ? for_all(m, rest, take_remainder) : code;
     const bool divided = m->samples.row_count > 0 && m->by != GN_BY_RANK && m->by != GN_BY_HOST;
     return code == 0 && divided ? for_all(m, totals, take_edge_total) : code;
 }

@@ -38,7 +38,8 @@ static void check(const char *folder, bool has_bounds, bool has_tracks)
     if (!has_bounds)
         for (size_t l = 0; l < d->location_count; l++)
             of[l] = NULL;
-    const struct gn_history_settings settings = {.bounds = of, .has_tracks = has_tracks};
+    const struct gn_history_settings settings = {
+        .bounds = of, .has_tracks = has_tracks, .in_virtual_time = !has_tracks};
     alarm(LONGEST_S); /* whatever takes longer hangs */
     history_check(&source, &settings);
     alarm(0);

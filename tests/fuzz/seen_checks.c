@@ -130,13 +130,14 @@ void seen_check(const struct gn_history *history)
                            .parts = &part,
                            .count = 1,
                            .is_whole = true,
-                           .run_ns = fmax(1, (double)history->length.hi_ns)};
+                           .measured_ns = fmax(1, (double)history->length.hi_ns)};
     struct gn_sections sections;
     struct gn_overlap overlap;
     struct gn_site_tally avoidable;
     struct gn_error err = {""};
     bool *late = calloc(history->definitions->process_count + 1, sizeof *late);
     history_must(late && gn_waits_find(&part.waits, history, NULL, &err) == 0, "waits");
+    gn_seen_set_window(&part, seen.definitions, NULL);
     history_must(gn_seen_measure(&seen) == 0, "sites");
     history_must(gn_sections_find(&sections, &seen) == 0, "sections");
     check_levels(&sections, late);

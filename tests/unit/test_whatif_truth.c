@@ -8,10 +8,10 @@
 #include "analyse/names.h"
 #include "analyse/whatif.h"
 #include "base/mix.h"
-#include "trace/clock_offsets.h"
 #include "synth/patterns.h"
 #include "synth/skew.h"
 #include "synth/synth.h"
+#include "synth_history.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -27,81 +27,7 @@ static int cases = 150;
 static uint64_t seed = 1;
 static bool verbose;
 
-/* Of a whole run, true times. */
-struct lengths {
-    double first_ns, last_ns;
-};
-
-/* Runs the program to its end. */
-static struct lengths run(struct gn_source *source)
-{
-    struct lengths all = {INFINITY, -INFINITY};
-    struct gn_error err;
-    for (uint32_t l = 0; l < source->definitions->location_count; l++) {
-        const struct gn_event *events;
-        int64_t count;
-        while ((count = source->pull(source->self, l, &events, &err)) > 0) {
-            const double *true_ns = gn_synth_truth(source, l);
-            all.first_ns = fmin(all.first_ns, true_ns[0]);
-            all.last_ns = fmax(all.last_ns, true_ns[count - 1]);
-        }
-        assert_int_equal(count, 0);
-    }
-    return all;
-}
-
-/* Told by the reference's clock, that of location 0, which is wrong, too. */
-static double length_of(const struct gn_synth_settings *settings)
-{
-    const struct gn_skew reference = gn_skew_of(settings, 0);
-    struct gn_source source;
-    struct gn_error err = {""};
-    if (gn_synth_open(&source, settings, &err) != 0)
-        fail_msg("%s", err.text);
-    struct lengths all = run(&source);
-    source.close(source.self);
-    return (double)(gn_skew_ticks(&reference, all.last_ns) - gn_skew_ticks(&reference, all.first_ns));
-}
-
-struct subject {
-    struct gn_source measured, source; /* the first has the clocks' offsets, the second the events */
-    struct gn_bounds **bounds;
-    const struct gn_bounds **of;
-    struct gn_history h;
-};
-
-static void open_subject(struct subject *s, const struct gn_synth_settings *settings)
-{
-    struct gn_error err = {""};
-    assert_int_equal(gn_synth_open(&s->measured, settings, &err), 0);
-    run(&s->measured);
-    assert_int_equal(gn_synth_measure(&s->measured, &err), 0);
-    const struct gn_definitions *d = s->measured.definitions;
-    s->bounds = calloc(d->clock_count + 1, sizeof *s->bounds);
-    s->of = calloc(d->location_count + 1, sizeof *s->of);
-    for (uint32_t c = 1; c < d->clock_count; c++)
-        s->bounds[c] = gn_clock_offsets_bounds(d, c, &err);
-    for (size_t l = 0; l < d->location_count; l++)
-        s->of[l] = s->bounds[d->locations[l].clock];
-    assert_int_equal(gn_synth_open(&s->source, settings, &err), 0);
-    s->source.definitions = d; /* the same, and what was found out about clocks */
-    const struct gn_history_settings how = {.bounds = s->of};
-    if (gn_history_read(&s->h, &s->source, &how, &err) != 0)
-        fail_msg("%s", err.text);
-}
-
-static void close_subject(struct subject *s)
-{
-    gn_history_clear(&s->h);
-    for (uint32_t c = 0; c < s->measured.definitions->clock_count; c++)
-        gn_bounds_free(s->bounds[c]);
-    free(s->bounds);
-    free(s->of);
-    s->source.close(s->source.self);
-    s->measured.close(s->measured.self);
-}
-
-static struct gn_whatif_result foretell(const struct subject *s, const char *region, uint32_t rank,
+static struct gn_whatif_result foretell(const struct synth_history *s, const char *region, uint32_t rank,
                                         double percent)
 {
     const struct gn_history *h = &s->h;
@@ -191,14 +117,14 @@ static void print_widths(void)
                    gn_synth_patterns()[i].name, 100 * widths[i].sum / widths[i].count, 100 * widths[i].most);
 }
 
-static int check(const struct gn_synth_settings *s, const struct subject *subject, double length_ns,
+static int check(const struct gn_synth_settings *s, const struct synth_history *subject, double length_ns,
                  const char *region, uint32_t rank, double percent)
 {
     struct gn_synth_settings faster = *s;
     faster.fast_region = region;
     faster.fast_rank = rank;
     faster.fast_percent = percent;
-    const double truth_ns = length_of(&faster);
+    const double truth_ns = synth_length(&faster);
     const struct gn_whatif_result told = foretell(subject, region, rank, percent);
     note_width(s, &told, length_ns);
     /* of recording, and whole ticks; and the reference's rate when it is another time */
@@ -230,9 +156,9 @@ static void faster_programs_are_as_foretold(void **state)
     int wrong = 0;
     for (int i = 0; i < cases; i++) {
         const struct gn_synth_settings s = any_program(&random);
-        struct subject subject;
-        open_subject(&subject, &s);
-        const double length_ns = length_of(&s);
+        struct synth_history subject;
+        synth_history_open(&subject, &s, false);
+        const double length_ns = synth_length(&s);
         assert_true(subject.h.unmatched == 0 || strcmp(s.pattern, "unmatched") == 0);
         const struct gn_whatif_result same = foretell(&subject, "compute", GN_NONE, 0);
         assert_int_equal(same.length.lo_ns, subject.h.length.lo_ns);
@@ -247,9 +173,61 @@ static void faster_programs_are_as_foretold(void **state)
             const char *region = other && gn_mix_next(&random) % 2 ? other : "compute";
             wrong += check(&s, &subject, length_ns, region, rank, floor(between(&random, 1, 101)));
         }
-        close_subject(&subject);
+        synth_history_close(&subject);
     }
     print_widths();
+    assert_int_equal(wrong, 0);
+}
+
+/* ---- virtual time ---- */
+
+static double middle(struct gn_interval i)
+{
+    return ((double)i.lo_ns + (double)i.hi_ns) / 2;
+}
+
+/* Who measures has made the program longer, and tells it as if not: of what it has become longer, nearly all
+ * is taken away. What is left is by chance: a message that would have been waited for takes as long as others
+ * do. */
+static void what_measuring_costs_goes(void **state)
+{
+    (void)state;
+    uint64_t random = seed + 1;
+    double longer[2] = {0, 0}, off[2] = {0, 0}, wide[2] = {0, 0};
+    int wrong = 0;
+    for (int i = 0; i < cases; i++) {
+        struct gn_synth_settings s = any_program(&random);
+        s.domains = i % 2 ? s.domains : 1;
+        struct gn_synth_settings dear = s;
+        struct synth_history subject;
+        dear.own_work_ns = s.compute_ns * between(&random, 0.01, 1);
+        const double free_ns = synth_length(&s), dear_ns = synth_length(&dear);
+        synth_history_open(&subject, &dear, true);
+        const double told_ns = middle(subject.h.length);
+        if (verbose)
+            fprintf(stderr,
+                    "%-12s %2u ranks %2lu steps: %8.0f us, measured %+6.1f %%, told %+6.2f %%; share %.3f\n",
+                    s.pattern, s.locations, (unsigned long)s.iterations, free_ns * 1e-3,
+                    100 * (dear_ns / free_ns - 1), 100 * (told_ns / free_ns - 1), subject.h.own_work_share);
+        wide[i % 2] += (double)(subject.h.unmeasured.hi_ns - subject.h.unmeasured.lo_ns) / free_ns;
+        const double rounding_ns = 2 * s.event_ns * (double)subject.h.call_count;
+        const bool is_right =
+            subject.h.gone_ns == NULL || (free_ns >= (double)subject.h.unmeasured.lo_ns - rounding_ns &&
+                                          free_ns <= (double)subject.h.unmeasured.hi_ns + rounding_ns);
+        if (!is_right) {
+            fprintf(stderr, "WRONG: %s -n %u --iterations %lu --seed %lu: %.0f ns, not %ld to %ld\n",
+                    s.pattern, s.locations, (unsigned long)s.iterations, (unsigned long)s.seed, free_ns,
+                    (long)subject.h.unmeasured.lo_ns, (long)subject.h.unmeasured.hi_ns);
+            wrong++;
+        }
+        longer[i % 2] += fabs(dear_ns / free_ns - 1);
+        off[i % 2] += fabs(told_ns / free_ns - 1);
+        synth_history_close(&subject);
+    }
+    for (int k = 0; k < 2; k++)
+        printf("%s: measured %.2f %% longer in the mean, told within %.2f %%, as an interval %.2f %% wide\n",
+               k == 0 ? "one clock" : "several clocks", 200 * longer[k] / cases, 200 * off[k] / cases,
+               200 * wide[k] / cases);
     assert_int_equal(wrong, 0);
 }
 
@@ -266,6 +244,7 @@ int main(int argc, char **argv)
         else
             return 2;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(faster_programs_are_as_foretold)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(faster_programs_are_as_foretold),
+                                       cmocka_unit_test(what_measuring_costs_goes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

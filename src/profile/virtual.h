@@ -1,0 +1,35 @@
+/*
+ * profile/virtual — a profile's calls as they would be had measuring cost nothing (Li & Zhang 5.3): what
+ * waits for others waits for what they were delayed by, too. What gnomon has cost a thread itself is no part
+ * of its own_ns to begin with (docs/profile-format.md).
+ *
+ * What is left of the calls is known from events (analyse/seen.h). Here it becomes the node table that all
+ * questions are asked of: one of the same name in front of it, in memory; the file is not touched.
+ */
+#ifndef GNOMON_PROFILE_VIRTUAL_H
+#define GNOMON_PROFILE_VIRTUAL_H
+
+#include "base/error.h"
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Of the time of a rank in calls of one kind from one line. */
+struct gn_call_left {
+    int rank;
+    const char *call, *file; /* "MPI_Recv"; file "", line 0: not known */
+    int line;
+    double stays; /* as much of it as is left: ≥ 0; above 1: it waits longer, as it comes sooner */
+};
+
+/* From here on node has these, and a column measured_ns, total_ns as it was. list is put in order. Only where
+ * the run is one world. 0, or a negative errno value with err set. */
+int gn_profile_go_virtual(sqlite3 *db, struct gn_call_left *list, size_t count, struct gn_error *err);
+
+bool gn_profile_is_virtual(sqlite3 *db);
+
+/* The largest share of a thread's time that measuring has taken. */
+double gn_profile_own_share(sqlite3 *db);
+
+#endif
