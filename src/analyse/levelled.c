@@ -40,12 +40,14 @@ static float share_above(double own, double level)
 }
 
 /* What goes of one process's time in a section. */
-static float share_of(enum gn_level level, const struct times *t, double own, bool is_late)
+static float share_of(enum gn_level level, const struct times *t, double own, bool is_late, double net)
 {
     const bool is_more = t->late > t->others;
     switch (level) {
     case GN_LEVEL_MEAN:
         return is_late ? share_above(own, t->others) : 0;
+    case GN_LEVEL_NET:
+        return is_late ? (float)net * share_above(own, t->others) : 0;
     case GN_LEVEL_FASTEST:
         return is_late ? share_above(own, t->least) : 0;
     case GN_LEVEL_EVEN:
@@ -55,6 +57,24 @@ static float share_of(enum gn_level level, const struct times *t, double own, bo
     }
 }
 
+/* What a late one does more in all, of what it does more in single sections: 0 … 1. */
+static double net_of(const struct gn_sections *s, uint32_t process, const bool *late)
+{
+    double own = 0, others = 0, more = 0;
+    size_t count = 0;
+    for (size_t p = 0; p < s->process_count; p++)
+        count += !late[p];
+    for (size_t site = 0; site < s->site_count; site++) {
+        const struct gn_section_sum *sums = &s->sums[site * s->process_count];
+        const struct times t = times_of(s, site, late);
+        own += sums[process].ns;
+        more += fmax(0, sums[process].ns - t.others);
+        for (size_t p = 0; p < s->process_count; p++)
+            others += late[p] ? 0 : sums[p].ns;
+    }
+    return more > 0 && count > 0 ? fmin(fmax(own - others / (double)count, 0) / more, 1) : 1;
+}
+
 int gn_levels_open(struct gn_levels *levels, const struct gn_sections *s, const bool *late,
                    struct gn_error *err)
 {
@@ -62,14 +82,22 @@ int gn_levels_open(struct gn_levels *levels, const struct gn_sections *s, const 
     *levels = (struct gn_levels){s, calloc(GN_LEVELS * entries + 1, sizeof *levels->share)};
     if (!levels->share)
         return gn_fail(err, -ENOMEM, "no memory for what %zu processes compute", s->process_count);
-    for (size_t site = 0; site < s->site_count; site++) {
+    double *net = malloc((s->process_count + 1) * sizeof *net);
+    for (uint32_t p = 0; p < s->process_count && net; p++)
+        net[p] = late[p] ? net_of(s, p, late) : 1;
+    for (size_t site = 0; site < s->site_count && net; site++) {
         const struct times t = times_of(s, site, late);
         for (size_t p = 0; p < s->process_count; p++)
             for (enum gn_level level = 0; level < GN_LEVELS; level++)
                 levels->share[level * entries + site * s->process_count + p] =
-                    share_of(level, &t, s->sums[site * s->process_count + p].ns, late[p]);
+                    share_of(level, &t, s->sums[site * s->process_count + p].ns, late[p], net[p]);
     }
-    return 0;
+    if (!net)
+        gn_levels_close(levels);
+    free(net);
+    return levels->share
+               ? 0
+               : gn_fail(err, -ENOMEM, "no memory for what %zu processes compute", s->process_count);
 }
 
 void gn_levels_close(struct gn_levels *levels)

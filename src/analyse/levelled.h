@@ -12,7 +12,9 @@
 #include "analyse/whatif.h"
 
 enum gn_level {
-    GN_LEVEL_MEAN,    /* the late ones do as much as the mean of the others, where they do more */
+    GN_LEVEL_MEAN, /* the late ones do as much as the mean of the others, where they do more */
+    GN_LEVEL_NET, /* … and less of each, so that in all it is what they do more than the others: what they do
+                     more here they may do less elsewhere, at another end of the same loop */
     GN_LEVEL_FASTEST, /* … as the one that does least */
     GN_LEVEL_EVEN,    /* where they do more, nobody does more than the mean of all, as the others, who have
                          waited, take the rest */

@@ -300,13 +300,17 @@ bool gn_problem_is_of_work(const struct gn_problem *p)
 void gn_problem_limit_by_others(struct gn_problem *p, const struct gn_summary *s)
 {
     const struct gn_rank_row *own = rank_row(s, p->rank);
-    double most = 0;
-    for (size_t i = 0; i < s->rank_count; i++)
-        if (!gn_problem_has_rank(p, s->ranks_told[i].rank) && s->ranks_told[i].useful_s > most)
-            most = s->ranks_told[i].useful_s;
+    double most = 0, length = 0;
+    for (size_t i = 0; i < s->rank_count; i++) {
+        const struct gn_rank_row *r = &s->ranks_told[i];
+        length = fmax(length, r->useful_s + r->mpi_s);
+        if (!gn_problem_has_rank(p, r->rank) && r->useful_s > most)
+            most = r->useful_s;
+    }
     /* what is done before MPI_Init is not in these; nor is it known of ranks that are not told */
     if (own && p->late_count <= GN_PROBLEM_LATE && p->own_s <= own->useful_s * 1.01) {
-        const double high = fmax(0, own->useful_s + own->mpi_s - most);
+        /* what they compute they compute in another run, too, but for what runs differ by */
+        const double high = fmax(0, length - most) + GN_PROBLEM_REPEATED_SHARE * s->elapsed_s;
         p->lost_high_s = fmin(p->lost_high_s, high);
         p->gain_high_s = fmin(p->gain_high_s, high);
         p->lost_low_s = fmin(p->lost_low_s, p->lost_high_s);

@@ -21,6 +21,17 @@ static struct gn_span reduction_of(const struct gn_whatif_result *result)
     return (struct gn_span){fmax(0, result->reduction_lo_ns), fmax(0, result->reduction_hi_ns)};
 }
 
+/* Others' work is not theirs: by chance it is more or less. */
+static void allow_for_chance(const struct gn_look *l, struct gn_span *like)
+{
+    static const double sure = 3; /* standard deviations */
+    double most_ns = 0;
+    for (uint32_t i = 0; i < l->seen->definitions->process_count; i++)
+        most_ns = l->late[i] ? fmax(most_ns, gn_sections_chance(&l->sections, i)) : most_ns;
+    like->lo_ns = fmax(0, like->lo_ns - sure * most_ns);
+    like->hi_ns += like->hi_ns > 0 ? sure * most_ns : 0;
+}
+
 int gn_look_replay(const struct gn_look *l, struct gn_replayed *r, struct gn_error *err)
 {
     const size_t count = l->seen->count;
@@ -32,7 +43,8 @@ int gn_look_replay(const struct gn_look *l, struct gn_replayed *r, struct gn_err
         if (code < 0)
             break;
         const struct gn_whatif_result *mean = &n[GN_LEVEL_MEAN], *fastest = &n[GN_LEVEL_FASTEST];
-        l->each[i].lo_ns = fmax(0, fmin(mean->reduction_lo_ns, fastest->reduction_lo_ns));
+        l->each[i].lo_ns = fmax(
+            0, fmin(fmin(mean->reduction_lo_ns, n[GN_LEVEL_NET].reduction_lo_ns), fastest->reduction_lo_ns));
         l->each[i].hi_ns = fmax(0, fmax(mean->reduction_hi_ns, fastest->reduction_hi_ns));
         l->each[count + i] = reduction_of(&n[GN_LEVEL_EVEN]);
         l->each[2 * count + i] = reduction_of(&n[GN_LEVEL_GONE]);
@@ -41,6 +53,7 @@ int gn_look_replay(const struct gn_look *l, struct gn_replayed *r, struct gn_err
     if (code < 0)
         return code;
     r->like = gn_seen_total(l->seen, l->each);
+    allow_for_chance(l, &r->like);
     r->even = gn_seen_total(l->seen, l->each + count);
     r->gone = gn_seen_total(l->seen, l->each + 2 * count);
     return 0;
@@ -150,6 +163,7 @@ static void settle(const struct gn_look *l, struct gn_problem *p, double low, do
          * be right */
         p->gain_low_s = p->lost_low_s = fmin(low, p->gain_low_s);
         p->gain_high_s = p->lost_high_s = fmax(isfinite(high) ? high : 0, p->gain_high_s);
+        gn_look_allow_for_repeats(l, p);
         return;
     }
     p->gain_low_s = p->lost_low_s = low;

@@ -239,3 +239,23 @@ struct gn_section_growth gn_sections_growth(const struct gn_sections *s, size_t 
     }
     return growth;
 }
+
+double gn_sections_chance(const struct gn_sections *s, uint32_t process)
+{
+    double squares = 0;
+    for (size_t site = 0; site < s->site_count && s->has_slices; site++) {
+        const size_t first = (site * s->process_count + process) * GN_SECTIONS_SLICES;
+        double here = 0, pairs = 0;
+        for (size_t i = first; i + 1 < first + GN_SECTIONS_SLICES; i++)
+            if (s->slices_times[i] > 0 && s->slices_times[i + 1] > 0) {
+                /* each time, as parts of the run do not have as many */
+                const double a = s->slices_ns[i] / s->slices_times[i],
+                             b = s->slices_ns[i + 1] / s->slices_times[i + 1];
+                here += (a - b) * (a - b) / (1 / s->slices_times[i] + 1 / s->slices_times[i + 1]);
+                pairs++;
+            }
+        if (pairs > 0)
+            squares += here / pairs * s->sums[site * s->process_count + process].times;
+    }
+    return sqrt(squares);
+}
