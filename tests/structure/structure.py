@@ -5,7 +5,7 @@
     structure.py tags SOURCE         each struct, union and enum tag of a header is defined once
     structure.py headers SOURCE CC FLAG...   each header compiles alone, and all of them together
     structure.py commands SOURCE     a command parses, calls and answers in 150 lines; quantities are printed in one place
-    structure.py docs SOURCE         every page of docs/ is in README's index, every link leads somewhere
+    structure.py docs SOURCE         every page of docs/ is in README's index, every link leads somewhere, each pattern has a page
 """
 import itertools
 import os
@@ -195,14 +195,29 @@ def links(path):
             yield (path.parent / target).resolve()
 
 
+def check_patterns(root):
+    """What gnomon explain finds has a page each, which docs/patterns.md names."""
+    table = (root / "docs/patterns.md").read_text()
+    named = dict(re.findall(r"\[`([^`]+)`\]\(patterns/([\w-]+)\.md\)", table))
+    kinds = set()
+    for source in (root / "src/analyse").glob("patterns*.c"):
+        kinds |= set(re.findall(r'\.name = "([^"]+)"', source.read_text()))
+    for kind in sorted(kinds - set(named)):
+        fail(f"docs/patterns.md has no page of {kind}")
+    for kind, page in sorted(named.items()):
+        if kind not in kinds:
+            fail(f"docs/patterns/{page}.md is of {kind}, which gnomon explain does not know")
+
+
 def check_docs(root):
     pages = {p.resolve() for p in (root / "docs").rglob("*.md")}
     readme = (root / "README.md").read_text()
     index = readme[readme.index("## Formats and documents"):]
     for page in sorted(pages):
         name = page.relative_to(root.resolve())
-        if f"({name})" not in index:
+        if f"({name})" not in index and page.parent.name != "patterns":
             fail(f"README.md's index of documents does not name {name}")
+    check_patterns(root)
     seen, todo = set(), [root.resolve() / "README.md"]
     while todo:
         page = todo.pop()
