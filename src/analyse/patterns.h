@@ -7,7 +7,8 @@
  * profile's: totals of each rank, samples, what the kernel says of cores; what needs the order of events
  * (chains over ranks) is not here.
  *
- * Adding one touches the table in patterns.c, its part of docs/patterns.md and tests/patterns.
+ * Adding one touches the table in patterns.c, its page in docs/patterns, which docs/patterns.md lists, and
+ * tests/patterns.
  */
 #ifndef GNOMON_ANALYSE_PATTERNS_H
 #define GNOMON_ANALYSE_PATTERNS_H
