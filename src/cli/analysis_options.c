@@ -1,6 +1,7 @@
 #include "cli/analysis_options.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,16 @@ size_t gn_top_option(struct argp_state *state, const char *value)
     if (errno || *end || end == value || top < 0)
         argp_error(state, "--top %s: a number of rows is expected, 0 for all", value);
     return (size_t)top;
+}
+
+int gn_world_option(struct argp_state *state, const char *value)
+{
+    char *end;
+    errno = 0;
+    const long world = strtol(value, &end, 10);
+    if (errno || *end || end == value || world < 1 || world > INT_MAX)
+        argp_error(state, "--world %s: the number of a world is expected, 1 is the first", value);
+    return (int)world;
 }
 
 void gn_one_trace(struct argp_state *state, const char **trace, const char *value)

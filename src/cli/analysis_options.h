@@ -34,6 +34,8 @@ enum { GN_TOP = 10, GN_KEY_TOP = 't', GN_KEY_FORMAT = 'f', GN_KEY_LONGEST = 1024
 
 /* The value of --top; anything else ends gnomon, as wrong usage. */
 size_t gn_top_option(struct argp_state *state, const char *value);
+/* Likewise that of --world, from 1 on. */
+int gn_world_option(struct argp_state *state, const char *value);
 /* The argument; a second one is too much. */
 void gn_one_trace(struct argp_state *state, const char **trace, const char *value);
 

@@ -3,7 +3,6 @@
 #include "answer/problem_text.h"
 #include "answer/report.h"
 #include "answer/report_worlds.h"
-#include "answer/waits_report.h"
 #include "cli/analysis_options.h"
 #include "cli/commands.h"
 #include "cli/explained.h"
@@ -17,12 +16,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BAD_INPUT = 2, PROBLEMS = 5, WAITS = 20, KEY_LIVE = 256, KEY_WAITS, KEY_RAW };
+enum { BAD_INPUT = 2, PROBLEMS = 5, WAITS = 20, KEY_LIVE = 256, KEY_WAITS, KEY_RAW, KEY_WORLD };
 
 struct arguments {
     const char *run;
     bool json, live, waits, raw, has_top;
     size_t top;
+    int world; /* 0: the largest */
 };
 
 static error_t parse(int key, char *value, struct argp_state *state)
@@ -35,6 +35,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         break;
     case KEY_WAITS:
         a->waits = true;
+        break;
+    case KEY_WORLD:
+        a->world = gn_world_option(state, value);
         break;
     case KEY_RAW:
         a->raw = true;
@@ -60,30 +63,10 @@ static const struct argp_option options[] = {
     {"top", GN_KEY_TOP, "N", 0, "So many problems (default: 5); 0 for all", 0},
     {"waits", KEY_WAITS, NULL, 0, "Who waits for whom, in which call: so many of these (default: 20)", 0},
     {"live", KEY_LIVE, NULL, 0, "Of a run that goes on: what it has done until now", 0},
+    {"world", KEY_WORLD, "N", 0, "Of a run of several worlds: of this one (default: the largest)", 0},
     {"raw", KEY_RAW, NULL, 0, "Times as measured, gnomon's own cost and what waited for it included", 0},
     {"format", 'f', "FORMAT", 0, "text (default) or json", 0},
     {0}};
-
-/* Instead of the problems, the edges between processes that they are found in. */
-static int answer_waits(const struct arguments *a, const struct gn_cli_explained *explained,
-                        const struct gn_terminal *terminal, struct gn_error *err)
-{
-    struct gn_seen_edge *edges = NULL;
-    if (!explained->is_open)
-        return gn_fail(err, -ENODATA, "no events of it were kept (gnomon run --windows)");
-    const int64_t count = gn_seen_edges(&explained->seen.seen, &edges);
-    if (count < 0)
-        return gn_fail(err, -ENOMEM, "no memory for who waits for whom");
-    const struct gn_waits_report report = {&explained->seen.seen, edges, (size_t)count,
-                                           a->has_top ? a->top : WAITS};
-    if (a->json)
-        gn_report_print_json(gn_waits_json(&report, gn_problems_seen_json(&explained->problems.seen)),
-                             stdout);
-    else
-        gn_waits_text(&report, terminal, stdout);
-    free(edges);
-    return 0;
-}
 
 static int explain(const struct arguments *a, sqlite3 *db, const char *profile, struct gn_error *err)
 {
@@ -91,7 +74,9 @@ static int explain(const struct arguments *a, sqlite3 *db, const char *profile, 
     struct gn_worlds worlds = {.items = NULL};
     static struct gn_cli_explained explained;
     int code = gn_worlds_read(db, &worlds, err);
-    const struct gn_world *world = worlds.count > 1 ? gn_worlds_largest(&worlds) : NULL;
+    const struct gn_world *world = NULL;
+    if (code == 0)
+        code = gn_worlds_asked(&worlds, a->world, &world, err);
     if (code == 0 && world)
         code = gn_world_select(db, world->id, err);
     const struct gn_cli_run run = {db, profile, world != NULL, INT64_MAX, a->raw, "explain"};
@@ -102,11 +87,13 @@ static int explain(const struct arguments *a, sqlite3 *db, const char *profile, 
         const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
         if (world)
             gn_report_narrow(&summary, &worlds, world);
-        if (world)
-            fprintf(stderr, "gnomon explain: world %d of %zu, the largest\n", world->number, worlds.count);
+        if (world && !a->world)
+            fprintf(stderr, "gnomon explain: world %d of %zu, the largest; --world N explains another\n",
+                    world->number, worlds.count);
         gn_cli_explain(&explained, &run, &summary);
         if (a->waits)
-            code = answer_waits(a, &explained, &terminal, err);
+            code = gn_cli_explained_waits(&explained, a->has_top ? a->top : WAITS, a->json ? NULL : &terminal,
+                                          err);
         else if (a->json)
             gn_report_print_json(gn_explain_json(&report), stdout);
         else

@@ -103,16 +103,15 @@ static int report_worlds(struct part *p, struct gn_error *err)
 static int report(struct part *p, struct gn_error *err)
 {
     const int asked = p->a->options.world;
-    const size_t count = p->worlds->count;
     json_t *object = NULL;
-    if (asked && !gn_worlds_find(p->worlds, asked) && !(asked == 1 && count == 0))
-        return gn_fail(err, -EINVAL, "there is no world %d in this run: it is %zu world%s", asked,
-                       count ? count : 1, count > 1 ? "s" : "");
-    if (count > 1 && !asked && p->a->format == GN_FORMAT_JSON)
+    const struct gn_world *world;
+    int code = gn_worlds_asked(p->worlds, asked, &world, err);
+    if (code < 0)
+        return code;
+    if (world && !asked && p->a->format == GN_FORMAT_JSON)
         return report_worlds(p, err);
-    if (count > 1)
-        p->world = asked ? gn_worlds_find(p->worlds, asked) : gn_worlds_largest(p->worlds);
-    int code = report_part(p, p->a->format == GN_FORMAT_JSON ? &object : NULL, err);
+    p->world = world;
+    code = report_part(p, p->a->format == GN_FORMAT_JSON ? &object : NULL, err);
     if (code == 0 && p->a->format == GN_FORMAT_JSON)
         gn_report_print_json(object, stdout);
     return code;

@@ -1,6 +1,9 @@
 #include "cli/explained.h"
 
 #include "analyse/patterns_look.h"
+#include "answer/problem_text.h"
+#include "answer/report.h"
+#include "answer/waits_report.h"
 #include "profile/virtual.h"
 
 #include <errno.h>
@@ -90,6 +93,24 @@ void gn_cli_explain(struct gn_cli_explained *e, const struct gn_cli_run *run,
     if (code < 0 && run->command)
         fprintf(stderr, "gnomon %s: without the run's events: %s\n", run->command, err.text);
     gn_problems_rank(&e->problems, summary);
+}
+
+int gn_cli_explained_waits(const struct gn_cli_explained *e, size_t top, const struct gn_terminal *terminal,
+                           struct gn_error *err)
+{
+    struct gn_seen_edge *edges = NULL;
+    if (!e->is_open)
+        return gn_fail(err, -ENODATA, "no events of it were kept (gnomon run --windows)");
+    const int64_t count = gn_seen_edges(&e->seen.seen, &edges);
+    if (count < 0)
+        return gn_fail(err, -ENOMEM, "no memory for who waits for whom");
+    const struct gn_waits_report report = {&e->seen.seen, edges, (size_t)count, top};
+    if (terminal)
+        gn_waits_text(&report, terminal, stdout);
+    else
+        gn_report_print_json(gn_waits_json(&report, gn_problems_seen_json(&e->problems.seen)), stdout);
+    free(edges);
+    return 0;
 }
 
 void gn_cli_explained_close(struct gn_cli_explained *e)

@@ -3,6 +3,7 @@
 #define GNOMON_CLI_EXPLAINED_H
 
 #include "analyse/patterns_seen.h"
+#include "answer/terminal.h"
 #include "cli/seen.h"
 
 struct gn_cli_explained {
@@ -34,6 +35,10 @@ int gn_cli_summarise(struct gn_cli_explained *explained, const struct gn_cli_run
  */
 void gn_cli_explain(struct gn_cli_explained *explained, const struct gn_cli_run *run,
                     const struct gn_summary *summary);
+/* Instead of the problems, the edges between processes that they are found in: so many (0: all), to standard
+ * output. terminal: NULL: as JSON. 0, or a negative errno value with err set. */
+int gn_cli_explained_waits(const struct gn_cli_explained *explained, size_t top,
+                           const struct gn_terminal *terminal, struct gn_error *err);
 void gn_cli_explained_close(struct gn_cli_explained *explained);
 
 #endif

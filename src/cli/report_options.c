@@ -26,7 +26,6 @@ static error_t parse(int key, char *value, struct argp_state *state)
 {
     struct gn_report_asked *a = state->input;
     size_t top;
-    char *end;
     switch (key) {
     case 'b':
         a->options.by = parse_by(value, state);
@@ -39,9 +38,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->options.raw = true;
         break;
     case KEY_WORLD:
-        a->options.world = (int)strtol(value, &end, 10);
-        if (*end || end == value || a->options.world < 1)
-            argp_error(state, "--world %s: the number of a world is expected, 1 is the first", value);
+        a->options.world = gn_world_option(state, value);
         break;
     case KEY_LIVE:
         a->live = a->no_trace = true;

@@ -126,6 +126,19 @@ const struct gn_world *gn_worlds_find(const struct gn_worlds *worlds, int number
     return number >= 1 && (size_t)number <= worlds->count ? &worlds->items[number - 1] : NULL;
 }
 
+int gn_worlds_asked(const struct gn_worlds *worlds, int asked, const struct gn_world **world,
+                    struct gn_error *err)
+{
+    const size_t count = worlds->count;
+    *world = NULL;
+    if (asked && !gn_worlds_find(worlds, asked) && !(asked == 1 && count == 0))
+        return gn_fail(err, -EINVAL, "there is no world %d in this run: it is %zu world%s", asked,
+                       count ? count : 1, count > 1 ? "s" : "");
+    if (count > 1)
+        *world = asked ? gn_worlds_find(worlds, asked) : gn_worlds_largest(worlds);
+    return 0;
+}
+
 /* ---- one of them ---- */
 
 static const struct {

@@ -46,6 +46,11 @@ const struct gn_world *gn_worlds_largest(const struct gn_worlds *worlds);
 /* NULL: there is none of that number. */
 const struct gn_world *gn_worlds_find(const struct gn_worlds *worlds, int number);
 
+/* The one that a user asks for by its number, 0: the largest; NULL: the run is one world. 0, or -EINVAL with
+ * err set. */
+int gn_worlds_asked(const struct gn_worlds *worlds, int asked, const struct gn_world **world,
+                    struct gn_error *err);
+
 /* From here on, all that is asked of db is asked of this world: views of the same names hide the tables that
  * have rows of others. id 0: of all again. Nothing can be written in between. */
 int gn_world_select(sqlite3 *db, int64_t id, struct gn_error *err);

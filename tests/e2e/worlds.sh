@@ -15,6 +15,15 @@ apart() {
     report "$1" --format csv 2>&1 >/dev/null | grep -q 'world 1 of .*--world N shows another' ||
         fail "$1: a table does not say which world"
     code=0
+    for world in 1 2; do # what is told of one is of its ranks
+        "$gnomon" explain "$(folder_of "$1")" --world $world --format json >"$work/explained.json" || fail "$1: explain --world"
+        json "$1" "r['run']['measured_s'] == __import__('json').load(open('$work/explained.json'))['measured_s']" --world $world ||
+            fail "$1: explain --world $world is of another one"
+    done
+    code=0
+    "$gnomon" explain "$(folder_of "$1")" --world 99 >"$work/none.out" 2>"$work/none.err" || code=$?
+    [ $code = 2 ] && grep -q 'there is no world 99 in this run' "$work/none.err" || fail "$1: explain of a world that is none"
+    code=0
     report "$1" --world 99 >"$work/none.out" 2>"$work/none.err" || code=$?
     [ $code = 2 ] && grep -q 'there is no world 99 in this run' "$work/none.err" || fail "$1: a world that is none"
 }
