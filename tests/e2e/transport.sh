@@ -6,7 +6,10 @@ together() { # NAME RANKS WORD...
     local name=$1 ranks=$2
     shift 2
     rm -f begun.*
-    run "$name" "$MPIRUN" -n "$ranks" "$program" "$@"
+    for again in 1 2 3; do # Hydra's mpirun itself dies of SIGPIPE now and then; of a process that does, it says 13
+        run "$name" "$MPIRUN" -n "$ranks" "$program" "$@"
+        [ "$status" = 141 ] || break
+    done
     [ "$status" = 0 ] || fail "$name: exit status $status"
     [ ! -s "$work/$name.out" ] || fail "$name: wrote to standard output"
 }
