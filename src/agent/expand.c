@@ -318,7 +318,8 @@ static void whole(struct gn_expand *x, uint32_t location, uint64_t index, const 
         emit_late(x, location, r);
         return;
     } else if (kind == GN_RECORD_OWN_WORK) {
-        const bool is_known = at->in_call || (at->lost == 0 && !at->cut && at->has_left); /* of which call */
+        const bool is_known =
+            (at->in_call || (at->has_left && !at->cut)) && at->lost == 0; /* of which call */
         leave(x, location);
         if (is_known)
             emit_own_work(x, location, r);

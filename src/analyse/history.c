@@ -185,7 +185,7 @@ static int go_virtual(struct gn_history_make *m)
 {
     struct gn_history *h = m->h;
     h->own_work_share = worst_share(m);
-    if (!m->settings->in_virtual_time || h->own_work_share < GN_OWN_WORK_NOTED || h->beside > 0)
+    if (!m->settings->in_virtual_time || h->own_work_share <= 0 || h->beside > 0)
         return 0;
     h->measured_ns = ((double)h->length.lo_ns + (double)h->length.hi_ns) / 2;
     int code = gn_history_virtual(m);

@@ -147,9 +147,6 @@ struct gn_track {
     size_t count, capacity;
 };
 
-/* Of a location's time: less than that changes nothing that anybody would tell. */
-#define GN_OWN_WORK_NOTED 0.001
-
 struct gn_history_settings {
     const struct gn_bounds *const *bounds; /* [location_count]; NULL where nothing is known of the clock */
     bool is_partial;                       /* the run is: kept with the results */
@@ -157,8 +154,8 @@ struct gn_history_settings {
     double longest_ns;    /* no message that was there when it was asked for had taken longer; 0: what
                              follows from those that were waited for */
     bool has_tracks;      /* fill tracks */
-    bool in_virtual_time; /* as if measuring had cost nothing, where it is known what it has, and that is more
-                             than GN_OWN_WORK_NOTED of some location's time (Li & Zhang, 5.3); not tracks */
+    bool in_virtual_time; /* as if measuring had cost nothing, where it is known what it has (Li &
+                             Zhang, 5.3); not tracks */
 };
 
 struct gn_history {

@@ -290,14 +290,17 @@ static void leave(struct pass *p, uint32_t number)
                 left = fmax(left, taken_at(p, call, t, t == last));
         r = fmax(at - left, 0);
     }
-    /* calls that found nothing have not been made for longer than until then */
-    for (uint32_t c = number; c != call->waits_from;) {
+    /* calls that found nothing have not been made for longer than until then; of a row of them its end says
+     * so */
+    const uint32_t next = p->next[number];
+    const bool goes_on = next != GN_NONE && h->calls[next].waits_from == call->waits_from;
+    for (uint32_t c = number; c != call->waits_from && !goes_on;) {
         c = h->calls[c].before;
         p->left[c] = fmax(p->left[c], when_left(h, c) - (at - r));
         if (c != call->waits_from)
             p->entered[c] = fmax(p->entered[c], when_entered(h, c) - (at - r));
     }
-    if (number != call->waits_from)
+    if (number != call->waits_from && !goes_on)
         p->entered[number] = fmax(p->entered[number], when_entered(h, number) - (at - r));
     p->left[number] = p->now[call->location] = r;
 }

@@ -57,22 +57,43 @@ static float share_of(enum gn_level level, const struct times *t, double own, bo
     }
 }
 
+/* What each does in all, and what it does in single sections more than the others. */
+struct in_all {
+    double all, more;
+};
+
 /* What a late one does more in all, of what it does more in single sections: 0 … 1. */
-static double net_of(const struct gn_sections *s, uint32_t process, const bool *late)
+static double net_of(const struct in_all *own, double others)
 {
-    double own = 0, others = 0, more = 0;
+    return own->more > 0 ? fmin(fmax(own->all - others, 0) / own->more, 1) : 1;
+}
+
+/* Of each that is late; 1 of others. NULL: no memory. */
+static double *find_net(const struct gn_sections *s, const bool *late)
+{
+    double *net = calloc(s->process_count + 1, sizeof *net), others = 0;
+    struct in_all *sums = calloc(s->process_count + 1, sizeof *sums);
     size_t count = 0;
-    for (size_t p = 0; p < s->process_count; p++)
-        count += !late[p];
-    for (size_t site = 0; site < s->site_count; site++) {
-        const struct gn_section_sum *sums = &s->sums[site * s->process_count];
+    for (size_t site = 0; site < s->site_count && sums; site++) {
         const struct times t = times_of(s, site, late);
-        own += sums[process].ns;
-        more += fmax(0, sums[process].ns - t.others);
-        for (size_t p = 0; p < s->process_count; p++)
-            others += late[p] ? 0 : sums[p].ns;
+        for (size_t p = 0; p < s->process_count; p++) {
+            const double ns = s->sums[site * s->process_count + p].ns;
+            sums[p].all += ns;
+            sums[p].more += fmax(0, ns - t.others);
+        }
     }
-    return more > 0 && count > 0 ? fmin(fmax(own - others / (double)count, 0) / more, 1) : 1;
+    for (size_t p = 0; p < s->process_count && sums; p++) {
+        others += late[p] ? 0 : sums[p].all;
+        count += !late[p];
+    }
+    for (size_t p = 0; p < s->process_count && sums && net; p++)
+        net[p] = late[p] && count > 0 ? net_of(&sums[p], others / (double)count) : 1;
+    if (!sums) {
+        free(net);
+        net = NULL;
+    }
+    free(sums);
+    return net;
 }
 
 int gn_levels_open(struct gn_levels *levels, const struct gn_sections *s, const bool *late,
@@ -82,9 +103,7 @@ int gn_levels_open(struct gn_levels *levels, const struct gn_sections *s, const 
     *levels = (struct gn_levels){s, calloc(GN_LEVELS * entries + 1, sizeof *levels->share)};
     if (!levels->share)
         return gn_fail(err, -ENOMEM, "no memory for what %zu processes compute", s->process_count);
-    double *net = malloc((s->process_count + 1) * sizeof *net);
-    for (uint32_t p = 0; p < s->process_count && net; p++)
-        net[p] = late[p] ? net_of(s, p, late) : 1;
+    double *net = find_net(s, late);
     for (size_t site = 0; site < s->site_count && net; site++) {
         const struct times t = times_of(s, site, late);
         for (size_t p = 0; p < s->process_count; p++)

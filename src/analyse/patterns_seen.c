@@ -109,16 +109,21 @@ void gn_seen_tell_totals(struct gn_seen *seen, const struct gn_summary *s)
     }
 }
 
-/* What follows from times as if measuring had cost nothing. A little less or more of it changes no more than
- * runs differ by. */
+/* What follows from times as if measuring had cost nothing, which are known no better than the run's length
+ * is. */
 static void allow_for_own_cost(const struct gn_look *l)
 {
     const double share = gn_seen_own_share(l->seen);
+    const double unsure_s = (l->seen->gone.hi_ns - l->seen->gone.lo_ns) / 2 * 1e-9;
     for (size_t i = 0; i < l->problems->count && share > 0; i++) {
         struct gn_problem *p = &l->problems->items[i];
         p->assumes |= GN_PROBLEM_OWN_COST;
-        if (share >= GN_PROBLEM_REPEATED_SHARE)
-            p->sure = GN_PROBLEM_POSSIBLE;
+        if (share < GN_PROBLEM_REPEATED_SHARE) /* it changes no more than runs differ by */
+            continue;
+        p->sure = GN_PROBLEM_POSSIBLE;
+        p->gain_low_s = fmax(0, p->gain_low_s - unsure_s);
+        p->gain_high_s += unsure_s;
+        gn_problem_limit(p, l->s);
     }
 }
 

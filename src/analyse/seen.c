@@ -181,7 +181,7 @@ static void weigh(struct gn_seen *seen)
 {
     const struct gn_definitions *d = seen->definitions;
     const double ns = 1e9 / (double)(d->ticks_per_second ? d->ticks_per_second : 1);
-    double gone_ns = 0;
+    seen->gone_ns = 0;
     for (size_t i = 0; i < seen->count; i++) {
         struct gn_seen_part *part = &seen->parts[i];
         const struct gn_kept_window own = of_run(&part->history, part->window);
@@ -196,12 +196,12 @@ static void weigh(struct gn_seen *seen)
         part->counted_weight = seen->is_whole         ? 1
                                : part->counted_ns > 0 ? stretch / (slowed * part->counted_ns)
                                                       : 0;
-        gone_ns += part->weight * (slowed - 1) * part->length_ns;
+        seen->gone_ns += part->weight * (slowed - 1) * part->length_ns;
         add_gone(&seen->gone, &part->history, part->weight);
         gn_sizes_add(&seen->lengths, part->weight, part->length_ns);
         gn_sizes_add(&seen->counted, part->counted_weight, part->counted_ns);
     }
-    seen->run_ns = fmax(0, seen->measured_ns - gone_ns);
+    seen->run_ns = fmax(0, seen->measured_ns - seen->gone_ns);
 }
 
 int gn_seen_measure(struct gn_seen *seen)

@@ -44,6 +44,7 @@ struct gn_seen {
     double covered_ns;                /* the parts' lengths */
     struct gn_sizes lengths, counted; /* of the parts */
     double run_ns;                    /* from MPI_Init to MPI_Finalize; what the parts stand for */
+    double gone_ns;                   /* by measuring, of that: most likely */
     struct gn_span gone;        /* by measuring, of that: at least, at most; run_ns has what is most likely */
     double measured_ns;         /* … as measured: longer, where histories are in virtual time */
     bool is_whole;              /* there is one, and nothing is left out */
@@ -68,10 +69,10 @@ bool gn_seen_is_virtual(const struct gn_seen *seen);
 /* Of a location's time, what measuring took of it in what was seen: the largest share; 0: as measured. */
 double gn_seen_own_share(const struct gn_seen *seen);
 
-/* What is left, in virtual time, of the time in calls of each site by each process: of what it was as
- * measured. [process * site_count + site]; where a process was not seen there, that of all of them. More than
- * 1: it waits longer, as it comes sooner. NULL: no memory. The caller frees. */
-double *gn_seen_stays(const struct gn_seen *seen);
+/* By how many ns calls of each site by each process are shorter in virtual time than as measured, all of the
+ * run's: [process * site_count + site]. Below 0: they wait longer, as they come sooner. NULL: no memory. The
+ * caller frees. */
+double *gn_seen_gone(const struct gn_seen *seen);
 
 /* Of the whole run: each[part] is what was found there, 0 ≤ lo_ns ≤ hi_ns. hi_ns has no end where nobody
  * knows. */

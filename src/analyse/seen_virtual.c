@@ -60,39 +60,19 @@ void gn_seen_set_window(struct gn_seen_part *part, const struct gn_definitions *
 
 /* ---- calls ---- */
 
-struct length {
-    double was_ns, is_ns;
-};
-
-static void add(struct length *sum, double weight, double is_ns, double gone_ns)
-{
-    sum->is_ns += weight * is_ns;
-    sum->was_ns += weight * (is_ns + gone_ns);
-}
-
-/* each: [process_count × site_count]; all: [site_count] */
-static void add_part(const struct gn_seen *seen, size_t p, struct length *each, struct length *all)
+/* each: [process_count × site_count] */
+static void add_part(const struct gn_seen *seen, size_t p, double *each)
 {
     const struct gn_seen_part *part = &seen->parts[p];
     const struct gn_history *h = &part->history;
-    for (uint32_t c = 0; c < h->call_count; c++) {
+    for (uint32_t c = 0; h->gone_ns && c < h->call_count; c++) {
         const struct gn_call *call = &h->calls[c];
         const int64_t site =
             gn_seen_counts(seen, p, call) ? gn_seen_site_of(seen, call->region, call->path) : -1;
         const uint32_t process = h->definitions->locations[call->location].process;
-        if (site < 0 || process >= h->definitions->process_count)
-            continue;
-        const double is_ns =
-            (double)(call->leave_ticks - call->enter_ticks) * 1e9 / (double)h->definitions->ticks_per_second;
-        const double gone_ns = h->gone_ns ? (double)h->gone_ns[c] : 0;
-        add(&each[process * seen->site_count + (size_t)site], part->counted_weight, is_ns, gone_ns);
-        add(&all[site], part->counted_weight, is_ns, gone_ns);
+        if (site >= 0 && process < h->definitions->process_count)
+            each[process * seen->site_count + (size_t)site] += part->counted_weight * (double)h->gone_ns[c];
     }
-}
-
-static double stays(const struct length *sum, double otherwise)
-{
-    return sum->was_ns > 0 ? fmax(sum->is_ns / sum->was_ns, 0) : otherwise;
 }
 
 bool gn_seen_is_virtual(const struct gn_seen *seen)
@@ -112,20 +92,10 @@ double gn_seen_own_share(const struct gn_seen *seen)
     return share;
 }
 
-double *gn_seen_stays(const struct gn_seen *seen)
+double *gn_seen_gone(const struct gn_seen *seen)
 {
-    const size_t processes = seen->definitions->process_count, sites = seen->site_count;
-    struct length *each = calloc(processes * sites + 1, sizeof *each), *all = calloc(sites + 1, sizeof *all);
-    double *found = malloc((processes * sites + 1) * sizeof *found);
-    for (size_t p = 0; each && all && found && p < seen->count; p++)
-        add_part(seen, p, each, all);
-    for (size_t i = 0; each && all && found && i < processes * sites; i++)
-        found[i] = stays(&each[i], stays(&all[i % sites], 1));
-    if (!each || !all) {
-        free(found);
-        found = NULL;
-    }
-    free(each);
-    free(all);
-    return found;
+    double *each = calloc(seen->definitions->process_count * seen->site_count + 1, sizeof *each);
+    for (size_t p = 0; each && p < seen->count; p++)
+        add_part(seen, p, each);
+    return each;
 }

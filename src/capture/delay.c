@@ -13,11 +13,13 @@ static void spin(uint64_t ns)
     }
 }
 
-/* 0 ≤ result < below; Knuth's generator. */
+/* 0 ≤ result < below; Knuth's generator, its bits mixed as in base/mix.h. */
 static uint64_t any(struct gn_delay *delay, uint64_t below)
 {
-    delay->random = delay->random * 6364136223846793005u + 1442695040888963407u;
-    return below ? (delay->random >> 33) % below : 0;
+    uint64_t bits = delay->random = delay->random * 6364136223846793005u + 1442695040888963407u;
+    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
+    bits ^= bits >> 27;
+    return below ? bits % below : 0;
 }
 
 void gn_delay_open(struct gn_delay *delay, const char *text, uint64_t rank)
@@ -31,8 +33,6 @@ void gn_delay_open(struct gn_delay *delay, const char *text, uint64_t rank)
         return;
     const uint64_t seed = *end == ':' ? strtoull(end + 1, NULL, 10) : 0;
     delay->random = seed << 32 | rank;
-    any(delay, 1); /* seeds that are alike are not told from what comes first */
-    any(delay, 1);
     delay->most_ns = any(delay, (uint64_t)ns + 1);
 }
 

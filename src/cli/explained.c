@@ -16,38 +16,55 @@
 static int go_virtual(sqlite3 *db, const struct gn_seen *seen, struct gn_error *err)
 {
     const size_t processes = seen->definitions->process_count, sites = seen->site_count;
-    double *stays = gn_seen_stays(seen);
-    struct gn_call_left *list = calloc(processes * sites + 1, sizeof *list);
-    int code = stays && list ? 0 : gn_fail(err, -ENOMEM, "no memory for what is left of calls");
+    double *gone_ns = gn_seen_gone(seen);
+    struct gn_call_gone *list = calloc(processes * sites + 1, sizeof *list);
+    int code = gone_ns && list ? 0 : gn_fail(err, -ENOMEM, "no memory for what is gone of calls");
     for (size_t i = 0; code == 0 && i < processes * sites; i++) {
         const struct gn_call_place place = gn_call_place_of(seen, &seen->sites[i % sites]);
-        list[i] = (struct gn_call_left){(int)seen->definitions->processes[i / sites].rank, place.call,
-                                        place.file, place.line, stays[i]};
+        list[i] = (struct gn_call_gone){(int)seen->definitions->processes[i / sites].rank, place.call,
+                                        place.file, place.line, gone_ns[i]};
     }
     if (code == 0)
         code = gn_profile_go_virtual(db, list, processes * sites, err);
     free(list);
-    free(stays);
+    free(gone_ns);
     return code;
+}
+
+/* From MPI_Init to MPI_Finalize, of all ranks in the mean; with what measuring has taken, or without. */
+static double mean_s(const struct gn_summary *s, bool with_cost)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->rank_count; i++)
+        sum += s->ranks_told[i].useful_s + s->ranks_told[i].mpi_s + (with_cost ? s->ranks_told[i].cost_s : 0);
+    return s->rank_count ? sum / (double)s->rank_count : 0;
+}
+
+/* Of what ranks have lost follows what the run has: their own cost is known exactly, where windows have only
+ * some of it. How sure that is, events tell. */
+static void tell_length(struct gn_summary *s, double measured_s, struct gn_seen *seen)
+{
+    const double gone_s = fmax(measured_s - mean_s(s, false), 0);
+    const double repeats_s = GN_PROBLEM_REPEATED_SHARE * s->measured_s; /* no two runs are alike */
+    const double less_s = fmax(seen->gone.hi_ns - seen->gone_ns, 0) * 1e-9 + repeats_s,
+                 more_s = fmax(seen->gone_ns - seen->gone.lo_ns, 0) * 1e-9 + repeats_s;
+    s->elapsed_s = fmax(s->measured_s - gone_s, 0);
+    s->unmeasured_s = (struct gn_between){fmax(s->elapsed_s - less_s, 0), s->elapsed_s + more_s};
+    seen->run_ns = fmax(seen->measured_ns - gone_s * 1e9, 0);
 }
 
 static int summarise_again(struct gn_cli_explained *e, const struct gn_cli_run *run, enum gn_by by,
                            struct gn_summary *s, struct gn_error *err)
 {
-    const struct gn_seen *seen = &e->seen.seen;
-    const double gone_s = (seen->measured_ns - seen->run_ns) * 1e-9;
-    int code = go_virtual(run->db, seen, err);
+    const double measured_s = mean_s(s, true);
+    int code = go_virtual(run->db, &e->seen.seen, err);
     gn_summary_clear(s);
     if (code < 0)
         return code;
     code = gn_summarise(run->db, by, false, s, err);
     if (code < 0)
         return code;
-    s->elapsed_s = fmax(s->measured_s - gone_s, 0);
-    const double repeats_s = GN_PROBLEM_REPEATED_SHARE * s->measured_s; /* no two runs are alike */
-    s->unmeasured_s.low = fmin(s->measured_s - seen->gone.hi_ns * 1e-9, s->elapsed_s) - repeats_s;
-    s->unmeasured_s.low = fmax(s->unmeasured_s.low, 0);
-    s->unmeasured_s.high = fmax(s->measured_s - seen->gone.lo_ns * 1e-9, s->elapsed_s) + repeats_s;
+    tell_length(s, measured_s, &e->seen.seen);
     gn_seen_tell_totals(&e->seen.seen, s);
     return 0;
 }
@@ -56,17 +73,18 @@ int gn_cli_summarise(struct gn_cli_explained *e, const struct gn_cli_run *run, e
                      struct gn_summary *s, struct gn_error *err)
 {
     struct gn_error why = {""};
-    e->is_open = false;
+    e->is_open = e->is_virtual = false;
     int code = gn_summarise(run->db, by, run->raw, s, err);
     if (code < 0 || run->raw || run->is_world || !run->profile ||
-        gn_profile_own_share(run->db) < GN_OWN_WORK_NOTED ||
+        gn_profile_own_share(run->db) < GN_OWN_COST_NOTED ||
         !gn_cli_can_see(s, run->profile, s->trace.events <= run->trace_most))
         return code;
     /* of events that cannot be read, gn_cli_explain says why */
     if (gn_cli_see(&e->seen, s, run->profile, false, run->command ? run->command : "explain", &why) < 0)
         return 0;
     e->is_open = true;
-    code = gn_seen_is_virtual(&e->seen.seen) ? summarise_again(e, run, by, s, err) : 0;
+    e->is_virtual = gn_seen_is_virtual(&e->seen.seen);
+    code = e->is_virtual ? summarise_again(e, run, by, s, err) : 0;
     if (code < 0)
         gn_cli_explained_close(e);
     return code;
@@ -84,8 +102,8 @@ void gn_cli_explain(struct gn_cli_explained *e, const struct gn_cli_run *run,
         !gn_cli_can_see(summary, run->profile, summary->trace.events <= run->trace_most))
         return;
     if (!e->is_open) {
-        code = gn_cli_see(&e->seen, summary, run->profile, run->raw, run->command ? run->command : "explain",
-                          &err);
+        code = gn_cli_see(&e->seen, summary, run->profile, !e->is_virtual,
+                          run->command ? run->command : "explain", &err);
         e->is_open = code == 0;
     }
     if (e->is_open)

@@ -8,8 +8,8 @@
 
 struct gn_cli_explained {
     struct gn_problems problems;
-    bool is_open;
-    struct gn_cli_seen seen; /* with the texts of the problems */
+    bool is_open, is_virtual; /* the summary's times are virtual, and so are those of what was seen */
+    struct gn_cli_seen seen;  /* with the texts of the problems */
 };
 
 /* What is asked. */
@@ -23,7 +23,7 @@ struct gn_cli_run {
 };
 
 /*
- * Fills *summary as gn_summarise does. Where measuring has cost more than GN_OWN_WORK_NOTED of some rank's
+ * Fills *summary as gn_summarise does. Where measuring has cost more than GN_OWN_COST_NOTED of some rank's
  * time and events were kept, in virtual time: what waited for others that were delayed by it is less, too.
  * Then the events are read here, and *explained is open. The caller clears the summary, and closes. 0, or a
  * negative errno value with err set, and there is nothing to clear or close.

@@ -47,5 +47,5 @@ const uint16_t gn_event_field_table[GN_EVENT_KIND_COUNT] = {
     [GN_EVENT_THREAD_WAIT] = GN_FIELD_REQUEST,
     [GN_EVENT_LOCK_ACQUIRE] = GN_FIELD_REQUEST,
     [GN_EVENT_LOCK_RELEASE] = GN_FIELD_REQUEST,
-    [GN_EVENT_OWN_WORK] = 0, /* two counts of ticks, which no other event has */
+    [GN_EVENT_OWN_WORK] = GN_FIELD_COUNT, /* ticks just before the call; those behind it no other event has */
 };

@@ -16,7 +16,7 @@ enum gn_field {
     GN_FIELD_SENT = 128,     /* bytes_sent */
     GN_FIELD_RECEIVED = 256, /* bytes_received */
     GN_FIELD_OP = 512,
-    GN_FIELD_COUNT = 1024, /* request is a number of something: lost events, or on and off */
+    GN_FIELD_COUNT = 1024, /* request is a number of something: lost events, ticks, or on and off */
 };
 
 extern const uint16_t gn_event_field_table[GN_EVENT_KIND_COUNT];

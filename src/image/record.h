@@ -35,11 +35,13 @@
  *                       first enter to the last leave; word 2: how many; word 3: ticks inside of them. Where
  *                       several nodes took turns, the first one's record has the row's time, and those of the
  *                       others follow it, with no length, at its end
- *   GN_RECORD_OWN_WORK  word 0 ticks: when the call that was written before it was left; word 2, 3: ticks of
- * our own work just before that call and just behind it. Of the first calls, those that were slow, and every
- * 64th other one that found something GN_RECORD_LATE      word 0 the name of a receive that was completed, or
- * matched by a probe, when its number was not known, word 3 its number. Of a blocking receive it is the name
- * that a request would have that began with the receive's record. Not necessarily in the ring of that record
+ *   GN_RECORD_OWN_WORK  word 0 ticks: the call that was written before it was left; word 2, 3: ticks of our
+ *                       own work just before that call and just behind it. Of the first calls, those that
+ *                       were slow, and every 64th other one that found something
+ *   GN_RECORD_LATE      word 0 the name of a receive that was completed, or matched by a probe, when its
+ *                       number was not known, word 3 its number. Of a blocking receive it is the name that a
+ *                       request would have that began with the receive's record. Not necessarily in the ring
+ *                       of that record
  */
 #ifndef GNOMON_IMAGE_RECORD_H
 #define GNOMON_IMAGE_RECORD_H

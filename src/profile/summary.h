@@ -197,6 +197,7 @@ struct gn_rank_row {
     int rank;
     char *host, *cores; /* cores as "0-3,8"; NULL: not known */
     double elapsed_s;
+    double cost_s;          /* what measuring has taken of it then; 0 where it is in these */
     double useful_s, mpi_s; /* between the end of MPI_Init and MPI_Finalize, of the thread that called it */
     double cpu_s, preempted_s;
     int64_t messages, sent_bytes;

@@ -35,8 +35,9 @@ static char *copy(sqlite3_stmt *q, int column)
 static const char asked_ranks[] =
     "SELECT p.rank, h.name, p.elapsed_ns, p.cpu_ns, coalesce(u.ns, 0), coalesce(m.ns, 0), "
     "coalesce(s.messages, 0),"
-    " coalesce(s.bytes, 0), %s FROM process p JOIN host h ON h.id = p.host"
-    " LEFT JOIN (SELECT l.process, sum(e.%s) AS ns FROM edge e JOIN location l ON l.id = e.location AND "
+    " coalesce(s.bytes, 0), coalesce(u.cost, 0), %s FROM process p JOIN host h ON h.id = p.host"
+    " LEFT JOIN (SELECT l.process, sum(e.%s) AS ns, sum(e.total_ns - e.%s) AS cost FROM edge e JOIN location "
+    "l ON l.id = e.location AND "
     "l.thread = 0"
     "  JOIN process p ON p.id = l.process"
     "  JOIN activity f ON f.id = e.from_activity JOIN activity t ON t.id = e.to_activity WHERE f.kind <> "
@@ -60,13 +61,14 @@ static struct gn_rank_row take_rank(sqlite3_stmt *q)
                                 .mpi_s = sqlite3_column_double(q, 5) * 1e-9,
                                 .messages = sqlite3_column_int64(q, 6),
                                 .sent_bytes = sqlite3_column_int64(q, 7),
-                                .peak_bytes = number(q, 8),
-                                .peak_age_s = number(q, 9) * 1e-9,
-                                .read_bytes = number(q, 10),
-                                .written_bytes = number(q, 11),
-                                .preempted_s = number(q, 12) * 1e-9,
-                                .cores = copy(q, 13),
-                                .cores_quota = number(q, 14)};
+                                .cost_s = sqlite3_column_double(q, 8) * 1e-9,
+                                .peak_bytes = number(q, 9),
+                                .peak_age_s = number(q, 10) * 1e-9,
+                                .read_bytes = number(q, 11),
+                                .written_bytes = number(q, 12),
+                                .preempted_s = number(q, 13) * 1e-9,
+                                .cores = copy(q, 14),
+                                .cores_quota = number(q, 15)};
 }
 
 static int collect(sqlite3 *db, bool raw, struct gn_summary *s, struct gn_error *err)
@@ -74,12 +76,13 @@ static int collect(sqlite3 *db, bool raw, struct gn_summary *s, struct gn_error 
     const bool told =
         gn_sql_value(db, 0, "SELECT count(*) FROM main.sqlite_master WHERE name = 'resource'", "") > 0;
     char text[sizeof asked_ranks + 400];
+    const char *ns = raw ? "total_ns" : "own_ns";
     size_t room = 0;
     snprintf(text, sizeof text, asked_ranks,
              told ? "r.peak_bytes, r.peak_age_ns, r.read_bytes, r.written_bytes, r.preempted_ns, r.cores, "
                     "r.cores_quota"
                   : "NULL, NULL, NULL, NULL, NULL, NULL, NULL",
-             raw ? "total_ns" : "own_ns", told ? "LEFT JOIN resource r ON r.process = p.id" : "");
+             ns, ns, told ? "LEFT JOIN resource r ON r.process = p.id" : "");
     sqlite3_stmt *q = gn_sql_query(db, err, text, "");
     if (!q)
         return -EINVAL;

@@ -3,7 +3,7 @@
  * waits for others waits for what they were delayed by, too. What gnomon has cost a thread itself is no part
  * of its own_ns to begin with (docs/profile-format.md).
  *
- * What is left of the calls is known from events (analyse/seen.h). Here it becomes the node table that all
+ * What is gone of the calls is known from events (analyse/seen.h). Here it becomes the node table that all
  * questions are asked of: one of the same name in front of it, in memory; the file is not touched.
  */
 #ifndef GNOMON_PROFILE_VIRTUAL_H
@@ -16,18 +16,23 @@
 #include <stddef.h>
 
 /* Of the time of a rank in calls of one kind from one line. */
-struct gn_call_left {
+struct gn_call_gone {
     int rank;
     const char *call, *file; /* "MPI_Recv"; file "", line 0: not known */
     int line;
-    double stays; /* as much of it as is left: ≥ 0; above 1: it waits longer, as it comes sooner */
+    double gone_ns; /* so much shorter than measured; below 0: longer, as the rank comes sooner */
 };
 
-/* From here on node has these, and a column measured_ns, total_ns as it was. list is put in order. Only where
- * the run is one world. 0, or a negative errno value with err set. */
-int gn_profile_go_virtual(sqlite3 *db, struct gn_call_left *list, size_t count, struct gn_error *err);
+/* From here on node has these, and a column measured_ns, total_ns as it was. What several call paths, or
+ * threads, have of one line is less in proportion to their time. Ranks end together: each is as much earlier
+ * as all are in the mean. list is put in order. Only where the run is one world. 0, or a negative errno value
+ * with err set. */
+int gn_profile_go_virtual(sqlite3 *db, struct gn_call_gone *list, size_t count, struct gn_error *err);
 
 bool gn_profile_is_virtual(sqlite3 *db);
+
+/* Of a thread's time: less than that changes nothing that anybody would tell. */
+#define GN_OWN_COST_NOTED 0.001
 
 /* The largest share of a thread's time that measuring has taken. */
 double gn_profile_own_share(sqlite3 *db);
