@@ -208,19 +208,22 @@ static double total_since_ns(const struct gn_summary *s, const struct gn_activit
     return total;
 }
 
-/* Samples say so; or it is not on a core for most of it, as far as they see, and next to all that is read and
- * written is of its rank. */
-static bool is_io(const struct gn_summary *s, const struct gn_activity_row *row)
+/* Samples say so. */
+static bool is_of_io(const struct gn_activity_row *row)
+{
+    return row->runtime && strcmp(row->runtime, gn_runtime_text(GN_RUNTIME_IO)) == 0;
+}
+
+/* Next to all that is read and written is of its rank. */
+static bool has_all_io(const struct gn_summary *s, const struct gn_activity_row *row)
 {
     static const double most_of_it = 0.9, least_bytes = 1 << 20;
     const struct gn_rank_row *own = rank_row(s, row->max_rank);
     double bytes = 0;
-    if (row->runtime && strcmp(row->runtime, gn_runtime_text(GN_RUNTIME_IO)) == 0)
-        return true;
     for (size_t i = 0; i < s->rank_count; i++)
         bytes += s->ranks_told[i].read_bytes + s->ranks_told[i].written_bytes;
     const double own_bytes = own ? own->read_bytes + own->written_bytes : 0;
-    return own_bytes >= least_bytes && own_bytes >= most_of_it * bytes && row->cpu_ns <= row->total_ns / 2;
+    return own_bytes >= least_bytes && own_bytes >= most_of_it * bytes;
 }
 
 static const struct gn_problem_pattern *pattern_of(const struct gn_summary *s,
@@ -231,8 +234,12 @@ static const struct gn_problem_pattern *pattern_of(const struct gn_summary *s,
         return &preempted_rank;
     if (gn_problems_waits_for_threads(row))
         return &thread_of_rank;
-    if (own >= of_one_rank && s->ranks > 1)
-        return is_io(s, row) ? &io_of_one : &serial;
+    const bool is_alone = own >= of_one_rank && s->ranks > 1;
+    if (s->ranks > 1 && has_all_io(s, row) &&
+        (is_alone ? row->cpu_ns <= row->total_ns / 2 : gn_row_is_asleep(row)))
+        return &io_of_one;
+    if (is_alone)
+        return is_of_io(row) ? &io_of_one : &serial;
     return &imbalance;
 }
 
@@ -636,11 +643,12 @@ static void find_collectives(const struct gn_problem_search *x)
  * for. */
 static bool is_before_all(const struct gn_problems *problems, const struct gn_problem *p)
 {
-    static const double more = 0.5;
+    static const double more = 0.5, much_more = 2; /* who only waits needs no core */
     if (p->pattern != &oversubscribed && p->pattern != &preempted)
         return false;
     for (size_t i = 0; i < problems->count; i++)
-        if (problems->items[i].lost_low_s > more * p->lost_high_s && !problems->items[i].is_startup)
+        if (!problems->items[i].is_startup && (problems->items[i].lost_low_s > more * p->lost_high_s ||
+                                               problems->items[i].lost_high_s > much_more * p->lost_high_s))
             return false;
     return true;
 }

@@ -65,6 +65,11 @@ static void look_at_site(const struct gn_look *l, const struct gn_overlap *overl
                            .assumes = GN_PROBLEM_SAME | GN_PROBLEM_PROGRESS | gn_look_assumed(l)};
     tell_hop(l, &p, place, &stalled);
     gn_problems_add(l->problems, l->s, p);
+    for (size_t i = 0; i < l->problems->count; i++) { /* what messages cost is told by this */
+        struct gn_problem *other = &l->problems->items[i];
+        if (other->is_of_messages)
+            other->gain_high_s = other->lost_high_s = fmax(0, other->lost_high_s - high);
+    }
 }
 
 int gn_look_at_overlap(const struct gn_look *l, struct gn_error *err)

@@ -83,7 +83,7 @@ static void find_late(const struct gn_look *l, struct gn_problem *p, uint32_t pr
     gn_look_tell_late(l, p);
 }
 
-static void tell_difference(const struct gn_look *l, struct gn_problem *p, size_t section,
+static void tell_difference(const struct gn_look *l, struct gn_problem *p, uint32_t process, size_t section,
                             struct gn_section_difference d)
 {
     const struct gn_call_place place = gn_call_place_of(l->seen, &l->seen->sites[section]);
@@ -93,7 +93,7 @@ static void tell_difference(const struct gn_look *l, struct gn_problem *p, size_
                                                 .line = place.line,
                                                 .times = d.times,
                                                 .each = d.each};
-    p->grows = gn_sections_growth(&l->sections, section).factor;
+    p->grows = gn_sections_grows(&l->sections, section, process);
 }
 
 /* Where it computes more than the others, and how. */
@@ -105,7 +105,7 @@ static void compare(const struct gn_look *l, struct gn_problem *p, uint32_t proc
     if (section < 0)
         return;
     const struct gn_section_difference d = gn_sections_differ(&l->sections, (size_t)section, l->late);
-    tell_difference(l, p, (size_t)section, d);
+    tell_difference(l, p, process, (size_t)section, d);
     if (d.others_ns > of_one * d.own_ns)
         gn_problem_is_shared(p);
 }
@@ -223,11 +223,11 @@ static bool is_artefact(const struct gn_look *l, const struct gn_problem *p, uin
            longer_ns(l, process, &own_ns) * 1e-9 < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s && p->own_s > 0;
 }
 
-/* A place that few samples have named may be another one. */
+/* A place that few samples have named may be another one; and what is on no core no sample has seen. */
 static bool is_place_sure(const struct gn_activity_row *row)
 {
     enum { FEW = 5 };
-    return row->samples == 0 || row->samples >= FEW;
+    return row->samples == 0 || (row->samples >= FEW && !gn_row_is_asleep(row));
 }
 
 int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_error *err)

@@ -113,7 +113,7 @@ void gn_seen_tell_totals(struct gn_seen *seen, const struct gn_summary *s)
  * is. */
 static void allow_for_own_cost(const struct gn_look *l)
 {
-    const double share = gn_seen_own_share(l->seen);
+    const double share = gn_seen_is_virtual(l->seen) ? gn_seen_own_share(l->seen) : l->s->own_share;
     const double unsure_s = (l->seen->gone.hi_ns - l->seen->gone.lo_ns) / 2 * 1e-9;
     for (size_t i = 0; i < l->problems->count && share > 0; i++) {
         struct gn_problem *p = &l->problems->items[i];

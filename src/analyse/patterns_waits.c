@@ -188,22 +188,27 @@ static void add_slice(const struct gn_look *l, size_t slice, double *caused)
 }
 
 /* Which part of all waiting those caused who caused most of it in each slice of time: nearly all, where it is
- * one and then another for long; no more than in the whole run, where it changes at every step. */
+ * one and then another for long; no more than in the whole run, where it changes at every step. 0: it is one
+ * in all of them. */
 static double of_slices(const struct gn_look *l)
 {
-    const size_t slices = l->seen->count == 1 ? GN_WAITS_SLICES : l->seen->count;
-    double *caused = calloc(l->seen->definitions->process_count + 1, sizeof *caused), most_ns = 0, all_ns = 0;
+    const size_t slices = l->seen->count == 1 ? GN_WAITS_SLICES : l->seen->count,
+                 processes = l->seen->definitions->process_count;
+    double *caused = calloc(2 * processes + 2, sizeof *caused), most_ns = 0, all_ns = 0, of_one_ns = 0;
     for (size_t s = 0; caused && s < slices; s++) {
-        double most = 0;
+        size_t most = 0;
         add_slice(l, s, caused);
-        for (size_t p = 0; p < l->seen->definitions->process_count; p++) {
-            most = fmax(most, caused[p]);
+        for (size_t p = 0; p < processes; p++) {
+            most = caused[p] > caused[most] ? p : most;
             all_ns += caused[p];
         }
-        most_ns += most;
+        most_ns += caused[most];
+        caused[processes + 1 + most] += caused[most];
+        of_one_ns = fmax(of_one_ns, caused[processes + 1 + most]);
     }
     free(caused);
-    return all_ns > 0 && slices >= FEWEST_SLICES ? most_ns / all_ns : 0;
+    const bool changes = of_one_ns < of_one_in_turn * most_ns;
+    return all_ns > 0 && slices >= FEWEST_SLICES && changes ? most_ns / all_ns : 0;
 }
 
 /* In each part of the run one rank is waited for nearly alone, and it is not always the same one. */
@@ -223,7 +228,9 @@ static const struct gn_problem_pattern *pattern_of(const struct gn_look *l, cons
         return is_rare(n) ? &noise : &moving;
     if (sides.kind == GN_WAIT_LATE_SENDER)
         return sides.waiters >= 2 && gn_look_takes_from_any(l, n->most) ? &gn_problem_master : &late_sender;
-    return sides.kind == GN_WAIT_LATE_RECEIVER ? &late_receiver : &turns;
+    if (sides.kind == GN_WAIT_LATE_RECEIVER)
+        return &late_receiver;
+    return &turns;
 }
 
 /* By who it is that waits, and for whom, whatever else they do. */
@@ -255,22 +262,26 @@ static struct gn_problem problem_of(const struct gn_look *l, const struct node *
      * moved, all do a part of it */
     const double ranks = fmax(1, l->s->ranks - (pattern == &noise)), low = n->caused.lo_ns * 1e-9 / ranks,
                  high = n->caused.hi_ns * 1e-9 / ranks;
-    struct gn_problem p = {
-        .pattern = pattern,
-        .row = gn_look_row(l->s, gn_call_place_at(l->seen->definitions, n->region, n->path)),
-        .rank = is_of_one(l, n) && pattern != &pipeline ? gn_look_rank(l, n->most) : -1,
-        .most_rank = gn_look_rank(l, n->most),
-        .is_fixed = is_sided(pattern) || pattern == &turns,
-        .share_of_rank = n->seen_ns > 0 ? n->most_ns / n->seen_ns : 0,
-        .lost_low_s = low,
-        .lost_high_s = high,
-        .gain_high_s = high,
-        .times = (int64_t)(n->of > 0 && n->times > n->of ? n->of : n->times),
-        .first = (int64_t)n->first,
-        .last = (int64_t)n->last,
-        .of = (int64_t)n->of,
-        .sure = low >= high / 2 && low > 0 && l->seen->is_whole ? GN_PROBLEM_CERTAIN : GN_PROBLEM_POSSIBLE,
-        .assumes = GN_PROBLEM_SAME | GN_PROBLEM_ORDER | gn_look_assumed(l)};
+    struct gn_problem p = {.pattern = pattern,
+                           .row =
+                               gn_look_row(l->s, gn_call_place_at(l->seen->definitions, n->region, n->path)),
+                           .rank = is_of_one(l, n) && pattern != &pipeline ? gn_look_rank(l, n->most) : -1,
+                           .most_rank = gn_look_rank(l, n->most),
+                           .is_fixed = is_sided(pattern) || pattern == &turns,
+                           .share_of_rank = n->seen_ns > 0 ? n->most_ns / n->seen_ns : 0,
+                           .lost_low_s = low,
+                           .lost_high_s = high,
+                           .gain_high_s = high,
+                           .times = (int64_t)(n->of > 0 && n->times > n->of ? n->of : n->times),
+                           .first = (int64_t)n->first,
+                           .last = (int64_t)n->last,
+                           .of = (int64_t)n->of,
+                           /* who was late for want of a core was not late by itself */
+                           .sure = low >= high / 2 && low > 0 && l->seen->is_whole &&
+                                           !(l->s->resources.preempted_share >= GN_PROBLEM_PREEMPTED_SHARE)
+                                       ? GN_PROBLEM_CERTAIN
+                                       : GN_PROBLEM_POSSIBLE,
+                           .assumes = GN_PROBLEM_SAME | GN_PROBLEM_ORDER | gn_look_assumed(l)};
     if (pattern == &moving || pattern == &phases || pattern == &noise) {
         p.gain_low_s = low;
         gn_look_allow_for_repeats(l, &p);
@@ -283,6 +294,17 @@ static struct gn_problem problem_of(const struct gn_look *l, const struct node *
     gn_look_tell_chain(l, &p, n->most, &(struct gn_chain_call){n->region, n->path},
                        is_sided(pattern) ? GN_PROBLEM_HOPS : 1);
     return p;
+}
+
+/* In some section, though not in all that it computes: else it has a problem of its own. */
+static bool computes_longer(const struct gn_look *l, const struct node *n)
+{
+    static const double most_of_it = 0.5;
+    const int64_t section = n->most == GN_NONE ? -1 : gn_sections_longest(&l->sections, n->most);
+    if (section < 0)
+        return false;
+    const struct gn_section_difference d = gn_sections_differ_one(&l->sections, (size_t)section, n->most);
+    return d.own_ns - d.others_ns >= most_of_it * n->caused.lo_ns / fmax(1, l->s->ranks - 1);
 }
 
 /* What is gained when messages are sent, or receives posted, ahead of what is computed just before. Where
@@ -350,8 +372,10 @@ static bool goes_along(const struct gn_look *l, const struct gn_problem *p)
         struct gn_problem *other = &l->problems->items[i];
         if (!is_same_matter(other, p))
             continue;
-        other->lost_low_s += p->lost_low_s;
-        other->lost_high_s += p->lost_high_s;
+        if (!other->is_replayed || p->is_replayed) {
+            other->lost_low_s += p->lost_low_s;
+            other->lost_high_s += p->lost_high_s;
+        }
         if (!other->is_replayed || p->is_replayed) { /* else all that follows is in the replay */
             /* each is replayed by itself: what both gain is at least the larger one */
             other->gain_low_s =
@@ -369,14 +393,29 @@ static bool is_startup(const struct gn_look *l, const struct node *n)
     return gn_activity_starts(gn_region_activity(l->seen->definitions, n->region));
 }
 
+/* Of what is waited for a rank so much follows from a problem of its own, ns: all others wait for what it
+ * takes longer. */
+static double told_of(const struct gn_look *l, int rank)
+{
+    double most_s = 0;
+    for (size_t i = 0; i < l->problems->count; i++) {
+        const struct gn_problem *p = &l->problems->items[i];
+        if (gn_problem_is_of_rank(p) && gn_problem_has_rank(p, rank))
+            most_s = fmax(most_s, p->gain_high_s / fmax(1, (double)p->late_count));
+    }
+    return most_s * 1e9 * fmax(1, l->s->ranks - 1);
+}
+
 /* Most of it is for ranks that have a problem of their own: that is it. */
 static bool is_told(const struct gn_look *l, const struct node *n)
 {
     double told_ns = 0;
-    for (size_t i = 0; i < l->cause_count; i++)
-        if (l->causes[i].call_region == n->region && l->causes[i].call_path == n->path &&
-            gn_look_has_problem(l, gn_look_rank(l, l->causes[i].process)))
-            told_ns += l->causes[i].seen_ns;
+    for (size_t i = 0; i < l->cause_count; i++) {
+        const struct gn_seen_cause *c = &l->causes[i];
+        const int rank = gn_look_rank(l, c->process);
+        if (c->call_region == n->region && c->call_path == n->path && gn_look_has_problem(l, rank))
+            told_ns += fmin(c->seen_ns, told_of(l, rank));
+    }
     return told_ns >= (l->s->ranks == 2 ? of_one_of_two : of_one_of_many) * n->seen_ns;
 }
 
@@ -424,8 +463,15 @@ int gn_look_at_waits(const struct gn_look *l, struct gn_error *err)
                 code = gn_look_tell_meanwhile(l, &p, err);
             if (is_in_calls(&p)) /* which may have waited for others after all */
                 p.sure = GN_PROBLEM_POSSIBLE;
-            if (!goes_along(l, &p))
-                gn_problems_add(l->problems, l->s, p);
+            if (goes_along(l, &p))
+                continue;
+            if (p.pattern == &turns && computes_longer(l, &nodes[i])) { /* here, and less elsewhere */
+                nodes[i].pattern = &moving;
+                p = problem_of(l, &nodes[i]);
+                p.gain_low_s = 0; /* what it does elsewhere may be behind it, too */
+                p.sure = GN_PROBLEM_POSSIBLE;
+            }
+            gn_problems_add(l->problems, l->s, p);
         }
     for (size_t i = 0; i < count; i++)
         if (nodes[i].pattern)

@@ -177,12 +177,12 @@ int64_t gn_sections_longest(const struct gn_sections *s, uint32_t process)
 
 /* ---- beside itself, earlier ---- */
 
-/* What it takes each time in some slices of the run; below 0: it is not there. */
-static double each_from(const struct gn_sections *s, size_t site, size_t first, size_t end)
+/* What it takes a process (GN_NONE: any) each time in some slices of the run; below 0: it is not there. */
+static double each_from(const struct gn_sections *s, size_t site, uint32_t process, size_t first, size_t end)
 {
     double ns = 0, times = 0;
     for (size_t p = 0; p < s->process_count; p++)
-        for (size_t k = first; k < end; k++) {
+        for (size_t k = process == GN_NONE || process == p ? first : end; k < end; k++) {
             const size_t at = (site * s->process_count + p) * GN_SECTIONS_SLICES + k;
             ns += s->slices_ns[at];
             times += s->slices_times[at];
@@ -190,26 +190,26 @@ static double each_from(const struct gn_sections *s, size_t site, size_t first, 
     return times > 0 ? ns / times : -1;
 }
 
-static double each_in(const struct gn_sections *s, size_t site, size_t group)
+static double each_in(const struct gn_sections *s, size_t site, uint32_t process, size_t group)
 {
-    return each_from(s, site, group * PER_GROUP, (group + 1) * PER_GROUP);
+    return each_from(s, site, process, group * PER_GROUP, (group + 1) * PER_GROUP);
 }
 
 /* At the very begin, by the line through the first two slices. */
 static double each_at_begin(const struct gn_sections *s, size_t site)
 {
-    const double first = each_from(s, site, 0, 1), second = each_from(s, site, 1, 2);
+    const double first = each_from(s, site, GN_NONE, 0, 1), second = each_from(s, site, GN_NONE, 1, 2);
     return first < 0 ? 0 : second < 0 ? first : fmax(0, fmin(first, first - (second - first) / 2));
 }
 
 /* The last fifth's of the first one's, if it grows from each to the next: what begins at once, or is long for
  * a while, is another matter. 0: it does not. */
-static double factor_of(const struct gn_sections *s, size_t site)
+static double factor_of(const struct gn_sections *s, size_t site, uint32_t process)
 {
     double each[GROUPS];
     size_t count = 0; /* a window may be in none of them */
     for (size_t g = 0; g < GROUPS; g++) {
-        each[count] = each_in(s, site, g);
+        each[count] = each_in(s, site, process, g);
         if (each[count] < 0 && (g == 0 || g + 1 == GROUPS))
             return 0;
         count += each[count] >= 0;
@@ -225,10 +225,10 @@ static double factor_of(const struct gn_sections *s, size_t site)
 
 struct gn_section_growth gn_sections_growth(const struct gn_sections *s, size_t site)
 {
-    struct gn_section_growth growth = {.factor = s->has_slices ? factor_of(s, site) : 0};
+    struct gn_section_growth growth = {.factor = s->has_slices ? factor_of(s, site, GN_NONE) : 0};
     if (growth.factor <= 0)
         return growth;
-    growth.first_ns = each_in(s, site, 0);
+    growth.first_ns = each_in(s, site, GN_NONE, 0);
     growth.begin_ns = each_at_begin(s, site);
     for (size_t p = 0; p < s->process_count; p++) {
         const struct gn_section_sum *sum = &s->sums[site * s->process_count + p];
@@ -238,6 +238,11 @@ struct gn_section_growth gn_sections_growth(const struct gn_sections *s, size_t 
         growth.processes += sum->times > 0;
     }
     return growth;
+}
+
+double gn_sections_grows(const struct gn_sections *s, size_t site, uint32_t process)
+{
+    return s->has_slices ? factor_of(s, site, process) : 0;
 }
 
 double gn_sections_chance(const struct gn_sections *s, uint32_t process)

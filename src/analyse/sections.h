@@ -49,6 +49,9 @@ struct gn_section_difference gn_sections_differ(const struct gn_sections *sectio
 struct gn_section_difference gn_sections_differ_one(const struct gn_sections *sections, size_t site,
                                                     uint32_t process);
 
+/* The same factor, of one process. */
+double gn_sections_grows(const struct gn_sections *sections, size_t site, uint32_t process);
+
 /* By chance the process computes so much more or less in another run, ns: its standard deviation, from how
  * parts of the run differ from the ones just before them. 0: not known. */
 double gn_sections_chance(const struct gn_sections *sections, uint32_t process);

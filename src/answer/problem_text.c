@@ -183,7 +183,12 @@ char *gn_problem_difference_text(const struct gn_summary *s, const struct gn_pro
         snprintf(text + used, size - (size_t)used,
                  "; that grows, %.1f times from the first fifth of the run to the last", p->grows);
     used = (int)strlen(text);
-    if (asleep_share(p->row) > 0.5)
+    if (p->row && gn_row_is_asleep(p->row) && asleep_share(p->row) <= 0.5)
+        snprintf(text + used, size - (size_t)used,
+                 "%smost of what it takes longer is on no core: asleep, blocked, or in I/O, and nobody knows "
+                 "where",
+                 used > 0 ? "; " : "");
+    else if (asleep_share(p->row) > 0.5)
         snprintf(text + used, size - (size_t)used, "%s%s of the time there is on no core: asleep, or blocked",
                  used > 0 ? "; " : "", gn_share_text(asleep_share(p->row), often));
     return text;

@@ -69,7 +69,24 @@ static int summarise_again(struct gn_cli_explained *e, const struct gn_cli_run *
     return 0;
 }
 
-int gn_cli_summarise(struct gn_cli_explained *e, const struct gn_cli_run *run, enum gn_by by,
+/* Without events, only each rank's own cost is known: the run is shorter by no more than that of one of them.
+ */
+static void tell_least_length(struct gn_summary *s)
+{
+    const double repeats_s = GN_PROBLEM_REPEATED_SHARE * s->measured_s;
+    double most_s = 0, sum_s = 0;
+    for (size_t i = 0; i < s->rank_count; i++) {
+        most_s = fmax(most_s, s->ranks_told[i].cost_s);
+        sum_s += s->ranks_told[i].cost_s;
+    }
+    if (most_s < repeats_s)
+        return;
+    s->elapsed_s = fmax(s->measured_s - sum_s / (double)s->rank_count, 0);
+    s->unmeasured_s =
+        (struct gn_between){fmax(s->measured_s - most_s - repeats_s, 0), s->measured_s + repeats_s};
+}
+
+static int summarise(struct gn_cli_explained *e, const struct gn_cli_run *run, enum gn_by by,
                      struct gn_summary *s, struct gn_error *err)
 {
     struct gn_error why = {""};
@@ -87,6 +104,15 @@ int gn_cli_summarise(struct gn_cli_explained *e, const struct gn_cli_run *run, e
     code = e->is_virtual ? summarise_again(e, run, by, s, err) : 0;
     if (code < 0)
         gn_cli_explained_close(e);
+    return code;
+}
+
+int gn_cli_summarise(struct gn_cli_explained *e, const struct gn_cli_run *run, enum gn_by by,
+                     struct gn_summary *s, struct gn_error *err)
+{
+    const int code = summarise(e, run, by, s, err);
+    if (code == 0 && !run->raw && !e->is_virtual)
+        tell_least_length(s);
     return code;
 }
 

@@ -93,7 +93,11 @@ static int check(const struct gn_cli_seen *o, const struct gn_summary *s, bool t
     if (o->source.definitions->process_count < (size_t)s->ranks)
         return not_whole(err);
     if (events > (uint64_t)most)
-        return gn_fail(err, -EFBIG, "there are %" PRIu64 " of them, more than %d", events, most);
+        return gn_fail(err, -EFBIG,
+                       "there are %" PRIu64
+                       " of them, more than %d: without --trace, gnomon run keeps windows of them, "
+                       "which tell as much",
+                       events, most);
     return 0;
 }
 

@@ -249,6 +249,7 @@ int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, str
 {
     memset(s, 0, sizeof *s);
     describe(db, s);
+    s->own_share = raw ? 0 : gn_profile_own_share(db);
     int code = by == GN_BY_PAIR ? collect_pairs(db, s, err) : gn_summarise_rows(db, by, raw, s, err);
     if (code == 0)
         code = gn_summarise_ranks(db, raw, s, err);

@@ -243,6 +243,8 @@ struct gn_summary {
     char host_names[512];
     double elapsed_s;  /* of the longest process; in virtual time (profile/virtual.h) as if not measured */
     double measured_s; /* … as measured */
+    double own_share;  /* of the thread's time of which measuring has taken most, as far as it has been taken
+                          off; raw: 0 */
     struct gn_between unmeasured_s; /* in virtual time: elapsed_s lies between; else measured_s, both */
     double mpi_share;               /* of the time of all threads */
     bool complete;
@@ -310,6 +312,8 @@ struct gn_sample_place;
 void gn_row_at(struct gn_activity_row *row, const struct gn_sample_place *place);
 struct gn_activity_row gn_row_copied(const struct gn_activity_row *row);
 void gn_row_clear(struct gn_activity_row *row);
+/* By samples: what its slowest rank takes longer than the fastest is mostly on no core. */
+bool gn_row_is_asleep(const struct gn_activity_row *row);
 struct gn_samples;
 int gn_summarise_threads(const struct gn_samples *samples, struct gn_summary *summary, struct gn_error *err);
 void gn_summary_clear_threads(struct gn_summary *summary);

@@ -25,6 +25,14 @@ static bool is_sampled(const struct gn_activity_row *row)
            strcmp(row->kind, "region") != 0;
 }
 
+bool gn_row_is_asleep(const struct gn_activity_row *row)
+{
+    static const double most_of_it = 0.6;
+    const double longer_ns = (double)(row->max_ns - row->min_ns);
+    return row->samples > 0 && longer_ns > 0 &&
+           (double)(row->total_ns - row->cpu_ns) >= most_of_it * longer_ns;
+}
+
 void gn_summarise_cores(struct gn_summary *s)
 {
     const struct gn_sampling_told *told = &s->sampling;
