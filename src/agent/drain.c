@@ -81,7 +81,7 @@ static void write_event(struct gn_drain *d, struct gn_drain_point *point, const 
     d->kept++;
     if (event->kind == GN_EVENT_LOST)
         d->stats.dropped += event->request;
-    if (d->output.readers && event->kind != GN_EVENT_NUMBER)
+    if (d->output.readers && event->kind != GN_EVENT_NUMBER && event->kind != GN_EVENT_OWN_WORK)
         gn_readers_event(d->output.readers, event);
     if (!d->failed && d->output.write(d->output.self, event, &d->stats.error) != 0)
         d->failed = true;
