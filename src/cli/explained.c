@@ -97,7 +97,7 @@ static int summarise(struct gn_cli_explained *e, const struct gn_cli_run *run, e
         !gn_cli_can_see(s, run->profile, s->trace.events <= run->trace_most))
         return code;
     /* of events that cannot be read, gn_cli_explain says why */
-    if (gn_cli_see(&e->seen, s, run->profile, false, run->command ? run->command : "explain", &why) < 0)
+    if (gn_cli_see(&e->seen, s, run->profile, false, run->command, &why) < 0)
         return 0;
     e->is_open = true;
     e->is_virtual = gn_seen_is_virtual(&e->seen.seen);
@@ -128,8 +128,7 @@ void gn_cli_explain(struct gn_cli_explained *e, const struct gn_cli_run *run,
         !gn_cli_can_see(summary, run->profile, summary->trace.events <= run->trace_most))
         return;
     if (!e->is_open) {
-        code = gn_cli_see(&e->seen, summary, run->profile, !e->is_virtual,
-                          run->command ? run->command : "explain", &err);
+        code = gn_cli_see(&e->seen, summary, run->profile, !e->is_virtual, run->command, &err);
         e->is_open = code == 0;
     }
     if (e->is_open)

@@ -1,6 +1,7 @@
 #include "cli/seen.h"
 
 #include "analyse/patterns_seen.h"
+#include "base/mix.h"
 #include "cli/findings.h"
 #include "cli/trace_of_run.h"
 #include "cli/watched_source.h"
@@ -59,22 +60,42 @@ static int add_part(struct gn_cli_seen *o, struct gn_source *source, const struc
     return code;
 }
 
-static int see_windows(struct gn_cli_seen *o, const struct gn_summary *s, struct gn_error *err)
+/* is_whole: the only one is all of the run. */
+static int see_windows(struct gn_cli_seen *o, struct gn_source *source, const struct gn_kept_window *windows,
+                       size_t count, bool is_whole, struct gn_error *err)
 {
-    int code = gn_windowed_read(&o->windowed, &o->source, s->windows.kept, s->windows.count, err);
-    for (size_t i = 0; i < s->windows.count && code == 0; i++) {
+    int code = gn_windowed_read(&o->windowed, source, windows, count, err);
+    for (size_t i = 0; i < count && code == 0; i++) {
         struct gn_source part;
         gn_windowed_source(o->windowed, i, &part);
-        code = add_part(o, &part, s->windows.is_whole ? NULL : &s->windows.kept[i], err);
+        code = add_part(o, &part, is_whole ? NULL : &windows[i], err);
     }
     return code;
+}
+
+enum { CHOSEN = 40 };
+
+/* Of a trace that is too large windows are looked at, as many events as of others: one in each of equal parts
+ * of its time, at random. */
+static bool choose(struct gn_cli_seen *o, uint64_t events)
+{
+    const struct gn_definitions *d = o->source.definitions;
+    const double part = (double)d->length_ticks / CHOSEN, length = part * GN_FINDINGS_MOST / (double)events;
+    o->chosen = calloc(CHOSEN, sizeof *o->chosen);
+    for (uint64_t i = 0; o->chosen && i < CHOSEN; i++) {
+        const double begin = ((double)i + gn_mix_unit(gn_mix_at(events, 0, i)) * (1 - length / part)) * part;
+        o->chosen[i].begin_ticks = d->first_ticks + (uint64_t)begin;
+        o->chosen[i].end_ticks = o->chosen[i].begin_ticks + (uint64_t)length;
+    }
+    return o->chosen != NULL;
 }
 
 static int see_trace(struct gn_cli_seen *o, const char *command, struct gn_error *err)
 {
     struct gn_watched_source watched;
-    struct gn_source seen = gn_watch_source(&watched, &o->source, command);
-    int code = add_part(o, &seen, NULL, err);
+    struct gn_source seen = gn_watch_source(&watched, &o->source, command ? command : "explain");
+    int code =
+        o->chosen ? see_windows(o, &seen, o->chosen, CHOSEN, false, err) : add_part(o, &seen, NULL, err);
     gn_progress_end(&watched.progress);
     return code;
 }
@@ -84,21 +105,27 @@ static int not_whole(struct gn_error *err)
     return gn_fail(err, -ENODATA, "they are not whole; gnomon stragglers says of a trace what is missing");
 }
 
-/* Windows are as small as they can be, and have to be read for the first screen. */
-static int check(const struct gn_cli_seen *o, const struct gn_summary *s, bool traced, struct gn_error *err)
+/* Windows are as small as they can be, and have to be read for the first screen. Of a large trace not all is
+ * looked at, and only by who asks for that: it takes long to read. The clocks of several hosts do not show
+ * when its windows are. */
+static int check(struct gn_cli_seen *o, const struct gn_summary *s, bool traced, const char *command,
+                 struct gn_error *err)
 {
     enum { WINDOWS_MOST = 8 * GN_FINDINGS_MOST };
     const uint64_t events = gn_defined_events(o->source.definitions);
     const int most = traced ? GN_FINDINGS_MOST : WINDOWS_MOST;
     if (o->source.definitions->process_count < (size_t)s->ranks)
         return not_whole(err);
-    if (events > (uint64_t)most)
+    if (events <= (uint64_t)most)
+        return 0;
+    if (!traced || !command || s->hosts > 1)
         return gn_fail(err, -EFBIG,
                        "there are %" PRIu64
                        " of them, more than %d: without --trace, gnomon run keeps windows of them, "
                        "which tell as much",
                        events, most);
-    return 0;
+    o->seen.is_whole = false;
+    return choose(o, events) ? 0 : gn_fail(err, -ENOMEM, "no memory for windows of its events");
 }
 
 int gn_cli_see(struct gn_cli_seen *o, const struct gn_summary *s, const char *profile, bool is_raw,
@@ -117,15 +144,18 @@ int gn_cli_see(struct gn_cli_seen *o, const struct gn_summary *s, const char *pr
     if (code < 0)
         return code;
     o->seen = (struct gn_seen){.definitions = o->source.definitions,
-                               .parts = calloc(s->windows.count + 1, sizeof *o->seen.parts),
+                               .parts = calloc(s->windows.count + CHOSEN, sizeof *o->seen.parts),
                                .measured_ns = run_ns(s),
                                .is_whole = traced ? s->trace.dropped == 0 && s->trace.unwritten == 0
                                                   : s->windows.is_whole};
-    code = o->seen.parts ? check(o, s, traced, err) : gn_fail(err, -ENOMEM, "no memory for its events");
+    code =
+        o->seen.parts ? check(o, s, traced, command, err) : gn_fail(err, -ENOMEM, "no memory for its events");
     if (code == 0)
         code = gn_known_bounds(&o->known, path, o->source.definitions, err);
     if (code == 0)
-        code = traced ? see_trace(o, command, err) : see_windows(o, s, err);
+        code = traced
+                   ? see_trace(o, command, err)
+                   : see_windows(o, &o->source, s->windows.kept, s->windows.count, s->windows.is_whole, err);
     if (code == 0 && (found->truncated || found->missing_files)) /* known when all has been read */
         code = not_whole(err);
     if (code == 0 && o->seen.count == 0)
@@ -143,6 +173,7 @@ void gn_cli_seen_close(struct gn_cli_seen *o)
 {
     gn_seen_clear(&o->seen);
     gn_windowed_free(o->windowed);
+    free(o->chosen);
     gn_known_bounds_clear(&o->known);
     o->source.close(o->source.self);
     *o = (struct gn_cli_seen){.windowed = NULL};

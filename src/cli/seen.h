@@ -14,13 +14,15 @@ struct gn_cli_seen {
     struct gn_source source;
     struct gn_known_bounds known;
     struct gn_windowed *windowed;
+    struct gn_kept_window *chosen; /* of a trace that is too large, what was looked at; NULL: all */
 };
 
 /* Whether there is anything to see it in: windows, or a trace, which is looked at only with_trace. profile:
  * path of the run's. */
 bool gn_cli_can_see(const struct gn_summary *summary, const char *profile, bool with_trace);
 
-/* is_raw: as struct gn_cli_seen has it. command: "explain", for the progress. 0, and the caller closes; or a
+/* is_raw: as struct gn_cli_seen has it. command: "explain", for the progress; NULL: a large trace is
+ * not looked at. 0, and the caller closes; or a
  * negative errno value with err saying why: it is not whole, or too large. The summary outlives it. */
 int gn_cli_see(struct gn_cli_seen *opened, const struct gn_summary *summary, const char *profile, bool is_raw,
                const char *command, struct gn_error *err);
