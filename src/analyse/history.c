@@ -70,6 +70,7 @@ static void close_make(struct gn_history_make *m)
     free(m->entered);
     free(m->left);
     free(m->own_work);
+    free(m->own_work_ns);
     m->h->rate_lo = m->rate_lo;
     m->h->rate_hi = m->rate_hi;
     free(m->clock);
@@ -167,12 +168,12 @@ static double worst_share(const struct gn_history_make *m)
 {
     const struct gn_history *h = m->h;
     double worst = 0;
-    for (uint32_t l = 0; h->own_work_ns && l < m->d->location_count; l++) {
+    for (uint32_t l = 0; m->own_work_ns && l < m->d->location_count; l++) {
         double own_ns = 0;
         if (h->first_call[l] == GN_NONE)
             continue;
         for (uint32_t c = h->last_call[l]; c != GN_NONE; c = h->calls[c].before)
-            own_ns += (double)h->own_work_ns[c];
+            own_ns += (double)m->own_work_ns[c];
         const uint64_t ticks = h->calls[h->last_call[l]].leave_ticks - h->calls[h->first_call[l]].enter_ticks;
         const double share = own_ns / gn_history_most_ns(m, l, ticks);
         worst = share > worst ? share : worst;
@@ -254,7 +255,6 @@ void gn_history_clear(struct gn_history *history)
     free(history->is_carried);
     free(history->rate_lo);
     free(history->rate_hi);
-    free(history->own_work_ns);
     free(history->gone_ns);
     free(history->earlier_ns);
     *history = (struct gn_history){.definitions = NULL};

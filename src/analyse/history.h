@@ -178,8 +178,7 @@ struct gn_history {
     size_t activity_count, call_count, step_count, piece_count, take_count, gathering_count, part_count,
         contest_count;
     uint64_t events;
-    /* Measuring, where events tell what it has cost; else NULL. */
-    float *own_work_ns;    /* [call_count] our own work in what is computed before the call, as measured */
+    /* Measuring, where events tell what it has cost. */
     double own_work_share; /* of the time of the location that had most of it */
     float *gone_ns; /* [call_count] in virtual time: the call is so much shorter than it was; NULL: all times
                        are as measured */

@@ -112,7 +112,9 @@ struct gn_history_make {
         double before_ns, behind_ns;
     } * own_work; /* of some calls, as events tell it */
     size_t own_work_count, own_work_capacity;
-    int code; /* of what was called by the sort */
+    float
+        *own_work_ns; /* [call_count] our own work in what is computed before the call; NULL: nothing tells */
+    int code;         /* of what was called by the sort */
 };
 
 /* history_read.c */
@@ -179,10 +181,10 @@ int gn_history_slack(struct gn_history_make *m);
 
 /* history_own_work.c */
 int gn_history_own_work(struct gn_history_make *m, const struct gn_event *event);
-/* Into h->own_work_ns, where anything is known of it. */
+/* Into own_work_ns, where anything is known of it. */
 int gn_history_own_work_find(struct gn_history_make *m);
 
-/* history_virtual.c: after all else, which is to be found again then; h->own_work_ns is there. */
+/* history_virtual.c: after all else, which is to be found again then; own_work_ns is there. */
 int gn_history_virtual(struct gn_history_make *m);
 
 struct gn_interval gn_history_time(const struct gn_history_make *m, uint32_t location, uint64_t ticks);

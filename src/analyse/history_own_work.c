@@ -137,15 +137,15 @@ int gn_history_own_work_find(struct gn_history_make *m)
     struct known *list = malloc(m->own_work_count * sizeof *list);
     struct known *means = malloc(2 * m->own_work_count * sizeof *means);
     float *behind = malloc(h->call_count * sizeof *behind);
-    h->own_work_ns = malloc(h->call_count * sizeof *h->own_work_ns);
-    const bool has_memory = list && means && behind && h->own_work_ns;
+    m->own_work_ns = malloc(h->call_count * sizeof *m->own_work_ns);
+    const bool has_memory = list && means && behind && m->own_work_ns;
     for (size_t i = 0; i < m->own_work_count && has_memory; i++) {
         const struct gn_call *call = &h->calls[m->own_work[i].call];
         list[i] =
             (struct known){call->location, call->region, m->own_work[i].before_ns, m->own_work[i].behind_ns};
     }
     if (has_memory)
-        add_up(m, means, find_means(list, m->own_work_count, means), h->own_work_ns, behind);
+        add_up(m, means, find_means(list, m->own_work_count, means), m->own_work_ns, behind);
     free(list);
     free(means);
     free(behind);

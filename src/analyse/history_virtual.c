@@ -6,14 +6,14 @@
  * One pass in causal order carries, for each location, by how much earlier it is than it was (r). Our own
  * work before a call goes. A call is left when its own part is done and all that it took has come:
  *
- *   left = max(entered + C, given + L, …)     C: what it costs by itself, L: what it takes from giving to
- * leave
+ *   left = max(entered + C, given + L, …)
+ *
+ * C: what it costs by itself, L: what it takes from giving to leave
  *
  * Of these the one that was last is known exactly, as it made the call end when it did. The others came
  * sooner; they would have been as long as that takes in the mean of the calls at this place that ended by
  * such a one, and no longer than they had. So with no work of ours every time stays as it was. How long the
- * run would have been at least, and at most, follows from two more passes: in one these take no time at all,
- * in the other all that they had.
+ * run would have been at least, and at most, whatever these take, is what-if's (analyse/whatif.h).
  *
  * Libraries move messages while they are called: what a nonblocking send has begun is often on its way only
  * when its process calls again. Whoever waits for a message and gets it just after that has waited for that
@@ -227,7 +227,7 @@ static void enter(struct pass *p, uint32_t number)
 {
     const struct gn_history *h = p->h;
     const struct gn_call *call = &h->calls[number];
-    p->now[call->location] += (double)h->own_work_ns[number];
+    p->now[call->location] += (double)p->m->own_work_ns[number];
     p->entered[number] = p->now[call->location];
     p->is_entered[number] = true;
     for (uint32_t i = call->first_part; i < call->first_part + call->part_count; i++) {
@@ -378,14 +378,15 @@ static bool open_pass(struct pass *p)
 }
 
 /* Their length, at least and at most. */
-static int bound_length(struct gn_history *h)
+static int bound_length(struct gn_history_make *m)
 {
+    struct gn_history *h = m->h;
     float *share = malloc((h->call_count + 1) * sizeof *share);
     struct gn_whatif_pass *pass = gn_whatif_pass_new(h);
     const bool has_memory = share && pass;
     for (uint32_t c = 0; c < h->call_count && has_memory; c++) {
         const double all_ns = gn_computed_before(h, &h->calls[c]);
-        share[c] = all_ns > 0 ? (float)fmin(1, (double)h->own_work_ns[c] / all_ns) : 0;
+        share[c] = all_ns > 0 ? (float)fmin(1, (double)m->own_work_ns[c] / all_ns) : 0;
     }
     if (has_memory)
         h->unmeasured = gn_whatif(pass, &(struct gn_whatif){.before = share}).length;
@@ -397,7 +398,7 @@ static int bound_length(struct gn_history *h)
 int gn_history_virtual(struct gn_history_make *m)
 {
     struct pass p = {.m = m, .h = m->h};
-    int code = bound_length(m->h);
+    int code = bound_length(m);
     if (code == 0)
         code = open_pass(&p) ? find_receivers(&p) : -ENOMEM;
     code = code ? code : find_means(&p);

@@ -114,12 +114,13 @@ void gn_seen_tell_totals(struct gn_seen *seen, const struct gn_summary *s)
 static void allow_for_own_cost(const struct gn_look *l)
 {
     const double share = gn_seen_is_virtual(l->seen) ? gn_seen_own_share(l->seen) : l->s->own_share;
-    const double unsure_s = (l->seen->gone.hi_ns - l->seen->gone.lo_ns) / 2 * 1e-9;
-    for (size_t i = 0; i < l->problems->count && share > 0; i++) {
+    const double gone_ns = l->seen->gone_ns; /* most likely: somewhere between the two */
+    const double unsure_s = fmax(l->seen->gone.hi_ns - gone_ns, gone_ns - l->seen->gone.lo_ns) * 1e-9;
+    if (share < GN_PROBLEM_REPEATED_SHARE) /* it changes no more than runs differ by */
+        return;
+    for (size_t i = 0; i < l->problems->count; i++) {
         struct gn_problem *p = &l->problems->items[i];
         p->assumes |= GN_PROBLEM_OWN_COST;
-        if (share < GN_PROBLEM_REPEATED_SHARE) /* it changes no more than runs differ by */
-            continue;
         p->sure = GN_PROBLEM_POSSIBLE;
         p->gain_low_s = fmax(0, p->gain_low_s - unsure_s);
         p->gain_high_s += unsure_s;

@@ -75,14 +75,6 @@ static void add_part(const struct gn_seen *seen, size_t p, double *each)
     }
 }
 
-bool gn_seen_is_virtual(const struct gn_seen *seen)
-{
-    for (size_t p = 0; p < seen->count; p++)
-        if (seen->parts[p].history.gone_ns)
-            return true;
-    return false;
-}
-
 double gn_seen_own_share(const struct gn_seen *seen)
 {
     double share = 0;
@@ -90,6 +82,11 @@ double gn_seen_own_share(const struct gn_seen *seen)
         if (seen->parts[p].history.gone_ns)
             share = fmax(share, seen->parts[p].history.own_work_share);
     return share;
+}
+
+bool gn_seen_is_virtual(const struct gn_seen *seen)
+{
+    return gn_seen_own_share(seen) > 0;
 }
 
 double *gn_seen_gone(const struct gn_seen *seen)

@@ -233,11 +233,11 @@ void gn_explain_text(const struct gn_explain_report *r, const struct gn_terminal
         if (r->problems->slacks[i].is_sure)
             slack_text(&r->problems->slacks[i], terminal, folded.out);
     if (r->problems->seen.parts > 0 && !r->problems->seen.is_whole)
-        fprintf(folded.out,
-                "seen: %zu window%s of events, %s of the run (gnomon run --windows=RATE for more)\n",
-                r->problems->seen.parts, r->problems->seen.parts == 1 ? "" : "s",
-                gn_share_text(r->problems->seen.share, small));
-    if (gn_summary_is_virtual(r->summary))
+        fprintf(folded.out, "seen: %zu window%s of events, %s of the run%s\n", r->problems->seen.parts,
+                r->problems->seen.parts == 1 ? "" : "s", gn_share_text(r->problems->seen.share, small),
+                r->summary->trace.asked ? ": the trace is too large to be read as a whole"
+                                        : " (gnomon run --windows=RATE for more)");
+    if (gn_summary_is_slowed(r->summary))
         virtual_text(r->summary, folded.out);
     if (r->problems->small_count > 0)
         fprintf(folded.out, "%zu of less than 1 %% each, %s in all\n", r->problems->small_count,

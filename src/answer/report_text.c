@@ -69,7 +69,7 @@ static void header(const struct page *p)
             gn_short_copy(hosts, sizeof hosts, s->host_names, LONGEST_COMMAND, &p->o->terminal), s->library,
             s->complete ? " · complete" : "");
     fprintf(p->out, "%s elapsed", gn_duration_text(s->elapsed_s * 1e9, elapsed));
-    if (gn_summary_is_virtual(s))
+    if (gn_summary_is_slowed(s))
         fprintf(p->out, ", %s as measured", gn_duration_text(s->measured_s * 1e9, elapsed));
     fprintf(p->out, " · %s of the time in MPI, %s", gn_share_text(s->mpi_share, share),
             waiting_text(p, waiting));

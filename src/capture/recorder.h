@@ -228,7 +228,6 @@ struct gn_recorder {
     uint32_t countdown;       /* events until the next sampled one */
     uint64_t smallest_sample; /* ticks; 0: none yet */
     uint64_t owed_ticks;      /* cost after the last call, known exactly; lies in the next edge */
-    struct gn_delay delay;    /* only in tests */
     bool inside;
     bool off;
     uint32_t late_count;
@@ -256,6 +255,7 @@ struct gn_recorder {
     struct gn_capture_part parts[GN_MAX_NEIGHBOURS];
     struct gn_paths paths;
     struct gn_capture_late late[GN_MOST_LATE];
+    struct gn_delay delay; /* only in tests */
 };
 
 /* Ahead of the real call, which may be one that is counted only. */

@@ -21,9 +21,9 @@ struct gn_cli_seen {
  * path of the run's. */
 bool gn_cli_can_see(const struct gn_summary *summary, const char *profile, bool with_trace);
 
-/* is_raw: as struct gn_cli_seen has it. command: "explain", for the progress; NULL: a large trace is
- * not looked at. 0, and the caller closes; or a
- * negative errno value with err saying why: it is not whole, or too large. The summary outlives it. */
+/* is_raw: as struct gn_cli_seen has it. command: "explain", for the progress; NULL: a large trace is not
+ * looked at. 0, and the caller closes; or a negative errno value with err saying why: it is not whole, or too
+ * large. The summary outlives it. */
 int gn_cli_see(struct gn_cli_seen *opened, const struct gn_summary *summary, const char *profile, bool is_raw,
                const char *command, struct gn_error *err);
 void gn_cli_seen_close(struct gn_cli_seen *opened);

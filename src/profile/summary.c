@@ -151,7 +151,7 @@ static double value(sqlite3 *db, const char *query)
     return result;
 }
 
-bool gn_summary_is_virtual(const struct gn_summary *s)
+bool gn_summary_is_slowed(const struct gn_summary *s)
 {
     static const double worth = 0.005; /* no two runs are alike */
     return s->measured_s - s->elapsed_s >= worth * s->measured_s && s->measured_s > 0;

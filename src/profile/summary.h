@@ -295,8 +295,8 @@ struct gn_summary {
  * line); those of ranks by what they did outside of MPI. Caller clears.
  */
 int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *summary, struct gn_error *err);
-/* Whether measuring has cost so much that its times without that are worth a word. */
-bool gn_summary_is_virtual(const struct gn_summary *summary);
+/* Whether measuring has made the run longer by so much that it is worth a word. */
+bool gn_summary_is_slowed(const struct gn_summary *summary);
 /* "MPICH Version:\t4.0.2" as a person would write it. */
 void gn_summary_tidy_library(char *text);
 /* Parts of these two. */

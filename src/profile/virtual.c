@@ -99,23 +99,22 @@ struct share {
     bool is_main;
 };
 
+/* What can still go of a node, or come back to it; of one of which nothing has gone, nothing. */
+static double room_of(const struct node *n, bool is_more)
+{
+    return n->gone_ns == 0 ? 0 : is_more ? (double)n->total_ns - n->gone_ns : (double)n->total_ns;
+}
+
 /* The location's calls are shorter by so many ns in all: what is too much, or too little, is dealt to those
  * of which something is gone, or waits longer, by their time. */
 static void settle(struct nodes *nodes, const struct share *share, double gone_ns)
 {
-    double room = 0;
     const double need = gone_ns - share->gone_ns;
-    for (size_t i = share->first; i < share->end; i++) {
-        const struct node *n = &nodes->items[i];
-        room += n->gone_ns == 0 ? 0 : need > 0 ? (double)n->total_ns - n->gone_ns : (double)n->total_ns;
-    }
-    for (size_t i = share->first; i < share->end && room > 0; i++) {
-        struct node *n = &nodes->items[i];
-        const double part = n->gone_ns == 0 ? 0
-                            : need > 0      ? (double)n->total_ns - n->gone_ns
-                                            : (double)n->total_ns;
-        n->gone_ns += fmax(fmin(need / room, 1), -1) * part;
-    }
+    double room = 0;
+    for (size_t i = share->first; i < share->end; i++)
+        room += room_of(&nodes->items[i], need > 0);
+    for (size_t i = share->first; i < share->end && room > 0; i++)
+        nodes->items[i].gone_ns += fmax(fmin(need / room, 1), -1) * room_of(&nodes->items[i], need > 0);
 }
 
 /* Ranks end together, so each is as much earlier as they are in the mean: by its own cost, which is known

@@ -145,7 +145,7 @@ void gn_sim_mark(struct gn_sim *sim, uint32_t rank, uint16_t call, enum gn_event
 /* What measuring costs on one side of a call. */
 static double own_work(struct gn_sim *sim, uint32_t rank)
 {
-    const double share = gn_mix_unit(gn_mix_at(sim->settings.seed, rank, 1));
+    const double share = gn_mix_unit(gn_mix_at(sim->settings.seed, 5, rank));
     const double ns =
         gn_mix_unit(gn_mix_next(&sim->ranks[rank].own_random)) * share * sim->settings.own_work_ns;
     sim->ranks[rank].now_ns += ns / 2;
@@ -468,7 +468,7 @@ static void place_ranks(struct gn_sim *sim)
         struct gn_sim_rank *rank = &sim->ranks[i];
         rank->random = gn_mix_at(settings->seed, 1, i);
         rank->loss_random = gn_mix_at(settings->seed, 2, i);
-        rank->own_random = gn_mix_at(settings->seed, 3, i);
+        rank->own_random = gn_mix_at(settings->seed, 4, i);
         rank->slowness = 1 + settings->imbalance * (2 * gn_mix_unit(gn_mix_at(settings->seed, 3, i)) - 1);
         if (settings->lost > 0)
             next_burst(sim, rank);
