@@ -58,6 +58,7 @@ struct agent {
     struct gn_watched_list watched;
     struct gn_finish finish;
     struct gn_host_clock clock;
+    struct gn_course course;
     char host[64];
     int enlisted;
     bool have_folder;
@@ -590,7 +591,11 @@ static void watch(struct agent *a)
     uint64_t started = gn_monotonic_ns();
     a->last_heartbeat = started;
     while (!is_over(a)) {
-        wait_for_events(a, a->idle_since ? 50 : LOOK_MS);
+        const uint64_t next_ns = gn_course_wait_ns(&a->course, gn_monotonic_ns());
+        const int next_ms = (int)(next_ns / 1000000), longest_ms = a->idle_since ? 50 : LOOK_MS;
+        wait_for_events(a, next_ms < longest_ms ? next_ms : longest_ms);
+        if (a->enlisted && gn_course_wait_ns(&a->course, gn_monotonic_ns()) < 1000000)
+            gn_course_look(&a->course, &a->watched, &a->clock, a->finish.sampler);
         gn_watched_read_resources(&a->watched, &a->resources);
         keep_folder(a, gn_monotonic_ns());
         if (a->enlisted == 0 && gn_monotonic_ns() - started > 10000000000ull)
@@ -676,6 +681,7 @@ static _Noreturn void be_agent(const struct gn_agent_order *order, const struct 
                                   .folder = &a.run.folder,
                                   .clock = &a.clock,
                                   .guard = &a.guard,
+                                  .course = &a.course,
                                   .guard_pid = guard >= 0 ? (int)getppid() : 0,
                                   .host = a.host,
                                   .launcher_error = order->launcher_error,

@@ -180,6 +180,10 @@ static int add_processes(const struct gn_finish *f, struct gn_graph *graph, stru
         facts.traced = w->traced && f->settings->trace.windows_rate <= 0;
         facts.ended = w->ended;
         facts.exit_status = w->exit_status;
+        facts.series = gn_course_of(f->course, i);
+        facts.start_ticks = w->segment
+                                ? (int64_t)gn_host_clock_shown(f->clock, GN_GET(w->segment->start_ticks))
+                                : GN_GRAPH_UNKNOWN;
         if (w->handle >= 0)
             gn_resources_read(w->resources, w->pid);
         facts.resource = gn_resources_told(w->resources, w->end_ns ? w->end_ns : gn_monotonic_ns());
@@ -199,7 +203,10 @@ static int add_processes(const struct gn_finish *f, struct gn_graph *graph, stru
 static int add_all(const struct gn_finish *f, sqlite3 *db, struct gn_error *err)
 {
     struct gn_graph *graph = gn_graph_new();
-    int code = graph ? add_processes(f, graph, err) : gn_fail(err, -ENOMEM, "no memory for a profile");
+    int code = graph ? gn_course_put_moments(f->course, f->clock, f->host, graph, err)
+                     : gn_fail(err, -ENOMEM, "no memory for a profile");
+    if (code == 0)
+        code = add_processes(f, graph, err);
     if (code == 0)
         code = gn_profile_write(db, graph, err);
     gn_graph_free(graph);
@@ -602,6 +609,7 @@ void gn_finish(struct gn_finish *f)
     if (f->folder->path[0])
         gn_finish_announce(f, "finishing");
     gn_sampler_end(f->sampler);
+    gn_course_end(f->course, f->watched, f->clock, f->sampler);
     gn_trace_part_stop(f->trace);
     gn_host_clock_end(f->clock);
     if (!any_mpi(f)) {

@@ -6,6 +6,7 @@
 #define GNOMON_AGENT_FINISH_H
 
 #include "clock/ticks.h"
+#include "agent/course.h"
 #include "agent/report.h"
 #include "agent/folder.h"
 #include "agent/host_clock.h"
@@ -28,6 +29,7 @@ struct gn_finish {
     int *guard;          /* the channel to it: agent/guard.h */
     int guard_pid;       /* 0: there is none */
     struct gn_host_clock *clock;
+    struct gn_course *course;
     struct gn_look_up *look_up;  /* NULL: nothing was looked up ahead */
     struct gn_sampler *sampler;  /* NULL: nothing is sampled */
     struct gn_trace_part *trace; /* NULL: none */

@@ -28,6 +28,7 @@ static struct gn_kept_window of_run(const struct gn_history *h, struct gn_kept_w
     return window;
 }
 
+/* When the run was over. */
 static uint64_t last_ticks(const struct gn_definitions *d)
 {
     return d->first_ticks + d->length_ticks;
@@ -181,15 +182,17 @@ static void weigh(struct gn_seen *seen)
 {
     const struct gn_definitions *d = seen->definitions;
     const double ns = 1e9 / (double)(d->ticks_per_second ? d->ticks_per_second : 1);
+    const bool is_part = seen->period.end_ticks > 0;
+    const uint64_t first = is_part ? seen->period.begin_ticks : d->first_ticks,
+                   last = is_part ? seen->period.end_ticks : last_ticks(d);
     seen->gone_ns = 0;
     for (size_t i = 0; i < seen->count; i++) {
         struct gn_seen_part *part = &seen->parts[i];
         const struct gn_kept_window own = of_run(&part->history, part->window);
-        const uint64_t begin =
-            i == 0 && part->window.begin_ticks > d->first_ticks ? d->first_ticks : own.begin_ticks;
-        const uint64_t end = i + 1 < seen->count             ? seen->parts[i + 1].window.begin_ticks
-                             : own.end_ticks > last_ticks(d) ? own.end_ticks
-                                                             : last_ticks(d);
+        const uint64_t begin = i == 0 && part->window.begin_ticks > first ? first : own.begin_ticks;
+        const uint64_t end = i + 1 < seen->count    ? seen->parts[i + 1].window.begin_ticks
+                             : own.end_ticks > last ? own.end_ticks
+                                                    : last;
         const double stretch = seen->is_whole || end <= begin ? 0 : (double)(end - begin) * ns;
         const double slowed = part->slowed;
         part->weight = seen->is_whole ? 1 : part->length_ns > 0 ? stretch / (slowed * part->length_ns) : 0;

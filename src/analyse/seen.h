@@ -45,10 +45,11 @@ struct gn_seen {
     struct gn_sizes lengths, counted; /* of the parts */
     double run_ns;                    /* from MPI_Init to MPI_Finalize; what the parts stand for */
     double gone_ns;                   /* by measuring, of that: most likely */
-    struct gn_span gone;        /* by measuring, of that: at least, at most; run_ns has what is most likely */
-    double measured_ns;         /* … as measured: longer, where histories are in virtual time */
-    bool is_whole;              /* there is one, and nothing is left out */
-    struct gn_seen_site *sites; /* [site_count] */
+    struct gn_span gone; /* by measuring, of that: at least, at most; run_ns has what is most likely */
+    double measured_ns;  /* … as measured: longer, where histories are in virtual time */
+    bool is_whole;       /* there is one, and nothing is left out */
+    struct gn_kept_window period; /* the part of the run that they stand for; 0, 0: all of it */
+    struct gn_seen_site *sites;   /* [site_count] */
     size_t site_count, site_capacity;
     struct gn_lookup site_index;
 };

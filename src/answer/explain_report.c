@@ -1,6 +1,7 @@
 #include "answer/explain_report.h"
 
 #include "answer/fit.h"
+#include "answer/period_text.h"
 #include "answer/problem_text.h"
 #include "answer/quantities.h"
 #include "answer/spans.h"
@@ -213,7 +214,7 @@ static void balanced_text(const struct gn_summary *s, FILE *out)
 void gn_explain_text(const struct gn_explain_report *r, const struct gn_terminal *terminal, FILE *out)
 {
     const size_t count = r->top && r->top < r->problems->count ? r->top : r->problems->count;
-    char small[GN_QUANTITY_TEXT];
+    char small[GN_QUANTITY_TEXT], period[GN_PERIOD_TEXT];
     struct gn_page folded;
     gn_page_open(&folded, terminal, out);
     if (r->summary->is_live)
@@ -223,6 +224,8 @@ void gn_explain_text(const struct gn_explain_report *r, const struct gn_terminal
     else if (!r->summary->complete)
         fprintf(folded.out, "%sPARTIAL%s: not all of the run was measured; this is of what was\n",
                 gn_shade(terminal, GN_YELLOW), gn_shade(terminal, GN_PLAIN));
+    if (r->summary->period.is_set)
+        fprintf(folded.out, "of %s:\n", gn_period_text(&r->summary->period, period));
     if (r->problems->count == 0)
         balanced_text(r->summary, folded.out);
     for (size_t i = 0; i < count; i++)
@@ -235,8 +238,9 @@ void gn_explain_text(const struct gn_explain_report *r, const struct gn_terminal
     if (r->problems->seen.parts > 0 && !r->problems->seen.is_whole)
         fprintf(folded.out, "seen: %zu window%s of events, %s of the run%s\n", r->problems->seen.parts,
                 r->problems->seen.parts == 1 ? "" : "s", gn_share_text(r->problems->seen.share, small),
-                r->summary->trace.asked ? ": the trace is too large to be read as a whole"
-                                        : " (gnomon run --windows=RATE for more)");
+                r->summary->period.is_set ? ""
+                : r->summary->trace.asked ? ": the trace is too large to be read as a whole"
+                                          : " (gnomon run --windows=RATE for more)");
     if (gn_summary_is_slowed(r->summary))
         virtual_text(r->summary, folded.out);
     if (r->problems->small_count > 0)
@@ -411,12 +415,12 @@ json_t *gn_explain_json(const struct gn_explain_report *r)
     for (size_t i = 0; i < count; i++)
         json_array_append_new(causes, problem_object(r->summary, &r->problems->items[i]));
     const struct gn_efficiency *e = &r->summary->efficiency;
-    return json_pack("{s:i, s:o, s:b, s:f, s:f, s:o, s:o, s:b, s:I, s:f, s:o, s:o}", "version", 1, "causes",
-                     causes, "balanced", (int)(r->problems->count == 0), "elapsed_s", r->summary->elapsed_s,
-                     "measured_s", r->summary->measured_s, "unmeasured_s",
+    return json_pack("{s:i, s:o, s:b, s:f, s:f, s:o, s:o, s:b, s:I, s:f, s:o, s:o, s:o}", "version", 1,
+                     "causes", causes, "balanced", (int)(r->problems->count == 0), "elapsed_s",
+                     r->summary->elapsed_s, "measured_s", r->summary->measured_s, "unmeasured_s",
                      interval(r->summary->unmeasured_s.low, r->summary->unmeasured_s.high), "efficiency",
                      e->is_known ? json_real(e->parallel) : json_null(), "complete",
                      (int)r->summary->complete, "small_count", (json_int_t)r->problems->small_count,
                      "small_s", r->problems->small_s, "seen", gn_problems_seen_json(&r->problems->seen),
-                     "slack", slack_array(r->problems));
+                     "slack", slack_array(r->problems), "between", gn_period_object(&r->summary->period));
 }

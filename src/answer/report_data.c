@@ -2,6 +2,7 @@
  */
 #include "answer/report.h"
 
+#include "answer/period_text.h"
 #include "answer/report_checks.h"
 #include "answer/report_last_calls.h"
 #include "answer/report_resources.h"
@@ -22,13 +23,14 @@ static json_t *text(const char *value)
 static json_t *run_object(const struct gn_summary *s, const struct gn_report_options *o)
 {
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:f, s:f, s:f, s:b, s:o, s:o, s:o, s:b, s:o, s:b}", "exe",
-        text(s->exe), "command", text(s->command), "started", text(s->started), "gnomon", text(s->version),
-        "ranks", s->ranks, "world", s->world, "hosts", s->hosts, "host_names", text(s->host_names),
-        "elapsed_s", s->elapsed_s, "measured_s", s->measured_s, "mpi_share", s->mpi_share, "complete",
-        s->complete, "flavour", text(s->flavour), "library", text(s->library), "missing_ranks",
-        text(s->missing_ranks), "raw", o->raw, "saved_s",
-        s->saved_hosts[0] ? json_real(s->saved_s) : json_null(), "live", s->is_live);
+        "{s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:f, s:f, s:f, s:b, s:o, s:o, s:o, s:b, s:o, s:b, s:o}",
+        "exe", text(s->exe), "command", text(s->command), "started", text(s->started), "gnomon",
+        text(s->version), "ranks", s->ranks, "world", s->world, "hosts", s->hosts, "host_names",
+        text(s->host_names), "elapsed_s", s->elapsed_s, "measured_s", s->measured_s, "mpi_share",
+        s->mpi_share, "complete", s->complete, "flavour", text(s->flavour), "library", text(s->library),
+        "missing_ranks", text(s->missing_ranks), "raw", o->raw, "saved_s",
+        s->saved_hosts[0] ? json_real(s->saved_s) : json_null(), "live", s->is_live, "between",
+        gn_period_object(&s->period));
 }
 
 static json_t *trouble_object(const struct gn_trouble_row *t)

@@ -44,6 +44,11 @@ static void messages(const struct gn_summary *s, bool *any, FILE *out)
 {
     const struct gn_resources_told *t = &s->resources;
     char count[GN_QUANTITY_TEXT], bytes[GN_QUANTITY_TEXT], low[GN_QUANTITY_TEXT], high[GN_QUANTITY_TEXT];
+    if (s->period.is_set) {
+        fprintf(out, "%smemory, files, messages and processor time are known of the whole run only",
+                between_parts(any));
+        return;
+    }
     if (t->messages == 0) {
         if (s->ranks > 1)
             fprintf(out, "%sno messages between ranks", between_parts(any));

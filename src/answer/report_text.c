@@ -4,6 +4,7 @@
 #include "answer/report_clocks.h"
 #include "answer/report_last_calls.h"
 #include "answer/fit.h"
+#include "answer/period_text.h"
 #include "answer/quantities.h"
 #include "base/printable.h"
 #include "answer/problem_text.h"
@@ -60,7 +61,7 @@ static void header(const struct page *p)
     enum { LONGEST_COMMAND = 60 };
     const struct gn_summary *s = p->s;
     char elapsed[GN_QUANTITY_TEXT], share[GN_QUANTITY_TEXT], waiting[GN_SPAN_TEXT + 16], command[1400],
-        hosts[400];
+        hosts[400], period[GN_PERIOD_TEXT];
     command_text(s, command, sizeof command);
     fprintf(p->out, "%sgnomon%s · %s", shade(p, GN_BOLD), shade(p, GN_PLAIN), shade(p, GN_BOLD));
     gn_print_short(command, LONGEST_COMMAND, true, &p->o->terminal, p->out);
@@ -68,7 +69,10 @@ static void header(const struct page *p)
             s->ranks == 1 ? "" : "s", s->hosts, s->hosts == 1 ? "" : "s",
             gn_short_copy(hosts, sizeof hosts, s->host_names, LONGEST_COMMAND, &p->o->terminal), s->library,
             s->complete ? " · complete" : "");
-    fprintf(p->out, "%s elapsed", gn_duration_text(s->elapsed_s * 1e9, elapsed));
+    if (s->period.is_set)
+        fputs(gn_period_text(&s->period, period), p->out);
+    else
+        fprintf(p->out, "%s elapsed", gn_duration_text(s->elapsed_s * 1e9, elapsed));
     if (gn_summary_is_slowed(s))
         fprintf(p->out, ", %s as measured", gn_duration_text(s->measured_s * 1e9, elapsed));
     fprintf(p->out, " · %s of the time in MPI, %s", gn_share_text(s->mpi_share, share),
@@ -273,6 +277,8 @@ static void cost_lines(const struct page *p)
 {
     const struct gn_cost *c = &p->s->cost;
     char calls[GN_QUANTITY_TEXT], slow[GN_QUANTITY_TEXT], startup[GN_QUANTITY_TEXT], share[GN_QUANTITY_TEXT];
+    if (p->s->period.is_set) /* known of all of the run */
+        return;
     fprintf(p->out, "%sgnomon's own cost%s: %s of %s: %s events", shade(p, GN_DIM), shade(p, GN_PLAIN),
             gn_share_text(c->share, share),
             c->program_cpu_s > 0 ? "the program's CPU time" : "all threads' time",

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/explained.h"
 #include "cli/locate.h"
+#include "cli/period_option.h"
 #include "cli/place.h"
 
 #include <argp.h>
@@ -20,7 +21,8 @@ enum { BAD_INPUT = 2, PROBLEMS = 5, WAITS = 20, KEY_LIVE = 256, KEY_WAITS, KEY_R
 
 struct arguments {
     const char *run;
-    bool json, live, waits, raw, has_top;
+    bool json, waits, raw, has_top;
+    struct gn_located_part part;
     size_t top;
     int world; /* 0: the largest */
 };
@@ -43,7 +45,10 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->raw = true;
         break;
     case KEY_LIVE:
-        a->live = true;
+        a->part.live = true;
+        break;
+    case GN_KEY_BETWEEN:
+        a->part.period = gn_period_option(state, value);
         break;
     case 'f':
         a->json = gn_json_option(state, value);
@@ -63,6 +68,7 @@ static const struct argp_option options[] = {
     {"top", GN_KEY_TOP, "N", 0, "So many problems (default: 5); 0 for all", 0},
     {"waits", KEY_WAITS, NULL, 0, "Who waits for whom, in which call: so many of these (default: 20)", 0},
     {"live", KEY_LIVE, NULL, 0, "Of a run that goes on: what it has done until now", 0},
+    GN_OPTION_BETWEEN,
     {"world", KEY_WORLD, "N", 0, "Of a run of several worlds: of this one (default: the largest)", 0},
     {"raw", KEY_RAW, NULL, 0, "Times as measured, gnomon's own cost and what waited for it included", 0},
     {"format", 'f', "FORMAT", 0, "text (default) or json", 0},
@@ -121,7 +127,7 @@ int gn_command_explain(int argc, char **argv)
     char folder[4096], profile[4200];
     sqlite3 *db = NULL;
     argp_parse(&argp, argc, argv, 0, NULL, &a);
-    int code = gn_locate_open(&db, a.run, a.live, folder, sizeof folder, profile, sizeof profile, &err);
+    int code = gn_locate_open(&db, a.run, &a.part, folder, sizeof folder, profile, sizeof profile, &err);
     if (code == 0)
         code = explain(&a, db, profile, &err);
     gn_profile_close(db);

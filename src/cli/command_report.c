@@ -125,7 +125,7 @@ int gn_command_report(int argc, char **argv)
     struct gn_worlds worlds = {.items = NULL};
     struct part part = {.a = &a, .worlds = &worlds};
     gn_report_options(&a, argc, argv);
-    int code = gn_locate_open(&part.db, a.run, a.live, folder, sizeof folder, profile, sizeof profile, &err);
+    int code = gn_locate_open(&part.db, a.run, &a.part, folder, sizeof folder, profile, sizeof profile, &err);
     if (code == 0)
         code = gn_worlds_read(part.db, &worlds, &err);
     if (code == 0) {

@@ -92,7 +92,7 @@ static int summarise(struct gn_cli_explained *e, const struct gn_cli_run *run, e
     struct gn_error why = {""};
     e->is_open = e->is_virtual = false;
     int code = gn_summarise(run->db, by, run->raw, s, err);
-    if (code < 0 || run->raw || run->is_world || !run->profile ||
+    if (code < 0 || run->raw || run->is_world || s->period.is_set || !run->profile ||
         gn_profile_own_share(run->db) < GN_OWN_COST_NOTED ||
         !gn_cli_can_see(s, run->profile, s->trace.events <= run->trace_most))
         return code;
@@ -111,7 +111,7 @@ int gn_cli_summarise(struct gn_cli_explained *e, const struct gn_cli_run *run, e
                      struct gn_summary *s, struct gn_error *err)
 {
     const int code = summarise(e, run, by, s, err);
-    if (code == 0 && !run->raw && !e->is_virtual)
+    if (code == 0 && !run->raw && !e->is_virtual && !s->period.is_set)
         tell_least_length(s);
     return code;
 }

@@ -4,6 +4,8 @@
 #include "agent/abandoned.h"
 #include "agent/folder.h"
 #include "agent/peek.h"
+#include "profile/profile.h"
+#include "profile/world.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -69,8 +71,8 @@ int gn_locate_profile(const char *run, char *folder, size_t folder_size, char *p
     return 0;
 }
 
-int gn_locate_open(sqlite3 **db, const char *run, bool live, char *folder, size_t folder_size, char *profile,
-                   size_t profile_size, struct gn_error *err)
+static int open_run(sqlite3 **db, const char *run, bool live, char *folder, size_t folder_size, char *profile,
+                    size_t profile_size, struct gn_error *err)
 {
     int code;
     *db = NULL;
@@ -85,4 +87,20 @@ int gn_locate_open(sqlite3 **db, const char *run, bool live, char *folder, size_
         snprintf(folder, folder_size, "%s", run);
     snprintf(profile, profile_size, "%s/profile.db", folder);
     return gn_peek(db, folder, err);
+}
+
+int gn_locate_open(sqlite3 **db, const char *run, const struct gn_located_part *part, char *folder,
+                   size_t folder_size, char *profile, size_t profile_size, struct gn_error *err)
+{
+    int code = open_run(db, run, part->live, folder, folder_size, profile, profile_size, err);
+    if (code == 0 && part->period.to_s > 0) {
+        code = gn_period_select(*db, &part->period, err);
+        if (code == 0)
+            code = gn_world_select(*db, 0, err);
+        if (code != 0) {
+            gn_profile_close(*db);
+            *db = NULL;
+        }
+    }
+    return code;
 }

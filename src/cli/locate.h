@@ -3,6 +3,7 @@
 #define GNOMON_CLI_LOCATE_H
 
 #include "base/error.h"
+#include "profile/period.h"
 
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -17,9 +18,15 @@
 int gn_locate_profile(const char *run, char *folder, size_t folder_size, char *profile, size_t profile_size,
                       struct gn_error *err);
 
-/* The same, and opened. live: of a run that goes on, what it has done until now (agent/peek.h). The caller
- * closes; *db is NULL after an error. */
-int gn_locate_open(sqlite3 **db, const char *run, bool live, char *folder, size_t folder_size, char *profile,
-                   size_t profile_size, struct gn_error *err);
+/* What is wanted of it: all; or of a run that goes on what it has done until now (agent/peek.h); or of a part
+ * of it only, where to_s > 0 (profile/period.h). */
+struct gn_located_part {
+    bool live;
+    struct gn_period period;
+};
+
+/* The same, and opened. The caller closes; *db is NULL after an error. */
+int gn_locate_open(sqlite3 **db, const char *run, const struct gn_located_part *part, char *folder,
+                   size_t folder_size, char *profile, size_t profile_size, struct gn_error *err);
 
 #endif

@@ -1,6 +1,7 @@
 #include "cli/report_options.h"
 
 #include "cli/analysis_options.h"
+#include "cli/period_option.h"
 #include "cli/place.h"
 
 #include <argp.h>
@@ -41,7 +42,15 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->options.world = gn_world_option(state, value);
         break;
     case KEY_LIVE:
-        a->live = a->no_trace = true;
+        a->part.live = a->no_trace = true;
+        break;
+    case GN_KEY_BETWEEN:
+        a->part.period = gn_period_option(state, value);
+        break;
+    case ARGP_KEY_END:
+        if (a->part.period.to_s > 0 && (a->options.by == GN_BY_REGION || a->options.by == GN_BY_PAIR))
+            argp_error(state, "--between with --by %s: these are known of the whole run only",
+                       gn_by_names[a->options.by]);
         break;
     case KEY_PATH:
         a->options.path = value;
@@ -73,6 +82,7 @@ static const struct argp_option list_of_options[] = {
     {"path", KEY_PATH, "PATH", 0,
      "Of the tree only what is below this, as main/solve/loop@heat.c:110 (implies --by tree)", 0},
     {"live", KEY_LIVE, NULL, 0, "Of a run that goes on: what it has done until now", 0},
+    GN_OPTION_BETWEEN,
     {"raw", 'r', NULL, 0, "Times as they were, gnomon's own cost not subtracted", 0},
     {"world", KEY_WORLD, "N", 0,
      "Of a run that is several worlds: this one (default: the largest; JSON has all)", 0},

@@ -4,12 +4,14 @@
 
 #include "answer/report.h"
 #include "cli/format_option.h"
+#include "cli/locate.h"
 
 struct gn_report_asked {
     struct gn_report_options options;
     enum gn_format format;
     const char *run;
-    bool no_trace, live;
+    bool no_trace;
+    struct gn_located_part part;
 };
 
 /* Options that make no sense end gnomon, as wrong usage. */

@@ -43,7 +43,7 @@ void gn_report_look(struct gn_report_looked *looked, const struct gn_cli_run *ru
         return;
     gn_cli_explain(&looked->explained, run, summary);
     asked->problems = &looked->explained.problems;
-    if (summary->trace.events <= run->trace_most)
+    if (summary->trace.events <= run->trace_most && !summary->period.is_set)
         look_at_trace(&looked->findings, summary, run->profile, asked);
 }
 

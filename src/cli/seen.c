@@ -90,12 +90,38 @@ static bool choose(struct gn_cli_seen *o, uint64_t events)
     return o->chosen != NULL;
 }
 
-static int see_trace(struct gn_cli_seen *o, const char *command, struct gn_error *err)
+/* Only what is in the part of the run that is asked for: of a trace, one window of it. */
+static int narrow(struct gn_cli_seen *o, const struct gn_summary *s, bool traced, size_t *count,
+                  struct gn_error *err)
+{
+    const struct gn_period_told *p = &s->period;
+    o->seen.is_whole = false;
+    free(o->chosen);
+    o->chosen = calloc(s->windows.count + 1, sizeof *o->chosen);
+    *count = 0;
+    if (!o->chosen)
+        return gn_fail(err, -ENOMEM, "no memory for windows of its events");
+    if (p->to_ticks <= p->from_ticks)
+        return gn_fail(err, -ENODATA, "it was on several hosts: which of them are of that part is not known");
+    o->seen.period = (struct gn_kept_window){p->from_ticks, p->to_ticks};
+    if (traced)
+        o->chosen[(*count)++] = o->seen.period;
+    for (size_t i = 0; i < s->windows.count && !traced; i++) {
+        const struct gn_kept_window *w = &s->windows.kept[i];
+        const struct gn_kept_window part = {w->begin_ticks > p->from_ticks ? w->begin_ticks : p->from_ticks,
+                                            w->end_ticks < p->to_ticks ? w->end_ticks : p->to_ticks};
+        if (part.begin_ticks < part.end_ticks)
+            o->chosen[(*count)++] = part;
+    }
+    return *count ? 0 : gn_fail(err, -ENODATA, "no window is in that part of the run");
+}
+
+static int see_trace(struct gn_cli_seen *o, size_t chosen, const char *command, struct gn_error *err)
 {
     struct gn_watched_source watched;
     struct gn_source seen = gn_watch_source(&watched, &o->source, command ? command : "explain");
     int code =
-        o->chosen ? see_windows(o, &seen, o->chosen, CHOSEN, false, err) : add_part(o, &seen, NULL, err);
+        o->chosen ? see_windows(o, &seen, o->chosen, chosen, false, err) : add_part(o, &seen, NULL, err);
     gn_progress_end(&watched.progress);
     return code;
 }
@@ -152,10 +178,14 @@ int gn_cli_see(struct gn_cli_seen *o, const struct gn_summary *s, const char *pr
         o->seen.parts ? check(o, s, traced, command, err) : gn_fail(err, -ENOMEM, "no memory for its events");
     if (code == 0)
         code = gn_known_bounds(&o->known, path, o->source.definitions, err);
-    if (code == 0)
-        code = traced
-                   ? see_trace(o, command, err)
-                   : see_windows(o, &o->source, s->windows.kept, s->windows.count, s->windows.is_whole, err);
+    size_t chosen = CHOSEN;
+    if (code == 0 && s->period.is_set)
+        code = narrow(o, s, traced, &chosen, err);
+    if (code == 0 && traced)
+        code = see_trace(o, chosen, command, err);
+    else if (code == 0)
+        code = see_windows(o, &o->source, o->chosen ? o->chosen : s->windows.kept,
+                           o->chosen ? chosen : s->windows.count, s->windows.is_whole && !o->chosen, err);
     if (code == 0 && (found->truncated || found->missing_files)) /* known when all has been read */
         code = not_whole(err);
     if (code == 0 && o->seen.count == 0)

@@ -11,6 +11,7 @@
 #define REAL(kind, name) FIELD(kind, name, GN_GRAPH_REAL)
 #define TEXT(kind, name) FIELD(kind, name, GN_GRAPH_TEXT)
 #define COUNTS(kind, name) FIELD(kind, name, GN_GRAPH_HISTOGRAM)
+#define SERIES(kind, name) FIELD(kind, name, GN_GRAPH_BYTES)
 #define OF(kind, name, other)                                                                                \
     {                                                                                                        \
 #name, GN_GRAPH_OF, other, false, offsetof(struct gn_graph_##kind, name)                             \
@@ -71,6 +72,9 @@ static const struct gn_graph_field world[] = {
     KEY(world, key, GN_GRAPH_TEXT), INTEGER(world, size),         TEXT(world, launcher), TEXT(world, launch),
     NUMBER(world, launched),        NUMBER(world, launched_rank), NUMBER(world, spawner)};
 
+static const struct gn_graph_field moment[] = {KEY_OF(moment, host, GN_GRAPH_HOST),
+                                               KEY(moment, number, GN_GRAPH_INTEGER), INTEGER(moment, ticks)};
+
 static const struct gn_graph_field process[] = {OF(process, host, GN_GRAPH_HOST),
                                                 NUMBER(process, rank),
                                                 NUMBER(process, pid),
@@ -92,7 +96,8 @@ static const struct gn_graph_field process[] = {OF(process, host, GN_GRAPH_HOST)
                                                 NUMBER(process, startup_cpu_ns),
                                                 MAY_BE_OF(process, world_id, GN_GRAPH_WORLD),
                                                 INTEGER(process, traced),
-                                                INTEGER(process, spawned)};
+                                                INTEGER(process, spawned),
+                                                NUMBER(process, start_ticks)};
 
 static const struct gn_graph_field location[] = {OF(location, process, GN_GRAPH_PROCESS),
                                                  INTEGER(location, thread),
@@ -118,7 +123,8 @@ static const struct gn_graph_field node[] = {OF(node, location, GN_GRAPH_LOCATIO
                                              INTEGER(node, messages),
                                              INTEGER(node, bytes),
                                              COUNTS(node, time_log2),
-                                             COUNTS(node, size_log2)};
+                                             COUNTS(node, size_log2),
+                                             SERIES(node, series)};
 
 static const struct gn_graph_field edge[] = {OF(edge, location, GN_GRAPH_LOCATION),
                                              OF(edge, from_activity, GN_GRAPH_ACTIVITY),
@@ -129,7 +135,8 @@ static const struct gn_graph_field edge[] = {OF(edge, location, GN_GRAPH_LOCATIO
                                              INTEGER(edge, min_ns),
                                              INTEGER(edge, max_ns),
                                              REAL(edge, spread_ns),
-                                             INTEGER(edge, bytes)};
+                                             INTEGER(edge, bytes),
+                                             SERIES(edge, series)};
 
 static const struct gn_graph_field peer[] = {OF(peer, location, GN_GRAPH_LOCATION),
                                              OF(peer, activity, GN_GRAPH_ACTIVITY),
@@ -194,7 +201,8 @@ static const struct gn_graph_field sample[] = {OF(sample, location, GN_GRAPH_LOC
                                                MAY_BE_OF(sample, called, GN_GRAPH_SITE),
                                                INTEGER(sample, other_threads),
                                                INTEGER(sample, count),
-                                               INTEGER(sample, time_ns)};
+                                               INTEGER(sample, time_ns),
+                                               SERIES(sample, series)};
 
 static const struct gn_graph_field resource[] = {OF(resource, process, GN_GRAPH_PROCESS),
                                                  NUMBER(resource, peak_bytes),
@@ -222,6 +230,7 @@ const struct gn_graph_fields gn_graph_fields[GN_GRAPH_KINDS] = {
     [GN_GRAPH_ACTIVITY] = KIND(activity, "activity", true),
     [GN_GRAPH_COMPUTATION] = KIND(computation, "computation", true),
     [GN_GRAPH_WORLD] = KIND(world, "world", true),
+    [GN_GRAPH_MOMENT] = KIND(moment, "moment", true),
     [GN_GRAPH_PROCESS] = KIND(process, "process", false),
     [GN_GRAPH_LOCATION] = KIND(location, "location", false),
     [GN_GRAPH_NODE] = KIND(node, "node", false),

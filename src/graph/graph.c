@@ -17,6 +17,8 @@ struct gn_graph {
     char **texts;
     size_t text_count, text_capacity;
     struct gn_lookup known_texts;
+    struct gn_graph_bytes *kept; /* what was kept of bytes */
+    size_t kept_count, kept_capacity;
     uint64_t *counts; /* of histograms */
     size_t counted, counts_capacity;
     bool no_memory;
@@ -50,6 +52,9 @@ void gn_graph_free(struct gn_graph *g)
         free(g->texts[i]);
     free(g->texts);
     gn_lookup_clear(&g->known_texts);
+    for (size_t i = 0; i < g->kept_count; i++)
+        free((void *)(uintptr_t)g->kept[i].at);
+    free(g->kept);
     free(g->counts);
     free(g);
 }
@@ -209,6 +214,21 @@ void gn_graph_counts(const struct gn_graph *g, const struct gn_graph_histogram *
     memset(counts, 0, h->all * sizeof *counts);
     if (h->used)
         memcpy(counts + h->first, g->counts + h->at, h->used * sizeof *counts);
+}
+
+/* ---- bytes ---- */
+
+struct gn_graph_bytes gn_graph_keep_bytes(struct gn_graph *g, const void *bytes, size_t count)
+{
+    void *copy =
+        gn_grow(&g->kept, &g->kept_capacity, g->kept_count, sizeof *g->kept) ? malloc(count + 1) : NULL;
+    if (!copy) {
+        g->no_memory = true;
+        return (struct gn_graph_bytes){NULL, 0};
+    }
+    if (count)
+        memcpy(copy, bytes, count);
+    return g->kept[g->kept_count++] = (struct gn_graph_bytes){copy, count};
 }
 
 /* ---- without some ---- */

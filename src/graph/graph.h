@@ -31,6 +31,7 @@ enum gn_graph_kind {
     GN_GRAPH_ACTIVITY,
     GN_GRAPH_COMPUTATION,
     GN_GRAPH_WORLD,
+    GN_GRAPH_MOMENT,
     GN_GRAPH_PROCESS,
     GN_GRAPH_LOCATION,
     GN_GRAPH_NODE,
@@ -103,6 +104,13 @@ struct gn_graph_world {
     int64_t launched, launched_rank, spawner;
 };
 
+/* Series of a host's nodes, edges and samples have a step from each moment to the next. */
+struct gn_graph_moment {
+    uint32_t host;
+    int64_t number; /* from 0 on: the begin of the first step */
+    int64_t ticks;  /* of the host's counter */
+};
+
 struct gn_graph_process {
     int64_t rank;
     uint32_t host, world_id;
@@ -116,6 +124,7 @@ struct gn_graph_process {
     int64_t elapsed_ns, init_ns, finalized_ns;
     const char *clock_domain;
     int64_t cpu_ns, startup_cpu_ns, traced, spawned;
+    int64_t start_ticks; /* when it began, of the host's counter */
 };
 
 /* A thread, or several that followed each other. */
@@ -133,12 +142,19 @@ struct gn_graph_histogram {
     uint8_t all;         /* 0: there is no histogram */
 };
 
+/* Numbers by step of time: graph/packed_steps.h. */
+struct gn_graph_bytes {
+    const uint8_t *at; /* the graph's; NULL: not known */
+    size_t count;
+};
+
 struct gn_graph_node {
     uint32_t location, activity;
     int64_t count, total_ns, min_ns, max_ns;
     double spread_ns;
     int64_t open_ns, errors, messages, bytes;
     struct gn_graph_histogram time_log2, size_log2;
+    struct gn_graph_bytes series; /* by step: count, time, messages, bytes */
 };
 
 struct gn_graph_edge {
@@ -146,6 +162,7 @@ struct gn_graph_edge {
     int64_t count, total_ns, own_ns, min_ns, max_ns;
     double spread_ns;
     int64_t bytes;
+    struct gn_graph_bytes series; /* by step: count, total_ns, own_ns */
 };
 
 struct gn_graph_peer {
@@ -197,6 +214,7 @@ struct gn_graph_sample {
     uint32_t site;   /* innermost in the program's own code; GN_GRAPH_NONE: in other places */
     uint32_t called; /* function of a library that it called there; GN_GRAPH_NONE: it was not in one */
     int64_t other_threads, count, time_ns;
+    struct gn_graph_bytes series; /* by step: count, time_ns */
 };
 
 /* What the kernel told of a process. */
@@ -217,7 +235,8 @@ enum gn_graph_type {
     GN_GRAPH_TEXT,      /* const char *; where it is not told: NULL */
     GN_GRAPH_OF,        /* uint32_t, a row of another kind; without that row this one means nothing */
     GN_GRAPH_MAY_BE_OF, /* likewise, or GN_GRAPH_NONE */
-    GN_GRAPH_HISTOGRAM  /* struct gn_graph_histogram */
+    GN_GRAPH_HISTOGRAM, /* struct gn_graph_histogram */
+    GN_GRAPH_BYTES      /* struct gn_graph_bytes; where it is not told: nothing, NULL */
 };
 
 struct gn_graph_field {
@@ -266,6 +285,9 @@ uint32_t gn_graph_find(const struct gn_graph *graph, enum gn_graph_kind kind, co
 struct gn_graph_histogram gn_graph_keep_counts(struct gn_graph *graph, const uint64_t *counts, size_t all);
 void gn_graph_counts(const struct gn_graph *graph, const struct gn_graph_histogram *histogram,
                      uint64_t *counts);
+
+/* The graph's own copy. NULL with no bytes: there is no memory. */
+struct gn_graph_bytes gn_graph_keep_bytes(struct gn_graph *graph, const void *bytes, size_t count);
 
 /* Takes off all rows of processes that came after the first `processes`. */
 void gn_graph_shrink(struct gn_graph *graph, size_t processes);

@@ -36,6 +36,15 @@ static void translate_counts(const struct joining *j, char *at)
     memcpy(at, &h, sizeof h);
 }
 
+static void translate_bytes(const struct joining *j, char *at)
+{
+    struct gn_graph_bytes b;
+    memcpy(&b, at, sizeof b);
+    if (b.at)
+        b = gn_graph_keep_bytes(j->graph, b.at, b.count);
+    memcpy(at, &b, sizeof b);
+}
+
 static void translate(const struct joining *j, const struct gn_graph_fields *kind, char *row)
 {
     for (size_t i = 0; i < kind->count; i++) {
@@ -47,6 +56,8 @@ static void translate(const struct joining *j, const struct gn_graph_fields *kin
             translate_text(j, at);
         else if (field->type == GN_GRAPH_HISTOGRAM)
             translate_counts(j, at);
+        else if (field->type == GN_GRAPH_BYTES)
+            translate_bytes(j, at);
     }
 }
 

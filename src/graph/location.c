@@ -246,6 +246,8 @@ int gn_adding_location(struct gn_graph_adding *a, uint32_t index)
         add_edge(&t, &l->edges[i]);
     add_peers(&t, l);
     add_tail(&t, &last);
+    gn_adding_series(a, index, t.row, activities, l->node_count, t.probe_ns,
+                     last.inside || last.ns == 0 ? GN_GRAPH_NONE : last.node);
     gn_adding_samples(a, index, t.row, activities, l->node_count);
     free(activities);
     return code;

@@ -130,7 +130,8 @@ static void add_process(struct gn_graph_adding *a)
                                          .cpu_ns = cpu_ns ? cpu_ns : GN_GRAPH_UNKNOWN,
                                          .startup_cpu_ns = plausible_ns(GN_GET(h->startup_cpu_ns)),
                                          .traced = (int64_t)a->facts->traced,
-                                         .spawned = (int64_t)GN_GET(h->spawned)};
+                                         .spawned = (int64_t)GN_GET(h->spawned),
+                                         .start_ticks = a->facts->start_ticks};
     a->process = gn_graph_put(graph, GN_GRAPH_PROCESS, &row);
 }
 
@@ -353,7 +354,8 @@ int gn_graph_add_missing(struct gn_graph *graph, const struct gn_process_facts *
                                          .init_ns = GN_GRAPH_UNKNOWN,
                                          .finalized_ns = GN_GRAPH_UNKNOWN,
                                          .cpu_ns = GN_GRAPH_UNKNOWN,
-                                         .startup_cpu_ns = GN_GRAPH_UNKNOWN};
+                                         .startup_cpu_ns = GN_GRAPH_UNKNOWN,
+                                         .start_ticks = GN_GRAPH_UNKNOWN};
     gn_graph_put(graph, GN_GRAPH_PROCESS, &row);
     return gn_graph_check(graph, err);
 }

@@ -10,14 +10,16 @@
 struct gn_launch;
 struct gn_last_calls;
 struct gn_sampled;
+struct gn_series_process;
 struct gn_snapshot;
 
 /* What the agent knows about a process besides its snapshot. */
 struct gn_process_facts {
     const char *host;
-    double tick_ns;     /* length of a tick, measured over the run */
-    uint64_t end_ticks; /* when the agent saw it end, 0: still running */
-    int launcher_rank;  /* rank as the launcher said; used when MPI_Init did not get that far; -1 unknown */
+    double tick_ns;      /* length of a tick, measured over the run */
+    uint64_t end_ticks;  /* when the agent saw it end, 0: still running */
+    int64_t start_ticks; /* when it began, of the counter that the host shows; GN_GRAPH_UNKNOWN */
+    int launcher_rank;   /* rank as the launcher said; used when MPI_Init did not get that far; -1 unknown */
     const struct gn_launch
         *launches;     /* GN_LAUNCHES of them, of a process that has no snapshot; NULL: not known */
     bool traced;       /* its events are in the run's trace */
@@ -25,6 +27,7 @@ struct gn_process_facts {
     int exit_status;   /* exit status or signal number, -1 unknown */
     const struct gn_last_calls *last_calls;   /* NULL: not known */
     const struct gn_sampled *sampled;         /* NULL: not known */
+    const struct gn_series_process *series;   /* NULL: not known */
     const struct gn_graph_resource *resource; /* for any process; NULL: not known */
 };
 

@@ -18,9 +18,10 @@ static uint32_t put_site(const struct gn_graph_adding *a, uint32_t place)
 }
 
 /* False: the snapshot is older than that node. */
-static bool put_sample(const struct gn_graph_adding *a, uint32_t location, const uint32_t *activities,
-                       uint32_t nodes, const struct gn_sampled_count *c)
+static bool put_sample(struct gn_graph_adding *a, uint32_t location, const uint32_t *activities,
+                       uint32_t nodes, size_t number)
 {
+    const struct gn_sampled_count *c = &a->facts->sampled->counts[number];
     const bool inside = c->to == GN_SAMPLED_NONE;
     if (c->from >= nodes || (!inside && c->to >= nodes))
         return false;
@@ -31,7 +32,8 @@ static bool put_sample(const struct gn_graph_adding *a, uint32_t location, const
                                         .called = put_site(a, c->called),
                                         .other_threads = c->other_threads,
                                         .count = (int64_t)c->count,
-                                        .time_ns = (int64_t)c->time_ns};
+                                        .time_ns = (int64_t)c->time_ns,
+                                        .series = gn_adding_sample_series(a, number)};
     gn_graph_put(a->graph, GN_GRAPH_SAMPLE, &row);
     return true;
 }
@@ -41,6 +43,6 @@ void gn_adding_samples(struct gn_graph_adding *a, uint32_t index, uint32_t locat
 {
     const struct gn_sampled *s = a->facts->sampled;
     for (size_t i = 0; s && i < s->count; i++)
-        if (s->counts[i].location == index && !put_sample(a, location, activities, nodes, &s->counts[i]))
+        if (s->counts[i].location == index && !put_sample(a, location, activities, nodes, i))
             a->unattributed += (int64_t)s->counts[i].count;
 }

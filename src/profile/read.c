@@ -57,6 +57,7 @@ static bool take_field(const struct reading *r, sqlite3_stmt *q, int column,
     const char *text;
     uint32_t index;
     struct gn_graph_histogram counts;
+    struct gn_graph_bytes bytes = {NULL, 0};
     switch (field->type) {
     case GN_GRAPH_INTEGER:
     case GN_GRAPH_NUMBER:
@@ -79,6 +80,12 @@ static bool take_field(const struct reading *r, sqlite3_stmt *q, int column,
     case GN_GRAPH_HISTOGRAM:
         counts = counts_of(r, q, column);
         memcpy(at, &counts, sizeof counts);
+        break;
+    case GN_GRAPH_BYTES:
+        if (!none)
+            bytes = gn_graph_keep_bytes(r->graph, sqlite3_column_blob(q, column),
+                                        (size_t)sqlite3_column_bytes(q, column));
+        memcpy(at, &bytes, sizeof bytes);
         break;
     }
     return true;

@@ -1,5 +1,6 @@
 #include "profile/resolve_samples.h"
 
+#include "profile/series.h"
 #include "profile/statement.h"
 #include "program/runtime.h"
 
@@ -97,7 +98,8 @@ static const char *const add_up[] = {
     " WHERE i.site = s.id)) AS one FROM main.site s WHERE function IS NOT NULL"
     " AND id IN (SELECT site FROM main.sample UNION SELECT called FROM main.sample)",
     "CREATE TEMP TABLE summed AS SELECT location, from_activity, to_activity, coalesce(a.one, site) AS site,"
-    " coalesce(b.one, called) AS called, other_threads, sum(count) AS count, sum(time_ns) AS time_ns"
+    " coalesce(b.one, called) AS called, other_threads, sum(count) AS count, sum(time_ns) AS time_ns,"
+    " series_sum(series) AS series"
     " FROM main.sample x LEFT JOIN same a ON a.id = x.site LEFT JOIN same b ON b.id = x.called"
     " GROUP BY 1, 2, 3, 4, 5, 6",
     "DELETE FROM main.sample",
@@ -113,7 +115,7 @@ static const char *const add_up[] = {
 
 int gn_resolve_same_places(sqlite3 *db, struct gn_error *err)
 {
-    int code = 0;
+    int code = gn_series_define_sum(db, err);
     for (size_t i = 0; i < sizeof add_up / sizeof add_up[0] && code == 0; i++)
         if (sqlite3_exec(db, add_up[i], NULL, NULL, NULL) != SQLITE_OK)
             code = gn_fail(err, gn_sql_errno(db), "adding up samples failed: %s", sqlite3_errmsg(db));

@@ -248,6 +248,7 @@ static void collect_trace(sqlite3 *db, struct gn_trace_facts *t)
 int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, struct gn_error *err)
 {
     memset(s, 0, sizeof *s);
+    s->period = gn_period_selected(db);
     describe(db, s);
     s->own_share = raw ? 0 : gn_profile_own_share(db);
     int code = by == GN_BY_PAIR ? collect_pairs(db, s, err) : gn_summarise_rows(db, by, raw, s, err);

@@ -10,6 +10,7 @@
 #include "clock/clocks.h"
 #include "event/kept_window.h"
 #include "graph/last_calls.h"
+#include "profile/period.h"
 #include "profile/profile.h"
 
 #include <stdbool.h>
@@ -247,6 +248,7 @@ struct gn_summary {
                           off; raw: 0 */
     struct gn_between unmeasured_s; /* in virtual time: elapsed_s lies between; else measured_s, both */
     double mpi_share;               /* of the time of all threads */
+    struct gn_period_told period;   /* that it is of; not set: all of the run */
     bool complete;
     double saved_s; /* nobody has finished it: of those hosts it is as it was so long after the begin */
     char saved_hosts[256]; /* "": none */

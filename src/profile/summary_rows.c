@@ -604,7 +604,7 @@ static int collect_pieces(struct making *m)
         " l.elapsed_ns FROM location l JOIN process p ON p.id = l.process JOIN host h ON h.id = p.host"
         " LEFT JOIN (SELECT location, sum(total_ns) AS total, sum(total_ns - own_ns) AS cost FROM edge"
         "  GROUP BY location) e ON e.location = l.id"
-        " LEFT JOIN (SELECT n.location, sum(n.total_ns + n.open_ns) AS total FROM main.node n"
+        " LEFT JOIN (SELECT n.location, sum(n.total_ns + n.open_ns) AS total FROM %snode n"
         "  JOIN activity a ON a.id = n.activity WHERE a.kind IN ('mpi', 'off', 'other') GROUP BY n.location) "
         "n"
         " ON n.location = l.id";
@@ -614,7 +614,8 @@ static int collect_pieces(struct making *m)
     const char *ns = m->raw ? "total_ns" : "own_ns";
     if (m->by == GN_BY_REGION)
         return for_all(m, regions, take_node_time);
-    snprintf(rest, sizeof rest, remainder, gn_profile_is_virtual(m->db) ? waited : "0");
+    const bool is_virtual = gn_profile_is_virtual(m->db); /* then the table as it was measured is behind it */
+    snprintf(rest, sizeof rest, remainder, is_virtual ? waited : "0", is_virtual ? "main." : "");
     snprintf(edges, sizeof edges,
              "SELECT e.from_activity, e.to_activity, l.id, p.rank, h.name, e.%s, e.count FROM edge e"
              " JOIN location l ON l.id = e.location JOIN process p ON p.id = l.process JOIN host h ON h.id = "

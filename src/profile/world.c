@@ -149,21 +149,34 @@ static const struct {
              {"sampling", "process", false}, {"resource", "process", false}, {"sample", "location", true},
              {"node", "location", true},     {"edge", "location", true},     {"peer", "location", true}};
 
+/* Where its rows are: of the part of the run that was selected, if one was (profile/period.h). True: they
+ * are. */
+static bool name_table(sqlite3 *db, const char *table, char *name, size_t size)
+{
+    snprintf(name, size, "in_period_%s", table);
+    const bool there =
+        gn_sql_value(db, 0, "SELECT count(*) FROM temp.sqlite_master WHERE name = ?", "s", name) > 0;
+    snprintf(name, size, there ? "temp.in_period_%s" : "main.%s", table);
+    return there;
+}
+
 int gn_world_select(sqlite3 *db, int64_t id, struct gn_error *err)
 {
     int code = 0;
-    char text[400];
+    char text[400], from[64];
     gn_sql_forget(db); /* statements that were prepared for the other tables of these names */
     for (size_t i = 0; i < sizeof parts / sizeof parts[0] && code == 0; i++) {
         int used = snprintf(text, sizeof text, "DROP VIEW IF EXISTS temp.%s;", parts[i].table);
+        const bool in_period = name_table(db, parts[i].table, from, sizeof from);
+        if (in_period || id)
+            used += snprintf(text + used, sizeof text - (size_t)used,
+                             "CREATE TEMP VIEW %s AS SELECT * FROM %s", parts[i].table, from);
         if (id)
-            snprintf(
-                text + used, sizeof text - (size_t)used,
-                "CREATE TEMP VIEW %s AS SELECT * FROM main.%s WHERE %s IN (%s SELECT id FROM main.process"
-                " WHERE world_id = %" PRId64 "%s)",
-                parts[i].table, parts[i].table, parts[i].column,
-                parts[i].of_location ? "SELECT id FROM main.location WHERE process IN (" : "", id,
-                parts[i].of_location ? ")" : "");
+            snprintf(text + used, sizeof text - (size_t)used,
+                     " WHERE %s IN (%s SELECT id FROM main.process WHERE world_id = %" PRId64 "%s)",
+                     parts[i].column,
+                     parts[i].of_location ? "SELECT id FROM main.location WHERE process IN (" : "", id,
+                     parts[i].of_location ? ")" : "");
         if (sqlite3_exec(db, text, NULL, NULL, NULL) != SQLITE_OK)
             code = gn_fail(err, gn_sql_errno(db), "cannot look at one world of the profile: %s",
                            sqlite3_errmsg(db));

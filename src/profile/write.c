@@ -57,6 +57,13 @@ static void bind_counts(const struct writing *w, sqlite3_stmt *s, int column, co
         sqlite3_bind_null(s, column);
 }
 
+static void bind_bytes(sqlite3_stmt *s, int column, const char *at)
+{
+    struct gn_graph_bytes bytes;
+    memcpy(&bytes, at, sizeof bytes);
+    sqlite3_bind_blob64(s, column, bytes.at, bytes.count, SQLITE_STATIC);
+}
+
 static void bind_number(sqlite3_stmt *s, int column, const char *at, bool may_be_unknown)
 {
     int64_t value;
@@ -91,6 +98,9 @@ static void bind_field(const struct writing *w, sqlite3_stmt *s, int column,
         break;
     case GN_GRAPH_HISTOGRAM:
         bind_counts(w, s, column, at);
+        break;
+    case GN_GRAPH_BYTES:
+        bind_bytes(s, column, at);
         break;
     }
 }

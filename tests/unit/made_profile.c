@@ -102,13 +102,13 @@ int64_t made_activity(sqlite3 *db, const char *kind, const char *name, const cha
 
 void made_node(sqlite3 *db, int64_t location, int64_t activity, double s, int64_t count, int64_t bytes)
 {
-    ADD(db, "INSERT INTO node VALUES(?, ?, ?, ?, 0, 0, 0.0, 0, 0, 0, ?, NULL, NULL)", "iiiii", location,
+    ADD(db, "INSERT INTO node VALUES(?, ?, ?, ?, 0, 0, 0.0, 0, 0, 0, ?, NULL, NULL, NULL)", "iiiii", location,
         activity, count, ns(s), bytes);
 }
 
 void made_edge(sqlite3 *db, int64_t location, int64_t from, int64_t to, double s, int64_t count)
 {
-    ADD(db, "INSERT INTO edge VALUES(?1, ?2, ?3, ?4, ?5, max(?5 - 40 * ?4, 0), 0, 0, 0.0, 0)", "iiiii",
+    ADD(db, "INSERT INTO edge VALUES(?1, ?2, ?3, ?4, ?5, max(?5 - 40 * ?4, 0), 0, 0, 0.0, 0, NULL)", "iiiii",
         location, from, to, count, ns(s));
 }
 

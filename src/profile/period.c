@@ -1,0 +1,379 @@
+#include "profile/period.h"
+
+#include "base/grow.h"
+#include "profile/clock.h"
+#include "profile/series.h"
+#include "profile/statement.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* The moments of a host, and which of its steps are asked for: [first, end). */
+struct host {
+    int64_t id;
+    int64_t *ticks;
+    double *at_ns; /* since the run began */
+    size_t count, room, at_room;
+    size_t first, end;
+};
+
+struct hosts {
+    struct host *items;
+    size_t count, room;
+};
+
+static void clear(void *self)
+{
+    struct hosts *all = self;
+    for (size_t i = 0; i < all->count; i++) {
+        free(all->items[i].ticks);
+        free(all->items[i].at_ns);
+    }
+    free(all->items);
+    free(all);
+}
+
+/* ---- moments ---- */
+
+static bool take(struct hosts *all, sqlite3_stmt *q)
+{
+    const int64_t id = sqlite3_column_int64(q, 0);
+    if (all->count == 0 || all->items[all->count - 1].id != id) {
+        if (!gn_grow(&all->items, &all->room, all->count, sizeof *all->items))
+            return false;
+        all->items[all->count++] = (struct host){.id = id};
+    }
+    struct host *h = &all->items[all->count - 1];
+    if (!gn_grow(&h->ticks, &h->room, h->count, sizeof *h->ticks) ||
+        !gn_grow(&h->at_ns, &h->at_room, h->count, sizeof *h->at_ns))
+        return false;
+    h->ticks[h->count] = sqlite3_column_int64(q, 1);
+    h->at_ns[h->count++] = 0;
+    return true;
+}
+
+static int read_moments(sqlite3 *db, struct hosts *all, struct gn_error *err)
+{
+    bool taken = true;
+    if (gn_sql_value(db, 0, "SELECT count(*) FROM main.sqlite_master WHERE name = 'moment'", "") == 0)
+        return gn_fail(err, -ENODATA, "it was measured by an older gnomon, which kept no time series");
+    sqlite3_stmt *q =
+        gn_sql_query(db, err, "SELECT host, ticks FROM main.moment ORDER BY host, number, ticks", "");
+    if (!q)
+        return -EINVAL;
+    while (taken && sqlite3_step(q) == SQLITE_ROW)
+        taken = take(all, q);
+    sqlite3_finalize(q);
+    if (!taken)
+        return gn_fail(err, -ENOMEM, "no memory for the moments of its time series");
+    for (size_t i = 0; i < all->count; i++)
+        if (all->items[i].count < 2)
+            return gn_fail(err, -ENODATA, "its time series has no steps");
+    return all->count ? 0
+                      : gn_fail(err, -ENODATA,
+                                "it has no time series: none is kept where cores have counters of their own");
+}
+
+/* Ticks; a file may say anything. */
+static double since(const struct host *h, int64_t ticks)
+{
+    return (double)(int64_t)((uint64_t)ticks - (uint64_t)h->ticks[0]);
+}
+
+static double tick_ns(sqlite3 *db, int64_t host)
+{
+    double ns = 0;
+    sqlite3_stmt *q =
+        gn_sql_query(db, NULL, "SELECT max(tick_ns) FROM main.process WHERE host = ?", "i", host);
+    if (q && sqlite3_step(q) == SQLITE_ROW)
+        ns = sqlite3_column_double(q, 0);
+    sqlite3_finalize(q);
+    return ns > 0 && isfinite(ns) ? ns : 1;
+}
+
+static struct gn_bounds *bounds_of(sqlite3 *db, int64_t host)
+{
+    struct gn_bounds *bounds = NULL;
+    sqlite3_stmt *q = gn_sql_query(
+        db, NULL, "SELECT d.name FROM main.clock_domain d JOIN main.host h ON h.name = d.host AND h.id = ?",
+        "i", host);
+    if (q && sqlite3_step(q) == SQLITE_ROW && sqlite3_column_text(q, 0))
+        bounds = gn_profile_bounds(db, (const char *)sqlite3_column_text(q, 0), NULL);
+    sqlite3_finalize(q);
+    return bounds;
+}
+
+/* Of each host's moments when they were; where its clock is not known against the others', it is as if all
+ * hosts had begun together. */
+static void place_moments(sqlite3 *db, struct hosts *all)
+{
+    double begin_ns = INFINITY;
+    for (size_t i = 0; i < all->count; i++) {
+        struct host *h = &all->items[i];
+        struct gn_bounds *bounds = all->count > 1 ? bounds_of(db, h->id) : NULL;
+        const double each_ns = tick_ns(db, h->id);
+        for (size_t k = 0; k < h->count; k++) {
+            const struct gn_interval at = bounds ? gn_bounds_convert(bounds, (uint64_t)h->ticks[k])
+                                                 : (struct gn_interval){INT64_MIN, INT64_MAX};
+            h->at_ns[k] = at.lo_ns > INT64_MIN && at.hi_ns < INT64_MAX
+                              ? (double)at.lo_ns / 2 + (double)at.hi_ns / 2
+                              : since(h, h->ticks[k]) * each_ns;
+        }
+        gn_bounds_free(bounds);
+        begin_ns = fmin(begin_ns, h->at_ns[0]);
+    }
+    for (size_t i = 0; i < all->count; i++)
+        for (size_t k = 0; k < all->items[i].count; k++)
+            all->items[i].at_ns[k] -= begin_ns;
+}
+
+/* ---- which steps ---- */
+
+static size_t nearest(const struct host *h, double ns)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < h->count; i++)
+        if (fabs(h->at_ns[i] - ns) < fabs(h->at_ns[best] - ns))
+            best = i;
+    return best;
+}
+
+/* At least the step that what is asked for begins in. */
+static void choose(struct host *h, const struct gn_period *period)
+{
+    h->first = nearest(h, period->from_s * 1e9);
+    h->end = isfinite(period->to_s) ? nearest(h, period->to_s * 1e9) : h->count - 1;
+    if (h->end > h->first)
+        return;
+    h->first -= h->first > 0 && (h->first == h->count - 1 || h->at_ns[h->first] > period->from_s * 1e9);
+    h->end = h->first + 1;
+}
+
+/* ---- for SQL ---- */
+
+static const struct host *host_of(sqlite3_context *context, sqlite3_value *id)
+{
+    const struct hosts *all = sqlite3_user_data(context);
+    for (size_t i = 0; i < all->count; i++)
+        if (all->items[i].id == sqlite3_value_int64(id))
+            return &all->items[i];
+    return NULL;
+}
+
+/* in_period(host, series, width, value) */
+static void in_period(sqlite3_context *context, int count, sqlite3_value **v)
+{
+    const struct host *h = host_of(context, v[0]);
+    (void)count;
+    sqlite3_result_int64(context,
+                         h ? gn_series_sum(sqlite3_value_blob(v[1]), (size_t)sqlite3_value_bytes(v[1]),
+                                           (size_t)sqlite3_value_int64(v[2]),
+                                           (size_t)sqlite3_value_int64(v[3]), h->first, h->end)
+                           : 0);
+}
+
+/* step_behind(host, series, width): the first step behind the period in which there is something; NULL: in
+ * none. */
+static void step_behind(sqlite3_context *context, int count, sqlite3_value **v)
+{
+    const struct host *h = host_of(context, v[0]);
+    const void *series = sqlite3_value_blob(v[1]);
+    const size_t bytes = (size_t)sqlite3_value_bytes(v[1]), width = (size_t)sqlite3_value_int64(v[2]);
+    (void)count;
+    for (size_t i = h ? h->end : 0; h && i + 1 < h->count; i++)
+        if (gn_series_sum(series, bytes, width, 0, i, i + 1) != 0) {
+            sqlite3_result_int64(context, (sqlite3_int64)i);
+            return;
+        }
+    sqlite3_result_null(context);
+}
+
+/* at_step(series, width, value, step) */
+static void at_step(sqlite3_context *context, int count, sqlite3_value **v)
+{
+    const size_t step = (size_t)sqlite3_value_int64(v[3]);
+    (void)count;
+    sqlite3_result_int64(context, gn_series_sum(sqlite3_value_blob(v[0]), (size_t)sqlite3_value_bytes(v[0]),
+                                                (size_t)sqlite3_value_int64(v[1]),
+                                                (size_t)sqlite3_value_int64(v[2]), step, step + 1));
+}
+
+/* period_ns(host, start_ticks, tick_ns, ns): what of the first `ns` of a process is in the period. */
+static void period_ns(sqlite3_context *context, int count, sqlite3_value **v)
+{
+    const struct host *h = host_of(context, v[0]);
+    (void)count;
+    if (!h || sqlite3_value_type(v[3]) == SQLITE_NULL) {
+        sqlite3_result_null(context);
+        return;
+    }
+    const double from = h->at_ns[h->first], to = h->at_ns[h->end];
+    const int64_t start_ticks = sqlite3_value_int64(v[1]);
+    const double start =
+        start_ticks > 0 ? h->at_ns[0] + since(h, start_ticks) * sqlite3_value_double(v[2]) : h->at_ns[0];
+    const double end = start + sqlite3_value_double(v[3]);
+    const double inside = fmin(fmax(end, from), to) - fmin(fmax(start, from), to);
+    sqlite3_result_int64(context, llround(fmin(fmax(inside, 0), 9e18)));
+}
+
+/* The hosts are the database's from here on. */
+static int define(sqlite3 *db, struct hosts *all, struct gn_error *err)
+{
+    const struct {
+        const char *name;
+        int arguments;
+        void (*function)(sqlite3_context *, int, sqlite3_value **);
+    } functions[] = {{"step_behind", 3, step_behind}, {"at_step", 4, at_step}, {"period_ns", 4, period_ns}};
+    int code = sqlite3_create_function_v2(db, "in_period", 4, SQLITE_UTF8 | SQLITE_DETERMINISTIC, all,
+                                          in_period, NULL, NULL, clear);
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0] && code == SQLITE_OK; i++)
+        code = sqlite3_create_function_v2(db, functions[i].name, functions[i].arguments,
+                                          SQLITE_UTF8 | SQLITE_DETERMINISTIC, all, functions[i].function,
+                                          NULL, NULL, NULL);
+    return code == SQLITE_OK
+               ? 0
+               : gn_fail(err, gn_sql_errno(db), "cannot look at a part of the run: %s", sqlite3_errmsg(db));
+}
+
+/* ---- tables ---- */
+
+static const char *const tables[] = {
+    "CREATE TEMP TABLE in_period_node AS SELECT n.location, n.activity, in_period(p.host, n.series, 4, 0) AS "
+    "count,"
+    " max(in_period(p.host, n.series, 4, 1), 0) AS total_ns, NULL AS min_ns, NULL AS max_ns, NULL AS "
+    "spread_ns,"
+    " 0 AS open_ns, 0 AS errors, in_period(p.host, n.series, 4, 2) AS messages,"
+    " in_period(p.host, n.series, 4, 3) AS bytes, NULL AS time_log2, NULL AS size_log2, NULL AS series"
+    " FROM main.node n JOIN main.location l ON l.id = n.location JOIN main.process p ON p.id = l.process",
+    "DELETE FROM temp.in_period_node WHERE count = 0 AND total_ns = 0 AND messages = 0",
+    "CREATE TEMP TABLE in_period_edge AS SELECT e.location, e.from_activity, e.to_activity,"
+    " in_period(p.host, e.series, 3, 0) AS count, max(in_period(p.host, e.series, 3, 1), 0) AS total_ns,"
+    " max(in_period(p.host, e.series, 3, 2), 0) AS own_ns, NULL AS min_ns, NULL AS max_ns, NULL AS spread_ns,"
+    " 0 AS bytes, NULL AS series FROM main.edge e JOIN main.location l ON l.id = e.location"
+    " JOIN main.process p ON p.id = l.process",
+    "DELETE FROM temp.in_period_edge WHERE count = 0 AND total_ns = 0",
+    "CREATE TEMP TABLE in_period_process AS SELECT id, rank, host, pid, exe, flavour, library, world,"
+    " thread_level, ended, exit_status, complete, message, tick_ns,"
+    " period_ns(host, start_ticks, tick_ns, elapsed_ns) AS elapsed_ns,"
+    " period_ns(host, start_ticks, tick_ns, init_ns) AS init_ns,"
+    " period_ns(host, start_ticks, tick_ns, finalized_ns) AS finalized_ns, clock_domain, NULL AS cpu_ns,"
+    " 0 AS startup_cpu_ns, world_id, traced, spawned, start_ticks FROM main.process",
+    "CREATE TEMP TABLE in_period_location AS SELECT l.id, l.process, l.thread, l.thread_id,"
+    " CASE WHEN l.thread = 0 THEN p.elapsed_ns ELSE coalesce(e.ns, 0) + coalesce(n.ns, 0) END AS elapsed_ns,"
+    " coalesce(n.events, 0) AS events, l.probe_ns_per_event, coalesce(e.probe_ns, 0) AS probe_ns,"
+    " l.last_activity, l.last_inside, l.last_ns, 0 AS unwound FROM main.location l"
+    " JOIN temp.in_period_process p ON p.id = l.process"
+    " LEFT JOIN (SELECT location, sum(total_ns) AS ns, sum(total_ns - own_ns) AS probe_ns"
+    "  FROM temp.in_period_edge GROUP BY location) e ON e.location = l.id"
+    " LEFT JOIN (SELECT n.location, sum(n.total_ns) AS ns, sum(n.count) AS events FROM temp.in_period_node n"
+    "  JOIN main.activity a ON a.id = n.activity WHERE a.kind IN ('mpi', 'off', 'other') GROUP BY "
+    "n.location) n"
+    "  ON n.location = l.id",
+    /* a stretch that lasts beyond the period is sampled, and its samples are counted when it has ended */
+    "CREATE TEMP TABLE in_period_sample AS WITH asked AS (SELECT s.*,"
+    " in_period(p.host, s.series, 2, 0) AS inside, in_period(p.host, s.series, 2, 1) AS inside_ns,"
+    " step_behind(p.host, s.series, 2) AS behind, coalesce(e.own_ns, n.total_ns) AS spent_ns"
+    " FROM main.sample s JOIN main.location l ON l.id = s.location JOIN main.process p ON p.id = l.process"
+    " LEFT JOIN temp.in_period_edge e ON e.location = s.location AND e.from_activity = s.from_activity"
+    "  AND e.to_activity = s.to_activity"
+    " LEFT JOIN temp.in_period_node n ON s.to_activity IS NULL AND n.location = s.location"
+    "  AND n.activity = s.from_activity WHERE spent_ns > 0),"
+    " chosen AS (SELECT *, max(inside) OVER same AS any_inside, min(behind) OVER same AS next FROM asked"
+    "  WINDOW same AS (PARTITION BY location, from_activity, to_activity, other_threads)),"
+    " counted AS (SELECT *, CASE WHEN any_inside > 0 THEN inside ELSE at_step(series, 2, 0, next) END AS n,"
+    "  CASE WHEN any_inside > 0 THEN inside_ns ELSE at_step(series, 2, 1, next) END AS ns FROM chosen)"
+    " SELECT location, from_activity, to_activity, site, called, other_threads, n AS count,"
+    " CAST(ns * min(1.0, spent_ns * 1.0 / max(sum(ns) OVER (PARTITION BY location, from_activity, "
+    "to_activity,"
+    " other_threads), 1)) AS INTEGER) AS time_ns, NULL AS series FROM counted WHERE n > 0",
+    "CREATE TEMP TABLE in_period_sampling AS SELECT g.process, g.state, g.reason, coalesce(s.ns, 0) AS "
+    "time_ns,"
+    " coalesce(s.n, 0) AS samples, CAST(g.bursts * min(1.0, coalesce(s.n, 0) * 1.0 / max(g.samples, 1)) AS "
+    "INTEGER) AS bursts, 0 AS by_place, 0 AS unattributed, 0 AS lost, g.helpers FROM main.sampling g"
+    " LEFT JOIN (SELECT l.process, sum(x.count) AS n, sum(x.time_ns) AS ns FROM temp.in_period_sample x"
+    "  JOIN main.location l ON l.id = x.location GROUP BY l.process) s ON s.process = g.process",
+    "CREATE TEMP TABLE in_period_resource AS SELECT process, NULL AS peak_bytes, NULL AS peak_age_ns,"
+    " NULL AS read_bytes, NULL AS written_bytes, NULL AS storage_read_bytes, NULL AS storage_written_bytes,"
+    " NULL AS preempted_ns, cores, cores_quota FROM main.resource",
+    "CREATE TEMP TABLE in_period_peer AS SELECT * FROM main.peer WHERE 0"};
+
+static int make_tables(sqlite3 *db, struct gn_error *err)
+{
+    int code = 0;
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0] && code == 0; i++)
+        if (sqlite3_exec(db, tables[i], NULL, NULL, NULL) != SQLITE_OK)
+            code = gn_fail(err, gn_sql_errno(db), "cannot look at a part of the run: %s", sqlite3_errmsg(db));
+    return code;
+}
+
+static int note(sqlite3 *db, const struct hosts *all, struct gn_error *err)
+{
+    const struct host *h = &all->items[0];
+    double run_ns = 0;
+    for (size_t i = 0; i < all->count; i++)
+        run_ns = fmax(run_ns, all->items[i].at_ns[all->items[i].count - 1]);
+    const bool one = all->count == 1;
+    int code = gn_sql(
+        db, err,
+        "CREATE TEMP TABLE period(from_s REAL, to_s REAL, run_s REAL, from_ticks INTEGER, to_ticks INTEGER)",
+        "");
+    if (code == 0)
+        code = gn_sql(db, err, "INSERT INTO temp.period VALUES(?, ?, ?, ?, ?)", "dddii",
+                      h->at_ns[h->first] * 1e-9, h->at_ns[h->end] * 1e-9, run_ns * 1e-9,
+                      one ? h->ticks[h->first] : 0, one ? h->ticks[h->end] : 0);
+    return code;
+}
+
+static int choose_all(struct hosts *all, const struct gn_period *period, struct gn_error *err)
+{
+    double run_ns = 0;
+    for (size_t i = 0; i < all->count; i++)
+        run_ns = fmax(run_ns, all->items[i].at_ns[all->items[i].count - 1]);
+    if (period->from_s * 1e9 >= run_ns)
+        return gn_fail(err, -ERANGE, "the run took %.3f s: there is nothing of it behind %.3f s",
+                       run_ns * 1e-9, period->from_s);
+    for (size_t i = 0; i < all->count; i++)
+        choose(&all->items[i], period);
+    return 0;
+}
+
+int gn_period_select(sqlite3 *db, const struct gn_period *period, struct gn_error *err)
+{
+    struct hosts *all = calloc(1, sizeof *all);
+    if (!all)
+        return gn_fail(err, -ENOMEM, "no memory for a part of the run");
+    int code = read_moments(db, all, err);
+    if (code == 0) {
+        place_moments(db, all);
+        code = choose_all(all, period, err);
+    }
+    if (code != 0) {
+        clear(all);
+        return code;
+    }
+    code = define(db, all, err);
+    if (code == 0)
+        code = make_tables(db, err);
+    if (code == 0)
+        code = note(db, all, err);
+    return code;
+}
+
+struct gn_period_told gn_period_selected(sqlite3 *db)
+{
+    struct gn_period_told told = {.is_set = false};
+    if (gn_sql_value(db, 0, "SELECT count(*) FROM temp.sqlite_master WHERE name = 'period'", "") == 0)
+        return told;
+    sqlite3_stmt *q =
+        gn_sql_query(db, NULL, "SELECT from_s, to_s, run_s, from_ticks, to_ticks FROM temp.period", "");
+    if (q && sqlite3_step(q) == SQLITE_ROW)
+        told = (struct gn_period_told){true,
+                                       sqlite3_column_double(q, 0),
+                                       sqlite3_column_double(q, 1),
+                                       sqlite3_column_double(q, 2),
+                                       (uint64_t)sqlite3_column_int64(q, 3),
+                                       (uint64_t)sqlite3_column_int64(q, 4)};
+    sqlite3_finalize(q);
+    return told;
+}

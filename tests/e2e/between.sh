@@ -1,0 +1,66 @@
+# A part of a run: what each rank did in it, as the program has written it down itself.
+. "$(dirname "$0")/lib.sh"
+compile logged fixtures/logged.c -g -O1
+
+case $1 in
+parts)
+    run_gnomon all ./logged
+    [ "$status" = 0 ] || fail "exit status $status: $(cat all.err)"
+    wait_for_report all
+    python3 "$here/check_between.py" "$gnomon" "$(folder_of all)" . || fail "a part is not what was done in it"
+    run=$(folder_of all)
+    "$gnomon" report --between 0.5,1.2 "$run" >part.txt || fail "no screen: $(cat part.txt)"
+    grep -q 's, from [0-9.]* to [0-9.]* s of ' part.txt || fail "the screen does not say of what it is: $(cat part.txt)"
+    "$gnomon" explain --between 0.5,1.2 "$run" >part.txt || fail "no explanation: $(cat part.txt)"
+    grep -q '^of .* from .* to ' part.txt || fail "explain does not say of what it is: $(cat part.txt)"
+    ;;
+errors)
+    run_gnomon all ./logged
+    wait_for_report all
+    run=$(folder_of all)
+    for asked in 1 2,1 x,2 1,1 -1,2 nan,1 1,2,3 '1 2'; do
+        "$gnomon" report --between "$asked" "$run" >out 2>err && fail "--between $asked is taken"
+        grep -q 'two times are expected' err || fail "--between $asked: $(cat err)"
+    done
+    "$gnomon" report --between 1000,2000 "$run" >out 2>err && fail "there is something where nothing is"
+    grep -q 'nothing of it behind 1000' err || fail "$(cat err)"
+    for by in region pair; do
+        "$gnomon" report --by $by --between 1,2 "$run" >out 2>err && fail "--by $by is told of a part"
+    done
+    python3 -c '
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+for text in ("DROP TABLE moment", "PRAGMA user_version = 9"):
+    db.execute(text)
+db.commit()' "$run/profile.db"
+    "$gnomon" report --between 1,2 "$run" >out 2>err && fail "a part of a run without a series"
+    grep -q 'older gnomon' err || fail "$(cat err)"
+    "$gnomon" report "$run" >out 2>err || fail "the run without a series: $(cat err)"
+    ;;
+damaged) # whatever a file says, it is read
+    run_gnomon all ./logged
+    wait_for_report all
+    run=$(folder_of all)
+    for number in 1 2 3 4 5 6 7 8; do
+        cp "$run/profile.db" "damaged$number.db"
+        python3 -c '
+import random, sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+random.seed(int(sys.argv[2]))
+for table in ("node", "edge", "sample"):
+    key = {"node": "location, activity", "edge": "location, from_activity, to_activity", "sample": "rowid"}[table]
+    names = key.split(", ")
+    for row in db.execute(f"SELECT {key}, series FROM {table}").fetchall():
+        if random.random() < 0.5:
+            noise = bytes(random.randrange(256) for _ in range(random.randrange(60)))
+            db.execute(f"UPDATE {table} SET series = ? WHERE " + " AND ".join(f"{n} = ?" for n in names), (noise, *row[:-1]))
+odd = random.choice([0, -1, 2**63 - 1, -2**63])
+db.execute("UPDATE moment SET ticks = ? WHERE number = ?", (odd, random.randrange(5)))
+db.execute("UPDATE process SET start_ticks = ? WHERE id = 1", (odd,))
+db.commit()' "damaged$number.db" "$number"
+        "$gnomon" report --between 0.5,1 --format json "damaged$number.db" >out 2>err || [ $? = 2 ] || fail "damage $number: $(cat err)"
+        "$gnomon" explain --between 0.5,1 "damaged$number.db" >out 2>err || [ $? = 2 ] || fail "damage $number: $(cat err)"
+    done
+    ;;
+*) fail "no mode $1" ;;
+esac

@@ -1,0 +1,66 @@
+"""Random parts of a run of logged.c: what the ranks did in them, against what they have written down."""
+import json
+import random
+import sqlite3
+import subprocess
+import sys
+
+gnomon, run, work = sys.argv[1:]
+db = sqlite3.connect(f"file:{run}/profile.db?mode=ro", uri=True)
+processes = {rank: (start, tick, init) for rank, start, tick, init in
+             db.execute("SELECT rank, start_ticks, tick_ns, init_ns FROM process")}
+first = min(start for start, _, _ in processes.values())
+moments = [t for (t,) in db.execute("SELECT ticks FROM moment ORDER BY number")]
+tick = next(iter(processes.values()))[1]
+assert moments[0] == first and len(moments) <= 513, (moments[0], first, len(moments))
+steps = [(b - a) * tick * 1e-9 for a, b in zip(moments, moments[1:])]
+print(f"{len(steps)} steps, the longest {max(steps):.3f} s")
+
+logs = {}
+for rank, (start, tick, init) in processes.items():
+    begin = ((start - first) * tick + init) * 1e-9
+    logs[rank] = [(what, begin + float(a), begin + float(b)) for what, a, b in
+                  (line.split() for line in open(f"{work}/log.{rank}"))]
+end = max(b for log in logs.values() for _, _, b in log)
+total = (moments[-1] - first) * tick * 1e-9
+
+
+def truth(what, low, high):
+    return sum(max(0, min(b, high) - max(a, low)) for log in logs.values() for w, a, b in log if w == what)
+
+
+def told(low, high):
+    text = subprocess.run([gnomon, "report", "--between", f"{low},{high}", "--by", "function", "--format", "json", run],
+                          check=True, capture_output=True, text=True).stdout
+    report = json.loads(text)
+    mpi = json.loads(subprocess.run([gnomon, "report", "--between", f"{low},{high}", "--format", "json", run],
+                                    check=True, capture_output=True, text=True).stdout)
+    return report, mpi
+
+
+random.seed(3)
+for _ in range(25):
+    low = random.uniform(0.3, end - 0.3)
+    high = random.uniform(low + 0.2, end)
+    report, screen = told(low, high)
+    part = report["run"]["between"]
+    low, high = part["from_s"], part["to_s"]
+    assert abs(part["run_s"] - total) < 1e-6, part
+    # calls are cut at the moments: what a look is late by on a busy machine; of what is computed ahead of a call that
+    # lasts over a moment it is known only afterwards to which step it belongs: two ranks, two ends
+    late = 0.005 + max(steps) / 2
+    most = late + 2 * 2 * 0.012
+    waited = sum(a["total_s"] for a in screen["activities"] if a["name"] == "MPI_Barrier")
+    assert abs(waited - truth("MPI_Barrier", low, high)) < late, (low, high, waited, truth("MPI_Barrier", low, high))
+    work_s = sum(a["total_s"] for a in screen["activities"] if a["kind"] == "computation")
+    true_s = truth("short_work", low, high) + truth("long_work", low, high)
+    assert abs(work_s - true_s) < most, (low, high, work_s, true_s)
+    # all that is shown is the ranks' time
+    everything = sum(a["total_s"] for a in screen["activities"])
+    assert abs(everything - len(logs) * (high - low)) < most, (everything, low, high)
+    # names: what takes most of it is called so
+    by_name = {what: truth(what, low, high) for what in ("short_work", "long_work")}
+    heavy = max(by_name, key=by_name.get)
+    if by_name[heavy] > 3 * (true_s - by_name[heavy]) + most:
+        rows = [a for a in screen["activities"] if a["kind"] == "computation"]
+        assert rows and max(rows, key=lambda a: a["total_s"])["function"] == heavy, (low, high, by_name, rows)
