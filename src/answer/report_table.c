@@ -8,7 +8,7 @@
 #include <string.h>
 
 const char *const gn_by_names[] = {"activity", "callpath", "region", "function", "line", "rank",
-                                   "host",     "pair",     "place",  "tree",     NULL};
+                                   "host",     "pair",     "place",  "tree",     "time", NULL};
 
 enum {
     TIME,

@@ -2,9 +2,9 @@
 #include "cli/commands.h"
 #include "cli/locate.h"
 #include "cli/report_options.h"
+#include "cli/report_parts.h"
 #include "cli/report_trace.h"
 #include "answer/report_worlds.h"
-#include "answer/terminal.h"
 #include "profile/summary_tree.h"
 
 #include <errno.h>
@@ -102,13 +102,14 @@ static int report_worlds(struct part *p, struct gn_error *err)
 
 static int report(struct part *p, struct gn_error *err)
 {
-    const int asked = p->a->options.world;
     json_t *object = NULL;
     const struct gn_world *world;
-    int code = gn_worlds_asked(p->worlds, asked, &world, err);
+    int code = gn_worlds_asked(p->worlds, p->a->options.world, &world, err);
     if (code < 0)
         return code;
-    if (world && !asked && p->a->format == GN_FORMAT_JSON)
+    if (p->a->options.by == GN_BY_TIME)
+        return gn_report_parts(p->db, p->a, world, err);
+    if (world && !p->a->options.world && p->a->format == GN_FORMAT_JSON)
         return report_worlds(p, err);
     p->world = world;
     code = report_part(p, p->a->format == GN_FORMAT_JSON ? &object : NULL, err);

@@ -16,10 +16,11 @@ static enum gn_by parse_by(const char *name, struct argp_state *state)
     for (int i = 0; gn_by_names[i]; i++)
         if (strcmp(name, gn_by_names[i]) == 0)
             return (enum gn_by)i;
-    argp_error(state,
-               "--by %s: one of activity, place, tree, callpath, region, function, line, rank, host, pair is "
-               "expected",
-               name);
+    argp_error(
+        state,
+        "--by %s: one of activity, place, tree, callpath, region, function, line, rank, host, pair, time "
+        "is expected",
+        name);
     return GN_BY_ACTIVITY;
 }
 
@@ -77,7 +78,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 static const struct argp_option list_of_options[] = {
     {"by", 'b', "WHAT", 0,
-     "Rows by activity (default), place, tree, callpath, region, function, line, rank, host or pair", 0},
+     "Rows by activity (default), place, tree, callpath, region, function, line, rank, host, pair or time",
+     0},
     {"top", 't', "N", 0, "Show N rows; 0 shows all (default: 10 as text, all otherwise)", 0},
     {"path", KEY_PATH, "PATH", 0,
      "Of the tree only what is below this, as main/solve/loop@heat.c:110 (implies --by tree)", 0},
@@ -107,5 +109,5 @@ void gn_report_options(struct gn_report_asked *asked, int argc, char **argv)
     if (asked->options.path)
         asked->options.by = GN_BY_TREE;
     if (asked->options.top < 0)
-        asked->options.top = asked->format == GN_FORMAT_TEXT ? GN_TOP : 0;
+        asked->options.top = asked->format == GN_FORMAT_TEXT || asked->options.by == GN_BY_TIME ? GN_TOP : 0;
 }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* The moments of a host, and which of its steps are asked for: [first, end). */
@@ -298,6 +299,21 @@ static const char *const tables[] = {
     " NULL AS preempted_ns, cores, cores_quota FROM main.resource",
     "CREATE TEMP TABLE in_period_peer AS SELECT * FROM main.peer WHERE 0"};
 
+/* Of the part that was selected before. */
+static int drop_tables(sqlite3 *db, struct gn_error *err)
+{
+    static const char *const made[] = {"node",   "edge",     "process",  "location",
+                                       "sample", "sampling", "resource", "peer"};
+    char text[100];
+    int code = 0;
+    gn_sql_forget(db); /* statements that were prepared for them */
+    for (size_t i = 0; i < sizeof made / sizeof made[0] && code == 0; i++) {
+        snprintf(text, sizeof text, "DROP TABLE IF EXISTS temp.in_period_%s", made[i]);
+        code = gn_sql(db, err, text, "");
+    }
+    return code == 0 ? gn_sql(db, err, "DROP TABLE IF EXISTS temp.period", "") : code;
+}
+
 static int make_tables(sqlite3 *db, struct gn_error *err)
 {
     int code = 0;
@@ -353,6 +369,8 @@ int gn_period_select(sqlite3 *db, const struct gn_period *period, struct gn_erro
         return code;
     }
     code = define(db, all, err);
+    if (code == 0)
+        code = drop_tables(db, err);
     if (code == 0)
         code = make_tables(db, err);
     if (code == 0)

@@ -27,7 +27,8 @@ enum gn_by {
     GN_BY_HOST,
     GN_BY_PAIR,
     GN_BY_PLACE,
-    GN_BY_TREE /* rows as by callpath, and the tree that they make */
+    GN_BY_TREE, /* rows as by callpath, and the tree that they make */
+    GN_BY_TIME  /* of parts of the run, each by activity: not asked of a summary */
 };
 
 /* How it is known what a row's time was spent on. */

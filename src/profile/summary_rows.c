@@ -282,6 +282,7 @@ static int64_t row_by(struct making *m, const struct gn_activity_row *exact, int
         row.callers = NULL;
         break;
     case GN_BY_ACTIVITY:
+    case GN_BY_TIME:
         break;
     case GN_BY_REGION:
         row = (struct gn_activity_row){.kind = exact->kind, .name = exact->name};

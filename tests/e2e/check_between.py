@@ -64,3 +64,19 @@ for _ in range(25):
     if by_name[heavy] > 3 * (true_s - by_name[heavy]) + most:
         rows = [a for a in screen["activities"] if a["kind"] == "computation"]
         assert rows and max(rows, key=lambda a: a["total_s"])["function"] == heavy, (low, high, by_name, rows)
+
+# one after the other, they are all of the run
+parts = json.loads(subprocess.run([gnomon, "report", "--by", "time", "--top", "7", "--format", "json", run],
+                                  check=True, capture_output=True, text=True).stdout)["parts"]
+assert len(parts) == 7 and parts[0]["from_s"] == 0 and abs(parts[-1]["to_s"] - total) < 1e-6, parts
+assert all(a["to_s"] == b["from_s"] for a, b in zip(parts, parts[1:])), parts
+calls = db.execute("SELECT sum(count) FROM node n JOIN activity a ON a.id = n.activity WHERE kind = 'mpi'").fetchone()[0]
+assert sum(part["calls"] for part in parts) == calls, (parts, calls)
+whole = json.loads(subprocess.run([gnomon, "report", "--format", "json", run], check=True, capture_output=True,
+                                  text=True).stdout)
+everything = json.loads(subprocess.run([gnomon, "report", "--between", "0,", "--format", "json", run], check=True,
+                                       capture_output=True, text=True).stdout)
+for row in whole["activities"]:
+    if row["kind"] == "mpi":
+        same = [r for r in everything["activities"] if (r["name"], r["line"]) == (row["name"], row["line"])]
+        assert len(same) == 1 and same[0]["count"] == row["count"], (row, same)
