@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-enum { GN_PERIOD_TEXT = 4 * GN_QUANTITY_TEXT };
+enum { GN_PERIOD_TEXT = 6 * GN_QUANTITY_TEXT };
 
 /* "1.01 s, from 1.00 to 2.01 s of 6.35 s" */
 const char *gn_period_text(const struct gn_period_told *period, char text[GN_PERIOD_TEXT]);

@@ -25,7 +25,7 @@ static bool read_time(const char *text, double *seconds)
 struct gn_period gn_period_option(struct argp_state *state, const char *value)
 {
     char from[64];
-    struct gn_period period = {0, INFINITY};
+    struct gn_period period = {.from_s = 0, .to_s = INFINITY};
     const char *comma = strchr(value, ',');
     const size_t length = comma ? (size_t)(comma - value) : sizeof from;
     bool good = length < sizeof from;

@@ -30,20 +30,20 @@ static int look_at_all(sqlite3 *db, const struct gn_world *world, const struct g
                        struct gn_time_part *parts, size_t *count, struct gn_error *err)
 {
     const size_t most = *count;
-    const struct gn_period whole = {a->part.period.from_s,
-                                    a->part.period.to_s > 0 ? a->part.period.to_s : INFINITY};
+    const struct gn_period whole = {.from_s = a->part.period.from_s,
+                                    .to_s = a->part.period.to_s > 0 ? a->part.period.to_s : INFINITY};
     int code = gn_period_select(db, &whole, err);
     const struct gn_period_told all = gn_period_selected(db);
-    double until_s = all.from_s;
+    const double each_s = (all.to_s - all.from_s) / (double)most;
     *count = 0;
     for (size_t i = 0; i < most && code == 0; i++) {
-        const struct gn_period period = {until_s, all.from_s + (all.to_s - all.from_s) * (double)(i + 1) /
-                                                                   (double)most};
-        if (period.to_s <= until_s || until_s >= all.to_s) /* steps are wider than parts */
-            continue;
-        code = look(db, &period, world, a, &parts[*count], err);
-        if (code == 0)
-            until_s = parts[(*count)++].period.to_s;
+        const bool last = i + 1 == most;
+        const struct gn_period period = {.from_s = all.from_s + each_s * (double)i,
+                                         .to_s = last ? whole.to_s : all.from_s + each_s * (double)(i + 1),
+                                         .may_be_empty = true};
+        struct gn_time_part *part = &parts[*count];
+        code = look(db, &period, world, a, part, err);
+        *count += part->period.to_s > part->period.from_s; /* else steps are wider than parts */
     }
     return code;
 }

@@ -145,7 +145,7 @@ static void choose(struct host *h, const struct gn_period *period)
 {
     h->first = nearest(h, period->from_s * 1e9);
     h->end = isfinite(period->to_s) ? nearest(h, period->to_s * 1e9) : h->count - 1;
-    if (h->end > h->first)
+    if (h->end > h->first || period->may_be_empty)
         return;
     h->first -= h->first > 0 && (h->first == h->count - 1 || h->at_ns[h->first] > period->from_s * 1e9);
     h->end = h->first + 1;
@@ -326,18 +326,22 @@ static int make_tables(sqlite3 *db, struct gn_error *err)
 static int note(sqlite3 *db, const struct hosts *all, struct gn_error *err)
 {
     const struct host *h = &all->items[0];
-    double run_ns = 0;
-    for (size_t i = 0; i < all->count; i++)
-        run_ns = fmax(run_ns, all->items[i].at_ns[all->items[i].count - 1]);
+    double run_ns = 0, off_ns = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct host *other = &all->items[i];
+        run_ns = fmax(run_ns, other->at_ns[other->count - 1]);
+        off_ns = fmax(off_ns, fabs(other->at_ns[other->first] - h->at_ns[h->first]));
+        off_ns = fmax(off_ns, fabs(other->at_ns[other->end] - h->at_ns[h->end]));
+    }
     const bool one = all->count == 1;
-    int code = gn_sql(
-        db, err,
-        "CREATE TEMP TABLE period(from_s REAL, to_s REAL, run_s REAL, from_ticks INTEGER, to_ticks INTEGER)",
-        "");
+    int code = gn_sql(db, err,
+                      "CREATE TEMP TABLE period(from_s REAL, to_s REAL, off_s REAL, run_s REAL, from_ticks "
+                      "INTEGER, to_ticks INTEGER)",
+                      "");
     if (code == 0)
-        code = gn_sql(db, err, "INSERT INTO temp.period VALUES(?, ?, ?, ?, ?)", "dddii",
-                      h->at_ns[h->first] * 1e-9, h->at_ns[h->end] * 1e-9, run_ns * 1e-9,
-                      one ? h->ticks[h->first] : 0, one ? h->ticks[h->end] : 0);
+        code = gn_sql(db, err, "INSERT INTO temp.period VALUES(?, ?, ?, ?, ?, ?)", "ddddii",
+                      h->at_ns[h->first] * 1e-9, h->at_ns[h->end] * 1e-9, off_ns * 1e-9, run_ns * 1e-9,
+                      one ? h->ticks[h->first] : (int64_t)0, one ? h->ticks[h->end] : (int64_t)0);
     return code;
 }
 
@@ -383,15 +387,16 @@ struct gn_period_told gn_period_selected(sqlite3 *db)
     struct gn_period_told told = {.is_set = false};
     if (gn_sql_value(db, 0, "SELECT count(*) FROM temp.sqlite_master WHERE name = 'period'", "") == 0)
         return told;
-    sqlite3_stmt *q =
-        gn_sql_query(db, NULL, "SELECT from_s, to_s, run_s, from_ticks, to_ticks FROM temp.period", "");
+    sqlite3_stmt *q = gn_sql_query(
+        db, NULL, "SELECT from_s, to_s, off_s, run_s, from_ticks, to_ticks FROM temp.period", "");
     if (q && sqlite3_step(q) == SQLITE_ROW)
-        told = (struct gn_period_told){true,
-                                       sqlite3_column_double(q, 0),
-                                       sqlite3_column_double(q, 1),
-                                       sqlite3_column_double(q, 2),
-                                       (uint64_t)sqlite3_column_int64(q, 3),
-                                       (uint64_t)sqlite3_column_int64(q, 4)};
+        told = (struct gn_period_told){.is_set = true,
+                                       .from_s = sqlite3_column_double(q, 0),
+                                       .to_s = sqlite3_column_double(q, 1),
+                                       .off_s = sqlite3_column_double(q, 2),
+                                       .run_s = sqlite3_column_double(q, 3),
+                                       .from_ticks = (uint64_t)sqlite3_column_int64(q, 4),
+                                       .to_ticks = (uint64_t)sqlite3_column_int64(q, 5)};
     sqlite3_finalize(q);
     return told;
 }

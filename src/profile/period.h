@@ -14,12 +14,14 @@
 /* Seconds since the first of the run's processes began. */
 struct gn_period {
     double from_s, to_s;
+    bool may_be_empty; /* where both are in one step: nothing, else all of that step */
 };
 
 /* As the series has it. */
 struct gn_period_told {
     bool is_set;
     double from_s, to_s;           /* at moments of the series */
+    double off_s;                  /* by so much moments of other hosts are earlier or later */
     double run_s;                  /* until its last one */
     uint64_t from_ticks, to_ticks; /* of the only host's counter; 0, 0: of several */
 };

@@ -62,5 +62,15 @@ db.commit()' "damaged$number.db" "$number"
         "$gnomon" explain --between 0.5,1 "damaged$number.db" >out 2>err || [ $? = 2 ] || fail "damage $number: $(cat err)"
     done
     ;;
+hosts) # two hosts, whose clocks are seconds apart
+    [ "$FLAVOUR" = openmpi ] || skip "Open MPI only"
+    right_env=GNOMON_TEST_CLOCK=offset=-5s,rate=20ppm,sine=1ppm/2s
+    . "$(dirname "$0")/hosts.sh"
+    on_left all "$launch --wdir $PWD $gnomon run ./logged"
+    [ "$status" = 0 ] || fail "exit status $status: $(cat all.err)"
+    wait_for_report all
+    run=$(folder_of all)
+    python3 "$here/check_between.py" "$gnomon" "$run" . || fail "a part is not what was done in it"
+    ;;
 *) fail "no mode $1" ;;
 esac
