@@ -4,6 +4,7 @@
 #include "clock/ticks.h"
 #include "graph/graph.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ enum { COUNT, TICKS }; /* of sums */
 struct now {
     uint32_t node, inside;
     uint64_t since_ticks, events;
+    uint64_t first_ticks, past_ticks; /* of its thread, and of those before it in its place */
     bool in_use;
 };
 
@@ -40,9 +42,10 @@ struct gn_course_process {
         /* as it was put last */
         bool is_put;
         uint64_t events, since_ticks;
-        uint32_t open; /* the node since which it computed; GN_SERIES_NONE: it did not */
-    } * locations;     /* as many as told has */
-    bool is_over;      /* it had ended: nothing comes any more */
+        uint32_t open;  /* the node since which it computed; GN_SERIES_NONE: it did not */
+        uint32_t ahead; /* the node in whose call it was; likewise */
+    } * locations;      /* as many as told has */
+    bool is_over;       /* it had ended: nothing comes any more */
 };
 
 /* ---- rows ---- */
@@ -52,7 +55,8 @@ static bool grow_nodes(struct gn_course *c, struct gn_series_location *l, uint32
     while (l->node_count < count) {
         if (!gn_grow(&l->nodes, &l->node_room, l->node_count, sizeof *l->nodes))
             return false;
-        l->nodes[l->node_count++] = (struct gn_series_node){gn_series_row(c->series), GN_SERIES_NONE};
+        l->nodes[l->node_count++] =
+            (struct gn_series_node){gn_series_row(c->series), GN_SERIES_NONE, GN_SERIES_NONE};
     }
     return true;
 }
@@ -84,6 +88,8 @@ static struct now now_of(struct gn_location *l)
             break;
     }
     now.events = GN_GET(l->events);
+    now.first_ticks = GN_GET(l->first_ticks);
+    now.past_ticks = GN_GET(l->past_ticks);
     now.in_use = GN_GET(l->in_use);
     return now;
 }
@@ -167,20 +173,50 @@ static bool read_location(struct location *own, struct gn_location *shared)
     return true;
 }
 
+/* The row of a node of which nothing is told any more, and of the one of which something is. */
+static void put_ticks(struct gn_course *c, struct gn_series_location *l, size_t row_at, uint32_t *of,
+                      uint32_t node, int64_t ticks)
+{
+    const int64_t some[GN_SERIES_VALUES] = {ticks}, none[GN_SERIES_VALUES] = {0};
+    const bool is_told = ticks > 0 && node < l->node_count;
+    if (*of < l->node_count && (!is_told || *of != node))
+        gn_series_put(c->series, *(uint32_t *)((char *)&l->nodes[*of] + row_at), none);
+    *of = is_told ? node : GN_SERIES_NONE;
+    if (!is_told)
+        return;
+    uint32_t *row = (uint32_t *)((char *)&l->nodes[node] + row_at);
+    if (*row == GN_SERIES_NONE)
+        *row = gn_series_row(c->series);
+    gn_series_put(c->series, *row, some);
+}
+
 /* What it computes since a node, up to now, where nobody knows yet what follows. */
 static void put_open(struct gn_course *c, struct location *own, struct gn_series_location *l, int64_t ticks)
 {
     const struct now *now = &own->now;
-    const bool is_open = now->in_use && now->inside == 0 && now->node < l->node_count && ticks > 0;
-    const int64_t open[GN_SERIES_VALUES] = {ticks}, none[GN_SERIES_VALUES] = {0};
-    if (own->open < l->node_count && (!is_open || own->open != now->node))
-        gn_series_put(c->series, l->nodes[own->open].open, none);
-    own->open = is_open ? now->node : GN_SERIES_NONE;
-    if (!is_open)
+    const bool is_open = now->in_use && now->inside == 0 && ticks > 0;
+    put_ticks(c, l, offsetof(struct gn_series_node, open), &own->open, now->node, is_open ? ticks : 0);
+    if (own->open == GN_SERIES_NONE)
         return;
-    if (l->nodes[now->node].open == GN_SERIES_NONE)
-        l->nodes[now->node].open = gn_series_row(c->series);
-    gn_series_put(c->series, l->nodes[now->node].open, open);
+    l->since = now->node;
+    l->since_events = now->events;
+}
+
+/* What it had computed ahead of the call that it is in: what neither calls nor what lies between them have.
+ */
+static int64_t ahead_of_call(const struct location *own, struct gn_location *shared)
+{
+    const struct now *now = &own->now;
+    uint64_t counted = 0;
+    if (!own->settled || !now->in_use || now->inside != 1)
+        return 0;
+    for (uint32_t i = 0; i < own->nodes; i++)
+        if (gn_activity_takes_time(GN_GET(shared->nodes[i].activity)))
+            counted += (uint64_t)sums_of(own, i)[TICKS];
+    for (uint32_t i = 0; i < own->edges; i++)
+        counted += (uint64_t)sums_of(own, own->nodes + i)[TICKS];
+    const uint64_t all = now->since_ticks - now->first_ticks, before = counted - now->past_ticks;
+    return all <= INT64_MAX && before < all ? (int64_t)(all - before) : 0;
 }
 
 static void put_node(struct gn_course *c, const struct location *own, const struct gn_series_location *l,
@@ -201,6 +237,8 @@ static void put_location(struct gn_course *c, struct location *own, struct gn_se
         if (own->now.inside == 1 && own->now.node < own->nodes)
             put_node(c, own, l, own->now.node, own->sums, open);
     } else if (grow_nodes(c, l, own->nodes) && grow_edges(c, l, shared, own->edges)) {
+        put_ticks(c, l, offsetof(struct gn_series_node, ahead), &own->ahead, own->now.node,
+                  ahead_of_call(own, shared));
         for (uint32_t i = 0; i < own->nodes; i++)
             put_node(c, own, l, i, sums_of(own, i), open);
         for (uint32_t i = 0; i < own->edges; i++)
@@ -227,8 +265,8 @@ static bool grow_locations(struct gn_course_process *p, uint32_t count)
     if (!locations || !own)
         return false;
     for (uint32_t i = p->told.location_count; i < count; i++) {
-        locations[i] = (struct gn_series_location){.nodes = NULL};
-        own[i] = (struct location){.open = GN_SERIES_NONE};
+        locations[i] = (struct gn_series_location){.since = GN_SERIES_NONE};
+        own[i] = (struct location){.open = GN_SERIES_NONE, .ahead = GN_SERIES_NONE};
     }
     p->told.location_count = count;
     return true;

@@ -17,7 +17,7 @@ static const struct gn_column columns[COLUMNS] = {
     [BYTES] = {.title = "bytes", .name = "bytes", .kind = GN_CELL_BYTES, .goes = 3},
     [SHARE] = {.title = "most", .name = "most_share", .kind = GN_CELL_SHARE},
     [RANK] = {.title = "rank", .name = "most_rank", .kind = GN_CELL_RANK, .flags = GN_COLUMN_LEFT},
-    [MOST] = {.title = "in", .name = "most", .kind = GN_CELL_TEXT, .least = 16, .is_middle = true},
+    [MOST] = {.title = "in", .name = "most", .kind = GN_CELL_TEXT, .least = 30, .is_middle = true},
 };
 
 struct gn_time_part gn_time_part_of(const struct gn_summary *s, const struct gn_terminal *terminal)

@@ -49,6 +49,12 @@ const struct gn_activity_def *gn_activity_def(uint32_t activity);
 
 bool gn_activity_is_call(uint32_t activity);
 
+/* Whether the time of its node is a part of its thread's: a region's contains that of others. */
+static inline bool gn_activity_takes_time(uint32_t activity)
+{
+    return activity != GN_ACTIVITY_REGION_BEGIN && activity != GN_ACTIVITY_REGION_END;
+}
+
 /* The call with this name, in any case of its letters; GN_ACTIVITY_NONE. */
 uint32_t gn_activity_named(const char *name);
 

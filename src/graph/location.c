@@ -1,6 +1,7 @@
 /* graph/location — a thread's nodes and edges. */
 #include "event/activity.h"
 #include "graph/process_inside.h"
+#include "graph/process_series.h"
 #include "graph/same.h"
 
 #include <errno.h>
@@ -186,17 +187,56 @@ static bool add_to_known(const struct thread *t, uint32_t from, uint32_t to, int
     return false;
 }
 
-/* An edge of its own: to the end of the program. */
-static void add_tail(const struct thread *t, const struct last_moment *last)
+static void add_last_edge(const struct thread *t, uint32_t from, uint32_t to, int64_t ns)
 {
-    if (last->inside || last->ns == 0 || add_to_known(t, last->node, 1, last->ns))
+    if (add_to_known(t, from, to, ns))
         return;
     struct gn_stats once = {.count = 1};
-    uint64_t ticks = (uint64_t)((double)last->ns / t->adding->facts->tick_ns);
+    uint64_t ticks = (uint64_t)((double)ns / t->adding->facts->tick_ns);
     GN_SET(once.total_ticks, ticks);
     GN_SET(once.min_ticks, ticks);
     GN_SET(once.max_ticks, ticks);
-    put_edge(t, last->node, 1, &once, last->ns, 0);
+    put_edge(t, from, to, &once, ns, 0);
+}
+
+/* What it computed ahead of the call that it is in is counted only when that has been left: what neither
+ * calls nor what lies between them have. 0: there is nothing of that kind. */
+static int64_t ahead_of_call_ns(const struct gn_graph_adding *a, const struct gn_location_copy *l)
+{
+    uint64_t counted = 0;
+    for (uint32_t i = 0; i < l->node_count; i++)
+        if (gn_activity_takes_time(GN_GET(l->nodes[i].activity)))
+            counted += GN_GET(l->nodes[i].time.total_ticks);
+    for (uint32_t i = 0; i < l->edge_count; i++)
+        counted += GN_GET(l->edges[i].time.total_ticks);
+    const uint64_t until_call = l->head.past_ticks + l->head.now_ticks - l->head.first_ticks;
+    return l->head.in_use && l->head.now_ticks > l->head.first_ticks
+               ? gn_adding_between_ns(a, counted, until_call)
+               : 0;
+}
+
+/* Edges that the snapshot does not have: to the end of the program, or into a call that was not left, where
+ * it was seen since which node it had computed. */
+static void add_tail(const struct thread *t, const struct gn_location_copy *l, uint32_t index,
+                     const struct last_moment *last, uint32_t ends[2])
+{
+    const struct gn_series_process *series = t->adding->facts->series;
+    const struct gn_series_location *seen =
+        series && index < series->location_count ? &series->locations[index] : NULL;
+    uint32_t from = last->node, to = 1;
+    int64_t ns = last->ns;
+    if (last->inside) {
+        const bool is_known = seen && seen->since < l->node_count && seen->since_events == l->head.events;
+        from = is_known ? seen->since : 0;
+        to = last->node;
+        ns = is_known ? ahead_of_call_ns(t->adding, l) : 0;
+    }
+    ends[0] = ends[1] = GN_GRAPH_NONE;
+    if (ns <= 0)
+        return;
+    add_last_edge(t, from, to, ns);
+    ends[0] = t->activities[from];
+    ends[1] = t->activities[to];
 }
 
 static double probe_ns(const struct gn_graph_adding *a, const struct gn_location_head *head)
@@ -245,9 +285,9 @@ int gn_adding_location(struct gn_graph_adding *a, uint32_t index)
     for (uint32_t i = 0; i < l->edge_count; i++)
         add_edge(&t, &l->edges[i]);
     add_peers(&t, l);
-    add_tail(&t, &last);
-    gn_adding_series(a, index, t.row, activities, l->node_count, t.probe_ns,
-                     last.inside || last.ns == 0 ? GN_GRAPH_NONE : last.node);
+    uint32_t ends[2];
+    add_tail(&t, l, index, &last, ends);
+    gn_adding_series(a, index, t.row, activities, l->node_count, t.probe_ns, ends);
     gn_adding_samples(a, index, t.row, activities, l->node_count);
     free(activities);
     return code;

@@ -41,10 +41,10 @@ uint32_t gn_adding_module(const struct gn_graph_adding *adding, const char *path
 void gn_adding_samples(struct gn_graph_adding *adding, uint32_t index, uint32_t location,
                        const uint32_t *activities, uint32_t nodes);
 
-/* How its nodes and edges grew. last_node: since which it computes until its end; GN_GRAPH_NONE: it does not.
- */
+/* How its nodes and edges grew. last: the activities of the edge that was put for what it computed last, and
+ * that its image does not have; GN_GRAPH_NONE: there is none. */
 void gn_adding_series(struct gn_graph_adding *adding, uint32_t index, uint32_t location,
-                      const uint32_t *activities, uint32_t nodes, double probe_ns, uint32_t last_node);
+                      const uint32_t *activities, uint32_t nodes, double probe_ns, const uint32_t last[2]);
 /* How the samples with that index did. */
 struct gn_graph_bytes gn_adding_sample_series(struct gn_graph_adding *adding, size_t number);
 

