@@ -591,9 +591,9 @@ static void watch(struct agent *a)
     uint64_t started = gn_monotonic_ns();
     a->last_heartbeat = started;
     while (!is_over(a)) {
-        const uint64_t next_ns = gn_course_wait_ns(&a->course, gn_monotonic_ns());
-        const int next_ms = (int)(next_ns / 1000000), longest_ms = a->idle_since ? 50 : LOOK_MS;
-        wait_for_events(a, next_ms < longest_ms ? next_ms : longest_ms);
+        const int next_ms = (int)(gn_course_wait_ns(&a->course, gn_monotonic_ns()) / 1000000),
+                  longest_ms = a->idle_since ? 50 : LOOK_MS;
+        wait_for_events(a, a->enlisted && next_ms < longest_ms ? next_ms : longest_ms);
         if (a->enlisted && gn_course_wait_ns(&a->course, gn_monotonic_ns()) < 1000000)
             gn_course_look(&a->course, &a->watched, &a->clock, a->finish.sampler);
         gn_watched_read_resources(&a->watched, &a->resources);

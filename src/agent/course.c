@@ -155,8 +155,12 @@ static bool read_location(struct location *own, struct gn_location *shared)
     own->now = now_of(shared);
     own->same = own->is_put && own->now.events == own->events && own->now.since_ticks == own->since_ticks;
     own->settled = own->same;
-    if (own->same && own->now.inside == 1 && own->now.node < own->nodes)
+    if (own->same && own->now.inside == 1 && own->now.node < own->nodes) {
         read_node(&shared->nodes[own->now.node], own->sums);
+        const struct now after = now_of(shared);
+        own->same = own->settled = is_same(&own->now, &after);
+        own->now = after;
+    }
     for (int tries = 0; tries < TRIES && !own->settled; tries++) {
         own->edges = smaller(GN_OBSERVE(shared->edge_count), GN_MAX_EDGES);
         own->nodes = smaller(GN_OBSERVE(shared->node_count), GN_MAX_NODES);
@@ -233,8 +237,9 @@ static void put_location(struct gn_course *c, struct location *own, struct gn_se
 {
     const bool later = !own->settled || ticks <= own->now.since_ticks;
     const int64_t open = later ? 0 : (int64_t)(ticks - own->now.since_ticks);
+    bool is_put = true;
     if (own->same) {
-        if (own->now.inside == 1 && own->now.node < own->nodes)
+        if (own->now.inside == 1 && own->now.node < l->node_count)
             put_node(c, own, l, own->now.node, own->sums, open);
     } else if (grow_nodes(c, l, own->nodes) && grow_edges(c, l, shared, own->edges)) {
         put_ticks(c, l, offsetof(struct gn_series_node, ahead), &own->ahead, own->now.node,
@@ -243,11 +248,13 @@ static void put_location(struct gn_course *c, struct location *own, struct gn_se
             put_node(c, own, l, i, sums_of(own, i), open);
         for (uint32_t i = 0; i < own->edges; i++)
             gn_series_put(c->series, l->edges[i].row, sums_of(own, own->nodes + i));
+    } else {
+        is_put = false;
     }
     put_open(c, own, l, open);
     own->events = own->now.events;
     own->since_ticks = own->now.since_ticks;
-    own->is_put = own->settled;
+    own->is_put = own->settled && is_put;
 }
 
 /* ---- a process ---- */
@@ -273,11 +280,11 @@ static bool grow_locations(struct gn_course_process *p, uint32_t count)
 }
 
 static void look_at_samples(struct gn_course *c, struct gn_course_process *p, struct gn_sampler *sampler,
-                            int pid)
+                            int pid, bool is_last)
 {
     struct gn_sampled sampled = {.state = ""};
-    if (!gn_sampler_look(sampler, pid, &sampled))
-        return;
+    if (!(is_last ? gn_sampler_look(sampler, pid, &sampled) : gn_sampler_try(sampler, pid, &sampled)))
+        return; /* they come with the next look */
     for (size_t i = 0; i < sampled.count; i++) {
         const int64_t sums[GN_SERIES_VALUES] = {(int64_t)sampled.counts[i].count,
                                                 (int64_t)sampled.counts[i].time_ns};
@@ -319,12 +326,12 @@ static void put_process(struct gn_course *c, struct gn_course_process *p, const 
     const uint64_t end = own_end ? own_end : w->end_ticks;
     if (end && end < ticks)
         ticks = end;
-    if (!c->begin_ticks || start < c->begin_ticks)
+    if (start <= ticks && (!c->begin_ticks || start < c->begin_ticks))
         c->begin_ticks = start;
     p->told.series = c->series;
     for (uint32_t i = 0; i < p->told.location_count; i++)
         put_location(c, &p->locations[i], &p->told.locations[i], &w->segment->locations[i], ticks);
-    look_at_samples(c, p, sampler, (int)w->segment->pid);
+    look_at_samples(c, p, sampler, (int)w->segment->pid, false);
     p->is_over = w->end_ticks != 0;
 }
 
@@ -352,7 +359,8 @@ static void schedule(struct gn_course *c, size_t steps_before, uint64_t began_ns
     gn_series_moments(c->series, &steps);
     if (c->step_ns == 0)
         c->step_ns = FIRST_STEP_MS * 1000000ull;
-    c->look_ns = c->look_ns ? (7 * c->look_ns + used_ns) / 8 : used_ns;
+    if (steps_before > 0) /* the first one has rows to make */
+        c->look_ns = c->look_ns ? (7 * c->look_ns + used_ns) / 8 : used_ns;
     if (steps < steps_before || c->look_ns * SHARE > c->step_ns)
         c->step_ns *= 2;
     c->next_ns = began_ns + c->step_ns;
@@ -360,7 +368,7 @@ static void schedule(struct gn_course *c, size_t steps_before, uint64_t began_ns
 
 /* All that there is to see, as of the moment that comes back; 0: there is nothing, or no memory. What the
  * agent is too late for, as it had no core meanwhile, is read again. */
-static uint64_t read_all(struct gn_course *c, const struct gn_watched_list *watched)
+static uint64_t read_all(struct gn_course *c, const struct gn_watched_list *watched, bool is_last)
 {
     uint64_t ticks = 0;
     for (int tries = 0; tries < TRIES; tries++) {
@@ -378,14 +386,15 @@ static uint64_t read_all(struct gn_course *c, const struct gn_watched_list *watc
             return 0;
         const uint64_t took_ns = gn_monotonic_ns() - began_ns;
         c->read_ns = !c->read_ns || took_ns < c->read_ns ? took_ns : c->read_ns;
-        if (took_ns <= 2 * c->read_ns + LATE_US * 1000ull)
+        if (took_ns <= 2 * c->read_ns + LATE_US * 1000ull || is_last)
             return ticks;
     }
+    c->read_ns *= 2; /* there may be more to read than there was */
     return 0;
 }
 
-void gn_course_look(struct gn_course *c, const struct gn_watched_list *watched,
-                    const struct gn_host_clock *clock, struct gn_sampler *sampler)
+static void look(struct gn_course *c, const struct gn_watched_list *watched,
+                 const struct gn_host_clock *clock, struct gn_sampler *sampler, bool is_last)
 {
     const uint64_t began_ns = gn_monotonic_ns(), used_ns = gn_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     size_t steps;
@@ -396,7 +405,7 @@ void gn_course_look(struct gn_course *c, const struct gn_watched_list *watched,
         return;
     }
     gn_series_moments(c->series, &steps);
-    const uint64_t ticks = read_all(c, watched);
+    const uint64_t ticks = read_all(c, watched, is_last);
     for (size_t i = 0; ticks && i < watched->count; i++)
         if (is_seen(&c->processes[i], &watched->items[i]))
             put_process(c, &c->processes[i], &watched->items[i], sampler, ticks);
@@ -405,19 +414,25 @@ void gn_course_look(struct gn_course *c, const struct gn_watched_list *watched,
     schedule(c, steps, began_ns, gn_clock_ns(CLOCK_THREAD_CPUTIME_ID) - used_ns);
 }
 
+void gn_course_look(struct gn_course *c, const struct gn_watched_list *watched,
+                    const struct gn_host_clock *clock, struct gn_sampler *sampler)
+{
+    look(c, watched, clock, sampler, false);
+}
+
 /* Samples are looked at some time after they were taken. */
 void gn_course_end(struct gn_course *c, const struct gn_watched_list *watched,
                    const struct gn_host_clock *clock, struct gn_sampler *sampler)
 {
     size_t steps = 0;
-    gn_course_look(c, watched, clock, sampler);
+    look(c, watched, clock, sampler, true);
     const uint64_t *moments = c->series ? gn_series_moments(c->series, &steps) : NULL;
     if (steps == 0)
         return;
     const uint64_t last = moments[steps - 1];
     for (size_t i = 0; i < watched->count && i < c->count; i++)
         if (c->processes[i].told.series)
-            look_at_samples(c, &c->processes[i], sampler, (int)watched->items[i].segment->pid);
+            look_at_samples(c, &c->processes[i], sampler, (int)watched->items[i].segment->pid, true);
     gn_series_close(c->series, last + 1);
 }
 

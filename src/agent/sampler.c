@@ -398,12 +398,8 @@ static void list_modules(struct gn_sampler *s)
     }
 }
 
-bool gn_sampler_look(struct gn_sampler *s, int pid, struct gn_sampled *sampled)
+static void tell(struct gn_sampler *s, struct process *p, struct gn_sampled *sampled)
 {
-    struct process *p = s ? find(s, pid) : NULL;
-    if (!p)
-        return false;
-    pthread_mutex_lock(&s->reading);
     list_modules(s);
     free(p->list.rows);
     if (!gn_sample_counts_list(p->counts, s->places, &p->list))
@@ -424,6 +420,24 @@ bool gn_sampler_look(struct gn_sampler *s, int pid, struct gn_sampled *sampled)
     sampled->places = gn_sample_places_list(s->places, &sampled->place_count);
     sampled->counts = p->list.rows;
     sampled->count = p->list.count;
+}
+
+bool gn_sampler_look(struct gn_sampler *s, int pid, struct gn_sampled *sampled)
+{
+    struct process *p = s ? find(s, pid) : NULL;
+    if (!p)
+        return false;
+    pthread_mutex_lock(&s->reading);
+    tell(s, p, sampled);
+    return true;
+}
+
+bool gn_sampler_try(struct gn_sampler *s, int pid, struct gn_sampled *sampled)
+{
+    struct process *p = s ? find(s, pid) : NULL;
+    if (!p || pthread_mutex_trylock(&s->reading) != 0)
+        return false;
+    tell(s, p, sampled);
     return true;
 }
 

@@ -37,6 +37,8 @@ void gn_sampler_ended(struct gn_sampler *sampler, int pid);
 
 /* What is known of a process; nobody samples until gn_sampler_go_on. False: it is not watched. */
 bool gn_sampler_look(struct gn_sampler *sampler, int pid, struct gn_sampled *sampled);
+/* Likewise, but false, too, where it would have to wait for who samples. */
+bool gn_sampler_try(struct gn_sampler *sampler, int pid, struct gn_sampled *sampled);
 void gn_sampler_go_on(struct gn_sampler *sampler);
 
 /* Processor time that it has used. */

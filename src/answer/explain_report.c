@@ -236,8 +236,9 @@ void gn_explain_text(const struct gn_explain_report *r, const struct gn_terminal
         if (r->problems->slacks[i].is_sure)
             slack_text(&r->problems->slacks[i], terminal, folded.out);
     if (r->problems->seen.parts > 0 && !r->problems->seen.is_whole)
-        fprintf(folded.out, "seen: %zu window%s of events, %s of the run%s\n", r->problems->seen.parts,
+        fprintf(folded.out, "seen: %zu window%s of events, %s of %s%s\n", r->problems->seen.parts,
                 r->problems->seen.parts == 1 ? "" : "s", gn_share_text(r->problems->seen.share, small),
+                r->summary->period.is_set ? "that" : "the run",
                 r->summary->period.is_set ? ""
                 : r->summary->trace.asked ? ": the trace is too large to be read as a whole"
                                           : " (gnomon run --windows=RATE for more)");

@@ -142,15 +142,21 @@ json_t *gn_report_efficiency_json(const struct gn_efficiency *e)
                      "communication", e->communication, "length_s", e->length_s);
 }
 
+/* Of a part of the run it is not known. */
+static json_t *sent(const struct gn_summary *s, int64_t count)
+{
+    return s->period.is_set ? json_null() : json_integer((json_int_t)count);
+}
+
 json_t *gn_report_resources_json(const struct gn_summary *s)
 {
     const struct gn_resources_told *t = &s->resources;
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "peak_bytes",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "peak_bytes",
                      t->peak_known ? whole(t->peak_most) : json_null(), "peak_rank",
                      t->peak_known ? json_integer(t->peak_rank) : json_null(), "peak_median_bytes",
                      t->peak_known ? whole(t->peak_median) : json_null(), "read_bytes", whole(t->read_bytes),
-                     "written_bytes", whole(t->written_bytes), "messages", (json_int_t)t->messages,
-                     "sent_bytes", (json_int_t)t->sent_bytes, "median_message_lo_bytes",
+                     "written_bytes", whole(t->written_bytes), "messages", sent(s, t->messages), "sent_bytes",
+                     sent(s, t->sent_bytes), "median_message_lo_bytes",
                      t->sizes_known ? whole(t->size_low) : json_null(), "median_message_hi_bytes",
                      t->sizes_known ? whole(t->size_high) : json_null(), "cores", number(t->cores),
                      "cores_busy", number(t->cores_busy), "preempted_s", number(t->preempted_s),
@@ -177,12 +183,12 @@ json_t *gn_report_ranks_json(const struct gn_summary *s)
         const struct gn_rank_row *r = &s->ranks_told[i];
         json_array_append_new(
             array,
-            json_pack("{s:i, s:s, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:s?, s:o}", "rank",
+            json_pack("{s:i, s:s, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:o}", "rank",
                       r->rank, "host", r->host, "elapsed_s", r->elapsed_s, "useful_s", r->useful_s, "mpi_s",
                       r->mpi_s, "cpu_s", number(r->cpu_s), "preempted_s", number(r->preempted_s), "rss_bytes",
                       whole(r->peak_bytes), "rss_age_s", number(r->peak_age_s), "read_bytes",
                       whole(r->read_bytes), "written_bytes", whole(r->written_bytes), "messages",
-                      (json_int_t)r->messages, "sent_bytes", (json_int_t)r->sent_bytes, "cores", r->cores,
+                      sent(s, r->messages), "sent_bytes", sent(s, r->sent_bytes), "cores", r->cores,
                       "cores_quota", number(r->cores_quota)));
     }
     return array;

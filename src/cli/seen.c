@@ -7,7 +7,6 @@
 #include "cli/watched_source.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,52 +75,46 @@ static int see_windows(struct gn_cli_seen *o, struct gn_source *source, const st
 enum { CHOSEN = 40 };
 
 /* Of a trace that is too large windows are looked at, as many events as of others: one in each of equal parts
- * of its time, at random. */
-static bool choose(struct gn_cli_seen *o, uint64_t events)
+ * of that time, in which there are so many, at random. */
+static bool choose(struct gn_cli_seen *o, struct gn_kept_window time, uint64_t events)
 {
-    const struct gn_definitions *d = o->source.definitions;
-    const double part = (double)d->length_ticks / CHOSEN, length = part * GN_FINDINGS_MOST / (double)events;
+    const double part = (double)(time.end_ticks - time.begin_ticks) / CHOSEN,
+                 length = part * GN_FINDINGS_MOST / (double)events;
     o->chosen = calloc(CHOSEN, sizeof *o->chosen);
     for (uint64_t i = 0; o->chosen && i < CHOSEN; i++) {
         const double begin = ((double)i + gn_mix_unit(gn_mix_at(events, 0, i)) * (1 - length / part)) * part;
-        o->chosen[i].begin_ticks = d->first_ticks + (uint64_t)begin;
+        o->chosen[i].begin_ticks = time.begin_ticks + (uint64_t)begin;
         o->chosen[i].end_ticks = o->chosen[i].begin_ticks + (uint64_t)length;
     }
+    o->chosen_count = CHOSEN;
     return o->chosen != NULL;
 }
 
-/* Only what is in the part of the run that is asked for: of a trace, one window of it. */
-static int narrow(struct gn_cli_seen *o, const struct gn_summary *s, bool traced, size_t *count,
-                  struct gn_error *err)
+/* Only what is in the part of the run that is asked for. */
+static int narrow(struct gn_cli_seen *o, const struct gn_summary *s, bool traced, struct gn_error *err)
 {
-    const struct gn_period_told *p = &s->period;
-    o->seen.is_whole = false;
-    free(o->chosen);
+    const struct gn_kept_window p = o->seen.period;
     o->chosen = calloc(s->windows.count + 1, sizeof *o->chosen);
-    *count = 0;
     if (!o->chosen)
         return gn_fail(err, -ENOMEM, "no memory for windows of its events");
-    if (p->to_ticks <= p->from_ticks)
-        return gn_fail(err, -ENODATA, "it was on several hosts: which of them are of that part is not known");
-    o->seen.period = (struct gn_kept_window){p->from_ticks, p->to_ticks};
     if (traced)
-        o->chosen[(*count)++] = o->seen.period;
+        o->chosen[o->chosen_count++] = p;
     for (size_t i = 0; i < s->windows.count && !traced; i++) {
         const struct gn_kept_window *w = &s->windows.kept[i];
-        const struct gn_kept_window part = {w->begin_ticks > p->from_ticks ? w->begin_ticks : p->from_ticks,
-                                            w->end_ticks < p->to_ticks ? w->end_ticks : p->to_ticks};
+        const struct gn_kept_window part = {w->begin_ticks > p.begin_ticks ? w->begin_ticks : p.begin_ticks,
+                                            w->end_ticks < p.end_ticks ? w->end_ticks : p.end_ticks};
         if (part.begin_ticks < part.end_ticks)
-            o->chosen[(*count)++] = part;
+            o->chosen[o->chosen_count++] = part;
     }
-    return *count ? 0 : gn_fail(err, -ENODATA, "no window is in that part of the run");
+    return o->chosen_count ? 0 : gn_fail(err, -ENODATA, "no window is in that part of the run");
 }
 
-static int see_trace(struct gn_cli_seen *o, size_t chosen, const char *command, struct gn_error *err)
+static int see_trace(struct gn_cli_seen *o, const char *command, struct gn_error *err)
 {
     struct gn_watched_source watched;
     struct gn_source seen = gn_watch_source(&watched, &o->source, command ? command : "explain");
-    int code =
-        o->chosen ? see_windows(o, &seen, o->chosen, chosen, false, err) : add_part(o, &seen, NULL, err);
+    int code = o->chosen ? see_windows(o, &seen, o->chosen, o->chosen_count, false, err)
+                         : add_part(o, &seen, NULL, err);
     gn_progress_end(&watched.progress);
     return code;
 }
@@ -138,20 +131,31 @@ static int check(struct gn_cli_seen *o, const struct gn_summary *s, bool traced,
                  struct gn_error *err)
 {
     enum { WINDOWS_MOST = 8 * GN_FINDINGS_MOST };
-    const uint64_t events = gn_defined_events(o->source.definitions);
+    const struct gn_definitions *d = o->source.definitions;
+    struct gn_kept_window time = {d->first_ticks, d->first_ticks + d->length_ticks};
+    double events = (double)gn_defined_events(d);
     const int most = traced ? GN_FINDINGS_MOST : WINDOWS_MOST;
-    if (o->source.definitions->process_count < (size_t)s->ranks)
+    if (d->process_count < (size_t)s->ranks)
         return not_whole(err);
-    if (events <= (uint64_t)most)
-        return 0;
+    if (s->period.is_set) {
+        if (s->period.to_ticks <= s->period.from_ticks)
+            return gn_fail(err, -ENODATA, "it was on several hosts: which are of that part is not known");
+        o->seen.is_whole = false;
+        time = o->seen.period = (struct gn_kept_window){s->period.from_ticks, s->period.to_ticks};
+        if (traced && d->length_ticks > 0)
+            events *= (double)(time.end_ticks - time.begin_ticks) / (double)d->length_ticks;
+    }
+    if (events <= most)
+        return s->period.is_set ? narrow(o, s, traced, err) : 0;
     if (!traced || !command || s->hosts > 1)
-        return gn_fail(err, -EFBIG,
-                       "there are %" PRIu64
-                       " of them, more than %d: without --trace, gnomon run keeps windows of them, "
-                       "which tell as much",
-                       events, most);
+        return gn_fail(
+            err, -EFBIG,
+            "there are %.0f of them, more than %d: without --trace, gnomon run keeps windows of them, "
+            "which tell as much",
+            events, most);
     o->seen.is_whole = false;
-    return choose(o, events) ? 0 : gn_fail(err, -ENOMEM, "no memory for windows of its events");
+    return choose(o, time, (uint64_t)events) ? 0
+                                             : gn_fail(err, -ENOMEM, "no memory for windows of its events");
 }
 
 int gn_cli_see(struct gn_cli_seen *o, const struct gn_summary *s, const char *profile, bool is_raw,
@@ -178,14 +182,12 @@ int gn_cli_see(struct gn_cli_seen *o, const struct gn_summary *s, const char *pr
         o->seen.parts ? check(o, s, traced, command, err) : gn_fail(err, -ENOMEM, "no memory for its events");
     if (code == 0)
         code = gn_known_bounds(&o->known, path, o->source.definitions, err);
-    size_t chosen = CHOSEN;
-    if (code == 0 && s->period.is_set)
-        code = narrow(o, s, traced, &chosen, err);
     if (code == 0 && traced)
-        code = see_trace(o, chosen, command, err);
+        code = see_trace(o, command, err);
     else if (code == 0)
         code = see_windows(o, &o->source, o->chosen ? o->chosen : s->windows.kept,
-                           o->chosen ? chosen : s->windows.count, s->windows.is_whole && !o->chosen, err);
+                           o->chosen ? o->chosen_count : s->windows.count, s->windows.is_whole && !o->chosen,
+                           err);
     if (code == 0 && (found->truncated || found->missing_files)) /* known when all has been read */
         code = not_whole(err);
     if (code == 0 && o->seen.count == 0)

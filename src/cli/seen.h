@@ -14,7 +14,9 @@ struct gn_cli_seen {
     struct gn_source source;
     struct gn_known_bounds known;
     struct gn_windowed *windowed;
-    struct gn_kept_window *chosen; /* of a trace that is too large, what was looked at; NULL: all */
+    struct gn_kept_window *chosen; /* of a trace that is too large, or of a part of the run, what was looked
+                                      at; NULL: all */
+    size_t chosen_count;
 };
 
 /* Whether there is anything to see it in: windows, or a trace, which is looked at only with_trace. profile:

@@ -39,7 +39,8 @@ static void tell_edge(const struct gn_graph_adding *a, double probe_ns, const gn
                       gn_step_values told)
 {
     const double total_ns = (double)sums[1] * a->facts->tick_ns,
-                 cost_ns = (double)(sums[0] - sums[2]) * probe_ns + (double)sums[3] * a->facts->tick_ns;
+                 cost_ns =
+                     ((double)sums[0] - (double)sums[2]) * probe_ns + (double)sums[3] * a->facts->tick_ns;
     told[0] = sums[0];
     told[1] = whole_ns(total_ns);
     told[2] = whole_ns(total_ns - cost_ns);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ROWS_MOST = 4 /* times as many bytes as differences may take */ };
 enum { ENTRY_MOST = (GN_SERIES_VALUES + 1) * GN_PACKED_MOST };
 
 struct row {
@@ -43,7 +44,7 @@ void gn_series_free(struct gn_series *s)
 
 uint32_t gn_series_row(struct gn_series *s)
 {
-    if ((s->row_count + 1) * sizeof *s->rows > s->most_bytes ||
+    if ((s->row_count + 1) * sizeof *s->rows > ROWS_MOST * s->most_bytes ||
         !gn_grow(&s->rows, &s->row_room, s->row_count, sizeof *s->rows))
         return GN_SERIES_NONE;
     s->rows[s->row_count] = (struct row){.bytes = NULL};

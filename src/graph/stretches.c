@@ -49,7 +49,7 @@ static void move(const struct gn_leaving *l, gn_step_values *edge, size_t from, 
 {
     edge[to][1] = plus(edge[to][1], ticks);
     if (from < l->steps) /* else it has it nowhere yet */
-        edge[from][1] = plus(edge[from][1], -(uint64_t)ticks);
+        edge[from][1] = plus(edge[from][1], (int64_t)(0 - (uint64_t)ticks));
 }
 
 /* What was open in steps [first, until) was of the edge, and stands in step `from`. Its sum. */
@@ -138,7 +138,7 @@ void gn_stretches_divide(const struct gn_leaving *l)
         divide_others(&d);
     }
     if (l->last && l->steps > 0)
-        l->last[l->steps - 1][0]++;
+        l->last[l->steps - 1][0] = plus(l->last[l->steps - 1][0], 1);
     free(d.open);
     free(d.part);
     free(d.done);

@@ -56,6 +56,8 @@ static bool take(struct hosts *all, sqlite3_stmt *q)
 
 static int read_moments(sqlite3 *db, struct hosts *all, struct gn_error *err)
 {
+    enum { MOST_MOMENTS = 1 << 22 }; /* of all hosts: whatever the file is */
+    size_t moments = 0;
     bool taken = true;
     if (gn_sql_value(db, 0, "SELECT count(*) FROM main.sqlite_master WHERE name = 'moment'", "") == 0)
         return gn_fail(err, -ENODATA, "it was measured by an older gnomon, which kept no time series");
@@ -63,9 +65,10 @@ static int read_moments(sqlite3 *db, struct hosts *all, struct gn_error *err)
         gn_sql_query(db, err, "SELECT host, ticks FROM main.moment ORDER BY host, number, ticks", "");
     if (!q)
         return -EINVAL;
-    while (taken && sqlite3_step(q) == SQLITE_ROW)
+    while (taken && moments++ < MOST_MOMENTS && sqlite3_step(q) == SQLITE_ROW)
         taken = take(all, q);
-    sqlite3_finalize(q);
+    if (sqlite3_finalize(q) != SQLITE_OK)
+        return gn_fail(err, -EINVAL, "the profile cannot be read to its end: %s", sqlite3_errmsg(db));
     if (!taken)
         return gn_fail(err, -ENOMEM, "no memory for the moments of its time series");
     for (size_t i = 0; i < all->count; i++)
@@ -103,6 +106,19 @@ static struct gn_bounds *bounds_of(sqlite3 *db, int64_t host)
         bounds = gn_profile_bounds(db, (const char *)sqlite3_column_text(q, 0), NULL);
     sqlite3_finalize(q);
     return bounds;
+}
+
+/* A file may say anything. */
+static int check_moments(const struct hosts *all, struct gn_error *err)
+{
+    static const double longest_ns = 1e18; /* 30 years */
+    for (size_t i = 0; i < all->count; i++)
+        for (size_t k = 0; k < all->items[i].count; k++) {
+            const double *at = &all->items[i].at_ns[k];
+            if (!(*at >= 0 && *at <= longest_ns) || (k > 0 && at[0] < at[-1]))
+                return gn_fail(err, -EINVAL, "the moments of its time series make no sense");
+        }
+    return 0;
 }
 
 /* Of each host's moments when they were; where its clock is not known against the others', it is as if all
@@ -271,7 +287,8 @@ static const char *const tables[] = {
     "  JOIN main.activity a ON a.id = n.activity WHERE a.kind IN ('mpi', 'off', 'other') GROUP BY "
     "n.location) n"
     "  ON n.location = l.id",
-    /* a stretch that lasts beyond the period is sampled, and its samples are counted when it has ended */
+    /* A stretch that lasts beyond the period is sampled, and its samples are counted when it has ended: then
+     * as many as its time in the period has. Other threads' are counted when they are taken. */
     "CREATE TEMP TABLE in_period_sample AS WITH asked AS (SELECT s.*,"
     " in_period(p.host, s.series, 2, 0) AS inside, in_period(p.host, s.series, 2, 1) AS inside_ns,"
     " step_behind(p.host, s.series, 2) AS behind, coalesce(e.own_ns, n.total_ns) AS spent_ns"
@@ -282,12 +299,17 @@ static const char *const tables[] = {
     "  AND n.activity = s.from_activity WHERE spent_ns > 0),"
     " chosen AS (SELECT *, max(inside) OVER same AS any_inside, min(behind) OVER same AS next FROM asked"
     "  WINDOW same AS (PARTITION BY location, from_activity, to_activity, other_threads)),"
-    " counted AS (SELECT *, CASE WHEN any_inside > 0 THEN inside ELSE at_step(series, 2, 0, next) END AS n,"
-    "  CASE WHEN any_inside > 0 THEN inside_ns ELSE at_step(series, 2, 1, next) END AS ns FROM chosen)"
-    " SELECT location, from_activity, to_activity, site, called, other_threads, n AS count,"
-    " CAST(ns * min(1.0, spent_ns * 1.0 / max(sum(ns) OVER (PARTITION BY location, from_activity, "
-    "to_activity,"
-    " other_threads), 1)) AS INTEGER) AS time_ns, NULL AS series FROM counted WHERE n > 0",
+    " counted AS (SELECT *,"
+    "  CASE WHEN any_inside > 0 OR other_threads THEN inside WHEN next IS NULL THEN 0"
+    "   ELSE at_step(series, 2, 0, next) END AS n,"
+    "  CASE WHEN any_inside > 0 OR other_threads THEN inside_ns WHEN next IS NULL THEN 0"
+    "   ELSE at_step(series, 2, 1, next) END AS ns FROM chosen),"
+    " scaled AS (SELECT *, CASE WHEN other_threads THEN 1.0 ELSE min(1.0, spent_ns * 1.0 / max(sum(ns) OVER"
+    "  (PARTITION BY location, from_activity, to_activity, other_threads), 1)) END AS part FROM counted"
+    "  WHERE n > 0)"
+    " SELECT location, from_activity, to_activity, site, called, other_threads,"
+    " max(CAST(n * part + 0.5 AS INTEGER), 1) AS count, CAST(ns * part AS INTEGER) AS time_ns, NULL AS series"
+    " FROM scaled",
     "CREATE TEMP TABLE in_period_sampling AS SELECT g.process, g.state, g.reason, coalesce(s.ns, 0) AS "
     "time_ns,"
     " coalesce(s.n, 0) AS samples, CAST(g.bursts * min(1.0, coalesce(s.n, 0) * 1.0 / max(g.samples, 1)) AS "
@@ -345,13 +367,30 @@ static int note(sqlite3 *db, const struct hosts *all, struct gn_error *err)
     return code;
 }
 
+/* Where there was no room for a row, its time is missing in every part. */
+static int check_rows(sqlite3 *db, struct gn_error *err)
+{
+    static const char missing[] =
+        "SELECT (SELECT coalesce(sum(n.total_ns + n.open_ns), 0) FROM main.node n JOIN main.activity a ON "
+        "a.id ="
+        " n.activity WHERE a.kind = 'mpi' AND coalesce(length(n.series), 0) = 0) + (SELECT"
+        " coalesce(sum(total_ns), 0) FROM main.edge WHERE coalesce(length(series), 0) = 0)";
+    const double all_ns = (double)gn_sql_value(db, 0, "SELECT sum(elapsed_ns) FROM main.location", "");
+    const double missing_ns = (double)gn_sql_value(db, 0, missing, "");
+    if (missing_ns <= 0.01 * all_ns)
+        return 0;
+    return gn_fail(err, -ENODATA,
+                   "its time series lacks %.1f %% of its time: there are too many different calls",
+                   missing_ns / all_ns * 100);
+}
+
 static int choose_all(struct hosts *all, const struct gn_period *period, struct gn_error *err)
 {
     double run_ns = 0;
     for (size_t i = 0; i < all->count; i++)
         run_ns = fmax(run_ns, all->items[i].at_ns[all->items[i].count - 1]);
     if (period->from_s * 1e9 >= run_ns)
-        return gn_fail(err, -ERANGE, "the run took %.3f s: there is nothing of it behind %.3f s",
+        return gn_fail(err, -ERANGE, "the run is known until %.3f s: there is nothing of it behind %.3f s",
                        run_ns * 1e-9, period->from_s);
     for (size_t i = 0; i < all->count; i++)
         choose(&all->items[i], period);
@@ -366,8 +405,12 @@ int gn_period_select(sqlite3 *db, const struct gn_period *period, struct gn_erro
     int code = read_moments(db, all, err);
     if (code == 0) {
         place_moments(db, all);
-        code = choose_all(all, period, err);
+        code = check_moments(all, err);
     }
+    if (code == 0)
+        code = choose_all(all, period, err);
+    if (code == 0)
+        code = check_rows(db, err);
     if (code != 0) {
         clear(all);
         return code;

@@ -47,6 +47,12 @@ static struct gn_graph_histogram counts_of(const struct reading *r, sqlite3_stmt
     return gn_graph_keep_counts(r->graph, counts, blob ? all : 0);
 }
 
+static struct gn_graph_bytes bytes_of(const struct reading *r, sqlite3_stmt *q, int column)
+{
+    const void *blob = sqlite3_column_blob(q, column); /* ahead of its size: asking may convert it */
+    return gn_graph_keep_bytes(r->graph, blob, blob ? (size_t)sqlite3_column_bytes(q, column) : 0);
+}
+
 /* False: it refers to nothing, and has to. */
 static bool take_field(const struct reading *r, sqlite3_stmt *q, int column,
                        const struct gn_graph_field *field, char *at)
@@ -83,8 +89,7 @@ static bool take_field(const struct reading *r, sqlite3_stmt *q, int column,
         break;
     case GN_GRAPH_BYTES:
         if (!none)
-            bytes = gn_graph_keep_bytes(r->graph, sqlite3_column_blob(q, column),
-                                        (size_t)sqlite3_column_bytes(q, column));
+            bytes = bytes_of(r, q, column);
         memcpy(at, &bytes, sizeof bytes);
         break;
     }

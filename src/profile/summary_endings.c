@@ -146,7 +146,7 @@ static void read_calls(sqlite3 *db, struct gn_trouble_row *t)
         "l.length_ns,"
         " l.calls, sent_messages, sent_to, sent_tag, sent_bytes, received_messages, received_from,"
         " received_tag, received_bytes, completed, communicator, root, max(p.elapsed_ns - l.enter_ns, 0)"
-        " FROM last_call l JOIN process p ON p.id = l.process JOIN activity a ON a.id = l.activity"
+        " FROM last_call l JOIN main.process p ON p.id = l.process JOIN activity a ON a.id = l.activity"
         " LEFT JOIN callpath c ON c.id = a.callpath LEFT JOIN site s ON s.id = c.site WHERE l.process = ?"
         " ORDER BY l.thread, l.position DESC",
         "i", t->process);
