@@ -448,7 +448,7 @@ int gn_course_put_moments(const struct gn_course *c, const struct gn_host_clock 
     const uint64_t *moments = c->series ? gn_series_moments(c->series, &count) : NULL;
     const struct gn_graph_host named = {gn_graph_text(graph, host)};
     for (size_t i = 0; count > 0 && i <= count; i++) {
-        const uint64_t ticks = i ? moments[i - 1] : c->begin_ticks;
+        const uint64_t ticks = i ? moments[i - 1] : c->begin_ticks ? c->begin_ticks : moments[0];
         const struct gn_graph_moment row = {gn_graph_put(graph, GN_GRAPH_HOST, &named), (int64_t)i,
                                             (int64_t)gn_host_clock_shown(clock, ticks)};
         gn_graph_put(graph, GN_GRAPH_MOMENT, &row);
