@@ -119,34 +119,35 @@ struct found {
     size_t count;
 };
 
-static bool find_nodes(struct found *f, const struct gn_graph *graph, uint32_t location)
+/* Which the last rows of a kind are: those of the location. */
+static size_t first_row(const struct gn_graph *graph, enum gn_graph_kind kind, uint32_t location)
 {
-    const struct gn_graph_node *rows = gn_graph_rows(graph, GN_GRAPH_NODE);
-    const size_t count = gn_graph_count(graph, GN_GRAPH_NODE);
-    size_t first = count;
-    while (first > 0 && rows[first - 1].location == location)
-        first--;
-    *f = (struct found){.items = calloc(count - first + 1, sizeof *f->items)};
-    for (size_t i = first; f->items && i < count; i++)
-        f->items[f->count++] = (struct kept){rows[i].activity, GN_GRAPH_NONE, (uint32_t)i};
-    if (f->items)
-        qsort(f->items, f->count, sizeof *f->items, by_ends);
-    return f->items != NULL;
+    const struct gn_graph_fields *what = &gn_graph_fields[kind];
+    const char *rows = gn_graph_rows(graph, kind);
+    size_t first = gn_graph_count(graph, kind);
+    for (uint32_t of; first > 0; first--) {
+        memcpy(&of, rows + (first - 1) * what->row_bytes + what->fields[0].offset, sizeof of);
+        if (of != location)
+            break;
+    }
+    return first;
 }
 
-static bool find_edges(struct found *f, const struct gn_graph *graph, uint32_t location)
+static bool find_rows(struct found *f, const struct gn_graph *graph, enum gn_graph_kind kind,
+                      uint32_t location)
 {
-    const struct gn_graph_edge *rows = gn_graph_rows(graph, GN_GRAPH_EDGE);
-    const size_t count = gn_graph_count(graph, GN_GRAPH_EDGE);
-    size_t first = count;
-    while (first > 0 && rows[first - 1].location == location)
-        first--;
+    const struct gn_graph_node *nodes = gn_graph_rows(graph, GN_GRAPH_NODE);
+    const struct gn_graph_edge *edges = gn_graph_rows(graph, GN_GRAPH_EDGE);
+    const size_t count = gn_graph_count(graph, kind), first = first_row(graph, kind, location);
     *f = (struct found){.items = calloc(count - first + 1, sizeof *f->items)};
-    for (size_t i = first; f->items && i < count; i++)
-        f->items[f->count++] = (struct kept){rows[i].from_activity, rows[i].to_activity, (uint32_t)i};
-    if (f->items)
-        qsort(f->items, f->count, sizeof *f->items, by_ends);
-    return f->items != NULL;
+    if (!f->items)
+        return false;
+    for (size_t i = first; i < count; i++)
+        f->items[f->count++] = kind == GN_GRAPH_NODE
+                                   ? (struct kept){nodes[i].activity, GN_GRAPH_NONE, (uint32_t)i}
+                                   : (struct kept){edges[i].from_activity, edges[i].to_activity, (uint32_t)i};
+    qsort(f->items, f->count, sizeof *f->items, by_ends);
+    return true;
 }
 
 /* The location's rows of the series, in order: nodes (row: their index) and edges. */
@@ -368,7 +369,7 @@ static void put_edges(const struct packing *p, const struct location *l, uint32_
 {
     struct found f;
     struct stretches s = {.items = NULL};
-    if (!find_edges(&f, p->adding->graph, location))
+    if (!find_rows(&f, p->adding->graph, GN_GRAPH_EDGE, location))
         return;
     find_stretches(p, l, last, &s);
     if (s.count)
@@ -388,7 +389,7 @@ static void put_nodes(const struct packing *p, const struct location *l, uint32_
     gn_step_values *steps = calloc(p->steps, sizeof *steps);
     struct gn_graph_node *rows = gn_graph_rows(p->adding->graph, GN_GRAPH_NODE);
     struct found f = {.items = NULL};
-    const bool room = steps && find_nodes(&f, p->adding->graph, location);
+    const bool room = steps && find_rows(&f, p->adding->graph, GN_GRAPH_NODE, location);
     for (size_t i = 0; room && i < f.count; i++) {
         memset(steps, 0, p->steps * sizeof *steps);
         add_nodes(l, series, f.items[i].from, OF_NODE, steps);
