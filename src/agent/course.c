@@ -1,6 +1,7 @@
 #include "agent/course.h"
 
 #include "base/grow.h"
+#include "base/wrapping.h"
 #include "clock/ticks.h"
 #include "graph/graph.h"
 
@@ -206,8 +207,7 @@ static void put_open(struct gn_course *c, struct location *own, struct gn_series
     l->since_events = now->events;
 }
 
-/* What it had computed ahead of the call that it is in: what neither calls nor what lies between them have.
- */
+/* gn_tag_ahead of what was read. */
 static int64_t ahead_of_call(const struct location *own, struct gn_location *shared)
 {
     const struct now *now = &own->now;
@@ -219,15 +219,14 @@ static int64_t ahead_of_call(const struct location *own, struct gn_location *sha
             counted += (uint64_t)sums_of(own, i)[TICKS];
     for (uint32_t i = 0; i < own->edges; i++)
         counted += (uint64_t)sums_of(own, own->nodes + i)[TICKS];
-    const uint64_t all = now->since_ticks - now->first_ticks, before = counted - now->past_ticks;
-    return all <= INT64_MAX && before < all ? (int64_t)(all - before) : 0;
+    return (int64_t)gn_tag_ahead(now->since_ticks, now->first_ticks, now->past_ticks, counted);
 }
 
 static void put_node(struct gn_course *c, const struct location *own, const struct gn_series_location *l,
                      uint32_t i, int64_t *sums, int64_t open_ticks)
 {
     if (own->now.inside == 1 && own->now.node == i)
-        sums[TICKS] = (int64_t)((uint64_t)sums[TICKS] + (uint64_t)open_ticks);
+        sums[TICKS] = gn_plus(sums[TICKS], open_ticks);
     gn_series_put(c->series, l->nodes[i].node, sums);
 }
 

@@ -26,7 +26,7 @@ struct gn_course {
     uint64_t begin_ticks; /* when the first one began */
     uint64_t next_ns, step_ns;
     uint64_t look_ns; /* that a look takes, of late */
-    uint64_t read_ns; /* that it takes at least to read all */
+    uint64_t read_ns; /* that it takes at least to read all, as far as is known: more where that failed */
 };
 
 /* How long until the next look; 0: it is due. */

@@ -142,7 +142,9 @@ struct gn_graph_histogram {
     uint8_t all;         /* 0: there is no histogram */
 };
 
-/* Numbers by step of time: graph/packed_steps.h. */
+/* Numbers by step of time: graph/packed_steps.h. So many of nodes, edges and samples (profile/period.c asks
+ * for them in SQL). */
+enum { GN_SERIES_OF_NODE = 4, GN_SERIES_OF_EDGE = 3, GN_SERIES_OF_SAMPLE = 2 };
 struct gn_graph_bytes {
     const uint8_t *at; /* the graph's; NULL: not known */
     size_t count;

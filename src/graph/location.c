@@ -209,10 +209,9 @@ static int64_t ahead_of_call_ns(const struct gn_graph_adding *a, const struct gn
             counted += GN_GET(l->nodes[i].time.total_ticks);
     for (uint32_t i = 0; i < l->edge_count; i++)
         counted += GN_GET(l->edges[i].time.total_ticks);
-    const uint64_t until_call = l->head.past_ticks + l->head.now_ticks - l->head.first_ticks;
-    return l->head.in_use && l->head.now_ticks > l->head.first_ticks
-               ? gn_adding_between_ns(a, counted, until_call)
-               : 0;
+    return l->head.in_use ? gn_adding_ns(a, gn_tag_ahead(l->head.now_ticks, l->head.first_ticks,
+                                                         l->head.past_ticks, counted))
+                          : 0;
 }
 
 /* Edges that the snapshot does not have: to the end of the program, or into a call that was not left, where

@@ -28,6 +28,15 @@ static inline size_t gn_pack_signed(uint8_t *to, int64_t number)
     return gn_pack(to, (uint64_t)number << 1 ^ (uint64_t)(number >> 63));
 }
 
+/* A step's values, `gap` steps after the last one that has any. */
+static inline size_t gn_pack_step(uint8_t *to, uint64_t gap, const int64_t *values, size_t count)
+{
+    size_t used = gn_pack(to, gap);
+    for (size_t i = 0; i < count; i++)
+        used += gn_pack_signed(to + used, values[i]);
+    return used;
+}
+
 /* What is left of some packed steps. */
 struct gn_packed {
     const uint8_t *at, *end;

@@ -8,6 +8,7 @@
 #include "graph/process_series.h"
 
 #include "base/grow.h"
+#include "base/wrapping.h"
 #include "graph/packed_steps.h"
 #include "graph/process_inside.h"
 #include "graph/stretches.h"
@@ -69,16 +70,17 @@ static struct gn_graph_bytes pack(const struct packing *p, const gn_step_values 
     size_t used = 0, next = 0;
     for (size_t i = 0; i < p->steps; i++) {
         bool any = false;
+        gn_step_values more;
         for (size_t v = 0; v < GN_SERIES_VALUES; v++)
-            sums[v] = (int64_t)((uint64_t)sums[v] + (uint64_t)steps[i][v]);
+            sums[v] = gn_plus(sums[v], steps[i][v]);
         tell(p->adding, p->probe_ns, sums, told);
-        for (size_t v = 0; v < width; v++)
-            any = any || told[v] != before[v];
+        for (size_t v = 0; v < width; v++) {
+            more[v] = gn_minus(told[v], before[v]);
+            any = any || more[v];
+        }
         if (!any)
             continue;
-        used += gn_pack(p->bytes + used, i - next + 1);
-        for (size_t v = 0; v < width; v++)
-            used += gn_pack_signed(p->bytes + used, (int64_t)((uint64_t)told[v] - (uint64_t)before[v]));
+        used += gn_pack_step(p->bytes + used, i - next + 1, more, width);
         memcpy(before, told, sizeof before);
         next = i + 1;
     }
@@ -229,7 +231,7 @@ static bool find_calls(struct stretches *s, uint32_t activity, const gn_step_val
     int64_t now = 0;
     for (size_t i = 0; i < steps; i++) {
         const int64_t before = now;
-        now = (int64_t)((uint64_t)now + (uint64_t)ahead[i][0]);
+        now = gn_plus(now, ahead[i][0]);
         if (now == before)
             continue;
         if (before > 0)
@@ -276,7 +278,7 @@ static void find_open_origins(const struct location *l, const struct gn_series *
          e < l->edges.count && l->edges.items[e].from == activity; e++)
         gn_series_add(series, l->edges.items[e].row, left);
     for (size_t i = 0; i + 1 < steps; i++) {
-        now = (int64_t)((uint64_t)now + (uint64_t)open[i][0]);
+        now = gn_plus(now, open[i][0]);
         for (size_t k = 0; now > 0 && left[i + 1][0] == 0 && k < s->count; k++)
             if (s->items[k].entered == i + 1)
                 s->items[k].from = activity;
@@ -357,7 +359,7 @@ static void put_group(const struct packing *p, const struct location *l, const s
         add_nodes(l, series, found[0].from, OF_OPEN, open);
         gn_stretches_divide(&leaving);
         for (size_t i = 0; i < count; i++)
-            rows[found[i].row].series = pack(p, edges[i], tell_edge, 3);
+            rows[found[i].row].series = pack(p, edges[i], tell_edge, GN_SERIES_OF_EDGE);
     }
     free(all);
     free(edges);
@@ -393,7 +395,7 @@ static void put_nodes(const struct packing *p, const struct location *l, uint32_
     for (size_t i = 0; room && i < f.count; i++) {
         memset(steps, 0, p->steps * sizeof *steps);
         add_nodes(l, series, f.items[i].from, OF_NODE, steps);
-        rows[f.items[i].row].series = pack(p, steps, tell_node, 4);
+        rows[f.items[i].row].series = pack(p, steps, tell_node, GN_SERIES_OF_NODE);
     }
     free(f.items);
     free(steps);
@@ -429,7 +431,7 @@ struct gn_graph_bytes gn_adding_sample_series(struct gn_graph_adding *a, size_t 
     gn_step_values *steps = calloc(p.steps, sizeof *steps);
     if (steps) {
         gn_series_add(s->series, s->samples[number], steps);
-        bytes = pack(&p, steps, tell_sample, 2);
+        bytes = pack(&p, steps, tell_sample, GN_SERIES_OF_SAMPLE);
     }
     free(steps);
     free(p.bytes);

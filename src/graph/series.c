@@ -1,6 +1,7 @@
 #include "graph/series.h"
 
 #include "base/grow.h"
+#include "base/wrapping.h"
 #include "graph/packed_steps.h"
 
 #include <stdlib.h>
@@ -51,20 +52,12 @@ uint32_t gn_series_row(struct gn_series *s)
     return (uint32_t)s->row_count++;
 }
 
-static uint32_t pack_entry(uint8_t *to, uint32_t gap, const int64_t values[GN_SERIES_VALUES])
-{
-    size_t used = gn_pack(to, gap);
-    for (size_t v = 0; v < GN_SERIES_VALUES; v++)
-        used += gn_pack_signed(to + used, values[v]);
-    return (uint32_t)used;
-}
-
 /* False: no memory. */
 static bool append(struct gn_series *s, struct row *row, uint32_t step,
                    const int64_t values[GN_SERIES_VALUES])
 {
     uint8_t entry[ENTRY_MOST];
-    const uint32_t used = pack_entry(entry, step - row->next + 1, values);
+    const uint32_t used = (uint32_t)gn_pack_step(entry, step - row->next + 1, values, GN_SERIES_VALUES);
     if (row->used + used > row->room) {
         const uint32_t room = row->room * 2 > row->used + used ? row->room * 2 : row->used + used + 16;
         uint8_t *bytes = realloc(row->bytes, room);
@@ -88,7 +81,7 @@ void gn_series_put(struct gn_series *s, uint32_t number, const int64_t sums[GN_S
         return;
     struct row *row = &s->rows[number];
     for (size_t v = 0; v < GN_SERIES_VALUES; v++) {
-        steps[v] = (int64_t)((uint64_t)sums[v] - (uint64_t)row->sums[v]); /* sums may be nonsense */
+        steps[v] = gn_minus(sums[v], row->sums[v]); /* sums may be nonsense */
         any = any || steps[v];
     }
     if (any && append(s, row, (uint32_t)s->count, steps)) /* else it is in the next step */
@@ -118,7 +111,7 @@ static void halve_row(struct gn_series *s, struct row *row)
         at = step / 2;
         any = true;
         for (size_t v = 0; v < GN_SERIES_VALUES; v++)
-            sums[v] = (int64_t)((uint64_t)sums[v] + (uint64_t)values[v]);
+            sums[v] = gn_plus(sums[v], values[v]);
     }
     if (any)
         append(s, &halved, (uint32_t)at, sums);
@@ -164,5 +157,5 @@ void gn_series_add(const struct gn_series *s, uint32_t number, int64_t (*steps)[
     struct gn_packed left = {s->rows[number].bytes, s->rows[number].bytes + s->rows[number].used, 0};
     while (gn_unpack_step(&left, &step, values, GN_SERIES_VALUES) && step < s->count)
         for (size_t v = 0; v < GN_SERIES_VALUES; v++)
-            steps[step][v] = (int64_t)((uint64_t)steps[step][v] + (uint64_t)values[v]);
+            steps[step][v] = gn_plus(steps[step][v], values[v]);
 }

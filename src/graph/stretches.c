@@ -1,5 +1,7 @@
 #include "graph/stretches.h"
 
+#include "base/wrapping.h"
+
 #include <stdlib.h>
 
 struct dividing {
@@ -7,11 +9,6 @@ struct dividing {
     int64_t *open, *part; /* by step: what is open at its end, and what of that is of the step */
     bool *done;           /* of the stretches */
 };
-
-static int64_t plus(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a + (uint64_t)b);
-}
 
 /* Of those that were taken in a step the one that has most of it. NULL: none was. */
 static gn_step_values *taken(const struct gn_leaving *l, size_t step)
@@ -37,7 +34,7 @@ static void read_open(const struct dividing *d)
     int64_t sum = 0;
     for (size_t i = 0; i < d->l->steps; i++) {
         const int64_t before = sum;
-        sum = plus(sum, d->l->open[i][0]);
+        sum = gn_plus(sum, d->l->open[i][0]);
         sum = sum > 0 ? sum : 0;
         d->open[i] = sum;
         d->part[i] = sum >= before && !taken(d->l, i) ? sum - before : sum;
@@ -47,9 +44,9 @@ static void read_open(const struct dividing *d)
 /* So much of the edge's time in step `from` is of step `to`. */
 static void move(const struct gn_leaving *l, gn_step_values *edge, size_t from, size_t to, int64_t ticks)
 {
-    edge[to][1] = plus(edge[to][1], ticks);
+    edge[to][1] = gn_plus(edge[to][1], ticks);
     if (from < l->steps) /* else it has it nowhere yet */
-        edge[from][1] = plus(edge[from][1], (int64_t)(0 - (uint64_t)ticks));
+        edge[from][1] = gn_minus(edge[from][1], ticks);
 }
 
 /* What was open in steps [first, until) was of the edge, and stands in step `from`. Its sum. */
@@ -59,7 +56,7 @@ static int64_t move_parts(const struct dividing *d, gn_step_values *edge, size_t
     int64_t sum = 0;
     for (size_t i = first; i < until; i++) {
         move(d->l, edge, from, i, d->part[i]);
-        sum = plus(sum, d->part[i]);
+        sum = gn_plus(sum, d->part[i]);
     }
     return sum;
 }
@@ -138,7 +135,7 @@ void gn_stretches_divide(const struct gn_leaving *l)
         divide_others(&d);
     }
     if (l->last && l->steps > 0)
-        l->last[l->steps - 1][0] = plus(l->last[l->steps - 1][0], 1);
+        l->last[l->steps - 1][0] = gn_plus(l->last[l->steps - 1][0], 1);
     free(d.open);
     free(d.part);
     free(d.done);

@@ -267,6 +267,16 @@ static inline uint32_t gn_tag_locations(size_t bytes)
     return locations < GN_MAX_LOCATIONS ? (uint32_t)locations : GN_MAX_LOCATIONS;
 }
 
+/* What a thread had computed ahead of the call that it is in since now_ticks, which is counted only when that
+ * is left: of its time what neither its nodes (but regions) nor its edges have, whose sum is `counted`. 0:
+ * nothing, or these make no sense. */
+static inline uint64_t gn_tag_ahead(uint64_t now_ticks, uint64_t first_ticks, uint64_t past_ticks,
+                                    uint64_t counted)
+{
+    const uint64_t all = now_ticks - first_ticks + past_ticks;
+    return now_ticks > first_ticks && all <= INT64_MAX && counted < all ? all - counted : 0;
+}
+
 /* 0 for 0, else 1 + floor(log2(value)), capped at the last bucket. */
 static inline unsigned gn_bucket(uint64_t value)
 {

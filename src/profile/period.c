@@ -1,6 +1,7 @@
 #include "profile/period.h"
 
 #include "base/grow.h"
+#include "base/wrapping.h"
 #include "profile/clock.h"
 #include "profile/series.h"
 #include "profile/statement.h"
@@ -82,7 +83,7 @@ static int read_moments(sqlite3 *db, struct hosts *all, struct gn_error *err)
 /* Ticks; a file may say anything. */
 static double since(const struct host *h, int64_t ticks)
 {
-    return (double)(int64_t)((uint64_t)ticks - (uint64_t)h->ticks[0]);
+    return (double)gn_minus(ticks, h->ticks[0]);
 }
 
 static double tick_ns(sqlite3 *db, int64_t host)

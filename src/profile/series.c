@@ -1,5 +1,7 @@
 #include "profile/series.h"
 
+#include "base/wrapping.h"
+#include "graph/graph.h"
 #include "graph/packed_steps.h"
 #include "graph/series.h"
 #include "profile/statement.h"
@@ -13,11 +15,6 @@ struct sum {
     int64_t steps[GN_SERIES_MOST][WIDTH];
 };
 
-static int64_t plus(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-
 static void add(sqlite3_context *context, int count, sqlite3_value **arguments)
 {
     struct sum *sum = sqlite3_aggregate_context(context, sizeof *sum);
@@ -30,7 +27,7 @@ static void add(sqlite3_context *context, int count, sqlite3_value **arguments)
     struct gn_packed left = {bytes, bytes + sqlite3_value_bytes(arguments[0]), 0};
     while (gn_unpack_step(&left, &step, values, WIDTH) && step < GN_SERIES_MOST)
         for (size_t i = 0; i < WIDTH; i++)
-            sum->steps[step][i] = plus(sum->steps[step][i], values[i]);
+            sum->steps[step][i] = gn_plus(sum->steps[step][i], values[i]);
 }
 
 static void tell(sqlite3_context *context)
@@ -46,9 +43,7 @@ static void tell(sqlite3_context *context)
     for (size_t step = 0; step < GN_SERIES_MOST; step++) {
         if (memcmp(sum->steps[step], none, sizeof none) == 0)
             continue;
-        used += gn_pack(packed + used, step - next + 1);
-        for (size_t i = 0; i < WIDTH; i++)
-            used += gn_pack_signed(packed + used, sum->steps[step][i]);
+        used += gn_pack_step(packed + used, step - next + 1, sum->steps[step], WIDTH);
         next = step + 1;
     }
     sqlite3_result_blob(context, packed, (int)used, SQLITE_TRANSIENT);
@@ -72,6 +67,6 @@ sqlite3_int64 gn_series_sum(const void *series, size_t bytes, size_t width, size
         return 0;
     while (gn_unpack_step(&left, &step, values, width) && step < end)
         if (step >= first)
-            sum = plus(sum, values[value]);
+            sum = gn_plus(sum, values[value]);
     return sum;
 }

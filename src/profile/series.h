@@ -7,9 +7,6 @@
 #include <sqlite3.h>
 #include <stddef.h>
 
-/* Values of each table's series. */
-enum { GN_SERIES_OF_NODE = 4, GN_SERIES_OF_EDGE = 3, GN_SERIES_OF_SAMPLE = 2 };
-
 /* Defines series_sum(series) on db, an aggregate: of samples' series the one of all of them together. 0, or a
  * negative errno value. */
 int gn_series_define_sum(sqlite3 *db, struct gn_error *err);
