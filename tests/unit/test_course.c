@@ -128,7 +128,7 @@ static void run(struct world *w)
     pass(w, 100000, 2);
     w->watched.end_ticks = gn_ticks(); /* it is killed while it computes */
     w->done[w->count++] = (struct stretch){now, w->watched.end_ticks, GN_GET(w->l->now_node), 1, false};
-    gn_course_look(&w->course, &w->list, &w->clock, NULL);
+    gn_course_end(&w->course, &w->list, &w->clock, NULL);
 }
 
 /* Of all stretches of that kind, what is in [from, to). */
