@@ -96,15 +96,16 @@ static void loop_text(const struct gn_call_node *node, int ranks, char text[600]
 {
     const struct gn_counted *i = &node->counts.iterations;
     char count[300] = "", most[GN_QUANTITY_TEXT];
-    const int64_t of_each = i->low > 0 && ranks > 0 ? i->low / ranks : 0;
-    if (!i->known || (of_each == 0 && i->high != 0))
+    const int64_t of_each = ranks > 0 ? i->low / ranks : 0, likely = ranks > 0 ? i->likely / ranks : 0;
+    if (!i->known || (likely == 0 && i->high != 0))
         snprintf(count, sizeof count, "iterations unknown");
     else if (is_exact(node, i))
         exact_text(node, count);
-    else if (node->doubt)
-        snprintf(count, sizeof count, "about %s iterations a rank", gn_count_text(of_each, most));
+    else if (node->doubt || likely > of_each)
+        snprintf(count, sizeof count, "likely %s+ iterations a rank", gn_count_text(likely, most));
     else
-        snprintf(count, sizeof count, "at least %s iterations a rank", gn_count_text(of_each, most));
+        snprintf(count, sizeof count, "at least %s iteration%s a rank", gn_count_text(of_each, most),
+                 of_each == 1 ? "" : "s");
     snprintf(text, 600, "loop, %s%s%s%s", count, node->doubt ? " (" : "", node->doubt ? node->doubt : "",
              node->doubt ? ")" : "");
 }
@@ -189,7 +190,8 @@ static json_t *counted_object(const struct gn_call_node *node, const struct gn_c
 {
     if (!counted->known)
         return json_null();
-    return json_pack("{s:I, s:o, s:b}", "low", (json_int_t)counted->low, "high",
+    return json_pack("{s:I, s:I, s:o, s:b}", "low", (json_int_t)counted->low, "likely",
+                     (json_int_t)counted->likely, "high",
                      counted->high >= 0 && !node->doubt ? json_integer(counted->high) : json_null(), "exact",
                      (int)is_exact(node, counted));
 }
@@ -277,6 +279,10 @@ static void fill_data(const void *self, size_t i, struct gn_cell *cells)
     counted_cells(&node->counts.entries, &cells[7]);
     counted_cells(&node->counts.iterations, &cells[9]);
     gn_cell_print(&cells[11], "%s", node->doubt ? node->doubt : "");
+    if (node->counts.entries.known)
+        gn_cell_number(&cells[12], node->counts.entries.likely);
+    if (node->counts.iterations.known)
+        gn_cell_number(&cells[13], node->counts.iterations.likely);
 }
 
 /* A node and all below it, without folding. */
@@ -301,7 +307,9 @@ int gn_report_tree_csv(const struct gn_summary *s, FILE *out)
                                                {.name = "entries_high", .kind = GN_CELL_NUMBER},
                                                {.name = "iterations_low", .kind = GN_CELL_NUMBER},
                                                {.name = "iterations_high", .kind = GN_CELL_NUMBER},
-                                               {.name = "doubt"}};
+                                               {.name = "doubt"},
+                                               {.name = "entries_likely", .kind = GN_CELL_NUMBER},
+                                               {.name = "iterations_likely", .kind = GN_CELL_NUMBER}};
     struct lines l = {.summary = s, .tree = s->tree};
     int code = s->tree->count == 0 || add_all(&l, 0, 0) ? 0 : -ENOMEM;
     const struct gn_table table = {.columns = columns,

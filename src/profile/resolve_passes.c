@@ -64,8 +64,8 @@ struct finding {
         int64_t step;  /* by which the loop's function was called; of a call that was made: its own */
         uint64_t head; /* 0: a call */
         int64_t module;
-        struct gn_pass sum; /* of the way in hand */
-        struct gn_pass bounds;
+        struct gn_pass sum;    /* of the way in hand */
+        struct gn_pass bounds; /* likely: of the way that leaves the fewest functions */
     } * items;
     size_t count, room;
     size_t ways; /* taken in */
@@ -297,6 +297,8 @@ static void add_pass(struct gn_pass *sum, const struct gn_pass *pass)
 {
     sum->entries_low += pass->entries_low;
     sum->iterations_low += pass->iterations_low;
+    sum->entries_likely += pass->entries_likely;
+    sum->iterations_likely += pass->iterations_likely;
     sum->entries_high = sum_high(sum->entries_high, pass->entries_high);
     sum->iterations_high = sum_high(sum->iterations_high, pass->iterations_high);
 }
@@ -360,7 +362,7 @@ static int add_call(struct resolver *r, struct finding *f, int64_t step)
     struct found *call = find(f, step, 0, 0);
     if (!call)
         return no_memory(r);
-    call->sum.entries_low = call->sum.entries_high = 1;
+    call->sum.entries_low = call->sum.entries_likely = call->sum.entries_high = 1;
     return 1;
 }
 
@@ -406,12 +408,16 @@ static int try_jump(struct resolver *r, struct finding *f, const struct chain *f
 }
 
 /* Takes the way in hand into what is known, if it is one. */
-static void take_way(struct finding *f, bool is_one)
+static void take_way(struct finding *f, bool is_one, bool is_likely)
 {
     for (size_t i = 0; i < f->count; i++) {
         struct found *at = &f->items[i];
         const struct gn_pass *s = &at->sum;
         struct gn_pass *b = &at->bounds;
+        if (is_one && is_likely) {
+            b->entries_likely = s->entries_likely;
+            b->iterations_likely = s->iterations_likely;
+        }
         if (is_one && f->ways == 0)
             *b = *s;
         else if (is_one) { /* what is new has been zero until now */
@@ -489,19 +495,22 @@ static int find_ways(struct resolver *r, struct finding *f, const struct chain *
     int code = try_jump(r, f, from, to, parting);
     if (code < 0)
         return code;
-    take_way(f, code > 0);
+    const bool jumps = code > 0;
+    take_way(f, jumps, true);
     /* frames of recursion are folded: what looks like leaving a function and coming back may have been deeper
      */
     for (size_t l = 0; l <= parting; l++)
         if (r->steps[above(to, l)].recurs) {
-            take_way(f, true);
+            take_way(f, true, false);
             break;
         }
+    bool is_smallest = true;
     do {
         code = try_way(r, f, from, to, level);
         if (code < 0)
             return code;
-        take_way(f, code > 0);
+        take_way(f, code > 0, is_smallest);
+        is_smallest = is_smallest && code == 0 && !jumps;
     } while (level-- > 0);
     code = f->ways == 0 ? know_nothing(r, f, from, to, parting) : 0;
     return code == 0 ? add_thrown(r, f, from, parting) : code;
@@ -514,7 +523,7 @@ static int enter_all(struct resolver *r, struct finding *f, const struct chain *
     for (size_t i = 0; i < to->count && code > 0; i++)
         code = go(r, f, 0, site_at(r, to, i), above(to, i));
     if (code >= 0)
-        take_way(f, code > 0);
+        take_way(f, code > 0, true);
     return code < 0 ? code : 0;
 }
 
@@ -525,10 +534,10 @@ static int store_call(struct resolver *r, int64_t from, int64_t to, const struct
     /* calls in which nothing was recorded leave no trace */
     const bool all = it && !gn_iterations_may_be_silent(it, r->sites[site].offset);
     return gn_sql(r->db, r->err,
-                  all ? "INSERT INTO call_pass VALUES(?, ?, ?, ?, ?)"
-                      : "INSERT INTO call_pass VALUES(?, ?, ?, ?, nullif(?, ?))",
-                  all ? "iiiii" : "iiiiii", from, to, found->step, (int64_t)found->bounds.entries_low,
-                  (int64_t)found->bounds.entries_high, (int64_t)found->bounds.entries_high);
+                  "INSERT INTO call_pass(from_activity, to_activity, callpath, low, likely, high)"
+                  " VALUES(?, ?, ?, ?, ?, CASE WHEN ? THEN ? END)",
+                  "iiiiiii", from, to, found->step, (int64_t)found->bounds.entries_low,
+                  (int64_t)found->bounds.entries_likely, (int64_t)all, (int64_t)found->bounds.entries_high);
 }
 
 static int store(struct resolver *r, int64_t from, int64_t to, const struct finding *f)
@@ -543,11 +552,14 @@ static int store(struct resolver *r, int64_t from, int64_t to, const struct find
             code = store_call(r, from, to, found);
         else
             code = gn_sql(r->db, r->err,
-                          "INSERT INTO pass SELECT ?, ?, ?, id, ?, nullif(?, 2), ?, nullif(?, 2) FROM loop"
+                          "INSERT INTO pass(from_activity, to_activity, callpath, loop, entries_low,"
+                          " entries_likely, entries_high, iterations_low, iterations_likely, iterations_high)"
+                          " SELECT ?, ?, ?, id, ?, ?, nullif(?, 2), ?, ?, nullif(?, 2) FROM loop"
                           " WHERE module = ? AND offset = ?",
-                          "iiiiiiiii", from, to, found->step, (int64_t)p->entries_low,
-                          (int64_t)p->entries_high, (int64_t)p->iterations_low, (int64_t)p->iterations_high,
-                          found->module, (int64_t)found->head);
+                          "iiiiiiiiiii", from, to, found->step, (int64_t)p->entries_low,
+                          (int64_t)p->entries_likely, (int64_t)p->entries_high, (int64_t)p->iterations_low,
+                          (int64_t)p->iterations_likely, (int64_t)p->iterations_high, found->module,
+                          (int64_t)found->head);
     }
     return code;
 }

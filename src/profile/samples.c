@@ -174,13 +174,6 @@ static const char asked_processes[] =
     "x.lost, %s"
     " FROM sampling x JOIN process p ON p.id = x.process ORDER BY p.rank, p.id";
 
-/* Older formats have fewer. */
-static bool has_column(sqlite3 *db, const char *table, const char *name)
-{
-    return gn_sql_value(db, 0, "SELECT count(*) FROM pragma_table_info(?) WHERE name = ?", "ss", table,
-                        name) > 0;
-}
-
 int gn_samples_read(sqlite3 *db, struct gn_samples *samples, struct gn_error *err)
 {
     struct reader r = {.samples = samples};
@@ -189,10 +182,10 @@ int gn_samples_read(sqlite3 *db, struct gn_samples *samples, struct gn_error *er
         return 0;
     char rows[sizeof asked_rows + 40], processes[sizeof asked_processes + 40];
     snprintf(rows, sizeof rows, asked_rows,
-             has_column(db, "site", "runtime") ? "coalesce(ls.runtime, s.runtime)" : "NULL");
+             gn_sql_has_column(db, "site", "runtime") ? "coalesce(ls.runtime, s.runtime)" : "NULL");
     int code = read_all(&r, db, rows, take_row, err);
     snprintf(processes, sizeof processes, asked_processes,
-             has_column(db, "sampling", "helpers") ? "x.helpers" : "0");
+             gn_sql_has_column(db, "sampling", "helpers") ? "x.helpers" : "0");
     if (code == 0)
         code = read_all(&r, db, processes, take_process, err);
     join_rows(samples);

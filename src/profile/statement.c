@@ -145,3 +145,9 @@ sqlite3_int64 gn_sql_value(sqlite3 *db, sqlite3_int64 fallback, const char *text
     sqlite3_reset(statement);
     return fallback;
 }
+
+bool gn_sql_has_column(sqlite3 *db, const char *table, const char *column)
+{
+    return gn_sql_value(db, 0, "SELECT count(*) FROM pragma_table_info(?, 'main') WHERE name = ?", "ss",
+                        table, column) > 0;
+}

@@ -189,10 +189,7 @@ static int name_things(struct making *m)
         " FROM (SELECT DISTINCT from_activity, to_activity FROM edge) e"
         " JOIN activity t ON t.id = e.to_activity"
         " LEFT JOIN computation x ON x.from_activity = e.from_activity AND x.to_activity = e.to_activity";
-    const bool until =
-        gn_sql_value(m->db, 0,
-                     "SELECT count(*) FROM pragma_table_info('computation') WHERE name = 'until_line'",
-                     "") > 0;
+    const bool until = gn_sql_has_column(m->db, "computation", "until_line");
     char text[sizeof edges + 64];
     snprintf(text, sizeof text, edges,
              until ? "x.until_function, x.until_file, x.until_line" : "NULL, NULL, NULL");

@@ -285,12 +285,13 @@ static int read_entered(struct growing *g)
     return q ? code : -EINVAL;
 }
 
-static void add_up(struct gn_counted *counted, int64_t low, int64_t high)
+static void add_up(struct gn_counted *counted, int64_t low, int64_t likely, int64_t high)
 {
     counted->high = counted->known && (counted->high < 0 || high < 0) ? -1 : counted->high + high;
     if (!counted->known && high < 0)
         counted->high = -1;
     counted->low += low;
+    counted->likely += likely;
     counted->known = true;
 }
 
@@ -313,8 +314,9 @@ static int mark_counts(struct growing *g)
     const bool lost = gn_sql_value(g->db, 0, "SELECT count(*) FROM lost WHERE count > 0", "") > 0;
     for (size_t i = 0; i < g->tree->count; i++) {
         struct gn_call_node *node = &g->tree->nodes[i];
-        if (node->counts.iterations.low < 0)
-            node->counts.iterations.low = 0;
+        struct gn_counted *iterations = &node->counts.iterations;
+        iterations->low = iterations->low < 0 ? 0 : iterations->low;
+        iterations->likely = iterations->likely < 0 ? 0 : iterations->likely;
         if (lost && node->function && !node->doubt && !(node->doubt = strdup("events were lost")))
             return no_memory(g);
     }
@@ -324,18 +326,18 @@ static int mark_counts(struct growing *g)
 /* Loops by path and process, one process after the other, so that ranks can be told apart. */
 static int count_loops(struct growing *g)
 {
+    static const char asked[] = "SELECT l.process, p.callpath, p.loop, sum(e.count * p.entries_low),"
+                                " sum(e.count * p.entries_high), sum(p.entries_high IS NULL),"
+                                " sum(e.count * p.iterations_low), sum(e.count * p.iterations_high),"
+                                " sum(p.iterations_high IS NULL OR o.unseen), sum(e.count * p.entries_%1$s),"
+                                " sum(e.count * p.iterations_%1$s) FROM pass p JOIN loop o ON o.id = p.loop"
+                                " JOIN edge e USING(from_activity, to_activity)"
+                                " JOIN location l ON l.id = e.location GROUP BY 1, 2, 3 ORDER BY 1";
+    char text[sizeof asked + 20];
+    snprintf(text, sizeof text, asked,
+             gn_sql_has_column(g->db, "pass", "iterations_likely") ? "likely" : "low");
     int64_t *of_rank = calloc(g->tree->count, sizeof *of_rank), process = -1;
-    sqlite3_stmt *q = of_rank
-                          ? gn_sql_query(g->db, g->err,
-                                         "SELECT l.process, p.callpath, p.loop, sum(e.count * p.entries_low),"
-                                         " sum(e.count * p.entries_high), sum(p.entries_high IS NULL),"
-                                         " sum(e.count * p.iterations_low), sum(e.count * p.iterations_high),"
-                                         " sum(p.iterations_high IS NULL OR o.unseen) FROM pass p"
-                                         " JOIN loop o ON o.id = p.loop"
-                                         " JOIN edge e USING(from_activity, to_activity)"
-                                         " JOIN location l ON l.id = e.location GROUP BY 1, 2, 3 ORDER BY 1",
-                                         "")
-                          : NULL;
+    sqlite3_stmt *q = of_rank ? gn_sql_query(g->db, g->err, text, "") : NULL;
     bool more = q && sqlite3_step(q) == SQLITE_ROW;
     while (q) {
         const int64_t next = more ? sqlite3_column_int64(q, 0) : -1;
@@ -352,8 +354,10 @@ static int count_loops(struct growing *g)
         struct gn_call_node *node =
             node_in(g, &g->loops, sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 2));
         if (node) {
-            add_up(&node->counts.entries, sqlite3_column_int64(q, 3), high_at(q, 4));
-            add_up(&node->counts.iterations, sqlite3_column_int64(q, 6), high_at(q, 7));
+            add_up(&node->counts.entries, sqlite3_column_int64(q, 3), sqlite3_column_int64(q, 9),
+                   high_at(q, 4));
+            add_up(&node->counts.iterations, sqlite3_column_int64(q, 6), sqlite3_column_int64(q, 10),
+                   high_at(q, 7));
             of_rank[node - g->tree->nodes] += sqlite3_column_int64(q, 6);
         }
         more = sqlite3_step(q) == SQLITE_ROW;
@@ -365,15 +369,17 @@ static int count_loops(struct growing *g)
 
 static int count_calls(struct growing *g)
 {
-    sqlite3_stmt *q = gn_sql_query(g->db, g->err,
-                                   "SELECT p.callpath, sum(e.count * p.low), sum(e.count * p.high),"
-                                   " sum(p.high IS NULL) FROM call_pass p"
-                                   " JOIN edge e USING(from_activity, to_activity) GROUP BY 1",
-                                   "");
+    static const char asked[] = "SELECT p.callpath, sum(e.count * p.low), sum(e.count * p.high),"
+                                " sum(p.high IS NULL), sum(e.count * p.%s) FROM call_pass p"
+                                " JOIN edge e USING(from_activity, to_activity) GROUP BY 1";
+    char text[sizeof asked + 20];
+    snprintf(text, sizeof text, asked, gn_sql_has_column(g->db, "call_pass", "likely") ? "likely" : "low");
+    sqlite3_stmt *q = gn_sql_query(g->db, g->err, text, "");
     while (q && sqlite3_step(q) == SQLITE_ROW) {
         struct gn_call_node *node = node_in(g, &g->called, sqlite3_column_int64(q, 0), 0);
         if (node)
-            add_up(&node->counts.entries, sqlite3_column_int64(q, 1), high_at(q, 2));
+            add_up(&node->counts.entries, sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 4),
+                   high_at(q, 2));
     }
     sqlite3_finalize(q);
     return q ? 0 : -EINVAL;

@@ -11,6 +11,7 @@
 struct gn_counted {
     bool known;        /* else nothing is said of it */
     int64_t low, high; /* of all ranks; high -1: not known */
+    int64_t likely;    /* if each way from call to call was the one that leaves the fewest functions */
 };
 
 /* What was counted without a probe (program/iterations.h), of all ranks together. */

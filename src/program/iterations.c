@@ -266,18 +266,31 @@ static uint16_t shifted(uint16_t states, int iterations, int entries)
     return result;
 }
 
+/* Rounds that were begun on the way: of those a way out that may be the test takes one back. */
+static uint16_t begun(uint16_t states)
+{
+    uint16_t result = 0;
+    for (int e = 0; e < ENTRIES; e++)
+        result |= (uint16_t)(states & (bit(1, e) | bit(MOST, e)));
+    return result;
+}
+
 static uint16_t along(const struct gn_function_shape *shape, size_t loop, const uint8_t *leaves, size_t from,
-                      size_t to, uint16_t states)
+                      size_t to, uint16_t states, bool likely)
 {
     const bool is_in = gn_shape_is_in(shape, from, loop);
     if (to == shape->flow.loops[loop].head)
         return shifted(states, 1, !is_in);
     if (!is_in || gn_shape_is_in(shape, to, loop) || leaves[from] == NO_TEST)
         return states;
-    return (uint16_t)(shifted(states, -1, 0) | (leaves[from] == MAY_BE_TEST ? states : 0));
+    if (leaves[from] == IS_TEST)
+        return shifted(states, -1, 0);
+    const uint16_t back = shifted(likely ? begun(states) : states, -1, 0);
+    return (uint16_t)(back | (likely ? states & ~begun(states) : states));
 }
 
 struct route {
+    bool likely;  /* of what may be a loop's test: see struct gn_pass */
     size_t start; /* instruction: a call, or the first one */
     size_t goal;  /* a call; GN_CODE_NONE: wherever the function is left */
     bool from_begin, by_jump;
@@ -310,13 +323,13 @@ static bool make_room(struct gn_iterations *it, size_t count)
 }
 
 /* Where control gets from an instruction, with these states there. Adds what is new to the queue. */
-static void go_on(struct gn_iterations *it, const struct gn_function_shape *shape, size_t loop,
-                  const uint8_t *leaves, size_t at, uint16_t states, size_t *depth)
+static void go_on(struct gn_iterations *it, const struct route *r, const struct gn_function_shape *shape,
+                  size_t loop, const uint8_t *leaves, size_t at, uint16_t states, size_t *depth)
 {
     const struct gn_code *code = shape->code;
     for (size_t edge = code->to.first[at]; edge < code->to.first[at + 1]; edge++) {
         const size_t to = code->to.ends[edge];
-        const uint16_t next = leaves ? along(shape, loop, leaves, at, to, states) : states;
+        const uint16_t next = leaves ? along(shape, loop, leaves, at, to, states, r->likely) : states;
         if ((it->states[to] | next) == it->states[to])
             continue;
         it->states[to] |= next;
@@ -344,7 +357,7 @@ static uint16_t spread(struct gn_iterations *it, struct known *f, const struct r
         it->queue[depth++] = (uint32_t)r->start;
         it->queued[r->start] = 1;
     } else { /* behind the call, which may be the last instruction of a round */
-        go_on(it, shape, loop, leaves, r->start, bit(0, 0), &depth);
+        go_on(it, r, shape, loop, leaves, r->start, bit(0, 0), &depth);
     }
     while (depth > 0) {
         const size_t at = it->queue[--depth];
@@ -352,7 +365,7 @@ static uint16_t spread(struct gn_iterations *it, struct known *f, const struct r
         if (is_goal(shape, r, at))
             arrived |= it->states[at];
         if (passes_on(shape, at))
-            go_on(it, shape, loop, leaves, at, it->states[at], &depth);
+            go_on(it, r, shape, loop, leaves, at, it->states[at], &depth);
     }
     return arrived;
 }
@@ -408,6 +421,12 @@ bool gn_iterations_between(struct gn_iterations *it, uint64_t from, uint64_t to,
         const uint16_t states = loop == GN_CODE_NONE ? bit(0, 0) : spread(it, f, &route, loop);
         passes[i] = states ? pass_of(states) /* none: no memory */
                            : (struct gn_pass){.entries_high = GN_PASS_MANY, .iterations_high = GN_PASS_MANY};
+        const bool is_open = states && passes[i].iterations_low < passes[i].iterations_high;
+        route.likely = true;
+        const struct gn_pass likely = is_open ? pass_of(spread(it, f, &route, loop)) : passes[i];
+        route.likely = false;
+        passes[i].entries_likely = likely.entries_low;
+        passes[i].iterations_likely = likely.iterations_low;
     }
     return true;
 }

@@ -24,6 +24,9 @@ enum { GN_PASS_MANY = 2 }; /* of a high end: any number */
 struct gn_pass {                         /* of one loop, for one way from call to call */
     int entries_low, entries_high;       /* 0 … 2 */
     int iterations_low, iterations_high; /* -1 … 2: a round that was begun ahead of the first call can end */
+    /* the fewest, where a way out that may be the test ahead of the body takes back no round but one that was
+     * begun on the way */
+    int entries_likely, iterations_likely;
 };
 
 struct gn_loop_around {

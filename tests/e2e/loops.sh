@@ -15,6 +15,22 @@ check() {
     python3 "$here/check_loops.py" tree.json "truth$program" "$n" "$3" || fail "$source, $1 $2"
 }
 
+# Without debug information a loop's count is a likely one: it is compared through the structure of the program
+# as it was ahead of strip.
+check_stripped() {
+    local program="loops$1$2"
+    command -v "$1" >/dev/null || return 0
+    (export OMPI_CC="$1" MPICH_CC="$1" && compile "$program" fixtures/loops.c "$2" -g) || fail "$1 $2 does not compile"
+    "$gnomon" structure "$program" --all --format json >"structure$program.json" || fail "no structure"
+    strip "$program"
+    run_gnomon "run$program" "./$program" "truth$program"
+    wait_for_report "run$program"
+    "$gnomon" report --by tree --format json "$(folder_of "run$program")" >tree.json || fail "no tree of $program"
+    "$gnomon" report --by tree --top 0 "$(folder_of "run$program")" | grep -q "likely [0-9,]*+ iterations* a rank" ||
+        fail "no likely count in the text"
+    python3 "$here/check_loops.py" tree.json "truth$program" "$n" "$3" "structure$program.json" || fail "$1 $2, stripped"
+}
+
 case $1 in
 levels)
     check gcc -O0 70
@@ -25,6 +41,12 @@ levels)
     check clang -O1 60
     check clang -O2 40
     check clang -O3 40
+    ;;
+stripped)
+    check_stripped gcc -O0 60
+    check_stripped gcc -O2 60
+    check_stripped clang -O1 60
+    check_stripped clang -O3 50
     ;;
 hard)
     for level in -O0 -O1 -O2 -O3; do
