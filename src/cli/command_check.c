@@ -123,12 +123,11 @@ int gn_command_check(int argc, char **argv)
         NULL};
     struct arguments a = {.settings = {.presync = GN_SYNC_LINEAR, .latency = {.kind = GN_LATENCY_TIME}}};
     struct gn_error err = {""};
-    char newest[4096];
+    char found[4096];
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     gn_standard_streams();
-    int code = a.settings.trace ? 0 : gn_place_newest(newest, sizeof newest, &err);
-    if (!a.settings.trace)
-        a.settings.trace = newest;
+    int code = gn_place_find(a.settings.trace, found, sizeof found, &err);
+    a.settings.trace = found;
     if (code == 0)
         code = check(&a, &err);
     if (code >= 0)

@@ -113,15 +113,16 @@ static int explain(const struct arguments *a, sqlite3 *db, const char *profile, 
 
 int gn_command_explain(int argc, char **argv)
 {
-    static const struct argp argp = {
-        options,
-        parse,
-        "[RUN]",
-        "Why a run took as long: who, where, how much, what to do, how sure.\v"
-        "RUN is a run's folder or its profile.db; without it, the newest run folder here.",
-        gn_place_option,
-        NULL,
-        NULL};
+    static const struct argp argp = {options,
+                                     parse,
+                                     "[RUN]",
+                                     "Why a run took as long: who, where, how much, what to do, how sure.\v"
+                                     "RUN is a run's folder or its profile.db, or a folder with runs: its "
+                                     "newest; without it, the newest run"
+                                     " folder here.",
+                                     gn_place_option,
+                                     NULL,
+                                     NULL};
     struct arguments a = {.top = PROBLEMS};
     struct gn_error err = {""};
     char folder[4096], profile[4200];

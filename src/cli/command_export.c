@@ -100,10 +100,9 @@ int gn_command_export(int argc, char **argv)
             fprintf(stderr, "gnomon export: %s\n", err.text);
         return written < 0 ? BAD_INPUT : 0;
     }
-    char newest[4096];
-    int missing = a.trace ? 0 : gn_place_newest(newest, sizeof newest, &err);
-    const char *path = a.trace ? a.trace : newest;
-    if (missing || gn_trace_open(&source, &found, path, &err) < 0) {
+    char path[4096];
+    if (gn_place_find(a.trace, path, sizeof path, &err) != 0 ||
+        gn_trace_open(&source, &found, path, &err) < 0) {
         fprintf(stderr, "gnomon export: %s\n", err.text);
         return BAD_INPUT;
     }

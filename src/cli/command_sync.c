@@ -108,11 +108,11 @@ int gn_command_sync(int argc, char **argv)
                                                .memory_bytes = GN_OP_MEMORY_BYTES}};
     struct gn_transport transport;
     struct gn_error err = {{0}};
-    char newest[4096];
+    char found[4096];
     argp_parse(&argp, argc, argv, 0, NULL, &a);
-    if (!a.settings.trace && gn_place_newest(newest, sizeof newest, &err) != 0)
+    if (gn_place_find(a.settings.trace, found, sizeof found, &err) != 0)
         return complain(&err, BAD_INPUT);
-    a.settings.trace = a.settings.trace ? a.settings.trace : newest;
+    a.settings.trace = found;
     gn_standard_streams();
     gn_interrupted_begin();
     if (gn_job_transport_open(&transport, NULL, &err) < 0)

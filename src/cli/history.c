@@ -95,15 +95,6 @@ static int check_worlds(const char *path, struct gn_error *err)
         path, worlds);
 }
 
-static int name(struct gn_cli_history *o, const char *path, struct gn_error *err)
-{
-    if (!path)
-        return gn_place_newest(o->path, sizeof o->path, err);
-    if (snprintf(o->path, sizeof o->path, "%s", path) >= (int)sizeof o->path)
-        return gn_fail(err, -ENAMETOOLONG, "the name of the trace is too long: %.64s…", path);
-    return 0;
-}
-
 static int check_size(const struct gn_cli_history *o, const struct gn_cli_history_settings *settings,
                       struct gn_error *err)
 {
@@ -118,7 +109,7 @@ int gn_cli_history_open(struct gn_cli_history *opened, const char *path,
                         const struct gn_cli_history_settings *settings, struct gn_error *err)
 {
     *opened = (struct gn_cli_history){.found = NULL};
-    int code = name(opened, path, err);
+    int code = gn_place_find(path, opened->path, sizeof opened->path, err);
     if (code == 0)
         code = check_run(opened, err);
     if (code == 0)

@@ -44,14 +44,10 @@ int gn_locate_profile(const char *run, char *folder, size_t folder_size, char *p
                       struct gn_error *err)
 {
     struct stat info;
-    if (!run) {
-        int code = gn_place_newest(folder, folder_size, err);
-        if (code != 0)
-            return code;
-        run = folder;
-    } else {
-        snprintf(folder, folder_size, "%s", run);
-    }
+    int code = gn_place_find(run, folder, folder_size, err);
+    if (code != 0)
+        return code;
+    run = folder;
     if (stat(run, &info) != 0)
         return gn_fail(err, -errno, "cannot read the run %s: %s", run, strerror(errno));
     snprintf(profile, profile_size, S_ISDIR(info.st_mode) ? "%s/profile.db" : "%s", run);
@@ -61,7 +57,7 @@ int gn_locate_profile(const char *run, char *folder, size_t folder_size, char *p
     if (access(profile, F_OK) == 0 || access(parts, F_OK) != 0)
         return 0;
     struct gn_error reason;
-    int code = gn_abandoned_finish(run, &reason);
+    code = gn_abandoned_finish(run, &reason);
     if (code == -EBUSY)
         return gn_fail(err, code, "the run %s has no profile.db yet: %s", run, reason.text);
     if (code < 0)
@@ -80,11 +76,9 @@ static int open_run(sqlite3 **db, const char *run, bool live, char *folder, size
         code = gn_locate_profile(run, folder, folder_size, profile, profile_size, err);
         return code == 0 ? gn_profile_open(db, profile, err) : code;
     }
-    code = run ? 0 : gn_place_newest(folder, folder_size, err);
+    code = gn_place_find(run, folder, folder_size, err);
     if (code != 0)
         return code;
-    if (run)
-        snprintf(folder, folder_size, "%s", run);
     snprintf(profile, profile_size, "%s/profile.db", folder);
     return gn_peek(db, folder, err);
 }

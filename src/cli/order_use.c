@@ -17,7 +17,7 @@ static int open_input(struct gn_order_use *u, struct gn_error *err)
     if (!a->live && a->input_count > 0)
         return gn_joined_open(&u->source, &u->joined, a->inputs, a->input_count, err);
     if (!a->live) {
-        int code = gn_place_newest(u->newest, sizeof u->newest, err);
+        int code = gn_place_find(NULL, u->newest, sizeof u->newest, err);
         u->found = u->newest;
         return code != 0 ? code : gn_joined_open(&u->source, &u->joined, &u->found, 1, err);
     }

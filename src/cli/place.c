@@ -3,6 +3,7 @@
 #include "agent/folder.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,9 +41,26 @@ const char *gn_place_of_runs(void)
     return named() ? named() : ".";
 }
 
-int gn_place_newest(char *path, size_t size, struct gn_error *err)
+static bool is_run(const char *folder)
 {
-    return gn_folder_newest(gn_place_of_runs(), path, size, err);
+    char part[4200];
+    snprintf(part, sizeof part, "%s/profile.db", folder);
+    if (access(part, F_OK) == 0)
+        return true;
+    snprintf(part, sizeof part, "%s/parts", folder);
+    return access(part, F_OK) == 0;
+}
+
+int gn_place_find(const char *name, char *path, size_t size, struct gn_error *err)
+{
+    struct gn_error nothing_there;
+    if (!name)
+        return gn_folder_newest(gn_place_of_runs(), path, size, err);
+    if (!is_run(name) && gn_folder_newest(name, path, size, &nothing_there) == 0)
+        return 0;
+    if (snprintf(path, size, "%s", name) >= (int)size)
+        return gn_fail(err, -ENAMETOOLONG, "the name of the run or trace is too long: %.64s…", name);
+    return 0;
 }
 
 /* Others read the path in other working directories. */

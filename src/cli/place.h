@@ -16,8 +16,9 @@ extern const struct argp_child gn_place_option[];
 /* Where the last run is looked for; "." when no folder is named. */
 const char *gn_place_of_runs(void);
 
-/* The newest run there, finished or not; -ENOENT when there is none. */
-int gn_place_newest(char *path, size_t size, struct gn_error *err);
+/* The run or the trace that a command names. NULL: the newest run there, finished or not; -ENOENT when there
+ * is none. A folder in which runs are: its newest. */
+int gn_place_find(const char *name, char *path, size_t size, struct gn_error *err);
 
 /* The folder that runs are to go to, made when it is not there; empty when none is named. Negative errno: it
  * cannot be written. */

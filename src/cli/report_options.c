@@ -99,8 +99,8 @@ void gn_report_options(struct gn_report_asked *asked, int argc, char **argv)
                                      parse,
                                      "[RUN]",
                                      "Where the time of a measured run went.\vRUN is a run's folder or its "
-                                     "profile.db; without it, the newest run "
-                                     "folder here.",
+                                     "profile.db, or a folder with runs: its newest; without it, the "
+                                     "newest run folder here.",
                                      gn_place_option,
                                      NULL,
                                      NULL};

@@ -32,6 +32,10 @@ option) # a folder that is made, as seen from the working directory
     nothing_here
     for command in report stragglers frames whatif critical check order "export --to csv"; do
         "$gnomon" $command -d some/place >"$work/found.out" 2>"$work/found.err" || [ $? = 1 ] || fail "gnomon $command -d finds no run"
+        if [ "$command" != order ]; then # which takes several
+            "$gnomon" $command some/place >"$work/named.out" 2>"$work/found.err" || [ $? = 1 ] || fail "gnomon $command FOLDER finds no run"
+            diff "$work/found.out" "$work/named.out" || fail "gnomon $command FOLDER is of another run"
+        fi
         ! "$gnomon" $command >"$work/lost.out" 2>"$work/lost.err" </dev/null || fail "gnomon $command finds a run here"
         grep -q 'no run folder' "$work/lost.err" || fail "gnomon $command does not say what is missing"
     done
