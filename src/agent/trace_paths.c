@@ -1,6 +1,7 @@
 #include "agent/trace_paths.h"
 
 #include "base/lookup.h"
+#include "image/source_line.h"
 #include "profile/statement.h"
 #include "program/names.h"
 
@@ -10,9 +11,12 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Where a frame's code is: the innermost path there, and the line that is being executed in it. */
+/* Where a frame's code is: the innermost path there, and the line that is being executed in it; without one,
+ * in the place of the file, what the site is called. */
 struct spot {
     uint32_t path, file, line;
+    bool of_python; /* code without lines goes by the line of Python that it was called from (profile/shown.h)
+                     */
 };
 
 struct builder {
@@ -82,18 +86,20 @@ static uint32_t name_of(struct builder *b, const char *function, const struct gn
 }
 
 static void enter(struct builder *b, struct spot *spot, const struct gn_trace_module *module,
-                  const char *function, const char *file, uint32_t line)
+                  const char *function, const char *file, uint32_t line, const char *label)
 {
     uint32_t source = file ? gn_define_string(b->d, file) : 0;
     uint32_t region = region_of(b, name_of(b, function, module), source);
-    *spot = (struct spot){path_of(b, spot, region), source, line};
+    if (line == 0)
+        source = label && !spot->of_python ? gn_define_string(b->d, label) : 0;
+    *spot = (struct spot){path_of(b, spot, region), source, line, spot->of_python};
 }
 
 /* The places of a frame, outermost function first. */
 static const char places_query[] =
     "SELECT CASE WHEN i.site IS NULL THEN s.function ELSE i.function END,"
     " CASE WHEN i.site IS NULL THEN s.file ELSE i.file END,"
-    " CASE WHEN i.site IS NULL THEN s.line ELSE i.line END"
+    " CASE WHEN i.site IS NULL THEN s.line ELSE i.line END, s.label"
     " FROM module m JOIN site s ON s.module = m.id LEFT JOIN inlined i ON i.site = s.id"
     " WHERE m.path = ? AND m.build_id = ? AND s.offset = ? ORDER BY i.depth DESC";
 
@@ -108,15 +114,16 @@ static void resolve_frame(struct builder *b, struct spot *spot, const struct gn_
         const char *function = (const char *)sqlite3_column_text(places, 0);
         if (!gn_name_is_region_mark(function)) /* of gnomon.h: its caller is where a region is begun */
             enter(b, spot, module, function, (const char *)sqlite3_column_text(places, 1),
-                  (uint32_t)sqlite3_column_int64(places, 2));
+                  (uint32_t)sqlite3_column_int64(places, 2), (const char *)sqlite3_column_text(places, 3));
         found = true;
     }
     sqlite3_finalize(places);
     if (!found)
-        enter(b, spot, module, NULL, NULL, 0);
+        enter(b, spot, module, NULL, NULL, 0, NULL);
+    spot->of_python |= strcmp(module->build_id, GN_SOURCE_BUILD_ID) == 0;
 }
 
-static const struct spot outside = {GN_NONE, 0, 0};
+static const struct spot outside = {.path = GN_NONE};
 
 /* Nodes come after their parents. */
 static void build(struct builder *b, uint32_t *map)

@@ -32,6 +32,13 @@ const char *gn_region_called(const struct gn_definitions *d, uint32_t region)
     return region < d->region_count ? gn_string(d, d->regions[region].name) : "";
 }
 
+/* Without a line, file is what the place is called. */
+static void set_place(struct gn_call_place *p, const char *file, int line)
+{
+    *(line > 0 ? &p->file : &p->function) = file;
+    p->line = line;
+}
+
 struct gn_call_place gn_call_place_at(const struct gn_definitions *d, uint32_t region, uint32_t path)
 {
     struct gn_call_place p = {gn_region_called(d, region), "", "", 0};
@@ -39,9 +46,9 @@ struct gn_call_place gn_call_place_at(const struct gn_definitions *d, uint32_t r
     if (at == GN_NONE)
         return p;
     const uint32_t parent = d->paths[at].parent;
-    p.file = gn_string(d, d->paths[at].source_file);
-    p.line = (int)d->paths[at].line;
-    p.function = parent < d->path_count ? gn_region_called(d, d->paths[parent].region) : "";
+    set_place(&p, gn_string(d, d->paths[at].source_file), (int)d->paths[at].line);
+    if (p.line > 0)
+        p.function = parent < d->path_count ? gn_region_called(d, d->paths[parent].region) : "";
     return p;
 }
 
@@ -49,8 +56,11 @@ bool gn_is_row_of(const struct gn_activity_row *row, struct gn_call_place place)
 {
     if (strcmp(row->kind, "mpi") != 0 || strcmp(row->name, place.call) != 0)
         return false;
-    return place.line <= 0 ? row->line <= 0
-                           : row->line == place.line && is_same_file(row->file ? row->file : "", place.file);
+    if (place.line > 0)
+        return row->line == place.line && is_same_file(row->file ? row->file : "", place.file);
+    /* traces of before may not say what the place is called */
+    return row->line <= 0 &&
+           (!place.function[0] || strcmp(row->function ? row->function : "", place.function) == 0);
 }
 
 const struct gn_activity_row *gn_look_row(const struct gn_summary *s, struct gn_call_place place)
@@ -63,8 +73,9 @@ const struct gn_activity_row *gn_look_row(const struct gn_summary *s, struct gn_
 
 struct gn_call_place gn_call_place_of(const struct gn_seen *seen, const struct gn_seen_site *site)
 {
-    return (struct gn_call_place){gn_region_called(seen->definitions, site->region), "",
-                                  gn_string(seen->definitions, site->source_file), (int)site->line};
+    struct gn_call_place p = {gn_region_called(seen->definitions, site->region), "", "", 0};
+    set_place(&p, gn_string(seen->definitions, site->source_file), (int)site->line);
+    return p;
 }
 
 unsigned gn_look_assumed(const struct gn_look *l)
@@ -212,8 +223,9 @@ const struct gn_activity_row *gn_look_computation_after(const struct gn_summary 
         const struct gn_activity_row *row = &s->rows[i];
         if (strcmp(row->kind, "computation") != 0)
             continue;
-        if (row->how == GN_HOW_RANGE && row->line == place.line && row->file &&
-            strcmp(row->file, place.file) == 0)
+        const char *known = place.line > 0 ? row->file : row->function;
+        if (row->how == GN_HOW_RANGE && row->line == place.line && known &&
+            strcmp(known, place.line > 0 ? place.file : place.function) == 0)
             return row;
         if (row->how == GN_HOW_SAMPLED && (!longest || row->total_ns > longest->total_ns))
             longest = row;

@@ -27,7 +27,8 @@ struct gn_look {
     struct gn_span *each;           /* [GN_LOOKS * seen->count] */
 };
 
-/* A call and its place, of the definitions of what was seen. Texts "" and line 0: not known. */
+/* A call and its place, of the definitions of what was seen. Texts "" and line 0: not known. Without a line,
+ * function is what the place is called ("f+0x1c"), where that is known. */
 struct gn_call_place {
     const char *call, *function, *file;
     int line;

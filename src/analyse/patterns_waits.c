@@ -255,12 +255,28 @@ static void tell_late(const struct gn_look *l, const struct node *n, struct gn_p
     free(ns);
 }
 
+/* The run is longer by what the late one takes longer, for which all others wait; where work is only moved,
+ * all do a part of it. */
+static double ranks_that_wait(const struct gn_look *l, const struct gn_problem_pattern *pattern)
+{
+    return fmax(1, l->s->ranks - (pattern == &noise));
+}
+
+/* Several calls together are waited in no longer than there is waiting. Each may be for itself, as far as is
+ * known of it. */
+static void limit_by_waiting(const struct gn_look *l, struct gn_problem *p)
+{
+    const double most_s = l->problems->seen.waited_high_s / ranks_that_wait(l, p->pattern);
+    p->lost_high_s = fmin(p->lost_high_s, most_s);
+    if (!p->is_replayed)
+        p->gain_high_s = fmin(p->gain_high_s, most_s + GN_PROBLEM_REPEATED_SHARE * l->s->elapsed_s);
+    gn_problem_limit(p, l->s);
+}
+
 static struct gn_problem problem_of(const struct gn_look *l, const struct node *n)
 {
     const struct gn_problem_pattern *pattern = n->pattern;
-    /* the run is longer by what the late one takes longer, for which all others wait; where work is only
-     * moved, all do a part of it */
-    const double ranks = fmax(1, l->s->ranks - (pattern == &noise)), low = n->caused.lo_ns * 1e-9 / ranks,
+    const double ranks = ranks_that_wait(l, pattern), low = n->caused.lo_ns * 1e-9 / ranks,
                  high = n->caused.hi_ns * 1e-9 / ranks;
     struct gn_problem p = {.pattern = pattern,
                            .row =
@@ -382,7 +398,7 @@ static bool goes_along(const struct gn_look *l, const struct gn_problem *p)
                 p->is_replayed ? fmax(other->gain_low_s, p->gain_low_s) : other->gain_low_s + p->gain_low_s;
             other->gain_high_s += p->gain_high_s;
         }
-        gn_problem_limit(other, l->s);
+        limit_by_waiting(l, other);
         return true;
     }
     return false;

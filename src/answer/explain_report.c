@@ -54,7 +54,8 @@ static const double worth_blame = 0.02; /* of all ranks' time */
 static bool is_told_again(const struct gn_problem *p, size_t hop)
 {
     for (size_t i = 0; i < hop; i++)
-        if (p->hops[i].line == p->hops[hop].line && strcmp(p->hops[i].call, p->hops[hop].call) == 0)
+        if (p->hops[i].line == p->hops[hop].line && strcmp(p->hops[i].call, p->hops[hop].call) == 0 &&
+            (p->hops[i].line > 0 || strcmp(p->hops[i].function, p->hops[hop].function) == 0))
             return true;
     return false;
 }
@@ -62,11 +63,10 @@ static bool is_told_again(const struct gn_problem *p, size_t hop)
 /* "rank 2 waits for rank 3 in MPI_Recv (couple.c:8) → 3 ranks wait for rank 2 in MPI_Bcast (main.c:26)" */
 static void chain_text(const struct gn_problem *p, FILE *out)
 {
-    char place[1000], call[128], whom[32], times[GN_QUANTITY_TEXT], of[GN_QUANTITY_TEXT];
+    char call[500], whom[32], times[GN_QUANTITY_TEXT], of[GN_QUANTITY_TEXT];
     fputs("   ", out);
     for (size_t i = 0; i < p->hop_count; i++) {
         const struct gn_problem_hop *hop = &p->hops[i];
-        gn_place_text(place, sizeof place, hop->file, hop->line);
         fputs(i > 0 ? " → " : "", out);
         if (hop->rank >= 0)
             fprintf(out, "rank %d waits", hop->rank);
@@ -74,8 +74,8 @@ static void chain_text(const struct gn_problem *p, FILE *out)
             fprintf(out, "%d ranks wait", hop->ranks);
         snprintf(whom, sizeof whom,
                  i == 0 && p->rank == hop->waits_for && p->late_count < 2 ? "it" : "rank %d", hop->waits_for);
-        gn_printable_copy(call, sizeof call, hop->call);
-        fprintf(out, " for %s in %s%s%s%s", whom, call, place[0] ? " (" : "", place, place[0] ? ")" : "");
+        fprintf(out, " for %s in %s", whom,
+                gn_problem_call(hop->call, hop->function, hop->file, hop->line, call, sizeof call));
     }
     if (p->rank < 0 && !p->is_fixed && p->times > 0 && p->of > 0)
         fprintf(out, ", for one or another %s of %s times", gn_count_text(p->times, times),
@@ -116,7 +116,7 @@ static void not_because_text(const struct gn_problem *p, FILE *out)
  * % other" */
 static void meanwhile_text(const struct gn_problem *p, FILE *out)
 {
-    char place[1000], call[128], share[GN_SPAN_TEXT];
+    char call[500], share[GN_SPAN_TEXT];
     for (size_t i = 0; i < p->meanwhile_count; i++) {
         const struct gn_problem_meanwhile *m = &p->meanwhile[i];
         if (i == 0)
@@ -125,10 +125,8 @@ static void meanwhile_text(const struct gn_problem *p, FILE *out)
                 m->call ? m->what : "other");
         if (!m->call)
             continue;
-        gn_place_text(place, sizeof place, m->file, m->line);
-        fprintf(out, "%s %s%s%s%s", strcmp(m->what, "computes") == 0 ? " after" : " in",
-                gn_printable_copy(call, sizeof call, m->call), place[0] ? " (" : "", place,
-                place[0] ? ")" : "");
+        fprintf(out, "%s %s", strcmp(m->what, "computes") == 0 ? " after" : " in",
+                gn_problem_call(m->call, m->function, m->file, m->line, call, sizeof call));
     }
     if (p->meanwhile_count > 0)
         fputc('\n', out);

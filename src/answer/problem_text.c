@@ -119,12 +119,23 @@ static void waits_text(const struct gn_problem *p, const struct gn_terminal *ter
                  where, p->most_rank, share);
 }
 
+const char *gn_problem_call(const char *call, const char *function, const char *file, int line, char *text,
+                            size_t size)
+{
+    char place[300], name[128], in[300];
+    gn_place_text(place, sizeof place, file, line);
+    gn_printable_copy(name, sizeof name, call ? call : "");
+    gn_printable_copy(in, sizeof in, function ? function : "");
+    if (place[0])
+        snprintf(text, size, "%s (%s)", name, place);
+    else
+        snprintf(text, size, "%s%s%s", name, in[0] ? " in " : "", in);
+    return text;
+}
+
 static void call_text(const struct gn_problem_difference *d, char *text, size_t size)
 {
-    char place[300], call[128];
-    gn_place_text(place, sizeof place, d->file, d->line);
-    gn_printable_copy(call, sizeof call, d->call ? d->call : "");
-    snprintf(text, size, "%s%s%s%s", call, place[0] ? " (" : "", place, place[0] ? ")" : "");
+    gn_problem_call(d->call, d->function, d->file, d->line, text, size);
 }
 
 /* "what is computed after MPI_Barrier (app.c:30), most of it in work app.c:12, takes 3.9 times as long in the

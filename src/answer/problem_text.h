@@ -25,6 +25,10 @@ char *gn_problem_difference_text(const struct gn_summary *summary, const struct 
 char *gn_problem_place(const struct gn_activity_row *row, const struct gn_terminal *terminal, char *text,
                        size_t size);
 
+/* "MPI_Recv (couple.c:8)"; without a line "MPI_Recv in f+0x1c". Texts "" or NULL: not known. Returns text. */
+const char *gn_problem_call(const char *call, const char *function, const char *file, int line, char *text,
+                            size_t size);
+
 /* "certain", "possible" */
 const char *gn_problem_sure_name(enum gn_problem_sure sure);
 

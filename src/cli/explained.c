@@ -22,7 +22,7 @@ static int go_virtual(sqlite3 *db, const struct gn_seen *seen, struct gn_error *
     for (size_t i = 0; code == 0 && i < processes * sites; i++) {
         const struct gn_call_place place = gn_call_place_of(seen, &seen->sites[i % sites]);
         list[i] = (struct gn_call_gone){(int)seen->definitions->processes[i / sites].rank, place.call,
-                                        place.file, place.line, gone_ns[i]};
+                                        place.line > 0 ? place.file : place.function, place.line, gone_ns[i]};
     }
     if (code == 0)
         code = gn_profile_go_virtual(db, list, processes * sites, err);

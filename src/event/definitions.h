@@ -77,7 +77,8 @@ struct gn_region_def {
 struct gn_path_def {
     uint32_t parent; /* GN_NONE: outermost; else smaller than its own index */
     uint32_t region;
-    uint32_t source_file; /* string, of the call site; 0: unknown */
+    uint32_t source_file; /* string, of the call site; 0: unknown; with line 0, what the site is called:
+                             "f+0x1c" */
     uint32_t line;
 };
 

@@ -48,8 +48,8 @@ static int read_nodes(sqlite3 *db, const struct gn_call_gone *list, size_t count
                       struct gn_error *err)
 {
     static const char calls[] =
-        "WITH " GN_SHOWN "SELECT n.location, n.activity, n.total_ns, p.rank, a.name, s.file, "
-        "coalesce(s.line, 0)"
+        "WITH " GN_SHOWN "SELECT n.location, n.activity, n.total_ns, p.rank, a.name,"
+        " CASE WHEN coalesce(s.line, 0) > 0 THEN s.file ELSE s.label END, coalesce(s.line, 0)"
         " FROM main.node n JOIN activity a ON a.id = n.activity JOIN location l ON l.id = n.location"
         " JOIN process p ON p.id = l.process LEFT JOIN shown c ON c.callpath = a.callpath"
         " LEFT JOIN site s ON s.id = c.site WHERE a.kind = 'mpi' ORDER BY n.location";

@@ -18,7 +18,7 @@
 /* Of the time of a rank in calls of one kind from one line. */
 struct gn_call_gone {
     int rank;
-    const char *call, *file; /* "MPI_Recv"; file "", line 0: not known */
+    const char *call, *file; /* "MPI_Recv"; with line 0 what the place is called, or "" */
     int line;
     double gone_ns; /* so much shorter than measured; below 0: longer, as the rank comes sooner */
 };

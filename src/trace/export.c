@@ -24,7 +24,8 @@ int gn_export_close(FILE *file, struct gn_error *err)
 
 void gn_export_site(const struct gn_definitions *d, uint32_t path, char *text, size_t size)
 {
+    const struct gn_path_def *p = path < d->path_count ? &d->paths[path] : NULL;
     text[0] = '\0';
-    if (path < d->path_count && d->paths[path].source_file)
-        snprintf(text, size, "%s:%u", gn_string(d, d->paths[path].source_file), d->paths[path].line);
+    if (p && p->source_file)
+        snprintf(text, size, p->line > 0 ? "%s:%u" : "%s", gn_string(d, p->source_file), p->line);
 }
