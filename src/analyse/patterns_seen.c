@@ -79,7 +79,7 @@ static bool may_wait(const struct gn_activity_row *row)
 static void tell_seen(const struct gn_look *l)
 {
     struct gn_problems_seen *told = &l->problems->seen;
-    *told = (struct gn_problems_seen){.parts = l->seen->count,
+    *told = (struct gn_problems_seen){.parts = l->seen->windows ? l->seen->windows : l->seen->count,
                                       .is_whole = l->seen->is_whole,
                                       .share = fmin(1, l->seen->covered_ns / l->seen->run_ns)};
     struct gn_span waited = {0, 0};

@@ -207,6 +207,18 @@ static void weigh(struct gn_seen *seen)
     seen->run_ns = fmax(0, seen->measured_ns - seen->gone_ns);
 }
 
+/* Pieces of a window overlap. */
+static double covered_ns(const struct gn_seen *seen, size_t p)
+{
+    const struct gn_seen_part *part = &seen->parts[p];
+    struct gn_kept_window rest = part->window;
+    if (p > 0 && seen->parts[p - 1].window.end_ticks > rest.begin_ticks)
+        rest.begin_ticks = seen->parts[p - 1].window.end_ticks;
+    return rest.end_ticks > rest.begin_ticks || part->window.end_ticks == 0
+               ? length_ns(seen->definitions, part, rest)
+               : 0;
+}
+
 int gn_seen_measure(struct gn_seen *seen)
 {
     int code = 0;
@@ -214,7 +226,7 @@ int gn_seen_measure(struct gn_seen *seen)
         struct gn_seen_part *part = &seen->parts[i];
         part->length_ns = length_ns(seen->definitions, part, part->window);
         part->counted_ns = length_ns(seen->definitions, part, part->counted);
-        seen->covered_ns += part->length_ns;
+        seen->covered_ns += covered_ns(seen, i);
     }
     weigh(seen);
     for (size_t p = 0; p < seen->count && code == 0; p++)

@@ -15,6 +15,8 @@
 #include "base/lookup.h"
 #include "event/kept_window.h"
 
+enum { GN_SEEN_MARGIN = 5 /* of a window, at each end: it is looked at, and not counted */ };
+
 struct gn_seen_part {
     struct gn_history history;
     struct gn_waits waits;
@@ -41,7 +43,8 @@ struct gn_seen {
     const struct gn_definitions *definitions;
     struct gn_seen_part *parts; /* [count] in their order in time */
     size_t count;
-    double covered_ns;                /* the parts' lengths */
+    size_t windows;                   /* that they are of; 0: each is one */
+    double covered_ns;                /* by all of them together */
     struct gn_sizes lengths, counted; /* of the parts */
     double run_ns;                    /* from MPI_Init to MPI_Finalize; what the parts stand for */
     double gone_ns;                   /* by measuring, of that: most likely */

@@ -4,11 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MARGIN = 5 /* of a window, at each end */ };
-
 static struct gn_kept_window without_margins(const struct gn_definitions *d, struct gn_kept_window window)
 {
-    const uint64_t margin = (window.end_ticks - window.begin_ticks) / MARGIN;
+    const uint64_t margin = (window.end_ticks - window.begin_ticks) / GN_SEEN_MARGIN;
     if (window.begin_ticks > d->first_ticks)
         window.begin_ticks += margin;
     if (window.end_ticks < d->first_ticks + d->length_ticks)

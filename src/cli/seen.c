@@ -1,6 +1,8 @@
 #include "cli/seen.h"
 
+#include "agent/windows.h"
 #include "analyse/patterns_seen.h"
+#include "analyse/pieces.h"
 #include "base/mix.h"
 #include "cli/findings.h"
 #include "cli/trace_of_run.h"
@@ -59,15 +61,43 @@ static int add_part(struct gn_cli_seen *o, struct gn_source *source, const struc
     return code;
 }
 
+static int see_pieces(struct gn_cli_seen *o, size_t window, const struct gn_kept_window *kept,
+                      struct gn_error *err)
+{
+    const struct gn_definitions *d = o->source.definitions;
+    const struct gn_kept_window run = {d->first_ticks, d->first_ticks + d->length_ticks}, p = o->seen.period;
+    struct gn_kept_window pieces[GN_PIECES_OF_RUN];
+    const size_t count =
+        gn_pieces_cut(*kept, run, p.end_ticks > 0 ? p.end_ticks - p.begin_ticks : d->length_ticks,
+                      gn_windowed_events(o->windowed, window),
+                      GN_WINDOWS_LEAST + GN_WINDOWS_EACH * (uint64_t)d->location_count, pieces);
+    int code = 0;
+    for (size_t i = 0; i < count && code == 0; i++) {
+        struct gn_windowed *cut = NULL;
+        struct gn_source part;
+        gn_windowed_source(o->windowed, window, &part);
+        if (count > 1) {
+            code = gn_windowed_read(&cut, &part, &pieces[i], 1, err);
+            if (code == 0)
+                gn_windowed_source(cut, 0, &part);
+        }
+        if (code == 0)
+            code = add_part(o, &part, &pieces[i], err);
+        gn_windowed_free(cut);
+    }
+    return code;
+}
+
 /* is_whole: the only one is all of the run. */
 static int see_windows(struct gn_cli_seen *o, struct gn_source *source, const struct gn_kept_window *windows,
                        size_t count, bool is_whole, struct gn_error *err)
 {
     int code = gn_windowed_read(&o->windowed, source, windows, count, err);
+    o->seen.windows = count;
     for (size_t i = 0; i < count && code == 0; i++) {
         struct gn_source part;
         gn_windowed_source(o->windowed, i, &part);
-        code = add_part(o, &part, is_whole ? NULL : &windows[i], err);
+        code = is_whole ? add_part(o, &part, NULL, err) : see_pieces(o, i, &windows[i], err);
     }
     return code;
 }
@@ -173,11 +203,11 @@ int gn_cli_see(struct gn_cli_seen *o, const struct gn_summary *s, const char *pr
     int code = gn_trace_open(&o->source, &found, path, err);
     if (code < 0)
         return code;
-    o->seen = (struct gn_seen){.definitions = o->source.definitions,
-                               .parts = calloc(s->windows.count + CHOSEN, sizeof *o->seen.parts),
-                               .measured_ns = run_ns(s),
-                               .is_whole = traced ? s->trace.dropped == 0 && s->trace.unwritten == 0
-                                                  : s->windows.is_whole};
+    o->seen = (struct gn_seen){
+        .definitions = o->source.definitions,
+        .parts = calloc(s->windows.count + CHOSEN + GN_PIECES_OF_RUN, sizeof *o->seen.parts),
+        .measured_ns = run_ns(s),
+        .is_whole = traced ? s->trace.dropped == 0 && s->trace.unwritten == 0 : s->windows.is_whole};
     code =
         o->seen.parts ? check(o, s, traced, command, err) : gn_fail(err, -ENOMEM, "no memory for its events");
     if (code == 0)
