@@ -1,8 +1,6 @@
 #include "profile/period.h"
 
-#include "base/grow.h"
-#include "base/wrapping.h"
-#include "profile/clock.h"
+#include "profile/moments.h"
 #include "profile/series.h"
 #include "profile/statement.h"
 
@@ -11,144 +9,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The moments of a host, and which of its steps are asked for: [first, end). */
+/* Which steps of a host are asked for: [first, end). */
 struct host {
-    int64_t id;
-    int64_t *ticks;
-    double *at_ns; /* since the run began */
-    size_t count, room, at_room;
+    const struct gn_host_moments *moments;
     size_t first, end;
 };
 
 struct hosts {
+    struct gn_moments moments;
     struct host *items;
-    size_t count, room;
+    size_t count;
 };
 
 static void clear(void *self)
 {
     struct hosts *all = self;
-    for (size_t i = 0; i < all->count; i++) {
-        free(all->items[i].ticks);
-        free(all->items[i].at_ns);
-    }
+    gn_moments_clear(&all->moments);
     free(all->items);
     free(all);
 }
 
-/* ---- moments ---- */
-
-static bool take(struct hosts *all, sqlite3_stmt *q)
-{
-    const int64_t id = sqlite3_column_int64(q, 0);
-    if (all->count == 0 || all->items[all->count - 1].id != id) {
-        if (!gn_grow(&all->items, &all->room, all->count, sizeof *all->items))
-            return false;
-        all->items[all->count++] = (struct host){.id = id};
-    }
-    struct host *h = &all->items[all->count - 1];
-    if (!gn_grow(&h->ticks, &h->room, h->count, sizeof *h->ticks) ||
-        !gn_grow(&h->at_ns, &h->at_room, h->count, sizeof *h->at_ns))
-        return false;
-    h->ticks[h->count] = sqlite3_column_int64(q, 1);
-    h->at_ns[h->count++] = 0;
-    return true;
-}
-
-static int read_moments(sqlite3 *db, struct hosts *all, struct gn_error *err)
-{
-    enum { MOST_MOMENTS = 1 << 22 }; /* of all hosts: whatever the file is */
-    size_t moments = 0;
-    bool taken = true;
-    if (gn_sql_value(db, 0, "SELECT count(*) FROM main.sqlite_master WHERE name = 'moment'", "") == 0)
-        return gn_fail(err, -ENODATA, "it was measured by an older gnomon, which kept no time series");
-    sqlite3_stmt *q =
-        gn_sql_query(db, err, "SELECT host, ticks FROM main.moment ORDER BY host, number, ticks", "");
-    if (!q)
-        return -EINVAL;
-    while (taken && moments++ < MOST_MOMENTS && sqlite3_step(q) == SQLITE_ROW)
-        taken = take(all, q);
-    if (sqlite3_finalize(q) != SQLITE_OK)
-        return gn_fail(err, -EINVAL, "the profile cannot be read to its end: %s", sqlite3_errmsg(db));
-    if (!taken)
-        return gn_fail(err, -ENOMEM, "no memory for the moments of its time series");
-    for (size_t i = 0; i < all->count; i++)
-        if (all->items[i].count < 2)
-            return gn_fail(err, -ENODATA, "its time series has no steps");
-    return all->count ? 0
-                      : gn_fail(err, -ENODATA,
-                                "it has no time series: none is kept where cores have counters of their own");
-}
-
-/* Ticks; a file may say anything. */
-static double since(const struct host *h, int64_t ticks)
-{
-    return (double)gn_minus(ticks, h->ticks[0]);
-}
-
-static double tick_ns(sqlite3 *db, int64_t host)
-{
-    double ns = 0;
-    sqlite3_stmt *q =
-        gn_sql_query(db, NULL, "SELECT max(tick_ns) FROM main.process WHERE host = ?", "i", host);
-    if (q && sqlite3_step(q) == SQLITE_ROW)
-        ns = sqlite3_column_double(q, 0);
-    sqlite3_finalize(q);
-    return ns > 0 && isfinite(ns) ? ns : 1;
-}
-
-static struct gn_bounds *bounds_of(sqlite3 *db, int64_t host)
-{
-    struct gn_bounds *bounds = NULL;
-    sqlite3_stmt *q = gn_sql_query(
-        db, NULL, "SELECT d.name FROM main.clock_domain d JOIN main.host h ON h.name = d.host AND h.id = ?",
-        "i", host);
-    if (q && sqlite3_step(q) == SQLITE_ROW && sqlite3_column_text(q, 0))
-        bounds = gn_profile_bounds(db, (const char *)sqlite3_column_text(q, 0), NULL);
-    sqlite3_finalize(q);
-    return bounds;
-}
-
-/* A file may say anything. */
-static int check_moments(const struct hosts *all, struct gn_error *err)
-{
-    static const double longest_ns = 1e18; /* 30 years */
-    for (size_t i = 0; i < all->count; i++)
-        for (size_t k = 0; k < all->items[i].count; k++) {
-            const double *at = &all->items[i].at_ns[k];
-            if (!(*at >= 0 && *at <= longest_ns) || (k > 0 && at[0] < at[-1]))
-                return gn_fail(err, -EINVAL, "the moments of its time series make no sense");
-        }
-    return 0;
-}
-
-/* Of each host's moments when they were; where its clock is not known against the others', it is as if all
- * hosts had begun together. */
-static void place_moments(sqlite3 *db, struct hosts *all)
-{
-    double begin_ns = INFINITY;
-    for (size_t i = 0; i < all->count; i++) {
-        struct host *h = &all->items[i];
-        struct gn_bounds *bounds = all->count > 1 ? bounds_of(db, h->id) : NULL;
-        const double each_ns = tick_ns(db, h->id);
-        for (size_t k = 0; k < h->count; k++) {
-            const struct gn_interval at = bounds ? gn_bounds_convert(bounds, (uint64_t)h->ticks[k])
-                                                 : (struct gn_interval){INT64_MIN, INT64_MAX};
-            h->at_ns[k] = at.lo_ns > INT64_MIN && at.hi_ns < INT64_MAX
-                              ? (double)at.lo_ns / 2 + (double)at.hi_ns / 2
-                              : since(h, h->ticks[k]) * each_ns;
-        }
-        gn_bounds_free(bounds);
-        begin_ns = fmin(begin_ns, h->at_ns[0]);
-    }
-    for (size_t i = 0; i < all->count; i++)
-        for (size_t k = 0; k < all->items[i].count; k++)
-            all->items[i].at_ns[k] -= begin_ns;
-}
-
 /* ---- which steps ---- */
 
-static size_t nearest(const struct host *h, double ns)
+static size_t nearest(const struct gn_host_moments *h, double ns)
 {
     size_t best = 0;
     for (size_t i = 1; i < h->count; i++)
@@ -160,11 +43,12 @@ static size_t nearest(const struct host *h, double ns)
 /* At least the step that what is asked for begins in. */
 static void choose(struct host *h, const struct gn_period *period)
 {
-    h->first = nearest(h, period->from_s * 1e9);
-    h->end = isfinite(period->to_s) ? nearest(h, period->to_s * 1e9) : h->count - 1;
+    const struct gn_host_moments *m = h->moments;
+    h->first = nearest(m, period->from_s * 1e9);
+    h->end = isfinite(period->to_s) ? nearest(m, period->to_s * 1e9) : m->count - 1;
     if (h->end > h->first || period->may_be_empty)
         return;
-    h->first -= h->first > 0 && (h->first == h->count - 1 || h->at_ns[h->first] > period->from_s * 1e9);
+    h->first -= h->first > 0 && (h->first == m->count - 1 || m->at_ns[h->first] > period->from_s * 1e9);
     h->end = h->first + 1;
 }
 
@@ -174,7 +58,7 @@ static const struct host *host_of(sqlite3_context *context, sqlite3_value *id)
 {
     const struct hosts *all = sqlite3_user_data(context);
     for (size_t i = 0; i < all->count; i++)
-        if (all->items[i].id == sqlite3_value_int64(id))
+        if (all->items[i].moments->id == sqlite3_value_int64(id))
             return &all->items[i];
     return NULL;
 }
@@ -199,7 +83,7 @@ static void step_behind(sqlite3_context *context, int count, sqlite3_value **v)
     const void *series = sqlite3_value_blob(v[1]);
     const size_t bytes = (size_t)sqlite3_value_bytes(v[1]), width = (size_t)sqlite3_value_int64(v[2]);
     (void)count;
-    for (size_t i = h ? h->end : 0; h && i + 1 < h->count; i++)
+    for (size_t i = h ? h->end : 0; h && i + 1 < h->moments->count; i++)
         if (gn_series_sum(series, bytes, width, 0, i, i + 1) != 0) {
             sqlite3_result_int64(context, (sqlite3_int64)i);
             return;
@@ -226,10 +110,11 @@ static void period_ns(sqlite3_context *context, int count, sqlite3_value **v)
         sqlite3_result_null(context);
         return;
     }
-    const double from = h->at_ns[h->first], to = h->at_ns[h->end];
+    const double *at_ns = h->moments->at_ns, from = at_ns[h->first], to = at_ns[h->end];
     const int64_t start_ticks = sqlite3_value_int64(v[1]);
     const double start =
-        start_ticks > 0 ? h->at_ns[0] + since(h, start_ticks) * sqlite3_value_double(v[2]) : h->at_ns[0];
+        start_ticks > 0 ? at_ns[0] + gn_moments_since(h->moments, start_ticks) * sqlite3_value_double(v[2])
+                        : at_ns[0];
     const double end = start + sqlite3_value_double(v[3]);
     const double inside = fmin(fmax(end, from), to) - fmin(fmax(start, from), to);
     sqlite3_result_int64(context, llround(fmin(fmax(inside, 0), 9e18)));
@@ -349,12 +234,14 @@ static int make_tables(sqlite3 *db, struct gn_error *err)
 static int note(sqlite3 *db, const struct hosts *all, struct gn_error *err)
 {
     const struct host *h = &all->items[0];
+    const double from_ns = h->moments->at_ns[h->first], to_ns = h->moments->at_ns[h->end];
     double run_ns = 0, off_ns = 0;
     for (size_t i = 0; i < all->count; i++) {
         const struct host *other = &all->items[i];
-        run_ns = fmax(run_ns, other->at_ns[other->count - 1]);
-        off_ns = fmax(off_ns, fabs(other->at_ns[other->first] - h->at_ns[h->first]));
-        off_ns = fmax(off_ns, fabs(other->at_ns[other->end] - h->at_ns[h->end]));
+        const struct gn_host_moments *m = other->moments;
+        run_ns = fmax(run_ns, m->at_ns[m->count - 1]);
+        off_ns = fmax(off_ns, fabs(m->at_ns[other->first] - from_ns));
+        off_ns = fmax(off_ns, fabs(m->at_ns[other->end] - to_ns));
     }
     const bool one = all->count == 1;
     int code = gn_sql(db, err,
@@ -362,9 +249,10 @@ static int note(sqlite3 *db, const struct hosts *all, struct gn_error *err)
                       "INTEGER, to_ticks INTEGER)",
                       "");
     if (code == 0)
-        code = gn_sql(db, err, "INSERT INTO temp.period VALUES(?, ?, ?, ?, ?, ?)", "ddddii",
-                      h->at_ns[h->first] * 1e-9, h->at_ns[h->end] * 1e-9, off_ns * 1e-9, run_ns * 1e-9,
-                      one ? h->ticks[h->first] : (int64_t)0, one ? h->ticks[h->end] : (int64_t)0);
+        code =
+            gn_sql(db, err, "INSERT INTO temp.period VALUES(?, ?, ?, ?, ?, ?)", "ddddii", from_ns * 1e-9,
+                   to_ns * 1e-9, off_ns * 1e-9, run_ns * 1e-9, one ? h->moments->ticks[h->first] : (int64_t)0,
+                   one ? h->moments->ticks[h->end] : (int64_t)0);
     return code;
 }
 
@@ -389,7 +277,7 @@ static int choose_all(struct hosts *all, const struct gn_period *period, struct 
 {
     double run_ns = 0;
     for (size_t i = 0; i < all->count; i++)
-        run_ns = fmax(run_ns, all->items[i].at_ns[all->items[i].count - 1]);
+        run_ns = fmax(run_ns, all->items[i].moments->at_ns[all->items[i].moments->count - 1]);
     if (period->from_s * 1e9 >= run_ns)
         return gn_fail(err, -ERANGE, "the run is known until %.3f s: there is nothing of it behind %.3f s",
                        run_ns * 1e-9, period->from_s);
@@ -403,11 +291,11 @@ int gn_period_select(sqlite3 *db, const struct gn_period *period, struct gn_erro
     struct hosts *all = calloc(1, sizeof *all);
     if (!all)
         return gn_fail(err, -ENOMEM, "no memory for a part of the run");
-    int code = read_moments(db, all, err);
-    if (code == 0) {
-        place_moments(db, all);
-        code = check_moments(all, err);
-    }
+    int code = gn_moments_read(db, &all->moments, err);
+    if (code == 0 && !(all->items = calloc(all->moments.count, sizeof *all->items)))
+        code = gn_fail(err, -ENOMEM, "no memory for a part of the run");
+    for (; code == 0 && all->count < all->moments.count; all->count++)
+        all->items[all->count].moments = &all->moments.items[all->count];
     if (code == 0)
         code = choose_all(all, period, err);
     if (code == 0)
