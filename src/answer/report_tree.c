@@ -92,8 +92,29 @@ static void exact_text(const struct gn_call_node *node, char text[300])
              c->least_of_rank < c->most_of_rank ? " to " : "", most, c->most_of_rank == 1 ? "" : "s", each);
 }
 
+/* ", last tenth 1.8 times as long as the first": of its iterations, where that is more than what is not
+ * known. */
+static void pace_text(const struct gn_pace *pace, char text[100])
+{
+    static const double alike = 0.1;
+    const struct {
+        const char *name;
+        double ns;
+    } tenths[] = {{"first", pace->first_ns}, {"middle", pace->middle_ns}, {"last", pace->last_ns}};
+    size_t least = 0, most = 0;
+    text[0] = '\0';
+    for (size_t i = 1; i < 3; i++) {
+        least = tenths[i].ns < tenths[least].ns ? i : least;
+        most = tenths[i].ns > tenths[most].ns ? i : most;
+    }
+    if (pace->is_known && tenths[most].ns > (1 + alike + 2 * pace->off) * tenths[least].ns)
+        snprintf(text, 100, ", %s tenth %.1f times as long as the %s", tenths[most].name,
+                 tenths[most].ns / tenths[least].ns, tenths[least].name);
+}
+
 static void loop_text(const struct gn_call_node *node, int ranks, char text[600])
 {
+    char pace[100];
     const struct gn_counted *i = &node->counts.iterations;
     char count[300] = "", most[GN_QUANTITY_TEXT];
     const int64_t of_each = ranks > 0 ? i->low / ranks : 0, likely = ranks > 0 ? i->likely / ranks : 0;
@@ -106,8 +127,9 @@ static void loop_text(const struct gn_call_node *node, int ranks, char text[600]
     else
         snprintf(count, sizeof count, "at least %s iteration%s a rank", gn_count_text(of_each, most),
                  of_each == 1 ? "" : "s");
-    snprintf(text, 600, "loop, %s%s%s%s", count, node->doubt ? " (" : "", node->doubt ? node->doubt : "",
-             node->doubt ? ")" : "");
+    pace_text(&node->counts.pace, pace);
+    snprintf(text, 600, "loop, %s%s%s%s%s", count, pace, node->doubt ? " (" : "",
+             node->doubt ? node->doubt : "", node->doubt ? ")" : "");
 }
 
 /* ---- for people ---- */
@@ -219,6 +241,12 @@ static void add_counts(json_t *object, const struct gn_call_node *node)
     json_object_set_new(object, "mean_s",
                         is_known ? json_real((double)node->total_ns * 1e-9 / (double)c->iterations.low)
                                  : json_null());
+    json_object_set_new(object, "drift",
+                        c->pace.is_known
+                            ? json_pack("{s:f, s:f, s:f, s:f}", "first_s", c->pace.first_ns * 1e-9,
+                                        "middle_s", c->pace.middle_ns * 1e-9, "last_s",
+                                        c->pace.last_ns * 1e-9, "off", c->pace.off)
+                            : json_null());
 }
 
 static json_t *node_object(const struct gn_summary *s, uint32_t index)

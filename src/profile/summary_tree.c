@@ -385,6 +385,76 @@ static int count_calls(struct growing *g)
     return q ? 0 : -EINVAL;
 }
 
+/* ---- drift ---- */
+
+/* Where ranks enter a loop once, its iterations follow each other. */
+static bool has_pace(const struct gn_call_node *node, int ranks)
+{
+    const struct gn_call_counts *c = &node->counts;
+    return node->is_loop && c->entries.known && c->entries.likely <= ranks && c->iterations.likely > 0;
+}
+
+/* What was counted of a loop on one host. */
+struct host_pace {
+    struct gn_call_node *node;
+    int64_t host;
+    double ranks, iterations;
+    struct gn_pace_counts counts;
+};
+
+/* Hosts have steps of their own: of several that the most iterations were on. */
+static void tell_pace(struct host_pace *p, const struct gn_moments *moments, double most[])
+{
+    for (size_t i = 0; p->node && i < moments->count; i++)
+        if (moments->items[i].id == p->host && p->iterations > *most) {
+            const struct gn_pace pace = gn_pace_of(&p->counts, &moments->items[i], p->ranks);
+            p->node->counts.pace = pace.is_known ? pace : p->node->counts.pace;
+            *most = pace.is_known ? p->iterations : *most;
+        }
+}
+
+static int find_paces(struct growing *g, int ranks)
+{
+    static const char asked[] =
+        "SELECT p.callpath, p.loop, r.host, e.series, p.iterations_likely, e.count, r.id FROM pass p"
+        " JOIN edge e USING(from_activity, to_activity) JOIN location l ON l.id = e.location"
+        " JOIN process r ON r.id = l.process WHERE p.iterations_likely > 0 ORDER BY 1, 2, 3, 7";
+    struct gn_moments moments;
+    struct gn_error none;
+    if (!gn_sql_has_column(g->db, "pass", "iterations_likely") ||
+        gn_moments_read(g->db, &moments, &none) != 0)
+        return 0; /* of an older gnomon, or without a series */
+    struct host_pace *p = calloc(1, sizeof *p);
+    const bool has_memory = p != NULL;
+    sqlite3_stmt *q = p ? gn_sql_query(g->db, g->err, asked, "") : NULL;
+    int64_t process = -1;
+    double most = 0;
+    while (q && sqlite3_step(q) == SQLITE_ROW) {
+        struct gn_call_node *node =
+            node_in(g, &g->loops, sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1));
+        if (!node || !has_pace(node, ranks))
+            continue;
+        const int64_t host = sqlite3_column_int64(q, 2), of = sqlite3_column_int64(q, 6);
+        if (p->node != node || p->host != host) {
+            tell_pace(p, &moments, &most);
+            most = p->node == node ? most : 0;
+            *p = (struct host_pace){.node = node, .host = host};
+            process = -1;
+        }
+        p->ranks += of != process;
+        process = of;
+        p->iterations += (double)sqlite3_column_int64(q, 5) * (double)sqlite3_column_int64(q, 4);
+        gn_pace_add(&p->counts, sqlite3_column_blob(q, 3), (size_t)sqlite3_column_bytes(q, 3),
+                    (double)sqlite3_column_int64(q, 4));
+    }
+    sqlite3_finalize(q);
+    if (p)
+        tell_pace(p, &moments, &most);
+    free(p);
+    gn_moments_clear(&moments);
+    return q ? 0 : has_memory ? -EINVAL : no_memory(g);
+}
+
 int gn_summarise_tree(sqlite3 *db, struct gn_summary *s, struct gn_error *err)
 {
     struct growing g = {.db = db, .err = err, .tree = calloc(1, sizeof *s->tree)};
@@ -404,6 +474,8 @@ int gn_summarise_tree(sqlite3 *db, struct gn_summary *s, struct gn_error *err)
         code = count_calls(&g);
     if (code == 0 && g.sites.has_loops)
         code = mark_counts(&g);
+    if (code == 0 && g.sites.has_loops)
+        code = find_paces(&g, s->ranks);
     gn_tree_sites_clear(&g.sites);
     gn_map_clear(&g.entered);
     gn_map_clear(&g.loops);

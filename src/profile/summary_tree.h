@@ -6,6 +6,7 @@
 #ifndef GNOMON_PROFILE_SUMMARY_TREE_H
 #define GNOMON_PROFILE_SUMMARY_TREE_H
 
+#include "profile/pace.h"
 #include "profile/summary.h"
 
 struct gn_counted {
@@ -20,6 +21,7 @@ struct gn_call_counts {
         entries; /* of a loop; of a function, how often it was called with a call of MPI in it */
     struct gn_counted iterations;        /* of a loop */
     int64_t least_of_rank, most_of_rank; /* iterations, where they are exact */
+    struct gn_pace pace;                 /* of a loop that each rank enters once */
 };
 
 struct gn_call_node {

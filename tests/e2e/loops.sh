@@ -62,6 +62,26 @@ thrown)
         check clang++ "$level" 0 loops_thrown.cc
     done
     ;;
+drift) # of the time loop
+    compile drift fixtures/drift.c -O1 -g
+    for how in "200 0.006 0.018" "1000 0.0045 0.0015"; do
+        run_gnomon "${how%% *}" ./drift $how
+        wait_for_report "${how%% *}"
+        "$gnomon" report --by tree --format json "$(folder_of "${how%% *}")" >tree.json || fail "no tree"
+        "$gnomon" report --by tree "$(folder_of "${how%% *}")" >tree.txt || fail "no tree"
+        grep -q "tenth [23].[0-9] times as long as the \(first\|last\)" tree.txt || fail "no drift in the text: $(cat tree.txt)"
+        python3 - "$work/${how%% *}.out" <<'EOF' || fail "another drift than the program's own: $how"
+import json, sys
+truth = [float(x) for x in open(sys.argv[1]).read().split()]
+def loops(node):
+    return [node] * (node["kind"] == "loop") + [l for child in node["children"] for l in loops(child)]
+(drift,) = [l["drift"] for l in loops(json.load(open("tree.json"))["tree"])]
+print(drift, truth)
+for name, seen in zip(("first_s", "middle_s", "last_s"), truth):
+    assert abs(drift[name] / seen - 1) <= drift["off"] + 0.05, (name, drift, truth)
+EOF
+    done
+    ;;
 asked)
     compile loops fixtures/loops.c -O1 -g
     run_gnomon one ./loops truth
