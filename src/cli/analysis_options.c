@@ -1,5 +1,7 @@
 #include "cli/analysis_options.h"
 
+#include "cli/asked_part.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -60,6 +62,7 @@ int gn_print_json(json_t *json, struct gn_error *err)
 {
     if (!json)
         return gn_fail(err, -ENOMEM, "no memory for the report");
+    gn_asked_part_json(json);
     json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     fputc('\n', stdout);
     json_decref(json);

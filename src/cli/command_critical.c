@@ -1,7 +1,7 @@
 /* gnomon critical — what the run's length is made of. */
 #include "cli/analysis_options.h"
 #include "cli/commands.h"
-#include "cli/place.h"
+#include "cli/asked_part.h"
 #include "cli/print_analysis.h"
 #include "cli/trace_names.h"
 
@@ -125,7 +125,7 @@ int gn_command_critical(int argc, char **argv)
         "What the run's length is made of: what each activity and each MPI call has on its critical path, as "
         "intervals.\vRUN is a run with a trace (gnomon run --trace), TRACE an OTF2 archive; without it, the "
         "newest run here. Exit status 2: there is no trace to look at.",
-        gn_place_option,
+        gn_asked_part_options,
         NULL,
         NULL};
     struct arguments a = {.top = GN_TOP};

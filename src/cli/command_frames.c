@@ -2,7 +2,7 @@
 #include "cli/commands.h"
 #include "cli/frames_asked.h"
 #include "answer/group_name.h"
-#include "cli/place.h"
+#include "cli/asked_part.h"
 
 enum { BAD_INPUT = 2, KEY_BY = 256, KEY_AGGREGATED };
 
@@ -67,7 +67,7 @@ int gn_command_frames(int argc, char **argv)
         "run with a trace (gnomon run --trace), TRACE an OTF2 archive; without it, the newest run here. Exit "
         "status "
         "2: there is no trace to look at, no region of that name, or a question that makes no sense.",
-        gn_place_option,
+        gn_asked_part_options,
         NULL,
         NULL};
     struct gn_frames_asked a = {.by = GN_SCORED_RANK, .top = GN_TOP, .question = USUAL};

@@ -1,7 +1,7 @@
 /* gnomon stragglers — whom the others wait for. */
 #include "cli/analysis_options.h"
 #include "cli/commands.h"
-#include "cli/place.h"
+#include "cli/asked_part.h"
 #include "cli/print_analysis.h"
 #include "cli/trace_names.h"
 
@@ -136,7 +136,7 @@ int gn_command_stragglers(int argc, char **argv)
         "Whom the others wait for: which rank's own work holds the others up, how much, and where, as "
         "intervals.\vRUN is a run with a trace (gnomon run --trace), TRACE an OTF2 archive; without it, the "
         "newest run here. Exit status 2: there is no trace to look at, or no region of that name.",
-        gn_place_option,
+        gn_asked_part_options,
         NULL,
         NULL};
     struct arguments a = {.by = GN_SCORED_RANK, .top = GN_TOP};

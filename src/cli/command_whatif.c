@@ -2,7 +2,7 @@
 #include "cli/asked_change.h"
 #include "cli/commands.h"
 #include "cli/name_list.h"
-#include "cli/place.h"
+#include "cli/asked_part.h"
 #include "cli/print_analysis.h"
 #include "cli/straggler_removed.h"
 
@@ -126,7 +126,7 @@ int gn_command_whatif(int argc, char **argv)
         "what would help most.\vRUN is a run with a trace (gnomon run --trace), TRACE an OTF2 archive; "
         "without it, the newest run here. Exit status 2: there is no trace to look at, or no such region or "
         "rank in it.",
-        gn_place_option,
+        gn_asked_part_options,
         NULL,
         NULL};
     static struct arguments a = {.top = GN_TOP, .change = {.faster = -1}};

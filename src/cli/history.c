@@ -1,6 +1,7 @@
 #include "cli/history.h"
 
 #include "base/printable.h"
+#include "cli/asked_part.h"
 #include "cli/place.h"
 #include "analyse/trace_worlds.h"
 #include "cli/watched_source.h"
@@ -24,12 +25,17 @@ static int read_history(struct gn_cli_history *o, const struct gn_cli_history_se
 {
     const struct gn_history_settings asked = {.bounds = o->known.events.of,
                                               .refuted = gn_known_bounds_refuted(&o->known, o->path),
-                                              .is_partial = gn_trace_is_partial(o->path),
+                                              .is_partial =
+                                                  gn_asked_part_is_set() || gn_trace_is_partial(o->path),
                                               .longest_ns = settings->longest_ns,
                                               .has_tracks = settings->has_tracks};
     struct gn_watched_source watched;
-    struct gn_source seen = gn_watch_source(&watched, &o->source, "reading");
-    int code = gn_history_read(&o->history, &seen, &asked, err);
+    struct gn_source seen = gn_watch_source(&watched, &o->source, "reading"), part;
+    struct gn_windowed *cut = NULL;
+    int code = gn_asked_part_is_set() ? gn_asked_part_cut(&cut, &part, &seen, o->path, err) : 0;
+    if (code == 0)
+        code = gn_history_read(&o->history, cut ? &part : &seen, &asked, err);
+    gn_windowed_free(cut);
     gn_progress_end(&watched.progress);
     return code;
 }

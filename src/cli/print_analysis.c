@@ -1,5 +1,7 @@
 #include "cli/print_analysis.h"
 
+#include "cli/asked_part.h"
+
 #include <errno.h>
 #include <unistd.h>
 
@@ -12,6 +14,7 @@ int gn_print_stragglers(const struct gn_stragglers_report *report, enum gn_forma
         return gn_print_json(gn_stragglers_json(report), err);
     if (format == GN_FORMAT_CSV)
         return gn_print_csv(&rows, err);
+    gn_asked_part_text(stdout);
     gn_stragglers_text(report, &terminal, stdout);
     return gn_print_end(err);
 }
@@ -24,6 +27,7 @@ int gn_print_whatif(const struct gn_whatif_report *report, enum gn_format format
         return gn_print_json(gn_whatif_json(report), err);
     if (format == GN_FORMAT_CSV)
         return gn_print_csv(&row, err);
+    gn_asked_part_text(stdout);
     gn_whatif_text(report, &terminal, stdout);
     return gn_print_end(err);
 }
@@ -36,6 +40,7 @@ int gn_print_sweep(const struct gn_sweep_report *report, enum gn_format format, 
         return gn_print_json(gn_sweep_json(report), err);
     if (format == GN_FORMAT_CSV)
         return gn_print_csv(&rows, err);
+    gn_asked_part_text(stdout);
     gn_sweep_text(report, &terminal, stdout);
     return gn_print_end(err);
 }
@@ -48,6 +53,7 @@ int gn_print_critical(const struct gn_critical_report *report, enum gn_format fo
         return gn_print_json(gn_critical_json(report), err);
     if (format == GN_FORMAT_CSV)
         return gn_print_csv(&rows, err);
+    gn_asked_part_text(stdout);
     gn_critical_text(report, &terminal, stdout);
     return gn_print_end(err);
 }
@@ -60,6 +66,7 @@ int gn_print_frames(const struct gn_frames_report *report, enum gn_format format
     if (format == GN_FORMAT_CSV)
         return gn_frames_csv(report, stdout) < 0 ? gn_fail(err, -ENOMEM, "no memory for the answer")
                                                  : gn_print_end(err);
+    gn_asked_part_text(stdout);
     gn_frames_text(report, &terminal, stdout);
     return gn_print_end(err);
 }

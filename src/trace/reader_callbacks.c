@@ -344,6 +344,7 @@ static OTF2_CallbackCode on_nbc_request(COMMON, uint64_t request)
     struct gn_event *event = add_request(user, GN_EVENT_NBC_REQUEST, time, request, 1);
     event->bytes_sent = event->bytes_received = GN_BYTES_UNKNOWN;
     read_posted(user, list, event);
+    read_number(user, list, event);
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -395,8 +396,10 @@ static OTF2_CallbackCode on_collective_end(COMMON, OTF2_CollectiveOp op, OTF2_Co
 {
     AT_RECORD;
     struct gn_reader_location *l = user;
-    end(l, &l->mpi,
-        add_collective(l, GN_EVENT_COLLECTIVE_END, time, op, comm_of(l, comm), root, sent, received));
+    struct gn_event *event =
+        add_collective(l, GN_EVENT_COLLECTIVE_END, time, op, comm_of(l, comm), root, sent, received);
+    read_number(l, list, event);
+    end(l, &l->mpi, event);
     return OTF2_CALLBACK_SUCCESS;
 }
 

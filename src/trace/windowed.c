@@ -1,8 +1,10 @@
 #include "trace/windowed.h"
 
 #include "base/grow.h"
+#include "base/map.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +15,10 @@ struct place {
     size_t begin; /* of what is read: not told yet whose it is */
     size_t next_window;
     unsigned depth; /* of open calls */
+    /* functions and regions around what is read, outermost first */
+    struct gn_event *open;
+    size_t open_count, open_capacity;
+    size_t entered; /* windows that were begun with them */
 };
 
 struct gn_windowed {
@@ -20,6 +26,7 @@ struct gn_windowed {
     const struct gn_kept_window *windows;
     size_t window_count, location_count;
     struct place *places;
+    bool has_regions;
     size_t window; /* that is pulled */
     bool *pulled;
 };
@@ -29,14 +36,71 @@ static bool is_in(const struct gn_kept_window *window, uint64_t ticks)
     return ticks >= window->begin_ticks && ticks <= window->end_ticks;
 }
 
-/* What was read since `begin` is over at `ticks`: it stays if that is in a window. */
-static void settle(struct gn_windowed *w, struct place *p, uint64_t ticks)
+/* ---- regions that are open where a window begins or ends ---- */
+
+/* Ahead of what is not told yet. */
+static bool insert(struct place *p, const struct gn_event *event)
 {
-    while (p->next_window < w->window_count && w->windows[p->next_window].end_ticks < ticks)
-        p->ends[p->next_window++] = p->begin;
+    if (!gn_grow(&p->events, &p->capacity, p->count, sizeof *p->events))
+        return false;
+    memmove(&p->events[p->begin + 1], &p->events[p->begin], (p->count - p->begin) * sizeof *p->events);
+    p->events[p->begin++] = *event;
+    p->count++;
+    return true;
+}
+
+static bool enter_window(struct gn_windowed *w, struct place *p)
+{
+    bool done = true;
+    for (size_t i = 0; i < p->open_count && done && p->entered <= p->next_window; i++) {
+        struct gn_event enter = p->open[i];
+        enter.ticks = w->windows[p->next_window].begin_ticks;
+        done = insert(p, &enter);
+    }
+    p->entered = p->next_window + 1;
+    return done;
+}
+
+static bool leave_window(struct gn_windowed *w, struct place *p)
+{
+    bool done = enter_window(w, p);
+    for (size_t i = p->open_count; i > 0 && done; i--) {
+        struct gn_event leave =
+            gn_event_bare(GN_EVENT_LEAVE, p->open[i - 1].location, w->windows[p->next_window].end_ticks);
+        leave.region = p->open[i - 1].region;
+        done = insert(p, &leave);
+    }
+    p->ends[p->next_window++] = p->begin;
+    return done;
+}
+
+/* The event is no part of a call. */
+static bool note_open(struct place *p, const struct gn_event *event)
+{
+    if (event->kind == GN_EVENT_LOST)
+        p->open_count = 0;
+    else if (event->kind == GN_EVENT_LEAVE && p->open_count > 0)
+        p->open_count--;
+    if (event->kind != GN_EVENT_ENTER)
+        return true;
+    if (!gn_grow(&p->open, &p->open_capacity, p->open_count, sizeof *p->open))
+        return false;
+    p->open[p->open_count++] = *event;
+    return true;
+}
+
+/* What was read since `begin` is over at `ticks`: it stays if that is in a window. False: no memory. */
+static bool settle(struct gn_windowed *w, struct place *p, uint64_t ticks)
+{
+    bool done = true;
+    while (p->next_window < w->window_count && w->windows[p->next_window].end_ticks < ticks && done)
+        done = leave_window(w, p);
     if (p->next_window == w->window_count || !is_in(&w->windows[p->next_window], ticks))
         p->count = p->begin;
+    else
+        done = done && enter_window(w, p);
     p->begin = p->count;
+    return done;
 }
 
 static bool is_call(const struct gn_windowed *w, const struct gn_event *event)
@@ -56,9 +120,133 @@ static int take(struct gn_windowed *w, struct place *p, const struct gn_event *e
         p->depth--;
     else if (event->kind == GN_EVENT_LOST)
         p->depth = 0;
-    if (p->depth == 0)
-        settle(w, p, event->ticks);
-    return 0;
+    if (p->depth > 0)
+        return 0;
+    bool done = settle(w, p, event->ticks);
+    if (w->has_regions && !is_call(w, event))
+        done = note_open(p, event) && done;
+    return done ? 0 : -ENOMEM;
+}
+
+static size_t begin_of(const struct place *p, size_t window)
+{
+    return window > 0 ? p->ends[window - 1] : 0;
+}
+
+/* ---- collectives ---- */
+
+/*
+ * Who reads a window counts the collectives of a communicator from its first one on. A member that has left
+ * one before the window begins, when others have not, would be one ahead all the time; a root of a Reduce or
+ * those that a Bcast has sent on are many ahead. So all begin with the first one that each has in the window,
+ * as their numbers say; those before it are calls that are for nobody.
+ */
+struct first {
+    uint32_t comm;
+    uint64_t number;
+};
+
+struct firsts {
+    struct gn_map index; /* (communicator, process) → first + 1 */
+    struct first *items;
+    size_t count, capacity;
+    uint64_t *begin; /* [comm_count] the largest of its members' */
+    bool is_even;    /* all members begin with the same */
+};
+
+static bool is_numbered(const struct gn_windowed *w, const struct gn_event *e)
+{
+    return (e->kind == GN_EVENT_COLLECTIVE_END || e->kind == GN_EVENT_NBC_REQUEST) &&
+           e->number < GN_NUMBER_LATER && e->comm < w->definitions->comm_count;
+}
+
+static bool note_first(struct firsts *f, const struct gn_event *e, uint32_t process)
+{
+    const struct gn_key key = {e->comm, process};
+    const uintptr_t known = (uintptr_t)gn_map_find(&f->index, key);
+    if (known) {
+        if (e->number < f->items[known - 1].number)
+            f->items[known - 1].number = e->number;
+        return true;
+    }
+    if (!gn_grow(&f->items, &f->capacity, f->count, sizeof *f->items))
+        return false;
+    f->items[f->count++] = (struct first){e->comm, e->number};
+    return gn_map_add(&f->index, key, (void *)(uintptr_t)f->count);
+}
+
+static bool find_firsts(const struct gn_windowed *w, size_t window, struct firsts *f)
+{
+    bool done = true;
+    for (size_t l = 0; l < w->location_count && done; l++)
+        for (size_t i = begin_of(&w->places[l], window); i < w->places[l].ends[window] && done; i++)
+            if (is_numbered(w, &w->places[l].events[i]))
+                done = note_first(f, &w->places[l].events[i], w->definitions->locations[l].process);
+    for (size_t i = 0; i < f->count && done; i++)
+        if (f->items[i].number > f->begin[f->items[i].comm])
+            f->begin[f->items[i].comm] = f->items[i].number;
+    f->is_even = true;
+    for (size_t i = 0; i < f->count; i++)
+        f->is_even = f->is_even && f->items[i].number == f->begin[f->items[i].comm];
+    return done;
+}
+
+/* Takes out of a place's part of a window, whose events move to `to`, what is ahead of the first ones.
+ * Returns how many events are left. */
+static size_t take_out(const struct gn_windowed *w, const struct firsts *f, struct gn_event *from,
+                       size_t count, struct gn_event *to)
+{
+    size_t used = 0, begun = SIZE_MAX;
+    for (size_t i = 0; i < count; i++) {
+        const struct gn_event e = from[i];
+        if (is_numbered(w, &e) && e.number < f->begin[e.comm]) {
+            if (e.kind == GN_EVENT_COLLECTIVE_END && begun != SIZE_MAX) {
+                memmove(&to[begun], &to[begun + 1], (used - begun - 1) * sizeof *to);
+                used--;
+            }
+            begun = SIZE_MAX;
+            continue;
+        }
+        begun = e.kind == GN_EVENT_COLLECTIVE_BEGIN ? used
+                : e.kind == GN_EVENT_COLLECTIVE_END ? SIZE_MAX
+                                                    : begun;
+        to[used++] = e;
+    }
+    return used;
+}
+
+static void clear_firsts(struct firsts *f)
+{
+    gn_map_clear(&f->index);
+    free(f->items);
+    free(f->begin);
+}
+
+/* False: no memory. */
+static bool align(struct gn_windowed *w)
+{
+    struct firsts *all = calloc(w->window_count + 1, sizeof *all);
+    bool done = all != NULL;
+    for (size_t i = 0; i < w->window_count && done; i++) {
+        all[i].begin = calloc(w->definitions->comm_count + 1, sizeof *all[i].begin);
+        done = all[i].begin && find_firsts(w, i, &all[i]);
+    }
+    for (size_t l = 0; l < w->location_count && done; l++) {
+        struct place *p = &w->places[l];
+        size_t used = 0, begin = 0;
+        for (size_t i = 0; i < w->window_count; i++) {
+            const size_t count = p->ends[i] - begin;
+            if (all[i].is_even)
+                memmove(&p->events[used], &p->events[begin], count * sizeof *p->events);
+            used += all[i].is_even ? count : take_out(w, &all[i], &p->events[begin], count, &p->events[used]);
+            begin = p->ends[i];
+            p->ends[i] = used;
+        }
+    }
+    for (size_t i = 0; all && i < w->window_count; i++)
+        clear_firsts(&all[i]);
+    free(all);
+    return done;
 }
 
 static int read_place(struct gn_windowed *w, struct gn_source *source, uint32_t location,
@@ -74,15 +262,15 @@ static int read_place(struct gn_windowed *w, struct gn_source *source, uint32_t 
         for (int64_t i = 0; i < count; i++)
             if (take(w, p, &events[i]) != 0)
                 return gn_fail(err, -ENOMEM, "no memory for windows of events");
-    if (p->begin < p->count) /* never left */
-        settle(w, p, p->events[p->count - 1].ticks);
-    while (p->next_window < w->window_count)
-        p->ends[p->next_window++] = p->count;
-    return (int)count;
+    bool done = p->begin == p->count || settle(w, p, p->events[p->count - 1].ticks); /* never left */
+    while (p->next_window < w->window_count && done)
+        done = leave_window(w, p);
+    return done ? (int)count : gn_fail(err, -ENOMEM, "no memory for windows of events");
 }
 
 int gn_windowed_read(struct gn_windowed **windowed, struct gn_source *source,
-                     const struct gn_kept_window *windows, size_t count, struct gn_error *err)
+                     const struct gn_kept_window *windows, size_t count, bool has_regions,
+                     struct gn_error *err)
 {
     const size_t locations = source->definitions->location_count;
     struct gn_windowed *w = calloc(1, sizeof *w);
@@ -91,12 +279,15 @@ int gn_windowed_read(struct gn_windowed **windowed, struct gn_source *source,
         *w = (struct gn_windowed){.definitions = source->definitions,
                                   .windows = windows,
                                   .window_count = count,
+                                  .has_regions = has_regions,
                                   .location_count = locations,
                                   .places = calloc(locations + 1, sizeof *w->places),
                                   .pulled = calloc(locations + 1, sizeof *w->pulled)};
     int code = w && w->places && w->pulled ? 0 : gn_fail(err, -ENOMEM, "no memory for windows of events");
     for (uint32_t l = 0; l < locations && code == 0; l++)
         code = read_place(w, source, l, err);
+    if (code == 0 && !align(w))
+        code = gn_fail(err, -ENOMEM, "no memory for windows of events");
     if (code != 0) {
         gn_windowed_free(w);
         *windowed = NULL;
@@ -111,15 +302,11 @@ void gn_windowed_free(struct gn_windowed *w)
     for (size_t l = 0; w->places && l < w->location_count; l++) {
         free(w->places[l].events);
         free(w->places[l].ends);
+        free(w->places[l].open);
     }
     free(w->places);
     free(w->pulled);
     free(w);
-}
-
-static size_t begin_of(const struct place *p, size_t window)
-{
-    return window > 0 ? p->ends[window - 1] : 0;
 }
 
 static int64_t pull(void *self, uint32_t location, const struct gn_event **events, struct gn_error *err)
@@ -153,4 +340,16 @@ uint64_t gn_windowed_events(const struct gn_windowed *w, size_t window)
     for (size_t l = 0; l < w->location_count; l++)
         events += w->places[l].ends[window] - begin_of(&w->places[l], window);
     return events;
+}
+
+bool gn_windowed_is_numbered(const struct gn_windowed *w)
+{
+    bool with = false, without = false;
+    for (size_t l = 0; l < w->location_count; l++)
+        for (size_t i = 0; w->window_count > 0 && i < w->places[l].ends[w->window_count - 1]; i++) {
+            const struct gn_event *e = &w->places[l].events[i];
+            with |= gn_event_has_number(e->kind) && e->number != GN_UNNUMBERED;
+            without |= gn_event_has_number(e->kind) && e->number == GN_UNNUMBERED;
+        }
+    return with || !without;
 }

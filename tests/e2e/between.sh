@@ -14,6 +14,29 @@ parts)
     "$gnomon" explain --between 0.5,1.2 "$run" >part.txt || fail "no explanation: $(cat part.txt)"
     grep -q '^of .* from .* to ' part.txt || fail "explain does not say of what it is: $(cat part.txt)"
     ;;
+analyses) # of a trace, or of windows that are all of the run
+    compile phases fixtures/phases.c -g -O1
+    n=2
+    run_gnomon traced --trace ./phases 120
+    wait_for_report traced
+    run=$(folder_of traced)
+    python3 "$here/check_parts.py" "$gnomon" "$run" "$(line_of "$here/fixtures/phases.c" 'the second half')" ||
+        fail "a part of the trace is not what was done in it"
+    "$gnomon" stragglers --between 0.2,0.6 "$run" >part.txt || fail "no answer: $(cat part.txt)"
+    grep -q '^a part of the run: .* from 0.2' part.txt || fail "it does not say of what it is: $(cat part.txt)"
+    run_gnomon untraced ./phases 40
+    wait_for_report untraced
+    "$gnomon" stragglers --between 0.1,0.4 "$(folder_of untraced)" >part.txt || fail "no answer without a trace: $(cat part.txt)"
+    for command in stragglers critical whatif frames; do
+        "$gnomon" $command --between 1000, "$run" >out 2>err && fail "there is something where nothing is"
+        grep -q 'nothing of it behind 1000' err || fail "$(cat err)"
+        "$gnomon" $command --between 2,1 "$run" >out 2>err && fail "a part that ends before it begins"
+        grep -q 'two times are expected' err || fail "$(cat err)"
+    done
+    "$gnomon" synth ring -o foreign >out 2>err || fail "$(cat err)"
+    "$gnomon" stragglers --between 0.01, foreign >out 2>err && fail "a part of a trace that numbers nothing"
+    grep -q 'does not number' err || fail "$(cat err)"
+    ;;
 errors)
     run_gnomon all ./logged
     wait_for_report all

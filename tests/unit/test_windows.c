@@ -165,7 +165,7 @@ static void a_call_is_where_it_was_left(void **state)
     call(&g, 320, 330);
     add(&g, GN_EVENT_ENTER, 390); /* never left: its last event counts */
     add(&g, GN_EVENT_MPI_SEND, 395);
-    assert_int_equal(gn_windowed_read(&w, &g.source, windows, 3, &err), 0);
+    assert_int_equal(gn_windowed_read(&w, &g.source, windows, 3, false, &err), 0);
     assert_int_equal(count_in(w, 0, &first), 2);
     assert_int_equal(first[0].ticks, 50);
     assert_int_equal(count_in(w, 1, &first), 6);
@@ -183,7 +183,7 @@ static void nothing_is_no_window(void **state)
     struct gn_windowed *w;
     struct gn_error err;
     call(&g, 50, 150);
-    assert_int_equal(gn_windowed_read(&w, &g.source, NULL, 0, &err), 0);
+    assert_int_equal(gn_windowed_read(&w, &g.source, NULL, 0, false, &err), 0);
     gn_windowed_free(w);
     gn_windowed_free(NULL);
     gn_definitions_free(d);

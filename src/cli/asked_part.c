@@ -1,0 +1,93 @@
+#include "cli/asked_part.h"
+
+#include "answer/period_text.h"
+#include "cli/period_option.h"
+#include "cli/place.h"
+#include "profile/profile.h"
+#include "profile/statement.h"
+#include "trace/run_of_trace.h"
+
+#include <errno.h>
+#include <math.h>
+
+static struct gn_period asked;
+static struct gn_period_told told;
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    if (key != GN_KEY_BETWEEN)
+        return ARGP_ERR_UNKNOWN;
+    asked = gn_period_option(state, value);
+    return 0;
+}
+
+static const struct argp_option options[] = {GN_OPTION_BETWEEN, {0}};
+static const struct argp argp = {options, parse, NULL, NULL, gn_place_option, NULL, NULL};
+
+const struct argp_child gn_asked_part_options[] = {{&argp, 0, NULL, 0}, {0}};
+
+bool gn_asked_part_is_set(void)
+{
+    return asked.to_s > 0;
+}
+
+/* When the run began: of the only host's counter; else 0. */
+static uint64_t begin_of_run(const char *trace)
+{
+    char profile[4200];
+    sqlite3 *db;
+    uint64_t ticks = 0;
+    if (!gn_run_of_trace(trace, profile, sizeof profile) || gn_profile_open(&db, profile, NULL) != 0)
+        return 0;
+    if (gn_sql_value(db, 0, "SELECT count(*) FROM host", "") == 1)
+        ticks = (uint64_t)gn_sql_value(db, 0, "SELECT min(ticks) FROM moment", "");
+    gn_profile_close(db);
+    return ticks;
+}
+
+int gn_asked_part_cut(struct gn_windowed **windowed, struct gn_source *part, struct gn_source *source,
+                      const char *trace, struct gn_error *err)
+{
+    static struct gn_kept_window window; /* the windowed source refers to it */
+    const struct gn_definitions *d = source->definitions;
+    const double hz = (double)(d->ticks_per_second ? d->ticks_per_second : 1);
+    const uint64_t begin = begin_of_run(trace), end = d->first_ticks + d->length_ticks;
+    const uint64_t zero = begin > 0 && begin <= d->first_ticks ? begin : d->first_ticks;
+    const double run_s = (double)(end - zero) / hz;
+    if (asked.from_s >= run_s)
+        return gn_fail(err, -ERANGE, "the run's events end at %.3f s: there is nothing of it behind %.3f s",
+                       run_s, asked.from_s);
+    told = (struct gn_period_told){
+        .is_set = true, .from_s = asked.from_s, .to_s = fmin(asked.to_s, run_s), .run_s = run_s};
+    told.from_ticks = window.begin_ticks = zero + (uint64_t)(told.from_s * hz);
+    told.to_ticks = window.end_ticks = zero + (uint64_t)(told.to_s * hz);
+    const int code = gn_windowed_read(windowed, source, &window, 1, true, err);
+    if (code != 0)
+        return code;
+    const bool is_empty = gn_windowed_events(*windowed, 0) == 0;
+    if (!is_empty && gn_windowed_is_numbered(*windowed)) {
+        gn_windowed_source(*windowed, 0, part);
+        return 0;
+    }
+    gn_windowed_free(*windowed);
+    *windowed = NULL;
+    return is_empty
+               ? gn_fail(err, -ENODATA, "nothing of the trace is from %.3f to %.3f s", told.from_s, told.to_s)
+               : gn_fail(
+                     err, -ENOTSUP,
+                     "the trace does not number its messages and collectives, as those of gnomon do: which "
+                     "ones match in a part of it is not known; look at all of it, without --between");
+}
+
+void gn_asked_part_text(FILE *out)
+{
+    char text[GN_PERIOD_TEXT];
+    if (told.is_set)
+        fprintf(out, "a part of the run: %s\n", gn_period_text(&told, text));
+}
+
+void gn_asked_part_json(json_t *report)
+{
+    if (told.is_set)
+        json_object_set_new(report, "between", gn_period_object(&told));
+}
