@@ -206,15 +206,15 @@ static int add_call(struct finder *f, sqlite3_stmt *q)
 static int read_calls(struct finder *f)
 {
     int code = 0;
-    sqlite3_stmt *q =
-        gn_sql_query(f->db, f->err,
-                     "WITH " GN_SHOWN
-                     "SELECT a.id, a.callpath, c.site, a.name || char(10) || coalesce(s.label, s.function,"
-                     " '') || char(10) || coalesce(s.file, '') || char(10) || coalesce(s.line, 0) AS place,"
-                     " (SELECT sum(n.total_ns + n.open_ns) FROM node n WHERE n.activity = a.id)"
-                     " FROM activity a JOIN shown c ON c.callpath = a.callpath JOIN site s ON s.id = c.site"
-                     " WHERE a.kind = 'mpi' ORDER BY place, a.id",
-                     "");
+    sqlite3_stmt *q = gn_sql_query(
+        f->db, f->err,
+        "WITH " GN_SHOWN
+        "SELECT a.id, a.callpath, c.site, a.name || char(10) || coalesce(s.label, s.function,"
+        " '') || char(10) || coalesce(s.file, '') || char(10) || coalesce(s.line, 0) AS place,"
+        " n.ns FROM activity a JOIN shown c ON c.callpath = a.callpath JOIN site s ON s.id = c.site"
+        " LEFT JOIN (SELECT activity, sum(total_ns + open_ns) AS ns FROM node GROUP BY activity) n"
+        " ON n.activity = a.id WHERE a.kind = 'mpi' ORDER BY place, a.id",
+        "");
     while (q && code == 0 && sqlite3_step(q) == SQLITE_ROW)
         code = add_call(f, q);
     sqlite3_finalize(q);
