@@ -18,8 +18,14 @@
 #include "analyse/patterns.h"
 #include "analyse/seen.h"
 
+#include <sqlite3.h>
+
 /* Tells the sites of what was seen how much time the run spent in them. */
 void gn_seen_tell_totals(struct gn_seen *seen, const struct gn_summary *summary);
+
+/* Tells what processes compute after the calls of each site, as the profile has it (profile/after_calls.h).
+ * 0, or a negative errno value with err set. */
+int gn_seen_tell_after(struct gn_seen *seen, sqlite3 *db, struct gn_error *err);
 
 /* Changes and adds to the problems, which gn_problems_rank puts in order again. Texts are of the definitions
  * of what was seen, which outlives the problems.

@@ -64,6 +64,17 @@ static void add_part(struct gn_sections *s, const struct gn_seen_part *part)
     }
 }
 
+/* Windows have some of it, and those of one rank other parts than those of the next. Between calls that come
+ * back at once a process may wait, which the profile does not tell from computing. */
+static void take_exact(struct gn_sections *s)
+{
+    const struct gn_seen *seen = s->seen;
+    for (size_t at = 0; seen->after && at < s->site_count * s->process_count; at++)
+        if (seen->after[at].times > 0 && s->sums[at].times > 0 &&
+            !seen->sites[at / s->process_count].is_polled)
+            s->sums[at] = (struct gn_section_sum){seen->after[at].ns, seen->after[at].times};
+}
+
 /* What is next to nothing is no time of it: after the last one comes the end of a loop. */
 static void add_slices(struct gn_sections *s, const struct stretch *run, const struct gn_seen_part *part)
 {
@@ -103,6 +114,7 @@ int gn_sections_find(struct gn_sections *s, const struct gn_seen *seen)
     const struct stretch run = stretch_of(seen);
     for (size_t p = 0; p < seen->count; p++)
         add_part(s, &seen->parts[p]);
+    take_exact(s);
     for (size_t p = 0; p < seen->count && s->has_slices; p++)
         add_slices(s, &run, &seen->parts[p]);
     return 0;

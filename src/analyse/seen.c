@@ -470,6 +470,7 @@ void gn_seen_clear(struct gn_seen *seen)
     for (size_t i = 0; i < seen->site_count; i++)
         free(seen->sites[i].each_ns);
     free(seen->sites);
+    free(seen->after);
     gn_lookup_clear(&seen->site_index);
     free(seen->parts);
     *seen = (struct gn_seen){.parts = NULL};

@@ -39,6 +39,11 @@ struct gn_seen_site {
     bool is_polled;      /* calls that come back at once: what lies between is waited, too */
 };
 
+/* What a process computes after the calls of a site, in all of the run: exactly. */
+struct gn_seen_after {
+    double ns, times;
+};
+
 struct gn_seen {
     const struct gn_definitions *definitions;
     struct gn_seen_part *parts; /* [count] in their order in time */
@@ -53,6 +58,7 @@ struct gn_seen {
     bool is_whole;       /* there is one, and nothing is left out */
     struct gn_kept_window period; /* the part of the run that they stand for; 0, 0: all of it */
     struct gn_seen_site *sites;   /* [site_count] */
+    struct gn_seen_after *after;  /* [site_count * process_count] from the profile; NULL: not known */
     size_t site_count, site_capacity;
     struct gn_lookup site_index;
 };

@@ -297,9 +297,9 @@ static char *why_of(const struct gn_summary *s, const struct gn_problem *p,
         snprintf(text + used, size - used, "; it was preempted: ready, and without a core, for %s in all",
                  gn_duration_text(p->preempted_s * 1e9, cost));
     else if (p->is_replayed || p->share_of_rank > 0)
-        snprintf(text + used, size - used, "; mended, %s less (%s of %s)",
-                 gn_span_time(p->gain_low_s * 1e9, p->gain_high_s * 1e9, cost),
-                 gn_span_share(p->gain_low_s / s->elapsed_s, p->gain_high_s / s->elapsed_s, share), whole);
+        snprintf(text + used, size - used, "; that costs %s (%s of %s)",
+                 gn_span_time(p->lost_low_s * 1e9, p->lost_high_s * 1e9, cost),
+                 gn_span_share(p->lost_low_s / s->elapsed_s, p->lost_high_s / s->elapsed_s, share), whole);
     else if (p->even_s > 0)
         snprintf(text + used, size - used, "; spread evenly, up to %s less (%s of %s)",
                  gn_duration_text(p->even_s * 1e9, cost), gn_share_text(p->even_s / s->elapsed_s, share),

@@ -128,8 +128,7 @@ static void loop_text(const struct gn_call_node *node, int ranks, char text[600]
         snprintf(count, sizeof count, "at least %s iteration%s a rank", gn_count_text(of_each, most),
                  of_each == 1 ? "" : "s");
     pace_text(&node->counts.pace, pace);
-    snprintf(text, 600, "loop, %s%s%s%s%s", count, pace, node->doubt ? " (" : "",
-             node->doubt ? node->doubt : "", node->doubt ? ")" : "");
+    snprintf(text, 600, "loop, %s%s", count, pace); /* why a count is no more than likely, JSON says */
 }
 
 /* ---- for people ---- */

@@ -131,7 +131,9 @@ void gn_cli_explain(struct gn_cli_explained *e, const struct gn_cli_run *run,
         code = gn_cli_see(&e->seen, summary, run->profile, !e->is_virtual, run->command, &err);
         e->is_open = code == 0;
     }
-    if (e->is_open)
+    if (e->is_open && !e->seen.seen.is_whole)
+        code = gn_seen_tell_after(&e->seen.seen, run->db, &err);
+    if (e->is_open && code == 0)
         code = gn_problems_see(&e->problems, summary, &e->seen.seen, &err);
     if (code < 0 && run->command)
         fprintf(stderr, "gnomon %s: without the run's events: %s\n", run->command, err.text);

@@ -189,6 +189,142 @@ static void nothing_is_no_window(void **state)
     gn_definitions_free(d);
 }
 
+static void region(struct given *g, enum gn_event_kind kind, uint64_t ticks, uint32_t which)
+{
+    add(g, kind, ticks);
+    g->events[g->count - 1].region = which;
+}
+
+static void regions_that_are_open_are_carried(void **state)
+{
+    (void)state;
+    const struct gn_kept_window windows[] = {{100, 200}, {300, 400}, {500, 600}};
+    struct gn_definitions *d = one_location();
+    struct given g = {.source = {.self = &g, .definitions = d, .pull = pull}};
+    struct gn_windowed *w;
+    struct gn_error err;
+    const struct gn_event *first;
+    region(&g, GN_EVENT_ENTER, 10, 1);
+    call(&g, 110, 120);
+    region(&g, GN_EVENT_ENTER, 150, 1); /* another one, in it */
+    call(&g, 310, 320);
+    region(&g, GN_EVENT_LEAVE, 330, 1);
+    region(&g, GN_EVENT_LEAVE, 450, 1);
+    call(&g, 510, 520);
+    assert_int_equal(gn_windowed_read(&w, &g.source, windows, 3, true, &err), 0);
+    static const struct {
+        uint64_t ticks;
+        enum gn_event_kind kind;
+    } expected[3][8] = {{{100, GN_EVENT_ENTER},
+                         {110, GN_EVENT_ENTER},
+                         {120, GN_EVENT_LEAVE},
+                         {150, GN_EVENT_ENTER},
+                         {200, GN_EVENT_LEAVE},
+                         {200, GN_EVENT_LEAVE}},
+                        {{300, GN_EVENT_ENTER},
+                         {300, GN_EVENT_ENTER},
+                         {310, GN_EVENT_ENTER},
+                         {320, GN_EVENT_LEAVE},
+                         {330, GN_EVENT_LEAVE},
+                         {400, GN_EVENT_LEAVE}},
+                        {{510, GN_EVENT_ENTER}, {520, GN_EVENT_LEAVE}}};
+    static const size_t counts[] = {6, 6, 2};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(count_in(w, i, &first), counts[i]);
+        for (size_t k = 0; k < counts[i]; k++) {
+            assert_int_equal(first[k].ticks, expected[i][k].ticks);
+            assert_int_equal(first[k].kind, expected[i][k].kind);
+        }
+    }
+    gn_windowed_free(w);
+    gn_definitions_free(d);
+}
+
+/* Two processes with a location each, in one communicator. */
+struct pair {
+    struct gn_source source;
+    struct gn_event events[2][64];
+    size_t counts[2];
+    bool pulled[2];
+};
+
+static int64_t pull_of_pair(void *self, uint32_t location, const struct gn_event **events,
+                            struct gn_error *err)
+{
+    struct pair *p = self;
+    (void)err;
+    *events = p->events[location];
+    const bool again = p->pulled[location];
+    p->pulled[location] = true;
+    return again ? 0 : (int64_t)p->counts[location];
+}
+
+static void collective(struct pair *p, uint32_t location, uint64_t enter, uint64_t leave, uint64_t number)
+{
+    struct gn_event *at = &p->events[location][p->counts[location]];
+    const enum gn_event_kind kinds[] = {GN_EVENT_ENTER, GN_EVENT_COLLECTIVE_BEGIN, GN_EVENT_COLLECTIVE_END,
+                                        GN_EVENT_LEAVE};
+    for (size_t i = 0; i < 4; i++) {
+        at[i] = gn_event_bare(kinds[i], location, i < 2 ? enter : leave);
+        at[i].comm = i == 1 || i == 2 ? 0 : GN_NONE;
+        if (i == 0 || i == 3)
+            at[i].region = 0;
+    }
+    at[2].number = number;
+    p->counts[location] += 4;
+}
+
+static size_t collectives_of(struct gn_windowed *w, uint32_t location, uint64_t *first, size_t *calls)
+{
+    struct gn_source source;
+    struct gn_error err;
+    const struct gn_event *events;
+    size_t begins = 0, ends = 0;
+    gn_windowed_source(w, 0, &source);
+    const int64_t count = source.pull(source.self, location, &events, &err);
+    *first = GN_UNNUMBERED;
+    *calls = 0;
+    for (int64_t i = 0; i < count; i++) {
+        begins += events[i].kind == GN_EVENT_COLLECTIVE_BEGIN;
+        *calls += events[i].kind == GN_EVENT_ENTER;
+        if (events[i].kind == GN_EVENT_COLLECTIVE_END && ends++ == 0)
+            *first = events[i].number;
+    }
+    assert_int_equal(begins, ends);
+    return ends;
+}
+
+static void collectives_begin_with_one_that_all_have(void **state)
+{
+    (void)state;
+    const struct gn_kept_window window = {100, 1000};
+    struct gn_definitions *d = one_location();
+    const uint32_t processes[] = {0, 1};
+    struct pair p = {.source = {.self = &p, .definitions = d, .pull = pull_of_pair}};
+    struct gn_windowed *w;
+    struct gn_error err;
+    uint64_t first;
+    size_t calls;
+    gn_define_location(d, &(struct gn_location_def){.name = gn_define_string(d, "other"), .process = 1});
+    gn_define_comm(
+        d, &(struct gn_comm_def){.parent = GN_NONE, .member_count = 2, .members = (uint32_t *)processes});
+    /* the first one runs ahead of the other, which has all of them in the window */
+    for (uint64_t i = 0; i < 8; i++)
+        collective(&p, 0, 20 * i + 5, 20 * i + 10, i);
+    for (uint64_t i = 0; i < 8; i++)
+        collective(&p, 1, 100 + 20 * i, 100 + 20 * i + 15, i);
+    assert_int_equal(gn_windowed_read(&w, &p.source, &window, 1, false, &err), 0);
+    assert_true(gn_windowed_is_numbered(w));
+    assert_int_equal(collectives_of(w, 0, &first, &calls), 3); /* 5, 6, 7 */
+    assert_int_equal(first, 5);
+    assert_int_equal(calls, 3);
+    assert_int_equal(collectives_of(w, 1, &first, &calls), 3);
+    assert_int_equal(first, 5);
+    assert_int_equal(calls, 8); /* which are no collectives, where they are not */
+    gn_windowed_free(w);
+    gn_definitions_free(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +335,8 @@ int main(void)
         cmocka_unit_test(one_that_was_overtaken_ends_there),
         cmocka_unit_test(a_call_is_where_it_was_left),
         cmocka_unit_test(nothing_is_no_window),
+        cmocka_unit_test(regions_that_are_open_are_carried),
+        cmocka_unit_test(collectives_begin_with_one_that_all_have),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
