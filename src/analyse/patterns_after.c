@@ -19,6 +19,7 @@ struct telling {
     struct named_site *sites; /* in order */
     uint32_t *process_of;     /* [rank_count] GN_NONE: none */
     int rank_count;
+    bool is_told; /* anything was */
 };
 
 static int compare(const void *left, const void *right)
@@ -44,6 +45,7 @@ static int take(void *self, const struct gn_after_calls *after)
     struct gn_seen_after *to = &t->seen->after[found->site * t->seen->definitions->process_count + process];
     to->ns += after->ns;
     to->times += after->times;
+    t->is_told = true;
     return 0;
 }
 
@@ -92,6 +94,10 @@ int gn_seen_tell_after(struct gn_seen *seen, sqlite3 *db, struct gn_error *err)
     if (code == 0 && find_ranks(&t)) {
         name_sites(&t);
         code = gn_profile_after_calls(db, take, &t, err);
+    }
+    if (!t.is_told) {
+        free(seen->after);
+        seen->after = NULL;
     }
     free(t.sites);
     free(t.process_of);

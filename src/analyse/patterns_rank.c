@@ -125,6 +125,17 @@ double gn_look_own_mpi_s(const struct gn_look *l)
     return ns * 1e-9 / fmax(1, l->s->ranks);
 }
 
+/* Between calls that come back at once there is no more than some tens of ns, of which measuring took as
+ * much: what of it is the program's, and what is the call, is not known so closely. */
+static bool is_between_polls(const struct gn_look *l, size_t site, uint32_t process)
+{
+    static const double short_ns = 1000;
+    const struct gn_seen *seen = l->seen;
+    const struct gn_seen_after *after =
+        seen->after ? &seen->after[site * seen->definitions->process_count + process] : NULL;
+    return seen->sites[site].is_polled && after && after->times > 0 && after->ns / after->times < short_ns;
+}
+
 /* What it computes beyond the others, by section; *own_ns: all that it computes there. */
 static double longer_ns(const struct gn_look *l, uint32_t process, double *own_ns)
 {
@@ -132,6 +143,8 @@ static double longer_ns(const struct gn_look *l, uint32_t process, double *own_n
     *own_ns = 0;
     for (size_t i = 0; i < l->sections.site_count; i++) {
         const struct gn_section_difference d = gn_sections_differ_one(&l->sections, i, process);
+        if (is_between_polls(l, i, process))
+            continue;
         ns += fmax(0, d.own_ns - d.others_ns);
         *own_ns += d.own_ns > d.others_ns ? d.own_ns : 0;
     }
@@ -219,7 +232,7 @@ static bool see_master(const struct gn_look *l, struct gn_problem *p, uint32_t p
 static bool is_artefact(const struct gn_look *l, const struct gn_problem *p, uint32_t process)
 {
     double own_ns;
-    return l->seen->is_whole && l->sections.site_count > 0 && !p->host &&
+    return (l->seen->is_whole || l->seen->after) && l->sections.site_count > 0 && !p->host &&
            longer_ns(l, process, &own_ns) * 1e-9 < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s && p->own_s > 0;
 }
 
