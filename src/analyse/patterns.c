@@ -304,26 +304,16 @@ bool gn_problem_is_of_work(const struct gn_problem *p)
            p->pattern == &io_of_one;
 }
 
-double gn_problem_startup_s(const struct gn_summary *s)
-{
-    double ns = 0;
-    for (size_t i = 0; i < s->row_count; i++)
-        if (gn_activity_starts_or_ends(gn_activity_named(s->rows[i].name)))
-            ns += (double)s->rows[i].min_ns;
-    return ns * 1e-9;
-}
-
 void gn_problem_limit_by_others(struct gn_problem *p, const struct gn_summary *s)
 {
     const struct gn_rank_row *own = rank_row(s, p->rank);
-    double most = gn_problem_startup_s(s), length = 0, useful = 0;
+    double most = 0, length = 0; /* from MPI_Init to MPI_Finalize */
     for (size_t i = 0; i < s->rank_count; i++) {
         const struct gn_rank_row *r = &s->ranks_told[i];
         length = fmax(length, r->useful_s + r->mpi_s);
         if (!gn_problem_has_rank(p, r->rank))
-            useful = fmax(useful, r->useful_s);
+            most = fmax(most, r->useful_s);
     }
-    most += useful;
     /* what is done before MPI_Init is not in these; nor is it known of ranks that are not told */
     if (own && p->late_count <= GN_PROBLEM_LATE && p->own_s <= own->useful_s * 1.01) {
         /* what they compute they compute in another run, too, but for what runs differ by */

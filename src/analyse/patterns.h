@@ -166,8 +166,6 @@ struct gn_problem gn_problem_of_slack(const struct gn_problem_slack *slack);
 /* The others do a part of it, too: a serial section is none then. */
 void gn_problem_is_shared(struct gn_problem *problem);
 
-/* What each rank takes in MPI_Init and MPI_Finalize at least, s. */
-double gn_problem_startup_s(const struct gn_summary *summary);
 /* Of a rank: the run stays as long as what any other one computes. */
 void gn_problem_limit_by_others(struct gn_problem *problem, const struct gn_summary *summary);
 

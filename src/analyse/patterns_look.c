@@ -206,10 +206,13 @@ void gn_look_tell_late(const struct gn_look *l, struct gn_problem *p)
 
 double gn_look_at_most(const struct gn_look *l, double gain_s)
 {
-    double useful_s = 0;
+    double useful_s = 0, startup_s = 0;
     for (size_t i = 0; i < l->s->rank_count; i++)
         useful_s = fmax(useful_s, l->s->ranks_told[i].useful_s);
-    return fmin(gain_s, fmax(0, l->s->elapsed_s - useful_s - gn_problem_startup_s(l->s)));
+    for (size_t i = 0; i < l->s->row_count; i++)
+        if (gn_activity_starts_or_ends(gn_activity_named(l->s->rows[i].name)))
+            startup_s += (double)l->s->rows[i].min_ns * 1e-9;
+    return fmin(gain_s, fmax(0, l->s->elapsed_s - useful_s - startup_s));
 }
 
 const struct gn_activity_row *gn_look_computation_after(const struct gn_summary *s,
