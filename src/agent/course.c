@@ -178,11 +178,12 @@ static bool read_location(struct location *own, struct gn_location *shared)
     return true;
 }
 
-/* The row of a node of which nothing is told any more, and of the one of which something is. */
+/* The row of a node of which nothing is told any more, and of the one of which something is. which: tells as
+ * many ticks from those of another time, by chance. */
 static void put_ticks(struct gn_course *c, struct gn_series_location *l, size_t row_at, uint32_t *of,
-                      uint32_t node, int64_t ticks)
+                      uint32_t node, int64_t ticks, int64_t which)
 {
-    const int64_t some[GN_SERIES_VALUES] = {ticks}, none[GN_SERIES_VALUES] = {0};
+    const int64_t some[GN_SERIES_VALUES] = {ticks, which}, none[GN_SERIES_VALUES] = {0};
     const bool is_told = ticks > 0 && node < l->node_count;
     if (*of < l->node_count && (!is_told || *of != node))
         gn_series_put(c->series, *(uint32_t *)((char *)&l->nodes[*of] + row_at), none);
@@ -200,7 +201,7 @@ static void put_open(struct gn_course *c, struct location *own, struct gn_series
 {
     const struct now *now = &own->now;
     const bool is_open = now->in_use && now->inside == 0 && ticks > 0;
-    put_ticks(c, l, offsetof(struct gn_series_node, open), &own->open, now->node, is_open ? ticks : 0);
+    put_ticks(c, l, offsetof(struct gn_series_node, open), &own->open, now->node, is_open ? ticks : 0, 0);
     if (own->open == GN_SERIES_NONE)
         return;
     l->since = now->node;
@@ -242,7 +243,7 @@ static void put_location(struct gn_course *c, struct location *own, struct gn_se
             put_node(c, own, l, own->now.node, own->sums, open);
     } else if (grow_nodes(c, l, own->nodes) && grow_edges(c, l, shared, own->edges)) {
         put_ticks(c, l, offsetof(struct gn_series_node, ahead), &own->ahead, own->now.node,
-                  ahead_of_call(own, shared));
+                  ahead_of_call(own, shared), (int64_t)own->now.events);
         for (uint32_t i = 0; i < own->nodes; i++)
             put_node(c, own, l, i, sums_of(own, i), open);
         for (uint32_t i = 0; i < own->edges; i++)

@@ -45,6 +45,15 @@ static uint64_t begin_of_run(const char *trace)
     return ticks;
 }
 
+/* Events have the readings of their own clocks. */
+static bool is_of_one_clock(const struct gn_definitions *d)
+{
+    for (size_t l = 1; l < d->location_count; l++)
+        if (d->locations[l].domain != d->locations[0].domain)
+            return false;
+    return true;
+}
+
 int gn_asked_part_cut(struct gn_windowed **windowed, struct gn_source *part, struct gn_source *source,
                       const char *trace, struct gn_error *err)
 {
@@ -54,6 +63,10 @@ int gn_asked_part_cut(struct gn_windowed **windowed, struct gn_source *part, str
     const uint64_t begin = begin_of_run(trace), end = d->first_ticks + d->length_ticks;
     const uint64_t zero = begin > 0 && begin <= d->first_ticks ? begin : d->first_ticks;
     const double run_s = (double)(end - zero) / hz;
+    if (!is_of_one_clock(d))
+        return gn_fail(
+            err, -ENOTSUP,
+            "the trace is of several hosts, each with a clock of its own: --between is for runs on one");
     if (asked.from_s >= run_s)
         return gn_fail(err, -ERANGE, "the run's events end at %.3f s: there is nothing of it behind %.3f s",
                        run_s, asked.from_s);

@@ -3,7 +3,7 @@
  * what it makes of the trace's events.
  *
  * Of a run, seconds count as for `gnomon report --between`: from the first moment of its time series; of an
- * archive without a run, and of a run on several hosts, from the trace's begin.
+ * archive without a run from the trace's begin. Runs on several hosts have no parts here.
  */
 #ifndef GNOMON_CLI_ASKED_PART_H
 #define GNOMON_CLI_ASKED_PART_H

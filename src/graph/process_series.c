@@ -224,7 +224,8 @@ struct stretches {
     size_t count, room;
 };
 
-/* Those into one activity: a new one where what was computed ahead of the call is another. False: no memory.
+/* Those into one activity: a new one where what was computed ahead of the call is another, or is said to be.
+ * False: no memory.
  */
 static bool find_calls(struct stretches *s, uint32_t activity, const gn_step_values *ahead, size_t steps)
 {
@@ -232,7 +233,7 @@ static bool find_calls(struct stretches *s, uint32_t activity, const gn_step_val
     for (size_t i = 0; i < steps; i++) {
         const int64_t before = now;
         now = gn_plus(now, ahead[i][0]);
-        if (now == before)
+        if (now == before && ahead[i][1] == 0)
             continue;
         if (before > 0)
             s->items[s->count - 1].left = i;

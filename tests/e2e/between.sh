@@ -100,6 +100,10 @@ hosts) # two hosts, whose clocks are seconds apart
     wait_for_report all
     run=$(folder_of all)
     python3 "$here/check_between.py" "$gnomon" "$run" . || fail "a part is not what was done in it"
+    on_left traced "$launch --wdir $PWD $gnomon run --trace ./logged"
+    wait_for_report traced
+    "$gnomon" stragglers --between 0.5,1 "$(folder_of traced)" >out 2>err && fail "a part of events of different clocks"
+    grep -q 'several hosts' err || fail "$(cat err)"
     ;;
 *) fail "no mode $1" ;;
 esac
