@@ -4,9 +4,11 @@
 #include "analyse/patterns_seen.h"
 #include "analyse/pieces.h"
 #include "base/mix.h"
+#include "calls.h"
 #include "cli/findings.h"
 #include "cli/trace_of_run.h"
 #include "cli/watched_source.h"
+#include "event/activity.h"
 
 #include <errno.h>
 #include <math.h>
@@ -61,17 +63,48 @@ static int add_part(struct gn_cli_seen *o, struct gn_source *source, const struc
     return code;
 }
 
+/* What of a window is of the run: from when the last one had begun with MPI until the last one ends it. A
+ * piece ahead of that does not show that it is none. */
+static struct gn_kept_window of_run(struct gn_source *source, struct gn_kept_window window)
+{
+    const struct gn_definitions *d = source->definitions;
+    const struct gn_event *events;
+    struct gn_error none;
+    uint64_t finalized = 0;
+    int64_t count;
+    for (uint32_t l = 0; l < d->location_count; l++)
+        while ((count = source->pull(source->self, l, &events, &none)) > 0)
+            for (int64_t i = 0; i < count; i++) {
+                const struct gn_event *e = &events[i];
+                if (e->kind != GN_EVENT_ENTER && e->kind != GN_EVENT_LEAVE)
+                    continue;
+                const uint32_t activity = gn_region_activity(d, e->region);
+                if (e->kind == GN_EVENT_LEAVE && gn_activity_starts(activity) &&
+                    e->ticks > window.begin_ticks)
+                    window.begin_ticks = e->ticks;
+                if (e->kind == GN_EVENT_ENTER && activity == GN_CALL_FINALIZE && e->ticks > finalized)
+                    finalized = e->ticks;
+            }
+    if (finalized > window.begin_ticks && finalized < window.end_ticks)
+        window.end_ticks = finalized;
+    return window;
+}
+
 static int see_pieces(struct gn_cli_seen *o, size_t window, const struct gn_kept_window *kept,
                       struct gn_error *err)
 {
     const struct gn_definitions *d = o->source.definitions;
     const struct gn_kept_window run = {d->first_ticks, d->first_ticks + d->length_ticks}, p = o->seen.period;
     struct gn_kept_window pieces[GN_PIECES_OF_RUN];
-    const size_t count =
-        gn_pieces_cut(*kept, run, p.end_ticks > 0 ? p.end_ticks - p.begin_ticks : d->length_ticks,
-                      gn_windowed_events(o->windowed, window),
-                      GN_WINDOWS_LEAST + GN_WINDOWS_EACH * (uint64_t)d->location_count, pieces);
+    struct gn_source whole;
+    gn_windowed_source(o->windowed, window, &whole);
+    const size_t count = gn_pieces_cut(
+        of_run(&whole, *kept), run, p.end_ticks > 0 ? p.end_ticks - p.begin_ticks : d->length_ticks,
+        gn_windowed_events(o->windowed, window),
+        GN_WINDOWS_LEAST + GN_WINDOWS_EACH * (uint64_t)d->location_count, pieces);
     int code = 0;
+    if (count == 1)
+        pieces[0] = *kept;
     for (size_t i = 0; i < count && code == 0; i++) {
         struct gn_windowed *cut = NULL;
         struct gn_source part;

@@ -133,7 +133,9 @@ cgroup) # at its limit of memory: whom the kernel ends is told, and all that was
     wait_for_report gnomon
     grep -q '^PARTIAL' "$work/gnomon.err" || fail "not PARTIAL"
     json gnomon 'sum(x["count"] for x in rows if x["name"] == "MPI_Barrier") >= 200' || fail "calls before the end are missing"
-    json gnomon '[t["rank"] for t in troubles][:1] == [1]' || fail "rank 1 is not the first"
+    # on a busy machine both ends may be known no better than to the same moment
+    json gnomon '[t["rank"] for t in troubles][:1] == [1]' || grep -q 'rank 1 .*as early as any' "$work/gnomon.err" ||
+        fail "rank 1 is not the first"
     within_20_s eval '[ -z "$(cat "$group/cgroup.procs")" ]'
     ;;
 no_shm) # not a page in /dev/shm: the MPI library may not run; if it does, it is measured
