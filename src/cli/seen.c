@@ -90,7 +90,8 @@ static struct gn_kept_window of_run(struct gn_source *source, struct gn_kept_win
     return window;
 }
 
-static int see_pieces(struct gn_cli_seen *o, size_t window, const struct gn_kept_window *kept,
+/* *more: so many parts there is room for beside one of each window; a profile may say anything of these. */
+static int see_pieces(struct gn_cli_seen *o, size_t window, const struct gn_kept_window *kept, size_t *more,
                       struct gn_error *err)
 {
     const struct gn_definitions *d = o->source.definitions;
@@ -98,11 +99,14 @@ static int see_pieces(struct gn_cli_seen *o, size_t window, const struct gn_kept
     struct gn_kept_window pieces[GN_PIECES_OF_RUN];
     struct gn_source whole;
     gn_windowed_source(o->windowed, window, &whole);
-    const size_t count = gn_pieces_cut(
-        of_run(&whole, *kept), run, p.end_ticks > 0 ? p.end_ticks - p.begin_ticks : d->length_ticks,
-        gn_windowed_events(o->windowed, window),
-        GN_WINDOWS_LEAST + GN_WINDOWS_EACH * (uint64_t)d->location_count, pieces);
+    size_t count = gn_pieces_cut(of_run(&whole, *kept), run,
+                                 p.end_ticks > 0 ? p.end_ticks - p.begin_ticks : d->length_ticks,
+                                 gn_windowed_events(o->windowed, window),
+                                 GN_WINDOWS_LEAST + GN_WINDOWS_EACH * (uint64_t)d->location_count, pieces);
     int code = 0;
+    if (count - 1 > *more)
+        count = 1;
+    *more -= count - 1;
     if (count == 1)
         pieces[0] = *kept;
     for (size_t i = 0; i < count && code == 0; i++) {
@@ -126,11 +130,12 @@ static int see_windows(struct gn_cli_seen *o, struct gn_source *source, const st
                        size_t count, bool is_whole, struct gn_error *err)
 {
     int code = gn_windowed_read(&o->windowed, source, windows, count, false, err);
+    size_t more = GN_PIECES_OF_RUN;
     o->seen.windows = count;
     for (size_t i = 0; i < count && code == 0; i++) {
         struct gn_source part;
         gn_windowed_source(o->windowed, i, &part);
-        code = is_whole ? add_part(o, &part, NULL, err) : see_pieces(o, i, &windows[i], err);
+        code = is_whole ? add_part(o, &part, NULL, err) : see_pieces(o, i, &windows[i], &more, err);
     }
     return code;
 }
