@@ -255,7 +255,7 @@ static void close_window(struct gn_drain *d, bool last)
     if (last && d->cut_ticks > end)
         gn_windows_end(&d->windows, end);
     else
-        gn_windows_close(&d->windows, d->cut_ticks < end ? d->cut_ticks : end);
+        gn_windows_close(&d->windows, d->cut_ticks < end ? d->cut_ticks : end, d->kept, locations_of(d));
 }
 
 /* Empties the rings, where that is wanted. */

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 enum {
-    GN_WINDOWS_RATE = 20000, /* events a second of a host, where nothing else was asked for */
+    GN_WINDOWS_RATE = 100000, /* events a second of a host, where nothing else was asked for */
     GN_WINDOWS_LEAST = 1500, /* events of a window, and GN_WINDOWS_EACH more for every location */
     GN_WINDOWS_EACH = 200,
     GN_WINDOWS_DOUBLE = 120000 /* … and GN_WINDOWS_EACH more for every location */
@@ -33,7 +33,7 @@ struct gn_windows {
     uint64_t random;
     bool is_open;
     bool was_closed;  /* before the run was over */
-    uint64_t events;  /* when the open one began */
+    uint64_t events;  /* which the next one has been put off for */
     uint64_t next_ns; /* when the next one may begin */
     struct gn_kept_window spans[GN_KEPT_WINDOWS_MOST];
     size_t count;
@@ -44,9 +44,10 @@ void gn_windows_begin(struct gn_windows *windows, double rate, uint64_t seed);
 /* Whether events are to be kept from now on. events: that were kept so far, of `locations` threads. */
 bool gn_windows_wanted(struct gn_windows *windows, uint64_t now_ns, uint64_t events, size_t locations);
 
-/* What is in the rings from now on is kept; up to here. One of no length is none. */
+/* What is in the rings from now on is kept; up to here. One of no length is none. What came with the last
+ * look at the rings is in `events`, too, and is paid for. */
 void gn_windows_open(struct gn_windows *windows, uint64_t ticks, uint64_t events);
-void gn_windows_close(struct gn_windows *windows, uint64_t ticks);
+void gn_windows_close(struct gn_windows *windows, uint64_t ticks, uint64_t events, size_t locations);
 /* The run is over. */
 void gn_windows_end(struct gn_windows *windows, uint64_t ticks);
 /* Whether there was one from the begin to the end. */

@@ -27,19 +27,25 @@ EOP
     wait_for_report traced
     [ ! -e "$(folder_of traced)/windows" ] && [ -e "$(folder_of traced)/trace" ] || fail "a trace and windows"
     ;;
-bounded) # ten times the calls, and hardly more kept
+bounded) # ten times the calls, and hardly more kept: the rate's logarithm (docs/windows.md), and what a moment had
     for steps in 60000 600000; do
+        began=$(date +%s%N)
         run_gnomon "of_$steps" ./exchange "$steps" 3
         [ "$status" = 0 ] || fail "exit status $status"
         wait_for_report "of_$steps"
+        echo $((($(date +%s%N) - began) / 1000000)) >>events
         sql "of_$steps" "SELECT value FROM run WHERE key GLOB 'windows/*/events'" >>events
         sql "of_$steps" "SELECT 100 * value FROM run WHERE key GLOB 'windows/*/garbled'" >>events
     done
     python3 - $(cat events) <<'EOP' || fail "not bounded: $(cat events)"
+import math
 import sys
-few, garbled, many, garbled_too = (int(x) for x in sys.argv[1:])
+few_ms, few, garbled, many_ms, many, garbled_too = (int(x) for x in sys.argv[1:])
 assert garbled == garbled_too == 0
-assert 0 < many < 20 * few and many < 500000, (few, many)
+rate, doubles = 100000, 120000 + 2 * 200
+for ms, events in ((few_ms, few), (many_ms, many)):
+    law = doubles / math.log(2) * math.log(1 + 1.5 * rate * (1 + ms / 1000) * math.log(2) / doubles)
+    assert 0 < events < law + 60000, (ms, events, law)
 EOP
     ;;
 estimate)
