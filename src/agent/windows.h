@@ -23,7 +23,7 @@
 
 enum {
     GN_WINDOWS_RATE = 100000, /* events a second of a host, where nothing else was asked for */
-    GN_WINDOWS_LEAST = 1500, /* events of a window, and GN_WINDOWS_EACH more for every location */
+    GN_WINDOWS_LEAST = 1500,  /* events of a window, and GN_WINDOWS_EACH more for every location */
     GN_WINDOWS_EACH = 200,
     GN_WINDOWS_DOUBLE = 120000 /* … and GN_WINDOWS_EACH more for every location */
 };
