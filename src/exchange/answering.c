@@ -51,6 +51,7 @@ static void answer(struct gn_answering *a, struct gn_exchange_line *line, const 
     gn_stamped_socket_check(&line->socket);
     then.heard_ticks = gn_line_shown(line, heard);
     then.answered_ticks = gn_line_shown(line, &answered);
+    then.moment_ns = gn_line_moment(line);
     gn_line_send(line, from, &then, NULL);
     a->served++;
 }

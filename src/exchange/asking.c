@@ -262,8 +262,21 @@ static void complete(struct gn_asking *a, const struct gn_exchange_line *line,
         after_answer(a, now_ns);
 }
 
-static bool hear_question(struct gn_asking *a, const struct gn_exchange_line *line,
-                          const struct gn_datagram *d, const struct gn_reading *received, uint64_t now_ns)
+/* The moment was as long ago as the READINGS were under way: what says that the run began earlier is nearer
+ * to the truth. Clocks wander, so that later is believed, too, little by little. */
+static void take_moment(struct gn_exchange_line *line, uint64_t moment_ns, uint64_t now_ns)
+{
+    enum { LITTLE = 16 };
+    const uint64_t known_ns = atomic_load(&line->began_ns);
+    if (moment_ns == 0 || moment_ns >= now_ns)
+        return;
+    const uint64_t began_ns = now_ns - moment_ns;
+    atomic_store(&line->began_ns,
+                 known_ns == 0 || began_ns < known_ns ? began_ns : known_ns + (began_ns - known_ns) / LITTLE);
+}
+
+static bool hear_question(struct gn_asking *a, struct gn_exchange_line *line, const struct gn_datagram *d,
+                          const struct gn_reading *received, uint64_t now_ns)
 {
     struct gn_exchange_question *q = question_of(a, d->number);
     if (!q || !q->asked.plain_ticks || (d->kind == GN_ANSWER ? q->answer : q->readings))
@@ -275,6 +288,7 @@ static bool hear_question(struct gn_asking *a, const struct gn_exchange_line *li
         q->readings = true;
         q->heard_ticks = d->heard_ticks;
         q->answered_ticks = d->answered_ticks;
+        take_moment(line, d->moment_ns, now_ns);
     }
     if (q->answer && q->readings)
         complete(a, line, q, now_ns);

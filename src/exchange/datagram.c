@@ -5,11 +5,21 @@
 #include <sodium.h>
 #include <string.h>
 
-enum { KIND = 4, FROM = 8, TO = 12, SESSION = 16, NUMBER = 24, HEARD = 32, ANSWERED = 40, TAG = 48 };
+enum {
+    KIND = 4,
+    FROM = 8,
+    TO = 12,
+    SESSION = 16,
+    NUMBER = 24,
+    HEARD = 32,
+    ANSWERED = 40,
+    MOMENT = 48,
+    TAG = 56
+};
 
 _Static_assert(TAG + GN_DATAGRAM_TAG_BYTES == GN_DATAGRAM_BYTES, "the tag is last");
 
-static const uint8_t magic[4] = {'G', 'n', 'X', '1'};
+static const uint8_t magic[4] = {'G', 'n', 'X', '2'};
 
 static void put32(uint8_t *at, uint32_t value)
 {
@@ -54,6 +64,7 @@ void gn_datagram_seal(uint8_t bytes[GN_DATAGRAM_BYTES], const struct gn_datagram
     put64(bytes + NUMBER, d->number);
     put64(bytes + HEARD, d->heard_ticks);
     put64(bytes + ANSWERED, d->answered_ticks);
+    put64(bytes + MOMENT, d->moment_ns);
     make_tag(bytes + TAG, bytes, key);
 }
 
@@ -80,7 +91,8 @@ bool gn_datagram_open(struct gn_datagram *d, const uint8_t *bytes, size_t size,
                               .session = get64(bytes + SESSION),
                               .number = get64(bytes + NUMBER),
                               .heard_ticks = get64(bytes + HEARD),
-                              .answered_ticks = get64(bytes + ANSWERED)};
+                              .answered_ticks = get64(bytes + ANSWERED),
+                              .moment_ns = get64(bytes + MOMENT)};
     return true;
 }
 

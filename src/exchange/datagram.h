@@ -1,14 +1,15 @@
 /*
  * exchange/datagram — what agents of a run say to each other: one size, one layout, authenticated.
  *
- *    0        4      5       8      12     16         24        32       40          48      64
- *    ┌────────┬──────┬───────┬──────┬──────┬──────────┬─────────┬────────┬───────────┬───────┐
- *    │ "GnX1" │ kind │ 0 0 0 │ from │ to   │ session  │ number  │ heard  │ answered  │ tag   │
- *    └────────┴──────┴───────┴──────┴──────┴──────────┴─────────┴────────┴───────────┴───────┘
+ *    0        4      5       8      12     16        24       32      40         48       56      72
+ *    ┌────────┬──────┬───────┬──────┬──────┬─────────┬────────┬───────┬──────────┬────────┬───────┐
+ *    │ "GnX2" │ kind │ 0 0 0 │ from │ to   │ session │ number │ heard │ answered │ moment │ tag   │
+ *    └────────┴──────┴───────┴──────┴──────┴─────────┴────────┴───────┴──────────┴────────┴───────┘
  *
  * Little endian. from and to are indices of hosts, so that a datagram that is sent back to where it came from
  * is addressed to somebody else. session is the child's, chosen at random; number never comes twice in it.
- * heard and answered are 0 in all but READINGS. The tag is BLAKE2b under the run's key over all before it.
+ * heard, answered and moment are 0 in all but READINGS. The tag is BLAKE2b under the run's key over all
+ * before it.
  */
 #ifndef GNOMON_EXCHANGE_DATAGRAM_H
 #define GNOMON_EXCHANGE_DATAGRAM_H
@@ -17,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GN_DATAGRAM_BYTES = 64, GN_DATAGRAM_TAG_BYTES = 16, GN_DATAGRAM_KEY_BYTES = 32 };
+enum { GN_DATAGRAM_BYTES = 72, GN_DATAGRAM_TAG_BYTES = 16, GN_DATAGRAM_KEY_BYTES = 32 };
 
 enum gn_datagram_kind {
     GN_QUESTION = 1, /* child to parent: what does your clock show? */
@@ -32,6 +33,7 @@ struct gn_datagram {
     uint32_t from, to;
     uint64_t session, number;
     uint64_t heard_ticks, answered_ticks;
+    uint64_t moment_ns; /* the run's (gn_exchanges_moment) when these left; 0: not known there */
 };
 
 void gn_datagram_seal(uint8_t bytes[GN_DATAGRAM_BYTES], const struct gn_datagram *datagram,

@@ -46,6 +46,7 @@ struct gn_exchanges {
     struct gn_exchange_line line;
     struct gn_endpoint *hosts; /* a copy */
     uint32_t count;
+    uint64_t common; /* made of the key, and does not tell it */
     bool has_parent;
     struct gn_asking asking;
     struct gn_answering answering;
@@ -345,6 +346,16 @@ static int begin_thread(struct gn_exchanges *x)
     return -code;
 }
 
+static uint64_t make_common(const uint8_t key[GN_KEY_BYTES])
+{
+    static const char what[] = "windows";
+    uint8_t hash[crypto_generichash_BYTES_MIN];
+    uint64_t common;
+    crypto_generichash(hash, sizeof hash, (const uint8_t *)what, sizeof what, key, GN_KEY_BYTES);
+    memcpy(&common, hash, sizeof common);
+    return common;
+}
+
 int gn_exchanges_begin(struct gn_exchanges *x, const uint8_t key[GN_KEY_BYTES],
                        const struct gn_endpoint *hosts, uint32_t count, uint32_t own, struct gn_error *err)
 {
@@ -352,6 +363,9 @@ int gn_exchanges_begin(struct gn_exchanges *x, const uint8_t key[GN_KEY_BYTES],
     if (code != 0)
         return code;
     memcpy(x->line.key, key, GN_KEY_BYTES);
+    x->common = make_common(key);
+    if (own == 0)
+        atomic_store(&x->line.began_ns, gn_monotonic_ns());
     x->line.own = own;
     x->count = count;
     x->hosts = malloc(count * sizeof *hosts);
@@ -365,6 +379,16 @@ int gn_exchanges_begin(struct gn_exchanges *x, const uint8_t key[GN_KEY_BYTES],
         code = begin_thread(x);
     return code == 0 ? 0
                      : gn_fail(err, code, "cannot begin exchanges of clock readings: %s", strerror(-code));
+}
+
+uint64_t gn_exchanges_moment(struct gn_exchanges *x)
+{
+    return gn_line_moment(&x->line);
+}
+
+uint64_t gn_exchanges_common(const struct gn_exchanges *x)
+{
+    return x->common;
 }
 
 /* ---- the end ---- */

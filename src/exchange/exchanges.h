@@ -10,7 +10,7 @@
  *   child                                  parent
  *     QUESTION (number) ───────────────────►  heard
  *     received  ◄─────────────────────────── ANSWER (number)
- *               ◄─────────────────────────── READINGS (number, heard, answered)
+ *               ◄─────────────────────────── READINGS (number, heard, answered, moment of the run)
  *
  * READINGS follow on their own, so that `answered` can be read as late as possible, by the kernel where it
  * can. A question is answered once, however often it comes: readings of one answer cannot be taken for
@@ -56,6 +56,14 @@ const struct gn_endpoint *gn_exchanges_endpoint(const struct gn_exchanges *excha
 /* Begins, in a thread of its own: hosts[own] is this host. key and hosts are copied. */
 int gn_exchanges_begin(struct gn_exchanges *exchanges, const uint8_t key[GN_KEY_BYTES],
                        const struct gn_endpoint *hosts, uint32_t count, uint32_t own, struct gn_error *err);
+
+/*
+ * How long the run has lasted, in ns, as all hosts have it: since host 0 began, by as much less as a datagram
+ * from the parent takes, and as its parent's took. 0: not known (yet). From any thread, at no cost.
+ */
+uint64_t gn_exchanges_moment(struct gn_exchanges *exchanges);
+/* A number that is the same on all hosts of the run, and of another run another one; 0 before the begin. */
+uint64_t gn_exchanges_common(const struct gn_exchanges *exchanges);
 
 /* The last burst, and a while of serving for children that have not had theirs: bounded by patience_ms. */
 void gn_exchanges_end(struct gn_exchanges *exchanges, unsigned patience_ms);

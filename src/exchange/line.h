@@ -1,5 +1,5 @@
 /* exchange/line — what a host asks and answers with: its socket, the run's key, its place in the run, its
- * clock.
+ * clock, and how long the run has lasted.
  */
 #ifndef GNOMON_EXCHANGE_LINE_H
 #define GNOMON_EXCHANGE_LINE_H
@@ -7,13 +7,17 @@
 #include "exchange/simulated.h"
 #include "exchange/datagram.h"
 #include "exchange/stamped_socket.h"
+#include "clock/ticks.h"
+
+#include <stdatomic.h>
 
 struct gn_exchange_line {
     struct gn_stamped_socket socket;
     uint8_t key[GN_DATAGRAM_KEY_BYTES];
     uint32_t own;
     struct gn_simulated_clock simulated;
-    uint64_t refused; /* datagrams that did not verify, came again or were not asked for */
+    atomic_ullong began_ns; /* of the run's time, by this host's CLOCK_MONOTONIC_RAW; 0: not known yet */
+    uint64_t refused;       /* datagrams that did not verify, came again or were not asked for */
 };
 
 /* Sealed before the clock is read. left: as gn_stamped_socket_send. */
@@ -29,6 +33,13 @@ static inline int gn_line_send(struct gn_exchange_line *line, const struct gn_ex
 static inline uint64_t gn_line_shown(const struct gn_exchange_line *line, const struct gn_reading *reading)
 {
     return gn_simulated_reading(&line->simulated, gn_reading_best(&line->socket, reading));
+}
+
+/* Of the run's time, which begins when its first host's exchanges do; 0: not known yet. From any thread. */
+static inline uint64_t gn_line_moment(struct gn_exchange_line *line)
+{
+    const uint64_t began_ns = atomic_load(&line->began_ns), now_ns = gn_monotonic_ns();
+    return began_ns && now_ns > began_ns ? now_ns - began_ns : 0;
 }
 
 #endif

@@ -9,7 +9,8 @@
 #include <cmocka.h>
 
 static const uint8_t key[GN_DATAGRAM_KEY_BYTES] = {7, 1, 200}, other_key[GN_DATAGRAM_KEY_BYTES] = {7, 1, 201};
-static const struct gn_datagram example = {GN_READINGS, 3, 17, 0x1122334455667788, 42, 1000, UINT64_MAX};
+static const struct gn_datagram example = {GN_READINGS, 3,    17,         0x1122334455667788,
+                                           42,          1000, UINT64_MAX, 1234567890123};
 
 static void what_is_sealed_is_opened(void **state)
 {
@@ -22,13 +23,14 @@ static void what_is_sealed_is_opened(void **state)
     assert_true(d.from == example.from && d.to == example.to);
     assert_true(d.session == example.session && d.number == example.number);
     assert_true(d.heard_ticks == example.heard_ticks && d.answered_ticks == example.answered_ticks);
+    assert_true(d.moment_ns == example.moment_ns);
 }
 
 /* docs/clock-exchanges.md: other programs may want to read them. */
 static void layout_is_as_documented(void **state)
 {
     uint8_t bytes[GN_DATAGRAM_BYTES];
-    static const uint8_t begin[] = {'G', 'n', 'X', '1', 3,    0,    0,    0,    3,    0,    0,    0,
+    static const uint8_t begin[] = {'G', 'n', 'X', '2', 3,    0,    0,    0,    3,    0,    0,    0,
                                     17,  0,   0,   0,   0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,
                                     42,  0,   0,   0,   0,    0,    0,    0,    0xe8, 0x03};
     (void)state;

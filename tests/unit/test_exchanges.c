@@ -299,6 +299,26 @@ static void each_host_asks_its_parent(void **state)
     check_facts(2, 1);
 }
 
+/* Here all hosts have one clock: what has been under way is behind the first one's, and never ahead. */
+static void hosts_agree_on_the_moment(void **state)
+{
+    (void)state;
+    settings.branching = 1;
+    for (int i = 0; i < 3; i++)
+        open_host(i, i == 1 ? "offset=3s,rate=40ppm" : "");
+    assert_int_equal(gn_exchanges_moment(hosts[0]), 0);
+    for (int i = 0; i < 3; i++)
+        begin_host(i, 3, key);
+    run_until(1, SOME, 0);
+    run_until(2, SOME, 0);
+    const uint64_t last = gn_exchanges_moment(hosts[2]), middle = gn_exchanges_moment(hosts[1]),
+                   first = gn_exchanges_moment(hosts[0]);
+    assert_true(0 < last && last <= middle && middle <= first);
+    assert_int_equal(gn_exchanges_common(hosts[0]), gn_exchanges_common(hosts[2]));
+    assert_int_not_equal(gn_exchanges_common(hosts[0]), 0);
+    end_hosts(3);
+}
+
 static void a_parent_answers_all_its_children(void **state)
 {
     (void)state;
@@ -593,6 +613,7 @@ int main(void)
         TEST(the_copy_gives_the_same_bounds),
         TEST(the_reference_has_nothing_to_copy),
         TEST(each_host_asks_its_parent),
+        TEST(hosts_agree_on_the_moment),
         TEST(a_parent_answers_all_its_children),
         TEST(a_parent_serves_until_its_children_are_done),
         TEST(keeping_is_bounded),
