@@ -273,12 +273,19 @@ static int meet(struct agent *a, const struct gn_message *request, int pid, stru
     return sheet;
 }
 
+static struct gn_trace_place place_of_trace(const struct agent *a)
+{
+    const bool several = a->run.folder.shared;
+    return (struct gn_trace_place){a->run.folder.path, a->host, several, several ? a->clock.exchanges : NULL};
+}
+
 /* The first process that asks begins the trace. Why there is none is told in the report. */
 static int open_trace(struct agent *a)
 {
     struct gn_finish *f = &a->finish;
+    const bool in_windows = a->settings->trace.windows_rate > 0;
     if (a->settings->trace.ring_records == 0 ||
-        (a->settings->trace.windows_rate > 0 && a->run.folder.shared)) /* windows of hosts do not meet */
+        (in_windows && a->run.folder.shared && !a->clock.exchanges)) /* windows of hosts would not meet */
         return -ENOENT;
     if (f->trace || f->no_trace.text[0])
         return f->trace ? 0 : -ENOENT;
@@ -287,8 +294,8 @@ static int open_trace(struct agent *a)
     struct gn_trace_settings settings = a->settings->trace;
     if (a->clock.exchanges)
         settings.hz = gn_exchanges_endpoint(a->clock.exchanges)->hz;
-    int code = gn_trace_part_open(&f->trace, a->run.folder.path, a->host, a->run.folder.shared, &settings,
-                                  &f->no_trace);
+    const struct gn_trace_place place = place_of_trace(a);
+    int code = gn_trace_part_open(&f->trace, &place, &settings, &f->no_trace);
     if (code == 0)
         gn_guard_keep(&a->guard, &(struct gn_kept){.kind = GN_KEPT_TRACE}, gn_trace_part_state(f->trace));
     return code;
@@ -640,9 +647,10 @@ static void go_on(struct agent *a, int kept, struct gn_kept_state *state)
         gn_host_clock_open(&a->clock, &a->settings->exchange);
     if (state->saved) /* all that is left is to tell of it: nothing may be begun again over what is whole */
         return;
+    const struct gn_trace_place place = place_of_trace(a);
     if (state->trace_file >= 0)
-        gn_trace_part_go_on(&a->finish.trace, state->trace_file, a->run.folder.path, a->host,
-                            a->run.folder.shared, &a->settings->trace, &a->watched, &a->finish.no_trace);
+        gn_trace_part_go_on(&a->finish.trace, state->trace_file, &place, &a->settings->trace, &a->watched,
+                            &a->finish.no_trace);
     if (a->run.folder.path[0])
         gn_finish_announce(&a->finish, state->settled ? "finishing" : "running");
     begin_checkpoints(a);

@@ -221,9 +221,11 @@ static size_t locations_of(const struct gn_drain *d)
     return d->translate->definitions->location_count;
 }
 
-/* A process that has no rank yet begins with whatever it has in its rings by then. */
-static void skip(struct gn_drain *d)
+/* A process that has no rank yet begins with whatever it has in its rings by then. Whether anything was left
+ * out. */
+static bool skip(struct gn_drain *d)
 {
+    bool any = false;
     pthread_mutex_lock(&d->lock);
     const size_t count = d->process_count;
     pthread_mutex_unlock(&d->lock);
@@ -233,16 +235,20 @@ static void skip(struct gn_drain *d)
         pthread_mutex_unlock(&d->lock);
         /* not the memory of threads that there are none of */
         const uint32_t locations = GN_OBSERVE(p->tag->location_count);
-        for (uint32_t k = 0; p->local && !p->empty && k < locations && k < p->rings.locations; k++)
-            gn_expand_skip(p->expand, k, gn_rings_skip(&p->rings, k));
+        for (uint32_t k = 0; p->local && !p->empty && k < locations && k < p->rings.locations; k++) {
+            const uint64_t next = gn_rings_skip(&p->rings, k);
+            any |= next > gn_expand_next(p->expand, k);
+            gn_expand_skip(p->expand, k, next);
+        }
     }
+    return any;
 }
 
 static void open_window(struct gn_drain *d)
 {
-    skip(d);
+    const bool is_late = skip(d);
     d->cut_ticks = UINT64_MAX;
-    gn_windows_open(&d->windows, gn_ticks(), d->kept);
+    gn_windows_open(&d->windows, gn_ticks(), d->kept, is_late);
 }
 
 /* All that was written by now is taken, as long as nothing is lost. */
@@ -258,6 +264,11 @@ static void close_window(struct gn_drain *d, bool last)
         gn_windows_close(&d->windows, d->cut_ticks < end ? d->cut_ticks : end, d->kept, locations_of(d));
 }
 
+static uint64_t now_of(struct gn_drain *d)
+{
+    return d->output.moment ? d->output.moment(d->output.self, &d->windows.common) : gn_monotonic_ns();
+}
+
 /* Empties the rings, where that is wanted. */
 static void drain_wanted(struct gn_drain *d, bool last)
 {
@@ -267,7 +278,7 @@ static void drain_wanted(struct gn_drain *d, bool last)
         drain_all(d, last);
         return;
     }
-    const bool wanted = gn_windows_wanted(w, gn_monotonic_ns(), d->kept, locations_of(d));
+    const bool wanted = gn_windows_wanted(w, now_of(d), d->kept, locations_of(d));
     if (wanted && !w->is_open && !last)
         open_window(d);
     if (w->is_open && (last || !wanted))
@@ -283,6 +294,17 @@ const struct gn_windows *gn_drain_windows(const struct gn_drain *d)
     return d->output.windows_rate > 0 ? &d->windows : NULL;
 }
 
+/* Other hosts' windows begin at the same moment. */
+static unsigned longest_pause_us(const struct gn_drain *d)
+{
+    const struct gn_windows *w = &d->windows;
+    if (d->output.windows_rate <= 0 || w->is_open)
+        return LONGEST_US;
+    const bool is_soon =
+        w->common && w->next_ns > w->now_ns && w->next_ns - w->now_ns < BETWEEN_US * (uint64_t)1000;
+    return is_soon ? (unsigned)((w->next_ns - w->now_ns) / 1000) : BETWEEN_US;
+}
+
 /* As long as it takes to fill a small part of the fullest ring, going by this round. */
 static void rest(struct gn_drain *d)
 {
@@ -292,7 +314,7 @@ static void rest(struct gn_drain *d)
         d->pause_us *= 2;
     else if (d->fill > 0.1)
         d->pause_us /= 2;
-    const unsigned longest = d->output.windows_rate > 0 && !d->windows.is_open ? BETWEEN_US : LONGEST_US;
+    const unsigned longest = longest_pause_us(d);
     if (d->pause_us > longest)
         d->pause_us = longest;
     if (d->pause_us < SHORTEST_US)

@@ -43,6 +43,9 @@ struct gn_drain_output {
      * wants to know. */
     void (*reached)(void *self, uint32_t location, const struct gn_drain_point *point);
     double windows_rate; /* events a second that are kept, in windows (agent/windows.h); 0: all are */
+    /* The moment of the run, as for gn_windows_wanted, and what windows of several hosts follow from; NULL:
+     * this is the only one. From the drain's thread. */
+    uint64_t (*moment)(void *self, uint64_t *common);
     struct gn_readers
         *readers; /* get every event, too, whatever becomes of the output; NULL: there are none */
 };

@@ -11,6 +11,7 @@
 #include "profile/clock.h"
 #include "profile/profile.h"
 #include "profile/statement.h"
+#include "profile/windows.h"
 #include "profile/world.h"
 
 #include <dirent.h>
@@ -376,16 +377,25 @@ static bool prints(const struct gn_finish *f, sqlite3 *whole)
                          "") == 0);
 }
 
-/* When all hosts are here, their traces become one. Whoever comes later finds that done. */
+/* When all hosts are here, their archives become one. Whoever comes later finds that done. */
+static bool join_archives(const struct gn_finish *f, const char *name, sqlite3 *db)
+{
+    char joined[4300], key[64];
+    struct gn_error err = {""};
+    snprintf(joined, sizeof joined, "%s/%s/traces.otf2", f->folder->path, name);
+    snprintf(key, sizeof key, "%s/all/error", name);
+    if (gn_trace_join(f->folder->path, name, db, &err) < 0)
+        gn_profile_set(db, key, err.text, NULL);
+    return access(joined, F_OK) == 0;
+}
+
 static void join_traces(const struct gn_finish *f, sqlite3 *db)
 {
-    char joined[4200];
     struct gn_error err = {""};
-    snprintf(joined, sizeof joined, "%s/trace/traces.otf2", f->folder->path);
-    if (gn_trace_join(f->folder->path, db, &err) < 0)
-        gn_profile_set(db, "trace/all/error", err.text, NULL);
-    if (access(joined, F_OK) == 0)
+    if (join_archives(f, GN_TRACE_NAME, db))
         gn_sql(db, NULL, "UPDATE run SET value = 'trace' WHERE key GLOB 'trace/*/path'", "");
+    if (join_archives(f, GN_WINDOWS_NAME, db) && gn_profile_unite_windows(db, GN_WINDOWS_NAME, &err) != 0)
+        gn_profile_set(db, GN_WINDOWS_NAME "/all/error", err.text, NULL);
 }
 
 static void solve_clocks(const struct gn_finish *f, sqlite3 *db)

@@ -3,6 +3,7 @@
 #include "image/source_line.h"
 #include "agent/part_file.h"
 #include "agent/trace_join.h"
+#include "agent/trace_part.h"
 #include "agent/trace_paths.h"
 #include "profile/profile.h"
 #include "profile/statement.h"
@@ -180,7 +181,7 @@ int gn_trace_complete(const char *folder, sqlite3 *profile, struct gn_error *err
     }
     if (run)
         closedir(run);
-    int joined = code == 0 && count > 0 ? gn_trace_join(folder, profile, err) : code;
+    int joined = code == 0 && count > 0 ? gn_trace_join(folder, GN_TRACE_NAME, profile, err) : code;
     if (joined > 0)
         gn_sql(profile, NULL, "UPDATE run SET value = 'trace' WHERE key GLOB 'trace/*/path'", "");
     return joined < 0 ? joined : count;

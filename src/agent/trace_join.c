@@ -34,7 +34,7 @@ struct host {
 };
 
 struct joiner {
-    const char *folder;
+    const char *folder, *name; /* of the archive: "trace" */
     struct host *hosts;
     size_t host_count, host_capacity;
     struct gn_definitions *d;
@@ -51,6 +51,13 @@ struct joiner {
 
 /* ---- what there is ---- */
 
+/* Of which host a folder NAME-<host> has the part; NULL: it has none. */
+static const char *host_of(const struct joiner *j, const char *folder)
+{
+    const size_t length = strlen(j->name);
+    return strncmp(folder, j->name, length) == 0 && folder[length] == '-' ? folder + length + 1 : NULL;
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(((const struct host *)a)->name, ((const struct host *)b)->name);
@@ -62,7 +69,7 @@ static int find_parts(struct joiner *j, struct gn_error *err)
     int code = folder ? 0 : gn_fail(err, -errno, "cannot read %s: %s", j->folder, strerror(errno));
     for (struct dirent *entry; code == 0 && (entry = readdir(folder));) {
         char path[PATH_BYTES];
-        if (strncmp(entry->d_name, "trace-", 6) != 0)
+        if (!host_of(j, entry->d_name))
             continue;
         if (!gn_grow(&j->hosts, &j->host_capacity, j->host_count, sizeof *j->hosts)) {
             code = gn_fail(err, -ENOMEM, "no memory to join traces");
@@ -311,11 +318,10 @@ static int make_maps(struct host *h)
 
 /* ---- clocks ---- */
 
-/* What the host's folder is called: trace-<host>. */
 static struct host *host_named(const struct joiner *j, const char *name)
 {
     for (size_t i = 0; i < j->host_count; i++)
-        if (strcmp(j->hosts[i].name + strlen("trace-"), name) == 0)
+        if (strcmp(host_of(j, j->hosts[i].name), name) == 0)
             return &j->hosts[i];
     return NULL;
 }
@@ -495,7 +501,8 @@ static int move_events(const struct joiner *j, const struct host *h, struct gn_e
             continue;
         snprintf(old, sizeof old, "%s/%s/traces/%" PRIu64 ".evt", j->folder, h->name,
                  from->locations[i].file_id);
-        snprintf(new, sizeof new, "%s/trace/traces/%" PRIu64 ".evt", j->folder, from->locations[i].file_id);
+        snprintf(new, sizeof new, "%s/%s/traces/%" PRIu64 ".evt", j->folder, j->name,
+                 from->locations[i].file_id);
         if (rename(old, new) != 0 && errno != ENOENT)
             return gn_fail(err, -errno, "cannot move %s to %s: %s", old, new, strerror(errno));
     }
@@ -506,10 +513,10 @@ static int move_all(const struct joiner *j, struct gn_error *err)
 {
     char path[PATH_BYTES];
     int code = 0;
-    snprintf(path, sizeof path, "%s/trace", j->folder);
+    snprintf(path, sizeof path, "%s/%s", j->folder, j->name);
     if (mkdir(path, 0777) != 0 && errno != EEXIST)
         code = gn_fail(err, -errno, "cannot make %s: %s", path, strerror(errno));
-    snprintf(path, sizeof path, "%s/trace/traces", j->folder);
+    snprintf(path, sizeof path, "%s/%s/traces", j->folder, j->name);
     if (code == 0 && mkdir(path, 0777) != 0 && errno != EEXIST)
         code = gn_fail(err, -errno, "cannot make %s: %s", path, strerror(errno));
     for (size_t i = 0; i < j->host_count && code == 0; i++)
@@ -521,7 +528,7 @@ static int write_joined(const struct joiner *j, struct gn_error *err)
 {
     char path[PATH_BYTES];
     int code = move_all(j, err);
-    snprintf(path, sizeof path, "%s/trace", j->folder);
+    snprintf(path, sizeof path, "%s/%s", j->folder, j->name);
     if (code == 0)
         code = gn_trace_recover_mapped(path, j->d, j->locals, err);
     for (size_t i = 0; i < j->host_count && code == 0; i++) {
@@ -556,9 +563,9 @@ static void clear(struct joiner *j)
     gn_definitions_free(j->d);
 }
 
-int gn_trace_join(const char *folder, sqlite3 *profile, struct gn_error *err)
+int gn_trace_join(const char *folder, const char *name, sqlite3 *profile, struct gn_error *err)
 {
-    struct joiner j = {.folder = folder, .d = gn_definitions_new()};
+    struct joiner j = {.folder = folder, .name = name, .d = gn_definitions_new()};
     int code = j.d ? find_parts(&j, err) : gn_fail(err, -ENOMEM, "no memory to join traces");
     if (code == 0 && j.host_count > 0)
         code = read_clocks(&j, profile, err);

@@ -1,5 +1,6 @@
 /*
- * agent/trace_join — the archives of several hosts become one: RUN/trace-<host>, … → RUN/trace.
+ * agent/trace_join — the archives of several hosts become one: RUN/trace-<host>, … → RUN/trace; of windows
+ * likewise.
  *
  * Event files are moved as they are: no two have the same name, as names are ranks and threads. What is the
  * same on several hosts (regions, paths, communicators) is defined once, and maps in each location's own
@@ -19,10 +20,10 @@
 #include <sqlite3.h>
 
 /*
- * Joins all parts in a run's folder. profile: what is known of the hosts' clocks; NULL: nothing. Returns how
- * many there were (0: nothing to do), or a negative errno value; then the parts are left as they were, as far
- * as that is possible. Not while another process does the same.
+ * Joins all parts NAME-<host> in a run's folder into NAME. profile: what is known of the hosts' clocks; NULL:
+ * nothing. Returns how many there were (0: nothing to do), or a negative errno value; then the parts are left
+ * as they were, as far as that is possible. Not while another process does the same.
  */
-int gn_trace_join(const char *folder, sqlite3 *profile, struct gn_error *err);
+int gn_trace_join(const char *folder, const char *name, sqlite3 *profile, struct gn_error *err);
 
 #endif

@@ -7,6 +7,7 @@
 #include "agent/part_file.h"
 #include "agent/trace_paths.h"
 #include "profile/profile.h"
+#include "profile/windows.h"
 #include "trace/event_file.h"
 #include "trace/writer.h"
 
@@ -40,9 +41,10 @@ struct gn_trace_part {
     const char *name; /* "trace" */
     char path[4400];
     bool several_hosts;
-    size_t known;          /* definitions that were saved last */
-    size_t reserved_for;   /* definitions */
-    uint64_t next_save_ns; /* when more of them may be saved */
+    struct gn_exchanges *exchanges; /* NULL: there is one host, or they do not meet */
+    size_t known;                   /* definitions that were saved last */
+    size_t reserved_for;            /* definitions */
+    uint64_t next_save_ns;          /* when more of them may be saved */
     int state_file;
     struct trace_state *state; /* shared with the agent that follows when this one is killed */
     bool *claimed;             /* going on: locations that a process has */
@@ -193,6 +195,13 @@ static int prepare(struct gn_trace_part *p, const char *machine, struct gn_error
     return code;
 }
 
+static uint64_t moment(void *self, uint64_t *common)
+{
+    const struct gn_trace_part *p = self;
+    *common = gn_exchanges_common(p->exchanges);
+    return gn_exchanges_moment(p->exchanges);
+}
+
 static int begin_drain(struct gn_trace_part *p, struct gn_error *err)
 {
     struct gn_drain_output output = {.self = p,
@@ -200,6 +209,7 @@ static int begin_drain(struct gn_trace_part *p, struct gn_error *err)
                                      .flush = flush,
                                      .reached = reached,
                                      .windows_rate = p->settings.windows_rate,
+                                     .moment = p->exchanges ? moment : NULL,
                                      .readers = p->readers};
     int code = gn_drain_start(&p->drain, p->translate, &output, err);
     if (code != 0)
@@ -207,7 +217,7 @@ static int begin_drain(struct gn_trace_part *p, struct gn_error *err)
     return code;
 }
 
-static struct gn_trace_part *new_part(const char *folder, const char *host, bool several_hosts,
+static struct gn_trace_part *new_part(const struct gn_trace_place *place,
                                       const struct gn_trace_settings *settings)
 {
     struct gn_trace_part *p = calloc(1, sizeof *p);
@@ -215,10 +225,12 @@ static struct gn_trace_part *new_part(const char *folder, const char *host, bool
         return NULL;
     p->state_file = -1;
     p->settings = *settings;
-    snprintf(p->host, sizeof p->host, "%s", host);
-    p->several_hosts = several_hosts;
+    snprintf(p->host, sizeof p->host, "%s", place->host);
+    p->several_hosts = place->several_hosts;
+    p->exchanges = place->exchanges;
     p->name = settings->windows_rate > 0 ? GN_WINDOWS_NAME : GN_TRACE_NAME;
-    snprintf(p->path, sizeof p->path, several_hosts ? "%s/%s-%s" : "%s/%s", folder, p->name, host);
+    snprintf(p->path, sizeof p->path, p->several_hosts ? "%s/%s-%s" : "%s/%s", place->folder, p->name,
+             p->host);
     return p;
 }
 
@@ -252,10 +264,10 @@ static int make_state(struct gn_trace_part *p)
     return 0;
 }
 
-int gn_trace_part_open(struct gn_trace_part **part, const char *folder, const char *host, bool several_hosts,
+int gn_trace_part_open(struct gn_trace_part **part, const struct gn_trace_place *place,
                        const struct gn_trace_settings *settings, struct gn_error *err)
 {
-    struct gn_trace_part *p = new_part(folder, host, several_hosts, settings);
+    struct gn_trace_part *p = new_part(place, settings);
     struct utsname machine;
     if (!p)
         return gn_fail(err, -ENOMEM, "no memory for a trace");
@@ -380,11 +392,11 @@ static int go_on(struct gn_trace_part *p, const struct gn_watched_list *list, st
     return code;
 }
 
-int gn_trace_part_go_on(struct gn_trace_part **part, int state, const char *folder, const char *host,
-                        bool several_hosts, const struct gn_trace_settings *settings,
-                        const struct gn_watched_list *list, struct gn_error *err)
+int gn_trace_part_go_on(struct gn_trace_part **part, int state, const struct gn_trace_place *place,
+                        const struct gn_trace_settings *settings, const struct gn_watched_list *list,
+                        struct gn_error *err)
 {
-    struct gn_trace_part *p = new_part(folder, host, several_hosts, settings);
+    struct gn_trace_part *p = new_part(place, settings);
     if (!p)
         return gn_fail(err, -ENOMEM, "no memory for a trace");
     int code = map_state(p, state);
@@ -512,22 +524,22 @@ static bool is_unfinished(const struct gn_trace_part *p, const char *error)
     return error[0] && !is_gone(p) && !is_archive(p->path) && gn_drain_stats(p->drain)->events > 0;
 }
 
-/* "begin end begin end …", in ticks. */
 static void note_windows(sqlite3 *profile, const struct gn_trace_part *p)
 {
-    enum { EACH = 44 };
     const struct gn_windows *w = gn_drain_windows(p->drain);
-    char *text = w ? calloc(w->count + 1, EACH) : NULL;
-    size_t used = 0;
-    for (size_t i = 0; text && i < w->count; i++)
-        used += (size_t)snprintf(text + used, EACH, "%s%" PRIu64 " %" PRIu64, i > 0 ? " " : "",
-                                 gn_simulated_reading(&p->translate->clock, w->spans[i].begin_ticks),
-                                 gn_simulated_reading(&p->translate->clock, w->spans[i].end_ticks));
+    struct gn_kept_window *shown = w ? calloc(w->count + 1, sizeof *shown) : NULL;
+    if (!shown)
+        return;
+    for (size_t i = 0; i < w->count; i++)
+        shown[i] =
+            (struct gn_kept_window){gn_simulated_reading(&p->translate->clock, w->spans[i].begin_ticks),
+                                    gn_simulated_reading(&p->translate->clock, w->spans[i].end_ticks)};
+    char *text = gn_windows_to_text(shown, w->count);
     if (text)
         note(profile, p, "spans", text);
-    if (w)
-        note_number(profile, p, "whole", gn_windows_are_whole(w) && !p->claimed);
+    note_number(profile, p, "whole", gn_windows_are_whole(w) && !p->claimed);
     free(text);
+    free(shown);
 }
 
 /* A place is told where there is something that can be read. */

@@ -5,7 +5,7 @@
  * run
  *
  * The archive is RUN/trace, where this host is the only one, else RUN/trace-<host>; of a trace in windows
- * (agent/windows.h) RUN/windows, and there is none where hosts are several. While the run lasts it
+ * (agent/windows.h) RUN/windows or RUN/windows-<host>. While the run lasts it
  * holds events only; what they refer to is written at the end, when the profile knows the source places.
  */
 #ifndef GNOMON_AGENT_TRACE_PART_H
@@ -25,8 +25,16 @@
 
 struct gn_trace_part;
 
-/* folder: the run's. 0 or a negative errno value. */
-int gn_trace_part_open(struct gn_trace_part **part, const char *folder, const char *host, bool several_hosts,
+struct gn_trace_place {
+    const char *folder; /* the run's */
+    const char *host;   /* this one's name */
+    bool several_hosts;
+    struct gn_exchanges *exchanges; /* by which windows of several hosts are of one moment, until the part is
+                                       stopped; NULL: this is the only one */
+};
+
+/* 0 or a negative errno value. */
+int gn_trace_part_open(struct gn_trace_part **part, const struct gn_trace_place *place,
                        const struct gn_trace_settings *settings, struct gn_error *err);
 
 /* How far the trace is, for one that goes on when this process is killed: a memory file, which stays the
@@ -38,9 +46,9 @@ int gn_trace_part_state(const struct gn_trace_part *part);
  * nothing that is in a process's rings is lost or taken twice. list: the processes, with their rings. Errors:
  * as gn_trace_part_open; -ENOENT: it had no trace, or had finished it.
  */
-int gn_trace_part_go_on(struct gn_trace_part **part, int state, const char *folder, const char *host,
-                        bool several_hosts, const struct gn_trace_settings *settings,
-                        const struct gn_watched_list *list, struct gn_error *err);
+int gn_trace_part_go_on(struct gn_trace_part **part, int state, const struct gn_trace_place *place,
+                        const struct gn_trace_settings *settings, const struct gn_watched_list *list,
+                        struct gn_error *err);
 
 /* Makes rings for a process that has its segment. Returns a descriptor for the process, which the caller
  * closes, or a negative errno value. */

@@ -9,6 +9,12 @@
  * keeps pace with them, and double with every `GN_WINDOWS_DOUBLE` events: so that what is kept grows as the
  * logarithm of the run's length.
  *
+ * Hosts of a run keep the same windows without a word: each may begin one at moments that follow from a
+ * number that all of them have, and at no others. Moments have levels, each level's are half as many as those
+ * of the one below and are among them: who has to wait longer for the next window takes moments of a higher
+ * level, at which the others begin one, too. A window ends on each host when it has its share there; what all
+ * of them have is found when the run is over (profile/unite_windows.h).
+ *
  *   begin            window             gap, at random         window
  *   │─────────────────────────────────│··········│───────────────────────────────│·· … ── end of the run
  */
@@ -29,24 +35,27 @@ enum {
 };
 
 struct gn_windows {
-    double rate; /* events a second */
+    double rate;     /* events a second */
+    uint64_t common; /* what the moments of several hosts follow from; 0: this is the only one */
     uint64_t random;
     bool is_open;
-    bool was_closed;  /* before the run was over */
+    bool has_gaps;    /* something was in no window */
     uint64_t events;  /* which the next one has been put off for */
     uint64_t next_ns; /* when the next one may begin */
+    uint64_t now_ns, begun_ns;
     struct gn_kept_window spans[GN_KEPT_WINDOWS_MOST];
     size_t count;
 };
 
 void gn_windows_begin(struct gn_windows *windows, double rate, uint64_t seed);
 
-/* Whether events are to be kept from now on. events: that were kept so far, of `locations` threads. */
+/* Whether events are to be kept from now on. now_ns: of several hosts the run's (gn_exchanges_moment), 0
+ * where that is not known. events: that were kept so far, of `locations` threads. */
 bool gn_windows_wanted(struct gn_windows *windows, uint64_t now_ns, uint64_t events, size_t locations);
 
 /* What is in the rings from now on is kept; up to here. One of no length is none. What came with the last
- * look at the rings is in `events`, too, and is paid for. */
-void gn_windows_open(struct gn_windows *windows, uint64_t ticks, uint64_t events);
+ * look at the rings is in `events`, too, and is paid for. is_late: something was ahead of it. */
+void gn_windows_open(struct gn_windows *windows, uint64_t ticks, uint64_t events, bool is_late);
 void gn_windows_close(struct gn_windows *windows, uint64_t ticks, uint64_t events, size_t locations);
 /* The run is over. */
 void gn_windows_end(struct gn_windows *windows, uint64_t ticks);

@@ -50,7 +50,7 @@ static int add_part(struct gn_cli_seen *o, struct gn_source *source, const struc
                     struct gn_error *err)
 {
     struct gn_seen_part *part = &o->seen.parts[o->seen.count];
-    const struct gn_history_settings asked = {.bounds = o->known.events.of, .in_virtual_time = !o->is_raw};
+    const struct gn_history_settings asked = {.bounds = o->bounds, .in_virtual_time = !o->is_raw};
     int code = gn_history_read(&part->history, source, &asked, err);
     if (code < 0)
         return code;
@@ -177,10 +177,11 @@ static int narrow(struct gn_cli_seen *o, const struct gn_summary *s, bool traced
     return o->chosen_count ? 0 : gn_fail(err, -ENODATA, "no window is in that part of the run");
 }
 
-static int see_trace(struct gn_cli_seen *o, const char *command, struct gn_error *err)
+static int see_trace(struct gn_cli_seen *o, struct gn_source *source, const char *command,
+                     struct gn_error *err)
 {
     struct gn_watched_source watched;
-    struct gn_source seen = gn_watch_source(&watched, &o->source, command ? command : "explain");
+    struct gn_source seen = gn_watch_source(&watched, source, command ? command : "explain");
     int code = o->chosen ? see_windows(o, &seen, o->chosen, o->chosen_count, false, err)
                          : add_part(o, &seen, NULL, err);
     gn_progress_end(&watched.progress);
@@ -193,8 +194,7 @@ static int not_whole(struct gn_error *err)
 }
 
 /* Windows are as small as they can be, and have to be read for the first screen. Of a large trace not all is
- * looked at, and only by who asks for that: it takes long to read. The clocks of several hosts do not show
- * when its windows are. */
+ * looked at, and only by who asks for that: it takes long to read. */
 static int check(struct gn_cli_seen *o, const struct gn_summary *s, bool traced, const char *command,
                  struct gn_error *err)
 {
@@ -215,7 +215,7 @@ static int check(struct gn_cli_seen *o, const struct gn_summary *s, bool traced,
     }
     if (events <= most)
         return s->period.is_set ? narrow(o, s, traced, err) : 0;
-    if (!traced || !command || s->hosts > 1)
+    if (!traced || !command)
         return gn_fail(
             err, -EFBIG,
             "there are %.0f of them, more than %d: without --trace, gnomon run keeps windows of them, "
@@ -224,6 +224,23 @@ static int check(struct gn_cli_seen *o, const struct gn_summary *s, bool traced,
     o->seen.is_whole = false;
     return choose(o, time, (uint64_t)events) ? 0
                                              : gn_fail(err, -ENOMEM, "no memory for windows of its events");
+}
+
+/* in_parts: when what is in them began and ended has to be known on one clock. */
+static int know_clocks(struct gn_cli_seen *o, struct gn_source *source, const char *path, bool in_parts,
+                       struct gn_error *err)
+{
+    const struct gn_definitions *d = o->source.definitions;
+    int code = gn_known_bounds(&o->known, path, d, err);
+    o->bounds = o->known.events.of;
+    if (code < 0 || !in_parts || !gn_placed_is_needed(d))
+        return code;
+    code = gn_placed_new(&o->placed, &o->source, o->bounds, err);
+    if (code == 0) {
+        gn_placed_source(o->placed, source);
+        o->bounds = gn_placed_bounds(o->placed);
+    }
+    return code;
 }
 
 int gn_cli_see(struct gn_cli_seen *o, const struct gn_summary *s, const char *profile, bool is_raw,
@@ -248,12 +265,13 @@ int gn_cli_see(struct gn_cli_seen *o, const struct gn_summary *s, const char *pr
         .is_whole = traced ? s->trace.dropped == 0 && s->trace.unwritten == 0 : s->windows.is_whole};
     code =
         o->seen.parts ? check(o, s, traced, command, err) : gn_fail(err, -ENOMEM, "no memory for its events");
+    struct gn_source source = o->source;
     if (code == 0)
-        code = gn_known_bounds(&o->known, path, o->source.definitions, err);
+        code = know_clocks(o, &source, path, !traced || o->chosen, err);
     if (code == 0 && traced)
-        code = see_trace(o, command, err);
+        code = see_trace(o, &source, command, err);
     else if (code == 0)
-        code = see_windows(o, &o->source, o->chosen ? o->chosen : s->windows.kept,
+        code = see_windows(o, &source, o->chosen ? o->chosen : s->windows.kept,
                            o->chosen ? o->chosen_count : s->windows.count, s->windows.is_whole && !o->chosen,
                            err);
     if (code == 0 && (found->truncated || found->missing_files)) /* known when all has been read */
@@ -274,6 +292,7 @@ void gn_cli_seen_close(struct gn_cli_seen *o)
     gn_seen_clear(&o->seen);
     gn_windowed_free(o->windowed);
     free(o->chosen);
+    gn_placed_free(o->placed);
     gn_known_bounds_clear(&o->known);
     o->source.close(o->source.self);
     *o = (struct gn_cli_seen){.windowed = NULL};

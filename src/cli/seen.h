@@ -5,6 +5,7 @@
 #include "analyse/known_bounds.h"
 #include "analyse/seen.h"
 #include "profile/summary.h"
+#include "trace/placed.h"
 #include "trace/reader.h"
 #include "trace/windowed.h"
 
@@ -13,6 +14,8 @@ struct gn_cli_seen {
     bool is_raw; /* times are as measured, not as if that had cost nothing */
     struct gn_source source;
     struct gn_known_bounds known;
+    struct gn_placed *placed; /* events of several clocks; NULL: of one, or all are looked at together */
+    const struct gn_bounds *const *bounds; /* of each location's clock, as events have its ticks */
     struct gn_windowed *windowed;
     struct gn_kept_window *chosen; /* of a trace that is too large, or of a part of the run, what was looked
                                       at; NULL: all */

@@ -20,7 +20,7 @@ static uint64_t kept(struct gn_windows *w, double rate, double seconds)
     for (; now < (uint64_t)(seconds * 1e9); now += MS) {
         const bool wanted = gn_windows_wanted(w, now, events, 2);
         if (wanted && !w->is_open)
-            gn_windows_open(w, now, events);
+            gn_windows_open(w, now, events, false);
         if (!wanted && w->is_open)
             gn_windows_close(w, now, events, 2);
         events += w->is_open ? each : 0;
@@ -86,12 +86,68 @@ static void what_comes_last_is_paid_for(void **state)
     for (uint64_t now = MS; now < 3000 * MS; now += MS) {
         const bool wanted = gn_windows_wanted(&w, now, events, 2);
         if (wanted && !w.is_open)
-            gn_windows_open(&w, now, events);
+            gn_windows_open(&w, now, events, false);
         events += w.is_open ? 10000 : 0;
         if (!wanted && w.is_open)
             gn_windows_close(&w, now, events, 2);
     }
     assert_true(w.count > 1 && events < 3 * 20000 + 20000);
+}
+
+/* Looked at by two hosts at moments of their own; how many of the windows of the second began with one of the
+ * first, which makes as many events or more. */
+static void hosts_begin_at_the_same_moments(void **state)
+{
+    (void)state;
+    for (int faster = 1; faster <= 16; faster *= 4) {
+        struct gn_windows w[2];
+        const uint64_t every[2] = {MS, 700000};
+        uint64_t events[2] = {0, 0}, next[2] = {3 * MS, MS}, begun[2][200];
+        size_t counts[2] = {0, 0};
+        for (int i = 0; i < 2; i++) {
+            gn_windows_begin(&w[i], 100000, (uint64_t)i);
+            w[i].common = 12345;
+        }
+        for (uint64_t now = 1; now < 20000 * MS; now += 100000)
+            for (int i = 0; i < 2; i++) {
+                if (now < next[i])
+                    continue;
+                next[i] = now + every[i];
+                const bool wanted = gn_windows_wanted(&w[i], now, events[i], 2);
+                if (wanted && !w[i].is_open) {
+                    gn_windows_open(&w[i], now, events[i], false);
+                    if (counts[i] < 200)
+                        begun[i][counts[i]++] = now;
+                }
+                events[i] += w[i].is_open ? (uint64_t)(i == 0 ? 1000 * faster : 700) : 0;
+                if (!wanted && w[i].is_open)
+                    gn_windows_close(&w[i], now, events[i], 2);
+            }
+        size_t met = 0;
+        for (size_t a = 0, b = 0; a < counts[0] && b < counts[1];) {
+            const uint64_t apart =
+                begun[0][a] < begun[1][b] ? begun[1][b] - begun[0][a] : begun[0][a] - begun[1][b];
+            met += apart < 2 * MS;
+            if (begun[0][a] < begun[1][b])
+                a++;
+            else
+                b++;
+        }
+        const size_t fewer = counts[0] < counts[1] ? counts[0] : counts[1];
+        assert_true(fewer >= 10 && met >= fewer - fewer / 10 - 1);
+        for (int i = 0; i < 2; i++)
+            assert_true((double)events[i] < 1.5 * law(100000, 20) + 20000 * faster);
+    }
+}
+
+static void without_a_moment_there_is_none(void **state)
+{
+    (void)state;
+    struct gn_windows w;
+    gn_windows_begin(&w, 100000, 1);
+    w.common = 12345;
+    assert_false(gn_windows_wanted(&w, 0, 0, 2));
+    assert_true(gn_windows_wanted(&w, 1, 0, 2));
 }
 
 static void gaps_are_of_different_lengths(void **state)
@@ -113,12 +169,12 @@ static void one_that_was_overtaken_ends_there(void **state)
     (void)state;
     struct gn_windows w = windows_of(20000);
     assert_true(gn_windows_wanted(&w, MS, 0, 2));
-    gn_windows_open(&w, 100, 0);
+    gn_windows_open(&w, 100, 0, false);
     gn_windows_cut(&w, 150, 5000, 2);
     assert_int_equal(w.count, 1);
     assert_int_equal(w.spans[0].end_ticks, 150);
     assert_false(gn_windows_wanted(&w, 2 * MS, 5000, 2));
-    gn_windows_open(&w, 300, 5000);
+    gn_windows_open(&w, 300, 5000, false);
     gn_windows_cut(&w, 300, 6000, 2); /* nothing was had */
     assert_int_equal(w.count, 1);
 }
@@ -362,6 +418,8 @@ int main(void)
         cmocka_unit_test(many_are_kept_at_the_rate_at_first),
         cmocka_unit_test(they_grow_as_the_logarithm_of_time),
         cmocka_unit_test(what_comes_last_is_paid_for),
+        cmocka_unit_test(hosts_begin_at_the_same_moments),
+        cmocka_unit_test(without_a_moment_there_is_none),
         cmocka_unit_test(gaps_are_of_different_lengths),
         cmocka_unit_test(one_that_was_overtaken_ends_there),
         cmocka_unit_test(a_call_is_where_it_was_left),
