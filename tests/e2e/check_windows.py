@@ -19,9 +19,14 @@ def seen(folder):
 
 
 def begin_and_end(run):
-    """Ticks, between the last end of MPI_Init and the first begin of MPI_Finalize."""
+    """Ticks, between the last end of MPI_Init and the first begin of MPI_Finalize; on several hosts those of rank 0, on whose
+    counter windows are."""
     events = subprocess.run([gnomon, "export", "--to", "csv", run], capture_output=True, text=True, check=True).stdout
     rows = [line.split(",") for line in events.splitlines()[1:]]
+    with sqlite3.connect(os.path.join(run, "profile.db")) as db:
+        if db.execute("SELECT count(*) FROM host").fetchone()[0] > 1:
+            rows = [row for row in rows if row[3] == "0"]
+    db.close()
     return (max(int(row[1]) for row in rows if row[5] == "leave" and row[6].startswith("MPI_Init")),
             min(int(row[1]) for row in rows if row[5] == "enter" and row[6] == "MPI_Finalize"))
 

@@ -57,4 +57,35 @@ estimate)
     python3 "$here/check_windows.py" "$gnomon" 20 "$(folder_of a)" "$(folder_of b)" "$(folder_of c)" ||
         fail "windows of a trace do not say what it says"
     ;;
+hosts) # two of them, whose clocks are seconds apart: windows of the same moments, which say what a trace says
+    [ "$FLAVOUR" = openmpi ] || skip "Open MPI only"
+    compile late fixtures/late.c -g
+    right_env=GNOMON_TEST_CLOCK=offset=-5s,rate=20ppm,sine=1ppm/2s
+    . "$(dirname "$0")/hosts.sh"
+    on_left many "$launch --wdir $PWD $gnomon run ./exchange 20000 20"
+    [ "$status" = 0 ] || fail "exit status $status: $(cat many.err)"
+    wait_for_report many
+    run=$(folder_of many)
+    [ -f "$run/windows/traces.otf2" ] && [ ! -e "$run"/windows-left ] && [ ! -e "$run"/windows-right ] || fail "the hosts' archives are not one"
+    "$gnomon" check "$run/windows" >check.out 2>&1 || fail "the archive is none: $(cat check.out)"
+    python3 "$here/check_common.py" "$gnomon" "$run" || fail "the windows of the hosts are not of the same moments"
+    # few calls: the whole run, and who is late on the other host
+    on_left few "$launch --wdir $PWD $gnomon run ./late 3 20 60"
+    [ "$status" = 0 ] || fail "exit status $status: $(cat few.err)"
+    wait_for_report few
+    run=$(folder_of few)
+    "$gnomon" explain --format json "$run" >few.json || fail "no answer"
+    python3 - <<'EOP' || fail "$(cat few.json)"
+import json
+report = json.load(open("few.json"))
+seen, cause = report["seen"], report["causes"][0]
+assert seen["whole"] and seen["share"] > 0.9, seen
+assert cause["ranks"] == [3] and cause["lost_s"]["low"] > 0.5, cause
+EOP
+    "$gnomon" stragglers "$run" >stragglers.out 2>&1 && grep -q 'rank 3' stragglers.out || fail "$(cat stragglers.out)"
+    on_left traced "$launch --wdir $PWD $gnomon run --trace ./exchange 8000 60"
+    [ "$status" = 0 ] || fail "exit status $status: $(cat traced.err)"
+    wait_for_report traced
+    python3 "$here/check_windows.py" "$gnomon" 20 "$(folder_of traced)" || fail "windows of a trace do not say what it says"
+    ;;
 esac
