@@ -3,8 +3,8 @@
 #include "answer/period_text.h"
 #include "cli/period_option.h"
 #include "cli/place.h"
+#include "profile/moments.h"
 #include "profile/profile.h"
-#include "profile/statement.h"
 #include "trace/run_of_trace.h"
 
 #include <errno.h>
@@ -31,27 +31,21 @@ bool gn_asked_part_is_set(void)
     return asked.to_s > 0;
 }
 
-/* When the run began: of the only host's counter; else 0. */
+/* When the run began, on the counter that the events are on; 0: that is not known. */
 static uint64_t begin_of_run(const char *trace)
 {
     char profile[4200];
     sqlite3 *db;
+    struct gn_moments moments;
     uint64_t ticks = 0;
     if (!gn_run_of_trace(trace, profile, sizeof profile) || gn_profile_open(&db, profile, NULL) != 0)
         return 0;
-    if (gn_sql_value(db, 0, "SELECT count(*) FROM host", "") == 1)
-        ticks = (uint64_t)gn_sql_value(db, 0, "SELECT min(ticks) FROM moment", "");
+    if (gn_moments_read(db, &moments, NULL) == 0) {
+        ticks = moments.reference < moments.count ? moments.begin_ticks : 0;
+        gn_moments_clear(&moments);
+    }
     gn_profile_close(db);
     return ticks;
-}
-
-/* Events have the readings of their own clocks. */
-static bool is_of_one_clock(const struct gn_definitions *d)
-{
-    for (size_t l = 1; l < d->location_count; l++)
-        if (d->locations[l].domain != d->locations[0].domain)
-            return false;
-    return true;
 }
 
 int gn_asked_part_cut(struct gn_windowed **windowed, struct gn_source *part, struct gn_source *source,
@@ -63,10 +57,6 @@ int gn_asked_part_cut(struct gn_windowed **windowed, struct gn_source *part, str
     const uint64_t begin = begin_of_run(trace), end = d->first_ticks + d->length_ticks;
     const uint64_t zero = begin > 0 && begin <= d->first_ticks ? begin : d->first_ticks;
     const double run_s = (double)(end - zero) / hz;
-    if (!is_of_one_clock(d))
-        return gn_fail(
-            err, -ENOTSUP,
-            "the trace is of several hosts, each with a clock of its own: --between is for runs on one");
     if (asked.from_s >= run_s)
         return gn_fail(err, -ERANGE, "the run's events end at %.3f s: there is nothing of it behind %.3f s",
                        run_s, asked.from_s);

@@ -23,16 +23,26 @@
 static int read_history(struct gn_cli_history *o, const struct gn_cli_history_settings *settings,
                         struct gn_error *err)
 {
-    const struct gn_history_settings asked = {.bounds = o->known.events.of,
+    struct gn_source whole = o->source;
+    const struct gn_bounds *const *bounds = o->known.events.of;
+    int code = 0;
+    if (gn_asked_part_is_set() && gn_placed_is_needed(o->source.definitions)) {
+        code = gn_placed_new(&o->placed, &o->source, bounds, err);
+        if (code != 0)
+            return code;
+        gn_placed_source(o->placed, &whole);
+        bounds = gn_placed_bounds(o->placed);
+    }
+    const struct gn_history_settings asked = {.bounds = bounds,
                                               .refuted = gn_known_bounds_refuted(&o->known, o->path),
                                               .is_partial =
                                                   gn_asked_part_is_set() || gn_trace_is_partial(o->path),
                                               .longest_ns = settings->longest_ns,
                                               .has_tracks = settings->has_tracks};
     struct gn_watched_source watched;
-    struct gn_source seen = gn_watch_source(&watched, &o->source, "reading"), part;
+    struct gn_source seen = gn_watch_source(&watched, &whole, "reading"), part;
     struct gn_windowed *cut = NULL;
-    int code = gn_asked_part_is_set() ? gn_asked_part_cut(&cut, &part, &seen, o->path, err) : 0;
+    code = gn_asked_part_is_set() ? gn_asked_part_cut(&cut, &part, &seen, o->path, err) : 0;
     if (code == 0)
         code = gn_history_read(&o->history, cut ? &part : &seen, &asked, err);
     gn_windowed_free(cut);
@@ -48,8 +58,10 @@ static int read_all(struct gn_cli_history *o, const struct gn_cli_history_settin
         return code;
     gn_source_ahead(&o->source); /* without it, it only takes longer */
     code = read_history(o, settings, err);
-    if (code < 0)
+    if (code < 0) {
+        gn_placed_free(o->placed);
         gn_known_bounds_clear(&o->known);
+    }
     return code;
 }
 
@@ -136,6 +148,7 @@ int gn_cli_history_open(struct gn_cli_history *opened, const char *path,
 void gn_cli_history_close(struct gn_cli_history *opened)
 {
     gn_history_clear(&opened->history);
+    gn_placed_free(opened->placed);
     gn_known_bounds_clear(&opened->known);
     opened->source.close(opened->source.self);
     *opened = (struct gn_cli_history){.found = NULL};

@@ -7,6 +7,7 @@
 
 #include "analyse/history.h"
 #include "analyse/known_bounds.h"
+#include "trace/placed.h"
 #include "trace/reader.h"
 
 struct gn_cli_history {
@@ -14,6 +15,7 @@ struct gn_cli_history {
     struct gn_source source;
     const struct gn_trace_report *found;
     struct gn_known_bounds known;
+    struct gn_placed *placed; /* a part of what hosts with clocks of their own did; else NULL */
     struct gn_history history;
 };
 

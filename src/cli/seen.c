@@ -207,7 +207,8 @@ static int check(struct gn_cli_seen *o, const struct gn_summary *s, bool traced,
         return not_whole(err);
     if (s->period.is_set) {
         if (s->period.to_ticks <= s->period.from_ticks)
-            return gn_fail(err, -ENODATA, "it was on several hosts: which are of that part is not known");
+            return gn_fail(err, -ENODATA,
+                           "the clocks of its hosts were not compared: which are of that part is not known");
         o->seen.is_whole = false;
         time = o->seen.period = (struct gn_kept_window){s->period.from_ticks, s->period.to_ticks};
         if (traced && d->length_ticks > 0)

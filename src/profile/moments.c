@@ -16,7 +16,7 @@ void gn_moments_clear(struct gn_moments *all)
         free(all->items[i].at_ns);
     }
     free(all->items);
-    *all = (struct gn_moments){NULL, 0, 0};
+    *all = (struct gn_moments){.items = NULL};
 }
 
 static bool take(struct gn_moments *all, sqlite3_stmt *q)
@@ -80,9 +80,10 @@ static double tick_ns(sqlite3 *db, int64_t host)
 static struct gn_bounds *bounds_of(sqlite3 *db, int64_t host)
 {
     struct gn_bounds *bounds = NULL;
-    sqlite3_stmt *q = gn_sql_query(
-        db, NULL, "SELECT d.name FROM main.clock_domain d JOIN main.host h ON h.name = d.host AND h.id = ?",
-        "i", host);
+    sqlite3_stmt *q = gn_sql_query(db, NULL,
+                                   "SELECT d.name FROM main.clock_domain d JOIN main.host h ON h.id = d.host "
+                                   "AND h.name = d.name WHERE h.id = ?",
+                                   "i", host);
     if (q && sqlite3_step(q) == SQLITE_ROW && sqlite3_column_text(q, 0))
         bounds = gn_profile_bounds(db, (const char *)sqlite3_column_text(q, 0), NULL);
     sqlite3_finalize(q);
@@ -126,14 +127,34 @@ static void place_moments(sqlite3 *db, struct gn_moments *all)
             all->items[i].at_ns[k] -= begin_ns;
 }
 
+/* The only host, or the one whose clock the others' were compared with. */
+static void find_reference(sqlite3 *db, struct gn_moments *all)
+{
+    static const char references[] =
+        "SELECT CASE WHEN count(*) = 1 THEN max(h.id) ELSE -1 END FROM main.clock_domain d JOIN main.host h "
+        "ON h.id = d.host AND h.name = d.name WHERE d.parent IS NULL";
+    const int64_t id = all->count > 1 ? gn_sql_value(db, -1, references, "") : all->items[0].id;
+    all->reference = SIZE_MAX;
+    for (size_t i = 0; i < all->count && id >= 0; i++) {
+        const struct gn_host_moments *h = &all->items[i];
+        const double before_ticks = h->at_ns[0] / tick_ns(db, h->id);
+        if (h->id != id || h->ticks[0] < 0 || before_ticks > (double)h->ticks[0])
+            continue;
+        all->reference = i;
+        all->begin_ticks = (uint64_t)h->ticks[0] - (uint64_t)before_ticks;
+    }
+}
+
 int gn_moments_read(sqlite3 *db, struct gn_moments *all, struct gn_error *err)
 {
-    *all = (struct gn_moments){NULL, 0, 0};
+    *all = (struct gn_moments){.items = NULL};
     int code = read_moments(db, all, err);
     if (code == 0) {
         place_moments(db, all);
         code = check_moments(all, err);
     }
+    if (code == 0)
+        find_reference(db, all);
     if (code != 0)
         gn_moments_clear(all);
     return code;

@@ -21,6 +21,10 @@ struct gn_host_moments {
 struct gn_moments {
     struct gn_host_moments *items;
     size_t count, room; /* hosts, at least one */
+    /* Whose counter is that of the run's joined events (trace/placed.h), of the items; SIZE_MAX: the clocks
+     * are not known of each other. And its reading when the run's time began. */
+    size_t reference;
+    uint64_t begin_ticks;
 };
 
 /* Where a host's clock is not known against the others', it is as if all had begun together. 0, and the

@@ -231,9 +231,19 @@ static int make_tables(sqlite3 *db, struct gn_error *err)
     return code;
 }
 
+/* Its moments are what is told of the part. */
+static const struct host *begun_first(const struct hosts *all)
+{
+    const struct host *first = &all->items[0];
+    for (size_t i = 1; i < all->count; i++)
+        if (all->items[i].moments->at_ns[0] < first->moments->at_ns[0])
+            first = &all->items[i];
+    return first;
+}
+
 static int note(sqlite3 *db, const struct hosts *all, struct gn_error *err)
 {
-    const struct host *h = &all->items[0];
+    const struct host *h = begun_first(all);
     const double from_ns = h->moments->at_ns[h->first], to_ns = h->moments->at_ns[h->end];
     double run_ns = 0, off_ns = 0;
     for (size_t i = 0; i < all->count; i++) {
@@ -243,16 +253,17 @@ static int note(sqlite3 *db, const struct hosts *all, struct gn_error *err)
         off_ns = fmax(off_ns, fabs(m->at_ns[other->first] - from_ns));
         off_ns = fmax(off_ns, fabs(m->at_ns[other->end] - to_ns));
     }
-    const bool one = all->count == 1;
+    const struct host *reference =
+        all->moments.reference < all->count ? &all->items[all->moments.reference] : NULL;
     int code = gn_sql(db, err,
                       "CREATE TEMP TABLE period(from_s REAL, to_s REAL, off_s REAL, run_s REAL, from_ticks "
                       "INTEGER, to_ticks INTEGER)",
                       "");
     if (code == 0)
-        code =
-            gn_sql(db, err, "INSERT INTO temp.period VALUES(?, ?, ?, ?, ?, ?)", "ddddii", from_ns * 1e-9,
-                   to_ns * 1e-9, off_ns * 1e-9, run_ns * 1e-9, one ? h->moments->ticks[h->first] : (int64_t)0,
-                   one ? h->moments->ticks[h->end] : (int64_t)0);
+        code = gn_sql(db, err, "INSERT INTO temp.period VALUES(?, ?, ?, ?, ?, ?)", "ddddii", from_ns * 1e-9,
+                      to_ns * 1e-9, off_ns * 1e-9, run_ns * 1e-9,
+                      reference ? reference->moments->ticks[reference->first] : (int64_t)0,
+                      reference ? reference->moments->ticks[reference->end] : (int64_t)0);
     return code;
 }
 
