@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""A table of how well windows of events tell who waits for whom: of traced runs of programs with known causes windows are
+taken out, as `gnomon run` keeps them, and each wait of `gnomon explain --waits` that is worth 2 % of a rank's time is held
+against what the whole trace says of it.
+
+    scripts/windows.py BUILD [--mpi openmpi|mpich] [--trials N] [--paces P[,P…]] [--steps N] [PROGRAM…]
+
+Paces: how many times as long the programs sleep in each step (tests/patterns/pattern.h). Run scripts/mpi_env.sh first where
+MPI needs it.
+"""
+import argparse
+import json
+import math
+import pathlib
+import random
+import shutil
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent.parent
+RANKS = {"imbalance": 2, "late_sender": 2, "late_receiver": 2, "moving_imbalance": 2, "noise": 2, "chain": 4, "pipeline": 4,
+         "master": 4, "phases": 2, "growth": 2}
+PARTS = (0.1, 0.2, 0.5)  # of the events are kept
+WORTH = 0.02
+
+
+def run(command, folder, **more):
+    return subprocess.run(command, cwd=folder, text=True, capture_output=True, timeout=600, check=True, **more).stdout
+
+
+def waits(gnomon, folder):
+    report = json.loads(run([gnomon, "explain", "--waits", "--top", "0", "--format", "json", folder], "."))
+    keys = ("rank", "call", "place", "waits_for", "for_call", "for_place")
+    rows = {tuple(row[key] for key in keys): row["waited_s"] for row in report["waits"]}
+    return rows, report["seen"]
+
+
+def times_of_events(gnomon, folder):
+    rows = [line.split(",") for line in run([gnomon, "export", "--to", "csv", folder], ".").splitlines()[1:]]
+    begin = max(int(row[1]) for row in rows if row[5] == "leave" and row[6].startswith("MPI_Init"))
+    end = min(int(row[1]) for row in rows if row[5] == "enter" and row[6] == "MPI_Finalize")
+    return sorted(int(row[1]) for row in rows), begin, end, len({row[2] for row in rows})
+
+
+def choose(ticks, begin, end, locations, part):
+    """As src/agent/windows.c does it: a window has its share of events, and the next one begins when those are paid for; one
+    that has taken its time goes on."""
+    share = 1500 + 200 * locations
+    rate = part * len(ticks) / (end - begin)
+    windows, at, now = [], 0, begin
+    while at < len(ticks) and now < end:
+        first = now
+        while True:
+            last = at + share
+            stop = ticks[last] if last < len(ticks) else end
+            now += share / rate * random.uniform(0.5, 1.5)
+            at = last
+            if stop < now or stop >= end:
+                break
+        windows.append((int(first), int(min(stop, end))))
+        while at < len(ticks) and ticks[at] < now:
+            at += 1
+    return windows
+
+
+def try_windows(gnomon, traced, windows, folder):
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    shutil.copy(traced / "profile.db", folder / "profile.db")
+    (folder / "windows").symlink_to(traced / "trace")
+    with sqlite3.connect(folder / "profile.db") as db:
+        db.execute("DELETE FROM run WHERE key GLOB 'trace/*' OR key GLOB 'windows/*'")
+        db.execute("INSERT INTO run VALUES('windows/here/path', 'windows'), ('windows/here/spans', ?)",
+                   (" ".join(f"{a} {b}" for a, b in windows),))
+    db.close()
+    return waits(gnomon, folder)
+
+
+def measure(build, mpi, name, pace, steps, trials, folder):
+    gnomon, ranks = f"{build}/bin/gnomon", RANKS[name]
+    program = folder / name
+    if not program.exists():
+        run([f"mpicc.{mpi}", "-O1", "-g", "-o", program, HERE / f"tests/patterns/{name}.c"], folder)
+    run([f"mpirun.{mpi}", *(["--bind-to", "none"] if mpi == "openmpi" else []), "-n", str(ranks), gnomon, "run", "--quiet", "--trace",
+         "--folder", f"{name}.runs", program, "bad", str(steps)], folder, env={**__import__("os").environ, "PACE": str(pace)})
+    traced = max((folder / f"{name}.runs").iterdir(), key=lambda path: path.stat().st_mtime)
+    truth, _ = waits(gnomon, traced)
+    ticks, begin, end, locations = times_of_events(gnomon, traced)
+    hz = sqlite3.connect(traced / "profile.db").execute("SELECT 1e9 / max(tick_ns) FROM process").fetchone()[0]
+    length = (end - begin) / hz
+    worth = {key: row for key, row in truth.items() if row["lo"] >= WORTH * length}
+    held, off, wide = [], [], []
+    for trial in range(trials):
+        random.seed(f"{name} {pace} {trial}")
+        windows = choose(ticks, begin, end, locations, PARTS[trial % len(PARTS)])
+        if len(windows) < 2:
+            continue
+        told, seen = try_windows(gnomon, traced, windows, folder / "windowed")
+        for key, row in worth.items():
+            is_told = key in told
+            got = told.get(key, {"lo": 0, "hi": 0})
+            held.append(got["lo"] <= row["hi"] and got["hi"] >= row["lo"])
+            middle = (row["lo"] + row["hi"]) / 2
+            if is_told and math.isfinite(got["hi"]):
+                off.append(abs((got["lo"] + got["hi"]) / 2 / middle - 1))
+                wide.append((got["hi"] - got["lo"]) / middle)
+    return len(worth), length, held, off, wide
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("--mpi", default="openmpi")
+    parser.add_argument("--trials", type=int, default=30)
+    parser.add_argument("--paces", default="0.2,2")
+    parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("programs", nargs="*")
+    a = parser.parse_intermixed_args()
+    build = pathlib.Path(a.build).resolve()
+    all_held, all_off = [], []
+    print(f"{'program':18} {'pace':>5} {'length':>8} {'waits':>5} {'held':>9} {'off (median)':>12} {'wide (median)':>13}")
+    with tempfile.TemporaryDirectory() as temporary:
+        for name in a.programs or RANKS:
+            for pace in map(float, a.paces.split(",")):
+                rows, length, held, off, wide = measure(build, a.mpi, name, pace, a.steps, a.trials, pathlib.Path(temporary))
+                all_held += held
+                all_off += off
+                print(f"{name:18} {pace:5g} {length:6.2f} s {rows:5} {sum(held):4}/{len(held):<4} "
+                      f"{statistics.median(off or [0]):12.3f} {statistics.median(wide or [0]):13.3f}", flush=True)
+    print(f"held: {sum(all_held)} of {len(all_held)} ({100 * sum(all_held) / max(len(all_held), 1):.1f} %); "
+          f"off by {statistics.median(all_off or [0]):.3f} of the value in the median")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
