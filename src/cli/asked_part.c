@@ -12,6 +12,8 @@
 
 static struct gn_period asked;
 static struct gn_period_told told;
+static size_t seen_windows; /* of events, that stand for the rest; 0: nothing is left out */
+static double seen_share;
 
 static error_t parse(int key, char *value, struct argp_state *state)
 {
@@ -48,11 +50,9 @@ static uint64_t begin_of_run(const char *trace)
     return ticks;
 }
 
-int gn_asked_part_cut(struct gn_windowed **windowed, struct gn_source *part, struct gn_source *source,
-                      const char *trace, struct gn_error *err)
+int gn_asked_part_find(struct gn_kept_window *part, const struct gn_definitions *d, const char *trace,
+                       struct gn_error *err)
 {
-    static struct gn_kept_window window; /* the windowed source refers to it */
-    const struct gn_definitions *d = source->definitions;
     const double hz = (double)(d->ticks_per_second ? d->ticks_per_second : 1);
     const uint64_t begin = begin_of_run(trace), end = d->first_ticks + d->length_ticks;
     const uint64_t zero = begin > 0 && begin <= d->first_ticks ? begin : d->first_ticks;
@@ -62,24 +62,15 @@ int gn_asked_part_cut(struct gn_windowed **windowed, struct gn_source *part, str
                        run_s, asked.from_s);
     told = (struct gn_period_told){
         .is_set = true, .from_s = asked.from_s, .to_s = fmin(asked.to_s, run_s), .run_s = run_s};
-    told.from_ticks = window.begin_ticks = zero + (uint64_t)(told.from_s * hz);
-    told.to_ticks = window.end_ticks = zero + (uint64_t)(told.to_s * hz);
-    const int code = gn_windowed_read(windowed, source, &window, 1, true, err);
-    if (code != 0)
-        return code;
-    const bool is_empty = gn_windowed_events(*windowed, 0) == 0;
-    if (!is_empty && gn_windowed_is_numbered(*windowed)) {
-        gn_windowed_source(*windowed, 0, part);
-        return 0;
-    }
-    gn_windowed_free(*windowed);
-    *windowed = NULL;
-    return is_empty
-               ? gn_fail(err, -ENODATA, "nothing of the trace is from %.3f to %.3f s", told.from_s, told.to_s)
-               : gn_fail(
-                     err, -ENOTSUP,
-                     "the trace does not number its messages and collectives, as those of gnomon do: which "
-                     "ones match in a part of it is not known; look at all of it, without --between");
+    told.from_ticks = part->begin_ticks = zero + (uint64_t)(told.from_s * hz);
+    told.to_ticks = part->end_ticks = zero + (uint64_t)(told.to_s * hz);
+    return 0;
+}
+
+void gn_asked_part_seen(size_t windows, double share)
+{
+    seen_windows = windows;
+    seen_share = share;
 }
 
 void gn_asked_part_text(FILE *out)
@@ -87,10 +78,20 @@ void gn_asked_part_text(FILE *out)
     char text[GN_PERIOD_TEXT];
     if (told.is_set)
         fprintf(out, "a part of the run: %s\n", gn_period_text(&told, text));
+    if (seen_windows)
+        fprintf(
+            out,
+            "seen: %zu window%s of events, one after the other, %.*f %% of that time; lengths and shares are "
+            "of what was seen\n",
+            seen_windows, seen_windows == 1 ? "" : "s", seen_share < 0.1 ? 1 : 0, seen_share * 100);
 }
 
 void gn_asked_part_json(json_t *report)
 {
     if (told.is_set)
         json_object_set_new(report, "between", gn_period_object(&told));
+    if (seen_windows)
+        json_object_set_new(
+            report, "seen",
+            json_pack("{s:I, s:f}", "windows", (json_int_t)seen_windows, "share", seen_share));
 }

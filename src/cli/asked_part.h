@@ -8,8 +8,9 @@
 #ifndef GNOMON_CLI_ASKED_PART_H
 #define GNOMON_CLI_ASKED_PART_H
 
-#include "event/stream.h"
-#include "trace/windowed.h"
+#include "base/error.h"
+#include "event/definitions.h"
+#include "event/kept_window.h"
 
 #include <argp.h>
 #include <jansson.h>
@@ -21,13 +22,15 @@ extern const struct argp_child gn_asked_part_options[];
 
 bool gn_asked_part_is_set(void);
 
-/* What is left of a source's events, which are all on one clock (trace/placed.h): calls that were left in the
- * part, and regions while it lasts. trace: where they are from. 0, and the caller frees *windowed, whose
- * source `part` is; or a negative errno value with err set. */
-int gn_asked_part_cut(struct gn_windowed **windowed, struct gn_source *part, struct gn_source *source,
-                      const char *trace, struct gn_error *err);
+/* When the part is, on the clock of the definitions, whose events are all on one (trace/placed.h). trace:
+ * where they are from. 0, or a negative errno value with err set. */
+int gn_asked_part_find(struct gn_kept_window *part, const struct gn_definitions *definitions,
+                       const char *trace, struct gn_error *err);
+/* Of all of that only so many windows are there, and so large a share of its time. */
+void gn_asked_part_seen(size_t windows, double share);
 
-/* Of the part that was cut last; nothing where none was asked for. A line; "between" of a report. */
+/* Of the part that was found last, and of what there is of it; nothing where that is all of a run. Lines;
+ * "between" and "seen" of a report. */
 void gn_asked_part_text(FILE *out);
 void gn_asked_part_json(json_t *report);
 

@@ -10,6 +10,7 @@
 #include "profile/profile.h"
 #include "profile/summary.h"
 #include "trace/archive.h"
+#include "trace/windowed.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -20,32 +21,104 @@
 
 /* ---- all ---- */
 
+static bool is_cut(const struct gn_cli_history *o)
+{
+    return gn_asked_part_is_set() || o->kept_count > 0;
+}
+
+/* Only what is in the part that is asked for; of a run in windows, what they have of it. */
+static int choose(struct gn_cli_history *o, struct gn_error *err)
+{
+    const struct gn_definitions *d = o->source.definitions;
+    struct gn_kept_window part = {d->first_ticks, d->first_ticks + d->length_ticks};
+    uint64_t seen_ticks = 0;
+    int code = gn_asked_part_is_set() ? gn_asked_part_find(&part, d, o->path, err) : 0;
+    if (code != 0)
+        return code;
+    const bool has_windows = o->kept_count > 0;
+    const struct gn_kept_window *from = has_windows ? o->kept : &part;
+    o->chosen = calloc(o->kept_count + 1, sizeof *o->chosen);
+    if (!o->chosen)
+        return gn_fail(err, -ENOMEM, "no memory for windows of its events");
+    for (size_t i = 0; i < (has_windows ? o->kept_count : 1); i++) {
+        const struct gn_kept_window w = {
+            from[i].begin_ticks > part.begin_ticks ? from[i].begin_ticks : part.begin_ticks,
+            from[i].end_ticks < part.end_ticks ? from[i].end_ticks : part.end_ticks};
+        if (w.begin_ticks >= w.end_ticks)
+            continue;
+        o->chosen[o->chosen_count++] = w;
+        seen_ticks += w.end_ticks - w.begin_ticks;
+    }
+    if (o->chosen_count == 0)
+        return gn_fail(err, -ENODATA, "no window of events is in that part of the run");
+    if (has_windows)
+        gn_asked_part_seen(o->chosen_count, (double)seen_ticks / (double)(part.end_ticks - part.begin_ticks));
+    return 0;
+}
+
+/* One part of the source, of all that is chosen. */
+static int cut(struct gn_cli_history *o, struct gn_windowed **windowed, struct gn_source *part,
+               struct gn_source *source, struct gn_error *err)
+{
+    const enum gn_windowed_as as = o->kept_count > 0 ? GN_WINDOWED_JOINED : GN_WINDOWED_PARTS;
+    const int code = gn_windowed_read(windowed, source, o->chosen, o->chosen_count, as, err);
+    if (code != 0)
+        return code;
+    const bool is_empty = gn_windowed_events(*windowed, 0) == 0;
+    if (!is_empty && gn_windowed_is_numbered(*windowed)) {
+        gn_windowed_source(*windowed, 0, part);
+        return 0;
+    }
+    gn_windowed_free(*windowed);
+    *windowed = NULL;
+    return is_empty ? gn_fail(err, -ENODATA, "there are no events in that part of the run")
+                    : gn_fail(err, -ENOTSUP,
+                              "the trace does not number its messages and collectives, as those of gnomon "
+                              "do: which ones match in a part of it is not known; look at all of it, without "
+                              "--between");
+}
+
+/* Events of several clocks on one, where parts are to be cut out of them. */
+static int place(struct gn_cli_history *o, struct gn_source *source, const struct gn_bounds *const **bounds,
+                 struct gn_error *err)
+{
+    *source = o->source;
+    *bounds = o->known.events.of;
+    if (!is_cut(o) || !gn_placed_is_needed(o->source.definitions))
+        return 0;
+    int code = gn_placed_new(&o->placed, &o->source, *bounds, err);
+    if (code == 0 && o->kept_count > 0)
+        code = gn_placed_widen(o->placed, err);
+    if (code != 0)
+        return code;
+    gn_placed_source(o->placed, source);
+    *bounds = gn_placed_bounds(o->placed);
+    return 0;
+}
+
 static int read_history(struct gn_cli_history *o, const struct gn_cli_history_settings *settings,
                         struct gn_error *err)
 {
-    struct gn_source whole = o->source;
-    const struct gn_bounds *const *bounds = o->known.events.of;
-    int code = 0;
-    if (gn_asked_part_is_set() && gn_placed_is_needed(o->source.definitions)) {
-        code = gn_placed_new(&o->placed, &o->source, bounds, err);
-        if (code != 0)
-            return code;
-        gn_placed_source(o->placed, &whole);
-        bounds = gn_placed_bounds(o->placed);
-    }
+    struct gn_source whole, part;
+    const struct gn_bounds *const *bounds;
+    int code = place(o, &whole, &bounds, err);
+    if (code == 0 && is_cut(o))
+        code = choose(o, err);
+    if (code != 0)
+        return code;
     const struct gn_history_settings asked = {.bounds = bounds,
                                               .refuted = gn_known_bounds_refuted(&o->known, o->path),
-                                              .is_partial =
-                                                  gn_asked_part_is_set() || gn_trace_is_partial(o->path),
+                                              .is_partial = gn_trace_is_partial(o->path),
                                               .longest_ns = settings->longest_ns,
                                               .has_tracks = settings->has_tracks};
     struct gn_watched_source watched;
-    struct gn_source seen = gn_watch_source(&watched, &whole, "reading"), part;
-    struct gn_windowed *cut = NULL;
-    code = gn_asked_part_is_set() ? gn_asked_part_cut(&cut, &part, &seen, o->path, err) : 0;
+    struct gn_source seen = gn_watch_source(&watched, &whole, "reading");
+    struct gn_windowed *windowed = NULL;
+    if (is_cut(o))
+        code = cut(o, &windowed, &part, &seen, err);
     if (code == 0)
-        code = gn_history_read(&o->history, cut ? &part : &seen, &asked, err);
-    gn_windowed_free(cut);
+        code = gn_history_read(&o->history, windowed ? &part : &seen, &asked, err);
+    gn_windowed_free(windowed);
     gn_progress_end(&watched.progress);
     return code;
 }
@@ -65,39 +138,41 @@ static int read_all(struct gn_cli_history *o, const struct gn_cli_history_settin
     return code;
 }
 
-/* Whether the windows of a run are all of it; *kept: whether there are any. */
-static bool has_whole_windows(const char *profile, bool *kept)
+/* Whether a run has windows of events in its folder. Where they are not all of it, o->kept says which. */
+static bool has_windows(struct gn_cli_history *o, const char *profile)
 {
     struct gn_windows_facts windows = {.path = ""};
     sqlite3 *db;
-    *kept = false;
     if (gn_profile_open(&db, profile, NULL) != 0)
         return false;
     gn_summarise_windows(db, &windows);
     gn_profile_close(db);
-    free(windows.kept);
-    *kept = windows.count > 0;
-    return windows.is_whole && strchr(windows.path, '/') == NULL;
+    const bool has = windows.count > 0 && strchr(windows.path, '/') == NULL;
+    if (has && !windows.is_whole) {
+        o->kept = windows.kept;
+        o->kept_count = windows.count;
+    } else {
+        free(windows.kept);
+    }
+    return has;
 }
 
-/* A run that was measured without a trace has a profile and no archive; but where its only window is all of
- * it, that is as good. */
+/* A run that was measured without a trace has a profile and no archive, but windows of events. */
 static int check_run(struct gn_cli_history *o, struct gn_error *err)
 {
     struct gn_archive archive;
     char profile[4096 + 16];
-    bool kept;
     int code = gn_archive_find(&archive, o->path, err);
     snprintf(profile, sizeof profile, "%s/profile.db", o->path);
     if (code != -ENOENT || access(profile, F_OK) != 0)
         return code;
     const size_t length = strlen(o->path);
-    if (has_whole_windows(profile, &kept) && length + sizeof "/windows" <= sizeof o->path) {
+    if (length + sizeof "/windows" <= sizeof o->path && has_windows(o, profile)) {
         strcpy(o->path + length, "/windows");
         return gn_archive_find(&archive, o->path, err);
     }
-    return gn_fail(err, code, "there is no trace in the run %s%s: measure it again with `gnomon run --trace`",
-                   o->path, kept ? ", and its windows are not all of it" : "");
+    return gn_fail(err, code, "there is no trace in the run %s: measure it again with `gnomon run --trace`",
+                   o->path);
 }
 
 /* Ranks of different worlds have the same numbers and never wait for each other. */
@@ -134,13 +209,18 @@ int gn_cli_history_open(struct gn_cli_history *opened, const char *path,
         code = check_worlds(opened->path, err);
     if (code == 0)
         code = gn_trace_open(&opened->source, &opened->found, opened->path, err);
-    if (code < 0)
+    if (code < 0) {
+        free(opened->kept);
         return code;
+    }
     code = check_size(opened, settings, err);
     if (code == 0)
         code = read_all(opened, settings, err);
-    if (code < 0)
+    if (code < 0) {
         opened->source.close(opened->source.self);
+        free(opened->kept);
+        free(opened->chosen);
+    }
     gn_printable(opened->path);
     return code < 0 ? code : 0;
 }
@@ -149,6 +229,8 @@ void gn_cli_history_close(struct gn_cli_history *opened)
 {
     gn_history_clear(&opened->history);
     gn_placed_free(opened->placed);
+    free(opened->kept);
+    free(opened->chosen);
     gn_known_bounds_clear(&opened->known);
     opened->source.close(opened->source.self);
     *opened = (struct gn_cli_history){.found = NULL};

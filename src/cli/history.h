@@ -15,7 +15,11 @@ struct gn_cli_history {
     struct gn_source source;
     const struct gn_trace_report *found;
     struct gn_known_bounds known;
-    struct gn_placed *placed; /* a part of what hosts with clocks of their own did; else NULL */
+    struct gn_placed *placed;    /* a part of what hosts with clocks of their own did; else NULL */
+    struct gn_kept_window *kept; /* of a run whose events were kept in windows only, and not all */
+    size_t kept_count;
+    struct gn_kept_window *chosen; /* what is looked at: parts of those, or the part that is asked for */
+    size_t chosen_count;
     struct gn_history history;
 };
 

@@ -114,7 +114,7 @@ static int see_pieces(struct gn_cli_seen *o, size_t window, const struct gn_kept
         struct gn_source part;
         gn_windowed_source(o->windowed, window, &part);
         if (count > 1) {
-            code = gn_windowed_read(&cut, &part, &pieces[i], 1, false, err);
+            code = gn_windowed_read(&cut, &part, &pieces[i], 1, GN_WINDOWED_CALLS, err);
             if (code == 0)
                 gn_windowed_source(cut, 0, &part);
         }
@@ -129,7 +129,7 @@ static int see_pieces(struct gn_cli_seen *o, size_t window, const struct gn_kept
 static int see_windows(struct gn_cli_seen *o, struct gn_source *source, const struct gn_kept_window *windows,
                        size_t count, bool is_whole, struct gn_error *err)
 {
-    int code = gn_windowed_read(&o->windowed, source, windows, count, false, err);
+    int code = gn_windowed_read(&o->windowed, source, windows, count, GN_WINDOWED_CALLS, err);
     size_t more = GN_PIECES_OF_RUN;
     o->seen.windows = count;
     for (size_t i = 0; i < count && code == 0; i++) {

@@ -89,6 +89,43 @@ static int place_bounds(struct gn_placed *p, size_t l, struct gn_error *err)
     return p->own[l] ? 0 : -ENOMEM;
 }
 
+static struct gn_bounds *widest_of(const struct gn_placed *p, const struct gn_bounds *bounds,
+                                   struct gn_error *err)
+{
+    const struct gn_breakpoint *from;
+    struct gn_outside outside;
+    const size_t count = gn_bounds_breakpoints(bounds, &from, &outside);
+    const double each_ns = 1e9 / p->hz;
+    int64_t before_ns = 0, after_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double ns = ((double)from[i].ticks - (double)p->first_ticks) * each_ns;
+        before_ns = (int64_t)fmax((double)before_ns, ceil(ns - (double)from[i].lo_ns) + 1);
+        after_ns = (int64_t)fmax((double)after_ns, ceil((double)from[i].hi_ns - ns) + 1);
+    }
+    const uint64_t all_ticks = from[count - 1].ticks - from[0].ticks + 1;
+    const struct gn_breakpoint ends[2] = {{p->first_ticks, -before_ns, after_ns},
+                                          {p->first_ticks + all_ticks,
+                                           (int64_t)floor((double)all_ticks * each_ns) - before_ns,
+                                           (int64_t)ceil((double)all_ticks * each_ns) + after_ns}};
+    return gn_bounds_new(ends, 2, &(struct gn_outside){0, INFINITY}, err);
+}
+
+int gn_placed_widen(struct gn_placed *p, struct gn_error *err)
+{
+    for (size_t l = 0; l < p->location_count; l++) {
+        if (!p->own[l])
+            continue;
+        struct gn_bounds *wide = widest_of(p, p->own[l], err);
+        if (!wide)
+            return -ENOMEM;
+        for (size_t k = l; k < p->location_count; k++)
+            p->of[k] = p->of[k] == p->own[l] ? wide : p->of[k];
+        gn_bounds_free(p->own[l]);
+        p->own[l] = wide;
+    }
+    return 0;
+}
+
 /* ---- events ---- */
 
 static int64_t pull(void *self, uint32_t location, const struct gn_event **events, struct gn_error *err)

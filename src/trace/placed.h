@@ -29,4 +29,8 @@ void gn_placed_source(struct gn_placed *placed, struct gn_source *source);
 /* [location_count] of the ticks that its events have. */
 const struct gn_bounds *const *gn_placed_bounds(const struct gn_placed *placed);
 
+/* From now on they also hold for ticks of a time from which parts were cut out: as wide all of the time as
+ * they are at their widest. */
+int gn_placed_widen(struct gn_placed *placed, struct gn_error *err);
+
 #endif

@@ -26,7 +26,7 @@ struct gn_windowed {
     const struct gn_kept_window *windows;
     size_t window_count, location_count;
     struct place *places;
-    bool has_regions;
+    enum gn_windowed_as as;
     size_t window; /* that is pulled */
     bool *pulled;
 };
@@ -61,9 +61,29 @@ static bool enter_window(struct gn_windowed *w, struct place *p)
     return done;
 }
 
+static bool is_call(const struct gn_windowed *w, const struct gn_event *event)
+{
+    const struct gn_definitions *d = w->definitions;
+    return event->region < d->region_count && d->regions[event->region].role == GN_ROLE_MPI;
+}
+
+/* The call that is not told yet lasts over the window's end. */
+static bool cut_call(struct gn_windowed *w, struct place *p)
+{
+    const struct gn_kept_window *window = &w->windows[p->next_window];
+    if (w->as != GN_WINDOWED_JOINED || p->begin == p->count)
+        return true;
+    struct gn_event enter = p->events[p->begin];
+    if (enter.kind != GN_EVENT_ENTER || !is_call(w, &enter) || enter.ticks > window->end_ticks)
+        return true;
+    struct gn_event leave = gn_event_bare(GN_EVENT_LEAVE, enter.location, window->end_ticks);
+    leave.region = enter.region;
+    return insert(p, &enter) && insert(p, &leave);
+}
+
 static bool leave_window(struct gn_windowed *w, struct place *p)
 {
-    bool done = enter_window(w, p);
+    bool done = enter_window(w, p) && cut_call(w, p);
     for (size_t i = p->open_count; i > 0 && done; i--) {
         struct gn_event leave =
             gn_event_bare(GN_EVENT_LEAVE, p->open[i - 1].location, w->windows[p->next_window].end_ticks);
@@ -103,12 +123,6 @@ static bool settle(struct gn_windowed *w, struct place *p, uint64_t ticks)
     return done;
 }
 
-static bool is_call(const struct gn_windowed *w, const struct gn_event *event)
-{
-    const struct gn_definitions *d = w->definitions;
-    return event->region < d->region_count && d->regions[event->region].role == GN_ROLE_MPI;
-}
-
 static int take(struct gn_windowed *w, struct place *p, const struct gn_event *event)
 {
     if (!gn_grow(&p->events, &p->capacity, p->count, sizeof *p->events))
@@ -123,7 +137,7 @@ static int take(struct gn_windowed *w, struct place *p, const struct gn_event *e
     if (p->depth > 0)
         return 0;
     bool done = settle(w, p, event->ticks);
-    if (w->has_regions && !is_call(w, event))
+    if (w->as != GN_WINDOWED_CALLS && !is_call(w, event))
         done = note_open(p, event) && done;
     return done ? 0 : -ENOMEM;
 }
@@ -143,7 +157,7 @@ static size_t begin_of(const struct place *p, size_t window)
  */
 struct first {
     uint32_t comm;
-    uint64_t number;
+    uint64_t number, last;
 };
 
 struct firsts {
@@ -151,7 +165,8 @@ struct firsts {
     struct first *items;
     size_t count, capacity;
     uint64_t *begin; /* [comm_count] the largest of its members' */
-    bool is_even;    /* all members begin with the same */
+    uint64_t *end;   /* [comm_count] of windows that are joined: one behind the least of their last ones */
+    bool is_even;    /* all members begin with the same, and end with it where that matters */
 };
 
 static bool is_numbered(const struct gn_windowed *w, const struct gn_event *e)
@@ -165,14 +180,34 @@ static bool note_first(struct firsts *f, const struct gn_event *e, uint32_t proc
     const struct gn_key key = {e->comm, process};
     const uintptr_t known = (uintptr_t)gn_map_find(&f->index, key);
     if (known) {
-        if (e->number < f->items[known - 1].number)
-            f->items[known - 1].number = e->number;
+        struct first *first = &f->items[known - 1];
+        first->number = e->number < first->number ? e->number : first->number;
+        first->last = e->number > first->last ? e->number : first->last;
         return true;
     }
     if (!gn_grow(&f->items, &f->capacity, f->count, sizeof *f->items))
         return false;
-    f->items[f->count++] = (struct first){e->comm, e->number};
+    f->items[f->count++] = (struct first){e->comm, e->number, e->number};
     return gn_map_add(&f->index, key, (void *)(uintptr_t)f->count);
+}
+
+/* Who goes on with the next window has made as many as the other members have, in this one. */
+static void find_ends(const struct gn_windowed *w, struct firsts *f)
+{
+    const struct gn_definitions *d = w->definitions;
+    for (uint32_t c = 0; c < d->comm_count; c++) {
+        size_t members = 0;
+        f->end[c] = UINT64_MAX;
+        for (size_t i = 0; i < f->count; i++)
+            if (f->items[i].comm == c) {
+                f->end[c] = f->items[i].last + 1 < f->end[c] ? f->items[i].last + 1 : f->end[c];
+                members++;
+            }
+        if (members < (size_t)d->comms[c].member_count + d->comms[c].other_count)
+            f->end[c] = 0;
+    }
+    for (size_t i = 0; i < f->count; i++)
+        f->is_even = f->is_even && f->items[i].last + 1 == f->end[f->items[i].comm];
 }
 
 static bool find_firsts(const struct gn_windowed *w, size_t window, struct firsts *f)
@@ -188,6 +223,8 @@ static bool find_firsts(const struct gn_windowed *w, size_t window, struct first
     f->is_even = true;
     for (size_t i = 0; i < f->count; i++)
         f->is_even = f->is_even && f->items[i].number == f->begin[f->items[i].comm];
+    if (w->as == GN_WINDOWED_JOINED)
+        find_ends(w, f);
     return done;
 }
 
@@ -199,7 +236,7 @@ static size_t take_out(const struct gn_windowed *w, const struct firsts *f, stru
     size_t used = 0, begun = SIZE_MAX;
     for (size_t i = 0; i < count; i++) {
         const struct gn_event e = from[i];
-        if (is_numbered(w, &e) && e.number < f->begin[e.comm]) {
+        if (is_numbered(w, &e) && (e.number < f->begin[e.comm] || (f->end && e.number >= f->end[e.comm]))) {
             if (e.kind == GN_EVENT_COLLECTIVE_END && begun != SIZE_MAX) {
                 memmove(&to[begun], &to[begun + 1], (used - begun - 1) * sizeof *to);
                 used--;
@@ -220,6 +257,7 @@ static void clear_firsts(struct firsts *f)
     gn_map_clear(&f->index);
     free(f->items);
     free(f->begin);
+    free(f->end);
 }
 
 /* False: no memory. */
@@ -229,7 +267,9 @@ static bool align(struct gn_windowed *w)
     bool done = all != NULL;
     for (size_t i = 0; i < w->window_count && done; i++) {
         all[i].begin = calloc(w->definitions->comm_count + 1, sizeof *all[i].begin);
-        done = all[i].begin && find_firsts(w, i, &all[i]);
+        if (w->as == GN_WINDOWED_JOINED)
+            all[i].end = calloc(w->definitions->comm_count + 1, sizeof *all[i].end);
+        done = all[i].begin && (all[i].end || w->as != GN_WINDOWED_JOINED) && find_firsts(w, i, &all[i]);
     }
     for (size_t l = 0; l < w->location_count && done; l++) {
         struct place *p = &w->places[l];
@@ -247,6 +287,37 @@ static bool align(struct gn_windowed *w)
         clear_firsts(&all[i]);
     free(all);
     return done;
+}
+
+/* ---- windows as one ---- */
+
+static bool has_fences(const struct gn_windowed *w)
+{
+    for (size_t l = 0; l < w->location_count; l++)
+        for (size_t i = 0; w->window_count > 1 && i < w->places[l].ends[w->window_count - 1]; i++)
+            if (w->places[l].events[i].kind == GN_EVENT_RMA_COLLECTIVE_END)
+                return true;
+    return false;
+}
+
+static void join_place(struct gn_windowed *w, struct place *p)
+{
+    uint64_t cut = 0, before = w->window_count > 0 ? w->windows[0].begin_ticks : 0;
+    for (size_t i = 0; i < w->window_count; i++) {
+        const uint64_t begin = w->windows[i].begin_ticks;
+        cut += begin - before;
+        before = w->windows[i].end_ticks;
+        for (size_t k = begin_of(p, i); k < p->ends[i]; k++)
+            p->events[k].ticks = (p->events[k].ticks > begin ? p->events[k].ticks : begin) - cut;
+    }
+    p->ends[0] = w->window_count > 0 ? p->ends[w->window_count - 1] : 0;
+}
+
+static void join(struct gn_windowed *w)
+{
+    for (size_t l = 0; l < w->location_count; l++)
+        join_place(w, &w->places[l]);
+    w->window_count = 1;
 }
 
 static int read_place(struct gn_windowed *w, struct gn_source *source, uint32_t location,
@@ -269,7 +340,7 @@ static int read_place(struct gn_windowed *w, struct gn_source *source, uint32_t 
 }
 
 int gn_windowed_read(struct gn_windowed **windowed, struct gn_source *source,
-                     const struct gn_kept_window *windows, size_t count, bool has_regions,
+                     const struct gn_kept_window *windows, size_t count, enum gn_windowed_as as,
                      struct gn_error *err)
 {
     const size_t locations = source->definitions->location_count;
@@ -279,15 +350,21 @@ int gn_windowed_read(struct gn_windowed **windowed, struct gn_source *source,
         *w = (struct gn_windowed){.definitions = source->definitions,
                                   .windows = windows,
                                   .window_count = count,
-                                  .has_regions = has_regions,
+                                  .as = as,
                                   .location_count = locations,
                                   .places = calloc(locations + 1, sizeof *w->places),
                                   .pulled = calloc(locations + 1, sizeof *w->pulled)};
     int code = w && w->places && w->pulled ? 0 : gn_fail(err, -ENOMEM, "no memory for windows of events");
     for (uint32_t l = 0; l < locations && code == 0; l++)
         code = read_place(w, source, l, err);
+    if (code == 0 && as == GN_WINDOWED_JOINED && has_fences(w))
+        code = gn_fail(err, -ENOTSUP,
+                       "its windows have fences, and which ones match is not known: it takes a trace "
+                       "(gnomon run --trace)");
     if (code == 0 && !align(w))
         code = gn_fail(err, -ENOMEM, "no memory for windows of events");
+    if (code == 0 && as == GN_WINDOWED_JOINED)
+        join(w);
     if (code != 0) {
         gn_windowed_free(w);
         *windowed = NULL;

@@ -18,12 +18,25 @@
 
 struct gn_windowed;
 
-/* Reads all of the source. windows: count of them, in their order, which do not overlap. has_regions:
- * functions and regions that are open when a window begins are entered there, and those that are open at its
- * end are left there. 0, and the caller frees; or a negative errno value with err set. The source's
- * definitions outlive it. */
+enum gn_windowed_as {
+    GN_WINDOWED_CALLS, /* calls, and what else is in a window */
+    GN_WINDOWED_PARTS, /* functions and regions that are open when a window begins are entered there, and
+                          those that are open at its end are left there */
+    /*
+     * Likewise, and all windows are one, number 0: one after the other, as if there were no time between
+     * them. What began before a window begins with it; a call that is left behind its end is left there,
+     * without what it communicated. Of collectives there are those that all members have.
+     *
+     *     ──├─ 1 ─┤───────├─── 2 ───┤────     →     ├─ 1 ─├─── 2 ───┤
+     */
+    GN_WINDOWED_JOINED
+};
+
+/* Reads all of the source. windows: count of them, in their order, which do not overlap. 0, and the caller
+ * frees; or a negative errno value with err set; -ENOTSUP: windows that are to be joined have collectives
+ * without numbers, of which nobody knows which ones all members have. The source's definitions outlive it. */
 int gn_windowed_read(struct gn_windowed **windowed, struct gn_source *source,
-                     const struct gn_kept_window *windows, size_t count, bool has_regions,
+                     const struct gn_kept_window *windows, size_t count, enum gn_windowed_as as,
                      struct gn_error *err);
 void gn_windowed_free(struct gn_windowed *windowed); /* NULL is allowed */
 

@@ -56,6 +56,7 @@ estimate)
     done
     python3 "$here/check_windows.py" "$gnomon" 20 "$(folder_of a)" "$(folder_of b)" "$(folder_of c)" ||
         fail "windows of a trace do not say what it says"
+    python3 "$here/check_joined.py" "$gnomon" "$(folder_of a)" || fail "windows one after the other are not what each is by itself"
     ;;
 hosts) # two of them, whose clocks are seconds apart: windows of the same moments, which say what a trace says
     [ "$FLAVOUR" = openmpi ] || skip "Open MPI only"

@@ -251,7 +251,7 @@ static void a_call_is_where_it_was_left(void **state)
     call(&g, 320, 330);
     add(&g, GN_EVENT_ENTER, 390); /* never left: its last event counts */
     add(&g, GN_EVENT_MPI_SEND, 395);
-    assert_int_equal(gn_windowed_read(&w, &g.source, windows, 3, false, &err), 0);
+    assert_int_equal(gn_windowed_read(&w, &g.source, windows, 3, GN_WINDOWED_CALLS, &err), 0);
     assert_int_equal(count_in(w, 0, &first), 2);
     assert_int_equal(first[0].ticks, 50);
     assert_int_equal(count_in(w, 1, &first), 6);
@@ -269,7 +269,7 @@ static void nothing_is_no_window(void **state)
     struct gn_windowed *w;
     struct gn_error err;
     call(&g, 50, 150);
-    assert_int_equal(gn_windowed_read(&w, &g.source, NULL, 0, false, &err), 0);
+    assert_int_equal(gn_windowed_read(&w, &g.source, NULL, 0, GN_WINDOWED_CALLS, &err), 0);
     gn_windowed_free(w);
     gn_windowed_free(NULL);
     gn_definitions_free(d);
@@ -297,7 +297,7 @@ static void regions_that_are_open_are_carried(void **state)
     region(&g, GN_EVENT_LEAVE, 330, 1);
     region(&g, GN_EVENT_LEAVE, 450, 1);
     call(&g, 510, 520);
-    assert_int_equal(gn_windowed_read(&w, &g.source, windows, 3, true, &err), 0);
+    assert_int_equal(gn_windowed_read(&w, &g.source, windows, 3, GN_WINDOWED_PARTS, &err), 0);
     static const struct {
         uint64_t ticks;
         enum gn_event_kind kind;
@@ -321,6 +321,42 @@ static void regions_that_are_open_are_carried(void **state)
             assert_int_equal(first[k].ticks, expected[i][k].ticks);
             assert_int_equal(first[k].kind, expected[i][k].kind);
         }
+    }
+    gn_windowed_free(w);
+    gn_definitions_free(d);
+}
+
+/* Windows of 100 ticks with 100 between them, as one. */
+static void windows_that_are_joined_have_no_time_between_them(void **state)
+{
+    (void)state;
+    const struct gn_kept_window windows[] = {{100, 200}, {300, 400}, {500, 600}};
+    struct gn_definitions *d = one_location();
+    struct given g = {.source = {.self = &g, .definitions = d, .pull = pull}};
+    struct gn_windowed *w;
+    struct gn_error err;
+    const struct gn_event *first;
+    region(&g, GN_EVENT_ENTER, 10, 1);
+    call(&g, 50, 110);  /* began before */
+    call(&g, 190, 310); /* in two of them */
+    call(&g, 350, 700); /* in two of them, and behind the last one */
+    region(&g, GN_EVENT_LEAVE, 800, 1);
+    assert_int_equal(gn_windowed_read(&w, &g.source, windows, 3, GN_WINDOWED_JOINED, &err), 0);
+    static const struct {
+        uint64_t ticks;
+        enum gn_event_kind kind;
+        uint32_t region;
+    } expected[] = {{100, GN_EVENT_ENTER, 1}, {100, GN_EVENT_ENTER, 0}, {110, GN_EVENT_LEAVE, 0},
+                    {190, GN_EVENT_ENTER, 0}, {200, GN_EVENT_LEAVE, 0}, {200, GN_EVENT_LEAVE, 1},
+                    {200, GN_EVENT_ENTER, 1}, {200, GN_EVENT_ENTER, 0}, {210, GN_EVENT_LEAVE, 0},
+                    {250, GN_EVENT_ENTER, 0}, {300, GN_EVENT_LEAVE, 0}, {300, GN_EVENT_LEAVE, 1},
+                    {300, GN_EVENT_ENTER, 1}, {300, GN_EVENT_ENTER, 0}, {400, GN_EVENT_LEAVE, 0},
+                    {400, GN_EVENT_LEAVE, 1}};
+    assert_int_equal(count_in(w, 0, &first), sizeof expected / sizeof *expected);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        assert_int_equal(first[i].ticks, expected[i].ticks);
+        assert_int_equal(first[i].kind, expected[i].kind);
+        assert_int_equal(first[i].region, expected[i].region);
     }
     gn_windowed_free(w);
     gn_definitions_free(d);
@@ -399,7 +435,7 @@ static void collectives_begin_with_one_that_all_have(void **state)
         collective(&p, 0, 20 * i + 5, 20 * i + 10, i);
     for (uint64_t i = 0; i < 8; i++)
         collective(&p, 1, 100 + 20 * i, 100 + 20 * i + 15, i);
-    assert_int_equal(gn_windowed_read(&w, &p.source, &window, 1, false, &err), 0);
+    assert_int_equal(gn_windowed_read(&w, &p.source, &window, 1, GN_WINDOWED_CALLS, &err), 0);
     assert_true(gn_windowed_is_numbered(w));
     assert_int_equal(collectives_of(w, 0, &first, &calls), 3); /* 5, 6, 7 */
     assert_int_equal(first, 5);
@@ -407,6 +443,41 @@ static void collectives_begin_with_one_that_all_have(void **state)
     assert_int_equal(collectives_of(w, 1, &first, &calls), 3);
     assert_int_equal(first, 5);
     assert_int_equal(calls, 8); /* which are no collectives, where they are not */
+    gn_windowed_free(w);
+    gn_definitions_free(d);
+}
+
+static void collectives_of_joined_windows_are_those_that_all_have(void **state)
+{
+    (void)state;
+    const struct gn_kept_window windows[] = {{100, 200}, {300, 400}, {500, 600}};
+    struct gn_definitions *d = one_location();
+    const uint32_t processes[] = {0, 1};
+    struct pair p = {.source = {.self = &p, .definitions = d, .pull = pull_of_pair}};
+    struct gn_windowed *w;
+    struct gn_error err;
+    uint64_t first;
+    size_t calls;
+    gn_define_location(d, &(struct gn_location_def){.name = gn_define_string(d, "other"), .process = 1});
+    gn_define_comm(
+        d, &(struct gn_comm_def){.parent = GN_NONE, .member_count = 2, .members = (uint32_t *)processes});
+    /* 0 to 2 and 0 to 1; 5 to 6 and 4 to 7; 9 and none */
+    for (uint64_t i = 0; i < 3; i++)
+        collective(&p, 0, 110 + 10 * i, 115 + 10 * i, i);
+    for (uint64_t i = 0; i < 2; i++)
+        collective(&p, 0, 310 + 10 * i, 315 + 10 * i, 5 + i);
+    collective(&p, 0, 510, 515, 9);
+    for (uint64_t i = 0; i < 2; i++)
+        collective(&p, 1, 110 + 10 * i, 115 + 10 * i, i);
+    for (uint64_t i = 0; i < 4; i++)
+        collective(&p, 1, 310 + 10 * i, 315 + 10 * i, 4 + i);
+    assert_int_equal(gn_windowed_read(&w, &p.source, windows, 3, GN_WINDOWED_JOINED, &err), 0);
+    assert_int_equal(collectives_of(w, 0, &first, &calls), 4); /* 0, 1, 5, 6 */
+    assert_int_equal(first, 0);
+    assert_int_equal(calls, 6);
+    assert_int_equal(collectives_of(w, 1, &first, &calls), 4);
+    assert_int_equal(first, 0);
+    assert_int_equal(calls, 6);
     gn_windowed_free(w);
     gn_definitions_free(d);
 }
@@ -425,7 +496,9 @@ int main(void)
         cmocka_unit_test(a_call_is_where_it_was_left),
         cmocka_unit_test(nothing_is_no_window),
         cmocka_unit_test(regions_that_are_open_are_carried),
+        cmocka_unit_test(windows_that_are_joined_have_no_time_between_them),
         cmocka_unit_test(collectives_begin_with_one_that_all_have),
+        cmocka_unit_test(collectives_of_joined_windows_are_those_that_all_have),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
