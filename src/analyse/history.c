@@ -222,8 +222,11 @@ int gn_history_read(struct gn_history *history, struct gn_source *source,
                     const struct gn_history_settings *settings, struct gn_error *err)
 {
     struct gn_history_make m = {.h = history, .settings = settings, .d = source->definitions};
-    *history = (struct gn_history){
-        .definitions = source->definitions, .refuted = settings->refuted, .is_partial = settings->is_partial};
+    *history = (struct gn_history){.definitions = source->definitions,
+                                   .refuted = settings->refuted,
+                                   .is_partial = settings->is_partial,
+                                   .cuts = settings->cuts,
+                                   .cut_count = settings->cut_count};
     int code = open_make(&m, err);
     if (code == 0)
         code = carry(&m, source, err);

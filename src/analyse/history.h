@@ -154,12 +154,17 @@ struct gn_history_settings {
     double longest_ns;    /* no message that was there when it was asked for had taken longer; 0: what
                              follows from those that were waited for */
     bool has_tracks;      /* fill tracks */
+    const uint64_t *cuts; /* [cut_count] ascending readings at which parts of the run are left out
+                             (trace/windowed.h: joined), all on one clock; outlive the history */
+    size_t cut_count;
     bool in_virtual_time; /* as if measuring had cost nothing, where it is known what it has (Li &
                              Zhang, 5.3); not tracks */
 };
 
 struct gn_history {
     const struct gn_definitions *definitions;
+    const uint64_t *cuts; /* of the settings */
+    size_t cut_count;
     struct gn_computation *activities;
     struct gn_call *calls;
     uint32_t *steps; /* [step_count] call << 1 | 1 when it is left, in causal order */

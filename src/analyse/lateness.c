@@ -13,9 +13,11 @@ struct look {
     const struct gn_history *h;
     const struct gn_span *waited;
     struct gn_lateness *out;
-    uint32_t since;    /* both were there when this call of one of them was entered; GN_NONE: not known yet */
-    bool is_unsure;    /* perhaps the two were level later than what is looked at now */
-    double longest_ns; /* what `activity` or `inside` stands for; -1: neither yet */
+    uint32_t since; /* both were there when this call of one of them was entered; GN_NONE: not known yet */
+    uint64_t cut_ticks; /* before that something is left out; 0: nothing is */
+    bool is_cut;        /* and one of the two has come there */
+    bool is_unsure;     /* perhaps the two were level later than what is looked at now */
+    double longest_ns;  /* what `activity` or `inside` stands for; -1: neither yet */
 };
 
 /* ---- what one of the two had from the other ---- */
@@ -195,11 +197,33 @@ static bool is_before_since(const struct look *l, uint32_t call)
                                               : c->leave.hi_ns <= since->enter.lo_ns;
 }
 
+/* Where the part of the run begins in which the call was left, if there is something else before it. */
+static uint64_t cut_before(const struct gn_history *h, uint32_t call)
+{
+    size_t from = 0, to = h->cut_count;
+    while (from < to) {
+        const size_t middle = (from + to) / 2;
+        if (h->cuts[middle] < h->calls[call].leave_ticks)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from > 0 ? h->cuts[from - 1] : 0;
+}
+
+/* Whether the side has come to what lies before something that is left out. */
+static bool is_cut_off(struct look *l, const struct side *side)
+{
+    const bool is = side->call != GN_NONE && l->h->calls[side->call].leave_ticks <= l->cut_ticks;
+    l->is_cut |= is;
+    return is;
+}
+
 /* Whether the side has come to where the two were level. */
-static bool is_past(const struct look *l, const struct side *side)
+static bool is_past(struct look *l, const struct side *side)
 {
     const struct gn_call *calls = l->h->calls;
-    return side->call == GN_NONE ||
+    return is_cut_off(l, side) || side->call == GN_NONE ||
            (side->stop != GN_NONE && calls[side->call].enter_ticks <= calls[side->stop].enter_ticks) ||
            is_before_since(l, side->call);
 }
@@ -249,7 +273,7 @@ static void step_waiter(struct look *l, struct side *waiter, struct side *giver)
 
 /* Which side is to go back next: the one whose call was over later. What both then come to made them level
  * after all that is still to be looked at. */
-static bool is_waiter_next(const struct look *l, const struct side *waiter, const struct side *giver)
+static bool is_waiter_next(struct look *l, const struct side *waiter, const struct side *giver)
 {
     if (is_past(l, giver) || is_past(l, waiter))
         return is_past(l, giver);
@@ -268,7 +292,12 @@ void gn_lateness_work(struct gn_lateness *lateness, const struct gn_history *h, 
 void gn_lateness_of(struct gn_lateness *lateness, const struct gn_history *h, const struct gn_span *waited,
                     uint32_t waiter, uint32_t giver)
 {
-    struct look l = {h, waited, lateness, GN_NONE, false, -1};
+    struct look l = {.h = h,
+                     .waited = waited,
+                     .out = lateness,
+                     .since = GN_NONE,
+                     .cut_ticks = cut_before(h, waiter),
+                     .longest_ns = -1};
     struct side from = {h->calls[waiter].location, before(h, waiter), GN_NONE},
                 to = {h->calls[giver].location, h->calls[giver].before, GN_NONE};
     int steps = 0;
@@ -279,5 +308,5 @@ void gn_lateness_of(struct gn_lateness *lateness, const struct gn_history *h, co
             step_waiter(&l, &from, &to);
         else
             step_giver(&l, &to, &from);
-    lateness->is_cut = steps == GN_LATENESS_STEPS;
+    lateness->is_cut = l.is_cut || steps == GN_LATENESS_STEPS;
 }

@@ -20,7 +20,8 @@ struct gn_lateness {
     struct gn_span of_waiter; /* sum of the other one's, before this one */
     struct gn_late_wait waits[GN_LATENESS_WAITS];
     size_t wait_count;
-    bool is_cut; /* more calls would have had to be looked at: nothing is certain of whose fault it was */
+    bool is_cut; /* more calls would have had to be looked at, or some that nobody has seen: nothing is
+                    certain of whose fault it was */
     uint32_t activity, inside_region, inside_path; /* as in struct gn_cause */
 };
 

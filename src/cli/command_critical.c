@@ -123,8 +123,8 @@ int gn_command_critical(int argc, char **argv)
         parse,
         "[RUN|TRACE]",
         "What the run's length is made of: what each activity and each MPI call has on its critical path, as "
-        "intervals.\vRUN is a run with a trace (gnomon run --trace), TRACE an OTF2 archive; without it, the "
-        "newest run here. Exit status 2: there is no trace to look at.",
+        "intervals.\vRUN is a run, of whose events there are all (gnomon run --trace) or windows, TRACE an "
+        "OTF2 archive; without it, the newest run here. Exit status 2: there is no trace to look at.",
         gn_asked_part_options,
         NULL,
         NULL};

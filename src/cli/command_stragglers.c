@@ -134,8 +134,9 @@ int gn_command_stragglers(int argc, char **argv)
         parse,
         "[RUN|TRACE]",
         "Whom the others wait for: which rank's own work holds the others up, how much, and where, as "
-        "intervals.\vRUN is a run with a trace (gnomon run --trace), TRACE an OTF2 archive; without it, the "
-        "newest run here. Exit status 2: there is no trace to look at, or no region of that name.",
+        "intervals.\vRUN is a run, of whose events there are all (gnomon run --trace) or windows, TRACE an "
+        "OTF2 archive; without it, the newest run here. Exit status 2: there is no trace to look at, or no "
+        "region of that name.",
         gn_asked_part_options,
         NULL,
         NULL};

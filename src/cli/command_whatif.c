@@ -123,8 +123,9 @@ int gn_command_whatif(int argc, char **argv)
         parse,
         "[RUN|TRACE]",
         "The run's new length, as an interval, if something that it computes were faster; without --region, "
-        "what would help most.\vRUN is a run with a trace (gnomon run --trace), TRACE an OTF2 archive; "
-        "without it, the newest run here. Exit status 2: there is no trace to look at, or no such region or "
+        "what would help most.\vRUN is a run, of whose events there are all (gnomon run --trace) or windows, "
+        "TRACE an OTF2 archive; without it, the newest run here. Exit status 2: there is no trace to look "
+        "at, or no such region or "
         "rank in it.",
         gn_asked_part_options,
         NULL,

@@ -38,7 +38,8 @@ static int choose(struct gn_cli_history *o, struct gn_error *err)
     const bool has_windows = o->kept_count > 0;
     const struct gn_kept_window *from = has_windows ? o->kept : &part;
     o->chosen = calloc(o->kept_count + 1, sizeof *o->chosen);
-    if (!o->chosen)
+    o->cuts = calloc(o->kept_count + 1, sizeof *o->cuts);
+    if (!o->chosen || !o->cuts)
         return gn_fail(err, -ENOMEM, "no memory for windows of its events");
     for (size_t i = 0; i < (has_windows ? o->kept_count : 1); i++) {
         const struct gn_kept_window w = {
@@ -46,7 +47,10 @@ static int choose(struct gn_cli_history *o, struct gn_error *err)
             from[i].end_ticks < part.end_ticks ? from[i].end_ticks : part.end_ticks};
         if (w.begin_ticks >= w.end_ticks)
             continue;
-        o->chosen[o->chosen_count++] = w;
+        o->chosen[o->chosen_count] = w;
+        if (o->chosen_count > 0)
+            o->cuts[o->chosen_count - 1] = o->chosen[0].begin_ticks + seen_ticks;
+        o->chosen_count++;
         seen_ticks += w.end_ticks - w.begin_ticks;
     }
     if (o->chosen_count == 0)
@@ -110,6 +114,8 @@ static int read_history(struct gn_cli_history *o, const struct gn_cli_history_se
                                               .refuted = gn_known_bounds_refuted(&o->known, o->path),
                                               .is_partial = gn_trace_is_partial(o->path),
                                               .longest_ns = settings->longest_ns,
+                                              .cuts = o->cuts,
+                                              .cut_count = o->chosen_count > 0 ? o->chosen_count - 1 : 0,
                                               .has_tracks = settings->has_tracks};
     struct gn_watched_source watched;
     struct gn_source seen = gn_watch_source(&watched, &whole, "reading");
@@ -220,6 +226,7 @@ int gn_cli_history_open(struct gn_cli_history *opened, const char *path,
         opened->source.close(opened->source.self);
         free(opened->kept);
         free(opened->chosen);
+        free(opened->cuts);
     }
     gn_printable(opened->path);
     return code < 0 ? code : 0;
@@ -231,6 +238,7 @@ void gn_cli_history_close(struct gn_cli_history *opened)
     gn_placed_free(opened->placed);
     free(opened->kept);
     free(opened->chosen);
+    free(opened->cuts);
     gn_known_bounds_clear(&opened->known);
     opened->source.close(opened->source.self);
     *opened = (struct gn_cli_history){.found = NULL};
