@@ -5,6 +5,7 @@
  * as the limits of its rate carry it. Only what is certain is used.
  */
 #include "analyse/history_inside.h"
+#include "trace/clock_offsets.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,18 +13,6 @@
 #include <string.h>
 
 /* ---- clocks ---- */
-
-/* What is assumed of rates where the bounds do not say: what the archive says that they assume. */
-static double nominal_share(const struct gn_definitions *d)
-{
-    const char *text = gn_string(d, d->clock_bounds), *nominal = strstr(text, "nominal_ppb="),
-               *wander = strstr(text, "wander_ppb=");
-    double ppb = GN_HISTORY_NOMINAL_PPB;
-    if (nominal)
-        ppb = strtod(nominal + strlen("nominal_ppb="), NULL) +
-              (wander ? strtod(wander + strlen("wander_ppb="), NULL) : 0);
-    return isfinite(ppb) && ppb >= 0 && ppb < 1e9 ? ppb / 1e9 : GN_HISTORY_NOMINAL_PPB / 1e9;
-}
 
 static void rate(struct gn_history_make *m, uint32_t location, double share)
 {
@@ -55,7 +44,7 @@ static int number_clock(struct gn_history_make *m, uint32_t location, struct gn_
 int gn_history_clocks(struct gn_history_make *m)
 {
     const size_t locations = m->d->location_count;
-    const double share = nominal_share(m->d);
+    const double share = gn_nominal_share(m->d);
     m->rate_lo = malloc((locations + 1) * sizeof *m->rate_lo);
     m->rate_hi = malloc((locations + 1) * sizeof *m->rate_hi);
     m->clock = malloc((locations + 1) * sizeof *m->clock);

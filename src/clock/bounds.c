@@ -277,6 +277,37 @@ struct gn_interval gn_bounds_convert(const struct gn_bounds *bounds, uint64_t ti
     return convert(bounds, ticks, &piece);
 }
 
+/* ---- on another clock ---- */
+
+static bool is_known(struct gn_interval at)
+{
+    return at.lo_ns > INT64_MIN && at.hi_ns < INT64_MAX;
+}
+
+static uint64_t middle_of(struct gn_interval at, uint64_t epoch_ticks, double hz)
+{
+    /* relative to the epoch, so that ticks of a counter that has run for months are as exact */
+    const double ns = (double)at.lo_ns + ((double)at.hi_ns - (double)at.lo_ns) / 2;
+    const double ticks = floor(ns * hz * 1e-9);
+    if (ticks < 0)
+        return -ticks < (double)epoch_ticks ? epoch_ticks - (uint64_t)-ticks : 0;
+    return ticks < 0x1p62 ? epoch_ticks + (uint64_t)ticks : UINT64_MAX;
+}
+
+uint64_t gn_bounds_placed(const struct gn_bounds *bounds, uint64_t ticks, uint64_t epoch_ticks, double hz)
+{
+    const struct gn_breakpoint *breakpoints;
+    struct gn_outside outside;
+    const size_t count = gn_bounds_breakpoints(bounds, &breakpoints, &outside);
+    const struct gn_interval at = gn_bounds_convert(bounds, ticks);
+    if (is_known(at))
+        return middle_of(at, epoch_ticks, hz);
+    const bool is_before = ticks < breakpoints[0].ticks;
+    const uint64_t end =
+        middle_of(gn_bounds_convert(bounds, breakpoints[is_before ? 0 : count - 1].ticks), epoch_ticks, hz);
+    return is_before ? end - (end > 0) : end + (end < UINT64_MAX);
+}
+
 /* ---- many at a time ---- */
 
 /*

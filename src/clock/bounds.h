@@ -57,6 +57,11 @@ size_t gn_bounds_breakpoints(const struct gn_bounds *bounds, const struct gn_bre
 /* Saturates at INT64_MIN and INT64_MAX: "nothing is known". */
 struct gn_interval gn_bounds_convert(const struct gn_bounds *bounds, uint64_t ticks);
 
+/* What a clock that shows epoch_ticks at 0 ns, and hz ticks a second, shows in the middle of the interval. Of
+ * a reading outside of the breakpoints where one end is not known: one tick ahead of the first breakpoint's,
+ * or behind the last one's. Never descends. */
+uint64_t gn_bounds_placed(const struct gn_bounds *bounds, uint64_t ticks, uint64_t epoch_ticks, double hz);
+
 /* count readings in any order; fastest when they ascend. */
 void gn_bounds_convert_all(const struct gn_bounds *bounds, const uint64_t *ticks,
                            struct gn_interval *intervals, size_t count);

@@ -1,9 +1,11 @@
 #include "trace/clock_offsets.h"
 
 #include "base/grow.h"
+#include "clock/clocks.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -310,4 +312,15 @@ struct gn_bounds *gn_clock_offsets_bounds(const struct gn_definitions *definitio
     struct gn_bounds *bounds = gn_bounds_new(points + first, end - first, &outside, err);
     free(points);
     return bounds;
+}
+
+double gn_nominal_share(const struct gn_definitions *d)
+{
+    const char *text = gn_string(d, d->clock_bounds), *nominal = strstr(text, "nominal_ppb="),
+               *wander = strstr(text, "wander_ppb=");
+    double ppb = GN_NOMINAL_PPB;
+    if (nominal)
+        ppb = strtod(nominal + strlen("nominal_ppb="), NULL) +
+              (wander ? strtod(wander + strlen("wander_ppb="), NULL) : 0);
+    return isfinite(ppb) && ppb >= 0 && ppb < 1e9 ? ppb / 1e9 : GN_NOMINAL_PPB / 1e9;
 }

@@ -21,6 +21,10 @@
 #include "clock/bounds.h"
 #include "event/definitions.h"
 
+/* By what share a clock's rate may differ from what is said of it, as the archive's bounds assume; where it
+ * does not say that, as gnomon does. */
+double gn_nominal_share(const struct gn_definitions *definitions);
+
 /* A deviation of this or more says that nothing is known. */
 #define GN_DEVIATION_UNKNOWN 0x1p62
 

@@ -13,7 +13,9 @@
 
 #include <cmocka.h>
 
-enum { POINTS = 200, EVENTS = 5000, AT_ONCE = 700 };
+enum { POINTS = 200, EVENTS = 5000, AT_ONCE = 700, STEP_NS = 1000000 };
+
+static const uint64_t FIRST = 1ull << 56; /* of a machine that has run for a year */
 
 struct given {
     struct gn_event events[2][EVENTS];
@@ -30,7 +32,7 @@ static int64_t pull(void *self, uint32_t location, const struct gn_event **event
     return (int64_t)count;
 }
 
-/* Of a counter at hz that shows first_ticks at 0 ns, known to some hundred ns, more or less. */
+/* Of a counter at hz that shows first_ticks at 0 ns, known to some hundred ns, more or less, for 0.3 s. */
 static struct gn_bounds *bounds_of(uint64_t seed, double hz, uint64_t first_ticks, struct gn_outside outside)
 {
     struct gn_breakpoint points[POINTS];
@@ -40,7 +42,7 @@ static struct gn_bounds *bounds_of(uint64_t seed, double hz, uint64_t first_tick
         points[i] = (struct gn_breakpoint){first_ticks + (uint64_t)((double)at_ns * hz * 1e-9),
                                            at_ns - 100 - (int64_t)(gn_mix_next(&random) % 300),
                                            at_ns + 100 + (int64_t)(gn_mix_next(&random) % 300)};
-        at_ns += 1000 + (int64_t)(gn_mix_next(&random) % 20000);
+        at_ns += STEP_NS + (int64_t)(gn_mix_next(&random) % STEP_NS);
     }
     struct gn_bounds *bounds = gn_bounds_new(points, POINTS, &outside, NULL);
     assert_non_null(bounds);
@@ -51,7 +53,7 @@ static struct gn_definitions *two_locations(uint32_t domain)
 {
     struct gn_definitions *d = gn_definitions_new();
     d->ticks_per_second = 2500000000;
-    d->first_ticks = 7000000;
+    d->first_ticks = FIRST;
     gn_define_location(d, &(struct gn_location_def){.name = gn_define_string(d, "left")});
     gn_define_location(d, &(struct gn_location_def){.name = gn_define_string(d, "right"), .domain = domain});
     return d;
@@ -62,35 +64,46 @@ static void fill(struct given *g, uint64_t seed, uint32_t location, uint64_t fir
     uint64_t ticks = first_ticks, random = seed;
     for (size_t i = 0; i < EVENTS; i++) {
         g->events[location][i] = gn_event_bare(GN_EVENT_ENTER, location, ticks);
-        ticks += gn_mix_next(&random) % 2000; /* sometimes none, and in the end beyond what is known */
+        ticks += gn_mix_next(&random) % 500000; /* in the end beyond what is known */
     }
 }
 
 static void check_location(struct gn_placed *placed, const struct given *g, uint32_t location,
-                           const struct gn_bounds *known, double first_ticks)
+                           const struct gn_bounds *known, double hz, uint64_t begin_ticks)
 {
     const struct gn_bounds *told = gn_placed_bounds(placed)[location];
+    const struct gn_breakpoint *points;
+    struct gn_outside outside;
+    const size_t count_of = gn_bounds_breakpoints(known, &points, &outside);
     struct gn_source source;
     struct gn_error err;
     const struct gn_event *events;
     uint64_t last = 0;
-    size_t i = 0;
+    size_t i = 0, beyond = 0;
     int64_t count;
     gn_placed_source(placed, &source);
     while ((count = source.pull(source.self, location, &events, &err)) > 0)
         for (int64_t k = 0; k < count; k++, i++) {
             const struct gn_interval was = gn_bounds_convert(known, g->events[location][i].ticks),
                                      is = gn_bounds_convert(told, events[k].ticks);
-            const double ns = ((double)events[k].ticks - first_ticks) / 2.5;
+            const double ns = (double)(int64_t)(events[k].ticks - FIRST) / 2.5;
             assert_int_equal(events[k].kind, GN_EVENT_ENTER);
             assert_true(events[k].ticks >= last);
-            assert_true(ns >= (double)was.lo_ns - 1 && ns <= (double)was.hi_ns + 1);
-            assert_true(is.lo_ns <= was.lo_ns && is.hi_ns >= was.hi_ns);
-            if (was.hi_ns < INT64_MAX)
-                assert_true(is.hi_ns - is.lo_ns <= was.hi_ns - was.lo_ns + 20);
+            if (was.hi_ns < INT64_MAX) {
+                assert_true(ns >= (double)was.lo_ns - 1 && ns <= (double)was.hi_ns + 1);
+                assert_true(is.lo_ns <= was.lo_ns && is.hi_ns >= was.hi_ns);
+                if (g->events[location][i].ticks <= points[count_of - 1].ticks)
+                    assert_true(is.hi_ns - is.lo_ns <= was.hi_ns - was.lo_ns + 20);
+            } else {
+                const double truth_ns =
+                    (double)(int64_t)(g->events[location][i].ticks - begin_ticks) * 1e9 / hz;
+                assert_true(is.lo_ns <= truth_ns && is.hi_ns >= truth_ns);
+                beyond++;
+            }
             last = events[k].ticks;
         }
     assert_int_equal(i, EVENTS);
+    assert_true(beyond == 0 || hz != 2.5e9);
 }
 
 static void they_are_where_they_may_have_been(void **state)
@@ -100,25 +113,52 @@ static void they_are_where_they_may_have_been(void **state)
         struct given *g = calloc(1, sizeof *g);
         struct gn_definitions *d = two_locations(1);
         const struct gn_outside outside =
-            seed % 2 ? (struct gn_outside){0, INFINITY} : (struct gn_outside){0.29, 0.34};
-        struct gn_bounds *left = bounds_of(seed, 2.5e9, 7000000, (struct gn_outside){0.3999, 0.4001}),
-                         *right = bounds_of(seed + 100, 3.2e9, 1ull << 60, outside);
+            seed % 2 ? (struct gn_outside){0, INFINITY} : (struct gn_outside){0.3999, 0.4001};
+        struct gn_bounds *left = bounds_of(seed, 2.5e9, FIRST, (struct gn_outside){0.3999, 0.4001}),
+                         *right = bounds_of(seed + 100, 2.5e9 * 1.00005, 1ull << 60, outside);
         const struct gn_bounds *bounds[] = {left, right};
         const struct gn_source source = {g, d, pull, NULL};
         struct gn_placed *placed;
         struct gn_error err;
-        fill(g, seed, 0, 7000000);
+        fill(g, seed, 0, FIRST);
         fill(g, seed + 7, 1, 1ull << 60);
         assert_true(gn_placed_is_needed(d));
         assert_int_equal(gn_placed_new(&placed, &source, bounds, &err), 0);
-        check_location(placed, g, 0, left, 7000000);
-        check_location(placed, g, 1, right, 7000000);
+        check_location(placed, g, 0, left, 2.5e9, FIRST);
+        check_location(placed, g, 1, right, 2.5e9 * 1.00005, 1ull << 60);
         gn_placed_free(placed);
         gn_bounds_free(left);
         gn_bounds_free(right);
         gn_definitions_free(d);
         free(g);
     }
+}
+
+/* What a clock that never goes back shows, and no more is known of it. */
+static void steps_are_no_clock(void **state)
+{
+    (void)state;
+    const struct gn_breakpoint steps[] = {
+        {1000, 0, 5000000}, {2000000, 0, 5000000}, {2000001, 5000000, 9000000}, {3000000, 5000000, 9000000}};
+    struct gn_bounds *left = bounds_of(1, 2.5e9, FIRST, (struct gn_outside){0.3999, 0.4001}),
+                     *right = gn_bounds_new(steps, 4, &(struct gn_outside){0, INFINITY}, NULL),
+                     *nothing = gn_bounds_new(&(struct gn_breakpoint){5, INT64_MIN, INT64_MIN}, 1,
+                                              &(struct gn_outside){0, INFINITY}, NULL);
+    struct gn_definitions *d = two_locations(1);
+    for (int i = 0; i < 2; i++) {
+        const struct gn_bounds *bounds[] = {left, i == 0 ? right : nothing};
+        const struct gn_source source = {NULL, d, pull, NULL};
+        struct gn_placed *placed;
+        struct gn_error err;
+        if (bounds[1])
+            assert_true(gn_placed_new(&placed, &source, bounds, &err) < 0 || i == 1);
+        if (bounds[1] && i == 1)
+            gn_placed_free(placed);
+    }
+    gn_bounds_free(left);
+    gn_bounds_free(right);
+    gn_bounds_free(nothing);
+    gn_definitions_free(d);
 }
 
 static void a_clock_of_which_nothing_is_known_is_an_error(void **state)
@@ -141,6 +181,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_are_where_they_may_have_been),
+        cmocka_unit_test(steps_are_no_clock),
         cmocka_unit_test(a_clock_of_which_nothing_is_known_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
