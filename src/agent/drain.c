@@ -83,8 +83,10 @@ static void write_event(struct gn_drain *d, struct gn_drain_point *point, const 
         d->stats.dropped += event->request;
     if (d->output.readers && event->kind != GN_EVENT_NUMBER && event->kind != GN_EVENT_OWN_WORK)
         gn_readers_event(d->output.readers, event);
-    if (!d->failed && d->output.write(d->output.self, event, &d->stats.error) != 0)
+    if (!d->failed && d->output.write(d->output.self, event, &d->stats.error) != 0) {
         d->failed = true;
+        d->cut_ticks = event->ticks < d->cut_ticks ? event->ticks : d->cut_ticks; /* a window has no more */
+    }
     if (d->failed) {
         d->stats.unwritten += is_of_the_program(event);
     } else {
@@ -279,7 +281,7 @@ static void drain_wanted(struct gn_drain *d, bool last)
         return;
     }
     const bool wanted = gn_windows_wanted(w, now_of(d), d->kept, locations_of(d));
-    if (wanted && !w->is_open && !last)
+    if (wanted && !w->is_open && !last && !d->failed)
         open_window(d);
     if (w->is_open && (last || !wanted))
         close_window(d, last);

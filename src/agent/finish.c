@@ -394,8 +394,17 @@ static void join_traces(const struct gn_finish *f, sqlite3 *db)
     struct gn_error err = {""};
     if (join_archives(f, GN_TRACE_NAME, db))
         gn_sql(db, NULL, "UPDATE run SET value = 'trace' WHERE key GLOB 'trace/*/path'", "");
-    if (join_archives(f, GN_WINDOWS_NAME, db) && gn_profile_unite_windows(db, GN_WINDOWS_NAME, &err) != 0)
-        gn_profile_set(db, GN_WINDOWS_NAME "/all/error", err.text, NULL);
+    if (gn_sql_value(db, 0, "SELECT count(*) FROM run WHERE key GLOB '" GN_WINDOWS_NAME "/*/spans'", "") == 0)
+        return;
+    /* those that nobody knows to be of one moment are of no use */
+    int code = gn_profile_unite_windows(db, GN_WINDOWS_NAME, &err);
+    if (code == 0 && !join_archives(f, GN_WINDOWS_NAME, db))
+        code = gn_fail(&err, -EIO, "the hosts' windows of events could not be joined");
+    if (code == 0)
+        return;
+    gn_profile_set(db, GN_WINDOWS_NAME "/all/error", err.text, NULL);
+    gn_sql(db, NULL, "DELETE FROM run WHERE key GLOB '" GN_WINDOWS_NAME "/*/path'", "");
+    gn_trace_join_discard(f->folder->path, GN_WINDOWS_NAME);
 }
 
 static void solve_clocks(const struct gn_finish *f, sqlite3 *db)

@@ -52,10 +52,10 @@ struct joiner {
 /* ---- what there is ---- */
 
 /* Of which host a folder NAME-<host> has the part; NULL: it has none. */
-static const char *host_of(const struct joiner *j, const char *folder)
+static const char *host_of(const char *name, const char *folder)
 {
-    const size_t length = strlen(j->name);
-    return strncmp(folder, j->name, length) == 0 && folder[length] == '-' ? folder + length + 1 : NULL;
+    const size_t length = strlen(name);
+    return strncmp(folder, name, length) == 0 && folder[length] == '-' ? folder + length + 1 : NULL;
 }
 
 static int by_name(const void *a, const void *b)
@@ -69,7 +69,7 @@ static int find_parts(struct joiner *j, struct gn_error *err)
     int code = folder ? 0 : gn_fail(err, -errno, "cannot read %s: %s", j->folder, strerror(errno));
     for (struct dirent *entry; code == 0 && (entry = readdir(folder));) {
         char path[PATH_BYTES];
-        if (!host_of(j, entry->d_name))
+        if (!host_of(j->name, entry->d_name))
             continue;
         if (!gn_grow(&j->hosts, &j->host_capacity, j->host_count, sizeof *j->hosts)) {
             code = gn_fail(err, -ENOMEM, "no memory to join traces");
@@ -321,7 +321,7 @@ static int make_maps(struct host *h)
 static struct host *host_named(const struct joiner *j, const char *name)
 {
     for (size_t i = 0; i < j->host_count; i++)
-        if (strcmp(host_of(j, j->hosts[i].name), name) == 0)
+        if (strcmp(host_of(j->name, j->hosts[i].name), name) == 0)
             return &j->hosts[i];
     return NULL;
 }
@@ -576,4 +576,17 @@ int gn_trace_join(const char *folder, const char *name, sqlite3 *profile, struct
     int count = (int)j.host_count;
     clear(&j);
     return code == 0 ? count : code;
+}
+
+void gn_trace_join_discard(const char *folder, const char *name)
+{
+    char path[PATH_BYTES];
+    DIR *parts = opendir(folder);
+    for (struct dirent *entry; parts && (entry = readdir(parts));)
+        if (host_of(name, entry->d_name)) {
+            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+            remove_folder(path);
+        }
+    if (parts)
+        closedir(parts);
 }

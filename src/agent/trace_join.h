@@ -26,4 +26,7 @@
  */
 int gn_trace_join(const char *folder, const char *name, sqlite3 *profile, struct gn_error *err);
 
+/* Removes the parts NAME-<host>. */
+void gn_trace_join_discard(const char *folder, const char *name);
+
 #endif

@@ -198,8 +198,9 @@ static int prepare(struct gn_trace_part *p, const char *machine, struct gn_error
 static uint64_t moment(void *self, uint64_t *common)
 {
     const struct gn_trace_part *p = self;
-    *common = gn_exchanges_common(p->exchanges);
-    return gn_exchanges_moment(p->exchanges);
+    const uint64_t now_ns = gn_exchanges_moment(p->exchanges);
+    *common = gn_exchanges_common(p->exchanges); /* known when that is */
+    return now_ns;
 }
 
 static int begin_drain(struct gn_trace_part *p, struct gn_error *err)

@@ -9,11 +9,11 @@
  * keeps pace with them, and double with every `GN_WINDOWS_DOUBLE` events: so that what is kept grows as the
  * logarithm of the run's length.
  *
- * Hosts of a run keep the same windows without a word: each may begin one at moments that follow from a
- * number that all of them have, and at no others. Moments have levels, each level's are half as many as those
- * of the one below and are among them: who has to wait longer for the next window takes moments of a higher
- * level, at which the others begin one, too. A window ends on each host when it has its share there; what all
- * of them have is found when the run is over (profile/unite_windows.h).
+ * Hosts of a run keep the same windows without a word: but for the first, which begins with the first
+ * process, each begins at moments that follow from a number that all of them have. Moments have levels, each
+ * level's are half as many as those of the one below and are among them: who has to wait longer for the next
+ * window takes moments of a higher level, at which the others begin one, too. A window ends on each host when
+ * it has its share there; what all of them have is found when the run is over (profile/windows.h).
  *
  *   begin            window             gap, at random         window
  *   │─────────────────────────────────│··········│───────────────────────────────│·· … ── end of the run

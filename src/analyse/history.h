@@ -157,6 +157,8 @@ struct gn_history_settings {
     const uint64_t *cuts; /* [cut_count] ascending readings at which parts of the run are left out
                              (trace/windowed.h: joined), all on one clock; outlive the history */
     size_t cut_count;
+    bool is_loose; /* bounds of calls stay what their clocks' are: where parts are left out, and clocks are
+                      several, a clock's rate says nothing of two readings with such a place between them */
     bool in_virtual_time; /* as if measuring had cost nothing, where it is known what it has (Li &
                              Zhang, 5.3); not tracks */
 };

@@ -125,8 +125,12 @@ void gn_cli_explain(struct gn_cli_explained *e, const struct gn_cli_run *run,
     int code = 0;
     gn_problems_find(&e->problems, summary);
     if (!(summary->elapsed_s > 0) || !isfinite(summary->elapsed_s) || !run->profile ||
-        !gn_cli_can_see(summary, run->profile, summary->trace.events <= run->trace_most))
+        !gn_cli_can_see(summary, run->profile, summary->trace.events <= run->trace_most)) {
+        if (run->command && summary->windows.error[0])
+            fprintf(stderr, "gnomon %s: without windows of events: %s\n", run->command,
+                    summary->windows.error);
         return;
+    }
     if (!e->is_open) {
         code = gn_cli_see(&e->seen, summary, run->profile, !e->is_virtual, run->command, &err);
         e->is_open = code == 0;

@@ -114,6 +114,7 @@ static int read_history(struct gn_cli_history *o, const struct gn_cli_history_se
                                               .refuted = gn_known_bounds_refuted(&o->known, o->path),
                                               .is_partial = gn_trace_is_partial(o->path),
                                               .longest_ns = settings->longest_ns,
+                                              .is_loose = o->placed && o->chosen_count > 1,
                                               .cuts = o->cuts,
                                               .cut_count = o->chosen_count > 0 ? o->chosen_count - 1 : 0,
                                               .has_tracks = settings->has_tracks};
@@ -160,6 +161,7 @@ static bool has_windows(struct gn_cli_history *o, const char *profile)
     } else {
         free(windows.kept);
     }
+    snprintf(o->no_windows, sizeof o->no_windows, "%s", windows.error);
     return has;
 }
 
@@ -177,8 +179,9 @@ static int check_run(struct gn_cli_history *o, struct gn_error *err)
         strcpy(o->path + length, "/windows");
         return gn_archive_find(&archive, o->path, err);
     }
-    return gn_fail(err, code, "there is no trace in the run %s: measure it again with `gnomon run --trace`",
-                   o->path);
+    return gn_fail(err, code,
+                   "there is no trace in the run %s: measure it again with `gnomon run --trace`%s%s", o->path,
+                   o->no_windows[0] ? "; nor windows of events: " : "", o->no_windows);
 }
 
 /* Ranks of different worlds have the same numbers and never wait for each other. */

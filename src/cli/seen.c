@@ -129,7 +129,9 @@ static int see_pieces(struct gn_cli_seen *o, size_t window, const struct gn_kept
 static int see_windows(struct gn_cli_seen *o, struct gn_source *source, const struct gn_kept_window *windows,
                        size_t count, bool is_whole, struct gn_error *err)
 {
-    int code = gn_windowed_read(&o->windowed, source, windows, count, GN_WINDOWED_CALLS, err);
+    static const struct gn_kept_window all = {0, UINT64_MAX};
+    int code =
+        gn_windowed_read(&o->windowed, source, is_whole ? &all : windows, count, GN_WINDOWED_CALLS, err);
     size_t more = GN_PIECES_OF_RUN;
     o->seen.windows = count;
     for (size_t i = 0; i < count && code == 0; i++) {

@@ -46,7 +46,7 @@ struct gn_exchanges {
     struct gn_exchange_line line;
     struct gn_endpoint *hosts; /* a copy */
     uint32_t count;
-    uint64_t common; /* made of the key, and does not tell it */
+    atomic_ullong common; /* made of the key, and does not tell it; ahead of line.began_ns */
     bool has_parent;
     struct gn_asking asking;
     struct gn_answering answering;
@@ -363,7 +363,7 @@ int gn_exchanges_begin(struct gn_exchanges *x, const uint8_t key[GN_KEY_BYTES],
     if (code != 0)
         return code;
     memcpy(x->line.key, key, GN_KEY_BYTES);
-    x->common = make_common(key);
+    atomic_store(&x->common, make_common(key));
     if (own == 0)
         atomic_store(&x->line.began_ns, gn_monotonic_ns());
     x->line.own = own;
@@ -388,7 +388,7 @@ uint64_t gn_exchanges_moment(struct gn_exchanges *x)
 
 uint64_t gn_exchanges_common(const struct gn_exchanges *x)
 {
-    return x->common;
+    return atomic_load(&x->common);
 }
 
 /* ---- the end ---- */

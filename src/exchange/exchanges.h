@@ -62,7 +62,8 @@ int gn_exchanges_begin(struct gn_exchanges *exchanges, const uint8_t key[GN_KEY_
  * from the parent takes, and as its parent's took. 0: not known (yet). From any thread, at no cost.
  */
 uint64_t gn_exchanges_moment(struct gn_exchanges *exchanges);
-/* A number that is the same on all hosts of the run, and of another run another one; 0 before the begin. */
+/* A number that is the same on all hosts of the run, and of another run another one; 0 before the begin,
+ * never 0 when there is a moment. From any thread. */
 uint64_t gn_exchanges_common(const struct gn_exchanges *exchanges);
 
 /* The last burst, and a while of serving for children that have not had theirs: bounded by patience_ms. */

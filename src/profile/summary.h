@@ -157,7 +157,8 @@ struct gn_windows_facts { /* of the events that were kept without a trace */
     struct gn_kept_window *kept;
     size_t count;
     int64_t events, dropped;
-    bool is_whole; /* nothing was left out */
+    bool is_whole;   /* nothing was left out */
+    char error[400]; /* why there are none, of several hosts; "": there are, or none were asked for */
 };
 
 struct gn_clock_fact { /* of a clock domain; docs/profile-format.md, clock_domain */

@@ -21,7 +21,8 @@ static const char domains[] =
     " d.rate_lo_ppb, d.rate_hi_ppb, d.asked, d.answered, d.narrowed, d.refused, d.width_ns,"
     " (d.width_at_ticks - d.epoch_ticks) / d.hz, r.assumption, r.seen_ppb, r.allowed_ppb, d.untried, h.name, "
     "d.mixed"
-    " FROM clock_domain d LEFT JOIN host h ON h.id = d.host LEFT JOIN (SELECT domain, assumption, "
+    " FROM clock_domain d JOIN host h ON h.id = d.host AND typeof(h.name) = 'text' LEFT JOIN (SELECT domain, "
+    "assumption, "
     "min(seen_ppb) AS seen_ppb, allowed_ppb"
     " FROM clock_refuted GROUP BY domain) r ON r.domain = d.id"
     " ORDER BY d.reached DESC, d.parent IS NOT NULL, d.name";

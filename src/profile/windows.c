@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,18 +46,20 @@ static uint64_t length_of(const struct gn_kept_window *w)
     return w->end_ticks - w->begin_ticks;
 }
 
-size_t gn_windows_common(struct gn_kept_window *to, const struct gn_kept_window *a, size_t a_count,
+size_t gn_windows_common(struct gn_common_window *to, const struct gn_common_window *a, size_t a_count,
                          const struct gn_kept_window *b, size_t b_count)
 {
     size_t count = 0;
     for (size_t i = 0, k = 0; i < a_count && k < b_count;) {
+        const struct gn_kept_window *one = &a[i].window, *other = &b[k];
         const struct gn_kept_window both = {
-            a[i].begin_ticks > b[k].begin_ticks ? a[i].begin_ticks : b[k].begin_ticks,
-            a[i].end_ticks < b[k].end_ticks ? a[i].end_ticks : b[k].end_ticks};
-        const uint64_t shorter = length_of(&a[i]) < length_of(&b[k]) ? length_of(&a[i]) : length_of(&b[k]);
-        if (both.begin_ticks < both.end_ticks && length_of(&both) >= shorter - shorter / 2)
-            to[count++] = both;
-        if (a[i].end_ticks < b[k].end_ticks)
+            one->begin_ticks > other->begin_ticks ? one->begin_ticks : other->begin_ticks,
+            one->end_ticks < other->end_ticks ? one->end_ticks : other->end_ticks};
+        const uint64_t own = length_of(other),
+                       shortest = own < a[i].shortest_ticks ? own : a[i].shortest_ticks;
+        if (both.begin_ticks < both.end_ticks)
+            to[count++] = (struct gn_common_window){both, shortest};
+        if (one->end_ticks < other->end_ticks)
             i++;
         else
             k++;
@@ -64,23 +67,30 @@ size_t gn_windows_common(struct gn_kept_window *to, const struct gn_kept_window 
     return count;
 }
 
+size_t gn_windows_of_worth(struct gn_kept_window *to, const struct gn_common_window *common, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count && kept < GN_KEPT_WINDOWS_MOST; i++)
+        if (length_of(&common[i].window) >= common[i].shortest_ticks - common[i].shortest_ticks / 2)
+            to[kept++] = common[i].window;
+    return kept;
+}
+
 /* ---- of all hosts ---- */
 
 struct uniting {
     sqlite3 *db;
     struct gn_profile_clocks clocks;
-    struct gn_kept_window *common; /* NULL: of no host yet */
+    struct gn_common_window *common; /* NULL: of no host yet */
     size_t count;
 };
 
-/* On the reference's counter, by the middle of what is known. */
+/* On the clock of the joined archive, as trace/placed.h places its events. */
 static uint64_t placed(const struct uniting *u, const struct gn_bounds *bounds, uint64_t ticks)
 {
     const struct gn_clock_row *reference = &u->clocks.rows[0];
-    const struct gn_interval at = gn_bounds_convert(bounds, ticks);
-    const double ns = (double)at.lo_ns + ((double)at.hi_ns - (double)at.lo_ns) / 2;
-    const double there = (double)reference->epoch_ticks + ns * reference->def.hz * 1e-9;
-    return there > 0 && there < 0x1p63 ? (uint64_t)there : 0;
+    const double hz = floor(reference->def.hz + 0.5);
+    return gn_bounds_placed(bounds, ticks, reference->epoch_ticks, hz > 0 ? hz : 1);
 }
 
 static const struct gn_bounds *bounds_of(const struct uniting *u, const char *host)
@@ -102,22 +112,19 @@ static int unite_host(struct uniting *u, const char *host, const char *spans, st
     for (size_t i = 0; i < count && code == 0; i++)
         own[i] = (struct gn_kept_window){placed(u, bounds, own[i].begin_ticks),
                                          placed(u, bounds, own[i].end_ticks)};
-    if (code == 0 && u->common) {
-        struct gn_kept_window *both = calloc(u->count + count + 1, sizeof *both);
-        if (both)
-            u->count = gn_windows_common(both, u->common, u->count, own, count);
-        else
-            code = gn_fail(err, -ENOMEM, "no memory for the windows of %s", host);
-        free(own);
-        free(u->common);
-        u->common = both;
-    } else if (code == 0 && count > 0) {
-        u->common = own;
-        u->count = count;
-    } else {
-        free(own);
-        code = code ? code : gn_fail(err, -ENODATA, "%s has kept no events", host);
-    }
+    const struct gn_kept_window all = {0, UINT64_MAX};
+    const struct gn_common_window begin = {all, UINT64_MAX};
+    struct gn_common_window *both = code == 0 ? calloc(u->count + count + 1, sizeof *both) : NULL;
+    if (code == 0 && count == 0)
+        code = gn_fail(err, -ENODATA, "%s has kept no events", host);
+    else if (code == 0 && !both)
+        code = gn_fail(err, -ENOMEM, "no memory for the windows of %s", host);
+    if (code == 0)
+        u->count =
+            gn_windows_common(both, u->common ? u->common : &begin, u->common ? u->count : 1, own, count);
+    free(own);
+    free(u->common);
+    u->common = both;
     return code;
 }
 
@@ -153,7 +160,11 @@ int gn_profile_unite_windows(sqlite3 *db, const char *archive, struct gn_error *
     int code = read_clocks(&u, err);
     if (code == 0)
         code = unite_all(&u, err);
-    char *text = code == 0 ? gn_windows_to_text(u.common, u.count) : NULL;
+    struct gn_kept_window *worth = code == 0 ? calloc(u.count + 1, sizeof *worth) : NULL;
+    const size_t count = worth && u.common ? gn_windows_of_worth(worth, u.common, u.count) : 0;
+    if (code == 0 && count == 0)
+        code = gn_fail(err, -ENODATA, "its hosts have no window of events in common");
+    char *text = code == 0 ? gn_windows_to_text(worth, count) : NULL;
     if (code == 0 && !text)
         code = gn_fail(err, -ENOMEM, "no memory for windows");
     if (code == 0)
@@ -163,6 +174,7 @@ int gn_profile_unite_windows(sqlite3 *db, const char *archive, struct gn_error *
     if (code == 0)
         code = gn_profile_set(db, "windows/all/path", archive, err);
     free(text);
+    free(worth);
     free(u.common);
     gn_profile_clocks_clear(&u.clocks);
     return code;

@@ -21,10 +21,16 @@ size_t gn_windows_of_text(struct gn_kept_window **windows, const char *text);
 /* The caller frees; NULL: no memory. */
 char *gn_windows_to_text(const struct gn_kept_window *windows, size_t count);
 
-/* What both have. What is less than half of the shorter of two is left out: that they met there is chance,
- * and next to nothing would stand for all that follows. to: room for as many as both have together. */
-size_t gn_windows_common(struct gn_kept_window *to, const struct gn_kept_window *a, size_t a_count,
+struct gn_common_window {
+    struct gn_kept_window window; /* that some hosts have */
+    uint64_t shortest_ticks;      /* of the windows that it is a part of there */
+};
+/* What those of a and another one have. to: room for as many as both have together. */
+size_t gn_windows_common(struct gn_common_window *to, const struct gn_common_window *a, size_t a_count,
                          const struct gn_kept_window *b, size_t b_count);
+/* Of these, those that are at least half of the shortest: that others met is chance, and next to nothing
+ * would stand for all that follows. */
+size_t gn_windows_of_worth(struct gn_kept_window *to, const struct gn_common_window *common, size_t count);
 
 /*
  * Of the profile of a run on several hosts, whose windows have become one archive: what all hosts have, on

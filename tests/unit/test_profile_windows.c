@@ -42,18 +42,35 @@ static void no_sense_is_no_window(void **state)
     }
 }
 
-static void both_have_what_is_in_both(void **state)
+static size_t common_of(const struct gn_kept_window *const *hosts, const size_t *counts, size_t host_count,
+                        struct gn_kept_window *worth)
+{
+    struct gn_common_window have[40] = {{{0, UINT64_MAX}, UINT64_MAX}}, next[40];
+    size_t count = 1;
+    for (size_t i = 0; i < host_count; i++) {
+        count = gn_windows_common(next, have, count, hosts[i], counts[i]);
+        memcpy(have, next, sizeof have);
+    }
+    return gn_windows_of_worth(worth, have, count);
+}
+
+static void all_have_what_is_in_all(void **state)
 {
     (void)state;
     const struct gn_kept_window a[] = {{10, 20}, {30, 40}, {50, 60}, {100, 200}},
                                 b[] = {{11, 22}, {39, 51}, {110, 120}, {130, 140}, {195, 300}};
     const struct gn_kept_window expected[] = {{11, 20}, {110, 120}, {130, 140}};
-    struct gn_kept_window both[9];
-    assert_int_equal(gn_windows_common(both, a, 4, b, 5), 3);
-    assert_memory_equal(both, expected, sizeof expected);
-    assert_int_equal(gn_windows_common(both, b, 5, a, 4), 3);
-    assert_memory_equal(both, expected, sizeof expected);
-    assert_int_equal(gn_windows_common(both, a, 4, b, 0), 0);
+    struct gn_kept_window worth[40];
+    assert_int_equal(common_of((const struct gn_kept_window *[]){a, b}, (size_t[]){4, 5}, 2, worth), 3);
+    assert_memory_equal(worth, expected, sizeof expected);
+    assert_int_equal(common_of((const struct gn_kept_window *[]){b, a}, (size_t[]){5, 4}, 2, worth), 3);
+    assert_memory_equal(worth, expected, sizeof expected);
+    assert_int_equal(common_of((const struct gn_kept_window *[]){a, b}, (size_t[]){4, 0}, 2, worth), 0);
+    /* half of half of it is not half of it, in whatever order */
+    const struct gn_kept_window x = {1, 101}, y = {51, 151}, z = {76, 176};
+    const struct gn_kept_window *orders[][3] = {{&x, &y, &z}, {&z, &x, &y}, {&y, &z, &x}};
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(common_of(orders[i], (size_t[]){1, 1, 1}, 3, worth), 0);
 }
 
 /* A profile may have hosts without names, clocks and windows. */
@@ -75,7 +92,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_is_read_as_it_was_written),
         cmocka_unit_test(no_sense_is_no_window),
-        cmocka_unit_test(both_have_what_is_in_both),
+        cmocka_unit_test(all_have_what_is_in_all),
         cmocka_unit_test(without_clocks_nothing_is_united),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
