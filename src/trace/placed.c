@@ -45,6 +45,7 @@ static uint64_t tick_of(const struct gn_placed *p, const struct gn_bounds *bound
 struct slope {
     double least, most;
 };
+enum { ROUNDED_NS = 3 };
 
 static struct slope slope_of(const struct gn_placed *p, const struct gn_breakpoint *from, size_t count,
                              const struct gn_outside *outside)
@@ -54,7 +55,10 @@ static struct slope slope_of(const struct gn_placed *p, const struct gn_breakpoi
     for (size_t i = 1; i < count; i++) {
         const double ns = ((double)from[i].lo_ns - (double)from[i - 1].lo_ns) / 2 +
                           ((double)from[i].hi_ns - (double)from[i - 1].hi_ns) / 2;
-        const double slope = ns / ((double)(from[i].ticks - from[i - 1].ticks) * nominal_ns);
+        const double flat_ns = (double)(from[i].ticks - from[i - 1].ticks) * nominal_ns,
+                     off_ns = ns - flat_ns;
+        /* what was rounded to whole ns is no slope, however near two breakpoints are */
+        const double slope = 1 + copysign(fmax(fabs(off_ns) - ROUNDED_NS, 0), off_ns) / flat_ns;
         s = (struct slope){fmin(s.least, slope), fmax(s.most, slope)};
     }
     const double slope = (outside->rate_lo + outside->rate_hi) / 2 / nominal_ns;

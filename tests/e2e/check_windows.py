@@ -61,7 +61,8 @@ def try_windows(run, trial, begin, end):
     os.symlink(os.path.abspath(os.path.join(run, "trace")), "windowed/windows")
     with sqlite3.connect("windowed/profile.db") as db:
         db.execute("DELETE FROM run WHERE key GLOB 'trace/*' OR key GLOB 'windows/*'")
-        db.execute("INSERT INTO run VALUES('windows/here/path', 'windows'), ('windows/here/spans', ?)", (spans,))
+        host = "all" if db.execute("SELECT count(*) FROM host").fetchone()[0] > 1 else "here"
+        db.execute(f"INSERT INTO run VALUES('windows/{host}/path', 'windows'), ('windows/{host}/spans', ?)", (spans,))
     db.close()
     return seen("windowed")["waited_s"]
 
