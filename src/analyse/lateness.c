@@ -214,7 +214,8 @@ static uint64_t cut_before(const struct gn_history *h, uint32_t call)
 /* Whether the side has come to what lies before something that is left out. */
 static bool is_cut_off(struct look *l, const struct side *side)
 {
-    const bool is = side->call != GN_NONE && l->h->calls[side->call].leave_ticks <= l->cut_ticks;
+    const bool is =
+        side->call != GN_NONE && l->cut_ticks > 0 && l->h->calls[side->call].leave_ticks <= l->cut_ticks;
     l->is_cut |= is;
     return is;
 }

@@ -194,8 +194,8 @@ static void virtual_text(const struct gn_summary *s, FILE *out)
 {
     char measured[GN_QUANTITY_TEXT], length[GN_SPAN_TEXT];
     fprintf(out,
-            "without gnomon's own work in the ranks, as these times are, the run takes %s, not %s (--raw: as "
-            "measured)\n",
+            "without gnomon's own work in the ranks, as these times are, the run takes %s; %s as measured "
+            "(--raw)\n",
             gn_span_time(s->unmeasured_s.low * 1e9, s->unmeasured_s.high * 1e9, length),
             gn_duration_text(s->measured_s * 1e9, measured));
 }

@@ -195,11 +195,11 @@ char *gn_problem_difference_text(const struct gn_summary *s, const struct gn_pro
                  "; that grows, %.1f times from the first fifth of the run to the last", p->grows);
     used = (int)strlen(text);
     if (p->row && gn_row_is_asleep(p->row) && asleep_share(p->row) <= 0.5)
-        snprintf(text + used, size - (size_t)used,
-                 "%smost of what it takes longer is on no core: asleep, blocked, %sin I/O, and nobody knows "
-                 "where",
-                 used > 0 ? "; " : "",
-                 isfinite(s->resources.preempted_s) ? "or " : "without one to be had, or ");
+        snprintf(
+            text + used, size - (size_t)used,
+            "%smost of what it takes longer is on no core, or in the kernel: asleep, blocked, %sin I/O or "
+            "system calls, and nobody knows where",
+            used > 0 ? "; " : "", isfinite(s->resources.preempted_s) ? "" : "without one to be had, ");
     else if (asleep_share(p->row) > 0.5)
         snprintf(text + used, size - (size_t)used, "%s%s of the time there is on no core: asleep, or blocked",
                  used > 0 ? "; " : "", gn_share_text(asleep_share(p->row), often));

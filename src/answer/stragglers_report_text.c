@@ -104,8 +104,8 @@ static void verdict(const struct page *p)
                 shade(p, GN_PLAIN));
     else
         fprintf(p->out,
-                "%swho holds the others up is undecidable%s: it may be %s, or one of %zu more; the clocks "
-                "cannot tell who came last\n",
+                "%swho holds the others up is undecidable%s: it may be %s, or one of %zu more; who came "
+                "last cannot be told\n",
                 shade(p, GN_BOLD), shade(p, GN_PLAIN), name, others);
 }
 

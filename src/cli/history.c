@@ -212,8 +212,10 @@ int gn_cli_history_open(struct gn_cli_history *opened, const char *path,
 {
     *opened = (struct gn_cli_history){.found = NULL};
     int code = gn_place_find(path, opened->path, sizeof opened->path, err);
-    if (code == 0)
+    if (code == 0) {
+        gn_place_wait(opened->path);
         code = check_run(opened, err);
+    }
     if (code == 0)
         code = check_worlds(opened->path, err);
     if (code == 0)

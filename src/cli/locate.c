@@ -8,37 +8,11 @@
 #include "profile/world.h"
 
 #include <errno.h>
-#include <glob.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* An agent that has seen the last process end needs a moment to write the profile: a launcher that was
- * killed, or that killed its ranks, does not wait for it. */
-static void wait_for_agent(const char *run, const char *profile)
-{
-    char pattern[4200], line[64];
-    for (int tenths = 0; tenths < 300 && access(profile, F_OK) != 0; tenths++) {
-        glob_t marks;
-        bool finishing = false;
-        snprintf(pattern, sizeof pattern, "%s/parts/*.open", run);
-        if (glob(pattern, 0, NULL, &marks) != 0)
-            return;
-        for (size_t i = 0; i < marks.gl_pathc; i++) {
-            FILE *mark = fopen(marks.gl_pathv[i], "re");
-            finishing = finishing ||
-                        (mark && fgets(line, sizeof line, mark) && strcmp(line, "state finishing\n") == 0);
-            if (mark)
-                fclose(mark);
-        }
-        globfree(&marks);
-        if (!finishing)
-            return;
-        usleep(100000);
-    }
-}
 
 int gn_locate_profile(const char *run, char *folder, size_t folder_size, char *profile, size_t profile_size,
                       struct gn_error *err)
@@ -53,7 +27,7 @@ int gn_locate_profile(const char *run, char *folder, size_t folder_size, char *p
     snprintf(profile, profile_size, S_ISDIR(info.st_mode) ? "%s/profile.db" : "%s", run);
     char parts[4200];
     snprintf(parts, sizeof parts, "%s/parts", run);
-    wait_for_agent(run, profile);
+    gn_place_wait(run);
     if (access(profile, F_OK) == 0 || access(parts, F_OK) != 0)
         return 0;
     struct gn_error reason;

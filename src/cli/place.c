@@ -3,10 +3,13 @@
 #include "agent/folder.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char *option; /* -d, on the command line */
@@ -88,4 +91,39 @@ int gn_place_open(char *path, size_t size, struct gn_error *err)
                                "runs cannot be kept in %s (%s): %s; name a folder that can be written with "
                                "-d FOLDER",
                                named(), option ? "-d" : "GNOMON_FOLDER", strerror(-code));
+}
+
+/* Whether an agent is at work there: it touches its mark every 2 seconds. */
+static bool is_finishing(const char *mark)
+{
+    enum { SILENCE_S = 5 };
+    char line[64];
+    struct stat info;
+    FILE *file = fopen(mark, "re");
+    const bool is = file && fgets(line, sizeof line, file) && strcmp(line, "state finishing\n") == 0 &&
+                    fstat(fileno(file), &info) == 0 && time(NULL) - info.st_mtime <= SILENCE_S;
+    if (file)
+        fclose(file);
+    return is;
+}
+
+/* An agent that has seen the last process end needs a moment to write the profile, and on several hosts the
+ * first one to do so is not the last: a launcher that was killed, or that killed its ranks, does not wait for
+ * them. */
+void gn_place_wait(const char *run)
+{
+    char pattern[4200];
+    for (int tenths = 0; tenths < 300; tenths++) {
+        glob_t marks;
+        bool finishing = false;
+        snprintf(pattern, sizeof pattern, "%s/parts/*.open", run);
+        if (glob(pattern, 0, NULL, &marks) != 0)
+            return;
+        for (size_t i = 0; i < marks.gl_pathc; i++)
+            finishing |= is_finishing(marks.gl_pathv[i]);
+        globfree(&marks);
+        if (!finishing)
+            return;
+        usleep(100000);
+    }
 }

@@ -24,4 +24,7 @@ int gn_place_find(const char *name, char *path, size_t size, struct gn_error *er
  * cannot be written. */
 int gn_place_open(char *path, size_t size, struct gn_error *err);
 
+/* Waits for agents that write down a run that has just ended, at most half a minute. run: its folder. */
+void gn_place_wait(const char *run);
+
 #endif

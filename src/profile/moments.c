@@ -112,6 +112,7 @@ static void place_moments(sqlite3 *db, struct gn_moments *all)
         struct gn_host_moments *h = &all->items[i];
         struct gn_bounds *bounds = all->count > 1 ? bounds_of(db, h->id) : NULL;
         const double each_ns = tick_ns(db, h->id);
+        all->are_apart |= all->count > 1 && !bounds;
         for (size_t k = 0; k < h->count; k++) {
             const struct gn_interval at = bounds ? gn_bounds_convert(bounds, (uint64_t)h->ticks[k])
                                                  : (struct gn_interval){INT64_MIN, INT64_MAX};

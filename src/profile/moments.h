@@ -6,6 +6,7 @@
 #include "base/error.h"
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,7 @@ struct gn_moments {
     /* Whose counter is that of the run's joined events (trace/placed.h), of the items; SIZE_MAX: the clocks
      * are not known of each other. And its reading when the run's time began. */
     size_t reference;
+    bool are_apart; /* those of the hosts are not known against each other */
     uint64_t begin_ticks;
 };
 

@@ -253,6 +253,8 @@ static int note(sqlite3 *db, const struct hosts *all, struct gn_error *err)
         off_ns = fmax(off_ns, fabs(m->at_ns[other->first] - from_ns));
         off_ns = fmax(off_ns, fabs(m->at_ns[other->end] - to_ns));
     }
+    if (all->moments.are_apart)
+        off_ns = INFINITY;
     const struct host *reference =
         all->moments.reference < all->count ? &all->items[all->moments.reference] : NULL;
     int code = gn_sql(db, err,

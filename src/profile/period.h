@@ -21,7 +21,7 @@ struct gn_period {
 struct gn_period_told {
     bool is_set;
     double from_s, to_s; /* at moments of the series */
-    double off_s;        /* by so much moments of other hosts are earlier or later */
+    double off_s;        /* by so much moments of other hosts are earlier or later; infinite: not known */
     double run_s;        /* until its last one */
     uint64_t from_ticks,
         to_ticks; /* of the counter that windows of events are on (profile/moments.h); 0, 0: not known */
