@@ -226,6 +226,21 @@ static bool has_all_io(const struct gn_summary *s, const struct gn_activity_row 
     return own_bytes >= least_bytes && own_bytes >= most_of_it * bytes;
 }
 
+/* What a rank computes there it computes beyond the others, who do not do as much elsewhere meanwhile. */
+static bool is_beyond_others(const struct gn_summary *s, const struct gn_activity_row *row)
+{
+    static const double most_of_it = 0.6;
+    const struct gn_rank_row *own = rank_row(s, row->max_rank);
+    double others_s = 0, count = 0;
+    for (size_t i = 0; i < s->rank_count; i++) {
+        if (s->ranks_told[i].rank == row->max_rank)
+            continue;
+        others_s += s->ranks_told[i].useful_s;
+        count++;
+    }
+    return !own || count == 0 || own->useful_s - others_s / count >= most_of_it * (double)row->max_ns * 1e-9;
+}
+
 static const struct gn_problem_pattern *pattern_of(const struct gn_summary *s,
                                                    const struct gn_activity_row *row)
 {
@@ -234,7 +249,7 @@ static const struct gn_problem_pattern *pattern_of(const struct gn_summary *s,
         return &preempted_rank;
     if (gn_problems_waits_for_threads(row))
         return &thread_of_rank;
-    const bool is_alone = own >= of_one_rank && s->ranks > 1;
+    const bool is_alone = own >= of_one_rank && s->ranks > 1 && is_beyond_others(s, row);
     if (s->ranks > 1 && has_all_io(s, row) &&
         (is_alone ? row->cpu_ns <= row->total_ns / 2 : gn_row_is_asleep(row)))
         return &io_of_one;
@@ -691,6 +706,11 @@ void gn_problems_rank(struct gn_problems *problems, const struct gn_summary *sum
     qsort(problems->items, problems->count, sizeof *problems->items, compare);
 }
 
+bool gn_problems_can_compare(const struct gn_summary *s)
+{
+    return s->is_live || s->hosts < 2 || !s->saved_hosts[0];
+}
+
 void gn_problems_find(struct gn_problems *problems, const struct gn_summary *summary)
 {
     const struct gn_problem_search x = {summary, problems};
@@ -701,7 +721,8 @@ void gn_problems_find(struct gn_problems *problems, const struct gn_summary *sum
     if (!(summary->elapsed_s > 0))
         return;
     find_preempted(&x);
-    find_uneven(&x);
+    if (gn_problems_can_compare(summary))
+        find_uneven(&x);
     find_startup(&x);
     find_polling(&x);
     find_small_messages(&x);

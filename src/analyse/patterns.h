@@ -148,6 +148,9 @@ struct gn_problems {
     size_t small_count;
 };
 
+/* Whether all hosts' ranks are known of the same time: else who computes more than others is not. */
+bool gn_problems_can_compare(const struct gn_summary *summary);
+
 /* All problems of a run. summary: by activity (GN_BY_ACTIVITY); it outlives them. */
 void gn_problems_find(struct gn_problems *problems, const struct gn_summary *summary);
 

@@ -203,6 +203,10 @@ static void virtual_text(const struct gn_summary *s, FILE *out)
 static void balanced_text(const struct gn_summary *s, FILE *out)
 {
     char share[GN_QUANTITY_TEXT];
+    if (!gn_problems_can_compare(s)) {
+        fprintf(out, "nothing above 1 %% but what ranks may wait for each other\n");
+        return;
+    }
     fprintf(out, "nothing above 1 %%: balanced");
     if (s->efficiency.is_known)
         fprintf(out, ", %s efficient", gn_share_text(s->efficiency.parallel, share));
@@ -220,8 +224,11 @@ void gn_explain_text(const struct gn_explain_report *r, const struct gn_terminal
                 gn_shade(terminal, GN_BOLD), gn_shade(terminal, GN_PLAIN),
                 gn_duration_text(r->summary->saved_s * 1e9, small));
     else if (!r->summary->complete)
-        fprintf(folded.out, "%sPARTIAL%s: not all of the run was measured; this is of what was\n",
-                gn_shade(terminal, GN_YELLOW), gn_shade(terminal, GN_PLAIN));
+        fprintf(folded.out, "%sPARTIAL%s: not all of the run was measured; this is of what was%s%s%s\n",
+                gn_shade(terminal, GN_YELLOW), gn_shade(terminal, GN_PLAIN),
+                gn_problems_can_compare(r->summary) ? "" : "; what is known of ",
+                gn_problems_can_compare(r->summary) ? "" : r->summary->saved_hosts,
+                gn_problems_can_compare(r->summary) ? "" : " ends earlier, and ranks are not compared");
     if (r->summary->period.is_set)
         fprintf(folded.out, "of %s:\n", gn_period_text(&r->summary->period, period));
     if (r->problems->count == 0)
@@ -415,7 +422,8 @@ json_t *gn_explain_json(const struct gn_explain_report *r)
         json_array_append_new(causes, problem_object(r->summary, &r->problems->items[i]));
     const struct gn_efficiency *e = &r->summary->efficiency;
     return json_pack("{s:i, s:o, s:b, s:f, s:f, s:o, s:o, s:b, s:I, s:f, s:o, s:o, s:o}", "version", 1,
-                     "causes", causes, "balanced", (int)(r->problems->count == 0), "elapsed_s",
+                     "causes", causes, "balanced",
+                     (int)(r->problems->count == 0 && gn_problems_can_compare(r->summary)), "elapsed_s",
                      r->summary->elapsed_s, "measured_s", r->summary->measured_s, "unmeasured_s",
                      interval(r->summary->unmeasured_s.low, r->summary->unmeasured_s.high), "efficiency",
                      e->is_known ? json_real(e->parallel) : json_null(), "complete",
