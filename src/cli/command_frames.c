@@ -63,8 +63,8 @@ int gn_command_frames(int argc, char **argv)
         "[RUN|TRACE]",
         "For how long locations were in given regions at the same time, or in any state that is made of "
         "such: "
-        "certainly, and at most.\vRUN is a "
-        "run with a trace (gnomon run --trace), TRACE an OTF2 archive; without it, the newest run here. Exit "
+        "certainly, and at most.\vRUN is a run, of whose events there are all (gnomon run --trace) or "
+        "windows, TRACE an OTF2 archive; without it, the newest run here. Exit "
         "status "
         "2: there is no trace to look at, no region of that name, or a question that makes no sense.",
         gn_asked_part_options,
