@@ -9,6 +9,7 @@ Paces: how many times as long the programs sleep in each step (tests/patterns/pa
 MPI needs it.
 """
 import argparse
+import bisect
 import json
 import math
 import pathlib
@@ -46,23 +47,19 @@ def times_of_events(gnomon, folder):
 
 
 def choose(ticks, begin, end, locations, part):
-    """As src/agent/windows.c does it: a window has its share of events, and the next one begins when those are paid for; one
+    """As src/agent/windows.c does it: a window lasts as long as its share of events takes, and the next one begins when those are paid for; one
     that has taken its time goes on."""
     share = 1500 + 200 * locations
     rate = part * len(ticks) / (end - begin)
-    windows, at, now = [], 0, begin
-    while at < len(ticks) and now < end:
-        first = now
-        while True:
-            last = at + share
-            stop = ticks[last] if last < len(ticks) else end
-            now += share / rate * random.uniform(0.5, 1.5)
-            at = last
-            if stop < now or stop >= end:
-                break
+    length = share * (end - begin) / len(ticks)
+    windows, now = [], begin
+    while now < end:
+        first, stop = now, now
+        while stop < end and now <= stop:
+            kept = bisect.bisect_left(ticks, stop + length) - bisect.bisect_left(ticks, stop)
+            stop += length
+            now += kept / rate * random.uniform(0.5, 1.5)
         windows.append((int(first), int(min(stop, end))))
-        while at < len(ticks) and ticks[at] < now:
-            at += 1
     return windows
 
 

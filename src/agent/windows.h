@@ -3,11 +3,12 @@
  * overwrite themselves.
  *
  * Who waits for whom is seen in events, of which an ordinary program has more than anybody wants to keep. So
- * they are kept in windows: everything of all ranks of the host from one moment to another. A window ends
- * when it has its share of events, and the next one begins when the rate allows it: a program that makes few
- * calls has one window, which is the whole run. The gaps are of random length, so that no step of the program
- * keeps pace with them, and double with every `GN_WINDOWS_DOUBLE` events: so that what is kept grows as the
- * logarithm of the run's length.
+ * they are kept in windows: everything of all ranks of the host from one moment to another. A window lasts as
+ * long as its share of events took before it, whatever is in it: one that ended with its last event would
+ * have the end of each long wait that it began in, and such waits would be seen too often. The next one
+ * begins when the rate allows it: a program that makes few calls has one window, which is the whole run. The
+ * gaps are of random length, so that no step of the program keeps pace with them, and double with every
+ * `GN_WINDOWS_DOUBLE` events: so that what is kept grows as the logarithm of the run's length.
  *
  * Hosts of a run keep the same windows without a word: but for the first, which begins with the first
  * process, each begins at moments that follow from a number that all of them have. Moments have levels, each
@@ -40,9 +41,12 @@ struct gn_windows {
     uint64_t random;
     bool is_open;
     bool has_gaps;    /* something was in no window */
-    uint64_t events;  /* which the next one has been put off for */
+    uint64_t events;  /* when the open one, or this part of it, began */
     uint64_t next_ns; /* when the next one may begin */
     uint64_t now_ns, begun_ns;
+    uint64_t paid_ns; /* when what was kept was last paid for, or the window began */
+    double parts, kept,
+        kept_ns; /* windows, or parts of those that went on; events in them, and in how long */
     struct gn_kept_window spans[GN_KEPT_WINDOWS_MOST];
     size_t count;
 };
@@ -54,7 +58,7 @@ void gn_windows_begin(struct gn_windows *windows, double rate, uint64_t seed);
 bool gn_windows_wanted(struct gn_windows *windows, uint64_t now_ns, uint64_t events, size_t locations);
 
 /* What is in the rings from now on is kept; up to here. One of no length is none. What came with the last
- * look at the rings is in `events`, too, and is paid for. is_late: something was ahead of it. */
+ * look at the rings is in `events`, too, and counts. is_late: something was ahead of it. */
 void gn_windows_open(struct gn_windows *windows, uint64_t ticks, uint64_t events, bool is_late);
 void gn_windows_close(struct gn_windows *windows, uint64_t ticks, uint64_t events, size_t locations);
 /* The run is over. */
