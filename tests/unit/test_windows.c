@@ -410,6 +410,16 @@ static int64_t pull_of_pair(void *self, uint32_t location, const struct gn_event
     return again ? 0 : (int64_t)p->counts[location];
 }
 
+static struct gn_definitions *one_communicator(void)
+{
+    static const uint32_t processes[] = {0, 1};
+    struct gn_definitions *d = one_location();
+    gn_define_location(d, &(struct gn_location_def){.name = gn_define_string(d, "other"), .process = 1});
+    gn_define_comm(
+        d, &(struct gn_comm_def){.parent = GN_NONE, .member_count = 2, .members = (uint32_t *)processes});
+    return d;
+}
+
 static void collective(struct pair *p, uint32_t location, uint64_t enter, uint64_t leave, uint64_t number)
 {
     struct gn_event *at = &p->events[location][p->counts[location]];
@@ -449,16 +459,12 @@ static void collectives_begin_with_one_that_all_have(void **state)
 {
     (void)state;
     const struct gn_kept_window window = {100, 1000};
-    struct gn_definitions *d = one_location();
-    const uint32_t processes[] = {0, 1};
+    struct gn_definitions *d = one_communicator();
     struct pair p = {.source = {.self = &p, .definitions = d, .pull = pull_of_pair}};
     struct gn_windowed *w;
     struct gn_error err;
     uint64_t first;
     size_t calls;
-    gn_define_location(d, &(struct gn_location_def){.name = gn_define_string(d, "other"), .process = 1});
-    gn_define_comm(
-        d, &(struct gn_comm_def){.parent = GN_NONE, .member_count = 2, .members = (uint32_t *)processes});
     /* the first one runs ahead of the other, which has all of them in the window */
     for (uint64_t i = 0; i < 8; i++)
         collective(&p, 0, 20 * i + 5, 20 * i + 10, i);
@@ -480,16 +486,12 @@ static void collectives_of_joined_windows_are_those_that_all_have(void **state)
 {
     (void)state;
     const struct gn_kept_window windows[] = {{100, 200}, {300, 400}, {500, 600}};
-    struct gn_definitions *d = one_location();
-    const uint32_t processes[] = {0, 1};
+    struct gn_definitions *d = one_communicator();
     struct pair p = {.source = {.self = &p, .definitions = d, .pull = pull_of_pair}};
     struct gn_windowed *w;
     struct gn_error err;
     uint64_t first;
     size_t calls;
-    gn_define_location(d, &(struct gn_location_def){.name = gn_define_string(d, "other"), .process = 1});
-    gn_define_comm(
-        d, &(struct gn_comm_def){.parent = GN_NONE, .member_count = 2, .members = (uint32_t *)processes});
     /* 0 to 2 and 0 to 1; 5 to 6 and 4 to 7; 9 and none */
     for (uint64_t i = 0; i < 3; i++)
         collective(&p, 0, 110 + 10 * i, 115 + 10 * i, i);
