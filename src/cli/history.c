@@ -9,6 +9,7 @@
 #include "agent/folder.h"
 #include "profile/profile.h"
 #include "profile/summary.h"
+#include "profile/world.h"
 #include "trace/archive.h"
 #include "trace/windowed.h"
 
@@ -112,7 +113,7 @@ static int read_history(struct gn_cli_history *o, const struct gn_cli_history_se
         return code;
     const struct gn_history_settings asked = {.bounds = bounds,
                                               .refuted = gn_known_bounds_refuted(&o->known, o->path),
-                                              .is_partial = gn_trace_is_partial(o->path),
+                                              .is_partial = o->is_partial || gn_trace_is_partial(o->path),
                                               .longest_ns = settings->longest_ns,
                                               .is_loose = o->placed && o->chosen_count > 1,
                                               .cuts = o->cuts,
@@ -145,6 +146,23 @@ static int read_all(struct gn_cli_history *o, const struct gn_cli_history_settin
     return code;
 }
 
+/* Whether all ranks are of one world: of which one events in windows are is not known. What ended before its
+ * time is said, as of a trace. */
+static bool look_at_worlds(struct gn_cli_history *o, sqlite3 *db, struct gn_windows_facts *windows)
+{
+    struct gn_worlds worlds;
+    if (gn_worlds_read(db, &worlds, NULL) != 0)
+        return true;
+    for (size_t i = 0; i < worlds.count; i++)
+        o->is_partial |= !worlds.items[i].complete;
+    const bool is_one = worlds.count <= 1;
+    if (!is_one && windows->count > 0)
+        snprintf(windows->error, sizeof windows->error,
+                 "of which of its %zu worlds of MPI processes they are is not known", worlds.count);
+    gn_worlds_clear(&worlds);
+    return is_one;
+}
+
 /* Whether a run has windows of events in its folder. Where they are not all of it, o->kept says which. */
 static bool has_windows(struct gn_cli_history *o, const char *profile)
 {
@@ -153,8 +171,9 @@ static bool has_windows(struct gn_cli_history *o, const char *profile)
     if (gn_profile_open(&db, profile, NULL) != 0)
         return false;
     gn_summarise_windows(db, &windows);
+    const bool is_one_world = look_at_worlds(o, db, &windows);
     gn_profile_close(db);
-    const bool has = windows.count > 0 && strchr(windows.path, '/') == NULL;
+    const bool has = is_one_world && windows.count > 0 && strchr(windows.path, '/') == NULL;
     if (has && !windows.is_whole) {
         o->kept = windows.kept;
         o->kept_count = windows.count;

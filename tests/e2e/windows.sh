@@ -58,6 +58,16 @@ estimate)
         fail "windows of a trace do not say what it says"
     python3 "$here/check_joined.py" "$gnomon" "$(folder_of a)" || fail "windows one after the other are not what each is by itself"
     ;;
+partial) # a run that ended before its time is one in what its windows say, too
+    compile late fixtures/late.c -g
+    run killed bash -c '"$@" & sleep 3; pkill -KILL -f "^[.]/late 1 5 1000"; wait' - \
+        "$MPIRUN" -n 2 "$gnomon" run ./late 1 5 1000
+    wait_for_report killed
+    "$gnomon" stragglers --format json "$(folder_of killed)" >json || fail "no answer"
+    grep -q '"partial": true' json || fail "it is not said: $(cat json)"
+    "$gnomon" stragglers "$(folder_of killed)" >text || fail "no answer"
+    grep -q PARTIAL text || fail "it is not said: $(cat text)"
+    ;;
 hosts) # two of them, whose clocks are seconds apart: windows of the same moments, which say what a trace says
     [ "$FLAVOUR" = openmpi ] || skip "Open MPI only"
     compile late fixtures/late.c -g
