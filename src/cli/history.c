@@ -11,6 +11,7 @@
 #include "profile/summary.h"
 #include "profile/world.h"
 #include "trace/archive.h"
+#include "trace/run_of_trace.h"
 #include "trace/windowed.h"
 
 #include <errno.h>
@@ -184,12 +185,25 @@ static bool has_windows(struct gn_cli_history *o, const char *profile)
     return has;
 }
 
+static bool is_of_windows(const struct gn_archive *archive)
+{
+    static const char name[] = "/windows/traces.otf2";
+    char *path = realpath(archive->anchor, NULL);
+    const size_t length = path ? strlen(path) : 0;
+    const bool is = length >= strlen(name) && strcmp(path + length - strlen(name), name) == 0;
+    free(path);
+    return is;
+}
+
 /* A run that was measured without a trace has a profile and no archive, but windows of events. */
 static int check_run(struct gn_cli_history *o, struct gn_error *err)
 {
     struct gn_archive archive;
     char profile[4096 + 16];
     int code = gn_archive_find(&archive, o->path, err);
+    if (code == 0 && is_of_windows(&archive) && gn_run_of_trace(o->path, profile, sizeof profile))
+        has_windows(o,
+                    profile); /* named as answers name it: what is between windows is no time of its ranks */
     snprintf(profile, sizeof profile, "%s/profile.db", o->path);
     if (code != -ENOENT || access(profile, F_OK) != 0)
         return code;

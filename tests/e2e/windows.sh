@@ -17,6 +17,11 @@ seen = json.loads(sys.argv[1])["seen"]
 assert seen["parts"] > 1 and not seen["whole"] and 0 < seen["share"] < 1, seen
 EOP
     grep -q ' waiting' "$work/some.err" && ! grep -q 'waiting or transfer' "$work/some.err" || fail "the screen does not say what is waiting"
+    # named by itself, with what is between windows it is no program's time
+    "$gnomon" stragglers --format json "$run" | grep -v '"trace"' >of_run.json || fail "no answer of the run"
+    "$gnomon" stragglers --format json "$run/windows/traces.otf2" | grep -v '"trace"' >of_archive.json || fail "no answer of the archive"
+    (cd "$run/windows" && "$gnomon" stragglers --format json traces.otf2) | grep -v '"trace"' | diff of_archive.json - >diff.out || fail "by another name another answer: $(cat diff.out)"
+    grep -q '"seen"' of_run.json && diff of_run.json of_archive.json >diff.out || fail "the archive by itself is another run: $(cat diff.out)"
     "$gnomon" check "$run/windows" >check.out 2>&1 || fail "the archive is not one: $(cat check.out)"
     run_gnomon none --windows off ./exchange 200 10
     wait_for_report none
