@@ -11,7 +11,7 @@
 #include "profile/clock.h"
 #include "profile/profile.h"
 #include "profile/statement.h"
-#include "profile/windows.h"
+#include "profile/kept_windows.h"
 #include "profile/world.h"
 
 #include <dirent.h>

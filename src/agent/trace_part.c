@@ -7,7 +7,7 @@
 #include "agent/part_file.h"
 #include "agent/trace_paths.h"
 #include "profile/profile.h"
-#include "profile/windows.h"
+#include "profile/kept_windows.h"
 #include "trace/event_file.h"
 #include "trace/writer.h"
 
@@ -535,7 +535,7 @@ static void note_windows(sqlite3 *profile, const struct gn_trace_part *p)
         shown[i] =
             (struct gn_kept_window){gn_simulated_reading(&p->translate->clock, w->spans[i].begin_ticks),
                                     gn_simulated_reading(&p->translate->clock, w->spans[i].end_ticks)};
-    char *text = gn_windows_to_text(shown, w->count);
+    char *text = gn_kept_windows_to_text(shown, w->count);
     if (text)
         note(profile, p, "spans", text);
     note_number(profile, p, "whole", gn_windows_are_whole(w) && !p->claimed);

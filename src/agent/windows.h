@@ -14,7 +14,7 @@
  * process, each begins at moments that follow from a number that all of them have. Moments have levels, each
  * level's are half as many as those of the one below and are among them: who has to wait longer for the next
  * window takes moments of a higher level, at which the others begin one, too. A window ends on each host when
- * it has its share there; what all of them have is found when the run is over (profile/windows.h).
+ * it has its share there; what all of them have is found when the run is over (profile/kept_windows.h).
  *
  *   begin            window             gap, at random         window
  *   │─────────────────────────────────│··········│───────────────────────────────│·· … ── end of the run

@@ -26,7 +26,6 @@
 
 /* A time that is not known: far enough from all others, and from overflow. */
 #define GN_HISTORY_FAR_NS (INT64_C(1) << 61)
-/* Rates of clocks of which nothing is said: within so much of their frequency. */
 
 /* A part of a collective while its instance is not known. */
 struct gn_open_part {

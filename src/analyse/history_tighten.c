@@ -8,9 +8,7 @@
 #include "trace/clock_offsets.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- clocks ---- */
 

@@ -6,9 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where nothing bounds a clock, times are centuries apart. */
-#define NOBODY_KNOWS_NS 1e17
-
 /* Of three significant digits those behind the point. */
 static int digits_of(double shown)
 {
@@ -23,7 +20,7 @@ static const char *duration(double ns, double (*rounded)(double), char text[GN_Q
         const char *name;
     } units[] = {{999.5e6, 1e9, "s"}, {999.5e3, 1e6, "ms"}, {999.5, 1e3, "us"}, {0, 1, "ns"}};
     size_t unit = 0;
-    if (!(fabs(ns) < NOBODY_KNOWS_NS))
+    if (!(fabs(ns) < GN_NOBODY_KNOWS_NS))
         return strcpy(text, "unknown");
     while (fabs(ns) < units[unit].from_ns)
         unit++;

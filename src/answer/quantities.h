@@ -14,6 +14,9 @@ enum { GN_QUANTITY_TEXT = 64 };
 
 /* All return text. What is not finite is "unknown". */
 
+/* Durations from here on are told as unknown: where nothing bounds a clock, times are centuries apart. */
+#define GN_NOBODY_KNOWS_NS 1e17
+
 /* "12.3 ms", "999 ns", "0 ns": eight columns at most up to 27 hours; negative ones have a sign. */
 const char *gn_duration_text(double ns, char text[GN_QUANTITY_TEXT]);
 /* The same rounded up, of what is a bound: "± 1.24 us" of 1.231. */

@@ -28,7 +28,7 @@ const char *gn_span_time(double lo_ns, double hi_ns, char text[GN_SPAN_TEXT])
         const char *name;
     } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
     size_t unit = 0;
-    if (hi_ns >= 1e17) { /* centuries: nothing bounds the clocks */
+    if (hi_ns >= GN_NOBODY_KNOWS_NS) {
         char low[GN_QUANTITY_TEXT];
         snprintf(text, GN_SPAN_TEXT, "%s or more", gn_duration_text(lo_ns, low));
         return text;

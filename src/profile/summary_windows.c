@@ -1,7 +1,7 @@
 #include "profile/summary.h"
 
 #include "profile/statement.h"
-#include "profile/windows.h"
+#include "profile/kept_windows.h"
 
 #include <stdio.h>
 
@@ -37,7 +37,7 @@ void gn_summarise_windows(sqlite3 *db, struct gn_windows_facts *w)
                    *error = (const char *)sqlite3_column_text(q, 2);
         snprintf(w->path, sizeof w->path, "%s", path && spans ? path : "");
         snprintf(w->error, sizeof w->error, "%s", error ? error : "");
-        w->count = path && spans ? gn_windows_of_text(&w->kept, spans) : 0;
+        w->count = path && spans ? gn_kept_windows_of_text(&w->kept, spans) : 0;
         if (sqlite3_step(q) == SQLITE_ROW) /* a profile of one host has one */
             w->count = 0;
     }

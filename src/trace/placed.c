@@ -105,6 +105,8 @@ static int bounds_of_placed(const struct gn_placed *p, const struct gn_bounds *b
     int code = to ? rates_of_placed(&slope, &outside, err) : gn_fail(err, -ENOMEM, "no memory for a clock");
     for (size_t i = 0; code == 0 && i < count; i++) {
         const struct gn_interval at = gn_bounds_convert(bounds, from[i].ticks);
+        if (at.lo_ns == INT64_MIN || at.hi_ns == INT64_MAX)
+            code = gn_fail(err, -ENODATA, "nothing is known of the clock of one of its hosts");
         const uint64_t ticks = tick_of(p, bounds, from[i].ticks);
         if (used == 0 || ticks > to[used - 1].ticks)
             to[used++] = (struct gn_breakpoint){ticks, less(at.lo_ns, wider_ns), more(at.hi_ns, wider_ns)};

@@ -191,23 +191,26 @@ static bool note_first(struct firsts *f, const struct gn_event *e, uint32_t proc
     return gn_map_add(&f->index, key, (void *)(uintptr_t)f->count);
 }
 
-/* Who goes on with the next window has made as many as the other members have, in this one. */
-static void find_ends(const struct gn_windowed *w, struct firsts *f)
+/* Who goes on with the next window has made as many as the other members have, in this one. False: no memory.
+ */
+static bool find_ends(const struct gn_windowed *w, struct firsts *f)
 {
     const struct gn_definitions *d = w->definitions;
-    for (uint32_t c = 0; c < d->comm_count; c++) {
-        size_t members = 0;
+    size_t *members = calloc(d->comm_count + 1, sizeof *members);
+    for (uint32_t c = 0; c < d->comm_count; c++)
         f->end[c] = UINT64_MAX;
-        for (size_t i = 0; i < f->count; i++)
-            if (f->items[i].comm == c) {
-                f->end[c] = f->items[i].last + 1 < f->end[c] ? f->items[i].last + 1 : f->end[c];
-                members++;
-            }
-        if (members < (size_t)d->comms[c].member_count + d->comms[c].other_count)
-            f->end[c] = 0;
+    for (size_t i = 0; members && i < f->count; i++) {
+        const struct first *first = &f->items[i];
+        f->end[first->comm] = first->last + 1 < f->end[first->comm] ? first->last + 1 : f->end[first->comm];
+        members[first->comm]++;
     }
+    for (uint32_t c = 0; members && c < d->comm_count; c++)
+        if (members[c] < (size_t)d->comms[c].member_count + d->comms[c].other_count)
+            f->end[c] = 0;
     for (size_t i = 0; i < f->count; i++)
         f->is_even = f->is_even && f->items[i].last + 1 == f->end[f->items[i].comm];
+    free(members);
+    return members != NULL;
 }
 
 static bool find_firsts(const struct gn_windowed *w, size_t window, struct firsts *f)
@@ -223,9 +226,7 @@ static bool find_firsts(const struct gn_windowed *w, size_t window, struct first
     f->is_even = true;
     for (size_t i = 0; i < f->count; i++)
         f->is_even = f->is_even && f->items[i].number == f->begin[f->items[i].comm];
-    if (w->as == GN_WINDOWED_JOINED)
-        find_ends(w, f);
-    return done;
+    return done && (w->as != GN_WINDOWED_JOINED || find_ends(w, f));
 }
 
 /* Takes out of a place's part of a window, whose events move to `to`, what is ahead of the first ones.

@@ -145,16 +145,22 @@ static void steps_are_no_clock(void **state)
                      *nothing = gn_bounds_new(&(struct gn_breakpoint){5, INT64_MIN, INT64_MIN}, 1,
                                               &(struct gn_outside){0, INFINITY}, NULL);
     struct gn_definitions *d = two_locations(1);
+    assert_non_null(right);
+    assert_non_null(nothing);
     for (int i = 0; i < 2; i++) {
         const struct gn_bounds *bounds[] = {left, i == 0 ? right : nothing};
         const struct gn_source source = {NULL, d, pull, NULL};
         struct gn_placed *placed;
         struct gn_error err;
-        if (bounds[1])
-            assert_true(gn_placed_new(&placed, &source, bounds, &err) < 0 || i == 1);
-        if (bounds[1] && i == 1)
-            gn_placed_free(placed);
+        assert_int_equal(gn_placed_new(&placed, &source, bounds, &err), -ENODATA);
+        assert_null(placed);
     }
+    /* a moment alone is beside what is known, on its side */
+    const uint64_t first = gn_bounds_placed(right, 1000, FIRST, 2.5e9),
+                   last = gn_bounds_placed(right, 3000000, FIRST, 2.5e9);
+    assert_int_equal(gn_bounds_placed(right, 999, FIRST, 2.5e9), first - 1);
+    assert_int_equal(gn_bounds_placed(right, 3000001, FIRST, 2.5e9), last + 1);
+    assert_true(first < last);
     gn_bounds_free(left);
     gn_bounds_free(right);
     gn_bounds_free(nothing);

@@ -1,4 +1,4 @@
-#include "profile/windows.h"
+#include "profile/kept_windows.h"
 
 #include "base/grow.h"
 #include "profile/clock.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t gn_windows_of_text(struct gn_kept_window **windows, const char *text)
+size_t gn_kept_windows_of_text(struct gn_kept_window **windows, const char *text)
 {
     size_t count = 0, capacity = 0;
     uint64_t from = 1;
@@ -30,7 +30,7 @@ size_t gn_windows_of_text(struct gn_kept_window **windows, const char *text)
     return count;
 }
 
-char *gn_windows_to_text(const struct gn_kept_window *windows, size_t count)
+char *gn_kept_windows_to_text(const struct gn_kept_window *windows, size_t count)
 {
     enum { EACH = 44 };
     char *text = calloc(count + 1, EACH);
@@ -46,8 +46,8 @@ static uint64_t length_of(const struct gn_kept_window *w)
     return w->end_ticks - w->begin_ticks;
 }
 
-size_t gn_windows_common(struct gn_common_window *to, const struct gn_common_window *a, size_t a_count,
-                         const struct gn_kept_window *b, size_t b_count)
+size_t gn_kept_windows_common(struct gn_common_window *to, const struct gn_common_window *a, size_t a_count,
+                              const struct gn_kept_window *b, size_t b_count)
 {
     size_t count = 0;
     for (size_t i = 0, k = 0; i < a_count && k < b_count;) {
@@ -67,7 +67,8 @@ size_t gn_windows_common(struct gn_common_window *to, const struct gn_common_win
     return count;
 }
 
-size_t gn_windows_of_worth(struct gn_kept_window *to, const struct gn_common_window *common, size_t count)
+size_t gn_kept_windows_of_worth(struct gn_kept_window *to, const struct gn_common_window *common,
+                                size_t count)
 {
     size_t kept = 0;
     for (size_t i = 0; i < count && kept < GN_KEPT_WINDOWS_MOST; i++)
@@ -105,7 +106,7 @@ static int unite_host(struct uniting *u, const char *host, const char *spans, st
 {
     const struct gn_bounds *bounds = bounds_of(u, host);
     struct gn_kept_window *own;
-    size_t count = gn_windows_of_text(&own, spans);
+    size_t count = gn_kept_windows_of_text(&own, spans);
     int code = bounds ? 0
                       : gn_fail(err, -ENODATA,
                                 "when the windows of %s were is not known: its clock was not compared", host);
@@ -120,8 +121,8 @@ static int unite_host(struct uniting *u, const char *host, const char *spans, st
     else if (code == 0 && !both)
         code = gn_fail(err, -ENOMEM, "no memory for the windows of %s", host);
     if (code == 0)
-        u->count =
-            gn_windows_common(both, u->common ? u->common : &begin, u->common ? u->count : 1, own, count);
+        u->count = gn_kept_windows_common(both, u->common ? u->common : &begin, u->common ? u->count : 1, own,
+                                          count);
     free(own);
     free(u->common);
     u->common = both;
@@ -161,10 +162,10 @@ int gn_profile_unite_windows(sqlite3 *db, const char *archive, struct gn_error *
     if (code == 0)
         code = unite_all(&u, err);
     struct gn_kept_window *worth = code == 0 ? calloc(u.count + 1, sizeof *worth) : NULL;
-    const size_t count = worth && u.common ? gn_windows_of_worth(worth, u.common, u.count) : 0;
+    const size_t count = worth && u.common ? gn_kept_windows_of_worth(worth, u.common, u.count) : 0;
     if (code == 0 && count == 0)
         code = gn_fail(err, -ENODATA, "its hosts have no window of events in common");
-    char *text = code == 0 ? gn_windows_to_text(worth, count) : NULL;
+    char *text = code == 0 ? gn_kept_windows_to_text(worth, count) : NULL;
     if (code == 0 && !text)
         code = gn_fail(err, -ENOMEM, "no memory for windows");
     if (code == 0)

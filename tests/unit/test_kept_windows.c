@@ -1,6 +1,6 @@
-/* profile/windows: windows as text, and what several hosts have of them. */
+/* profile/kept_windows: windows as text, and what several hosts have of them. */
 #include "profile/profile.h"
-#include "profile/windows.h"
+#include "profile/kept_windows.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,13 +15,13 @@ static void text_is_read_as_it_was_written(void **state)
     (void)state;
     const struct gn_kept_window given[] = {{1, 2}, {2, 9}, {UINT64_MAX - 1, UINT64_MAX}};
     struct gn_kept_window *read;
-    char *text = gn_windows_to_text(given, 3);
+    char *text = gn_kept_windows_to_text(given, 3);
     assert_string_equal(text, "1 2 2 9 18446744073709551614 18446744073709551615");
-    assert_int_equal(gn_windows_of_text(&read, text), 3);
+    assert_int_equal(gn_kept_windows_of_text(&read, text), 3);
     assert_memory_equal(read, given, sizeof given);
     free(read);
     free(text);
-    text = gn_windows_to_text(NULL, 0);
+    text = gn_kept_windows_to_text(NULL, 0);
     assert_string_equal(text, "");
     free(text);
 }
@@ -37,7 +37,7 @@ static void no_sense_is_no_window(void **state)
                  {"5 6 7", 1}, {"-5 6", 0},    {"5 -6 7 8", 1}};
     for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
         struct gn_kept_window *read;
-        assert_int_equal(gn_windows_of_text(&read, given[i].text), given[i].count);
+        assert_int_equal(gn_kept_windows_of_text(&read, given[i].text), given[i].count);
         free(read);
     }
 }
@@ -48,10 +48,10 @@ static size_t common_of(const struct gn_kept_window *const *hosts, const size_t 
     struct gn_common_window have[40] = {{{0, UINT64_MAX}, UINT64_MAX}}, next[40];
     size_t count = 1;
     for (size_t i = 0; i < host_count; i++) {
-        count = gn_windows_common(next, have, count, hosts[i], counts[i]);
+        count = gn_kept_windows_common(next, have, count, hosts[i], counts[i]);
         memcpy(have, next, sizeof have);
     }
-    return gn_windows_of_worth(worth, have, count);
+    return gn_kept_windows_of_worth(worth, have, count);
 }
 
 static void all_have_what_is_in_all(void **state)
