@@ -39,55 +39,73 @@ static float share_above(double own, double level)
     return own > level && own > 0 ? (float)(1 - level / own) : 0;
 }
 
+/* What each does in all, and what it does in single sections more than the others, and more than all in the
+ * mean. */
+struct in_all {
+    double all, more, uneven;
+};
+
+/* So much of what goes by single sections may go, 0 … 1: of the late ones what they do more in all than the
+ * others, of each what it does more than all. */
+struct net {
+    double late, even;
+};
+
 /* What goes of one process's time in a section. */
-static float share_of(enum gn_level level, const struct times *t, double own, bool is_late, double net)
+static float share_of(enum gn_level level, const struct times *t, double own, bool is_late, struct net net)
 {
     const bool is_more = t->late > t->others;
     switch (level) {
     case GN_LEVEL_MEAN:
         return is_late ? share_above(own, t->others) : 0;
     case GN_LEVEL_NET:
-        return is_late ? (float)net * share_above(own, t->others) : 0;
+        return is_late ? (float)net.late * share_above(own, t->others) : 0;
     case GN_LEVEL_FASTEST:
         return is_late ? share_above(own, t->least) : 0;
     case GN_LEVEL_EVEN:
-        return is_more ? share_above(own, t->all) : 0;
+        return is_more ? (float)net.even * share_above(own, t->all) : 0;
     default:
         return is_late && own > t->least ? 1 : 0;
     }
 }
 
-/* What each does in all, and what it does in single sections more than the others. */
-struct in_all {
-    double all, more;
-};
-
-/* What a late one does more in all, of what it does more in single sections: 0 … 1. */
-static double net_of(const struct in_all *own, double others)
+/* What is more in all, of what is more in single sections. */
+static double net_of(double all, double level, double more)
 {
-    return own->more > 0 ? fmin(fmax(own->all - others, 0) / own->more, 1) : 1;
+    return more > 0 ? fmin(fmax(all - level, 0) / more, 1) : 1;
 }
 
-/* Of each that is late; 1 of others. NULL: no memory. */
-static double *find_net(const struct gn_sections *s, const bool *late)
+static void add_up(const struct gn_sections *s, const bool *late, struct in_all *sums)
 {
-    double *net = calloc(s->process_count + 1, sizeof *net), others = 0;
-    struct in_all *sums = calloc(s->process_count + 1, sizeof *sums);
-    size_t count = 0;
-    for (size_t site = 0; site < s->site_count && sums; site++) {
+    for (size_t site = 0; site < s->site_count; site++) {
         const struct times t = times_of(s, site, late);
         for (size_t p = 0; p < s->process_count; p++) {
             const double ns = s->sums[site * s->process_count + p].ns;
             sums[p].all += ns;
             sums[p].more += fmax(0, ns - t.others);
+            sums[p].uneven += t.late > t.others ? fmax(0, ns - t.all) : 0;
         }
     }
+}
+
+/* Of each process. NULL: no memory. */
+static struct net *find_net(const struct gn_sections *s, const bool *late)
+{
+    struct net *net = calloc(s->process_count + 1, sizeof *net);
+    struct in_all *sums = calloc(s->process_count + 1, sizeof *sums);
+    double others = 0, all = 0;
+    size_t count = 0;
+    if (sums && net)
+        add_up(s, late, sums);
     for (size_t p = 0; p < s->process_count && sums; p++) {
+        all += sums[p].all / (double)s->process_count;
         others += late[p] ? 0 : sums[p].all;
         count += !late[p];
     }
     for (size_t p = 0; p < s->process_count && sums && net; p++)
-        net[p] = late[p] && count > 0 ? net_of(&sums[p], others / (double)count) : 1;
+        net[p] =
+            (struct net){late[p] && count > 0 ? net_of(sums[p].all, others / (double)count, sums[p].more) : 1,
+                         net_of(sums[p].all, all, sums[p].uneven)};
     if (!sums) {
         free(net);
         net = NULL;
@@ -103,7 +121,7 @@ int gn_levels_open(struct gn_levels *levels, const struct gn_sections *s, const 
     *levels = (struct gn_levels){s, calloc(GN_LEVELS * entries + 1, sizeof *levels->share)};
     if (!levels->share)
         return gn_fail(err, -ENOMEM, "no memory for what %zu processes compute", s->process_count);
-    double *net = find_net(s, late);
+    struct net *net = find_net(s, late);
     for (size_t site = 0; site < s->site_count && net; site++) {
         const struct times t = times_of(s, site, late);
         for (size_t p = 0; p < s->process_count; p++)
@@ -125,20 +143,36 @@ void gn_levels_close(struct gn_levels *levels)
     levels->share = NULL;
 }
 
-int gn_levels_replay(const struct gn_levels *levels, size_t part, struct gn_whatif_result results[GN_LEVELS],
-                     struct gn_error *err)
+/* What goes of what is computed before a call. */
+static float share_before(const struct gn_levels *levels, enum gn_level level, const struct gn_history *h,
+                          const struct gn_call *call)
+{
+    const struct gn_sections *s = levels->sections;
+    const int64_t site = gn_section_of(s, h, call);
+    const uint32_t process = h->definitions->locations[call->location].process;
+    return site < 0
+               ? 0
+               : levels->share[((size_t)level * s->site_count + (size_t)site) * s->process_count + process];
+}
+
+static const struct gn_levels *levels_of(const struct gn_levels *levels, const struct gn_late_phases *phases,
+                                         size_t part, const struct gn_call *call)
+{
+    const int phase = phases ? gn_late_phase_of(phases, levels->sections->seen, part, call) : 0;
+    return phase < 0 ? NULL : &levels[phase];
+}
+
+int gn_levels_replay_phases(const struct gn_levels *levels, const struct gn_late_phases *phases, size_t part,
+                            struct gn_whatif_result results[GN_LEVELS], struct gn_error *err)
 {
     const struct gn_sections *s = levels->sections;
     const struct gn_history *h = &s->seen->parts[part].history;
-    const size_t entries = s->site_count * s->process_count;
     float *before = calloc(h->call_count + 1, sizeof *before);
     struct gn_whatif_pass *pass = gn_whatif_pass_new(h);
     for (enum gn_level level = 0; before && pass && level < GN_LEVELS; level++) {
         for (size_t c = 0; c < h->call_count; c++) {
-            const int64_t site = gn_section_of(s, h, &h->calls[c]);
-            const uint32_t process = h->definitions->locations[h->calls[c].location].process;
-            before[c] =
-                site < 0 ? 0 : levels->share[level * entries + (size_t)site * s->process_count + process];
+            const struct gn_levels *own = levels_of(levels, phases, part, &h->calls[c]);
+            before[c] = own ? share_before(own, level, h, &h->calls[c]) : 0;
         }
         results[level] = gn_whatif(pass, &(struct gn_whatif){.before = before});
     }
@@ -146,6 +180,12 @@ int gn_levels_replay(const struct gn_levels *levels, size_t part, struct gn_what
     free(before);
     gn_whatif_pass_free(pass);
     return has_memory ? 0 : gn_fail(err, -ENOMEM, "no memory for %zu calls", h->call_count);
+}
+
+int gn_levels_replay(const struct gn_levels *levels, size_t part, struct gn_whatif_result results[GN_LEVELS],
+                     struct gn_error *err)
+{
+    return gn_levels_replay_phases(levels, NULL, part, results, err);
 }
 
 int gn_levelled_to(struct gn_whatif_result *result, const struct gn_sections *s, size_t part, size_t site,

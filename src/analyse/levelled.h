@@ -17,7 +17,8 @@ enum gn_level {
                      more here they may do less elsewhere, at another end of the same loop */
     GN_LEVEL_FASTEST, /* … as the one that does least */
     GN_LEVEL_EVEN,    /* where they do more, nobody does more than the mean of all, as the others, who have
-                         waited, take the rest */
+                         waited, take the rest; and less of each, so that in all nobody does less than that:
+                         what others do may be another end of the same loop */
     GN_LEVEL_GONE,    /* where they do more than the one that does least, nothing */
     GN_LEVELS
 };
@@ -34,6 +35,9 @@ int gn_levels_open(struct gn_levels *levels, const struct gn_sections *sections,
 /* Of one part of what was seen, with the levels of all of it. 0, or -ENOMEM with err set. */
 int gn_levels_replay(const struct gn_levels *levels, size_t part, struct gn_whatif_result results[GN_LEVELS],
                      struct gn_error *err);
+/* … with each phase's own: levels[phases->count]; what is of no phase stays as it is. */
+int gn_levels_replay_phases(const struct gn_levels *levels, const struct gn_late_phases *phases, size_t part,
+                            struct gn_whatif_result results[GN_LEVELS], struct gn_error *err);
 void gn_levels_close(struct gn_levels *levels);
 
 /* The part if each time in a section had taken base_ns at most. Likewise. */

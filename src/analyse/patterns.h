@@ -75,7 +75,16 @@ struct gn_problem_meanwhile {
     double low, high; /* share of what is waited */
 };
 
-enum { GN_PROBLEM_PARTS = 5 };
+enum { GN_PROBLEM_PARTS = 5, GN_PROBLEM_PHASES = 6 };
+
+/* A part of the run in which one rank is late. */
+struct gn_problem_phase {
+    int rank;
+    double from_s, to_s;                  /* of the run, from its begin */
+    double own_s, others_s;               /* what it computes there, and the others; 0: not known */
+    struct gn_problem_difference differs; /* … after which call */
+    struct gn_problem_hop waited;         /* in which call they wait for it most; call NULL: not known */
+};
 
 struct gn_problem {
     const struct gn_problem_pattern *pattern;
@@ -103,6 +112,8 @@ struct gn_problem {
     struct gn_problem_difference differs;
     struct gn_problem_meanwhile meanwhile[GN_PROBLEM_PARTS]; /* of the first hop */
     size_t meanwhile_count;
+    struct gn_problem_phase phases[GN_PROBLEM_PHASES]; /* in their order in time */
+    size_t phase_count;                                /* 0: it is not about these */
     double grows; /* the last fifth of the run takes so many times as long as the first one; 0: it does not */
     bool is_replayed;               /* the gain is by replay, and so is what was lost */
     double even_low_s, even_high_s; /* … if the work were spread evenly over all; 0: not replayed */

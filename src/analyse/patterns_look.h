@@ -22,6 +22,7 @@ struct gn_look {
     struct gn_seen_cause *causes;
     size_t cause_count;
     struct gn_sections sections;
+    struct gn_late_phases phases;
     struct gn_site_tally avoidable; /* analyse/wrong_order.h */
     bool *late;                     /* [processes] */
     struct gn_span *each;           /* [GN_LOOKS * seen->count] */
@@ -71,6 +72,8 @@ bool gn_look_takes_from_any(const struct gn_look *look, uint32_t process);
  * with err set. */
 int gn_look_at_ranks(const struct gn_look *look, struct gn_error *err);
 int gn_look_at_growth(const struct gn_look *look, struct gn_error *err);
+/* 1: there are phases, and that was told. */
+int gn_look_at_phases(const struct gn_look *look, struct gn_error *err);
 int gn_look_at_overlap(const struct gn_look *look, struct gn_error *err);
 int gn_look_at_waits(const struct gn_look *look, struct gn_error *err);
 

@@ -144,6 +144,7 @@ int gn_problems_see(struct gn_problems *problems, const struct gn_summary *summa
         l.edge_count = (size_t)edges;
         l.cause_count = (size_t)causes;
         tell_seen(&l);
+        gn_late_phases_find(&l.phases, seen);
         code = gn_look_at_ranks(&l, err);
         see_calls(&l);
         code = code == 0 ? gn_look_at_growth(&l, err) : code;

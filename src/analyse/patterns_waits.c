@@ -14,17 +14,12 @@ static const double of_one_of_two = 0.75; /* of the waits in a call: the other o
 static const double of_one_of_many = 0.55;
 static const double few_sides = 0.1;  /* of what others wait: so little is none */
 static const double of_one_way = 0.9; /* of the waits for messages go in one direction */
-enum { FEWEST_SLICES = 6 };
-static const double of_one_in_turn = 0.85; /* of what is waited for in a slice of time */
-static const double rare = 0.1;            /* of the calls have most of what is waited for: noise */
+static const double rare = 0.1;       /* of the calls have most of what is waited for: noise */
 
 static const struct gn_problem_pattern moving = {
     .name = "moving imbalance",
     .remedy = "the work is even in sum and uneven at each step: move it while the program runs, or "
               "let ranks meet less often"};
-static const struct gn_problem_pattern phases = {
-    .name = "phases",
-    .remedy = "who is late changes with the part of the run: look at each by itself, and balance it there"};
 static const struct gn_problem_pattern noise = {
     .name = "noise",
     .remedy =
@@ -174,54 +169,9 @@ static bool is_of_one(const struct gn_look *l, const struct node *n)
     return n->most_ns >= (l->s->ranks == 2 ? of_one_of_two : of_one_of_many) * n->seen_ns;
 }
 
-/* What the processes caused in one of the slices of a trace, or in a window. */
-static void add_slice(const struct gn_look *l, size_t slice, double *caused)
-{
-    const struct gn_seen *seen = l->seen;
-    memset(caused, 0, l->seen->definitions->process_count * sizeof *caused);
-    for (size_t i = 0; i < l->seen->definitions->location_count; i++) {
-        const struct gn_waits *w = &seen->parts[seen->count == 1 ? 0 : slice].waits;
-        caused[l->seen->definitions->locations[i].process] +=
-            seen->count == 1 ? w->slices[i * GN_WAITS_SLICES + slice]
-                             : (w->caused[i].lo_ns + w->caused[i].hi_ns) / 2;
-    }
-}
-
-/* Which part of all waiting those caused who caused most of it in each slice of time: nearly all, where it is
- * one and then another for long; no more than in the whole run, where it changes at every step. 0: it is one
- * in all of them. */
-static double of_slices(const struct gn_look *l)
-{
-    const size_t slices = l->seen->count == 1 ? GN_WAITS_SLICES : l->seen->count,
-                 processes = l->seen->definitions->process_count;
-    double *caused = calloc(2 * processes + 2, sizeof *caused), most_ns = 0, all_ns = 0, of_one_ns = 0;
-    for (size_t s = 0; caused && s < slices; s++) {
-        size_t most = 0;
-        add_slice(l, s, caused);
-        for (size_t p = 0; p < processes; p++) {
-            most = caused[p] > caused[most] ? p : most;
-            all_ns += caused[p];
-        }
-        most_ns += caused[most];
-        caused[processes + 1 + most] += caused[most];
-        of_one_ns = fmax(of_one_ns, caused[processes + 1 + most]);
-    }
-    free(caused);
-    const bool changes = of_one_ns < of_one_in_turn * most_ns;
-    return all_ns > 0 && slices >= FEWEST_SLICES && changes ? most_ns / all_ns : 0;
-}
-
-/* In each part of the run one rank is waited for nearly alone, and it is not always the same one. */
-static bool is_phases(const struct gn_look *l, const struct node *n)
-{
-    return n->most_ns < of_one_in_turn * n->seen_ns && !is_rare(n) && of_slices(l) >= of_one_in_turn;
-}
-
 static const struct gn_problem_pattern *pattern_of(const struct gn_look *l, const struct node *n)
 {
     const struct sides sides = sides_of(l, n);
-    if (is_phases(l, n) && !sides.is_one_way)
-        return &phases;
     if (!is_of_one(l, n) && sides.kind == GN_WAIT_LATE_SENDER && sides.is_one_way)
         return &pipeline;
     if (!is_of_one(l, n) && (!sides.is_fixed || l->s->ranks == 2)) /* of two, one or the other */
@@ -298,7 +248,7 @@ static struct gn_problem problem_of(const struct gn_look *l, const struct node *
                                        ? GN_PROBLEM_CERTAIN
                                        : GN_PROBLEM_POSSIBLE,
                            .assumes = GN_PROBLEM_SAME | GN_PROBLEM_ORDER | gn_look_assumed(l)};
-    if (pattern == &moving || pattern == &phases || pattern == &noise) {
+    if (pattern == &moving || pattern == &noise) {
         p.gain_low_s = low;
         gn_look_allow_for_repeats(l, &p);
         p.assumes &= ~(unsigned)GN_PROBLEM_ORDER;
@@ -422,14 +372,18 @@ static double told_of(const struct gn_look *l, int rank)
     return most_s * 1e9 * fmax(1, l->s->ranks - 1);
 }
 
-/* Most of it is for ranks that have a problem of their own: that is it. */
-static bool is_told(const struct gn_look *l, const struct node *n)
+/* Most of it is for ranks that have a problem of their own, or are late in a part of the run: that is it. */
+static bool is_told(const struct gn_look *l, const struct node *n, bool has_phases)
 {
     double told_ns = 0;
     for (size_t i = 0; i < l->cause_count; i++) {
         const struct gn_seen_cause *c = &l->causes[i];
         const int rank = gn_look_rank(l, c->process);
-        if (c->call_region == n->region && c->call_path == n->path && gn_look_has_problem(l, rank))
+        if (c->call_region != n->region || c->call_path != n->path)
+            continue;
+        if (has_phases && gn_late_phases_have(&l->phases, c->process))
+            told_ns += c->seen_ns;
+        else if (gn_look_has_problem(l, rank))
             told_ns += fmin(c->seen_ns, told_of(l, rank));
     }
     return told_ns >= (l->s->ranks == 2 ? of_one_of_two : of_one_of_many) * n->seen_ns;
@@ -455,19 +409,33 @@ static bool is_in_calls(const struct gn_problem *p)
     return share > half;
 }
 
+/* Phases, unless most is waited for in few calls, or along the ranks in one direction. */
+static int look_at_phases(const struct gn_look *l, const struct node *nodes, size_t count,
+                          struct gn_error *err)
+{
+    double all_ns = 0, others_ns = 0;
+    for (size_t i = 0; i < count && l->phases.count > 0; i++) {
+        all_ns += nodes[i].seen_ns;
+        others_ns += is_rare(&nodes[i]) || sides_of(l, &nodes[i]).is_one_way ? nodes[i].seen_ns : 0;
+    }
+    return others_ns > all_ns / 2 ? 0 : gn_look_at_phases(l, err);
+}
+
 int gn_look_at_waits(const struct gn_look *l, struct gn_error *err)
 {
     struct node *nodes = calloc(l->cause_count + 1, sizeof *nodes);
     if (!nodes)
         return gn_fail(err, -ENOMEM, "no memory for what %zu calls waited for", l->cause_count);
     const size_t count = find_nodes(l, nodes);
+    int code = look_at_phases(l, nodes, count, err);
+    const bool has_phases = code > 0;
     /* what goes along with others after them */
     for (size_t i = 0; i < count; i++)
         if (is_worth_it(l, &nodes[i])) {
             const struct gn_problem_pattern *pattern = pattern_of(l, &nodes[i]);
-            nodes[i].pattern = pattern == &phases || !is_told(l, &nodes[i]) ? pattern : NULL;
+            nodes[i].pattern = is_told(l, &nodes[i], has_phases) ? NULL : pattern;
         }
-    int code = 0;
+    code = code < 0 ? code : 0;
     for (int again = 0; again <= 1; again++)
         for (size_t i = 0; i < count && code == 0; i++) {
             if (!nodes[i].pattern || (nodes[i].pattern == &turns) != again)

@@ -49,13 +49,15 @@ int64_t gn_section_of(const struct gn_sections *s, const struct gn_history *h, c
     return before && before->region != GN_NONE ? gn_seen_site_of(s->seen, before->region, before->path) : -1;
 }
 
-static void add_part(struct gn_sections *s, const struct gn_seen_part *part)
+/* phases NULL: of all. */
+static void add_part(struct gn_sections *s, size_t p, const struct gn_late_phases *phases, size_t phase)
 {
+    const struct gn_seen_part *part = &s->seen->parts[p];
     const struct gn_history *h = &part->history;
     for (size_t c = 0; c < h->call_count; c++) {
         const struct gn_call *call = &h->calls[c];
         const int64_t site = h->is_carried[call->location] ? -1 : gn_section_of(s, h, call);
-        if (site < 0)
+        if (site < 0 || (phases && gn_late_phase_of(phases, s->seen, p, call) != (int)phase))
             continue;
         const size_t at = (size_t)site * s->process_count + h->definitions->locations[call->location].process;
         const double ns = part->weight * gn_computed_before(h, call);
@@ -94,14 +96,14 @@ static void add_slices(struct gn_sections *s, const struct stretch *run, const s
     }
 }
 
-int gn_sections_find(struct gn_sections *s, const struct gn_seen *seen)
+static int open_sections(struct gn_sections *s, const struct gn_seen *seen, bool has_slices)
 {
     *s = (struct gn_sections){
         .seen = seen, .site_count = seen->site_count, .process_count = seen->definitions->process_count};
     const size_t entries = s->site_count * s->process_count;
     if (seen->count == 0 || entries > MOST_ENTRIES)
         s->site_count = 0;
-    s->has_slices = s->site_count > 0 && entries <= MOST_ENTRIES / GN_SECTIONS_SLICES;
+    s->has_slices = has_slices && s->site_count > 0 && entries <= MOST_ENTRIES / GN_SECTIONS_SLICES;
     s->sums = calloc(s->site_count * s->process_count + 1, sizeof *s->sums);
     s->slices_ns = calloc(s->has_slices ? entries * GN_SECTIONS_SLICES : 1, sizeof(double));
     s->slices_times = calloc(s->has_slices ? entries * GN_SECTIONS_SLICES : 1, sizeof(double));
@@ -109,11 +111,26 @@ int gn_sections_find(struct gn_sections *s, const struct gn_seen *seen)
         gn_sections_clear(s);
         return -ENOMEM;
     }
+    return 0;
+}
+
+int gn_sections_find_in(struct gn_sections *s, const struct gn_seen *seen,
+                        const struct gn_late_phases *phases, size_t phase)
+{
+    const int code = open_sections(s, seen, false);
+    for (size_t p = 0; p < seen->count && s->site_count > 0; p++)
+        add_part(s, p, phases, phase);
+    return code;
+}
+
+int gn_sections_find(struct gn_sections *s, const struct gn_seen *seen)
+{
+    const int code = open_sections(s, seen, true);
     if (s->site_count == 0)
-        return 0;
+        return code;
     const struct stretch run = stretch_of(seen);
     for (size_t p = 0; p < seen->count; p++)
-        add_part(s, &seen->parts[p]);
+        add_part(s, p, NULL, 0);
     take_exact(s);
     for (size_t p = 0; p < seen->count && s->has_slices; p++)
         add_slices(s, &run, &seen->parts[p]);

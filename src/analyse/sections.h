@@ -9,6 +9,7 @@
 #ifndef GNOMON_ANALYSE_SECTIONS_H
 #define GNOMON_ANALYSE_SECTIONS_H
 
+#include "analyse/late_phases.h"
 #include "analyse/seen.h"
 
 enum { GN_SECTIONS_SLICES = 20 };
@@ -30,6 +31,9 @@ struct gn_sections {
 
 /* 0, and the caller clears; or -ENOMEM. */
 int gn_sections_find(struct gn_sections *sections, const struct gn_seen *seen);
+/* Likewise of one of the phases, of which there are no slices. */
+int gn_sections_find_in(struct gn_sections *sections, const struct gn_seen *seen,
+                        const struct gn_late_phases *phases, size_t phase);
 void gn_sections_clear(struct gn_sections *sections);
 
 /* In which section what is computed before the call is: its site; -1: in none. */

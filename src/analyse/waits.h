@@ -45,7 +45,7 @@ struct gn_cause {
     uint64_t of;          /* calls on that path, of the location that has made the most */
 };
 
-enum { GN_WAITS_SLICES = 20 };
+enum { GN_WAITS_SLICES = 100 };
 
 struct gn_waits {
     struct gn_blame *caused; /* [location_count] */

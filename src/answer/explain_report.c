@@ -132,6 +132,28 @@ static void meanwhile_text(const struct gn_problem *p, FILE *out)
         fputc('\n', out);
 }
 
+/* "from 0.00 to 2.11 s rank 0 computes 2.10 s after MPI_Bcast (app.c:19), the other one 1.16 s, and is waited
+ * for in MPI_Allreduce (app.c:21)" */
+static void phases_text(const struct gn_summary *s, const struct gn_problem *p, FILE *out)
+{
+    char call[500], span[GN_SPAN_TEXT], own[GN_QUANTITY_TEXT], others[GN_QUANTITY_TEXT];
+    for (size_t i = 0; i < p->phase_count; i++) {
+        const struct gn_problem_phase *phase = &p->phases[i];
+        const struct gn_problem_difference *d = &phase->differs;
+        fprintf(out, "   from %s rank %d", gn_span_time(phase->from_s * 1e9, phase->to_s * 1e9, span),
+                phase->rank);
+        if (d->call)
+            fprintf(out, " computes %s after %s, the other%s %s", gn_duration_text(phase->own_s * 1e9, own),
+                    gn_problem_call(d->call, d->function, d->file, d->line, call, sizeof call),
+                    s->ranks == 2 ? " one" : "s", gn_duration_text(phase->others_s * 1e9, others));
+        if (phase->waited.call)
+            fprintf(out, "%s waited for in %s", d->call ? ", and is" : " is",
+                    gn_problem_call(phase->waited.call, phase->waited.function, phase->waited.file,
+                                    phase->waited.line, call, sizeof call));
+        fputc('\n', out);
+    }
+}
+
 static void problem_text(const struct gn_explain_report *r, size_t i, const struct gn_terminal *terminal,
                          FILE *out)
 {
@@ -149,7 +171,8 @@ static void problem_text(const struct gn_explain_report *r, size_t i, const stru
             gn_duration_text(s->elapsed_s * 1e9, all),
             gn_span_share(p->lost_low_s / s->elapsed_s, p->lost_high_s / s->elapsed_s, share), cause,
             gn_problem_sure_name(p->sure));
-    if (p->hop_count > 0)
+    phases_text(s, p, out);
+    if (p->hop_count > 0 && p->phase_count == 0)
         chain_text(p, out);
     else if (waits && p->own_s > 0) {
         gn_problem_place(waits, terminal, name, sizeof name);
@@ -288,6 +311,11 @@ static json_t *chain_array(const struct gn_summary *s, const struct gn_problem *
 {
     json_t *chain = json_array();
     const struct gn_activity_row *waits = waited_in(s, p);
+    for (size_t i = 0; i < p->phase_count; i++)
+        if (p->phases[i].waited.call)
+            json_array_append_new(chain, hop_object(&p->phases[i].waited));
+    if (p->phase_count > 0)
+        return chain;
     if (p->rank < 0 || !p->row || p->own_s <= 0) {
         for (size_t i = 0; i < p->hop_count; i++)
             json_array_append_new(chain, hop_object(&p->hops[i]));
@@ -366,6 +394,22 @@ static json_t *meanwhile_array(const struct gn_problem *p)
     return array;
 }
 
+static json_t *phases_array(const struct gn_problem *p)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < p->phase_count; i++) {
+        const struct gn_problem_phase *phase = &p->phases[i];
+        json_array_append_new(
+            array, json_pack("{s:i, s:f, s:f, s:o, s:o, s:o, s:o}", "rank", phase->rank, "from_s",
+                             phase->from_s, "to_s", phase->to_s, "own_s",
+                             phase->differs.call ? json_real(phase->own_s) : json_null(), "others_s",
+                             phase->differs.call ? json_real(phase->others_s) : json_null(), "after",
+                             phase->differs.call ? after_object(&phase->differs) : json_null(), "waited",
+                             phase->waited.call ? hop_object(&phase->waited) : json_null()));
+    }
+    return array;
+}
+
 static json_t *slack_array(const struct gn_problems *problems)
 {
     json_t *array = json_array();
@@ -389,6 +433,9 @@ static json_t *problem_object(const struct gn_summary *s, const struct gn_proble
         json_array_append_new(places, place_object(p->row));
     else if (p->differs.call)
         json_array_append_new(places, after_object(&p->differs));
+    for (size_t i = 0; i < p->phase_count; i++)
+        if (p->phases[i].differs.call)
+            json_array_append_new(places, after_object(&p->phases[i].differs));
     for (size_t k = 0; k < sizeof assumptions / sizeof *assumptions; k++)
         if (p->assumes & assumptions[k].bit)
             json_array_append_new(assumed, json_string(assumptions[k].text));
@@ -404,6 +451,8 @@ static json_t *problem_object(const struct gn_summary *s, const struct gn_proble
         json_object_set_new(object, "differs", differs_object(p));
     if (object)
         json_object_set_new(object, "meanwhile", meanwhile_array(p));
+    if (object)
+        json_object_set_new(object, "phases", phases_array(p));
     if (object)
         json_object_set_new(object, "not_because_of", not_because_array(p));
     if (object)

@@ -138,6 +138,21 @@ static void call_text(const struct gn_problem_difference *d, char *text, size_t 
     gn_problem_call(d->call, d->function, d->file, d->line, text, size);
 }
 
+/* "who is late changes: rank 0 from 0.00 to 2.11 s, rank 1 from 4.22 to 6.33 s; others wait most in …" */
+static void phases_text(const struct gn_problem *p, const struct gn_terminal *terminal, char *text,
+                        size_t size)
+{
+    char name[700], span[GN_SPAN_TEXT];
+    size_t used = (size_t)snprintf(text, size, "who is late changes:");
+    for (size_t i = 0; i < p->phase_count && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s rank %d from %s", i > 0 ? "," : "",
+                                 p->phases[i].rank,
+                                 gn_span_time(p->phases[i].from_s * 1e9, p->phases[i].to_s * 1e9, span));
+    if (p->row && used < size)
+        snprintf(text + used, size - used, "; others wait most in %s",
+                 gn_problem_place(p->row, terminal, name, sizeof name));
+}
+
 /* "what is computed after MPI_Barrier (app.c:30), most of it in work app.c:12, takes 3.9 times as long in the
  * last fifth of the run as in the first" */
 static void growth_text(const struct gn_problem *p, const struct gn_terminal *terminal, char *text,
@@ -237,6 +252,8 @@ char *gn_problem_text(const struct gn_summary *s, const struct gn_problem *p,
         host_text(p, text, size);
     else if (p->row && p->rank >= 0 && p->own_s > 0)
         rank_text(s, p, terminal, text, size);
+    else if (p->phase_count > 0)
+        phases_text(p, terminal, text, size);
     else if (p->pattern->says)
         says_text(p, terminal, text, size);
     else if (p->grows > 0)

@@ -1,0 +1,203 @@
+/* One rank after the other is late, each in a part of the run of its own (analyse/late_phases.h). */
+#include "analyse/levelled.h"
+#include "analyse/patterns_rank.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+static const struct gn_problem_pattern phases = {
+    .name = "phases",
+    .replay = "with each rank like the others in its part",
+    .remedy = "who is late changes with the part of the run: look at each by itself, and balance it there"};
+
+/* What is known of each phase by itself. */
+struct stages {
+    struct gn_sections sections[GN_LATE_PHASES_MOST];
+    struct gn_levels levels[GN_LATE_PHASES_MOST];
+    size_t count;
+};
+
+static void close_stages(struct stages *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        gn_levels_close(&s->levels[i]);
+        gn_sections_clear(&s->sections[i]);
+    }
+}
+
+/* The caller closes in any case. */
+static int open_stages(struct stages *s, const struct gn_look *l, struct gn_error *err)
+{
+    int code = 0;
+    s->count = 0;
+    for (size_t i = 0; i < l->phases.count && code == 0; i++) {
+        for (size_t p = 0; p < l->seen->definitions->process_count; p++)
+            l->late[p] = p == l->phases.items[i].process;
+        s->levels[i].share = NULL;
+        code = gn_sections_find_in(&s->sections[i], l->seen, &l->phases, i);
+        s->count++;
+        code = code < 0 ? gn_fail(err, code, "no memory for what processes compute in a part of the run")
+                        : gn_levels_open(&s->levels[i], &s->sections[i], l->late, err);
+    }
+    return code;
+}
+
+static struct gn_span reduction_of(const struct gn_whatif_result *a, const struct gn_whatif_result *b)
+{
+    return (struct gn_span){fmax(0, fmin(a->reduction_lo_ns, b->reduction_lo_ns)),
+                            fmax(0, fmax(a->reduction_hi_ns, b->reduction_hi_ns))};
+}
+
+static int replay(const struct gn_look *l, const struct stages *s, struct gn_replayed *r,
+                  struct gn_error *err)
+{
+    const size_t count = l->seen->count;
+    for (size_t i = 0; i < count; i++) {
+        struct gn_whatif_result n[GN_LEVELS];
+        const int code = gn_levels_replay_phases(s->levels, &l->phases, i, n, err);
+        if (code < 0)
+            return code;
+        l->each[i] = reduction_of(&n[GN_LEVEL_MEAN], &n[GN_LEVEL_FASTEST]);
+        l->each[count + i] = reduction_of(&n[GN_LEVEL_EVEN], &n[GN_LEVEL_EVEN]);
+    }
+    r->like = gn_seen_total(l->seen, l->each);
+    r->even = gn_seen_total(l->seen, l->each + count);
+    return 0;
+}
+
+/* ---- beside what ranks do in all of the run ---- */
+
+static bool is_of_phases(const struct gn_look *l, const struct gn_problem *p)
+{
+    const uint32_t process = p->rank < 0 ? GN_NONE : gn_process_of_rank(l->seen->definitions, p->rank);
+    return process != GN_NONE && gn_problem_is_of_rank(p) && gn_problem_is_of_work(p) &&
+           gn_late_phases_have(&l->phases, process);
+}
+
+/* They are a part of it. */
+static void take_out(const struct gn_look *l)
+{
+    struct gn_problems *all = l->problems;
+    size_t kept = 0;
+    for (size_t i = 0; i < all->count; i++)
+        if (!is_of_phases(l, &all->items[i]))
+            all->items[kept++] = all->items[i];
+    all->count = kept;
+    kept = 0;
+    for (size_t i = 0; i < all->slack_count; i++)
+        if (!gn_late_phases_have(&l->phases, gn_process_of_rank(l->seen->definitions, all->slacks[i].rank)))
+            all->slacks[kept++] = all->slacks[i];
+    all->slack_count = kept;
+}
+
+/* Each is of several steps: what is late once is no part of the run. */
+static bool have_steps(const struct gn_look *l, const struct stages *s)
+{
+    static const double few = 5;
+    for (size_t i = 0; i < s->count; i++) {
+        const uint32_t process = l->phases.items[i].process;
+        const int64_t section = gn_sections_longest(&s->sections[i], process);
+        if (section < 0 ||
+            s->sections[i].sums[(size_t)section * s->sections[i].process_count + process].times < few)
+            return false;
+    }
+    return true;
+}
+
+/* ---- what is told ---- */
+
+static struct gn_problem_phase phase_of(const struct gn_look *l, const struct stages *s, size_t i)
+{
+    const struct gn_late_phase *phase = &l->phases.items[i];
+    const int64_t section = gn_sections_longest(&s->sections[i], phase->process);
+    struct gn_problem_phase told = {.rank = gn_look_rank(l, phase->process),
+                                    .from_s = phase->from_ns * 1e-9,
+                                    .to_s = phase->to_ns * 1e-9};
+    struct gn_problem one = {.rank = told.rank};
+    gn_look_tell_chain(l, &one, phase->process, NULL, 1);
+    if (one.hop_count > 0)
+        told.waited = one.hops[0];
+    if (section < 0)
+        return told;
+    const struct gn_section_difference d =
+        gn_sections_differ_one(&s->sections[i], (size_t)section, phase->process);
+    const struct gn_call_place place = gn_call_place_of(l->seen, &l->seen->sites[section]);
+    told.own_s = d.own_ns * 1e-9;
+    told.others_s = d.others_ns * 1e-9;
+    told.differs = (struct gn_problem_difference){.call = place.call,
+                                                  .function = place.function,
+                                                  .file = place.file,
+                                                  .line = place.line,
+                                                  .times = d.times,
+                                                  .each = d.each};
+    return told;
+}
+
+static const struct gn_late_phase *largest(const struct gn_late_phases *list)
+{
+    const struct gn_late_phase *most = &list->items[0];
+    for (size_t i = 1; i < list->count; i++)
+        most = list->items[i].caused_ns > most->caused_ns ? &list->items[i] : most;
+    return most;
+}
+
+static void set_late(const struct gn_look *l)
+{
+    for (uint32_t p = 0; p < l->seen->definitions->process_count; p++)
+        l->late[p] = gn_late_phases_have(&l->phases, p);
+}
+
+static void add(const struct gn_look *l, const struct stages *s, const struct gn_replayed *r)
+{
+    struct gn_problem p = {.pattern = &phases,
+                           .rank = -1,
+                           .phase_count = l->phases.count,
+                           .is_replayed = true,
+                           .lost_low_s = r->like.lo_ns * 1e-9,
+                           .lost_high_s = r->like.hi_ns * 1e-9,
+                           .gain_low_s = fmin(r->like.lo_ns, r->even.lo_ns) * 1e-9,
+                           .gain_high_s = r->like.hi_ns * 1e-9,
+                           .even_low_s = r->even.lo_ns * 1e-9,
+                           .even_high_s = r->even.hi_ns * 1e-9,
+                           .sure = GN_PROBLEM_POSSIBLE,
+                           .assumes = GN_PROBLEM_SAME | gn_look_assumed(l)};
+    uint32_t latest = largest(&l->phases)->process;
+    for (size_t i = 0; i < l->phases.count; i++)
+        p.phases[i] = phase_of(l, s, i);
+    p.most_rank = gn_look_rank(l, latest);
+    set_late(l);
+    gn_look_tell_late(l, &p);
+    gn_look_tell_times(l, &p, &latest);
+    gn_look_allow_for_repeats(l, &p);
+    gn_look_tell_chain(l, &p, latest, NULL, 1);
+    if (p.hop_count > 0)
+        p.row = gn_look_row(l->s, gn_call_place_at(l->seen->definitions, p.hops[0].region, p.hops[0].path));
+    /* who was late for want of a core was not late by itself */
+    if (l->seen->is_whole && l->phases.caused_ns >= r->like.lo_ns && r->like.lo_ns >= r->like.hi_ns / 2 &&
+        !(l->s->resources.preempted_share >= GN_PROBLEM_PREEMPTED_SHARE))
+        p.sure = GN_PROBLEM_CERTAIN;
+    gn_problems_add(l->problems, l->s, p);
+}
+
+int gn_look_at_phases(const struct gn_look *l, struct gn_error *err)
+{
+    static const double half = 0.5;
+    const double lost_s = l->phases.caused_ns * 1e-9 / fmax(1, l->s->ranks);
+    struct stages s;
+    struct gn_replayed r;
+    if (l->phases.count == 0 || l->sections.site_count == 0 ||
+        lost_s < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s)
+        return 0;
+    int code = open_stages(&s, l, err);
+    bool is_it = code == 0 && have_steps(l, &s);
+    code = is_it ? replay(l, &s, &r, err) : code;
+    /* where it is not what they compute there, something else is the matter */
+    is_it = is_it && code == 0 && isfinite(r.even.hi_ns) && r.even.hi_ns * 1e-9 >= half * lost_s;
+    if (is_it) {
+        take_out(l);
+        add(l, &s, &r);
+    }
+    close_stages(&s);
+    return code < 0 ? code : is_it;
+}
