@@ -14,7 +14,7 @@ enum { PROCESSES = 3, SLICES = GN_WAITS_SLICES };
 struct made {
     struct gn_definitions d;
     struct gn_location_def locations[PROCESSES];
-    struct gn_process_def processes[PROCESSES];
+    struct gn_process processes[PROCESSES];
     struct gn_seen_part part;
     double slices[PROCESSES * SLICES];
     struct gn_seen seen;
