@@ -135,8 +135,9 @@ static void loop_text(const struct gn_call_node *node, int ranks, char text[600]
 
 static void line_text(const struct lines *l, const struct line *line, struct gn_cell *cell)
 {
-    char text[3000], *at = text;
+    char text[3000], count[GN_QUANTITY_TEXT], *at = text;
     const struct gn_call_node *node = &l->tree->nodes[line->node];
+    const struct gn_counted *calls = NULL;
     const int indent = 2 * line->depth < 60 ? 2 * line->depth : 60;
     if (line->more) {
         gn_cell_print(cell, "%*s%u more (--top 0)", indent, "", line->more);
@@ -148,10 +149,18 @@ static void line_text(const struct lines *l, const struct line *line, struct gn_
         loop_text(node, l->summary->ranks, text);
     else
         snprintf(text, sizeof text, "%s", node->function);
+    if (!node->row && !node->is_loop)
+        calls = &node->counts.entries;
     for (uint32_t next, last = line->node;
          node->function && !node->is_loop && (next = only_function(l->tree, last)); last = next) {
         at += strlen(at);
         snprintf(at, sizeof text - (size_t)(at - text), " > %s", l->tree->nodes[next].function);
+    }
+    /* main is called by no statement */
+    if (calls && node->line > 0 && is_exact(node, calls) && calls->low > 0) {
+        at += strlen(at);
+        snprintf(at, sizeof text - (size_t)(at - text), ", %s call%s", gn_count_text(calls->low, count),
+                 calls->low == 1 ? "" : "s");
     }
     gn_cell_print(cell, "%*s%s", indent, "", text);
 }
@@ -161,7 +170,7 @@ static void node_place(const struct gn_call_node *node, char *text, size_t size)
     text[0] = '\0';
     if (node->row)
         gn_report_row_place(node->row, text, size);
-    else if (node->is_loop && node->line > 0)
+    else if (node->function && node->line > 0)
         gn_place_text(text, size, node->file, node->line);
     else if (node->is_loop)
         snprintf(text, size, "%s", node->label ? node->label : "");
@@ -223,13 +232,13 @@ static void add_counts(json_t *object, const struct gn_call_node *node)
     const struct gn_call_counts *c = &node->counts;
     if (node->row || !node->function)
         return;
+    json_object_set_new(object, "file", node->file ? json_string_nocheck(node->file) : json_null());
+    json_object_set_new(object, "line", node->line > 0 ? json_integer(node->line) : json_null());
     if (!node->is_loop) {
         json_object_set_new(object, "calls", counted_object(node, &c->entries));
         return;
     }
     const bool is_known = is_exact(node, &c->iterations) && c->iterations.low > 0;
-    json_object_set_new(object, "file", node->file ? json_string_nocheck(node->file) : json_null());
-    json_object_set_new(object, "line", node->line > 0 ? json_integer(node->line) : json_null());
     json_object_set_new(object, "doubt", node->doubt ? json_string(node->doubt) : json_null());
     json_object_set_new(object, "entries", counted_object(node, &c->entries));
     json_object_set_new(object, "iterations", counted_object(node, &c->iterations));

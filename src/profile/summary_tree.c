@@ -25,10 +25,17 @@ struct growing {
     struct gn_map called;  /* a step: the node of the function that it calls + 1; SEVERAL */
 };
 
-/* The functions and loops of a path, outermost first. */
+/* A function or a loop of a path. */
+struct link {
+    const struct gn_tree_part *part;
+    int64_t above; /* the step that calls the function that it is or is in */
+    const struct gn_tree_part
+        *caller; /* of a function: the one that calls it, from the statement there; NULL: none */
+};
+
+/* Outermost first. */
 struct chain {
-    const struct gn_tree_part *parts[DEEPEST];
-    int64_t above[DEEPEST]; /* the step that calls the function that it is or is in */
+    struct link links[DEEPEST];
     size_t count;
 };
 
@@ -58,6 +65,7 @@ static int read_paths(struct growing *g)
 static void chain_of(const struct growing *g, int64_t activity, struct chain *chain)
 {
     const struct gn_tree_sites *s = &g->sites;
+    const struct gn_tree_part *caller = NULL;
     int64_t steps[DEEPEST];
     size_t depth = 0;
     for (int64_t step = activity > 0 && activity < g->path_count ? g->paths[activity] : 0;
@@ -67,10 +75,31 @@ static void chain_of(const struct growing *g, int64_t activity, struct chain *ch
     for (chain->count = 0; depth-- > 0;) {
         const struct gn_tree_parts *parts = &s->sites[s->steps[steps[depth]].site];
         for (size_t i = 0; i < parts->count && chain->count < DEEPEST; i++) {
-            chain->parts[chain->count] = &parts->items[i];
-            chain->above[chain->count++] = s->steps[steps[depth]].parent;
+            const struct gn_tree_part *part = &parts->items[i];
+            chain->links[chain->count++] =
+                (struct link){part, s->steps[steps[depth]].parent, part->loop ? NULL : caller};
+            caller = part->loop ? caller : part;
         }
     }
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : !a && !b;
+}
+
+/* The statement that calls a function, or where a loop is. */
+static const struct gn_tree_part *place_of(const struct link *link)
+{
+    return link->part->loop ? link->part : link->caller;
+}
+
+/* What is called from another line is called another time. */
+static bool is_same_link(const struct link *a, const struct link *b)
+{
+    const struct gn_tree_part *x = place_of(a), *y = place_of(b);
+    return gn_tree_same_part(a->part, b->part) && (x ? x->line : 0) == (y ? y->line : 0) &&
+           same_text(x ? x->file : NULL, y ? y->file : NULL);
 }
 
 static struct gn_key edge_key(int64_t from, int64_t to, int64_t loop)
@@ -89,9 +118,9 @@ static void cut_to_common(const struct growing *g, struct chain *from, const str
     if (to->count == 0)
         return;
     while (common < from->count && common < to->count &&
-           gn_tree_same_part(from->parts[common], to->parts[common]) &&
-           !(from->parts[common]->loop &&
-             gn_map_find(&g->entered, edge_key(row->from, row->to, from->parts[common]->loop))))
+           is_same_link(&from->links[common], &to->links[common]) &&
+           !(from->links[common].part->loop &&
+             gn_map_find(&g->entered, edge_key(row->from, row->to, from->links[common].part->loop))))
         common++;
     from->count = common;
 }
@@ -101,10 +130,11 @@ static char *copied(const char *text)
     return text ? strdup(text) : NULL;
 }
 
-/* 0: no memory; the root is nobody's child. part NULL: of a row. */
-static uint32_t add_node(struct growing *g, uint32_t parent, const struct gn_tree_part *part,
+/* 0: no memory; the root is nobody's child. link NULL: of a row. */
+static uint32_t add_node(struct growing *g, uint32_t parent, const struct link *link,
                          const struct gn_activity_row *row)
 {
+    const struct gn_tree_part *part = link ? link->part : NULL, *place = link ? place_of(link) : NULL;
     struct gn_call_tree *t = g->tree;
     if (!gn_grow(&t->nodes, &g->room, t->count, sizeof *t->nodes))
         return 0;
@@ -113,8 +143,8 @@ static uint32_t add_node(struct growing *g, uint32_t parent, const struct gn_tre
         struct gn_call_node *node = &t->nodes[t->count];
         node->function = strdup(part->function ? part->function : "?");
         node->is_loop = part->loop != 0;
-        node->line = part->line;
-        node->file = copied(part->file);
+        node->line = place ? place->line : 0;
+        node->file = copied(place ? place->file : NULL);
         node->doubt = copied(part->doubt);
         node->label = copied(part->label);
     }
@@ -123,33 +153,28 @@ static uint32_t add_node(struct growing *g, uint32_t parent, const struct gn_tre
     return (uint32_t)t->count++;
 }
 
-static bool is_part(const struct gn_call_node *node, const struct gn_tree_part *part)
+static bool is_link(const struct gn_call_node *node, const struct link *link)
 {
-    const struct gn_tree_part own = {
-        .function = node->function, .file = node->file, .line = node->line, .loop = node->is_loop};
-    if (!node->function || !own.loop != !part->loop)
+    const struct gn_tree_part *place = place_of(link);
+    if (!node->function || node->is_loop != (link->part->loop != 0))
         return false;
-    if (part->loop && part->line == 0)
-        return node->label && part->label && strcmp(node->label, part->label) == 0;
-    return gn_tree_same_part(&own, part);
+    if (link->part->loop && link->part->line == 0)
+        return node->label && link->part->label && strcmp(node->label, link->part->label) == 0;
+    return same_text(node->function, link->part->function) && node->line == (place ? place->line : 0) &&
+           same_text(node->file, place ? place->file : NULL);
 }
 
 /* Two loops of one line, as compilers make them of one, are one node; it is doubtful when one of them is. */
-static uint32_t part_node(struct growing *g, uint32_t parent, const struct gn_tree_part *part)
+static uint32_t link_node(struct growing *g, uint32_t parent, const struct link *link)
 {
     struct gn_call_node *nodes = g->tree->nodes;
     for (uint32_t i = nodes[parent].first; i; i = nodes[i].next)
-        if (is_part(&nodes[i], part)) {
-            if (part->doubt && !nodes[i].doubt)
-                nodes[i].doubt = strdup(part->doubt);
+        if (is_link(&nodes[i], link)) {
+            if (link->part->doubt && !nodes[i].doubt)
+                nodes[i].doubt = strdup(link->part->doubt);
             return i;
         }
-    return add_node(g, parent, part, NULL);
-}
-
-static bool same_text(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : !a && !b;
+    return add_node(g, parent, link, NULL);
 }
 
 /* Whether two rows are called the same, wherever they were called from. */
@@ -181,7 +206,7 @@ static int hang(struct growing *g, const struct gn_activity_row *row)
         cut_to_common(g, &chain, &to, row);
     }
     for (size_t i = 0; i < chain.count; i++) {
-        if (!(at = part_node(g, at, chain.parts[i])))
+        if (!(at = link_node(g, at, &chain.links[i])))
             return no_memory(g);
     }
     if (!(at = row_node(g, at, row)))
@@ -244,11 +269,11 @@ static bool remember(struct growing *g, const struct gn_tree_part *part, int64_t
     return true;
 }
 
-static uint32_t child_that_is(const struct growing *g, uint32_t parent, const struct gn_tree_part *part)
+static uint32_t child_that_is(const struct growing *g, uint32_t parent, const struct link *link)
 {
     const struct gn_call_node *nodes = g->tree->nodes;
     for (uint32_t i = nodes[parent].first; i; i = nodes[i].next)
-        if (is_part(&nodes[i], part))
+        if (is_link(&nodes[i], link))
             return i;
     return 0;
 }
@@ -260,10 +285,11 @@ static int remember_paths(struct growing *g)
     for (int64_t activity = 1; activity < g->path_count; activity++) {
         uint32_t at = 0;
         chain_of(g, activity, &chain);
-        for (size_t i = 0; i < chain.count && (at = child_that_is(g, at, chain.parts[i])); i++) {
+        for (size_t i = 0; i < chain.count && (at = child_that_is(g, at, &chain.links[i])); i++) {
             /* of functions inlined into each other, the call is that of the outermost */
-            const bool is_called = i == 0 || chain.above[i] != chain.above[i - 1];
-            if ((chain.parts[i]->loop || is_called) && !remember(g, chain.parts[i], chain.above[i], at))
+            const bool is_called = i == 0 || chain.links[i].above != chain.links[i - 1].above;
+            if ((chain.links[i].part->loop || is_called) &&
+                !remember(g, chain.links[i].part, chain.links[i].above, at))
                 return no_memory(g);
         }
     }
@@ -486,57 +512,76 @@ int gn_summarise_tree(sqlite3 *db, struct gn_summary *s, struct gn_error *err)
 
 /* ---- asked from the top ---- */
 
-/* Whether a node is what a part of a path says: "loop@heat.c:110", or a function's name. */
+/* Whether a node is what a part of a path says: "loop@heat.c:110", a function's name, or "solve@heat.c:40".
+ */
 static bool is_called(const struct gn_call_node *node, const char *part, size_t length)
 {
-    char name[512];
-    const char *file = node->file ? strrchr(node->file, '/') : NULL;
+    char name[1024];
+    const char *file = node->file ? strrchr(node->file, '/') : NULL,
+               *what = node->is_loop ? "loop" : node->function;
     if (!node->function)
         return false;
-    if (!node->is_loop)
-        return strlen(node->function) == length && strncmp(node->function, part, length) == 0;
+    if (!node->is_loop && strlen(node->function) == length && strncmp(node->function, part, length) == 0)
+        return true;
     if (node->line > 0)
-        snprintf(name, sizeof name, "loop@%s:%d", file ? file + 1 : node->file ? node->file : "", node->line);
+        snprintf(name, sizeof name, "%s@%s:%d", what,
+                 file         ? file + 1
+                 : node->file ? node->file
+                              : "",
+                 node->line);
     else
-        snprintf(name, sizeof name, "loop@%s", node->label ? node->label : "");
+        snprintf(name, sizeof name, "%s@%s", what, node->label ? node->label : "");
     return strlen(name) == length && strncmp(name, part, length) == 0;
 }
 
-static uint32_t find_below(const struct gn_call_tree *t, uint32_t parent, const char *path)
+/* Marks what a path below a node leads to. */
+static void mark_below(const struct gn_call_tree *t, uint32_t parent, const char *path, bool *marks)
 {
-    const char *end = strstr(path, "/");
-    /* C++ names and paths of files have slashes of their own at times: the longest part that fits is taken */
     for (uint32_t i = t->nodes[parent].first; i; i = t->nodes[i].next) {
-        if (is_called(&t->nodes[i], path, strlen(path)))
-            return i;
-        for (const char *at = end; at; at = strstr(at + 1, "/"))
-            if (is_called(&t->nodes[i], path, (size_t)(at - path))) {
-                const uint32_t found = find_below(t, i, at + 1);
-                if (found)
-                    return found;
-            }
+        marks[i] |= is_called(&t->nodes[i], path, strlen(path));
+        /* C++ names and paths of files have slashes of their own at times */
+        for (const char *at = strstr(path, "/"); at; at = strstr(at + 1, "/"))
+            if (is_called(&t->nodes[i], path, (size_t)(at - path)))
+                mark_below(t, i, at + 1, marks);
     }
-    return 0;
 }
 
-uint32_t gn_call_tree_find(const struct gn_call_tree *t, const char *path)
+/* What is below another one that is marked is there already. */
+static bool is_inside(const struct gn_call_tree *t, uint32_t node, const bool *marks)
 {
-    for (uint32_t i = 0; i < t->count; i++) {
-        const uint32_t found = t->nodes[i].row ? 0 : find_below(t, i, path);
-        if (found)
-            return found;
-    }
-    return 0;
+    for (uint32_t at = t->nodes[node].parent; at; at = t->nodes[at].parent)
+        if (marks[at])
+            return true;
+    return false;
 }
 
 bool gn_call_tree_narrow(struct gn_call_tree *t, const char *path)
 {
-    const uint32_t node = gn_call_tree_find(t, path);
-    if (!node)
-        return false;
-    t->nodes[0].first = node;
-    t->nodes[node].parent = t->nodes[node].next = 0;
-    return true;
+    bool *marks = calloc(t->count + 1, sizeof *marks), *kept = calloc(t->count + 1, sizeof *kept);
+    size_t count = 0;
+    for (uint32_t i = 0; marks && kept && i < t->count; i++)
+        if (!t->nodes[i].row)
+            mark_below(t, i, path, marks);
+    for (uint32_t i = 1; marks && kept && i < t->count; i++) {
+        kept[i] = marks[i] && !is_inside(t, i, marks);
+        count += kept[i];
+    }
+    if (count > 0) {
+        t->nodes[0].first = 0;
+        t->nodes[0].total_ns = 0;
+    }
+    for (uint32_t i = 1; count > 0 && i < t->count; i++)
+        if (kept[i]) {
+            t->nodes[i].parent = 0;
+            t->nodes[i].next = t->nodes[0].first;
+            t->nodes[0].first = i;
+            t->nodes[0].total_ns += t->nodes[i].total_ns;
+        }
+    if (count > 0)
+        sort_children(t->nodes, 0);
+    free(marks);
+    free(kept);
+    return count > 0;
 }
 
 static void clear_node(struct gn_call_node *node)

@@ -27,8 +27,9 @@ struct gn_call_counts {
 struct gn_call_node {
     char *function; /* of a function, or of the one that a loop is in; NULL: of a row */
     bool is_loop;
-    char *file, *doubt, *label; /* of a loop: its place, why its counts may be wrong, its address */
-    int line;
+    char *file;          /* of a loop its place, of a function the statement that calls it; NULL: not known */
+    int line;            /* likewise; 0: not known */
+    char *doubt, *label; /* of a loop: why its counts may be wrong, its address */
     const struct gn_activity_row *row; /* of the summary: what is done there; NULL: a function or loop */
     uint32_t first, next;              /* of its children, of its parent's: indices, 0 none; largest first */
     uint32_t parent;
@@ -42,11 +43,10 @@ struct gn_call_tree {
     size_t count;
 };
 
-/* Leaves of the tree what is at such a node, and below. False: there is none. */
+/* Leaves of the tree what is at the nodes that a path leads to, and below: "main/solve/loop@heat.c:110",
+ * functions by name, or by the statement that calls them ("solve@heat.c:40"), loops by file and line, from
+ * the outermost on; what stands ahead of the first part may be left out, and then all that are called so are
+ * meant. False: there is none. */
 bool gn_call_tree_narrow(struct gn_call_tree *tree, const char *path);
-
-/* The node that a path leads to, "main/solve/loop@heat.c:110": functions by name, loops by file and line,
- * from the outermost on; what stands ahead of the first part may be left out. 0: there is none. */
-uint32_t gn_call_tree_find(const struct gn_call_tree *tree, const char *path);
 
 #endif

@@ -17,7 +17,8 @@ bool gn_tree_same_part(const struct gn_tree_part *a, const struct gn_tree_part *
         return false;
     if (a->loop && (a->line == 0 || b->line == 0))
         return a->loop == b->loop;
-    return same_text(a->function, b->function) && a->line == b->line && same_text(a->file, b->file);
+    return same_text(a->function, b->function) &&
+           (!a->loop || (a->line == b->line && same_text(a->file, b->file)));
 }
 
 /* ---- reading ---- */
@@ -59,17 +60,20 @@ static int read_steps(struct gn_tree_sites *s, sqlite3 *db, struct gn_error *err
 static int read_functions(struct gn_tree_sites *s, sqlite3 *db, struct gn_error *err)
 {
     int code = 0;
-    sqlite3_stmt *q = gn_sql_query(
-        db, err,
-        "SELECT s.id, coalesce(i.function, CASE WHEN coalesce(i.depth, 0) = 0 THEN"
-        " coalesce(s.function, s.label) END, '?') FROM site s LEFT JOIN inlined i ON i.site = s.id"
-        " WHERE s.id IN (SELECT site FROM callpath) ORDER BY s.id, i.depth DESC",
-        "");
+    sqlite3_stmt *q = gn_sql_query(db, err,
+                                   "SELECT s.id, coalesce(i.function, CASE WHEN coalesce(i.depth, 0) = 0 THEN"
+                                   " coalesce(s.function, s.label) END, '?'),"
+                                   " CASE WHEN i.site IS NULL THEN s.file ELSE i.file END,"
+                                   " CASE WHEN i.site IS NULL THEN s.line ELSE i.line END FROM site s LEFT "
+                                   "JOIN inlined i ON i.site = s.id"
+                                   " WHERE s.id IN (SELECT site FROM callpath) ORDER BY s.id, i.depth DESC",
+                                   "");
     while (q && code == 0 && sqlite3_step(q) == SQLITE_ROW) {
         const int64_t id = sqlite3_column_int64(q, 0);
         if (id <= 0 || id >= s->site_count)
             continue;
-        const struct gn_tree_part part = {.function = text_at(q, 1)};
+        const struct gn_tree_part part = {
+            .function = text_at(q, 1), .file = text_at(q, 2), .line = sqlite3_column_int(q, 3)};
         if (!part.function || !put(&s->sites[id], &part))
             code = no_memory(err);
     }

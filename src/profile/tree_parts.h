@@ -13,10 +13,11 @@
 #include <stdint.h>
 
 struct gn_tree_part {
-    char *function;             /* its name; of a loop the function that it is in */
-    int64_t loop;               /* of table loop; 0: a function */
-    char *file, *doubt, *label; /* of a loop; NULL: not known; label: what it is called without a line */
-    int line;
+    char *function; /* its name; of a loop the function that it is in */
+    int64_t loop;   /* of table loop; 0: a function */
+    char *file;     /* of a loop where it is; of a function the statement in it that calls what is next */
+    int line;       /* likewise; 0: not known */
+    char *doubt, *label; /* of a loop; NULL: not known; label: what it is called without a line */
 };
 
 struct gn_tree_parts { /* of one site, outermost first */
@@ -36,7 +37,7 @@ struct gn_tree_sites {
     bool has_loops; /* the profile has been looked through for them */
 };
 
-/* Whether two are the same node of a tree, below the same one. */
+/* Whether two are the same node of a tree, below the same one, but for the statements that call them. */
 bool gn_tree_same_part(const struct gn_tree_part *a, const struct gn_tree_part *b);
 
 /* Caller clears, also after an error. */
