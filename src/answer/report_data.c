@@ -133,10 +133,11 @@ static void add_judgement(json_t *object, const struct gn_summary *s, const stru
 
 json_t *gn_report_object(const struct gn_summary *s, const struct gn_report_options *o)
 {
-    struct gn_report_table rows, pairs;
+    struct gn_report_table rows, pairs, requests;
     json_t *troubles = json_array(), *lost = json_object(), *object;
     gn_report_rows(&rows, s, o);
     gn_report_pairs(&pairs, s, o);
+    gn_report_requests(&requests, s, o, false);
     for (size_t i = 0; i < s->trouble_count; i++)
         json_array_append_new(troubles, trouble_object(&s->troubles[i]));
     for (size_t i = 0; i < s->lost_count; i++)
@@ -148,6 +149,8 @@ json_t *gn_report_object(const struct gn_summary *s, const struct gn_report_opti
                        o->by == GN_BY_TREE ? gn_report_tree_json(s) : json_null(), "troubles", troubles,
                        "lost", lost, "trace", trace_object(&s->trace), "clocks", clocks_object(s), "analysis",
                        o->findings ? o->findings->json : NULL);
+    if (object)
+        json_object_set_new(object, "requests", gn_table_json(&requests.table));
     if (object)
         add_judgement(object, s, o);
     return object;
@@ -168,6 +171,8 @@ int gn_report_csv(const struct gn_summary *s, const struct gn_report_options *o,
         return gn_report_tree_csv(s, out);
     if (o->by == GN_BY_PAIR)
         gn_report_pairs(&rows, s, o);
+    else if (o->by == GN_BY_REQUEST)
+        gn_report_requests(&rows, s, o, false);
     else
         gn_report_rows(&rows, s, o);
     return gn_table_csv(&rows.table, out);

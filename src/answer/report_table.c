@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-const char *const gn_by_names[] = {"activity", "callpath", "region", "function", "line", "rank",
-                                   "host",     "pair",     "place",  "tree",     "time", NULL};
+const char *const gn_by_names[] = {"activity", "callpath", "region", "function", "line", "rank", "host",
+                                   "pair",     "place",    "tree",   "request",  "time", NULL};
 
 enum {
     TIME,
@@ -402,4 +402,98 @@ void gn_report_pairs(struct gn_report_table *pairs, const struct gn_summary *s,
                                      .left_out = s->pair_count - count,
                                      .fill = fill_pair,
                                      .self = pairs};
+}
+
+/* ---- requests ---- */
+
+/* "MPI_Irecv heat.c:53" */
+static void print_end(const struct gn_request_end *end, struct gn_cell *cell)
+{
+    char place[256];
+    gn_place_text(place, sizeof place, end->file, end->line);
+    if (!end->call)
+        gn_cell_print(cell, "another thread");
+    else if (place[0] || !end->function)
+        gn_cell_print(cell, "%s%s%s", end->call, place[0] ? " " : "", place);
+    else
+        gn_cell_print(cell, "%s in %s", end->call, end->function);
+}
+
+static void data_end(const struct gn_request_end *end, struct gn_cell *cells)
+{
+    if (end->call)
+        gn_cell_text(&cells[0], end->call);
+    if (end->function)
+        gn_cell_text(&cells[1], end->function);
+    if (end->file)
+        gn_cell_text(&cells[2], end->file);
+    if (end->line > 0)
+        gn_cell_number(&cells[3], end->line);
+}
+
+static double mean_ns(const struct gn_request_row *r, int64_t sum_ns)
+{
+    return r->count > 0 ? (double)sum_ns / (double)r->count : 0;
+}
+
+static void fill_request(const void *self, size_t i, struct gn_cell *cells)
+{
+    char share[GN_QUANTITY_TEXT];
+    const struct gn_request_row *r = &((const struct gn_report_table *)self)->summary->requests[i];
+    gn_cell_number(&cells[0], r->count);
+    gn_cell_real(&cells[1], mean_ns(r, r->total_ns));
+    gn_cell_print(&cells[2], "%s",
+                  r->total_ns > 0 ? gn_share_text((double)r->ahead_ns / (double)r->total_ns, share) : "");
+    gn_cell_real(&cells[3], (double)r->max_ns);
+    gn_cell_print(&cells[4], "#%d", r->max_rank);
+    print_end(&r->start, &cells[5]);
+    print_end(&r->end, &cells[6]);
+}
+
+static void fill_request_data(const void *self, size_t i, struct gn_cell *cells)
+{
+    const struct gn_request_row *r = &((const struct gn_report_table *)self)->summary->requests[i];
+    data_end(&r->start, &cells[0]);
+    data_end(&r->end, &cells[4]);
+    gn_cell_number(&cells[8], r->count);
+    gn_cell_real(&cells[9], (double)r->total_ns);
+    gn_cell_real(&cells[10], (double)r->ahead_ns);
+    gn_cell_real(&cells[11], (double)r->max_ns);
+    gn_cell_number(&cells[12], r->max_rank);
+}
+
+void gn_report_requests(struct gn_report_table *requests, const struct gn_summary *s,
+                        const struct gn_report_options *o, bool for_people)
+{
+    static const struct gn_column screen[] = {
+        {.title = "requests", .kind = GN_CELL_COUNT},
+        {.title = "mean", .kind = GN_CELL_DURATION},
+        {.title = "ahead", .flags = GN_COLUMN_RIGHT},
+        {.title = "max", .kind = GN_CELL_DURATION},
+        {.title = "rank", .flags = GN_COLUMN_RIGHT},
+        {.title = "started by", .least = 16, .is_middle = true},
+        {.title = "completed by", .least = 16, .is_middle = true},
+    };
+    static const struct gn_column data[] = {{.name = "call"},
+                                            {.name = "function"},
+                                            {.name = "file"},
+                                            {.name = "line", .kind = GN_CELL_NUMBER},
+                                            {.name = "completed_by"},
+                                            {.name = "completed_function"},
+                                            {.name = "completed_file"},
+                                            {.name = "completed_line", .kind = GN_CELL_NUMBER},
+                                            {.name = "count", .kind = GN_CELL_NUMBER},
+                                            {.name = "total_s", .kind = GN_CELL_DURATION, .digits = 9},
+                                            {.name = "ahead_s", .kind = GN_CELL_DURATION, .digits = 9},
+                                            {.name = "max_s", .kind = GN_CELL_DURATION, .digits = 9},
+                                            {.name = "max_rank", .kind = GN_CELL_NUMBER}};
+    const size_t count = shown(s->request_count, o);
+    requests->summary = s;
+    requests->table = (struct gn_table){.columns = for_people ? screen : data,
+                                        .column_count = for_people ? sizeof screen / sizeof *screen
+                                                                   : sizeof data / sizeof *data,
+                                        .row_count = count,
+                                        .left_out = s->request_count - count,
+                                        .fill = for_people ? fill_request : fill_request_data,
+                                        .self = requests};
 }

@@ -26,6 +26,9 @@ void gn_report_screen(struct gn_report_table *rows, const struct gn_summary *sum
 /* Of pairs of ranks. */
 void gn_report_pairs(struct gn_report_table *pairs, const struct gn_summary *summary,
                      const struct gn_report_options *options);
+/* Which calls start requests, and which ones complete them; for people, or for programs. */
+void gn_report_requests(struct gn_report_table *requests, const struct gn_summary *summary,
+                        const struct gn_report_options *options, bool for_people);
 
 /* What a row is, "MPI_Waitall in exchange", and where, "heat.c:56". */
 void gn_report_row_text(const struct gn_activity_row *row, char *text, size_t size);

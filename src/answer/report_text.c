@@ -175,6 +175,19 @@ static void pair_table(const struct page *p)
         fprintf(p->out, "  no messages between ranks\n");
 }
 
+static void request_table(const struct page *p)
+{
+    struct gn_report_table requests;
+    gn_report_requests(&requests, p->s, p->o, true);
+    gn_table_text(&requests.table, &p->o->terminal, p->out);
+    fprintf(
+        p->out,
+        p->s->request_count == 0
+            ? "  no requests were completed\n"
+            : "mean, max: from when the call that starts them is left until the one that completes them is; "
+              "ahead: of that, until it is entered\n");
+}
+
 static void why(const struct page *p)
 {
     char text[1600];
@@ -330,6 +343,8 @@ void gn_report_text(const struct gn_summary *s, const struct gn_report_options *
     fputc('\n', p->out);
     if (o->by == GN_BY_PAIR)
         pair_table(p);
+    else if (o->by == GN_BY_REQUEST)
+        request_table(p);
     else if (o->by == GN_BY_TREE)
         gn_report_tree_text(s, o, p->out);
     else

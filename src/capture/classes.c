@@ -512,6 +512,9 @@ static void started(struct gn_capture_call *call, const void *requests, uint32_t
     if (request->active) /* nobody has seen how it ended: it failed */
         gn_counted_lost(request);
     request->active = 1;
+    request->starter = call->recorder;
+    request->start_ticks = call->exit_ticks;
+    request->start_node = call->node;
     if (request->to_null)
         return;
     const uint64_t n = counted_start(request);
@@ -628,6 +631,17 @@ static void record_as_posted(struct gn_capture_call *call, const struct gn_reque
     gn_record_received(r, node, request->peer, request->bytes);
 }
 
+/* Of nodes of another location only that they are of one is known here. */
+static void record_way(struct gn_capture_call *call, const struct gn_request *request)
+{
+    const uint64_t start = request->start_ticks;
+    if (!request->starter || !call->recorder || (gn_request_is_persistent(request) && !request->active))
+        return;
+    gn_record_completion(call->recorder, request->starter == call->recorder ? request->start_node : 0,
+                         call->node, call->exit_ticks > start ? call->exit_ticks - start : 0,
+                         call->enter_ticks > start ? call->enter_ticks - start : 0);
+}
+
 static uint64_t counted_completion(struct gn_request *request, const void *status, uint64_t name)
 {
     if (request->kind == GN_EXCHANGE && gn_receives_from_anybody(request))
@@ -655,6 +669,7 @@ static void completed(struct gn_capture_call *call, uint32_t i, const void *stat
     else if (recorded && ((request->kind == GN_PARTITIONED_RECEIVE && request->active && !request->to_null) ||
                           (request->kind == GN_EXCHANGE && request->peer_known)))
         record_as_posted(call, request);
+    record_way(call, request);
     if (request->traced && call->traced)
         gn_traced_completed(call, position, status, n);
     else if (request->traced)

@@ -16,6 +16,9 @@ bool gn_follow(struct gn_capture_call *call, gn_handle handle, struct gn_request
     request.recorder = call->recorder;
     request.node = call->node;
     request.since_ticks = call->exit_ticks;
+    request.starter = call->recorder;
+    request.start_ticks = call->exit_ticks;
+    request.start_node = call->node;
     request.fortran = call->fortran;
     enum gn_follow_result result =
         gn_request_follow(gn_follow_location(call), handle, &request, trace, parts);

@@ -187,6 +187,49 @@ void gn_record_received(struct gn_recorder *r, uint32_t node, uint32_t peer, uin
     gn_seq_end(&record->seq);
 }
 
+static struct gn_tag_completion *find_completion(struct gn_recorder *r, uint32_t from, uint32_t to)
+{
+    struct gn_tag_completion *last = &r->location->completions[r->last_completion[to]];
+    if (GN_GET(last->to) == to && GN_GET(last->from) == from && GN_GET(r->location->completion_count))
+        return last;
+    const uint32_t mask = 2 * GN_MAX_COMPLETIONS - 1;
+    uint32_t slot = hash2(from, to) & mask;
+    for (; r->completion_table[slot]; slot = (slot + 1) & mask) {
+        struct gn_tag_completion *known = &r->location->completions[r->completion_table[slot] - 1];
+        if (GN_GET(known->from) == from && GN_GET(known->to) == to) {
+            r->last_completion[to] = r->completion_table[slot] - 1;
+            return known;
+        }
+    }
+    uint32_t index = GN_GET(r->location->completion_count);
+    if (index == GN_MAX_COMPLETIONS) {
+        GN_LOST(r, completions);
+        return NULL;
+    }
+    GN_SET(r->location->completions[index].from, from);
+    GN_SET(r->location->completions[index].to, to);
+    GN_PUBLISH(r->location->completion_count, index + 1);
+    r->completion_table[slot] = index + 1;
+    r->last_completion[to] = index;
+    return &r->location->completions[index];
+}
+
+void gn_record_completion(struct gn_recorder *r, uint32_t from, uint32_t to, uint64_t ticks,
+                          uint64_t ahead_ticks)
+{
+    struct gn_tag_completion *record = find_completion(r, from, to);
+    if (!record)
+        return;
+    gn_seq_begin(&record->seq);
+    GN_ADD(record->count, 1);
+    GN_ADD(record->total_ticks, ticks);
+    GN_ADD(record->ahead_ticks, ahead_ticks);
+    if (ticks > GN_GET(record->max_ticks))
+        GN_SET(record->max_ticks, ticks);
+    GN_ADD(record->time_log2[gn_bucket(ticks)], 1);
+    gn_seq_end(&record->seq);
+}
+
 static inline void add_size(struct gn_tag_node *node, uint64_t bytes)
 {
     GN_ADD(node->messages, 1);

@@ -120,6 +120,10 @@ void gn_drop_kept(struct gn_recorder *recorder);
 /* Adds messages to or from `peer` (rank in MPI_COMM_WORLD or GN_PEER_OUTSIDE) at a node of this location. */
 void gn_record_sent(struct gn_recorder *recorder, uint32_t node, uint32_t peer, uint64_t bytes);
 void gn_record_received(struct gn_recorder *recorder, uint32_t node, uint32_t peer, uint64_t bytes);
+/* A request that a call at node `from` of this location (0: of another one) started is complete at `to`: so
+ * long after that call was left, and as long ahead of this one. */
+void gn_record_completion(struct gn_recorder *recorder, uint32_t from, uint32_t to, uint64_t ticks,
+                          uint64_t ahead_ticks);
 /* Adds a size to a node outside of its own call (a nonblocking receive that completed). */
 void gn_record_size(struct gn_recorder *recorder, uint32_t node, uint64_t bytes);
 
@@ -250,6 +254,8 @@ struct gn_recorder {
     uint32_t node_table[2 * GN_MAX_NODES]; /* open addressing, index + 1 */
     uint32_t edge_table[2 * GN_MAX_EDGES];
     uint32_t peer_table[2 * GN_MAX_PEERS];
+    uint32_t last_completion[GN_MAX_NODES]; /* the record last used for each node that completes */
+    uint32_t completion_table[2 * GN_MAX_COMPLETIONS];
     struct gn_request_list list;
     struct gn_neighbours neighbours; /* working space for neighbourhood collectives */
     struct gn_capture_part parts[GN_MAX_NEIGHBOURS];

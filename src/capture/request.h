@@ -35,14 +35,18 @@ enum gn_request_counting {
 
 struct gn_request {
     struct gn_recorder *recorder; /* who posted it; NULL: it was not recorded */
-    uint64_t since_ticks;         /* the call that started it returned */
-    gn_handle comm;               /* receive from anybody: to ask who it was; 0 when that is gone */
-    uint64_t bytes;               /* persistent: per start */
-    uint32_t node;                /* of the posting call */
-    uint32_t peer;                /* rank in MPI_COMM_WORLD of the named source or the destination */
-    uint8_t kind;                 /* enum gn_request_kind */
-    uint8_t active;               /* persistent: started and not completed */
-    uint8_t to_null;              /* persistent: the peer is MPI_PROC_NULL */
+    uint64_t since_ticks;         /* the call that made it returned */
+    /* … and of the one that started it, which for a persistent one is another */
+    struct gn_recorder *starter;
+    uint64_t start_ticks;
+    uint32_t start_node;
+    gn_handle comm;  /* receive from anybody: to ask who it was; 0 when that is gone */
+    uint64_t bytes;  /* persistent: per start */
+    uint32_t node;   /* of the posting call */
+    uint32_t peer;   /* rank in MPI_COMM_WORLD of the named source or the destination */
+    uint8_t kind;    /* enum gn_request_kind */
+    uint8_t active;  /* persistent: started and not completed */
+    uint8_t to_null; /* persistent: the peer is MPI_PROC_NULL */
     uint8_t peer_known;
     uint8_t contributes; /* persistent collective: bytes of this rank count at each start */
     uint8_t traced;      /* it has a gn_request_trace */

@@ -16,11 +16,11 @@ static enum gn_by parse_by(const char *name, struct argp_state *state)
     for (int i = 0; gn_by_names[i]; i++)
         if (strcmp(name, gn_by_names[i]) == 0)
             return (enum gn_by)i;
-    argp_error(
-        state,
-        "--by %s: one of activity, place, tree, callpath, region, function, line, rank, host, pair, time "
-        "is expected",
-        name);
+    argp_error(state,
+               "--by %s: one of activity, place, tree, callpath, region, function, line, rank, host, pair, "
+               "request, time "
+               "is expected",
+               name);
     return GN_BY_ACTIVITY;
 }
 
@@ -49,7 +49,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->part.period = gn_period_option(state, value);
         break;
     case ARGP_KEY_END:
-        if (a->part.period.to_s > 0 && (a->options.by == GN_BY_REGION || a->options.by == GN_BY_PAIR))
+        if (a->part.period.to_s > 0 &&
+            (a->options.by == GN_BY_REGION || a->options.by == GN_BY_PAIR || a->options.by == GN_BY_REQUEST))
             argp_error(state, "--between with --by %s: these are known of the whole run only",
                        gn_by_names[a->options.by]);
         break;
@@ -78,7 +79,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 static const struct argp_option list_of_options[] = {
     {"by", 'b', "WHAT", 0,
-     "Rows by activity (default), place, tree, callpath, region, function, line, rank, host, pair or time",
+     "Rows by activity (default), place, tree, callpath, region, function, line, rank, host, pair, request "
+     "or time",
      0},
     {"top", 't', "N", 0, "Show N rows; 0 shows all (default: 10 as text, all otherwise)", 0},
     {"path", KEY_PATH, "PATH", 0,

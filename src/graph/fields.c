@@ -146,6 +146,15 @@ static const struct gn_graph_field peer[] = {OF(peer, location, GN_GRAPH_LOCATIO
                                              INTEGER(peer, received_messages),
                                              INTEGER(peer, received_bytes)};
 
+static const struct gn_graph_field completion[] = {OF(completion, location, GN_GRAPH_LOCATION),
+                                                   OF(completion, from_activity, GN_GRAPH_ACTIVITY),
+                                                   OF(completion, to_activity, GN_GRAPH_ACTIVITY),
+                                                   INTEGER(completion, count),
+                                                   INTEGER(completion, total_ns),
+                                                   INTEGER(completion, ahead_ns),
+                                                   INTEGER(completion, max_ns),
+                                                   COUNTS(completion, time_log2)};
+
 static const struct gn_graph_field lost[] = {OF(lost, process, GN_GRAPH_PROCESS), TEXT(lost, what),
                                              INTEGER(lost, count)};
 
@@ -236,6 +245,7 @@ const struct gn_graph_fields gn_graph_fields[GN_GRAPH_KINDS] = {
     [GN_GRAPH_NODE] = KIND(node, "node", false),
     [GN_GRAPH_EDGE] = KIND(edge, "edge", false),
     [GN_GRAPH_PEER] = KIND(peer, "peer", false),
+    [GN_GRAPH_COMPLETION] = KIND(completion, "completion", false),
     [GN_GRAPH_LOST] = KIND(lost, "lost", false),
     [GN_GRAPH_ENDING] = KIND(ending, "ending", false),
     [GN_GRAPH_FATAL] = KIND(fatal, "fatal", false),

@@ -37,6 +37,7 @@ enum gn_graph_kind {
     GN_GRAPH_NODE,
     GN_GRAPH_EDGE,
     GN_GRAPH_PEER,
+    GN_GRAPH_COMPLETION,
     GN_GRAPH_LOST,
     GN_GRAPH_ENDING,
     GN_GRAPH_FATAL,
@@ -170,6 +171,13 @@ struct gn_graph_edge {
 struct gn_graph_peer {
     uint32_t location, activity;
     int64_t peer, sent_messages, sent_bytes, received_messages, received_bytes;
+};
+
+/* Requests that one call has started, and another one completed. */
+struct gn_graph_completion {
+    uint32_t location, from_activity, to_activity; /* from: of a start, what another thread has started */
+    int64_t count, total_ns, ahead_ns, max_ns;
+    struct gn_graph_histogram time_log2;
 };
 
 struct gn_graph_lost {

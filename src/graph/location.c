@@ -146,6 +146,43 @@ static void add_peers(const struct thread *t, struct gn_location_copy *l)
     }
 }
 
+static int by_ends(const void *left, const void *right)
+{
+    const struct gn_tag_completion *a = left, *b = right;
+    if (GN_GET(a->from) != GN_GET(b->from))
+        return GN_GET(a->from) < GN_GET(b->from) ? -1 : 1;
+    return (GN_GET(a->to) > GN_GET(b->to)) - (GN_GET(a->to) < GN_GET(b->to));
+}
+
+/* Likewise. */
+static void add_completions(const struct thread *t, struct gn_location_copy *l)
+{
+    const struct gn_graph_adding *a = t->adding;
+    qsort(l->completions, l->completion_count, sizeof *l->completions, by_ends);
+    for (uint32_t i = 0; i < l->completion_count;) {
+        const struct gn_tag_completion *first = &l->completions[i];
+        uint64_t total = 0, ahead = 0, most = 0, counts[GN_BUCKETS] = {0};
+        struct gn_graph_completion row = {.location = t->row,
+                                          .from_activity = t->activities[GN_GET(first->from)],
+                                          .to_activity = t->activities[GN_GET(first->to)]};
+        for (; i < l->completion_count && by_ends(first, &l->completions[i]) == 0; i++) {
+            const struct gn_tag_completion *c = &l->completions[i];
+            row.count += (int64_t)GN_GET(c->count);
+            total += GN_GET(c->total_ticks);
+            ahead += GN_GET(c->ahead_ticks);
+            most = GN_GET(c->max_ticks) > most ? GN_GET(c->max_ticks) : most;
+            for (int k = 0; k < GN_BUCKETS; k++)
+                counts[k] += GN_GET(c->time_log2[k]);
+        }
+        row.total_ns = gn_adding_ns(a, total);
+        row.ahead_ns = gn_adding_ns(a, ahead);
+        row.max_ns = gn_adding_ns(a, most);
+        row.time_log2 = gn_graph_keep_counts(a->graph, counts, GN_BUCKETS);
+        if (row.count > 0)
+            gn_graph_put(a->graph, GN_GRAPH_COMPLETION, &row);
+    }
+}
+
 /* ---- its end ---- */
 
 /* What the location was doing when its time ended: a call that did not return, or computing after the last
@@ -284,6 +321,7 @@ int gn_adding_location(struct gn_graph_adding *a, uint32_t index)
     for (uint32_t i = 0; i < l->edge_count; i++)
         add_edge(&t, &l->edges[i]);
     add_peers(&t, l);
+    add_completions(&t, l);
     uint32_t ends[2];
     add_tail(&t, l, index, &last, ends);
     gn_adding_series(a, index, t.row, activities, l->node_count, t.probe_ns, ends);

@@ -138,12 +138,13 @@ static void add_process(struct gn_graph_adding *a)
 static void add_lost(struct gn_graph_adding *a)
 {
     const struct gn_snapshot *s = a->snapshot;
-    int64_t nodes = 0, edges = 0, peers = 0, requests = 0, paths = 0, calls = 0, regions = 0;
+    int64_t nodes = 0, edges = 0, peers = 0, completions = 0, requests = 0, paths = 0, calls = 0, regions = 0;
     for (uint32_t i = 0; i < s->location_count; i++) {
         const struct gn_location_copy *l = &s->locations[i];
         nodes += l->node_count > 2 ? (int64_t)GN_GET(l->nodes[2].time.count) : 0;
         edges += (int64_t)l->head.lost_edges;
         peers += (int64_t)l->head.lost_peers;
+        completions += (int64_t)l->head.lost_completions;
         requests += (int64_t)l->head.lost_requests;
         paths += (int64_t)l->head.lost_paths;
         calls += (int64_t)l->head.lost_calls;
@@ -155,6 +156,7 @@ static void add_lost(struct gn_graph_adding *a)
     } lost[] = {{"events without a node of their own", nodes},
                 {"transitions without an edge of their own", edges},
                 {"messages missing from the communication matrix", peers},
+                {"requests whose start and end are not told together", completions},
                 {"nonblocking receives not followed to completion", requests},
                 {"call paths cut short", paths},
                 {"calls left by a jump out of them", calls},

@@ -104,6 +104,10 @@ int gn_graph_join_same(const uint32_t *activities, struct gn_location_copy *l)
         }
         for (uint32_t i = 0; i < l->peer_count; i++)
             GN_SET(l->peers[i].node, to[GN_GET(l->peers[i].node)]);
+        for (uint32_t i = 0; i < l->completion_count; i++) {
+            GN_SET(l->completions[i].from, to[GN_GET(l->completions[i].from)]);
+            GN_SET(l->completions[i].to, to[GN_GET(l->completions[i].to)]);
+        }
         if (l->head.now_node < l->node_count)
             l->head.now_node = to[l->head.now_node];
     }

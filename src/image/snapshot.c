@@ -105,6 +105,21 @@ static void copy_peers(struct gn_snapshot *s, struct gn_location_copy *copy, str
     copy->peer_count = kept;
 }
 
+static void copy_completions(struct gn_snapshot *s, struct gn_location_copy *copy, struct gn_location *from,
+                             struct patience *patience)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < copy->completion_count; i++) {
+        struct gn_tag_completion *completion = &copy->completions[kept];
+        copy_record(s, completion, &from->completions[i], sizeof *completion, patience);
+        if (GN_GET(completion->from) < copy->node_count && GN_GET(completion->to) < copy->node_count)
+            kept++;
+        else
+            s->dropped++;
+    }
+    copy->completion_count = kept;
+}
+
 static void copy_head(struct gn_snapshot *s, struct gn_location_head *head, struct gn_location *from,
                       struct patience *patience)
 {
@@ -129,6 +144,7 @@ static void copy_head(struct gn_snapshot *s, struct gn_location_head *head, stru
     head->lost_nodes = GN_GET(from->lost_nodes);
     head->lost_edges = GN_GET(from->lost_edges);
     head->lost_peers = GN_GET(from->lost_peers);
+    head->lost_completions = GN_GET(from->lost_completions);
     head->lost_requests = GN_GET(from->lost_requests);
     head->lost_paths = GN_GET(from->lost_paths);
     head->lost_calls = GN_GET(from->lost_calls);
@@ -139,13 +155,15 @@ static void copy_head(struct gn_snapshot *s, struct gn_location_head *head, stru
  * were published before it. */
 static int prepare(struct gn_location_copy *copy, struct gn_location *from)
 {
+    copy->completion_count = smaller(GN_OBSERVE(from->completion_count), GN_MAX_COMPLETIONS);
     copy->peer_count = smaller(GN_OBSERVE(from->peer_count), GN_MAX_PEERS);
     copy->edge_count = smaller(GN_OBSERVE(from->edge_count), GN_MAX_EDGES);
     copy->node_count = smaller(GN_OBSERVE(from->node_count), GN_MAX_NODES);
+    copy->completions = calloc(copy->completion_count + 1u, sizeof *copy->completions);
     copy->peers = calloc(copy->peer_count + 1u, sizeof *copy->peers);
     copy->edges = calloc(copy->edge_count + 1u, sizeof *copy->edges);
     copy->nodes = calloc(copy->node_count + 1u, sizeof *copy->nodes);
-    return copy->peers && copy->edges && copy->nodes ? 0 : -ENOMEM;
+    return copy->completions && copy->peers && copy->edges && copy->nodes ? 0 : -ENOMEM;
 }
 
 /* A frame in a source file says where by its index. */
@@ -209,6 +227,7 @@ static int take(struct gn_tag *shared, uint32_t capacity, uint32_t patience_ms, 
         copy_nodes(s, &s->locations[i], &shared->locations[i], &left);
         copy_edges(s, &s->locations[i], &shared->locations[i], &left);
         copy_peers(s, &s->locations[i], &shared->locations[i], &left);
+        copy_completions(s, &s->locations[i], &shared->locations[i], &left);
     }
     copy_words(&s->head, shared, offsetof(struct gn_tag, modules));
     s->head.flavour[sizeof s->head.flavour - 1] = '\0';
@@ -248,6 +267,7 @@ void gn_snapshot_free(struct gn_snapshot *s)
         free(s->locations[i].nodes);
         free(s->locations[i].edges);
         free(s->locations[i].peers);
+        free(s->locations[i].completions);
     }
     free(s->locations);
     free(s->frames);

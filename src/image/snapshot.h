@@ -17,12 +17,14 @@ struct gn_location_copy {
         uint32_t thread_id, in_use, now_node, now_inside;
         uint64_t now_ticks, first_ticks, past_ticks, events;
         uint64_t sampled_events, sampled_ticks, exact_events, exact_ticks, unwound;
-        uint64_t lost_nodes, lost_edges, lost_peers, lost_requests, lost_paths, lost_calls, lost_regions;
+        uint64_t lost_nodes, lost_edges, lost_peers, lost_completions, lost_requests, lost_paths, lost_calls,
+            lost_regions;
     } head;
-    uint32_t node_count, edge_count, peer_count;
+    uint32_t node_count, edge_count, peer_count, completion_count;
     struct gn_tag_node *nodes;
     struct gn_tag_edge *edges;
     struct gn_tag_peer *peers;
+    struct gn_tag_completion *completions;
 };
 
 struct gn_snapshot {

@@ -11,7 +11,7 @@
  *           │ frames[]    call paths as a trie; index = call path id      │ locations, append only
  *           │ sources[]   places in source files, of interpreted frames   │
  *           │ names[]     names of user regions                           │
- *           ├ location 0: counters, nodes[], edges[], peers[] ────────────┤ one writer each
+ *           ├ location 0: counters, nodes[], edges[], peers[], completions[] ┤ one writer each
  *           ├ location 1: …                                               │
  *           └─────────────────────────────────────────────────────────────┘
  *
@@ -32,7 +32,7 @@
 #include <stddef.h>
 
 #define GN_TAG_MAGIC 0x4741544e4f4e4731ull /* "1GNONTAG" in memory order, little endian */
-#define GN_TAG_VERSION 3u
+#define GN_TAG_VERSION 4u
 
 enum {
     GN_MAX_MODULES = 512,
@@ -47,6 +47,7 @@ enum {
     GN_MAX_NODES = 4096,
     GN_MAX_EDGES = 16384,
     GN_MAX_PEERS = 16384,
+    GN_MAX_COMPLETIONS = 4096,
     GN_BUCKETS = 48,
 };
 
@@ -104,6 +105,20 @@ struct gn_tag_peer {
 
 #define GN_PEER_OUTSIDE 0xffffffffu
 
+/* Requests that one call has started and another one completed (Sikora 2016, definition 11). Times begin when
+ * the one that started them was left. */
+struct gn_tag_completion {
+    gn_shared32 seq;
+    gn_shared32 from; /* node that started them; 0: a call of another thread */
+    gn_shared32 to;   /* node that completed them */
+    gn_shared32 reserved;
+    gn_shared64 count;
+    gn_shared64 total_ticks; /* until the completing call was left */
+    gn_shared64 ahead_ticks; /* of that, until it was entered */
+    gn_shared64 max_ticks;
+    gn_shared64 time_log2[GN_BUCKETS]; /* of what total_ticks is the sum of */
+};
+
 struct gn_location {
     gn_shared32 seq;
     gn_shared32 in_use; /* 1 while a thread owns it; threads may follow each other */
@@ -111,6 +126,7 @@ struct gn_location {
     gn_shared32 node_count;
     gn_shared32 edge_count;
     gn_shared32 peer_count;
+    gn_shared32 completion_count;
     gn_shared32 now_node;    /* the node being executed, or the last one executed */
     gn_shared32 now_inside;  /* 1: executing now_node; 0: computing after it; 2: ended after it */
     gn_shared64 now_ticks;   /* since when */
@@ -128,6 +144,7 @@ struct gn_location {
     gn_shared64 lost_nodes; /* events that went to the overflow node */
     gn_shared64 lost_edges;
     gn_shared64 lost_peers;
+    gn_shared64 lost_completions;
     gn_shared64 lost_requests; /* nonblocking receives whose completion could not be followed */
     gn_shared64 lost_paths;    /* call paths cut because frames[] was full */
     gn_shared64 lost_calls;    /* left by a jump out of them (an error handler's longjmp) */
@@ -135,6 +152,7 @@ struct gn_location {
     struct gn_tag_node nodes[GN_MAX_NODES];
     struct gn_tag_edge edges[GN_MAX_EDGES];
     struct gn_tag_peer peers[GN_MAX_PEERS];
+    struct gn_tag_completion completions[GN_MAX_COMPLETIONS];
 };
 
 struct gn_tag_frame {

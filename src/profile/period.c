@@ -205,13 +205,17 @@ static const char *const tables[] = {
     "CREATE TEMP TABLE in_period_resource AS SELECT process, NULL AS peak_bytes, NULL AS peak_age_ns,"
     " NULL AS read_bytes, NULL AS written_bytes, NULL AS storage_read_bytes, NULL AS storage_written_bytes,"
     " NULL AS preempted_ns, cores, cores_quota FROM main.resource",
-    "CREATE TEMP TABLE in_period_peer AS SELECT * FROM main.peer WHERE 0"};
+    "CREATE TEMP TABLE in_period_peer AS SELECT * FROM main.peer WHERE 0",
+    /* not in profiles of before */
+    "CREATE TEMP TABLE in_period_completion(location, from_activity, to_activity, count, total_ns, ahead_ns, "
+    "max_ns,"
+    " time_log2)"};
 
 /* Of the part that was selected before. */
 static int drop_tables(sqlite3 *db, struct gn_error *err)
 {
-    static const char *const made[] = {"node",   "edge",     "process",  "location",
-                                       "sample", "sampling", "resource", "peer"};
+    static const char *const made[] = {"node",     "edge",     "process", "location",  "sample",
+                                       "sampling", "resource", "peer",    "completion"};
     char text[100];
     int code = 0;
     gn_sql_forget(db); /* statements that were prepared for them */

@@ -251,7 +251,9 @@ int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, str
     s->period = gn_period_selected(db);
     describe(db, s);
     s->own_share = raw ? 0 : gn_profile_own_share(db);
-    int code = by == GN_BY_PAIR ? collect_pairs(db, s, err) : gn_summarise_rows(db, by, raw, s, err);
+    int code = by == GN_BY_PAIR      ? collect_pairs(db, s, err)
+               : by == GN_BY_REQUEST ? gn_summarise_requests(db, s, err)
+                                     : gn_summarise_rows(db, by, raw, s, err);
     if (code == 0)
         code = gn_summarise_ranks(db, raw, s, err);
     if (code == 0)
@@ -280,6 +282,7 @@ void gn_summary_clear(struct gn_summary *s)
 {
     gn_summary_clear_clocks(s);
     gn_summary_clear_tree(s);
+    gn_summary_clear_requests(s);
     gn_summary_clear_rows(s);
     gn_summary_clear_ranks(s);
     gn_summary_clear_threads(s);

@@ -27,8 +27,9 @@ enum gn_by {
     GN_BY_HOST,
     GN_BY_PAIR,
     GN_BY_PLACE,
-    GN_BY_TREE, /* rows as by callpath, and the tree that they make */
-    GN_BY_TIME  /* of parts of the run, each by activity: not asked of a summary */
+    GN_BY_TREE,    /* rows as by callpath, and the tree that they make */
+    GN_BY_REQUEST, /* which calls start requests, and which ones complete them */
+    GN_BY_TIME     /* of parts of the run, each by activity: not asked of a summary */
 };
 
 /* How it is known what a row's time was spent on. */
@@ -83,6 +84,22 @@ struct gn_activity_row {
 struct gn_pair_row {
     int from, to; /* ranks in MPI_COMM_WORLD, -1: outside */
     int64_t messages, bytes;
+};
+
+struct gn_request_end {
+    char *call, *function, *file; /* of the call's place; NULL: not known, of a start: another thread's */
+    int line;
+};
+
+/* Requests that one call has started and another one completed, of all ranks. Times begin when the one was
+ * left. */
+struct gn_request_row {
+    struct gn_request_end start, end;
+    int64_t count;
+    int64_t total_ns; /* until the other one was left */
+    int64_t ahead_ns; /* of it, until that was entered: what messages can overlap with */
+    int64_t max_ns;   /* of the one that took longest; of a rank */
+    int max_rank;
 };
 
 /* Of graph/last_calls.h, told again. */
@@ -279,6 +296,8 @@ struct gn_summary {
     struct gn_call_tree *tree; /* only by tree */
     struct gn_pair_row *pairs;
     size_t pair_count;
+    struct gn_request_row *requests; /* the longest in sum first */
+    size_t request_count;
     struct gn_rank_row *ranks_told; /* of those that were measured, in their order */
     size_t rank_count;
     struct gn_host_row *hosts_told;
@@ -310,6 +329,7 @@ int gn_summarise_ranks(sqlite3 *db, bool raw, struct gn_summary *summary, struct
 /* Efficiencies of rows that are regions; ranks are known. */
 int gn_summarise_regions(sqlite3 *db, bool raw, struct gn_summary *summary, struct gn_error *err);
 /* The tree of rows by tree. */
+int gn_summarise_requests(sqlite3 *db, struct gn_summary *summary, struct gn_error *err);
 int gn_summarise_tree(sqlite3 *db, struct gn_summary *summary, struct gn_error *err);
 /* A row's place, by a sample's, whose texts it has then; a row with texts of its own, and these gone. */
 struct gn_sample_place;
@@ -323,6 +343,7 @@ int gn_summarise_threads(const struct gn_samples *samples, struct gn_summary *su
 void gn_summary_clear_threads(struct gn_summary *summary);
 /* How much of their time rows were on no core; ranks are known. */
 void gn_summarise_cores(struct gn_summary *summary);
+void gn_summary_clear_requests(struct gn_summary *summary);
 void gn_summary_clear_tree(struct gn_summary *summary);
 void gn_summary_clear_ranks(struct gn_summary *summary);
 struct gn_efficiency gn_efficiency_of(const struct gn_rank_row *ranks, size_t count);

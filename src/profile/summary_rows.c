@@ -305,6 +305,7 @@ static int64_t row_by(struct making *m, const struct gn_activity_row *exact, int
         row = (struct gn_activity_row){.kind = "host", .name = (char *)(uintptr_t)host};
         break;
     case GN_BY_PAIR:
+    case GN_BY_REQUEST:
         break;
     }
     if (m->by != GN_BY_CALLPATH && m->by != GN_BY_TREE)

@@ -78,7 +78,7 @@ static bool use(struct gn_snapshot *s)
     assert_int_equal(gn_profile_create(&db, ":memory:", NULL), 0);
     bool added = profile_add(db, &facts, s, &err) == 0;
     if (added)
-        for (int by = GN_BY_ACTIVITY; by <= GN_BY_PAIR; by++)
+        for (int by = GN_BY_ACTIVITY; by <= GN_BY_REQUEST; by++)
             if (by != GN_BY_CALLPATH && gn_summarise(db, (enum gn_by)by, false, &summary, NULL) == 0)
                 gn_summary_clear(&summary);
     gn_profile_close(db);
