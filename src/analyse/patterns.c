@@ -322,17 +322,18 @@ bool gn_problem_is_of_work(const struct gn_problem *p)
 void gn_problem_limit_by_others(struct gn_problem *p, const struct gn_summary *s)
 {
     const struct gn_rank_row *own = rank_row(s, p->rank);
-    double most = 0, length = 0; /* from MPI_Init to MPI_Finalize */
+    double most = 0, most_own = 0, length = 0; /* from MPI_Init to MPI_Finalize */
     for (size_t i = 0; i < s->rank_count; i++) {
         const struct gn_rank_row *r = &s->ranks_told[i];
         length = fmax(length, r->useful_s + r->mpi_s);
-        if (!gn_problem_has_rank(p, r->rank))
-            most = fmax(most, r->useful_s);
+        double *of = gn_problem_has_rank(p, r->rank) ? &most_own : &most;
+        *of = fmax(*of, r->useful_s);
     }
     /* what is done before MPI_Init is not in these; nor is it known of ranks that are not told */
     if (own && p->late_count <= GN_PROBLEM_LATE && p->own_s <= own->useful_s * 1.01) {
-        /* what they compute they compute in another run, too, but for what runs differ by */
-        const double high = fmax(0, length - most);
+        /* what they compute they compute in another run, too, but for what runs differ by; and no more can go
+         * than those that are late compute */
+        const double high = fmin(fmax(0, length - most), most_own);
         p->lost_high_s = fmin(p->lost_high_s, high);
         p->gain_high_s = fmin(p->gain_high_s, high + GN_PROBLEM_REPEATED_SHARE * s->elapsed_s);
         p->lost_low_s = fmin(p->lost_low_s, p->lost_high_s);

@@ -22,15 +22,18 @@ static json_t *text(const char *value)
 
 static json_t *run_object(const struct gn_summary *s, const struct gn_report_options *o)
 {
-    return json_pack(
-        "{s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:f, s:f, s:f, s:b, s:o, s:o, s:o, s:b, s:o, s:b, s:o}",
-        "exe", text(s->exe), "command", text(s->command), "started", text(s->started), "gnomon",
-        text(s->version), "ranks", s->ranks, "world", s->world, "hosts", s->hosts, "host_names",
-        text(s->host_names), "elapsed_s", s->elapsed_s, "measured_s", s->measured_s, "mpi_share",
-        s->mpi_share, "complete", s->complete, "flavour", text(s->flavour), "library", text(s->library),
-        "missing_ranks", text(s->missing_ranks), "raw", o->raw, "saved_s",
-        s->saved_hosts[0] ? json_real(s->saved_s) : json_null(), "live", s->is_live, "between",
-        gn_period_object(&s->period));
+    json_t *failed = s->failed ? json_pack("{s:i, s:i, s:i}", "ranks", s->failed, "rank", s->failed_rank,
+                                           "exit_status", s->failed_status)
+                               : json_null();
+    return json_pack("{s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:f, s:f, s:f, s:b, s:o, s:o, s:o, s:b, s:o, "
+                     "s:b, s:o, s:o}",
+                     "exe", text(s->exe), "command", text(s->command), "started", text(s->started), "gnomon",
+                     text(s->version), "ranks", s->ranks, "world", s->world, "hosts", s->hosts, "host_names",
+                     text(s->host_names), "elapsed_s", s->elapsed_s, "measured_s", s->measured_s, "mpi_share",
+                     s->mpi_share, "complete", s->complete, "flavour", text(s->flavour), "library",
+                     text(s->library), "missing_ranks", text(s->missing_ranks), "raw", o->raw, "saved_s",
+                     s->saved_hosts[0] ? json_real(s->saved_s) : json_null(), "live", s->is_live, "between",
+                     gn_period_object(&s->period), "failed", failed);
 }
 
 static json_t *trouble_object(const struct gn_trouble_row *t)

@@ -56,19 +56,32 @@ static const char *waiting_text(const struct page *p, char text[GN_SPAN_TEXT + 1
     return text;
 }
 
+/* Measured to its end, it may have failed all the same: a traceback of Python's ends with MPI_Finalize, too.
+ */
+static void failed_text(const struct gn_summary *s, char text[100])
+{
+    text[0] = '\0';
+    if (s->failed == 1)
+        snprintf(text, 100, ", rank %d exited with %d", s->failed_rank, s->failed_status);
+    else if (s->failed > 1)
+        snprintf(text, 100, ", %d ranks exited with other than 0, rank %d with %d", s->failed, s->failed_rank,
+                 s->failed_status);
+}
+
 static void header(const struct page *p)
 {
     enum { LONGEST_COMMAND = 60 };
     const struct gn_summary *s = p->s;
     char elapsed[GN_QUANTITY_TEXT], share[GN_QUANTITY_TEXT], waiting[GN_SPAN_TEXT + 16], command[1400],
-        hosts[400], period[GN_PERIOD_TEXT];
+        hosts[400], period[GN_PERIOD_TEXT], failed[100];
+    failed_text(s, failed);
     command_text(s, command, sizeof command);
     fprintf(p->out, "%sgnomon%s · %s", shade(p, GN_BOLD), shade(p, GN_PLAIN), shade(p, GN_BOLD));
     gn_print_short(command, LONGEST_COMMAND, true, &p->o->terminal, p->out);
-    fprintf(p->out, "%s · %d rank%s on %d host%s (%s) · %s%s\n", shade(p, GN_PLAIN), s->ranks,
+    fprintf(p->out, "%s · %d rank%s on %d host%s (%s) · %s%s%s\n", shade(p, GN_PLAIN), s->ranks,
             s->ranks == 1 ? "" : "s", s->hosts, s->hosts == 1 ? "" : "s",
             gn_short_copy(hosts, sizeof hosts, s->host_names, LONGEST_COMMAND, &p->o->terminal), s->library,
-            s->complete ? " · complete" : "");
+            s->complete ? " · complete" : "", failed);
     if (s->period.is_set)
         fputs(gn_period_text(&s->period, period), p->out);
     else

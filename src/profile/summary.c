@@ -168,6 +168,20 @@ void gn_summary_tidy_library(char *text)
     }
 }
 
+static void collect_failed(sqlite3 *db, struct gn_summary *s)
+{
+    sqlite3_stmt *q = gn_sql_query(db, NULL,
+                                   "SELECT count(*), min(rank), exit_status FROM process"
+                                   " WHERE complete AND ended = 'exit' AND exit_status <> 0",
+                                   "");
+    if (q && sqlite3_step(q) == SQLITE_ROW && sqlite3_column_int(q, 0) > 0) {
+        s->failed = sqlite3_column_int(q, 0);
+        s->failed_rank = sqlite3_column_int(q, 1);
+        s->failed_status = sqlite3_column_int(q, 2); /* of the row that has the minimum */
+    }
+    sqlite3_finalize(q);
+}
+
 static void describe(sqlite3 *db, struct gn_summary *s)
 {
     gn_profile_get(db, "program", s->exe, sizeof s->exe);
@@ -202,6 +216,7 @@ static void describe(sqlite3 *db, struct gn_summary *s)
     s->elapsed_s = s->measured_s = value(db, "SELECT max(elapsed_ns) FROM process") * 1e-9;
     s->unmeasured_s = (struct gn_between){s->measured_s, s->measured_s};
     s->complete = s->ranks == s->world && value(db, "SELECT count(*) FROM process WHERE NOT complete") == 0;
+    collect_failed(db, s);
     double total_ns = value(db, "SELECT sum(elapsed_ns) FROM location");
     if (gn_profile_is_virtual(db))
         total_ns -= value(db, "SELECT (SELECT sum(total_ns - own_ns) FROM edge) + (SELECT sum(measured_ns - "

@@ -269,6 +269,8 @@ struct gn_summary {
     double mpi_share;               /* of the time of all threads */
     struct gn_period_told period;   /* that it is of; not set: all of the run */
     bool complete;
+    int failed; /* ranks that ended with MPI_Finalize, and with another exit status than 0 */
+    int failed_rank, failed_status; /* … of the first of them */
     double saved_s; /* nobody has finished it: of those hosts it is as it was so long after the begin */
     char saved_hosts[256]; /* "": none */
     bool is_live;          /* the run goes on: all hosts are as they were saved */

@@ -139,17 +139,22 @@ static bool read_pointers(struct reader *r)
 
 /* ---- the module ---- */
 
+/* Of several it is the interpreter itself, in which modules are that it has no files for. */
 static const char *module_in(Elf *elf, Elf_Scn *section, const GElf_Shdr *header)
 {
     static const char prefix[] = "PyInit_";
+    const char *module = NULL;
     Elf_Data *data = elf_getdata(section, NULL);
     GElf_Sym symbol;
     for (int i = 1; data && gelf_getsym(data, i, &symbol); i++) {
         const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
-        if (symbol.st_shndx != SHN_UNDEF && name && strncmp(name, prefix, sizeof prefix - 1) == 0)
-            return name + sizeof prefix - 1;
+        if (symbol.st_shndx == SHN_UNDEF || !name || strncmp(name, prefix, sizeof prefix - 1) != 0)
+            continue;
+        if (module)
+            return NULL;
+        module = name + sizeof prefix - 1;
     }
-    return NULL;
+    return module;
 }
 
 static char *read_module(Elf *elf)

@@ -4,6 +4,28 @@
 mode=$1
 program=$examples/crash.$FLAVOUR
 
+if [ "$mode" = failed ]; then
+    # measured to its end, and it failed: that is told, and it is not partial
+    cat >failed.c <<'EOF'
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return rank == 1 ? 3 : 0;
+}
+EOF
+    "$MPICC" -o failed failed.c || fail "does not compile"
+    run_gnomon failed ./failed
+    [ "$status" != 0 ] || fail "exit status 0"
+    wait_for_report failed
+    grep -q "complete, rank 1 exited with 3" "$work/failed.err" || fail "not told"
+    json failed 'r["run"]["complete"] and r["run"]["failed"] == {"ranks": 1, "rank": 1, "exit_status": 3}' || fail "nor in JSON"
+    exit 0
+fi
 if [ "$mode" = hang ]; then
     # ended by SIGINT to mpirun; a shell's background jobs ignore that signal unless told otherwise
     interrupted() {
