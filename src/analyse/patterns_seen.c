@@ -109,6 +109,32 @@ void gn_seen_tell_totals(struct gn_seen *seen, const struct gn_summary *s)
     }
 }
 
+/* The only row of calls of a site; NULL: there is none, or several that differ by who calls them. */
+static struct gn_activity_row *only_row(struct gn_summary *s, struct gn_call_place place)
+{
+    struct gn_activity_row *only = NULL;
+    for (size_t i = 0; i < s->row_count; i++)
+        if (gn_is_row_of(&s->rows[i], place)) {
+            if (only)
+                return NULL;
+            only = &s->rows[i];
+        }
+    return only;
+}
+
+void gn_seen_tell_waited(const struct gn_seen *seen, struct gn_summary *s)
+{
+    for (size_t i = 0; i < seen->site_count; i++) {
+        struct gn_activity_row *row = only_row(s, gn_call_place_of(seen, &seen->sites[i]));
+        double most_likely;
+        const struct gn_span waited = gn_seen_waited(seen, &seen->sites[i], &most_likely);
+        if (!row || !may_wait(row) || !isfinite(waited.hi_ns))
+            continue;
+        const double all_s = (double)row->total_ns * 1e-9, low_s = fmin(waited.lo_ns * 1e-9, all_s);
+        row->waited_s = (struct gn_between){low_s, fmax(low_s, fmin(waited.hi_ns * 1e-9, all_s))};
+    }
+}
+
 /* What follows from times as if measuring had cost nothing, which are known no better than the run's length
  * is. */
 static void allow_for_own_cost(const struct gn_look *l)

@@ -23,6 +23,9 @@
 /* Tells the sites of what was seen how much time the run spent in them. */
 void gn_seen_tell_totals(struct gn_seen *seen, const struct gn_summary *summary);
 
+/* Tells rows of calls what of them was waiting for other ranks, where that is known of one row by itself. */
+void gn_seen_tell_waited(const struct gn_seen *seen, struct gn_summary *summary);
+
 /* Tells what processes compute after the calls of each site, as the profile has it (profile/after_calls.h).
  * 0, or a negative errno value with err set. */
 int gn_seen_tell_after(struct gn_seen *seen, sqlite3 *db, struct gn_error *err);

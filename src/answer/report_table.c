@@ -45,6 +45,7 @@ enum {
     OTHER,
     OFF_CORE,
     PREEMPTED,
+    WAITED,
     BAR,
     WHAT,
     WHERE,
@@ -83,6 +84,7 @@ static const struct gn_column all[] = {
     [MPI] = {.name = "mpi_s", .kind = GN_CELL_DURATION, .digits = 9},
     [OFF_CORE] = {.name = "off_core_s", .kind = GN_CELL_DURATIONS, .digits = 6},
     [PREEMPTED] = {.name = "preempted_s", .kind = GN_CELL_DURATIONS, .digits = 6},
+    [WAITED] = {.name = "waited_s", .kind = GN_CELL_DURATIONS, .digits = 6},
     [EFFICIENCY] = {.name = "efficiency", .kind = GN_CELL_SHARE, .digits = 6},
     [BALANCE] = {.name = "load_balance", .kind = GN_CELL_SHARE, .digits = 6, .goes = 2},
     [COMMUNICATION] = {.name = "communication", .kind = GN_CELL_SHARE, .digits = 6, .goes = 2},
@@ -174,12 +176,26 @@ static const char *const how_names[] = {[GN_HOW_CALL] = "call",
                                         [GN_HOW_SAMPLED] = "samples",
                                         [GN_HOW_OTHER_PLACES] = "other places"};
 
+/* Of a call, as far as it says something: "98 % waiting", "80 to 95 % waiting". */
+static void waiting(struct gn_cell *cell, const struct gn_activity_row *row)
+{
+    static const double vague = 50;
+    const double percent = 100 / ((double)row->total_ns * 1e-9), low = row->waited_s.low * percent,
+                 high = row->waited_s.high * percent;
+    if (row->total_ns > 0 && high - low <= 1)
+        gn_cell_print(cell, "%.0f %% waiting", (low + high) / 2);
+    else if (row->total_ns > 0 && high - low <= vague)
+        gn_cell_print(cell, "%.0f to %.0f %% waiting", floor(low), ceil(high));
+}
+
 static void ground(struct gn_cell *cell, const struct gn_activity_row *row)
 {
     char samples[GN_QUANTITY_TEXT];
     const double off = 100 * fmax(row->high - row->share, row->share - row->low);
     if (row->samples)
         gn_cell_print(cell, "%s ± %.1f", gn_count_text(row->samples, samples), off);
+    else
+        waiting(cell, row);
 }
 
 static const char *shade_of(double share)
@@ -268,6 +284,7 @@ static void fill_row(const void *self, size_t i, struct gn_cell *cells)
     gn_cell_real(&cells[OTHER], (double)(row->total_ns - row->mpi_ns));
     gn_cell_bounds(&cells[OFF_CORE], row->off_core_s.low * 1e9, row->off_core_s.high * 1e9);
     gn_cell_bounds(&cells[PREEMPTED], row->preempted_s.low * 1e9, row->preempted_s.high * 1e9);
+    gn_cell_bounds(&cells[WAITED], row->waited_s.low * 1e9, row->waited_s.high * 1e9);
     if (t->columns[BAR].title)
         bar(&cells[BAR], row, t->most_ns);
 }

@@ -24,11 +24,13 @@ static void explain(const struct gn_report_options *options, const struct gn_sum
 }
 
 static void tell(struct gn_report_options *options, const struct gn_cli_run *run,
-                 struct gn_cli_explained *explained, const struct gn_summary *summary,
+                 struct gn_cli_explained *explained, struct gn_summary *summary,
                  const struct gn_worlds *worlds, bool explains, int descriptor)
 {
-    if (run->profile)
+    if (run->profile) {
         gn_cli_explain(explained, run, summary);
+        gn_cli_tell_waited(explained, summary);
+    }
     options->problems = run->profile ? &explained->problems : NULL;
     gn_report_to(summary, worlds, options, descriptor);
     if (run->profile && explains)

@@ -144,6 +144,12 @@ void gn_cli_explain(struct gn_cli_explained *e, const struct gn_cli_run *run,
     gn_problems_rank(&e->problems, summary);
 }
 
+void gn_cli_tell_waited(const struct gn_cli_explained *e, struct gn_summary *summary)
+{
+    if (e->is_open)
+        gn_seen_tell_waited(&e->seen.seen, summary);
+}
+
 int gn_cli_explained_waits(const struct gn_cli_explained *e, size_t top, const struct gn_terminal *terminal,
                            struct gn_error *err)
 {

@@ -35,6 +35,8 @@ int gn_cli_summarise(struct gn_cli_explained *explained, const struct gn_cli_run
  */
 void gn_cli_explain(struct gn_cli_explained *explained, const struct gn_cli_run *run,
                     const struct gn_summary *summary);
+/* Tells the summary's rows of calls what of them was seen to be waiting. */
+void gn_cli_tell_waited(const struct gn_cli_explained *explained, struct gn_summary *summary);
 /* Instead of the problems, the edges between processes that they are found in: so many (0: all), to standard
  * output. terminal: NULL: as JSON. 0, or a negative errno value with err set. */
 int gn_cli_explained_waits(const struct gn_cli_explained *explained, size_t top,

@@ -36,12 +36,13 @@ struct gn_cli_run gn_report_run(const struct gn_report_asked *asked, sqlite3 *db
                                .raw = asked->options.raw};
 }
 
-void gn_report_look(struct gn_report_looked *looked, const struct gn_cli_run *run,
-                    const struct gn_summary *summary, struct gn_report_options *asked)
+void gn_report_look(struct gn_report_looked *looked, const struct gn_cli_run *run, struct gn_summary *summary,
+                    struct gn_report_options *asked)
 {
     if (asked->by != GN_BY_ACTIVITY)
         return;
     gn_cli_explain(&looked->explained, run, summary);
+    gn_cli_tell_waited(&looked->explained, summary);
     asked->problems = &looked->explained.problems;
     if (summary->trace.events <= run->trace_most && !summary->period.is_set)
         look_at_trace(&looked->findings, summary, run->profile, asked);

@@ -18,8 +18,8 @@ struct gn_cli_run gn_report_run(const struct gn_report_asked *asked, sqlite3 *db
 /* Looks at it after gn_cli_summarise with looked->explained, only with the rows that say where the time went:
  * who asks for others asks for no more. asked->findings and asked->problems are what was found then; the
  * caller clears. */
-void gn_report_look(struct gn_report_looked *looked, const struct gn_cli_run *run,
-                    const struct gn_summary *summary, struct gn_report_options *asked);
+void gn_report_look(struct gn_report_looked *looked, const struct gn_cli_run *run, struct gn_summary *summary,
+                    struct gn_report_options *asked);
 void gn_report_looked_clear(struct gn_report_looked *looked);
 
 /* In place: other commands take the run, and not its profile.db. */

@@ -46,7 +46,7 @@ void gn_summarise_cores(struct gn_summary *s)
         told->has_others ? INFINITY : fmax(elapsed_s - s->resources.cpu_s - preempted_s, 0);
     for (size_t i = 0; i < s->row_count; i++) {
         struct gn_activity_row *row = &s->rows[i];
-        row->off_core_s = row->preempted_s = (struct gn_between){NAN, NAN};
+        row->off_core_s = row->preempted_s = row->waited_s = (struct gn_between){NAN, NAN};
         if (!is_told || !is_sampled(row))
             continue;
         const double all_s = (double)row->total_ns * 1e-9, cpu_s = (double)row->cpu_ns * 1e-9;
