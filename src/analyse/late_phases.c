@@ -14,7 +14,11 @@ static const double least = 0.05;    /* of what all phases have: less is none */
 
 static size_t slices_of(const struct gn_seen *seen)
 {
-    return seen->count > 1 ? seen->count : seen->is_whole ? GN_WAITS_SLICES : 0;
+    static const double all =
+        0.95;            /* of what is asked for: a part of a trace, or of a run that was seen whole */
+    if (seen->count > 1) /* of one window several parts may be */
+        return seen->windows == 0 || seen->windows >= FEWEST_SLICES ? seen->count : 0;
+    return seen->is_whole || seen->covered_ns >= all * seen->run_ns ? GN_WAITS_SLICES : 0;
 }
 
 /* What each process caused in a slice: in ns of the run. */
@@ -25,13 +29,14 @@ static void add_slice(const struct gn_seen *seen, size_t slice, double *caused)
     for (size_t i = 0; i < seen->definitions->location_count; i++) {
         const struct gn_waits *w = &part->waits;
         caused[seen->definitions->locations[i].process] +=
-            seen->count == 1 ? w->slices[i * GN_WAITS_SLICES + slice]
-                             : part->counted_weight * (w->caused[i].lo_ns + w->caused[i].hi_ns) / 2;
+            part->counted_weight * (seen->count == 1 ? w->slices[i * GN_WAITS_SLICES + slice]
+                                                     : (w->caused[i].lo_ns + w->caused[i].hi_ns) / 2);
     }
 }
 
 /* Who caused how much in each. */
-static void look_at(const struct gn_seen *seen, size_t slices, struct gn_late_phase *each, double *caused)
+static void look_at(const struct gn_seen *seen, size_t slices, struct gn_late_phase *each, double *caused,
+                    double *all_of)
 {
     for (size_t s = 0; s < slices; s++) {
         size_t most = 0;
@@ -40,6 +45,7 @@ static void look_at(const struct gn_seen *seen, size_t slices, struct gn_late_ph
         for (size_t p = 0; p < seen->definitions->process_count; p++) {
             most = caused[p] > caused[most] ? p : most;
             each[s].waited_ns += caused[p];
+            all_of[p] += caused[p];
         }
         each[s].process = (uint32_t)most;
         each[s].caused_ns = caused[most];
@@ -66,6 +72,16 @@ static size_t join(struct gn_late_phase *list, size_t count, double share, doubl
     return kept;
 }
 
+/* Near the ends of a part of a trace nothing is counted: they are of the phase there. */
+static void extend(struct gn_late_phases *phases, const double *waited)
+{
+    struct gn_late_phase *first = &phases->items[0], *last = &phases->items[phases->count - 1];
+    while (first->first > 0 && waited[first->first - 1] <= 0)
+        first->first--;
+    while (last->last + 1 < GN_WAITS_SLICES && waited[last->last + 1] <= 0)
+        last->last++;
+}
+
 /* Of a trace's slices, those in which one phase ends and the next one begins belong to both. */
 static void divide_between(struct gn_late_phases *phases)
 {
@@ -86,19 +102,29 @@ static double since_begin_ns(const struct gn_seen *seen, uint64_t ticks)
     return ticks > d->first_ticks ? (double)(ticks - d->first_ticks) * 1e9 / (double)d->ticks_per_second : 0;
 }
 
-/* When a slice begins; a window stands for the time until the next one does. */
-static double begin_ns(const struct gn_seen *seen, size_t slice)
+/* Of the run, or of the part of it that is asked for. */
+static struct gn_span stretch_of(const struct gn_seen *seen)
 {
     const struct gn_definitions *d = seen->definitions;
     const bool is_part = seen->period.end_ticks > 0;
-    const double first = is_part ? since_begin_ns(seen, seen->period.begin_ticks) : 0,
-                 last = since_begin_ns(seen,
-                                       is_part ? seen->period.end_ticks : d->first_ticks + d->length_ticks);
+    return (struct gn_span){
+        is_part ? since_begin_ns(seen, seen->period.begin_ticks) : 0,
+        since_begin_ns(seen, is_part ? seen->period.end_ticks : d->first_ticks + d->length_ticks)};
+}
+
+/* When a slice begins, at the earliest and at the latest: behind the one before. */
+static struct gn_span begin_of(const struct gn_seen *seen, size_t slice)
+{
+    const struct gn_span run = stretch_of(seen);
+    const double length = (run.hi_ns - run.lo_ns) / GN_WAITS_SLICES;
+    const size_t slices = seen->count == 1 ? GN_WAITS_SLICES : seen->count;
+    if (slice == 0 || slice >= slices)
+        return slice == 0 ? (struct gn_span){run.lo_ns, run.lo_ns} : (struct gn_span){run.hi_ns, run.hi_ns};
     if (seen->count == 1)
-        return first + (last - first) * (double)slice / GN_WAITS_SLICES;
-    return slice == 0            ? first
-           : slice < seen->count ? since_begin_ns(seen, seen->parts[slice].window.begin_ticks)
-                                 : last;
+        return (struct gn_span){run.lo_ns + ((double)slice - 1) * length,
+                                run.lo_ns + ((double)slice + 1) * length};
+    return (struct gn_span){since_begin_ns(seen, seen->parts[slice - 1].window.end_ticks),
+                            since_begin_ns(seen, seen->parts[slice].window.begin_ticks)};
 }
 
 static bool is_of_one(const struct gn_late_phases *phases)
@@ -118,11 +144,15 @@ void gn_late_phases_find(struct gn_late_phases *phases, const struct gn_seen *se
     const size_t slices = slices_of(seen);
     struct gn_late_phase *list = calloc(slices + 1, sizeof *list);
     double *caused = calloc(seen->definitions->process_count + 1, sizeof *caused), all_ns = 0;
+    double waited[GN_WAITS_SLICES] = {0};
+    double *all_of = calloc(seen->definitions->process_count + 1, sizeof *all_of);
     *phases = (struct gn_late_phases){.count = 0};
-    if (list && caused && slices >= FEWEST_SLICES) {
-        look_at(seen, slices, list, caused);
-        for (size_t i = 0; i < slices; i++)
+    if (list && caused && all_of && slices >= FEWEST_SLICES) {
+        look_at(seen, slices, list, caused, all_of);
+        for (size_t i = 0; i < slices; i++) {
             all_ns += list[i].waited_ns;
+            waited[i < GN_WAITS_SLICES ? i : 0] = list[i].waited_ns;
+        }
         size_t count = join(list, slices, of_slice, nothing * all_ns / (double)slices);
         count = join(list, count, of_phase, least * all_ns);
         for (size_t i = 0; i < count && count <= GN_LATE_PHASES_MOST && count <= slices / 2; i++) {
@@ -132,14 +162,18 @@ void gn_late_phases_find(struct gn_late_phases *phases, const struct gn_seen *se
         if (phases->count < 2 || phases->caused_ns < of_run * all_ns || is_of_one(phases))
             phases->count = 0;
     }
-    if (seen->count == 1)
+    if (seen->count == 1 && phases->count > 0)
         divide_between(phases);
+    if (seen->count == 1 && phases->count > 0 && !seen->is_whole)
+        extend(phases, waited);
     for (size_t i = 0; i < phases->count; i++) {
-        phases->items[i].from_ns = begin_ns(seen, phases->items[i].first);
-        phases->items[i].to_ns = begin_ns(seen, phases->items[i].last + 1);
+        phases->items[i].from = begin_of(seen, phases->items[i].first);
+        phases->items[i].to = begin_of(seen, phases->items[i].last + 1);
+        phases->items[i].all_ns = all_of[phases->items[i].process];
     }
     free(list);
     free(caused);
+    free(all_of);
 }
 
 bool gn_late_phases_have(const struct gn_late_phases *phases, uint32_t process)
@@ -150,20 +184,37 @@ bool gn_late_phases_have(const struct gn_late_phases *phases, uint32_t process)
     return false;
 }
 
+double gn_late_phases_share(const struct gn_late_phases *phases, uint32_t process)
+{
+    double ns = 0, all_ns = 0;
+    for (size_t i = 0; i < phases->count; i++)
+        if (phases->items[i].process == process) {
+            ns += phases->items[i].caused_ns;
+            all_ns = phases->items[i].all_ns;
+        }
+    return all_ns > 0 ? fmin(1, ns / all_ns) : 0;
+}
+
+/* By its middle: who is late comes at the end of the waiting. */
 static size_t slice_of(const struct gn_seen *seen, size_t part, const struct gn_call *call)
 {
     const struct gn_history *h = &seen->parts[part].history;
     const double begin = (double)h->first.lo_ns, length = (double)h->last.hi_ns - begin,
-                 at = length > 0 ? ((double)call->enter.lo_ns - begin) / length * GN_WAITS_SLICES : 0;
+                 middle = (double)call->enter.lo_ns - gn_computed_before(h, call) / 2,
+                 at = length > 0 ? (middle - begin) / length * GN_WAITS_SLICES : 0;
     return seen->count > 1 ? part : at <= 0 ? 0 : at >= GN_WAITS_SLICES ? GN_WAITS_SLICES - 1 : (size_t)at;
+}
+
+int gn_late_phase_of_slice(const struct gn_late_phases *phases, size_t slice)
+{
+    for (size_t i = 0; i < phases->count; i++)
+        if (slice >= phases->items[i].first && slice <= phases->items[i].last)
+            return (int)i;
+    return -1;
 }
 
 int gn_late_phase_of(const struct gn_late_phases *phases, const struct gn_seen *seen, size_t part,
                      const struct gn_call *call)
 {
-    const size_t slice = slice_of(seen, part, call);
-    for (size_t i = 0; i < phases->count; i++)
-        if (slice >= phases->items[i].first && slice <= phases->items[i].last)
-            return (int)i;
-    return -1;
+    return gn_late_phase_of_slice(phases, slice_of(seen, part, call));
 }

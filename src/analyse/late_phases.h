@@ -16,10 +16,12 @@ enum { GN_LATE_PHASES_MOST = 6 };
 
 struct gn_late_phase {
     uint32_t process;
-    size_t first, last;    /* slices */
-    double caused_ns;      /* by it, of the run; ≤ waited_ns */
-    double waited_ns;      /* by all, for anybody */
-    double from_ns, to_ns; /* of the run's time, from its begin */
+    size_t first, last; /* slices */
+    double caused_ns;   /* by it, of the run; ≤ waited_ns */
+    double waited_ns;   /* by all, for anybody */
+    double all_ns;      /* caused by it in all of the run; ≥ caused_ns */
+    struct gn_span from,
+        to; /* when it begins and ends, of the run's time: between the slices on both sides */
 };
 
 struct gn_late_phases {
@@ -33,7 +35,13 @@ void gn_late_phases_find(struct gn_late_phases *phases, const struct gn_seen *se
 /* Whether one of them is of the process. */
 bool gn_late_phases_have(const struct gn_late_phases *phases, uint32_t process);
 
-/* In which of them a call of a part of what was seen begins; -1: in none. */
+/* Of what the process caused in the run, so much in its phases: 0 … 1. */
+double gn_late_phases_share(const struct gn_late_phases *phases, uint32_t process);
+
+/* In which of them a slice is; of several parts of what was seen each is one. -1: in none. */
+int gn_late_phase_of_slice(const struct gn_late_phases *phases, size_t slice);
+
+/* In which of them most of what is computed before a call of a part of what was seen is; -1: in none. */
 int gn_late_phase_of(const struct gn_late_phases *phases, const struct gn_seen *seen, size_t part,
                      const struct gn_call *call);
 

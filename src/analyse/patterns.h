@@ -80,7 +80,7 @@ enum { GN_PROBLEM_PARTS = 5, GN_PROBLEM_PHASES = 6 };
 /* A part of the run in which one rank is late. */
 struct gn_problem_phase {
     int rank;
-    double from_s, to_s;                  /* of the run, from its begin */
+    struct gn_between from_s, to_s;       /* when it begins and ends, from the run's begin */
     double own_s, others_s;               /* what it computes there, and the others; 0: not known */
     struct gn_problem_difference differs; /* … after which call */
     struct gn_problem_hop waited;         /* in which call they wait for it most; call NULL: not known */

@@ -11,6 +11,8 @@ static const struct gn_problem_pattern phases = {
     .replay = "with each rank like the others in its part",
     .remedy = "who is late changes with the part of the run: look at each by itself, and balance it there"};
 
+_Static_assert(GN_PROBLEM_PHASES == (int)GN_LATE_PHASES_MOST, "each is told");
+
 /* What is known of each phase by itself. */
 struct stages {
     struct gn_sections sections[GN_LATE_PHASES_MOST];
@@ -43,6 +45,12 @@ static int open_stages(struct stages *s, const struct gn_look *l, struct gn_erro
     return code;
 }
 
+static void set_late(const struct gn_look *l)
+{
+    for (uint32_t p = 0; p < l->seen->definitions->process_count; p++)
+        l->late[p] = gn_late_phases_have(&l->phases, p);
+}
+
 static struct gn_span reduction_of(const struct gn_whatif_result *a, const struct gn_whatif_result *b)
 {
     return (struct gn_span){fmax(0, fmin(a->reduction_lo_ns, b->reduction_lo_ns)),
@@ -55,24 +63,37 @@ static int replay(const struct gn_look *l, const struct stages *s, struct gn_rep
     const size_t count = l->seen->count;
     for (size_t i = 0; i < count; i++) {
         struct gn_whatif_result n[GN_LEVELS];
+        l->each[i] = l->each[count + i] = (struct gn_span){0, 0};
+        if (count > 1 && gn_late_phase_of_slice(&l->phases, i) < 0) /* a window of no phase stays as it is */
+            continue;
         const int code = gn_levels_replay_phases(s->levels, &l->phases, i, n, err);
         if (code < 0)
             return code;
         l->each[i] = reduction_of(&n[GN_LEVEL_MEAN], &n[GN_LEVEL_FASTEST]);
         l->each[count + i] = reduction_of(&n[GN_LEVEL_EVEN], &n[GN_LEVEL_EVEN]);
     }
-    r->like = gn_seen_total(l->seen, l->each);
-    r->even = gn_seen_total(l->seen, l->each + count);
+    /* one part is all that is asked for, else there are no phases */
+    r->like = count == 1 ? l->each[0] : gn_seen_total(l->seen, l->each);
+    r->even = count == 1 ? l->each[1] : gn_seen_total(l->seen, l->each + count);
     return 0;
 }
 
 /* ---- beside what ranks do in all of the run ---- */
 
+static bool has_phase(const struct gn_look *l, int rank)
+{
+    const uint32_t process = rank < 0 ? GN_NONE : gn_process_of_rank(l->seen->definitions, rank);
+    return process != GN_NONE && gn_late_phases_have(&l->phases, process);
+}
+
+/* All ranks that it is of are late in phases, for what they compute. */
 static bool is_of_phases(const struct gn_look *l, const struct gn_problem *p)
 {
-    const uint32_t process = p->rank < 0 ? GN_NONE : gn_process_of_rank(l->seen->definitions, p->rank);
-    return process != GN_NONE && gn_problem_is_of_rank(p) && gn_problem_is_of_work(p) &&
-           gn_late_phases_have(&l->phases, process);
+    bool all = gn_problem_is_of_rank(p) && !p->is_preempted && p->late_count <= GN_PROBLEM_LATE &&
+               has_phase(l, p->rank);
+    for (size_t i = 0; i < p->late_count && all; i++)
+        all = has_phase(l, p->late[i]);
+    return all;
 }
 
 /* They are a part of it. */
@@ -86,7 +107,7 @@ static void take_out(const struct gn_look *l)
     all->count = kept;
     kept = 0;
     for (size_t i = 0; i < all->slack_count; i++)
-        if (!gn_late_phases_have(&l->phases, gn_process_of_rank(l->seen->definitions, all->slacks[i].rank)))
+        if (!has_phase(l, all->slacks[i].rank))
             all->slacks[kept++] = all->slacks[i];
     all->slack_count = kept;
 }
@@ -107,15 +128,42 @@ static bool have_steps(const struct gn_look *l, const struct stages *s)
 
 /* ---- what is told ---- */
 
+/* Its process has no other one, and is late in none of the rest of the run, to speak of. */
+static bool is_only(const struct gn_late_phase *phase)
+{
+    static const double most_of_it = 0.8;
+    return phase->caused_ns >= most_of_it * phase->all_ns;
+}
+
+/* Of all calls in which those that are late are waited for, the one with most of it. */
+static bool most_waited_in(const struct gn_look *l, struct gn_chain_call *call)
+{
+    double most_ns = 0;
+    for (size_t i = 0; i < l->cause_count; i++) {
+        double ns = 0;
+        for (size_t k = 0; k < l->cause_count; k++) {
+            const struct gn_seen_cause *c = &l->causes[k];
+            if (c->call_region == l->causes[i].call_region && c->call_path == l->causes[i].call_path)
+                ns += gn_late_phases_share(&l->phases, c->process) * c->seen_ns;
+        }
+        if (ns > most_ns) {
+            most_ns = ns;
+            *call = (struct gn_chain_call){l->causes[i].call_region, l->causes[i].call_path};
+        }
+    }
+    return most_ns > 0;
+}
+
 static struct gn_problem_phase phase_of(const struct gn_look *l, const struct stages *s, size_t i)
 {
     const struct gn_late_phase *phase = &l->phases.items[i];
     const int64_t section = gn_sections_longest(&s->sections[i], phase->process);
     struct gn_problem_phase told = {.rank = gn_look_rank(l, phase->process),
-                                    .from_s = phase->from_ns * 1e-9,
-                                    .to_s = phase->to_ns * 1e-9};
+                                    .from_s = {phase->from.lo_ns * 1e-9, phase->from.hi_ns * 1e-9},
+                                    .to_s = {phase->to.lo_ns * 1e-9, phase->to.hi_ns * 1e-9}};
     struct gn_problem one = {.rank = told.rank};
-    gn_look_tell_chain(l, &one, phase->process, NULL, 1);
+    if (is_only(phase)) /* where others wait for it is known of all of the run */
+        gn_look_tell_chain(l, &one, phase->process, NULL, 1);
     if (one.hop_count > 0)
         told.waited = one.hops[0];
     if (section < 0)
@@ -142,12 +190,6 @@ static const struct gn_late_phase *largest(const struct gn_late_phases *list)
     return most;
 }
 
-static void set_late(const struct gn_look *l)
-{
-    for (uint32_t p = 0; p < l->seen->definitions->process_count; p++)
-        l->late[p] = gn_late_phases_have(&l->phases, p);
-}
-
 static void add(const struct gn_look *l, const struct stages *s, const struct gn_replayed *r)
 {
     struct gn_problem p = {.pattern = &phases,
@@ -163,6 +205,7 @@ static void add(const struct gn_look *l, const struct stages *s, const struct gn
                            .sure = GN_PROBLEM_POSSIBLE,
                            .assumes = GN_PROBLEM_SAME | gn_look_assumed(l)};
     uint32_t latest = largest(&l->phases)->process;
+    struct gn_chain_call call;
     for (size_t i = 0; i < l->phases.count; i++)
         p.phases[i] = phase_of(l, s, i);
     p.most_rank = gn_look_rank(l, latest);
@@ -170,9 +213,10 @@ static void add(const struct gn_look *l, const struct stages *s, const struct gn
     gn_look_tell_late(l, &p);
     gn_look_tell_times(l, &p, &latest);
     gn_look_allow_for_repeats(l, &p);
-    gn_look_tell_chain(l, &p, latest, NULL, 1);
-    if (p.hop_count > 0)
-        p.row = gn_look_row(l->s, gn_call_place_at(l->seen->definitions, p.hops[0].region, p.hops[0].path));
+    if (most_waited_in(l, &call)) {
+        gn_look_tell_chain(l, &p, latest, &call, 1);
+        p.row = gn_look_row(l->s, gn_call_place_at(l->seen->definitions, call.region, call.path));
+    }
     /* who was late for want of a core was not late by itself */
     if (l->seen->is_whole && l->phases.caused_ns >= r->like.lo_ns && r->like.lo_ns >= r->like.hi_ns / 2 &&
         !(l->s->resources.preempted_share >= GN_PROBLEM_PREEMPTED_SHARE))

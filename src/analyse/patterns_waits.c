@@ -381,10 +381,9 @@ static bool is_told(const struct gn_look *l, const struct node *n, bool has_phas
         const int rank = gn_look_rank(l, c->process);
         if (c->call_region != n->region || c->call_path != n->path)
             continue;
-        if (has_phases && gn_late_phases_have(&l->phases, c->process))
-            told_ns += c->seen_ns;
-        else if (gn_look_has_problem(l, rank))
-            told_ns += fmin(c->seen_ns, told_of(l, rank));
+        const double in_phases = has_phases ? gn_late_phases_share(&l->phases, c->process) : 0;
+        const double own_ns = gn_look_has_problem(l, rank) ? fmin(c->seen_ns, told_of(l, rank)) : 0;
+        told_ns += fmax(in_phases * c->seen_ns, own_ns);
     }
     return told_ns >= (l->s->ranks == 2 ? of_one_of_two : of_one_of_many) * n->seen_ns;
 }
@@ -416,7 +415,8 @@ static int look_at_phases(const struct gn_look *l, const struct node *nodes, siz
     double all_ns = 0, others_ns = 0;
     for (size_t i = 0; i < count && l->phases.count > 0; i++) {
         all_ns += nodes[i].seen_ns;
-        others_ns += is_rare(&nodes[i]) || sides_of(l, &nodes[i]).is_one_way ? nodes[i].seen_ns : 0;
+        const bool is_way = !is_of_one(l, &nodes[i]) && sides_of(l, &nodes[i]).is_one_way;
+        others_ns += is_rare(&nodes[i]) || is_way ? nodes[i].seen_ns : 0;
     }
     return others_ns > all_ns / 2 ? 0 : gn_look_at_phases(l, err);
 }

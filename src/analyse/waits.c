@@ -392,6 +392,12 @@ int gn_waits_find(struct gn_waits *waits, const struct gn_history *history,
     return gn_fail(err, code, "no memory for what %zu calls waited for", history->call_count);
 }
 
+void gn_waits_drop_slices(struct gn_waits *waits)
+{
+    free(waits->slices);
+    waits->slices = NULL;
+}
+
 void gn_waits_clear(struct gn_waits *waits)
 {
     free(waits->caused);

@@ -45,7 +45,10 @@ struct gn_cause {
     uint64_t of;          /* calls on that path, of the location that has made the most */
 };
 
-enum { GN_WAITS_SLICES = 100 };
+enum {
+    GN_WAITS_SLICES = 100,
+    GN_WAITS_PARTS = 20 /* that stragglers are told by: equal numbers of slices */
+};
 
 struct gn_waits {
     struct gn_blame *caused; /* [location_count] */
@@ -58,8 +61,8 @@ struct gn_waits {
     struct gn_wait_edges edges; /* between processes, sorted */
     uint64_t last_certain;      /* waits that are certain, and for whom */
     uint64_t last_possible;     /* others: several may have been last, or it may have been no wait at all */
-    /* of the run in equal slices of time, certain ns that each location caused: [location * SLICES + slice]
-     */
+    /* of the run in equal slices of time, certain ns that each location caused: [location * SLICES + slice];
+     * NULL: dropped */
     double *slices;
 };
 
@@ -68,6 +71,8 @@ struct gn_waits {
  * and takes, but for collectives of which many may have been last: members times those that may. */
 int gn_waits_find(struct gn_waits *waits, const struct gn_history *history,
                   const struct gn_kept_window *counted, struct gn_error *err);
+/* Of many windows, of which each is a slice, nobody needs them. */
+void gn_waits_drop_slices(struct gn_waits *waits);
 void gn_waits_clear(struct gn_waits *waits);
 
 #endif

@@ -132,18 +132,19 @@ static void meanwhile_text(const struct gn_problem *p, FILE *out)
         fputc('\n', out);
 }
 
-/* "from 0.00 to 2.11 s rank 0 computes 2.10 s after MPI_Bcast (app.c:19), the other one 1.16 s, and is waited
- * for in MPI_Allreduce (app.c:21)" */
+/* "from 310 ms to 631 ms rank 0 computes 300 ms after MPI_Bcast (app.c:19), the other one 116 ms, and is
+ * waited for in MPI_Allreduce (app.c:21)" */
 static void phases_text(const struct gn_summary *s, const struct gn_problem *p, FILE *out)
 {
-    char call[500], span[GN_SPAN_TEXT], own[GN_QUANTITY_TEXT], others[GN_QUANTITY_TEXT];
+    char call[500], when[128], own[GN_QUANTITY_TEXT], others[GN_QUANTITY_TEXT];
+    const char *about = p->assumes & GN_PROBLEM_WINDOWS ? "about " : "";
     for (size_t i = 0; i < p->phase_count; i++) {
         const struct gn_problem_phase *phase = &p->phases[i];
         const struct gn_problem_difference *d = &phase->differs;
-        fprintf(out, "   from %s rank %d", gn_span_time(phase->from_s * 1e9, phase->to_s * 1e9, span),
-                phase->rank);
+        fprintf(out, "   %s rank %d", gn_problem_phase_time(phase, when, sizeof when), phase->rank);
         if (d->call)
-            fprintf(out, " computes %s after %s, the other%s %s", gn_duration_text(phase->own_s * 1e9, own),
+            fprintf(out, " computes %s%s after %s, the other%s %s", about,
+                    gn_duration_text(phase->own_s * 1e9, own),
                     gn_problem_call(d->call, d->function, d->file, d->line, call, sizeof call),
                     s->ranks == 2 ? " one" : "s", gn_duration_text(phase->others_s * 1e9, others));
         if (phase->waited.call)
@@ -400,8 +401,9 @@ static json_t *phases_array(const struct gn_problem *p)
     for (size_t i = 0; i < p->phase_count; i++) {
         const struct gn_problem_phase *phase = &p->phases[i];
         json_array_append_new(
-            array, json_pack("{s:i, s:f, s:f, s:o, s:o, s:o, s:o}", "rank", phase->rank, "from_s",
-                             phase->from_s, "to_s", phase->to_s, "own_s",
+            array, json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "rank", phase->rank, "from_s",
+                             interval(phase->from_s.low, phase->from_s.high), "to_s",
+                             interval(phase->to_s.low, phase->to_s.high), "own_s",
                              phase->differs.call ? json_real(phase->own_s) : json_null(), "others_s",
                              phase->differs.call ? json_real(phase->others_s) : json_null(), "after",
                              phase->differs.call ? after_object(&phase->differs) : json_null(), "waited",

@@ -138,16 +138,26 @@ static void call_text(const struct gn_problem_difference *d, char *text, size_t 
     gn_problem_call(d->call, d->function, d->file, d->line, text, size);
 }
 
-/* "who is late changes: rank 0 from 0.00 to 2.11 s, rank 1 from 4.22 to 6.33 s; others wait most in …" */
+/* "from 310 ms to 631 ms": as far as it is known when it begins and ends, in the middle. */
+char *gn_problem_phase_time(const struct gn_problem_phase *phase, char *text, size_t size)
+{
+    char from[GN_QUANTITY_TEXT], to[GN_QUANTITY_TEXT];
+    const double begin_s = (phase->from_s.low + phase->from_s.high) / 2;
+    gn_duration_text(begin_s * 1e9, from);
+    gn_duration_text((phase->to_s.low + phase->to_s.high) / 2 * 1e9, to);
+    snprintf(text, size, "from %s to %s", begin_s > 0 ? from : "the begin", to);
+    return text;
+}
+
+/* "who is late changes: rank 0 from 310 ms to 631 ms, rank 1 from 756 ms to 1.07 s; others wait most in …" */
 static void phases_text(const struct gn_problem *p, const struct gn_terminal *terminal, char *text,
                         size_t size)
 {
-    char name[700], span[GN_SPAN_TEXT];
+    char name[700], when[128];
     size_t used = (size_t)snprintf(text, size, "who is late changes:");
     for (size_t i = 0; i < p->phase_count && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s rank %d from %s", i > 0 ? "," : "",
-                                 p->phases[i].rank,
-                                 gn_span_time(p->phases[i].from_s * 1e9, p->phases[i].to_s * 1e9, span));
+        used += (size_t)snprintf(text + used, size - used, "%s rank %d %s", i > 0 ? "," : "",
+                                 p->phases[i].rank, gn_problem_phase_time(&p->phases[i], when, sizeof when));
     if (p->row && used < size)
         snprintf(text + used, size - used, "; others wait most in %s",
                  gn_problem_place(p->row, terminal, name, sizeof name));

@@ -21,6 +21,9 @@ char *gn_problem_text(const struct gn_summary *summary, const struct gn_problem 
 char *gn_problem_difference_text(const struct gn_summary *summary, const struct gn_problem *problem,
                                  char *text, size_t size);
 
+/* "from 310 ms to 631 ms". Returns text. */
+char *gn_problem_phase_time(const struct gn_problem_phase *phase, char *text, size_t size);
+
 /* "MPI_Waitall in exchange (heat.c:56)" of a row. Returns text. */
 char *gn_problem_place(const struct gn_activity_row *row, const struct gn_terminal *terminal, char *text,
                        size_t size);

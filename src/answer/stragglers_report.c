@@ -193,19 +193,20 @@ static int find_extra(struct gn_stragglers_report *r)
 /* Of each part of the run in which a hundredth of everybody's time was waited, or more: who caused most. */
 static int count_parts(struct gn_stragglers_report *r)
 {
-    const size_t count = r->groups->count;
+    const size_t count = r->groups->count, each = GN_WAITS_SLICES / GN_WAITS_PARTS;
     double *caused = malloc((count + 1) * sizeof *caused);
     const double least_ns =
-        (double)r->history->length.lo_ns / GN_WAITS_SLICES * (double)callers(r->history) / 100;
+        (double)r->history->length.lo_ns / GN_WAITS_PARTS * (double)callers(r->history) / 100;
     if (!caused)
         return -ENOMEM;
-    for (int part = 0; part < GN_WAITS_SLICES; part++) {
+    for (size_t part = 0; part < GN_WAITS_PARTS; part++) {
         double all_ns = 0;
         size_t first = 0;
         memset(caused, 0, count * sizeof *caused);
         for (size_t l = 0; l < r->history->definitions->location_count; l++)
             if (r->groups->of[l] != GN_NONE)
-                caused[r->groups->of[l]] += r->waits->slices[l * GN_WAITS_SLICES + (size_t)part];
+                for (size_t s = part * each; s < (part + 1) * each; s++)
+                    caused[r->groups->of[l]] += r->waits->slices[l * GN_WAITS_SLICES + s];
         for (size_t i = 0; i < count; i++) {
             all_ns += caused[i];
             first = caused[i] > caused[first] ? i : first;

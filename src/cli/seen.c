@@ -60,6 +60,8 @@ static int add_part(struct gn_cli_seen *o, struct gn_source *source, const struc
         gn_history_clear(&part->history);
     else
         o->seen.count++;
+    for (size_t i = 0; i < 2 && o->seen.count > 1; i++) /* of the first one, too */
+        gn_waits_drop_slices(i == 0 ? &o->seen.parts[0].waits : &part->waits);
     return code;
 }
 

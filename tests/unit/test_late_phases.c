@@ -32,6 +32,7 @@ static struct made *make(void)
     m->d.ticks_per_second = 1000;
     m->d.length_ticks = 1000;
     m->part.waits.slices = m->slices;
+    m->part.counted_weight = 1;
     m->seen = (struct gn_seen){.definitions = &m->d, .parts = &m->part, .count = 1, .is_whole = true};
     return m;
 }
@@ -56,11 +57,15 @@ static void each_part_has_its_own(void **state)
     assert_int_equal(p.count, 2);
     assert_int_equal(p.items[0].process, 0);
     assert_int_equal(p.items[1].process, 1);
-    assert_float_equal(p.items[0].from_ns, 0.1e9, 1);
-    assert_float_equal(p.items[0].to_ns, p.items[1].from_ns, 1);
-    assert_float_equal(p.items[0].to_ns, 0.4e9, 0.011e9);
-    assert_float_equal(p.items[1].to_ns, 0.8e9, 1);
+    assert_float_equal(p.items[0].from.lo_ns, 0.09e9, 1);
+    assert_float_equal(p.items[0].from.hi_ns, 0.11e9, 1);
+    assert_float_equal(p.items[0].to.lo_ns, p.items[1].from.lo_ns, 1);
+    assert_true(p.items[0].to.lo_ns <= 0.4e9 && p.items[0].to.hi_ns >= 0.4e9);
+    assert_true(p.items[0].to.hi_ns - p.items[0].to.lo_ns <= 0.021e9);
+    assert_true(p.items[1].to.lo_ns <= 0.8e9 && p.items[1].to.hi_ns >= 0.8e9);
     assert_float_equal(p.caused_ns, 30 * 90 + 39 * 100, 1);
+    assert_float_equal(gn_late_phases_share(&p, 0), 30.0 * 90 / (30 * 90 + 50), 1e-9);
+    assert_float_equal(gn_late_phases_share(&p, 2), 0, 1e-9);
     assert_true(gn_late_phases_have(&p, 0) && gn_late_phases_have(&p, 1) && !gn_late_phases_have(&p, 2));
     free(m);
 }
@@ -134,13 +139,13 @@ static void windows_are_weighted(void **state)
     gn_late_phases_find(&p, &m->seen);
     assert_int_equal(p.count, 2);
     assert_int_equal(p.items[0].process, 2);
-    assert_float_equal(p.items[0].from_ns, 0, 1); /* the first one stands for what was before, too */
-    assert_float_equal(p.items[0].to_ns, 0.5e9, 1);
-    assert_float_equal(p.items[1].to_ns, 1e9, 1);
+    assert_float_equal(p.items[0].from.hi_ns, 0, 1); /* the first one stands for what was before, too */
+    assert_float_equal(p.items[0].to.lo_ns, 0.41e9, 1);
+    assert_float_equal(p.items[0].to.hi_ns, 0.5e9, 1);
+    assert_float_equal(p.items[1].to.lo_ns, 1e9, 1);
     assert_float_equal(p.caused_ns, 80, 1e-9);
-    const struct gn_call call = {.region = 0};
-    assert_int_equal(gn_late_phase_of(&p, &m->seen, 3, &call), 0);
-    assert_int_equal(gn_late_phase_of(&p, &m->seen, 4, &call), 1);
+    assert_int_equal(gn_late_phase_of_slice(&p, 3), 0);
+    assert_int_equal(gn_late_phase_of_slice(&p, 4), 1);
     m->seen.count = 5; /* too few */
     gn_late_phases_find(&p, &m->seen);
     assert_int_equal(p.count, 0);
