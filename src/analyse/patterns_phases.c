@@ -72,8 +72,18 @@ static int replay(const struct gn_look *l, const struct stages *s, struct gn_rep
         l->each[i] = reduction_of(&n[GN_LEVEL_MEAN], &n[GN_LEVEL_FASTEST]);
         l->each[count + i] = reduction_of(&n[GN_LEVEL_EVEN], &n[GN_LEVEL_EVEN]);
     }
+    const struct gn_late_phases *all = &l->phases;
+    double ends_ns = 0,
+           length_ns = 0; /* in a slice in which one phase ends, and another one begins, either is late */
+    for (size_t i = 0; i < all->count && count == 1; i++) {
+        const struct gn_late_phase *p = &all->items[i];
+        ends_ns +=
+            (p->from.hi_ns - p->from.lo_ns) / 2 + (i + 1 == all->count ? (p->to.hi_ns - p->to.lo_ns) / 2 : 0);
+        length_ns += p->to.hi_ns - p->from.lo_ns;
+    }
     /* one part is all that is asked for, else there are no phases */
     r->like = count == 1 ? l->each[0] : gn_seen_total(l->seen, l->each);
+    r->like.hi_ns += length_ns > 0 ? ends_ns * fmin(1, r->like.hi_ns / length_ns) : 0;
     r->even = count == 1 ? l->each[1] : gn_seen_total(l->seen, l->each + count);
     return 0;
 }

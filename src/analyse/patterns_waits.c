@@ -445,7 +445,8 @@ int gn_look_at_waits(const struct gn_look *l, struct gn_error *err)
                 code = replay_sooner(l, &nodes[i], &p, err);
             if (code == 0 && p.is_fixed)
                 code = gn_look_tell_meanwhile(l, &p, err);
-            if (is_in_calls(&p)) /* which may have waited for others after all */
+            /* which may have waited for others after all; or it computes longer, and that is the matter */
+            if (is_in_calls(&p) || (p.is_fixed && computes_longer(l, &nodes[i])))
                 p.sure = GN_PROBLEM_POSSIBLE;
             if (goes_along(l, &p))
                 continue;

@@ -156,8 +156,8 @@ static void line_text(const struct lines *l, const struct line *line, struct gn_
         at += strlen(at);
         snprintf(at, sizeof text - (size_t)(at - text), " > %s", l->tree->nodes[next].function);
     }
-    /* main is called by no statement */
-    if (calls && node->line > 0 && is_exact(node, calls) && calls->low > 0) {
+    /* main is called by no statement; of several on one line it would be the first one's */
+    if (calls && node->line > 0 && at == text && is_exact(node, calls) && calls->low > 0) {
         at += strlen(at);
         snprintf(at, sizeof text - (size_t)(at - text), ", %s call%s", gn_count_text(calls->low, count),
                  calls->low == 1 ? "" : "s");

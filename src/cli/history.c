@@ -168,9 +168,12 @@ static bool look_at_worlds(struct gn_cli_history *o, sqlite3 *db, struct gn_wind
 static bool has_windows(struct gn_cli_history *o, const char *profile)
 {
     struct gn_windows_facts windows = {.path = ""};
+    struct gn_error why = {""};
     sqlite3 *db;
-    if (gn_profile_open(&db, profile, NULL) != 0)
+    if (gn_profile_open(&db, profile, &why) != 0) {
+        snprintf(o->no_windows, sizeof o->no_windows, "%s", why.text);
         return false;
+    }
     gn_summarise_windows(db, &windows);
     const bool is_one_world = look_at_worlds(o, db, &windows);
     gn_profile_close(db);

@@ -84,7 +84,10 @@ static const struct argp_option list_of_options[] = {
      0},
     {"top", 't', "N", 0, "Show N rows; 0 shows all (default: 10 as text, all otherwise)", 0},
     {"path", KEY_PATH, "PATH", 0,
-     "Of the tree only what is below this, as main/solve/loop@heat.c:110 (implies --by tree)", 0},
+     "Of the tree only what is below this, as main/solve/loop@heat.c:110, or solve@heat.c:40, by the "
+     "statement that "
+     "calls it; all that are called so (implies --by tree)",
+     0},
     {"live", KEY_LIVE, NULL, 0, "Of a run that goes on: what it has done until now", 0},
     GN_OPTION_BETWEEN,
     {"raw", 'r', NULL, 0, "Times as they were, gnomon's own cost not subtracted", 0},

@@ -20,9 +20,12 @@ struct growing {
     struct gn_tree_sites sites;
     int64_t *paths; /* of activities, by id */
     int64_t path_count;
-    struct gn_map entered; /* edges, each with a loop that it certainly leads into: any value */
-    struct gn_map loops;   /* the step that calls a function, and a loop in it: its node + 1 */
-    struct gn_map called;  /* a step: the node of the function that it calls + 1; SEVERAL */
+    struct gn_map entered;  /* edges, each with a loop that it certainly leads into: any value */
+    struct gn_map anew;     /* … with a step whose function it certainly calls anew */
+    struct gn_map rounds;   /* … with a loop of which it certainly begins an iteration */
+    struct gn_map children; /* parent and what it is called: a node + 1, which may be another one */
+    struct gn_map loops;    /* the step that calls a function, and a loop in it: its node + 1 */
+    struct gn_map called;   /* a step: the node of the function that it calls + 1; SEVERAL */
 };
 
 /* A function or a loop of a path. */
@@ -107,22 +110,69 @@ static struct gn_key edge_key(int64_t from, int64_t to, int64_t loop)
     return (struct gn_key){(uint64_t)from << 32 | (uint64_t)to, (uint64_t)loop};
 }
 
-/* What they have in common; of an end that is no call, all of the other. A loop that was left in between and
- * entered again is not in common. */
-static void cut_to_common(const struct growing *g, struct chain *from, const struct chain *to,
-                          const struct gn_activity_row *row)
+/* Whether what is between two calls goes out of a loop, or a function, and into it again. */
+static bool is_left(const struct growing *g, const struct link *link, const struct gn_activity_row *row)
+{
+    return link->part->loop ? gn_map_find(&g->entered, edge_key(row->from, row->to, link->part->loop)) != NULL
+                            : gn_map_find(&g->anew, edge_key(row->from, row->to, link->above)) != NULL;
+}
+
+static bool is_next_round(const struct growing *g, const struct link *link, const struct gn_activity_row *row)
+{
+    return link->part->loop && gn_map_find(&g->rounds, edge_key(row->from, row->to, link->part->loop));
+}
+
+/* How many links both have in common: from one iteration to the next, no more than the loop. */
+static size_t common_of(const struct growing *g, const struct chain *from, const struct chain *to,
+                        const struct gn_activity_row *row)
 {
     size_t common = 0;
+    while (common < from->count && common < to->count &&
+           is_same_link(&from->links[common], &to->links[common]) && !is_left(g, &from->links[common], row))
+        if (is_next_round(g, &from->links[common++], row))
+            break;
+    return common;
+}
+
+/* The innermost function of that name behind so many links: one more than its index; 0: there is none. */
+static size_t named(const struct chain *chain, size_t from, const char *function)
+{
+    for (size_t i = chain->count; i > from; i--)
+        if (!chain->links[i - 1].part->loop && strcmp(chain->links[i - 1].part->function, function) == 0)
+            return i;
+    return 0;
+}
+
+/* Where both lead to the same one. */
+static bool is_same_way(const struct chain *from, const struct chain *to, size_t first, size_t count)
+{
+    for (size_t i = first; i < count; i++)
+        if (!is_same_link(&from->links[i], &to->links[i]))
+            return false;
+    return true;
+}
+
+/* From what both ends have in common; of an end that is no call, from all of the other. Samples tell more:
+ * they were taken in a function that was not left yet, or was entered already. */
+static void cut_to_place(const struct growing *g, struct chain *from, const struct chain *to,
+                         const struct gn_activity_row *row)
+{
     if (from->count == 0)
         *from = *to;
     if (to->count == 0)
         return;
-    while (common < from->count && common < to->count &&
-           is_same_link(&from->links[common], &to->links[common]) &&
-           !(from->links[common].part->loop &&
-             gn_map_find(&g->entered, edge_key(row->from, row->to, from->links[common].part->loop))))
-        common++;
-    from->count = common;
+    const size_t common = common_of(g, from, to, row);
+    const bool is_sampled = row->how == GN_HOW_SAMPLED && row->function && !row->called;
+    const size_t left = is_sampled ? named(from, common, row->function) : 0,
+                 entered = is_sampled ? named(to, common, row->function) : 0;
+    if (left && (!entered || (left == entered && is_same_way(from, to, common, left)))) {
+        from->count = left;
+    } else if (entered && !left) {
+        *from = *to;
+        from->count = entered;
+    } else {
+        from->count = common;
+    }
 }
 
 static char *copied(const char *text)
@@ -165,16 +215,48 @@ static bool is_link(const struct gn_call_node *node, const struct link *link)
 }
 
 /* Two loops of one line, as compilers make them of one, are one node; it is doubtful when one of them is. */
+static uint64_t hash_of(uint64_t hash, const char *text)
+{
+    for (; text && *text; text++) /* FNV-1a */
+        hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
+    return hash;
+}
+
+static struct gn_key child_key(uint32_t parent, const struct link *link)
+{
+    const struct gn_tree_part *place = place_of(link);
+    const uint64_t text =
+        hash_of(hash_of(0xcbf29ce484222325u, link->part->function), place ? place->file : NULL);
+    return (struct gn_key){(uint64_t)parent << 32 | (uint32_t)(place ? place->line : 0),
+                           text << 1 | (link->part->loop != 0)};
+}
+
+/* Children are many where a function calls from many lines. */
+static uint32_t find_child(const struct growing *g, uint32_t parent, const struct link *link)
+{
+    const struct gn_call_node *nodes = g->tree->nodes;
+    const void *known = gn_map_find(&g->children, child_key(parent, link));
+    const uint32_t node = known ? (uint32_t)((uintptr_t)known - 1) : 0;
+    if (!known || (nodes[node].parent == parent && is_link(&nodes[node], link)))
+        return node;
+    for (uint32_t i = nodes[parent].first; i; i = nodes[i].next) /* two have one key */
+        if (is_link(&nodes[i], link))
+            return i;
+    return 0;
+}
+
 static uint32_t link_node(struct growing *g, uint32_t parent, const struct link *link)
 {
     struct gn_call_node *nodes = g->tree->nodes;
-    for (uint32_t i = nodes[parent].first; i; i = nodes[i].next)
-        if (is_link(&nodes[i], link)) {
-            if (link->part->doubt && !nodes[i].doubt)
-                nodes[i].doubt = strdup(link->part->doubt);
-            return i;
-        }
-    return add_node(g, parent, link, NULL);
+    uint32_t node = find_child(g, parent, link);
+    if (node && link->part->doubt && !nodes[node].doubt)
+        nodes[node].doubt = strdup(link->part->doubt);
+    if (node || !(node = add_node(g, parent, link, NULL)))
+        return node;
+    const struct gn_key key = child_key(parent, link);
+    const bool done =
+        gn_map_find(&g->children, key) || gn_map_add(&g->children, key, (void *)((uintptr_t)node + 1));
+    return done ? node : 0;
 }
 
 /* Whether two rows are called the same, wherever they were called from. */
@@ -203,7 +285,7 @@ static int hang(struct growing *g, const struct gn_activity_row *row)
     chain_of(g, row->from, &chain);
     if (row->to) {
         chain_of(g, row->to, &to);
-        cut_to_common(g, &chain, &to, row);
+        cut_to_place(g, &chain, &to, row);
     }
     for (size_t i = 0; i < chain.count; i++) {
         if (!(at = link_node(g, at, &chain.links[i])))
@@ -218,25 +300,31 @@ static int hang(struct growing *g, const struct gn_activity_row *row)
     }
 }
 
-/* Children in order, largest first: each is put where it belongs among those before it. Ties stay as rows
- * came. */
-static void sort_children(struct gn_call_node *nodes, uint32_t parent)
+struct child {
+    uint32_t node, place;
+    int64_t ns;
+};
+
+static int compare_children(const void *left, const void *right)
 {
-    uint32_t rest = nodes[parent].first, reversed = 0;
-    for (uint32_t next; rest; rest = next) { /* they were put in front of each other */
-        next = nodes[rest].next;
-        nodes[rest].next = reversed;
-        reversed = rest;
-    }
-    nodes[parent].first = 0;
-    for (uint32_t node = reversed, next; node; node = next) {
-        uint32_t *at = &nodes[parent].first;
-        next = nodes[node].next;
-        while (*at && nodes[*at].total_ns >= nodes[node].total_ns)
-            at = &nodes[*at].next;
-        nodes[node].next = *at;
-        *at = node;
-    }
+    const struct child *a = left, *b = right;
+    if (a->ns != b->ns)
+        return a->ns > b->ns ? -1 : 1;
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+/* Children in order, largest first; ties stay as rows came. list: room for all nodes. They were put in front
+ * of each other. */
+static void sort_children(struct gn_call_node *nodes, uint32_t parent, struct child *list)
+{
+    uint32_t count = 0;
+    for (uint32_t i = nodes[parent].first; i; i = nodes[i].next, count++)
+        list[count] = (struct child){i, UINT32_MAX - count, nodes[i].total_ns};
+    qsort(list, count, sizeof *list, compare_children);
+    for (uint32_t i = 0; i < count; i++)
+        nodes[list[i].node].next = i + 1 < count ? list[i + 1].node : 0;
+    if (count > 0)
+        nodes[parent].first = list[0].node;
 }
 
 static int grow_tree(struct growing *g, const struct gn_summary *s)
@@ -248,9 +336,11 @@ static int grow_tree(struct growing *g, const struct gn_summary *s)
     t->nodes[t->count++] = (struct gn_call_node){.row = NULL};
     for (size_t i = 0; i < s->row_count && code == 0; i++)
         code = hang(g, &s->rows[i]);
-    for (size_t i = 0; i < t->count && code == 0; i++)
-        sort_children(t->nodes, (uint32_t)i);
-    return code;
+    struct child *list = code == 0 ? calloc(t->count + 1, sizeof *list) : NULL;
+    for (size_t i = 0; i < t->count && list; i++)
+        sort_children(t->nodes, (uint32_t)i, list);
+    free(list);
+    return code < 0 || list ? code : no_memory(g);
 }
 
 /* ---- what was counted ---- */
@@ -269,15 +359,6 @@ static bool remember(struct growing *g, const struct gn_tree_part *part, int64_t
     return true;
 }
 
-static uint32_t child_that_is(const struct growing *g, uint32_t parent, const struct link *link)
-{
-    const struct gn_call_node *nodes = g->tree->nodes;
-    for (uint32_t i = nodes[parent].first; i; i = nodes[i].next)
-        if (is_link(&nodes[i], link))
-            return i;
-    return 0;
-}
-
 /* Of all activities: several paths with the same names are one in the tree. */
 static int remember_paths(struct growing *g)
 {
@@ -285,7 +366,7 @@ static int remember_paths(struct growing *g)
     for (int64_t activity = 1; activity < g->path_count; activity++) {
         uint32_t at = 0;
         chain_of(g, activity, &chain);
-        for (size_t i = 0; i < chain.count && (at = child_that_is(g, at, &chain.links[i])); i++) {
+        for (size_t i = 0; i < chain.count && (at = find_child(g, at, &chain.links[i])); i++) {
             /* of functions inlined into each other, the call is that of the outermost */
             const bool is_called = i == 0 || chain.links[i].above != chain.links[i - 1].above;
             if ((chain.links[i].part->loop || is_called) &&
@@ -296,19 +377,32 @@ static int remember_paths(struct growing *g)
     return 0;
 }
 
-static int read_entered(struct growing *g)
+static int read_edges(struct growing *g, struct gn_map *map, const char *asked)
 {
     int code = 0;
-    sqlite3_stmt *q = gn_sql_query(
-        g->db, g->err, "SELECT from_activity, to_activity, loop FROM pass WHERE entries_low > 0", "");
+    sqlite3_stmt *q = gn_sql_query(g->db, g->err, asked, "");
     while (q && code == 0 && sqlite3_step(q) == SQLITE_ROW) {
         const struct gn_key key =
             edge_key(sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 2));
-        if (!gn_map_find(&g->entered, key) && !gn_map_add(&g->entered, key, g))
+        if (!gn_map_find(map, key) && !gn_map_add(map, key, g))
             code = no_memory(g);
     }
     sqlite3_finalize(q);
     return q ? code : -EINVAL;
+}
+
+static int read_entered(struct growing *g)
+{
+    const struct {
+        struct gn_map *map;
+        const char *asked;
+    } all[] = {{&g->entered, "SELECT from_activity, to_activity, loop FROM pass WHERE entries_low > 0"},
+               {&g->rounds, "SELECT from_activity, to_activity, loop FROM pass WHERE iterations_low > 0"},
+               {&g->anew, "SELECT from_activity, to_activity, callpath FROM call_pass WHERE low > 0"}};
+    int code = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all && code == 0; i++)
+        code = read_edges(g, all[i].map, all[i].asked);
+    return code;
 }
 
 static void add_up(struct gn_counted *counted, int64_t low, int64_t likely, int64_t high)
@@ -504,6 +598,9 @@ int gn_summarise_tree(sqlite3 *db, struct gn_summary *s, struct gn_error *err)
         code = find_paces(&g, s->ranks);
     gn_tree_sites_clear(&g.sites);
     gn_map_clear(&g.entered);
+    gn_map_clear(&g.anew);
+    gn_map_clear(&g.rounds);
+    gn_map_clear(&g.children);
     gn_map_clear(&g.loops);
     gn_map_clear(&g.called);
     free(g.paths);
@@ -577,8 +674,10 @@ bool gn_call_tree_narrow(struct gn_call_tree *t, const char *path)
             t->nodes[0].first = i;
             t->nodes[0].total_ns += t->nodes[i].total_ns;
         }
-    if (count > 0)
-        sort_children(t->nodes, 0);
+    struct child *list = count > 0 ? calloc(count + 1, sizeof *list) : NULL;
+    if (list)
+        sort_children(t->nodes, 0, list);
+    free(list);
     free(marks);
     free(kept);
     return count > 0;

@@ -117,6 +117,32 @@ static void none_are_found_where_there_are_none(void **state)
     }
 }
 
+/* Of a part of a trace waits near the ends do not count: they are of the phases there. Of a window that is
+ * not all of what is asked for nothing is told. */
+static void a_part_of_a_trace_has_them_too(void **state)
+{
+    struct gn_late_phases p;
+    struct made *m = make();
+    (void)state;
+    wait_for(m, 20, 50, 1, 100);
+    wait_for(m, 50, 80, 2, 100);
+    m->seen.is_whole = false;
+    m->seen.period = (struct gn_kept_window){200, 600};
+    m->seen.run_ns = 0.4e9;
+    m->seen.covered_ns = 0.1e9;
+    gn_late_phases_find(&p, &m->seen);
+    assert_int_equal(p.count, 0);
+    m->seen.covered_ns = 0.4e9;
+    gn_late_phases_find(&p, &m->seen);
+    assert_int_equal(p.count, 2);
+    assert_int_equal(p.items[0].first, 0);
+    assert_int_equal(p.items[1].last, SLICES - 1);
+    assert_float_equal(p.items[0].from.lo_ns, 0.2e9, 1);
+    assert_true(p.items[0].to.lo_ns <= 0.4e9 && p.items[0].to.hi_ns >= 0.4e9);
+    assert_float_equal(p.items[1].to.hi_ns, 0.6e9, 1);
+    free(m);
+}
+
 /* A window stands for the time until the next one, however long it is. */
 static void windows_are_weighted(void **state)
 {
@@ -158,6 +184,7 @@ int main(void)
         cmocka_unit_test(each_part_has_its_own),
         cmocka_unit_test(gaps_and_short_ones_do_not_cut_it),
         cmocka_unit_test(none_are_found_where_there_are_none),
+        cmocka_unit_test(a_part_of_a_trace_has_them_too),
         cmocka_unit_test(windows_are_weighted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
