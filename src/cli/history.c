@@ -171,7 +171,7 @@ static bool has_windows(struct gn_cli_history *o, const char *profile)
     struct gn_error why = {""};
     sqlite3 *db;
     if (gn_profile_open(&db, profile, &why) != 0) {
-        snprintf(o->no_windows, sizeof o->no_windows, "%s", why.text);
+        snprintf(o->no_windows, sizeof o->no_windows, "%.*s", (int)sizeof o->no_windows - 1, why.text);
         return false;
     }
     gn_summarise_windows(db, &windows);
