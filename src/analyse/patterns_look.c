@@ -218,19 +218,22 @@ double gn_look_at_most(const struct gn_look *l, double gain_s)
 const struct gn_activity_row *gn_look_computation_after(const struct gn_summary *s,
                                                         struct gn_call_place place, double all_ns)
 {
-    const struct gn_activity_row *longest = NULL;
+    const struct gn_activity_row *longest = NULL, *range = NULL;
     for (size_t i = 0; i < s->row_count; i++) {
         const struct gn_activity_row *row = &s->rows[i];
         if (strcmp(row->kind, "computation") != 0)
             continue;
         const char *known = place.line > 0 ? row->file : row->function;
         if (row->how == GN_HOW_RANGE && row->line == place.line && known &&
-            strcmp(known, place.line > 0 ? place.file : place.function) == 0)
-            return row;
+            strcmp(known, place.line > 0 ? place.file : place.function) == 0 &&
+            (!range || row->total_ns > range->total_ns))
+            range = row;
         if (row->how == GN_HOW_SAMPLED && (!longest || row->total_ns > longest->total_ns))
             longest = row;
     }
-    return longest && (double)longest->total_ns >= all_ns / 2 ? longest : NULL;
+    /* where samples name it, little may be left of the range */
+    const bool is_sampled = longest && (double)longest->total_ns >= all_ns / 2;
+    return is_sampled && (!range || (double)range->total_ns < all_ns / 2) ? longest : range;
 }
 
 bool gn_look_has_problem(const struct gn_look *l, int rank)

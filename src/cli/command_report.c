@@ -67,8 +67,7 @@ static int report_part(const struct part *p, json_t **object, struct gn_error *e
             "shows all of it",
             o.path);
     }
-    if (p->a->format != GN_FORMAT_CSV)
-        gn_report_look(&looked, &run, &summary, &o);
+    gn_report_look(&looked, &run, &summary, &o);
     if (object)
         *object = object_of(p, &summary, &o);
     else
