@@ -639,6 +639,13 @@ static int by_row_and_rank(const void *left, const void *right)
     return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
+/* Of a profile made of memory that the program has scribbled over sums may have no end. */
+static void add_to(int64_t *sum, int64_t more)
+{
+    if (__builtin_add_overflow(*sum, more, sum))
+        *sum = more > 0 ? INT64_MAX : INT64_MIN;
+}
+
 static int by_time(const void *left, const void *right)
 {
     const struct piece *a = left, *b = right;
@@ -657,11 +664,11 @@ static void spread(struct gn_activity_row *row, struct piece *pieces, size_t cou
     const size_t all = ranks < count ? count : ranks, absent = all - count;
     row->max_rank = -1;
     for (size_t i = 0; i < count; i++) {
-        row->total_ns += pieces[i].ns;
-        row->mpi_ns += pieces[i].mpi_ns;
-        row->count += pieces[i].count;
-        row->bytes += pieces[i].bytes;
-        row->cpu_ns += pieces[i].cpu_ns;
+        add_to(&row->total_ns, pieces[i].ns);
+        add_to(&row->mpi_ns, pieces[i].mpi_ns);
+        add_to(&row->count, pieces[i].count);
+        add_to(&row->bytes, pieces[i].bytes);
+        add_to(&row->cpu_ns, pieces[i].cpu_ns);
         if (row->max_rank < 0 || pieces[i].ns > row->max_ns) {
             row->max_ns = pieces[i].ns;
             row->max_rank = pieces[i].rank;
@@ -682,11 +689,11 @@ static size_t join_ranks(struct piece *pieces, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct piece *last = used ? &pieces[used - 1] : NULL;
         if (last && last->row == pieces[i].row && last->rank == pieces[i].rank) {
-            last->ns += pieces[i].ns;
-            last->mpi_ns += pieces[i].mpi_ns;
-            last->count += pieces[i].count;
-            last->bytes += pieces[i].bytes;
-            last->cpu_ns += pieces[i].cpu_ns;
+            add_to(&last->ns, pieces[i].ns);
+            add_to(&last->mpi_ns, pieces[i].mpi_ns);
+            add_to(&last->count, pieces[i].count);
+            add_to(&last->bytes, pieces[i].bytes);
+            add_to(&last->cpu_ns, pieces[i].cpu_ns);
         } else {
             pieces[used++] = pieces[i];
         }
@@ -713,7 +720,7 @@ static void fill_shares(struct making *m)
     struct gn_summary *s = m->s;
     int64_t all = 0;
     for (size_t i = 0; i < s->row_count; i++)
-        all += s->rows[i].total_ns;
+        add_to(&all, s->rows[i].total_ns);
     if (m->by == GN_BY_REGION)
         all = gn_sql_value(m->db, 0, "SELECT sum(elapsed_ns) FROM location", "");
     s->total_ns = all;
