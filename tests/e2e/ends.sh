@@ -223,7 +223,7 @@ folder | folder_traced) # it is removed while the program runs: the program ends
     [ $what = folder ] || traced=--trace
     begin_ends ${traced-}
     sleep "$after"
-    rm -rf gnomon-*
+    until rm -rf gnomon-* 2>/dev/null; do sleep 0.1; done # the agent may be writing there
     end_ends
     [ $status = 0 ] || fail "exit status $status"
     wait_for_report run
