@@ -14,10 +14,10 @@ static const double least = 0.05;    /* of what all phases have: less is none */
 
 static size_t slices_of(const struct gn_seen *seen)
 {
-    static const double all =
-        0.95;            /* of what is asked for: a part of a trace, or of a run that was seen whole */
-    if (seen->count > 1) /* of one window several parts may be */
+    static const double all = 0.95; /* of what is asked for */
+    if (seen->count > 1)            /* of one window several parts may be */
         return seen->windows == 0 || seen->windows >= FEWEST_SLICES ? seen->count : 0;
+    /* a trace, a part of one, or a run of which all events were kept */
     return seen->is_whole || seen->covered_ns >= all * seen->run_ns ? GN_WAITS_SLICES : 0;
 }
 

@@ -57,6 +57,20 @@ static struct gn_span reduction_of(const struct gn_whatif_result *a, const struc
                             fmax(0, fmax(a->reduction_hi_ns, b->reduction_hi_ns))};
 }
 
+/* Of a trace: in a slice in which one phase ends, and another one begins, either is late, and it goes with
+ * one of them. What of the reduction may be missing for that. */
+static double at_ends_ns(const struct gn_late_phases *list, double reduction_ns)
+{
+    double ends_ns = 0, length_ns = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct gn_late_phase *p = &list->items[i];
+        ends_ns += (p->from.hi_ns - p->from.lo_ns) / 2;
+        ends_ns += i + 1 == list->count ? (p->to.hi_ns - p->to.lo_ns) / 2 : 0;
+        length_ns += p->to.hi_ns - p->from.lo_ns;
+    }
+    return length_ns > 0 ? ends_ns * fmin(1, reduction_ns / length_ns) : 0;
+}
+
 static int replay(const struct gn_look *l, const struct stages *s, struct gn_replayed *r,
                   struct gn_error *err)
 {
@@ -72,19 +86,14 @@ static int replay(const struct gn_look *l, const struct stages *s, struct gn_rep
         l->each[i] = reduction_of(&n[GN_LEVEL_MEAN], &n[GN_LEVEL_FASTEST]);
         l->each[count + i] = reduction_of(&n[GN_LEVEL_EVEN], &n[GN_LEVEL_EVEN]);
     }
-    const struct gn_late_phases *all = &l->phases;
-    double ends_ns = 0,
-           length_ns = 0; /* in a slice in which one phase ends, and another one begins, either is late */
-    for (size_t i = 0; i < all->count && count == 1; i++) {
-        const struct gn_late_phase *p = &all->items[i];
-        ends_ns +=
-            (p->from.hi_ns - p->from.lo_ns) / 2 + (i + 1 == all->count ? (p->to.hi_ns - p->to.lo_ns) / 2 : 0);
-        length_ns += p->to.hi_ns - p->from.lo_ns;
+    if (count > 1) {
+        r->like = gn_seen_total(l->seen, l->each);
+        r->even = gn_seen_total(l->seen, l->each + count);
+    } else { /* all that is asked for, else there are no phases */
+        r->like = l->each[0];
+        r->even = l->each[1];
+        r->like.hi_ns += at_ends_ns(&l->phases, r->like.hi_ns);
     }
-    /* one part is all that is asked for, else there are no phases */
-    r->like = count == 1 ? l->each[0] : gn_seen_total(l->seen, l->each);
-    r->like.hi_ns += length_ns > 0 ? ends_ns * fmin(1, r->like.hi_ns / length_ns) : 0;
-    r->even = count == 1 ? l->each[1] : gn_seen_total(l->seen, l->each + count);
     return 0;
 }
 
@@ -145,23 +154,30 @@ static bool is_only(const struct gn_late_phase *phase)
     return phase->caused_ns >= most_of_it * phase->all_ns;
 }
 
-/* Of all calls in which those that are late are waited for, the one with most of it. */
+/* Of all calls in which those that are late are waited for, the one with most of it, by line. */
 static bool most_waited_in(const struct gn_look *l, struct gn_chain_call *call)
 {
-    double most_ns = 0;
-    for (size_t i = 0; i < l->cause_count; i++) {
-        double ns = 0;
-        for (size_t k = 0; k < l->cause_count; k++) {
-            const struct gn_seen_cause *c = &l->causes[k];
-            if (c->call_region == l->causes[i].call_region && c->call_path == l->causes[i].call_path)
-                ns += gn_late_phases_share(&l->phases, c->process) * c->seen_ns;
-        }
-        if (ns > most_ns) {
-            most_ns = ns;
-            *call = (struct gn_chain_call){l->causes[i].call_region, l->causes[i].call_path};
+    double *ns = calloc(l->seen->site_count + 1, sizeof *ns), most_ns = 0, longest_ns = 0;
+    int64_t most = -1;
+    for (size_t i = 0; i < l->cause_count && ns; i++) {
+        const struct gn_seen_cause *c = &l->causes[i];
+        const int64_t site = gn_seen_site_of(l->seen, c->call_region, c->call_path);
+        if (site < 0)
+            continue;
+        ns[site] += gn_late_phases_share(&l->phases, c->process) * c->seen_ns;
+        most = ns[site] > most_ns ? site : most;
+        most_ns = fmax(most_ns, ns[site]);
+    }
+    free(ns);
+    for (size_t i = 0; i < l->cause_count && most >= 0; i++) {
+        const struct gn_seen_cause *c = &l->causes[i];
+        const double here_ns = gn_late_phases_share(&l->phases, c->process) * c->seen_ns;
+        if (here_ns > longest_ns && gn_seen_site_of(l->seen, c->call_region, c->call_path) == most) {
+            longest_ns = here_ns;
+            *call = (struct gn_chain_call){c->call_region, c->call_path};
         }
     }
-    return most_ns > 0;
+    return longest_ns > 0;
 }
 
 static struct gn_problem_phase phase_of(const struct gn_look *l, const struct stages *s, size_t i)

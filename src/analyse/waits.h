@@ -45,10 +45,8 @@ struct gn_cause {
     uint64_t of;          /* calls on that path, of the location that has made the most */
 };
 
-enum {
-    GN_WAITS_SLICES = 100,
-    GN_WAITS_PARTS = 20 /* that stragglers are told by: equal numbers of slices */
-};
+enum { GN_WAITS_SLICES = 100, GN_WAITS_PARTS = 20 /* that stragglers are told by */ };
+_Static_assert(GN_WAITS_SLICES % GN_WAITS_PARTS == 0, "each has as many slices");
 
 struct gn_waits {
     struct gn_blame *caused; /* [location_count] */

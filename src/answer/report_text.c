@@ -61,6 +61,8 @@ static const char *waiting_text(const struct page *p, char text[GN_SPAN_TEXT + 1
 static void failed_text(const struct gn_summary *s, char text[100])
 {
     text[0] = '\0';
+    if (!s->complete) /* then the lines of those that ended badly say more */
+        return;
     if (s->failed == 1)
         snprintf(text, 100, ", rank %d exited with %d", s->failed_rank, s->failed_status);
     else if (s->failed > 1)

@@ -107,5 +107,8 @@ mpi4py)
             and x['line'] for x in rows)" || fail "no ${call%:*} in ${call#*:}(): $(report hello --format csv)"
     done
     json hello 'any(x["kind"] == "computation" and x["function"] == "iterate" for x in rows)' || fail "no computation in iterate()"
+    # the interpreter has modules built in, and is none of them
+    json hello 'not any((x["function"] or "").startswith(("_socket", "_io.", "_abc")) for x in rows)' ||
+        fail "the interpreter is called by a module: $(report hello --format csv)"
     ;;
 esac
