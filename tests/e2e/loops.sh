@@ -117,6 +117,33 @@ EOF
     wait "$job" || fail "the run has ended badly: $(cat err)"
     [ "$told" -ge 2 ] || fail "not told while it goes on: $(cat live.err)"
     ;;
+left)
+    # a function has none of the time in which it had surely been left, and what samples find in its own code
+    compile left fixtures/left.c -O1 -g
+    run_gnomon left ./left "$work/truth"
+    [ "$status" = 0 ] || fail "exit status $status"
+    wait_for_report left
+    report left --by tree --top 0 --format json >tree.json || fail "no tree"
+    python3 - tree.json "$work/truth" "$n" <<'EOF' || fail "another time than the program has measured"
+import json, sys
+tree, path, ranks = json.load(open(sys.argv[1]))["tree"], sys.argv[2], int(sys.argv[3])
+red_s, head_s = (sum(values) for values in zip(*(map(float, open(f"{path}.{r}").read().split()) for r in range(ranks))))
+
+def all_below(node):
+    yield node
+    for child in node["children"]:
+        yield from all_below(child)
+
+def named(name):
+    return [node for node in all_below(tree) if node["name"] == name and node["kind"] == "function"]
+
+red, head = sum(node["total_s"] for node in named("red")), sum(node["total_s"] for node in named("head"))
+assert abs(red - red_s) <= 0.05 * red_s + 0.02, (red, red_s)
+# where samples are few, some of it is told of the range between the calls
+assert 0.8 * head_s - 0.05 <= head <= 1.02 * head_s + 0.02, (head, head_s)
+assert not any(below["name"].startswith("assemble") for node in named("red") for below in all_below(node))
+EOF
+    ;;
 asked)
     compile loops fixtures/loops.c -O1 -g
     run_gnomon one ./loops truth
