@@ -67,6 +67,7 @@ static int make_whole(const char *folder, const char *parts, sqlite3 *db, bool *
     if (code != 0)
         return code;
     complete_trace(folder, db);
+    gn_windows_complete(folder, db);
     if (count == 0)
         return gn_fail(err, -ENODATA, "%s: gnomon was ended with the run before anything was saved", folder);
     snprintf(profile, sizeof profile, "%s/profile.db", folder);

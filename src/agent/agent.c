@@ -32,7 +32,7 @@ enum {
     HEARTBEAT_MS = 2000,
     FIRST_CHECKPOINT_MS = 500,
     MOST_CHECKPOINT_MS = 60000, /* between two: from the first on it doubles */
-    CHECKPOINT_SHARE = 50,      /* but no more than a fiftieth of the time */
+    CHECKPOINT_SHARE = 50,      /* but no more than a fiftieth of a core */
     LOOK_MS = 100               /* whether all are alive: an end is known to that */
 };
 
@@ -551,11 +551,11 @@ static uint64_t larger(uint64_t a, uint64_t b)
 }
 
 /* Soon at first, when all may be lost with a short run; the next one after as long as the run has lasted. */
-static void schedule_checkpoint(struct agent *a, uint64_t took_ns)
+static void schedule_checkpoint(struct agent *a, uint64_t took_ns, uint64_t cpu_ns)
 {
     const uint64_t most = MOST_CHECKPOINT_MS * 1000000ull;
     a->checkpoint_ns = a->checkpoint_ns * 2 < most ? a->checkpoint_ns * 2 : most;
-    a->next_asked = gn_monotonic_ns() + took_ns * CHECKPOINT_SHARE;
+    a->next_asked = gn_monotonic_ns() + larger(took_ns, cpu_ns * CHECKPOINT_SHARE);
     a->next_checkpoint = larger(gn_monotonic_ns() + a->checkpoint_ns, a->next_asked);
 }
 
@@ -586,10 +586,12 @@ static void keep_folder(struct agent *a, uint64_t now_ns)
                 gn_host_clock_watch(&a->clock, a->watched.items[i].pid, &a->watched.items[i].core_group);
         a->last_heartbeat = now_ns;
     }
+    gn_finish_look_for_changes(&a->finish);
     if (save_now || now_ns >= a->next_checkpoint || is_asked(a, now_ns)) {
+        const uint64_t cpu_ns = gn_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         save_now = 0;
         gn_finish_checkpoint(&a->finish);
-        schedule_checkpoint(a, gn_monotonic_ns() - now_ns);
+        schedule_checkpoint(a, gn_monotonic_ns() - now_ns, gn_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns);
     }
 }
 

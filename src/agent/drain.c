@@ -20,7 +20,8 @@ enum {
     SHORTEST_US = 100,
     LONGEST_US = 5000,
     BETWEEN_US = 20000, /* two windows, when nothing is taken */
-    PRIORITY = -10
+    PRIORITY = -10,
+    SHOW_MS = 300
 };
 #define FLUSH_NS 1000000000ull
 
@@ -42,8 +43,9 @@ struct gn_drain {
     struct gn_translate *translate;
     struct gn_drain_output output;
     pthread_t thread;
-    atomic_bool stop;
-    pthread_mutex_t lock; /* of processes: the agent adds */
+    atomic_bool stop, is_asked; /* to show its windows */
+    _Atomic double asked_rate;  /* of windows; negative: as it is */
+    pthread_mutex_t lock;       /* of processes: the agent adds */
     struct drained **processes;
     size_t process_count, process_capacity;
     bool failed;         /* the output */
@@ -254,12 +256,17 @@ static void open_window(struct gn_drain *d)
 }
 
 /* All that was written by now is taken, as long as nothing is lost. */
-static void close_window(struct gn_drain *d, bool last)
+static void take_all(struct gn_drain *d, bool last)
 {
-    const uint64_t end = gn_ticks();
     d->takes_all = true;
     drain_all(d, last);
     d->takes_all = false;
+}
+
+static void close_window(struct gn_drain *d, bool last)
+{
+    const uint64_t end = gn_ticks();
+    take_all(d, last);
     if (last && d->cut_ticks > end)
         gn_windows_end(&d->windows, end);
     else
@@ -280,7 +287,11 @@ static void drain_wanted(struct gn_drain *d, bool last)
         drain_all(d, last);
         return;
     }
-    const bool wanted = gn_windows_wanted(w, now_of(d), d->kept, locations_of(d));
+    const uint64_t now_ns = now_of(d);
+    const double rate = atomic_exchange(&d->asked_rate, -1);
+    if (rate >= 0)
+        gn_windows_set_rate(w, rate, now_ns);
+    const bool wanted = gn_windows_wanted(w, now_ns, d->kept, locations_of(d));
     if (wanted && !w->is_open && !last && !d->failed)
         open_window(d);
     if (w->is_open && (last || !wanted))
@@ -289,6 +300,42 @@ static void drain_wanted(struct gn_drain *d, bool last)
         drain_all(d, false);
     if (w->is_open && d->cut_ticks != UINT64_MAX)
         gn_windows_cut(w, d->cut_ticks, d->kept, locations_of(d));
+}
+
+/* What has ended of them, and of an open one what there is now. */
+static void show(struct gn_drain *d)
+{
+    struct gn_windows *w = &d->windows;
+    size_t count = w->count;
+    if (w->is_open) {
+        const uint64_t end = gn_ticks();
+        take_all(d, false);
+        w->spans[count].end_ticks = d->cut_ticks < end ? d->cut_ticks : end;
+        count += w->spans[count].end_ticks > w->spans[count].begin_ticks;
+    }
+    pthread_mutex_lock(&d->lock);
+    for (size_t i = 0; i < d->process_count; i++)
+        if (d->processes[i]->local)
+            gn_local_names(d->processes[i]->local);
+    pthread_mutex_unlock(&d->lock);
+    if (!d->failed)
+        d->output.show(d->output.self, w->spans, count);
+    atomic_store(&d->is_asked, false);
+}
+
+void gn_drain_set_rate(struct gn_drain *d, double rate)
+{
+    atomic_store(&d->asked_rate, rate);
+}
+
+bool gn_drain_show(struct gn_drain *d)
+{
+    if (d->output.windows_rate <= 0 || !d->output.show)
+        return false;
+    atomic_store(&d->is_asked, true);
+    for (int ms = 0; ms < SHOW_MS && atomic_load(&d->is_asked); ms++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    return !atomic_load(&d->is_asked);
 }
 
 const struct gn_windows *gn_drain_windows(const struct gn_drain *d)
@@ -332,6 +379,8 @@ static void *run(void *self)
     while (!atomic_load(&d->stop)) {
         drain_wanted(d, false);
         flush(d, gn_monotonic_ns());
+        if (atomic_load(&d->is_asked))
+            show(d);
         if (d->output.readers)
             gn_readers_round(d->output.readers);
         rest(d);
@@ -351,6 +400,7 @@ int gn_drain_start(struct gn_drain **drain, struct gn_translate *translate,
     d->translate = translate;
     d->output = *output;
     d->pause_us = SHORTEST_US;
+    atomic_store(&d->asked_rate, -1);
     gn_windows_begin(&d->windows, output->windows_rate, gn_ticks());
     pthread_mutex_init(&d->lock, NULL);
     sigset_t all, before;

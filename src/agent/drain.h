@@ -46,6 +46,9 @@ struct gn_drain_output {
     /* The moment of the run, as for gn_windows_wanted, and what windows of several hosts follow from; NULL:
      * this is the only one. From the drain's thread. */
     uint64_t (*moment)(void *self, uint64_t *common);
+    /* What gn_drain_show asks for: up to now all of these windows is written, of which the last one may go
+     * on. From the drain's thread. */
+    void (*show)(void *self, const struct gn_kept_window *windows, size_t count);
     struct gn_readers
         *readers; /* get every event, too, whatever becomes of the output; NULL: there are none */
 };
@@ -81,6 +84,13 @@ int gn_drain_go_on(struct gn_drain *drain, const struct gn_rings *rings, struct 
 /* A process of gn_drain_add has ended: what is left in its rings is taken, and readers are told that its
  * locations have no more. */
 void gn_drain_ended(struct gn_drain *drain, int pid);
+
+/* So many events a second are kept in windows from now on, where they are; 0: none. */
+void gn_drain_set_rate(struct gn_drain *drain, double rate);
+
+/* Has `show` called, where events are kept in windows. false: not within some tenths of a second, or never.
+ */
+bool gn_drain_show(struct gn_drain *drain);
 
 /* Takes what is left of all processes, finishes the readers' streams and ends the thread. */
 void gn_drain_stop(struct gn_drain *drain);

@@ -5,6 +5,7 @@
 #include "agent/late.h"
 #include "agent/mark.h"
 #include "agent/resources.h"
+#include "agent/trace_complete.h"
 #include "agent/trace_join.h"
 #include "graph/process.h"
 #include "image/snapshot.h"
@@ -97,6 +98,11 @@ static void remove_config(const struct gn_finish *f)
     unlink(path);
 }
 
+static struct gn_changing changing_of(const struct gn_finish *f)
+{
+    return (struct gn_changing){f->settings, f->trace, f->no_trace.text, f->sampler};
+}
+
 void gn_finish_announce(const struct gn_finish *f, const char *state)
 {
     char path[4500];
@@ -105,9 +111,24 @@ void gn_finish_announce(const struct gn_finish *f, const char *state)
     mark_path(f, "open", path, sizeof path);
     char socket_name[64];
     gn_job_socket(f->job, socket_name);
-    gn_mark_write(path, &(struct gn_agent_mark){state, (int)getpid(), f->guard_pid, socket_name});
+    struct gn_agent_mark mark = {
+        .state = state, .agent = (int)getpid(), .guard = f->guard_pid, .socket = socket_name};
+    char windows[GN_CHANGE_TEXT], sample[GN_CHANGE_TEXT];
+    const struct gn_changing changing = changing_of(f);
+    gn_change_state(&f->changes, &changing, windows, sample);
+    mark.windows = windows;
+    mark.sample = sample;
+    gn_mark_write(path, &mark);
     reserve(f, RESERVE_BYTES);
     write_config(f);
+}
+
+void gn_finish_look_for_changes(struct gn_finish *f)
+{
+    const struct gn_changing changing = changing_of(f);
+    const double now_s = (double)(gn_monotonic_ns() - f->first_moment.ns) * 1e-9;
+    if (gn_change_look(&f->changes, &changing, f->folder->path, now_s))
+        gn_finish_announce(f, "running");
 }
 
 void gn_finish_heartbeat(const struct gn_finish *f)
@@ -238,6 +259,7 @@ static void describe_run(const struct gn_finish *f, sqlite3 *db)
     gn_profile_set(db, "job", f->job->key, NULL);
     strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&f->started, &utc));
     gn_profile_set(db, "started", text, NULL);
+    gn_change_note(&f->changes, f->host, db);
     if (f->sampler) {
         char key[200];
         snprintf(key, sizeof key, "sampler/%s/cpu_s", f->host);
@@ -267,6 +289,7 @@ void gn_finish_checkpoint(const struct gn_finish *f)
         if (gn_host_clock_checkpoint(f->clock, db, NULL) == 0)
             name_clocks(f, db, NULL);
         describe_run(f, db);
+        gn_trace_part_show_windows(f->trace, db);
         mark_path(f, "db", path, sizeof path);
         if (gn_profile_save(db, path, NULL) == 0 && stat(path, &saved) == 0)
             reserve(f, RESERVE_BYTES + 2 * (uint64_t)saved.st_size); /* with places it is larger */
@@ -378,33 +401,16 @@ static bool prints(const struct gn_finish *f, sqlite3 *whole)
 }
 
 /* When all hosts are here, their archives become one. Whoever comes later finds that done. */
-static bool join_archives(const struct gn_finish *f, const char *name, sqlite3 *db)
-{
-    char joined[4300], key[64];
-    struct gn_error err = {""};
-    snprintf(joined, sizeof joined, "%s/%s/traces.otf2", f->folder->path, name);
-    snprintf(key, sizeof key, "%s/all/error", name);
-    if (gn_trace_join(f->folder->path, name, db, &err) < 0)
-        gn_profile_set(db, key, err.text, NULL);
-    return access(joined, F_OK) == 0;
-}
-
 static void join_traces(const struct gn_finish *f, sqlite3 *db)
 {
+    char joined[4300];
     struct gn_error err = {""};
-    if (join_archives(f, GN_TRACE_NAME, db))
+    snprintf(joined, sizeof joined, "%s/" GN_TRACE_NAME "/traces.otf2", f->folder->path);
+    if (gn_trace_join(f->folder->path, GN_TRACE_NAME, db, &err) < 0)
+        gn_profile_set(db, GN_TRACE_NAME "/all/error", err.text, NULL);
+    if (access(joined, F_OK) == 0)
         gn_sql(db, NULL, "UPDATE run SET value = 'trace' WHERE key GLOB 'trace/*/path'", "");
-    if (gn_sql_value(db, 0, "SELECT count(*) FROM run WHERE key GLOB '" GN_WINDOWS_NAME "/*/spans'", "") == 0)
-        return;
-    /* those that nobody knows to be of one moment are of no use */
-    int code = gn_profile_unite_windows(db, GN_WINDOWS_NAME, &err);
-    if (code == 0 && !join_archives(f, GN_WINDOWS_NAME, db))
-        code = gn_fail(&err, -EIO, "the hosts' windows of events could not be joined");
-    if (code == 0)
-        return;
-    gn_profile_set(db, GN_WINDOWS_NAME "/all/error", err.text, NULL);
-    gn_sql(db, NULL, "DELETE FROM run WHERE key GLOB '" GN_WINDOWS_NAME "/*/path'", "");
-    gn_trace_join_discard(f->folder->path, GN_WINDOWS_NAME);
+    gn_windows_complete(f->folder->path, db);
 }
 
 static void solve_clocks(const struct gn_finish *f, sqlite3 *db)

@@ -6,6 +6,7 @@
 #define GNOMON_AGENT_FINISH_H
 
 #include "clock/ticks.h"
+#include "agent/change.h"
 #include "agent/course.h"
 #include "agent/report.h"
 #include "agent/folder.h"
@@ -35,6 +36,7 @@ struct gn_finish {
     struct gn_trace_part *trace; /* NULL: none */
     struct gn_readers *readers;  /* after the end: who has not got all of the trace; NULL: nobody */
     struct gn_error no_trace;    /* why there is none though one was asked for; empty otherwise */
+    struct gn_changes changes;   /* of what is measured, since the run began */
     bool moved;                  /* the folder was left for another place */
 };
 
@@ -42,6 +44,9 @@ struct gn_finish {
  * whoever wants to look at the running processes. Refreshed by gn_finish_heartbeat. */
 void gn_finish_announce(const struct gn_finish *finish, const char *state); /* "running", "finishing" */
 void gn_finish_heartbeat(const struct gn_finish *finish);
+
+/* Measures from now on what somebody wants (agent/change.h), and says so. */
+void gn_finish_look_for_changes(struct gn_finish *finish);
 
 /* Saves what is measured so far as parts/<host>.db, without source places: what remains when this host, or
  * the agent with all of its job, is killed. */

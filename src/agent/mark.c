@@ -2,6 +2,7 @@
 
 #include "capture/channel.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,27 +36,28 @@ void gn_mark_write(const char *path, const struct gn_agent_mark *mark)
         fprintf(file, "guard %d\n", mark->guard);
     if (boot[0])
         fprintf(file, "boot %s\n", boot);
+    fprintf(file, "windows %s\nsample %s\n", mark->windows, mark->sample);
     fclose(file);
 }
 
-struct seen {
-    int agent, guard;
-    char socket[64], boot[BOOT_BYTES];
-};
-
-static bool read_mark(const char *path, struct seen *seen)
+bool gn_mark_read(const char *path, struct gn_mark_seen *seen)
 {
     char line[256];
-    FILE *file = fopen(path, "re");
-    *seen = (struct seen){0};
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+    *seen = (struct gn_mark_seen){.agent = 0};
     while (file && fgets(line, sizeof line, file)) {
         sscanf(line, "agent %d", &seen->agent);
         sscanf(line, "guard %d", &seen->guard);
         sscanf(line, "socket %63s", seen->socket);
         sscanf(line, "boot %63s", seen->boot);
+        sscanf(line, "windows %159[^\n]", seen->windows);
+        sscanf(line, "sample %159[^\n]", seen->sample);
     }
     if (file)
         fclose(file);
+    else if (fd >= 0)
+        close(fd);
     return file != NULL;
 }
 
@@ -83,9 +85,9 @@ static double age_of(const char *path)
 /* In a container of this machine processes and sockets may not be seen: there, signs of life tell. */
 bool gn_mark_is_alive(const char *path)
 {
-    struct seen seen;
+    struct gn_mark_seen seen;
     char boot[BOOT_BYTES];
-    if (!read_mark(path, &seen))
+    if (!gn_mark_read(path, &seen))
         return false;
     read_boot(boot);
     if (age_of(path) >= GN_MARK_STALE_SECONDS)

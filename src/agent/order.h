@@ -21,6 +21,7 @@ struct gn_sample_settings {
 };
 
 enum { GN_SAMPLE_HZ = 100, GN_SAMPLE_MOST_HZ = 1000 }; /* of each thread */
+enum { GN_WINDOWS_MOST_RATE = 100000000 };
 
 /* How the agent reports the run. */
 enum gn_agent_report_kind {

@@ -1,8 +1,13 @@
 #include "agent/peek.h"
 
 #include "agent/mark.h"
+#include "agent/part_file.h"
 #include "agent/parts.h"
+#include "agent/trace_complete.h"
+#include "agent/trace_part.h"
 #include "profile/clock.h"
+#include "trace/copy_file.h"
+#include "trace/event_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -84,6 +89,73 @@ int gn_peek(sqlite3 **db, const char *folder, struct gn_error *err)
         *db = NULL;
         if (access(profile, F_OK) == 0) /* it has ended meanwhile */
             return gn_profile_open(db, profile, err);
+    }
+    return code;
+}
+
+/* ---- its windows of events ---- */
+
+enum { PATH_BYTES = 4800, LINK_BYTES = 4096 };
+
+/* Events first: what they refer to was written ahead of them. As much as there is now: they may grow. */
+static int copy_part(const char *from, const char *to, struct gn_error *err)
+{
+    char old[PATH_BYTES], new[PATH_BYTES];
+    int code = mkdir(to, 0700) == 0 ? 0 : gn_fail(err, -errno, "cannot make %s: %s", to, strerror(errno));
+    snprintf(old, sizeof old, "%s/" GN_ARCHIVE_NAME, from);
+    snprintf(new, sizeof new, "%s/" GN_ARCHIVE_NAME, to);
+    if (code == 0)
+        code = gn_copy_tree(old, new, err);
+    snprintf(old, sizeof old, "%s/" GN_PART_FILE, from);
+    snprintf(new, sizeof new, "%s/" GN_PART_FILE, to);
+    return code == 0 ? gn_copy_file(old, new, err) : code;
+}
+
+static int copy_windows(const char *folder, const char *copy, struct gn_error *err)
+{
+    static const char name[] = GN_WINDOWS_NAME;
+    int code = 0;
+    DIR *run = opendir(folder);
+    for (struct dirent *entry; run && code == 0 && (entry = readdir(run));) {
+        char from[LINK_BYTES + 260], to[LINK_BYTES + 260], part[LINK_BYTES + 280];
+        const char *rest = entry->d_name + strlen(name);
+        if (strncmp(entry->d_name, name, strlen(name)) != 0 || (*rest && *rest != '-'))
+            continue;
+        snprintf(from, sizeof from, "%.4000s/%s", folder, entry->d_name);
+        snprintf(to, sizeof to, "%.4000s/%s", copy, entry->d_name);
+        snprintf(part, sizeof part, "%s/" GN_PART_FILE, from);
+        if (access(part, F_OK) == 0)
+            code = copy_part(from, to, err);
+    }
+    if (run)
+        closedir(run);
+    return code;
+}
+
+static bool goes_on(sqlite3 *db)
+{
+    char value[8];
+    return gn_profile_get(db, "live", value, sizeof value) > 0;
+}
+
+int gn_peek_copy(sqlite3 **db, const char *folder, const char *copy, struct gn_error *err)
+{
+    char profile[LINK_BYTES + 16];
+    struct gn_error why = {""};
+    int code = gn_peek(db, folder, err);
+    if (code != 0)
+        return code;
+    if (!goes_on(*db))
+        return 1;
+    if (copy_windows(folder, copy, &why) == 0)
+        gn_windows_complete(copy, *db);
+    else
+        gn_profile_set(*db, GN_WINDOWS_NAME "/all/error", why.text, NULL);
+    snprintf(profile, sizeof profile, "%.4000s/profile.db", copy);
+    code = gn_profile_save(*db, profile, err);
+    if (code != 0) {
+        gn_profile_close(*db);
+        *db = NULL;
     }
     return code;
 }

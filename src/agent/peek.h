@@ -14,4 +14,11 @@
  */
 int gn_peek(sqlite3 **db, const char *folder, struct gn_error *err);
 
+/*
+ * Likewise, and in an empty folder `copy` what a run that has ended has: profile.db, and windows of events
+ * (docs/windows.md), where it keeps some and had begun one; of why there are none, *db tells. Of a run with a
+ * trace there are no events. Returns 1 where the run has ended, and there is nothing in `copy`.
+ */
+int gn_peek_copy(sqlite3 **db, const char *folder, const char *copy, struct gn_error *err);
+
 #endif

@@ -1,5 +1,7 @@
 #include "agent/running.h"
 
+#include "agent/mark.h"
+#include "agent/parts.h"
 #include "capture/channel.h"
 
 #include <dirent.h>
@@ -13,38 +15,19 @@
 
 enum { PIPE_BYTES = 1 << 20, ASK_TIMES = 50 };
 
-/* The line `socket NAME` of a mark. */
-static bool read_socket(int folder, const char *mark, char name[64])
-{
-    char line[256];
-    bool found = false;
-    int fd = openat(folder, mark, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
-    while (file && !found && fgets(line, sizeof line, file))
-        found = sscanf(line, "socket %63s", name) == 1;
-    if (file)
-        fclose(file);
-    else if (fd >= 0)
-        close(fd);
-    return found;
-}
-
-static bool is_mark(const char *name)
-{
-    size_t length = strlen(name);
-    return length > strlen(".open") && strcmp(name + length - strlen(".open"), ".open") == 0;
-}
-
 /* A connection to the agent of a run; -ENOENT: none answers. */
 static int connect_to_run(const char *run)
 {
-    char path[4200], name[64];
+    char path[4200], mark[4600];
+    struct gn_mark_seen seen;
     int connection = -ENOENT;
     snprintf(path, sizeof path, "%s/parts", run);
     DIR *parts = opendir(path);
-    for (struct dirent *entry; parts && connection < 0 && (entry = readdir(parts));)
-        if (is_mark(entry->d_name) && read_socket(dirfd(parts), entry->d_name, name))
-            connection = gn_channel_connect(name, GN_CHANNEL_PATIENCE_MS, NULL);
+    for (struct dirent *entry; parts && connection < 0 && (entry = readdir(parts));) {
+        snprintf(mark, sizeof mark, "%s/%s", path, entry->d_name);
+        if (gn_part_has_ending(entry->d_name, ".open") && gn_mark_read(mark, &seen) && seen.socket[0])
+            connection = gn_channel_connect(seen.socket, GN_CHANNEL_PATIENCE_MS, NULL);
+    }
     if (parts)
         closedir(parts);
     return connection >= 0 ? connection : -ENOENT;

@@ -45,6 +45,7 @@ struct gn_sampler {
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;
     bool ending;
+    int asked_hz; /* negative: as it is */
     struct process **processes;
     size_t count, room;
     pthread_mutex_t reading; /* of what is known of processes */
@@ -57,6 +58,7 @@ struct gn_sampler {
     bool by_signal;
     int refused; /* why none may be opened; 0: they may */
     uint64_t shortest_ns;
+    atomic_bool paused;
     _Atomic uint64_t period_ns, all_used_ns;
     uint64_t paced_ns, used_ns, samples; /* at the last look at the costs */
     uint64_t all_samples;
@@ -162,7 +164,7 @@ static void read_process(struct gn_sampler *s, struct process *p)
     if (s->by_signal)
         read_own_samples(s, p);
     if (!ended) {
-        if (!s->by_signal)
+        if (!s->by_signal && !s->paused)
             gn_sample_threads_look(&p->threads, s->now.ns, s->period_ns);
         return;
     }
@@ -218,6 +220,36 @@ static void set_period(struct gn_sampler *s, double period_ns)
             pace_process(s, p);
 }
 
+static void let_go_of_threads(struct gn_sampler *s)
+{
+    struct process *p;
+    for (size_t i = 0; (p = nth(s, i)); i++)
+        if (!p->finished) {
+            gn_sample_threads_close(&p->threads);
+            p->threads.links = 0; /* they are looked for anew */
+        }
+}
+
+/* What was asked for since. */
+static void take_rate(struct gn_sampler *s)
+{
+    pthread_mutex_lock(&s->lock);
+    const int hz = s->asked_hz;
+    s->asked_hz = -1;
+    pthread_mutex_unlock(&s->lock);
+    if (hz < 0)
+        return;
+    pthread_mutex_lock(&s->reading);
+    s->paused = hz == 0;
+    if (hz == 0)
+        let_go_of_threads(s);
+    else
+        s->shortest_ns = 1000000000u / (unsigned)hz;
+    if (hz > 0)
+        set_period(s, (double)s->shortest_ns);
+    pthread_mutex_unlock(&s->reading);
+}
+
 /* As many samples as may be looked at, of those that there would be. */
 static void pace(struct gn_sampler *s)
 {
@@ -258,6 +290,7 @@ static void *run(void *argument)
     s->paced_ns = gn_monotonic_ns();
     while (rest(s)) {
         read_all(s);
+        take_rate(s);
         pace(s);
         atomic_store(&s->all_used_ns, used_ns());
     }
@@ -290,6 +323,7 @@ struct gn_sampler *gn_sampler_begin(const struct gn_sample_settings *settings)
         return NULL;
     s->shortest_ns = 1000000000u / settings->hz;
     s->by_signal = settings->by_signal;
+    s->asked_hz = -1;
     atomic_store(&s->period_ns, s->shortest_ns);
     s->refused = s->by_signal ? 0 : gn_sample_event_try();
     s->before = gn_moment_now();
@@ -326,7 +360,7 @@ static struct process *new_process(struct gn_sampler *s, int pid, const struct g
     if (s->refused)
         gn_sample_threads_refuse_event(&p->threads, s->refused);
     if (p->maps && p->counts) { /* here, at once: the sampler's thread may have to wait for a core */
-        if (!s->by_signal)
+        if (!s->by_signal && !atomic_load(&s->paused))
             gn_sample_threads_look(&p->threads, gn_monotonic_ns(), atomic_load(&s->period_ns));
         return p;
     }
@@ -359,6 +393,16 @@ static struct process *find(struct gn_sampler *s, int pid)
         found = s->processes[i]->pid == pid ? s->processes[i] : NULL;
     pthread_mutex_unlock(&s->lock);
     return found;
+}
+
+void gn_sampler_set_rate(struct gn_sampler *s, unsigned hz)
+{
+    if (!s || s->by_signal)
+        return;
+    pthread_mutex_lock(&s->lock);
+    s->asked_hz = (int)hz;
+    pthread_cond_signal(&s->changed);
+    pthread_mutex_unlock(&s->lock);
 }
 
 void gn_sampler_ended(struct gn_sampler *s, int pid)

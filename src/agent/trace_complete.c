@@ -109,27 +109,32 @@ static int find_places(const struct gn_translate *t, sqlite3 *profile, struct gn
     return code == 0 ? gn_profile_resolve(profile, NULL, NULL, err) : code;
 }
 
-/* Of several hosts the file is needed once more, to join them. */
-static int complete(const char *path, bool several_hosts, sqlite3 *profile, struct gn_error *err)
+struct unfinished {
+    const char *name; /* "trace": an archive of all events, of which the profile says how many there are */
+    char path[4700];
+    bool several_hosts; /* its file is needed once more, to join them */
+};
+
+static int complete_one(const struct unfinished *u, sqlite3 *profile, struct gn_error *err)
 {
     struct gn_agent_part part;
     char file[4800];
-    int code = gn_part_load(&part, path, err);
+    int code = gn_part_load(&part, u->path, err);
     if (code != 0)
         return code;
-    snprintf(file, sizeof file, "%s/reserve", path);
+    snprintf(file, sizeof file, "%s/reserve", u->path);
     unlink(file);
     if (!part.paths)
         code = find_places(part.translate, profile, err);
     if (code == 0 && !part.paths)
         code = gn_trace_paths(part.translate, profile, &part.paths, err);
     if (code == 0)
-        code = recover(&part, path, err);
-    if (code == 0)
-        note_all(profile, part.translate, path);
-    snprintf(file, sizeof file, "%s/" GN_PART_FILE, path);
-    if (code == 0 && several_hosts)
-        code = gn_part_save(&part, path, err);
+        code = recover(&part, u->path, err);
+    if (code == 0 && strcmp(u->name, GN_TRACE_NAME) == 0)
+        note_all(profile, part.translate, u->path);
+    snprintf(file, sizeof file, "%s/" GN_PART_FILE, u->path);
+    if (code == 0 && u->several_hosts)
+        code = gn_part_save(&part, u->path, err);
     else if (code == 0)
         unlink(file);
     gn_part_clear(&part);
@@ -146,42 +151,67 @@ static bool is_unfinished(const char *path)
     return access(file, F_OK) != 0;
 }
 
-static bool is_trace(const char *name, bool *several_hosts)
+/* The next one of that name in an opened folder. */
+static bool find_unfinished(struct unfinished *u, DIR *run, const char *folder, const char *name)
 {
-    *several_hosts = strncmp(name, "trace-", 6) == 0;
-    return *several_hosts || strcmp(name, "trace") == 0;
+    const size_t length = strlen(name);
+    *u = (struct unfinished){.name = name};
+    for (struct dirent *entry; run && (entry = readdir(run));) {
+        u->several_hosts =
+            entry->d_name[0] && strncmp(entry->d_name, name, length) == 0 && entry->d_name[length] == '-';
+        snprintf(u->path, sizeof u->path, "%s/%s", folder, entry->d_name);
+        if ((u->several_hosts || strcmp(entry->d_name, name) == 0) && is_unfinished(u->path))
+            return true;
+    }
+    return false;
 }
 
 bool gn_trace_is_unfinished(const char *folder)
 {
-    bool several_hosts, found = false;
+    struct unfinished u;
     DIR *run = opendir(folder);
-    for (struct dirent *entry; run && !found && (entry = readdir(run));) {
-        char path[4700];
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        found = is_trace(entry->d_name, &several_hosts) && is_unfinished(path);
-    }
+    const bool found = find_unfinished(&u, run, folder, GN_TRACE_NAME);
     if (run)
         closedir(run);
     return found;
 }
 
-int gn_trace_complete(const char *folder, sqlite3 *profile, struct gn_error *err)
+/* How many. */
+static int complete(const char *folder, const char *name, sqlite3 *profile, struct gn_error *err)
 {
+    struct unfinished u;
     int count = 0, code = 0;
     DIR *run = opendir(folder);
-    for (struct dirent *entry; run && code == 0 && (entry = readdir(run));) {
-        char path[4700];
-        bool several_hosts;
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (!is_trace(entry->d_name, &several_hosts) || !is_unfinished(path))
-            continue;
-        code = complete(path, several_hosts, profile, err);
+    while (code == 0 && find_unfinished(&u, run, folder, name)) {
+        code = complete_one(&u, profile, err);
         count += code == 0;
     }
     if (run)
         closedir(run);
-    int joined = code == 0 && count > 0 ? gn_trace_join(folder, GN_TRACE_NAME, profile, err) : code;
+    return code < 0 ? code : count;
+}
+
+void gn_windows_complete(const char *folder, sqlite3 *profile)
+{
+    struct gn_error err = {""};
+    if (complete(folder, GN_WINDOWS_NAME, profile, &err) < 0) {
+        gn_profile_set(profile, GN_WINDOWS_NAME "/all/error", err.text, NULL);
+        gn_sql(profile, NULL, "DELETE FROM run WHERE key GLOB '" GN_WINDOWS_NAME "/*/path'", "");
+        return;
+    }
+    const int64_t alone =
+        gn_sql_value(profile, 0,
+                     "SELECT count(*) FROM run WHERE key GLOB '" GN_WINDOWS_NAME "/*/path' AND "
+                     "value = '" GN_WINDOWS_NAME "'",
+                     "");
+    if (alone == 0)
+        gn_trace_join_windows(folder, profile);
+}
+
+int gn_trace_complete(const char *folder, sqlite3 *profile, struct gn_error *err)
+{
+    const int count = complete(folder, GN_TRACE_NAME, profile, err);
+    int joined = count > 0 ? gn_trace_join(folder, GN_TRACE_NAME, profile, err) : count;
     if (joined > 0)
         gn_sql(profile, NULL, "UPDATE run SET value = 'trace' WHERE key GLOB 'trace/*/path'", "");
     return joined < 0 ? joined : count;

@@ -16,4 +16,8 @@ bool gn_trace_is_unfinished(const char *folder);
  * errno value. */
 int gn_trace_complete(const char *folder, sqlite3 *profile, struct gn_error *err);
 
+/* Likewise the windows of events that the profile tells of; where nothing can be made of them, it tells why
+ * instead. */
+void gn_windows_complete(const char *folder, sqlite3 *profile);
+
 #endif

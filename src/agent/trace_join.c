@@ -3,14 +3,19 @@
 #include "base/grow.h"
 #include "base/lookup.h"
 #include "agent/part_file.h"
+#include "agent/trace_part.h"
 #include "profile/clock.h"
+#include "profile/kept_windows.h"
+#include "profile/profile.h"
+#include "profile/statement.h"
 #include "trace/clock_offsets.h"
+#include "trace/copy_file.h"
+#include "trace/event_file.h"
 #include "trace/vocabulary.h"
 #include "trace/writer.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -480,18 +485,6 @@ static int unite(struct joiner *j, struct gn_error *err)
 
 /* ---- files ---- */
 
-static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *where)
-{
-    (void)info, (void)type, (void)where;
-    return remove(path);
-}
-
-static void remove_folder(const char *path)
-{
-    enum { OPEN_FOLDERS = 4 };
-    nftw(path, remove_entry, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
-}
-
 static int move_events(const struct joiner *j, const struct host *h, struct gn_error *err)
 {
     const struct gn_definitions *from = h->part.translate->definitions;
@@ -533,7 +526,7 @@ static int write_joined(const struct joiner *j, struct gn_error *err)
         code = gn_trace_recover_mapped(path, j->d, j->locals, err);
     for (size_t i = 0; i < j->host_count && code == 0; i++) {
         snprintf(path, sizeof path, "%s/%s", j->folder, j->hosts[i].name);
-        remove_folder(path);
+        gn_remove_tree(path, NULL);
     }
     return code;
 }
@@ -578,15 +571,43 @@ int gn_trace_join(const char *folder, const char *name, sqlite3 *profile, struct
     return code == 0 ? count : code;
 }
 
-void gn_trace_join_discard(const char *folder, const char *name)
+/* Removes the parts NAME-<host>. */
+static void discard(const char *folder, const char *name)
 {
     char path[PATH_BYTES];
     DIR *parts = opendir(folder);
     for (struct dirent *entry; parts && (entry = readdir(parts));)
         if (host_of(name, entry->d_name)) {
             snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-            remove_folder(path);
+            gn_remove_tree(path, NULL);
         }
     if (parts)
         closedir(parts);
+}
+
+static bool is_joined(const char *folder, const char *name)
+{
+    char anchor[PATH_BYTES];
+    snprintf(anchor, sizeof anchor, "%s/%s/" GN_ARCHIVE_NAME ".otf2", folder, name);
+    return access(anchor, F_OK) == 0;
+}
+
+void gn_trace_join_windows(const char *folder, sqlite3 *profile)
+{
+    static const char name[] = GN_WINDOWS_NAME;
+    struct gn_error err = {""};
+    if (gn_sql_value(profile, 0, "SELECT count(*) FROM run WHERE key GLOB '" GN_WINDOWS_NAME "/*/spans'",
+                     "") == 0)
+        return;
+    /* those that nobody knows to be of one moment are of no use */
+    int code = gn_profile_unite_windows(profile, name, &err);
+    if (code == 0)
+        code = gn_trace_join(folder, name, profile, &err);
+    if (code >= 0 && is_joined(folder, name)) /* by another host, if there was nothing to do */
+        return;
+    if (code >= 0)
+        gn_fail(&err, -EIO, "the hosts' windows of events could not be joined");
+    gn_profile_set(profile, GN_WINDOWS_NAME "/all/error", err.text, NULL);
+    gn_sql(profile, NULL, "DELETE FROM run WHERE key GLOB '" GN_WINDOWS_NAME "/*/path'", "");
+    discard(folder, name);
 }

@@ -26,7 +26,10 @@
  */
 int gn_trace_join(const char *folder, const char *name, sqlite3 *profile, struct gn_error *err);
 
-/* Removes the parts NAME-<host>. */
-void gn_trace_join_discard(const char *folder, const char *name);
+/*
+ * Likewise those of windows of events, where the profile has some: what all hosts have of them is noted in
+ * it, or why they are of no use; then the parts are removed.
+ */
+void gn_trace_join_windows(const char *folder, sqlite3 *profile);
 
 #endif

@@ -50,6 +50,7 @@ struct gn_trace_part {
     bool *claimed;             /* going on: locations that a process has */
     struct gn_error trouble;   /* likewise: why not all goes on; empty: it does */
     struct gn_moment began, began_realtime;
+    char *shown; /* windows, as they stand in profiles */
     struct gn_translate *translate;
     struct gn_trace_writer *writer;
     struct gn_drain *drain;
@@ -162,6 +163,7 @@ static void free_part(struct gn_trace_part *p)
     if (p->state_file >= 0)
         close(p->state_file);
     free(p->claimed);
+    free(p->shown);
     free(p);
 }
 
@@ -203,6 +205,28 @@ static uint64_t moment(void *self, uint64_t *common)
     return now_ns;
 }
 
+/* NULL: no memory. */
+static char *windows_text(const struct gn_trace_part *p, const struct gn_kept_window *windows, size_t count)
+{
+    struct gn_kept_window *shown = calloc(count + 1, sizeof *shown);
+    for (size_t i = 0; shown && i < count; i++)
+        shown[i] = (struct gn_kept_window){gn_simulated_reading(&p->translate->clock, windows[i].begin_ticks),
+                                           gn_simulated_reading(&p->translate->clock, windows[i].end_ticks)};
+    char *text = shown ? gn_kept_windows_to_text(shown, count) : NULL;
+    free(shown);
+    return text;
+}
+
+/* What the events refer to, and when the trace ends for now, is in their file. */
+static void show(void *self, const struct gn_kept_window *windows, size_t count)
+{
+    struct gn_trace_part *p = self;
+    p->known = 0;
+    save_definitions(p);
+    free(p->shown);
+    p->shown = p->known > 0 ? windows_text(p, windows, count) : NULL;
+}
+
 static int begin_drain(struct gn_trace_part *p, struct gn_error *err)
 {
     struct gn_drain_output output = {.self = p,
@@ -211,6 +235,7 @@ static int begin_drain(struct gn_trace_part *p, struct gn_error *err)
                                      .reached = reached,
                                      .windows_rate = p->settings.windows_rate,
                                      .moment = p->exchanges ? moment : NULL,
+                                     .show = show,
                                      .readers = p->readers};
     int code = gn_drain_start(&p->drain, p->translate, &output, err);
     if (code != 0)
@@ -443,6 +468,11 @@ int gn_trace_part_add(struct gn_trace_part *p, struct gn_watched *watched)
     return code;
 }
 
+void gn_trace_part_set_rate(struct gn_trace_part *p, double rate)
+{
+    gn_drain_set_rate(p->drain, rate);
+}
+
 void gn_trace_part_ended(struct gn_trace_part *p, int pid)
 {
     gn_drain_ended(p->drain, pid);
@@ -528,19 +558,23 @@ static bool is_unfinished(const struct gn_trace_part *p, const char *error)
 static void note_windows(sqlite3 *profile, const struct gn_trace_part *p)
 {
     const struct gn_windows *w = gn_drain_windows(p->drain);
-    struct gn_kept_window *shown = w ? calloc(w->count + 1, sizeof *shown) : NULL;
-    if (!shown)
+    if (!w)
         return;
-    for (size_t i = 0; i < w->count; i++)
-        shown[i] =
-            (struct gn_kept_window){gn_simulated_reading(&p->translate->clock, w->spans[i].begin_ticks),
-                                    gn_simulated_reading(&p->translate->clock, w->spans[i].end_ticks)};
-    char *text = gn_kept_windows_to_text(shown, w->count);
+    char *text = windows_text(p, w->spans, w->count);
     if (text)
         note(profile, p, "spans", text);
     note_number(profile, p, "whole", gn_windows_are_whole(w) && !p->claimed);
     free(text);
-    free(shown);
+}
+
+/* Some of the run is still to come: they are not all of it. */
+void gn_trace_part_show_windows(struct gn_trace_part *p, sqlite3 *profile)
+{
+    if (!p || is_gone(p) || !gn_drain_show(p->drain) || !p->shown)
+        return;
+    note(profile, p, "path", strrchr(p->path, '/') + 1);
+    note(profile, p, "spans", p->shown);
+    note_number(profile, p, "whole", 0);
 }
 
 /* A place is told where there is something that can be read. */

@@ -60,6 +60,15 @@ void gn_trace_part_ended(struct gn_trace_part *part, int pid);
 /* Lets somebody watch: agent/readers.h says what through which descriptors, and the errors. */
 int gn_trace_part_show(struct gn_trace_part *part, int descriptor);
 
+/* Of events in windows: so many a second from now on; 0: none. */
+void gn_trace_part_set_rate(struct gn_trace_part *part, double rate);
+
+/*
+ * Of events in windows: so much of them that who reads the files meanwhile finds all of the windows that the
+ * profile, a checkpoint of the run, is told of here; nothing where they cannot be told of now.
+ */
+void gn_trace_part_show_windows(struct gn_trace_part *part, sqlite3 *profile);
+
 /* Takes the last events. */
 void gn_trace_part_stop(struct gn_trace_part *part);
 

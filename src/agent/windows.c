@@ -77,9 +77,25 @@ static void note(struct gn_windows *w, uint64_t events)
     w->paid_ns = w->now_ns;
 }
 
+/* What the next one waits for yet is as much shorter or longer. */
+void gn_windows_set_rate(struct gn_windows *w, double rate, uint64_t now_ns)
+{
+    const bool begins = w->rate <= 0 && rate > 0;
+    if (begins)
+        w->next_ns = now_ns;
+    else if (rate > 0 && w->next_ns > now_ns)
+        w->next_ns = now_ns + (uint64_t)fmin((double)(w->next_ns - now_ns) * w->rate / rate, 1e17);
+    w->rate = rate;
+    w->now_ns = now_ns;
+    if (w->common && rate > 0 && !w->is_open)
+        wait_for_moment(w);
+}
+
 bool gn_windows_wanted(struct gn_windows *w, uint64_t now_ns, uint64_t events, size_t locations)
 {
     w->now_ns = now_ns;
+    if (w->rate <= 0)
+        return false;
     if (!w->is_open) {
         if (w->count == GN_KEPT_WINDOWS_MOST || now_ns < w->next_ns || (w->common && now_ns == 0))
             return false;

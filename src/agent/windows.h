@@ -36,7 +36,7 @@ enum {
 };
 
 struct gn_windows {
-    double rate;     /* events a second */
+    double rate;     /* events a second; 0: none for now */
     uint64_t common; /* what the moments of several hosts follow from; 0: this is the only one */
     uint64_t random;
     bool is_open;
@@ -52,6 +52,9 @@ struct gn_windows {
 };
 
 void gn_windows_begin(struct gn_windows *windows, double rate, uint64_t seed);
+
+/* Another rate from now on; 0: there are no more windows until there is another one again. */
+void gn_windows_set_rate(struct gn_windows *windows, double rate, uint64_t now_ns);
 
 /* Whether events are to be kept from now on. now_ns: of several hosts the run's (gn_exchanges_moment), 0
  * where that is not known. events: that were kept so far, of `locations` threads. */

@@ -11,19 +11,23 @@
 #include <math.h>
 
 static struct gn_period asked;
+static bool asked_live, goes_on;
 static struct gn_period_told told;
 static size_t seen_windows; /* of events, that stand for the rest; 0: nothing is left out */
 static double seen_share;
 
 static error_t parse(int key, char *value, struct argp_state *state)
 {
-    if (key != GN_KEY_BETWEEN)
+    if (key == GN_KEY_BETWEEN)
+        asked = gn_period_option(state, value);
+    else if (key == GN_KEY_LIVE)
+        asked_live = true;
+    else
         return ARGP_ERR_UNKNOWN;
-    asked = gn_period_option(state, value);
     return 0;
 }
 
-static const struct argp_option options[] = {GN_OPTION_BETWEEN, {0}};
+static const struct argp_option options[] = {GN_OPTION_BETWEEN, GN_OPTION_LIVE, {0}};
 static const struct argp argp = {options, parse, NULL, NULL, gn_place_option, NULL, NULL};
 
 const struct argp_child gn_asked_part_options[] = {{&argp, 0, NULL, 0}, {0}};
@@ -31,6 +35,11 @@ const struct argp_child gn_asked_part_options[] = {{&argp, 0, NULL, 0}, {0}};
 bool gn_asked_part_is_set(void)
 {
     return asked.to_s > 0;
+}
+
+bool gn_asked_part_is_live(void)
+{
+    return asked_live;
 }
 
 /* When the run began, on the counter that the events are on; 0: that is not known. */
@@ -67,6 +76,11 @@ int gn_asked_part_find(struct gn_kept_window *part, const struct gn_definitions 
     return 0;
 }
 
+void gn_asked_part_goes_on(void)
+{
+    goes_on = true;
+}
+
 void gn_asked_part_seen(size_t windows, double share)
 {
     seen_windows = windows;
@@ -76,6 +90,8 @@ void gn_asked_part_seen(size_t windows, double share)
 void gn_asked_part_text(FILE *out)
 {
     char text[GN_PERIOD_TEXT];
+    if (goes_on)
+        fputs("LIVE: the run goes on; this is what it had done when it was asked\n", out);
     if (told.is_set)
         fprintf(out, "a part of the run: %s\n", gn_period_text(&told, text));
     if (seen_windows)
@@ -88,6 +104,8 @@ void gn_asked_part_text(FILE *out)
 
 void gn_asked_part_json(json_t *report)
 {
+    if (goes_on)
+        json_object_set_new(report, "live", json_true());
     if (told.is_set)
         json_object_set_new(report, "between", gn_period_object(&told));
     if (seen_windows)

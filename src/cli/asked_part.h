@@ -1,6 +1,6 @@
 /*
- * cli/asked_part — the part of a run that commands which analyse a trace look at: their option --between, and
- * what it makes of the trace's events.
+ * cli/asked_part — the part of a run that commands which analyse a trace look at: their options --between
+ * and --live, and what they make of the trace's events.
  *
  * Of a run, seconds count as for `gnomon report --between`: from the first moment of its time series; of an
  * archive without a run from the trace's begin.
@@ -17,15 +17,19 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* The options -d/--folder and --between, for a command's argp.children. */
+/* The options -d/--folder, --between and --live, for a command's argp.children. */
 extern const struct argp_child gn_asked_part_options[];
 
 bool gn_asked_part_is_set(void);
+/* Of a run that goes on. */
+bool gn_asked_part_is_live(void);
 
 /* When the part is, on the clock of the definitions, whose events are all on one (trace/placed.h). trace:
  * where they are from. 0, or a negative errno value with err set. */
 int gn_asked_part_find(struct gn_kept_window *part, const struct gn_definitions *definitions,
                        const char *trace, struct gn_error *err);
+/* The run that is looked at does go on. */
+void gn_asked_part_goes_on(void);
 /* Of all of that only so many windows are there, and so large a share of its time. */
 void gn_asked_part_seen(size_t windows, double share);
 

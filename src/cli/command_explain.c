@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BAD_INPUT = 2, PROBLEMS = 5, WAITS = 20, KEY_LIVE = 256, KEY_WAITS, KEY_RAW, KEY_WORLD };
+enum { BAD_INPUT = 2, PROBLEMS = 5, WAITS = 20, KEY_WAITS = 256, KEY_RAW, KEY_WORLD };
 
 struct arguments {
     const char *run;
@@ -44,8 +44,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case KEY_RAW:
         a->raw = true;
         break;
-    case KEY_LIVE:
-        a->part.live = true;
+    case GN_KEY_LIVE:
+        a->part.live = a->part.with_events = true;
         break;
     case GN_KEY_BETWEEN:
         a->part.period = gn_period_option(state, value);
@@ -67,7 +67,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
 static const struct argp_option options[] = {
     {"top", GN_KEY_TOP, "N", 0, "So many problems (default: 5); 0 for all", 0},
     {"waits", KEY_WAITS, NULL, 0, "Who waits for whom, in which call: so many of these (default: 20)", 0},
-    {"live", KEY_LIVE, NULL, 0, "Of a run that goes on: what it has done until now", 0},
+    GN_OPTION_LIVE,
     GN_OPTION_BETWEEN,
     {"world", KEY_WORLD, "N", 0, "Of a run of several worlds: of this one (default: the largest)", 0},
     {"raw", KEY_RAW, NULL, 0, "Times as measured, gnomon's own cost and what waited for it included", 0},

@@ -2,6 +2,7 @@
 
 #include "base/printable.h"
 #include "cli/asked_part.h"
+#include "cli/live_copy.h"
 #include "cli/place.h"
 #include "analyse/trace_worlds.h"
 #include "cli/watched_source.h"
@@ -155,7 +156,7 @@ static bool look_at_worlds(struct gn_cli_history *o, sqlite3 *db, struct gn_wind
     if (gn_worlds_read(db, &worlds, NULL) != 0)
         return true;
     for (size_t i = 0; i < worlds.count; i++)
-        o->is_partial |= !worlds.items[i].complete;
+        o->is_partial |= !worlds.items[i].complete && !gn_asked_part_is_live();
     const bool is_one = worlds.count <= 1;
     if (!is_one && windows->count > 0)
         snprintf(windows->error, sizeof windows->error,
@@ -199,7 +200,7 @@ static bool is_of_windows(const struct gn_archive *archive)
 }
 
 /* A run that was measured without a trace has a profile and no archive, but windows of events. */
-static int check_run(struct gn_cli_history *o, struct gn_error *err)
+static int check_run(struct gn_cli_history *o, const char *named, struct gn_error *err)
 {
     struct gn_archive archive;
     char profile[4096 + 16];
@@ -215,6 +216,12 @@ static int check_run(struct gn_cli_history *o, struct gn_error *err)
         strcpy(o->path + length, "/windows");
         return gn_archive_find(&archive, o->path, err);
     }
+    if (gn_asked_part_is_live())
+        return gn_fail(
+            err, code,
+            "nothing of the events of %s can be looked at yet: a run that goes on has windows of them, "
+            "where it was started without --trace and --windows off, and has called MPI_Init%s%s",
+            named, o->no_windows[0] ? ": " : "", o->no_windows);
     return gn_fail(err, code,
                    "there is no trace in the run %s: measure it again with `gnomon run --trace`%s%s", o->path,
                    o->no_windows[0] ? "; nor windows of events: " : "", o->no_windows);
@@ -243,14 +250,32 @@ static int check_size(const struct gn_cli_history *o, const struct gn_cli_histor
     return 0;
 }
 
+/* The run as it is now; where it has ended, it is like any other. */
+static int copy_run(struct gn_cli_history *o, struct gn_error *err)
+{
+    char copy[sizeof o->path];
+    sqlite3 *db;
+    const int code = gn_live_copy(&db, o->path, copy, sizeof copy, err);
+    gn_profile_close(db);
+    if (code == 0 && strcmp(o->path, copy) != 0)
+        gn_asked_part_goes_on();
+    if (code == 0)
+        memcpy(o->path, copy, sizeof o->path);
+    return code;
+}
+
 int gn_cli_history_open(struct gn_cli_history *opened, const char *path,
                         const struct gn_cli_history_settings *settings, struct gn_error *err)
 {
+    char named[sizeof opened->path];
     *opened = (struct gn_cli_history){.found = NULL};
     int code = gn_place_find(path, opened->path, sizeof opened->path, err);
+    memcpy(named, opened->path, sizeof named);
+    if (code == 0 && gn_asked_part_is_live())
+        code = copy_run(opened, err);
     if (code == 0) {
         gn_place_wait(opened->path);
-        code = check_run(opened, err);
+        code = check_run(opened, named, err);
     }
     if (code == 0)
         code = check_worlds(opened->path, err);
@@ -269,6 +294,8 @@ int gn_cli_history_open(struct gn_cli_history *opened, const char *path,
         free(opened->chosen);
         free(opened->cuts);
     }
+    if (gn_asked_part_is_live()) /* the copy means nothing to anybody */
+        memcpy(opened->path, named, sizeof named);
     gn_printable(opened->path);
     return code < 0 ? code : 0;
 }

@@ -1,5 +1,6 @@
 #include "cli/locate.h"
 
+#include "cli/live_copy.h"
 #include "cli/place.h"
 #include "agent/abandoned.h"
 #include "agent/folder.h"
@@ -41,26 +42,32 @@ int gn_locate_profile(const char *run, char *folder, size_t folder_size, char *p
     return 0;
 }
 
-static int open_run(sqlite3 **db, const char *run, bool live, char *folder, size_t folder_size, char *profile,
-                    size_t profile_size, struct gn_error *err)
+static int open_run(sqlite3 **db, const char *run, const struct gn_located_part *part, char *folder,
+                    size_t folder_size, char *profile, size_t profile_size, struct gn_error *err)
 {
     int code;
     *db = NULL;
-    if (!live) {
+    if (!part->live) {
         code = gn_locate_profile(run, folder, folder_size, profile, profile_size, err);
         return code == 0 ? gn_profile_open(db, profile, err) : code;
     }
     code = gn_place_find(run, folder, folder_size, err);
     if (code != 0)
         return code;
-    snprintf(profile, profile_size, "%s/profile.db", folder);
-    return gn_peek(db, folder, err);
+    char copy[4096];
+    if (!part->with_events) {
+        snprintf(profile, profile_size, "%s/profile.db", folder);
+        return gn_peek(db, folder, err);
+    }
+    code = gn_live_copy(db, folder, copy, sizeof copy, err);
+    snprintf(profile, profile_size, "%s/profile.db", copy);
+    return code;
 }
 
 int gn_locate_open(sqlite3 **db, const char *run, const struct gn_located_part *part, char *folder,
                    size_t folder_size, char *profile, size_t profile_size, struct gn_error *err)
 {
-    int code = open_run(db, run, part->live, folder, folder_size, profile, profile_size, err);
+    int code = open_run(db, run, part, folder, folder_size, profile, profile_size, err);
     if (code == 0 && part->period.to_s > 0) {
         code = gn_period_select(*db, &part->period, err);
         if (code == 0)

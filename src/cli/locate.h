@@ -21,11 +21,12 @@ int gn_locate_profile(const char *run, char *folder, size_t folder_size, char *p
 /* What is wanted of it: all; or of a run that goes on what it has done until now (agent/peek.h); or of a part
  * of it only, where to_s > 0 (profile/period.h). */
 struct gn_located_part {
-    bool live;
+    bool live, with_events; /* windows of its events, too */
     struct gn_period period;
 };
 
-/* The same, and opened. The caller closes; *db is NULL after an error. */
+/* The same, and opened. The caller closes; *db is NULL after an error. Of a run that goes on the profile's
+ * path is where its windows of events are beside it (cli/live_copy.h), if they are wanted. */
 int gn_locate_open(sqlite3 **db, const char *run, const struct gn_located_part *part, char *folder,
                    size_t folder_size, char *profile, size_t profile_size, struct gn_error *err);
 

@@ -1,4 +1,4 @@
-/* cli/period_option — a part of a run as the value of --between. */
+/* cli/period_option — the part of a run that is looked at: --between, and --live, of one that goes on. */
 #ifndef GNOMON_CLI_PERIOD_OPTION_H
 #define GNOMON_CLI_PERIOD_OPTION_H
 
@@ -6,7 +6,7 @@
 
 #include <argp.h>
 
-enum { GN_KEY_BETWEEN = 1025 };
+enum { GN_KEY_BETWEEN = 1025, GN_KEY_LIVE };
 
 #define GN_OPTION_BETWEEN                                                                                    \
     {                                                                                                        \
@@ -15,6 +15,11 @@ enum { GN_KEY_BETWEEN = 1025 };
             "10, "                                                                                           \
             "until the end)",                                                                                \
             0                                                                                                \
+    }
+
+#define GN_OPTION_LIVE                                                                                       \
+    {                                                                                                        \
+        "live", GN_KEY_LIVE, NULL, 0, "Of a run that goes on: what it has done until now", 0                 \
     }
 
 /* "T1,T2", where T1 is 0 and T2 the end when there is none; anything else ends gnomon, as wrong usage. */

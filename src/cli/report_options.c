@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_NO_TRACE = 256, KEY_WORLD, KEY_CHECKS, KEY_PATH, KEY_LIVE };
+enum { KEY_NO_TRACE = 256, KEY_WORLD, KEY_CHECKS, KEY_PATH };
 
 static enum gn_by parse_by(const char *name, struct argp_state *state)
 {
@@ -42,8 +42,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case KEY_WORLD:
         a->options.world = gn_world_option(state, value);
         break;
-    case KEY_LIVE:
-        a->part.live = a->no_trace = true;
+    case GN_KEY_LIVE:
+        a->part.live = true;
         break;
     case GN_KEY_BETWEEN:
         a->part.period = gn_period_option(state, value);
@@ -53,6 +53,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
             (a->options.by == GN_BY_REGION || a->options.by == GN_BY_PAIR || a->options.by == GN_BY_REQUEST))
             argp_error(state, "--between with --by %s: these are known of the whole run only",
                        gn_by_names[a->options.by]);
+        if (a->options.path && a->options.by != GN_BY_TREE && a->options.by != GN_BY_ACTIVITY)
+            argp_error(state, "--path with --by %s: it is a part of the tree", gn_by_names[a->options.by]);
         break;
     case KEY_PATH:
         a->options.path = value;
@@ -88,7 +90,7 @@ static const struct argp_option list_of_options[] = {
      "statement that "
      "calls it; all that are called so (implies --by tree)",
      0},
-    {"live", KEY_LIVE, NULL, 0, "Of a run that goes on: what it has done until now", 0},
+    GN_OPTION_LIVE,
     GN_OPTION_BETWEEN,
     {"raw", 'r', NULL, 0, "Times as they were, gnomon's own cost not subtracted", 0},
     {"world", KEY_WORLD, "N", 0,
@@ -113,6 +115,7 @@ void gn_report_options(struct gn_report_asked *asked, int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, asked);
     if (asked->options.path)
         asked->options.by = GN_BY_TREE;
+    asked->part.with_events = asked->options.by == GN_BY_ACTIVITY && !asked->no_trace;
     if (asked->options.top < 0)
         asked->options.top = asked->format == GN_FORMAT_TEXT || asked->options.by == GN_BY_TIME ? GN_TOP : 0;
 }

@@ -77,7 +77,7 @@ static struct gn_sample_settings parse_sample(const struct argp_state *state, co
 
 static double parse_windows(const struct argp_state *state, const char *value)
 {
-    return strcmp(value, "off") == 0 ? 0 : (double)positive(state, "windows", value, 100000000);
+    return strcmp(value, "off") == 0 ? 0 : (double)positive(state, "windows", value, GN_WINDOWS_MOST_RATE);
 }
 
 static error_t parse(int key, char *value, struct argp_state *state)

@@ -1,0 +1,96 @@
+#include "agent/change.h"
+
+#include "profile/profile.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *why_no_windows(const struct gn_changing *f)
+{
+    const struct gn_trace_settings *t = &f->settings->trace;
+    return t->ring_records == 0   ? "the run was started with --windows off"
+           : t->windows_rate <= 0 ? "all events are kept, for --trace"
+           : f->no_trace[0]       ? f->no_trace
+                                  : NULL;
+}
+
+static const char *why_no_samples(const struct gn_changing *f)
+{
+    return f->settings->sample.hz == 0     ? "the run was started with --sample off"
+           : f->settings->sample.by_signal ? "threads sample themselves, by a signal"
+                                           : NULL;
+}
+
+static void note(struct gn_changes *c, double now_s, const char *what, double rate)
+{
+    if (c->count == GN_CHANGES_MOST)
+        return;
+    struct gn_changed *item = &c->items[c->count++];
+    item->at_s = now_s;
+    snprintf(item->what, sizeof item->what, rate > 0 ? "%s %.0f" : "%s off", what, rate);
+}
+
+static void take(struct gn_changes *c, const struct gn_changing *f, const struct gn_wanted *wanted,
+                 double now_s)
+{
+    if (wanted->has_windows && !why_no_windows(f)) {
+        c->wanted.has_windows = c->windows_wait = true;
+        c->wanted.windows_rate = wanted->windows_rate;
+        note(c, now_s, "windows", wanted->windows_rate);
+    }
+    if (wanted->has_sample && !why_no_samples(f)) {
+        c->wanted.has_sample = c->sample_waits = true;
+        c->wanted.sample_hz = wanted->sample_hz;
+        note(c, now_s, "sample", wanted->sample_hz);
+    }
+}
+
+/* Before the first MPI_Init neither has begun. */
+static void apply(struct gn_changes *c, const struct gn_changing *f)
+{
+    if (c->windows_wait && f->trace) {
+        gn_trace_part_set_rate(f->trace, c->wanted.windows_rate);
+        c->windows_wait = false;
+    }
+    if (c->sample_waits && f->sampler) {
+        gn_sampler_set_rate(f->sampler, c->wanted.sample_hz);
+        c->sample_waits = false;
+    }
+}
+
+bool gn_change_look(struct gn_changes *c, const struct gn_changing *f, const char *folder, double now_s)
+{
+    struct gn_wanted wanted;
+    const bool is_new = gn_wanted_read(folder, &c->seen, &wanted);
+    if (is_new)
+        take(c, f, &wanted, now_s);
+    apply(c, f);
+    return is_new;
+}
+
+static void tell(char text[GN_CHANGE_TEXT], const char *why_not, double rate)
+{
+    if (why_not)
+        snprintf(text, GN_CHANGE_TEXT, "never %.140s", why_not);
+    else
+        snprintf(text, GN_CHANGE_TEXT, rate > 0 ? "%.0f" : "off", rate);
+    text[strcspn(text, "\n")] = '\0';
+}
+
+void gn_change_state(const struct gn_changes *c, const struct gn_changing *f, char windows[GN_CHANGE_TEXT],
+                     char sample[GN_CHANGE_TEXT])
+{
+    const struct gn_wanted *w = &c->wanted;
+    tell(windows, why_no_windows(f), w->has_windows ? w->windows_rate : f->settings->trace.windows_rate);
+    tell(sample, why_no_samples(f), w->has_sample ? w->sample_hz : f->settings->sample.hz);
+}
+
+void gn_change_note(const struct gn_changes *c, const char *host, sqlite3 *profile)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        char key[200], value[80];
+        snprintf(key, sizeof key, "changed/%s/%zu", host, i + 1);
+        snprintf(value, sizeof value, "%.3f %s", c->items[i].at_s, c->items[i].what);
+        gn_profile_set(profile, key, value, NULL);
+    }
+}

@@ -1,0 +1,49 @@
+/*
+ * agent/change — what a host's agent measures now, and how it comes to measure something else while the run
+ * goes on: as parts/wanted of the run's folder says (agent/wanted.h).
+ */
+#ifndef GNOMON_AGENT_CHANGE_H
+#define GNOMON_AGENT_CHANGE_H
+
+#include "agent/order.h"
+#include "agent/sampler.h"
+#include "agent/trace_part.h"
+#include "agent/wanted.h"
+
+#include <sqlite3.h>
+#include <stddef.h>
+
+enum { GN_CHANGE_TEXT = 160, GN_CHANGES_MOST = 64 };
+
+struct gn_changes {
+    struct timespec seen;
+    struct gn_wanted wanted; /* what holds since; but for what has not begun yet, it is done */
+    bool windows_wait, sample_waits;
+    struct gn_changed {
+        double at_s; /* since the agent began */
+        char what[48];
+    } items[GN_CHANGES_MOST];
+    size_t count; /* the first of them */
+};
+
+/* What the agent measures with. */
+struct gn_changing {
+    const struct gn_agent_settings *settings;
+    struct gn_trace_part *trace; /* NULL: it has not begun, or there is none: no_trace says why */
+    const char *no_trace;
+    struct gn_sampler *sampler; /* NULL: likewise */
+};
+
+/* Does what is wanted anew in the run's folder; now_s: since the agent began. True: something has changed,
+ * which others are to be told. */
+bool gn_change_look(struct gn_changes *changes, const struct gn_changing *agent, const char *folder,
+                    double now_s);
+
+/* As the host's mark says it (agent/mark.h). */
+void gn_change_state(const struct gn_changes *changes, const struct gn_changing *agent,
+                     char windows[GN_CHANGE_TEXT], char sample[GN_CHANGE_TEXT]);
+
+/* For who reads the profile: changed/<host>/<n>. */
+void gn_change_note(const struct gn_changes *changes, const char *host, sqlite3 *profile);
+
+#endif
