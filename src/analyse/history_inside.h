@@ -63,6 +63,8 @@ struct gn_history_place {
     uint32_t window_part;
     uint64_t since_ticks; /* from here on time is not dealt to a piece yet */
     uint64_t now_ticks;
+    uint64_t polled_ticks,
+        between_ticks; /* of polls that wait as one: in them; between two, where not short */
     struct gn_history_piece {
         uint32_t activity; /* GN_NONE: of the call to come */
         enum gn_piece_kind kind;

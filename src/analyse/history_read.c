@@ -153,22 +153,35 @@ static int open_call(struct gn_history_make *m, const struct gn_event *event, ui
     return code ? code : push(m, event, GN_EVENT_ENTER);
 }
 
-/* Polls wait as one with the call behind them when nothing to speak of is computed in between. */
+/* Polls wait as one with the call behind them when nothing to speak of is computed in between: some are over
+ * in tens of ns, and measuring them takes more; now and then one loses its core between two. */
 static void join_polls(struct gn_history_make *m, struct gn_call *call)
 {
+    static const double short_s = 500e-9, little = 0.1;
+    struct gn_history_place *p = &m->places[call->location];
     const struct gn_call *before = call->before == GN_NONE ? NULL : &m->h->calls[call->before];
     if (!before || !(before->flags & GN_CALL_POLL) || before->location != call->location)
         return;
-    uint64_t poll_ticks = before->leave_ticks - before->enter_ticks;
-    if ((call->enter_ticks - before->leave_ticks) / 4 <= poll_ticks)
-        call->waits_from = before->waits_from;
+    const uint64_t poll_ticks = before->leave_ticks - before->enter_ticks,
+                   between_ticks = call->enter_ticks - before->leave_ticks;
+    if (before->waits_from == call->before)
+        p->polled_ticks = p->between_ticks = 0;
+    p->polled_ticks += poll_ticks;
+    const bool is_short =
+        between_ticks / 4 <= poll_ticks || (double)between_ticks <= short_s * (double)m->d->ticks_per_second;
+    if (!is_short && (double)(p->between_ticks + between_ticks) > little * (double)p->polled_ticks)
+        return;
+    p->between_ticks += is_short ? 0 : between_ticks;
+    call->waits_from = before->waits_from;
 }
 
-/* It comes back when something has come, and does not take it: the call behind it does. */
-static bool waits_in_probe(const struct gn_history_make *m, const struct gn_call *call)
+/* It asks whether something has come; a probe comes back when something has, and does not take it: the call
+ * behind it does. Not every recorder says of a test that it found nothing. */
+static bool asks(const struct gn_history_make *m, const struct gn_call *call)
 {
     const uint32_t activity = gn_region_activity(m->d, call->region);
-    return activity == GN_CALL_PROBE || activity == GN_CALL_MPROBE;
+    return activity == GN_CALL_PROBE || activity == GN_CALL_MPROBE ||
+           gn_activity_def(activity)->traits & GN_TRAIT_POLLS;
 }
 
 static int close_call(struct gn_history_make *m, const struct gn_event *event)
@@ -179,7 +192,7 @@ static int close_call(struct gn_history_make *m, const struct gn_event *event)
     call->leave = gn_history_time(m, event->location, call->leave_ticks);
     if (is_loose(m, event->location))
         call->flags |= GN_CALL_UNSURE;
-    if ((p->tests || waits_in_probe(m, call)) && !p->completes)
+    if ((p->tests || asks(m, call)) && !p->completes)
         call->flags |= GN_CALL_POLL;
     join_polls(m, call);
     p->since_ticks = call->leave_ticks;

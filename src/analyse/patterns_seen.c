@@ -128,7 +128,8 @@ void gn_seen_tell_waited(const struct gn_seen *seen, struct gn_summary *s)
         struct gn_activity_row *row = only_row(s, gn_call_place_of(seen, &seen->sites[i]));
         double most_likely;
         const struct gn_span waited = gn_seen_waited(seen, &seen->sites[i], &most_likely);
-        if (!row || !may_wait(row) || !isfinite(waited.hi_ns))
+        /* what polls wait for is told of the call that ends them */
+        if (!row || !may_wait(row) || seen->sites[i].is_polled || !isfinite(waited.hi_ns))
             continue;
         const double all_s = (double)row->total_ns * 1e-9, low_s = fmin(waited.lo_ns * 1e-9, all_s);
         row->waited_s = (struct gn_between){low_s, fmax(low_s, fmin(waited.hi_ns * 1e-9, all_s))};

@@ -1,6 +1,6 @@
 # gnomon stragglers: the rank whose own work is longest is named first, with its line; a balanced run has none.
 #
-#   stragglers.sh synth|bounds|kmeans|late|groups|names|bad
+#   stragglers.sh synth|bounds|kmeans|late|polls|groups|names|bad
 . "$(dirname "$0")/lib.sh"
 
 n=3
@@ -136,6 +136,18 @@ with sqlite3.connect('$run/profile.db') as profile:
     for command in stragglers whatif critical; do
         run text "$gnomon" $command "$run"
         grep -q '^PARTIAL: ' "$work/text.out" || fail "$command does not say that the run is partial"
+    done
+    ;;
+polls)
+    # Whoever asks again and again waits as long as it says itself.
+    compile polled fixtures/polled.c -g
+    n=2
+    for how in Test Testany Testall Testsome Iprobe; do
+        traced ./polled $how
+        stragglers $how "$run"
+        took=$(tail -1 "$work/traced.out")
+        holds $how "c['waited_for'] == 'certain' and first['name'] == 'rank 1' and first['cause']['waited_in'].startswith('MPI_')"
+        holds $how "0.85 * $took < of['rank 0']['waited_s']['hi'] < 1.02 * $took + 0.05"
     done
     ;;
 late)
