@@ -1,6 +1,6 @@
 #include "answer/stragglers_report.h"
 
-#include "base/printable.h"
+#include "answer/call_name.h"
 #include "event/activity.h"
 
 #include <errno.h>
@@ -24,34 +24,6 @@ void gn_straggler_name(const struct gn_stragglers_report *r, uint32_t group, cha
     gn_group_name(r->history, r->groups, r->by, group, text, size);
 }
 
-static const char *region_name(const struct gn_definitions *d, uint32_t region)
-{
-    return region < d->region_count ? gn_string(d, d->regions[region].name) : "a call";
-}
-
-static int add_place(const struct gn_definitions *d, uint32_t path, char *text, size_t size)
-{
-    char place[256];
-    gn_path_place(d, path, place, sizeof place);
-    return place[0] ? snprintf(text, size, " at %s", place) : 0;
-}
-
-/* "MPI_Allreduce at app.c:85 in iterate < main". */
-static void call_text(const struct gn_definitions *d, uint32_t region, uint32_t path, char *text, size_t size)
-{
-    enum { CALLERS = 4 };
-    size_t used = (size_t)snprintf(text, size, "%s", region_name(d, region));
-    if (used < size)
-        used += (size_t)add_place(d, path, text + used, size - used);
-    uint32_t above = path < d->path_count ? d->paths[path].parent : GN_NONE;
-    for (int i = 0; i < CALLERS && above < d->path_count && used < size; i++) {
-        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? " < " : " in ",
-                                 region_name(d, d->paths[above].region));
-        above = d->paths[above].parent;
-    }
-    gn_printable(text);
-}
-
 void gn_straggler_work(const struct gn_stragglers_report *r, const struct gn_cause *cause, char *text,
                        size_t size)
 {
@@ -60,7 +32,7 @@ void gn_straggler_work(const struct gn_stragglers_report *r, const struct gn_cau
     if (cause->activity != GN_NONE)
         gn_activity_text(r->history, cause->activity, text, size);
     else if (cause->inside_region != GN_NONE)
-        call_text(d, cause->inside_region, cause->inside_path, text, size);
+        gn_call_name(d, cause->inside_region, cause->inside_path, GN_CALL_NAME_CALLERS, text, size);
 }
 
 void gn_straggler_call(const struct gn_stragglers_report *r, const struct gn_cause *cause, char *text,
@@ -68,7 +40,8 @@ void gn_straggler_call(const struct gn_stragglers_report *r, const struct gn_cau
 {
     text[0] = '\0';
     if (cause->call_region != GN_NONE)
-        call_text(r->history->definitions, cause->call_region, cause->call_path, text, size);
+        gn_call_name(r->history->definitions, cause->call_region, cause->call_path, GN_CALL_NAME_CALLERS,
+                     text, size);
 }
 
 /* ---- who is first ---- */

@@ -17,6 +17,7 @@ int gn_command_doctor(int argc, char **argv);
 int gn_command_export(int argc, char **argv);
 int gn_command_stragglers(int argc, char **argv);
 int gn_command_explain(int argc, char **argv);
+int gn_command_paths(int argc, char **argv);
 int gn_command_live(int argc, char **argv);
 int gn_command_frames(int argc, char **argv);
 int gn_command_check(int argc, char **argv);

@@ -22,6 +22,7 @@ static const struct command {
     {"whatif", gn_command_whatif, "what would make the run faster, and how much"},
     {"critical", gn_command_critical, "what the run's length is made of: its critical path"},
     {"live", gn_command_live, "what a job that goes on measures; what it is to measure from now on"},
+    {"paths", gn_command_paths, "what a loop's passes are made of: sequences of calls, each once"},
     {"merge", gn_command_merge, "join the parts of several hosts into one profile"},
     {"order", gn_command_order, "a trace's events in causal order"},
     {"sync", gn_command_sync, "a trace again, with timestamps that do not break causality"},

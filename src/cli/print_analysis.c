@@ -45,6 +45,19 @@ int gn_print_sweep(const struct gn_sweep_report *report, enum gn_format format, 
     return gn_print_end(err);
 }
 
+int gn_print_paths(const struct gn_paths_report *report, enum gn_format format, struct gn_error *err)
+{
+    const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
+    const struct gn_table rows = gn_paths_table(report);
+    if (format == GN_FORMAT_JSON)
+        return gn_print_json(gn_paths_json(report), err);
+    if (format == GN_FORMAT_CSV)
+        return gn_print_csv(&rows, err);
+    gn_asked_part_text(stdout);
+    gn_paths_text(report, &terminal, stdout);
+    return gn_print_end(err);
+}
+
 int gn_print_critical(const struct gn_critical_report *report, enum gn_format format, struct gn_error *err)
 {
     const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);

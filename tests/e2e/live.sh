@@ -70,7 +70,7 @@ one)
     "$MPIRUN" -n 2 "$gnomon" run -d runs ./late 1 20 400 >out 2>err &
     job=$!
     seen runs 1 || fail "not seen while it goes on"
-    for what in frames whatif critical; do
+    for what in frames whatif critical paths; do
         looked runs $what
     done
     changed runs
