@@ -49,36 +49,39 @@ static void fill_row(const void *self, size_t i, struct gn_cell *cells)
 {
     const struct gn_paths_report *r = self;
     const struct gn_exec_path *p = &r->found->paths[i];
-    const double share = share_of(r, p->total_ns);
-    ranks_of(r, p, cells[1].buffer, GN_CELL_BUFFER);
-    point_of(r, p, cells[6].buffer, GN_CELL_BUFFER);
-    gn_cell_number(&cells[0], (int64_t)i + 1);
-    gn_cell_text(&cells[1], cells[1].buffer);
-    gn_cell_number(&cells[2], (int64_t)p->count);
-    gn_cell_bounds(&cells[3], share, share);
-    gn_cell_bounds(&cells[4], each_ns(p), each_ns(p));
-    gn_cell_bounds(&cells[5], p->least_ns, p->most_ns);
-    gn_cell_text(&cells[6], cells[6].buffer);
+    point_of(r, p, cells[0].buffer, GN_CELL_BUFFER);
+    gn_cell_text(&cells[0], cells[0].buffer);
+    gn_cell_number(&cells[1], (int64_t)p->count);
+    gn_cell_real(&cells[2], share_of(r, p->total_ns));
+    gn_cell_real(&cells[3], p->total_ns);
+    gn_cell_real(&cells[4], each_ns(p));
+    gn_cell_real(&cells[5], p->least_ns);
+    gn_cell_real(&cells[6], p->most_ns);
+    gn_cell_real(&cells[7], p->behind_ns);
+    gn_cell_number(&cells[8], p->processes);
+    gn_cell_number(&cells[9], r->history->definitions->processes[p->first_process].rank);
 }
 
 struct gn_table gn_paths_table(const struct gn_paths_report *report)
 {
     static const struct gn_column columns[] = {
-        {.title = "path", .name = "path", .kind = GN_CELL_NUMBER},
-        {.title = "who", .name = "ranks"},
-        {.title = "passes", .name = "count", .kind = GN_CELL_NUMBER},
-        {.title = "of the time", .name = "share_percent", .kind = GN_CELL_PERCENTAGES},
-        {.title = "each", .name = "each_s", .kind = GN_CELL_DURATIONS},
-        {.title = "least to most", .name = "range_s", .kind = GN_CELL_DURATIONS},
-        {.title = "from", .name = "point", .least = 24, .is_middle = true},
+        {.name = "point"},
+        {.name = "count", .kind = GN_CELL_COUNT},
+        {.name = "share", .kind = GN_CELL_SHARE},
+        {.name = "total_s", .kind = GN_CELL_DURATION},
+        {.name = "each_s", .kind = GN_CELL_DURATION},
+        {.name = "least_s", .kind = GN_CELL_DURATION},
+        {.name = "most_s", .kind = GN_CELL_DURATION},
+        {.name = "behind_s", .kind = GN_CELL_DURATION},
+        {.name = "ranks", .kind = GN_CELL_NUMBER},
+        {.name = "first_rank", .kind = GN_CELL_NUMBER},
     };
     return (struct gn_table){.columns = columns,
                              .column_count = sizeof columns / sizeof *columns,
                              .row_count = shown(report),
                              .left_out = report->found->path_count - shown(report),
                              .fill = fill_row,
-                             .self = report,
-                             .indent = 2};
+                             .self = report};
 }
 
 /* ---- text ---- */
@@ -244,18 +247,18 @@ static json_t *step_of(const struct gn_paths_report *r, const struct gn_exec_ste
                      "waited_s", s->waited_ns * 1e-9);
 }
 
-static json_t *path_of(const struct gn_paths_report *r, const struct gn_exec_path *p)
+static json_t *paths_of(const struct gn_paths_report *r)
 {
-    char name[NAME_BYTES];
-    json_t *steps = json_array();
-    const int rank = (int)r->history->definitions->processes[p->first_process].rank;
-    for (uint32_t i = 0; i < p->step_count; i++)
-        json_array_append_new(steps, step_of(r, &r->found->steps[p->first_step + i]));
-    point_of(r, p, name, sizeof name);
-    return json_pack("{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:i, s:i, s:o}", "point", name, "count",
-                     (json_int_t)p->count, "share", share_of(r, p->total_ns), "total_s", p->total_ns * 1e-9,
-                     "least_s", p->least_ns * 1e-9, "most_s", p->most_ns * 1e-9, "behind_s",
-                     p->behind_ns * 1e-9, "ranks", (int)p->processes, "first_rank", rank, "steps", steps);
+    const struct gn_table rows = gn_paths_table(r);
+    json_t *list = gn_table_json(&rows);
+    for (size_t i = 0; list && i < shown(r); i++) {
+        const struct gn_exec_path *p = &r->found->paths[i];
+        json_t *steps = json_array();
+        for (uint32_t k = 0; k < p->step_count; k++)
+            json_array_append_new(steps, step_of(r, &r->found->steps[p->first_step + k]));
+        json_object_set_new(json_array_get(list, i), "steps", steps);
+    }
+    return list;
 }
 
 static json_t *senders_of(const struct gn_paths_report *r)
@@ -275,12 +278,9 @@ static json_t *senders_of(const struct gn_paths_report *r)
 json_t *gn_paths_json(const struct gn_paths_report *r)
 {
     const struct gn_exec_paths *f = r->found;
-    json_t *list = json_array();
-    for (size_t i = 0; i < shown(r); i++)
-        json_array_append_new(list, path_of(r, &f->paths[i]));
     return json_pack("{s:i, s:s, s:s, s:I, s:f, s:I, s:o, s:I, s:f, s:I, s:i, s:o}", "version", 1, "trace",
                      r->path, "partners", r->is_absolute ? "absolute" : "relative", "passes",
                      (json_int_t)f->passes, "total_s", f->total_ns * 1e-9, "count", (json_int_t)f->path_count,
-                     "paths", list, "rest", (json_int_t)f->rest, "rest_s", f->rest_ns * 1e-9, "cut",
+                     "paths", paths_of(r), "rest", (json_int_t)f->rest, "rest_s", f->rest_ns * 1e-9, "cut",
                      (json_int_t)f->cut, "without", (int)f->without, "senders", senders_of(r));
 }

@@ -57,7 +57,7 @@ END
 case $1 in
 trace)
     run synth "$gnomon" synth stencil2 -n 12 -e 6000 --slower compute:50%@2 --domains 3 --offset 1ms --rate 5ppm -o t
-    for words in stragglers 'stragglers --phase' whatif critical 'critical --by rank' frames 'frames --aggregated' \
+    for words in stragglers 'stragglers --phase' whatif critical 'critical --by rank' paths frames 'frames --aggregated' \
         'whatif --region compute --faster 20%' 'order --stats' clock check; do
         fits $words t
     done
@@ -66,6 +66,7 @@ trace)
     same stragglers stragglers t
     same answers whatif t
     same rows critical t
+    same paths paths t
     ;;
 run)
     run_gnomon run "$examples/heat.$FLAVOUR" --nx 256 --ny 64 --iterations 20

@@ -12,7 +12,7 @@ refused() { # WORD-IN-THE-MESSAGE ARGUMENT...
 run made "$gnomon" synth ring -o "$work/ring" -n 3 -e 300
 mkdir "$work/nothing"
 : > "$work/empty.otf2"
-for command in stragglers frames whatif critical; do
+for command in stragglers frames whatif critical paths; do
     refused 'no run folder' $command
     refused missing-trace $command missing-trace
     refused 'no OTF2 anchor' $command "$work/empty.otf2"
@@ -24,7 +24,7 @@ for command in stragglers frames whatif critical; do
     [ "$status" = 2 ] && grep -q 'No space' "$work/full.err" || fail "$command does not say that the disk is full"
 done
 # One parser of --format, and one way to refuse.
-for command in stragglers frames whatif critical report clock; do
+for command in stragglers frames whatif critical paths report clock; do
     refused '--format xml: text, json or csv is expected' $command --format xml
 done
 for command in check doctor order sync; do
@@ -39,6 +39,7 @@ refused 'a time is expected' whatif --longest 1e300s "$work/ring"
 refused 'a time is expected' critical --longest inf "$work/ring"
 refused '100% of its time' whatif --region main --faster 101% "$work/ring"
 refused 'a share is expected' whatif --region main --faster nan "$work/ring"
+refused 'did you mean' paths --at MPI_Sned "$work/ring"
 refused 'did you mean "main"' stragglers --busy mian "$work/ring"
 refused 'did you mean "main"' frames --where 'all in mian' "$work/ring"
 refused 'the text ends here' frames --where 'all but one in' "$work/ring"

@@ -27,7 +27,7 @@ analyses) # of a trace, or of windows that are all of the run
     run_gnomon untraced ./phases 40
     wait_for_report untraced
     "$gnomon" stragglers --between 0.1,0.4 "$(folder_of untraced)" >part.txt || fail "no answer without a trace: $(cat part.txt)"
-    for command in stragglers critical whatif frames; do
+    for command in stragglers critical whatif frames paths; do
         "$gnomon" $command --between 1000, "$run" >out 2>err && fail "there is something where nothing is"
         grep -q 'nothing of it behind 1000' err || fail "$(cat err)"
         "$gnomon" $command --between 2,1 "$run" >out 2>err && fail "a part that ends before it begins"

@@ -30,7 +30,7 @@ option) # a folder that is made, as seen from the working directory
     [ "$(runs_in some/place)" = 1 ] || fail "the run is not in some/place: $(ls -R)"
     owners_alone some
     nothing_here
-    for command in report stragglers frames whatif critical check order "export --to csv"; do
+    for command in report stragglers frames whatif critical paths check order "export --to csv"; do
         "$gnomon" $command -d some/place >"$work/found.out" 2>"$work/found.err" || [ $? = 1 ] || fail "gnomon $command -d finds no run"
         if [ "$command" != order ]; then # which takes several
             "$gnomon" $command some/place >"$work/named.out" 2>"$work/found.err" || [ $? = 1 ] || fail "gnomon $command FOLDER finds no run"

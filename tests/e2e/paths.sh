@@ -53,7 +53,7 @@ for width in 72 100 140; do
     [ "$(awk '{ if (length > most) most = length } END { print most }' text)" -le "$width" ] || fail "wider than $width: $(cat text)"
 done
 grep -q 'from -1 to +1' text && grep -q 'MPI_Bcast' text || fail "not told: $(cat text)"
-"$gnomon" paths --format csv "$run" | head -1 | grep -q '^path,' || fail "no CSV"
+"$gnomon" paths --format csv "$run" | head -1 | grep -q '^point,' || fail "no CSV"
 # without a trace
 run_gnomon some ./passes
 wait_for_report some

@@ -55,7 +55,7 @@ wrong)
     run traced mpirun.$other -n 2 "$here/alone.sh" "$gnomon" run --trace "$examples/heat.$FLAVOUR" --nx 100 --ny 100 --iterations 10
     wait_for_report traced
     ! grep -q '^analyse: ' "$work/traced.err" || fail "commands are named that refuse it"
-    for command in stragglers whatif critical; do
+    for command in stragglers whatif critical paths; do
         code=0
         "$gnomon" $command "$(folder_of traced)" >"$work/refused.out" 2>"$work/refused.err" || code=$?
         [ $code = 2 ] && grep -q 'has 2 separate worlds of MPI processes' "$work/refused.err" || fail "$command compares them"
