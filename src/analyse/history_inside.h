@@ -63,8 +63,9 @@ struct gn_history_place {
     uint32_t window_part;
     uint64_t since_ticks; /* from here on time is not dealt to a piece yet */
     uint64_t now_ticks;
-    uint64_t polled_ticks,
-        between_ticks; /* of polls that wait as one: in them; between two, where not short */
+    uint64_t row, row_ticks;       /* the call is so many in a row, so long altogether; 0: it is one */
+    uint64_t polled, polled_ticks; /* of polls that wait as one: how many, how long */
+    uint64_t between_ticks;        /* … and between two, where that is not short */
     struct gn_history_piece {
         uint32_t activity; /* GN_NONE: of the call to come */
         enum gn_piece_kind kind;

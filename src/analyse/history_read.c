@@ -147,32 +147,57 @@ static int open_call(struct gn_history_make *m, const struct gn_event *event, ui
     h->calls[number] = call;
     p->call = number;
     p->completes = p->tests = false;
+    p->row = event->kind == GN_EVENT_ENTER ? event->request : 0;
+    p->row_ticks = event->bytes_sent;
     if (h->first_call[event->location] == GN_NONE)
         h->first_call[event->location] = number;
     h->last_call[event->location] = number;
     return code ? code : push(m, event, GN_EVENT_ENTER);
 }
 
-/* Polls wait as one with the call behind them when nothing to speak of is computed in between: some are over
- * in tens of ns, and measuring them takes more; now and then one loses its core between two. */
+/* Next to nothing is computed between polls that took so long altogether: no longer than they are, or than it
+ * takes to measure them. */
+static bool is_idle(const struct gn_history_make *m, uint64_t between_ticks, uint64_t polls,
+                    uint64_t inside_ticks)
+{
+    static const double short_s = 250e-9;
+    return between_ticks <= inside_ticks ||
+           (double)between_ticks <= short_s * (double)polls * (double)m->d->ticks_per_second;
+}
+
+/* Polls wait as one with the call behind them when nothing to speak of is computed in between, but that now
+ * and then one loses its core. */
 static void join_polls(struct gn_history_make *m, struct gn_call *call)
 {
-    static const double short_s = 500e-9, little = 0.1;
+    static const double little = 0.1;
     struct gn_history_place *p = &m->places[call->location];
     const struct gn_call *before = call->before == GN_NONE ? NULL : &m->h->calls[call->before];
-    if (!before || !(before->flags & GN_CALL_POLL) || before->location != call->location)
+    if (!before || !(before->flags & GN_CALL_POLL) || before->location != call->location || p->polled == 0)
         return;
-    const uint64_t poll_ticks = before->leave_ticks - before->enter_ticks,
-                   between_ticks = call->enter_ticks - before->leave_ticks;
-    if (before->waits_from == call->before)
-        p->polled_ticks = p->between_ticks = 0;
-    p->polled_ticks += poll_ticks;
-    const bool is_short =
-        between_ticks / 4 <= poll_ticks || (double)between_ticks <= short_s * (double)m->d->ticks_per_second;
+    const uint64_t between_ticks = call->enter_ticks - before->leave_ticks;
+    const bool is_short = is_idle(m, between_ticks, 1, p->polled_ticks / p->polled);
     if (!is_short && (double)(p->between_ticks + between_ticks) > little * (double)p->polled_ticks)
         return;
     p->between_ticks += is_short ? 0 : between_ticks;
     call->waits_from = before->waits_from;
+}
+
+/* A row of them is told as one call. Where something is computed between them, that is no wait: then the call
+ * is as long as they are themselves, and what is left is computed behind it. */
+static void close_polls(struct gn_history_make *m, struct gn_call *call, uint32_t number)
+{
+    struct gn_history_place *p = &m->places[call->location];
+    const uint64_t length = call->leave_ticks - call->enter_ticks, polls = p->row > 0 ? p->row : 1,
+                   inside = p->row > 0 && p->row_ticks < length ? p->row_ticks : length;
+    if (!is_idle(m, length - inside, polls, inside)) {
+        call->leave_ticks = call->enter_ticks + inside;
+        return;
+    }
+    call->flags |= GN_CALL_POLL;
+    if (call->waits_from == number)
+        p->polled = p->polled_ticks = p->between_ticks = 0;
+    p->polled += polls;
+    p->polled_ticks += inside;
 }
 
 /* It asks whether something has come; a probe comes back when something has, and does not take it: the call
@@ -189,12 +214,12 @@ static int close_call(struct gn_history_make *m, const struct gn_event *event)
     struct gn_history_place *p = &m->places[event->location];
     struct gn_call *call = &m->h->calls[p->call];
     call->leave_ticks = event->ticks > call->enter_ticks ? event->ticks : call->enter_ticks;
-    call->leave = gn_history_time(m, event->location, call->leave_ticks);
     if (is_loose(m, event->location))
         call->flags |= GN_CALL_UNSURE;
-    if ((p->tests || asks(m, call)) && !p->completes)
-        call->flags |= GN_CALL_POLL;
     join_polls(m, call);
+    if ((p->tests || asks(m, call)) && !p->completes)
+        close_polls(m, call, p->call);
+    call->leave = gn_history_time(m, event->location, call->leave_ticks);
     p->since_ticks = call->leave_ticks;
     return push(m, event, GN_EVENT_LEAVE);
 }

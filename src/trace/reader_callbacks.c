@@ -125,13 +125,13 @@ static void end(struct gn_reader_location *l, struct gn_reader_pending *pending,
 
 /* ---- regions ---- */
 
-static OTF2_CallbackCode entered(struct gn_reader_location *l, uint64_t time, uint32_t region, uint32_t path)
+static struct gn_event *entered(struct gn_reader_location *l, uint64_t time, uint32_t region, uint32_t path)
 {
     struct gn_event *event = add(l, GN_EVENT_ENTER, time);
     event->region = region;
     event->path = path;
     gn_path_stack_enter(&l->entered, path);
-    return OTF2_CALLBACK_SUCCESS;
+    return event;
 }
 
 static OTF2_CallbackCode left(struct gn_reader_location *l, uint64_t time, uint32_t region, uint32_t path)
@@ -165,6 +165,14 @@ static uint32_t attached_path(struct gn_reader_location *l, const OTF2_Attribute
     return otherwise;
 }
 
+static uint64_t attached_count(const OTF2_AttributeList *list, uint32_t attribute)
+{
+    uint64_t count = 0;
+    if (attribute != GN_NONE)
+        OTF2_AttributeList_GetUint64(list, attribute, &count);
+    return count;
+}
+
 /* What every leave does, whatever record it is. */
 static uint32_t path_of_enter(struct gn_reader_location *l)
 {
@@ -173,10 +181,22 @@ static uint32_t path_of_enter(struct gn_reader_location *l)
     return gn_path_stack_leave(&l->entered);
 }
 
+/* Of a row of calls that are told as one. */
+static void read_polls(const struct gn_reader_location *l, const OTF2_AttributeList *list,
+                       struct gn_event *event)
+{
+    const struct gn_reader_maps *maps = &l->shared->maps;
+    if (maps->attribute_polls == GN_NONE || OTF2_AttributeList_GetNumberOfElements(list) < 2)
+        return;
+    event->request = attached_count(list, maps->attribute_polls);
+    event->bytes_sent = event->request ? attached_count(list, maps->attribute_poll_ticks) : 0;
+}
+
 static OTF2_CallbackCode on_enter(COMMON, OTF2_RegionRef region)
 {
     AT_RECORD;
-    return entered(user, time, region_of(user, region), attached_path(user, list, GN_NONE));
+    read_polls(user, list, entered(user, time, region_of(user, region), attached_path(user, list, GN_NONE)));
+    return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_leave(COMMON, OTF2_RegionRef region)
@@ -196,7 +216,8 @@ static OTF2_CallbackCode on_context_enter(COMMON, OTF2_CallingContextRef context
     AT_RECORD, (void)unwind_distance;
     struct gn_reader_location *l = user;
     uint32_t path = refer(l, &l->shared->maps.paths, context);
-    return entered(l, time, region_of_path(l, path), path);
+    entered(l, time, region_of_path(l, path), path);
+    return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_context_leave(COMMON, OTF2_CallingContextRef context)
@@ -209,14 +230,6 @@ static OTF2_CallbackCode on_context_leave(COMMON, OTF2_CallingContextRef context
 }
 
 /* 0: it has none. */
-static uint64_t attached_count(const OTF2_AttributeList *list, uint32_t attribute)
-{
-    uint64_t count = 0;
-    if (attribute != GN_NONE)
-        OTF2_AttributeList_GetUint64(list, attribute, &count);
-    return count;
-}
-
 /* ---- messages ---- */
 
 /* The number that gnomon's writer adds to a message or a collective. */

@@ -397,6 +397,8 @@ static void find_own(struct gn_collected *c, struct gn_reader_maps *maps)
     maps->attribute_number = id_of(c, c->attributes, count, "gnomon.number");
     maps->attribute_unordered = id_of(c, c->attributes, count, "gnomon.unordered");
     maps->attribute_late = id_of(c, c->attributes, count, "gnomon.late");
+    maps->attribute_polls = id_of(c, c->attributes, count, "gnomon.polls");
+    maps->attribute_poll_ticks = id_of(c, c->attributes, count, "gnomon.poll_ticks");
     maps->attribute_behind = id_of(c, c->attributes, count, "gnomon.behind");
     maps->parameter_number = id_of(c, c->parameters, c->parameter_table.count, "gnomon.number");
     maps->parameter_own_work = id_of(c, c->parameters, c->parameter_table.count, "gnomon.own_work");

@@ -23,6 +23,7 @@ struct gn_reader_maps {
     /* attributes and parameter of gnomon's writer; GN_NONE: not in this archive */
     uint32_t attribute_comm, attribute_peer, attribute_tag, attribute_op, attribute_path;
     uint32_t attribute_number, attribute_unordered, attribute_late, attribute_behind;
+    uint32_t attribute_polls, attribute_poll_ticks;
     uint32_t parameter_lost, parameter_number, parameter_own_work;
     uint64_t end_ticks; /* of the whole trace; UINT64_MAX: unknown */
 };

@@ -148,6 +148,10 @@ polls)
         took=$(tail -1 "$work/traced.out")
         holds $how "c['waited_for'] == 'certain' and first['name'] == 'rank 1' and first['cause']['waited_in'].startswith('MPI_')"
         holds $how "0.85 * $took < of['rank 0']['waited_s']['hi'] < 1.02 * $took + 0.05"
+        # who computes in between does not wait
+        traced ./polled $how work
+        stragglers works "$run"
+        holds works "of['rank 0']['waited_s']['hi'] < 0.1 * $(tail -1 "$work/traced.out")"
     done
     ;;
 late)
