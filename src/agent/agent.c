@@ -30,6 +30,7 @@
 enum {
     LINGER_MS = 2000,
     HEARTBEAT_MS = 2000,
+    WANTED_MS = 300, /* between two looks at what somebody wants */
     FIRST_CHECKPOINT_MS = 500,
     MOST_CHECKPOINT_MS = 60000, /* between two: from the first on it doubles */
     CHECKPOINT_SHARE = 50,      /* but no more than a fiftieth of a core */
@@ -62,12 +63,12 @@ struct agent {
     char host[64];
     int enlisted;
     bool have_folder;
-    uint64_t idle_since;                      /* ns; when the last watched process ended */
-    uint64_t ended_at;                        /* ns; when one of them did; 0: none has */
-    uint64_t last_heartbeat, next_checkpoint; /* ns; checkpoints begin with the folder */
-    uint64_t checkpoint_ns;                   /* from one to the next */
-    struct timespec asked;                    /* when somebody wanted one last */
-    uint64_t next_asked;                      /* ns: not answered earlier, whoever asks how often */
+    uint64_t idle_since;                              /* ns; when the last watched process ended */
+    uint64_t ended_at;                                /* ns; when one of them did; 0: none has */
+    uint64_t last_heartbeat, looked, next_checkpoint; /* ns; checkpoints begin with the folder */
+    uint64_t checkpoint_ns;                           /* from one to the next */
+    struct timespec asked;                            /* when somebody wanted one last */
+    uint64_t next_asked;                              /* ns: not answered earlier, whoever asks how often */
     struct gn_resources_pace resources;
 };
 
@@ -586,7 +587,10 @@ static void keep_folder(struct agent *a, uint64_t now_ns)
                 gn_host_clock_watch(&a->clock, a->watched.items[i].pid, &a->watched.items[i].core_group);
         a->last_heartbeat = now_ns;
     }
-    gn_finish_look_for_changes(&a->finish);
+    if (now_ns - a->looked > WANTED_MS * 1000000ull) {
+        gn_finish_look_for_changes(&a->finish);
+        a->looked = now_ns;
+    }
     if (save_now || now_ns >= a->next_checkpoint || is_asked(a, now_ns)) {
         const uint64_t cpu_ns = gn_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         save_now = 0;

@@ -1,7 +1,9 @@
 #include "agent/change.h"
 
+#include "clock/ticks.h"
 #include "profile/profile.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,9 +18,10 @@ static const char *why_no_windows(const struct gn_changing *f)
 
 static const char *why_no_samples(const struct gn_changing *f)
 {
-    return f->settings->sample.hz == 0     ? "the run was started with --sample off"
-           : f->settings->sample.by_signal ? "threads sample themselves, by a signal"
-                                           : NULL;
+    return f->settings->sample.hz == 0         ? "the run was started with --sample off"
+           : gn_sampler_is_refused(f->sampler) ? "the kernel refuses them: gnomon doctor says more"
+           : f->settings->sample.by_signal     ? "threads sample themselves, by a signal"
+                                               : NULL;
 }
 
 static void note(struct gn_changes *c, double now_s, const char *what, double rate)
@@ -27,18 +30,22 @@ static void note(struct gn_changes *c, double now_s, const char *what, double ra
         return;
     struct gn_changed *item = &c->items[c->count++];
     item->at_s = now_s;
+    item->ticks = gn_ticks();
     snprintf(item->what, sizeof item->what, rate > 0 ? "%s %.0f" : "%s off", what, rate);
 }
 
 static void take(struct gn_changes *c, const struct gn_changing *f, const struct gn_wanted *wanted,
                  double now_s)
 {
-    if (wanted->has_windows && !why_no_windows(f)) {
+    const struct gn_wanted *now = &c->wanted;
+    const double rate = now->has_windows ? now->windows_rate : f->settings->trace.windows_rate;
+    const unsigned hz = now->has_sample ? now->sample_hz : f->settings->sample.hz;
+    if (wanted->has_windows && !why_no_windows(f) && wanted->windows_rate != rate) {
         c->wanted.has_windows = c->windows_wait = true;
         c->wanted.windows_rate = wanted->windows_rate;
         note(c, now_s, "windows", wanted->windows_rate);
     }
-    if (wanted->has_sample && !why_no_samples(f)) {
+    if (wanted->has_sample && !why_no_samples(f) && wanted->sample_hz != hz) {
         c->wanted.has_sample = c->sample_waits = true;
         c->wanted.sample_hz = wanted->sample_hz;
         note(c, now_s, "sample", wanted->sample_hz);
@@ -58,14 +65,12 @@ static void apply(struct gn_changes *c, const struct gn_changing *f)
     }
 }
 
-bool gn_change_look(struct gn_changes *c, const struct gn_changing *f, const char *folder, double now_s)
+void gn_change_look(struct gn_changes *c, const struct gn_changing *f, const char *folder, double now_s)
 {
     struct gn_wanted wanted;
-    const bool is_new = gn_wanted_read(folder, &c->seen, &wanted);
-    if (is_new)
+    if (gn_wanted_read(folder, &c->seen, &wanted))
         take(c, f, &wanted, now_s);
     apply(c, f);
-    return is_new;
 }
 
 static void tell(char text[GN_CHANGE_TEXT], const char *why_not, double rate)
@@ -85,12 +90,14 @@ void gn_change_state(const struct gn_changes *c, const struct gn_changing *f, ch
     tell(sample, why_no_samples(f), w->has_sample ? w->sample_hz : f->settings->sample.hz);
 }
 
-void gn_change_note(const struct gn_changes *c, const char *host, sqlite3 *profile)
+void gn_change_note(const struct gn_changes *c, const struct gn_host_clock *clock, const char *host,
+                    sqlite3 *profile)
 {
     for (size_t i = 0; i < c->count; i++) {
         char key[200], value[80];
         snprintf(key, sizeof key, "changed/%s/%zu", host, i + 1);
-        snprintf(value, sizeof value, "%.3f %s", c->items[i].at_s, c->items[i].what);
+        snprintf(value, sizeof value, "%.3f %s %" PRIu64, c->items[i].at_s, c->items[i].what,
+                 gn_host_clock_shown(clock, c->items[i].ticks));
         gn_profile_set(profile, key, value, NULL);
     }
 }

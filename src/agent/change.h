@@ -5,6 +5,7 @@
 #ifndef GNOMON_AGENT_CHANGE_H
 #define GNOMON_AGENT_CHANGE_H
 
+#include "agent/host_clock.h"
 #include "agent/order.h"
 #include "agent/sampler.h"
 #include "agent/trace_part.h"
@@ -16,11 +17,12 @@
 enum { GN_CHANGE_TEXT = 160, GN_CHANGES_MOST = 64 };
 
 struct gn_changes {
-    struct timespec seen;
+    struct gn_wanted_seen seen;
     struct gn_wanted wanted; /* what holds since; but for what has not begun yet, it is done */
     bool windows_wait, sample_waits;
     struct gn_changed {
-        double at_s; /* since the agent began */
+        double at_s;    /* since the agent began */
+        uint64_t ticks; /* of its counter */
         char what[48];
     } items[GN_CHANGES_MOST];
     size_t count; /* the first of them */
@@ -34,16 +36,16 @@ struct gn_changing {
     struct gn_sampler *sampler; /* NULL: likewise */
 };
 
-/* Does what is wanted anew in the run's folder; now_s: since the agent began. True: something has changed,
- * which others are to be told. */
-bool gn_change_look(struct gn_changes *changes, const struct gn_changing *agent, const char *folder,
+/* Does what is wanted anew in the run's folder; now_s: since the agent began. */
+void gn_change_look(struct gn_changes *changes, const struct gn_changing *agent, const char *folder,
                     double now_s);
 
 /* As the host's mark says it (agent/mark.h). */
 void gn_change_state(const struct gn_changes *changes, const struct gn_changing *agent,
                      char windows[GN_CHANGE_TEXT], char sample[GN_CHANGE_TEXT]);
 
-/* For who reads the profile: changed/<host>/<n>. */
-void gn_change_note(const struct gn_changes *changes, const char *host, sqlite3 *profile);
+/* For who reads the profile: changed/<host>/<n>, ticks as the host's clock shows them. */
+void gn_change_note(const struct gn_changes *changes, const struct gn_host_clock *clock, const char *host,
+                    sqlite3 *profile);
 
 #endif

@@ -103,7 +103,7 @@ static struct gn_changing changing_of(const struct gn_finish *f)
     return (struct gn_changing){f->settings, f->trace, f->no_trace.text, f->sampler};
 }
 
-void gn_finish_announce(const struct gn_finish *f, const char *state)
+void gn_finish_announce(struct gn_finish *f, const char *state)
 {
     char path[4500];
     snprintf(path, sizeof path, "%s/parts", f->folder->path);
@@ -113,11 +113,10 @@ void gn_finish_announce(const struct gn_finish *f, const char *state)
     gn_job_socket(f->job, socket_name);
     struct gn_agent_mark mark = {
         .state = state, .agent = (int)getpid(), .guard = f->guard_pid, .socket = socket_name};
-    char windows[GN_CHANGE_TEXT], sample[GN_CHANGE_TEXT];
     const struct gn_changing changing = changing_of(f);
-    gn_change_state(&f->changes, &changing, windows, sample);
-    mark.windows = windows;
-    mark.sample = sample;
+    gn_change_state(&f->changes, &changing, f->told_windows, f->told_sample);
+    mark.windows = f->told_windows;
+    mark.sample = f->told_sample;
     gn_mark_write(path, &mark);
     reserve(f, RESERVE_BYTES);
     write_config(f);
@@ -127,7 +126,10 @@ void gn_finish_look_for_changes(struct gn_finish *f)
 {
     const struct gn_changing changing = changing_of(f);
     const double now_s = (double)(gn_monotonic_ns() - f->first_moment.ns) * 1e-9;
-    if (gn_change_look(&f->changes, &changing, f->folder->path, now_s))
+    char windows[GN_CHANGE_TEXT], sample[GN_CHANGE_TEXT];
+    gn_change_look(&f->changes, &changing, f->folder->path, now_s);
+    gn_change_state(&f->changes, &changing, windows, sample);
+    if (strcmp(windows, f->told_windows) != 0 || strcmp(sample, f->told_sample) != 0)
         gn_finish_announce(f, "running");
 }
 
@@ -259,7 +261,7 @@ static void describe_run(const struct gn_finish *f, sqlite3 *db)
     gn_profile_set(db, "job", f->job->key, NULL);
     strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&f->started, &utc));
     gn_profile_set(db, "started", text, NULL);
-    gn_change_note(&f->changes, f->host, db);
+    gn_change_note(&f->changes, f->clock, f->host, db);
     if (f->sampler) {
         char key[200];
         snprintf(key, sizeof key, "sampler/%s/cpu_s", f->host);

@@ -37,12 +37,13 @@ struct gn_finish {
     struct gn_readers *readers;  /* after the end: who has not got all of the trace; NULL: nobody */
     struct gn_error no_trace;    /* why there is none though one was asked for; empty otherwise */
     struct gn_changes changes;   /* of what is measured, since the run began */
-    bool moved;                  /* the folder was left for another place */
+    char told_windows[GN_CHANGE_TEXT], told_sample[GN_CHANGE_TEXT]; /* by the mark */
+    bool moved; /* the folder was left for another place */
 };
 
 /* Creates parts/<host>.open: this host takes part and has not finished. It says how to reach the agent, for
  * whoever wants to look at the running processes. Refreshed by gn_finish_heartbeat. */
-void gn_finish_announce(const struct gn_finish *finish, const char *state); /* "running", "finishing" */
+void gn_finish_announce(struct gn_finish *finish, const char *state); /* "running", "finishing" */
 void gn_finish_heartbeat(const struct gn_finish *finish);
 
 /* Measures from now on what somebody wants (agent/change.h), and says so. */

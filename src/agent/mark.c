@@ -26,8 +26,9 @@ static void read_boot(char boot[BOOT_BYTES])
 
 void gn_mark_write(const char *path, const struct gn_agent_mark *mark)
 {
-    char boot[BOOT_BYTES];
-    FILE *file = fopen(path, "we");
+    char boot[BOOT_BYTES], made[4600];
+    snprintf(made, sizeof made, "%.4590s.new", path); /* who reads it has one or the other */
+    FILE *file = fopen(made, "we");
     if (!file)
         return;
     read_boot(boot);
@@ -37,7 +38,8 @@ void gn_mark_write(const char *path, const struct gn_agent_mark *mark)
     if (boot[0])
         fprintf(file, "boot %s\n", boot);
     fprintf(file, "windows %s\nsample %s\n", mark->windows, mark->sample);
-    fclose(file);
+    if (fclose(file) != 0 || rename(made, path) != 0)
+        unlink(made);
 }
 
 bool gn_mark_read(const char *path, struct gn_mark_seen *seen)

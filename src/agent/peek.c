@@ -6,6 +6,7 @@
 #include "agent/trace_complete.h"
 #include "agent/trace_part.h"
 #include "profile/clock.h"
+#include "profile/statement.h"
 #include "trace/copy_file.h"
 #include "trace/event_file.h"
 
@@ -73,31 +74,11 @@ static int join(sqlite3 *db, const char *parts, struct gn_error *err)
     return code == 0 ? gn_profile_solve_clocks(db, &assumption, err) : code;
 }
 
-int gn_peek(sqlite3 **db, const char *folder, struct gn_error *err)
-{
-    char parts[4200], profile[4200];
-    snprintf(parts, sizeof parts, "%s/parts", folder);
-    snprintf(profile, sizeof profile, "%s/profile.db", folder);
-    if (access(profile, F_OK) == 0)
-        return gn_profile_open(db, profile, err);
-    if (access(parts, F_OK) != 0)
-        return gn_fail(err, -errno, "%s is not the folder of a run: %s", folder, strerror(errno));
-    ask(parts);
-    int code = gn_profile_create(db, ":memory:", err);
-    if (code == 0 && (code = join(*db, parts, err)) != 0) {
-        gn_profile_close(*db);
-        *db = NULL;
-        if (access(profile, F_OK) == 0) /* it has ended meanwhile */
-            return gn_profile_open(db, profile, err);
-    }
-    return code;
-}
-
 /* ---- its windows of events ---- */
 
 enum { PATH_BYTES = 4800, LINK_BYTES = 4096 };
 
-/* Events first: what they refer to was written ahead of them. As much as there is now: they may grow. */
+/* As much as there is now: they may grow. Events first: of what they refer to there is more and more. */
 static int copy_part(const char *from, const char *to, struct gn_error *err)
 {
     char old[PATH_BYTES], new[PATH_BYTES];
@@ -132,28 +113,79 @@ static int copy_windows(const char *folder, const char *copy, struct gn_error *e
     return code;
 }
 
-static bool goes_on(sqlite3 *db)
+/* Whether there is an archive of what was copied. */
+static bool has_windows(const char *copy)
 {
-    char value[8];
-    return gn_profile_get(db, "live", value, sizeof value) > 0;
+    char anchor[LINK_BYTES + 40];
+    snprintf(anchor, sizeof anchor, "%.4000s/" GN_WINDOWS_NAME "/" GN_ARCHIVE_NAME ".otf2", copy);
+    return access(anchor, F_OK) == 0;
+}
+
+static void forget_windows(sqlite3 *db)
+{
+    gn_sql(db, NULL, "DELETE FROM run WHERE key GLOB '" GN_WINDOWS_NAME "/*/path'", "");
+}
+
+/* copied: why not all of it is; empty: it is. */
+static void tell_windows(sqlite3 *db, const char *copy, struct gn_error *copied)
+{
+    if (!copied->text[0])
+        gn_windows_complete(copy, db);
+    if (!copied->text[0] && has_windows(copy))
+        return;
+    forget_windows(db);
+    if (copied->text[0])
+        gn_profile_set(db, GN_WINDOWS_NAME "/all/error", copied->text, NULL);
+}
+
+/* Files are copied ahead of all else that takes long: when the run ends they go. Returns 1 where it has. */
+static int peek(sqlite3 **db, const char *folder, const char *copy, struct gn_error *err)
+{
+    char parts[4200], profile[4200];
+    struct gn_error copied = {""};
+    snprintf(parts, sizeof parts, "%s/parts", folder);
+    snprintf(profile, sizeof profile, "%s/profile.db", folder);
+    *db = NULL;
+    if (access(profile, F_OK) != 0 && access(parts, F_OK) != 0)
+        return gn_fail(err, -errno, "%s is not the folder of a run: %s", folder, strerror(errno));
+    int code = 0;
+    if (access(profile, F_OK) != 0) {
+        ask(parts);
+        if (copy)
+            copy_windows(folder, copy, &copied);
+        code = gn_profile_create(db, ":memory:", err);
+        code = code == 0 ? join(*db, parts, err) : code;
+    }
+    if (access(profile, F_OK) == 0) { /* perhaps only by now */
+        gn_profile_close(*db);
+        code = gn_profile_open(db, profile, err);
+        return code == 0 ? 1 : code;
+    }
+    if (code == 0 && copy)
+        tell_windows(*db, copy, &copied);
+    else if (code == 0)
+        forget_windows(*db);
+    if (code != 0) {
+        gn_profile_close(*db);
+        *db = NULL;
+    }
+    return code;
+}
+
+int gn_peek(sqlite3 **db, const char *folder, struct gn_error *err)
+{
+    const int code = peek(db, folder, NULL, err);
+    return code > 0 ? 0 : code;
 }
 
 int gn_peek_copy(sqlite3 **db, const char *folder, const char *copy, struct gn_error *err)
 {
     char profile[LINK_BYTES + 16];
-    struct gn_error why = {""};
-    int code = gn_peek(db, folder, err);
-    if (code != 0)
-        return code;
-    if (!goes_on(*db))
-        return 1;
-    if (copy_windows(folder, copy, &why) == 0)
-        gn_windows_complete(copy, *db);
-    else
-        gn_profile_set(*db, GN_WINDOWS_NAME "/all/error", why.text, NULL);
+    int code = peek(db, folder, copy, err);
     snprintf(profile, sizeof profile, "%.4000s/profile.db", copy);
-    code = gn_profile_save(*db, profile, err);
-    if (code != 0) {
+    if (code == 0)
+        code = gn_profile_save(*db, profile, err);
+    if (code < 0) {
         gn_profile_close(*db);
         *db = NULL;
     }

@@ -10,7 +10,8 @@
 /*
  * *db: a profile in memory, with source places and the fact "live"; of a run that has ended its own one. The
  * caller closes. Agents that do not answer within some seconds are taken as they were saved last. -ENODATA:
- * nothing has been saved yet; -ENOENT: there is no such run; other negative errno values.
+ * nothing has been saved yet; -ENOENT: there is no such run; other negative errno values. Of one that was
+ * killed with its agents: see gn_abandoned_finish, ahead of this.
  */
 int gn_peek(sqlite3 **db, const char *folder, struct gn_error *err);
 

@@ -220,14 +220,18 @@ static void set_period(struct gn_sampler *s, double period_ns)
             pace_process(s, p);
 }
 
-static void let_go_of_threads(struct gn_sampler *s)
+static void let_go(struct process *p)
+{
+    gn_sample_threads_close(&p->threads);
+    p->threads.links = 0; /* they are looked for anew */
+}
+
+static void let_go_of_all(struct gn_sampler *s)
 {
     struct process *p;
     for (size_t i = 0; (p = nth(s, i)); i++)
-        if (!p->finished) {
-            gn_sample_threads_close(&p->threads);
-            p->threads.links = 0; /* they are looked for anew */
-        }
+        if (!p->finished)
+            let_go(p);
 }
 
 /* What was asked for since. */
@@ -242,7 +246,7 @@ static void take_rate(struct gn_sampler *s)
     pthread_mutex_lock(&s->reading);
     s->paused = hz == 0;
     if (hz == 0)
-        let_go_of_threads(s);
+        let_go_of_all(s);
     else
         s->shortest_ns = 1000000000u / (unsigned)hz;
     if (hz > 0)
@@ -378,6 +382,8 @@ void gn_sampler_watch(struct gn_sampler *s, int pid, const struct gn_recorded *r
     const bool room = gn_grow(&s->processes, &s->room, s->count, sizeof(struct process *));
     if (room)
         s->processes[s->count++] = p;
+    if (room && atomic_load(&s->paused)) /* since it was opened */
+        let_go(p);
     pthread_cond_signal(&s->changed);
     pthread_mutex_unlock(&s->lock);
     if (!room)
@@ -403,6 +409,11 @@ void gn_sampler_set_rate(struct gn_sampler *s, unsigned hz)
     s->asked_hz = (int)hz;
     pthread_cond_signal(&s->changed);
     pthread_mutex_unlock(&s->lock);
+}
+
+bool gn_sampler_is_refused(const struct gn_sampler *s)
+{
+    return s && s->refused;
 }
 
 void gn_sampler_ended(struct gn_sampler *s, int pid)

@@ -38,6 +38,9 @@ void gn_sampler_ended(struct gn_sampler *sampler, int pid);
 /* So many samples a second of each thread from now on, at most; 0: none. Not of samples by a signal. */
 void gn_sampler_set_rate(struct gn_sampler *sampler, unsigned hz);
 
+/* By the kernel, of all threads. */
+bool gn_sampler_is_refused(const struct gn_sampler *sampler);
+
 /* What is known of a process; nobody samples until gn_sampler_go_on. False: it is not watched. */
 bool gn_sampler_look(struct gn_sampler *sampler, int pid, struct gn_sampled *sampled);
 /* Likewise, but false, too, where it would have to wait for who samples. */

@@ -197,6 +197,7 @@ void gn_windows_complete(const char *folder, sqlite3 *profile)
     if (complete(folder, GN_WINDOWS_NAME, profile, &err) < 0) {
         gn_profile_set(profile, GN_WINDOWS_NAME "/all/error", err.text, NULL);
         gn_sql(profile, NULL, "DELETE FROM run WHERE key GLOB '" GN_WINDOWS_NAME "/*/path'", "");
+        gn_trace_join_discard(folder, GN_WINDOWS_NAME);
         return;
     }
     const int64_t alone =

@@ -571,8 +571,7 @@ int gn_trace_join(const char *folder, const char *name, sqlite3 *profile, struct
     return code == 0 ? count : code;
 }
 
-/* Removes the parts NAME-<host>. */
-static void discard(const char *folder, const char *name)
+void gn_trace_join_discard(const char *folder, const char *name)
 {
     char path[PATH_BYTES];
     DIR *parts = opendir(folder);
@@ -609,5 +608,5 @@ void gn_trace_join_windows(const char *folder, sqlite3 *profile)
         gn_fail(&err, -EIO, "the hosts' windows of events could not be joined");
     gn_profile_set(profile, GN_WINDOWS_NAME "/all/error", err.text, NULL);
     gn_sql(profile, NULL, "DELETE FROM run WHERE key GLOB '" GN_WINDOWS_NAME "/*/path'", "");
-    discard(folder, name);
+    gn_trace_join_discard(folder, name);
 }

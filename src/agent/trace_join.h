@@ -32,4 +32,7 @@ int gn_trace_join(const char *folder, const char *name, sqlite3 *profile, struct
  */
 void gn_trace_join_windows(const char *folder, sqlite3 *profile);
 
+/* Removes the parts NAME-<host>. */
+void gn_trace_join_discard(const char *folder, const char *name);
+
 #endif

@@ -14,6 +14,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +51,8 @@ struct gn_trace_part {
     bool *claimed;             /* going on: locations that a process has */
     struct gn_error trouble;   /* likewise: why not all goes on; empty: it does */
     struct gn_moment began, began_realtime;
-    char *shown; /* windows, as they stand in profiles */
+    pthread_mutex_t lock; /* of what follows */
+    char *shown;          /* windows, as they stand in profiles */
     struct gn_translate *translate;
     struct gn_trace_writer *writer;
     struct gn_drain *drain;
@@ -164,6 +166,7 @@ static void free_part(struct gn_trace_part *p)
         close(p->state_file);
     free(p->claimed);
     free(p->shown);
+    pthread_mutex_destroy(&p->lock);
     free(p);
 }
 
@@ -221,10 +224,17 @@ static char *windows_text(const struct gn_trace_part *p, const struct gn_kept_wi
 static void show(void *self, const struct gn_kept_window *windows, size_t count)
 {
     struct gn_trace_part *p = self;
+    const size_t known = p->known;
     p->known = 0;
     save_definitions(p);
+    char *text = p->known > 0 ? windows_text(p, windows, count) : NULL;
+    p->known = p->known > 0 ? p->known : known; /* what was saved before is there */
+    if (!text)
+        return;
+    pthread_mutex_lock(&p->lock);
     free(p->shown);
-    p->shown = p->known > 0 ? windows_text(p, windows, count) : NULL;
+    p->shown = text;
+    pthread_mutex_unlock(&p->lock);
 }
 
 static int begin_drain(struct gn_trace_part *p, struct gn_error *err)
@@ -250,6 +260,7 @@ static struct gn_trace_part *new_part(const struct gn_trace_place *place,
     if (!p)
         return NULL;
     p->state_file = -1;
+    pthread_mutex_init(&p->lock, NULL);
     p->settings = *settings;
     snprintf(p->host, sizeof p->host, "%s", place->host);
     p->several_hosts = place->several_hosts;
@@ -570,11 +581,16 @@ static void note_windows(sqlite3 *profile, const struct gn_trace_part *p)
 /* Some of the run is still to come: they are not all of it. */
 void gn_trace_part_show_windows(struct gn_trace_part *p, sqlite3 *profile)
 {
-    if (!p || is_gone(p) || !gn_drain_show(p->drain) || !p->shown)
+    if (!p || is_gone(p))
         return;
-    note(profile, p, "path", strrchr(p->path, '/') + 1);
-    note(profile, p, "spans", p->shown);
-    note_number(profile, p, "whole", 0);
+    gn_drain_show(p->drain); /* where it takes too long: what was there before */
+    pthread_mutex_lock(&p->lock);
+    if (p->shown) {
+        note(profile, p, "path", strrchr(p->path, '/') + 1);
+        note(profile, p, "spans", p->shown);
+        note_number(profile, p, "whole", 0);
+    }
+    pthread_mutex_unlock(&p->lock);
 }
 
 /* A place is told where there is something that can be read. */

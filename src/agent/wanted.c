@@ -27,9 +27,20 @@ static int write_lines(const char *path, const struct gn_wanted *w)
 int gn_wanted_write(const char *folder, const struct gn_wanted *wanted, struct gn_error *err)
 {
     char path[PATH_BYTES], made[PATH_BYTES];
+    struct gn_wanted_seen none = {.file = 0};
+    struct gn_wanted all;
+    gn_wanted_read(folder, &none, &all);
+    if (wanted->has_windows) {
+        all.has_windows = true;
+        all.windows_rate = wanted->windows_rate;
+    }
+    if (wanted->has_sample) {
+        all.has_sample = true;
+        all.sample_hz = wanted->sample_hz;
+    }
     snprintf(path, sizeof path, "%.4100s/parts/wanted", folder);
     snprintf(made, sizeof made, "%.4100s/parts/wanted.%d", folder, (int)getpid());
-    int code = write_lines(made, wanted);
+    int code = write_lines(made, &all);
     if (code == 0 && rename(made, path) != 0)
         code = -errno;
     if (code != 0)
@@ -50,16 +61,16 @@ static void read_line(const char *line, struct gn_wanted *w)
     }
 }
 
-bool gn_wanted_read(const char *folder, struct timespec *seen, struct gn_wanted *wanted)
+bool gn_wanted_read(const char *folder, struct gn_wanted_seen *seen, struct gn_wanted *wanted)
 {
     char path[PATH_BYTES], line[128];
     struct stat info;
     snprintf(path, sizeof path, "%.4100s/parts/wanted", folder);
     *wanted = (struct gn_wanted){.has_windows = false};
-    if (stat(path, &info) != 0 ||
-        (info.st_mtim.tv_sec == seen->tv_sec && info.st_mtim.tv_nsec == seen->tv_nsec))
+    if (stat(path, &info) != 0 || (info.st_mtim.tv_sec == seen->time.tv_sec &&
+                                   info.st_mtim.tv_nsec == seen->time.tv_nsec && info.st_ino == seen->file))
         return false;
-    *seen = info.st_mtim;
+    *seen = (struct gn_wanted_seen){info.st_mtim, info.st_ino};
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
     while (file && fgets(line, sizeof line, file))

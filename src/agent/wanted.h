@@ -10,6 +10,7 @@
 #include "base/error.h"
 
 #include <stdbool.h>
+#include <sys/types.h>
 #include <time.h>
 
 /* Rates, 0: none of them. */
@@ -19,10 +20,16 @@ struct gn_wanted {
     unsigned sample_hz;           /* of each thread */
 };
 
-/* Into a run's folder, in one piece. 0 or a negative errno value. */
+/* What was read last. */
+struct gn_wanted_seen {
+    struct timespec time;
+    ino_t file;
+};
+
+/* Into a run's folder, in one piece, beside what was wanted before. 0 or a negative errno value. */
 int gn_wanted_write(const char *folder, const struct gn_wanted *wanted, struct gn_error *err);
 
 /* What has been wanted since *seen, which is moved on; false: nothing new, or nothing that makes sense. */
-bool gn_wanted_read(const char *folder, struct timespec *seen, struct gn_wanted *wanted);
+bool gn_wanted_read(const char *folder, struct gn_wanted_seen *seen, struct gn_wanted *wanted);
 
 #endif

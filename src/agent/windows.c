@@ -87,7 +87,10 @@ void gn_windows_set_rate(struct gn_windows *w, double rate, uint64_t now_ns)
         w->next_ns = now_ns + (uint64_t)fmin((double)(w->next_ns - now_ns) * w->rate / rate, 1e17);
     w->rate = rate;
     w->now_ns = now_ns;
-    if (w->common && rate > 0 && !w->is_open)
+    if (w->is_open)
+        return;
+    w->begun_ns = now_ns; /* what others wait for, too, is counted from here */
+    if (w->common && rate > 0)
         wait_for_moment(w);
 }
 

@@ -81,6 +81,11 @@ void gn_asked_part_goes_on(void)
     goes_on = true;
 }
 
+bool gn_asked_part_does_go_on(void)
+{
+    return goes_on;
+}
+
 void gn_asked_part_seen(size_t windows, double share)
 {
     seen_windows = windows;

@@ -30,6 +30,7 @@ int gn_asked_part_find(struct gn_kept_window *part, const struct gn_definitions 
                        const char *trace, struct gn_error *err);
 /* The run that is looked at does go on. */
 void gn_asked_part_goes_on(void);
+bool gn_asked_part_does_go_on(void);
 /* Of all of that only so many windows are there, and so large a share of its time. */
 void gn_asked_part_seen(size_t windows, double share);
 

@@ -156,7 +156,7 @@ static bool look_at_worlds(struct gn_cli_history *o, sqlite3 *db, struct gn_wind
     if (gn_worlds_read(db, &worlds, NULL) != 0)
         return true;
     for (size_t i = 0; i < worlds.count; i++)
-        o->is_partial |= !worlds.items[i].complete && !gn_asked_part_is_live();
+        o->is_partial |= !worlds.items[i].complete && !gn_asked_part_does_go_on();
     const bool is_one = worlds.count <= 1;
     if (!is_one && windows->count > 0)
         snprintf(windows->error, sizeof windows->error,
@@ -216,12 +216,12 @@ static int check_run(struct gn_cli_history *o, const char *named, struct gn_erro
         strcpy(o->path + length, "/windows");
         return gn_archive_find(&archive, o->path, err);
     }
-    if (gn_asked_part_is_live())
-        return gn_fail(
-            err, code,
-            "nothing of the events of %s can be looked at yet: a run that goes on has windows of them, "
-            "where it was started without --trace and --windows off, and has called MPI_Init%s%s",
-            named, o->no_windows[0] ? ": " : "", o->no_windows);
+    if (gn_asked_part_does_go_on())
+        return gn_fail(err, code,
+                       "nothing of the events of %s can be looked at now: a run that goes on has windows of "
+                       "them once it "
+                       "has called MPI_Init; one with --trace or --windows off has none%s%s",
+                       named, o->no_windows[0] ? ": " : "", o->no_windows);
     return gn_fail(err, code,
                    "there is no trace in the run %s: measure it again with `gnomon run --trace`%s%s", o->path,
                    o->no_windows[0] ? "; nor windows of events: " : "", o->no_windows);
@@ -271,10 +271,11 @@ int gn_cli_history_open(struct gn_cli_history *opened, const char *path,
     *opened = (struct gn_cli_history){.found = NULL};
     int code = gn_place_find(path, opened->path, sizeof opened->path, err);
     memcpy(named, opened->path, sizeof named);
-    if (code == 0 && gn_asked_part_is_live())
+    if (code == 0)
+        gn_place_wait(opened->path);
+    if (code == 0 && (code = gn_live_finish(opened->path, err)) == -EBUSY && gn_asked_part_is_live())
         code = copy_run(opened, err);
     if (code == 0) {
-        gn_place_wait(opened->path);
         code = check_run(opened, named, err);
     }
     if (code == 0)
@@ -294,7 +295,7 @@ int gn_cli_history_open(struct gn_cli_history *opened, const char *path,
         free(opened->chosen);
         free(opened->cuts);
     }
-    if (gn_asked_part_is_live()) /* the copy means nothing to anybody */
+    if (gn_asked_part_does_go_on()) /* the copy means nothing to anybody */
         memcpy(opened->path, named, sizeof named);
     gn_printable(opened->path);
     return code < 0 ? code : 0;

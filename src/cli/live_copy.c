@@ -1,17 +1,42 @@
 #include "cli/live_copy.h"
 
+#include "agent/abandoned.h"
 #include "agent/peek.h"
 #include "cli/interrupted.h"
 #include "profile/profile.h"
 #include "trace/copy_file.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 static char made[4096]; /* "": none */
+
+int gn_live_finish(const char *folder, struct gn_error *err)
+{
+    char path[4200];
+    struct gn_error reason;
+    snprintf(path, sizeof path, "%.4096s/profile.db", folder);
+    if (access(path, F_OK) == 0)
+        return 0;
+    snprintf(path, sizeof path, "%.4096s/parts", folder);
+    if (access(path, F_OK) != 0)
+        return 0;
+    const int code = gn_abandoned_finish(folder, &reason);
+    if (code == -EBUSY)
+        return gn_fail(
+            err, code,
+            "the run %s has no profile.db yet: %s; with --live its commands look at what there is now",
+            folder, reason.text);
+    if (code < 0)
+        return gn_fail(err, code, "%s", reason.text);
+    if (code > 0)
+        fprintf(stderr, "gnomon: %s was never finished: done now, with what had been saved\n", folder);
+    return 0;
+}
 
 static void remove_made(void)
 {
@@ -29,18 +54,17 @@ static void clean(void *unused)
 static int make(struct gn_error *err)
 {
     const char *where = getenv("TMPDIR");
-    snprintf(made, sizeof made, "%.4000s/gnomon-live-XXXXXX", where && *where ? where : "/tmp");
+    char folder[sizeof made];
+    snprintf(folder, sizeof folder, "%.4000s/gnomon-live-XXXXXX", where && *where ? where : "/tmp");
     gn_interrupted_begin();
-    if (!mkdtemp(made)) {
-        const int code = gn_fail(err, -errno,
-                                 "cannot make a folder for a copy of the run, %s: %s; TMPDIR names "
-                                 "another place",
-                                 made, strerror(errno));
-        made[0] = '\0';
-        return code;
-    }
     gn_interrupted_clean(clean, NULL);
     atexit(remove_made);
+    signal(SIGPIPE, SIG_IGN); /* who reads the answer may have gone: that is an error, and no end */
+    if (!mkdtemp(folder))
+        return gn_fail(err, -errno,
+                       "cannot make a folder for a copy of the run, %s: %s; TMPDIR names another place",
+                       folder, strerror(errno));
+    memcpy(made, folder, sizeof made);
     return 0;
 }
 

@@ -10,6 +10,10 @@
 #include <sqlite3.h>
 #include <stddef.h>
 
+/* Finishes a run that was killed with all of gnomon, and says so (agent/abandoned.h). 0: it has ended, or is
+ * no run's folder at all; -EBUSY: it goes on; other negative errno values. */
+int gn_live_finish(const char *folder, struct gn_error *err);
+
 /*
  * One of a process; ahead of other threads. folder: the run's. copy: that folder, in $TMPDIR or /tmp; the
  * run's own where it has ended. *db: the profile, which the caller closes. Errors: as gn_peek_copy.

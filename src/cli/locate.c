@@ -2,7 +2,6 @@
 
 #include "cli/live_copy.h"
 #include "cli/place.h"
-#include "agent/abandoned.h"
 #include "agent/folder.h"
 #include "agent/peek.h"
 #include "profile/profile.h"
@@ -26,20 +25,8 @@ int gn_locate_profile(const char *run, char *folder, size_t folder_size, char *p
     if (stat(run, &info) != 0)
         return gn_fail(err, -errno, "cannot read the run %s: %s", run, strerror(errno));
     snprintf(profile, profile_size, S_ISDIR(info.st_mode) ? "%s/profile.db" : "%s", run);
-    char parts[4200];
-    snprintf(parts, sizeof parts, "%s/parts", run);
     gn_place_wait(run);
-    if (access(profile, F_OK) == 0 || access(parts, F_OK) != 0)
-        return 0;
-    struct gn_error reason;
-    code = gn_abandoned_finish(run, &reason);
-    if (code == -EBUSY)
-        return gn_fail(err, code, "the run %s has no profile.db yet: %s", run, reason.text);
-    if (code < 0)
-        return gn_fail(err, code, "%s", reason.text);
-    if (code > 0)
-        fprintf(stderr, "gnomon: %s was never finished: done now, with what had been saved\n", run);
-    return 0;
+    return gn_live_finish(run, err);
 }
 
 static int open_run(sqlite3 **db, const char *run, const struct gn_located_part *part, char *folder,
@@ -52,15 +39,23 @@ static int open_run(sqlite3 **db, const char *run, const struct gn_located_part 
         return code == 0 ? gn_profile_open(db, profile, err) : code;
     }
     code = gn_place_find(run, folder, folder_size, err);
-    if (code != 0)
+    if (code == 0)
+        code = gn_live_finish(folder, err);
+    if (code != 0 && code != -EBUSY)
         return code;
     char copy[4096];
     if (!part->with_events) {
         snprintf(profile, profile_size, "%s/profile.db", folder);
         return gn_peek(db, folder, err);
     }
-    code = gn_live_copy(db, folder, copy, sizeof copy, err);
-    snprintf(profile, profile_size, "%s/profile.db", copy);
+    struct gn_error why;
+    code = gn_live_copy(db, folder, copy, sizeof copy, &why);
+    snprintf(profile, profile_size, "%s/profile.db", code == 0 ? copy : folder);
+    if (code == 0)
+        return 0;
+    code = gn_peek(db, folder, err); /* without events there is something to say, too */
+    if (code == 0)
+        gn_profile_set(*db, "windows/all/error", why.text, NULL);
     return code;
 }
 

@@ -75,6 +75,15 @@ one)
     done
     changed runs
     nothing_left
+    for _ in 1 2 3; do
+        "$gnomon" explain --live -d runs --format json 2>/dev/null | true # who reads it is gone
+    done
+    nothing_left
+    TMPDIR=/nowhere "$gnomon" explain --live -d runs --format json >nowhere.json 2>nowhere.err || fail "without a folder for a copy: $(cat nowhere.err)"
+    python3 -c 'import json; assert json.load(open("nowhere.json"))["seen"] is None' && grep -q /nowhere nowhere.err || fail "not told: $(cat nowhere.err)"
+    status=0
+    "$gnomon" stragglers -d runs 2>why || status=$?
+    [ $status = 2 ] && grep -q -- '--live' why || fail "no advice for what goes on: $(cat why)"
     "$gnomon" stragglers --live -d runs --format json >/dev/null 2>&1 &
     sleep 0.05
     kill -TERM $! && wait $! || :
@@ -124,6 +133,8 @@ killed) # all at once: what was kept by the last checkpoint is in the folder, an
     kill -KILL $job
     pkill -KILL -f "^[.]/late 1 20 $steps" || :
     wait $job 2>/dev/null || :
+    "$gnomon" stragglers --live --format json "$run" >late.json 2>why || fail "no answer: $(cat why)"
+    grep -q '"partial": true' late.json && ! grep -q '"live"' late.json || fail "what was killed goes on: $(head -c 2000 late.json)"
     "$gnomon" explain --format json "$run" >killed.json 2>why || fail "not explained: $(cat why)"
     python3 - <<'EOP' || fail "what was kept is lost: $(cat killed.json)"
 import json
