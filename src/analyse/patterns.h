@@ -145,6 +145,7 @@ struct gn_problems {
         size_t parts;  /* 0: no events were seen; 1: a trace, or one window; else windows */
         bool is_whole; /* of the run, or next to it */
         double share;  /* of the run that they cover */
+        double off_s;  /* … for which nobody wanted windows */
         double waited_low_s, waited_s, waited_high_s; /* of all ranks, in the whole run */
     } seen;
     struct gn_problem_slack { /* takes longer, and nothing is gained were it faster: others are later yet */

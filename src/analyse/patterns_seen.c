@@ -81,7 +81,8 @@ static void tell_seen(const struct gn_look *l)
     struct gn_problems_seen *told = &l->problems->seen;
     *told = (struct gn_problems_seen){.parts = l->seen->windows ? l->seen->windows : l->seen->count,
                                       .is_whole = l->seen->is_whole,
-                                      .share = fmin(1, l->seen->covered_ns / l->seen->run_ns)};
+                                      .share = fmin(1, l->seen->covered_ns / l->seen->run_ns),
+                                      .off_s = l->seen->off_ns * 1e-9};
     struct gn_span waited = {0, 0};
     for (size_t i = 0; i < l->seen->site_count; i++)
         if (!starts_or_ends(l, l->seen->sites[i].region)) {

@@ -139,10 +139,17 @@ static int find_sites_of(struct gn_seen *seen, size_t p)
     return 0;
 }
 
+/* Whether what was waited there is in proportion to the time in its calls. Where windows were off, how much
+ * of that was meanwhile is not known. */
+static bool is_by_calls(const struct gn_seen *seen, const struct gn_seen_site *site)
+{
+    return site && !site->is_polled && seen->off_ns <= 0;
+}
+
 /* What the part has at a site, to which what was waited there is in proportion. */
 static double size_of(const struct gn_seen *seen, const struct gn_seen_site *site, size_t part)
 {
-    return site && !site->is_polled ? site->each_ns[part] : seen->parts[part].counted_ns;
+    return is_by_calls(seen, site) ? site->each_ns[part] : seen->parts[part].counted_ns;
 }
 
 static void add_up_sites(struct gn_seen *seen)
@@ -177,6 +184,17 @@ static void add_gone(struct gn_span *gone, const struct gn_history *h, double we
     gone->hi_ns += weight * fmax(0, h->measured_ns - (double)h->unmeasured.lo_ns);
 }
 
+static uint64_t off_between(const struct gn_seen *seen, uint64_t begin, uint64_t end)
+{
+    uint64_t ticks = 0;
+    for (size_t i = 0; i < seen->off_count; i++) {
+        const uint64_t from = seen->off[i].begin_ticks > begin ? seen->off[i].begin_ticks : begin,
+                       to = seen->off[i].end_ticks < end ? seen->off[i].end_ticks : end;
+        ticks += to > from ? to - from : 0;
+    }
+    return ticks;
+}
+
 /* Each window stands for the time until the next one begins; the first one for what was before, too. */
 static void weigh(struct gn_seen *seen)
 {
@@ -193,7 +211,8 @@ static void weigh(struct gn_seen *seen)
         const uint64_t end = i + 1 < seen->count    ? seen->parts[i + 1].window.begin_ticks
                              : own.end_ticks > last ? own.end_ticks
                                                     : last;
-        const double stretch = seen->is_whole || end <= begin ? 0 : (double)(end - begin) * ns;
+        const uint64_t off = off_between(seen, begin, end);
+        const double stretch = seen->is_whole || end <= begin + off ? 0 : (double)(end - begin - off) * ns;
         const double slowed = part->slowed;
         part->weight = seen->is_whole ? 1 : part->length_ns > 0 ? stretch / (slowed * part->length_ns) : 0;
         part->counted_weight = seen->is_whole         ? 1
@@ -205,6 +224,9 @@ static void weigh(struct gn_seen *seen)
         gn_sizes_add(&seen->counted, part->counted_weight, part->counted_ns);
     }
     seen->run_ns = fmax(0, seen->measured_ns - seen->gone_ns);
+    /* when it ended, events do not tell, if none were wanted then */
+    const uint64_t end = is_part ? last : first + (uint64_t)(seen->measured_ns / ns);
+    seen->off_ns = fmin(seen->run_ns, (double)off_between(seen, first, end > last ? end : last) * ns);
 }
 
 /* Pieces of a window overlap. */
@@ -246,7 +268,8 @@ struct gn_span gn_seen_total(const struct gn_seen *seen, const struct gn_span *e
         gn_estimate_add(&e, each[p].lo_ns, each[p].hi_ns, seen->parts[p].weight, seen->parts[p].length_ns);
     if (seen->is_whole)
         return (struct gn_span){e.lo, e.hi};
-    gn_estimate_total(&e, &seen->lengths, seen->run_ns, &total.lo_ns, &total.hi_ns);
+    gn_estimate_total(&e, &seen->lengths, seen->run_ns - seen->off_ns, &total.lo_ns, &total.hi_ns);
+    total.hi_ns += seen->off_ns;
     return total;
 }
 
@@ -254,16 +277,17 @@ struct gn_span gn_seen_total(const struct gn_seen *seen, const struct gn_span *e
 static struct gn_span waits_of(const struct gn_seen *seen, const struct gn_seen_site *site,
                                const struct gn_estimate *e, double *most_likely)
 {
-    const bool in_calls = site && site->total_ns > 0 && !site->is_polled;
+    const bool in_calls = is_by_calls(seen, site) && site->total_ns > 0;
     const struct gn_sizes *sizes = in_calls ? &site->sizes : &seen->counted;
-    const double all = in_calls ? fmax(site->total_ns, site->sizes.seen) : seen->run_ns;
+    const double all = in_calls ? fmax(site->total_ns, site->sizes.seen) : seen->run_ns - seen->off_ns;
     struct gn_span total;
     *most_likely = (e->lo + e->hi) / 2;
     if (seen->is_whole)
         return (struct gn_span){e->lo, e->hi};
     *most_likely = gn_estimate_middle(e, sizes, all);
     gn_estimate_total(e, sizes, all, &total.lo_ns, &total.hi_ns);
-    if (in_calls) /* nobody waits for longer than the calls last */
+    total.hi_ns += seen->off_ns * (double)seen->definitions->process_count;
+    if (site && site->total_ns > 0 && !site->is_polled) /* nobody waits for longer than the calls last */
         total.hi_ns = fmax(total.lo_ns, fmin(total.hi_ns, site->total_ns));
     return total;
 }

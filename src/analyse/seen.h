@@ -56,6 +56,9 @@ struct gn_seen {
     struct gn_span gone; /* by measuring, of that: at least, at most; run_ns has what is most likely */
     double measured_ns;  /* … as measured: longer, where histories are in virtual time */
     bool is_whole;       /* there is one, and nothing is left out */
+    const struct gn_kept_window *off; /* [off_count] nobody wanted windows then: they say nothing of it */
+    size_t off_count;
+    double off_ns;                /* of run_ns */
     struct gn_kept_window period; /* the part of the run that they stand for; 0, 0: all of it */
     struct gn_seen_site *sites;   /* [site_count] */
     struct gn_seen_after *after;  /* [site_count * process_count] from the profile; NULL: not known */

@@ -271,6 +271,10 @@ void gn_explain_text(const struct gn_explain_report *r, const struct gn_terminal
                 r->summary->period.is_set ? ""
                 : r->summary->trace.asked ? ": the trace is too large to be read as a whole"
                                           : " (gnomon run --windows=RATE for more)");
+    if (r->problems->seen.off_s > 0)
+        fprintf(folded.out,
+                "for %s of the run nobody wanted windows (gnomon live): what was waited then is not known\n",
+                gn_duration_text(r->problems->seen.off_s * 1e9, small));
     if (gn_summary_is_slowed(r->summary))
         virtual_text(r->summary, folded.out);
     if (r->problems->small_count > 0)

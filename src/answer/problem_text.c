@@ -352,9 +352,9 @@ json_t *gn_problems_seen_json(const struct gn_problems_seen *seen)
     if (seen->parts == 0)
         return json_null();
     json_t *high = isfinite(seen->waited_high_s) ? json_real(seen->waited_high_s) : json_null();
-    return json_pack("{s:I, s:b, s:f, s:{s:f, s:f, s:o}}", "parts", (json_int_t)seen->parts, "whole",
-                     (int)seen->is_whole, "share", seen->share, "waited_s", "low", seen->waited_low_s,
-                     "estimate", seen->waited_s, "high", high);
+    return json_pack("{s:I, s:b, s:f, s:f, s:{s:f, s:f, s:o}}", "parts", (json_int_t)seen->parts, "whole",
+                     (int)seen->is_whole, "share", seen->share, "off_s", seen->off_s, "waited_s", "low",
+                     seen->waited_low_s, "estimate", seen->waited_s, "high", high);
 }
 
 json_t *gn_report_why_json(const struct gn_summary *s, const struct gn_problems *problems)

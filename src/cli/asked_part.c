@@ -102,9 +102,9 @@ void gn_asked_part_text(FILE *out)
     if (seen_windows)
         fprintf(
             out,
-            "seen: %zu window%s of events, one after the other, %.*f %% of that time; lengths and shares are "
-            "of what was seen\n",
-            seen_windows, seen_windows == 1 ? "" : "s", seen_share < 0.1 ? 1 : 0, seen_share * 100);
+            "seen: %zu window%s of events%s, %.*f %% of that time; lengths and shares are of what was seen\n",
+            seen_windows, seen_windows == 1 ? "" : "s", seen_windows == 1 ? "" : ", one after the other",
+            seen_share < 0.1 ? 1 : 0, seen_share * 100);
 }
 
 void gn_asked_part_json(json_t *report)

@@ -9,6 +9,7 @@
 #include "event/ahead.h"
 #include "agent/folder.h"
 #include "profile/profile.h"
+#include "profile/statement.h"
 #include "profile/summary.h"
 #include "profile/world.h"
 #include "trace/archive.h"
@@ -17,6 +18,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,8 +60,11 @@ static int choose(struct gn_cli_history *o, struct gn_error *err)
     }
     if (o->chosen_count == 0)
         return gn_fail(err, -ENODATA, "no window of events is in that part of the run");
+    double all_ticks = (double)(part.end_ticks - part.begin_ticks);
+    if (!gn_asked_part_is_set()) /* what came behind the last event is a part of the run, too */
+        all_ticks = fmax(all_ticks, o->run_s * (double)d->ticks_per_second);
     if (has_windows)
-        gn_asked_part_seen(o->chosen_count, (double)seen_ticks / (double)(part.end_ticks - part.begin_ticks));
+        gn_asked_part_seen(o->chosen_count, (double)seen_ticks / all_ticks);
     return 0;
 }
 
@@ -176,6 +181,7 @@ static bool has_windows(struct gn_cli_history *o, const char *profile)
         return false;
     }
     gn_summarise_windows(db, &windows);
+    o->run_s = (double)gn_sql_value(db, 0, "SELECT max(elapsed_ns) FROM process", "") * 1e-9;
     const bool is_one_world = look_at_worlds(o, db, &windows);
     gn_profile_close(db);
     const bool has = is_one_world && windows.count > 0 && strchr(windows.path, '/') == NULL;

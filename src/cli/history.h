@@ -18,6 +18,7 @@ struct gn_cli_history {
     struct gn_placed *placed;    /* a part of what hosts with clocks of their own did; else NULL */
     struct gn_kept_window *kept; /* of a run whose events were kept in windows only, and not all */
     size_t kept_count;
+    double run_s;                  /* how long the run was; 0: not known */
     bool is_partial;               /* and it ended before its time */
     char no_windows[400];          /* why there are none, of several hosts; "" */
     struct gn_kept_window *chosen; /* what is looked at: parts of those, or the part that is asked for */

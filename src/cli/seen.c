@@ -267,6 +267,8 @@ int gn_cli_see(struct gn_cli_seen *o, const struct gn_summary *s, const char *pr
         .definitions = o->source.definitions,
         .parts = calloc(s->windows.count + CHOSEN + GN_PIECES_OF_RUN, sizeof *o->seen.parts),
         .measured_ns = run_ns(s),
+        .off = s->windows.off,
+        .off_count = traced ? 0 : s->windows.off_count,
         .is_whole = traced ? s->trace.dropped == 0 && s->trace.unwritten == 0 : s->windows.is_whole};
     code =
         o->seen.parts ? check(o, s, traced, command, err) : gn_fail(err, -ENOMEM, "no memory for its events");

@@ -170,11 +170,14 @@ struct gn_trace_facts { /* of the archive of all events, when one was asked for 
     char error[512];
 };
 
+enum { GN_WINDOWS_OFF_MOST = 32 };
 struct gn_windows_facts { /* of the events that were kept without a trace */
     char path[512];       /* of the archive, in the run's folder; "": there is none */
     struct gn_kept_window *kept;
     size_t count;
     int64_t events, dropped;
+    struct gn_kept_window off[GN_WINDOWS_OFF_MOST]; /* none were wanted then, on their clock */
+    size_t off_count;
     bool is_whole;   /* nothing was left out */
     char error[400]; /* why there are none, of several hosts; "": there are, or none were asked for */
 };

@@ -3,7 +3,9 @@
 #include "profile/statement.h"
 #include "profile/kept_windows.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static int64_t count_of(sqlite3 *db, const char *what)
 {
@@ -19,6 +21,34 @@ static bool is_whole(sqlite3 *db, int64_t hosts)
                         "'windows/*/whole'",
                         "i", hosts) == 1 &&
            count_of(db, "unwritten") == 0;
+}
+
+/* As the agent of the host says it whose counter the windows are on. */
+static void find_off(sqlite3 *db, struct gn_windows_facts *w)
+{
+    static const char notes[] =
+        "SELECT r.value FROM run r, (SELECT h.name AS name FROM host h LEFT JOIN clock_domain "
+        "d ON d.host = h.id ORDER BY "
+        "d.parent IS NOT NULL, d.id LIMIT 1) h WHERE r.key GLOB 'changed/' || h.name "
+        "|| '/*' AND r.value GLOB "
+        "'* windows *' AND typeof(r.value) = 'text' ORDER BY CAST(substr(r.key, "
+        "length(h.name) + 10) AS INTEGER)";
+    sqlite3_stmt *q = gn_sql_query(db, NULL, notes, "");
+    bool is_off = false;
+    while (q && sqlite3_step(q) == SQLITE_ROW) {
+        char rate[32];
+        uint64_t ticks;
+        if (sscanf((const char *)sqlite3_column_text(q, 0), "%*s windows %31s %" SCNu64, rate, &ticks) != 2)
+            continue;
+        struct gn_kept_window *last = w->off_count > 0 ? &w->off[w->off_count - 1] : NULL;
+        const bool now_off = strcmp(rate, "off") == 0;
+        if (is_off && !now_off && last)
+            last->end_ticks = ticks;
+        else if (!is_off && now_off && w->off_count < GN_WINDOWS_OFF_MOST)
+            w->off[w->off_count++] = (struct gn_kept_window){ticks, UINT64_MAX};
+        is_off = now_off;
+    }
+    sqlite3_finalize(q);
 }
 
 void gn_summarise_windows(sqlite3 *db, struct gn_windows_facts *w)
@@ -42,6 +72,8 @@ void gn_summarise_windows(sqlite3 *db, struct gn_windows_facts *w)
             w->count = 0;
     }
     sqlite3_finalize(q);
+    w->off_count = 0;
+    find_off(db, w);
     w->events = count_of(db, "events");
     w->dropped = count_of(db, "dropped");
     w->is_whole = w->count == 1 && w->dropped == 0 && is_whole(db, hosts);

@@ -53,9 +53,15 @@ changed() {
     [ "$before" = "$after" ] || fail "events are kept, though none are wanted: $before, $after"
     "$gnomon" live -d "$1" --windows 50000 >live.out 2>&1 || fail "not changed again: $(cat live.out)"
     [ "$(states "$1" | sort -u)" = "50000.0 20.0" ] || fail "it is not as it was wanted: $(states "$1")"
+    for _ in $(seq 30); do
+        after=$(events_of "$1")
+        [ "$after" -gt "$before" ] && return
+        sleep 0.2
+    done
+    fail "none are kept, though some are wanted again: $before, $after"
 }
 
-# Of all windows up to now.
+# How many windows there are up to now.
 events_of() {
     "$gnomon" explain --live -d "$1" --format json | python3 -c 'import json, sys; print(json.load(sys.stdin)["seen"]["parts"])'
 }
@@ -95,7 +101,13 @@ one)
     status=0
     "$gnomon" live "$run" 2>why || status=$?
     [ $status = 2 ] && grep -q 'goes on' why || fail "what has ended is told to go on: $(cat why)"
-    "$gnomon" explain "$run" >/dev/null || fail "not explained at the end"
+    "$gnomon" explain --format json "$run" >end.json || fail "not explained at the end"
+    python3 - <<'EOP' || fail "what nobody wanted to see is judged by the rest: $(head -c 3000 end.json)"
+import json
+report = json.load(open("end.json"))
+off, waited = report["seen"]["off_s"], report["seen"]["waited_s"]
+assert off > 0.3 and waited["high"] - waited["low"] > 0.3 * off, report["seen"]
+EOP
     # of what has ended --live says what there is, and not that it goes on
     "$gnomon" stragglers --live "$run" --format json | grep -v '"trace"' >a && "$gnomon" stragglers "$run" --format json | grep -v '"trace"' | diff - a ||
         fail "with --live something else"

@@ -513,6 +513,57 @@ static void collectives_of_joined_windows_are_those_that_all_have(void **state)
     gn_definitions_free(d);
 }
 
+/* How long until one is wanted, looked at every millisecond. */
+static uint64_t wait_of(struct gn_windows *w, uint64_t now_ns, uint64_t events)
+{
+    uint64_t waited = 0;
+    while (!gn_windows_wanted(w, now_ns + waited, events, 2) && waited < 100000 * MS)
+        waited += MS;
+    return waited;
+}
+
+static void those_that_are_wanted_again_begin_at_once(void **state)
+{
+    (void)state;
+    for (uint64_t common = 0; common < 20; common++) { /* 0: of one host */
+        struct gn_windows w = windows_of(20000);
+        w.common = common;
+        const uint64_t events = kept(&w, 1000000, 3);
+        uint64_t now = 3000 * MS;
+        gn_windows_set_rate(&w, 0, now);
+        assert_int_equal(wait_of(&w, now, events), 100000 * MS);
+        now += 100000 * MS;
+        gn_windows_set_rate(&w, 20000, now);
+        assert_true(wait_of(&w, now, events) <= (common ? 100 : 0) * MS);
+        assert_false(gn_windows_are_whole(&w));
+    }
+}
+
+static void an_open_one_ends_when_none_are_wanted(void **state)
+{
+    (void)state;
+    struct gn_windows w = windows_of(20000);
+    assert_true(gn_windows_wanted(&w, MS, 0, 2));
+    gn_windows_open(&w, MS, 0, false);
+    gn_windows_set_rate(&w, 0, 2 * MS);
+    assert_false(gn_windows_wanted(&w, 3 * MS, 10, 2));
+    gn_windows_close(&w, 3 * MS, 10, 2);
+    assert_int_equal(w.count, 1);
+    assert_false(gn_windows_wanted(&w, 50000 * MS, 10, 2));
+}
+
+static void a_higher_rate_waits_less(void **state)
+{
+    (void)state;
+    struct gn_windows slow = windows_of(100), fast = windows_of(100);
+    const uint64_t events = kept(&slow, 1000000, 1);
+    assert_int_equal(kept(&fast, 1000000, 1), events);
+    gn_windows_set_rate(&fast, 1000, 1000 * MS);
+    const uint64_t waited = wait_of(&slow, 1000 * MS, events);
+    assert_true(waited > 1000 * MS);
+    assert_true(wait_of(&fast, 1000 * MS, events) <= waited / 10 + MS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -531,6 +582,9 @@ int main(void)
         cmocka_unit_test(windows_that_are_joined_have_no_time_between_them),
         cmocka_unit_test(collectives_begin_with_one_that_all_have),
         cmocka_unit_test(collectives_of_joined_windows_are_those_that_all_have),
+        cmocka_unit_test(those_that_are_wanted_again_begin_at_once),
+        cmocka_unit_test(an_open_one_ends_when_none_are_wanted),
+        cmocka_unit_test(a_higher_rate_waits_less),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
