@@ -70,6 +70,7 @@ static void close_make(struct gn_history_make *m)
     free(m->entered);
     free(m->left);
     free(m->own_work);
+    free(m->polled);
     free(m->own_work_ns);
     m->h->rate_lo = m->rate_lo;
     m->h->rate_hi = m->rate_hi;

@@ -113,6 +113,12 @@ struct gn_history_make {
         double before_ns, behind_ns;
     } * own_work; /* of some calls, as events tell it */
     size_t own_work_count, own_work_capacity;
+    struct gn_history_polled {
+        uint32_t call;
+        double between_ns;
+    } * polled; /* rows of polls that wait: between them lies our own work, and no wait is shorter without it
+                 */
+    size_t polled_count, polled_capacity;
     float
         *own_work_ns; /* [call_count] our own work in what is computed before the call; NULL: nothing tells */
     int code;         /* of what was called by the sort */

@@ -184,20 +184,27 @@ static void join_polls(struct gn_history_make *m, struct gn_call *call)
 
 /* A row of them is told as one call. Where something is computed between them, that is no wait: then the call
  * is as long as they are themselves, and what is left is computed behind it. */
-static void close_polls(struct gn_history_make *m, struct gn_call *call, uint32_t number)
+static int close_polls(struct gn_history_make *m, struct gn_call *call, uint32_t number)
 {
     struct gn_history_place *p = &m->places[call->location];
     const uint64_t length = call->leave_ticks - call->enter_ticks, polls = p->row > 0 ? p->row : 1,
                    inside = p->row > 0 && p->row_ticks < length ? p->row_ticks : length;
     if (!is_idle(m, length - inside, polls, inside)) {
         call->leave_ticks = call->enter_ticks + inside;
-        return;
+        return 0;
     }
     call->flags |= GN_CALL_POLL;
     if (call->waits_from == number)
         p->polled = p->polled_ticks = p->between_ticks = 0;
     p->polled += polls;
     p->polled_ticks += inside;
+    if (inside == length)
+        return 0;
+    if (!gn_grow(&m->polled, &m->polled_capacity, m->polled_count, sizeof *m->polled))
+        return -ENOMEM;
+    const double tick_ns = (m->rate_lo[call->location] + m->rate_hi[call->location]) / 2;
+    m->polled[m->polled_count++] = (struct gn_history_polled){number, (double)(length - inside) * tick_ns};
+    return 0;
 }
 
 /* It asks whether something has come; a probe comes back when something has, and does not take it: the call
@@ -217,11 +224,11 @@ static int close_call(struct gn_history_make *m, const struct gn_event *event)
     if (is_loose(m, event->location))
         call->flags |= GN_CALL_UNSURE;
     join_polls(m, call);
-    if ((p->tests || asks(m, call)) && !p->completes)
-        close_polls(m, call, p->call);
+    const bool has_asked = (p->tests || asks(m, call)) && !p->completes;
+    const int code = has_asked ? close_polls(m, call, p->call) : 0;
     call->leave = gn_history_time(m, event->location, call->leave_ticks);
     p->since_ticks = call->leave_ticks;
-    return push(m, event, GN_EVENT_LEAVE);
+    return code ? code : push(m, event, GN_EVENT_LEAVE);
 }
 
 /* What communicates outside of any call is a call of its own. */

@@ -411,6 +411,8 @@ int gn_history_virtual(struct gn_history_make *m)
     }
     if (code == 0)
         move(&p);
+    for (size_t i = 0; i < m->polled_count && code == 0; i++)
+        m->h->gone_ns[m->polled[i].call] -= (float)m->polled[i].between_ns;
     m->h->earlier_ns = p.now;
     free(p.means.list);
     free(p.receivers.list);

@@ -119,8 +119,9 @@ static void score_line(const struct page *p, const struct gn_straggler *s)
     line(p, "score", text);
     if (context->comm == GN_NONE || context->score.hi <= p->r->scores->scores[s->group].lo)
         return;
+    const char *name = gn_string(d, d->comms[context->comm].name);
     snprintf(text, sizeof text, "%s while the other members of %s (%u ranks) waited in its %u collectives",
-             score_text(context->score, score), gn_string(d, d->comms[context->comm].name), context->expected,
+             score_text(context->score, score), name[0] ? name : "a communicator", context->expected,
              context->instances);
     line(p, "", gn_printable(text));
 }

@@ -279,8 +279,12 @@ int gn_cli_history_open(struct gn_cli_history *opened, const char *path,
     memcpy(named, opened->path, sizeof named);
     if (code == 0)
         gn_place_wait(opened->path);
-    if (code == 0 && (code = gn_live_finish(opened->path, err)) == -EBUSY && gn_asked_part_is_live())
+    if (code == 0)
+        code = gn_live_finish(opened->path, err);
+    if (code == -EBUSY && gn_asked_part_is_live())
         code = copy_run(opened, err);
+    else if (code == 0 && gn_asked_part_is_live())
+        gn_live_tell_ended(opened->path);
     if (code == 0) {
         code = check_run(opened, named, err);
     }

@@ -68,6 +68,11 @@ static int make(struct gn_error *err)
     return 0;
 }
 
+void gn_live_tell_ended(const char *folder)
+{
+    fprintf(stderr, "gnomon: %s does not go on: what follows is of all of it\n", folder);
+}
+
 int gn_live_copy(sqlite3 **db, const char *folder, char *copy, size_t size, struct gn_error *err)
 {
     *db = NULL;
@@ -76,6 +81,8 @@ int gn_live_copy(sqlite3 **db, const char *folder, char *copy, size_t size, stru
         code = gn_peek_copy(db, folder, made, err);
     gn_interrupted_check();
     snprintf(copy, size, "%s", code > 0 ? folder : made);
+    if (code > 0)
+        gn_live_tell_ended(folder);
     if (code != 0)
         remove_made();
     return code < 0 ? code : 0;

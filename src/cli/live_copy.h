@@ -14,6 +14,9 @@
  * no run's folder at all; -EBUSY: it goes on; other negative errno values. */
 int gn_live_finish(const char *folder, struct gn_error *err);
 
+/* On standard error, where --live was asked for. */
+void gn_live_tell_ended(const char *folder);
+
 /*
  * One of a process; ahead of other threads. folder: the run's. copy: that folder, in $TMPDIR or /tmp; the
  * run's own where it has ended. *db: the profile, which the caller closes. Errors: as gn_peek_copy.

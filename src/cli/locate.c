@@ -44,6 +44,11 @@ static int open_run(sqlite3 **db, const char *run, const struct gn_located_part 
     if (code != 0 && code != -EBUSY)
         return code;
     char copy[4096];
+    if (code == 0) {
+        gn_live_tell_ended(folder);
+        snprintf(profile, profile_size, "%s/profile.db", folder);
+        return gn_profile_open(db, profile, err);
+    }
     if (!part->with_events) {
         snprintf(profile, profile_size, "%s/profile.db", folder);
         return gn_peek(db, folder, err);

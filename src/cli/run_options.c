@@ -168,7 +168,7 @@ static const struct argp_option list_of_options[] = {
      0},
     {"windows", KEY_WINDOWS, "RATE|off", 0,
      "How many events a second are kept on each host without a trace, in windows of time, for who waits for "
-     "whom (default 20000, fewer the longer the run takes), or none at all",
+     "whom (default 100000, fewer the longer the run takes), or none at all",
      0},
     {"sample", KEY_SAMPLE, "RATE|off|signal[,RATE]", 0,
      "How often each thread is looked at, per second of its processor time (default 100; less where that "

@@ -148,6 +148,12 @@ polls)
         took=$(tail -1 "$work/traced.out")
         holds $how "c['waited_for'] == 'certain' and first['name'] == 'rank 1' and first['cause']['waited_in'].startswith('MPI_')"
         holds $how "0.85 * $took < of['rank 0']['waited_s']['hi'] < 1.02 * $took + 0.05"
+        [ $how = Iprobe ] || {
+            traced ./polled $how overlap # 5 ms of 10
+            stragglers overlap "$run"
+            took=$(tail -1 "$work/traced.out")
+            holds overlap "0.85 * ($took - 0.25) < of['rank 0']['waited_s']['hi'] < 1.02 * ($took - 0.25) + 0.05"
+        }
         # who computes in between does not wait
         traced ./polled $how work
         stragglers works "$run"

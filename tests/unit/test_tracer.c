@@ -554,7 +554,7 @@ static void polls_may_take_turns(void **state)
     for (uint32_t node = 5; node < 8; node++)
         set_node(node, GN_CALL_IPROBE, node);
     for (uint32_t node = 5; node < 8; node++) /* the last one begins a new row */
-        poll_at(20000 + node, node);
+        poll_at(10000 + node, node);
     take_all();
     assert_int_equal(found_count, 2 * 5);
     assert_int_equal(tracer.head, 4);
@@ -563,11 +563,33 @@ static void polls_may_take_turns(void **state)
         assert_int_equal(found[2 * i].request, counts[i]);
     assert_int_equal(found[0].region, GN_CALL_TEST);
     assert_int_equal(found[0].ticks, 0);
-    assert_int_equal(found[1].ticks, 20011);
+    assert_int_equal(found[1].ticks, 10011);
     assert_int_equal(found[2].region, GN_CALL_SEND);
     assert_int_equal(found[2].bytes_sent, 5 * 750);
-    assert_int_equal(found[2].ticks, 20011);
-    assert_int_equal(found[3].ticks, 20011);
+    assert_int_equal(found[2].ticks, 10011);
+    assert_int_equal(found[3].ticks, 10011);
+}
+
+/* Computing between them, or ahead of others: a row has either all or nothing of that. */
+static void polls_with_other_gaps_are_another_row(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 10; i++)
+        poll_at(100000 * i, TEST_NODE);
+    for (uint64_t i = 0; i < 1000; i++)
+        poll_at(900010 + 10 * i, SEND_NODE);
+    set_node(5, GN_CALL_IPROBE, 5);
+    poll_at(2000000, 5);
+    call_at(3000000);
+    take_all();
+    assert_int_equal(found_count, 2 * 4);
+    assert_int_equal(found[0].request, 10);
+    assert_int_equal(found[1].ticks, 900005);
+    assert_int_equal(found[2].request, 1000);
+    assert_int_equal(found[2].ticks, 900010);
+    assert_int_equal(found[3].ticks, 910005);
+    assert_int_equal(found[4].request, 0);
+    assert_int_equal(found[4].ticks, 2000000);
 }
 
 /* A row that goes on is not in the ring: whoever reads at the end finds it all the same, and never twice. */
@@ -688,6 +710,7 @@ int main(void)
         TEST(what_is_read_is_whole),
         TEST(polls_in_a_row_are_one),
         TEST(polls_may_take_turns),
+        TEST(polls_with_other_gaps_are_another_row),
         TEST(polls_at_the_end_are_found),
         TEST(call_that_was_never_left),
         BLOCKING(blocked_writer_loses_nothing),
