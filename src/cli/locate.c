@@ -32,23 +32,20 @@ int gn_locate_profile(const char *run, char *folder, size_t folder_size, char *p
 static int open_run(sqlite3 **db, const char *run, const struct gn_located_part *part, char *folder,
                     size_t folder_size, char *profile, size_t profile_size, struct gn_error *err)
 {
-    int code;
-    *db = NULL;
-    if (!part->live) {
-        code = gn_locate_profile(run, folder, folder_size, profile, profile_size, err);
-        return code == 0 ? gn_profile_open(db, profile, err) : code;
-    }
-    code = gn_place_find(run, folder, folder_size, err);
-    if (code == 0)
-        code = gn_live_finish(folder, err);
-    if (code != 0 && code != -EBUSY)
-        return code;
     char copy[4096];
+    *db = NULL;
+    int code = part->live ? gn_place_find(run, folder, folder_size, err) : 0;
+    if (code == 0 && part->live)
+        code = gn_live_finish(folder, err);
     if (code == 0) {
-        gn_live_tell_ended(folder);
-        snprintf(profile, profile_size, "%s/profile.db", folder);
-        return gn_profile_open(db, profile, err);
+        code = gn_locate_profile(run, folder, folder_size, profile, profile_size, err);
+        code = code == 0 ? gn_profile_open(db, profile, err) : code;
+        if (code == 0 && part->live)
+            gn_live_tell_ended(folder);
+        return code;
     }
+    if (code != -EBUSY)
+        return code;
     if (!part->with_events) {
         snprintf(profile, profile_size, "%s/profile.db", folder);
         return gn_peek(db, folder, err);

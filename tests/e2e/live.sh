@@ -140,8 +140,9 @@ killed) # all at once: what was kept by the last checkpoint is in the folder, an
     job=$!
     seen runs 1 || fail "not seen while it goes on"
     run=$(echo runs/gnomon-*)
-    pids=$(sed -n 's/^\(agent\|guard\) //p' "$run"/parts/*.open)
-    kill -KILL $pids
+    agent=$(sed -n 's/^agent //p' "$run"/parts/*.open)
+    kill -KILL $(sed -n 's/^guard //p' "$run"/parts/*.open) # it would start another agent
+    kill -KILL "$agent"
     kill -KILL $job
     pkill -KILL -f "^[.]/late 1 20 $steps" || :
     wait $job 2>/dev/null || :
