@@ -413,9 +413,8 @@ int gn_host_clock_save(struct gn_host_clock *c, sqlite3 *db, struct gn_error *er
 int gn_host_clock_checkpoint(struct gn_host_clock *c, sqlite3 *db, struct gn_error *err)
 {
     struct saving s = {.c = c, .db = db, .err = err};
-    snprintf(
-        s.problem, sizeof s.problem,
-        "what is known of its clock is of the time until this was saved: its agent has not told the end");
+    snprintf(s.problem, sizeof s.problem,
+             "its agent did not live to tell the end: what is known of its clock is from before that");
     return save(&s);
 }
 

@@ -4,6 +4,7 @@
 #include "agent/part_file.h"
 #include "agent/parts.h"
 #include "agent/trace_complete.h"
+#include "agent/trace_join.h"
 #include "agent/trace_part.h"
 #include "profile/clock.h"
 #include "profile/statement.h"
@@ -69,6 +70,11 @@ static int join(sqlite3 *db, const char *parts, struct gn_error *err)
     if (count == 0)
         return gn_fail(err, -ENODATA, "nothing has been saved in %s yet", parts);
     int code = count < 0 ? count : gn_profile_set(db, "live", "1", err);
+    if (code == 0) /* who reads a checkpoint of a run that is over learns something else */
+        code = gn_sql(db, err,
+                      "UPDATE clock_domain SET problem = 'the run goes on: its clock is known until this was "
+                      "saved' WHERE problem GLOB 'its agent did not live *'",
+                      "");
     if (code == 0)
         code = gn_profile_resolve(db, NULL, NULL, err);
     return code == 0 ? gn_profile_solve_clocks(db, &assumption, err) : code;
@@ -113,31 +119,6 @@ static int copy_windows(const char *folder, const char *copy, struct gn_error *e
     return code;
 }
 
-/* Whether there is an archive of what was copied. */
-static bool has_windows(const char *copy)
-{
-    char anchor[LINK_BYTES + 40];
-    snprintf(anchor, sizeof anchor, "%.4000s/" GN_WINDOWS_NAME "/" GN_ARCHIVE_NAME ".otf2", copy);
-    return access(anchor, F_OK) == 0;
-}
-
-static void forget_windows(sqlite3 *db)
-{
-    gn_sql(db, NULL, "DELETE FROM run WHERE key GLOB '" GN_WINDOWS_NAME "/*/path'", "");
-}
-
-/* copied: why not all of it is; empty: it is. */
-static void tell_windows(sqlite3 *db, const char *copy, struct gn_error *copied)
-{
-    if (!copied->text[0])
-        gn_windows_complete(copy, db);
-    if (!copied->text[0] && has_windows(copy))
-        return;
-    forget_windows(db);
-    if (copied->text[0])
-        gn_profile_set(db, GN_WINDOWS_NAME "/all/error", copied->text, NULL);
-}
-
 /* Files are copied ahead of all else that takes long: when the run ends they go. Returns 1 where it has. */
 static int peek(sqlite3 **db, const char *folder, const char *copy, struct gn_error *err)
 {
@@ -161,10 +142,10 @@ static int peek(sqlite3 **db, const char *folder, const char *copy, struct gn_er
         code = gn_profile_open(db, profile, err);
         return code == 0 ? 1 : code;
     }
-    if (code == 0 && copy)
-        tell_windows(*db, copy, &copied);
+    if (code == 0 && copy && !copied.text[0])
+        gn_windows_complete(copy, *db);
     else if (code == 0)
-        forget_windows(*db);
+        gn_windows_forget(*db, copied.text);
     if (code != 0) {
         gn_profile_close(*db);
         *db = NULL;

@@ -191,22 +191,31 @@ static int complete(const char *folder, const char *name, sqlite3 *profile, stru
     return code < 0 ? code : count;
 }
 
+static bool has_archive(const char *folder)
+{
+    char anchor[4800];
+    snprintf(anchor, sizeof anchor, "%s/" GN_WINDOWS_NAME "/" GN_ARCHIVE_NAME ".otf2", folder);
+    return access(anchor, F_OK) == 0;
+}
+
 void gn_windows_complete(const char *folder, sqlite3 *profile)
 {
     struct gn_error err = {""};
-    if (complete(folder, GN_WINDOWS_NAME, profile, &err) < 0) {
-        gn_profile_set(profile, GN_WINDOWS_NAME "/all/error", err.text, NULL);
-        gn_sql(profile, NULL, "DELETE FROM run WHERE key GLOB '" GN_WINDOWS_NAME "/*/path'", "");
-        gn_trace_join_discard(folder, GN_WINDOWS_NAME);
+    int code = complete(folder, GN_WINDOWS_NAME, profile, &err);
+    const bool alone = gn_sql_value(profile, 0,
+                                    "SELECT count(*) FROM run WHERE key GLOB '" GN_WINDOWS_NAME
+                                    "/*/path' AND value = '" GN_WINDOWS_NAME "'",
+                                    "") > 0;
+    if (code >= 0 && !alone) {
+        gn_trace_join_windows(folder, profile);
         return;
     }
-    const int64_t alone =
-        gn_sql_value(profile, 0,
-                     "SELECT count(*) FROM run WHERE key GLOB '" GN_WINDOWS_NAME "/*/path' AND "
-                     "value = '" GN_WINDOWS_NAME "'",
-                     "");
-    if (alone == 0)
-        gn_trace_join_windows(folder, profile);
+    if (code >= 0 && !has_archive(folder))
+        code = gn_fail(&err, -ENOENT, "nothing is left of the windows of events");
+    if (code < 0)
+        gn_windows_forget(profile, err.text);
+    if (code < 0 && !alone)
+        gn_trace_join_discard(folder, GN_WINDOWS_NAME);
 }
 
 int gn_trace_complete(const char *folder, sqlite3 *profile, struct gn_error *err)

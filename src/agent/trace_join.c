@@ -591,6 +591,12 @@ static bool is_joined(const char *folder, const char *name)
     return access(anchor, F_OK) == 0;
 }
 
+void gn_windows_forget(sqlite3 *profile, const char *why)
+{
+    gn_profile_set(profile, GN_WINDOWS_NAME "/all/error", why, NULL);
+    gn_sql(profile, NULL, "DELETE FROM run WHERE key GLOB '" GN_WINDOWS_NAME "/*/path'", "");
+}
+
 void gn_trace_join_windows(const char *folder, sqlite3 *profile)
 {
     static const char name[] = GN_WINDOWS_NAME;
@@ -606,7 +612,6 @@ void gn_trace_join_windows(const char *folder, sqlite3 *profile)
         return;
     if (code >= 0)
         gn_fail(&err, -EIO, "the hosts' windows of events could not be joined");
-    gn_profile_set(profile, GN_WINDOWS_NAME "/all/error", err.text, NULL);
-    gn_sql(profile, NULL, "DELETE FROM run WHERE key GLOB '" GN_WINDOWS_NAME "/*/path'", "");
+    gn_windows_forget(profile, err.text);
     gn_trace_join_discard(folder, name);
 }

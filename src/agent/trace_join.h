@@ -32,6 +32,9 @@ int gn_trace_join(const char *folder, const char *name, sqlite3 *profile, struct
  */
 void gn_trace_join_windows(const char *folder, sqlite3 *profile);
 
+/* The profile tells of no windows of events any more, and why. */
+void gn_windows_forget(sqlite3 *profile, const char *why);
+
 /* Removes the parts NAME-<host>. */
 void gn_trace_join_discard(const char *folder, const char *name);
 

@@ -6,6 +6,7 @@ void gn_estimate_add(struct gn_estimate *e, double lo, double hi, double weight,
 {
     const double x = weight * (lo + hi) / 2;
     e->seen_lo += lo;
+    e->seen_hi += hi;
     e->lo += weight * lo;
     e->hi += weight * hi;
     e->squares += x * x;
@@ -34,13 +35,12 @@ static double student_t(double freedom)
     return freedom < 10 ? t[(int)fmax(0, freedom)] : 1.96 + 2.7 / freedom;
 }
 
-void gn_estimate_total(const struct gn_estimate *e, const struct gn_sizes *s, double all, double *lo,
-                       double *hi)
+void gn_estimate_total(const struct gn_estimate *e, const struct gn_sizes *s, double all, double most,
+                       double *lo, double *hi)
 {
-
     if (s->count < 2) {
         *lo = e->seen_lo;
-        *hi = INFINITY;
+        *hi = s->count == 0 ? INFINITY : e->seen_hi + fmax(0, all - s->seen) * most;
         return;
     }
     const double scale = all / s->weighted, ratio = (e->lo + e->hi) / 2 / s->weighted;

@@ -18,9 +18,9 @@
 
 /* Of x, all zero at first. */
 struct gn_estimate {
-    double seen_lo;         /* Σ lo */
-    double lo, hi;          /* Σ w lo, Σ w hi */
-    double squares, across; /* Σ (w x)², Σ (w x)(w d), of the middles */
+    double seen_lo, seen_hi; /* Σ lo, Σ hi */
+    double lo, hi;           /* Σ w lo, Σ w hi */
+    double squares, across;  /* Σ (w x)², Σ (w x)(w d), of the middles */
 };
 void gn_estimate_add(struct gn_estimate *estimate, double lo, double hi, double weight, double size);
 
@@ -31,9 +31,10 @@ struct gn_sizes {
 };
 void gn_sizes_add(struct gn_sizes *sizes, double weight, double size);
 
-/* all: Σ d over the whole run. Of a single part nobody knows how it differs from the rest: hi has no end. */
+/* all: Σ d over the whole run; most: x of one d, at most. Of a single part nobody knows how it differs from
+ * the rest: there it may be nothing, or the most. Of none hi has no end. */
 void gn_estimate_total(const struct gn_estimate *estimate, const struct gn_sizes *sizes, double all,
-                       double *lo, double *hi);
+                       double most, double *lo, double *hi);
 /* What is most likely: in proportion. */
 double gn_estimate_middle(const struct gn_estimate *estimate, const struct gn_sizes *sizes, double all);
 

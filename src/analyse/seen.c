@@ -268,7 +268,7 @@ struct gn_span gn_seen_total(const struct gn_seen *seen, const struct gn_span *e
         gn_estimate_add(&e, each[p].lo_ns, each[p].hi_ns, seen->parts[p].weight, seen->parts[p].length_ns);
     if (seen->is_whole)
         return (struct gn_span){e.lo, e.hi};
-    gn_estimate_total(&e, &seen->lengths, seen->run_ns - seen->off_ns, &total.lo_ns, &total.hi_ns);
+    gn_estimate_total(&e, &seen->lengths, seen->run_ns - seen->off_ns, 1, &total.lo_ns, &total.hi_ns);
     total.hi_ns += seen->off_ns;
     return total;
 }
@@ -285,8 +285,9 @@ static struct gn_span waits_of(const struct gn_seen *seen, const struct gn_seen_
     if (seen->is_whole)
         return (struct gn_span){e->lo, e->hi};
     *most_likely = gn_estimate_middle(e, sizes, all);
-    gn_estimate_total(e, sizes, all, &total.lo_ns, &total.hi_ns);
-    total.hi_ns += seen->off_ns * (double)seen->definitions->process_count;
+    const double ranks = (double)seen->definitions->process_count;
+    gn_estimate_total(e, sizes, all, in_calls ? 1 : ranks, &total.lo_ns, &total.hi_ns);
+    total.hi_ns += seen->off_ns * ranks;
     if (site && site->total_ns > 0 && !site->is_polled) /* nobody waits for longer than the calls last */
         total.hi_ns = fmax(total.lo_ns, fmin(total.hi_ns, site->total_ns));
     return total;

@@ -17,7 +17,7 @@ struct total {
 static struct total of(const struct gn_estimate *e, const struct gn_sizes *s, double all)
 {
     struct total t;
-    gn_estimate_total(e, s, all, &t.lo, &t.hi);
+    gn_estimate_total(e, s, all, 2, &t.lo, &t.hi);
     return t;
 }
 
@@ -47,7 +47,10 @@ static void of_one_part_nobody_knows_the_rest(void **state)
     gn_estimate_add(&e, 0, 0, 10, 0); /* a part that has none of it says nothing */
     gn_sizes_add(&s, 10, 0);
     const struct total t = of(&e, &s, 500);
-    assert_true(t.lo == 3 && isinf(t.hi));
+    assert_true(t.lo == 3 && t.hi == 4 + 495 * 2); /* nothing, or all that may be */
+    const struct gn_estimate no = {.lo = 0};
+    const struct gn_sizes none = {.count = 0};
+    assert_true(isinf(of(&no, &none, 500).hi));
 }
 
 static void it_is_no_less_than_what_was_seen(void **state)
