@@ -157,8 +157,9 @@ struct gn_history_settings {
     const uint64_t *cuts; /* [cut_count] ascending readings at which parts of the run are left out
                              (trace/windowed.h: joined), all on one clock; outlive the history */
     size_t cut_count;
-    bool is_loose; /* bounds of calls stay what their clocks' are: where parts are left out, and clocks are
-                      several, a clock's rate says nothing of two readings with such a place between them */
+    bool is_loose;    /* bounds of calls stay what their clocks' are: where parts are left out, and clocks are
+                         several, a clock's rate says nothing of two readings with such a place between them */
+    const bool *naps; /* [path_count] between polls from there threads sleep: they wait; NULL: none do */
     bool in_virtual_time; /* as if measuring had cost nothing, where it is known what it has (Li &
                              Zhang, 5.3); not tracks */
 };
@@ -203,7 +204,9 @@ struct gn_history {
     uint64_t unnamed;    /* of those, receives of which the trace does not tell what they were posted for */
     uint64_t
         eager_bytes; /* sends of so many bytes, and of fewer, are taken to go on without their receivers */
-    uint64_t handed; /* waits for a thread's end or a lock: whose it was is taken to go along */
+    uint64_t
+        napped; /* rows of polls between which threads sleep, as the profile says: they are taken to wait */
+    uint64_t handed;      /* waits for a thread's end or a lock: whose it was is taken to go along */
     uint64_t eager_sends; /* such sends whose receive may have been posted later than they began */
     uint64_t moved;     /* messages that may have moved on between calls: begun in one, complete in another */
     uint64_t beside;    /* pieces of threads with others beside them */

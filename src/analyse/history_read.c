@@ -189,7 +189,8 @@ static int close_polls(struct gn_history_make *m, struct gn_call *call, uint32_t
     struct gn_history_place *p = &m->places[call->location];
     const uint64_t length = call->leave_ticks - call->enter_ticks, polls = p->row > 0 ? p->row : 1,
                    inside = p->row > 0 && p->row_ticks < length ? p->row_ticks : length;
-    if (!is_idle(m, length - inside, polls, inside)) {
+    const bool naps = m->settings->naps && call->path < m->d->path_count && m->settings->naps[call->path];
+    if (!naps && !is_idle(m, length - inside, polls, inside)) {
         call->leave_ticks = call->enter_ticks + inside;
         return 0;
     }
@@ -197,8 +198,9 @@ static int close_polls(struct gn_history_make *m, struct gn_call *call, uint32_t
     if (call->waits_from == number)
         p->polled = p->polled_ticks = p->between_ticks = 0;
     p->polled += polls;
-    p->polled_ticks += inside;
-    if (inside == length)
+    p->polled_ticks += naps ? length : inside;
+    m->h->napped += naps;
+    if (inside == length || naps) /* asleep, we do no work */
         return 0;
     if (!gn_grow(&m->polled, &m->polled_capacity, m->polled_count, sizeof *m->polled))
         return -ENOMEM;

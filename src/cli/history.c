@@ -3,6 +3,7 @@
 #include "base/printable.h"
 #include "cli/asked_part.h"
 #include "cli/live_copy.h"
+#include "cli/naps.h"
 #include "cli/place.h"
 #include "analyse/trace_worlds.h"
 #include "cli/watched_source.h"
@@ -111,8 +112,11 @@ static int place(struct gn_cli_history *o, struct gn_source *source, const struc
 static int read_history(struct gn_cli_history *o, const struct gn_cli_history_settings *settings,
                         struct gn_error *err)
 {
+    char profile[4200];
     struct gn_source whole, part;
     const struct gn_bounds *const *bounds;
+    if (gn_run_of_trace(o->path, profile, sizeof profile))
+        o->naps = gn_cli_naps(profile, o->source.definitions);
     int code = place(o, &whole, &bounds, err);
     if (code == 0 && is_cut(o))
         code = choose(o, err);
@@ -125,7 +129,8 @@ static int read_history(struct gn_cli_history *o, const struct gn_cli_history_se
                                               .is_loose = o->placed && o->chosen_count > 1,
                                               .cuts = o->cuts,
                                               .cut_count = o->chosen_count > 0 ? o->chosen_count - 1 : 0,
-                                              .has_tracks = settings->has_tracks};
+                                              .has_tracks = settings->has_tracks,
+                                              .naps = o->naps};
     struct gn_watched_source watched;
     struct gn_source seen = gn_watch_source(&watched, &whole, "reading");
     struct gn_windowed *windowed = NULL;
@@ -304,6 +309,7 @@ int gn_cli_history_open(struct gn_cli_history *opened, const char *path,
         free(opened->kept);
         free(opened->chosen);
         free(opened->cuts);
+        free(opened->naps);
     }
     if (gn_asked_part_does_go_on()) /* the copy means nothing to anybody */
         memcpy(opened->path, named, sizeof named);
@@ -318,6 +324,7 @@ void gn_cli_history_close(struct gn_cli_history *opened)
     free(opened->kept);
     free(opened->chosen);
     free(opened->cuts);
+    free(opened->naps);
     gn_known_bounds_clear(&opened->known);
     opened->source.close(opened->source.self);
     *opened = (struct gn_cli_history){.found = NULL};

@@ -24,6 +24,7 @@ struct gn_cli_history {
     struct gn_kept_window *chosen; /* what is looked at: parts of those, or the part that is asked for */
     size_t chosen_count;
     uint64_t *cuts; /* between windows, one after the other */
+    bool *naps;     /* cli/naps.h */
     struct gn_history history;
 };
 

@@ -6,6 +6,7 @@
 #include "base/mix.h"
 #include "calls.h"
 #include "cli/findings.h"
+#include "cli/naps.h"
 #include "cli/trace_of_run.h"
 #include "cli/watched_source.h"
 #include "event/activity.h"
@@ -50,7 +51,8 @@ static int add_part(struct gn_cli_seen *o, struct gn_source *source, const struc
                     struct gn_error *err)
 {
     struct gn_seen_part *part = &o->seen.parts[o->seen.count];
-    const struct gn_history_settings asked = {.bounds = o->bounds, .in_virtual_time = !o->is_raw};
+    const struct gn_history_settings asked = {
+        .bounds = o->bounds, .naps = o->naps, .in_virtual_time = !o->is_raw};
     int code = gn_history_read(&part->history, source, &asked, err);
     if (code < 0)
         return code;
@@ -273,6 +275,7 @@ int gn_cli_see(struct gn_cli_seen *o, const struct gn_summary *s, const char *pr
     code =
         o->seen.parts ? check(o, s, traced, command, err) : gn_fail(err, -ENOMEM, "no memory for its events");
     struct gn_source source = o->source;
+    o->naps = gn_cli_naps(profile, o->source.definitions);
     if (code == 0)
         code = know_clocks(o, &source, path, !traced || o->chosen, err);
     if (code == 0 && traced)
@@ -299,6 +302,7 @@ void gn_cli_seen_close(struct gn_cli_seen *o)
     gn_seen_clear(&o->seen);
     gn_windowed_free(o->windowed);
     free(o->chosen);
+    free(o->naps);
     gn_placed_free(o->placed);
     gn_known_bounds_clear(&o->known);
     o->source.close(o->source.self);

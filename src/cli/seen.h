@@ -10,6 +10,7 @@
 #include "trace/windowed.h"
 
 struct gn_cli_seen {
+    bool *naps; /* cli/naps.h */
     struct gn_seen seen;
     bool is_raw; /* times are as measured, not as if that had cost nothing */
     struct gn_source source;

@@ -285,6 +285,7 @@ struct gn_summary {
     char missing_ranks[256];
     struct gn_trace_facts trace;
     struct gn_windows_facts windows;
+    bool has_naps; /* between some polls threads sleep (profile/naps.h): that stands as computation */
     struct gn_clock_fact *clocks; /* those that can be compared first, the reference ahead of them */
     size_t clock_count;
     char ranks_without_clock[256]; /* they may run on cores with different counters; "" none */
