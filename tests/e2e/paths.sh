@@ -54,7 +54,8 @@ status=0
 [ $status = 2 ] && grep -q MPI_Nothing why || fail "what is not there is found: $(cat why)"
 for width in 72 100 140; do
     COLUMNS=$width "$gnomon" paths "$run" >text || fail "no text"
-    [ "$(awk '{ if (length > most) most = length } END { print most }' text)" -le "$width" ] || fail "wider than $width: $(cat text)"
+    python3 -c 'import sys; sys.exit(max(len(line.rstrip("\n")) for line in open("text", encoding="utf-8")) > int(sys.argv[1]))' "$width" ||
+        fail "wider than $width: $(cat text)"
 done
 grep -q 'from -1 to +1' text && grep -q 'MPI_Bcast' text || fail "not told: $(cat text)"
 "$gnomon" paths --format csv "$run" | head -1 | grep -q '^point,' || fail "no CSV"
