@@ -11,7 +11,7 @@
 
 #define BLOCK 0x80000000u /* in a key: the next so many are a block */
 
-enum { STEPS_MOST = 100000 /* of one pass */ };
+enum { STEPS_MOST = 100000 /* of one pass */, FEWEST = 3, SEVERAL = 8 /* calls of a place in a pass */ };
 
 /* A call with whom it had to do: what of it makes two paths differ. */
 struct element {
@@ -215,25 +215,46 @@ static double ticks_between(const struct finder *f, size_t from, size_t to)
     return (double)(f->h->calls[f->calls[to]].enter_ticks - f->h->calls[f->calls[from]].enter_ticks);
 }
 
-/* Of two the one that an outermost loop rather begins with: over half of the time the rarer one, and of these
- * the first; else the one that goes on for longer. */
-static bool is_better(const struct finder *f, const struct site *s, const struct site *other,
-                      double half_ticks)
+/* Of those that come over half of the time the first; where there is none, the one that goes on for longest.
+ * NULL: none comes again and again. */
+static const struct site *first_of(const struct finder *f, const struct site *sites, size_t count,
+                                   double half_ticks)
 {
-    const double own = ticks_between(f, s->first, s->last), its = ticks_between(f, other->first, other->last);
-    if ((own >= half_ticks) != (its >= half_ticks))
-        return own >= half_ticks;
-    if (own < half_ticks)
-        return own > its;
-    return s->count != other->count ? s->count < other->count : s->first < other->first;
+    const struct site *first = NULL, *longest = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct site *s = &sites[i];
+        const double ticks = ticks_between(f, s->first, s->last);
+        if (s->count < FEWEST)
+            continue;
+        if (ticks >= half_ticks && (!first || s->first < first->first))
+            first = s;
+        if (!longest || ticks > ticks_between(f, longest->first, longest->last))
+            longest = s;
+    }
+    return first ? first : longest;
+}
+
+/* Some calls of a loop are made several times in each pass: of those that go on for as long, and come nearly
+ * as often, the rarest. What comes much more rarely is done in some passes only. */
+static const struct site *rarest_of(const struct finder *f, const struct site *sites, size_t count,
+                                    double half_ticks, const struct site *first)
+{
+    const struct site *rarest = first;
+    for (size_t i = 0; i < count; i++) {
+        const struct site *s = &sites[i];
+        if (s->count < FEWEST || s->count * SEVERAL < first->count ||
+            ticks_between(f, s->first, s->last) < half_ticks)
+            continue;
+        if (s->count < rarest->count || (s->count == rarest->count && s->first < rarest->first))
+            rarest = s;
+    }
+    return rarest;
 }
 
 /* Among calls from one on, up to another. False: there is none. */
 static bool find_point(const struct finder *f, size_t from, size_t end, struct site *point)
 {
-    enum { FEWEST = 3 };
     struct site *sites = calloc(end - from + 1, sizeof *sites);
-    bool found = false;
     if (!sites || end == from) {
         free(sites);
         return false;
@@ -244,14 +265,11 @@ static bool find_point(const struct finder *f, size_t from, size_t end, struct s
     }
     const double half_ticks = ticks_between(f, from, end - 1) / 2;
     const size_t count = gather(sites, end - from);
-    for (size_t i = 0; i < count; i++) {
-        if (sites[i].count < FEWEST || (found && !is_better(f, &sites[i], point, half_ticks)))
-            continue;
-        *point = sites[i];
-        found = true;
-    }
+    const struct site *first = first_of(f, sites, count, half_ticks);
+    if (first)
+        *point = *rarest_of(f, sites, count, half_ticks, first);
     free(sites);
-    return found;
+    return first != NULL;
 }
 
 /* ---- a pass ---- */

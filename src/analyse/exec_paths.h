@@ -7,10 +7,11 @@
  *     │ Irecv  Irecv  Isend(+1)  Isend(−1)  Waitall(−1, +1)  Allreduce  File_write │  path 2, once
  *
  * The point is a call that the user names, or of each rank the one that its outermost loop begins with, as
- * far as its calls show that: the rarest that comes again and again over half of the time or more; where
- * there is none, the one that does so for longest, and the same again of what is ahead of it and behind it.
- * Partners are relative to the rank, the shorter way round, so that alike ranks have alike paths. Polls are
- * one with the call that ends them; what repeats itself at once is a block, told once with how often it came.
+ * far as its calls show that: of those that come again and again over half of the time or more the first, or
+ * one that comes nearly as often and more rarely; where there is none, the one that goes on for longest, and
+ * the same again of what is ahead of it and behind it. Partners are relative to the rank, the shorter way
+ * round, so that alike ranks have alike paths. Polls are one with the call that ends them; what repeats
+ * itself at once is a block, told once with how often it came.
  *
  * Paths are bounded in number: those that find no room are counted (`rest`). So are passes with a gap between
  * windows of events in them (`cut`), which nobody knows.
