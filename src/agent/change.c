@@ -7,20 +7,20 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *why_no_windows(const struct gn_changing *f)
+static const char *why_no_windows(const struct gn_changing *a)
 {
-    const struct gn_trace_settings *t = &f->settings->trace;
+    const struct gn_trace_settings *t = &a->settings->trace;
     return t->ring_records == 0   ? "the run was started with --windows off"
            : t->windows_rate <= 0 ? "all events are kept, for --trace"
-           : f->no_trace[0]       ? f->no_trace
+           : a->no_trace[0]       ? a->no_trace
                                   : NULL;
 }
 
-static const char *why_no_samples(const struct gn_changing *f)
+static const char *why_no_samples(const struct gn_changing *a)
 {
-    return f->settings->sample.hz == 0         ? "the run was started with --sample off"
-           : gn_sampler_is_refused(f->sampler) ? "the kernel refuses them: gnomon doctor says more"
-           : f->settings->sample.by_signal     ? "threads sample themselves, by a signal"
+    return a->settings->sample.hz == 0         ? "the run was started with --sample off"
+           : gn_sampler_is_refused(a->sampler) ? "the kernel refuses them: gnomon doctor says more"
+           : a->settings->sample.by_signal     ? "threads sample themselves, by a signal"
                                                : NULL;
 }
 
@@ -34,18 +34,18 @@ static void note(struct gn_changes *c, double now_s, const char *what, double ra
     snprintf(item->what, sizeof item->what, rate > 0 ? "%s %.0f" : "%s off", what, rate);
 }
 
-static void take(struct gn_changes *c, const struct gn_changing *f, const struct gn_wanted *wanted,
+static void take(struct gn_changes *c, const struct gn_changing *a, const struct gn_wanted *wanted,
                  double now_s)
 {
     const struct gn_wanted *now = &c->wanted;
-    const double rate = now->has_windows ? now->windows_rate : f->settings->trace.windows_rate;
-    const unsigned hz = now->has_sample ? now->sample_hz : f->settings->sample.hz;
-    if (wanted->has_windows && !why_no_windows(f) && wanted->windows_rate != rate) {
+    const double rate = now->has_windows ? now->windows_rate : a->settings->trace.windows_rate;
+    const unsigned hz = now->has_sample ? now->sample_hz : a->settings->sample.hz;
+    if (wanted->has_windows && !why_no_windows(a) && wanted->windows_rate != rate) {
         c->wanted.has_windows = c->windows_wait = true;
         c->wanted.windows_rate = wanted->windows_rate;
         note(c, now_s, "windows", wanted->windows_rate);
     }
-    if (wanted->has_sample && !why_no_samples(f) && wanted->sample_hz != hz) {
+    if (wanted->has_sample && !why_no_samples(a) && wanted->sample_hz != hz) {
         c->wanted.has_sample = c->sample_waits = true;
         c->wanted.sample_hz = wanted->sample_hz;
         note(c, now_s, "sample", wanted->sample_hz);
@@ -53,24 +53,24 @@ static void take(struct gn_changes *c, const struct gn_changing *f, const struct
 }
 
 /* Before the first MPI_Init neither has begun. */
-static void apply(struct gn_changes *c, const struct gn_changing *f)
+static void apply(struct gn_changes *c, const struct gn_changing *a)
 {
-    if (c->windows_wait && f->trace) {
-        gn_trace_part_set_rate(f->trace, c->wanted.windows_rate);
+    if (c->windows_wait && a->trace) {
+        gn_trace_part_set_rate(a->trace, c->wanted.windows_rate);
         c->windows_wait = false;
     }
-    if (c->sample_waits && f->sampler) {
-        gn_sampler_set_rate(f->sampler, c->wanted.sample_hz);
+    if (c->sample_waits && a->sampler) {
+        gn_sampler_set_rate(a->sampler, c->wanted.sample_hz);
         c->sample_waits = false;
     }
 }
 
-void gn_change_look(struct gn_changes *c, const struct gn_changing *f, const char *folder, double now_s)
+void gn_change_look(struct gn_changes *c, const struct gn_changing *a, const char *folder, double now_s)
 {
     struct gn_wanted wanted;
     if (gn_wanted_read(folder, &c->seen, &wanted))
-        take(c, f, &wanted, now_s);
-    apply(c, f);
+        take(c, a, &wanted, now_s);
+    apply(c, a);
 }
 
 static void tell(char text[GN_CHANGE_TEXT], const char *why_not, double rate)
@@ -82,12 +82,12 @@ static void tell(char text[GN_CHANGE_TEXT], const char *why_not, double rate)
     text[strcspn(text, "\n")] = '\0';
 }
 
-void gn_change_state(const struct gn_changes *c, const struct gn_changing *f, char windows[GN_CHANGE_TEXT],
+void gn_change_state(const struct gn_changes *c, const struct gn_changing *a, char windows[GN_CHANGE_TEXT],
                      char sample[GN_CHANGE_TEXT])
 {
     const struct gn_wanted *w = &c->wanted;
-    tell(windows, why_no_windows(f), w->has_windows ? w->windows_rate : f->settings->trace.windows_rate);
-    tell(sample, why_no_samples(f), w->has_sample ? w->sample_hz : f->settings->sample.hz);
+    tell(windows, why_no_windows(a), w->has_windows ? w->windows_rate : a->settings->trace.windows_rate);
+    tell(sample, why_no_samples(a), w->has_sample ? w->sample_hz : a->settings->sample.hz);
 }
 
 void gn_change_note(const struct gn_changes *c, const struct gn_host_clock *clock, const char *host,

@@ -203,10 +203,10 @@ struct gn_history {
     uint64_t any_source; /* receives that may take the message of another sender with other times */
     uint64_t unnamed;    /* of those, receives of which the trace does not tell what they were posted for */
     uint64_t
-        eager_bytes; /* sends of so many bytes, and of fewer, are taken to go on without their receivers */
-    uint64_t
-        napped; /* rows of polls between which threads sleep, as the profile says: they are taken to wait */
-    uint64_t handed;      /* waits for a thread's end or a lock: whose it was is taken to go along */
+        eager_bytes;    /* sends of so many bytes, and of fewer, are taken to go on without their receivers */
+    uint64_t idle_rows; /* rows of polls between which more time passed than measuring takes: their threads
+                           are taken to do no work then */
+    uint64_t handed;    /* waits for a thread's end or a lock: whose it was is taken to go along */
     uint64_t eager_sends; /* such sends whose receive may have been posted later than they began */
     uint64_t moved;     /* messages that may have moved on between calls: begun in one, complete in another */
     uint64_t beside;    /* pieces of threads with others beside them */

@@ -155,14 +155,18 @@ static int open_call(struct gn_history_make *m, const struct gn_event *event, ui
     return code ? code : push(m, event, GN_EVENT_ENTER);
 }
 
-/* Next to nothing is computed between polls that took so long altogether: no longer than they are, or than it
- * takes to measure them. */
+/* No more time passes between so many polls than it takes to measure them. */
+static bool is_measuring(const struct gn_history_make *m, uint64_t between_ticks, uint64_t polls)
+{
+    static const double short_s = 250e-9;
+    return (double)between_ticks <= short_s * (double)polls * (double)m->d->ticks_per_second;
+}
+
+/* Next to nothing is computed between polls that took so long altogether: no longer than they are. */
 static bool is_idle(const struct gn_history_make *m, uint64_t between_ticks, uint64_t polls,
                     uint64_t inside_ticks)
 {
-    static const double short_s = 250e-9;
-    return between_ticks <= inside_ticks ||
-           (double)between_ticks <= short_s * (double)polls * (double)m->d->ticks_per_second;
+    return between_ticks <= inside_ticks || is_measuring(m, between_ticks, polls);
 }
 
 /* Polls wait as one with the call behind them when nothing to speak of is computed in between, but that now
@@ -189,6 +193,7 @@ static int close_polls(struct gn_history_make *m, struct gn_call *call, uint32_t
     struct gn_history_place *p = &m->places[call->location];
     const uint64_t length = call->leave_ticks - call->enter_ticks, polls = p->row > 0 ? p->row : 1,
                    inside = p->row > 0 && p->row_ticks < length ? p->row_ticks : length;
+    static const double noted = 0.01; /* less than that changes nothing that anybody would tell */
     const bool naps = m->settings->naps && call->path < m->d->path_count && m->settings->naps[call->path];
     if (!naps && !is_idle(m, length - inside, polls, inside)) {
         call->leave_ticks = call->enter_ticks + inside;
@@ -199,7 +204,8 @@ static int close_polls(struct gn_history_make *m, struct gn_call *call, uint32_t
         p->polled = p->polled_ticks = p->between_ticks = 0;
     p->polled += polls;
     p->polled_ticks += naps ? length : inside;
-    m->h->napped += naps;
+    m->h->idle_rows +=
+        (double)(length - inside) > noted * (double)length && !is_measuring(m, length - inside, polls);
     if (inside == length || naps) /* asleep, we do no work */
         return 0;
     if (!gn_grow(&m->polled, &m->polled_capacity, m->polled_count, sizeof *m->polled))

@@ -33,6 +33,7 @@ enum gn_problem_assumes {
     GN_PROBLEM_PROGRESS = 512,    /* the library can move messages while ranks compute */
     GN_PROBLEM_APART = 1024,      /* messages have nothing to do with each other */
     GN_PROBLEM_OWN_COST = 2048,   /* measuring has cost what is known of it, and nothing else */
+    GN_PROBLEM_POLLS = 4096,      /* between polls that wait no work is done */
     GN_PROBLEM_FIRST_FIFTH = 256, /* as at the beginning it could stay */
 };
 

@@ -156,14 +156,13 @@ static void allow_for_own_cost(const struct gn_look *l)
     }
 }
 
-/* That threads sleep between polls is known by samples. */
-static void allow_for_naps(const struct gn_look *l)
+static void allow_for_polls(const struct gn_look *l)
 {
-    uint64_t napped = 0;
+    uint64_t rows = 0;
     for (size_t p = 0; p < l->seen->count; p++)
-        napped += l->seen->parts[p].history.napped;
-    for (size_t i = 0; i < l->problems->count && napped > 0; i++) {
-        l->problems->items[i].assumes |= GN_PROBLEM_SAMPLES;
+        rows += l->seen->parts[p].history.idle_rows;
+    for (size_t i = 0; i < l->problems->count && rows > 0; i++) {
+        l->problems->items[i].assumes |= GN_PROBLEM_POLLS;
         l->problems->items[i].sure = GN_PROBLEM_POSSIBLE;
     }
 }
@@ -192,7 +191,7 @@ int gn_problems_see(struct gn_problems *problems, const struct gn_summary *summa
         code = code == 0 ? gn_wrong_order_find(&l.avoidable, seen, err) : code;
         code = code == 0 ? gn_look_at_waits(&l, err) : code;
         allow_for_own_cost(&l);
-        allow_for_naps(&l);
+        allow_for_polls(&l);
     }
     gn_site_tally_clear(&l.avoidable);
     gn_sections_clear(&l.sections);

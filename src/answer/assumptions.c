@@ -13,7 +13,7 @@ struct assumption {
     char text[200];
 };
 
-enum { ALL = 7 };
+enum { ALL = 8 };
 
 static void find(const struct gn_history *h, struct assumption all[ALL])
 {
@@ -27,7 +27,8 @@ static void find(const struct gn_history *h, struct assumption all[ALL])
         {"named", GN_ASSUMES_NAMED, h->unnamed > 0, (int64_t)h->unnamed, ""},
         {"eager", GN_ASSUMES_EAGER, h->eager_sends > 0, (int64_t)h->eager_sends, ""},
         {"progress", GN_ASSUMES_PROGRESS, h->moved > 0, (int64_t)h->moved, ""},
-        {"threads", GN_ASSUMES_THREADS, h->handed > 0, (int64_t)h->handed, ""}};
+        {"threads", GN_ASSUMES_THREADS, h->handed > 0, (int64_t)h->handed, ""},
+        {"polls", GN_ASSUMES_POLLS, h->idle_rows > 0, (int64_t)h->idle_rows, ""}};
     for (size_t i = 0; i < ALL; i++)
         all[i] = found[i];
     if (has_longest)
@@ -42,6 +43,8 @@ static void find(const struct gn_history *h, struct assumption all[ALL])
     snprintf(all[6].text, sizeof all[6].text,
              "what was waited for %s times, a thread's end or a lock, comes as much earlier as who waits",
              gn_count_text(all[6].count, number));
+    snprintf(all[7].text, sizeof all[7].text, "%s rows of polls waited: between two of them no work was done",
+             gn_count_text(all[7].count, number));
     snprintf(all[5].text, sizeof all[5].text, "%s messages moved on while nobody was in MPI",
              gn_count_text(all[5].count, number));
 }

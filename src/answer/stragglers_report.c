@@ -336,7 +336,7 @@ int gn_stragglers_rank(struct gn_stragglers_report *r, struct gn_error *err)
         code = sort(r);
     if (code == 0) {
         r->waited_for = judge(r);
-        if (r->history->napped > 0 && r->waited_for == GN_STRAGGLER_CERTAIN) /* by samples */
+        if (r->history->idle_rows > 0 && r->waited_for == GN_STRAGGLER_CERTAIN) /* assumed: polls */
             r->waited_for = GN_STRAGGLER_POSSIBLE;
         r->verdict = r->waited_for == GN_STRAGGLER_CERTAIN ? GN_STRAGGLER_POSSIBLE : r->waited_for;
         measure_widths(r);

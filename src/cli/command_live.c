@@ -5,11 +5,10 @@
 #include "cli/commands.h"
 #include "cli/live_answer.h"
 #include "cli/place.h"
+#include "cli/rate_option.h"
 
 #include <argp.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { BAD_INPUT = 2, KEY_WINDOWS = 256, KEY_SAMPLE };
 
@@ -19,29 +18,17 @@ struct arguments {
     bool json;
 };
 
-static unsigned long rate_option(struct argp_state *state, const char *option, const char *value,
-                                 unsigned long most)
-{
-    char *end;
-    const unsigned long rate = strtoul(value, &end, 10);
-    if (strcmp(value, "off") == 0)
-        return 0;
-    if (*end || *value < '0' || *value > '9' || rate < 1 || rate > most)
-        argp_error(state, "--%s %s: off or a number from 1 to %lu is expected", option, value, most);
-    return rate;
-}
-
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
     case KEY_WINDOWS:
         a->wanted.has_windows = true;
-        a->wanted.windows_rate = (double)rate_option(state, "windows", value, GN_WINDOWS_MOST_RATE);
+        a->wanted.windows_rate = (double)gn_rate_option(state, "windows", value, GN_WINDOWS_MOST_RATE);
         break;
     case KEY_SAMPLE:
         a->wanted.has_sample = true;
-        a->wanted.sample_hz = (unsigned)rate_option(state, "sample", value, GN_SAMPLE_MOST_HZ);
+        a->wanted.sample_hz = (unsigned)gn_rate_option(state, "sample", value, GN_SAMPLE_MOST_HZ);
         break;
     case 'f':
         a->json = gn_json_option(state, value);

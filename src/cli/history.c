@@ -290,9 +290,8 @@ int gn_cli_history_open(struct gn_cli_history *opened, const char *path,
         code = copy_run(opened, err);
     else if (code == 0 && gn_asked_part_is_live())
         gn_live_tell_ended(opened->path);
-    if (code == 0) {
+    if (code == 0)
         code = check_run(opened, named, err);
-    }
     if (code == 0)
         code = check_worlds(opened->path, err);
     if (code == 0)

@@ -3,6 +3,7 @@
 #include "agent/order.h"
 #include "agent/windows.h"
 #include "cli/place.h"
+#include "cli/rate_option.h"
 #include "event/event.h"
 #include "image/record.h"
 #include "image/tag.h"
@@ -75,11 +76,6 @@ static struct gn_sample_settings parse_sample(const struct argp_state *state, co
     return sample;
 }
 
-static double parse_windows(const struct argp_state *state, const char *value)
-{
-    return strcmp(value, "off") == 0 ? 0 : (double)positive(state, "windows", value, GN_WINDOWS_MOST_RATE);
-}
-
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     struct gn_run_options *a = state->input;
@@ -113,7 +109,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->explains = true;
         break;
     case KEY_WINDOWS:
-        a->trace.windows_rate = parse_windows(state, value);
+        a->trace.windows_rate = (double)gn_rate_option(state, "windows", value, GN_WINDOWS_MOST_RATE);
         break;
     case KEY_SAMPLE:
         a->sample = parse_sample(state, value);

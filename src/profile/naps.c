@@ -1,9 +1,11 @@
 #include "profile/naps.h"
 
+#include "event/activity.h"
 #include "profile/shown.h"
 #include "profile/statement.h"
 
 #include <errno.h>
+#include <stdbool.h>
 
 /* A tenth of a second has ten samples, if it is computed. Who is ready, and has no core, does not sleep. */
 #define LEAST_NS "100000000"
@@ -15,30 +17,35 @@ static const char *text(sqlite3_stmt *q, int column)
     return found ? found : "";
 }
 
+static bool is_poll(const char *call)
+{
+    return gn_activity_def(gn_activity_named(call))->traits & GN_TRAIT_POLLS;
+}
+
 int gn_profile_naps(sqlite3 *db, int (*each)(void *self, const char *call, const char *file, int line),
                     void *self, struct gn_error *err)
 {
     static const char asked[] =
         "WITH " GN_SHOWN "SELECT a.name, CASE WHEN coalesce(s.line, 0) > 0 THEN s.file ELSE s.label END,"
         " coalesce(s.line, 0)"
-        " FROM (SELECT from_activity AS id, sum(own_ns) AS ns FROM edge WHERE from_activity = to_activity"
-        "  GROUP BY from_activity) e"
+        " FROM (SELECT e.from_activity AS id, sum(e.own_ns) AS ns, total(r.preempted_ns) AS ready_ns FROM "
+        "edge e"
+        "  JOIN location l ON l.id = e.location LEFT JOIN resource r ON r.process = l.process"
+        "  WHERE e.from_activity = e.to_activity GROUP BY e.from_activity) e"
         /* who computes in the MPI library (MPI_Wtime) seems to be in the call */
         " LEFT JOIN (SELECT from_activity AS id, sum(time_ns) AS ns FROM sample"
         "  WHERE from_activity IS to_activity OR to_activity IS NULL GROUP BY from_activity) t ON t.id = e.id"
         " LEFT JOIN (SELECT activity AS id, sum(total_ns) AS ns FROM node GROUP BY activity) n ON n.id = e.id"
         " JOIN activity a ON a.id = e.id LEFT JOIN shown c ON c.callpath = a.callpath"
         " LEFT JOIN site s ON s.id = c.site WHERE a.kind = 'mpi' AND e.ns > " LEAST_NS
-        " AND coalesce(t.ns, 0) - coalesce(n.ns, 0)"
-        "  + coalesce((SELECT sum(r.preempted_ns) FROM resource r WHERE r.process IN"
-        "   (SELECT l.process FROM edge x JOIN location l ON l.id = x.location"
-        "    WHERE x.from_activity = e.id AND x.to_activity = e.id)), 0) < " ON_CORE " * e.ns"
+        " AND coalesce(t.ns, 0) - coalesce(n.ns, 0) + e.ready_ns < " ON_CORE " * e.ns"
         " AND NOT EXISTS (SELECT 1 FROM process p LEFT JOIN sampling g ON g.process = p.id"
         "  WHERE g.state IS NOT 'sampled')";
     int code = 0;
     sqlite3_stmt *q = gn_sql_query(db, err, asked, "");
     while (q && code == 0 && sqlite3_step(q) == SQLITE_ROW)
-        code = each(self, text(q, 0), text(q, 1), sqlite3_column_int(q, 2));
+        if (is_poll(text(q, 0)))
+            code = each(self, text(q, 0), text(q, 1), sqlite3_column_int(q, 2));
     sqlite3_finalize(q);
     return q ? code : -EINVAL;
 }

@@ -235,15 +235,8 @@ static int64_t sum_of_hosts(sqlite3 *db, const char *what)
                         "s", what);
 }
 
-static int find_one(void *unused, const char *call, const char *file, int line)
-{
-    (void)unused, (void)call, (void)file, (void)line;
-    return 1;
-}
-
 static void collect_saved(sqlite3 *db, struct gn_summary *s)
 {
-    s->has_naps = gn_profile_naps(db, find_one, NULL, NULL) > 0;
     s->is_live = value(db, "SELECT count(*) FROM run WHERE key = 'live'") > 0;
     s->saved_s = value(db, "SELECT min(CAST(value AS REAL)) FROM run WHERE key GLOB 'saved/*'");
     first_text(db, "SELECT group_concat(substr(key, 7), ', ') FROM run WHERE key GLOB 'saved/*'",
@@ -267,6 +260,12 @@ static void collect_trace(sqlite3 *db, struct gn_trace_facts *t)
     t->unwritten = sum_of_hosts(db, "unwritten");
     t->garbled = sum_of_hosts(db, "garbled");
     t->lost_comms = sum_of_hosts(db, "lost_comms");
+}
+
+static int find_one(void *unused, const char *call, const char *file, int line)
+{
+    (void)unused, (void)call, (void)file, (void)line;
+    return 1;
 }
 
 int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, struct gn_error *err)
@@ -293,6 +292,7 @@ int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, str
     collect_spawned(db, s);
     collect_saved(db, s);
     collect_trace(db, &s->trace);
+    s->has_naps = gn_profile_naps(db, find_one, NULL, NULL) > 0;
     gn_summarise_windows(db, &s->windows);
     gn_summarise_clocks(db, s);
     gn_summarise_cost(db, &s->cost);
