@@ -66,6 +66,8 @@ struct gn_history_place {
     uint64_t row, row_ticks;       /* the call is so many in a row, so long altogether; 0: it is one */
     uint64_t polled, polled_ticks; /* of polls that wait as one: how many, how long */
     uint64_t between_ticks;        /* … and between two, where that is not short */
+    uint64_t idle_rows, idle_ticks, waited_ticks; /* of all its polls: those between which more time passed
+                                                     than measuring takes, that time, and the time of all */
     struct gn_history_piece {
         uint32_t activity; /* GN_NONE: of the call to come */
         enum gn_piece_kind kind;

@@ -169,6 +169,16 @@ static bool is_idle(const struct gn_history_make *m, uint64_t between_ticks, uin
     return between_ticks <= inside_ticks || is_measuring(m, between_ticks, polls);
 }
 
+static void add_idle(const struct gn_history_make *m, struct gn_history_place *p, uint64_t ticks,
+                     uint64_t polls)
+{
+    p->waited_ticks += ticks;
+    if (is_measuring(m, ticks, polls))
+        return;
+    p->idle_ticks += ticks;
+    p->idle_rows++;
+}
+
 /* Polls wait as one with the call behind them when nothing to speak of is computed in between, but that now
  * and then one loses its core. */
 static void join_polls(struct gn_history_make *m, struct gn_call *call)
@@ -183,6 +193,7 @@ static void join_polls(struct gn_history_make *m, struct gn_call *call)
     if (!is_short && (double)(p->between_ticks + between_ticks) > little * (double)p->polled_ticks)
         return;
     p->between_ticks += is_short ? 0 : between_ticks;
+    add_idle(m, p, between_ticks, 1);
     call->waits_from = before->waits_from;
 }
 
@@ -193,7 +204,6 @@ static int close_polls(struct gn_history_make *m, struct gn_call *call, uint32_t
     struct gn_history_place *p = &m->places[call->location];
     const uint64_t length = call->leave_ticks - call->enter_ticks, polls = p->row > 0 ? p->row : 1,
                    inside = p->row > 0 && p->row_ticks < length ? p->row_ticks : length;
-    static const double noted = 0.01; /* less than that changes nothing that anybody would tell */
     const bool naps = m->settings->naps && call->path < m->d->path_count && m->settings->naps[call->path];
     if (!naps && !is_idle(m, length - inside, polls, inside)) {
         call->leave_ticks = call->enter_ticks + inside;
@@ -204,8 +214,8 @@ static int close_polls(struct gn_history_make *m, struct gn_call *call, uint32_t
         p->polled = p->polled_ticks = p->between_ticks = 0;
     p->polled += polls;
     p->polled_ticks += naps ? length : inside;
-    m->h->idle_rows +=
-        (double)(length - inside) > noted * (double)length && !is_measuring(m, length - inside, polls);
+    p->waited_ticks += inside;
+    add_idle(m, p, length - inside, polls);
     if (inside == length || naps) /* asleep, we do no work */
         return 0;
     if (!gn_grow(&m->polled, &m->polled_capacity, m->polled_count, sizeof *m->polled))
@@ -591,7 +601,10 @@ int gn_history_event(struct gn_history_make *m, const struct gn_event *event)
 
 int gn_history_location_ends(struct gn_history_make *m, uint32_t location)
 {
+    static const double noted = 0.01; /* less than that changes nothing that anybody would tell */
     struct gn_history_place *p = &m->places[location];
+    if ((double)p->idle_ticks > noted * (double)p->waited_ticks)
+        m->h->idle_rows += p->idle_rows;
     if (m->h->first_call[location] != GN_NONE) {
         struct gn_event last = gn_event_bare(GN_EVENT_PROGRAM_END, location, p->now_ticks);
         int code = p->mpi_depth > 0 ? close_call(m, &last) : 0;

@@ -212,28 +212,35 @@ static void begin_place(struct gn_tracer *tracer, uint32_t i, const struct gn_ca
     GN_SET(polls->nodes, i + 1);
 }
 
-/* Something is computed between its calls, or ahead of this one from elsewhere: of a row that has both,
- * nobody could tell any more which of its calls waited. */
-static bool is_other_row(const struct gn_tracer *tracer, const struct gn_call_span *call)
+/* Of a row that has both calls between which something is computed and others, nobody could tell any more
+ * which of them waited. Calls of the same place change so often at most that a row and what lies ahead of it
+ * are long.
+ */
+static bool is_other_row(const struct gn_tracer *tracer, const struct gn_call_span *call, bool other_place)
 {
-    enum { LONG_TICKS = 4096, LONG_CALLS = 8 };
+    enum { LONG_TICKS = 4096, LONG_CALLS = 8, LONG_ROW = 1 << 18 };
     const struct gn_ring_polls *polls = &tracer->ring->polls;
-    const uint64_t last_ticks = GN_GET(polls->last_ticks), length = last_ticks - GN_GET(polls->first_ticks),
+    const uint64_t first_ticks = GN_GET(polls->first_ticks), last_ticks = GN_GET(polls->last_ticks),
+                   length = last_ticks - first_ticks,
                    gap = call->enter_ticks > last_ticks ? call->enter_ticks - last_ticks : 0;
+    if (!other_place && length + gap < LONG_ROW)
+        return false;
     uint64_t inside = 0, count = 0;
     for (uint32_t i = 0; i < tracer->poll_nodes; i++) {
         inside += GN_GET(polls->at[i].inside_ticks);
         count += GN_GET(polls->at[i].count);
     }
-    return (length > 2 * inside && length > LONG_TICKS * count) ||
-           (gap > LONG_TICKS && gap > LONG_CALLS * (inside / count));
+    const bool computes = length > 2 * inside && length > LONG_TICKS * count,
+               ahead = gap > LONG_TICKS && gap > LONG_CALLS * (inside / count);
+    return other_place ? computes || ahead : count > 1 && computes != ahead;
 }
 
 void gn_tracer_poll(struct gn_tracer *tracer, const struct gn_call_span *call)
 {
     struct gn_ring_polls *polls = &tracer->ring->polls;
     uint32_t i = place_in_row(tracer, call->node);
-    if (i == GN_RING_POLL_NODES || (i > 0 && i == tracer->poll_nodes && is_other_row(tracer, call))) {
+    if (i == GN_RING_POLL_NODES ||
+        (tracer->poll_nodes > 0 && is_other_row(tracer, call, i == tracer->poll_nodes))) {
         gn_tracer_end_polls(tracer);
         i = 0;
     }

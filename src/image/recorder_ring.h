@@ -35,13 +35,13 @@
  *
  * Two things are not in the ring yet, and a reader looks at them when the process has ended:
  *
- *   polls   calls in a row that found nothing, from GN_RING_POLL_NODES nodes at most that take turns; another
- *           node that has other gaps than those before it begins a new one (capture/tracer.c). Their records
- * are written when the row ends, that of the first node as record `index`, those of the others behind it: by
- * head, how many are written. An odd seq: the process ended in the middle of adding a call; `before` says
- * what the row was without it (gn_ring_row_of) begun   the collective under way: of the call that was entered
- * at `ticks`; if that is what the TAG's now_ticks says, it is this one. ticks is written last, with release
- * order
+ *   polls   calls in a row that found nothing, from GN_RING_POLL_NODES nodes at most that take turns;
+ *           one that has other gaps than those before it begins a new row (capture/tracer.c). Their
+ *           records are written when the row ends, that of the first node as record `index`, those of
+ *           the others behind it: by head, how many are written. An odd seq: the process ended in the
+ *           middle of adding a call; `before` says what the row was without it (gn_ring_row_of)
+ *   begun   the collective under way: of the call that was entered at `ticks`; if that is what the
+ *           TAG's now_ticks says, it is this one. ticks is written last, with release order
  */
 #ifndef GNOMON_IMAGE_RECORDER_RING_H
 #define GNOMON_IMAGE_RECORDER_RING_H

@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <stdbool.h>
 
-/* A tenth of a second has ten samples, if it is computed. Who is ready, and has no core, does not sleep. */
+/* A tenth of a second has ten samples, if it is computed. Who is ready, and has no core, does not sleep; nor
+ * may who was on a core unseen.
+ */
 #define LEAST_NS "100000000"
-#define ON_CORE "0.2"
+#define ON_CORE "0.3"
 
 static const char *text(sqlite3_stmt *q, int column)
 {
@@ -28,9 +30,10 @@ int gn_profile_naps(sqlite3 *db, int (*each)(void *self, const char *call, const
     static const char asked[] =
         "WITH " GN_SHOWN "SELECT a.name, CASE WHEN coalesce(s.line, 0) > 0 THEN s.file ELSE s.label END,"
         " coalesce(s.line, 0)"
-        " FROM (SELECT e.from_activity AS id, sum(e.own_ns) AS ns, total(r.preempted_ns) AS ready_ns FROM "
-        "edge e"
+        " FROM (SELECT e.from_activity AS id, sum(e.own_ns) AS ns, total(r.preempted_ns) AS ready_ns,"
+        "  total(max(p.cpu_ns - g.time_ns, 0)) AS unseen_ns FROM edge e"
         "  JOIN location l ON l.id = e.location LEFT JOIN resource r ON r.process = l.process"
+        "  LEFT JOIN process p ON p.id = l.process LEFT JOIN sampling g ON g.process = l.process"
         "  WHERE e.from_activity = e.to_activity GROUP BY e.from_activity) e"
         /* who computes in the MPI library (MPI_Wtime) seems to be in the call */
         " LEFT JOIN (SELECT from_activity AS id, sum(time_ns) AS ns FROM sample"
@@ -38,9 +41,9 @@ int gn_profile_naps(sqlite3 *db, int (*each)(void *self, const char *call, const
         " LEFT JOIN (SELECT activity AS id, sum(total_ns) AS ns FROM node GROUP BY activity) n ON n.id = e.id"
         " JOIN activity a ON a.id = e.id LEFT JOIN shown c ON c.callpath = a.callpath"
         " LEFT JOIN site s ON s.id = c.site WHERE a.kind = 'mpi' AND e.ns > " LEAST_NS
-        " AND coalesce(t.ns, 0) - coalesce(n.ns, 0) + e.ready_ns < " ON_CORE " * e.ns"
+        " AND coalesce(t.ns, 0) - coalesce(n.ns, 0) + e.ready_ns + e.unseen_ns < " ON_CORE " * e.ns"
         " AND NOT EXISTS (SELECT 1 FROM process p LEFT JOIN sampling g ON g.process = p.id"
-        "  WHERE g.state IS NOT 'sampled')";
+        "  WHERE g.state IS NOT 'sampled' OR p.cpu_ns IS NULL)";
     int code = 0;
     sqlite3_stmt *q = gn_sql_query(db, err, asked, "");
     while (q && code == 0 && sqlite3_step(q) == SQLITE_ROW)

@@ -592,6 +592,29 @@ static void polls_with_other_gaps_are_another_row(void **state)
     assert_int_equal(found[4].ticks, 2000000);
 }
 
+/* One place may compute between its polls, and wait later: where a row and what comes then are long. */
+static void polls_of_one_place_change(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 10; i++)
+        poll_at(100000 * i, TEST_NODE);
+    for (uint64_t i = 0; i < 50000; i++)
+        poll_at(900010 + 10 * i, TEST_NODE);
+    poll_at(1500000, TEST_NODE); /* computed ahead */
+    poll_at(1500010, TEST_NODE);
+    poll_at(1510000, TEST_NODE); /* not for long */
+    call_at(3000000);
+    take_all();
+    assert_int_equal(found_count, 2 * 4);
+    assert_int_equal(found[0].request, 10);
+    assert_int_equal(found[1].ticks, 900005);
+    assert_int_equal(found[2].request, 50000);
+    assert_int_equal(found[2].ticks, 900010);
+    assert_int_equal(found[3].ticks, 1400005);
+    assert_int_equal(found[4].request, 3);
+    assert_int_equal(found[4].ticks, 1500000);
+}
+
 /* A row that goes on is not in the ring: whoever reads at the end finds it all the same, and never twice. */
 static void polls_at_the_end_are_found(void **state)
 {
@@ -711,6 +734,7 @@ int main(void)
         TEST(polls_in_a_row_are_one),
         TEST(polls_may_take_turns),
         TEST(polls_with_other_gaps_are_another_row),
+        TEST(polls_of_one_place_change),
         TEST(polls_at_the_end_are_found),
         TEST(call_that_was_never_left),
         BLOCKING(blocked_writer_loses_nothing),
