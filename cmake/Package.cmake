@@ -3,6 +3,7 @@
 #   /usr/bin/gnomon                         small: `gnomon run`; finds the rest relative to itself, so below any prefix
 #   /usr/lib/<multiarch>/gnomon/gnomon-commands   all other commands, and the agent of a host
 #   /usr/lib/<multiarch>/gnomon/libgnomon.so   preloaded into measured programs; private, no soname to link with
+#   /usr/lib/<multiarch>/gnomon/libgnomon-activities.so   likewise, copies of it (x86-64)
 #   /usr/lib/<multiarch>/gnomon/libgnomon-transport.*.so   one per MPI, for several processes that repair one trace
 #   /usr/include/gnomon.h                   for programs that name their own regions
 #   /usr/share/man, /usr/share/doc/gnomon

@@ -710,6 +710,7 @@ static _Noreturn void be_agent(const struct gn_agent_order *order, const struct 
         watch(&a);
     if (settings->link)
         unlink(settings->link);
+    gn_job_remove_activities(&order->job);
     gn_keep_mark(&a.guard, GN_KEPT_SETTLED);
     if (!state.settled)
         close(a.listener); /* a new job with the same name gets a new agent */

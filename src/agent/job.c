@@ -2,6 +2,7 @@
 
 #include "agent/process_files.h"
 
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,4 +120,23 @@ void gn_job_socket(const struct gn_job *job, char name[64])
 {
     uint64_t here = job->host[0] ? XXH64(job->host, strlen(job->host), 0) : 0;
     snprintf(name, 64, "gnomon-%u-%016llx", (unsigned)getuid(), (unsigned long long)(job->hash ^ here));
+}
+
+void gn_job_activities(const struct gn_job *job, char prefix[96])
+{
+    char agent[64];
+    gn_job_socket(job, agent);
+    snprintf(prefix, 96, "/tmp/libgnomon-activities-%s-", agent);
+}
+
+void gn_job_remove_activities(const struct gn_job *job)
+{
+    char pattern[112], prefix[96];
+    glob_t found;
+    gn_job_activities(job, prefix);
+    snprintf(pattern, sizeof pattern, "%s*", prefix);
+    if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            unlink(found.gl_pathv[i]);
+    globfree(&found);
 }

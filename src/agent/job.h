@@ -26,6 +26,11 @@ void gn_job_detect(struct gn_job *job);
 /* The abstract socket name of the job's agent on this host (at most 64 bytes with the zero). */
 void gn_job_socket(const struct gn_job *job, char name[64]);
 
+/* What the files begin with that meet calls of functions which the user has named (gnomon run --activity),
+ * one for each program of the job on this host; and their removal. */
+void gn_job_activities(const struct gn_job *job, char prefix[96]);
+void gn_job_remove_activities(const struct gn_job *job);
+
 /* Hydra's name for the job that it started process pid for, or for those processes of the job that it started
  * together (group: what MPI_Comm_spawn starts is another one). False: it did not start it. */
 bool gn_job_hydra(int pid, bool group, char *key, unsigned long size);

@@ -59,16 +59,16 @@ static void trim(struct gn_tag *segment, const struct gn_stack_frame *frames, ui
         ++*first;
 }
 
-/* What runs Python functions: where these are known, it says nothing more. Returns how many frames are left.
+/* What stands between a call and a function that the user has named (slots.S); and what runs Python
+ * functions: where these are known, it says nothing more. Returns how many frames are left.
  */
-static uint32_t leave_out_interpreter(const struct gn_tag *segment, struct gn_stack_frame *frames,
-                                      uint32_t count)
+static uint32_t leave_out_between(struct gn_tag *segment, struct gn_stack_frame *frames, uint32_t count)
 {
+    const bool python = frames[0].ip & GN_PYTHON_FRAME;
     uint32_t kept = 0;
-    if (!(frames[0].ip & GN_PYTHON_FRAME))
-        return count;
     for (uint32_t i = 0; i < count; i++)
-        if (segment->modules[frames[i].module].kind != GN_MODULE_INTERPRETER)
+        if (!(python && segment->modules[frames[i].module].kind == GN_MODULE_INTERPRETER) &&
+            !in_module(segment, &frames[i], gn_module_is_slots))
             frames[kept++] = frames[i];
     return kept;
 }
@@ -103,7 +103,7 @@ bool gn_callpath_find(struct gn_tag *segment, struct gn_stack_frame *frames, uin
     *cut = false;
     if (!gn_lists_lock())
         return false;
-    end = leave_out_interpreter(segment, frames, count);
+    end = leave_out_between(segment, frames, count);
     trim(segment, frames, &first, &end);
     uint32_t kept = fold(frames, first, end);
     for (uint32_t i = 0; i < kept; i++) {

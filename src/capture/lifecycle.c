@@ -86,21 +86,21 @@ __attribute__((destructor)) static void unloaded(void)
     tell_if_alone();
 }
 
-/* Cuts our entry out of LD_PRELOAD where it stands: setenv would use the program's malloc. */
+/* Cuts our entries out of LD_PRELOAD where they stand: setenv would use the program's malloc. */
 static void leave_preload(void)
 {
-    char *value = getenv("LD_PRELOAD"), *ours = value ? strstr(value, "libgnomon") : NULL;
-    if (!ours)
-        return;
-    char *begin = ours, *end = ours + strcspn(ours, ": ");
-    while (begin > value && begin[-1] != ':' && begin[-1] != ' ')
-        begin--;
-    if (*end)
-        end++;
-    else if (begin > value)
-        begin--;
-    memmove(begin, end, strlen(end) + 1);
-    if (!*value)
+    char *value = getenv("LD_PRELOAD"), *ours;
+    while (value && (ours = strstr(value, "libgnomon")) != NULL) {
+        char *begin = ours, *end = ours + strcspn(ours, ": ");
+        while (begin > value && begin[-1] != ':' && begin[-1] != ' ')
+            begin--;
+        if (*end)
+            end++;
+        else if (begin > value)
+            begin--;
+        memmove(begin, end, strlen(end) + 1);
+    }
+    if (value && !*value)
         unsetenv("LD_PRELOAD");
 }
 
@@ -474,6 +474,17 @@ GN_EXPORT void gnomon_hook_region_begin(const char *name)
 GN_EXPORT void gnomon_hook_region_end(const char *name)
 {
     gn_record_region(name, false, GN_CALLER, GN_FRAME);
+}
+
+/* A function that the user has named (capture/slots.c). 0: it is not noted: what gnomon calls itself, or MPI
+ * does, and in threads that have called neither MPI nor regions, which may be the MPI library's own.
+ */
+GN_EXPORT int gnomon_hook_activity(const char *name, int begins, void *caller, void *frame)
+{
+    extern const char __ehdr_start[], _end[];
+    if (!gn_recorder_here() || ((const char *)caller >= __ehdr_start && (const char *)caller < _end))
+        return 0;
+    return gn_record_region(name, begins, caller, frame);
 }
 
 /* The name in MPI_Pcontrol's variable arguments is there by convention only. Read it through the kernel,

@@ -236,6 +236,12 @@ bool gn_module_is_mpi(const struct gn_module *module)
             || gn_real_lies_in(module->first_address, module->end_address));
 }
 
+bool gn_module_is_slots(const struct gn_module *module)
+{
+    static const char begins[] = "libgnomon-activities";
+    return strncmp(base_name(module), begins, sizeof begins - 1) == 0;
+}
+
 bool gn_module_is_libc(const struct gn_module *module)
 {
     const char *name = base_name(module);

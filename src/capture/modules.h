@@ -26,6 +26,9 @@ void gn_module_executable(char *path, size_t size);
 /* Whether the module belongs to an MPI library (its frames are not the user's call sites). */
 bool gn_module_is_mpi(const struct gn_module *module);
 
+/* Whether it is what meets calls of functions that the user has named (image/activity_slots.h). */
+bool gn_module_is_slots(const struct gn_module *module);
+
 /* Whether it is the C library or the dynamic loader (frames outside of main and of thread functions). */
 bool gn_module_is_libc(const struct gn_module *module);
 

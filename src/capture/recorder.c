@@ -714,22 +714,22 @@ void gn_record_own_work(uint64_t ticks)
     r->owed_ticks += ticks;
 }
 
-void gn_record_region(const char *name, bool begin, void *caller, void *frame)
+bool gn_record_region(const char *name, bool begin, void *caller, void *frame)
 {
     const struct gn_registers at = gn_registers_of(caller, frame);
     struct gn_recorder *r = recorder_here();
     if (!r || r->inside || !name)
-        return;
+        return false;
     const uint64_t ticks = gn_ticks();
     const uint32_t id = find_name(name), depth = begin ? 0 : open_depth(r, id);
     if (depth == no_region)
-        return;
+        return false;
     if (r->off) { /* they nest all the same, but are not recorded */
         if (begin)
             open_region(r, id, 0, GN_NONE, ticks);
         else
             close_region(r, depth, ticks, 0);
-        return;
+        return true;
     }
     const uint32_t node = node_here(r, begin ? GN_ACTIVITY_REGION_BEGIN : GN_ACTIVITY_REGION_END, id, at);
     uint64_t duration_ticks = 0;
@@ -738,6 +738,7 @@ void gn_record_region(const char *name, bool begin, void *caller, void *frame)
     else
         duration_ticks = close_region(r, depth, ticks, node);
     pass_control(r, node, ticks, duration_ticks);
+    return true;
 }
 
 void gn_record_switch(bool on, void *caller, void *frame)

@@ -148,7 +148,8 @@ bool gn_record_open_call(struct gn_open_call *open);
 void gn_record_own_work(uint64_t ticks);
 
 /* Control activities. */
-void gn_record_region(const char *name, bool begin, void *caller, void *frame);
+/* False: it is not recorded: within a call of MPI, or there is no room. */
+bool gn_record_region(const char *name, bool begin, void *caller, void *frame);
 void gn_record_switch(bool on, void *caller, void *frame);
 void gn_record_end(uint64_t ticks);
 

@@ -72,7 +72,7 @@ static _Noreturn void become_waiting(const struct gn_job *job, const struct gn_c
                                          .config = config,
                                          .report = m->keep ? GN_REPORT_FOLDER_KEPT : GN_REPORT_FOLDER};
     dup2(STDERR_FILENO, STDOUT_FILENO); /* the report's, and no MPI library's */
-    if (gn_start_measured(job, &settings, NULL, &err) != 0) {
+    if (gn_start_measured(job, &settings, NULL, NULL, &err) != 0) {
         fprintf(stderr, "gnomon clock: %s\n", err.text);
         _exit(1);
     }

@@ -19,6 +19,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 /* ---- becoming the program ---- */
 
@@ -34,6 +35,7 @@ static void write_settings(const struct gn_run_options *a, const struct gn_job *
                            char *text, size_t size)
 {
     char sample[32], windows[32];
+    size_t left;
     gn_run_windows_text(&a->trace, windows, sizeof windows);
     gn_run_sample_text(&a->sample, sample, sizeof sample);
     int used = snprintf(
@@ -42,6 +44,9 @@ static void write_settings(const struct gn_run_options *a, const struct gn_job *
     if (a->trace.ring_records && a->trace.windows_rate <= 0 && used > 0 && (size_t)used < size)
         snprintf(text + used, size - (size_t)used, "trace %uK\ntrace-full %s\n",
                  gn_run_ring_kib(a->trace.ring_records), a->trace.block ? "block" : "drop");
+    left = strlen(text);
+    if (a->activities)
+        snprintf(text + left, size - left, "activity %s\n", a->activities);
 }
 
 static int run_here(const struct gn_run_options *a, char **words)
@@ -65,7 +70,7 @@ static int run_here(const struct gn_run_options *a, char **words)
                                          .config = config,
                                          .report = a->explains ? GN_REPORT_EXPLAINED : GN_REPORT_RUN};
     int code = a->spawned_by ? gn_start_spawned(&job, &settings, a->pcontrol, a->spawned_by, &err)
-                             : gn_start_measured(&job, &settings, a->pcontrol, &err);
+                             : gn_start_measured(&job, &settings, a->pcontrol, a->activities, &err);
     if (code != 0 && (job.local_rank <= 0 || code == -ETIMEDOUT)) /* others of this host would say the same */
         fprintf(stderr, "gnomon run: %s; %s runs unmeasured\n", err.text, words[0]);
     return gn_run_become(words);

@@ -7,6 +7,7 @@ int gn_command_run(int argc, char **argv);
 int gn_command_agent(int argc, char **argv);
 int gn_command_guard(int argc, char **argv);
 int gn_command_after_run(int argc, char **argv);
+int gn_command_activities(int argc, char **argv);
 int gn_command_report(int argc, char **argv);
 int gn_command_merge(int argc, char **argv);
 int gn_command_order(int argc, char **argv);

@@ -36,6 +36,7 @@ static const struct command {
     {"agent", gn_command_agent, NULL},
     {"guard", gn_command_guard, NULL},
     {"after-run", gn_command_after_run, NULL},
+    {"activities", gn_command_activities, NULL},
 };
 
 static void usage(FILE *out)

@@ -122,7 +122,7 @@ int gn_run_launcher(const struct gn_run_options *a, char **words)
     struct gn_folder folder;
     struct gn_error err;
     const char *program;
-    char *prefix[20] = {found ? self : "gnomon",
+    char *prefix[22] = {found ? self : "gnomon",
                         "run",
                         "--quiet",
                         "--threads",
@@ -138,6 +138,10 @@ int gn_run_launcher(const struct gn_run_options *a, char **words)
     size_t count = traced ? 13 : 12; /* without a trace there is nothing to be full */
     if (traced)
         prefix[count++] = trace;
+    if (a->activities) {
+        prefix[count++] = "--activity";
+        prefix[count++] = (char *)a->activities;
+    }
     if (a->exchange.interval_ms)
         prefix[count++] = interval;
     if (a->exchange.branching)

@@ -16,6 +16,7 @@ enum {
     KEY_INTO = 0x100,
     KEY_SPAWNED_BY,
     KEY_PCONTROL,
+    KEY_ACTIVITY,
     KEY_WINDOWS,
     KEY_EXPLAIN,
     KEY_TRACE,
@@ -92,6 +93,11 @@ static error_t parse(int key, char *value, struct argp_state *state)
             argp_error(state, "--pcontrol %s: one of switch, regions, none is expected", value);
         a->pcontrol = value;
         break;
+    case KEY_ACTIVITY:
+        if (!*value)
+            argp_error(state, "--activity: names of functions are expected, with commas between them");
+        a->activities = value;
+        break;
     case KEY_TRACE: {
         uint64_t kib = value ? parse_kib(value) : TRACE_DEFAULT_KIB;
         if (kib == 0)
@@ -152,6 +158,10 @@ static const struct argp_option list_of_options[] = {
     {"pcontrol", KEY_PCONTROL, "DIALECT", 0,
      "What MPI_Pcontrol means: switch (0 off, else on; default), regions (1,\"name\" begins, -1,\"name\" "
      "ends) or none",
+     0},
+    {"activity", KEY_ACTIVITY, "FUNCTION[,...]", 0,
+     "Functions of libraries that are to be activities, as regions are: calls of them through the dynamic "
+     "loader",
      0},
     {"threads", 't', "N", 0, "Threads per process to make room for (default 64)", 0},
     {"trace", KEY_TRACE, "SIZE", OPTION_ARG_OPTIONAL,

@@ -11,6 +11,7 @@ struct gn_run_options {
     const char *into;
     const char *spawned_by;
     const char *pcontrol;
+    const char *activities; /* names of functions, with commas; NULL: none */
     bool quiet;
     int threads;
     struct gn_trace_settings trace;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* LD_PRELOAD splits at spaces and colons: a library below such a path is reached through a link without them,
@@ -28,6 +29,42 @@ static int make_link(const char *library, const char *link)
 static bool is_traced(const struct gn_trace_settings *trace)
 {
     return trace->ring_records > 0 && trace->windows_rate <= 0;
+}
+
+/* Ahead of what is preloaded stands the library that meets calls of these functions, if there are any. */
+static void add_activities(const struct gn_job *job, const char *program, const char *names)
+{
+    char library[4096], executable[4096], prefix[96], file[128], preload[8400];
+    if (!gn_find_in_path(program, executable, sizeof executable))
+        return;
+    if (gn_find_library("libgnomon-activities.so", library, sizeof library) != 0) {
+        fprintf(
+            stderr,
+            "gnomon run: --activity: libgnomon-activities.so is not beside this gnomon: it is installed in "
+            "part only, or made for another processor than x86-64\n");
+        return;
+    }
+    gn_job_activities(job, prefix);
+    /* programs of one job may differ */
+    uint64_t hash = 14695981039346656037u;
+    for (const char *at = executable; *at; at++)
+        hash = (hash ^ (unsigned char)*at) * 1099511628211u;
+    snprintf(file, sizeof file, "%s%016llx.so", prefix, (unsigned long long)hash);
+    const pid_t child = fork();
+    if (child == 0) {
+        unsetenv("LD_PRELOAD");
+        gn_become_commands((char *[]){"gnomon", "activities", library, file, executable, (char *)names,
+                                      job->local_rank > 0 ? "quiet" : NULL, NULL});
+        _exit(1);
+    }
+    int status = 1;
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (child < 0 || status != 0)
+        return;
+    const char *before = getenv("LD_PRELOAD");
+    snprintf(preload, sizeof preload, "%s:%s", before, file);
+    setenv("LD_PRELOAD", preload, 1);
 }
 
 static int set_environment(const char *library, const char *link, const char *agent, const char *pcontrol,
@@ -66,7 +103,7 @@ static int find_library(const char *agent, char *library, size_t size, char link
 }
 
 int gn_start_measured(const struct gn_job *job, const struct gn_agent_settings *settings,
-                      const char *pcontrol, struct gn_error *err)
+                      const char *pcontrol, const char *activities, struct gn_error *err)
 {
     char agent[64], link[96], library[4096], executable[4096], self[4096], where[3500] = "";
     struct gn_agent_settings with = *settings;
@@ -84,8 +121,11 @@ int gn_start_measured(const struct gn_job *job, const struct gn_agent_settings *
     code = with.into ? 0 : gn_place_open(where, sizeof where, err);
     if (code == 0)
         code = gn_agent_enlist(job, &with, agent, err);
-    return code != 0 ? code
-                     : set_environment(library, with.link, agent, pcontrol, is_traced(&settings->trace), err);
+    code =
+        code ? code : set_environment(library, with.link, agent, pcontrol, is_traced(&settings->trace), err);
+    if (code == 0 && activities)
+        add_activities(job, settings->program, activities);
+    return code;
 }
 
 int gn_start_spawned(const struct gn_job *job, const struct gn_agent_settings *settings, const char *pcontrol,

@@ -19,15 +19,18 @@ newer() {
 }
 
 newer 2.34 && ! newer 2.28 && ! newer 2.4 || fail "versions are not compared right"
-version=$(newest "$library")
-[ -n "$version" ] || fail "readelf names no version"
-! newer "$version" || fail "libgnomon.so asks for glibc $version: $(readelf -V "$library" | grep "GLIBC_$version")"
-! readelf -V "$library" | grep -q 'Name: GLIBC_PRIVATE' || fail "libgnomon.so asks for what is glibc's own"
-for name in $(needed "$library"); do
-    case $name in
-    libc.so.6 | libdl.so.2 | ld-linux-*) ;;
-    *) fail "libgnomon.so needs $name" ;;
-    esac
+for library in "$library" "${library%.so}-activities.so"; do
+    [ -e "$library" ] || continue # x86-64 only
+    version=$(newest "$library")
+    [ -n "$version" ] || fail "readelf names no version"
+    ! newer "$version" || fail "$library asks for glibc $version: $(readelf -V "$library" | grep "GLIBC_$version")"
+    ! readelf -V "$library" | grep -q 'Name: GLIBC_PRIVATE' || fail "$library asks for what is glibc's own"
+    for name in $(needed "$library"); do
+        case $name in
+        libc.so.6 | libdl.so.2 | ld-linux-*) ;;
+        *) fail "$library needs $name" ;;
+        esac
+    done
 done
 
 for name in $(needed "$gnomon"); do
