@@ -27,7 +27,8 @@ static bool have_thread_end;
 
 static uint32_t hash2(uint32_t a, uint32_t b)
 {
-    return (uint32_t)((((uint64_t)a << 32 | b) * 0x9e3779b97f4a7c15ull) >> 32);
+    const uint64_t mixed = (a * 0x9e3779b97f4a7c15ull) ^ b; /* names are in the upper bits of a */
+    return (uint32_t)((mixed * 0xbf58476d1ce4e5b9ull) >> 32);
 }
 
 static inline void show(struct gn_location *location, uint32_t node, uint32_t inside, uint64_t ticks)
@@ -356,6 +357,10 @@ static struct gn_recorder *take_recorder(uint64_t start_ticks)
     return r;
 }
 
+/* Where names are in the segment, by their hash; twice as many places as names. 0: nothing. */
+enum { NAME_PLACES = 2 * GN_MAX_NAMES };
+static _Atomic uint16_t name_places[NAME_PLACES];
+
 int gn_recorder_open(struct gn_tag *segment, uint64_t start_ticks)
 {
     void *gate =
@@ -374,6 +379,7 @@ int gn_recorder_open(struct gn_tag *segment, uint64_t start_ticks)
         GN_SET(segment->module_count, 1);
     if (GN_GET(segment->name_count) == 0) {
         strcpy(segment->names[0], "(further regions)");
+        memset(name_places, 0, sizeof name_places);
         GN_SET(segment->name_count, 1);
     }
     if (!take_recorder(start_ticks))
@@ -617,13 +623,23 @@ static void pass_control(struct gn_recorder *r, uint32_t node, uint64_t begin_ti
     show(r->location, node, 0, now);
 }
 
+/* The place that has it, or would have it. */
+static _Atomic uint16_t *place_of_name(const char *name)
+{
+    uint32_t hash = 2166136261u;
+    for (uint32_t i = 0; i < GN_NAME_BYTES - 1 && name[i]; i++)
+        hash = (hash ^ (unsigned char)name[i]) * 16777619u;
+    for (uint32_t at = hash;; at++) {
+        _Atomic uint16_t *place = &name_places[at % NAME_PLACES];
+        const uint16_t index = atomic_load_explicit(place, memory_order_acquire);
+        if (!index || strncmp(gn_segment->names[index], name, GN_NAME_BYTES - 1) == 0)
+            return place;
+    }
+}
+
 static uint32_t known_name(const char *name)
 {
-    uint32_t count = GN_OBSERVE(gn_segment->name_count);
-    for (uint32_t i = 1; i < count; i++)
-        if (strncmp(gn_segment->names[i], name, GN_NAME_BYTES - 1) == 0)
-            return i;
-    return 0;
+    return atomic_load_explicit(place_of_name(name), memory_order_acquire);
 }
 
 /* Index of a region's name, added when it is new; 0, which stands for all others, when there is no room. */
@@ -633,6 +649,8 @@ static uint32_t find_name(const char *name)
     uint32_t index = known_name(name);
     for (int tries = 0; !index && tries < 100000; tries++) {
         int expected = 0;
+        if (GN_OBSERVE(gn_segment->name_count) >= GN_MAX_NAMES)
+            break;
         if (!atomic_compare_exchange_weak(&adding, &expected, 1)) {
             if (tries > 1000) /* whoever adds one lost the processor meanwhile */
                 sched_yield();
@@ -643,6 +661,7 @@ static uint32_t find_name(const char *name)
         if (!index && count < GN_MAX_NAMES) {
             strncpy(gn_segment->names[count], name, GN_NAME_BYTES - 1);
             GN_PUBLISH(gn_segment->name_count, count + 1);
+            atomic_store_explicit(place_of_name(name), (uint16_t)count, memory_order_release);
             index = count;
         }
         atomic_store(&adding, 0);

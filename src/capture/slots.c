@@ -25,11 +25,11 @@ GN_EXPORT extern const struct gn_slot gn_slots[GN_SLOTS];
 const struct gn_slot gn_slots[GN_SLOTS] __attribute__((section(".data.gn_slots"))) = {{"", "", ""}};
 
 /* The ways out of slots.S. */
-struct gn_begun {
+struct gn_activity_begun {
     void *function;
     int64_t copied; /* bytes of the stack; < 0: it is not measured */
 };
-struct gn_begun gn_activity_begins(uint32_t slot, uintptr_t *frame);
+struct gn_activity_begun gn_activity_begins(uint32_t slot, uintptr_t *frame);
 void gn_activity_ends(const uintptr_t *frame);
 
 enum { ARGUMENTS_MOST = 2048, DEPTH_MOST = 64 };
@@ -135,12 +135,12 @@ static int64_t begin(uint32_t slot, uintptr_t *frame)
     return (int64_t)((there < ARGUMENTS_MOST ? there : ARGUMENTS_MOST) & ~(uintptr_t)15);
 }
 
-struct gn_begun gn_activity_begins(uint32_t slot, uintptr_t *frame)
+struct gn_activity_begun gn_activity_begins(uint32_t slot, uintptr_t *frame)
 {
     const int code = errno;
     const bool within = busy;
     busy = true;
-    struct gn_begun begun = {function_of(slot, (void *)frame[1]), -1};
+    struct gn_activity_begun begun = {function_of(slot, (void *)frame[1]), -1};
     if (!within && begun.function)
         begun.copied = begin(slot, frame);
     busy = within;
