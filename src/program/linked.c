@@ -113,7 +113,8 @@ struct gn_linked *gn_linked_open(const char *executable, struct gn_error *err)
     elf_version(EV_CURRENT);
     if (!l || !open_module(l, executable)) {
         gn_fail(err, -EINVAL, "%s is no executable that could be read, or a script", executable);
-        free(l);
+        if (l)
+            gn_linked_close(l);
         return NULL;
     }
     if (!l->modules[0].symbols) {
