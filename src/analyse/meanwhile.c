@@ -13,6 +13,7 @@ struct look {
     struct gn_givers givers;
     struct gn_span *ns;  /* [site_count * KINDS] */
     double lo_ns, hi_ns; /* of all of it */
+    double answers_ns;
     uint64_t times, steps;
 };
 
@@ -81,6 +82,52 @@ static uint32_t giver_of(const struct look *l, uint32_t process)
     return l->h->definitions->locations[l->h->calls[call].location].process == process ? call : GN_NONE;
 }
 
+static bool takes_from(const struct gn_history *h, const struct gn_call *call, uint32_t process,
+                       uint32_t *from)
+{
+    for (uint32_t i = call->first_take; i < call->first_take + call->take_count; i++)
+        if (h->takes[i].kind == GN_TAKE_MESSAGE &&
+            h->definitions->locations[h->calls[h->takes[i].from].location].process == process) {
+            *from = h->takes[i].from;
+            return true;
+        }
+    return false;
+}
+
+static uint32_t process_of(const struct gn_history *h, uint32_t call)
+{
+    return h->definitions->locations[h->calls[call].location].process;
+}
+
+/* Whether what the call `gave` sent, for which `waits` waited, may answer what was sent by who waits: before
+ * it was computed something, most of the wait, and ahead of that a message of theirs was taken, after which
+ * they took none of ours. */
+static bool is_answer(struct look *l, uint32_t waits, uint32_t gave, double waited_ns)
+{
+    static const double most_of_it = 0.5;
+    const struct gn_history *h = l->h;
+    const uint32_t asks = process_of(h, waits), answers = process_of(h, gave);
+    double computed_ns = 0;
+    uint32_t from = GN_NONE, ours;
+    for (uint32_t i = 0, at = gave; i < LONGEST_WALK && from == GN_NONE; i++, l->steps++) {
+        computed_ns += gn_computed_before(h, &h->calls[at]);
+        at = h->calls[at].before;
+        if (at == GN_NONE ||
+            (takes_from(h, &h->calls[at], asks, &from) && computed_ns < most_of_it * waited_ns))
+            return false;
+    }
+    if (from == GN_NONE || h->calls[from].location != h->calls[waits].location)
+        return false;
+    for (uint32_t i = 0, at = h->calls[waits].before; i < LONGEST_WALK && at != GN_NONE; i++, l->steps++) {
+        if (at == from)
+            return true;
+        if (takes_from(h, &h->calls[at], answers, &ours))
+            return false;
+        at = h->calls[at].before;
+    }
+    return false;
+}
+
 static int look_at_part(struct look *l, size_t part, uint32_t region, uint32_t path, uint32_t process)
 {
     int code = gn_givers_open(&l->givers, l->h);
@@ -97,6 +144,8 @@ static int look_at_part(struct look *l, size_t part, uint32_t region, uint32_t p
         l->lo_ns += waited.lo_ns;
         l->hi_ns += waited.hi_ns;
         l->times++;
+        if (is_answer(l, c, gave, waited.lo_ns))
+            l->answers_ns += waited.lo_ns;
         code = walk_back(l, gave, waited.lo_ns);
     }
     gn_givers_close(&l->givers);
@@ -108,7 +157,7 @@ static void tell(const struct look *l, struct gn_meanwhile *m)
 {
     const double unsure_ns = fmax(0, l->hi_ns - l->lo_ns);
     double least_ns = 0, most_ns = 0;
-    *m = (struct gn_meanwhile){.times = l->times};
+    *m = (struct gn_meanwhile){.times = l->times, .answers = l->lo_ns > 0 ? l->answers_ns / l->lo_ns : 0};
     while (m->count < GN_MEANWHILE_PARTS && l->hi_ns > 0 && l->seen->site_count > 0) {
         size_t most = 0;
         for (size_t i = 1; i < l->seen->site_count * KINDS; i++)

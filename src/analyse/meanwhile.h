@@ -31,6 +31,9 @@ enum { GN_MEANWHILE_PARTS = 4 };
 struct gn_meanwhile {
     struct gn_meanwhile_part parts[GN_MEANWHILE_PARTS + 1]; /* the largest first, and OTHER */
     size_t count;                                           /* 0: there are no such waits */
+    /* share of the waiting that is for answers: the message that is waited for was sent when what the waiting
+     * process had sent last had come, and most of the wait is what was computed since */
+    double answers;
     uint64_t times;
 };
 

@@ -9,6 +9,8 @@
 
 static const double alike = 0.25;       /* factors that differ by less are one */
 static const double of_one_rank = 0.96; /* of a row's time: the others do nothing there to speak of */
+/* Of what one rank alone computes it computes so much more than the others in all. */
+static const double beyond = 0.75, alone = 0.1; /* they take no more there, of what it takes */
 static const double in_all = 0.25; /* of what a rank takes longer in one place, at least, in all places */
 static const double startup_share = 0.2; /* of the run */
 static const double small_bytes = 1024, many_messages = 1000, messages_share = 0.1, polling_share = 0.05,
@@ -229,7 +231,6 @@ static bool has_all_io(const struct gn_summary *s, const struct gn_activity_row 
 /* What a rank computes there it computes beyond the others, who do not do as much elsewhere meanwhile. */
 static bool is_beyond_others(const struct gn_summary *s, const struct gn_activity_row *row)
 {
-    static const double most_of_it = 0.6;
     const struct gn_rank_row *own = rank_row(s, row->max_rank);
     double others_s = 0, count = 0;
     for (size_t i = 0; i < s->rank_count; i++) {
@@ -238,7 +239,7 @@ static bool is_beyond_others(const struct gn_summary *s, const struct gn_activit
         others_s += s->ranks_told[i].useful_s;
         count++;
     }
-    return !own || count == 0 || own->useful_s - others_s / count >= most_of_it * (double)row->max_ns * 1e-9;
+    return !own || count == 0 || own->useful_s - others_s / count >= beyond * (double)row->max_ns * 1e-9;
 }
 
 static const struct gn_problem_pattern *pattern_of(const struct gn_summary *s,
@@ -400,16 +401,19 @@ static struct gn_problem uneven(const struct gn_summary *s, const struct gn_acti
     return p;
 }
 
-/* One that takes longer here and less there is not what is uneven, but who does what when. */
+/* One that takes longer here and less there is not what is uneven, but who does what when. What is one rank's
+ * alone may be its role, which others have no part in.
+ */
 static bool evens_out(const struct gn_summary *s, const struct gn_problem *p)
 {
+    const double left = p->others_s < alone * p->own_s ? beyond : in_all;
     double own = 0, others = 0;
     for (size_t i = 0; i < s->rank_count; i++)
         *(s->ranks_told[i].rank == p->rank ? &own : &others) += s->ranks_told[i].useful_s;
     others /= fmax(1, (double)s->rank_count - 1);
     /* before MPI_Init and after MPI_Finalize nothing is told of ranks */
     return p->own_s <= p->others_s ||
-           (p->own_s <= own * 1.01 && own - others < in_all * (p->own_s - p->others_s));
+           (p->own_s <= own * 1.01 && own - others < left * (p->own_s - p->others_s));
 }
 
 /* It, unless another one computes as much in all as there is for it to do. */

@@ -112,6 +112,8 @@ struct gn_problem {
     size_t late_count;         /* 0: not known; there may be more than there is room for */
     struct gn_problem_difference differs;
     struct gn_problem_meanwhile meanwhile[GN_PROBLEM_PARTS]; /* of the first hop */
+    double
+        answers; /* share of it that is for answers to what the waiting rank has sent (analyse/meanwhile.h) */
     size_t meanwhile_count;
     struct gn_problem_phase phases[GN_PROBLEM_PHASES]; /* in their order in time */
     size_t phase_count;                                /* 0: it is not about these */

@@ -172,6 +172,7 @@ int gn_look_tell_meanwhile(const struct gn_look *l, struct gn_problem *p, struct
         return 0;
     const int code = gn_meanwhile_find(&m, l->seen, p->hops[0].region, p->hops[0].path, process, err);
     p->meanwhile_count = code == 0 ? m.count : 0;
+    p->answers = code == 0 ? m.answers : 0;
     for (size_t i = 0; i < p->meanwhile_count; i++) {
         const struct gn_meanwhile_part *part = &m.parts[i];
         const struct gn_call_place place = part->kind == GN_MEANWHILE_OTHER

@@ -12,6 +12,8 @@
 static const double seen_share = 0.002;
 static const double of_one_of_two = 0.75; /* of the waits in a call: the other one is hardly ever late */
 static const double of_one_of_many = 0.55;
+static const double answers_share =
+    0.5; /* of a late sender's waits: it cannot send sooner than it has computed */
 static const double few_sides = 0.1;  /* of what others wait: so little is none */
 static const double of_one_way = 0.9; /* of the waits for messages go in one direction */
 static const double rare = 0.1;       /* of the calls have most of what is waited for: noise */
@@ -43,6 +45,12 @@ static const struct gn_problem_pattern pipeline = {
     .remedy = "each rank waits for the one before: smaller blocks let the next one begin sooner"};
 static const struct gn_problem_pattern turns = {
     .name = "waiting in turn", .remedy = "what ranks do one after the other, let them do at the same time"};
+
+static const struct gn_problem_pattern answers = {.name = "waiting in turn",
+                                                  .remedy =
+                                                      "each waits while the other computes: let there be "
+                                                      "more than one request on its way, or do other work "
+                                                      "meanwhile (MPI_Irecv)"};
 
 /* All that was waited for in a call. */
 struct node {
@@ -186,8 +194,8 @@ static const struct gn_problem_pattern *pattern_of(const struct gn_look *l, cons
 /* By who it is that waits, and for whom, whatever else they do. */
 static bool is_sided(const struct gn_problem_pattern *pattern)
 {
-    return pattern == &late_sender || pattern == &late_receiver || pattern == &pipeline ||
-           pattern == &gn_problem_master;
+    return pattern == &late_sender || pattern == &answers || pattern == &late_receiver ||
+           pattern == &pipeline || pattern == &gn_problem_master;
 }
 
 /* Those that are waited for about as long as the one that is so most. */
@@ -295,6 +303,25 @@ static int replay_sooner(const struct gn_look *l, const struct node *n, struct g
     p->is_replayed = true;
     gn_look_allow_for_repeats(l, p);
     return 0;
+}
+
+/* Who waits for answers could do as much else as it waits for them, if there is as much. */
+static void is_of_answers(const struct gn_look *l, const struct node *n, struct gn_problem *p)
+{
+    const size_t processes = l->seen->definitions->process_count;
+    double *waits = calloc(processes + 1, sizeof *waits), most_ns = 0;
+    for (size_t i = 0; waits && i < l->edge_count; i++) {
+        const struct gn_wait_edge *e = &l->edges[i].edge;
+        if (e->region != n->region || e->path != n->path)
+            continue;
+        double *of = &waits[l->seen->definitions->locations[e->location].process];
+        *of += l->edges[i].waited.hi_ns;
+        most_ns = fmax(most_ns, *of);
+    }
+    free(waits);
+    p->pattern = &answers;
+    p->lost_high_s = p->gain_high_s =
+        gn_look_at_most(l, fmax(n->caused.hi_ns / fmax(1, l->s->ranks), most_ns) * 1e-9);
 }
 
 /* What of it another order would avoid; of several ranks perhaps one after the other. */
@@ -441,10 +468,12 @@ int gn_look_at_waits(const struct gn_look *l, struct gn_error *err)
             if (!nodes[i].pattern || (nodes[i].pattern == &turns) != again)
                 continue;
             struct gn_problem p = problem_of(l, &nodes[i]);
-            if (p.pattern == &late_sender || p.pattern == &late_receiver)
-                code = replay_sooner(l, &nodes[i], &p, err);
-            if (code == 0 && p.is_fixed)
+            if (p.is_fixed)
                 code = gn_look_tell_meanwhile(l, &p, err);
+            if (p.pattern == &late_sender && p.answers >= answers_share)
+                is_of_answers(l, &nodes[i], &p);
+            if (code == 0 && (p.pattern == &late_sender || p.pattern == &late_receiver))
+                code = replay_sooner(l, &nodes[i], &p, err);
             /* which may have waited for others after all; or it computes longer, and that is the matter */
             if (is_in_calls(&p) || (p.is_fixed && computes_longer(l, &nodes[i])))
                 p.sure = GN_PROBLEM_POSSIBLE;
