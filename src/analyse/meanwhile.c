@@ -11,7 +11,7 @@ struct look {
     const struct gn_seen *seen;
     const struct gn_history *h;
     struct gn_givers givers;
-    struct gn_span *ns;  /* [site_count * KINDS] */
+    struct gn_span *ns;  /* [site_count * KINDS] and, behind that, [region_count] what is computed in them */
     double lo_ns, hi_ns; /* of all of it */
     double answers_ns;
     uint64_t times, steps;
@@ -49,6 +49,25 @@ static int add_call(struct look *l, uint32_t at, double part_ns)
     return 0;
 }
 
+/* What is computed after `earlier`, the end of it, so long: by the regions that are open. */
+static void add_computed(struct look *l, const struct gn_call *earlier, const struct gn_call *call, double ns)
+{
+    struct gn_span *regions = l->ns + l->seen->site_count * KINDS;
+    for (uint32_t i = call->first_piece + call->piece_count; i-- > call->first_piece && ns > 0;) {
+        const struct gn_piece *piece = &l->h->pieces[i];
+        const double part = piece->kind == GN_PIECE_JOIN ? 0 : fmin(ns, (piece->lo_ns + piece->hi_ns) / 2);
+        const uint32_t region =
+            piece->activity < l->h->activity_count ? l->h->activities[piece->activity].region : GN_NONE;
+        ns -= part;
+        if (region == GN_NONE) {
+            add(l, earlier, GN_MEANWHILE_COMPUTES, part, part);
+        } else {
+            regions[region].lo_ns += part;
+            regions[region].hi_ns += part;
+        }
+    }
+}
+
 /* Backwards from the call in which it gave, for so long. */
 static int walk_back(struct look *l, uint32_t gave, double left_ns)
 {
@@ -61,7 +80,7 @@ static int walk_back(struct look *l, uint32_t gave, double left_ns)
             break;
         const struct gn_call *earlier = &l->h->calls[before];
         const double computed_ns = fmin(left_ns, gn_computed_before(l->h, call));
-        add(l, earlier, GN_MEANWHILE_COMPUTES, computed_ns, computed_ns);
+        add_computed(l, earlier, call, computed_ns);
         left_ns -= computed_ns;
         const double part_ns = fmin(left_ns, length_of(l, earlier));
         if (part_ns > 0)
@@ -157,18 +176,22 @@ static void tell(const struct look *l, struct gn_meanwhile *m)
 {
     const double unsure_ns = fmax(0, l->hi_ns - l->lo_ns);
     double least_ns = 0, most_ns = 0;
+    const size_t at_sites = l->seen->site_count * KINDS, all = at_sites + l->seen->definitions->region_count;
     *m = (struct gn_meanwhile){.times = l->times, .answers = l->lo_ns > 0 ? l->answers_ns / l->lo_ns : 0};
-    while (m->count < GN_MEANWHILE_PARTS && l->hi_ns > 0 && l->seen->site_count > 0) {
+    while (m->count < GN_MEANWHILE_PARTS && l->hi_ns > 0 && all > 0) {
         size_t most = 0;
-        for (size_t i = 1; i < l->seen->site_count * KINDS; i++)
+        for (size_t i = 1; i < all; i++)
             most = l->ns[i].hi_ns > l->ns[most].hi_ns ? i : most;
         const struct gn_span ns = l->ns[most];
         if (ns.hi_ns < least_share * l->hi_ns)
             break;
-        m->parts[m->count++] = (struct gn_meanwhile_part){.kind = (enum gn_meanwhile_kind)(most % KINDS),
-                                                          .site = most / KINDS,
-                                                          .low = ns.lo_ns / l->hi_ns,
-                                                          .high = fmin(1, (ns.hi_ns + unsure_ns) / l->hi_ns)};
+        const bool at_site = most < at_sites;
+        m->parts[m->count++] = (struct gn_meanwhile_part){
+            .kind = at_site ? (enum gn_meanwhile_kind)(most % KINDS) : GN_MEANWHILE_COMPUTES,
+            .site = at_site ? most / KINDS : 0,
+            .region = at_site ? GN_NONE : (uint32_t)(most - at_sites),
+            .low = ns.lo_ns / l->hi_ns,
+            .high = fmin(1, (ns.hi_ns + unsure_ns) / l->hi_ns)};
         least_ns += ns.lo_ns;
         most_ns += ns.hi_ns;
         l->ns[most] = (struct gn_span){0, 0};
@@ -183,7 +206,9 @@ static void tell(const struct look *l, struct gn_meanwhile *m)
 int gn_meanwhile_find(struct gn_meanwhile *m, const struct gn_seen *seen, uint32_t region, uint32_t path,
                       uint32_t process, struct gn_error *err)
 {
-    struct look l = {.seen = seen, .ns = calloc(seen->site_count * KINDS + 1, sizeof *l.ns)};
+    struct look l = {
+        .seen = seen,
+        .ns = calloc(seen->site_count * KINDS + seen->definitions->region_count + 1, sizeof *l.ns)};
     int code = l.ns ? 0 : -ENOMEM;
     for (size_t part = 0; part < seen->count && code == 0; part++) {
         l.h = &seen->parts[part].history;

@@ -14,7 +14,7 @@
 #include "analyse/seen.h"
 
 enum gn_meanwhile_kind {
-    GN_MEANWHILE_COMPUTES, /* after a call of the site */
+    GN_MEANWHILE_COMPUTES, /* in a region; where none is open, after a call of the site */
     GN_MEANWHILE_WAITS,    /* in a call of the site, for others */
     GN_MEANWHILE_CALLS,    /* in a call of the site, beside waiting */
     GN_MEANWHILE_OTHER,    /* less, each, than is told; or it was not seen */
@@ -23,10 +23,11 @@ enum gn_meanwhile_kind {
 struct gn_meanwhile_part {
     enum gn_meanwhile_kind kind;
     size_t site;      /* in seen->sites; of none of OTHER */
+    uint32_t region;  /* COMPUTES: it, whatever call it follows; GN_NONE */
     double low, high; /* share of the waiting: 0 … 1 */
 };
 
-enum { GN_MEANWHILE_PARTS = 4 };
+enum { GN_MEANWHILE_PARTS = 6 };
 
 struct gn_meanwhile {
     struct gn_meanwhile_part parts[GN_MEANWHILE_PARTS + 1]; /* the largest first, and OTHER */

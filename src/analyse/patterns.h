@@ -70,13 +70,14 @@ struct gn_problem_difference {
 
 /* What the one that is waited for did meanwhile; all parts of it together are all. Texts as of a hop. */
 struct gn_problem_meanwhile {
-    const char *what;                   /* "computes", after the call; "waits", "calls", in it; "other" */
-    const char *call, *function, *file; /* NULL: of other */
+    const char *what; /* "computes", after the call or in the region; "waits", "calls", in it; "other" */
+    const char *call, *function, *file; /* NULL: of other, and of a region */
+    const char *region;                 /* NULL: none */
     int line;
     double low, high; /* share of what is waited */
 };
 
-enum { GN_PROBLEM_PARTS = 5, GN_PROBLEM_PHASES = 6 };
+enum { GN_PROBLEM_PARTS = 7, GN_PROBLEM_PHASES = 6 };
 
 /* A part of the run in which one rank is late. */
 struct gn_problem_phase {

@@ -175,11 +175,19 @@ int gn_look_tell_meanwhile(const struct gn_look *l, struct gn_problem *p, struct
     p->answers = code == 0 ? m.answers : 0;
     for (size_t i = 0; i < p->meanwhile_count; i++) {
         const struct gn_meanwhile_part *part = &m.parts[i];
-        const struct gn_call_place place = part->kind == GN_MEANWHILE_OTHER
+        const bool in_region = part->kind == GN_MEANWHILE_COMPUTES && part->region != GN_NONE;
+        const struct gn_call_place place = part->kind == GN_MEANWHILE_OTHER || in_region
                                                ? (struct gn_call_place){.call = NULL}
                                                : gn_call_place_of(l->seen, &l->seen->sites[part->site]);
         p->meanwhile[i] = (struct gn_problem_meanwhile){
-            kinds[part->kind], place.call, place.function, place.file, place.line, part->low, part->high};
+            kinds[part->kind],
+            place.call,
+            place.function,
+            place.file,
+            in_region ? gn_region_called(l->seen->definitions, part->region) : NULL,
+            place.line,
+            part->low,
+            part->high};
     }
     return code;
 }

@@ -113,8 +113,8 @@ static void not_because_text(const struct gn_problem *p, FILE *out)
         fputc('\n', out);
 }
 
-/* "meanwhile rank 3: 98.1 % computes after MPI_Barrier (main.c:26), 1.2 % waits in MPI_Recv (couple.c:8), 0.7
- * % other" */
+/* "meanwhile rank 3: 78.1 % computes after MPI_Barrier (main.c:26), 20 % computes in solve, 1.2 % waits in
+ * MPI_Recv (couple.c:8), 0.7 % other" */
 static void meanwhile_text(const struct gn_problem *p, FILE *out)
 {
     char call[500], share[GN_SPAN_TEXT];
@@ -123,7 +123,9 @@ static void meanwhile_text(const struct gn_problem *p, FILE *out)
         if (i == 0)
             fprintf(out, "   meanwhile rank %d: ", p->hops[0].waits_for);
         fprintf(out, "%s%s %s", i > 0 ? ", " : "", gn_span_share(m->low, m->high, share),
-                m->call ? m->what : "other");
+                m->call || m->region ? m->what : "other");
+        if (m->region)
+            fprintf(out, " in %s", gn_printable_copy(call, sizeof call, m->region));
         if (!m->call)
             continue;
         fprintf(out, "%s %s", strcmp(m->what, "computes") == 0 ? " after" : " in",
@@ -391,11 +393,12 @@ static json_t *meanwhile_array(const struct gn_problem *p)
     json_t *array = json_array();
     for (size_t i = 0; i < p->meanwhile_count; i++) {
         const struct gn_problem_meanwhile *m = &p->meanwhile[i];
-        json_array_append_new(array, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "what", m->what, "call",
-                                               text_or_null(m->call), "function", text_or_null(m->function),
-                                               "file", text_or_null(m->file), "line",
-                                               m->line > 0 ? json_integer(m->line) : json_null(), "share",
-                                               interval(m->low, m->high)));
+        json_array_append_new(array,
+                              json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "what", m->what, "region",
+                                        text_or_null(m->region), "call", text_or_null(m->call), "function",
+                                        text_or_null(m->function), "file", text_or_null(m->file), "line",
+                                        m->line > 0 ? json_integer(m->line) : json_null(), "share",
+                                        interval(m->low, m->high)));
     }
     return array;
 }
