@@ -33,6 +33,7 @@ struct thing {
     int64_t from, to; /* activities; to 0: from itself */
     char *kind, *name, *function, *file, *until_function, *until_file, *callers;
     int line, until_line;
+    int64_t asleep_ns; /* of an edge: between its calls, on no core, so that no sample can say where */
 };
 
 struct piece {
@@ -97,7 +98,7 @@ static bool is_thing(const void *context, uint32_t i)
     return ids->m->things[i].from == ids->from && ids->m->things[i].to == ids->to;
 }
 
-static const struct thing *thing_of(const struct making *m, int64_t from, int64_t to)
+static struct thing *thing_of(const struct making *m, int64_t from, int64_t to)
 {
     const struct ids ids = {m, from, to};
     const int64_t i = gn_lookup_find(&m->by_ids, hash_of_ids(from, to), is_thing, &ids);
@@ -459,20 +460,51 @@ static struct gn_activity_row sampled_row(const struct making *m, const struct g
     return row;
 }
 
+/* What of a process's time no sample is of. */
+struct unseen {
+    bool known;
+    int64_t on_core_ns, ready_ns; /* on a core (in the kernel); without one */
+};
+
+/* For how long a location was on no core, or in the kernel, on an edge that took so long: all of it but what
+ * was sampled there, if it was asleep for the most part, whatever was not seen of the process. Where hardly
+ * any of it was sampled what else the process did in the kernel was not there: a sample or two do not name
+ * it. Less than a tenth of a second may have no sample by chance.
+ */
+static int64_t asleep_of(int64_t ns, int64_t sampled_ns, const struct unseen *unseen)
+{
+    static const double samples_err = 1.3, share = 0.3, hardly = 0.1, next_to_none = 0.03, least_ns = 1e8;
+    const double sampled = samples_err * (double)sampled_ns, all = (double)ns,
+                 kernel_ns = sampled < hardly * all ? 0 : (double)unseen->on_core_ns,
+                 ready_ns = sampled < next_to_none * all ? 0 : (double)unseen->ready_ns,
+                 asleep_ns = all - sampled - kernel_ns - ready_ns;
+    return unseen->known && all >= least_ns && asleep_ns >= share * all ? (int64_t)(all - sampled) : 0;
+}
+
 /* A location's time on an edge, divided as its samples there are; as those of all locations where it has
- * none. */
-static int add_divided(struct making *m, const struct gn_activity_row *range, int64_t location,
-                       const struct stretch *t)
+ * none. For how long it slept no sample says where. */
+static int add_divided(struct making *m, struct thing *edge, const struct gn_activity_row *range,
+                       int64_t location, const struct stretch *whole, const struct unseen *unseen)
 {
     struct some some = samples_of(m->samples.rows, m->samples.row_count, range->from, range->to, location);
-    struct stretch part = *t;
+    const bool is_own = some.time_ns > 0;
+    const int64_t asleep_ns = asleep_of(whole->ns, some.time_ns, unseen);
+    struct stretch part = *whole, all = *whole;
+    const struct stretch *t = &all;
     int64_t given = 0, seen = 0;
     int code = 0;
-    const bool is_own = some.time_ns > 0;
     if (!is_own)
         some = samples_of_all(m, range->from, range->to);
     if (some.time_ns <= 0)
-        return add_piece(m, range, t);
+        return add_piece(m, range, whole);
+    if (asleep_ns > 0) {
+        edge->asleep_ns += asleep_ns;
+        all.ns -= asleep_ns;
+        part.ns = asleep_ns;
+        part.cpu_ns = 0;
+        code = add_piece(m, range, &part);
+        part.count = 0;
+    }
     for (size_t i = 0; code == 0 && i < some.count; i++) {
         const struct gn_activity_row row = sampled_row(m, range, some.rows[i].place);
         seen += some.rows[i].time_ns;
@@ -525,7 +557,7 @@ static int add_uncertainty(struct making *m, const struct thing *edge, int64_t e
 static int take_edge_total(struct making *m, sqlite3_stmt *q)
 {
     const struct thing *edge = thing_of(m, sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1));
-    return edge ? add_uncertainty(m, edge, sqlite3_column_int64(q, 2)) : 0;
+    return edge ? add_uncertainty(m, edge, sqlite3_column_int64(q, 2) - edge->asleep_ns) : 0;
 }
 
 /* ---- pieces ---- */
@@ -553,7 +585,7 @@ static int take_node_time(struct making *m, sqlite3_stmt *q)
 
 static int take_edge_time(struct making *m, sqlite3_stmt *q)
 {
-    const struct thing *thing = thing_of(m, sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1));
+    struct thing *thing = thing_of(m, sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1));
     if (!thing)
         return 0;
     const struct gn_activity_row row = range_of(thing);
@@ -563,7 +595,10 @@ static int take_edge_time(struct making *m, sqlite3_stmt *q)
                               sqlite3_column_int64(q, 6),
                               0,
                               0};
-    return add_divided(m, &row, sqlite3_column_int64(q, 2), &t);
+    const struct unseen unseen = {.known = sqlite3_column_type(q, 7) != SQLITE_NULL,
+                                  .on_core_ns = sqlite3_column_int64(q, 7),
+                                  .ready_ns = sqlite3_column_int64(q, 8)};
+    return add_divided(m, thing, &row, sqlite3_column_int64(q, 2), &t, &unseen);
 }
 
 /* What recording has cost, and what is neither a call nor between two. Ticks that are rounded to nanoseconds
@@ -609,17 +644,20 @@ static int collect_pieces(struct making *m)
         " ON n.location = l.id";
     static const char waited[] =
         "(SELECT sum(v.measured_ns - v.total_ns) FROM node v WHERE v.location = l.id)"; /* for others' cost */
-    char edges[400], totals[200], rest[sizeof remainder + sizeof waited];
+    char edges[800], totals[200], rest[sizeof remainder + sizeof waited];
     const char *ns = m->raw ? "total_ns" : "own_ns";
     if (m->by == GN_BY_REGION)
         return for_all(m, regions, take_node_time);
     const bool is_virtual = gn_profile_is_virtual(m->db); /* then the table as it was measured is behind it */
     snprintf(rest, sizeof rest, remainder, is_virtual ? waited : "0", is_virtual ? "main." : "");
-    snprintf(edges, sizeof edges,
-             "SELECT e.from_activity, e.to_activity, l.id, p.rank, h.name, e.%s, e.count FROM edge e"
-             " JOIN location l ON l.id = e.location JOIN process p ON p.id = l.process JOIN host h ON h.id = "
-             "p.host",
-             ns);
+    snprintf(
+        edges, sizeof edges,
+        "SELECT e.from_activity, e.to_activity, l.id, p.rank, h.name, e.%s, e.count,"
+        " CASE WHEN g.state = 'sampled' THEN max(p.cpu_ns - g.time_ns, 0) END, coalesce(r.preempted_ns, 0)"
+        " FROM edge e JOIN location l ON l.id = e.location JOIN process p ON p.id = l.process"
+        " JOIN host h ON h.id = p.host LEFT JOIN sampling g ON g.process = p.id"
+        " LEFT JOIN resource r ON r.process = p.id",
+        ns);
     snprintf(totals, sizeof totals,
              "SELECT from_activity, to_activity, sum(%s) FROM edge GROUP BY from_activity, to_activity", ns);
     int code = for_all(m, nodes, take_node_time);

@@ -404,6 +404,35 @@ static void rows_add_up(void **state)
     }
 }
 
+/* Two samples of four seconds name what they are of, not what was slept; without a core it may all be there.
+ */
+static void few_samples_name_no_sleep(void **state)
+{
+    (void)state;
+    for (int ready = 0; ready < 2; ready++) {
+        struct gn_summary s;
+        struct gn_error err = {""};
+        const struct program p = make_program("/home/a/app", "exchange", "hourglass");
+        for (int i = 0; i < 2; i++) {
+            struct made_rank rank = rank_of(i, 2, "node17");
+            rank.cpu_s = 1;
+            rank.preempted_s = ready ? 3.5 : 0;
+            const int64_t location = add_rank(&p, rank, 4, false);
+            made_samples(p.db, location, p.wait, p.reduce, p.solve, ready ? 20 : 2);
+        }
+        assert_int_equal(gn_summarise(p.db, GN_BY_ACTIVITY, false, &s, &err), 0);
+        double named_s = 0, range_s = 0;
+        for (size_t i = 0; i < s.row_count; i++) {
+            named_s += s.rows[i].how == GN_HOW_SAMPLED ? (double)s.rows[i].total_ns * 1e-9 : 0;
+            range_s += s.rows[i].how == GN_HOW_RANGE ? (double)s.rows[i].total_ns * 1e-9 : 0;
+        }
+        assert_true(ready ? named_s > 7.9 : named_s > 0.03 && named_s < 0.06);
+        assert_true(ready ? range_s < 1 : range_s > 7.9);
+        gn_summary_clear(&s);
+        gn_profile_close(p.db);
+    }
+}
+
 /* Each function takes what is done in it, and all of it is what there is. */
 static void trees_add_up(void **state)
 {
@@ -494,6 +523,7 @@ int main(void)
         cmocka_unit_test(a_region_has_an_efficiency),
         cmocka_unit_test(what_may_be_outside_says_nothing_of_a_region),
         cmocka_unit_test(trees_add_up),
+        cmocka_unit_test(few_samples_name_no_sleep),
         cmocka_unit_test(screens_are_as_they_were),
         cmocka_unit_test(rows_add_up),
     };
