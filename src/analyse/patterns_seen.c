@@ -92,9 +92,10 @@ static void tell_seen(const struct gn_look *l)
             waited.hi_ns += here.hi_ns;
             told->waited_s += most_likely * 1e-9;
         }
-    for (size_t i = 0; i < l->s->row_count; i++) /* what was never seen may all be waiting */
-        if (may_wait(&l->s->rows[i]) && !is_seen(l, &l->s->rows[i]))
-            waited.hi_ns += (double)l->s->rows[i].total_ns;
+    for (size_t i = 0; i < l->s->row_count; i++) /* what was never seen, or left, may all be waiting */
+        if (may_wait(&l->s->rows[i]))
+            waited.hi_ns +=
+                (double)(is_seen(l, &l->s->rows[i]) ? l->s->rows[i].open_ns : l->s->rows[i].total_ns);
     told->waited_low_s = waited.lo_ns * 1e-9;
     told->waited_high_s = waited.hi_ns * 1e-9;
 }
@@ -133,7 +134,8 @@ void gn_seen_tell_waited(const struct gn_seen *seen, struct gn_summary *s)
         if (!row || !may_wait(row) || seen->sites[i].is_polled || !isfinite(waited.hi_ns))
             continue;
         const double all_s = (double)row->total_ns * 1e-9, low_s = fmin(waited.lo_ns * 1e-9, all_s);
-        row->waited_s = (struct gn_between){low_s, fmax(low_s, fmin(waited.hi_ns * 1e-9, all_s))};
+        const double high_s = (waited.hi_ns + (double)row->open_ns) * 1e-9; /* for whom is not known */
+        row->waited_s = (struct gn_between){low_s, fmax(low_s, fmin(high_s, all_s))};
     }
 }
 

@@ -240,6 +240,30 @@ static void balanced_text(const struct gn_summary *s, FILE *out)
     fputc('\n', out);
 }
 
+/* In calls that nobody has left ranks were for a hundredth of the run together, or more: a hang, most likely.
+ */
+static bool is_not_left(const struct gn_summary *s, const struct gn_activity_row *row)
+{
+    return (double)row->open_ns * 1e-9 >= GN_PROBLEM_LEAST_SHARE * s->elapsed_s;
+}
+
+static void not_left_text(const struct gn_summary *s, FILE *out)
+{
+    const char *between = "not left: ";
+    for (size_t i = 0; i < s->row_count; i++) {
+        const struct gn_activity_row *row = &s->rows[i];
+        char call[500], time[GN_QUANTITY_TEXT];
+        if (!is_not_left(s, row))
+            continue;
+        fprintf(out, "%s%s for %s", between,
+                gn_problem_call(row->name, row->function, row->file, row->line, call, sizeof call),
+                gn_duration_text((double)row->open_ns, time));
+        between = ", ";
+    }
+    if (between[0] == ',')
+        fputs(" (of all ranks): for whom is not known\n", out);
+}
+
 void gn_explain_text(const struct gn_explain_report *r, const struct gn_terminal *terminal, FILE *out)
 {
     const size_t count = r->top && r->top < r->problems->count ? r->top : r->problems->count;
@@ -256,6 +280,7 @@ void gn_explain_text(const struct gn_explain_report *r, const struct gn_terminal
                 gn_problems_can_compare(r->summary) ? "" : "; what is known of ",
                 gn_problems_can_compare(r->summary) ? "" : r->summary->saved_hosts,
                 gn_problems_can_compare(r->summary) ? "" : " ends earlier, and ranks are not compared");
+    not_left_text(r->summary, folded.out);
     if (r->summary->period.is_set)
         fprintf(folded.out, "of %s:\n", gn_period_text(&r->summary->period, period));
     if (r->problems->count == 0)
@@ -291,6 +316,21 @@ void gn_explain_text(const struct gn_explain_report *r, const struct gn_terminal
 static json_t *text_or_null(const char *text)
 {
     return text && text[0] ? json_string_nocheck(text) : json_null();
+}
+
+static json_t *not_left_array(const struct gn_summary *s)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < s->row_count; i++) {
+        const struct gn_activity_row *row = &s->rows[i];
+        if (is_not_left(s, row))
+            json_array_append_new(array,
+                                  json_pack("{s:s, s:o, s:o, s:o, s:f}", "call", row->name, "function",
+                                            text_or_null(row->function), "file", text_or_null(row->file),
+                                            "line", row->line > 0 ? json_integer(row->line) : json_null(),
+                                            "all_s", (double)row->open_ns * 1e-9));
+    }
+    return array;
 }
 
 static json_t *interval(double low, double high)
@@ -480,13 +520,13 @@ json_t *gn_explain_json(const struct gn_explain_report *r)
     for (size_t i = 0; i < count; i++)
         json_array_append_new(causes, problem_object(r->summary, &r->problems->items[i]));
     const struct gn_efficiency *e = &r->summary->efficiency;
-    return json_pack("{s:i, s:o, s:b, s:f, s:f, s:o, s:o, s:b, s:I, s:f, s:o, s:o, s:o}", "version", 1,
-                     "causes", causes, "balanced",
-                     (int)(r->problems->count == 0 && gn_problems_can_compare(r->summary)), "elapsed_s",
-                     r->summary->elapsed_s, "measured_s", r->summary->measured_s, "unmeasured_s",
-                     interval(r->summary->unmeasured_s.low, r->summary->unmeasured_s.high), "efficiency",
-                     e->is_known ? json_real(e->parallel) : json_null(), "complete",
-                     (int)r->summary->complete, "small_count", (json_int_t)r->problems->small_count,
-                     "small_s", r->problems->small_s, "seen", gn_problems_seen_json(&r->problems->seen),
-                     "slack", slack_array(r->problems), "between", gn_period_object(&r->summary->period));
+    return json_pack(
+        "{s:i, s:o, s:b, s:f, s:f, s:o, s:o, s:b, s:I, s:f, s:o, s:o, s:o, s:o}", "version", 1, "causes",
+        causes, "balanced", (int)(r->problems->count == 0 && gn_problems_can_compare(r->summary)),
+        "elapsed_s", r->summary->elapsed_s, "measured_s", r->summary->measured_s, "unmeasured_s",
+        interval(r->summary->unmeasured_s.low, r->summary->unmeasured_s.high), "efficiency",
+        e->is_known ? json_real(e->parallel) : json_null(), "complete", (int)r->summary->complete,
+        "small_count", (json_int_t)r->problems->small_count, "small_s", r->problems->small_s, "seen",
+        gn_problems_seen_json(&r->problems->seen), "slack", slack_array(r->problems), "between",
+        gn_period_object(&r->summary->period), "not_left", not_left_array(r->summary));
 }

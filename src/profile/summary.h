@@ -77,6 +77,7 @@ struct gn_activity_row {
     struct gn_efficiency efficiency;           /* of a region */
     int64_t samples;                           /* that this rests on; 0: on none */
     int64_t cpu_ns;                            /* of total, on a core, by the samples that were taken then */
+    int64_t open_ns;                           /* of total, in calls that nobody has left */
     struct gn_between off_core_s, preempted_s; /* of total: on none; … though it was ready */
     struct gn_between waited_s;                /* of total: for other ranks; NAN: not known */
     double low, high; /* between which the share lies, at 99 %; both are the share without samples */

@@ -320,6 +320,7 @@ struct stretch {
     const char *host;
     int64_t ns, count, bytes;
     int64_t cpu_ns; /* by samples */
+    int64_t open_ns;
 };
 
 static int add_piece(struct making *m, const struct gn_activity_row *exact, const struct stretch *t)
@@ -327,6 +328,7 @@ static int add_piece(struct making *m, const struct gn_activity_row *exact, cons
     const int64_t row = row_by(m, exact, t->rank, t->host);
     if (row < 0)
         return (int)row;
+    m->s->rows[row].open_ns += t->open_ns;
     if (!gn_grow(&m->pieces, &m->piece_room, m->piece_count, sizeof *m->pieces))
         return no_memory(m);
     m->pieces[m->piece_count++] = (struct piece){.row = (uint32_t)row,
@@ -579,7 +581,8 @@ static int take_node_time(struct making *m, sqlite3_stmt *q)
         samples_of(m->in_calls, m->in_call_count, thing->from, 0, sqlite3_column_int64(q, 1));
     const struct stretch t = {sqlite3_column_int(q, 2),   (const char *)sqlite3_column_text(q, 3),
                               sqlite3_column_int64(q, 4), sqlite3_column_int64(q, 5),
-                              sqlite3_column_int64(q, 6), some.time_ns};
+                              sqlite3_column_int64(q, 6), some.time_ns,
+                              sqlite3_column_int64(q, 7)};
     return add_piece(m, &row, &t);
 }
 
@@ -593,6 +596,7 @@ static int take_edge_time(struct making *m, sqlite3_stmt *q)
                               (const char *)sqlite3_column_text(q, 4),
                               sqlite3_column_int64(q, 5),
                               sqlite3_column_int64(q, 6),
+                              0,
                               0,
                               0};
     const struct unseen unseen = {.known = sqlite3_column_type(q, 7) != SQLITE_NULL,
@@ -624,11 +628,12 @@ static int collect_pieces(struct making *m)
     static const char nodes[] =
         "SELECT n.activity, l.id, p.rank, h.name, n.total_ns + n.open_ns, n.count + (a.kind = 'mpi' AND "
         "n.open_ns > 0),"
-        " n.bytes FROM node n JOIN activity a ON a.id = n.activity JOIN location l ON l.id = n.location"
+        " n.bytes, n.open_ns FROM node n JOIN activity a ON a.id = n.activity JOIN location l ON l.id = "
+        "n.location"
         " JOIN process p ON p.id = l.process JOIN host h ON h.id = p.host"
         " WHERE a.kind = 'mpi' OR (a.kind IN ('off', 'other') AND n.total_ns + n.open_ns > 0)";
     static const char regions[] =
-        "SELECT n.activity, l.id, p.rank, h.name, n.total_ns, n.count, 0 FROM node n"
+        "SELECT n.activity, l.id, p.rank, h.name, n.total_ns, n.count, 0, 0 FROM node n"
         " JOIN activity a ON a.id = n.activity JOIN location l ON l.id = n.location"
         " JOIN process p ON p.id = l.process JOIN host h ON h.id = p.host WHERE a.kind = 'region'";
     static const char remainder[] =
