@@ -13,7 +13,8 @@ struct look {
     struct gn_givers givers;
     struct gn_span *ns;  /* [site_count * KINDS] and, behind that, [region_count] what is computed in them */
     double lo_ns, hi_ns; /* of all of it */
-    double answers_ns;
+    double answers_ns, asked_ns; /* of those of which it was looked whether they are answers */
+    uint64_t answer_steps;
     uint64_t times, steps;
 };
 
@@ -118,26 +119,26 @@ static uint32_t process_of(const struct gn_history *h, uint32_t call)
     return h->definitions->locations[h->calls[call].location].process;
 }
 
-/* Whether what the call `gave` sent, for which `waits` waited, may answer what was sent by who waits: before
- * it was computed something, most of the wait, and ahead of that a message of theirs was taken, after which
- * they took none of ours. */
+/* Whether what the call `gave` sent, for which `waits` waited, may answer what was sent by who waits: most of
+ * the wait is since a message of theirs was taken, after which they took none of ours. */
 static bool is_answer(struct look *l, uint32_t waits, uint32_t gave, double waited_ns)
 {
     static const double most_of_it = 0.5;
     const struct gn_history *h = l->h;
     const uint32_t asks = process_of(h, waits), answers = process_of(h, gave);
-    double computed_ns = 0;
+    double since_ns = 0;
     uint32_t from = GN_NONE, ours;
-    for (uint32_t i = 0, at = gave; i < LONGEST_WALK && from == GN_NONE; i++, l->steps++) {
-        computed_ns += gn_computed_before(h, &h->calls[at]);
+    for (uint32_t i = 0, at = gave; i < LONGEST_WALK && from == GN_NONE; i++, l->answer_steps++) {
+        since_ns += gn_computed_before(h, &h->calls[at]);
         at = h->calls[at].before;
-        if (at == GN_NONE ||
-            (takes_from(h, &h->calls[at], asks, &from) && computed_ns < most_of_it * waited_ns))
+        if (at == GN_NONE || (takes_from(h, &h->calls[at], asks, &from) && since_ns < most_of_it * waited_ns))
             return false;
+        since_ns += length_of(l, &h->calls[at]);
     }
     if (from == GN_NONE || h->calls[from].location != h->calls[waits].location)
         return false;
-    for (uint32_t i = 0, at = h->calls[waits].before; i < LONGEST_WALK && at != GN_NONE; i++, l->steps++) {
+    for (uint32_t i = 0, at = h->calls[waits].before; i < LONGEST_WALK && at != GN_NONE;
+         i++, l->answer_steps++) {
         if (at == from)
             return true;
         if (takes_from(h, &h->calls[at], answers, &ours))
@@ -163,8 +164,10 @@ static int look_at_part(struct look *l, size_t part, uint32_t region, uint32_t p
         l->lo_ns += waited.lo_ns;
         l->hi_ns += waited.hi_ns;
         l->times++;
-        if (is_answer(l, c, gave, waited.lo_ns))
-            l->answers_ns += waited.lo_ns;
+        if (l->answer_steps < MOST_STEPS) { /* the first ones say what the others are */
+            l->asked_ns += waited.lo_ns;
+            l->answers_ns += is_answer(l, c, gave, waited.lo_ns) ? waited.lo_ns : 0;
+        }
         code = walk_back(l, gave, waited.lo_ns);
     }
     gn_givers_close(&l->givers);
@@ -177,7 +180,8 @@ static void tell(const struct look *l, struct gn_meanwhile *m)
     const double unsure_ns = fmax(0, l->hi_ns - l->lo_ns);
     double least_ns = 0, most_ns = 0;
     const size_t at_sites = l->seen->site_count * KINDS, all = at_sites + l->seen->definitions->region_count;
-    *m = (struct gn_meanwhile){.times = l->times, .answers = l->lo_ns > 0 ? l->answers_ns / l->lo_ns : 0};
+    *m = (struct gn_meanwhile){.times = l->times,
+                               .answers = l->asked_ns > 0 ? l->answers_ns / l->asked_ns : 0};
     while (m->count < GN_MEANWHILE_PARTS && l->hi_ns > 0 && all > 0) {
         size_t most = 0;
         for (size_t i = 1; i < all; i++)

@@ -46,11 +46,11 @@ static const struct gn_problem_pattern pipeline = {
 static const struct gn_problem_pattern turns = {
     .name = "waiting in turn", .remedy = "what ranks do one after the other, let them do at the same time"};
 
-static const struct gn_problem_pattern answers = {.name = "waiting in turn",
-                                                  .remedy =
-                                                      "each waits while the other computes: let there be "
-                                                      "more than one request on its way, or do other work "
-                                                      "meanwhile (MPI_Irecv)"};
+static const struct gn_problem_pattern answers = {
+    .name = "waiting in turn",
+    .remedy =
+        "each waits while the other computes: let there be more than one request on its way, do other work "
+        "meanwhile (MPI_Irecv), or answer before what the answer does not need"};
 
 /* All that was waited for in a call. */
 struct node {

@@ -468,23 +468,25 @@ FORTRAN_NEW_NAMES(session_finalize, SESSION_FINALIZE, FORTRAN_SESSION_FINALIZE)
 
 GN_EXPORT void gnomon_hook_region_begin(const char *name)
 {
-    gn_record_region(name, true, GN_CALLER, GN_FRAME);
+    gn_record_region(name, true, GN_CALLER, GN_FRAME, 0, 0);
 }
 
 GN_EXPORT void gnomon_hook_region_end(const char *name)
 {
-    gn_record_region(name, false, GN_CALLER, GN_FRAME);
+    gn_record_region(name, false, GN_CALLER, GN_FRAME, 0, 0);
 }
 
 /* A function that the user has named (capture/slots.c). 0: it is not noted: what gnomon calls itself, or MPI
  * does, and in threads that have called neither MPI nor regions, which may be the MPI library's own.
  */
-GN_EXPORT int gnomon_hook_activity(const char *name, int begins, void *caller, void *frame)
+GN_EXPORT int gnomon_hook_activity(const char *name, int begins, void *caller, void *frame,
+                                   uint64_t entered_ticks, uint64_t later_ticks)
 {
     extern const char __ehdr_start[], _end[];
     if (!gn_recorder_here() || ((const char *)caller >= __ehdr_start && (const char *)caller < _end))
         return 0;
-    return gn_record_region(name, begins, caller, frame);
+    return gn_ticks_from_kernel ? gn_record_region(name, begins, caller, frame, 0, 0)
+                                : gn_record_region(name, begins, caller, frame, entered_ticks, later_ticks);
 }
 
 /* The name in MPI_Pcontrol's variable arguments is there by convention only. Read it through the kernel,
@@ -511,7 +513,7 @@ GN_EXPORT int MPI_Pcontrol(const int level, ...)
         va_end(arguments);
         char copy[GN_NAME_BYTES];
         if (copy_name(name, copy, sizeof copy))
-            gn_record_region(copy, level == 1, GN_CALLER, GN_FRAME);
+            gn_record_region(copy, level == 1, GN_CALLER, GN_FRAME, 0, 0);
     }
     return ((int (*)(int, ...))gn_helper(GN_HELPER_Pcontrol))(level);
 }

@@ -621,6 +621,8 @@ static void pass_control(struct gn_recorder *r, uint32_t node, uint64_t begin_ti
     r->previous_node = node;
     r->previous_exit_ticks = now;
     show(r->location, node, 0, now);
+    GN_ADD(r->location->exact_events, 1);
+    GN_ADD(r->location->exact_ticks, now - begin_ticks);
 }
 
 /* The place that has it, or would have it. */
@@ -649,8 +651,10 @@ static uint32_t find_name(const char *name)
     uint32_t index = known_name(name);
     for (int tries = 0; !index && tries < 100000; tries++) {
         int expected = 0;
-        if (GN_OBSERVE(gn_segment->name_count) >= GN_MAX_NAMES)
+        if (GN_OBSERVE(gn_segment->name_count) >= GN_MAX_NAMES && !atomic_load(&adding)) {
+            index = known_name(name); /* the last one may just have been added */
             break;
+        }
         if (!atomic_compare_exchange_weak(&adding, &expected, 1)) {
             if (tries > 1000) /* whoever adds one lost the processor meanwhile */
                 sched_yield();
@@ -733,13 +737,14 @@ void gn_record_own_work(uint64_t ticks)
     r->owed_ticks += ticks;
 }
 
-bool gn_record_region(const char *name, bool begin, void *caller, void *frame)
+bool gn_record_region(const char *name, bool begin, void *caller, void *frame, uint64_t entered_ticks,
+                      uint64_t later_ticks)
 {
     const struct gn_registers at = gn_registers_of(caller, frame);
     struct gn_recorder *r = recorder_here();
     if (!r || r->inside || !name)
         return false;
-    const uint64_t ticks = gn_ticks();
+    const uint64_t ticks = entered_ticks ? entered_ticks : gn_ticks();
     const uint32_t id = find_name(name), depth = begin ? 0 : open_depth(r, id);
     if (depth == no_region)
         return false;
@@ -757,6 +762,9 @@ bool gn_record_region(const char *name, bool begin, void *caller, void *frame)
     else
         duration_ticks = close_region(r, depth, ticks, node);
     pass_control(r, node, ticks, duration_ticks);
+    r->previous_exit_ticks += later_ticks;
+    if (begin && r->region_depth > 0 && r->regions_beyond == 0)
+        r->regions[r->region_depth - 1].begin_ticks = r->previous_exit_ticks; /* the cost is not its */
     return true;
 }
 

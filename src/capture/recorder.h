@@ -148,8 +148,10 @@ bool gn_record_open_call(struct gn_open_call *open);
 void gn_record_own_work(uint64_t ticks);
 
 /* Control activities. */
-/* False: it is not recorded: within a call of MPI, or there is no room. */
-bool gn_record_region(const char *name, bool begin, void *caller, void *frame);
+/* entered_ticks: when our own work for it began; 0: now; later_ticks: how much longer it goes on. False: it
+ * is not recorded: within a call of MPI, or there is no room. */
+bool gn_record_region(const char *name, bool begin, void *caller, void *frame, uint64_t entered_ticks,
+                      uint64_t later_ticks);
 void gn_record_switch(bool on, void *caller, void *frame);
 void gn_record_end(uint64_t ticks);
 

@@ -114,12 +114,17 @@ enter_slot:
         pushq   %r9
         pushq   %r10
         movl    %r11d, %r13d
+        rdtsc
+        shlq    $32, %rdx
+        orq     %rdx, %rax
+        pushq   %rax
         andq    $-64, %rsp
         subq    $GN_SLOT_AREA, %rsp
         movq    %rsp, %rbx
         keep
         movl    %r13d, %edi
         movq    %rbp, %rsi
+        movq    -96(%rbp), %rdx
         call    gn_activity_begins      /* rax: the function; rdx: how much to copy, negative: not measured */
         movq    %rax, %r12
         movq    %rdx, %r11
@@ -137,8 +142,13 @@ enter_slot:
         movq    %rbx, %rsp
         movq    %rax, -32(%rbp)
         movq    %rdx, -56(%rbp)
+        rdtsc
+        shlq    $32, %rdx
+        orq     %rdx, %rax
+        movq    %rax, -96(%rbp)
         keep
         movq    %rbp, %rdi
+        movq    -96(%rbp), %rsi
         call    gn_activity_ends
         give_back
         movq    -32(%rbp), %rax
@@ -169,6 +179,16 @@ gnomon_activity_slot_\n\()_\()PAD\()PAD\()PAD:
         .cfi_endproc
         .size   gnomon_activity_slot_\n\()_\()PAD\()PAD\()PAD, .-gnomon_activity_slot_\n\()_\()PAD\()PAD\()PAD
 .endr
+
+        .globl  gn_slot_of_nothing
+        .hidden gn_slot_of_nothing
+        .type   gn_slot_of_nothing, @function
+gn_slot_of_nothing:
+        .cfi_startproc
+        movl    $GN_SLOTS, %r11d
+        jmp     enter_slot
+        .cfi_endproc
+        .size   gn_slot_of_nothing, .-gn_slot_of_nothing
 
         .local  gn_slots_xsave
         .comm   gn_slots_xsave, 1, 1

@@ -62,6 +62,14 @@ static void find(struct named *n, struct gn_linked *linked, const char *name)
         refuse(n, name, "there is room for 32 functions");
 }
 
+static char *trimmed(char *name)
+{
+    name += strspn(name, " ");
+    for (size_t length = strlen(name); length > 0 && name[length - 1] == ' ';)
+        name[--length] = '\0';
+    return name;
+}
+
 /* Commas within brackets are a name's own. */
 static char *next_name(char **rest)
 {
@@ -93,7 +101,7 @@ int gn_command_activities(int argc, char **argv)
         refuse(&n, argv[4], err.text);
     char *rest = linked ? argv[4] : NULL;
     for (char *name; (name = next_name(&rest)) != NULL;)
-        if (*name)
+        if (*(name = trimmed(name)))
             find(&n, linked, name);
     if (linked)
         gn_linked_close(linked);

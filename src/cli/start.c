@@ -31,7 +31,8 @@ static bool is_traced(const struct gn_trace_settings *trace)
     return trace->ring_records > 0 && trace->windows_rate <= 0;
 }
 
-/* Ahead of what is preloaded stands the library that meets calls of these functions, if there are any. */
+/* Behind what else is preloaded, and ahead of all other libraries, stands the one that meets calls of these
+ * functions, if there are any. */
 static void add_activities(const struct gn_job *job, const char *program, const char *names)
 {
     char library[4096], executable[4096], prefix[96], file[128], preload[8400];
@@ -45,9 +46,11 @@ static void add_activities(const struct gn_job *job, const char *program, const 
         return;
     }
     gn_job_activities(job, prefix);
-    /* programs of one job may differ */
+    /* programs of one job may differ, and what is asked of them */
     uint64_t hash = 14695981039346656037u;
     for (const char *at = executable; *at; at++)
+        hash = (hash ^ (unsigned char)*at) * 1099511628211u;
+    for (const char *at = names; *at; at++)
         hash = (hash ^ (unsigned char)*at) * 1099511628211u;
     snprintf(file, sizeof file, "%s%016llx.so", prefix, (unsigned long long)hash);
     const pid_t child = fork();

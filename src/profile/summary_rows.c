@@ -609,11 +609,20 @@ static int take_edge_time(struct making *m, sqlite3_stmt *q)
  * one by one leave some over, or take some too many. */
 static int take_remainder(struct making *m, sqlite3_stmt *q)
 {
-    const struct stretch cost = {.rank = sqlite3_column_int(q, 0),
-                                 .host = (const char *)sqlite3_column_text(q, 1),
-                                 .ns = sqlite3_column_int64(q, 2),
-                                 .cpu_ns = sqlite3_column_int64(q, 2)};
+    struct stretch cost = {.rank = sqlite3_column_int(q, 0),
+                           .host = (const char *)sqlite3_column_text(q, 1),
+                           .ns = sqlite3_column_int64(q, 2),
+                           .cpu_ns = sqlite3_column_int64(q, 2)};
     struct stretch gap = {.rank = cost.rank, .host = cost.host, .ns = sqlite3_column_int64(q, 3)};
+    /* what regions cost lies between no two events */
+    const int64_t more = sqlite3_column_int64(q, 5) - cost.ns, moved = m->raw || more < 0 ? 0
+                                                                       : more < gap.ns    ? more
+                                                                                          : gap.ns;
+    if (moved > 0) {
+        cost.ns += moved;
+        cost.cpu_ns += moved;
+        gap.ns -= moved;
+    }
     const int64_t noise = 1000 + sqlite3_column_int64(q, 4) / 1000000;
     int code = 0;
     if (!m->raw && cost.ns > 0)
@@ -640,7 +649,8 @@ static int collect_pieces(struct making *m)
         "SELECT p.rank, h.name, coalesce(e.cost, 0) + coalesce(%s, 0), l.elapsed_ns - coalesce(e.total, 0) - "
         "coalesce(n.total, "
         "0),"
-        " l.elapsed_ns FROM location l JOIN process p ON p.id = l.process JOIN host h ON h.id = p.host"
+        " l.elapsed_ns, l.probe_ns FROM location l JOIN process p ON p.id = l.process JOIN host h ON h.id = "
+        "p.host"
         " LEFT JOIN (SELECT location, sum(total_ns) AS total, sum(total_ns - own_ns) AS cost FROM edge"
         "  GROUP BY location) e ON e.location = l.id"
         " LEFT JOIN (SELECT n.location, sum(n.total_ns + n.open_ns) AS total FROM %snode n"

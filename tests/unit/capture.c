@@ -100,7 +100,7 @@ __attribute__((noipa)) uint32_t test_call_around(uint32_t activity, void (*insid
 
 __attribute__((noipa)) void test_region(const char *name, bool begin)
 {
-    gn_record_region(name, begin, GN_CALLER, GN_FRAME);
+    gn_record_region(name, begin, GN_CALLER, GN_FRAME, 0, 0);
     __asm__ volatile("" ::: "memory"); /* not a tail call: the frame must be there */
 }
 
