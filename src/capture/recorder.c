@@ -763,6 +763,7 @@ bool gn_record_region(const char *name, bool begin, void *caller, void *frame, u
         duration_ticks = close_region(r, depth, ticks, node);
     pass_control(r, node, ticks, duration_ticks);
     r->previous_exit_ticks += later_ticks;
+    GN_ADD(r->location->exact_ticks, later_ticks);
     if (begin && r->region_depth > 0 && r->regions_beyond == 0)
         r->regions[r->region_depth - 1].begin_ticks = r->previous_exit_ticks; /* the cost is not its */
     return true;
