@@ -96,6 +96,8 @@ static void tell_difference(const struct gn_look *l, struct gn_problem *p, uint3
     p->grows = gn_sections_grows(&l->sections, section, process);
 }
 
+enum { FEW = 5 }; /* samples: fewer name no place for sure */
+
 /* Where it computes more than the others, and how. */
 static void compare(const struct gn_look *l, struct gn_problem *p, uint32_t process)
 {
@@ -106,7 +108,10 @@ static void compare(const struct gn_look *l, struct gn_problem *p, uint32_t proc
         return;
     const struct gn_section_difference d = gn_sections_differ(&l->sections, (size_t)section, l->late);
     tell_difference(l, p, process, (size_t)section, d);
-    if (d.others_ns > of_one * d.own_ns)
+    /* what is computed after a call may have several places, of which samples know one that is the rank's
+     * alone */
+    const bool is_sampled = p->row && p->row->how == GN_HOW_SAMPLED && p->row->samples >= FEW;
+    if (d.others_ns > of_one * d.own_ns && !is_sampled)
         gn_problem_is_shared(p);
 }
 
@@ -239,7 +244,6 @@ static bool is_artefact(const struct gn_look *l, const struct gn_problem *p, uin
 /* A place that few samples have named may be another one; and what is on no core no sample has seen. */
 static bool is_place_sure(const struct gn_activity_row *row)
 {
-    enum { FEW = 5 };
     return row->samples == 0 || (row->samples >= FEW && !gn_row_is_asleep(row));
 }
 

@@ -18,7 +18,8 @@ enum { ALL = 8 };
 static void find(const struct gn_history *h, struct assumption all[ALL])
 {
     char number[GN_QUANTITY_TEXT], size[GN_QUANTITY_TEXT], longest[GN_QUANTITY_TEXT];
-    const bool has_longest = h->longest_ns > 0 && isfinite(h->longest_ns);
+    /* no message takes longer than the run */
+    const bool has_longest = h->longest_ns > 0 && h->longest_ns < (double)h->length.hi_ns;
     const struct assumption found[ALL] = {
         {"same_program", GN_ASSUMES_SAME_PROGRAM, true, -1, "the program does the same"},
         {"cost_stays", GN_ASSUMES_COST_STAYS, true, -1,

@@ -95,6 +95,8 @@ static void take_shares(struct gn_stragglers_report *r)
                  shortest_ns = (double)r->history->length.lo_ns;
     for (size_t i = 0; i < r->groups->count; i++) {
         struct gn_straggler *s = &r->list[i];
+        s->caused.hi_ns =
+            fmin(s->caused.hi_ns, all * longest_ns); /* what perhaps was waited has been added up */
         s->share.lo = all * longest_ns > 0 ? 100 * s->caused.lo_ns / (all * longest_ns) : 0;
         s->share.hi = all * shortest_ns > 0 ? 100 * s->caused.hi_ns / (all * shortest_ns) : 100;
         s->share.hi = fmin(s->share.hi, 100);

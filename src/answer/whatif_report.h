@@ -18,7 +18,9 @@ struct gn_whatif_report {
     const char *region;        /* as it was asked for; NULL: all that is computed */
     const bool *chosen;        /* [activity_count] made faster */
     const bool *processes;     /* [process_count] where; NULL: everywhere */
-    double share_lo, share_hi; /* 0 … 1 of its time that goes; the same but for a straggler */
+    double share_lo, share_hi; /* 0 … 1 of its time that goes; the same but for a straggler, and of a part */
+    double part_lo,
+        part_hi; /* so much of what is chosen is the region; 1: all, but for places that samples know */
     /* of a straggler that is removed; GN_NONE: none is */
     uint32_t straggler;
     double score_lo, score_hi; /* percent of the run */

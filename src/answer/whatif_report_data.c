@@ -70,6 +70,7 @@ json_t *gn_whatif_json(const struct gn_whatif_report *r)
     json_object_set_new(json, "activities", chosen_json(r));
     json_object_set_new(json, "ranks", ranks_json(r));
     json_object_set_new(json, "faster_percent", gn_span_json(r->share_lo, r->share_hi, 100));
+    json_object_set_new(json, "part_percent", gn_span_json(r->part_lo, r->part_hi, 100));
     json_object_set_new(json, "straggler", straggler_json(r));
     return add_result(json, &r->result);
 }

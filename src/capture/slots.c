@@ -5,8 +5,8 @@
  * (old_glibc.c).
  *
  * A function is looked for as the loader would without us: behind us in the order of all, else where its
- * caller's library looks. Calls are passed on unmeasured while one is being noted, from stacks that are no
- * thread's own (as much of it may not be there to be copied), and when open calls lie too deep.
+ * caller's library looks. Calls are passed on unmeasured while one is being noted, within another one of the
+ * same function, where the stack has no room for what is copied, and when open calls lie too deep.
  */
 #include "image/activity_slots.h"
 

@@ -45,10 +45,11 @@ void gn_asked_change_check(struct argp_state *state, const struct gn_asked_chang
 }
 
 static int choose_activities(const struct gn_cli_history *opened, const char *region, bool *chosen,
-                             struct gn_error *err)
+                             struct gn_name_part *part, struct gn_error *err)
 {
+    *part = (struct gn_name_part){1, 1};
     if (region) {
-        const int code = gn_trace_name_computed(chosen, &opened->history, opened->path, region, err);
+        const int code = gn_trace_name_computed(chosen, part, &opened->history, opened->path, region, err);
         return code < 0 ? code : 0;
     }
     memset(chosen, true, opened->history.activity_count);
@@ -72,9 +73,9 @@ static int choose_processes(const struct gn_definitions *d, const struct gn_aske
 }
 
 static int choose(const struct gn_asked_change *change, const struct gn_cli_history *opened, bool *activities,
-                  bool *processes, struct gn_error *err)
+                  bool *processes, struct gn_name_part *part, struct gn_error *err)
 {
-    int code = choose_activities(opened, change->region, activities, err);
+    int code = choose_activities(opened, change->region, activities, part, err);
     return code == 0 ? choose_processes(opened->history.definitions, change, processes, err) : code;
 }
 
@@ -90,8 +91,17 @@ static int answer_one(const struct gn_asked_change *change, const struct gn_cli_
                                       .processes = is_somewhere ? processes : NULL,
                                       .share_lo = change->faster,
                                       .share_hi = change->faster,
+                                      .part_lo = 1,
+                                      .part_hi = 1,
                                       .straggler = GN_NONE};
-    int code = choose(change, opened, chosen, processes, err);
+    struct gn_name_part part;
+    int code = choose(change, opened, chosen, processes, &part, err);
+    if (code == 0 && !change->removes_straggler) {
+        report.part_lo = part.low;
+        report.part_hi = part.high;
+        report.share_lo *= part.low;
+        report.share_hi *= part.high;
+    }
     if (code == 0 && change->removes_straggler)
         code = gn_straggler_find(&report, change->region, processes, err);
     if (code == 0)

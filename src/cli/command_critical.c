@@ -76,7 +76,7 @@ static int keep_named(struct gn_critical *path, const struct gn_cli_history *ope
     }
     size_t kept = path->first_whole;
     const bool is_call = gn_named_add(&calls, h, name) > 0;
-    int code = gn_trace_name_computed(chosen, h, opened->path, name, err);
+    int code = gn_trace_name_computed(chosen, NULL, h, opened->path, name, err);
     if (is_call || code > 0)
         code = 0;
     for (size_t i = path->first_whole; code == 0 && i < path->first_process; i++) {

@@ -67,13 +67,28 @@ struct matching {
     struct gn_name name;
     bool *chosen, *more;
     int count;
+    char **paths; /* of rows that it means */
+    size_t path_count, path_room;
+    struct gn_name_part own, others; /* ns of one rank, at least and at most, up to the same calls */
 };
+
+static bool has_path(const struct matching *m, const char *path)
+{
+    for (size_t i = 0; i < m->path_count; i++)
+        if (strcmp(m->paths[i], path) == 0)
+            return true;
+    return false;
+}
 
 static void match(void *self, const struct gn_activity_row *row)
 {
     struct matching *m = self;
     if (!is_row(&m->name, row))
         return;
+    if (!has_path(m, row->path) && gn_grow(&m->paths, &m->path_room, m->path_count, sizeof *m->paths)) {
+        m->paths[m->path_count] = strdup(row->path);
+        m->path_count += m->paths[m->path_count] != NULL;
+    }
     gn_activities_named(m->h, row->path, m->more);
     for (size_t i = 0; i < m->h->activity_count; i++) {
         m->count += m->more[i] && !m->chosen[i];
@@ -81,11 +96,43 @@ static void match(void *self, const struct gn_activity_row *row)
     }
 }
 
-static int find_in_profile(bool *chosen, const struct gn_history *h, const char *trace, const char *name)
+/* By how much samples may be off. */
+static void add_up(void *self, const struct gn_activity_row *row)
 {
-    struct matching m = {h, gn_name_of(name), chosen, calloc(h->activity_count + 1, sizeof *m.more), 0};
+    struct matching *m = self;
+    if (!has_path(m, row->path))
+        return;
+    const bool is_own = is_row(&m->name, row);
+    if (!is_own && row->how == GN_HOW_RANGE) { /* where that is no sample says */
+        m->own.high += (double)row->max_ns;
+        m->others.high += (double)row->max_ns;
+        return;
+    }
+    struct gn_name_part *sum = is_own ? &m->own : &m->others;
+    const double share = row->share > 0 ? row->share : 1;
+    sum->low += (double)row->min_ns * (row->share > 0 ? row->low / share : 1);
+    sum->high += (double)row->max_ns * (row->share > 0 ? row->high / share : 1);
+}
+
+static double part_of(double own, double others)
+{
+    return own + others > 0 ? own / (own + others) : 1;
+}
+
+static int find_in_profile(bool *chosen, struct gn_name_part *part, const struct gn_history *h,
+                           const char *trace, const char *name)
+{
+    struct matching m = {.h = h, .name = gn_name_of(name), .chosen = chosen};
+    m.more = calloc(h->activity_count + 1, sizeof *m.more);
     if (m.more)
         each_computed(trace, match, &m);
+    if (m.count > 0 && part) {
+        each_computed(trace, add_up, &m);
+        *part = (struct gn_name_part){part_of(m.own.low, m.others.high), part_of(m.own.high, m.others.low)};
+    }
+    for (size_t i = 0; i < m.path_count; i++)
+        free(m.paths[i]);
+    free(m.paths);
     free(m.more);
     return m.count;
 }
@@ -128,13 +175,15 @@ static bool is_entered(const struct gn_history *h, const char *name)
     return is;
 }
 
-int gn_trace_name_computed(bool *chosen, const struct gn_history *h, const char *trace, const char *name,
-                           struct gn_error *err)
+int gn_trace_name_computed(bool *chosen, struct gn_name_part *part, const struct gn_history *h,
+                           const char *trace, const char *name, struct gn_error *err)
 {
     const size_t count = gn_activities_named(h, name, chosen);
+    if (part)
+        *part = (struct gn_name_part){1, 1};
     if (count > 0)
         return (int)count;
-    const int more = find_in_profile(chosen, h, trace, name);
+    const int more = find_in_profile(chosen, part, h, trace, name);
     if (more > 0 || is_entered(h, name))
         return more;
     return unknown(h, trace, "nothing is computed in", name, err);

@@ -25,10 +25,16 @@ struct gn_trace_names {
 /* One more; too many end gnomon, as wrong usage. */
 void gn_trace_name_option(struct argp_state *state, struct gn_trace_names *names, const char *name);
 
-/* What is computed: chosen[activity] of all that `name` means. trace: where it is, for the run's profile. How
- * many; 0: it is a call, before which nothing is; -ENOENT with err naming what is near. */
-int gn_trace_name_computed(bool *chosen, const struct gn_history *history, const char *trace,
-                           const char *name, struct gn_error *err);
+/* So much of what is chosen is meant, 0 … 1, in any rank: samples know no better where it ends. */
+struct gn_name_part {
+    double low, high;
+};
+
+/* What is computed: chosen[activity] of all that `name` means. trace: where it is, for the run's profile. A
+ * place that only samples know is a part of it: *part (NULL: nobody asks), else all. How many; 0: it is a
+ * call, before which nothing is; -ENOENT with err naming what is near. */
+int gn_trace_name_computed(bool *chosen, struct gn_name_part *part, const struct gn_history *history,
+                           const char *trace, const char *name, struct gn_error *err);
 
 /* What one may be in: adds what `name` means. -ENOENT with err naming what is near. */
 int gn_trace_name_entered(struct gn_named *named, const struct gn_history *history, const char *name,
