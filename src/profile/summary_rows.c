@@ -464,7 +464,7 @@ static struct gn_activity_row sampled_row(const struct making *m, const struct g
 
 /* What of a process's time no sample is of. */
 struct unseen {
-    bool known;
+    bool known, lost;             /* lost: samples were, more than some */
     int64_t on_core_ns, ready_ns; /* on a core (in the kernel); without one */
 };
 
@@ -477,7 +477,7 @@ static int64_t asleep_of(int64_t ns, int64_t sampled_ns, const struct unseen *un
 {
     static const double samples_err = 1.3, share = 0.3, hardly = 0.1, next_to_none = 0.03, least_ns = 1e8;
     const double sampled = samples_err * (double)sampled_ns, all = (double)ns,
-                 kernel_ns = sampled < hardly * all ? 0 : (double)unseen->on_core_ns,
+                 kernel_ns = sampled < hardly * all && !unseen->lost ? 0 : (double)unseen->on_core_ns,
                  ready_ns = sampled < next_to_none * all ? 0 : (double)unseen->ready_ns,
                  asleep_ns = all - sampled - kernel_ns - ready_ns;
     return unseen->known && all >= least_ns && asleep_ns >= share * all ? (int64_t)(all - sampled) : 0;
@@ -601,7 +601,8 @@ static int take_edge_time(struct making *m, sqlite3_stmt *q)
                               0};
     const struct unseen unseen = {.known = sqlite3_column_type(q, 7) != SQLITE_NULL,
                                   .on_core_ns = sqlite3_column_int64(q, 7),
-                                  .ready_ns = sqlite3_column_int64(q, 8)};
+                                  .ready_ns = sqlite3_column_int64(q, 8),
+                                  .lost = sqlite3_column_int(q, 9) != 0};
     return add_divided(m, thing, &row, sqlite3_column_int64(q, 2), &t, &unseen);
 }
 
@@ -668,7 +669,8 @@ static int collect_pieces(struct making *m)
     snprintf(
         edges, sizeof edges,
         "SELECT e.from_activity, e.to_activity, l.id, p.rank, h.name, e.%s, e.count,"
-        " CASE WHEN g.state = 'sampled' THEN max(p.cpu_ns - g.time_ns, 0) END, coalesce(r.preempted_ns, 0)"
+        " CASE WHEN g.state = 'sampled' THEN max(p.cpu_ns - g.time_ns, 0) END, coalesce(r.preempted_ns, 0),"
+        " g.lost * 10 > g.samples"
         " FROM edge e JOIN location l ON l.id = e.location JOIN process p ON p.id = l.process"
         " JOIN host h ON h.id = p.host LEFT JOIN sampling g ON g.process = p.id"
         " LEFT JOIN resource r ON r.process = p.id",
