@@ -122,18 +122,26 @@ void gn_job_socket(const struct gn_job *job, char name[64])
     snprintf(name, 64, "gnomon-%u-%016llx", (unsigned)getuid(), (unsigned long long)(job->hash ^ here));
 }
 
-void gn_job_activities(const struct gn_job *job, char prefix[96])
+static void activities_prefix(const struct gn_job *job, char prefix[96])
 {
     char agent[64];
     gn_job_socket(job, agent);
     snprintf(prefix, 96, "/tmp/libgnomon-activities-%s-", agent);
 }
 
+void gn_job_activities(const struct gn_job *job, const char *program, const char *names, char path[128])
+{
+    char prefix[96];
+    activities_prefix(job, prefix);
+    snprintf(path, 128, "%s%016llx.so", prefix,
+             (unsigned long long)XXH64(names, strlen(names), XXH64(program, strlen(program), 0)));
+}
+
 void gn_job_remove_activities(const struct gn_job *job)
 {
     char pattern[112], prefix[96];
     glob_t found;
-    gn_job_activities(job, prefix);
+    activities_prefix(job, prefix);
     snprintf(pattern, sizeof pattern, "%s*", prefix);
     if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0)
         for (size_t i = 0; i < found.gl_pathc; i++)

@@ -26,9 +26,9 @@ void gn_job_detect(struct gn_job *job);
 /* The abstract socket name of the job's agent on this host (at most 64 bytes with the zero). */
 void gn_job_socket(const struct gn_job *job, char name[64]);
 
-/* What the files begin with that meet calls of functions which the user has named (gnomon run --activity),
- * one for each program of the job on this host; and their removal. */
-void gn_job_activities(const struct gn_job *job, char prefix[96]);
+/* The file of this host that meets calls of functions which the user has named (gnomon run --activity), for a
+ * program of the job and what is asked of it; and the removal of all that the job has. */
+void gn_job_activities(const struct gn_job *job, const char *program, const char *names, char path[128]);
 void gn_job_remove_activities(const struct gn_job *job);
 
 /* Hydra's name for the job that it started process pid for, or for those processes of the job that it started

@@ -35,7 +35,7 @@ static bool is_traced(const struct gn_trace_settings *trace)
  * functions, if there are any. */
 static void add_activities(const struct gn_job *job, const char *program, const char *names)
 {
-    char library[4096], executable[4096], prefix[96], file[128], preload[8400];
+    char library[4096], executable[4096], file[128], preload[8400];
     if (!gn_find_in_path(program, executable, sizeof executable))
         return;
     if (gn_find_library("libgnomon-activities.so", library, sizeof library) != 0) {
@@ -45,14 +45,7 @@ static void add_activities(const struct gn_job *job, const char *program, const 
             "part only, or made for another processor than x86-64\n");
         return;
     }
-    gn_job_activities(job, prefix);
-    /* programs of one job may differ, and what is asked of them */
-    uint64_t hash = 14695981039346656037u;
-    for (const char *at = executable; *at; at++)
-        hash = (hash ^ (unsigned char)*at) * 1099511628211u;
-    for (const char *at = names; *at; at++)
-        hash = (hash ^ (unsigned char)*at) * 1099511628211u;
-    snprintf(file, sizeof file, "%s%016llx.so", prefix, (unsigned long long)hash);
+    gn_job_activities(job, executable, names, file);
     const pid_t child = fork();
     if (child == 0) {
         unsetenv("LD_PRELOAD");

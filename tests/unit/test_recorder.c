@@ -280,6 +280,31 @@ static void names_are_cut_not_overrun(void **state)
     assert_int_equal(strlen(gn_segment->names[names]), GN_NAME_BYTES - 1);
 }
 
+/* Each of many names is itself, whenever it comes; those for which there is no room are one. Behind the
+ * others that need names. */
+static void many_names_are_told_apart(void **state)
+{
+    enum { NAMES = GN_MAX_NAMES + 100 };
+    (void)state;
+    uint64_t unused, further = region_count("(further regions)", &unused);
+    const uint32_t first = GN_GET(gn_segment->name_count);
+    char name[GN_NAME_BYTES];
+    for (int again = 0; again < 3; again++)
+        for (int i = 0; i < NAMES; i++) {
+            snprintf(name, sizeof name, "block %d", i);
+            test_region(name, true);
+            test_region(name, false);
+        }
+    assert_int_equal(GN_GET(gn_segment->name_count), GN_MAX_NAMES);
+    for (uint32_t i = first; i < GN_MAX_NAMES; i++) {
+        snprintf(name, sizeof name, "block %u", i - first);
+        assert_string_equal(gn_segment->names[i], name);
+        assert_int_equal(region_count(name, &unused), 3);
+    }
+    assert_int_equal(region_count("(further regions)", &unused) - further,
+                     3 * (NAMES - (GN_MAX_NAMES - first)));
+}
+
 static void switched_off_records_nothing(void **state)
 {
     (void)state;
@@ -362,6 +387,7 @@ int main(void)
         cmocka_unit_test(where_it_is_can_be_seen),
         cmocka_unit_test(being_inside_can_be_seen),
         cmocka_unit_test(recording_goes_on_deeper_after_longjmp),
+        cmocka_unit_test(many_names_are_told_apart),
         cmocka_unit_test(nothing_after_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
