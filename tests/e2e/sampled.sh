@@ -58,11 +58,15 @@ threads)
     ;;
 signal) # without events of the kernel's. One rank: where ranks take turns on a core, the kernel's ticks go along with the turns
     n=1
-    run_gnomon own --sample signal ./shares 2
-    [ "$status" = 0 ] || fail "exit status $status"
-    wait_for_report own
+    for again in 1 2 3 4 5; do # … nor where other programs take turns with it: measured again, and if need be not judged
+        run_gnomon own --sample signal ./shares 2
+        [ "$status" = 0 ] || fail "exit status $status"
+        wait_for_report own
+        turns=$(sql own "SELECT sum(preempted_ns) > 1e8 FROM resource")
+        [ "$turns" = 1 ] || break
+    done
     [ "$(sql own "SELECT count(*) FROM sampling WHERE state = 'sampled' AND samples > 20 AND lost = 0")" = "$n" ] || fail "it is not sampled"
-    check_shares own
+    [ "$turns" = 1 ] || check_shares own
     json own "any(x['function'] == 'third' and x['library'] and 'libm' in x['library'] for x in rows)" ||
         fail "sin is not known as what third called in libm"
     run_gnomon beside --sample signal ./shares 1 -t
