@@ -68,7 +68,7 @@ check:
 	$(MPI_ENV); $(PLAIN_LAYOUT) ctest --preset tsan
 	cmake --preset ci
 	cmake --build --preset ci
-	$(MPI_ENV); ctest --preset ci
+	$(MPI_ENV); scripts/all_tests.sh
 
 check-format:
 	@clang-format --dry-run --Werror $(C_FILES)
