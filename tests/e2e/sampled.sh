@@ -58,15 +58,15 @@ threads)
     ;;
 signal) # without events of the kernel's. One rank: where ranks take turns on a core, the kernel's ticks go along with the turns
     n=1
-    for again in 1 2 3 4 5; do # … nor where other programs take turns with it: measured again, and if need be not judged
+    for again in 1 2 3 4 5; do # … nor where other programs take turns with it: measured again, and if need be skipped
         run_gnomon own --sample signal ./shares 2
         [ "$status" = 0 ] || fail "exit status $status"
         wait_for_report own
-        turns=$(sql own "SELECT sum(preempted_ns) > 1e8 FROM resource")
-        [ "$turns" = 1 ] || break
+        turns=$(sql own "SELECT coalesce(sum(preempted_ns), 0) > 1e8 FROM resource")
+        [ "$turns" != 0 ] || break
     done
     [ "$(sql own "SELECT count(*) FROM sampling WHERE state = 'sampled' AND samples > 20 AND lost = 0")" = "$n" ] || fail "it is not sampled"
-    [ "$turns" = 1 ] || check_shares own
+    [ "$turns" != 0 ] || check_shares own
     json own "any(x['function'] == 'third' and x['library'] and 'libm' in x['library'] for x in rows)" ||
         fail "sin is not known as what third called in libm"
     run_gnomon beside --sample signal ./shares 1 -t
@@ -88,6 +88,7 @@ signal) # without events of the kernel's. One rank: where ranks take turns on a 
     [ "$(tail -1 "$work/taken.out")" = ok ] || fail "it takes a signal that is the program's"
     [ "$(sql taken "SELECT count(*) FROM sampling WHERE state = 'refused' AND reason LIKE '%by a signal%'")" = "$n" ] ||
         fail "it does not say that no signal is free"
+    [ "$turns" = 0 ] || skip "shares are not judged, since other programs took turns with it in each of five runs"
     exit 0
     ;;
 devices)
