@@ -107,7 +107,7 @@ void gn_sample_counts_free(struct gn_sample_counts *c)
 static bool same(const struct gn_sampled_count *a, const struct gn_sampled_count *b)
 {
     return a->location == b->location && a->from == b->from && a->to == b->to && a->site == b->site &&
-           a->called == b->called && a->other_threads == b->other_threads;
+           a->called == b->called && a->other_threads == b->other_threads && a->asleep == b->asleep;
 }
 
 struct asked_row {
@@ -125,7 +125,7 @@ static bool is_row(const void *context, uint32_t number)
 static bool add_row(struct gn_sample_counts *c, const struct gn_sampled_count *row, size_t most)
 {
     const struct asked_row asked = {c, row};
-    const uint64_t edge = (uint64_t)row->location << 32 | row->other_threads;
+    const uint64_t edge = (uint64_t)row->location << 32 | (uint64_t)row->asleep << 1 | row->other_threads;
     const uint64_t nodes = (uint64_t)row->from << 32 | row->to,
                    places = (uint64_t)row->site << 32 | row->called;
     const uint64_t hash = gn_mix(places ^ gn_mix(nodes ^ gn_mix(edge)));
@@ -148,7 +148,7 @@ static void count(struct gn_sample_counts *c, struct gn_sampled_count row)
         return;
     row.site = row.called = GN_SAMPLED_NONE;
     if (!add_row(c, &row, GN_SAMPLE_MOST + GN_SAMPLE_MOST_OTHER))
-        c->unattributed += row.count;
+        c->unattributed += row.asleep ? 0 : row.count;
 }
 
 /* ---- what is computed since a call ---- */
@@ -180,7 +180,7 @@ static void add_open(struct gn_sample_counts *c, struct open *o, struct gn_sampl
             return;
         }
     if (o->count == GN_SAMPLE_MOST_OPEN || !gn_grow(&o->rows, &o->room, o->count, sizeof *o->rows))
-        c->unattributed += row.count;
+        c->unattributed += row.asleep ? 0 : row.count;
     else
         o->rows[o->count++] = row;
 }
@@ -215,10 +215,11 @@ void gn_sample_counts_add(struct gn_sample_counts *c, const struct gn_recorded *
                                    .site = s->site,
                                    .called = s->called,
                                    .other_threads = s->other_threads,
+                                   .asleep = s->asleep,
                                    .count = 1,
                                    .time_ns = s->time_ns};
     if (location >= c->locations) {
-        c->unattributed++;
+        c->unattributed += !s->asleep;
         return;
     }
     if (m->kind == GN_MOMENT_UNKNOWN) {
@@ -324,7 +325,7 @@ static void place(const struct gn_sample_counts *c, const struct gn_sample_place
     for (size_t i = 0; i < c->count; i++) {
         const struct alike sought = alike_of(&c->rows[i], places, (uint32_t)i);
         size_t alike;
-        if (c->rows[i].from != GN_SAMPLED_NONE)
+        if (c->rows[i].from != GN_SAMPLED_NONE || c->rows[i].asleep)
             continue;
         const struct alike *first = find_alike(k, &sought, &alike);
         if (alike > 0) {
@@ -358,7 +359,7 @@ bool gn_sample_counts_list(const struct gn_sample_counts *c, const struct gn_sam
                                     .unattributed = c->unattributed};
     const bool room = k.items && k.added && k.added_ns && list->rows;
     for (size_t i = 0; room && i < c->count; i++)
-        if (c->rows[i].from != GN_SAMPLED_NONE)
+        if (c->rows[i].from != GN_SAMPLED_NONE && !c->rows[i].asleep)
             k.items[k.count++] = alike_of(&c->rows[i], places, (uint32_t)i);
     if (room) {
         qsort(k.items, k.count, sizeof *k.items, by_what_is_alike);

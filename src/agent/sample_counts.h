@@ -33,6 +33,7 @@ void gn_sample_counts_free(struct gn_sample_counts *counts);
 struct gn_sample_counted {
     uint32_t site, called;
     bool other_threads;
+    bool asleep;  /* as in struct gn_sampled_count */
     bool in_call; /* the MPI library is on its stack: where the moment is unknown */
     uint64_t time_ns;
 };

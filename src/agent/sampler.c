@@ -1,6 +1,8 @@
 #include "agent/sampler.h"
 
 #include "base/grow.h"
+#include "base/mix.h"
+#include "agent/sample_asleep.h"
 #include "agent/sample_code.h"
 #include "agent/sample_counts.h"
 #include "agent/sample_signal.h"
@@ -24,6 +26,7 @@ enum {
     LONGEST_NAP_NS = 1000000000,
     PACE_NS = 1000000000, /* between two looks at what it costs */
     LONGEST_PERIOD_NS = 1000000000,
+    BUSY_ROUNDS = 4
 };
 
 struct process {
@@ -32,6 +35,7 @@ struct process {
     bool again;        /* another agent has sampled it before */
     atomic_bool ended; /* by the agent's main thread */
     bool finished;     /* nothing comes any more */
+    bool hidden;       /* where it sleeps, one must not see */
     struct gn_sample_threads threads;
     struct gn_sample_maps *maps;
     struct gn_sample_counts *counts;
@@ -90,6 +94,18 @@ static uint32_t location_of(const struct gn_recorded *r, int tid)
     return GN_SAMPLE_NO_LOCATION;
 }
 
+/* Where it was, as it is counted. computes: it is in no call. */
+static struct gn_sample_counted counted_of(struct gn_sampler *s, const struct gn_sample_where *where,
+                                           bool computes)
+{
+    const bool says_nothing = where->in_interpreter && !where->in_call,
+               called = where->in_library && computes;
+    return (struct gn_sample_counted){
+        .site = says_nothing ? GN_SAMPLED_NONE : gn_sample_places_number(s->places, s->code, where->site),
+        .called = called ? gn_sample_places_number(s->places, s->code, where->called) : GN_SAMPLED_NONE,
+        .in_call = where->in_call};
+}
+
 static void take(void *self, struct gn_sample *sample)
 {
     struct gn_sampler *s = self;
@@ -107,21 +123,50 @@ static void take(void *self, struct gn_sample *sample)
     gn_sample_where(p->maps, sample, &where);
     if (moment.kind == GN_MOMENT_ROW)
         moment.kind = where.in_call ? GN_MOMENT_INSIDE : GN_MOMENT_BETWEEN;
-    const bool called = where.in_library && moment.kind != GN_MOMENT_INSIDE;
-    const struct gn_sample_counted counted = {
-        .site = where.in_interpreter && !where.in_call
-                    ? GN_SAMPLED_NONE
-                    : gn_sample_places_number(s->places, s->code, where.site),
-        .called = called ? gn_sample_places_number(s->places, s->code, where.called) : GN_SAMPLED_NONE,
-        .other_threads = other,
-        .in_call = where.in_call,
-        .time_ns = s->stands_ns};
+    struct gn_sample_counted counted = counted_of(s, &where, moment.kind != GN_MOMENT_INSIDE);
+    counted.other_threads = other;
+    counted.time_ns = s->stands_ns;
     gn_sample_counts_add(p->counts, &p->recorded, location, &moment, &counted);
+}
+
+/* ---- who is asleep ---- */
+
+/* Where a thread is that computes nothing between two calls. Rounds come at moments that have nothing to do
+ * with what it does, so it was found where it was for as long as passed since the one before. */
+static void look_asleep(struct gn_sampler *s, struct process *p, const struct gn_sample_thread *at,
+                        unsigned rounds)
+{
+    uint8_t stack[GN_SAMPLE_STACK_BYTES];
+    struct gn_sample sample;
+    struct gn_sample_where where;
+    const struct gn_sample_moment moment = gn_sample_moment_at(&p->recorded, at->location, gn_ticks());
+    if (moment.kind != GN_MOMENT_SINCE)
+        return;
+    const enum gn_asleep found = gn_sample_asleep(p->pid, at->tid, &sample, stack);
+    p->hidden = found == GN_ASLEEP_REFUSED;
+    if (found != GN_ASLEEP_YES)
+        return;
+    gn_sample_where(p->maps, &sample, &where);
+    if (where.in_call) /* entered since */
+        return;
+    struct gn_sample_counted counted = counted_of(s, &where, true);
+    counted.asleep = true;
+    counted.time_ns = (s->now.ns - s->before.ns) * rounds;
+    gn_sample_counts_add(p->counts, &p->recorded, at->location, &moment, &counted);
+}
+
+/* How many rounds this one stands for, of which it is the only one that looks; 0: another one does. Who
+ * computed all of the time since the last round is seldom asleep, and looking costs some microseconds. */
+static unsigned stands_for(const struct gn_sampler *s, const struct gn_sample_thread *at, uint64_t samples)
+{
+    const bool is_busy = (samples + 1) * at->event.period_ns > s->now.ns - s->before.ns;
+    const bool is_chosen = gn_mix(s->now.ns ^ (uint64_t)at->tid << 32) % BUSY_ROUNDS == 0;
+    return !is_busy ? 1 : is_chosen ? BUSY_ROUNDS : 0;
 }
 
 /* ---- rounds ---- */
 
-static void read_thread(struct gn_sampler *s, struct process *p, struct gn_sample_thread *at)
+static void read_thread(struct gn_sampler *s, struct process *p, struct gn_sample_thread *at, bool may_look)
 {
     const uint64_t before = p->samples;
     if (at->location == GN_SAMPLE_NO_LOCATION ||
@@ -132,6 +177,10 @@ static void read_thread(struct gn_sampler *s, struct process *p, struct gn_sampl
     p->lost += gn_sample_event_take(&at->event, take, s);
     at->samples += p->samples - before;
     p->bursts += p->samples > before;
+    const unsigned rounds =
+        may_look && at->location != GN_SAMPLE_NO_LOCATION ? stands_for(s, at, p->samples - before) : 0;
+    if (rounds > 0)
+        look_asleep(s, p, at, rounds);
 }
 
 static void take_own(void *self, struct gn_sample *sample)
@@ -160,7 +209,7 @@ static void read_process(struct gn_sampler *s, struct process *p)
     s->process = p;
     gn_sample_counts_go_on(p->counts, &p->recorded, false);
     for (size_t i = 0; i < p->threads.count; i++)
-        read_thread(s, p, &p->threads.items[i]);
+        read_thread(s, p, &p->threads.items[i], !ended && !p->hidden);
     if (s->by_signal)
         read_own_samples(s, p);
     if (!ended) {
@@ -274,7 +323,9 @@ static void pace(struct gn_sampler *s)
 /* Until the next round, or until something is new. False: the end. */
 static bool rest(struct gn_sampler *s)
 {
-    const uint64_t round_ns = SAMPLES_PER_ROUND * s->period_ns;
+    /* a little sooner or later, out of step with whatever the program does */
+    const double length = 0.8 + 0.4 * gn_mix_unit(gn_mix(s->before.ns));
+    const uint64_t round_ns = (uint64_t)(SAMPLES_PER_ROUND * length * (double)s->period_ns);
     const uint64_t until_ns =
         gn_clock_ns(CLOCK_MONOTONIC) + (round_ns < LONGEST_NAP_NS ? round_ns : LONGEST_NAP_NS);
     const struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};

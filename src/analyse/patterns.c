@@ -134,6 +134,12 @@ static const struct gn_problem_pattern io_of_one = {
     .name = "I/O by one rank",
     .remedy = "write or read with all ranks (MPI-IO), less often, or beside the computation"};
 
+static const struct gn_problem_pattern blocked_rank = {
+    .name = "blocked rank",
+    .remedy = "it does not compute there, but waits for something else than MPI (a lock, a file, another "
+              "program), or "
+              "works in the kernel: see for what"};
+
 static const struct gn_problem_pattern thread_of_rank = {
     .name = "thread of a rank",
     .remedy = "it waits for one of its own threads: give them as much work each, or its threads less"};
@@ -155,24 +161,35 @@ static bool is_uneven(const struct gn_summary *s, const struct gn_activity_row *
 
 /* Whether one rank is slower than the others by the same factor in all that it computes: in two places at
  * least. Then it is the rank, not the work. Of two ranks the faster one is the other. */
-static int slow_rank_of(const struct gn_summary *s)
+static int slow_rank_among(const struct gn_activity_row *rows, size_t count, size_t *places)
 {
     const struct gn_activity_row *first = NULL;
-    size_t places = 0;
-    for (size_t i = 0; i < s->row_count; i++) {
-        const struct gn_activity_row *row = &s->rows[i];
+    *places = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct gn_activity_row *row = &rows[i];
         if (!is_kind(row, "computation") || row->share < 3 * GN_PROBLEM_LEAST_SHARE)
             continue;
         const double mean = (double)row->min_ns > 0 ? (double)row->max_ns / (double)row->min_ns : INFINITY;
         const double first_mean =
             first && first->min_ns > 0 ? (double)first->max_ns / (double)first->min_ns : mean;
-        if (first && (row->max_rank != first->max_rank || fabs(mean / first_mean - 1) > alike))
+        if (first && (row->max_rank != first->max_rank || fabs(mean / first_mean - 1) > alike)) {
+            *places = 2;
             return -1;
+        }
         first = first ? first : row;
         /* between the same two calls, and others now and then, is one place */
-        places += row == first || row->how != GN_HOW_RANGE || row->count * 4 >= first->count * 3;
+        *places += row == first || row->how != GN_HOW_RANGE || row->count * 4 >= first->count * 3;
     }
-    return places >= 2 && first && (double)first->max_ns > 1.2 * (double)first->min_ns ? first->max_rank : -1;
+    return *places >= 2 && first && (double)first->max_ns > 1.2 * (double)first->min_ns ? first->max_rank
+                                                                                        : -1;
+}
+
+/* One function that is called from several places is one place: then by what lies between calls. */
+static int slow_rank_of(const struct gn_summary *s)
+{
+    size_t places;
+    const int rank = slow_rank_among(s->rows, s->row_count, &places);
+    return places >= 2 || s->range_count == 0 ? rank : slow_rank_among(s->ranges, s->range_count, &places);
 }
 
 /* For how long its slowest rank was ready there, and had no core: not more than it was in all. */
@@ -197,11 +214,12 @@ bool gn_is_same_text(const char *a, const char *b)
 }
 
 /* What all ranks compute from the same call on, whichever one ends it: that depends on the rank. */
-static double total_since_ns(const struct gn_summary *s, const struct gn_activity_row *row)
+static double total_since_ns(const struct gn_activity_row *rows, size_t count,
+                             const struct gn_activity_row *row)
 {
     double total = 0;
-    for (size_t i = 0; i < s->row_count; i++) {
-        const struct gn_activity_row *r = &s->rows[i];
+    for (size_t i = 0; i < count; i++) {
+        const struct gn_activity_row *r = &rows[i];
         if (r == row || (row->how == GN_HOW_RANGE && r->how == GN_HOW_RANGE && is_kind(r, "computation") &&
                          r->line == row->line && gn_is_same_text(r->function, row->function) &&
                          gn_is_same_text(r->file, row->file)))
@@ -214,6 +232,12 @@ static double total_since_ns(const struct gn_summary *s, const struct gn_activit
 static bool is_of_io(const struct gn_activity_row *row)
 {
     return row->runtime && strcmp(row->runtime, gn_runtime_text(GN_RUNTIME_IO)) == 0;
+}
+
+/* It was seen to sleep, or nobody knows what for it was in the kernel or asleep. */
+static bool is_blocked(const struct gn_activity_row *row)
+{
+    return row->how == GN_HOW_UNSEEN || row->asleep_ns > row->total_ns / 2;
 }
 
 /* Next to all that is read and written is of its rank. */
@@ -242,19 +266,39 @@ static bool is_beyond_others(const struct gn_summary *s, const struct gn_activit
     return !own || count == 0 || own->useful_s - others_s / count >= beyond * (double)row->max_ns * 1e-9;
 }
 
+/* Nearly all of it is one rank's, in all of `rows`. */
+static bool is_of_one(const struct gn_activity_row *rows, size_t count, const struct gn_activity_row *row)
+{
+    const double total_ns = total_since_ns(rows, count, row);
+    return total_ns > 0 && (double)row->max_ns >= of_one_rank * total_ns;
+}
+
+/* What the rank takes longer there, in a function that all call, is in one place between calls and nearly all
+ * that. */
+static bool is_alone_somewhere(const struct gn_summary *s, const struct gn_activity_row *row)
+{
+    static const double most_of_it = 0.8;
+    for (size_t i = 0; i < s->range_count; i++)
+        if (s->ranges[i].max_rank == row->max_rank && span_s(&s->ranges[i]) >= most_of_it * span_s(row) &&
+            is_of_one(s->ranges, s->range_count, &s->ranges[i]) && is_beyond_others(s, &s->ranges[i]))
+            return true;
+    return false;
+}
+
 static const struct gn_problem_pattern *pattern_of(const struct gn_summary *s,
                                                    const struct gn_activity_row *row)
 {
-    const double total_ns = total_since_ns(s, row), own = total_ns > 0 ? (double)row->max_ns / total_ns : 0;
     if (is_preempted(s, row))
         return &preempted_rank;
     if (gn_problems_waits_for_threads(row))
         return &thread_of_rank;
-    const bool is_alone = own >= of_one_rank && s->ranks > 1 && is_beyond_others(s, row);
+    const bool is_alone = s->ranks > 1 && is_of_one(s->rows, s->row_count, row) && is_beyond_others(s, row);
     if (s->ranks > 1 && has_all_io(s, row) &&
         (is_alone ? row->cpu_ns <= row->total_ns / 2 : gn_row_is_asleep(row)))
         return &io_of_one;
-    if (is_alone)
+    if (is_alone && is_blocked(row)) /* where all are, each in its turn, it is what they do for work */
+        return &blocked_rank;
+    if (is_alone || (s->ranks > 1 && is_alone_somewhere(s, row)))
         return is_of_io(row) ? &io_of_one : &serial;
     return &imbalance;
 }
@@ -385,7 +429,8 @@ static struct gn_problem uneven(const struct gn_summary *s, const struct gn_acti
         .is_preempted = is_preempted(s, row),
         .own_s = (double)row->max_ns * 1e-9,
         .others_s = fmax((double)(s->ranks == 2 ? row->min_ns : row->median_ns),
-                         (total_since_ns(s, row) - (double)row->total_ns) / fmax(1, s->ranks - 1)) *
+                         (total_since_ns(s->rows, s->row_count, row) - (double)row->total_ns) /
+                             fmax(1, s->ranks - 1)) *
                     1e-9,
         .sure = GN_PROBLEM_POSSIBLE,
         .assumes = GN_PROBLEM_STEPS | GN_PROBLEM_SAME | (row->samples ? GN_PROBLEM_SAMPLES : 0),
@@ -416,10 +461,15 @@ static bool evens_out(const struct gn_summary *s, const struct gn_problem *p)
            (p->own_s <= own * 1.01 && own - others < left * (p->own_s - p->others_s));
 }
 
-/* It, unless another one computes as much in all as there is for it to do. */
+/* Another one computes as much in all as there is for it to do. */
+static bool gains_nothing(const struct gn_summary *s, const struct gn_problem *p)
+{
+    return p->gain_high_s < GN_PROBLEM_LEAST_SHARE * s->elapsed_s;
+}
+
 static void add_uneven(const struct gn_problem_search *x, struct gn_problem p)
 {
-    if (p.gain_high_s < GN_PROBLEM_LEAST_SHARE * x->s->elapsed_s)
+    if (gains_nothing(x->s, &p))
         gn_problems_add_slack(x->found, x->s, &p, true);
     else
         add(x, p);
@@ -466,6 +516,14 @@ static void find_uneven(const struct gn_problem_search *x)
     }
     if (all.pattern)
         add(x, all);
+    /* what is longer here and shorter there may be in one function */
+    for (size_t i = 0; i < x->s->range_count && x->s->ranks > 1; i++) {
+        const struct gn_problem p = uneven(x->s, &x->s->ranges[i]);
+        const bool evens = evens_out(x->s, &p);
+        if (is_uneven(x->s, &x->s->ranges[i]) && !gn_problems_on_host(x->s, p.rank, slow_host) &&
+            (evens || gains_nothing(x->s, &p)))
+            gn_problems_add_slack(x->found, x->s, &p, !evens);
+    }
 }
 
 /* ---- MPI itself ---- */

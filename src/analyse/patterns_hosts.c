@@ -63,19 +63,28 @@ static const struct gn_activity_row *largest(const struct gn_summary *s)
 }
 
 /* In nearly all that takes time, the slowest rank is there: in two places at least, else it is the work. */
-static bool is_everywhere(const struct gn_summary *s, const char *host)
+static bool is_among(const struct gn_summary *s, const struct gn_activity_row *rows, size_t count,
+                     const char *host, int *places)
 {
     double all = 0, there = 0;
-    int places = 0;
-    for (size_t i = 0; i < s->row_count; i++) {
-        const struct gn_activity_row *row = &s->rows[i];
+    *places = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct gn_activity_row *row = &rows[i];
         if (strcmp(row->kind, "computation") != 0 || row->share < 3 * GN_PROBLEM_LEAST_SHARE)
             continue;
         all += row->share;
         there += gn_problems_on_host(s, row->max_rank, host) ? row->share : 0;
-        places++;
+        ++*places;
     }
-    return places >= 2 && there >= most_of_it * all;
+    return *places >= 2 && there >= most_of_it * all;
+}
+
+/* One function that is called from several places is one place: then by what lies between calls. */
+static bool is_everywhere(const struct gn_summary *s, const char *host)
+{
+    int places;
+    const bool is = is_among(s, s->rows, s->row_count, host, &places);
+    return places >= 2 || s->range_count == 0 ? is : is_among(s, s->ranges, s->range_count, host, &places);
 }
 
 static void add(const struct gn_problem_search *x, const char *host, const struct sides *t)

@@ -244,7 +244,10 @@ static bool is_artefact(const struct gn_look *l, const struct gn_problem *p, uin
 /* A place that few samples have named may be another one; and what is on no core no sample has seen. */
 static bool is_place_sure(const struct gn_activity_row *row)
 {
-    return row->samples == 0 || (row->samples >= FEW && !gn_row_is_asleep(row));
+    if (row->how == GN_HOW_UNSEEN)
+        return false;
+    return row->samples == 0 ||
+           (row->samples >= FEW && (!gn_row_is_asleep(row) || row->asleep_ns > row->total_ns / 2));
 }
 
 int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_error *err)

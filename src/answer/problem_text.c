@@ -94,8 +94,9 @@ static void rank_text(const struct gn_summary *s, const struct gn_problem *p,
                  p->more_places == 1 ? "" : "s");
     snprintf(text, size, "%s take%s %s %s%s%s%s%s, the %s %s%s", who,
              p->late_count > 1 ? s->ranks == (int)p->late_count ? "" : " up to" : "s",
-             gn_duration_text(p->own_s * 1e9, own), p->row->how == GN_HOW_SAMPLED ? "in " : "", what,
-             place[0] ? " " : "", place, p->is_everywhere ? " and all else that it computes" : "",
+             gn_duration_text(p->own_s * 1e9, own),
+             p->row->how == GN_HOW_SAMPLED && !p->row->runtime ? "in " : "", what, place[0] ? " " : "", place,
+             p->is_everywhere ? " and all else that it computes" : "",
              s->ranks == 2       ? "other one"
              : p->late_count > 1 ? "others"
                                  : "median rank",
@@ -219,7 +220,10 @@ char *gn_problem_difference_text(const struct gn_summary *s, const struct gn_pro
         snprintf(text + used, size - (size_t)used,
                  "; that grows, %.1f times from the first fifth of the run to the last", p->grows);
     used = (int)strlen(text);
-    if (p->row && gn_row_is_asleep(p->row) && asleep_share(p->row) <= 0.5)
+    if (p->row && p->row->how == GN_HOW_UNSEEN)
+        snprintf(text + used, size - (size_t)used, "%sno sample of its processor time is there",
+                 used > 0 ? "; " : "");
+    else if (p->row && gn_row_is_asleep(p->row) && asleep_share(p->row) <= 0.5)
         snprintf(
             text + used, size - (size_t)used,
             "%smost of what it takes longer is on no core, or in the kernel: asleep, blocked, %sin I/O or "

@@ -105,18 +105,21 @@ static bool same(const char *a, const char *b)
 /* "between exchange and solve", of what lies between two calls. */
 static void range_text(const struct gn_activity_row *row, char *text, size_t size)
 {
-    const char *other = row->how == GN_HOW_OTHER_PLACES ? "other places " : "";
+    const char *other = row->how == GN_HOW_OTHER_PLACES ? "other places "
+                        : row->how == GN_HOW_UNSEEN     ? "in kernel or on no core, "
+                                                        : "";
     const bool plain = strcmp(row->kind, "computation") != 0 || strcmp(row->name, "computation") == 0;
     const char *function = row->function, *until = row->until_function;
     if (!plain)
-        snprintf(text, size, "%s%s%s", row->name, function || until ? " in " : "",
+        snprintf(text, size, "%s%s%s%s", other, row->name, function || until ? " in " : "",
                  function ? function
                  : until  ? until
                           : "");
     else if (function && until && !same(function, until))
         snprintf(text, size, "%sbetween %s and %s", other, function, until);
     else if (function && until)
-        snprintf(text, size, "%sbetween calls in %s", other, function);
+        snprintf(text, size, "%s%s %s", other, row->how == GN_HOW_UNSEEN ? "in" : "between calls in",
+                 function);
     else if (function || until)
         snprintf(text, size, "%s%s a call in %s", other, function ? "after" : "before",
                  function ? function : until);
@@ -135,7 +138,7 @@ void gn_report_row_text(const struct gn_activity_row *row, char *text, size_t si
 {
     const bool named = row->function && !same(row->function, row->name);
     const char *slash = row->library ? gn_base_name(row->library) : "";
-    if (row->how == GN_HOW_RANGE || row->how == GN_HOW_OTHER_PLACES)
+    if (row->how == GN_HOW_RANGE || row->how == GN_HOW_OTHER_PLACES || row->how == GN_HOW_UNSEEN)
         range_text(row, text, size);
     else if (row->runtime && !row->library && row->function) /* nobody of the program's has called it */
         snprintf(text, size, "%s (%s)", row->runtime, row->function);
@@ -174,7 +177,8 @@ void gn_report_row_place(const struct gn_activity_row *row, char *text, size_t s
 static const char *const how_names[] = {[GN_HOW_CALL] = "call",
                                         [GN_HOW_RANGE] = "range",
                                         [GN_HOW_SAMPLED] = "samples",
-                                        [GN_HOW_OTHER_PLACES] = "other places"};
+                                        [GN_HOW_OTHER_PLACES] = "other places",
+                                        [GN_HOW_UNSEEN] = "no samples"};
 
 /* Of a call, as far as it says something: "98 % waiting", "80 to 95 % waiting". */
 static void waiting(struct gn_cell *cell, const struct gn_activity_row *row)

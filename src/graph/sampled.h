@@ -25,6 +25,7 @@ struct gn_sampled_count {
     uint32_t location, from, to; /* nodes; to GN_SAMPLED_NONE: inside of `from` */
     uint32_t site, called;       /* places; GN_SAMPLED_NONE as in struct gn_graph_sample */
     bool other_threads;
+    bool asleep; /* found so, at the sampler's rounds: no sample of processor time */
     uint64_t count, time_ns;
 };
 

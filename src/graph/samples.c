@@ -31,6 +31,7 @@ static bool put_sample(struct gn_graph_adding *a, uint32_t location, const uint3
                                         .site = put_site(a, c->site),
                                         .called = put_site(a, c->called),
                                         .other_threads = c->other_threads,
+                                        .asleep = c->asleep,
                                         .count = (int64_t)c->count,
                                         .time_ns = (int64_t)c->time_ns,
                                         .series = gn_adding_sample_series(a, number)};
@@ -43,6 +44,7 @@ void gn_adding_samples(struct gn_graph_adding *a, uint32_t index, uint32_t locat
 {
     const struct gn_sampled *s = a->facts->sampled;
     for (size_t i = 0; s && i < s->count; i++)
-        if (s->counts[i].location == index && !put_sample(a, location, activities, nodes, i))
+        if (s->counts[i].location == index && !put_sample(a, location, activities, nodes, i) &&
+            !s->counts[i].asleep)
             a->unattributed += (int64_t)s->counts[i].count;
 }

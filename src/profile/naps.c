@@ -5,6 +5,7 @@
 #include "profile/statement.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdbool.h>
 
 /* A tenth of a second has ten samples, if it is computed. Who is ready, and has no core, does not sleep; nor
@@ -37,7 +38,8 @@ int gn_profile_naps(sqlite3 *db, int (*each)(void *self, const char *call, const
         "  WHERE e.from_activity = e.to_activity GROUP BY e.from_activity) e"
         /* who computes in the MPI library (MPI_Wtime) seems to be in the call */
         " LEFT JOIN (SELECT from_activity AS id, sum(time_ns) AS ns FROM sample"
-        "  WHERE from_activity IS to_activity OR to_activity IS NULL GROUP BY from_activity) t ON t.id = e.id"
+        "  WHERE %s AND (from_activity IS to_activity OR to_activity IS NULL) GROUP BY from_activity) t ON "
+        "t.id = e.id"
         " LEFT JOIN (SELECT activity AS id, sum(total_ns) AS ns FROM node GROUP BY activity) n ON n.id = e.id"
         " JOIN activity a ON a.id = e.id LEFT JOIN shown c ON c.callpath = a.callpath"
         " LEFT JOIN site s ON s.id = c.site WHERE a.kind = 'mpi' AND e.ns > " LEAST_NS
@@ -45,7 +47,9 @@ int gn_profile_naps(sqlite3 *db, int (*each)(void *self, const char *call, const
         " AND NOT EXISTS (SELECT 1 FROM process p LEFT JOIN sampling g ON g.process = p.id"
         "  WHERE g.state IS NOT 'sampled' OR p.cpu_ns IS NULL)";
     int code = 0;
-    sqlite3_stmt *q = gn_sql_query(db, err, asked, "");
+    char query[sizeof asked + 20];
+    snprintf(query, sizeof query, asked, gn_sql_has_column(db, "sample", "asleep") ? "NOT asleep" : "1");
+    sqlite3_stmt *q = gn_sql_query(db, err, query, "");
     while (q && code == 0 && sqlite3_step(q) == SQLITE_ROW)
         if (is_poll(text(q, 0)))
             code = each(self, text(q, 0), text(q, 1), sqlite3_column_int(q, 2));

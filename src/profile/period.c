@@ -178,22 +178,24 @@ static const char *const tables[] = {
     "CREATE TEMP TABLE in_period_sample AS WITH asked AS (SELECT s.*,"
     " in_period(p.host, s.series, 2, 0) AS inside, in_period(p.host, s.series, 2, 1) AS inside_ns,"
     " step_behind(p.host, s.series, 2) AS behind, coalesce(e.own_ns, n.total_ns) AS spent_ns"
-    " FROM main.sample s JOIN main.location l ON l.id = s.location JOIN main.process p ON p.id = l.process"
+    " FROM temp.in_period_all_samples s JOIN main.location l ON l.id = s.location JOIN main.process p ON "
+    "p.id = l.process"
     " LEFT JOIN temp.in_period_edge e ON e.location = s.location AND e.from_activity = s.from_activity"
     "  AND e.to_activity = s.to_activity"
     " LEFT JOIN temp.in_period_node n ON s.to_activity IS NULL AND n.location = s.location"
     "  AND n.activity = s.from_activity WHERE spent_ns > 0),"
     " chosen AS (SELECT *, max(inside) OVER same AS any_inside, min(behind) OVER same AS next FROM asked"
-    "  WINDOW same AS (PARTITION BY location, from_activity, to_activity, other_threads)),"
+    "  WINDOW same AS (PARTITION BY location, from_activity, to_activity, other_threads, asleep)),"
     " counted AS (SELECT *,"
     "  CASE WHEN any_inside > 0 OR other_threads THEN inside WHEN next IS NULL THEN 0"
     "   ELSE at_step(series, 2, 0, next) END AS n,"
     "  CASE WHEN any_inside > 0 OR other_threads THEN inside_ns WHEN next IS NULL THEN 0"
     "   ELSE at_step(series, 2, 1, next) END AS ns FROM chosen),"
     " scaled AS (SELECT *, CASE WHEN other_threads THEN 1.0 ELSE min(1.0, spent_ns * 1.0 / max(sum(ns) OVER"
-    "  (PARTITION BY location, from_activity, to_activity, other_threads), 1)) END AS part FROM counted"
+    "  (PARTITION BY location, from_activity, to_activity, other_threads, asleep), 1)) END AS part FROM "
+    "counted"
     "  WHERE n > 0)"
-    " SELECT location, from_activity, to_activity, site, called, other_threads,"
+    " SELECT location, from_activity, to_activity, site, called, other_threads, asleep,"
     " max(CAST(n * part + 0.5 AS INTEGER), 1) AS count, CAST(ns * part AS INTEGER) AS time_ns, NULL AS series"
     " FROM scaled",
     "CREATE TEMP TABLE in_period_sampling AS SELECT g.process, g.state, g.reason, coalesce(s.ns, 0) AS "
@@ -201,7 +203,8 @@ static const char *const tables[] = {
     " coalesce(s.n, 0) AS samples, CAST(g.bursts * min(1.0, coalesce(s.n, 0) * 1.0 / max(g.samples, 1)) AS "
     "INTEGER) AS bursts, 0 AS by_place, 0 AS unattributed, 0 AS lost, g.helpers FROM main.sampling g"
     " LEFT JOIN (SELECT l.process, sum(x.count) AS n, sum(x.time_ns) AS ns FROM temp.in_period_sample x"
-    "  JOIN main.location l ON l.id = x.location GROUP BY l.process) s ON s.process = g.process",
+    "  JOIN main.location l ON l.id = x.location WHERE NOT x.asleep GROUP BY l.process) s ON s.process = "
+    "g.process",
     "CREATE TEMP TABLE in_period_resource AS SELECT process, NULL AS peak_bytes, NULL AS peak_age_ns,"
     " NULL AS read_bytes, NULL AS written_bytes, NULL AS storage_read_bytes, NULL AS storage_written_bytes,"
     " NULL AS preempted_ns, cores, cores_quota FROM main.resource",
@@ -217,8 +220,8 @@ static int drop_tables(sqlite3 *db, struct gn_error *err)
     static const char *const made[] = {"node",     "edge",     "process", "location",  "sample",
                                        "sampling", "resource", "peer",    "completion"};
     char text[100];
-    int code = 0;
     gn_sql_forget(db); /* statements that were prepared for them */
+    int code = gn_sql(db, err, "DROP VIEW IF EXISTS temp.in_period_all_samples", "");
     for (size_t i = 0; i < sizeof made / sizeof made[0] && code == 0; i++) {
         snprintf(text, sizeof text, "DROP TABLE IF EXISTS temp.in_period_%s", made[i]);
         code = gn_sql(db, err, text, "");
@@ -228,7 +231,10 @@ static int drop_tables(sqlite3 *db, struct gn_error *err)
 
 static int make_tables(sqlite3 *db, struct gn_error *err)
 {
-    int code = 0;
+    char text[100];
+    snprintf(text, sizeof text, "CREATE TEMP VIEW in_period_all_samples AS SELECT *%s FROM main.sample",
+             gn_sql_has_column(db, "sample", "asleep") ? "" : ", 0 AS asleep");
+    int code = gn_sql(db, err, text, "");
     for (size_t i = 0; i < sizeof tables / sizeof tables[0] && code == 0; i++)
         if (sqlite3_exec(db, tables[i], NULL, NULL, NULL) != SQLITE_OK)
             code = gn_fail(err, gn_sql_errno(db), "cannot look at a part of the run: %s", sqlite3_errmsg(db));

@@ -9,18 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lines of one place follow each other. %s: what the function does that was called there, where it is told.
- */
+/* Lines of one place follow each other. %s: what the function does that was called there, where it is told;
+ * whether the thread was asleep, likewise. */
 static const char asked_rows[] =
     "SELECT x.from_activity, coalesce(x.to_activity, 0),"
     " CASE WHEN s.loop_line > 0 THEN s.loop_function ELSE coalesce(s.function, s.label) END,"
     " CASE WHEN s.loop_line > 0 THEN s.loop_file ELSE s.file END, coalesce(s.loop_line, s.line, 0),"
     " coalesce(s.loop_line, 0) > 0, m.path, lm.path, coalesce((SELECT i.function FROM inlined i"
     " WHERE i.site = ls.id ORDER BY i.depth DESC LIMIT 1), ls.function, ls.label), x.location, l.process,"
-    " p.rank, x.other_threads, sum(x.count), x.site IS NULL, sum(x.time_ns), %s FROM sample x"
+    " p.rank, x.other_threads, sum(x.count), x.site IS NULL, sum(x.time_ns), %s, %s FROM sample x"
     " JOIN location l ON l.id = x.location JOIN process p ON p.id = l.process LEFT JOIN site s"
     " ON s.id = x.site LEFT JOIN module m ON m.id = s.module LEFT JOIN site ls ON ls.id = x.called"
-    " LEFT JOIN module lm ON lm.id = ls.module GROUP BY 15, 3, 4, 6, 7, 8, 9, 17, 5, 1, 2, 10, 13"
+    " LEFT JOIN module lm ON lm.id = ls.module GROUP BY 15, 3, 4, 6, 7, 8, 9, 17, 5, 1, 2, 10, 13, 18"
     " ORDER BY 15, 3, 4, 6, CASE WHEN coalesce(s.loop_line, 0) > 0 THEN s.loop_line ELSE 0 END, 7, 8, 9, 17, "
     "5";
 
@@ -100,6 +100,7 @@ static bool take_row(struct reader *r, sqlite3_stmt *q)
                                                      .to = sqlite3_column_int64(q, 1),
                                                      .place = place,
                                                      .other_threads = sqlite3_column_int(q, 12) != 0,
+                                                     .asleep = sqlite3_column_int(q, 17) != 0,
                                                      .count = sqlite3_column_int64(q, 13),
                                                      .time_ns = sqlite3_column_int64(q, 15)};
     return true;
@@ -149,7 +150,9 @@ static int by_edge(const void *left, const void *right)
         return a->place < b->place ? -1 : 1;
     if (a->location != b->location)
         return a->location < b->location ? -1 : 1;
-    return a->other_threads - b->other_threads;
+    if (a->other_threads != b->other_threads)
+        return a->other_threads - b->other_threads;
+    return a->asleep - b->asleep;
 }
 
 /* Lines of one place are one. */
@@ -182,7 +185,8 @@ int gn_samples_read(sqlite3 *db, struct gn_samples *samples, struct gn_error *er
         return 0;
     char rows[sizeof asked_rows + 40], processes[sizeof asked_processes + 40];
     snprintf(rows, sizeof rows, asked_rows,
-             gn_sql_has_column(db, "site", "runtime") ? "coalesce(ls.runtime, s.runtime)" : "NULL");
+             gn_sql_has_column(db, "site", "runtime") ? "coalesce(ls.runtime, s.runtime)" : "NULL",
+             gn_sql_has_column(db, "sample", "asleep") ? "x.asleep" : "0");
     int code = read_all(&r, db, rows, take_row, err);
     snprintf(processes, sizeof processes, asked_processes,
              gn_sql_has_column(db, "sampling", "helpers") ? "x.helpers" : "0");

@@ -38,9 +38,10 @@ struct gn_sample_row {
     int64_t from, to;   /* activities; to is 0 inside of `from` itself */
     int place;          /* GN_SAMPLE_OTHER_PLACES: of more than were kept apart */
     bool other_threads; /* of the process: what they did meanwhile */
+    bool asleep;        /* it was found there on no core, at moments that stand for time_ns in all */
     int64_t count;
-    int64_t
-        time_ns; /* of processor time, that they stand for: when there was much to do, one stood for more */
+    int64_t time_ns; /* of processor time, that they stand for: when there was much to do, one stood for more;
+                        where asleep, of time */
 };
 
 struct gn_sampling_row { /* of a process */

@@ -38,6 +38,7 @@ enum gn_how {
     GN_HOW_RANGE,        /* between two calls, and nobody knows where */
     GN_HOW_SAMPLED,      /* samples were taken there */
     GN_HOW_OTHER_PLACES, /* likewise, in more places than were kept apart */
+    GN_HOW_UNSEEN        /* between two calls, where no sample can be: in the kernel, or on no core */
 };
 
 /* Not a number: not known. */
@@ -77,10 +78,12 @@ struct gn_activity_row {
     struct gn_efficiency efficiency;           /* of a region */
     int64_t samples;                           /* that this rests on; 0: on none */
     int64_t cpu_ns;                            /* of total, on a core, by the samples that were taken then */
+    int64_t asleep_ns;                         /* of total, found asleep there */
     int64_t open_ns;                           /* of total, in calls that nobody has left */
     struct gn_between off_core_s, preempted_s; /* of total: on none; … though it was ready */
     struct gn_between waited_s;                /* of total: for other ranks; NAN: not known */
-    double low, high; /* between which the share lies, at 99 %; both are the share without samples */
+    double low,
+        high; /* between which the share lies, at 99 %; both are the share where samples say nothing */
 };
 
 struct gn_pair_row {
@@ -293,6 +296,8 @@ struct gn_summary {
     struct gn_assumption assumption;
     struct gn_activity_row *rows;
     size_t row_count;
+    struct gn_activity_row *ranges; /* by activity, of computations: what rows of places divide, undivided */
+    size_t range_count;             /* 0 without samples: then rows have them */
     int64_t
         total_ns; /* of all threads: what shares are of, and rows add up to (regions contain each other) */
     struct gn_activity_row

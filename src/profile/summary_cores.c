@@ -29,8 +29,8 @@ bool gn_row_is_asleep(const struct gn_activity_row *row)
 {
     static const double most_of_it = 0.6;
     const double longer_ns = (double)(row->max_ns - row->min_ns);
-    return row->samples > 0 && longer_ns > 0 &&
-           (double)(row->total_ns - row->cpu_ns) >= most_of_it * longer_ns;
+    return row->how == GN_HOW_UNSEEN || (row->samples > 0 && longer_ns > 0 &&
+                                         (double)(row->total_ns - row->cpu_ns) >= most_of_it * longer_ns);
 }
 
 void gn_summarise_cores(struct gn_summary *s)
@@ -53,7 +53,9 @@ void gn_summarise_cores(struct gn_summary *s)
         const double count = cpu_s / each_s;
         const double off_s =
             fmax(quantile * sqrt(told->per_burst * count), none_seen * fmax(told->per_burst, 1)) * each_s;
-        row->off_core_s = between(all_s - cpu_s - off_s - kernel_s, all_s - cpu_s + off_s, all_s);
+        const double asleep_s = (double)row->asleep_ns * 1e-9;
+        row->off_core_s =
+            between(fmax(all_s - cpu_s - off_s - kernel_s, asleep_s), all_s - cpu_s + off_s, all_s);
         if (isfinite(preempted_s))
             row->preempted_s = between(fmin(row->off_core_s.low - blocked_s, preempted_s),
                                        fmin(row->off_core_s.high, preempted_s), all_s);

@@ -12,8 +12,10 @@
 #include "base/lookup.h"
 #include "base/mix.h"
 #include "profile/callers.h"
+#include "profile/divide.h"
 #include "profile/samples.h"
 #include "program/names.h"
+#include "program/runtime.h"
 #include "profile/shown.h"
 #include "profile/statement.h"
 #include "profile/summary.h"
@@ -33,13 +35,14 @@ struct thing {
     int64_t from, to; /* activities; to 0: from itself */
     char *kind, *name, *function, *file, *until_function, *until_file, *callers;
     int line, until_line;
-    int64_t asleep_ns; /* of an edge: between its calls, on no core, so that no sample can say where */
+    struct gn_edge_sum sum; /* of an edge */
+    int64_t unseen_ns;      /* … that no sample is of */
 };
 
 struct piece {
     uint32_t row;
     int32_t rank;
-    int64_t ns, count, bytes, mpi_ns, cpu_ns;
+    int64_t ns, count, bytes, mpi_ns, cpu_ns, asleep_ns;
 };
 
 struct making {
@@ -52,7 +55,8 @@ struct making {
     struct gn_samples samples;
     struct gn_sample_row *added_up; /* samples over all locations */
     struct gn_sample_row *in_calls; /* samples of what locations did inside of calls */
-    size_t added_up_count, in_call_count;
+    struct gn_sample_row *asleep;   /* where they were found asleep */
+    size_t added_up_count, in_call_count, asleep_count;
     double per_burst; /* samples */
     struct thing *things;
     size_t thing_count, thing_room;
@@ -321,6 +325,7 @@ struct stretch {
     int64_t ns, count, bytes;
     int64_t cpu_ns; /* by samples */
     int64_t open_ns;
+    int64_t asleep_ns;
 };
 
 static int add_piece(struct making *m, const struct gn_activity_row *exact, const struct stretch *t)
@@ -337,6 +342,7 @@ static int add_piece(struct making *m, const struct gn_activity_row *exact, cons
                                                  .count = t->count,
                                                  .bytes = t->bytes,
                                                  .cpu_ns = t->cpu_ns,
+                                                 .asleep_ns = t->asleep_ns,
                                                  .mpi_ns = strcmp(exact->kind, "mpi") == 0 ? t->ns : 0};
     return 0;
 }
@@ -373,10 +379,15 @@ static int sort_samples(struct making *m)
     size_t used = 0;
     m->added_up = calloc(s->row_count + 1, sizeof *m->added_up);
     m->in_calls = calloc(s->row_count + 1, sizeof *m->in_calls);
-    if (!m->added_up || !m->in_calls)
+    m->asleep = calloc(s->row_count + 1, sizeof *m->asleep);
+    if (!m->added_up || !m->in_calls || !m->asleep)
         return no_memory(m);
     for (size_t i = 0; i < s->row_count; i++) { /* by edge and place */
         const struct gn_sample_row *r = &s->rows[i];
+        if (r->asleep) {
+            m->asleep[m->asleep_count++] = *r;
+            continue;
+        }
         struct gn_sample_row *last = m->added_up_count ? &m->added_up[m->added_up_count - 1] : NULL;
         m->s->sampling.has_others |= r->other_threads;
         if (m->raw && !r->other_threads && is_ours(m, r->place))
@@ -399,6 +410,8 @@ static int sort_samples(struct making *m)
         qsort(s->rows, used, sizeof *s->rows, by_location);
     if (m->in_call_count)
         qsort(m->in_calls, m->in_call_count, sizeof *m->in_calls, by_location);
+    if (m->asleep_count)
+        qsort(m->asleep, m->asleep_count, sizeof *m->asleep, by_location);
     return 0;
 }
 
@@ -462,65 +475,6 @@ static struct gn_activity_row sampled_row(const struct making *m, const struct g
     return row;
 }
 
-/* What of a process's time no sample is of. */
-struct unseen {
-    bool known, lost;             /* lost: samples were, more than some */
-    int64_t on_core_ns, ready_ns; /* on a core (in the kernel); without one */
-};
-
-/* For how long a location was on no core, or in the kernel, on an edge that took so long: all of it but what
- * was sampled there, if it was asleep for the most part, whatever was not seen of the process. Where hardly
- * any of it was sampled what else the process did in the kernel was not there: a sample or two do not name
- * it. Less than a tenth of a second may have no sample by chance.
- */
-static int64_t asleep_of(int64_t ns, int64_t sampled_ns, const struct unseen *unseen)
-{
-    static const double samples_err = 1.3, share = 0.3, hardly = 0.1, next_to_none = 0.03, least_ns = 1e8;
-    const double sampled = samples_err * (double)sampled_ns, all = (double)ns,
-                 kernel_ns = sampled < hardly * all && !unseen->lost ? 0 : (double)unseen->on_core_ns,
-                 ready_ns = sampled < next_to_none * all ? 0 : (double)unseen->ready_ns,
-                 asleep_ns = all - sampled - kernel_ns - ready_ns;
-    return unseen->known && all >= least_ns && asleep_ns >= share * all ? (int64_t)(all - sampled) : 0;
-}
-
-/* A location's time on an edge, divided as its samples there are; as those of all locations where it has
- * none. For how long it slept no sample says where. */
-static int add_divided(struct making *m, struct thing *edge, const struct gn_activity_row *range,
-                       int64_t location, const struct stretch *whole, const struct unseen *unseen)
-{
-    struct some some = samples_of(m->samples.rows, m->samples.row_count, range->from, range->to, location);
-    const bool is_own = some.time_ns > 0;
-    const int64_t asleep_ns = asleep_of(whole->ns, some.time_ns, unseen);
-    struct stretch part = *whole, all = *whole;
-    const struct stretch *t = &all;
-    int64_t given = 0, seen = 0;
-    int code = 0;
-    if (!is_own)
-        some = samples_of_all(m, range->from, range->to);
-    if (some.time_ns <= 0)
-        return add_piece(m, range, whole);
-    if (asleep_ns > 0) {
-        edge->asleep_ns += asleep_ns;
-        all.ns -= asleep_ns;
-        part.ns = asleep_ns;
-        part.cpu_ns = 0;
-        code = add_piece(m, range, &part);
-        part.count = 0;
-    }
-    for (size_t i = 0; code == 0 && i < some.count; i++) {
-        const struct gn_activity_row row = sampled_row(m, range, some.rows[i].place);
-        seen += some.rows[i].time_ns;
-        const int64_t until =
-            seen >= some.time_ns ? t->ns : (int64_t)((double)t->ns * ((double)seen / (double)some.time_ns));
-        part.ns = until - given;
-        part.cpu_ns = is_own ? some.rows[i].time_ns : 0;
-        given = until;
-        code = add_piece(m, &row, &part);
-        part.count = 0; /* how often the edge was taken is told once */
-    }
-    return code;
-}
-
 static struct gn_activity_row range_of(const struct thing *edge)
 {
     return (struct gn_activity_row){.kind = edge->kind,
@@ -536,6 +490,99 @@ static struct gn_activity_row range_of(const struct thing *edge)
                                     .how = GN_HOW_RANGE};
 }
 
+/* By how much a row's time may be off, for whatever reason: reasons are independent of each other. */
+static int add_off(struct making *m, const struct gn_activity_row *exact, double off_ns, int64_t samples)
+{
+    const int64_t row = row_by(m, exact, 0, NULL);
+    if (row < 0)
+        return (int)row;
+    m->variance[row] += off_ns * off_ns;
+    m->s->rows[row].samples += samples;
+    return 0;
+}
+
+/* What no sample is of: at places where the location was found asleep, for as long as it was; and what is
+ * left of it. */
+static int add_unseen(struct making *m, const struct gn_activity_row *range, int64_t location,
+                      const struct stretch *whole, double off_ns, const struct gn_sampled_process *process)
+{
+    const struct some some = samples_of(m->asleep, m->asleep_count, range->from, range->to, location);
+    const struct gn_divided asleep = gn_divide_asleep(whole->ns, some.time_ns, some.samples, process);
+    struct stretch part = *whole;
+    struct gn_activity_row rest = *range;
+    int64_t left_ns = whole->ns, passed = 0, given = 0;
+    int code = 0;
+    rest.how = GN_HOW_UNSEEN;
+    for (size_t i = 0; code == 0 && i < some.count; i++) {
+        const struct gn_sample_row *found = &some.rows[i];
+        const double part_of = (double)found->time_ns / (double)some.time_ns;
+        const struct gn_samples_share share = gn_samples_share(found->count, some.samples, 1);
+        const double off = fmax(share.high - share.share, share.share - share.low) * (double)asleep.ns;
+        struct gn_activity_row row = sampled_row(m, range, found->place);
+        passed += found->time_ns;
+        part.ns = (int64_t)((double)asleep.ns * (double)passed / (double)some.time_ns) - given;
+        given += part.ns;
+        if (found->place == GN_SAMPLE_OTHER_PLACES)
+            continue;
+        if (!row.runtime)
+            row.runtime = (char *)(uintptr_t)gn_runtime_text(GN_RUNTIME_ASLEEP);
+        part.asleep_ns = part.ns;
+        left_ns -= part.ns;
+        code = add_piece(m, &row, &part);
+        if (code == 0)
+            code = add_off(m, &row, hypot(off, hypot(off_ns, asleep.off_ns) * part_of), found->count);
+        part.count = 0;
+    }
+    if (code != 0 || left_ns <= 0)
+        return code;
+    part.ns = left_ns;
+    part.asleep_ns = 0;
+    code = add_piece(m, &rest, &part);
+    return code == 0 ? add_off(m, &rest, hypot(off_ns, asleep.off_ns), 0) : code;
+}
+
+/* A location's time on an edge, divided as its samples there are; as those of all locations where it has
+ * none. What no sample is of has a row of its own. */
+static int add_divided(struct making *m, struct thing *edge, int64_t location, const struct stretch *whole,
+                       const struct gn_sampled_process *process)
+{
+    const struct gn_activity_row range = range_of(edge);
+    struct some some = samples_of(m->samples.rows, m->samples.row_count, edge->from, edge->to, location);
+    const bool is_own = some.time_ns > 0;
+    const struct gn_edge_time time = {whole->ns, whole->count, some.time_ns};
+    const struct gn_divided divided = gn_divide(time, process, &edge->sum);
+    struct stretch part = *whole;
+    const int64_t seen_ns = whole->ns - divided.ns;
+    int64_t given = 0, passed = 0;
+    int code = 0;
+    if (!is_own)
+        some = samples_of_all(m, edge->from, edge->to);
+    if (divided.ns > 0) {
+        edge->unseen_ns += divided.ns;
+        part.ns = divided.ns;
+        code = add_unseen(m, &range, location, &part, divided.off_ns, process);
+        part.count = 0; /* how often the edge was taken is told once */
+    }
+    if (code == 0 && some.time_ns <= 0 && (seen_ns > 0 || part.count > 0)) {
+        part.ns = seen_ns;
+        return add_piece(m, &range, &part);
+    }
+    for (size_t i = 0; code == 0 && i < some.count && (seen_ns > 0 || is_own); i++) {
+        const struct gn_activity_row row = sampled_row(m, &range, some.rows[i].place);
+        passed += some.rows[i].time_ns;
+        const double share = (double)passed / (double)some.time_ns;
+        const int64_t until = passed >= some.time_ns ? seen_ns : (int64_t)((double)seen_ns * share);
+        part.ns = until - given;
+        part.cpu_ns = is_own ? some.rows[i].time_ns : 0;
+        given = until;
+        code = add_piece(m, &row, &part);
+        if (code == 0)
+            code = add_off(m, &row, divided.off_ns * (double)some.rows[i].time_ns / (double)some.time_ns, 0);
+        part.count = 0;
+    }
+    return code;
+}
+
 /* How far the shares of places on an edge may be off, as it goes into their rows: edges are sampled
  * independently of each other, so squares add up. */
 static int add_uncertainty(struct making *m, const struct thing *edge, int64_t edge_ns)
@@ -546,12 +593,10 @@ static int add_uncertainty(struct making *m, const struct thing *edge, int64_t e
         const int64_t count = some.rows[i].count;
         const struct gn_samples_share share = gn_samples_share(count, some.samples, m->per_burst);
         const struct gn_activity_row exact = sampled_row(m, &range, some.rows[i].place);
-        const int64_t row = row_by(m, &exact, 0, NULL);
-        if (row < 0)
-            return (int)row;
         const double off = fmax(share.high - share.share, share.share - share.low) * (double)edge_ns;
-        m->s->rows[row].samples += count;
-        m->variance[row] += off * off;
+        const int code = add_off(m, &exact, off, count);
+        if (code < 0)
+            return code;
     }
     return 0;
 }
@@ -559,7 +604,7 @@ static int add_uncertainty(struct making *m, const struct thing *edge, int64_t e
 static int take_edge_total(struct making *m, sqlite3_stmt *q)
 {
     const struct thing *edge = thing_of(m, sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1));
-    return edge ? add_uncertainty(m, edge, sqlite3_column_int64(q, 2) - edge->asleep_ns) : 0;
+    return edge ? add_uncertainty(m, edge, sqlite3_column_int64(q, 2) - edge->unseen_ns) : 0;
 }
 
 /* ---- pieces ---- */
@@ -582,8 +627,36 @@ static int take_node_time(struct making *m, sqlite3_stmt *q)
     const struct stretch t = {sqlite3_column_int(q, 2),   (const char *)sqlite3_column_text(q, 3),
                               sqlite3_column_int64(q, 4), sqlite3_column_int64(q, 5),
                               sqlite3_column_int64(q, 6), some.time_ns,
-                              sqlite3_column_int64(q, 7)};
+                              sqlite3_column_int64(q, 7), 0};
     return add_piece(m, &row, &t);
+}
+
+static struct gn_sampled_process process_of(const struct making *m, sqlite3_stmt *q)
+{
+    const struct gn_sampling_told *told = &m->s->sampling;
+    const double samples = sqlite3_column_double(q, 7), missed = sqlite3_column_double(q, 9);
+    return (struct gn_sampled_process){
+        .is_known = sqlite3_column_type(q, 7) != SQLITE_NULL,
+        .period_ns = told->samples > 0 ? told->time_s * 1e9 / (double)told->samples : 0,
+        .missed = missed / fmax(samples + sqlite3_column_double(q, 8) - missed, 1),
+        .cpu_ns = sqlite3_column_double(q, 10),
+        .kernel_ns = fmax(sqlite3_column_double(q, 10) - sqlite3_column_double(q, 12), 0),
+        .no_core_ns = sqlite3_column_double(q, 11)};
+}
+
+static int take_edge_sum(struct making *m, sqlite3_stmt *q)
+{
+    struct thing *thing = thing_of(m, sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1));
+    if (!thing)
+        return 0;
+    const struct some some =
+        samples_of(m->samples.rows, m->samples.row_count, thing->from, thing->to, sqlite3_column_int64(q, 2));
+    const struct gn_sampled_process process = process_of(m, q);
+    gn_edge_sum_add(
+        &thing->sum,
+        (struct gn_edge_time){sqlite3_column_int64(q, 5), sqlite3_column_int64(q, 6), some.time_ns},
+        &process);
+    return 0;
 }
 
 static int take_edge_time(struct making *m, sqlite3_stmt *q)
@@ -591,19 +664,16 @@ static int take_edge_time(struct making *m, sqlite3_stmt *q)
     struct thing *thing = thing_of(m, sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1));
     if (!thing)
         return 0;
-    const struct gn_activity_row row = range_of(thing);
     const struct stretch t = {sqlite3_column_int(q, 3),
                               (const char *)sqlite3_column_text(q, 4),
                               sqlite3_column_int64(q, 5),
                               sqlite3_column_int64(q, 6),
                               0,
                               0,
+                              0,
                               0};
-    const struct unseen unseen = {.known = sqlite3_column_type(q, 7) != SQLITE_NULL,
-                                  .on_core_ns = sqlite3_column_int64(q, 7),
-                                  .ready_ns = sqlite3_column_int64(q, 8),
-                                  .lost = sqlite3_column_int(q, 9) != 0};
-    return add_divided(m, thing, &row, sqlite3_column_int64(q, 2), &t, &unseen);
+    const struct gn_sampled_process process = process_of(m, q);
+    return add_divided(m, thing, sqlite3_column_int64(q, 2), &t, &process);
 }
 
 /* What recording has cost, and what is neither a call nor between two. Ticks that are rounded to nanoseconds
@@ -666,18 +736,18 @@ static int collect_pieces(struct making *m)
         return for_all(m, regions, take_node_time);
     const bool is_virtual = gn_profile_is_virtual(m->db); /* then the table as it was measured is behind it */
     snprintf(rest, sizeof rest, remainder, is_virtual ? waited : "0", is_virtual ? "main." : "");
-    snprintf(
-        edges, sizeof edges,
-        "SELECT e.from_activity, e.to_activity, l.id, p.rank, h.name, e.%s, e.count,"
-        " CASE WHEN g.state = 'sampled' THEN max(p.cpu_ns - g.time_ns, 0) END, coalesce(r.preempted_ns, 0),"
-        " g.lost * 10 > g.samples"
-        " FROM edge e JOIN location l ON l.id = e.location JOIN process p ON p.id = l.process"
-        " JOIN host h ON h.id = p.host LEFT JOIN sampling g ON g.process = p.id"
-        " LEFT JOIN resource r ON r.process = p.id",
-        ns);
+    snprintf(edges, sizeof edges,
+             "SELECT e.from_activity, e.to_activity, l.id, p.rank, h.name, e.%s, e.count,"
+             " CASE WHEN g.state = 'sampled' THEN g.samples END, g.lost, g.lost + g.unattributed,"
+             " p.cpu_ns, coalesce(r.preempted_ns, 0), g.time_ns"
+             " FROM edge e JOIN location l ON l.id = e.location JOIN process p ON p.id = l.process"
+             " JOIN host h ON h.id = p.host LEFT JOIN sampling g ON g.process = p.id"
+             " LEFT JOIN resource r ON r.process = p.id",
+             ns);
     snprintf(totals, sizeof totals,
              "SELECT from_activity, to_activity, sum(%s) FROM edge GROUP BY from_activity, to_activity", ns);
     int code = for_all(m, nodes, take_node_time);
+    code = code == 0 ? for_all(m, edges, take_edge_sum) : code;
     code = code == 0 ? for_all(m, edges, take_edge_time) : code;
     code = code == 0 ? for_all(m, rest, take_remainder) : code;
     const bool divided = m->samples.row_count > 0 && m->by != GN_BY_RANK && m->by != GN_BY_HOST;
@@ -724,6 +794,7 @@ static void spread(struct gn_activity_row *row, struct piece *pieces, size_t cou
         add_to(&row->count, pieces[i].count);
         add_to(&row->bytes, pieces[i].bytes);
         add_to(&row->cpu_ns, pieces[i].cpu_ns);
+        add_to(&row->asleep_ns, pieces[i].asleep_ns);
         if (row->max_rank < 0 || pieces[i].ns > row->max_ns) {
             row->max_ns = pieces[i].ns;
             row->max_rank = pieces[i].rank;
@@ -749,6 +820,7 @@ static size_t join_ranks(struct piece *pieces, size_t count)
             add_to(&last->count, pieces[i].count);
             add_to(&last->bytes, pieces[i].bytes);
             add_to(&last->cpu_ns, pieces[i].cpu_ns);
+            add_to(&last->asleep_ns, pieces[i].asleep_ns);
         } else {
             pieces[used++] = pieces[i];
         }
@@ -781,7 +853,7 @@ static void fill_shares(struct making *m)
     s->total_ns = all;
     for (size_t i = 0; i < s->row_count && all > 0; i++) {
         struct gn_activity_row *row = &s->rows[i];
-        const double off = row->samples ? sqrt(m->variance[i]) / (double)all : 0;
+        const double off = sqrt(m->variance[i]) / (double)all;
         row->share = (double)row->total_ns / (double)all;
         row->low = fmax(row->share - off, 0);
         row->high = fmin(row->share + off, 1);
@@ -879,6 +951,7 @@ static void clear(struct making *m)
     free(m->variance);
     free(m->added_up);
     free(m->in_calls);
+    free(m->asleep);
     gn_lookup_clear(&m->by_ids);
     gn_lookup_clear(&m->by_key);
     gn_callers_free(m->callers);
@@ -913,6 +986,45 @@ static double samples_per_burst(const struct gn_samples *s)
     return bursts > 0 ? (double)samples / (double)bursts : 1;
 }
 
+/* ---- computations as a whole ---- */
+
+static int take_whole_edge(struct making *m, sqlite3_stmt *q)
+{
+    const struct thing *thing = thing_of(m, sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1));
+    const struct stretch t = {.rank = sqlite3_column_int(q, 2),
+                              .host = "",
+                              .ns = sqlite3_column_int64(q, 3),
+                              .count = sqlite3_column_int64(q, 4)};
+    const struct gn_activity_row row = thing ? range_of(thing) : (struct gn_activity_row){0};
+    return thing ? add_piece(m, &row, &t) : 0;
+}
+
+/* Between which calls, whatever samples say of where: one function may be called from many. */
+static int collect_ranges(struct making *m)
+{
+    char edges[300];
+    struct gn_summary *s = m->s, ranges = {.ranks = s->ranks};
+    snprintf(edges, sizeof edges,
+             "SELECT e.from_activity, e.to_activity, p.rank, e.%s, e.count FROM edge e JOIN location l"
+             " ON l.id = e.location JOIN process p ON p.id = l.process",
+             m->raw ? "total_ns" : "own_ns");
+    gn_lookup_clear(&m->by_key);
+    m->by_key = (struct gn_lookup){0};
+    m->piece_count = m->row_room = 0;
+    m->s = &ranges;
+    int code = for_all(m, edges, take_whole_edge);
+    if (code == 0)
+        fill_rows(m);
+    m->s = s;
+    for (size_t i = 0; i < ranges.row_count && s->total_ns > 0; i++)
+        ranges.rows[i].share = (double)ranges.rows[i].total_ns / (double)s->total_ns;
+    s->ranges = ranges.rows;
+    s->range_count = ranges.row_count;
+    if (s->range_count)
+        qsort(s->ranges, s->range_count, sizeof *s->ranges, by_total);
+    return code;
+}
+
 int gn_summarise_rows(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, struct gn_error *err)
 {
     struct making m = {.db = db, .by = by, .raw = raw, .s = s, .err = err};
@@ -940,6 +1052,8 @@ int gn_summarise_rows(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s
         if (s->row_count)
             qsort(s->rows, s->row_count, sizeof *s->rows, by == GN_BY_RANK ? by_computation : by_total);
     }
+    if (code == 0 && by == GN_BY_ACTIVITY && m.samples.row_count + m.asleep_count > 0)
+        code = collect_ranges(&m);
     clear(&m);
     return code;
 }
@@ -963,5 +1077,8 @@ void gn_summary_clear_rows(struct gn_summary *s)
 {
     for (size_t i = 0; i < s->row_count; i++)
         gn_row_clear(&s->rows[i]);
+    for (size_t i = 0; i < s->range_count; i++)
+        gn_row_clear(&s->ranges[i]);
     free(s->rows);
+    free(s->ranges);
 }

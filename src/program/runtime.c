@@ -117,6 +117,7 @@ static const char *const texts[GN_RUNTIME_KINDS] = {
     [GN_RUNTIME_POLL] = "waiting for a file or socket",
     [GN_RUNTIME_SLEEP] = "sleeping",
     [GN_RUNTIME_YIELD] = "giving its core to others",
+    [GN_RUNTIME_ASLEEP] = "asleep",
 };
 
 static enum family family_of(const char *library)
@@ -194,5 +195,6 @@ const char *gn_runtime_text(enum gn_runtime_kind kind)
 bool gn_runtime_waits(enum gn_runtime_kind kind)
 {
     return kind == GN_RUNTIME_OPENMP_WAIT || kind == GN_RUNTIME_GPU_WAIT || kind == GN_RUNTIME_THREAD_WAIT ||
-           kind == GN_RUNTIME_POLL || kind == GN_RUNTIME_SLEEP || kind == GN_RUNTIME_YIELD;
+           kind == GN_RUNTIME_POLL || kind == GN_RUNTIME_SLEEP || kind == GN_RUNTIME_YIELD ||
+           kind == GN_RUNTIME_ASLEEP;
 }

@@ -22,7 +22,8 @@ enum gn_runtime_kind {
     GN_RUNTIME_IO,
     GN_RUNTIME_POLL, /* waiting for a file, socket or pipe to be ready */
     GN_RUNTIME_SLEEP,
-    GN_RUNTIME_YIELD, /* giving its core to others */
+    GN_RUNTIME_YIELD,  /* giving its core to others */
+    GN_RUNTIME_ASLEEP, /* on no core, in whatever it is: no code says so, but the kernel */
     GN_RUNTIME_KINDS
 };
 

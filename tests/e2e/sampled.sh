@@ -91,6 +91,50 @@ signal) # without events of the kernel's. One rank: where ranks take turns on a 
     [ "$turns" = 0 ] || skip "shares are not judged, since other programs took turns with it in each of five runs"
     exit 0
     ;;
+asleep) # what is slept, and what the kernel does, is not what another function computes
+    compile asleep fixtures/asleep.c
+    for again in 1 2 3 4 5; do # where other programs have the cores, nobody knows whose time that was
+        run_gnomon asleep ./asleep 40
+        [ "$status" = 0 ] || fail "exit status $status"
+        wait_for_report asleep
+        turns=$(sql asleep "SELECT coalesce(sum(preempted_ns), 0) > 3e8 FROM resource")
+        [ "$turns" != 0 ] || break
+    done
+    if [ "$(sql asleep "SELECT max(state) FROM sampling")" = refused ]; then
+        skip "the kernel refuses perf_event_open"
+    fi
+    [ "$turns" = 0 ] || skip "not judged, since other programs took turns with it in each of five runs"
+    run rows "$gnomon" report --format json "$(folder_of asleep)"
+    "$gnomon" explain --format json "$(folder_of asleep)" >explained.json
+    python3 - "$work/rows.out" $(truth_of asleep) <<'EOF' || fail "not what the program has seen: $(truth_of asleep)"
+import json, os, sys
+rows, (work, dozed, touched) = json.load(open(sys.argv[1]))["activities"], [float(x) for x in sys.argv[2:5]]
+rows = [r for r in rows if r["kind"] == "computation"]
+all_s = sum(r["total_s"] for r in rows)
+may_look = True
+try: # as the agent may, or not
+    pid = os.fork()
+    if pid == 0:
+        import time
+        time.sleep(1)
+        os._exit(0)
+    open(f"/proc/{pid}/syscall").read()
+except PermissionError:
+    may_look = False
+computed = [r for r in rows if r["known"] == "samples" and r["function"] == "work"]
+slept = [r for r in rows if r["doing"] == "sleeping" and r["function"] == "doze"]
+unseen = [r for r in rows if r["known"] == "no samples"]
+for name, truth, chosen in (("work", work, computed), ("doze", dozed, slept if may_look else unseen)):
+    total = sum(r["total_s"] for r in chosen)
+    off = sum(r["total_s"] * (r["high"] / r["share"] - 1) for r in chosen)
+    print(f"{name}: {truth} s in truth, {total:.3f} ± {off:.3f} s told")
+    assert chosen and abs(total - truth) <= off + 0.1 * truth, name
+named = sum(r["total_s"] for r in rows if r["known"] == "samples" and r["function"] not in ("work", "doze", "touch"))
+assert named < 0.1 * all_s, f"{named} s are told of others"
+first = json.load(open("explained.json"))["causes"][0]
+assert first["kind"] == "blocked rank" and first["ranks"] == [0], first
+EOF
+    ;;
 devices)
     cc -O2 -g -shared -fPIC -DLIBRARY -Wl,-soname,libcuda.so.1 -o libcuda.so.1 "$here/fixtures/devices.c"
     compile devices fixtures/devices.c ./libcuda.so.1 -Wl,-rpath,"$PWD"
@@ -147,7 +191,7 @@ refused | deadly) # as containers do it
 esac
 
 # Without samples: between the same call and itself.
-if [ "$1" != shares ] && [ "$1" != threads ] && [ "$1" != gaps ] && [ "$1" != devices ]; then
+if [ "$1" != shares ] && [ "$1" != threads ] && [ "$1" != gaps ] && [ "$1" != devices ] && [ "$1" != asleep ]; then
     line=$(line_of "$here/fixtures/shares.c" 'MPI_Allreduce(')
     [ "$(sql "$1" "SELECT count(*) FROM sample")" = 0 ] || fail "there are samples"
     json "$1" "any(x['kind'] == 'computation' and x['known'] == 'range' and x['function'] == x['until_function'] == 'main' and

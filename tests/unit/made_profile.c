@@ -128,8 +128,9 @@ void made_messages(sqlite3 *db, int64_t location, int64_t activity, int peer, in
 void made_samples(sqlite3 *db, int64_t location, int64_t from, int64_t to, int64_t site, int64_t count)
 {
     ADD(db,
-        "INSERT INTO sample(location, from_activity, to_activity, site, other_threads, count, time_ns)"
-        " VALUES(?1, ?2, ?3, ?4, 0, ?5, ?5 * 10000000)",
+        "INSERT INTO sample(location, from_activity, to_activity, site, other_threads, asleep, count, "
+        "time_ns)"
+        " VALUES(?1, ?2, ?3, ?4, 0, 0, ?5, ?5 * 10000000)",
         "iiiii", location, from, to, site, count);
     ADD(db,
         "INSERT INTO sampling(process, state, time_ns, samples, bursts, by_place, unattributed, lost)"

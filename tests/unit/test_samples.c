@@ -52,13 +52,14 @@ static struct gn_graph *rank(int number, int64_t scale)
     const struct gn_graph_sampling how = {
         p, gn_graph_text(g, "sampled"), NULL, 110, 11 * scale, 11 * scale, 0, 1, 0, 0};
     const struct gn_graph_sample samples[] = {
-        {l, send, send, site(g, 0x10, "step", 25, 0), GN_GRAPH_NONE, 0, 3 * scale, 30 * scale, {NULL, 0}},
-        {l, send, send, site(g, 0x14, "step", 26, 0), GN_GRAPH_NONE, 0, scale, 10 * scale, {NULL, 0}},
+        {l, send, send, site(g, 0x10, "step", 25, 0), GN_GRAPH_NONE, 0, 0, 3 * scale, 30 * scale, {NULL, 0}},
+        {l, send, send, site(g, 0x14, "step", 26, 0), GN_GRAPH_NONE, 0, 0, scale, 10 * scale, {NULL, 0}},
         {l,
          send,
          send,
          site(g, 0x20, "step", 31, 30),
          GN_GRAPH_NONE,
+         0,
          0,
          3 * scale,
          10 * (3 * scale),
@@ -69,11 +70,12 @@ static struct gn_graph *rank(int number, int64_t scale)
          site(g, 0x24, "step", 32, 30),
          GN_GRAPH_NONE,
          0,
+         0,
          2 * scale,
          10 * (2 * scale),
          {NULL, 0}},
-        {l, send, send, all, all, 0, scale, 10 * scale, {NULL, 0}},
-        {l, send, all, site(g, 0x40, "wait", 50, 0), GN_GRAPH_NONE, 0, 1, 10, {NULL, 0}},
+        {l, send, send, all, all, 0, 0, scale, 10 * scale, {NULL, 0}},
+        {l, send, all, site(g, 0x40, "wait", 50, 0), GN_GRAPH_NONE, 0, 0, 1, 10, {NULL, 0}},
     };
     gn_graph_put(g, GN_GRAPH_SAMPLING, &how);
     for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++)

@@ -1,0 +1,129 @@
+/* What samples account for of a time, and what is left: within what is said, on threads whose truth is known.
+ */
+#include "profile/divide.h"
+#include "base/mix.h"
+#include "repeated.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+static const double period_ns = 1e7;
+
+static const struct gn_sampled_process alone = {.is_known = true, .period_ns = 1e7, .cpu_ns = 1e10};
+
+/* Samples of `times` stretches of processor time, each begun at any moment of the period. */
+static int64_t samples_of(uint64_t seed, int times, double each_ns)
+{
+    double samples = 0;
+    for (int i = 0; i < times; i++) {
+        const double phase = gn_mix_unit(gn_mix(seed * 1000003 + (uint64_t)i));
+        samples += floor(each_ns / period_ns + phase);
+    }
+    return (int64_t)(samples * period_ns);
+}
+
+static struct gn_divided divided(int64_t ns, int64_t times, int64_t sampled_ns,
+                                 const struct gn_sampled_process *process)
+{
+    struct gn_edge_sum sum = {0};
+    const struct gn_edge_time time = {ns, times, sampled_ns};
+    gn_edge_sum_add(&sum, time, process);
+    return gn_divide(time, process, &sum);
+}
+
+/* Who computes all of the time is hardly ever said to sleep. */
+static void computing_is_no_sleep(void **state)
+{
+    (void)state;
+    static const double each_ns[] = {2e4, 1e6, 9e6, 1.5e7, 3e8};
+    int wrong = 0, all = 0;
+    for (uint64_t seed = 1; seed <= REPEATED(2000); seed++)
+        for (size_t i = 0; i < sizeof each_ns / sizeof *each_ns; i++) {
+            const int times = 1 + (int)(gn_mix(seed) % (each_ns[i] < 1e6 ? 40000 : 400));
+            const double ns = each_ns[i] * times;
+            wrong += divided((int64_t)ns, times, samples_of(seed, times, each_ns[i]), &alone).ns > 0;
+            all++;
+        }
+    assert_true(wrong * 100 <= all); /* one side of 99 %, and the least share on top of that */
+}
+
+/* Who sleeps as long as he computes, or longer, does so within what is said. */
+static void sleep_is_told(void **state)
+{
+    (void)state;
+    int outside = 0, all = 0, untold = 0;
+    for (uint64_t seed = 1; seed <= REPEATED(2000); seed++) {
+        const int times = 200 + (int)(gn_mix(seed) % 200);
+        const double computes_ns = 2e6 + 2e7 * gn_mix_unit(gn_mix(seed + 7)),
+                     sleeps_ns = computes_ns * (1 + gn_mix_unit(gn_mix(seed + 9)));
+        const struct gn_divided d = divided((int64_t)((computes_ns + sleeps_ns) * times), times,
+                                            samples_of(seed, times, computes_ns), &alone);
+        outside += fabs((double)d.ns - sleeps_ns * times) > d.off_ns;
+        untold += d.ns == 0;
+        all++;
+    }
+    assert_true(outside * 100 <= all);
+    assert_int_equal(untold, 0);
+}
+
+/* Ready and without a core: that may be all that no sample is of. */
+static void no_core_is_no_sleep(void **state)
+{
+    (void)state;
+    struct gn_sampled_process crowded = alone;
+    crowded.no_core_ns = 3e10;
+    assert_int_equal(divided(4000000000, 1, 1000000000, &crowded).ns, 0);
+    /* beyond that, it slept */
+    crowded.no_core_ns = 1e9;
+    crowded.cpu_ns = 1e9;
+    const struct gn_divided d = divided(4000000000, 1, 1000000000, &crowded);
+    assert_true(d.ns > 1900000000 && d.ns <= 2000000000 && d.off_ns >= 2e7);
+}
+
+/* One that sleeps among many is found by itself; many of which each sleeps too little to tell by all. */
+static void one_and_many(void **state)
+{
+    (void)state;
+    struct gn_edge_sum one = {0}, many = {0};
+    const struct gn_edge_time busy = {1000000000, 1, 1000000000}, asleep = {1000000000, 1, 0},
+                              little = {100000000, 100, 40000000};
+    for (int i = 0; i < 63; i++)
+        gn_edge_sum_add(&one, busy, &alone);
+    gn_edge_sum_add(&one, asleep, &alone);
+    assert_int_equal(gn_divide(busy, &alone, &one).ns, 0);
+    assert_int_equal(gn_divide(asleep, &alone, &one).ns, 1000000000);
+    for (int i = 0; i < 64; i++)
+        gn_edge_sum_add(&many, little, &alone);
+    assert_int_equal(divided(little.ns, little.times, little.sampled_ns, &alone).ns, 0);
+    assert_int_equal(gn_divide(little, &alone, &many).ns, 60000000);
+    /* of what was not sampled nothing is said */
+    const struct gn_sampled_process unknown = {.is_known = false};
+    assert_int_equal(gn_divide(asleep, &unknown, &one).ns, 0);
+}
+
+/* Looked at now and then; the rest is the kernel's, of which there is only so much. */
+static void found_asleep(void **state)
+{
+    (void)state;
+    struct gn_sampled_process p = alone;
+    assert_int_equal(gn_divide_asleep(1000000000, 900000000, 18, &p).ns, 1000000000);
+    p.kernel_ns = 4e8;
+    assert_int_equal(gn_divide_asleep(1000000000, 500000000, 10, &p).ns, 600000000);
+    assert_int_equal(gn_divide_asleep(1000000000, 700000000, 14, &p).ns, 700000000);
+    assert_int_equal(gn_divide_asleep(1000000000, 1700000000, 34, &p).ns, 1000000000);
+    assert_int_equal(gn_divide_asleep(1000000000, 0, 0, &p).ns, 0);
+    assert_true(gn_divide_asleep(1000000000, 700000000, 14, &p).off_ns <= 4e8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(computing_is_no_sleep), cmocka_unit_test(sleep_is_told),
+        cmocka_unit_test(no_core_is_no_sleep),   cmocka_unit_test(one_and_many),
+        cmocka_unit_test(found_asleep),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
