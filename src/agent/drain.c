@@ -54,7 +54,7 @@ struct gn_drain {
     unsigned pause_us;   /* the next sleep */
     double fill;         /* of the fullest ring in this round */
     struct gn_drain_stats stats;
-    uint64_t now_ticks; /* no event of this batch can be later */
+    uint64_t now_ticks; /* no event of this batch can be later: read behind it (gn_ticks_ordered) */
     struct gn_windows windows;
     bool takes_all;     /* that is there now: a window ends */
     uint64_t kept;      /* events, by this thread */
@@ -138,7 +138,7 @@ static void drain_ring(struct gn_drain *d, struct drained *p, uint32_t location,
         size_t count = gn_rings_take(&p->rings, location, d->batch, BATCH, &first, &waiting);
         double fill = (double)waiting / p->rings.ring_records;
         d->fill = fill > d->fill ? fill : d->fill;
-        d->now_ticks = gn_ticks();
+        d->now_ticks = gn_ticks_ordered();
         expand(d, p, location, first, count);
         taken += count;
     } while (waiting > BATCH && taken < most);
