@@ -145,6 +145,9 @@ void gn_report_row_text(const struct gn_activity_row *row, char *text, size_t si
     else if (row->runtime) /* what it does says more than the library's name */
         snprintf(text, size, "%s (%s)%s%s", row->runtime, row->called ? row->called : slash,
                  row->function ? ", called by " : "", row->function ? row->function : "");
+    else if (row->called && !row->library) /* a call at its place */
+        snprintf(text, size, "%s%s%s", row->called, row->function ? " in " : "",
+                 row->function ? row->function : "");
     else if (row->called || row->library)
         snprintf(text, size, "%s%s%s%s%s", row->called ? row->called : "",
                  row->called && !says_library(row->called, slash) ? " in " : "",
@@ -230,6 +233,12 @@ static int64_t most_of(const struct gn_summary *s)
     return most;
 }
 
+/* Its name is that of what it is a part of. */
+static bool is_told_by_text(const struct gn_activity_row *row)
+{
+    return row->how == GN_HOW_SAMPLED || row->how == GN_HOW_UNSEEN;
+}
+
 static void fill_names(const struct gn_activity_row *row, struct gn_cell *cells)
 {
     char text[GN_CELL_BUFFER];
@@ -252,7 +261,7 @@ static void fill_names(const struct gn_activity_row *row, struct gn_cell *cells)
     ground(&cells[GROUND], row);
     gn_report_row_text(row, text, sizeof text);
     if (row->path && row->path[0])
-        gn_cell_print(&cells[WHAT], "%s  %s", row->how == GN_HOW_SAMPLED ? text : row->name, row->path);
+        gn_cell_print(&cells[WHAT], "%s  %s", is_told_by_text(row) ? text : row->name, row->path);
     else
         gn_cell_print(&cells[WHAT], "%s", text);
     gn_report_row_place(row, text, sizeof text);

@@ -15,7 +15,10 @@ void gn_tree_frame_name(const struct gn_call_node *node, char *text, size_t size
 {
     char place[600];
     if (!node->row) {
-        snprintf(text, size, "%s", node->function ? node->function : "all");
+        gn_place_text(place, sizeof place, node->file, node->line);
+        snprintf(text, size, "%s%s%s%s", node->is_loop ? "loop in " : "",
+                 node->function ? node->function : "all", node->is_loop && place[0] ? " " : "",
+                 node->is_loop ? place : "");
         gn_printable(text);
         return;
     }

@@ -69,11 +69,17 @@ static struct gn_sample_settings parse_sample(const struct argp_state *state, co
     struct gn_sample_settings sample = {.hz = GN_SAMPLE_HZ};
     sample.by_signal = strncmp(value, signal, sizeof signal - 1) == 0;
     const char *rate = sample.by_signal ? value + sizeof signal - 1 : value;
+    char *end;
     if (strcmp(value, "off") == 0)
         sample.hz = 0;
-    else if (!sample.by_signal || *rate)
-        sample.hz =
-            (unsigned)positive(state, "sample", rate + (sample.by_signal && *rate == ','), GN_SAMPLE_MOST_HZ);
+    if (strcmp(value, "off") == 0 || (sample.by_signal && !*rate))
+        return sample;
+    rate += sample.by_signal && *rate == ',';
+    const unsigned long hz = strtoul(rate, &end, 10);
+    if (*end || *rate < '0' || *rate > '9' || hz < 1 || hz > GN_SAMPLE_MOST_HZ)
+        argp_error(state, "--sample %s: a number from 1 to %d is expected, off, or signal[,RATE]", value,
+                   (int)GN_SAMPLE_MOST_HZ);
+    sample.hz = (unsigned)hz;
     return sample;
 }
 

@@ -297,8 +297,10 @@ static int64_t row_by(struct making *m, const struct gn_activity_row *exact, int
         row.name = function ? function : "(unknown)";
         if (m->by == GN_BY_FUNCTION)
             row.line = row.until_line = 0;
-        if (row.how == GN_HOW_CALL)
+        if (row.how == GN_HOW_CALL) {
             row.how = GN_HOW_SAMPLED;
+            row.called = exact->name;
+        }
         if (m->by != GN_BY_PLACE)
             row.library = row.called = row.runtime = NULL;
         break;
