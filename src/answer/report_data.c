@@ -98,6 +98,7 @@ static json_t *clocks_object(const struct gn_summary *s)
 static json_t *cost_object(const struct gn_cost *c)
 {
     static const char *const reasons[] = {[GN_COST_CALLS] = "calls",
+                                          [GN_COST_REGIONS] = "regions",
                                           [GN_COST_UNWOUND] = "unwound",
                                           [GN_COST_FIRST] = "first calls",
                                           [GN_COST_START_UP] = "start-up"};

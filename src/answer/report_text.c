@@ -287,6 +287,14 @@ static void cost_reason(const struct page *p)
             fprintf(p->out, "  that much because the program makes a call every %s of its CPU time\n",
                     gn_duration_text(c->program_cpu_s * 1e9 / (double)c->calls, text));
         break;
+    case GN_COST_REGIONS:
+        if (c->program_cpu_s > 0)
+            fprintf(p->out,
+                    "  that much because a region, or a function of --activity, begins or ends every %s of "
+                    "its CPU "
+                    "time: choose larger ones\n",
+                    gn_duration_text(c->program_cpu_s * 1e9 / (double)c->regions, text));
+        break;
     case GN_COST_UNWOUND:
         fprintf(p->out,
                 "  that much because %s calls (%s) had their stack unwound in full: frames whose unwind "

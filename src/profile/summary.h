@@ -201,6 +201,7 @@ struct gn_clock_fact { /* of a clock domain; docs/profile-format.md, clock_domai
 enum gn_cost_reason { /* what most of it is, where it is more than 1 % */
                       GN_COST_SMALL,
                       GN_COST_CALLS,    /* so many calls */
+                      GN_COST_REGIONS,  /* so many begins and ends of regions, named functions among them */
                       GN_COST_UNWOUND,  /* stacks that had to be unwound in full */
                       GN_COST_FIRST,    /* what calls take the first time */
                       GN_COST_START_UP, /* before the first call */
@@ -209,7 +210,8 @@ enum gn_cost_reason { /* what most of it is, where it is more than 1 % */
 /* What measuring has cost, processor time of all processes. */
 struct gn_cost {
     int64_t calls;      /* recorded events */
-    int64_t unwound;    /* of them: their stack was unwound in full; the others' paths were known or walked */
+    int64_t regions;    /* of them: begins and ends of regions */
+    int64_t unwound;    /* … : their stack was unwound in full; the others' paths were known or walked */
     double ns_per_call; /* of an ordinary one; 0: there were too few to be sampled */
     double slow_s;      /* what first calls, new call paths and full unwindings took beyond that */
     double startup_s;   /* taking the memory, meeting agent and other hosts */

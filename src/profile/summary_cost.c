@@ -18,6 +18,8 @@ static enum gn_cost_reason reason(const struct gn_cost *c, double calls_s)
 {
     if (c->share <= 0.01)
         return GN_COST_SMALL;
+    if (c->regions * 2 > c->calls && c->own_s > 2 * c->startup_s)
+        return GN_COST_REGIONS;
     if (c->startup_s >= calls_s && c->startup_s >= c->slow_s)
         return GN_COST_START_UP;
     if (c->slow_s > calls_s)
@@ -35,6 +37,14 @@ void gn_summarise_cost(sqlite3 *db, struct gn_cost *c)
                           .startup_s = value(db, "SELECT sum(startup_cpu_ns) FROM process") * 1e-9};
     c->ns_per_call = sampled > 0 ? calls_s / sampled * 1e9 : 0;
     c->slow_s = all_s > calls_s ? all_s - calls_s : 0;
+    /* what each begin and end of a region has cost is known, and is in no mean of samples: the ordinary calls
+     * are theirs where most are */
+    c->regions = (int64_t)value(db, "SELECT 2 * sum(n.count) FROM node n JOIN activity a ON a.id = n.activity"
+                                    " WHERE a.kind = 'region'");
+    if (c->regions * 2 > c->calls && c->calls > 0) {
+        c->ns_per_call = all_s * 1e9 / (double)c->calls;
+        c->slow_s = 0;
+    }
     c->probe_ns_per_call = c->calls ? all_s * 1e9 / (double)c->calls : 0;
     c->own_s = all_s + c->startup_s;
     /* of all measured processes, or it says nothing */
