@@ -126,6 +126,15 @@ static size_t goes_first(const struct sheet *s)
     return first;
 }
 
+/* Beyond the least, by columns to the left. */
+static int wanted_ahead_of(const struct sheet *s, size_t column)
+{
+    int wanted = 0;
+    for (size_t c = 0; c < column; c++)
+        wanted += s->widths[c] && s->table->columns[c].least ? s->widths[c] - least_of(s, c) : 0;
+    return wanted;
+}
+
 static void fit(struct sheet *s)
 {
     const struct gn_table *t = s->table;
@@ -134,13 +143,15 @@ static void fit(struct sheet *s)
     int spare = s->terminal->width - total(s, true);
     if (total(s, false) <= s->terminal->width)
         return;
+    spare = spare > 0 ? spare : 0;
     for (size_t c = t->column_count;
-         c-- > 0;) { /* a place, behind a name, says more than the name's middle */
+         c-- > 0;) { /* a place, behind a name, says more than the name's middle, but not than all of it */
         if (!s->widths[c] || !t->columns[c].least)
             continue;
-        const int least = least_of(s, c), more = s->widths[c] - least, given = more < spare ? more : spare;
-        s->widths[c] = least + (given > 0 ? given : 0);
-        spare -= given > 0 ? given : 0;
+        const int least = least_of(s, c), more = s->widths[c] - least, others = wanted_ahead_of(s, c),
+                  kept = others < spare / 2 ? others : spare / 2, most = spare - kept;
+        s->widths[c] = least + (more < most ? more : most);
+        spare -= more < most ? more : most;
     }
 }
 
