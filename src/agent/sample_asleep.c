@@ -25,7 +25,8 @@ static int read_line(int pid, int tid, char line[LINE_BYTES])
     return code;
 }
 
-/* "230 0x1 … 0x7ffd… 0x7f3c…": the last two are the stack's end and what is executed next. */
+/* "230 0x1 … 0x7ffd… 0x7f3c…": the last two are the stack's end and what is executed next: the instruction
+ * behind the one that entered the kernel; or, of a thread in no system call (-1), that instruction itself. */
 static bool parse(const char *line, struct gn_registers *at)
 {
     const char *next = strrchr(line, ' '), *sp = next;
@@ -34,6 +35,7 @@ static bool parse(const char *line, struct gn_registers *at)
     if (!sp || sp == line)
         return false;
     *at = (struct gn_registers){.ip = strtoull(next, NULL, 0), .sp = strtoull(sp, NULL, 0)};
+    at->ip -= line[0] != '-';
     return at->ip != 0 && at->sp != 0;
 }
 
@@ -62,7 +64,6 @@ enum gn_asleep gn_sample_asleep(int pid, int tid, struct gn_sample *sample,
     if (code != 0 || !parse(before, &sample->at))
         return GN_ASLEEP_NO;
     const size_t count = read_stack(pid, sample->at.sp, stack);
-    sample->at.ip--; /* in the instruction that entered the kernel */
     sample->stack = (struct gn_stack_copy){stack, sample->at.sp, count, false};
     /* what was read while it woke up is of no moment at all */
     return read_line(pid, tid, after) == 0 && strcmp(before, after) == 0 ? GN_ASLEEP_YES : GN_ASLEEP_NO;

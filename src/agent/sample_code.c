@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RULES = 1024, MOST_FRAMES = 64, READ_AGAIN_NS = 1000000000, JUST_READ_NS = 5000000 };
+enum { RULES = 1024, MOST_FRAMES = 64, READ_AGAIN_NS = 1000000000, JUST_READ_NS = 20000000 };
 
 struct module {
     struct gn_sample_module known;
@@ -34,7 +34,6 @@ struct mapping {
     uint64_t bias; /* in memory minus in the file */
     uint32_t module;
     bool own, mpi, interpreter;
-    bool hit; /* a sample was in it, and it was looked at since whether it is still there */
 };
 
 struct gn_sample_maps {
@@ -46,6 +45,7 @@ struct gn_sample_maps {
     size_t count, room, last;
     uint32_t tag_modules; /* that the list was compared with */
     uint64_t read_ns;
+    bool changed; /* since */
 };
 
 /* ---- modules ---- */
@@ -226,17 +226,6 @@ static void take_line(struct gn_sample_maps *m, const char *line)
     add_mapping(m, begin, end, offset, line + path_at);
 }
 
-/* Both are in order. */
-static void keep_hits(struct gn_sample_maps *m, const struct mapping *before, size_t count)
-{
-    for (size_t i = 0, k = 0; i < m->count; i++) {
-        while (k < count && before[k].begin < m->items[i].begin)
-            k++;
-        m->items[i].hit = k < count && before[k].hit && before[k].begin == m->items[i].begin &&
-                          before[k].end == m->items[i].end && before[k].module == m->items[i].module;
-    }
-}
-
 static void read_maps(struct gn_sample_maps *m)
 {
     char name[64];
@@ -245,14 +234,10 @@ static void read_maps(struct gn_sample_maps *m)
     m->read_ns = gn_monotonic_ns();
     if (!text)
         return;
-    struct mapping *before = m->items;
-    const size_t count = m->count;
-    m->items = NULL;
-    m->count = m->last = m->room = 0;
+    m->changed = false;
+    m->count = m->last = 0;
     for (char *line; (line = strsep(&rest, "\n"));)
         take_line(m, line);
-    keep_hits(m, before, count);
-    free(before);
     free(text);
     snprintf(name, sizeof name, "/proc/%d/exe", m->pid);
     const ssize_t length = readlink(name, m->exe, sizeof m->exe - 1);
@@ -275,7 +260,7 @@ void gn_sample_maps_free(struct gn_sample_maps *m)
     free(m);
 }
 
-static struct mapping *search(struct gn_sample_maps *m, uint64_t address)
+static const struct mapping *search(struct gn_sample_maps *m, uint64_t address)
 {
     size_t low = 0, high = m->count;
     if (m->last < m->count && address >= m->items[m->last].begin && address < m->items[m->last].end)
@@ -291,27 +276,21 @@ static struct mapping *search(struct gn_sample_maps *m, uint64_t address)
     return low < m->count && address >= m->items[low].begin ? &m->items[low] : NULL;
 }
 
-/* What was there at the last look may have been unloaded since, and something else be in its place: it is
- * looked at again when the first sample is in it. */
-static const struct mapping *find_known(struct gn_sample_maps *m, uint64_t address)
+void gn_sample_maps_changed(struct gn_sample_maps *m)
 {
-    struct mapping *found = search(m, address);
-    if (found && !found->hit && gn_monotonic_ns() - m->read_ns > JUST_READ_NS) {
-        read_maps(m);
-        found = search(m, address);
-    }
-    if (found)
-        found->hit = true;
-    return found;
+    if (m)
+        m->changed = true;
 }
 
-/* Something may have been loaded since. */
+/* Something may have been loaded since; but whoever makes code all the time does not have it looked at all
+ * the time. */
 static const struct mapping *find(struct gn_sample_maps *m, uint64_t address)
 {
-    const struct mapping *found = find_known(m, address);
-    if (!found && gn_monotonic_ns() - m->read_ns > READ_AGAIN_NS) {
+    const struct mapping *found = search(m, address);
+    const uint64_t least_ns = m->changed ? JUST_READ_NS : READ_AGAIN_NS;
+    if ((m->changed || !found) && gn_monotonic_ns() - m->read_ns > least_ns) {
         read_maps(m);
-        found = find_known(m, address);
+        found = search(m, address);
     }
     return found;
 }
@@ -360,7 +339,7 @@ static void find_own(struct gn_sample_maps *m, const struct gn_sample *sample, c
         if (!gn_rule_step_in(&frame, rule_at(&m->code->items[at->module], address), end, &stack) ||
             stack.left)
             return;
-        at = find_known(m, frame.ip - 1);
+        at = search(m, frame.ip - 1);
         where->in_call = where->in_call || (at && at->mpi);
         if (at && at->own) {
             where->called = called;

@@ -44,6 +44,8 @@ uint64_t gn_sample_code_function(struct gn_sample_code *code, struct gn_sampled_
 struct gn_sample_maps;
 struct gn_sample_maps *gn_sample_maps_new(struct gn_sample_code *code, int pid, struct gn_tag *tag);
 void gn_sample_maps_free(struct gn_sample_maps *maps);
+/* It has mapped code since: perhaps where other code was that it has unloaded. */
+void gn_sample_maps_changed(struct gn_sample_maps *maps);
 
 /* Offsets are those of return addresses: one more than that of an instruction itself. */
 struct gn_sample_where {

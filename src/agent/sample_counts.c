@@ -171,7 +171,7 @@ static void close_open(struct gn_sample_counts *c, struct open *o)
 
 static void add_open(struct gn_sample_counts *c, struct open *o, struct gn_sampled_count row)
 {
-    if (o->count == GN_SAMPLE_MOST_OPEN - 1)
+    if (o->count >= GN_SAMPLE_MOST_OPEN - 2) /* for other places of what is computed, and of who sleeps */
         row.site = row.called = GN_SAMPLED_NONE;
     for (size_t i = 0; i < o->count; i++)
         if (same(&o->rows[i], &row)) {

@@ -84,6 +84,8 @@ uint64_t gn_sample_ring_take(const uint8_t *ring, size_t bytes, uint64_t from, u
         struct gn_sample sample;
         if (header.type == PERF_RECORD_SAMPLE && parse_sample(&piece, &sample))
             taken(self, &sample);
+        if (header.type == PERF_RECORD_MMAP)
+            taken(self, NULL);
         if (header.type == PERF_RECORD_LOST) {
             word(&piece); /* whose */
             lost += word(&piece);
@@ -117,6 +119,7 @@ static int open_event(int tid, uint64_t period_ns)
                                                         PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
                                          .exclude_kernel = 1,
                                          .exclude_hv = 1,
+                                         .mmap = 1, /* of code only */
                                          .watermark = 1,
                                          .wakeup_watermark = UINT32_MAX,
                                          .use_clockid = 1,

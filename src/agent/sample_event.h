@@ -48,9 +48,11 @@ void gn_sample_event_close(struct gn_sample_event *event);
  * it was at first.) */
 void gn_sample_event_pace(struct gn_sample_event *event, uint64_t period_ns);
 
+/* A sample; NULL: the thread has mapped code since the one before. */
 typedef void gn_sample_taken(void *self, struct gn_sample *sample);
 
-/* Takes all samples that there are. Returns how many were lost, as far as the kernel says. */
+/* Takes all samples that there are, and what was mapped, in their order. Returns how many were lost, as far
+ * as the kernel says. */
 uint64_t gn_sample_event_take(struct gn_sample_event *event, gn_sample_taken *taken, void *self);
 
 /* The same of a ring of `bytes` (a power of two) between two positions. What makes no sense ends it. */

@@ -36,6 +36,7 @@ struct process {
     atomic_bool ended; /* by the agent's main thread */
     bool finished;     /* nothing comes any more */
     bool hidden;       /* where it sleeps, one must not see */
+    atomic_bool gaps;  /* it was not sampled for a time */
     struct gn_sample_threads threads;
     struct gn_sample_maps *maps;
     struct gn_sample_counts *counts;
@@ -112,7 +113,9 @@ static void take(void *self, struct gn_sample *sample)
     struct process *p = s->process;
     const bool other = s->location == GN_SAMPLE_NO_LOCATION;
     const uint32_t location = other ? 0 : s->location;
-    if (sample->pid != p->pid)
+    if (!sample)
+        gn_sample_maps_changed(p->maps);
+    if (!sample || sample->pid != p->pid)
         return;
     p->samples++;
     p->time_ns += s->stands_ns;
@@ -139,16 +142,18 @@ static void look_asleep(struct gn_sampler *s, struct process *p, const struct gn
     uint8_t stack[GN_SAMPLE_STACK_BYTES];
     struct gn_sample sample;
     struct gn_sample_where where;
-    const struct gn_sample_moment moment = gn_sample_moment_at(&p->recorded, at->location, gn_ticks());
-    if (moment.kind != GN_MOMENT_SINCE)
+    struct gn_sample_moment moment = gn_sample_moment_at(&p->recorded, at->location, gn_ticks());
+    if (moment.kind != GN_MOMENT_SINCE && moment.kind != GN_MOMENT_ROW)
         return;
     const enum gn_asleep found = gn_sample_asleep(p->pid, at->tid, &sample, stack);
     p->hidden = found == GN_ASLEEP_REFUSED;
     if (found != GN_ASLEEP_YES)
         return;
     gn_sample_where(p->maps, &sample, &where);
-    if (where.in_call) /* entered since */
+    if (where.in_call) /* entered since, or within one of a row of polls */
         return;
+    if (moment.kind == GN_MOMENT_ROW)
+        moment.kind = GN_MOMENT_BETWEEN;
     struct gn_sample_counted counted = counted_of(s, &where, true);
     counted.asleep = true;
     counted.time_ns = (s->now.ns - s->before.ns) * rounds;
@@ -271,6 +276,7 @@ static void set_period(struct gn_sampler *s, double period_ns)
 
 static void let_go(struct process *p)
 {
+    atomic_store(&p->gaps, true);
     gn_sample_threads_close(&p->threads);
     p->threads.links = 0; /* they are looked for anew */
 }
@@ -325,9 +331,10 @@ static bool rest(struct gn_sampler *s)
 {
     /* a little sooner or later, out of step with whatever the program does */
     const double length = 0.8 + 0.4 * gn_mix_unit(gn_mix(s->before.ns));
-    const uint64_t round_ns = (uint64_t)(SAMPLES_PER_ROUND * length * (double)s->period_ns);
+    const uint64_t round_ns = SAMPLES_PER_ROUND * s->period_ns;
     const uint64_t until_ns =
-        gn_clock_ns(CLOCK_MONOTONIC) + (round_ns < LONGEST_NAP_NS ? round_ns : LONGEST_NAP_NS);
+        gn_clock_ns(CLOCK_MONOTONIC) +
+        (uint64_t)(length * (double)(round_ns < LONGEST_NAP_NS ? round_ns : LONGEST_NAP_NS));
     const struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
     pthread_mutex_lock(&s->lock);
     if (!s->ending)
@@ -479,6 +486,8 @@ static const char *reason_of(struct process *p, bool by_signal)
     const char *const texts[] = {
         p->threads.reason,
         p->again ? "its agent was ended; samples are of the time since another one went on" : "",
+        atomic_load(&p->gaps) ? "it was not sampled all of the time" : "",
+        p->hidden ? "where it sleeps the kernel does not tell (kernel.yama.ptrace_scope)" : "",
         by_signal && !p->threads.refused
             ? "samples by a signal are taken at the kernel's ticks: where ranks take "
               "turns on a core, what a turn begins with may be seen too seldom"
@@ -518,6 +527,8 @@ static void tell(struct gn_sampler *s, struct process *p, struct gn_sampled *sam
                                    .unattributed = p->list.unattributed,
                                    .lost = p->lost,
                                    .helpers = p->threads.helpers,
+                                   .is_whole = !s->by_signal && !p->again && !atomic_load(&p->gaps) &&
+                                               !p->threads.reason[0],
                                    .time_ns = p->time_ns,
                                    .modules = s->modules,
                                    .module_count = gn_sample_code_count(s->code)};

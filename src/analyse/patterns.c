@@ -77,7 +77,7 @@ static const struct gn_rank_row *rank_row(const struct gn_summary *s, int rank)
 /* Half of the width of a sampled share's interval, as time of one rank. */
 static double unsure_s(const struct gn_summary *s, const struct gn_activity_row *row)
 {
-    return row->samples ? (row->high - row->low) / 2 * (double)s->total_ns * 1e-9 / fmax(1, s->ranks) : 0;
+    return (row->high - row->low) / 2 * (double)s->total_ns * 1e-9 / fmax(1, s->ranks);
 }
 
 /* ---- cores ---- */
@@ -220,9 +220,10 @@ static double total_since_ns(const struct gn_activity_row *rows, size_t count,
     double total = 0;
     for (size_t i = 0; i < count; i++) {
         const struct gn_activity_row *r = &rows[i];
-        if (r == row || (row->how == GN_HOW_RANGE && r->how == GN_HOW_RANGE && is_kind(r, "computation") &&
-                         r->line == row->line && gn_is_same_text(r->function, row->function) &&
-                         gn_is_same_text(r->file, row->file)))
+        const bool is_range = row->how == GN_HOW_RANGE || row->how == GN_HOW_UNSEEN;
+        if (r == row ||
+            (is_range && r->how == row->how && is_kind(r, "computation") && r->line == row->line &&
+             gn_is_same_text(r->function, row->function) && gn_is_same_text(r->file, row->file)))
             total += (double)r->total_ns;
     }
     return total;
@@ -354,7 +355,7 @@ struct gn_problem gn_problem_of_slack(const struct gn_problem_slack *slack)
 
 void gn_problem_is_shared(struct gn_problem *p)
 {
-    if (p->pattern == &serial)
+    if (p->pattern == &serial || p->pattern == &blocked_rank)
         p->pattern = &imbalance;
 }
 
@@ -433,7 +434,7 @@ static struct gn_problem uneven(const struct gn_summary *s, const struct gn_acti
                              fmax(1, s->ranks - 1)) *
                     1e-9,
         .sure = GN_PROBLEM_POSSIBLE,
-        .assumes = GN_PROBLEM_STEPS | GN_PROBLEM_SAME | (row->samples ? GN_PROBLEM_SAMPLES : 0),
+        .assumes = GN_PROBLEM_STEPS | GN_PROBLEM_SAME | (row->high > row->low ? GN_PROBLEM_SAMPLES : 0),
     };
     find_late(s, &p);
     if (p.late_count > 1 &&

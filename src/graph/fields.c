@@ -201,7 +201,8 @@ static const struct gn_graph_field sampling[] = {OF(sampling, process, GN_GRAPH_
                                                  INTEGER(sampling, by_place),
                                                  INTEGER(sampling, unattributed),
                                                  INTEGER(sampling, lost),
-                                                 INTEGER(sampling, helpers)};
+                                                 INTEGER(sampling, helpers),
+                                                 INTEGER(sampling, is_whole)};
 
 static const struct gn_graph_field sample[] = {OF(sample, location, GN_GRAPH_LOCATION),
                                                OF(sample, from_activity, GN_GRAPH_ACTIVITY),

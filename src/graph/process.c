@@ -295,7 +295,8 @@ static void add_sampling(struct gn_graph_adding *a)
                                           .by_place = (int64_t)s->by_place,
                                           .unattributed = (int64_t)s->unattributed + a->unattributed,
                                           .lost = (int64_t)s->lost,
-                                          .helpers = (int64_t)s->helpers};
+                                          .helpers = (int64_t)s->helpers,
+                                          .is_whole = s->is_whole};
     gn_graph_put(a->graph, GN_GRAPH_SAMPLING, &row);
 }
 

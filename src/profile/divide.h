@@ -7,7 +7,10 @@
  *
  * A sample is taken after each period of a thread's processor time, so what samples stand for may be off: of
  * one stretch by a period at most, of many that are independent of each other by what their number allows.
- * Less than that, and than ranks were ready without a core, is no sign of anything.
+ * Less than that, and than the process was ready without a core, is no sign of anything. (That is told of
+ * processes: of several threads each may have had all of it, and then less is found than there is.)
+ *
+ * Numbers may be of a damaged profile: whatever they are, what is told lies between 0 and the length.
  */
 #ifndef GNOMON_PROFILE_DIVIDE_H
 #define GNOMON_PROFILE_DIVIDE_H
@@ -17,11 +20,11 @@
 
 /* Of a process. Times in ns. */
 struct gn_sampled_process {
-    bool is_known;     /* it was sampled; else nothing can be said */
-    double period_ns;  /* that a sample stands for */
+    bool is_known;     /* it was sampled, all of the time; else nothing can be said */
+    double period_ns;  /* that a sample stands for, in the mean */
     double missed;     /* samples that were lost, or are of no edge, for each one that is of one */
     double cpu_ns;     /* processor time in all */
-    double kernel_ns;  /* of it in the kernel, at most: no sample is of it */
+    double kernel_ns;  /* of it in the kernel, at most: no sample is of it; INFINITY: not known */
     double no_core_ns; /* ready, and without one */
 };
 
@@ -30,21 +33,24 @@ struct gn_divided {
     double off_ns; /* by which that may be off, and so may the rest, at 99 % */
 };
 
-/* A location's time from one activity to the next: `times` stretches that took ns together, of which samples
- * stand for sampled_ns. */
+/* A location's time from one activity to the next: `times` stretches that took ns together, of which
+ * `samples` stand for sampled_ns. */
 struct gn_edge_time {
-    int64_t ns, times, sampled_ns;
+    int64_t ns, times, samples, sampled_ns;
 };
 
 /* All locations' together. Begins as zeros. */
 struct gn_edge_sum {
-    double ns, seen_ns, no_core_ns, variance;
+    double ns, seen_ns, taken_ns, no_core_ns, variance;
+    double alone_ns; /* what those have unseen that are told by themselves */
+    double parts_ns; /* what others seem to have; chance makes that more, never less than 0 */
 };
 void gn_edge_sum_add(struct gn_edge_sum *sum, struct gn_edge_time time,
                      const struct gn_sampled_process *process);
 
 /* How much of the location's part of the sum is unseen. Whether there is anything unseen the sum tells, or
- * the location by itself: what many have of it is divided in all of them, and what one has in that one. */
+ * the location by itself: what many have of it is divided in all of them, so that the parts are the whole,
+ * and what one has in that one. */
 struct gn_divided gn_divide(struct gn_edge_time time, const struct gn_sampled_process *process,
                             const struct gn_edge_sum *sum);
 

@@ -201,7 +201,8 @@ static const char *const tables[] = {
     "CREATE TEMP TABLE in_period_sampling AS SELECT g.process, g.state, g.reason, coalesce(s.ns, 0) AS "
     "time_ns,"
     " coalesce(s.n, 0) AS samples, CAST(g.bursts * min(1.0, coalesce(s.n, 0) * 1.0 / max(g.samples, 1)) AS "
-    "INTEGER) AS bursts, 0 AS by_place, 0 AS unattributed, 0 AS lost, g.helpers FROM main.sampling g"
+    "INTEGER) AS bursts, 0 AS by_place, 0 AS unattributed, 0 AS lost, g.helpers, 1 AS is_whole FROM "
+    "main.sampling g"
     " LEFT JOIN (SELECT l.process, sum(x.count) AS n, sum(x.time_ns) AS ns FROM temp.in_period_sample x"
     "  JOIN main.location l ON l.id = x.location WHERE NOT x.asleep GROUP BY l.process) s ON s.process = "
     "g.process",

@@ -91,6 +91,9 @@ static bool take_row(struct reader *r, sqlite3_stmt *q)
     struct gn_samples *s = r->samples;
     const bool other = sqlite3_column_int(q, 14) != 0;
     const int place = other ? GN_SAMPLE_OTHER_PLACES : place_of(r, q);
+    const int64_t count_there = sqlite3_column_int64(q, 13), time_ns = sqlite3_column_int64(q, 15);
+    if (count_there <= 0 || time_ns < 0 || (time_ns == 0 && sqlite3_column_int(q, 17))) /* nonsense */
+        return true;
     if ((!other && place < 0) || !gn_grow(&s->rows, &r->row_room, s->row_count, sizeof *s->rows))
         return false;
     s->rows[s->row_count++] = (struct gn_sample_row){.location = sqlite3_column_int64(q, 9),
@@ -101,8 +104,8 @@ static bool take_row(struct reader *r, sqlite3_stmt *q)
                                                      .place = place,
                                                      .other_threads = sqlite3_column_int(q, 12) != 0,
                                                      .asleep = sqlite3_column_int(q, 17) != 0,
-                                                     .count = sqlite3_column_int64(q, 13),
-                                                     .time_ns = sqlite3_column_int64(q, 15)};
+                                                     .count = count_there,
+                                                     .time_ns = time_ns};
     return true;
 }
 

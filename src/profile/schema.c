@@ -94,7 +94,7 @@ const char gn_profile_schema[] =
     " time_ns INTEGER NOT NULL, samples INTEGER NOT NULL, bursts INTEGER NOT NULL, by_place INTEGER NOT "
     "NULL, unattributed INTEGER NOT "
     "NULL,"
-    " lost INTEGER NOT NULL, helpers INTEGER NOT NULL DEFAULT 0);"
+    " lost INTEGER NOT NULL, helpers INTEGER NOT NULL DEFAULT 0, is_whole INTEGER NOT NULL DEFAULT 1);"
     "CREATE TABLE sample(location INTEGER NOT NULL REFERENCES location, from_activity INTEGER NOT NULL,"
     " to_activity INTEGER, site INTEGER REFERENCES site, called INTEGER REFERENCES site,"
     " other_threads INTEGER NOT NULL, asleep INTEGER NOT NULL, count INTEGER NOT NULL, time_ns INTEGER NOT "

@@ -84,6 +84,13 @@ static bool same_text(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : !a && !b;
 }
 
+/* Of a profile made of memory that the program has scribbled over sums may have no end. */
+static void add_to(int64_t *sum, int64_t more)
+{
+    if (__builtin_add_overflow(*sum, more, sum))
+        *sum = more > 0 ? INT64_MAX : INT64_MIN;
+}
+
 /* ---- what there is ---- */
 
 static uint64_t hash_of_ids(int64_t from, int64_t to)
@@ -386,6 +393,8 @@ static int sort_samples(struct making *m)
         return no_memory(m);
     for (size_t i = 0; i < s->row_count; i++) { /* by edge and place */
         const struct gn_sample_row *r = &s->rows[i];
+        if (r->asleep && (r->other_threads || r->to == 0 || is_ours(m, r->place)))
+            continue;
         if (r->asleep) {
             m->asleep[m->asleep_count++] = *r;
             continue;
@@ -440,8 +449,8 @@ static struct some samples_of(const struct gn_sample_row *rows, size_t count, in
     for (some.rows = &rows[low];
          low < count && rows[low].from == from && rows[low].to == to && rows[low].location == location;
          low++, some.count++) {
-        some.samples += rows[low].count;
-        some.time_ns += rows[low].time_ns;
+        add_to(&some.samples, rows[low].count);
+        add_to(&some.time_ns, rows[low].time_ns);
     }
     return some;
 }
@@ -495,6 +504,8 @@ static struct gn_activity_row range_of(const struct thing *edge)
 /* By how much a row's time may be off, for whatever reason: reasons are independent of each other. */
 static int add_off(struct making *m, const struct gn_activity_row *exact, double off_ns, int64_t samples)
 {
+    if (m->by == GN_BY_RANK || m->by == GN_BY_HOST) /* whose time is what it is */
+        return 0;
     const int64_t row = row_by(m, exact, 0, NULL);
     if (row < 0)
         return (int)row;
@@ -503,44 +514,79 @@ static int add_off(struct making *m, const struct gn_activity_row *exact, double
     return 0;
 }
 
+/* Samples of one kind of a location on an edge, and the row of each. */
+struct dealt {
+    struct some some;
+    bool is_asleep, is_own; /* found asleep; else whether they are the location's */
+    int64_t ns;             /* to be divided as they are */
+    double off_ns;          /* by which that may be off */
+};
+
+static struct gn_activity_row dealt_row(const struct making *m, const struct gn_activity_row *range,
+                                        const struct dealt *d, int place)
+{
+    struct gn_activity_row row = sampled_row(m, range, place);
+    if (d->is_asleep && place == GN_SAMPLE_OTHER_PLACES)
+        row.how = GN_HOW_UNSEEN;
+    else if (d->is_asleep && !row.runtime)
+        row.runtime = (char *)(uintptr_t)gn_runtime_text(GN_RUNTIME_ASLEEP);
+    return row;
+}
+
+/* Adds pieces that add up to d->ns. The first one has what else *part has (its count), which is then 0. */
+static int deal(struct making *m, const struct gn_activity_row *range, const struct dealt *d,
+                struct stretch *part)
+{
+    int64_t given = 0, passed = 0;
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < d->some.count; i++) {
+        const struct gn_sample_row *r = &d->some.rows[i];
+        const double share = (double)r->time_ns / (double)d->some.time_ns;
+        const struct gn_activity_row row = dealt_row(m, range, d, r->place);
+        double off = d->off_ns * share;
+        add_to(&passed, r->time_ns);
+        const double until = (double)d->ns * ((double)passed / (double)d->some.time_ns);
+        part->ns = (passed >= d->some.time_ns ? d->ns : (int64_t)until) - given;
+        part->cpu_ns = d->is_own ? r->time_ns : 0;
+        part->asleep_ns = d->is_asleep ? part->ns : 0;
+        given += part->ns;
+        if (d->is_asleep) { /* shares of the others are those of the whole edge */
+            const struct gn_samples_share found = gn_samples_share(r->count, d->some.samples, 1);
+            off = hypot(off, fmax(found.high - found.share, found.share - found.low) * (double)d->ns);
+        }
+        code = add_piece(m, &row, part);
+        code = code == 0 ? add_off(m, &row, off, d->is_asleep ? r->count : 0) : code;
+        part->count = 0;
+    }
+    return code;
+}
+
+static int add_rest(struct making *m, const struct gn_activity_row *range, enum gn_how how, int64_t ns,
+                    double off_ns, struct stretch *part)
+{
+    struct gn_activity_row row = *range;
+    row.how = how;
+    part->ns = ns;
+    part->cpu_ns = part->asleep_ns = 0;
+    const int code = add_piece(m, &row, part);
+    part->count = 0;
+    return code == 0 ? add_off(m, &row, off_ns, 0) : code;
+}
+
 /* What no sample is of: at places where the location was found asleep, for as long as it was; and what is
  * left of it. */
-static int add_unseen(struct making *m, const struct gn_activity_row *range, int64_t location,
-                      const struct stretch *whole, double off_ns, const struct gn_sampled_process *process)
+static int add_unseen(struct making *m, const struct gn_activity_row *range, int64_t location, int64_t ns,
+                      double off_ns, const struct gn_sampled_process *process, struct stretch *part)
 {
-    const struct some some = samples_of(m->asleep, m->asleep_count, range->from, range->to, location);
-    const struct gn_divided asleep = gn_divide_asleep(whole->ns, some.time_ns, some.samples, process);
-    struct stretch part = *whole;
-    struct gn_activity_row rest = *range;
-    int64_t left_ns = whole->ns, passed = 0, given = 0;
+    struct dealt d = {.some = samples_of(m->asleep, m->asleep_count, range->from, range->to, location),
+                      .is_asleep = true};
+    const struct gn_divided asleep = gn_divide_asleep(ns, d.some.time_ns, d.some.samples, process);
     int code = 0;
-    rest.how = GN_HOW_UNSEEN;
-    for (size_t i = 0; code == 0 && i < some.count; i++) {
-        const struct gn_sample_row *found = &some.rows[i];
-        const double part_of = (double)found->time_ns / (double)some.time_ns;
-        const struct gn_samples_share share = gn_samples_share(found->count, some.samples, 1);
-        const double off = fmax(share.high - share.share, share.share - share.low) * (double)asleep.ns;
-        struct gn_activity_row row = sampled_row(m, range, found->place);
-        passed += found->time_ns;
-        part.ns = (int64_t)((double)asleep.ns * (double)passed / (double)some.time_ns) - given;
-        given += part.ns;
-        if (found->place == GN_SAMPLE_OTHER_PLACES)
-            continue;
-        if (!row.runtime)
-            row.runtime = (char *)(uintptr_t)gn_runtime_text(GN_RUNTIME_ASLEEP);
-        part.asleep_ns = part.ns;
-        left_ns -= part.ns;
-        code = add_piece(m, &row, &part);
-        if (code == 0)
-            code = add_off(m, &row, hypot(off, hypot(off_ns, asleep.off_ns) * part_of), found->count);
-        part.count = 0;
-    }
-    if (code != 0 || left_ns <= 0)
-        return code;
-    part.ns = left_ns;
-    part.asleep_ns = 0;
-    code = add_piece(m, &rest, &part);
-    return code == 0 ? add_off(m, &rest, hypot(off_ns, asleep.off_ns), 0) : code;
+    d.ns = asleep.ns;
+    d.off_ns = off_ns = hypot(off_ns, asleep.off_ns);
+    if (d.ns > 0)
+        code = deal(m, range, &d, part);
+    return code == 0 && ns > d.ns ? add_rest(m, range, GN_HOW_UNSEEN, ns - d.ns, off_ns, part) : code;
 }
 
 /* A location's time on an edge, divided as its samples there are; as those of all locations where it has
@@ -549,40 +595,25 @@ static int add_divided(struct making *m, struct thing *edge, int64_t location, c
                        const struct gn_sampled_process *process)
 {
     const struct gn_activity_row range = range_of(edge);
-    struct some some = samples_of(m->samples.rows, m->samples.row_count, edge->from, edge->to, location);
-    const bool is_own = some.time_ns > 0;
-    const struct gn_edge_time time = {whole->ns, whole->count, some.time_ns};
-    const struct gn_divided divided = gn_divide(time, process, &edge->sum);
+    struct dealt d = {.some =
+                          samples_of(m->samples.rows, m->samples.row_count, edge->from, edge->to, location)};
+    const struct gn_edge_time time = {whole->ns, whole->count, d.some.samples, d.some.time_ns};
+    const struct gn_divided unseen = gn_divide(time, process, &edge->sum);
     struct stretch part = *whole;
-    const int64_t seen_ns = whole->ns - divided.ns;
-    int64_t given = 0, passed = 0;
     int code = 0;
-    if (!is_own)
-        some = samples_of_all(m, edge->from, edge->to);
-    if (divided.ns > 0) {
-        edge->unseen_ns += divided.ns;
-        part.ns = divided.ns;
-        code = add_unseen(m, &range, location, &part, divided.off_ns, process);
-        part.count = 0; /* how often the edge was taken is told once */
+    d.is_own = d.some.time_ns > 0;
+    d.ns = whole->ns - unseen.ns;
+    d.off_ns = unseen.off_ns;
+    if (!d.is_own)
+        d.some = samples_of_all(m, edge->from, edge->to);
+    if (unseen.ns > 0) {
+        edge->unseen_ns += unseen.ns;
+        code = add_unseen(m, &range, location, unseen.ns, unseen.off_ns, process, &part);
     }
-    if (code == 0 && some.time_ns <= 0 && (seen_ns > 0 || part.count > 0)) {
-        part.ns = seen_ns;
-        return add_piece(m, &range, &part);
-    }
-    for (size_t i = 0; code == 0 && i < some.count && (seen_ns > 0 || is_own); i++) {
-        const struct gn_activity_row row = sampled_row(m, &range, some.rows[i].place);
-        passed += some.rows[i].time_ns;
-        const double share = (double)passed / (double)some.time_ns;
-        const int64_t until = passed >= some.time_ns ? seen_ns : (int64_t)((double)seen_ns * share);
-        part.ns = until - given;
-        part.cpu_ns = is_own ? some.rows[i].time_ns : 0;
-        given = until;
-        code = add_piece(m, &row, &part);
-        if (code == 0)
-            code = add_off(m, &row, divided.off_ns * (double)some.rows[i].time_ns / (double)some.time_ns, 0);
-        part.count = 0;
-    }
-    return code;
+    if (code != 0 || (unseen.ns > 0 && d.ns == 0 && !d.is_own))
+        return code;
+    return d.some.time_ns > 0 ? deal(m, &range, &d, &part)
+                              : add_rest(m, &range, GN_HOW_RANGE, d.ns, unseen.off_ns, &part);
 }
 
 /* How far the shares of places on an edge may be off, as it goes into their rows: edges are sampled
@@ -633,17 +664,24 @@ static int take_node_time(struct making *m, sqlite3_stmt *q)
     return add_piece(m, &row, &t);
 }
 
+/* By all of the run, also of a part of it: then there may be more in the kernel and without a core than the
+ * part has, never less. Recording is in no sample that counts, and with --raw in the time. */
 static struct gn_sampled_process process_of(const struct making *m, sqlite3_stmt *q)
 {
+    enum { IS_WHOLE = 7, SAMPLES, TIME_NS, MISSED, CPU_NS, PREEMPTED_NS, IS_START };
+    const double samples = sqlite3_column_double(q, SAMPLES), time_ns = sqlite3_column_double(q, TIME_NS);
     const struct gn_sampling_told *told = &m->s->sampling;
-    const double samples = sqlite3_column_double(q, 7), missed = sqlite3_column_double(q, 9);
+    const bool has_cpu = sqlite3_column_type(q, CPU_NS) != SQLITE_NULL;
     return (struct gn_sampled_process){
-        .is_known = sqlite3_column_type(q, 7) != SQLITE_NULL,
-        .period_ns = told->samples > 0 ? told->time_s * 1e9 / (double)told->samples : 0,
-        .missed = missed / fmax(samples + sqlite3_column_double(q, 8) - missed, 1),
-        .cpu_ns = sqlite3_column_double(q, 10),
-        .kernel_ns = fmax(sqlite3_column_double(q, 10) - sqlite3_column_double(q, 12), 0),
-        .no_core_ns = sqlite3_column_double(q, 11)};
+        .is_known = !m->raw && sqlite3_column_int(q, IS_WHOLE) && !sqlite3_column_int(q, IS_START) &&
+                    sqlite3_column_type(q, PREEMPTED_NS) != SQLITE_NULL,
+        .period_ns = samples > 0         ? time_ns / samples
+                     : told->samples > 0 ? told->time_s * 1e9 / (double)told->samples
+                                         : 0,
+        .missed = fmax(sqlite3_column_double(q, MISSED), 0),
+        .cpu_ns = has_cpu ? sqlite3_column_double(q, CPU_NS) : time_ns,
+        .kernel_ns = has_cpu ? fmax(sqlite3_column_double(q, CPU_NS) - time_ns, 0) : INFINITY,
+        .no_core_ns = fmax(sqlite3_column_double(q, PREEMPTED_NS), 0)};
 }
 
 static int take_edge_sum(struct making *m, sqlite3_stmt *q)
@@ -654,10 +692,10 @@ static int take_edge_sum(struct making *m, sqlite3_stmt *q)
     const struct some some =
         samples_of(m->samples.rows, m->samples.row_count, thing->from, thing->to, sqlite3_column_int64(q, 2));
     const struct gn_sampled_process process = process_of(m, q);
-    gn_edge_sum_add(
-        &thing->sum,
-        (struct gn_edge_time){sqlite3_column_int64(q, 5), sqlite3_column_int64(q, 6), some.time_ns},
-        &process);
+    gn_edge_sum_add(&thing->sum,
+                    (struct gn_edge_time){sqlite3_column_int64(q, 5), sqlite3_column_int64(q, 6),
+                                          some.samples, some.time_ns},
+                    &process);
     return 0;
 }
 
@@ -740,12 +778,15 @@ static int collect_pieces(struct making *m)
     snprintf(rest, sizeof rest, remainder, is_virtual ? waited : "0", is_virtual ? "main." : "");
     snprintf(edges, sizeof edges,
              "SELECT e.from_activity, e.to_activity, l.id, p.rank, h.name, e.%s, e.count,"
-             " CASE WHEN g.state = 'sampled' THEN g.samples END, g.lost, g.lost + g.unattributed,"
-             " p.cpu_ns, coalesce(r.preempted_ns, 0), g.time_ns"
-             " FROM edge e JOIN location l ON l.id = e.location JOIN process p ON p.id = l.process"
-             " JOIN host h ON h.id = p.host LEFT JOIN sampling g ON g.process = p.id"
-             " LEFT JOIN resource r ON r.process = p.id",
-             ns);
+             " g.state = 'sampled' AND %s, g.samples, g.time_ns, (g.lost + g.unattributed) * 1.0 / "
+             "max(g.samples - g.unattributed, 1), m.cpu_ns, "
+             "r.preempted_ns,"
+             " a.kind = 'start' FROM edge e JOIN location l ON l.id = e.location JOIN process p ON p.id = "
+             "l.process"
+             " JOIN host h ON h.id = p.host LEFT JOIN activity a ON a.id = e.from_activity"
+             " LEFT JOIN main.process m ON m.id = p.id LEFT JOIN main.sampling g ON g.process = p.id"
+             " LEFT JOIN main.resource r ON r.process = p.id",
+             ns, gn_sql_has_column(m->db, "sampling", "is_whole") ? "g.is_whole" : "g.reason IS NULL");
     snprintf(totals, sizeof totals,
              "SELECT from_activity, to_activity, sum(%s) FROM edge GROUP BY from_activity, to_activity", ns);
     int code = for_all(m, nodes, take_node_time);
@@ -764,13 +805,6 @@ static int by_row_and_rank(const void *left, const void *right)
     if (a->row != b->row)
         return a->row < b->row ? -1 : 1;
     return (a->rank > b->rank) - (a->rank < b->rank);
-}
-
-/* Of a profile made of memory that the program has scribbled over sums may have no end. */
-static void add_to(int64_t *sum, int64_t more)
-{
-    if (__builtin_add_overflow(*sum, more, sum))
-        *sum = more > 0 ? INT64_MAX : INT64_MIN;
 }
 
 static int by_time(const void *left, const void *right)

@@ -135,6 +135,22 @@ first = json.load(open("explained.json"))["causes"][0]
 assert first["kind"] == "blocked rank" and first["ranks"] == [0], first
 EOF
     ;;
+plugins) # what is loaded where something else was before
+    for name in alpha beta; do
+        cc -O2 -g -shared -fPIC "-DNAME=$name" -o "lib$name.so" "$here/fixtures/plugins.c"
+    done
+    compile plugins fixtures/plugins.c -ldl
+    n=1
+    run_gnomon plugins ./plugins ./libalpha.so ./libbeta.so ./libalpha.so ./libbeta.so
+    [ "$status" = 0 ] || fail "exit status $status"
+    wait_for_report plugins
+    if [ "$(sql plugins "SELECT max(state) FROM sampling")" = refused ]; then
+        skip "the kernel refuses perf_event_open"
+    fi
+    json plugins "all(.35 < sum(x['total_s'] for x in rows if x['function'] == name) /
+                      sum(x['total_s'] for x in rows if x['known'] == 'samples') < .65 for name in ('alpha', 'beta'))" ||
+        fail "one plug-in is taken for the other"
+    ;;
 devices)
     cc -O2 -g -shared -fPIC -DLIBRARY -Wl,-soname,libcuda.so.1 -o libcuda.so.1 "$here/fixtures/devices.c"
     compile devices fixtures/devices.c ./libcuda.so.1 -Wl,-rpath,"$PWD"
@@ -191,7 +207,7 @@ refused | deadly) # as containers do it
 esac
 
 # Without samples: between the same call and itself.
-if [ "$1" != shares ] && [ "$1" != threads ] && [ "$1" != gaps ] && [ "$1" != devices ] && [ "$1" != asleep ]; then
+if [ "$1" != shares ] && [ "$1" != threads ] && [ "$1" != gaps ] && [ "$1" != devices ] && [ "$1" != asleep ] && [ "$1" != plugins ]; then
     line=$(line_of "$here/fixtures/shares.c" 'MPI_Allreduce(')
     [ "$(sql "$1" "SELECT count(*) FROM sample")" = 0 ] || fail "there are samples"
     json "$1" "any(x['kind'] == 'computation' and x['known'] == 'range' and x['function'] == x['until_function'] == 'main' and

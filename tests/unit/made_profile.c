@@ -125,6 +125,15 @@ void made_messages(sqlite3 *db, int64_t location, int64_t activity, int peer, in
         messages, (const void *)sizes, (int)sizeof sizes, location, activity);
 }
 
+void made_asleep(sqlite3 *db, int64_t location, int64_t from, int64_t to, int64_t site, int64_t count)
+{
+    ADD(db,
+        "INSERT INTO sample(location, from_activity, to_activity, site, other_threads, asleep, count, "
+        "time_ns)"
+        " VALUES(?1, ?2, ?3, ?4, 0, 1, ?5, ?5 * 50000000)",
+        "iiiii", location, from, to, site, count);
+}
+
 void made_samples(sqlite3 *db, int64_t location, int64_t from, int64_t to, int64_t site, int64_t count)
 {
     ADD(db,

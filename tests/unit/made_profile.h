@@ -33,5 +33,7 @@ void made_edge(sqlite3 *db, int64_t location, int64_t from, int64_t to, double s
 void made_messages(sqlite3 *db, int64_t location, int64_t activity, int peer, int64_t messages,
                    int64_t bytes);
 void made_samples(sqlite3 *db, int64_t location, int64_t from, int64_t to, int64_t site, int64_t count);
+/* Found asleep there, so often. */
+void made_asleep(sqlite3 *db, int64_t location, int64_t from, int64_t to, int64_t site, int64_t count);
 
 #endif

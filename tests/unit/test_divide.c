@@ -29,7 +29,7 @@ static struct gn_divided divided(int64_t ns, int64_t times, int64_t sampled_ns,
                                  const struct gn_sampled_process *process)
 {
     struct gn_edge_sum sum = {0};
-    const struct gn_edge_time time = {ns, times, sampled_ns};
+    const struct gn_edge_time time = {ns, times, (int64_t)((double)sampled_ns / period_ns), sampled_ns};
     gn_edge_sum_add(&sum, time, process);
     return gn_divide(time, process, &sum);
 }
@@ -88,8 +88,8 @@ static void one_and_many(void **state)
 {
     (void)state;
     struct gn_edge_sum one = {0}, many = {0};
-    const struct gn_edge_time busy = {1000000000, 1, 1000000000}, asleep = {1000000000, 1, 0},
-                              little = {100000000, 100, 40000000};
+    const struct gn_edge_time busy = {1000000000, 1, 100, 1000000000}, asleep = {1000000000, 1, 0, 0},
+                              little = {100000000, 100, 4, 40000000};
     for (int i = 0; i < 63; i++)
         gn_edge_sum_add(&one, busy, &alone);
     gn_edge_sum_add(&one, asleep, &alone);
@@ -102,6 +102,76 @@ static void one_and_many(void **state)
     /* of what was not sampled nothing is said */
     const struct gn_sampled_process unknown = {.is_known = false};
     assert_int_equal(gn_divide(asleep, &unknown, &one).ns, 0);
+}
+
+/* Of many ranks some sleep: all parts together are what all sleep, and nobody's chance is. */
+static void parts_add_up(void **state)
+{
+    (void)state;
+    enum { RANKS = 400, ASLEEP = 40, TIMES = 100 };
+    int outside = 0, told_of_busy = 0, all = 0;
+    for (uint64_t seed = 1; seed <= REPEATED(200); seed++) {
+        struct gn_edge_sum sum = {0};
+        struct gn_edge_time times[RANKS];
+        double told_ns = 0, off = 0;
+        for (int i = 0; i < RANKS; i++) {
+            const bool sleeps = i < ASLEEP;
+            const int64_t sampled_ns = samples_of(seed * RANKS + (uint64_t)i, TIMES, sleeps ? 5e6 : 4.5e7);
+            times[i] = (struct gn_edge_time){(int64_t)(sleeps ? 1e8 : 4.5e7) * TIMES, TIMES,
+                                             sampled_ns / 10000000, sampled_ns};
+            gn_edge_sum_add(&sum, times[i], &alone);
+        }
+        for (int i = 0; i < RANKS; i++) {
+            const struct gn_divided d = gn_divide(times[i], &alone, &sum);
+            told_ns += (double)d.ns;
+            off += d.off_ns * d.off_ns;
+            told_of_busy += i >= ASLEEP && d.ns > 0.1 * 4.5e7 * TIMES;
+        }
+        outside += fabs(told_ns - ASLEEP * 9.5e7 * TIMES) > sqrt(off);
+        all++;
+    }
+    assert_true(outside * 50 <= all);
+    assert_true(told_of_busy <= all);
+}
+
+/* Where the sampler had much to do a sample stands for more, here and not there. */
+static void paces_differ(void **state)
+{
+    (void)state;
+    struct gn_sampled_process slow = alone;
+    slow.period_ns = 5e8;
+    int wrong = 0;
+    for (uint64_t seed = 1; seed <= REPEATED(2000); seed++) {
+        double samples = 0; /* of 100 stretches of 0.1 s */
+        for (int i = 0; i < 100; i++)
+            samples += gn_mix_unit(gn_mix(seed * 7919 + (uint64_t)i)) < 0.2;
+        struct gn_edge_sum sum = {0};
+        const struct gn_edge_time time = {10000000000, 100, (int64_t)samples, (int64_t)(samples * 5e8)};
+        gn_edge_sum_add(&sum, time, &slow);
+        wrong += gn_divide(time, &slow, &sum).ns > 0;
+    }
+    assert_true(wrong * 100 <= (int)REPEATED(2000));
+}
+
+/* Whatever a damaged profile has. */
+static void nonsense_stays_within(void **state)
+{
+    (void)state;
+    static const int64_t numbers[] = {INT64_MIN, -1, 0, 1, 1000000000, INT64_MAX};
+    enum { COUNT = sizeof numbers / sizeof *numbers };
+    const double doubles[] = {-1e300, -1, 0, 1e9, 1e300, INFINITY, NAN};
+    for (int i = 0; i < COUNT * COUNT * COUNT * 7; i++) {
+        const int64_t ns = numbers[i % COUNT], a = numbers[i / COUNT % COUNT],
+                      b = numbers[i / COUNT / COUNT % COUNT];
+        const double d = doubles[i / COUNT / COUNT / COUNT];
+        const struct gn_sampled_process p = {true, d, d, d, d, d};
+        const struct gn_edge_time time = {ns, a, b, a};
+        struct gn_edge_sum sum = {0};
+        gn_edge_sum_add(&sum, time, &p);
+        const int64_t unseen = gn_divide(time, &p, &sum).ns, asleep = gn_divide_asleep(ns, a, b, &p).ns;
+        assert_true(unseen >= 0 && (unseen == 0 || unseen <= ns));
+        assert_true(asleep >= 0 && (asleep == 0 || asleep <= ns));
+    }
 }
 
 /* Looked at now and then; the rest is the kernel's, of which there is only so much. */
@@ -123,7 +193,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(computing_is_no_sleep), cmocka_unit_test(sleep_is_told),
         cmocka_unit_test(no_core_is_no_sleep),   cmocka_unit_test(one_and_many),
-        cmocka_unit_test(found_asleep),
+        cmocka_unit_test(found_asleep),          cmocka_unit_test(parts_add_up),
+        cmocka_unit_test(paces_differ),          cmocka_unit_test(nonsense_stays_within),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -343,6 +343,9 @@ static sqlite3 *by_chance(uint64_t seed)
             for (int n = (int)(gn_mix_next(&state) % 4); n > 0; n--)
                 made_samples(db, location, activities[i], next, sites[n - 1],
                              (int64_t)(gn_mix_next(&state) % 50));
+            for (int n = (int)(gn_mix_next(&state) % 4); n > 0; n--)
+                made_asleep(db, location, activities[i], next, sites[n - 1],
+                            (int64_t)(gn_mix_next(&state) % 5));
         }
     }
     return db;
@@ -431,6 +434,44 @@ static void few_samples_name_no_sleep(void **state)
         gn_summary_clear(&s);
         gn_profile_close(p.db);
     }
+}
+
+/* Whose time it is, by rank and host, no sample makes unsure; and all that was found asleep is in the rows.
+ */
+static void sleep_is_somebodys(void **state)
+{
+    (void)state;
+    static const enum gn_by ways[] = {GN_BY_ACTIVITY, GN_BY_RANK, GN_BY_HOST, GN_BY_PLACE};
+    const struct program p = make_program("/home/a/app", "exchange", "hourglass");
+    for (int i = 0; i < 2; i++) {
+        const int64_t location = add_rank(&p, rank_of(i, 2, "node17"), 4, false);
+        made_samples(p.db, location, p.wait, p.reduce, p.solve, 100);
+        if (i == 0)
+            made_asleep(p.db, location, p.wait, p.reduce, p.update, 60);
+        /* of a profile that was written to: no time, and too much of it */
+        made_asleep(p.db, location, p.wait, p.reduce, p.solve, 0);
+    }
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        struct gn_summary s;
+        struct gn_error err = {""};
+        double total_s = 0, asleep_s = 0, unseen_s = 0;
+        assert_int_equal(gn_summarise(p.db, ways[w], false, &s, &err), 0);
+        for (size_t i = 0; i < s.row_count; i++) {
+            const struct gn_activity_row *row = &s.rows[i];
+            total_s += (double)row->total_ns * 1e-9;
+            asleep_s += (double)row->asleep_ns * 1e-9;
+            unseen_s += row->how == GN_HOW_UNSEEN ? (double)row->total_ns * 1e-9 : 0;
+            assert_non_null(row->name);
+            if (ways[w] == GN_BY_RANK || ways[w] == GN_BY_HOST)
+                assert_true(fabs(row->high - row->low) < 1e-9 && row->samples == 0);
+        }
+        assert_true(fabs(total_s - 20) < 0.01);
+        assert_true(fabs(asleep_s - 3) < 0.01);
+        if (ways[w] == GN_BY_ACTIVITY) /* the other one's 3 s, and 0.1 s of each */
+            assert_true(unseen_s > 2.9 && unseen_s < 3.5);
+        gn_summary_clear(&s);
+    }
+    gn_profile_close(p.db);
 }
 
 /* Each function takes what is done in it, and all of it is what there is. */
@@ -523,6 +564,7 @@ int main(void)
         cmocka_unit_test(a_region_has_an_efficiency),
         cmocka_unit_test(what_may_be_outside_says_nothing_of_a_region),
         cmocka_unit_test(trees_add_up),
+        cmocka_unit_test(sleep_is_somebodys),
         cmocka_unit_test(few_samples_name_no_sleep),
         cmocka_unit_test(screens_are_as_they_were),
         cmocka_unit_test(rows_add_up),
