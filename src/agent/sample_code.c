@@ -33,7 +33,7 @@ struct mapping {
     uint64_t begin, end;
     uint64_t bias; /* in memory minus in the file */
     uint32_t module;
-    bool own, mpi, interpreter;
+    bool own, mpi, ours, interpreter;
 };
 
 struct gn_sample_maps {
@@ -145,7 +145,12 @@ static bool is_libc(const char *path)
 static bool is_mpi(const char *path)
 {
     const char *name = base_name(path);
-    return begins(name, "libmpi") || begins(name, "libpmpi") || begins(name, "libgnomon");
+    return begins(name, "libmpi") || begins(name, "libpmpi");
+}
+
+static bool is_ours(const char *path)
+{
+    return begins(base_name(path), "libgnomon");
 }
 
 /* Wherever it is installed, what everybody knows is nobody's own. */
@@ -191,7 +196,8 @@ static void tell_whose(struct gn_sample_maps *m)
         const struct gn_module *known = on_call_paths(m, at);
         if (known)
             take_name(module, known);
-        at->mpi = is_mpi(module->file);
+        at->ours = is_ours(module->file);
+        at->mpi = at->ours || is_mpi(module->file);
         at->interpreter = known && known->kind == GN_MODULE_INTERPRETER;
         at->own = !at->mpi && !is_runtime(module->file) &&
                   (strcmp(module->file, m->exe) == 0 || !is_system(module->file) ||
@@ -331,7 +337,7 @@ static void find_own(struct gn_sample_maps *m, const struct gn_sample *sample, c
 {
     struct gn_registers frame = sample->at;
     struct gn_stack_copy stack = sample->stack;
-    struct gn_sampled_place called = where->site;
+    struct gn_sampled_place called = where->site, waits = where->site;
     const uintptr_t end = stack.address + stack.count;
     for (int depth = 0; depth < MOST_FRAMES && at && at->module != GN_SAMPLE_NOWHERE && frame.sp % 8 == 0;
          depth++) {
@@ -343,11 +349,14 @@ static void find_own(struct gn_sample_maps *m, const struct gn_sample *sample, c
         where->in_call = where->in_call || (at && at->mpi);
         if (at && at->own) {
             where->called = called;
+            where->waits = waits;
             where->in_library = !at->interpreter;
             where->site = at->interpreter ? called : place_of(at, frame.ip);
             return;
         }
         called = place_of(at, frame.ip);
+        if (at && !at->ours)
+            waits = called;
     }
 }
 

@@ -52,6 +52,7 @@ struct gn_sample_where {
     struct gn_sampled_place
         site; /* in the program's own code; where that was not found: where the thread was */
     struct gn_sampled_place called; /* from there, in the library that the thread was in or below */
+    struct gn_sampled_place waits;  /* likewise, of what our wrapper around it has called */
     bool in_library;                /* called says something */
     bool in_call;                   /* it came by way of the MPI library or of our wrapper around it */
     bool in_interpreter; /* the thread was in an interpreter itself: site says nothing of the program */

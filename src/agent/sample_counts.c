@@ -231,7 +231,7 @@ void gn_sample_counts_add(struct gn_sample_counts *c, const struct gn_recorded *
         return;
     }
     struct open *o = &c->open[location];
-    if (o->since.kind == GN_MOMENT_SINCE && o->since.record != m->record)
+    if (o->since.kind == GN_MOMENT_SINCE && (o->since.record != m->record || o->since.ticks != m->ticks))
         go_on(c, recorded, location, true); /* it surely has: something is recorded behind it */
     o->since = *m;
     row.from = row.to = 0;

@@ -6,6 +6,7 @@
 struct passage {
     uint64_t index; /* of the record */
     uint64_t enter_ticks, leave_ticks;
+    uint64_t last_ticks; /* of a row that goes on: when its last call was left */
     uint32_t node;
     bool row;
 };
@@ -48,7 +49,7 @@ static bool is_passage(const struct looking *l, uint64_t index, struct passage *
     struct gn_record r;
     read_record(l, index, &r);
     const unsigned kind = gn_record_kind(&r);
-    *p = (struct passage){index, r.word[0], r.word[0], gn_record_node(&r), kind == GN_RECORD_POLLS};
+    *p = (struct passage){index, r.word[0], r.word[0], 0, gn_record_node(&r), kind == GN_RECORD_POLLS};
     if (gn_record_flags(&r) & GN_RECORD_CALL) {
         p->leave_ticks = leave_of(l, index, &r);
         return true;
@@ -120,7 +121,9 @@ static bool row_now(const struct looking *l, struct passage *p)
     const uint32_t before = gn_seq_read_begin(&polls->seq);
     const uint64_t index = GN_GET(polls->index);
     const uint32_t nodes = GN_GET(polls->nodes);
-    *p = (struct passage){index, GN_GET(polls->first_ticks), UINT64_MAX, GN_GET(polls->at[0].node), true};
+    *p = (struct passage){
+        index, GN_GET(polls->first_ticks), UINT64_MAX, GN_GET(polls->last_ticks), GN_GET(polls->at[0].node),
+        true};
     return gn_seq_read_good(&polls->seq, before) && nodes > 0 && index == l->head;
 }
 
@@ -130,8 +133,12 @@ static bool call_now(const struct looking *l, struct passage *p)
     for (int tries = 0; tries < 10; tries++) {
         const uint32_t before = gn_seq_read_begin(&l->location->seq);
         const uint32_t inside = GN_GET(l->location->now_inside);
-        *p = (struct passage){l->head, GN_GET(l->location->now_ticks), UINT64_MAX,
-                              inside == 2 ? 1 : GN_GET(l->location->now_node), false};
+        *p = (struct passage){l->head,
+                              GN_GET(l->location->now_ticks),
+                              UINT64_MAX,
+                              0,
+                              inside == 2 ? 1 : GN_GET(l->location->now_node),
+                              false};
         if (gn_seq_read_good(&l->location->seq, before))
             return inside != 0;
     }
@@ -161,11 +168,26 @@ static struct gn_sample_moment inside(const struct passage *p)
     return moment(p->row ? GN_MOMENT_ROW : GN_MOMENT_INSIDE, p->node, p->node);
 }
 
+/* Behind the last call so far of a row that may go on. */
+static struct gn_sample_moment since_row(const struct looking *l, const struct passage *row, uint64_t ticks)
+{
+    struct passage next;
+    if (call_now(l, &next) && next.enter_ticks >= row->last_ticks)
+        return ticks >= next.enter_ticks ? inside(&next) : moment(GN_MOMENT_BETWEEN, row->node, next.node);
+    struct gn_sample_moment since = moment(GN_MOMENT_SINCE, row->node, 0);
+    since.record = row->index;
+    since.ticks = row->last_ticks;
+    since.in_row = true;
+    return since;
+}
+
 static struct gn_sample_moment behind(const struct looking *l, const struct passage *last, uint64_t ticks)
 {
     struct passage next;
     if (passage_from(l, last->index + 1, &next))
         return moment(GN_MOMENT_BETWEEN, last->node, next.node);
+    if (entered_now(l, last, &next) && next.row && ticks >= next.last_ticks)
+        return since_row(l, &next, ticks);
     if (entered_now(l, last, &next))
         return ticks >= next.enter_ticks ? inside(&next) : moment(GN_MOMENT_BETWEEN, last->node, next.node);
     struct gn_sample_moment since = moment(GN_MOMENT_SINCE, last->node, 0);
@@ -186,14 +208,37 @@ struct gn_sample_moment gn_sample_moment_at(const struct gn_recorded *recorded, 
     return is_whole(&l, last.index) ? found : unknown;
 }
 
+/* The row may have gone on, or be written, and something else come behind it. */
+static bool row_goes_on(const struct looking *l, struct gn_sample_moment *m)
+{
+    struct passage row, next = {.node = m->from};
+    const bool is_written = l->head > m->record, is_known = m->record >= l->oldest;
+    if (!is_written) {
+        const bool polled = !row_now(l, &row) || row.index != m->record || row.last_ticks != m->ticks;
+        if (!polled && (!call_now(l, &next) || next.enter_ticks < m->ticks))
+            return false;
+        if (GN_OBSERVE(l->ring->head) != l->head) /* it was written meanwhile: the next time */
+            return false;
+    } else if (is_known && is_passage(l, m->record, &row) && row.leave_ticks <= m->ticks) {
+        const struct passage last = {m->record, 0, m->ticks, 0, m->from, false};
+        if (!passage_from(l, m->record + 1, &next) && !entered_now(l, &last, &next))
+            return false;
+    }
+    const bool known = !is_written || (is_known && is_whole(l, m->record));
+    *m = moment(known ? GN_MOMENT_BETWEEN : GN_MOMENT_UNKNOWN, m->from, known ? next.node : 0);
+    return true;
+}
+
 bool gn_sample_moment_goes_on(const struct gn_recorded *recorded, uint32_t location,
                               struct gn_sample_moment *m)
 {
     struct looking l;
     struct passage next = {0};
-    const struct passage last = {m->record, 0, m->ticks, m->from, false};
+    const struct passage last = {m->record, 0, m->ticks, 0, m->from, false};
     if (!look(recorded, location, &l))
         return false;
+    if (m->in_row)
+        return row_goes_on(&l, m);
     const bool recorded_since = m->record + 1 >= l.oldest && passage_from(&l, m->record + 1, &next);
     if (!recorded_since && m->record + 1 >= l.oldest && !entered_now(&l, &last, &next))
         return false;

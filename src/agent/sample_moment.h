@@ -39,6 +39,7 @@ struct gn_sample_moment {
     enum gn_moment_kind kind;
     uint32_t from, to;
     uint64_t record, ticks; /* since: the record behind which, and when it was left */
+    bool in_row;            /* … which a row of calls that found nothing is to be, that may go on */
 };
 
 /* What a location was doing when its counter was `ticks`. */

@@ -134,6 +134,13 @@ static void take(void *self, struct gn_sample *sample)
 
 /* ---- who is asleep ---- */
 
+/* Whether it is in no call, and has been in none since `before`. */
+static bool is_still(const struct process *p, uint32_t location, const struct gn_sample_moment *before)
+{
+    const struct gn_sample_moment now = gn_sample_moment_at(&p->recorded, location, gn_ticks());
+    return now.kind == before->kind && now.record == before->record && now.ticks == before->ticks;
+}
+
 /* Where a thread is that computes nothing between two calls. Rounds come at moments that have nothing to do
  * with what it does, so it was found where it was for as long as passed since the one before. */
 static void look_asleep(struct gn_sampler *s, struct process *p, const struct gn_sample_thread *at,
@@ -147,13 +154,14 @@ static void look_asleep(struct gn_sampler *s, struct process *p, const struct gn
         return;
     const enum gn_asleep found = gn_sample_asleep(p->pid, at->tid, &sample, stack);
     p->hidden = found == GN_ASLEEP_REFUSED;
-    if (found != GN_ASLEEP_YES)
+    if (found != GN_ASLEEP_YES || !is_still(p, at->location, &moment))
         return;
     gn_sample_where(p->maps, &sample, &where);
-    if (where.in_call) /* entered since, or within one of a row of polls */
+    if (moment.kind == GN_MOMENT_ROW && where.in_call)
         return;
     if (moment.kind == GN_MOMENT_ROW)
         moment.kind = GN_MOMENT_BETWEEN;
+    where.called = where.waits;
     struct gn_sample_counted counted = counted_of(s, &where, true);
     counted.asleep = true;
     counted.time_ns = (s->now.ns - s->before.ns) * rounds;

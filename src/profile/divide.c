@@ -106,7 +106,8 @@ struct gn_divided gn_divide_asleep(int64_t unseen_ns, int64_t found_ns, int64_t 
     if (times <= 0 || found_ns <= 0)
         return (struct gn_divided){0, 0};
     const double chance = quantile * uneven * found / sqrt((double)times),
-                 least = fmax(0, all - process->kernel_ns - process->no_core_ns),
-                 asleep = fmin(fmax(found, least), all);
-    return (struct gn_divided){whole(asleep), fmin(chance, all - least)};
+                 least = fmax(0, all - process->kernel_ns - process->no_core_ns);
+    if (!(least <= found + chance)) /* it was asleep where one does not see it, too */
+        return (struct gn_divided){whole(fmin(found, all)), fmin(chance, all)};
+    return (struct gn_divided){whole(fmin(fmax(found, least), all)), fmin(chance, all - least)};
 }
