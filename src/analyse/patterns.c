@@ -167,7 +167,8 @@ static int slow_rank_among(const struct gn_activity_row *rows, size_t count, siz
     *places = 0;
     for (size_t i = 0; i < count; i++) {
         const struct gn_activity_row *row = &rows[i];
-        if (!is_kind(row, "computation") || row->share < 3 * GN_PROBLEM_LEAST_SHARE)
+        if (!is_kind(row, "computation") || row->how == GN_HOW_UNSEEN ||
+            row->share < 3 * GN_PROBLEM_LEAST_SHARE)
             continue;
         const double mean = (double)row->min_ns > 0 ? (double)row->max_ns / (double)row->min_ns : INFINITY;
         const double first_mean =

@@ -42,7 +42,7 @@ static int add_growth(const struct gn_look *l, size_t section, const struct gn_s
     for (size_t p = 0; p < processes; p++)
         all_ns += l->sections.sums[section * processes + p].ns;
     struct gn_problem p = {.pattern = &growth,
-                           .row = gn_look_computation_after(l->s, place, all_ns),
+                           .row = gn_look_computation_after(l->s, place, all_ns, -1),
                            .rank = -1,
                            .differs = {.call = place.call,
                                        .function = place.function,

@@ -70,7 +70,8 @@ static bool is_among(const struct gn_summary *s, const struct gn_activity_row *r
     *places = 0;
     for (size_t i = 0; i < count; i++) {
         const struct gn_activity_row *row = &rows[i];
-        if (strcmp(row->kind, "computation") != 0 || row->share < 3 * GN_PROBLEM_LEAST_SHARE)
+        if (strcmp(row->kind, "computation") != 0 || row->how == GN_HOW_UNSEEN ||
+            row->share < 3 * GN_PROBLEM_LEAST_SHARE)
             continue;
         all += row->share;
         there += gn_problems_on_host(s, row->max_rank, host) ? row->share : 0;

@@ -224,25 +224,38 @@ double gn_look_at_most(const struct gn_look *l, double gain_s)
     return fmin(gain_s, fmax(0, l->s->elapsed_s - useful_s - startup_s));
 }
 
-const struct gn_activity_row *gn_look_computation_after(const struct gn_summary *s,
-                                                        struct gn_call_place place, double all_ns)
+static const struct gn_activity_row *range_after(const struct gn_activity_row *rows, size_t count,
+                                                 struct gn_call_place place)
 {
-    const struct gn_activity_row *longest = NULL, *range = NULL;
-    for (size_t i = 0; i < s->row_count; i++) {
-        const struct gn_activity_row *row = &s->rows[i];
-        if (strcmp(row->kind, "computation") != 0)
-            continue;
+    const struct gn_activity_row *range = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct gn_activity_row *row = &rows[i];
         const char *known = place.line > 0 ? row->file : row->function;
-        if (row->how == GN_HOW_RANGE && row->line == place.line && known &&
-            strcmp(known, place.line > 0 ? place.file : place.function) == 0 &&
+        if (strcmp(row->kind, "computation") == 0 && row->how == GN_HOW_RANGE && row->line == place.line &&
+            known && strcmp(known, place.line > 0 ? place.file : place.function) == 0 &&
             (!range || row->total_ns > range->total_ns))
             range = row;
-        if (row->how == GN_HOW_SAMPLED && (!longest || row->total_ns > longest->total_ns))
+    }
+    return range;
+}
+
+const struct gn_activity_row *gn_look_computation_after(const struct gn_summary *s,
+                                                        struct gn_call_place place, double all_ns, int rank)
+{
+    const struct gn_activity_row *longest = NULL, *range = range_after(s->rows, s->row_count, place);
+    double longest_ns = 0;
+    for (size_t i = 0; i < s->row_count; i++) {
+        const struct gn_activity_row *row = &s->rows[i];
+        const double ns = rank < 0 ? (double)row->total_ns : row->max_rank == rank ? (double)row->max_ns : 0;
+        if (strcmp(row->kind, "computation") == 0 && row->how == GN_HOW_SAMPLED && ns > longest_ns) {
             longest = row;
+            longest_ns = ns;
+        }
     }
     /* where samples name it, little may be left of the range */
-    const bool is_sampled = longest && (double)longest->total_ns >= all_ns / 2;
-    return is_sampled && (!range || (double)range->total_ns < all_ns / 2) ? longest : range;
+    if (longest_ns >= all_ns / 2 && (!range || (double)range->total_ns < all_ns / 2))
+        return longest;
+    return range ? range : range_after(s->ranges, s->range_count, place);
 }
 
 bool gn_look_has_problem(const struct gn_look *l, int rank)

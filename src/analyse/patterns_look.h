@@ -58,10 +58,10 @@ void gn_look_tell_chain(const struct gn_look *look, struct gn_problem *problem, 
                         const struct gn_chain_call *in, size_t most);
 /* What the one that the first hop waits for does meanwhile. 0, or -ENOMEM with err set. */
 int gn_look_tell_meanwhile(const struct gn_look *look, struct gn_problem *problem, struct gn_error *err);
-/* The profile's computation after a call: by its range, or, where samples name it, the only one that is as
- * long. NULL: nobody knows. */
+/* The profile's computation after a call that takes all_ns, of a rank (negative: of all): where samples name
+ * it, the only place that has half of that at least, else by its range. NULL: nobody knows. */
 const struct gn_activity_row *gn_look_computation_after(const struct gn_summary *summary,
-                                                        struct gn_call_place place, double all_ns);
+                                                        struct gn_call_place place, double all_ns, int rank);
 /* Whether one of what one rank computes is about it. */
 bool gn_look_has_problem(const struct gn_look *look, int rank);
 /* Whether the process takes messages from whoever sends one. */

@@ -300,7 +300,13 @@ int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_er
     return 0;
 }
 
-/* All of the excess of a rank is taken away at once: its problems become one. */
+static int64_t excess_ns(const struct gn_problem *p)
+{
+    return p->row ? p->row->max_ns - p->row->min_ns : 0;
+}
+
+/* All of the excess of a rank is taken away at once: its problems become one, that of the place where it
+ * takes longer by most. */
 static void join_places(const struct gn_look *l)
 {
     struct gn_problems *all = l->problems;
@@ -314,6 +320,12 @@ static void join_places(const struct gn_look *l)
         if (!first) {
             all->items[kept++] = *p;
             continue;
+        }
+        if (!first->is_everywhere && excess_ns(p) > excess_ns(first)) {
+            first->pattern = p->pattern;
+            first->row = p->row;
+            first->own_s = p->own_s;
+            first->others_s = p->others_s;
         }
         first->lost_low_s += p->lost_low_s;
         first->lost_high_s += p->lost_high_s;

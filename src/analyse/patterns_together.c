@@ -134,8 +134,8 @@ static int add_late_ones(const struct gn_look *l, struct gn_error *err)
             has_slack_of(l->problems, rank) || gn_look_caused_ns(l, i, GN_NONE, GN_NONE) < least_ns ||
             evens_out(l, i, d))
             continue;
-        const struct gn_activity_row *row =
-            gn_look_computation_after(l->s, gn_call_place_of(l->seen, &l->seen->sites[section]), d.own_ns);
+        const struct gn_activity_row *row = gn_look_computation_after(
+            l->s, gn_call_place_of(l->seen, &l->seen->sites[section]), d.own_ns, rank);
         if (!row)
             continue;
         struct gn_problem p = gn_problem_of_slack(

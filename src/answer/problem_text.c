@@ -83,6 +83,11 @@ static void late_text(const struct gn_problem *p, char *text, size_t size)
         snprintf(text + used, size - (size_t)used, " and %zu more", p->late_count - told);
 }
 
+static void call_text(const struct gn_problem_difference *d, char *text, size_t size)
+{
+    gn_problem_call(d->call, d->function, d->file, d->line, text, size);
+}
+
 static void rank_text(const struct gn_summary *s, const struct gn_problem *p,
                       const struct gn_terminal *terminal, char *text, size_t size)
 {
@@ -92,6 +97,19 @@ static void rank_text(const struct gn_summary *s, const struct gn_problem *p,
     if (p->more_places > 0)
         snprintf(more, sizeof more, "; longer in %d other place%s, too", p->more_places,
                  p->more_places == 1 ? "" : "s");
+    /* a place is a part of what it computes there */
+    if (p->row->how == GN_HOW_SAMPLED && p->differs.call && p->own_s * 1e9 > 1.2 * (double)p->row->max_ns) {
+        char after[500], part[GN_QUANTITY_TEXT];
+        call_text(&p->differs, after, sizeof after);
+        snprintf(text, size, "%s take%s %s after %s, the %s %s; of that up to %s %s%s%s%s", who,
+                 p->late_count > 1 ? "" : "s", gn_duration_text(p->own_s * 1e9, own), after,
+                 s->ranks == 2       ? "other one"
+                 : p->late_count > 1 ? "others"
+                                     : "median rank",
+                 gn_duration_text(p->others_s * 1e9, others), gn_duration_text((double)p->row->max_ns, part),
+                 p->row->runtime ? "" : "in ", what, place[0] ? " " : "", place);
+        return;
+    }
     snprintf(text, size, "%s take%s %s %s%s%s%s%s, the %s %s%s", who,
              p->late_count > 1 ? s->ranks == (int)p->late_count ? "" : " up to" : "s",
              gn_duration_text(p->own_s * 1e9, own),
@@ -132,11 +150,6 @@ const char *gn_problem_call(const char *call, const char *function, const char *
     else
         snprintf(text, size, "%s%s%s", name, in[0] ? " in " : "", in);
     return text;
-}
-
-static void call_text(const struct gn_problem_difference *d, char *text, size_t size)
-{
-    gn_problem_call(d->call, d->function, d->file, d->line, text, size);
 }
 
 /* "from 310 ms to 631 ms": as far as it is known when it begins and ends, in the middle. */
@@ -220,10 +233,9 @@ char *gn_problem_difference_text(const struct gn_summary *s, const struct gn_pro
         snprintf(text + used, size - (size_t)used,
                  "; that grows, %.1f times from the first fifth of the run to the last", p->grows);
     used = (int)strlen(text);
-    if (p->row && p->row->how == GN_HOW_UNSEEN)
-        snprintf(text + used, size - (size_t)used, "%sno sample of its processor time is there",
-                 used > 0 ? "; " : "");
-    else if (p->row && gn_row_is_asleep(p->row) && asleep_share(p->row) <= 0.5)
+    if (p->row && (p->row->how == GN_HOW_UNSEEN || p->row->asleep_ns > p->row->total_ns / 2))
+        return text; /* its name says so */
+    if (p->row && gn_row_is_asleep(p->row) && asleep_share(p->row) <= 0.5)
         snprintf(
             text + used, size - (size_t)used,
             "%smost of what it takes longer is on no core, or in the kernel: asleep, blocked, %sin I/O or "

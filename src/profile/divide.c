@@ -5,7 +5,8 @@
 static const double quantile = 2.576; /* of 99 % */
 static const double alarm = 4;        /* of one in 30,000: there are many edges, and many ranks */
 static const double least_share = 0.05;
-static const double uneven = 1.25; /* looks do not all stand for as much */
+static const double found_least = 3; /* times; fewer may be of moments that are not worth a row */
+static const double uneven = 1.25;   /* looks do not all stand for as much */
 
 static int64_t whole(double ns)
 {
@@ -52,7 +53,9 @@ static struct gn_edge_sum one_of(struct gn_edge_time time, const struct gn_sampl
                                 .taken_ns = taken_of(seen, process),
                                 .no_core_ns = process->no_core_ns,
                                 .variance = (variance((double)time.ns / period, (double)time.times) + 1) *
-                                            period * period};
+                                            period * period,
+                                .found = (double)time.found,
+                                .found_ns = (double)time.found_ns};
 }
 
 static double least_of(const struct gn_edge_sum *sum, double deviations)
@@ -67,7 +70,9 @@ static double likely_of(const struct gn_edge_sum *sum)
 
 static bool is_unseen(const struct gn_edge_sum *sum)
 {
-    return sum->ns > 0 && least_of(sum, alarm) >= least_share * sum->ns;
+    const double least_ns = least_share * sum->ns;
+    return sum->ns > 0 &&
+           (least_of(sum, alarm) >= least_ns || (sum->found >= found_least && sum->found_ns >= least_ns));
 }
 
 void gn_edge_sum_add(struct gn_edge_sum *sum, struct gn_edge_time time,
@@ -79,6 +84,8 @@ void gn_edge_sum_add(struct gn_edge_sum *sum, struct gn_edge_time time,
     sum->taken_ns += own.taken_ns;
     sum->no_core_ns += own.no_core_ns;
     sum->variance += own.variance;
+    sum->found += own.found;
+    sum->found_ns += own.found_ns;
     *(is_unseen(&own) ? &sum->alone_ns : &sum->parts_ns) += likely_of(&own);
 }
 

@@ -34,14 +34,14 @@ struct gn_divided {
 };
 
 /* A location's time from one activity to the next: `times` stretches that took ns together, of which
- * `samples` stand for sampled_ns. */
+ * `samples` stand for sampled_ns; and so often it was found asleep there, for found_ns. */
 struct gn_edge_time {
-    int64_t ns, times, samples, sampled_ns;
+    int64_t ns, times, samples, sampled_ns, found, found_ns;
 };
 
 /* All locations' together. Begins as zeros. */
 struct gn_edge_sum {
-    double ns, seen_ns, taken_ns, no_core_ns, variance;
+    double ns, seen_ns, taken_ns, no_core_ns, variance, found, found_ns;
     double alone_ns; /* what those have unseen that are told by themselves */
     double parts_ns; /* what others seem to have; chance makes that more, never less than 0 */
 };
@@ -49,8 +49,8 @@ void gn_edge_sum_add(struct gn_edge_sum *sum, struct gn_edge_time time,
                      const struct gn_sampled_process *process);
 
 /* How much of the location's part of the sum is unseen. Whether there is anything unseen the sum tells, or
- * the location by itself: what many have of it is divided in all of them, so that the parts are the whole,
- * and what one has in that one. */
+ * the location by itself, by what chance does not explain or since it was found asleep: what many have of it
+ * is divided in all of them, so that the parts are the whole, and what one has in that one. */
 struct gn_divided gn_divide(struct gn_edge_time time, const struct gn_sampled_process *process,
                             const struct gn_edge_sum *sum);
 

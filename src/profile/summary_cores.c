@@ -53,9 +53,11 @@ void gn_summarise_cores(struct gn_summary *s)
         const double count = cpu_s / each_s;
         const double off_s =
             fmax(quantile * sqrt(told->per_burst * count), none_seen * fmax(told->per_burst, 1)) * each_s;
-        const double asleep_s = (double)row->asleep_ns * 1e-9;
-        row->off_core_s =
-            between(fmax(all_s - cpu_s - off_s - kernel_s, asleep_s), all_s - cpu_s + off_s, all_s);
+        /* what was found asleep is as sure as the row is */
+        const double asleep_s = row->share > 0 ? (double)row->asleep_ns * 1e-9 * row->low / row->share : 0,
+                     most_s = row->asleep_ns > 0 && row->share > 0 ? all_s * row->high / row->share : all_s;
+        row->off_core_s = between(fmax(all_s - cpu_s - off_s - kernel_s, asleep_s),
+                                  fmax(all_s - cpu_s + off_s, asleep_s > 0 ? most_s - cpu_s : 0), most_s);
         if (isfinite(preempted_s))
             row->preempted_s = between(fmin(row->off_core_s.low - blocked_s, preempted_s),
                                        fmin(row->off_core_s.high, preempted_s), all_s);

@@ -589,6 +589,13 @@ static int add_unseen(struct making *m, const struct gn_activity_row *range, int
     return code == 0 && ns > d.ns ? add_rest(m, range, GN_HOW_UNSEEN, ns - d.ns, off_ns, part) : code;
 }
 
+static struct gn_edge_time time_of(const struct making *m, const struct some *seen, const struct thing *edge,
+                                   int64_t location, int64_t ns, int64_t times)
+{
+    const struct some asleep = samples_of(m->asleep, m->asleep_count, edge->from, edge->to, location);
+    return (struct gn_edge_time){ns, times, seen->samples, seen->time_ns, asleep.samples, asleep.time_ns};
+}
+
 /* A location's time on an edge, divided as its samples there are; as those of all locations where it has
  * none. What no sample is of has a row of its own. */
 static int add_divided(struct making *m, struct thing *edge, int64_t location, const struct stretch *whole,
@@ -597,7 +604,7 @@ static int add_divided(struct making *m, struct thing *edge, int64_t location, c
     const struct gn_activity_row range = range_of(edge);
     struct dealt d = {.some =
                           samples_of(m->samples.rows, m->samples.row_count, edge->from, edge->to, location)};
-    const struct gn_edge_time time = {whole->ns, whole->count, d.some.samples, d.some.time_ns};
+    const struct gn_edge_time time = time_of(m, &d.some, edge, location, whole->ns, whole->count);
     const struct gn_divided unseen = gn_divide(time, process, &edge->sum);
     struct stretch part = *whole;
     int code = 0;
@@ -692,10 +699,9 @@ static int take_edge_sum(struct making *m, sqlite3_stmt *q)
     const struct some some =
         samples_of(m->samples.rows, m->samples.row_count, thing->from, thing->to, sqlite3_column_int64(q, 2));
     const struct gn_sampled_process process = process_of(m, q);
-    gn_edge_sum_add(&thing->sum,
-                    (struct gn_edge_time){sqlite3_column_int64(q, 5), sqlite3_column_int64(q, 6),
-                                          some.samples, some.time_ns},
-                    &process);
+    const struct gn_edge_time time = time_of(m, &some, thing, sqlite3_column_int64(q, 2),
+                                             sqlite3_column_int64(q, 5), sqlite3_column_int64(q, 6));
+    gn_edge_sum_add(&thing->sum, time, &process);
     return 0;
 }
 

@@ -29,7 +29,7 @@ static struct gn_divided divided(int64_t ns, int64_t times, int64_t sampled_ns,
                                  const struct gn_sampled_process *process)
 {
     struct gn_edge_sum sum = {0};
-    const struct gn_edge_time time = {ns, times, (int64_t)((double)sampled_ns / period_ns), sampled_ns};
+    const struct gn_edge_time time = {ns, times, (int64_t)((double)sampled_ns / period_ns), sampled_ns, 0, 0};
     gn_edge_sum_add(&sum, time, process);
     return gn_divide(time, process, &sum);
 }
@@ -88,8 +88,9 @@ static void one_and_many(void **state)
 {
     (void)state;
     struct gn_edge_sum one = {0}, many = {0};
-    const struct gn_edge_time busy = {1000000000, 1, 100, 1000000000}, asleep = {1000000000, 1, 0, 0},
-                              little = {100000000, 100, 4, 40000000};
+    const struct gn_edge_time busy = {1000000000, 1, 100, 1000000000, 0, 0},
+                              asleep = {1000000000, 1, 0, 0, 0, 0},
+                              little = {100000000, 100, 4, 40000000, 0, 0};
     for (int i = 0; i < 63; i++)
         gn_edge_sum_add(&one, busy, &alone);
     gn_edge_sum_add(&one, asleep, &alone);
@@ -99,6 +100,11 @@ static void one_and_many(void **state)
         gn_edge_sum_add(&many, little, &alone);
     assert_int_equal(divided(little.ns, little.times, little.sampled_ns, &alone).ns, 0);
     assert_int_equal(gn_divide(little, &alone, &many).ns, 60000000);
+    /* or who was found so, though it may all be chance */
+    const struct gn_edge_time seen = {200000000, 100, 2, 20000000, 4, 200000000};
+    struct gn_edge_sum by_looking = {0};
+    gn_edge_sum_add(&by_looking, seen, &alone);
+    assert_int_equal(gn_divide(seen, &alone, &by_looking).ns, 180000000);
     /* of what was not sampled nothing is said */
     const struct gn_sampled_process unknown = {.is_known = false};
     assert_int_equal(gn_divide(asleep, &unknown, &one).ns, 0);
@@ -117,8 +123,8 @@ static void parts_add_up(void **state)
         for (int i = 0; i < RANKS; i++) {
             const bool sleeps = i < ASLEEP;
             const int64_t sampled_ns = samples_of(seed * RANKS + (uint64_t)i, TIMES, sleeps ? 5e6 : 4.5e7);
-            times[i] = (struct gn_edge_time){(int64_t)(sleeps ? 1e8 : 4.5e7) * TIMES, TIMES,
-                                             sampled_ns / 10000000, sampled_ns};
+            times[i] = (struct gn_edge_time){
+                (int64_t)(sleeps ? 1e8 : 4.5e7) * TIMES, TIMES, sampled_ns / 10000000, sampled_ns, 0, 0};
             gn_edge_sum_add(&sum, times[i], &alone);
         }
         for (int i = 0; i < RANKS; i++) {
@@ -146,7 +152,7 @@ static void paces_differ(void **state)
         for (int i = 0; i < 100; i++)
             samples += gn_mix_unit(gn_mix(seed * 7919 + (uint64_t)i)) < 0.2;
         struct gn_edge_sum sum = {0};
-        const struct gn_edge_time time = {10000000000, 100, (int64_t)samples, (int64_t)(samples * 5e8)};
+        const struct gn_edge_time time = {10000000000, 100, (int64_t)samples, (int64_t)(samples * 5e8), 0, 0};
         gn_edge_sum_add(&sum, time, &slow);
         wrong += gn_divide(time, &slow, &sum).ns > 0;
     }
@@ -165,7 +171,7 @@ static void nonsense_stays_within(void **state)
                       b = numbers[i / COUNT / COUNT % COUNT];
         const double d = doubles[i / COUNT / COUNT / COUNT];
         const struct gn_sampled_process p = {true, d, d, d, d, d};
-        const struct gn_edge_time time = {ns, a, b, a};
+        const struct gn_edge_time time = {ns, a, b, a, b, a};
         struct gn_edge_sum sum = {0};
         gn_edge_sum_add(&sum, time, &p);
         const int64_t unseen = gn_divide(time, &p, &sum).ns, asleep = gn_divide_asleep(ns, a, b, &p).ns;
