@@ -52,10 +52,11 @@ else
     run_gnomon gnomon "$program" "$mode"
 fi
 
-# Two statuses are a matter of luck in MPICH's Hydra, without gnomon too: which rank it collects first.
+# Statuses are a matter of luck in MPICH's Hydra, without gnomon too: which rank it collects first, or none yet when a
+# rank's socket is closed, which is 1 (7 of 400 runs on a busy machine).
 possible=$expected
 case $FLAVOUR.$mode in
-mpich.exit) possible="3 9" ;;
+mpich.exit) possible="1 3 9" ;;
 mpich.hang) possible="0 2" ;;
 esac
 case " $possible " in *" $status "*) ;; *) fail "exit status $status, without gnomon $possible" ;; esac
