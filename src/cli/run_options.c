@@ -53,12 +53,19 @@ static uint32_t ring_records(uint64_t kib)
     return (uint32_t)records;
 }
 
+/* 0: it is no number from 1 to that. */
+static unsigned long number_of(const char *text, unsigned long largest)
+{
+    char *end;
+    const unsigned long number = strtoul(text, &end, 10);
+    return *end || *text < '0' || *text > '9' || number > largest ? 0 : number;
+}
+
 static unsigned long positive(const struct argp_state *state, const char *option, const char *value,
                               unsigned long largest)
 {
-    char *end;
-    unsigned long number = strtoul(value, &end, 10);
-    if (*end || *value < '0' || *value > '9' || number < 1 || number > largest)
+    const unsigned long number = number_of(value, largest);
+    if (number == 0)
         argp_error(state, "--%s %s: a number from 1 to %lu is expected", option, value, largest);
     return number;
 }
@@ -69,17 +76,14 @@ static struct gn_sample_settings parse_sample(const struct argp_state *state, co
     struct gn_sample_settings sample = {.hz = GN_SAMPLE_HZ};
     sample.by_signal = strncmp(value, signal, sizeof signal - 1) == 0;
     const char *rate = sample.by_signal ? value + sizeof signal - 1 : value;
-    char *end;
-    if (strcmp(value, "off") == 0)
+    if (strcmp(value, "off") == 0) {
         sample.hz = 0;
-    if (strcmp(value, "off") == 0 || (sample.by_signal && !*rate))
-        return sample;
-    rate += sample.by_signal && *rate == ',';
-    const unsigned long hz = strtoul(rate, &end, 10);
-    if (*end || *rate < '0' || *rate > '9' || hz < 1 || hz > GN_SAMPLE_MOST_HZ)
-        argp_error(state, "--sample %s: a number from 1 to %d is expected, off, or signal[,RATE]", value,
-                   (int)GN_SAMPLE_MOST_HZ);
-    sample.hz = (unsigned)hz;
+    } else if (!sample.by_signal || *rate) {
+        sample.hz = (unsigned)number_of(rate + (sample.by_signal && *rate == ','), GN_SAMPLE_MOST_HZ);
+        if (sample.hz == 0)
+            argp_error(state, "--sample %s: a number from 1 to %d is expected, off, or signal[,RATE]", value,
+                       (int)GN_SAMPLE_MOST_HZ);
+    }
     return sample;
 }
 

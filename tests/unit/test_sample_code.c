@@ -52,6 +52,10 @@ static void take(void *self, struct gn_sample *sample)
 {
     struct seen *s = self;
     struct gn_sample_where where;
+    if (!sample) {
+        gn_sample_maps_changed(s->maps);
+        return;
+    }
     gn_sample_where(s->maps, sample, &where);
     const uint64_t function = gn_sample_code_function(s->code, where.site);
     const bool own =

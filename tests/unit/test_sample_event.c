@@ -58,7 +58,8 @@ static void put_sample(uint64_t ip, uint64_t size, uint64_t used)
 }
 
 struct seen {
-    size_t count;
+    size_t count, mapped;
+    size_t before_mapping; /* samples that came ahead of it */
     uint64_t ips[64];
     struct gn_sample last;
     uintptr_t word;
@@ -68,6 +69,11 @@ struct seen {
 static void take(void *self, struct gn_sample *sample)
 {
     struct seen *s = self;
+    if (!sample) {
+        s->mapped++;
+        s->before_mapping = s->count;
+        return;
+    }
     s->ips[s->count++ % 64] = sample->at.ip;
     s->word = gn_stack_word_in(sample->stack.address + 8, &sample->stack);
     s->left = sample->stack.left;
@@ -121,12 +127,14 @@ static void what_was_lost_is_counted(void **state)
     put_header(PERF_RECORD_LOST, 16);
     put_word(99);
     put_word(5);
+    put_header(PERF_RECORD_MMAP, 0);
     put_header(PERF_RECORD_THROTTLE, 24);
     for (int i = 0; i < 3; i++)
         put_word(0);
     put_sample(12, 0, 0);
     assert_int_equal(gn_sample_ring_take(ring, RING, 0, head, take, &seen), 5);
     assert_int_equal(seen.count, 2);
+    assert_true(seen.mapped == 1 && seen.before_mapping == 1);
 }
 
 static uint64_t chance = 1;

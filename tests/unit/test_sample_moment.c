@@ -157,8 +157,8 @@ static void check(uint64_t ticks, const struct gn_sample_moment *m)
         assert_int_equal(m->kind, passed[last].row ? GN_MOMENT_ROW : GN_MOMENT_INSIDE);
     else if (now_known)
         assert_true(m->kind == GN_MOMENT_BETWEEN && m->to == passed[last + 1].node);
-    else /* a row goes on as long as nothing else was done */
-        assert_true(m->kind == GN_MOMENT_SINCE || (m->kind == GN_MOMENT_ROW && passed[last].row));
+    else
+        assert_int_equal(m->kind, GN_MOMENT_SINCE);
 }
 
 static void each_moment_is_what_it_was(void **state)
@@ -207,6 +207,36 @@ static void a_computation_is_told_where_it_led(void **state)
         do_something();
         assert_true(gn_sample_moment_goes_on(&recorded, 0, &m));
         assert_true(m.kind == GN_MOMENT_BETWEEN && m.from == from && m.to == passed[before].node);
+    }
+}
+
+/* Behind the last of a row so far: to another one of it, or to whatever else comes. */
+static void behind_a_row_it_may_go_on(void **state)
+{
+    (void)state;
+    for (int step = 0; step < 300; step++) {
+        call();
+        row();
+        const uint32_t node = passed[count - 1].node;
+        now += 20;
+        struct gn_sample_moment m = gn_sample_moment_at(&recorded, 0, now), other = m;
+        assert_true(m.kind == GN_MOMENT_SINCE && m.in_row && m.from == node);
+        assert_false(gn_sample_moment_goes_on(&recorded, 0, &m));
+        now += 20;
+        const struct gn_call_span span = {now, now + 3, node};
+        gn_tracer_poll(&tracer, &span);
+        passed[count - 1].leave = now += 3;
+        show(node, 0, now);
+        assert_true(gn_sample_moment_goes_on(&recorded, 0, &m));
+        assert_true(m.kind == GN_MOMENT_BETWEEN && m.from == node && m.to == node);
+        now += 20;
+        m = gn_sample_moment_at(&recorded, 0, now);
+        call(); /* then the row is written: it says itself that it had gone on */
+        assert_true(gn_sample_moment_goes_on(&recorded, 0, &other));
+        assert_true(other.kind == GN_MOMENT_BETWEEN && other.to == node);
+        assert_true(gn_sample_moment_goes_on(&recorded, 0, &m));
+        assert_true(m.kind == GN_MOMENT_BETWEEN && m.from == node && m.to == passed[count - 1].node);
+        now += 20;
     }
 }
 
@@ -355,6 +385,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_moment_is_what_it_was, begin, end),
         cmocka_unit_test_setup_teardown(a_computation_is_told_where_it_led, begin, end),
+        cmocka_unit_test_setup_teardown(behind_a_row_it_may_go_on, begin, end),
         cmocka_unit_test_setup_teardown(what_nobody_knows_any_more_is_unknown, begin, end),
         cmocka_unit_test_setup_teardown(nonsense_names_no_node_that_cannot_be, begin, end),
         cmocka_unit_test_setup_teardown(samples_are_counted_in_bounded_memory, begin, end),
