@@ -1,0 +1,273 @@
+#include "profile/deal.h"
+
+#include "program/names.h"
+#include "program/runtime.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_location(const void *left, const void *right)
+{
+    const struct gn_sample_row *a = left, *b = right;
+    if (a->from != b->from)
+        return a->from < b->from ? -1 : 1;
+    if (a->to != b->to)
+        return a->to < b->to ? -1 : 1;
+    if (a->location != b->location)
+        return a->location < b->location ? -1 : 1;
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+/* Recording: what it takes is taken off already. Nor are marks of regions anything of the program's. */
+static bool is_ours(const struct gn_edge_dealer *g, int place)
+{
+    if (place != GN_SAMPLE_OTHER_PLACES && gn_name_is_region_mark(g->samples.places[place].function))
+        return true;
+    const char *library = place == GN_SAMPLE_OTHER_PLACES ? NULL : g->samples.places[place].library;
+    const char *slash = library ? strrchr(library, '/') : NULL;
+    return slash && strncmp(slash + 1, "libgnomon", strlen("libgnomon")) == 0;
+}
+
+/* Samples of what locations did themselves, ordered by edge and location; and likewise added up over all of
+ * these, as of location 0. */
+int gn_deal_sort(struct gn_edge_dealer *g)
+{
+    struct gn_samples *s = &g->samples;
+    size_t used = 0;
+    g->added_up = calloc(s->row_count + 1, sizeof *g->added_up);
+    g->in_calls = calloc(s->row_count + 1, sizeof *g->in_calls);
+    g->asleep = calloc(s->row_count + 1, sizeof *g->asleep);
+    if (!g->added_up || !g->in_calls || !g->asleep)
+        return gn_fail(g->rows->err, -ENOMEM, "no memory for the rows of the report");
+    for (size_t i = 0; i < s->row_count; i++) { /* by edge and place */
+        const struct gn_sample_row *r = &s->rows[i];
+        if (r->asleep && (r->other_threads || r->to == 0 || is_ours(g, r->place)))
+            continue;
+        if (r->asleep) {
+            g->asleep[g->asleep_count++] = *r;
+            continue;
+        }
+        struct gn_sample_row *last = g->added_up_count ? &g->added_up[g->added_up_count - 1] : NULL;
+        g->rows->summary->sampling.has_others |= r->other_threads;
+        if (g->raw && !r->other_threads && is_ours(g, r->place))
+            g->rows->summary->sampling.ours_s += (double)r->time_ns * 1e-9;
+        if (r->to == 0 && !r->other_threads)
+            g->in_calls[g->in_call_count++] = *r;
+        if (r->other_threads || r->to == 0 || is_ours(g, r->place))
+            continue;
+        s->rows[used++] = *r;
+        if (last && last->from == r->from && last->to == r->to && last->place == r->place) {
+            last->count += r->count;
+            last->time_ns += r->time_ns;
+        } else {
+            g->added_up[g->added_up_count] = *r;
+            g->added_up[g->added_up_count++].location = 0;
+        }
+    }
+    s->row_count = used;
+    if (used)
+        qsort(s->rows, used, sizeof *s->rows, by_location);
+    if (g->in_call_count)
+        qsort(g->in_calls, g->in_call_count, sizeof *g->in_calls, by_location);
+    if (g->asleep_count)
+        qsort(g->asleep, g->asleep_count, sizeof *g->asleep, by_location);
+    return 0;
+}
+
+/* Rows of one edge and location. */
+struct some {
+    const struct gn_sample_row *rows;
+    size_t count;
+    int64_t samples, time_ns; /* of processor time, that they stand for */
+};
+
+static struct some samples_of(const struct gn_sample_row *rows, size_t count, int64_t from, int64_t to,
+                              int64_t location)
+{
+    const struct gn_sample_row sought = {.from = from, .to = to, .location = location, .place = INT32_MIN};
+    struct some some = {.rows = rows};
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (by_location(&rows[middle], &sought) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (some.rows = &rows[low];
+         low < count && rows[low].from == from && rows[low].to == to && rows[low].location == location;
+         low++, some.count++) {
+        gn_row_sum(&some.samples, rows[low].count);
+        gn_row_sum(&some.time_ns, rows[low].time_ns);
+    }
+    return some;
+}
+
+static struct some samples_of_all(const struct gn_edge_dealer *g, int64_t from, int64_t to)
+{
+    return samples_of(g->added_up, g->added_up_count, from, to, 0);
+}
+
+/* How the row of a place of an edge is called. */
+static struct gn_activity_row sampled_row(const struct gn_edge_dealer *g, const struct gn_activity_row *range,
+                                          int place)
+{
+    struct gn_activity_row row = *range;
+    if (place == GN_SAMPLE_OTHER_PLACES) {
+        row.how = GN_HOW_OTHER_PLACES;
+        return row;
+    }
+    gn_row_at(&row, &g->samples.places[place]);
+    return row;
+}
+
+/* Samples of one kind of a location on an edge, and the row of each. */
+struct dealt {
+    struct some some;
+    bool is_asleep, is_own; /* found asleep; else whether they are the location's */
+    int64_t ns;             /* to be divided as they are */
+    double off_ns;          /* by which that may be off */
+};
+
+static struct gn_activity_row dealt_row(const struct gn_edge_dealer *g, const struct gn_activity_row *range,
+                                        const struct dealt *d, int place)
+{
+    struct gn_activity_row row = sampled_row(g, range, place);
+    if (d->is_asleep && place == GN_SAMPLE_OTHER_PLACES)
+        row.how = GN_HOW_UNSEEN;
+    else if (d->is_asleep && !row.runtime)
+        row.runtime = (char *)(uintptr_t)gn_runtime_text(GN_RUNTIME_ASLEEP);
+    return row;
+}
+
+/* Adds pieces that add up to d->ns. The first one has what else *part has (its count), which is then 0. */
+static int deal_as_seen(struct gn_edge_dealer *g, const struct gn_activity_row *range, const struct dealt *d,
+                        struct gn_row_stretch *part)
+{
+    int64_t given = 0, passed = 0;
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < d->some.count; i++) {
+        const struct gn_sample_row *r = &d->some.rows[i];
+        const double share = (double)r->time_ns / (double)d->some.time_ns;
+        const struct gn_activity_row row = dealt_row(g, range, d, r->place);
+        double off = d->off_ns * share;
+        gn_row_sum(&passed, r->time_ns);
+        const double until = (double)d->ns * ((double)passed / (double)d->some.time_ns);
+        part->ns = (passed >= d->some.time_ns ? d->ns : (int64_t)until) - given;
+        part->cpu_ns = d->is_own ? r->time_ns : 0;
+        part->asleep_ns = d->is_asleep ? part->ns : 0;
+        given += part->ns;
+        if (d->is_asleep) { /* shares of the others are those of the whole edge */
+            const struct gn_samples_share found = gn_samples_share(r->count, d->some.samples, 1);
+            off = hypot(off, fmax(found.high - found.share, found.share - found.low) * (double)d->ns);
+        }
+        code = gn_row_pieces_add(g->rows, &row, part);
+        code = code == 0 ? gn_row_pieces_add_off(g->rows, &row, off, d->is_asleep ? r->count : 0) : code;
+        part->count = 0;
+    }
+    return code;
+}
+
+static int add_rest(struct gn_edge_dealer *g, const struct gn_activity_row *range, enum gn_how how,
+                    int64_t ns, double off_ns, struct gn_row_stretch *part)
+{
+    struct gn_activity_row row = *range;
+    row.how = how;
+    part->ns = ns;
+    part->cpu_ns = part->asleep_ns = 0;
+    const int code = gn_row_pieces_add(g->rows, &row, part);
+    part->count = 0;
+    return code == 0 ? gn_row_pieces_add_off(g->rows, &row, off_ns, 0) : code;
+}
+
+/* What no sample is of: at places where the location was found asleep, for as long as it was; and what is
+ * left of it. */
+static int add_unseen(struct gn_edge_dealer *g, const struct gn_activity_row *range, int64_t location,
+                      int64_t ns, double off_ns, const struct gn_sampled_process *process,
+                      struct gn_row_stretch *part)
+{
+    struct dealt d = {.some = samples_of(g->asleep, g->asleep_count, range->from, range->to, location),
+                      .is_asleep = true};
+    const struct gn_divided asleep = gn_divide_asleep(ns, d.some.time_ns, d.some.samples, process);
+    int code = 0;
+    d.ns = asleep.ns;
+    d.off_ns = off_ns = hypot(off_ns, asleep.off_ns);
+    if (d.ns > 0)
+        code = deal_as_seen(g, range, &d, part);
+    return code == 0 && ns > d.ns ? add_rest(g, range, GN_HOW_UNSEEN, ns - d.ns, off_ns, part) : code;
+}
+
+static struct gn_edge_time time_of(const struct gn_edge_dealer *g, const struct some *seen,
+                                   const struct gn_dealt_edge *edge, int64_t location, int64_t ns,
+                                   int64_t times)
+{
+    const struct some asleep =
+        samples_of(g->asleep, g->asleep_count, edge->range.from, edge->range.to, location);
+    return (struct gn_edge_time){ns, times, seen->samples, seen->time_ns, asleep.samples, asleep.time_ns};
+}
+
+/* A location's time on an edge, divided as its samples there are; as those of all locations where it has
+ * none. What no sample is of has a row of its own. */
+int gn_deal_time(struct gn_edge_dealer *g, struct gn_dealt_edge *edge, int64_t location,
+                 const struct gn_row_stretch *whole, const struct gn_sampled_process *process)
+{
+    struct dealt d = {.some = samples_of(g->samples.rows, g->samples.row_count, edge->range.from,
+                                         edge->range.to, location)};
+    const struct gn_edge_time time = time_of(g, &d.some, edge, location, whole->ns, whole->count);
+    const struct gn_divided unseen = gn_divide(time, process, &edge->sum);
+    struct gn_row_stretch part = *whole;
+    int code = 0;
+    d.is_own = d.some.time_ns > 0;
+    d.ns = whole->ns - unseen.ns;
+    d.off_ns = unseen.off_ns;
+    if (!d.is_own)
+        d.some = samples_of_all(g, edge->range.from, edge->range.to);
+    if (unseen.ns > 0) {
+        edge->unseen_ns += unseen.ns;
+        code = add_unseen(g, &edge->range, location, unseen.ns, unseen.off_ns, process, &part);
+    }
+    if (code != 0 || (unseen.ns > 0 && d.ns == 0 && !d.is_own))
+        return code;
+    return d.some.time_ns > 0 ? deal_as_seen(g, &edge->range, &d, &part)
+                              : add_rest(g, &edge->range, GN_HOW_RANGE, d.ns, unseen.off_ns, &part);
+}
+
+/* How far the shares of places on an edge may be off, as it goes into their rows: edges are sampled
+ * independently of each other, so squares add up. */
+int gn_deal_uncertainty(struct gn_edge_dealer *g, const struct gn_dealt_edge *edge, int64_t edge_ns)
+{
+    const struct some some = samples_of_all(g, edge->range.from, edge->range.to);
+    for (size_t i = 0; i < some.count; i++) {
+        const int64_t count = some.rows[i].count;
+        const struct gn_samples_share share = gn_samples_share(count, some.samples, g->per_burst);
+        const struct gn_activity_row exact = sampled_row(g, &edge->range, some.rows[i].place);
+        const double off = fmax(share.high - share.share, share.share - share.low) * (double)edge_ns;
+        const int code = gn_row_pieces_add_off(g->rows, &exact, off, count);
+        if (code < 0)
+            return code;
+    }
+    return 0;
+}
+
+void gn_deal_count(const struct gn_edge_dealer *g, struct gn_dealt_edge *edge, int64_t location, int64_t ns,
+                   int64_t times, const struct gn_sampled_process *process)
+{
+    const struct some some =
+        samples_of(g->samples.rows, g->samples.row_count, edge->range.from, edge->range.to, location);
+    gn_edge_sum_add(&edge->sum, time_of(g, &some, edge, location, ns, times), process);
+}
+
+int64_t gn_deal_in_call(const struct gn_edge_dealer *g, int64_t activity, int64_t location)
+{
+    return samples_of(g->in_calls, g->in_call_count, activity, 0, location).time_ns;
+}
+
+void gn_deal_clear(struct gn_edge_dealer *g)
+{
+    free(g->added_up);
+    free(g->in_calls);
+    free(g->asleep);
+    gn_samples_clear(&g->samples);
+}
