@@ -192,8 +192,10 @@ def compare(bench, words, inline):
               f"{'   OUTSIDE' if far else ''}{'   MISSING' if missing else ''}")
     for name, share in shares.most_common():
         if share / whole >= 0.02 and counts[name] == 0:
-            print(f"  {name[:48]:<48} perf   none   gnomon {100 * share / whole:5.1f}")
-            wrong += share / whole >= 0.03
+            half = math.sqrt(high[name]) / whole
+            far = share / whole - half > wilson(0, n)[1] + 0.005
+            wrong += far
+            print(f"  {name[:48]:<48} perf   none         gnomon {100 * share / whole:5.1f} ± {100 * half:4.1f}{'   OUTSIDE' if far else ''}")
     return wrong
 
 
