@@ -4,20 +4,6 @@
 #include <elf.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
-
-bool gn_copy_memory(void *to, uintptr_t from, size_t bytes)
-{
-    struct iovec local = {to, bytes}, remote = {(void *)from, bytes};
-    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)bytes;
-}
-
-bool gn_copy_directly(void *to, uintptr_t from, size_t bytes)
-{
-    memcpy(to, (const void *)from, bytes);
-    return true;
-}
 
 /* ---- symbols of a module, by the hash table that the linker left for the loader ---- */
 
@@ -192,17 +178,18 @@ static bool lay_out_published(struct gn_python_layout *l, const struct published
 /* Frames' pointers to code carry tags from 3.14 on (_PyStackRef). */
 static bool lay_out(struct gn_interpreter *i)
 {
-    const uint32_t minor = i->version >> 16;
+    const uint32_t minor = i->known.version >> 16;
     uint64_t words[PUBLISHED_WORDS];
     if (minor == 0x030b || minor == 0x030c) {
-        (minor == 0x030b ? lay_out_3_11 : lay_out_3_12)(&i->layout);
+        (minor == 0x030b ? lay_out_3_11 : lay_out_3_12)(&i->known.layout);
         return true;
     }
-    if ((minor != 0x030d && minor != 0x030e) || !gn_copy_memory(words, i->runtime, sizeof words) ||
-        memcmp(&words[COOKIE_WORD], "xdebugpy", sizeof words[0]) != 0 || words[VERSION_WORD] != i->version)
+    if ((minor != 0x030d && minor != 0x030e) || !gn_copy_memory(0, words, i->known.runtime, sizeof words) ||
+        memcmp(&words[COOKIE_WORD], "xdebugpy", sizeof words[0]) != 0 ||
+        words[VERSION_WORD] != i->known.version)
         return false;
-    i->layout.code_tags = minor == 0x030d ? 0 : 3;
-    return lay_out_published(&i->layout, minor == 0x030d ? &published_3_13 : &published_3_14, words);
+    i->known.layout.code_tags = minor == 0x030d ? 0 : 3;
+    return lay_out_published(&i->known.layout, minor == 0x030d ? &published_3_13 : &published_3_14, words);
 }
 
 /* ---- the interpreter ---- */
@@ -212,17 +199,17 @@ const struct gn_interpreter *_Atomic gn_interpreter_found;
 static bool understand(struct gn_interpreter *i, const struct symbols *s)
 {
     const uintptr_t version = symbol(s, "Py_Version");
-    *i = (struct gn_interpreter){.runtime = symbol(s, "_PyRuntime"),
-                                 .code_type = symbol(s, "PyCode_Type"),
-                                 .text_type = symbol(s, "PyUnicode_Type"),
-                                 .bytes_type = symbol(s, "PyBytes_Type"),
-                                 .none = symbol(s, "_Py_NoneStruct")};
+    *i = (struct gn_interpreter){.known.runtime = symbol(s, "_PyRuntime"),
+                                 .known.code_type = symbol(s, "PyCode_Type"),
+                                 .known.text_type = symbol(s, "PyUnicode_Type"),
+                                 .known.bytes_type = symbol(s, "PyBytes_Type"),
+                                 .known.none = symbol(s, "_Py_NoneStruct")};
     const uintptr_t this_state = symbol(s, "PyGILState_GetThisThreadState");
     unsigned long value;
-    if (!version || !this_state || !i->code_type || !i->text_type || !i->bytes_type || !i->none ||
-        !gn_copy_memory(&value, version, sizeof value))
+    if (!version || !this_state || !i->known.code_type || !i->known.text_type || !i->known.bytes_type ||
+        !i->known.none || !gn_copy_memory(0, &value, version, sizeof value))
         return false;
-    i->version = (uint32_t)value;
+    i->known.version = (uint32_t)value;
     i->this_state = (void *(*)(void))this_state;
     return lay_out(i);
 }

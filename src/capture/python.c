@@ -2,9 +2,9 @@
 
 #include "capture/interpreter.h"
 #include "capture/lists.h"
-#include "capture/python_code.h"
 #include "capture/sources.h"
 #include "clock/ticks.h"
+#include "unwind/python_code.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -23,6 +23,8 @@ enum {
     NO_COPY = GN_PYTHON_CODES,
     INCOMPLETE
 };
+
+static const struct gn_memory here = {gn_copy_directly, 0}, by_kernel = {gn_copy_memory, 0};
 
 static inline uintptr_t word_at(uintptr_t address)
 {
@@ -139,7 +141,7 @@ static bool add_text(struct gn_python *p, const struct gn_python_object *object,
     *bytes = object->count * object->width;
     *at = p->text_used;
     if (*bytes + WORD > sizeof p->text - p->text_used ||
-        !gn_copy_directly(p->text + *at, object->data, *bytes))
+        !gn_copy_directly(0, p->text + *at, object->data, *bytes))
         return false;
     p->text_used += (*bytes + WORD - 1) & ~(WORD - 1u);
     return true;
@@ -217,7 +219,7 @@ static uint32_t line_of(struct gn_python *p, const struct gn_python_code *code, 
 {
     const uint32_t bytes = code->lines.count < sizeof p->scratch ? code->lines.count : sizeof p->scratch;
     *used = 0;
-    if (bytes == 0 || !gn_copy_directly(p->scratch, code->lines.data, bytes))
+    if (bytes == 0 || !gn_copy_directly(0, p->scratch, code->lines.data, bytes))
         return 0;
     return gn_python_line(p->scratch, bytes, code->first_line, code->instruction, used);
 }
@@ -232,8 +234,8 @@ static bool is_importing(const char *file)
 static uint32_t add_source(struct gn_tag *segment, const struct gn_python_code *code, uint32_t line)
 {
     char file[GN_PATH_BYTES], function[GN_FUNCTION_BYTES];
-    if (!gn_python_text(&code->file, gn_copy_directly, true, file, sizeof file) ||
-        !gn_python_text(&code->name, gn_copy_directly, false, function, sizeof function))
+    if (!gn_python_text(&code->file, here, true, file, sizeof file) ||
+        !gn_python_text(&code->name, here, false, function, sizeof function))
         return GN_PYTHON_UNKNOWN;
     if (is_importing(file))
         return GN_PYTHON_HIDDEN;
@@ -249,7 +251,7 @@ static bool describe(struct gn_python *p, struct gn_tag *segment, const struct g
                      struct gn_python_site *site)
 {
     struct gn_python_code code;
-    if (!gn_python_code_read(python, gn_copy_directly, site->code, site->ip, &code))
+    if (!gn_python_code_read(&python->known, here, site->code, site->ip, &code))
         return false;
     site->source = GN_PYTHON_HIDDEN;
     site->copy = INCOMPLETE;
@@ -261,7 +263,7 @@ static bool describe(struct gn_python *p, struct gn_tag *segment, const struct g
         return false;
     if (needs_forgetting(p, &code))
         forget(p);
-    site->copy = code.version ? 0 : copy_of(p, &python->layout, site->code, &code);
+    site->copy = code.version ? 0 : copy_of(p, &python->known.layout, site->code, &code);
     return true;
 }
 
@@ -287,7 +289,7 @@ static inline uint32_t source_of(struct gn_python *p, struct gn_tag *segment,
         const struct gn_python_site *s = &p->sites[(slot + i) & (GN_PYTHON_SITES - 1u)];
         if (s->ip != ip)
             continue;
-        if (same_site(p, &python->layout, s, code))
+        if (same_site(p, &python->known.layout, s, code))
             return s->source;
         break;
     }
@@ -299,12 +301,12 @@ static inline uint32_t source_of(struct gn_python *p, struct gn_tag *segment,
 /* Reads a frame through the kernel. False: it is none. */
 static bool is_frame(const struct gn_interpreter *python, uintptr_t frame, uint32_t *codes, uintptr_t *next)
 {
-    const struct gn_python_layout *l = &python->layout;
+    const struct gn_python_layout *l = &python->known.layout;
     uint8_t bytes[FRAME_BYTES];
     uintptr_t code, ip;
     struct gn_python_code read;
     if (l->frame_owner >= sizeof bytes || l->frame_ip > sizeof bytes - WORD ||
-        !gn_copy_memory(bytes, frame, sizeof bytes))
+        !gn_copy_memory(0, bytes, frame, sizeof bytes))
         return false;
     memcpy(next, bytes + l->frame_previous, sizeof *next);
     memcpy(&code, bytes + l->frame_code, sizeof code);
@@ -312,7 +314,7 @@ static bool is_frame(const struct gn_interpreter *python, uintptr_t frame, uint3
     if (bytes[l->frame_owner] >= GN_PYTHON_OWNED_BY_C)
         return true;
     ++*codes;
-    return gn_python_code_read(python, gn_copy_memory, code & ~l->code_tags, ip, &read);
+    return gn_python_code_read(&python->known, by_kernel, code & ~l->code_tags, ip, &read);
 }
 
 enum proof { REFUTED, PROVED, OPEN };
@@ -320,14 +322,14 @@ enum proof { REFUTED, PROVED, OPEN };
 /* Reads this thread's state and its innermost frames through the kernel. */
 static enum proof prove(const struct gn_interpreter *python, uintptr_t state)
 {
-    const struct gn_python_layout *l = &python->layout;
+    const struct gn_python_layout *l = &python->known.layout;
     uintptr_t thread, native, frame;
     uint32_t codes = 0;
-    if (!gn_copy_memory(&thread, state + l->state_thread, sizeof thread) ||
-        !gn_copy_memory(&native, state + l->state_native_thread, sizeof native) ||
-        !gn_copy_memory(&frame, state + l->state_frame, sizeof frame) ||
+    if (!gn_copy_memory(0, &thread, state + l->state_thread, sizeof thread) ||
+        !gn_copy_memory(0, &native, state + l->state_native_thread, sizeof native) ||
+        !gn_copy_memory(0, &frame, state + l->state_frame, sizeof frame) ||
         thread != (uintptr_t)pthread_self() || native != (uintptr_t)syscall(SYS_gettid) ||
-        (l->through_cframe && !gn_copy_memory(&frame, frame + l->cframe_frame, sizeof frame)))
+        (l->through_cframe && !gn_copy_memory(0, &frame, frame + l->cframe_frame, sizeof frame)))
         return REFUTED;
     for (uint32_t depth = 0; frame && depth < PROOF_FRAMES; depth++)
         if (!is_frame(python, frame, &codes, &frame))
@@ -352,13 +354,14 @@ static bool is_proved(struct gn_python *p, const struct gn_interpreter *python, 
 /* Frames that the interpreter's loop has on the C stack, from 3.13 on, stand for no code. */
 static bool is_loop(const struct gn_interpreter *python, uintptr_t frame)
 {
-    return (word_at(frame + python->layout.frame_code) & ~python->layout.code_tags) == python->none;
+    return (word_at(frame + python->known.layout.frame_code) & ~python->known.layout.code_tags) ==
+           python->known.none;
 }
 
 /* The innermost loop of the interpreter, when more functions run in it than are shown. */
 static uintptr_t find_boundary(const struct gn_interpreter *python, uintptr_t frame)
 {
-    const struct gn_python_layout *l = &python->layout;
+    const struct gn_python_layout *l = &python->known.layout;
     for (uint32_t depth = 0; frame && depth < LOOP_DEPTH; depth++, frame = word_at(frame + l->frame_previous))
         if (byte_at(frame + l->frame_owner) >= GN_PYTHON_OWNED_BY_C && is_loop(python, frame))
             return frame;
@@ -368,7 +371,7 @@ static uintptr_t find_boundary(const struct gn_interpreter *python, uintptr_t fr
 static bool walk(struct gn_python *p, struct gn_tag *segment, const struct gn_interpreter *python,
                  uintptr_t frame)
 {
-    const struct gn_python_layout *l = &python->layout;
+    const struct gn_python_layout *l = &python->known.layout;
     for (; frame && p->count < GN_PYTHON_DEPTH; frame = word_at(frame + l->frame_previous)) {
         if (byte_at(frame + l->frame_owner) >= GN_PYTHON_OWNED_BY_C) {
             if (!p->boundary && is_loop(python, frame))
@@ -396,12 +399,12 @@ uint32_t gn_python_read(struct gn_python *p, struct gn_tag *segment)
     p->seen.file = p->seen.line_bytes = 0;
     if (__builtin_expect(!python, 1))
         return 0;
-    const struct gn_python_layout *l = &python->layout;
+    const struct gn_python_layout *l = &python->known.layout;
     const uintptr_t state = (uintptr_t)python->this_state();
     if (!state || !is_proved(p, python, state) ||
         word_at(state + l->state_thread) != (uintptr_t)pthread_self())
         return 0;
-    const uintptr_t ending = word_at(python->runtime + l->runtime_finalizing);
+    const uintptr_t ending = word_at(python->known.runtime + l->runtime_finalizing);
     if (ending && ending != state)
         return 0;
     uintptr_t frame = word_at(state + l->state_frame);

@@ -50,7 +50,7 @@ EXPORT int probe_open(void)
         return 0;
     segment->module_count = segment->module_count ? segment->module_count : 1;
     gn_interpreter_find();
-    return gn_interpreter() ? (int)gn_interpreter()->version : 0;
+    return gn_interpreter() ? (int)gn_interpreter()->known.version : 0;
 }
 
 /* "function<TAB>file<TAB>line<TAB>first line" for each frame, innermost first. */

@@ -1,7 +1,7 @@
 /* Frames of Python in capture: lines, names, and what stands in the segment. */
 #include "capture.h"
 #include "capture/callpath.h"
-#include "capture/python_code.h"
+#include "unwind/python_code.h"
 #include "capture/sources.h"
 #include "image/source_line.h"
 
@@ -65,7 +65,7 @@ static const char *text_of(const void *data, uint32_t count, uint32_t width, boo
     static char to[GN_PATH_BYTES];
     const struct gn_python_object object = {.count = count, .width = width, .data = (uintptr_t)data};
     memset(to, '!', sizeof to);
-    assert_true(gn_python_text(&object, gn_copy_memory, keep_end, to, size));
+    assert_true(gn_python_text(&object, (struct gn_memory){gn_copy_memory, 0}, keep_end, to, size));
     return to;
 }
 
@@ -102,7 +102,7 @@ static void text_that_is_not_there_is_refused(void **state)
     (void)state;
     char to[20];
     const struct gn_python_object object = {.count = 5, .width = 1, .data = 8};
-    assert_false(gn_python_text(&object, gn_copy_memory, true, to, sizeof to));
+    assert_false(gn_python_text(&object, (struct gn_memory){gn_copy_memory, 0}, true, to, sizeof to));
 }
 
 /* ---- sources[] ---- */

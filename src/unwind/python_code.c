@@ -1,6 +1,8 @@
-#include "capture/python_code.h"
+#include "unwind/python_code.h"
 
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 enum {
     HEADER_BYTES = 256, /* of a code object, before its instructions */
@@ -9,6 +11,45 @@ enum {
     MAX_LINES = 1 << 26,
     INSTRUCTION_BYTES = 2,
 };
+
+bool gn_copy_memory(int pid, void *to, uintptr_t from, size_t bytes)
+{
+    struct iovec local = {to, bytes}, remote = {(void *)from, bytes};
+    return process_vm_readv(pid ? pid : getpid(), &local, 1, &remote, 1, 0) == (ssize_t)bytes;
+}
+
+bool gn_copy_directly(int pid, void *to, uintptr_t from, size_t bytes)
+{
+    (void)pid;
+    memcpy(to, (const void *)from, bytes);
+    return true;
+}
+
+bool gn_python_layout_fits(const struct gn_python_layout *l)
+{
+    const uint32_t offsets[] = {l->frame_previous,
+                                l->frame_code,
+                                l->frame_ip,
+                                l->frame_owner,
+                                l->code_file,
+                                l->code_name,
+                                l->code_lines,
+                                l->code_first_line,
+                                l->code_start,
+                                l->code_version,
+                                l->code_first_traceable,
+                                l->object_type,
+                                l->object_size,
+                                l->bytes_data,
+                                l->text_length,
+                                l->text_state,
+                                l->text_ascii_data,
+                                l->text_wide_data};
+    for (size_t i = 0; i < sizeof offsets / sizeof offsets[0]; i++)
+        if (offsets[i] > HEADER_BYTES - sizeof(uintptr_t))
+            return false;
+    return true;
+}
 
 static uintptr_t word_in(const uint8_t *bytes, uint32_t offset)
 {
@@ -25,12 +66,12 @@ static uint32_t half_in(const uint8_t *bytes, uint32_t offset)
 }
 
 /* struct of state in PyASCIIObject: interned 2 bits, kind 3, compact 1, ascii 1. */
-static bool read_text(const struct gn_interpreter *python, gn_copy *copy, uintptr_t address,
+static bool read_text(const struct gn_python_known *python, struct gn_memory memory, uintptr_t address,
                       struct gn_python_object *out)
 {
     const struct gn_python_layout *l = &python->layout;
     uint8_t head[HEADER_BYTES];
-    if (!address || !copy(head, address, l->text_state + sizeof(uint32_t)) ||
+    if (!address || !memory.copy(memory.pid, head, address, l->text_state + sizeof(uint32_t)) ||
         word_in(head, l->object_type) != python->text_type)
         return false;
     const uint32_t state = half_in(head, l->text_state), kind = state >> 2 & 7;
@@ -44,12 +85,12 @@ static bool read_text(const struct gn_interpreter *python, gn_copy *copy, uintpt
     return compact && (kind == 1 || kind == 2 || kind == 4) && (!ascii || kind == 1) && count <= MAX_TEXT;
 }
 
-static bool read_bytes(const struct gn_interpreter *python, gn_copy *copy, uintptr_t address,
+static bool read_bytes(const struct gn_python_known *python, struct gn_memory memory, uintptr_t address,
                        struct gn_python_object *out)
 {
     const struct gn_python_layout *l = &python->layout;
     uint8_t head[HEADER_BYTES];
-    if (!address || !copy(head, address, l->bytes_data) ||
+    if (!address || !memory.copy(memory.pid, head, address, l->bytes_data) ||
         word_in(head, l->object_type) != python->bytes_type)
         return false;
     const uintptr_t count = word_in(head, l->object_size);
@@ -58,12 +99,12 @@ static bool read_bytes(const struct gn_interpreter *python, gn_copy *copy, uintp
     return count <= MAX_LINES;
 }
 
-bool gn_python_code_read(const struct gn_interpreter *python, gn_copy *copy, uintptr_t code, uintptr_t ip,
-                         struct gn_python_code *out)
+bool gn_python_code_read(const struct gn_python_known *python, struct gn_memory memory, uintptr_t code,
+                         uintptr_t ip, struct gn_python_code *out)
 {
     const struct gn_python_layout *l = &python->layout;
     uint8_t head[HEADER_BYTES];
-    if (!code || l->code_start > sizeof head || !copy(head, code, l->code_start) ||
+    if (!code || l->code_start > sizeof head || !memory.copy(memory.pid, head, code, l->code_start) ||
         word_in(head, l->object_type) != python->code_type)
         return false;
     const uintptr_t units = word_in(head, l->object_size), start = code + l->code_start;
@@ -79,9 +120,9 @@ bool gn_python_code_read(const struct gn_interpreter *python, gn_copy *copy, uin
         return true;
     out->instruction = (uint32_t)(ip - start);
     return (int32_t)out->first_line >= 0 &&
-           read_text(python, copy, word_in(head, l->code_file), &out->file) &&
-           read_text(python, copy, word_in(head, l->code_name), &out->name) &&
-           read_bytes(python, copy, word_in(head, l->code_lines), &out->lines);
+           read_text(python, memory, word_in(head, l->code_file), &out->file) &&
+           read_text(python, memory, word_in(head, l->code_name), &out->name) &&
+           read_bytes(python, memory, word_in(head, l->code_lines), &out->lines);
 }
 
 /* ---- text ---- */
@@ -131,12 +172,14 @@ static uint32_t fitting(const uint8_t *data, uint32_t count, uint32_t width, boo
     return taken;
 }
 
-bool gn_python_text(const struct gn_python_object *text, gn_copy *copy, bool keep_end, char *to, size_t size)
+bool gn_python_text(const struct gn_python_object *text, struct gn_memory memory, bool keep_end, char *to,
+                    size_t size)
 {
     uint8_t data[MOST_CHARACTERS * WIDEST];
     const uint32_t count = text->count < MOST_CHARACTERS ? text->count : MOST_CHARACTERS;
     const uintptr_t first = keep_end ? text->count - count : 0;
-    if (count > 0 && !copy(data, text->data + first * text->width, (size_t)count * text->width))
+    if (count > 0 &&
+        !memory.copy(memory.pid, data, text->data + first * text->width, (size_t)count * text->width))
         return false;
     uint32_t taken = fitting(data, count, text->width, keep_end, (uint32_t)size - 1);
     const bool shortened = taken < text->count;
