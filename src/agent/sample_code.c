@@ -93,27 +93,33 @@ uint64_t gn_sample_code_function(struct gn_sample_code *c, struct gn_sampled_pla
     return function;
 }
 
-static uint32_t add_module(struct gn_sample_code *c, const char *file)
+static uint32_t add_module(struct gn_sample_code *c, const char *file, bool is_source)
 {
-    struct module m = {.known.path = strdup(file), .file = strdup(file)};
+    struct module m = {.known.path = strdup(file), .known.is_source = is_source, .file = strdup(file)};
     if (!m.known.path || !m.file || !gn_grow(&c->items, &c->room, c->count, sizeof *c->items)) {
         free(m.known.path);
         free(m.file);
         return GN_SAMPLE_NOWHERE;
     }
-    gn_sample_elf_read(&m.elf, file);
+    if (!is_source)
+        gn_sample_elf_read(&m.elf, file);
     m.known.build_id_bytes = m.elf.build_id_bytes;
     memcpy(m.known.build_id, m.elf.build_id, sizeof m.known.build_id);
     c->items[c->count++] = m;
     return (uint32_t)c->count - 1;
 }
 
-static uint32_t module_of_file(struct gn_sample_code *c, const char *file)
+static uint32_t find_module(struct gn_sample_code *c, const char *file, bool is_source)
 {
     for (size_t i = 1; i < c->count; i++)
-        if (strcmp(c->items[i].file, file) == 0)
+        if (c->items[i].known.is_source == is_source && strcmp(c->items[i].file, file) == 0)
             return (uint32_t)i;
-    return add_module(c, file);
+    return add_module(c, file, is_source);
+}
+
+uint32_t gn_sample_code_source(struct gn_sample_code *c, const char *path)
+{
+    return find_module(c, path, true);
 }
 
 /* ---- whose code it is ---- */
@@ -213,7 +219,7 @@ static void add_mapping(struct gn_sample_maps *m, uint64_t begin, uint64_t end, 
     uint64_t address = offset;
     if (!gn_grow(&m->items, &m->room, m->count, sizeof *m->items))
         return;
-    const uint32_t module = file[0] ? module_of_file(m->code, file) : GN_SAMPLE_NOWHERE;
+    const uint32_t module = file[0] ? find_module(m->code, file, false) : GN_SAMPLE_NOWHERE;
     if (!gn_sample_elf_address(&m->code->items[module].elf, offset, &address))
         address = offset;
     m->items[m->count++] =

@@ -27,6 +27,7 @@ struct gn_sample_module {
     char *path;
     uint8_t build_id[GN_BUILD_ID_BYTES];
     uint32_t build_id_bytes;
+    bool is_source; /* a file of Python, by its name */
 };
 
 struct gn_sample_code;
@@ -36,6 +37,9 @@ struct gn_sample_code *gn_sample_code_new(void);
 void gn_sample_code_free(struct gn_sample_code *code);
 uint32_t gn_sample_code_count(const struct gn_sample_code *code);
 const struct gn_sample_module *gn_sample_code_module(const struct gn_sample_code *code, uint32_t index);
+
+/* The module of a source file; GN_SAMPLE_NOWHERE: no memory. */
+uint32_t gn_sample_code_source(struct gn_sample_code *code, const char *path);
 
 /* Where the function of a place begins, by the unwind table; 0: not known. */
 uint64_t gn_sample_code_function(struct gn_sample_code *code, struct gn_sampled_place place);

@@ -3,8 +3,10 @@
 #include "base/grow.h"
 #include "base/lookup.h"
 #include "base/mix.h"
+#include "image/source_line.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_PLACES = 1 << 18 };
 
@@ -30,6 +32,8 @@ void gn_sample_places_free(struct gn_sample_places *p)
 {
     if (!p)
         return;
+    for (size_t i = 0; i < p->count; i++)
+        free((char *)(uintptr_t)p->items[i].name);
     gn_lookup_clear(&p->known);
     free(p->items);
     free(p);
@@ -42,20 +46,51 @@ static bool is_place(const void *context, uint32_t number)
     return p->offset == asked->place.offset && p->module == asked->place.module;
 }
 
+static uint64_t hash_of(struct gn_sampled_place place)
+{
+    return gn_mix(place.offset ^ gn_mix(place.module));
+}
+
+/* Its number, or GN_LOOKUP_NOTHING. */
+static int64_t find_place(const struct gn_sample_places *p, struct gn_sampled_place place)
+{
+    const struct asked_place asked = {p, place};
+    return gn_lookup_find(&p->known, hash_of(place), is_place, &asked);
+}
+
+static uint32_t add_place(struct gn_sample_places *p, struct gn_sampled_place place)
+{
+    if (p->count == MOST_PLACES || !gn_grow(&p->items, &p->room, p->count, sizeof *p->items) ||
+        !gn_lookup_add(&p->known, hash_of(place), (uint32_t)p->count))
+        return GN_SAMPLED_NONE;
+    p->items[p->count] = place;
+    return (uint32_t)p->count++;
+}
+
 uint32_t gn_sample_places_number(struct gn_sample_places *p, struct gn_sample_code *code,
                                  struct gn_sampled_place place)
 {
-    const struct asked_place asked = {p, place};
-    const uint64_t hash = gn_mix(place.offset ^ gn_mix(place.module));
-    const int64_t known = gn_lookup_find(&p->known, hash, is_place, &asked);
+    const int64_t known = find_place(p, place);
     if (known != GN_LOOKUP_NOTHING)
         return (uint32_t)known;
-    if (p->count == MOST_PLACES || !gn_grow(&p->items, &p->room, p->count, sizeof *p->items) ||
-        !gn_lookup_add(&p->known, hash, (uint32_t)p->count))
-        return GN_SAMPLED_NONE;
-    p->items[p->count] =
-        (struct gn_sampled_place){place.module, place.offset, gn_sample_code_function(code, place)};
-    return (uint32_t)p->count++;
+    place.function = gn_sample_code_function(code, place);
+    return add_place(p, place);
+}
+
+uint32_t gn_sample_places_source(struct gn_sample_places *p, uint32_t module,
+                                 const struct gn_source_line *source)
+{
+    struct gn_sampled_place place = {
+        .module = module, .offset = gn_source_line_key(source), .line = source->line};
+    const int64_t known = find_place(p, place);
+    if (known != GN_LOOKUP_NOTHING)
+        return (uint32_t)known;
+    char *name = module == GN_SAMPLE_NOWHERE ? NULL : strdup(source->function);
+    place.name = name;
+    const uint32_t number = name ? add_place(p, place) : GN_SAMPLED_NONE;
+    if (number == GN_SAMPLED_NONE)
+        free(name);
+    return number;
 }
 
 const struct gn_sampled_place *gn_sample_places_list(const struct gn_sample_places *p, size_t *count)
@@ -107,7 +142,7 @@ void gn_sample_counts_free(struct gn_sample_counts *c)
 static bool same(const struct gn_sampled_count *a, const struct gn_sampled_count *b)
 {
     return a->location == b->location && a->from == b->from && a->to == b->to && a->site == b->site &&
-           a->called == b->called && a->other_threads == b->other_threads && a->asleep == b->asleep;
+           a->called == b->called && a->other_threads == b->other_threads && a->how == b->how;
 }
 
 struct asked_row {
@@ -125,7 +160,7 @@ static bool is_row(const void *context, uint32_t number)
 static bool add_row(struct gn_sample_counts *c, const struct gn_sampled_count *row, size_t most)
 {
     const struct asked_row asked = {c, row};
-    const uint64_t edge = (uint64_t)row->location << 32 | (uint64_t)row->asleep << 1 | row->other_threads;
+    const uint64_t edge = (uint64_t)row->location << 32 | (uint64_t)row->how << 1 | row->other_threads;
     const uint64_t nodes = (uint64_t)row->from << 32 | row->to,
                    places = (uint64_t)row->site << 32 | row->called;
     const uint64_t hash = gn_mix(places ^ gn_mix(nodes ^ gn_mix(edge)));
@@ -148,7 +183,7 @@ static void count(struct gn_sample_counts *c, struct gn_sampled_count row)
         return;
     row.site = row.called = GN_SAMPLED_NONE;
     if (!add_row(c, &row, GN_SAMPLE_MOST + GN_SAMPLE_MOST_OTHER))
-        c->unattributed += row.asleep ? 0 : row.count;
+        c->unattributed += row.how == GN_SAMPLED_RUNNING ? row.count : 0;
 }
 
 /* ---- what is computed since a call ---- */
@@ -180,7 +215,7 @@ static void add_open(struct gn_sample_counts *c, struct open *o, struct gn_sampl
             return;
         }
     if (o->count == GN_SAMPLE_MOST_OPEN || !gn_grow(&o->rows, &o->room, o->count, sizeof *o->rows))
-        c->unattributed += row.asleep ? 0 : row.count;
+        c->unattributed += row.how == GN_SAMPLED_RUNNING ? row.count : 0;
     else
         o->rows[o->count++] = row;
 }
@@ -215,11 +250,11 @@ void gn_sample_counts_add(struct gn_sample_counts *c, const struct gn_recorded *
                                    .site = s->site,
                                    .called = s->called,
                                    .other_threads = s->other_threads,
-                                   .asleep = s->asleep,
+                                   .how = s->how,
                                    .count = 1,
                                    .time_ns = s->time_ns};
     if (location >= c->locations) {
-        c->unattributed += !s->asleep;
+        c->unattributed += s->how == GN_SAMPLED_RUNNING;
         return;
     }
     if (m->kind == GN_MOMENT_UNKNOWN) {
@@ -325,7 +360,7 @@ static void place(const struct gn_sample_counts *c, const struct gn_sample_place
     for (size_t i = 0; i < c->count; i++) {
         const struct alike sought = alike_of(&c->rows[i], places, (uint32_t)i);
         size_t alike;
-        if (c->rows[i].from != GN_SAMPLED_NONE || c->rows[i].asleep)
+        if (c->rows[i].from != GN_SAMPLED_NONE || c->rows[i].how != GN_SAMPLED_RUNNING)
             continue;
         const struct alike *first = find_alike(k, &sought, &alike);
         if (alike > 0) {
@@ -359,7 +394,7 @@ bool gn_sample_counts_list(const struct gn_sample_counts *c, const struct gn_sam
                                     .unattributed = c->unattributed};
     const bool room = k.items && k.added && k.added_ns && list->rows;
     for (size_t i = 0; room && i < c->count; i++)
-        if (c->rows[i].from != GN_SAMPLED_NONE && !c->rows[i].asleep)
+        if (c->rows[i].from != GN_SAMPLED_NONE && c->rows[i].how == GN_SAMPLED_RUNNING)
             k.items[k.count++] = alike_of(&c->rows[i], places, (uint32_t)i);
     if (room) {
         qsort(k.items, k.count, sizeof *k.items, by_what_is_alike);

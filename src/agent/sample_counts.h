@@ -24,6 +24,9 @@ void gn_sample_places_free(struct gn_sample_places *places);
 /* Of its module and offset. GN_SAMPLED_NONE: there is no room for more. */
 uint32_t gn_sample_places_number(struct gn_sample_places *places, struct gn_sample_code *code,
                                  struct gn_sampled_place place);
+/* Of a line in a module that is a source file. */
+uint32_t gn_sample_places_source(struct gn_sample_places *places, uint32_t module,
+                                 const struct gn_source_line *source);
 const struct gn_sampled_place *gn_sample_places_list(const struct gn_sample_places *places, size_t *count);
 
 struct gn_sample_counts;
@@ -33,7 +36,7 @@ void gn_sample_counts_free(struct gn_sample_counts *counts);
 struct gn_sample_counted {
     uint32_t site, called;
     bool other_threads;
-    bool asleep;  /* as in struct gn_sampled_count */
+    enum gn_sampled_how how;
     bool in_call; /* the MPI library is on its stack: where the moment is unknown */
     uint64_t time_ns;
 };

@@ -5,6 +5,7 @@
 #include "agent/sample_asleep.h"
 #include "agent/sample_code.h"
 #include "agent/sample_counts.h"
+#include "agent/sample_python.h"
 #include "agent/sample_signal.h"
 #include "agent/sample_threads.h"
 #include "clock/ticks.h"
@@ -23,6 +24,7 @@
 enum {
     SHARE_PER_MILLE = 10,  /* of one core */
     SAMPLES_PER_ROUND = 5, /* of a thread: its ring has room for six times as many */
+    SAMPLES_PER_LOOK = 2,  /* where lines of Python are told by looks, one a round */
     LONGEST_NAP_NS = 1000000000,
     PACE_NS = 1000000000, /* between two looks at what it costs */
     LONGEST_PERIOD_NS = 1000000000,
@@ -40,6 +42,7 @@ struct process {
     struct gn_sample_threads threads;
     struct gn_sample_maps *maps;
     struct gn_sample_counts *counts;
+    struct gn_sample_python *python; /* NULL: it has run none yet */
     uint64_t samples, bursts, lost, time_ns;
     struct gn_sample_list list; /* for whoever looks */
     char reason[2 * GN_SAMPLE_REASON_BYTES + 100];
@@ -60,7 +63,7 @@ struct gn_sampler {
     struct gn_sampled_module *modules; /* for whoever looks */
     size_t module_room;
     struct gn_moment before, now;
-    bool by_signal;
+    bool by_signal, sees_python;
     int refused; /* why none may be opened; 0: they may */
     uint64_t shortest_ns;
     atomic_bool paused;
@@ -132,7 +135,7 @@ static void take(void *self, struct gn_sample *sample)
     gn_sample_counts_add(p->counts, &p->recorded, location, &moment, &counted);
 }
 
-/* ---- who is asleep ---- */
+/* ---- looks ---- */
 
 /* Whether it is in no call, and has been in none since `before`. */
 static bool is_still(const struct process *p, uint32_t location, const struct gn_sample_moment *before)
@@ -141,40 +144,73 @@ static bool is_still(const struct process *p, uint32_t location, const struct gn
     return now.kind == before->kind && now.record == before->record && now.ticks == before->ticks;
 }
 
-/* Where a thread is that computes nothing between two calls. Rounds come at moments that have nothing to do
- * with what it does, so it was found where it was for as long as passed since the one before. */
-static void look_asleep(struct gn_sampler *s, struct process *p, const struct gn_sample_thread *at,
-                        unsigned rounds)
+/* Whether the thread is asleep between two calls, and where. */
+static bool look_asleep(struct gn_sampler *s, struct process *p, const struct gn_sample_thread *at,
+                        enum gn_moment_kind kind, struct gn_sample_counted *counted)
 {
     uint8_t stack[GN_SAMPLE_STACK_BYTES];
     struct gn_sample sample;
     struct gn_sample_where where;
+    const enum gn_asleep found = gn_sample_asleep(p->pid, at->tid, &sample, stack);
+    p->hidden = found == GN_ASLEEP_REFUSED;
+    if (found != GN_ASLEEP_YES)
+        return false;
+    gn_sample_where(p->maps, &sample, &where);
+    if (kind == GN_MOMENT_ROW && where.in_call)
+        return false;
+    where.called = where.waits;
+    *counted = counted_of(s, &where, true);
+    counted->how = GN_SAMPLED_ASLEEP;
+    return true;
+}
+
+/* The line of Python that it is at, if it runs any. */
+static uint32_t look_python(struct gn_sampler *s, struct process *p, const struct gn_sample_thread *at)
+{
+    if (GN_GET(p->recorded.tag->locations[at->location].python_state) == 0)
+        return GN_SAMPLED_NONE;
+    p->python = p->python ? p->python : calloc(1, sizeof *p->python);
+    if (!p->python)
+        return GN_SAMPLED_NONE;
+    s->sees_python = true;
+    return gn_sample_python_place(p->python, p->pid, at->tid, p->recorded.tag, at->location, s->places,
+                                  s->code);
+}
+
+/* Where a thread is between two calls that samples do not tell of: asleep, or in Python. Rounds come at
+ * moments that have nothing to do with what it does, so it was found where it was for as long as passed since
+ * the one before; of who sleeps, for `rounds` (0: another round looks). */
+static void look(struct gn_sampler *s, struct process *p, const struct gn_sample_thread *at, unsigned rounds)
+{
+    struct gn_sample_counted counted = {.site = GN_SAMPLED_NONE, .called = GN_SAMPLED_NONE};
     struct gn_sample_moment moment = gn_sample_moment_at(&p->recorded, at->location, gn_ticks());
     if (moment.kind != GN_MOMENT_SINCE && moment.kind != GN_MOMENT_ROW)
         return;
-    const enum gn_asleep found = gn_sample_asleep(p->pid, at->tid, &sample, stack);
-    p->hidden = found == GN_ASLEEP_REFUSED;
-    if (found != GN_ASLEEP_YES || !is_still(p, at->location, &moment))
+    const uint32_t line = moment.kind == GN_MOMENT_SINCE ? look_python(s, p, at) : GN_SAMPLED_NONE;
+    const bool is_asleep = rounds > 0 && look_asleep(s, p, at, moment.kind, &counted);
+    if ((!is_asleep && line == GN_SAMPLED_NONE) || !is_still(p, at->location, &moment))
         return;
-    gn_sample_where(p->maps, &sample, &where);
-    if (moment.kind == GN_MOMENT_ROW && where.in_call)
-        return;
+    if (line != GN_SAMPLED_NONE) {
+        counted.called = counted.called == GN_SAMPLED_NONE ? counted.site : counted.called;
+        counted.site = line;
+        counted.how = is_asleep ? GN_SAMPLED_ASLEEP : GN_SAMPLED_INTERPRETED;
+    }
     if (moment.kind == GN_MOMENT_ROW)
         moment.kind = GN_MOMENT_BETWEEN;
-    where.called = where.waits;
-    struct gn_sample_counted counted = counted_of(s, &where, true);
-    counted.asleep = true;
-    counted.time_ns = (s->now.ns - s->before.ns) * rounds;
+    counted.time_ns = (s->now.ns - s->before.ns) * (is_asleep ? rounds : 1);
     gn_sample_counts_add(p->counts, &p->recorded, at->location, &moment, &counted);
 }
 
 /* How many rounds this one stands for, of which it is the only one that looks; 0: another one does. Who
- * computed all of the time since the last round is seldom asleep, and looking costs some microseconds. */
-static unsigned stands_for(const struct gn_sampler *s, const struct gn_sample_thread *at, uint64_t samples)
+ * computed all of the time since the last round is seldom asleep, and looking costs some microseconds. Who
+ * runs Python is looked at anyway. */
+static unsigned stands_for(const struct gn_sampler *s, const struct process *p,
+                           const struct gn_sample_thread *at, uint64_t samples)
 {
     const bool is_busy = (samples + 1) * at->event.period_ns > s->now.ns - s->before.ns;
+    const bool runs_python = GN_GET(p->recorded.tag->locations[at->location].python_state) != 0;
     const bool is_chosen = gn_mix(s->now.ns ^ (uint64_t)at->tid << 32) % BUSY_ROUNDS == 0;
-    return !is_busy ? 1 : is_chosen ? BUSY_ROUNDS : 0;
+    return !is_busy || runs_python ? 1 : is_chosen ? BUSY_ROUNDS : 0;
 }
 
 /* ---- rounds ---- */
@@ -190,10 +226,8 @@ static void read_thread(struct gn_sampler *s, struct process *p, struct gn_sampl
     p->lost += gn_sample_event_take(&at->event, take, s);
     at->samples += p->samples - before;
     p->bursts += p->samples > before;
-    const unsigned rounds =
-        may_look && at->location != GN_SAMPLE_NO_LOCATION ? stands_for(s, at, p->samples - before) : 0;
-    if (rounds > 0)
-        look_asleep(s, p, at, rounds);
+    if (may_look && at->location != GN_SAMPLE_NO_LOCATION)
+        look(s, p, at, stands_for(s, p, at, p->samples - before));
 }
 
 static void take_own(void *self, struct gn_sample *sample)
@@ -339,7 +373,7 @@ static bool rest(struct gn_sampler *s)
 {
     /* a little sooner or later, out of step with whatever the program does */
     const double length = 0.8 + 0.4 * gn_mix_unit(gn_mix(s->before.ns));
-    const uint64_t round_ns = SAMPLES_PER_ROUND * s->period_ns;
+    const uint64_t round_ns = (s->sees_python ? SAMPLES_PER_LOOK : SAMPLES_PER_ROUND) * s->period_ns;
     const uint64_t until_ns =
         gn_clock_ns(CLOCK_MONOTONIC) +
         (uint64_t)(length * (double)(round_ns < LONGEST_NAP_NS ? round_ns : LONGEST_NAP_NS));
@@ -412,6 +446,7 @@ static void free_process(struct process *p)
     gn_sample_threads_close(&p->threads);
     gn_sample_maps_free(p->maps);
     gn_sample_counts_free(p->counts);
+    free(p->python);
     free(p->list.rows);
     free(p);
 }
@@ -517,7 +552,7 @@ static void list_modules(struct gn_sampler *s)
             return;
     for (uint32_t i = 0; i < count; i++) {
         const struct gn_sample_module *m = gn_sample_code_module(s->code, i);
-        s->modules[i] = (struct gn_sampled_module){m->path, m->build_id, m->build_id_bytes};
+        s->modules[i] = (struct gn_sampled_module){m->path, m->build_id, m->build_id_bytes, m->is_source};
     }
 }
 

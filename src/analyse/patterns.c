@@ -74,10 +74,10 @@ static const struct gn_rank_row *rank_row(const struct gn_summary *s, int rank)
     return NULL;
 }
 
-/* Half of the width of a sampled share's interval, as time of one rank. */
+/* Half of the width of a sampled share's interval, as time of one rank: which has its part of the samples. */
 static double unsure_s(const struct gn_summary *s, const struct gn_activity_row *row)
 {
-    return (row->high - row->low) / 2 * (double)s->total_ns * 1e-9 / fmax(1, s->ranks);
+    return (row->high - row->low) / 2 * (double)s->total_ns * 1e-9 / sqrt(fmax(1, s->ranks));
 }
 
 /* ---- cores ---- */
@@ -477,6 +477,53 @@ static void add_uneven(const struct gn_problem_search *x, struct gn_problem p)
         add(x, p);
 }
 
+/* Whether that is told of the rank: by the place, or of all that it computes. */
+static bool is_told(const struct gn_problems *all, int rank, const struct gn_activity_row *place)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (gn_problem_is_of_rank(&all->items[i]) && all->items[i].rank == rank &&
+            (all->items[i].row == place || all->items[i].is_everywhere))
+            return true;
+    return false;
+}
+
+/* What was told of the rank's places in there is a part of what is told of it now. */
+static void forget_places(struct gn_problems *all, int rank, int range)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct gn_problem *p = &all->items[i];
+        if (!gn_problem_is_of_rank(p) || p->rank != rank || p->row->place != range)
+            all->items[kept++] = *p;
+    }
+    all->count = kept;
+}
+
+/* From one call to the next: what a rank takes longer in one function others may take in another one
+ * meanwhile, and then no place by itself tells by how much it is late. */
+static void find_uneven_ranges(const struct gn_problem_search *x, const char *slow_host)
+{
+    const struct gn_summary *s = x->s;
+    for (size_t i = 0; i < s->range_count; i++) {
+        const struct gn_activity_row *range = &s->ranges[i];
+        struct gn_problem p = uneven(s, range);
+        if (!is_uneven(s, range) || gn_problems_on_host(s, p.rank, slow_host))
+            continue;
+        const bool evens = evens_out(s, &p);
+        const struct gn_activity_row *place = range->place < 0 ? NULL : &s->rows[range->place];
+        if (evens ||
+            gains_nothing(s, &p)) { /* what is longer here and shorter there may be in one function */
+            gn_problems_add_slack(x->found, s, &p, !evens);
+        } else if (place && !lacks_cores(s) && !is_told(x->found, p.rank, place)) {
+            p.pattern = pattern_of(s, place);
+            p.row = place;
+            p.range = range;
+            forget_places(x->found, p.rank, (int)i);
+            add(x, p);
+        }
+    }
+}
+
 static void find_uneven(const struct gn_problem_search *x)
 {
     const int slow = x->s->ranks > 1 ? slow_rank_of(x->s) : -1;
@@ -518,14 +565,8 @@ static void find_uneven(const struct gn_problem_search *x)
     }
     if (all.pattern)
         add(x, all);
-    /* what is longer here and shorter there may be in one function */
-    for (size_t i = 0; i < x->s->range_count && x->s->ranks > 1; i++) {
-        const struct gn_problem p = uneven(x->s, &x->s->ranges[i]);
-        const bool evens = evens_out(x->s, &p);
-        if (is_uneven(x->s, &x->s->ranges[i]) && !gn_problems_on_host(x->s, p.rank, slow_host) &&
-            (evens || gains_nothing(x->s, &p)))
-            gn_problems_add_slack(x->found, x->s, &p, !evens);
-    }
+    if (x->s->ranks > 1)
+        find_uneven_ranges(x, slow_host);
 }
 
 /* ---- MPI itself ---- */

@@ -91,23 +91,25 @@ struct gn_problem_phase {
 struct gn_problem {
     const struct gn_problem_pattern *pattern;
     const struct gn_activity_row *row; /* where; NULL: everywhere. Of the summary */
-    int rank;                          /* whose; -1: of all */
-    double lost_low_s, lost_high_s;    /* of the run's length */
-    double gain_low_s, gain_high_s;    /* were it mended */
-    double own_s, others_s;            /* what the rank takes there and what the others do; of one rank */
-    double even_s;                     /* what spreading it evenly would spare; 0: says nothing */
-    double preempted_s;                /* for how long the rank was ready and had no core */
-    bool is_preempted;                 /* … and that is half of it, or more */
-    bool is_everywhere;                /* in all that the rank computes, the row being the most of it */
-    bool is_of_cores;                  /* ranks had none */
-    bool is_of_all;                    /* every rank takes so long there */
-    const char *host;                  /* whose ranks are late; NULL: it is not about one */
-    int more_places;                   /* of the same rank, which are in these numbers, too */
-    bool is_startup;                   /* how MPI starts and ends */
-    double worth;                      /* by which they are ranked */
-    bool is_before_all;                /* nothing else is sure while this is so */
-    const char *counted;               /* what count is of: "calls", "messages" */
-    bool is_of_messages;               /* what calls for messages take, of which waiting is a part */
+    const struct gn_activity_row
+        *range; /* of which the row is a part, and own_s and others_s are of all; NULL: none */
+    int rank;   /* whose; -1: of all */
+    double lost_low_s, lost_high_s; /* of the run's length */
+    double gain_low_s, gain_high_s; /* were it mended */
+    double own_s, others_s;         /* what the rank takes there and what the others do; of one rank */
+    double even_s;                  /* what spreading it evenly would spare; 0: says nothing */
+    double preempted_s;             /* for how long the rank was ready and had no core */
+    bool is_preempted;              /* … and that is half of it, or more */
+    bool is_everywhere;             /* in all that the rank computes, the row being the most of it */
+    bool is_of_cores;               /* ranks had none */
+    bool is_of_all;                 /* every rank takes so long there */
+    const char *host;               /* whose ranks are late; NULL: it is not about one */
+    int more_places;                /* of the same rank, which are in these numbers, too */
+    bool is_startup;                /* how MPI starts and ends */
+    double worth;                   /* by which they are ranked */
+    bool is_before_all;             /* nothing else is sure while this is so */
+    const char *counted;            /* what count is of: "calls", "messages" */
+    bool is_of_messages;            /* what calls for messages take, of which waiting is a part */
     /* of a run whose events were seen (analyse/patterns_seen.h) */
     int late[GN_PROBLEM_LATE]; /* ranks that are as late as `rank`, itself among them, ascending */
     size_t late_count;         /* 0: not known; there may be more than there is room for */

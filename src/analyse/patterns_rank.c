@@ -324,6 +324,7 @@ static void join_places(const struct gn_look *l)
         if (!first->is_everywhere && excess_ns(p) > excess_ns(first)) {
             first->pattern = p->pattern;
             first->row = p->row;
+            first->range = p->range;
             first->own_s = p->own_s;
             first->others_s = p->others_s;
         }

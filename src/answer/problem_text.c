@@ -88,6 +88,20 @@ static void call_text(const struct gn_problem_difference *d, char *text, size_t 
     gn_problem_call(d->call, d->function, d->file, d->line, text, size);
 }
 
+/* "after MPI_Bcast (app.c:19)", or between which calls. */
+static void range_text(const struct gn_problem *p, const struct gn_terminal *terminal, char *text,
+                       size_t size)
+{
+    char what[300], place[300];
+    if (p->differs.call) {
+        const int used = snprintf(text, size, "after ");
+        call_text(&p->differs, text + used, size - (size_t)used);
+        return;
+    }
+    names_of(p->range, terminal, what, place);
+    snprintf(text, size, "%s%s%s", what, place[0] ? " " : "", place);
+}
+
 static void rank_text(const struct gn_summary *s, const struct gn_problem *p,
                       const struct gn_terminal *terminal, char *text, size_t size)
 {
@@ -98,10 +112,11 @@ static void rank_text(const struct gn_summary *s, const struct gn_problem *p,
         snprintf(more, sizeof more, "; longer in %d other place%s, too", p->more_places,
                  p->more_places == 1 ? "" : "s");
     /* a place is a part of what it computes there */
-    if (p->row->how == GN_HOW_SAMPLED && p->differs.call && p->own_s * 1e9 > 1.2 * (double)p->row->max_ns) {
-        char after[500], part[GN_QUANTITY_TEXT];
-        call_text(&p->differs, after, sizeof after);
-        snprintf(text, size, "%s take%s %s after %s, the %s %s; of that up to %s %s%s%s%s", who,
+    const bool is_longer = p->differs.call && p->own_s * 1e9 > 1.2 * (double)p->row->max_ns;
+    if (p->row->how == GN_HOW_SAMPLED && (p->range || is_longer)) {
+        char after[1100], part[GN_QUANTITY_TEXT];
+        range_text(p, terminal, after, sizeof after);
+        snprintf(text, size, "%s take%s %s %s, the %s %s; of that up to %s %s%s%s%s", who,
                  p->late_count > 1 ? "" : "s", gn_duration_text(p->own_s * 1e9, own), after,
                  s->ranks == 2       ? "other one"
                  : p->late_count > 1 ? "others"

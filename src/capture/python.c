@@ -224,20 +224,13 @@ static uint32_t line_of(struct gn_python *p, const struct gn_python_code *code, 
     return gn_python_line(p->scratch, bytes, code->first_line, code->instruction, used);
 }
 
-/* Importing is done by Python functions of the interpreter's own; tracebacks leave them out, too. */
-static bool is_importing(const char *file)
-{
-    static const char importing[] = "<frozen importlib.";
-    return strncmp(file, importing, sizeof importing - 1) == 0;
-}
-
 static uint32_t add_source(struct gn_tag *segment, const struct gn_python_code *code, uint32_t line)
 {
     char file[GN_PATH_BYTES], function[GN_FUNCTION_BYTES];
     if (!gn_python_text(&code->file, here, true, file, sizeof file) ||
         !gn_python_text(&code->name, here, false, function, sizeof function))
         return GN_PYTHON_UNKNOWN;
-    if (is_importing(file))
+    if (gn_python_is_importing(file))
         return GN_PYTHON_HIDDEN;
     if (!gn_lists_lock())
         return GN_PYTHON_UNKNOWN;
@@ -339,13 +332,18 @@ static enum proof prove(const struct gn_interpreter *python, uintptr_t state)
 
 /* The layout is the same in all threads: once is enough. A thread that runs no Python now and then is asked
  * again, not at each call. */
-static bool is_proved(struct gn_python *p, const struct gn_interpreter *python, uintptr_t state)
+static bool is_proved(struct gn_python *p, struct gn_tag *segment, const struct gn_interpreter *python,
+                      uintptr_t state)
 {
     static _Atomic enum proof known = OPEN;
     enum proof proof = atomic_load_explicit(&known, memory_order_relaxed);
     if (proof != OPEN || (p->asked++ > PATIENCE && p->asked % PATIENCE))
         return proof == PROVED;
     proof = prove(python, state);
+    if (proof == PROVED && GN_GET(segment->python_known) == 0) {
+        segment->python = python->known; /* the same by whichever thread comes first */
+        GN_PUBLISH(segment->python_known, 1);
+    }
     if (proof != OPEN)
         atomic_store_explicit(&known, proof, memory_order_relaxed);
     return proof == PROVED;
@@ -401,7 +399,7 @@ uint32_t gn_python_read(struct gn_python *p, struct gn_tag *segment)
         return 0;
     const struct gn_python_layout *l = &python->known.layout;
     const uintptr_t state = (uintptr_t)python->this_state();
-    if (!state || !is_proved(p, python, state) ||
+    if (!state || !is_proved(p, segment, python, state) ||
         word_at(state + l->state_thread) != (uintptr_t)pthread_self())
         return 0;
     const uintptr_t ending = word_at(python->known.runtime + l->runtime_finalizing);
@@ -416,5 +414,7 @@ uint32_t gn_python_read(struct gn_python *p, struct gn_tag *segment)
     /* an object on this stack, further out than we are */
     if (!walk(p, segment, python, frame) || p->boundary <= (uintptr_t)__builtin_frame_address(0))
         p->count = 0;
+    if (p->count && p->state && GN_GET(*p->state) != state)
+        GN_SET(*p->state, state);
     return p->count;
 }

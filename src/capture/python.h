@@ -63,7 +63,8 @@ struct gn_python_copy {
 
 /* A thread's; all zero is empty. Most of it is never touched by programs without Python. */
 struct gn_python {
-    uint32_t asked; /* how often, before anything was known of the interpreter */
+    uint32_t asked;     /* how often, before anything was known of the interpreter */
+    gn_shared64 *state; /* where it is told what the thread's PyThreadState is; NULL: nowhere */
     /* the answer of gn_python_read */
     uint32_t count;
     bool cut; /* sources[] or modules[] is full: frames are missing */

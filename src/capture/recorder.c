@@ -252,6 +252,8 @@ static void start_graph(struct gn_recorder *r, uint64_t start_ticks)
 {
     struct gn_location *location = r->location;
     GN_SET(location->thread_id, (uint32_t)syscall(SYS_gettid));
+    GN_SET(location->python_state, 0);
+    r->paths.python.state = &location->python_state;
     if (GN_GET(location->node_count) == 0) {
         add_node(r, GN_ACTIVITY_START, 0, 0);
         add_node(r, GN_ACTIVITY_END, 0, 0);

@@ -210,7 +210,7 @@ static const struct gn_graph_field sample[] = {OF(sample, location, GN_GRAPH_LOC
                                                MAY_BE_OF(sample, site, GN_GRAPH_SITE),
                                                MAY_BE_OF(sample, called, GN_GRAPH_SITE),
                                                INTEGER(sample, other_threads),
-                                               INTEGER(sample, asleep),
+                                               INTEGER(sample, how),
                                                INTEGER(sample, count),
                                                INTEGER(sample, time_ns),
                                                SERIES(sample, series)};

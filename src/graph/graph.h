@@ -224,7 +224,7 @@ struct gn_graph_sample {
     uint32_t location, from_activity, to_activity;
     uint32_t site;   /* innermost in the program's own code; GN_GRAPH_NONE: in other places */
     uint32_t called; /* function of a library that it called there; GN_GRAPH_NONE: it was not in one */
-    int64_t other_threads, asleep, count, time_ns;
+    int64_t other_threads, how, count, time_ns;
     struct gn_graph_bytes series; /* by step: count, time_ns */
 };
 

@@ -25,14 +25,19 @@ uint32_t gn_adding_module(const struct gn_graph_adding *a, const char *path, con
     return gn_graph_put(a->graph, GN_GRAPH_MODULE, &row);
 }
 
+uint32_t gn_adding_source(const struct gn_graph_adding *a, const char *path)
+{
+    const struct gn_graph_module row = {gn_graph_text(a->graph, path),
+                                        gn_graph_text(a->graph, GN_SOURCE_BUILD_ID), GN_GRAPH_UNKNOWN};
+    return gn_graph_put(a->graph, GN_GRAPH_MODULE, &row);
+}
+
 static void add_modules(struct gn_graph_adding *a)
 {
     for (uint32_t i = 0; i < a->snapshot->module_count; i++) {
         const struct gn_module *module = &a->snapshot->modules[i];
-        const struct gn_graph_module source = {gn_graph_text(a->graph, module->path),
-                                               gn_graph_text(a->graph, GN_SOURCE_BUILD_ID), GN_GRAPH_UNKNOWN};
         a->modules[i] = module->kind == GN_MODULE_PYTHON
-                            ? gn_graph_put(a->graph, GN_GRAPH_MODULE, &source)
+                            ? gn_adding_source(a, module->path)
                             : gn_adding_module(a, module->path, module->build_id, module->build_id_bytes);
     }
 }

@@ -37,6 +37,9 @@ static inline uint64_t gn_adding_end_ticks(const struct gn_graph_adding *a)
 uint32_t gn_adding_module(const struct gn_graph_adding *adding, const char *path, const uint8_t *build_id,
                           uint32_t build_id_bytes);
 
+/* Of a file of source code. */
+uint32_t gn_adding_source(const struct gn_graph_adding *adding, const char *path);
+
 /* What was sampled of the location with that index, which has that row; activities by node. */
 void gn_adding_samples(struct gn_graph_adding *adding, uint32_t index, uint32_t location,
                        const uint32_t *activities, uint32_t nodes);

@@ -9,23 +9,33 @@
 
 #define GN_SAMPLED_NONE UINT32_MAX
 
+/* What a count is of. */
+enum gn_sampled_how {
+    GN_SAMPLED_RUNNING,    /* samples of processor time */
+    GN_SAMPLED_ASLEEP,     /* looks, at the sampler's rounds, that found the thread asleep */
+    GN_SAMPLED_INTERPRETED /* … that found it computing, and the line of Python where */
+};
+
 struct gn_sampled_module {
     const char *path;
     const uint8_t *build_id;
     uint32_t build_id_bytes;
+    bool is_source; /* a file of Python: nothing else is known of it */
 };
 
 struct gn_sampled_place {
-    uint32_t module;   /* index */
-    uint64_t offset;   /* as of a return address: the code is just before it */
+    uint32_t module; /* index */
+    uint64_t offset; /* as of a return address: the code is just before it; of a source: gn_source_line_key */
     uint64_t function; /* where its function begins; 0: not known */
+    const char *name;  /* of a source: the function */
+    uint32_t line;     /* likewise */
 };
 
 struct gn_sampled_count {
     uint32_t location, from, to; /* nodes; to GN_SAMPLED_NONE: inside of `from` */
     uint32_t site, called;       /* places; GN_SAMPLED_NONE as in struct gn_graph_sample */
     bool other_threads;
-    bool asleep; /* found so, at the sampler's rounds: no sample of processor time */
+    enum gn_sampled_how how;
     uint64_t count, time_ns;
 };
 

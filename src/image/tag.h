@@ -28,11 +28,12 @@
 
 #include "event/activity.h"
 #include "image/seqlock.h"
+#include "unwind/python_code.h"
 
 #include <stddef.h>
 
 #define GN_TAG_MAGIC 0x4741544e4f4e4731ull /* "1GNONTAG" in memory order, little endian */
-#define GN_TAG_VERSION 4u
+#define GN_TAG_VERSION 5u
 
 enum {
     GN_MAX_MODULES = 512,
@@ -123,6 +124,7 @@ struct gn_location {
     gn_shared32 seq;
     gn_shared32 in_use; /* 1 while a thread owns it; threads may follow each other */
     gn_shared32 thread_id;
+    gn_shared64 python_state; /* its PyThreadState, where it runs Python: see gn_tag.python; 0: none */
     gn_shared32 node_count;
     gn_shared32 edge_count;
     gn_shared32 peer_count;
@@ -265,6 +267,8 @@ struct gn_tag {
                            its end, by the agent where it did not get there; 0: not known */
     gn_shared64 startup_cpu_ns; /* of it, gnomon's for taking this segment and meeting other hosts */
     uint64_t first_moment_ticks, first_moment_ns; /* struct gn_moment at MPI_Init */
+    gn_shared32 python_known;                     /* 1: what follows is said */
+    struct gn_python_known python; /* where the interpreter's things are, for who looks from outside */
     struct gn_module modules[GN_MAX_MODULES];
     struct gn_tag_frame frames[GN_MAX_FRAMES];
     struct gn_source_line sources[GN_MAX_SOURCES]; /* 0 is none */

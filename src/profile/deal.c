@@ -1,5 +1,6 @@
 #include "profile/deal.h"
 
+#include "graph/sampled.h"
 #include "program/names.h"
 #include "program/runtime.h"
 
@@ -30,26 +31,55 @@ static bool is_ours(const struct gn_edge_dealer *g, int place)
     return slash && strncmp(slash + 1, "libgnomon", strlen("libgnomon")) == 0;
 }
 
+/* One more over all locations; rows come by edge and place. */
+static void add_up(struct gn_sample_row *rows, size_t *count, const struct gn_sample_row *r)
+{
+    struct gn_sample_row *last = *count ? &rows[*count - 1] : NULL;
+    if (last && last->from == r->from && last->to == r->to && last->place == r->place) {
+        last->count += r->count;
+        last->time_ns += r->time_ns;
+    } else {
+        rows[*count] = *r;
+        rows[(*count)++].location = 0;
+    }
+}
+
+/* What a look has found. */
+static void take_look(struct gn_edge_dealer *g, const struct gn_sample_row *r)
+{
+    if (r->other_threads || r->to == 0 || is_ours(g, r->place))
+        return;
+    if (r->how == GN_SAMPLED_ASLEEP)
+        g->asleep[g->asleep_count++] = *r;
+    if (r->how != GN_SAMPLED_INTERPRETED || r->place == GN_SAMPLE_OTHER_PLACES)
+        return;
+    g->interpreted[g->interpreted_count++] = *r;
+    add_up(g->lines, &g->line_count, r);
+}
+
+static void sort_by_location(struct gn_sample_row *rows, size_t count)
+{
+    if (count)
+        qsort(rows, count, sizeof *rows, by_location);
+}
+
 /* Samples of what locations did themselves, ordered by edge and location; and likewise added up over all of
  * these, as of location 0. */
 int gn_deal_sort(struct gn_edge_dealer *g)
 {
     struct gn_samples *s = &g->samples;
+    struct gn_sample_row **const kinds[] = {&g->added_up, &g->in_calls, &g->asleep, &g->interpreted,
+                                            &g->lines};
     size_t used = 0;
-    g->added_up = calloc(s->row_count + 1, sizeof *g->added_up);
-    g->in_calls = calloc(s->row_count + 1, sizeof *g->in_calls);
-    g->asleep = calloc(s->row_count + 1, sizeof *g->asleep);
-    if (!g->added_up || !g->in_calls || !g->asleep)
-        return gn_fail(g->rows->err, -ENOMEM, "no memory for the rows of the report");
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (!(*kinds[i] = calloc(s->row_count + 1, sizeof **kinds[i])))
+            return gn_fail(g->rows->err, -ENOMEM, "no memory for the rows of the report");
     for (size_t i = 0; i < s->row_count; i++) { /* by edge and place */
         const struct gn_sample_row *r = &s->rows[i];
-        if (r->asleep && (r->other_threads || r->to == 0 || is_ours(g, r->place)))
-            continue;
-        if (r->asleep) {
-            g->asleep[g->asleep_count++] = *r;
+        if (r->how != GN_SAMPLED_RUNNING) {
+            take_look(g, r);
             continue;
         }
-        struct gn_sample_row *last = g->added_up_count ? &g->added_up[g->added_up_count - 1] : NULL;
         g->rows->summary->sampling.has_others |= r->other_threads;
         if (g->raw && !r->other_threads && is_ours(g, r->place))
             g->rows->summary->sampling.ours_s += (double)r->time_ns * 1e-9;
@@ -57,22 +87,14 @@ int gn_deal_sort(struct gn_edge_dealer *g)
             g->in_calls[g->in_call_count++] = *r;
         if (r->other_threads || r->to == 0 || is_ours(g, r->place))
             continue;
+        add_up(g->added_up, &g->added_up_count, r);
         s->rows[used++] = *r;
-        if (last && last->from == r->from && last->to == r->to && last->place == r->place) {
-            last->count += r->count;
-            last->time_ns += r->time_ns;
-        } else {
-            g->added_up[g->added_up_count] = *r;
-            g->added_up[g->added_up_count++].location = 0;
-        }
     }
     s->row_count = used;
-    if (used)
-        qsort(s->rows, used, sizeof *s->rows, by_location);
-    if (g->in_call_count)
-        qsort(g->in_calls, g->in_call_count, sizeof *g->in_calls, by_location);
-    if (g->asleep_count)
-        qsort(g->asleep, g->asleep_count, sizeof *g->asleep, by_location);
+    sort_by_location(s->rows, used);
+    sort_by_location(g->in_calls, g->in_call_count);
+    sort_by_location(g->asleep, g->asleep_count);
+    sort_by_location(g->interpreted, g->interpreted_count);
     return 0;
 }
 
@@ -105,9 +127,19 @@ static struct some samples_of(const struct gn_sample_row *rows, size_t count, in
     return some;
 }
 
+/* Of all locations. Where looks say which line of Python it is, samples know only where in its interpreter.
+ */
 static struct some samples_of_all(const struct gn_edge_dealer *g, int64_t from, int64_t to)
 {
-    return samples_of(g->added_up, g->added_up_count, from, to, 0);
+    const struct some lines = samples_of(g->lines, g->line_count, from, to, 0);
+    return lines.time_ns > 0 ? lines : samples_of(g->added_up, g->added_up_count, from, to, 0);
+}
+
+/* Likewise of one. */
+static struct some lines_of(const struct gn_edge_dealer *g, int64_t from, int64_t to, int64_t location)
+{
+    const struct some lines = samples_of(g->interpreted, g->interpreted_count, from, to, location);
+    return lines.time_ns > 0 ? lines : samples_of(g->lines, g->line_count, from, to, 0);
 }
 
 /* How the row of a place of an edge is called. */
@@ -126,9 +158,10 @@ static struct gn_activity_row sampled_row(const struct gn_edge_dealer *g, const 
 /* Samples of one kind of a location on an edge, and the row of each. */
 struct dealt {
     struct some some;
-    bool is_asleep, is_own; /* found asleep; else whether they are the location's */
-    int64_t ns;             /* to be divided as they are */
-    double off_ns;          /* by which that may be off */
+    bool is_asleep; /* found so */
+    int64_t ns;     /* to be divided as they are */
+    int64_t cpu_ns; /* of it, on a core, by the location's own samples */
+    double off_ns;  /* by which that may be off */
 };
 
 static struct gn_activity_row dealt_row(const struct gn_edge_dealer *g, const struct gn_activity_row *range,
@@ -156,7 +189,7 @@ static int deal_as_seen(struct gn_edge_dealer *g, const struct gn_activity_row *
         gn_row_sum(&passed, r->time_ns);
         const double until = (double)d->ns * ((double)passed / (double)d->some.time_ns);
         part->ns = (passed >= d->some.time_ns ? d->ns : (int64_t)until) - given;
-        part->cpu_ns = d->is_own ? r->time_ns : 0;
+        part->cpu_ns = (int64_t)((double)d->cpu_ns * share);
         part->asleep_ns = d->is_asleep ? part->ns : 0;
         given += part->ns;
         if (d->is_asleep) { /* shares of the others are those of the whole edge */
@@ -219,16 +252,19 @@ int gn_deal_time(struct gn_edge_dealer *g, struct gn_dealt_edge *edge, int64_t l
     const struct gn_divided unseen = gn_divide(time, process, &edge->sum);
     struct gn_row_stretch part = *whole;
     int code = 0;
-    d.is_own = d.some.time_ns > 0;
+    d.cpu_ns = d.some.time_ns;
     d.ns = whole->ns - unseen.ns;
     d.off_ns = unseen.off_ns;
-    if (!d.is_own)
+    const struct some lines = lines_of(g, edge->range.from, edge->range.to, location);
+    if (lines.time_ns > 0)
+        d.some = lines;
+    else if (d.cpu_ns == 0)
         d.some = samples_of_all(g, edge->range.from, edge->range.to);
     if (unseen.ns > 0) {
         edge->unseen_ns += unseen.ns;
         code = add_unseen(g, &edge->range, location, unseen.ns, unseen.off_ns, process, &part);
     }
-    if (code != 0 || (unseen.ns > 0 && d.ns == 0 && !d.is_own))
+    if (code != 0 || (unseen.ns > 0 && d.ns == 0 && d.cpu_ns == 0))
         return code;
     return d.some.time_ns > 0 ? deal_as_seen(g, &edge->range, &d, &part)
                               : add_rest(g, &edge->range, GN_HOW_RANGE, d.ns, unseen.off_ns, &part);
@@ -239,9 +275,11 @@ int gn_deal_time(struct gn_edge_dealer *g, struct gn_dealt_edge *edge, int64_t l
 int gn_deal_uncertainty(struct gn_edge_dealer *g, const struct gn_dealt_edge *edge, int64_t edge_ns)
 {
     const struct some some = samples_of_all(g, edge->range.from, edge->range.to);
+    const bool is_looks = some.count > 0 && some.rows[0].how != GN_SAMPLED_RUNNING;
     for (size_t i = 0; i < some.count; i++) {
         const int64_t count = some.rows[i].count;
-        const struct gn_samples_share share = gn_samples_share(count, some.samples, g->per_burst);
+        const struct gn_samples_share share =
+            gn_samples_share(count, some.samples, is_looks ? 1 : g->per_burst);
         const struct gn_activity_row exact = sampled_row(g, &edge->range, some.rows[i].place);
         const double off = fmax(share.high - share.share, share.share - share.low) * (double)edge_ns;
         const int code = gn_row_pieces_add_off(g->rows, &exact, off, count);
@@ -269,5 +307,7 @@ void gn_deal_clear(struct gn_edge_dealer *g)
     free(g->added_up);
     free(g->in_calls);
     free(g->asleep);
+    free(g->interpreted);
+    free(g->lines);
     gn_samples_clear(&g->samples);
 }

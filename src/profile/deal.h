@@ -22,7 +22,9 @@ struct gn_edge_dealer {
     struct gn_sample_row *added_up; /* over all locations */
     struct gn_sample_row *in_calls; /* of what locations did inside of calls */
     struct gn_sample_row *asleep;   /* where they were found asleep */
-    size_t added_up_count, in_call_count, asleep_count;
+    struct gn_sample_row *interpreted; /* where in Python they were found computing */
+    struct gn_sample_row *lines;       /* of these, over all locations */
+    size_t added_up_count, in_call_count, asleep_count, interpreted_count, line_count;
 };
 
 struct gn_dealt_edge {

@@ -1,6 +1,7 @@
 #include "profile/naps.h"
 
 #include "event/activity.h"
+#include "profile/samples.h"
 #include "profile/shown.h"
 #include "profile/statement.h"
 
@@ -38,7 +39,8 @@ int gn_profile_naps(sqlite3 *db, int (*each)(void *self, const char *call, const
         "  WHERE e.from_activity = e.to_activity GROUP BY e.from_activity) e"
         /* who computes in the MPI library (MPI_Wtime) seems to be in the call */
         " LEFT JOIN (SELECT from_activity AS id, sum(time_ns) AS ns FROM sample"
-        "  WHERE %s AND (from_activity IS to_activity OR to_activity IS NULL) GROUP BY from_activity) t ON "
+        "  WHERE %s = 0 AND (from_activity IS to_activity OR to_activity IS NULL) GROUP BY from_activity) t "
+        "ON "
         "t.id = e.id"
         " LEFT JOIN (SELECT activity AS id, sum(total_ns) AS ns FROM node GROUP BY activity) n ON n.id = e.id"
         " JOIN activity a ON a.id = e.id LEFT JOIN shown c ON c.callpath = a.callpath"
@@ -48,7 +50,7 @@ int gn_profile_naps(sqlite3 *db, int (*each)(void *self, const char *call, const
         "  WHERE g.state IS NOT 'sampled' OR p.cpu_ns IS NULL)";
     int code = 0;
     char query[sizeof asked + 20];
-    snprintf(query, sizeof query, asked, gn_sql_has_column(db, "sample", "asleep") ? "NOT asleep" : "1");
+    snprintf(query, sizeof query, asked, gn_samples_how(db));
     sqlite3_stmt *q = gn_sql_query(db, err, query, "");
     while (q && code == 0 && sqlite3_step(q) == SQLITE_ROW)
         if (is_poll(text(q, 0)))

@@ -1,6 +1,7 @@
 #include "profile/period.h"
 
 #include "profile/moments.h"
+#include "profile/samples.h"
 #include "profile/series.h"
 #include "profile/statement.h"
 
@@ -185,17 +186,17 @@ static const char *const tables[] = {
     " LEFT JOIN temp.in_period_node n ON s.to_activity IS NULL AND n.location = s.location"
     "  AND n.activity = s.from_activity WHERE spent_ns > 0),"
     " chosen AS (SELECT *, max(inside) OVER same AS any_inside, min(behind) OVER same AS next FROM asked"
-    "  WINDOW same AS (PARTITION BY location, from_activity, to_activity, other_threads, asleep)),"
+    "  WINDOW same AS (PARTITION BY location, from_activity, to_activity, other_threads, how)),"
     " counted AS (SELECT *,"
     "  CASE WHEN any_inside > 0 OR other_threads THEN inside WHEN next IS NULL THEN 0"
     "   ELSE at_step(series, 2, 0, next) END AS n,"
     "  CASE WHEN any_inside > 0 OR other_threads THEN inside_ns WHEN next IS NULL THEN 0"
     "   ELSE at_step(series, 2, 1, next) END AS ns FROM chosen),"
     " scaled AS (SELECT *, CASE WHEN other_threads THEN 1.0 ELSE min(1.0, spent_ns * 1.0 / max(sum(ns) OVER"
-    "  (PARTITION BY location, from_activity, to_activity, other_threads, asleep), 1)) END AS part FROM "
+    "  (PARTITION BY location, from_activity, to_activity, other_threads, how), 1)) END AS part FROM "
     "counted"
     "  WHERE n > 0)"
-    " SELECT location, from_activity, to_activity, site, called, other_threads, asleep,"
+    " SELECT location, from_activity, to_activity, site, called, other_threads, how,"
     " max(CAST(n * part + 0.5 AS INTEGER), 1) AS count, CAST(ns * part AS INTEGER) AS time_ns, NULL AS series"
     " FROM scaled",
     "CREATE TEMP TABLE in_period_sampling AS SELECT g.process, g.state, g.reason, coalesce(s.ns, 0) AS "
@@ -204,7 +205,7 @@ static const char *const tables[] = {
     "INTEGER) AS bursts, 0 AS by_place, 0 AS unattributed, 0 AS lost, g.helpers, 1 AS is_whole FROM "
     "main.sampling g"
     " LEFT JOIN (SELECT l.process, sum(x.count) AS n, sum(x.time_ns) AS ns FROM temp.in_period_sample x"
-    "  JOIN main.location l ON l.id = x.location WHERE NOT x.asleep GROUP BY l.process) s ON s.process = "
+    "  JOIN main.location l ON l.id = x.location WHERE x.how = 0 GROUP BY l.process) s ON s.process = "
     "g.process",
     "CREATE TEMP TABLE in_period_resource AS SELECT process, NULL AS peak_bytes, NULL AS peak_age_ns,"
     " NULL AS read_bytes, NULL AS written_bytes, NULL AS storage_read_bytes, NULL AS storage_written_bytes,"
@@ -232,9 +233,10 @@ static int drop_tables(sqlite3 *db, struct gn_error *err)
 
 static int make_tables(sqlite3 *db, struct gn_error *err)
 {
-    char text[100];
+    char text[100], how[20];
+    snprintf(how, sizeof how, ", %s AS how", gn_samples_how(db));
     snprintf(text, sizeof text, "CREATE TEMP VIEW in_period_all_samples AS SELECT *%s FROM main.sample",
-             gn_sql_has_column(db, "sample", "asleep") ? "" : ", 0 AS asleep");
+             gn_sql_has_column(db, "sample", "how") ? "" : how);
     int code = gn_sql(db, err, text, "");
     for (size_t i = 0; i < sizeof tables / sizeof tables[0] && code == 0; i++)
         if (sqlite3_exec(db, tables[i], NULL, NULL, NULL) != SQLITE_OK)

@@ -98,7 +98,7 @@ static const char *const add_up[] = {
     " WHERE i.site = s.id)) AS one FROM main.site s WHERE function IS NOT NULL"
     " AND id IN (SELECT site FROM main.sample UNION SELECT called FROM main.sample)",
     "CREATE TEMP TABLE summed AS SELECT location, from_activity, to_activity, coalesce(a.one, site) AS site,"
-    " coalesce(b.one, called) AS called, other_threads, asleep, sum(count) AS count, sum(time_ns) AS time_ns,"
+    " coalesce(b.one, called) AS called, other_threads, how, sum(count) AS count, sum(time_ns) AS time_ns,"
     " series_sum(series) AS series"
     " FROM main.sample x LEFT JOIN same a ON a.id = x.site LEFT JOIN same b ON b.id = x.called"
     " GROUP BY 1, 2, 3, 4, 5, 6, 7",

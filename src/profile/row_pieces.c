@@ -96,6 +96,8 @@ static int64_t find_row(struct gn_row_pieces *p, const struct gn_activity_row *r
         !gn_lookup_add(&p->by_key, hash, (uint32_t)s->row_count))
         return no_memory(p);
     s->rows[s->row_count] = gn_row_copied(row);
+    s->rows[s->row_count].number = s->row_count;
+    s->rows[s->row_count].place = -1;
     p->variance[s->row_count] = 0;
     return (int64_t)s->row_count++;
 }
@@ -149,6 +151,11 @@ static int64_t row_by(struct gn_row_pieces *p, const struct gn_activity_row *exa
     return find_row(p, &row);
 }
 
+int64_t gn_row_pieces_row(struct gn_row_pieces *p, const struct gn_activity_row *exact)
+{
+    return row_by(p, exact, 0, NULL);
+}
+
 int gn_row_pieces_add(struct gn_row_pieces *p, const struct gn_activity_row *exact,
                       const struct gn_row_stretch *t)
 {
@@ -156,8 +163,12 @@ int gn_row_pieces_add(struct gn_row_pieces *p, const struct gn_activity_row *exa
     if (row < 0)
         return (int)row;
     p->summary->rows[row].open_ns += t->open_ns;
-    if (!gn_grow(&p->pieces, &p->piece_room, p->piece_count, sizeof *p->pieces))
+    if (!gn_grow(&p->pieces, &p->piece_room, p->piece_count, sizeof *p->pieces) ||
+        !gn_grow(&p->parts, &p->part_room, p->part_count, sizeof *p->parts))
         return no_memory(p);
+    if (p->keeps_parts && strcmp(exact->kind, "computation") == 0)
+        p->parts[p->part_count++] =
+            (struct gn_row_part){exact->from, exact->to, t->ns, (uint32_t)row, t->rank};
     p->pieces[p->piece_count++] =
         (struct gn_row_piece){.row = (uint32_t)row,
                               .rank = t->rank,
@@ -297,6 +308,7 @@ int gn_row_by_computation(const void *left, const void *right)
 void gn_row_pieces_clear(struct gn_row_pieces *p)
 {
     free(p->pieces);
+    free(p->parts);
     free(p->variance);
     gn_lookup_clear(&p->by_key);
 }

@@ -29,7 +29,14 @@ struct gn_row_piece {
     int64_t ns, count, bytes, mpi_ns, cpu_ns, asleep_ns;
 };
 
-/* Begins as zeros but for the first three. */
+/* Of a computation, between these two activities. */
+struct gn_row_part {
+    int64_t from, to, ns;
+    uint32_t row;
+    int32_t rank;
+};
+
+/* Begins as zeros but for the first three, and keeps_parts. */
 struct gn_row_pieces {
     enum gn_by by;
     struct gn_summary *summary; /* whose rows they are */
@@ -38,6 +45,9 @@ struct gn_row_pieces {
     size_t row_room;
     struct gn_row_piece *pieces;
     size_t piece_count, piece_room;
+    bool keeps_parts;
+    struct gn_row_part *parts;
+    size_t part_count, part_room;
     double *variance; /* of each row's share of the time, from samples: (ns)² */
     size_t variance_room;
 };
@@ -46,6 +56,8 @@ struct gn_row_pieces {
  * not kept. 0, or -ENOMEM. */
 int gn_row_pieces_add(struct gn_row_pieces *p, const struct gn_activity_row *exact,
                       const struct gn_row_stretch *t);
+/* The number of that row, or -ENOMEM. */
+int64_t gn_row_pieces_row(struct gn_row_pieces *p, const struct gn_activity_row *exact);
 /* By how much a row's time may be off, for whatever reason: reasons are independent of each other. */
 int gn_row_pieces_add_off(struct gn_row_pieces *p, const struct gn_activity_row *exact, double off_ns,
                           int64_t samples);

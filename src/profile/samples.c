@@ -9,8 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What Python calls the code of a file outside of functions: that is no place, but its lines are. */
+#define SCRIPT "<module>"
+
 /* Lines of one place follow each other. %s: what the function does that was called there, where it is told;
- * whether the thread was asleep, likewise. */
+ * how it is known, likewise. */
 static const char asked_rows[] =
     "SELECT x.from_activity, coalesce(x.to_activity, 0),"
     " CASE WHEN s.loop_line > 0 THEN s.loop_function ELSE coalesce(s.function, s.label) END,"
@@ -21,7 +24,8 @@ static const char asked_rows[] =
     " JOIN location l ON l.id = x.location JOIN process p ON p.id = l.process LEFT JOIN site s"
     " ON s.id = x.site LEFT JOIN module m ON m.id = s.module LEFT JOIN site ls ON ls.id = x.called"
     " LEFT JOIN module lm ON lm.id = ls.module GROUP BY 15, 3, 4, 6, 7, 8, 9, 17, 5, 1, 2, 10, 13, 18"
-    " ORDER BY 15, 3, 4, 6, CASE WHEN coalesce(s.loop_line, 0) > 0 THEN s.loop_line ELSE 0 END, 7, 8, 9, 17, "
+    " ORDER BY 15, 3, 4, 6, CASE WHEN coalesce(s.loop_line, 0) > 0 THEN s.loop_line WHEN s.function = "
+    "'" SCRIPT "' THEN s.line ELSE 0 END, 7, 8, 9, 17, "
     "5";
 
 struct reader {
@@ -46,7 +50,8 @@ static bool same_text(const char *a, sqlite3_stmt *q, int column)
 static bool is_place(const struct gn_sample_place *p, sqlite3_stmt *q)
 {
     return same_text(p->function, q, 2) && same_text(p->file, q, 3) &&
-           (!p->in_loop || p->line == sqlite3_column_int(q, 4)) &&
+           (!(p->in_loop || (p->function && strcmp(p->function, SCRIPT) == 0)) ||
+            p->line == sqlite3_column_int(q, 4)) &&
            p->in_loop == (sqlite3_column_int(q, 5) != 0) && same_text(p->module, q, 6) &&
            same_text(p->library, q, 7) && same_text(p->called, q, 8) && same_text(p->runtime, q, 16);
 }
@@ -103,7 +108,7 @@ static bool take_row(struct reader *r, sqlite3_stmt *q)
                                                      .to = sqlite3_column_int64(q, 1),
                                                      .place = place,
                                                      .other_threads = sqlite3_column_int(q, 12) != 0,
-                                                     .asleep = sqlite3_column_int(q, 17) != 0,
+                                                     .how = sqlite3_column_int(q, 17),
                                                      .count = count_there,
                                                      .time_ns = time_ns};
     return true;
@@ -155,7 +160,7 @@ static int by_edge(const void *left, const void *right)
         return a->location < b->location ? -1 : 1;
     if (a->other_threads != b->other_threads)
         return a->other_threads - b->other_threads;
-    return a->asleep - b->asleep;
+    return a->how - b->how;
 }
 
 /* Lines of one place are one. */
@@ -175,6 +180,13 @@ static void join_rows(struct gn_samples *s)
     s->row_count = kept + 1;
 }
 
+const char *gn_samples_how(sqlite3 *db)
+{
+    return gn_sql_has_column(db, "sample", "how")      ? "how"
+           : gn_sql_has_column(db, "sample", "asleep") ? "asleep"
+                                                       : "0";
+}
+
 static const char asked_processes[] =
     "SELECT p.id, p.rank, x.state, x.reason, x.time_ns, x.samples, x.bursts, x.by_place, x.unattributed, "
     "x.lost, %s"
@@ -189,7 +201,7 @@ int gn_samples_read(sqlite3 *db, struct gn_samples *samples, struct gn_error *er
     char rows[sizeof asked_rows + 40], processes[sizeof asked_processes + 40];
     snprintf(rows, sizeof rows, asked_rows,
              gn_sql_has_column(db, "site", "runtime") ? "coalesce(ls.runtime, s.runtime)" : "NULL",
-             gn_sql_has_column(db, "sample", "asleep") ? "x.asleep" : "0");
+             gn_samples_how(db));
     int code = read_all(&r, db, rows, take_row, err);
     snprintf(processes, sizeof processes, asked_processes,
              gn_sql_has_column(db, "sampling", "helpers") ? "x.helpers" : "0");

@@ -38,10 +38,10 @@ struct gn_sample_row {
     int64_t from, to;   /* activities; to is 0 inside of `from` itself */
     int place;          /* GN_SAMPLE_OTHER_PLACES: of more than were kept apart */
     bool other_threads; /* of the process: what they did meanwhile */
-    bool asleep;        /* it was found there on no core, at moments that stand for time_ns in all */
+    int how;            /* enum gn_sampled_how: where it is no sample of processor time, of time */
     int64_t count;
     int64_t time_ns; /* of processor time, that they stand for: when there was much to do, one stood for more;
-                        where asleep, of time */
+                        where it was looked at, of time */
 };
 
 struct gn_sampling_row { /* of a process */
@@ -58,6 +58,9 @@ struct gn_samples {
     struct gn_sampling_row *processes;
     size_t place_count, row_count, process_count;
 };
+
+/* The column of the table that says how (enum gn_sampled_how), also of profiles of before. */
+const char *gn_samples_how(sqlite3 *db);
 
 /* All of them; nothing of a profile that is older than samples are. Caller clears, after errors too. */
 int gn_samples_read(sqlite3 *db, struct gn_samples *samples, struct gn_error *err);

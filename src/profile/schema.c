@@ -97,7 +97,7 @@ const char gn_profile_schema[] =
     " lost INTEGER NOT NULL, helpers INTEGER NOT NULL DEFAULT 0, is_whole INTEGER NOT NULL DEFAULT 1);"
     "CREATE TABLE sample(location INTEGER NOT NULL REFERENCES location, from_activity INTEGER NOT NULL,"
     " to_activity INTEGER, site INTEGER REFERENCES site, called INTEGER REFERENCES site,"
-    " other_threads INTEGER NOT NULL, asleep INTEGER NOT NULL, count INTEGER NOT NULL, time_ns INTEGER NOT "
+    " other_threads INTEGER NOT NULL, how INTEGER NOT NULL, count INTEGER NOT NULL, time_ns INTEGER NOT "
     "NULL, series BLOB);"
     "CREATE TABLE resource(process INTEGER PRIMARY KEY REFERENCES process, peak_bytes INTEGER,"
     " peak_age_ns INTEGER, read_bytes INTEGER, written_bytes INTEGER, storage_read_bytes INTEGER,"

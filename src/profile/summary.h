@@ -71,9 +71,12 @@ struct gn_activity_row {
     int64_t bytes;
     int64_t total_ns;
     int64_t min_ns, median_ns, max_ns;
-    int64_t mean_ns;                           /* over the ranks */
-    int64_t mpi_ns;                            /* of total */
-    int max_rank;                              /* the rank with the largest time (the lowest such) */
+    int64_t mean_ns; /* over the ranks */
+    int64_t mpi_ns;  /* of total */
+    int max_rank;    /* the rank with the largest time (the lowest such) */
+    int place; /* of a range: the row of the place where max_rank takes longer than others by most; of a row:
+                  the range in which its max_rank takes most of it; -1: not known */
+    size_t number;                             /* in the order in which rows were met */
     double share;                              /* of the time of all measured threads together */
     struct gn_efficiency efficiency;           /* of a region */
     int64_t samples;                           /* that this rests on; 0: on none */

@@ -35,7 +35,7 @@ struct making {
     struct gn_error *err;
     struct gn_callers *callers;
     struct gn_edge_dealer dealer;
-    struct gn_row_pieces rows;
+    struct gn_row_pieces *pieces;
     struct gn_dealt_edge *things; /* activities (their range is their row), and edges */
     size_t thing_count, thing_room;
     struct gn_lookup by_ids;
@@ -193,7 +193,7 @@ static int take_node_time(struct making *m, sqlite3_stmt *q)
         .bytes = sqlite3_column_int64(q, 6),
         .cpu_ns = gn_deal_in_call(&m->dealer, thing->range.from, sqlite3_column_int64(q, 1)),
         .open_ns = sqlite3_column_int64(q, 7)};
-    return gn_row_pieces_add(&m->rows, &thing->range, &t);
+    return gn_row_pieces_add(m->pieces, &thing->range, &t);
 }
 
 /* By all of the run, also of a part of it: then there may be more in the kernel and without a core than the
@@ -268,10 +268,10 @@ static int take_remainder(struct making *m, sqlite3_stmt *q)
     int code = 0;
     if (!m->raw && cost.ns > 0)
         code = gn_row_pieces_add(
-            &m->rows, &(struct gn_activity_row){.kind = "gnomon", .name = "gnomon's recording"}, &cost);
+            m->pieces, &(struct gn_activity_row){.kind = "gnomon", .name = "gnomon's recording"}, &cost);
     if (code == 0 && gap.ns > noise)
         code = gn_row_pieces_add(
-            &m->rows, &(struct gn_activity_row){.kind = "unrecorded", .name = "not recorded"}, &gap);
+            m->pieces, &(struct gn_activity_row){.kind = "unrecorded", .name = "not recorded"}, &gap);
     return code;
 }
 
@@ -304,7 +304,7 @@ static int collect_pieces(struct making *m)
         "(SELECT sum(v.measured_ns - v.total_ns) FROM node v WHERE v.location = l.id)"; /* for others' cost */
     char edges[800], totals[200], rest[sizeof remainder + sizeof waited];
     const char *ns = m->raw ? "total_ns" : "own_ns";
-    if (m->rows.by == GN_BY_REGION)
+    if (m->pieces->by == GN_BY_REGION)
         return for_all(m, regions, take_node_time);
     const bool is_virtual = gn_profile_is_virtual(m->db); /* then the table as it was measured is behind it */
     snprintf(rest, sizeof rest, remainder, is_virtual ? waited : "0", is_virtual ? "main." : "");
@@ -326,7 +326,7 @@ static int collect_pieces(struct making *m)
     code = code == 0 ? for_all(m, edges, take_edge_time) : code;
     code = code == 0 ? for_all(m, rest, take_remainder) : code;
     const bool divided =
-        m->dealer.samples.row_count > 0 && m->rows.by != GN_BY_RANK && m->rows.by != GN_BY_HOST;
+        m->dealer.samples.row_count > 0 && m->pieces->by != GN_BY_RANK && m->pieces->by != GN_BY_HOST;
     return code == 0 && divided ? for_all(m, totals, take_edge_total) : code;
 }
 
@@ -352,12 +352,12 @@ static void fill_shares(struct making *m)
     int64_t all = 0;
     for (size_t i = 0; i < s->row_count; i++)
         gn_row_sum(&all, s->rows[i].total_ns);
-    if (m->rows.by == GN_BY_REGION)
+    if (m->pieces->by == GN_BY_REGION)
         all = gn_sql_value(m->db, 0, "SELECT sum(elapsed_ns) FROM location", "");
     s->total_ns = all;
     for (size_t i = 0; i < s->row_count && all > 0; i++) {
         struct gn_activity_row *row = &s->rows[i];
-        const double off = sqrt(m->rows.variance[i]) / (double)all;
+        const double off = sqrt(m->pieces->variance[i]) / (double)all;
         row->share = (double)row->total_ns / (double)all;
         row->low = fmax(row->share - off, 0);
         row->high = fmin(row->share + off, 1);
@@ -419,7 +419,7 @@ static void clear(struct making *m)
     gn_lookup_clear(&m->by_ids);
     gn_callers_free(m->callers);
     gn_deal_clear(&m->dealer);
-    gn_row_pieces_clear(&m->rows);
+    gn_row_pieces_clear(m->pieces);
 }
 
 /* Of ranks that were sampled, or of the first one that was not. */
@@ -459,42 +459,141 @@ static int take_whole_edge(struct making *m, sqlite3_stmt *q)
                                      .host = "",
                                      .ns = sqlite3_column_int64(q, 3),
                                      .count = sqlite3_column_int64(q, 4)};
-    return thing ? gn_row_pieces_add(&m->rows, &thing->range, &t) : 0;
+    return thing ? gn_row_pieces_add(m->pieces, &thing->range, &t) : 0;
 }
 
 /* Between which calls, whatever samples say of where: one function may be called from many. */
-static int collect_ranges(struct making *m)
+static int make_ranges(struct making *m, struct gn_row_pieces *ranges)
 {
     char edges[300];
-    struct gn_summary *s = m->s, ranges = {.ranks = s->ranks};
     snprintf(edges, sizeof edges,
              "SELECT e.from_activity, e.to_activity, p.rank, e.%s, e.count FROM edge e JOIN location l"
              " ON l.id = e.location JOIN process p ON p.id = l.process",
              m->raw ? "total_ns" : "own_ns");
-    gn_row_pieces_clear(&m->rows);
-    m->rows = (struct gn_row_pieces){.by = m->rows.by, .summary = &ranges, .err = m->err};
+    struct gn_row_pieces *rows = m->pieces;
+    m->pieces = ranges;
     const int code = for_all(m, edges, take_whole_edge);
+    m->pieces = rows;
     if (code == 0)
-        gn_row_pieces_fill(&m->rows);
-    for (size_t i = 0; i < ranges.row_count && s->total_ns > 0; i++)
-        ranges.rows[i].share = (double)ranges.rows[i].total_ns / (double)s->total_ns;
-    s->ranges = ranges.rows;
-    s->range_count = ranges.row_count;
-    if (s->range_count)
-        qsort(s->ranges, s->range_count, sizeof *s->ranges, gn_row_by_total);
+        gn_row_pieces_fill(ranges);
     return code;
+}
+
+/* One place of one range, of one rank. */
+struct place {
+    uint32_t range, row;
+    int32_t rank;
+    int64_t ns;
+};
+
+static int by_range(const void *left, const void *right)
+{
+    const struct place *a = left, *b = right;
+    if (a->range != b->range)
+        return a->range < b->range ? -1 : 1;
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+/* What the rank takes beyond the mean of the others in the place that begins there; *next: the one behind it.
+ */
+static double excess_ns(const struct place *places, size_t count, size_t first, int rank, double others,
+                        size_t *next)
+{
+    double own = 0, all = 0;
+    for (*next = first; *next < count && by_range(&places[first], &places[*next]) == 0; ++*next) {
+        all += (double)places[*next].ns;
+        own += places[*next].rank == rank ? (double)places[*next].ns : 0;
+    }
+    return own - (all - own) / fmax(1, others);
+}
+
+/* Each range's leading place, and of each place the range where most of it is. Rows and ranges by number. */
+static void join_places(struct gn_summary *s, struct gn_summary *ranges, const struct place *places,
+                        size_t count)
+{
+    double *most = calloc(s->row_count + 1, sizeof *most);
+    double leading = 0;
+    for (size_t i = 0, next; most && i < count; i = next) {
+        struct gn_activity_row *range = &ranges->rows[places[i].range], *row = &s->rows[places[i].row];
+        const double own = excess_ns(places, count, i, row->max_rank, INFINITY, &next),
+                     excess = excess_ns(places, count, i, range->max_rank, s->ranks - 1, &next);
+        if (i == 0 || places[i].range != places[i - 1].range)
+            leading = 0;
+        if (excess > leading) {
+            leading = excess;
+            range->place = (int)places[i].row;
+        }
+        if (own > most[places[i].row]) {
+            most[places[i].row] = own;
+            row->place = (int)places[i].range;
+        }
+    }
+    free(most);
+}
+
+static int find_places(struct making *m, struct gn_row_pieces *ranges)
+{
+    const struct gn_row_pieces *p = m->pieces;
+    struct place *places = calloc(p->part_count + 1, sizeof *places);
+    if (!places)
+        return no_memory(m);
+    size_t count = 0;
+    for (size_t i = 0; i < p->part_count; i++) {
+        const struct gn_row_part *part = &p->parts[i];
+        const struct gn_dealt_edge *edge = thing_of(m, part->from, part->to);
+        const int64_t range = edge ? gn_row_pieces_row(ranges, &edge->range) : -1;
+        if (range >= 0)
+            places[count++] = (struct place){(uint32_t)range, part->row, part->rank, part->ns};
+    }
+    qsort(places, count, sizeof *places, by_range);
+    join_places(m->s, ranges->summary, places, count);
+    free(places);
+    return 0;
+}
+
+/* Largest first; what is said of each other's numbers is by their new places. */
+static int sort_both(struct gn_summary *s, struct gn_error *err)
+{
+    size_t *row_at = calloc(s->row_count + 1, sizeof *row_at),
+           *range_at = calloc(s->range_count + 1, sizeof *range_at);
+    if (row_at && range_at) {
+        qsort(s->rows, s->row_count, sizeof *s->rows, gn_row_by_total);
+        qsort(s->ranges, s->range_count, sizeof *s->ranges, gn_row_by_total);
+        for (size_t i = 0; i < s->row_count; i++)
+            row_at[s->rows[i].number] = i;
+        for (size_t i = 0; i < s->range_count; i++)
+            range_at[s->ranges[i].number] = i;
+        for (size_t i = 0; i < s->row_count; i++)
+            s->rows[i].place = s->rows[i].place < 0 ? -1 : (int)range_at[s->rows[i].place];
+        for (size_t i = 0; i < s->range_count; i++)
+            s->ranges[i].place = s->ranges[i].place < 0 ? -1 : (int)row_at[s->ranges[i].place];
+    }
+    const bool room = row_at && range_at;
+    free(row_at);
+    free(range_at);
+    return room ? 0 : gn_fail(err, -ENOMEM, "no memory for the rows of the report");
+}
+
+static int collect_ranges(struct making *m)
+{
+    struct gn_summary *s = m->s, told = {.ranks = s->ranks};
+    struct gn_row_pieces ranges = {.by = GN_BY_ACTIVITY, .summary = &told, .err = m->err};
+    int code = make_ranges(m, &ranges);
+    code = code == 0 ? find_places(m, &ranges) : code;
+    gn_row_pieces_clear(&ranges);
+    for (size_t i = 0; i < told.row_count && s->total_ns > 0; i++)
+        told.rows[i].share = (double)told.rows[i].total_ns / (double)s->total_ns;
+    s->ranges = told.rows;
+    s->range_count = told.row_count;
+    return code == 0 ? sort_both(s, m->err) : code;
 }
 
 int gn_summarise_rows(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, struct gn_error *err)
 {
-    struct making m = {.db = db,
-                       .raw = raw,
-                       .s = s,
-                       .err = err,
-                       .rows = {.by = by, .summary = s, .err = err},
-                       .dealer = {.raw = raw}};
+    struct gn_row_pieces pieces = {.by = by, .summary = s, .err = err, .keeps_parts = by == GN_BY_ACTIVITY};
+    struct making m = {.db = db, .raw = raw, .s = s, .err = err, .pieces = &pieces, .dealer = {.raw = raw}};
     struct gn_samples *samples = &m.dealer.samples;
-    m.dealer.rows = &m.rows;
+    m.dealer.rows = &pieces;
     int code = gn_samples_read(db, samples, err);
     m.dealer.per_burst = samples_per_burst(samples);
     describe_sampling(samples, &s->sampling);
@@ -512,7 +611,7 @@ int gn_summarise_rows(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s
     if (code == 0)
         code = collect_pieces(&m);
     if (code == 0) {
-        gn_row_pieces_fill(&m.rows);
+        gn_row_pieces_fill(&pieces);
         fill_shares(&m);
         if (by == GN_BY_CALLPATH)
             name_paths(db, s);

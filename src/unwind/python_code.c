@@ -196,6 +196,12 @@ bool gn_python_text(const struct gn_python_object *text, struct gn_memory memory
     return memchr(to, '\0', size) != NULL;
 }
 
+bool gn_python_is_importing(const char *file)
+{
+    static const char importing[] = "<frozen importlib.";
+    return strncmp(file, importing, sizeof importing - 1) == 0;
+}
+
 /* ---- lines ---- */
 
 struct reader {

@@ -82,6 +82,10 @@ bool gn_python_code_read(const struct gn_python_known *python, struct gn_memory 
 bool gn_python_text(const struct gn_python_object *text, struct gn_memory memory, bool keep_end, char *to,
                     size_t size);
 
+/* Importing is done by Python functions of the interpreter's own, in such a file; tracebacks leave them out,
+ * too. */
+bool gn_python_is_importing(const char *file);
+
 /* The line of the instruction at offset `instruction`, from a table of lines; *used: its bytes that were
  * looked at. 0: none is known. See Objects/locations.md of 3.11 to 3.14. */
 uint32_t gn_python_line(const uint8_t *table, uint32_t bytes, uint32_t first_line, uint32_t instruction,

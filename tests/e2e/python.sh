@@ -52,6 +52,48 @@ lines)
         rm -rf "$(folder_of python)"
     done
     ;;
+computing) # functions between two calls, and sleep, by lines of Python: within what the report says of each
+    [ -n "$(interpreters)" ] || skip "no Python that is understood"
+    for python in $(interpreters); do
+        for _ in 1 2 3 4 5; do # where other programs had the cores, what the program measures is not what it computed
+            run_gnomon computing "$python" "$here/fixtures/python_computing.py" "$library" 3
+            [ "$status" = 0 ] || skip "$python does not load $library"
+            wait_for_report computing
+            [ "$(sql computing "SELECT coalesce(sum(preempted_ns), 0) > 3e8 FROM resource")" = 1 ] || break
+        done
+        [ "$(sql computing "SELECT coalesce(sum(preempted_ns), 0) > 3e8 FROM resource")" = 0 ] ||
+            skip "other programs had the cores in five runs"
+        [ "$(sql computing "SELECT min(state) FROM sampling")" = sampled ] || skip "sampling is refused"
+        [ "$(sql computing "SELECT count(*) FROM sampling WHERE reason LIKE '%ptrace_scope%'")" = 0 ] || skip "one must not look"
+        report computing --format json >"$work/report.json"
+        python3 - "$work/computing.out" "$work/report.json" <<'EOF' || fail "$python: functions do not take what they take"
+import collections
+import json
+import re
+import sys
+true, told, off, samples = (collections.Counter() for _ in range(4))
+for name, seconds in re.findall(r"truth \d+ (\S+) ([0-9.]+)", open(sys.argv[1]).read()):  # ranks' lines may run together
+    true[name] += float(seconds)
+report = json.load(open(sys.argv[2]))
+whole = sum(row["total_s"] for row in report["activities"])
+for row in report["activities"]:
+    name = (row["function"] or "?").replace(".<locals>", "").replace(".<genexpr>", "")
+    told[name] += row["total_s"]
+    samples[name] += row["samples"] or 0
+    off[name] += ((row["high"] - row["low"]) / 2 * whole) ** 2
+told["nap"] = sum(row["total_s"] for row in report["activities"]
+                  if row["function"] == "nap" and "sleep" in (row["called"] or ""))
+for name, seconds in true.items():
+    off[name] = off[name] ** 0.5
+    print(f"{name:14} true {seconds:.3f} told {told[name]:.3f} ± {off[name]:.3f} of {samples[name]}")
+    assert abs(told[name] - seconds) <= off[name] + 0.02 * sum(true.values()), name
+    assert samples[name] > 5, name
+assert all(row["file"].endswith("python_computing.py") for row in report["activities"]
+           if row["function"] in true), "another file"
+EOF
+        rm -rf "$(folder_of computing)"
+    done
+    ;;
 names)
     python=$(interpreters | head -1)
     [ -n "$python" ] || skip "no Python that is understood"

@@ -23,7 +23,7 @@ ONLY = {
     # in somebody else's program: nothing that allocates, prints or needs a library
     "capture": {"event", "unwind", "clock", "image"},
     # shared by the program and whoever looks at it
-    "image": {"base", "event", "clock"},
+    "image": {"base", "event", "unwind", "clock"},
 }
 # What a run is known by and what it is made of are two things.
 NEVER = {("trace", "graph")}

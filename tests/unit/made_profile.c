@@ -129,7 +129,7 @@ static void add_sample(sqlite3 *db, const int64_t edge[3], int64_t site, bool as
                        int64_t each_ns)
 {
     ADD(db,
-        "INSERT INTO sample(location, from_activity, to_activity, site, other_threads, asleep, count, "
+        "INSERT INTO sample(location, from_activity, to_activity, site, other_threads, how, count, "
         "time_ns)"
         " VALUES(?1, ?2, ?3, ?4, 0, ?5, ?6, ?6 * ?7)",
         "iiiiiii", edge[0], edge[1], edge[2], site, (int64_t)asleep, count, each_ns);

@@ -1,0 +1,154 @@
+#include "agent/sample_python.h"
+
+#include "base/mix.h"
+#include "image/source_line.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRIES = 3, MOST_FRAMES = 64, MOST_BYTES = 256, MOST_LINE_BYTES = 1 << 16 };
+
+/* A thread of another process. */
+struct looked_at {
+    const struct gn_python_known *known;
+    struct gn_memory memory;
+    int tid;
+    uint64_t state;
+};
+
+static bool is_known(struct gn_sample_python *p, struct gn_tag *tag)
+{
+    if (p->known || p->refused || GN_OBSERVE(tag->python_known) == 0)
+        return p->known;
+    p->python = tag->python; /* our own copy: the program may write there what it likes */
+    p->known = gn_python_layout_fits(&p->python.layout);
+    p->refused = !p->known;
+    return p->known;
+}
+
+static bool read_word(const struct looked_at *t, uint64_t address, uint64_t *word)
+{
+    return t->memory.copy(t->memory.pid, word, address, sizeof *word);
+}
+
+struct frame {
+    uint64_t previous, code, ip;
+    bool is_python;
+};
+
+static bool read_frame(const struct looked_at *t, uint64_t address, struct frame *frame)
+{
+    const struct gn_python_layout *l = &t->known->layout;
+    const uint32_t ends[] = {l->frame_previous + 8, l->frame_code + 8, l->frame_ip + 8, l->frame_owner + 1};
+    uint8_t bytes[MOST_BYTES];
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        count = ends[i] > count ? ends[i] : count;
+    if (count > sizeof bytes || !t->memory.copy(t->memory.pid, bytes, address, count))
+        return false;
+    memcpy(&frame->previous, bytes + l->frame_previous, sizeof frame->previous);
+    memcpy(&frame->code, bytes + l->frame_code, sizeof frame->code);
+    memcpy(&frame->ip, bytes + l->frame_ip, sizeof frame->ip);
+    frame->code &= ~(uint64_t)l->code_tags;
+    frame->is_python = bytes[l->frame_owner] < GN_PYTHON_OWNED_BY_C;
+    return true;
+}
+
+/* The state may be another thread's by now, or nobody's. */
+static bool innermost(const struct looked_at *t, uint64_t *frame)
+{
+    const struct gn_python_layout *l = &t->known->layout;
+    uint64_t native;
+    return read_word(t, t->state + l->state_native_thread, &native) && native == (uint64_t)t->tid &&
+           read_word(t, t->state + l->state_frame, frame) && *frame &&
+           (!l->through_cframe || read_word(t, *frame + l->cframe_frame, frame));
+}
+
+static uint32_t line_of(const struct looked_at *t, const struct gn_python_code *code)
+{
+    const uint32_t bytes = code->lines.count < MOST_LINE_BYTES ? code->lines.count : MOST_LINE_BYTES;
+    uint8_t *table = bytes ? malloc(bytes) : NULL;
+    uint32_t used, line = 0;
+    if (table && t->memory.copy(t->memory.pid, table, code->lines.data, bytes))
+        line = gn_python_line(table, bytes, code->first_line, code->instruction, &used);
+    free(table);
+    return line;
+}
+
+/* NONE: it cannot be read, or is no place of the program's. */
+static uint32_t describe(const struct looked_at *t, const struct gn_python_code *code,
+                         struct gn_sample_places *places, struct gn_sample_code *modules)
+{
+    char file[GN_PATH_BYTES];
+    struct gn_source_line source = {.first_line = code->first_line, .line = line_of(t, code)};
+    if (!gn_python_text(&code->file, t->memory, true, file, sizeof file) ||
+        !gn_python_text(&code->name, t->memory, false, source.function, sizeof source.function) ||
+        gn_python_is_importing(file))
+        return GN_SAMPLED_NONE;
+    gn_source_line_tidy(&source);
+    return gn_sample_places_source(places, gn_sample_code_source(modules, gn_printable(file)), &source);
+}
+
+/* What a code object says does not change, and another one at its address has other parts, nearly always. */
+static uint32_t place_of(struct gn_sample_python *p, const struct looked_at *t,
+                         const struct gn_python_code *code, uint64_t ip, struct gn_sample_places *places,
+                         struct gn_sample_code *modules)
+{
+    struct gn_python_line *known = &p->lines[gn_mix(ip) % GN_PYTHON_LINES];
+    const struct gn_python_line here = {ip,
+                                        code->file.address,
+                                        code->name.address,
+                                        code->lines.address,
+                                        code->first_line,
+                                        code->version,
+                                        GN_SAMPLED_NONE};
+    if (known->ip == here.ip && known->file == here.file && known->name == here.name &&
+        known->lines == here.lines && known->first_line == here.first_line && known->version == here.version)
+        return known->place;
+    const uint32_t place = describe(t, code, places, modules);
+    *known = here;
+    known->place = place;
+    return place;
+}
+
+enum found { AGAIN, NOWHERE, THERE };
+
+/* From the innermost frame outwards, to the first one that is the program's own. */
+static enum found look(struct gn_sample_python *p, const struct looked_at *t, struct gn_sample_places *places,
+                       struct gn_sample_code *modules, uint32_t *place)
+{
+    struct frame frame;
+    struct gn_python_code code;
+    uint64_t address;
+    if (!innermost(t, &address))
+        return NOWHERE;
+    for (int depth = 0; address && depth < MOST_FRAMES; depth++, address = frame.previous) {
+        if (!read_frame(t, address, &frame))
+            return AGAIN;
+        if (!frame.is_python)
+            continue;
+        if (!gn_python_code_read(t->known, t->memory, frame.code, frame.ip, &code))
+            return AGAIN;
+        if (!code.complete)
+            continue;
+        *place = place_of(p, t, &code, frame.ip, places, modules);
+        if (*place != GN_SAMPLED_NONE)
+            return THERE;
+    }
+    return NOWHERE;
+}
+
+uint32_t gn_sample_python_place(struct gn_sample_python *p, int pid, int tid, struct gn_tag *tag,
+                                uint32_t location, struct gn_sample_places *places,
+                                struct gn_sample_code *modules)
+{
+    const struct looked_at t = {.known = &p->python,
+                                .memory = {gn_copy_memory, pid},
+                                .tid = tid,
+                                .state = GN_GET(tag->locations[location].python_state)};
+    uint32_t place = GN_SAMPLED_NONE;
+    enum found found = t.state && is_known(p, tag) ? AGAIN : NOWHERE;
+    for (int i = 0; i < TRIES && found == AGAIN; i++)
+        found = look(p, &t, places, modules, &place);
+    return found == THERE ? place : GN_SAMPLED_NONE;
+}
