@@ -11,6 +11,7 @@
 #include "clock/ticks.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -28,7 +29,8 @@ enum {
     LONGEST_NAP_NS = 1000000000,
     PACE_NS = 1000000000, /* between two looks at what it costs */
     LONGEST_PERIOD_NS = 1000000000,
-    BUSY_ROUNDS = 4
+    BUSY_ROUNDS = 4,
+    SETTLED_NS = 2000000000 /* since MPI_Init: by then it is known whether a program runs Python */
 };
 
 struct process {
@@ -63,8 +65,9 @@ struct gn_sampler {
     struct gn_sampled_module *modules; /* for whoever looks */
     size_t module_room;
     struct gn_moment before, now;
-    bool by_signal, sees_python;
-    int refused; /* why none may be opened; 0: they may */
+    bool by_signal, sees_python, is_nice;
+    uint64_t init_ns; /* when the first process was seen that has begun; 0: none has */
+    int refused;      /* why none may be opened; 0: they may */
     uint64_t shortest_ns;
     atomic_bool paused;
     _Atomic uint64_t period_ns, all_used_ns;
@@ -368,11 +371,39 @@ static void pace(struct gn_sampler *s)
 
 /* ---- the thread ---- */
 
+/* Behind everybody else, but where looks tell lines of Python: when all cores are busy, a thread that waits
+ * for one gets it when somebody sleeps or waits, and what looks find then is not what there is. Nobody may
+ * take that back. */
+static void settle(struct gn_sampler *s)
+{
+    struct process *p;
+    for (size_t i = 0; s->init_ns == 0 && (p = nth(s, i)); i++)
+        s->init_ns = GN_GET(p->recorded.tag->init_ticks) ? s->now.ns : 0;
+    if (s->is_nice || s->sees_python || s->init_ns == 0 || s->now.ns - s->init_ns < SETTLED_NS)
+        return;
+    s->is_nice = true;
+    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 19);
+}
+
+/* A thread that wants little at a time gets it soon (Linux 6.12 and later; those before do so by themselves):
+ * a look that comes late is not at the moment that was chosen. Where that cannot be, it is as it was. */
+static void want_little(void)
+{
+    struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime, deadline, period;
+    } wanted = {.size = sizeof wanted, .policy = SCHED_OTHER, .runtime = 100000};
+    syscall(SYS_sched_setattr, 0, &wanted, 0);
+}
+
 /* Until the next round, or until something is new. False: the end. */
 static bool rest(struct gn_sampler *s)
 {
-    /* a little sooner or later, out of step with whatever the program does */
-    const double length = 0.8 + 0.4 * gn_mix_unit(gn_mix(s->before.ns));
+    /* now sooner, now later: out of step with whatever the program does */
+    const double length = 0.1 + 1.8 * gn_mix_unit(gn_mix(s->before.ns));
     const uint64_t round_ns = (s->sees_python ? SAMPLES_PER_LOOK : SAMPLES_PER_ROUND) * s->period_ns;
     const uint64_t until_ns =
         gn_clock_ns(CLOCK_MONOTONIC) +
@@ -390,10 +421,11 @@ static void *run(void *argument)
 {
     struct gn_sampler *s = argument;
     pthread_setname_np(pthread_self(), "sampler");
-    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 19);
+    want_little();
     s->paced_ns = gn_monotonic_ns();
     while (rest(s)) {
         read_all(s);
+        settle(s);
         take_rate(s);
         pace(s);
         atomic_store(&s->all_used_ns, used_ns());

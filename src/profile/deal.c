@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Looks are independent of each other, but each stands for the time since the one before, which varies. */
+static const double PER_LOOK = 1.3;
+
 static int by_location(const void *left, const void *right)
 {
     const struct gn_sample_row *a = left, *b = right;
@@ -193,7 +196,7 @@ static int deal_as_seen(struct gn_edge_dealer *g, const struct gn_activity_row *
         part->asleep_ns = d->is_asleep ? part->ns : 0;
         given += part->ns;
         if (d->is_asleep) { /* shares of the others are those of the whole edge */
-            const struct gn_samples_share found = gn_samples_share(r->count, d->some.samples, 1);
+            const struct gn_samples_share found = gn_samples_share(r->count, d->some.samples, PER_LOOK);
             off = hypot(off, fmax(found.high - found.share, found.share - found.low) * (double)d->ns);
         }
         code = gn_row_pieces_add(g->rows, &row, part);
@@ -279,7 +282,7 @@ int gn_deal_uncertainty(struct gn_edge_dealer *g, const struct gn_dealt_edge *ed
     for (size_t i = 0; i < some.count; i++) {
         const int64_t count = some.rows[i].count;
         const struct gn_samples_share share =
-            gn_samples_share(count, some.samples, is_looks ? 1 : g->per_burst);
+            gn_samples_share(count, some.samples, is_looks ? PER_LOOK : g->per_burst);
         const struct gn_activity_row exact = sampled_row(g, &edge->range, some.rows[i].place);
         const double off = fmax(share.high - share.share, share.share - share.low) * (double)edge_ns;
         const int code = gn_row_pieces_add_off(g->rows, &exact, off, count);

@@ -59,9 +59,9 @@ computing) # functions between two calls, and sleep, by lines of Python: within 
             run_gnomon computing "$python" "$here/fixtures/python_computing.py" "$library" 3
             [ "$status" = 0 ] || skip "$python does not load $library"
             wait_for_report computing
-            [ "$(sql computing "SELECT coalesce(sum(preempted_ns), 0) > 3e8 FROM resource")" = 1 ] || break
+            [ "$(sql computing "SELECT coalesce(sum(preempted_ns), 0) > 1e8 FROM resource")" = 1 ] || break
         done
-        [ "$(sql computing "SELECT coalesce(sum(preempted_ns), 0) > 3e8 FROM resource")" = 0 ] ||
+        [ "$(sql computing "SELECT coalesce(sum(preempted_ns), 0) > 1e8 FROM resource")" = 0 ] ||
             skip "other programs had the cores in five runs"
         [ "$(sql computing "SELECT min(state) FROM sampling")" = sampled ] || skip "sampling is refused"
         [ "$(sql computing "SELECT count(*) FROM sampling WHERE reason LIKE '%ptrace_scope%'")" = 0 ] || skip "one must not look"
@@ -86,7 +86,8 @@ told["nap"] = sum(row["total_s"] for row in report["activities"]
 for name, seconds in true.items():
     off[name] = off[name] ** 0.5
     print(f"{name:14} true {seconds:.3f} told {told[name]:.3f} ± {off[name]:.3f} of {samples[name]}")
-    assert abs(told[name] - seconds) <= off[name] + 0.02 * sum(true.values()), name
+    # of so many intervals of 99 % one misses now and then; of those of 99.99 %, which are 1.5 times as wide, none
+    assert abs(told[name] - seconds) <= 1.5 * off[name] + 0.01 * sum(true.values()), name
     assert samples[name] > 5, name
 assert all(row["file"].endswith("python_computing.py") for row in report["activities"]
            if row["function"] in true), "another file"
