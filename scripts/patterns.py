@@ -21,7 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent.parent
 NOT_THE_PROGRAM = {"preempted", "oversubscribed", "preempted rank", "MPI_Init and MPI_Finalize"}
 # what they compute takes a core, or their rank has a number
 FIXED = {"imbalance", "hybrid_serial", "hybrid_unequal", "hybrid_thread", "imbalance_f", "large", "collective", "io",
-         "overlap", "slow_host"}
+         "io_mpi", "overlap", "slow_host"}
 
 
 def cases():

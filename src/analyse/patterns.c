@@ -130,7 +130,7 @@ static const struct gn_problem_pattern preempted_rank = {
 static const struct gn_problem_pattern serial = {
     .name = "serial section",
     .remedy = "let all ranks take part, or hide it behind other work: the others wait meanwhile"};
-static const struct gn_problem_pattern io_of_one = {
+const struct gn_problem_pattern gn_problem_io = {
     .name = "I/O by one rank",
     .remedy = "write or read with all ranks (MPI-IO), less often, or beside the computation"};
 
@@ -297,11 +297,11 @@ static const struct gn_problem_pattern *pattern_of(const struct gn_summary *s,
     const bool is_alone = s->ranks > 1 && is_of_one(s->rows, s->row_count, row) && is_beyond_others(s, row);
     if (s->ranks > 1 && has_all_io(s, row) &&
         (is_alone ? row->cpu_ns <= row->total_ns / 2 : gn_row_is_asleep(row)))
-        return &io_of_one;
+        return &gn_problem_io;
     if (is_alone && is_blocked(row)) /* where all are, each in its turn, it is what they do for work */
         return &blocked_rank;
     if (is_alone || (s->ranks > 1 && is_alone_somewhere(s, row)))
-        return is_of_io(row) ? &io_of_one : &serial;
+        return is_of_io(row) ? &gn_problem_io : &serial;
     return &imbalance;
 }
 
@@ -363,7 +363,7 @@ void gn_problem_is_shared(struct gn_problem *p)
 bool gn_problem_is_of_work(const struct gn_problem *p)
 {
     return p->pattern == &imbalance || p->pattern == &thread_of_rank || p->pattern == &serial ||
-           p->pattern == &io_of_one;
+           p->pattern == &gn_problem_io;
 }
 
 void gn_problem_limit_by_others(struct gn_problem *p, const struct gn_summary *s)

@@ -103,6 +103,7 @@ struct gn_problem {
     bool is_everywhere;             /* in all that the rank computes, the row being the most of it */
     bool is_of_cores;               /* ranks had none */
     bool is_of_all;                 /* every rank takes so long there */
+    bool is_in_call;                /* the row is a call that `rank` is in while the others wait for it */
     const char *host;               /* whose ranks are late; NULL: it is not about one */
     int more_places;                /* of the same rank, which are in these numbers, too */
     bool is_startup;                /* how MPI starts and ends */

@@ -78,6 +78,6 @@ int gn_look_at_overlap(const struct gn_look *look, struct gn_error *err);
 int gn_look_at_waits(const struct gn_look *look, struct gn_error *err);
 
 /* Found by totals and by waits. */
-extern const struct gn_problem_pattern gn_problem_master;
+extern const struct gn_problem_pattern gn_problem_master, gn_problem_io;
 
 #endif

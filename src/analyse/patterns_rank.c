@@ -250,6 +250,15 @@ static bool is_place_sure(const struct gn_activity_row *row)
            (row->samples >= FEW && (!gn_row_is_asleep(row) || row->asleep_ns > row->total_ns / 2));
 }
 
+/* The share of what it is waited for that it spends in calls of MPI, as far as it is known. */
+static double in_calls(const struct gn_problem *p)
+{
+    double share = 0;
+    for (size_t i = 0; i < p->meanwhile_count; i++)
+        share += strcmp(p->meanwhile[i].what, "calls") == 0 ? p->meanwhile[i].low : 0;
+    return share;
+}
+
 int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_error *err)
 {
     const uint32_t process = gn_process_of_rank(l->seen->definitions, p->rank);
@@ -280,7 +289,8 @@ int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_er
         return 0;
     }
     /* by step, it may be more than by its sum: then those who waited for it say how much */
-    const double waited_s = p->hop_count > 0 ? p->hops[0].high_s / p->hops[0].ranks : 0;
+    const double waited_s =
+        p->hop_count > 0 ? p->hops[0].high_s / p->hops[0].ranks * fmax(0, 1 - in_calls(p)) : 0;
     const double low = r.like.lo_ns * 1e-9, high = fmax(r.like.hi_ns * 1e-9, waited_s);
     const bool agrees = waited_s <= 1.1 * r.like.hi_ns * 1e-9;
     settle(l, p, low, high);

@@ -298,8 +298,8 @@ static int replay_sooner(const struct gn_look *l, const struct node *n, struct g
     const struct gn_span gain = site < 0 ? (struct gn_span){0, 0} : gn_seen_total(l->seen, l->each);
     if (!isfinite(gain.hi_ns) || gain.hi_ns * 1e-9 < most_of_it * p->lost_high_s)
         return 0;
-    p->lost_low_s = p->gain_low_s = gain.lo_ns * 1e-9;
-    p->lost_high_s = p->gain_high_s = gain.hi_ns * 1e-9;
+    p->lost_low_s = p->gain_low_s = gn_look_at_most(l, gain.lo_ns * 1e-9);
+    p->lost_high_s = p->gain_high_s = gn_look_at_most(l, gain.hi_ns * 1e-9);
     p->is_replayed = true;
     gn_look_allow_for_repeats(l, p);
     return 0;
@@ -425,14 +425,55 @@ static bool is_worth_it(const struct gn_look *l, const struct node *n)
     return high_s >= GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s && !is_startup(l, n);
 }
 
-/* What was waited for was itself in calls of MPI, and not known to wait. */
+static const struct gn_activity_def *call_of(const struct gn_problem_meanwhile *part)
+{
+    return gn_activity_def(strcmp(part->what, "calls") == 0 && part->call ? gn_activity_named(part->call)
+                                                                          : GN_ACTIVITY_NONE);
+}
+
+static bool is_io(const struct gn_activity_def *call)
+{
+    return strcmp(call->group, "io") == 0;
+}
+
+/* What was waited for was itself in calls of MPI, and not known to wait. (Files are not waited for with
+ * others, but for collective operations on them, which are told as such.) */
 static bool is_in_calls(const struct gn_problem *p)
 {
     static const double half = 0.5;
     double share = 0;
     for (size_t i = 0; i < p->meanwhile_count; i++)
-        share += strcmp(p->meanwhile[i].what, "calls") == 0 ? p->meanwhile[i].high : 0;
+        share += strcmp(p->meanwhile[i].what, "calls") == 0 && !is_io(call_of(&p->meanwhile[i]))
+                     ? p->meanwhile[i].high
+                     : 0;
     return share > half;
+}
+
+/* Whom the others wait for reads or writes meanwhile, alone: that is it. */
+static void see_io(const struct gn_look *l, struct gn_problem *p)
+{
+    static const double half = 0.5;
+    const struct gn_problem_meanwhile *most = NULL;
+    double share = 0;
+    for (size_t i = 0; i < p->meanwhile_count; i++) {
+        const struct gn_problem_meanwhile *part = &p->meanwhile[i];
+        share += is_io(call_of(part)) ? part->low : 0;
+        most = is_io(call_of(part)) && (!most || part->low > most->low) ? part : most;
+    }
+    const struct gn_activity_row *row =
+        most ? gn_look_row(l->s, (struct gn_call_place){most->call, most->function, most->file, most->line})
+             : NULL;
+    if (share <= half || !row || row->max_rank != p->hops[0].waits_for ||
+        (double)row->max_ns < of_one_of_many * (double)row->total_ns)
+        return;
+    p->pattern = &gn_problem_io;
+    p->row = row;
+    p->rank = row->max_rank;
+    p->is_in_call = true;
+    p->lost_low_s = p->gain_low_s = share * p->hops[0].low_s / p->hops[0].ranks;
+    p->lost_high_s = p->gain_high_s = p->hops[0].high_s / p->hops[0].ranks;
+    gn_look_allow_for_repeats(l, p);
+    p->assumes &= ~(unsigned)GN_PROBLEM_ORDER;
 }
 
 /* Phases, unless most is waited for in few calls, or along the ranks in one direction. */
@@ -470,6 +511,7 @@ int gn_look_at_waits(const struct gn_look *l, struct gn_error *err)
             struct gn_problem p = problem_of(l, &nodes[i]);
             if (p.is_fixed)
                 code = gn_look_tell_meanwhile(l, &p, err);
+            see_io(l, &p);
             if (p.pattern == &late_sender && p.answers >= answers_share)
                 is_of_answers(l, &nodes[i], &p);
             if (code == 0 && (p.pattern == &late_sender || p.pattern == &late_receiver))

@@ -299,6 +299,10 @@ char *gn_problem_text(const struct gn_summary *s, const struct gn_problem *p,
         says_text(p, terminal, text, size);
     else if (p->grows > 0)
         growth_text(p, terminal, text, size);
+    else if (p->is_in_call)
+        snprintf(text, size, "rank %d takes %s in %s, and others wait for it", p->rank,
+                 gn_duration_text((double)p->row->max_ns, own),
+                 gn_problem_place(p->row, terminal, name, sizeof name));
     else if (p->share_of_rank > 0)
         waits_text(p, terminal, text, size);
     else if (p->row && p->is_of_all && !(p->assumes & GN_PROBLEM_TURNS)) /* waiting is taken off */

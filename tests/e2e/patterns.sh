@@ -56,7 +56,7 @@ if interrupted:
 assert rank == "-" or first["ranks"] == [int(r) for r in rank.split(",")], first["ranks"]
 if kind == "growth over time": # nobody waits
     assert first["differs"]["after"]["line"] == line and first["differs"]["grows"] > 1.2, first["differs"]
-elif kind in ("lock contention", "large messages", "slow collective", "main thread serial", "threads unequal"): # for whom is not known, or for nobody
+elif program == "io_mpi" or kind in ("lock contention", "large messages", "slow collective", "main thread serial", "threads unequal"): # the call itself; or for whom is not known, or for nobody
     assert first["places"][0]["line"] == line, first["places"]
 else:
     lines = [hop.get("line") for hop in first["chain"]]
