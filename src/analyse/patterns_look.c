@@ -258,6 +258,15 @@ const struct gn_activity_row *gn_look_computation_after(const struct gn_summary 
     return range ? range : range_after(s->ranges, s->range_count, place);
 }
 
+void gn_look_tell_place(const struct gn_summary *s, struct gn_problem *p, struct gn_call_place after)
+{
+    const struct gn_activity_row *range = range_after(s->ranges, s->range_count, after);
+    if (p->row->how != GN_HOW_RANGE || !range || range->place < 0 || range->max_rank != p->rank)
+        return;
+    p->row = &s->rows[range->place];
+    p->range = range;
+}
+
 bool gn_look_has_problem(const struct gn_look *l, int rank)
 {
     for (size_t i = 0; i < l->problems->count; i++)

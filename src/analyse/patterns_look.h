@@ -62,6 +62,10 @@ int gn_look_tell_meanwhile(const struct gn_look *look, struct gn_problem *proble
  * it, the only place that has half of that at least, else by its range. NULL: nobody knows. */
 const struct gn_activity_row *gn_look_computation_after(const struct gn_summary *summary,
                                                         struct gn_call_place place, double all_ns, int rank);
+/* Where a problem's row says only after which call its rank computes: the place there in which it takes
+ * longer than others by most, if samples know it. */
+void gn_look_tell_place(const struct gn_summary *summary, struct gn_problem *problem,
+                        struct gn_call_place after);
 /* Whether one of what one rank computes is about it. */
 bool gn_look_has_problem(const struct gn_look *look, int rank);
 /* Whether the process takes messages from whoever sends one. */

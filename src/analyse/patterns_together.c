@@ -134,12 +134,13 @@ static int add_late_ones(const struct gn_look *l, struct gn_error *err)
             has_slack_of(l->problems, rank) || gn_look_caused_ns(l, i, GN_NONE, GN_NONE) < least_ns ||
             evens_out(l, i, d))
             continue;
-        const struct gn_activity_row *row = gn_look_computation_after(
-            l->s, gn_call_place_of(l->seen, &l->seen->sites[section]), d.own_ns, rank);
+        const struct gn_call_place after = gn_call_place_of(l->seen, &l->seen->sites[section]);
+        const struct gn_activity_row *row = gn_look_computation_after(l->s, after, d.own_ns, rank);
         if (!row)
             continue;
         struct gn_problem p = gn_problem_of_slack(
             &(struct gn_problem_slack){rank, row, d.own_ns * 1e-9, d.others_ns * 1e-9, 0, false});
+        gn_look_tell_place(l->s, &p, after);
         p.gain_high_s = p.lost_high_s = (d.own_ns - d.others_ns) * 1e-9;
         code = gn_look_see_rank(l, &p, err);
         gn_problems_add(l->problems, l->s, p);

@@ -219,12 +219,11 @@ static const char *times_text(double factor, char text[32])
     return text;
 }
 
-/* Of what all ranks take there, on no core. */
+/* Of what all ranks take there, on no core, and not for want of one. */
 static double asleep_share(const struct gn_activity_row *row)
 {
-    return row && row->total_ns > 0 && row->off_core_s.low > 0
-               ? fmin(1, row->off_core_s.low * 1e9 / (double)row->total_ns)
-               : 0;
+    const double off_s = row ? row->off_core_s.low - fmax(0, row->preempted_s.high) : 0;
+    return row && row->total_ns > 0 && off_s > 0 ? fmin(1, off_s * 1e9 / (double)row->total_ns) : 0;
 }
 
 char *gn_problem_difference_text(const struct gn_summary *s, const struct gn_problem *p, char *text,
