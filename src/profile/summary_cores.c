@@ -29,8 +29,10 @@ bool gn_row_is_asleep(const struct gn_activity_row *row)
 {
     static const double most_of_it = 0.6;
     const double longer_ns = (double)(row->max_ns - row->min_ns);
-    return row->how == GN_HOW_UNSEEN || (row->samples > 0 && longer_ns > 0 &&
-                                         (double)(row->total_ns - row->cpu_ns) >= most_of_it * longer_ns);
+    const double without_one_ns = fmax(0, row->preempted_s.high) * 1e9;
+    return row->how == GN_HOW_UNSEEN ||
+           (row->samples > 0 && longer_ns > 0 &&
+            (double)(row->total_ns - row->cpu_ns) - without_one_ns >= most_of_it * longer_ns);
 }
 
 void gn_summarise_cores(struct gn_summary *s)
