@@ -61,6 +61,8 @@ enum gn_asleep gn_sample_asleep(int pid, int tid, struct gn_sample *sample,
     *sample = (struct gn_sample){.pid = pid, .tid = tid};
     if (code == -EACCES || code == -EPERM || code == -ENOENT)
         return code == -ENOENT ? GN_ASLEEP_NO : GN_ASLEEP_REFUSED;
+    if (code == 0 && strncmp(before, "running", strlen("running")) == 0)
+        return GN_ASLEEP_RUNNING;
     if (code != 0 || !parse(before, &sample->at))
         return GN_ASLEEP_NO;
     const size_t count = read_stack(pid, sample->at.sp, stack);

@@ -12,7 +12,9 @@
 #include "agent/sample_event.h"
 
 enum gn_asleep {
-    GN_ASLEEP_NO, /* it is running, or gone, or was not asleep at one place for long enough to say where */
+    GN_ASLEEP_NO, /* it is gone, or was not asleep at one place for long enough to say where, or nobody knows
+                   */
+    GN_ASLEEP_RUNNING, /* on a core, or waiting for one */
     GN_ASLEEP_YES,
     GN_ASLEEP_REFUSED /* one must not look */
 };

@@ -12,7 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RULES = 1024, MOST_FRAMES = 64, READ_AGAIN_NS = 1000000000, JUST_READ_NS = 20000000 };
+enum {
+    RULES = 1024,
+    MOST_FRAMES = 64,
+    READ_AGAIN_NS = 1000000000,
+    JUST_READ_NS = 20000000,
+    MOST_MODULES = 4096 /* programs make files' names, too */
+};
 
 struct module {
     struct gn_sample_module known;
@@ -114,7 +120,7 @@ static uint32_t find_module(struct gn_sample_code *c, const char *file, bool is_
     for (size_t i = 1; i < c->count; i++)
         if (c->items[i].known.is_source == is_source && strcmp(c->items[i].file, file) == 0)
             return (uint32_t)i;
-    return add_module(c, file, is_source);
+    return is_source && c->count >= MOST_MODULES ? GN_SAMPLE_NOWHERE : add_module(c, file, is_source);
 }
 
 uint32_t gn_sample_code_source(struct gn_sample_code *c, const char *path)

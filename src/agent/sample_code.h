@@ -38,7 +38,7 @@ void gn_sample_code_free(struct gn_sample_code *code);
 uint32_t gn_sample_code_count(const struct gn_sample_code *code);
 const struct gn_sample_module *gn_sample_code_module(const struct gn_sample_code *code, uint32_t index);
 
-/* The module of a source file; GN_SAMPLE_NOWHERE: no memory. */
+/* The module of a source file; GN_SAMPLE_NOWHERE: no memory, or there are too many. */
 uint32_t gn_sample_code_source(struct gn_sample_code *code, const char *path);
 
 /* Where the function of a place begins, by the unwind table; 0: not known. */

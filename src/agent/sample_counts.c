@@ -204,16 +204,27 @@ static void close_open(struct gn_sample_counts *c, struct open *o)
     o->since.kind = GN_MOMENT_UNKNOWN;
 }
 
+/* False: it has no such row. */
+static bool add_to_open(struct open *o, const struct gn_sampled_count *row)
+{
+    for (size_t i = 0; i < o->count; i++)
+        if (same(&o->rows[i], row)) {
+            o->rows[i].count += row->count;
+            o->rows[i].time_ns += row->time_ns;
+            return true;
+        }
+    return false;
+}
+
 static void add_open(struct gn_sample_counts *c, struct open *o, struct gn_sampled_count row)
 {
-    if (o->count >= GN_SAMPLE_MOST_OPEN - 2) /* for other places of what is computed, and of who sleeps */
+    if (add_to_open(o, &row))
+        return;
+    if (o->count >= GN_SAMPLE_MOST_OPEN - GN_SAMPLED_HOWS) { /* the rest is for other places, of each kind */
         row.site = row.called = GN_SAMPLED_NONE;
-    for (size_t i = 0; i < o->count; i++)
-        if (same(&o->rows[i], &row)) {
-            o->rows[i].count += row.count;
-            o->rows[i].time_ns += row.time_ns;
+        if (add_to_open(o, &row))
             return;
-        }
+    }
     if (o->count == GN_SAMPLE_MOST_OPEN || !gn_grow(&o->rows, &o->room, o->count, sizeof *o->rows))
         c->unattributed += row.how == GN_SAMPLED_RUNNING ? row.count : 0;
     else

@@ -19,7 +19,7 @@ enum { GN_PYTHON_LINES = 256 };
 struct gn_sample_python {
     bool known, refused; /* where things are: said; said, and not to be believed */
     struct gn_python_known python;
-    struct gn_python_line {
+    struct gn_python_known_line {
         uint64_t ip; /* 0: free */
         uint64_t file, name, lines;
         uint32_t first_line, version;
@@ -27,10 +27,10 @@ struct gn_sample_python {
     } lines[GN_PYTHON_LINES];
 };
 
-/* The number of the place in the Python program where the thread of the location is; GN_SAMPLED_NONE: it runs
- * no Python, or that cannot be seen. */
-uint32_t gn_sample_python_place(struct gn_sample_python *python, int pid, int tid, struct gn_tag *tag,
-                                uint32_t location, struct gn_sample_places *places,
-                                struct gn_sample_code *code);
+/* Whether the thread of the location runs Python. *place: the number of where it is in the Python program;
+ * GN_SAMPLED_NONE: that could not be read, or there is no room for it. */
+bool gn_sample_python_place(struct gn_sample_python *python, int pid, int tid, struct gn_tag *tag,
+                            uint32_t location, struct gn_sample_places *places, struct gn_sample_code *code,
+                            uint32_t *place);
 
 #endif

@@ -148,8 +148,8 @@ static bool is_still(const struct process *p, uint32_t location, const struct gn
 }
 
 /* Whether the thread is asleep between two calls, and where. */
-static bool look_asleep(struct gn_sampler *s, struct process *p, const struct gn_sample_thread *at,
-                        enum gn_moment_kind kind, struct gn_sample_counted *counted)
+static enum gn_asleep look_asleep(struct gn_sampler *s, struct process *p, const struct gn_sample_thread *at,
+                                  enum gn_moment_kind kind, struct gn_sample_counted *counted)
 {
     uint8_t stack[GN_SAMPLE_STACK_BYTES];
     struct gn_sample sample;
@@ -157,50 +157,56 @@ static bool look_asleep(struct gn_sampler *s, struct process *p, const struct gn
     const enum gn_asleep found = gn_sample_asleep(p->pid, at->tid, &sample, stack);
     p->hidden = found == GN_ASLEEP_REFUSED;
     if (found != GN_ASLEEP_YES)
-        return false;
+        return found;
     gn_sample_where(p->maps, &sample, &where);
     if (kind == GN_MOMENT_ROW && where.in_call)
-        return false;
+        return GN_ASLEEP_NO;
     where.called = where.waits;
     *counted = counted_of(s, &where, true);
     counted->how = GN_SAMPLED_ASLEEP;
-    return true;
+    return GN_ASLEEP_YES;
 }
 
-/* The line of Python that it is at, if it runs any. */
-static uint32_t look_python(struct gn_sampler *s, struct process *p, const struct gn_sample_thread *at)
+/* Whether the thread runs Python now, and at which line, of one that has done so. */
+static enum gn_sampled_how look_python(struct gn_sampler *s, struct process *p,
+                                       const struct gn_sample_thread *at, uint32_t *line)
 {
-    if (GN_GET(p->recorded.tag->locations[at->location].python_state) == 0)
-        return GN_SAMPLED_NONE;
     p->python = p->python ? p->python : calloc(1, sizeof *p->python);
-    if (!p->python)
-        return GN_SAMPLED_NONE;
-    s->sees_python = true;
-    return gn_sample_python_place(p->python, p->pid, at->tid, p->recorded.tag, at->location, s->places,
-                                  s->code);
+    s->sees_python = p->python != NULL;
+    const bool in_python = p->python && gn_sample_python_place(p->python, p->pid, at->tid, p->recorded.tag,
+                                                               at->location, s->places, s->code, line);
+    return in_python ? GN_SAMPLED_INTERPRETED : GN_SAMPLED_NATIVE;
+}
+
+static bool runs_python(const struct process *p, const struct gn_sample_thread *at)
+{
+    return GN_GET(p->recorded.tag->locations[at->location].python_state) != 0;
 }
 
 /* Where a thread is between two calls that samples do not tell of: asleep, or in Python. Rounds come at
  * moments that have nothing to do with what it does, so it was found where it was for as long as passed since
- * the one before; of who sleeps, for `rounds` (0: another round looks). */
+ * the one before; of who sleeps, for `rounds`. */
 static void look(struct gn_sampler *s, struct process *p, const struct gn_sample_thread *at, unsigned rounds)
 {
     struct gn_sample_counted counted = {.site = GN_SAMPLED_NONE, .called = GN_SAMPLED_NONE};
     struct gn_sample_moment moment = gn_sample_moment_at(&p->recorded, at->location, gn_ticks());
     if (moment.kind != GN_MOMENT_SINCE && moment.kind != GN_MOMENT_ROW)
         return;
-    const uint32_t line = moment.kind == GN_MOMENT_SINCE ? look_python(s, p, at) : GN_SAMPLED_NONE;
-    const bool is_asleep = rounds > 0 && look_asleep(s, p, at, moment.kind, &counted);
-    if ((!is_asleep && line == GN_SAMPLED_NONE) || !is_still(p, at->location, &moment))
+    uint32_t line = GN_SAMPLED_NONE;
+    const bool sees = moment.kind == GN_MOMENT_SINCE && runs_python(p, at);
+    const enum gn_asleep found = look_asleep(s, p, at, moment.kind, &counted);
+    const enum gn_sampled_how how = sees ? look_python(s, p, at, &line) : GN_SAMPLED_RUNNING;
+    if ((found != GN_ASLEEP_YES && !(sees && found == GN_ASLEEP_RUNNING)) ||
+        !is_still(p, at->location, &moment))
         return;
     if (line != GN_SAMPLED_NONE) {
         counted.called = counted.called == GN_SAMPLED_NONE ? counted.site : counted.called;
         counted.site = line;
-        counted.how = is_asleep ? GN_SAMPLED_ASLEEP : GN_SAMPLED_INTERPRETED;
     }
+    counted.how = found == GN_ASLEEP_YES ? GN_SAMPLED_ASLEEP : how;
     if (moment.kind == GN_MOMENT_ROW)
         moment.kind = GN_MOMENT_BETWEEN;
-    counted.time_ns = (s->now.ns - s->before.ns) * (is_asleep ? rounds : 1);
+    counted.time_ns = (s->now.ns - s->before.ns) * rounds;
     gn_sample_counts_add(p->counts, &p->recorded, at->location, &moment, &counted);
 }
 
@@ -211,9 +217,8 @@ static unsigned stands_for(const struct gn_sampler *s, const struct process *p,
                            const struct gn_sample_thread *at, uint64_t samples)
 {
     const bool is_busy = (samples + 1) * at->event.period_ns > s->now.ns - s->before.ns;
-    const bool runs_python = GN_GET(p->recorded.tag->locations[at->location].python_state) != 0;
     const bool is_chosen = gn_mix(s->now.ns ^ (uint64_t)at->tid << 32) % BUSY_ROUNDS == 0;
-    return !is_busy || runs_python ? 1 : is_chosen ? BUSY_ROUNDS : 0;
+    return !is_busy || runs_python(p, at) ? 1 : is_chosen ? BUSY_ROUNDS : 0;
 }
 
 /* ---- rounds ---- */
@@ -229,8 +234,10 @@ static void read_thread(struct gn_sampler *s, struct process *p, struct gn_sampl
     p->lost += gn_sample_event_take(&at->event, take, s);
     at->samples += p->samples - before;
     p->bursts += p->samples > before;
-    if (may_look && at->location != GN_SAMPLE_NO_LOCATION)
-        look(s, p, at, stands_for(s, p, at, p->samples - before));
+    const unsigned rounds =
+        may_look && at->location != GN_SAMPLE_NO_LOCATION ? stands_for(s, p, at, p->samples - before) : 0;
+    if (rounds > 0)
+        look(s, p, at, rounds);
 }
 
 static void take_own(void *self, struct gn_sample *sample)
@@ -365,7 +372,7 @@ static void pace(struct gn_sampler *s)
     s->paced_ns = now_ns;
     s->used_ns = used;
     s->samples = s->all_samples;
-    if (taken > 0 && (share > 1.1 || (share < 0.5 && s->period_ns > s->shortest_ns)))
+    if ((taken > 0 || s->sees_python) && (share > 1.1 || (share < 0.5 && s->period_ns > s->shortest_ns)))
         set_period(s, (double)s->period_ns * (share > 0.5 ? share : 0.6));
 }
 
@@ -395,7 +402,10 @@ static void want_little(void)
         int32_t nice;
         uint32_t priority;
         uint64_t runtime, deadline, period;
-    } wanted = {.size = sizeof wanted, .policy = SCHED_OTHER, .runtime = 100000};
+    } wanted = {.size = sizeof wanted};
+    if (syscall(SYS_sched_getattr, 0, &wanted, sizeof wanted, 0) != 0 || wanted.policy != SCHED_OTHER)
+        return;
+    wanted.runtime = 100000;
     syscall(SYS_sched_setattr, 0, &wanted, 0);
 }
 

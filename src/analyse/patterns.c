@@ -74,10 +74,12 @@ static const struct gn_rank_row *rank_row(const struct gn_summary *s, int rank)
     return NULL;
 }
 
-/* Half of the width of a sampled share's interval, as time of one rank: which has its part of the samples. */
+/* Half of the width of a sampled share's interval, as time of the rank that takes most: which has as large a
+ * part of the samples as of the time. */
 static double unsure_s(const struct gn_summary *s, const struct gn_activity_row *row)
 {
-    return (row->high - row->low) / 2 * (double)s->total_ns * 1e-9 / sqrt(fmax(1, s->ranks));
+    const double part = row->total_ns > 0 ? (double)row->max_ns / (double)row->total_ns : 1;
+    return (row->high - row->low) / 2 * (double)s->total_ns * 1e-9 * sqrt(fmin(1, part));
 }
 
 /* ---- cores ---- */
@@ -487,7 +489,8 @@ static bool is_told(const struct gn_problems *all, int rank, const struct gn_act
     return false;
 }
 
-/* What was told of the rank's places in there is a part of what is told of it now. */
+/* What was told of the rank's places that are in there, and nearly only there, is a part of what is told of
+ * it now. */
 static void forget_places(struct gn_problems *all, int rank, int range)
 {
     size_t kept = 0;
@@ -514,10 +517,14 @@ static void find_uneven_ranges(const struct gn_problem_search *x, const char *sl
         if (evens ||
             gains_nothing(s, &p)) { /* what is longer here and shorter there may be in one function */
             gn_problems_add_slack(x->found, s, &p, !evens);
-        } else if (place && !lacks_cores(s) && !is_told(x->found, p.rank, place)) {
-            p.pattern = pattern_of(s, place);
+        } else if (place && !lacks_cores(s) && !is_told(x->found, p.rank, place) &&
+                   unsure_s(s, place) < span_s(range)) {
+            p.pattern = p.is_preempted              ? &preempted_rank
+                        : place->max_rank == p.rank ? pattern_of(s, place)
+                                                    : &imbalance;
             p.row = place;
             p.range = range;
+            p.assumes |= place->high > place->low ? GN_PROBLEM_SAMPLES : 0;
             forget_places(x->found, p.rank, (int)i);
             add(x, p);
         }

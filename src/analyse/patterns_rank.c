@@ -312,7 +312,8 @@ int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_er
 
 static int64_t excess_ns(const struct gn_problem *p)
 {
-    return p->row ? p->row->max_ns - p->row->min_ns : 0;
+    const struct gn_activity_row *all = p->range ? p->range : p->row;
+    return all ? all->max_ns - all->min_ns : 0;
 }
 
 /* All of the excess of a rank is taken away at once: its problems become one, that of the place where it

@@ -112,17 +112,18 @@ static void rank_text(const struct gn_summary *s, const struct gn_problem *p,
         snprintf(more, sizeof more, "; longer in %d other place%s, too", p->more_places,
                  p->more_places == 1 ? "" : "s");
     /* a place is a part of what it computes there */
-    const bool is_longer = p->differs.call && p->own_s * 1e9 > 1.2 * (double)p->row->max_ns;
-    if (p->row->how == GN_HOW_SAMPLED && (p->range || is_longer)) {
+    const double part_ns = (double)(p->range ? p->range->place_ns : p->row->max_ns);
+    const bool is_longer = (p->range || p->differs.call) && p->own_s * 1e9 > 1.2 * part_ns;
+    if (p->row->how == GN_HOW_SAMPLED && is_longer) {
         char after[1100], part[GN_QUANTITY_TEXT];
         range_text(p, terminal, after, sizeof after);
-        snprintf(text, size, "%s take%s %s %s, the %s %s; of that up to %s %s%s%s%s", who,
+        snprintf(text, size, "%s take%s %s %s, the %s %s; of that up to %s %s%s%s%s%s", who,
                  p->late_count > 1 ? "" : "s", gn_duration_text(p->own_s * 1e9, own), after,
                  s->ranks == 2       ? "other one"
                  : p->late_count > 1 ? "others"
                                      : "median rank",
-                 gn_duration_text(p->others_s * 1e9, others), gn_duration_text((double)p->row->max_ns, part),
-                 p->row->runtime ? "" : "in ", what, place[0] ? " " : "", place);
+                 gn_duration_text(p->others_s * 1e9, others), gn_duration_text(part_ns, part),
+                 p->row->runtime ? "" : "in ", what, place[0] ? " " : "", place, more);
         return;
     }
     snprintf(text, size, "%s take%s %s %s%s%s%s%s, the %s %s%s", who,

@@ -11,9 +11,11 @@
 
 /* What a count is of. */
 enum gn_sampled_how {
-    GN_SAMPLED_RUNNING,    /* samples of processor time */
-    GN_SAMPLED_ASLEEP,     /* looks, at the sampler's rounds, that found the thread asleep */
-    GN_SAMPLED_INTERPRETED /* … that found it computing, and the line of Python where */
+    GN_SAMPLED_RUNNING,     /* samples of processor time */
+    GN_SAMPLED_ASLEEP,      /* looks, at the sampler's rounds, that found the thread asleep */
+    GN_SAMPLED_INTERPRETED, /* … that found it computing in Python, and at which line */
+    GN_SAMPLED_NATIVE,      /* … outside of Python, which it runs, too: where, samples say */
+    GN_SAMPLED_HOWS
 };
 
 struct gn_sampled_module {

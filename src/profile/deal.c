@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Looks are independent of each other, but each stands for the time since the one before, which varies. */
-static const double PER_LOOK = 1.3;
+static const double PER_LOOK = 1.5;
 
 static int by_location(const void *left, const void *right)
 {
@@ -39,8 +39,8 @@ static void add_up(struct gn_sample_row *rows, size_t *count, const struct gn_sa
 {
     struct gn_sample_row *last = *count ? &rows[*count - 1] : NULL;
     if (last && last->from == r->from && last->to == r->to && last->place == r->place) {
-        last->count += r->count;
-        last->time_ns += r->time_ns;
+        gn_row_sum(&last->count, r->count);
+        gn_row_sum(&last->time_ns, r->time_ns);
     } else {
         rows[*count] = *r;
         rows[(*count)++].location = 0;
@@ -54,10 +54,14 @@ static void take_look(struct gn_edge_dealer *g, const struct gn_sample_row *r)
         return;
     if (r->how == GN_SAMPLED_ASLEEP)
         g->asleep[g->asleep_count++] = *r;
-    if (r->how != GN_SAMPLED_INTERPRETED || r->place == GN_SAMPLE_OTHER_PLACES)
-        return;
-    g->interpreted[g->interpreted_count++] = *r;
-    add_up(g->lines, &g->line_count, r);
+    if (r->how == GN_SAMPLED_INTERPRETED) {
+        g->lines[g->line_count++] = *r;
+        add_up(g->all_lines, &g->all_line_count, r);
+    }
+    if (r->how == GN_SAMPLED_NATIVE) {
+        g->native[g->native_count++] = *r;
+        add_up(g->all_native, &g->all_native_count, r);
+    }
 }
 
 static void sort_by_location(struct gn_sample_row *rows, size_t count)
@@ -71,8 +75,8 @@ static void sort_by_location(struct gn_sample_row *rows, size_t count)
 int gn_deal_sort(struct gn_edge_dealer *g)
 {
     struct gn_samples *s = &g->samples;
-    struct gn_sample_row **const kinds[] = {&g->added_up, &g->in_calls, &g->asleep, &g->interpreted,
-                                            &g->lines};
+    struct gn_sample_row **const kinds[] = {&g->added_up, &g->in_calls,  &g->asleep,    &g->lines,
+                                            &g->native,   &g->all_lines, &g->all_native};
     size_t used = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (!(*kinds[i] = calloc(s->row_count + 1, sizeof **kinds[i])))
@@ -97,7 +101,8 @@ int gn_deal_sort(struct gn_edge_dealer *g)
     sort_by_location(s->rows, used);
     sort_by_location(g->in_calls, g->in_call_count);
     sort_by_location(g->asleep, g->asleep_count);
-    sort_by_location(g->interpreted, g->interpreted_count);
+    sort_by_location(g->lines, g->line_count);
+    sort_by_location(g->native, g->native_count);
     return 0;
 }
 
@@ -130,19 +135,25 @@ static struct some samples_of(const struct gn_sample_row *rows, size_t count, in
     return some;
 }
 
-/* Of all locations. Where looks say which line of Python it is, samples know only where in its interpreter.
- */
-static struct some samples_of_all(const struct gn_edge_dealer *g, int64_t from, int64_t to)
+/* What is known of where a location is on an edge, while it computes there. */
+struct seen {
+    struct some samples;       /* of processor time */
+    struct some lines, native; /* looks: at lines of Python; outside of it */
+};
+
+static struct seen seen_of(const struct gn_edge_dealer *g, const struct gn_activity_row *range,
+                           int64_t location)
 {
-    const struct some lines = samples_of(g->lines, g->line_count, from, to, 0);
-    return lines.time_ns > 0 ? lines : samples_of(g->added_up, g->added_up_count, from, to, 0);
+    return (struct seen){samples_of(g->samples.rows, g->samples.row_count, range->from, range->to, location),
+                         samples_of(g->lines, g->line_count, range->from, range->to, location),
+                         samples_of(g->native, g->native_count, range->from, range->to, location)};
 }
 
-/* Likewise of one. */
-static struct some lines_of(const struct gn_edge_dealer *g, int64_t from, int64_t to, int64_t location)
+static struct seen seen_of_all(const struct gn_edge_dealer *g, const struct gn_activity_row *range)
 {
-    const struct some lines = samples_of(g->interpreted, g->interpreted_count, from, to, location);
-    return lines.time_ns > 0 ? lines : samples_of(g->lines, g->line_count, from, to, 0);
+    return (struct seen){samples_of(g->added_up, g->added_up_count, range->from, range->to, 0),
+                         samples_of(g->all_lines, g->all_line_count, range->from, range->to, 0),
+                         samples_of(g->all_native, g->all_native_count, range->from, range->to, 0)};
 }
 
 /* How the row of a place of an edge is called. */
@@ -200,7 +211,7 @@ static int deal_as_seen(struct gn_edge_dealer *g, const struct gn_activity_row *
             off = hypot(off, fmax(found.high - found.share, found.share - found.low) * (double)d->ns);
         }
         code = gn_row_pieces_add(g->rows, &row, part);
-        code = code == 0 ? gn_row_pieces_add_off(g->rows, &row, off, d->is_asleep ? r->count : 0) : code;
+        gn_row_pieces_add_off(g->rows, &row, off, d->is_asleep ? r->count : 0);
         part->count = 0;
     }
     return code;
@@ -215,7 +226,8 @@ static int add_rest(struct gn_edge_dealer *g, const struct gn_activity_row *rang
     part->cpu_ns = part->asleep_ns = 0;
     const int code = gn_row_pieces_add(g->rows, &row, part);
     part->count = 0;
-    return code == 0 ? gn_row_pieces_add_off(g->rows, &row, off_ns, 0) : code;
+    gn_row_pieces_add_off(g->rows, &row, off_ns, 0);
+    return code;
 }
 
 /* What no sample is of: at places where the location was found asleep, for as long as it was; and what is
@@ -244,52 +256,156 @@ static struct gn_edge_time time_of(const struct gn_edge_dealer *g, const struct 
     return (struct gn_edge_time){ns, times, seen->samples, seen->time_ns, asleep.samples, asleep.time_ns};
 }
 
+/* ---- Python ---- */
+
+/* A function that the interpreter calls, as samples name it. */
+struct native {
+    char *library, *called, *runtime;
+};
+
+static struct native native_of(const struct gn_edge_dealer *g, int place)
+{
+    const struct gn_sample_place *p = place == GN_SAMPLE_OTHER_PLACES ? NULL : &g->samples.places[place];
+    return !p           ? (struct native){NULL, NULL, NULL}
+           : p->library ? (struct native){p->library, p->called, p->runtime}
+                        : (struct native){p->module, p->function, p->runtime};
+}
+
+static bool is_same_native(struct native a, struct native b)
+{
+    return a.called && b.called && strcmp(a.called, b.called) == 0 &&
+           strcmp(a.library ? a.library : "", b.library ? b.library : "") == 0;
+}
+
+/* The share of samples in that function; 0: an earlier row of it has told. */
+static double share_of(const struct gn_edge_dealer *g, const struct some *samples, size_t row)
+{
+    const struct native sought = native_of(g, samples->rows[row].place);
+    double sum = 0;
+    for (size_t i = 0; i < samples->count && sought.called; i++) {
+        const bool same = is_same_native(native_of(g, samples->rows[i].place), sought);
+        if (same && i < row)
+            return 0;
+        sum += same ? (double)samples->rows[i].time_ns : 0;
+    }
+    return sum / (double)samples->time_ns;
+}
+
+static int add_line(struct gn_edge_dealer *g, const struct gn_activity_row *row, double ns, double off_ns,
+                    int64_t samples, double on_core, struct gn_row_stretch *part)
+{
+    part->ns = (int64_t)ns;
+    part->cpu_ns = (int64_t)(ns * on_core);
+    const int code = gn_row_pieces_add(g->rows, row, part);
+    part->count = 0;
+    gn_row_pieces_add_off(g->rows, row, off_ns, samples);
+    return code;
+}
+
+/* A line's time. Looks do not see which function it calls, and samples not from which line: what share of the
+ * time both surely have together is what their shares are beyond 1 in sum. */
+static int deal_line(struct gn_edge_dealer *g, const struct gn_activity_row *range, const struct seen *seen,
+                     const struct gn_sample_row *line, double ns, double on_core, struct gn_row_stretch *part)
+{
+    const int64_t looks = seen->lines.samples + seen->native.samples;
+    const double share = (double)line->time_ns / (double)seen->lines.time_ns;
+    const struct gn_samples_share found = gn_samples_share(line->count, looks, PER_LOOK);
+    const double off_ns = fmax(found.high - found.share, found.share - found.low) * ns;
+    const struct gn_activity_row row = sampled_row(g, range, line->place);
+    double left = share;
+    int code = 0;
+    for (size_t i = 0; i < seen->samples.count && seen->native.samples == 0 && code == 0; i++) {
+        static const double least = 0.01;
+        const struct native native = native_of(g, seen->samples.rows[i].place);
+        const double both = fmin(left, share_of(g, &seen->samples, i) + share - 1);
+        if (both < least || line->place == GN_SAMPLE_OTHER_PLACES)
+            continue;
+        struct gn_activity_row called = row;
+        called.library = native.library;
+        called.called = native.called;
+        called.runtime = native.runtime;
+        left -= both;
+        code = add_line(g, &called, both * ns, off_ns * both / share, seen->samples.rows[i].count, on_core,
+                        part);
+    }
+    return code == 0 && left > 0 ? add_line(g, &row, left * ns, off_ns * left / share,
+                                            left == share ? line->count : 0, on_core, part)
+                                 : code;
+}
+
+/* What is computed in Python, by its lines. *d: what is left, outside of it. */
+static int deal_lines(struct gn_edge_dealer *g, struct gn_dealt_edge *edge, const struct seen *seen,
+                      struct dealt *d, struct gn_row_stretch *part)
+{
+    const double share = (double)seen->lines.time_ns /
+                         ((double)seen->lines.time_ns + (double)seen->native.time_ns),
+                 ns = (double)d->ns * share, on_core = d->ns > 0 ? (double)d->cpu_ns / (double)d->ns : 0;
+    const int64_t dealt = (int64_t)ns;
+    int code = 0;
+    for (size_t i = 0; i < seen->lines.count && code == 0; i++)
+        code = deal_line(g, &edge->range, seen, &seen->lines.rows[i], ns, on_core, part);
+    edge->lines_ns += dealt;
+    d->cpu_ns -= (int64_t)((double)dealt * on_core);
+    d->ns -= dealt;
+    return code;
+}
+
+/* Samples without those that are in the interpreter itself, if there are others; places come in their order.
+ */
+static struct some outside_interpreter(struct some some)
+{
+    if (some.count > 1 && some.rows[0].place == GN_SAMPLE_OTHER_PLACES) {
+        some.samples -= some.rows[0].count;
+        some.time_ns -= some.rows[0].time_ns;
+        some.rows++;
+        some.count--;
+    }
+    return some;
+}
+
+/* ---- an edge ---- */
+
 /* A location's time on an edge, divided as its samples there are; as those of all locations where it has
  * none. What no sample is of has a row of its own. */
 int gn_deal_time(struct gn_edge_dealer *g, struct gn_dealt_edge *edge, int64_t location,
                  const struct gn_row_stretch *whole, const struct gn_sampled_process *process)
 {
-    struct dealt d = {.some = samples_of(g->samples.rows, g->samples.row_count, edge->range.from,
-                                         edge->range.to, location)};
-    const struct gn_edge_time time = time_of(g, &d.some, edge, location, whole->ns, whole->count);
+    struct seen seen = seen_of(g, &edge->range, location);
+    struct dealt d = {.cpu_ns = seen.samples.time_ns};
+    const struct gn_edge_time time = time_of(g, &seen.samples, edge, location, whole->ns, whole->count);
     const struct gn_divided unseen = gn_divide(time, process, &edge->sum);
     struct gn_row_stretch part = *whole;
     int code = 0;
-    d.cpu_ns = d.some.time_ns;
     d.ns = whole->ns - unseen.ns;
     d.off_ns = unseen.off_ns;
-    const struct some lines = lines_of(g, edge->range.from, edge->range.to, location);
-    if (lines.time_ns > 0)
-        d.some = lines;
-    else if (d.cpu_ns == 0)
-        d.some = samples_of_all(g, edge->range.from, edge->range.to);
+    if (seen.samples.time_ns == 0 && seen.lines.time_ns == 0)
+        seen = seen_of_all(g, &edge->range);
     if (unseen.ns > 0) {
         edge->unseen_ns += unseen.ns;
         code = add_unseen(g, &edge->range, location, unseen.ns, unseen.off_ns, process, &part);
     }
     if (code != 0 || (unseen.ns > 0 && d.ns == 0 && d.cpu_ns == 0))
         return code;
+    if (seen.lines.time_ns > 0)
+        code = deal_lines(g, edge, &seen, &d, &part);
+    if (code != 0 || (seen.lines.time_ns > 0 && d.ns <= 0))
+        return code;
+    d.some = seen.lines.time_ns > 0 ? outside_interpreter(seen.samples) : seen.samples;
     return d.some.time_ns > 0 ? deal_as_seen(g, &edge->range, &d, &part)
                               : add_rest(g, &edge->range, GN_HOW_RANGE, d.ns, unseen.off_ns, &part);
 }
 
-/* How far the shares of places on an edge may be off, as it goes into their rows: edges are sampled
- * independently of each other, so squares add up. */
-int gn_deal_uncertainty(struct gn_edge_dealer *g, const struct gn_dealt_edge *edge, int64_t edge_ns)
+void gn_deal_uncertainty(struct gn_edge_dealer *g, const struct gn_dealt_edge *edge, int64_t edge_ns)
 {
-    const struct some some = samples_of_all(g, edge->range.from, edge->range.to);
-    const bool is_looks = some.count > 0 && some.rows[0].how != GN_SAMPLED_RUNNING;
-    for (size_t i = 0; i < some.count; i++) {
+    const struct some some = samples_of(g->added_up, g->added_up_count, edge->range.from, edge->range.to, 0);
+    const double sampled_ns = fmax(0, (double)edge_ns - (double)edge->unseen_ns - (double)edge->lines_ns);
+    for (size_t i = 0; i < some.count && sampled_ns > 0; i++) {
         const int64_t count = some.rows[i].count;
-        const struct gn_samples_share share =
-            gn_samples_share(count, some.samples, is_looks ? PER_LOOK : g->per_burst);
+        const struct gn_samples_share share = gn_samples_share(count, some.samples, g->per_burst);
         const struct gn_activity_row exact = sampled_row(g, &edge->range, some.rows[i].place);
-        const double off = fmax(share.high - share.share, share.share - share.low) * (double)edge_ns;
-        const int code = gn_row_pieces_add_off(g->rows, &exact, off, count);
-        if (code < 0)
-            return code;
+        const double off = fmax(share.high - share.share, share.share - share.low) * sampled_ns;
+        gn_row_pieces_add_off(g->rows, &exact, off, count);
     }
-    return 0;
 }
 
 void gn_deal_count(const struct gn_edge_dealer *g, struct gn_dealt_edge *edge, int64_t location, int64_t ns,
@@ -310,7 +426,9 @@ void gn_deal_clear(struct gn_edge_dealer *g)
     free(g->added_up);
     free(g->in_calls);
     free(g->asleep);
-    free(g->interpreted);
     free(g->lines);
+    free(g->native);
+    free(g->all_lines);
+    free(g->all_native);
     gn_samples_clear(&g->samples);
 }

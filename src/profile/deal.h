@@ -22,15 +22,17 @@ struct gn_edge_dealer {
     struct gn_sample_row *added_up; /* over all locations */
     struct gn_sample_row *in_calls; /* of what locations did inside of calls */
     struct gn_sample_row *asleep;   /* where they were found asleep */
-    struct gn_sample_row *interpreted; /* where in Python they were found computing */
-    struct gn_sample_row *lines;       /* of these, over all locations */
-    size_t added_up_count, in_call_count, asleep_count, interpreted_count, line_count;
+    struct gn_sample_row *lines, *native;         /* looks at lines of Python, and outside of it */
+    struct gn_sample_row *all_lines, *all_native; /* likewise, over all locations */
+    size_t added_up_count, in_call_count, asleep_count, line_count, native_count, all_line_count,
+        all_native_count;
 };
 
 struct gn_dealt_edge {
     struct gn_activity_row range; /* how its row is called where nothing else is known */
     struct gn_edge_sum sum;
     int64_t unseen_ns; /* dealt to what no sample is of */
+    int64_t lines_ns;  /* dealt to lines of Python, which have their own doubt */
 };
 
 /* Once the samples are read: puts them in order. 0, or -ENOMEM. */
@@ -42,9 +44,9 @@ void gn_deal_count(const struct gn_edge_dealer *g, struct gn_dealt_edge *edge, i
  * has none. What no sample is of has a row of its own. 0, or -ENOMEM. */
 int gn_deal_time(struct gn_edge_dealer *g, struct gn_dealt_edge *edge, int64_t location,
                  const struct gn_row_stretch *whole, const struct gn_sampled_process *process);
-/* Last of each edge, edge_ns of which samples are of: edges are sampled independently of each other, so
+/* Last of each edge, which took edge_ns in all: edges are sampled independently of each other, so
  * squares add up. */
-int gn_deal_uncertainty(struct gn_edge_dealer *g, const struct gn_dealt_edge *edge, int64_t edge_ns);
+void gn_deal_uncertainty(struct gn_edge_dealer *g, const struct gn_dealt_edge *edge, int64_t edge_ns);
 /* Processor time that samples say a location used inside of a call. */
 int64_t gn_deal_in_call(const struct gn_edge_dealer *g, int64_t activity, int64_t location);
 void gn_deal_clear(struct gn_edge_dealer *g);

@@ -6,6 +6,7 @@
  */
 #include "base/map.h"
 #include "profile/rows.h"
+#include "profile/samples.h"
 #include "profile/statement.h"
 
 #include <errno.h>
@@ -132,7 +133,8 @@ static sqlite3_stmt *ask(const struct reading *r, enum gn_graph_kind kind, struc
     columns_of(r->db, what->name, there, sizeof there);
     size_t used = (size_t)snprintf(text, sizeof text, "SELECT %s", r->ids ? "id" : "NULL");
     for (size_t i = 0; i < what->count; i++) {
-        snprintf(column, sizeof column, "\"%s\"", what->fields[i].name);
+        const bool is_how = kind == GN_GRAPH_SAMPLE && strcmp(what->fields[i].name, "how") == 0;
+        snprintf(column, sizeof column, "\"%s\"", is_how ? gn_samples_how(r->db) : what->fields[i].name);
         used += (size_t)snprintf(text + used, sizeof text - used, ", %s",
                                  strstr(there, column) ? column : "NULL");
     }

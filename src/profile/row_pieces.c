@@ -32,6 +32,8 @@ static int no_memory(const struct gn_row_pieces *p)
 
 /* ---- rows ---- */
 
+enum { NOT_THERE = -1 };
+
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
     for (; text && *text; text++)
@@ -82,14 +84,14 @@ struct gn_activity_row gn_row_copied(const struct gn_activity_row *r)
 }
 
 /* The row of what is asked for that a stretch of `row` belongs to. Texts of *row are not kept. Its number, or
- * -ENOMEM. */
-static int64_t find_row(struct gn_row_pieces *p, const struct gn_activity_row *row)
+ * -ENOMEM; without adds, NOT_THERE. */
+static int64_t find_row(struct gn_row_pieces *p, const struct gn_activity_row *row, bool adds)
 {
     const uint64_t hash = hash_of_row(row);
     const struct sought sought = {p, row};
     const int64_t found = gn_lookup_find(&p->by_key, hash, is_row, &sought);
-    if (found >= 0)
-        return found;
+    if (found >= 0 || !adds)
+        return found >= 0 ? found : NOT_THERE;
     struct gn_summary *s = p->summary;
     if (!gn_grow(&s->rows, &p->row_room, s->row_count, sizeof *s->rows) ||
         !gn_grow(&p->variance, &p->variance_room, s->row_count, sizeof *p->variance) ||
@@ -104,7 +106,7 @@ static int64_t find_row(struct gn_row_pieces *p, const struct gn_activity_row *r
 
 /* The same row under what the rows are by. */
 static int64_t row_by(struct gn_row_pieces *p, const struct gn_activity_row *exact, int rank,
-                      const char *host)
+                      const char *host, bool adds)
 {
     char name[32];
     struct gn_activity_row row = *exact;
@@ -148,18 +150,18 @@ static int64_t row_by(struct gn_row_pieces *p, const struct gn_activity_row *exa
     }
     if (p->by != GN_BY_CALLPATH && p->by != GN_BY_TREE)
         row.from = row.to = 0;
-    return find_row(p, &row);
+    return find_row(p, &row, adds);
 }
 
 int64_t gn_row_pieces_row(struct gn_row_pieces *p, const struct gn_activity_row *exact)
 {
-    return row_by(p, exact, 0, NULL);
+    return row_by(p, exact, 0, NULL, false);
 }
 
 int gn_row_pieces_add(struct gn_row_pieces *p, const struct gn_activity_row *exact,
                       const struct gn_row_stretch *t)
 {
-    const int64_t row = row_by(p, exact, t->rank, t->host);
+    const int64_t row = row_by(p, exact, t->rank, t->host, true);
     if (row < 0)
         return (int)row;
     p->summary->rows[row].open_ns += t->open_ns;
@@ -182,17 +184,15 @@ int gn_row_pieces_add(struct gn_row_pieces *p, const struct gn_activity_row *exa
 }
 
 /* By how much a row's time may be off, for whatever reason: reasons are independent of each other. */
-int gn_row_pieces_add_off(struct gn_row_pieces *p, const struct gn_activity_row *exact, double off_ns,
-                          int64_t samples)
+void gn_row_pieces_add_off(struct gn_row_pieces *p, const struct gn_activity_row *exact, double off_ns,
+                           int64_t samples)
 {
-    if (p->by == GN_BY_RANK || p->by == GN_BY_HOST) /* whose time is what it is */
-        return 0;
-    const int64_t row = row_by(p, exact, 0, NULL);
-    if (row < 0)
-        return (int)row;
+    const bool is_exact = p->by == GN_BY_RANK || p->by == GN_BY_HOST; /* whose time is what it is */
+    const int64_t row = is_exact ? NOT_THERE : row_by(p, exact, 0, NULL, false);
+    if (row < 0) /* or nothing of it was dealt */
+        return;
     p->variance[row] += off_ns * off_ns;
     p->summary->rows[row].samples += samples;
-    return 0;
 }
 
 /* ---- from pieces to rows ---- */

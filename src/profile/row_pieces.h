@@ -56,11 +56,12 @@ struct gn_row_pieces {
  * not kept. 0, or -ENOMEM. */
 int gn_row_pieces_add(struct gn_row_pieces *p, const struct gn_activity_row *exact,
                       const struct gn_row_stretch *t);
-/* The number of that row, or -ENOMEM. */
+/* The number of that row; negative: there is none. */
 int64_t gn_row_pieces_row(struct gn_row_pieces *p, const struct gn_activity_row *exact);
-/* By how much a row's time may be off, for whatever reason: reasons are independent of each other. */
-int gn_row_pieces_add_off(struct gn_row_pieces *p, const struct gn_activity_row *exact, double off_ns,
-                          int64_t samples);
+/* By how much the time of a row that has any may be off, for whatever reason: reasons are independent of each
+ * other. */
+void gn_row_pieces_add_off(struct gn_row_pieces *p, const struct gn_activity_row *exact, double off_ns,
+                           int64_t samples);
 /* Once all pieces are there: each row's sums, and how they spread over the ranks. */
 void gn_row_pieces_fill(struct gn_row_pieces *p);
 /* Not the summary's rows. */

@@ -1,6 +1,7 @@
 #include "profile/samples.h"
 
 #include "base/grow.h"
+#include "graph/sampled.h"
 #include "profile/statement.h"
 
 #include <errno.h>
@@ -97,7 +98,9 @@ static bool take_row(struct reader *r, sqlite3_stmt *q)
     const bool other = sqlite3_column_int(q, 14) != 0;
     const int place = other ? GN_SAMPLE_OTHER_PLACES : place_of(r, q);
     const int64_t count_there = sqlite3_column_int64(q, 13), time_ns = sqlite3_column_int64(q, 15);
-    if (count_there <= 0 || time_ns < 0 || (time_ns == 0 && sqlite3_column_int(q, 17))) /* nonsense */
+    const int how = sqlite3_column_int(q, 17);
+    if (count_there <= 0 || time_ns < 0 || how < 0 || how >= GN_SAMPLED_HOWS ||
+        (time_ns == 0 && how != GN_SAMPLED_RUNNING)) /* nonsense */
         return true;
     if ((!other && place < 0) || !gn_grow(&s->rows, &r->row_room, s->row_count, sizeof *s->rows))
         return false;
@@ -108,7 +111,7 @@ static bool take_row(struct reader *r, sqlite3_stmt *q)
                                                      .to = sqlite3_column_int64(q, 1),
                                                      .place = place,
                                                      .other_threads = sqlite3_column_int(q, 12) != 0,
-                                                     .how = sqlite3_column_int(q, 17),
+                                                     .how = how,
                                                      .count = count_there,
                                                      .time_ns = time_ns};
     return true;
@@ -163,6 +166,12 @@ static int by_edge(const void *left, const void *right)
     return a->how - b->how;
 }
 
+/* Of a damaged profile sums may have no end. */
+static int64_t added(int64_t a, int64_t b)
+{
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
 /* Lines of one place are one. */
 static void join_rows(struct gn_samples *s)
 {
@@ -172,8 +181,8 @@ static void join_rows(struct gn_samples *s)
     qsort(s->rows, s->row_count, sizeof *s->rows, by_edge);
     for (size_t i = 1; i < s->row_count; i++)
         if (by_edge(&s->rows[kept], &s->rows[i]) == 0) {
-            s->rows[kept].count += s->rows[i].count;
-            s->rows[kept].time_ns += s->rows[i].time_ns;
+            s->rows[kept].count = added(s->rows[kept].count, s->rows[i].count);
+            s->rows[kept].time_ns = added(s->rows[kept].time_ns, s->rows[i].time_ns);
         } else {
             s->rows[++kept] = s->rows[i];
         }

@@ -74,8 +74,10 @@ struct gn_activity_row {
     int64_t mean_ns; /* over the ranks */
     int64_t mpi_ns;  /* of total */
     int max_rank;    /* the rank with the largest time (the lowest such) */
-    int place; /* of a range: the row of the place where max_rank takes longer than others by most; of a row:
-                  the range in which its max_rank takes most of it; -1: not known */
+    int place; /* of a range: the row of a place, sampled, in which max_rank takes longer than others by most,
+                  and by half of what it takes longer in all; of a row: the range in which nearly all of it
+                  is; -1: none */
+    int64_t place_ns;                          /* of a range: what max_rank takes in that place there */
     size_t number;                             /* in the order in which rows were met */
     double share;                              /* of the time of all measured threads together */
     struct gn_efficiency efficiency;           /* of a region */

@@ -243,7 +243,9 @@ static int take_edge_time(struct making *m, sqlite3_stmt *q)
 static int take_edge_total(struct making *m, sqlite3_stmt *q)
 {
     const struct gn_dealt_edge *edge = thing_of(m, sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1));
-    return edge ? gn_deal_uncertainty(&m->dealer, edge, sqlite3_column_int64(q, 2) - edge->unseen_ns) : 0;
+    if (edge)
+        gn_deal_uncertainty(&m->dealer, edge, sqlite3_column_int64(q, 2));
+    return 0;
 }
 
 /* What recording has cost, and what is neither a call nor between two. Ticks that are rounded to nanoseconds
@@ -507,28 +509,28 @@ static double excess_ns(const struct place *places, size_t count, size_t first, 
     return own - (all - own) / fmax(1, others);
 }
 
-/* Each range's leading place, and of each place the range where most of it is. Rows and ranges by number. */
-static void join_places(struct gn_summary *s, struct gn_summary *ranges, const struct place *places,
+/* Each range's leading place, where samples name one in which at least half of what its rank takes longer is;
+ * and of each place the range in which nearly all of it is. Rows and ranges by number. */
+static void tell_places(struct gn_summary *s, struct gn_summary *ranges, const struct place *places,
                         size_t count)
 {
-    double *most = calloc(s->row_count + 1, sizeof *most);
+    static const double half = 0.5, nearly_all = 0.9;
     double leading = 0;
-    for (size_t i = 0, next; most && i < count; i = next) {
+    for (size_t i = 0, next; i < count; i = next) {
         struct gn_activity_row *range = &ranges->rows[places[i].range], *row = &s->rows[places[i].row];
-        const double own = excess_ns(places, count, i, row->max_rank, INFINITY, &next),
+        const double own = excess_ns(places, count, i, range->max_rank, INFINITY, &next),
+                     of_row = excess_ns(places, count, i, row->max_rank, INFINITY, &next),
                      excess = excess_ns(places, count, i, range->max_rank, s->ranks - 1, &next);
         if (i == 0 || places[i].range != places[i - 1].range)
-            leading = 0;
-        if (excess > leading) {
+            leading = half * (double)(range->max_ns - range->mean_ns);
+        if (row->how == GN_HOW_SAMPLED && excess > leading) {
             leading = excess;
             range->place = (int)places[i].row;
+            range->place_ns = (int64_t)own;
         }
-        if (own > most[places[i].row]) {
-            most[places[i].row] = own;
+        if (of_row >= nearly_all * (double)row->max_ns)
             row->place = (int)places[i].range;
-        }
     }
-    free(most);
 }
 
 static int find_places(struct making *m, struct gn_row_pieces *ranges)
@@ -546,7 +548,7 @@ static int find_places(struct making *m, struct gn_row_pieces *ranges)
             places[count++] = (struct place){(uint32_t)range, part->row, part->rank, part->ns};
     }
     qsort(places, count, sizeof *places, by_range);
-    join_places(m->s, ranges->summary, places, count);
+    tell_places(m->s, ranges->summary, places, count);
     free(places);
     return 0;
 }
@@ -615,12 +617,14 @@ int gn_summarise_rows(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s
         fill_shares(&m);
         if (by == GN_BY_CALLPATH)
             name_paths(db, s);
-        if (s->row_count)
-            qsort(s->rows, s->row_count, sizeof *s->rows,
-                  by == GN_BY_RANK ? gn_row_by_computation : gn_row_by_total);
     }
-    if (code == 0 && by == GN_BY_ACTIVITY && samples->row_count + m.dealer.asleep_count > 0)
+    const bool has_ranges =
+        by == GN_BY_ACTIVITY && samples->row_count + m.dealer.asleep_count + m.dealer.line_count > 0;
+    if (code == 0 && has_ranges)
         code = collect_ranges(&m);
+    else if (code == 0 && s->row_count)
+        qsort(s->rows, s->row_count, sizeof *s->rows,
+              by == GN_BY_RANK ? gn_row_by_computation : gn_row_by_total);
     clear(&m);
     return code;
 }

@@ -70,7 +70,7 @@ static bool read_text(const struct gn_python_known *python, struct gn_memory mem
                       struct gn_python_object *out)
 {
     const struct gn_python_layout *l = &python->layout;
-    uint8_t head[HEADER_BYTES];
+    uint8_t head[HEADER_BYTES] = {0};
     if (!address || !memory.copy(memory.pid, head, address, l->text_state + sizeof(uint32_t)) ||
         word_in(head, l->object_type) != python->text_type)
         return false;
@@ -89,7 +89,7 @@ static bool read_bytes(const struct gn_python_known *python, struct gn_memory me
                        struct gn_python_object *out)
 {
     const struct gn_python_layout *l = &python->layout;
-    uint8_t head[HEADER_BYTES];
+    uint8_t head[HEADER_BYTES] = {0};
     if (!address || !memory.copy(memory.pid, head, address, l->bytes_data) ||
         word_in(head, l->object_type) != python->bytes_type)
         return false;
@@ -103,7 +103,7 @@ bool gn_python_code_read(const struct gn_python_known *python, struct gn_memory 
                          uintptr_t ip, struct gn_python_code *out)
 {
     const struct gn_python_layout *l = &python->layout;
-    uint8_t head[HEADER_BYTES];
+    uint8_t head[HEADER_BYTES] = {0};
     if (!code || l->code_start > sizeof head || !memory.copy(memory.pid, head, code, l->code_start) ||
         word_in(head, l->object_type) != python->code_type)
         return false;

@@ -1,5 +1,7 @@
 #include "made_profile.h"
 
+#include "graph/sampled.h"
+
 #include "profile/profile.h"
 #include "profile/statement.h"
 
@@ -125,24 +127,34 @@ void made_messages(sqlite3 *db, int64_t location, int64_t activity, int peer, in
         messages, (const void *)sizes, (int)sizeof sizes, location, activity);
 }
 
-static void add_sample(sqlite3 *db, const int64_t edge[3], int64_t site, bool asleep, int64_t count,
-                       int64_t each_ns)
+static void add_sample(sqlite3 *db, const int64_t edge[3], int64_t site, enum gn_sampled_how how,
+                       int64_t count, int64_t each_ns)
 {
     ADD(db,
         "INSERT INTO sample(location, from_activity, to_activity, site, other_threads, how, count, "
         "time_ns)"
-        " VALUES(?1, ?2, ?3, ?4, 0, ?5, ?6, ?6 * ?7)",
-        "iiiiiii", edge[0], edge[1], edge[2], site, (int64_t)asleep, count, each_ns);
+        " VALUES(?1, ?2, ?3, NULLIF(?4, 0), 0, ?5, ?6, ?6 * ?7)",
+        "iiiiiii", edge[0], edge[1], edge[2], site, (int64_t)how, count, each_ns);
 }
 
 void made_asleep(sqlite3 *db, int64_t location, int64_t from, int64_t to, int64_t site, int64_t count)
 {
-    add_sample(db, (const int64_t[]){location, from, to}, site, true, count, 50000000);
+    add_sample(db, (const int64_t[]){location, from, to}, site, GN_SAMPLED_ASLEEP, count, 50000000);
+}
+
+void made_lines(sqlite3 *db, int64_t location, int64_t from, int64_t to, int64_t site, int64_t count)
+{
+    add_sample(db, (const int64_t[]){location, from, to}, site, GN_SAMPLED_INTERPRETED, count, 20000000);
+}
+
+void made_native(sqlite3 *db, int64_t location, int64_t from, int64_t to, int64_t count)
+{
+    add_sample(db, (const int64_t[]){location, from, to}, 0, GN_SAMPLED_NATIVE, count, 20000000);
 }
 
 void made_samples(sqlite3 *db, int64_t location, int64_t from, int64_t to, int64_t site, int64_t count)
 {
-    add_sample(db, (const int64_t[]){location, from, to}, site, false, count, 10000000);
+    add_sample(db, (const int64_t[]){location, from, to}, site, GN_SAMPLED_RUNNING, count, 10000000);
     ADD(db,
         "INSERT INTO sampling(process, state, time_ns, samples, bursts, by_place, unattributed, lost)"
         " SELECT process, 'sampled', 0, 0, 0, 0, 0, 0 FROM location WHERE id = ?1"

@@ -32,8 +32,13 @@ void made_node(sqlite3 *db, int64_t location, int64_t activity, double s, int64_
 void made_edge(sqlite3 *db, int64_t location, int64_t from, int64_t to, double s, int64_t count);
 void made_messages(sqlite3 *db, int64_t location, int64_t activity, int peer, int64_t messages,
                    int64_t bytes);
+/* Site 0: in other places, or in an interpreter. */
 void made_samples(sqlite3 *db, int64_t location, int64_t from, int64_t to, int64_t site, int64_t count);
 /* Found asleep there, so often. */
 void made_asleep(sqlite3 *db, int64_t location, int64_t from, int64_t to, int64_t site, int64_t count);
+/* Found computing outside of Python, of who runs that, too. */
+void made_native(sqlite3 *db, int64_t location, int64_t from, int64_t to, int64_t count);
+/* Found computing there, at a line of Python. */
+void made_lines(sqlite3 *db, int64_t location, int64_t from, int64_t to, int64_t site, int64_t count);
 
 #endif

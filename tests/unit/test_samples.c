@@ -1,6 +1,7 @@
 /* samples: what a profile keeps of them, as rows and as the name of an edge; several hosts' are one. */
 #include "graph/join.h"
 #include "profile/profile.h"
+#include "graph/sampled.h"
 #include "profile/samples.h"
 #include "profile/statement.h"
 
@@ -143,6 +144,37 @@ static void several_hosts_have_their_places_in_common(void **state)
     gn_graph_free(other);
 }
 
+/* Of format 13, which knows who sleeps, and nothing of lines of Python; and of one that was written to. */
+static void older_profiles_know_who_sleeps(void **state)
+{
+    (void)state;
+    struct gn_graph *g = rank(0, 10), *again = gn_graph_new();
+    struct gn_samples s;
+    struct gn_error err = {""};
+    sqlite3 *db = profile_of(g);
+    int64_t looks = 0;
+    assert_int_equal(gn_sql(db, &err, "UPDATE sample SET how = 7 WHERE site IS NULL", ""), 0);
+    assert_int_equal(gn_samples_read(db, &s, &err), 0);
+    assert_int_equal(count_of(&s, false, 0), 0);
+    gn_samples_clear(&s);
+    assert_int_equal(gn_sql(db, &err, "UPDATE sample SET how = 1, time_ns = 5 WHERE site IS NULL", ""), 0);
+    assert_int_equal(gn_sql(db, &err, "ALTER TABLE sample RENAME COLUMN how TO asleep", ""), 0);
+    assert_int_equal(gn_samples_read(db, &s, &err), 0);
+    for (size_t i = 0; i < s.row_count; i++)
+        looks += s.rows[i].how == GN_SAMPLED_ASLEEP ? s.rows[i].count : 0;
+    assert_int_equal(looks, 10);
+    gn_samples_clear(&s);
+    looks = 0;
+    assert_int_equal(gn_profile_read(db, again, &err), 0);
+    const struct gn_graph_sample *rows = gn_graph_rows(again, GN_GRAPH_SAMPLE);
+    for (uint32_t i = 0; i < gn_graph_count(again, GN_GRAPH_SAMPLE); i++)
+        looks += rows[i].how == GN_SAMPLED_ASLEEP ? rows[i].count : 0;
+    assert_int_equal(looks, 10);
+    gn_profile_close(db);
+    gn_graph_free(g);
+    gn_graph_free(again);
+}
+
 static void an_older_profile_has_none(void **state)
 {
     (void)state;
@@ -175,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places_are_loops_and_lines),
         cmocka_unit_test(several_hosts_have_their_places_in_common),
+        cmocka_unit_test(older_profiles_know_who_sleeps),
         cmocka_unit_test(an_older_profile_has_none),
         cmocka_unit_test(a_share_lies_between_its_limits),
     };

@@ -474,6 +474,128 @@ static void sleep_is_somebodys(void **state)
     gn_profile_close(p.db);
 }
 
+static double unseen_s(sqlite3 *db)
+{
+    struct gn_summary s;
+    struct gn_error err = {""};
+    double sum = 0;
+    assert_int_equal(gn_summarise(db, GN_BY_ACTIVITY, false, &s, &err), 0);
+    for (size_t i = 0; i < s.row_count; i++)
+        sum += s.rows[i].how == GN_HOW_UNSEEN ? (double)s.rows[i].total_ns * 1e-9 : 0;
+    gn_summary_clear(&s);
+    return sum;
+}
+
+/* What no sample is of says something only of who was sampled, all of the time. */
+static void who_was_not_sampled_did_not_sleep(void **state)
+{
+    (void)state;
+    const struct program p = make_program("/home/a/app", "exchange", "hourglass");
+    for (int i = 0; i < 2; i++) {
+        const int64_t location = add_rank(&p, rank_of(i, 2, "node17"), 4, false);
+        made_samples(p.db, location, p.wait, p.reduce, p.solve, 100);
+        made_edge(p.db, location, p.start, p.wait, 3, 1); /* before MPI_Init, where nobody samples */
+    }
+    const double all_s = unseen_s(p.db);
+    assert_true(all_s > 5.5 && all_s < 6.5); /* 3 s of each, and no more */
+    gn_sql(p.db, NULL, "UPDATE sampling SET is_whole = 0 WHERE process = 1", "");
+    assert_true(unseen_s(p.db) > 2.5 && unseen_s(p.db) < 3.5);
+    gn_sql(p.db, NULL, "UPDATE sampling SET is_whole = 0", "");
+    assert_true(unseen_s(p.db) == 0);
+    gn_sql(p.db, NULL, "UPDATE sampling SET is_whole = 1", "");
+    gn_sql(p.db, NULL, "UPDATE resource SET preempted_ns = NULL", "");
+    assert_true(unseen_s(p.db) == 0);
+    gn_profile_close(p.db);
+}
+
+/* What a place's rows take, s; with what is called from there or without. */
+static double told_s(const struct gn_summary *s, int line, const char *called)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->row_count; i++) {
+        const struct gn_activity_row *row = &s->rows[i];
+        const bool is = row->called && called ? strcmp(row->called, called) == 0 : row->called == called;
+        sum += row->how == GN_HOW_SAMPLED && row->line == line && is ? (double)row->total_ns * 1e-9 : 0;
+        if (row->how == GN_HOW_SAMPLED && row->line == line) {
+            assert_true(row->high > row->share && row->low < row->share && row->samples > 0);
+            assert_true(llabs(row->cpu_ns - row->total_ns) < row->total_ns / 50); /* it was on a core */
+        }
+    }
+    return sum;
+}
+
+/* Looks tell the lines, samples how much of the time was computed; and what is called, as far as that is
+ * sure. */
+static void lines_of_python_divide_what_is_computed(void **state)
+{
+    (void)state;
+    struct gn_summary s;
+    struct gn_error err = {""};
+    const struct program p = make_program("/home/a/app", "exchange", "native");
+    const int64_t first = made_site(p.db, "first", "/home/a/app.py", 3),
+                  second = made_site(p.db, "second", "/home/a/app.py", 9);
+    for (int i = 0; i < 3; i++) {
+        const int64_t location = add_rank(&p, rank_of(i, 3, "node17"), 4, false);
+        made_samples(p.db, location, p.wait, p.reduce, 0, i == 1 ? 160 : 400);
+        if (i == 1) /* of 4 s 2.4 in a library, and 3 at the first line: there 1.4 at least */
+            made_samples(p.db, location, p.wait, p.reduce, p.solve, 240);
+        if (i == 2) /* says nothing of lines, though others do */
+            continue;
+        made_lines(p.db, location, p.wait, p.reduce, first, 120);
+        made_lines(p.db, location, p.wait, p.reduce, second, 40);
+    }
+    assert_int_equal(gn_summarise(p.db, GN_BY_ACTIVITY, false, &s, &err), 0);
+    assert_true(fabs(told_s(&s, 3, NULL) - 4.6) < 0.05 && fabs(told_s(&s, 3, "native") - 1.4) < 0.05);
+    assert_true(fabs(told_s(&s, 9, NULL) - 2) < 0.05 && told_s(&s, 9, "native") == 0);
+    assert_true(told_s(&s, 102, NULL) == 0);
+    gn_summary_clear(&s);
+    gn_profile_close(p.db);
+}
+
+/* A program that calls Python now and then is not all of it. */
+static void what_is_outside_of_python_stays_there(void **state)
+{
+    (void)state;
+    struct gn_summary s;
+    struct gn_error err = {""};
+    const struct program p = make_program("/home/a/app", "exchange", "native");
+    const int64_t line = made_site(p.db, "callback", "/home/a/app.py", 3);
+    const int64_t location = add_rank(&p, rank_of(0, 1, "node17"), 4, false);
+    made_samples(p.db, location, p.wait, p.reduce, p.solve, 390);
+    made_samples(p.db, location, p.wait, p.reduce, 0, 10);
+    made_lines(p.db, location, p.wait, p.reduce, line, 4);
+    made_native(p.db, location, p.wait, p.reduce, 156);
+    assert_int_equal(gn_summarise(p.db, GN_BY_ACTIVITY, false, &s, &err), 0);
+    assert_true(fabs(told_s(&s, 3, NULL) - 0.1) < 0.01 && fabs(told_s(&s, 102, NULL) - 3.9) < 0.05);
+    gn_summary_clear(&s);
+    gn_profile_close(p.db);
+}
+
+/* One is later by a second in all, and by two in the place where the other one does something else. */
+static void a_range_names_its_leading_place(void **state)
+{
+    (void)state;
+    struct gn_summary s;
+    struct gn_error err = {""};
+    const struct program p = make_program("/home/a/app", "exchange", "hourglass");
+    const int64_t late = add_rank(&p, rank_of(0, 2, "node17"), 5, false),
+                  other = add_rank(&p, rank_of(1, 2, "node17"), 4, false);
+    made_samples(p.db, late, p.wait, p.reduce, p.solve, 200);
+    made_samples(p.db, late, p.wait, p.reduce, p.update, 300);
+    made_samples(p.db, other, p.wait, p.reduce, p.solve, 400);
+    assert_int_equal(gn_summarise(p.db, GN_BY_ACTIVITY, false, &s, &err), 0);
+    assert_true(s.range_count > 0 && s.ranges[0].max_rank == 0 && s.ranges[0].place >= 0);
+    assert_int_equal(s.rows[s.ranges[0].place].line, 187);
+    assert_int_equal(s.rows[s.ranges[0].place].place, 0);
+    assert_true(llabs(s.ranges[0].place_ns - 3000000000) < 50000000);
+    for (size_t i = 0; i < s.row_count; i++) {
+        assert_true(s.rows[i].place >= -1 && s.rows[i].place < (int)s.range_count);
+        assert_true(strcmp(s.rows[i].kind, "mpi") != 0 || s.rows[i].place == -1);
+    }
+    gn_summary_clear(&s);
+    gn_profile_close(p.db);
+}
+
 /* Each function takes what is done in it, and all of it is what there is. */
 static void trees_add_up(void **state)
 {
@@ -566,6 +688,10 @@ int main(void)
         cmocka_unit_test(trees_add_up),
         cmocka_unit_test(sleep_is_somebodys),
         cmocka_unit_test(few_samples_name_no_sleep),
+        cmocka_unit_test(who_was_not_sampled_did_not_sleep),
+        cmocka_unit_test(lines_of_python_divide_what_is_computed),
+        cmocka_unit_test(what_is_outside_of_python_stays_there),
+        cmocka_unit_test(a_range_names_its_leading_place),
         cmocka_unit_test(screens_are_as_they_were),
         cmocka_unit_test(rows_add_up),
     };
