@@ -7,10 +7,10 @@
  *        ├► the mappings of its process: in which code, called from where          agent/sample_code
  *        └► counted: (from, to, place)                                             agent/sample_counts
  *
- * A thread of the agent comes by some twenty times a second. It runs at nice 19 and takes at most 1 % of one
- * core (of the 2 % that all of the agent may take): where there are more samples to look at, they are taken
- * less often. Threads that make no MPI calls are sampled, too; what they do belongs to what the thread of
- * MPI_Init does meanwhile.
+ * A thread of the agent comes by some twenty times a second, where it sees Python (agent/sample_python) fifty
+ * times. It runs at nice 19, but not there, and takes at most 1 % of one core (of the 2 % that all of the
+ * agent may take): where there are more samples to look at, they are taken less often. Threads that make no
+ * MPI calls are sampled, too; what they do belongs to what the thread of MPI_Init does meanwhile.
  *
  * Where the user wants it, threads interrupt themselves instead (agent/sample_signal): all else is the same.
  *

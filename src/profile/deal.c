@@ -302,6 +302,12 @@ static int add_line(struct gn_edge_dealer *g, const struct gn_activity_row *row,
     return code;
 }
 
+/* The share of looks that found Python running. */
+static double seen_in_python(const struct seen *seen)
+{
+    return (double)seen->lines.time_ns / ((double)seen->lines.time_ns + (double)seen->native.time_ns);
+}
+
 /* A line's time. Looks do not see which function it calls, and samples not from which line: what share of the
  * time both surely have together is what their shares are beyond 1 in sum. */
 static int deal_line(struct gn_edge_dealer *g, const struct gn_activity_row *range, const struct seen *seen,
@@ -310,7 +316,8 @@ static int deal_line(struct gn_edge_dealer *g, const struct gn_activity_row *ran
     const int64_t looks = seen->lines.samples + seen->native.samples;
     const double share = (double)line->time_ns / (double)seen->lines.time_ns;
     const struct gn_samples_share found = gn_samples_share(line->count, looks, PER_LOOK);
-    const double off_ns = fmax(found.high - found.share, found.share - found.low) * ns;
+    const double all_ns = ns / seen_in_python(seen);
+    const double off_ns = fmax(found.high - found.share, found.share - found.low) * all_ns;
     const struct gn_activity_row row = sampled_row(g, range, line->place);
     double left = share;
     int code = 0;
@@ -337,13 +344,16 @@ static int deal_line(struct gn_edge_dealer *g, const struct gn_activity_row *ran
 static int deal_lines(struct gn_edge_dealer *g, struct gn_dealt_edge *edge, const struct seen *seen,
                       struct dealt *d, struct gn_row_stretch *part)
 {
-    const double share = (double)seen->lines.time_ns /
-                         ((double)seen->lines.time_ns + (double)seen->native.time_ns),
-                 ns = (double)d->ns * share, on_core = d->ns > 0 ? (double)d->cpu_ns / (double)d->ns : 0;
+    const int64_t looks = seen->lines.samples + seen->native.samples;
+    const struct gn_samples_share found = gn_samples_share(seen->native.samples, looks, PER_LOOK);
+    const double ns = (double)d->ns * seen_in_python(seen),
+                 on_core = d->ns > 0 ? (double)d->cpu_ns / (double)d->ns : 0;
     const int64_t dealt = (int64_t)ns;
     int code = 0;
     for (size_t i = 0; i < seen->lines.count && code == 0; i++)
         code = deal_line(g, &edge->range, seen, &seen->lines.rows[i], ns, on_core, part);
+    if (seen->native.samples > 0)
+        d->off_ns = hypot(d->off_ns, fmax(found.high - found.share, found.share - found.low) * (double)d->ns);
     edge->lines_ns += dealt;
     d->cpu_ns -= (int64_t)((double)dealt * on_core);
     d->ns -= dealt;
