@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRIES = 3, MOST_FRAMES = 64, MOST_BYTES = 256, MOST_LINE_BYTES = 1 << 16 };
+enum { TRIES = 3, MOST_FRAMES = 64, MOST_LINE_BYTES = 1 << 16 };
 
 /* A thread of another process. */
 struct looked_at {
@@ -29,29 +29,6 @@ static bool is_known(struct gn_sample_python *p, struct gn_tag *tag)
 static bool read_word(const struct looked_at *t, uint64_t address, uint64_t *word)
 {
     return t->memory.copy(t->memory.pid, word, address, sizeof *word);
-}
-
-struct frame {
-    uint64_t previous, code, ip;
-    bool is_python;
-};
-
-static bool read_frame(const struct looked_at *t, uint64_t address, struct frame *frame)
-{
-    const struct gn_python_layout *l = &t->known->layout;
-    const uint32_t ends[] = {l->frame_previous + 8, l->frame_code + 8, l->frame_ip + 8, l->frame_owner + 1};
-    uint8_t bytes[MOST_BYTES];
-    size_t count = 0;
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
-        count = ends[i] > count ? ends[i] : count;
-    if (count > sizeof bytes || !t->memory.copy(t->memory.pid, bytes, address, count))
-        return false;
-    memcpy(&frame->previous, bytes + l->frame_previous, sizeof frame->previous);
-    memcpy(&frame->code, bytes + l->frame_code, sizeof frame->code);
-    memcpy(&frame->ip, bytes + l->frame_ip, sizeof frame->ip);
-    frame->code &= ~(uint64_t)l->code_tags;
-    frame->is_python = bytes[l->frame_owner] < GN_PYTHON_OWNED_BY_C;
-    return true;
 }
 
 /* The state may be another thread's by now, or nobody's. */
@@ -103,9 +80,9 @@ static bool is_same(const struct gn_python_code *a, const struct gn_python_code 
 
 /* What a code object says does not change, and another one at its address has other parts, nearly always.
  * What was read while one went away is not kept. */
-static uint32_t place_of(struct gn_sample_python *p, const struct looked_at *t, const struct frame *frame,
-                         const struct gn_python_code *code, struct gn_sample_places *places,
-                         struct gn_sample_code *modules)
+static uint32_t place_of(struct gn_sample_python *p, const struct looked_at *t,
+                         const struct gn_python_frame *frame, const struct gn_python_code *code,
+                         struct gn_sample_places *places, struct gn_sample_code *modules)
 {
     struct gn_python_known_line *known = &p->lines[gn_mix(frame->ip) % GN_PYTHON_LINES];
     struct gn_python_code again;
@@ -133,15 +110,15 @@ enum found { AGAIN, NOWHERE, THERE };
 static enum found look(struct gn_sample_python *p, const struct looked_at *t, struct gn_sample_places *places,
                        struct gn_sample_code *modules, uint32_t *place)
 {
-    struct frame frame;
+    struct gn_python_frame frame;
     struct gn_python_code code;
     uint64_t address;
     if (!innermost(t, &address))
         return NOWHERE;
     for (int depth = 0; address && depth < MOST_FRAMES; depth++, address = frame.previous) {
-        if (!read_frame(t, address, &frame))
+        if (!gn_python_frame_read(t->known, t->memory, address, &frame))
             return AGAIN;
-        if (!frame.is_python)
+        if (!frame.is_function)
             continue;
         if (!gn_python_code_read(t->known, t->memory, frame.code, frame.ip, &code))
             return AGAIN;

@@ -17,7 +17,6 @@ enum {
     LOOP_DEPTH = 4096,
     PROOF_FRAMES = 8,
     PATIENCE = 64,
-    FRAME_BYTES = 72,
     WORD = 8,
     LONG_BYTES = 64,
     NO_COPY = GN_PYTHON_CODES,
@@ -292,22 +291,15 @@ static inline uint32_t source_of(struct gn_python *p, struct gn_tag *segment,
 /* ---- whether all is as it should be ---- */
 
 /* Reads a frame through the kernel. False: it is none. */
-static bool is_frame(const struct gn_interpreter *python, uintptr_t frame, uint32_t *codes, uintptr_t *next)
+static bool is_frame(const struct gn_interpreter *python, uintptr_t address, uint32_t *codes, uintptr_t *next)
 {
-    const struct gn_python_layout *l = &python->known.layout;
-    uint8_t bytes[FRAME_BYTES];
-    uintptr_t code, ip;
+    struct gn_python_frame frame;
     struct gn_python_code read;
-    if (l->frame_owner >= sizeof bytes || l->frame_ip > sizeof bytes - WORD ||
-        !gn_copy_memory(0, bytes, frame, sizeof bytes))
+    if (!gn_python_frame_read(&python->known, by_kernel, address, &frame))
         return false;
-    memcpy(next, bytes + l->frame_previous, sizeof *next);
-    memcpy(&code, bytes + l->frame_code, sizeof code);
-    memcpy(&ip, bytes + l->frame_ip, sizeof ip);
-    if (bytes[l->frame_owner] >= GN_PYTHON_OWNED_BY_C)
-        return true;
-    ++*codes;
-    return gn_python_code_read(&python->known, by_kernel, code & ~l->code_tags, ip, &read);
+    *next = frame.previous;
+    *codes += frame.is_function;
+    return !frame.is_function || gn_python_code_read(&python->known, by_kernel, frame.code, frame.ip, &read);
 }
 
 enum proof { REFUTED, PROVED, OPEN };

@@ -65,6 +65,24 @@ static uint32_t half_in(const uint8_t *bytes, uint32_t offset)
     return half;
 }
 
+bool gn_python_frame_read(const struct gn_python_known *python, struct gn_memory memory, uintptr_t address,
+                          struct gn_python_frame *frame)
+{
+    const struct gn_python_layout *l = &python->layout;
+    const uint32_t word = sizeof(uintptr_t), ends[] = {l->frame_previous + word, l->frame_code + word,
+                                                       l->frame_ip + word, l->frame_owner + 1};
+    uint8_t bytes[HEADER_BYTES];
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        count = ends[i] > count ? ends[i] : count;
+    if (count > sizeof bytes || !memory.copy(memory.pid, bytes, address, count))
+        return false;
+    *frame = (struct gn_python_frame){
+        word_in(bytes, l->frame_previous), word_in(bytes, l->frame_code) & ~l->code_tags,
+        word_in(bytes, l->frame_ip), bytes[l->frame_owner] < GN_PYTHON_OWNED_BY_C};
+    return true;
+}
+
 /* struct of state in PyASCIIObject: interned 2 bits, kind 3, compact 1, ascii 1. */
 static bool read_text(const struct gn_python_known *python, struct gn_memory memory, uintptr_t address,
                       struct gn_python_object *out)

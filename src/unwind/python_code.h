@@ -52,6 +52,16 @@ struct gn_memory {
     int pid;
 };
 
+/* A frame of the interpreter's, as it is linked to those that called it. */
+struct gn_python_frame {
+    uintptr_t previous, code, ip;
+    bool is_function; /* else of the interpreter's own, and code is none */
+};
+
+/* False: it is not there, or the layout makes no sense. */
+bool gn_python_frame_read(const struct gn_python_known *python, struct gn_memory memory, uintptr_t address,
+                          struct gn_python_frame *frame);
+
 /* A string or bytes object in another's memory. */
 struct gn_python_object {
     uintptr_t address; /* of the object */
