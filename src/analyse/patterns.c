@@ -156,9 +156,17 @@ static double span_s(const struct gn_activity_row *row)
     return (double)(row->max_ns - row->min_ns) * 1e-9;
 }
 
+/* Who sleeps between two polls waits for others. */
+static bool is_waiting(const struct gn_summary *s, const struct gn_activity_row *row)
+{
+    const bool in_range = row->how == GN_HOW_SAMPLED && row->place >= 0 && row->asleep_ns > row->total_ns / 2;
+    return s->has_naps && (row->between_polls || (in_range && s->ranges[row->place].between_polls));
+}
+
 static bool is_uneven(const struct gn_summary *s, const struct gn_activity_row *row)
 {
-    return is_kind(row, "computation") && uneven_s(row) >= GN_PROBLEM_LEAST_SHARE * s->elapsed_s;
+    return is_kind(row, "computation") && uneven_s(row) >= GN_PROBLEM_LEAST_SHARE * s->elapsed_s &&
+           !is_waiting(s, row);
 }
 
 /* Whether one rank is slower than the others by the same factor in all that it computes: in two places at
@@ -320,6 +328,15 @@ static double meetings(const struct gn_summary *s)
     return count / fmax(1, s->ranks);
 }
 
+double gn_problem_beyond_mean_s(const struct gn_summary *s, const struct gn_problem *p)
+{
+    const struct gn_rank_row *own = rank_row(s, p->rank);
+    double mean = 0;
+    for (size_t i = 0; i < s->rank_count; i++)
+        mean += s->ranks_told[i].useful_s / (double)s->rank_count;
+    return own && p->own_s <= own->useful_s * 1.01 ? fmax(0, own->useful_s - mean) : INFINITY;
+}
+
 /* The run stays as long as what any other rank computes; and where ranks hardly ever meet, nobody may be
  * waiting. */
 static void cap(const struct gn_summary *s, struct gn_problem *p)
@@ -328,6 +345,7 @@ static void cap(const struct gn_summary *s, struct gn_problem *p)
     gn_problem_limit_by_others(p, s);
     if (meetings(s) < FEW)
         p->lost_low_s = p->gain_low_s = 0;
+    p->even_s = fmin(p->even_s, gn_problem_beyond_mean_s(s, p));
     p->lost_low_s = fmin(p->lost_low_s, p->lost_high_s);
     p->gain_low_s = fmin(p->gain_low_s, p->gain_high_s);
 }
@@ -479,6 +497,23 @@ static void add_uneven(const struct gn_problem_search *x, struct gn_problem p)
         add(x, p);
 }
 
+/* Whether samples may have made of nothing what the rank takes longer there; where most of what it takes
+ * longer from one call to the next is, that is known better. */
+static bool is_chance(const struct gn_summary *s, const struct gn_activity_row *row)
+{
+    const struct gn_activity_row *range = row->place < 0 ? NULL : &s->ranges[row->place];
+    const bool is_leading = range && range->place >= 0 && &s->rows[range->place] == row;
+    return span_s(row) <= unsure_s(s, row) && !is_leading;
+}
+
+/* Whether others do as much elsewhere from the same call to the next: then that is told of all of it. */
+static bool is_of_its_range(const struct gn_summary *s, const struct gn_activity_row *row)
+{
+    static const double nearly_all = 0.9;
+    const struct gn_activity_row *range = row->place < 0 ? NULL : &s->ranges[row->place];
+    return range && (range->max_rank != row->max_rank || span_s(range) < nearly_all * span_s(row));
+}
+
 /* Whether that is told of the rank: by the place, or of all that it computes. */
 static bool is_told(const struct gn_problems *all, int rank, const struct gn_activity_row *place)
 {
@@ -502,6 +537,31 @@ static void forget_places(struct gn_problems *all, int rank, int range)
     all->count = kept;
 }
 
+/* Whether anything is told of what the rank computes. */
+static bool is_late(const struct gn_problems *all, int rank)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (gn_problem_is_of_rank(&all->items[i]) && all->items[i].rank == rank)
+            return true;
+    return false;
+}
+
+/* What is told of the range is about the place. */
+static void tell_place(const struct gn_summary *s, struct gn_problem *p, const struct gn_activity_row *range,
+                       const struct gn_activity_row *place)
+{
+    const bool is_own = place->max_rank == p->rank;
+    /* it sleeps as long as it is late, where nobody else is */
+    const bool sleeps = is_own && is_blocked(place) && is_of_one(s->rows, s->row_count, place) &&
+                        (double)range->place_ns >= span_s(range) * 1e9;
+    p->pattern = sleeps ? &blocked_rank : is_own ? pattern_of(s, place) : &imbalance;
+    p->is_preempted = p->pattern == &preempted_rank;
+    p->preempted_s = preempted_of(s, place);
+    p->row = place;
+    p->range = range;
+    p->assumes |= place->high > place->low ? GN_PROBLEM_SAMPLES : 0;
+}
+
 /* From one call to the next: what a rank takes longer in one function others may take in another one
  * meanwhile, and then no place by itself tells by how much it is late. */
 static void find_uneven_ranges(const struct gn_problem_search *x, const char *slow_host)
@@ -517,14 +577,11 @@ static void find_uneven_ranges(const struct gn_problem_search *x, const char *sl
         if (evens ||
             gains_nothing(s, &p)) { /* what is longer here and shorter there may be in one function */
             gn_problems_add_slack(x->found, s, &p, !evens);
-        } else if (place && !lacks_cores(s) && !is_told(x->found, p.rank, place) &&
-                   unsure_s(s, place) < span_s(range)) {
-            p.pattern = p.is_preempted              ? &preempted_rank
-                        : place->max_rank == p.rank ? pattern_of(s, place)
-                                                    : &imbalance;
-            p.row = place;
-            p.range = range;
-            p.assumes |= place->high > place->low ? GN_PROBLEM_SAMPLES : 0;
+        } else if (!place && !is_late(x->found, p.rank)) { /* in many places, a little in each */
+            p.pattern = &imbalance;
+            add(x, p);
+        } else if (place && !is_told(x->found, p.rank, place)) {
+            tell_place(s, &p, range, place);
             forget_places(x->found, p.rank, (int)i);
             add(x, p);
         }
@@ -538,7 +595,8 @@ static void find_uneven(const struct gn_problem_search *x)
     struct gn_problem all = {.pattern = NULL};
     for (size_t i = 0; i < x->s->row_count && x->s->ranks > 1; i++) {
         const struct gn_activity_row *row = &x->s->rows[i];
-        if (!is_uneven(x->s, row))
+        const bool is_slow = row->max_rank == slow;
+        if (!is_uneven(x->s, row) || (!is_slow && (is_chance(x->s, row) || is_of_its_range(x->s, row))))
             continue;
         const struct gn_problem p = uneven(x->s, row);
         if (p.pattern == &imbalance && gn_problems_on_host(x->s, p.rank, slow_host))

@@ -188,6 +188,10 @@ struct gn_problem gn_problem_of_slack(const struct gn_problem_slack *slack);
 /* The others do a part of it, too: a serial section is none then. */
 void gn_problem_is_shared(struct gn_problem *problem);
 
+/* What its rank computes in all beyond the mean of all, s: no more can be spread. INFINITY: that is not
+ * known, as of what is done before MPI_Init. */
+double gn_problem_beyond_mean_s(const struct gn_summary *summary, const struct gn_problem *problem);
+
 /* Of a rank: the run stays as long as what any other one computes. */
 void gn_problem_limit_by_others(struct gn_problem *problem, const struct gn_summary *summary);
 

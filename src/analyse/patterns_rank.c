@@ -345,6 +345,7 @@ static void join_places(const struct gn_look *l)
         first->gain_high_s += p->gain_high_s;
         first->even_s += p->even_s;
         first->more_places++;
+        first->even_s = fmin(first->even_s, gn_problem_beyond_mean_s(l->s, first));
     }
     all->count = kept;
 }

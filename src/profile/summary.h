@@ -77,6 +77,7 @@ struct gn_activity_row {
     int place; /* of a range: the row of a place, sampled, in which max_rank takes longer than others by most,
                   and by half of what it takes longer in all; of a row: the range in which nearly all of it
                   is; -1: none */
+    bool between_polls;                        /* of a range: from a call that polls to itself */
     int64_t place_ns;                          /* of a range: what max_rank takes in that place there */
     size_t number;                             /* in the order in which rows were met */
     double share;                              /* of the time of all measured threads together */

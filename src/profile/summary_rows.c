@@ -11,6 +11,7 @@
 #include "base/grow.h"
 #include "base/lookup.h"
 #include "base/mix.h"
+#include "event/activity.h"
 #include "profile/callers.h"
 #include "profile/deal.h"
 #include "profile/row_pieces.h"
@@ -454,6 +455,14 @@ static double samples_per_burst(const struct gn_samples *s)
 
 /* ---- computations as a whole ---- */
 
+static bool is_between_polls(const struct making *m, const struct gn_dealt_edge *edge)
+{
+    const struct gn_activity_row *call = row_of(m, edge->range.from);
+    const struct gn_activity_def *def = gn_activity_def(
+        call && strcmp(call->kind, "mpi") == 0 ? gn_activity_named(call->name) : GN_ACTIVITY_NONE);
+    return edge->range.from == edge->range.to && (def->traits & GN_TRAIT_POLLS);
+}
+
 static int take_whole_edge(struct making *m, sqlite3_stmt *q)
 {
     const struct gn_dealt_edge *thing = thing_of(m, sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1));
@@ -461,7 +470,17 @@ static int take_whole_edge(struct making *m, sqlite3_stmt *q)
                                      .host = "",
                                      .ns = sqlite3_column_int64(q, 3),
                                      .count = sqlite3_column_int64(q, 4)};
-    return thing ? gn_row_pieces_add(m->pieces, &thing->range, &t) : 0;
+    if (!thing)
+        return 0;
+    const int code = gn_row_pieces_add(m->pieces, &thing->range, &t);
+    const int64_t row = gn_row_pieces_row(m->pieces, &thing->range);
+    if (row >= 0) {
+        m->pieces->summary->rows[row].between_polls |= is_between_polls(m, thing);
+        /* of these only the places say */
+        m->pieces->summary->rows[row].preempted_s = m->pieces->summary->rows[row].off_core_s =
+            (struct gn_between){NAN, NAN};
+    }
+    return code;
 }
 
 /* Between which calls, whatever samples say of where: one function may be called from many. */
