@@ -546,6 +546,12 @@ static bool is_late(const struct gn_problems *all, int rank)
     return false;
 }
 
+/* The others do nothing from that call to that one, nor as much elsewhere meanwhile. */
+static bool is_alone_in(const struct gn_summary *s, const struct gn_activity_row *range)
+{
+    return is_of_one(s->ranges, s->range_count, range) && is_beyond_others(s, range);
+}
+
 /* What is told of the range is about the place. */
 static void tell_place(const struct gn_summary *s, struct gn_problem *p, const struct gn_activity_row *range,
                        const struct gn_activity_row *place)
@@ -554,7 +560,10 @@ static void tell_place(const struct gn_summary *s, struct gn_problem *p, const s
     /* it sleeps as long as it is late, where nobody else is */
     const bool sleeps = is_own && is_blocked(place) && is_of_one(s->rows, s->row_count, place) &&
                         (double)range->place_ns >= span_s(range) * 1e9;
-    p->pattern = sleeps ? &blocked_rank : is_own ? pattern_of(s, place) : &imbalance;
+    p->pattern = sleeps                  ? &blocked_rank
+                 : is_alone_in(s, range) ? &serial
+                 : is_own                ? pattern_of(s, place)
+                                         : &imbalance;
     p->is_preempted = p->pattern == &preempted_rank;
     p->preempted_s = preempted_of(s, place);
     p->row = place;
@@ -578,7 +587,7 @@ static void find_uneven_ranges(const struct gn_problem_search *x, const char *sl
             gains_nothing(s, &p)) { /* what is longer here and shorter there may be in one function */
             gn_problems_add_slack(x->found, s, &p, !evens);
         } else if (!place && !is_late(x->found, p.rank)) { /* in many places, a little in each */
-            p.pattern = &imbalance;
+            p.pattern = is_alone_in(s, range) ? &serial : &imbalance;
             add(x, p);
         } else if (place && !is_told(x->found, p.rank, place)) {
             tell_place(s, &p, range, place);

@@ -1,4 +1,4 @@
-/* As io.c, by MPI's own files. */
+/* As io.c, by files of MPI. Mended: it writes nothing. */
 #include "pattern.h"
 
 enum { BYTES = 16 << 20 };
@@ -18,7 +18,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < p.steps; i++) {
         pace(2);
         MPI_Barrier(MPI_COMM_WORLD);
-        if (p.rank == 0 && (!p.is_mended || i % 10 == 0))
+        if (p.rank == 0 && !p.is_mended)
             save(file, buffer);
         MPI_Barrier(MPI_COMM_WORLD);
     }
