@@ -23,8 +23,8 @@ struct gn_python_layout {
     uint32_t object_type, object_size;
     uint32_t bytes_data;
     uint32_t text_length, text_state, text_ascii_data, text_wide_data;
-    bool through_cframe;
-    uintptr_t code_tags; /* bits of a frame's pointer to its code that are no part of the address */
+    uint32_t through_cframe; /* 1: it is; a number, since in shared memory it may be anything */
+    uintptr_t code_tags;     /* bits of a frame's pointer to its code that are no part of the address */
 };
 
 /* As enum _frameowner has it. From OWNED_BY_C on frames are no Python function's. */
