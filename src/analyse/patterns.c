@@ -560,10 +560,9 @@ static void tell_place(const struct gn_summary *s, struct gn_problem *p, const s
     /* it sleeps as long as it is late, where nobody else is */
     const bool sleeps = is_own && is_blocked(place) && is_of_one(s->rows, s->row_count, place) &&
                         (double)range->place_ns >= span_s(range) * 1e9;
-    p->pattern = sleeps                  ? &blocked_rank
-                 : is_alone_in(s, range) ? &serial
-                 : is_own                ? pattern_of(s, place)
-                                         : &imbalance;
+    p->pattern = is_own ? pattern_of(s, place) : &imbalance;
+    if (p->pattern == &imbalance || p->pattern == &serial)
+        p->pattern = sleeps ? &blocked_rank : is_alone_in(s, range) ? &serial : p->pattern;
     p->is_preempted = p->pattern == &preempted_rank;
     p->preempted_s = preempted_of(s, place);
     p->row = place;

@@ -528,8 +528,9 @@ static double excess_ns(const struct place *places, size_t count, size_t first, 
     return own - (all - own) / fmax(1, others);
 }
 
-/* Each range's leading place, where samples name one in which at least half of what its rank takes longer is;
- * and of each place the range in which nearly all of it is. Rows and ranges by number. */
+/* Each range's leading place, where there is one (or what no sample is of) in which at least half of what its
+ * rank takes longer is; and of each place the range in which nearly all of it is. Rows and ranges by number.
+ */
 static void tell_places(struct gn_summary *s, struct gn_summary *ranges, const struct place *places,
                         size_t count)
 {
@@ -542,7 +543,7 @@ static void tell_places(struct gn_summary *s, struct gn_summary *ranges, const s
                      excess = excess_ns(places, count, i, range->max_rank, s->ranks - 1, &next);
         if (i == 0 || places[i].range != places[i - 1].range)
             leading = half * (double)(range->max_ns - range->mean_ns);
-        if (row->how == GN_HOW_SAMPLED && excess > leading) {
+        if ((row->how == GN_HOW_SAMPLED || row->how == GN_HOW_UNSEEN) && excess > leading) {
             leading = excess;
             range->place = (int)places[i].row;
             range->place_ns = (int64_t)own;

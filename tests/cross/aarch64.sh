@@ -33,6 +33,7 @@ build() { # build NAME OPTION...: everything with these options
     compile "$source/src/clock/ticks.c" ticks "$@"
     compile "$source/src/event/activity.c" activity "$@"
     compile "$source/src/unwind/cfi.c" cfi "$@"
+    compile "$source/src/unwind/python_code.c" python_code "$@"
     compile "$source/src/unwind/table.c" table "$@"
     compile "$source/tests/unit/capture.c" capture "$@"
     compile "$source/tests/unit/tree.c" tree_o2 "$@" -O2 -fomit-frame-pointer -DNAME=tree_o2 -DFIRST=0
