@@ -74,9 +74,7 @@ static const struct gn_rank_row *rank_row(const struct gn_summary *s, int rank)
     return NULL;
 }
 
-/* Half of the width of a sampled share's interval, as time of the rank that takes most: which has as large a
- * part of the samples as of the time. */
-static double unsure_s(const struct gn_summary *s, const struct gn_activity_row *row)
+double gn_problem_unsure_s(const struct gn_summary *s, const struct gn_activity_row *row)
 {
     const double part = row->total_ns > 0 ? (double)row->max_ns / (double)row->total_ns : 1;
     return (row->high - row->low) / 2 * (double)s->total_ns * 1e-9 * sqrt(fmin(1, part));
@@ -159,8 +157,8 @@ static double span_s(const struct gn_activity_row *row)
 /* Who sleeps between two polls waits for others. */
 static bool is_waiting(const struct gn_summary *s, const struct gn_activity_row *row)
 {
-    const bool in_range = row->how == GN_HOW_SAMPLED && row->place >= 0 && row->asleep_ns > row->total_ns / 2;
-    return s->has_naps && (row->between_polls || (in_range && s->ranges[row->place].between_polls));
+    const bool sleeps = row->in_range >= 0 && row->asleep_ns > row->total_ns / 2;
+    return s->has_naps && (row->between_polls || (sleeps && s->ranges[row->in_range].between_polls));
 }
 
 static bool is_uneven(const struct gn_summary *s, const struct gn_activity_row *row)
@@ -297,6 +295,28 @@ static bool is_alone_somewhere(const struct gn_summary *s, const struct gn_activ
     return false;
 }
 
+/* The others do nothing from that call to that one, nor as much elsewhere meanwhile. */
+static bool is_alone_in(const struct gn_summary *s, const struct gn_activity_row *range)
+{
+    return is_of_one(s->ranges, s->range_count, range) && is_beyond_others(s, range);
+}
+
+/* Samples and looks as dense as those that found the rank in the place would have found the others there,
+ * too, were they. */
+static bool would_be_seen(const struct gn_activity_row *range, const struct gn_activity_row *place)
+{
+    static const double enough = 7; /* expected, of which chance leaves none once in a thousand */
+    const double others_ns = (double)range->total_ns - (double)range->max_ns;
+    return others_ns * (double)place->samples >= enough * (double)place->total_ns;
+}
+
+/* That nobody else was found in the place is more than chance. */
+static bool is_found_alone(const struct gn_summary *s, const struct gn_activity_row *place)
+{
+    const struct gn_activity_row *range = place->in_range < 0 ? NULL : &s->ranges[place->in_range];
+    return !range || place->samples == 0 || is_alone_in(s, range) || would_be_seen(range, place);
+}
+
 static const struct gn_problem_pattern *pattern_of(const struct gn_summary *s,
                                                    const struct gn_activity_row *row)
 {
@@ -304,7 +324,8 @@ static const struct gn_problem_pattern *pattern_of(const struct gn_summary *s,
         return &preempted_rank;
     if (gn_problems_waits_for_threads(row))
         return &thread_of_rank;
-    const bool is_alone = s->ranks > 1 && is_of_one(s->rows, s->row_count, row) && is_beyond_others(s, row);
+    const bool is_alone = s->ranks > 1 && is_of_one(s->rows, s->row_count, row) && is_beyond_others(s, row) &&
+                          is_found_alone(s, row);
     if (s->ranks > 1 && has_all_io(s, row) &&
         (is_alone ? row->cpu_ns <= row->total_ns / 2 : gn_row_is_asleep(row)))
         return &gn_problem_io;
@@ -434,7 +455,7 @@ static void find_late(const struct gn_summary *s, struct gn_problem *p)
 
 static struct gn_problem uneven(const struct gn_summary *s, const struct gn_activity_row *row)
 {
-    const double sampled = unsure_s(s, row);
+    const double sampled = gn_problem_unsure_s(s, row);
     /* what it waited for a core, and perhaps caught up, is not in the least that is lost */
     const double waited = fmax(0, preempted_of(s, row));
     struct gn_problem p = {
@@ -501,16 +522,16 @@ static void add_uneven(const struct gn_problem_search *x, struct gn_problem p)
  * longer from one call to the next is, that is known better. */
 static bool is_chance(const struct gn_summary *s, const struct gn_activity_row *row)
 {
-    const struct gn_activity_row *range = row->place < 0 ? NULL : &s->ranges[row->place];
+    const struct gn_activity_row *range = row->in_range < 0 ? NULL : &s->ranges[row->in_range];
     const bool is_leading = range && range->place >= 0 && &s->rows[range->place] == row;
-    return span_s(row) <= unsure_s(s, row) && !is_leading;
+    return span_s(row) <= gn_problem_unsure_s(s, row) && !is_leading;
 }
 
 /* Whether others do as much elsewhere from the same call to the next: then that is told of all of it. */
 static bool is_of_its_range(const struct gn_summary *s, const struct gn_activity_row *row)
 {
     static const double nearly_all = 0.9;
-    const struct gn_activity_row *range = row->place < 0 ? NULL : &s->ranges[row->place];
+    const struct gn_activity_row *range = row->in_range < 0 ? NULL : &s->ranges[row->in_range];
     return range && (range->max_rank != row->max_rank || span_s(range) < nearly_all * span_s(row));
 }
 
@@ -531,7 +552,7 @@ static void forget_places(struct gn_problems *all, int rank, int range)
     size_t kept = 0;
     for (size_t i = 0; i < all->count; i++) {
         const struct gn_problem *p = &all->items[i];
-        if (!gn_problem_is_of_rank(p) || p->rank != rank || p->row->place != range)
+        if (!gn_problem_is_of_rank(p) || p->rank != rank || p->row->in_range != range)
             all->items[kept++] = *p;
     }
     all->count = kept;
@@ -546,12 +567,6 @@ static bool is_late(const struct gn_problems *all, int rank)
     return false;
 }
 
-/* The others do nothing from that call to that one, nor as much elsewhere meanwhile. */
-static bool is_alone_in(const struct gn_summary *s, const struct gn_activity_row *range)
-{
-    return is_of_one(s->ranges, s->range_count, range) && is_beyond_others(s, range);
-}
-
 /* What is told of the range is about the place. */
 static void tell_place(const struct gn_summary *s, struct gn_problem *p, const struct gn_activity_row *range,
                        const struct gn_activity_row *place)
@@ -559,7 +574,7 @@ static void tell_place(const struct gn_summary *s, struct gn_problem *p, const s
     const bool is_own = place->max_rank == p->rank;
     /* it sleeps as long as it is late, where nobody else is */
     const bool sleeps = is_own && is_blocked(place) && is_of_one(s->rows, s->row_count, place) &&
-                        (double)range->place_ns >= span_s(range) * 1e9;
+                        (double)range->place_ns >= span_s(range) * 1e9 && is_found_alone(s, place);
     p->pattern = is_own ? pattern_of(s, place) : &imbalance;
     if (p->pattern == &imbalance || p->pattern == &serial)
         p->pattern = sleeps ? &blocked_rank : is_alone_in(s, range) ? &serial : p->pattern;

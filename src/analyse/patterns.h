@@ -188,6 +188,10 @@ struct gn_problem gn_problem_of_slack(const struct gn_problem_slack *slack);
 /* The others do a part of it, too: a serial section is none then. */
 void gn_problem_is_shared(struct gn_problem *problem);
 
+/* By how much samples may be off of what the rank that takes most in the row takes there, s: it has as large
+ * a part of the samples as of the time. */
+double gn_problem_unsure_s(const struct gn_summary *summary, const struct gn_activity_row *row);
+
 /* What its rank computes in all beyond the mean of all, s: no more can be spread. INFINITY: that is not
  * known, as of what is done before MPI_Init. */
 double gn_problem_beyond_mean_s(const struct gn_summary *summary, const struct gn_problem *problem);

@@ -241,13 +241,18 @@ static bool is_artefact(const struct gn_look *l, const struct gn_problem *p, uin
            longer_ns(l, process, &own_ns) * 1e-9 < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s && p->own_s > 0;
 }
 
-/* A place that few samples have named may be another one; and what is on no core no sample has seen. */
-static bool is_place_sure(const struct gn_activity_row *row)
+/* A place that few samples have named may be another one, and so may one that chance made the longest; and
+ * what is on no core no sample has seen. */
+static bool is_place_sure(const struct gn_summary *s, const struct gn_problem *p)
 {
+    const struct gn_activity_row *row = p->row;
     if (row->how == GN_HOW_UNSEEN)
         return false;
-    return row->samples == 0 ||
-           (row->samples >= FEW && (!gn_row_is_asleep(row) || row->asleep_ns > row->total_ns / 2));
+    /* of what it takes longer in a range, half at least is in the place */
+    const double longer_ns =
+        p->range ? (double)(p->range->max_ns - p->range->mean_ns) / 2 : (double)(row->max_ns - row->min_ns);
+    return row->samples == 0 || (row->samples >= FEW && gn_problem_unsure_s(s, row) < longer_ns * 1e-9 &&
+                                 (!gn_row_is_asleep(row) || row->asleep_ns > row->total_ns / 2));
 }
 
 /* The share of what it is waited for that it spends in calls of MPI, as far as it is known. */
@@ -305,7 +310,7 @@ int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_er
     p->assumes |= gn_look_assumed(l);
     /* that as much was waited for it is certain, and so is that it was computing meanwhile */
     if (p->is_replayed && l->seen->is_whole && agrees && certain_s >= low && low > 0 && had_a_core(l->s, p) &&
-        is_place_sure(p->row))
+        is_place_sure(l->s, p))
         p->sure = GN_PROBLEM_CERTAIN;
     return 0;
 }

@@ -39,8 +39,8 @@ static void add_up(struct gn_sample_row *rows, size_t *count, const struct gn_sa
 {
     struct gn_sample_row *last = *count ? &rows[*count - 1] : NULL;
     if (last && last->from == r->from && last->to == r->to && last->place == r->place) {
-        gn_row_sum(&last->count, r->count);
-        gn_row_sum(&last->time_ns, r->time_ns);
+        gn_samples_sum(&last->count, r->count);
+        gn_samples_sum(&last->time_ns, r->time_ns);
     } else {
         rows[*count] = *r;
         rows[(*count)++].location = 0;
@@ -129,8 +129,8 @@ static struct some samples_of(const struct gn_sample_row *rows, size_t count, in
     for (some.rows = &rows[low];
          low < count && rows[low].from == from && rows[low].to == to && rows[low].location == location;
          low++, some.count++) {
-        gn_row_sum(&some.samples, rows[low].count);
-        gn_row_sum(&some.time_ns, rows[low].time_ns);
+        gn_samples_sum(&some.samples, rows[low].count);
+        gn_samples_sum(&some.time_ns, rows[low].time_ns);
     }
     return some;
 }
@@ -200,7 +200,7 @@ static int deal_as_seen(struct gn_edge_dealer *g, const struct gn_activity_row *
         const double share = (double)r->time_ns / (double)d->some.time_ns;
         const struct gn_activity_row row = dealt_row(g, range, d, r->place);
         double off = d->off_ns * share;
-        gn_row_sum(&passed, r->time_ns);
+        gn_samples_sum(&passed, r->time_ns);
         const double until = (double)d->ns * ((double)passed / (double)d->some.time_ns);
         part->ns = (passed >= d->some.time_ns ? d->ns : (int64_t)until) - given;
         part->cpu_ns = (int64_t)((double)d->cpu_ns * share);
@@ -321,7 +321,8 @@ static int deal_line(struct gn_edge_dealer *g, const struct gn_activity_row *ran
     const struct gn_activity_row row = sampled_row(g, range, line->place);
     double left = share;
     int code = 0;
-    for (size_t i = 0; i < seen->samples.count && seen->native.samples == 0 && code == 0; i++) {
+    const bool both_known = seen->native.samples == 0 && seen->samples.time_ns > 0;
+    for (size_t i = 0; i < seen->samples.count && both_known && code == 0; i++) {
         static const double least = 0.01;
         const struct native native = native_of(g, seen->samples.rows[i].place);
         const double both = fmin(left, share_of(g, &seen->samples, i) + share - 1);

@@ -33,6 +33,7 @@ struct gn_dealt_edge {
     struct gn_edge_sum sum;
     int64_t unseen_ns; /* dealt to what no sample is of */
     int64_t lines_ns;  /* dealt to lines of Python, which have their own doubt */
+    int64_t number;    /* of the range among ranges, where these are asked for; negative: none yet */
 };
 
 /* Once the samples are read: puts them in order. 0, or -ENOMEM. */

@@ -2,6 +2,7 @@
 
 #include "base/grow.h"
 #include "base/mix.h"
+#include "profile/samples.h"
 
 #include <errno.h>
 #include <math.h>
@@ -17,12 +18,6 @@ static char *copy_text(const char *text)
 static bool same_text(const char *a, const char *b)
 {
     return a && b ? strcmp(a, b) == 0 : !a && !b;
-}
-
-void gn_row_sum(int64_t *sum, int64_t more)
-{
-    if (__builtin_add_overflow(*sum, more, sum))
-        *sum = more > 0 ? INT64_MAX : INT64_MIN;
 }
 
 static int no_memory(const struct gn_row_pieces *p)
@@ -99,7 +94,7 @@ static int64_t find_row(struct gn_row_pieces *p, const struct gn_activity_row *r
         return no_memory(p);
     s->rows[s->row_count] = gn_row_copied(row);
     s->rows[s->row_count].number = s->row_count;
-    s->rows[s->row_count].place = -1;
+    s->rows[s->row_count].place = s->rows[s->row_count].in_range = -1;
     p->variance[s->row_count] = 0;
     return (int64_t)s->row_count++;
 }
@@ -183,7 +178,6 @@ int gn_row_pieces_add(struct gn_row_pieces *p, const struct gn_activity_row *exa
     return 0;
 }
 
-/* By how much a row's time may be off, for whatever reason: reasons are independent of each other. */
 void gn_row_pieces_add_off(struct gn_row_pieces *p, const struct gn_activity_row *exact, double off_ns,
                            int64_t samples)
 {
@@ -223,12 +217,12 @@ static void spread(struct gn_activity_row *row, struct gn_row_piece *pieces, siz
     const size_t all = ranks < count ? count : ranks, absent = all - count;
     row->max_rank = -1;
     for (size_t i = 0; i < count; i++) {
-        gn_row_sum(&row->total_ns, pieces[i].ns);
-        gn_row_sum(&row->mpi_ns, pieces[i].mpi_ns);
-        gn_row_sum(&row->count, pieces[i].count);
-        gn_row_sum(&row->bytes, pieces[i].bytes);
-        gn_row_sum(&row->cpu_ns, pieces[i].cpu_ns);
-        gn_row_sum(&row->asleep_ns, pieces[i].asleep_ns);
+        gn_samples_sum(&row->total_ns, pieces[i].ns);
+        gn_samples_sum(&row->mpi_ns, pieces[i].mpi_ns);
+        gn_samples_sum(&row->count, pieces[i].count);
+        gn_samples_sum(&row->bytes, pieces[i].bytes);
+        gn_samples_sum(&row->cpu_ns, pieces[i].cpu_ns);
+        gn_samples_sum(&row->asleep_ns, pieces[i].asleep_ns);
         if (row->max_rank < 0 || pieces[i].ns > row->max_ns) {
             row->max_ns = pieces[i].ns;
             row->max_rank = pieces[i].rank;
@@ -249,12 +243,12 @@ static size_t join_ranks(struct gn_row_piece *pieces, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct gn_row_piece *last = used ? &pieces[used - 1] : NULL;
         if (last && last->row == pieces[i].row && last->rank == pieces[i].rank) {
-            gn_row_sum(&last->ns, pieces[i].ns);
-            gn_row_sum(&last->mpi_ns, pieces[i].mpi_ns);
-            gn_row_sum(&last->count, pieces[i].count);
-            gn_row_sum(&last->bytes, pieces[i].bytes);
-            gn_row_sum(&last->cpu_ns, pieces[i].cpu_ns);
-            gn_row_sum(&last->asleep_ns, pieces[i].asleep_ns);
+            gn_samples_sum(&last->ns, pieces[i].ns);
+            gn_samples_sum(&last->mpi_ns, pieces[i].mpi_ns);
+            gn_samples_sum(&last->count, pieces[i].count);
+            gn_samples_sum(&last->bytes, pieces[i].bytes);
+            gn_samples_sum(&last->cpu_ns, pieces[i].cpu_ns);
+            gn_samples_sum(&last->asleep_ns, pieces[i].asleep_ns);
         } else {
             pieces[used++] = pieces[i];
         }

@@ -71,7 +71,4 @@ void gn_row_pieces_clear(struct gn_row_pieces *p);
 int gn_row_by_total(const void *left, const void *right);
 int gn_row_by_computation(const void *left, const void *right);
 
-/* Of a profile made of memory that the program has scribbled over sums may have no end. */
-void gn_row_sum(int64_t *sum, int64_t more);
-
 #endif

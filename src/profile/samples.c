@@ -36,6 +36,12 @@ struct reader {
     int64_t line_ns, most_ns;
 };
 
+void gn_samples_sum(int64_t *sum, int64_t more)
+{
+    if (__builtin_add_overflow(*sum, more, sum))
+        *sum = more > 0 ? INT64_MAX : INT64_MIN;
+}
+
 static char *copy(sqlite3_stmt *q, int column)
 {
     const char *text = (const char *)sqlite3_column_text(q, column);
@@ -166,12 +172,6 @@ static int by_edge(const void *left, const void *right)
     return a->how - b->how;
 }
 
-/* Of a damaged profile sums may have no end. */
-static int64_t added(int64_t a, int64_t b)
-{
-    return a > INT64_MAX - b ? INT64_MAX : a + b;
-}
-
 /* Lines of one place are one. */
 static void join_rows(struct gn_samples *s)
 {
@@ -181,8 +181,8 @@ static void join_rows(struct gn_samples *s)
     qsort(s->rows, s->row_count, sizeof *s->rows, by_edge);
     for (size_t i = 1; i < s->row_count; i++)
         if (by_edge(&s->rows[kept], &s->rows[i]) == 0) {
-            s->rows[kept].count = added(s->rows[kept].count, s->rows[i].count);
-            s->rows[kept].time_ns = added(s->rows[kept].time_ns, s->rows[i].time_ns);
+            gn_samples_sum(&s->rows[kept].count, s->rows[i].count);
+            gn_samples_sum(&s->rows[kept].time_ns, s->rows[i].time_ns);
         } else {
             s->rows[++kept] = s->rows[i];
         }

@@ -66,6 +66,9 @@ const char *gn_samples_how(sqlite3 *db);
 int gn_samples_read(sqlite3 *db, struct gn_samples *samples, struct gn_error *err);
 void gn_samples_clear(struct gn_samples *samples);
 
+/* Adds: of a profile made of memory that the program has scribbled over sums may have no end. */
+void gn_samples_sum(int64_t *sum, int64_t more);
+
 /* What share of a time a place has that got `count` of the `all` samples that were taken in it, and between
  * which limits it lies, at 99 %. bursts: as in the table, of all samples of these processes; they are not
  * independent of each other. */

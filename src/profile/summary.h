@@ -74,18 +74,18 @@ struct gn_activity_row {
     int64_t mean_ns; /* over the ranks */
     int64_t mpi_ns;  /* of total */
     int max_rank;    /* the rank with the largest time (the lowest such) */
-    int place; /* of a range: the row of a place, sampled, in which max_rank takes longer than others by most,
-                  and by half of what it takes longer in all; of a row: the range in which nearly all of it
-                  is; -1: none */
-    bool between_polls;                        /* of a range: from a call that polls to itself */
-    int64_t place_ns;                          /* of a range: what max_rank takes in that place there */
-    size_t number;                             /* in the order in which rows were met */
-    double share;                              /* of the time of all measured threads together */
-    struct gn_efficiency efficiency;           /* of a region */
-    int64_t samples;                           /* that this rests on; 0: on none */
-    int64_t cpu_ns;                            /* of total, on a core, by the samples that were taken then */
-    int64_t asleep_ns;                         /* of total, found asleep there */
-    int64_t open_ns;                           /* of total, in calls that nobody has left */
+    int place; /* of a range: the row of the place in which max_rank takes longer than others by most, and by
+                  half of what it takes longer in all; -1: there is none */
+    int in_range;                    /* of a row: the range in which nearly all of it is; -1: there is none */
+    bool between_polls;              /* of a range: from a call that polls to itself */
+    int64_t place_ns;                /* of a range: what max_rank takes in that place there */
+    size_t number;                   /* in the order in which rows were met */
+    double share;                    /* of the time of all measured threads together */
+    struct gn_efficiency efficiency; /* of a region */
+    int64_t samples;                 /* that this rests on; 0: on none */
+    int64_t cpu_ns;                  /* of total, on a core, by the samples that were taken then */
+    int64_t asleep_ns;               /* of total, found asleep there */
+    int64_t open_ns;                 /* of total, in calls that nobody has left */
     struct gn_between off_core_s, preempted_s; /* of total: on none; … though it was ready */
     struct gn_between waited_s;                /* of total: for other ranks; NAN: not known */
     double low,

@@ -19,6 +19,7 @@
 #include "profile/statement.h"
 #include "profile/summary.h"
 #include "profile/virtual.h"
+#include "profile/samples.h"
 
 #include <errno.h>
 #include <math.h>
@@ -94,7 +95,7 @@ static int add_thing(struct making *m, const struct gn_activity_row *range)
     if (!gn_grow(&m->things, &m->thing_room, m->thing_count, sizeof *m->things) ||
         !gn_lookup_add(&m->by_ids, hash_of_ids(range->from, range->to), (uint32_t)m->thing_count))
         return no_memory(m);
-    m->things[m->thing_count++] = (struct gn_dealt_edge){.range = *range};
+    m->things[m->thing_count++] = (struct gn_dealt_edge){.range = *range, .number = -1};
     return 0;
 }
 
@@ -354,7 +355,7 @@ static void fill_shares(struct making *m)
     struct gn_summary *s = m->s;
     int64_t all = 0;
     for (size_t i = 0; i < s->row_count; i++)
-        gn_row_sum(&all, s->rows[i].total_ns);
+        gn_samples_sum(&all, s->rows[i].total_ns);
     if (m->pieces->by == GN_BY_REGION)
         all = gn_sql_value(m->db, 0, "SELECT sum(elapsed_ns) FROM location", "");
     s->total_ns = all;
@@ -465,7 +466,7 @@ static bool is_between_polls(const struct making *m, const struct gn_dealt_edge 
 
 static int take_whole_edge(struct making *m, sqlite3_stmt *q)
 {
-    const struct gn_dealt_edge *thing = thing_of(m, sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1));
+    struct gn_dealt_edge *thing = thing_of(m, sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1));
     const struct gn_row_stretch t = {.rank = sqlite3_column_int(q, 2),
                                      .host = "",
                                      .ns = sqlite3_column_int64(q, 3),
@@ -473,14 +474,13 @@ static int take_whole_edge(struct making *m, sqlite3_stmt *q)
     if (!thing)
         return 0;
     const int code = gn_row_pieces_add(m->pieces, &thing->range, &t);
-    const int64_t row = gn_row_pieces_row(m->pieces, &thing->range);
-    if (row >= 0) {
-        m->pieces->summary->rows[row].between_polls |= is_between_polls(m, thing);
-        /* of these only the places say */
-        m->pieces->summary->rows[row].preempted_s = m->pieces->summary->rows[row].off_core_s =
-            (struct gn_between){NAN, NAN};
-    }
-    return code;
+    if (code != 0 || thing->number >= 0)
+        return code;
+    thing->number = gn_row_pieces_row(m->pieces, &thing->range);
+    struct gn_activity_row *row = &m->pieces->summary->rows[thing->number];
+    row->between_polls |= is_between_polls(m, thing);
+    row->preempted_s = row->off_core_s = (struct gn_between){NAN, NAN}; /* only the places say */
+    return 0;
 }
 
 /* Between which calls, whatever samples say of where: one function may be called from many. */
@@ -549,7 +549,7 @@ static void tell_places(struct gn_summary *s, struct gn_summary *ranges, const s
             range->place_ns = (int64_t)own;
         }
         if (of_row >= nearly_all * (double)row->max_ns)
-            row->place = (int)places[i].range;
+            row->in_range = (int)places[i].range;
     }
 }
 
@@ -563,9 +563,8 @@ static int find_places(struct making *m, struct gn_row_pieces *ranges)
     for (size_t i = 0; i < p->part_count; i++) {
         const struct gn_row_part *part = &p->parts[i];
         const struct gn_dealt_edge *edge = thing_of(m, part->from, part->to);
-        const int64_t range = edge ? gn_row_pieces_row(ranges, &edge->range) : -1;
-        if (range >= 0)
-            places[count++] = (struct place){(uint32_t)range, part->row, part->rank, part->ns};
+        if (edge && edge->number >= 0)
+            places[count++] = (struct place){(uint32_t)edge->number, part->row, part->rank, part->ns};
     }
     qsort(places, count, sizeof *places, by_range);
     tell_places(m->s, ranges->summary, places, count);
@@ -586,7 +585,7 @@ static int sort_both(struct gn_summary *s, struct gn_error *err)
         for (size_t i = 0; i < s->range_count; i++)
             range_at[s->ranges[i].number] = i;
         for (size_t i = 0; i < s->row_count; i++)
-            s->rows[i].place = s->rows[i].place < 0 ? -1 : (int)range_at[s->rows[i].place];
+            s->rows[i].in_range = s->rows[i].in_range < 0 ? -1 : (int)range_at[s->rows[i].in_range];
         for (size_t i = 0; i < s->range_count; i++)
             s->ranges[i].place = s->ranges[i].place < 0 ? -1 : (int)row_at[s->ranges[i].place];
     }

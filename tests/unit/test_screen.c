@@ -586,11 +586,11 @@ static void a_range_names_its_leading_place(void **state)
     assert_int_equal(gn_summarise(p.db, GN_BY_ACTIVITY, false, &s, &err), 0);
     assert_true(s.range_count > 0 && s.ranges[0].max_rank == 0 && s.ranges[0].place >= 0);
     assert_int_equal(s.rows[s.ranges[0].place].line, 187);
-    assert_int_equal(s.rows[s.ranges[0].place].place, 0);
+    assert_int_equal(s.rows[s.ranges[0].place].in_range, 0);
     assert_true(llabs(s.ranges[0].place_ns - 3000000000) < 50000000);
     for (size_t i = 0; i < s.row_count; i++) {
-        assert_true(s.rows[i].place >= -1 && s.rows[i].place < (int)s.range_count);
-        assert_true(strcmp(s.rows[i].kind, "mpi") != 0 || s.rows[i].place == -1);
+        assert_true(s.rows[i].in_range >= -1 && s.rows[i].in_range < (int)s.range_count);
+        assert_true(strcmp(s.rows[i].kind, "mpi") != 0 || s.rows[i].in_range == -1);
     }
     gn_summary_clear(&s);
     gn_profile_close(p.db);
