@@ -25,7 +25,7 @@ struct team {
     uint32_t comm, process;
     uint32_t master; /* location; GN_NONE: nobody has forked it */
     size_t begun, ended, in_barriers;
-    bool joined;
+    bool joined, is_kept;
     struct sync *first, *last; /* the oldest first; so barriers are in their order */
     struct sync *alone[2];     /* of these, the fork and the join */
     size_t open;
@@ -56,7 +56,9 @@ struct gn_teams {
     struct gn_map begun; /* by communicator and location: how often */
     struct numbers {
         uint32_t next[GN_TEAM_SYNC_KINDS];
-    } * numbers; /* by process */
+        uint32_t forks; /* of which no team is known yet */
+        uint32_t kept;  /* teams that seem over, but may be of one of these */
+    } * numbers;        /* by process */
     size_t process_count;
     struct gn_handovers *handovers;
     uint64_t contradictions;
@@ -147,6 +149,8 @@ static int add(struct gn_teams *t, struct team *team, enum gn_team_sync_kind kin
 
 static void free_team(struct gn_teams *t, struct team *team)
 {
+    if (team->is_kept)
+        t->numbers[team->process].kept--;
     while (team->first)
         free_sync(team, team->first);
     *(team->previous ? &team->previous->next : &t->first) = team->next;
@@ -173,12 +177,32 @@ static int close_team(struct gn_teams *t, struct team *team, bool is_lost)
 }
 
 /* All of its threads have ended (and no more are in it than its definition says), and its master has joined
- * them. */
+ * them. One without a master may still be of somebody who has forked: threads begin, and end, before the
+ * master itself does. */
 static int close_if_over(struct gn_teams *t, struct team *team)
 {
-    const bool is_over = team->ended >= team->begun && team->ended >= threads_of(t, team) &&
-                         (team->master == GN_NONE || team->joined);
-    return is_over ? close_team(t, team, false) : 0;
+    struct numbers *of_process = &t->numbers[team->process];
+    if (team->ended < team->begun || team->ended < threads_of(t, team) ||
+        (team->master != GN_NONE && !team->joined))
+        return 0;
+    if (team->master != GN_NONE || of_process->forks == 0)
+        return close_team(t, team, false);
+    of_process->kept += !team->is_kept;
+    team->is_kept = true;
+    return 0;
+}
+
+static int close_kept(struct gn_teams *t, uint32_t process)
+{
+    int code = 0;
+    if (t->numbers[process].kept == 0 || t->numbers[process].forks > 0)
+        return 0;
+    for (struct team *team = t->first, *next; team && code == 0; team = next) {
+        next = team->next;
+        if (team->process == process && team->is_kept)
+            code = close_if_over(t, team);
+    }
+    return code;
 }
 
 /* How often the location has begun the team before; −1: no memory. */
@@ -233,11 +257,18 @@ static int add_event(struct gn_teams *t, struct team *team, enum gn_team_sync_ki
     return make_part(t, event, gives, &part) ? add(t, team, kind, barrier, &part) : failed();
 }
 
-static void drop_fork(const struct gn_teams *t, struct thread *thread)
+static void take_fork(struct gn_teams *t, struct thread *thread)
+{
+    if (thread->has_forked)
+        t->numbers[t->definitions->locations[thread->fork.location].process].forks--;
+    thread->has_forked = false;
+}
+
+static void drop_fork(struct gn_teams *t, struct thread *thread)
 {
     if (thread->has_forked && t->sink.unused)
         t->sink.unused(t->sink.self, thread->fork.token);
-    thread->has_forked = false;
+    take_fork(t, thread);
 }
 
 static int forked(struct gn_teams *t, const struct gn_event *event)
@@ -245,6 +276,7 @@ static int forked(struct gn_teams *t, const struct gn_event *event)
     struct thread *thread = &t->threads[event->location];
     drop_fork(t, thread);
     thread->has_forked = make_part(t, event, true, &thread->fork);
+    t->numbers[t->definitions->locations[event->location].process].forks += thread->has_forked;
     return thread->has_forked ? 0 : failed();
 }
 
@@ -264,7 +296,7 @@ static int begun(struct gn_teams *t, const struct gn_event *event)
         drop_fork(t, thread);
         return add_event(t, team, GN_TEAM_FORK, 0, event, false);
     }
-    thread->has_forked = false;
+    take_fork(t, thread);
     team->master = event->location;
     return add(t, team, GN_TEAM_FORK, 0, &thread->fork);
 }
@@ -380,6 +412,7 @@ int gn_teams_event(struct gn_teams *t, const struct gn_event *event)
     if (!know_all(t))
         return -ENOMEM;
     int code = of_team(t, event);
+    code = code ? code : close_kept(t, process);
     if (code != 0 || !gn_handovers_wants(event))
         return code;
     return gn_handovers_event(t->handovers, event, process, t->numbers[process].next);

@@ -1216,6 +1216,42 @@ static void a_team_forks_meets_and_joins(void **state)
     close_scene(&s);
 }
 
+/* Nobody's definition says how many threads there are; two have come and gone before the master itself is in
+ * the team. Another one, that nobody forked, is over when its threads are. */
+static void a_team_waits_for_its_master(void **state)
+{
+    (void)state;
+    struct scene s = threads_scene();
+    for (uint64_t at = 0; at < 3000; at += 1000) {
+        in_team(&s, GN_EVENT_THREAD_FORK, 0, at + 100);
+        for (uint32_t l = 1; l < 3; l++) {
+            in_team(&s, GN_EVENT_THREAD_BEGIN, l, at + 110);
+            in_team(&s, GN_EVENT_THREAD_END, l, at + 120);
+        }
+        in_team(&s, GN_EVENT_THREAD_BEGIN, 0, at + 130);
+        in_team(&s, GN_EVENT_THREAD_END, 0, at + 140);
+        in_team(&s, GN_EVENT_THREAD_JOIN, 0, at + 150);
+    }
+    check(&s, NULL);
+    assert_int_equal(s.found.coverage[GN_CONDITION_TEAMS].all, 3);
+    assert_int_equal(s.found.coverage[GN_CONDITION_TEAMS].checked, 3);
+    assert_int_equal(s.found.collectives.messages, 3 * 4);
+    assert_int_equal(s.found.collectives.violating, 0);
+    close_scene(&s);
+    s = threads_scene();
+    in_team(&s, GN_EVENT_THREAD_FORK, 0, 100);
+    in_team(&s, GN_EVENT_THREAD_BEGIN, 1, 110);
+    in_team(&s, GN_EVENT_THREAD_END, 1, 120);
+    in_team(&s, GN_EVENT_THREAD_FORK, 0, 130); /* of another one: nobody began the first */
+    in_team(&s, GN_EVENT_THREAD_BEGIN, 0, 140);
+    in_team(&s, GN_EVENT_THREAD_END, 0, 150);
+    in_team(&s, GN_EVENT_THREAD_JOIN, 0, 160);
+    check(&s, NULL);
+    assert_int_equal(s.found.coverage[GN_CONDITION_TEAMS].all, 1);
+    assert_int_equal(s.found.coverage[GN_CONDITION_TEAMS].checked, 1);
+    close_scene(&s);
+}
+
 /* Who never ends, or is joined by nobody, has begun nevertheless; after a loss nothing is told. */
 static void teams_without_an_end(void **state)
 {
@@ -1291,6 +1327,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_team_forks_meets_and_joins),
+        cmocka_unit_test(a_team_waits_for_its_master),
         cmocka_unit_test(teams_without_an_end),
         cmocka_unit_test(threads_made_and_awaited_and_locks),
         cmocka_unit_test(teams_that_are_larger_than_they_say),
