@@ -16,8 +16,9 @@ struct gn_trace_settings {
 };
 
 struct gn_sample_settings {
-    unsigned hz;    /* of each thread; 0: no samples */
-    bool by_signal; /* threads say themselves where they are (image/signal_samples.h) */
+    unsigned hz;      /* of each thread; 0: no samples */
+    bool by_signal;   /* threads say themselves where they are (image/signal_samples.h) */
+    uint32_t metrics; /* a bit for each (graph/metrics.h) that is counted, too */
 };
 
 enum { GN_SAMPLE_HZ = 100, GN_SAMPLE_MOST_HZ = 1000 }; /* of each thread */

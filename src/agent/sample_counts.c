@@ -179,7 +179,9 @@ static bool add_row(struct gn_sample_counts *c, const struct gn_sampled_count *r
 
 static void count(struct gn_sample_counts *c, struct gn_sampled_count row)
 {
-    if (row.site != GN_SAMPLED_NONE && add_row(c, &row, GN_SAMPLE_MOST))
+    const bool is_metric = row.how >= GN_SAMPLED_METRIC;
+    if (row.site != GN_SAMPLED_NONE &&
+        add_row(c, &row, is_metric ? GN_SAMPLE_MOST_OF_METRICS : GN_SAMPLE_MOST))
         return;
     row.site = row.called = GN_SAMPLED_NONE;
     if (!add_row(c, &row, GN_SAMPLE_MOST + GN_SAMPLE_MOST_OTHER))
@@ -220,7 +222,8 @@ static void add_open(struct gn_sample_counts *c, struct open *o, struct gn_sampl
 {
     if (add_to_open(o, &row))
         return;
-    if (o->count >= GN_SAMPLE_MOST_OPEN - GN_SAMPLED_HOWS) { /* the rest is for other places, of each kind */
+    if (o->count >= GN_SAMPLE_MOST_OPEN - GN_SAMPLED_HOWS -
+                        GN_METRICS_AT_A_TIME) { /* the rest is for other places, of each kind */
         row.site = row.called = GN_SAMPLED_NONE;
         if (add_to_open(o, &row))
             return;
@@ -288,7 +291,7 @@ void gn_sample_counts_add(struct gn_sample_counts *c, const struct gn_recorded *
 
 /* What rows have in common that are divided alike. */
 struct alike {
-    uint32_t location, inside, other_threads, module;
+    uint32_t location, inside, other_threads, how, module;
     uint64_t function; /* of a call, and of a place whose function is not known: the offset */
     uint32_t row;
 };
@@ -302,6 +305,7 @@ static struct alike alike_of(const struct gn_sampled_count *row, const struct gn
     return (struct alike){.location = row->location,
                           .inside = inside,
                           .other_threads = row->other_threads,
+                          .how = row->how,
                           .module = site ? site->module : GN_SAMPLED_NONE,
                           .function = !site            ? 0
                                       : site->function ? site->function
@@ -318,6 +322,8 @@ static int by_what_is_alike(const void *left, const void *right)
         return a->inside < b->inside ? -1 : 1;
     if (a->other_threads != b->other_threads)
         return a->other_threads < b->other_threads ? -1 : 1;
+    if (a->how != b->how)
+        return a->how < b->how ? -1 : 1;
     if (a->module != b->module)
         return a->module < b->module ? -1 : 1;
     return a->function < b->function ? -1 : a->function > b->function;
@@ -371,14 +377,15 @@ static void place(const struct gn_sample_counts *c, const struct gn_sample_place
     for (size_t i = 0; i < c->count; i++) {
         const struct alike sought = alike_of(&c->rows[i], places, (uint32_t)i);
         size_t alike;
-        if (c->rows[i].from != GN_SAMPLED_NONE || c->rows[i].how != GN_SAMPLED_RUNNING)
+        const bool is_time = c->rows[i].how == GN_SAMPLED_RUNNING;
+        if (c->rows[i].from != GN_SAMPLED_NONE || !gn_sampled_is_counted((int)c->rows[i].how))
             continue;
         const struct alike *first = find_alike(k, &sought, &alike);
         if (alike > 0) {
             divide(c, k, first, alike, &c->rows[i]);
-            list->by_place += c->rows[i].count;
+            list->by_place += is_time ? c->rows[i].count : 0;
         } else {
-            list->unattributed += c->rows[i].count;
+            list->unattributed += is_time ? c->rows[i].count : 0;
         }
     }
 }
@@ -405,7 +412,7 @@ bool gn_sample_counts_list(const struct gn_sample_counts *c, const struct gn_sam
                                     .unattributed = c->unattributed};
     const bool room = k.items && k.added && k.added_ns && list->rows;
     for (size_t i = 0; room && i < c->count; i++)
-        if (c->rows[i].from != GN_SAMPLED_NONE && c->rows[i].how == GN_SAMPLED_RUNNING)
+        if (c->rows[i].from != GN_SAMPLED_NONE && gn_sampled_is_counted((int)c->rows[i].how))
             k.items[k.count++] = alike_of(&c->rows[i], places, (uint32_t)i);
     if (room) {
         qsort(k.items, k.count, sizeof *k.items, by_what_is_alike);

@@ -13,9 +13,15 @@
 
 #include "agent/sample_code.h"
 #include "agent/sample_moment.h"
+#include "graph/metrics.h"
 #include "graph/sampled.h"
 
-enum { GN_SAMPLE_MOST = 8192, GN_SAMPLE_MOST_OTHER = 4096, GN_SAMPLE_MOST_OPEN = 1024 };
+enum {
+    GN_SAMPLE_MOST = 8192,
+    GN_SAMPLE_MOST_OTHER = 4096,
+    GN_SAMPLE_MOST_OF_METRICS = 6144, /* beyond these, rows are for time */
+    GN_SAMPLE_MOST_OPEN = 1024
+};
 
 /* Places of all processes of the host, each with a number. */
 struct gn_sample_places;
@@ -36,7 +42,7 @@ void gn_sample_counts_free(struct gn_sample_counts *counts);
 struct gn_sample_counted {
     uint32_t site, called;
     bool other_threads;
-    enum gn_sampled_how how;
+    unsigned how; /* enum gn_sampled_how; GN_SAMPLED_METRIC and its number: time_ns is how much of it */
     bool in_call; /* the MPI library is on its stack: where the moment is unknown */
     uint64_t time_ns;
 };

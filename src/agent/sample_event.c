@@ -20,6 +20,8 @@ enum { FP = PERF_REG_ARM64_X29, SP = PERF_REG_ARM64_SP, IP = PERF_REG_ARM64_PC }
 #endif
 _Static_assert((int)FP < (int)SP && (int)SP < (int)IP, "registers come in the order of their numbers");
 
+enum { NS_PER_S = 1000000000 };
+
 /* ---- reading ---- */
 
 struct piece {
@@ -47,6 +49,9 @@ static bool parse_sample(struct piece *p, struct gn_sample *s)
     s->pid = (int)(uint32_t)ids;
     s->tid = (int)(uint32_t)(ids >> 32);
     s->time_ns = word(p);
+    s->counted = word(p);
+    word(p); /* how long it was counted */
+    word(p);
     if (word(p) == PERF_SAMPLE_REGS_ABI_64) {
         s->at.fp = word(p);
         s->at.sp = word(p);
@@ -109,26 +114,43 @@ uint64_t gn_sample_event_take(struct gn_sample_event *e, gn_sample_taken *taken,
 
 /* ---- events ---- */
 
-static int open_event(int tid, uint64_t period_ns)
+/* metric: NULL for processor time. */
+static int open_event(int tid, const struct gn_metric *metric, uint64_t period)
 {
-    struct perf_event_attr attributes = {.type = PERF_TYPE_SOFTWARE,
-                                         .size = sizeof attributes,
-                                         .config = PERF_COUNT_SW_TASK_CLOCK,
-                                         .sample_period = period_ns,
-                                         .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-                                                        PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
-                                         .exclude_kernel = 1,
-                                         .exclude_hv = 1,
-                                         .mmap = 1, /* of code only */
-                                         .watermark = 1,
-                                         .wakeup_watermark = UINT32_MAX,
-                                         .use_clockid = 1,
-                                         .clockid = CLOCK_MONOTONIC_RAW,
-                                         .sample_regs_user = 1ull << FP | 1ull << SP | 1ull << IP,
-                                         .sample_stack_user = GN_SAMPLE_STACK_BYTES};
+    struct perf_event_attr attributes = {
+        .type = metric ? metric->type : PERF_TYPE_SOFTWARE,
+        .size = sizeof attributes,
+        .config = metric ? metric->config : PERF_COUNT_SW_TASK_CLOCK,
+        .sample_period = period,
+        .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_READ |
+                       PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+        .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+        .mmap = metric == NULL, /* of code only */
+        .watermark = 1,
+        .wakeup_watermark = UINT32_MAX,
+        .use_clockid = 1,
+        .clockid = CLOCK_MONOTONIC_RAW,
+        .sample_regs_user = 1ull << FP | 1ull << SP | 1ull << IP,
+        .sample_stack_user = GN_SAMPLE_STACK_BYTES};
     const int file =
         (int)syscall(SYS_perf_event_open, &attributes, tid, -1, -1, (unsigned long)PERF_FLAG_FD_CLOEXEC);
     return file < 0 ? -errno : file;
+}
+
+bool gn_sample_event_total(const struct gn_sample_event *e, uint64_t *total, bool *scaled)
+{
+    struct {
+        uint64_t value, enabled_ns, running_ns;
+    } counted;
+    if (read(e->file, &counted, sizeof counted) != sizeof counted)
+        return false;
+    *scaled = counted.running_ns < counted.enabled_ns;
+    *total = counted.value;
+    if (*scaled && counted.running_ns > 0)
+        *total = (uint64_t)((double)counted.value * (double)counted.enabled_ns / (double)counted.running_ns);
+    return counted.running_ns > 0 || counted.enabled_ns == 0;
 }
 
 /* Half of the descriptors are for all else that the agent does. */
@@ -143,7 +165,7 @@ int gn_sample_event_try(void)
     int status = 0;
     const pid_t child = fork();
     if (child == 0) {
-        const int file = open_event(0, 1000000000);
+        const int file = open_event(0, NULL, NS_PER_S);
         _exit(file < 0 ? (-file < 255 ? -file : 255) : 0);
     }
     if (child < 0 || waitpid(child, &status, 0) != child)
@@ -151,10 +173,11 @@ int gn_sample_event_try(void)
     return WIFEXITED(status) ? -WEXITSTATUS(status) : -EPERM;
 }
 
-int gn_sample_event_open(struct gn_sample_event *e, int tid, uint64_t period_ns, unsigned order)
+int gn_sample_event_open(struct gn_sample_event *e, int tid, const struct gn_metric *metric, uint64_t period,
+                         unsigned order)
 {
     const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    const int file = open_event(tid, period_ns);
+    const int file = open_event(tid, metric, period);
     if (file < 0)
         return file;
     if (is_too_many(file)) {
@@ -162,7 +185,7 @@ int gn_sample_event_open(struct gn_sample_event *e, int tid, uint64_t period_ns,
         return -EMFILE;
     }
     *e = (struct gn_sample_event){
-        .file = file, .map_bytes = page_bytes + (page_bytes << order), .period_ns = period_ns};
+        .file = file, .map_bytes = page_bytes + (page_bytes << order), .period = period};
     e->map = mmap(NULL, e->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (e->map != MAP_FAILED)
         return 0;
@@ -171,14 +194,28 @@ int gn_sample_event_open(struct gn_sample_event *e, int tid, uint64_t period_ns,
     return code;
 }
 
+const char *gn_sample_event_why(int code)
+{
+    switch (code) {
+    case -ENOENT:
+    case -EOPNOTSUPP:
+    case -ENODEV:
+        return "this machine, or the virtual one that it is, has no such counter";
+    case -ENOBUFS:
+        return "no more memory may be locked (ulimit -l)";
+    default:
+        return strerror(-code);
+    }
+}
+
 void gn_sample_event_close(struct gn_sample_event *e)
 {
     munmap(e->map, e->map_bytes);
     close(e->file);
 }
 
-void gn_sample_event_pace(struct gn_sample_event *e, uint64_t period_ns)
+void gn_sample_event_pace(struct gn_sample_event *e, uint64_t period)
 {
-    if (ioctl(e->file, PERF_EVENT_IOC_PERIOD, &period_ns) == 0)
-        e->period_ns = period_ns;
+    if (ioctl(e->file, PERF_EVENT_IOC_PERIOD, &period) == 0)
+        e->period = period;
 }

@@ -1,6 +1,6 @@
 /*
- * agent/sample_event — one thread's samples, as the kernel takes them: an event of its processor time
- * (perf_event_open), and the ring that they come in.
+ * agent/sample_event — one thread's samples, as the kernel takes them: an event of its processor time or of a
+ * metric (perf_event_open), and the ring that they come in.
  *
  * The thread is interrupted after each period of processor time that it used; nothing is done to it but that
  * the kernel writes down where it was: address, registers, the end of its stack. No signal, no ptrace, no
@@ -10,6 +10,7 @@
 #ifndef GNOMON_AGENT_SAMPLE_EVENT_H
 #define GNOMON_AGENT_SAMPLE_EVENT_H
 
+#include "graph/metrics.h"
 #include "unwind/rule.h"
 
 #include <stdbool.h>
@@ -19,7 +20,9 @@
 struct gn_sample {
     uint64_t time_ns; /* CLOCK_MONOTONIC_RAW */
     uint64_t
-        stands_ns; /* processor time that it stands for, where it says so itself; 0: as its event has it */
+        stands_ns;    /* processor time that it stands for, where it says so itself; 0: as its event has it */
+    uint64_t counted; /* by its event until then: ns, or of its metric */
+    uint64_t amount;  /* of its metric, that it stands for; for whoever takes it */
     int pid, tid;
     struct gn_registers at;     /* ip is where it was; fp, sp: 0 where they are not known */
     struct gn_stack_copy stack; /* from sp on; its count may be 0 */
@@ -29,7 +32,7 @@ struct gn_sample_event {
     int file;
     void *map; /* the kernel's page, and its ring behind it */
     size_t map_bytes;
-    uint64_t period_ns; /* of processor time, that each sample from now on stands for */
+    uint64_t period; /* of processor time in ns, or of its metric, that passes from one sample to the next */
 };
 
 enum { GN_SAMPLE_STACK_BYTES = 4096 };
@@ -38,15 +41,23 @@ enum { GN_SAMPLE_STACK_BYTES = 4096 };
  * negative errno value; -EPERM: it was ended. */
 int gn_sample_event_try(void);
 
-/* Opens the event of a thread, its ring of 2^order pages. Nothing is left after an error: -EACCES, -EPERM
- * (not allowed), -ESRCH (the thread is gone), -ENOENT, -ENOSYS (no such events), -EMFILE, -ENOMEM; -ENOBUFS:
- * no more memory may be locked for rings of this size. */
-int gn_sample_event_open(struct gn_sample_event *event, int tid, uint64_t period_ns, unsigned order);
+/* Opens the event of a thread, of its processor time or of a metric, its ring of 2^order pages. Nothing is
+ * left after an error: -EACCES, -EPERM (not allowed), -ESRCH (the thread is gone), -ENOENT, -ENOSYS,
+ * -EOPNOTSUPP (no such events), -EMFILE, -ENOMEM; -ENOBUFS: no more memory may be locked for rings of this
+ * size. */
+int gn_sample_event_open(struct gn_sample_event *event, int tid, const struct gn_metric *metric,
+                         uint64_t period, unsigned order);
 void gn_sample_event_close(struct gn_sample_event *event);
 
-/* From the next sample on; those before have been taken. (What the kernel says of a sample's period is what
- * it was at first.) */
-void gn_sample_event_pace(struct gn_sample_event *event, uint64_t period_ns);
+/* Why not, in words, of what gn_sample_event_open says. */
+const char *gn_sample_event_why(int code);
+
+/* From the next sample on; those before have been taken. */
+void gn_sample_event_pace(struct gn_sample_event *event, uint64_t period);
+
+/* How much there was of what the event counts. scaled: it was counted a part of the time, others needed the
+ * counter, and this is what it would have come to. False: the kernel does not say. */
+bool gn_sample_event_total(const struct gn_sample_event *event, uint64_t *total, bool *scaled);
 
 /* A sample; NULL: the thread has mapped code since the one before. */
 typedef void gn_sample_taken(void *self, struct gn_sample *sample);

@@ -22,6 +22,7 @@ enum {
 
 static void close_thread(struct gn_sample_threads *t, size_t i)
 {
+    gn_sample_metrics_close(&t->metrics, t->items[i].of_metrics);
     gn_sample_event_close(&t->items[i].event);
     t->items[i] = t->items[--t->count];
 }
@@ -100,11 +101,21 @@ static void open_thread(struct gn_sample_threads *t, int tid, uint64_t period_ns
                                                                                                    : -ENOMEM;
     for (unsigned order = (tid == t->pid ? ORDER_OF_CALLERS : ORDER_OF_OTHERS) + 1;
          code == -ENOBUFS && order-- > 0;)
-        code = gn_sample_event_open(&fresh.event, tid, jittered(period_ns, tid), order);
-    if (code == 0)
+        code = gn_sample_event_open(&fresh.event, tid, NULL, jittered(period_ns, tid), order);
+    if (code == 0) {
+        gn_sample_metrics_open(&t->metrics, fresh.of_metrics, tid, t->looked_ns);
         t->items[t->count++] = fresh;
-    else
+    } else {
         say_why(t, code);
+    }
+}
+
+uint64_t gn_sample_threads_total(struct gn_sample_threads *t, uint32_t metric)
+{
+    uint64_t total = t->metrics.items[metric].total;
+    for (size_t i = 0; i < t->count; i++)
+        gn_sample_metrics_add(&t->metrics, metric, &t->items[i].of_metrics[metric], &total);
+    return total;
 }
 
 static struct gn_sample_thread *find(struct gn_sample_threads *t, int tid)

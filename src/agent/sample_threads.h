@@ -4,6 +4,7 @@
 #define GNOMON_AGENT_SAMPLE_THREADS_H
 
 #include "agent/sample_event.h"
+#include "agent/sample_metrics.h"
 
 enum { GN_SAMPLE_REASON_BYTES = 200 };
 
@@ -15,8 +16,10 @@ struct gn_sample_threads {
         bool there;        /* at the last look */
         uint64_t samples;  /* that were taken of it */
         struct gn_sample_event event;
+        struct gn_sample_metric_event of_metrics[GN_METRICS_AT_A_TIME];
     } * items;
     size_t count, room;
+    struct gn_sample_metrics metrics;
     uint32_t helpers;    /* without a location that work: the most at a time */
     unsigned long links; /* of /proc/PID/task: it changes with the number of threads */
     uint64_t looked_ns;
@@ -35,6 +38,8 @@ void gn_sample_threads_refuse_event(struct gn_sample_threads *threads, int code)
 void gn_sample_threads_look(struct gn_sample_threads *threads, uint64_t now_ns, uint64_t period_ns);
 /* Takes samples after that much processor time from now on, a little more or less for each thread. */
 void gn_sample_threads_pace(struct gn_sample_threads *threads, uint64_t period_ns);
+/* How much there was of a metric so far (index in its items). */
+uint64_t gn_sample_threads_total(struct gn_sample_threads *threads, uint32_t metric);
 void gn_sample_threads_close(struct gn_sample_threads *threads);
 
 #endif

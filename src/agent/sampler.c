@@ -47,6 +47,7 @@ struct process {
     struct gn_sample_python *python; /* NULL: it has run none yet */
     uint64_t samples, bursts, lost, time_ns;
     struct gn_sample_list list; /* for whoever looks */
+    struct gn_sampled_metric metrics[GN_METRICS_AT_A_TIME];
     char reason[2 * GN_SAMPLE_REASON_BYTES + 100];
 };
 
@@ -66,6 +67,7 @@ struct gn_sampler {
     size_t module_room;
     struct gn_moment before, now;
     bool by_signal, sees_python, is_nice;
+    uint32_t metrics; /* a bit for each */
     uint64_t init_ns; /* when the first process was seen that has begun; 0: none has */
     int refused;      /* why none may be opened; 0: they may */
     uint64_t shortest_ns;
@@ -75,6 +77,7 @@ struct gn_sampler {
     uint64_t all_samples;
     struct process *process; /* the one at hand, its location, and what a sample of it stands for */
     uint32_t location;
+    unsigned how;
     uint64_t stands_ns;
 };
 
@@ -123,8 +126,10 @@ static void take(void *self, struct gn_sample *sample)
         gn_sample_maps_changed(p->maps);
     if (!sample || sample->pid != p->pid)
         return;
-    p->samples++;
-    p->time_ns += s->stands_ns;
+    if (s->how == GN_SAMPLED_RUNNING) {
+        p->samples++;
+        p->time_ns += s->stands_ns;
+    }
     s->all_samples++;
     struct gn_sample_moment moment =
         gn_sample_moment_at(&p->recorded, location, ticks_of(s, sample->time_ns));
@@ -134,7 +139,8 @@ static void take(void *self, struct gn_sample *sample)
         moment.kind = where.in_call ? GN_MOMENT_INSIDE : GN_MOMENT_BETWEEN;
     struct gn_sample_counted counted = counted_of(s, &where, moment.kind != GN_MOMENT_INSIDE);
     counted.other_threads = other;
-    counted.time_ns = s->stands_ns;
+    counted.how = s->how;
+    counted.time_ns = s->how == GN_SAMPLED_RUNNING ? s->stands_ns : sample->amount;
     gn_sample_counts_add(p->counts, &p->recorded, location, &moment, &counted);
 }
 
@@ -216,12 +222,23 @@ static void look(struct gn_sampler *s, struct process *p, const struct gn_sample
 static unsigned stands_for(const struct gn_sampler *s, const struct process *p,
                            const struct gn_sample_thread *at, uint64_t samples)
 {
-    const bool is_busy = (samples + 1) * at->event.period_ns > s->now.ns - s->before.ns;
+    const bool is_busy = (samples + 1) * at->event.period > s->now.ns - s->before.ns;
     const bool is_chosen = gn_mix(s->now.ns ^ (uint64_t)at->tid << 32) % BUSY_ROUNDS == 0;
     return !is_busy || runs_python(p, at) ? 1 : is_chosen ? BUSY_ROUNDS : 0;
 }
 
 /* ---- rounds ---- */
+
+static void read_metrics(struct gn_sampler *s, struct process *p, struct gn_sample_thread *at)
+{
+    struct gn_sample_metrics *metrics = &p->threads.metrics;
+    for (uint32_t m = 0; m < metrics->count; m++) {
+        s->how = GN_SAMPLED_METRIC + metrics->items[m].number;
+        gn_sample_metrics_take(metrics, m, &at->of_metrics[m], take, s);
+    }
+    s->how = GN_SAMPLED_RUNNING;
+    gn_sample_metrics_pace(metrics, at->of_metrics, s->now.ns, s->period_ns);
+}
 
 static void read_thread(struct gn_sampler *s, struct process *p, struct gn_sample_thread *at, bool may_look)
 {
@@ -230,9 +247,10 @@ static void read_thread(struct gn_sampler *s, struct process *p, struct gn_sampl
         GN_GET(p->recorded.tag->locations[at->location].thread_id) != (uint32_t)at->tid)
         at->location = location_of(&p->recorded, at->tid);
     s->location = at->location;
-    s->stands_ns = at->event.period_ns;
+    s->stands_ns = at->event.period;
     p->lost += gn_sample_event_take(&at->event, take, s);
     at->samples += p->samples - before;
+    read_metrics(s, p, at);
     p->bursts += p->samples > before;
     const unsigned rounds =
         may_look && at->location != GN_SAMPLE_NO_LOCATION ? stands_for(s, p, at, p->samples - before) : 0;
@@ -469,6 +487,7 @@ struct gn_sampler *gn_sampler_begin(const struct gn_sample_settings *settings)
         return NULL;
     s->shortest_ns = 1000000000u / settings->hz;
     s->by_signal = settings->by_signal;
+    s->metrics = settings->metrics;
     s->asked_hz = -1;
     atomic_store(&s->period_ns, s->shortest_ns);
     s->refused = s->by_signal ? 0 : gn_sample_event_try();
@@ -500,6 +519,7 @@ static struct process *new_process(struct gn_sampler *s, int pid, const struct g
         return NULL;
     p->pid = p->threads.pid = pid;
     p->recorded = *recorded;
+    gn_sample_metrics_choose(&p->threads.metrics, s->metrics);
     p->maps = gn_sample_maps_new(s->code, pid, recorded->tag);
     p->counts = gn_sample_counts_new(recorded->locations);
     if (s->by_signal)
@@ -598,6 +618,21 @@ static void list_modules(struct gn_sampler *s)
     }
 }
 
+static void tell_metrics(struct process *p, struct gn_sampled *sampled)
+{
+    for (uint32_t m = 0; m < p->threads.metrics.count; m++) {
+        const struct gn_sample_metric *of = &p->threads.metrics.items[m];
+        p->metrics[m] =
+            (struct gn_sampled_metric){.number = of->number,
+                                       .total = gn_sample_threads_total(&p->threads, m),
+                                       .samples = of->samples,
+                                       .is_scaled = of->scaled,
+                                       .reason = of->refused ? gn_sample_event_why(of->refused) : NULL};
+    }
+    sampled->metrics = p->metrics;
+    sampled->metric_count = p->threads.metrics.count;
+}
+
 static void tell(struct gn_sampler *s, struct process *p, struct gn_sampled *sampled)
 {
     list_modules(s);
@@ -619,6 +654,7 @@ static void tell(struct gn_sampler *s, struct process *p, struct gn_sampled *sam
                                    .module_count = gn_sample_code_count(s->code)};
     if (s->module_room < sampled->module_count)
         sampled->module_count = 0;
+    tell_metrics(p, sampled);
     sampled->places = gn_sample_places_list(s->places, &sampled->place_count);
     sampled->counts = p->list.rows;
     sampled->count = p->list.count;

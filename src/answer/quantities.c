@@ -64,6 +64,18 @@ const char *gn_bytes_text(double bytes, char text[GN_QUANTITY_TEXT])
     return text;
 }
 
+const char *gn_amount_text(double amount, char text[GN_QUANTITY_TEXT])
+{
+    static const char *const units[] = {"", " k", " M", " G", " T", " P", " E"};
+    size_t unit = 0;
+    if (!isfinite(amount))
+        return strcpy(text, "unknown");
+    for (; fabs(amount) >= 999.5 && unit + 1 < sizeof units / sizeof *units; unit++)
+        amount /= 1000;
+    snprintf(text, GN_QUANTITY_TEXT, "%.*f%s", unit ? digits_of(amount) : 0, amount, units[unit]);
+    return text;
+}
+
 const char *gn_count_text(int64_t count, char text[GN_QUANTITY_TEXT])
 {
     char digits[32];

@@ -27,6 +27,8 @@ const char *gn_ticks_text(double ticks, double ticks_per_second, char text[GN_QU
 const char *gn_bytes_text(double bytes, char text[GN_QUANTITY_TEXT]);
 /* "1,204,331" */
 const char *gn_count_text(int64_t count, char text[GN_QUANTITY_TEXT]);
+/* "12.3 M", of what is an estimate or very many: below 1000 whole. */
+const char *gn_amount_text(double amount, char text[GN_QUANTITY_TEXT]);
 /* "31.0 %", below one percent "0.52 %", "0.00012 %": what is there is not shown as none. share: 1 is all. */
 const char *gn_share_text(double share, char text[GN_QUANTITY_TEXT]);
 /* The same of rows that add up to 100 %: "31.0 %", "0.52 %", "<0.01 %", which takes seven columns at most. */

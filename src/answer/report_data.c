@@ -131,6 +131,7 @@ static void add_judgement(json_t *object, const struct gn_summary *s, const stru
     json_object_set_new(object, "ranks", gn_report_ranks_json(s));
     json_object_set_new(object, "hosts", gn_report_hosts_json(s));
     json_object_set_new(object, "other_threads", gn_report_threads_json(s));
+    json_object_set_new(object, "counters", gn_report_counters_json(s));
     json_object_set_new(object, "sampling", sampling_object(&s->sampling));
     json_object_set_new(object, "checks", gn_report_checks_json(s));
 }

@@ -110,6 +110,23 @@ static void threads(const struct gn_summary *s, FILE *out)
     fputs(s->other_count > TOLD ? ", …\n" : "\n", out);
 }
 
+/* What the kernel counted besides time. */
+static void counters(const struct gn_summary *s, FILE *out)
+{
+    char total[GN_QUANTITY_TEXT], most[GN_QUANTITY_TEXT], median[GN_QUANTITY_TEXT];
+    for (size_t i = 0; i < s->counter_count; i++) {
+        const struct gn_counter_told *c = &s->counters[i];
+        const bool is_counted = c->total > 0 || !c->reason[0];
+        fprintf(out, "%s: %s", c->name, is_counted ? gn_amount_text((double)c->total, total) : "not counted");
+        if (is_counted && s->ranks > 1)
+            fprintf(out, ", %s on #%d, median %s", gn_amount_text((double)c->most, most), c->most_rank,
+                    gn_amount_text((double)c->median, median));
+        if (c->is_scaled)
+            fputs(" (counted part of the time, and scaled)", out);
+        fprintf(out, "%s%s\n", c->reason[0] ? is_counted ? "; not all of it: " : ": " : "", c->reason);
+    }
+}
+
 void gn_report_resources(const struct gn_summary *s, FILE *out)
 {
     bool any = false;
@@ -118,6 +135,7 @@ void gn_report_resources(const struct gn_summary *s, FILE *out)
     files(s, &any, out);
     if (any)
         fputc('\n', out);
+    counters(s, out);
     threads(s, out);
     hosts(s, out);
 }
@@ -161,6 +179,20 @@ json_t *gn_report_resources_json(const struct gn_summary *s)
                      t->sizes_known ? whole(t->size_high) : json_null(), "cores", number(t->cores),
                      "cores_busy", number(t->cores_busy), "preempted_s", number(t->preempted_s),
                      "preempted_share", number(t->preempted_share));
+}
+
+json_t *gn_report_counters_json(const struct gn_summary *s)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < s->counter_count; i++) {
+        const struct gn_counter_told *c = &s->counters[i];
+        json_array_append_new(array, json_pack("{s:s, s:I, s:I, s:I, s:i, s:I, s:b, s:s?}", "name", c->name,
+                                               "total", (json_int_t)c->total, "median", (json_int_t)c->median,
+                                               "max", (json_int_t)c->most, "max_rank", c->most_rank,
+                                               "samples", (json_int_t)c->samples, "scaled", c->is_scaled,
+                                               "reason", c->reason[0] ? c->reason : NULL));
+    }
+    return array;
 }
 
 json_t *gn_report_threads_json(const struct gn_summary *s)

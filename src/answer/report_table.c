@@ -46,6 +46,8 @@ enum {
     OFF_CORE,
     PREEMPTED,
     WAITED,
+    COUNTERS,
+    PER_CYCLE = COUNTERS + GN_METRICS_AT_A_TIME,
     BAR,
     WHAT,
     WHERE,
@@ -85,6 +87,7 @@ static const struct gn_column all[] = {
     [OFF_CORE] = {.name = "off_core_s", .kind = GN_CELL_DURATIONS, .digits = 6},
     [PREEMPTED] = {.name = "preempted_s", .kind = GN_CELL_DURATIONS, .digits = 6},
     [WAITED] = {.name = "waited_s", .kind = GN_CELL_DURATIONS, .digits = 6},
+    [PER_CYCLE] = {.kind = GN_CELL_REAL, .digits = 3, .goes = 1},
     [EFFICIENCY] = {.name = "efficiency", .kind = GN_CELL_SHARE, .digits = 6},
     [BALANCE] = {.name = "load_balance", .kind = GN_CELL_SHARE, .digits = 6, .goes = 2},
     [COMMUNICATION] = {.name = "communication", .kind = GN_CELL_SHARE, .digits = 6, .goes = 2},
@@ -268,6 +271,13 @@ static void fill_names(const struct gn_activity_row *row, struct gn_cell *cells)
     gn_cell_print(&cells[WHERE], "%s", row->path ? "" : text);
 }
 
+/* An estimate: what samples say nothing of may have a little. */
+static void fill_counted(struct gn_cell *cell, double amount)
+{
+    if (amount > 0)
+        gn_cell_number(cell, (int64_t)fmin(amount + 0.5, 9e18));
+}
+
 static void fill_row(const void *self, size_t i, struct gn_cell *cells)
 {
     const struct gn_report_table *t = self;
@@ -298,6 +308,11 @@ static void fill_row(const void *self, size_t i, struct gn_cell *cells)
     gn_cell_bounds(&cells[OFF_CORE], row->off_core_s.low * 1e9, row->off_core_s.high * 1e9);
     gn_cell_bounds(&cells[PREEMPTED], row->preempted_s.low * 1e9, row->preempted_s.high * 1e9);
     gn_cell_bounds(&cells[WAITED], row->waited_s.low * 1e9, row->waited_s.high * 1e9);
+    for (size_t c = 0; c < t->summary->counter_count; c++)
+        fill_counted(&cells[COUNTERS + c], row->amounts[c]);
+    const double per_cycle = gn_summary_instructions_per_cycle(t->summary, row);
+    if (isfinite(per_cycle))
+        gn_cell_real(&cells[PER_CYCLE], per_cycle);
     if (t->columns[BAR].title)
         bar(&cells[BAR], row, t->most_ns);
 }
@@ -363,6 +378,18 @@ static void titles_of_totals(struct gn_column *columns, enum gn_by by)
         columns[WHERE].title = "";
 }
 
+/* Of what was counted; the ratio of two of them, if both were, stands for them. */
+static void titles_of_counters(struct gn_column *columns, const struct gn_summary *s, enum gn_by by)
+{
+    const bool has_rows = by != GN_BY_RANK && by != GN_BY_HOST && by != GN_BY_REGION;
+    const struct gn_activity_row one_each = {.amounts = {1, 1, 1, 1}};
+    for (size_t c = 0; c < s->counter_count && has_rows; c++)
+        columns[COUNTERS + c] = (struct gn_column){
+            .title = s->counters[c].name, .name = s->counters[c].name, .kind = GN_CELL_AMOUNT, .goes = 1};
+    if (has_rows && isfinite(gn_summary_instructions_per_cycle(s, &one_each)))
+        columns[PER_CYCLE].title = columns[PER_CYCLE].name = "instr./cycle";
+}
+
 static size_t shown(size_t count, const struct gn_report_options *o)
 {
     return o->top > 0 && (size_t)o->top < count ? (size_t)o->top : count;
@@ -380,6 +407,7 @@ void gn_report_rows(struct gn_report_table *rows, const struct gn_summary *s,
         titles_of_totals(rows->columns, o->by);
     else
         titles_of_activities(rows->columns, s, o->by);
+    titles_of_counters(rows->columns, s, o->by);
     if (o->by != GN_BY_CALLPATH)
         rows->columns[PATH].flags |= GN_COLUMN_NO_JSON;
     for (int c = EFFICIENCY; c <= COMMUNICATION; c++)

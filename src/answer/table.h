@@ -26,6 +26,7 @@
 enum gn_cell_kind {                    /* as text; in CSV and JSON */
                     GN_CELL_TEXT,      /* as it is, printable; a string, null where it is empty */
                     GN_CELL_COUNT,     /* "1,204,331"; a number */
+                    GN_CELL_AMOUNT,    /* "1.20 M"; a number */
                     GN_CELL_NUMBER,    /* "3": of a rank, a line; a number */
                     GN_CELL_RANK,      /* "#3"; a number */
                     GN_CELL_REAL,      /* "2.50"; a number */

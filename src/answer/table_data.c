@@ -66,6 +66,7 @@ static void csv_cell(FILE *out, const struct gn_column *column, const struct gn_
         gn_csv_field(out, cell->text);
         return;
     case GN_CELL_COUNT:
+    case GN_CELL_AMOUNT:
     case GN_CELL_NUMBER:
     case GN_CELL_RANK:
     case GN_CELL_BYTES:
@@ -140,6 +141,7 @@ static json_t *json_cell(const struct gn_column *column, const struct gn_cell *c
                    ? json_string_nocheck(cell->text)
                    : json_null();
     case GN_CELL_COUNT:
+    case GN_CELL_AMOUNT:
     case GN_CELL_NUMBER:
     case GN_CELL_RANK:
     case GN_CELL_BYTES:

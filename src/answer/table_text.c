@@ -42,6 +42,8 @@ static const char *cell_words(const struct gn_column *column, const struct gn_ce
         return gn_printable_copy(text, LONGEST, cell->text);
     case GN_CELL_COUNT:
         return gn_count_text(cell->number, text);
+    case GN_CELL_AMOUNT:
+        return gn_amount_text((double)cell->number, text);
     case GN_CELL_NUMBER:
     case GN_CELL_RANK:
         snprintf(text, LONGEST, column->kind == GN_CELL_RANK ? "#%" PRId64 : "%" PRId64, cell->number);

@@ -6,6 +6,7 @@
 #include "capture/channel.h"
 #include "clock/counter.h"
 #include "exchange/addresses.h"
+#include "graph/metrics.h"
 #include "agent/process_files.h"
 
 #include <errno.h>
@@ -129,6 +130,27 @@ void gn_doctor_own_memory(struct gn_finding *f)
              bytes < 0 ? strerror(errno) : "works");
 }
 
+/* Metrics of the processor's own counters that may be had. */
+static void list_hardware(char *text, size_t size)
+{
+    for (uint32_t i = 0; gn_metric(i); i++) {
+        const struct gn_metric *metric = gn_metric(i);
+        struct perf_event_attr counter = {.type = metric->type,
+                                          .size = sizeof counter,
+                                          .config = metric->config,
+                                          .exclude_kernel = 1,
+                                          .exclude_hv = 1};
+        if (metric->type == PERF_TYPE_SOFTWARE)
+            continue;
+        const int file = (int)syscall(SYS_perf_event_open, &counter, 0, -1, -1, 0ul);
+        const size_t used = strlen(text);
+        if (file >= 0)
+            snprintf(text + used, size - used, "%s%s", used ? ", " : "", metric->name);
+        if (file >= 0)
+            close(file);
+    }
+}
+
 /* As a sampler would: the time on a core of another process of this user, without the kernel's part. */
 void gn_doctor_events(struct gn_finding *f)
 {
@@ -147,10 +169,15 @@ void gn_doctor_events(struct gn_finding *f)
     }
     if (child > 0)
         end_child(child);
-    gn_found(f, ns > 0, "%s",
+    char hardware[256] = "";
+    list_hardware(hardware, sizeof hardware);
+    gn_found(f, ns > 0, "%s%s",
              event < 0 ? strerror(code)
-             : ns > 0  ? "counts the time of this user's processes"
-                       : "opens, and counts nothing");
+             : ns > 0  ? "counts the time of this user's processes; hardware counters: "
+                       : "opens, and counts nothing",
+             ns <= 0       ? ""
+             : hardware[0] ? hardware
+                           : "none");
 }
 
 /* ---- what is between hosts and ranks ---- */

@@ -5,6 +5,7 @@
 #include "cli/place.h"
 #include "cli/rate_option.h"
 #include "event/event.h"
+#include "graph/metrics.h"
 #include "image/record.h"
 #include "image/tag.h"
 
@@ -22,6 +23,7 @@ enum {
     KEY_TRACE,
     KEY_TRACE_FULL,
     KEY_SAMPLE,
+    KEY_METRIC,
     KEY_CLOCK_INTERVAL,
     KEY_CLOCK_BRANCHING,
     KEY_KEEP_EXCHANGES
@@ -87,10 +89,33 @@ static struct gn_sample_settings parse_sample(const struct argp_state *state, co
     return sample;
 }
 
+/* Bits of the metrics of that list. */
+static uint32_t parse_metrics(const struct argp_state *state, const char *list)
+{
+    uint32_t metrics = 0;
+    for (const char *name = list; name;) {
+        const size_t size = strcspn(name, ",");
+        const int number = gn_metric_find(name, size);
+        char known[512] = "";
+        for (uint32_t i = 0; number < 0 && gn_metric(i); i++)
+            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "",
+                     gn_metric(i)->name);
+        if (number < 0)
+            argp_error(state, "--metric %s: there is no metric \"%.*s\"; there are %s", list, (int)size, name,
+                       known);
+        metrics |= 1u << number;
+        name = name[size] ? name + size + 1 : NULL;
+    }
+    if (__builtin_popcount(metrics) > GN_METRICS_AT_A_TIME)
+        argp_error(state, "--metric %s: at most %d are counted at a time", list, (int)GN_METRICS_AT_A_TIME);
+    return metrics;
+}
+
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     struct gn_run_options *a = state->input;
     char *end;
+    uint32_t metrics;
     switch (key) {
     case KEY_INTO:
         a->into = value;
@@ -128,7 +153,12 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->trace.windows_rate = (double)gn_rate_option(state, "windows", value, GN_WINDOWS_MOST_RATE);
         break;
     case KEY_SAMPLE:
+        metrics = a->sample.metrics;
         a->sample = parse_sample(state, value);
+        a->sample.metrics = metrics;
+        break;
+    case KEY_METRIC:
+        a->sample.metrics = parse_metrics(state, value);
         break;
     case KEY_CLOCK_INTERVAL:
         a->exchange.interval_ms = (unsigned)positive(state, "clock-interval", value, 3600000);
@@ -154,6 +184,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case ARGP_KEY_END:
         if (a->trace_full && a->trace.ring_records == 0)
             argp_error(state, "--trace-full says what happens to a trace: --trace is missing");
+        if (a->sample.metrics && (a->sample.hz == 0 || a->sample.by_signal))
+            argp_error(state, "--metric counts where samples are taken: it needs others than --sample %s",
+                       a->sample.hz == 0 ? "off" : "signal");
         if (a->program == 0)
             argp_error(state,
                        "which program? (mpirun -n 4 gnomon run ./app, or gnomon run -- mpirun -n 4 ./app)");
@@ -190,6 +223,10 @@ static const struct argp_option list_of_options[] = {
      "How often each thread is looked at, per second of its processor time (default 100; less where that "
      "would cost too much), or not at all. signal: the threads interrupt themselves, with a timer and a "
      "real-time signal that nobody uses, where the kernel refuses perf_event_open",
+     0},
+    {"metric", KEY_METRIC, "NAME[,...]", 0,
+     "Count what the kernel can count of each thread besides its time (page-faults, instructions, cycles, "
+     "cache-misses and others, by perf's names), and where",
      0},
     {"explain", KEY_EXPLAIN, NULL, 0,
      "After the report, why the run took as long, as `gnomon explain` says it", 0},

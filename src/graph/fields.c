@@ -215,6 +215,14 @@ static const struct gn_graph_field sample[] = {OF(sample, location, GN_GRAPH_LOC
                                                INTEGER(sample, time_ns),
                                                SERIES(sample, series)};
 
+static const struct gn_graph_field counter[] = {OF(counter, process, GN_GRAPH_PROCESS),
+                                                INTEGER(counter, metric),
+                                                TEXT(counter, name),
+                                                INTEGER(counter, total),
+                                                INTEGER(counter, samples),
+                                                INTEGER(counter, is_scaled),
+                                                TEXT(counter, reason)};
+
 static const struct gn_graph_field resource[] = {OF(resource, process, GN_GRAPH_PROCESS),
                                                  NUMBER(resource, peak_bytes),
                                                  NUMBER(resource, peak_age_ns),
@@ -254,5 +262,6 @@ const struct gn_graph_fields gn_graph_fields[GN_GRAPH_KINDS] = {
     [GN_GRAPH_LAST_CALL] = KIND(last_call, "last_call", false),
     [GN_GRAPH_SAMPLING] = KIND(sampling, "sampling", false),
     [GN_GRAPH_SAMPLE] = KIND(sample, "sample", false),
+    [GN_GRAPH_COUNTER] = KIND(counter, "counter", false),
     [GN_GRAPH_RESOURCE] = KIND(resource, "resource", false),
 };

@@ -44,6 +44,7 @@ enum gn_graph_kind {
     GN_GRAPH_LAST_CALL,
     GN_GRAPH_SAMPLING,
     GN_GRAPH_SAMPLE,
+    GN_GRAPH_COUNTER,
     GN_GRAPH_RESOURCE,
     GN_GRAPH_KINDS
 };
@@ -226,6 +227,15 @@ struct gn_graph_sample {
     uint32_t called; /* function of a library that it called there; GN_GRAPH_NONE: it was not in one */
     int64_t other_threads, how, count, time_ns;
     struct gn_graph_bytes series; /* by step: count, time_ns */
+};
+
+/* What a metric of the kernel's (graph/metrics.h) came to in a process. */
+struct gn_graph_counter {
+    uint32_t process;
+    int64_t metric;
+    const char *name;
+    int64_t total, samples, is_scaled;
+    const char *reason; /* why it, or a part of it, was not counted; NULL: it was */
 };
 
 /* What the kernel told of a process. */

@@ -3,6 +3,7 @@
 #include "base/printable.h"
 #include "event/activity.h"
 #include "graph/last_calls.h"
+#include "graph/metrics.h"
 #include "graph/sampled.h"
 #include "graph/world.h"
 #include "image/source_line.h"
@@ -305,6 +306,22 @@ static void add_sampling(struct gn_graph_adding *a)
     gn_graph_put(a->graph, GN_GRAPH_SAMPLING, &row);
 }
 
+static void add_counters(struct gn_graph_adding *a)
+{
+    const struct gn_sampled *s = a->facts->sampled;
+    for (size_t i = 0; s && i < s->metric_count; i++) {
+        const struct gn_sampled_metric *m = &s->metrics[i];
+        const struct gn_graph_counter row = {.process = a->process,
+                                             .metric = m->number,
+                                             .name = gn_graph_text(a->graph, gn_metric(m->number)->name),
+                                             .total = (int64_t)m->total,
+                                             .samples = (int64_t)m->samples,
+                                             .is_scaled = m->is_scaled,
+                                             .reason = gn_graph_text(a->graph, m->reason)};
+        gn_graph_put(a->graph, GN_GRAPH_COUNTER, &row);
+    }
+}
+
 /* ---- all of it ---- */
 
 static int add_all(struct gn_graph_adding *a)
@@ -319,6 +336,7 @@ static int add_all(struct gn_graph_adding *a)
     add_fatal(a);
     add_last_calls(a);
     add_sampling(a);
+    add_counters(a);
     add_resource(a);
     return code;
 }

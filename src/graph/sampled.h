@@ -15,8 +15,16 @@ enum gn_sampled_how {
     GN_SAMPLED_ASLEEP,      /* looks, at the sampler's rounds, that found the thread asleep */
     GN_SAMPLED_INTERPRETED, /* … that found it computing in Python, and at which line */
     GN_SAMPLED_NATIVE,      /* … outside of Python, which it runs, too: where, samples say */
-    GN_SAMPLED_HOWS
+    GN_SAMPLED_HOWS,
+    GN_SAMPLED_METRIC = 16 /* from there on: samples of the metric (graph/metrics.h) of that number behind it,
+                              and instead of a time how much of it they stand for */
 };
+
+/* Samples, that is: no looks. */
+static inline bool gn_sampled_is_counted(int how)
+{
+    return how == GN_SAMPLED_RUNNING || how >= GN_SAMPLED_METRIC;
+}
 
 struct gn_sampled_module {
     const char *path;
@@ -37,8 +45,17 @@ struct gn_sampled_count {
     uint32_t location, from, to; /* nodes; to GN_SAMPLED_NONE: inside of `from` */
     uint32_t site, called;       /* places; GN_SAMPLED_NONE as in struct gn_graph_sample */
     bool other_threads;
-    enum gn_sampled_how how;
-    uint64_t count, time_ns;
+    unsigned how;            /* enum gn_sampled_how */
+    uint64_t count, time_ns; /* of a metric: how much of it */
+};
+
+/* What a metric came to, in the threads that were sampled. */
+struct gn_sampled_metric {
+    uint32_t number; /* graph/metrics.h */
+    uint64_t total;
+    uint64_t samples;   /* that were taken of it */
+    bool is_scaled;     /* it shared a counter with others, and was counted part of the time */
+    const char *reason; /* why it, or a part of it, is not counted; NULL: it is */
 };
 
 struct gn_sampled {
@@ -49,7 +66,8 @@ struct gn_sampled {
     const struct gn_sampled_module *modules;
     const struct gn_sampled_place *places;
     const struct gn_sampled_count *counts;
-    size_t module_count, place_count, count;
+    const struct gn_sampled_metric *metrics;
+    size_t module_count, place_count, count, metric_count;
 };
 
 #endif

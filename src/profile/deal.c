@@ -25,7 +25,7 @@ static int by_location(const void *left, const void *right)
 }
 
 /* Recording: what it takes is taken off already. Nor are marks of regions anything of the program's. */
-static bool is_ours(const struct gn_edge_dealer *g, int place)
+bool gn_deal_is_ours(const struct gn_edge_dealer *g, int place)
 {
     if (place != GN_SAMPLE_OTHER_PLACES && gn_name_is_region_mark(g->samples.places[place].function))
         return true;
@@ -50,7 +50,7 @@ static void add_up(struct gn_sample_row *rows, size_t *count, const struct gn_sa
 /* What a look has found. */
 static void take_look(struct gn_edge_dealer *g, const struct gn_sample_row *r)
 {
-    if (r->other_threads || r->to == 0 || is_ours(g, r->place))
+    if (r->other_threads || r->to == 0 || gn_deal_is_ours(g, r->place))
         return;
     if (r->how == GN_SAMPLED_ASLEEP)
         g->asleep[g->asleep_count++] = *r;
@@ -75,24 +75,28 @@ static void sort_by_location(struct gn_sample_row *rows, size_t count)
 int gn_deal_sort(struct gn_edge_dealer *g)
 {
     struct gn_samples *s = &g->samples;
-    struct gn_sample_row **const kinds[] = {&g->added_up, &g->in_calls,  &g->asleep,    &g->lines,
-                                            &g->native,   &g->all_lines, &g->all_native};
+    struct gn_sample_row **const kinds[] = {&g->counted, &g->added_up, &g->in_calls,  &g->asleep,
+                                            &g->lines,   &g->native,   &g->all_lines, &g->all_native};
     size_t used = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (!(*kinds[i] = calloc(s->row_count + 1, sizeof **kinds[i])))
             return gn_fail(g->rows->err, -ENOMEM, "no memory for the rows of the report");
     for (size_t i = 0; i < s->row_count; i++) { /* by edge and place */
         const struct gn_sample_row *r = &s->rows[i];
+        if (r->how >= GN_SAMPLED_METRIC) {
+            g->counted[g->counted_count++] = *r;
+            continue;
+        }
         if (r->how != GN_SAMPLED_RUNNING) {
             take_look(g, r);
             continue;
         }
         g->rows->summary->sampling.has_others |= r->other_threads;
-        if (g->raw && !r->other_threads && is_ours(g, r->place))
+        if (g->raw && !r->other_threads && gn_deal_is_ours(g, r->place))
             g->rows->summary->sampling.ours_s += (double)r->time_ns * 1e-9;
         if (r->to == 0 && !r->other_threads)
             g->in_calls[g->in_call_count++] = *r;
-        if (r->other_threads || r->to == 0 || is_ours(g, r->place))
+        if (r->other_threads || r->to == 0 || gn_deal_is_ours(g, r->place))
             continue;
         add_up(g->added_up, &g->added_up_count, r);
         s->rows[used++] = *r;
@@ -156,9 +160,8 @@ static struct seen seen_of_all(const struct gn_edge_dealer *g, const struct gn_a
                          samples_of(g->all_native, g->all_native_count, range->from, range->to, 0)};
 }
 
-/* How the row of a place of an edge is called. */
-static struct gn_activity_row sampled_row(const struct gn_edge_dealer *g, const struct gn_activity_row *range,
-                                          int place)
+struct gn_activity_row gn_deal_row(const struct gn_edge_dealer *g, const struct gn_activity_row *range,
+                                   int place)
 {
     struct gn_activity_row row = *range;
     if (place == GN_SAMPLE_OTHER_PLACES) {
@@ -181,7 +184,7 @@ struct dealt {
 static struct gn_activity_row dealt_row(const struct gn_edge_dealer *g, const struct gn_activity_row *range,
                                         const struct dealt *d, int place)
 {
-    struct gn_activity_row row = sampled_row(g, range, place);
+    struct gn_activity_row row = gn_deal_row(g, range, place);
     if (d->is_asleep && place == GN_SAMPLE_OTHER_PLACES)
         row.how = GN_HOW_UNSEEN;
     else if (d->is_asleep && !row.runtime)
@@ -318,7 +321,7 @@ static int deal_line(struct gn_edge_dealer *g, const struct gn_activity_row *ran
     const struct gn_samples_share found = gn_samples_share(line->count, looks, PER_LOOK);
     const double all_ns = ns / seen_in_python(seen);
     const double off_ns = fmax(found.high - found.share, found.share - found.low) * all_ns;
-    const struct gn_activity_row row = sampled_row(g, range, line->place);
+    const struct gn_activity_row row = gn_deal_row(g, range, line->place);
     double left = share;
     int code = 0;
     const bool both_known = seen->native.samples == 0 && seen->samples.time_ns > 0;
@@ -413,7 +416,7 @@ void gn_deal_uncertainty(struct gn_edge_dealer *g, const struct gn_dealt_edge *e
     for (size_t i = 0; i < some.count && sampled_ns > 0; i++) {
         const int64_t count = some.rows[i].count;
         const struct gn_samples_share share = gn_samples_share(count, some.samples, g->per_burst);
-        const struct gn_activity_row exact = sampled_row(g, &edge->range, some.rows[i].place);
+        const struct gn_activity_row exact = gn_deal_row(g, &edge->range, some.rows[i].place);
         const double off = fmax(share.high - share.share, share.share - share.low) * sampled_ns;
         gn_row_pieces_add_off(g->rows, &exact, off, count);
     }
@@ -434,6 +437,7 @@ int64_t gn_deal_in_call(const struct gn_edge_dealer *g, int64_t activity, int64_
 
 void gn_deal_clear(struct gn_edge_dealer *g)
 {
+    free(g->counted);
     free(g->added_up);
     free(g->in_calls);
     free(g->asleep);

@@ -21,11 +21,12 @@ struct gn_edge_dealer {
     double per_burst;               /* samples */
     struct gn_sample_row *added_up; /* over all locations */
     struct gn_sample_row *in_calls; /* of what locations did inside of calls */
+    struct gn_sample_row *counted;  /* of metrics */
     struct gn_sample_row *asleep;   /* where they were found asleep */
     struct gn_sample_row *lines, *native;         /* looks at lines of Python, and outside of it */
     struct gn_sample_row *all_lines, *all_native; /* likewise, over all locations */
-    size_t added_up_count, in_call_count, asleep_count, line_count, native_count, all_line_count,
-        all_native_count;
+    size_t added_up_count, in_call_count, counted_count, asleep_count, line_count, native_count,
+        all_line_count, all_native_count;
 };
 
 struct gn_dealt_edge {
@@ -48,6 +49,11 @@ int gn_deal_time(struct gn_edge_dealer *g, struct gn_dealt_edge *edge, int64_t l
 /* Last of each edge, which took edge_ns in all: edges are sampled independently of each other, so
  * squares add up. */
 void gn_deal_uncertainty(struct gn_edge_dealer *g, const struct gn_dealt_edge *edge, int64_t edge_ns);
+/* How the row of a place of an edge is called. Its texts are the samples'. */
+struct gn_activity_row gn_deal_row(const struct gn_edge_dealer *g, const struct gn_activity_row *range,
+                                   int place);
+/* Whether it is gnomon's own, and in no row. */
+bool gn_deal_is_ours(const struct gn_edge_dealer *g, int place);
 /* Processor time that samples say a location used inside of a call. */
 int64_t gn_deal_in_call(const struct gn_edge_dealer *g, int64_t activity, int64_t location);
 void gn_deal_clear(struct gn_edge_dealer *g);

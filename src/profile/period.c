@@ -192,7 +192,8 @@ static const char *const tables[] = {
     "   ELSE at_step(series, 2, 0, next) END AS n,"
     "  CASE WHEN any_inside > 0 OR other_threads THEN inside_ns WHEN next IS NULL THEN 0"
     "   ELSE at_step(series, 2, 1, next) END AS ns FROM chosen),"
-    " scaled AS (SELECT *, CASE WHEN other_threads THEN 1.0 ELSE min(1.0, spent_ns * 1.0 / max(sum(ns) OVER"
+    " scaled AS (SELECT *, CASE WHEN other_threads OR how >= 16 THEN 1.0 ELSE min(1.0, spent_ns * 1.0 / "
+    "max(sum(ns) OVER"
     "  (PARTITION BY location, from_activity, to_activity, other_threads, how), 1)) END AS part FROM "
     "counted"
     "  WHERE n > 0)"
@@ -207,6 +208,17 @@ static const char *const tables[] = {
     " LEFT JOIN (SELECT l.process, sum(x.count) AS n, sum(x.time_ns) AS ns FROM temp.in_period_sample x"
     "  JOIN main.location l ON l.id = x.location WHERE x.how = 0 GROUP BY l.process) s ON s.process = "
     "g.process",
+    "CREATE TEMP TABLE in_period_counter AS SELECT c.process, c.metric, c.name,"
+    " CAST(c.total * coalesce(part.ns, 0) * 1.0 / max(whole.ns, 1) AS INTEGER) AS total, coalesce(part.n, 0) "
+    "AS"
+    " samples, c.is_scaled, c.reason FROM temp.in_period_all_counters c"
+    " LEFT JOIN (SELECT l.process, x.how, sum(x.count) AS n, sum(x.time_ns) AS ns FROM temp.in_period_sample "
+    "x"
+    "  JOIN main.location l ON l.id = x.location GROUP BY 1, 2) part"
+    "  ON part.process = c.process AND part.how = c.metric + 16"
+    " LEFT JOIN (SELECT l.process, x.how, sum(x.time_ns) AS ns FROM temp.in_period_all_samples x"
+    "  JOIN main.location l ON l.id = x.location GROUP BY 1, 2) whole"
+    "  ON whole.process = c.process AND whole.how = c.metric + 16",
     "CREATE TEMP TABLE in_period_resource AS SELECT process, NULL AS peak_bytes, NULL AS peak_age_ns,"
     " NULL AS read_bytes, NULL AS written_bytes, NULL AS storage_read_bytes, NULL AS storage_written_bytes,"
     " NULL AS preempted_ns, cores, cores_quota FROM main.resource",
@@ -219,11 +231,13 @@ static const char *const tables[] = {
 /* Of the part that was selected before. */
 static int drop_tables(sqlite3 *db, struct gn_error *err)
 {
-    static const char *const made[] = {"node",     "edge",     "process", "location",  "sample",
-                                       "sampling", "resource", "peer",    "completion"};
+    static const char *const made[] = {"node",     "edge",    "process",  "location", "sample",
+                                       "sampling", "counter", "resource", "peer",     "completion"};
     char text[100];
     gn_sql_forget(db); /* statements that were prepared for them */
     int code = gn_sql(db, err, "DROP VIEW IF EXISTS temp.in_period_all_samples", "");
+    if (code == 0)
+        code = gn_sql(db, err, "DROP VIEW IF EXISTS temp.in_period_all_counters", "");
     for (size_t i = 0; i < sizeof made / sizeof made[0] && code == 0; i++) {
         snprintf(text, sizeof text, "DROP TABLE IF EXISTS temp.in_period_%s", made[i]);
         code = gn_sql(db, err, text, "");
@@ -238,6 +252,14 @@ static int make_tables(sqlite3 *db, struct gn_error *err)
     snprintf(text, sizeof text, "CREATE TEMP VIEW in_period_all_samples AS SELECT *%s FROM main.sample",
              gn_sql_has_column(db, "sample", "how") ? "" : how);
     int code = gn_sql(db, err, text, "");
+    if (code == 0) /* not in profiles of before */
+        code =
+            gn_sql(db, err,
+                   gn_sql_has_column(db, "counter", "metric")
+                       ? "CREATE TEMP VIEW in_period_all_counters AS SELECT * FROM main.counter"
+                       : "CREATE TEMP VIEW in_period_all_counters AS SELECT 0 AS process, 0 AS metric, '' AS "
+                         "name, 0 AS total, 0 AS is_scaled, NULL AS reason WHERE 0",
+                   "");
     for (size_t i = 0; i < sizeof tables / sizeof tables[0] && code == 0; i++)
         if (sqlite3_exec(db, tables[i], NULL, NULL, NULL) != SQLITE_OK)
             code = gn_fail(err, gn_sql_errno(db), "cannot look at a part of the run: %s", sqlite3_errmsg(db));

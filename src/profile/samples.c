@@ -67,6 +67,8 @@ static bool is_place(const struct gn_sample_place *p, sqlite3_stmt *q)
 static void weigh_line(struct reader *r, struct gn_sample_place *place, sqlite3_stmt *q)
 {
     const int line = sqlite3_column_int(q, 4);
+    if (sqlite3_column_int(q, 17) >= GN_SAMPLED_METRIC)
+        return;
     r->line_ns = (line == r->line ? r->line_ns : 0) + sqlite3_column_int64(q, 15);
     r->line = line;
     if (r->line_ns > r->most_ns) {
@@ -105,8 +107,8 @@ static bool take_row(struct reader *r, sqlite3_stmt *q)
     const int place = other ? GN_SAMPLE_OTHER_PLACES : place_of(r, q);
     const int64_t count_there = sqlite3_column_int64(q, 13), time_ns = sqlite3_column_int64(q, 15);
     const int how = sqlite3_column_int(q, 17);
-    if (count_there <= 0 || time_ns < 0 || how < 0 || how >= GN_SAMPLED_HOWS ||
-        (time_ns == 0 && how != GN_SAMPLED_RUNNING)) /* nonsense */
+    if (count_there <= 0 || time_ns < 0 || how < 0 || (how >= GN_SAMPLED_HOWS && how < GN_SAMPLED_METRIC) ||
+        (time_ns == 0 && !gn_sampled_is_counted(how))) /* nonsense */
         return true;
     if ((!other && place < 0) || !gn_grow(&s->rows, &r->row_room, s->row_count, sizeof *s->rows))
         return false;

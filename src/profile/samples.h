@@ -41,7 +41,7 @@ struct gn_sample_row {
     int how;            /* enum gn_sampled_how: where it is no sample of processor time, of time */
     int64_t count;
     int64_t time_ns; /* of processor time, that they stand for: when there was much to do, one stood for more;
-                        where it was looked at, of time */
+                        where it was looked at, of time; of a metric: how much of it */
 };
 
 struct gn_sampling_row { /* of a process */

@@ -7,6 +7,7 @@
 #ifndef GNOMON_PROFILE_SUMMARY_H
 #define GNOMON_PROFILE_SUMMARY_H
 
+#include "graph/metrics.h"
 #include "clock/clocks.h"
 #include "event/kept_window.h"
 #include "graph/last_calls.h"
@@ -88,6 +89,7 @@ struct gn_activity_row {
     int64_t open_ns;                 /* of total, in calls that nobody has left */
     struct gn_between off_core_s, preempted_s; /* of total: on none; … though it was ready */
     struct gn_between waited_s;                /* of total: for other ranks; NAN: not known */
+    double amounts[GN_METRICS_AT_A_TIME]; /* of the summary's counters, by samples; of ranks and hosts 0 */
     double low,
         high; /* between which the share lies, at 99 %; both are the share where samples say nothing */
 };
@@ -269,6 +271,16 @@ struct gn_sampling_told {
     bool has_others;          /* some are of threads beside those that rows are of */
 };
 
+/* What a metric of the kernel's came to, over all ranks. */
+struct gn_counter_told {
+    uint32_t metric; /* graph/metrics.h */
+    char name[32];
+    char reason[200]; /* why it, or a part of it, was not counted; "": it was */
+    int64_t total, samples, median, most;
+    int most_rank;
+    bool is_scaled; /* it was counted part of the time, and this is what it would have come to */
+};
+
 struct gn_call_tree; /* profile/summary_tree.h */
 
 struct gn_summary {
@@ -326,6 +338,8 @@ struct gn_summary {
     struct gn_efficiency efficiency;
     struct gn_resources_told resources;
     struct gn_sampling_told sampling;
+    struct gn_counter_told counters[GN_METRICS_AT_A_TIME];
+    size_t counter_count;
     int programs;            /* different ones that ranks run */
     char two_builds_of[256]; /* a program or library that is not the same on all ranks; "": none */
     struct gn_trouble_row *troubles;
@@ -361,6 +375,10 @@ void gn_row_clear(struct gn_activity_row *row);
 bool gn_row_is_asleep(const struct gn_activity_row *row);
 struct gn_samples;
 int gn_summarise_threads(const struct gn_samples *samples, struct gn_summary *summary, struct gn_error *err);
+/* What was counted; of rows, once that is known, by what of samples they have (from gn_summarise_rows). */
+int gn_summarise_counters(sqlite3 *db, struct gn_summary *summary, struct gn_error *err);
+/* Of instructions and cycles per row; not a number: not both are counted. */
+double gn_summary_instructions_per_cycle(const struct gn_summary *summary, const struct gn_activity_row *row);
 void gn_summary_clear_threads(struct gn_summary *summary);
 /* How much of their time rows were on no core; ranks are known. */
 void gn_summarise_cores(struct gn_summary *summary);

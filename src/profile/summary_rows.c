@@ -12,6 +12,7 @@
 #include "base/lookup.h"
 #include "base/mix.h"
 #include "event/activity.h"
+#include "graph/sampled.h"
 #include "profile/callers.h"
 #include "profile/deal.h"
 #include "profile/row_pieces.h"
@@ -368,6 +369,39 @@ static void fill_shares(struct making *m)
     }
 }
 
+/* ---- counters ---- */
+
+static int64_t row_of_counted(const struct making *m, const struct gn_sample_row *r)
+{
+    const struct gn_dealt_edge *thing = thing_of(m, r->from, r->to);
+    if (!thing || gn_deal_is_ours(&m->dealer, r->place))
+        return -1;
+    const struct gn_activity_row exact =
+        r->to == 0 ? thing->range : gn_deal_row(&m->dealer, &thing->range, r->place);
+    return gn_row_pieces_row(m->pieces, &exact);
+}
+
+/* What was counted, dealt to the rows as the samples of it are. What is in none stays with nobody. */
+static void deal_counters(struct making *m)
+{
+    struct gn_summary *s = m->s;
+    double sampled[GN_METRICS_AT_A_TIME] = {0};
+    for (size_t i = 0; i < m->dealer.counted_count; i++) {
+        const struct gn_sample_row *r = &m->dealer.counted[i];
+        size_t c = 0;
+        while (c < s->counter_count && s->counters[c].metric != (uint32_t)(r->how - GN_SAMPLED_METRIC))
+            c++;
+        const int64_t row = c < s->counter_count ? row_of_counted(m, r) : -1;
+        if (c < s->counter_count)
+            sampled[c] += (double)r->time_ns;
+        if (row >= 0)
+            s->rows[row].amounts[c] += (double)r->time_ns;
+    }
+    for (size_t i = 0; i < s->row_count; i++)
+        for (size_t c = 0; c < s->counter_count; c++)
+            s->rows[i].amounts[c] *= sampled[c] > 0 ? (double)s->counters[c].total / sampled[c] : 0;
+}
+
 /* ---- call paths ---- */
 
 /* "main:162 > iterate:110" for the call path of an activity. */
@@ -622,6 +656,8 @@ int gn_summarise_rows(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s
     if (code == 0)
         code = gn_summarise_threads(samples, s, err);
     if (code == 0)
+        code = gn_summarise_counters(db, s, err);
+    if (code == 0)
         code = gn_deal_sort(&m.dealer);
     if (code == 0)
         code = gn_callers_find(&m.callers, db,
@@ -634,6 +670,7 @@ int gn_summarise_rows(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s
     if (code == 0) {
         gn_row_pieces_fill(&pieces);
         fill_shares(&m);
+        deal_counters(&m);
         if (by == GN_BY_CALLPATH)
             name_paths(db, s);
     }

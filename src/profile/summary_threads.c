@@ -2,6 +2,7 @@
  * What threads of ranks did that are in no row, since they made no call: OpenMP's helpers, threads of the
  * program's own. Samples stand for processor time, so there is no telling how long they were asleep.
  */
+#include "graph/sampled.h"
 #include "profile/samples.h"
 #include "profile/summary.h"
 
@@ -29,7 +30,7 @@ int gn_summarise_threads(const struct gn_samples *samples, struct gn_summary *s,
             s->helpers += (double)samples->processes[i].helpers;
     for (size_t i = 0; i < samples->row_count; i++) {
         const struct gn_sample_row *r = &samples->rows[i];
-        if (!r->other_threads)
+        if (!r->other_threads || r->how != GN_SAMPLED_RUNNING)
             continue;
         struct gn_activity_row *row = &rows[r->place == GN_SAMPLE_OTHER_PLACES ? 0 : r->place + 1];
         row->total_ns += r->time_ns;

@@ -144,11 +144,12 @@ int gn_worlds_asked(const struct gn_worlds *worlds, int asked, const struct gn_w
 static const struct {
     const char *table, *column;
     bool of_location; /* the column is a location's, not a process's */
-} parts[] = {{"process", "id", false},        {"location", "process", false}, {"lost", "process", false},
-             {"ending", "process", false},    {"fatal", "process", false},    {"last_call", "process", false},
-             {"sampling", "process", false},  {"resource", "process", false}, {"sample", "location", true},
-             {"node", "location", true},      {"edge", "location", true},     {"peer", "location", true},
-             {"completion", "location", true}};
+} parts[] = {
+    {"process", "id", false},         {"location", "process", false}, {"lost", "process", false},
+    {"ending", "process", false},     {"fatal", "process", false},    {"last_call", "process", false},
+    {"sampling", "process", false},   {"resource", "process", false}, {"sample", "location", true},
+    {"node", "location", true},       {"edge", "location", true},     {"peer", "location", true},
+    {"completion", "location", true}, {"counter", "process", false}};
 
 /* Where its rows are: of the part of the run that was selected, if one was (profile/period.h). True: they
  * are. */

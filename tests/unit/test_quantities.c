@@ -46,6 +46,13 @@ static void sizes_and_counts(void **state)
     SAYS(gn_bytes_text(12.34 * 1024 * 1024, said), "12.3 MiB");
     SAYS(gn_bytes_text(1023.7 * 1024, said), "1.00 MiB");
     SAYS(gn_bytes_text(4.2 * 0x1p30, said), "4.20 GiB");
+    SAYS(gn_amount_text(0, said), "0");
+    SAYS(gn_amount_text(999.4, said), "999");
+    SAYS(gn_amount_text(999.6, said), "1.00 k");
+    SAYS(gn_amount_text(12345678, said), "12.3 M");
+    SAYS(gn_amount_text(999999, said), "1.00 M");
+    SAYS(gn_amount_text(9.2e18, said), "9.20 E");
+    SAYS(gn_amount_text(NAN, said), "unknown");
     SAYS(gn_count_text(0, said), "0");
     SAYS(gn_count_text(999, said), "999");
     SAYS(gn_count_text(1204331, said), "1,204,331");

@@ -42,10 +42,13 @@ static void put_header(uint32_t type, size_t bytes)
 /* With a stack of `size` bytes, `used` of which say something. */
 static void put_sample(uint64_t ip, uint64_t size, uint64_t used)
 {
-    put_header(PERF_RECORD_SAMPLE, (3 + 4 + 1 + (size ? 1 : 0)) * 8 + size);
+    put_header(PERF_RECORD_SAMPLE, (6 + 4 + 1 + (size ? 1 : 0)) * 8 + size);
     put_word(ip);
     put_word(7 | (uint64_t)8 << 32);
     put_word(1000 + ip);
+    put_word(5 * ip);
+    put_word(7);
+    put_word(7);
     put_word(PERF_SAMPLE_REGS_ABI_64);
     put_word(0x100);
     put_word(0x200);
@@ -170,7 +173,7 @@ static void a_thread_that_computes_is_sampled(void **state)
     (void)state;
     struct gn_sample_event event;
     struct seen seen = {0};
-    const int code = gn_sample_event_open(&event, (int)syscall(SYS_gettid), 1000000, 3);
+    const int code = gn_sample_event_open(&event, (int)syscall(SYS_gettid), NULL, 1000000, 3);
     if (code == -EACCES || code == -EPERM || code == -ENOSYS || code == -ENOENT) {
         printf("the kernel refuses perf_event_open: %s\n", strerror(-code));
         skip();
@@ -186,16 +189,16 @@ static void a_thread_that_computes_is_sampled(void **state)
     assert_int_equal(seen.last.tid, (int)syscall(SYS_gettid));
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0), sp = seen.last.at.sp;
     assert_true(sp % 8 == 0 && sp < here && here - sp < 65536 && seen.last.stack.count > 64);
-    assert_int_equal(event.period_ns, 1000000);
+    assert_int_equal(event.period, 1000000);
     struct rlimit files, few;
     struct gn_sample_event another;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
     few = (struct rlimit){(rlim_t)event.file + 2, files.rlim_max}; /* the agent needs some itself */
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-    assert_int_equal(gn_sample_event_open(&another, (int)syscall(SYS_gettid), 1000000, 0), -EMFILE);
+    assert_int_equal(gn_sample_event_open(&another, (int)syscall(SYS_gettid), NULL, 1000000, 0), -EMFILE);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
     gn_sample_event_pace(&event, 500000);
-    assert_int_equal(event.period_ns, 500000);
+    assert_int_equal(event.period, 500000);
     gn_sample_event_close(&event);
 }
 

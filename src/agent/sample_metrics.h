@@ -1,0 +1,55 @@
+/*
+ * agent/sample_metrics — what the kernel counts of a thread besides its time (graph/metrics.h): exact sums,
+ * and samples of where.
+ *
+ * Each sample has the counter's value: it stands for what was counted since the one before it. They come
+ * after so and so much was counted, which is set anew when the thread counts at quite another pace, so that
+ * there are about as many of them as of its time. (The kernel could choose that itself; it does so by the
+ * last moments, and of what comes in bursts few samples have most of the weight then.)
+ */
+#ifndef GNOMON_AGENT_SAMPLE_METRICS_H
+#define GNOMON_AGENT_SAMPLE_METRICS_H
+
+#include "agent/sample_event.h"
+
+/* Of a process. */
+struct gn_sample_metrics {
+    struct gn_sample_metric {
+        uint32_t number; /* graph/metrics.h */
+        uint64_t total;  /* of threads that are gone */
+        uint64_t samples;
+        bool scaled;
+        int refused; /* an errno value, negative; 0: it is counted */
+    } items[GN_METRICS_AT_A_TIME];
+    uint32_t count;
+};
+
+/* Of one of its threads. */
+struct gn_sample_metric_event {
+    struct gn_sample_event event; /* map NULL: not counted */
+    uint64_t begun_ns, seen_ns;   /* since when; the last round, and what was counted until then */
+    uint64_t seen;
+    uint64_t told; /* what samples stand for so far */
+};
+
+/* Those whose bits are set. */
+void gn_sample_metrics_choose(struct gn_sample_metrics *metrics, uint32_t bits);
+
+/* events[GN_METRICS_AT_A_TIME]. Why one could not be opened stands in its metric. */
+void gn_sample_metrics_open(struct gn_sample_metrics *metrics, struct gn_sample_metric_event *events, int tid,
+                            uint64_t now_ns);
+void gn_sample_metrics_close(struct gn_sample_metrics *metrics, struct gn_sample_metric_event *events);
+
+/* Takes the samples of one metric (index in items) that there are; each one's amount is set. */
+void gn_sample_metrics_take(struct gn_sample_metrics *metrics, uint32_t metric,
+                            struct gn_sample_metric_event *event, gn_sample_taken *taken, void *self);
+
+/* Once a round: about one sample in period_ns. */
+void gn_sample_metrics_pace(const struct gn_sample_metrics *metrics, struct gn_sample_metric_event *events,
+                            uint64_t now_ns, uint64_t period_ns);
+
+/* Adds what the thread has counted of that metric so far. */
+void gn_sample_metrics_add(struct gn_sample_metrics *metrics, uint32_t metric,
+                           const struct gn_sample_metric_event *event, uint64_t *sum);
+
+#endif
