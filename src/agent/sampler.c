@@ -175,12 +175,13 @@ static enum gn_asleep look_asleep(struct gn_sampler *s, struct process *p, const
 
 /* Whether the thread runs Python now, and at which line, of one that has done so. */
 static enum gn_sampled_how look_python(struct gn_sampler *s, struct process *p,
-                                       const struct gn_sample_thread *at, uint32_t *line)
+                                       const struct gn_sample_thread *at, uint32_t *line, uint32_t *called)
 {
     p->python = p->python ? p->python : calloc(1, sizeof *p->python);
     s->sees_python = p->python != NULL;
-    const bool in_python = p->python && gn_sample_python_place(p->python, p->pid, at->tid, p->recorded.tag,
-                                                               at->location, s->places, s->code, line);
+    const bool in_python =
+        p->python && gn_sample_python_place(p->python, p->pid, at->tid, p->recorded.tag, at->location,
+                                            s->places, s->code, line, called);
     return in_python ? GN_SAMPLED_INTERPRETED : GN_SAMPLED_NATIVE;
 }
 
@@ -198,15 +199,16 @@ static void look(struct gn_sampler *s, struct process *p, const struct gn_sample
     struct gn_sample_moment moment = gn_sample_moment_at(&p->recorded, at->location, gn_ticks());
     if (moment.kind != GN_MOMENT_SINCE && moment.kind != GN_MOMENT_ROW)
         return;
-    uint32_t line = GN_SAMPLED_NONE;
+    uint32_t line = GN_SAMPLED_NONE, called = GN_SAMPLED_NONE;
     const bool sees = moment.kind == GN_MOMENT_SINCE && runs_python(p, at);
     const enum gn_asleep found = look_asleep(s, p, at, moment.kind, &counted);
-    const enum gn_sampled_how how = sees ? look_python(s, p, at, &line) : GN_SAMPLED_RUNNING;
+    const enum gn_sampled_how how = sees ? look_python(s, p, at, &line, &called) : GN_SAMPLED_RUNNING;
     if ((found != GN_ASLEEP_YES && !(sees && found == GN_ASLEEP_RUNNING)) ||
         !is_still(p, at->location, &moment))
         return;
     if (line != GN_SAMPLED_NONE) {
         counted.called = counted.called == GN_SAMPLED_NONE ? counted.site : counted.called;
+        counted.called = counted.called == GN_SAMPLED_NONE ? called : counted.called;
         counted.site = line;
     }
     counted.how = found == GN_ASLEEP_YES ? GN_SAMPLED_ASLEEP : how;

@@ -42,7 +42,7 @@ static void command_text(const struct gn_summary *s, char *text, size_t size)
 }
 
 /* What of it was seen to be waiting for other ranks. */
-static const char *waiting_text(const struct page *p, char text[GN_SPAN_TEXT + 16])
+static const char *waiting_text(const struct page *p, char text[GN_SPAN_TEXT + 40])
 {
     const struct gn_problems_seen *seen = p->o->problems ? &p->o->problems->seen : NULL;
     const double unmeasured = p->s->measured_s > 0 ? p->s->elapsed_s / p->s->measured_s : 1;
@@ -50,9 +50,11 @@ static const char *waiting_text(const struct page *p, char text[GN_SPAN_TEXT + 1
     char share[GN_SPAN_TEXT];
     if (!seen || seen->parts == 0 || !(total_s > 0) || !isfinite(seen->waited_high_s))
         return "waiting or transfer";
-    const double most = p->s->mpi_share, high = fmin(seen->waited_high_s / total_s, most);
-    snprintf(text, GN_SPAN_TEXT + 16, "%s waiting",
-             gn_span_share(fmin(seen->waited_low_s / total_s, high), high, share));
+    const double most = p->s->has_naps ? 1 : p->s->mpi_share,
+                 high = fmin(seen->waited_high_s / total_s, most);
+    snprintf(text, GN_SPAN_TEXT + 40, "%s waiting%s",
+             gn_span_share(fmin(seen->waited_low_s / total_s, high), high, share),
+             high > p->s->mpi_share ? ", also between polls" : "");
     return text;
 }
 
@@ -74,7 +76,7 @@ static void header(const struct page *p)
 {
     enum { LONGEST_COMMAND = 60 };
     const struct gn_summary *s = p->s;
-    char elapsed[GN_QUANTITY_TEXT], share[GN_QUANTITY_TEXT], waiting[GN_SPAN_TEXT + 16], command[1400],
+    char elapsed[GN_QUANTITY_TEXT], share[GN_QUANTITY_TEXT], waiting[GN_SPAN_TEXT + 40], command[1400],
         hosts[400], period[GN_PERIOD_TEXT], failed[100];
     failed_text(s, failed);
     command_text(s, command, sizeof command);

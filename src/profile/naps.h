@@ -8,12 +8,14 @@
 #include "base/error.h"
 
 #include <sqlite3.h>
+#include <stdint.h>
 
 /* Each place of polls, by all ranks. Texts as struct gn_call_gone has them (profile/virtual.h), for the time
  * of the call only. Where next to none of the time between two calls of the place was on a core, and there
  * was so much of it that samples would have seen it. 0; or what `each` returns, if that is negative; or a
  * negative errno value with err set. */
-int gn_profile_naps(sqlite3 *db, int (*each)(void *self, const char *call, const char *file, int line),
+int gn_profile_naps(sqlite3 *db,
+                    int (*each)(void *self, int64_t activity, const char *call, const char *file, int line),
                     void *self, struct gn_error *err);
 
 #endif

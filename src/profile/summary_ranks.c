@@ -6,6 +6,7 @@
  * thread that called MPI_Init.
  */
 #include "base/grow.h"
+#include "profile/naps.h"
 #include "profile/statement.h"
 #include "profile/summary.h"
 
@@ -31,9 +32,26 @@ static char *copy(sqlite3_stmt *q, int column)
 
 #define SETTING_UP "('MPI_Init', 'MPI_Init_thread', 'MPI_Finalize')"
 
-/* %s: the edges' time column. */
+/* Activities between which threads sleep while they poll, as SQL lists them. */
+struct napping {
+    char list[4000];
+    size_t used;
+};
+
+static int add_nap(void *self, int64_t activity, const char *call, const char *file, int line)
+{
+    struct napping *n = self;
+    (void)call, (void)file, (void)line;
+    if (n->used + 24 < sizeof n->list)
+        n->used += (size_t)snprintf(n->list + n->used, sizeof n->list - n->used, "%s%lld", n->used ? "," : "",
+                                    (long long)activity);
+    return 0;
+}
+
+/* %s: the edges' time column, and the polls between which ranks sleep: that is no computing. */
 static const char asked_ranks[] =
-    "SELECT p.rank, h.name, p.elapsed_ns, p.cpu_ns, coalesce(u.ns, 0), coalesce(m.ns, 0), "
+    "SELECT p.rank, h.name, p.elapsed_ns, p.cpu_ns, coalesce(u.ns, 0) - coalesce(z.ns, 0),"
+    " coalesce(m.ns, 0) + coalesce(z.ns, 0), "
     "coalesce(s.messages, 0),"
     " coalesce(s.bytes, 0), coalesce(u.cost, 0), %s FROM process p JOIN host h ON h.id = p.host"
     " LEFT JOIN (SELECT l.process, sum(e.%s) AS ns, sum(e.total_ns - e.%s) AS cost FROM edge e JOIN location "
@@ -47,6 +65,9 @@ static const char asked_ranks[] =
     " LEFT JOIN (SELECT l.process, sum(n.total_ns + n.open_ns) AS ns FROM node n"
     "  JOIN location l ON l.id = n.location AND l.thread = 0 JOIN activity a ON a.id = n.activity"
     "  WHERE a.kind = 'mpi' AND a.name NOT IN " SETTING_UP " GROUP BY l.process) m ON m.process = p.id"
+    " LEFT JOIN (SELECT l.process, sum(e.%s) AS ns FROM edge e JOIN location l ON l.id = e.location AND"
+    "  l.thread = 0 WHERE e.from_activity = e.to_activity AND e.from_activity IN (%s) GROUP BY l.process) z"
+    "  ON z.process = p.id"
     " LEFT JOIN (SELECT l.process, sum(x.sent_messages) AS messages, sum(x.sent_bytes) AS bytes FROM peer x"
     "  JOIN location l ON l.id = x.location GROUP BY l.process) s ON s.process = p.id"
     " %s WHERE p.elapsed_ns IS NOT NULL ORDER BY p.rank, p.id";
@@ -75,14 +96,16 @@ static int collect(sqlite3 *db, bool raw, struct gn_summary *s, struct gn_error 
 {
     const bool told =
         gn_sql_value(db, 0, "SELECT count(*) FROM main.sqlite_master WHERE name = 'resource'", "") > 0;
-    char text[sizeof asked_ranks + 400];
+    struct napping naps = {.used = 0};
+    char text[sizeof asked_ranks + sizeof naps.list + 400];
     const char *ns = raw ? "total_ns" : "own_ns";
     size_t room = 0;
+    gn_profile_naps(db, add_nap, &naps, NULL);
     snprintf(text, sizeof text, asked_ranks,
              told ? "r.peak_bytes, r.peak_age_ns, r.read_bytes, r.written_bytes, r.preempted_ns, r.cores, "
                     "r.cores_quota"
                   : "NULL, NULL, NULL, NULL, NULL, NULL, NULL",
-             ns, ns, told ? "LEFT JOIN resource r ON r.process = p.id" : "");
+             ns, ns, ns, naps.list, told ? "LEFT JOIN resource r ON r.process = p.id" : "");
     sqlite3_stmt *q = gn_sql_query(db, err, text, "");
     if (!q)
         return -EINVAL;

@@ -87,7 +87,7 @@ static const struct {
     {C, "*pthread_spin_lock", GN_RUNTIME_THREAD_WAIT},
     {C, "*pthread_barrier_wait", GN_RUNTIME_THREAD_WAIT},
     {C, "*pthread_*join*", GN_RUNTIME_THREAD_WAIT},
-    {C, "*sem_*wait", GN_RUNTIME_THREAD_WAIT},
+    {C, "*sem_*wait*", GN_RUNTIME_THREAD_WAIT},
     {C, "*lll_lock_wait*", GN_RUNTIME_THREAD_WAIT},
     {C, "*futex*wait*", GN_RUNTIME_THREAD_WAIT},
     {C, "*read", GN_RUNTIME_IO}, /* fread among them */

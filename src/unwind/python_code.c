@@ -79,7 +79,8 @@ bool gn_python_frame_read(const struct gn_python_known *python, struct gn_memory
         return false;
     *frame = (struct gn_python_frame){
         word_in(bytes, l->frame_previous), word_in(bytes, l->frame_code) & ~l->code_tags,
-        word_in(bytes, l->frame_ip), bytes[l->frame_owner] < GN_PYTHON_OWNED_BY_C};
+        word_in(bytes, l->frame_ip), bytes[l->frame_owner] < GN_PYTHON_OWNED_BY_C,
+        bytes[l->frame_owner] == GN_PYTHON_OWNED_BY_GENERATOR};
     return true;
 }
 

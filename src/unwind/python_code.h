@@ -55,7 +55,8 @@ struct gn_memory {
 /* A frame of the interpreter's, as it is linked to those that called it. */
 struct gn_python_frame {
     uintptr_t previous, code, ip;
-    bool is_function; /* else of the interpreter's own, and code is none */
+    bool is_function;  /* else of the interpreter's own, and code is none */
+    bool is_generator; /* without a previous one while it does not run */
 };
 
 /* False: it is not there, or the layout makes no sense. */

@@ -16,7 +16,7 @@
 struct text {
     uintptr_t type, length;
     uint32_t state, more;
-    char data[48];
+    char data[80];
 };
 
 struct code {
@@ -46,6 +46,7 @@ struct made {
     struct gn_sample_places *places;
     struct gn_sample_code *modules;
     struct gn_sample_python *python;
+    uint32_t called;
 };
 
 enum { CODE = 0x1001, TEXT = 0x1002, BYTES = 0x1003, ASCII = 1 << 2 | 1 << 5 | 1 << 6, OF_C = 3 };
@@ -130,7 +131,7 @@ static void end(struct made *m)
 static bool place_of(struct made *m, uint32_t *place)
 {
     return gn_sample_python_place(m->python, getpid(), (int)syscall(SYS_gettid), m->tag, 0, m->places,
-                                  m->modules, place);
+                                  m->modules, place, &m->called);
 }
 
 /* Not the interpreter's own frame, nor importing: the program's. */
@@ -152,6 +153,40 @@ static void the_programs_own_line_is_told(void **state)
     m.codes[0].first_line = 20; /* another code object in its place */
     assert_true(place_of(&m, &again) && again == 1);
     end(&m);
+}
+
+/* What a line of the program calls in the standard library, or in a package, is told at that line. */
+static void the_programs_own_is_nearer_than_what_it_calls(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *inner, *outer;
+        bool is_outer;
+    } cases[] = {
+        {"/usr/lib/python3.11/threading.py", "app.py", true},
+        {"/venv/lib/python3.12/site-packages/numpy/linalg.py", "app.py", true},
+        {"/usr/lib/python3.11/threading.py", "/usr/lib/python3/dist-packages/app/main.py", true},
+        {"/usr/lib/python3.11/threading.py", "/usr/lib/python3.11/runpy.py", false},
+        {"/venv/lib/python3.12/site-packages/app/a.py", "<frozen runpy>", false},
+        {"app.py", "/usr/lib/python3.11/runpy.py", false},
+        {"<string>", "/usr/lib/python3.11/runpy.py", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct made m;
+        uint32_t place;
+        size_t count;
+        begin(&m);
+        set_text(&m.importing, cases[i].inner);
+        set_text(&m.file, cases[i].outer);
+        assert_true(place_of(&m, &place));
+        const struct gn_sampled_place *p = gn_sample_places_list(m.places, &count);
+        const char *path = gn_sample_code_module(m.modules, p[place].module)->path;
+        assert_string_equal(path, cases[i].is_outer ? cases[i].outer : cases[i].inner);
+        assert_true((m.called != GN_SAMPLED_NONE) == cases[i].is_outer);
+        if (cases[i].is_outer)
+            assert_string_equal(gn_sample_code_module(m.modules, p[m.called].module)->path, cases[i].inner);
+        end(&m);
+    }
 }
 
 static void what_is_not_there_is_not_told(void **state)
@@ -203,6 +238,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_programs_own_line_is_told),
+        cmocka_unit_test(the_programs_own_is_nearer_than_what_it_calls),
         cmocka_unit_test(what_is_not_there_is_not_told),
         cmocka_unit_test(nonsense_is_survived),
     };
