@@ -163,6 +163,12 @@ polls)
         took=$(tail -1 "$work/traced.out")
         holds naps "first['name'] == 'rank 1' and 0.6 * $took < of['rank 0']['waited_s']['hi'] < 1.02 * $took + 0.05"
         holds naps "c['waited_for'] == 'possible'"
+        # … and is in MPI meanwhile
+        run efficiency "$gnomon" report --format json --no-trace "$run"
+        python3 -c 'import json, sys
+ranks = {x["rank"]: x for x in json.load(open(sys.argv[1]))["ranks"]}
+assert ranks[0]["mpi_s"] > 0.5 * float(sys.argv[2]) and ranks[0]["useful_s"] < 0.5 * float(sys.argv[2]), ranks[0]' \
+            "$work/efficiency.out" "$took" || fail "$how: what it sleeps between polls is told as useful"
         # who computes in between does not wait
         traced ./polled $how work
         stragglers works "$run"
