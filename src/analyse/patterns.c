@@ -881,13 +881,24 @@ static int compare(const void *left, const void *right)
     return x > y ? -1 : x < y;
 }
 
+/* Whoever distributes the work gains no more than that; chance makes ranks differ by as much. */
+static bool is_next_to_even(const struct gn_problem *p, const struct gn_summary *s)
+{
+    const double even_s = p->is_replayed ? p->even_high_s : p->even_s;
+    return p->pattern == &imbalance && gn_problem_is_of_rank(p) && !(p->gain_low_s > 0) && even_s > 0 &&
+           even_s < GN_PROBLEM_LEAST_SHARE * s->elapsed_s;
+}
+
 void gn_problems_rank(struct gn_problems *problems, const struct gn_summary *summary)
 {
     size_t kept = 0;
     for (size_t i = 0; i < problems->count; i++) {
         struct gn_problem *p = &problems->items[i];
         gn_problem_limit(p, summary);
-        if (p->gain_high_s >= GN_PROBLEM_LEAST_SHARE * summary->elapsed_s) {
+        if (is_next_to_even(p, summary)) {
+            problems->small_s += p->even_high_s;
+            problems->small_count++;
+        } else if (p->gain_high_s >= GN_PROBLEM_LEAST_SHARE * summary->elapsed_s) {
             problems->items[kept++] = *p;
         } else {
             problems->small_s += p->gain_high_s;

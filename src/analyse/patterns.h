@@ -65,7 +65,8 @@ struct gn_problem_hop {
 struct gn_problem_difference {
     const char *call, *function, *file; /* that it follows; call NULL: not known */
     int line;
-    double times, each; /* as often, and each time as long, as the others: 1. Not a number: not known */
+    double times, each;     /* as often, and each time as long, as the others: 1. Not a number: not known */
+    double own_s, others_s; /* so long there, the rank and the others in the mean; 0: not told */
 };
 
 /* What the one that is waited for did meanwhile; all parts of it together are all. Texts as of a hop. */

@@ -213,15 +213,28 @@ void gn_look_tell_late(const struct gn_look *l, struct gn_problem *p)
           compare_ranks);
 }
 
-double gn_look_at_most(const struct gn_look *l, double gain_s)
+/* The run is no shorter than what any rank computes, but perhaps one (negative: none), and how it starts and
+ * ends. */
+static double beyond_ranks_s(const struct gn_look *l, int but)
 {
     double useful_s = 0, startup_s = 0;
     for (size_t i = 0; i < l->s->rank_count; i++)
-        useful_s = fmax(useful_s, l->s->ranks_told[i].useful_s);
+        if (l->s->ranks_told[i].rank != but)
+            useful_s = fmax(useful_s, l->s->ranks_told[i].useful_s);
     for (size_t i = 0; i < l->s->row_count; i++)
         if (gn_activity_starts_or_ends(gn_activity_named(l->s->rows[i].name)))
             startup_s += (double)l->s->rows[i].min_ns * 1e-9;
-    return fmin(gain_s, fmax(0, l->s->elapsed_s - useful_s - startup_s));
+    return fmax(0, l->s->elapsed_s - useful_s - startup_s);
+}
+
+double gn_look_at_most(const struct gn_look *l, double gain_s)
+{
+    return fmin(gain_s, beyond_ranks_s(l, -1));
+}
+
+double gn_look_without_master_s(const struct gn_look *l, uint32_t master)
+{
+    return beyond_ranks_s(l, gn_look_rank(l, master));
 }
 
 static const struct gn_activity_row *range_after(const struct gn_activity_row *rows, size_t count,

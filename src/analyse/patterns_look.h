@@ -71,6 +71,14 @@ bool gn_look_has_problem(const struct gn_look *look, int rank);
 /* Whether the process takes messages from whoever sends one. */
 bool gn_look_takes_from_any(const struct gn_look *look, uint32_t process);
 
+/* The run without all that is done for handing out work: no shorter than what any other rank computes. */
+double gn_look_without_master_s(const struct gn_look *look, uint32_t master);
+/* Of a rank in the mean, without a core while it needed one, at most: while it computed, or was in calls and
+ * did not wait for others there. Who waits may be ready all the time and lose nothing. */
+double gn_look_without_core_s(const struct gn_look *look);
+/* Whether that may be so much that nothing else is sure. */
+bool gn_look_lacks_cores(const struct gn_look *look);
+
 /* The parts of gn_problems_see, in their order: problems of one rank, what of calls is waiting, what takes
  * longer and longer, what messages do not overlap with, waits that no rank's totals explain. 0, or -ENOMEM
  * with err set. */

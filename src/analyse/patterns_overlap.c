@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-static const double large_bytes = 4096; /* of a message in the mean: smaller ones are sent at once */
-static const double of_one = 0.75;      /* of what is stalled, for one rank */
+static const double large_bytes = 16384; /* of a message in the mean: smaller ones take next to no time */
+static const double of_one = 0.75;       /* of what is stalled, for one rank */
 
 static const struct gn_problem_pattern no_overlap = {
     .name = "overlap that does not happen",
@@ -42,14 +42,24 @@ static void tell_hop(const struct gn_look *l, struct gn_problem *p, struct gn_ca
                                          .own_share = -1};
 }
 
+/* Of one rank in the mean. */
+static double time_in(const struct gn_summary *s, struct gn_call_place place)
+{
+    double ns = 0;
+    for (size_t i = 0; i < s->row_count; i++)
+        ns += gn_is_row_of(&s->rows[i], place) ? (double)s->rows[i].mean_ns : 0;
+    return ns * 1e-9;
+}
+
 static void look_at_site(const struct gn_look *l, const struct gn_overlap *overlap, size_t site)
 {
     const struct gn_tallied stalled = gn_site_tally_of(&overlap->stalled, site),
                             moved = gn_site_tally_of(&overlap->moved, site);
     /* ranks may be held up one after the other */
-    const double high = gn_look_at_most(l, (stalled.span.hi_ns + moved.span.hi_ns) * 1e-9);
     const bool is_of_one = stalled.seen_ns > moved.seen_ns && stalled.partner_ns >= of_one * stalled.seen_ns;
     const struct gn_call_place place = gn_call_place_of(l->seen, &l->seen->sites[site]);
+    const double all_s = gn_look_at_most(l, (stalled.span.hi_ns + moved.span.hi_ns) * 1e-9);
+    const double high = is_of_one ? all_s : fmin(all_s, time_in(l->s, place));
     if (stalled.times + moved.times == 0 || high < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s)
         return;
     struct gn_problem p = {.pattern = is_of_one ? &no_overlap : &no_overlap_of_all,

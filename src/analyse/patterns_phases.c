@@ -245,7 +245,7 @@ static void add(const struct gn_look *l, const struct stages *s, const struct gn
     }
     /* who was late for want of a core was not late by itself */
     if (l->seen->is_whole && l->phases.caused_ns >= r->like.lo_ns && r->like.lo_ns >= r->like.hi_ns / 2 &&
-        !(l->s->resources.preempted_share >= GN_PROBLEM_PREEMPTED_SHARE))
+        !gn_look_lacks_cores(l))
         p.sure = GN_PROBLEM_CERTAIN;
     gn_problems_add(l->problems, l->s, p);
 }

@@ -87,13 +87,15 @@ static void tell_difference(const struct gn_look *l, struct gn_problem *p, uint3
                             struct gn_section_difference d)
 {
     const struct gn_call_place place = gn_call_place_of(l->seen, &l->seen->sites[section]);
+    p->grows = gn_sections_grows(&l->sections, section, process);
+    if (l->seen->sites[section].is_polled) /* how often it asked depends on who waits */
+        d.times = d.each = NAN;
     p->differs = (struct gn_problem_difference){.call = place.call,
                                                 .function = place.function,
                                                 .file = place.file,
                                                 .line = place.line,
                                                 .times = d.times,
                                                 .each = d.each};
-    p->grows = gn_sections_grows(&l->sections, section, process);
 }
 
 enum { FEW = 5 }; /* samples: fewer name no place for sure */
@@ -108,6 +110,10 @@ static void compare(const struct gn_look *l, struct gn_problem *p, uint32_t proc
         return;
     const struct gn_section_difference d = gn_sections_differ(&l->sections, (size_t)section, l->late);
     tell_difference(l, p, process, (size_t)section, d);
+    if (l->seen->is_whole && p->differs.call) {
+        p->differs.own_s = d.own_ns * 1e-9;
+        p->differs.others_s = d.others_ns * 1e-9;
+    }
     /* what is computed after a call may have several places, of which samples know one that is the rank's
      * alone */
     const bool is_sampled = p->row && p->row->how == GN_HOW_SAMPLED && p->row->samples >= FEW;
@@ -176,7 +182,8 @@ static void settle(const struct gn_look *l, struct gn_problem *p, double low, do
     /* where ranks are in MPI beside waiting for as long, some of that may be waiting after all: a collective
      * may go through the one that is late */
     const bool is_unsure = gn_look_own_mpi_s(l) > (p->own_s - p->others_s) / 4 && high < p->gain_high_s;
-    if (is_unsure || high < p->gain_low_s - alike_s || low > p->gain_high_s + alike_s) {
+    const bool fits = high >= p->gain_low_s - alike_s && low <= p->gain_high_s + alike_s;
+    if (!fits) {
         /* what was not seen (before MPI_Init), what replay keeps as it was, several slow ranks: then both may
          * be right */
         p->gain_low_s = p->lost_low_s = fmin(low, p->gain_low_s);
@@ -185,10 +192,28 @@ static void settle(const struct gn_look *l, struct gn_problem *p, double low, do
         return;
     }
     p->gain_low_s = p->lost_low_s = low;
-    p->gain_high_s = p->lost_high_s = isfinite(high) ? high : p->gain_high_s;
+    p->gain_high_s = p->lost_high_s = isfinite(high) && !is_unsure ? high : p->gain_high_s;
     p->assumes = GN_PROBLEM_SAME | GN_PROBLEM_ALONE;
     p->is_replayed = true;
     gn_look_allow_for_repeats(l, p);
+}
+
+double gn_look_without_core_s(const struct gn_look *l)
+{
+    double s = 0;
+    for (size_t i = 0; i < l->s->row_count; i++) {
+        const struct gn_activity_row *row = &l->s->rows[i];
+        const bool sleeps = row->asleep_ns > row->total_ns / 2; /* and needs none */
+        if (strcmp(row->kind, "computation") == 0 && !sleeps)   /* or nobody knows */
+            s += row->preempted_s.high >= 0 ? row->preempted_s.high : INFINITY;
+    }
+    return s / fmax(1, l->s->ranks) + gn_look_own_mpi_s(l);
+}
+
+bool gn_look_lacks_cores(const struct gn_look *l)
+{
+    return l->s->resources.preempted_share >= GN_PROBLEM_PREEMPTED_SHARE &&
+           gn_look_without_core_s(l) >= GN_PROBLEM_PREEMPTED_SHARE * l->s->elapsed_s;
 }
 
 double gn_look_tell_times(const struct gn_look *l, struct gn_problem *p, uint32_t *latest)
@@ -225,7 +250,8 @@ static bool see_master(const struct gn_look *l, struct gn_problem *p, uint32_t p
     p->pattern = &gn_problem_master;
     p->hop_count = 1;
     p->lost_low_s = hop->low_s / hop->ranks;
-    p->gain_high_s = p->lost_high_s = fmin(hop->high_s / hop->ranks, p->own_s);
+    p->lost_high_s = fmin(hop->high_s / hop->ranks, p->own_s);
+    p->gain_high_s = fmax(p->lost_high_s, gn_look_without_master_s(l, process));
     p->gain_low_s = 0;
     p->assumes = GN_PROBLEM_SAME | gn_look_assumed(l);
     p->sure = l->seen->is_whole && hop->low_s > hop->high_s / 2 ? GN_PROBLEM_CERTAIN : GN_PROBLEM_POSSIBLE;
@@ -264,6 +290,26 @@ static double in_calls(const struct gn_problem *p)
     return share;
 }
 
+/* Where it is not as late at each step, and each is evened by itself: all do a part of what was waited for.
+ * The least of it is what all others have waited, in a call that none leaves before all have come: whatever
+ * each does behind it begins as much earlier. */
+static struct gn_span evened_by_step(const struct gn_look *l, const struct gn_problem *p)
+{
+    const struct gn_problem_hop *hop = &p->hops[0];
+    const int late = p->late_count > 1 ? (int)p->late_count : 1;
+    const bool is_met = p->hop_count > 0 && hop->ranks + late == l->s->ranks &&
+                        (strcmp(hop->kind, gn_wait_kind_name(GN_WAIT_BARRIER)) == 0 ||
+                         strcmp(hop->kind, gn_wait_kind_name(GN_WAIT_NXN)) == 0);
+    struct gn_span ns = {0, 0};
+    for (size_t i = 0; i < l->cause_count; i++) {
+        const struct gn_seen_cause *c = &l->causes[i];
+        const bool is_here = is_met && c->call_region == hop->region && c->call_path == hop->path;
+        ns.hi_ns += l->late[c->process] ? c->caused.hi_ns : 0;
+        ns.lo_ns += l->late[c->process] && is_here ? c->caused.lo_ns : 0;
+    }
+    return (struct gn_span){ns.lo_ns / fmax(1, l->s->ranks), ns.hi_ns / fmax(1, l->s->ranks)};
+}
+
 int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_error *err)
 {
     const uint32_t process = gn_process_of_rank(l->seen->definitions, p->rank);
@@ -296,16 +342,20 @@ int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_er
     /* by step, it may be more than by its sum: then those who waited for it say how much */
     const double waited_s =
         p->hop_count > 0 ? p->hops[0].high_s / p->hops[0].ranks * fmax(0, 1 - in_calls(p)) : 0;
-    const double low = r.like.lo_ns * 1e-9, high = fmax(r.like.hi_ns * 1e-9, waited_s);
+    const struct gn_span by_step = evened_by_step(l, p);
+    const double low = fmax(r.like.lo_ns, fmin(by_step.lo_ns, r.like.hi_ns)) * 1e-9,
+                 high = fmax(r.like.hi_ns * 1e-9, waited_s);
     const bool agrees = waited_s <= 1.1 * r.like.hi_ns * 1e-9;
     settle(l, p, low, high);
     gn_problem_limit_by_others(p, l->s);
     if (p->is_replayed && isfinite(r.even.hi_ns)) {
-        p->even_low_s = r.even.lo_ns * 1e-9;
-        p->even_high_s = r.even.hi_ns * 1e-9;
-        if (gn_problem_is_of_work(p)) /* whoever mends it by distributing gains this much only */
+        p->even_high_s = fmax(r.even.hi_ns, fmin(r.like.hi_ns, by_step.hi_ns)) * 1e-9;
+        p->even_low_s = fmin(fmax(r.even.lo_ns, by_step.lo_ns) * 1e-9, p->even_high_s);
+        if (gn_problem_is_of_work(p)) { /* whoever mends it by distributing gains this much only */
             p->gain_low_s =
                 fmin(p->gain_low_s, fmax(0, p->even_low_s - GN_PROBLEM_REPEATED_SHARE * l->s->elapsed_s));
+            p->lost_low_s = fmin(p->lost_low_s, p->even_low_s);
+        }
     }
     p->assumes |= gn_look_assumed(l);
     /* that as much was waited for it is certain, and so is that it was computing meanwhile */

@@ -54,6 +54,12 @@ static void see_messages(const struct gn_look *l, struct gn_problem *p)
     p->assumes |= gn_look_assumed(l);
 }
 
+static void see_cores(const struct gn_look *l, struct gn_problem *p)
+{
+    p->gain_high_s = p->lost_high_s = fmin(p->lost_high_s, gn_look_without_core_s(l));
+    p->assumes |= gn_look_assumed(l);
+}
+
 static void see_calls(const struct gn_look *l)
 {
     for (size_t i = 0; i < l->problems->count; i++)
@@ -61,6 +67,8 @@ static void see_calls(const struct gn_look *l)
             see_collective(l, &l->problems->items[i]);
         else if (l->problems->items[i].is_of_messages)
             see_messages(l, &l->problems->items[i]);
+        else if (l->problems->items[i].is_of_cores)
+            see_cores(l, &l->problems->items[i]);
 }
 
 /* ---- all ---- */

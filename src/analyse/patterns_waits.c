@@ -251,16 +251,20 @@ static struct gn_problem problem_of(const struct gn_look *l, const struct node *
                            .last = (int64_t)n->last,
                            .of = (int64_t)n->of,
                            /* who was late for want of a core was not late by itself */
-                           .sure = low >= high / 2 && low > 0 && l->seen->is_whole &&
-                                           !(l->s->resources.preempted_share >= GN_PROBLEM_PREEMPTED_SHARE)
+                           .sure = low >= high / 2 && low > 0 && l->seen->is_whole && !gn_look_lacks_cores(l)
                                        ? GN_PROBLEM_CERTAIN
                                        : GN_PROBLEM_POSSIBLE,
                            .assumes = GN_PROBLEM_SAME | GN_PROBLEM_ORDER | gn_look_assumed(l)};
     if (pattern == &moving || pattern == &noise) {
-        p.gain_low_s = low;
+        p.gain_low_s = gn_look_lacks_cores(l) ? 0 : low;
+        /* who is late here makes others late elsewhere, which goes with it */
+        if (pattern == &moving)
+            p.gain_high_s = fmax(high, l->problems->seen.waited_high_s / ranks);
         gn_look_allow_for_repeats(l, &p);
         p.assumes &= ~(unsigned)GN_PROBLEM_ORDER;
     }
+    if (pattern == &gn_problem_master)
+        p.gain_high_s = fmax(p.gain_high_s, gn_look_without_master_s(l, n->most));
     if (p.rank < 0 && p.is_fixed && pattern != &pipeline)
         tell_late(l, n, &p);
     if (pattern == &noise)
@@ -305,7 +309,9 @@ static int replay_sooner(const struct gn_look *l, const struct node *n, struct g
     return 0;
 }
 
-/* Who waits for answers could do as much else as it waits for them, if there is as much. */
+/* Who waits for answers could do as much else as it waits for them, if there is as much; who waits for
+ * whoever sends something has several on their way already, and its part of the others' work is all that it
+ * could do. */
 static void is_of_answers(const struct gn_look *l, const struct node *n, struct gn_problem *p)
 {
     const size_t processes = l->seen->definitions->process_count;
@@ -316,7 +322,8 @@ static void is_of_answers(const struct gn_look *l, const struct node *n, struct 
             continue;
         double *of = &waits[l->seen->definitions->locations[e->location].process];
         *of += l->edges[i].waited.hi_ns;
-        most_ns = fmax(most_ns, *of);
+        if (!gn_look_takes_from_any(l, l->seen->definitions->locations[e->location].process))
+            most_ns = fmax(most_ns, *of);
     }
     free(waits);
     p->pattern = &answers;
@@ -489,6 +496,58 @@ static int look_at_phases(const struct gn_look *l, const struct node *nodes, siz
     return others_ns > all_ns / 2 ? 0 : gn_look_at_phases(l, err);
 }
 
+/* What the one that is waited for computes meanwhile, where it computes longer than the others do there,
+ * though not in all: then that place is the matter. */
+static bool tell_section(const struct gn_look *l, const struct node *n, struct gn_problem *p)
+{
+    static const double most_of_it = 0.5;
+    const struct gn_problem_meanwhile *m = p->meanwhile_count > 0 ? &p->meanwhile[0] : NULL;
+    size_t site = 0;
+    if (!m || p->rank < 0 || strcmp(m->what, "computes") != 0 || !m->call || m->low < most_of_it)
+        return false;
+    while (site < l->sections.site_count) {
+        const struct gn_call_place at = gn_call_place_of(l->seen, &l->seen->sites[site]);
+        if (at.line == m->line && strcmp(at.call, m->call) == 0 && strcmp(at.file, m->file) == 0)
+            break;
+        site++;
+    }
+    if (site == l->sections.site_count)
+        return false;
+    const struct gn_section_difference d = gn_sections_differ_one(&l->sections, site, n->most);
+    const struct gn_call_place after = gn_call_place_of(l->seen, &l->seen->sites[site]);
+    const struct gn_activity_row *row = gn_look_computation_after(l->s, after, d.own_ns, p->rank);
+    const double longer_ns = d.own_ns - d.others_ns;
+    if (!row || d.others_ns <= 0 || longer_ns < most_of_it * n->caused.lo_ns / fmax(1, l->s->ranks - 1))
+        return false;
+    const struct gn_problem one = gn_problem_of_slack(
+        &(struct gn_problem_slack){p->rank, row, d.own_ns * 1e-9, d.others_ns * 1e-9, 0, false});
+    p->pattern = one.pattern;
+    p->row = one.row;
+    p->own_s = one.own_s;
+    p->others_s = one.others_s;
+    p->is_fixed = false;
+    p->share_of_rank = 0;
+    gn_look_tell_place(l->s, p, after);
+    p->differs = (struct gn_problem_difference){.call = after.call,
+                                                .function = after.function,
+                                                .file = after.file,
+                                                .line = after.line,
+                                                .times = d.times,
+                                                .each = d.each};
+    /* evened there, all do a part of what was waited for; what it does less elsewhere may be behind it,
+     * unless all others wait for it each time */
+    const bool is_of_all = p->hop_count > 0 && p->hops[0].ranks == l->s->ranks - 1;
+    p->even_low_s = p->even_high_s = p->even_s = n->caused.hi_ns * 1e-9 / fmax(1, l->s->ranks);
+    p->lost_high_s = p->gain_high_s = fmin(longer_ns, n->caused.hi_ns / fmax(1, l->s->ranks - 1)) * 1e-9;
+    p->lost_low_s = fmin(p->lost_low_s, p->lost_high_s);
+    p->gain_low_s = is_of_all && !gn_look_lacks_cores(l) ? p->lost_low_s : 0;
+    gn_look_allow_for_repeats(l, p);
+    p->assumes &= ~(unsigned)GN_PROBLEM_ORDER;
+    if (!is_of_all)
+        p->sure = GN_PROBLEM_POSSIBLE;
+    return true;
+}
+
 int gn_look_at_waits(const struct gn_look *l, struct gn_error *err)
 {
     struct node *nodes = calloc(l->cause_count + 1, sizeof *nodes);
@@ -521,6 +580,10 @@ int gn_look_at_waits(const struct gn_look *l, struct gn_error *err)
                 p.sure = GN_PROBLEM_POSSIBLE;
             if (goes_along(l, &p))
                 continue;
+            if (p.pattern == &turns && tell_section(l, &nodes[i], &p)) {
+                gn_problems_add(l->problems, l->s, p);
+                continue;
+            }
             if (p.pattern == &turns && computes_longer(l, &nodes[i])) { /* here, and less elsewhere */
                 nodes[i].pattern = &moving;
                 p = problem_of(l, &nodes[i]);

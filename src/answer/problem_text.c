@@ -113,17 +113,20 @@ static void rank_text(const struct gn_summary *s, const struct gn_problem *p,
                  p->more_places == 1 ? "" : "s");
     /* a place is a part of what it computes there */
     const double part_ns = (double)(p->range ? p->range->place_ns : p->row->max_ns);
-    const bool is_longer = (p->range || p->differs.call) && p->own_s * 1e9 > 1.2 * part_ns;
+    const bool is_section = !p->range && p->differs.own_s > 0;
+    const double own_s = is_section ? p->differs.own_s : p->own_s,
+                 others_s = is_section ? p->differs.others_s : p->others_s;
+    const bool is_longer = (p->range || p->differs.call) && own_s * 1e9 > 1.2 * part_ns;
     const bool is_unseen = p->row->how == GN_HOW_UNSEEN;
     if ((p->row->how == GN_HOW_SAMPLED || (is_unseen && p->range)) && is_longer) {
         char after[1100], part[GN_QUANTITY_TEXT];
         range_text(p, terminal, after, sizeof after);
         snprintf(text, size, "%s take%s %s %s, the %s %s; of that up to %s %s%s%s%s%s", who,
-                 p->late_count > 1 ? "" : "s", gn_duration_text(p->own_s * 1e9, own), after,
+                 p->late_count > 1 ? "" : "s", gn_duration_text(own_s * 1e9, own), after,
                  s->ranks == 2       ? "other one"
                  : p->late_count > 1 ? "others"
                                      : "median rank",
-                 gn_duration_text(p->others_s * 1e9, others), gn_duration_text(part_ns, part),
+                 gn_duration_text(others_s * 1e9, others), gn_duration_text(part_ns, part),
                  p->row->runtime || is_unseen ? "" : "in ", what, place[0] ? " " : "", place, more);
         return;
     }

@@ -24,14 +24,18 @@ static int by_location(const void *left, const void *right)
     return (a->place > b->place) - (a->place < b->place);
 }
 
+static bool is_own_library(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash && strncmp(slash + 1, "libgnomon", strlen("libgnomon")) == 0;
+}
+
 /* Recording: what it takes is taken off already. Nor are marks of regions anything of the program's. */
 bool gn_deal_is_ours(const struct gn_edge_dealer *g, int place)
 {
-    if (place != GN_SAMPLE_OTHER_PLACES && gn_name_is_region_mark(g->samples.places[place].function))
-        return true;
-    const char *library = place == GN_SAMPLE_OTHER_PLACES ? NULL : g->samples.places[place].library;
-    const char *slash = library ? strrchr(library, '/') : NULL;
-    return slash && strncmp(slash + 1, "libgnomon", strlen("libgnomon")) == 0;
+    const struct gn_sample_place *p = place == GN_SAMPLE_OTHER_PLACES ? NULL : &g->samples.places[place];
+    return p && (gn_name_is_region_mark(p->function) || is_own_library(p->library) ||
+                 (!p->library && is_own_library(p->module)));
 }
 
 /* One more over all locations; rows come by edge and place. */

@@ -62,6 +62,6 @@ void gn_summarise_cores(struct gn_summary *s)
                                   fmax(all_s - cpu_s + off_s, asleep_s > 0 ? most_s - cpu_s : 0), most_s);
         if (isfinite(preempted_s))
             row->preempted_s = between(fmin(row->off_core_s.low - blocked_s, preempted_s),
-                                       fmin(row->off_core_s.high, preempted_s), all_s);
+                                       fmin(row->off_core_s.high - asleep_s, preempted_s), all_s);
     }
 }
