@@ -8,7 +8,7 @@
 truth: the programs of bench/names know what share of their processor time each function took. Printed is how often the
 intervals of the report hold it, for the report's and for plain binomial ones of 99 %, and how wide they are.
 
-perf: the command runs once on two ranks, measured by gnomon and by `perf record -e cpu-clock:u` at the same time. Each
+perf: the command runs once on two ranks, measured by gnomon and by `perf record -e cpu-clock` at the same time. Each
 function (and each library, as a whole) with a percent of the computations or more is compared. Ends with 1 when one is outside
 of both 99 % intervals together and half a point, or one of three percent is missing. --builds: bench/names in all kinds of
 builds: levels of optimisation, LTO, no debug information or in one file only, stripped, not position independent.
@@ -154,14 +154,14 @@ def perf_counts(data, inline):
             comm, frames = line.split()[0], []
         else:
             found = re.match(r"\s+[0-9a-f]+ (.*) \((.*)\)$", line)
-            if found:
+            if found and not found[2].startswith("[kernel"):  # where what it does there was begun
                 frames.append(found.groups())
     end()
     return counts
 
 
 def compare(bench, words, inline):
-    before = ["sh", "-c", f'exec perf record -q -F 499 -e cpu-clock:u --call-graph dwarf,16384 -o "{bench.folder}/perf.$$" -- "$0" "$@"']
+    before = ["sh", "-c", f'exec perf record -q -F 499 -e cpu-clock --call-graph dwarf,16384 -o "{bench.folder}/perf.$$" -- "$0" "$@"']
     _, report = bench.measure(words, before)
     counts = collections.Counter()
     for name in os.listdir(bench.folder):

@@ -55,7 +55,7 @@ static bool parse_sample(struct piece *p, struct gn_sample *s)
     if (word(p) == PERF_SAMPLE_REGS_ABI_64) {
         s->at.fp = word(p);
         s->at.sp = word(p);
-        word(p); /* ip */
+        s->at.ip = word(p); /* where it entered the kernel, if it is there */
     }
     const uint64_t size = word(p);
     if (p->short_of || size > (size_t)(p->end - p->at))
@@ -115,7 +115,7 @@ uint64_t gn_sample_event_take(struct gn_sample_event *e, gn_sample_taken *taken,
 /* ---- events ---- */
 
 /* metric: NULL for processor time. */
-static int open_event(int tid, const struct gn_metric *metric, uint64_t period)
+static int open_event(int tid, const struct gn_metric *metric, bool with_kernel, uint64_t period)
 {
     struct perf_event_attr attributes = {
         .type = metric ? metric->type : PERF_TYPE_SOFTWARE,
@@ -125,7 +125,7 @@ static int open_event(int tid, const struct gn_metric *metric, uint64_t period)
         .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_READ |
                        PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
         .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
-        .exclude_kernel = 1,
+        .exclude_kernel = !with_kernel,
         .exclude_hv = 1,
         .mmap = metric == NULL, /* of code only */
         .watermark = 1,
@@ -160,24 +160,31 @@ static bool is_too_many(int file)
     return getrlimit(RLIMIT_NOFILE, &files) == 0 && (rlim_t)file >= files.rlim_cur / 2;
 }
 
-int gn_sample_event_try(void)
+int gn_sample_event_try(bool *with_kernel)
 {
+    enum { KERNEL_TOO = 255, ANOTHER = 254 };
     int status = 0;
     const pid_t child = fork();
+    *with_kernel = false;
     if (child == 0) {
-        const int file = open_event(0, NULL, NS_PER_S);
-        _exit(file < 0 ? (-file < 255 ? -file : 255) : 0);
+        if (open_event(0, NULL, true, NS_PER_S) >= 0)
+            _exit(KERNEL_TOO);
+        const int file = open_event(0, NULL, false, NS_PER_S);
+        _exit(file < 0 ? (-file < ANOTHER ? -file : ANOTHER) : 0);
     }
     if (child < 0 || waitpid(child, &status, 0) != child)
+        return 0;
+    *with_kernel = WIFEXITED(status) && WEXITSTATUS(status) == KERNEL_TOO;
+    if (*with_kernel)
         return 0;
     return WIFEXITED(status) ? -WEXITSTATUS(status) : -EPERM;
 }
 
-int gn_sample_event_open(struct gn_sample_event *e, int tid, const struct gn_metric *metric, uint64_t period,
-                         unsigned order)
+int gn_sample_event_open(struct gn_sample_event *e, int tid, const struct gn_metric *metric, bool with_kernel,
+                         uint64_t period, unsigned order)
 {
     const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    const int file = open_event(tid, metric, period);
+    const int file = open_event(tid, metric, with_kernel, period);
     if (file < 0)
         return file;
     if (is_too_many(file)) {

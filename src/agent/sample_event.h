@@ -4,8 +4,10 @@
  *
  * The thread is interrupted after each period of processor time that it used; nothing is done to it but that
  * the kernel writes down where it was: address, registers, the end of its stack. No signal, no ptrace, no
- * page of the program. What it does in the kernel is left out, so that anybody may do this to his own
- * processes (perf_event_paranoid 2). Nobody is woken: the ring is looked at when the sampler comes by.
+ * page of the program. What it does in the kernel counts where one may see that (perf_event_paranoid 1,
+ * or a privilege): it is at the place of the program that has the kernel do it. Else it is left out; without
+ * it anybody may do this to his own processes (perf_event_paranoid 2). Nobody is woken: the ring is looked at
+ * when the sampler comes by.
  */
 #ifndef GNOMON_AGENT_SAMPLE_EVENT_H
 #define GNOMON_AGENT_SAMPLE_EVENT_H
@@ -38,15 +40,16 @@ struct gn_sample_event {
 enum { GN_SAMPLE_STACK_BYTES = 4096 };
 
 /* Whether such events may be opened at all, as a child finds out: some containers end whoever tries. 0, or a
- * negative errno value; -EPERM: it was ended. */
-int gn_sample_event_try(void);
+ * negative errno value; -EPERM: it was ended. *with_kernel: whether they may count what the kernel does for
+ * the thread, too. */
+int gn_sample_event_try(bool *with_kernel);
 
 /* Opens the event of a thread, of its processor time or of a metric, its ring of 2^order pages. Nothing is
  * left after an error: -EACCES, -EPERM (not allowed), -ESRCH (the thread is gone), -ENOENT, -ENOSYS,
  * -EOPNOTSUPP (no such events), -EMFILE, -ENOMEM; -ENOBUFS: no more memory may be locked for rings of this
  * size. */
 int gn_sample_event_open(struct gn_sample_event *event, int tid, const struct gn_metric *metric,
-                         uint64_t period, unsigned order);
+                         bool with_kernel, uint64_t period, unsigned order);
 void gn_sample_event_close(struct gn_sample_event *event);
 
 /* Why not, in words, of what gn_sample_event_open says. */

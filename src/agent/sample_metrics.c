@@ -28,7 +28,7 @@ void gn_sample_metrics_open(struct gn_sample_metrics *metrics, struct gn_sample_
         int code = -ENOBUFS;
         events[m] = (struct gn_sample_metric_event){.begun_ns = now_ns, .seen_ns = now_ns};
         for (unsigned order = ORDER + 1; code == -ENOBUFS && order-- > 1;)
-            code = gn_sample_event_open(&events[m].event, tid, metric, first, order);
+            code = gn_sample_event_open(&events[m].event, tid, metric, false, first, order);
         if (code != 0)
             events[m].event.map = NULL;
         if (code != 0 && code != -ESRCH)

@@ -101,7 +101,7 @@ static void open_thread(struct gn_sample_threads *t, int tid, uint64_t period_ns
                                                                                                    : -ENOMEM;
     for (unsigned order = (tid == t->pid ? ORDER_OF_CALLERS : ORDER_OF_OTHERS) + 1;
          code == -ENOBUFS && order-- > 0;)
-        code = gn_sample_event_open(&fresh.event, tid, NULL, jittered(period_ns, tid), order);
+        code = gn_sample_event_open(&fresh.event, tid, NULL, t->with_kernel, jittered(period_ns, tid), order);
     if (code == 0) {
         gn_sample_metrics_open(&t->metrics, fresh.of_metrics, tid, t->looked_ns);
         t->items[t->count++] = fresh;

@@ -23,6 +23,7 @@ struct gn_sample_threads {
     uint32_t helpers;    /* without a location that work: the most at a time */
     unsigned long links; /* of /proc/PID/task: it changes with the number of threads */
     uint64_t looked_ns;
+    bool with_kernel;                    /* as struct gn_sampled has it */
     bool refused;                        /* by the kernel */
     char reason[GN_SAMPLE_REASON_BYTES]; /* why not all are sampled; empty: they are */
 };

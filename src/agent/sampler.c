@@ -66,7 +66,7 @@ struct gn_sampler {
     struct gn_sampled_module *modules; /* for whoever looks */
     size_t module_room;
     struct gn_moment before, now;
-    bool by_signal, sees_python, is_nice;
+    bool by_signal, with_kernel, sees_python, is_nice;
     uint32_t metrics; /* a bit for each */
     uint64_t init_ns; /* when the first process was seen that has begun; 0: none has */
     int refused;      /* why none may be opened; 0: they may */
@@ -492,7 +492,7 @@ struct gn_sampler *gn_sampler_begin(const struct gn_sample_settings *settings)
     s->metrics = settings->metrics;
     s->asked_hz = -1;
     atomic_store(&s->period_ns, s->shortest_ns);
-    s->refused = s->by_signal ? 0 : gn_sample_event_try();
+    s->refused = s->by_signal ? 0 : gn_sample_event_try(&s->with_kernel);
     s->before = gn_moment_now();
     s->code = gn_sample_code_new();
     s->places = gn_sample_places_new();
@@ -522,6 +522,7 @@ static struct process *new_process(struct gn_sampler *s, int pid, const struct g
     p->pid = p->threads.pid = pid;
     p->recorded = *recorded;
     gn_sample_metrics_choose(&p->threads.metrics, s->metrics);
+    p->threads.with_kernel = s->with_kernel;
     p->maps = gn_sample_maps_new(s->code, pid, recorded->tag);
     p->counts = gn_sample_counts_new(recorded->locations);
     if (s->by_signal)
@@ -651,6 +652,7 @@ static void tell(struct gn_sampler *s, struct process *p, struct gn_sampled *sam
                                    .helpers = p->threads.helpers,
                                    .is_whole = !s->by_signal && !p->again && !atomic_load(&p->gaps) &&
                                                !p->threads.reason[0],
+                                   .with_kernel = s->with_kernel,
                                    .time_ns = p->time_ns,
                                    .modules = s->modules,
                                    .module_count = gn_sample_code_count(s->code)};

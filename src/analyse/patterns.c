@@ -585,6 +585,14 @@ static void tell_place(const struct gn_summary *s, struct gn_problem *p, const s
     p->assumes |= place->high > place->low ? GN_PROBLEM_SAMPLES : 0;
 }
 
+void gn_problem_tell_kind(struct gn_problem *p, const struct gn_summary *s)
+{
+    if (p->range)
+        tell_place(s, p, p->range, p->row);
+    else
+        p->pattern = pattern_of(s, p->row);
+}
+
 /* From one call to the next: what a rank takes longer in one function others may take in another one
  * meanwhile, and then no place by itself tells by how much it is late. */
 static void find_uneven_ranges(const struct gn_problem_search *x, const char *slow_host)

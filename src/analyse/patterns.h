@@ -186,6 +186,8 @@ bool gn_problem_has_rank(const struct gn_problem *problem, int rank);
 /* What it would be, were it mended with others. */
 struct gn_problem gn_problem_of_slack(const struct gn_problem_slack *slack);
 
+/* What is the matter with its row, of what one rank computes longer, or with its range. */
+void gn_problem_tell_kind(struct gn_problem *problem, const struct gn_summary *summary);
 /* The others do a part of it, too: a serial section is none then. */
 void gn_problem_is_shared(struct gn_problem *problem);
 

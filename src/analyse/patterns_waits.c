@@ -528,6 +528,7 @@ static bool tell_section(const struct gn_look *l, const struct node *n, struct g
     p->is_fixed = false;
     p->share_of_rank = 0;
     gn_look_tell_place(l->s, p, after);
+    gn_problem_tell_kind(p, l->s);
     p->differs = (struct gn_problem_difference){.call = after.call,
                                                 .function = after.function,
                                                 .file = after.file,

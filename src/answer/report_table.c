@@ -109,8 +109,9 @@ static bool same(const char *a, const char *b)
 static void range_text(const struct gn_activity_row *row, char *text, size_t size)
 {
     const char *other = row->how == GN_HOW_OTHER_PLACES ? "other places "
-                        : row->how == GN_HOW_UNSEEN     ? "in kernel or on no core, "
-                                                        : "";
+                        : row->how == GN_HOW_UNSEEN
+                            ? row->on_no_core ? "on no core, " : "in kernel or on no core, "
+                            : "";
     const bool plain = strcmp(row->kind, "computation") != 0 || strcmp(row->name, "computation") == 0;
     const char *function = row->function, *until = row->until_function;
     if (!plain)

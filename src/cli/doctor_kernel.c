@@ -151,6 +151,18 @@ static void list_hardware(char *text, size_t size)
     }
 }
 
+static bool sees_kernel(void)
+{
+    struct perf_event_attr task_clock = {.type = PERF_TYPE_SOFTWARE,
+                                         .size = sizeof task_clock,
+                                         .config = PERF_COUNT_SW_TASK_CLOCK,
+                                         .exclude_hv = 1};
+    const int file = (int)syscall(SYS_perf_event_open, &task_clock, 0, -1, -1, 0ul);
+    if (file >= 0)
+        close(file);
+    return file >= 0;
+}
+
 /* As a sampler would: the time on a core of another process of this user, without the kernel's part. */
 void gn_doctor_events(struct gn_finding *f)
 {
@@ -171,13 +183,18 @@ void gn_doctor_events(struct gn_finding *f)
         end_child(child);
     char hardware[256] = "";
     list_hardware(hardware, sizeof hardware);
-    gn_found(f, ns > 0, "%s%s",
-             event < 0 ? strerror(code)
-             : ns > 0  ? "counts the time of this user's processes; hardware counters: "
-                       : "opens, and counts nothing",
-             ns <= 0       ? ""
-             : hardware[0] ? hardware
-                           : "none");
+    gn_found(
+        f, ns > 0, "%s%s%s",
+        event < 0 ? strerror(code)
+        : ns > 0  ? "counts the time of this user's processes"
+                  : "opens, and counts nothing",
+        ns <= 0 ? ""
+        : sees_kernel()
+            ? "; hardware counters: "
+            : ", not what the kernel does for them (kernel.perf_event_paranoid=1 would); hardware counters: ",
+        ns <= 0       ? ""
+        : hardware[0] ? hardware
+                      : "none");
 }
 
 /* ---- what is between hosts and ranks ---- */

@@ -202,7 +202,8 @@ static const struct gn_graph_field sampling[] = {OF(sampling, process, GN_GRAPH_
                                                  INTEGER(sampling, unattributed),
                                                  INTEGER(sampling, lost),
                                                  INTEGER(sampling, helpers),
-                                                 INTEGER(sampling, is_whole)};
+                                                 INTEGER(sampling, is_whole),
+                                                 INTEGER(sampling, with_kernel)};
 
 static const struct gn_graph_field sample[] = {OF(sample, location, GN_GRAPH_LOCATION),
                                                OF(sample, from_activity, GN_GRAPH_ACTIVITY),

@@ -215,8 +215,9 @@ struct gn_graph_sampling {
     uint32_t process;
     const char *state, *reason;
     int64_t time_ns, samples, bursts, by_place, unattributed, lost,
-        helpers;      /* time: that the samples stand for */
-    int64_t is_whole; /* all threads that make calls were sampled, from MPI_Init to the end */
+        helpers;         /* time: that the samples stand for */
+    int64_t is_whole;    /* all threads that make calls were sampled, from MPI_Init to the end */
+    int64_t with_kernel; /* what the kernel does for them is in the samples, at the place that called it */
 };
 
 /* Samples of a location in one place: of what it computes from one activity to the next, or, without a next

@@ -302,7 +302,8 @@ static void add_sampling(struct gn_graph_adding *a)
                                           .unattributed = (int64_t)s->unattributed + a->unattributed,
                                           .lost = (int64_t)s->lost,
                                           .helpers = (int64_t)s->helpers,
-                                          .is_whole = s->is_whole};
+                                          .is_whole = s->is_whole,
+                                          .with_kernel = s->with_kernel};
     gn_graph_put(a->graph, GN_GRAPH_SAMPLING, &row);
 }
 

@@ -61,8 +61,8 @@ struct gn_sampled_metric {
 struct gn_sampled {
     const char *state, *reason;
     uint64_t samples, bursts, by_place, unattributed, lost, time_ns; /* time: that all of them stand for */
-    uint64_t helpers; /* threads without a location that work */
-    bool is_whole;    /* as in struct gn_graph_sampling */
+    uint64_t helpers;           /* threads without a location that work */
+    bool is_whole, with_kernel; /* as in struct gn_graph_sampling */
     const struct gn_sampled_module *modules;
     const struct gn_sampled_place *places;
     const struct gn_sampled_count *counts;

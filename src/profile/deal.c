@@ -189,10 +189,12 @@ static struct gn_activity_row dealt_row(const struct gn_edge_dealer *g, const st
                                         const struct dealt *d, int place)
 {
     struct gn_activity_row row = gn_deal_row(g, range, place);
-    if (d->is_asleep && place == GN_SAMPLE_OTHER_PLACES)
+    if (d->is_asleep && place == GN_SAMPLE_OTHER_PLACES) {
         row.how = GN_HOW_UNSEEN;
-    else if (d->is_asleep && !row.runtime)
+        row.on_no_core = true;
+    } else if (d->is_asleep && !row.runtime) {
         row.runtime = (char *)(uintptr_t)gn_runtime_text(GN_RUNTIME_ASLEEP);
+    }
     return row;
 }
 
@@ -225,10 +227,11 @@ static int deal_as_seen(struct gn_edge_dealer *g, const struct gn_activity_row *
 }
 
 static int add_rest(struct gn_edge_dealer *g, const struct gn_activity_row *range, enum gn_how how,
-                    int64_t ns, double off_ns, struct gn_row_stretch *part)
+                    bool with_kernel, int64_t ns, double off_ns, struct gn_row_stretch *part)
 {
     struct gn_activity_row row = *range;
     row.how = how;
+    row.on_no_core = how == GN_HOW_UNSEEN && with_kernel;
     part->ns = ns;
     part->cpu_ns = part->asleep_ns = 0;
     const int code = gn_row_pieces_add(g->rows, &row, part);
@@ -251,7 +254,9 @@ static int add_unseen(struct gn_edge_dealer *g, const struct gn_activity_row *ra
     d.off_ns = off_ns = hypot(off_ns, asleep.off_ns);
     if (d.ns > 0)
         code = deal_as_seen(g, range, &d, part);
-    return code == 0 && ns > d.ns ? add_rest(g, range, GN_HOW_UNSEEN, ns - d.ns, off_ns, part) : code;
+    return code == 0 && ns > d.ns
+               ? add_rest(g, range, GN_HOW_UNSEEN, process->with_kernel, ns - d.ns, off_ns, part)
+               : code;
 }
 
 static struct gn_edge_time time_of(const struct gn_edge_dealer *g, const struct some *seen,
@@ -410,7 +415,7 @@ int gn_deal_time(struct gn_edge_dealer *g, struct gn_dealt_edge *edge, int64_t l
         return code;
     d.some = seen.lines.time_ns > 0 ? outside_interpreter(seen.samples) : seen.samples;
     return d.some.time_ns > 0 ? deal_as_seen(g, &edge->range, &d, &part)
-                              : add_rest(g, &edge->range, GN_HOW_RANGE, d.ns, unseen.off_ns, &part);
+                              : add_rest(g, &edge->range, GN_HOW_RANGE, false, d.ns, unseen.off_ns, &part);
 }
 
 void gn_deal_uncertainty(struct gn_edge_dealer *g, const struct gn_dealt_edge *edge, int64_t edge_ns)

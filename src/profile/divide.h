@@ -24,6 +24,7 @@ struct gn_sampled_process {
     double period_ns;  /* that a sample stands for, in the mean */
     double missed;     /* samples that were lost, or are of no edge, for each one that is of one */
     double cpu_ns;     /* processor time in all */
+    bool with_kernel;  /* samples are of what the kernel does, too */
     double kernel_ns;  /* of it in the kernel, at most: no sample is of it; INFINITY: not known */
     double no_core_ns; /* ready, and without one */
 };

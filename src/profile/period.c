@@ -203,8 +203,8 @@ static const char *const tables[] = {
     "CREATE TEMP TABLE in_period_sampling AS SELECT g.process, g.state, g.reason, coalesce(s.ns, 0) AS "
     "time_ns,"
     " coalesce(s.n, 0) AS samples, CAST(g.bursts * min(1.0, coalesce(s.n, 0) * 1.0 / max(g.samples, 1)) AS "
-    "INTEGER) AS bursts, 0 AS by_place, 0 AS unattributed, 0 AS lost, g.helpers, 1 AS is_whole FROM "
-    "main.sampling g"
+    "INTEGER) AS bursts, 0 AS by_place, 0 AS unattributed, 0 AS lost, g.helpers, 1 AS is_whole,"
+    " g.with_kernel FROM temp.in_period_all_sampling g"
     " LEFT JOIN (SELECT l.process, sum(x.count) AS n, sum(x.time_ns) AS ns FROM temp.in_period_sample x"
     "  JOIN main.location l ON l.id = x.location WHERE x.how = 0 GROUP BY l.process) s ON s.process = "
     "g.process",
@@ -233,11 +233,14 @@ static int drop_tables(sqlite3 *db, struct gn_error *err)
 {
     static const char *const made[] = {"node",     "edge",    "process",  "location", "sample",
                                        "sampling", "counter", "resource", "peer",     "completion"};
+    static const char *const all[] = {"samples", "counters", "sampling"};
     char text[100];
     gn_sql_forget(db); /* statements that were prepared for them */
-    int code = gn_sql(db, err, "DROP VIEW IF EXISTS temp.in_period_all_samples", "");
-    if (code == 0)
-        code = gn_sql(db, err, "DROP VIEW IF EXISTS temp.in_period_all_counters", "");
+    int code = 0;
+    for (size_t i = 0; i < sizeof all / sizeof all[0] && code == 0; i++) {
+        snprintf(text, sizeof text, "DROP VIEW IF EXISTS temp.in_period_all_%s", all[i]);
+        code = gn_sql(db, err, text, "");
+    }
     for (size_t i = 0; i < sizeof made / sizeof made[0] && code == 0; i++) {
         snprintf(text, sizeof text, "DROP TABLE IF EXISTS temp.in_period_%s", made[i]);
         code = gn_sql(db, err, text, "");
@@ -252,6 +255,13 @@ static int make_tables(sqlite3 *db, struct gn_error *err)
     snprintf(text, sizeof text, "CREATE TEMP VIEW in_period_all_samples AS SELECT *%s FROM main.sample",
              gn_sql_has_column(db, "sample", "how") ? "" : how);
     int code = gn_sql(db, err, text, "");
+    if (code == 0)
+        code = gn_sql(
+            db, err,
+            gn_sql_has_column(db, "sampling", "with_kernel")
+                ? "CREATE TEMP VIEW in_period_all_sampling AS SELECT * FROM main.sampling"
+                : "CREATE TEMP VIEW in_period_all_sampling AS SELECT *, 0 AS with_kernel FROM main.sampling",
+            "");
     if (code == 0) /* not in profiles of before */
         code =
             gn_sql(db, err,

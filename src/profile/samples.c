@@ -130,17 +130,19 @@ static bool take_process(struct reader *r, sqlite3_stmt *q)
     struct gn_samples *s = r->samples;
     if (!gn_grow(&s->processes, &r->process_room, s->process_count, sizeof *s->processes))
         return false;
-    s->processes[s->process_count++] = (struct gn_sampling_row){.process = sqlite3_column_int64(q, 0),
-                                                                .rank = sqlite3_column_int(q, 1),
-                                                                .state = copy(q, 2),
-                                                                .reason = copy(q, 3),
-                                                                .time_ns = sqlite3_column_int64(q, 4),
-                                                                .samples = sqlite3_column_int64(q, 5),
-                                                                .bursts = sqlite3_column_int64(q, 6),
-                                                                .by_place = sqlite3_column_int64(q, 7),
-                                                                .unattributed = sqlite3_column_int64(q, 8),
-                                                                .lost = sqlite3_column_int64(q, 9),
-                                                                .helpers = sqlite3_column_int64(q, 10)};
+    s->processes[s->process_count++] =
+        (struct gn_sampling_row){.process = sqlite3_column_int64(q, 0),
+                                 .rank = sqlite3_column_int(q, 1),
+                                 .state = copy(q, 2),
+                                 .reason = copy(q, 3),
+                                 .time_ns = sqlite3_column_int64(q, 4),
+                                 .samples = sqlite3_column_int64(q, 5),
+                                 .bursts = sqlite3_column_int64(q, 6),
+                                 .by_place = sqlite3_column_int64(q, 7),
+                                 .unattributed = sqlite3_column_int64(q, 8),
+                                 .lost = sqlite3_column_int64(q, 9),
+                                 .helpers = sqlite3_column_int64(q, 10),
+                                 .with_kernel = sqlite3_column_int(q, 11) != 0};
     return true;
 }
 
@@ -200,7 +202,7 @@ const char *gn_samples_how(sqlite3 *db)
 
 static const char asked_processes[] =
     "SELECT p.id, p.rank, x.state, x.reason, x.time_ns, x.samples, x.bursts, x.by_place, x.unattributed, "
-    "x.lost, %s"
+    "x.lost, %s, %s"
     " FROM sampling x JOIN process p ON p.id = x.process ORDER BY p.rank, p.id";
 
 int gn_samples_read(sqlite3 *db, struct gn_samples *samples, struct gn_error *err)
@@ -209,13 +211,14 @@ int gn_samples_read(sqlite3 *db, struct gn_samples *samples, struct gn_error *er
     *samples = (struct gn_samples){0};
     if (gn_sql_value(db, 0, "SELECT count(*) FROM main.sqlite_master WHERE name = 'sample'", "") == 0)
         return 0;
-    char rows[sizeof asked_rows + 40], processes[sizeof asked_processes + 40];
+    char rows[sizeof asked_rows + 40], processes[sizeof asked_processes + 60];
     snprintf(rows, sizeof rows, asked_rows,
              gn_sql_has_column(db, "site", "runtime") ? "coalesce(ls.runtime, s.runtime)" : "NULL",
              gn_samples_how(db));
     int code = read_all(&r, db, rows, take_row, err);
     snprintf(processes, sizeof processes, asked_processes,
-             gn_sql_has_column(db, "sampling", "helpers") ? "x.helpers" : "0");
+             gn_sql_has_column(db, "sampling", "helpers") ? "x.helpers" : "0",
+             gn_sql_has_column(db, "sampling", "with_kernel") ? "x.with_kernel" : "0");
     if (code == 0)
         code = read_all(&r, db, processes, take_process, err);
     join_rows(samples);

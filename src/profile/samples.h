@@ -50,6 +50,7 @@ struct gn_sampling_row { /* of a process */
     char *state;  /* "sampled"; "off", "refused", "failed": then reason says why */
     char *reason; /* NULL: none */
     int64_t time_ns, samples, bursts, by_place, unattributed, lost, helpers;
+    bool with_kernel;
 };
 
 struct gn_samples {

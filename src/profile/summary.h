@@ -78,6 +78,7 @@ struct gn_activity_row {
     int place; /* of a range: the row of the place in which max_rank takes longer than others by most, and by
                   half of what it takes longer in all; -1: there is none */
     int in_range;                    /* of a row: the range in which nearly all of it is; -1: there is none */
+    bool on_no_core;                 /* of GN_HOW_UNSEEN: samples are of the kernel, too */
     bool between_polls;              /* of a range: from a call that polls to itself */
     int64_t place_ns;                /* of a range: what max_rank takes in that place there */
     size_t number;                   /* in the order in which rows were met */
@@ -268,6 +269,7 @@ struct gn_sampling_told {
     int64_t samples, unattributed;
     double time_s, per_burst; /* processor time that they stand for; samples that depend on each other */
     double ours_s;            /* of time_s, in gnomon's own code, if that is in the rows */
+    bool with_kernel;         /* they are of what the kernel does, too */
     bool has_others;          /* some are of threads beside those that rows are of */
 };
 

@@ -40,8 +40,8 @@ void gn_summarise_cores(struct gn_summary *s)
     const struct gn_sampling_told *told = &s->sampling;
     const double each_s = told->samples > 0 ? told->time_s / (double)told->samples : NAN;
     const bool is_told = strcmp(told->state, "sampled") == 0 && isfinite(s->resources.cpu_s) && each_s > 0;
-    const double kernel_s = fmax(s->resources.cpu_s - told->time_s, 0) + told->ours_s,
-                 preempted_s = s->resources.preempted_s;
+    const double in_kernel_s = told->with_kernel ? 0 : fmax(s->resources.cpu_s - told->time_s, 0);
+    const double kernel_s = in_kernel_s + told->ours_s, preempted_s = s->resources.preempted_s;
     const double elapsed_s = (double)s->total_ns * 1e-9; /* of all threads that rows are of */
     /* where there are other threads, nobody knows which of them were blocked */
     const double blocked_s =

@@ -203,7 +203,7 @@ static int take_node_time(struct making *m, sqlite3_stmt *q)
  * part has, never less. Recording is in no sample that counts, and with --raw in the time. */
 static struct gn_sampled_process process_of(const struct making *m, sqlite3_stmt *q)
 {
-    enum { IS_WHOLE = 7, SAMPLES, TIME_NS, MISSED, CPU_NS, PREEMPTED_NS, IS_START };
+    enum { IS_WHOLE = 7, SAMPLES, TIME_NS, MISSED, CPU_NS, PREEMPTED_NS, IS_START, WITH_KERNEL };
     const double samples = sqlite3_column_double(q, SAMPLES), time_ns = sqlite3_column_double(q, TIME_NS);
     const struct gn_sampling_told *told = &m->s->sampling;
     const bool has_cpu = sqlite3_column_type(q, CPU_NS) != SQLITE_NULL;
@@ -215,7 +215,10 @@ static struct gn_sampled_process process_of(const struct making *m, sqlite3_stmt
                                          : 0,
         .missed = fmax(sqlite3_column_double(q, MISSED), 0),
         .cpu_ns = has_cpu ? sqlite3_column_double(q, CPU_NS) : time_ns,
-        .kernel_ns = has_cpu ? fmax(sqlite3_column_double(q, CPU_NS) - time_ns, 0) : INFINITY,
+        .with_kernel = sqlite3_column_int(q, WITH_KERNEL) != 0,
+        .kernel_ns = sqlite3_column_int(q, WITH_KERNEL) ? 0
+                     : has_cpu                          ? fmax(sqlite3_column_double(q, CPU_NS) - time_ns, 0)
+                                                        : INFINITY,
         .no_core_ns = fmax(sqlite3_column_double(q, PREEMPTED_NS), 0)};
 }
 
@@ -313,17 +316,19 @@ static int collect_pieces(struct making *m)
         return for_all(m, regions, take_node_time);
     const bool is_virtual = gn_profile_is_virtual(m->db); /* then the table as it was measured is behind it */
     snprintf(rest, sizeof rest, remainder, is_virtual ? waited : "0", is_virtual ? "main." : "");
-    snprintf(edges, sizeof edges,
-             "SELECT e.from_activity, e.to_activity, l.id, p.rank, h.name, e.%s, e.count,"
-             " g.state = 'sampled' AND %s, g.samples, g.time_ns, (g.lost + g.unattributed) * 1.0 / "
-             "max(g.samples - g.unattributed, 1), m.cpu_ns, "
-             "r.preempted_ns,"
-             " a.kind = 'start' FROM edge e JOIN location l ON l.id = e.location JOIN process p ON p.id = "
-             "l.process"
-             " JOIN host h ON h.id = p.host LEFT JOIN activity a ON a.id = e.from_activity"
-             " LEFT JOIN main.process m ON m.id = p.id LEFT JOIN main.sampling g ON g.process = p.id"
-             " LEFT JOIN main.resource r ON r.process = p.id",
-             ns, gn_sql_has_column(m->db, "sampling", "is_whole") ? "g.is_whole" : "g.reason IS NULL");
+    snprintf(
+        edges, sizeof edges,
+        "SELECT e.from_activity, e.to_activity, l.id, p.rank, h.name, e.%s, e.count,"
+        " g.state = 'sampled' AND %s, g.samples, g.time_ns, (g.lost + g.unattributed) * 1.0 / "
+        "max(g.samples - g.unattributed, 1), m.cpu_ns, "
+        "r.preempted_ns,"
+        " a.kind = 'start', %s FROM edge e JOIN location l ON l.id = e.location JOIN process p ON p.id = "
+        "l.process"
+        " JOIN host h ON h.id = p.host LEFT JOIN activity a ON a.id = e.from_activity"
+        " LEFT JOIN main.process m ON m.id = p.id LEFT JOIN main.sampling g ON g.process = p.id"
+        " LEFT JOIN main.resource r ON r.process = p.id",
+        ns, gn_sql_has_column(m->db, "sampling", "is_whole") ? "g.is_whole" : "g.reason IS NULL",
+        gn_sql_has_column(m->db, "sampling", "with_kernel") ? "g.with_kernel" : "0");
     snprintf(totals, sizeof totals,
              "SELECT from_activity, to_activity, sum(%s) FROM edge GROUP BY from_activity, to_activity", ns);
     int code = for_all(m, nodes, take_node_time);
@@ -464,10 +469,12 @@ static void clear(struct making *m)
 static void describe_sampling(const struct gn_samples *samples, struct gn_sampling_told *told)
 {
     const struct gn_sampling_row *shown = samples->process_count ? &samples->processes[0] : NULL;
+    told->with_kernel = samples->process_count > 0;
     for (size_t i = 0; i < samples->process_count; i++) {
         const struct gn_sampling_row *p = &samples->processes[i];
         if (strcmp(p->state, "sampled") == 0 && strcmp(shown->state, "sampled") != 0)
             shown = p;
+        told->with_kernel &= p->with_kernel;
         told->samples += p->samples;
         told->unattributed += p->unattributed;
         told->time_s += (double)p->time_ns * 1e-9;

@@ -91,8 +91,15 @@ signal) # without events of the kernel's. One rank: where ranks take turns on a 
     [ "$turns" = 0 ] || skip "shares are not judged, since other programs took turns with it in each of five runs"
     exit 0
     ;;
-asleep) # what is slept, and what the kernel does, is not what another function computes
+asleep | asleep_user) # what is slept, and what the kernel does, is not what another function computes
     compile asleep fixtures/asleep.c
+    if [ "$1" = asleep_user ]; then # who may not see what the kernel does
+        printf '#!/bin/sh\nexec setpriv --bounding-set=-sys_admin,-perfmon "%s" "$@"\n' "$gnomon" >as_user.sh
+        chmod +x as_user.sh
+        ./as_user.sh --version >user.txt 2>&1 || skip "no capabilities can be given up: $(cat user.txt)"
+        [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -eq 2 ] || skip "kernel.perf_event_paranoid is not 2"
+        gnomon=$PWD/as_user.sh
+    fi
     for again in 1 2 3 4 5; do # where other programs have the cores, nobody knows whose time that was
         run_gnomon asleep ./asleep 40
         [ "$status" = 0 ] || fail "exit status $status"
@@ -103,12 +110,14 @@ asleep) # what is slept, and what the kernel does, is not what another function 
     if [ "$(sql asleep "SELECT max(state) FROM sampling")" = refused ]; then
         skip "the kernel refuses perf_event_open"
     fi
+    [ "$1" != asleep_user ] || [ "$(sql asleep "SELECT max(with_kernel) FROM sampling")" = 0 ] || fail "it sees the kernel"
     [ "$turns" = 0 ] || skip "not judged, since other programs took turns with it in each of five runs"
     run rows "$gnomon" report --format json "$(folder_of asleep)"
     "$gnomon" explain --format json "$(folder_of asleep)" >explained.json
-    python3 - "$work/rows.out" $(truth_of asleep) <<'EOF' || fail "not what the program has seen: $(truth_of asleep)"
+    python3 - "$work/rows.out" $(truth_of asleep) "$(sql asleep "SELECT min(with_kernel) FROM sampling")" <<'EOF' || fail "not what the program has seen: $(truth_of asleep)"
 import json, os, sys
 rows, (work, dozed, touched) = json.load(open(sys.argv[1]))["activities"], [float(x) for x in sys.argv[2:5]]
+with_kernel = sys.argv[5] == "1"
 rows = [r for r in rows if r["kind"] == "computation"]
 all_s = sum(r["total_s"] for r in rows)
 may_look = True
@@ -124,7 +133,10 @@ except PermissionError:
 computed = [r for r in rows if r["known"] == "samples" and r["function"] == "work"]
 slept = [r for r in rows if r["doing"] == "sleeping" and r["function"] == "doze"]
 unseen = [r for r in rows if r["known"] == "no samples"]
-for name, truth, chosen in (("work", work, computed), ("doze", dozed, slept if may_look else unseen)):
+told = [("work", work, computed), ("doze", dozed, slept if may_look else unseen)]
+if with_kernel: # what the kernel does for a page, and takes to give them back, is where it is touched
+    told.append(("touch", touched, [r for r in rows if r["known"] == "samples" and r["function"] == "touch"]))
+for name, truth, chosen in told:
     total = sum(r["total_s"] for r in chosen)
     off = sum(r["total_s"] * (r["high"] / r["share"] - 1) for r in chosen)
     print(f"{name}: {truth} s in truth, {total:.3f} ± {off:.3f} s told")
@@ -207,9 +219,10 @@ refused | deadly) # as containers do it
 esac
 
 # Without samples: between the same call and itself.
-if [ "$1" != shares ] && [ "$1" != threads ] && [ "$1" != gaps ] && [ "$1" != devices ] && [ "$1" != asleep ] && [ "$1" != plugins ]; then
+case $1 in off | refused | deadly)
     line=$(line_of "$here/fixtures/shares.c" 'MPI_Allreduce(')
     [ "$(sql "$1" "SELECT count(*) FROM sample")" = 0 ] || fail "there are samples"
     json "$1" "any(x['kind'] == 'computation' and x['known'] == 'range' and x['function'] == x['until_function'] == 'main' and
                x['line'] == x['until_line'] == $line for x in rows)" || fail "not named by what it lies between"
-fi
+    ;;
+esac

@@ -174,7 +174,8 @@ static void nonsense_stays_within(void **state)
         const int64_t ns = numbers[i % COUNT], a = numbers[i / COUNT % COUNT],
                       b = numbers[i / COUNT / COUNT % COUNT];
         const double d = doubles[i / COUNT / COUNT / COUNT];
-        const struct gn_sampled_process p = {true, d, d, d, d, d};
+        const struct gn_sampled_process p = {
+            .is_known = true, .period_ns = d, .missed = d, .cpu_ns = d, .kernel_ns = d, .no_core_ns = d};
         const struct gn_edge_time time = {ns, a, b, a, b, a};
         struct gn_edge_sum sum = {0};
         gn_edge_sum_add(&sum, time, &p);

@@ -81,7 +81,7 @@ static void who_called_a_library_is_found(void **state)
     (void)state;
     struct gn_sample_event event;
     struct seen seen = {.code = gn_sample_code_new()};
-    const int code = gn_sample_event_open(&event, (int)syscall(SYS_gettid), NULL, 1000000, 4);
+    const int code = gn_sample_event_open(&event, (int)syscall(SYS_gettid), NULL, false, 1000000, 4);
     if (code != 0) {
         printf("no perf_event_open: %s\n", strerror(-code));
         gn_sample_code_free(seen.code);

@@ -173,7 +173,7 @@ static void a_thread_that_computes_is_sampled(void **state)
     (void)state;
     struct gn_sample_event event;
     struct seen seen = {0};
-    const int code = gn_sample_event_open(&event, (int)syscall(SYS_gettid), NULL, 1000000, 3);
+    const int code = gn_sample_event_open(&event, (int)syscall(SYS_gettid), NULL, false, 1000000, 3);
     if (code == -EACCES || code == -EPERM || code == -ENOSYS || code == -ENOENT) {
         printf("the kernel refuses perf_event_open: %s\n", strerror(-code));
         skip();
@@ -195,7 +195,8 @@ static void a_thread_that_computes_is_sampled(void **state)
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
     few = (struct rlimit){(rlim_t)event.file + 2, files.rlim_max}; /* the agent needs some itself */
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-    assert_int_equal(gn_sample_event_open(&another, (int)syscall(SYS_gettid), NULL, 1000000, 0), -EMFILE);
+    assert_int_equal(gn_sample_event_open(&another, (int)syscall(SYS_gettid), NULL, false, 1000000, 0),
+                     -EMFILE);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
     gn_sample_event_pace(&event, 500000);
     assert_int_equal(event.period, 500000);

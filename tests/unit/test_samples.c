@@ -51,7 +51,7 @@ static struct gn_graph *rank(int number, int64_t scale)
     const uint32_t l = gn_graph_put(g, GN_GRAPH_LOCATION, &location);
     const uint32_t send = activity(g, "mpi", "MPI_Send"), all = GN_GRAPH_NONE;
     const struct gn_graph_sampling how = {
-        p, gn_graph_text(g, "sampled"), NULL, 110, 11 * scale, 11 * scale, 0, 1, 0, 0, 1};
+        p, gn_graph_text(g, "sampled"), NULL, 110, 11 * scale, 11 * scale, 0, 1, 0, 0, 1, 0};
     const struct gn_graph_sample samples[] = {
         {l, send, send, site(g, 0x10, "step", 25, 0), GN_GRAPH_NONE, 0, 0, 3 * scale, 30 * scale, {NULL, 0}},
         {l, send, send, site(g, 0x14, "step", 26, 0), GN_GRAPH_NONE, 0, 0, scale, 10 * scale, {NULL, 0}},
