@@ -3,6 +3,7 @@
 #include "analyse/patterns_look.h"
 #include "analyse/wrong_order.h"
 #include "event/activity.h"
+#include "profile/virtual.h"
 
 #include <errno.h>
 #include <math.h>
@@ -153,7 +154,9 @@ static void allow_for_own_cost(const struct gn_look *l)
 {
     const double share = gn_seen_is_virtual(l->seen) ? gn_seen_own_share(l->seen) : l->s->own_share;
     const double gone_ns = l->seen->gone_ns; /* most likely: somewhere between the two */
-    const double unsure_s = fmax(l->seen->gone.hi_ns - gone_ns, gone_ns - l->seen->gone.lo_ns) * 1e-9;
+    const double unsure_s =
+        (fmax(l->seen->gone.hi_ns - gone_ns, gone_ns - l->seen->gone.lo_ns) + GN_OWN_COST_BESIDE * gone_ns) *
+        1e-9;
     if (share < GN_PROBLEM_REPEATED_SHARE) /* it changes no more than runs differ by */
         return;
     for (size_t i = 0; i < l->problems->count; i++) {

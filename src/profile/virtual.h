@@ -33,6 +33,8 @@ bool gn_profile_is_virtual(sqlite3 *db);
 
 /* Of a thread's time: less than that changes nothing that anybody would tell. */
 #define GN_OWN_COST_NOTED 0.001
+/* What recording does to caches, and to others, is not in what it takes itself: of that, by more or less. */
+#define GN_OWN_COST_BESIDE 0.1
 
 /* The largest share of a thread's time that measuring has taken. */
 double gn_profile_own_share(sqlite3 *db);
