@@ -139,12 +139,12 @@ static int open_event(int tid, const struct gn_metric *metric, bool with_kernel,
     return file < 0 ? -errno : file;
 }
 
-bool gn_sample_event_total(const struct gn_sample_event *e, uint64_t *total, bool *scaled)
+bool gn_sample_event_total(int file, uint64_t *total, bool *scaled)
 {
     struct {
         uint64_t value, enabled_ns, running_ns;
     } counted;
-    if (read(e->file, &counted, sizeof counted) != sizeof counted)
+    if (read(file, &counted, sizeof counted) != sizeof counted)
         return false;
     *scaled = counted.running_ns < counted.enabled_ns;
     *total = counted.value;
@@ -178,6 +178,26 @@ int gn_sample_event_try(bool *with_kernel)
     if (*with_kernel)
         return 0;
     return WIFEXITED(status) ? -WEXITSTATUS(status) : -EPERM;
+}
+
+int gn_sample_event_count(int tid, const struct gn_metric *metric)
+{
+    struct perf_event_attr attributes = {.type = metric->type,
+                                         .size = sizeof attributes,
+                                         .config = metric->config,
+                                         .read_format =
+                                             PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+                                         .exclude_kernel = 1,
+                                         .exclude_hv = 1,
+                                         .inherit = 1,
+                                         .inherit_thread = 1}; /* no processes; since Linux 5.13 */
+    const int file =
+        (int)syscall(SYS_perf_event_open, &attributes, tid, -1, -1, (unsigned long)PERF_FLAG_FD_CLOEXEC);
+    if (file >= 0 && is_too_many(file)) {
+        close(file);
+        return -EMFILE;
+    }
+    return file < 0 ? -errno : file;
 }
 
 int gn_sample_event_open(struct gn_sample_event *e, int tid, const struct gn_metric *metric, bool with_kernel,

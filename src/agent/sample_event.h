@@ -58,9 +58,13 @@ const char *gn_sample_event_why(int code);
 /* From the next sample on; those before have been taken. */
 void gn_sample_event_pace(struct gn_sample_event *event, uint64_t period);
 
+/* Opens a counter of a metric of the thread, and of all threads that it and these make from now on: it has no
+ * samples. A descriptor, or a negative errno value. */
+int gn_sample_event_count(int tid, const struct gn_metric *metric);
+
 /* How much there was of what the event counts. scaled: it was counted a part of the time, others needed the
  * counter, and this is what it would have come to. False: the kernel does not say. */
-bool gn_sample_event_total(const struct gn_sample_event *event, uint64_t *total, bool *scaled);
+bool gn_sample_event_total(int file, uint64_t *total, bool *scaled);
 
 /* A sample; NULL: the thread has mapped code since the one before. */
 typedef void gn_sample_taken(void *self, struct gn_sample *sample);

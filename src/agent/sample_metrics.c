@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <string.h>
+#include <unistd.h>
 
 enum {
     ORDER = 3,                   /* 32 KiB: some seven samples */
@@ -16,23 +18,26 @@ void gn_sample_metrics_choose(struct gn_sample_metrics *metrics, uint32_t bits)
 {
     for (uint32_t i = 0; gn_metric(i) && metrics->count < GN_METRICS_AT_A_TIME; i++)
         if (bits >> i & 1)
-            metrics->items[metrics->count++].number = i;
+            metrics->items[metrics->count++] = (struct gn_sample_metric){.number = i, .is_whole = true};
 }
 
 void gn_sample_metrics_open(struct gn_sample_metrics *metrics, struct gn_sample_metric_event *events, int tid,
-                            uint64_t now_ns)
+                            bool is_first, uint64_t now_ns)
 {
     for (uint32_t m = 0; m < metrics->count; m++) {
         const struct gn_metric *metric = gn_metric(metrics->items[m].number);
         const uint64_t first = metric->type == PERF_TYPE_SOFTWARE ? FIRST_OF_SOFTWARE : FIRST_OF_HARDWARE;
         int code = -ENOBUFS;
-        events[m] = (struct gn_sample_metric_event){.begun_ns = now_ns, .seen_ns = now_ns};
+        events[m] = (struct gn_sample_metric_event){.begun_ns = now_ns, .seen_ns = now_ns, .family = -1};
         for (unsigned order = ORDER + 1; code == -ENOBUFS && order-- > 1;)
             code = gn_sample_event_open(&events[m].event, tid, metric, false, first, order);
         if (code != 0)
             events[m].event.map = NULL;
         if (code != 0 && code != -ESRCH)
             metrics->items[m].refused = code;
+        if (is_first && code == 0)
+            events[m].family = gn_sample_event_count(tid, metric);
+        metrics->items[m].is_whole &= !is_first || events[m].family >= 0;
     }
 }
 
@@ -41,7 +46,10 @@ void gn_sample_metrics_add(struct gn_sample_metrics *metrics, uint32_t metric,
 {
     uint64_t total = 0;
     bool scaled = false;
-    if (event->event.map && gn_sample_event_total(&event->event, &total, &scaled))
+    const int file = metrics->items[metric].is_whole ? event->family
+                     : event->event.map              ? event->event.file
+                                                     : -1;
+    if (file >= 0 && gn_sample_event_total(file, &total, &scaled))
         *sum += total;
     metrics->items[metric].scaled |= scaled;
 }
@@ -52,7 +60,10 @@ void gn_sample_metrics_close(struct gn_sample_metrics *metrics, struct gn_sample
         gn_sample_metrics_add(metrics, m, &events[m], &metrics->items[m].total);
         if (events[m].event.map)
             gn_sample_event_close(&events[m].event);
+        if (events[m].family >= 0)
+            close(events[m].family);
         events[m].event.map = NULL;
+        events[m].family = -1;
     }
 }
 
@@ -61,25 +72,48 @@ struct taking {
     struct gn_sample_metric_event *event;
     gn_sample_taken *taken;
     void *self;
+    struct gn_sample last; /* that was taken; pid 0: none */
+    uint8_t stack[GN_SAMPLE_STACK_BYTES];
 };
 
 static void take(void *self, struct gn_sample *sample)
 {
-    const struct taking *t = self;
+    struct taking *t = self;
     if (!sample || sample->counted <= t->event->told)
         return;
     sample->amount = sample->counted - t->event->told;
     t->event->told = sample->counted;
     t->metric->samples++;
+    t->last = *sample;
+    if (t->last.stack.count > sizeof t->stack)
+        t->last.stack.count = sizeof t->stack;
+    if (t->last.stack.count > 0)
+        t->last.stack.at = memcpy(t->stack, sample->stack.at, t->last.stack.count);
     t->taken(t->self, sample);
+}
+
+/* What the ring had no room for (the kernel says so with the next sample only) was about where the last one
+ * was that it had room for. */
+static void take_lost(struct taking *t)
+{
+    uint64_t total;
+    bool scaled;
+    if (t->last.pid == 0 || !gn_sample_event_total(t->event->event.file, &total, &scaled) || scaled ||
+        total <= t->event->told + 2 * t->event->event.period)
+        return;
+    t->last.amount = total - t->event->told;
+    t->event->told = total;
+    t->taken(t->self, &t->last);
 }
 
 void gn_sample_metrics_take(struct gn_sample_metrics *metrics, uint32_t metric,
                             struct gn_sample_metric_event *event, gn_sample_taken *taken, void *self)
 {
-    struct taking taking = {&metrics->items[metric], event, taken, self};
-    if (event->event.map)
-        gn_sample_event_take(&event->event, take, &taking);
+    struct taking taking = {.metric = &metrics->items[metric], .event = event, .taken = taken, .self = self};
+    if (!event->event.map)
+        return;
+    gn_sample_event_take(&event->event, take, &taking);
+    take_lost(&taking);
 }
 
 /* As many as give one sample in period_ns at the pace of all the time so far, but for bursts: what was
@@ -98,7 +132,7 @@ static void pace(struct gn_sample_metric_event *e, uint64_t now_ns, uint64_t per
 {
     uint64_t total = 0;
     bool scaled;
-    if (now_ns <= e->seen_ns || !gn_sample_event_total(&e->event, &total, &scaled) || total < e->seen)
+    if (now_ns <= e->seen_ns || !gn_sample_event_total(e->event.file, &total, &scaled) || total < e->seen)
         return;
     const uint64_t wanted = period_for(e, total, now_ns, period_ns), is = e->event.period;
     e->seen = total;

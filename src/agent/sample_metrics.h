@@ -18,8 +18,8 @@ struct gn_sample_metrics {
         uint32_t number; /* graph/metrics.h */
         uint64_t total;  /* of threads that are gone */
         uint64_t samples;
-        bool scaled;
-        int refused; /* an errno value, negative; 0: it is counted */
+        bool scaled, is_whole; /* all threads are in the total, also those that nobody has seen */
+        int refused;           /* an errno value, negative; 0: it is counted */
     } items[GN_METRICS_AT_A_TIME];
     uint32_t count;
 };
@@ -30,14 +30,16 @@ struct gn_sample_metric_event {
     uint64_t begun_ns, seen_ns;   /* since when; the last round, and what was counted until then */
     uint64_t seen;
     uint64_t told; /* what samples stand for so far */
+    int family;    /* a counter of the thread and of those that it makes; negative: it is in another one's */
 };
 
 /* Those whose bits are set. */
 void gn_sample_metrics_choose(struct gn_sample_metrics *metrics, uint32_t bits);
 
-/* events[GN_METRICS_AT_A_TIME]. Why one could not be opened stands in its metric. */
+/* events[GN_METRICS_AT_A_TIME]. Why one could not be opened stands in its metric. is_first: the thread was
+ * there before anybody counted. */
 void gn_sample_metrics_open(struct gn_sample_metrics *metrics, struct gn_sample_metric_event *events, int tid,
-                            uint64_t now_ns);
+                            bool is_first, uint64_t now_ns);
 void gn_sample_metrics_close(struct gn_sample_metrics *metrics, struct gn_sample_metric_event *events);
 
 /* Takes the samples of one metric (index in items) that there are; each one's amount is set. */

@@ -102,12 +102,10 @@ static void open_thread(struct gn_sample_threads *t, int tid, uint64_t period_ns
     for (unsigned order = (tid == t->pid ? ORDER_OF_CALLERS : ORDER_OF_OTHERS) + 1;
          code == -ENOBUFS && order-- > 0;)
         code = gn_sample_event_open(&fresh.event, tid, NULL, t->with_kernel, jittered(period_ns, tid), order);
-    if (code == 0) {
-        gn_sample_metrics_open(&t->metrics, fresh.of_metrics, tid, t->looked_ns);
+    if (code == 0)
         t->items[t->count++] = fresh;
-    } else {
+    else
         say_why(t, code);
-    }
 }
 
 uint64_t gn_sample_threads_total(struct gn_sample_threads *t, uint32_t metric)
@@ -152,6 +150,7 @@ void gn_sample_threads_look(struct gn_sample_threads *t, uint64_t now_ns, uint64
     DIR *tasks = opendir(path);
     if (!tasks)
         return;
+    const bool is_first = t->looked_ns == 0;
     t->links = info.st_nlink;
     t->looked_ns = now_ns;
     count_helpers(t);
@@ -159,6 +158,11 @@ void gn_sample_threads_look(struct gn_sample_threads *t, uint64_t now_ns, uint64
         t->items[i].there = false;
     take_list(t, tasks, period_ns);
     closedir(tasks);
+    for (size_t i = 0; i < t->count; i++) { /* memory that may be locked is for samples of time first */
+        if (!t->items[i].has_metrics)
+            gn_sample_metrics_open(&t->metrics, t->items[i].of_metrics, t->items[i].tid, is_first, now_ns);
+        t->items[i].has_metrics = true;
+    }
     for (size_t i = t->count; i-- > 0;)
         if (!t->items[i].there)
             close_thread(t, i);

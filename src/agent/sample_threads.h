@@ -14,6 +14,7 @@ struct gn_sample_threads {
         int tid;
         uint32_t location; /* of the process that it has; GN_SAMPLE_NO_LOCATION */
         bool there;        /* at the last look */
+        bool has_metrics;  /* its events of metrics were opened, or tried */
         uint64_t samples;  /* that were taken of it */
         struct gn_sample_event event;
         struct gn_sample_metric_event of_metrics[GN_METRICS_AT_A_TIME];

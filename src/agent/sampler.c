@@ -621,16 +621,26 @@ static void list_modules(struct gn_sampler *s)
     }
 }
 
+/* Why a metric is not, or not wholly, counted; NULL: it is. */
+static const char *why_not_counted(struct process *p, const struct gn_sample_metric *of)
+{
+    return of->refused             ? gn_sample_event_why(of->refused)
+           : p->threads.reason[0]  ? p->threads.reason
+           : p->again              ? "its agent was ended; it is of the time since another one went on"
+           : atomic_load(&p->gaps) ? "it was not sampled all of the time"
+           : !of->is_whole         ? "threads that lived shortly may be missing"
+                                   : NULL;
+}
+
 static void tell_metrics(struct process *p, struct gn_sampled *sampled)
 {
     for (uint32_t m = 0; m < p->threads.metrics.count; m++) {
         const struct gn_sample_metric *of = &p->threads.metrics.items[m];
-        p->metrics[m] =
-            (struct gn_sampled_metric){.number = of->number,
-                                       .total = gn_sample_threads_total(&p->threads, m),
-                                       .samples = of->samples,
-                                       .is_scaled = of->scaled,
-                                       .reason = of->refused ? gn_sample_event_why(of->refused) : NULL};
+        p->metrics[m] = (struct gn_sampled_metric){.number = of->number,
+                                                   .total = gn_sample_threads_total(&p->threads, m),
+                                                   .samples = of->samples,
+                                                   .is_scaled = of->scaled,
+                                                   .reason = why_not_counted(p, of)};
     }
     sampled->metrics = p->metrics;
     sampled->metric_count = p->threads.metrics.count;

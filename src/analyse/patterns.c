@@ -532,6 +532,8 @@ static bool is_of_its_range(const struct gn_summary *s, const struct gn_activity
 {
     static const double nearly_all = 0.9;
     const struct gn_activity_row *range = row->in_range < 0 ? NULL : &s->ranges[row->in_range];
+    if (s->has_naps && range && range->between_polls) /* they sleep there, and wait */
+        return false;
     return range && (range->max_rank != row->max_rank || span_s(range) < nearly_all * span_s(row));
 }
 
@@ -889,12 +891,15 @@ static int compare(const void *left, const void *right)
     return x > y ? -1 : x < y;
 }
 
-/* Whoever distributes the work gains no more than that; chance makes ranks differ by as much. */
-static bool is_next_to_even(const struct gn_problem *p, const struct gn_summary *s)
+/* What evening it out spares at most, where that is next to nothing: whoever distributes the work gains no
+ * more, and chance makes ranks differ by as much. 0: it is more, or not known. */
+static double next_to_even_s(const struct gn_problem *p, const struct gn_summary *s)
 {
     const double even_s = p->is_replayed ? p->even_high_s : p->even_s;
-    return p->pattern == &imbalance && gn_problem_is_of_rank(p) && !(p->gain_low_s > 0) && even_s > 0 &&
-           even_s < GN_PROBLEM_LEAST_SHARE * s->elapsed_s;
+    return p->pattern == &imbalance && gn_problem_is_of_rank(p) && !(p->gain_low_s > 0) &&
+                   even_s < GN_PROBLEM_LEAST_SHARE * s->elapsed_s
+               ? fmax(0, even_s)
+               : 0;
 }
 
 void gn_problems_rank(struct gn_problems *problems, const struct gn_summary *summary)
@@ -903,8 +908,9 @@ void gn_problems_rank(struct gn_problems *problems, const struct gn_summary *sum
     for (size_t i = 0; i < problems->count; i++) {
         struct gn_problem *p = &problems->items[i];
         gn_problem_limit(p, summary);
-        if (is_next_to_even(p, summary)) {
-            problems->small_s += p->even_high_s;
+        const double even_s = next_to_even_s(p, summary);
+        if (even_s > 0) {
+            problems->small_s += even_s;
             problems->small_count++;
         } else if (p->gain_high_s >= GN_PROBLEM_LEAST_SHARE * summary->elapsed_s) {
             problems->items[kept++] = *p;

@@ -42,12 +42,12 @@ static void tell_hop(const struct gn_look *l, struct gn_problem *p, struct gn_ca
                                          .own_share = -1};
 }
 
-/* Of one rank in the mean. */
+/* Of the rank with most. */
 static double time_in(const struct gn_summary *s, struct gn_call_place place)
 {
     double ns = 0;
     for (size_t i = 0; i < s->row_count; i++)
-        ns += gn_is_row_of(&s->rows[i], place) ? (double)s->rows[i].mean_ns : 0;
+        ns += gn_is_row_of(&s->rows[i], place) ? (double)s->rows[i].max_ns : 0;
     return ns * 1e-9;
 }
 

@@ -203,9 +203,10 @@ double gn_look_without_core_s(const struct gn_look *l)
     double s = 0;
     for (size_t i = 0; i < l->s->row_count; i++) {
         const struct gn_activity_row *row = &l->s->rows[i];
-        const bool sleeps = row->asleep_ns > row->total_ns / 2; /* and needs none */
-        if (strcmp(row->kind, "computation") == 0 && !sleeps)   /* or nobody knows */
-            s += row->preempted_s.high >= 0 ? row->preempted_s.high : INFINITY;
+        /* who was found asleep needs none */
+        const double awake_s = fmax(0, (double)(row->total_ns - row->asleep_ns)) * 1e-9,
+                     most_s = row->preempted_s.high >= 0 ? row->preempted_s.high : INFINITY;
+        s += strcmp(row->kind, "computation") == 0 ? fmin(most_s, awake_s) : 0;
     }
     return s / fmax(1, l->s->ranks) + gn_look_own_mpi_s(l);
 }

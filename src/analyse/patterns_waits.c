@@ -538,7 +538,8 @@ static bool tell_section(const struct gn_look *l, const struct node *n, struct g
     /* evened there, all do a part of what was waited for; what it does less elsewhere may be behind it,
      * unless all others wait for it each time */
     const bool is_of_all = p->hop_count > 0 && p->hops[0].ranks == l->s->ranks - 1;
-    p->even_low_s = p->even_high_s = p->even_s = n->caused.hi_ns * 1e-9 / fmax(1, l->s->ranks);
+    p->even_low_s = n->caused.lo_ns * 1e-9 / fmax(1, l->s->ranks);
+    p->even_high_s = p->even_s = n->caused.hi_ns * 1e-9 / fmax(1, l->s->ranks);
     p->lost_high_s = p->gain_high_s = fmin(longer_ns, n->caused.hi_ns / fmax(1, l->s->ranks - 1)) * 1e-9;
     p->lost_low_s = fmin(p->lost_low_s, p->lost_high_s);
     p->gain_low_s = is_of_all && !gn_look_lacks_cores(l) ? p->lost_low_s : 0;

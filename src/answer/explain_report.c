@@ -227,11 +227,23 @@ static void virtual_text(const struct gn_summary *s, FILE *out)
             gn_duration_text(s->measured_s * 1e9, measured));
 }
 
+/* Else something is the matter, whatever it is. */
+static bool is_efficient(const struct gn_summary *s)
+{
+    static const double enough = 0.8;
+    return !s->efficiency.is_known || s->ranks < 2 || s->efficiency.parallel >= enough;
+}
+
 static void balanced_text(const struct gn_summary *s, FILE *out)
 {
     char share[GN_QUANTITY_TEXT];
     if (!gn_problems_can_compare(s)) {
         fprintf(out, "nothing above 1 %% but what ranks may wait for each other\n");
+        return;
+    }
+    if (!is_efficient(s)) {
+        fprintf(out, "nothing above 1 %% is known to be mended, though it is %s efficient only\n",
+                gn_share_text(s->efficiency.parallel, share));
         return;
     }
     fprintf(out, "nothing above 1 %%: balanced");
@@ -522,7 +534,8 @@ json_t *gn_explain_json(const struct gn_explain_report *r)
     const struct gn_efficiency *e = &r->summary->efficiency;
     return json_pack(
         "{s:i, s:o, s:b, s:f, s:f, s:o, s:o, s:b, s:I, s:f, s:o, s:o, s:o, s:o}", "version", 1, "causes",
-        causes, "balanced", (int)(r->problems->count == 0 && gn_problems_can_compare(r->summary)),
+        causes, "balanced",
+        (int)(r->problems->count == 0 && gn_problems_can_compare(r->summary) && is_efficient(r->summary)),
         "elapsed_s", r->summary->elapsed_s, "measured_s", r->summary->measured_s, "unmeasured_s",
         interval(r->summary->unmeasured_s.low, r->summary->unmeasured_s.high), "efficiency",
         e->is_known ? json_real(e->parallel) : json_null(), "complete", (int)r->summary->complete,

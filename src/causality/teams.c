@@ -275,6 +275,9 @@ static int forked(struct gn_teams *t, const struct gn_event *event)
 {
     struct thread *thread = &t->threads[event->location];
     drop_fork(t, thread);
+    const int code = close_kept(t, t->definitions->locations[event->location].process);
+    if (code != 0)
+        return code;
     thread->has_forked = make_part(t, event, true, &thread->fork);
     t->numbers[t->definitions->locations[event->location].process].forks += thread->has_forked;
     return thread->has_forked ? 0 : failed();

@@ -85,6 +85,8 @@ static int64_t find_row(struct gn_row_pieces *p, const struct gn_activity_row *r
     const uint64_t hash = hash_of_row(row);
     const struct sought sought = {p, row};
     const int64_t found = gn_lookup_find(&p->by_key, hash, is_row, &sought);
+    if (found >= 0 && adds) /* of all of it */
+        p->summary->rows[found].on_no_core &= row->on_no_core;
     if (found >= 0 || !adds)
         return found >= 0 ? found : NOT_THERE;
     struct gn_summary *s = p->summary;

@@ -90,7 +90,7 @@ struct gn_activity_row {
     int64_t open_ns;                 /* of total, in calls that nobody has left */
     struct gn_between off_core_s, preempted_s; /* of total: on none; … though it was ready */
     struct gn_between waited_s;                /* of total: for other ranks; NAN: not known */
-    double amounts[GN_METRICS_AT_A_TIME]; /* of the summary's counters, by samples; of ranks and hosts 0 */
+    double amounts[GN_METRICS_AT_A_TIME]; /* of the summary's counters, by samples; by rank, host, region 0 */
     double low,
         high; /* between which the share lies, at 99 %; both are the share where samples say nothing */
 };

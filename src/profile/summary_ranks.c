@@ -7,6 +7,7 @@
  */
 #include "base/grow.h"
 #include "profile/naps.h"
+#include "profile/samples.h"
 #include "profile/statement.h"
 #include "profile/summary.h"
 
@@ -48,7 +49,16 @@ static int add_nap(void *self, int64_t activity, const char *call, const char *f
     return 0;
 }
 
-/* %s: the edges' time column, and the polls between which ranks sleep: that is no computing. */
+/* What ranks do not compute between such polls: of a rank that computes there nothing. */
+static const char asked_naps[] =
+    "SELECT process, sum(own_ns - cpu_ns) AS ns FROM (SELECT l.process, e.%s AS own_ns, (SELECT"
+    " coalesce(sum(x.time_ns), 0) FROM sample x WHERE x.location = e.location AND NOT x.other_threads"
+    " AND x.from_activity = e.from_activity AND x.to_activity = e.to_activity AND x.%s = 0) AS cpu_ns"
+    " FROM edge e JOIN location l ON l.id = e.location AND l.thread = 0"
+    " WHERE e.from_activity = e.to_activity AND e.from_activity IN (%s))"
+    " WHERE cpu_ns < 0.3 * own_ns GROUP BY process";
+
+/* %s: the edges' time column, and what ranks sleep between polls: that is no computing. */
 static const char asked_ranks[] =
     "SELECT p.rank, h.name, p.elapsed_ns, p.cpu_ns, coalesce(u.ns, 0) - coalesce(z.ns, 0),"
     " coalesce(m.ns, 0) + coalesce(z.ns, 0), "
@@ -65,9 +75,7 @@ static const char asked_ranks[] =
     " LEFT JOIN (SELECT l.process, sum(n.total_ns + n.open_ns) AS ns FROM node n"
     "  JOIN location l ON l.id = n.location AND l.thread = 0 JOIN activity a ON a.id = n.activity"
     "  WHERE a.kind = 'mpi' AND a.name NOT IN " SETTING_UP " GROUP BY l.process) m ON m.process = p.id"
-    " LEFT JOIN (SELECT l.process, sum(e.%s) AS ns FROM edge e JOIN location l ON l.id = e.location AND"
-    "  l.thread = 0 WHERE e.from_activity = e.to_activity AND e.from_activity IN (%s) GROUP BY l.process) z"
-    "  ON z.process = p.id"
+    " LEFT JOIN (%s) z ON z.process = p.id"
     " LEFT JOIN (SELECT l.process, sum(x.sent_messages) AS messages, sum(x.sent_bytes) AS bytes FROM peer x"
     "  JOIN location l ON l.id = x.location GROUP BY l.process) s ON s.process = p.id"
     " %s WHERE p.elapsed_ns IS NOT NULL ORDER BY p.rank, p.id";
@@ -97,15 +105,18 @@ static int collect(sqlite3 *db, bool raw, struct gn_summary *s, struct gn_error 
     const bool told =
         gn_sql_value(db, 0, "SELECT count(*) FROM main.sqlite_master WHERE name = 'resource'", "") > 0;
     struct napping naps = {.used = 0};
-    char text[sizeof asked_ranks + sizeof naps.list + 400];
+    char text[sizeof asked_ranks + sizeof asked_naps + sizeof naps.list + 500],
+        slept[sizeof asked_naps + sizeof naps.list + 100] = "SELECT NULL AS process, 0 AS ns";
     const char *ns = raw ? "total_ns" : "own_ns";
     size_t room = 0;
     gn_profile_naps(db, add_nap, &naps, NULL);
+    if (naps.used > 0)
+        snprintf(slept, sizeof slept, asked_naps, ns, gn_samples_how(db), naps.list);
     snprintf(text, sizeof text, asked_ranks,
              told ? "r.peak_bytes, r.peak_age_ns, r.read_bytes, r.written_bytes, r.preempted_ns, r.cores, "
                     "r.cores_quota"
                   : "NULL, NULL, NULL, NULL, NULL, NULL, NULL",
-             ns, ns, ns, naps.list, told ? "LEFT JOIN resource r ON r.process = p.id" : "");
+             ns, ns, slept, told ? "LEFT JOIN resource r ON r.process = p.id" : "");
     sqlite3_stmt *q = gn_sql_query(db, err, text, "");
     if (!q)
         return -EINVAL;

@@ -383,7 +383,16 @@ static int64_t row_of_counted(const struct making *m, const struct gn_sample_row
         return -1;
     const struct gn_activity_row exact =
         r->to == 0 ? thing->range : gn_deal_row(&m->dealer, &thing->range, r->place);
-    return gn_row_pieces_row(m->pieces, &exact);
+    const int64_t row = gn_row_pieces_row(m->pieces, &exact);
+    /* where no time was told at that place, with what else is known from one call to the next */
+    static const enum gn_how others[] = {GN_HOW_RANGE, GN_HOW_OTHER_PLACES, GN_HOW_UNSEEN};
+    struct gn_activity_row range = thing->range;
+    int64_t other = row;
+    for (size_t i = 0; i < sizeof others / sizeof others[0] && other < 0; i++) {
+        range.how = others[i];
+        other = gn_row_pieces_row(m->pieces, &range);
+    }
+    return other;
 }
 
 /* What was counted, dealt to the rows as the samples of it are. What is in none stays with nobody. */
@@ -391,6 +400,9 @@ static void deal_counters(struct making *m)
 {
     struct gn_summary *s = m->s;
     double sampled[GN_METRICS_AT_A_TIME] = {0};
+    const enum gn_by by = m->pieces->by;
+    if (by == GN_BY_RANK || by == GN_BY_HOST || by == GN_BY_REGION) /* each rank's is told */
+        return;
     for (size_t i = 0; i < m->dealer.counted_count; i++) {
         const struct gn_sample_row *r = &m->dealer.counted[i];
         size_t c = 0;

@@ -51,6 +51,24 @@ json beside "abs(sum(x['page-faults'] or 0 for x in rows if x['function'] == 'so
                  max(1, sum(x['page-faults'] or 0 for x in rows if x['function'] in ('some', 'many'))) - 5 / 9) < .15 or
              any(x['function'] == 'touch' and x['page-faults'] for x in rows)" || fail "what the other thread touches is in no row"
 
+# Threads that live for some milliseconds are in the sum.
+compile short fixtures/short_threads.c -pthread
+run_gnomon short --metric page-faults ./short
+[ "$status" = 0 ] || fail "exit status $status"
+wait_for_report short
+expected=$(awk '{ sum += $1 } END { print sum }' "$work/short.out")
+[ "$(sql short "SELECT max(reason) FROM counter")" != None ] ||
+    json short "abs(r['counters'][0]['total'] - $expected) < .02 * $expected + 5000 * $n" || fail "threads that live shortly are not counted: $expected"
+
+# What the kernel refuses is not none.
+compile without fixtures/without.c
+run refused ./without errno perf_event_open "$MPIRUN" -n "$n" "$gnomon" run --metric page-faults ./faults
+if [ "$status" != 77 ]; then
+    wait_for_report refused
+    json refused "r['counters'][0]['total'] == 0 and 'perf_event_open' in r['counters'][0]['reason']" || fail "what is not counted is told as none"
+    grep -q '^page-faults: not counted: ' "$work/refused.err" || fail "the screen does not say that nothing was counted"
+fi
+
 # Without it nothing is told of it.
 run_gnomon without ./faults
 wait_for_report without

@@ -1242,13 +1242,14 @@ static void a_team_waits_for_its_master(void **state)
     in_team(&s, GN_EVENT_THREAD_FORK, 0, 100);
     in_team(&s, GN_EVENT_THREAD_BEGIN, 1, 110);
     in_team(&s, GN_EVENT_THREAD_END, 1, 120);
-    in_team(&s, GN_EVENT_THREAD_FORK, 0, 130); /* of another one: nobody began the first */
+    in_team(&s, GN_EVENT_THREAD_FORK, 0, 130); /* of another team: nobody began the first one as its master */
     in_team(&s, GN_EVENT_THREAD_BEGIN, 0, 140);
     in_team(&s, GN_EVENT_THREAD_END, 0, 150);
     in_team(&s, GN_EVENT_THREAD_JOIN, 0, 160);
     check(&s, NULL);
-    assert_int_equal(s.found.coverage[GN_CONDITION_TEAMS].all, 1);
+    assert_int_equal(s.found.coverage[GN_CONDITION_TEAMS].all, 2);
     assert_int_equal(s.found.coverage[GN_CONDITION_TEAMS].checked, 1);
+    assert_int_equal(s.found.collectives.violating, 0);
     close_scene(&s);
 }
 
