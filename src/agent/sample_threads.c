@@ -158,6 +158,9 @@ void gn_sample_threads_look(struct gn_sample_threads *t, uint64_t now_ns, uint64
         t->items[i].there = false;
     take_list(t, tasks, period_ns);
     closedir(tasks);
+    for (uint32_t m = 0; m < t->metrics.count;
+         m++) /* those of the first look that were left for the next one */
+        t->metrics.items[m].is_whole &= !is_first || t->links > 0;
     for (size_t i = 0; i < t->count; i++) { /* memory that may be locked is for samples of time first */
         if (!t->items[i].has_metrics)
             gn_sample_metrics_open(&t->metrics, t->items[i].of_metrics, t->items[i].tid, is_first, now_ns);

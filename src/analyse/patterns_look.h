@@ -11,7 +11,7 @@
 #include "analyse/site_tally.h"
 #include "analyse/seen.h"
 
-enum { GN_LOOKS = 3 };
+enum { GN_LOOKS = 4 };
 
 struct gn_look {
     struct gn_problems *problems;
@@ -62,6 +62,12 @@ int gn_look_tell_meanwhile(const struct gn_look *look, struct gn_problem *proble
  * it, the only place that has half of that at least, else by its range. NULL: nobody knows. */
 const struct gn_activity_row *gn_look_computation_after(const struct gn_summary *summary,
                                                         struct gn_call_place place, double all_ns, int rank);
+/* Whether all others wait for those that are late in the first call of the chain, which none leaves before
+ * all have come. */
+bool gn_look_is_met_by_all(const struct gn_look *look, const struct gn_problem *problem);
+/* What a process, or those that are late with it, computes longer behind the calls of a site. */
+void gn_look_tell_difference(const struct gn_look *look, struct gn_problem *problem, uint32_t process,
+                             size_t section, struct gn_section_difference difference);
 /* Where a problem's row says only after which call its rank computes: the place there in which it takes
  * longer than others by most, if samples know it. */
 void gn_look_tell_place(const struct gn_summary *summary, struct gn_problem *problem,

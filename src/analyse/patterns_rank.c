@@ -46,6 +46,8 @@ int gn_look_replay(const struct gn_look *l, struct gn_replayed *r, struct gn_err
         l->each[i].lo_ns = fmax(
             0, fmin(fmin(mean->reduction_lo_ns, n[GN_LEVEL_NET].reduction_lo_ns), fastest->reduction_lo_ns));
         l->each[i].hi_ns = fmax(0, fmax(mean->reduction_hi_ns, fastest->reduction_hi_ns));
+        l->each[3 * count + i] = (struct gn_span){
+            fmax(0, fmin(mean->reduction_lo_ns, fastest->reduction_lo_ns)), l->each[i].hi_ns};
         l->each[count + i] = reduction_of(&n[GN_LEVEL_EVEN]);
         l->each[2 * count + i] = reduction_of(&n[GN_LEVEL_GONE]);
     }
@@ -56,6 +58,8 @@ int gn_look_replay(const struct gn_look *l, struct gn_replayed *r, struct gn_err
     allow_for_chance(l, &r->like);
     r->even = gn_seen_total(l->seen, l->each + count);
     r->gone = gn_seen_total(l->seen, l->each + 2 * count);
+    r->gross = gn_seen_total(l->seen, l->each + 3 * count);
+    allow_for_chance(l, &r->gross);
     return 0;
 }
 
@@ -83,8 +87,8 @@ static void find_late(const struct gn_look *l, struct gn_problem *p, uint32_t pr
     gn_look_tell_late(l, p);
 }
 
-static void tell_difference(const struct gn_look *l, struct gn_problem *p, uint32_t process, size_t section,
-                            struct gn_section_difference d)
+void gn_look_tell_difference(const struct gn_look *l, struct gn_problem *p, uint32_t process, size_t section,
+                             struct gn_section_difference d)
 {
     const struct gn_call_place place = gn_call_place_of(l->seen, &l->seen->sites[section]);
     p->grows = gn_sections_grows(&l->sections, section, process);
@@ -96,6 +100,10 @@ static void tell_difference(const struct gn_look *l, struct gn_problem *p, uint3
                                                 .line = place.line,
                                                 .times = d.times,
                                                 .each = d.each};
+    if (l->seen->is_whole) {
+        p->differs.own_s = d.own_ns * 1e-9;
+        p->differs.others_s = d.others_ns * 1e-9;
+    }
 }
 
 enum { FEW = 5 }; /* samples: fewer name no place for sure */
@@ -109,11 +117,7 @@ static void compare(const struct gn_look *l, struct gn_problem *p, uint32_t proc
     if (section < 0)
         return;
     const struct gn_section_difference d = gn_sections_differ(&l->sections, (size_t)section, l->late);
-    tell_difference(l, p, process, (size_t)section, d);
-    if (l->seen->is_whole && p->differs.call) {
-        p->differs.own_s = d.own_ns * 1e-9;
-        p->differs.others_s = d.others_ns * 1e-9;
-    }
+    gn_look_tell_difference(l, p, process, (size_t)section, d);
     /* what is computed after a call may have several places, of which samples know one that is the rank's
      * alone */
     const bool is_sampled = p->row && p->row->how == GN_HOW_SAMPLED && p->row->samples >= FEW;
@@ -291,16 +295,22 @@ static double in_calls(const struct gn_problem *p)
     return share;
 }
 
+bool gn_look_is_met_by_all(const struct gn_look *l, const struct gn_problem *p)
+{
+    const struct gn_problem_hop *hop = &p->hops[0];
+    const int late = p->late_count > 1 ? (int)p->late_count : 1;
+    return p->hop_count > 0 && hop->ranks + late == l->s->ranks &&
+           (strcmp(hop->kind, gn_wait_kind_name(GN_WAIT_BARRIER)) == 0 ||
+            strcmp(hop->kind, gn_wait_kind_name(GN_WAIT_NXN)) == 0);
+}
+
 /* Where it is not as late at each step, and each is evened by itself: all do a part of what was waited for.
  * The least of it is what all others have waited, in a call that none leaves before all have come: whatever
  * each does behind it begins as much earlier. */
 static struct gn_span evened_by_step(const struct gn_look *l, const struct gn_problem *p)
 {
     const struct gn_problem_hop *hop = &p->hops[0];
-    const int late = p->late_count > 1 ? (int)p->late_count : 1;
-    const bool is_met = p->hop_count > 0 && hop->ranks + late == l->s->ranks &&
-                        (strcmp(hop->kind, gn_wait_kind_name(GN_WAIT_BARRIER)) == 0 ||
-                         strcmp(hop->kind, gn_wait_kind_name(GN_WAIT_NXN)) == 0);
+    const bool is_met = gn_look_is_met_by_all(l, p);
     struct gn_span ns = {0, 0};
     for (size_t i = 0; i < l->cause_count; i++) {
         const struct gn_seen_cause *c = &l->causes[i];
@@ -344,7 +354,8 @@ int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_er
     const double waited_s =
         p->hop_count > 0 ? p->hops[0].high_s / p->hops[0].ranks * fmax(0, 1 - in_calls(p)) : 0;
     const struct gn_span by_step = evened_by_step(l, p);
-    const double low = fmax(r.like.lo_ns, fmin(by_step.lo_ns, r.like.hi_ns)) * 1e-9,
+    /* what it does less elsewhere does not make that good where all others have waited */
+    const double low = fmax(r.like.lo_ns, fmin(by_step.lo_ns, r.gross.lo_ns)) * 1e-9,
                  high = fmax(r.like.hi_ns * 1e-9, waited_s);
     const bool agrees = waited_s <= 1.1 * r.like.hi_ns * 1e-9;
     settle(l, p, low, high);

@@ -6,9 +6,10 @@
 
 /* How much shorter the run is in replays of it, for those of look->late. */
 struct gn_replayed {
-    struct gn_span like; /* with the late ones like the others */
-    struct gn_span even; /* with the work spread evenly */
-    struct gn_span gone; /* without that work of the late ones */
+    struct gn_span like;  /* with the late ones like the others */
+    struct gn_span even;  /* with the work spread evenly */
+    struct gn_span gone;  /* without that work of the late ones */
+    struct gn_span gross; /* like, though they do less elsewhere than the others */
 };
 int gn_look_replay(const struct gn_look *look, struct gn_replayed *replayed, struct gn_error *err);
 

@@ -529,15 +529,10 @@ static bool tell_section(const struct gn_look *l, const struct node *n, struct g
     p->share_of_rank = 0;
     gn_look_tell_place(l->s, p, after);
     gn_problem_tell_kind(p, l->s);
-    p->differs = (struct gn_problem_difference){.call = after.call,
-                                                .function = after.function,
-                                                .file = after.file,
-                                                .line = after.line,
-                                                .times = d.times,
-                                                .each = d.each};
+    gn_look_tell_difference(l, p, n->most, site, d);
     /* evened there, all do a part of what was waited for; what it does less elsewhere may be behind it,
      * unless all others wait for it each time */
-    const bool is_of_all = p->hop_count > 0 && p->hops[0].ranks == l->s->ranks - 1;
+    const bool is_of_all = gn_look_is_met_by_all(l, p);
     p->even_low_s = n->caused.lo_ns * 1e-9 / fmax(1, l->s->ranks);
     p->even_high_s = p->even_s = n->caused.hi_ns * 1e-9 / fmax(1, l->s->ranks);
     p->lost_high_s = p->gain_high_s = fmin(longer_ns, n->caused.hi_ns / fmax(1, l->s->ranks - 1)) * 1e-9;

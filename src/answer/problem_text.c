@@ -112,11 +112,13 @@ static void rank_text(const struct gn_summary *s, const struct gn_problem *p,
         snprintf(more, sizeof more, "; longer in %d other place%s, too", p->more_places,
                  p->more_places == 1 ? "" : "s");
     /* a place is a part of what it computes there */
-    const double part_ns = (double)(p->range ? p->range->place_ns : p->row->max_ns);
     const bool is_section = !p->range && p->differs.own_s > 0;
     const double own_s = is_section ? p->differs.own_s : p->own_s,
                  others_s = is_section ? p->differs.others_s : p->others_s;
-    const bool is_longer = (p->range || p->differs.call) && own_s * 1e9 > 1.2 * part_ns;
+    const double part_ns = fmin((double)(p->range ? p->range->place_ns : p->row->max_ns), own_s * 1e9);
+    /* and what it does there may be done elsewhere, too, by others */
+    const bool is_elsewhere = is_section && own_s - others_s > 1.5 * (p->own_s - p->others_s);
+    const bool is_longer = is_elsewhere || ((p->range || p->differs.call) && own_s * 1e9 > 1.2 * part_ns);
     const bool is_unseen = p->row->how == GN_HOW_UNSEEN;
     if ((p->row->how == GN_HOW_SAMPLED || (is_unseen && p->range)) && is_longer) {
         char after[1100], part[GN_QUANTITY_TEXT];
