@@ -55,9 +55,9 @@ static void look_at_site(const struct gn_look *l, const struct gn_overlap *overl
 {
     const struct gn_tallied stalled = gn_site_tally_of(&overlap->stalled, site),
                             moved = gn_site_tally_of(&overlap->moved, site);
-    /* ranks may be held up one after the other */
     const bool is_of_one = stalled.seen_ns > moved.seen_ns && stalled.partner_ns >= of_one * stalled.seen_ns;
     const struct gn_call_place place = gn_call_place_of(l->seen, &l->seen->sites[site]);
+    /* ranks may be held up one after the other */
     const double all_s = gn_look_at_most(l, (stalled.span.hi_ns + moved.span.hi_ns) * 1e-9);
     const double high = is_of_one ? all_s : fmin(all_s, time_in(l->s, place));
     if (stalled.times + moved.times == 0 || high < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s)

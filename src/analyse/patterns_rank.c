@@ -179,8 +179,8 @@ static bool has_slack(const struct gn_look *l, const struct gn_problem *p, uint3
            r->gone.hi_ns * 1e-9 < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s;
 }
 
-/* What replay and totals say together. */
-static void settle(const struct gn_look *l, struct gn_problem *p, double low, double high)
+/* What replay and totals say together. False: they do not say the same, or time in MPI is unexplained. */
+static bool settle(const struct gn_look *l, struct gn_problem *p, double low, double high)
 {
     const double alike_s = GN_PROBLEM_REPEATED_SHARE * l->s->elapsed_s;
     /* where ranks are in MPI beside waiting for as long, some of that may be waiting after all: a collective
@@ -193,13 +193,14 @@ static void settle(const struct gn_look *l, struct gn_problem *p, double low, do
         p->gain_low_s = p->lost_low_s = fmin(low, p->gain_low_s);
         p->gain_high_s = p->lost_high_s = fmax(isfinite(high) ? high : 0, p->gain_high_s);
         gn_look_allow_for_repeats(l, p);
-        return;
+        return false;
     }
     p->gain_low_s = p->lost_low_s = low;
     p->gain_high_s = p->lost_high_s = isfinite(high) && !is_unsure ? high : p->gain_high_s;
     p->assumes = GN_PROBLEM_SAME | GN_PROBLEM_ALONE;
     p->is_replayed = true;
     gn_look_allow_for_repeats(l, p);
+    return !is_unsure;
 }
 
 double gn_look_without_core_s(const struct gn_look *l)
@@ -358,7 +359,7 @@ int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_er
     const double low = fmax(r.like.lo_ns, fmin(by_step.lo_ns, r.gross.lo_ns)) * 1e-9,
                  high = fmax(r.like.hi_ns * 1e-9, waited_s);
     const bool agrees = waited_s <= 1.1 * r.like.hi_ns * 1e-9;
-    settle(l, p, low, high);
+    const bool is_settled = settle(l, p, low, high);
     gn_problem_limit_by_others(p, l->s);
     if (p->is_replayed && isfinite(r.even.hi_ns)) {
         p->even_high_s = fmax(r.even.hi_ns, fmin(r.like.hi_ns, by_step.hi_ns)) * 1e-9;
@@ -371,7 +372,7 @@ int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_er
     }
     p->assumes |= gn_look_assumed(l);
     /* that as much was waited for it is certain, and so is that it was computing meanwhile */
-    if (p->is_replayed && l->seen->is_whole && agrees && certain_s >= low && low > 0 && had_a_core(l->s, p) &&
+    if (is_settled && l->seen->is_whole && agrees && certain_s >= low && low > 0 && had_a_core(l->s, p) &&
         is_place_sure(l->s, p))
         p->sure = GN_PROBLEM_CERTAIN;
     return 0;

@@ -540,8 +540,7 @@ static bool tell_section(const struct gn_look *l, const struct node *n, struct g
     p->gain_low_s = is_of_all && !gn_look_lacks_cores(l) ? p->lost_low_s : 0;
     gn_look_allow_for_repeats(l, p);
     p->assumes &= ~(unsigned)GN_PROBLEM_ORDER;
-    if (!is_of_all)
-        p->sure = GN_PROBLEM_POSSIBLE;
+    p->sure = GN_PROBLEM_POSSIBLE; /* its place is by samples, and it does less elsewhere */
     return true;
 }
 

@@ -110,6 +110,16 @@ static void threads(const struct gn_summary *s, FILE *out)
     fputs(s->other_count > TOLD ? ", …\n" : "\n", out);
 }
 
+/* Of what was counted, the share that samples found where no time was told. */
+static double in_no_row(const struct gn_summary *s, size_t counter)
+{
+    const double total = (double)s->counters[counter].total;
+    double sum = 0;
+    for (size_t i = 0; i < s->row_count; i++)
+        sum += s->rows[i].amounts[counter];
+    return total > 0 ? fmax(0, 1 - sum / total) : 0;
+}
+
 /* What the kernel counted besides time. */
 static void counters(const struct gn_summary *s, FILE *out)
 {
@@ -121,6 +131,9 @@ static void counters(const struct gn_summary *s, FILE *out)
         if (is_counted && s->ranks > 1)
             fprintf(out, ", %s on #%d, median %s", gn_amount_text((double)c->most, most), c->most_rank,
                     gn_amount_text((double)c->median, median));
+        const double elsewhere = is_counted ? in_no_row(s, i) : 0;
+        if (elsewhere >= 0.01)
+            fprintf(out, ", %s of it in none of the rows", gn_share_text(elsewhere, most));
         if (c->is_scaled)
             fputs(" (counted part of the time, and scaled)", out);
         fprintf(out, "%s%s\n", c->reason[0] ? is_counted ? "; not all of it: " : ": " : "", c->reason);

@@ -17,7 +17,7 @@ void gn_report_resources(const struct gn_summary *summary, FILE *out);
 /* Members of docs/report-format.md. */
 json_t *gn_report_efficiency_json(const struct gn_efficiency *efficiency);
 json_t *gn_report_resources_json(const struct gn_summary *summary);
-json_t *gn_report_counters_json(const struct gn_summary *s);
+json_t *gn_report_counters_json(const struct gn_summary *summary);
 json_t *gn_report_threads_json(const struct gn_summary *summary);
 json_t *gn_report_ranks_json(const struct gn_summary *summary);
 json_t *gn_report_hosts_json(const struct gn_summary *summary);

@@ -379,7 +379,7 @@ static void titles_of_totals(struct gn_column *columns, enum gn_by by)
         columns[WHERE].title = "";
 }
 
-/* Of what was counted; the ratio of two of them, if both were, stands for them. */
+/* Of what was counted, and the ratio of two of them, if both were. */
 static void titles_of_counters(struct gn_column *columns, const struct gn_summary *s, enum gn_by by)
 {
     const bool has_rows = by != GN_BY_RANK && by != GN_BY_HOST && by != GN_BY_REGION;
@@ -387,8 +387,10 @@ static void titles_of_counters(struct gn_column *columns, const struct gn_summar
     for (size_t c = 0; c < s->counter_count && has_rows; c++)
         columns[COUNTERS + c] = (struct gn_column){
             .title = s->counters[c].name, .name = s->counters[c].name, .kind = GN_CELL_AMOUNT, .goes = 1};
-    if (has_rows && isfinite(gn_summary_instructions_per_cycle(s, &one_each)))
-        columns[PER_CYCLE].title = columns[PER_CYCLE].name = "instr./cycle";
+    if (has_rows && isfinite(gn_summary_instructions_per_cycle(s, &one_each))) {
+        columns[PER_CYCLE].title = "instr./cycle";
+        columns[PER_CYCLE].name = "instructions_per_cycle";
+    }
 }
 
 static size_t shown(size_t count, const struct gn_report_options *o)

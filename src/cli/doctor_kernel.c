@@ -8,6 +8,7 @@
 #include "exchange/addresses.h"
 #include "graph/metrics.h"
 #include "agent/process_files.h"
+#include "agent/sample_event.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -134,33 +135,16 @@ void gn_doctor_own_memory(struct gn_finding *f)
 static void list_hardware(char *text, size_t size)
 {
     for (uint32_t i = 0; gn_metric(i); i++) {
-        const struct gn_metric *metric = gn_metric(i);
-        struct perf_event_attr counter = {.type = metric->type,
-                                          .size = sizeof counter,
-                                          .config = metric->config,
-                                          .exclude_kernel = 1,
-                                          .exclude_hv = 1};
-        if (metric->type == PERF_TYPE_SOFTWARE)
+        struct gn_sample_event event;
+        if (gn_metric(i)->type == PERF_TYPE_SOFTWARE)
             continue;
-        const int file = (int)syscall(SYS_perf_event_open, &counter, 0, -1, -1, 0ul);
+        const int code = gn_sample_event_open(&event, (int)getpid(), gn_metric(i), false, 1 << 20, 1);
         const size_t used = strlen(text);
-        if (file >= 0)
-            snprintf(text + used, size - used, "%s%s", used ? ", " : "", metric->name);
-        if (file >= 0)
-            close(file);
+        if (code == 0)
+            gn_sample_event_close(&event);
+        if (code == 0 || code == -ENOBUFS) /* no room for samples of it now */
+            snprintf(text + used, size - used, "%s%s", used ? ", " : "", gn_metric(i)->name);
     }
-}
-
-static bool sees_kernel(void)
-{
-    struct perf_event_attr task_clock = {.type = PERF_TYPE_SOFTWARE,
-                                         .size = sizeof task_clock,
-                                         .config = PERF_COUNT_SW_TASK_CLOCK,
-                                         .exclude_hv = 1};
-    const int file = (int)syscall(SYS_perf_event_open, &task_clock, 0, -1, -1, 0ul);
-    if (file >= 0)
-        close(file);
-    return file >= 0;
 }
 
 /* As a sampler would: the time on a core of another process of this user, without the kernel's part. */
@@ -182,14 +166,16 @@ void gn_doctor_events(struct gn_finding *f)
     if (child > 0)
         end_child(child);
     char hardware[256] = "";
+    bool with_kernel;
     list_hardware(hardware, sizeof hardware);
+    gn_sample_event_try(&with_kernel);
     gn_found(
         f, ns > 0, "%s%s%s",
         event < 0 ? strerror(code)
         : ns > 0  ? "counts the time of this user's processes"
                   : "opens, and counts nothing",
         ns <= 0 ? ""
-        : sees_kernel()
+        : with_kernel
             ? "; hardware counters: "
             : ", not what the kernel does for them (kernel.perf_event_paranoid=1 would); hardware counters: ",
         ns <= 0       ? ""

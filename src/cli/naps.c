@@ -21,9 +21,8 @@ static bool polls(const struct gn_definitions *d)
     return any;
 }
 
-static int add(void *self, int64_t activity, const char *call, const char *file, int line)
+static int add(void *self, const char *call, const char *file, int line)
 {
-    (void)activity;
     struct found *f = self;
     for (uint32_t p = 0; p < f->d->path_count; p++) {
         const struct gn_path_def *path = &f->d->paths[p];

@@ -72,21 +72,21 @@ static unsigned long positive(const struct argp_state *state, const char *option
     return number;
 }
 
-static struct gn_sample_settings parse_sample(const struct argp_state *state, const char *value)
+/* How often, and by whom. */
+static void parse_sample(const struct argp_state *state, const char *value, struct gn_sample_settings *sample)
 {
     static const char signal[] = "signal";
-    struct gn_sample_settings sample = {.hz = GN_SAMPLE_HZ};
-    sample.by_signal = strncmp(value, signal, sizeof signal - 1) == 0;
-    const char *rate = sample.by_signal ? value + sizeof signal - 1 : value;
+    sample->hz = GN_SAMPLE_HZ;
+    sample->by_signal = strncmp(value, signal, sizeof signal - 1) == 0;
+    const char *rate = sample->by_signal ? value + sizeof signal - 1 : value;
     if (strcmp(value, "off") == 0) {
-        sample.hz = 0;
-    } else if (!sample.by_signal || *rate) {
-        sample.hz = (unsigned)number_of(rate + (sample.by_signal && *rate == ','), GN_SAMPLE_MOST_HZ);
-        if (sample.hz == 0)
+        sample->hz = 0;
+    } else if (!sample->by_signal || *rate) {
+        sample->hz = (unsigned)number_of(rate + (sample->by_signal && *rate == ','), GN_SAMPLE_MOST_HZ);
+        if (sample->hz == 0)
             argp_error(state, "--sample %s: a number from 1 to %d is expected, off, or signal[,RATE]", value,
                        (int)GN_SAMPLE_MOST_HZ);
     }
-    return sample;
 }
 
 /* Bits of the metrics of that list. */
@@ -115,7 +115,6 @@ static error_t parse(int key, char *value, struct argp_state *state)
 {
     struct gn_run_options *a = state->input;
     char *end;
-    uint32_t metrics;
     switch (key) {
     case KEY_INTO:
         a->into = value;
@@ -153,9 +152,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->trace.windows_rate = (double)gn_rate_option(state, "windows", value, GN_WINDOWS_MOST_RATE);
         break;
     case KEY_SAMPLE:
-        metrics = a->sample.metrics;
-        a->sample = parse_sample(state, value);
-        a->sample.metrics = metrics;
+        parse_sample(state, value, &a->sample);
         break;
     case KEY_METRIC:
         a->sample.metrics = parse_metrics(state, value);

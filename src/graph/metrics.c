@@ -11,18 +11,18 @@
 
 /* What happens in the kernel only (switches of context, migrations) is not counted for everybody. */
 static const struct gn_metric metrics[] = {
-    {"instructions", "instructions that were completed", HARDWARE(INSTRUCTIONS)},
-    {"cycles", "cycles of the core", HARDWARE(CPU_CYCLES)},
-    {"cache-references", "accesses to the last cache", HARDWARE(CACHE_REFERENCES)},
-    {"cache-misses", "accesses that the last cache did not have", HARDWARE(CACHE_MISSES)},
-    {"branches", "branches that were completed", HARDWARE(BRANCH_INSTRUCTIONS)},
-    {"branch-misses", "branches that were guessed wrongly", HARDWARE(BRANCH_MISSES)},
-    {"page-faults", "pages that were not there yet when they were used", SOFTWARE(PAGE_FAULTS)},
-    {"minor-faults", "page faults without reading a disk", SOFTWARE(PAGE_FAULTS_MIN)},
-    {"major-faults", "page faults that had to read a disk", SOFTWARE(PAGE_FAULTS_MAJ)},
-    {"L1-dcache-load-misses", "loads that the first cache did not have", MISSED_READS(L1D)},
-    {"LLC-load-misses", "loads that the last cache did not have", MISSED_READS(LL)},
-    {"dTLB-load-misses", "loads whose page was not known to the core", MISSED_READS(DTLB)},
+    {"instructions", HARDWARE(INSTRUCTIONS)},
+    {"cycles", HARDWARE(CPU_CYCLES)},
+    {"cache-references", HARDWARE(CACHE_REFERENCES)},
+    {"cache-misses", HARDWARE(CACHE_MISSES)},
+    {"branches", HARDWARE(BRANCH_INSTRUCTIONS)},
+    {"branch-misses", HARDWARE(BRANCH_MISSES)},
+    {"page-faults", SOFTWARE(PAGE_FAULTS)},
+    {"minor-faults", SOFTWARE(PAGE_FAULTS_MIN)},
+    {"major-faults", SOFTWARE(PAGE_FAULTS_MAJ)},
+    {"L1-dcache-load-misses", MISSED_READS(L1D)},
+    {"LLC-load-misses", MISSED_READS(LL)},
+    {"dTLB-load-misses", MISSED_READS(DTLB)},
 };
 
 const struct gn_metric *gn_metric(uint32_t number)

@@ -11,8 +11,7 @@
 
 struct gn_metric {
     const char *name; /* as perf has it */
-    const char *says;
-    uint32_t type; /* of perf_event_open */
+    uint32_t type;    /* of perf_event_open */
     uint64_t config;
 };
 

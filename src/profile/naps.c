@@ -28,13 +28,12 @@ static bool is_poll(const char *call)
     return gn_activity_def(gn_activity_named(call))->traits & GN_TRAIT_POLLS;
 }
 
-int gn_profile_naps(sqlite3 *db,
-                    int (*each)(void *self, int64_t activity, const char *call, const char *file, int line),
+int gn_profile_naps(sqlite3 *db, int (*each)(void *self, const char *call, const char *file, int line),
                     void *self, struct gn_error *err)
 {
     static const char asked[] =
         "WITH " GN_SHOWN "SELECT a.name, CASE WHEN coalesce(s.line, 0) > 0 THEN s.file ELSE s.label END,"
-        " coalesce(s.line, 0), e.id"
+        " coalesce(s.line, 0)"
         " FROM (SELECT e.from_activity AS id, sum(e.own_ns) AS ns, total(r.preempted_ns) AS ready_ns,"
         "  total(max(p.cpu_ns - g.time_ns, 0)) AS unseen_ns FROM edge e"
         "  JOIN location l ON l.id = e.location LEFT JOIN resource r ON r.process = l.process"
@@ -61,7 +60,48 @@ int gn_profile_naps(sqlite3 *db,
     sqlite3_stmt *q = gn_sql_query(db, err, query, "");
     while (q && code == 0 && sqlite3_step(q) == SQLITE_ROW)
         if (is_poll(text(q, 0)))
-            code = each(self, sqlite3_column_int64(q, 3), text(q, 0), text(q, 1), sqlite3_column_int(q, 2));
+            code = each(self, text(q, 0), text(q, 1), sqlite3_column_int(q, 2));
     sqlite3_finalize(q);
     return q ? code : -EINVAL;
+}
+
+/* Activities that poll, as SQL lists them. */
+struct polls {
+    char list[4000];
+    size_t used;
+};
+
+static void list_polls(sqlite3 *db, struct polls *p)
+{
+    sqlite3_stmt *q =
+        gn_sql_query(db, NULL, "SELECT a.id, a.name FROM activity a WHERE a.kind = 'mpi' ORDER BY a.id", "");
+    p->used = 0;
+    while (q && sqlite3_step(q) == SQLITE_ROW)
+        if (is_poll(text(q, 1)) && p->used + 24 < sizeof p->list)
+            p->used += (size_t)snprintf(p->list + p->used, sizeof p->list - p->used, "%s%lld",
+                                        p->used ? "," : "", (long long)sqlite3_column_int64(q, 0));
+    sqlite3_finalize(q);
+}
+
+void gn_profile_naps_query(sqlite3 *db, const char *own_ns, char query[GN_NAPS_QUERY])
+{
+    static const char asked[] =
+        "SELECT process, sum(own_ns - cpu_ns) AS ns FROM (SELECT l.process, e.%s AS own_ns,"
+        " total(CASE WHEN x.%s = 0 THEN x.time_ns END) AS cpu_ns,"
+        " total(CASE WHEN x.%s = 1 THEN x.time_ns END) AS asleep_ns,"
+        " total(CASE WHEN x.%s = 1 THEN x.count END) AS looks FROM edge e"
+        " JOIN location l ON l.id = e.location AND l.thread = 0 LEFT JOIN sample x ON x.location = e.location"
+        "  AND NOT x.other_threads AND x.from_activity = e.from_activity AND x.to_activity = e.to_activity"
+        " WHERE e.from_activity = e.to_activity AND e.from_activity IN (%s) GROUP BY e.location, "
+        "e.from_activity)"
+        " WHERE own_ns > " LEAST_NS " AND cpu_ns < " ON_CORE " * own_ns AND looks >= " LOOKS
+        " AND asleep_ns > " ASLEEP " * own_ns GROUP BY process";
+    struct polls polls;
+    const char *how = gn_samples_how(db);
+    _Static_assert(sizeof asked + sizeof polls.list + 100 < GN_NAPS_QUERY, "the query has room");
+    list_polls(db, &polls);
+    if (polls.used > 0 && gn_sql_has_column(db, "sample", "time_ns"))
+        snprintf(query, GN_NAPS_QUERY, asked, own_ns, how, how, how, polls.list);
+    else
+        snprintf(query, GN_NAPS_QUERY, "SELECT NULL AS process, 0 AS ns");
 }

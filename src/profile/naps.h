@@ -14,8 +14,13 @@
  * of the call only. Where next to none of the time between two calls of the place was on a core, and there
  * was so much of it that samples would have seen it. 0; or what `each` returns, if that is negative; or a
  * negative errno value with err set. */
-int gn_profile_naps(sqlite3 *db,
-                    int (*each)(void *self, int64_t activity, const char *call, const char *file, int line),
+int gn_profile_naps(sqlite3 *db, int (*each)(void *self, const char *call, const char *file, int line),
                     void *self, struct gn_error *err);
+
+/* A query for what each process did not compute between two polls (process, ns), of the edges' column own_ns:
+ * where its own thread was found asleep half of the time, whatever others do there. What is beyond some
+ * hundred places of polls counts as computed. */
+enum { GN_NAPS_QUERY = 5000 };
+void gn_profile_naps_query(sqlite3 *db, const char *own_ns, char query[GN_NAPS_QUERY]);
 
 #endif

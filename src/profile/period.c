@@ -1,3 +1,4 @@
+#include "graph/sampled.h"
 #include "profile/period.h"
 
 #include "profile/moments.h"
@@ -142,6 +143,9 @@ static int define(sqlite3 *db, struct hosts *all, struct gn_error *err)
 
 /* ---- tables ---- */
 
+#define METRIC "16" /* in SQL */
+_Static_assert(GN_SAMPLED_METRIC == 16, "as samples have it");
+
 static const char *const tables[] = {
     "CREATE TEMP TABLE in_period_node AS SELECT n.location, n.activity, in_period(p.host, n.series, 4, 0) AS "
     "count,"
@@ -192,7 +196,8 @@ static const char *const tables[] = {
     "   ELSE at_step(series, 2, 0, next) END AS n,"
     "  CASE WHEN any_inside > 0 OR other_threads THEN inside_ns WHEN next IS NULL THEN 0"
     "   ELSE at_step(series, 2, 1, next) END AS ns FROM chosen),"
-    " scaled AS (SELECT *, CASE WHEN other_threads THEN 1.0 WHEN how >= 16 THEN min(1.0, spent_ns * 1.0 / "
+    " scaled AS (SELECT *, CASE WHEN other_threads THEN 1.0 WHEN how >= " METRIC
+    " THEN min(1.0, spent_ns * 1.0 / "
     "max(sum(CASE WHEN how = 0 THEN ns ELSE 0 END) OVER"
     "  (PARTITION BY location, from_activity, to_activity, other_threads), 1)) ELSE min(1.0, spent_ns * 1.0 "
     "/ "
@@ -221,10 +226,10 @@ static const char *const tables[] = {
     " LEFT JOIN (SELECT l.process, x.how, sum(x.count) AS n, sum(x.time_ns) AS ns FROM temp.in_period_sample "
     "x"
     "  JOIN main.location l ON l.id = x.location GROUP BY 1, 2) part"
-    "  ON part.process = c.process AND part.how = c.metric + 16"
+    "  ON part.process = c.process AND part.how = c.metric + " METRIC
     " LEFT JOIN (SELECT l.process, x.how, sum(x.time_ns) AS ns FROM temp.in_period_all_samples x"
     "  JOIN main.location l ON l.id = x.location GROUP BY 1, 2) whole"
-    "  ON whole.process = c.process AND whole.how = c.metric + 16",
+    "  ON whole.process = c.process AND whole.how = c.metric + " METRIC,
     "CREATE TEMP TABLE in_period_resource AS SELECT process, NULL AS peak_bytes, NULL AS peak_age_ns,"
     " NULL AS read_bytes, NULL AS written_bytes, NULL AS storage_read_bytes, NULL AS storage_written_bytes,"
     " NULL AS preempted_ns, cores, cores_quota FROM main.resource",
@@ -234,17 +239,24 @@ static const char *const tables[] = {
     "max_ns,"
     " time_log2)"};
 
+/* What profiles of before do not have, with nothing in its place. */
+static const struct {
+    const char *name, *table, *column, *without;
+} views[] = {{"samples", "sample", "how", NULL}, /* gn_samples_how */
+             {"sampling", "sampling", "with_kernel", "*, 0 AS with_kernel FROM main.sampling"},
+             {"counters", "counter", "metric",
+              "0 AS process, 0 AS metric, '' AS name, 0 AS total, 0 AS is_scaled, NULL AS reason WHERE 0"}};
+
 /* Of the part that was selected before. */
 static int drop_tables(sqlite3 *db, struct gn_error *err)
 {
     static const char *const made[] = {"node",     "edge",    "process",  "location", "sample",
                                        "sampling", "counter", "resource", "peer",     "completion"};
-    static const char *const all[] = {"samples", "counters", "sampling"};
     char text[100];
     gn_sql_forget(db); /* statements that were prepared for them */
     int code = 0;
-    for (size_t i = 0; i < sizeof all / sizeof all[0] && code == 0; i++) {
-        snprintf(text, sizeof text, "DROP VIEW IF EXISTS temp.in_period_all_%s", all[i]);
+    for (size_t i = 0; i < sizeof views / sizeof views[0] && code == 0; i++) {
+        snprintf(text, sizeof text, "DROP VIEW IF EXISTS temp.in_period_all_%s", views[i].name);
         code = gn_sql(db, err, text, "");
     }
     for (size_t i = 0; i < sizeof made / sizeof made[0] && code == 0; i++) {
@@ -254,28 +266,23 @@ static int drop_tables(sqlite3 *db, struct gn_error *err)
     return code == 0 ? gn_sql(db, err, "DROP TABLE IF EXISTS temp.period", "") : code;
 }
 
+static int make_view(sqlite3 *db, size_t i, struct gn_error *err)
+{
+    char text[240], with[80], how[80];
+    snprintf(with, sizeof with, "* FROM main.%s", views[i].table);
+    snprintf(how, sizeof how, "*, %s AS how FROM main.sample", gn_samples_how(db));
+    snprintf(text, sizeof text, "CREATE TEMP VIEW in_period_all_%s AS SELECT %s", views[i].name,
+             gn_sql_has_column(db, views[i].table, views[i].column) ? with
+             : views[i].without                                     ? views[i].without
+                                                                    : how);
+    return gn_sql(db, err, text, "");
+}
+
 static int make_tables(sqlite3 *db, struct gn_error *err)
 {
-    char text[100], how[20];
-    snprintf(how, sizeof how, ", %s AS how", gn_samples_how(db));
-    snprintf(text, sizeof text, "CREATE TEMP VIEW in_period_all_samples AS SELECT *%s FROM main.sample",
-             gn_sql_has_column(db, "sample", "how") ? "" : how);
-    int code = gn_sql(db, err, text, "");
-    if (code == 0)
-        code = gn_sql(
-            db, err,
-            gn_sql_has_column(db, "sampling", "with_kernel")
-                ? "CREATE TEMP VIEW in_period_all_sampling AS SELECT * FROM main.sampling"
-                : "CREATE TEMP VIEW in_period_all_sampling AS SELECT *, 0 AS with_kernel FROM main.sampling",
-            "");
-    if (code == 0) /* not in profiles of before */
-        code =
-            gn_sql(db, err,
-                   gn_sql_has_column(db, "counter", "metric")
-                       ? "CREATE TEMP VIEW in_period_all_counters AS SELECT * FROM main.counter"
-                       : "CREATE TEMP VIEW in_period_all_counters AS SELECT 0 AS process, 0 AS metric, '' AS "
-                         "name, 0 AS total, 0 AS is_scaled, NULL AS reason WHERE 0",
-                   "");
+    int code = 0;
+    for (size_t i = 0; i < sizeof views / sizeof views[0] && code == 0; i++)
+        code = make_view(db, i, err);
     for (size_t i = 0; i < sizeof tables / sizeof tables[0] && code == 0; i++)
         if (sqlite3_exec(db, tables[i], NULL, NULL, NULL) != SQLITE_OK)
             code = gn_fail(err, gn_sql_errno(db), "cannot look at a part of the run: %s", sqlite3_errmsg(db));

@@ -262,9 +262,9 @@ static void collect_trace(sqlite3 *db, struct gn_trace_facts *t)
     t->lost_comms = sum_of_hosts(db, "lost_comms");
 }
 
-static int find_one(void *unused, int64_t activity, const char *call, const char *file, int line)
+static int find_one(void *unused, const char *call, const char *file, int line)
 {
-    (void)unused, (void)activity, (void)call, (void)file, (void)line;
+    (void)unused, (void)call, (void)file, (void)line;
     return 1;
 }
 

@@ -7,7 +7,6 @@
  */
 #include "base/grow.h"
 #include "profile/naps.h"
-#include "profile/samples.h"
 #include "profile/statement.h"
 #include "profile/summary.h"
 
@@ -32,31 +31,6 @@ static char *copy(sqlite3_stmt *q, int column)
 /* ---- one by one ---- */
 
 #define SETTING_UP "('MPI_Init', 'MPI_Init_thread', 'MPI_Finalize')"
-
-/* Activities between which threads sleep while they poll, as SQL lists them. */
-struct napping {
-    char list[4000];
-    size_t used;
-};
-
-static int add_nap(void *self, int64_t activity, const char *call, const char *file, int line)
-{
-    struct napping *n = self;
-    (void)call, (void)file, (void)line;
-    if (n->used + 24 < sizeof n->list)
-        n->used += (size_t)snprintf(n->list + n->used, sizeof n->list - n->used, "%s%lld", n->used ? "," : "",
-                                    (long long)activity);
-    return 0;
-}
-
-/* What ranks do not compute between such polls: of a rank that computes there nothing. */
-static const char asked_naps[] =
-    "SELECT process, sum(own_ns - cpu_ns) AS ns FROM (SELECT l.process, e.%s AS own_ns, (SELECT"
-    " coalesce(sum(x.time_ns), 0) FROM sample x WHERE x.location = e.location AND NOT x.other_threads"
-    " AND x.from_activity = e.from_activity AND x.to_activity = e.to_activity AND x.%s = 0) AS cpu_ns"
-    " FROM edge e JOIN location l ON l.id = e.location AND l.thread = 0"
-    " WHERE e.from_activity = e.to_activity AND e.from_activity IN (%s))"
-    " WHERE cpu_ns < 0.3 * own_ns GROUP BY process";
 
 /* %s: the edges' time column, and what ranks sleep between polls: that is no computing. */
 static const char asked_ranks[] =
@@ -104,14 +78,10 @@ static int collect(sqlite3 *db, bool raw, struct gn_summary *s, struct gn_error 
 {
     const bool told =
         gn_sql_value(db, 0, "SELECT count(*) FROM main.sqlite_master WHERE name = 'resource'", "") > 0;
-    struct napping naps = {.used = 0};
-    char text[sizeof asked_ranks + sizeof asked_naps + sizeof naps.list + 500],
-        slept[sizeof asked_naps + sizeof naps.list + 100] = "SELECT NULL AS process, 0 AS ns";
+    char text[sizeof asked_ranks + GN_NAPS_QUERY + 400], slept[GN_NAPS_QUERY];
     const char *ns = raw ? "total_ns" : "own_ns";
     size_t room = 0;
-    gn_profile_naps(db, add_nap, &naps, NULL);
-    if (naps.used > 0)
-        snprintf(slept, sizeof slept, asked_naps, ns, gn_samples_how(db), naps.list);
+    gn_profile_naps_query(db, ns, slept);
     snprintf(text, sizeof text, asked_ranks,
              told ? "r.peak_bytes, r.peak_age_ns, r.read_bytes, r.written_bytes, r.preempted_ns, r.cores, "
                     "r.cores_quota"

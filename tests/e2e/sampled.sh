@@ -147,6 +147,26 @@ first = json.load(open("explained.json"))["causes"][0]
 assert first["kind"] == "blocked rank" and first["ranks"] == [0], first
 EOF
     ;;
+polls) # of ranks that poll at one place, who sleeps in between is in MPI, and who computes is not
+    compile unlike_polls fixtures/unlike_polls.c
+    for again in 1 2 3 4 5; do
+        run_gnomon polls ./unlike_polls
+        [ "$status" = 0 ] || fail "exit status $status"
+        wait_for_report polls
+        turns=$(sql polls "SELECT coalesce(sum(preempted_ns), 0) > 3e8 FROM resource")
+        [ "$turns" != 0 ] || break
+    done
+    if [ "$(sql polls "SELECT max(state) FROM sampling")" = refused ]; then
+        skip "the kernel refuses perf_event_open"
+    fi
+    [ "$turns" = 0 ] || skip "not judged, since other programs took turns with it in each of five runs"
+    json polls "all((x['useful_s'] > 1.2 and x['mpi_s'] < .3) if x['rank'] == 0 else (x['mpi_s'] > 1 and x['useful_s'] < .5)
+                    for x in r['ranks'])" || fail "who computes is taken for who sleeps: $(json polls "r['ranks']")"
+    json polls "r['efficiency']['parallel'] < .8" || fail "a rank that sleeps is told as useful"
+    # nobody waits for anybody, and half of the time is lost: that is not balanced
+    "$gnomon" explain --format json "$(folder_of polls)" >explained.json
+    python3 -c 'import json; a = json.load(open("explained.json")); assert not a["balanced"], a' || fail "it is told as balanced"
+    ;;
 plugins) # what is loaded where something else was before
     for name in alpha beta; do
         cc -O2 -g -shared -fPIC "-DNAME=$name" -o "lib$name.so" "$here/fixtures/plugins.c"
