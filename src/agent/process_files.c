@@ -42,13 +42,15 @@ char *gn_process_file_whole(int pid, const char *name, size_t *bytes)
 bool gn_process_stat(int pid, struct gn_process_stat *s)
 {
     char text[2048];
-    *s = (struct gn_process_stat){.state = '\0'};
+    *s = (struct gn_process_stat){.core = -1};
     gn_process_file(pid, "stat", text, sizeof text);
     const char *name_end = strrchr(text, ')');
     if (!name_end ||
         sscanf(name_end + 1,
-               " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu", &s->state,
-               &s->parent, &s->flags, &s->user_ticks, &s->system_ticks, &s->start_ticks) != 6)
+               " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu "
+               "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d",
+               &s->state, &s->parent, &s->flags, &s->user_ticks, &s->system_ticks, &s->start_ticks,
+               &s->core) < 6)
         return false;
     s->wait_status = atoi(strrchr(text, ' ') + 1); /* the last of all */
     return true;

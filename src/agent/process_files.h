@@ -20,6 +20,7 @@ struct gn_process_stat {
     int parent;
     unsigned flags;                                           /* the kernel's, PF_… */
     unsigned long long user_ticks, system_ticks, start_ticks; /* of sysconf(_SC_CLK_TCK); start: since boot */
+    int core;        /* on which its first thread is, or was last; -1: not told */
     int wait_status; /* of one that has ended; 0 when it may not be seen */
 };
 

@@ -1,5 +1,6 @@
 #include "agent/resources.h"
 
+#include "agent/core_files.h"
 #include "agent/process_files.h"
 #include "base/grow.h"
 #include "clock/ticks.h"
@@ -155,6 +156,49 @@ static void read_quota(struct gn_resources *r, int pid)
     r->told.cores_quota = isfinite(least) ? fmin(least, quota_of("")) : NAN;
 }
 
+/* ---- how fast its core runs, and where its memory is ---- */
+
+static const char sys[] = "/sys";
+
+static void add_mhz(double mhz, double *sum, int *count, double *mean)
+{
+    if (!isfinite(mhz))
+        return;
+    *sum += mhz;
+    *mean = *sum / ++*count;
+}
+
+/* The kernel walks the process' page tables for it, and the process cannot map memory meanwhile: at growing
+ * intervals, and for no more than a thousandth of the time. */
+static void read_memory_nodes(struct gn_resources *r, int pid, int core)
+{
+    static const uint64_t first_ns = 1000000000;
+    const uint64_t now_ns = gn_monotonic_ns();
+    r->memory_next_ns = r->memory_next_ns ? r->memory_next_ns : now_ns + first_ns;
+    const int node = now_ns < r->memory_next_ns ? -1 : gn_core_node(sys, core);
+    if (node < 0)
+        return;
+    size_t bytes;
+    char *maps = gn_memory_nodes(sys) > 1 ? gn_process_file_whole(pid, "numa_maps", &bytes) : NULL;
+    if (maps && bytes > 0)
+        gn_memory_apart(maps, node, &r->told.resident_bytes, &r->told.remote_bytes);
+    free(maps);
+    const uint64_t least_ns = (gn_monotonic_ns() - now_ns) * 1000;
+    r->memory_between_ns = r->memory_between_ns ? r->memory_between_ns * 2 : first_ns;
+    r->memory_next_ns = now_ns + (r->memory_between_ns > least_ns ? r->memory_between_ns : least_ns);
+}
+
+/* Of a core whose process waits nothing is learnt: it may be at rest. */
+static void read_core(struct gn_resources *r, int pid)
+{
+    struct gn_process_stat stat;
+    if (!gn_process_stat(pid, &stat) || stat.state != 'R' || stat.core < 0)
+        return;
+    add_mhz(gn_core_mhz(sys, stat.core), &r->mhz_sum, &r->mhz_count, &r->told.core_mhz);
+    add_mhz(gn_core_most_mhz(sys, stat.core), &r->most_mhz_sum, &r->most_mhz_count, &r->told.core_most_mhz);
+    read_memory_nodes(r, pid, stat.core);
+}
+
 /* ---- all of it ---- */
 
 void gn_resources_read(struct gn_resources *r, int pid)
@@ -169,12 +213,17 @@ void gn_resources_read(struct gn_resources *r, int pid)
                                              .written_bytes = GN_GRAPH_UNKNOWN,
                                              .storage_read_bytes = GN_GRAPH_UNKNOWN,
                                              .storage_written_bytes = GN_GRAPH_UNKNOWN,
-                                             .preempted_ns = GN_GRAPH_UNKNOWN};
+                                             .preempted_ns = GN_GRAPH_UNKNOWN,
+                                             .core_mhz = NAN,
+                                             .core_most_mhz = NAN,
+                                             .resident_bytes = GN_GRAPH_UNKNOWN,
+                                             .remote_bytes = GN_GRAPH_UNKNOWN};
         read_quota(r, pid);
     }
     read_status(r, pid);
     read_files(r, pid);
     read_waits(r, pid);
+    read_core(r, pid);
 }
 
 const struct gn_graph_resource *gn_resources_told(struct gn_resources *r, uint64_t end_ns)

@@ -12,7 +12,7 @@
 
 /* Of one process; all zero at first. */
 struct gn_resources {
-    struct gn_graph_resource told; /* cores is text[] */
+    struct gn_graph_resource told; /* cores is that one below */
     char cores[256];
     uint64_t read_at_ns; /* the last reading of its memory, monotonic clock; 0: none */
     struct gn_thread_wait {
@@ -21,7 +21,10 @@ struct gn_resources {
         bool there;
     } * waits;
     size_t wait_count, wait_capacity;
-    uint64_t gone_ns; /* of threads that have ended */
+    uint64_t gone_ns;             /* of threads that have ended */
+    double mhz_sum, most_mhz_sum; /* of all readings while it ran */
+    int mhz_count, most_mhz_count;
+    uint64_t memory_next_ns, memory_between_ns; /* when it is to be read again where its memory is */
 };
 
 /* As it is now; what may not be read any more stays as it was. NULL: nothing is kept. */

@@ -233,6 +233,26 @@ static double asleep_share(const struct gn_activity_row *row)
     return row && row->total_ns > 0 && off_s > 0 ? fmin(1, off_s * 1e9 / (double)row->total_ns) : 0;
 }
 
+/* "its core ran at 1300 MHz, those of the others at 2600; 60 % of its memory lies at another NUMA node (of
+ * the others' 1 %)"; nothing where that is no difference, or not known. */
+static void cores_text(const struct gn_summary *s, const struct gn_problem *p, char *text, size_t size)
+{
+    char own[GN_QUANTITY_TEXT], others[GN_QUANTITY_TEXT];
+    const size_t late = p->late_count < GN_PROBLEM_LATE ? (size_t)p->late_count : GN_PROBLEM_LATE;
+    const struct gn_cores_beside b =
+        late > 0 ? gn_cores_beside(s, p->late, late) : gn_cores_beside(s, &p->rank, 1);
+    const char *whose = late > 1 ? "their" : "its";
+    size_t used = strlen(text);
+    if (gn_runs_slower(b.mhz, b.others_mhz))
+        snprintf(text + used, size - used, "%s%s core%s ran at %.0f MHz, those of the others at %.0f",
+                 used > 0 ? "; " : "", whose, late > 1 ? "s" : "", b.mhz, b.others_mhz);
+    used = strlen(text);
+    if (b.remote >= b.others_remote + 0.1)
+        snprintf(text + used, size - used, "%s%s of %s memory lies at another NUMA node (of the others' %s)",
+                 used > 0 ? "; " : "", gn_share_text(b.remote, own), whose,
+                 gn_share_text(b.others_remote, others));
+}
+
 char *gn_problem_difference_text(const struct gn_summary *s, const struct gn_problem *p, char *text,
                                  size_t size)
 {
@@ -253,6 +273,7 @@ char *gn_problem_difference_text(const struct gn_summary *s, const struct gn_pro
     if (used > 0 && p->grows > 0)
         snprintf(text + used, size - (size_t)used,
                  "; that grows, %.1f times from the first fifth of the run to the last", p->grows);
+    cores_text(s, p, text, size);
     used = (int)strlen(text);
     if (p->row && (p->row->how == GN_HOW_UNSEEN || p->row->asleep_ns > p->row->total_ns / 2))
         return text; /* its name says so */

@@ -140,6 +140,29 @@ static void counters(const struct gn_summary *s, FILE *out)
     }
 }
 
+/* The rank whose core is the slowest, and the one with most of its memory elsewhere, where that may matter.
+ */
+static void speeds(const struct gn_summary *s, FILE *out)
+{
+    const struct gn_rank_row *slow = NULL, *remote = NULL;
+    char own[GN_QUANTITY_TEXT];
+    for (size_t i = 0; i < s->rank_count; i++) {
+        const struct gn_rank_row *r = &s->ranks_told[i];
+        slow = isfinite(r->core_mhz) && (!slow || r->core_mhz < slow->core_mhz) ? r : slow;
+        remote = isfinite(gn_remote_share(r)) && (!remote || gn_remote_share(r) > gn_remote_share(remote))
+                     ? r
+                     : remote;
+    }
+    const struct gn_cores_beside b =
+        slow ? gn_cores_beside(s, &slow->rank, 1) : (struct gn_cores_beside){.mhz = NAN};
+    if (gn_runs_slower(b.mhz, b.others_mhz))
+        fprintf(out, "the core of #%d ran at %.0f MHz (of %.0f), those of the others at %.0f\n", slow->rank,
+                slow->core_mhz, slow->core_most_mhz, b.others_mhz);
+    if (remote && gn_remote_share(remote) >= 0.1)
+        fprintf(out, "%s of #%d's memory lies at another NUMA node than it ran on\n",
+                gn_share_text(gn_remote_share(remote), own), remote->rank);
+}
+
 void gn_report_resources(const struct gn_summary *s, FILE *out)
 {
     bool any = false;
@@ -151,6 +174,7 @@ void gn_report_resources(const struct gn_summary *s, FILE *out)
     counters(s, out);
     threads(s, out);
     hosts(s, out);
+    speeds(s, out);
 }
 
 /* ---- for programs ---- */
@@ -228,13 +252,16 @@ json_t *gn_report_ranks_json(const struct gn_summary *s)
         const struct gn_rank_row *r = &s->ranks_told[i];
         json_array_append_new(
             array,
-            json_pack("{s:i, s:s, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:o}", "rank",
-                      r->rank, "host", r->host, "elapsed_s", r->elapsed_s, "useful_s", r->useful_s, "mpi_s",
-                      r->mpi_s, "cpu_s", number(r->cpu_s), "preempted_s", number(r->preempted_s), "rss_bytes",
-                      whole(r->peak_bytes), "rss_age_s", number(r->peak_age_s), "read_bytes",
-                      whole(r->read_bytes), "written_bytes", whole(r->written_bytes), "messages",
-                      sent(s, r->messages), "sent_bytes", sent(s, r->sent_bytes), "cores", r->cores,
-                      "cores_quota", number(r->cores_quota)));
+            json_pack(
+                "{s:i, s:s, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:o, s:o, s:o, s:o, "
+                "s:o}",
+                "rank", r->rank, "host", r->host, "elapsed_s", r->elapsed_s, "useful_s", r->useful_s, "mpi_s",
+                r->mpi_s, "cpu_s", number(r->cpu_s), "preempted_s", number(r->preempted_s), "rss_bytes",
+                whole(r->peak_bytes), "rss_age_s", number(r->peak_age_s), "read_bytes", whole(r->read_bytes),
+                "written_bytes", whole(r->written_bytes), "messages", sent(s, r->messages), "sent_bytes",
+                sent(s, r->sent_bytes), "cores", r->cores, "cores_quota", number(r->cores_quota), "core_mhz",
+                number(r->core_mhz), "core_most_mhz", number(r->core_most_mhz), "resident_bytes",
+                whole(r->resident_bytes), "remote_bytes", whole(r->remote_bytes)));
     }
     return array;
 }

@@ -233,7 +233,11 @@ static const struct gn_graph_field resource[] = {OF(resource, process, GN_GRAPH_
                                                  NUMBER(resource, storage_written_bytes),
                                                  NUMBER(resource, preempted_ns),
                                                  TEXT(resource, cores),
-                                                 REAL(resource, cores_quota)};
+                                                 REAL(resource, cores_quota),
+                                                 REAL(resource, core_mhz),
+                                                 REAL(resource, core_most_mhz),
+                                                 NUMBER(resource, resident_bytes),
+                                                 NUMBER(resource, remote_bytes)};
 
 /* The name is that of the table; a call path's rows are known to everybody as callpath. */
 #define KIND(name, called, known)                                                                            \

@@ -246,6 +246,8 @@ struct gn_graph_resource {
     int64_t preempted_ns;
     const char *cores;
     double cores_quota;
+    double core_mhz, core_most_mhz;
+    int64_t resident_bytes, remote_bytes;
 };
 
 /* ---- what the rows are made of ---- */

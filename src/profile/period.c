@@ -232,7 +232,8 @@ static const char *const tables[] = {
     "  ON whole.process = c.process AND whole.how = c.metric + " METRIC,
     "CREATE TEMP TABLE in_period_resource AS SELECT process, NULL AS peak_bytes, NULL AS peak_age_ns,"
     " NULL AS read_bytes, NULL AS written_bytes, NULL AS storage_read_bytes, NULL AS storage_written_bytes,"
-    " NULL AS preempted_ns, cores, cores_quota FROM main.resource",
+    " NULL AS preempted_ns, cores, cores_quota, NULL AS core_mhz, NULL AS core_most_mhz,"
+    " NULL AS resident_bytes, NULL AS remote_bytes FROM main.resource",
     "CREATE TEMP TABLE in_period_peer AS SELECT * FROM main.peer WHERE 0",
     /* not in profiles of before */
     "CREATE TEMP TABLE in_period_completion(location, from_activity, to_activity, count, total_ns, ahead_ns, "

@@ -241,7 +241,15 @@ struct gn_rank_row {
     double cpu_s, preempted_s;
     int64_t messages, sent_bytes;
     double peak_bytes, peak_age_s, read_bytes, written_bytes;
-    double cores_quota; /* what its control group gives; not a number: no limit */
+    double cores_quota;             /* what its control group gives; not a number: no limit */
+    double core_mhz, core_most_mhz; /* at which its core ran while it computed, and the highest that it has */
+    double resident_bytes, remote_bytes; /* of its memory, and what of that lies at another NUMA node */
+};
+
+/* Of some ranks and of all others, in the mean; not a number: not known. */
+struct gn_cores_beside {
+    double mhz, others_mhz;
+    double remote, others_remote; /* shares of their memory that lie at other NUMA nodes than they ran on */
 };
 
 struct gn_host_row {
@@ -387,6 +395,13 @@ void gn_summarise_cores(struct gn_summary *summary);
 void gn_summary_clear_requests(struct gn_summary *summary);
 void gn_summary_clear_tree(struct gn_summary *summary);
 void gn_summary_clear_ranks(struct gn_summary *summary);
+/* Which share of a rank's memory lies at other NUMA nodes than it ran on; not a number: not known. */
+double gn_remote_share(const struct gn_rank_row *rank);
+/* Whether that is enough to be told; not where one is not a number. */
+bool gn_runs_slower(double mhz, double others_mhz);
+/* The ranks that are named, beside all others. */
+struct gn_cores_beside gn_cores_beside(const struct gn_summary *s, const int *ranks, size_t count);
+
 struct gn_efficiency gn_efficiency_of(const struct gn_rank_row *ranks, size_t count);
 /* "main:162 > iterate:110", the call path of an activity; of an edge two of them with " → " between; NULL:
  * not known. */

@@ -37,7 +37,7 @@ static const char asked_ranks[] =
     "SELECT p.rank, h.name, p.elapsed_ns, p.cpu_ns, coalesce(u.ns, 0) - coalesce(z.ns, 0),"
     " coalesce(m.ns, 0) + coalesce(z.ns, 0), "
     "coalesce(s.messages, 0),"
-    " coalesce(s.bytes, 0), coalesce(u.cost, 0), %s FROM process p JOIN host h ON h.id = p.host"
+    " coalesce(s.bytes, 0), coalesce(u.cost, 0), %s, %s FROM process p JOIN host h ON h.id = p.host"
     " LEFT JOIN (SELECT l.process, sum(e.%s) AS ns, sum(e.total_ns - e.%s) AS cost FROM edge e JOIN location "
     "l ON l.id = e.location AND "
     "l.thread = 0"
@@ -71,14 +71,19 @@ static struct gn_rank_row take_rank(sqlite3_stmt *q)
                                 .written_bytes = number(q, 12),
                                 .preempted_s = number(q, 13) * 1e-9,
                                 .cores = copy(q, 14),
-                                .cores_quota = number(q, 15)};
+                                .cores_quota = number(q, 15),
+                                .core_mhz = number(q, 16),
+                                .core_most_mhz = number(q, 17),
+                                .resident_bytes = number(q, 18),
+                                .remote_bytes = number(q, 19)};
 }
 
 static int collect(sqlite3 *db, bool raw, struct gn_summary *s, struct gn_error *err)
 {
     const bool told =
         gn_sql_value(db, 0, "SELECT count(*) FROM main.sqlite_master WHERE name = 'resource'", "") > 0;
-    char text[sizeof asked_ranks + GN_NAPS_QUERY + 400], slept[GN_NAPS_QUERY];
+    const bool with_speed = told && gn_sql_has_column(db, "resource", "core_mhz");
+    char text[sizeof asked_ranks + GN_NAPS_QUERY + 500], slept[GN_NAPS_QUERY];
     const char *ns = raw ? "total_ns" : "own_ns";
     size_t room = 0;
     gn_profile_naps_query(db, ns, slept);
@@ -86,6 +91,8 @@ static int collect(sqlite3 *db, bool raw, struct gn_summary *s, struct gn_error 
              told ? "r.peak_bytes, r.peak_age_ns, r.read_bytes, r.written_bytes, r.preempted_ns, r.cores, "
                     "r.cores_quota"
                   : "NULL, NULL, NULL, NULL, NULL, NULL, NULL",
+             with_speed ? "r.core_mhz, r.core_most_mhz, r.resident_bytes, r.remote_bytes"
+                        : "NULL, NULL, NULL, NULL",
              ns, ns, slept, told ? "LEFT JOIN resource r ON r.process = p.id" : "");
     sqlite3_stmt *q = gn_sql_query(db, err, text, "");
     if (!q)

@@ -64,8 +64,10 @@ int64_t made_process(sqlite3 *db, const struct made_rank *r)
         r->ended ? (int64_t)0 : ns(r->length_s) - 1000, ns(r->cpu_s), r->world);
     const int64_t process = last_id(db);
     if (r->peak_mib > 0)
-        ADD(db, "INSERT INTO resource VALUES(?, ?, 1000000, 2000000, 3000000, 0, 4096, ?, ?, NULL)", "iiis",
-            process, (int64_t)(r->peak_mib * 1048576), ns(r->preempted_s), r->cores);
+        ADD(db,
+            "INSERT INTO resource VALUES(?, ?, 1000000, 2000000, 3000000, 0, 4096, ?, ?, NULL, NULL, NULL, "
+            "NULL, NULL)",
+            "iiis", process, (int64_t)(r->peak_mib * 1048576), ns(r->preempted_s), r->cores);
     return process;
 }
 

@@ -46,6 +46,7 @@ static void a_name_with_brackets(void **state)
     assert_int_equal(stat.parent, getpid());
     assert_int_equal(gn_parent_of(child), getpid());
     assert_true(stat.start_ticks > 0);
+    assert_in_range(stat.core, 0, sysconf(_SC_NPROCESSORS_CONF) - 1);
     stop(child);
     close(ends[0]);
     close(ends[1]);

@@ -125,6 +125,11 @@ static sqlite3 *uneven(void)
     const struct program p = make_program("/home/a/app -s 30", "exchange", "hourglass");
     for (int i = 0; i < 8; i++)
         add_rank(&p, rank_of(i, 8, i < 4 ? "node17" : "node18"), i == 5 ? 7 : 4, true);
+    gn_sql(p.db, NULL,
+           "UPDATE resource SET core_mhz = iif(rank = 5, 1300, 2590 + rank), core_most_mhz = 3000, "
+           "resident_bytes = 1e9,"
+           " remote_bytes = iif(rank = 5, 6e8, 1e7) FROM process p WHERE p.id = resource.process",
+           "");
     return p.db;
 }
 
