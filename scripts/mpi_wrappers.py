@@ -162,6 +162,11 @@ TRACES = {
 WAITS = {"recv", "mprobe", "iprobe", "improbe", "mrecv", "sendrecv", "sendrecv_replace", "wait", "test", "waitall", "testall",
          "waitany", "testany", "waitsome", "testsome", "win_fence"}
 WAITS_TOO = {"Probe", "Ssend", "Finalize"}
+# One-sided calls that may last until another rank does something, and those that all ranks of a file make together. What is
+# seen of them does not tell who was waited for.
+UNTOLD = re.compile("Win_(start|complete|wait|lock|lock_all|unlock|unlock_all|flush|flush_all)$"
+                    "|File_(open|close|set_size|preallocate|set_view|set_atomicity|sync|seek_shared|(read|write)_.*)$")
+UNTOLD_NOT = re.compile("File_(read|write)_at$|File_.*_begin$")  # one rank's own; returns at once
 STARTS = {"isend", "irecv", "imrecv", "isendrecv", "isendrecv_replace", "send_init", "recv_init", "psend_init", "precv_init",
           "start", "startall", "comm_idup"}
 MODES = {"SYNCHRONOUS": {"Ssend", "Issend", "Ssend_init"}, "BUFFERED": {"Bsend", "Ibsend", "Bsend_init"}}
@@ -294,6 +299,8 @@ def traits_of(call):
     traits += [trait for trait, names in MODES.items() if name in names]
     if klass in POLLS:
         traits.append("POLLS")
+    if UNTOLD.match(name) and not UNTOLD_NOT.match(name):
+        traits.append("UNTOLD")
     traits += [trait for trait, classes in (("SENDS", SENDS), ("RECEIVES", RECEIVES), ("SEVERAL", SEVERAL))
                if klass in classes or (kind == "neighbours" and not is_persistent(call))]
     return " | ".join("GN_TRAIT_" + trait for trait in traits) or "0"

@@ -364,6 +364,8 @@ int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_er
     if (p->is_replayed && isfinite(r.even.hi_ns)) {
         p->even_high_s = fmax(r.even.hi_ns, fmin(r.like.hi_ns, by_step.hi_ns)) * 1e-9;
         p->even_low_s = fmin(fmax(r.even.lo_ns, by_step.lo_ns) * 1e-9, p->even_high_s);
+        if (!is_settled && p->even_s > 0) /* by totals: what was waited for it is not all in what was seen */
+            p->even_high_s = fmax(p->even_high_s, p->even_s);
         if (gn_problem_is_of_work(p)) { /* whoever mends it by distributing gains this much only */
             p->gain_low_s =
                 fmin(p->gain_low_s, fmax(0, p->even_low_s - GN_PROBLEM_REPEATED_SHARE * l->s->elapsed_s));

@@ -303,10 +303,22 @@ struct gn_span gn_seen_at_site(const struct gn_seen *seen, size_t at, const stru
     return waits_of(seen, &seen->sites[at], &e, &most_likely);
 }
 
+/* In its calls, in all of the run. */
+static double all_ns(const struct gn_seen *seen, const struct gn_seen_site *site)
+{
+    double ns = 0;
+    for (size_t p = 0; p < seen->count; p++)
+        ns += site->each_ns[p];
+    return fmax(ns, site->total_ns);
+}
+
 struct gn_span gn_seen_waited(const struct gn_seen *seen, const struct gn_seen_site *site,
                               double *most_likely)
 {
-    return waits_of(seen, site, &site->waited, most_likely);
+    struct gn_span waited = waits_of(seen, site, &site->waited, most_likely);
+    if (gn_activity_is_untold(gn_region_activity(seen->definitions, site->region)))
+        waited.hi_ns = fmax(waited.hi_ns, all_ns(seen, site));
+    return waited;
 }
 
 /* ---- edges ---- */

@@ -57,8 +57,13 @@ bool gn_activity_may_wait(uint32_t activity)
     const struct gn_activity_def *a = gn_activity_def(activity);
     const struct gn_collective_rule rule = gn_collective_rule(a->op);
     const bool may_synchronise = rule.holds == GN_HOLDS_ALWAYS || rule.lengths != GN_LENGTHS_NONE;
-    return a->traits & GN_TRAIT_WAITS ||
+    return a->traits & (GN_TRAIT_WAITS | GN_TRAIT_UNTOLD) ||
            (!(a->traits & GN_TRAIT_STARTS) && may_synchronise && rule.shape == GN_SHAPE_ALL_TO_ALL);
+}
+
+bool gn_activity_is_untold(uint32_t activity)
+{
+    return gn_activity_def(activity)->traits & GN_TRAIT_UNTOLD;
 }
 
 bool gn_activity_starts(uint32_t activity)

@@ -34,6 +34,7 @@ enum gn_trait {
     GN_TRAIT_RECEIVES = 32,   /* it may take one, or say that one is to be taken */
     GN_TRAIT_SEVERAL = 64,    /* … more than one of each */
     GN_TRAIT_POLLS = 128,     /* it asks whether something has come, and returns at once */
+    GN_TRAIT_UNTOLD = 256,    /* others may hold it up, and no event tells who does, or for how long */
 };
 
 struct gn_activity_def {
@@ -41,7 +42,7 @@ struct gn_activity_def {
     const char *kind;  /* as in profiles: "mpi", "start", … */
     const char *group; /* of a call: "p2p", "collective", …; else "" */
     uint8_t op;        /* enum gn_collective of a call that is one, or starts one; GN_COLLECTIVE_UNKNOWN */
-    uint8_t traits;    /* bits of enum gn_trait */
+    uint16_t traits;   /* bits of enum gn_trait */
 };
 
 /* Never NULL: of a number that is none, GN_ACTIVITY_OTHER's. */
@@ -61,6 +62,9 @@ uint32_t gn_activity_named(const char *name);
 /* Whether the call may be left only after others have done something. Roots, and members that only give, may
  * not have to wait: that is left to whoever knows who they are. */
 bool gn_activity_may_wait(uint32_t activity);
+
+/* Whether it may, and no event tells. */
+bool gn_activity_is_untold(uint32_t activity);
 
 /* MPI_Init, MPI_Init_thread; these and MPI_Finalize. */
 bool gn_activity_starts(uint32_t activity);
