@@ -69,6 +69,10 @@ CLASSES = {
     "win_new": ([], None),
     "win_fence": ([], None),
     "win_sync": ([], None),
+    "win_post": ([], None),
+    "win_start": ([], None),
+    "win_complete": ([], None),
+    "win_wait": ([], None),
     "win_test": ([], None),
     "win_free": (["win"], None),
 }
@@ -107,6 +111,9 @@ MADE = {
     "spawn_multiple": "gn_made_comm({binding}, {parent}, {new}, 0);",
     "comm_idup": "gn_made_comm({binding}, {parent}, {new}, {parent});",
     "win_new": "gn_made_window({binding}, {parent}, {new});",
+    "win_fence": "gn_made_fence({win});",
+    "win_post": "gn_made_epoch(GN_EPOCH_EXPOSURE, {group}, {win});",
+    "win_start": "gn_made_epoch(GN_EPOCH_ACCESS, {group}, {win});",
     "psend_init": "gn_made_partitioned({comm}, {dest}, {tag}, false);",
     "precv_init": "gn_made_partitioned({comm}, {source}, {tag}, true);",
     "persistent": "gn_made_persistent({comm});",
@@ -151,10 +158,14 @@ TRACES = {
     "win_new": ("gn_traced_win_begin(&call, GN_COLLECTIVE_CREATE_HANDLE, GN_NONE);",
                 [], "gn_traced_made_window(&call, {parent}, {new}, result);"),
     "win_fence": ("gn_traced_win_begin(&call, GN_COLLECTIVE_BARRIER, gn_window_number({win}));", [],
-                  "gn_traced_win_end(&call);"),
+                  "gn_traced_fence_end(&call, result);"),
     "win_free": (None, ["gn_traced_window_gone(&call);"], "gn_traced_win_end(&call);"),
     "win_sync": (None, ["gn_traced_win_sync(&call, {win});"], None),
-    "win_test": (None, ["if (*(const int *)flag)", "    gn_traced_win_sync(&call, {win});"], None),
+    "win_post": (None, ["gn_traced_epoch(&call, GN_EPOCH_EXPOSURE, {group}, {win});"], None),
+    "win_start": (None, ["gn_traced_epoch(&call, GN_EPOCH_ACCESS, {group}, {win});"], None),
+    "win_complete": (None, ["gn_traced_epoch_end(&call, GN_EPOCH_ACCESS, {win});"], None),
+    "win_wait": (None, ["gn_traced_epoch_end(&call, GN_EPOCH_EXPOSURE, {win});"], None),
+    "win_test": (None, ["if (*(const int *)flag)", "    gn_traced_epoch_end(&call, GN_EPOCH_EXPOSURE, {win});"], None),
     "rma": (None, ["gn_traced_rma(&call, GN_EVENT_RMA_{rma}, {target_rank}, {win}, {request});"], None),
     "io": (None, ["gn_traced_io(&call, {request});"], None),
 }
@@ -193,7 +204,7 @@ BUFFERS = {
 # A and B stand for what C:counts is in a call's usual and in its large form.
 C_TYPES = {"P": "void *", "S": "void *", "I": "int ", "L": "int64_t ", "H": "gn_handle ", "A": "void *", "B": "void *"}
 COUNT_KINDS = {"usual": {"N": "I", "C": "A"}, "large": {"N": "L", "C": "B"}}
-F2C = {"win": "win"} | {name: "comm" for name in PARENTS}  # every other handle that is looked at is a datatype
+F2C = {"win": "win", "group": "group"} | {name: "comm" for name in PARENTS}  # every other handle that is looked at is a datatype
 
 
 def with_counts(arguments, form):

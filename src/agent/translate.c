@@ -627,6 +627,8 @@ static void translate_comm(struct gn_local *l, struct gn_event *e)
     if (is_rma(e->kind)) {
         e->comm = find_window(l, e->comm);
         comm = e->comm != GN_NONE ? d->windows[e->comm].comm : GN_NONE;
+        if (e->kind == GN_EVENT_RMA_SYNC && e->tag != GN_NONE) /* the group that an epoch is for */
+            e->tag = find_comm(l, e->tag);
     } else {
         comm = e->comm = find_comm(l, e->comm);
     }

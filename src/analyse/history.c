@@ -66,6 +66,7 @@ static void close_make(struct gn_history_make *m)
     gn_lookup_clear(&m->activities);
     free(m->open_parts);
     free(m->matched);
+    gn_history_epochs_free(m);
     free(m->asked);
     free(m->entered);
     free(m->left);

@@ -5,6 +5,7 @@
  *   history_threads  threads of a process that wait for each other
  *   history_match    what the sort says: causal order of calls, who took whose message
  *   history_reorder  another causal order, where sends may have waited for what that one has behind them
+ *   history_epochs   who waited for whom about epochs of windows
  *   history_rivals   which messages might have been taken in place of each other
  *   history_gather   parts of collectives → instances
  *   history_tighten  bounds of calls, by what was taken
@@ -20,6 +21,7 @@
 #include "base/grow.h"
 #include "base/lookup.h"
 #include "base/map.h"
+#include "causality/epochs.h"
 #include "causality/order.h"
 
 #include <errno.h>
@@ -97,6 +99,7 @@ struct gn_history_make {
     size_t send_count, send_capacity;
     struct gn_open_part *open_parts;
     struct gn_matched *matched;
+    struct gn_history_epochs *epochs; /* NULL: there are none */
     size_t open_part_count, open_part_capacity, matched_count, matched_capacity, asked_count, asked_capacity;
     size_t activity_capacity, call_capacity, step_capacity, piece_capacity, take_capacity;
     double *rate_lo, *rate_hi; /* [location_count] ns per tick */
@@ -160,6 +163,17 @@ int gn_history_take(struct gn_history_make *m, const struct gn_take *take);
 
 /* history_reorder.c: after instances are known */
 int gn_history_reorder(struct gn_history_make *m);
+
+/* history_epochs.c */
+/* An event as the sort gets it: its ticks are the number of a call. */
+int gn_history_epoch_event(struct gn_history_make *m, const struct gn_event *event);
+void gn_history_epochs_lose(struct gn_history_make *m, uint32_t process);
+/* After all events: takes, and what may have been waited for, once calls are in an order that allows it. */
+int gn_history_epochs_take(struct gn_history_make *m);
+int gn_history_epochs_take_perhaps(struct gn_history_make *m);
+int gn_history_epochs_perhaps(struct gn_history_make *m,
+                              int (*each)(void *with, uint32_t waiter, uint32_t post), void *with);
+void gn_history_epochs_free(struct gn_history_make *m);
 
 /* history_rivals.c: after all events and matches */
 int gn_history_rivals(struct gn_history_make *m);

@@ -251,8 +251,10 @@ int gn_history_match(struct gn_history_make *m)
 {
     m->h->eager_bytes = largest_eager(m);
     count_assumed(m);
-    int code = gn_history_reorder(m);
+    int code = gn_history_epochs_take(m);
+    code = code ? code : gn_history_reorder(m);
     code = code ? code : add_receivers(m);
+    code = code ? code : gn_history_epochs_take_perhaps(m);
     code = code ? code : gn_history_rivals(m);
     return code ? code : sort_takes(m->h);
 }

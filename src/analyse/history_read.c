@@ -122,7 +122,8 @@ static int push(struct gn_history_make *m, const struct gn_event *event, enum gn
     struct gn_event e = *event;
     e.kind = (uint16_t)kind;
     e.ticks = (uint64_t)m->places[event->location].call << GN_HISTORY_CALL_SHIFT;
-    return gn_order_push(m->order, &e);
+    const int code = gn_history_epoch_event(m, &e);
+    return code ? code : gn_order_push(m->order, &e);
 }
 
 static int open_call(struct gn_history_make *m, const struct gn_event *event, uint32_t flags)
@@ -518,6 +519,7 @@ static int lose(struct gn_history_make *m, const struct gn_event *event)
     struct gn_history_place *p = &m->places[event->location];
     int code = p->mpi_depth > 0 ? close_call(m, event) : deal(p, event->ticks);
     m->is_loose[m->d->locations[event->location].process] = true;
+    gn_history_epochs_lose(m, m->d->locations[event->location].process);
     p->mpi_depth = 0;
     gn_history_leave_regions(m, p, 0);
     p->part = p->window_part = GN_NONE;
@@ -554,6 +556,7 @@ static int look(struct gn_history_make *m, const struct gn_event *event)
     case GN_EVENT_RMA_COLLECTIVE_END:
         return in_a_call(m, event, end_part);
     case GN_EVENT_MPI_REQUEST_CANCELLED:
+    case GN_EVENT_RMA_SYNC:
         return in_a_call(m, event, pass_on);
     case GN_EVENT_MPI_ISEND_COMPLETE:
         return end_send(m, event);

@@ -101,6 +101,18 @@ static void pair_take(struct order *o, const struct gn_take *t, pair *each)
         each(o, hub_of(o, t->member), m->left[t->call], false);
 }
 
+struct pairing {
+    struct order *o;
+    pair *each;
+};
+
+static int pair_epoch(void *self, uint32_t waiter, uint32_t post)
+{
+    const struct pairing *p = self;
+    p->each(p->o, p->o->m->entered[post], p->o->m->left[waiter], true);
+    return 0;
+}
+
 static void pair_all(struct order *o, pair *each)
 {
     const struct gn_history_make *m = o->m;
@@ -119,6 +131,7 @@ static void pair_all(struct order *o, pair *each)
         if (waiter != GN_NONE)
             each(o, m->entered[m->matched[i].posted], m->left[waiter], true);
     }
+    gn_history_epochs_perhaps(o->m, pair_epoch, &(struct pairing){o, each});
 }
 
 static int pair_up(struct order *o)
@@ -178,14 +191,20 @@ static void put_in_order(struct order *o)
 
 /* ---- all ---- */
 
-static bool holds(const struct gn_history_make *m)
+static int is_against(void *self, uint32_t waiter, uint32_t post)
+{
+    const struct gn_history_make *m = self;
+    return m->entered[post] > m->left[waiter];
+}
+
+static bool holds(struct gn_history_make *m)
 {
     for (size_t i = 0; i < m->matched_count; i++) {
         const uint32_t waiter = gn_history_waiter(m, &m->matched[i]);
         if (waiter != GN_NONE && m->entered[m->matched[i].posted] > m->left[waiter])
             return false;
     }
-    return true;
+    return gn_history_epochs_perhaps(m, is_against, m) == 0;
 }
 
 static bool make_room(struct order *o)

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *gn_wait_kind_name(enum gn_wait_kind kind)
 {
@@ -15,12 +16,15 @@ const char *gn_wait_kind_name(enum gn_wait_kind kind)
     return kind < GN_WAIT_KINDS ? names[kind] : "unknown";
 }
 
-static enum gn_wait_kind kind_of(const struct gn_history *h, const struct gn_giver *giver)
+static enum gn_wait_kind kind_of(const struct gn_history *h, uint32_t call, const struct gn_giver *giver)
 {
+    const uint32_t activity = gn_region_activity(h->definitions, h->calls[call].region);
     static const uint8_t of_shape[] = {[GN_SHAPE_ALL_TO_ALL] = GN_WAIT_NXN,
                                        [GN_SHAPE_ONE_TO_ALL] = GN_WAIT_LATE_BROADCAST,
                                        [GN_SHAPE_ALL_TO_ONE] = GN_WAIT_EARLY_REDUCE,
                                        [GN_SHAPE_PREFIX] = GN_WAIT_EARLY_SCAN};
+    if (giver->gathering == GN_NONE && strcmp(gn_activity_def(activity)->group, "rma") == 0)
+        return GN_WAIT_WINDOW;
     if (giver->gathering == GN_NONE)
         return giver->is_receiver ? GN_WAIT_LATE_RECEIVER : GN_WAIT_LATE_SENDER;
     const struct gn_history_gathering *g = &h->gatherings[giver->gathering];
@@ -85,7 +89,7 @@ int gn_wait_edges_add(struct gn_wait_edges *edges, const struct gn_givers *giver
                                       .giver = is_one ? h->calls[giver->call].location : GN_NONE,
                                       .giver_region = is_one ? h->calls[giver->call].region : GN_NONE,
                                       .giver_path = is_one ? h->calls[giver->call].path : GN_NONE,
-                                      .kind = (uint8_t)kind_of(h, giver),
+                                      .kind = (uint8_t)kind_of(h, call, giver),
                                       .lo_ns = waited.lo_ns,
                                       .hi_ns = waited.hi_ns,
                                       .times = 1,

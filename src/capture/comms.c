@@ -23,6 +23,7 @@ struct handles {
 struct members {
     uint32_t first, ranges, others;
     uint32_t comms, windows;
+    uint32_t group; /* number of what stands for the members alone, + 1; 0: there is none */
 };
 
 struct tables {
@@ -157,9 +158,9 @@ static uint32_t write_ranges(uint32_t *words, const int32_t *ranks, int count)
     return ranges;
 }
 
-/* Appends the world ranks of a group to words[], `after` ranges behind their end, and frees it. How many
- * ranges, or -1 when a member is not of this world. */
-static int64_t append_group(gn_handle group, uint32_t after)
+/* Appends the world ranks of a group to words[], `after` ranges behind their end. How many ranges, or -1 when
+ * a member is not of this world. */
+static int64_t append_ranks(gn_handle group, uint32_t after)
 {
     int size = 0;
     int64_t result = -1;
@@ -171,6 +172,13 @@ static int64_t append_group(gn_handle group, uint32_t after)
         if (gn_translate_to_world(group, size, tables->ranks, tables->translated))
             result = write_ranges(to, tables->translated, size);
     }
+    return result;
+}
+
+/* … and frees it. */
+static int64_t append_group(gn_handle group, uint32_t after)
+{
+    const int64_t result = append_ranks(group, after);
     GN_PMPI(Group_free, (gn_handle *))(&group);
     return result;
 }
@@ -191,22 +199,32 @@ static uint32_t list_of_comm(gn_handle comm)
 
 /* ---- communicators and windows ---- */
 
-static uint32_t add_comm(uint32_t list, uint32_t parent, const char *name)
+/* Published, with an instance that is still to be told. GN_NONE: no room. */
+static struct gn_ring_comm *new_comm(uint32_t list, uint32_t *number)
 {
-    uint32_t number = GN_GET(gn_ring_memory->comm_count);
-    if (list == GN_NONE || number == GN_RING_COMMS) {
+    *number = GN_GET(gn_ring_memory->comm_count);
+    if (list == GN_NONE || *number == GN_RING_COMMS) {
         atomic_fetch_add(&gn_ring_memory->lost_comms, 1);
-        return GN_NONE;
+        return NULL;
     }
-    struct members *members = &tables->lists[list];
-    struct gn_ring_comm *comm = &gn_ring_memory->comms[number];
+    const struct members *members = &tables->lists[list];
+    struct gn_ring_comm *comm = &gn_ring_memory->comms[*number];
     comm->first_word = members->first;
     comm->ranges = members->ranges;
     comm->other_ranges = members->others;
-    comm->instance = members->comms++;
-    comm->parent = members->others ? GN_NONE : parent; /* the two sides come from different ones */
+    tables->list_of[*number] = list;
+    return comm;
+}
+
+static uint32_t add_comm(uint32_t list, uint32_t parent, const char *name)
+{
+    uint32_t number;
+    struct gn_ring_comm *comm = new_comm(list, &number);
+    if (!comm)
+        return GN_NONE;
+    comm->instance = tables->lists[list].comms++;
+    comm->parent = comm->other_ranges ? GN_NONE : parent; /* the two sides come from different ones */
     strncpy(comm->name, name, sizeof comm->name - 1);
-    tables->list_of[number] = list;
     GN_PUBLISH(gn_ring_memory->comm_count, number + 1);
     return number;
 }
@@ -275,6 +293,27 @@ uint32_t gn_window_define(gn_handle window, gn_handle comm)
         GN_PUBLISH(gn_ring_memory->window_count, number + 1);
     }
     remember(&tables->windows, window & gn_flavour.handle_mask, number);
+    pthread_mutex_unlock(&lock);
+    return number;
+}
+
+uint32_t gn_group_define(gn_handle group)
+{
+    uint32_t number = GN_NONE;
+    if (!gn_ring_memory)
+        return GN_NONE;
+    pthread_mutex_lock(&lock);
+    const int64_t ranges = append_ranks(group, 0);
+    const uint32_t list = ranges > 0 ? list_of_new_words((uint32_t)ranges, 0) : GN_NONE;
+    struct members *members = list == GN_NONE ? NULL : &tables->lists[list];
+    struct gn_ring_comm *comm = members && !members->group ? new_comm(list, &number) : NULL;
+    if (comm) {
+        comm->instance = GN_RING_GROUP;
+        comm->parent = GN_NONE;
+        members->group = number + 1;
+        GN_PUBLISH(gn_ring_memory->comm_count, number + 1);
+    }
+    number = members && members->group ? members->group - 1 : GN_NONE;
     pthread_mutex_unlock(&lock);
     return number;
 }

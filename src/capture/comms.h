@@ -34,6 +34,10 @@ uint32_t gn_comm_define(gn_handle comm, gn_handle parent, gn_handle like);
 uint32_t gn_comm_define_again(gn_handle comm);
 uint32_t gn_window_define(gn_handle window, gn_handle comm);
 
+/* The communicators' number that stands for the members of a group, whichever handle it has: no communicator,
+ * and counted with none. GN_NONE: there is no room, or not all are of MPI_COMM_WORLD. */
+uint32_t gn_group_define(gn_handle group);
+
 /* The handle is about to be freed and may be given out again. */
 void gn_comm_forget(gn_handle comm);
 void gn_window_forget(gn_handle window);

@@ -254,6 +254,11 @@ gn_handle gn_f2c_type(int fortran)
     return from_fortran(fortran, GN_HELPER_Type_f2c);
 }
 
+gn_handle gn_f2c_group(int fortran)
+{
+    return from_fortran(fortran, GN_HELPER_Group_f2c);
+}
+
 gn_handle gn_f2c_win(int fortran)
 {
     return from_fortran(fortran, GN_HELPER_Win_f2c);

@@ -45,6 +45,7 @@ gn_handle gn_session_handle(unsigned binding, const void *array, uint32_t i);
 gn_handle gn_f2c_comm(int fortran);
 gn_handle gn_f2c_type(int fortran);
 gn_handle gn_f2c_win(int fortran);
+gn_handle gn_f2c_group(int fortran);
 
 /*
  * A list of requests as it is before a call that completes some of them, in C's form. Where handles are

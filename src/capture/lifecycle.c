@@ -21,6 +21,7 @@
 #include "capture/sessions.h"
 #include "capture/signal_samples.h"
 #include "capture/spawn.h"
+#include "capture/window_counts.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -190,7 +191,7 @@ static void begin(void)
     gn_real_resolve_all();
     gn_fatal_open();
     gn_interpreter_find();
-    if (gn_ring_memory && (gn_comms_open() != 0 || gn_counts_open() != 0)) {
+    if (gn_ring_memory && (gn_comms_open() != 0 || gn_window_counts_open() != 0 || gn_counts_open() != 0)) {
         gn_ring_memory = NULL;
         snprintf(reason, sizeof reason, "no memory for its communicators and messages");
     }

@@ -44,6 +44,7 @@ enum gn_binding { GN_C, GN_F77, GN_F08, GN_BINDINGS };
     X(Comm_f2c)                                                                                              \
     X(Type_f2c)                                                                                              \
     X(Win_f2c)                                                                                               \
+    X(Group_f2c)                                                                                             \
     X(Request_f2c)                                                                                           \
     X(Group_incl)                                                                                            \
     X(Comm_create_group)                                                                                     \

@@ -279,6 +279,13 @@ static void trace_window(struct gn_capture_call *call, enum gn_event_kind kind, 
     gn_record_event(call, &event);
 }
 
+static void end_collective(struct gn_capture_call *call, uint64_t number)
+{
+    struct gn_event event = window_event(call, GN_EVENT_RMA_COLLECTIVE_END, call->number);
+    event.number = number;
+    gn_record_event(call, &event);
+}
+
 void gn_traced_win_begin(struct gn_capture_call *call, uint8_t op, uint32_t window)
 {
     call->op = op;
@@ -290,20 +297,34 @@ void gn_traced_win_begin(struct gn_capture_call *call, uint8_t op, uint32_t wind
 
 void gn_traced_win_end(struct gn_capture_call *call)
 {
-    trace_window(call, GN_EVENT_RMA_COLLECTIVE_END, call->number);
+    end_collective(call, gn_window_counts_collective(call->number));
+}
+
+void gn_traced_fence_end(struct gn_capture_call *call, int result)
+{
+    end_collective(call, result == 0 ? gn_window_counts_collective(call->number) : GN_UNNUMBERED);
+}
+
+void gn_made_fence(gn_handle window)
+{
+    if (!gn_is_closed() && gn_ring_memory)
+        gn_window_counts_collective(gn_window_number(window));
 }
 
 uint32_t gn_made_window(unsigned binding, gn_handle comm, const void *window)
 {
-    return gn_is_closed() || !gn_ring_memory ? GN_NONE
-                                             : gn_window_define(gn_win_handle(binding, window, 0), comm);
+    if (gn_is_closed() || !gn_ring_memory)
+        return GN_NONE;
+    const uint32_t number = gn_window_define(gn_win_handle(binding, window, 0), comm);
+    gn_window_counts_collective(number);
+    return number;
 }
 
 void gn_traced_made_window(struct gn_capture_call *call, gn_handle comm, const void *window, int result)
 {
     if (result == 0)
         call->number = gn_made_window(call->binding, comm, window);
-    gn_traced_win_end(call);
+    end_collective(call, call->number == GN_NONE ? GN_UNNUMBERED : 0);
     if (result == 0)
         trace_window(call, GN_EVENT_RMA_WIN_CREATE, call->number);
 }
@@ -316,6 +337,30 @@ void gn_traced_window_gone(struct gn_capture_call *call)
 void gn_traced_win_sync(struct gn_capture_call *call, gn_handle window)
 {
     trace_window(call, GN_EVENT_RMA_SYNC, gn_window_number(window));
+}
+
+static void trace_epoch(struct gn_capture_call *call, gn_handle window, struct gn_epoch epoch)
+{
+    struct gn_event event = window_event(call, GN_EVENT_RMA_SYNC, gn_window_number(window));
+    event.tag = epoch.group;
+    event.number = epoch.number;
+    gn_record_event(call, &event);
+}
+
+void gn_traced_epoch(struct gn_capture_call *call, enum gn_epoch_side side, gn_handle group, gn_handle window)
+{
+    trace_epoch(call, window, gn_window_counts_begin(gn_window_number(window), side, group));
+}
+
+void gn_traced_epoch_end(struct gn_capture_call *call, enum gn_epoch_side side, gn_handle window)
+{
+    trace_epoch(call, window, gn_window_counts_end(gn_window_number(window), side));
+}
+
+void gn_made_epoch(enum gn_epoch_side side, gn_handle group, gn_handle window)
+{
+    if (!gn_is_closed() && gn_ring_memory)
+        gn_window_counts_begin(gn_window_number(window), side, group);
 }
 
 void gn_traced_rma(struct gn_capture_call *call, enum gn_event_kind kind, int target, gn_handle window,

@@ -12,6 +12,7 @@
 #include "capture/count_array.h"
 #include "capture/recorder.h"
 #include "capture/requests.h"
+#include "capture/window_counts.h"
 
 /* What the program's arguments say about the data of a collective; what a call does not have is 0 or NULL.
  * Where there is only one count or type, it stands on both sides. */
@@ -58,6 +59,15 @@ void gn_traced_window_gone(struct gn_capture_call *call);
 void gn_traced_win_begin(struct gn_capture_call *call, uint8_t op, uint32_t window);
 void gn_traced_win_end(struct gn_capture_call *call);
 void gn_traced_win_sync(struct gn_capture_call *call, gn_handle window);
+/* A fence has ended; result: MPI's. */
+void gn_traced_fence_end(struct gn_capture_call *call, int result);
+/* An epoch between groups begins, or ends, at a process that accesses others' windows, or is accessed. */
+void gn_traced_epoch(struct gn_capture_call *call, enum gn_epoch_side side, gn_handle group,
+                     gn_handle window);
+void gn_traced_epoch_end(struct gn_capture_call *call, enum gn_epoch_side side, gn_handle window);
+/* The same of calls that are not recorded. */
+void gn_made_fence(gn_handle window);
+void gn_made_epoch(enum gn_epoch_side side, gn_handle group, gn_handle window);
 void gn_traced_rma(struct gn_capture_call *call, enum gn_event_kind kind, int target, gn_handle window,
                    const void *request);
 void gn_traced_io(struct gn_capture_call *call, const void *request);

@@ -16,6 +16,7 @@ struct half {
     struct half *next;
     struct gn_vertex *vertex;   /* that completes; NULL: … */
     struct gn_order_gate *gate; /* … that waits, at this one */
+    uint64_t number;
 };
 
 /* From one process to another one, on a window. */
@@ -76,25 +77,40 @@ static struct half take_first(struct gn_epoch_gates *e, struct passage *p)
     return taken;
 }
 
+static void let_first_go(struct gn_order *order, struct passage *p)
+{
+    struct half half = take_first(order->epochs, p);
+    if (half.vertex)
+        gn_vertex_noticed(order, half.vertex);
+    else
+        gn_gate_complete(order, half.gate);
+}
+
 /* Nobody waits at this passage for what will not come. */
 static void let_go(struct gn_order *order, struct passage *p)
 {
-    while (p->first) {
-        struct half half = take_first(order->epochs, p);
-        if (half.vertex)
-            gn_vertex_noticed(order, half.vertex);
-        else
-            gn_gate_complete(order, half.gate);
-    }
+    while (p->first)
+        let_first_go(order, p);
+}
+
+/* Those of the other side that are ahead of the one with this number: of a part of a run they have no other
+ * half. False: nor has that one. */
+static bool catch_up(struct gn_order *order, struct passage *p, uint64_t number, bool is_send)
+{
+    while (p->first && (p->first->vertex == NULL) == is_send && number != GN_UNNUMBERED &&
+           p->first->number < number)
+        let_first_go(order, p);
+    return !p->first || (p->first->vertex == NULL) != is_send || number == GN_UNNUMBERED ||
+           p->first->number == number || p->first->number == GN_UNNUMBERED;
 }
 
 static int keep(struct gn_order *order, struct passage *p, struct gn_vertex *vertex,
-                struct gn_order_gate *gate)
+                struct gn_order_gate *gate, uint64_t number)
 {
     struct half *half = malloc(sizeof *half);
     if (!half)
         return -ENOMEM;
-    *half = (struct half){.vertex = vertex, .gate = gate};
+    *half = (struct half){.vertex = vertex, .gate = gate, .number = number};
     *(p->first ? &p->last->next : &p->first) = half;
     p->last = half;
     p->ahead++;
@@ -112,15 +128,16 @@ static bool is_gone(const struct gn_order *order, uint32_t process)
     return state->ended || state->loose || gn_epochs_lost(order->epochs->epochs, process);
 }
 
-static int completes(struct gn_order *order, struct passage *p, struct gn_vertex *vertex)
+static int completes(struct gn_order *order, struct passage *p, struct gn_vertex *vertex, uint64_t number)
 {
+    const bool has_other = catch_up(order, p, number, true);
     const bool is_awaited = p->first && !p->first->vertex;
-    if (p->is_over || (!is_awaited && is_gone(order, p->to))) {
+    if (p->is_over || !has_other || (!is_awaited && is_gone(order, p->to))) {
         gn_vertex_noticed(order, vertex);
         return 0;
     }
     if (!is_awaited)
-        return keep(order, p, vertex, NULL);
+        return keep(order, p, vertex, NULL, number);
     struct half waiting = take_first(order->epochs, p);
     int code = gn_gate_give(order, waiting.gate, vertex);
     gn_gate_complete(order, waiting.gate);
@@ -128,11 +145,12 @@ static int completes(struct gn_order *order, struct passage *p, struct gn_vertex
     return code;
 }
 
-static int waits(struct gn_order *order, struct passage *p, struct gn_vertex *vertex)
+static int waits(struct gn_order *order, struct passage *p, struct gn_vertex *vertex, uint64_t number)
 {
+    const bool has_other = catch_up(order, p, number, false);
     const bool has_come = p->first && p->first->vertex;
     int code = 0;
-    if (p->is_over || (!has_come && is_gone(order, p->from))) {
+    if (p->is_over || !has_other || (!has_come && is_gone(order, p->from))) {
         gn_vertex_noticed(order, vertex);
         return 0;
     }
@@ -148,7 +166,7 @@ static int waits(struct gn_order *order, struct passage *p, struct gn_vertex *ve
     if (has_come)
         gn_gate_complete(order, gate);
     else if (failed == 0)
-        failed = keep(order, p, NULL, gate);
+        failed = keep(order, p, NULL, gate, number);
     gn_vertex_noticed(order, vertex);
     return code ? code : failed;
 }
@@ -166,7 +184,7 @@ static int half(void *self, const struct gn_epoch_half *h)
     struct passage *p = find(order->epochs, h);
     if (!p)
         return -ENOMEM;
-    return h->is_send ? completes(order, p, vertex) : waits(order, p, vertex);
+    return h->is_send ? completes(order, p, vertex, h->number) : waits(order, p, vertex, h->number);
 }
 
 static void lost(void *self, uint32_t process)

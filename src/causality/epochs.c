@@ -19,6 +19,7 @@ struct origin {
 /* An epoch that a process has started. */
 struct epoch {
     uint32_t window, group; /* group: a communicator */
+    uint64_t number;
     struct origin started;
 };
 
@@ -33,6 +34,7 @@ struct process {
 struct call {
     uint32_t activity, region; /* activity 0: none that matters here */
     uint32_t window, group;    /* of a wait: what its record has said; GN_NONE: nothing yet */
+    uint64_t number;           /* likewise */
     bool is_alone;             /* of complete: one epoch is open, so it is that one */
     uint32_t next_location;    /* of the same process; GN_NONE: no further one */
     struct origin entered;     /* … then */
@@ -88,7 +90,8 @@ static int make_origin(const struct gn_epochs *e, const struct gn_event *event, 
 }
 
 /* With each process of the group. */
-static int tell(const struct gn_epochs *e, uint32_t window, uint32_t group, struct origin *at, bool is_send)
+static int tell_of(const struct gn_epochs *e, int (*sink)(void *, const struct gn_epoch_half *),
+                   uint32_t window, uint32_t group, uint64_t number, struct origin *at, bool is_send)
 {
     const struct gn_definitions *d = e->definitions;
     const struct gn_comm_def *comm = &d->comms[group];
@@ -101,17 +104,30 @@ static int tell(const struct gn_epochs *e, uint32_t window, uint32_t group, stru
             continue;
         if (token)
             at->tokens[i] = NULL;
-        code =
-            e->sink.half(e->sink.self, &(struct gn_epoch_half){.window = window,
-                                                               .from = is_send ? here : other,
-                                                               .to = is_send ? other : here,
-                                                               .location = at->location,
-                                                               .ticks = at->ticks,
-                                                               .token = token,
-                                                               .is_send = is_send,
-                                                               .is_countable = !e->processes[here].is_lost});
+        code = sink(e->sink.self, &(struct gn_epoch_half){.window = window,
+                                                          .from = is_send ? here : other,
+                                                          .to = is_send ? other : here,
+                                                          .location = at->location,
+                                                          .ticks = at->ticks,
+                                                          .token = token,
+                                                          .number = number,
+                                                          .is_send = is_send,
+                                                          .is_countable = !e->processes[here].is_lost});
     }
     return code;
+}
+
+static int tell(const struct gn_epochs *e, uint32_t window, uint32_t group, uint64_t number,
+                struct origin *at, bool is_send)
+{
+    return tell_of(e, e->sink.half, window, group, number, at, is_send);
+}
+
+static int opened(const struct gn_epochs *e, const struct gn_event *event, bool is_send)
+{
+    struct origin at = {.location = event->location, .ticks = event->ticks};
+    return e->sink.opened ? tell_of(e, e->sink.opened, event->comm, event->tag, event->number, &at, is_send)
+                          : 0;
 }
 
 /* ---- epochs ---- */
@@ -141,14 +157,19 @@ static void lose(const struct gn_epochs *e, uint32_t process)
 
 static int started(const struct gn_epochs *e, struct process *p, const struct gn_event *event)
 {
-    if (find(p, event->comm)) /* it was completed, and nobody has said so */
+    struct epoch *before = find(p, event->comm); /* it was completed, and nobody has said so */
+    if (before && event->number == GN_UNNUMBERED)
         lose(e, (uint32_t)(p - e->processes));
     if (p->is_lost)
         return 0;
+    if (before) {
+        drop(e, &before->started);
+        *before = p->open[--p->count];
+    }
     if (!gn_grow(&p->open, &p->capacity, p->count, sizeof *p->open))
         return -ENOMEM;
     struct epoch *epoch = &p->open[p->count];
-    *epoch = (struct epoch){.window = event->comm, .group = event->tag};
+    *epoch = (struct epoch){.window = event->comm, .group = event->tag, .number = event->number};
     int code = make_origin(e, event, event->tag, &epoch->started);
     p->count += code == 0;
     return code;
@@ -158,12 +179,15 @@ static int completed(const struct gn_epochs *e, struct process *p, struct call *
                      const struct gn_event *event)
 {
     struct epoch *epoch = find(p, event->comm);
+    if (!epoch && event->number != GN_UNNUMBERED) /* it began ahead of what is told */
+        return 0;
     if (!epoch || (call->is_alone && call->window != event->comm))
         lose(e, (uint32_t)(p - e->processes));
     if (p->is_lost)
-        return tell(e, event->comm, event->tag,
+        return tell(e, event->comm, event->tag, event->number,
                     &(struct origin){.location = event->location, .ticks = event->ticks}, true);
-    int code = tell(e, epoch->window, epoch->group, call->is_alone ? &call->entered : &epoch->started, true);
+    int code = tell(e, epoch->window, epoch->group, epoch->number,
+                    call->is_alone ? &call->entered : &epoch->started, true);
     drop(e, &epoch->started);
     *epoch = p->open[--p->count];
     return code;
@@ -175,12 +199,18 @@ static int synchronised(struct gn_epochs *e, struct call *call, const struct gn_
     struct process *p = process_of(e, event->location);
     if (event->comm >= d->window_count || event->tag >= d->comm_count || d->comms[event->tag].is_self)
         return 0;
-    if (call->activity == GN_CALL_WIN_START)
-        return started(e, p, event);
+    if (call->activity == GN_CALL_WIN_POST)
+        return opened(e, event, true);
+    if (call->activity == GN_CALL_WIN_START) {
+        const int code = started(e, p, event);
+        return code ? code : opened(e, event, false);
+    }
     if (call->activity == GN_CALL_WIN_COMPLETE)
         return completed(e, p, call, event);
-    if (call->activity == GN_CALL_WIN_WAIT) {
+    if (call->activity == GN_CALL_WIN_WAIT ||
+        (call->activity == GN_CALL_WIN_TEST && event->number != GN_UNNUMBERED)) {
         call->window = event->comm;
+        call->number = event->number;
         call->group = event->tag;
     }
     return 0;
@@ -190,7 +220,8 @@ static int synchronised(struct gn_epochs *e, struct call *call, const struct gn_
 
 static bool is_about_epochs(uint32_t activity)
 {
-    return activity == GN_CALL_WIN_START || activity == GN_CALL_WIN_COMPLETE || activity == GN_CALL_WIN_WAIT;
+    return activity == GN_CALL_WIN_POST || activity == GN_CALL_WIN_START ||
+           activity == GN_CALL_WIN_COMPLETE || activity == GN_CALL_WIN_WAIT || activity == GN_CALL_WIN_TEST;
 }
 
 static int entered(const struct gn_epochs *e, struct call *call, const struct gn_event *event)
@@ -216,7 +247,8 @@ static int left(const struct gn_epochs *e, struct call *call, const struct gn_ev
 {
     if (!call->activity || event->region != call->region)
         return 0;
-    const bool has_waited = call->activity == GN_CALL_WIN_WAIT && call->window != GN_NONE;
+    const bool has_waited =
+        (call->activity == GN_CALL_WIN_WAIT || call->activity == GN_CALL_WIN_TEST) && call->window != GN_NONE;
     call->activity = 0;
     drop(e, &call->entered);
     if (!has_waited)
@@ -224,7 +256,7 @@ static int left(const struct gn_epochs *e, struct call *call, const struct gn_ev
     struct origin now;
     int code = make_origin(e, event, call->group, &now);
     if (code == 0)
-        code = tell(e, call->window, call->group, &now, false);
+        code = tell(e, call->window, call->group, call->number, &now, false);
     drop(e, &now);
     return code;
 }

@@ -14,7 +14,10 @@
  * OTF2 has one record for all four calls, so that needs enters and leaves, and the group's members. Whoever
  * completes what it has not started cannot be counted any more. A wait that is not counted makes the numbers
  * of later ones too low, which is harmless; so MPI_Win_test, of which a record does not say whether it has
- * succeeded, is left out.
+ * succeeded, is left out; one with a number (event/event.h) has.
+ *
+ * Where epochs have numbers, a part of a run may be told, too (trace/windowed.h): of one that was begun ahead
+ * of it nothing is told.
  */
 #ifndef GNOMON_CAUSALITY_EPOCHS_H
 #define GNOMON_CAUSALITY_EPOCHS_H
@@ -29,8 +32,9 @@
 struct gn_epoch_half {
     uint32_t window, from, to; /* from, to: processes */
     uint32_t location;
-    uint64_t ticks; /* of the enter of complete, the record of start, or the leave of wait */
-    void *token;    /* as the sink gave it for that event; NULL: it gives none */
+    uint64_t ticks;  /* of the enter of complete, the record of start, or the leave of wait */
+    void *token;     /* as the sink gave it for that event; NULL: it gives none */
+    uint64_t number; /* from 0, as the records say; GN_UNNUMBERED: it is the next one */
     bool is_send;
     bool is_countable; /* false: nobody can tell any more which it is */
 };
@@ -40,6 +44,10 @@ struct gn_epochs_sink {
     /* Of an event that may be of a message, for each of them; NULL: it failed, errno says how. The function
      * NULL: no tokens are wanted. */
     void *(*token)(void *self, const struct gn_event *event);
+    /* Likewise of what does not order anything for certain: that an epoch was opened, at `from`, to be
+     * accessed (MPI_Win_post: it is sent), and began to be accessed by `to` (MPI_Win_start), without tokens.
+     * NULL: nobody asks. */
+    int (*opened)(void *self, const struct gn_epoch_half *half);
     void (*unused)(void *self, void *token); /* the event is of no message after all; NULL: nobody asks */
     int (*half)(void *self, const struct gn_epoch_half *half); /* 0 or a negative code */
     void (*lost)(void *self,

@@ -95,8 +95,8 @@ enum gn_event_kind {
 #define GN_TAG_PARTITIONED                                                                                   \
     0x40000000u /* tags from here on: pairs of partitioned requests (capture/partitioned.h) */
 
-/* The number of a message on its channel, or of a collective on its communicator, where the source tells it
- * (capture/numbers.h says what it counts). */
+/* The number of a message on its channel, of a collective on its communicator or window, or of an epoch on
+ * its window, where the source tells it (capture/numbers.h and window_counts.h say what it counts). */
 #define GN_UNNUMBERED UINT64_MAX         /* not known, and never will be */
 #define GN_NUMBER_LATER (UINT64_MAX - 1) /* a `number` event brings it, under the name in `request` */
 /* A flag: this message and others of the numbers beside it that have the flag, too, may have changed places.
@@ -140,12 +140,12 @@ static inline int gn_event_begins(unsigned kind)
            kind == GN_EVENT_RMA_COLLECTIVE_BEGIN;
 }
 
-/* Messages sent and received, and collectives; of nonblocking ones their starts. */
+/* Messages sent and received, and collectives; of nonblocking ones their starts; epochs of windows. */
 static inline int gn_event_has_number(unsigned kind)
 {
     return kind == GN_EVENT_MPI_SEND || kind == GN_EVENT_MPI_ISEND || kind == GN_EVENT_MPI_RECV ||
            kind == GN_EVENT_MPI_IRECV || kind == GN_EVENT_COLLECTIVE_END || kind == GN_EVENT_NBC_REQUEST ||
-           kind == GN_EVENT_NUMBER;
+           kind == GN_EVENT_RMA_COLLECTIVE_END || kind == GN_EVENT_RMA_SYNC || kind == GN_EVENT_NUMBER;
 }
 
 /* An event with nothing in it but its kind, place and time: references are GN_NONE, bytes of begins unknown.

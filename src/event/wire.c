@@ -640,6 +640,8 @@ static int read_event(struct gn_wire_reader *r, const struct gn_event *raw, cons
         check_reference(r, &event.region, d->region_count);
         check_reference(r, &event.path, d->path_count);
     }
+    if (event.kind == GN_EVENT_RMA_SYNC)
+        check_reference(r, &event.tag, d->comm_count);
     check_reference(r, &event.comm, is_about_window(event.kind) ? d->window_count : d->comm_count);
     return r->sink.event(r->sink.self, &event, batch->sequence + i, err);
 }

@@ -64,13 +64,15 @@ enum { GN_RING_MIN_RECORDS = 256, GN_RING_POLL_NODES = 4 };
  * the same members (the standard's rule for collective calls). So (members, how many with the same members
  * came before) names it across processes without a message. Members are ranges of ranks in MPI_COMM_WORLD, in
  * their order: two words each, the first rank and how many. */
+#define GN_RING_GROUP UINT32_MAX
 struct gn_ring_comm {
     uint32_t first_word;   /* index into words[]: the ranges of its members, then those of the other group;
                               communicators with the same members may share them */
     uint32_t ranges;       /* of members */
     uint32_t other_ranges; /* of an intercommunicator: of the group that is not ours */
-    uint32_t instance;     /* communicators with these members before this one, counted from 0 */
-    uint32_t parent;       /* index, or GN_NONE */
+    uint32_t instance; /* communicators with these members before this one, counted from 0; GN_RING_GROUP: it
+                          is none, but the members that an epoch of a window is for */
+    uint32_t parent;   /* index, or GN_NONE */
     char name[GN_RING_NAME_BYTES - 20]; /* "MPI_COMM_WORLD", or what the program named it; may be empty */
 };
 

@@ -232,7 +232,7 @@ static OTF2_CallbackCode on_context_leave(COMMON, OTF2_CallingContextRef context
 /* 0: it has none. */
 /* ---- messages ---- */
 
-/* The number that gnomon's writer adds to a message or a collective. */
+/* The number that gnomon's writer adds to a message, a collective or an epoch. */
 static void read_number(const struct gn_reader_location *l, const OTF2_AttributeList *list,
                         struct gn_event *event)
 {
@@ -471,8 +471,10 @@ static OTF2_CallbackCode on_rma_end(COMMON, OTF2_CollectiveOp op, OTF2_RmaSyncLe
 {
     AT_RECORD, (void)level;
     struct gn_reader_location *l = user;
-    end(l, &l->rma,
-        add_collective(l, GN_EVENT_RMA_COLLECTIVE_END, time, op, window_of(l, window), root, sent, received));
+    struct gn_event *event =
+        add_collective(l, GN_EVENT_RMA_COLLECTIVE_END, time, op, window_of(l, window), root, sent, received);
+    read_number(l, list, event);
+    end(l, &l->rma, event);
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -530,6 +532,7 @@ static OTF2_CallbackCode on_group_sync(COMMON, OTF2_RmaSyncLevel level, OTF2_Rma
     add_sync(l, time, window, OTF2_UNDEFINED_UINT32);
     if (members < l->shared->definitions->comm_count)
         l->events[l->count - 1].tag = members;
+    read_number(l, list, &l->events[l->count - 1]);
     return OTF2_CALLBACK_SUCCESS;
 }
 

@@ -211,6 +211,7 @@ RECORD(rma_collective_begin)
 RECORD(rma_collective_end)
 {
     const OTF2_RmaSyncLevel level = OTF2_RMA_SYNC_LEVEL_PROCESS | OTF2_RMA_SYNC_LEVEL_MEMORY;
+    add_number(a, e);
     return OTF2_EvtWriter_RmaCollectiveEnd(w, a, t, e->op, level, e->comm, root_of(e), e->bytes_sent,
                                            e->bytes_received);
 }
@@ -238,6 +239,10 @@ RECORD(rma_complete)
 
 RECORD(rma_sync)
 {
+    const OTF2_RmaSyncLevel level = OTF2_RMA_SYNC_LEVEL_PROCESS | OTF2_RMA_SYNC_LEVEL_MEMORY;
+    add_number(a, e);
+    if (e->tag != GN_NONE)
+        return OTF2_EvtWriter_RmaGroupSync(w, a, t, level, e->comm, gn_otf2_group(e->tag));
     return OTF2_EvtWriter_RmaSync(w, a, t, e->comm, e->peer, OTF2_RMA_SYNC_TYPE_MEMORY);
 }
 

@@ -150,13 +150,13 @@ static size_t begin_of(const struct place *p, size_t window)
 /* ---- collectives ---- */
 
 /*
- * Who reads a window counts the collectives of a communicator from its first one on. A member that has left
- * one before the window begins, when others have not, would be one ahead all the time; a root of a Reduce or
- * those that a Bcast has sent on are many ahead. So all begin with the first one that each has in the window,
- * as their numbers say; those before it are calls that are for nobody.
+ * Who reads a window counts the collectives of a communicator, or of a one-sided window, from its first one
+ * on. A member that has left one before the window begins, when others have not, would be one ahead all the
+ * time; a root of a Reduce or those that a Bcast has sent on are many ahead. So all begin with the first one
+ * that each has in the window, as their numbers say; those before it are calls that are for nobody.
  */
 struct first {
-    uint32_t comm;
+    uint32_t comm; /* as comm_of() says */
     uint64_t number, last;
 };
 
@@ -164,20 +164,36 @@ struct firsts {
     struct gn_map index; /* (communicator, process) → first + 1 */
     struct first *items;
     size_t count, capacity;
-    uint64_t *begin; /* [comm_count] the largest of its members' */
-    uint64_t *end;   /* [comm_count] of windows that are joined: one behind the least of their last ones */
+    uint64_t *begin; /* [comms] the largest of its members' */
+    uint64_t *end;   /* [comms] of windows that are joined: one behind the least of their last ones */
     bool is_even;    /* all members begin with the same, and end with it where that matters */
 };
 
-static bool is_numbered(const struct gn_windowed *w, const struct gn_event *e)
+static uint32_t comms(const struct gn_definitions *d)
 {
-    return (e->kind == GN_EVENT_COLLECTIVE_END || e->kind == GN_EVENT_NBC_REQUEST) &&
-           e->number < GN_NUMBER_LATER && e->comm < w->definitions->comm_count;
+    return (uint32_t)(d->comm_count + d->window_count);
 }
 
-static bool note_first(struct firsts *f, const struct gn_event *e, uint32_t process)
+/* What it is counted on: a communicator, or behind those a one-sided window. GN_NONE: nothing. */
+static uint32_t comm_of(const struct gn_windowed *w, const struct gn_event *e)
 {
-    const struct gn_key key = {e->comm, process};
+    const struct gn_definitions *d = w->definitions;
+    const bool is_of_window = e->kind == GN_EVENT_RMA_COLLECTIVE_END;
+    if ((e->kind != GN_EVENT_COLLECTIVE_END && e->kind != GN_EVENT_NBC_REQUEST && !is_of_window) ||
+        e->number >= GN_NUMBER_LATER || e->comm >= (is_of_window ? d->window_count : d->comm_count))
+        return GN_NONE;
+    return is_of_window ? (uint32_t)d->comm_count + e->comm : e->comm;
+}
+
+static size_t members_of(const struct gn_definitions *d, uint32_t comm)
+{
+    const uint32_t of = comm < d->comm_count ? comm : d->windows[comm - d->comm_count].comm;
+    return of < d->comm_count ? (size_t)d->comms[of].member_count + d->comms[of].other_count : SIZE_MAX;
+}
+
+static bool note_first(struct firsts *f, uint32_t comm, const struct gn_event *e, uint32_t process)
+{
+    const struct gn_key key = {comm, process};
     const uintptr_t known = (uintptr_t)gn_map_find(&f->index, key);
     if (known) {
         struct first *first = &f->items[known - 1];
@@ -187,7 +203,7 @@ static bool note_first(struct firsts *f, const struct gn_event *e, uint32_t proc
     }
     if (!gn_grow(&f->items, &f->capacity, f->count, sizeof *f->items))
         return false;
-    f->items[f->count++] = (struct first){e->comm, e->number, e->number};
+    f->items[f->count++] = (struct first){comm, e->number, e->number};
     return gn_map_add(&f->index, key, (void *)(uintptr_t)f->count);
 }
 
@@ -196,16 +212,16 @@ static bool note_first(struct firsts *f, const struct gn_event *e, uint32_t proc
 static bool find_ends(const struct gn_windowed *w, struct firsts *f)
 {
     const struct gn_definitions *d = w->definitions;
-    size_t *members = calloc(d->comm_count + 1, sizeof *members);
-    for (uint32_t c = 0; c < d->comm_count; c++)
+    size_t *members = calloc(comms(d) + 1u, sizeof *members);
+    for (uint32_t c = 0; c < comms(d); c++)
         f->end[c] = UINT64_MAX;
     for (size_t i = 0; members && i < f->count; i++) {
         const struct first *first = &f->items[i];
         f->end[first->comm] = first->last + 1 < f->end[first->comm] ? first->last + 1 : f->end[first->comm];
         members[first->comm]++;
     }
-    for (uint32_t c = 0; members && c < d->comm_count; c++)
-        if (members[c] < (size_t)d->comms[c].member_count + d->comms[c].other_count)
+    for (uint32_t c = 0; members && c < comms(d); c++)
+        if (members[c] < members_of(d, c))
             f->end[c] = 0;
     for (size_t i = 0; i < f->count; i++)
         f->is_even = f->is_even && f->items[i].last + 1 == f->end[f->items[i].comm];
@@ -218,8 +234,9 @@ static bool find_firsts(const struct gn_windowed *w, size_t window, struct first
     bool done = true;
     for (size_t l = 0; l < w->location_count && done; l++)
         for (size_t i = begin_of(&w->places[l], window); i < w->places[l].ends[window] && done; i++)
-            if (is_numbered(w, &w->places[l].events[i]))
-                done = note_first(f, &w->places[l].events[i], w->definitions->locations[l].process);
+            if (comm_of(w, &w->places[l].events[i]) != GN_NONE)
+                done = note_first(f, comm_of(w, &w->places[l].events[i]), &w->places[l].events[i],
+                                  w->definitions->locations[l].process);
     for (size_t i = 0; i < f->count && done; i++)
         if (f->items[i].number > f->begin[f->items[i].comm])
             f->begin[f->items[i].comm] = f->items[i].number;
@@ -237,17 +254,18 @@ static size_t take_out(const struct gn_windowed *w, const struct firsts *f, stru
     size_t used = 0, begun = SIZE_MAX;
     for (size_t i = 0; i < count; i++) {
         const struct gn_event e = from[i];
-        if (is_numbered(w, &e) && (e.number < f->begin[e.comm] || (f->end && e.number >= f->end[e.comm]))) {
-            if (e.kind == GN_EVENT_COLLECTIVE_END && begun != SIZE_MAX) {
+        const uint32_t comm = comm_of(w, &e);
+        if (comm != GN_NONE && (e.number < f->begin[comm] || (f->end && e.number >= f->end[comm]))) {
+            if (e.kind != GN_EVENT_NBC_REQUEST && begun != SIZE_MAX) {
                 memmove(&to[begun], &to[begun + 1], (used - begun - 1) * sizeof *to);
                 used--;
             }
             begun = SIZE_MAX;
             continue;
         }
-        begun = e.kind == GN_EVENT_COLLECTIVE_BEGIN ? used
-                : e.kind == GN_EVENT_COLLECTIVE_END ? SIZE_MAX
-                                                    : begun;
+        begun = e.kind == GN_EVENT_COLLECTIVE_BEGIN || e.kind == GN_EVENT_RMA_COLLECTIVE_BEGIN ? used
+                : e.kind == GN_EVENT_COLLECTIVE_END || e.kind == GN_EVENT_RMA_COLLECTIVE_END   ? SIZE_MAX
+                                                                                               : begun;
         to[used++] = e;
     }
     return used;
@@ -267,9 +285,9 @@ static bool align(struct gn_windowed *w)
     struct firsts *all = calloc(w->window_count + 1, sizeof *all);
     bool done = all != NULL;
     for (size_t i = 0; i < w->window_count && done; i++) {
-        all[i].begin = calloc(w->definitions->comm_count + 1, sizeof *all[i].begin);
+        all[i].begin = calloc(comms(w->definitions) + 1u, sizeof *all[i].begin);
         if (w->as == GN_WINDOWED_JOINED)
-            all[i].end = calloc(w->definitions->comm_count + 1, sizeof *all[i].end);
+            all[i].end = calloc(comms(w->definitions) + 1u, sizeof *all[i].end);
         done = all[i].begin && (all[i].end || w->as != GN_WINDOWED_JOINED) && find_firsts(w, i, &all[i]);
     }
     for (size_t l = 0; l < w->location_count && done; l++) {
@@ -292,11 +310,23 @@ static bool align(struct gn_windowed *w)
 
 /* ---- windows as one ---- */
 
+/* Of epochs without numbers nobody knows which ones belong together. */
+static void forget_epochs(struct gn_windowed *w)
+{
+    for (size_t l = 0; l < w->location_count; l++)
+        for (size_t i = 0; w->window_count > 0 && i < w->places[l].ends[w->window_count - 1]; i++)
+            if (w->places[l].events[i].kind == GN_EVENT_RMA_SYNC &&
+                w->places[l].events[i].number >= GN_NUMBER_LATER)
+                w->places[l].events[i].tag = GN_NONE;
+}
+
+/* … that have no numbers. */
 static bool has_fences(const struct gn_windowed *w)
 {
     for (size_t l = 0; l < w->location_count; l++)
         for (size_t i = 0; w->window_count > 1 && i < w->places[l].ends[w->window_count - 1]; i++)
-            if (w->places[l].events[i].kind == GN_EVENT_RMA_COLLECTIVE_END)
+            if (w->places[l].events[i].kind == GN_EVENT_RMA_COLLECTIVE_END &&
+                w->places[l].events[i].number >= GN_NUMBER_LATER)
                 return true;
     return false;
 }
@@ -358,6 +388,8 @@ int gn_windowed_read(struct gn_windowed **windowed, struct gn_source *source,
     int code = w && w->places && w->pulled ? 0 : gn_fail(err, -ENOMEM, "no memory for windows of events");
     for (uint32_t l = 0; l < locations && code == 0; l++)
         code = read_place(w, source, l, err);
+    if (code == 0)
+        forget_epochs(w);
     if (code == 0 && as == GN_WINDOWED_JOINED && has_fences(w))
         code = gn_fail(err, -ENOTSUP,
                        "its windows have fences, and which ones match is not known: it takes a trace "
@@ -426,6 +458,9 @@ bool gn_windowed_is_numbered(const struct gn_windowed *w)
     for (size_t l = 0; l < w->location_count; l++)
         for (size_t i = 0; w->window_count > 0 && i < w->places[l].ends[w->window_count - 1]; i++) {
             const struct gn_event *e = &w->places[l].events[i];
+            if (e->kind == GN_EVENT_RMA_SYNC ||
+                e->kind == GN_EVENT_RMA_COLLECTIVE_END) /* these may have none */
+                continue;
             with |= gn_event_has_number(e->kind) && e->number != GN_UNNUMBERED;
             without |= gn_event_has_number(e->kind) && e->number == GN_UNNUMBERED;
         }

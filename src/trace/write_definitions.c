@@ -19,13 +19,10 @@ struct out {
     const struct gn_trace_local *const *locals;
     OTF2_GlobalDefWriter *writer;
     OTF2_ErrorCode status;
-    uint32_t next_string, next_group;
+    uint32_t next_string;
     uint32_t *ranks; /* of a process: its place among the locations that take part in MPI */
     uint32_t participants;
 };
-
-/* Numbers of the groups that every archive has; those of communicators come behind. */
-enum { GROUP_WORLD, GROUP_SELF, GROUP_FIRST };
 
 static void note(struct out *out, OTF2_ErrorCode status)
 {
@@ -293,45 +290,45 @@ static void write_world(struct out *out)
             out->ranks[list[i].process] = (uint32_t)i;
             locations[i] = d->locations[d->processes[list[i].process].main_location].file_id;
         }
-        write_group(out, GROUP_WORLD, OTF2_GROUP_TYPE_COMM_LOCATIONS, "MPI processes", locations,
+        write_group(out, GN_OTF2_GROUP_WORLD, OTF2_GROUP_TYPE_COMM_LOCATIONS, "MPI processes", locations,
                     (uint32_t)count);
-        write_group(out, GROUP_SELF, OTF2_GROUP_TYPE_COMM_SELF, "MPI_COMM_SELF", NULL, 0);
+        write_group(out, GN_OTF2_GROUP_SELF, OTF2_GROUP_TYPE_COMM_SELF, "MPI_COMM_SELF", NULL, 0);
     }
     free(list);
     free(locations);
 }
 
-static uint32_t group_of(struct out *out, const uint32_t *members, uint32_t count)
+static void write_members(struct out *out, uint32_t group, const uint32_t *members, uint32_t count)
 {
     uint64_t *numbers = malloc((count + 1) * sizeof *numbers);
     if (!numbers) {
         note(out, OTF2_ERROR_MEM_ALLOC_FAILED);
-        return GROUP_SELF;
+        return;
     }
     for (uint32_t i = 0; i < count; i++) {
         uint32_t rank = members[i] < out->d->process_count ? out->ranks[members[i]] : GN_NONE;
         numbers[i] = rank == GN_NONE ? OTF2_UNDEFINED_UINT64 : rank;
     }
-    note(out, OTF2_GlobalDefWriter_WriteGroup(out->writer, out->next_group, 0, OTF2_GROUP_TYPE_COMM_GROUP,
+    note(out, OTF2_GlobalDefWriter_WriteGroup(out->writer, group, 0, OTF2_GROUP_TYPE_COMM_GROUP,
                                               OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE, count, numbers));
     free(numbers);
-    return out->next_group++;
 }
 
 static void write_comms(struct out *out)
 {
     for (uint32_t i = 0; i < out->d->comm_count && out->status == OTF2_SUCCESS; i++) {
         const struct gn_comm_def *comm = &out->d->comms[i];
-        uint32_t group = comm->is_self ? GROUP_SELF : group_of(out, comm->members, comm->member_count);
+        const uint32_t group = comm->is_self ? GN_OTF2_GROUP_SELF : gn_otf2_group(i);
+        if (!comm->is_self)
+            write_members(out, group, comm->members, comm->member_count);
         /* One that was made from another one has events that say so, as MPI's own have not. */
         OTF2_CommFlag flags =
             comm->parent == GN_NONE ? OTF2_COMM_FLAG_NONE : OTF2_COMM_FLAG_CREATE_DESTROY_EVENTS;
-        if (comm->other_count)
-            note(out, OTF2_GlobalDefWriter_WriteInterComm(
-                          out->writer, i, comm->name, group,
-                          group_of(out, comm->members + comm->member_count, comm->other_count), comm->parent,
-                          flags));
-        else
+        if (comm->other_count) {
+            write_members(out, gn_otf2_other_group(i), comm->members + comm->member_count, comm->other_count);
+            note(out, OTF2_GlobalDefWriter_WriteInterComm(out->writer, i, comm->name, group,
+                                                          gn_otf2_other_group(i), comm->parent, flags));
+        } else
             note(out, OTF2_GlobalDefWriter_WriteComm(out->writer, i, comm->name, group, comm->parent, flags));
     }
     for (uint32_t i = 0; i < out->d->window_count; i++)
@@ -437,7 +434,7 @@ static OTF2_ErrorCode write_all(OTF2_Archive *archive, const struct gn_definitio
         status = write_local(archive, d, locals);
     if (status != OTF2_SUCCESS)
         return status;
-    struct out out = {.d = d, .summaries = summaries, .locals = locals, .next_group = GROUP_FIRST};
+    struct out out = {.d = d, .summaries = summaries, .locals = locals};
     out.writer = OTF2_Archive_GetGlobalDefWriter(archive);
     if (!out.writer)
         return OTF2_ERROR_MEM_ALLOC_FAILED;

@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 flags=(-std=gnu17 -D_GNU_SOURCE -DGNOMON_VERSION='"test"' -I"$source/src" -I"$generated" -I"$source/tests/cross"
        -I"$source/tests/unit" -fPIC -fno-omit-frame-pointer -fasynchronous-unwind-tables -Wall)
 core=(agreement callpath classes collectives comms facts flavour interpreter lists modules paths python python_code real
-      recorder requests sources traced tracer)
+      recorder requests sources traced tracer window_counts)
 
 build() { # build NAME OPTION...: everything with these options
     local name=$1 objects=() file
