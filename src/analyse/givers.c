@@ -284,6 +284,8 @@ int gn_givers_of(struct gn_givers *s, uint32_t call, struct gn_span *waited)
         code = add_take(s, call, &s->history->takes[i]);
     keep_latest(s);
     *waited = waited_for(s, call);
+    if (c->flags & GN_CALL_UNTOLD)
+        waited->hi_ns = gn_call_length(s->history, call).hi_ns;
     return code;
 }
 

@@ -52,13 +52,14 @@ struct gn_piece {
 };
 
 enum gn_call_flag {
-    GN_CALL_BEGIN = 1,  /* not a call: the location's first event */
-    GN_CALL_END = 2,    /* not a call: its last event */
-    GN_CALL_POLL = 4,   /* tested or probed and found nothing, or waited in a probe for what the next call
-                           takes: such time   goes when there is nothing to wait for */
-    GN_CALL_SENDS = 8,  /* blocking send, which may have waited for its receiver: see takes */
-    GN_CALL_FORKS = 32, /* before it, its location forked threads, and had none */
-    GN_CALL_JOINS = 64, /* before it, its location waited for threads */
+    GN_CALL_BEGIN = 1,    /* not a call: the location's first event */
+    GN_CALL_END = 2,      /* not a call: its last event */
+    GN_CALL_POLL = 4,     /* tested or probed and found nothing, or waited in a probe for what the next call
+                             takes: such time   goes when there is nothing to wait for */
+    GN_CALL_SENDS = 8,    /* blocking send, which may have waited for its receiver: see takes */
+    GN_CALL_FORKS = 32,   /* before it, its location forked threads, and had none */
+    GN_CALL_JOINS = 64,   /* before it, its location waited for threads */
+    GN_CALL_UNTOLD = 128, /* others may have held it up, and nothing tells who: all of it may be waiting */
     GN_CALL_UNSURE =
         16 /* what it took could not be told with certainty: events were lost, or a match is a guess */
 };
@@ -208,6 +209,8 @@ struct gn_history {
                            are taken to do no work then */
     uint64_t handed;    /* waits for a thread's end or a lock: whose it was is taken to go along */
     uint64_t eager_sends; /* such sends whose receive may have been posted later than they began */
+    uint64_t untold;      /* calls with GN_CALL_UNTOLD, and their time */
+    double untold_ns;
     uint64_t moved;     /* messages that may have moved on between calls: begun in one, complete in another */
     uint64_t beside;    /* pieces of threads with others beside them */
     uint64_t tightened; /* bounds of calls that messages moved */

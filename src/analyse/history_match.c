@@ -146,11 +146,28 @@ static bool waits_for_certain(const struct gn_history_make *m, const struct gn_m
     return is_synchronous(m, one->from) && waiter == one->from && one->posted == one->to;
 }
 
+/* A blocking send of a size that others did not let wait was in its call until its receive was posted, and
+ * not for long after that: it may have waited all the same, as libraries run out of room for such messages.
+ */
+static bool seems_to_wait(const struct gn_history_make *m, const struct gn_matched *one)
+{
+    static const double long_ns = 20e3;
+    const struct gn_call *send = &m->h->calls[one->from], *posted = &m->h->calls[one->posted];
+    const double until_ns = (double)posted->enter.lo_ns - (double)send->enter.hi_ns,
+                 after_ns = (double)send->leave.hi_ns - (double)posted->enter.lo_ns;
+    return one->send == 0 && one->bytes > SMALL_BYTES && until_ns > long_ns && after_ns >= 0 &&
+           after_ns < until_ns;
+}
+
+static bool is_eager(const struct gn_history_make *m, const struct gn_matched *one)
+{
+    return one->bytes <= m->h->eager_bytes && !is_synchronous(m, one->from) && !seems_to_wait(m, one);
+}
+
 uint32_t gn_history_waiter(const struct gn_history_make *m, const struct gn_matched *one)
 {
     const struct gn_call *calls = m->h->calls;
-    if ((one->bytes <= m->h->eager_bytes && !is_synchronous(m, one->from)) ||
-        calls[one->posted].location == calls[one->from].location)
+    if (is_eager(m, one) || calls[one->posted].location == calls[one->from].location)
         return GN_NONE;
     const uint32_t waiter = waiter_of(m, one);
     return waiter == GN_NONE || was_gone(m->h, waiter, one) ? GN_NONE : waiter;
@@ -177,8 +194,7 @@ static int add_receivers(struct gn_history_make *m)
     int code = 0;
     for (size_t i = 0; i < m->matched_count && code == 0; i++) {
         const struct gn_matched *one = &m->matched[i];
-        if ((one->bytes <= m->h->eager_bytes && !is_synchronous(m, one->from)) ||
-            calls[one->posted].location == calls[one->from].location)
+        if (is_eager(m, one) || calls[one->posted].location == calls[one->from].location)
             continue;
         code = add_sender(m, one);
         if (code == 0 && calls[one->posted].location == calls[one->to].location)
@@ -231,6 +247,19 @@ static int sort_takes(struct gn_history *h)
     return 0;
 }
 
+static void find_untold(struct gn_history_make *m)
+{
+    struct gn_history *h = m->h;
+    for (uint32_t c = 0; c < h->call_count; c++) {
+        struct gn_call *call = &h->calls[c];
+        if (call->take_count > 0 || !gn_activity_is_untold(activity_of(m, c)))
+            continue;
+        call->flags |= GN_CALL_UNTOLD;
+        h->untold++;
+        h->untold_ns += gn_history_least_ns(m, call->location, call->leave_ticks - call->enter_ticks);
+    }
+}
+
 /* What is assumed of the library, and of how many messages. */
 static void count_assumed(struct gn_history_make *m)
 {
@@ -238,10 +267,9 @@ static void count_assumed(struct gn_history_make *m)
     for (size_t i = 0; i < m->matched_count; i++) {
         const struct gn_matched *one = &m->matched[i];
         const uint32_t waiter = waiter_of(m, one);
-        const bool is_eager = one->bytes <= h->eager_bytes && !is_synchronous(m, one->from);
         if (h->calls[one->posted].location == h->calls[one->from].location)
             continue;
-        h->eager_sends += is_eager && waiter != GN_NONE && !was_gone(h, waiter, one) &&
+        h->eager_sends += is_eager(m, one) && waiter != GN_NONE && !was_gone(h, waiter, one) &&
                           h->calls[one->posted].enter.hi_ns > h->calls[one->from].enter.lo_ns;
         h->moved += one->posted != one->to || (waiter != GN_NONE && waiter != one->from);
     }
@@ -256,5 +284,8 @@ int gn_history_match(struct gn_history_make *m)
     code = code ? code : add_receivers(m);
     code = code ? code : gn_history_epochs_take_perhaps(m);
     code = code ? code : gn_history_rivals(m);
-    return code ? code : sort_takes(m->h);
+    code = code ? code : sort_takes(m->h);
+    if (code == 0)
+        find_untold(m);
+    return code;
 }

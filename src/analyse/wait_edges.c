@@ -94,7 +94,7 @@ int gn_wait_edges_add(struct gn_wait_edges *edges, const struct gn_givers *giver
                                       .hi_ns = waited.hi_ns,
                                       .times = 1,
                                       .certain = is_certain};
-    return givers->count == 0 || gn_wait_edges_put(edges, &edge) >= 0 ? 0 : -ENOMEM;
+    return gn_wait_edges_put(edges, &edge) >= 0 ? 0 : -ENOMEM;
 }
 
 static int compare(const void *left, const void *right)

@@ -265,7 +265,7 @@ static int look_at(struct finder *f, uint32_t call)
     const bool is_certain = f->givers.count == 1 && f->givers.list[0].is_sure;
     if (counts(f, call)) {
         *(is_certain && f->waited[call].lo_ns > 0 ? &f->out->last_certain : &f->out->last_possible) += 1;
-        if (gn_wait_edges_add(&f->out->edges, &f->givers, call, f->waited[call]) != 0)
+        if (f->givers.count > 0 && gn_wait_edges_add(&f->out->edges, &f->givers, call, f->waited[call]) != 0)
             return -ENOMEM;
     }
     code = is_certain ? blame_one(f, call, &f->givers.list[0]) : blame_each(f, call);
@@ -306,7 +306,7 @@ static int find(struct finder *f)
     int code = 0;
     for (size_t i = 0; i < h->step_count && code == 0; i++) {
         const uint32_t call = h->steps[i] >> 1;
-        if (h->steps[i] & 1 && h->calls[call].take_count)
+        if (h->steps[i] & 1 && (h->calls[call].take_count || h->calls[call].flags & GN_CALL_UNTOLD))
             code = look_at(f, call);
     }
     for (size_t i = 0; i < f->out->cause_count; i++)

@@ -13,11 +13,12 @@ struct given {
 
 struct gn_whatif_pass {
     const struct gn_history *h;
-    struct gn_reduction *at;      /* [location_count] now */
-    struct gn_reduction *forked;  /* [location_count] when threads were forked; NULL: nobody has any */
-    bool *is_faster;              /* [process_count] threads beside those that join them may be */
-    uint32_t *callers;            /* [process_count] threads that go along with no other */
-    double removed;               /* all that goes */
+    struct gn_reduction *at;     /* [location_count] now */
+    struct gn_reduction *forked; /* [location_count] when threads were forked; NULL: nobody has any */
+    bool *is_faster;             /* [process_count] threads beside those that join them may be */
+    uint32_t *callers;           /* [process_count] threads that go along with no other */
+    double removed;              /* all that goes */
+    double most; /* … as is known ahead, where calls wait and nothing tells for whom; else 0 */
     struct gn_reduction *entered; /* [call_count] at its enter */
     struct gn_reduction *gives; /* [call_count] what others take from it: entered, where none is made ahead */
     struct gn_reduction *moved; /* [location_count] by how much the call is ahead of where it was */
@@ -278,9 +279,24 @@ static inline bool has_synchronous(const struct gn_history *h, const struct gn_c
     return call->take_count == 1 && t->kind == GN_TAKE_RECEIVER && t->is_certain;
 }
 
+/* It waited for somebody, or for nobody: it is left as much earlier as it is entered, or as others are, and
+ * in all no more earlier than it was long. */
+static void leave_untold(struct gn_whatif_pass *p, const struct gn_call *call)
+{
+    const struct gn_history *h = p->h;
+    struct gn_reduction *own = &p->at[call->location];
+    double least = own->lo;
+    for (uint32_t l = 0; l < h->definitions->location_count; l++)
+        if (h->first_call[l] != GN_NONE && !h->is_carried[l])
+            least = smaller(least, p->at[l].lo);
+    *own = (struct gn_reduction){least, larger(own->hi, smaller(own->hi + longest_stay(h, call), p->most))};
+}
+
 static inline void leave(struct gn_whatif_pass *p, uint32_t number)
 {
     const struct gn_call *call = &p->h->calls[number];
+    if (call->flags & GN_CALL_UNTOLD)
+        leave_untold(p, call);
     if (call->take_count == 0)
         return;
     const struct gn_reduction *own = &p->entered[call->waits_from];
@@ -396,14 +412,10 @@ static bool make_room(struct gn_whatif_pass *p)
     return gives && p->moved;
 }
 
-struct gn_whatif_result gn_whatif(struct gn_whatif_pass *pass, const struct gn_whatif *what)
+/* All steps, in their order. */
+static void go_through(struct gn_whatif_pass *pass, const struct gn_whatif *what)
 {
     const struct gn_history *h = pass->h;
-    if (pass->forked)
-        find_faster(pass, what);
-    stay(pass);
-    if (what->ahead && !make_room(pass))
-        return result_of(h, (struct gn_reduction){0, INFINITY});
     for (size_t l = 0; l < h->definitions->location_count; l++)
         pass->at[l] = (struct gn_reduction){0, 0};
     for (size_t l = 0; pass->forked && l < h->definitions->location_count; l++)
@@ -417,6 +429,22 @@ struct gn_whatif_result gn_whatif(struct gn_whatif_pass *pass, const struct gn_w
             leave(pass, number);
         else
             enter(pass, number, what);
+    }
+}
+
+struct gn_whatif_result gn_whatif(struct gn_whatif_pass *pass, const struct gn_whatif *what)
+{
+    const struct gn_history *h = pass->h;
+    if (pass->forked)
+        find_faster(pass, what);
+    stay(pass);
+    if (what->ahead && !make_room(pass))
+        return result_of(h, (struct gn_reduction){0, INFINITY});
+    pass->most = 0;
+    go_through(pass, what);
+    if (h->untold > 0 && pass->removed > 0) {
+        pass->most = pass->removed;
+        go_through(pass, what);
     }
     const enum gn_whatif_order order = gn_whatif_order(h, pass->gives);
     struct gn_reduction end = meet_at_end(pass);

@@ -13,7 +13,7 @@ struct assumption {
     char text[200];
 };
 
-enum { ALL = 8 };
+enum { ALL = 9 };
 
 static void find(const struct gn_history *h, struct assumption all[ALL])
 {
@@ -29,7 +29,8 @@ static void find(const struct gn_history *h, struct assumption all[ALL])
         {"eager", GN_ASSUMES_EAGER, h->eager_sends > 0, (int64_t)h->eager_sends, ""},
         {"progress", GN_ASSUMES_PROGRESS, h->moved > 0, (int64_t)h->moved, ""},
         {"threads", GN_ASSUMES_THREADS, h->handed > 0, (int64_t)h->handed, ""},
-        {"polls", GN_ASSUMES_POLLS, h->idle_rows > 0, (int64_t)h->idle_rows, ""}};
+        {"polls", GN_ASSUMES_POLLS, h->idle_rows > 0, (int64_t)h->idle_rows, ""},
+        {"untold", GN_ASSUMES_UNTOLD, h->untold_ns > 0.01 * (double)h->length.hi_ns, (int64_t)h->untold, ""}};
     for (size_t i = 0; i < ALL; i++)
         all[i] = found[i];
     if (has_longest)
@@ -46,6 +47,10 @@ static void find(const struct gn_history *h, struct assumption all[ALL])
              gn_count_text(all[6].count, number));
     snprintf(all[7].text, sizeof all[7].text, "%s rows of polls waited: between two of them no work was done",
              gn_count_text(all[7].count, number));
+    snprintf(all[8].text, sizeof all[8].text,
+             "of %s calls (locks and epochs of windows, files), %s in all, nothing tells whether they "
+             "waited, and for whom",
+             gn_count_text(all[8].count, number), gn_duration_text(h->untold_ns, longest));
     snprintf(all[5].text, sizeof all[5].text, "%s messages moved on while nobody was in MPI",
              gn_count_text(all[5].count, number));
 }

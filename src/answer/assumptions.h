@@ -20,12 +20,13 @@ enum gn_assumes {
     GN_ASSUMES_EAGER = 16,       /* small sends go on without their receivers */
     GN_ASSUMES_PROGRESS = 32,    /* messages move on while nobody is in MPI */
     GN_ASSUMES_POLLS = 128,      /* between polls that wait no work is done */
+    GN_ASSUMES_UNTOLD = 256,     /* whom some calls waited for is not known */
     GN_ASSUMES_THREADS = 64,     /* threads that are waited for, and owners of locks, go along */
 };
 /* What a question about the run as it was assumes, and one about how it would have been. */
 enum {
     GN_ASSUMES_OF_STATES = GN_ASSUMES_EAGER | GN_ASSUMES_POLLS,
-    GN_ASSUMES_OF_WAITS = GN_ASSUMES_EAGER | GN_ASSUMES_PROGRESS | GN_ASSUMES_POLLS,
+    GN_ASSUMES_OF_WAITS = GN_ASSUMES_EAGER | GN_ASSUMES_PROGRESS | GN_ASSUMES_POLLS | GN_ASSUMES_UNTOLD,
     GN_ASSUMES_OF_PATHS = GN_ASSUMES_OF_WAITS | GN_ASSUMES_COST_STAYS | GN_ASSUMES_LONGEST,
     GN_ASSUMES_OF_CHANGES =
         GN_ASSUMES_OF_PATHS | GN_ASSUMES_SAME_PROGRAM | GN_ASSUMES_NAMED | GN_ASSUMES_THREADS

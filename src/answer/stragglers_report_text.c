@@ -82,12 +82,28 @@ static void nobody(const struct page *p)
         fprintf(p->out, "balanced, they wait for each other about evenly, now for one, now for another\n");
 }
 
+/* Events tell of nobody that he holds the others up, and of some calls they do not tell. */
+static bool is_untold(const struct gn_stragglers_report *r)
+{
+    return r->verdict == GN_STRAGGLER_UNDECIDABLE &&
+           gn_straggler_measure(r, &r->list[0]).hi < GN_STRAGGLER_PERCENT && r->history->untold > 0;
+}
+
 static void verdict(const struct page *p)
 {
-    char name[128];
+    char name[128], time[GN_QUANTITY_TEXT], count[GN_QUANTITY_TEXT];
     const struct gn_stragglers_report *r = p->r;
     if (r->verdict == GN_STRAGGLER_NOBODY) {
         nobody(p);
+        return;
+    }
+    if (is_untold(r)) {
+        fprintf(p->out,
+                "%swho holds the others up is not known%s: ranks may have waited in %s calls (locks and "
+                "epochs of "
+                "windows, files), %s in all, and nothing tells for whom\n",
+                shade(p, GN_BOLD), shade(p, GN_PLAIN), gn_count_text((int64_t)r->history->untold, count),
+                gn_duration_text(r->history->untold_ns, time));
         return;
     }
     gn_straggler_name(r, r->list[0].group, name, sizeof name);
@@ -292,7 +308,7 @@ void gn_stragglers_text(const struct gn_stragglers_report *report, const struct 
     const struct gn_table rows = gn_stragglers_table(report);
     header(&page);
     verdict(&page);
-    if (report->verdict != GN_STRAGGLER_NOBODY)
+    if (report->verdict != GN_STRAGGLER_NOBODY && !is_untold(report))
         first(&page);
     if (report->groups->count)
         print_table(&page, &rows);

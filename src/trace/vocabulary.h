@@ -29,16 +29,12 @@ enum gn_attribute {
 };
 
 /* The parameter whose value is a number of events that are missing; its number in gnomon's archives. */
-/* The number of the group that a communicator's members are, and of an intercommunicator's other ones. Ahead
- * of them are those that every archive has. */
+/* The number of the group that a communicator's members are, of an intercommunicator the first one. Ahead of
+ * them are those that every archive has, behind them the other ones of intercommunicators. */
 enum { GN_OTF2_GROUP_WORLD, GN_OTF2_GROUP_SELF, GN_OTF2_GROUP_FIRST };
 static inline uint32_t gn_otf2_group(uint32_t comm)
 {
-    return GN_OTF2_GROUP_FIRST + 2 * comm;
-}
-static inline uint32_t gn_otf2_other_group(uint32_t comm)
-{
-    return gn_otf2_group(comm) + 1;
+    return GN_OTF2_GROUP_FIRST + comm;
 }
 
 #define GN_PARAMETER_LOST "gnomon.lost"

@@ -316,19 +316,28 @@ static void write_members(struct out *out, uint32_t group, const uint32_t *membe
 
 static void write_comms(struct out *out)
 {
-    for (uint32_t i = 0; i < out->d->comm_count && out->status == OTF2_SUCCESS; i++) {
-        const struct gn_comm_def *comm = &out->d->comms[i];
+    const struct gn_comm_def *comms = out->d->comms;
+    const uint32_t count = (uint32_t)out->d->comm_count;
+    uint32_t other = gn_otf2_group(count);
+    for (uint32_t i = 0; i < count && out->status == OTF2_SUCCESS; i++)
+        if (comms[i].is_self)
+            write_group(out, gn_otf2_group(i), OTF2_GROUP_TYPE_LOCATIONS, "(not used)", NULL, 0);
+        else
+            write_members(out, gn_otf2_group(i), comms[i].members, comms[i].member_count);
+    for (uint32_t i = 0; i < count && out->status == OTF2_SUCCESS; i++)
+        if (comms[i].other_count)
+            write_members(out, other++, comms[i].members + comms[i].member_count, comms[i].other_count);
+    other = gn_otf2_group(count);
+    for (uint32_t i = 0; i < count && out->status == OTF2_SUCCESS; i++) {
+        const struct gn_comm_def *comm = &comms[i];
         const uint32_t group = comm->is_self ? GN_OTF2_GROUP_SELF : gn_otf2_group(i);
-        if (!comm->is_self)
-            write_members(out, group, comm->members, comm->member_count);
         /* One that was made from another one has events that say so, as MPI's own have not. */
         OTF2_CommFlag flags =
             comm->parent == GN_NONE ? OTF2_COMM_FLAG_NONE : OTF2_COMM_FLAG_CREATE_DESTROY_EVENTS;
-        if (comm->other_count) {
-            write_members(out, gn_otf2_other_group(i), comm->members + comm->member_count, comm->other_count);
-            note(out, OTF2_GlobalDefWriter_WriteInterComm(out->writer, i, comm->name, group,
-                                                          gn_otf2_other_group(i), comm->parent, flags));
-        } else
+        if (comm->other_count)
+            note(out, OTF2_GlobalDefWriter_WriteInterComm(out->writer, i, comm->name, group, other++,
+                                                          comm->parent, flags));
+        else
             note(out, OTF2_GlobalDefWriter_WriteComm(out->writer, i, comm->name, group, comm->parent, flags));
     }
     for (uint32_t i = 0; i < out->d->window_count; i++)

@@ -63,6 +63,33 @@ estimate)
         fail "windows of a trace do not say what it says"
     python3 "$here/check_joined.py" "$gnomon" "$(folder_of a)" || fail "windows one after the other are not what each is by itself"
     ;;
+epochs) # of one-sided windows: post and start, complete and wait belong together, wherever a window begins; fences, too
+    compile epochs fixtures/epochs.c -g
+    for how in "whole --trace" "parts --windows=20000"; do
+        run_gnomon "${how% *}" "${how#* }" ./epochs 3000
+        [ "$status" = 0 ] || fail "exit status $status"
+        wait_for_report "${how% *}"
+        run=$(folder_of "${how% *}")
+        "$gnomon" explain --waits --top 0 --format json "$run" >waits.json || fail "no waits"
+        python3 - "$(tail -n 1 "$work/${how% *}.out")" "${how% *}" <<'EOP' || fail "not as the program has measured it: $how"
+import json, sys
+truth, how = float(sys.argv[1]), sys.argv[2]
+told = json.load(open("waits.json"))
+edges = [w for w in told["waits"] if w["kind"] == "wait at window"]
+waits = [w for w in edges if w["call"] == "MPI_Win_wait"]
+low, high = (sum(w["waited_s"][end] for w in waits) for end in ("lo", "hi"))
+print(how, told["seen"], low, truth, high)
+assert all(w["for_call"] == "MPI_Win_complete" and w["rank"] == 0 for w in waits)
+assert all(w["for_call"] == "MPI_Win_post" and w["waits_for"] == 0
+           for w in edges if w["call"] in ("MPI_Win_start", "MPI_Win_complete"))
+assert any(w["call"] == "MPI_Win_fence" for w in edges)
+assert (told["seen"]["parts"] > 3) == (how == "parts"), told["seen"]
+assert 0.9 * low <= truth <= 1.1 * high, (low, truth, high)
+assert how == "parts" or high - low < 0.05 * high
+EOP
+        "$gnomon" stragglers "$run" >text || fail "no stragglers of $how"
+    done
+    ;;
 partial) # a run that ended before its time is one in what its windows say, too
     compile late fixtures/late.c -g
     run killed bash -c '"$@" & sleep 3; pkill -KILL -f "^[.]/late 1 5 1000"; wait' - \
