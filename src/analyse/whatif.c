@@ -355,17 +355,25 @@ static struct gn_whatif_result result_of(const struct gn_history *h, struct gn_r
     return result;
 }
 
-/* It may also be as long as it is in any order. */
-static void widen(struct gn_whatif_result *result, const struct gn_history *h, const struct gn_whatif *what)
+/* It may also be as long as it is in any order, and where what follows is the same whichever it is, it is no
+ * shorter than in any. */
+static void reorder(struct gn_whatif_result *result, const struct gn_history *h, const struct gn_whatif *what,
+                    enum gn_whatif_order order)
 {
     const struct gn_interval length = gn_whatif_any_order(h, what);
     const double lo = rounding(h, (double)length.lo_ns), hi = rounding(h, (double)length.hi_ns);
-    result->length.lo_ns = (int64_t)smaller((double)result->length.lo_ns, floor((double)length.lo_ns - lo));
-    result->length.hi_ns = (int64_t)larger((double)result->length.hi_ns, ceil((double)length.hi_ns + hi));
-    result->reduction_lo_ns =
-        smaller(result->reduction_lo_ns, (double)(h->length.lo_ns - result->length.hi_ns));
+    const double least = larger(floor((double)length.lo_ns - lo), 0);
+    if (order == GN_ORDER_CHANGES) {
+        result->length.lo_ns = (int64_t)least;
+        result->length.hi_ns = (int64_t)larger((double)result->length.hi_ns, ceil((double)length.hi_ns + hi));
+        result->reduction_lo_ns =
+            smaller(result->reduction_lo_ns, (double)(h->length.lo_ns - result->length.hi_ns));
+    } else {
+        result->length.lo_ns =
+            (int64_t)larger((double)result->length.lo_ns, smaller(least, (double)h->length.lo_ns));
+    }
     result->reduction_hi_ns =
-        larger(result->reduction_hi_ns, (double)(h->length.hi_ns - result->length.lo_ns));
+        larger((double)(h->length.hi_ns - result->length.lo_ns), result->reduction_lo_ns);
     set_speedup(result, (double)h->length.lo_ns, (double)h->length.hi_ns);
 }
 
@@ -451,8 +459,8 @@ struct gn_whatif_result gn_whatif(struct gn_whatif_pass *pass, const struct gn_w
     if (order != GN_ORDER_STAYS)
         end.hi = larger(end.hi, pass->removed);
     struct gn_whatif_result result = result_of(h, end);
-    if (order == GN_ORDER_CHANGES)
-        widen(&result, h, what);
+    if (order != GN_ORDER_STAYS)
+        reorder(&result, h, what, order);
     result.may_reorder = order != GN_ORDER_STAYS;
     return result;
 }
