@@ -22,17 +22,19 @@ enum gn_problem_sure {
 
 /* What an answer leans on; bits. */
 enum gn_problem_assumes {
-    GN_PROBLEM_STEPS = 1,         /* ranks meet often enough that none can catch up what it is late */
-    GN_PROBLEM_SAME = 2,          /* the others do the same when it is mended */
-    GN_PROBLEM_SAMPLES = 4,       /* samples stand for all of the time */
-    GN_PROBLEM_ALONE = 8,         /* only this rank is mended */
-    GN_PROBLEM_TURNS = 16,        /* no rank is late in turn with others */
-    GN_PROBLEM_WINDOWS = 32,      /* windows of events stand for all of the time */
-    GN_PROBLEM_ORDER = 64,        /* nothing else stands in the way of another order */
-    GN_PROBLEM_REPEATS = 128,     /* a run differs from another one by so little (patterns_look.h) */
-    GN_PROBLEM_PROGRESS = 512,    /* the library can move messages while ranks compute */
-    GN_PROBLEM_APART = 1024,      /* messages have nothing to do with each other */
-    GN_PROBLEM_OWN_COST = 2048,   /* measuring has cost what is known of it, and nothing else */
+    GN_PROBLEM_STEPS = 1,       /* ranks meet often enough that none can catch up what it is late */
+    GN_PROBLEM_SAME = 2,        /* the others do the same when it is mended */
+    GN_PROBLEM_SAMPLES = 4,     /* samples stand for all of the time */
+    GN_PROBLEM_ALONE = 8,       /* only this rank is mended */
+    GN_PROBLEM_TURNS = 16,      /* no rank is late in turn with others */
+    GN_PROBLEM_WINDOWS = 32,    /* windows of events stand for all of the time */
+    GN_PROBLEM_ORDER = 64,      /* nothing else stands in the way of another order */
+    GN_PROBLEM_REPEATS = 128,   /* a run differs from another one by so little (patterns_look.h) */
+    GN_PROBLEM_PROGRESS = 512,  /* the library can move messages while ranks compute */
+    GN_PROBLEM_APART = 1024,    /* messages have nothing to do with each other */
+    GN_PROBLEM_OWN_COST = 2048, /* measuring has cost what is known of it, and nothing else */
+    GN_PROBLEM_CORES =
+        8192, /* ranks that wait leave cores to those that do not; where not, nothing is certain */
     GN_PROBLEM_POLLS = 4096,      /* between polls that wait no work is done */
     GN_PROBLEM_FIRST_FIFTH = 256, /* as at the beginning it could stay */
 };

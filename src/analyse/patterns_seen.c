@@ -169,6 +169,23 @@ static void allow_for_own_cost(const struct gn_look *l)
     }
 }
 
+/* Ranks that do less get no further where others, which are waiting, keep all cores busy. */
+static void allow_for_cores(const struct gn_look *l)
+{
+    static const double nearly_all = 0.85;
+    const struct gn_resources_told *r = &l->s->resources;
+    if (!(r->preempted_share >= GN_PROBLEM_PREEMPTED_SHARE && r->cores_busy >= nearly_all * r->cores))
+        return;
+    for (size_t i = 0; i < l->problems->count; i++) {
+        struct gn_problem *p = &l->problems->items[i];
+        if (p->is_of_cores)
+            continue;
+        p->gain_low_s = p->lost_low_s = p->even_low_s = 0;
+        p->sure = GN_PROBLEM_POSSIBLE;
+        p->assumes |= GN_PROBLEM_CORES;
+    }
+}
+
 static void allow_for_polls(const struct gn_look *l)
 {
     uint64_t rows = 0;
@@ -205,6 +222,7 @@ int gn_problems_see(struct gn_problems *problems, const struct gn_summary *summa
         code = code == 0 ? gn_look_at_waits(&l, err) : code;
         allow_for_own_cost(&l);
         allow_for_polls(&l);
+        allow_for_cores(&l);
     }
     gn_site_tally_clear(&l.avoidable);
     gn_sections_clear(&l.sections);

@@ -233,6 +233,7 @@ static void limit_by_waiting(const struct gn_look *l, struct gn_problem *p)
 
 static struct gn_problem problem_of(const struct gn_look *l, const struct node *n)
 {
+    static const double elsewhere = 2; /* as much as here */
     const struct gn_problem_pattern *pattern = n->pattern;
     const double ranks = ranks_that_wait(l, pattern), low = n->caused.lo_ns * 1e-9 / ranks,
                  high = n->caused.hi_ns * 1e-9 / ranks;
@@ -259,7 +260,7 @@ static struct gn_problem problem_of(const struct gn_look *l, const struct node *
         p.gain_low_s = gn_look_lacks_cores(l) ? 0 : low;
         /* who is late here makes others late elsewhere, which goes with it */
         if (pattern == &moving)
-            p.gain_high_s = fmax(high, l->problems->seen.waited_high_s / ranks);
+            p.gain_high_s = fmax(high, fmin(elsewhere * high, l->problems->seen.waited_high_s / ranks));
         gn_look_allow_for_repeats(l, &p);
         p.assumes &= ~(unsigned)GN_PROBLEM_ORDER;
     }

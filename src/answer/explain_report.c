@@ -29,6 +29,7 @@ static const struct {
     {GN_PROBLEM_OWN_COST, "own cost", "measuring has cost what is known of it"},
     {GN_PROBLEM_APART, "apart", "each message can be worked on by itself"},
     {GN_PROBLEM_POLLS, "polls", "between polls that wait no work is done"},
+    {GN_PROBLEM_CORES, "cores", "ranks that wait keep no core from others"},
     {GN_PROBLEM_ORDER, "order", "nothing else stands in the way of another order"},
 };
 

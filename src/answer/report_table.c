@@ -196,7 +196,7 @@ static void waiting(struct gn_cell *cell, const struct gn_activity_row *row)
     if (row->total_ns > 0 && high - low <= 1)
         gn_cell_print(cell, "%.0f %% waiting", (low + high) / 2);
     else if (row->total_ns > 0 && high - low <= vague)
-        gn_cell_print(cell, "%.0f to %.0f %% waiting", floor(low), ceil(high));
+        gn_cell_print(cell, "%.0f to %.0f %% waiting", floor(low), fmin(ceil(high), 100));
 }
 
 static void ground(struct gn_cell *cell, const struct gn_activity_row *row)
