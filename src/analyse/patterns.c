@@ -169,7 +169,8 @@ static bool is_uneven(const struct gn_summary *s, const struct gn_activity_row *
 
 /* Whether one rank is slower than the others by the same factor in all that it computes: in two places at
  * least. Then it is the rank, not the work. Of two ranks the faster one is the other. */
-static int slow_rank_among(const struct gn_activity_row *rows, size_t count, size_t *places)
+static int slow_rank_among(const struct gn_summary *s, const struct gn_activity_row *rows, size_t count,
+                           size_t *places)
 {
     const struct gn_activity_row *first = NULL;
     *places = 0;
@@ -178,6 +179,11 @@ static int slow_rank_among(const struct gn_activity_row *rows, size_t count, siz
         if (!is_kind(row, "computation") || row->how == GN_HOW_UNSEEN ||
             row->share < 3 * GN_PROBLEM_LEAST_SHARE)
             continue;
+        if (row->how == GN_HOW_SAMPLED &&
+            span_s(row) < gn_problem_unsure_s(s, row)) { /* it may be another place */
+            *places = 0;
+            return -1;
+        }
         const double mean = (double)row->min_ns > 0 ? (double)row->max_ns / (double)row->min_ns : INFINITY;
         const double first_mean =
             first && first->min_ns > 0 ? (double)first->max_ns / (double)first->min_ns : mean;
@@ -197,8 +203,8 @@ static int slow_rank_among(const struct gn_activity_row *rows, size_t count, siz
 static int slow_rank_of(const struct gn_summary *s)
 {
     size_t places;
-    const int rank = slow_rank_among(s->rows, s->row_count, &places);
-    return places >= 2 || s->range_count == 0 ? rank : slow_rank_among(s->ranges, s->range_count, &places);
+    const int rank = slow_rank_among(s, s->rows, s->row_count, &places);
+    return places >= 2 || s->range_count == 0 ? rank : slow_rank_among(s, s->ranges, s->range_count, &places);
 }
 
 /* For how long its slowest rank was ready there, and had no core: not more than it was in all. */
