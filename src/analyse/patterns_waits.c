@@ -184,6 +184,9 @@ static const struct gn_problem_pattern *pattern_of(const struct gn_look *l, cons
         return &pipeline;
     if (!is_of_one(l, n) && (!sides.is_fixed || l->s->ranks == 2)) /* of two, one or the other */
         return is_rare(n) ? &noise : &moving;
+    if (sides.kind == GN_WAIT_LATE_SENDER &&
+        is_rare(n)) /* sent late now and then: no order of calls mends that */
+        return &noise;
     if (sides.kind == GN_WAIT_LATE_SENDER)
         return sides.waiters >= 2 && gn_look_takes_from_any(l, n->most) ? &gn_problem_master : &late_sender;
     if (sides.kind == GN_WAIT_LATE_RECEIVER)
