@@ -14,6 +14,7 @@ enum { MOST_LOCATIONS = 1 << 20 };
 
 struct resolver {
     const struct gn_history *h;
+    const char *trace;
     const struct gn_groups *groups;
     enum gn_scored by;
     const struct gn_asked *asked;
@@ -46,7 +47,7 @@ static int bit_of_region(struct resolver *r, const char *name, uint64_t *bit)
     struct gn_named named;
     if (!gn_named_open(&named, r->h->definitions))
         return gn_fail(r->err, -ENOMEM, "no memory for the trace's names");
-    const int code = gn_trace_name_entered(&named, r->h, name, r->err);
+    const int code = gn_trace_name_entered(&named, r->h, r->trace, name, r->err);
     for (size_t i = 0; i < r->h->definitions->region_count; i++)
         r->of_region[i] |= named.regions[i] ? *bit : 0;
     for (size_t i = 0; i < r->h->definitions->path_count; i++)
@@ -236,10 +237,11 @@ static int resolve(struct resolver *r, struct gn_states *states)
 }
 
 int gn_asked_global(struct gn_global *global, struct gn_states *states, const struct gn_history *history,
-                    const struct gn_groups *groups, enum gn_scored by, const struct gn_asked *asked,
-                    const char *text, struct gn_error *err)
+                    const char *trace, const struct gn_groups *groups, enum gn_scored by,
+                    const struct gn_asked *asked, const char *text, struct gn_error *err)
 {
     struct resolver r = {.h = history,
+                         .trace = trace,
                          .groups = groups,
                          .by = by,
                          .asked = asked,

@@ -4,20 +4,20 @@
 
 /* What a place names; *named NULL: it is none. */
 static int named_of(struct gn_named *named, const struct gn_named **chosen, const struct gn_history *h,
-                    const struct gn_asked_place *place, struct gn_error *err)
+                    const char *trace, const struct gn_asked_place *place, struct gn_error *err)
 {
     const struct gn_trace_names names = {{place->region}, place->region != NULL};
-    return gn_trace_names_chosen(named, chosen, h, &names, err);
+    return gn_trace_names_chosen(named, chosen, trace, h, &names, err);
 }
 
-int gn_asked_states(struct gn_states *states, const struct gn_history *h, const struct gn_groups *groups,
-                    const struct gn_asked_node *form, struct gn_error *err)
+int gn_asked_states(struct gn_states *states, const struct gn_history *h, const char *trace,
+                    const struct gn_groups *groups, const struct gn_asked_node *form, struct gn_error *err)
 {
     struct gn_named a = {NULL, NULL}, b = {NULL, NULL};
     const struct gn_named *in = NULL, *rest = NULL;
-    int code = named_of(&a, &in, h, &form->a, err);
+    int code = named_of(&a, &in, h, trace, &form->a, err);
     if (code == 0)
-        code = named_of(&b, &rest, h, &form->b, err);
+        code = named_of(&b, &rest, h, trace, &form->b, err);
     const struct gn_states_settings settings = {
         .waiting = in, .busy = rest, .is_asked = true, .comm = GN_NONE, .phase = GN_NONE};
     if (code == 0)

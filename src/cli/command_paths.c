@@ -65,7 +65,7 @@ static int look(void *self, const struct gn_cli_history *opened, struct gn_error
     struct gn_named in_point = {NULL, NULL};
     struct gn_exec_settings settings = {.is_absolute = a->is_absolute};
     struct gn_exec_paths found;
-    int code = gn_trace_names_chosen(&in_point, &settings.point, &opened->history, &a->at, err);
+    int code = gn_trace_names_chosen(&in_point, &settings.point, opened->path, &opened->history, &a->at, err);
     if (code == 0)
         code = gn_exec_paths_find(&found, &opened->history, &settings, err);
     if (code == 0) {

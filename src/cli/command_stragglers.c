@@ -104,9 +104,9 @@ static int look(void *self, const struct gn_cli_history *opened, struct gn_error
     struct gn_named in_busy, in_waiting = {NULL, NULL};
     const struct gn_named *busy, *waiting = NULL;
     struct gn_groups groups;
-    int code = gn_trace_names_chosen(&in_busy, &busy, h, &a->busy, err);
+    int code = gn_trace_names_chosen(&in_busy, &busy, opened->path, h, &a->busy, err);
     if (code == 0)
-        code = gn_trace_names_chosen(&in_waiting, &waiting, h, &a->waiting, err);
+        code = gn_trace_names_chosen(&in_waiting, &waiting, opened->path, h, &a->waiting, err);
     if (code == 0)
         code = gn_groups_make(&groups, h, a->by, err);
     if (code == 0) {

@@ -28,7 +28,7 @@ struct answer {
 static int ask_form(struct answer *w, struct gn_error *err)
 {
     const struct gn_question question = {w->form->least};
-    int code = gn_asked_states(&w->states, w->history, &w->groups, w->form, err);
+    int code = gn_asked_states(&w->states, w->history, w->path, &w->groups, w->form, err);
     if (code < 0)
         return code;
     code = gn_frames_ask(&w->frames, w->states.of, w->states.count, &question, err);
@@ -41,8 +41,8 @@ static int ask_form(struct answer *w, struct gn_error *err)
 
 static int ask_global(struct answer *w, struct gn_error *err)
 {
-    int code = gn_asked_global(&w->global, &w->states, w->history, &w->groups, w->arguments->by, &w->asked,
-                               w->question, err);
+    int code = gn_asked_global(&w->global, &w->states, w->history, w->path, &w->groups, w->arguments->by,
+                               &w->asked, w->question, err);
     if (code < 0)
         return code;
     code = gn_global_ask(&w->held, &w->global, w->states.of, w->states.count, err);

@@ -189,13 +189,14 @@ int gn_trace_name_computed(bool *chosen, struct gn_name_part *part, const struct
     return unknown(h, trace, "nothing is computed in", name, err);
 }
 
-int gn_trace_name_entered(struct gn_named *named, const struct gn_history *h, const char *name,
-                          struct gn_error *err)
+int gn_trace_name_entered(struct gn_named *named, const struct gn_history *h, const char *trace,
+                          const char *name, struct gn_error *err)
 {
     if (gn_named_add(named, h, name) > 0)
         return 0;
     bool *chosen = calloc(h->activity_count + 1, sizeof *chosen);
-    const bool is_computed = chosen && gn_activities_named(h, name, chosen) > 0;
+    const bool is_computed = chosen && (gn_activities_named(h, name, chosen) > 0 ||
+                                        find_in_profile(chosen, NULL, h, trace, name) > 0);
     free(chosen);
     if (is_computed)
         return gn_fail(
@@ -203,11 +204,12 @@ int gn_trace_name_entered(struct gn_named *named, const struct gn_history *h, co
             "\"%s\" names computation, and when somebody is in it is not in the trace: `busy` is whoever "
             "computes, gnomon whatif --region says what that would gain",
             name);
-    return unknown(h, NULL, "no location is ever in a region", name, err);
+    return unknown(h, trace, "no location is ever in a region", name, err);
 }
 
-int gn_trace_names_chosen(struct gn_named *named, const struct gn_named **chosen, const struct gn_history *h,
-                          const struct gn_trace_names *names, struct gn_error *err)
+int gn_trace_names_chosen(struct gn_named *named, const struct gn_named **chosen, const char *trace,
+                          const struct gn_history *h, const struct gn_trace_names *names,
+                          struct gn_error *err)
 {
     int code = 0;
     *chosen = NULL;
@@ -215,7 +217,7 @@ int gn_trace_names_chosen(struct gn_named *named, const struct gn_named **chosen
     if (names->count && !gn_named_open(named, h->definitions))
         return gn_fail(err, -ENOMEM, "no memory for the trace's names");
     for (size_t i = 0; i < names->count && code == 0; i++)
-        code = gn_trace_name_entered(named, h, names->list[i], err);
+        code = gn_trace_name_entered(named, h, trace, names->list[i], err);
     *chosen = names->count ? named : NULL;
     if (code < 0)
         gn_named_clear(named);

@@ -37,10 +37,10 @@ int gn_trace_name_computed(bool *chosen, struct gn_name_part *part, const struct
                            const char *trace, const char *name, struct gn_error *err);
 
 /* What one may be in: adds what `name` means. -ENOENT with err naming what is near. */
-int gn_trace_name_entered(struct gn_named *named, const struct gn_history *history, const char *name,
-                          struct gn_error *err);
+int gn_trace_name_entered(struct gn_named *named, const struct gn_history *history, const char *trace,
+                          const char *name, struct gn_error *err);
 /* All of them: *chosen is `named`, which the caller clears, or NULL without any name. */
-int gn_trace_names_chosen(struct gn_named *named, const struct gn_named **chosen,
+int gn_trace_names_chosen(struct gn_named *named, const struct gn_named **chosen, const char *trace,
                           const struct gn_history *history, const struct gn_trace_names *names,
                           struct gn_error *err);
 
