@@ -92,7 +92,7 @@ static void exact_text(const struct gn_call_node *node, char text[300])
              c->least_of_rank < c->most_of_rank ? " to " : "", most, c->most_of_rank == 1 ? "" : "s", each);
 }
 
-/* ", last tenth 1.8 times as long as the first": of its iterations, where that is more than what is not
+/* ", last tenth 1.8 times the first": of its iterations, where that is more than what is not
  * known. */
 static void pace_text(const struct gn_pace *pace, char text[100])
 {
@@ -108,7 +108,7 @@ static void pace_text(const struct gn_pace *pace, char text[100])
         most = tenths[i].ns > tenths[most].ns ? i : most;
     }
     if (pace->is_known && tenths[most].ns > (1 + alike + 2 * pace->off) * tenths[least].ns)
-        snprintf(text, 100, ", %s tenth %.1f times as long as the %s", tenths[most].name,
+        snprintf(text, 100, ", %s tenth %.1f times the %s", tenths[most].name,
                  tenths[most].ns / tenths[least].ns, tenths[least].name);
 }
 
@@ -116,12 +116,15 @@ static void loop_text(const struct gn_call_node *node, int ranks, char text[600]
 {
     char pace[100];
     const struct gn_counted *i = &node->counts.iterations;
-    char count[300] = "", most[GN_QUANTITY_TEXT];
+    char count[300] = "", least[GN_QUANTITY_TEXT], most[GN_QUANTITY_TEXT];
     const int64_t of_each = ranks > 0 ? i->low / ranks : 0, likely = ranks > 0 ? i->likely / ranks : 0;
     if (!i->known || (likely == 0 && i->high != 0))
         snprintf(count, sizeof count, "iterations unknown");
     else if (is_exact(node, i))
         exact_text(node, count);
+    else if (!node->doubt && i->high > i->low)
+        snprintf(count, sizeof count, "%s to %s iterations a rank", gn_count_text(of_each, least),
+                 gn_count_text((i->high + ranks - 1) / ranks, most));
     else if (node->doubt || likely > of_each)
         snprintf(count, sizeof count, "likely %s+ iterations a rank", gn_count_text(likely, most));
     else

@@ -187,9 +187,30 @@ static uint64_t act_of(struct gn_function_shape *shape, size_t insn)
     return hash | 1;
 }
 
+/* What is recorded, or leads there, stands once in the loop: then it was not unrolled, as that makes copies
+ * of all that a round does. [loop_count]; NULL: no memory. The caller frees. */
+static bool *find_single(const struct gn_function_shape *shape, const struct act *acts, size_t count)
+{
+    bool *single = calloc(shape->flow.loop_count + 1, sizeof *single);
+    for (size_t first = 0, end; single && first < count; first = end) {
+        const size_t insn = acts[first].insn;
+        for (end = first + 1; end < count && acts[end].what == acts[first].what;)
+            end++;
+        const bool records =
+            gn_work_is_call(insn_at(shape, insn)) && (shape->measured[insn] || !shape->silent[insn]);
+        for (size_t loop = 0; records && loop < shape->flow.loop_count; loop++) {
+            size_t inside = 0;
+            for (size_t i = first; i < end; i++)
+                inside += gn_shape_is_in(shape, acts[i].insn, loop);
+            single[loop] |= inside == 1;
+        }
+    }
+    return single;
+}
+
 /* A call of one function in one line, or a write there, that stands both in a loop and outside of it, or
  * calls twice in it: the loop was copied, or a round taken out of it, or it was unrolled. */
-static void doubt_pair(struct gn_function_shape *shape, size_t a, size_t b, bool calls)
+static void doubt_pair(struct gn_function_shape *shape, size_t a, size_t b, bool calls, const bool *single)
 {
     for (size_t loop = 0; loop < shape->flow.loop_count; loop++) {
         const bool has_a = gn_shape_is_in(shape, a, loop), has_b = gn_shape_is_in(shape, b, loop);
@@ -200,7 +221,7 @@ static void doubt_pair(struct gn_function_shape *shape, size_t a, size_t b, bool
         /* what stands in the loop's own line may begin it, unless it is the same */
         const bool may_begin = line > 0 && line == shape->loops[loop].place.line &&
                                insn_at(shape, a)->sort != insn_at(shape, b)->sort;
-        if ((calls && (has_a || has_b)) || (has_a != has_b && !may_begin))
+        if ((calls && has_a && has_b && !single[loop]) || (has_a != has_b && (calls || !may_begin)))
             shape->loops[loop].doubts |= GN_DOUBT_COPIES;
     }
 }
@@ -216,11 +237,15 @@ static bool doubt_copies(struct gn_function_shape *shape)
     }
     if (acts)
         qsort(acts, count, sizeof *acts, compare_acts);
-    for (size_t a = 0; a < count; a++)
+    bool *single = acts ? find_single(shape, acts, count) : NULL;
+    for (size_t a = 0; single && a < count; a++)
         for (size_t b = a + 1; b < count && b < a + ALIKE_MAX && acts[b].what == acts[a].what; b++)
-            doubt_pair(shape, acts[a].insn, acts[b].insn, gn_work_is_call(insn_at(shape, acts[a].insn)));
+            doubt_pair(shape, acts[a].insn, acts[b].insn, gn_work_is_call(insn_at(shape, acts[a].insn)),
+                       single);
+    const bool done = single != NULL;
+    free(single);
     free(acts);
-    return acts != NULL;
+    return done;
 }
 
 /* Functions that are called in a loop may not come back to it. */
