@@ -16,6 +16,7 @@ static const double answers_share =
     0.5; /* of a late sender's waits: it cannot send sooner than it has computed */
 static const double few_sides = 0.1;  /* of what others wait: so little is none */
 static const double of_one_way = 0.9; /* of the waits for messages go in one direction */
+static const double several = 2.5;    /* waits */
 static const double rare = 0.1;       /* of the calls have most of what is waited for: noise */
 
 static const struct gn_problem_pattern moving = {
@@ -184,8 +185,8 @@ static const struct gn_problem_pattern *pattern_of(const struct gn_look *l, cons
         return &pipeline;
     if (!is_of_one(l, n) && (!sides.is_fixed || l->s->ranks == 2)) /* of two, one or the other */
         return is_rare(n) ? &noise : &moving;
-    if (sides.kind == GN_WAIT_LATE_SENDER &&
-        is_rare(n)) /* sent late now and then: no order of calls mends that */
+    /* sent late now and then, more often than once: no order of calls mends that */
+    if (sides.kind == GN_WAIT_LATE_SENDER && is_rare(n) && effective_of(n) >= several)
         return &noise;
     if (sides.kind == GN_WAIT_LATE_SENDER)
         return sides.waiters >= 2 && gn_look_takes_from_any(l, n->most) ? &gn_problem_master : &late_sender;
