@@ -5,7 +5,7 @@ enum { BYTES = 8 << 20 };
 
 int main(int argc, char **argv)
 {
-    struct pattern p = begin(argc, argv, 60);
+    struct pattern p = begin(argc, argv, 400);
     char *to = calloc(1, BYTES), *from = calloc(1, BYTES);
     const int partner = p.rank ^ 1, bytes = p.is_mended ? BYTES / 10 : BYTES;
     for (int i = 0; i < p.steps && partner < p.size; i++)
