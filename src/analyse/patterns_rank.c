@@ -22,14 +22,19 @@ static struct gn_span reduction_of(const struct gn_whatif_result *result)
 }
 
 /* Others' work is not theirs: by chance it is more or less. */
-static void allow_for_chance(const struct gn_look *l, struct gn_span *like)
+static double chance_ns(const struct gn_look *l)
 {
     static const double sure = 3; /* standard deviations */
     double most_ns = 0;
     for (uint32_t i = 0; i < l->seen->definitions->process_count; i++)
         most_ns = l->late[i] ? fmax(most_ns, gn_sections_chance(&l->sections, i)) : most_ns;
-    like->lo_ns = fmax(0, like->lo_ns - sure * most_ns);
-    like->hi_ns += like->hi_ns > 0 ? sure * most_ns : 0;
+    return sure * most_ns;
+}
+
+struct gn_span gn_look_by_chance(const struct gn_replayed *r, struct gn_span span)
+{
+    const double ns = r->chance_ns;
+    return (struct gn_span){fmax(0, span.lo_ns - ns), span.hi_ns > 0 ? span.hi_ns + ns : span.hi_ns};
 }
 
 int gn_look_replay(const struct gn_look *l, struct gn_replayed *r, struct gn_error *err)
@@ -54,12 +59,11 @@ int gn_look_replay(const struct gn_look *l, struct gn_replayed *r, struct gn_err
     gn_levels_close(&levels);
     if (code < 0)
         return code;
+    r->chance_ns = chance_ns(l);
     r->like = gn_seen_total(l->seen, l->each);
-    allow_for_chance(l, &r->like);
     r->even = gn_seen_total(l->seen, l->each + count);
     r->gone = gn_seen_total(l->seen, l->each + 2 * count);
     r->gross = gn_seen_total(l->seen, l->each + 3 * count);
-    allow_for_chance(l, &r->gross);
     return 0;
 }
 
@@ -356,26 +360,32 @@ int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_er
         p->hop_count > 0 ? p->hops[0].high_s / p->hops[0].ranks * fmax(0, 1 - in_calls(p)) : 0;
     const struct gn_span by_step = evened_by_step(l, p);
     /* what it does less elsewhere does not make that good where all others have waited */
-    const double low = fmax(r.like.lo_ns, fmin(by_step.lo_ns, r.gross.lo_ns)) * 1e-9,
-                 high = fmax(r.like.hi_ns * 1e-9, waited_s);
-    const bool agrees = waited_s <= 1.1 * r.like.hi_ns * 1e-9;
+    const double lost_s = fmax(r.like.lo_ns, fmin(by_step.lo_ns, r.gross.lo_ns)) * 1e-9;
+    const struct gn_span like = gn_look_by_chance(&r, r.like), even = gn_look_by_chance(&r, r.even),
+                         gross = gn_look_by_chance(&r, r.gross);
+    const double low = fmax(like.lo_ns, fmin(by_step.lo_ns, gross.lo_ns)) * 1e-9,
+                 high = fmax(like.hi_ns * 1e-9, waited_s);
+    const bool agrees = waited_s <= 1.1 * like.hi_ns * 1e-9;
     const bool is_settled = settle(l, p, low, high);
     gn_problem_limit_by_others(p, l->s);
-    if (p->is_replayed && isfinite(r.even.hi_ns)) {
-        p->even_high_s = fmax(r.even.hi_ns, fmin(r.like.hi_ns, by_step.hi_ns)) * 1e-9;
-        p->even_low_s = fmin(fmax(r.even.lo_ns, by_step.lo_ns) * 1e-9, p->even_high_s);
+    if (p->is_replayed)
+        p->lost_low_s = fmin(fmax(p->lost_low_s, lost_s), p->lost_high_s);
+    if (p->is_replayed && isfinite(even.hi_ns)) {
+        const double even_s = fmax(r.even.lo_ns, by_step.lo_ns) * 1e-9; /* in this run */
+        p->even_high_s = fmin(fmax(even.hi_ns, fmin(like.hi_ns, by_step.hi_ns)) * 1e-9, p->gain_high_s);
+        p->even_low_s = fmin(fmax(even.lo_ns, by_step.lo_ns) * 1e-9, p->even_high_s);
         if (!is_settled && p->even_s > 0) /* by totals: what was waited for it is not all in what was seen */
             p->even_high_s = fmax(p->even_high_s, p->even_s);
         if (gn_problem_is_of_work(p)) { /* whoever mends it by distributing gains this much only */
             p->gain_low_s =
                 fmin(p->gain_low_s, fmax(0, p->even_low_s - GN_PROBLEM_REPEATED_SHARE * l->s->elapsed_s));
-            p->lost_low_s = fmin(p->lost_low_s, p->even_low_s);
+            p->lost_low_s = fmin(p->lost_low_s, fmax(p->even_low_s, even_s));
         }
     }
     p->assumes |= gn_look_assumed(l);
     /* that as much was waited for it is certain, and so is that it was computing meanwhile */
-    if (is_settled && l->seen->is_whole && agrees && certain_s >= low && low > 0 && had_a_core(l->s, p) &&
-        is_place_sure(l->s, p))
+    if (is_settled && l->seen->is_whole && agrees && certain_s >= p->lost_low_s && p->lost_low_s > 0 &&
+        had_a_core(l->s, p) && is_place_sure(l->s, p))
         p->sure = GN_PROBLEM_CERTAIN;
     return 0;
 }

@@ -10,7 +10,10 @@ struct gn_replayed {
     struct gn_span even;  /* with the work spread evenly */
     struct gn_span gone;  /* without that work of the late ones */
     struct gn_span gross; /* like, though they do less elsewhere than the others */
+    double chance_ns;     /* by so much the late ones may do more or less in another run */
 };
+/* What another run would gain is no better known than by chance. */
+struct gn_span gn_look_by_chance(const struct gn_replayed *replayed, struct gn_span span);
 int gn_look_replay(const struct gn_look *look, struct gn_replayed *replayed, struct gn_error *err);
 
 /* When those of look->late were the last ones, in the call in which the one that most is waited for was so

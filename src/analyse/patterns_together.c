@@ -103,10 +103,12 @@ static int join_slacks(const struct gn_look *l, struct gn_error *err)
     gn_look_tell_late(l, &p);
     gn_look_tell_times(l, &p, &latest);
     p.assumes = GN_PROBLEM_SAME | GN_PROBLEM_ALONE;
-    p.gain_low_s = p.lost_low_s = r.like.lo_ns * 1e-9;
-    p.gain_high_s = p.lost_high_s = r.like.hi_ns * 1e-9;
-    p.even_low_s = r.even.lo_ns * 1e-9;
-    p.even_high_s = r.even.hi_ns * 1e-9;
+    const struct gn_span like = gn_look_by_chance(&r, r.like), even = gn_look_by_chance(&r, r.even);
+    p.lost_low_s = r.like.lo_ns * 1e-9;
+    p.gain_low_s = like.lo_ns * 1e-9;
+    p.gain_high_s = p.lost_high_s = like.hi_ns * 1e-9;
+    p.even_low_s = even.lo_ns * 1e-9;
+    p.even_high_s = even.hi_ns * 1e-9;
     p.is_replayed = true;
     gn_look_allow_for_repeats(l, &p);
     gn_look_tell_chain(l, &p, latest, NULL, GN_PROBLEM_HOPS);
