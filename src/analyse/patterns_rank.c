@@ -326,6 +326,38 @@ static struct gn_span evened_by_step(const struct gn_look *l, const struct gn_pr
     return (struct gn_span){ns.lo_ns / fmax(1, l->s->ranks), ns.hi_ns / fmax(1, l->s->ranks)};
 }
 
+/* In all sections together it computes so much more than the others. */
+static double beyond_others_ns(const struct gn_look *l, uint32_t process)
+{
+    const struct gn_sections *s = &l->sections;
+    double own_ns = 0, all_ns = 0;
+    for (size_t i = 0; i < s->site_count; i++)
+        for (size_t p = 0; p < s->process_count; p++) {
+            own_ns += p == process ? s->sums[i * s->process_count + p].ns : 0;
+            all_ns += s->sums[i * s->process_count + p].ns;
+        }
+    return own_ns - (all_ns - own_ns) / fmax(1, (double)s->process_count - 1);
+}
+
+/* It computes less elsewhere: who does what when is the matter then. */
+bool gn_look_evens_out(const struct gn_look *l, uint32_t process, struct gn_section_difference d)
+{
+    static const double in_all = 0.25; /* of what it takes longer there */
+    return beyond_others_ns(l, process) < in_all * (d.own_ns - d.others_ns);
+}
+
+/* What a rank does longer here and another one there is no matter of how much each has to do: it gains no
+ * more than what it does more in all. */
+static double net_s(const struct gn_look *l, const struct gn_problem *p, uint32_t process)
+{
+    const int64_t section = gn_sections_longest(&l->sections, process);
+    if (section < 0 || p->host || p->late_count > 1 ||
+        !gn_look_evens_out(l, process, gn_sections_differ_one(&l->sections, (size_t)section, process)))
+        return INFINITY;
+    return fmax(beyond_others_ns(l, process) * 1e-9 + GN_PROBLEM_REPEATED_SHARE * l->s->elapsed_s,
+                p->own_s - p->others_s);
+}
+
 int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_error *err)
 {
     const uint32_t process = gn_process_of_rank(l->seen->definitions, p->rank);
@@ -364,7 +396,7 @@ int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_er
     const struct gn_span like = gn_look_by_chance(&r, r.like), even = gn_look_by_chance(&r, r.even),
                          gross = gn_look_by_chance(&r, r.gross);
     const double low = fmax(like.lo_ns, fmin(by_step.lo_ns, gross.lo_ns)) * 1e-9,
-                 high = fmax(like.hi_ns * 1e-9, waited_s);
+                 high = fmin(fmax(like.hi_ns * 1e-9, waited_s), net_s(l, p, process));
     const bool agrees = waited_s <= 1.1 * like.hi_ns * 1e-9;
     const bool is_settled = settle(l, p, low, high);
     gn_problem_limit_by_others(p, l->s);

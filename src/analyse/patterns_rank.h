@@ -21,6 +21,9 @@ int gn_look_replay(const struct gn_look *look, struct gn_replayed *replayed, str
 double gn_look_tell_times(const struct gn_look *look, struct gn_problem *problem, uint32_t *latest);
 /* What a rank takes in MPI beside waiting, in the mean. */
 double gn_look_own_mpi_s(const struct gn_look *look);
+/* Whether it computes less elsewhere, in the section that differs so: who does what when is the matter then.
+ */
+bool gn_look_evens_out(const struct gn_look *look, uint32_t process, struct gn_section_difference d);
 /* All that is known of a problem of one rank. 0, or -ENOMEM with err set. */
 int gn_look_see_rank(const struct gn_look *look, struct gn_problem *problem, struct gn_error *err);
 

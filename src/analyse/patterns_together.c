@@ -62,21 +62,6 @@ static bool has_slack_of(const struct gn_problems *all, int rank)
     return false;
 }
 
-/* It computes less elsewhere: who does what when is the matter then. */
-static bool evens_out(const struct gn_look *l, uint32_t process, struct gn_section_difference d)
-{
-    static const double in_all = 0.25; /* of what it takes longer there */
-    const struct gn_sections *s = &l->sections;
-    double own_ns = 0, all_ns = 0;
-    for (size_t i = 0; i < s->site_count; i++)
-        for (size_t p = 0; p < s->process_count; p++) {
-            own_ns += p == process ? s->sums[i * s->process_count + p].ns : 0;
-            all_ns += s->sums[i * s->process_count + p].ns;
-        }
-    const double others_ns = (all_ns - own_ns) / fmax(1, (double)s->process_count - 1);
-    return own_ns - others_ns < in_all * (d.own_ns - d.others_ns);
-}
-
 /* Ranks of which none gains anything alone may gain it together: those that are as late as each other. */
 static int join_slacks(const struct gn_look *l, struct gn_error *err)
 {
@@ -134,7 +119,7 @@ static int add_late_ones(const struct gn_look *l, struct gn_error *err)
                                                    : gn_sections_differ_one(&l->sections, (size_t)section, i);
         if (d.others_ns <= 0 || d.own_ns - d.others_ns < least_ns || gn_look_has_problem(l, rank) ||
             has_slack_of(l->problems, rank) || gn_look_caused_ns(l, i, GN_NONE, GN_NONE) < least_ns ||
-            evens_out(l, i, d))
+            gn_look_evens_out(l, i, d))
             continue;
         const struct gn_call_place after = gn_call_place_of(l->seen, &l->seen->sites[section]);
         const struct gn_activity_row *row = gn_look_computation_after(l->s, after, d.own_ns, rank);
