@@ -54,20 +54,30 @@ static struct gn_span stall_of(const struct look *l, uint32_t c, double length_n
     return stall;
 }
 
+/* The call that began what is completed with the take, where that is another one; GN_NONE. */
+static uint32_t beginner_of(const struct gn_history *h, const struct gn_take *t)
+{
+    if (t->kind == GN_TAKE_BEGUN)
+        return t->from;
+    if (t->kind == GN_TAKE_GATHERING && t->member != GN_NONE && h->parts[t->member].call != t->call)
+        return h->parts[t->member].call; /* a nonblocking collective */
+    return GN_NONE;
+}
+
 /* By which its location began what it completes, the first of them; GN_NONE: in itself. */
 static uint32_t begun_by(const struct gn_history *h, const struct gn_call *call)
 {
     uint32_t first = GN_NONE;
     for (uint32_t i = call->first_take; i < call->first_take + call->take_count; i++)
-        if (h->takes[i].kind == GN_TAKE_BEGUN && h->takes[i].from < first)
-            first = h->takes[i].from;
+        if (beginner_of(h, &h->takes[i]) < first)
+            first = beginner_of(h, &h->takes[i]);
     return first;
 }
 
 static bool takes_large(const struct gn_history *h, const struct gn_call *call)
 {
     for (uint32_t i = call->first_take; i < call->first_take + call->take_count; i++)
-        if (h->takes[i].kind == GN_TAKE_BEGUN || h->takes[i].kind == GN_TAKE_RECEIVER)
+        if (beginner_of(h, &h->takes[i]) != GN_NONE || h->takes[i].kind == GN_TAKE_RECEIVER)
             return true;
     return false;
 }
