@@ -87,25 +87,40 @@ static bool is_told(const struct gn_problems *found)
     return false;
 }
 
-void gn_problems_find_threads(const struct gn_problem_search *x)
+/* spared_s: of the run, as samples say. */
+static void add(const struct gn_problem_search *x, const struct gn_problem_pattern *pattern,
+                const struct gn_activity_row *row, double spared_s)
 {
     const struct gn_summary *s = x->s;
-    if (s->helpers == 0 || !(s->others_s > idle_share * s->elapsed_s))
-        return;
-    const struct threads t = look(s);
-    const double ranks = fmax(1, s->ranks), threads = 1 + s->helpers / ranks;
-    const double spared_s = (t.works_s + t.waits_s - (t.works_s + t.others_s) / threads) / ranks;
-    const bool is_unequal = t.waits_s / ranks >= spared_s;
-    const struct gn_activity_row *row = is_unequal ? t.waiting : t.alone;
-    if (!row || spared_s < idle_share * s->elapsed_s || is_told(x->found))
-        return;
-    const double unsure_s = (row->high - row->share) * (double)s->total_ns * 1e-9 / ranks;
+    const double unsure_s = (row->high - row->share) * (double)s->total_ns * 1e-9 / fmax(1, s->ranks);
     gn_problems_add(x->found, s,
-                    (struct gn_problem){.pattern = is_unequal ? &unequal_threads : &serial_threads,
+                    (struct gn_problem){.pattern = pattern,
                                         .row = row,
                                         .rank = -1,
                                         .lost_high_s = spared_s + unsure_s,
                                         .gain_high_s = spared_s + unsure_s,
                                         .sure = GN_PROBLEM_POSSIBLE,
                                         .assumes = GN_PROBLEM_SAME | GN_PROBLEM_SAMPLES});
+}
+
+void gn_problems_find_threads(const struct gn_problem_search *x)
+{
+    const struct gn_summary *s = x->s;
+    const double ranks = fmax(1, s->ranks);
+    if (s->helpers == 0)
+        return;
+    const struct threads t = look(s);
+    if (!(s->others_s >
+          idle_share * s->elapsed_s)) { /* they do not compute meanwhile, but sleep or are blocked */
+        if (t.waiting && t.waits_s / ranks >= idle_share * s->elapsed_s && !is_told(x->found))
+            add(x, &unequal_threads, t.waiting, t.waits_s / ranks);
+        return;
+    }
+    const double threads = 1 + s->helpers / ranks;
+    const double spared_s = (t.works_s + t.waits_s - (t.works_s + t.others_s) / threads) / ranks;
+    const bool is_unequal = t.waits_s / ranks >= spared_s;
+    const struct gn_activity_row *row = is_unequal ? t.waiting : t.alone;
+    if (!row || spared_s < idle_share * s->elapsed_s || is_told(x->found))
+        return;
+    add(x, is_unequal ? &unequal_threads : &serial_threads, row, spared_s);
 }
