@@ -107,10 +107,9 @@ void gn_problems_find_threads(const struct gn_problem_search *x)
 {
     const struct gn_summary *s = x->s;
     const double ranks = fmax(1, s->ranks);
-    if (s->helpers == 0)
-        return;
     const struct threads t = look(s);
-    if (!(s->others_s >
+    if (s->helpers == 0 ||
+        !(s->others_s >
           idle_share * s->elapsed_s)) { /* they do not compute meanwhile, but sleep or are blocked */
         if (t.waiting && t.waits_s / ranks >= idle_share * s->elapsed_s && !is_told(x->found))
             add(x, &unequal_threads, t.waiting, t.waits_s / ranks);
