@@ -1,6 +1,7 @@
 #include "agent/change.h"
 
 #include "clock/ticks.h"
+#include "graph/metrics.h"
 #include "profile/profile.h"
 
 #include <inttypes.h>
@@ -50,6 +51,15 @@ static void take(struct gn_changes *c, const struct gn_changing *a, const struct
         c->wanted.sample_hz = wanted->sample_hz;
         note(c, now_s, "sample", wanted->sample_hz);
     }
+    const uint32_t metrics = now->has_metrics ? now->metrics : a->settings->sample.metrics;
+    c->counted |= metrics;
+    const bool is_too_much = __builtin_popcount(c->counted | wanted->metrics) > GN_METRICS_AT_A_TIME;
+    if (wanted->has_metrics && !is_too_much && !why_no_samples(a) && wanted->metrics != metrics) {
+        c->wanted.has_metrics = c->metrics_wait = true;
+        c->wanted.metrics = wanted->metrics;
+        c->counted |= wanted->metrics;
+        note(c, now_s, "metric", wanted->metrics);
+    }
 }
 
 /* Before the first MPI_Init neither has begun. */
@@ -62,6 +72,10 @@ static void apply(struct gn_changes *c, const struct gn_changing *a)
     if (c->sample_waits && a->sampler) {
         gn_sampler_set_rate(a->sampler, c->wanted.sample_hz);
         c->sample_waits = false;
+    }
+    if (c->metrics_wait && a->sampler) {
+        gn_sampler_set_metrics(a->sampler, c->wanted.metrics);
+        c->metrics_wait = false;
     }
 }
 
@@ -82,12 +96,18 @@ static void tell(char text[GN_CHANGE_TEXT], const char *why_not, double rate)
     text[strcspn(text, "\n")] = '\0';
 }
 
-void gn_change_state(const struct gn_changes *c, const struct gn_changing *a, char windows[GN_CHANGE_TEXT],
-                     char sample[GN_CHANGE_TEXT])
+void gn_change_state(const struct gn_changes *c, const struct gn_changing *a, struct gn_change_texts *texts)
 {
     const struct gn_wanted *w = &c->wanted;
-    tell(windows, why_no_windows(a), w->has_windows ? w->windows_rate : a->settings->trace.windows_rate);
-    tell(sample, why_no_samples(a), w->has_sample ? w->sample_hz : a->settings->sample.hz);
+    tell(texts->windows, why_no_windows(a),
+         w->has_windows ? w->windows_rate : a->settings->trace.windows_rate);
+    tell(texts->sample, why_no_samples(a), w->has_sample ? w->sample_hz : a->settings->sample.hz);
+    const uint32_t metrics = w->has_metrics ? w->metrics : a->settings->sample.metrics;
+    const char *why_not = why_no_samples(a);
+    if (why_not)
+        tell(texts->metric, why_not, 0);
+    else
+        snprintf(texts->metric, sizeof texts->metric, "%u %u", metrics, c->counted | metrics);
 }
 
 void gn_change_note(const struct gn_changes *c, const struct gn_host_clock *clock, const char *host,

@@ -19,7 +19,8 @@ enum { GN_CHANGE_TEXT = 160, GN_CHANGES_MOST = 64 };
 struct gn_changes {
     struct gn_wanted_seen seen;
     struct gn_wanted wanted; /* what holds since; but for what has not begun yet, it is done */
-    bool windows_wait, sample_waits;
+    bool windows_wait, sample_waits, metrics_wait;
+    uint32_t counted; /* metrics, at any time */
     struct gn_changed {
         double at_s;    /* since the agent began */
         uint64_t ticks; /* of its counter */
@@ -41,8 +42,11 @@ void gn_change_look(struct gn_changes *changes, const struct gn_changing *agent,
                     double now_s);
 
 /* As the host's mark says it (agent/mark.h). */
+struct gn_change_texts {
+    char windows[GN_CHANGE_TEXT], sample[GN_CHANGE_TEXT], metric[GN_CHANGE_TEXT];
+};
 void gn_change_state(const struct gn_changes *changes, const struct gn_changing *agent,
-                     char windows[GN_CHANGE_TEXT], char sample[GN_CHANGE_TEXT]);
+                     struct gn_change_texts *texts);
 
 /* For who reads the profile: changed/<host>/<n>, ticks as the host's clock shows them. */
 void gn_change_note(const struct gn_changes *changes, const struct gn_host_clock *clock, const char *host,

@@ -114,9 +114,10 @@ void gn_finish_announce(struct gn_finish *f, const char *state)
     struct gn_agent_mark mark = {
         .state = state, .agent = (int)getpid(), .guard = f->guard_pid, .socket = socket_name};
     const struct gn_changing changing = changing_of(f);
-    gn_change_state(&f->changes, &changing, f->told_windows, f->told_sample);
-    mark.windows = f->told_windows;
-    mark.sample = f->told_sample;
+    gn_change_state(&f->changes, &changing, &f->told);
+    mark.windows = f->told.windows;
+    mark.sample = f->told.sample;
+    mark.metric = f->told.metric;
     gn_mark_write(path, &mark);
     reserve(f, RESERVE_BYTES);
     write_config(f);
@@ -126,10 +127,11 @@ void gn_finish_look_for_changes(struct gn_finish *f)
 {
     const struct gn_changing changing = changing_of(f);
     const double now_s = (double)(gn_monotonic_ns() - f->first_moment.ns) * 1e-9;
-    char windows[GN_CHANGE_TEXT], sample[GN_CHANGE_TEXT];
+    struct gn_change_texts texts;
     gn_change_look(&f->changes, &changing, f->folder->path, now_s);
-    gn_change_state(&f->changes, &changing, windows, sample);
-    if (strcmp(windows, f->told_windows) != 0 || strcmp(sample, f->told_sample) != 0)
+    gn_change_state(&f->changes, &changing, &texts);
+    if (strcmp(texts.windows, f->told.windows) != 0 || strcmp(texts.sample, f->told.sample) != 0 ||
+        strcmp(texts.metric, f->told.metric) != 0)
         gn_finish_announce(f, "running");
 }
 

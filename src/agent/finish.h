@@ -37,8 +37,8 @@ struct gn_finish {
     struct gn_readers *readers;  /* after the end: who has not got all of the trace; NULL: nobody */
     struct gn_error no_trace;    /* why there is none though one was asked for; empty otherwise */
     struct gn_changes changes;   /* of what is measured, since the run began */
-    char told_windows[GN_CHANGE_TEXT], told_sample[GN_CHANGE_TEXT]; /* by the mark */
-    bool moved; /* the folder was left for another place */
+    struct gn_change_texts told; /* by the mark */
+    bool moved;                  /* the folder was left for another place */
 };
 
 /* Creates parts/<host>.open: this host takes part and has not finished. It says how to reach the agent, for

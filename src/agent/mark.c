@@ -37,7 +37,7 @@ void gn_mark_write(const char *path, const struct gn_agent_mark *mark)
         fprintf(file, "guard %d\n", mark->guard);
     if (boot[0])
         fprintf(file, "boot %s\n", boot);
-    fprintf(file, "windows %s\nsample %s\n", mark->windows, mark->sample);
+    fprintf(file, "windows %s\nsample %s\nmetric %s\n", mark->windows, mark->sample, mark->metric);
     if (fclose(file) != 0 || rename(made, path) != 0)
         unlink(made);
 }
@@ -55,6 +55,7 @@ bool gn_mark_read(const char *path, struct gn_mark_seen *seen)
         sscanf(line, "boot %63s", seen->boot);
         sscanf(line, "windows %159[^\n]", seen->windows);
         sscanf(line, "sample %159[^\n]", seen->sample);
+        sscanf(line, "metric %159[^\n]", seen->metric);
     }
     if (file)
         fclose(file);

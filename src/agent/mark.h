@@ -16,12 +16,13 @@ struct gn_agent_mark {
     int agent, guard;  /* processes; guard: 0 there is none */
     const char *socket;
     const char *windows, *sample; /* how much is measured: a rate, "off", or "never" and why */
+    const char *metric;           /* likewise: a bit for each that is counted, and for each that ever was */
 };
 
 /* As it was written last; what it does not say is empty. */
 struct gn_mark_seen {
     int agent, guard;
-    char socket[64], boot[64], windows[160], sample[160];
+    char socket[64], boot[64], windows[160], sample[160], metric[160];
 };
 
 void gn_mark_write(const char *path, const struct gn_agent_mark *mark);

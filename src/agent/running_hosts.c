@@ -3,6 +3,7 @@
 #include "agent/mark.h"
 #include "agent/parts.h"
 #include "base/grow.h"
+#include "graph/metrics.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -40,6 +41,8 @@ static bool read_host(struct gn_running_host *host, const char *parts, const cha
     snprintf(host->name, sizeof host->name, "%.*s", (int)(strlen(mark) - strlen(".open")), mark);
     host->windows = measured_of(seen.windows);
     host->sample = measured_of(seen.sample);
+    host->metrics = measured_of(seen.metric);
+    sscanf(seen.metric, "%*u %u", &host->counted);
     return true;
 }
 
@@ -90,7 +93,8 @@ static bool are_so(const struct gn_running_hosts *h, const struct gn_wanted *w)
     bool all = true;
     for (size_t i = 0; i < h->count; i++)
         all &= (!w->has_windows || is_so(&h->items[i].windows, w->windows_rate)) &&
-               (!w->has_sample || is_so(&h->items[i].sample, w->sample_hz));
+               (!w->has_sample || is_so(&h->items[i].sample, w->sample_hz)) &&
+               (!w->has_metrics || is_so(&h->items[i].metrics, w->metrics));
     return all;
 }
 
@@ -98,10 +102,13 @@ static bool are_so(const struct gn_running_hosts *h, const struct gn_wanted *w)
 static const char *why_never(const struct gn_running_hosts *h, const struct gn_wanted *w)
 {
     for (size_t i = 0; i < h->count; i++) {
-        if (w->has_windows && h->items[i].windows.never)
-            return h->items[i].windows.why;
-        if (w->has_sample && h->items[i].sample.never)
-            return h->items[i].sample.why;
+        const struct gn_running_host *host = &h->items[i];
+        if (w->has_windows && host->windows.never)
+            return host->windows.why;
+        if ((w->has_sample || w->has_metrics) && host->sample.never)
+            return host->sample.why;
+        if (w->has_metrics && __builtin_popcount(host->counted | w->metrics) > GN_METRICS_AT_A_TIME)
+            return "a run counts no more than four different metrics";
     }
     return NULL;
 }

@@ -22,6 +22,8 @@ struct gn_running_hosts {
     struct gn_running_host {
         char name[256];
         struct gn_live_rate windows, sample; /* events in windows; samples of each thread */
+        struct gn_live_rate metrics;         /* rate: a bit for each */
+        uint32_t counted;                    /* those that were, at any time */
     } * items;                               /* by name */
     size_t count;
 };

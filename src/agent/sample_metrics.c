@@ -21,10 +21,48 @@ void gn_sample_metrics_choose(struct gn_sample_metrics *metrics, uint32_t bits)
             metrics->items[metrics->count++] = (struct gn_sample_metric){.number = i, .is_whole = true};
 }
 
+void gn_sample_metrics_change(struct gn_sample_metrics *metrics, uint32_t bits)
+{
+    uint32_t known = 0;
+    for (uint32_t m = 0; m < metrics->count; m++) {
+        struct gn_sample_metric *item = &metrics->items[m];
+        const bool is_off = !(bits >> item->number & 1);
+        known |= 1u << item->number;
+        item->is_late |= item->is_off && !is_off; /* again, after a while */
+        item->is_whole &= !item->is_late;
+        item->is_off = is_off;
+    }
+    for (uint32_t i = 0; gn_metric(i) && metrics->count < GN_METRICS_AT_A_TIME; i++)
+        if ((bits & ~known) >> i & 1)
+            metrics->items[metrics->count++] = (struct gn_sample_metric){.number = i, .is_late = true};
+}
+
+void gn_sample_metrics_begin(struct gn_sample_metric_event *events)
+{
+    for (uint32_t m = 0; m < GN_METRICS_AT_A_TIME; m++)
+        events[m] = (struct gn_sample_metric_event){.family = -1};
+}
+
+static void close_one(struct gn_sample_metrics *metrics, uint32_t m, struct gn_sample_metric_event *event)
+{
+    if (event->begun_ns == 0)
+        return;
+    gn_sample_metrics_add(metrics, m, event, &metrics->items[m].total);
+    if (event->event.map)
+        gn_sample_event_close(&event->event);
+    if (event->family >= 0)
+        close(event->family);
+    *event = (struct gn_sample_metric_event){.family = -1};
+}
+
 void gn_sample_metrics_open(struct gn_sample_metrics *metrics, struct gn_sample_metric_event *events, int tid,
                             bool is_first, uint64_t now_ns)
 {
     for (uint32_t m = 0; m < metrics->count; m++) {
+        if (metrics->items[m].is_off)
+            close_one(metrics, m, &events[m]);
+        if (metrics->items[m].is_off || events[m].begun_ns > 0)
+            continue;
         const struct gn_metric *metric = gn_metric(metrics->items[m].number);
         const uint64_t first = metric->type == PERF_TYPE_SOFTWARE ? FIRST_OF_SOFTWARE : FIRST_OF_HARDWARE;
         int code = -ENOBUFS;
@@ -35,7 +73,7 @@ void gn_sample_metrics_open(struct gn_sample_metrics *metrics, struct gn_sample_
             events[m].event.map = NULL;
         if (code != 0 && code != -ESRCH)
             metrics->items[m].refused = code;
-        if (is_first && code == 0)
+        if (is_first && code == 0 && !metrics->items[m].is_late)
             events[m].family = gn_sample_event_count(tid, metric);
         metrics->items[m].is_whole &= !is_first || events[m].family >= 0;
     }
@@ -56,15 +94,8 @@ void gn_sample_metrics_add(struct gn_sample_metrics *metrics, uint32_t metric,
 
 void gn_sample_metrics_close(struct gn_sample_metrics *metrics, struct gn_sample_metric_event *events)
 {
-    for (uint32_t m = 0; m < metrics->count; m++) {
-        gn_sample_metrics_add(metrics, m, &events[m], &metrics->items[m].total);
-        if (events[m].event.map)
-            gn_sample_event_close(&events[m].event);
-        if (events[m].family >= 0)
-            close(events[m].family);
-        events[m].event.map = NULL;
-        events[m].family = -1;
-    }
+    for (uint32_t m = 0; m < metrics->count; m++)
+        close_one(metrics, m, &events[m]);
 }
 
 struct taking {

@@ -20,6 +20,7 @@ struct gn_sample_metrics {
         uint64_t samples;
         bool scaled, is_whole; /* all threads are in the total, also those that nobody has seen */
         int refused;           /* an errno value, negative; 0: it is counted */
+        bool is_late, is_off;  /* it was not counted from the beginning; it is not any more */
     } items[GN_METRICS_AT_A_TIME];
     uint32_t count;
 };
@@ -27,19 +28,24 @@ struct gn_sample_metrics {
 /* Of one of its threads. */
 struct gn_sample_metric_event {
     struct gn_sample_event event; /* map NULL: not counted */
-    uint64_t begun_ns, seen_ns;   /* since when; the last round, and what was counted until then */
+    uint64_t begun_ns,
+        seen_ns; /* since when, 0: it is not counted; the last round, and what was counted until then */
     uint64_t seen;
     uint64_t told; /* what samples stand for so far */
     int family;    /* a counter of the thread and of those that it makes; negative: it is in another one's */
 };
 
-/* Those whose bits are set. */
+/* Those whose bits are set, from the beginning; and from now on. Of those that there is no room for nothing
+ * is counted. */
 void gn_sample_metrics_choose(struct gn_sample_metrics *metrics, uint32_t bits);
+void gn_sample_metrics_change(struct gn_sample_metrics *metrics, uint32_t bits);
 
-/* events[GN_METRICS_AT_A_TIME]. Why one could not be opened stands in its metric. is_first: the thread was
- * there before anybody counted. */
+/* events[GN_METRICS_AT_A_TIME], each begun; those that are counted and not open are opened, those that are
+ * off closed. Why one could not be opened stands in its metric. is_first: the thread was there before anybody
+ * counted. */
 void gn_sample_metrics_open(struct gn_sample_metrics *metrics, struct gn_sample_metric_event *events, int tid,
                             bool is_first, uint64_t now_ns);
+void gn_sample_metrics_begin(struct gn_sample_metric_event *events);
 void gn_sample_metrics_close(struct gn_sample_metrics *metrics, struct gn_sample_metric_event *events);
 
 /* Takes the samples of one metric (index in items) that there are; each one's amount is set. */

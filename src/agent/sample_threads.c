@@ -102,6 +102,7 @@ static void open_thread(struct gn_sample_threads *t, int tid, uint64_t period_ns
     for (unsigned order = (tid == t->pid ? ORDER_OF_CALLERS : ORDER_OF_OTHERS) + 1;
          code == -ENOBUFS && order-- > 0;)
         code = gn_sample_event_open(&fresh.event, tid, NULL, t->with_kernel, jittered(period_ns, tid), order);
+    gn_sample_metrics_begin(fresh.of_metrics);
     if (code == 0)
         t->items[t->count++] = fresh;
     else
@@ -114,6 +115,13 @@ uint64_t gn_sample_threads_total(struct gn_sample_threads *t, uint32_t metric)
     for (size_t i = 0; i < t->count; i++)
         gn_sample_metrics_add(&t->metrics, metric, &t->items[i].of_metrics[metric], &total);
     return total;
+}
+
+void gn_sample_threads_count(struct gn_sample_threads *t, uint32_t metrics, uint64_t now_ns)
+{
+    gn_sample_metrics_change(&t->metrics, metrics);
+    for (size_t i = 0; i < t->count; i++)
+        gn_sample_metrics_open(&t->metrics, t->items[i].of_metrics, t->items[i].tid, false, now_ns);
 }
 
 static struct gn_sample_thread *find(struct gn_sample_threads *t, int tid)
@@ -162,9 +170,7 @@ void gn_sample_threads_look(struct gn_sample_threads *t, uint64_t now_ns, uint64
          m++) /* those of the first look that were left for the next one */
         t->metrics.items[m].is_whole &= !is_first || t->links > 0;
     for (size_t i = 0; i < t->count; i++) { /* memory that may be locked is for samples of time first */
-        if (!t->items[i].has_metrics)
-            gn_sample_metrics_open(&t->metrics, t->items[i].of_metrics, t->items[i].tid, is_first, now_ns);
-        t->items[i].has_metrics = true;
+        gn_sample_metrics_open(&t->metrics, t->items[i].of_metrics, t->items[i].tid, is_first, now_ns);
     }
     for (size_t i = t->count; i-- > 0;)
         if (!t->items[i].there)

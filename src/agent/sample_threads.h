@@ -14,7 +14,6 @@ struct gn_sample_threads {
         int tid;
         uint32_t location; /* of the process that it has; GN_SAMPLE_NO_LOCATION */
         bool there;        /* at the last look */
-        bool has_metrics;  /* its events of metrics were opened, or tried */
         uint64_t samples;  /* that were taken of it */
         struct gn_sample_event event;
         struct gn_sample_metric_event of_metrics[GN_METRICS_AT_A_TIME];
@@ -40,6 +39,8 @@ void gn_sample_threads_refuse_event(struct gn_sample_threads *threads, int code)
 void gn_sample_threads_look(struct gn_sample_threads *threads, uint64_t now_ns, uint64_t period_ns);
 /* Takes samples after that much processor time from now on, a little more or less for each thread. */
 void gn_sample_threads_pace(struct gn_sample_threads *threads, uint64_t period_ns);
+/* Counts those metrics from now on: a bit for each. */
+void gn_sample_threads_count(struct gn_sample_threads *threads, uint32_t metrics, uint64_t now_ns);
 /* How much there was of a metric so far (index in its items). */
 uint64_t gn_sample_threads_total(struct gn_sample_threads *threads, uint32_t metric);
 void gn_sample_threads_close(struct gn_sample_threads *threads);

@@ -57,6 +57,8 @@ struct gn_sampler {
     pthread_cond_t changed;
     bool ending;
     int asked_hz; /* negative: as it is */
+    bool has_asked_metrics;
+    uint32_t asked_metrics;
     struct process **processes;
     size_t count, room;
     pthread_mutex_t reading; /* of what is known of processes */
@@ -362,6 +364,22 @@ static void let_go_of_all(struct gn_sampler *s)
 }
 
 /* What was asked for since. */
+static void take_metrics(struct gn_sampler *s)
+{
+    pthread_mutex_lock(&s->lock);
+    const bool has_asked = s->has_asked_metrics;
+    s->has_asked_metrics = false;
+    if (has_asked)
+        s->metrics = s->asked_metrics;
+    pthread_mutex_unlock(&s->lock);
+    if (!has_asked)
+        return;
+    pthread_mutex_lock(&s->reading);
+    for (size_t i = 0; i < s->count; i++)
+        gn_sample_threads_count(&s->processes[i]->threads, s->metrics, gn_monotonic_ns());
+    pthread_mutex_unlock(&s->reading);
+}
+
 static void take_rate(struct gn_sampler *s)
 {
     pthread_mutex_lock(&s->lock);
@@ -457,6 +475,7 @@ static void *run(void *argument)
         read_all(s);
         settle(s);
         take_rate(s);
+        take_metrics(s);
         pace(s);
         atomic_store(&s->all_used_ns, used_ns());
     }
@@ -577,6 +596,17 @@ void gn_sampler_set_rate(struct gn_sampler *s, unsigned hz)
     pthread_mutex_unlock(&s->lock);
 }
 
+void gn_sampler_set_metrics(struct gn_sampler *s, uint32_t metrics)
+{
+    if (!s || s->by_signal)
+        return;
+    pthread_mutex_lock(&s->lock);
+    s->has_asked_metrics = true;
+    s->asked_metrics = metrics;
+    pthread_cond_signal(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
 bool gn_sampler_is_refused(const struct gn_sampler *s)
 {
     return s && s->refused;
@@ -628,6 +658,8 @@ static const char *why_not_counted(struct process *p, const struct gn_sample_met
            : p->threads.reason[0]  ? p->threads.reason
            : p->again              ? "its agent was ended; it is of the time since another one went on"
            : atomic_load(&p->gaps) ? "it was not sampled all of the time"
+           : of->is_late           ? "it was not counted from the beginning"
+           : of->is_off            ? "it was not counted to the end"
            : !of->is_whole         ? "threads that lived shortly may be missing"
                                    : NULL;
 }

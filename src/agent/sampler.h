@@ -38,6 +38,10 @@ void gn_sampler_ended(struct gn_sampler *sampler, int pid);
 /* So many samples a second of each thread from now on, at most; 0: none. Not of samples by a signal. */
 void gn_sampler_set_rate(struct gn_sampler *sampler, unsigned hz);
 
+/* A bit for each metric that is counted from now on (graph/metrics.h). Of each run no more than
+ * GN_METRICS_AT_A_TIME different ones: those beyond are refused. Likewise. */
+void gn_sampler_set_metrics(struct gn_sampler *sampler, uint32_t metrics);
+
 /* By the kernel, of all threads. */
 bool gn_sampler_is_refused(const struct gn_sampler *sampler);
 

@@ -1,6 +1,7 @@
 #include "agent/wanted.h"
 
 #include "agent/order.h"
+#include "graph/metrics.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +22,8 @@ static int write_lines(const char *path, const struct gn_wanted *w)
         dprintf(fd, "windows %.0f\n", w->windows_rate);
     if (w->has_sample)
         dprintf(fd, "sample %u\n", w->sample_hz);
+    if (w->has_metrics)
+        dprintf(fd, "metric %u\n", w->metrics);
     return close(fd) == 0 ? 0 : -errno;
 }
 
@@ -38,6 +41,10 @@ int gn_wanted_write(const char *folder, const struct gn_wanted *wanted, struct g
         all.has_sample = true;
         all.sample_hz = wanted->sample_hz;
     }
+    if (wanted->has_metrics) {
+        all.has_metrics = true;
+        all.metrics = wanted->metrics;
+    }
     snprintf(path, sizeof path, "%.4100s/parts/wanted", folder);
     snprintf(made, sizeof made, "%.4100s/parts/wanted.%d", folder, (int)getpid());
     int code = write_lines(made, &all);
@@ -51,13 +58,17 @@ int gn_wanted_write(const char *folder, const struct gn_wanted *wanted, struct g
 static void read_line(const char *line, struct gn_wanted *w)
 {
     double rate;
-    unsigned hz;
+    unsigned hz, metrics;
     if (sscanf(line, "windows %lf", &rate) == 1 && rate >= 0 && rate <= GN_WINDOWS_MOST_RATE) {
         w->has_windows = true;
         w->windows_rate = rate;
     } else if (sscanf(line, "sample %u", &hz) == 1 && hz <= GN_SAMPLE_MOST_HZ) {
         w->has_sample = true;
         w->sample_hz = hz;
+    } else if (sscanf(line, "metric %u", &metrics) == 1 &&
+               __builtin_popcount(metrics) <= GN_METRICS_AT_A_TIME) {
+        w->has_metrics = true;
+        w->metrics = metrics;
     }
 }
 
@@ -79,5 +90,5 @@ bool gn_wanted_read(const char *folder, struct gn_wanted_seen *seen, struct gn_w
         fclose(file);
     else if (fd >= 0)
         close(fd);
-    return wanted->has_windows || wanted->has_sample;
+    return wanted->has_windows || wanted->has_sample || wanted->has_metrics;
 }

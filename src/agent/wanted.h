@@ -10,14 +10,16 @@
 #include "base/error.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
 
 /* Rates, 0: none of them. */
 struct gn_wanted {
-    bool has_windows, has_sample; /* else they stay as they are */
-    double windows_rate;          /* events a second of a host that are kept in windows */
-    unsigned sample_hz;           /* of each thread */
+    bool has_windows, has_sample, has_metrics; /* else they stay as they are */
+    double windows_rate;                       /* events a second of a host that are kept in windows */
+    unsigned sample_hz;                        /* of each thread */
+    uint32_t metrics;                          /* a bit for each that is counted (graph/metrics.h) */
 };
 
 /* What was read last. */

@@ -4,13 +4,15 @@
 #include "cli/analysis_options.h"
 #include "cli/commands.h"
 #include "cli/live_answer.h"
+#include "cli/metric_option.h"
 #include "cli/place.h"
 #include "cli/rate_option.h"
 
 #include <argp.h>
 #include <stdio.h>
+#include <string.h>
 
-enum { BAD_INPUT = 2, KEY_WINDOWS = 256, KEY_SAMPLE };
+enum { BAD_INPUT = 2, KEY_WINDOWS = 256, KEY_SAMPLE, KEY_METRIC };
 
 struct arguments {
     const char *run;
@@ -29,6 +31,10 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case KEY_SAMPLE:
         a->wanted.has_sample = true;
         a->wanted.sample_hz = (unsigned)gn_rate_option(state, "sample", value, GN_SAMPLE_MOST_HZ);
+        break;
+    case KEY_METRIC:
+        a->wanted.has_metrics = true;
+        a->wanted.metrics = strcmp(value, "off") == 0 ? 0 : gn_metric_option(state, value);
         break;
     case 'f':
         a->json = gn_json_option(state, value);
@@ -49,6 +55,10 @@ static const struct argp_option options[] = {
      "From now on so many events a second of each host are kept, in windows of time, for who waits for whom",
      0},
     {"sample", KEY_SAMPLE, "RATE|off", 0, "From now on so many samples a second of each thread", 0},
+    {"metric", KEY_METRIC, "NAME[,...]|off", 0,
+     "From now on these are counted, too, of all threads, as perf(1) names them: page-faults, instructions, "
+     "...",
+     0},
     {"format", 'f', "FORMAT", 0, "text (default) or json", 0},
     {0}};
 
@@ -59,7 +69,7 @@ static int live(const struct arguments *a, struct gn_error *err)
     int code = gn_place_find(a->run, folder, sizeof folder, err);
     if (code == 0)
         code = gn_running_hosts_read(&hosts, folder, err);
-    if (code == 0 && (a->wanted.has_windows || a->wanted.has_sample))
+    if (code == 0 && (a->wanted.has_windows || a->wanted.has_sample || a->wanted.has_metrics))
         code = gn_running_hosts_change(&hosts, folder, &a->wanted, err);
     if (code == 0 && a->json)
         code = gn_print_json(gn_live_json(&hosts, folder), err);

@@ -1,3 +1,4 @@
+#include "cli/metric_option.h"
 #include "cli/run_options.h"
 
 #include "agent/order.h"
@@ -5,7 +6,6 @@
 #include "cli/place.h"
 #include "cli/rate_option.h"
 #include "event/event.h"
-#include "graph/metrics.h"
 #include "image/record.h"
 #include "image/tag.h"
 
@@ -89,28 +89,6 @@ static void parse_sample(const struct argp_state *state, const char *value, stru
     }
 }
 
-/* Bits of the metrics of that list. */
-static uint32_t parse_metrics(const struct argp_state *state, const char *list)
-{
-    uint32_t metrics = 0;
-    for (const char *name = list; name;) {
-        const size_t size = strcspn(name, ",");
-        const int number = gn_metric_find(name, size);
-        char known[512] = "";
-        for (uint32_t i = 0; number < 0 && gn_metric(i); i++)
-            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "",
-                     gn_metric(i)->name);
-        if (number < 0)
-            argp_error(state, "--metric %s: there is no metric \"%.*s\"; there are %s", list, (int)size, name,
-                       known);
-        metrics |= 1u << number;
-        name = name[size] ? name + size + 1 : NULL;
-    }
-    if (__builtin_popcount(metrics) > GN_METRICS_AT_A_TIME)
-        argp_error(state, "--metric %s: at most %d are counted at a time", list, (int)GN_METRICS_AT_A_TIME);
-    return metrics;
-}
-
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     struct gn_run_options *a = state->input;
@@ -155,7 +133,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         parse_sample(state, value, &a->sample);
         break;
     case KEY_METRIC:
-        a->sample.metrics = parse_metrics(state, value);
+        a->sample.metrics = gn_metric_option(state, value);
         break;
     case KEY_CLOCK_INTERVAL:
         a->exchange.interval_ms = (unsigned)positive(state, "clock-interval", value, 3600000);
