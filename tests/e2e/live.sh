@@ -61,6 +61,26 @@ changed() {
     fail "none are kept, though some are wanted again: $before, $after"
 }
 
+# counted_of NAME: what is counted besides time, of each host
+counted_of() {
+    "$gnomon" live -d "$1" --format json | python3 -c 'import json, sys
+for host in json.load(sys.stdin)["hosts"]:
+    print(host["metrics"]["state"], *host["metrics"]["names"])'
+}
+
+# Counted from now on, and no more; as often as somebody wants, but for more at a time than there is room for.
+counts_anew() {
+    [ "$(counted_of "$1" | sort -u)" = off ] || fail "something is counted: $(counted_of "$1")"
+    "$gnomon" live -d "$1" --metric page-faults,minor-faults >live.out 2>&1 || fail "nothing counts: $(cat live.out)"
+    [ "$(counted_of "$1" | sort -u)" = "on page-faults minor-faults" ] || fail "not as it was wanted: $(counted_of "$1")"
+    sleep 0.3
+    "$gnomon" live -d "$1" --metric page-faults >live.out 2>&1 || fail "not changed: $(cat live.out)"
+    status=0
+    "$gnomon" live -d "$1" --metric cycles,branches,instructions >live.out 2>&1 || status=$?
+    [ $status = 2 ] && grep -q 'no more than four' live.out || fail "more than there is room for: $(cat live.out)"
+    [ "$(counted_of "$1" | sort -u)" = "on page-faults" ] || fail "what was refused holds: $(counted_of "$1")"
+}
+
 # How many windows there are up to now.
 events_of() {
     "$gnomon" explain --live -d "$1" --format json | python3 -c 'import json, sys; print(json.load(sys.stdin)["seen"]["parts"])'
@@ -80,6 +100,7 @@ one)
         looked runs $what
     done
     changed runs
+    counts_anew runs
     nothing_left
     for _ in 1 2 3; do
         "$gnomon" explain --live -d runs --format json 2>/dev/null | true # who reads it is gone
@@ -96,7 +117,9 @@ one)
     nothing_left
     wait $job || fail "the run has ended badly: $(cat err)"
     run=$(echo runs/gnomon-*)
-    [ "$(sqlite3 "$run/profile.db" "SELECT count(*) FROM run WHERE key GLOB 'changed/*'")" = 3 ] || fail "what was changed is not told"
+    [ "$(sqlite3 "$run/profile.db" "SELECT count(*) FROM run WHERE key GLOB 'changed/*'")" = 5 ] || fail "what was changed is not told"
+    [ "$(sqlite3 "$run/profile.db" "SELECT group_concat(name || ':' || reason, ';') FROM (SELECT DISTINCT name, reason FROM counter ORDER BY name)")" = \
+        'minor-faults:it was not counted from the beginning;page-faults:it was not counted from the beginning' ] || fail "it is not told what was counted: $(sqlite3 "$run/profile.db" 'SELECT * FROM counter')"
     grep -q 'events' "$run/config" || [ -f "$run/windows/traces.otf2" ] || fail "no windows"
     status=0
     "$gnomon" live "$run" 2>why || status=$?
