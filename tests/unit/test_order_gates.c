@@ -243,6 +243,37 @@ static uint64_t waiting(const struct scene *s)
     return gn_order_stats(s->order)->unreported;
 }
 
+/* Of a part of a run, where records have numbers: what was begun ahead of it has no other half, and what has
+ * one is found, whatever else is missing. */
+static void numbers_tell_which_epoch_it_is(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t location;
+        unsigned call;
+        uint64_t ticks, number;
+    } calls[] = {{0, WIN_COMPLETE, 10, 6}, /* its start is not told */
+                 {1, WIN_WAIT, 20, 6},      {1, WIN_WAIT, 30, 7},   {0, WIN_START, 40, 8},
+                 {0, WIN_COMPLETE, 50, 8},  {1, WIN_WAIT, 60, 8},   {0, WIN_START, 70, 9},
+                 {0, WIN_COMPLETE, 80, 9},  {0, WIN_START, 90, 11}, /* 10 is not told */
+                 {0, WIN_COMPLETE, 95, 11}, {1, WIN_WAIT, 97, 10},  {1, WIN_WAIT, 99, 11}};
+    struct scene s;
+    open_windows(&s);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct gn_event row[3];
+        add_call(row, calls[i].location, calls[i].call, calls[i].location == 0 ? 2 : 1, calls[i].ticks);
+        row[1].number = calls[i].number;
+        for (size_t k = 0; k < 3; k++)
+            push(&s, row[k]);
+    }
+    finish(&s);
+    assert_int_equal(s.count, 3 * sizeof calls / sizeof *calls);
+    IS_BEFORE(0, 50, 1, 62);
+    IS_BEFORE(0, 95, 1, 101);
+    assert_int_equal(gn_order_stats(s.order)->released, 0);
+    close_scene(&s);
+}
+
 /* Whoever completes what it has not started cannot be counted: nobody waits for it, then and later. */
 static void who_cannot_be_counted_is_waited_for_by_nobody(void **state)
 {
@@ -306,6 +337,7 @@ int main(void)
         cmocka_unit_test(threads_hand_over_what_they_name),
         cmocka_unit_test(who_is_missing_in_a_team_holds_nobody_up),
         cmocka_unit_test(epochs_are_awaited_when_they_are_complete),
+        cmocka_unit_test(numbers_tell_which_epoch_it_is),
         cmocka_unit_test(who_cannot_be_counted_is_waited_for_by_nobody),
         cmocka_unit_test(epochs_behind_a_loss_are_not_counted),
         cmocka_unit_test(completes_towards_a_loss_are_not_kept),

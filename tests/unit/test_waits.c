@@ -1,5 +1,6 @@
 /* analyse/waits — on histories by hand: who is named, how much, and how sure. */
 #include "analyse/waits.h"
+#include "analyse/whatif.h"
 #include "made_history.h"
 
 #include <math.h>
@@ -350,6 +351,43 @@ static void polls_are_waiting(void **state)
     made_free(m);
 }
 
+/* Rank 0 is in a call that others may hold up, and nothing tells who: all of it may be waiting, for nobody
+ * that could be named; and when rank 1 is faster, it may be as much shorter. */
+static void nothing_tells_for_whom(void **state)
+{
+    (void)state;
+    struct made *m = made_new(2, NULL);
+    const uint32_t lock = made_call(m, 0, 10, 100, 0);
+    const uint32_t calls[] = {made_call(m, 0, 101, 102, 0), made_call(m, 1, 101, 102, 1)};
+    made_collective(m, 0, GN_SHAPE_ALL_TO_ALL, 0, calls, 2);
+    m->calls[lock].flags |= GN_CALL_UNTOLD;
+    m->h.untold = 1;
+    struct gn_waits w = found(m, 103);
+    assert_true(w.waited[0].lo_ns <= 1.001 * MS && w.waited[0].hi_ns >= 90 * MS);
+    assert_true(w.caused[1].hi_ns <= 1.001 * MS);
+    bool carried[MADE_LOCATIONS] = {false};
+    double rate[MADE_LOCATIONS] = {1, 1};
+    m->h.is_carried = carried;
+    for (int i = 0; i < 2; i++) /* which of the two came last is not known */
+        m->parts[i].is_tight = m->takes[i].is_tight = m->calls[calls[i]].is_tight = true;
+    m->h.rate_lo = m->h.rate_hi = rate;
+    struct gn_whatif_pass *pass = gn_whatif_pass_new(&m->h);
+    assert_non_null(pass);
+    for (int is_untold = 0; is_untold <= 1; is_untold++) {
+        const float share[16] = {[1] = 0.5f}, none[16] = {0};
+        m->h.untold = (uint64_t)is_untold;
+        m->calls[lock].flags = is_untold ? GN_CALL_UNTOLD : 0;
+        struct gn_whatif_result half = gn_whatif(pass, &(struct gn_whatif){.share = share});
+        assert_true(half.reduction_lo_ns <= 1.001 * MS);
+        assert_true(is_untold ? half.reduction_hi_ns >= 50 * MS : half.reduction_hi_ns <= 1.001 * MS);
+        struct gn_whatif_result same = gn_whatif(pass, &(struct gn_whatif){.share = none});
+        assert_true(same.reduction_lo_ns <= 0 && same.reduction_hi_ns < 1);
+    }
+    gn_whatif_pass_free(pass);
+    gn_waits_clear(&w);
+    made_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -370,6 +408,7 @@ int main(void)
         cmocka_unit_test(time_in_a_call_of_its_own_is_named),
         cmocka_unit_test(where_is_waited_is_the_call_that_waits),
         cmocka_unit_test(polls_are_waiting),
+        cmocka_unit_test(nothing_tells_for_whom),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
