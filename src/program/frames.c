@@ -22,6 +22,8 @@ static void set_line(struct gn_unit *unit, uint64_t pc, struct gn_frame *frame)
         return;
     }
     frame->file = dwarf_linesrc(line, NULL, NULL);
+    if (dwarf_linecol(line, &frame->column) != 0)
+        frame->column = 0;
 }
 
 static const char *directory_of(struct gn_unit *unit)
@@ -54,8 +56,10 @@ size_t gn_units_frames(struct gn_units *units, uint64_t pc, struct gn_frame *fra
             frame.die = scope->die;
         frames[written++] = frame;
         if (count > 1)
-            frame = (struct gn_frame){
-                .directory = frame.directory, .file = scope->call_file, .line = scope->call_line};
+            frame = (struct gn_frame){.directory = frame.directory,
+                                      .file = scope->call_file,
+                                      .line = scope->call_line,
+                                      .column = scope->call_column};
     } while (count-- > 1 && written < max);
     return written;
 }

@@ -188,6 +188,7 @@ void gn_program_set_place(struct gn_program *program, struct gn_frame *frame, bo
             gn_program_keep(program, gn_program_shorten(program, gn_units_name(program->units, &frame->die))),
         .file = absolute_path(program, frame),
         .line = frame->line,
+        .column = frame->column,
         .inlined = inlined,
     };
 }

@@ -32,6 +32,7 @@ static void set_call_site(struct gn_scope *scope, Dwarf_Die *body)
     size_t count;
     int file = small_number(&scope->die, DW_AT_call_file);
     scope->call_line = small_number(&scope->die, DW_AT_call_line);
+    scope->call_column = small_number(&scope->die, DW_AT_call_column);
     if (dwarf_getsrcfiles(body, &files, &count) == 0 && (size_t)file < count)
         scope->call_file = dwarf_filesrc(files, (size_t)file, NULL, NULL);
 }

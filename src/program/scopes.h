@@ -22,9 +22,9 @@ struct gn_scope {
     Dwarf_Die die;
     uint32_t child, next; /* indices in the order of the file, or GN_SCOPE_NONE */
     uint32_t first_range, range_count;
-    bool inlined;          /* an inlined function; else a block, or the function itself */
-    const char *call_file; /* where an inlined function was called; NULL when unknown */
-    int call_line;         /* 0 when unknown */
+    bool inlined;               /* an inlined function; else a block, or the function itself */
+    const char *call_file;      /* where an inlined function was called; NULL when unknown */
+    int call_line, call_column; /* 0 when unknown */
 };
 
 struct gn_scopes {

@@ -183,34 +183,81 @@ static uint64_t act_of(struct gn_function_shape *shape, size_t insn)
     if (count == 0 && !calls)
         return 0;
     for (size_t i = 0; i < count; i++)
-        hash = hash_of(hash_of(hash, (uintptr_t)places[i].function), (uint64_t)places[i].line);
+        hash = hash_of(hash_of(hash, (uintptr_t)places[i].function),
+                       (uint64_t)places[i].line << 32 | (uint32_t)places[i].column);
     return hash | 1;
 }
 
-/* What is recorded, or leads there, stands once in the loop: then it was not unrolled, as that makes copies
- * of all that a round does. [loop_count]; NULL: no memory. The caller frees. */
-static bool *find_single(const struct gn_function_shape *shape, const struct act *acts, size_t count)
+/* Forward from the `depth` instructions on the stack, inside of the loop and not through its head.
+ * met[]: what control comes to, of them only those that it comes to again. stack: [instructions] */
+static void go_round(const struct gn_function_shape *shape, size_t loop, size_t *stack, size_t depth,
+                     bool *met)
 {
-    bool *single = calloc(shape->flow.loop_count + 1, sizeof *single);
-    for (size_t first = 0, end; single && first < count; first = end) {
-        const size_t insn = acts[first].insn;
-        for (end = first + 1; end < count && acts[end].what == acts[first].what;)
-            end++;
-        const bool records =
-            gn_work_is_call(insn_at(shape, insn)) && (shape->measured[insn] || !shape->silent[insn]);
-        for (size_t loop = 0; records && loop < shape->flow.loop_count; loop++) {
-            size_t inside = 0;
-            for (size_t i = first; i < end; i++)
-                inside += gn_shape_is_in(shape, acts[i].insn, loop);
-            single[loop] |= inside == 1;
+    const struct gn_code *code = shape->code;
+    while (depth > 0) {
+        const size_t at = stack[--depth];
+        for (size_t edge = code->to.first[at]; edge < code->to.first[at + 1]; edge++) {
+            const size_t to = code->to.ends[edge];
+            if (to == shape->flow.loops[loop].head || met[to] || !gn_shape_is_in(shape, to, loop))
+                continue;
+            met[to] = true;
+            stack[depth++] = to;
         }
     }
-    return single;
 }
 
-/* A call of one function in one line, or a write there, that stands both in a loop and outside of it, or
- * calls twice in it: the loop was copied, or a round taken out of it, or it was unrolled. */
-static void doubt_pair(struct gn_function_shape *shape, size_t a, size_t b, bool calls, const bool *single)
+/* A test in the loop's own line that leads out of it. */
+static bool is_exit(const struct gn_function_shape *shape, size_t insn, size_t loop)
+{
+    const struct gn_code *code = shape->code;
+    bool leads_out = false;
+    for (size_t edge = code->to.first[insn]; edge < code->to.first[insn + 1]; edge++)
+        leads_out |= !gn_shape_is_in(shape, code->to.ends[edge], loop);
+    return leads_out && gn_shape_is_in(shape, insn, loop) && insn_at(shape, insn)->kind == GN_CODE_BRANCH &&
+           gn_source_line_in(shape->program, insn_at(shape, insn)->address, &shape->loops[loop].place) ==
+               shape->loops[loop].place.line;
+}
+
+static bool is_of_body(const struct gn_function_shape *shape, size_t insn, size_t loop)
+{
+    const struct gn_program_place *place = &shape->loops[loop].place;
+    const int line = gn_source_line_in(shape->program, insn_at(shape, insn)->address, place);
+    return gn_work_is_call(insn_at(shape, insn)) || (line > 0 && line != place->line);
+}
+
+/* From one such test to another one by way of what is no part of the loop's own line, without passing the
+ * loop's head: what the source has as one round is several there, one for each case. False: no memory. */
+static bool doubt_threaded(struct gn_function_shape *shape, size_t loop)
+{
+    const size_t count = shape->code->count;
+    size_t depth = 0;
+    if (shape->loops[loop].place.line <= 0)
+        return true;
+    bool *before = calloc(2 * count + 1, sizeof *before), *behind = before ? before + count : NULL;
+    size_t *stack = malloc((2 * count + 1) * sizeof *stack); /* where it begins, and what is met */
+    for (size_t i = 0; i < count && before && stack; i++)
+        if (is_exit(shape, i, loop))
+            stack[depth++] = i;
+    if (before && stack && depth > 1) {
+        go_round(shape, loop, stack, depth, before);
+        depth = 0;
+        for (size_t i = 0; i < count; i++)
+            if (before[i] && is_of_body(shape, i, loop))
+                stack[depth++] = i;
+        go_round(shape, loop, stack, depth, behind);
+        for (size_t i = 0; i < count; i++)
+            if (behind[i] && is_exit(shape, i, loop))
+                shape->loops[loop].doubts |= GN_DOUBT_COPIES;
+    }
+    const bool done = before && stack;
+    free(before);
+    free(stack);
+    return done;
+}
+
+/* A call of one function in one place of a line, or a write there, that stands both in a loop and outside of
+ * it, or calls twice in it: the loop was copied, or a round taken out of it, or it was unrolled. */
+static void doubt_pair(struct gn_function_shape *shape, size_t a, size_t b, bool calls)
 {
     for (size_t loop = 0; loop < shape->flow.loop_count; loop++) {
         const bool has_a = gn_shape_is_in(shape, a, loop), has_b = gn_shape_is_in(shape, b, loop);
@@ -221,7 +268,7 @@ static void doubt_pair(struct gn_function_shape *shape, size_t a, size_t b, bool
         /* what stands in the loop's own line may begin it, unless it is the same */
         const bool may_begin = line > 0 && line == shape->loops[loop].place.line &&
                                insn_at(shape, a)->sort != insn_at(shape, b)->sort;
-        if ((calls && has_a && has_b && !single[loop]) || (has_a != has_b && (calls || !may_begin)))
+        if ((calls && (has_a || has_b)) || (has_a != has_b && !may_begin))
             shape->loops[loop].doubts |= GN_DOUBT_COPIES;
     }
 }
@@ -237,15 +284,11 @@ static bool doubt_copies(struct gn_function_shape *shape)
     }
     if (acts)
         qsort(acts, count, sizeof *acts, compare_acts);
-    bool *single = acts ? find_single(shape, acts, count) : NULL;
-    for (size_t a = 0; single && a < count; a++)
+    for (size_t a = 0; a < count; a++)
         for (size_t b = a + 1; b < count && b < a + ALIKE_MAX && acts[b].what == acts[a].what; b++)
-            doubt_pair(shape, acts[a].insn, acts[b].insn, gn_work_is_call(insn_at(shape, acts[a].insn)),
-                       single);
-    const bool done = single != NULL;
-    free(single);
+            doubt_pair(shape, acts[a].insn, acts[b].insn, gn_work_is_call(insn_at(shape, acts[a].insn)));
     free(acts);
-    return done;
+    return acts != NULL;
 }
 
 /* Functions that are called in a loop may not come back to it. */
@@ -325,7 +368,7 @@ static bool find_doubts(struct gn_function_shape *shape)
     done = done && doubt_copies(shape);
     doubt_long_jumps(shape);
     for (size_t loop = 0; loop < shape->flow.loop_count && done; loop++) {
-        done = doubt_shared_head(shape, loop) && doubt_merged(shape, loop);
+        done = doubt_shared_head(shape, loop) && doubt_merged(shape, loop) && doubt_threaded(shape, loop);
         if (pieces) /* a part of the function lies elsewhere, and nothing tells where */
             shape->loops[loop].doubts |= GN_DOUBT_NO_LINES;
         if (again)

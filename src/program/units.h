@@ -28,7 +28,7 @@ struct gn_frame {
     Dwarf_Die die;         /* DW_TAG_inlined_subroutine or DW_TAG_subprogram; die.addr NULL: no function */
     const char *directory; /* of the compilation; NULL when unknown */
     const char *file;      /* as recorded, may be relative to directory; NULL when unknown */
-    int line;              /* 0 when unknown */
+    int line, column;      /* 0 when unknown */
 };
 
 /* The code of one physical function, which may be in several pieces (hot and cold). */
