@@ -175,9 +175,9 @@ WAITS = {"recv", "mprobe", "iprobe", "improbe", "mrecv", "sendrecv", "sendrecv_r
 WAITS_TOO = {"Probe", "Ssend", "Finalize"}
 # One-sided calls that may last until another rank does something, and those that all ranks of a file make together. What is
 # seen of them does not tell who was waited for.
-UNTOLD = re.compile("Win_(start|complete|wait|lock|lock_all|unlock|unlock_all|flush|flush_all)$"
-                    "|File_(open|close|set_size|preallocate|set_view|set_atomicity|sync|seek_shared|(read|write)_.*)$")
-UNTOLD_NOT = re.compile("File_(read|write)_at$|File_.*_begin$")  # one rank's own; returns at once
+UNTOLD = re.compile("Win_(start|complete|wait|lock|lock_all|unlock|unlock_all|flush|flush_all|flush_local|flush_local_all)$"
+                    "|File_(open|close|set_size|preallocate|set_view|set_atomicity|set_info|sync|seek_shared|(read|write)_.*)$")
+UNTOLD_NOT = re.compile("File_(read|write)_at$")  # one rank's own
 STARTS = {"isend", "irecv", "imrecv", "isendrecv", "isendrecv_replace", "send_init", "recv_init", "psend_init", "precv_init",
           "start", "startall", "comm_idup"}
 MODES = {"SYNCHRONOUS": {"Ssend", "Issend", "Ssend_init"}, "BUFFERED": {"Bsend", "Ibsend", "Bsend_init"}}

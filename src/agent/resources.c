@@ -159,6 +159,8 @@ static void read_quota(struct gn_resources *r, int pid)
 /* ---- how fast its core runs, and where its memory is ---- */
 
 static const char sys[] = "/sys";
+/* Of more, walking through its page tables takes too long. */
+#define MOST_BYTES (INT64_C(8) << 30)
 
 static void add_mhz(double mhz, double *sum, int *count, double *mean)
 {
@@ -192,11 +194,15 @@ static void read_memory_nodes(struct gn_resources *r, int pid, int core)
 static void read_core(struct gn_resources *r, int pid)
 {
     struct gn_process_stat stat;
-    if (!gn_process_stat(pid, &stat) || stat.state != 'R' || stat.core < 0)
+    const uint64_t now_ns = gn_monotonic_ns();
+    if (now_ns < r->core_next_ns || !gn_process_stat(pid, &stat) || stat.state != 'R' || stat.core < 0)
         return;
+    /* some kernels ask the core, and wait for it */
     add_mhz(gn_core_mhz(sys, stat.core), &r->mhz_sum, &r->mhz_count, &r->told.core_mhz);
+    r->core_next_ns = now_ns + (gn_monotonic_ns() - now_ns) * 1000;
     add_mhz(gn_core_most_mhz(sys, stat.core), &r->most_mhz_sum, &r->most_mhz_count, &r->told.core_most_mhz);
-    read_memory_nodes(r, pid, stat.core);
+    if (r->told.peak_bytes < MOST_BYTES)
+        read_memory_nodes(r, pid, stat.core);
 }
 
 /* ---- all of it ---- */

@@ -25,6 +25,7 @@ struct gn_resources {
     double mhz_sum, most_mhz_sum; /* of all readings while it ran */
     int mhz_count, most_mhz_count;
     uint64_t memory_next_ns, memory_between_ns; /* when it is to be read again where its memory is */
+    uint64_t core_next_ns;                      /* … and how fast its core runs */
 };
 
 /* As it is now; what may not be read any more stays as it was. NULL: nothing is kept. */

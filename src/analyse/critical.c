@@ -100,6 +100,10 @@ static bool note_call(struct find *f, uint32_t index, bool is_certain)
     f->critical->rows[row].lo_ns += is_certain ? lo_ns : 0;
     f->critical->rows[row].hi_ns += hi_ns;
     f->critical->unsure += (call->flags & GN_CALL_UNSURE) != 0;
+    if (call->flags & GN_CALL_UNTOLD) {
+        f->critical->untold++;
+        f->critical->untold_ns += hi_ns;
+    }
     return true;
 }
 
@@ -264,9 +268,20 @@ static size_t keep(const struct find *f, size_t first, size_t end, size_t to)
     return to;
 }
 
+/* The path may have gone elsewhere in calls of which nothing tells whom they waited for, and been elsewhere
+ * before. */
+static void allow_for_untold(struct find *f)
+{
+    static const double noted = 0.01;
+    struct gn_critical *c = f->critical;
+    for (size_t i = 0; i < c->count && c->untold_ns > noted * (double)f->history->length.hi_ns; i++)
+        c->rows[i].lo_ns = 0;
+}
+
 static void arrange(struct find *f)
 {
     struct gn_critical *c = f->critical;
+    allow_for_untold(f);
     const size_t wholes = c->first_whole, processes = c->first_process, end = c->count;
     c->first_whole = keep(f, 0, wholes, 0);
     c->first_process = keep(f, wholes, processes, c->first_whole);

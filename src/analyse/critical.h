@@ -33,6 +33,9 @@ struct gn_critical {
     double transfer_lo_ns, transfer_hi_ns; /* of the calls' time: that in which something came from another
                                               location: from what was given to the leave that it ended */
     uint64_t branches;                     /* places where clocks do not tell where the path goes on */
+    uint64_t untold; /* calls on it that others may have held up, and nothing tells who: what comes before one
+                        may be elsewhere */
+    double untold_ns;
     uint64_t unsure; /* calls on possible paths of which it is not certain what they took */
 };
 

@@ -211,6 +211,7 @@ struct gn_history {
     uint64_t eager_sends; /* such sends whose receive may have been posted later than they began */
     uint64_t untold;      /* calls with GN_CALL_UNTOLD, and their time */
     double untold_ns;
+    uint64_t locks;     /* of those, calls that ask for the lock of a window, or give it back */
     uint64_t moved;     /* messages that may have moved on between calls: begun in one, complete in another */
     uint64_t beside;    /* pieces of threads with others beside them */
     uint64_t tightened; /* bounds of calls that messages moved */

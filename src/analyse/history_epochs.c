@@ -6,8 +6,8 @@
  *              ▲            ▲       │
  *   target   post ··········┘       └─► wait
  *
- * MPI says of wait alone that it returns after something: all completes. Of start and complete it says that
- * they may wait for the post, and some libraries let the one wait, some the other one.
+ * MPI says of wait alone that it returns after something: all completes. What accesses the window may wait
+ * for the post: start, complete, or what lies between (of which nothing is told here).
  */
 #include "analyse/history_inside.h"
 
@@ -26,16 +26,15 @@ struct gn_history_epochs {
     size_t count, capacity;
 };
 
+enum { NUMBER_BITS = 40 }; /* as records have them (image/record.h) */
 enum what { POST, START, COMPLETE, WAIT };
 
-/* Where records have no numbers, each is the next one. */
+/* Where a record has no number, it is the next one: they end where a process names another group. */
 static uint64_t number_of(struct gn_history_epochs *e, const struct gn_epoch_half *h, enum what what,
                           bool *fine)
 {
     const struct gn_key key = {(uint64_t)h->window << 2 | what, (uint64_t)h->from << 32 | h->to};
-    if (h->number != GN_UNNUMBERED)
-        return h->number;
-    const uintptr_t number = (uintptr_t)gn_map_find(&e->counts, key);
+    const uintptr_t number = h->number != GN_UNNUMBERED ? h->number : (uintptr_t)gn_map_find(&e->counts, key);
     gn_map_remove(&e->counts, key);
     *fine = gn_map_add(&e->counts, key, (void *)(number + 1));
     return number;
@@ -46,10 +45,11 @@ static int note(struct gn_history_epochs *e, const struct gn_epoch_half *h, uint
                 enum what what)
 {
     bool fine = true;
-    if (!h->is_countable)
+    if (!h->is_countable || (h->number != GN_UNNUMBERED && h->number >> NUMBER_BITS) ||
+        h->window >> (64 - NUMBER_BITS))
         return 0;
     const uint64_t number = number_of(e, h, what, &fine);
-    const struct gn_key key = {(uint64_t)h->window << 40 ^ number, (uint64_t)origin << 32 | target};
+    const struct gn_key key = {(uint64_t)h->window << NUMBER_BITS | number, (uint64_t)origin << 32 | target};
     uintptr_t known = (uintptr_t)gn_map_find(&e->index, key);
     if (fine && !known) {
         fine = gn_grow(&e->items, &e->capacity, e->count, sizeof *e->items) &&
@@ -81,7 +81,7 @@ int gn_history_epoch_event(struct gn_history_make *m, const struct gn_event *eve
         return 0;
     if (!m->epochs && !(m->epochs = calloc(1, sizeof *m->epochs)))
         return -ENOMEM;
-    const struct gn_epochs_sink sink = {.self = m->epochs, .half = half, .opened = opened};
+    const struct gn_epochs_sink sink = {.self = m->epochs, .half = half, .opened = opened, .has_parts = true};
     if (!m->epochs->calls && !(m->epochs->calls = gn_epochs_new(m->d, &sink)))
         return -ENOMEM;
     return gn_epochs_event(m->epochs->calls, event);
@@ -115,6 +115,14 @@ int gn_history_epochs_perhaps(struct gn_history_make *m,
     return code;
 }
 
+/* Events came in an order that no program has; or the library does not keep what MPI promises. */
+static bool is_later(const struct gn_history_make *m, uint32_t complete, uint32_t wait)
+{
+    const struct gn_call *a = &m->h->calls[complete], *b = &m->h->calls[wait];
+    return m->clock[a->location] == m->clock[b->location] ? a->enter_ticks > b->leave_ticks
+                                                          : a->enter.lo_ns > b->leave.hi_ns;
+}
+
 int gn_history_epochs_take(struct gn_history_make *m)
 {
     int code = 0;
@@ -122,7 +130,7 @@ int gn_history_epochs_take(struct gn_history_make *m)
         const struct gn_history_epoch *e = &m->epochs->items[i];
         if (e->complete == GN_NONE || e->wait == GN_NONE)
             continue;
-        if (m->entered[e->complete] > m->left[e->wait]) /* events came in an order that no program has */
+        if (m->entered[e->complete] > m->left[e->wait] || is_later(m, e->complete, e->wait))
             m->h->calls[e->wait].flags |= GN_CALL_UNSURE;
         else
             code = gn_history_take(

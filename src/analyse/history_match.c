@@ -247,15 +247,25 @@ static int sort_takes(struct gn_history *h)
     return 0;
 }
 
+/* Who is waited for in MPI_Win_wait is known. */
+static bool is_told(const struct gn_history *h, const struct gn_call *call)
+{
+    for (uint32_t t = call->first_take; t < call->first_take + call->take_count; t++)
+        if (h->takes[t].is_certain)
+            return true;
+    return false;
+}
+
 static void find_untold(struct gn_history_make *m)
 {
     struct gn_history *h = m->h;
     for (uint32_t c = 0; c < h->call_count; c++) {
         struct gn_call *call = &h->calls[c];
-        if (call->take_count > 0 || !gn_activity_is_untold(activity_of(m, c)))
+        if (!gn_activity_is_untold(activity_of(m, c)) || is_told(h, call))
             continue;
         call->flags |= GN_CALL_UNTOLD;
         h->untold++;
+        h->locks += activity_of(m, c) == GN_CALL_WIN_LOCK || activity_of(m, c) == GN_CALL_WIN_UNLOCK;
         h->untold_ns += gn_history_least_ns(m, call->location, call->leave_ticks - call->enter_ticks);
     }
 }

@@ -134,6 +134,9 @@ static int find_sites_of(struct gn_seen *seen, size_t p)
             continue;
         site->each_ns[p] +=
             (double)(call->leave_ticks - call->enter_ticks) * 1e9 / (double)h->definitions->ticks_per_second;
+        if (call->flags & GN_CALL_UNTOLD)
+            site->untold_ns += (double)(call->leave_ticks - call->enter_ticks) * 1e9 /
+                               (double)h->definitions->ticks_per_second;
         site->is_polled |= call->flags & GN_CALL_POLL || call->waits_from != c;
     }
     return 0;
@@ -303,21 +306,16 @@ struct gn_span gn_seen_at_site(const struct gn_seen *seen, size_t at, const stru
     return waits_of(seen, &seen->sites[at], &e, &most_likely);
 }
 
-/* In its calls, in all of the run. */
-static double all_ns(const struct gn_seen *seen, const struct gn_seen_site *site)
-{
-    double ns = 0;
-    for (size_t p = 0; p < seen->count; p++)
-        ns += site->each_ns[p];
-    return fmax(ns, site->total_ns);
-}
-
 struct gn_span gn_seen_waited(const struct gn_seen *seen, const struct gn_seen_site *site,
                               double *most_likely)
 {
     struct gn_span waited = waits_of(seen, site, &site->waited, most_likely);
-    if (gn_activity_is_untold(gn_region_activity(seen->definitions, site->region)))
-        waited.hi_ns = fmax(waited.hi_ns, all_ns(seen, site));
+    double seen_ns = 0;
+    for (size_t p = 0; p < seen->count; p++)
+        seen_ns += site->each_ns[p];
+    const double all_ns = fmax(seen_ns, site->total_ns);
+    if (site->untold_ns > 0)
+        waited.hi_ns = fmax(waited.hi_ns, fmin(all_ns, waited.hi_ns + site->untold_ns / seen_ns * all_ns));
     return waited;
 }
 

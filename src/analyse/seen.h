@@ -31,7 +31,8 @@ struct gn_seen_part {
  * and of that the profile knows how much there was, however rare the long ones are. */
 struct gn_seen_site {
     uint32_t region, source_file, line;
-    double *each_ns; /* [parts] in such calls, where waits count; of all locations */
+    double *each_ns;  /* [parts] in such calls, where waits count; of all locations */
+    double untold_ns; /* of all that: in those of which nothing tells whom they waited for */
     struct gn_sizes sizes;
     struct gn_estimate waited;
     struct gn_span part; /* … of the part that is added just now */

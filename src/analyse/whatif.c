@@ -279,26 +279,23 @@ static inline bool has_synchronous(const struct gn_history *h, const struct gn_c
     return call->take_count == 1 && t->kind == GN_TAKE_RECEIVER && t->is_certain;
 }
 
-/* It waited for somebody, or for nobody: it is left as much earlier as it is entered, or as others are, and
- * in all no more earlier than it was long. */
+/* It waited for somebody, or for nobody: it is left as much earlier as it is entered, or, where what it
+ * waited for comes no earlier, not at all; or as much earlier as it was long. */
 static void leave_untold(struct gn_whatif_pass *p, const struct gn_call *call)
 {
-    const struct gn_history *h = p->h;
     struct gn_reduction *own = &p->at[call->location];
-    double least = own->lo;
-    for (uint32_t l = 0; l < h->definitions->location_count; l++)
-        if (h->first_call[l] != GN_NONE && !h->is_carried[l])
-            least = smaller(least, p->at[l].lo);
-    *own = (struct gn_reduction){least, larger(own->hi, smaller(own->hi + longest_stay(h, call), p->most))};
+    *own = (struct gn_reduction){smaller(own->lo, 0),
+                                 larger(own->hi, smaller(own->hi + longest_stay(p->h, call), p->most))};
 }
 
 static inline void leave(struct gn_whatif_pass *p, uint32_t number)
 {
     const struct gn_call *call = &p->h->calls[number];
-    if (call->flags & GN_CALL_UNTOLD)
-        leave_untold(p, call);
-    if (call->take_count == 0)
+    if (call->take_count == 0) {
+        if (call->flags & GN_CALL_UNTOLD)
+            leave_untold(p, call);
         return;
+    }
     const struct gn_reduction *own = &p->entered[call->waits_from];
     struct meeting m = {own->lo + call->extra_ns, call->is_tight ? own->hi : -INFINITY, INFINITY};
     for (uint32_t t = 0; t < call->take_count; t++)
@@ -307,6 +304,8 @@ static inline void leave(struct gn_whatif_pass *p, uint32_t number)
         m.cap = smaller(m.cap, own->hi + longest_stay(p->h, call));
     m.hi = smaller(m.hi, m.cap);
     p->at[call->location] = (struct gn_reduction){m.lo, larger(m.lo, m.hi)};
+    if (call->flags & GN_CALL_UNTOLD)
+        leave_untold(p, call);
 }
 
 /* ---- the end ---- */
@@ -454,7 +453,9 @@ struct gn_whatif_result gn_whatif(struct gn_whatif_pass *pass, const struct gn_w
         pass->most = pass->removed;
         go_through(pass, what);
     }
-    const enum gn_whatif_order order = gn_whatif_order(h, pass->gives);
+    /* who comes first has a lock first */
+    const enum gn_whatif_order order =
+        h->locks > 0 && pass->removed > 0 ? GN_ORDER_CHANGES : gn_whatif_order(h, pass->gives);
     struct gn_reduction end = meet_at_end(pass);
     if (order != GN_ORDER_STAYS)
         end.hi = larger(end.hi, pass->removed);

@@ -127,13 +127,19 @@ static void print_rest(const struct gn_critical_report *r, FILE *out)
     char text[GN_SPAN_TEXT], count[GN_QUANTITY_TEXT];
     fprintf(out, "\nof the calls' time, on the way between processes: %s\n",
             gn_span_share(share.lo, share.hi, text));
+    if (c->untold)
+        fprintf(out,
+                "calls on it that may have waited for others, and nothing tells for whom: %s; ahead of each "
+                "the path may "
+                "be another one, whose rows may be missing here\n",
+                gn_count_text((int64_t)c->untold, count));
     if (c->branches)
         fprintf(
             out,
             "places where the clocks do not tell where the path goes on: %s; certain is what all possible "
             "paths have\n",
             gn_count_text((int64_t)c->branches, count));
-    else
+    else if (!c->untold)
         fprintf(out, "only one path is possible\n");
     if (c->unsure)
         fprintf(out, "calls on it that may have waited for something else, as events are missing: %s\n",
@@ -169,13 +175,14 @@ json_t *gn_critical_json(const struct gn_critical_report *r)
     const struct gn_critical *c = r->critical;
     const struct gn_history *h = r->history;
     const struct gn_table table = gn_critical_table(r);
-    return json_pack("{s:i, s:s, s:I, s:o, s:s, s:o, s:o, s:I, s:I, s:o, s:o?}", "version", 1, "trace",
+    return json_pack("{s:i, s:s, s:I, s:o, s:s, s:o, s:o, s:I, s:I, s:I, s:o, s:o?}", "version", 1, "trace",
                      r->path, "events", (json_int_t)h->events, "length_s",
                      gn_span_json((double)h->length.lo_ns, (double)h->length.hi_ns, 1e-9), "by",
                      r->by == GN_CRITICAL_BY_RANK ? "rank" : "activity", "rows", gn_table_json(&table),
                      "between_processes_s", gn_span_json(c->transfer_lo_ns, c->transfer_hi_ns, 1e-9),
-                     "branches", (json_int_t)c->branches, "unsure", (json_int_t)c->unsure, "rests_on",
-                     gn_rests_on_json(h), "assumptions", gn_assumptions_json(h, GN_ASSUMES_OF_PATHS));
+                     "branches", (json_int_t)c->branches, "untold", (json_int_t)c->untold, "unsure",
+                     (json_int_t)c->unsure, "rests_on", gn_rests_on_json(h), "assumptions",
+                     gn_assumptions_json(h, GN_ASSUMES_OF_PATHS));
 }
 
 /* ---- the largest one ---- */

@@ -343,8 +343,10 @@ int gn_stragglers_rank(struct gn_stragglers_report *r, struct gn_error *err)
         /* who held up calls that may have waited for a hundredth of the run is not known */
         if (r->history->untold_ns >=
                 GN_STRAGGLER_PERCENT / 100 * (double)r->history->length.hi_ns * (double)callers(r->history) &&
-            r->waited_for == GN_STRAGGLER_NOBODY && r->groups->count > 1)
-            r->waited_for = GN_STRAGGLER_UNDECIDABLE;
+            r->groups->count > 1)
+            r->waited_for = r->waited_for == GN_STRAGGLER_NOBODY    ? GN_STRAGGLER_UNDECIDABLE
+                            : r->waited_for == GN_STRAGGLER_CERTAIN ? GN_STRAGGLER_POSSIBLE
+                                                                    : r->waited_for;
         r->verdict = r->waited_for == GN_STRAGGLER_CERTAIN ? GN_STRAGGLER_POSSIBLE : r->waited_for;
         measure_widths(r);
         return 0;

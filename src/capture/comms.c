@@ -20,10 +20,12 @@ struct handles {
 
 /* A list of members, as ranges (image/recorder_ring.h), and how many communicators and windows with these
  * members were made. */
+#define NO_ROOM UINT32_MAX
 struct members {
     uint32_t first, ranges, others;
     uint32_t comms, windows;
-    uint32_t group; /* number of what stands for the members alone, + 1; 0: there is none */
+    uint32_t
+        group; /* number of what stands for the members alone, + 1; 0: there is none, NO_ROOM: nor will be */
 };
 
 struct tables {
@@ -199,7 +201,7 @@ static uint32_t list_of_comm(gn_handle comm)
 
 /* ---- communicators and windows ---- */
 
-/* Published, with an instance that is still to be told. GN_NONE: no room. */
+/* To be published with its instance. NULL: no room. */
 static struct gn_ring_comm *new_comm(uint32_t list, uint32_t *number)
 {
     *number = GN_GET(gn_ring_memory->comm_count);
@@ -306,14 +308,17 @@ uint32_t gn_group_define(gn_handle group)
     const int64_t ranges = append_ranks(group, 0);
     const uint32_t list = ranges > 0 ? list_of_new_words((uint32_t)ranges, 0) : GN_NONE;
     struct members *members = list == GN_NONE ? NULL : &tables->lists[list];
-    struct gn_ring_comm *comm = members && !members->group ? new_comm(list, &number) : NULL;
+    const bool is_new = members && !members->group;
+    struct gn_ring_comm *comm = is_new ? new_comm(list, &number) : NULL;
+    if (is_new)
+        members->group = NO_ROOM;
     if (comm) {
         comm->instance = GN_RING_GROUP;
         comm->parent = GN_NONE;
         members->group = number + 1;
         GN_PUBLISH(gn_ring_memory->comm_count, number + 1);
     }
-    number = members && members->group ? members->group - 1 : GN_NONE;
+    number = members && members->group != NO_ROOM ? members->group - 1 : GN_NONE;
     pthread_mutex_unlock(&lock);
     return number;
 }

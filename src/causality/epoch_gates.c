@@ -205,8 +205,12 @@ static void lost(void *self, uint32_t process)
 static bool open(struct gn_order *order)
 {
     struct gn_epoch_gates *e = calloc(1, sizeof *e);
-    const struct gn_epochs_sink sink = {
-        .self = order, .token = gn_gate_token, .unused = gn_gate_unused, .half = half, .lost = lost};
+    const struct gn_epochs_sink sink = {.self = order,
+                                        .token = gn_gate_token,
+                                        .unused = gn_gate_unused,
+                                        .half = half,
+                                        .lost = lost,
+                                        .has_parts = true};
     if (!e || !(e->epochs = gn_epochs_new(order->definitions, &sink))) {
         free(e);
         return false;

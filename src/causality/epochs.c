@@ -158,7 +158,7 @@ static void lose(const struct gn_epochs *e, uint32_t process)
 static int started(const struct gn_epochs *e, struct process *p, const struct gn_event *event)
 {
     struct epoch *before = find(p, event->comm); /* it was completed, and nobody has said so */
-    if (before && event->number == GN_UNNUMBERED)
+    if (before && !(e->sink.has_parts && event->number != GN_UNNUMBERED))
         lose(e, (uint32_t)(p - e->processes));
     if (p->is_lost)
         return 0;
@@ -179,7 +179,7 @@ static int completed(const struct gn_epochs *e, struct process *p, struct call *
                      const struct gn_event *event)
 {
     struct epoch *epoch = find(p, event->comm);
-    if (!epoch && event->number != GN_UNNUMBERED) /* it began ahead of what is told */
+    if (!epoch && e->sink.has_parts && event->number != GN_UNNUMBERED) /* it began ahead of what is told */
         return 0;
     if (!epoch || (call->is_alone && call->window != event->comm))
         lose(e, (uint32_t)(p - e->processes));

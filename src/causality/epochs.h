@@ -41,6 +41,7 @@ struct gn_epoch_half {
 
 struct gn_epochs_sink {
     void *self;
+    bool has_parts; /* a part of a run may be told: what was begun ahead of it, and has a number, is none */
     /* Of an event that may be of a message, for each of them; NULL: it failed, errno says how. The function
      * NULL: no tokens are wanted. */
     void *(*token)(void *self, const struct gn_event *event);

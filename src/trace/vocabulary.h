@@ -28,7 +28,6 @@ enum gn_attribute {
         GN_ATTRIBUTE_COUNT
 };
 
-/* The parameter whose value is a number of events that are missing; its number in gnomon's archives. */
 /* The number of the group that a communicator's members are, of an intercommunicator the first one. Ahead of
  * them are those that every archive has, behind them the other ones of intercommunicators. */
 enum { GN_OTF2_GROUP_WORLD, GN_OTF2_GROUP_SELF, GN_OTF2_GROUP_FIRST };
@@ -37,6 +36,7 @@ static inline uint32_t gn_otf2_group(uint32_t comm)
     return GN_OTF2_GROUP_FIRST + comm;
 }
 
+/* The parameter whose value is a number of events that are missing; its number in gnomon's archives. */
 #define GN_PARAMETER_LOST "gnomon.lost"
 /* The parameter whose value is a number that comes later. */
 #define GN_PARAMETER_NUMBER "gnomon.number"

@@ -310,14 +310,23 @@ static bool align(struct gn_windowed *w)
 
 /* ---- windows as one ---- */
 
-/* Of epochs without numbers nobody knows which ones belong together. */
-static void forget_epochs(struct gn_windowed *w)
+/* Of epochs without numbers nobody knows which ones belong together: then no process has any on that window.
+ */
+static bool forget_epochs(struct gn_windowed *w)
 {
-    for (size_t l = 0; l < w->location_count; l++)
-        for (size_t i = 0; w->window_count > 0 && i < w->places[l].ends[w->window_count - 1]; i++)
-            if (w->places[l].events[i].kind == GN_EVENT_RMA_SYNC &&
-                w->places[l].events[i].number >= GN_NUMBER_LATER)
-                w->places[l].events[i].tag = GN_NONE;
+    bool *has_bare = calloc(w->definitions->window_count + 1, sizeof *has_bare);
+    for (int again = 0; has_bare && again <= 1; again++)
+        for (size_t l = 0; l < w->location_count; l++)
+            for (size_t i = 0; w->window_count > 0 && i < w->places[l].ends[w->window_count - 1]; i++) {
+                struct gn_event *e = &w->places[l].events[i];
+                if (e->kind != GN_EVENT_RMA_SYNC || e->tag == GN_NONE ||
+                    e->comm >= w->definitions->window_count)
+                    continue;
+                has_bare[e->comm] |= e->number >= GN_NUMBER_LATER;
+                e->tag = again && has_bare[e->comm] ? GN_NONE : e->tag;
+            }
+    free(has_bare);
+    return has_bare != NULL;
 }
 
 /* … that have no numbers. */
@@ -388,8 +397,8 @@ int gn_windowed_read(struct gn_windowed **windowed, struct gn_source *source,
     int code = w && w->places && w->pulled ? 0 : gn_fail(err, -ENOMEM, "no memory for windows of events");
     for (uint32_t l = 0; l < locations && code == 0; l++)
         code = read_place(w, source, l, err);
-    if (code == 0)
-        forget_epochs(w);
+    if (code == 0 && !forget_epochs(w))
+        code = gn_fail(err, -ENOMEM, "no memory for windows of events");
     if (code == 0 && as == GN_WINDOWED_JOINED && has_fences(w))
         code = gn_fail(err, -ENOTSUP,
                        "its windows have fences, and which ones match is not known: it takes a trace "

@@ -321,6 +321,7 @@ static void write_comms(struct out *out)
     uint32_t other = gn_otf2_group(count);
     for (uint32_t i = 0; i < count && out->status == OTF2_SUCCESS; i++)
         if (comms[i].is_self)
+            /* tools want definitions in their order, without gaps */
             write_group(out, gn_otf2_group(i), OTF2_GROUP_TYPE_LOCATIONS, "(not used)", NULL, 0);
         else
             write_members(out, gn_otf2_group(i), comms[i].members, comms[i].member_count);
@@ -395,6 +396,21 @@ static OTF2_ErrorCode write_map(OTF2_DefWriter *writer, OTF2_MappingType type, c
     return status;
 }
 
+/* Groups go with their communicators. */
+static OTF2_ErrorCode write_groups(OTF2_DefWriter *writer, const struct gn_trace_map *comms)
+{
+    if (!comms->to || comms->count == 0)
+        return OTF2_SUCCESS;
+    const uint32_t count = gn_otf2_group((uint32_t)comms->count);
+    uint32_t *to = malloc(count * sizeof *to);
+    for (uint32_t i = 0; to && i < count; i++)
+        to[i] = i < GN_OTF2_GROUP_FIRST ? i : gn_otf2_group(comms->to[i - GN_OTF2_GROUP_FIRST]);
+    const struct gn_trace_map groups = {.to = to, .count = count};
+    OTF2_ErrorCode status = to ? write_map(writer, OTF2_MAPPING_GROUP, &groups) : OTF2_ERROR_MEM_ALLOC_FAILED;
+    free(to);
+    return status;
+}
+
 static OTF2_ErrorCode write_own(OTF2_DefWriter *writer, const struct gn_trace_local *local)
 {
     OTF2_ErrorCode status = write_map(writer, OTF2_MAPPING_REGION, &local->regions);
@@ -402,6 +418,8 @@ static OTF2_ErrorCode write_own(OTF2_DefWriter *writer, const struct gn_trace_lo
         status = write_map(writer, OTF2_MAPPING_CALLING_CONTEXT, &local->paths);
     if (status == OTF2_SUCCESS)
         status = write_map(writer, OTF2_MAPPING_COMM, &local->comms);
+    if (status == OTF2_SUCCESS)
+        status = write_groups(writer, &local->comms);
     if (status == OTF2_SUCCESS)
         status = write_map(writer, OTF2_MAPPING_RMA_WIN, &local->windows);
     for (size_t i = 0; i < local->offset_count && status == OTF2_SUCCESS; i++)

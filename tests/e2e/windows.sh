@@ -89,6 +89,37 @@ assert how == "parts" or high - low < 0.05 * high
 EOP
         "$gnomon" stragglers "$run" >text || fail "no stragglers of $how"
     done
+    n=4
+    run_gnomon turns --trace ./epochs 200 turns
+    [ "$status" = 0 ] || fail "exit status $status"
+    wait_for_report turns
+    "$gnomon" explain --waits --top 0 --format json "$(folder_of turns)" >waits.json || fail "no waits by turns"
+    python3 - "$(tail -n 1 "$work/turns.out")" <<'EOP' || fail "not as the program has measured it, by turns"
+import json, sys
+truth = float(sys.argv[1])
+waits = [w for w in json.load(open("waits.json"))["waits"] if w["call"] == "MPI_Win_wait"]
+low, high = (sum(w["waited_s"][end] for w in waits) for end in ("lo", "hi"))
+print(low, truth, high)
+assert all(w["for_call"] == "MPI_Win_complete" for w in waits) and {w["rank"] for w in waits} == set(range(4))
+assert 0.9 * low <= truth <= 1.1 * high, (low, truth, high)
+EOP
+    # of what ranks wait for a lock nothing tells: nobody certainly holds them up, and what is possible has it
+    run_gnomon locks --trace ./epochs 100 locks
+    [ "$status" = 0 ] || fail "exit status $status"
+    wait_for_report locks
+    run=$(folder_of locks)
+    "$gnomon" stragglers --format json "$run" >locks.json && "$gnomon" critical --format json "$run" >path.json ||
+        fail "no answers of locks"
+    python3 - "$(tail -n 1 "$work/locks.out")" "$work/locks.err" <<'EOP' || fail "certain of locks"
+import json, re, sys
+truth, screen = float(sys.argv[1]), open(sys.argv[2]).read()
+held, path = json.load(open("locks.json")), json.load(open("path.json"))
+assert held["verdict"] != "certain", held["verdict"]
+assert path["untold"] > 0, path
+most = float(re.search(r"([\d.]+) % waiting", screen).group(1)) / 100 * path["length_s"]["hi"] * 4
+print(truth, most)
+assert truth <= 1.1 * most, (truth, most)
+EOP
     ;;
 partial) # a run that ended before its time is one in what its windows say, too
     compile late fixtures/late.c -g
