@@ -1,6 +1,7 @@
 #include "capture/window_counts.h"
 
 #include "capture/comms.h"
+#include "capture/recorder.h"
 #include "capture/tracer.h"
 
 #include <pthread.h>
@@ -10,6 +11,8 @@
 struct side {
     struct gn_epoch open; /* the one that was begun last */
     uint32_t group;       /* of all of them + 1; 0: there was none */
+    gn_handle handle;     /* of the last one's group, and gn_era then */
+    uint32_t era;
     bool varies;
     uint64_t begun;
 };
@@ -55,9 +58,18 @@ struct gn_epoch gn_window_counts_begin(uint32_t window, enum gn_epoch_side of, g
     struct window *w = at(window);
     if (!w)
         return unknown;
-    const uint32_t named = gn_group_define(group);
-    pthread_mutex_lock(&lock);
+    /* what a library takes to tell a group's members can grow with the square of their number */
+    const uint32_t era = GN_GET(gn_era);
     struct side *side = &w->sides[of];
+    pthread_mutex_lock(&lock);
+    const bool is_last = side->begun > 0 && side->handle == group && side->era == era;
+    uint32_t named = side->open.group;
+    pthread_mutex_unlock(&lock);
+    if (!is_last)
+        named = gn_group_define(group);
+    pthread_mutex_lock(&lock);
+    side->handle = group;
+    side->era = era;
     side->varies |= named == GN_NONE || (side->group > 0 && side->group != named + 1);
     side->group = named + 1;
     side->open = (struct gn_epoch){named, side->varies ? GN_UNNUMBERED : side->begun};

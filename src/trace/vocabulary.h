@@ -5,6 +5,8 @@
 #ifndef GNOMON_TRACE_VOCABULARY_H
 #define GNOMON_TRACE_VOCABULARY_H
 
+#include <stdint.h>
+
 /* X(ID, name, OTF2 type, description): the number of an attribute in gnomon's archives is its place here. */
 #define GN_ATTRIBUTES(X)                                                                                     \
     X(PATH, "gnomon.path", OTF2_TYPE_CALLING_CONTEXT, "call path of an Enter or Leave")                      \
